@@ -1,0 +1,14 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What ThreadSanitizer is mistaken about. --config=tsan links this into every
+// program.
+//
+// A thread that waits in Abseil for the first time, in CondVar::Wait(), maps
+// memory for its identity after it has told ThreadSanitizer that it unlocks the
+// mutex. To that, whoever wakes the thread then seems to race with the mapping.
+
+extern "C" const char* __tsan_default_suppressions();
+extern "C" const char* __tsan_default_suppressions() {
+  return "race:NewThreadIdentity\n";
+}
