@@ -1,0 +1,35 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// base/exceptions.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_BASE_EXCEPTIONS_H_
+#define WORKQUEUE_BASE_EXCEPTIONS_H_
+
+#include "absl/base/config.h"
+
+namespace workqueue_internal {
+
+// Calls `f()` and returns true; if it throws, swallows that and returns false.
+// For threads of the library, which call code that users supply and must
+// survive it. Compiles without exceptions too.
+template <typename F>
+bool ReturnsNormally(F&& f) {
+#ifdef ABSL_HAVE_EXCEPTIONS
+  try {
+    f();
+    return true;
+  } catch (...) {
+    return false;
+  }
+#else
+  f();
+  return true;
+#endif
+}
+
+}  // namespace workqueue_internal
+
+#endif  // WORKQUEUE_BASE_EXCEPTIONS_H_

@@ -1,0 +1,68 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// base/mutex_lock.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_BASE_MUTEX_LOCK_H_
+#define WORKQUEUE_BASE_MUTEX_LOCK_H_
+
+#include <type_traits>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+
+namespace workqueue_internal {
+
+// HasLowerCaseLock
+//
+// Abseil renamed `Mutex::Lock()` to `lock()` and deprecated the old name; the
+// oldest release that this library supports has only the old one.
+template <typename M, typename = void>
+struct HasLowerCaseLock : std::false_type {};
+template <typename M>
+struct HasLowerCaseLock<M, std::void_t<decltype(std::declval<M&>().lock())>>
+    : std::true_type {};
+
+// MutexLock
+//
+// `absl::MutexLock`, spelled the same with every supported Abseil: holds `mu`
+// from construction to destruction. All locking in the library goes through
+// it, so that the difference between Abseil's releases shows only here.
+template <typename M>
+class ABSL_SCOPED_LOCKABLE BasicMutexLock {
+ public:
+  explicit BasicMutexLock(M* mu) ABSL_EXCLUSIVE_LOCK_FUNCTION(mu) : mu_(mu) {
+    Acquire();
+  }
+  ~BasicMutexLock() ABSL_UNLOCK_FUNCTION() { Release(); }
+
+  BasicMutexLock(const BasicMutexLock&) = delete;
+  BasicMutexLock& operator=(const BasicMutexLock&) = delete;
+
+ private:
+  void Acquire() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    if constexpr (HasLowerCaseLock<M>::value) {
+      mu_->lock();
+    } else {
+      mu_->Lock();
+    }
+  }
+  void Release() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    if constexpr (HasLowerCaseLock<M>::value) {
+      mu_->unlock();
+    } else {
+      mu_->Unlock();
+    }
+  }
+
+  M* const mu_;
+};
+
+using MutexLock = BasicMutexLock<absl::Mutex>;
+
+}  // namespace workqueue_internal
+
+#endif  // WORKQUEUE_BASE_MUTEX_LOCK_H_

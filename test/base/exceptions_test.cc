@@ -1,0 +1,25 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "base/exceptions.h"
+
+#include "absl/base/config.h"
+#include "gtest/gtest.h"
+
+namespace workqueue_internal {
+namespace {
+
+TEST(ReturnsNormallyTest, CallsTheFunction) {
+  int calls = 0;
+  EXPECT_TRUE(ReturnsNormally([&] { ++calls; }));
+  EXPECT_EQ(calls, 1);
+}
+
+#ifdef ABSL_HAVE_EXCEPTIONS
+TEST(ReturnsNormallyTest, SwallowsWhatIsThrown) {
+  EXPECT_FALSE(ReturnsNormally([] { throw 1; }));
+}
+#endif
+
+}  // namespace
+}  // namespace workqueue_internal
