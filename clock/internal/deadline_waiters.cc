@@ -1,0 +1,98 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clock/internal/deadline_waiters.h"
+
+#include <cstddef>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "base/mutex_lock.h"
+
+namespace clocks {
+namespace internal {
+
+using ::workqueue_internal::MutexLock;
+
+// Lives on the stack of the thread that waits. Until Expire() has chosen it,
+// that thread may leave at any time; from then on it stays until Expire() has
+// set `expired`, so that neither it nor its mutex goes away too early.
+struct DeadlineWaiters::Waiter {
+  Waiter(absl::Mutex* m, const absl::Condition* c) : mu(m), cond(c) {}
+
+  bool Ready() { return expired || cond->Eval(); }
+
+  absl::Mutex* const mu;
+  const absl::Condition* const cond;
+  bool chosen = false;   // guarded by DeadlineWaiters::mu_
+  bool expired = false;  // guarded by *mu
+};
+
+bool DeadlineWaiters::Await(absl::Mutex* mu, const absl::Condition& cond,
+                            absl::Time deadline) {
+  if (cond.Eval()) return true;
+
+  Waiter waiter(mu, &cond);
+  WaiterMap::iterator position;
+  {
+    MutexLock lock(&mu_);
+    if (deadline <= now_) return false;
+    position = waiters_.emplace(deadline, &waiter);
+  }
+  changed_();
+
+  mu->Await(absl::Condition(&waiter, &Waiter::Ready));
+
+  bool chosen;
+  {
+    MutexLock lock(&mu_);
+    chosen = waiter.chosen;
+    if (!chosen) waiters_.erase(position);
+  }
+  if (chosen) {
+    mu->Await(absl::Condition(&waiter.expired));
+    MutexLock lock(&mu_);
+    --leaving_;
+  }
+  changed_();
+  return cond.Eval();
+}
+
+void DeadlineWaiters::Expire(absl::Time now) {
+  std::vector<Waiter*> due;
+  {
+    MutexLock lock(&mu_);
+    now_ = now;
+    const auto end = waiters_.upper_bound(now);
+    for (auto it = waiters_.begin(); it != end; ++it) {
+      it->second->chosen = true;
+      due.push_back(it->second);
+    }
+    waiters_.erase(waiters_.begin(), end);
+    leaving_ += due.size();
+  }
+  for (Waiter* waiter : due) {
+    MutexLock lock(waiter->mu);
+    waiter->expired = true;
+  }
+}
+
+void DeadlineWaiters::AwaitExpired() {
+  MutexLock lock(&mu_);
+  mu_.Await(absl::Condition(
+      +[](size_t* leaving) { return *leaving == 0; }, &leaving_));
+}
+
+absl::Time DeadlineWaiters::Earliest() const {
+  MutexLock lock(&mu_);
+  return waiters_.empty() ? absl::InfiniteFuture() : waiters_.begin()->first;
+}
+
+size_t DeadlineWaiters::Count() const {
+  MutexLock lock(&mu_);
+  return waiters_.size();
+}
+
+}  // namespace internal
+}  // namespace clocks

@@ -1,0 +1,134 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clock/internal/real_clock.h"
+
+#include <algorithm>
+#include <chrono>              // NOLINT(build/c++11)
+#include <condition_variable>  // NOLINT(build/c++11)
+#include <memory>
+#include <mutex>   // NOLINT(build/c++11)
+#include <thread>  // NOLINT(build/c++11)
+
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "clock/clock.h"
+#include "clock/internal/deadline_waiters.h"
+#include "clock/parker.h"
+
+namespace clocks {
+namespace internal {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+// No wait is longer than this at a stretch. It keeps deadlines far in the
+// future from overflowing what the operating system takes.
+constexpr absl::Duration kLongestWait = absl::Hours(24 * 365);
+
+absl::Duration SinceSteadyEpoch() {
+  return absl::FromChrono(SteadyClock::now().time_since_epoch());
+}
+
+// Waits on the standard library's condition variable, since that can wait on
+// the monotonic clock, as absl::CondVar cannot.
+class RealParker final : public Parker {
+ public:
+  explicit RealParker(absl::Time epoch) : epoch_(epoch) {}
+
+  bool ParkUntil(absl::Time deadline) override {
+    std::unique_lock<std::mutex> lock(mu_);
+    while (!unparked_) {
+      const absl::Duration now = SinceSteadyEpoch();
+      const absl::Duration end = deadline - epoch_;
+      if (end <= now) break;
+      cv_.wait_until(lock, SteadyClock::time_point(absl::ToChronoNanoseconds(
+                               std::min(end, now + kLongestWait))));
+    }
+    const bool unparked = unparked_;
+    unparked_ = false;
+    return unparked;
+  }
+
+  void Unpark() override {
+    // Notified with the mutex held: the thread that wakes may destroy this.
+    std::lock_guard<std::mutex> lock(mu_);
+    unparked_ = true;
+    cv_.notify_one();
+  }
+
+ private:
+  const absl::Time epoch_;
+  std::mutex mu_;
+  std::condition_variable cv_;
+  bool unparked_ = false;  // guarded by mu_
+};
+
+#ifdef WORKQUEUE_INTERNAL_ABSL_WAITS_ON_WALL_CLOCK
+
+// The thread that declares deadlines past, for Abseil releases that cannot wait
+// on the monotonic clock themselves. It starts with the first wait and lives as
+// long as the process.
+class DeadlineThread {
+ public:
+  explicit DeadlineThread(Clock* clock)
+      : clock_(clock),
+        parker_(clock->NewParker(Parker::Role::kLoop)),
+        waiters_(clock->TimeNow(), [this] { parker_->Unpark(); }) {
+    std::thread([this] { Run(); }).detach();
+  }
+
+  bool Await(absl::Mutex* mu, const absl::Condition& cond,
+             absl::Time deadline) {
+    return waiters_.Await(mu, cond, deadline);
+  }
+
+ private:
+  void Run() {
+    while (true) {
+      waiters_.Expire(clock_->TimeNow());
+      parker_->ParkUntil(waiters_.Earliest());
+    }
+  }
+
+  Clock* const clock_;
+  const std::unique_ptr<Parker> parker_;
+  DeadlineWaiters waiters_;
+};
+
+#endif  // WORKQUEUE_INTERNAL_ABSL_WAITS_ON_WALL_CLOCK
+
+}  // namespace
+
+RealClock::RealClock() : epoch_(absl::Now() - SinceSteadyEpoch()) {}
+
+absl::Time RealClock::TimeNow() { return epoch_ + SinceSteadyEpoch(); }
+
+void RealClock::Sleep(absl::Duration d) { SleepUntil(TimeNow() + d); }
+
+void RealClock::SleepUntil(absl::Time wakeup_time) {
+  RealParker(epoch_).ParkUntil(wakeup_time);
+}
+
+bool RealClock::AwaitWithDeadline(absl::Mutex* mu, const absl::Condition& cond,
+                                  absl::Time deadline) {
+#ifdef WORKQUEUE_INTERNAL_ABSL_WAITS_ON_WALL_CLOCK
+  if (deadline == absl::InfiniteFuture()) {
+    mu->Await(cond);
+    return true;
+  }
+  if (cond.Eval()) return true;
+  static DeadlineThread* const thread = new DeadlineThread(this);
+  return thread->Await(mu, cond, deadline);
+#else
+  return mu->AwaitWithTimeout(cond, deadline - TimeNow());
+#endif
+}
+
+std::unique_ptr<Parker> RealClock::NewParker(Parker::Role) {
+  return std::make_unique<RealParker>(epoch_);
+}
+
+}  // namespace internal
+}  // namespace clocks

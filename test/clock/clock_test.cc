@@ -1,0 +1,138 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The real clock: what can be said of it without waiting for long. Every wait
+// here either has nothing to wait for or lasts a millisecond.
+
+#include "clock/clock.h"
+
+#include <memory>
+#include <thread>  // NOLINT(build/c++11)
+
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "base/mutex_lock.h"
+#include "clock/parker.h"
+#include "gtest/gtest.h"
+
+namespace clocks {
+namespace {
+
+using ::workqueue_internal::MutexLock;
+
+constexpr absl::Duration kShort = absl::Milliseconds(1);
+
+TEST(RealClockTest, IsOneForAll) {
+  EXPECT_NE(Clock::GetRealClock(), nullptr);
+  EXPECT_EQ(Clock::GetRealClock(), Clock::GetRealClock());
+  EXPECT_EQ(OrRealClock(nullptr), Clock::GetRealClock());
+}
+
+TEST(RealClockTest, StartsAtTheWallClocksTime) {
+  const absl::Duration difference =
+      Clock::GetRealClock()->TimeNow() - absl::Now();
+  EXPECT_LT(absl::AbsDuration(difference), absl::Minutes(1));
+}
+
+TEST(RealClockTest, NeverGoesBack) {
+  Clock* clock = Clock::GetRealClock();
+  absl::Time last = clock->TimeNow();
+  for (int i = 0; i < 10000; ++i) {
+    const absl::Time now = clock->TimeNow();
+    ASSERT_GE(now, last);
+    last = now;
+  }
+}
+
+TEST(RealClockTest, SleepIsNeverShort) {
+  Clock* clock = Clock::GetRealClock();
+  absl::Time start = clock->TimeNow();
+  clock->Sleep(kShort);
+  EXPECT_GE(clock->TimeNow() - start, kShort);
+  start = clock->TimeNow();
+  clock->SleepUntil(start + kShort);
+  EXPECT_GE(clock->TimeNow() - start, kShort);
+  clock->Sleep(-absl::Seconds(1));
+  clock->Sleep(-absl::InfiniteDuration());
+  clock->SleepUntil(absl::InfinitePast());
+}
+
+TEST(RealClockTest, ParkUntilEndsAtTheDeadline) {
+  Clock* clock = Clock::GetRealClock();
+  auto parker = clock->NewParker(Parker::Role::kCaller);
+  EXPECT_FALSE(parker->ParkUntil(absl::InfinitePast()));
+  const absl::Time start = clock->TimeNow();
+  EXPECT_FALSE(parker->ParkUntil(start + kShort));
+  EXPECT_GE(clock->TimeNow() - start, kShort);
+}
+
+TEST(RealClockTest, UnparkEndsParkUntil) {
+  auto parker = Clock::GetRealClock()->NewParker(Parker::Role::kLoop);
+  parker->Unpark();
+  parker->Unpark();
+  EXPECT_TRUE(parker->ParkUntil(absl::InfiniteFuture()));
+  std::thread other([&] { parker->Unpark(); });
+  EXPECT_TRUE(parker->ParkUntil(absl::InfiniteFuture()));
+  other.join();
+}
+
+TEST(RealClockTest, AwaitWithDeadline) {
+  Clock* clock = Clock::GetRealClock();
+  absl::Mutex mu;
+  bool flag = false;
+  std::thread setter;
+  {
+    MutexLock lock(&mu);
+    EXPECT_FALSE(clock->AwaitWithDeadline(&mu, absl::Condition(&flag),
+                                          absl::InfinitePast()));
+    const absl::Time start = clock->TimeNow();
+    EXPECT_FALSE(
+        clock->AwaitWithDeadline(&mu, absl::Condition(&flag), start + kShort));
+    EXPECT_GE(clock->TimeNow() - start, kShort);
+
+    setter = std::thread([&] {
+      MutexLock lock(&mu);
+      flag = true;
+    });
+    EXPECT_TRUE(clock->AwaitWithDeadline(&mu, absl::Condition(&flag),
+                                         start + absl::Hours(1)));
+    EXPECT_TRUE(clock->AwaitWithDeadline(&mu, absl::Condition(&flag),
+                                         absl::InfinitePast()));
+    EXPECT_TRUE(clock->AwaitWithDeadline(&mu, absl::Condition(&flag),
+                                         absl::InfiniteFuture()));
+  }
+  setter.join();
+}
+
+// A clock that has only what `absl::Clock` has.
+class PlainClock : public Clock {
+ public:
+  absl::Time TimeNow() override { return real_->TimeNow(); }
+  void Sleep(absl::Duration d) override { real_->Sleep(d); }
+  void SleepUntil(absl::Time t) override { real_->SleepUntil(t); }
+  bool AwaitWithDeadline(absl::Mutex* mu, const absl::Condition& cond,
+                         absl::Time deadline) override {
+    return real_->AwaitWithDeadline(mu, cond, deadline);
+  }
+
+ private:
+  Clock* const real_ = Clock::GetRealClock();
+};
+
+TEST(PlainClockTest, HasAParker) {
+  PlainClock clock;
+  auto parker = clock.NewParker(Parker::Role::kLoop);
+  EXPECT_FALSE(parker->ParkUntil(clock.TimeNow()));
+  EXPECT_FALSE(parker->ParkUntil(clock.TimeNow() + kShort));
+  parker->Unpark();
+  parker->Unpark();
+  EXPECT_TRUE(parker->ParkUntil(absl::InfiniteFuture()));
+  std::thread other([&] { parker->Unpark(); });
+  EXPECT_TRUE(parker->ParkUntil(absl::InfiniteFuture()));
+  other.join();
+  EXPECT_FALSE(parker->ParkUntil(clock.TimeNow()));
+}
+
+}  // namespace
+}  // namespace clocks

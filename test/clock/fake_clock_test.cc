@@ -1,0 +1,333 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clock/fake_clock.h"
+
+#include <atomic>
+#include <memory>
+#include <thread>  // NOLINT(build/c++11)
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "base/mutex_lock.h"
+#include "clock/clock.h"
+#include "clock/parker.h"
+#include "gtest/gtest.h"
+
+namespace clocks {
+namespace {
+
+using ::workqueue_internal::MutexLock;
+
+const absl::Time kStart = absl::FromUnixSeconds(1000);
+
+// A loop as the library's are: it acts each `period`, and when it is woken.
+class PeriodicLoop {
+ public:
+  PeriodicLoop(Clock* clock, absl::Duration period)
+      : clock_(clock),
+        period_(period),
+        parker_(clock->NewParker(Parker::Role::kLoop)),
+        next_(clock->TimeNow() + period),
+        thread_([this] { Run(); }) {}
+
+  ~PeriodicLoop() {
+    stop_ = true;
+    parker_->Unpark();
+    thread_.join();
+  }
+
+  void Wake() { parker_->Unpark(); }
+  int ticks() const { return ticks_; }
+  int wakes() const { return wakes_; }
+
+ private:
+  void Run() {
+    while (!stop_) {
+      if (parker_->ParkUntil(next_)) ++wakes_;
+      const absl::Time now = clock_->TimeNow();
+      if (now >= next_) {
+        // Gives Step() the occasion to return too early, if it would.
+        std::this_thread::yield();
+        ++ticks_;
+        next_ = now + period_;
+      }
+    }
+  }
+
+  Clock* const clock_;
+  const absl::Duration period_;
+  const std::unique_ptr<Parker> parker_;
+  std::atomic<bool> stop_{false};
+  std::atomic<int> ticks_{0};
+  std::atomic<int> wakes_{0};
+  absl::Time next_;
+  std::thread thread_;
+};
+
+TEST(FakeClockTest, StartsWhereItIsTold) {
+  EXPECT_EQ(FakeClock().TimeNow(), absl::UnixEpoch());
+  EXPECT_EQ(FakeClock(kStart).TimeNow(), kStart);
+}
+
+TEST(FakeClockTest, MovesOnlyWhenTold) {
+  FakeClock clock(kStart);
+  clock.Step(absl::Seconds(5));
+  EXPECT_EQ(clock.TimeNow(), kStart + absl::Seconds(5));
+  clock.Step(absl::ZeroDuration());
+  EXPECT_EQ(clock.TimeNow(), kStart + absl::Seconds(5));
+  clock.SetTime(kStart + absl::Hours(1));
+  EXPECT_EQ(clock.TimeNow(), kStart + absl::Hours(1));
+}
+
+TEST(FakeClockTest, MovesBack) {
+  FakeClock clock(kStart);
+  clock.Step(-absl::Seconds(5));
+  EXPECT_EQ(clock.TimeNow(), kStart - absl::Seconds(5));
+  clock.SetTime(absl::UnixEpoch());
+  EXPECT_EQ(clock.TimeNow(), absl::UnixEpoch());
+}
+
+TEST(FakeClockTest, StepReturnsWhenALoopHasActed) {
+  FakeClock clock(kStart);
+  PeriodicLoop loop(&clock, absl::Seconds(1));
+  for (int i = 1; i <= 1000; ++i) {
+    clock.Step(absl::Seconds(1));
+    ASSERT_EQ(loop.ticks(), i);
+  }
+}
+
+TEST(FakeClockTest, StepDoesNotWakeWhatIsNotDue) {
+  FakeClock clock(kStart);
+  PeriodicLoop loop(&clock, absl::Seconds(1));
+  clock.Step(absl::Seconds(1) - absl::Nanoseconds(1));
+  EXPECT_EQ(loop.ticks(), 0);
+  clock.Step(absl::Nanoseconds(1));
+  EXPECT_EQ(loop.ticks(), 1);
+}
+
+TEST(FakeClockTest, AStepOverSeveralDeadlinesWakesOnce) {
+  FakeClock clock(kStart);
+  PeriodicLoop loop(&clock, absl::Seconds(1));
+  clock.Step(absl::Hours(1));
+  EXPECT_EQ(loop.ticks(), 1);
+}
+
+TEST(FakeClockTest, StepWaitsForAllLoops) {
+  FakeClock clock(kStart);
+  std::vector<std::unique_ptr<PeriodicLoop>> loops;
+  for (int i = 0; i < 8; ++i) {
+    loops.push_back(std::make_unique<PeriodicLoop>(&clock, absl::Seconds(1)));
+  }
+  for (int i = 1; i <= 100; ++i) {
+    clock.Step(absl::Seconds(1));
+    for (const auto& loop : loops) ASSERT_EQ(loop->ticks(), i);
+  }
+}
+
+TEST(FakeClockTest, StepWaitsForALoopThatWasWokenBefore) {
+  FakeClock clock(kStart);
+  PeriodicLoop loop(&clock, absl::Hours(1));
+  for (int i = 1; i <= 1000; ++i) {
+    loop.Wake();
+    clock.Step(absl::ZeroDuration());
+    ASSERT_EQ(loop.wakes(), i);
+  }
+}
+
+TEST(FakeClockTest, StepWaitsForALoopThatAnotherLoopWakes) {
+  FakeClock clock(kStart);
+  PeriodicLoop second(&clock, absl::Hours(1000));
+  std::atomic<bool> stop{false};
+  auto parker = clock.NewParker(Parker::Role::kLoop);
+  std::thread first([&] {
+    absl::Time next = kStart + absl::Seconds(1);
+    while (!stop) {
+      parker->ParkUntil(next);
+      if (clock.TimeNow() < next) continue;
+      second.Wake();
+      next += absl::Seconds(1);
+    }
+  });
+  for (int i = 1; i <= 100; ++i) {
+    clock.Step(absl::Seconds(1));
+    ASSERT_EQ(second.wakes(), i);
+  }
+  stop = true;
+  parker->Unpark();
+  first.join();
+}
+
+TEST(FakeClockTest, ALoopThatHasEndedIsNotWaitedFor) {
+  FakeClock clock(kStart);
+  { PeriodicLoop loop(&clock, absl::Seconds(1)); }
+  clock.Step(absl::Hours(1));
+  EXPECT_FALSE(clock.HasWaiters());
+}
+
+TEST(FakeClockTest, SleepEndsWhenItsTimeComes) {
+  FakeClock clock(kStart);
+  absl::Notification woke;
+  std::thread sleeper([&] {
+    clock.Sleep(absl::Seconds(10));
+    woke.Notify();
+  });
+  clock.AwaitWaiters(1);
+  EXPECT_EQ(clock.GetEarliestWakeupTime(), kStart + absl::Seconds(10));
+  clock.Step(absl::Seconds(10) - absl::Nanoseconds(1));
+  EXPECT_TRUE(clock.HasWaiters());
+  EXPECT_FALSE(woke.HasBeenNotified());
+  clock.Step(absl::Nanoseconds(1));
+  EXPECT_FALSE(clock.HasWaiters());
+  sleeper.join();
+  EXPECT_TRUE(woke.HasBeenNotified());
+}
+
+TEST(FakeClockTest, SleepDoesNotBlockOnThePast) {
+  FakeClock clock(kStart);
+  clock.Sleep(absl::ZeroDuration());
+  clock.Sleep(-absl::Seconds(1));
+  clock.SleepUntil(kStart);
+  clock.SleepUntil(absl::InfinitePast());
+}
+
+TEST(FakeClockTest, ReportsWaiters) {
+  FakeClock clock(kStart);
+  EXPECT_FALSE(clock.HasWaiters());
+  EXPECT_EQ(clock.GetEarliestWakeupTime(), absl::InfiniteFuture());
+
+  std::thread late([&] { clock.Sleep(absl::Seconds(20)); });
+  clock.AwaitWaiters(1);
+  std::thread early([&] { clock.Sleep(absl::Seconds(10)); });
+  clock.AwaitWaiters(2);
+  absl::Mutex mu;
+  bool never = false;
+  std::thread awaiter([&] {
+    MutexLock lock(&mu);
+    clock.AwaitWithDeadline(&mu, absl::Condition(&never),
+                            kStart + absl::Seconds(5));
+  });
+  clock.AwaitWaiters(3);
+
+  EXPECT_TRUE(clock.HasWaiters());
+  EXPECT_EQ(clock.NumWaiters(), 3u);
+  EXPECT_EQ(clock.GetEarliestWakeupTime(), kStart + absl::Seconds(5));
+  clock.Step(absl::Seconds(5));
+  EXPECT_EQ(clock.NumWaiters(), 2u);
+  EXPECT_EQ(clock.GetEarliestWakeupTime(), kStart + absl::Seconds(10));
+  clock.SetTime(kStart + absl::Seconds(20));
+  EXPECT_EQ(clock.NumWaiters(), 0u);
+  late.join();
+  early.join();
+  awaiter.join();
+}
+
+class AwaitWithDeadlineTest : public testing::Test {
+ protected:
+  // Waits for `flag_` on a thread of its own.
+  void StartAwaiting(absl::Time deadline) {
+    thread_ = std::thread([this, deadline] {
+      MutexLock lock(&mu_);
+      result_ =
+          clock_.AwaitWithDeadline(&mu_, absl::Condition(&flag_), deadline);
+      returned_at_ = clock_.TimeNow();
+    });
+  }
+
+  void SetFlag() {
+    MutexLock lock(&mu_);
+    flag_ = true;
+  }
+
+  FakeClock clock_{kStart};
+  absl::Mutex mu_;
+  bool flag_ = false;
+  bool result_ = false;
+  absl::Time returned_at_;
+  std::thread thread_;
+};
+
+TEST_F(AwaitWithDeadlineTest, EndsWhenTheConditionHolds) {
+  StartAwaiting(kStart + absl::Seconds(1));
+  clock_.AwaitWaiters(1);
+  SetFlag();
+  thread_.join();
+  EXPECT_TRUE(result_);
+  EXPECT_EQ(returned_at_, kStart);
+  EXPECT_FALSE(clock_.HasWaiters());
+}
+
+TEST_F(AwaitWithDeadlineTest, EndsAtTheDeadline) {
+  StartAwaiting(kStart + absl::Seconds(1));
+  clock_.AwaitWaiters(1);
+  clock_.Step(absl::Seconds(1));
+  EXPECT_FALSE(clock_.HasWaiters());
+  thread_.join();
+  EXPECT_FALSE(result_);
+  EXPECT_EQ(returned_at_, kStart + absl::Seconds(1));
+}
+
+TEST_F(AwaitWithDeadlineTest, DoesNotBlockWhenTheConditionHoldsAlready) {
+  flag_ = true;
+  StartAwaiting(absl::InfiniteFuture());
+  thread_.join();
+  EXPECT_TRUE(result_);
+}
+
+TEST_F(AwaitWithDeadlineTest, DoesNotBlockOnThePast) {
+  StartAwaiting(kStart);
+  thread_.join();
+  EXPECT_FALSE(result_);
+}
+
+// The thread's mutex may be destroyed as soon as the call has returned, in
+// whichever way it was ended, while time moves on another thread.
+TEST(FakeClockTest, AwaitWithDeadlineDoesNotTouchTheMutexAfterwards) {
+  FakeClock clock(kStart);
+  std::atomic<bool> stop{false};
+  std::thread mover([&] {
+    while (!stop) clock.Step(absl::Seconds(1));
+  });
+  for (int i = 0; i < 1000; ++i) {
+    auto mu = std::make_unique<absl::Mutex>();
+    bool flag = false;
+    std::thread setter([&] {
+      MutexLock lock(mu.get());
+      flag = true;
+    });
+    {
+      MutexLock lock(mu.get());
+      clock.AwaitWithDeadline(mu.get(), absl::Condition(&flag),
+                              clock.TimeNow() + absl::Seconds(1));
+    }
+    setter.join();
+  }
+  stop = true;
+  mover.join();
+}
+
+TEST(FakeClockTest, ParkerKeepsOneUnpark) {
+  FakeClock clock(kStart);
+  auto parker = clock.NewParker(Parker::Role::kCaller);
+  parker->Unpark();
+  parker->Unpark();
+  EXPECT_TRUE(parker->ParkUntil(absl::InfiniteFuture()));
+  EXPECT_FALSE(parker->ParkUntil(kStart));
+}
+
+TEST(FakeClockTest, ConcurrentStepsAddUp) {
+  FakeClock clock(kStart);
+  std::vector<std::thread> movers;
+  for (int i = 0; i < 4; ++i) {
+    movers.emplace_back([&] {
+      for (int j = 0; j < 100; ++j) clock.Step(absl::Seconds(1));
+    });
+  }
+  for (std::thread& mover : movers) mover.join();
+  EXPECT_EQ(clock.TimeNow(), kStart + absl::Seconds(400));
+}
+
+}  // namespace
+}  // namespace clocks

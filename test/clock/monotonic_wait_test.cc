@@ -1,0 +1,182 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// No wait on the real clock depends on the wall clock. This program stands
+// between the library and the C library, and looks at each timed wait on its
+// way to the kernel: none may be on CLOCK_REALTIME.
+
+#include "absl/base/config.h"
+#include "gtest/gtest.h"
+
+#if defined(ABSL_HAVE_THREAD_SANITIZER) || defined(ABSL_HAVE_ADDRESS_SANITIZER)
+
+TEST(MonotonicWaitTest, NeedsTheseFunctions) {
+  GTEST_SKIP() << "the sanitizer has replaced them itself";
+}
+
+#else
+
+#include <dlfcn.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include <atomic>
+#include <cstdarg>
+#include <memory>
+#include <thread>  // NOLINT(build/c++11)
+
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "base/mutex_lock.h"
+#include "clock/clock.h"
+#include "clock/parker.h"
+
+namespace {
+
+std::atomic<int> wall_clock_waits{0};
+std::atomic<int> monotonic_waits{0};
+
+void Count(clockid_t clock) {
+  ++(clock == CLOCK_REALTIME ? wall_clock_waits : monotonic_waits);
+}
+
+template <typename F>
+F* Next(const char* name) {
+  return reinterpret_cast<F*>(dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace
+
+extern "C" {
+
+int pthread_cond_clockwait(pthread_cond_t* cond, pthread_mutex_t* mutex,
+                           clockid_t clock, const timespec* deadline) {
+  Count(clock);
+  return Next<decltype(pthread_cond_clockwait)>("pthread_cond_clockwait")(
+      cond, mutex, clock, deadline);
+}
+
+// Waits on the wall clock, unless the condition variable says otherwise; the
+// standard library's never does.
+int pthread_cond_timedwait(pthread_cond_t* cond, pthread_mutex_t* mutex,
+                           const timespec* deadline) {
+  Count(CLOCK_REALTIME);
+  return Next<decltype(pthread_cond_timedwait)>("pthread_cond_timedwait")(
+      cond, mutex, deadline);
+}
+
+int clock_nanosleep(clockid_t clock, int flags, const timespec* request,
+                    timespec* remaining) {
+  Count(clock);
+  return Next<decltype(clock_nanosleep)>("clock_nanosleep")(clock, flags,
+                                                            request, remaining);
+}
+
+// Abseil calls futex() by this.
+long syscall(long number, ...) noexcept {  // NOLINT(runtime/int)
+  va_list args;
+  va_start(args, number);
+  long a[6];                                     // NOLINT(runtime/int)
+  for (long& arg : a) arg = va_arg(args, long);  // NOLINT(runtime/int)
+  va_end(args);
+  if (number == SYS_futex && a[3] != 0) {
+    const int command = static_cast<int>(a[1]) & FUTEX_CMD_MASK;
+    if (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET) {
+      Count((a[1] & FUTEX_CLOCK_REALTIME) != 0 ? CLOCK_REALTIME
+                                               : CLOCK_MONOTONIC);
+    }
+  }
+  return Next<long(long, ...)>("syscall")(  // NOLINT(runtime/int)
+      number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+}  // extern "C"
+
+namespace clocks {
+namespace {
+
+using ::workqueue_internal::MutexLock;
+
+int Waits() { return wall_clock_waits + monotonic_waits; }
+
+// Calls `wait` with ever longer delays, until one of them was not over before
+// the wait began.
+template <typename F>
+void WaitUntilSeen(F wait) {
+  const int before = Waits();
+  absl::Duration delay = absl::Milliseconds(1);
+  for (; Waits() == before; delay *= 2) {
+    ASSERT_LT(delay, absl::Minutes(1)) << "there is no wait to be seen";
+    wait(delay);
+  }
+}
+
+class MonotonicWaitTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    wall_clock_waits = 0;
+    monotonic_waits = 0;
+  }
+
+  void TearDown() override {
+    EXPECT_EQ(wall_clock_waits, 0);
+    EXPECT_GT(monotonic_waits, 0);
+  }
+
+  template <typename F>
+  void WaitUntilSoon(F wait) {
+    WaitUntilSeen(
+        [&](absl::Duration delay) { wait(clock_->TimeNow() + delay); });
+  }
+
+  Clock* const clock_ = Clock::GetRealClock();
+};
+
+TEST_F(MonotonicWaitTest, Sleep) { clock_->Sleep(absl::Milliseconds(1)); }
+
+TEST_F(MonotonicWaitTest, SleepUntil) {
+  WaitUntilSoon([this](absl::Time soon) { clock_->SleepUntil(soon); });
+}
+
+TEST_F(MonotonicWaitTest, ParkUntil) {
+  WaitUntilSoon([this](absl::Time soon) {
+    EXPECT_FALSE(clock_->NewParker(Parker::Role::kLoop)->ParkUntil(soon));
+  });
+}
+
+TEST_F(MonotonicWaitTest, AwaitWithDeadline) {
+  absl::Mutex mu;
+  const bool never = false;
+  MutexLock lock(&mu);
+  WaitUntilSoon([&](absl::Time soon) {
+    EXPECT_FALSE(clock_->AwaitWithDeadline(&mu, absl::Condition(&never), soon));
+  });
+}
+
+// That the test sees a wait on the wall clock if there is one.
+TEST(MonotonicWaitTestTest, NoticesTheWallClock) {
+  wall_clock_waits = 0;
+  timespec soon;
+  clock_gettime(CLOCK_REALTIME, &soon);
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+  pthread_mutex_lock(&mutex);
+  pthread_cond_timedwait(&cond, &mutex, &soon);
+  pthread_mutex_unlock(&mutex);
+  EXPECT_EQ(wall_clock_waits, 1);
+
+  // Abseil before 20230802 waits on the wall clock, later ones on this one.
+  absl::Mutex mu;
+  const bool never = false;
+  MutexLock lock(&mu);
+  WaitUntilSeen([&](absl::Duration delay) {
+    mu.AwaitWithTimeout(absl::Condition(&never), delay);
+  });
+}
+
+}  // namespace
+}  // namespace clocks
+
+#endif  // no sanitizer
