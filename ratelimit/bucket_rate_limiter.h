@@ -1,0 +1,74 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// ratelimit/bucket_rate_limiter.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_RATELIMIT_BUCKET_RATE_LIMITER_H_
+#define WORKQUEUE_RATELIMIT_BUCKET_RATE_LIMITER_H_
+
+#include <memory>
+#include <utility>
+
+#include "absl/memory/memory.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "ratelimit/rate_limiter.h"
+#include "ratelimit/token_bucket.h"
+
+namespace ratelimit {
+
+// BucketRateLimiter
+//
+// Limits the rate of all items together: each takes a token from a bucket, or
+// waits until there is one for it. Tracks no items.
+//
+// Several limiters may share a bucket, which then limits all of them together.
+//
+// Example:
+//
+//     auto bucket = ratelimit::TokenBucket::Create(/*rate=*/10, /*burst=*/100);
+//     if (!bucket.ok()) return bucket.status();
+//     auto limiter = ratelimit::BucketRateLimiter<std::string>::Create(
+//         *std::move(bucket));
+//     if (!limiter.ok()) return limiter.status();
+//     (*limiter)->When("pod");    // zero, the first hundred times
+//
+// Thread-safe.
+template <typename T>
+class BucketRateLimiter final : public RateLimiter<T> {
+ public:
+  // Returns a new limiter that takes its tokens from `bucket`.
+  //
+  // Returns an `absl::InvalidArgumentError` if `bucket` is null.
+  static absl::StatusOr<std::unique_ptr<BucketRateLimiter>> Create(
+      std::shared_ptr<TokenBucket> bucket) {
+    if (bucket == nullptr) {
+      return absl::InvalidArgumentError("bucket must not be null");
+    }
+    return absl::WrapUnique(new BucketRateLimiter(std::move(bucket)));
+  }
+
+  // Takes a token and returns how long it takes until it is there. The result
+  // is infinite, and no token taken, if that never is: the bucket is empty and
+  // its rate zero.
+  absl::Duration When(const T&) override { return bucket_->Reserve().Delay(); }
+
+  // Does nothing.
+  void Forget(const T&) override {}
+
+  // Returns zero.
+  int NumRequeues(const T&) override { return 0; }
+
+ private:
+  explicit BucketRateLimiter(std::shared_ptr<TokenBucket> bucket)
+      : bucket_(std::move(bucket)) {}
+
+  const std::shared_ptr<TokenBucket> bucket_;
+};
+
+}  // namespace ratelimit
+
+#endif  // WORKQUEUE_RATELIMIT_BUCKET_RATE_LIMITER_H_

@@ -1,0 +1,67 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// ratelimit/default_rate_limiters.h
+// -----------------------------------------------------------------------------
+//
+// The limiters to use when there is no reason to use others. The numbers are
+// client-go's.
+
+#ifndef WORKQUEUE_RATELIMIT_DEFAULT_RATE_LIMITERS_H_
+#define WORKQUEUE_RATELIMIT_DEFAULT_RATE_LIMITERS_H_
+
+#include <memory>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/time/time.h"
+#include "clock/clock.h"
+#include "ratelimit/bucket_rate_limiter.h"
+#include "ratelimit/item_exponential_failure_rate_limiter.h"
+#include "ratelimit/max_of_rate_limiter.h"
+#include "ratelimit/rate_limiter.h"
+#include "ratelimit/token_bucket.h"
+
+namespace ratelimit {
+
+// DefaultControllerRateLimiter
+//
+// Returns a limiter for a controller's queue. It delays an item by 5 ms after
+// its first failure and by twice as long after each further one, up to 1000 s.
+// It also limits all items together to 10 a second, once it has let 100 pass.
+//
+// `clock`, by which the second limit goes, must outlive the limiter; null means
+// the real one. `Hash` and `Eq` are as for `ItemExponentialFailureRateLimiter`.
+//
+// Example:
+//
+//     auto limiter = ratelimit::DefaultControllerRateLimiter<std::string>();
+//     limiter->When("pod");    // 5 ms
+template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
+          typename Eq = typename absl::flat_hash_set<T>::key_equal>
+std::unique_ptr<RateLimiter<T>> DefaultControllerRateLimiter(
+    clocks::Clock* clock = clocks::Clock::GetRealClock()) {
+  if (clock == nullptr) clock = clocks::Clock::GetRealClock();
+  // With these numbers no Create() fails.
+  return *MaxOfRateLimiter<T>::Create(
+      *ItemExponentialFailureRateLimiter<T, Hash, Eq>::Create(
+          absl::Milliseconds(5), absl::Seconds(1000)),
+      *BucketRateLimiter<T>::Create(
+          *TokenBucket::Create(/*rate=*/10, /*burst=*/100, clock)));
+}
+
+// DefaultItemBasedRateLimiter
+//
+// Returns a limiter that delays an item by 1 ms after its first failure and by
+// twice as long after each further one, up to 1000 s, whatever other items do.
+// `Hash` and `Eq` are as for `ItemExponentialFailureRateLimiter`.
+template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
+          typename Eq = typename absl::flat_hash_set<T>::key_equal>
+std::unique_ptr<RateLimiter<T>> DefaultItemBasedRateLimiter() {
+  return *ItemExponentialFailureRateLimiter<T, Hash, Eq>::Create(
+      absl::Milliseconds(1), absl::Seconds(1000));
+}
+
+}  // namespace ratelimit
+
+#endif  // WORKQUEUE_RATELIMIT_DEFAULT_RATE_LIMITERS_H_

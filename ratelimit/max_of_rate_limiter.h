@@ -1,0 +1,107 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// ratelimit/max_of_rate_limiter.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_RATELIMIT_MAX_OF_RATE_LIMITER_H_
+#define WORKQUEUE_RATELIMIT_MAX_OF_RATE_LIMITER_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/memory/memory.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "ratelimit/rate_limiter.h"
+
+namespace ratelimit {
+
+// MaxOfRateLimiter
+//
+// Asks several limiters and takes the longest delay, so that an item waits
+// until all of them let it pass.
+//
+// Every limiter is asked each time, also those whose answer makes no
+// difference: a token bucket gives a token to an item that another limiter
+// holds back for longer. The items held back may then come together, more at
+// once than the bucket's burst.
+//
+// Example:
+//
+//     auto limiter = ratelimit::MaxOfRateLimiter<std::string>::Create(
+//         std::move(exponential), std::move(bucket));
+//     if (!limiter.ok()) return limiter.status();
+//     (*limiter)->When("pod");
+//
+// Thread-safe. If a limiter throws, those before it have done their part.
+template <typename T>
+class MaxOfRateLimiter final : public RateLimiter<T> {
+ public:
+  // Returns a new limiter that asks `limiters`, in their order.
+  //
+  // Returns an `absl::InvalidArgumentError` if there are none, or one is null.
+  static absl::StatusOr<std::unique_ptr<MaxOfRateLimiter>> Create(
+      std::vector<std::unique_ptr<RateLimiter<T>>> limiters) {
+    if (limiters.empty()) {
+      return absl::InvalidArgumentError("limiters must not be empty");
+    }
+    for (size_t i = 0; i < limiters.size(); ++i) {
+      if (limiters[i] == nullptr) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("limiters[", i, "] must not be null"));
+      }
+    }
+    return absl::WrapUnique(new MaxOfRateLimiter(std::move(limiters)));
+  }
+
+  // The same, with one parameter for each limiter.
+  template <typename... Limiters>
+  static absl::StatusOr<std::unique_ptr<MaxOfRateLimiter>> Create(
+      std::unique_ptr<Limiters>... limiters) {
+    std::vector<std::unique_ptr<RateLimiter<T>>> all;
+    all.reserve(sizeof...(limiters));
+    (all.push_back(std::move(limiters)), ...);
+    return Create(std::move(all));
+  }
+
+  // Returns the longest of the limiters' delays for `item`.
+  absl::Duration When(const T& item) override {
+    absl::Duration longest = absl::ZeroDuration();
+    for (const auto& limiter : limiters_) {
+      longest = std::max(longest, limiter->When(item));
+    }
+    return longest;
+  }
+
+  // Has every limiter forget `item`.
+  void Forget(const T& item) override {
+    for (const auto& limiter : limiters_) limiter->Forget(item);
+  }
+
+  // Returns the largest of the limiters' counts for `item`.
+  int NumRequeues(const T& item) override {
+    int largest = 0;
+    for (const auto& limiter : limiters_) {
+      largest = std::max(largest, limiter->NumRequeues(item));
+    }
+    return largest;
+  }
+
+ private:
+  explicit MaxOfRateLimiter(
+      std::vector<std::unique_ptr<RateLimiter<T>>> limiters)
+      : limiters_(std::move(limiters)) {}
+
+  const std::vector<std::unique_ptr<RateLimiter<T>>> limiters_;
+};
+
+}  // namespace ratelimit
+
+#endif  // WORKQUEUE_RATELIMIT_MAX_OF_RATE_LIMITER_H_

@@ -1,0 +1,228 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "ratelimit/token_bucket.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <memory>
+
+#include "absl/memory/memory.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "base/mutex_lock.h"
+#include "clock/clock.h"
+
+namespace ratelimit {
+namespace {
+
+using ::workqueue_internal::MutexLock;
+
+// The arithmetic follows Go's to the last bit: the same operations on doubles
+// in the same order, on times in whole nanoseconds of 64 bits.
+
+double ToSeconds(absl::Duration d) {
+  constexpr int64_t kNanosPerSecond = 1000000000;
+  const int64_t nanos = absl::ToInt64Nanoseconds(d);
+  return static_cast<double>(nanos / kNanosPerSecond) +
+         static_cast<double>(nanos % kNanosPerSecond) / 1e9;
+}
+
+// Returns how many tokens come in `d`.
+double TokensIn(absl::Duration d, double rate) {
+  const double seconds = ToSeconds(d);
+  return seconds == 0 ? 0 : seconds * rate;  // Also at an infinite rate.
+}
+
+// Returns how long it takes until `tokens`, more than zero, have come; infinite
+// if that cannot be counted in 64 bits.
+absl::Duration TimeFor(double tokens, double rate) {
+  if (rate == 0) return absl::InfiniteDuration();
+  constexpr double kTooManyNanos = 9223372036854775808.0;  // 2^63
+  const double nanos = tokens / rate * 1e9;
+  return nanos < kTooManyNanos ? absl::Nanoseconds(static_cast<int64_t>(nanos))
+                               : absl::InfiniteDuration();
+}
+
+bool IsUnlimited(double rate) {
+  return rate == std::numeric_limits<double>::infinity();
+}
+
+absl::Status CheckRateAndBurst(double rate, int64_t burst) {
+  if (std::isnan(rate) || rate < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("rate must be a number and not negative, but is ", rate));
+  }
+  if (burst < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("burst must not be negative, but is ", burst));
+  }
+  if (burst == 0 && !IsUnlimited(rate)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "burst must not be 0 unless rate is infinite, but rate is ", rate));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Duration Reservation::Delay() const {
+  if (!ok()) return absl::InfiniteDuration();
+  return std::max(absl::ZeroDuration(),
+                  time_to_act_ - bucket_->clock_->TimeNow());
+}
+
+void Reservation::Cancel() {
+  if (tokens_ == 0) return;
+  bucket_->Cancel(*this);
+  tokens_ = 0;
+}
+
+double TokenBucket::Every(absl::Duration interval) {
+  return interval <= absl::ZeroDuration()
+             ? std::numeric_limits<double>::infinity()
+             : absl::FDivDuration(absl::Seconds(1), interval);
+}
+
+absl::StatusOr<std::unique_ptr<TokenBucket>> TokenBucket::Create(
+    double rate, int64_t burst, clocks::Clock* clock) {
+  absl::Status status = CheckRateAndBurst(rate, burst);
+  if (!status.ok()) return status;
+  if (clock == nullptr) {
+    return absl::InvalidArgumentError("clock must not be null");
+  }
+  return absl::WrapUnique(new TokenBucket(rate, burst, clock));
+}
+
+TokenBucket::TokenBucket(double rate, int64_t burst, clocks::Clock* clock)
+    : clock_(clock),
+      rate_(rate),
+      burst_(burst),
+      tokens_(static_cast<double>(burst)),
+      last_(clock->TimeNow()) {}
+
+bool TokenBucket::Allow(int64_t n) {
+  MutexLock lock(&mu_);
+  return ReserveWithin(n, clock_->TimeNow(), absl::ZeroDuration()).ok();
+}
+
+Reservation TokenBucket::Reserve(int64_t n) {
+  MutexLock lock(&mu_);
+  return ReserveWithin(n, clock_->TimeNow(), absl::InfiniteDuration());
+}
+
+absl::Status TokenBucket::Wait(int64_t n, absl::Time deadline) {
+  absl::Time now;
+  Reservation reservation;
+  {
+    MutexLock lock(&mu_);
+    if (n < 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("n must not be negative, but is ", n));
+    }
+    if (n > burst_ && !IsUnlimited(rate_)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "n must not exceed burst, which is ", burst_, ", but is ", n));
+    }
+    now = clock_->TimeNow();
+    if (now <= deadline) reservation = ReserveWithin(n, now, deadline - now);
+  }
+  if (!reservation.ok()) {
+    return absl::DeadlineExceededError(
+        absl::StrCat("n = ", n, " would not be granted by the deadline, ",
+                     absl::FormatTime(deadline, absl::UTCTimeZone())));
+  }
+  if (reservation.time_to_act() > now) {
+    clock_->SleepUntil(reservation.time_to_act());
+  }
+  return absl::OkStatus();
+}
+
+double TokenBucket::Tokens() const {
+  MutexLock lock(&mu_);
+  return TokensAt(clock_->TimeNow());
+}
+
+double TokenBucket::limit() const {
+  MutexLock lock(&mu_);
+  return rate_;
+}
+
+int64_t TokenBucket::burst() const {
+  MutexLock lock(&mu_);
+  return burst_;
+}
+
+absl::Status TokenBucket::SetLimit(double rate) {
+  MutexLock lock(&mu_);
+  absl::Status status = CheckRateAndBurst(rate, burst_);
+  if (!status.ok()) return status;
+  Advance();
+  rate_ = rate;
+  return absl::OkStatus();
+}
+
+absl::Status TokenBucket::SetBurst(int64_t burst) {
+  MutexLock lock(&mu_);
+  absl::Status status = CheckRateAndBurst(rate_, burst);
+  if (!status.ok()) return status;
+  Advance();
+  burst_ = burst;
+  return absl::OkStatus();
+}
+
+Reservation TokenBucket::ReserveWithin(int64_t n, absl::Time now,
+                                       absl::Duration max_wait) {
+  if (n < 0) return Reservation();
+  if (IsUnlimited(rate_)) return Reservation(this, /*tokens=*/0, rate_, now);
+  if (n > burst_) return Reservation();
+
+  const double tokens = TokensAt(now) - static_cast<double>(n);
+  const absl::Duration wait =
+      tokens < 0 ? TimeFor(-tokens, rate_) : absl::ZeroDuration();
+  if (wait > max_wait || wait == absl::InfiniteDuration()) return Reservation();
+
+  last_ = now;
+  tokens_ = tokens;
+  last_event_ = now + wait;
+  return Reservation(this, n, rate_, last_event_);
+}
+
+void TokenBucket::Cancel(const Reservation& reservation) {
+  MutexLock lock(&mu_);
+  const absl::Time now = clock_->TimeNow();
+  if (IsUnlimited(rate_) || reservation.time_to_act_ < now) return;
+
+  // What came between its time to act and the last one was reserved after it.
+  const double taken = static_cast<double>(reservation.tokens_);
+  const double reserved_since = std::max(
+      0.0, TokensIn(last_event_ - reservation.time_to_act_, reservation.rate_));
+  if (reserved_since >= taken) return;
+
+  tokens_ = std::min(TokensAt(now) + (taken - reserved_since),
+                     static_cast<double>(burst_));
+  last_ = now;
+  if (reservation.time_to_act_ == last_event_) {
+    const absl::Time previous_event =
+        last_event_ - TimeFor(taken, reservation.rate_);
+    if (previous_event >= now) last_event_ = previous_event;
+  }
+}
+
+double TokenBucket::TokensAt(absl::Time now) const {
+  // None come while time goes back.
+  const double come = TokensIn(now - std::min(last_, now), rate_);
+  return std::min(tokens_ + come, static_cast<double>(burst_));
+}
+
+void TokenBucket::Advance() {
+  const absl::Time now = clock_->TimeNow();
+  tokens_ = TokensAt(now);
+  last_ = now;
+}
+
+}  // namespace ratelimit

@@ -1,0 +1,80 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// ratelimit/with_max_wait_rate_limiter.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_RATELIMIT_WITH_MAX_WAIT_RATE_LIMITER_H_
+#define WORKQUEUE_RATELIMIT_WITH_MAX_WAIT_RATE_LIMITER_H_
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/memory/memory.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "ratelimit/internal/check_delay.h"
+#include "ratelimit/rate_limiter.h"
+
+namespace ratelimit {
+
+// WithMaxWaitRateLimiter
+//
+// Shortens another limiter's delays to at most `max_delay`. For a limiter that
+// has no limit of its own, as a token bucket under many requests.
+//
+// Example:
+//
+//     auto limiter = ratelimit::WithMaxWaitRateLimiter<std::string>::Create(
+//         std::move(bucket_limiter), absl::Minutes(5));
+//     if (!limiter.ok()) return limiter.status();
+//     (*limiter)->When("pod");    // 5 minutes, if the bucket says an hour
+//
+// Thread-safe.
+template <typename T>
+class WithMaxWaitRateLimiter final : public RateLimiter<T> {
+ public:
+  // Returns a new limiter that asks `limiter`.
+  //
+  // Returns an `absl::InvalidArgumentError` if `limiter` is null, or
+  // `max_delay` negative or infinite.
+  static absl::StatusOr<std::unique_ptr<WithMaxWaitRateLimiter>> Create(
+      std::unique_ptr<RateLimiter<T>> limiter, absl::Duration max_delay) {
+    if (limiter == nullptr) {
+      return absl::InvalidArgumentError("limiter must not be null");
+    }
+    absl::Status status = internal::CheckDelay("max_delay", max_delay);
+    if (!status.ok()) return status;
+    return absl::WrapUnique(
+        new WithMaxWaitRateLimiter(std::move(limiter), max_delay));
+  }
+
+  // Returns the other limiter's delay for `item`, or `max_delay` if that is
+  // less.
+  absl::Duration When(const T& item) override {
+    return std::clamp(limiter_->When(item), absl::ZeroDuration(), max_delay_);
+  }
+
+  // Has the other limiter forget `item`.
+  void Forget(const T& item) override { limiter_->Forget(item); }
+
+  // Returns the other limiter's count for `item`.
+  int NumRequeues(const T& item) override {
+    return limiter_->NumRequeues(item);
+  }
+
+ private:
+  WithMaxWaitRateLimiter(std::unique_ptr<RateLimiter<T>> limiter,
+                         absl::Duration max_delay)
+      : limiter_(std::move(limiter)), max_delay_(max_delay) {}
+
+  const std::unique_ptr<RateLimiter<T>> limiter_;
+  const absl::Duration max_delay_;
+};
+
+}  // namespace ratelimit
+
+#endif  // WORKQUEUE_RATELIMIT_WITH_MAX_WAIT_RATE_LIMITER_H_

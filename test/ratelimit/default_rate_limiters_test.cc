@@ -1,0 +1,89 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "ratelimit/default_rate_limiters.h"
+
+#include <cstddef>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "clock/fake_clock.h"
+#include "gtest/gtest.h"
+
+namespace ratelimit {
+namespace {
+
+TEST(DefaultControllerRateLimiterTest, DelaysAnItemThatKeepsFailing) {
+  clocks::FakeClock clock;
+  auto limiter = DefaultControllerRateLimiter<std::string>(&clock);
+  absl::Duration expected = absl::Milliseconds(5);
+  for (int i = 0; i < 18; ++i) {
+    EXPECT_EQ(limiter->When("a"), expected);
+    expected *= 2;
+  }
+  EXPECT_EQ(limiter->When("a"), absl::Seconds(1000));
+  EXPECT_EQ(limiter->NumRequeues("a"), 19);
+  limiter->Forget("a");
+  EXPECT_EQ(limiter->NumRequeues("a"), 0);
+  EXPECT_EQ(limiter->When("a"), absl::Milliseconds(5));
+}
+
+TEST(DefaultControllerRateLimiterTest, LimitsAllItemsToTenASecond) {
+  clocks::FakeClock clock;
+  auto limiter = DefaultControllerRateLimiter<std::string>(&clock);
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(limiter->When(absl::StrCat(i)), absl::Milliseconds(5));
+  }
+  EXPECT_EQ(limiter->When("x"), absl::Milliseconds(100));
+  EXPECT_EQ(limiter->When("y"), absl::Milliseconds(200));
+  clock.Step(absl::Seconds(1));
+  EXPECT_EQ(limiter->When("z"), absl::Milliseconds(5));
+}
+
+TEST(DefaultControllerRateLimiterTest, GoesByTheRealClockByDefault) {
+  EXPECT_EQ(DefaultControllerRateLimiter<std::string>()->When("a"),
+            absl::Milliseconds(5));
+  EXPECT_EQ(DefaultControllerRateLimiter<std::string>(nullptr)->When("a"),
+            absl::Milliseconds(5));
+}
+
+TEST(DefaultItemBasedRateLimiterTest, DelaysAnItemThatKeepsFailing) {
+  auto limiter = DefaultItemBasedRateLimiter<std::string>();
+  absl::Duration expected = absl::Milliseconds(1);
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(limiter->When("a"), expected);
+    expected *= 2;
+  }
+  EXPECT_EQ(limiter->When("a"), absl::Seconds(1000));
+}
+
+TEST(DefaultItemBasedRateLimiterTest, DoesNotLimitItemsTogether) {
+  auto limiter = DefaultItemBasedRateLimiter<std::string>();
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_EQ(limiter->When(absl::StrCat(i)), absl::Milliseconds(1));
+  }
+}
+
+// An item that Abseil does not know how to hash.
+struct Item {
+  int id;
+};
+struct ItemHash {
+  size_t operator()(const Item& item) const { return item.id; }
+};
+struct ItemEq {
+  bool operator()(const Item& a, const Item& b) const { return a.id == b.id; }
+};
+
+TEST(DefaultRateLimitersTest, TakeHashAndEquality) {
+  clocks::FakeClock clock;
+  auto for_controller =
+      DefaultControllerRateLimiter<Item, ItemHash, ItemEq>(&clock);
+  EXPECT_EQ(for_controller->When(Item{1}), absl::Milliseconds(5));
+  auto item_based = DefaultItemBasedRateLimiter<Item, ItemHash, ItemEq>();
+  EXPECT_EQ(item_based->When(Item{1}), absl::Milliseconds(1));
+}
+
+}  // namespace
+}  // namespace ratelimit

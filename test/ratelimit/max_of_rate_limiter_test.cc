@@ -1,0 +1,147 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "ratelimit/max_of_rate_limiter.h"
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "ratelimit/item_exponential_failure_rate_limiter.h"
+#include "ratelimit/item_fast_slow_rate_limiter.h"
+#include "ratelimit/rate_limiter.h"
+#include "test/ratelimit/invalid_argument.h"
+
+namespace ratelimit {
+namespace {
+
+using Limiter = MaxOfRateLimiter<std::string>;
+
+// One whose answers are given.
+class Fixed final : public RateLimiter<std::string> {
+ public:
+  Fixed(absl::Duration delay, int requeues)
+      : delay_(delay), requeues_(requeues) {}
+
+  absl::Duration When(const std::string&) override { return delay_; }
+  void Forget(const std::string&) override { requeues_ = 0; }
+  int NumRequeues(const std::string&) override { return requeues_; }
+
+ private:
+  const absl::Duration delay_;
+  int requeues_;
+};
+
+std::unique_ptr<ItemFastSlowRateLimiter<std::string>> FastSlow() {
+  return ItemFastSlowRateLimiter<std::string>::Create(absl::Milliseconds(5),
+                                                      absl::Seconds(3), 2)
+      .value();
+}
+
+std::unique_ptr<ItemExponentialFailureRateLimiter<std::string>> Exponential() {
+  return ItemExponentialFailureRateLimiter<std::string>::Create(
+             absl::Milliseconds(4), absl::Seconds(100))
+      .value();
+}
+
+TEST(MaxOfRateLimiterTest, TakesTheLongestDelay) {
+  auto limiter = Limiter::Create(FastSlow(), Exponential()).value();
+  EXPECT_EQ(limiter->When("a"), absl::Milliseconds(5));
+  EXPECT_EQ(limiter->When("a"), absl::Milliseconds(8));
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_EQ(limiter->When("a"), absl::Seconds(3));  // up to 2048 ms
+  }
+  EXPECT_EQ(limiter->When("a"), absl::Milliseconds(4096));
+  EXPECT_EQ(limiter->When("b"), absl::Milliseconds(5));
+}
+
+TEST(MaxOfRateLimiterTest, AsksAllLimitersEachTime) {
+  auto limiter = Limiter::Create(FastSlow(), Exponential()).value();
+  limiter->When("a");
+  limiter->When("a");
+  EXPECT_EQ(limiter->NumRequeues("a"), 2);
+  EXPECT_EQ(limiter->NumRequeues("b"), 0);
+  limiter->Forget("a");
+  EXPECT_EQ(limiter->NumRequeues("a"), 0);
+  EXPECT_EQ(limiter->When("a"), absl::Milliseconds(5));
+  EXPECT_EQ(limiter->When("a"), absl::Milliseconds(8));
+}
+
+TEST(MaxOfRateLimiterTest, TakesTheLargestCount) {
+  auto limiter = Limiter::Create(std::make_unique<Fixed>(absl::Seconds(1), 2),
+                                 std::make_unique<Fixed>(absl::Seconds(3), 7),
+                                 std::make_unique<Fixed>(absl::Seconds(2), 5))
+                     .value();
+  EXPECT_EQ(limiter->When("a"), absl::Seconds(3));
+  EXPECT_EQ(limiter->NumRequeues("a"), 7);
+  limiter->Forget("a");
+  EXPECT_EQ(limiter->NumRequeues("a"), 0);
+}
+
+TEST(MaxOfRateLimiterTest, TakesAListOfLimiters) {
+  std::vector<std::unique_ptr<RateLimiter<std::string>>> limiters;
+  for (int i = 1; i <= 10; ++i) {
+    limiters.push_back(std::make_unique<Fixed>(absl::Seconds(i), i));
+  }
+  auto limiter = Limiter::Create(std::move(limiters)).value();
+  EXPECT_EQ(limiter->When("a"), absl::Seconds(10));
+}
+
+TEST(MaxOfRateLimiterTest, PassesNoNegativeDelayOn) {
+  auto limiter =
+      Limiter::Create(std::make_unique<Fixed>(absl::Seconds(-1), 0)).value();
+  EXPECT_EQ(limiter->When("a"), absl::ZeroDuration());
+}
+
+TEST(MaxOfRateLimiterTest, PassesAnInfiniteDelayOn) {
+  auto limiter =
+      Limiter::Create(std::make_unique<Fixed>(absl::InfiniteDuration(), 0),
+                      std::make_unique<Fixed>(absl::Seconds(1), 0))
+          .value();
+  EXPECT_EQ(limiter->When("a"), absl::InfiniteDuration());
+}
+
+TEST(MaxOfRateLimiterTest, RejectsNoLimiters) {
+  EXPECT_THAT(Limiter::Create().status(),
+              IsInvalidArgument("limiters", "empty"));
+  EXPECT_THAT(
+      Limiter::Create(std::vector<std::unique_ptr<RateLimiter<std::string>>>())
+          .status(),
+      IsInvalidArgument("limiters", "empty"));
+}
+
+TEST(MaxOfRateLimiterTest, RejectsNull) {
+  EXPECT_THAT(
+      Limiter::Create(FastSlow(), Exponential(), std::unique_ptr<Fixed>())
+          .status(),
+      IsInvalidArgument("limiters[2]", "null"));
+  EXPECT_THAT(Limiter::Create(std::unique_ptr<Fixed>(), FastSlow()).status(),
+              IsInvalidArgument("limiters[0]", "null"));
+}
+
+TEST(MaxOfRateLimiterTest, IsAskedByManyThreads) {
+  constexpr int kThreads = 4;
+  constexpr int kFailures = 500;
+  auto limiter = Limiter::Create(FastSlow(), Exponential()).value();
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&limiter] {
+      for (int i = 0; i < kFailures; ++i) {
+        EXPECT_GE(limiter->When("a"), absl::Milliseconds(5));
+        limiter->When("b");
+        limiter->NumRequeues("b");
+        limiter->Forget("b");
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(limiter->NumRequeues("a"), kThreads * kFailures);
+}
+
+}  // namespace
+}  // namespace ratelimit

@@ -1,0 +1,119 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "ratelimit/with_max_wait_rate_limiter.h"
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "ratelimit/item_exponential_failure_rate_limiter.h"
+#include "ratelimit/rate_limiter.h"
+#include "test/ratelimit/invalid_argument.h"
+
+namespace ratelimit {
+namespace {
+
+using Limiter = WithMaxWaitRateLimiter<int>;
+
+// Short delays at first, whatever the item, and then the given one.
+class Steps final : public RateLimiter<int> {
+ public:
+  Steps(int short_delays, absl::Duration then)
+      : short_delays_(short_delays), then_(then) {}
+
+  absl::Duration When(const int&) override {
+    return short_delays_-- > 0 ? absl::Milliseconds(6) : then_;
+  }
+  void Forget(const int&) override {}
+  int NumRequeues(const int&) override { return 0; }
+
+ private:
+  int short_delays_;
+  const absl::Duration then_;
+};
+
+TEST(WithMaxWaitRateLimiterTest, ShortensLongDelays) {
+  auto limiter = Limiter::Create(std::make_unique<Steps>(50, absl::Minutes(20)),
+                                 absl::Minutes(8))
+                     .value();
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_EQ(limiter->When(i), absl::Milliseconds(6));
+  }
+  for (int i = 50; i < 100; ++i) EXPECT_EQ(limiter->When(i), absl::Minutes(8));
+}
+
+TEST(WithMaxWaitRateLimiterTest, ShortensAnInfiniteDelay) {
+  auto limiter =
+      Limiter::Create(std::make_unique<Steps>(0, absl::InfiniteDuration()),
+                      absl::Minutes(8))
+          .value();
+  EXPECT_EQ(limiter->When(1), absl::Minutes(8));
+}
+
+TEST(WithMaxWaitRateLimiterTest, PassesNoNegativeDelayOn) {
+  auto limiter = Limiter::Create(std::make_unique<Steps>(0, absl::Seconds(-1)),
+                                 absl::Minutes(8))
+                     .value();
+  EXPECT_EQ(limiter->When(1), absl::ZeroDuration());
+}
+
+TEST(WithMaxWaitRateLimiterTest, MaximumOfZeroIsNoDelay) {
+  auto limiter = Limiter::Create(std::make_unique<Steps>(0, absl::Seconds(1)),
+                                 absl::ZeroDuration())
+                     .value();
+  EXPECT_EQ(limiter->When(1), absl::ZeroDuration());
+}
+
+std::unique_ptr<RateLimiter<int>> Exponential() {
+  return ItemExponentialFailureRateLimiter<int>::Create(absl::Seconds(1),
+                                                        absl::Hours(1))
+      .value();
+}
+
+TEST(WithMaxWaitRateLimiterTest, TheOtherLimiterCounts) {
+  auto limiter = Limiter::Create(Exponential(), absl::Seconds(3)).value();
+  EXPECT_EQ(limiter->When(1), absl::Seconds(1));
+  EXPECT_EQ(limiter->When(1), absl::Seconds(2));
+  EXPECT_EQ(limiter->When(1), absl::Seconds(3));
+  EXPECT_EQ(limiter->When(1), absl::Seconds(3));
+  EXPECT_EQ(limiter->NumRequeues(1), 4);
+  limiter->Forget(1);
+  EXPECT_EQ(limiter->NumRequeues(1), 0);
+  EXPECT_EQ(limiter->When(1), absl::Seconds(1));
+}
+
+TEST(WithMaxWaitRateLimiterTest, RejectsBadArguments) {
+  EXPECT_THAT(Limiter::Create(nullptr, absl::Seconds(1)).status(),
+              IsInvalidArgument("limiter", "null"));
+  EXPECT_THAT(Limiter::Create(Exponential(), absl::Seconds(-4)).status(),
+              IsInvalidArgument("max_delay", "-4s"));
+  EXPECT_THAT(Limiter::Create(Exponential(), absl::InfiniteDuration()).status(),
+              IsInvalidArgument("max_delay", "inf"));
+}
+
+TEST(WithMaxWaitRateLimiterTest, IsAskedByManyThreads) {
+  constexpr int kThreads = 4;
+  constexpr int kFailures = 500;
+  auto limiter = Limiter::Create(Exponential(), absl::Seconds(3)).value();
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&limiter] {
+      for (int i = 0; i < kFailures; ++i) {
+        EXPECT_LE(limiter->When(1), absl::Seconds(3));
+        limiter->When(2);
+        limiter->Forget(2);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(limiter->NumRequeues(1), kThreads * kFailures);
+}
+
+}  // namespace
+}  // namespace ratelimit
