@@ -1,0 +1,173 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "test/conformance/limiter_spec.h"
+
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "absl/time/time.h"
+#include "ratelimit/item_exponential_failure_rate_limiter.h"
+#include "ratelimit/item_fast_slow_rate_limiter.h"
+#include "ratelimit/max_of_rate_limiter.h"
+#include "ratelimit/rate_limiter.h"
+#include "ratelimit/with_max_wait_rate_limiter.h"
+#include "test/conformance/value.h"
+
+namespace conformance {
+namespace {
+
+using Limiter = std::unique_ptr<ratelimit::RateLimiter<std::string>>;
+
+// Reads a specification from left to right. After the first error, which
+// `status()` keeps, nothing more is read and what is returned means nothing.
+class Parser {
+ public:
+  explicit Parser(absl::string_view rest) : rest_(rest) {}
+
+  const absl::Status& status() const { return status_; }
+
+  Limiter ParseAll() {
+    Limiter limiter = ParseLimiter();
+    if (!rest_.empty()) Fail("unexpected ", rest_);
+    return limiter;
+  }
+
+ private:
+  // Deeper ones are taken for a mistake, lest the stack overflow.
+  static constexpr int kMaxDepth = 100;
+
+  Limiter ParseLimiter() {
+    if (++depth_ > kMaxDepth) Fail("too many limiters at ", rest_);
+    Limiter limiter;
+    const absl::string_view name = ParseWord();
+    if (!status_.ok()) return nullptr;
+    if (name == "exponential") {
+      limiter = ParseExponential();
+    } else if (name == "fastslow") {
+      limiter = ParseFastSlow();
+    } else if (name == "maxof") {
+      limiter = ParseMaxOf();
+    } else if (name == "maxwait") {
+      limiter = ParseMaxWait();
+    } else {
+      Fail("unknown limiter ", name);
+    }
+    --depth_;
+    return limiter;
+  }
+
+  Limiter ParseExponential() {
+    Expect("(");
+    const absl::Duration base = ParseDelay();
+    Expect(",");
+    const absl::Duration max = ParseDelay();
+    Expect(")");
+    if (!status_.ok()) return nullptr;
+    return Made(
+        ratelimit::ItemExponentialFailureRateLimiter<std::string>::Create(base,
+                                                                          max));
+  }
+
+  Limiter ParseFastSlow() {
+    Expect("(");
+    const absl::Duration fast = ParseDelay();
+    Expect(",");
+    const absl::Duration slow = ParseDelay();
+    Expect(",");
+    const int attempts = ParseAttempts();
+    Expect(")");
+    if (!status_.ok()) return nullptr;
+    return Made(ratelimit::ItemFastSlowRateLimiter<std::string>::Create(
+        fast, slow, attempts));
+  }
+
+  Limiter ParseMaxOf() {
+    Expect("(");
+    Limiter a = ParseLimiter();
+    Expect(",");
+    Limiter b = ParseLimiter();
+    Expect(")");
+    if (!status_.ok()) return nullptr;
+    return Made(ratelimit::MaxOfRateLimiter<std::string>::Create(std::move(a),
+                                                                 std::move(b)));
+  }
+
+  Limiter ParseMaxWait() {
+    Expect("(");
+    Limiter limiter = ParseLimiter();
+    Expect(",");
+    const absl::Duration max = ParseDelay();
+    Expect(")");
+    if (!status_.ok()) return nullptr;
+    return Made(ratelimit::WithMaxWaitRateLimiter<std::string>::Create(
+        std::move(limiter), max));
+  }
+
+  absl::Duration ParseDelay() {
+    const absl::string_view word = ParseWord();
+    if (!status_.ok()) return absl::ZeroDuration();
+    const absl::StatusOr<absl::Duration> delay = ParseDuration(word);
+    status_.Update(delay.status());
+    return delay.ok() ? *delay : absl::ZeroDuration();
+  }
+
+  int ParseAttempts() {
+    const absl::string_view word = ParseWord();
+    int attempts = 0;
+    if (status_.ok() && !absl::SimpleAtoi(word, &attempts)) {
+      Fail("not a number of attempts: ", word);
+    }
+    return attempts;
+  }
+
+  // Takes what comes before the next of the characters that divide.
+  absl::string_view ParseWord() {
+    if (!status_.ok()) return "";
+    const absl::string_view word = rest_.substr(0, rest_.find_first_of("(),"));
+    rest_.remove_prefix(word.size());
+    return word;
+  }
+
+  void Expect(absl::string_view what) {
+    if (status_.ok() && !absl::ConsumePrefix(&rest_, what)) {
+      Fail(absl::StrCat("want ", what, " in the limiter, got "), rest_);
+    }
+  }
+
+  // Returns the limiter that the library made, if it did.
+  template <typename L>
+  Limiter Made(absl::StatusOr<std::unique_ptr<L>> limiter) {
+    if (limiter.ok()) return *std::move(limiter);
+    status_.Update(limiter.status());
+    return nullptr;
+  }
+
+  void Fail(absl::string_view error, absl::string_view at) {
+    status_.Update(absl::InvalidArgumentError(absl::StrCat(error, Quote(at))));
+  }
+
+  absl::string_view rest_;
+  absl::Status status_;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ratelimit::RateLimiter<std::string>>>
+ParseLimiter(absl::string_view spec) {
+  Parser parser(spec);
+  Limiter limiter = parser.ParseAll();
+  if (!parser.status().ok()) return parser.status();
+  return limiter;
+}
+
+}  // namespace conformance

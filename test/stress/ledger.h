@@ -1,0 +1,141 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// test/stress/ledger.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_TEST_STRESS_LEDGER_H_
+#define WORKQUEUE_TEST_STRESS_LEDGER_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <thread>  // NOLINT(build/c++11)
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "base/mutex_lock.h"
+#include "gtest/gtest.h"
+
+namespace workqueue {
+
+// Ledger
+//
+// Keeps account of what producers add and consumers process, and finds what
+// must not be: an item processed by two at a time, and an addition that is not
+// followed by a processing of its item. Items are numbers from zero.
+//
+// Example:
+//
+//     // A producer:
+//     const int64_t addition = ledger.Adding(item);
+//     if (queue.Add(item)) ledger.Added(item, addition);
+//     // A consumer:
+//     ledger.Begin(item);
+//     std::this_thread::yield();
+//     ledger.End(item);
+//     queue.Done(item);
+//     // In the end:
+//     ledger.ExpectAllProcessed();
+//
+// Thread-safe.
+class Ledger {
+ public:
+  explicit Ledger(int items) : accounts_(items) {}
+
+  // An addition begins; returns its number.
+  int64_t Adding(int item) { return ++accounts_[item].adding; }
+
+  // It has been accepted.
+  void Added(int item, int64_t addition) {
+    workqueue_internal::MutexLock lock(&mu_);
+    Account& account = accounts_[item];
+    if (addition <= account.added) return;
+    const bool was_settled = account.Settled();
+    account.added = addition;
+    if (was_settled && !account.Settled()) ++unsettled_;
+  }
+
+  // Processing begins. It answers all additions that have begun before.
+  void Begin(int item) {
+    Account& account = accounts_[item];
+    EXPECT_EQ(++account.workers, 1) << item << " is being processed already";
+    const int64_t adding = account.adding;
+    workqueue_internal::MutexLock lock(&mu_);
+    EXPECT_FALSE(closed_) << item << " is processed after the end";
+    const bool was_settled = account.Settled();
+    if (adding > account.processed) account.processed = adding;
+    if (!was_settled && account.Settled()) --unsettled_;
+    ++processings_;
+  }
+
+  void End(int item) { --accounts_[item].workers; }
+
+  // From now on there must be no processing.
+  void Close() {
+    workqueue_internal::MutexLock lock(&mu_);
+    closed_ = true;
+  }
+
+  // Blocks until each accepted addition has been followed by a processing.
+  void AwaitAllProcessed() {
+    workqueue_internal::MutexLock lock(&mu_);
+    mu_.Await(absl::Condition(
+        +[](int64_t* unsettled) { return *unsettled == 0; }, &unsettled_));
+  }
+
+  void ExpectAllProcessed() {
+    workqueue_internal::MutexLock lock(&mu_);
+    for (size_t i = 0; i < accounts_.size(); ++i) {
+      EXPECT_TRUE(accounts_[i].Settled())
+          << "addition " << accounts_[i].added << " of " << i << " was lost";
+      EXPECT_EQ(accounts_[i].workers, 0);
+    }
+  }
+
+  int64_t processings() {
+    workqueue_internal::MutexLock lock(&mu_);
+    return processings_;
+  }
+
+ private:
+  struct Account {
+    std::atomic<int64_t> adding{0};
+    std::atomic<int> workers{0};
+    // These are guarded by mu_.
+    int64_t added = 0;      // the latest addition that was accepted
+    int64_t processed = 0;  // the latest one that has been answered
+
+    bool Settled() const { return processed >= added; }
+  };
+
+  std::vector<Account> accounts_;
+  absl::Mutex mu_;
+  int64_t unsettled_ ABSL_GUARDED_BY(mu_) = 0;  // accounts
+  int64_t processings_ ABSL_GUARDED_BY(mu_) = 0;
+  bool closed_ ABSL_GUARDED_BY(mu_) = false;
+};
+
+// Some threads, and an end to them.
+class Threads {
+ public:
+  // Runs `f(0)` to `f(n - 1)`, each on a thread.
+  template <typename F>
+  void Start(int n, F f) {
+    for (int i = 0; i < n; ++i) threads_.emplace_back(f, i);
+  }
+
+  void Join() {
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+  }
+
+ private:
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_TEST_STRESS_LEDGER_H_

@@ -1,0 +1,208 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Many threads on a queue.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <random>
+#include <thread>  // NOLINT(build/c++11)
+#include <utility>
+
+#include "absl/synchronization/blocking_counter.h"
+#include "absl/synchronization/notification.h"
+#include "gtest/gtest.h"
+#include "test/stress/ledger.h"
+#include "test/workqueue/recording_metrics.h"
+#include "workqueue/ordering.h"
+#include "workqueue/queue.h"
+
+namespace workqueue {
+namespace {
+
+// First in, first out, as a queue does by itself.
+class Fifo final : public Ordering<int> {
+ public:
+  void Push(QueuedItem<int>* item) override { items_.push_back(item); }
+  size_t Len() const override { return items_.size(); }
+  QueuedItem<int>* Pop() override {
+    QueuedItem<int>* const item = items_.front();
+    items_.pop_front();
+    return item;
+  }
+
+ private:
+  std::deque<QueuedItem<int>*> items_;
+};
+
+// Adds `adds` items, and returns how many have been accepted.
+int Produce(Interface<int>& queue, Ledger& ledger, int items, int adds,
+            int seed) {
+  std::mt19937 random(seed);
+  int accepted = 0;
+  for (int i = 0; i < adds; ++i) {
+    const int item = static_cast<int>(random() % items);
+    const int64_t addition = ledger.Adding(item);
+    if (queue.Add(item)) {
+      ledger.Added(item, addition);
+      ++accepted;
+    } else {
+      EXPECT_TRUE(queue.ShuttingDown());
+    }
+    if (random() % 8 == 0) std::this_thread::yield();
+  }
+  return accepted;
+}
+
+// Processes what there is until the queue ends.
+void Consume(Interface<int>& queue, Ledger& ledger) {
+  while (std::optional<int> item = queue.Get()) {
+    ledger.Begin(*item);
+    std::this_thread::yield();
+    ledger.End(*item);
+    EXPECT_TRUE(queue.Done(*item));
+  }
+}
+
+class QueueStressTest : public testing::TestWithParam<bool> {
+ protected:
+  std::unique_ptr<Queue<int>> MakeQueue() {
+    QueueOptions<int> options;
+    if (GetParam()) options.ordering = std::make_unique<Fifo>();
+    return std::make_unique<Queue<int>>(std::move(options));
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Orderings, QueueStressTest, testing::Bool(),
+                         [](const auto& info) {
+                           return info.param ? "WithAnOrdering" : "Fifo";
+                         });
+
+// Few items, so that most additions find theirs queued or being processed.
+TEST_P(QueueStressTest, NoAdditionIsLostAndNoItemShared) {
+  constexpr int kItems = 16, kProducers = 4, kConsumers = 4, kAdds = 20000;
+  Ledger ledger(kItems);
+  const std::unique_ptr<Queue<int>> queue = MakeQueue();
+  Threads producers, consumers;
+  consumers.Start(kConsumers, [&](int) { Consume(*queue, ledger); });
+  producers.Start(kProducers, [&](int p) {
+    EXPECT_EQ(Produce(*queue, ledger, kItems, kAdds, p), kAdds);
+  });
+  producers.Join();
+  EXPECT_TRUE(queue->ShutDownWithDrain());
+  ledger.Close();
+  consumers.Join();
+  ledger.ExpectAllProcessed();
+}
+
+// Fewer items than getters, so that those wait and are woken all the time. An
+// item that nobody is woken for stops the round.
+TEST_P(QueueStressTest, NoWakeUpIsLost) {
+  constexpr int kTokens = 3, kGetters = 4, kHops = 10000;
+  const std::unique_ptr<Queue<int>> ping = MakeQueue(), pong = MakeQueue();
+  std::atomic<int> hops{0};
+  absl::Notification enough;
+  const auto pass_on = [&](Queue<int>& from, Queue<int>& to) {
+    while (std::optional<int> token = from.Get()) {
+      from.Done(*token);
+      if (++hops == kHops) enough.Notify();
+      to.Add(*token);
+    }
+  };
+  Threads threads;
+  threads.Start(kGetters, [&](int) { pass_on(*ping, *pong); });
+  threads.Start(kGetters, [&](int) { pass_on(*pong, *ping); });
+  for (int i = 0; i < kTokens; ++i) ping->Add(i);
+  enough.WaitForNotification();
+  ping->ShutDown();
+  pong->ShutDown();
+  threads.Join();
+}
+
+// An item is added while it is processed, again and again: Done() has to bring
+// it back each time.
+TEST_P(QueueStressTest, DoneBringsBackWhatWasAddedMeanwhile) {
+  constexpr int kItems = 4, kTimes = 3000;
+  const std::unique_ptr<Queue<int>> queue = MakeQueue();
+  std::atomic<int> left[kItems];
+  absl::BlockingCounter all(kItems);
+  for (auto& one : left) one = kTimes;
+  Threads consumers;
+  consumers.Start(6, [&](int) {
+    while (std::optional<int> item = queue->Get()) {
+      const int now_left = --left[*item];
+      if (now_left > 0) {
+        EXPECT_TRUE(queue->Add(*item));
+      } else if (now_left == 0) {
+        all.DecrementCount();
+      }
+      EXPECT_TRUE(queue->Done(*item));
+    }
+  });
+  for (int i = 0; i < kItems; ++i) queue->Add(i);
+  all.Wait();
+  EXPECT_TRUE(queue->ShutDownWithDrain());
+  consumers.Join();
+  for (auto& one : left) EXPECT_EQ(one, 0);
+}
+
+// The end comes from several sides, in the midst of it all.
+TEST_P(QueueStressTest, TheEndComesAtAnyTime) {
+  constexpr int kRounds = 100, kItems = 8, kAdds = 200;
+  for (int round = 0; round < kRounds; ++round) {
+    SCOPED_TRACE(round);
+    std::mt19937 random(round);
+    Ledger ledger(kItems);
+    const std::unique_ptr<Queue<int>> queue = MakeQueue();
+    Threads producers, consumers, enders;
+    consumers.Start(2, [&](int) { Consume(*queue, ledger); });
+    producers.Start(2, [&](int p) {
+      Produce(*queue, ledger, kItems, kAdds, 2 * round + p);
+    });
+    Produce(*queue, ledger, kItems, static_cast<int>(random() % kAdds), -round);
+    const bool drain_only = round % 2 == 0;
+    enders.Start(2, [&](int) {
+      if (queue->ShutDownWithDrain()) {
+        ledger.Close();
+      } else {
+        EXPECT_FALSE(drain_only) << "nothing else can end a drain";
+      }
+    });
+    if (!drain_only) enders.Start(2, [&](int) { queue->ShutDown(); });
+    enders.Join();
+    producers.Join();
+    consumers.Join();
+    EXPECT_EQ(queue->Len(), 0u);
+    EXPECT_TRUE(queue->ShutDownWithDrain());
+    ledger.ExpectAllProcessed();
+  }
+}
+
+// As NoAdditionIsLostAndNoItemShared, with metrics, set by a thread that looks
+// at the work in progress meanwhile.
+TEST_P(QueueStressTest, MetricsAddUp) {
+  constexpr int kItems = 16, kAdds = 5000;
+  RecordingMetrics metrics;
+  Ledger ledger(kItems);
+  QueueOptions<int> options;
+  options.name = "stress";
+  options.metrics_provider = &metrics;
+  if (GetParam()) options.ordering = std::make_unique<Fifo>();
+  Queue<int> queue(std::move(options));
+  Threads producers, consumers;
+  consumers.Start(4, [&](int) { Consume(queue, ledger); });
+  producers.Start(4, [&](int p) { Produce(queue, ledger, kItems, kAdds, p); });
+  producers.Join();
+  EXPECT_TRUE(queue.ShutDownWithDrain());
+  consumers.Join();
+  ledger.ExpectAllProcessed();
+  EXPECT_EQ(metrics.count(MetricKind::kDepth), 0);
+  EXPECT_EQ(metrics.count(MetricKind::kAdds), ledger.processings());
+}
+
+}  // namespace
+}  // namespace workqueue

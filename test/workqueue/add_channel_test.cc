@@ -1,0 +1,192 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/internal/add_channel.h"
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <thread>  // NOLINT(build/c++11)
+#include <vector>
+
+#include "absl/synchronization/blocking_counter.h"
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+
+namespace workqueue {
+namespace internal {
+namespace {
+
+// What a push did.
+enum class PushResult { kClosed, kTaken, kWoke };
+
+// Tells of each push whether it woke the receiver.
+class Channel : public AddChannel<int> {
+ public:
+  Channel() : AddChannel<int>([this] { ++wakes_; }) {}
+
+  PushResult Push(int item, size_t hash, absl::Time ready_at) {
+    const int wakes_before = wakes_;
+    if (!AddChannel<int>::Push(item, hash, ready_at)) {
+      return PushResult::kClosed;
+    }
+    return wakes_ == wakes_before ? PushResult::kTaken : PushResult::kWoke;
+  }
+
+ private:
+  std::atomic<int> wakes_{0};
+};
+
+constexpr int kCapacity = static_cast<int>(Channel::kCapacity);
+
+absl::Time At(int64_t seconds) { return absl::FromUnixSeconds(seconds); }
+
+std::vector<Channel::Addition> Receive(Channel& channel) {
+  std::vector<Channel::Addition> additions;
+  channel.Receive(&additions);
+  return additions;
+}
+
+TEST(AddChannelTest, HoldsAsManyAsClientGos) {
+  EXPECT_EQ(Channel::kCapacity, 1000u);
+}
+
+TEST(AddChannelTest, ReceivesInTheOrderOfPushing) {
+  Channel channel;
+  EXPECT_TRUE(Receive(channel).empty());
+  for (int i = 0; i < 100; ++i) channel.Push(i, 1000 + i, At(100 - i));
+  const std::vector<Channel::Addition> additions = Receive(channel);
+  ASSERT_EQ(additions.size(), 100u);
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(additions[i].item, i);
+    EXPECT_EQ(additions[i].hash, 1000u + i);
+    EXPECT_EQ(additions[i].ready_at, At(100 - i));
+  }
+  EXPECT_TRUE(Receive(channel).empty());
+}
+
+TEST(AddChannelTest, AReceiverThatIsAwakeNeedsNoWake) {
+  Channel channel;
+  EXPECT_EQ(channel.Push(1, 1, At(1)), PushResult::kTaken);
+  Receive(channel);
+  EXPECT_TRUE(channel.SleepUntil(At(10)));
+  Receive(channel);  // It is awake.
+  EXPECT_EQ(channel.Push(2, 2, At(1)), PushResult::kTaken);
+}
+
+TEST(AddChannelTest, TheReceiverMustNotSleepOnWhatIsIn) {
+  Channel channel;
+  channel.Push(1, 1, At(5));
+  EXPECT_FALSE(channel.SleepUntil(At(10)));
+  EXPECT_FALSE(channel.SleepUntil(At(1)));
+  Receive(channel);
+  EXPECT_TRUE(channel.SleepUntil(At(10)));
+}
+
+TEST(AddChannelTest, OnlyWhatIsDueEarlierWakes) {
+  Channel channel;
+  ASSERT_TRUE(channel.SleepUntil(At(10)));
+  EXPECT_EQ(channel.Push(1, 1, At(11)), PushResult::kTaken);
+  EXPECT_EQ(channel.Push(2, 2, At(10)), PushResult::kTaken);
+  EXPECT_EQ(channel.Push(3, 3, At(10) - absl::Nanoseconds(1)),
+            PushResult::kWoke);
+  EXPECT_EQ(Receive(channel).size(), 3u);
+}
+
+TEST(AddChannelTest, AnyTimeIsEarlierThanNever) {
+  Channel channel;
+  ASSERT_TRUE(channel.SleepUntil(absl::InfiniteFuture()));
+  EXPECT_EQ(channel.Push(1, 1, absl::InfiniteFuture()), PushResult::kTaken);
+  EXPECT_EQ(channel.Push(2, 2, At(1000000)), PushResult::kWoke);
+}
+
+TEST(AddChannelTest, WakesAgainAfterTheNextSleep) {
+  Channel channel;
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(channel.SleepUntil(At(10)));
+    EXPECT_EQ(channel.Push(1, 1, At(5)), PushResult::kWoke);
+    Receive(channel);
+  }
+}
+
+// However late all of them are due, the receiver is woken before a push would
+// have to wait for it; and once only.
+TEST(AddChannelTest, FillingUpWakes) {
+  Channel channel;
+  ASSERT_TRUE(channel.SleepUntil(At(10)));
+  int wakes = 0;
+  for (int i = 0; i < kCapacity; ++i) {
+    wakes += channel.Push(i, i, At(20)) == PushResult::kWoke;
+  }
+  EXPECT_EQ(wakes, 1);
+  EXPECT_EQ(Receive(channel).size(), Channel::kCapacity);
+}
+
+TEST(AddChannelTest, PushWaitsForRoom) {
+  constexpr int kPushers = 4;
+  constexpr int kPerPusher = kCapacity;
+  Channel channel;
+  std::atomic<int> pushed{0};
+  absl::BlockingCounter full(kCapacity);
+  std::vector<std::thread> pushers;
+  for (int p = 0; p < kPushers; ++p) {
+    pushers.emplace_back([&channel, &pushed, &full, p] {
+      for (int i = 0; i < kPerPusher; ++i) {
+        EXPECT_NE(channel.Push(p, p, At(1)), PushResult::kClosed);
+        if (++pushed <= kCapacity) full.DecrementCount();
+      }
+    });
+  }
+  full.Wait();
+  // The channel is full, and the pushers go on.
+  int received = 0;
+  while (received < kPushers * kPerPusher) {
+    const size_t size = Receive(channel).size();
+    ASSERT_LE(size, Channel::kCapacity);
+    received += static_cast<int>(size);
+  }
+  for (std::thread& pusher : pushers) pusher.join();
+  EXPECT_EQ(received, kPushers * kPerPusher);
+}
+
+TEST(AddChannelTest, CloseFreesThoseWhoWaitForRoom) {
+  constexpr int kPushers = 4;
+  Channel channel;
+  for (int i = 0; i < kCapacity; ++i) channel.Push(i, i, At(1));
+  absl::BlockingCounter pushing(kPushers);
+  std::vector<std::thread> pushers;
+  std::atomic<int> closed{0};
+  for (int p = 0; p < kPushers; ++p) {
+    pushers.emplace_back([&] {
+      pushing.DecrementCount();
+      closed += channel.Push(-1, 1, At(1)) == PushResult::kClosed;
+    });
+  }
+  pushing.Wait();
+  channel.Close();
+  for (std::thread& pusher : pushers) pusher.join();
+  EXPECT_EQ(closed, kPushers);
+}
+
+TEST(AddChannelTest, TakesNothingOnceClosed) {
+  Channel channel;
+  channel.Push(1, 1, At(1));
+  channel.Close();
+  EXPECT_EQ(channel.Push(2, 2, At(1)), PushResult::kClosed);
+  EXPECT_TRUE(Receive(channel).empty());
+  channel.Close();
+  EXPECT_EQ(channel.Push(2, 2, At(1)), PushResult::kClosed);
+}
+
+TEST(AddChannelTest, CloseReleasesWhatIsIn) {
+  AddChannel<std::shared_ptr<int>> channel([] {});
+  auto item = std::make_shared<int>(1);
+  channel.Push(item, 1, At(1));
+  EXPECT_EQ(item.use_count(), 2);
+  channel.Close();
+  EXPECT_EQ(item.use_count(), 1);
+}
+
+}  // namespace
+}  // namespace internal
+}  // namespace workqueue

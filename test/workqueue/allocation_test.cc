@@ -1,0 +1,216 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the queues do with memory: they allocate nothing in the steady state,
+// and do not hoard. This program has an `operator new` of its own, which
+// counts.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "clock/fake_clock.h"
+#include "gtest/gtest.h"
+#include "workqueue/delaying_queue.h"
+#include "workqueue/queue.h"
+
+namespace {
+
+std::atomic<int64_t> allocations{0};
+std::atomic<int64_t> blocks_in_use{0};
+std::atomic<int64_t> bytes_in_use{0};
+
+// What stands before each block, and tells its size.
+constexpr size_t kHeader = alignof(std::max_align_t);
+static_assert(kHeader >= sizeof(size_t), "");
+
+void* Allocate(size_t size) {
+  char* const block = static_cast<char*>(std::malloc(kHeader + size));
+  if (block == nullptr) std::abort();
+  ::new (block) size_t(size);
+  ++allocations;
+  ++blocks_in_use;
+  bytes_in_use += static_cast<int64_t>(size);
+  return block + kHeader;
+}
+
+void Deallocate(void* p) {
+  if (p == nullptr) return;
+  char* const block = static_cast<char*>(p) - kHeader;
+  --blocks_in_use;
+  bytes_in_use -= static_cast<int64_t>(*reinterpret_cast<size_t*>(block));
+  std::free(block);
+}
+
+}  // namespace
+
+void* operator new(size_t size) { return Allocate(size); }
+void* operator new[](size_t size) { return Allocate(size); }
+void operator delete(void* p) noexcept { Deallocate(p); }
+void operator delete[](void* p) noexcept { Deallocate(p); }
+void operator delete(void* p, size_t) noexcept { Deallocate(p); }
+void operator delete[](void* p, size_t) noexcept { Deallocate(p); }
+
+namespace workqueue {
+namespace {
+
+using ::clocks::FakeClock;
+
+// Returns how many allocations `f()` makes, on all threads.
+template <typename F>
+int64_t AllocationsIn(F&& f) {
+  const int64_t before = allocations;
+  f();
+  return allocations - before;
+}
+
+DelayingQueueOptions<int> On(FakeClock* clock) {
+  DelayingQueueOptions<int> options;
+  options.clock = clock;
+  return options;
+}
+
+// -----------------------------------------------------------------------------
+// The steady state
+// -----------------------------------------------------------------------------
+
+TEST(SteadyStateTest, AddGetDoneAllocateNothing) {
+  constexpr int kItems = 50;
+  Queue<int> queue;
+  const auto cycle = [&queue](int first) {
+    for (int i = 0; i < kItems; ++i) queue.Add(first + i);
+    for (int i = 0; i < kItems; ++i) queue.Get();
+    for (int i = 0; i < kItems; i += 2) queue.Add(first + i);  // Again.
+    for (int i = 0; i < kItems; ++i) queue.Done(first + i);
+    for (int i = 0; i < kItems; i += 2) queue.Done(*queue.Get());
+  };
+  int first = 0;
+  for (int i = 0; i < 10; ++i) cycle(first += kItems);
+  EXPECT_EQ(AllocationsIn([&] {
+              for (int i = 0; i < 200; ++i) cycle(first += kItems);
+            }),
+            0);
+}
+
+TEST(SteadyStateTest, NorDoTheyWithManyItemsInAllStates) {
+  std::mt19937 random(1);
+  Queue<int> queue;
+  std::vector<int> processing;
+  processing.reserve(1000);
+  const auto churn = [&] {
+    for (int i = 0; i < 20000; ++i) {
+      if (queue.Len() + processing.size() < 800) {
+        queue.Add(static_cast<int>(random()));
+      } else if (queue.Len() > 0 && processing.size() < 400) {
+        processing.push_back(*queue.Get());
+      } else {
+        std::swap(processing[random() % processing.size()], processing.back());
+        queue.Done(processing.back());
+        processing.pop_back();
+      }
+    }
+  };
+  churn();
+  EXPECT_EQ(AllocationsIn(churn), 0);
+}
+
+TEST(SteadyStateTest, AddAfterAllocatesNothing) {
+  constexpr int kItems = 50;
+  FakeClock clock;
+  DelayingQueue<int> queue(On(&clock));
+  const auto cycle = [&](int first) {
+    for (int i = 0; i < kItems; ++i) {
+      queue.AddAfter(first + i, absl::Milliseconds(100 + i % 7));
+    }
+    for (int i = 0; i < kItems; i += 5) {
+      queue.AddAfter(first + i, absl::Milliseconds(50));  // Earlier.
+    }
+    clock.Step(absl::Milliseconds(60));
+    clock.Step(absl::Milliseconds(60));
+    while (queue.Len() > 0) queue.Done(*queue.Get());
+  };
+  // The buffers between the threads have to grow to the most that they ever
+  // hold: as many as there are while the queue's thread sleeps. A later item
+  // does not wake it.
+  queue.AddAfter(-1, absl::Milliseconds(1));
+  for (int round = 0; round < 2; ++round) {
+    clock.Step(absl::ZeroDuration());
+    for (int i = 0; i < 2 * kItems; ++i) {
+      queue.AddAfter(i, absl::Milliseconds(2));
+    }
+    clock.Step(absl::Milliseconds(1));
+  }
+  int first = 1000;
+  for (int i = 0; i < 20; ++i) cycle(first += kItems);
+  EXPECT_EQ(AllocationsIn([&] {
+              for (int i = 0; i < 100; ++i) cycle(first += kItems);
+            }),
+            0);
+}
+
+// -----------------------------------------------------------------------------
+// Hoarding
+// -----------------------------------------------------------------------------
+
+TEST(HoardingTest, AQueueKeepsFewOfTheItemsThatItHad) {
+  constexpr int kItems = 5000;
+  Queue<int> queue;
+  const int64_t before = blocks_in_use;
+  for (int i = 0; i < kItems; ++i) queue.Add(i);
+  EXPECT_GE(blocks_in_use - before, kItems);
+  for (int i = 0; i < kItems; ++i) queue.Done(*queue.Get());
+  EXPECT_LE(blocks_in_use - before, 200);
+}
+
+TEST(HoardingTest, ADelayingQueueKeepsFewOfTheItemsThatItHad) {
+  constexpr int kItems = 5000;
+  FakeClock clock;
+  DelayingQueue<int> queue(On(&clock));
+  const int64_t before = blocks_in_use;
+  for (int i = 0; i < kItems; ++i) queue.AddAfter(i, absl::Seconds(1));
+  clock.Step(absl::ZeroDuration());
+  EXPECT_GE(blocks_in_use - before, kItems / 2);
+  clock.Step(absl::Seconds(1));
+  for (int i = 0; i < kItems; ++i) queue.Done(*queue.Get());
+  EXPECT_LE(blocks_in_use - before, 400);
+}
+
+TEST(HoardingTest, ShutDownReleasesTheMemoryOfWhatWaits) {
+  constexpr int kItems = 5000;
+  FakeClock clock;
+  DelayingQueue<int> queue(On(&clock));
+  const int64_t before = bytes_in_use;
+  for (int i = 0; i < kItems; ++i) queue.AddAfter(i, absl::Seconds(1));
+  clock.Step(absl::ZeroDuration());
+  for (int i = 0; i < 100; ++i) queue.AddAfter(i, absl::Seconds(2));
+  EXPECT_GE(bytes_in_use - before, 100000);
+  queue.ShutDown();
+  clock.Step(absl::ZeroDuration());
+  EXPECT_LE(bytes_in_use - before, 10000);
+}
+
+TEST(HoardingTest, NothingIsLeftOfAQueue) {
+  const auto use = [] {
+    FakeClock clock;
+    DelayingQueue<int> queue(On(&clock));
+    for (int i = 0; i < 100; ++i) {
+      queue.Add(i);
+      queue.AddAfter(i, absl::Seconds(i));
+    }
+    for (int i = 0; i < 50; ++i) queue.Get();
+    clock.Step(absl::Seconds(70));
+  };
+  use();  // Others may keep something the first time.
+  const int64_t before = bytes_in_use;
+  use();
+  EXPECT_EQ(bytes_in_use, before);
+}
+
+}  // namespace
+}  // namespace workqueue

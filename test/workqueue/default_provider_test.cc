@@ -1,0 +1,61 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The default metrics provider. It can be set once in a process, so that this
+// is a program, and one test, of its own.
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "clock/fake_clock.h"
+#include "gtest/gtest.h"
+#include "test/workqueue/recording_metrics.h"
+#include "workqueue/delaying_queue.h"
+#include "workqueue/metrics.h"
+
+namespace workqueue {
+namespace {
+
+using Names = std::vector<std::string>;
+
+TEST(DefaultProviderTest, IsForQueuesMadeLaterThatHaveANameAndNoProvider) {
+  clocks::FakeClock clock;
+  const auto make = [&clock](const std::string& name,
+                             MetricsProvider* provider) {
+    DelayingQueueOptions<int> options;
+    options.name = name;
+    options.metrics_provider = provider;
+    options.clock = &clock;
+    return std::make_unique<DelayingQueue<int>>(std::move(options));
+  };
+  RecordingMetrics first, second, own;
+
+  EXPECT_EQ(GetProvider(), nullptr);
+  const auto early = make("early", nullptr);
+  SetProvider(&first);
+  EXPECT_EQ(GetProvider(), &first);
+  SetProvider(&second);
+  EXPECT_EQ(GetProvider(), &first) << "only the first call has an effect";
+
+  const auto nameless = make("", nullptr);
+  const auto with_own = make("with_own", &own);
+  const auto late = make("late", nullptr);
+  for (MetricKind kind : kMetricKinds) {
+    EXPECT_EQ(first.record(kind).names, Names{"late"});
+    EXPECT_EQ(own.record(kind).names, Names{"with_own"});
+    EXPECT_EQ(second.record(kind).names, Names{});
+  }
+
+  for (const auto* queue : {&early, &nameless, &with_own, &late}) {
+    (*queue)->AddAfter(1, absl::ZeroDuration());
+  }
+  EXPECT_EQ(first.count(MetricKind::kAdds), 1);
+  EXPECT_EQ(first.count(MetricKind::kRetries), 1);
+  EXPECT_EQ(own.count(MetricKind::kAdds), 1);
+}
+
+}  // namespace
+}  // namespace workqueue

@@ -1,0 +1,84 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// test/workqueue/observed_clock.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_TEST_WORKQUEUE_OBSERVED_CLOCK_H_
+#define WORKQUEUE_TEST_WORKQUEUE_OBSERVED_CLOCK_H_
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "clock/clock.h"
+#include "clock/parker.h"
+
+namespace workqueue {
+
+// ObservedClock
+//
+// Another clock, with an eye on who goes to sleep by it and who is woken.
+class ObservedClock final : public clocks::Clock {
+ public:
+  explicit ObservedClock(clocks::Clock* clock) : clock_(clock) {}
+
+  // How often a thread has gone to sleep in a parker of this clock. Since it
+  // does so once for each time that it wakes, this counts wake-ups, too.
+  int parks() const { return parks_; }
+
+  // Called before each `Unpark()`, which is lost if this returns false. Set it
+  // while no other thread uses the clock.
+  std::function<bool()> on_unpark = [] { return true; };
+
+  // Called before each `TimeNow()`. Set it while no other thread uses the
+  // clock.
+  std::function<void()> on_time_now = [] {};
+
+  absl::Time TimeNow() override {
+    on_time_now();
+    return clock_->TimeNow();
+  }
+  void Sleep(absl::Duration d) override { clock_->Sleep(d); }
+  void SleepUntil(absl::Time wakeup_time) override {
+    clock_->SleepUntil(wakeup_time);
+  }
+  bool AwaitWithDeadline(absl::Mutex* mu, const absl::Condition& cond,
+                         absl::Time deadline) override {
+    return clock_->AwaitWithDeadline(mu, cond, deadline);
+  }
+  std::unique_ptr<clocks::Parker> NewParker(
+      clocks::Parker::Role role) override {
+    return std::make_unique<ObservedParker>(this, clock_->NewParker(role));
+  }
+
+ private:
+  class ObservedParker final : public clocks::Parker {
+   public:
+    ObservedParker(ObservedClock* clock, std::unique_ptr<Parker> parker)
+        : clock_(clock), parker_(std::move(parker)) {}
+
+    bool ParkUntil(absl::Time deadline) override {
+      ++clock_->parks_;
+      return parker_->ParkUntil(deadline);
+    }
+    void Unpark() override {
+      if (clock_->on_unpark()) parker_->Unpark();
+    }
+
+   private:
+    ObservedClock* const clock_;
+    const std::unique_ptr<Parker> parker_;
+  };
+
+  clocks::Clock* const clock_;
+  std::atomic<int> parks_{0};
+};
+
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_TEST_WORKQUEUE_OBSERVED_CLOCK_H_

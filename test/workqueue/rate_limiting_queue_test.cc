@@ -1,0 +1,416 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/rate_limiting_queue.h"
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/config.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/time/time.h"
+#include "clock/fake_clock.h"
+#include "gtest/gtest.h"
+#include "ratelimit/item_exponential_failure_rate_limiter.h"
+#include "ratelimit/rate_limiter.h"
+#include "workqueue/delaying_queue.h"
+#include "workqueue/interfaces.h"
+#include "workqueue/ordering.h"
+#include "workqueue/queue.h"
+
+namespace workqueue {
+namespace {
+
+using ::clocks::FakeClock;
+using Strings = std::vector<std::string>;
+
+constexpr absl::Duration kNs = absl::Nanoseconds(1);
+constexpr absl::Duration kMs = absl::Milliseconds(1);
+
+// Gives each item the delay `delay`, and keeps the calls.
+class TestLimiter final : public ratelimit::RateLimiter<std::string> {
+ public:
+  struct Log {
+    absl::Duration delay;
+    Strings calls;
+    bool alive = true;
+    bool throws = false;
+  };
+
+  explicit TestLimiter(std::shared_ptr<Log> log) : log_(std::move(log)) {}
+  ~TestLimiter() override { log_->alive = false; }
+
+  absl::Duration When(const std::string& item) override {
+    Note("When", item);
+    return log_->delay;
+  }
+  void Forget(const std::string& item) override { Note("Forget", item); }
+  int NumRequeues(const std::string& item) override {
+    Note("NumRequeues", item);
+    return 42;
+  }
+
+ private:
+  void Note(const std::string& call, const std::string& item) {
+#ifdef ABSL_HAVE_EXCEPTIONS
+    if (log_->throws) throw 1;
+#endif
+    log_->calls.push_back(call + " " + item);
+  }
+
+  const std::shared_ptr<Log> log_;
+};
+
+// Keeps the calls.
+class TestDelayingQueue final : public DelayingInterface<std::string> {
+ public:
+  explicit TestDelayingQueue(Strings* calls) : calls_(calls) {}
+
+  bool Add(const std::string& item) override { return Note("Add " + item); }
+  std::optional<std::string> Get() override {
+    Note("Get");
+    return "got";
+  }
+  bool Done(const std::string& item) override { return Note("Done " + item); }
+  size_t Len() const override {
+    Note("Len");
+    return 42;
+  }
+  void ShutDown() override { Note("ShutDown"); }
+  bool ShutDownWithDrain() override { return Note("ShutDownWithDrain"); }
+  bool ShuttingDown() const override { return Note("ShuttingDown"); }
+  bool AddAfter(const std::string& item, absl::Duration delay) override {
+    return Note("AddAfter " + item + " " + absl::FormatDuration(delay));
+  }
+
+ private:
+  bool Note(const std::string& call) const {
+    calls_->push_back(call);
+    return true;
+  }
+
+  Strings* const calls_;
+};
+
+// A rate limiting queue with a TestLimiter, on a FakeClock.
+class RateLimitingQueueTest : public testing::Test {
+ protected:
+  RateLimitingQueueOptions<std::string> Options() {
+    RateLimitingQueueOptions<std::string> options;
+    options.clock = &clock_;
+    options.rate_limiter = std::make_unique<TestLimiter>(log_);
+    return options;
+  }
+
+  FakeClock clock_;
+  const std::shared_ptr<TestLimiter::Log> log_ =
+      std::make_shared<TestLimiter::Log>();
+  RateLimitingQueue<std::string> queue_{Options()};
+};
+
+// -----------------------------------------------------------------------------
+// The test of client-go's rate_limiting_queue_test.go, under its name
+// -----------------------------------------------------------------------------
+
+TEST(ClientGoRateLimitingQueueTest, RateLimitingQueue) {
+  FakeClock clock;
+  RateLimitingQueueOptions<std::string> options;
+  options.clock = &clock;
+  options.rate_limiter =
+      *ratelimit::ItemExponentialFailureRateLimiter<std::string>::Create(
+          kMs, absl::Seconds(1));
+  RateLimitingQueue<std::string> queue(std::move(options));
+
+  // Adds the item, and checks that it comes in `delay`, neither sooner nor
+  // later.
+  const auto expect_delay = [&](const std::string& item, absl::Duration delay) {
+    EXPECT_TRUE(queue.AddRateLimited(item));
+    clock.Step(delay - kNs);
+    EXPECT_EQ(queue.Len(), 0u);
+    clock.Step(kNs);
+    ASSERT_EQ(queue.Len(), 1u);
+    EXPECT_EQ(queue.Get(), item);
+    queue.Done(item);
+  };
+  expect_delay("one", 1 * kMs);
+  expect_delay("one", 2 * kMs);
+  EXPECT_EQ(queue.NumRequeues("one"), 2);
+  expect_delay("two", 1 * kMs);
+  expect_delay("two", 2 * kMs);
+  queue.Forget("one");
+  EXPECT_EQ(queue.NumRequeues("one"), 0);
+  EXPECT_EQ(queue.NumRequeues("two"), 2);
+  expect_delay("one", 1 * kMs);
+}
+
+// -----------------------------------------------------------------------------
+// The rate limiter
+// -----------------------------------------------------------------------------
+
+TEST_F(RateLimitingQueueTest, AsksTheLimiterOnceForEachAddRateLimited) {
+  queue_.Add("a");
+  queue_.AddAfter("a", absl::Seconds(1));
+  queue_.Get();
+  queue_.Done("a");
+  EXPECT_EQ(log_->calls, Strings{});
+  queue_.AddRateLimited("a");
+  queue_.AddRateLimited("b");
+  queue_.AddRateLimited("a");
+  EXPECT_EQ(log_->calls, (Strings{"When a", "When b", "When a"}));
+}
+
+TEST_F(RateLimitingQueueTest, AddsWhenTheLimiterSays) {
+  log_->delay = absl::Seconds(7);
+  EXPECT_TRUE(queue_.AddRateLimited("a"));
+  clock_.Step(absl::Seconds(7) - kNs);
+  EXPECT_EQ(queue_.Len(), 0u);
+  clock_.Step(kNs);
+  EXPECT_EQ(queue_.Len(), 1u);
+}
+
+TEST_F(RateLimitingQueueTest, AddsAtOnceIfTheLimiterSaysSo) {
+  log_->delay = absl::ZeroDuration();
+  EXPECT_TRUE(queue_.AddRateLimited("a"));
+  EXPECT_EQ(queue_.Len(), 1u);
+}
+
+TEST_F(RateLimitingQueueTest, NeverAddsIfTheLimiterSaysSo) {
+  log_->delay = absl::InfiniteDuration();
+  EXPECT_TRUE(queue_.AddRateLimited("a"));
+  clock_.Step(absl::Hours(24 * 365 * 1000));
+  EXPECT_EQ(queue_.Len(), 0u);
+}
+
+TEST_F(RateLimitingQueueTest, TheEarlierTimeCounts) {
+  log_->delay = absl::Seconds(5);
+  queue_.AddRateLimited("a");
+  log_->delay = absl::Seconds(10);
+  queue_.AddRateLimited("a");
+  clock_.Step(absl::Seconds(5));
+  EXPECT_EQ(queue_.Len(), 1u);
+  queue_.AddRateLimited("b");
+  queue_.AddAfter("b", absl::Seconds(1));
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(queue_.Len(), 2u);
+}
+
+TEST_F(RateLimitingQueueTest, ForgetAndNumRequeuesAreTheLimiters) {
+  queue_.Forget("a");
+  EXPECT_EQ(queue_.NumRequeues("b"), 42);
+  EXPECT_EQ(log_->calls, (Strings{"Forget a", "NumRequeues b"}));
+}
+
+TEST_F(RateLimitingQueueTest, ForgetDoesNotStandInForDone) {
+  queue_.Add("a");
+  queue_.Get();
+  queue_.Forget("a");
+  queue_.Add("a");
+  EXPECT_EQ(queue_.Len(), 0u) << "it is still being processed";
+  EXPECT_TRUE(queue_.Done("a"));
+  EXPECT_EQ(queue_.Len(), 1u);
+}
+
+TEST_F(RateLimitingQueueTest, ForgetDoesNotEndTheWaiting) {
+  log_->delay = absl::Seconds(1);
+  queue_.AddRateLimited("a");
+  queue_.Forget("a");
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(queue_.Len(), 1u);
+}
+
+TEST_F(RateLimitingQueueTest, TakesNothingAfterShutDown) {
+  queue_.ShutDown();
+  EXPECT_FALSE(queue_.AddRateLimited("a"));
+  clock_.Step(absl::Hours(1));
+  EXPECT_EQ(queue_.Get(), std::nullopt);
+}
+
+TEST_F(RateLimitingQueueTest, WhatTheLimiterHoldsBackIsDroppedOnShutDown) {
+  log_->delay = absl::Seconds(1);
+  queue_.AddRateLimited("a");
+  queue_.ShutDown();
+  clock_.Step(absl::Hours(1));
+  EXPECT_EQ(queue_.Get(), std::nullopt);
+}
+
+TEST_F(RateLimitingQueueTest, TheWorkersLoop) {
+  log_->delay = absl::Seconds(1);
+  std::map<std::string, int> failures = {{"a", 2}, {"b", 0}, {"c", 1}};
+  Strings processed;
+  for (const auto& [item, left] : failures) queue_.Add(item);
+  for (int second = 0; second < 3; ++second) {
+    while (queue_.Len() > 0) {
+      const std::string item = *queue_.Get();
+      processed.push_back(item);
+      if (failures[item]-- > 0) {
+        queue_.AddRateLimited(item);
+      } else {
+        queue_.Forget(item);
+      }
+      queue_.Done(item);
+    }
+    clock_.Step(absl::Seconds(1));
+  }
+  EXPECT_EQ(processed, (Strings{"a", "b", "c", "a", "c", "a"}));
+}
+
+TEST(RateLimitingQueueOptionsTest, TheLimiterIsDestroyedWithTheQueue) {
+  const auto log = std::make_shared<TestLimiter::Log>();
+  {
+    RateLimitingQueueOptions<std::string> options;
+    options.rate_limiter = std::make_unique<TestLimiter>(log);
+    const RateLimitingQueue<std::string> queue(std::move(options));
+    EXPECT_TRUE(log->alive);
+  }
+  EXPECT_FALSE(log->alive);
+}
+
+// 5 ms, doubled each time, and a bucket that goes by the same clock: a hundred
+// tokens, and ten more each second.
+TEST(RateLimitingQueueOptionsTest, TheDefaultLimiterIsTheOneForControllers) {
+  FakeClock clock;
+  RateLimitingQueueOptions<int> options;
+  options.clock = &clock;
+  RateLimitingQueue<int> queue(std::move(options));
+  queue.AddRateLimited(0);
+  clock.Step(5 * kMs - kNs);
+  EXPECT_EQ(queue.Len(), 0u);
+  clock.Step(kNs);
+  EXPECT_EQ(queue.Len(), 1u);
+  queue.AddRateLimited(1);
+  queue.AddRateLimited(0);
+  clock.Step(5 * kMs);
+  EXPECT_EQ(queue.Len(), 2u);  // Zero is in the queue already.
+  EXPECT_EQ(queue.NumRequeues(0), 2);
+
+  clock.Step(absl::Hours(1));  // The bucket is full again.
+  while (queue.Len() > 0) queue.Done(*queue.Get());
+  for (int i = 1000; i < 1110; ++i) queue.AddRateLimited(i);
+  clock.Step(5 * kMs);
+  EXPECT_EQ(queue.Len(), 100u);
+  for (size_t i = 1; i <= 10; ++i) {
+    clock.Step(95 * kMs);
+    EXPECT_EQ(queue.Len(), 100u + i);
+    clock.Step(5 * kMs);
+  }
+}
+
+TEST(RateLimitingQueueOptionsTest, TheDefaultLimiterUsesHashAndEq) {
+  struct IgnoringCaseHash {
+    size_t operator()(const std::string& s) const {
+      return std::hash<std::string>()(absl::AsciiStrToLower(s));
+    }
+  };
+  struct IgnoringCaseEq {
+    bool operator()(const std::string& a, const std::string& b) const {
+      return absl::EqualsIgnoreCase(a, b);
+    }
+  };
+
+  FakeClock clock;
+  RateLimitingQueueOptions<std::string> options;
+  options.clock = &clock;
+  RateLimitingQueue<std::string, IgnoringCaseHash, IgnoringCaseEq> queue(
+      std::move(options));
+  queue.AddRateLimited("Web");
+  queue.AddRateLimited("WEB");
+  EXPECT_EQ(queue.NumRequeues("web"), 2);
+  clock.Step(absl::Seconds(1));
+  EXPECT_EQ(queue.Len(), 1u);
+  EXPECT_EQ(queue.Get(), "Web");
+}
+
+TEST(RateLimitingQueueOptionsTest, AllHaveADefault) {
+  RateLimitingQueue<std::string> queue;
+  EXPECT_TRUE(queue.AddRateLimited("a"));
+  EXPECT_EQ(queue.Get(), "a");  // In 5 ms.
+}
+
+// -----------------------------------------------------------------------------
+// The queue below
+// -----------------------------------------------------------------------------
+
+TEST(RateLimitingQueueBelowTest, MayBeAnyDelayingQueue) {
+  Strings calls;
+  const auto log = std::make_shared<TestLimiter::Log>();
+  log->delay = absl::Seconds(7);
+  RateLimitingQueueOptions<std::string> options;
+  options.delaying_queue = std::make_unique<TestDelayingQueue>(&calls);
+  options.rate_limiter = std::make_unique<TestLimiter>(log);
+  RateLimitingQueue<std::string> queue(std::move(options));
+
+  EXPECT_TRUE(queue.Add("a"));
+  EXPECT_TRUE(queue.AddAfter("b", absl::Seconds(1)));
+  EXPECT_TRUE(queue.AddRateLimited("c"));
+  EXPECT_EQ(queue.Get(), "got");
+  EXPECT_TRUE(queue.Done("d"));
+  EXPECT_EQ(queue.Len(), 42u);
+  queue.ShutDown();
+  EXPECT_TRUE(queue.ShutDownWithDrain());
+  EXPECT_TRUE(queue.ShuttingDown());
+  EXPECT_EQ(calls,
+            (Strings{"Add a", "AddAfter b 1s", "AddAfter c 7s", "Get", "Done d",
+                     "Len", "ShutDown", "ShutDownWithDrain", "ShuttingDown"}));
+}
+
+TEST_F(RateLimitingQueueTest, TheOptionsAreTheDelayingQueuesToo) {
+  class Lifo final : public Ordering<std::string> {
+   public:
+    void Push(QueuedItem<std::string>* item) override {
+      items_.push_back(item);
+    }
+    size_t Len() const override { return items_.size(); }
+    QueuedItem<std::string>* Pop() override {
+      QueuedItem<std::string>* const item = items_.back();
+      items_.pop_back();
+      return item;
+    }
+
+   private:
+    std::vector<QueuedItem<std::string>*> items_;
+  };
+
+  auto options = Options();
+  options.ordering = std::make_unique<Lifo>();
+  RateLimitingQueue<std::string> lifo(std::move(options));
+  for (const char* item : {"a", "b", "c"}) lifo.Add(item);
+  for (const char* item : {"c", "b", "a"}) EXPECT_EQ(lifo.Get(), item);
+
+  options = Options();
+  auto owned = std::make_unique<Queue<std::string>>();
+  Queue<std::string>* const below = owned.get();
+  options.queue = std::move(owned);
+  RateLimitingQueue<std::string> above(std::move(options));
+  above.Add("a");
+  EXPECT_EQ(below->Len(), 1u);
+}
+
+// -----------------------------------------------------------------------------
+// Exceptions
+// -----------------------------------------------------------------------------
+
+#ifdef ABSL_HAVE_EXCEPTIONS
+
+TEST_F(RateLimitingQueueTest, ALimiterThatThrowsLeavesTheQueueAsItWas) {
+  log_->throws = true;
+  EXPECT_THROW(queue_.AddRateLimited("a"), int);
+  EXPECT_THROW(queue_.Forget("a"), int);
+  EXPECT_THROW(queue_.NumRequeues("a"), int);
+  log_->throws = false;
+  clock_.Step(absl::Hours(1));
+  EXPECT_EQ(queue_.Len(), 0u);
+  EXPECT_TRUE(queue_.AddRateLimited("a"));
+  EXPECT_EQ(queue_.Len(), 1u);
+}
+
+#endif  // ABSL_HAVE_EXCEPTIONS
+
+}  // namespace
+}  // namespace workqueue

@@ -1,0 +1,208 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// test/workqueue/recording_metrics.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_TEST_WORKQUEUE_RECORDING_METRICS_H_
+#define WORKQUEUE_TEST_WORKQUEUE_RECORDING_METRICS_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "base/mutex_lock.h"
+#include "workqueue/metrics.h"
+
+namespace workqueue {
+
+enum class MetricKind {
+  kDepth,
+  kAdds,
+  kLatency,
+  kWorkDuration,
+  kUnfinishedWork,
+  kLongestRunning,
+  kRetries,
+};
+
+inline constexpr MetricKind kMetricKinds[] = {
+    MetricKind::kDepth,          MetricKind::kAdds,
+    MetricKind::kLatency,        MetricKind::kWorkDuration,
+    MetricKind::kUnfinishedWork, MetricKind::kLongestRunning,
+    MetricKind::kRetries,
+};
+
+// RecordingMetrics
+//
+// A provider that keeps all that queues tell it, by kind of metric.
+class RecordingMetrics final : public MetricsProvider {
+ public:
+  struct Record {
+    std::vector<std::string> names;  // of the queues that asked for one
+    int live = 0;                    // made, and not yet destroyed
+    int incs = 0;
+    int decs = 0;
+    std::vector<double> values;  // set or observed
+  };
+
+  // Called first thing by each function of each metric. What it throws comes
+  // out of that, and the call is not recorded.
+  std::function<void(MetricKind)> on_call = [](MetricKind) {};
+
+  // Kinds that are not wanted: null is returned for them.
+  std::vector<MetricKind> unwanted;
+
+  Record record(MetricKind kind) const {
+    workqueue_internal::MutexLock lock(&mu_);
+    const auto it = records_.find(kind);
+    return it == records_.end() ? Record() : it->second;
+  }
+
+  // What a gauge or a counter shows.
+  int count(MetricKind kind) const {
+    const Record r = record(kind);
+    return r.incs - r.decs;
+  }
+
+  // What has been set or observed.
+  std::vector<double> values(MetricKind kind) const {
+    return record(kind).values;
+  }
+
+  std::unique_ptr<GaugeMetric> NewDepthMetric(absl::string_view name) override {
+    return New<GaugeMetric, Gauge>(MetricKind::kDepth, name);
+  }
+  std::unique_ptr<CounterMetric> NewAddsMetric(
+      absl::string_view name) override {
+    return New<CounterMetric, Counter>(MetricKind::kAdds, name);
+  }
+  std::unique_ptr<HistogramMetric> NewLatencyMetric(
+      absl::string_view name) override {
+    return New<HistogramMetric, Histogram>(MetricKind::kLatency, name);
+  }
+  std::unique_ptr<HistogramMetric> NewWorkDurationMetric(
+      absl::string_view name) override {
+    return New<HistogramMetric, Histogram>(MetricKind::kWorkDuration, name);
+  }
+  std::unique_ptr<SettableGaugeMetric> NewUnfinishedWorkSecondsMetric(
+      absl::string_view name) override {
+    return New<SettableGaugeMetric, SettableGauge>(MetricKind::kUnfinishedWork,
+                                                   name);
+  }
+  std::unique_ptr<SettableGaugeMetric> NewLongestRunningProcessorSecondsMetric(
+      absl::string_view name) override {
+    return New<SettableGaugeMetric, SettableGauge>(MetricKind::kLongestRunning,
+                                                   name);
+  }
+  std::unique_ptr<CounterMetric> NewRetriesMetric(
+      absl::string_view name) override {
+    return New<CounterMetric, Counter>(MetricKind::kRetries, name);
+  }
+
+ private:
+  // One metric: writes into the record of its kind.
+  class Pen {
+   public:
+    Pen(RecordingMetrics* metrics, MetricKind kind)
+        : metrics_(metrics), kind_(kind) {
+      Write([](Record& r) { ++r.live; });
+    }
+    ~Pen() {
+      Write([](Record& r) { --r.live; });
+    }
+
+    Pen(const Pen&) = delete;
+    Pen& operator=(const Pen&) = delete;
+
+    template <typename F>
+    void Called(F&& write) {
+      metrics_->on_call(kind_);
+      Write(write);
+    }
+
+   private:
+    template <typename F>
+    void Write(F&& write) {
+      workqueue_internal::MutexLock lock(&metrics_->mu_);
+      write(metrics_->records_[kind_]);
+    }
+
+    RecordingMetrics* const metrics_;
+    const MetricKind kind_;
+  };
+
+  class Gauge final : public GaugeMetric {
+   public:
+    Gauge(RecordingMetrics* metrics, MetricKind kind) : pen_(metrics, kind) {}
+    void Inc() override {
+      pen_.Called([](Record& r) { ++r.incs; });
+    }
+    void Dec() override {
+      pen_.Called([](Record& r) { ++r.decs; });
+    }
+
+   private:
+    Pen pen_;
+  };
+
+  class Counter final : public CounterMetric {
+   public:
+    Counter(RecordingMetrics* metrics, MetricKind kind) : pen_(metrics, kind) {}
+    void Inc() override {
+      pen_.Called([](Record& r) { ++r.incs; });
+    }
+
+   private:
+    Pen pen_;
+  };
+
+  class Histogram final : public HistogramMetric {
+   public:
+    Histogram(RecordingMetrics* metrics, MetricKind kind)
+        : pen_(metrics, kind) {}
+    void Observe(double value) override {
+      pen_.Called([value](Record& r) { r.values.push_back(value); });
+    }
+
+   private:
+    Pen pen_;
+  };
+
+  class SettableGauge final : public SettableGaugeMetric {
+   public:
+    SettableGauge(RecordingMetrics* metrics, MetricKind kind)
+        : pen_(metrics, kind) {}
+    void Set(double value) override {
+      pen_.Called([value](Record& r) { r.values.push_back(value); });
+    }
+
+   private:
+    Pen pen_;
+  };
+
+  template <typename Metric, typename Recorder>
+  std::unique_ptr<Metric> New(MetricKind kind, absl::string_view name) {
+    {
+      workqueue_internal::MutexLock lock(&mu_);
+      records_[kind].names.emplace_back(name);
+    }
+    for (MetricKind other : unwanted) {
+      if (other == kind) return nullptr;
+    }
+    return std::make_unique<Recorder>(this, kind);
+  }
+
+  mutable absl::Mutex mu_;
+  std::map<MetricKind, Record> records_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_TEST_WORKQUEUE_RECORDING_METRICS_H_

@@ -1,0 +1,150 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/internal/entry_table.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_WORKQUEUE_INTERNAL_ENTRY_TABLE_H_
+#define WORKQUEUE_WORKQUEUE_INTERNAL_ENTRY_TABLE_H_
+
+#include <cstddef>
+#include <new>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/container/flat_hash_set.h"
+
+namespace workqueue {
+namespace internal {
+
+// EntryTable
+//
+// Finds a queue's entry for an item. Each item is stored once, in its entry; an
+// entry stays where it is from its insertion to its erasure.
+//
+// `Entry` is constructed from an item, and has `const T& item() const` and a
+// member `size_t hash` for the table's use.
+//
+// Hashing is left to the caller, who can do it before taking a lock. Erased
+// entries' storage is used again for later ones, so that a queue in its steady
+// state allocates nothing; the table keeps no more than twice what is in use,
+// and a little. (The hash table proper does not shrink.)
+//
+// If constructing an entry, comparing or allocating throws, nothing has
+// changed.
+//
+// Not thread-safe.
+template <typename T, typename Entry, typename Hash, typename Eq>
+class EntryTable {
+ public:
+  EntryTable() = default;
+  EntryTable(const EntryTable&) = delete;
+  EntryTable& operator=(const EntryTable&) = delete;
+
+  ~EntryTable() {
+    Clear();
+    while (free_ != nullptr) delete std::exchange(free_, free_->next_free);
+  }
+
+  size_t size() const { return entries_.size(); }
+
+  // Returns the entry for `item`, which hashes to `hash`; null if there is
+  // none.
+  Entry* Find(const T& item, size_t hash) const {
+    auto it = entries_.find(Key{&item, hash});
+    return it == entries_.end() ? nullptr : *it;
+  }
+
+  // Returns the entry for `item` and whether it is new. `U` is `T`, const and
+  // by reference or not; it is moved from only if the entry is new.
+  template <typename U>
+  std::pair<Entry*, bool> FindOrInsert(U&& item, size_t hash) {
+    if (Entry* entry = Find(item, hash)) return {entry, false};
+    Entry* const entry = New(std::forward<U>(item), hash);
+    absl::Cleanup undo = [this, entry] { Delete(entry); };
+    entries_.insert(entry);
+    std::move(undo).Cancel();
+    return {entry, true};
+  }
+
+  // Destroys `entry`, which is in the table.
+  void Erase(Entry* entry) {
+    entries_.erase(entry);
+    Delete(entry);
+  }
+
+  // Destroys all entries.
+  void Clear() {
+    decltype(entries_) all;
+    all.swap(entries_);
+    for (Entry* entry : all) Delete(entry);
+  }
+
+ private:
+  static constexpr size_t kKeepFree = 64;
+
+  struct Key {
+    const T* item;
+    size_t hash;
+  };
+
+  struct KeyHash {
+    using is_transparent = void;
+    size_t operator()(const Key& key) const { return key.hash; }
+    size_t operator()(const Entry* entry) const { return entry->hash; }
+  };
+
+  struct KeyEq {
+    using is_transparent = void;
+    bool operator()(const Entry* a, const Key& b) const {
+      return a->hash == b.hash && Eq()(a->item(), *b.item);
+    }
+    bool operator()(const Entry* a, const Entry* b) const { return a == b; }
+  };
+
+  // The storage of one entry, in use or free.
+  union Node {
+    Node() {}
+    ~Node() {}
+    Node* next_free;
+    Entry entry;
+  };
+
+  template <typename U>
+  Entry* New(U&& item, size_t hash) {
+    Node* node = TakeNode();
+    absl::Cleanup undo = [this, node] { KeepNode(node); };
+    Entry* entry = ::new (&node->entry) Entry(std::forward<U>(item));
+    std::move(undo).Cancel();
+    entry->hash = hash;
+    return entry;
+  }
+
+  void Delete(Entry* entry) {
+    entry->~Entry();
+    KeepNode(reinterpret_cast<Node*>(entry));
+    while (free_count_ > entries_.size() + kKeepFree) delete TakeNode();
+  }
+
+  Node* TakeNode() {
+    if (free_ == nullptr) return new Node;
+    --free_count_;
+    return std::exchange(free_, free_->next_free);
+  }
+
+  void KeepNode(Node* node) {
+    node->next_free = free_;
+    free_ = node;
+    ++free_count_;
+  }
+
+  absl::flat_hash_set<Entry*, KeyHash, KeyEq> entries_;
+  Node* free_ = nullptr;
+  size_t free_count_ = 0;
+};
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_WORKQUEUE_INTERNAL_ENTRY_TABLE_H_

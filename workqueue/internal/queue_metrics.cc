@@ -1,0 +1,95 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/internal/queue_metrics.h"
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/memory/memory.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "clock/clock.h"
+#include "workqueue/metrics.h"
+
+namespace workqueue {
+namespace internal {
+namespace {
+
+void Observe(HistogramMetric* metric, absl::Duration value) {
+  if (metric != nullptr) metric->Observe(absl::ToDoubleSeconds(value));
+}
+
+void Set(SettableGaugeMetric* metric, absl::Duration value) {
+  if (metric != nullptr) metric->Set(absl::ToDoubleSeconds(value));
+}
+
+// Returns the provider that a queue of this name reports to; null if it does
+// not.
+MetricsProvider* ProviderFor(absl::string_view name,
+                             MetricsProvider* provider) {
+  if (name.empty()) return nullptr;
+  return provider != nullptr ? provider : GetProvider();
+}
+
+}  // namespace
+
+std::unique_ptr<QueueMetrics> QueueMetrics::Create(absl::string_view name,
+                                                   MetricsProvider* provider,
+                                                   clocks::Clock* clock) {
+  provider = ProviderFor(name, provider);
+  if (provider == nullptr) return nullptr;
+  return absl::WrapUnique(new QueueMetrics(name, provider, clock));
+}
+
+QueueMetrics::QueueMetrics(absl::string_view name, MetricsProvider* provider,
+                           clocks::Clock* clock)
+    : clock_(clock),
+      epoch_(clock->TimeNow()),
+      depth_(provider->NewDepthMetric(name)),
+      adds_(provider->NewAddsMetric(name)),
+      latency_(provider->NewLatencyMetric(name)),
+      work_duration_(provider->NewWorkDurationMetric(name)),
+      unfinished_work_seconds_(provider->NewUnfinishedWorkSecondsMetric(name)),
+      longest_running_processor_seconds_(
+          provider->NewLongestRunningProcessorSecondsMetric(name)) {}
+
+void QueueMetrics::Added(ItemTimes& times) {
+  if (adds_ != nullptr) adds_->Inc();
+  if (depth_ != nullptr) depth_->Inc();
+  times.added = clock_->TimeNow();
+}
+
+void QueueMetrics::Started(ItemTimes& times) {
+  if (depth_ != nullptr) depth_->Dec();
+  times.started = clock_->TimeNow();
+  Observe(latency_.get(), times.started - times.added);
+  ++in_progress_;
+  starts_ += times.started - epoch_;
+}
+
+void QueueMetrics::ObserveWork(const ItemTimes& times) {
+  Observe(work_duration_.get(), clock_->TimeNow() - times.started);
+}
+
+void QueueMetrics::Finished(const ItemTimes& times) {
+  --in_progress_;
+  starts_ -= times.started - epoch_;
+}
+
+void QueueMetrics::UpdateUnfinishedWork(const ItemTimes* oldest) {
+  const absl::Time now = clock_->TimeNow();
+  Set(unfinished_work_seconds_.get(),
+      static_cast<int64_t>(in_progress_) * (now - epoch_) - starts_);
+  Set(longest_running_processor_seconds_.get(),
+      oldest == nullptr ? absl::ZeroDuration() : now - oldest->started);
+}
+
+std::unique_ptr<CounterMetric> NewRetriesMetric(absl::string_view name,
+                                                MetricsProvider* provider) {
+  provider = ProviderFor(name, provider);
+  return provider == nullptr ? nullptr : provider->NewRetriesMetric(name);
+}
+
+}  // namespace internal
+}  // namespace workqueue
