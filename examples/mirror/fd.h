@@ -1,0 +1,45 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// examples/mirror/fd.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_EXAMPLES_MIRROR_FD_H_
+#define WORKQUEUE_EXAMPLES_MIRROR_FD_H_
+
+#include <unistd.h>
+
+#include <utility>
+
+namespace mirror {
+
+// Owns a file descriptor, or none.
+class Fd {
+ public:
+  Fd() = default;
+  explicit Fd(int fd) : fd_(fd) {}
+  ~Fd() { Close(); }
+
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd& operator=(Fd&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+
+  bool ok() const { return fd_ >= 0; }
+  int get() const { return fd_; }
+
+  // Hands the descriptor to the caller.
+  int Release() { return std::exchange(fd_, -1); }
+
+  // Returns what `close()` does; zero if there is none to close.
+  int Close() { return ok() ? close(Release()) : 0; }
+
+ private:
+  int fd_ = -1;
+};
+
+}  // namespace mirror
+
+#endif  // WORKQUEUE_EXAMPLES_MIRROR_FD_H_

@@ -1,0 +1,62 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// examples/mirror/latency_histogram.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_EXAMPLES_MIRROR_LATENCY_HISTOGRAM_H_
+#define WORKQUEUE_EXAMPLES_MIRROR_LATENCY_HISTOGRAM_H_
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+
+#include "absl/time/time.h"
+
+namespace mirror {
+
+// LatencyHistogram
+//
+// Counts durations, in buckets of which each is 9% longer than the one before.
+//
+// Thread-safe.
+class LatencyHistogram {
+ public:
+  void Observe(double seconds) {
+    const double bucket = kBucketsPerDoubling * std::log2(seconds / kShortest);
+    buckets_[seconds > kShortest ? std::min<int>(bucket, kBuckets - 1) : 0]++;
+  }
+
+  // Returns a duration that `fraction` of those observed do not exceed; zero if
+  // there are none.
+  absl::Duration Percentile(double fraction) const {
+    int64_t total = 0;
+    for (const auto& count : buckets_) total += count;
+    int64_t left = static_cast<int64_t>(std::ceil(fraction * total));
+    if (left == 0) return absl::ZeroDuration();
+    for (int i = 0; i < kBuckets; ++i) {
+      left -= buckets_[i];
+      if (left <= 0) return UpperBound(i);
+    }
+    return UpperBound(kBuckets - 1);
+  }
+
+ private:
+  static constexpr double kShortest = 1e-7;
+  static constexpr int kBucketsPerDoubling = 8;
+  static constexpr int kBuckets = 40 * kBucketsPerDoubling;
+
+  static absl::Duration UpperBound(int bucket) {
+    return absl::Seconds(kShortest *
+                         std::exp2((bucket + 1.0) / kBucketsPerDoubling));
+  }
+
+  std::array<std::atomic<int64_t>, kBuckets> buckets_ = {};
+};
+
+}  // namespace mirror
+
+#endif  // WORKQUEUE_EXAMPLES_MIRROR_LATENCY_HISTOGRAM_H_

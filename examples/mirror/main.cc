@@ -1,0 +1,103 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Keeps a directory tree a copy of another one: a controller, as those of
+// Kubernetes are, for something that everybody has at hand.
+//
+// Read on in
+//
+//     controller.cc    the queue, and the loop of its workers
+//     reconciler.h     what they do with a path
+//     tree_watcher.h   who tells them which
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "examples/mirror/console.h"
+#include "examples/mirror/demo.h"
+#include "examples/mirror/mirror.h"
+#include "examples/mirror/options.h"
+#include "examples/mirror/report.h"
+#include "examples/mirror/stop_signals.h"
+#include "examples/mirror/tree.h"
+
+namespace mirror {
+namespace {
+
+// With --once nobody waits for a failure to pass. This many tries take 2.6 s.
+constexpr int kTriesWithOnce = 10;
+
+// Each worker has a few files open.
+void RaiseFileLimit() {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+int RunMirror(const Options& options, StopSignals& signals, Console& console) {
+  if (mkdir(options.to.c_str(), 0700) != 0 && errno != EEXIST) {
+    console.Line(ErrnoStatus("create directory", options.to).message());
+    return 1;
+  }
+  Mirror::Options mirror_options;
+  mirror_options.from = options.from;
+  mirror_options.to = options.to;
+  mirror_options.workers = options.workers;
+  mirror_options.watch = !options.once;
+  mirror_options.resync = options.resync;
+  if (options.once) mirror_options.max_tries = kTriesWithOnce;
+  const absl::StatusOr<std::unique_ptr<Mirror>> mirror =
+      Mirror::Start(std::move(mirror_options), &console);
+  if (!mirror.ok()) {
+    console.Line(mirror.status().message());
+    return 1;
+  }
+
+  while (!signals.Wait(absl::Milliseconds(options.once ? 5 : 200))) {
+    if (options.once && (*mirror)->Finished()) break;
+    console.Progress((*mirror)->Progress());
+  }
+  const bool all_done = (*mirror)->Stop(signals);
+  console.ClearProgress();
+  std::fputs((*mirror)->Summary().c_str(), stdout);
+  if (!all_done) console.Line("stopped before all was mirrored");
+
+  bool ok = ReportFailures((*mirror)->failures()) && all_done;
+  if (options.once && all_done) {
+    ok = ReportComparison(Tree(options.from), Tree(options.to)) && ok;
+  }
+  return ok ? 0 : 1;
+}
+
+int Main(int argc, char* argv[]) {
+  Console console;
+  const absl::StatusOr<Options> options = ParseOptions(argc, argv);
+  if (!options.ok()) {
+    console.Line(options.status().message());
+    return 2;
+  }
+  if (options->help) {
+    std::fputs(std::string(Usage()).c_str(), stdout);
+    return 0;
+  }
+  signal(SIGPIPE, SIG_IGN);  // So that the demo can tidy up.
+  RaiseFileLimit();
+  StopSignals signals;
+  return options->from.empty() ? RunDemo(*options, signals, console)
+                               : RunMirror(*options, signals, console);
+}
+
+}  // namespace
+}  // namespace mirror
+
+int main(int argc, char* argv[]) { return mirror::Main(argc, argv); }

@@ -1,0 +1,89 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// examples/mirror/mirror.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_EXAMPLES_MIRROR_MIRROR_H_
+#define WORKQUEUE_EXAMPLES_MIRROR_MIRROR_H_
+
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "examples/mirror/console.h"
+#include "examples/mirror/controller.h"
+#include "examples/mirror/path_map.h"
+#include "examples/mirror/reconciler.h"
+#include "examples/mirror/stop_signals.h"
+#include "examples/mirror/tree_watcher.h"
+
+namespace mirror {
+
+// Mirror
+//
+// A tree, a watcher that enqueues what changes in it, and a controller that has
+// a reconciler bring the copy after it.
+class Mirror {
+ public:
+  struct Options {
+    std::string from;
+    std::string to;
+    int workers = 4;
+    // Without `watch`, the tree is mirrored as it is now.
+    bool watch = true;
+    absl::Duration resync = absl::Minutes(1);
+    // How often to try what fails.
+    int max_tries = std::numeric_limits<int>::max();
+    // See `Reconciler::Hooks`.
+    std::function<absl::Status(const std::string& path)> before_change;
+  };
+
+  // Starts to mirror. `console`, which must outlive the mirror, is told about
+  // failures.
+  static absl::StatusOr<std::unique_ptr<Mirror>> Start(Options options,
+                                                       Console* console);
+
+  // Calls `Abort()` unless the mirror has been stopped.
+  ~Mirror();
+
+  // Returns whether all is mirrored, or given up, that is known about.
+  bool Finished() const { return controller_->Finished(); }
+
+  // Mirrors what has changed up to now, tries a last few times what has failed,
+  // and stops. A signal in `signals` has it abort that; returns whether none
+  // did.
+  bool Stop(StopSignals& signals);
+
+  // Stops at once, whatever is left to do.
+  void Abort();
+
+  // How it goes, in a line.
+  std::string Progress() const;
+
+  // What it has done, in some lines.
+  std::string Summary() const;
+
+  PathMap<absl::Status> failures() const { return controller_->failures(); }
+
+ private:
+  Mirror(const Options& options, Console* console);
+
+  // Waits until nothing is queued or in progress. Returns false if a signal
+  // came first.
+  bool AwaitQuiet(StopSignals& signals);
+
+  Console* const console_;
+  std::unique_ptr<Reconciler> reconciler_;
+  std::unique_ptr<Controller> controller_;
+  std::unique_ptr<TreeWatcher> watcher_;  // null if there is nothing to watch
+};
+
+}  // namespace mirror
+
+#endif  // WORKQUEUE_EXAMPLES_MIRROR_MIRROR_H_

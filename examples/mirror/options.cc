@@ -1,0 +1,186 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "examples/mirror/options.h"
+
+#include <getopt.h>
+
+#include <filesystem>  // NOLINT(build/c++17)
+#include <string>
+#include <system_error>  // NOLINT(build/c++11)
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+namespace mirror {
+namespace {
+
+namespace fs = ::std::filesystem;
+
+absl::Status BadOption(absl::string_view option, absl::string_view value,
+                       absl::string_view why) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(absl::Utf8SafeCEscape(option), value.empty() ? "" : "=",
+                   absl::Utf8SafeCEscape(value), ": ", why));
+}
+
+absl::Status ParseInt(absl::string_view option, absl::string_view value,
+                      int min, int max, int* result) {
+  if (absl::SimpleAtoi(value, result) && min <= *result && *result <= max) {
+    return absl::OkStatus();
+  }
+  return BadOption(option, value,
+                   absl::StrCat("must be a number from ", min, " to ", max));
+}
+
+absl::Status ParsePeriod(absl::string_view option, absl::string_view value,
+                         absl::Duration* result) {
+  if (absl::ParseDuration(value, result) && *result > absl::ZeroDuration() &&
+      *result < absl::InfiniteDuration()) {
+    return absl::OkStatus();
+  }
+  return BadOption(option, value, "must be a time such as 90s or 1h30m");
+}
+
+// Returns whether `path`, which exists, is `directory` or lies in it.
+bool IsWithin(const fs::path& path, const fs::path& directory) {
+  for (fs::path each = path;; each = each.parent_path()) {
+    std::error_code error;
+    if (fs::equivalent(each, directory, error)) return true;
+    if (each == each.parent_path()) return false;
+  }
+}
+
+// Sees that there is a tree to be mirrored, and a place for the copy.
+absl::Status CheckDirectories(const std::string& from, const std::string& to) {
+  std::error_code error;
+  const fs::path source = fs::canonical(from, error);
+  if (error) return BadOption("--from", from, error.message());
+  if (!fs::is_directory(source, error)) {
+    return BadOption("--from", from, "not a directory");
+  }
+
+  // It need not exist yet, but the directory that it is in must.
+  fs::path copy = fs::absolute(to, error);
+  if (!copy.has_filename()) copy = copy.parent_path();  // Had a slash at last.
+  const bool exists = fs::exists(fs::symlink_status(copy, error));
+  copy = fs::canonical(exists ? copy : copy.parent_path(), error);
+  if (error) return BadOption("--to", to, error.message());
+  if (!fs::is_directory(copy, error)) {
+    return BadOption("--to", to, "not a directory");
+  }
+
+  if (exists && fs::equivalent(source, copy, error)) {
+    return BadOption("--to", to, "the same directory as --from");
+  }
+  if (IsWithin(copy, source)) {
+    return BadOption("--to", to, "lies in the directory of --from");
+  }
+  if (exists && IsWithin(source, copy)) {
+    return BadOption("--from", from, "lies in the directory of --to");
+  }
+  return absl::OkStatus();
+}
+
+enum Id { kHelp, kFrom, kTo, kWorkers, kResync, kOnce, kDemoFiles };
+
+constexpr struct option kOptions[] = {
+    {"help", no_argument, nullptr, kHelp},
+    {"from", required_argument, nullptr, kFrom},
+    {"to", required_argument, nullptr, kTo},
+    {"workers", required_argument, nullptr, kWorkers},
+    {"resync", required_argument, nullptr, kResync},
+    {"once", no_argument, nullptr, kOnce},
+    {"demo_files", required_argument, nullptr, kDemoFiles},
+    {nullptr, 0, nullptr, 0},
+};
+
+}  // namespace
+
+absl::string_view Usage() {
+  return R"(usage: mirror [flags]
+
+Keeps a directory tree a copy of another one: files, directories and symbolic
+links with their permission bits, and the times of files. Runs until SIGINT or
+SIGTERM; finishes then what it has begun, unless it gets a second one.
+
+Without --from and --to it shows what it can do, on two trees of its own that
+it removes at the end.
+
+  --from DIR       the tree to be mirrored
+  --to DIR         the copy; what is there and not in the other is removed
+  --workers N      how many work at the same time, 1 to 1024 (default: 4)
+  --resync D       how often to look at everything (default: 1m)
+  --once           mirror the tree as it is now, compare, and exit
+  --demo_files N   how many files the demo makes, 1 to 1000000 (default: 3000)
+  --help           print this
+
+Exits with 0 if all is mirrored, 1 if something is not, 2 for a wrong flag.
+)";
+}
+
+absl::StatusOr<Options> ParseOptions(int argc, char* argv[]) {
+  Options options;
+  opterr = 0;  // The messages are ours,
+  optind = 0;  // and it may have been called before.
+  absl::Status status;
+  while (status.ok()) {
+    const int current = optind == 0 ? 1 : optind;
+    const int id = getopt_long(argc, argv, "+:", kOptions, nullptr);
+    if (id == -1) break;
+    const absl::string_view value = optarg != nullptr ? optarg : "";
+    switch (id) {
+      case kHelp:
+        options.help = true;
+        return options;
+      case kFrom:
+        options.from = std::string(value);
+        if (value.empty()) status = BadOption("--from", "", "is empty");
+        break;
+      case kTo:
+        options.to = std::string(value);
+        if (value.empty()) status = BadOption("--to", "", "is empty");
+        break;
+      case kWorkers:
+        status = ParseInt("--workers", value, 1, 1024, &options.workers);
+        break;
+      case kResync:
+        status = ParsePeriod("--resync", value, &options.resync);
+        break;
+      case kOnce:
+        options.once = true;
+        break;
+      case kDemoFiles:
+        status =
+            ParseInt("--demo_files", value, 1, 1000000, &options.demo_files);
+        break;
+      case ':':
+        status = BadOption(argv[current], "", "needs a value");
+        break;
+      default:
+        status = BadOption(argv[current], "", "unknown flag, or not so used");
+        break;
+    }
+  }
+  if (!status.ok()) return status;
+  if (optind < argc) return BadOption(argv[optind], "", "unexpected argument");
+
+  if (options.from.empty() != options.to.empty()) {
+    return options.from.empty() ? BadOption("--to", "", "needs --from, too")
+                                : BadOption("--from", "", "needs --to, too");
+  }
+  if (options.from.empty()) {
+    if (options.once) return BadOption("--once", "", "needs --from and --to");
+    return options;
+  }
+  status = CheckDirectories(options.from, options.to);
+  if (!status.ok()) return status;
+  return options;
+}
+
+}  // namespace mirror

@@ -1,0 +1,44 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// examples/mirror/path_map.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_EXAMPLES_MIRROR_PATH_MAP_H_
+#define WORKQUEUE_EXAMPLES_MIRROR_PATH_MAP_H_
+
+#include <iterator>
+#include <string>
+
+#include "absl/container/btree_map.h"
+#include "absl/strings/str_cat.h"
+
+namespace mirror {
+
+// Something known about paths. A map in order, in which a directory and what is
+// below it are found together.
+template <typename V>
+using PathMap = absl::btree_map<std::string, V>;
+
+// Erases `path` and all that is below it, calling `visit(value)` for each.
+template <typename V, typename Visitor>
+void EraseTree(PathMap<V>& map, const std::string& path, Visitor visit) {
+  if (map.empty()) return;
+  const auto erase = [&map, &visit](auto first, auto last) {
+    for (auto it = first; it != last; ++it) visit(it->second);
+    map.erase(first, last);
+  };
+  if (path.empty()) {
+    erase(map.begin(), map.end());
+    return;
+  }
+  erase(map.lower_bound(absl::StrCat(path, "/")),
+        map.lower_bound(absl::StrCat(path, "0")));  // '0' comes after '/'.
+  const auto it = map.find(path);
+  if (it != map.end()) erase(it, std::next(it));
+}
+
+}  // namespace mirror
+
+#endif  // WORKQUEUE_EXAMPLES_MIRROR_PATH_MAP_H_

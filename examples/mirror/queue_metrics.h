@@ -1,0 +1,73 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// examples/mirror/queue_metrics.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_EXAMPLES_MIRROR_QUEUE_METRICS_H_
+#define WORKQUEUE_EXAMPLES_MIRROR_QUEUE_METRICS_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "absl/strings/string_view.h"
+#include "examples/mirror/latency_histogram.h"
+#include "workqueue/metrics.h"
+
+namespace mirror {
+
+// QueueMetrics
+//
+// What one queue reports about itself, as far as this program wants to know. A
+// service would pass it on to its monitoring system instead.
+//
+// Thread-safe. Must outlive the queue.
+class QueueMetrics final : public workqueue::MetricsProvider {
+ public:
+  // How many items have been queued. Each is handed out, and done with, once.
+  int64_t adds() const { return adds_; }
+
+  // How many have been done with.
+  int64_t done() const { return done_; }
+
+  // How many were to be added later.
+  int64_t retries() const { return retries_; }
+
+  // How long they waited for a worker.
+  const LatencyHistogram& latency() const { return latency_; }
+
+  std::unique_ptr<workqueue::CounterMetric> NewAddsMetric(
+      absl::string_view name) override;
+  std::unique_ptr<workqueue::CounterMetric> NewRetriesMetric(
+      absl::string_view name) override;
+  std::unique_ptr<workqueue::HistogramMetric> NewLatencyMetric(
+      absl::string_view name) override;
+  std::unique_ptr<workqueue::HistogramMetric> NewWorkDurationMetric(
+      absl::string_view name) override;
+
+  // These are not wanted.
+  std::unique_ptr<workqueue::GaugeMetric> NewDepthMetric(
+      absl::string_view) override {
+    return nullptr;
+  }
+  std::unique_ptr<workqueue::SettableGaugeMetric>
+  NewUnfinishedWorkSecondsMetric(absl::string_view) override {
+    return nullptr;
+  }
+  std::unique_ptr<workqueue::SettableGaugeMetric>
+  NewLongestRunningProcessorSecondsMetric(absl::string_view) override {
+    return nullptr;
+  }
+
+ private:
+  std::atomic<int64_t> adds_{0};
+  std::atomic<int64_t> done_{0};
+  std::atomic<int64_t> retries_{0};
+  LatencyHistogram latency_;
+};
+
+}  // namespace mirror
+
+#endif  // WORKQUEUE_EXAMPLES_MIRROR_QUEUE_METRICS_H_

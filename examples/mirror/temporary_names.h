@@ -1,0 +1,58 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// examples/mirror/temporary_names.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_EXAMPLES_MIRROR_TEMPORARY_NAMES_H_
+#define WORKQUEUE_EXAMPLES_MIRROR_TEMPORARY_NAMES_H_
+
+#include <cstdint>
+#include <mutex>  // NOLINT(build/c++11)
+#include <random>
+#include <string>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+
+namespace mirror {
+
+// TemporaryNames
+//
+// Names for copies in the making, and which of them are in use. Whatever else
+// is called so is left over from a run that was killed.
+//
+// Thread-safe.
+class TemporaryNames {
+ public:
+  // Returns a name that nobody else has, now in use.
+  std::string Take() {
+    const std::lock_guard<std::mutex> lock(mu_);
+    const std::string name =
+        absl::StrCat(".mirror-", absl::Hex(token_), "-", ++taken_);
+    in_use_.insert(name);
+    return name;
+  }
+
+  void GiveBack(const std::string& name) {
+    const std::lock_guard<std::mutex> lock(mu_);
+    in_use_.erase(name);
+  }
+
+  bool InUse(const std::string& name) const {
+    const std::lock_guard<std::mutex> lock(mu_);
+    return in_use_.contains(name);
+  }
+
+ private:
+  const uint32_t token_ = std::random_device()();
+
+  mutable std::mutex mu_;
+  int64_t taken_ = 0;
+  absl::flat_hash_set<std::string> in_use_;
+};
+
+}  // namespace mirror
+
+#endif  // WORKQUEUE_EXAMPLES_MIRROR_TEMPORARY_NAMES_H_

@@ -1,0 +1,280 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs the program as its users do.
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>  // NOLINT(build/c++17)
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "examples/mirror/churn.h"
+#include "examples/mirror/tree.h"
+#include "examples/mirror/tree_compare.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "test/examples/scratch_directory.h"
+
+namespace mirror {
+namespace {
+
+namespace fs = ::std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class ProgramTest : public ::testing::Test {
+ protected:
+  ProgramTest() {
+    fs::create_directory(from_);
+    fs::create_directory(temporary_);
+  }
+
+  ~ProgramTest() override {
+    if (pid_ <= 0) return;
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+
+  void Start(std::vector<std::string> args) {
+    const std::string program =
+        absl::StrCat(getenv("TEST_SRCDIR"), "/", getenv("TEST_WORKSPACE"),
+                     "/examples/mirror");
+    args.insert(args.begin(), program);
+    std::vector<char*> argv;
+    for (std::string& arg : args) argv.push_back(arg.data());
+    argv.push_back(nullptr);
+    pid_ = fork();
+    ASSERT_GE(pid_, 0);
+    if (pid_ > 0) return;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (largest_file_ != RLIM_INFINITY) {
+      const struct rlimit limit = {largest_file_, largest_file_};
+      setrlimit(RLIMIT_FSIZE, &limit);
+      signal(SIGXFSZ, SIG_IGN);
+    }
+    setenv("TMPDIR", temporary_.c_str(), 1);
+    dup2(creat((scratch_.path() / "out").c_str(), 0600), STDOUT_FILENO);
+    dup2(creat((scratch_.path() / "err").c_str(), 0600), STDERR_FILENO);
+    execv(argv[0], argv.data());
+    _exit(127);
+  }
+
+  void StartMirror(std::vector<std::string> args = {}) {
+    args.push_back(absl::StrCat("--from=", from_.native()));
+    args.push_back(absl::StrCat("--to=", to_.native()));
+    Start(std::move(args));
+  }
+
+  bool IsRunning() const { return waitpid(pid_, nullptr, WNOHANG) == 0; }
+
+  void Signal(int signal) const {
+    ASSERT_GT(pid_, 0);  // Others would mean everybody.
+    kill(pid_, signal);
+  }
+
+  // Returns what the program exits with.
+  int Wait() {
+    int status;
+    EXPECT_EQ(waitpid(pid_, &status, 0), pid_);
+    pid_ = 0;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+
+  int Run(std::vector<std::string> args) {
+    Start(std::move(args));
+    return Wait();
+  }
+
+  std::string out() const { return ReadFile(scratch_.path() / "out"); }
+  std::string err() const { return ReadFile(scratch_.path() / "err"); }
+
+  // Waits until the program has taken over `contents` of the file `name`.
+  void AwaitCopy(const std::string& name, const std::string& contents) const {
+    const absl::Time deadline = absl::Now() + absl::Seconds(15);
+    while (ReadFile(to_ / name) != contents) {
+      ASSERT_LT(absl::Now(), deadline) << name;
+      absl::SleepFor(absl::Milliseconds(5));
+    }
+  }
+
+  std::vector<std::string> Differences() const {
+    return CompareTrees(Tree(from_), Tree(to_)).differences;
+  }
+
+  const ScratchDirectory scratch_;
+  const fs::path from_ = scratch_.path() / "from";
+  const fs::path to_ = scratch_.path() / "to";
+  const fs::path temporary_ = scratch_.path() / "tmp";
+  rlim_t largest_file_ = RLIM_INFINITY;
+  pid_t pid_ = 0;
+};
+
+TEST_F(ProgramTest, WrongFlagsGetOneLineAndExitCode2) {
+  for (const std::vector<std::string>& args :
+       std::vector<std::vector<std::string>>{{"--nonsense"},
+                                             {"--workers=0"},
+                                             {"--resync=never"},
+                                             {"argument"},
+                                             {"--from=/"},
+                                             {"--once"},
+                                             {"--from=/none", "--to=/tmp/x"},
+                                             {"--from=/", "--to=/"}}) {
+    EXPECT_EQ(Run(args), 2) << args[0];
+    EXPECT_EQ(out(), "");
+    const std::string message = err();
+    EXPECT_EQ(std::count(message.begin(), message.end(), '\n'), 1) << message;
+    EXPECT_THAT(message, StartsWith("mirror: "));
+  }
+}
+
+TEST_F(ProgramTest, Help) {
+  EXPECT_EQ(Run({"--help"}), 0);
+  EXPECT_THAT(out(), HasSubstr("usage: mirror"));
+  EXPECT_EQ(err(), "");
+}
+
+TEST_F(ProgramTest, Demo) {
+  EXPECT_EQ(Run({"--demo_files=200"}), 0) << out() << err();
+  EXPECT_THAT(out(), AllOf(HasSubstr("events seen"), HasSubstr("folded away"),
+                           HasSubstr("reconciles run"), HasSubstr("retries"),
+                           HasSubstr("p50"), HasSubstr("p99"),
+                           HasSubstr("the trees are the same")));
+  EXPECT_THAT(err(), Not(HasSubstr("\r")));  // It is no terminal.
+  EXPECT_TRUE(fs::is_empty(temporary_));
+}
+
+TEST_F(ProgramTest, DemoTidiesUpWhenInterrupted) {
+  Start({"--demo_files=100000"});
+  while (out().empty()) absl::SleepFor(absl::Milliseconds(5));
+  absl::SleepFor(absl::Milliseconds(300));
+  EXPECT_FALSE(fs::is_empty(temporary_));
+  Signal(SIGINT);
+  EXPECT_EQ(Wait(), 0) << out() << err();
+  EXPECT_TRUE(fs::is_empty(temporary_));
+}
+
+TEST_F(ProgramTest, Once) {
+  Churn churn(from_, 1);
+  churn.CreateFiles(200);
+  for (int i = 0; i < 200; ++i) churn.Step();
+  ASSERT_EQ(mkfifo((from_ / "fifo").c_str(), 0600), 0);
+  StartMirror({"--once"});
+  EXPECT_EQ(Wait(), 0) << out() << err();
+  EXPECT_THAT(Differences(), IsEmpty());
+  EXPECT_EQ(err(), "");
+  StartMirror({"--once"});
+  EXPECT_EQ(Wait(), 0) << out() << err();
+}
+
+TEST_F(ProgramTest, OnceSaysWhatFailed) {
+  largest_file_ = 10 << 20;
+  WriteFile(from_ / "small", "contents");
+  WriteFile(from_ / "large", "");
+  ASSERT_EQ(truncate((from_ / "large").c_str(), 11 << 20), 0);
+  StartMirror({"--once"});
+  EXPECT_EQ(Wait(), 1);
+  EXPECT_EQ(ReadFile(to_ / "small"), "contents");
+  EXPECT_THAT(out(), AllOf(HasSubstr("NOT MIRRORED: 1\n"),
+                           HasSubstr("THE TREES DIFFER: 1\n"),
+                           HasSubstr((to_ / "large").native())));
+  const std::string message = err();
+  EXPECT_EQ(std::count(message.begin(), message.end(), '\n'), 1) << message;
+}
+
+TEST_F(ProgramTest, MirrorsTreeThatChangesUntilItIsTerminated) {
+  Churn churn(from_, 2);
+  churn.CreateFiles(200);
+  StartMirror();
+  const absl::Time end = absl::Now() + absl::Seconds(3);
+  while (absl::Now() < end) {
+    for (int i = 0; i < 50; ++i) churn.Step();
+    absl::SleepFor(absl::Milliseconds(5));
+  }
+  Signal(SIGTERM);
+  EXPECT_EQ(Wait(), 0) << out() << err();
+  EXPECT_THAT(Differences(), IsEmpty());
+}
+
+// What has changed before the signal comes is mirrored.
+TEST_F(ProgramTest, FinishesWhatItKnowsOf) {
+  for (int run = 0; run < 3; ++run) {
+    StartMirror();
+    WriteFile(from_ / "started", absl::StrCat(run));
+    AwaitCopy("started", absl::StrCat(run));
+    const std::string name = absl::StrCat("directory", run);
+    fs::create_directories(from_ / name / "b" / "c");
+    for (int i = 0; i < 300; ++i) {
+      WriteFile(from_ / name / "b" / "c" / absl::StrCat(i), absl::StrCat(i));
+    }
+    fs::rename(from_ / name / "b", from_ / name / "d");
+    Signal(run == 0 ? SIGINT : SIGTERM);
+    EXPECT_EQ(Wait(), 0) << out() << err();
+    EXPECT_THAT(Differences(), IsEmpty());
+  }
+}
+
+TEST_F(ProgramTest, RepairsCopyAtResync) {
+  WriteFile(from_ / "file", "contents");
+  StartMirror({"--resync=100ms"});
+  AwaitCopy("file", "contents");
+  WriteFile(to_ / "file", "damaged!");
+  AwaitCopy("file", "contents");
+  fs::remove(to_ / "file");
+  AwaitCopy("file", "contents");
+  Signal(SIGTERM);
+  EXPECT_EQ(Wait(), 0) << out() << err();
+}
+
+TEST_F(ProgramTest, LosesNoFailure) {
+  WriteFile(from_ / "first", "contents");
+  StartMirror();
+  AwaitCopy("first", "contents");
+  fs::rename(to_, scratch_.path() / "away");
+  for (int i = 0; i < 100; ++i) WriteFile(from_ / absl::StrCat(i), "contents");
+  absl::SleepFor(absl::Milliseconds(500));
+  fs::rename(scratch_.path() / "away", to_);
+  for (int i = 0; i < 100; ++i) AwaitCopy(absl::StrCat(i), "contents");
+  Signal(SIGTERM);
+  EXPECT_EQ(Wait(), 0) << out() << err();
+  EXPECT_THAT(Differences(), IsEmpty());
+  const std::string messages = err();
+  EXPECT_LE(std::count(messages.begin(), messages.end(), '\n'), 3) << messages;
+}
+
+TEST_F(ProgramTest, SecondSignalForces) {
+  // Takes too long to wait for; but should the test fail, it fills no disk.
+  largest_file_ = rlim_t{8} << 30;
+  WriteFile(from_ / "large", "");
+  ASSERT_EQ(truncate((from_ / "large").c_str(), off_t{256} << 30), 0);
+  StartMirror();
+  const absl::Time deadline = absl::Now() + absl::Seconds(10);
+  while (!fs::exists(to_) || fs::is_empty(to_)) {
+    ASSERT_LT(absl::Now(), deadline);
+    absl::SleepFor(absl::Milliseconds(1));
+  }
+  Signal(SIGTERM);
+  absl::SleepFor(absl::Milliseconds(100));
+  EXPECT_TRUE(IsRunning());
+  Signal(SIGTERM);
+  EXPECT_EQ(Wait(), 1);
+  EXPECT_THAT(err(), HasSubstr("stopped before all was mirrored"));
+  EXPECT_TRUE(fs::is_empty(to_));
+}
+
+}  // namespace
+}  // namespace mirror

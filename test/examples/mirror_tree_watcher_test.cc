@@ -1,0 +1,266 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include <filesystem>  // NOLINT(build/c++17)
+#include <functional>
+#include <memory>
+#include <mutex>  // NOLINT(build/c++11)
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "examples/mirror/tree_watcher.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "test/examples/scratch_directory.h"
+
+namespace mirror {
+namespace {
+
+namespace fs = ::std::filesystem;
+using ::testing::Contains;
+using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
+using ::testing::Not;
+
+class TreeWatcherTest : public ::testing::Test {
+ protected:
+  TreeWatcherTest() { fs::create_directory(root_); }
+
+  void Start(absl::Duration resync = absl::Hours(1)) {
+    TreeWatcher::Options options;
+    options.resync = resync;
+    options.on_change = [this](const std::string& path) {
+      if (on_change_ != nullptr) on_change_(path);
+      const std::lock_guard<std::mutex> lock(mu_);
+      changed_.insert(path);
+    };
+    auto watcher = TreeWatcher::Create(root_, std::move(options));
+    ASSERT_TRUE(watcher.ok()) << watcher.status();
+    watcher_ = *std::move(watcher);
+    AwaitChange("");
+  }
+
+  std::set<std::string> TakeChanged() {
+    const std::lock_guard<std::mutex> lock(mu_);
+    return std::exchange(changed_, {});
+  }
+
+  // Waits until `path` is reported, and returns all that is reported by then.
+  std::set<std::string> AwaitChange(const std::string& path) {
+    std::set<std::string> changed = TakeChanged();
+    const absl::Time deadline = absl::Now() + absl::Seconds(10);
+    while (changed.count(path) == 0 && absl::Now() < deadline) {
+      absl::SleepFor(absl::Milliseconds(1));
+      changed.merge(TakeChanged());
+    }
+    EXPECT_THAT(changed, Contains(path));
+    return changed;
+  }
+
+  // Returns all that is reported of what has happened up to now.
+  std::set<std::string> ChangesUpToNow() {
+    const std::string mark = absl::StrCat("mark", ++marks_);
+    WriteFile(root_ / mark, "");
+    std::set<std::string> changed = AwaitChange(mark);
+    // A mark has two events, of which the second may come later.
+    for (int i = 1; i <= marks_; ++i) changed.erase(absl::StrCat("mark", i));
+    return changed;
+  }
+
+  const ScratchDirectory scratch_;
+  const fs::path root_ = scratch_.path() / "root";
+  std::function<void(const std::string&)> on_change_;
+  std::mutex mu_;
+  std::set<std::string> changed_;
+  int marks_ = 0;
+  std::unique_ptr<TreeWatcher> watcher_;
+};
+
+TEST_F(TreeWatcherTest, ReportsAllDirectoriesAtFirst) {
+  fs::create_directories(root_ / "a" / "b");
+  fs::create_directories(root_ / "c");
+  fs::create_directory_symlink(scratch_.path(), root_ / "link");
+  TreeWatcher::Options options;
+  std::set<std::string> changed;
+  options.on_change = [&](const std::string& path) { changed.insert(path); };
+  const auto watcher = TreeWatcher::Create(root_, std::move(options));
+  ASSERT_TRUE(watcher.ok());
+  (*watcher)->Stop();
+  EXPECT_EQ(changed, (std::set<std::string>{"", "a", "a/b", "c"}));
+}
+
+TEST_F(TreeWatcherTest, ReportsEveryKindOfChange) {
+  fs::create_directory(root_ / "d");
+  Start();
+  ChangesUpToNow();
+  WriteFile(root_ / "d" / "file", "");
+  EXPECT_THAT(ChangesUpToNow(), Contains("d/file"));
+  WriteFile(root_ / "d" / "file", "contents");
+  EXPECT_THAT(ChangesUpToNow(), Contains("d/file"));
+  chmod((root_ / "d" / "file").c_str(), 0600);
+  EXPECT_THAT(ChangesUpToNow(), Contains("d/file"));
+  fs::rename(root_ / "d" / "file", root_ / "file");
+  EXPECT_THAT(ChangesUpToNow(), IsSupersetOf({"d/file", "file"}));
+  fs::remove(root_ / "file");
+  EXPECT_THAT(ChangesUpToNow(), Contains("file"));
+  fs::create_symlink("target", root_ / "d" / "link");
+  EXPECT_THAT(ChangesUpToNow(), Contains("d/link"));
+  chmod((root_ / "d").c_str(), 0700);
+  EXPECT_THAT(ChangesUpToNow(), Contains("d"));
+  fs::remove_all(root_ / "d");
+  EXPECT_THAT(ChangesUpToNow(), Contains("d"));
+  chmod(root_.c_str(), 0700);
+  EXPECT_THAT(ChangesUpToNow(), Contains(""));
+  EXPECT_GT(watcher_->events(), 0);
+}
+
+TEST_F(TreeWatcherTest, WatchesNewDirectoriesHoweverDeep) {
+  Start();
+  fs::create_directories(root_ / "a" / "b" / "c");
+  EXPECT_THAT(ChangesUpToNow(), Contains("a"));
+  // Whoever had looked at it on the report has seen what was there; this is
+  // new.
+  WriteFile(root_ / "a" / "b" / "c" / "file", "");
+  EXPECT_THAT(ChangesUpToNow(), Contains("a/b/c/file"));
+}
+
+TEST_F(TreeWatcherTest, FollowsMovedDirectories) {
+  fs::create_directories(root_ / "a" / "b");
+  Start();
+  ChangesUpToNow();
+  fs::rename(root_ / "a", root_ / "x");
+  EXPECT_THAT(ChangesUpToNow(), IsSupersetOf({"a", "x", "x/b"}));
+  WriteFile(root_ / "x" / "b" / "file", "");
+  EXPECT_THAT(ChangesUpToNow(), Contains("x/b/file"));
+
+  // Another one, where it was.
+  fs::create_directories(root_ / "a" / "b");
+  ChangesUpToNow();
+  WriteFile(root_ / "a" / "b" / "file", "");
+  EXPECT_THAT(ChangesUpToNow(), Contains("a/b/file"));
+  WriteFile(root_ / "x" / "b" / "file", "");
+  EXPECT_THAT(ChangesUpToNow(), Contains("x/b/file"));
+
+  // Out of the tree, and back again.
+  fs::rename(root_ / "x", scratch_.path() / "outside");
+  EXPECT_THAT(ChangesUpToNow(), Contains("x"));
+  WriteFile(scratch_.path() / "outside" / "b" / "file", "");
+  EXPECT_THAT(ChangesUpToNow(), IsEmpty());
+  fs::rename(scratch_.path() / "outside", root_ / "y");
+  EXPECT_THAT(ChangesUpToNow(), IsSupersetOf({"y", "y/b"}));
+  WriteFile(root_ / "y" / "b" / "file", "");
+  EXPECT_THAT(ChangesUpToNow(), Contains("y/b/file"));
+}
+
+TEST_F(TreeWatcherTest, FollowsExchangedDirectories) {
+  fs::create_directories(root_ / "a" / "in a");
+  fs::create_directories(root_ / "b" / "in b");
+  Start();
+  ChangesUpToNow();
+  const auto exchange_by_turns = [this] {
+    fs::rename(root_ / "a", root_ / "c");
+    fs::rename(root_ / "b", root_ / "a");
+    fs::rename(root_ / "c", root_ / "b");
+  };
+  const auto exchange_at_once = [this] {
+    EXPECT_EQ(renameat2(AT_FDCWD, (root_ / "a").c_str(), AT_FDCWD,
+                        (root_ / "b").c_str(), RENAME_EXCHANGE),
+              0);
+  };
+  for (int i = 0; i < 3; ++i) exchange_by_turns();
+  ChangesUpToNow();
+  WriteFile(root_ / "a" / "in b" / "file", "");
+  WriteFile(root_ / "b" / "in a" / "file", "");
+  EXPECT_THAT(ChangesUpToNow(), IsSupersetOf({"a/in b/file", "b/in a/file"}));
+  for (int i = 0; i < 3; ++i) exchange_at_once();
+  ChangesUpToNow();
+  WriteFile(root_ / "a" / "in a" / "file", "");
+  WriteFile(root_ / "b" / "in b" / "file", "");
+  EXPECT_THAT(ChangesUpToNow(), IsSupersetOf({"a/in a/file", "b/in b/file"}));
+}
+
+TEST_F(TreeWatcherTest, DoesNotWatchWhereLinksLead) {
+  fs::create_directory(scratch_.path() / "outside");
+  fs::create_directory_symlink(scratch_.path() / "outside", root_ / "link");
+  Start();
+  WriteFile(scratch_.path() / "outside" / "file", "");
+  EXPECT_THAT(ChangesUpToNow(), Not(Contains("link/file")));
+}
+
+TEST_F(TreeWatcherTest, MakesResyncNowAndThen) {
+  fs::create_directory(root_ / "d");
+  Start(absl::Milliseconds(50));
+  for (int i = 0; i < 3; ++i) {
+    TakeChanged();
+    AwaitChange("d");
+  }
+}
+
+TEST_F(TreeWatcherTest, MakesResyncWhenEventsWereDropped) {
+  for (const char* const name : {"a", "b"}) fs::create_directory(root_ / name);
+  absl::Notification stuck, go_on;
+  on_change_ = [&](const std::string& path) {
+    if (path != "stuck" || stuck.HasBeenNotified()) return;
+    stuck.Notify();
+    go_on.WaitForNotification();
+  };
+  Start();
+  WriteFile(root_ / "stuck", "");
+  stuck.WaitForNotification();
+  // The system keeps 16384 by default, and merges those that are alike.
+  for (int i = 0; i < 10000; ++i) {
+    for (const char* const name : {"a", "b"}) {
+      chmod((root_ / name).c_str(), 0700 + i % 2 * 050);
+    }
+  }
+  fs::create_directories(root_ / "new" / "directory");
+  TakeChanged();
+  go_on.Notify();
+  AwaitChange("new/directory");
+  ChangesUpToNow();
+  WriteFile(root_ / "new" / "directory" / "file", "");
+  EXPECT_THAT(ChangesUpToNow(), Contains("new/directory/file"));
+}
+
+TEST_F(TreeWatcherTest, FindsRootThatIsBack) {
+  Start();
+  fs::rename(root_, scratch_.path() / "away");
+  fs::create_directories(root_ / "new");
+  AwaitChange("new");
+  ChangesUpToNow();
+  fs::remove_all(root_);
+  absl::SleepFor(absl::Milliseconds(100));
+  fs::create_directories(root_ / "newer");
+  AwaitChange("newer");
+  WriteFile(root_ / "newer" / "file", "");
+  EXPECT_THAT(ChangesUpToNow(), Contains("newer/file"));
+}
+
+TEST_F(TreeWatcherTest, StopReportsWhatHasHappenedBefore) {
+  Start();
+  for (int i = 0; i < 1000; ++i) WriteFile(root_ / absl::StrCat(i), "");
+  fs::create_directories(root_ / "a" / "b");
+  watcher_->Stop();
+  const std::set<std::string> changed = TakeChanged();
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_THAT(changed, Contains(absl::StrCat(i)));
+  }
+  EXPECT_THAT(changed, IsSupersetOf({"a", "a/b"}));
+  WriteFile(root_ / "file", "");
+  watcher_->Stop();
+  EXPECT_THAT(TakeChanged(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace mirror
