@@ -20,11 +20,11 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/synchronization/mutex.h"
+#include "base/entry_table.h"
+#include "base/intrusive_list.h"
 #include "base/mutex_lock.h"
 #include "clock/clock.h"
 #include "workqueue/interfaces.h"
-#include "workqueue/internal/entry_table.h"
-#include "workqueue/internal/intrusive_list.h"
 #include "workqueue/internal/queue_metrics.h"
 #include "workqueue/internal/ticker.h"
 #include "workqueue/metrics.h"
@@ -107,7 +107,7 @@ class Queue : public Interface<T> {
   // An item that is dirty, being processed, or both. An item that is neither
   // has no entry. What is dirty and not being processed is queued: it is in
   // `ordering_` or `fifo_`. What is being processed is in `processing_`.
-  struct Entry : QueuedItem<T>, internal::IntrusiveLink<Entry> {
+  struct Entry : QueuedItem<T>, workqueue_internal::IntrusiveLink<Entry> {
     explicit Entry(const T& item) : QueuedItem<T>(item) {}
 
     bool dirty = false;
@@ -142,14 +142,15 @@ class Queue : public Interface<T> {
   // Threads in Get() that wait for an item.
   size_t waiting_getters_ ABSL_GUARDED_BY(mu_) = 0;
 
-  internal::EntryTable<T, Entry, Hash, Eq> entries_ ABSL_GUARDED_BY(mu_);
+  workqueue_internal::EntryTable<T, Entry, Hash, Eq> entries_
+      ABSL_GUARDED_BY(mu_);
   // Null for first in, first out. After entries_, since it may look at its
   // items until it is destroyed.
   const std::unique_ptr<Ordering<T>> ordering_;
   // What is queued, if there is no ordering_.
-  internal::IntrusiveList<Entry> fifo_ ABSL_GUARDED_BY(mu_);
+  workqueue_internal::IntrusiveList<Entry> fifo_ ABSL_GUARDED_BY(mu_);
   // What is being processed, in the order in which it was handed out.
-  internal::IntrusiveList<Entry> processing_ ABSL_GUARDED_BY(mu_);
+  workqueue_internal::IntrusiveList<Entry> processing_ ABSL_GUARDED_BY(mu_);
 
   // Reports the work in progress; null without metrics_. The last member, since
   // it runs until it is destroyed.

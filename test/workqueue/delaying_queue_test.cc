@@ -22,7 +22,7 @@
 #include "clock/clock.h"
 #include "clock/fake_clock.h"
 #include "gtest/gtest.h"
-#include "test/workqueue/fragile_key.h"
+#include "test/base/fragile_key.h"
 #include "test/workqueue/hooked_queue.h"
 #include "test/workqueue/observed_clock.h"
 #include "workqueue/ordering.h"

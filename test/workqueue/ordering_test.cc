@@ -19,7 +19,7 @@
 #include "absl/base/config.h"
 #include "clock/fake_clock.h"
 #include "gtest/gtest.h"
-#include "test/workqueue/fragile_key.h"
+#include "test/base/fragile_key.h"
 #include "test/workqueue/recording_metrics.h"
 #include "test/workqueue/watched_fifo.h"
 #include "workqueue/queue.h"

@@ -25,7 +25,7 @@
 #include "clock/clock.h"
 #include "clock/fake_clock.h"
 #include "gtest/gtest.h"
-#include "test/workqueue/fragile_key.h"
+#include "test/base/fragile_key.h"
 #include "test/workqueue/recording_metrics.h"
 #include "test/workqueue/watched_fifo.h"
 

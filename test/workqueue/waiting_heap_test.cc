@@ -16,7 +16,7 @@
 #include "absl/base/config.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
-#include "test/workqueue/fragile_key.h"
+#include "test/base/fragile_key.h"
 
 namespace workqueue {
 namespace internal {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "workqueue/internal/entry_table.h"
+#include "base/entry_table.h"
 
 namespace workqueue {
 namespace internal {
@@ -151,7 +151,7 @@ class WaitingHeap {
   }
 
   std::vector<Slot> heap_;
-  EntryTable<T, Entry, Hash, Eq> entries_;
+  workqueue_internal::EntryTable<T, Entry, Hash, Eq> entries_;
   int64_t next_sequence_ = 0;
 };
 

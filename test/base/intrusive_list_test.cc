@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "workqueue/internal/intrusive_list.h"
+#include "base/intrusive_list.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -11,8 +11,7 @@
 
 #include "gtest/gtest.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue_internal {
 namespace {
 
 struct Element : IntrusiveLink<Element> {
@@ -115,5 +114,4 @@ TEST_F(IntrusiveListTest, DoesAsAStandardListDoes) {
 }
 
 }  // namespace
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue_internal

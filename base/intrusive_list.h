@@ -2,16 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // -----------------------------------------------------------------------------
-// workqueue/internal/intrusive_list.h
+// base/intrusive_list.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_WORKQUEUE_INTERNAL_INTRUSIVE_LIST_H_
-#define WORKQUEUE_WORKQUEUE_INTERNAL_INTRUSIVE_LIST_H_
+#ifndef WORKQUEUE_BASE_INTRUSIVE_LIST_H_
+#define WORKQUEUE_BASE_INTRUSIVE_LIST_H_
 
 #include <cstddef>
 
-namespace workqueue {
-namespace internal {
+namespace workqueue_internal {
 
 // What an element of an `IntrusiveList` derives from. An element is in one list
 // at a time.
@@ -78,7 +77,6 @@ class IntrusiveList {
   size_t size_ = 0;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue_internal
 
-#endif  // WORKQUEUE_WORKQUEUE_INTERNAL_INTRUSIVE_LIST_H_
+#endif  // WORKQUEUE_BASE_INTRUSIVE_LIST_H_

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // -----------------------------------------------------------------------------
-// test/workqueue/fragile_key.h
+// test/base/fragile_key.h
 // -----------------------------------------------------------------------------
 //
 // A key that throws on demand. Its users are compiled only where there are
 // exceptions.
 
-#ifndef WORKQUEUE_TEST_WORKQUEUE_FRAGILE_KEY_H_
-#define WORKQUEUE_TEST_WORKQUEUE_FRAGILE_KEY_H_
+#ifndef WORKQUEUE_TEST_BASE_FRAGILE_KEY_H_
+#define WORKQUEUE_TEST_BASE_FRAGILE_KEY_H_
 
 #include <atomic>
 #include <cstddef>
@@ -121,4 +121,4 @@ bool Blows(F&& f) {
 
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_TEST_WORKQUEUE_FRAGILE_KEY_H_
+#endif  // WORKQUEUE_TEST_BASE_FRAGILE_KEY_H_

@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "workqueue/internal/entry_table.h"
+#include "base/entry_table.h"
 
 #include <cstddef>
 #include <functional>
@@ -15,11 +15,17 @@
 
 #include "absl/base/config.h"
 #include "gtest/gtest.h"
-#include "test/workqueue/fragile_key.h"
+#include "test/base/fragile_key.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue_internal {
 namespace {
+
+using ::workqueue::Blows;
+using ::workqueue::FragileEq;
+using ::workqueue::FragileHash;
+using ::workqueue::FragileKey;
+using ::workqueue::FragileOp;
+using ::workqueue::Fuse;
 
 template <typename T>
 class TestEntry {
@@ -238,5 +244,4 @@ TEST(EntryTableTest, AnExceptionLeavesItAsItWas) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue_internal

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // -----------------------------------------------------------------------------
-// workqueue/internal/entry_table.h
+// base/entry_table.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_WORKQUEUE_INTERNAL_ENTRY_TABLE_H_
-#define WORKQUEUE_WORKQUEUE_INTERNAL_ENTRY_TABLE_H_
+#ifndef WORKQUEUE_BASE_ENTRY_TABLE_H_
+#define WORKQUEUE_BASE_ENTRY_TABLE_H_
 
 #include <cstddef>
 #include <new>
@@ -15,8 +15,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_set.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue_internal {
 
 // EntryTable
 //
@@ -144,7 +143,6 @@ class EntryTable {
   size_t free_count_ = 0;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue_internal
 
-#endif  // WORKQUEUE_WORKQUEUE_INTERNAL_ENTRY_TABLE_H_
+#endif  // WORKQUEUE_BASE_ENTRY_TABLE_H_
