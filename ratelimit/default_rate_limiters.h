@@ -37,6 +37,22 @@ namespace ratelimit {
 //
 //     auto limiter = ratelimit::DefaultControllerRateLimiter<std::string>();
 //     limiter->When("pod");    // 5 ms
+//
+// It tracks any number of items, like client-go's. How many is enough, only the
+// controller knows; this is the same limiter with a bound, of which
+// `ItemExponentialFailureRateLimiter` tells more:
+//
+//     auto items = ratelimit::ItemExponentialFailureRateLimiter<
+//         std::string>::Create(absl::Milliseconds(5), absl::Seconds(1000),
+//                              /*max_tracked_items=*/10000);
+//     if (!items.ok()) return items.status();
+//     auto bucket = ratelimit::TokenBucket::Create(/*rate=*/10, /*burst=*/100);
+//     if (!bucket.ok()) return bucket.status();
+//     auto all = ratelimit::BucketRateLimiter<std::string>::Create(
+//         *std::move(bucket));
+//     if (!all.ok()) return all.status();
+//     auto limiter = ratelimit::MaxOfRateLimiter<std::string>::Create(
+//         *std::move(items), *std::move(all));
 template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
           typename Eq = typename absl::flat_hash_set<T>::key_equal>
 std::unique_ptr<RateLimiter<T>> DefaultControllerRateLimiter(
@@ -54,7 +70,9 @@ std::unique_ptr<RateLimiter<T>> DefaultControllerRateLimiter(
 //
 // Returns a limiter that delays an item by 1 ms after its first failure and by
 // twice as long after each further one, up to 1000 s, whatever other items do.
-// `Hash` and `Eq` are as for `ItemExponentialFailureRateLimiter`.
+// It tracks any number of items; make an `ItemExponentialFailureRateLimiter`
+// with these delays and a bound for one that does not. `Hash` and `Eq` are as
+// for that.
 template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
           typename Eq = typename absl::flat_hash_set<T>::key_equal>
 std::unique_ptr<RateLimiter<T>> DefaultItemBasedRateLimiter() {

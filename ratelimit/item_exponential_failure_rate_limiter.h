@@ -8,6 +8,7 @@
 #ifndef WORKQUEUE_RATELIMIT_ITEM_EXPONENTIAL_FAILURE_RATE_LIMITER_H_
 #define WORKQUEUE_RATELIMIT_ITEM_EXPONENTIAL_FAILURE_RATE_LIMITER_H_
 
+#include <cstddef>
 #include <memory>
 
 #include "absl/container/flat_hash_set.h"
@@ -16,9 +17,11 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "ratelimit/internal/check_delay.h"
+#include "ratelimit/internal/check_max_tracked_items.h"
 #include "ratelimit/internal/exponential_delay.h"
 #include "ratelimit/internal/failure_counts.h"
 #include "ratelimit/rate_limiter.h"
+#include "ratelimit/unbounded_items.h"
 
 namespace ratelimit {
 
@@ -31,7 +34,27 @@ namespace ratelimit {
 // Remembers each item that failed until it is forgotten. An item must be
 // copyable; `Hash` and `Eq` are as for `absl::flat_hash_set`, and
 // default-constructible. When one of them or the copying throws, nothing has
-// changed.
+// changed. Every operation takes constant time on average.
+//
+// Items that nobody forgets stay for ever, unless `max_tracked_items` bounds
+// their number. A further item then takes the place of the one whose last
+// failure, its last `When()`, is longest ago. That one is evicted, as if it had
+// been forgotten: its delays start again at `base_delay`, and its
+// `NumRequeues()`, by which some callers give up, at zero.
+//
+// Why that one: an item that is still retried fails again within `max_delay`
+// and the time that it then waits for a worker and is worked on. One that has
+// been quiet for longer has most likely been dropped without a `Forget()`. (Not
+// the one with the fewest failures: a dropped item that had many would stay for
+// ever, and items new to failing would never get to longer delays.)
+//
+// So an item loses nothing as long as fewer than `max_tracked_items` others
+// fail between two failures of its own. Make the bound no less than the number
+// of items that may be failing at the same time, which in an outage may be all;
+// memory is taken only as items come. If more than that fail in turn, each
+// evicts the next, and all of them are retried after `base_delay`. A
+// `BucketRateLimiter` beside this one, in a `MaxOfRateLimiter`, limits what
+// that can do.
 //
 // Example:
 //
@@ -52,14 +75,19 @@ class ItemExponentialFailureRateLimiter final : public RateLimiter<T> {
   // whole nanoseconds. If `max_delay` is less than `base_delay`, every delay is
   // `max_delay`; if `base_delay` is zero, every delay is zero.
   //
-  // Returns an `absl::InvalidArgumentError` if a delay is negative or infinite.
+  // It tracks at most `max_tracked_items` at a time; any number by default.
+  //
+  // Returns an `absl::InvalidArgumentError` if a delay is negative or infinite,
+  // or if `max_tracked_items` is zero.
   static absl::StatusOr<std::unique_ptr<ItemExponentialFailureRateLimiter>>
-  Create(absl::Duration base_delay, absl::Duration max_delay) {
+  Create(absl::Duration base_delay, absl::Duration max_delay,
+         size_t max_tracked_items = kUnboundedItems) {
     absl::Status status = internal::CheckDelay("base_delay", base_delay);
     status.Update(internal::CheckDelay("max_delay", max_delay));
+    status.Update(internal::CheckMaxTrackedItems(max_tracked_items));
     if (!status.ok()) return status;
-    return absl::WrapUnique(
-        new ItemExponentialFailureRateLimiter(base_delay, max_delay));
+    return absl::WrapUnique(new ItemExponentialFailureRateLimiter(
+        base_delay, max_delay, max_tracked_items));
   }
 
   // Counts a failure of `item` and returns `base_delay` * 2^n, where n is the
@@ -75,9 +103,11 @@ class ItemExponentialFailureRateLimiter final : public RateLimiter<T> {
 
  private:
   ItemExponentialFailureRateLimiter(absl::Duration base_delay,
-                                    absl::Duration max_delay)
+                                    absl::Duration max_delay,
+                                    size_t max_tracked_items)
       : base_delay_(absl::Trunc(base_delay, absl::Nanoseconds(1))),
-        max_delay_(absl::Trunc(max_delay, absl::Nanoseconds(1))) {}
+        max_delay_(absl::Trunc(max_delay, absl::Nanoseconds(1))),
+        failures_(max_tracked_items) {}
 
   const absl::Duration base_delay_;
   const absl::Duration max_delay_;

@@ -15,7 +15,9 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "base/entry_table.h"
+#include "base/intrusive_list.h"
 #include "base/mutex_lock.h"
+#include "ratelimit/unbounded_items.h"
 
 namespace ratelimit {
 namespace internal {
@@ -28,7 +30,8 @@ constexpr int OneMoreFailure(int failures) {
 // FailureCounts
 //
 // How often each item has failed since it was last forgotten. Grows with the
-// number of items that fail and are not forgotten.
+// number of items that fail and are not forgotten, up to a bound if there is
+// one: beyond it, the item whose last failure is longest ago is forgotten.
 //
 // Requires of `T` no more than that it can be copied, and of `Hash` and `Eq`
 // that they can be default-constructed. Every operation hashes the item once,
@@ -42,7 +45,10 @@ constexpr int OneMoreFailure(int failures) {
 template <typename T, typename Hash, typename Eq>
 class FailureCounts {
  public:
-  FailureCounts() = default;
+  // Keeps at most `max_items` counts, one or more. While a new item takes an
+  // old one's place, there are both.
+  explicit FailureCounts(size_t max_items = kUnboundedItems)
+      : max_items_(max_items) {}
   FailureCounts(const FailureCounts&) = delete;
   FailureCounts& operator=(const FailureCounts&) = delete;
 
@@ -51,11 +57,22 @@ class FailureCounts {
   int Increment(const T& item) {
     const size_t hash = Hash()(item);
     workqueue_internal::MutexLock lock(&mu_);
-    Entry* const entry = entries_.FindOrInsert(item, hash).first;
-    return std::exchange(entry->failures, OneMoreFailure(entry->failures));
+    const auto [entry, is_new] = entries_.FindOrInsert(item, hash);
+    // From here on nothing throws, so that nothing is evicted in vain.
+    const int before =
+        std::exchange(entry->failures, OneMoreFailure(entry->failures));
+    if (IsBounded()) {
+      if (!is_new) by_last_failure_.Remove(entry);
+      by_last_failure_.PushBack(entry);
+      if (entries_.size() > max_items_) {
+        entries_.Erase(by_last_failure_.PopFront());
+      }
+    }
+    return before;
   }
 
-  // Returns how many failures of `item` have been counted.
+  // Returns how many failures of `item` have been counted. Makes no difference
+  // to what is evicted.
   int Get(const T& item) const {
     const size_t hash = Hash()(item);
     workqueue_internal::MutexLock lock(&mu_);
@@ -68,11 +85,13 @@ class FailureCounts {
     const size_t hash = Hash()(item);
     workqueue_internal::MutexLock lock(&mu_);
     Entry* const entry = entries_.Find(item, hash);
-    if (entry != nullptr) entries_.Erase(entry);
+    if (entry == nullptr) return;
+    if (IsBounded()) by_last_failure_.Remove(entry);
+    entries_.Erase(entry);
   }
 
  private:
-  class Entry {
+  class Entry : public workqueue_internal::IntrusiveLink<Entry> {
    public:
     explicit Entry(const T& item) : item_(item) {}
 
@@ -85,8 +104,15 @@ class FailureCounts {
     const T item_;
   };
 
+  bool IsBounded() const { return max_items_ != kUnboundedItems; }
+
+  const size_t max_items_;
   mutable absl::Mutex mu_;
   workqueue_internal::EntryTable<T, Entry, Hash, Eq> entries_
+      ABSL_GUARDED_BY(mu_);
+  // All entries, the one whose last failure is longest ago in front. Empty if
+  // there is no bound: in a large table each touch of the list is a cache miss.
+  workqueue_internal::IntrusiveList<Entry> by_last_failure_
       ABSL_GUARDED_BY(mu_);
 };
 

@@ -4,12 +4,20 @@
 #include "ratelimit/default_rate_limiters.h"
 
 #include <cstddef>
+#include <memory>
 #include <string>
+#include <utility>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "clock/fake_clock.h"
 #include "gtest/gtest.h"
+#include "ratelimit/bucket_rate_limiter.h"
+#include "ratelimit/item_exponential_failure_rate_limiter.h"
+#include "ratelimit/max_of_rate_limiter.h"
+#include "ratelimit/rate_limiter.h"
+#include "ratelimit/token_bucket.h"
 
 namespace ratelimit {
 namespace {
@@ -46,6 +54,38 @@ TEST(DefaultControllerRateLimiterTest, GoesByTheRealClockByDefault) {
             absl::Milliseconds(5));
   EXPECT_EQ(DefaultControllerRateLimiter<std::string>(nullptr)->When("a"),
             absl::Milliseconds(5));
+}
+
+TEST(DefaultControllerRateLimiterTest, TracksAnyNumberOfItems) {
+  clocks::FakeClock clock;
+  auto limiter = DefaultControllerRateLimiter<std::string>(&clock);
+  for (int i = 0; i < 5000; ++i) limiter->When(absl::StrCat(i));
+  for (int i = 0; i < 5000; ++i) {
+    ASSERT_EQ(limiter->NumRequeues(absl::StrCat(i)), 1);
+  }
+}
+
+// As the header shows it.
+absl::StatusOr<std::unique_ptr<RateLimiter<std::string>>> WithABound() {
+  auto items = ItemExponentialFailureRateLimiter<std::string>::Create(
+      absl::Milliseconds(5), absl::Seconds(1000), /*max_tracked_items=*/10000);
+  if (!items.ok()) return items.status();
+  auto bucket = TokenBucket::Create(/*rate=*/10, /*burst=*/100);
+  if (!bucket.ok()) return bucket.status();
+  auto all = BucketRateLimiter<std::string>::Create(*std::move(bucket));
+  if (!all.ok()) return all.status();
+  return MaxOfRateLimiter<std::string>::Create(*std::move(items),
+                                               *std::move(all));
+}
+
+TEST(DefaultControllerRateLimiterTest, CanBeMadeWithABound) {
+  auto limiter = WithABound().value();
+  EXPECT_EQ(limiter->When("a"), absl::Milliseconds(5));
+  EXPECT_EQ(limiter->When("a"), absl::Milliseconds(10));
+  for (int i = 0; i < 9999; ++i) limiter->When(absl::StrCat(i));
+  EXPECT_EQ(limiter->NumRequeues("a"), 2);
+  limiter->When("b");
+  EXPECT_EQ(limiter->NumRequeues("a"), 0);
 }
 
 TEST(DefaultItemBasedRateLimiterTest, DelaysAnItemThatKeepsFailing) {

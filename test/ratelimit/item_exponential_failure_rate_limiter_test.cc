@@ -18,6 +18,8 @@
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "ratelimit/rate_limiter.h"
+#include "ratelimit/unbounded_items.h"
 #include "test/ratelimit/invalid_argument.h"
 
 namespace ratelimit {
@@ -129,6 +131,41 @@ TEST(ItemExponentialFailureRateLimiterTest, RejectsBadDelays) {
   for (const auto& test : kCases) {
     EXPECT_THAT(Limiter::Create(test.base, test.max).status(),
                 IsInvalidArgument(test.field, test.value));
+  }
+}
+
+TEST(ItemExponentialFailureRateLimiterTest, RejectsToTrackNoItem) {
+  EXPECT_THAT(
+      Limiter::Create(absl::Seconds(1), absl::Minutes(1), 0).status(),
+      IsInvalidArgument("max_tracked_items must be at least 1", "is 0"));
+}
+
+TEST(ItemExponentialFailureRateLimiterTest, TracksNoMoreItemsThanItMay) {
+  auto limiter =
+      Limiter::Create(absl::Milliseconds(1), absl::Seconds(1), 2).value();
+  limiter->When("a");
+  limiter->When("b");
+  EXPECT_EQ(limiter->When("a"), absl::Milliseconds(2));
+  EXPECT_EQ(limiter->NumRequeues("b"), 1);  // Does not renew.
+  EXPECT_EQ(limiter->When("c"), absl::Milliseconds(1));
+  EXPECT_EQ(limiter->NumRequeues("b"), 0);
+  EXPECT_EQ(limiter->When("a"), absl::Milliseconds(4));
+  EXPECT_EQ(limiter->When("b"), absl::Milliseconds(1));  // Evicts "c".
+  EXPECT_EQ(limiter->When("a"), absl::Milliseconds(8));
+  limiter->Forget("a");
+  EXPECT_EQ(limiter->When("c"), absl::Milliseconds(1));  // Evicts none.
+  EXPECT_EQ(limiter->When("b"), absl::Milliseconds(2));
+}
+
+TEST(ItemExponentialFailureRateLimiterTest, TracksAnyNumberByDefault) {
+  for (auto& limiter : {Make(absl::Milliseconds(1), absl::Seconds(1)),
+                        Limiter::Create(absl::Milliseconds(1), absl::Seconds(1),
+                                        kUnboundedItems)
+                            .value()}) {
+    for (int i = 0; i < 5000; ++i) limiter->When(std::to_string(i));
+    for (int i = 0; i < 5000; ++i) {
+      ASSERT_EQ(limiter->When(std::to_string(i)), absl::Milliseconds(2));
+    }
   }
 }
 

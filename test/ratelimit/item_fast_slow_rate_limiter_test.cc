@@ -16,6 +16,7 @@
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "ratelimit/unbounded_items.h"
 #include "test/ratelimit/invalid_argument.h"
 
 namespace ratelimit {
@@ -90,6 +91,40 @@ TEST(ItemFastSlowRateLimiterTest, RejectsBadArguments) {
   for (const auto& test : kCases) {
     EXPECT_THAT(Limiter::Create(test.fast, test.slow, test.attempts).status(),
                 IsInvalidArgument(test.field, test.value));
+  }
+}
+
+TEST(ItemFastSlowRateLimiterTest, RejectsToTrackNoItem) {
+  EXPECT_THAT(
+      Limiter::Create(kFast, kSlow, 1, /*max_tracked_items=*/0).status(),
+      IsInvalidArgument("max_tracked_items must be at least 1", "is 0"));
+}
+
+TEST(ItemFastSlowRateLimiterTest, TracksNoMoreItemsThanItMay) {
+  auto limiter =
+      Limiter::Create(kFast, kSlow, 1, /*max_tracked_items=*/2).value();
+  EXPECT_EQ(limiter->When("a"), kFast);
+  EXPECT_EQ(limiter->When("b"), kFast);
+  EXPECT_EQ(limiter->When("a"), kSlow);
+  EXPECT_EQ(limiter->NumRequeues("b"), 1);  // Does not renew.
+  EXPECT_EQ(limiter->When("c"), kFast);
+  EXPECT_EQ(limiter->NumRequeues("b"), 0);
+  EXPECT_EQ(limiter->When("a"), kSlow);
+  EXPECT_EQ(limiter->When("b"), kFast);  // Evicts "c".
+  EXPECT_EQ(limiter->When("a"), kSlow);
+  limiter->Forget("a");
+  EXPECT_EQ(limiter->When("c"), kFast);  // Evicts none.
+  EXPECT_EQ(limiter->When("b"), kSlow);
+}
+
+TEST(ItemFastSlowRateLimiterTest, TracksAnyNumberByDefault) {
+  for (auto& limiter :
+       {Limiter::Create(kFast, kSlow, 1).value(),
+        Limiter::Create(kFast, kSlow, 1, kUnboundedItems).value()}) {
+    for (int i = 0; i < 5000; ++i) limiter->When(std::to_string(i));
+    for (int i = 0; i < 5000; ++i) {
+      ASSERT_EQ(limiter->When(std::to_string(i)), kSlow);
+    }
   }
 }
 

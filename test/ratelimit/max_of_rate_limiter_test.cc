@@ -106,6 +106,30 @@ TEST(MaxOfRateLimiterTest, PassesAnInfiniteDelayOn) {
   EXPECT_EQ(limiter->When("a"), absl::InfiniteDuration());
 }
 
+TEST(MaxOfRateLimiterTest, EachLimiterEvictsByItsOwnBound) {
+  auto limiter =
+      Limiter::Create(ItemFastSlowRateLimiter<std::string>::Create(
+                          absl::Milliseconds(5), absl::Seconds(3), 1,
+                          /*max_tracked_items=*/1)
+                          .value(),
+                      ItemExponentialFailureRateLimiter<std::string>::Create(
+                          absl::Milliseconds(4), absl::Seconds(100),
+                          /*max_tracked_items=*/2)
+                          .value())
+          .value();
+  EXPECT_EQ(limiter->When("a"), absl::Milliseconds(5));
+  EXPECT_EQ(limiter->When("a"), absl::Seconds(3));
+  EXPECT_EQ(limiter->When("b"), absl::Milliseconds(5));
+  EXPECT_EQ(limiter->NumRequeues("a"), 2);                // The second's count.
+  EXPECT_EQ(limiter->When("a"), absl::Milliseconds(16));  // And its delay.
+  EXPECT_EQ(limiter->When("c"), absl::Milliseconds(5));
+  EXPECT_EQ(limiter->NumRequeues("b"), 0);
+  limiter->Forget("c");
+  EXPECT_EQ(limiter->When("b"), absl::Milliseconds(5));
+  EXPECT_EQ(limiter->When("b"), absl::Seconds(3));
+  EXPECT_EQ(limiter->NumRequeues("a"), 3);
+}
+
 TEST(MaxOfRateLimiterTest, RejectsNoLimiters) {
   EXPECT_THAT(Limiter::Create().status(),
               IsInvalidArgument("limiters", "empty"));

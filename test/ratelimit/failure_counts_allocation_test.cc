@@ -1,0 +1,148 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What FailureCounts does with memory. This program has an `operator new` of
+// its own, which counts, and fails on demand.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+
+#include "absl/base/config.h"
+#include "absl/container/flat_hash_set.h"
+#include "gtest/gtest.h"
+#include "ratelimit/internal/failure_counts.h"
+
+namespace {
+
+int64_t allocations = 0;
+int64_t blocks_in_use = 0;
+#ifdef ABSL_HAVE_EXCEPTIONS
+bool out_of_memory = false;
+#endif
+
+void* Allocate(size_t size) {
+#ifdef ABSL_HAVE_EXCEPTIONS
+  if (out_of_memory) throw std::bad_alloc();
+#endif
+  void* const block = std::malloc(size);
+  if (block == nullptr) std::abort();
+  ++allocations;
+  ++blocks_in_use;
+  return block;
+}
+
+void Deallocate(void* p) {
+  if (p == nullptr) return;
+  --blocks_in_use;
+  std::free(p);
+}
+
+}  // namespace
+
+void* operator new(size_t size) { return Allocate(size); }
+void* operator new[](size_t size) { return Allocate(size); }
+void operator delete(void* p) noexcept { Deallocate(p); }
+void operator delete[](void* p) noexcept { Deallocate(p); }
+void operator delete(void* p, size_t) noexcept { Deallocate(p); }
+void operator delete[](void* p, size_t) noexcept { Deallocate(p); }
+
+namespace ratelimit {
+namespace internal {
+namespace {
+
+using Counts = FailureCounts<int, absl::flat_hash_set<int>::hasher,
+                             absl::flat_hash_set<int>::key_equal>;
+
+TEST(FailureCountsAllocationTest, EvictingAllocatesNothing) {
+  for (const int bound : {1, 2, 10, 100, 1000}) {
+    Counts counts(bound);
+    int item = 0;
+    const auto churn = [&] {
+      for (int i = 0; i < 5000; ++i) {
+        counts.Increment(++item);
+        counts.Increment(item - bound / 2);
+        if (item % 10 == 0) counts.Erase(item - bound / 3);
+      }
+    };
+    churn();
+    churn();  // By now the table has its size.
+    const int64_t before = allocations;
+    churn();
+    EXPECT_EQ(allocations - before, 0) << bound;
+  }
+}
+
+TEST(FailureCountsAllocationTest, ComingAndGoingAllocatesNothing) {
+  Counts counts;
+  int item = 0;
+  const auto churn = [&] {
+    for (int i = 0; i < 5000; ++i) {
+      counts.Increment(++item);
+      counts.Erase(item - 50);
+    }
+  };
+  churn();
+  const int64_t before = allocations;
+  churn();
+  EXPECT_EQ(allocations - before, 0);
+}
+
+TEST(FailureCountsAllocationTest, TakesMemoryOnlyAsItemsCome) {
+  const int64_t before = blocks_in_use;
+  Counts counts(1000000);
+  EXPECT_EQ(blocks_in_use - before, 0);
+  for (int i = 0; i < 100; ++i) counts.Increment(i);
+  EXPECT_LE(blocks_in_use - before, 110);
+}
+
+TEST(FailureCountsAllocationTest, NeverTakesMoreThanTheBoundNeeds) {
+  constexpr int kBound = 100;
+  const int64_t before = blocks_in_use;
+  {
+    Counts counts(kBound);
+    for (int i = 0; i < 100 * kBound; ++i) {
+      counts.Increment(i);
+      ASSERT_LE(blocks_in_use - before, kBound + 10);
+    }
+  }
+  EXPECT_EQ(blocks_in_use, before);
+}
+
+#ifdef ABSL_HAVE_EXCEPTIONS
+
+// Returns whether there was not enough memory for `f()`.
+template <typename F>
+bool FailsWithoutMemory(F&& f) {
+  out_of_memory = true;
+  bool failed = false;
+  try {
+    f();
+  } catch (const std::bad_alloc&) {
+    failed = true;
+  }
+  out_of_memory = false;
+  return failed;
+}
+
+TEST(FailureCountsAllocationTest, WithoutMemoryNothingIsEvicted) {
+  constexpr int kBound = 10;
+  Counts counts(kBound);
+  for (int i = 0; i < kBound; ++i) counts.Increment(i);
+  // For the first one that is evicted, memory is needed.
+  EXPECT_TRUE(FailsWithoutMemory([&] { counts.Increment(kBound); }));
+  EXPECT_EQ(counts.Get(kBound), 0);
+  for (int i = 0; i < kBound; ++i) EXPECT_EQ(counts.Get(i), 1) << i;
+  counts.Increment(kBound);
+  for (int i = 0; i <= kBound; ++i) EXPECT_EQ(counts.Get(i), i == 0 ? 0 : 1);
+  // No more for the others.
+  EXPECT_FALSE(FailsWithoutMemory([&] { counts.Increment(kBound + 1); }));
+  for (int i = 0; i <= kBound + 1; ++i) EXPECT_EQ(counts.Get(i), i < 2 ? 0 : 1);
+}
+
+#endif  // ABSL_HAVE_EXCEPTIONS
+
+}  // namespace
+}  // namespace internal
+}  // namespace ratelimit
