@@ -67,6 +67,13 @@ class EntryTable {
     return {entry, true};
   }
 
+  // Calls `visit(const Entry&)` for each entry, in no particular order. It must
+  // not change the table.
+  template <typename F>
+  void ForEach(F visit) const {
+    for (const Entry* entry : entries_) visit(*entry);
+  }
+
   // Destroys `entry`, which is in the table.
   void Erase(Entry* entry) {
     entries_.erase(entry);

@@ -54,6 +54,15 @@ class IntrusiveList {
     ++size_;
   }
 
+  void PushFront(E* element) {
+    IntrusiveLink<E>* link = element;
+    link->prev_ = nullptr;
+    link->next_ = front_;
+    (front_ == nullptr ? back_ : Link(front_)->prev_) = element;
+    front_ = element;
+    ++size_;
+  }
+
   // Removes `element`, which is in this list.
   void Remove(E* element) {
     IntrusiveLink<E>* link = element;

@@ -24,7 +24,7 @@ namespace clocks {
 // that measures or waits takes its `Clock` as an option, so that a test can
 // pass a `FakeClock` and move time itself.
 //
-// The first four methods are those of `absl::Clock` (Abseil since 20260526),
+// The four pure methods are those of `absl::Clock` (Abseil since 20260526),
 // with the same meaning; `clock/absl_clock_adapter.h` turns either into the
 // other. An implementation need provide only those four.
 //
@@ -43,6 +43,10 @@ class Clock {
 
   // Returns the current time.
   virtual absl::Time TimeNow() = 0;
+
+  // Returns the current time or one a little earlier, by 10 milliseconds at
+  // most, and may be cheaper for that. The default one is `TimeNow()`.
+  virtual absl::Time CoarseTimeNow() { return TimeNow(); }
 
   // Sleeps for `d`; not at all if `d` is zero or negative.
   virtual void Sleep(absl::Duration d) = 0;

@@ -14,9 +14,13 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "base/exceptions.h"
+#include "base/mutex_lock.h"
 #include "clock/clock.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/internal/add_channel.h"
@@ -25,6 +29,7 @@
 #include "workqueue/internal/waiting_heap.h"
 #include "workqueue/metrics.h"
 #include "workqueue/queue.h"
+#include "workqueue/snapshot.h"
 #include "workqueue/waiting_loop.h"
 
 namespace workqueue {
@@ -38,6 +43,11 @@ struct DelayingQueueOptions : QueueOptions<T> {
   // The queue below; null for a `Queue`. With one given, `ordering` goes
   // unused: it is the queue below that has an order.
   std::unique_ptr<Interface<T>> queue;
+
+  // Whether `Add()` takes an item that waits out of the waiting ones: it is
+  // processed now, and not once more when its time comes. As client-go does,
+  // an item that is added does not stop waiting by default.
+  bool add_supersedes_waiting = false;
 };
 
 // DelayingQueue
@@ -52,6 +62,8 @@ struct DelayingQueueOptions : QueueOptions<T> {
 //     queue.AddAfter("default/web", absl::Seconds(30));  // look again then
 //     queue.AddAfter("default/web", absl::Seconds(10));  // no: sooner
 //     queue.AddAfter("default/web", absl::Minutes(5));   // changes nothing
+//     queue.Reschedule("default/web", absl::Minutes(5)); // yes: later
+//     queue.CancelDelayed("default/web");                // no: not at all
 //
 // An item is never added before its time. A thread of the queue's own adds it
 // when the time has come; it sleeps otherwise, for 10 seconds at most. Delays
@@ -64,8 +76,10 @@ struct DelayingQueueOptions : QueueOptions<T> {
 //
 // `AddAfter()` takes O(log n) for n waiting items, most of it on the queue's
 // thread. It blocks only if that thread is behind by 1,000 items, until it
-// catches up or the queue is shut down. If hashing, comparing or copying a `T`
-// throws in it, the queue is as it was.
+// catches up or the queue is shut down. `Reschedule()` and `CancelDelayed()`
+// take O(log n), and what is still to be taken in; they may have to wait while
+// the queue below takes an item that is due. If hashing, comparing or copying a
+// `T` throws, the exception comes out of the call and the queue is as it was.
 //
 // Thread-safe. Destroy the queue only when no call on it is in progress, and
 // not from a function that its own thread calls.
@@ -81,14 +95,20 @@ class DelayingQueue
   DelayingQueue(const DelayingQueue&) = delete;
   DelayingQueue& operator=(const DelayingQueue&) = delete;
 
+  bool Add(const T& item) override;
+  bool AddAll(absl::Span<const T> items) override;
   bool AddAfter(const T& item, absl::Duration delay) override;
+  bool CancelDelayed(const T& item) override;
+  bool Reschedule(const T& item, absl::Duration delay) override;
   void ShutDown() override;
-  bool ShutDownWithDrain() override;
+  bool ShutDownWithDrainUntil(absl::Time deadline) override;
   bool ShuttingDown() const override;
+  Snapshot<T> TakeSnapshot() override;
 
  private:
   using Layer = internal::Layer<T, DelayingInterface<T>, Interface<T>>;
   using AddChannel = internal::AddChannel<T>;
+  using MutexLock = workqueue_internal::MutexLock;
 
   // When to try again what the queue below, or memory, would not take.
   static constexpr absl::Duration RetryDelay() { return absl::Seconds(1); }
@@ -104,19 +124,34 @@ class DelayingQueue
   // due to the queue below.
   absl::Time Run(absl::Time now) override;
 
-  // Takes in what has been added; returns whether that was all of it.
-  bool TakeIn();
+  // Takes in what has been added so far. If something throws, the rest of it is
+  // taken in next time.
+  void TakeIn() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Moves what is due to the queue below.
   void AddDue(absl::Time now);
 
+  // Moves some of it; returns whether there may be more.
+  bool AddSomeDue(absl::Time now);
+
+  // Adds `item`, which hashes to `hash`, to the queue below and takes it out of
+  // the waiting ones: both, or if it is not taken, neither.
+  bool AddInsteadOfWaiting(const T& item, size_t hash)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
   clocks::Clock* const clock_;
+  const bool add_supersedes_waiting_;
   const std::unique_ptr<CounterMetric> retries_;
   AddChannel add_channel_;
   std::atomic<bool> stopped_{false};
 
-  // These belong to the waiting loop.
-  internal::WaitingHeap<T, Hash, Eq> waiting_;
-  std::vector<typename AddChannel::Addition> received_;
-  size_t taken_in_ = 0;  // how many of received_
+  // Held while an item goes from the waiting ones to the queue below, so that
+  // it is seen in one of the two: comes before the locks of that queue and of
+  // add_channel_. AddAfter() does without.
+  absl::Mutex mu_;
+  internal::WaitingHeap<T, Hash, Eq> waiting_ ABSL_GUARDED_BY(mu_);
+  std::vector<typename AddChannel::Addition> received_ ABSL_GUARDED_BY(mu_);
+  size_t taken_in_ ABSL_GUARDED_BY(mu_) = 0;  // how many of received_
 
   const std::shared_ptr<WaitingLoop> loop_;
 };
@@ -127,6 +162,7 @@ template <typename T, typename Hash, typename Eq>
 DelayingQueue<T, Hash, Eq>::DelayingQueue(DelayingQueueOptions<T> options)
     : Layer(Complete(options)),
       clock_(options.clock),
+      add_supersedes_waiting_(options.add_supersedes_waiting),
       retries_(
           internal::NewRetriesMetric(options.name, options.metrics_provider)),
       add_channel_([this] { loop_->Wake(this); }),
@@ -157,12 +193,67 @@ std::unique_ptr<Interface<T>> DelayingQueue<T, Hash, Eq>::Complete(
 }
 
 template <typename T, typename Hash, typename Eq>
+bool DelayingQueue<T, Hash, Eq>::Add(const T& item) {
+  if (!add_supersedes_waiting_) return Layer::Add(item);
+  const size_t hash = Hash()(item);
+  MutexLock lock(&mu_);
+  TakeIn();
+  return AddInsteadOfWaiting(item, hash);
+}
+
+template <typename T, typename Hash, typename Eq>
+bool DelayingQueue<T, Hash, Eq>::AddAll(absl::Span<const T> items) {
+  if (!add_supersedes_waiting_) return Layer::AddAll(items);
+  MutexLock lock(&mu_);
+  TakeIn();
+  bool taken = true;
+  for (const T& item : items) {
+    taken &= AddInsteadOfWaiting(item, Hash()(item));
+  }
+  return taken;
+}
+
+template <typename T, typename Hash, typename Eq>
 bool DelayingQueue<T, Hash, Eq>::AddAfter(const T& item, absl::Duration delay) {
   if (ShuttingDown()) return false;
   if (retries_ != nullptr) retries_->Inc();
-  if (delay <= absl::ZeroDuration()) return this->Add(item);
+  if (delay <= absl::ZeroDuration()) return Add(item);
 
   return add_channel_.Push(item, Hash()(item), clock_->TimeNow() + delay);
+}
+
+template <typename T, typename Hash, typename Eq>
+bool DelayingQueue<T, Hash, Eq>::CancelDelayed(const T& item) {
+  const size_t hash = Hash()(item);
+  MutexLock lock(&mu_);
+  if (ShuttingDown()) return false;
+  TakeIn();
+  auto* const entry = waiting_.Find(item, hash);
+  if (entry == nullptr) return false;
+  waiting_.Remove(entry);
+  return true;
+}
+
+template <typename T, typename Hash, typename Eq>
+bool DelayingQueue<T, Hash, Eq>::Reschedule(const T& item,
+                                            absl::Duration delay) {
+  const size_t hash = Hash()(item);
+  MutexLock lock(&mu_);
+  if (ShuttingDown()) return false;
+  TakeIn();
+  if (delay <= absl::ZeroDuration()) return AddInsteadOfWaiting(item, hash);
+  waiting_.InsertOrMove(item, hash, clock_->TimeNow() + delay);
+  add_channel_.WakeBy(waiting_.NextReadyAt());
+  return true;
+}
+
+template <typename T, typename Hash, typename Eq>
+bool DelayingQueue<T, Hash, Eq>::AddInsteadOfWaiting(const T& item,
+                                                     size_t hash) {
+  auto* const entry = waiting_.Find(item, hash);
+  if (!Layer::Add(item)) return false;
+  if (entry != nullptr) waiting_.Remove(entry);
+  return true;
 }
 
 template <typename T, typename Hash, typename Eq>
@@ -172,9 +263,9 @@ void DelayingQueue<T, Hash, Eq>::ShutDown() {
 }
 
 template <typename T, typename Hash, typename Eq>
-bool DelayingQueue<T, Hash, Eq>::ShutDownWithDrain() {
+bool DelayingQueue<T, Hash, Eq>::ShutDownWithDrainUntil(absl::Time deadline) {
   StopWaiting();
-  return Layer::ShutDownWithDrain();
+  return Layer::ShutDownWithDrainUntil(deadline);
 }
 
 template <typename T, typename Hash, typename Eq>
@@ -190,53 +281,87 @@ void DelayingQueue<T, Hash, Eq>::StopWaiting() {
 }
 
 template <typename T, typename Hash, typename Eq>
+Snapshot<T> DelayingQueue<T, Hash, Eq>::TakeSnapshot() {
+  Snapshot<T> snapshot;
+  {
+    MutexLock lock(&mu_);
+    if (!ShuttingDown()) TakeIn();
+    snapshot = Layer::TakeSnapshot();
+    if (ShuttingDown()) return snapshot;
+    snapshot.waiting.reserve(waiting_.size());
+    waiting_.ForEach([&snapshot](const T& item, absl::Time ready_at) {
+      snapshot.waiting.push_back({item, ready_at});
+    });
+  }
+  snapshot.SortWaiting();
+  return snapshot;
+}
+
+template <typename T, typename Hash, typename Eq>
 absl::Time DelayingQueue<T, Hash, Eq>::Run(absl::Time now) {
   if (ShuttingDown()) {
     add_channel_.Close();
+    MutexLock lock(&mu_);
     decltype(received_)().swap(received_);
     taken_in_ = 0;
     waiting_.Clear();
     return absl::InfiniteFuture();
   }
-  const bool took_in_all = TakeIn();
+  add_channel_.Awake();
+  bool took_in_all = false;
+  {
+    MutexLock lock(&mu_);
+    took_in_all = workqueue_internal::ReturnsNormally(
+        [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { TakeIn(); });
+  }
   AddDue(now);
   if (!took_in_all) return now + RetryDelay();
+  MutexLock lock(&mu_);
   const absl::Time next =
       waiting_.empty() ? absl::InfiniteFuture() : waiting_.NextReadyAt();
   return add_channel_.SleepUntil(next) ? next : absl::InfinitePast();
 }
 
 template <typename T, typename Hash, typename Eq>
-bool DelayingQueue<T, Hash, Eq>::TakeIn() {
-  if (taken_in_ == received_.size()) {
+void DelayingQueue<T, Hash, Eq>::TakeIn() {
+  const auto insert_received = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    for (; taken_in_ < received_.size(); ++taken_in_) {
+      auto& addition = received_[taken_in_];
+      waiting_.Insert(std::move(addition.item), addition.hash,
+                      addition.ready_at);
+    }
     received_.clear();
     taken_in_ = 0;
-    add_channel_.Receive(&received_);
-  }
-  for (; taken_in_ < received_.size(); ++taken_in_) {
-    auto& addition = received_[taken_in_];
-    if (!workqueue_internal::ReturnsNormally([this, &addition] {
-          waiting_.Insert(std::move(addition.item), addition.hash,
-                          addition.ready_at);
-        })) {
-      return false;
-    }
-  }
-  return true;
+  };
+  insert_received();  // what an exception left
+  add_channel_.Receive(&received_);
+  insert_received();
 }
 
 template <typename T, typename Hash, typename Eq>
 void DelayingQueue<T, Hash, Eq>::AddDue(absl::Time now) {
-  while (!waiting_.empty() && waiting_.NextReadyAt() <= now) {
+  while (AddSomeDue(now)) {
+  }
+}
+
+template <typename T, typename Hash, typename Eq>
+bool DelayingQueue<T, Hash, Eq>::AddSomeDue(absl::Time now) {
+  constexpr int kSome = 100;
+  MutexLock lock(&mu_);
+  for (int i = 0; i < kSome; ++i) {
+    if (waiting_.empty() || waiting_.NextReadyAt() > now) return false;
     bool added = false;
     workqueue_internal::ReturnsNormally(
-        [this, &added] { added = this->Add(waiting_.NextItem()); });
+        [this, &added]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+          added = Layer::Add(waiting_.NextItem());
+        });
     if (added) {
       waiting_.PopNext();
     } else {
       waiting_.PostponeNext(now + RetryDelay());
     }
   }
+  return true;
 }
 
 }  // namespace workqueue

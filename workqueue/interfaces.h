@@ -26,9 +26,20 @@
 #define WORKQUEUE_WORKQUEUE_INTERFACES_H_
 
 #include <cstddef>
+#include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
+#include "absl/cleanup/cleanup.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "base/exceptions.h"
+#include "workqueue/lease.h"
+#include "workqueue/ordering.h"
+#include "workqueue/snapshot.h"
 
 namespace workqueue {
 
@@ -43,7 +54,14 @@ namespace workqueue {
 //       queue->Done(*key);
 //     }
 //
+// Add, Get, Done and ShutDown are all that a controller needs. What is below
+// them is for those who want a lease instead of a `Done()`, a bound on how long
+// they block, several items at a time, or to know what is in the queue.
+//
 // `T` is copyable. Two items that are equal are the same item.
+//
+// An implementation must provide what is pure; the rest is built on that, and
+// is to be overridden where it can be done better.
 //
 // Thread-safe. A queue must not be destroyed while a call on it is in progress.
 template <typename T>
@@ -64,32 +82,90 @@ class Interface {
   //
   // The item counts as being processed until `Done()` is called with it, which
   // must happen exactly once.
-  virtual std::optional<T> Get() = 0;
+  virtual std::optional<T> Get();
 
-  // Says that the processing of `item`, which came from `Get()`, has ended. If
-  // it was added meanwhile, it is queued again.
+  // Says that the processing of `item`, which came from a get, has ended. If it
+  // was added meanwhile, it is queued again.
   //
-  // Returns false, and does nothing, if `item` is not being processed: `Get()`
-  // did not return it, `Done()` has been called already, or an implementation
-  // that hands items out for a limited time has taken it back.
+  // Returns false, and does nothing, if there is nothing to end: no get
+  // returned `item`, `Done()` has been called already, it is leased (only its
+  // lease ends that), or an implementation that hands items out for a limited
+  // time has taken it back.
   virtual bool Done(const T& item) = 0;
 
-  // Returns how many items wait for a `Get()`. By the time that the caller
-  // looks at the result it may have changed; use it to inform, not to decide.
+  // Returns how many items wait for a get. By the time that the caller looks at
+  // the result it may have changed; use it to inform, not to decide.
   virtual size_t Len() const = 0;
 
-  // From now on `Add()` takes nothing. What is queued is still handed out, and
-  // then `Get()` returns `std::nullopt`. Does not wait for that. May be called
-  // from any thread and more than once.
+  // From now on no add takes anything. What is queued is still handed out, and
+  // then gets find nothing. Does not wait for that. May be called from any
+  // thread and more than once.
   virtual void ShutDown() = 0;
 
   // `ShutDown()`, and then blocks until everything queued has been processed:
-  // workers must go on calling `Get()` and `Done()`. Returns true when that is
-  // so, false if a `ShutDown()` from another thread ended the wait before.
-  virtual bool ShutDownWithDrain() = 0;
+  // workers must go on getting items. Returns true when that is so, false if a
+  // `ShutDown()` from another thread ended the wait before.
+  bool ShutDownWithDrain() {
+    return ShutDownWithDrainUntil(absl::InfiniteFuture());
+  }
+
+  // As `ShutDownWithDrain()`, but blocks no longer than until `deadline`, and
+  // returns false if there was something left to process then. The queue is
+  // shut down in any case.
+  //
+  // Times are those of the queue's clock, here and below. A deadline that has
+  // passed already means not to block.
+  virtual bool ShutDownWithDrainUntil(absl::Time deadline) = 0;
 
   // Returns whether the queue is shutting down, or has shut down.
   virtual bool ShuttingDown() const = 0;
+
+  // Adds each of `items`, in their order, as one `Add()` each would, but with
+  // one lock for all. Returns false if any was not taken. If something throws,
+  // those before it have been added.
+  virtual bool AddAll(absl::Span<const T> items);
+
+  // As `Get()`, but blocks no longer than until `deadline`. Returns
+  // `absl::DeadlineExceededError` if there was nothing until then, and
+  // `absl::CancelledError` if the queue has been shut down and is empty.
+  virtual absl::StatusOr<T> GetWithDeadline(absl::Time deadline) = 0;
+
+  // As `GetWithDeadline()`, without blocking.
+  absl::StatusOr<T> TryGet() { return GetWithDeadline(absl::InfinitePast()); }
+
+  // As `Get()`, but hands the item out as a lease, which calls for no `Done()`
+  // and copies nothing; a lease of nothing when the queue has been shut down
+  // and is empty.
+  Lease<T> Acquire() {
+    absl::StatusOr<Lease<T>> lease =
+        AcquireWithDeadline(absl::InfiniteFuture());
+    return lease.ok() ? *std::move(lease) : Lease<T>();
+  }
+
+  // As `Acquire()`, but blocks no longer than until `deadline`; errors as
+  // `GetWithDeadline()`.
+  virtual absl::StatusOr<Lease<T>> AcquireWithDeadline(absl::Time deadline);
+
+  // As `AcquireWithDeadline()`, without blocking.
+  absl::StatusOr<Lease<T>> TryAcquire() {
+    return AcquireWithDeadline(absl::InfinitePast());
+  }
+
+  // Blocks as `AcquireWithDeadline()` does until there is an item, and then
+  // acquires as many as there are, but no more than `max`, with one lock for
+  // all. On success there is at least one. Errors as `GetWithDeadline()`, and
+  // `absl::InvalidArgumentError` if `max` is zero.
+  virtual absl::StatusOr<std::vector<Lease<T>>> AcquireUpToWithDeadline(
+      size_t max, absl::Time deadline);
+
+  // As `AcquireUpToWithDeadline()`, with no deadline.
+  absl::StatusOr<std::vector<Lease<T>>> AcquireUpTo(size_t max) {
+    return AcquireUpToWithDeadline(max, absl::InfiniteFuture());
+  }
+
+  // Returns copies of all that is in the queue now, in O(n log n) for n items.
+  // Other calls wait for no more than the copying.
+  virtual Snapshot<T> TakeSnapshot() = 0;
 };
 
 // DelayingInterface
@@ -105,6 +181,19 @@ class DelayingInterface : public Interface<T> {
   // Returns false if it was not taken, as `Add()`. What still waits when the
   // queue is shut down is dropped.
   virtual bool AddAfter(const T& item, absl::Duration delay) = 0;
+
+  // Has `item` wait no longer: it will not be added when its time comes.
+  // Returns whether it was waiting. An item that is queued or being processed
+  // stays so.
+  virtual bool CancelDelayed(const T& item) = 0;
+
+  // Adds `item` once `delay` has passed, and not before, even if it waits for
+  // an earlier time: moves the time of a waiting item, later or sooner, and
+  // otherwise does what `AddAfter()` does. Called at each of a series of
+  // events, it adds the item when there has been none for `delay` (a debounce).
+  //
+  // Returns false if it was not taken, as `Add()`.
+  virtual bool Reschedule(const T& item, absl::Duration delay) = 0;
 };
 
 // RateLimitingInterface
@@ -125,6 +214,86 @@ class RateLimitingInterface : public DelayingInterface<T> {
   // last forgotten.
   virtual int NumRequeues(const T& item) const = 0;
 };
+
+// Implementation details follow.
+
+namespace internal {
+
+inline absl::Status ZeroMaxError() {
+  return absl::InvalidArgumentError("max is 0; it must be at least 1");
+}
+
+// A lease of an item that was got by value.
+template <typename T>
+class CopiedItem final : public QueuedItem<T>, private LeaseOwner<T> {
+ public:
+  static Lease<T> Acquire(Interface<T>* queue, const T& item) {
+    auto* const copy = new CopiedItem(queue, item);
+    return Lease<T>(copy, copy);
+  }
+
+ private:
+  CopiedItem(Interface<T>* queue, const T& item)
+      : QueuedItem<T>(item), queue_(queue) {}
+
+  void EndLease(QueuedItem<T>*) override {
+    const std::unique_ptr<CopiedItem> self(this);
+    queue_->Done(this->item());
+  }
+
+  Interface<T>* const queue_;
+};
+
+}  // namespace internal
+
+template <typename T>
+std::optional<T> Interface<T>::Get() {
+  absl::StatusOr<T> item = GetWithDeadline(absl::InfiniteFuture());
+  if (!item.ok()) return std::nullopt;
+  return *std::move(item);
+}
+
+template <typename T>
+bool Interface<T>::AddAll(absl::Span<const T> items) {
+  bool taken = true;
+  for (const T& item : items) taken &= Add(item);
+  return taken;
+}
+
+template <typename T>
+absl::StatusOr<Lease<T>> Interface<T>::AcquireWithDeadline(
+    absl::Time deadline) {
+  const absl::StatusOr<T> item = GetWithDeadline(deadline);
+  if (!item.ok()) return item.status();
+  absl::Cleanup give_back = [this, &item] {
+    Add(*item);
+    Done(*item);
+  };
+  Lease<T> lease = internal::CopiedItem<T>::Acquire(this, *item);
+  std::move(give_back).Cancel();
+  return lease;
+}
+
+template <typename T>
+absl::StatusOr<std::vector<Lease<T>>> Interface<T>::AcquireUpToWithDeadline(
+    size_t max, absl::Time deadline) {
+  if (max == 0) return internal::ZeroMaxError();
+  std::vector<Lease<T>> leases(1);
+  absl::StatusOr<Lease<T>> first = AcquireWithDeadline(deadline);
+  if (!first.ok()) return first.status();
+  leases.front() = *std::move(first);
+  // What has been acquired is returned, even if there is no more to be had.
+  workqueue_internal::ReturnsNormally([this, max, &leases] {
+    while (leases.size() < max) {
+      leases.emplace_back();
+      absl::StatusOr<Lease<T>> next = TryAcquire();
+      if (!next.ok()) break;
+      leases.back() = *std::move(next);
+    }
+  });
+  if (!leases.back()) leases.pop_back();
+  return leases;
+}
 
 }  // namespace workqueue
 

@@ -10,7 +10,8 @@
 // default one (`SetProvider()`). One without a name, or without a provider,
 // reports nothing and spends nothing on it.
 //
-// Names and meaning are those of client-go's workqueue metrics.
+// Names and meaning are those of client-go's workqueue metrics, and of
+// controller-runtime's for priorities.
 
 #ifndef WORKQUEUE_WORKQUEUE_METRICS_H_
 #define WORKQUEUE_WORKQUEUE_METRICS_H_
@@ -30,6 +31,14 @@ class GaugeMetric {
   virtual ~GaugeMetric() = default;
   virtual void Inc() = 0;
   virtual void Dec() = 0;
+};
+
+// A number that goes up and down, for each priority.
+class PriorityGaugeMetric {
+ public:
+  virtual ~PriorityGaugeMetric() = default;
+  virtual void Inc(int priority) = 0;
+  virtual void Dec(int priority) = 0;
 };
 
 // A number that is set.
@@ -92,7 +101,16 @@ class MetricsProvider {
   virtual std::unique_ptr<SettableGaugeMetric>
   NewLongestRunningProcessorSecondsMetric(absl::string_view name) = 0;
 
-  // How often `AddAfter()` has been called, for a delay or for none.
+  // The same as the depth metric, by the priorities of the items. A queue that
+  // has priorities asks for this one first, and for the other only if this is
+  // null, which is the default.
+  virtual std::unique_ptr<PriorityGaugeMetric> NewDepthMetricWithPriority(
+      absl::string_view /*name*/) {
+    return nullptr;
+  }
+
+  // How often `AddAfter()` has been called, for a delay or for none. A
+  // `PriorityQueue` counts only those for a delay, and the rate limited ones.
   virtual std::unique_ptr<CounterMetric> NewRetriesMetric(
       absl::string_view name) = 0;
 };

@@ -10,6 +10,9 @@
 
 #include <cstddef>
 
+#include "absl/functional/function_ref.h"
+#include "base/intrusive_list.h"
+
 namespace workqueue {
 
 // QueuedItem
@@ -17,20 +20,34 @@ namespace workqueue {
 // An item that lies in a queue. The queue stores each item once, in one of
 // these, and an `Ordering` arranges pointers to them.
 template <typename T>
-class QueuedItem {
+class QueuedItem : public workqueue_internal::IntrusiveLink<QueuedItem<T>> {
  public:
   QueuedItem(const QueuedItem&) = delete;
   QueuedItem& operator=(const QueuedItem&) = delete;
 
   const T& item() const { return item_; }
 
+  // The priority with which the item has been added; zero in a queue without
+  // priorities.
+  int priority() const { return priority_; }
+
  protected:
   explicit QueuedItem(const T& item) : item_(item) {}
   ~QueuedItem() = default;
 
+  void set_priority(int priority) { priority_ = priority; }
+
  private:
   const T item_;
+  int priority_ = 0;
 };
+
+// QueuedItemList
+//
+// A list of items that lie in a queue, for orderings: it allocates nothing and
+// all of it takes constant time.
+template <typename T>
+using QueuedItemList = workqueue_internal::IntrusiveList<QueuedItem<T>>;
 
 // Ordering
 //
@@ -57,7 +74,7 @@ class QueuedItem {
 //
 // The queue calls these functions one at a time, with its lock held: they must
 // not call the queue, and should be quick. One that throws must leave the
-// ordering as it was; the queue is then as it was, too.
+// ordering as it was.
 template <typename T>
 class Ordering {
  public:
@@ -69,7 +86,7 @@ class Ordering {
   virtual void Push(QueuedItem<T>* item) = 0;
 
   // `item`, which is in the ordering, has been added again. An ordering in
-  // which that makes a difference, to its priority say, can act on it.
+  // which that makes a difference can act on it.
   virtual void Touch(QueuedItem<T>* /*item*/) {}
 
   // Returns how many items are in the ordering.
@@ -78,6 +95,14 @@ class Ordering {
   // Removes the item that is next, and returns it. Called only if `Len()` is
   // not zero.
   virtual QueuedItem<T>* Pop() = 0;
+
+  // Calls `visit` with each item in the ordering, next one first, for a
+  // snapshot, and returns true. An ordering that cannot tell returns false
+  // before it has called it; the snapshot then has the items in no order.
+  virtual bool ForEach(
+      absl::FunctionRef<void(const QueuedItem<T>&)> /*visit*/) const {
+    return false;
+  }
 };
 
 }  // namespace workqueue

@@ -19,6 +19,7 @@
 #include "workqueue/delaying_queue.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/internal/layer.h"
+#include "workqueue/snapshot.h"
 
 namespace workqueue {
 
@@ -72,6 +73,14 @@ class RateLimitingQueue : public internal::Layer<T, RateLimitingInterface<T>,
     return this->below().AddAfter(item, delay);
   }
 
+  bool CancelDelayed(const T& item) override {
+    return this->below().CancelDelayed(item);
+  }
+
+  bool Reschedule(const T& item, absl::Duration delay) override {
+    return this->below().Reschedule(item, delay);
+  }
+
   bool AddRateLimited(const T& item) override {
     return this->below().AddAfter(item, rate_limiter_->When(item));
   }
@@ -80,6 +89,12 @@ class RateLimitingQueue : public internal::Layer<T, RateLimitingInterface<T>,
 
   int NumRequeues(const T& item) const override {
     return rate_limiter_->NumRequeues(item);
+  }
+
+  Snapshot<T> TakeSnapshot() override {
+    Snapshot<T> snapshot = Layer::TakeSnapshot();
+    snapshot.CountFailures(*rate_limiter_);
+    return snapshot;
   }
 
  private:

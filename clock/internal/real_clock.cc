@@ -3,6 +3,8 @@
 
 #include "clock/internal/real_clock.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <chrono>              // NOLINT(build/c++11)
 #include <condition_variable>  // NOLINT(build/c++11)
@@ -104,6 +106,18 @@ class DeadlineThread {
 RealClock::RealClock() : epoch_(absl::Now() - SinceSteadyEpoch()) {}
 
 absl::Time RealClock::TimeNow() { return epoch_ + SinceSteadyEpoch(); }
+
+absl::Time RealClock::CoarseTimeNow() {
+#ifdef CLOCK_MONOTONIC_COARSE
+  // As of the last tick of the kernel's clock, which Linux sets to 1 to 10 ms;
+  // a quarter of the price. Of the same epoch as the steady clock.
+  timespec now;
+  if (clock_gettime(CLOCK_MONOTONIC_COARSE, &now) == 0) {
+    return epoch_ + absl::DurationFromTimespec(now);
+  }
+#endif
+  return TimeNow();
+}
 
 void RealClock::Sleep(absl::Duration d) { SleepUntil(TimeNow() + d); }
 

@@ -35,6 +35,7 @@ class RealClock final : public Clock {
   RealClock();
 
   absl::Time TimeNow() override;
+  absl::Time CoarseTimeNow() override;
   void Sleep(absl::Duration d) override;
   void SleepUntil(absl::Time wakeup_time) override;
   bool AwaitWithDeadline(absl::Mutex* mu, const absl::Condition& cond,

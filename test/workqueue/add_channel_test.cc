@@ -20,7 +20,7 @@ namespace {
 // What a push did.
 enum class PushResult { kClosed, kTaken, kWoke };
 
-// Tells of each push whether it woke the receiver.
+// Tells of each push whether it woke the loop.
 class Channel : public AddChannel<int> {
  public:
   Channel() : AddChannel<int>([this] { ++wakes_; }) {}
@@ -31,6 +31,13 @@ class Channel : public AddChannel<int> {
       return PushResult::kClosed;
     }
     return wakes_ == wakes_before ? PushResult::kTaken : PushResult::kWoke;
+  }
+
+  // Returns how often `WakeBy(until)` wakes the loop.
+  int WakesBy(absl::Time until) {
+    const int wakes_before = wakes_;
+    WakeBy(until);
+    return wakes_ - wakes_before;
   }
 
  private:
@@ -65,16 +72,34 @@ TEST(AddChannelTest, ReceivesInTheOrderOfPushing) {
   EXPECT_TRUE(Receive(channel).empty());
 }
 
-TEST(AddChannelTest, AReceiverThatIsAwakeNeedsNoWake) {
+TEST(AddChannelTest, ALoopThatIsAwakeNeedsNoWake) {
   Channel channel;
   EXPECT_EQ(channel.Push(1, 1, At(1)), PushResult::kTaken);
   Receive(channel);
   EXPECT_TRUE(channel.SleepUntil(At(10)));
-  Receive(channel);  // It is awake.
+  channel.Awake();
   EXPECT_EQ(channel.Push(2, 2, At(1)), PushResult::kTaken);
 }
 
-TEST(AddChannelTest, TheReceiverMustNotSleepOnWhatIsIn) {
+// Another thread may receive what the loop would.
+TEST(AddChannelTest, ReceivingLeavesTheLoopAsleep) {
+  Channel channel;
+  EXPECT_TRUE(channel.SleepUntil(At(10)));
+  EXPECT_EQ(channel.Push(1, 1, At(20)), PushResult::kTaken);
+  EXPECT_EQ(Receive(channel).size(), 1u);
+  EXPECT_EQ(channel.Push(2, 2, At(1)), PushResult::kWoke);
+}
+
+TEST(AddChannelTest, WakesALoopThatSleepsLonger) {
+  Channel channel;
+  EXPECT_EQ(channel.WakesBy(At(1)), 0) << "it is awake";
+  EXPECT_TRUE(channel.SleepUntil(At(10)));
+  EXPECT_EQ(channel.WakesBy(At(10)), 0);
+  EXPECT_EQ(channel.WakesBy(At(9)), 1);
+  EXPECT_EQ(channel.WakesBy(At(8)), 0) << "it has been asked already";
+}
+
+TEST(AddChannelTest, TheLoopMustNotSleepOnWhatIsIn) {
   Channel channel;
   channel.Push(1, 1, At(5));
   EXPECT_FALSE(channel.SleepUntil(At(10)));

@@ -560,11 +560,10 @@ TEST(QueueThrowsInThreadsTest, AnOrderingGetsTheItemBack) {
   EXPECT_EQ(queue.Get()->value() + queue.Get()->value(), kQueued + kQueuedToo);
 }
 
-// Any of the metrics can throw, out of any call.
+// Any of the metrics can throw, out of any call but Done().
 TEST(QueueThrowsInMetricsTest, TheQueueIsAsItWas) {
   constexpr MetricKind kInAdd[] = {MetricKind::kAdds, MetricKind::kDepth};
   constexpr MetricKind kInGet[] = {MetricKind::kDepth, MetricKind::kLatency};
-  constexpr MetricKind kInDone[] = {MetricKind::kWorkDuration};
 
   clocks::FakeClock clock;
   RecordingMetrics metrics;
@@ -589,13 +588,29 @@ TEST(QueueThrowsInMetricsTest, TheQueueIsAsItWas) {
     throw_in(kind);
     EXPECT_TRUE(Blows([&] { queue.Get(); }));
   }
-  for (MetricKind kind : kInDone) {
-    throw_in(kind);
-    EXPECT_TRUE(Blows([&] { queue.Done(FragileKey(kProcessing)); }));
-    EXPECT_TRUE(Blows([&] { queue.Done(FragileKey(kBoth)); }));
-  }
   metrics.on_call = [](MetricKind) {};
   ExpectAsFilled(queue);
+}
+
+// An item that is done with is done with.
+TEST(QueueThrowsInMetricsTest, DoneIsDone) {
+  clocks::FakeClock clock;
+  RecordingMetrics metrics;
+  QueueOptions<int> options;
+  options.name = "test";
+  options.metrics_provider = &metrics;
+  options.clock = &clock;
+  Queue<int> queue(std::move(options));
+  metrics.on_call = [](MetricKind called) {
+    if (called == MetricKind::kWorkDuration) throw Fuse::Blown();
+  };
+  queue.Add(1);
+  queue.Get();
+  EXPECT_TRUE(queue.Done(1));
+  EXPECT_FALSE(queue.Done(1));
+  queue.Add(2);
+  { Lease<int> lease = queue.Acquire(); }
+  EXPECT_TRUE(queue.ShutDownWithDrain());
 }
 
 #endif  // ABSL_HAVE_EXCEPTIONS

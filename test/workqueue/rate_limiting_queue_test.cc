@@ -13,17 +13,21 @@
 #include <vector>
 
 #include "absl/base/config.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "clock/fake_clock.h"
 #include "gtest/gtest.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
 #include "ratelimit/rate_limiter.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/interfaces.h"
+#include "workqueue/lease.h"
 #include "workqueue/ordering.h"
 #include "workqueue/queue.h"
+#include "workqueue/snapshot.h"
 
 namespace workqueue {
 namespace {
@@ -74,18 +78,44 @@ class TestDelayingQueue final : public DelayingInterface<std::string> {
   explicit TestDelayingQueue(Strings* calls) : calls_(calls) {}
 
   bool Add(const std::string& item) override { return Note("Add " + item); }
+  bool AddAll(absl::Span<const std::string>) override { return Note("AddAll"); }
   std::optional<std::string> Get() override {
     Note("Get");
     return "got";
   }
+  absl::StatusOr<std::string> GetWithDeadline(absl::Time) override {
+    Note("GetWithDeadline");
+    return "got";
+  }
   bool Done(const std::string& item) override { return Note("Done " + item); }
+  absl::StatusOr<Lease<std::string>> AcquireWithDeadline(absl::Time) override {
+    Note("AcquireWithDeadline");
+    return Lease<std::string>();
+  }
+  absl::StatusOr<std::vector<Lease<std::string>>> AcquireUpToWithDeadline(
+      size_t, absl::Time) override {
+    Note("AcquireUpToWithDeadline");
+    return std::vector<Lease<std::string>>();
+  }
   size_t Len() const override {
     Note("Len");
     return 42;
   }
   void ShutDown() override { Note("ShutDown"); }
-  bool ShutDownWithDrain() override { return Note("ShutDownWithDrain"); }
+  bool ShutDownWithDrainUntil(absl::Time) override {
+    return Note("ShutDownWithDrainUntil");
+  }
   bool ShuttingDown() const override { return Note("ShuttingDown"); }
+  Snapshot<std::string> TakeSnapshot() override {
+    Note("TakeSnapshot");
+    return {};
+  }
+  bool CancelDelayed(const std::string& item) override {
+    return Note("CancelDelayed " + item);
+  }
+  bool Reschedule(const std::string& item, absl::Duration delay) override {
+    return Note("Reschedule " + item + " " + absl::FormatDuration(delay));
+  }
   bool AddAfter(const std::string& item, absl::Duration delay) override {
     return Note("AddAfter " + item + " " + absl::FormatDuration(delay));
   }
@@ -355,9 +385,19 @@ TEST(RateLimitingQueueBelowTest, MayBeAnyDelayingQueue) {
   queue.ShutDown();
   EXPECT_TRUE(queue.ShutDownWithDrain());
   EXPECT_TRUE(queue.ShuttingDown());
+  EXPECT_TRUE(queue.AddAll({"e"}));
+  EXPECT_EQ(*queue.TryGet(), "got");
+  EXPECT_FALSE(queue.Acquire());
+  EXPECT_TRUE(queue.AcquireUpTo(5)->empty());
+  EXPECT_TRUE(queue.CancelDelayed("f"));
+  EXPECT_TRUE(queue.Reschedule("g", absl::Seconds(2)));
+  EXPECT_TRUE(queue.TakeSnapshot().queued.empty());
   EXPECT_EQ(calls,
             (Strings{"Add a", "AddAfter b 1s", "AddAfter c 7s", "Get", "Done d",
-                     "Len", "ShutDown", "ShutDownWithDrain", "ShuttingDown"}));
+                     "Len", "ShutDown", "ShutDownWithDrainUntil",
+                     "ShuttingDown", "AddAll", "GetWithDeadline",
+                     "AcquireWithDeadline", "AcquireUpToWithDeadline",
+                     "CancelDelayed f", "Reschedule g 2s", "TakeSnapshot"}));
 }
 
 TEST_F(RateLimitingQueueTest, TheOptionsAreTheDelayingQueuesToo) {

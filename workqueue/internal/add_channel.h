@@ -24,11 +24,11 @@ namespace internal {
 // AddChannel
 //
 // The bounded buffer between those who add an item for later and the waiting
-// loop that takes it in. Any number of threads push; one receives.
+// loop that acts on it. Any number of threads push; one at a time receives.
 //
-// The receiver says until when it sleeps, and a push wakes it only if its item
-// is due before that or the buffer fills up: items due later stay
-// until the receiver wakes anyway.
+// The loop says until when it sleeps, and a push wakes it only if its item is
+// due before that or the buffer fills up: items due later stay until somebody
+// receives them anyway.
 //
 // Thread-safe.
 template <typename T>
@@ -43,47 +43,53 @@ class AddChannel {
     absl::Time ready_at;
   };
 
-  // `wake` wakes the receiver. It is called with the channel locked, so that
-  // whoever pushes next and finds that the receiver has been asked to wake can
-  // rely on that.
+  // `wake` wakes the loop. It is called with the channel locked, so that
+  // whoever pushes next and finds that the loop has been asked to wake can rely
+  // on that.
   explicit AddChannel(std::function<void()> wake) : wake_(std::move(wake)) {}
 
   AddChannel(const AddChannel&) = delete;
   AddChannel& operator=(const AddChannel&) = delete;
 
   // Puts `item`, which hashes to `hash`, in. Blocks while the channel is full,
-  // until the receiver makes room or `Close()` is called. Returns false if the
+  // until somebody receives or `Close()` is called. Returns false if the
   // channel is closed.
   bool Push(const T& item, size_t hash, absl::Time ready_at) {
     workqueue_internal::MutexLock lock(&mu_);
     while (additions_.size() >= kCapacity && !closed_) not_full_.Wait(&mu_);
     if (closed_) return false;
     additions_.push_back({item, hash, ready_at});
-    const bool asleep = asleep_until_ != absl::InfinitePast();
-    if (asleep &&
-        (ready_at < asleep_until_ || additions_.size() >= kCapacity / 2)) {
-      asleep_until_ = absl::InfinitePast();
-      wake_();
-    }
+    WakeIf(ready_at < asleep_until_ || additions_.size() >= kCapacity / 2);
     return true;
   }
 
   // Moves all that is in to `*additions`, which must be empty, in the order in
-  // which it came. The receiver counts as awake from now on.
+  // which it came.
   void Receive(std::vector<Addition>* additions) {
     workqueue_internal::MutexLock lock(&mu_);
-    asleep_until_ = absl::InfinitePast();
     additions_.swap(*additions);
     not_full_.SignalAll();
   }
 
-  // The receiver goes to sleep until `until`. Returns false, and it must not,
-  // if there is something to receive.
+  // The loop is awake, and need not be woken.
+  void Awake() {
+    workqueue_internal::MutexLock lock(&mu_);
+    asleep_until_ = absl::InfinitePast();
+  }
+
+  // The loop goes to sleep until `until`. Returns false, and it must not, if
+  // there is something to receive.
   bool SleepUntil(absl::Time until) {
     workqueue_internal::MutexLock lock(&mu_);
     if (!additions_.empty()) return false;
     asleep_until_ = until;
     return true;
+  }
+
+  // Wakes the loop if it sleeps longer than until `until`.
+  void WakeBy(absl::Time until) {
+    workqueue_internal::MutexLock lock(&mu_);
+    WakeIf(until < asleep_until_);
   }
 
   // From now on nothing is taken, and nobody blocks. What is in is dropped.
@@ -95,12 +101,18 @@ class AddChannel {
   }
 
  private:
+  void WakeIf(bool needed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (!needed || asleep_until_ == absl::InfinitePast()) return;
+    asleep_until_ = absl::InfinitePast();
+    wake_();
+  }
+
   const std::function<void()> wake_;
 
   absl::Mutex mu_;
   absl::CondVar not_full_;
   std::vector<Addition> additions_ ABSL_GUARDED_BY(mu_);
-  // Infinitely past while the receiver is awake or has been asked to be.
+  // Infinitely past while the loop is awake or has been asked to be.
   absl::Time asleep_until_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
 };

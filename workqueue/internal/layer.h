@@ -12,8 +12,14 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "workqueue/interfaces.h"
+#include "workqueue/lease.h"
+#include "workqueue/snapshot.h"
 
 namespace workqueue {
 namespace internal {
@@ -30,8 +36,24 @@ class Layer : public Offered {
   bool Done(const T& item) override { return below_->Done(item); }
   size_t Len() const override { return below_->Len(); }
   void ShutDown() override { below_->ShutDown(); }
-  bool ShutDownWithDrain() override { return below_->ShutDownWithDrain(); }
+  bool ShutDownWithDrainUntil(absl::Time deadline) override {
+    return below_->ShutDownWithDrainUntil(deadline);
+  }
   bool ShuttingDown() const override { return below_->ShuttingDown(); }
+  bool AddAll(absl::Span<const T> items) override {
+    return below_->AddAll(items);
+  }
+  absl::StatusOr<T> GetWithDeadline(absl::Time deadline) override {
+    return below_->GetWithDeadline(deadline);
+  }
+  absl::StatusOr<Lease<T>> AcquireWithDeadline(absl::Time deadline) override {
+    return below_->AcquireWithDeadline(deadline);
+  }
+  absl::StatusOr<std::vector<Lease<T>>> AcquireUpToWithDeadline(
+      size_t max, absl::Time deadline) override {
+    return below_->AcquireUpToWithDeadline(max, deadline);
+  }
+  Snapshot<T> TakeSnapshot() override { return below_->TakeSnapshot(); }
 
  protected:
   // `below` is not null.

@@ -9,6 +9,7 @@
 #include "absl/memory/memory.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "base/exceptions.h"
 #include "clock/clock.h"
 #include "workqueue/metrics.h"
 
@@ -36,17 +37,23 @@ MetricsProvider* ProviderFor(absl::string_view name,
 
 std::unique_ptr<QueueMetrics> QueueMetrics::Create(absl::string_view name,
                                                    MetricsProvider* provider,
-                                                   clocks::Clock* clock) {
+                                                   clocks::Clock* clock,
+                                                   bool has_priorities) {
   provider = ProviderFor(name, provider);
   if (provider == nullptr) return nullptr;
-  return absl::WrapUnique(new QueueMetrics(name, provider, clock));
+  return absl::WrapUnique(
+      new QueueMetrics(name, provider, clock, has_priorities));
 }
 
 QueueMetrics::QueueMetrics(absl::string_view name, MetricsProvider* provider,
-                           clocks::Clock* clock)
+                           clocks::Clock* clock, bool has_priorities)
     : clock_(clock),
       epoch_(clock->TimeNow()),
-      depth_(provider->NewDepthMetric(name)),
+      depth_by_priority_(has_priorities
+                             ? provider->NewDepthMetricWithPriority(name)
+                             : nullptr),
+      depth_(depth_by_priority_ == nullptr ? provider->NewDepthMetric(name)
+                                           : nullptr),
       adds_(provider->NewAddsMetric(name)),
       latency_(provider->NewLatencyMetric(name)),
       work_duration_(provider->NewWorkDurationMetric(name)),
@@ -54,13 +61,15 @@ QueueMetrics::QueueMetrics(absl::string_view name, MetricsProvider* provider,
       longest_running_processor_seconds_(
           provider->NewLongestRunningProcessorSecondsMetric(name)) {}
 
-void QueueMetrics::Added(ItemTimes& times) {
+void QueueMetrics::Added(ItemTimes& times, int priority) {
   if (adds_ != nullptr) adds_->Inc();
+  if (depth_by_priority_ != nullptr) depth_by_priority_->Inc(priority);
   if (depth_ != nullptr) depth_->Inc();
   times.added = clock_->TimeNow();
 }
 
-void QueueMetrics::Started(ItemTimes& times) {
+void QueueMetrics::Started(ItemTimes& times, int priority) {
+  if (depth_by_priority_ != nullptr) depth_by_priority_->Dec(priority);
   if (depth_ != nullptr) depth_->Dec();
   times.started = clock_->TimeNow();
   Observe(latency_.get(), times.started - times.added);
@@ -68,13 +77,18 @@ void QueueMetrics::Started(ItemTimes& times) {
   starts_ += times.started - epoch_;
 }
 
-void QueueMetrics::ObserveWork(const ItemTimes& times) {
-  Observe(work_duration_.get(), clock_->TimeNow() - times.started);
+void QueueMetrics::PriorityChanged(int from, int to) {
+  if (depth_by_priority_ == nullptr) return;
+  depth_by_priority_->Dec(from);
+  depth_by_priority_->Inc(to);
 }
 
 void QueueMetrics::Finished(const ItemTimes& times) {
   --in_progress_;
   starts_ -= times.started - epoch_;
+  workqueue_internal::ReturnsNormally([this, &times] {
+    Observe(work_duration_.get(), clock_->TimeNow() - times.started);
+  });
 }
 
 void QueueMetrics::UpdateUnfinishedWork(const ItemTimes* oldest) {

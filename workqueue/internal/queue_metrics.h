@@ -39,18 +39,21 @@ class QueueMetrics {
   }
 
   // Returns the metrics of the queue `name` from `provider` or, if that is
-  // null, from the default provider; null if there is nothing to report to.
+  // null, from the default provider; null if there is nothing to report to. A
+  // queue that has priorities reports its depth by them, if the provider can.
   static std::unique_ptr<QueueMetrics> Create(absl::string_view name,
                                               MetricsProvider* provider,
-                                              clocks::Clock* clock);
+                                              clocks::Clock* clock,
+                                              bool has_priorities);
 
   // An item is added, and handed out. If a metric throws, it is neither.
-  void Added(ItemTimes& times);
-  void Started(ItemTimes& times);
+  void Added(ItemTimes& times, int priority);
+  void Started(ItemTimes& times, int priority);
 
-  // An item is done with: first reports how long it took, then counts it out,
-  // which does not throw.
-  void ObserveWork(const ItemTimes& times);
+  // The priority of an item that has been added and not handed out changes.
+  void PriorityChanged(int from, int to);
+
+  // The processing of an item has ended. What a metric throws is dropped.
   void Finished(const ItemTimes& times);
 
   // Reports on the work in progress; `oldest` is the times of the item that has
@@ -59,10 +62,12 @@ class QueueMetrics {
 
  private:
   QueueMetrics(absl::string_view name, MetricsProvider* provider,
-               clocks::Clock* clock);
+               clocks::Clock* clock, bool has_priorities);
 
   clocks::Clock* const clock_;
   const absl::Time epoch_;
+  // One of the two, or none.
+  const std::unique_ptr<PriorityGaugeMetric> depth_by_priority_;
   const std::unique_ptr<GaugeMetric> depth_;
   const std::unique_ptr<CounterMetric> adds_;
   const std::unique_ptr<HistogramMetric> latency_;

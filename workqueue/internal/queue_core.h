@@ -1,0 +1,436 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/internal/queue_core.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_WORKQUEUE_INTERNAL_QUEUE_CORE_H_
+#define WORKQUEUE_WORKQUEUE_INTERNAL_QUEUE_CORE_H_
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/cleanup/cleanup.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "base/entry_table.h"
+#include "base/exceptions.h"
+#include "base/mutex_lock.h"
+#include "clock/clock.h"
+#include "workqueue/interfaces.h"
+#include "workqueue/internal/queue_metrics.h"
+#include "workqueue/internal/ticker.h"
+#include "workqueue/lease.h"
+#include "workqueue/metrics.h"
+#include "workqueue/ordering.h"
+#include "workqueue/snapshot.h"
+#include "workqueue/waiting_loop.h"
+
+namespace workqueue {
+namespace internal {
+
+// What a queue in memory keeps for an item.
+template <typename T>
+struct QueueEntry : QueuedItem<T> {
+  explicit QueueEntry(const T& item) : QueuedItem<T>(item) {}
+
+  using QueuedItem<T>::set_priority;
+
+  // Whether there is a reason to keep the entry.
+  bool InUse() const { return dirty || processing; }
+
+  bool dirty = false;       // in need of processing
+  bool processing = false;  // handed out
+  bool leased = false;      // handed out as a lease
+  size_t hash = 0;
+  ItemTimes times;
+};
+
+// QueueCore
+//
+// What the queues in memory have in common: handing out what is queued, each
+// item to one worker at a time, and taking it back. `Queue` and `PriorityQueue`
+// derive from it, and say how items come in.
+//
+// An item has an entry while it is dirty, being processed, or both (or as long
+// as the kind of entry says that it is in use). What is dirty and not being
+// processed is queued: it is in `order_`. What is being processed is in
+// `processing_`.
+//
+// `Order` knows what is queued, and in which order it is to be handed out. It
+// has
+//
+//   * `Entry`, a `QueueEntry<T>`,
+//   * `kHasPriorities`, whether items have priorities,
+//   * `size_t size() const`,
+//   * `Entry* Pop()`, which removes the next entry, of at least one,
+//   * `void PutBack(Entry*)`, which undoes a `Pop()`, and `void PushBack(
+//     Entry*)`, which takes an entry in; neither throws,
+//   * `bool ForEach(visit) const`, as `Ordering`.
+//
+// `Offered` is the interface that the queue implements.
+template <typename T, typename Offered, typename Order, typename Hash,
+          typename Eq>
+class QueueCore : public Offered, private LeaseOwner<T> {
+ public:
+  QueueCore(const QueueCore&) = delete;
+  QueueCore& operator=(const QueueCore&) = delete;
+
+  std::optional<T> Get() override;
+  absl::StatusOr<T> GetWithDeadline(absl::Time deadline) override;
+  bool Done(const T& item) override;
+  absl::StatusOr<Lease<T>> AcquireWithDeadline(absl::Time deadline) override;
+  absl::StatusOr<std::vector<Lease<T>>> AcquireUpToWithDeadline(
+      size_t max, absl::Time deadline) override;
+  size_t Len() const override;
+  void ShutDown() override;
+  bool ShutDownWithDrainUntil(absl::Time deadline) override;
+  bool ShuttingDown() const override;
+  Snapshot<T> TakeSnapshot() override;
+
+ protected:
+  using Entry = typename Order::Entry;
+  using MutexLock = workqueue_internal::MutexLock;
+
+  // As `QueueOptions`; `order` is what the order is made of.
+  template <typename... Args>
+  QueueCore(const std::string& name, MetricsProvider* metrics_provider,
+            clocks::Clock* clock, std::shared_ptr<WaitingLoop> loop,
+            Args&&... order);
+  ~QueueCore() override = default;
+
+  // Wakes threads that wait for an item, when it goes: declared before the lock
+  // is taken, that is after it has been released, so that they do not wake up
+  // to wait for it.
+  class Waker {
+   public:
+    explicit Waker(QueueCore* queue) : queue_(queue) {}
+    ~Waker() {
+      for (; wakes_ > 0; --wakes_) queue_->queued_.Signal();
+    }
+
+    // One more item is queued. With the queue's lock held.
+    void ItemQueued() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      if (wakes_ < queue_->waiting_getters_) ++wakes_;
+    }
+
+   private:
+    QueueCore* const queue_;
+    size_t wakes_ = 0;
+  };
+
+  // Blocks until an item is queued, and returns OK when there is one.
+  absl::Status AwaitItem(absl::Time deadline)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Takes the next item, of at least one, out of the order, and marks it as
+  // being processed. Calls `copy` with its entry before. If that throws,
+  // nothing has changed.
+  template <typename F>
+  Entry* HandOut(F copy) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  bool ItemQueuedOrShutDown() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return order_.size() > 0 || ShuttingDown();
+  }
+
+  bool Idle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return processing_.empty() && order_.size() == 0;
+  }
+
+  clocks::Clock* const clock_;
+  const std::unique_ptr<QueueMetrics> metrics_;
+
+  mutable absl::Mutex mu_;
+  workqueue_internal::EntryTable<T, Entry, Hash, Eq> entries_
+      ABSL_GUARDED_BY(mu_);
+  // After entries_, since it may look at its items until it is destroyed.
+  Order order_ ABSL_GUARDED_BY(mu_);
+
+ private:
+  void EndLease(QueuedItem<T>* item) override;
+
+  // The processing of `entry` has ended.
+  void Finish(Entry* entry, Waker& waker) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  Lease<T> LeaseOf(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    entry->leased = true;
+    return Lease<T>(this, entry);
+  }
+
+  void BeginShutDown() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Signalled when an item is queued, and when the queue shuts down.
+  absl::CondVar queued_;
+  // Signalled when, while shutting down, there is nothing left to do, and by
+  // ShutDown().
+  absl::CondVar drained_;
+
+  // Written under mu_.
+  std::atomic<bool> shutting_down_{false};
+  // Calls of ShutDown(); one of them ends the drains that are in progress.
+  int64_t shut_downs_ ABSL_GUARDED_BY(mu_) = 0;
+  // Threads that wait for queued_.
+  size_t waiting_getters_ ABSL_GUARDED_BY(mu_) = 0;
+  // What is being processed, in the order in which it was handed out.
+  QueuedItemList<T> processing_ ABSL_GUARDED_BY(mu_);
+
+  // Reports the work in progress; null without metrics_. The last member, since
+  // it runs until it is destroyed.
+  std::unique_ptr<Ticker> ticker_;
+};
+
+// Implementation details follow.
+
+template <typename T, typename Offered, typename Order, typename Hash,
+          typename Eq>
+template <typename... Args>
+QueueCore<T, Offered, Order, Hash, Eq>::QueueCore(
+    const std::string& name, MetricsProvider* metrics_provider,
+    clocks::Clock* clock, std::shared_ptr<WaitingLoop> loop, Args&&... order)
+    : clock_(clocks::OrRealClock(clock)),
+      metrics_(QueueMetrics::Create(name, metrics_provider, clock_,
+                                    Order::kHasPriorities)),
+      order_(std::forward<Args>(order)...) {
+  if (metrics_ == nullptr) return;
+  if (loop == nullptr) loop = std::make_shared<WaitingLoop>(clock_);
+  ticker_ = std::make_unique<Ticker>(
+      std::move(loop), clock_, QueueMetrics::UpdatePeriod(), [this] {
+        MutexLock lock(&mu_);
+        if (ShuttingDown()) return;
+        metrics_->UpdateUnfinishedWork(
+            processing_.empty()
+                ? nullptr
+                : &static_cast<Entry*>(processing_.front())->times);
+      });
+}
+
+template <typename T, typename Offered, typename Order, typename Hash,
+          typename Eq>
+absl::Status QueueCore<T, Offered, Order, Hash, Eq>::AwaitItem(
+    absl::Time deadline) {
+  if (deadline == absl::InfiniteFuture()) {
+    while (!ItemQueuedOrShutDown()) {
+      ++waiting_getters_;
+      queued_.Wait(&mu_);
+      --waiting_getters_;
+    }
+  } else if (deadline != absl::InfinitePast() && !ItemQueuedOrShutDown()) {
+    clock_->AwaitWithDeadline(
+        &mu_, absl::Condition(this, &QueueCore::ItemQueuedOrShutDown),
+        deadline);
+  }
+  if (order_.size() > 0) return absl::OkStatus();
+  // Without a message, which would be an allocation for who polls.
+  if (!ShuttingDown()) return absl::DeadlineExceededError("");
+  return absl::CancelledError("the queue has been shut down and is empty");
+}
+
+template <typename T, typename Offered, typename Order, typename Hash,
+          typename Eq>
+template <typename F>
+auto QueueCore<T, Offered, Order, Hash, Eq>::HandOut(F copy) -> Entry* {
+  Entry* entry = nullptr;
+  absl::Cleanup undo = [this, &entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    if (entry != nullptr) order_.PutBack(entry);
+    queued_.Signal();  // Another thread may have more luck.
+  };
+  entry = order_.Pop();
+  copy(*entry);
+  if (metrics_ != nullptr) {
+    metrics_->Started(entry->times, entry->priority());
+  } else {
+    entry->times.started = clock_->CoarseTimeNow();
+  }
+  std::move(undo).Cancel();
+  entry->dirty = false;
+  entry->processing = true;
+  processing_.PushBack(entry);
+  return entry;
+}
+
+template <typename T, typename Offered, typename Order, typename Hash,
+          typename Eq>
+std::optional<T> QueueCore<T, Offered, Order, Hash, Eq>::Get() {
+  // The only object returned, so that returning it copies nothing: a copy could
+  // throw when all has been done.
+  std::optional<T> item;
+  MutexLock lock(&mu_);
+  if (!AwaitItem(absl::InfiniteFuture()).ok()) return item;
+  HandOut([&item](const Entry& entry) { item.emplace(entry.item()); });
+  return item;
+}
+
+template <typename T, typename Offered, typename Order, typename Hash,
+          typename Eq>
+absl::StatusOr<T> QueueCore<T, Offered, Order, Hash, Eq>::GetWithDeadline(
+    absl::Time deadline) {
+  absl::StatusOr<T> item;  // as in Get()
+  MutexLock lock(&mu_);
+  if (absl::Status status = AwaitItem(deadline); !status.ok()) {
+    item = std::move(status);
+    return item;
+  }
+  HandOut([&item](const Entry& entry) { item.emplace(entry.item()); });
+  return item;
+}
+
+template <typename T, typename Offered, typename Order, typename Hash,
+          typename Eq>
+absl::StatusOr<Lease<T>>
+QueueCore<T, Offered, Order, Hash, Eq>::AcquireWithDeadline(
+    absl::Time deadline) {
+  MutexLock lock(&mu_);
+  if (absl::Status status = AwaitItem(deadline); !status.ok()) return status;
+  return LeaseOf(HandOut([](const Entry&) {}));
+}
+
+template <typename T, typename Offered, typename Order, typename Hash,
+          typename Eq>
+absl::StatusOr<std::vector<Lease<T>>>
+QueueCore<T, Offered, Order, Hash, Eq>::AcquireUpToWithDeadline(
+    size_t max, absl::Time deadline) {
+  if (max == 0) return ZeroMaxError();
+  std::vector<Lease<T>> leases;
+  MutexLock lock(&mu_);
+  if (absl::Status status = AwaitItem(deadline); !status.ok()) return status;
+  max = std::min(max, order_.size());
+  leases.reserve(max);
+  leases.push_back(LeaseOf(HandOut([](const Entry&) {})));
+  // What has been acquired is returned, even if there is no more to be had.
+  workqueue_internal::ReturnsNormally(
+      [this, max, &leases]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+        while (leases.size() < max) {
+          leases.push_back(LeaseOf(HandOut([](const Entry&) {})));
+        }
+      });
+  return leases;
+}
+
+template <typename T, typename Offered, typename Order, typename Hash,
+          typename Eq>
+bool QueueCore<T, Offered, Order, Hash, Eq>::Done(const T& item) {
+  const size_t hash = Hash()(item);
+  Waker waker(this);
+  MutexLock lock(&mu_);
+  Entry* const entry = entries_.Find(item, hash);
+  if (entry == nullptr || !entry->processing || entry->leased) return false;
+  Finish(entry, waker);
+  return true;
+}
+
+template <typename T, typename Offered, typename Order, typename Hash,
+          typename Eq>
+void QueueCore<T, Offered, Order, Hash, Eq>::EndLease(QueuedItem<T>* item) {
+  Entry* const entry = static_cast<Entry*>(item);
+  Waker waker(this);
+  MutexLock lock(&mu_);
+  entry->leased = false;
+  Finish(entry, waker);
+}
+
+template <typename T, typename Offered, typename Order, typename Hash,
+          typename Eq>
+void QueueCore<T, Offered, Order, Hash, Eq>::Finish(Entry* entry,
+                                                    Waker& waker) {
+  if (metrics_ != nullptr) metrics_->Finished(entry->times);
+  processing_.Remove(entry);
+  entry->processing = false;
+  if (entry->dirty) {
+    order_.PushBack(entry);
+    waker.ItemQueued();
+    return;
+  }
+  if (!entry->InUse()) entries_.Erase(entry);
+  if (ShuttingDown() && Idle()) drained_.SignalAll();
+}
+
+template <typename T, typename Offered, typename Order, typename Hash,
+          typename Eq>
+size_t QueueCore<T, Offered, Order, Hash, Eq>::Len() const {
+  MutexLock lock(&mu_);
+  return order_.size();
+}
+
+template <typename T, typename Offered, typename Order, typename Hash,
+          typename Eq>
+void QueueCore<T, Offered, Order, Hash, Eq>::ShutDown() {
+  MutexLock lock(&mu_);
+  BeginShutDown();
+  ++shut_downs_;
+  drained_.SignalAll();
+}
+
+template <typename T, typename Offered, typename Order, typename Hash,
+          typename Eq>
+bool QueueCore<T, Offered, Order, Hash, Eq>::ShutDownWithDrainUntil(
+    absl::Time deadline) {
+  MutexLock lock(&mu_);
+  BeginShutDown();
+  const int64_t shut_downs_before = shut_downs_;
+  const auto is_over = [this, shut_downs_before]()
+                           ABSL_NO_THREAD_SAFETY_ANALYSIS {
+                             return Idle() || shut_downs_ != shut_downs_before;
+                           };
+  if (deadline == absl::InfiniteFuture()) {
+    while (!is_over()) drained_.Wait(&mu_);
+  } else if (deadline != absl::InfinitePast()) {
+    clock_->AwaitWithDeadline(&mu_, absl::Condition(&is_over), deadline);
+  }
+  return Idle();
+}
+
+template <typename T, typename Offered, typename Order, typename Hash,
+          typename Eq>
+void QueueCore<T, Offered, Order, Hash, Eq>::BeginShutDown() {
+  shutting_down_.store(true, std::memory_order_release);
+  queued_.SignalAll();
+}
+
+template <typename T, typename Offered, typename Order, typename Hash,
+          typename Eq>
+bool QueueCore<T, Offered, Order, Hash, Eq>::ShuttingDown() const {
+  return shutting_down_.load(std::memory_order_acquire);
+}
+
+template <typename T, typename Offered, typename Order, typename Hash,
+          typename Eq>
+Snapshot<T> QueueCore<T, Offered, Order, Hash, Eq>::TakeSnapshot() {
+  Snapshot<T> snapshot;
+  // Most of the memory is got before the lock is.
+  snapshot.queued.reserve(Len());
+  MutexLock lock(&mu_);
+  snapshot.taken_at = clock_->TimeNow();
+  snapshot.shutting_down = ShuttingDown();
+  const auto copy = [&snapshot](const QueuedItem<T>& item) {
+    snapshot.queued.push_back({item.item(), item.priority(), /*failures=*/0});
+  };
+  if (!order_.ForEach(copy)) {
+    entries_.ForEach([&copy](const Entry& entry) {
+      if (entry.dirty && !entry.processing) copy(entry);
+    });
+  }
+  for (const QueuedItem<T>* item = processing_.front(); item != nullptr;
+       item = item->next()) {
+    const Entry& entry = static_cast<const Entry&>(*item);
+    snapshot.processing.push_back({entry.item(), entry.times.started,
+                                   /*added_again=*/entry.dirty,
+                                   /*failures=*/0});
+  }
+  return snapshot;
+}
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_WORKQUEUE_INTERNAL_QUEUE_CORE_H_

@@ -1,0 +1,151 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/snapshot.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_WORKQUEUE_SNAPSHOT_H_
+#define WORKQUEUE_WORKQUEUE_SNAPSHOT_H_
+
+#include <algorithm>
+#include <ostream>
+#include <sstream>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+
+namespace workqueue {
+
+// Snapshot
+//
+// What is in a queue at one moment, for people who want to know why nothing
+// happens: `Interface::TakeSnapshot()`.
+//
+// It can be printed, by `operator<<` and, with an Abseil that has
+// `AbslStringify`, by `absl::StrCat()` and its kin, if its items can:
+//
+//     2 queued:
+//       default/web (priority 10)
+//       default/db (failures: 3)
+//     1 processing:
+//       default/cache for 1.5s, added again
+//     1 waiting:
+//       default/mail for another 30s (failures: 1)
+template <typename T>
+struct Snapshot {
+  struct Queued {
+    T item;
+    int priority = 0;
+    int failures = 0;  // that its rate limiter counts
+  };
+
+  struct Processing {
+    T item;
+    absl::Time since;          // may be some milliseconds early
+    bool added_again = false;  // and will be queued when it is done with
+    int failures = 0;
+  };
+
+  struct Waiting {
+    T item;
+    absl::Time ready_at;
+    int priority = 0;
+    int failures = 0;
+  };
+
+  absl::Time taken_at;
+  bool shutting_down = false;
+  std::vector<Queued> queued;          // the next one first
+  std::vector<Processing> processing;  // the longest one first
+  std::vector<Waiting> waiting;        // the soonest one first
+
+  // For queues: puts `waiting`, filled in any order, in its order.
+  void SortWaiting() {
+    std::vector<Waiting*> order;
+    order.reserve(waiting.size());
+    for (Waiting& it : waiting) order.push_back(&it);
+    std::stable_sort(order.begin(), order.end(),
+                     [](const Waiting* a, const Waiting* b) {
+                       return a->ready_at < b->ready_at;
+                     });
+    std::vector<Waiting> sorted;  // since a `T` need not be assignable
+    sorted.reserve(waiting.size());
+    for (Waiting* it : order) sorted.push_back(std::move(*it));
+    waiting.swap(sorted);
+  }
+
+  // For queues: fills in the failures that `limiter`, a rate limiter, counts.
+  template <typename Limiter>
+  void CountFailures(Limiter& limiter) {
+    for (Queued& it : queued) it.failures = limiter.NumRequeues(it.item);
+    for (Processing& it : processing) {
+      it.failures = limiter.NumRequeues(it.item);
+    }
+    for (Waiting& it : waiting) it.failures = limiter.NumRequeues(it.item);
+  }
+
+  friend std::ostream& operator<<(std::ostream& os, const Snapshot& snapshot) {
+    snapshot.Print(os);
+    return os;
+  }
+
+  template <typename Sink>
+  friend void AbslStringify(Sink& sink, const Snapshot& snapshot) {
+    std::ostringstream os;
+    snapshot.Print(os);
+    sink.Append(os.str());
+  }
+
+ private:
+  template <typename U, typename = void>
+  struct IsStreamable : std::false_type {};
+  template <typename U>
+  struct IsStreamable<U, std::void_t<decltype(std::declval<std::ostream&>()
+                                              << std::declval<const U&>())>>
+      : std::true_type {};
+
+  static void PrintItem(std::ostream& os, const T& item) {
+    if constexpr (IsStreamable<T>::value) {
+      os << "  " << item;
+    } else {
+      os << "  " << absl::StrCat(item);
+    }
+  }
+
+  static void PrintNotes(std::ostream& os, int priority, int failures) {
+    if (priority != 0) os << " (priority " << priority << ")";
+    if (failures != 0) os << " (failures: " << failures << ")";
+    os << "\n";
+  }
+
+  void Print(std::ostream& os) const {
+    if (shutting_down) os << "shutting down\n";
+    os << queued.size() << " queued" << (queued.empty() ? "\n" : ":\n");
+    for (const Queued& it : queued) {
+      PrintItem(os, it.item);
+      PrintNotes(os, it.priority, it.failures);
+    }
+    os << processing.size() << " processing"
+       << (processing.empty() ? "\n" : ":\n");
+    for (const Processing& it : processing) {
+      PrintItem(os, it.item);
+      os << " for " << taken_at - it.since;
+      if (it.added_again) os << ", added again";
+      PrintNotes(os, /*priority=*/0, it.failures);
+    }
+    os << waiting.size() << " waiting" << (waiting.empty() ? "\n" : ":\n");
+    for (const Waiting& it : waiting) {
+      PrintItem(os, it.item);
+      os << " for another " << it.ready_at - taken_at;
+      PrintNotes(os, it.priority, it.failures);
+    }
+  }
+};
+
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_WORKQUEUE_SNAPSHOT_H_
