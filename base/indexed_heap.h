@@ -42,12 +42,16 @@ class IndexedHeap {
     return slots_[entry->heap_index].key;
   }
 
-  // Makes sure that the next `Push()` allocates nothing, and so does not throw.
-  void ReserveOne() {
-    if (slots_.size() == slots_.capacity()) {
-      slots_.reserve(2 * slots_.size() + 16);
+  // Makes sure that pushing allocates nothing, and so does not throw, as long
+  // as there are no more than `size` entries.
+  void Reserve(size_t size) {
+    if (size > slots_.capacity()) {
+      slots_.reserve(std::max(size, 2 * slots_.size() + 16));
     }
   }
+
+  // Makes sure of that for the next `Push()`.
+  void ReserveOne() { Reserve(slots_.size() + 1); }
 
   void Push(const Key& key, Entry* entry) {
     slots_.push_back({key, entry});

@@ -9,6 +9,9 @@
 #define WORKQUEUE_WORKQUEUE_SNAPSHOT_H_
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
 #include <ostream>
 #include <sstream>
 #include <type_traits>
@@ -65,17 +68,19 @@ struct Snapshot {
 
   // For queues: puts `waiting`, filled in any order, in its order.
   void SortWaiting() {
-    std::vector<Waiting*> order;
-    order.reserve(waiting.size());
-    for (Waiting& it : waiting) order.push_back(&it);
-    std::stable_sort(order.begin(), order.end(),
-                     [](const Waiting* a, const Waiting* b) {
-                       return a->ready_at < b->ready_at;
-                     });
-    std::vector<Waiting> sorted;  // since a `T` need not be assignable
-    sorted.reserve(waiting.size());
-    for (Waiting* it : order) sorted.push_back(std::move(*it));
-    waiting.swap(sorted);
+    Sort(waiting, [](const std::vector<Waiting>& v, size_t a, size_t b) {
+      return v[a].ready_at < v[b].ready_at;
+    });
+  }
+
+  // For queues: puts `queued`, filled in any order, in the order of priority
+  // and, within one, of `sequences`, which has one for each.
+  void SortQueued(const std::vector<int64_t>& sequences) {
+    Sort(queued,
+         [&sequences](const std::vector<Queued>& v, size_t a, size_t b) {
+           return v[a].priority != v[b].priority ? v[a].priority > v[b].priority
+                                                 : sequences[a] < sequences[b];
+         });
   }
 
   // For queues: fills in the failures that `limiter`, a rate limiter, counts.
@@ -101,6 +106,20 @@ struct Snapshot {
   }
 
  private:
+  // Sorts `v` by `less(v, i, j)`, without assigning: a `T` need not be
+  // assignable.
+  template <typename V, typename Less>
+  static void Sort(std::vector<V>& v, Less less) {
+    std::vector<size_t> order(v.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&v, &less](size_t a, size_t b) { return less(v, a, b); });
+    std::vector<V> sorted;
+    sorted.reserve(v.size());
+    for (size_t i : order) sorted.push_back(std::move(v[i]));
+    v.swap(sorted);
+  }
+
   template <typename U, typename = void>
   struct IsStreamable : std::false_type {};
   template <typename U>

@@ -114,20 +114,6 @@ const std::vector<Recorded>& AllRecorded() {
   return *all;
 }
 
-// The library has no priorities yet.
-bool CanBeReplayed(const Recorded& trace) {
-  return trace.header.subject != "queue priority";
-}
-
-// Returns those that can be.
-std::vector<const Recorded*> Replayable() {
-  std::vector<const Recorded*> traces;
-  for (const Recorded& trace : AllRecorded()) {
-    if (CanBeReplayed(trace)) traces.push_back(&trace);
-  }
-  return traces;
-}
-
 // Returns `value`, but not quite: different by little more than `tolerance`.
 Value Altered(const Value& value, double tolerance) {
   struct Visitor {
@@ -160,15 +146,15 @@ struct Place {
 // halfway through each of three traces.
 std::vector<Place> SomeOfEach() {
   std::map<std::string, std::vector<Place>> some;
-  for (const Recorded* trace : Replayable()) {
+  for (const Recorded& trace : AllRecorded()) {
     std::map<std::string, std::vector<Place>> all;
-    for (const auto& [index, operation] : trace->operations) {
+    for (const auto& [index, operation] : trace.operations) {
       if (operation.want.empty()) continue;
       const std::string special =
           absl::StartsWith(operation.want_text, "<") ? operation.want_text : "";
-      all[absl::StrCat(trace->header.subject, trace->header.metrics, " ",
+      all[absl::StrCat(trace.header.subject, trace.header.metrics, " ",
                        operation.name, special)]
-          .push_back({trace, index});
+          .push_back({&trace, index});
     }
     for (const auto& [key, places] : all) {
       if (some[key].size() < 3) some[key].push_back(places[places.size() / 2]);
@@ -199,19 +185,8 @@ TEST(RecordedTest, ThereAreSomeOfEachKind) {
 }
 
 TEST(RecordedTest, TheLibraryBehavesAsRecorded) {
-  for (const Recorded* trace : Replayable()) {
-    EXPECT_THAT(Replay(trace->Text()), IsAsRecorded()) << trace->name;
-  }
-}
-
-TEST(RecordedTest, PrioritiesCannotBeReplayedYet) {
   for (const Recorded& trace : AllRecorded()) {
-    if (CanBeReplayed(trace)) continue;
-    EXPECT_THAT(
-        Replay(trace.Text()),
-        Is(Kind::kError, 2,
-           "cannot be replayed yet: the library has no \"queue priority\""))
-        << trace.name;
+    EXPECT_THAT(Replay(trace.Text()), IsAsRecorded()) << trace.name;
   }
 }
 
@@ -245,16 +220,15 @@ TEST(DifferenceTest, EveryAlteredResultIsFound) {
   }
   EXPECT_THAT(altered_operations, IsSupersetOf({"<shutdown>", "<never>"}));
   for (const std::string& name : OperationNamesWithResult()) {
-    if (name == "getwith") continue;  // has only the priority queue
     EXPECT_THAT(altered_operations, testing::Contains(name));
   }
 }
 
 TEST(DifferenceTest, WhatIsWithinToleranceIsNone) {
   std::set<std::string> altered_operations;
-  for (const Recorded* trace : Replayable()) {
+  for (const Recorded& trace : AllRecorded()) {
     std::map<int, std::string> altered;
-    for (const auto& [index, operation] : trace->operations) {
+    for (const auto& [index, operation] : trace.operations) {
       if (operation.tolerance == 0) continue;
       Result want = operation.want;
       if (double* seconds = std::get_if<double>(&want.back())) {
@@ -265,7 +239,7 @@ TEST(DifferenceTest, WhatIsWithinToleranceIsNone) {
       altered[index] = absl::StrCat(operation.text, " = ", Format(want));
       altered_operations.insert(operation.name);
     }
-    EXPECT_THAT(Replay(trace->With(altered)), IsAsRecorded()) << trace->name;
+    EXPECT_THAT(Replay(trace.With(altered)), IsAsRecorded()) << trace.name;
   }
   EXPECT_THAT(altered_operations,
               testing::UnorderedElementsAre(
@@ -279,11 +253,10 @@ TEST(DifferenceTest, EveryOperationIsDone) {
   for (const std::string& name : OperationNamesWithResult()) {
     without_result.erase(name);
   }
-  without_result.erase("addwith");  // has only the priority queue
   for (const std::string& name : without_result) {
     bool differs = false;
-    for (const Recorded* trace : Replayable()) {
-      differs = Replay(trace->Without(name)).kind == Kind::kDiffers;
+    for (const Recorded& trace : AllRecorded()) {
+      differs = Replay(trace.Without(name)).kind == Kind::kDiffers;
       if (differs) break;
     }
     EXPECT_TRUE(differs) << "without " << name;
@@ -498,15 +471,6 @@ TEST_F(ReplayMainTest, DifferenceTakesPrecedenceInTheExitStatus) {
   EXPECT_EQ(out_.str(), absl::StrCat(bad_, ":3: len: want 2, got 1\n",  //
                                      error_, ":2: missing argument\n"));
   EXPECT_EQ(Run({error_, bad_}), 1);
-}
-
-TEST_F(ReplayMainTest, PriorityTraceIsAnError) {
-  const std::string file =
-      File("priority.trace", "queue priority exponential(1s,2s)\naddwith a\n");
-  EXPECT_EQ(Run({good_, file}), 2);
-  EXPECT_EQ(out_.str(), absl::StrCat(file,
-                                     ":1: cannot be replayed yet: the library "
-                                     "has no \"queue priority\"\n"));
 }
 
 TEST_F(ReplayMainTest, FileThatCannotBeReadIsAnError) {

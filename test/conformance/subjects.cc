@@ -21,6 +21,7 @@ constexpr Kind kKinds[] = {
     {"limiter", NewLimiterSubject},
     {"queue base", NewBaseQueueSubject},
     {"queue delaying", NewDelayingQueueSubject},
+    {"queue priority", NewPriorityQueueSubject},
     {"queue ratelimiting", NewRateLimitingQueueSubject},
 };
 
@@ -31,7 +32,7 @@ SubjectOr NewSubject(const Header& header) {
     if (header.subject == kind.name) return kind.create(header);
   }
   return absl::UnimplementedError(absl::StrCat(
-      "cannot be replayed yet: the library has no ", Quote(header.subject)));
+      "cannot be replayed: the library has no ", Quote(header.subject)));
 }
 
 }  // namespace conformance

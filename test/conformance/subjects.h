@@ -23,6 +23,7 @@ SubjectOr NewBaseQueueSubject(const Header& header);
 SubjectOr NewBucketSubject(const Header& header);
 SubjectOr NewDelayingQueueSubject(const Header& header);
 SubjectOr NewLimiterSubject(const Header& header);
+SubjectOr NewPriorityQueueSubject(const Header& header);
 SubjectOr NewRateLimitingQueueSubject(const Header& header);
 
 }  // namespace conformance

@@ -140,6 +140,10 @@ class QueueCore : public Offered, private LeaseOwner<T> {
   template <typename F>
   Entry* HandOut(F copy) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
+  // Copies what is in the queue to `*snapshot`, the queued in their order if
+  // the order can tell.
+  void CopyTo(Snapshot<T>* snapshot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
   bool ItemQueuedOrShutDown() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     return order_.size() > 0 || ShuttingDown();
   }
@@ -407,13 +411,19 @@ template <typename T, typename Offered, typename Order, typename Hash,
           typename Eq>
 Snapshot<T> QueueCore<T, Offered, Order, Hash, Eq>::TakeSnapshot() {
   Snapshot<T> snapshot;
-  // Most of the memory is got before the lock is.
-  snapshot.queued.reserve(Len());
+  snapshot.queued.reserve(Len());  // rather than with the lock held
   MutexLock lock(&mu_);
-  snapshot.taken_at = clock_->TimeNow();
-  snapshot.shutting_down = ShuttingDown();
-  const auto copy = [&snapshot](const QueuedItem<T>& item) {
-    snapshot.queued.push_back({item.item(), item.priority(), /*failures=*/0});
+  CopyTo(&snapshot);
+  return snapshot;
+}
+
+template <typename T, typename Offered, typename Order, typename Hash,
+          typename Eq>
+void QueueCore<T, Offered, Order, Hash, Eq>::CopyTo(Snapshot<T>* snapshot) {
+  snapshot->taken_at = clock_->TimeNow();
+  snapshot->shutting_down = ShuttingDown();
+  const auto copy = [snapshot](const QueuedItem<T>& item) {
+    snapshot->queued.push_back({item.item(), item.priority(), /*failures=*/0});
   };
   if (!order_.ForEach(copy)) {
     entries_.ForEach([&copy](const Entry& entry) {
@@ -423,11 +433,10 @@ Snapshot<T> QueueCore<T, Offered, Order, Hash, Eq>::TakeSnapshot() {
   for (const QueuedItem<T>* item = processing_.front(); item != nullptr;
        item = item->next()) {
     const Entry& entry = static_cast<const Entry&>(*item);
-    snapshot.processing.push_back({entry.item(), entry.times.started,
-                                   /*added_again=*/entry.dirty,
-                                   /*failures=*/0});
+    snapshot->processing.push_back({entry.item(), entry.times.started,
+                                    /*added_again=*/entry.dirty,
+                                    /*failures=*/0});
   }
-  return snapshot;
 }
 
 }  // namespace internal

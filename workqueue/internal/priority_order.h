@@ -1,0 +1,101 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/internal/priority_order.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_WORKQUEUE_INTERNAL_PRIORITY_ORDER_H_
+#define WORKQUEUE_WORKQUEUE_INTERNAL_PRIORITY_ORDER_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/indexed_heap.h"
+#include "workqueue/internal/queue_core.h"
+
+namespace workqueue {
+namespace internal {
+
+// PriorityOrder
+//
+// What is queued in a `PriorityQueue`: a heap by priority and, within one, by
+// sequence number. The `Order` of a `QueueCore`.
+//
+// An item that is dirty and being processed is put in when it is done with,
+// when nothing may throw. So there is room in the heap for all that is dirty.
+template <typename T>
+class PriorityOrder {
+ public:
+  // An item can also wait for its time, which is none of the order's business:
+  // it is then in another heap.
+  struct Entry : QueueEntry<T> {
+    using QueueEntry<T>::QueueEntry;
+
+    bool InUse() const { return QueueEntry<T>::InUse() || waiting; }
+
+    bool waiting = false;  // never if dirty
+    int64_t sequence = 0;  // its place within its priority
+    size_t heap_index = 0;
+  };
+
+  static constexpr bool kHasPriorities = true;
+
+  size_t size() const { return heap_.size(); }
+
+  // Makes sure that one more can be dirty. The rest does not throw.
+  void ReserveOneMore() { heap_.Reserve(dirty_ + 1); }
+
+  // `entry` has become dirty.
+  void NowDirty(Entry* entry) {
+    ++dirty_;
+    if (!entry->processing) PushBack(entry);
+  }
+
+  // `entry`, which is in the order, has got another priority or sequence.
+  void Moved(Entry* entry) { heap_.SetKey(entry, KeyOf(entry)); }
+
+  void PushBack(Entry* entry) { heap_.Push(KeyOf(entry), entry); }
+
+  Entry* Pop() {
+    Entry* const entry = heap_.front();
+    heap_.Remove(entry);
+    --dirty_;
+    return entry;
+  }
+
+  void PutBack(Entry* entry) {
+    ++dirty_;
+    PushBack(entry);
+  }
+
+  // In no particular order, but always the same until there is a change.
+  template <typename F>
+  bool ForEach(F visit) const {
+    heap_.ForEach([&visit](const Key&, const Entry& entry) { visit(entry); });
+    return true;
+  }
+
+ private:
+  struct Key {
+    int priority;
+    int64_t sequence;
+
+    bool operator<(const Key& other) const {
+      return priority != other.priority ? priority > other.priority
+                                        : sequence < other.sequence;
+    }
+  };
+
+  static Key KeyOf(const Entry* entry) {
+    return {entry->priority(), entry->sequence};
+  }
+
+  workqueue_internal::IndexedHeap<Key, Entry> heap_;
+  size_t dirty_ = 0;  // in heap_, or to be put in when done with
+};
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_WORKQUEUE_INTERNAL_PRIORITY_ORDER_H_

@@ -1,0 +1,547 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/priority_queue.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_WORKQUEUE_PRIORITY_QUEUE_H_
+#define WORKQUEUE_WORKQUEUE_PRIORITY_QUEUE_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/cleanup/cleanup.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "base/exceptions.h"
+#include "base/indexed_heap.h"
+#include "clock/clock.h"
+#include "ratelimit/item_exponential_failure_rate_limiter.h"
+#include "ratelimit/rate_limiter.h"
+#include "workqueue/interfaces.h"
+#include "workqueue/internal/priority_order.h"
+#include "workqueue/internal/queue_core.h"
+#include "workqueue/internal/queue_metrics.h"
+#include "workqueue/metrics.h"
+#include "workqueue/snapshot.h"
+#include "workqueue/waiting_loop.h"
+
+namespace workqueue {
+
+// AddOptions
+//
+// How items are added to a queue that has priorities.
+struct AddOptions {
+  // They are added once this has passed; at once if it is zero or negative.
+  absl::Duration after = absl::ZeroDuration();
+
+  // Whether the rate limiter has a say, too: the shorter of its delay and
+  // `after` counts, and its alone if `after` is zero.
+  bool rate_limited = false;
+
+  // The higher comes first.
+  int priority = 0;
+};
+
+// An item, and the priority at which it was handed out.
+template <typename T>
+struct ItemWithPriority {
+  T item;
+  int priority;
+};
+
+// PriorityInterface
+//
+// A `RateLimitingInterface` that has priorities; those of its functions that
+// take none add at priority zero.
+template <typename T>
+class PriorityInterface : public RateLimitingInterface<T> {
+ public:
+  // Adds each of `items`, in their order and with one lock for all, as
+  // `options` say. Returns false if any was not taken, as `Add()`.
+  //
+  //     queue->AddWithOptions(options, {"default/web", "default/db"});
+  virtual bool AddWithOptions(const AddOptions& options,
+                              absl::Span<const T> items) = 0;
+
+  // As `Get()`, but tells the priority, too. (So does a lease.)
+  virtual std::optional<ItemWithPriority<T>> GetWithPriority() = 0;
+};
+
+// PriorityQueueOptions
+//
+// How a priority queue is made. All have a default that does.
+template <typename T>
+struct PriorityQueueOptions {
+  // As in `QueueOptions`.
+  std::string name;
+  MetricsProvider* metrics_provider = nullptr;
+  clocks::Clock* clock = nullptr;
+  std::shared_ptr<WaitingLoop> waiting_loop;
+
+  // What chooses the delays of rate limited adds; null for an
+  // `ItemExponentialFailureRateLimiter` from 5 ms to 1000 s, as in
+  // controller-runtime.
+  std::unique_ptr<ratelimit::RateLimiter<T>> rate_limiter;
+};
+
+// PriorityQueue
+//
+// A rate limiting queue whose items have priorities: it hands out the item of
+// the highest priority, and among these the one added first. An item of a high
+// priority keeps those of lower ones waiting for as long as there is any.
+//
+// Example: a controller that starts looks at every object once, and yet acts on
+// what changes meanwhile without delay.
+//
+//     workqueue::PriorityQueue<std::string> queue;
+//     workqueue::AddOptions initial;
+//     initial.priority = -100;
+//     queue.AddWithOptions(initial, all_keys);
+//     queue.Add("default/web");  // changed: is handed out next
+//
+// It has the semantics of controller-runtime's priorityqueue, which differ from
+// those of `RateLimitingQueue` in that an item is in the queue once, either
+// waiting for its time or to be handed out:
+//
+//   * Of an item that is added while it is in the queue, the highest priority
+//     and the earliest time count. An add without a delay ends its waiting; one
+//     with a delay changes nothing for an item that waits for no time.
+//   * Within a priority, items are handed out in the order in which they were
+//     added. One whose priority rises goes to the end of its new priority; one
+//     whose time has come counts as added then.
+//   * An item that is added while it is being processed has the place of that
+//     add when it has been done with.
+//
+// Unlike there, and as in all queues here, what is queued at `ShutDown()` is
+// still handed out, and `ShutDownWithDrain()` drains. `Reschedule()` moves only
+// an item that waits for a time.
+//
+// Each call takes O(log n) for each item, for n items in the queue, and
+// allocates nothing in the steady state (copying a `T` may, and so may calls
+// for many). If hashing, comparing or copying a `T`, the rate limiter or a
+// metric throw, the exception comes out of the call, the queue is as it was,
+// and of many items those before have been added. `Done()` and leases end the
+// processing in any case.
+//
+// Thread-safe. Destroy the queue only when no call on it is in progress, and
+// not from a function that its own thread calls.
+template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
+          typename Eq = typename absl::flat_hash_set<T>::key_equal>
+class PriorityQueue
+    : public internal::QueueCore<T, PriorityInterface<T>,
+                                 internal::PriorityOrder<T>, Hash, Eq>,
+      private WaitingLoop::Client {
+ public:
+  explicit PriorityQueue(PriorityQueueOptions<T> options = {})
+      : PriorityQueue(Completed(), Complete(std::move(options))) {}
+  ~PriorityQueue() override;
+
+  bool AddWithOptions(const AddOptions& options,
+                      absl::Span<const T> items) override;
+  std::optional<ItemWithPriority<T>> GetWithPriority() override;
+
+  bool Add(const T& item) override;
+  bool AddAll(absl::Span<const T> items) override;
+  bool AddAfter(const T& item, absl::Duration delay) override;
+  bool AddRateLimited(const T& item) override;
+  bool CancelDelayed(const T& item) override;
+  bool Reschedule(const T& item, absl::Duration delay) override;
+  void Forget(const T& item) override;
+  int NumRequeues(const T& item) const override;
+  void ShutDown() override;
+  bool ShutDownWithDrainUntil(absl::Time deadline) override;
+  Snapshot<T> TakeSnapshot() override;
+
+ private:
+  using Core = internal::QueueCore<T, PriorityInterface<T>,
+                                   internal::PriorityOrder<T>, Hash, Eq>;
+  using typename Core::Entry;
+  using typename Core::MutexLock;
+  using typename Core::Waker;
+
+  // The order of what waits for its time.
+  struct WaitingKey {
+    absl::Time ready_at;
+    int priority;
+    int64_t sequence;
+
+    bool operator<(const WaitingKey& other) const {
+      if (ready_at != other.ready_at) return ready_at < other.ready_at;
+      if (priority != other.priority) return priority > other.priority;
+      return sequence < other.sequence;
+    }
+  };
+
+  // When to try again what a metric, or memory, would not take.
+  static constexpr absl::Duration RetryDelay() { return absl::Seconds(1); }
+
+  // Puts in what `options` leave open.
+  static PriorityQueueOptions<T> Complete(PriorityQueueOptions<T> options);
+
+  struct Completed {};
+  PriorityQueue(Completed, PriorityQueueOptions<T> options);
+
+  // How long an item that is added with `options` is to wait.
+  absl::Duration DelayOf(const T& item, const AddOptions& options);
+
+  // Adds `item`, which hashes to `hash`.
+  void AddLocked(const T& item, size_t hash, absl::Duration delay, int priority,
+                 Waker& waker) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
+
+  // Returns the entry of `item`, which hashes to `hash`. `DropIfUnused()` must
+  // follow.
+  Entry* FindOrInsert(const T& item, size_t hash)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
+    return this->entries_.FindOrInsert(item, hash).first;
+  }
+  void DropIfUnused(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
+    if (!entry->InUse()) this->entries_.Erase(entry);
+  }
+
+  // Has `entry` wait until `ready_at`, or ready at once. What they do before
+  // they change anything may throw.
+  void MakeWaiting(Entry* entry, absl::Time ready_at, int priority,
+                   int64_t sequence) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
+  void MakeDirty(Entry* entry, int priority, int64_t sequence, Waker& waker)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
+
+  // Gives `entry`, which is dirty, a higher priority.
+  void Raise(Entry* entry, int priority)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
+
+  // `entry` waits no longer.
+  void StopWaiting(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
+
+  // The waiting loop's part: hands over what is due.
+  absl::Time Run(absl::Time now) override;
+
+  // Hands over some of it, and returns when to be called next.
+  absl::Time RunSome(absl::Time now, Waker& waker)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
+
+  const std::unique_ptr<CounterMetric> retries_;
+  const std::unique_ptr<ratelimit::RateLimiter<T>> rate_limiter_;
+
+  workqueue_internal::IndexedHeap<WaitingKey, Entry> waiting_
+      ABSL_GUARDED_BY(this->mu_);
+  // Grows with each add that gives an item a new place.
+  int64_t next_sequence_ ABSL_GUARDED_BY(this->mu_) = 0;
+  // Infinitely past while the loop is awake or has been asked to be.
+  absl::Time loop_sleeps_until_ ABSL_GUARDED_BY(this->mu_) =
+      absl::InfinitePast();
+
+  const std::shared_ptr<WaitingLoop> loop_;
+};
+
+// Implementation details follow.
+
+template <typename T, typename Hash, typename Eq>
+PriorityQueueOptions<T> PriorityQueue<T, Hash, Eq>::Complete(
+    PriorityQueueOptions<T> options) {
+  options.clock = clocks::OrRealClock(options.clock);
+  if (options.waiting_loop == nullptr) {
+    options.waiting_loop = std::make_shared<WaitingLoop>(options.clock);
+  }
+  if (options.rate_limiter == nullptr) {
+    // With these numbers, this does not fail.
+    options.rate_limiter =
+        *ratelimit::ItemExponentialFailureRateLimiter<T, Hash, Eq>::Create(
+            absl::Milliseconds(5), absl::Seconds(1000));
+  }
+  return options;
+}
+
+template <typename T, typename Hash, typename Eq>
+PriorityQueue<T, Hash, Eq>::PriorityQueue(Completed,
+                                          PriorityQueueOptions<T> options)
+    : Core(options.name, options.metrics_provider, options.clock,
+           options.waiting_loop),
+      retries_(
+          internal::NewRetriesMetric(options.name, options.metrics_provider)),
+      rate_limiter_(std::move(options.rate_limiter)),
+      loop_(std::move(options.waiting_loop)) {
+  loop_->Add(this);
+}
+
+template <typename T, typename Hash, typename Eq>
+PriorityQueue<T, Hash, Eq>::~PriorityQueue() {
+  loop_->Remove(this);
+}
+
+template <typename T, typename Hash, typename Eq>
+bool PriorityQueue<T, Hash, Eq>::AddWithOptions(const AddOptions& options,
+                                                absl::Span<const T> items) {
+  struct Addition {
+    size_t hash;
+    absl::Duration delay;
+  };
+  absl::InlinedVector<Addition, 16> additions;
+  additions.reserve(items.size());
+  // The limiter is not asked in vain, nor with the lock held.
+  if (this->ShuttingDown()) return items.empty();
+  for (const T& item : items) {
+    additions.push_back({Hash()(item), DelayOf(item, options)});
+  }
+  Waker waker(this);
+  MutexLock lock(&this->mu_);
+  if (this->ShuttingDown()) return items.empty();
+  for (size_t i = 0; i < items.size(); ++i) {
+    AddLocked(items[i], additions[i].hash, additions[i].delay, options.priority,
+              waker);
+  }
+  return true;
+}
+
+template <typename T, typename Hash, typename Eq>
+absl::Duration PriorityQueue<T, Hash, Eq>::DelayOf(const T& item,
+                                                   const AddOptions& options) {
+  absl::Duration delay = options.after;
+  if (options.rate_limited) {
+    const absl::Duration limited = rate_limiter_->When(item);
+    if (delay == absl::ZeroDuration() || limited < delay) delay = limited;
+  }
+  return delay;
+}
+
+template <typename T, typename Hash, typename Eq>
+void PriorityQueue<T, Hash, Eq>::AddLocked(const T& item, size_t hash,
+                                           absl::Duration delay, int priority,
+                                           Waker& waker) {
+  const bool at_once = delay <= absl::ZeroDuration();
+  if (!at_once && retries_ != nullptr) retries_->Inc();
+  Entry* const entry = FindOrInsert(item, hash);
+  absl::Cleanup drop_if_unused =
+      [this, entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS { DropIfUnused(entry); };
+  if (entry->dirty) {
+    if (priority > entry->priority()) Raise(entry, priority);
+    return;
+  }
+  // What waits keeps its place, unless its priority rises.
+  int64_t sequence = entry->sequence;
+  if (!entry->waiting || priority > entry->priority()) {
+    sequence = next_sequence_++;
+  } else {
+    priority = entry->priority();
+  }
+  if (at_once) {
+    MakeDirty(entry, priority, sequence, waker);
+    return;
+  }
+  absl::Time ready_at = this->clock_->TimeNow() + delay;
+  if (entry->waiting) {
+    ready_at = std::min(ready_at, waiting_.key(entry).ready_at);
+  }
+  MakeWaiting(entry, ready_at, priority, sequence);
+}
+
+template <typename T, typename Hash, typename Eq>
+void PriorityQueue<T, Hash, Eq>::MakeWaiting(Entry* entry, absl::Time ready_at,
+                                             int priority, int64_t sequence) {
+  waiting_.ReserveOne();
+  entry->set_priority(priority);
+  entry->sequence = sequence;
+  const WaitingKey key = {ready_at, priority, sequence};
+  if (entry->waiting) {
+    waiting_.SetKey(entry, key);
+  } else {
+    waiting_.Push(key, entry);
+    entry->waiting = true;
+  }
+  if (ready_at < loop_sleeps_until_) {
+    loop_sleeps_until_ = absl::InfinitePast();
+    loop_->Wake(this);
+  }
+}
+
+template <typename T, typename Hash, typename Eq>
+void PriorityQueue<T, Hash, Eq>::MakeDirty(Entry* entry, int priority,
+                                           int64_t sequence, Waker& waker) {
+  this->order_.ReserveOneMore();
+  if (this->metrics_ != nullptr) this->metrics_->Added(entry->times, priority);
+  // From here on nothing throws.
+  if (entry->waiting) StopWaiting(entry);
+  entry->set_priority(priority);
+  entry->sequence = sequence;
+  entry->dirty = true;
+  this->order_.NowDirty(entry);
+  if (!entry->processing) waker.ItemQueued();
+}
+
+template <typename T, typename Hash, typename Eq>
+void PriorityQueue<T, Hash, Eq>::Raise(Entry* entry, int priority) {
+  if (this->metrics_ != nullptr) {
+    this->metrics_->PriorityChanged(entry->priority(), priority);
+  }
+  entry->set_priority(priority);
+  entry->sequence = next_sequence_++;
+  if (!entry->processing) this->order_.Moved(entry);
+}
+
+template <typename T, typename Hash, typename Eq>
+void PriorityQueue<T, Hash, Eq>::StopWaiting(Entry* entry) {
+  waiting_.Remove(entry);
+  entry->waiting = false;
+}
+
+template <typename T, typename Hash, typename Eq>
+std::optional<ItemWithPriority<T>>
+PriorityQueue<T, Hash, Eq>::GetWithPriority() {
+  std::optional<ItemWithPriority<T>> item;  // as in Get()
+  MutexLock lock(&this->mu_);
+  if (!this->AwaitItem(absl::InfiniteFuture()).ok()) return item;
+  this->HandOut([&item](const Entry& entry) {
+    item.emplace(ItemWithPriority<T>{entry.item(), entry.priority()});
+  });
+  return item;
+}
+
+template <typename T, typename Hash, typename Eq>
+bool PriorityQueue<T, Hash, Eq>::Add(const T& item) {
+  return AddWithOptions(AddOptions(), absl::MakeConstSpan(&item, 1));
+}
+
+template <typename T, typename Hash, typename Eq>
+bool PriorityQueue<T, Hash, Eq>::AddAll(absl::Span<const T> items) {
+  return AddWithOptions(AddOptions(), items);
+}
+
+template <typename T, typename Hash, typename Eq>
+bool PriorityQueue<T, Hash, Eq>::AddAfter(const T& item, absl::Duration delay) {
+  AddOptions options;
+  options.after = delay;
+  return AddWithOptions(options, absl::MakeConstSpan(&item, 1));
+}
+
+template <typename T, typename Hash, typename Eq>
+bool PriorityQueue<T, Hash, Eq>::AddRateLimited(const T& item) {
+  AddOptions options;
+  options.rate_limited = true;
+  return AddWithOptions(options, absl::MakeConstSpan(&item, 1));
+}
+
+template <typename T, typename Hash, typename Eq>
+bool PriorityQueue<T, Hash, Eq>::CancelDelayed(const T& item) {
+  const size_t hash = Hash()(item);
+  MutexLock lock(&this->mu_);
+  if (this->ShuttingDown()) return false;
+  Entry* const entry = this->entries_.Find(item, hash);
+  if (entry == nullptr || !entry->waiting) return false;
+  StopWaiting(entry);
+  DropIfUnused(entry);
+  return true;
+}
+
+template <typename T, typename Hash, typename Eq>
+bool PriorityQueue<T, Hash, Eq>::Reschedule(const T& item,
+                                            absl::Duration delay) {
+  const size_t hash = Hash()(item);
+  Waker waker(this);
+  MutexLock lock(&this->mu_);
+  if (this->ShuttingDown()) return false;
+  Entry* const entry = this->entries_.Find(item, hash);
+  if (delay > absl::ZeroDuration() && entry != nullptr && entry->waiting) {
+    MakeWaiting(entry, this->clock_->TimeNow() + delay, entry->priority(),
+                entry->sequence);
+  } else {
+    AddLocked(item, hash, delay, /*priority=*/0, waker);
+  }
+  return true;
+}
+
+template <typename T, typename Hash, typename Eq>
+void PriorityQueue<T, Hash, Eq>::Forget(const T& item) {
+  rate_limiter_->Forget(item);
+}
+
+template <typename T, typename Hash, typename Eq>
+int PriorityQueue<T, Hash, Eq>::NumRequeues(const T& item) const {
+  return rate_limiter_->NumRequeues(item);
+}
+
+template <typename T, typename Hash, typename Eq>
+void PriorityQueue<T, Hash, Eq>::ShutDown() {
+  Core::ShutDown();
+  loop_->Wake(this);  // drops what waits
+}
+
+template <typename T, typename Hash, typename Eq>
+bool PriorityQueue<T, Hash, Eq>::ShutDownWithDrainUntil(absl::Time deadline) {
+  const bool drained = Core::ShutDownWithDrainUntil(deadline);
+  loop_->Wake(this);
+  return drained;
+}
+
+template <typename T, typename Hash, typename Eq>
+Snapshot<T> PriorityQueue<T, Hash, Eq>::TakeSnapshot() {
+  Snapshot<T> snapshot;
+  snapshot.queued.reserve(this->Len());
+  std::vector<int64_t> sequences;
+  {
+    MutexLock lock(&this->mu_);
+    this->CopyTo(&snapshot);
+    sequences.reserve(snapshot.queued.size());
+    this->order_.ForEach([&sequences](const Entry& entry) {
+      sequences.push_back(entry.sequence);
+    });
+    if (!this->ShuttingDown()) {
+      snapshot.waiting.reserve(waiting_.size());
+      waiting_.ForEach([&snapshot](const WaitingKey& key, const Entry& entry) {
+        snapshot.waiting.push_back({entry.item(), key.ready_at, key.priority,
+                                    /*failures=*/0});
+      });
+    }
+  }
+  snapshot.SortQueued(sequences);
+  snapshot.SortWaiting();
+  snapshot.CountFailures(*rate_limiter_);
+  return snapshot;
+}
+
+template <typename T, typename Hash, typename Eq>
+absl::Time PriorityQueue<T, Hash, Eq>::Run(absl::Time now) {
+  Waker waker(this);
+  MutexLock lock(&this->mu_);
+  const absl::Time next = RunSome(now, waker);
+  loop_sleeps_until_ = next;
+  return next;
+}
+
+template <typename T, typename Hash, typename Eq>
+absl::Time PriorityQueue<T, Hash, Eq>::RunSome(absl::Time now, Waker& waker) {
+  // The lock is released, and others have a turn, after as many.
+  constexpr int kSome = 100;
+  for (int i = 0; i < kSome; ++i) {
+    if (waiting_.empty()) return absl::InfiniteFuture();
+    Entry* const entry = waiting_.front();
+    if (this->ShuttingDown()) {
+      StopWaiting(entry);
+      DropIfUnused(entry);
+      continue;
+    }
+    const WaitingKey key = waiting_.front_key();
+    if (key.ready_at > now) return key.ready_at;
+    // It counts as added now.
+    if (!workqueue_internal::ReturnsNormally(
+            [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+              MakeDirty(entry, key.priority, next_sequence_++, waker);
+            })) {
+      waiting_.SetKey(entry, {now + RetryDelay(), key.priority, key.sequence});
+    }
+  }
+  return absl::InfinitePast();
+}
+
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_WORKQUEUE_PRIORITY_QUEUE_H_
