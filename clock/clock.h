@@ -44,8 +44,8 @@ class Clock {
   // Returns the current time.
   virtual absl::Time TimeNow() = 0;
 
-  // Returns the current time or one a little earlier, by 10 milliseconds at
-  // most, and may be cheaper for that. The default one is `TimeNow()`.
+  // Returns the current time or one some milliseconds earlier, and may be
+  // cheaper for that. The default one is `TimeNow()`.
   virtual absl::Time CoarseTimeNow() { return TimeNow(); }
 
   // Sleeps for `d`; not at all if `d` is zero or negative.

@@ -45,6 +45,16 @@ TEST(RealClockTest, NeverGoesBack) {
   }
 }
 
+TEST(RealClockTest, CoarseTimeIsALittleEarlierIfAnything) {
+  Clock* clock = Clock::GetRealClock();
+  for (int i = 0; i < 10000; ++i) {
+    const absl::Time before = clock->TimeNow();
+    const absl::Time coarse = clock->CoarseTimeNow();
+    ASSERT_LE(coarse, clock->TimeNow());
+    ASSERT_GT(coarse, before - absl::Seconds(1));
+  }
+}
+
 TEST(RealClockTest, SleepIsNeverShort) {
   Clock* clock = Clock::GetRealClock();
   absl::Time start = clock->TimeNow();
