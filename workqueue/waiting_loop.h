@@ -26,7 +26,14 @@ namespace workqueue {
 // move what is due to the queue below; a queue with metrics, to report the work
 // in progress.
 //
-// Thread-safe. Users of queues need not know it.
+// Users of queues need not know it, unless they want several queues to share a
+// thread: then they make one, and give it to each in its options. The last of
+// the queues ends it.
+//
+//     auto loop = std::make_shared<workqueue::WaitingLoop>(clock);
+//     options.waiting_loop = loop;
+//
+// Thread-safe.
 class WaitingLoop {
  public:
   // The longest that the loop sleeps. It looks after its clients at least so

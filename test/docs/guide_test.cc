@@ -1,0 +1,284 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The code of README.md and docs/guide.md, and that it does what they say.
+// `documents_test` checks that each block of theirs is in here, line for line.
+
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>  // NOLINT(build/c++11)
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "clock/clock.h"
+#include "clock/fake_clock.h"
+#include "gtest/gtest.h"
+#include "ratelimit/item_exponential_failure_rate_limiter.h"
+#include "workqueue/fair_ordering.h"
+#include "workqueue/lease.h"
+#include "workqueue/priority_queue.h"
+#include "workqueue/rate_limiting_queue.h"
+#include "workqueue/waiting_loop.h"
+
+void RunController(workqueue::RateLimitingInterface<std::string>& queue,
+                   absl::Status (*reconcile)(const std::string& key)) {
+  std::vector<std::thread> workers;
+  for (int i = 0; i < 4; ++i) {
+    workers.emplace_back([&queue, reconcile] {
+      while (std::optional<std::string> key = queue.Get()) {
+        if (reconcile(*key).ok()) {
+          queue.Forget(*key);  // its next failure is its first again
+        } else {
+          queue.AddRateLimited(*key);  // once more, a little later each time
+        }
+        queue.Done(*key);
+      }
+    });
+  }
+  for (std::thread& worker : workers) worker.join();  // until ShutDown()
+}
+
+namespace {
+
+using Strings = std::vector<std::string>;
+
+// What has been reconciled. "default/bad" fails.
+Strings* reconciled = new Strings;
+
+absl::Status Reconcile(const std::string& key) {
+  reconciled->push_back(key);
+  return key == "default/bad" ? absl::InternalError("bad") : absl::OkStatus();
+}
+
+class GuideTest : public testing::Test {
+ protected:
+  GuideTest() { reconciled->clear(); }
+};
+
+TEST_F(GuideTest, RunController) {
+  workqueue::RateLimitingQueue<std::string> queue;
+  queue.Add("default/web");
+  queue.ShutDown();
+  RunController(queue, [](const std::string&) { return absl::OkStatus(); });
+  EXPECT_EQ(queue.Len(), 0u);
+}
+
+TEST_F(GuideTest, Leases) {
+  workqueue::RateLimitingQueue<std::string> queue;
+  queue.Add("default/web");
+  queue.Add("default/bad");
+  queue.ShutDown();
+  while (workqueue::Lease<std::string> lease = queue.Acquire()) {
+    if (Reconcile(*lease).ok()) {
+      queue.Forget(*lease);
+    } else {
+      queue.AddRateLimited(*lease);
+    }
+  }
+  EXPECT_EQ(*reconciled, (Strings{"default/web", "default/bad"}));
+  EXPECT_EQ(queue.NumRequeues("default/bad"), 1);
+  EXPECT_TRUE(queue.ShutDownWithDrain());
+}
+
+TEST_F(GuideTest, TryGet) {
+  workqueue::RateLimitingQueue<std::string> queue;
+  queue.Add("default/web");
+  absl::StatusOr<std::string> key = queue.TryGet();
+  if (key.ok()) {
+    Reconcile(*key).IgnoreError();
+    queue.Done(*key);
+  } else if (absl::IsDeadlineExceeded(key.status())) {
+    // There is nothing now.
+  } else if (absl::IsCancelled(key.status())) {
+    // There never will be: the queue has been shut down and is empty.
+  }
+  EXPECT_EQ(*reconciled, Strings{"default/web"});
+  EXPECT_TRUE(absl::IsDeadlineExceeded(queue.TryGet().status()));
+  queue.ShutDown();
+  EXPECT_TRUE(absl::IsCancelled(queue.TryGet().status()));
+}
+
+TEST_F(GuideTest, Batches) {
+  workqueue::RateLimitingQueue<std::string> queue;
+  {
+    queue.AddAll({"default/web", "default/db", "default/cache"});
+    absl::StatusOr<std::vector<workqueue::Lease<std::string>>> batch =
+        queue.AcquireUpTo(100);
+    if (batch.ok()) {
+      for (const workqueue::Lease<std::string>& lease : *batch) {
+        Reconcile(*lease).IgnoreError();
+      }
+    }
+  }
+  EXPECT_EQ(*reconciled,
+            (Strings{"default/web", "default/db", "default/cache"}));
+  EXPECT_TRUE(queue.ShutDownWithDrain());
+}
+
+TEST_F(GuideTest, CancelAndReschedule) {
+  workqueue::RateLimitingQueue<std::string> queue;
+  queue.AddAfter("default/web", absl::Minutes(5));
+  queue.Reschedule("default/web", absl::Minutes(10));  // later, after all
+  const bool was_waiting = queue.CancelDelayed("default/web");
+  EXPECT_TRUE(was_waiting);
+  EXPECT_FALSE(queue.CancelDelayed("default/web"));
+}
+
+TEST_F(GuideTest, Debounce) {
+  clocks::FakeClock clock;
+  workqueue::DelayingQueueOptions<std::string> options;
+  options.clock = &clock;
+  workqueue::DelayingQueue<std::string> queue(std::move(options));
+  auto on_change = [&queue](const std::string& key) {
+    queue.Reschedule(key, absl::Milliseconds(500));
+  };
+  for (int i = 0; i < 10; ++i) {
+    on_change("default/web");
+    clock.Step(absl::Milliseconds(499));
+    EXPECT_EQ(queue.Len(), 0u);
+  }
+  clock.Step(absl::Milliseconds(1));
+  EXPECT_EQ(queue.Len(), 1u);
+}
+
+TEST_F(GuideTest, AddSupersedesWaiting) {
+  workqueue::RateLimitingQueueOptions<std::string> options;
+  options.add_supersedes_waiting = true;
+  workqueue::RateLimitingQueue<std::string> queue(std::move(options));
+
+  queue.AddAfter("default/web", absl::Minutes(5));
+  queue.Add("default/web");  // now, and not in five minutes
+  EXPECT_EQ(queue.Len(), 1u);
+  EXPECT_FALSE(queue.CancelDelayed("default/web"));
+}
+
+TEST_F(GuideTest, Priorities) {
+  workqueue::PriorityQueue<std::string> queue;
+
+  workqueue::AddOptions initial;
+  initial.priority = -100;
+  queue.AddWithOptions(initial, {"default/web", "default/db", "default/mail"});
+  queue.Add("default/mail");  // changed: it is the next one now
+
+  std::optional<workqueue::ItemWithPriority<std::string>> next =
+      queue.GetWithPriority();
+  EXPECT_EQ(next->item, "default/mail");
+  EXPECT_EQ(next->priority, 0);
+}
+
+TEST_F(GuideTest, RetryKeepsThePriority) {
+  clocks::FakeClock clock;
+  workqueue::PriorityQueueOptions<std::string> options;
+  options.clock = &clock;
+  workqueue::PriorityQueue<std::string> queue(std::move(options));
+  workqueue::AddOptions first;
+  first.priority = 7;
+  queue.AddWithOptions(first, {"default/bad"});
+  std::thread worker([&queue] {
+    while (workqueue::Lease<std::string> lease = queue.Acquire()) {
+      workqueue::AddOptions again;
+      again.rate_limited = true;
+      again.priority = lease.priority();
+      if (Reconcile(*lease).ok()) {
+        queue.Forget(*lease);
+      } else {
+        queue.AddWithOptions(again, {*lease});
+      }
+    }
+  });
+  queue.ShutDownWithDrain();
+  worker.join();
+  EXPECT_EQ(*reconciled, Strings{"default/bad"});
+}
+
+absl::Status UseFairOrdering() {
+  auto ordering = workqueue::FairOrdering<std::string>::Create(
+      [](const std::string& key) { return key.substr(0, key.find('/')); });
+  if (!ordering.ok()) return ordering.status();
+
+  workqueue::RateLimitingQueueOptions<std::string> options;
+  options.ordering = *std::move(ordering);
+  workqueue::RateLimitingQueue<std::string> queue(std::move(options));
+  queue.AddAll({"noisy/1", "noisy/2", "quiet/1"});
+  EXPECT_EQ(queue.Get(), "noisy/1");
+  EXPECT_EQ(queue.Get(), "quiet/1");
+  return absl::OkStatus();
+}
+
+TEST_F(GuideTest, FairOrdering) { EXPECT_TRUE(UseFairOrdering().ok()); }
+
+void LogWarning(const std::string&) {}
+
+TEST_F(GuideTest, Drain) {
+  clocks::Clock* const clock = clocks::Clock::GetRealClock();
+  workqueue::RateLimitingQueue<std::string> queue;
+  if (!queue.ShutDownWithDrainUntil(clock->TimeNow() + absl::Seconds(30))) {
+    LogWarning("not all was done in 30 s");
+  }
+  EXPECT_TRUE(queue.ShuttingDown());
+}
+
+absl::Status UseBoundedLimiter() {
+  auto limiter =
+      ratelimit::ItemExponentialFailureRateLimiter<std::string>::Create(
+          absl::Milliseconds(5), absl::Seconds(1000),
+          /*max_tracked_items=*/10000);
+  if (!limiter.ok()) return limiter.status();
+
+  workqueue::RateLimitingQueueOptions<std::string> options;
+  options.rate_limiter = *std::move(limiter);
+  workqueue::RateLimitingQueue<std::string> queue(std::move(options));
+  queue.AddRateLimited("default/web");
+  EXPECT_EQ(queue.NumRequeues("default/web"), 1);
+  return absl::OkStatus();
+}
+
+TEST_F(GuideTest, BoundedLimiter) { EXPECT_TRUE(UseBoundedLimiter().ok()); }
+
+TEST_F(GuideTest, Snapshot) {
+  clocks::FakeClock clock;
+  workqueue::RateLimitingQueueOptions<std::string> options;
+  options.clock = &clock;
+  workqueue::RateLimitingQueue<std::string> queue(std::move(options));
+  queue.Add("default/web");
+  testing::internal::CaptureStderr();
+  std::cerr << queue.TakeSnapshot();
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "1 queued:\n  default/web\n0 processing\n0 waiting\n");
+}
+
+TEST_F(GuideTest, SharedLoop) {
+  auto loop =
+      std::make_shared<workqueue::WaitingLoop>(clocks::Clock::GetRealClock());
+  std::vector<std::unique_ptr<workqueue::RateLimitingQueue<std::string>>>
+      queues;
+  for (int i = 0; i < 100; ++i) {
+    workqueue::RateLimitingQueueOptions<std::string> options;
+    options.waiting_loop = loop;
+    queues.push_back(
+        std::make_unique<workqueue::RateLimitingQueue<std::string>>(
+            std::move(options)));
+  }
+  for (auto& queue : queues) {
+    queue->AddAfter("default/web", absl::Nanoseconds(1));
+  }
+  for (auto& queue : queues) EXPECT_EQ(queue->Get(), "default/web");
+}
+
+TEST_F(GuideTest, FakeClock) {
+  clocks::FakeClock clock;
+  workqueue::RateLimitingQueueOptions<std::string> options;
+  options.clock = &clock;
+  workqueue::RateLimitingQueue<std::string> queue(std::move(options));
+
+  queue.AddAfter("default/web", absl::Seconds(30));
+  clock.Step(absl::Seconds(30));
+  EXPECT_EQ(queue.Get(), "default/web");
+}
+
+}  // namespace
