@@ -223,6 +223,17 @@ inline absl::Status ZeroMaxError() {
   return absl::InvalidArgumentError("max is 0; it must be at least 1");
 }
 
+// Queues `item` again, which a get on `queue` returned, and which has got lost
+// on the way to the caller because a copy threw. If this throws too, there is
+// nobody to tell; the item then goes on being processed rather than be lost.
+template <typename T>
+void GiveBack(Interface<T>* queue, const T& item) {
+  workqueue_internal::ReturnsNormally([queue, &item] {
+    queue->Add(item);
+    queue->Done(item);
+  });
+}
+
 // A lease of an item that was got by value.
 template <typename T>
 class CopiedItem final : public QueuedItem<T>, private LeaseOwner<T> {
@@ -238,7 +249,7 @@ class CopiedItem final : public QueuedItem<T>, private LeaseOwner<T> {
 
   void EndLease(QueuedItem<T>*) override {
     const std::unique_ptr<CopiedItem> self(this);
-    queue_->Done(this->item());
+    workqueue_internal::ReturnsNormally([this] { queue_->Done(this->item()); });
   }
 
   Interface<T>* const queue_;
@@ -248,9 +259,13 @@ class CopiedItem final : public QueuedItem<T>, private LeaseOwner<T> {
 
 template <typename T>
 std::optional<T> Interface<T>::Get() {
+  std::optional<T> result;  // the only object returned: no copy after the last
   absl::StatusOr<T> item = GetWithDeadline(absl::InfiniteFuture());
-  if (!item.ok()) return std::nullopt;
-  return *std::move(item);
+  if (!item.ok()) return result;
+  absl::Cleanup give_back = [this, &item] { internal::GiveBack(this, *item); };
+  result.emplace(std::move_if_noexcept(*item));
+  std::move(give_back).Cancel();
+  return result;
 }
 
 template <typename T>
@@ -265,10 +280,7 @@ absl::StatusOr<Lease<T>> Interface<T>::AcquireWithDeadline(
     absl::Time deadline) {
   const absl::StatusOr<T> item = GetWithDeadline(deadline);
   if (!item.ok()) return item.status();
-  absl::Cleanup give_back = [this, &item] {
-    Add(*item);
-    Done(*item);
-  };
+  absl::Cleanup give_back = [this, &item] { internal::GiveBack(this, *item); };
   Lease<T> lease = internal::CopiedItem<T>::Acquire(this, *item);
   std::move(give_back).Cancel();
   return lease;
