@@ -31,6 +31,15 @@ void Insert(StringHeap& heap, const std::string& item, absl::Time ready_at) {
   heap.Insert(item, std::hash<std::string>()(item), ready_at);
 }
 
+void InsertOrMove(StringHeap& heap, const std::string& item,
+                  absl::Time ready_at) {
+  heap.InsertOrMove(item, std::hash<std::string>()(item), ready_at);
+}
+
+StringHeap::Entry* Find(const StringHeap& heap, const std::string& item) {
+  return heap.Find(item, std::hash<std::string>()(item));
+}
+
 // Takes all items out of `heap`, first the one that is ready first.
 std::vector<std::string> PopAll(StringHeap& heap) {
   std::vector<std::string> items;
@@ -156,6 +165,142 @@ TEST(WaitingHeapTest, MovesFromAnItemOnlyIfItIsNew) {
   EXPECT_EQ(item, std::string(100, 'x'));  // NOLINT(bugprone-use-after-move)
 }
 
+// -----------------------------------------------------------------------------
+// Moving and removing
+// -----------------------------------------------------------------------------
+
+TEST(WaitingHeapTest, InsertOrMoveInsertsWhatDoesNotWait) {
+  StringHeap heap;
+  InsertOrMove(heap, "b", At(2));
+  InsertOrMove(heap, "a", At(1));
+  EXPECT_EQ(heap.size(), 2u);
+  EXPECT_EQ(heap.NextReadyAt(), At(1));
+  EXPECT_EQ(PopAll(heap), (std::vector<std::string>{"a", "b"}));
+}
+
+TEST(WaitingHeapTest, InsertOrMoveMakesAnItemLaterOrSooner) {
+  StringHeap heap;
+  for (int i = 1; i <= 5; ++i) Insert(heap, std::to_string(i), At(i));
+  InsertOrMove(heap, "1", At(9));
+  EXPECT_EQ(heap.NextItem(), "2");
+  EXPECT_EQ(heap.NextReadyAt(), At(2));
+  InsertOrMove(heap, "4", At(1));
+  EXPECT_EQ(heap.NextItem(), "4");
+  EXPECT_EQ(heap.NextReadyAt(), At(1));
+  InsertOrMove(heap, "3", absl::InfiniteFuture());
+  EXPECT_EQ(heap.size(), 5u);
+  EXPECT_EQ(PopAll(heap), (std::vector<std::string>{"4", "2", "5", "1", "3"}));
+}
+
+TEST(WaitingHeapTest, TheEarlierTimeCountsAfterAMoveToo) {
+  StringHeap heap;
+  Insert(heap, "a", At(5));
+  InsertOrMove(heap, "a", At(9));
+  Insert(heap, "a", At(10));
+  EXPECT_EQ(heap.NextReadyAt(), At(9));
+  Insert(heap, "a", At(7));
+  EXPECT_EQ(heap.NextReadyAt(), At(7));
+}
+
+TEST(WaitingHeapTest, EqualTimesComeInTheOrderOfBeingGivenTheTime) {
+  StringHeap heap;
+  Insert(heap, "a", At(5));
+  Insert(heap, "b", At(5));
+  Insert(heap, "c", At(5));
+  InsertOrMove(heap, "d", At(5));
+  InsertOrMove(heap, "b", At(5));  // The same time, given anew.
+  InsertOrMove(heap, "c", At(6));
+  InsertOrMove(heap, "c", At(5));  // From later,
+  InsertOrMove(heap, "a", At(4));
+  heap.PostponeNext(At(5));  // and from sooner.
+  EXPECT_EQ(PopAll(heap), (std::vector<std::string>{"d", "b", "c", "a"}));
+}
+
+TEST(WaitingHeapTest, FindFindsWhatWaits) {
+  StringHeap heap;
+  EXPECT_EQ(Find(heap, "a"), nullptr);
+  Insert(heap, "a", At(1));
+  Insert(heap, "b", At(2));
+  StringHeap::Entry* const b = Find(heap, "b");
+  ASSERT_NE(b, nullptr);
+  EXPECT_EQ(b->item(), "b");
+  EXPECT_EQ(Find(heap, "c"), nullptr);
+  InsertOrMove(heap, "b", At(0));
+  EXPECT_EQ(Find(heap, "b"), b) << "an entry stays where it is";
+  heap.PopNext();
+  EXPECT_EQ(Find(heap, "b"), nullptr);
+  heap.Clear();
+  EXPECT_EQ(Find(heap, "a"), nullptr);
+}
+
+TEST(WaitingHeapTest, ItemsThatHashAlikeAreTold) {
+  StringHeap heap;
+  heap.Insert("a", 1, At(1));
+  heap.Insert("b", 1, At(2));
+  EXPECT_EQ(heap.Find("c", 1), nullptr);
+  ASSERT_NE(heap.Find("a", 1), nullptr);
+  heap.Remove(heap.Find("a", 1));
+  EXPECT_EQ(PopAll(heap), (std::vector<std::string>{"b"}));
+}
+
+TEST(WaitingHeapTest, RemoveRemovesFromAnywhere) {
+  for (int size = 1; size <= 30; ++size) {
+    for (int removed = 0; removed < size; ++removed) {
+      StringHeap heap;
+      std::vector<std::string> left;
+      for (int i = 0; i < size; ++i) {
+        // Neither in the order of their times, nor in the opposite one.
+        const int time = (i * 7 + 3) % 31;
+        Insert(heap, std::to_string(time), At(time));
+      }
+      const std::string item = std::to_string((removed * 7 + 3) % 31);
+      for (int time = 0; time < 31; ++time) {
+        const std::string name = std::to_string(time);
+        if (name != item && Find(heap, name) != nullptr) left.push_back(name);
+      }
+      heap.Remove(Find(heap, item));
+      ASSERT_EQ(Find(heap, item), nullptr);
+      ASSERT_EQ(PopAll(heap), left);
+    }
+  }
+}
+
+TEST(WaitingHeapTest, ARemovedItemIsReleasedAndCanWaitAgain) {
+  WaitingHeap<std::shared_ptr<int>, std::hash<std::shared_ptr<int>>,
+              std::equal_to<>>
+      heap;
+  const auto item = std::make_shared<int>(1);
+  heap.InsertOrMove(item, 1, At(1));
+  EXPECT_EQ(item.use_count(), 2);
+  heap.InsertOrMove(item, 1, At(2));
+  EXPECT_EQ(item.use_count(), 2);
+  heap.Remove(heap.Find(item, 1));
+  EXPECT_EQ(item.use_count(), 1);
+  EXPECT_TRUE(heap.empty());
+  heap.Insert(item, 1, At(3));
+  EXPECT_EQ(heap.NextReadyAt(), At(3));
+}
+
+TEST(WaitingHeapTest, ForEachVisitsEachItemWithItsTime) {
+  StringHeap heap;
+  for (int i = 0; i < 20; ++i) Insert(heap, std::to_string(i), At(100 - i));
+  InsertOrMove(heap, "3", At(200));
+  heap.Remove(Find(heap, "5"));
+  std::map<std::string, absl::Time> visited;
+  heap.ForEach([&visited](const std::string& item, absl::Time ready_at) {
+    EXPECT_TRUE(visited.emplace(item, ready_at).second);
+  });
+  EXPECT_EQ(visited.size(), 19u);
+  EXPECT_EQ(visited.count("5"), 0u);
+  for (const auto& [item, ready_at] : visited) {
+    EXPECT_EQ(ready_at, item == "3" ? At(200) : At(100 - std::stoi(item)));
+  }
+}
+
+// -----------------------------------------------------------------------------
+// Against a model
+// -----------------------------------------------------------------------------
+
 // The waiting set as plainly as it can be written: who waits until when, and
 // who came before whom.
 class Model {
@@ -167,6 +312,19 @@ class Model {
     if (it == places_.end() || ready_at < it->second.first) {
       places_[item] = {ready_at, next_++};
     }
+  }
+
+  void InsertOrMove(int item, absl::Time ready_at) {
+    places_[item] = {ready_at, next_++};
+  }
+
+  bool Remove(int item) { return places_.erase(item) > 0; }
+
+  // Who waits until when.
+  std::map<int, absl::Time> Times() const {
+    std::map<int, absl::Time> times;
+    for (const auto& [item, place] : places_) times[item] = place.first;
+    return times;
   }
 
   int Next() const {
@@ -188,6 +346,17 @@ class Model {
   int next_ = 0;
 };
 
+// Who waits in `heap` until when.
+template <typename T, typename Hash, typename Eq, typename F>
+std::map<int, absl::Time> Times(const WaitingHeap<T, Hash, Eq>& heap,
+                                F value_of) {
+  std::map<int, absl::Time> times;
+  heap.ForEach([&](const T& item, absl::Time ready_at) {
+    EXPECT_TRUE(times.emplace(value_of(item), ready_at).second);
+  });
+  return times;
+}
+
 TEST(WaitingHeapTest, DoesAsTheModelDoes) {
   for (int seed : {1, 2, 3, 4}) {
     SCOPED_TRACE(seed);
@@ -197,11 +366,18 @@ TEST(WaitingHeapTest, DoesAsTheModelDoes) {
     Model model;
     for (int i = 0; i < 6000; ++i) {
       const int op = static_cast<int>(random() % 100);
-      if (op < 60 || model.empty()) {
-        const int item = static_cast<int>(random() % items);
-        const absl::Time ready_at = At(static_cast<int>(random() % 50));
+      const int item = static_cast<int>(random() % items);
+      const absl::Time ready_at = At(static_cast<int>(random() % 50));
+      if (op < 40 || model.empty()) {
         heap.Insert(item, item % 3, ready_at);
         model.Insert(item, ready_at);
+      } else if (op < 60) {
+        heap.InsertOrMove(item, item % 3, ready_at);
+        model.InsertOrMove(item, ready_at);
+      } else if (op < 75) {
+        auto* const entry = heap.Find(item, item % 3);
+        ASSERT_EQ(entry != nullptr, model.Remove(item));
+        if (entry != nullptr) heap.Remove(entry);
       } else if (op < 90) {
         heap.PopNext();
         model.PopNext();
@@ -217,6 +393,9 @@ TEST(WaitingHeapTest, DoesAsTheModelDoes) {
       }
       ASSERT_EQ(heap.size(), model.size());
       ASSERT_EQ(heap.empty(), model.empty());
+      if (i % 50 == 0) {
+        ASSERT_EQ(Times(heap, [](int value) { return value; }), model.Times());
+      }
       if (model.empty()) continue;
       ASSERT_EQ(heap.NextItem(), model.Next());
       ASSERT_EQ(heap.NextReadyAt(), model.NextReadyAt());
@@ -236,11 +415,24 @@ TEST(WaitingHeapTest, AnExceptionLeavesItAsItWas) {
     for (int i = 0; i < 8000; ++i) {
       Fuse::Arm(random() % 2 == 0 ? FragileOp::kCopy : FragileOp::kCompare,
                 1 + static_cast<int>(random() % 20));
-      if (random() % 2 == 0 || model.empty()) {
-        const FragileKey key(static_cast<int>(random() % 40));
-        const absl::Time ready_at = At(static_cast<int>(random() % 50));
-        if (!Blows([&] { heap.Insert(key, key.value() % 2, ready_at); })) {
+      const FragileKey key(static_cast<int>(random() % 40));
+      const size_t hash = key.value() % 2;
+      const absl::Time ready_at = At(static_cast<int>(random() % 50));
+      const int op = static_cast<int>(random() % 8);
+      if (op < 2 || model.empty()) {
+        if (!Blows([&] { heap.Insert(key, hash, ready_at); })) {
           model.Insert(key.value(), ready_at);
+        }
+      } else if (op < 4) {
+        if (!Blows([&] { heap.InsertOrMove(key, hash, ready_at); })) {
+          model.InsertOrMove(key.value(), ready_at);
+        }
+      } else if (op == 4) {
+        decltype(heap)::Entry* entry = nullptr;
+        if (!Blows([&] { entry = heap.Find(key, hash); })) {
+          // Throws nothing.
+          if (entry != nullptr) heap.Remove(entry);
+          ASSERT_EQ(entry != nullptr, model.Remove(key.value()));
         }
       } else if (random() % 4 == 0) {
         const absl::Time later = model.NextReadyAt() + absl::Seconds(5);
@@ -252,7 +444,9 @@ TEST(WaitingHeapTest, AnExceptionLeavesItAsItWas) {
       }
       blown += Fuse::Disarm();
       ASSERT_EQ(heap.size(), model.size());
-      ASSERT_EQ(FragileKey::live(), static_cast<int>(model.size()));
+      ASSERT_EQ(FragileKey::live(), static_cast<int>(model.size()) + 1);
+      ASSERT_EQ(Times(heap, [](auto& item) { return item.value(); }),
+                model.Times());
       if (model.empty()) continue;
       ASSERT_EQ(heap.NextItem().value(), model.Next());
       ASSERT_EQ(heap.NextReadyAt(), model.NextReadyAt());

@@ -1,0 +1,311 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// `ShutDownWithDrainUntil()`. What a drain does without a deadline is in
+// interfaces_test.cc and queue_test.cc, too.
+
+#include <atomic>
+#include <cstddef>
+#include <future>  // NOLINT(build/c++11)
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "clock/fake_clock.h"
+#include "gtest/gtest.h"
+#include "test/workqueue/every_queue.h"
+#include "workqueue/delaying_queue.h"
+#include "workqueue/lease.h"
+
+namespace workqueue {
+namespace {
+
+constexpr absl::Duration kNs = absl::Nanoseconds(1);
+
+class DrainTest : public EveryQueueTest {
+ protected:
+  DrainTest() { clock_.Step(absl::Hours(1)); }
+
+  absl::Time Now() { return clock_.TimeNow(); }
+  absl::Time In5Seconds() { return Now() + absl::Seconds(5); }
+
+  std::vector<absl::Time> PastDeadlines() {
+    return {absl::InfinitePast(), Now() - absl::Hours(1), Now() - kNs, Now()};
+  }
+
+  // Starts a drain on another thread, and returns when it waits.
+  std::future<bool> StartDrainUntil(absl::Time deadline) {
+    const size_t others = NumWaiters();
+    auto drained = std::async(std::launch::async, [this, deadline] {
+      return queue_->ShutDownWithDrainUntil(deadline);
+    });
+    AwaitWaiters(others + 1);
+    return drained;
+  }
+
+  // Adds `item` and gets it.
+  void AddAndGet(const std::string& item) {
+    EXPECT_TRUE(queue_->Add(item));
+    EXPECT_EQ(queue_->Get(), item);
+  }
+
+  // Checks that the deadline of `drained`, which is in 5 seconds, ends it and
+  // nothing has before.
+  void ExpectEndsAtItsDeadline(std::future<bool>& drained) {
+    clock_.Step(absl::Seconds(5) - kNs);
+    EXPECT_EQ(NumWaiters(), 1u);
+    clock_.Step(kNs);
+    EXPECT_EQ(NumWaiters(), 0u);
+    EXPECT_FALSE(drained.get());
+  }
+
+  // Checks that the queue is shut down.
+  void ExpectShutDown() {
+    EXPECT_TRUE(queue_->ShuttingDown());
+    EXPECT_FALSE(queue_->Add("new"));
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Kinds, DrainTest, testing::ValuesIn(EveryQueueKind()),
+                         NameOfQueueKind);
+
+TEST_P(DrainTest, IsTrueAtOnceIfTheQueueIsIdle) {
+  AddAndGet("a");
+  queue_->Done("a");
+  for (absl::Time deadline : PastDeadlines()) {
+    EXPECT_TRUE(queue_->ShutDownWithDrainUntil(deadline));
+    ExpectShutDown();
+  }
+  EXPECT_TRUE(queue_->ShutDownWithDrainUntil(In5Seconds()));
+  EXPECT_TRUE(queue_->ShutDownWithDrainUntil(absl::InfiniteFuture()));
+}
+
+TEST_P(DrainTest, APastDeadlineDoesNotBlockOnWhatIsInFlight) {
+  AddAndGet("a");
+  for (absl::Time deadline : PastDeadlines()) {
+    EXPECT_FALSE(queue_->ShutDownWithDrainUntil(deadline));
+    ExpectShutDown();
+  }
+  EXPECT_TRUE(queue_->Done("a"));
+  EXPECT_TRUE(queue_->ShutDownWithDrainUntil(Now()));
+}
+
+TEST_P(DrainTest, APastDeadlineDoesNotBlockOnWhatIsQueued) {
+  queue_->Add("a");
+  for (absl::Time deadline : PastDeadlines()) {
+    EXPECT_FALSE(queue_->ShutDownWithDrainUntil(deadline));
+    ExpectShutDown();
+  }
+  EXPECT_EQ(queue_->Get(), "a");
+}
+
+TEST_P(DrainTest, IsTrueWhenAllIsDoneBeforeTheDeadline) {
+  AddAndGet("a");
+  AddAndGet("b");
+  auto drained = StartDrainUntil(In5Seconds());
+  ExpectShutDown();
+  clock_.Step(absl::Seconds(5) - kNs);
+  EXPECT_TRUE(queue_->Done("b"));
+  EXPECT_EQ(NumWaiters(), 1u);
+  EXPECT_TRUE(queue_->Done("a"));
+  EXPECT_TRUE(drained.get());
+  EXPECT_EQ(NumWaiters(), 0u);
+}
+
+TEST_P(DrainTest, IsTrueWhenWorkersFinishWhatIsQueued) {
+  constexpr int kItems = 50;
+  for (int i = 0; i < kItems; ++i) queue_->Add(std::to_string(i));
+  std::atomic<int> done{0};
+  auto drained = std::async(std::launch::async, [&] {
+    const bool result = queue_->ShutDownWithDrainUntil(In5Seconds());
+    EXPECT_EQ(done, kItems);
+    return result;
+  });
+  while (std::optional<std::string> item = queue_->Get()) {
+    ++done;
+    EXPECT_TRUE(queue_->Done(*item));
+  }
+  EXPECT_TRUE(drained.get());
+}
+
+TEST_P(DrainTest, IsFalseAtTheDeadlineIfSomethingIsInFlight) {
+  AddAndGet("a");
+  auto drained = StartDrainUntil(In5Seconds());
+  ExpectEndsAtItsDeadline(drained);
+  ExpectShutDown();
+  EXPECT_TRUE(queue_->Done("a"));
+  EXPECT_TRUE(queue_->ShutDownWithDrainUntil(Now()));
+}
+
+TEST_P(DrainTest, IsFalseAtTheDeadlineIfSomethingIsLeased) {
+  queue_->Add("a");
+  Lease<std::string> lease = queue_->Acquire();
+  auto drained = StartDrainUntil(In5Seconds());
+  ExpectEndsAtItsDeadline(drained);
+  lease.Done();
+  EXPECT_TRUE(queue_->ShutDownWithDrainUntil(Now()));
+}
+
+TEST_P(DrainTest, IsFalseAtTheDeadlineIfSomethingIsQueued) {
+  queue_->Add("a");
+  queue_->Add("b");
+  auto drained = StartDrainUntil(In5Seconds());
+  ExpectEndsAtItsDeadline(drained);
+  ExpectShutDown();
+  EXPECT_EQ(queue_->Len(), 2u);
+  EXPECT_EQ(queue_->Get(), "a") << "it is still handed out";
+  EXPECT_TRUE(queue_->Done("a"));
+  EXPECT_EQ(*queue_->TryGet(), "b");
+  EXPECT_TRUE(queue_->Done("b"));
+  EXPECT_EQ(queue_->Get(), std::nullopt);
+  EXPECT_TRUE(queue_->ShutDownWithDrainUntil(Now()));
+}
+
+// What one worker has done comes back for the next, so there is something left.
+TEST_P(DrainTest, WaitsForWhatComesBack) {
+  AddAndGet("a");
+  queue_->Add("a");
+  auto drained = StartDrainUntil(In5Seconds());
+  EXPECT_TRUE(queue_->Done("a"));
+  clock_.Step(absl::Seconds(5) - kNs);
+  EXPECT_EQ(NumWaiters(), 1u);
+  EXPECT_EQ(queue_->Get(), "a");
+  EXPECT_TRUE(queue_->Done("a"));
+  EXPECT_TRUE(drained.get());
+}
+
+TEST_P(DrainTest, ALeaseThatGoesEndsIt) {
+  queue_->Add("a");
+  queue_->Add("b");
+  auto leases = *queue_->AcquireUpTo(2);
+  auto drained = StartDrainUntil(In5Seconds());
+  leases.pop_back();
+  clock_.Step(absl::Seconds(5) - kNs);
+  EXPECT_EQ(NumWaiters(), 1u);
+  leases.clear();
+  EXPECT_TRUE(drained.get());
+}
+
+TEST_P(DrainTest, ShutDownEndsIt) {
+  AddAndGet("a");
+  auto first = StartDrainUntil(In5Seconds());
+  auto second = StartDrainUntil(In5Seconds());
+  queue_->ShutDown();
+  EXPECT_FALSE(first.get());
+  EXPECT_FALSE(second.get());
+  EXPECT_EQ(NumWaiters(), 0u) << "before its deadline";
+  EXPECT_TRUE(queue_->Done("a"));
+}
+
+TEST_P(DrainTest, AnEarlierShutDownDoesNotEndIt) {
+  AddAndGet("a");
+  queue_->ShutDown();
+  auto drained = StartDrainUntil(In5Seconds());
+  ExpectEndsAtItsDeadline(drained);
+}
+
+TEST_P(DrainTest, AnotherDrainDoesNotEndIt) {
+  AddAndGet("a");
+  auto later = StartDrainUntil(Now() + absl::Seconds(6));
+  auto sooner = StartDrainUntil(In5Seconds());
+  EXPECT_FALSE(queue_->ShutDownWithDrainUntil(Now()));
+  clock_.Step(absl::Seconds(5));
+  EXPECT_FALSE(sooner.get());
+  EXPECT_EQ(NumWaiters(), 1u);
+  EXPECT_TRUE(queue_->Done("a"));
+  EXPECT_TRUE(later.get());
+}
+
+TEST_P(DrainTest, OneWithAndOneWithoutADeadline) {
+  AddAndGet("a");
+  auto patient = std::async(std::launch::async,
+                            [this] { return queue_->ShutDownWithDrain(); });
+  EXPECT_EQ(queue_->Get(), std::nullopt) << "it has begun";
+  auto hurried = StartDrainUntil(In5Seconds());
+  EXPECT_TRUE(queue_->Done("a"));
+  EXPECT_TRUE(patient.get());
+  EXPECT_TRUE(hurried.get());
+}
+
+TEST_P(DrainTest, ASpuriousDoneDoesNotEndIt) {
+  AddAndGet("a");
+  queue_->Add("queued");
+  auto drained = StartDrainUntil(In5Seconds());
+  EXPECT_FALSE(queue_->Done("never added"));
+  EXPECT_FALSE(queue_->Done("queued"));
+  ExpectEndsAtItsDeadline(drained);
+}
+
+TEST_P(DrainTest, ADoubledDoneDoesNotEndIt) {
+  for (const char* item : {"a", "b", "c"}) AddAndGet(item);
+  auto drained = StartDrainUntil(In5Seconds());
+  EXPECT_TRUE(queue_->Done("a"));
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(queue_->Done("a"));
+  EXPECT_TRUE(queue_->Done("b"));
+  EXPECT_FALSE(queue_->Done("b"));
+  clock_.Step(absl::Seconds(5) - kNs);
+  EXPECT_EQ(NumWaiters(), 1u);
+  EXPECT_TRUE(queue_->Done("c"));
+  EXPECT_TRUE(drained.get());
+}
+
+TEST_P(DrainTest, ADoneBeforeItIsNotCounted) {
+  AddAndGet("a");
+  AddAndGet("b");
+  EXPECT_TRUE(queue_->Done("a"));
+  EXPECT_FALSE(queue_->Done("a"));
+  auto drained = StartDrainUntil(In5Seconds());
+  ExpectEndsAtItsDeadline(drained);
+}
+
+TEST_P(DrainTest, ADoubledDoneOfALeaseDoesNotEndIt) {
+  queue_->Add("a");
+  queue_->Add("b");
+  Lease<std::string> a = queue_->Acquire();
+  const Lease<std::string> b = queue_->Acquire();
+  auto drained = StartDrainUntil(In5Seconds());
+  a.Done();
+  a.Done();
+  ExpectEndsAtItsDeadline(drained);
+}
+
+TEST_P(DrainTest, DoneByValueOfALeasedItemDoesNotEndIt) {
+  if (kind_.plain) GTEST_SKIP() << "it cannot tell a lease";
+  queue_->Add("a");
+  const Lease<std::string> lease = queue_->Acquire();
+  auto drained = StartDrainUntil(In5Seconds());
+  EXPECT_FALSE(queue_->Done("a"));
+  ExpectEndsAtItsDeadline(drained);
+}
+
+TEST_P(DrainTest, WakesThoseWhoWaitForAnItem) {
+  AddAndGet("a");
+  auto patient =
+      std::async(std::launch::async, [this] { return queue_->Get(); });
+  AwaitBlocked(1);
+  auto hurried = std::async(std::launch::async, [this] {
+    return queue_->GetWithDeadline(absl::UnixEpoch() + absl::Hours(2));
+  });
+  AwaitWaiters(1);
+  EXPECT_FALSE(queue_->ShutDownWithDrainUntil(Now()));
+  EXPECT_EQ(patient.get(), std::nullopt);
+  EXPECT_EQ(hurried.get().status().code(), absl::StatusCode::kCancelled);
+}
+
+TEST(DrainOfADelayingQueueTest, DoesNotWaitForWhatWaits) {
+  clocks::FakeClock clock;
+  DelayingQueueOptions<std::string> options;
+  options.clock = &clock;
+  DelayingQueue<std::string> queue(std::move(options));
+  queue.AddAfter("a", absl::Seconds(1));
+  EXPECT_TRUE(queue.ShutDownWithDrainUntil(clock.TimeNow()));
+  clock.Step(absl::Seconds(1));
+  EXPECT_EQ(queue.Len(), 0u);
+}
+
+}  // namespace
+}  // namespace workqueue

@@ -1,0 +1,467 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The calls that hand out an item and block no longer than until a deadline.
+
+#include <chrono>  // NOLINT(build/c++11)
+#include <cstddef>
+#include <future>  // NOLINT(build/c++11)
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "clock/fake_clock.h"
+#include "gtest/gtest.h"
+#include "test/workqueue/every_queue.h"
+#include "test/workqueue/watched_fifo.h"
+#include "workqueue/delaying_queue.h"
+#include "workqueue/interfaces.h"
+#include "workqueue/lease.h"
+#include "workqueue/queue.h"
+
+namespace workqueue {
+namespace {
+
+using Strings = std::vector<std::string>;
+
+constexpr absl::Duration kNs = absl::Nanoseconds(1);
+
+// -----------------------------------------------------------------------------
+// Every such call of every queue
+// -----------------------------------------------------------------------------
+
+// One such call. The item is done with when it returns.
+struct Call {
+  const char* name;
+  absl::StatusOr<std::string> (*get)(Interface<std::string>&, absl::Time);
+};
+
+void PrintTo(const Call& call, std::ostream* os) { *os << call.name; }
+
+absl::StatusOr<std::string> Get(Interface<std::string>& queue,
+                                absl::Time deadline) {
+  absl::StatusOr<std::string> item = queue.GetWithDeadline(deadline);
+  EXPECT_EQ(item.ok(), item.ok() && queue.Done(*item));
+  return item;
+}
+
+absl::StatusOr<std::string> Acquire(Interface<std::string>& queue,
+                                    absl::Time deadline) {
+  const absl::StatusOr<Lease<std::string>> lease =
+      queue.AcquireWithDeadline(deadline);
+  if (!lease.ok()) return lease.status();
+  return **lease;
+}
+
+absl::StatusOr<std::string> AcquireUpTo(Interface<std::string>& queue,
+                                        absl::Time deadline) {
+  const absl::StatusOr<std::vector<Lease<std::string>>> leases =
+      queue.AcquireUpToWithDeadline(1, deadline);
+  if (!leases.ok()) return leases.status();
+  EXPECT_EQ(leases->size(), 1u);
+  return *leases->front();
+}
+
+constexpr Call kCalls[] = {{"GetWithDeadline", Get},
+                           {"AcquireWithDeadline", Acquire},
+                           {"AcquireUpToWithDeadline", AcquireUpTo}};
+
+class DeadlineTest : public testing::TestWithParam<std::tuple<QueueKind, Call>>,
+                     public QueueOfAKind {
+ protected:
+  using Result = absl::StatusOr<std::string>;
+
+  DeadlineTest() : QueueOfAKind(std::get<QueueKind>(GetParam())) {
+    clock_.Step(absl::Hours(1));  // Deadlines can be past.
+  }
+
+  Result GetUntil(absl::Time deadline) {
+    return std::get<Call>(GetParam()).get(*queue_, deadline);
+  }
+
+  // The error with which a get with `deadline` ends; `kOk` if it does not.
+  absl::StatusCode CodeOfGetUntil(absl::Time deadline) {
+    return GetUntil(deadline).status().code();
+  }
+
+  // Starts a get on another thread.
+  std::future<Result> StartGetUntil(absl::Time deadline) {
+    return std::async(std::launch::async,
+                      [this, deadline] { return GetUntil(deadline); });
+  }
+
+  absl::Time Now() { return clock_.TimeNow(); }
+  absl::Time In5Seconds() { return Now() + absl::Seconds(5); }
+
+  std::vector<absl::Time> PastDeadlines() {
+    return {absl::InfinitePast(), Now() - absl::Hours(1), Now() - kNs, Now()};
+  }
+  std::vector<absl::Time> AllDeadlines() {
+    std::vector<absl::Time> all = PastDeadlines();
+    all.push_back(In5Seconds());
+    all.push_back(absl::InfiniteFuture());
+    return all;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Kinds, DeadlineTest,
+                         testing::Combine(testing::ValuesIn(EveryQueueKind()),
+                                          testing::ValuesIn(kCalls)),
+                         [](const auto& info) {
+                           return std::string(
+                                      std::get<QueueKind>(info.param).name) +
+                                  "_" + std::get<Call>(info.param).name;
+                         });
+
+TEST_P(DeadlineTest, HandsOutWhatIsThereWhateverTheDeadline) {
+  for (absl::Time deadline : AllDeadlines()) {
+    queue_->Add("a");
+    queue_->Add("b");
+    for (const char* item : {"a", "b"}) {
+      const Result got = GetUntil(deadline);
+      ASSERT_TRUE(got.ok()) << got.status();
+      EXPECT_EQ(*got, item);
+    }
+  }
+}
+
+TEST_P(DeadlineTest, APastDeadlineDoesNotBlock) {
+  for (absl::Time deadline : PastDeadlines()) {
+    EXPECT_EQ(CodeOfGetUntil(deadline), absl::StatusCode::kDeadlineExceeded)
+        << deadline;
+  }
+}
+
+TEST_P(DeadlineTest, WhatIsBeingProcessedIsNotThere) {
+  queue_->Add("a");
+  ASSERT_EQ(queue_->Get(), "a");
+  queue_->Add("a");
+  EXPECT_EQ(CodeOfGetUntil(Now()), absl::StatusCode::kDeadlineExceeded);
+}
+
+TEST_P(DeadlineTest, IsCancelledIfShutDownAndEmpty) {
+  queue_->ShutDown();
+  for (absl::Time deadline : AllDeadlines()) {
+    EXPECT_EQ(CodeOfGetUntil(deadline), absl::StatusCode::kCancelled)
+        << deadline;
+  }
+}
+
+TEST_P(DeadlineTest, IsCancelledIfShutDownThoughAnItemIsBeingProcessed) {
+  queue_->Add("a");
+  ASSERT_EQ(queue_->Get(), "a");
+  queue_->Add("a");
+  queue_->ShutDown();
+  for (absl::Time deadline : AllDeadlines()) {
+    EXPECT_EQ(CodeOfGetUntil(deadline), absl::StatusCode::kCancelled)
+        << deadline;
+  }
+  queue_->Done("a");
+  EXPECT_EQ(*GetUntil(Now()), "a");
+}
+
+TEST_P(DeadlineTest, HandsOutWhatIsQueuedAfterShutDown) {
+  const std::vector<absl::Time> deadlines = AllDeadlines();
+  for (size_t i = 0; i < deadlines.size(); ++i) queue_->Add(std::to_string(i));
+  queue_->ShutDown();
+  for (size_t i = 0; i < deadlines.size(); ++i) {
+    const Result got = GetUntil(deadlines[i]);
+    ASSERT_TRUE(got.ok()) << got.status();
+    EXPECT_EQ(*got, std::to_string(i));
+  }
+  EXPECT_EQ(CodeOfGetUntil(Now()), absl::StatusCode::kCancelled);
+}
+
+TEST_P(DeadlineTest, AddWakesIt) {
+  auto got = StartGetUntil(In5Seconds());
+  AwaitWaiters(1);
+  queue_->Add("a");
+  EXPECT_EQ(*got.get(), "a");
+  EXPECT_EQ(NumWaiters(), 0u);
+}
+
+TEST_P(DeadlineTest, DoneWakesItIfTheItemComesBack) {
+  queue_->Add("a");
+  ASSERT_EQ(queue_->Get(), "a");
+  queue_->Add("a");
+  auto got = StartGetUntil(In5Seconds());
+  AwaitWaiters(1);
+  queue_->Done("a");
+  EXPECT_EQ(*got.get(), "a");
+}
+
+TEST_P(DeadlineTest, AnEndedLeaseWakesItIfTheItemComesBack) {
+  queue_->Add("a");
+  Lease<std::string> lease = queue_->Acquire();
+  queue_->Add("a");
+  auto got = StartGetUntil(In5Seconds());
+  AwaitWaiters(1);
+  lease.Done();
+  EXPECT_EQ(*got.get(), "a");
+}
+
+TEST_P(DeadlineTest, ShutDownWakesIt) {
+  std::vector<std::future<Result>> got;
+  for (int i = 0; i < 3; ++i) got.push_back(StartGetUntil(In5Seconds()));
+  AwaitWaiters(3);
+  queue_->ShutDown();
+  for (auto& one : got) {
+    EXPECT_EQ(one.get().status().code(), absl::StatusCode::kCancelled);
+  }
+}
+
+TEST_P(DeadlineTest, ShutDownWithDrainWakesIt) {
+  auto got = StartGetUntil(In5Seconds());
+  AwaitWaiters(1);
+  EXPECT_TRUE(queue_->ShutDownWithDrain());
+  EXPECT_EQ(got.get().status().code(), absl::StatusCode::kCancelled);
+}
+
+TEST_P(DeadlineTest, TheDeadlineWakesItAndNotANanosecondBefore) {
+  auto got = StartGetUntil(In5Seconds());
+  AwaitWaiters(1);
+  clock_.Step(absl::Seconds(5) - kNs);
+  EXPECT_EQ(NumWaiters(), 1u);
+  clock_.Step(kNs);
+  EXPECT_EQ(NumWaiters(), 0u);
+  EXPECT_EQ(got.get().status().code(), absl::StatusCode::kDeadlineExceeded);
+}
+
+TEST_P(DeadlineTest, EachWaitsForItsOwn) {
+  std::vector<std::future<Result>> got;
+  for (int i = 1; i <= 3; ++i) {
+    got.push_back(StartGetUntil(Now() + absl::Seconds(i)));
+  }
+  AwaitWaiters(3);
+  for (size_t i = 0; i < 3; ++i) {
+    clock_.Step(absl::Seconds(1));
+    EXPECT_EQ(NumWaiters(), 2 - i);
+    EXPECT_EQ(got[i].get().status().code(),
+              absl::StatusCode::kDeadlineExceeded);
+  }
+}
+
+TEST_P(DeadlineTest, AnItemIsGotThoughTheDeadlinePassesRightAfter) {
+  auto got = StartGetUntil(In5Seconds());
+  AwaitWaiters(1);
+  queue_->Add("a");
+  clock_.Step(absl::Seconds(5));
+  EXPECT_EQ(*got.get(), "a");
+}
+
+TEST_P(DeadlineTest, AnInfiniteDeadlineBlocks) {
+  auto got = StartGetUntil(absl::InfiniteFuture());
+  AwaitBlocked(1);
+  clock_.Step(absl::Hours(1000000));
+  EXPECT_EQ(got.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+  queue_->Add("a");
+  EXPECT_EQ(*got.get(), "a");
+}
+
+TEST_P(DeadlineTest, ShutDownEndsAnInfiniteDeadline) {
+  auto got = StartGetUntil(absl::InfiniteFuture());
+  AwaitBlocked(1);
+  queue_->ShutDown();
+  EXPECT_EQ(got.get().status().code(), absl::StatusCode::kCancelled);
+}
+
+// Some threads wait in Get(), others have a deadline.
+class MixedWaitersTest : public DeadlineTest {
+ protected:
+  static constexpr int kOfEach = 3;
+
+  // Starts the threads, and returns when they wait.
+  void Start() {
+    for (int i = 0; i < kOfEach; ++i) {
+      patient_.push_back(
+          std::async(std::launch::async, [this] { return queue_->Get(); }));
+    }
+    AwaitBlocked(kOfEach);
+    for (int i = 0; i < kOfEach; ++i) {
+      hurried_.push_back(StartGetUntil(In5Seconds()));
+    }
+    AwaitWaiters(kOfEach);
+  }
+
+  // Waits for the threads, and returns how often which item has been got. To
+  // those that get none it is because of `code`, or because of a shutdown.
+  std::vector<int> TimesGot(size_t items, absl::StatusCode code) {
+    std::vector<int> times(items);
+    for (auto& one : hurried_) {
+      const Result got = one.get();
+      if (got.ok()) {
+        ++times[std::stoi(*got)];
+      } else {
+        EXPECT_EQ(got.status().code(), code);
+      }
+    }
+    queue_->ShutDown();
+    for (auto& one : patient_) {
+      if (std::optional<std::string> got = one.get()) ++times[std::stoi(*got)];
+    }
+    EXPECT_EQ(queue_->Len(), 0u);
+    return times;
+  }
+
+  std::vector<std::future<std::optional<std::string>>> patient_;
+  std::vector<std::future<Result>> hurried_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Kinds, MixedWaitersTest,
+                         testing::Combine(testing::ValuesIn(EveryQueueKind()),
+                                          testing::ValuesIn(kCalls)),
+                         [](const auto& info) {
+                           return std::string(
+                                      std::get<QueueKind>(info.param).name) +
+                                  "_" + std::get<Call>(info.param).name;
+                         });
+
+TEST_P(MixedWaitersTest, EachGetsAnItem) {
+  Start();
+  for (int i = 0; i < 2 * kOfEach; ++i) queue_->Add(std::to_string(i));
+  // Nobody waits for the clock or a shutdown any more.
+  for (auto& one : patient_) one.wait();
+  for (auto& one : hurried_) one.wait();
+  EXPECT_EQ(TimesGot(2 * kOfEach, absl::StatusCode::kOk),
+            std::vector<int>(2 * kOfEach, 1));
+}
+
+TEST_P(MixedWaitersTest, EachGetsAnItemOfABatch) {
+  Start();
+  Strings items;
+  for (int i = 0; i < 2 * kOfEach; ++i) items.push_back(std::to_string(i));
+  EXPECT_TRUE(queue_->AddAll(items));
+  for (auto& one : patient_) one.wait();
+  for (auto& one : hurried_) one.wait();
+  EXPECT_EQ(TimesGot(2 * kOfEach, absl::StatusCode::kOk),
+            std::vector<int>(2 * kOfEach, 1));
+}
+
+TEST_P(MixedWaitersTest, NoItemIsLostOnThoseWhoseDeadlinePasses) {
+  Start();
+  for (int i = 0; i < kOfEach; ++i) queue_->Add(std::to_string(i));
+  clock_.Step(absl::Seconds(5));
+  EXPECT_EQ(TimesGot(kOfEach, absl::StatusCode::kDeadlineExceeded),
+            std::vector<int>(kOfEach, 1));
+}
+
+TEST_P(MixedWaitersTest, WhenTheDeadlinesHavePassedTheOthersGetTheItems) {
+  Start();
+  clock_.Step(absl::Seconds(5));
+  for (int i = 0; i < kOfEach; ++i) queue_->Add(std::to_string(i));
+  for (auto& one : patient_) one.wait();
+  EXPECT_EQ(TimesGot(kOfEach, absl::StatusCode::kDeadlineExceeded),
+            std::vector<int>(kOfEach, 1));
+}
+
+TEST_P(MixedWaitersTest, ShutDownWakesAll) {
+  Start();
+  queue_->ShutDown();
+  EXPECT_EQ(TimesGot(0, absl::StatusCode::kCancelled), std::vector<int>());
+}
+
+// -----------------------------------------------------------------------------
+// Without blocking
+// -----------------------------------------------------------------------------
+
+class TryTest : public EveryQueueTest {};
+
+INSTANTIATE_TEST_SUITE_P(Kinds, TryTest, testing::ValuesIn(EveryQueueKind()),
+                         NameOfQueueKind);
+
+TEST_P(TryTest, TryGet) {
+  EXPECT_EQ(queue_->TryGet().status().code(),
+            absl::StatusCode::kDeadlineExceeded);
+  queue_->Add("a");
+  queue_->Add("b");
+  absl::StatusOr<std::string> got = queue_->TryGet();
+  ASSERT_TRUE(got.ok()) << got.status();
+  EXPECT_EQ(*got, "a");
+  EXPECT_TRUE(queue_->Done("a"));
+  queue_->ShutDown();
+  EXPECT_EQ(*queue_->TryGet(), "b");
+  EXPECT_EQ(queue_->TryGet().status().code(), absl::StatusCode::kCancelled);
+  EXPECT_TRUE(queue_->Done("b"));
+}
+
+TEST_P(TryTest, TryAcquire) {
+  EXPECT_EQ(queue_->TryAcquire().status().code(),
+            absl::StatusCode::kDeadlineExceeded);
+  queue_->Add("a");
+  queue_->Add("b");
+  absl::StatusOr<Lease<std::string>> lease = queue_->TryAcquire();
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  EXPECT_EQ(**lease, "a");
+  queue_->ShutDown();
+  lease = queue_->TryAcquire();
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  EXPECT_EQ(**lease, "b");
+  EXPECT_EQ(queue_->TryAcquire().status().code(), absl::StatusCode::kCancelled);
+}
+
+// -----------------------------------------------------------------------------
+// A delaying queue
+// -----------------------------------------------------------------------------
+
+TEST(DeadlineInADelayingQueueTest, AnItemWhoseTimeComesWakesIt) {
+  clocks::FakeClock clock;
+  DelayingQueueOptions<std::string> options;
+  options.clock = &clock;
+  DelayingQueue<std::string> queue(std::move(options));
+  queue.AddAfter("a", absl::Seconds(3));
+  clock.Step(absl::ZeroDuration());
+  auto got = std::async(std::launch::async, [&] {
+    return queue.GetWithDeadline(absl::UnixEpoch() + absl::Seconds(5));
+  });
+  clock.AwaitWaiters(2);  // The queue's own thread is the other.
+  clock.Step(absl::Seconds(3));
+  EXPECT_EQ(*got.get(), "a");
+}
+
+TEST(DeadlineInADelayingQueueTest, ALaterItemDoesNot) {
+  clocks::FakeClock clock;
+  DelayingQueueOptions<std::string> options;
+  options.clock = &clock;
+  DelayingQueue<std::string> queue(std::move(options));
+  queue.AddAfter("a", absl::Seconds(5) + kNs);
+  clock.Step(absl::ZeroDuration());
+  auto got = std::async(std::launch::async, [&] {
+    return queue.GetWithDeadline(absl::UnixEpoch() + absl::Seconds(5));
+  });
+  clock.AwaitWaiters(2);
+  clock.Step(absl::Seconds(5));
+  EXPECT_EQ(got.get().status().code(), absl::StatusCode::kDeadlineExceeded);
+  clock.Step(kNs);
+  EXPECT_EQ(*queue.TryGet(), "a");
+}
+
+// -----------------------------------------------------------------------------
+// The real clock
+// -----------------------------------------------------------------------------
+
+TEST(DeadlineOnTheRealClockTest, APastOneDoesNotBlock) {
+  Queue<int> queue;
+  EXPECT_EQ(queue.GetWithDeadline(absl::Now()).status().code(),
+            absl::StatusCode::kDeadlineExceeded);
+  queue.Add(1);
+  EXPECT_EQ(*queue.GetWithDeadline(absl::Now()), 1);
+}
+
+TEST(DeadlineOnTheRealClockTest, AddWakesIt) {
+  Queue<int> queue;
+  auto got = std::async(std::launch::async, [&queue] {
+    return queue.GetWithDeadline(absl::Now() + absl::Hours(1));
+  });
+  queue.Add(1);
+  EXPECT_EQ(*got.get(), 1);
+}
+
+}  // namespace
+}  // namespace workqueue

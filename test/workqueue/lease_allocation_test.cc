@@ -1,0 +1,101 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Leases, and gets with a deadline, allocate nothing in the steady state. This
+// program has an `operator new` of its own, which counts.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+#include <utility>
+
+#include "absl/time/time.h"
+#include "clock/fake_clock.h"
+#include "gtest/gtest.h"
+#include "workqueue/delaying_queue.h"
+#include "workqueue/interfaces.h"
+#include "workqueue/queue.h"
+#include "workqueue/rate_limiting_queue.h"
+
+namespace {
+
+std::atomic<int64_t> allocations{0};
+
+void* Allocate(size_t size) {
+  void* const block = std::malloc(size);
+  if (block == nullptr) std::abort();
+  ++allocations;
+  return block;
+}
+
+}  // namespace
+
+void* operator new(size_t size) { return Allocate(size); }
+void* operator new[](size_t size) { return Allocate(size); }
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete[](void* p) noexcept { std::free(p); }
+void operator delete(void* p, size_t) noexcept { std::free(p); }
+void operator delete[](void* p, size_t) noexcept { std::free(p); }
+
+namespace workqueue {
+namespace {
+
+// Adds items, acquires them in the ways that there are for one item, has some
+// come back, and lets go of them, 20 times.
+void Cycle(Interface<int>& queue, int& item) {
+  for (int i = 0; i < 20; ++i) {
+    for (int k = 0; k < 4; ++k) queue.Add(++item);
+    Lease<int> a = queue.Acquire();
+    queue.Add(*a);
+    Lease<int> b = *queue.TryAcquire();
+    Lease<int> c = *queue.AcquireWithDeadline(absl::InfiniteFuture());
+    c = std::move(a);
+    queue.Done(*queue.TryGet());
+    b.Done();
+    c.Done();
+    queue.Done(*queue.GetWithDeadline(absl::InfiniteFuture()));
+    // A poll that finds nothing.
+    EXPECT_FALSE(queue.TryAcquire().ok());
+    EXPECT_FALSE(queue.TryGet().ok());
+  }
+}
+
+void ExpectNoAllocations(Interface<int>& queue) {
+  int item = 0;
+  for (int i = 0; i < 10; ++i) Cycle(queue, item);
+  const int64_t before = allocations;
+  for (int i = 0; i < 20; ++i) Cycle(queue, item);
+  EXPECT_EQ(allocations - before, 0);
+}
+
+TEST(LeaseAllocationTest, NoneInAQueue) {
+  Queue<int> queue;
+  const int64_t before = allocations;
+  queue.Add(1);
+  EXPECT_GT(allocations, before) << "it does count";
+  queue.Acquire();
+  ExpectNoAllocations(queue);
+}
+
+TEST(LeaseAllocationTest, NoneInADelayingQueue) {
+  clocks::FakeClock clock;
+  DelayingQueueOptions<int> options;
+  options.clock = &clock;
+  DelayingQueue<int> queue(std::move(options));
+  clock.Step(absl::ZeroDuration());
+  ExpectNoAllocations(queue);
+}
+
+TEST(LeaseAllocationTest, NoneInARateLimitingQueue) {
+  clocks::FakeClock clock;
+  RateLimitingQueueOptions<int> options;
+  options.clock = &clock;
+  RateLimitingQueue<int> queue(std::move(options));
+  clock.Step(absl::ZeroDuration());
+  ExpectNoAllocations(queue);
+}
+
+}  // namespace
+}  // namespace workqueue

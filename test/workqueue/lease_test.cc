@@ -1,0 +1,592 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/lease.h"
+
+#include <atomic>
+#include <cstddef>
+#include <future>  // NOLINT(build/c++11)
+#include <optional>
+#include <string>
+#include <thread>  // NOLINT(build/c++11)
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "absl/base/config.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "clock/fake_clock.h"
+#include "gtest/gtest.h"
+#include "test/base/fragile_key.h"
+#include "test/workqueue/every_queue.h"
+#include "test/workqueue/plain_queue.h"
+#include "workqueue/delaying_queue.h"
+#include "workqueue/interfaces.h"
+#include "workqueue/queue.h"
+#include "workqueue/rate_limiting_queue.h"
+
+namespace workqueue {
+namespace {
+
+using StringLease = Lease<std::string>;
+
+static_assert(std::is_nothrow_default_constructible<StringLease>::value, "");
+static_assert(std::is_nothrow_move_constructible<StringLease>::value, "");
+static_assert(std::is_nothrow_move_assignable<StringLease>::value, "");
+static_assert(!std::is_copy_constructible<StringLease>::value, "");
+static_assert(!std::is_copy_assignable<StringLease>::value, "");
+static_assert(!std::is_convertible<StringLease, bool>::value, "");
+
+// -----------------------------------------------------------------------------
+// Every queue
+// -----------------------------------------------------------------------------
+
+class LeaseTest : public EveryQueueTest {
+ protected:
+  // Adds `item` and acquires it.
+  StringLease AddAndAcquire(const std::string& item) {
+    EXPECT_TRUE(queue_->Add(item));
+    StringLease lease = queue_->Acquire();
+    EXPECT_EQ(lease ? *lease : "nothing", item);
+    return lease;
+  }
+
+  // Whether `item` is being processed: only then is it not queued when added,
+  // and nothing else is queued. Leaves it queued or added again.
+  bool IsProcessing(const std::string& item) {
+    EXPECT_EQ(queue_->Len(), 0u);
+    EXPECT_TRUE(queue_->Add(item));
+    return queue_->Len() == 0;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Kinds, LeaseTest, testing::ValuesIn(EveryQueueKind()),
+                         NameOfQueueKind);
+
+TEST_P(LeaseTest, RefersToTheItem) {
+  queue_->Add("a");
+  queue_->Add("bc");
+  const StringLease a = queue_->Acquire();
+  const StringLease bc = queue_->Acquire();
+  ASSERT_TRUE(a);
+  ASSERT_TRUE(bc);
+  EXPECT_EQ(*a, "a");
+  EXPECT_EQ(bc->size(), 2u);
+  EXPECT_EQ(a.priority(), 0);
+  EXPECT_EQ(queue_->Len(), 0u);
+}
+
+TEST_P(LeaseTest, EndsTheProcessingWhenItGoes) {
+  {
+    const StringLease lease = AddAndAcquire("a");
+    EXPECT_TRUE(IsProcessing("a"));
+  }
+  EXPECT_EQ(queue_->Len(), 1u) << "it was added again meanwhile";
+  { const StringLease lease = queue_->Acquire(); }
+  EXPECT_FALSE(IsProcessing("a"));
+}
+
+TEST_P(LeaseTest, OfNothing) {
+  StringLease nothing;
+  EXPECT_FALSE(nothing);
+  nothing.Done();
+  StringLease other = std::move(nothing);
+  EXPECT_FALSE(other);
+  nothing = std::move(other);
+  nothing.swap(other);
+  EXPECT_FALSE(nothing);
+  EXPECT_FALSE(other);
+}
+
+TEST_P(LeaseTest, DoneEndsItOnce) {
+  {
+    StringLease lease = AddAndAcquire("a");
+    lease.Done();
+    EXPECT_FALSE(lease);
+    queue_->Add("a");
+    ASSERT_EQ(queue_->Get(), "a") << "it is free for another";
+    lease.Done();
+  }
+  EXPECT_TRUE(queue_->Done("a")) << "the other's processing goes on";
+}
+
+TEST_P(LeaseTest, MoveConstructionTakesItOver) {
+  std::optional<StringLease> from = AddAndAcquire("a");
+  const StringLease to = *std::move(from);
+  EXPECT_FALSE(*from);
+  from.reset();
+  ASSERT_TRUE(to);
+  EXPECT_EQ(*to, "a");
+  EXPECT_TRUE(IsProcessing("a"));
+}
+
+TEST_P(LeaseTest, MoveAssignmentTakesItOver) {
+  std::optional<StringLease> from = AddAndAcquire("a");
+  StringLease to;
+  to = *std::move(from);
+  EXPECT_FALSE(*from);
+  from.reset();
+  ASSERT_TRUE(to);
+  EXPECT_EQ(*to, "a");
+  EXPECT_TRUE(IsProcessing("a"));
+}
+
+TEST_P(LeaseTest, AssignmentEndsTheFormerLease) {
+  StringLease a = AddAndAcquire("a");
+  StringLease b = AddAndAcquire("b");
+  a = std::move(b);
+  EXPECT_FALSE(b);
+  ASSERT_TRUE(a);
+  EXPECT_EQ(*a, "b");
+  EXPECT_TRUE(IsProcessing("b"));
+  EXPECT_FALSE(IsProcessing("a"));
+}
+
+TEST_P(LeaseTest, AssignmentOfNothingEndsTheLease) {
+  StringLease lease = AddAndAcquire("a");
+  lease = StringLease();
+  EXPECT_FALSE(lease);
+  EXPECT_FALSE(IsProcessing("a"));
+}
+
+TEST_P(LeaseTest, SelfMoveIsHarmless) {
+  StringLease lease = AddAndAcquire("a");
+  StringLease& itself = lease;
+  lease = std::move(itself);
+  ASSERT_TRUE(lease);
+  EXPECT_EQ(*lease, "a");
+  EXPECT_TRUE(IsProcessing("a"));
+  lease.Done();
+  EXPECT_EQ(queue_->Len(), 1u);
+}
+
+TEST_P(LeaseTest, Swap) {
+  StringLease a = AddAndAcquire("a");
+  StringLease b = AddAndAcquire("b");
+  StringLease nothing;
+  a.swap(b);
+  EXPECT_EQ(*a, "b");
+  EXPECT_EQ(*b, "a");
+  swap(a, nothing);
+  EXPECT_FALSE(a);
+  EXPECT_EQ(*nothing, "b");
+  nothing.swap(nothing);
+  EXPECT_EQ(*nothing, "b");
+  EXPECT_TRUE(IsProcessing("a"));
+  EXPECT_TRUE(IsProcessing("b"));
+}
+
+TEST_P(LeaseTest, DoneByValueDoesNotEndIt) {
+  if (kind_.plain) GTEST_SKIP() << "it cannot tell a lease";
+  StringLease lease = AddAndAcquire("a");
+  EXPECT_FALSE(queue_->Done("a"));
+  EXPECT_EQ(*lease, "a");
+  EXPECT_TRUE(IsProcessing("a"));
+  EXPECT_FALSE(queue_->Done("a")) << "nor if it has been added again";
+  EXPECT_EQ(queue_->Len(), 0u);
+  lease.Done();
+  EXPECT_EQ(queue_->Get(), "a");
+  EXPECT_TRUE(queue_->Done("a")) << "this time it was got by value";
+}
+
+TEST_P(LeaseTest, AnItemAddedWhileLeasedComesBackOnce) {
+  StringLease lease = AddAndAcquire("a");
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(queue_->Add("a"));
+  queue_->Add("b");
+  EXPECT_EQ(queue_->Len(), 1u);
+  lease.Done();
+  EXPECT_EQ(queue_->Len(), 2u);
+  const StringLease b = queue_->Acquire();
+  EXPECT_EQ(*b, "b") << "the other goes to the end";
+  lease = queue_->Acquire();
+  EXPECT_EQ(*lease, "a");
+  lease.Done();
+  EXPECT_EQ(queue_->Len(), 0u);
+}
+
+TEST_P(LeaseTest, GoesInAnyOrder) {
+  std::vector<StringLease> leases;
+  for (const char* item : {"a", "b", "c"}) {
+    leases.push_back(AddAndAcquire(item));
+  }
+  for (const char* item : {"a", "b", "c"}) queue_->Add(item);
+  leases[1].Done();
+  leases[2].Done();
+  leases[0].Done();
+  for (const char* item : {"b", "c", "a"}) EXPECT_EQ(queue_->Get(), item);
+}
+
+TEST_P(LeaseTest, AnEndedLeaseServesAGetIfTheItemComesBack) {
+  StringLease lease = AddAndAcquire("a");
+  queue_->Add("a");
+  auto getter = std::async(std::launch::async, [this] {
+    StringLease got = queue_->Acquire();
+    return *got;
+  });
+  AwaitBlocked(1);
+  lease.Done();
+  EXPECT_EQ(getter.get(), "a");
+}
+
+TEST_P(LeaseTest, OutlivesAShutDown) {
+  StringLease lease = AddAndAcquire("a");
+  queue_->Add("a");
+  queue_->ShutDown();
+  EXPECT_FALSE(queue_->Acquire()) << "not before the lease ends";
+  EXPECT_EQ(*lease, "a");
+  lease.Done();
+  lease = queue_->Acquire();
+  ASSERT_TRUE(lease);
+  EXPECT_EQ(*lease, "a");
+  EXPECT_FALSE(queue_->ShutDownWithDrainUntil(absl::InfinitePast()));
+  lease.Done();
+  EXPECT_TRUE(queue_->ShutDownWithDrainUntil(absl::InfinitePast()));
+  EXPECT_FALSE(queue_->Acquire());
+}
+
+TEST_P(LeaseTest, ADrainWaitsForIt) {
+  StringLease lease = AddAndAcquire("a");
+  std::atomic<bool> ended{false};
+  auto drained = std::async(std::launch::async, [&] {
+    const bool result = queue_->ShutDownWithDrain();
+    EXPECT_TRUE(ended);
+    return result;
+  });
+  EXPECT_FALSE(queue_->Acquire()) << "the drain has begun";
+  ended = true;
+  lease.Done();
+  EXPECT_TRUE(drained.get());
+}
+
+TEST_P(LeaseTest, MayGoOnAnotherThread) {
+  StringLease lease = AddAndAcquire("a");
+  queue_->Add("a");
+  std::thread([moved = std::move(lease)]() mutable {
+    StringLease here = std::move(moved);
+    EXPECT_EQ(*here, "a");
+  }).join();
+  EXPECT_FALSE(lease);
+  EXPECT_EQ(queue_->Len(), 1u);
+}
+
+TEST_P(LeaseTest, AcquireBlocksUntilThereIsAnItem) {
+  auto acquired = std::async(std::launch::async, [this] {
+    const StringLease lease = queue_->Acquire();
+    return lease ? *lease : "nothing";
+  });
+  AwaitBlocked(1);
+  queue_->Add("a");
+  EXPECT_EQ(acquired.get(), "a");
+}
+
+TEST_P(LeaseTest, ShutDownEndsEveryAcquire) {
+  std::vector<std::future<bool>> acquired;
+  for (int i = 0; i < 4; ++i) {
+    acquired.push_back(std::async(std::launch::async, [this] {
+      return static_cast<bool>(queue_->Acquire());
+    }));
+  }
+  AwaitBlocked(4);
+  queue_->ShutDown();
+  for (auto& one : acquired) EXPECT_FALSE(one.get());
+}
+
+TEST_P(LeaseTest, ManyProducersAndConsumers) {
+  constexpr int kProducers = 2, kConsumers = 3, kItems = 10, kAdds = 300;
+  std::vector<std::atomic<int>> added(kItems), seen(kItems), workers_on(kItems);
+  std::vector<std::thread> producers, consumers;
+  for (int p = 0; p < kProducers; ++p) {
+    producers.emplace_back([&, p] {
+      for (int i = 0; i < kAdds; ++i) {
+        const int item = (i * (p + 1)) % kItems;
+        ++added[item];
+        EXPECT_TRUE(queue_->Add(std::to_string(item)));
+      }
+    });
+  }
+  for (int c = 0; c < kConsumers; ++c) {
+    consumers.emplace_back([&] {
+      while (StringLease lease = queue_->Acquire()) {
+        const int item = std::stoi(*lease);
+        EXPECT_EQ(++workers_on[item], 1);
+        seen[item] = added[item].load();
+        --workers_on[item];
+      }
+    });
+  }
+  for (std::thread& producer : producers) producer.join();
+  EXPECT_TRUE(queue_->ShutDownWithDrain());
+  for (std::thread& consumer : consumers) consumer.join();
+  for (int i = 0; i < kItems; ++i) EXPECT_EQ(seen[i], added[i]) << i;
+}
+
+// -----------------------------------------------------------------------------
+// What it costs
+// -----------------------------------------------------------------------------
+
+struct Counts {
+  int copies = 0, hashes = 0, comparisons = 0;
+};
+
+// A key that counts what is done with all of them.
+class CountingKey {
+ public:
+  explicit CountingKey(int value) : value_(value) {}
+  CountingKey(const CountingKey& other) : value_(other.value_) {
+    ++counts_.copies;
+  }
+  CountingKey& operator=(const CountingKey& other) {
+    value_ = other.value_;
+    ++counts_.copies;
+    return *this;
+  }
+
+  int value() const { return value_; }
+
+  template <typename H>
+  friend H AbslHashValue(H h, const CountingKey& key) {
+    ++counts_.hashes;
+    return H::combine(std::move(h), key.value_);
+  }
+  friend bool operator==(const CountingKey& a, const CountingKey& b) {
+    ++counts_.comparisons;
+    return a.value_ == b.value_;
+  }
+
+  // What has been counted since the last time.
+  static Counts TakeCounts() { return std::exchange(counts_, Counts()); }
+
+ private:
+  // Nobody uses keys on two threads at a time here.
+  inline static Counts counts_;
+
+  int value_;
+};
+
+// Acquires what `queue` has, in several ways, and lets go of it.
+void ExpectLeasesCostNothing(Interface<CountingKey>& queue) {
+  for (int i = 0; i < 5; ++i) queue.Add(CountingKey(i));
+  CountingKey::TakeCounts();
+  {
+    Lease<CountingKey> lease = queue.Acquire();
+    EXPECT_EQ(lease->value(), 0);
+    const CountingKey* const item = &*lease;
+    Lease<CountingKey> moved = std::move(lease);
+    EXPECT_EQ(&*moved, item);
+    moved.swap(lease);
+    EXPECT_EQ(&*lease, item);
+    lease = *queue.TryAcquire();
+    EXPECT_EQ(lease->value(), 1);
+    lease = *queue.AcquireWithDeadline(absl::InfiniteFuture());
+    EXPECT_EQ(lease->value(), 2);
+    const auto leases = queue.AcquireUpTo(3);
+    ASSERT_EQ(leases->size(), 2u);
+  }
+  const Counts counts = CountingKey::TakeCounts();
+  EXPECT_EQ(counts.copies, 0);
+  EXPECT_EQ(counts.hashes, 0);
+  EXPECT_EQ(counts.comparisons, 0);
+}
+
+template <typename Options>
+Options On(clocks::FakeClock* clock) {
+  Options options;
+  options.clock = clock;
+  return options;
+}
+
+TEST(LeaseCostTest, NoCopyHashOrComparisonInAQueue) {
+  Queue<CountingKey> queue;
+  queue.Add(CountingKey(0));
+  EXPECT_EQ(CountingKey::TakeCounts().copies, 1) << "it does count";
+  ExpectLeasesCostNothing(queue);
+}
+
+TEST(LeaseCostTest, NoCopyHashOrComparisonInADelayingQueue) {
+  clocks::FakeClock clock;
+  DelayingQueue<CountingKey> queue(
+      On<DelayingQueueOptions<CountingKey>>(&clock));
+  ExpectLeasesCostNothing(queue);
+}
+
+TEST(LeaseCostTest, NoCopyHashOrComparisonInARateLimitingQueue) {
+  clocks::FakeClock clock;
+  RateLimitingQueue<CountingKey> queue(
+      On<RateLimitingQueueOptions<CountingKey>>(&clock));
+  ExpectLeasesCostNothing(queue);
+}
+
+// An item added again while leased goes back without either.
+TEST(LeaseCostTest, NorWhenTheItemComesBack) {
+  Queue<CountingKey> queue;
+  queue.Add(CountingKey(1));
+  Lease<CountingKey> lease = queue.Acquire();
+  const CountingKey* const item = &*lease;
+  queue.Add(*lease);
+  CountingKey::TakeCounts();
+  lease.Done();
+  lease = queue.Acquire();
+  EXPECT_EQ(&*lease, item) << "it is stored once";
+  const Counts counts = CountingKey::TakeCounts();
+  EXPECT_EQ(counts.copies, 0);
+  EXPECT_EQ(counts.hashes, 0);
+  EXPECT_EQ(counts.comparisons, 0);
+}
+
+// -----------------------------------------------------------------------------
+// The upper layers
+// -----------------------------------------------------------------------------
+
+TEST(LeaseInLayersTest, OfAnItemThatWaited) {
+  clocks::FakeClock clock;
+  DelayingQueue<std::string> queue(
+      On<DelayingQueueOptions<std::string>>(&clock));
+  queue.AddAfter("a", absl::Seconds(5));
+  EXPECT_EQ(queue.TryAcquire().status().code(),
+            absl::StatusCode::kDeadlineExceeded);
+  clock.Step(absl::Seconds(5));
+  StringLease lease = queue.Acquire();
+  ASSERT_TRUE(lease);
+  EXPECT_EQ(*lease, "a");
+  EXPECT_FALSE(queue.Done("a"));
+
+  // Its time comes again while it is leased.
+  queue.AddAfter(*lease, absl::Seconds(1));
+  clock.Step(absl::Seconds(1));
+  EXPECT_EQ(queue.Len(), 0u);
+  lease.Done();
+  EXPECT_EQ(queue.Len(), 1u);
+}
+
+TEST(LeaseInLayersTest, OfAnItemThatIsTriedAgain) {
+  clocks::FakeClock clock;
+  RateLimitingQueue<std::string> queue(
+      On<RateLimitingQueueOptions<std::string>>(&clock));
+  queue.Add("a");
+  for (int failures = 1; failures <= 3; ++failures) {
+    {
+      const StringLease lease = queue.Acquire();
+      EXPECT_TRUE(queue.AddRateLimited(*lease));
+      EXPECT_EQ(queue.NumRequeues(*lease), failures);
+    }
+    EXPECT_EQ(queue.Len(), 0u);
+    clock.Step(absl::Seconds(1));
+    EXPECT_EQ(queue.Len(), 1u);
+  }
+}
+
+// -----------------------------------------------------------------------------
+// The defaults of Interface
+// -----------------------------------------------------------------------------
+
+#ifdef ABSL_HAVE_EXCEPTIONS
+
+using PlainFragileQueue = PlainQueue<FragileKey, FragileHash, FragileEq>;
+
+class LeaseByDefaultTest : public testing::Test {
+ protected:
+  LeaseByDefaultTest() {
+    for (int item : {1, 2, 3}) queue_.Add(FragileKey(item));
+  }
+  ~LeaseByDefaultTest() override { Fuse::Disarm(); }
+
+  // Calls `take()`, which is to take an item out, with each copy of one failing
+  // in turn, and checks that the item is back in the queue each time. Returns
+  // how many copies there are.
+  template <typename F>
+  int BlowEachCopy(F take) {
+    for (int n = 1;; ++n) {
+      Fuse::Arm(FragileOp::kCopy, n);
+      const bool blows = Blows(take);
+      EXPECT_EQ(Fuse::Disarm(), blows);
+      if (!blows) return n - 1;
+      EXPECT_EQ(queue_.Len(), 3u) << n;
+      EXPECT_TRUE(queue_.TakeSnapshot().processing.empty()) << n;
+    }
+  }
+
+  PlainFragileQueue queue_;
+};
+
+TEST_F(LeaseByDefaultTest, GetGivesTheItemBackIfACopyThrows) {
+  int got = 0;
+  EXPECT_EQ(BlowEachCopy([&] { got = queue_.Get()->value(); }), 2)
+      << "one into the status, one out of it";
+  EXPECT_TRUE(queue_.Done(FragileKey(got)));
+}
+
+TEST_F(LeaseByDefaultTest, AcquireGivesTheItemBackIfACopyThrows) {
+  Lease<FragileKey> lease;
+  EXPECT_EQ(BlowEachCopy([&] { lease = queue_.Acquire(); }), 2);
+  ASSERT_TRUE(lease);
+  lease = *queue_.TryAcquire();
+  EXPECT_EQ(queue_.Len(), 1u);
+  EXPECT_EQ(queue_.TakeSnapshot().processing.size(), 1u);
+}
+
+TEST_F(LeaseByDefaultTest, AcquireUpToGivesTheFirstItemBackIfACopyThrows) {
+  for (int n : {1, 2}) {
+    Fuse::Arm(FragileOp::kCopy, n);
+    EXPECT_TRUE(Blows([&] { queue_.AcquireUpTo(3).IgnoreError(); }));
+    EXPECT_EQ(queue_.Len(), 3u);
+    EXPECT_TRUE(queue_.TakeSnapshot().processing.empty());
+  }
+}
+
+TEST_F(LeaseByDefaultTest, AcquireUpToReturnsThoseBeforeTheCopyThatThrows) {
+  for (int n : {3, 4}) {
+    Fuse::Arm(FragileOp::kCopy, n);
+    absl::StatusOr<std::vector<Lease<FragileKey>>> leases =
+        queue_.AcquireUpTo(3);
+    EXPECT_TRUE(Fuse::Disarm());
+    ASSERT_TRUE(leases.ok());
+    ASSERT_EQ(leases->size(), 1u) << n;
+    EXPECT_TRUE(leases->front());
+    EXPECT_EQ(queue_.Len(), 2u);
+    EXPECT_EQ(queue_.TakeSnapshot().processing.size(), 1u);
+    const FragileKey item = *leases->front();
+    leases->clear();
+    queue_.Add(item);
+  }
+}
+
+// An item that cannot be given back is not said to be done.
+TEST_F(LeaseByDefaultTest, AnItemThatCannotBeGivenBackIsNotDone) {
+  queue_.on_add = [] { throw std::string("no"); };
+  Fuse::Arm(FragileOp::kCopy, 2);
+  EXPECT_TRUE(Blows([&] { queue_.Acquire(); }));
+  EXPECT_EQ(queue_.Len(), 2u);
+  EXPECT_TRUE(queue_.Done(FragileKey(1)));
+}
+
+// A lease that goes has nobody to tell.
+TEST_F(LeaseByDefaultTest, WhatDoneThrowsIsDropped) {
+  const int before = FragileKey::live();
+  {
+    const Lease<FragileKey> lease = queue_.Acquire();
+    EXPECT_EQ(FragileKey::live(), before + 1);
+    queue_.on_done = [] { throw Fuse::Blown(); };
+  }
+  EXPECT_EQ(FragileKey::live(), before) << "its copy is gone";
+  queue_.on_done = [] {};
+  EXPECT_TRUE(queue_.Done(FragileKey(1))) << "and it can be done otherwise";
+}
+
+#endif  // ABSL_HAVE_EXCEPTIONS
+
+TEST(LeaseByDefaultMemoryTest, TheCopyGoesWithTheLease) {
+  PlainQueue<FragileKey, FragileHash, FragileEq> queue;
+  queue.Add(FragileKey(1));
+  const int before = FragileKey::live();
+  Lease<FragileKey> lease = queue.Acquire();
+  EXPECT_EQ(FragileKey::live(), before + 1);
+  EXPECT_EQ(lease->value(), 1);
+  EXPECT_EQ(lease.priority(), 0);
+  lease.Done();
+  EXPECT_EQ(FragileKey::live(), before - 1) << "the queue's is gone, too";
+}
+
+}  // namespace
+}  // namespace workqueue

@@ -1,0 +1,63 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// test/workqueue/plain_queue.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_TEST_WORKQUEUE_PLAIN_QUEUE_H_
+#define WORKQUEUE_TEST_WORKQUEUE_PLAIN_QUEUE_H_
+
+#include <cstddef>
+#include <functional>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "workqueue/interfaces.h"
+#include "workqueue/queue.h"
+#include "workqueue/snapshot.h"
+
+namespace workqueue {
+
+// PlainQueue
+//
+// An implementation of `Interface` that provides only what is pure, so that all
+// else is the interface's own. `HashEq` are the hash and equality, if any.
+template <typename T, typename... HashEq>
+class PlainQueue final : public Interface<T> {
+ public:
+  explicit PlainQueue(QueueOptions<T> options = {})
+      : queue_(std::move(options)) {}
+
+  // Called first thing by the function of that name. What a hook throws comes
+  // out of it, and nothing has been done.
+  std::function<void()> on_add = [] {};
+  std::function<void()> on_done = [] {};
+
+  bool Add(const T& item) override {
+    on_add();
+    return queue_.Add(item);
+  }
+  bool Done(const T& item) override {
+    on_done();
+    return queue_.Done(item);
+  }
+  size_t Len() const override { return queue_.Len(); }
+  void ShutDown() override { queue_.ShutDown(); }
+  bool ShutDownWithDrainUntil(absl::Time deadline) override {
+    return queue_.ShutDownWithDrainUntil(deadline);
+  }
+  bool ShuttingDown() const override { return queue_.ShuttingDown(); }
+  absl::StatusOr<T> GetWithDeadline(absl::Time deadline) override {
+    return queue_.GetWithDeadline(deadline);
+  }
+  Snapshot<T> TakeSnapshot() override { return queue_.TakeSnapshot(); }
+
+ private:
+  Queue<T, HashEq...> queue_;
+};
+
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_TEST_WORKQUEUE_PLAIN_QUEUE_H_

@@ -1,0 +1,308 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Many queues, and one thread for them all.
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <thread>  // NOLINT(build/c++11)
+#include <utility>
+#include <vector>
+
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "clock/fake_clock.h"
+#include "gtest/gtest.h"
+#include "test/workqueue/hooked_queue.h"
+#include "test/workqueue/recording_metrics.h"
+#include "workqueue/delaying_queue.h"
+#include "workqueue/interfaces.h"
+#include "workqueue/queue.h"
+#include "workqueue/rate_limiting_queue.h"
+#include "workqueue/waiting_loop.h"
+
+namespace workqueue {
+namespace {
+
+using ::clocks::FakeClock;
+
+constexpr int kQueues = 100;
+constexpr absl::Duration kNs = absl::Nanoseconds(1);
+constexpr absl::Duration kMs = absl::Milliseconds(1);
+
+// How many threads this program has; -1 where that is hard to tell. One that
+// has just been joined may still be among them.
+int CountThreads() {
+#ifdef __linux__
+  int threads = 0;
+  for (const auto& task : std::filesystem::directory_iterator(
+           "/proc/self/task",
+           std::filesystem::directory_options::skip_permission_denied)) {
+    static_cast<void>(task);
+    ++threads;
+  }
+  return threads;
+#else
+  return -1;
+#endif
+}
+
+class SharedLoopTest : public testing::Test {
+ protected:
+  SharedLoopTest() : loop_(std::make_shared<WaitingLoop>(&clock_)) {}
+
+  template <typename Options>
+  Options OnTheLoop() {
+    Options options;
+    options.clock = &clock_;
+    options.waiting_loop = loop_;
+    return options;
+  }
+
+  std::unique_ptr<DelayingQueue<int>> Make() {
+    return std::make_unique<DelayingQueue<int>>(
+        OnTheLoop<DelayingQueueOptions<int>>());
+  }
+
+  std::vector<std::unique_ptr<DelayingQueue<int>>> MakeAll() {
+    std::vector<std::unique_ptr<DelayingQueue<int>>> queues;
+    for (int i = 0; i < kQueues; ++i) queues.push_back(Make());
+    return queues;
+  }
+
+  void Settle() { clock_.Step(absl::ZeroDuration()); }
+
+  FakeClock clock_;
+  std::shared_ptr<WaitingLoop> loop_;
+};
+
+TEST_F(SharedLoopTest, AHundredQueuesHaveOneThread) {
+  Settle();
+  const int threads_before = CountThreads();
+  auto queues = MakeAll();
+  for (auto& queue : queues) queue->AddAfter(1, absl::Seconds(1));
+  Settle();
+  EXPECT_EQ(clock_.NumWaiters(), 1u);
+  EXPECT_LE(CountThreads(), threads_before);
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(clock_.NumWaiters(), 1u);
+  EXPECT_LE(CountThreads(), threads_before);
+  for (auto& queue : queues) EXPECT_EQ(queue->Len(), 1u);
+}
+
+// What the test above would find otherwise.
+TEST_F(SharedLoopTest, WithoutOneEachHasAThread) {
+  Settle();
+  const int threads_before = CountThreads();
+  std::vector<std::unique_ptr<DelayingQueue<int>>> queues;
+  for (int i = 0; i < kQueues; ++i) {
+    DelayingQueueOptions<int> options;
+    options.clock = &clock_;
+    queues.push_back(std::make_unique<DelayingQueue<int>>(std::move(options)));
+  }
+  Settle();
+  EXPECT_EQ(clock_.NumWaiters(), 1u + kQueues);
+  if (threads_before > 0) {
+    EXPECT_GT(CountThreads(), threads_before + kQueues / 2);
+  }
+}
+
+TEST_F(SharedLoopTest, EachItemComesInTime) {
+  constexpr int kItems = 20;
+  auto queues = MakeAll();
+  // Each queue has an item due each millisecond, not the same one.
+  for (int item = 0; item < kItems; ++item) {
+    for (int q = 0; q < kQueues; ++q) {
+      queues[q]->AddAfter(item, (1 + (item * 7 + q) % kItems) * kMs);
+    }
+  }
+  for (int ms = 1; ms <= kItems; ++ms) {
+    clock_.Step(kMs - kNs);
+    for (auto& queue : queues) ASSERT_EQ(queue->Len(), 0u);
+    clock_.Step(kNs);
+    for (int q = 0; q < kQueues; ++q) {
+      ASSERT_EQ(queues[q]->Len(), 1u);
+      const int item = *queues[q]->Get();
+      ASSERT_EQ(1 + (item * 7 + q) % kItems, ms);
+      ASSERT_TRUE(queues[q]->Done(item));
+    }
+  }
+}
+
+TEST_F(SharedLoopTest, EachCanCancelAndReschedule) {
+  auto queues = MakeAll();
+  for (int q = 0; q < kQueues; ++q) {
+    for (int item : {1, 2, 3}) queues[q]->AddAfter(item, absl::Seconds(5));
+    EXPECT_TRUE(queues[q]->CancelDelayed(1));
+    EXPECT_TRUE(queues[q]->Reschedule(2, (1 + q) * kMs));
+  }
+  Settle();
+  for (int q = 0; q < kQueues; ++q) {
+    EXPECT_EQ(clock_.GetEarliestWakeupTime(), clock_.TimeNow() + kMs);
+    clock_.Step(kMs);
+    ASSERT_EQ(queues[q]->Len(), 1u);
+    EXPECT_EQ(queues[q]->Get(), 2);
+    if (q + 1 < kQueues) {
+      EXPECT_EQ(queues[q + 1]->Len(), 0u);
+    }
+  }
+  clock_.Step(absl::Seconds(5));
+  for (auto& queue : queues) {
+    ASSERT_EQ(queue->Len(), 1u);
+    EXPECT_EQ(queue->Get(), 3);
+  }
+}
+
+TEST_F(SharedLoopTest, OthersGoOnWhenSomeAreDestroyed) {
+  auto queues = MakeAll();
+  for (auto& queue : queues) {
+    for (int second = 1; second <= 10; ++second) {
+      queue->AddAfter(second, absl::Seconds(second));
+    }
+  }
+  // A tenth of them each second; some with items due at that time.
+  for (int second = 1; second <= 10; ++second) {
+    for (int q = 0; q < kQueues; ++q) {
+      if (q % 10 == second - 1) queues[q].reset();
+    }
+    clock_.Step(absl::Seconds(1));
+    for (int q = 0; q < kQueues; ++q) {
+      ASSERT_EQ(queues[q] != nullptr, q % 10 >= second);
+      if (queues[q] == nullptr) continue;
+      ASSERT_EQ(queues[q]->Len(), 1u);
+      ASSERT_EQ(queues[q]->Get(), second);
+    }
+  }
+  auto late = Make();
+  late->AddAfter(1, absl::Seconds(1));
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(late->Len(), 1u);
+}
+
+TEST_F(SharedLoopTest, OthersGoOnWhenSomeAreShutDown) {
+  auto queues = MakeAll();
+  for (auto& queue : queues) queue->AddAfter(1, absl::Seconds(1));
+  Settle();
+  for (int q = 0; q < kQueues; q += 2) queues[q]->ShutDown();
+  clock_.Step(absl::Seconds(1));
+  for (int q = 0; q < kQueues; ++q) {
+    EXPECT_EQ(queues[q]->Len(), q % 2 == 0 ? 0u : 1u);
+  }
+}
+
+TEST_F(SharedLoopTest, AllKindsOfQueuesShareIt) {
+  RecordingMetrics metrics;
+  Settle();
+  const int threads_before = CountThreads();
+  std::vector<std::unique_ptr<Interface<int>>> queues;
+  std::vector<DelayingInterface<int>*> delaying;
+  for (int i = 0; i < kQueues; ++i) {
+    auto options = OnTheLoop<RateLimitingQueueOptions<int>>();
+    options.name = "shared";
+    options.metrics_provider = &metrics;
+    if (i % 3 == 0) {
+      queues.push_back(std::make_unique<Queue<int>>(std::move(options)));
+    } else if (i % 3 == 1) {
+      auto queue = std::make_unique<DelayingQueue<int>>(std::move(options));
+      delaying.push_back(queue.get());
+      queues.push_back(std::move(queue));
+    } else {
+      auto queue = std::make_unique<RateLimitingQueue<int>>(std::move(options));
+      delaying.push_back(queue.get());
+      queues.push_back(std::move(queue));
+    }
+  }
+  Settle();
+  EXPECT_EQ(clock_.NumWaiters(), 1u);
+  EXPECT_LE(CountThreads(), threads_before);
+
+  // Each one reports the work in progress, twice a second.
+  for (auto& queue : queues) {
+    queue->Add(1);
+    EXPECT_EQ(queue->Get(), 1);
+  }
+  for (auto* queue : delaying) queue->AddAfter(2, 750 * kMs);
+  const size_t before = metrics.values(MetricKind::kUnfinishedWork).size();
+  clock_.Step(500 * kMs);
+  const auto values = metrics.values(MetricKind::kUnfinishedWork);
+  ASSERT_EQ(values.size(), before + kQueues);
+  for (size_t i = before; i < values.size(); ++i) EXPECT_EQ(values[i], 0.5);
+  clock_.Step(250 * kMs - kNs);
+  for (auto* queue : delaying) EXPECT_EQ(queue->Len(), 0u);
+  clock_.Step(kNs);
+  for (auto* queue : delaying) EXPECT_EQ(queue->Len(), 1u);
+}
+
+// One that blocks in the queue below keeps the loop from the others. Only what
+// needs the loop waits for it; the others take and hand out.
+TEST_F(SharedLoopTest, AQueueThatBlocksHoldsUpWhatNeedsTheLoopOnly) {
+  absl::Notification blocked, go_on;
+  auto options = OnTheLoop<DelayingQueueOptions<int>>();
+  options.queue = std::make_unique<HookedQueue<int>>([&](int) {
+    blocked.Notify();
+    go_on.WaitForNotification();
+    return true;
+  });
+  DelayingQueue<int> blocking(std::move(options));
+  const auto other = Make();
+  blocking.AddAfter(1, absl::Seconds(1));
+  Settle();
+  std::thread stepper([this] { clock_.Step(absl::Seconds(1)); });
+  blocked.WaitForNotification();
+
+  EXPECT_TRUE(other->Add(1));
+  EXPECT_EQ(other->Get(), 1);
+  EXPECT_TRUE(other->Done(1));
+  EXPECT_TRUE(other->AddAfter(2, absl::Seconds(1)));
+  EXPECT_TRUE(other->AddAfter(3, absl::Seconds(1)));
+  EXPECT_TRUE(other->AddAfter(4, absl::Seconds(9)));
+  EXPECT_TRUE(other->CancelDelayed(3));
+  EXPECT_TRUE(other->Reschedule(4, absl::Seconds(1)));
+  const auto late = Make();
+  EXPECT_TRUE(late->AddAfter(5, absl::Seconds(1)));
+  Make();  // And it is destroyed: that waits for its own runs only.
+  go_on.Notify();
+  stepper.join();
+
+  EXPECT_EQ(blocking.Len(), 1u);
+  EXPECT_EQ(other->Len(), 0u);
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(other->Len(), 2u);
+  EXPECT_EQ(other->Get(), 2);
+  EXPECT_EQ(other->Get(), 4);
+  EXPECT_EQ(late->Len(), 1u);
+}
+
+TEST_F(SharedLoopTest, TheLoopEndsWithItsLastQueue) {
+  auto queues = MakeAll();
+  const std::weak_ptr<WaitingLoop> watched = loop_;
+  loop_.reset();
+  while (queues.size() > 1) queues.pop_back();
+  EXPECT_FALSE(watched.expired());
+  Settle();
+  EXPECT_EQ(clock_.NumWaiters(), 1u);
+  queues.front()->AddAfter(1, absl::Seconds(1));
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(queues.front()->Len(), 1u);
+  queues.clear();
+  EXPECT_TRUE(watched.expired());
+  EXPECT_FALSE(clock_.HasWaiters());
+}
+
+TEST_F(SharedLoopTest, TheLoopEndsWithItsLastQueueAlsoIfThatHasMetrics) {
+  RecordingMetrics metrics;
+  auto options = OnTheLoop<DelayingQueueOptions<int>>();
+  options.name = "last";
+  options.metrics_provider = &metrics;
+  auto queue = std::make_unique<DelayingQueue<int>>(std::move(options));
+  const std::weak_ptr<WaitingLoop> watched = loop_;
+  loop_.reset();
+  EXPECT_FALSE(watched.expired());
+  queue.reset();
+  EXPECT_TRUE(watched.expired());
+  EXPECT_FALSE(clock_.HasWaiters());
+}
+
+}  // namespace
+}  // namespace workqueue
