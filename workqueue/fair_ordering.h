@@ -37,7 +37,8 @@ namespace workqueue {
 // Example, a queue of `namespace/name` in which namespaces take turns:
 //
 //     auto ordering =
-//         workqueue::FairOrdering<std::string>::Create([](const std::string& key) {
+//         workqueue::FairOrdering<std::string>::Create([](const std::string&
+//         key) {
 //           return key.substr(0, key.find('/'));
 //         });
 //     if (!ordering.ok()) return ordering.status();

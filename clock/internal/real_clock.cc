@@ -109,8 +109,8 @@ absl::Time RealClock::TimeNow() { return epoch_ + SinceSteadyEpoch(); }
 
 absl::Time RealClock::CoarseTimeNow() {
 #ifdef CLOCK_MONOTONIC_COARSE
-  // The time of the kernel's last tick, which comes each 1 to 10 ms. Of the same
-  // epoch as the steady clock.
+  // The time of the kernel's last tick, which comes each 1 to 10 ms. Of the
+  // same epoch as the steady clock.
   timespec now;
   if (clock_gettime(CLOCK_MONOTONIC_COARSE, &now) == 0) {
     return epoch_ + absl::DurationFromTimespec(now);
