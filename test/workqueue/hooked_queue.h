@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/internal/layer.h"
 #include "workqueue/queue.h"
@@ -38,6 +39,9 @@ class HookedQueue final
   std::function<void()> on_shut_down = [] {};
 
   bool Add(const T& item) override { return on_add_(item) && Layer::Add(item); }
+  bool AddAll(absl::Span<const T> items) override {
+    return Interface<T>::AddAll(items);  // By Add().
+  }
   void ShutDown() override {
     on_shut_down();
     Layer::ShutDown();

@@ -63,7 +63,24 @@ class QueueModel {
 // The same of a delaying queue.
 class DelayingQueueModel : public QueueModel {
  public:
-  explicit DelayingQueueModel(absl::Time start) : now_(start) {}
+  explicit DelayingQueueModel(absl::Time start,
+                              bool add_supersedes_waiting = false)
+      : now_(start), add_supersedes_waiting_(add_supersedes_waiting) {}
+
+  // From now on the queue below takes or does not take `item`.
+  void SetRefused(int item, bool refused) {
+    if (refused) {
+      refused_.insert(item);
+    } else {
+      refused_.erase(item);
+    }
+  }
+
+  bool Add(int item) {
+    if (!AddBelow(item)) return false;
+    if (add_supersedes_waiting_) waiting_.erase(item);
+    return true;
+  }
 
   bool AddAfter(int item, absl::Duration delay) {
     if (ShuttingDown()) return false;
@@ -76,7 +93,27 @@ class DelayingQueueModel : public QueueModel {
     return true;
   }
 
-  // Time moves on by `d`.
+  bool CancelDelayed(int item) { return waiting_.erase(item) > 0; }
+
+  bool Reschedule(int item, absl::Duration delay) {
+    if (ShuttingDown()) return false;
+    if (delay <= absl::ZeroDuration()) {
+      if (!AddBelow(item)) return false;
+      waiting_.erase(item);
+    } else {
+      waiting_[item] = {now_ + delay, next_++};
+    }
+    return true;
+  }
+
+  // Who waits until when.
+  std::map<int, absl::Time> Waiting() const {
+    std::map<int, absl::Time> times;
+    for (const auto& [item, place] : waiting_) times[item] = place.first;
+    return times;
+  }
+
+  // Time moves on by `d`. What is refused is tried again a second later.
   void Step(absl::Duration d) {
     now_ += d;
     // By time, and those of the same time in their order.
@@ -85,8 +122,11 @@ class DelayingQueueModel : public QueueModel {
       if (place.first <= now_) due[place] = item;
     }
     for (const auto& [place, item] : due) {
-      waiting_.erase(item);
-      Add(item);
+      if (AddBelow(item)) {
+        waiting_.erase(item);
+      } else {
+        waiting_[item] = {now_ + absl::Seconds(1), next_++};
+      }
     }
   }
 
@@ -96,7 +136,13 @@ class DelayingQueueModel : public QueueModel {
   }
 
  private:
+  bool AddBelow(int item) {
+    return refused_.count(item) == 0 && QueueModel::Add(item);
+  }
+
   absl::Time now_;
+  const bool add_supersedes_waiting_;
+  std::set<int> refused_;  // by the queue below
   std::map<int, std::pair<absl::Time, int>> waiting_;
   int next_ = 0;
 };
