@@ -163,6 +163,217 @@ TEST(DelayingQueueStressTest, TheEndComesAtAnyTime) {
   }
 }
 
+// With each value of add_supersedes_waiting.
+class DelayingQueueMovesStressTest : public testing::TestWithParam<bool> {
+ protected:
+  static std::unique_ptr<DelayingQueue<int>> MakeQueue() {
+    DelayingQueueOptions<int> options;
+    options.add_supersedes_waiting = GetParam();
+    return std::make_unique<DelayingQueue<int>>(std::move(options));
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Options, DelayingQueueMovesStressTest, testing::Bool(),
+                         [](const auto& info) {
+                           return info.param ? "AddSupersedes" : "AddDoesNot";
+                         });
+
+// As NoAdditionIsLostAndNoItemShared, with rescheduling, which moves additions
+// but takes none away, whoever else adds the same item.
+TEST_P(DelayingQueueMovesStressTest, NoAdditionIsLostIfItIsRescheduled) {
+  constexpr int kItems = 64, kThreads = 4, kAdds = 10000;
+  Ledger ledger(kItems);
+  const auto queue = MakeQueue();
+  Threads producers, consumers;
+  consumers.Start(kThreads, [&](int) { Consume(*queue, ledger); });
+  producers.Start(kThreads, [&](int p) {
+    std::mt19937 random(p);
+    for (int i = 0; i < kAdds; ++i) {
+      const int item = static_cast<int>(random() % kItems);
+      const int64_t addition = ledger.Adding(item);
+      const int choice = static_cast<int>(random() % 8);
+      if (choice < 1) {
+        EXPECT_TRUE(queue->Add(item));
+      } else if (choice < 2) {
+        EXPECT_TRUE(queue->AddAll({item, item}));
+      } else if (choice < 4) {
+        EXPECT_TRUE(queue->AddAfter(item, ShortDelay(random)));
+      } else {
+        EXPECT_TRUE(queue->Reschedule(item, ShortDelay(random)));
+      }
+      ledger.Added(item, addition);
+    }
+  });
+  producers.Join();
+  ledger.AwaitAllProcessed();
+  EXPECT_TRUE(queue->ShutDownWithDrain());
+  ledger.Close();
+  consumers.Join();
+  ledger.ExpectAllProcessed();
+}
+
+// Each producer has items of its own, so that it knows what a cancel that took
+// something out has undone: all that it added since the item last came. Nothing
+// else is lost, whatever the others and the queue's thread do at the time.
+TEST_P(DelayingQueueMovesStressTest, ACancelTakesNothingButWhatWaits) {
+  constexpr int kProducers = 4, kItemsOfEach = 16, kAdds = 10000;
+  Ledger ledger(kProducers * kItemsOfEach);
+  std::atomic<int> cancelled{0}, came_before{0};
+  const auto queue = MakeQueue();
+  Threads producers, consumers;
+  consumers.Start(4, [&](int) { Consume(*queue, ledger); });
+  producers.Start(kProducers, [&](int p) {
+    std::mt19937 random(p);
+    for (int i = 0; i < kAdds; ++i) {
+      const int item =
+          p * kItemsOfEach + static_cast<int>(random() % kItemsOfEach);
+      // What has been added before is in the ledger, and stays there: this
+      // addition comes after it.
+      const int64_t addition = ledger.Adding(item);
+      const absl::Duration delay = ShortDelay(random);
+      const bool accepted = random() % 2 == 0 ? queue->AddAfter(item, delay)
+                                              : queue->Reschedule(item, delay);
+      EXPECT_TRUE(accepted);
+      if (random() % 2 == 0) {
+        if (random() % 4 == 0) std::this_thread::yield();
+        if (queue->CancelDelayed(item)) {
+          // It is to be processed for the earlier additions all the same.
+          ++cancelled;
+          EXPECT_TRUE(random() % 2 == 0
+                          ? queue->Reschedule(item, ShortDelay(random))
+                          : queue->Add(item));
+        } else {
+          // Then it is queued or has been processed, and counts.
+          ++came_before;
+        }
+      }
+      ledger.Added(item, addition);
+    }
+  });
+  producers.Join();
+  ledger.AwaitAllProcessed();
+  EXPECT_TRUE(queue->ShutDownWithDrain());
+  ledger.Close();
+  consumers.Join();
+  ledger.ExpectAllProcessed();
+  EXPECT_GT(cancelled, 0);
+  EXPECT_GT(came_before, 0);
+}
+
+// Each item either comes or is cancelled: one of the two, and once. Some that
+// are cancelled are due at that very time.
+TEST_P(DelayingQueueMovesStressTest, AnItemComesOrIsCancelled) {
+  constexpr int kThreads = 4, kItemsOfEach = 5000;
+  constexpr int kItems = kThreads * kItemsOfEach;
+  std::vector<std::atomic<int>> ends(kItems);  // how often it has come to one
+  absl::BlockingCounter all(kItems);
+  const auto queue = MakeQueue();
+  Threads consumers, producers;
+  consumers.Start(kThreads, [&](int) {
+    while (std::optional<int> item = queue->Get()) {
+      EXPECT_EQ(++ends[*item], 1);
+      EXPECT_TRUE(queue->Done(*item));
+      all.DecrementCount();
+    }
+  });
+  producers.Start(kThreads, [&](int p) {
+    std::mt19937 random(p);
+    const auto cancel = [&](int item) {
+      if (!queue->CancelDelayed(item)) return;
+      EXPECT_EQ(++ends[item], 1);
+      all.DecrementCount();
+    };
+    for (int i = 0; i < kItemsOfEach; ++i) {
+      const int item = p * kItemsOfEach + i;
+      EXPECT_TRUE(queue->AddAfter(
+          item, absl::Microseconds(1 + static_cast<int>(random() % 300))));
+      // One of the last ones.
+      const int other = item - static_cast<int>(random() % 64);
+      if (other >= p * kItemsOfEach) cancel(other);
+    }
+  });
+  producers.Join();
+  all.Wait();
+  EXPECT_FALSE(queue->CancelDelayed(0));
+  queue->ShutDown();
+  consumers.Join();
+}
+
+// Rescheduled again and again, an item comes only when that has ended, and not
+// before its last time.
+TEST_P(DelayingQueueMovesStressTest, NothingIsEarlyHoweverOftenItIsMoved) {
+  constexpr int kThreads = 4, kItemsOfEach = 500, kMoves = 10;
+  std::vector<std::atomic<int64_t>> ready_at(kThreads * kItemsOfEach);
+  absl::BlockingCounter all(kThreads * kItemsOfEach);
+  const auto queue = MakeQueue();
+  Threads threads;
+  threads.Start(kThreads, [&](int) {
+    while (std::optional<int> item = queue->Get()) {
+      EXPECT_GE(absl::ToUnixNanos(RealClock()->TimeNow()), ready_at[*item]);
+      EXPECT_TRUE(queue->Done(*item));
+      all.DecrementCount();
+    }
+  });
+  threads.Start(kThreads, [&](int p) {
+    std::mt19937 random(p);
+    for (int i = 0; i < kItemsOfEach; ++i) {
+      const int item = p * kItemsOfEach + i;
+      // Not before it has been moved for the last time.
+      EXPECT_TRUE(queue->AddAfter(item, absl::Hours(1)));
+      for (int move = 0; move < kMoves; ++move) {
+        EXPECT_TRUE(queue->Reschedule(
+            item, absl::Hours(1 + static_cast<int>(random() % 100))));
+      }
+      const absl::Duration delay = ShortDelay(random);
+      ready_at[item] = absl::ToUnixNanos(RealClock()->TimeNow() + delay);
+      EXPECT_TRUE(queue->Reschedule(item, delay));
+    }
+  });
+  all.Wait();
+  queue->ShutDown();
+  threads.Join();
+  EXPECT_EQ(queue->Len(), 0u);
+}
+
+// The end comes while others cancel and reschedule.
+TEST_P(DelayingQueueMovesStressTest, TheEndComesAtAnyTime) {
+  constexpr int kRounds = 50, kItems = 8, kMoves = 300;
+  for (int round = 0; round < kRounds; ++round) {
+    const auto queue = MakeQueue();
+    Threads threads;
+    threads.Start(2, [&](int t) {
+      std::mt19937 random(2 * round + t);
+      for (int i = 0; i < kMoves; ++i) {
+        const int item = static_cast<int>(random() % kItems);
+        const absl::Duration delay = ShortDelay(random);
+        switch (random() % 4) {
+          case 0:
+            queue->AddAfter(item, delay);
+            break;
+          case 1:
+            queue->CancelDelayed(item);
+            break;
+          default:
+            if (!queue->Reschedule(item, delay)) {
+              EXPECT_TRUE(queue->ShuttingDown());
+            }
+        }
+      }
+    });
+    threads.Start(2, [&](int) {
+      while (std::optional<int> item = queue->Get()) {
+        EXPECT_TRUE(queue->Done(*item));
+      }
+    });
+    for (int i = 0; i < round; ++i) queue->Reschedule(i, absl::Milliseconds(1));
+    EXPECT_TRUE(queue->ShutDownWithDrain());
+    threads.Join();
+    EXPECT_EQ(queue->Len(), 0u);
+    EXPECT_FALSE(queue->CancelDelayed(0));
+    EXPECT_FALSE(queue->Reschedule(0, absl::ZeroDuration()));
+  }
+}
+
 // More than the add-channel holds, and nobody takes anything out meanwhile.
 TEST(DelayingQueueStressTest, TheAddChannelFillsUpAndEmpties) {
   constexpr int kThreads = 8, kItemsOfEach = 5000;
