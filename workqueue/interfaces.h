@@ -122,7 +122,7 @@ class Interface {
 
   // Adds each of `items`, in their order, as one `Add()` each would, but with
   // one lock for all. Returns false if any was not taken. If something throws,
-  // those before it have been added.
+  // the first ones may have been added.
   virtual bool AddAll(absl::Span<const T> items);
 
   // As `Get()`, but blocks no longer than until `deadline`. Returns

@@ -130,9 +130,9 @@ struct PriorityQueueOptions {
 // Each call takes O(log n) for each item, for n items in the queue, and
 // allocates nothing in the steady state (copying a `T` may, and so may calls
 // for many). If hashing, comparing or copying a `T`, the rate limiter or a
-// metric throw, the exception comes out of the call, the queue is as it was,
-// and of many items those before have been added. `Done()` and leases end the
-// processing in any case.
+// metric throw, the exception comes out of the call and the queue is as it was,
+// except that of many items the first ones may have been added. `Done()` and
+// leases end the processing in any case.
 //
 // Thread-safe. Destroy the queue only when no call on it is in progress, and
 // not from a function that its own thread calls.
