@@ -53,8 +53,8 @@ struct DelayingQueueOptions : QueueOptions<T> {
 // DelayingQueue
 //
 // A queue to which items can be added later: `DelayingInterface` has the
-// promises. The middle one of the three layers. All but `AddAfter()` goes to
-// the queue below, to which the items go as their time comes.
+// promises. The middle one of the three layers. All that has nothing to do with
+// delays goes to the queue below, and so do the items as their time comes.
 //
 // Example:
 //
@@ -62,8 +62,8 @@ struct DelayingQueueOptions : QueueOptions<T> {
 //     queue.AddAfter("default/web", absl::Seconds(30));  // look again then
 //     queue.AddAfter("default/web", absl::Seconds(10));  // no: sooner
 //     queue.AddAfter("default/web", absl::Minutes(5));   // changes nothing
-//     queue.Reschedule("default/web", absl::Minutes(5)); // yes: later
-//     queue.CancelDelayed("default/web");                // no: not at all
+//     queue.Reschedule("default/web", absl::Minutes(5));  // later, after all
+//     queue.CancelDelayed("default/web");                 // or not at all
 //
 // An item is never added before its time. A thread of the queue's own adds it
 // when the time has come; it sleeps otherwise, for 10 seconds at most. Delays
