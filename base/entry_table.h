@@ -9,11 +9,11 @@
 #define WORKQUEUE_BASE_ENTRY_TABLE_H_
 
 #include <cstddef>
-#include <new>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_set.h"
+#include "base/recycler.h"
 
 namespace workqueue_internal {
 
@@ -41,10 +41,7 @@ class EntryTable {
   EntryTable(const EntryTable&) = delete;
   EntryTable& operator=(const EntryTable&) = delete;
 
-  ~EntryTable() {
-    Clear();
-    while (free_ != nullptr) delete std::exchange(free_, free_->next_free);
-  }
+  ~EntryTable() { Clear(); }
 
   size_t size() const { return entries_.size(); }
 
@@ -60,8 +57,9 @@ class EntryTable {
   template <typename U>
   std::pair<Entry*, bool> FindOrInsert(U&& item, size_t hash) {
     if (Entry* entry = Find(item, hash)) return {entry, false};
-    Entry* const entry = New(std::forward<U>(item), hash);
-    absl::Cleanup undo = [this, entry] { Delete(entry); };
+    Entry* const entry = storage_.New(std::forward<U>(item));
+    entry->hash = hash;
+    absl::Cleanup undo = [this, entry] { storage_.Delete(entry); };
     entries_.insert(entry);
     std::move(undo).Cancel();
     return {entry, true};
@@ -77,19 +75,17 @@ class EntryTable {
   // Destroys `entry`, which is in the table.
   void Erase(Entry* entry) {
     entries_.erase(entry);
-    Delete(entry);
+    storage_.Delete(entry);
   }
 
   // Destroys all entries.
   void Clear() {
     decltype(entries_) all;
     all.swap(entries_);
-    for (Entry* entry : all) Delete(entry);
+    for (Entry* entry : all) storage_.Delete(entry);
   }
 
  private:
-  static constexpr size_t kKeepFree = 64;
-
   struct Key {
     const T* item;
     size_t hash;
@@ -109,45 +105,8 @@ class EntryTable {
     bool operator()(const Entry* a, const Entry* b) const { return a == b; }
   };
 
-  // The storage of one entry, in use or free.
-  union Node {
-    Node() {}
-    ~Node() {}
-    Node* next_free;
-    Entry entry;
-  };
-
-  template <typename U>
-  Entry* New(U&& item, size_t hash) {
-    Node* node = TakeNode();
-    absl::Cleanup undo = [this, node] { KeepNode(node); };
-    Entry* entry = ::new (&node->entry) Entry(std::forward<U>(item));
-    std::move(undo).Cancel();
-    entry->hash = hash;
-    return entry;
-  }
-
-  void Delete(Entry* entry) {
-    entry->~Entry();
-    KeepNode(reinterpret_cast<Node*>(entry));
-    while (free_count_ > entries_.size() + kKeepFree) delete TakeNode();
-  }
-
-  Node* TakeNode() {
-    if (free_ == nullptr) return new Node;
-    --free_count_;
-    return std::exchange(free_, free_->next_free);
-  }
-
-  void KeepNode(Node* node) {
-    node->next_free = free_;
-    free_ = node;
-    ++free_count_;
-  }
-
+  Recycler<Entry> storage_;
   absl::flat_hash_set<Entry*, KeyHash, KeyEq> entries_;
-  Node* free_ = nullptr;
-  size_t free_count_ = 0;
 };
 
 }  // namespace workqueue_internal
