@@ -91,7 +91,10 @@ class QueueOfAKind {
   void AwaitWaiters(size_t n) { clock_.AwaitWaiters(waiters_at_rest_ + n); }
 
   // How many threads wait for something with a deadline.
-  size_t NumWaiters() const { return clock_.NumWaiters() - waiters_at_rest_; }
+  size_t NumWaiters() {
+    clock_.Step(absl::ZeroDuration());  // A loop may just have been woken.
+    return clock_.NumWaiters() - waiters_at_rest_;
+  }
 
   const QueueKind kind_;
   clocks::FakeClock clock_;
