@@ -317,6 +317,8 @@ absl::Time DelayingQueue<T, Hash, Eq>::Run(absl::Time now) {
   AddDue(now);
   if (!took_in_all) return now + RetryDelay();
   MutexLock lock(&mu_);
+  // An exception in another thread may have left some to be taken in.
+  if (!received_.empty()) return absl::InfinitePast();
   const absl::Time next =
       waiting_.empty() ? absl::InfiniteFuture() : waiting_.NextReadyAt();
   return add_channel_.SleepUntil(next) ? next : absl::InfinitePast();

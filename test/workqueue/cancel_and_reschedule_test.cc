@@ -4,6 +4,7 @@
 // CancelDelayed() and Reschedule(), of the two queues that have them.
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>  // NOLINT(build/c++11)
@@ -712,6 +713,57 @@ TEST(CancelThrowsTest, AndTheQueueIsAsItWas) {
           ExpectSeconds(queue, clock, seconds);
         });
   }
+}
+
+// Throws if it is this thread's turn.
+struct ThrowingEq {
+  inline static thread_local bool throws = false;
+
+  bool operator()(int a, int b) const {
+    if (throws) throw 1;
+    return a == b;
+  }
+};
+
+// The exception leaves items half way to the waiting ones, just when the
+// queue's thread is about to go to sleep until the next of those.
+TEST(CancelThrowsTest, WhileTheLoopIsAwakeAndTheOtherItemsComeInTime) {
+  constexpr int kDue = 1000;
+  FakeClock clock;
+  absl::Notification adding, go_on;
+  DelayingQueueOptions<int> options;
+  options.clock = &clock;
+  options.queue = std::make_unique<HookedQueue<int>>([&](int item) {
+    if (item != 0) return true;
+    adding.Notify();
+    go_on.WaitForNotification();
+    return true;
+  });
+  DelayingQueue<int, std::hash<int>, ThrowingEq> queue(std::move(options));
+  // So many that the thread lets others in between.
+  for (int i = 0; i < kDue; ++i) queue.AddAfter(i, kSecond);
+  clock.Step(absl::ZeroDuration());
+  std::thread stepper([&] { clock.Step(kSecond); });
+  adding.WaitForNotification();
+  queue.AddAfter(kDue, 2 * kSecond);
+  queue.AddAfter(kDue, 2 * kSecond);  // Compared with the one before.
+  queue.AddAfter(kDue + 1, kSecond);
+  std::thread canceller([&] {
+    ThrowingEq::throws = true;
+    go_on.Notify();
+    // If it is late, the items have been taken in, and nothing is compared.
+    try {
+      EXPECT_FALSE(queue.CancelDelayed(-1));
+    } catch (int) {
+    }
+  });
+  canceller.join();
+  stepper.join();
+  EXPECT_EQ(TakeAll(queue).size(), static_cast<size_t>(kDue));
+  clock.Step(kSecond);
+  EXPECT_EQ(TakeAll(queue), std::vector<int>{kDue + 1});
+  clock.Step(kSecond);
+  EXPECT_EQ(TakeAll(queue), std::vector<int>{kDue});
 }
 
 #endif  // ABSL_HAVE_EXCEPTIONS
