@@ -49,7 +49,8 @@ class RecordingMetrics final : public MetricsProvider {
     int live = 0;                    // made, and not yet destroyed
     int incs = 0;
     int decs = 0;
-    std::vector<double> values;  // set or observed
+    std::map<int, int> by_priority;  // incs - decs, of those that have one
+    std::vector<double> values;      // set or observed
   };
 
   // Called first thing by each function of each metric. What it throws comes
@@ -58,6 +59,9 @@ class RecordingMetrics final : public MetricsProvider {
 
   // Kinds that are not wanted: null is returned for them.
   std::vector<MetricKind> unwanted;
+
+  // Whether there is a depth metric by priority.
+  bool with_priorities = false;
 
   Record record(MetricKind kind) const {
     workqueue_internal::MutexLock lock(&mu_);
@@ -69,6 +73,11 @@ class RecordingMetrics final : public MetricsProvider {
   int count(MetricKind kind) const {
     const Record r = record(kind);
     return r.incs - r.decs;
+  }
+
+  // What the depth by priority shows.
+  std::map<int, int> depth_by_priority() const {
+    return record(MetricKind::kDepth).by_priority;
   }
 
   // What has been set or observed.
@@ -100,6 +109,11 @@ class RecordingMetrics final : public MetricsProvider {
       absl::string_view name) override {
     return New<SettableGaugeMetric, SettableGauge>(MetricKind::kLongestRunning,
                                                    name);
+  }
+  std::unique_ptr<PriorityGaugeMetric> NewDepthMetricWithPriority(
+      absl::string_view name) override {
+    if (!with_priorities) return nullptr;
+    return New<PriorityGaugeMetric, PriorityGauge>(MetricKind::kDepth, name);
   }
   std::unique_ptr<CounterMetric> NewRetriesMetric(
       absl::string_view name) override {
@@ -146,6 +160,27 @@ class RecordingMetrics final : public MetricsProvider {
     }
     void Dec() override {
       pen_.Called([](Record& r) { ++r.decs; });
+    }
+
+   private:
+    Pen pen_;
+  };
+
+  class PriorityGauge final : public PriorityGaugeMetric {
+   public:
+    PriorityGauge(RecordingMetrics* metrics, MetricKind kind)
+        : pen_(metrics, kind) {}
+    void Inc(int priority) override {
+      pen_.Called([priority](Record& r) {
+        ++r.incs;
+        ++r.by_priority[priority];
+      });
+    }
+    void Dec(int priority) override {
+      pen_.Called([priority](Record& r) {
+        ++r.decs;
+        --r.by_priority[priority];
+      });
     }
 
    private:
