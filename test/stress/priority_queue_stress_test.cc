@@ -1,0 +1,291 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Many threads on a priority queue.
+
+#include <sys/resource.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <thread>  // NOLINT(build/c++11)
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/synchronization/blocking_counter.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "clock/clock.h"
+#include "clock/fake_clock.h"
+#include "gtest/gtest.h"
+#include "test/stress/ledger.h"
+#include "test/workqueue/recording_metrics.h"
+#include "workqueue/lease.h"
+#include "workqueue/priority_queue.h"
+
+namespace workqueue {
+namespace {
+
+// Adds an item at any of five priorities, for up to 3 ms or at once.
+AddOptions AnyOptions(std::mt19937& random) {
+  AddOptions options;
+  options.priority = static_cast<int>(random() % 5) - 2;
+  if (random() % 2 == 0) {
+    options.after = absl::Microseconds(static_cast<int>(random() % 3000));
+  }
+  return options;
+}
+
+bool Add(PriorityQueue<int>& queue, const AddOptions& options, int item) {
+  return queue.AddWithOptions(options, absl::MakeConstSpan(&item, 1));
+}
+
+void Produce(PriorityQueue<int>& queue, Ledger& ledger, int items, int adds,
+             int seed) {
+  std::mt19937 random(seed);
+  for (int i = 0; i < adds; ++i) {
+    const int item = static_cast<int>(random() % items);
+    const int64_t addition = ledger.Adding(item);
+    if (Add(queue, AnyOptions(random), item)) {
+      ledger.Added(item, addition);
+    } else {
+      EXPECT_TRUE(queue.ShuttingDown());
+    }
+  }
+}
+
+// Half of them by lease.
+void Consume(PriorityQueue<int>& queue, Ledger& ledger, int consumer) {
+  const auto process = [&ledger](int item) {
+    ledger.Begin(item);
+    std::this_thread::yield();
+    ledger.End(item);
+  };
+  if (consumer % 2 == 0) {
+    while (const Lease<int> lease = queue.Acquire()) process(*lease);
+  } else {
+    while (const auto item = queue.GetWithPriority()) {
+      process(item->item);
+      EXPECT_TRUE(queue.Done(item->item));
+    }
+  }
+}
+
+TEST(PriorityQueueStressTest, NoAdditionIsLostAndNoItemShared) {
+  constexpr int kItems = 64, kThreads = 4, kAdds = 20000;
+  Ledger ledger(kItems);
+  RecordingMetrics metrics;
+  metrics.with_priorities = true;
+  PriorityQueueOptions<int> options;
+  options.name = "stress";
+  options.metrics_provider = &metrics;
+  PriorityQueue<int> queue(std::move(options));
+  Threads producers, consumers;
+  consumers.Start(kThreads, [&](int c) { Consume(queue, ledger, c); });
+  producers.Start(kThreads,
+                  [&](int p) { Produce(queue, ledger, kItems, kAdds, p); });
+  producers.Join();
+  ledger.AwaitAllProcessed();
+  EXPECT_TRUE(queue.ShutDownWithDrain());
+  ledger.Close();
+  consumers.Join();
+  ledger.ExpectAllProcessed();
+  EXPECT_EQ(metrics.count(MetricKind::kAdds), ledger.processings());
+  for (const auto& [priority, depth] : metrics.depth_by_priority()) {
+    EXPECT_EQ(depth, 0) << "at priority " << priority;
+  }
+}
+
+// Each item is added once, and none comes early.
+TEST(PriorityQueueStressTest, NothingIsEarlyAndNothingIsLost) {
+  constexpr int kThreads = 4, kItemsOfEach = 10000;
+  clocks::Clock* const clock = clocks::Clock::GetRealClock();
+  std::vector<std::atomic<int64_t>> ready_at(kThreads * kItemsOfEach);
+  std::vector<std::atomic<int>> processed(ready_at.size());
+  std::vector<int> priorities(ready_at.size());
+  absl::BlockingCounter all(static_cast<int>(ready_at.size()));
+  PriorityQueue<int> queue;
+  Threads threads;
+  threads.Start(kThreads, [&](int) {
+    while (const auto item = queue.GetWithPriority()) {
+      EXPECT_GE(absl::ToUnixNanos(clock->TimeNow()), ready_at[item->item]);
+      EXPECT_EQ(++processed[item->item], 1);
+      EXPECT_EQ(item->priority, priorities[item->item]);
+      EXPECT_TRUE(queue.Done(item->item));
+      all.DecrementCount();
+    }
+  });
+  threads.Start(kThreads, [&](int p) {
+    std::mt19937 random(p);
+    for (int i = 0; i < kItemsOfEach; ++i) {
+      const int item = p * kItemsOfEach + i;
+      const AddOptions options = AnyOptions(random);
+      priorities[item] = options.priority;
+      // The clock goes on meanwhile: the queue's own time is not before this.
+      ready_at[item] = absl::ToUnixNanos(clock->TimeNow() + options.after);
+      EXPECT_TRUE(Add(queue, options, item));
+    }
+  });
+  all.Wait();
+  queue.ShutDown();
+  threads.Join();
+  EXPECT_EQ(queue.Len(), 0u);
+}
+
+// Waiting items are moved, cancelled and raised by all at once, and in the end
+// each can still be had.
+TEST(PriorityQueueStressTest, MovesAndCancelsFromAllSides) {
+  constexpr int kItems = 50, kThreads = 4, kOperations = 20000;
+  clocks::FakeClock clock;
+  PriorityQueueOptions<int> options;
+  options.clock = &clock;
+  PriorityQueue<int> queue(std::move(options));
+  Threads threads;
+  threads.Start(kThreads, [&](int t) {
+    std::mt19937 random(t);
+    for (int i = 0; i < kOperations; ++i) {
+      const int item = static_cast<int>(random() % kItems);
+      switch (random() % 6) {
+        case 0:
+        case 1:
+          EXPECT_TRUE(Add(queue, AnyOptions(random), item));
+          break;
+        case 2:
+          EXPECT_TRUE(queue.Reschedule(
+              item, absl::Microseconds(static_cast<int>(random() % 3000))));
+          break;
+        case 3:
+          queue.CancelDelayed(item);
+          break;
+        case 4:
+          if (absl::StatusOr<int> got = queue.TryGet(); got.ok()) {
+            EXPECT_TRUE(queue.Done(*got));
+          }
+          break;
+        case 5:
+          if (i % 50 == 0) clock.Step(absl::Microseconds(500));
+          if (i % 100 == 0) queue.TakeSnapshot();
+      }
+    }
+  });
+  threads.Join();
+  for (int i = 0; i < kItems; ++i) EXPECT_TRUE(Add(queue, AddOptions(), i));
+  EXPECT_EQ(queue.Len(), static_cast<size_t>(kItems));
+  clock.Step(absl::Seconds(1));
+  EXPECT_EQ(queue.Len(), static_cast<size_t>(kItems));
+}
+
+// The end comes from several sides, in the midst of it all. What waits is
+// dropped; what has been queued is processed.
+TEST(PriorityQueueStressTest, TheEndComesAtAnyTime) {
+  constexpr int kRounds = 100, kItems = 8, kAdds = 300;
+  for (int round = 0; round < kRounds; ++round) {
+    SCOPED_TRACE(round);
+    Ledger ledger(kItems);
+    PriorityQueue<int> queue;
+    Threads producers, consumers, enders;
+    consumers.Start(2, [&](int c) { Consume(queue, ledger, c); });
+    producers.Start(2, [&](int p) {
+      Produce(queue, ledger, kItems, kAdds, 2 * round + p);
+    });
+    Produce(queue, ledger, kItems, round * 3, -round);
+    const bool drain_only = round % 2 == 0;
+    enders.Start(2, [&](int) {
+      if (queue.ShutDownWithDrain()) {
+        ledger.Close();
+      } else {
+        EXPECT_FALSE(drain_only) << "nothing else can end a drain";
+      }
+    });
+    if (!drain_only) enders.Start(2, [&](int) { queue.ShutDown(); });
+    enders.Join();
+    producers.Join();
+    consumers.Join();
+    EXPECT_EQ(queue.Len(), 0u);
+    EXPECT_FALSE(queue.AddAfter(0, absl::ZeroDuration()));
+  }
+}
+
+// Fewer items than getters, so that those wait and are woken all the time. An
+// item that nobody is woken for stops the round.
+TEST(PriorityQueueStressTest, NoWakeUpIsLost) {
+  constexpr int kTokens = 3, kGetters = 4, kHops = 10000;
+  PriorityQueue<int> ping, pong;
+  std::atomic<int> hops{0};
+  absl::Notification enough;
+  const auto pass_on = [&](PriorityQueue<int>& from, PriorityQueue<int>& to) {
+    std::mt19937 random(1);
+    while (const auto token = from.GetWithPriority()) {
+      from.Done(token->item);
+      if (++hops == kHops) enough.Notify();
+      AddOptions options;
+      options.priority = static_cast<int>(random() % 3);
+      if (random() % 4 == 0) options.after = absl::Microseconds(1);
+      Add(to, options, token->item);
+    }
+  };
+  Threads threads;
+  threads.Start(kGetters, [&](int) { pass_on(ping, pong); });
+  threads.Start(kGetters, [&](int) { pass_on(pong, ping); });
+  for (int i = 0; i < kTokens; ++i) ping.Add(i);
+  enough.WaitForNotification();
+  ping.ShutDown();
+  pong.ShutDown();
+  threads.Join();
+}
+
+// How often threads of this process have gone to sleep.
+int64_t Sleeps() {
+  rusage usage;
+  EXPECT_EQ(getrusage(RUSAGE_SELF, &usage), 0);
+  return usage.ru_nvcsw;
+}
+
+// controller-runtime#3415: with a thousand blocked workers, an addition wakes
+// the one that gets the item. If it woke them all, each would go to sleep
+// again.
+TEST(PriorityQueueStressTest, AnAddWakesOneOfAThousandBlockedWorkers) {
+  constexpr int kWorkers = 1000, kAdds = 1000, kAtOnce = 5;
+  PriorityQueue<int> queue;
+  absl::BlockingCounter started(kWorkers);
+  std::atomic<int> gets{0};
+  absl::Mutex mu;
+  int processed = 0;  // guarded by mu
+  Threads workers;
+  workers.Start(kWorkers, [&](int) {
+    started.DecrementCount();
+    while (const auto item = queue.GetWithPriority()) {
+      ++gets;
+      EXPECT_TRUE(queue.Done(item->item));
+      absl::MutexLock lock(&mu);
+      ++processed;
+    }
+  });
+  started.Wait();
+  const int64_t sleeps_before = Sleeps();
+  for (int i = 0; i < kAdds; ++i) {
+    for (int j = 0; j < kAtOnce; ++j) {
+      AddOptions options;
+      options.priority = j;
+      EXPECT_TRUE(Add(queue, options, kAtOnce * i + j));
+    }
+    const int expected = kAtOnce * (i + 1);
+    const auto all = [&] { return processed == expected; };
+    absl::MutexLock lock(&mu);
+    mu.Await(absl::Condition(&all));
+  }
+  const int64_t sleeps = Sleeps() - sleeps_before;
+  EXPECT_EQ(gets, kAdds * kAtOnce);
+  // Also workers that were not asleep at first, and some contention.
+  EXPECT_LT(sleeps, kWorkers + 10 * kAdds * kAtOnce);
+  RecordProperty("sleeps", static_cast<int>(sleeps));
+  queue.ShutDown();
+  workers.Join();
+}
+
+}  // namespace
+}  // namespace workqueue
