@@ -450,11 +450,13 @@ bool PriorityQueue<T, Hash, Eq>::Reschedule(const T& item,
   MutexLock lock(&this->mu_);
   if (this->ShuttingDown()) return false;
   Entry* const entry = this->entries_.Find(item, hash);
-  if (delay > absl::ZeroDuration() && entry != nullptr && entry->waiting) {
+  if (entry == nullptr || !entry->waiting) {
+    AddLocked(item, hash, delay, /*priority=*/0, waker);
+  } else if (delay > absl::ZeroDuration()) {
     MakeWaiting(entry, this->clock_->TimeNow() + delay, entry->priority(),
                 entry->sequence);
   } else {
-    AddLocked(item, hash, delay, /*priority=*/0, waker);
+    MakeDirty(entry, entry->priority(), entry->sequence, waker);
   }
   return true;
 }

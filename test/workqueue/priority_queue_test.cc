@@ -1049,7 +1049,7 @@ TEST_F(PriorityQueueTest, CancelDelayedLeavesTheRestAsItIs) {
 }
 
 TEST_F(PriorityQueueTest, RescheduleMovesWhatWaitsAndKeepsItsPriority) {
-  for (int priority : {0, 5}) {
+  for (int priority : {-5, 0, 5}) {
     Add(At(priority, 5 * kSecond), {"later", "sooner", "now"});
     EXPECT_TRUE(queue_->Reschedule("later", 9 * kSecond));
     EXPECT_TRUE(queue_->Reschedule("sooner", kSecond));
