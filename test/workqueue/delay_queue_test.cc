@@ -1,0 +1,447 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/delay_queue.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>  // NOLINT(build/c++11)
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "base/mutex_lock.h"
+#include "clock/fake_clock.h"
+#include "gtest/gtest.h"
+
+namespace workqueue {
+namespace {
+
+using ::clocks::FakeClock;
+using ::workqueue_internal::MutexLock;
+using Strings = std::vector<std::string>;
+
+DelayQueueOptions OnClock(FakeClock* clock) {
+  DelayQueueOptions options;
+  options.clock = clock;
+  return options;
+}
+
+class DelayQueueTest : public testing::Test {
+ protected:
+  // Takes all that is due.
+  Strings TakeDue() {
+    Strings values;
+    while (true) {
+      absl::StatusOr<std::string> value = queue_.TryTake();
+      if (!value.ok()) return values;
+      values.push_back(*std::move(value));
+    }
+  }
+
+  FakeClock clock_;
+  DelayQueue<std::string> queue_{OnClock(&clock_)};
+};
+
+TEST_F(DelayQueueTest, AValueComesOutWhenItsDelayIsOver) {
+  EXPECT_TRUE(queue_.Push("a", absl::Seconds(5)));
+  EXPECT_EQ(queue_.Len(), 1u);
+  clock_.Step(absl::Seconds(5) - absl::Nanoseconds(1));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(queue_.TryTake().status()));
+  clock_.Step(absl::Nanoseconds(1));
+  EXPECT_EQ(queue_.Take(), "a");
+  EXPECT_EQ(queue_.Len(), 0u);
+}
+
+TEST_F(DelayQueueTest, TheEarliestComesFirst) {
+  queue_.Push("c", absl::Seconds(3));
+  queue_.Push("a", absl::Seconds(1));
+  queue_.Push("b", absl::Seconds(2));
+  clock_.Step(absl::Seconds(3));
+  EXPECT_EQ(TakeDue(), (Strings{"a", "b", "c"}));
+}
+
+TEST_F(DelayQueueTest, ThoseOfOneTimeComeInTheOrderOfPushing) {
+  for (const char* value : {"d", "a", "c"})
+    queue_.Push(value, absl::Seconds(1));
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(TakeDue(), (Strings{"d", "a", "c"}));
+}
+
+TEST_F(DelayQueueTest, DoesNotDeduplicate) {
+  queue_.Push("a", absl::Seconds(1));
+  queue_.Push("a", absl::Seconds(1));
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(TakeDue(), (Strings{"a", "a"}));
+}
+
+TEST_F(DelayQueueTest, ZeroAndNegativeDelaysAreDueAtOnce) {
+  queue_.Push("a", absl::ZeroDuration());
+  queue_.Push("b", -absl::Seconds(1));
+  EXPECT_EQ(TakeDue(), (Strings{"b", "a"}));
+}
+
+TEST_F(DelayQueueTest, AnInfiniteDelayIsNeverOver) {
+  const auto handle = queue_.Push("a", absl::InfiniteDuration());
+  clock_.Step(absl::Hours(24 * 365 * 290));
+  EXPECT_EQ(TakeDue(), Strings());
+  EXPECT_TRUE(queue_.Reset(handle, absl::ZeroDuration()));
+  EXPECT_EQ(TakeDue(), Strings{"a"});
+}
+
+TEST_F(DelayQueueTest, MoveOnlyValues) {
+  DelayQueue<std::unique_ptr<int>> queue(OnClock(&clock_));
+  queue.Push(std::make_unique<int>(1), absl::ZeroDuration());
+  queue.Push(std::make_unique<int>(2), absl::ZeroDuration());
+  queue.Push(std::make_unique<int>(3), absl::ZeroDuration());
+  EXPECT_EQ(**queue.Take(), 1);
+  EXPECT_EQ(**queue.TryTake(), 2);
+  EXPECT_EQ(*queue.TakeUpTo(5)->front(), 3);
+}
+
+// -----------------------------------------------------------------------------
+// Cancel and Reset
+// -----------------------------------------------------------------------------
+
+TEST_F(DelayQueueTest, CancelDropsAValue) {
+  const auto a = queue_.Push("a", absl::Seconds(1));
+  const auto b = queue_.Push("b", absl::Seconds(1));
+  EXPECT_NE(a, b);
+  EXPECT_TRUE(queue_.Cancel(a));
+  EXPECT_FALSE(queue_.Cancel(a));
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(TakeDue(), Strings{"b"});
+  EXPECT_FALSE(queue_.Cancel(b)) << "it has been taken";
+}
+
+TEST_F(DelayQueueTest, AHandleNeverNamesAnotherValue) {
+  const auto a = queue_.Push("a", absl::Seconds(1));
+  EXPECT_TRUE(queue_.Cancel(a));
+  const auto b = queue_.Push("b", absl::Seconds(1));  // in a's place
+  EXPECT_FALSE(queue_.Cancel(a));
+  EXPECT_FALSE(queue_.Reset(a, absl::ZeroDuration()));
+  EXPECT_TRUE(queue_.Cancel(b));
+  EXPECT_FALSE(queue_.Cancel(DelayQueueHandle()));
+  EXPECT_FALSE(DelayQueueHandle());
+}
+
+TEST_F(DelayQueueTest, OldHandlesAreSafeWhenTheMemoryHasGoneBack) {
+  std::vector<DelayQueueHandle> handles;
+  for (int i = 0; i < 10000; ++i) {
+    handles.push_back(queue_.Push("a", absl::Seconds(1)));
+  }
+  for (const auto& handle : handles) EXPECT_TRUE(queue_.Cancel(handle));
+  for (const auto& handle : handles) EXPECT_FALSE(queue_.Cancel(handle));
+  queue_.Push("b", absl::Seconds(1));
+  for (const auto& handle : handles) {
+    EXPECT_FALSE(queue_.Reset(handle, absl::ZeroDuration()));
+  }
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(TakeDue(), Strings{"b"});
+}
+
+TEST_F(DelayQueueTest, ResetMovesLaterAndSooner) {
+  const auto a = queue_.Push("a", absl::Seconds(1));
+  const auto b = queue_.Push("b", absl::Seconds(10));
+  EXPECT_TRUE(queue_.Reset(a, absl::Seconds(5)));
+  EXPECT_TRUE(queue_.Reset(b, absl::Seconds(2)));
+  clock_.Step(absl::Seconds(2));
+  EXPECT_EQ(TakeDue(), Strings{"b"});
+  EXPECT_FALSE(queue_.Reset(b, absl::Seconds(2)));
+  clock_.Step(absl::Seconds(3));
+  EXPECT_EQ(TakeDue(), Strings{"a"});
+}
+
+// -----------------------------------------------------------------------------
+// Threads that wait
+// -----------------------------------------------------------------------------
+
+// Takes a value on each of some threads.
+class Takers {
+ public:
+  Takers(DelayQueue<std::string>* queue, size_t n) {
+    for (size_t i = 0; i < n; ++i) {
+      threads_.emplace_back([this, queue] {
+        std::string value = queue->Take().value_or("-");
+        MutexLock lock(&mu_);
+        values_.push_back(std::move(value));
+        taken_.SignalAll();
+      });
+    }
+  }
+
+  // Blocks until `n` threads have taken one.
+  void AwaitTaken(size_t n) {
+    MutexLock lock(&mu_);
+    while (values_.size() < n) taken_.Wait(&mu_);
+  }
+
+  // What they took, when all have; "-" for nothing.
+  Strings Join() {
+    for (std::thread& thread : threads_) thread.join();
+    MutexLock lock(&mu_);
+    std::sort(values_.begin(), values_.end());
+    return values_;
+  }
+
+ private:
+  absl::Mutex mu_;
+  absl::CondVar taken_;
+  Strings values_ ABSL_GUARDED_BY(mu_);
+  std::vector<std::thread> threads_;
+};
+
+TEST_F(DelayQueueTest, TakeBlocksUntilAValueIsDue) {
+  queue_.Push("a", absl::Seconds(5));
+  Takers takers(&queue_, 1);
+  clock_.AwaitWaiters(1);
+  EXPECT_EQ(clock_.GetEarliestWakeupTime(),
+            clock_.TimeNow() + absl::Seconds(5));
+  clock_.Step(absl::Seconds(5));
+  EXPECT_EQ(takers.Join(), Strings{"a"});
+}
+
+TEST_F(DelayQueueTest, TakeBlocksUntilAValueIsPushed) {
+  Takers takers(&queue_, 1);
+  clock_.AwaitWaiters(1);
+  EXPECT_EQ(clock_.GetEarliestWakeupTime(), absl::InfiniteFuture());
+  queue_.Push("a", absl::ZeroDuration());
+  EXPECT_EQ(takers.Join(), Strings{"a"});
+}
+
+// Of all that wait, one sleeps until the first value is due.
+TEST_F(DelayQueueTest, OneOfThoseThatWaitLeads) {
+  queue_.Push("a", absl::Seconds(5));
+  queue_.Push("b", absl::Seconds(6));
+  queue_.Push("c", absl::Seconds(7));
+  Takers takers(&queue_, 3);
+  clock_.AwaitWaiters(3);
+  clock_.Step(absl::Seconds(5));
+  // The one that leads has gone, and passed the lead on.
+  takers.AwaitTaken(1);
+  clock_.AwaitWaiters(2);
+  clock_.Step(absl::Seconds(1));
+  takers.AwaitTaken(2);
+  clock_.AwaitWaiters(1);
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(takers.Join(), (Strings{"a", "b", "c"}));
+}
+
+TEST_F(DelayQueueTest, AllThatAreDueAtATimeAreTaken) {
+  for (const char* value : {"a", "b", "c"})
+    queue_.Push(value, absl::Seconds(1));
+  Takers takers(&queue_, 3);
+  clock_.AwaitWaiters(3);
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(takers.Join(), (Strings{"a", "b", "c"}));
+}
+
+TEST_F(DelayQueueTest, AnEarlierValueIsWaitedFor) {
+  queue_.Push("late", absl::Hours(1));
+  Takers takers(&queue_, 1);
+  clock_.AwaitWaiters(1);
+  queue_.Push("early", absl::Seconds(1));
+  clock_.AwaitWaiters(1);
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(takers.Join(), Strings{"early"});
+}
+
+TEST_F(DelayQueueTest, AValueThatIsResetSoonerIsWaitedFor) {
+  const auto handle = queue_.Push("a", absl::Hours(1));
+  Takers takers(&queue_, 1);
+  clock_.AwaitWaiters(1);
+  EXPECT_TRUE(queue_.Reset(handle, absl::Seconds(1)));
+  clock_.AwaitWaiters(1);
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(takers.Join(), Strings{"a"});
+}
+
+TEST_F(DelayQueueTest, TheFirstIsCancelledWhileOneWaitsForIt) {
+  const auto handle = queue_.Push("a", absl::Seconds(1));
+  queue_.Push("b", absl::Seconds(2));
+  Takers takers(&queue_, 1);
+  clock_.AwaitWaiters(1);
+  EXPECT_TRUE(queue_.Cancel(handle));
+  clock_.Step(absl::Seconds(1));
+  clock_.AwaitWaiters(1);
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(takers.Join(), Strings{"b"});
+}
+
+TEST_F(DelayQueueTest, TheLeaderLeavesAtItsDeadlineAndAnotherLeads) {
+  queue_.Push("a", absl::Seconds(2));
+  absl::Status status;
+  std::thread leader([&] {
+    status =
+        queue_.TakeWithDeadline(clock_.TimeNow() + absl::Seconds(1)).status();
+  });
+  clock_.AwaitWaiters(1);
+  Takers takers(&queue_, 1);
+  clock_.AwaitWaiters(2);
+  clock_.Step(absl::Seconds(1));
+  leader.join();
+  EXPECT_TRUE(absl::IsDeadlineExceeded(status));
+  clock_.AwaitWaiters(1);
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(takers.Join(), Strings{"a"});
+}
+
+// -----------------------------------------------------------------------------
+// Deadlines, many at once, streams
+// -----------------------------------------------------------------------------
+
+TEST_F(DelayQueueTest, TakeUpToTakesAllThatAreDue) {
+  for (const char* value : {"a", "b", "c"})
+    queue_.Push(value, absl::Seconds(1));
+  queue_.Push("d", absl::Seconds(2));
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(*queue_.TakeUpTo(2), (Strings{"a", "b"}));
+  EXPECT_EQ(*queue_.TakeUpTo(2), Strings{"c"});
+  EXPECT_TRUE(absl::IsDeadlineExceeded(
+      queue_.TakeUpToWithDeadline(2, absl::InfinitePast()).status()));
+}
+
+TEST_F(DelayQueueTest, TakeUpToNoneIsAnError) {
+  const absl::Status status = queue_.TakeUpTo(0).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status));
+  EXPECT_EQ(status.message(), "max is 0; it must be at least 1");
+}
+
+TEST_F(DelayQueueTest, AStreamEndsAtShutDown) {
+  queue_.Push("a", absl::ZeroDuration());
+  queue_.Push("b", absl::ZeroDuration());
+  queue_.Push("c", absl::Seconds(1));
+  queue_.ShutDown();
+  Strings values;
+  for (std::string value : queue_.Stream()) values.push_back(std::move(value));
+  EXPECT_EQ(values, (Strings{"a", "b"}));
+}
+
+TEST_F(DelayQueueTest, AStreamOfMoveOnlyValues) {
+  DelayQueue<std::unique_ptr<int>> queue(OnClock(&clock_));
+  for (int i = 0; i < 3; ++i) {
+    queue.Push(std::make_unique<int>(i), absl::ZeroDuration());
+  }
+  queue.ShutDown();
+  int next = 0;
+  for (std::unique_ptr<int> value : queue.Stream()) EXPECT_EQ(*value, next++);
+  EXPECT_EQ(next, 3);
+}
+
+// -----------------------------------------------------------------------------
+// Shutting down
+// -----------------------------------------------------------------------------
+
+TEST_F(DelayQueueTest, ShutDownDropsWhatIsNotDueAndTakesNothingIn) {
+  const auto a = queue_.Push("a", absl::Seconds(1));
+  queue_.Push("b", absl::ZeroDuration());
+  queue_.ShutDown();
+  queue_.ShutDown();
+  EXPECT_TRUE(queue_.ShuttingDown());
+  EXPECT_EQ(queue_.Len(), 1u);
+  EXPECT_FALSE(queue_.Cancel(a));
+  EXPECT_FALSE(queue_.Push("c", absl::ZeroDuration()));
+  EXPECT_EQ(queue_.Take(), "b");
+  EXPECT_EQ(queue_.Take(), std::nullopt);
+  EXPECT_TRUE(absl::IsCancelled(queue_.TryTake().status()));
+  EXPECT_TRUE(absl::IsCancelled(queue_.TakeUpTo(1).status()));
+}
+
+TEST_F(DelayQueueTest, ShutDownEndsAllThatWait) {
+  queue_.Push("a", absl::Seconds(1));
+  Takers takers(&queue_, 3);
+  clock_.AwaitWaiters(3);
+  queue_.ShutDown();
+  EXPECT_EQ(takers.Join(), (Strings{"-", "-", "-"}));
+}
+
+TEST_F(DelayQueueTest, DestroysWhatIsLeft) {
+  auto value = std::make_shared<int>(1);
+  {
+    DelayQueue<std::shared_ptr<int>> queue(OnClock(&clock_));
+    queue.Push(value, absl::Seconds(1));
+    const auto handle = queue.Push(value, absl::Seconds(1));
+    EXPECT_EQ(value.use_count(), 3);
+    queue.Cancel(handle);
+    EXPECT_EQ(value.use_count(), 2);
+  }
+  EXPECT_EQ(value.use_count(), 1);
+}
+
+// -----------------------------------------------------------------------------
+// Against a model
+// -----------------------------------------------------------------------------
+
+TEST_F(DelayQueueTest, DoesAsTheModelDoes) {
+  // By time, and within one by when it was given that time.
+  std::map<std::pair<absl::Time, int>, int> waiting;
+  DelayQueue<int> queue(OnClock(&clock_));
+  struct Pushed {
+    DelayQueueHandle handle;
+    std::optional<std::pair<absl::Time, int>> key;  // if not gone
+  };
+  std::vector<Pushed> pushed;
+  std::mt19937 random(1);
+  const auto delay = [&random] {
+    return absl::Milliseconds(static_cast<int>(random() % 50) - 5);
+  };
+  for (int i = 0; i < 200000; ++i) {
+    const absl::Time now = clock_.TimeNow();
+    switch (random() % 5) {
+      case 0: {
+        const absl::Duration d = delay();
+        const int value = static_cast<int>(pushed.size());
+        pushed.push_back({queue.Push(value, d), {{now + d, i}}});
+        waiting[*pushed.back().key] = value;
+        break;
+      }
+      case 1: {
+        const absl::StatusOr<int> value = queue.TryTake();
+        if (waiting.empty() || waiting.begin()->first.first > now) {
+          ASSERT_TRUE(absl::IsDeadlineExceeded(value.status()));
+        } else {
+          ASSERT_EQ(*value, waiting.begin()->second);
+          pushed[*value].key.reset();
+          waiting.erase(waiting.begin());
+        }
+        break;
+      }
+      case 2:
+      case 3: {
+        if (pushed.empty()) break;
+        const size_t recent = std::min<size_t>(pushed.size(), 200);
+        Pushed& any = pushed[pushed.size() - 1 - random() % recent];
+        const bool there = any.key.has_value();
+        if (random() % 3 == 0) {
+          ASSERT_EQ(queue.Cancel(any.handle), there);
+          if (there) waiting.erase(*any.key);
+          any.key.reset();
+        } else {
+          const absl::Duration d = delay();
+          ASSERT_EQ(queue.Reset(any.handle, d), there);
+          if (!there) break;
+          const int value = waiting[*any.key];
+          waiting.erase(*any.key);
+          any.key = {now + d, i};
+          waiting[*any.key] = value;
+        }
+        break;
+      }
+      default:
+        if (random() % 4 == 0) clock_.Step(absl::Milliseconds(random() % 10));
+    }
+    ASSERT_EQ(queue.Len(), waiting.size());
+  }
+}
+
+}  // namespace
+}  // namespace workqueue

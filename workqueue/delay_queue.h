@@ -1,0 +1,539 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/delay_queue.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_WORKQUEUE_DELAY_QUEUE_H_
+#define WORKQUEUE_WORKQUEUE_DELAY_QUEUE_H_
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/cleanup/cleanup.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "base/exceptions.h"
+#include "base/indexed_heap.h"
+#include "base/intrusive_list.h"
+#include "base/mutex_lock.h"
+#include "base/recycler.h"
+#include "clock/clock.h"
+#include "clock/parker.h"
+
+namespace workqueue {
+
+// DelayQueueHandle
+//
+// Names a value that was pushed to a `DelayQueue`, to be cancelled or reset. It
+// can be kept for as long as you like: it never names another value. Copyable;
+// a default constructed one names none.
+class DelayQueueHandle {
+ public:
+  DelayQueueHandle() = default;
+
+  // Whether it names a value, which may be gone by now.
+  explicit operator bool() const { return id_ != 0; }
+
+  friend bool operator==(const DelayQueueHandle& a, const DelayQueueHandle& b) {
+    return a.id_ == b.id_ && a.place_ == b.place_;
+  }
+  friend bool operator!=(const DelayQueueHandle& a, const DelayQueueHandle& b) {
+    return !(a == b);
+  }
+
+ private:
+  template <typename T>
+  friend class DelayQueue;
+
+  DelayQueueHandle(size_t place, uint64_t id) : place_(place), id_(id) {}
+
+  size_t place_ = 0;
+  uint64_t id_ = 0;  // unique in its queue; zero for none
+};
+
+// DelayQueueOptions
+//
+// How a delay queue is made. All have a default that does.
+struct DelayQueueOptions {
+  // The clock that it goes by; null for the real one. Not owned, must outlive
+  // the queue.
+  clocks::Clock* clock = nullptr;
+};
+
+// DelayQueue
+//
+// Values that come out when their delay is over, the earliest first, each of
+// them once: it does not deduplicate, and knows of no processing. That is
+// `DelayingQueue`.
+//
+// Example:
+//
+//     workqueue::DelayQueue<std::unique_ptr<Session>> expiring;
+//     workqueue::DelayQueueHandle handle =
+//         expiring.Push(std::move(session), absl::Minutes(30));
+//     ...
+//     expiring.Reset(handle, absl::Minutes(30));  // it has been used
+//     ...
+//     for (std::unique_ptr<Session> session : expiring.Stream()) {
+//       session->Close();
+//     }
+//
+// There is no thread: those who wait for a value wait for its time themselves.
+// One of them, the leader, sleeps until the first value is due; the others
+// until they are woken. A value that is earlier than all wakes one, and who
+// leaves passes the lead on. (The leader-follower pattern, as in
+// java.util.concurrent.DelayQueue.)
+//
+// A value is never taken before its time, on the clock in the options. Those
+// due at the same time come in the order in which they were given that time.
+//
+// `T` is movable. Pushing, taking, cancelling and resetting take O(log n) for n
+// values, and allocate nothing in the steady state. If moving a `T`, or
+// allocating, throws, the queue is as it was.
+//
+// Thread-safe. Destroy the queue only when no call on it is in progress. Values
+// that are dropped are destroyed with the lock held: their destructor must not
+// call the queue.
+template <typename T>
+class DelayQueue {
+ public:
+  using Handle = DelayQueueHandle;
+
+  explicit DelayQueue(DelayQueueOptions options = {})
+      : clock_(clocks::OrRealClock(options.clock)) {}
+  ~DelayQueue();
+
+  DelayQueue(const DelayQueue&) = delete;
+  DelayQueue& operator=(const DelayQueue&) = delete;
+
+  // Adds `value`, to come out once `delay` has passed; at once if it is zero or
+  // negative. Wakes a thread that waits, if `value` is due before all others.
+  //
+  // Returns a handle that names the value; one that names none, and drops the
+  // value, if the queue has been shut down.
+  Handle Push(T value, absl::Duration delay);
+
+  // Blocks until a value is due, and returns it; `std::nullopt` when the queue
+  // has been shut down and nothing in it is due.
+  std::optional<T> Take();
+
+  // As `Take()`, but blocks no longer than until `deadline`. Returns
+  // `absl::DeadlineExceededError` if nothing was due until then, and
+  // `absl::CancelledError` if the queue has been shut down.
+  absl::StatusOr<T> TakeWithDeadline(absl::Time deadline);
+
+  // As `TakeWithDeadline()`, without blocking.
+  absl::StatusOr<T> TryTake() { return TakeWithDeadline(absl::InfinitePast()); }
+
+  // Blocks as `TakeWithDeadline()` does until a value is due, and then takes
+  // all that are, but no more than `max`, with one lock for all. On success
+  // there is at least one. Returns also `absl::InvalidArgumentError` if `max`
+  // is zero.
+  absl::StatusOr<std::vector<T>> TakeUpToWithDeadline(size_t max,
+                                                      absl::Time deadline);
+  absl::StatusOr<std::vector<T>> TakeUpTo(size_t max) {
+    return TakeUpToWithDeadline(max, absl::InfiniteFuture());
+  }
+
+  // A range over the values as they come due, until the queue is shut down:
+  // going on to the next one blocks as `Take()` does. Several threads can each
+  // have a range; a value goes to one of them.
+  class Range;
+  Range Stream() { return Range(this); }
+
+  // Drops the value that `handle` names. Returns false if it is gone.
+  bool Cancel(Handle handle);
+
+  // Has the value that `handle` names come out once `delay` from now has
+  // passed, whatever its time was. Returns false if it is gone.
+  bool Reset(Handle handle, absl::Duration delay);
+
+  // Returns how many values are in the queue, due or not. By the time that the
+  // caller looks at the result it may have changed.
+  size_t Len() const;
+
+  // From now on nothing is taken in, and what is not due yet is dropped. What
+  // is due can still be taken, and then all calls find nothing; those that wait
+  // end. May be called from any thread and more than once.
+  void ShutDown();
+
+  // Returns whether the queue has been shut down.
+  bool ShuttingDown() const;
+
+ private:
+  using MutexLock = workqueue_internal::MutexLock;
+
+  struct Key {
+    absl::Time ready_at;
+    uint64_t sequence;
+
+    bool operator<(const Key& other) const {
+      return ready_at != other.ready_at ? ready_at < other.ready_at
+                                        : sequence < other.sequence;
+    }
+  };
+
+  struct Node {
+    explicit Node(T&& v) : value(std::move(v)) {}
+
+    T value;
+    size_t heap_index = 0;
+    size_t place = 0;  // in nodes_
+    uint64_t id = 0;
+  };
+
+  // A thread that waits.
+  struct Waiter : workqueue_internal::IntrusiveLink<Waiter> {
+    std::unique_ptr<clocks::Parker> parker;
+    bool following = false;  // in followers_
+  };
+
+  // Blocks until a value is due or `deadline` has passed, and returns why it
+  // does not any more. On success it has called `take(now)`.
+  template <typename F>
+  absl::Status TakeDue(absl::Time deadline, F take);
+
+  // Removes the first value, having passed it to `add`.
+  template <typename F>
+  void MoveFrontTo(F add) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  bool FrontIsDue(absl::Time now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return !heap_.empty() && heap_.front_key().ready_at <= now;
+  }
+
+  // Returns the node that `handle` names; null if it is gone.
+  Node* Find(Handle handle) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Destroys `node`, which is in the heap.
+  void Remove(Node* node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Makes `waiter` the leader, or a follower. Returns until when it sleeps, if
+  // nobody wakes it.
+  absl::Time BeginWait(Waiter* waiter, absl::Time deadline)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void EndWait(Waiter* waiter) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  std::unique_ptr<clocks::Parker> TakeParker()
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // The first value is another one, or earlier: wakes the thread that is to
+  // wait for it, if any waits.
+  void FrontChanged() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Sees that somebody waits for the first value, if any thread waits.
+  void PassOnLead() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  clocks::Clock* const clock_;
+  // Written under mu_.
+  std::atomic<bool> shutting_down_{false};
+
+  mutable absl::Mutex mu_;
+  workqueue_internal::Recycler<Node> storage_ ABSL_GUARDED_BY(mu_);
+  workqueue_internal::IndexedHeap<Key, Node> heap_ ABSL_GUARDED_BY(mu_);
+  // Where handles look; null at a place that is free.
+  std::vector<Node*> nodes_ ABSL_GUARDED_BY(mu_);
+  std::vector<size_t> free_places_ ABSL_GUARDED_BY(mu_);
+  uint64_t last_id_ ABSL_GUARDED_BY(mu_) = 0;
+  uint64_t last_sequence_ ABSL_GUARDED_BY(mu_) = 0;
+
+  // The thread that waits for the first value, or has been woken to. If there
+  // is none, there are no followers, or no values.
+  Waiter* leader_ ABSL_GUARDED_BY(mu_) = nullptr;
+  workqueue_internal::IntrusiveList<Waiter> followers_ ABSL_GUARDED_BY(mu_);
+  // Some of those of threads that have ceased to wait, for the next ones.
+  std::vector<std::unique_ptr<clocks::Parker>> parkers_ ABSL_GUARDED_BY(mu_);
+};
+
+// DelayQueue::Range
+//
+// What `Stream()` returns: an input range, for one `for` loop.
+template <typename T>
+class DelayQueue<T>::Range {
+ public:
+  struct End {};
+
+  class Iterator {
+   public:
+    explicit Iterator(DelayQueue* queue)
+        : queue_(queue), value_(queue->Take()) {}
+
+    T&& operator*() { return *std::move(value_); }
+    Iterator& operator++() {
+      value_.reset();
+      if (std::optional<T> next = queue_->Take()) {
+        value_.emplace(*std::move(next));
+      }
+      return *this;
+    }
+    friend bool operator!=(const Iterator& it, End) {
+      return it.value_.has_value();
+    }
+
+   private:
+    DelayQueue* const queue_;
+    std::optional<T> value_;
+  };
+
+  Iterator begin() { return Iterator(queue_); }
+  End end() { return {}; }
+
+ private:
+  friend class DelayQueue;
+  explicit Range(DelayQueue* queue) : queue_(queue) {}
+
+  DelayQueue* const queue_;
+};
+
+// Implementation details follow.
+
+template <typename T>
+DelayQueue<T>::~DelayQueue() {
+  MutexLock lock(&mu_);
+  while (!heap_.empty()) Remove(heap_.front());
+}
+
+template <typename T>
+DelayQueueHandle DelayQueue<T>::Push(T value, absl::Duration delay) {
+  const absl::Time ready_at = clock_->TimeNow() + delay;
+  MutexLock lock(&mu_);
+  if (ShuttingDown()) return Handle();
+  heap_.ReserveOne();
+  if (nodes_.size() == nodes_.capacity()) {
+    nodes_.reserve(2 * nodes_.size() + 16);
+    free_places_.reserve(nodes_.capacity());  // so that Remove() throws nothing
+  }
+  Node* const node = storage_.New(std::move(value));
+  if (free_places_.empty()) {
+    node->place = nodes_.size();
+    nodes_.push_back(node);
+  } else {
+    node->place = free_places_.back();
+    free_places_.pop_back();
+    nodes_[node->place] = node;
+  }
+  node->id = ++last_id_;
+  heap_.Push({ready_at, ++last_sequence_}, node);
+  if (heap_.front() == node) FrontChanged();
+  return Handle(node->place, node->id);
+}
+
+template <typename T>
+template <typename F>
+void DelayQueue<T>::MoveFrontTo(F add) {
+  Node* const node = heap_.front();
+  add(std::move(node->value));
+  Remove(node);
+}
+
+template <typename T>
+std::optional<T> DelayQueue<T>::Take() {
+  std::optional<T> value;
+  TakeDue(
+      absl::InfiniteFuture(),
+      [this, &value](absl::Time) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+        MoveFrontTo([&value](T&& front) { value.emplace(std::move(front)); });
+      })
+      .IgnoreError();
+  return value;
+}
+
+template <typename T>
+absl::StatusOr<T> DelayQueue<T>::TakeWithDeadline(absl::Time deadline) {
+  absl::StatusOr<T> value;
+  absl::Status status = TakeDue(
+      deadline, [this, &value](absl::Time) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+        MoveFrontTo([&value](T&& front) { value.emplace(std::move(front)); });
+      });
+  if (!status.ok()) value = std::move(status);
+  return value;
+}
+
+template <typename T>
+absl::StatusOr<std::vector<T>> DelayQueue<T>::TakeUpToWithDeadline(
+    size_t max, absl::Time deadline) {
+  if (max == 0) {
+    return absl::InvalidArgumentError("max is 0; it must be at least 1");
+  }
+  std::vector<T> values;
+  const auto add = [&values](T&& value) { values.push_back(std::move(value)); };
+  absl::Status status = TakeDue(
+      deadline, [&, this](absl::Time now) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+        MoveFrontTo(add);
+        // What has been taken is returned, even if there is no room for more.
+        workqueue_internal::ReturnsNormally(
+            [&, this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+              while (values.size() < max && FrontIsDue(now)) MoveFrontTo(add);
+            });
+      });
+  if (!status.ok()) return status;
+  return values;
+}
+
+template <typename T>
+template <typename F>
+absl::Status DelayQueue<T>::TakeDue(absl::Time deadline, F take) {
+  Waiter waiter;
+  while (true) {
+    absl::Time wake_at;
+    {
+      MutexLock lock(&mu_);
+      absl::Cleanup leave = [this, &waiter]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+        EndWait(&waiter);
+        if (waiter.parker != nullptr && parkers_.size() < parkers_.capacity()) {
+          parkers_.push_back(std::move(waiter.parker));
+        }
+        PassOnLead();
+      };
+      const absl::Time now = clock_->TimeNow();
+      if (FrontIsDue(now)) {
+        take(now);
+        return absl::OkStatus();
+      }
+      if (ShuttingDown()) {
+        return absl::CancelledError("the queue has been shut down");
+      }
+      // Without a message, which would be an allocation for who polls.
+      if (deadline <= now) return absl::DeadlineExceededError("");
+      if (waiter.parker == nullptr) {
+        waiter.parker = TakeParker();
+      }
+      EndWait(&waiter);
+      wake_at = BeginWait(&waiter, deadline);
+      std::move(leave).Cancel();
+    }
+    waiter.parker->ParkUntil(wake_at);
+  }
+}
+
+template <typename T>
+std::unique_ptr<clocks::Parker> DelayQueue<T>::TakeParker() {
+  constexpr size_t kKeep = 16;
+  parkers_.reserve(kKeep);
+  if (parkers_.empty()) {
+    return clock_->NewParker(clocks::Parker::Role::kCaller);
+  }
+  std::unique_ptr<clocks::Parker> parker = std::move(parkers_.back());
+  parkers_.pop_back();
+  return parker;
+}
+
+template <typename T>
+absl::Time DelayQueue<T>::BeginWait(Waiter* waiter, absl::Time deadline) {
+  if (leader_ == nullptr && !heap_.empty()) {
+    leader_ = waiter;
+    return std::min(deadline, heap_.front_key().ready_at);
+  }
+  followers_.PushBack(waiter);
+  waiter->following = true;
+  return deadline;
+}
+
+template <typename T>
+void DelayQueue<T>::EndWait(Waiter* waiter) {
+  if (leader_ == waiter) leader_ = nullptr;
+  if (waiter->following) followers_.Remove(waiter);
+  waiter->following = false;
+}
+
+template <typename T>
+void DelayQueue<T>::FrontChanged() {
+  if (leader_ != nullptr) {
+    leader_->parker->Unpark();
+  } else {
+    PassOnLead();
+  }
+}
+
+template <typename T>
+void DelayQueue<T>::PassOnLead() {
+  if (leader_ != nullptr || heap_.empty() || followers_.empty()) return;
+  leader_ = followers_.PopFront();
+  leader_->following = false;
+  leader_->parker->Unpark();
+}
+
+template <typename T>
+auto DelayQueue<T>::Find(Handle handle) -> Node* {
+  if (!handle || handle.place_ >= nodes_.size()) return nullptr;
+  Node* const node = nodes_[handle.place_];
+  return node != nullptr && node->id == handle.id_ ? node : nullptr;
+}
+
+template <typename T>
+void DelayQueue<T>::Remove(Node* node) {
+  heap_.Remove(node);
+  nodes_[node->place] = nullptr;
+  free_places_.push_back(node->place);
+  storage_.Delete(node);
+  // After a spike, the memory goes back. Ids are not used again, so that an old
+  // handle finds nothing in the new table.
+  constexpr size_t kKeep = 1024;
+  if (heap_.empty() && nodes_.size() > kKeep) {
+    heap_.Clear();
+    std::vector<Node*>().swap(nodes_);
+    std::vector<size_t>().swap(free_places_);
+  }
+}
+
+template <typename T>
+bool DelayQueue<T>::Cancel(Handle handle) {
+  MutexLock lock(&mu_);
+  Node* const node = Find(handle);
+  if (node == nullptr) return false;
+  Remove(node);
+  return true;
+}
+
+template <typename T>
+bool DelayQueue<T>::Reset(Handle handle, absl::Duration delay) {
+  const absl::Time ready_at = clock_->TimeNow() + delay;
+  MutexLock lock(&mu_);
+  Node* const node = Find(handle);
+  if (node == nullptr) return false;
+  heap_.SetKey(node, {ready_at, ++last_sequence_});
+  if (heap_.front() == node) FrontChanged();
+  return true;
+}
+
+template <typename T>
+size_t DelayQueue<T>::Len() const {
+  MutexLock lock(&mu_);
+  return heap_.size();
+}
+
+template <typename T>
+void DelayQueue<T>::ShutDown() {
+  const absl::Time now = clock_->TimeNow();
+  MutexLock lock(&mu_);
+  if (ShuttingDown()) return;
+  shutting_down_.store(true, std::memory_order_release);
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    Node* const node = nodes_[i];
+    if (node != nullptr && heap_.key(node).ready_at > now) Remove(node);
+  }
+  if (leader_ != nullptr) leader_->parker->Unpark();
+  for (Waiter* waiter = followers_.front(); waiter != nullptr;
+       waiter = waiter->next()) {
+    waiter->parker->Unpark();
+  }
+}
+
+template <typename T>
+bool DelayQueue<T>::ShuttingDown() const {
+  return shutting_down_.load(std::memory_order_acquire);
+}
+
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_WORKQUEUE_DELAY_QUEUE_H_
