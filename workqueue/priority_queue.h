@@ -524,7 +524,10 @@ absl::Time PriorityQueue<T, Hash, Eq>::RunSome(absl::Time now, Waker& waker) {
   // The lock is released, and others have a turn, after as many.
   constexpr int kSome = 100;
   for (int i = 0; i < kSome; ++i) {
-    if (waiting_.empty()) return absl::InfiniteFuture();
+    if (waiting_.empty()) {
+      if (this->ShuttingDown()) waiting_.Clear();  // Nothing comes any more.
+      return absl::InfiniteFuture();
+    }
     Entry* const entry = waiting_.front();
     if (this->ShuttingDown()) {
       StopWaiting(entry);

@@ -15,9 +15,11 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "clock/fake_clock.h"
 #include "gtest/gtest.h"
 #include "workqueue/delaying_queue.h"
+#include "workqueue/priority_queue.h"
 #include "workqueue/queue.h"
 
 namespace {
@@ -154,6 +156,43 @@ TEST(SteadyStateTest, AddAfterAllocatesNothing) {
             0);
 }
 
+TEST(SteadyStateTest, APriorityQueueAllocatesNothing) {
+  constexpr int kItems = 50;
+  FakeClock clock;
+  PriorityQueueOptions<int> options;
+  options.clock = &clock;
+  PriorityQueue<int> queue(std::move(options));
+  const auto add = [&queue](int item, int priority, absl::Duration after) {
+    AddOptions options;
+    options.priority = priority;
+    options.after = after;
+    queue.AddWithOptions(options, absl::MakeConstSpan(&item, 1));
+  };
+  const auto cycle = [&](int first) {
+    for (int i = 0; i < kItems; ++i) {
+      add(first + i, i % 3, absl::Milliseconds(i % 7));
+      add(first + i, i % 5, absl::Milliseconds(10));
+    }
+    queue.Reschedule(first + 1, absl::Milliseconds(2));
+    queue.CancelDelayed(first + 2);
+    clock.Step(absl::Milliseconds(3));
+    for (int i = 0; i < 10; ++i) {
+      const int item = queue.GetWithPriority()->item;
+      add(item, i % 2, absl::ZeroDuration());  // Again.
+      add(item, 7, absl::ZeroDuration());
+      queue.Done(item);
+    }
+    clock.Step(absl::Milliseconds(7));
+    while (queue.Len() > 0) queue.Acquire().Done();
+  };
+  int first = 0;
+  for (int i = 0; i < 20; ++i) cycle(first += kItems);
+  EXPECT_EQ(AllocationsIn([&] {
+              for (int i = 0; i < 100; ++i) cycle(first += kItems);
+            }),
+            0);
+}
+
 // -----------------------------------------------------------------------------
 // Hoarding
 // -----------------------------------------------------------------------------
@@ -189,6 +228,37 @@ TEST(HoardingTest, ShutDownReleasesTheMemoryOfWhatWaits) {
   for (int i = 0; i < kItems; ++i) queue.AddAfter(i, absl::Seconds(1));
   clock.Step(absl::ZeroDuration());
   for (int i = 0; i < 100; ++i) queue.AddAfter(i, absl::Seconds(2));
+  EXPECT_GE(bytes_in_use - before, 100000);
+  queue.ShutDown();
+  clock.Step(absl::ZeroDuration());
+  EXPECT_LE(bytes_in_use - before, 10000);
+}
+
+TEST(HoardingTest, APriorityQueueKeepsFewOfTheItemsThatItHad) {
+  constexpr int kItems = 5000;
+  FakeClock clock;
+  PriorityQueueOptions<int> options;
+  options.clock = &clock;
+  PriorityQueue<int> queue(std::move(options));
+  const int64_t before = blocks_in_use;
+  for (int i = 0; i < kItems; ++i) queue.AddAfter(i, absl::Seconds(1));
+  EXPECT_GE(blocks_in_use - before, kItems);
+  clock.Step(absl::Seconds(1));
+  for (int i = 0; i < kItems; ++i) queue.Done(*queue.Get());
+  EXPECT_LE(blocks_in_use - before, 200);
+}
+
+TEST(HoardingTest, ShutDownReleasesTheMemoryOfWhatWaitsInAPriorityQueue) {
+  constexpr int kItems = 5000;
+  FakeClock clock;
+  PriorityQueueOptions<int> options;
+  options.clock = &clock;
+  PriorityQueue<int> queue(std::move(options));
+  // The table of what is in the queue does not shrink.
+  for (int i = 0; i < kItems; ++i) queue.Add(i);
+  for (int i = 0; i < kItems; ++i) queue.Done(*queue.Get());
+  const int64_t before = bytes_in_use;
+  for (int i = 0; i < kItems; ++i) queue.AddAfter(i, absl::Seconds(1));
   EXPECT_GE(bytes_in_use - before, 100000);
   queue.ShutDown();
   clock.Step(absl::ZeroDuration());
