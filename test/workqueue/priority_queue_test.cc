@@ -1487,6 +1487,32 @@ TEST_F(PriorityQueueMetricThrowsTest, WhatIsDueIsTriedAgainASecondLater) {
   EXPECT_EQ(TakeAll(), (std::vector<Taken>{{"c", 2}, {"a", 1}, {"b", 1}}));
 }
 
+TEST_F(PriorityQueueMetricThrowsTest, OneThatIsTriedAgainDoesNotDelayOthers) {
+  Add(After(kSecond), {"a", "b"});
+  std::atomic<int> calls{0};
+  metrics_.on_call = [&calls](MetricKind kind) {
+    if (kind == MetricKind::kAdds && ++calls == 1) throw 1;
+  };
+  clock_.Step(kSecond);
+  EXPECT_EQ(TakeAll(), (std::vector<Taken>{{"b", 0}}));
+  clock_.Step(kSecond);
+  EXPECT_EQ(TakeAll(), (std::vector<Taken>{{"a", 0}}));
+  Mend();
+}
+
+// There is no entry left of it, either.
+TEST_F(PriorityQueueMetricThrowsTest, ReleasesTheItem) {
+  auto options = On<std::shared_ptr<int>>(&clock_);
+  options.name = "test";
+  options.metrics_provider = &metrics_;
+  PriorityQueue<std::shared_ptr<int>> queue(std::move(options));
+  const auto item = std::make_shared<int>(1);
+  Break(MetricKind::kAdds);
+  EXPECT_THROW(queue.Add(item), int);
+  Mend();
+  EXPECT_EQ(item.use_count(), 1);
+}
+
 TEST_F(PriorityQueueMetricThrowsTest, WhatIsTriedAgainCanBeAddedOrCancelled) {
   Add(At(1, kSecond), {"added", "cancelled", "raised"});
   Break(MetricKind::kAdds);
