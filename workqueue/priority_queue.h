@@ -479,9 +479,9 @@ void PriorityQueue<T, Hash, Eq>::ShutDown() {
 
 template <typename T, typename Hash, typename Eq>
 bool PriorityQueue<T, Hash, Eq>::ShutDownWithDrainUntil(absl::Time deadline) {
-  const bool drained = Core::ShutDownWithDrainUntil(deadline);
-  loop_->Wake(this);
-  return drained;
+  Core::ShutDownWithDrainUntil(absl::InfinitePast());  // does not block
+  loop_->Wake(this);                                   // drops what waits
+  return Core::ShutDownWithDrainUntil(deadline);
 }
 
 template <typename T, typename Hash, typename Eq>

@@ -69,7 +69,8 @@ struct Snapshot {
   // For queues: puts `waiting`, filled in any order, in its order.
   void SortWaiting() {
     Sort(waiting, [](const std::vector<Waiting>& v, size_t a, size_t b) {
-      return v[a].ready_at < v[b].ready_at;
+      return v[a].ready_at != v[b].ready_at ? v[a].ready_at < v[b].ready_at
+                                            : v[a].priority > v[b].priority;
     });
   }
 
