@@ -19,6 +19,7 @@
 #include "clock/fake_clock.h"
 #include "gtest/gtest.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
+#include "workqueue/delay_queue.h"
 #include "workqueue/fair_ordering.h"
 #include "workqueue/lease.h"
 #include "workqueue/priority_queue.h"
@@ -268,6 +269,26 @@ TEST_F(GuideTest, SharedLoop) {
     queue->AddAfter("default/web", absl::Nanoseconds(1));
   }
   for (auto& queue : queues) EXPECT_EQ(queue->Get(), "default/web");
+}
+
+struct Session {
+  void Close() {}
+};
+
+TEST_F(GuideTest, DelayQueue) {
+  workqueue::DelayQueue<std::unique_ptr<Session>> expiring;
+  workqueue::DelayQueueHandle handle =
+      expiring.Push(std::make_unique<Session>(), absl::Minutes(30));
+  expiring.Reset(handle, absl::Minutes(60));  // it has been used
+
+  std::thread closer([&expiring] {
+    for (std::unique_ptr<Session> session : expiring.Stream()) {
+      session->Close();
+    }
+  });
+  EXPECT_TRUE(expiring.Cancel(handle));
+  expiring.ShutDown();
+  closer.join();
 }
 
 TEST_F(GuideTest, FakeClock) {
