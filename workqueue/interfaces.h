@@ -8,7 +8,7 @@
 // What each of the three layers of queues offers. Code that uses a queue
 // (a controller's workers, its event handlers) takes one of these, so that it
 // works on any implementation. `Queue`, `DelayingQueue` and `RateLimitingQueue`
-// are the ones in this library.
+// are those of this library, and `PriorityQueue` offers all three.
 //
 // The promises of a work queue, which every implementation keeps:
 //
