@@ -1,0 +1,147 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Many threads on a delay queue, on the real clock: each value pushed is taken
+// once, not before its time, or cancelled; and nobody stays blocked.
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <random>
+#include <thread>  // NOLINT(build/c++11)
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "clock/clock.h"
+#include "gtest/gtest.h"
+#include "workqueue/delay_queue.h"
+
+namespace workqueue {
+namespace {
+
+// What has become of a value.
+struct Fate {
+  std::atomic<int> taken{0};
+  std::atomic<bool> cancelled{false};
+};
+
+struct Value {
+  Fate* fate;
+  absl::Time not_before;
+};
+
+constexpr int kPushers = 3;
+constexpr int kTakers = 3;
+constexpr int kEach = 5000;
+
+absl::Duration RandomDelay(std::mt19937& random) {
+  return absl::Microseconds(random() % 3000);
+}
+
+class DelayQueueStressTest : public testing::Test {
+ protected:
+  void Take(Value value) {
+    EXPECT_GE(clock_->TimeNow(), value.not_before);
+    ++value.fate->taken;
+    --left_;
+  }
+
+  // Takes in all the ways that there are, until the queue is shut down.
+  void TakeUntilShutDown(int seed) {
+    std::mt19937 random(seed);
+    while (true) {
+      if (random() % 3 == 0) {
+        absl::StatusOr<std::unique_ptr<Value>> value =
+            queue_.TakeWithDeadline(clock_->TimeNow() + RandomDelay(random));
+        if (value.ok()) Take(**value);
+      } else if (random() % 3 == 0) {
+        auto values = queue_.TakeUpTo(1 + random() % 10);
+        if (!values.ok()) return;
+        for (const auto& value : *values) Take(*value);
+      } else {
+        std::optional<std::unique_ptr<Value>> value = queue_.Take();
+        if (!value.has_value()) return;
+        Take(**value);
+      }
+    }
+  }
+
+  // Pushes, and cancels and postpones some of what it has pushed.
+  void Push(std::vector<Fate>& fates, int seed) {
+    std::mt19937 random(seed);
+    std::vector<DelayQueueHandle> handles;
+    for (Fate& fate : fates) {
+      const absl::Duration delay = RandomDelay(random);
+      handles.push_back(queue_.Push(
+          std::make_unique<Value>(Value{&fate, clock_->TimeNow() + delay}),
+          delay));
+      const size_t any = random() % handles.size();
+      switch (random() % 8) {
+        case 0:
+          if (queue_.Cancel(handles[any])) {
+            EXPECT_FALSE(fates[any].cancelled.exchange(true));
+            --left_;
+          }
+          break;
+        case 1:
+          // Not sooner than it was: the value tells how soon that is.
+          queue_.Reset(handles[any], absl::Milliseconds(3));
+          break;
+        case 2:
+          std::this_thread::yield();
+      }
+    }
+  }
+
+  clocks::Clock* const clock_ = clocks::Clock::GetRealClock();
+  DelayQueue<std::unique_ptr<Value>> queue_;
+  std::atomic<int> left_{kPushers * kEach};
+};
+
+TEST_F(DelayQueueStressTest, EachValueIsTakenOnceOrCancelled) {
+  std::vector<std::vector<Fate>> fates;
+  for (int i = 0; i < kPushers; ++i) fates.emplace_back(kEach);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kPushers; ++i) {
+    threads.emplace_back([&, i] { Push(fates[i], i); });
+  }
+  for (int i = 0; i < kTakers; ++i) {
+    threads.emplace_back([&, i] { TakeUntilShutDown(100 + i); });
+  }
+  while (left_ > 0) std::this_thread::yield();
+  EXPECT_EQ(queue_.Len(), 0u);
+  queue_.ShutDown();
+  for (std::thread& thread : threads) thread.join();
+  for (const std::vector<Fate>& some : fates) {
+    for (const Fate& fate : some) {
+      EXPECT_EQ(fate.taken, fate.cancelled ? 0 : 1);
+    }
+  }
+}
+
+TEST_F(DelayQueueStressTest, ShutDownInMidFlightLeavesNobodyBlocked) {
+  std::vector<std::vector<Fate>> fates;
+  for (int i = 0; i < kPushers; ++i) fates.emplace_back(kEach);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kPushers; ++i) {
+    threads.emplace_back([&, i] { Push(fates[i], i); });
+  }
+  for (int i = 0; i < kTakers; ++i) {
+    threads.emplace_back([&, i] { TakeUntilShutDown(100 + i); });
+  }
+  while (left_ > kPushers * kEach / 2) std::this_thread::yield();
+  queue_.ShutDown();
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_FALSE(queue_.TryTake().ok());
+  for (const std::vector<Fate>& some : fates) {
+    for (const Fate& fate : some) {
+      EXPECT_LE(fate.taken, fate.cancelled ? 0 : 1);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace workqueue
