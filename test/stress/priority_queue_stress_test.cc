@@ -19,6 +19,7 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "base/mutex_lock.h"
 #include "clock/clock.h"
 #include "clock/fake_clock.h"
 #include "gtest/gtest.h"
@@ -261,7 +262,7 @@ TEST(PriorityQueueStressTest, AnAddWakesOneOfAThousandBlockedWorkers) {
     while (const auto item = queue.GetWithPriority()) {
       ++gets;
       EXPECT_TRUE(queue.Done(item->item));
-      absl::MutexLock lock(&mu);
+      workqueue_internal::MutexLock lock(&mu);
       ++processed;
     }
   });
@@ -275,7 +276,7 @@ TEST(PriorityQueueStressTest, AnAddWakesOneOfAThousandBlockedWorkers) {
     }
     const int expected = kAtOnce * (i + 1);
     const auto all = [&] { return processed == expected; };
-    absl::MutexLock lock(&mu);
+    workqueue_internal::MutexLock lock(&mu);
     mu.Await(absl::Condition(&all));
   }
   const int64_t sleeps = Sleeps() - sleeps_before;
