@@ -24,12 +24,13 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "base/exceptions.h"
-#include "base/indexed_heap.h"
 #include "base/intrusive_list.h"
 #include "base/mutex_lock.h"
 #include "base/recycler.h"
 #include "clock/clock.h"
 #include "clock/parker.h"
+#include "workqueue/internal/waiting_set.h"
+#include "workqueue/waiting_set_options.h"
 
 namespace workqueue {
 
@@ -69,6 +70,9 @@ struct DelayQueueOptions {
   // The clock that it goes by; null for the real one. Not owned, must outlive
   // the queue.
   clocks::Clock* clock = nullptr;
+
+  // What keeps the values until they are due.
+  WaitingSetOptions waiting_set;
 };
 
 // DelayQueue
@@ -97,10 +101,12 @@ struct DelayQueueOptions {
 //
 // A value is never taken before its time, on the clock in the options. Those
 // due at the same time come in the order in which they were given that time.
+// With a timing wheel, values are late by up to a tick, and those of one tick
+// come in any order.
 //
 // `T` is movable. Pushing, taking, cancelling and resetting take O(log n) for n
-// values, and allocate nothing in the steady state. If moving a `T`, or
-// allocating, throws, the queue is as it was.
+// values, or constant time with a timing wheel, and allocate nothing in the
+// steady state. If moving a `T`, or allocating, throws, the queue is as it was.
 //
 // Thread-safe. Destroy the queue only when no call on it is in progress. Values
 // that are dropped are destroyed with the lock held: their destructor must not
@@ -111,7 +117,8 @@ class DelayQueue {
   using Handle = DelayQueueHandle;
 
   explicit DelayQueue(DelayQueueOptions options = {})
-      : clock_(clocks::OrRealClock(options.clock)) {}
+      : clock_(clocks::OrRealClock(options.clock)),
+        waiting_(options.waiting_set, clock_->TimeNow()) {}
   ~DelayQueue();
 
   DelayQueue(const DelayQueue&) = delete;
@@ -174,21 +181,10 @@ class DelayQueue {
  private:
   using MutexLock = workqueue_internal::MutexLock;
 
-  struct Key {
-    absl::Time ready_at;
-    uint64_t sequence;
-
-    bool operator<(const Key& other) const {
-      return ready_at != other.ready_at ? ready_at < other.ready_at
-                                        : sequence < other.sequence;
-    }
-  };
-
-  struct Node {
+  struct Node : internal::WaitingSetEntry<Node> {
     explicit Node(T&& v) : value(std::move(v)) {}
 
     T value;
-    size_t heap_index = 0;
     size_t place = 0;  // in nodes_
     uint64_t id = 0;
   };
@@ -200,22 +196,19 @@ class DelayQueue {
   };
 
   // Blocks until a value is due or `deadline` has passed, and returns why it
-  // does not any more. On success it has called `take(now)`.
+  // does not any more. On success it has called `take(due, now)`, with one that
+  // is due.
   template <typename F>
   absl::Status TakeDue(absl::Time deadline, F take);
 
-  // Removes the first value, having passed it to `add`.
+  // Removes a value that is due, having passed it to `add`.
   template <typename F>
-  void MoveFrontTo(F add) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-
-  bool FrontIsDue(absl::Time now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    return !heap_.empty() && heap_.front_key().ready_at <= now;
-  }
+  void MoveTo(F add, Node* due) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Returns the node that `handle` names; null if it is gone.
   Node* Find(Handle handle) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // Destroys `node`, which is in the heap.
+  // Destroys `node`, which is waiting.
   void Remove(Node* node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Makes `waiter` the leader, or a follower. Returns until when it sleeps, if
@@ -227,9 +220,9 @@ class DelayQueue {
   std::unique_ptr<clocks::Parker> TakeParker()
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // The first value is another one, or earlier: wakes the thread that is to
-  // wait for it, if any waits.
-  void FrontChanged() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // There is something to be done at `time`: wakes the thread that is to wait
+  // for that, if any waits and none would be there in time.
+  void WakeBy(absl::Time time) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Sees that somebody waits for the first value, if any thread waits.
   void PassOnLead() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -240,16 +233,17 @@ class DelayQueue {
 
   mutable absl::Mutex mu_;
   workqueue_internal::Recycler<Node> storage_ ABSL_GUARDED_BY(mu_);
-  workqueue_internal::IndexedHeap<Key, Node> heap_ ABSL_GUARDED_BY(mu_);
+  internal::WaitingSet<Node> waiting_ ABSL_GUARDED_BY(mu_);
   // Where handles look; null at a place that is free.
   std::vector<Node*> nodes_ ABSL_GUARDED_BY(mu_);
   std::vector<size_t> free_places_ ABSL_GUARDED_BY(mu_);
   uint64_t last_id_ ABSL_GUARDED_BY(mu_) = 0;
-  uint64_t last_sequence_ ABSL_GUARDED_BY(mu_) = 0;
 
   // The thread that waits for the first value, or has been woken to. If there
   // is none, there are no followers, or no values.
   Waiter* leader_ ABSL_GUARDED_BY(mu_) = nullptr;
+  // Infinitely past if it has been woken.
+  absl::Time leader_sleeps_until_ ABSL_GUARDED_BY(mu_);
   workqueue_internal::IntrusiveList<Waiter> followers_ ABSL_GUARDED_BY(mu_);
   // Some of those of threads that have ceased to wait, for the next ones.
   std::vector<std::unique_ptr<clocks::Parker>> parkers_ ABSL_GUARDED_BY(mu_);
@@ -300,15 +294,20 @@ class DelayQueue<T>::Range {
 template <typename T>
 DelayQueue<T>::~DelayQueue() {
   MutexLock lock(&mu_);
-  while (!heap_.empty()) Remove(heap_.front());
+  for (Node* node : nodes_) {
+    if (node != nullptr) {
+      waiting_.Remove(node);
+      storage_.Delete(node);
+    }
+  }
 }
 
 template <typename T>
 DelayQueueHandle DelayQueue<T>::Push(T value, absl::Duration delay) {
-  const absl::Time ready_at = clock_->TimeNow() + delay;
+  const absl::Time now = clock_->TimeNow();
   MutexLock lock(&mu_);
   if (ShuttingDown()) return Handle();
-  heap_.ReserveOne();
+  waiting_.Reserve(now + delay);
   if (nodes_.size() == nodes_.capacity()) {
     nodes_.reserve(2 * nodes_.size() + 16);
     free_places_.reserve(nodes_.capacity());  // so that Remove() throws nothing
@@ -323,27 +322,24 @@ DelayQueueHandle DelayQueue<T>::Push(T value, absl::Duration delay) {
     nodes_[node->place] = node;
   }
   node->id = ++last_id_;
-  heap_.Push({ready_at, ++last_sequence_}, node);
-  if (heap_.front() == node) FrontChanged();
+  WakeBy(waiting_.Insert(node, now + delay, now));
   return Handle(node->place, node->id);
 }
 
 template <typename T>
 template <typename F>
-void DelayQueue<T>::MoveFrontTo(F add) {
-  Node* const node = heap_.front();
-  add(std::move(node->value));
-  Remove(node);
+void DelayQueue<T>::MoveTo(F add, Node* due) {
+  add(std::move(due->value));
+  Remove(due);
 }
 
 template <typename T>
 std::optional<T> DelayQueue<T>::Take() {
   std::optional<T> value;
-  TakeDue(
-      absl::InfiniteFuture(),
-      [this, &value](absl::Time) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-        MoveFrontTo([&value](T&& front) { value.emplace(std::move(front)); });
-      })
+  const auto add = [&value](T&& due) { value.emplace(std::move(due)); };
+  TakeDue(absl::InfiniteFuture(),
+          [this, &add](Node* due, absl::Time)
+              ABSL_NO_THREAD_SAFETY_ANALYSIS { MoveTo(add, due); })
       .IgnoreError();
   return value;
 }
@@ -351,10 +347,10 @@ std::optional<T> DelayQueue<T>::Take() {
 template <typename T>
 absl::StatusOr<T> DelayQueue<T>::TakeWithDeadline(absl::Time deadline) {
   absl::StatusOr<T> value;
+  const auto add = [&value](T&& due) { value.emplace(std::move(due)); };
   absl::Status status = TakeDue(
-      deadline, [this, &value](absl::Time) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-        MoveFrontTo([&value](T&& front) { value.emplace(std::move(front)); });
-      });
+      deadline, [this, &add](Node* due, absl::Time)
+                    ABSL_NO_THREAD_SAFETY_ANALYSIS { MoveTo(add, due); });
   if (!status.ok()) value = std::move(status);
   return value;
 }
@@ -366,16 +362,22 @@ absl::StatusOr<std::vector<T>> DelayQueue<T>::TakeUpToWithDeadline(
     return absl::InvalidArgumentError("max is 0; it must be at least 1");
   }
   std::vector<T> values;
-  const auto add = [&values](T&& value) { values.push_back(std::move(value)); };
-  absl::Status status = TakeDue(
-      deadline, [&, this](absl::Time now) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-        MoveFrontTo(add);
-        // What has been taken is returned, even if there is no room for more.
-        workqueue_internal::ReturnsNormally(
-            [&, this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-              while (values.size() < max && FrontIsDue(now)) MoveFrontTo(add);
-            });
-      });
+  const auto add = [&values](T&& due) { values.push_back(std::move(due)); };
+  absl::Status status =
+      TakeDue(deadline, [&, this](Node* due, absl::Time now)
+                            ABSL_NO_THREAD_SAFETY_ANALYSIS {
+                              MoveTo(add, due);
+                              // What has been taken is returned, even if there
+                              // is no room for more.
+                              workqueue_internal::ReturnsNormally(
+                                  [&, this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+                                    while (values.size() < max) {
+                                      Node* const next = waiting_.Due(now);
+                                      if (next == nullptr) break;
+                                      MoveTo(add, next);
+                                    }
+                                  });
+                            });
   if (!status.ok()) return status;
   return values;
 }
@@ -396,8 +398,8 @@ absl::Status DelayQueue<T>::TakeDue(absl::Time deadline, F take) {
         PassOnLead();
       };
       const absl::Time now = clock_->TimeNow();
-      if (FrontIsDue(now)) {
-        take(now);
+      if (Node* const due = waiting_.Due(now)) {
+        take(due, now);
         return absl::OkStatus();
       }
       if (ShuttingDown()) {
@@ -430,9 +432,10 @@ std::unique_ptr<clocks::Parker> DelayQueue<T>::TakeParker() {
 
 template <typename T>
 absl::Time DelayQueue<T>::BeginWait(Waiter* waiter, absl::Time deadline) {
-  if (leader_ == nullptr && !heap_.empty()) {
+  if (leader_ == nullptr && waiting_.size() > 0) {
     leader_ = waiter;
-    return std::min(deadline, heap_.front_key().ready_at);
+    leader_sleeps_until_ = std::min(deadline, waiting_.NextWake());
+    return leader_sleeps_until_;
   }
   followers_.PushBack(waiter);
   waiter->following = true;
@@ -447,19 +450,21 @@ void DelayQueue<T>::EndWait(Waiter* waiter) {
 }
 
 template <typename T>
-void DelayQueue<T>::FrontChanged() {
-  if (leader_ != nullptr) {
-    leader_->parker->Unpark();
-  } else {
+void DelayQueue<T>::WakeBy(absl::Time time) {
+  if (leader_ == nullptr) {
     PassOnLead();
+  } else if (time < leader_sleeps_until_) {
+    leader_sleeps_until_ = absl::InfinitePast();
+    leader_->parker->Unpark();
   }
 }
 
 template <typename T>
 void DelayQueue<T>::PassOnLead() {
-  if (leader_ != nullptr || heap_.empty() || followers_.empty()) return;
+  if (leader_ != nullptr || waiting_.size() == 0 || followers_.empty()) return;
   leader_ = followers_.PopFront();
   leader_->following = false;
+  leader_sleeps_until_ = absl::InfinitePast();
   leader_->parker->Unpark();
 }
 
@@ -472,15 +477,15 @@ auto DelayQueue<T>::Find(Handle handle) -> Node* {
 
 template <typename T>
 void DelayQueue<T>::Remove(Node* node) {
-  heap_.Remove(node);
+  waiting_.Remove(node);
   nodes_[node->place] = nullptr;
   free_places_.push_back(node->place);
   storage_.Delete(node);
   // After a spike, the memory goes back. Ids are not used again, so that an old
   // handle finds nothing in the new table.
   constexpr size_t kKeep = 1024;
-  if (heap_.empty() && nodes_.size() > kKeep) {
-    heap_.Clear();
+  if (waiting_.size() == 0 && nodes_.size() > kKeep) {
+    waiting_.ShrinkToFit();
     std::vector<Node*>().swap(nodes_);
     std::vector<size_t>().swap(free_places_);
   }
@@ -497,19 +502,20 @@ bool DelayQueue<T>::Cancel(Handle handle) {
 
 template <typename T>
 bool DelayQueue<T>::Reset(Handle handle, absl::Duration delay) {
-  const absl::Time ready_at = clock_->TimeNow() + delay;
+  const absl::Time now = clock_->TimeNow();
   MutexLock lock(&mu_);
   Node* const node = Find(handle);
   if (node == nullptr) return false;
-  heap_.SetKey(node, {ready_at, ++last_sequence_});
-  if (heap_.front() == node) FrontChanged();
+  waiting_.Reserve(now + delay);
+  waiting_.Remove(node);
+  WakeBy(waiting_.Insert(node, now + delay, now));
   return true;
 }
 
 template <typename T>
 size_t DelayQueue<T>::Len() const {
   MutexLock lock(&mu_);
-  return heap_.size();
+  return waiting_.size();
 }
 
 template <typename T>
@@ -518,9 +524,10 @@ void DelayQueue<T>::ShutDown() {
   MutexLock lock(&mu_);
   if (ShuttingDown()) return;
   shutting_down_.store(true, std::memory_order_release);
+  waiting_.Due(now);
   for (size_t i = 0; i < nodes_.size(); ++i) {
     Node* const node = nodes_[i];
-    if (node != nullptr && heap_.key(node).ready_at > now) Remove(node);
+    if (node != nullptr && !waiting_.IsDue(node, now)) Remove(node);
   }
   if (leader_ != nullptr) leader_->parker->Unpark();
   for (Waiter* waiter = followers_.front(); waiter != nullptr;

@@ -25,6 +25,7 @@
 #include "workqueue/priority_queue.h"
 #include "workqueue/rate_limiting_queue.h"
 #include "workqueue/waiting_loop.h"
+#include "workqueue/waiting_set_options.h"
 
 void RunController(workqueue::RateLimitingInterface<std::string>& queue,
                    absl::Status (*reconcile)(const std::string& key)) {
@@ -290,6 +291,21 @@ TEST_F(GuideTest, DelayQueue) {
   expiring.ShutDown();
   closer.join();
 }
+
+absl::Status UseTimingWheel() {
+  auto wheel = workqueue::WaitingSetOptions::TimingWheel(
+      /*tick=*/absl::Milliseconds(10), /*slots=*/256);
+  if (!wheel.ok()) return wheel.status();
+
+  workqueue::DelayQueueOptions options;
+  options.waiting_set = *wheel;
+  workqueue::DelayQueue<std::string> timeouts(options);
+  timeouts.Push("default/web", absl::ZeroDuration());
+  EXPECT_EQ(timeouts.Take(), "default/web");
+  return absl::OkStatus();
+}
+
+TEST_F(GuideTest, TimingWheel) { EXPECT_TRUE(UseTimingWheel().ok()); }
 
 TEST_F(GuideTest, FakeClock) {
   clocks::FakeClock clock;

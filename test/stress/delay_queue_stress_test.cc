@@ -18,6 +18,7 @@
 #include "clock/clock.h"
 #include "gtest/gtest.h"
 #include "workqueue/delay_queue.h"
+#include "workqueue/waiting_set_options.h"
 
 namespace workqueue {
 namespace {
@@ -41,8 +42,17 @@ absl::Duration RandomDelay(std::mt19937& random) {
   return absl::Microseconds(random() % 3000);
 }
 
-class DelayQueueStressTest : public testing::Test {
+class DelayQueueStressTest : public testing::TestWithParam<bool> {
  protected:
+  static DelayQueueOptions Options() {
+    DelayQueueOptions options;
+    if (GetParam()) {
+      options.waiting_set =
+          *WaitingSetOptions::TimingWheel(absl::Microseconds(100), /*slots=*/8);
+    }
+    return options;
+  }
+
   void Take(Value value) {
     EXPECT_GE(clock_->TimeNow(), value.not_before);
     ++value.fate->taken;
@@ -97,11 +107,16 @@ class DelayQueueStressTest : public testing::Test {
   }
 
   clocks::Clock* const clock_ = clocks::Clock::GetRealClock();
-  DelayQueue<std::unique_ptr<Value>> queue_;
+  DelayQueue<std::unique_ptr<Value>> queue_{Options()};
   std::atomic<int> left_{kPushers * kEach};
 };
 
-TEST_F(DelayQueueStressTest, EachValueIsTakenOnceOrCancelled) {
+INSTANTIATE_TEST_SUITE_P(WaitingSets, DelayQueueStressTest, testing::Bool(),
+                         [](const auto& info) {
+                           return info.param ? "TimingWheel" : "Heap";
+                         });
+
+TEST_P(DelayQueueStressTest, EachValueIsTakenOnceOrCancelled) {
   std::vector<std::vector<Fate>> fates;
   for (int i = 0; i < kPushers; ++i) fates.emplace_back(kEach);
   std::vector<std::thread> threads;
@@ -122,7 +137,7 @@ TEST_F(DelayQueueStressTest, EachValueIsTakenOnceOrCancelled) {
   }
 }
 
-TEST_F(DelayQueueStressTest, ShutDownInMidFlightLeavesNobodyBlocked) {
+TEST_P(DelayQueueStressTest, ShutDownInMidFlightLeavesNobodyBlocked) {
   std::vector<std::vector<Fate>> fates;
   for (int i = 0; i < kPushers; ++i) fates.emplace_back(kEach);
   std::vector<std::thread> threads;

@@ -22,6 +22,7 @@
 #include "base/mutex_lock.h"
 #include "clock/fake_clock.h"
 #include "gtest/gtest.h"
+#include "workqueue/waiting_set_options.h"
 
 namespace workqueue {
 namespace {
@@ -440,6 +441,117 @@ TEST_F(DelayQueueTest, DoesAsTheModelDoes) {
         if (random() % 4 == 0) clock_.Step(absl::Milliseconds(random() % 10));
     }
     ASSERT_EQ(queue.Len(), waiting.size());
+  }
+}
+
+// -----------------------------------------------------------------------------
+// On a timing wheel
+// -----------------------------------------------------------------------------
+
+class WheelDelayQueueTest : public testing::Test {
+ protected:
+  static constexpr absl::Duration Tick() { return absl::Milliseconds(10); }
+
+  DelayQueueOptions Options() {
+    DelayQueueOptions options = OnClock(&clock_);
+    options.waiting_set = *WaitingSetOptions::TimingWheel(Tick(), /*slots=*/16);
+    return options;
+  }
+
+  FakeClock clock_;
+  DelayQueue<int> queue_{Options()};
+};
+
+TEST_F(WheelDelayQueueTest, AnEmptyOneWakesNobody) {
+  std::thread taker([&] { EXPECT_EQ(queue_.Take(), std::nullopt); });
+  clock_.AwaitWaiters(1);
+  EXPECT_EQ(clock_.GetEarliestWakeupTime(), absl::InfiniteFuture());
+  queue_.ShutDown();
+  taker.join();
+}
+
+TEST_F(WheelDelayQueueTest, AThreadSleepsUntilTheTick) {
+  std::optional<int> value;
+  std::thread taker([&] { value = queue_.Take(); });
+  clock_.AwaitWaiters(1);
+  queue_.Push(1, Tick() / 2);
+  clock_.AwaitWaiters(1);
+  EXPECT_EQ(clock_.GetEarliestWakeupTime(), clock_.TimeNow() + Tick());
+  clock_.Step(Tick());
+  taker.join();
+  EXPECT_EQ(value, 1);
+}
+
+// A turn of the ring is 16 ticks.
+TEST_F(WheelDelayQueueTest, AThreadWaitsForAValueManyTurnsAway) {
+  std::optional<int> value;
+  queue_.Push(1, 1000 * Tick());
+  std::thread taker([&] { value = queue_.Take(); });
+  for (int i = 0; i < 1000; ++i) {
+    clock_.AwaitWaiters(1);
+    clock_.Step(Tick());
+  }
+  taker.join();
+  EXPECT_EQ(value, 1);
+}
+
+TEST_F(WheelDelayQueueTest, ShutDownDropsWhatHasNotComeOutYet) {
+  queue_.Push(1, Tick());
+  queue_.Push(2, Tick() + absl::Nanoseconds(1));
+  clock_.Step(Tick() + absl::Nanoseconds(1));
+  queue_.ShutDown();
+  EXPECT_EQ(queue_.Take(), 1);
+  EXPECT_EQ(queue_.Take(), std::nullopt);
+  EXPECT_EQ(queue_.Len(), 0u);
+}
+
+TEST_F(WheelDelayQueueTest, NeverEarlyLateByATickAtMostWithCancelAndReset) {
+  std::mt19937 random(1);
+  struct Pushed {
+    DelayQueueHandle handle;
+    absl::Time ready_at;
+    bool there = true;
+  };
+  std::vector<Pushed> pushed;
+  size_t there = 0;
+  for (int i = 0; i < 8000; ++i) {
+    const absl::Duration delay = absl::Microseconds(random() % 5000000);
+    const absl::Time now = clock_.TimeNow();
+    switch (random() % 4) {
+      case 0:
+      case 1:
+        pushed.push_back(
+            {queue_.Push(static_cast<int>(pushed.size()), delay), now + delay});
+        ++there;
+        break;
+      case 2: {
+        if (pushed.empty()) break;
+        Pushed& any = pushed[random() % pushed.size()];
+        if (random() % 2 == 0) {
+          ASSERT_EQ(queue_.Cancel(any.handle), any.there);
+          there -= any.there;
+          any.there = false;
+        } else {
+          ASSERT_EQ(queue_.Reset(any.handle, delay), any.there);
+          if (any.there) any.ready_at = now + delay;
+        }
+        break;
+      }
+      default:
+        clock_.Step(absl::Microseconds(random() % 100000));
+        while (true) {
+          const absl::StatusOr<int> value = queue_.TryTake();
+          if (!value.ok()) break;
+          ASSERT_TRUE(pushed[*value].there);
+          ASSERT_LE(pushed[*value].ready_at, clock_.TimeNow());
+          pushed[*value].there = false;
+          --there;
+        }
+        for (const Pushed& it : pushed) {
+          ASSERT_TRUE(!it.there || it.ready_at + Tick() > clock_.TimeNow());
+        }
+    }
+    ASSERT_EQ(queue_.Len(), there);
   }
 }
 

@@ -1,0 +1,187 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/internal/timing_wheel.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <iterator>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+
+namespace workqueue {
+namespace internal {
+namespace {
+
+struct Entry : TimingWheelEntry<Entry> {
+  absl::Time ready_at;
+};
+
+using Wheel = TimingWheel<Entry>;
+
+constexpr absl::Duration kTick = absl::Milliseconds(10);
+
+absl::Time At(absl::Duration d) { return absl::UnixEpoch() + d; }
+
+class TimingWheelTest : public testing::Test {
+ protected:
+  // Puts in a new entry, at time zero.
+  Entry* Insert(absl::Duration delay) {
+    Entry* const entry = &entries_.emplace_back();
+    wheel_.Reserve(At(delay));
+    wheel_.Insert(entry, At(delay), absl::UnixEpoch());
+    return entry;
+  }
+
+  std::deque<Entry> entries_;
+  Wheel wheel_{absl::UnixEpoch(), kTick, /*slots=*/4};
+};
+
+TEST_F(TimingWheelTest, AnEmptyWheelDoesNotTick) {
+  EXPECT_EQ(wheel_.size(), 0u);
+  EXPECT_EQ(wheel_.NextWake(), absl::InfiniteFuture());
+  EXPECT_EQ(wheel_.Due(At(absl::Hours(1))), nullptr);
+}
+
+TEST_F(TimingWheelTest, AnEntryIsDueAtTheFirstTickThatIsNotBeforeItsTime) {
+  Entry* const exact = Insert(2 * kTick);
+  Entry* const rounded = Insert(2 * kTick + absl::Nanoseconds(1));
+  EXPECT_EQ(wheel_.NextWake(), At(2 * kTick));
+  EXPECT_EQ(wheel_.Due(At(2 * kTick - absl::Nanoseconds(1))), nullptr);
+  EXPECT_FALSE(wheel_.IsDue(exact));
+  EXPECT_EQ(wheel_.Due(At(2 * kTick)), exact);
+  EXPECT_TRUE(wheel_.IsDue(exact));
+  EXPECT_FALSE(wheel_.IsDue(rounded));
+  wheel_.Remove(exact);
+  EXPECT_EQ(wheel_.Due(At(3 * kTick - absl::Nanoseconds(1))), nullptr);
+  EXPECT_EQ(wheel_.Due(At(3 * kTick)), rounded);
+}
+
+TEST_F(TimingWheelTest, WhatIsPastIsDueAtOnce) {
+  Entry* const entry = Insert(-absl::Hours(1));
+  EXPECT_EQ(wheel_.NextWake(), absl::InfinitePast());
+  EXPECT_EQ(wheel_.Due(absl::UnixEpoch()), entry);
+}
+
+TEST_F(TimingWheelTest, LaterTurnsAreWaitedFor) {
+  // Of four slots: the same slot at ticks 1, 5, 17 and 65.
+  std::vector<Entry*> entries;
+  for (int tick : {65, 5, 17, 1}) entries.push_back(Insert(tick * kTick));
+  for (int tick : {1, 5, 17, 65}) {
+    EXPECT_EQ(wheel_.Due(At(tick * kTick - absl::Nanoseconds(1))), nullptr);
+    Entry* const due = wheel_.Due(At(tick * kTick));
+    ASSERT_NE(due, nullptr) << tick;
+    EXPECT_EQ(due->tick, tick);
+    wheel_.Remove(due);
+  }
+  EXPECT_EQ(wheel_.NextWake(), absl::InfiniteFuture());
+}
+
+TEST_F(TimingWheelTest, InfinitelyLateIsNeverDue) {
+  Entry* const entry = Insert(absl::InfiniteDuration());
+  EXPECT_EQ(wheel_.size(), 1u);
+  EXPECT_EQ(wheel_.NextWake(), absl::InfiniteFuture());
+  EXPECT_EQ(wheel_.Due(At(absl::Hours(24 * 365 * 290))), nullptr);
+  wheel_.Remove(entry);
+  EXPECT_EQ(wheel_.size(), 0u);
+}
+
+TEST_F(TimingWheelTest, AfterLongIdlenessNothingIsMovedInVain) {
+  const absl::Time later = At(absl::Hours(24 * 365));
+  Entry entry;
+  wheel_.Reserve(later + kTick);
+  EXPECT_EQ(wheel_.Insert(&entry, later + kTick, later), later + kTick);
+  EXPECT_EQ(wheel_.NextWake(), later + kTick);
+  EXPECT_EQ(wheel_.Due(later), nullptr);
+  EXPECT_EQ(wheel_.Due(later + kTick), &entry);
+}
+
+TEST_F(TimingWheelTest, TimeThatGoesBackChangesNothing) {
+  Entry* const entry = Insert(5 * kTick);
+  EXPECT_EQ(wheel_.Due(At(4 * kTick)), nullptr);
+  EXPECT_EQ(wheel_.Due(At(kTick)), nullptr);
+  EXPECT_EQ(wheel_.Due(At(5 * kTick)), entry);
+}
+
+// What the wheel promises, of wheels of many sizes, against a list.
+class TimingWheelModelTest : public testing::TestWithParam<size_t> {};
+
+INSTANTIATE_TEST_SUITE_P(Slots, TimingWheelModelTest,
+                         testing::Values(2, 3, 4, 63, 64, 65, 256, 3600));
+
+TEST_P(TimingWheelModelTest, NeverEarlyAndLateByATickAtMost) {
+  std::mt19937_64 random(GetParam());
+  absl::Time now = absl::UnixEpoch() + absl::Nanoseconds(random() % 1000);
+  Wheel wheel(now, kTick, GetParam());
+  const absl::Time start = now;
+  const auto tick_at = [start](absl::Time t) {
+    return t <= start ? start : start + absl::Ceil(t - start, kTick);
+  };
+  // Mostly near, some of them far.
+  const auto any_delay = [&random] {
+    return absl::Microseconds(
+        static_cast<int64_t>(random() % (uint64_t{1} << (random() % 40))));
+  };
+  std::deque<Entry> entries(200);
+  std::set<Entry*> in, out;
+  for (Entry& entry : entries) out.insert(&entry);
+  const auto any = [&random](const std::set<Entry*>& some) {
+    auto it = some.begin();
+    std::advance(it, random() % some.size());
+    return *it;
+  };
+  for (int i = 0; i < 40000; ++i) {
+    switch (random() % 4) {
+      case 0:
+      case 1: {
+        if (out.empty()) break;
+        Entry* const entry = any(out);
+        out.erase(entry);
+        in.insert(entry);
+        entry->ready_at = now + any_delay();
+        wheel.Reserve(entry->ready_at);
+        const absl::Time wake = wheel.Insert(entry, entry->ready_at, now);
+        ASSERT_LE(wake, std::max(now, tick_at(entry->ready_at)));
+        ASSERT_LE(wheel.NextWake(), wake);
+        break;
+      }
+      case 2:
+        if (in.empty() || random() % 2 == 0) break;
+        out.insert(any(in));
+        for (Entry* entry : out) {
+          if (in.erase(entry) == 1) wheel.Remove(entry);
+        }
+        break;
+      default: {
+        // Either just so far that something happens, or anywhere.
+        const absl::Time wake = wheel.NextWake();
+        if (random() % 2 == 0 && wake != absl::InfiniteFuture()) {
+          now = std::max(now, wake - absl::Nanoseconds(random() % 2));
+        } else {
+          now += any_delay();
+        }
+        while (Entry* const entry = wheel.Due(now)) {
+          ASSERT_LE(tick_at(entry->ready_at), now) << "never early";
+          ASSERT_EQ(in.erase(entry), 1u);
+          out.insert(entry);
+          wheel.Remove(entry);
+        }
+        for (Entry* entry : in) {
+          ASSERT_GT(tick_at(entry->ready_at), now) << "late by a tick at most";
+        }
+        ASSERT_GT(wheel.NextWake(), now);
+      }
+    }
+    ASSERT_EQ(wheel.size(), in.size());
+  }
+}
+
+}  // namespace
+}  // namespace internal
+}  // namespace workqueue

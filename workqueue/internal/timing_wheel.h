@@ -1,0 +1,250 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/internal/timing_wheel.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_WORKQUEUE_INTERNAL_TIMING_WHEEL_H_
+#define WORKQUEUE_WORKQUEUE_INTERNAL_TIMING_WHEEL_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "absl/numeric/bits.h"
+#include "absl/time/time.h"
+#include "base/intrusive_list.h"
+
+namespace workqueue {
+namespace internal {
+
+// What an entry of a `TimingWheel` derives from.
+template <typename Entry>
+struct TimingWheelEntry : workqueue_internal::IntrusiveLink<Entry> {
+  int64_t tick = 0;  // when it is due
+  // Where it is: a ring and a slot in it, or none.
+  int ring = 0;
+  size_t slot = 0;
+};
+
+// TimingWheel
+//
+// Entries by the time at which they are due, in rings of slots: the hierarchy
+// of wheels that `WaitingSetOptions` describes. The ring 0 has a slot for each
+// of the next ticks; in ring r, a slot stands for `slots` to the power of r
+// ticks. When its time begins, its entries move to the rings before: each entry
+// moves as often as there are rings at most.
+//
+// A bit for each slot tells whether it is empty, so that those are passed over.
+//
+// The wheel does not own its entries. Not thread-safe.
+template <typename Entry>
+class TimingWheel {
+ public:
+  // A wheel whose first tick begins at `now`. `tick` and `slots` are as in
+  // `WaitingSetOptions`.
+  TimingWheel(absl::Time now, absl::Duration tick, size_t slots)
+      : start_(now), tick_(tick), slots_(static_cast<int64_t>(slots)) {}
+
+  TimingWheel(const TimingWheel&) = delete;
+  TimingWheel& operator=(const TimingWheel&) = delete;
+
+  size_t size() const { return size_; }
+
+  // Makes sure that inserting for `ready_at` does not throw.
+  void Reserve(absl::Time ready_at) {
+    const int64_t tick = TickAt(ready_at);
+    if (tick == kNever) return;
+    while (RingFor(tick - now_) >= static_cast<int>(rings_.size())) {
+      const int64_t span = rings_.empty() ? 1 : rings_.back().span * slots_;
+      rings_.emplace_back(span, static_cast<size_t>(slots_));
+    }
+  }
+
+  // Puts in `entry`, which is due at `ready_at`. Returns when to call `Due()`
+  // next on its account. It is `now`.
+  absl::Time Insert(Entry* entry, absl::Time ready_at, absl::Time now) {
+    // An empty wheel does not turn.
+    if (size_ == 0) now_ = std::max(now_, LastTick(now));
+    ++size_;
+    return TimeAt(Put(entry, TickAt(ready_at)));
+  }
+
+  // Removes `entry`, which is in the wheel.
+  void Remove(Entry* entry) {
+    --size_;
+    ListOf(entry).Remove(entry);
+    if (entry->ring < 0) return;
+    Ring& ring = rings_[entry->ring];
+    if (ring.slots[entry->slot].empty()) ring.SetEmpty(entry->slot, true);
+  }
+
+  // Returns an entry that is due at `now`; null if there is none.
+  Entry* Due(absl::Time now) {
+    if (due_.empty()) Advance(now);
+    return due_.front();
+  }
+
+  // Whether `entry` was due at the last `Due()`.
+  bool IsDue(const Entry* entry) const { return entry->ring == kDue; }
+
+  // Returns when to call `Due()` next: when an entry is due, or has to be moved
+  // to another ring. Infinitely late if there is no need.
+  absl::Time NextWake() const {
+    if (!due_.empty()) return absl::InfinitePast();
+    return TimeAt(NextEvent());
+  }
+
+ private:
+  using List = workqueue_internal::IntrusiveList<Entry>;
+
+  // Ticks are counted from start_. None is as late as this.
+  static constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 2;
+
+  // Instead of a ring, in an entry.
+  static constexpr int kDue = -1;
+  static constexpr int kNeverDue = -2;
+
+  struct Ring {
+    Ring(int64_t s, size_t n) : span(s), slots(n), full((n + 63) / 64) {}
+
+    void SetEmpty(size_t slot, bool empty) {
+      const uint64_t bit = uint64_t{1} << (slot % 64);
+      uint64_t& word = full[slot / 64];
+      word = empty ? word & ~bit : word | bit;
+    }
+
+    // Returns the first slot from `begin` up to `end` that is not empty; `end`
+    // if all are.
+    size_t FirstFull(size_t begin, size_t end) const {
+      while (begin < end) {
+        const uint64_t rest = full[begin / 64] >> (begin % 64);
+        if (rest != 0) {
+          return std::min(end, begin + absl::countr_zero(rest));
+        }
+        begin = (begin / 64 + 1) * 64;
+      }
+      return end;
+    }
+
+    int64_t span;  // how many ticks a slot stands for
+    std::vector<List> slots;
+    std::vector<uint64_t> full;  // a bit for each slot
+  };
+
+  // Returns the last tick that is not after `time`.
+  int64_t LastTick(absl::Time time) const {
+    if (time <= start_) return 0;
+    absl::Duration rest;
+    return std::min(kNever - 1,
+                    absl::IDivDuration(time - start_, tick_, &rest));
+  }
+
+  // Returns the first tick that is not before `time`.
+  int64_t TickAt(absl::Time time) const {
+    if (time <= start_) return 0;
+    absl::Duration rest;
+    const int64_t tick = absl::IDivDuration(time - start_, tick_, &rest);
+    if (tick >= kNever) return kNever;
+    return rest > absl::ZeroDuration() ? tick + 1 : tick;
+  }
+
+  absl::Time TimeAt(int64_t tick) const {
+    return tick >= kNever ? absl::InfiniteFuture() : start_ + tick * tick_;
+  }
+
+  // Returns the ring for an entry due in `ticks` from now.
+  int RingFor(int64_t ticks) const {
+    int ring = 0;
+    // Divides, since the span of a ring that there is not might overflow.
+    for (ticks /= slots_; ticks > 0; ticks /= slots_) ++ring;
+    return ring;
+  }
+
+  List& ListOf(const Entry* entry) {
+    if (entry->ring == kDue) return due_;
+    if (entry->ring == kNeverDue) return never_;
+    return rings_[entry->ring].slots[entry->slot];
+  }
+
+  // Puts `entry`, which is due at `tick`, where it belongs. Returns the tick at
+  // which it is due or has to be moved on.
+  int64_t Put(Entry* entry, int64_t tick) {
+    if (tick <= now_) {
+      entry->ring = kDue;
+      due_.PushBack(entry);
+      return now_;
+    }
+    if (tick == kNever) {
+      entry->ring = kNeverDue;
+      never_.PushBack(entry);
+      return kNever;
+    }
+    entry->ring = RingFor(tick - now_);
+    entry->tick = tick;
+    Ring& ring = rings_[entry->ring];
+    entry->slot = static_cast<size_t>(tick / ring.span % slots_);
+    ring.slots[entry->slot].PushBack(entry);
+    ring.SetEmpty(entry->slot, false);
+    return tick / ring.span * ring.span;
+  }
+
+  // Returns the next tick at which a slot's time begins that is not empty.
+  int64_t NextEvent() const {
+    int64_t next = kNever;
+    for (const Ring& ring : rings_) {
+      // The slots come in the order after this one, itself last.
+      const int64_t turn = now_ / ring.span;
+      const size_t here = static_cast<size_t>(turn % slots_);
+      const size_t n = ring.slots.size();
+      size_t slot = ring.FirstFull(here + 1, n);
+      int64_t ahead = static_cast<int64_t>(slot - here);
+      if (slot == n) {
+        slot = ring.FirstFull(0, here + 1);
+        if (slot == here + 1) continue;
+        ahead = static_cast<int64_t>(slot + n - here);
+      }
+      next = std::min(next, (turn + ahead) * ring.span);
+    }
+    return next;
+  }
+
+  // Moves all that is due at `now` to due_.
+  void Advance(absl::Time now) {
+    const int64_t end = LastTick(now);
+    while (now_ < end) {
+      now_ = std::min(end, NextEvent());
+      for (size_t i = rings_.size(); i-- > 0;) {
+        if (now_ % rings_[i].span == 0) Empty(rings_[i]);
+      }
+    }
+  }
+
+  // Moves on what is in the slot of `ring` whose time begins now.
+  void Empty(Ring& ring) {
+    const size_t slot = static_cast<size_t>(now_ / ring.span % slots_);
+    List& list = ring.slots[slot];
+    ring.SetEmpty(slot, true);
+    while (!list.empty()) {
+      Entry* const entry = list.PopFront();
+      Put(entry, entry->tick);
+    }
+  }
+
+  const absl::Time start_;
+  const absl::Duration tick_;
+  const int64_t slots_;
+  int64_t now_ = 0;  // the tick up to which all has been moved
+  size_t size_ = 0;
+  std::vector<Ring> rings_;
+  List due_;
+  List never_;
+};
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_WORKQUEUE_INTERNAL_TIMING_WHEEL_H_
