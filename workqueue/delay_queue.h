@@ -308,9 +308,10 @@ DelayQueueHandle DelayQueue<T>::Push(T value, absl::Duration delay) {
   MutexLock lock(&mu_);
   if (ShuttingDown()) return Handle();
   waiting_.Reserve(now + delay);
-  if (nodes_.size() == nodes_.capacity()) {
+  if (nodes_.size() >= std::min(nodes_.capacity(), free_places_.capacity())) {
     nodes_.reserve(2 * nodes_.size() + 16);
-    free_places_.reserve(nodes_.capacity());  // so that Remove() throws nothing
+    // So that Remove() throws nothing.
+    free_places_.reserve(2 * nodes_.size() + 16);
   }
   Node* const node = storage_.New(std::move(value));
   if (free_places_.empty()) {
