@@ -32,6 +32,7 @@ class IndexedHeap {
  public:
   bool empty() const { return slots_.empty(); }
   size_t size() const { return slots_.size(); }
+  size_t capacity() const { return slots_.capacity(); }
 
   // The entry with the least key, and the key. There must be one.
   Entry* front() const { return slots_.front().entry; }

@@ -78,6 +78,12 @@ class IntrusiveList {
     return element;
   }
 
+  // Removes all elements, in constant time.
+  void Clear() {
+    front_ = back_ = nullptr;
+    size_ = 0;
+  }
+
  private:
   static IntrusiveLink<E>* Link(E* element) { return element; }
 

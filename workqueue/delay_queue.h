@@ -8,10 +8,8 @@
 #ifndef WORKQUEUE_WORKQUEUE_DELAY_QUEUE_H_
 #define WORKQUEUE_WORKQUEUE_DELAY_QUEUE_H_
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -24,11 +22,11 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "base/exceptions.h"
-#include "base/intrusive_list.h"
+#include "base/handle_table.h"
 #include "base/mutex_lock.h"
-#include "base/recycler.h"
 #include "clock/clock.h"
 #include "clock/parker.h"
+#include "workqueue/internal/leader_followers.h"
 #include "workqueue/internal/waiting_set.h"
 #include "workqueue/waiting_set_options.h"
 
@@ -37,31 +35,10 @@ namespace workqueue {
 // DelayQueueHandle
 //
 // Names a value that was pushed to a `DelayQueue`, to be cancelled or reset. It
-// can be kept for as long as you like: it never names another value. Copyable;
-// a default constructed one names none.
-class DelayQueueHandle {
- public:
-  DelayQueueHandle() = default;
-
-  // Whether it names a value, which may be gone by now.
-  explicit operator bool() const { return id_ != 0; }
-
-  friend bool operator==(const DelayQueueHandle& a, const DelayQueueHandle& b) {
-    return a.id_ == b.id_ && a.place_ == b.place_;
-  }
-  friend bool operator!=(const DelayQueueHandle& a, const DelayQueueHandle& b) {
-    return !(a == b);
-  }
-
- private:
-  template <typename T>
-  friend class DelayQueue;
-
-  DelayQueueHandle(size_t place, uint64_t id) : place_(place), id_(id) {}
-
-  size_t place_ = 0;
-  uint64_t id_ = 0;  // unique in its queue; zero for none
-};
+// can be kept for as long as you like: once the value is gone it names nothing,
+// never another value. Copyable, comparable and hashable; converts to `bool`: a
+// default constructed one is false.
+using DelayQueueHandle = workqueue_internal::Handle<struct DelayQueueHandleTag>;
 
 // DelayQueueOptions
 //
@@ -96,8 +73,7 @@ struct DelayQueueOptions {
 // There is no thread: those who wait for a value wait for its time themselves.
 // One of them, the leader, sleeps until the first value is due; the others
 // until they are woken. A value that is earlier than all wakes one, and who
-// leaves passes the lead on. (The leader-follower pattern, as in
-// java.util.concurrent.DelayQueue.)
+// leaves passes the lead on.
 //
 // A value is never taken before its time, on the clock in the options. Those
 // due at the same time come in the order in which they were given that time.
@@ -119,7 +95,6 @@ class DelayQueue {
   explicit DelayQueue(DelayQueueOptions options = {})
       : clock_(clocks::OrRealClock(options.clock)),
         waiting_(options.waiting_set, clock_->TimeNow()) {}
-  ~DelayQueue();
 
   DelayQueue(const DelayQueue&) = delete;
   DelayQueue& operator=(const DelayQueue&) = delete;
@@ -181,18 +156,11 @@ class DelayQueue {
  private:
   using MutexLock = workqueue_internal::MutexLock;
 
-  struct Node : internal::WaitingSetEntry<Node> {
+  struct Node : internal::WaitingSetEntry<Node>,
+                workqueue_internal::HandleTableEntry {
     explicit Node(T&& v) : value(std::move(v)) {}
 
     T value;
-    size_t place = 0;  // in nodes_
-    uint64_t id = 0;
-  };
-
-  // A thread that waits.
-  struct Waiter : workqueue_internal::IntrusiveLink<Waiter> {
-    std::unique_ptr<clocks::Parker> parker;
-    bool following = false;  // in followers_
   };
 
   // Blocks until a value is due or `deadline` has passed, and returns why it
@@ -205,46 +173,21 @@ class DelayQueue {
   template <typename F>
   void MoveTo(F add, Node* due) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // Returns the node that `handle` names; null if it is gone.
-  Node* Find(Handle handle) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-
   // Destroys `node`, which is waiting.
   void Remove(Node* node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // Makes `waiter` the leader, or a follower. Returns until when it sleeps, if
-  // nobody wakes it.
-  absl::Time BeginWait(Waiter* waiter, absl::Time deadline)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void EndWait(Waiter* waiter) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-
   std::unique_ptr<clocks::Parker> TakeParker()
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-
-  // There is something to be done at `time`: wakes the thread that is to wait
-  // for that, if any waits and none would be there in time.
-  void WakeBy(absl::Time time) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-
-  // Sees that somebody waits for the first value, if any thread waits.
-  void PassOnLead() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   clocks::Clock* const clock_;
   // Written under mu_.
   std::atomic<bool> shutting_down_{false};
 
   mutable absl::Mutex mu_;
-  workqueue_internal::Recycler<Node> storage_ ABSL_GUARDED_BY(mu_);
+  workqueue_internal::HandleTable<Node, DelayQueueHandleTag> nodes_
+      ABSL_GUARDED_BY(mu_);
   internal::WaitingSet<Node> waiting_ ABSL_GUARDED_BY(mu_);
-  // Where handles look; null at a place that is free.
-  std::vector<Node*> nodes_ ABSL_GUARDED_BY(mu_);
-  std::vector<size_t> free_places_ ABSL_GUARDED_BY(mu_);
-  uint64_t last_id_ ABSL_GUARDED_BY(mu_) = 0;
-
-  // The thread that waits for the first value, or has been woken to. If there
-  // is none, there are no followers, or no values.
-  Waiter* leader_ ABSL_GUARDED_BY(mu_) = nullptr;
-  // Infinitely past if it has been woken.
-  absl::Time leader_sleeps_until_ ABSL_GUARDED_BY(mu_);
-  workqueue_internal::IntrusiveList<Waiter> followers_ ABSL_GUARDED_BY(mu_);
+  internal::LeaderFollowers waiters_ ABSL_GUARDED_BY(mu_);
   // Some of those of threads that have ceased to wait, for the next ones.
   std::vector<std::unique_ptr<clocks::Parker>> parkers_ ABSL_GUARDED_BY(mu_);
 };
@@ -292,39 +235,14 @@ class DelayQueue<T>::Range {
 // Implementation details follow.
 
 template <typename T>
-DelayQueue<T>::~DelayQueue() {
-  MutexLock lock(&mu_);
-  for (Node* node : nodes_) {
-    if (node != nullptr) {
-      waiting_.Remove(node);
-      storage_.Delete(node);
-    }
-  }
-}
-
-template <typename T>
 DelayQueueHandle DelayQueue<T>::Push(T value, absl::Duration delay) {
   const absl::Time now = clock_->TimeNow();
   MutexLock lock(&mu_);
   if (ShuttingDown()) return Handle();
   waiting_.Reserve(now + delay);
-  if (nodes_.size() >= std::min(nodes_.capacity(), free_places_.capacity())) {
-    nodes_.reserve(2 * nodes_.size() + 16);
-    // So that Remove() throws nothing.
-    free_places_.reserve(2 * nodes_.size() + 16);
-  }
-  Node* const node = storage_.New(std::move(value));
-  if (free_places_.empty()) {
-    node->place = nodes_.size();
-    nodes_.push_back(node);
-  } else {
-    node->place = free_places_.back();
-    free_places_.pop_back();
-    nodes_[node->place] = node;
-  }
-  node->id = ++last_id_;
-  WakeBy(waiting_.Insert(node, now + delay, now));
-  return Handle(node->place, node->id);
+  Node* const node = nodes_.New(std::move(value));
+  waiters_.WakeBy(waiting_.Insert(node, now + delay, now));
+  return nodes_.HandleOf(node);
 }
 
 template <typename T>
@@ -386,17 +304,18 @@ absl::StatusOr<std::vector<T>> DelayQueue<T>::TakeUpToWithDeadline(
 template <typename T>
 template <typename F>
 absl::Status DelayQueue<T>::TakeDue(absl::Time deadline, F take) {
-  Waiter waiter;
+  internal::LeaderFollowers::Waiter waiter;
+  std::unique_ptr<clocks::Parker> parker;
   while (true) {
     absl::Time wake_at;
     {
       MutexLock lock(&mu_);
-      absl::Cleanup leave = [this, &waiter]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-        EndWait(&waiter);
-        if (waiter.parker != nullptr && parkers_.size() < parkers_.capacity()) {
-          parkers_.push_back(std::move(waiter.parker));
+      waiters_.EndWait(&waiter);
+      absl::Cleanup leave = [this, &parker]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+        if (parker != nullptr && parkers_.size() < parkers_.capacity()) {
+          parkers_.push_back(std::move(parker));
         }
-        PassOnLead();
+        waiters_.PassOnLead(waiting_.size() > 0);
       };
       const absl::Time now = clock_->TimeNow();
       if (Node* const due = waiting_.Due(now)) {
@@ -408,14 +327,12 @@ absl::Status DelayQueue<T>::TakeDue(absl::Time deadline, F take) {
       }
       // Without a message, which would be an allocation for who polls.
       if (deadline <= now) return absl::DeadlineExceededError("");
-      if (waiter.parker == nullptr) {
-        waiter.parker = TakeParker();
-      }
-      EndWait(&waiter);
-      wake_at = BeginWait(&waiter, deadline);
+      if (parker == nullptr) parker = TakeParker();
+      waiter.parker = parker.get();
+      wake_at = waiters_.BeginWait(&waiter, waiting_.NextWake(), deadline);
       std::move(leave).Cancel();
     }
-    waiter.parker->ParkUntil(wake_at);
+    parker->ParkUntil(wake_at);
   }
 }
 
@@ -432,70 +349,15 @@ std::unique_ptr<clocks::Parker> DelayQueue<T>::TakeParker() {
 }
 
 template <typename T>
-absl::Time DelayQueue<T>::BeginWait(Waiter* waiter, absl::Time deadline) {
-  if (leader_ == nullptr && waiting_.size() > 0) {
-    leader_ = waiter;
-    leader_sleeps_until_ = std::min(deadline, waiting_.NextWake());
-    return leader_sleeps_until_;
-  }
-  followers_.PushBack(waiter);
-  waiter->following = true;
-  return deadline;
-}
-
-template <typename T>
-void DelayQueue<T>::EndWait(Waiter* waiter) {
-  if (leader_ == waiter) leader_ = nullptr;
-  if (waiter->following) followers_.Remove(waiter);
-  waiter->following = false;
-}
-
-template <typename T>
-void DelayQueue<T>::WakeBy(absl::Time time) {
-  if (leader_ == nullptr) {
-    PassOnLead();
-  } else if (time < leader_sleeps_until_) {
-    leader_sleeps_until_ = absl::InfinitePast();
-    leader_->parker->Unpark();
-  }
-}
-
-template <typename T>
-void DelayQueue<T>::PassOnLead() {
-  if (leader_ != nullptr || waiting_.size() == 0 || followers_.empty()) return;
-  leader_ = followers_.PopFront();
-  leader_->following = false;
-  leader_sleeps_until_ = absl::InfinitePast();
-  leader_->parker->Unpark();
-}
-
-template <typename T>
-auto DelayQueue<T>::Find(Handle handle) -> Node* {
-  if (!handle || handle.place_ >= nodes_.size()) return nullptr;
-  Node* const node = nodes_[handle.place_];
-  return node != nullptr && node->id == handle.id_ ? node : nullptr;
-}
-
-template <typename T>
 void DelayQueue<T>::Remove(Node* node) {
   waiting_.Remove(node);
-  nodes_[node->place] = nullptr;
-  free_places_.push_back(node->place);
-  storage_.Delete(node);
-  // After a spike, the memory goes back. Ids are not used again, so that an old
-  // handle finds nothing in the new table.
-  constexpr size_t kKeep = 1024;
-  if (waiting_.size() == 0 && nodes_.size() > kKeep) {
-    waiting_.ShrinkToFit();
-    std::vector<Node*>().swap(nodes_);
-    std::vector<size_t>().swap(free_places_);
-  }
+  nodes_.Delete(node);
 }
 
 template <typename T>
 bool DelayQueue<T>::Cancel(Handle handle) {
   MutexLock lock(&mu_);
-  Node* const node = Find(handle);
+  Node* const node = nodes_.Find(handle);
   if (node == nullptr) return false;
   Remove(node);
   return true;
@@ -505,11 +367,10 @@ template <typename T>
 bool DelayQueue<T>::Reset(Handle handle, absl::Duration delay) {
   const absl::Time now = clock_->TimeNow();
   MutexLock lock(&mu_);
-  Node* const node = Find(handle);
+  Node* const node = nodes_.Find(handle);
   if (node == nullptr) return false;
   waiting_.Reserve(now + delay);
-  waiting_.Remove(node);
-  WakeBy(waiting_.Insert(node, now + delay, now));
+  waiters_.WakeBy(waiting_.Move(node, now + delay));
   return true;
 }
 
@@ -525,16 +386,10 @@ void DelayQueue<T>::ShutDown() {
   MutexLock lock(&mu_);
   if (ShuttingDown()) return;
   shutting_down_.store(true, std::memory_order_release);
-  waiting_.Due(now);
-  for (size_t i = 0; i < nodes_.size(); ++i) {
-    Node* const node = nodes_[i];
-    if (node != nullptr && !waiting_.IsDue(node, now)) Remove(node);
-  }
-  if (leader_ != nullptr) leader_->parker->Unpark();
-  for (Waiter* waiter = followers_.front(); waiter != nullptr;
-       waiter = waiter->next()) {
-    waiter->parker->Unpark();
-  }
+  nodes_.ForEach([this, now](Node* node) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    if (waiting_.DueAt(node) > now) Remove(node);
+  });
+  waiters_.WakeAll();
 }
 
 template <typename T>

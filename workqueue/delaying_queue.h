@@ -26,11 +26,12 @@
 #include "workqueue/internal/add_channel.h"
 #include "workqueue/internal/layer.h"
 #include "workqueue/internal/queue_metrics.h"
-#include "workqueue/internal/waiting_heap.h"
+#include "workqueue/internal/waiting_items.h"
 #include "workqueue/metrics.h"
 #include "workqueue/queue.h"
 #include "workqueue/snapshot.h"
 #include "workqueue/waiting_loop.h"
+#include "workqueue/waiting_set_options.h"
 
 namespace workqueue {
 
@@ -48,6 +49,9 @@ struct DelayingQueueOptions : QueueOptions<T> {
   // processed now, and not once more when its time comes. As client-go does,
   // an item that is added does not stop waiting by default.
   bool add_supersedes_waiting = false;
+
+  // What keeps the items that wait for their time.
+  WaitingSetOptions waiting_set;
 };
 
 // DelayingQueue
@@ -81,6 +85,9 @@ struct DelayingQueueOptions : QueueOptions<T> {
 // the queue below takes an item that is due. If hashing, comparing or copying a
 // `T` throws, the exception comes out of the call and the queue is as it was.
 //
+// With a timing wheel, that O(log n) is constant time, items are late by up to
+// a tick, and those of one tick are added in any order.
+//
 // Thread-safe. Destroy the queue only when no call on it is in progress, and
 // not from a function that its own thread calls.
 template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
@@ -109,6 +116,7 @@ class DelayingQueue
   using Layer = internal::Layer<T, DelayingInterface<T>, Interface<T>>;
   using AddChannel = internal::AddChannel<T>;
   using MutexLock = workqueue_internal::MutexLock;
+  using WaitingItems = internal::WaitingItems<T, Hash, Eq>;
 
   // When to try again what the queue below, or memory, would not take.
   static constexpr absl::Duration RetryDelay() { return absl::Seconds(1); }
@@ -126,7 +134,7 @@ class DelayingQueue
 
   // Takes in what has been added so far. If something throws, the rest of it is
   // taken in next time.
-  void TakeIn() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void TakeIn(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Moves what is due to the queue below.
   void AddDue(absl::Time now);
@@ -149,7 +157,7 @@ class DelayingQueue
   // it is seen in one of the two: comes before the locks of that queue and of
   // add_channel_. AddAfter() does without.
   absl::Mutex mu_;
-  internal::WaitingHeap<T, Hash, Eq> waiting_ ABSL_GUARDED_BY(mu_);
+  const std::unique_ptr<WaitingItems> waiting_ ABSL_PT_GUARDED_BY(mu_);
   std::vector<typename AddChannel::Addition> received_ ABSL_GUARDED_BY(mu_);
   size_t taken_in_ ABSL_GUARDED_BY(mu_) = 0;  // how many of received_
 
@@ -166,6 +174,7 @@ DelayingQueue<T, Hash, Eq>::DelayingQueue(DelayingQueueOptions<T> options)
       retries_(
           internal::NewRetriesMetric(options.name, options.metrics_provider)),
       add_channel_([this] { loop_->Wake(this); }),
+      waiting_(WaitingItems::New(options.waiting_set, clock_->TimeNow())),
       loop_(std::move(options.waiting_loop)) {
   loop_->Add(this);
 }
@@ -196,16 +205,18 @@ template <typename T, typename Hash, typename Eq>
 bool DelayingQueue<T, Hash, Eq>::Add(const T& item) {
   if (!add_supersedes_waiting_) return Layer::Add(item);
   const size_t hash = Hash()(item);
+  const absl::Time now = clock_->TimeNow();
   MutexLock lock(&mu_);
-  TakeIn();
+  TakeIn(now);
   return AddInsteadOfWaiting(item, hash);
 }
 
 template <typename T, typename Hash, typename Eq>
 bool DelayingQueue<T, Hash, Eq>::AddAll(absl::Span<const T> items) {
   if (!add_supersedes_waiting_) return Layer::AddAll(items);
+  const absl::Time now = clock_->TimeNow();
   MutexLock lock(&mu_);
-  TakeIn();
+  TakeIn(now);
   bool taken = true;
   for (const T& item : items) {
     taken &= AddInsteadOfWaiting(item, Hash()(item));
@@ -225,12 +236,13 @@ bool DelayingQueue<T, Hash, Eq>::AddAfter(const T& item, absl::Duration delay) {
 template <typename T, typename Hash, typename Eq>
 bool DelayingQueue<T, Hash, Eq>::CancelDelayed(const T& item) {
   const size_t hash = Hash()(item);
+  const absl::Time now = clock_->TimeNow();
   MutexLock lock(&mu_);
   if (ShuttingDown()) return false;
-  TakeIn();
-  auto* const entry = waiting_.Find(item, hash);
+  TakeIn(now);
+  auto* const entry = waiting_->Find(item, hash);
   if (entry == nullptr) return false;
-  waiting_.Remove(entry);
+  waiting_->Remove(entry);
   return true;
 }
 
@@ -238,21 +250,22 @@ template <typename T, typename Hash, typename Eq>
 bool DelayingQueue<T, Hash, Eq>::Reschedule(const T& item,
                                             absl::Duration delay) {
   const size_t hash = Hash()(item);
+  const absl::Time now = clock_->TimeNow();
   MutexLock lock(&mu_);
   if (ShuttingDown()) return false;
-  TakeIn();
+  TakeIn(now);
   if (delay <= absl::ZeroDuration()) return AddInsteadOfWaiting(item, hash);
-  waiting_.InsertOrMove(item, hash, clock_->TimeNow() + delay);
-  add_channel_.WakeBy(waiting_.NextReadyAt());
+  waiting_->InsertOrMove(item, hash, now + delay, now);
+  add_channel_.WakeBy(waiting_->NextWake());
   return true;
 }
 
 template <typename T, typename Hash, typename Eq>
 bool DelayingQueue<T, Hash, Eq>::AddInsteadOfWaiting(const T& item,
                                                      size_t hash) {
-  auto* const entry = waiting_.Find(item, hash);
+  auto* const entry = waiting_->Find(item, hash);
   if (!Layer::Add(item)) return false;
-  if (entry != nullptr) waiting_.Remove(entry);
+  if (entry != nullptr) waiting_->Remove(entry);
   return true;
 }
 
@@ -282,14 +295,15 @@ void DelayingQueue<T, Hash, Eq>::StopWaiting() {
 
 template <typename T, typename Hash, typename Eq>
 Snapshot<T> DelayingQueue<T, Hash, Eq>::TakeSnapshot() {
+  const absl::Time now = clock_->TimeNow();
   Snapshot<T> snapshot;
   {
     MutexLock lock(&mu_);
-    if (!ShuttingDown()) TakeIn();
+    if (!ShuttingDown()) TakeIn(now);
     snapshot = Layer::TakeSnapshot();
     if (ShuttingDown()) return snapshot;
-    snapshot.waiting.reserve(waiting_.size());
-    waiting_.ForEach([&snapshot](const T& item, absl::Time ready_at) {
+    snapshot.waiting.reserve(waiting_->size());
+    waiting_->ForEach([&snapshot](const T& item, absl::Time ready_at) {
       snapshot.waiting.push_back({item, ready_at});
     });
   }
@@ -304,7 +318,7 @@ absl::Time DelayingQueue<T, Hash, Eq>::Run(absl::Time now) {
     MutexLock lock(&mu_);
     decltype(received_)().swap(received_);
     taken_in_ = 0;
-    waiting_.Clear();
+    waiting_->Clear();
     return absl::InfiniteFuture();
   }
   add_channel_.Awake();
@@ -312,25 +326,24 @@ absl::Time DelayingQueue<T, Hash, Eq>::Run(absl::Time now) {
   {
     MutexLock lock(&mu_);
     took_in_all = workqueue_internal::ReturnsNormally(
-        [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { TakeIn(); });
+        [this, now]() ABSL_NO_THREAD_SAFETY_ANALYSIS { TakeIn(now); });
   }
   AddDue(now);
   if (!took_in_all) return now + RetryDelay();
   MutexLock lock(&mu_);
   // An exception in another thread may have left some to be taken in.
   if (!received_.empty()) return absl::InfinitePast();
-  const absl::Time next =
-      waiting_.empty() ? absl::InfiniteFuture() : waiting_.NextReadyAt();
+  const absl::Time next = waiting_->NextWake();
   return add_channel_.SleepUntil(next) ? next : absl::InfinitePast();
 }
 
 template <typename T, typename Hash, typename Eq>
-void DelayingQueue<T, Hash, Eq>::TakeIn() {
-  const auto insert_received = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+void DelayingQueue<T, Hash, Eq>::TakeIn(absl::Time now) {
+  const auto insert_received = [this, now]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     for (; taken_in_ < received_.size(); ++taken_in_) {
       auto& addition = received_[taken_in_];
-      waiting_.Insert(std::move(addition.item), addition.hash,
-                      addition.ready_at);
+      waiting_->Insert(std::move(addition.item), addition.hash,
+                       addition.ready_at, now);
     }
     received_.clear();
     taken_in_ = 0;
@@ -351,16 +364,15 @@ bool DelayingQueue<T, Hash, Eq>::AddSomeDue(absl::Time now) {
   constexpr int kSome = 100;
   MutexLock lock(&mu_);
   for (int i = 0; i < kSome; ++i) {
-    if (waiting_.empty() || waiting_.NextReadyAt() > now) return false;
+    auto* const due = waiting_->Due(now);
+    if (due == nullptr) return false;
     bool added = false;
     workqueue_internal::ReturnsNormally(
-        [this, &added]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-          added = Layer::Add(waiting_.NextItem());
-        });
+        [this, due, &added] { added = Layer::Add(due->item()); });
     if (added) {
-      waiting_.PopNext();
+      waiting_->Remove(due);
     } else {
-      waiting_.PostponeNext(now + RetryDelay());
+      waiting_->Postpone(due, now + RetryDelay());
     }
   }
   return true;

@@ -20,7 +20,7 @@ namespace internal {
 namespace {
 
 struct Entry : TimingWheelEntry<Entry> {
-  absl::Time ready_at;
+  absl::Time due_at;
 };
 
 using Wheel = TimingWheel<Entry>;
@@ -54,10 +54,7 @@ TEST_F(TimingWheelTest, AnEntryIsDueAtTheFirstTickThatIsNotBeforeItsTime) {
   Entry* const rounded = Insert(2 * kTick + absl::Nanoseconds(1));
   EXPECT_EQ(wheel_.NextWake(), At(2 * kTick));
   EXPECT_EQ(wheel_.Due(At(2 * kTick - absl::Nanoseconds(1))), nullptr);
-  EXPECT_FALSE(wheel_.IsDue(exact));
   EXPECT_EQ(wheel_.Due(At(2 * kTick)), exact);
-  EXPECT_TRUE(wheel_.IsDue(exact));
-  EXPECT_FALSE(wheel_.IsDue(rounded));
   wheel_.Remove(exact);
   EXPECT_EQ(wheel_.Due(At(3 * kTick - absl::Nanoseconds(1))), nullptr);
   EXPECT_EQ(wheel_.Due(At(3 * kTick)), rounded);
@@ -109,6 +106,32 @@ TEST_F(TimingWheelTest, TimeThatGoesBackChangesNothing) {
   EXPECT_EQ(wheel_.Due(At(5 * kTick)), entry);
 }
 
+TEST_F(TimingWheelTest, WithoutRoomForItAnEntryIsMovedOnUntilItIsDue) {
+  Entry entry;
+  EXPECT_EQ(wheel_.Insert(&entry, At(100 * kTick), absl::UnixEpoch()),
+            At(3 * kTick));
+  EXPECT_EQ(wheel_.DueAt(&entry), At(100 * kTick));
+  int moves = 0;
+  for (; wheel_.NextWake() < At(99 * kTick); ++moves) {
+    ASSERT_EQ(wheel_.Due(wheel_.NextWake()), nullptr);
+  }
+  EXPECT_EQ(moves, 32);
+  EXPECT_EQ(wheel_.Due(At(100 * kTick) - absl::Nanoseconds(1)), nullptr);
+  EXPECT_EQ(wheel_.Due(At(100 * kTick)), &entry);
+}
+
+TEST_F(TimingWheelTest, ClearRemovesAllAndTheWheelCanBeUsedAgain) {
+  for (int tick : {0, 1, 5, 17, 65}) Insert(tick * kTick);
+  Insert(absl::InfiniteDuration());
+  wheel_.Clear();
+  EXPECT_EQ(wheel_.size(), 0u);
+  EXPECT_EQ(wheel_.NextWake(), absl::InfiniteFuture());
+  EXPECT_EQ(wheel_.Due(At(100 * kTick)), nullptr);
+  Entry* const entry = Insert(117 * kTick);
+  EXPECT_EQ(wheel_.Due(At(116 * kTick)), nullptr);
+  EXPECT_EQ(wheel_.Due(At(117 * kTick)), entry);
+}
+
 // What the wheel promises, of wheels of many sizes, against a list.
 class TimingWheelModelTest : public testing::TestWithParam<size_t> {};
 
@@ -137,21 +160,33 @@ TEST_P(TimingWheelModelTest, NeverEarlyAndLateByATickAtMost) {
     return *it;
   };
   for (int i = 0; i < 40000; ++i) {
-    switch (random() % 4) {
+    switch (random() % 5) {
       case 0:
       case 1: {
         if (out.empty()) break;
         Entry* const entry = any(out);
         out.erase(entry);
         in.insert(entry);
-        entry->ready_at = now + any_delay();
-        wheel.Reserve(entry->ready_at);
-        const absl::Time wake = wheel.Insert(entry, entry->ready_at, now);
-        ASSERT_LE(wake, std::max(now, tick_at(entry->ready_at)));
+        entry->due_at = now + any_delay();
+        // Without, it goes as far as there are rings, and on from there.
+        if (random() % 4 != 0) wheel.Reserve(entry->due_at);
+        const absl::Time wake = wheel.Insert(entry, entry->due_at, now);
+        ASSERT_LE(wake, std::max(now, tick_at(entry->due_at)));
         ASSERT_LE(wheel.NextWake(), wake);
         break;
       }
-      case 2:
+      case 2: {
+        if (in.empty()) break;
+        Entry* const entry = any(in);
+        entry->due_at = now + any_delay();
+        if (random() % 4 != 0) wheel.Reserve(entry->due_at);
+        const absl::Time wake = wheel.Move(entry, entry->due_at);
+        ASSERT_LE(wake, std::max(now, tick_at(entry->due_at)));
+        ASSERT_LE(wheel.NextWake(), wake);
+        ASSERT_EQ(wheel.DueAt(entry), tick_at(entry->due_at));
+        break;
+      }
+      case 3:
         if (in.empty() || random() % 2 == 0) break;
         out.insert(any(in));
         for (Entry* entry : out) {
@@ -167,13 +202,13 @@ TEST_P(TimingWheelModelTest, NeverEarlyAndLateByATickAtMost) {
           now += any_delay();
         }
         while (Entry* const entry = wheel.Due(now)) {
-          ASSERT_LE(tick_at(entry->ready_at), now) << "never early";
+          ASSERT_LE(tick_at(entry->due_at), now) << "never early";
           ASSERT_EQ(in.erase(entry), 1u);
           out.insert(entry);
           wheel.Remove(entry);
         }
         for (Entry* entry : in) {
-          ASSERT_GT(tick_at(entry->ready_at), now) << "late by a tick at most";
+          ASSERT_GT(tick_at(entry->due_at), now) << "late by a tick at most";
         }
         ASSERT_GT(wheel.NextWake(), now);
       }

@@ -47,49 +47,63 @@ class TimingWheel {
   // A wheel whose first tick begins at `now`. `tick` and `slots` are as in
   // `WaitingSetOptions`.
   TimingWheel(absl::Time now, absl::Duration tick, size_t slots)
-      : start_(now), tick_(tick), slots_(static_cast<int64_t>(slots)) {}
+      : start_(now), tick_(tick), slots_(static_cast<int64_t>(slots)) {
+    AddRing();
+  }
 
   TimingWheel(const TimingWheel&) = delete;
   TimingWheel& operator=(const TimingWheel&) = delete;
 
   size_t size() const { return size_; }
 
-  // Makes sure that inserting for `ready_at` does not throw.
-  void Reserve(absl::Time ready_at) {
-    const int64_t tick = TickAt(ready_at);
+  // Makes the rings that an entry due at `due_at` needs. Inserting or moving
+  // one without that throws nothing, but until it is due it is moved once more
+  // for each turn of the last ring.
+  void Reserve(absl::Time due_at) {
+    const int64_t tick = TickAt(due_at);
     if (tick == kNever) return;
-    while (RingFor(tick - now_) >= static_cast<int>(rings_.size())) {
-      const int64_t span = rings_.empty() ? 1 : rings_.back().span * slots_;
-      rings_.emplace_back(span, static_cast<size_t>(slots_));
-    }
+    while (RingFor(tick - now_) >= rings_.size()) AddRing();
   }
 
-  // Puts in `entry`, which is due at `ready_at`. Returns when to call `Due()`
+  // Puts in `entry`, which is due at `due_at`. Returns when to call `Due()`
   // next on its account. It is `now`.
-  absl::Time Insert(Entry* entry, absl::Time ready_at, absl::Time now) {
+  absl::Time Insert(Entry* entry, absl::Time due_at, absl::Time now) {
     // An empty wheel does not turn.
     if (size_ == 0) now_ = std::max(now_, LastTick(now));
     ++size_;
-    return TimeAt(Put(entry, TickAt(ready_at)));
+    return TimeAt(Put(entry, TickAt(due_at)));
+  }
+
+  // Has `entry`, which is in the wheel, be due at `due_at`. Returns when to
+  // call `Due()` next on its account.
+  absl::Time Move(Entry* entry, absl::Time due_at) {
+    Take(entry);
+    return TimeAt(Put(entry, TickAt(due_at)));
   }
 
   // Removes `entry`, which is in the wheel.
   void Remove(Entry* entry) {
     --size_;
-    ListOf(entry).Remove(entry);
-    if (entry->ring < 0) return;
-    Ring& ring = rings_[entry->ring];
-    if (ring.slots[entry->slot].empty()) ring.SetEmpty(entry->slot, true);
+    Take(entry);
   }
+
+  // Removes all entries, and gives back the memory.
+  void Clear() {
+    size_ = 0;
+    rings_.erase(rings_.begin() + 1, rings_.end());
+    rings_[0].Clear();
+    due_.Clear();
+    never_.Clear();
+  }
+
+  // The tick at which `entry`, which is in the wheel, is due.
+  absl::Time DueAt(const Entry* entry) const { return TimeAt(entry->tick); }
 
   // Returns an entry that is due at `now`; null if there is none.
   Entry* Due(absl::Time now) {
     if (due_.empty()) Advance(now);
     return due_.front();
   }
-
-  // Whether `entry` was due at the last `Due()`.
-  bool IsDue(const Entry* entry) const { return entry->ring == kDue; }
 
   // Returns when to call `Due()` next: when an entry is due, or has to be moved
   // to another ring. Infinitely late if there is no need.
@@ -115,6 +129,11 @@ class TimingWheel {
       const uint64_t bit = uint64_t{1} << (slot % 64);
       uint64_t& word = full[slot / 64];
       word = empty ? word & ~bit : word | bit;
+    }
+
+    void Clear() {
+      for (List& list : slots) list.Clear();
+      std::fill(full.begin(), full.end(), 0);
     }
 
     // Returns the first slot from `begin` up to `end` that is not empty; `end`
@@ -157,11 +176,16 @@ class TimingWheel {
   }
 
   // Returns the ring for an entry due in `ticks` from now.
-  int RingFor(int64_t ticks) const {
-    int ring = 0;
+  size_t RingFor(int64_t ticks) const {
+    size_t ring = 0;
     // Divides, since the span of a ring that there is not might overflow.
     for (ticks /= slots_; ticks > 0; ticks /= slots_) ++ring;
     return ring;
+  }
+
+  void AddRing() {
+    const int64_t span = rings_.empty() ? 1 : rings_.back().span * slots_;
+    rings_.emplace_back(span, static_cast<size_t>(slots_));
   }
 
   List& ListOf(const Entry* entry) {
@@ -170,9 +194,18 @@ class TimingWheel {
     return rings_[entry->ring].slots[entry->slot];
   }
 
+  // Takes `entry` from where it is.
+  void Take(Entry* entry) {
+    ListOf(entry).Remove(entry);
+    if (entry->ring < 0) return;
+    Ring& ring = rings_[entry->ring];
+    if (ring.slots[entry->slot].empty()) ring.SetEmpty(entry->slot, true);
+  }
+
   // Puts `entry`, which is due at `tick`, where it belongs. Returns the tick at
   // which it is due or has to be moved on.
   int64_t Put(Entry* entry, int64_t tick) {
+    entry->tick = tick;
     if (tick <= now_) {
       entry->ring = kDue;
       due_.PushBack(entry);
@@ -183,13 +216,16 @@ class TimingWheel {
       never_.PushBack(entry);
       return kNever;
     }
-    entry->ring = RingFor(tick - now_);
-    entry->tick = tick;
-    Ring& ring = rings_[entry->ring];
-    entry->slot = static_cast<size_t>(tick / ring.span % slots_);
+    const size_t index = RingFor(tick - now_);
+    const bool too_far = index >= rings_.size();
+    Ring& ring = too_far ? rings_.back() : rings_[index];
+    const int64_t turn =
+        too_far ? now_ / ring.span + slots_ - 1 : tick / ring.span;
+    entry->ring = static_cast<int>(&ring - rings_.data());
+    entry->slot = static_cast<size_t>(turn % slots_);
     ring.slots[entry->slot].PushBack(entry);
     ring.SetEmpty(entry->slot, false);
-    return tick / ring.span * ring.span;
+    return turn * ring.span;
   }
 
   // Returns the next tick at which a slot's time begins that is not empty.

@@ -9,12 +9,11 @@
 #define WORKQUEUE_WORKQUEUE_INTERNAL_WAITING_SET_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 
 #include "absl/time/time.h"
-#include "base/indexed_heap.h"
 #include "workqueue/internal/timing_wheel.h"
+#include "workqueue/internal/waiting_heap.h"
 #include "workqueue/waiting_set_options.h"
 
 namespace workqueue {
@@ -22,15 +21,12 @@ namespace internal {
 
 // What an entry of a `WaitingSet` derives from.
 template <typename Entry>
-struct WaitingSetEntry : TimingWheelEntry<Entry> {
-  size_t heap_index = 0;
-};
+struct WaitingSetEntry : WaitingHeapEntry<Entry>, TimingWheelEntry<Entry> {};
 
 // WaitingSet
 //
-// Entries by the time at which they are due: a heap or a timing wheel, as the
-// options say. Entries due at the same time come in the order in which they
-// were inserted from a heap, and in any order from a wheel.
+// Entries by the time at which they are due: a `WaitingHeap` or a
+// `TimingWheel`, as the options say. The methods are theirs.
 //
 // The set does not own its entries. Not thread-safe.
 template <typename Entry>
@@ -44,60 +40,38 @@ class WaitingSet {
 
   size_t size() const { return wheel_ ? wheel_->size() : heap_.size(); }
 
-  // Makes sure that inserting one for `ready_at` does not throw.
-  void Reserve(absl::Time ready_at) {
-    wheel_ ? wheel_->Reserve(ready_at) : heap_.ReserveOne();
+  void Reserve(absl::Time due_at) {
+    wheel_ ? wheel_->Reserve(due_at) : heap_.Reserve(due_at);
   }
 
-  // Puts in `entry`, which is due at `ready_at`. Returns when to call `Due()`
-  // next on its account. It is `now`.
-  absl::Time Insert(Entry* entry, absl::Time ready_at, absl::Time now) {
-    if (wheel_) return wheel_->Insert(entry, ready_at, now);
-    heap_.Push({ready_at, next_sequence_++}, entry);
-    return ready_at;
+  absl::Time Insert(Entry* entry, absl::Time due_at, absl::Time now) {
+    return wheel_ ? wheel_->Insert(entry, due_at, now)
+                  : heap_.Insert(entry, due_at, now);
   }
 
-  // Removes `entry`, which is in the set.
+  absl::Time Move(Entry* entry, absl::Time due_at) {
+    return wheel_ ? wheel_->Move(entry, due_at) : heap_.Move(entry, due_at);
+  }
+
   void Remove(Entry* entry) {
     wheel_ ? wheel_->Remove(entry) : heap_.Remove(entry);
   }
 
-  // Returns the entry that comes first of those due at `now`; null if none is.
+  absl::Time DueAt(const Entry* entry) const {
+    return wheel_ ? wheel_->DueAt(entry) : heap_.DueAt(entry);
+  }
+
   Entry* Due(absl::Time now) {
-    if (wheel_) return wheel_->Due(now);
-    return heap_.empty() || heap_.front_key().ready_at > now ? nullptr
-                                                             : heap_.front();
+    return wheel_ ? wheel_->Due(now) : heap_.Due(now);
   }
 
-  // Whether `entry`, which is in the set, is due at `now`, the time of the last
-  // `Due()`.
-  bool IsDue(const Entry* entry, absl::Time now) const {
-    return wheel_ ? wheel_->IsDue(entry) : heap_.key(entry).ready_at <= now;
-  }
-
-  // Returns when to call `Due()` next; infinitely late if there is no need.
   absl::Time NextWake() const {
-    if (wheel_) return wheel_->NextWake();
-    return heap_.empty() ? absl::InfiniteFuture() : heap_.front_key().ready_at;
+    return wheel_ ? wheel_->NextWake() : heap_.NextWake();
   }
-
-  // Gives back the memory of an empty set.
-  void ShrinkToFit() { heap_.Clear(); }
 
  private:
-  struct Key {
-    absl::Time ready_at;
-    uint64_t sequence;
-
-    bool operator<(const Key& other) const {
-      return ready_at != other.ready_at ? ready_at < other.ready_at
-                                        : sequence < other.sequence;
-    }
-  };
-
+  WaitingHeap<Entry> heap_;
   std::unique_ptr<TimingWheel<Entry>> wheel_;  // null for a heap
-  workqueue_internal::IndexedHeap<Key, Entry> heap_;
-  uint64_t next_sequence_ = 0;
 };
 
 }  // namespace internal

@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "workqueue/internal/waiting_heap.h"
+#include "workqueue/internal/waiting_items.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -17,43 +17,86 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "test/base/fragile_key.h"
+#include "workqueue/waiting_set_options.h"
 
 namespace workqueue {
 namespace internal {
 namespace {
 
+// The items in a heap, which are all exact.
+template <typename T, typename Hash, typename Eq>
+class ItemsInHeap {
+ public:
+  using Items = WaitingItems<T, Hash, Eq>;
+  using Entry = typename Items::Entry;
+
+  size_t size() const { return items_->size(); }
+  bool empty() const { return size() == 0; }
+
+  void Insert(T item, size_t hash, absl::Time due_at) {
+    InsertFrom(&item, hash, due_at);
+  }
+  void InsertFrom(T* item, size_t hash, absl::Time due_at) {
+    items_->Insert(std::move(*item), hash, due_at, absl::UnixEpoch());
+  }
+  void InsertOrMove(const T& item, size_t hash, absl::Time due_at) {
+    EXPECT_EQ(items_->InsertOrMove(item, hash, due_at, absl::UnixEpoch()),
+              due_at);
+  }
+  Entry* Find(const T& item, size_t hash) const {
+    return items_->Find(item, hash);
+  }
+  void Remove(Entry* entry) { items_->Remove(entry); }
+  void Clear() { items_->Clear(); }
+
+  Entry* Next() const { return items_->Due(absl::InfiniteFuture()); }
+  const T& NextItem() const { return Next()->item(); }
+  absl::Time NextDueAt() const { return items_->NextWake(); }
+  void PopNext() { items_->Remove(Next()); }
+  void PostponeNext(absl::Time due_at) { items_->Postpone(Next(), due_at); }
+
+  template <typename F>
+  void ForEach(F visit) const {
+    items_->ForEach(visit);
+  }
+
+ private:
+  const std::unique_ptr<Items> items_ =
+      Items::New(WaitingSetOptions(), absl::UnixEpoch());
+};
+
 using StringHeap =
-    WaitingHeap<std::string, std::hash<std::string>, std::equal_to<>>;
+    ItemsInHeap<std::string, std::hash<std::string>, std::equal_to<>>;
 
 absl::Time At(int64_t seconds) { return absl::FromUnixSeconds(seconds); }
 
-void Insert(StringHeap& heap, const std::string& item, absl::Time ready_at) {
-  heap.Insert(item, std::hash<std::string>()(item), ready_at);
+void Insert(StringHeap& heap, const std::string& item, absl::Time due_at) {
+  heap.Insert(item, std::hash<std::string>()(item), due_at);
 }
 
 void InsertOrMove(StringHeap& heap, const std::string& item,
-                  absl::Time ready_at) {
-  heap.InsertOrMove(item, std::hash<std::string>()(item), ready_at);
+                  absl::Time due_at) {
+  heap.InsertOrMove(item, std::hash<std::string>()(item), due_at);
 }
 
 StringHeap::Entry* Find(const StringHeap& heap, const std::string& item) {
   return heap.Find(item, std::hash<std::string>()(item));
 }
 
-// Takes all items out of `heap`, first the one that is ready first.
+// Takes all items out of `heap`, first the one that is due first.
 std::vector<std::string> PopAll(StringHeap& heap) {
   std::vector<std::string> items;
   for (; !heap.empty(); heap.PopNext()) items.push_back(heap.NextItem());
   return items;
 }
 
-TEST(WaitingHeapTest, IsEmptyAtFirst) {
+TEST(WaitingItemsTest, IsEmptyAtFirst) {
   StringHeap heap;
   EXPECT_TRUE(heap.empty());
   EXPECT_EQ(heap.size(), 0u);
 }
 
-TEST(WaitingHeapTest, TheEarliestComesFirst) {
+TEST(WaitingItemsTest, TheEarliestComesFirst) {
   std::vector<std::pair<std::string, int>> items = {
       {"a", 1}, {"b", 2}, {"c", 3}, {"d", 4}, {"e", 5}, {"f", 6}};
   do {
@@ -61,14 +104,14 @@ TEST(WaitingHeapTest, TheEarliestComesFirst) {
     for (const auto& [item, seconds] : items) Insert(heap, item, At(seconds));
     ASSERT_EQ(heap.size(), 6u);
     ASSERT_EQ(heap.NextItem(), "a");
-    ASSERT_EQ(heap.NextReadyAt(), At(1));
+    ASSERT_EQ(heap.NextDueAt(), At(1));
     ASSERT_EQ(PopAll(heap),
               (std::vector<std::string>{"a", "b", "c", "d", "e", "f"}));
     ASSERT_EQ(heap.size(), 0u);
   } while (std::next_permutation(items.begin(), items.end()));
 }
 
-TEST(WaitingHeapTest, EqualTimesComeInTheOrderOfInsertion) {
+TEST(WaitingItemsTest, EqualTimesComeInTheOrderOfInsertion) {
   StringHeap heap;
   std::vector<std::string> items;
   for (int i = 0; i < 100; ++i) {
@@ -78,18 +121,18 @@ TEST(WaitingHeapTest, EqualTimesComeInTheOrderOfInsertion) {
   EXPECT_EQ(PopAll(heap), items);
 }
 
-TEST(WaitingHeapTest, AnEarlierTimeCounts) {
+TEST(WaitingItemsTest, AnEarlierTimeCounts) {
   StringHeap heap;
   Insert(heap, "a", At(5));
   Insert(heap, "b", At(4));
   Insert(heap, "a", At(3));
   EXPECT_EQ(heap.size(), 2u);
   EXPECT_EQ(heap.NextItem(), "a");
-  EXPECT_EQ(heap.NextReadyAt(), At(3));
+  EXPECT_EQ(heap.NextDueAt(), At(3));
   EXPECT_EQ(PopAll(heap), (std::vector<std::string>{"a", "b"}));
 }
 
-TEST(WaitingHeapTest, ALaterOrEqualTimeChangesNothing) {
+TEST(WaitingItemsTest, ALaterOrEqualTimeChangesNothing) {
   StringHeap heap;
   Insert(heap, "a", At(5));
   Insert(heap, "b", At(5));
@@ -97,11 +140,11 @@ TEST(WaitingHeapTest, ALaterOrEqualTimeChangesNothing) {
   Insert(heap, "a", At(7));
   Insert(heap, "a", At(5));  // Keeps its place before "b".
   EXPECT_EQ(heap.size(), 3u);
-  EXPECT_EQ(heap.NextReadyAt(), At(5));
+  EXPECT_EQ(heap.NextDueAt(), At(5));
   EXPECT_EQ(PopAll(heap), (std::vector<std::string>{"a", "b", "c"}));
 }
 
-TEST(WaitingHeapTest, AnItemMadeEarlierComesAfterThoseOfThatTime) {
+TEST(WaitingItemsTest, AnItemMadeEarlierComesAfterThoseOfThatTime) {
   StringHeap heap;
   Insert(heap, "a", At(5));
   Insert(heap, "b", At(3));
@@ -109,7 +152,7 @@ TEST(WaitingHeapTest, AnItemMadeEarlierComesAfterThoseOfThatTime) {
   EXPECT_EQ(PopAll(heap), (std::vector<std::string>{"b", "a"}));
 }
 
-TEST(WaitingHeapTest, TheEndsOfTimeAreTimesToo) {
+TEST(WaitingItemsTest, TheEndsOfTimeAreTimesToo) {
   StringHeap heap;
   Insert(heap, "never", absl::InfiniteFuture());
   Insert(heap, "sometime", At(1));
@@ -119,28 +162,28 @@ TEST(WaitingHeapTest, TheEndsOfTimeAreTimesToo) {
                                                     "never", "never again"}));
 }
 
-TEST(WaitingHeapTest, APostponedItemComesLater) {
+TEST(WaitingItemsTest, APostponedItemComesLater) {
   StringHeap heap;
   Insert(heap, "a", At(1));
   Insert(heap, "b", At(2));
   Insert(heap, "c", At(3));
   heap.PostponeNext(At(2));
   EXPECT_EQ(heap.NextItem(), "b");
-  EXPECT_EQ(heap.NextReadyAt(), At(2));
+  EXPECT_EQ(heap.NextDueAt(), At(2));
   heap.PostponeNext(At(9));
   EXPECT_EQ(PopAll(heap), (std::vector<std::string>{"a", "c", "b"}));
 }
 
-TEST(WaitingHeapTest, AnItemCanWaitAgain) {
+TEST(WaitingItemsTest, AnItemCanWaitAgain) {
   StringHeap heap;
   Insert(heap, "a", At(1));
   heap.PopNext();
   Insert(heap, "a", At(7));
-  EXPECT_EQ(heap.NextReadyAt(), At(7));
+  EXPECT_EQ(heap.NextDueAt(), At(7));
 }
 
-TEST(WaitingHeapTest, ReleasesItems) {
-  WaitingHeap<std::shared_ptr<int>, std::hash<std::shared_ptr<int>>,
+TEST(WaitingItemsTest, ReleasesItems) {
+  ItemsInHeap<std::shared_ptr<int>, std::hash<std::shared_ptr<int>>,
               std::equal_to<>>
       heap;
   auto popped = std::make_shared<int>(1);
@@ -157,52 +200,54 @@ TEST(WaitingHeapTest, ReleasesItems) {
   EXPECT_EQ(heap.NextItem(), popped);
 }
 
-TEST(WaitingHeapTest, MovesFromAnItemOnlyIfItIsNew) {
+TEST(WaitingItemsTest, MovesFromAnItemOnlyIfItIsNew) {
   StringHeap heap;
   std::string item(100, 'x');
   heap.Insert(item, 1, At(2));
-  heap.Insert(std::move(item), 1, At(1));
-  EXPECT_EQ(item, std::string(100, 'x'));  // NOLINT(bugprone-use-after-move)
+  heap.InsertFrom(&item, 1, At(1));
+  EXPECT_EQ(item, std::string(100, 'x'));
+  heap.InsertFrom(&item, 2, At(1));
+  EXPECT_EQ(item, "");
 }
 
 // -----------------------------------------------------------------------------
 // Moving and removing
 // -----------------------------------------------------------------------------
 
-TEST(WaitingHeapTest, InsertOrMoveInsertsWhatDoesNotWait) {
+TEST(WaitingItemsTest, InsertOrMoveInsertsWhatDoesNotWait) {
   StringHeap heap;
   InsertOrMove(heap, "b", At(2));
   InsertOrMove(heap, "a", At(1));
   EXPECT_EQ(heap.size(), 2u);
-  EXPECT_EQ(heap.NextReadyAt(), At(1));
+  EXPECT_EQ(heap.NextDueAt(), At(1));
   EXPECT_EQ(PopAll(heap), (std::vector<std::string>{"a", "b"}));
 }
 
-TEST(WaitingHeapTest, InsertOrMoveMakesAnItemLaterOrSooner) {
+TEST(WaitingItemsTest, InsertOrMoveMakesAnItemLaterOrSooner) {
   StringHeap heap;
   for (int i = 1; i <= 5; ++i) Insert(heap, std::to_string(i), At(i));
   InsertOrMove(heap, "1", At(9));
   EXPECT_EQ(heap.NextItem(), "2");
-  EXPECT_EQ(heap.NextReadyAt(), At(2));
+  EXPECT_EQ(heap.NextDueAt(), At(2));
   InsertOrMove(heap, "4", At(1));
   EXPECT_EQ(heap.NextItem(), "4");
-  EXPECT_EQ(heap.NextReadyAt(), At(1));
+  EXPECT_EQ(heap.NextDueAt(), At(1));
   InsertOrMove(heap, "3", absl::InfiniteFuture());
   EXPECT_EQ(heap.size(), 5u);
   EXPECT_EQ(PopAll(heap), (std::vector<std::string>{"4", "2", "5", "1", "3"}));
 }
 
-TEST(WaitingHeapTest, TheEarlierTimeCountsAfterAMoveToo) {
+TEST(WaitingItemsTest, TheEarlierTimeCountsAfterAMoveToo) {
   StringHeap heap;
   Insert(heap, "a", At(5));
   InsertOrMove(heap, "a", At(9));
   Insert(heap, "a", At(10));
-  EXPECT_EQ(heap.NextReadyAt(), At(9));
+  EXPECT_EQ(heap.NextDueAt(), At(9));
   Insert(heap, "a", At(7));
-  EXPECT_EQ(heap.NextReadyAt(), At(7));
+  EXPECT_EQ(heap.NextDueAt(), At(7));
 }
 
-TEST(WaitingHeapTest, EqualTimesComeInTheOrderOfBeingGivenTheTime) {
+TEST(WaitingItemsTest, EqualTimesComeInTheOrderOfBeingGivenTheTime) {
   StringHeap heap;
   Insert(heap, "a", At(5));
   Insert(heap, "b", At(5));
@@ -216,7 +261,7 @@ TEST(WaitingHeapTest, EqualTimesComeInTheOrderOfBeingGivenTheTime) {
   EXPECT_EQ(PopAll(heap), (std::vector<std::string>{"d", "b", "c", "a"}));
 }
 
-TEST(WaitingHeapTest, FindFindsWhatWaits) {
+TEST(WaitingItemsTest, FindFindsWhatWaits) {
   StringHeap heap;
   EXPECT_EQ(Find(heap, "a"), nullptr);
   Insert(heap, "a", At(1));
@@ -233,7 +278,7 @@ TEST(WaitingHeapTest, FindFindsWhatWaits) {
   EXPECT_EQ(Find(heap, "a"), nullptr);
 }
 
-TEST(WaitingHeapTest, ItemsThatHashAlikeAreTold) {
+TEST(WaitingItemsTest, ItemsThatHashAlikeAreTold) {
   StringHeap heap;
   heap.Insert("a", 1, At(1));
   heap.Insert("b", 1, At(2));
@@ -243,7 +288,7 @@ TEST(WaitingHeapTest, ItemsThatHashAlikeAreTold) {
   EXPECT_EQ(PopAll(heap), (std::vector<std::string>{"b"}));
 }
 
-TEST(WaitingHeapTest, RemoveRemovesFromAnywhere) {
+TEST(WaitingItemsTest, RemoveRemovesFromAnywhere) {
   for (int size = 1; size <= 30; ++size) {
     for (int removed = 0; removed < size; ++removed) {
       StringHeap heap;
@@ -265,8 +310,8 @@ TEST(WaitingHeapTest, RemoveRemovesFromAnywhere) {
   }
 }
 
-TEST(WaitingHeapTest, ARemovedItemIsReleasedAndCanWaitAgain) {
-  WaitingHeap<std::shared_ptr<int>, std::hash<std::shared_ptr<int>>,
+TEST(WaitingItemsTest, ARemovedItemIsReleasedAndCanWaitAgain) {
+  ItemsInHeap<std::shared_ptr<int>, std::hash<std::shared_ptr<int>>,
               std::equal_to<>>
       heap;
   const auto item = std::make_shared<int>(1);
@@ -278,22 +323,22 @@ TEST(WaitingHeapTest, ARemovedItemIsReleasedAndCanWaitAgain) {
   EXPECT_EQ(item.use_count(), 1);
   EXPECT_TRUE(heap.empty());
   heap.Insert(item, 1, At(3));
-  EXPECT_EQ(heap.NextReadyAt(), At(3));
+  EXPECT_EQ(heap.NextDueAt(), At(3));
 }
 
-TEST(WaitingHeapTest, ForEachVisitsEachItemWithItsTime) {
+TEST(WaitingItemsTest, ForEachVisitsEachItemWithItsTime) {
   StringHeap heap;
   for (int i = 0; i < 20; ++i) Insert(heap, std::to_string(i), At(100 - i));
   InsertOrMove(heap, "3", At(200));
   heap.Remove(Find(heap, "5"));
   std::map<std::string, absl::Time> visited;
-  heap.ForEach([&visited](const std::string& item, absl::Time ready_at) {
-    EXPECT_TRUE(visited.emplace(item, ready_at).second);
+  heap.ForEach([&visited](const std::string& item, absl::Time due_at) {
+    EXPECT_TRUE(visited.emplace(item, due_at).second);
   });
   EXPECT_EQ(visited.size(), 19u);
   EXPECT_EQ(visited.count("5"), 0u);
-  for (const auto& [item, ready_at] : visited) {
-    EXPECT_EQ(ready_at, item == "3" ? At(200) : At(100 - std::stoi(item)));
+  for (const auto& [item, due_at] : visited) {
+    EXPECT_EQ(due_at, item == "3" ? At(200) : At(100 - std::stoi(item)));
   }
 }
 
@@ -307,15 +352,15 @@ class Model {
  public:
   using Place = std::pair<absl::Time, int>;
 
-  void Insert(int item, absl::Time ready_at) {
+  void Insert(int item, absl::Time due_at) {
     const auto it = places_.find(item);
-    if (it == places_.end() || ready_at < it->second.first) {
-      places_[item] = {ready_at, next_++};
+    if (it == places_.end() || due_at < it->second.first) {
+      places_[item] = {due_at, next_++};
     }
   }
 
-  void InsertOrMove(int item, absl::Time ready_at) {
-    places_[item] = {ready_at, next_++};
+  void InsertOrMove(int item, absl::Time due_at) {
+    places_[item] = {due_at, next_++};
   }
 
   bool Remove(int item) { return places_.erase(item) > 0; }
@@ -334,7 +379,7 @@ class Model {
         ->first;
   }
 
-  absl::Time NextReadyAt() const { return places_.at(Next()).first; }
+  absl::Time NextDueAt() const { return places_.at(Next()).first; }
   void PopNext() { places_.erase(Next()); }
   void PostponeNext(absl::Time t) { places_[Next()] = {t, next_++}; }
   void Clear() { places_.clear(); }
@@ -348,32 +393,32 @@ class Model {
 
 // Who waits in `heap` until when.
 template <typename T, typename Hash, typename Eq, typename F>
-std::map<int, absl::Time> Times(const WaitingHeap<T, Hash, Eq>& heap,
+std::map<int, absl::Time> Times(const ItemsInHeap<T, Hash, Eq>& heap,
                                 F value_of) {
   std::map<int, absl::Time> times;
-  heap.ForEach([&](const T& item, absl::Time ready_at) {
-    EXPECT_TRUE(times.emplace(value_of(item), ready_at).second);
+  heap.ForEach([&](const T& item, absl::Time due_at) {
+    EXPECT_TRUE(times.emplace(value_of(item), due_at).second);
   });
   return times;
 }
 
-TEST(WaitingHeapTest, DoesAsTheModelDoes) {
+TEST(WaitingItemsTest, DoesAsTheModelDoes) {
   for (int seed : {1, 2, 3, 4}) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
     const int items = seed == 1 ? 5 : 60;
-    WaitingHeap<int, std::hash<int>, std::equal_to<>> heap;
+    ItemsInHeap<int, std::hash<int>, std::equal_to<>> heap;
     Model model;
     for (int i = 0; i < 6000; ++i) {
       const int op = static_cast<int>(random() % 100);
       const int item = static_cast<int>(random() % items);
-      const absl::Time ready_at = At(static_cast<int>(random() % 50));
+      const absl::Time due_at = At(static_cast<int>(random() % 50));
       if (op < 40 || model.empty()) {
-        heap.Insert(item, item % 3, ready_at);
-        model.Insert(item, ready_at);
+        heap.Insert(item, item % 3, due_at);
+        model.Insert(item, due_at);
       } else if (op < 60) {
-        heap.InsertOrMove(item, item % 3, ready_at);
-        model.InsertOrMove(item, ready_at);
+        heap.InsertOrMove(item, item % 3, due_at);
+        model.InsertOrMove(item, due_at);
       } else if (op < 75) {
         auto* const entry = heap.Find(item, item % 3);
         ASSERT_EQ(entry != nullptr, model.Remove(item));
@@ -383,7 +428,7 @@ TEST(WaitingHeapTest, DoesAsTheModelDoes) {
         model.PopNext();
       } else if (op < 99) {
         const absl::Time later =
-            model.NextReadyAt() +
+            model.NextDueAt() +
             absl::Seconds(1 + static_cast<int>(random() % 20));
         heap.PostponeNext(later);
         model.PostponeNext(later);
@@ -398,7 +443,99 @@ TEST(WaitingHeapTest, DoesAsTheModelDoes) {
       }
       if (model.empty()) continue;
       ASSERT_EQ(heap.NextItem(), model.Next());
-      ASSERT_EQ(heap.NextReadyAt(), model.NextReadyAt());
+      ASSERT_EQ(heap.NextDueAt(), model.NextDueAt());
+    }
+  }
+}
+
+// -----------------------------------------------------------------------------
+// In a timing wheel
+// -----------------------------------------------------------------------------
+
+using IntItems = WaitingItems<int, std::hash<int>, std::equal_to<>>;
+
+std::unique_ptr<IntItems> NewWheel(absl::Duration tick, size_t slots) {
+  return IntItems::New(*WaitingSetOptions::TimingWheel(tick, slots), At(0));
+}
+
+TEST(WaitingItemsTest, AWheelsTimesAreItsTicks) {
+  const auto items = NewWheel(absl::Seconds(10), 8);
+  items->Insert(1, 1, At(11), At(0));
+  items->Insert(2, 2, At(5), At(0));
+  items->Insert(1, 1, At(14), At(0));
+  EXPECT_EQ(items->NextWake(), At(10));
+  EXPECT_EQ(items->Due(At(10) - absl::Nanoseconds(1)), nullptr);
+  ASSERT_NE(items->Due(At(10)), nullptr);
+  EXPECT_EQ(items->Due(At(10))->item(), 2);
+  items->Postpone(items->Due(At(10)), At(1000000));
+  EXPECT_EQ(items->Due(At(10)), nullptr);
+  EXPECT_EQ(items->NextWake(), At(20));
+  items->ForEach([](int item, absl::Time due_at) {
+    EXPECT_EQ(due_at, item == 1 ? At(20) : At(1000000));
+  });
+  items->Insert(1, 1, At(3), At(10));
+  EXPECT_EQ(items->Due(At(10))->item(), 1) << "the earlier time counts";
+  items->Clear();
+  EXPECT_EQ(items->size(), 0u);
+  EXPECT_EQ(items->NextWake(), absl::InfiniteFuture());
+  EXPECT_EQ(items->Due(At(10)), nullptr);
+  items->Insert(3, 3, At(11), At(10));
+  EXPECT_EQ(items->NextWake(), At(20));
+}
+
+TEST(WaitingItemsTest, AWheelDoesAsTheModelDoes) {
+  for (int seed : {1, 2, 3, 4}) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    const absl::Duration tick = absl::Seconds(seed);
+    const auto items = NewWheel(tick, seed == 1 ? 2 : 8);
+    const auto tick_at = [tick](absl::Time time) {
+      return At(0) + absl::Ceil(time - At(0), tick);
+    };
+    Model model;
+    absl::Time now = At(0);
+    for (int i = 0; i < 6000; ++i) {
+      const int op = static_cast<int>(random() % 100);
+      int item = static_cast<int>(random() % 60);
+      const absl::Time due_at =
+          now + absl::Seconds(1 + static_cast<int>(random() % 200));
+      if (op < 40) {
+        items->Insert(std::move(item), item % 3, due_at, now);
+        model.Insert(item, tick_at(due_at));
+      } else if (op < 60) {
+        items->InsertOrMove(item, item % 3, due_at, now);
+        model.InsertOrMove(item, tick_at(due_at));
+      } else if (op < 75) {
+        auto* const entry = items->Find(item, item % 3);
+        ASSERT_EQ(entry != nullptr, model.Remove(item));
+        if (entry != nullptr) items->Remove(entry);
+      } else if (op < 99) {
+        now += absl::Seconds(random() % 20);
+        while (auto* const due = items->Due(now)) {
+          const absl::Time later = now + 2 * tick;
+          ASSERT_LE(model.Times().at(due->item()), now);
+          if (random() % 4 == 0) {
+            model.InsertOrMove(due->item(), tick_at(later));
+            items->Postpone(due, later);
+          } else {
+            model.Remove(due->item());
+            items->Remove(due);
+          }
+        }
+        if (!model.empty()) {
+          ASSERT_GT(model.NextDueAt(), now);
+        }
+      } else if (random() % 20 == 0) {
+        items->Clear();
+        model.Clear();
+      }
+      ASSERT_EQ(items->size(), model.size());
+      if (i % 50 != 0) continue;
+      std::map<int, absl::Time> times;
+      items->ForEach([&times](int item, absl::Time due_at) {
+        EXPECT_TRUE(times.emplace(item, due_at).second);
+      });
+      ASSERT_EQ(times, model.Times());
     }
   }
 }
@@ -406,26 +543,26 @@ TEST(WaitingHeapTest, DoesAsTheModelDoes) {
 #ifdef ABSL_HAVE_EXCEPTIONS
 
 // As DoesAsTheModelDoes, but now and then something throws.
-TEST(WaitingHeapTest, AnExceptionLeavesItAsItWas) {
+TEST(WaitingItemsTest, AnExceptionLeavesItAsItWas) {
   int blown = 0;
   {
     std::mt19937 random(1);
-    WaitingHeap<FragileKey, FragileHash, FragileEq> heap;
+    ItemsInHeap<FragileKey, FragileHash, FragileEq> heap;
     Model model;
     for (int i = 0; i < 8000; ++i) {
       Fuse::Arm(random() % 2 == 0 ? FragileOp::kCopy : FragileOp::kCompare,
                 1 + static_cast<int>(random() % 20));
       const FragileKey key(static_cast<int>(random() % 40));
       const size_t hash = key.value() % 2;
-      const absl::Time ready_at = At(static_cast<int>(random() % 50));
+      const absl::Time due_at = At(static_cast<int>(random() % 50));
       const int op = static_cast<int>(random() % 8);
       if (op < 2 || model.empty()) {
-        if (!Blows([&] { heap.Insert(key, hash, ready_at); })) {
-          model.Insert(key.value(), ready_at);
+        if (!Blows([&] { heap.Insert(key, hash, due_at); })) {
+          model.Insert(key.value(), due_at);
         }
       } else if (op < 4) {
-        if (!Blows([&] { heap.InsertOrMove(key, hash, ready_at); })) {
-          model.InsertOrMove(key.value(), ready_at);
+        if (!Blows([&] { heap.InsertOrMove(key, hash, due_at); })) {
+          model.InsertOrMove(key.value(), due_at);
         }
       } else if (op == 4) {
         decltype(heap)::Entry* entry = nullptr;
@@ -435,7 +572,7 @@ TEST(WaitingHeapTest, AnExceptionLeavesItAsItWas) {
           ASSERT_EQ(entry != nullptr, model.Remove(key.value()));
         }
       } else if (random() % 4 == 0) {
-        const absl::Time later = model.NextReadyAt() + absl::Seconds(5);
+        const absl::Time later = model.NextDueAt() + absl::Seconds(5);
         heap.PostponeNext(later);  // Throws nothing, as
         model.PostponeNext(later);
       } else {
@@ -449,7 +586,7 @@ TEST(WaitingHeapTest, AnExceptionLeavesItAsItWas) {
                 model.Times());
       if (model.empty()) continue;
       ASSERT_EQ(heap.NextItem().value(), model.Next());
-      ASSERT_EQ(heap.NextReadyAt(), model.NextReadyAt());
+      ASSERT_EQ(heap.NextDueAt(), model.NextDueAt());
     }
   }
   EXPECT_GT(blown, 100);
