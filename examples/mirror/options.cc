@@ -11,32 +11,16 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/escaping.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "examples/command_line.h"
 
 namespace mirror {
 namespace {
 
 namespace fs = ::std::filesystem;
-
-absl::Status BadOption(absl::string_view option, absl::string_view value,
-                       absl::string_view why) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(absl::Utf8SafeCEscape(option), value.empty() ? "" : "=",
-                   absl::Utf8SafeCEscape(value), ": ", why));
-}
-
-absl::Status ParseInt(absl::string_view option, absl::string_view value,
-                      int min, int max, int* result) {
-  if (absl::SimpleAtoi(value, result) && min <= *result && *result <= max) {
-    return absl::OkStatus();
-  }
-  return BadOption(option, value,
-                   absl::StrCat("must be a number from ", min, " to ", max));
-}
+using ::examples::BadOption;
+using ::examples::ParseInt;
 
 absl::Status ParsePeriod(absl::string_view option, absl::string_view value,
                          absl::Duration* result) {
@@ -87,7 +71,15 @@ absl::Status CheckDirectories(const std::string& from, const std::string& to) {
   return absl::OkStatus();
 }
 
-enum Id { kHelp, kFrom, kTo, kWorkers, kResync, kOnce, kDemoFiles };
+enum Id {
+  kHelp = examples::kHelp,
+  kFrom,
+  kTo,
+  kWorkers,
+  kResync,
+  kOnce,
+  kDemoFiles
+};
 
 constexpr struct option kOptions[] = {
     {"help", no_argument, nullptr, kHelp},
@@ -126,49 +118,34 @@ Exits with 0 if all is mirrored, 1 if something is not, 2 for a wrong flag.
 
 absl::StatusOr<Options> ParseOptions(int argc, char* argv[]) {
   Options options;
-  opterr = 0;  // The messages are ours,
-  optind = 0;  // and it may have been called before.
-  absl::Status status;
-  while (status.ok()) {
-    const int current = optind == 0 ? 1 : optind;
-    const int id = getopt_long(argc, argv, "+:", kOptions, nullptr);
-    if (id == -1) break;
-    const absl::string_view value = optarg != nullptr ? optarg : "";
+  const auto set = [&options](int id, absl::string_view value) {
     switch (id) {
       case kHelp:
         options.help = true;
-        return options;
+        break;
       case kFrom:
         options.from = std::string(value);
-        if (value.empty()) status = BadOption("--from", "", "is empty");
+        if (value.empty()) return BadOption("--from", "", "is empty");
         break;
       case kTo:
         options.to = std::string(value);
-        if (value.empty()) status = BadOption("--to", "", "is empty");
+        if (value.empty()) return BadOption("--to", "", "is empty");
         break;
       case kWorkers:
-        status = ParseInt("--workers", value, 1, 1024, &options.workers);
-        break;
+        return ParseInt("--workers", value, 1, 1024, &options.workers);
       case kResync:
-        status = ParsePeriod("--resync", value, &options.resync);
-        break;
+        return ParsePeriod("--resync", value, &options.resync);
       case kOnce:
         options.once = true;
         break;
       case kDemoFiles:
-        status =
-            ParseInt("--demo_files", value, 1, 1000000, &options.demo_files);
-        break;
-      case ':':
-        status = BadOption(argv[current], "", "needs a value");
-        break;
-      default:
-        status = BadOption(argv[current], "", "unknown flag, or not so used");
-        break;
+        return ParseInt("--demo_files", value, 1, 1000000, &options.demo_files);
     }
-  }
+    return absl::OkStatus();
+  };
+  absl::Status status = examples::ParseCommandLine(argc, argv, kOptions, set);
   if (!status.ok()) return status;
-  if (optind < argc) return BadOption(argv[optind], "", "unexpected argument");
+  if (options.help) return options;
 
   if (options.from.empty() != options.to.empty()) {
     return options.from.empty() ? BadOption("--to", "", "needs --from, too")
