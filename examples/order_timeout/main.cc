@@ -1,0 +1,106 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// A shop whose orders are cancelled if they are not paid within half an hour:
+// a day of it, in the time of a `FakeClock`.
+//
+// Read on in
+//
+//     shop.h    the queue, and all that the shop does with it
+//     day.cc    how time passes, and what should have happened
+
+#include <getopt.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "clock/clock.h"
+#include "clock/fake_clock.h"
+#include "examples/command_line.h"
+#include "examples/order_timeout/day.h"
+#include "examples/order_timeout/shop.h"
+
+namespace order_timeout {
+namespace {
+
+constexpr char kUsage[] = R"(usage: order_timeout [flags]
+
+Lives through a day of a shop that cancels what is not paid within 30 minutes,
+and compares the outcome with what it should be.
+
+  --orders N   how many orders there are, 1 to 1000000 (default: 100000)
+  --seed N     what the orders are made from, 0 to 1000000 (default: 1)
+  --help       print this
+
+Exits with 0 if the outcome is exact, 1 if it is not, 2 for a wrong flag.
+)";
+
+int Run(int n, int seed) {
+  clocks::Clock* const real_clock = clocks::Clock::GetRealClock();
+  const absl::Time start = real_clock->TimeNow();
+  const std::vector<Order> orders = MakeOrders(n, seed);
+  clocks::FakeClock clock;
+  const Books books = LiveThrough(orders, clock);
+  const std::vector<std::string> differences = Differences(orders, books);
+
+  absl::PrintF(
+      "%d orders: %d paid, %d cancelled\n"
+      "%d payments came too late\n"
+      "%s simulated in %s\n",
+      orders.size(), books.paid.size(), books.cancelled.size(),
+      books.paid_too_late.size(),
+      absl::FormatDuration(clock.TimeNow() - absl::UnixEpoch()),
+      absl::FormatDuration(
+          absl::Trunc(real_clock->TimeNow() - start, absl::Milliseconds(1))));
+  if (differences.empty()) {
+    absl::PrintF("exact\n");
+    return 0;
+  }
+  absl::PrintF("NOT EXACT: %d\n", differences.size());
+  for (const std::string& each : differences) absl::PrintF("  %s\n", each);
+  return 1;
+}
+
+int Main(int argc, char* argv[]) {
+  enum Id { kHelp = examples::kHelp, kOrders, kSeed };
+  constexpr struct option kOptions[] = {
+      {"help", no_argument, nullptr, kHelp},
+      {"orders", required_argument, nullptr, kOrders},
+      {"seed", required_argument, nullptr, kSeed},
+      {nullptr, 0, nullptr, 0},
+  };
+  bool help = false;
+  int orders = 100000;
+  int seed = 1;
+  const auto set = [&](int id, absl::string_view value) {
+    switch (id) {
+      case kOrders:
+        return examples::ParseInt("--orders", value, 1, 1000000, &orders);
+      case kSeed:
+        return examples::ParseInt("--seed", value, 0, 1000000, &seed);
+    }
+    help = true;
+    return absl::OkStatus();
+  };
+  const absl::Status status =
+      examples::ParseCommandLine(argc, argv, kOptions, set);
+  if (!status.ok()) {
+    absl::FPrintF(stderr, "order_timeout: %s\n", status.message());
+    return 2;
+  }
+  if (help) {
+    std::fputs(kUsage, stdout);
+    return 0;
+  }
+  return Run(orders, seed);
+}
+
+}  // namespace
+}  // namespace order_timeout
+
+int main(int argc, char* argv[]) { return order_timeout::Main(argc, argv); }
