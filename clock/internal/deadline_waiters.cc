@@ -40,7 +40,7 @@ bool DeadlineWaiters::Await(absl::Mutex* mu, const absl::Condition& cond,
     if (deadline <= now_) return false;
     position = waiters_.emplace(deadline, &waiter);
   }
-  changed_();
+  begun_();
 
   mu->Await(absl::Condition(&waiter, &Waiter::Ready));
 
@@ -50,12 +50,12 @@ bool DeadlineWaiters::Await(absl::Mutex* mu, const absl::Condition& cond,
     chosen = waiter.chosen;
     if (!chosen) waiters_.erase(position);
   }
+  if (chosen) mu->Await(absl::Condition(&waiter.expired));
+  ended_();
   if (chosen) {
-    mu->Await(absl::Condition(&waiter.expired));
     MutexLock lock(&mu_);
     --leaving_;
   }
-  changed_();
   return cond.Eval();
 }
 

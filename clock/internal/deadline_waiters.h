@@ -32,10 +32,13 @@ namespace internal {
 // callers' mutexes and must be called with none held.
 class DeadlineWaiters {
  public:
-  // `changed` is called whenever a thread starts or stops waiting. It runs on
-  // that thread, with the thread's own mutex held.
-  DeadlineWaiters(absl::Time now, std::function<void()> changed)
-      : changed_(std::move(changed)), now_(now) {}
+  // Each call of `Await()` that waits calls `begun` when it can be expired, and
+  // `ended` when it waits no longer, but before `AwaitExpired()` can return.
+  // Both run on its thread, with the thread's own mutex held.
+  DeadlineWaiters(
+      absl::Time now, std::function<void()> begun,
+      std::function<void()> ended = [] {})
+      : begun_(std::move(begun)), ended_(std::move(ended)), now_(now) {}
 
   DeadlineWaiters(const DeadlineWaiters&) = delete;
   DeadlineWaiters& operator=(const DeadlineWaiters&) = delete;
@@ -60,7 +63,8 @@ class DeadlineWaiters {
   struct Waiter;
   using WaiterMap = std::multimap<absl::Time, Waiter*>;
 
-  const std::function<void()> changed_;
+  const std::function<void()> begun_;
+  const std::function<void()> ended_;
 
   mutable absl::Mutex mu_;
   absl::Time now_ ABSL_GUARDED_BY(mu_);
