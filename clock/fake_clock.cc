@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <thread>  // NOLINT(build/c++11)
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -25,28 +26,30 @@ class FakeClock::FakeParker final : public Parker {
   FakeParker(FakeClock* clock, Role role) : clock_(clock), role_(role) {
     if (role_ == Role::kLoop) {
       MutexLock lock(&clock_->mu_);
-      ++clock_->busy_;
+      clock_->loops_.insert(this);
     }
   }
 
   ~FakeParker() override {
     if (role_ == Role::kLoop) {
       MutexLock lock(&clock_->mu_);
-      --clock_->busy_;
+      clock_->loops_.erase(this);
       clock_->changed_.SignalAll();
     }
   }
 
   bool ParkUntil(absl::Time deadline) override {
     MutexLock lock(&clock_->mu_);
+    thread_ = std::this_thread::get_id();
     if (!unparked_ && deadline > clock_->now_) {
       deadline_ = deadline;
       parked_ = true;
       clock_->parked_.push_back(this);
-      if (role_ == Role::kLoop) --clock_->busy_;
+      clock_->asleep_.insert(thread_);
       clock_->changed_.SignalAll();
       while (parked_) woken_.Wait(&clock_->mu_);
-      if (role_ == Role::kCaller) --clock_->busy_;
+      clock_->asleep_.erase(thread_);
+      --clock_->returning_;
       clock_->changed_.SignalAll();
     }
     const bool unparked = unparked_;
@@ -63,32 +66,40 @@ class FakeClock::FakeParker final : public Parker {
     Wake();
   }
 
-  // Lets the thread go. From here on it counts as busy, though it may not run
+  // Lets the thread go. From here on it is waited for, though it may not run
   // for a while. The caller holds the clock's mu_, and takes this out of its
   // `parked_`.
   void Wake() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     parked_ = false;
-    ++clock_->busy_;
+    ++clock_->returning_;
     woken_.Signal();
   }
 
   absl::Time deadline() const { return deadline_; }
+  std::thread::id thread() const { return thread_; }
 
  private:
   FakeClock* const clock_;
   const Role role_;
   absl::CondVar woken_;
   absl::Time deadline_;
-  bool parked_ = false;    // a thread sleeps here and has not been woken
-  bool unparked_ = false;  // Unpark() was called and not yet used up
+  std::thread::id thread_;  // the last one in ParkUntil()
+  bool parked_ = false;     // a thread sleeps here and has not been woken
+  bool unparked_ = false;   // Unpark() was called and not yet used up
 };
 
 FakeClock::FakeClock(absl::Time start)
-    : awaiting_(start,
-                [this] {
-                  MutexLock lock(&mu_);
-                  changed_.SignalAll();
-                }),
+    : awaiting_(
+          start,
+          [this] {
+            MutexLock lock(&mu_);
+            asleep_.insert(std::this_thread::get_id());
+            changed_.SignalAll();
+          },
+          [this] {
+            MutexLock lock(&mu_);
+            asleep_.erase(std::this_thread::get_id());
+          }),
       now_(start) {}
 
 void FakeClock::Step(absl::Duration d) {
@@ -121,7 +132,15 @@ void FakeClock::Move(absl::FunctionRef<absl::Time(absl::Time)> move) {
 void FakeClock::AwaitIdle() {
   awaiting_.AwaitExpired();
   MutexLock lock(&mu_);
-  while (busy_ > 0) changed_.Wait(&mu_);
+  while (!Idle()) changed_.Wait(&mu_);
+}
+
+bool FakeClock::Idle() const {
+  if (returning_ > 0) return false;
+  for (const FakeParker* loop : loops_) {
+    if (!asleep_.contains(loop->thread())) return false;
+  }
+  return true;
 }
 
 bool FakeClock::HasWaiters() const { return NumWaiters() > 0; }

@@ -10,9 +10,11 @@
 
 #include <cstddef>
 #include <memory>
+#include <thread>  // NOLINT(build/c++11)
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
@@ -48,6 +50,17 @@ namespace clocks {
 // thread of the test's own that sleeps on the clock, or waits in
 // `AwaitWithDeadline()` or `ParkUntil()`, has returned from that call; what it
 // does afterwards is its own affair.
+//
+// A function that runs on a loop's thread (see `Parker::Role`) may itself wait
+// on this clock: in `Sleep()`, `SleepUntil()`, `AwaitWithDeadline()` or another
+// `Parker`, or in what waits there, `DelayQueue::Take()` say. `Step()` does not
+// wait for such a thread while it sleeps, and waits for it again from the
+// moment at which its time comes or it is unparked. Only when the condition of
+// an `AwaitWithDeadline()` becomes true does the clock not know before that
+// call has returned: a `Step()` in between may find the thread asleep, and move
+// the time and return before the thread goes on. A thread that waits for
+// anything else, such as a `Queue::Get()` without a deadline, is at work to the
+// clock, and `Step()` waits for it.
 //
 // Time jumps: a `Step()` over an hour wakes a loop once, at the end of it, not
 // at each of the times in between. Step in smaller steps to visit those.
@@ -104,6 +117,9 @@ class FakeClock final : public Clock {
   // Blocks until no loop is at work and no woken thread is on its way.
   void AwaitIdle();
 
+  // Whether that is so, but for the threads in AwaitWithDeadline().
+  bool Idle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
   // One Step() or SetTime() at a time.
   absl::Mutex moving_ ABSL_ACQUIRED_BEFORE(mu_);
 
@@ -112,14 +128,20 @@ class FakeClock final : public Clock {
   internal::DeadlineWaiters awaiting_;
 
   mutable absl::Mutex mu_;
-  // Signalled when a count below, or one of awaiting_, changes.
+  // Signalled when a thread begins to wait, and when there is one thing less
+  // that keeps the clock from being idle.
   mutable absl::CondVar changed_;
   absl::Time now_ ABSL_GUARDED_BY(mu_);
   // Those in which a thread sleeps, not yet woken.
   std::vector<FakeParker*> parked_ ABSL_GUARDED_BY(mu_);
-  // Loops that are not parked, and callers that were woken and have not yet
-  // returned.
-  size_t busy_ ABSL_GUARDED_BY(mu_) = 0;
+  // Those that are loops'.
+  absl::flat_hash_set<FakeParker*> loops_ ABSL_GUARDED_BY(mu_);
+  // The threads that wait on this clock in any way, or were woken and have not
+  // yet returned. A loop is at work if its thread is not among them.
+  absl::flat_hash_set<std::thread::id> asleep_ ABSL_GUARDED_BY(mu_);
+  // How many threads were woken in a parker and have not yet returned. Those in
+  // AwaitWithDeadline() are counted by awaiting_.
+  size_t returning_ ABSL_GUARDED_BY(mu_) = 0;
 };
 
 }  // namespace clocks

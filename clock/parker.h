@@ -39,7 +39,10 @@ class Parker {
   // `FakeClock::Step()`).
   enum class Role {
     // A thread that lives to act when time comes, and is at work from the
-    // creation of its `Parker` to its destruction, except while parked.
+    // creation of its `Parker` to its destruction, except while it waits on the
+    // clock, in this `Parker` or in any other way. It is the thread that called
+    // `ParkUntil()` last. Before the first such call no wait elsewhere counts;
+    // one with `absl::InfinitePast()`, which does not block, is enough.
     kLoop,
     // A thread that has other things to do, and parks now and then.
     kCaller,

@@ -4,10 +4,14 @@
 #include "clock/fake_clock.h"
 
 #include <atomic>
+#include <functional>
 #include <memory>
+#include <string>
 #include <thread>  // NOLINT(build/c++11)
+#include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
@@ -64,6 +68,46 @@ class PeriodicLoop {
   std::atomic<int> ticks_{0};
   std::atomic<int> wakes_{0};
   absl::Time next_;
+  std::thread thread_;
+};
+
+// A loop that runs functions.
+class Worker {
+ public:
+  explicit Worker(Clock* clock)
+      : parker_(clock->NewParker(Parker::Role::kLoop)),
+        thread_([this] { Loop(); }) {}
+
+  // Runs what it has been given, and ends.
+  ~Worker() {
+    stop_ = true;
+    parker_->Unpark();
+    thread_.join();
+  }
+
+  void Run(std::function<void()> f) {
+    MutexLock lock(&mu_);
+    functions_.push_back(std::move(f));
+    parker_->Unpark();
+  }
+
+ private:
+  void Loop() {
+    while (!stop_) {
+      parker_->ParkUntil(absl::InfiniteFuture());
+      for (const std::function<void()>& f : TakeFunctions()) f();
+    }
+  }
+
+  std::vector<std::function<void()>> TakeFunctions() {
+    MutexLock lock(&mu_);
+    return std::exchange(functions_, {});
+  }
+
+  const std::unique_ptr<Parker> parker_;
+  std::atomic<bool> stop_{false};
+  absl::Mutex mu_;
+  std::vector<std::function<void()>> functions_ ABSL_GUARDED_BY(mu_);
   std::thread thread_;
 };
 
@@ -306,6 +350,197 @@ TEST(FakeClockTest, AwaitWithDeadlineDoesNotTouchTheMutexAfterwards) {
   }
   stop = true;
   mover.join();
+}
+
+// A way to wait until a time.
+struct Wait {
+  std::string name;
+  std::function<void(Clock*, absl::Time)> until;
+};
+
+class LoopThatWaitsTest : public testing::TestWithParam<Wait> {
+ protected:
+  // Has `worker` wait until `time`, and then set `*done`.
+  void RunWait(Worker* worker, absl::Time time, std::atomic<bool>* done) {
+    worker->Run([this, time, done] {
+      GetParam().until(&clock_, time);
+      // Gives Step() the occasion to return too early, if it would.
+      std::this_thread::yield();
+      *done = true;
+    });
+  }
+
+  FakeClock clock_{kStart};
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    EachWay, LoopThatWaitsTest,
+    testing::Values(
+        Wait{"Sleep", [](Clock* clock,
+                         absl::Time t) { clock->Sleep(t - clock->TimeNow()); }},
+        Wait{"SleepUntil",
+             [](Clock* clock, absl::Time t) { clock->SleepUntil(t); }},
+        Wait{"AwaitWithDeadline",
+             [](Clock* clock, absl::Time t) {
+               absl::Mutex mu;
+               bool never = false;
+               MutexLock lock(&mu);
+               clock->AwaitWithDeadline(&mu, absl::Condition(&never), t);
+             }},
+        Wait{"SecondParker",
+             [](Clock* clock, absl::Time t) {
+               clock->NewParker(Parker::Role::kCaller)->ParkUntil(t);
+             }},
+        Wait{"SecondLoop",
+             [](Clock* clock, absl::Time t) {
+               clock->NewParker(Parker::Role::kLoop)->ParkUntil(t);
+             }}),
+    [](const auto& info) { return info.param.name; });
+
+TEST_P(LoopThatWaitsTest, IsWaitedForWhenItsTimeComesAndNotBefore) {
+  Worker worker(&clock_);
+  for (int i = 0; i < 100; ++i) {
+    const absl::Time end = clock_.TimeNow() + absl::Seconds(10);
+    std::atomic<bool> done{false};
+    RunWait(&worker, end, &done);
+    clock_.Step(absl::Seconds(3));
+    EXPECT_FALSE(done);
+    EXPECT_EQ(clock_.NumWaiters(), 1u);
+    EXPECT_EQ(clock_.GetEarliestWakeupTime(), end);
+    clock_.Step(absl::Seconds(7));
+    ASSERT_TRUE(done);
+    // The loop has parked again.
+    EXPECT_EQ(clock_.NumWaiters(), 1u);
+    EXPECT_EQ(clock_.GetEarliestWakeupTime(), absl::InfiniteFuture());
+  }
+}
+
+TEST_P(LoopThatWaitsTest, DoesNotHideAnotherLoop) {
+  PeriodicLoop other(&clock_, absl::Seconds(1));
+  Worker early(&clock_);
+  Worker late(&clock_);
+  std::atomic<bool> early_done{false};
+  std::atomic<bool> late_done{false};
+  RunWait(&early, kStart + absl::Seconds(50), &early_done);
+  RunWait(&late, kStart + absl::Seconds(100), &late_done);
+  for (int i = 1; i <= 100; ++i) {
+    clock_.Step(absl::Seconds(1));
+    ASSERT_EQ(other.ticks(), i);
+    ASSERT_EQ(early_done, i >= 50);
+    ASSERT_EQ(late_done, i >= 100);
+  }
+}
+
+TEST_P(LoopThatWaitsTest, HasItsOtherLoopsWaitWithIt) {
+  Worker worker(&clock_);
+  const auto second = clock_.NewParker(Parker::Role::kLoop);
+  worker.Run([&] { second->ParkUntil(absl::InfinitePast()); });
+  std::atomic<bool> done{false};
+  RunWait(&worker, kStart + absl::Seconds(10), &done);
+  clock_.Step(absl::Seconds(3));
+  EXPECT_FALSE(done);
+  clock_.Step(absl::Seconds(7));
+  EXPECT_TRUE(done);
+}
+
+// The thread of a loop is the one that parked in it last, no other.
+TEST_P(LoopThatWaitsTest, DoesNotHideALoopThatItHasGivenAway) {
+  Worker giver(&clock_);
+  const auto given = clock_.NewParker(Parker::Role::kLoop);
+  std::atomic<bool> giver_done{false};
+  giver.Run([&] { given->ParkUntil(absl::InfinitePast()); });
+  RunWait(&giver, kStart + absl::Seconds(10), &giver_done);
+  clock_.Step(absl::ZeroDuration());
+
+  absl::Notification taken;
+  std::atomic<bool> taker_done{false};
+  std::thread taker([&] {
+    given->ParkUntil(absl::InfinitePast());
+    taken.Notify();
+    std::this_thread::yield();
+    taker_done = true;
+    given->ParkUntil(absl::InfiniteFuture());
+  });
+  taken.WaitForNotification();
+  clock_.Step(absl::Seconds(3));
+  EXPECT_TRUE(taker_done);
+  EXPECT_FALSE(giver_done);
+  clock_.Step(absl::Seconds(7));
+  EXPECT_TRUE(giver_done);
+  given->Unpark();
+  taker.join();
+}
+
+TEST(FakeClockTest, StepWaitsForALoopThatWasWokenInASecondParker) {
+  FakeClock clock(kStart);
+  const auto second = clock.NewParker(Parker::Role::kCaller);
+  Worker worker(&clock);
+  for (int i = 0; i < 100; ++i) {
+    std::atomic<bool> done{false};
+    worker.Run([&] {
+      const bool unparked = second->ParkUntil(absl::InfiniteFuture());
+      std::this_thread::yield();
+      done = unparked;
+    });
+    clock.Step(absl::Seconds(1));
+    EXPECT_FALSE(done);
+    second->Unpark();
+    clock.Step(absl::ZeroDuration());
+    ASSERT_TRUE(done);
+  }
+}
+
+TEST(FakeClockTest, StepWaitsForALoopThatAnotherWakesInASecondParker) {
+  FakeClock clock(kStart);
+  const auto second = clock.NewParker(Parker::Role::kCaller);
+  Worker sleeper(&clock);
+  Worker waker(&clock);
+  for (int i = 0; i < 100; ++i) {
+    std::atomic<bool> done{false};
+    sleeper.Run([&] {
+      second->ParkUntil(absl::InfiniteFuture());
+      std::this_thread::yield();
+      done = true;
+    });
+    waker.Run([&] {
+      clock.Sleep(absl::Seconds(2));
+      second->Unpark();
+    });
+    clock.Step(absl::Seconds(1));
+    EXPECT_FALSE(done);
+    clock.Step(absl::Seconds(1));
+    ASSERT_TRUE(done);
+  }
+}
+
+TEST(FakeClockTest, StepWaitsForALoopWhoseConditionHasBecomeTrue) {
+  FakeClock clock(kStart);
+  Worker worker(&clock);
+  for (int i = 0; i < 100; ++i) {
+    absl::Mutex mu;
+    bool flag = false;
+    absl::Notification returned;
+    std::atomic<bool> done{false};
+    worker.Run([&] {
+      {
+        MutexLock lock(&mu);
+        clock.AwaitWithDeadline(&mu, absl::Condition(&flag),
+                                absl::InfiniteFuture());
+      }
+      returned.Notify();
+      std::this_thread::yield();
+      done = true;
+    });
+    clock.Step(absl::Seconds(1));
+    EXPECT_FALSE(done);
+    {
+      MutexLock lock(&mu);
+      flag = true;
+    }
+    returned.WaitForNotification();
+    clock.Step(absl::ZeroDuration());
+    ASSERT_TRUE(done);
+  }
 }
 
 TEST(FakeClockTest, ParkerKeepsOneUnpark) {
