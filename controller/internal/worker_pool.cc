@@ -1,0 +1,36 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "controller/internal/worker_pool.h"
+
+#include <cstddef>
+#include <functional>
+#include <thread>  // NOLINT(build/c++11)
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "base/exceptions.h"
+
+namespace controller {
+namespace internal {
+
+absl::Status WorkerPool::Start(size_t workers,
+                               const std::function<void(size_t)>& work) {
+  const bool started = workqueue_internal::ReturnsNormally([&] {
+    threads_.reserve(workers);
+    for (size_t i = 0; i < workers; ++i) {
+      threads_.emplace_back([work, i] { work(i); });
+    }
+  });
+  if (started) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "only ", threads_.size(), " of ", workers, " workers could be started"));
+}
+
+void WorkerPool::Join() {
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+}  // namespace internal
+}  // namespace controller

@@ -1,0 +1,248 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "controller/scheduler.h"
+
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <thread>  // NOLINT(build/c++11)
+#include <utility>
+#include <vector>
+
+#include "absl/base/config.h"
+#include "absl/memory/memory.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "base/exceptions.h"
+#include "base/mutex_lock.h"
+#include "clock/clock.h"
+#include "clock/parker.h"
+
+namespace controller {
+
+using ::workqueue_internal::MutexLock;
+
+absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Create(
+    SchedulerOptions options) {
+  const size_t workers = options.workers;
+  if (workers == 0) {
+    return absl::InvalidArgumentError("workers is 0; it must be at least 1");
+  }
+  auto scheduler = absl::WrapUnique(new Scheduler(std::move(options)));
+  absl::Status started = scheduler->pool_.Start(
+      workers, [s = scheduler.get()](size_t i) { s->Work(s->workers_[i]); });
+  if (!started.ok()) return started;
+  return scheduler;
+}
+
+Scheduler::Scheduler(SchedulerOptions options)
+    : clock_(clocks::OrRealClock(options.clock)),
+      on_exception_(std::move(options.on_exception)),
+      waiting_(options.waiting_set, clock_->TimeNow()),
+      workers_(options.workers) {
+  for (Worker& worker : workers_) {
+    worker.parker = clock_->NewParker(clocks::Parker::Role::kLoop);
+    worker.waiter.parker = worker.parker.get();
+  }
+}
+
+Scheduler::~Scheduler() {
+  ShutDown();
+  pool_.Join();
+}
+
+absl::StatusOr<TaskId> Scheduler::ScheduleOnce(Function function,
+                                               absl::Duration delay) {
+  return Schedule(std::move(function), delay, absl::ZeroDuration(),
+                  /*fixed_rate=*/false);
+}
+
+absl::StatusOr<TaskId> Scheduler::ScheduleEvery(
+    Function function, absl::Duration period,
+    const ScheduleEveryOptions& options) {
+  if (period <= absl::ZeroDuration() || period == absl::InfiniteDuration()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("period is ", absl::FormatDuration(period),
+                     "; it must be positive and finite"));
+  }
+  return Schedule(std::move(function), options.initial_delay.value_or(period),
+                  period, options.fixed_rate);
+}
+
+absl::StatusOr<TaskId> Scheduler::Schedule(Function function,
+                                           absl::Duration delay,
+                                           absl::Duration period,
+                                           bool fixed_rate) {
+  if (!function) {
+    return absl::InvalidArgumentError("function is empty; it must be callable");
+  }
+  const absl::Time now = clock_->TimeNow();
+  MutexLock lock(&mu_);
+  if (shutting_down_) {
+    return absl::FailedPreconditionError("the scheduler has been shut down");
+  }
+  waiting_.Reserve(now + delay);
+  Task* const task = tasks_.New(std::move(function));
+  task->id = tasks_.HandleOf(task);
+  task->period = period;
+  task->fixed_rate = fixed_rate;
+  task->due_at = now + delay;
+  waiters_.WakeBy(waiting_.Insert(task, task->due_at, now));
+  return task->id;
+}
+
+bool Scheduler::Cancel(TaskId id) {
+  Function cancelled;
+  MutexLock lock(&mu_);
+  Task* const task = tasks_.Find(id);
+  return task != nullptr && CancelTask(task, &cancelled);
+}
+
+bool Scheduler::CancelAndWait(TaskId id) {
+  Function cancelled;
+  MutexLock lock(&mu_);
+  Task* const task = tasks_.Find(id);
+  if (task == nullptr) return false;
+  const bool runs_here = task->runner == std::this_thread::get_id();
+  const bool would_have_run = CancelTask(task, &cancelled);
+  const auto gone = [this, id]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return tasks_.Find(id) == nullptr;
+  };
+  if (!runs_here) {
+    clock_->AwaitWithDeadline(&mu_, absl::Condition(&gone),
+                              absl::InfiniteFuture());
+  }
+  return would_have_run;
+}
+
+bool Scheduler::CancelTask(Task* task, Function* cancelled) {
+  if (task->running()) {
+    return std::exchange(task->period, absl::ZeroDuration()) !=
+           absl::ZeroDuration();
+  }
+  Remove(task, cancelled);
+  return true;
+}
+
+void Scheduler::Remove(Task* task, Function* removed) {
+  *removed = std::move(task->function);
+  waiting_.Remove(task);
+  tasks_.Delete(task);
+}
+
+size_t Scheduler::Len() const {
+  MutexLock lock(&mu_);
+  return tasks_.size();
+}
+
+size_t Scheduler::FailedRuns() const {
+  MutexLock lock(&mu_);
+  return failed_runs_;
+}
+
+void Scheduler::ShutDown() { StopScheduling(/*keep=*/absl::InfinitePast()); }
+
+bool Scheduler::ShutDownWithDrainUntil(absl::Time deadline) {
+  if (StopScheduling(/*keep=*/clock_->TimeNow())) return false;
+  const auto ended = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return tasks_.size() == 0;
+  };
+  MutexLock lock(&mu_);
+  return clock_->AwaitWithDeadline(&mu_, absl::Condition(&ended), deadline) &&
+         !dropped_due_;
+}
+
+bool Scheduler::StopScheduling(absl::Time keep) {
+  const absl::Time now = clock_->TimeNow();
+  std::vector<Function> cancelled;
+  bool called_by_task = false;
+  MutexLock lock(&mu_);
+  cancelled.reserve(tasks_.size());
+  shutting_down_ = true;
+  tasks_.ForEach([&, this](Task* task) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    task->period = absl::ZeroDuration();
+    if (task->running()) {
+      called_by_task |= task->runner == std::this_thread::get_id();
+    } else if (waiting_.DueAt(task) > keep) {
+      dropped_due_ |= waiting_.DueAt(task) <= now;
+      cancelled.emplace_back();
+      Remove(task, &cancelled.back());
+    }
+  });
+  waiters_.WakeAll();
+  return called_by_task;
+}
+
+bool Scheduler::ShuttingDown() const {
+  MutexLock lock(&mu_);
+  return shutting_down_;
+}
+
+void Scheduler::Work(Worker& worker) {
+  Task* task = nullptr;
+  absl::Time wake_at = absl::InfinitePast();
+  while (true) {
+    if (task != nullptr) {
+      Run(task);
+    } else {
+      worker.parker->ParkUntil(wake_at);
+    }
+    Function ended;  // destroyed without the lock
+    MutexLock lock(&mu_);
+    waiters_.EndWait(&worker.waiter);
+    if (task != nullptr) EndRun(task, &ended);
+    task = BeginRun();
+    if (task == nullptr && shutting_down_) break;
+    const absl::Time next = waiting_.NextWake();
+    if (task == nullptr) {
+      wake_at = waiters_.BeginWait(&worker.waiter, next,
+                                   /*deadline=*/absl::InfiniteFuture());
+    }
+    waiters_.WakeBy(next);
+  }
+  worker.parker.reset();
+}
+
+Scheduler::Task* Scheduler::BeginRun() {
+  const absl::Time now = clock_->TimeNow();
+  Task* const task = waiting_.Due(now);
+  if (task == nullptr || task->running()) return nullptr;
+  task->runner = std::this_thread::get_id();
+  if (!task->fixed_rate) task->due_at = now;
+  waiting_.Move(task, absl::InfiniteFuture());
+  return task;
+}
+
+void Scheduler::Run(Task* task) {
+#ifdef ABSL_HAVE_EXCEPTIONS
+  try {
+    task->function();
+  } catch (...) {
+    {
+      MutexLock lock(&mu_);
+      ++failed_runs_;
+    }
+    if (on_exception_ == nullptr) return;
+    workqueue_internal::ReturnsNormally(
+        [&] { on_exception_(task->id, std::current_exception()); });
+  }
+#else
+  task->function();
+#endif
+}
+
+void Scheduler::EndRun(Task* task, Function* ended) {
+  task->runner = std::thread::id();
+  if (task->period == absl::ZeroDuration()) {
+    Remove(task, ended);
+    return;
+  }
+  task->due_at += task->period;
+  waiting_.Move(task, task->due_at);
+}
+
+}  // namespace controller
