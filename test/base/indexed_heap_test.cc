@@ -8,6 +8,7 @@
 #include <map>
 #include <random>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -192,6 +193,47 @@ TEST(IndexedHeapTest, AKeyNeedsOnlyBeLess) {
   EXPECT_EQ(heap.front(), &one);
   heap.SetKey(&one, BareKey(3));
   EXPECT_EQ(heap.front(), &two);
+}
+
+// Counts its comparisons.
+class CountingKey {
+ public:
+  explicit CountingKey(unsigned value) : value_(value) {}
+  bool operator<(const CountingKey& other) const {
+    ++count_;
+    return value_ < other.value_;
+  }
+
+  // How many there were since the last call.
+  static int TakeCount() { return std::exchange(count_, 0); }
+
+ private:
+  static int count_;
+  unsigned value_;
+};
+
+int CountingKey::count_ = 0;
+
+// With four children to a node there are log4(n) levels: one comparison at
+// each on the way up, four on the way down.
+TEST(IndexedHeapTest, ComparesAsOftenAsThereAreLevels) {
+  std::mt19937 random(1);
+  IndexedHeap<CountingKey, Element> heap;
+  std::vector<Element> elements = MakeElements(100000);
+  int levels = 0;  // of a heap of one more
+  for (Element& element : elements) {
+    if (heap.size() + 1 > (size_t{1} << (2 * levels))) ++levels;
+    heap.Push(CountingKey(random()), &element);
+    ASSERT_LE(CountingKey::TakeCount(), levels) << heap.size();
+  }
+  for (Element& element : elements) {
+    heap.SetKey(&element, CountingKey(random()));
+    ASSERT_LE(CountingKey::TakeCount(), 1 + 4 * levels);
+  }
+  for (Element& element : elements) {
+    heap.Remove(&element);
+    ASSERT_LE(CountingKey::TakeCount(), 1 + 4 * levels);
+  }
 }
 
 class IndexedHeapModelTest : public testing::TestWithParam<int> {};
