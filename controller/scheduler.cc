@@ -193,9 +193,10 @@ void Scheduler::Work(Worker& worker) {
     }
     Function ended;  // destroyed without the lock
     MutexLock lock(&mu_);
+    const absl::Time now = clock_->TimeNow();
     waiters_.EndWait(&worker.waiter);
-    if (task != nullptr) EndRun(task, &ended);
-    task = BeginRun();
+    if (task != nullptr) EndRun(task, now, &ended);
+    task = BeginRun(now);
     if (task == nullptr && shutting_down_) break;
     const absl::Time next = waiting_.NextWake();
     if (task == nullptr) {
@@ -207,13 +208,12 @@ void Scheduler::Work(Worker& worker) {
   worker.parker.reset();
 }
 
-Scheduler::Task* Scheduler::BeginRun() {
-  const absl::Time now = clock_->TimeNow();
+Scheduler::Task* Scheduler::BeginRun(absl::Time now) {
   Task* const task = waiting_.Due(now);
   if (task == nullptr || task->running()) return nullptr;
   task->runner = std::this_thread::get_id();
   if (!task->fixed_rate) task->due_at = now;
-  waiting_.Move(task, absl::InfiniteFuture());
+  waiting_.Move(task, absl::InfiniteFuture(), now);
   return task;
 }
 
@@ -235,14 +235,14 @@ void Scheduler::Run(Task* task) {
 #endif
 }
 
-void Scheduler::EndRun(Task* task, Function* ended) {
+void Scheduler::EndRun(Task* task, absl::Time now, Function* ended) {
   task->runner = std::thread::id();
   if (task->period == absl::ZeroDuration()) {
     Remove(task, ended);
     return;
   }
   task->due_at += task->period;
-  waiting_.Move(task, task->due_at);
+  waiting_.Move(task, task->due_at, now);
 }
 
 }  // namespace controller

@@ -214,13 +214,14 @@ class Scheduler {
   void Work(Worker& worker);
   void Run(Task* task);
 
-  // Returns a task that is due, whose run begins; null if there is none.
-  Task* BeginRun() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Returns a task that is due, whose run begins `now`; null if there is none.
+  Task* BeginRun(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // The run of `task` has ended. Like the next two, this moves the function of
-  // a task that it destroys to the second argument, to be destroyed without the
+  // The run of `task` ends `now`. Like the next two, this moves the function of
+  // a task that it destroys to the last argument, to be destroyed without the
   // lock.
-  void EndRun(Task* task, Function* ended) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void EndRun(Task* task, absl::Time now, Function* ended)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Sees that no run of `task` begins any more. Returns true if there would
   // have been one.

@@ -370,7 +370,7 @@ bool DelayQueue<T>::Reset(Handle handle, absl::Duration delay) {
   Node* const node = nodes_.Find(handle);
   if (node == nullptr) return false;
   waiting_.Reserve(now + delay);
-  waiters_.WakeBy(waiting_.Move(node, now + delay));
+  waiters_.WakeBy(waiting_.Move(node, now + delay, now));
   return true;
 }
 

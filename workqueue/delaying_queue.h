@@ -372,7 +372,7 @@ bool DelayingQueue<T, Hash, Eq>::AddSomeDue(absl::Time now) {
     if (added) {
       waiting_->Remove(due);
     } else {
-      waiting_->Postpone(due, now + RetryDelay());
+      waiting_->Postpone(due, now + RetryDelay(), now);
     }
   }
   return true;

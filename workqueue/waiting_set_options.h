@@ -24,8 +24,9 @@ namespace workqueue {
 //
 // The timing wheel takes constant time for that, however many there are. Time
 // goes by in ticks, and a value comes out at the first tick that is not before
-// its time: never early, and late by at most one tick. Values of one tick come
-// out in no particular order. It is for very many timeouts, most of which are
+// its time: never early, and late by at most one tick. One that is due when it
+// is added comes out at once. Values of one tick come out in no particular
+// order. It is for very many timeouts, most of which are
 // cancelled or reset before they are over.
 class WaitingSetOptions {
  public:
@@ -41,9 +42,11 @@ class WaitingSetOptions {
   //
   // Takes memory for each slot of each ring in use, about 24 bytes.
   //
-  // Returns an `absl::InvalidArgumentError` if `tick` is not positive, is
-  // infinite or less than a nanosecond, or if `slots` is less than 2 or more
-  // than a million.
+  // What is due more than 292 years after the wheel was made never comes out.
+  //
+  // Returns an `absl::InvalidArgumentError` if `tick` is less than a nanosecond
+  // or more than 24 hours, or if `slots` is less than 2 or more than a million.
+  // Fractions of a nanosecond are cut off.
   static absl::StatusOr<WaitingSetOptions> TimingWheel(
       absl::Duration tick = absl::Milliseconds(1), size_t slots = 256);
 

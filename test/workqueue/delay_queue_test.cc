@@ -482,6 +482,18 @@ TEST_F(WheelDelayQueueTest, AThreadSleepsUntilTheTick) {
   EXPECT_EQ(value, 1);
 }
 
+TEST_F(WheelDelayQueueTest, ZeroAndNegativeDelaysAreDueAtOnce) {
+  queue_.Push(0, absl::Hours(1));
+  clock_.Step(Tick() / 3);
+  queue_.Push(1, absl::ZeroDuration());
+  EXPECT_EQ(*queue_.TryTake(), 1);
+  queue_.Push(2, -absl::Seconds(1));
+  EXPECT_EQ(*queue_.TryTake(), 2);
+  const DelayQueueHandle handle = queue_.Push(3, absl::Hours(1));
+  EXPECT_TRUE(queue_.Reset(handle, absl::ZeroDuration()));
+  EXPECT_EQ(*queue_.TryTake(), 3);
+}
+
 // A turn of the ring is 16 ticks.
 TEST_F(WheelDelayQueueTest, AThreadWaitsForAValueManyTurnsAway) {
   std::optional<int> value;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <iterator>
+#include <limits>
 #include <random>
 #include <set>
 #include <vector>
@@ -21,6 +22,7 @@ namespace {
 
 struct Entry : TimingWheelEntry<Entry> {
   absl::Time due_at;
+  absl::Time comes_at;  // the latest time at which it may come out
 };
 
 using Wheel = TimingWheel<Entry>;
@@ -64,6 +66,51 @@ TEST_F(TimingWheelTest, WhatIsPastIsDueAtOnce) {
   Entry* const entry = Insert(-absl::Hours(1));
   EXPECT_EQ(wheel_.NextWake(), absl::InfinitePast());
   EXPECT_EQ(wheel_.Due(absl::UnixEpoch()), entry);
+}
+
+TEST_F(TimingWheelTest, WhatIsDueNowDoesNotWaitForTheNextTick) {
+  const absl::Time now = At(3 * kTick + absl::Nanoseconds(7));
+  Insert(20 * kTick);
+  Entry inserted, moved;
+  wheel_.Insert(&inserted, now, now);
+  EXPECT_LE(wheel_.NextWake(), now);
+  EXPECT_EQ(wheel_.Due(now), &inserted);
+  wheel_.Remove(&inserted);
+  wheel_.Insert(&moved, At(9 * kTick), now);
+  EXPECT_EQ(wheel_.Due(now), nullptr);
+  EXPECT_LE(wheel_.Move(&moved, now, now), now);
+  EXPECT_EQ(wheel_.Due(now), &moved);
+  EXPECT_LE(wheel_.DueAt(&moved), now);
+}
+
+TEST_F(TimingWheelTest, FractionsOfANanosecondAreRoundedUp) {
+  Wheel wheel(absl::UnixEpoch(), absl::Nanoseconds(1), /*slots=*/4);
+  Entry entry;
+  wheel.Insert(&entry, At(absl::Nanoseconds(2.25)), absl::UnixEpoch());
+  EXPECT_EQ(wheel.Due(At(absl::Nanoseconds(2.75))), nullptr);
+  EXPECT_EQ(wheel.Due(At(absl::Nanoseconds(3))), &entry);
+}
+
+// The last nanosecond that 64 bits can count, and what is after it.
+TEST_F(TimingWheelTest, TheEndOfTime) {
+  const auto end = absl::Nanoseconds(std::numeric_limits<int64_t>::max());
+  for (const absl::Duration tick :
+       {absl::Nanoseconds(1), kTick, absl::Hours(24)}) {
+    for (const size_t slots : {2, 256, 1000000}) {
+      Wheel wheel(absl::UnixEpoch(), tick, slots);
+      Entry last, never;
+      const absl::Time last_at = At(end - 2 * tick);
+      wheel.Reserve(last_at);
+      wheel.Insert(&last, last_at, absl::UnixEpoch());
+      wheel.Reserve(At(2 * end));
+      wheel.Insert(&never, At(2 * end), absl::UnixEpoch());
+      ASSERT_EQ(wheel.Due(last_at - absl::Nanoseconds(1)), nullptr);
+      ASSERT_EQ(wheel.Due(last_at + tick), &last);
+      wheel.Remove(&last);
+      ASSERT_EQ(wheel.NextWake(), absl::InfiniteFuture());
+      ASSERT_EQ(wheel.Due(At(3 * end)), nullptr);
+    }
+  }
 }
 
 TEST_F(TimingWheelTest, LaterTurnsAreWaitedFor) {
@@ -143,8 +190,10 @@ TEST_P(TimingWheelModelTest, NeverEarlyAndLateByATickAtMost) {
   absl::Time now = absl::UnixEpoch() + absl::Nanoseconds(random() % 1000);
   Wheel wheel(now, kTick, GetParam());
   const absl::Time start = now;
-  const auto tick_at = [start](absl::Time t) {
-    return t <= start ? start : start + absl::Ceil(t - start, kTick);
+  const auto set_due_at = [&now, start](Entry* entry, absl::Time due_at) {
+    entry->due_at = due_at;
+    entry->comes_at =
+        due_at <= now ? now : start + absl::Ceil(due_at - start, kTick);
   };
   // Mostly near, some of them far.
   const auto any_delay = [&random] {
@@ -167,23 +216,27 @@ TEST_P(TimingWheelModelTest, NeverEarlyAndLateByATickAtMost) {
         Entry* const entry = any(out);
         out.erase(entry);
         in.insert(entry);
-        entry->due_at = now + any_delay();
+        set_due_at(entry, now + any_delay());
         // Without, it goes as far as there are rings, and on from there.
         if (random() % 4 != 0) wheel.Reserve(entry->due_at);
         const absl::Time wake = wheel.Insert(entry, entry->due_at, now);
-        ASSERT_LE(wake, std::max(now, tick_at(entry->due_at)));
+        ASSERT_LE(wake, entry->comes_at);
         ASSERT_LE(wheel.NextWake(), wake);
         break;
       }
       case 2: {
         if (in.empty()) break;
         Entry* const entry = any(in);
-        entry->due_at = now + any_delay();
+        set_due_at(entry, now + any_delay());
         if (random() % 4 != 0) wheel.Reserve(entry->due_at);
-        const absl::Time wake = wheel.Move(entry, entry->due_at);
-        ASSERT_LE(wake, std::max(now, tick_at(entry->due_at)));
+        const absl::Time wake = wheel.Move(entry, entry->due_at, now);
+        ASSERT_LE(wake, entry->comes_at);
         ASSERT_LE(wheel.NextWake(), wake);
-        ASSERT_EQ(wheel.DueAt(entry), tick_at(entry->due_at));
+        if (entry->comes_at > now) {
+          ASSERT_EQ(wheel.DueAt(entry), entry->comes_at);
+        } else {
+          ASSERT_LE(wheel.DueAt(entry), now);
+        }
         break;
       }
       case 3:
@@ -202,13 +255,13 @@ TEST_P(TimingWheelModelTest, NeverEarlyAndLateByATickAtMost) {
           now += any_delay();
         }
         while (Entry* const entry = wheel.Due(now)) {
-          ASSERT_LE(tick_at(entry->due_at), now) << "never early";
+          ASSERT_LE(entry->due_at, now) << "never early";
           ASSERT_EQ(in.erase(entry), 1u);
           out.insert(entry);
           wheel.Remove(entry);
         }
         for (Entry* entry : in) {
-          ASSERT_GT(tick_at(entry->due_at), now) << "late by a tick at most";
+          ASSERT_GT(entry->comes_at, now) << "late by a tick at most";
         }
         ASSERT_GT(wheel.NextWake(), now);
       }

@@ -53,7 +53,9 @@ class ItemsInHeap {
   const T& NextItem() const { return Next()->item(); }
   absl::Time NextDueAt() const { return items_->NextWake(); }
   void PopNext() { items_->Remove(Next()); }
-  void PostponeNext(absl::Time due_at) { items_->Postpone(Next(), due_at); }
+  void PostponeNext(absl::Time due_at) {
+    items_->Postpone(Next(), due_at, absl::UnixEpoch());
+  }
 
   template <typename F>
   void ForEach(F visit) const {
@@ -467,7 +469,7 @@ TEST(WaitingItemsTest, AWheelsTimesAreItsTicks) {
   EXPECT_EQ(items->Due(At(10) - absl::Nanoseconds(1)), nullptr);
   ASSERT_NE(items->Due(At(10)), nullptr);
   EXPECT_EQ(items->Due(At(10))->item(), 2);
-  items->Postpone(items->Due(At(10)), At(1000000));
+  items->Postpone(items->Due(At(10)), At(1000000), At(10));
   EXPECT_EQ(items->Due(At(10)), nullptr);
   EXPECT_EQ(items->NextWake(), At(20));
   items->ForEach([](int item, absl::Time due_at) {
@@ -516,7 +518,7 @@ TEST(WaitingItemsTest, AWheelDoesAsTheModelDoes) {
           ASSERT_LE(model.Times().at(due->item()), now);
           if (random() % 4 == 0) {
             model.InsertOrMove(due->item(), tick_at(later));
-            items->Postpone(due, later);
+            items->Postpone(due, later, now);
           } else {
             model.Remove(due->item());
             items->Remove(due);

@@ -26,6 +26,11 @@ TEST(WaitingSetOptionsTest, ATimingWheel) {
   EXPECT_TRUE(WaitingSetOptions::TimingWheel()->is_timing_wheel());
 }
 
+TEST(WaitingSetOptionsTest, TicksAreWholeNanoseconds) {
+  EXPECT_EQ(WaitingSetOptions::TimingWheel(absl::Nanoseconds(2.75))->tick(),
+            absl::Nanoseconds(2));
+}
+
 TEST(WaitingSetOptionsTest, BadTicksAndSlotsAreErrors) {
   const auto error = [](absl::Duration tick, size_t slots) {
     const absl::Status status =
@@ -34,13 +39,15 @@ TEST(WaitingSetOptionsTest, BadTicksAndSlotsAreErrors) {
     return std::string(status.message());
   };
   EXPECT_EQ(error(absl::ZeroDuration(), 4),
-            "tick is 0; it must be finite and at least 1ns");
+            "tick is 0; it must be from 1ns to 24h");
   EXPECT_EQ(error(-absl::Seconds(1), 4),
-            "tick is -1s; it must be finite and at least 1ns");
+            "tick is -1s; it must be from 1ns to 24h");
   EXPECT_EQ(error(absl::Nanoseconds(0.5), 4),
-            "tick is 0.5ns; it must be finite and at least 1ns");
+            "tick is 0.5ns; it must be from 1ns to 24h");
+  EXPECT_EQ(error(absl::Hours(24) + absl::Nanoseconds(1), 4),
+            "tick is 24h0.000000001s; it must be from 1ns to 24h");
   EXPECT_EQ(error(absl::InfiniteDuration(), 4),
-            "tick is inf; it must be finite and at least 1ns");
+            "tick is inf; it must be from 1ns to 24h");
   EXPECT_EQ(error(absl::Seconds(1), 0),
             "slots is 0; it must be from 2 to 1000000");
   EXPECT_EQ(error(absl::Seconds(1), 1),

@@ -26,8 +26,8 @@ template <typename Entry>
 struct TimingWheelEntry : workqueue_internal::IntrusiveLink<Entry> {
   int64_t tick = 0;  // when it is due
   // Where it is: a ring and a slot in it, or none.
-  int ring = 0;
-  size_t slot = 0;
+  int32_t ring = 0;
+  uint32_t slot = 0;
 };
 
 // TimingWheel
@@ -40,6 +40,9 @@ struct TimingWheelEntry : workqueue_internal::IntrusiveLink<Entry> {
 //
 // A bit for each slot tells whether it is empty, so that those are passed over.
 //
+// What is due more than 292 years after the wheel was made never is: that long
+// are 64 bits of nanoseconds.
+//
 // The wheel does not own its entries. Not thread-safe.
 template <typename Entry>
 class TimingWheel {
@@ -47,7 +50,10 @@ class TimingWheel {
   // A wheel whose first tick begins at `now`. `tick` and `slots` are as in
   // `WaitingSetOptions`.
   TimingWheel(absl::Time now, absl::Duration tick, size_t slots)
-      : start_(now), tick_(tick), slots_(static_cast<int64_t>(slots)) {
+      : start_(now),
+        tick_ns_(absl::ToInt64Nanoseconds(tick)),
+        max_tick_(std::numeric_limits<int64_t>::max() / tick_ns_ - 1),
+        slots_(static_cast<int64_t>(slots)) {
     AddRing();
   }
 
@@ -60,9 +66,10 @@ class TimingWheel {
   // one without that throws nothing, but until it is due it is moved once more
   // for each turn of the last ring.
   void Reserve(absl::Time due_at) {
+    if (due_at <= horizon_) return;
     const int64_t tick = TickAt(due_at);
     if (tick == kNever) return;
-    while (RingFor(tick - now_) >= rings_.size()) AddRing();
+    while (RingFor(tick - now_) == rings_.size()) AddRing();
   }
 
   // Puts in `entry`, which is due at `due_at`. Returns when to call `Due()`
@@ -71,14 +78,14 @@ class TimingWheel {
     // An empty wheel does not turn.
     if (size_ == 0) now_ = std::max(now_, LastTick(now));
     ++size_;
-    return TimeAt(Put(entry, TickAt(due_at)));
+    return TimeAt(Put(entry, TickFor(due_at, now)));
   }
 
   // Has `entry`, which is in the wheel, be due at `due_at`. Returns when to
-  // call `Due()` next on its account.
-  absl::Time Move(Entry* entry, absl::Time due_at) {
+  // call `Due()` next on its account. It is `now`.
+  absl::Time Move(Entry* entry, absl::Time due_at, absl::Time now) {
     Take(entry);
-    return TimeAt(Put(entry, TickAt(due_at)));
+    return TimeAt(Put(entry, TickFor(due_at, now)));
   }
 
   // Removes `entry`, which is in the wheel.
@@ -116,14 +123,19 @@ class TimingWheel {
   using List = workqueue_internal::IntrusiveList<Entry>;
 
   // Ticks are counted from start_. None is as late as this.
-  static constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 2;
+  static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
   // Instead of a ring, in an entry.
-  static constexpr int kDue = -1;
-  static constexpr int kNeverDue = -2;
+  static constexpr int32_t kDue = -1;
+  static constexpr int32_t kNeverDue = -2;
 
   struct Ring {
-    Ring(int64_t s, size_t n) : span(s), slots(n), full((n + 63) / 64) {}
+    // A ring of `n` slots, each of which stands for `s` ticks.
+    Ring(int64_t s, int64_t n)
+        : span(s),
+          turn(s <= kNever / n ? s * n : kNever),
+          slots(n),
+          full((n + 63) / 64) {}
 
     void SetEmpty(size_t slot, bool empty) {
       const uint64_t bit = uint64_t{1} << (slot % 64);
@@ -150,6 +162,7 @@ class TimingWheel {
     }
 
     int64_t span;  // how many ticks a slot stands for
+    int64_t turn;  // and all slots
     std::vector<List> slots;
     std::vector<uint64_t> full;  // a bit for each slot
   };
@@ -157,35 +170,43 @@ class TimingWheel {
   // Returns the last tick that is not after `time`.
   int64_t LastTick(absl::Time time) const {
     if (time <= start_) return 0;
-    absl::Duration rest;
     return std::min(kNever - 1,
-                    absl::IDivDuration(time - start_, tick_, &rest));
+                    absl::ToInt64Nanoseconds(time - start_) / tick_ns_);
   }
 
   // Returns the first tick that is not before `time`.
   int64_t TickAt(absl::Time time) const {
     if (time <= start_) return 0;
-    absl::Duration rest;
-    const int64_t tick = absl::IDivDuration(time - start_, tick_, &rest);
-    if (tick >= kNever) return kNever;
-    return rest > absl::ZeroDuration() ? tick + 1 : tick;
+    // absl::Time counts quarters of a nanosecond.
+    const int64_t ns =
+        absl::ToInt64Nanoseconds(time - start_ + 3 * absl::Nanoseconds(1) / 4);
+    const int64_t tick = ns / tick_ns_ + (ns % tick_ns_ != 0);
+    return tick > max_tick_ ? kNever : tick;
+  }
+
+  // Returns the tick at which what is due at `time` comes out. What is due
+  // `now` need not wait for the next one.
+  int64_t TickFor(absl::Time time, absl::Time now) const {
+    return time <= now ? LastTick(time) : TickAt(time);
   }
 
   absl::Time TimeAt(int64_t tick) const {
-    return tick >= kNever ? absl::InfiniteFuture() : start_ + tick * tick_;
+    return tick > max_tick_ ? absl::InfiniteFuture()
+                            : start_ + absl::Nanoseconds(tick * tick_ns_);
   }
 
-  // Returns the ring for an entry due in `ticks` from now.
+  // Returns the ring for an entry due in `ticks` from now; one more than there
+  // are if there is none.
   size_t RingFor(int64_t ticks) const {
     size_t ring = 0;
-    // Divides, since the span of a ring that there is not might overflow.
-    for (ticks /= slots_; ticks > 0; ticks /= slots_) ++ring;
+    while (ring < rings_.size() && ticks >= rings_[ring].turn) ++ring;
     return ring;
   }
 
   void AddRing() {
-    const int64_t span = rings_.empty() ? 1 : rings_.back().span * slots_;
-    rings_.emplace_back(span, static_cast<size_t>(slots_));
+    rings_.emplace_back(rings_.empty() ? 1 : rings_.back().turn, slots_);
+    const int64_t turn = rings_.back().turn;
+    horizon_ = TimeAt(turn < kNever - now_ ? now_ + turn - 1 : kNever);
   }
 
   List& ListOf(const Entry* entry) {
@@ -217,15 +238,15 @@ class TimingWheel {
       return kNever;
     }
     const size_t index = RingFor(tick - now_);
-    const bool too_far = index >= rings_.size();
+    const bool too_far = index == rings_.size();
     Ring& ring = too_far ? rings_.back() : rings_[index];
-    const int64_t turn =
+    const int64_t step =
         too_far ? now_ / ring.span + slots_ - 1 : tick / ring.span;
-    entry->ring = static_cast<int>(&ring - rings_.data());
-    entry->slot = static_cast<size_t>(turn % slots_);
+    entry->ring = static_cast<int32_t>(&ring - rings_.data());
+    entry->slot = static_cast<uint32_t>(step % slots_);
     ring.slots[entry->slot].PushBack(entry);
     ring.SetEmpty(entry->slot, false);
-    return turn * ring.span;
+    return step * ring.span;
   }
 
   // Returns the next tick at which a slot's time begins that is not empty.
@@ -233,8 +254,8 @@ class TimingWheel {
     int64_t next = kNever;
     for (const Ring& ring : rings_) {
       // The slots come in the order after this one, itself last.
-      const int64_t turn = now_ / ring.span;
-      const size_t here = static_cast<size_t>(turn % slots_);
+      const int64_t step = now_ / ring.span;
+      const size_t here = static_cast<size_t>(step % slots_);
       const size_t n = ring.slots.size();
       size_t slot = ring.FirstFull(here + 1, n);
       int64_t ahead = static_cast<int64_t>(slot - here);
@@ -243,7 +264,7 @@ class TimingWheel {
         if (slot == here + 1) continue;
         ahead = static_cast<int64_t>(slot + n - here);
       }
-      next = std::min(next, (turn + ahead) * ring.span);
+      next = std::min(next, (step + ahead) * ring.span);
     }
     return next;
   }
@@ -271,11 +292,13 @@ class TimingWheel {
   }
 
   const absl::Time start_;
-  const absl::Duration tick_;
+  const int64_t tick_ns_;
+  const int64_t max_tick_;  // those after that are never
   const int64_t slots_;
   int64_t now_ = 0;  // the tick up to which all has been moved
   size_t size_ = 0;
   std::vector<Ring> rings_;
+  absl::Time horizon_;  // so far the rings reach, at least
   List due_;
   List never_;
 };

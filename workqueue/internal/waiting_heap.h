@@ -48,8 +48,8 @@ class WaitingHeap {
   }
 
   // Has `entry`, which is in the heap, be due at `due_at`. Returns when to call
-  // `Due()` next on its account.
-  absl::Time Move(Entry* entry, absl::Time due_at) {
+  // `Due()` next on its account. It is `now`.
+  absl::Time Move(Entry* entry, absl::Time due_at, absl::Time /*now*/) {
     heap_.SetKey(entry, NewKey(due_at));
     return due_at;
   }

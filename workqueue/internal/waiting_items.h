@@ -77,8 +77,8 @@ class WaitingItems {
   // wait.
   virtual Entry* Find(const T& item, size_t hash) const = 0;
 
-  // Has the item of `entry` wait until `due_at`. Throws nothing.
-  virtual void Postpone(Entry* entry, absl::Time due_at) = 0;
+  // Has the item of `entry` wait until `due_at`. It is `now`. Throws nothing.
+  virtual void Postpone(Entry* entry, absl::Time due_at, absl::Time now) = 0;
 
   // Removes the item of `entry`. Throws nothing.
   virtual void Remove(Entry* entry) = 0;
@@ -120,7 +120,7 @@ class WaitingItems<T, Hash, Eq>::In final : public WaitingItems {
     if (is_new) {
       set_.Insert(place, due_at, now);
     } else if (due_at < set_.DueAt(place)) {
-      set_.Move(place, due_at);
+      set_.Move(place, due_at, now);
     }
   }
 
@@ -128,15 +128,16 @@ class WaitingItems<T, Hash, Eq>::In final : public WaitingItems {
                           absl::Time now) override {
     set_.Reserve(due_at);
     const auto [place, is_new] = table_.FindOrInsert(item, hash);
-    return is_new ? set_.Insert(place, due_at, now) : set_.Move(place, due_at);
+    return is_new ? set_.Insert(place, due_at, now)
+                  : set_.Move(place, due_at, now);
   }
 
   Entry* Find(const T& item, size_t hash) const override {
     return table_.Find(item, hash);
   }
 
-  void Postpone(Entry* entry, absl::Time due_at) override {
-    set_.Move(static_cast<Place*>(entry), due_at);
+  void Postpone(Entry* entry, absl::Time due_at, absl::Time now) override {
+    set_.Move(static_cast<Place*>(entry), due_at, now);
   }
 
   void Remove(Entry* entry) override {

@@ -49,8 +49,9 @@ class WaitingSet {
                   : heap_.Insert(entry, due_at, now);
   }
 
-  absl::Time Move(Entry* entry, absl::Time due_at) {
-    return wheel_ ? wheel_->Move(entry, due_at) : heap_.Move(entry, due_at);
+  absl::Time Move(Entry* entry, absl::Time due_at, absl::Time now) {
+    return wheel_ ? wheel_->Move(entry, due_at, now)
+                  : heap_.Move(entry, due_at, now);
   }
 
   void Remove(Entry* entry) {
