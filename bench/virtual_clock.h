@@ -1,0 +1,51 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// bench/virtual_clock.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_BENCH_VIRTUAL_CLOCK_H_
+#define WORKQUEUE_BENCH_VIRTUAL_CLOCK_H_
+
+#include <algorithm>
+#include <cstdint>
+
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "clock/clock.h"
+
+namespace workqueue {
+
+// VirtualClock
+//
+// A clock whose time moves when somebody sleeps, to the end of the sleep, and
+// only then: hours pass in no time, and reading it costs next to nothing, so
+// that a benchmark measures what goes by the clock.
+//
+// Unlike other clocks it is for one thread.
+class VirtualClock final : public clocks::Clock {
+ public:
+  // How often somebody has slept.
+  int64_t sleeps() const { return sleeps_; }
+
+  absl::Time TimeNow() override { return now_; }
+  void Sleep(absl::Duration d) override { SleepUntil(now_ + d); }
+  void SleepUntil(absl::Time wakeup_time) override {
+    ++sleeps_;
+    now_ = std::max(now_, wakeup_time);
+  }
+  bool AwaitWithDeadline(absl::Mutex*, const absl::Condition& cond,
+                         absl::Time deadline) override {
+    if (!cond.Eval()) SleepUntil(deadline);
+    return cond.Eval();
+  }
+
+ private:
+  absl::Time now_ = absl::UnixEpoch();
+  int64_t sleeps_ = 0;
+};
+
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_BENCH_VIRTUAL_CLOCK_H_
