@@ -28,6 +28,8 @@
 // memory. The name of a benchmark is CASE/SET/n.
 //
 //     tools/bazelw run -c opt //bench:waiting_set_benchmark
+//
+// `bench/growth` makes a table of all.
 
 #include <cstddef>
 #include <cstdint>
