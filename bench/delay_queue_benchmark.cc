@@ -39,14 +39,15 @@ DelayQueueOptions Wheel() {
   return options;
 }
 
-void PushTake(benchmark::State& state) {
-  DelayQueue<int64_t> queue;
+void PushTake(benchmark::State& state, const DelayQueueOptions& options) {
+  DelayQueue<int64_t> queue(options);
   for (auto _ : state) {
     queue.Push(0, absl::ZeroDuration());
     benchmark::DoNotOptimize(queue.Take());
   }
 }
-BENCHMARK(PushTake);
+BENCHMARK_CAPTURE(PushTake, heap, Heap());
+BENCHMARK_CAPTURE(PushTake, wheel, Wheel());
 
 void PushTakeMillion(benchmark::State& state,
                      const DelayQueueOptions& options) {

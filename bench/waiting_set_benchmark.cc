@@ -13,6 +13,10 @@
 //                  -- push a value due within a second, before all others, and
 //                     cancel it: a short timeout among long ones
 //   Reset          -- give one of them, at random, another time
+//   Tick           -- push a value, sleep for a tick until it is due, and take
+//   it:
+//                     what it costs that time goes by while others wait, here
+//                     for 1,000 h or more
 // And without values that wait already:
 //   Take           -- take each of n values due within an hour, at its time;
 //                     `sleeps` is how often the taker sleeps for that, per
@@ -69,8 +73,9 @@ DelayQueueOptions QueueOptions(const Candidate& candidate,
 
 // A queue in which `n` values wait.
 struct FullQueue {
-  FullQueue(const Candidate& candidate, int64_t n)
-      : queue(QueueOptions(candidate, &clock)) {
+  FullQueue(const Candidate& candidate, int64_t n,
+            RandomDelays any_delay = {absl::Hours(1), absl::Hours(1300)})
+      : queue(QueueOptions(candidate, &clock)), delays(any_delay) {
     handles.reserve(n);
     for (int64_t i = 0; i < n; ++i) {
       handles.push_back(queue.Push(i, delays.Next()));
@@ -87,7 +92,7 @@ struct FullQueue {
 
   VirtualClock clock;
   DelayQueue<int64_t> queue;
-  RandomDelays delays{absl::Hours(1), absl::Hours(1300)};
+  RandomDelays delays;
   std::vector<DelayQueueHandle> handles;
   size_t next_handle = 0;
 };
@@ -145,6 +150,15 @@ void Reset(benchmark::State& state, const Candidate& candidate) {
   }
 }
 
+void Tick(benchmark::State& state, const Candidate& candidate) {
+  FullQueue full(candidate, state.range(0),
+                 {absl::Hours(1000), absl::Hours(1300)});
+  for (auto _ : state) {
+    full.queue.Push(0, absl::Milliseconds(1));
+    benchmark::DoNotOptimize(full.queue.Take());
+  }
+}
+
 void Take(benchmark::State& state, const Candidate& candidate) {
   const int64_t n = state.range(0);
   VirtualClock clock;
@@ -172,6 +186,7 @@ void RegisterAll(int64_t max_waiting) {
       {"PushAndCancel", PushAndCancel},
       {"PushAndCancelFirst", PushAndCancelFirst},
       {"Reset", Reset},
+      {"Tick", Tick},
       {"Take", Take},
   };
   static const Candidate candidates[] = {
@@ -185,6 +200,8 @@ void RegisterAll(int64_t max_waiting) {
       auto* const family = benchmark::RegisterBenchmark(
           absl::StrCat(case_name, "/", candidate.name).c_str(), run,
           std::cref(candidate));
+      // Not so many that those that wait come due.
+      if (run == Tick) family->Iterations(1000000);
       for (int64_t n : {1000, 100000, 1000000, 10000000}) {
         if (n <= max_waiting) family->Arg(n);
       }
