@@ -124,12 +124,12 @@ bool Scheduler::CancelTask(Task* task, Function* cancelled) {
     return std::exchange(task->period, absl::ZeroDuration()) !=
            absl::ZeroDuration();
   }
-  Remove(task, cancelled);
+  *cancelled = std::move(task->function);
+  Remove(task);
   return true;
 }
 
-void Scheduler::Remove(Task* task, Function* removed) {
-  *removed = std::move(task->function);
+void Scheduler::Remove(Task* task) {
   waiting_.Remove(task);
   tasks_.Delete(task);
 }
@@ -169,8 +169,8 @@ bool Scheduler::StopScheduling(absl::Time keep) {
       called_by_task |= task->runner == std::this_thread::get_id();
     } else if (waiting_.DueAt(task) > keep) {
       dropped_due_ |= waiting_.DueAt(task) <= now;
-      cancelled.emplace_back();
-      Remove(task, &cancelled.back());
+      cancelled.push_back(std::move(task->function));
+      Remove(task);
     }
   });
   waiters_.WakeAll();
@@ -186,16 +186,22 @@ void Scheduler::Work(Worker& worker) {
   Task* task = nullptr;
   absl::Time wake_at = absl::InfinitePast();
   while (true) {
-    if (task != nullptr) {
-      Run(task);
-    } else {
+    if (task == nullptr) {
       worker.parker->ParkUntil(wake_at);
+    } else if (task->function) {
+      Run(task);
     }
-    Function ended;  // destroyed without the lock
+    Function done;  // destroyed without the lock
     MutexLock lock(&mu_);
+    if (task != nullptr && task->period == absl::ZeroDuration() &&
+        task->function) {
+      // Nobody who waits for the end of the run finds it there still.
+      done = std::exchange(task->function, nullptr);
+      continue;
+    }
     const absl::Time now = clock_->TimeNow();
     waiters_.EndWait(&worker.waiter);
-    if (task != nullptr) EndRun(task, now, &ended);
+    if (task != nullptr) EndRun(task, now);
     task = BeginRun(now);
     if (task == nullptr && shutting_down_) break;
     const absl::Time next = waiting_.NextWake();
@@ -235,14 +241,14 @@ void Scheduler::Run(Task* task) {
 #endif
 }
 
-void Scheduler::EndRun(Task* task, absl::Time now, Function* ended) {
+void Scheduler::EndRun(Task* task, absl::Time now) {
   task->runner = std::thread::id();
-  if (task->period == absl::ZeroDuration()) {
-    Remove(task, ended);
-    return;
+  if (task->function) {
+    task->due_at += task->period;
+    waiting_.Move(task, task->due_at, now);
+  } else {
+    Remove(task);
   }
-  task->due_at += task->period;
-  waiting_.Move(task, task->due_at, now);
 }
 
 }  // namespace controller

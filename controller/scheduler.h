@@ -105,8 +105,8 @@ struct ScheduleEveryOptions {
 // timing wheel. What a task holds is destroyed when it has run for the last
 // time, or is cancelled, and not only when it would have been due.
 //
-// A run that throws ends there; it is counted and reported, and a periodic task
-// goes on.
+// A run that throws ends there; it is counted and goes to
+// `SchedulerOptions::on_exception`, and a periodic task goes on.
 //
 // On a `clocks::FakeClock`, `Step()` returns when all runs that were due have
 // ended, except for those that wait for a later time on that clock.
@@ -152,9 +152,9 @@ class Scheduler {
   // Returns true if there would have been another run.
   bool Cancel(TaskId id);
 
-  // As `Cancel()`; and if a run is in progress, blocks until it has ended,
-  // unless called from that run itself. So what the task uses can be destroyed
-  // then.
+  // As `Cancel()`; and if a run is in progress, blocks until it has ended and
+  // the task is destroyed, unless called from that run itself. So what the task
+  // uses can be destroyed then.
   bool CancelAndWait(TaskId id);
 
   // Returns how many tasks there are, those that run included. By the time that
@@ -190,7 +190,7 @@ class Scheduler {
 
     bool running() const { return runner != std::thread::id(); }
 
-    Function function;
+    Function function;  // empty when it has run for the last time
     TaskId id;
     // Zero if there is no further run.
     absl::Duration period;
@@ -217,19 +217,17 @@ class Scheduler {
   // Returns a task that is due, whose run begins `now`; null if there is none.
   Task* BeginRun(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // The run of `task` ends `now`. Like the next two, this moves the function of
-  // a task that it destroys to the last argument, to be destroyed without the
-  // lock.
-  void EndRun(Task* task, absl::Time now, Function* ended)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // The run of `task` ends `now`, for the last time if it has no function left.
+  void EndRun(Task* task, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Sees that no run of `task` begins any more. Returns true if there would
-  // have been one.
+  // have been one. If it destroys `task`, it moves its function to
+  // `*cancelled`, to be destroyed without the lock.
   bool CancelTask(Task* task, Function* cancelled)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Destroys `task`.
-  void Remove(Task* task, Function* removed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Remove(Task* task) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Takes nothing in from now on, and cancels all tasks but those due at
   // `keep`. Returns whether it was called by one of them.

@@ -389,8 +389,9 @@ TEST_P(SchedulerTest, ARunInProgressGoesOn) {
 TEST_P(SchedulerTest, CancelAndWaitWaitsForTheRunInProgress) {
   const auto scheduler = New(1);
   bool ended = false;
+  const auto held = std::make_shared<int>(0);
   const auto id = scheduler->ScheduleEvery(
-      [&] {
+      [&ended, this, held] {
         clock_.Sleep(5 * kSecond);
         ended = true;
       },
@@ -400,6 +401,7 @@ TEST_P(SchedulerTest, CancelAndWaitWaitsForTheRunInProgress) {
   std::thread canceller([&] {
     EXPECT_TRUE(scheduler->CancelAndWait(*id));
     EXPECT_TRUE(ended);
+    EXPECT_EQ(held.use_count(), 1);
   });
   clock_.AwaitWaiters(2);  // The run, and who waits for its end.
   clock_.Step(5 * kSecond);

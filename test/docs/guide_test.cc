@@ -4,6 +4,8 @@
 // The code of README.md and docs/guide.md, and that it does what they say.
 // `documents_test` checks that each block of theirs is in here, line for line.
 
+#include <atomic>
+#include <cstddef>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -14,9 +16,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "clock/clock.h"
 #include "clock/fake_clock.h"
+#include "controller/parallelize_until.h"
+#include "controller/scheduler.h"
 #include "gtest/gtest.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
 #include "workqueue/delay_queue.h"
@@ -306,6 +311,53 @@ absl::Status UseTimingWheel() {
 }
 
 TEST_F(GuideTest, TimingWheel) { EXPECT_TRUE(UseTimingWheel().ok()); }
+
+class Connection {
+ public:
+  void SendHeartbeat() { ++heartbeats_; }
+  void GiveUp() { heartbeats_ = -1; }
+  void Close() { EXPECT_EQ(heartbeats_, 0); }
+
+ private:
+  std::atomic<int> heartbeats_{0};
+};
+
+absl::Status UseScheduler() {
+  Connection connection;
+  absl::StatusOr<std::unique_ptr<controller::Scheduler>> scheduler =
+      controller::Scheduler::Create();
+  if (!scheduler.ok()) return scheduler.status();
+
+  absl::StatusOr<controller::TaskId> heartbeat =
+      (*scheduler)
+          ->ScheduleEvery([&connection] { connection.SendHeartbeat(); },
+                          absl::Seconds(10));
+  absl::StatusOr<controller::TaskId> timeout =
+      (*scheduler)
+          ->ScheduleOnce([&connection] { connection.GiveUp(); },
+                         absl::Minutes(1));
+  EXPECT_EQ((*scheduler)->Len(), 2u);
+
+  (*scheduler)->Cancel(*timeout);  // there was an answer
+  (*scheduler)->CancelAndWait(*heartbeat);
+  connection.Close();  // no run is in progress, and none will be
+  EXPECT_EQ((*scheduler)->Len(), 0u);
+  return absl::OkStatus();
+}
+
+TEST_F(GuideTest, Scheduler) { EXPECT_TRUE(UseScheduler().ok()); }
+
+void Score(int& node) { ++node; }
+
+TEST_F(GuideTest, ParallelizeUntil) {
+  std::vector<int> nodes(100);
+  absl::Notification stop;
+  absl::Status status =
+      controller::ParallelizeUntil(&stop, /*workers=*/16, nodes.size(),
+                                   [&nodes](size_t i) { Score(nodes[i]); });
+  EXPECT_TRUE(status.ok());
+  EXPECT_EQ(nodes, std::vector<int>(100, 1));
+}
 
 TEST_F(GuideTest, FakeClock) {
   clocks::FakeClock clock;
