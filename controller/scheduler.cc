@@ -144,10 +144,10 @@ size_t Scheduler::FailedRuns() const {
   return failed_runs_;
 }
 
-void Scheduler::ShutDown() { StopScheduling(/*keep=*/absl::InfinitePast()); }
+void Scheduler::ShutDown() { StopScheduling(/*drop_due=*/true); }
 
 bool Scheduler::ShutDownWithDrainUntil(absl::Time deadline) {
-  if (StopScheduling(/*keep=*/clock_->TimeNow())) return false;
+  if (StopScheduling(/*drop_due=*/false)) return false;
   const auto ended = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     return tasks_.size() == 0;
   };
@@ -156,19 +156,23 @@ bool Scheduler::ShutDownWithDrainUntil(absl::Time deadline) {
          !dropped_due_;
 }
 
-bool Scheduler::StopScheduling(absl::Time keep) {
-  const absl::Time now = clock_->TimeNow();
+bool Scheduler::StopScheduling(bool drop_due) {
   std::vector<Function> cancelled;
   bool called_by_task = false;
   MutexLock lock(&mu_);
+  // With the lock: what one drain keeps is due at a later one, too.
+  const absl::Time now = clock_->TimeNow();
   cancelled.reserve(tasks_.size());
   shutting_down_ = true;
   tasks_.ForEach([&, this](Task* task) ABSL_NO_THREAD_SAFETY_ANALYSIS {
     task->period = absl::ZeroDuration();
     if (task->running()) {
       called_by_task |= task->runner == std::this_thread::get_id();
-    } else if (waiting_.DueAt(task) > keep) {
-      dropped_due_ |= waiting_.DueAt(task) <= now;
+      return;
+    }
+    const bool due = waiting_.DueAt(task) <= now;
+    if (drop_due || !due) {
+      dropped_due_ |= due;
       cancelled.push_back(std::move(task->function));
       Remove(task);
     }

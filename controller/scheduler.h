@@ -229,9 +229,9 @@ class Scheduler {
   // Destroys `task`.
   void Remove(Task* task) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // Takes nothing in from now on, and cancels all tasks but those due at
-  // `keep`. Returns whether it was called by one of them.
-  bool StopScheduling(absl::Time keep) ABSL_LOCKS_EXCLUDED(mu_);
+  // Takes nothing in from now on, and cancels all tasks, those that are due
+  // only if `drop_due`. Returns whether it was called by one that runs.
+  bool StopScheduling(bool drop_due) ABSL_LOCKS_EXCLUDED(mu_);
 
   clocks::Clock* const clock_;
   const std::function<void(TaskId, std::exception_ptr)> on_exception_;
