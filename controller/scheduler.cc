@@ -170,11 +170,14 @@ bool Scheduler::StopScheduling(bool drop_due) {
       called_by_task |= task->runner == std::this_thread::get_id();
       return;
     }
-    const bool due = waiting_.DueAt(task) <= now;
+    const bool due = task->due_at <= now;
     if (drop_due || !due) {
       dropped_due_ |= due;
       cancelled.push_back(std::move(task->function));
       Remove(task);
+    } else if (waiting_.DueAt(task) > now) {
+      // Due between two ticks of a wheel: no need to wait for the next.
+      waiting_.Move(task, task->due_at, now);
     }
   });
   waiters_.WakeAll();

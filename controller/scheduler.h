@@ -195,7 +195,8 @@ class Scheduler {
     // Zero if there is no further run.
     absl::Duration period;
     bool fixed_rate = false;
-    // While a run is in progress, that from which the next one's is counted.
+    // When the next run is due; while one is in progress, from when that is
+    // counted.
     absl::Time due_at;
     std::thread::id runner;  // of the run in progress, if there is one
   };

@@ -567,6 +567,15 @@ TEST_P(SchedulerDrainTest, AShutDownCutsItShort) {
   EXPECT_EQ(Noted(), Notes());
 }
 
+TEST_P(SchedulerTest, ADrainRunsWhatIsDueBetweenTwoTicks) {
+  const auto scheduler = New(1);
+  ASSERT_TRUE(scheduler->ScheduleOnce(Note("due"), kSecond / 4).ok());
+  ASSERT_TRUE(scheduler->ScheduleOnce(Note("later"), kSecond * 3 / 4).ok());
+  clock_.Step(kSecond / 2);
+  EXPECT_TRUE(scheduler->ShutDownWithDrain());
+  EXPECT_EQ(Noted(), (Notes{{"due", 0}}));
+}
+
 TEST_P(SchedulerTest, ADrainByATaskDoesNotWait) {
   const auto scheduler = New(1);
   ASSERT_TRUE(
