@@ -445,6 +445,32 @@ TEST_P(SchedulerTest, TasksAreDestroyedWithoutTheLock) {
   EXPECT_EQ(scheduler->Len(), 0u);
 }
 
+// So that who waits for the end of the run waits for that, too.
+TEST_P(SchedulerTest, WhatATaskHeldIsDestroyedBeforeItsLastRunHasEnded) {
+  const auto scheduler = New(1);
+  int destroyed = 0;
+  const auto new_guard = [&] {
+    return std::shared_ptr<void>(nullptr, [&](void*) {
+      EXPECT_EQ(scheduler->Len(), 1u);
+      ++destroyed;
+    });
+  };
+  ASSERT_TRUE(scheduler->ScheduleOnce([guard = new_guard()] {}, kSecond).ok());
+  clock_.Step(kSecond);
+  EXPECT_EQ(destroyed, 1);
+  EXPECT_EQ(scheduler->Len(), 0u);
+
+  TaskId id;
+  const auto scheduled = scheduler->ScheduleEvery(
+      [&, guard = new_guard()] { EXPECT_TRUE(scheduler->Cancel(id)); },
+      kSecond);
+  ASSERT_TRUE(scheduled.ok());
+  id = *scheduled;
+  clock_.Step(kSecond);
+  EXPECT_EQ(destroyed, 2);
+  EXPECT_EQ(scheduler->Len(), 0u);
+}
+
 // -----------------------------------------------------------------------------
 // The end
 // -----------------------------------------------------------------------------
