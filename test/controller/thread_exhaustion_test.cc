@@ -1,0 +1,120 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What happens when the system has no more threads to give. This program stands
+// between the library and the C library, and decides how many there are.
+
+#include "absl/base/config.h"
+#include "gtest/gtest.h"
+
+#if !defined(ABSL_HAVE_EXCEPTIONS)
+
+TEST(ThreadExhaustionTest, NeedsExceptions) {
+  GTEST_SKIP() << "without them std::thread ends the program";
+}
+
+#elif defined(__clang__) && (defined(ABSL_HAVE_THREAD_SANITIZER) || \
+                             defined(ABSL_HAVE_ADDRESS_SANITIZER))
+
+TEST(ThreadExhaustionTest, NeedsThisFunction) {
+  GTEST_SKIP() << "the sanitizer has replaced it itself";
+}
+
+#else
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+
+#include <atomic>
+#include <cstddef>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "clock/fake_clock.h"
+#include "controller/internal/worker_pool.h"
+#include "controller/scheduler.h"
+
+namespace {
+
+// How many threads can still be started.
+std::atomic<int> threads_left{std::numeric_limits<int>::max()};
+
+// How many have been started and have not ended.
+std::atomic<int> live_threads{0};
+
+struct ThreadStart {
+  void* (*routine)(void*);
+  void* arg;
+};
+
+void* RunCounted(void* arg) {
+  const ThreadStart start =
+      *std::unique_ptr<ThreadStart>(static_cast<ThreadStart*>(arg));
+  void* const result = start.routine(start.arg);
+  --live_threads;
+  return result;
+}
+
+}  // namespace
+
+extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attr,
+                              void* (*routine)(void*), void* arg) noexcept {
+  if (threads_left-- <= 0) return EAGAIN;
+  static auto* const next = reinterpret_cast<decltype(pthread_create)*>(
+      dlsym(RTLD_NEXT, "pthread_create"));
+  ++live_threads;
+  return next(thread, attr, RunCounted, new ThreadStart{routine, arg});
+}
+
+namespace controller {
+namespace {
+
+class ThreadExhaustionTest : public testing::Test {
+ protected:
+  ~ThreadExhaustionTest() override {
+    threads_left = std::numeric_limits<int>::max();
+  }
+};
+
+TEST_F(ThreadExhaustionTest, AWorkerPoolTellsHowManyOfItsThreadsThereAre) {
+  std::atomic<int> at_work{0};
+  internal::WorkerPool pool;
+  threads_left = 2;
+  const absl::Status status = pool.Start(5, [&](size_t number) {
+    EXPECT_LT(number, 2u);
+    ++at_work;
+  });
+  EXPECT_TRUE(absl::IsResourceExhausted(status));
+  EXPECT_EQ(status.message(), "only 2 of 5 workers could be started");
+  pool.Join();
+  EXPECT_EQ(at_work, 2);
+}
+
+TEST_F(ThreadExhaustionTest, ASchedulerWithTooFewThreadsIsNone) {
+  clocks::FakeClock clock;
+  SchedulerOptions options;
+  options.clock = &clock;
+  options.workers = 3;
+  for (int threads = 0; threads < 3; ++threads) {
+    SCOPED_TRACE(threads);
+    threads_left = threads;
+    EXPECT_TRUE(absl::IsResourceExhausted(Scheduler::Create(options).status()));
+    EXPECT_EQ(live_threads, 0);
+    clock.Step(absl::Hours(1));  // There is nobody to wait for.
+  }
+  threads_left = 3;
+  const absl::StatusOr<std::unique_ptr<Scheduler> > scheduler =
+      Scheduler::Create(options);
+  ASSERT_TRUE(scheduler.ok());
+  EXPECT_EQ(live_threads, 3);
+}
+
+}  // namespace
+}  // namespace controller
+
+#endif  // exceptions, and no sanitizer of clang's
