@@ -32,7 +32,13 @@ absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Create(
   if (workers == 0) {
     return absl::InvalidArgumentError("workers is 0; it must be at least 1");
   }
-  auto scheduler = absl::WrapUnique(new Scheduler(std::move(options)));
+  std::unique_ptr<Scheduler> scheduler;
+  const bool made = workqueue_internal::ReturnsNormally(
+      [&] { scheduler = absl::WrapUnique(new Scheduler(std::move(options))); });
+  if (!made) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("there is no memory for ", workers, " workers"));
+  }
   absl::Status started = scheduler->pool_.Start(
       workers, [s = scheduler.get()](size_t i) { s->Work(s->workers_[i]); });
   if (!started.ok()) return started;

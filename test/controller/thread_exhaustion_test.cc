@@ -114,6 +114,13 @@ TEST_F(ThreadExhaustionTest, ASchedulerWithTooFewThreadsIsNone) {
   EXPECT_EQ(live_threads, 3);
 }
 
+// Such as a negative number, converted.
+TEST_F(ThreadExhaustionTest, SoManyWorkersThereCannotBe) {
+  SchedulerOptions options;
+  options.workers = std::numeric_limits<size_t>::max();
+  EXPECT_TRUE(absl::IsResourceExhausted(Scheduler::Create(options).status()));
+}
+
 }  // namespace
 }  // namespace controller
 
