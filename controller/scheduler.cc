@@ -3,6 +3,7 @@
 
 #include "controller/scheduler.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <exception>
 #include <memory>
@@ -87,17 +88,19 @@ absl::StatusOr<TaskId> Scheduler::Schedule(Function function,
     return absl::InvalidArgumentError("function is empty; it must be callable");
   }
   const absl::Time now = clock_->TimeNow();
+  // At a fixed rate, runs since the beginning of time would be made up for.
+  const absl::Time due_at = now + std::max(delay, absl::ZeroDuration());
   MutexLock lock(&mu_);
   if (shutting_down_) {
     return absl::FailedPreconditionError("the scheduler has been shut down");
   }
-  waiting_.Reserve(now + delay);
+  waiting_.Reserve(due_at);
   Task* const task = tasks_.New(std::move(function));
   task->id = tasks_.HandleOf(task);
   task->period = period;
   task->fixed_rate = fixed_rate;
-  task->due_at = now + delay;
-  waiters_.WakeBy(waiting_.Insert(task, task->due_at, now));
+  task->due_at = due_at;
+  waiters_.WakeBy(waiting_.Insert(task, due_at, now));
   return task->id;
 }
 

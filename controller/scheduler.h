@@ -64,7 +64,8 @@ struct SchedulerOptions {
 //
 // When a periodic task runs.
 struct ScheduleEveryOptions {
-  // How long from now the first run is due. The period, by default.
+  // How long from now the first run is due; zero if negative. The period, by
+  // default.
   std::optional<absl::Duration> initial_delay;
 
   // False: a run is due a period after the one before began, so that two are

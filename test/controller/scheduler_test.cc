@@ -237,6 +237,24 @@ TEST_P(SchedulerTest, TheFirstRunCanHaveAnotherDelay) {
   EXPECT_EQ(Noted().size(), 2u);
 }
 
+TEST_P(SchedulerTest, ANegativeInitialDelayIsNone) {
+  for (absl::Duration delay : {-25 * kSecond, -absl::InfiniteDuration()}) {
+    const auto scheduler = New(2);
+    std::atomic<int> runs{0};
+    const auto run = [&] {
+      if (++runs == 10) scheduler->ShutDown();  // or it might never end
+    };
+    ScheduleEveryOptions options;
+    options.initial_delay = delay;
+    options.fixed_rate = true;
+    ASSERT_TRUE(scheduler->ScheduleEvery(run, 10 * kSecond, options).ok());
+    clock_.Step(absl::ZeroDuration());
+    EXPECT_EQ(runs, 1);
+    clock_.Step(10 * kSecond);
+    EXPECT_EQ(runs, 2);
+  }
+}
+
 // A run that takes 35 seconds, of a task with a period of 10.
 TEST_P(SchedulerTest, ARunIsNeverOverlappedByItsNext) {
   const auto scheduler = New(4);
