@@ -9,9 +9,11 @@
 #include <optional>
 #include <random>
 #include <thread>  // NOLINT(build/c++11)
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/synchronization/blocking_counter.h"
 #include "absl/time/time.h"
 #include "clock/clock.h"
@@ -21,6 +23,7 @@
 #include "test/workqueue/recording_metrics.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/waiting_loop.h"
+#include "workqueue/waiting_set_options.h"
 
 namespace workqueue {
 namespace {
@@ -56,10 +59,34 @@ void Consume(DelayingInterface<int>& queue, Ledger& ledger) {
   }
 }
 
-TEST(DelayingQueueStressTest, NoAdditionIsLostAndNoItemShared) {
-  constexpr int kItems = 64, kThreads = 4, kAdds = 20000;
+constexpr absl::Duration kTick = absl::Microseconds(100);
+
+// With a heap, and with a wheel so small that the longer delays go through
+// several rings.
+DelayingQueueOptions<int> OptionsWithWaitingSet(bool timing_wheel) {
+  DelayingQueueOptions<int> options;
+  if (timing_wheel) {
+    options.waiting_set = *WaitingSetOptions::TimingWheel(kTick, /*slots=*/4);
+  }
+  return options;
+}
+
+class DelayingQueueStressTest : public testing::TestWithParam<bool> {
+ protected:
+  static DelayingQueueOptions<int> Options() {
+    return OptionsWithWaitingSet(GetParam());
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(WaitingSets, DelayingQueueStressTest, testing::Bool(),
+                         [](const auto& info) {
+                           return info.param ? "TimingWheel" : "Heap";
+                         });
+
+TEST_P(DelayingQueueStressTest, NoAdditionIsLostAndNoItemShared) {
+  constexpr int kItems = 64, kThreads = 4, kAdds = 10000;
   Ledger ledger(kItems);
-  DelayingQueue<int> queue;
+  DelayingQueue<int> queue(Options());
   Threads producers, consumers;
   consumers.Start(kThreads, [&](int) { Consume(queue, ledger); });
   producers.Start(kThreads,
@@ -73,12 +100,12 @@ TEST(DelayingQueueStressTest, NoAdditionIsLostAndNoItemShared) {
 }
 
 // Each item is added once, and none comes early.
-TEST(DelayingQueueStressTest, NothingIsEarlyAndNothingIsLost) {
-  constexpr int kThreads = 4, kItemsOfEach = 10000;
+TEST_P(DelayingQueueStressTest, NothingIsEarlyAndNothingIsLost) {
+  constexpr int kThreads = 4, kItemsOfEach = 5000;
   std::vector<std::atomic<int64_t>> ready_at(kThreads * kItemsOfEach);
   std::vector<std::atomic<int>> processed(ready_at.size());
   absl::BlockingCounter all(static_cast<int>(ready_at.size()));
-  DelayingQueue<int> queue;
+  DelayingQueue<int> queue(Options());
   Threads threads;
   threads.Start(kThreads, [&](int) {
     while (std::optional<int> item = queue.Get()) {
@@ -105,12 +132,12 @@ TEST(DelayingQueueStressTest, NothingIsEarlyAndNothingIsLost) {
 }
 
 // Consumers put their items back, and it never ends by itself.
-TEST(DelayingQueueStressTest, ItemsGoRound) {
+TEST_P(DelayingQueueStressTest, ItemsGoRound) {
   constexpr int kItems = 32, kRounds = 200;
   std::vector<std::atomic<int>> rounds(kItems);
   std::vector<std::atomic<int>> workers(kItems);
   absl::BlockingCounter all(kItems);
-  DelayingQueue<int> queue;
+  DelayingQueue<int> queue(Options());
   Threads consumers;
   consumers.Start(4, [&](int c) {
     std::mt19937 random(c);
@@ -134,12 +161,12 @@ TEST(DelayingQueueStressTest, ItemsGoRound) {
 
 // The end comes from several sides, in the midst of it all. What waits is
 // dropped; what has been queued is processed.
-TEST(DelayingQueueStressTest, TheEndComesAtAnyTime) {
-  constexpr int kRounds = 100, kItems = 8, kAdds = 300;
+TEST_P(DelayingQueueStressTest, TheEndComesAtAnyTime) {
+  constexpr int kRounds = 60, kItems = 8, kAdds = 300;
   for (int round = 0; round < kRounds; ++round) {
     SCOPED_TRACE(round);
     Ledger ledger(kItems);
-    DelayingQueue<int> queue;
+    DelayingQueue<int> queue(Options());
     Threads producers, consumers, enders;
     consumers.Start(2, [&](int) { Consume(queue, ledger); });
     producers.Start(2, [&](int p) {
@@ -163,25 +190,31 @@ TEST(DelayingQueueStressTest, TheEndComesAtAnyTime) {
   }
 }
 
-// With each value of add_supersedes_waiting.
-class DelayingQueueMovesStressTest : public testing::TestWithParam<bool> {
+// With each waiting set, and each value of add_supersedes_waiting.
+class DelayingQueueMovesStressTest
+    : public testing::TestWithParam<std::tuple<bool, bool>> {
  protected:
   static std::unique_ptr<DelayingQueue<int>> MakeQueue() {
-    DelayingQueueOptions<int> options;
-    options.add_supersedes_waiting = GetParam();
+    const auto [timing_wheel, add_supersedes] = GetParam();
+    DelayingQueueOptions<int> options = OptionsWithWaitingSet(timing_wheel);
+    options.add_supersedes_waiting = add_supersedes;
     return std::make_unique<DelayingQueue<int>>(std::move(options));
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Options, DelayingQueueMovesStressTest, testing::Bool(),
+INSTANTIATE_TEST_SUITE_P(Options, DelayingQueueMovesStressTest,
+                         testing::Combine(testing::Bool(), testing::Bool()),
                          [](const auto& info) {
-                           return info.param ? "AddSupersedes" : "AddDoesNot";
+                           return absl::StrCat(
+                               std::get<0>(info.param) ? "TimingWheel" : "Heap",
+                               std::get<1>(info.param) ? "AddSupersedes"
+                                                       : "AddDoesNot");
                          });
 
 // As NoAdditionIsLostAndNoItemShared, with rescheduling, which moves additions
 // but takes none away, whoever else adds the same item.
 TEST_P(DelayingQueueMovesStressTest, NoAdditionIsLostIfItIsRescheduled) {
-  constexpr int kItems = 64, kThreads = 4, kAdds = 10000;
+  constexpr int kItems = 64, kThreads = 4, kAdds = 5000;
   Ledger ledger(kItems);
   const auto queue = MakeQueue();
   Threads producers, consumers;
@@ -216,7 +249,7 @@ TEST_P(DelayingQueueMovesStressTest, NoAdditionIsLostIfItIsRescheduled) {
 // something out has undone: all that it added since the item last came. Nothing
 // else is lost, whatever the others and the queue's thread do at the time.
 TEST_P(DelayingQueueMovesStressTest, ACancelTakesNothingButWhatWaits) {
-  constexpr int kProducers = 4, kItemsOfEach = 16, kAdds = 10000;
+  constexpr int kProducers = 4, kItemsOfEach = 16, kAdds = 5000;
   Ledger ledger(kProducers * kItemsOfEach);
   std::atomic<int> cancelled{0}, came_before{0};
   const auto queue = MakeQueue();
@@ -337,7 +370,7 @@ TEST_P(DelayingQueueMovesStressTest, NothingIsEarlyHoweverOftenItIsMoved) {
 
 // The end comes while others cancel and reschedule.
 TEST_P(DelayingQueueMovesStressTest, TheEndComesAtAnyTime) {
-  constexpr int kRounds = 50, kItems = 8, kMoves = 300;
+  constexpr int kRounds = 30, kItems = 8, kMoves = 300;
   for (int round = 0; round < kRounds; ++round) {
     const auto queue = MakeQueue();
     Threads threads;
@@ -375,9 +408,9 @@ TEST_P(DelayingQueueMovesStressTest, TheEndComesAtAnyTime) {
 }
 
 // More than the add-channel holds, and nobody takes anything out meanwhile.
-TEST(DelayingQueueStressTest, TheAddChannelFillsUpAndEmpties) {
-  constexpr int kThreads = 8, kItemsOfEach = 5000;
-  DelayingQueue<int> queue;
+TEST_P(DelayingQueueStressTest, TheAddChannelFillsUpAndEmpties) {
+  constexpr int kThreads = 8, kItemsOfEach = 3000;
+  DelayingQueue<int> queue(Options());
   Threads producers;
   producers.Start(kThreads, [&](int p) {
     for (int i = 0; i < kItemsOfEach; ++i) {
@@ -397,7 +430,7 @@ TEST(DelayingQueueStressTest, TheAddChannelFillsUpAndEmpties) {
 }
 
 // Queues come and go on a loop that others go on using.
-TEST(DelayingQueueStressTest, QueuesComeAndGoOnASharedLoop) {
+TEST_P(DelayingQueueStressTest, QueuesComeAndGoOnASharedLoop) {
   constexpr int kThreads = 4, kQueuesOfEach = 200, kItems = 10;
   const auto loop = std::make_shared<WaitingLoop>(RealClock());
   RecordingMetrics metrics;
@@ -405,7 +438,7 @@ TEST(DelayingQueueStressTest, QueuesComeAndGoOnASharedLoop) {
   threads.Start(kThreads, [&](int t) {
     std::mt19937 random(t);
     for (int q = 0; q < kQueuesOfEach; ++q) {
-      DelayingQueueOptions<int> options;
+      DelayingQueueOptions<int> options = Options();
       options.waiting_loop = loop;
       if (q % 2 == 0) {
         options.name = "stress";
@@ -428,12 +461,12 @@ TEST(DelayingQueueStressTest, QueuesComeAndGoOnASharedLoop) {
   for (MetricKind kind : kMetricKinds) EXPECT_EQ(metrics.record(kind).live, 0);
 }
 
-// Time moves while others add. After a step over the longest delay, all that
-// was added before it has come.
-TEST(DelayingQueueStressTest, NothingIsLostOnAFakeClock) {
+// Time moves while others add. After a step over the longest delay, and a tick,
+// all that was added before it has come.
+TEST_P(DelayingQueueStressTest, NothingIsLostOnAFakeClock) {
   constexpr int kThreads = 4, kItemsOfEach = 2000;
   clocks::FakeClock clock;
-  DelayingQueueOptions<int> options;
+  DelayingQueueOptions<int> options = Options();
   options.clock = &clock;
   DelayingQueue<int> queue(std::move(options));
   Threads producers;
@@ -445,7 +478,7 @@ TEST(DelayingQueueStressTest, NothingIsLostOnAFakeClock) {
     }
   });
   producers.Join();
-  clock.Step(absl::Milliseconds(3));
+  clock.Step(absl::Milliseconds(3) + kTick);
   EXPECT_EQ(queue.Len(), static_cast<size_t>(kThreads * kItemsOfEach));
 }
 
