@@ -11,6 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 
 namespace examples {
 
@@ -41,6 +42,15 @@ absl::Status ParseInt(absl::string_view option, absl::string_view value,
   }
   return BadOption(option, value,
                    absl::StrCat("must be a number from ", min, " to ", max));
+}
+
+absl::Status ParsePeriod(absl::string_view option, absl::string_view value,
+                         absl::Duration* result) {
+  if (absl::ParseDuration(value, result) && *result > absl::ZeroDuration() &&
+      *result < absl::InfiniteDuration()) {
+    return absl::OkStatus();
+  }
+  return BadOption(option, value, "must be a time such as 90s or 1h30m");
 }
 
 absl::Status BadOption(absl::string_view option, absl::string_view value,

@@ -13,6 +13,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 
 namespace examples {
 
@@ -30,6 +31,10 @@ absl::Status ParseCommandLine(
 // Reads a number from `min` to `max`.
 absl::Status ParseInt(absl::string_view option, absl::string_view value,
                       int min, int max, int* result);
+
+// Reads a time that is positive and finite.
+absl::Status ParsePeriod(absl::string_view option, absl::string_view value,
+                         absl::Duration* result);
 
 // Returns the error that says that `option`, with this value, is wrong.
 absl::Status BadOption(absl::string_view option, absl::string_view value,

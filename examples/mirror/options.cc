@@ -12,7 +12,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/time/time.h"
 #include "examples/command_line.h"
 
 namespace mirror {
@@ -21,15 +20,7 @@ namespace {
 namespace fs = ::std::filesystem;
 using ::examples::BadOption;
 using ::examples::ParseInt;
-
-absl::Status ParsePeriod(absl::string_view option, absl::string_view value,
-                         absl::Duration* result) {
-  if (absl::ParseDuration(value, result) && *result > absl::ZeroDuration() &&
-      *result < absl::InfiniteDuration()) {
-    return absl::OkStatus();
-  }
-  return BadOption(option, value, "must be a time such as 90s or 1h30m");
-}
+using ::examples::ParsePeriod;
 
 // Returns whether `path`, which exists, is `directory` or lies in it.
 bool IsWithin(const fs::path& path, const fs::path& directory) {
