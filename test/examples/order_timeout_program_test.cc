@@ -3,10 +3,6 @@
 //
 // Runs the program as its users do.
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-
 #include <algorithm>
 #include <string>
 
@@ -14,33 +10,19 @@
 #include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "test/examples/run_program.h"
 
 namespace order_timeout {
 namespace {
 
+using ::examples::Outcome;
 using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-struct Outcome {
-  int exit_code;
-  std::string out;
-};
-
-// `args` are for the shell, which may redirect what the program prints.
 Outcome RunProgram(absl::string_view args) {
-  const std::string command =
-      absl::StrCat(getenv("TEST_SRCDIR"), "/", getenv("TEST_WORKSPACE"),
-                   "/examples/order_timeout ", args);
-  Outcome outcome;
-  FILE* const pipe = popen(command.c_str(), "r");
-  for (int c = fgetc(pipe); c != EOF; c = fgetc(pipe)) {
-    outcome.out.push_back(static_cast<char>(c));
-  }
-  const int status = pclose(pipe);
-  outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return outcome;
+  return examples::RunProgram("order_timeout", args);
 }
 
 TEST(ProgramTest, Day) {

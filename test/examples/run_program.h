@@ -1,0 +1,45 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// test/examples/run_program.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_TEST_EXAMPLES_RUN_PROGRAM_H_
+#define WORKQUEUE_TEST_EXAMPLES_RUN_PROGRAM_H_
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
+namespace examples {
+
+struct Outcome {
+  int exit_code;
+  std::string out;
+};
+
+// Runs a program of //examples, which is among the test's data. `args` are for
+// the shell, which may redirect what the program prints.
+inline Outcome RunProgram(absl::string_view program, absl::string_view args) {
+  const std::string command =
+      absl::StrCat(getenv("TEST_SRCDIR"), "/", getenv("TEST_WORKSPACE"),
+                   "/examples/", program, " ", args);
+  Outcome outcome;
+  FILE* const pipe = popen(command.c_str(), "r");
+  for (int c = fgetc(pipe); c != EOF; c = fgetc(pipe)) {
+    outcome.out.push_back(static_cast<char>(c));
+  }
+  const int status = pclose(pipe);
+  outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return outcome;
+}
+
+}  // namespace examples
+
+#endif  // WORKQUEUE_TEST_EXAMPLES_RUN_PROGRAM_H_
