@@ -145,6 +145,14 @@ TEST_F(LeaderFollowersTest, WithoutALeaderTheFirstFollowerIsWokenAndLeads) {
   EXPECT_EQ(BeginWait(c_, At(9)), kNever);
 }
 
+TEST_F(LeaderFollowersTest, AFollowerThatHasBeenWokenFollowsNoMore) {
+  BeginWait(a_, kNever);
+  waiters_.WakeBy(At(10));
+  BeginWait(b_, At(10));
+  Leave(a_, /*anything_to_wait_for=*/true);
+  EXPECT_EQ(Unparks(), 110);
+}
+
 TEST_F(LeaderFollowersTest, IfNobodyWaitsNobodyIsWoken) {
   waiters_.WakeBy(At(10));
   waiters_.PassOnLead(true);
