@@ -68,8 +68,7 @@ struct ScheduleEveryOptions {
   // default.
   std::optional<absl::Duration> initial_delay;
 
-  // False: a run is due a period after the one before began, so that two are
-  // never closer than that.
+  // False: a run is due a period after a worker began the one before.
   //
   // True: runs are due a period apart, on the clock, whenever those before
   // began. Those that could not begin in time are made up for, one after the

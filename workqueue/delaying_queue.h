@@ -157,7 +157,7 @@ class DelayingQueue
   // it is seen in one of the two: comes before the locks of that queue and of
   // add_channel_. AddAfter() does without.
   absl::Mutex mu_;
-  const std::unique_ptr<WaitingItems> waiting_ ABSL_PT_GUARDED_BY(mu_);
+  const std::unique_ptr<WaitingItems> waiting_ ABSL_GUARDED_BY(mu_);
   std::vector<typename AddChannel::Addition> received_ ABSL_GUARDED_BY(mu_);
   size_t taken_in_ ABSL_GUARDED_BY(mu_) = 0;  // how many of received_
 
