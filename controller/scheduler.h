@@ -122,7 +122,9 @@ class Scheduler {
   static absl::StatusOr<std::unique_ptr<Scheduler>> Create(
       SchedulerOptions options = {});
 
-  // Shuts down, and blocks until all runs have ended.
+  // Shuts down, and blocks until all runs have ended. (Meanwhile a
+  // `std::unique_ptr` that is being reset is null. Where tasks use the
+  // scheduler by way of one, call `ShutDownWithDrain()` first.)
   ~Scheduler();
 
   Scheduler(const Scheduler&) = delete;

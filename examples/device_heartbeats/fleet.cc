@@ -45,6 +45,11 @@ Fleet::Fleet(const FleetOptions& options) : options_(options) {
       record_.devices.size(), options.timeout, watching, &record_.alarms);
 }
 
+Fleet::~Fleet() {
+  // The tasks use scheduler_, which is null while it is being destroyed.
+  if (scheduler_ != nullptr) scheduler_->ShutDownWithDrain();
+}
+
 absl::Status Fleet::StartAll() {
   controller::SchedulerOptions sending;
   sending.clock = options_.clock;
@@ -114,7 +119,7 @@ void Fleet::FallSilent(size_t i, TaskId heartbeats,
 }
 
 Record Fleet::Stop() {
-  scheduler_.reset();
+  scheduler_->ShutDownWithDrain();
   record_.watched_until = options_.clock->TimeNow();
   watchdog_.reset();
   return std::move(record_);

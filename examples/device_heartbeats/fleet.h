@@ -71,6 +71,8 @@ class Fleet {
   static absl::StatusOr<std::unique_ptr<Fleet>> Start(
       const FleetOptions& options);
 
+  ~Fleet();
+
   Fleet(const Fleet&) = delete;
   Fleet& operator=(const Fleet&) = delete;
 

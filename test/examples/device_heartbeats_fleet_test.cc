@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "clock/clock.h"
 #include "clock/fake_clock.h"
 #include "examples/device_heartbeats/fleet.h"
 #include "examples/device_heartbeats/report.h"
@@ -142,6 +143,19 @@ TEST_P(FleetTest, CanBeStoppedAtAnyTime) {
   const Record record = Run();
   EXPECT_EQ(record.watched_until, end_);
   EXPECT_THAT(Examine(record, options_.timeout).errors, IsEmpty());
+}
+
+// In real time, of which it takes little and asserts nothing.
+TEST_P(FleetTest, CanBeStoppedWhileDevicesFallSilent) {
+  options_.clock = clocks::Clock::GetRealClock();
+  options_.period = absl::Microseconds(100);
+  options_.timeout = absl::Microseconds(200);
+  options_.duration = absl::Milliseconds(5);
+  options_.silent_one_in = 1;
+  for (int i = 0; i < 10; ++i) {
+    const Record record = (*Fleet::Start(options_))->Stop();
+    EXPECT_THAT(Examine(record, options_.timeout).errors, IsEmpty());
+  }
 }
 
 TEST(FleetOptionsTest, StartSaysWhatIsWrong) {
