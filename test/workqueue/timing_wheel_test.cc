@@ -175,6 +175,8 @@ TEST_F(TimingWheelTest, ClearRemovesAllAndTheWheelCanBeUsedAgain) {
   EXPECT_EQ(wheel_.NextWake(), absl::InfiniteFuture());
   EXPECT_EQ(wheel_.Due(At(100 * kTick)), nullptr);
   Entry* const entry = Insert(117 * kTick);
+  // It has the rings that it needs, and is not moved on turn by turn.
+  EXPECT_GT(wheel_.NextWake(), At(103 * kTick));
   EXPECT_EQ(wheel_.Due(At(116 * kTick)), nullptr);
   EXPECT_EQ(wheel_.Due(At(117 * kTick)), entry);
 }

@@ -40,8 +40,8 @@ struct TimingWheelEntry : workqueue_internal::IntrusiveLink<Entry> {
 //
 // A bit for each slot tells whether it is empty, so that those are passed over.
 //
-// What is due more than 292 years after the wheel was made never is: that long
-// are 64 bits of nanoseconds.
+// What is due more than 292 years after the wheel was made never is: 64 bits of
+// nanoseconds are that long.
 //
 // The wheel does not own its entries. Not thread-safe.
 template <typename Entry>
@@ -99,6 +99,7 @@ class TimingWheel {
     size_ = 0;
     rings_.erase(rings_.begin() + 1, rings_.end());
     rings_[0].Clear();
+    SetHorizon();
     due_.Clear();
     never_.Clear();
   }
@@ -205,6 +206,10 @@ class TimingWheel {
 
   void AddRing() {
     rings_.emplace_back(rings_.empty() ? 1 : rings_.back().turn, slots_);
+    SetHorizon();
+  }
+
+  void SetHorizon() {
     const int64_t turn = rings_.back().turn;
     horizon_ = TimeAt(turn < kNever - now_ ? now_ + turn - 1 : kNever);
   }
