@@ -1,0 +1,72 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/prometheus/internal/priority_depth_gauges.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_WORKQUEUE_PROMETHEUS_INTERNAL_PRIORITY_DEPTH_GAUGES_H_
+#define WORKQUEUE_WORKQUEUE_PROMETHEUS_INTERNAL_PRIORITY_DEPTH_GAUGES_H_
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
+#include "prometheus/family.h"
+#include "prometheus/gauge.h"
+#include "prometheus/labels.h"
+#include "workqueue/metrics.h"
+
+namespace workqueue {
+namespace internal {
+
+// PriorityDepthGauges
+//
+// The gauges in which the queues of one name count their items, one for each
+// priority, told apart by the label `priority`. A program that takes its
+// priorities from its data must not fill its monitoring: the first
+// `kMaxPriorities` have a gauge of their own, which they keep, and all others
+// share one.
+//
+// Thread-safe. Must outlive the metrics that it makes.
+class PriorityDepthGauges {
+ public:
+  // As many as controller-runtime has.
+  static constexpr size_t kMaxPriorities = 25;
+
+  // Makes the gauges in `family`, which must outlive this, with `labels` and
+  // that of the priority.
+  PriorityDepthGauges(prometheus::Family<prometheus::Gauge>* family,
+                      prometheus::Labels labels);
+
+  PriorityDepthGauges(const PriorityDepthGauges&) = delete;
+  PriorityDepthGauges& operator=(const PriorityDepthGauges&) = delete;
+
+  // Returns the metric of one queue. The items that are left in the queue when
+  // it goes are taken out of the gauges.
+  std::unique_ptr<PriorityGaugeMetric> NewMetric();
+
+ private:
+  class Metric;
+
+  // Returns the gauge of `priority`, always the same one.
+  prometheus::Gauge* GaugeOf(int priority);
+
+  prometheus::Gauge* NewGauge(const std::string& priority);
+
+  prometheus::Family<prometheus::Gauge>* const family_;
+  const prometheus::Labels labels_;
+
+  absl::Mutex mu_;
+  absl::flat_hash_map<int, prometheus::Gauge*> gauges_ ABSL_GUARDED_BY(mu_);
+  // Of all that are not in gauges_; null as long as there are none.
+  prometheus::Gauge* others_ ABSL_GUARDED_BY(mu_) = nullptr;
+};
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_WORKQUEUE_PROMETHEUS_INTERNAL_PRIORITY_DEPTH_GAUGES_H_
