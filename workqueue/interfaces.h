@@ -196,6 +196,9 @@ class DelayingInterface : public Interface<T> {
   virtual bool Reschedule(const T& item, absl::Duration delay) = 0;
 };
 
+template <typename T>
+class PriorityInterface;
+
 // RateLimitingInterface
 //
 // A `DelayingInterface` that has a rate limiter choose the delay.
@@ -213,6 +216,9 @@ class RateLimitingInterface : public DelayingInterface<T> {
   // Returns how often `item` has been added by `AddRateLimited()` since it was
   // last forgotten.
   virtual int NumRequeues(const T& item) const = 0;
+
+  // Returns this queue as one that has priorities; null if it has none.
+  virtual PriorityInterface<T>* AsPriorityQueue() { return nullptr; }
 };
 
 // Implementation details follow.

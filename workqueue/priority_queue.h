@@ -76,6 +76,8 @@ class PriorityInterface : public RateLimitingInterface<T> {
 
   // As `Get()`, but tells the priority, too. (So does a lease.)
   virtual std::optional<ItemWithPriority<T>> GetWithPriority() = 0;
+
+  PriorityInterface<T>* AsPriorityQueue() override { return this; }
 };
 
 // PriorityQueueOptions

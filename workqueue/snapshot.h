@@ -14,12 +14,11 @@
 #include <numeric>
 #include <ostream>
 #include <sstream>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "workqueue/internal/print_item.h"
 
 namespace workqueue {
 
@@ -121,19 +120,9 @@ struct Snapshot {
     v.swap(sorted);
   }
 
-  template <typename U, typename = void>
-  struct IsStreamable : std::false_type {};
-  template <typename U>
-  struct IsStreamable<U, std::void_t<decltype(std::declval<std::ostream&>()
-                                              << std::declval<const U&>())>>
-      : std::true_type {};
-
   static void PrintItem(std::ostream& os, const T& item) {
-    if constexpr (IsStreamable<T>::value) {
-      os << "  " << item;
-    } else {
-      os << "  " << absl::StrCat(item);
-    }
+    os << "  ";
+    internal::PrintItem(os, item);
   }
 
   static void PrintNotes(std::ostream& os, int priority, int failures) {

@@ -1,0 +1,46 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/internal/log.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_WORKQUEUE_INTERNAL_LOG_H_
+#define WORKQUEUE_WORKQUEUE_INTERNAL_LOG_H_
+
+#include <string>
+
+#include "absl/base/log_severity.h"
+#include "absl/functional/function_ref.h"
+#include "workqueue/log_sink.h"
+
+namespace workqueue {
+namespace internal {
+
+// Log
+//
+// What something writes its messages to. Without a sink they are not even
+// made. What making or writing one throws is dropped.
+//
+// Thread-safe.
+class Log {
+ public:
+  // `who` precedes each message; `sink` may be null.
+  Log(std::string who, LogSink* sink);
+
+  // Writes what `message` returns, after `who`.
+  void Info(absl::FunctionRef<std::string()> message) const;
+  void Error(absl::FunctionRef<std::string()> message) const;
+
+ private:
+  void Write(absl::LogSeverity severity,
+             absl::FunctionRef<std::string()> message) const;
+
+  const std::string who_;
+  LogSink* const sink_;
+};
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_WORKQUEUE_INTERNAL_LOG_H_

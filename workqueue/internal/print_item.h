@@ -1,0 +1,49 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/internal/print_item.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_WORKQUEUE_INTERNAL_PRINT_ITEM_H_
+#define WORKQUEUE_WORKQUEUE_INTERNAL_PRINT_ITEM_H_
+
+#include <ostream>
+#include <type_traits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace workqueue {
+namespace internal {
+
+template <typename T, typename = void>
+struct IsStreamable : std::false_type {};
+template <typename T>
+struct IsStreamable<T, std::void_t<decltype(std::declval<std::ostream&>()
+                                            << std::declval<const T&>())>>
+    : std::true_type {};
+
+// IsPrintable
+//
+// Whether an item of type `T` can be printed, by `operator<<` or by
+// `absl::StrCat()`.
+template <typename T>
+struct IsPrintable
+    : std::disjunction<IsStreamable<T>,
+                       std::is_convertible<const T&, absl::AlphaNum>> {};
+
+// Prints `item`, which can be.
+template <typename T>
+void PrintItem(std::ostream& os, const T& item) {
+  if constexpr (IsStreamable<T>::value) {
+    os << item;
+  } else {
+    os << absl::StrCat(item);
+  }
+}
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_WORKQUEUE_INTERNAL_PRINT_ITEM_H_
