@@ -13,13 +13,22 @@
 
 namespace controller {
 namespace internal {
+namespace {
+
+// The one whose thread this is.
+thread_local const WorkerPool* pool_of_thread = nullptr;
+
+}  // namespace
 
 absl::Status WorkerPool::Start(size_t workers,
                                const std::function<void(size_t)>& work) {
   const bool started = workqueue_internal::ReturnsNormally([&] {
     threads_.reserve(workers);
     for (size_t i = 0; i < workers; ++i) {
-      threads_.emplace_back([work, i] { work(i); });
+      threads_.emplace_back([this, work, i] {
+        pool_of_thread = this;
+        work(i);
+      });
     }
   });
   if (started) return absl::OkStatus();
@@ -31,6 +40,8 @@ void WorkerPool::Join() {
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
 }
+
+bool WorkerPool::RunsThisThread() const { return pool_of_thread == this; }
 
 }  // namespace internal
 }  // namespace controller

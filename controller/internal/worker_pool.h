@@ -22,7 +22,7 @@ namespace internal {
 //
 // Threads that all do the same work, which ends when their owner tells it to.
 //
-// Not thread-safe.
+// Not thread-safe, but for `RunsThisThread()`.
 class WorkerPool {
  public:
   WorkerPool() = default;
@@ -39,6 +39,9 @@ class WorkerPool {
 
   // Waits until each thread's work has returned.
   void Join();
+
+  // Returns whether it is one of the threads that calls this.
+  bool RunsThisThread() const;
 
  private:
   std::vector<std::thread> threads_;

@@ -34,10 +34,15 @@ TEST(ThreadExhaustionTest, NeedsThisFunction) {
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "clock/fake_clock.h"
+#include "controller/controller.h"
 #include "controller/internal/worker_pool.h"
+#include "controller/reconcile.h"
 #include "controller/scheduler.h"
+#include "controller/source.h"
+#include "workqueue/interfaces.h"
 
 namespace {
 
@@ -119,6 +124,38 @@ TEST_F(ThreadExhaustionTest, SoManyWorkersThereCannotBe) {
   SchedulerOptions options;
   options.workers = std::numeric_limits<size_t>::max();
   EXPECT_TRUE(absl::IsResourceExhausted(Scheduler::Create(options).status()));
+}
+
+// The queue has a thread, each source one, and each worker.
+TEST_F(ThreadExhaustionTest, AControllerWithTooFewThreadsIsStopped) {
+  clocks::FakeClock clock;
+  for (int threads = 0; threads < 5; ++threads) {
+    SCOPED_TRACE(threads);
+    ControllerOptions<int> options;
+    options.clock = &clock;
+    options.workers = 2;
+    options.reconcile = [](int, const ReconcileContext&) { return Result(); };
+    options.sources.resize(2);
+    for (Source<int>& source : options.sources) {
+      source.run = [](workqueue::RateLimitingInterface<int>&,
+                      const absl::Notification& stop) {
+        stop.WaitForNotification();
+        return absl::OkStatus();
+      };
+    }
+    threads_left = threads;
+    auto controller = Controller<int>::Create(std::move(options));
+    if (threads == 0) {
+      EXPECT_TRUE(absl::IsInternal(controller.status()));
+      continue;
+    }
+    ASSERT_TRUE(controller.ok());
+    (*controller)->queue().Add(1);
+    EXPECT_TRUE(absl::IsResourceExhausted((*controller)->Start()));
+    EXPECT_FALSE((*controller)->queue().Add(2));
+    controller->reset();
+    EXPECT_EQ(live_threads, 0);
+  }
 }
 
 }  // namespace

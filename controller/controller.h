@@ -1,0 +1,626 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// controller/controller.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_CONTROLLER_CONTROLLER_H_
+#define WORKQUEUE_CONTROLLER_CONTROLLER_H_
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/cleanup/cleanup.h"
+#include "absl/memory/memory.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "base/mutex_lock.h"
+#include "base/status_of.h"
+#include "clock/clock.h"
+#include "controller/internal/check_duration.h"
+#include "controller/internal/reconcile_metrics.h"
+#include "controller/internal/source_status.h"
+#include "controller/internal/worker_pool.h"
+#include "controller/metrics.h"
+#include "controller/reconcile.h"
+#include "controller/source.h"
+#include "ratelimit/rate_limiter.h"
+#include "workqueue/interfaces.h"
+#include "workqueue/internal/log.h"
+#include "workqueue/internal/print_item.h"
+#include "workqueue/lease.h"
+#include "workqueue/log_sink.h"
+#include "workqueue/metrics.h"
+#include "workqueue/priority_queue.h"
+#include "workqueue/snapshot.h"
+
+namespace controller {
+
+// ControllerOptions
+//
+// How a controller is made. What is not `reconcile` has a default that does.
+template <typename T>
+struct ControllerOptions {
+  // For metrics and messages.
+  std::string name;
+
+  // Must be given.
+  ReconcileFunction<T> reconcile;
+
+  // How many items are reconciled at the same time, at most. At least 1.
+  size_t workers = 1;
+
+  // The clock that it goes by; null for the real one. Not owned, must outlive
+  // the controller.
+  clocks::Clock* clock = nullptr;
+
+  // What chooses when to try again; null for the queue's default. With a queue
+  // given, it is that queue's.
+  std::unique_ptr<ratelimit::RateLimiter<T>> rate_limiter;
+
+  // The queue; null for a `PriorityQueue`. It need have no priorities.
+  std::unique_ptr<workqueue::RateLimitingInterface<T>> queue;
+
+  // Where its items come from. More can be added to the queue at any time.
+  std::vector<Source<T>> sources;
+
+  // How long `Start()` waits for the sources.
+  absl::Duration sync_timeout = absl::Minutes(2);
+
+  // How long a reconciliation may take; see `ReconcileContext::deadline`.
+  absl::Duration reconcile_timeout = absl::InfiniteDuration();
+
+  // What the queue that the controller makes reports to; null for the queues'
+  // default provider. Not owned, must outlive the controller.
+  workqueue::MetricsProvider* queue_metrics_provider = nullptr;
+
+  // What the controller itself reports to; null for nobody. Not owned, must
+  // outlive the controller.
+  MetricsProvider* metrics_provider = nullptr;
+
+  // Where messages go; null for nowhere. Not owned, must outlive the
+  // controller.
+  workqueue::LogSink* log_sink = nullptr;
+};
+
+// Controller
+//
+// Reconciles items: calls a function with each that is added to its queue, on a
+// number of workers, until it succeeds. Its rules are controller-runtime's:
+//
+//   * An item is reconciled by one worker at a time. One that is added
+//     meanwhile is reconciled again.
+//   * After an error it is added again rate limited, at its priority; after a
+//     `TerminalError()` it is not. An exception counts as an error.
+//   * After a success the rate limiter forgets it. With
+//     `Result::requeue_after`, it is added again when that has passed.
+//
+// Example:
+//
+//     controller::ControllerOptions<std::string> options;
+//     options.name = "deployments";
+//     options.workers = 2;
+//     options.reconcile = [](const std::string& key,
+//                            const controller::ReconcileContext&)
+//         -> absl::StatusOr<controller::Result> {
+//       absl::Status status = MakeItSo(key);
+//       if (!status.ok()) return status;  // it is tried again
+//       return controller::Result();
+//     };
+//     auto controller =
+//         controller::Controller<std::string>::Create(std::move(options));
+//     if (!controller.ok()) return controller.status();
+//     absl::Status started = (*controller)->Start();
+//     ...
+//     (*controller)->queue().Add("default/web");
+//     ...
+//     (*controller)->Stop();
+//
+// Unlike in controller-runtime, the rate limiter forgets an item after a
+// terminal error, too: nobody else would.
+//
+// If the queue throws, or says that it could not, when an item is to be added
+// again or handed out, that is logged and tried again a second later; what the
+// rate limiter throws otherwise is logged.
+//
+// Thread-safe.
+template <typename T>
+class Controller {
+ public:
+  // Returns `absl::InvalidArgumentError`, which names the field, if an option
+  // is not as it must be, and `absl::InternalError` with what was thrown, if
+  // the queue's thread cannot be started or a metrics provider throws.
+  static absl::StatusOr<std::unique_ptr<Controller>> Create(
+      ControllerOptions<T> options);
+
+  // `Stop(absl::InfinitePast())`, and blocks until all that is in progress has
+  // ended. Not to be called by the reconcile function or a source.
+  ~Controller();
+
+  Controller(const Controller&) = delete;
+  Controller& operator=(const Controller&) = delete;
+
+  // Starts the sources, waits until they are in sync, and starts the workers.
+  //
+  // Returns an error, and the controller is stopped, if a source fails or is
+  // not in sync in time, or if a thread cannot be started;
+  // `absl::CancelledError` if it is stopped meanwhile; and
+  // `absl::FailedPreconditionError` if it has been started before: a controller
+  // is not started again.
+  absl::Status Start();
+
+  // Stops the sources and shuts the queue down; then blocks until all that is
+  // queued has been reconciled, or until `drain_until`, when what is left is
+  // dropped and `ReconcileContext::stop` is notified. What waits for its time
+  // is dropped at once.
+  //
+  // Returns whether all that was queued has been reconciled by then. May be
+  // called from any thread and more than once. The reconcile function or a
+  // source that calls this does not wait: the controller begins to stop, drops
+  // nothing that is queued, and false is returned at once.
+  bool Stop(absl::Time drain_until = absl::InfiniteFuture());
+
+  // Where items are added, before and after the start.
+  workqueue::RateLimitingInterface<T>& queue() { return *queue_; }
+
+  // Blocks until no item is queued or being reconciled; some may wait for their
+  // time. Not to be called by the reconcile function.
+  //
+  // For tests: it copies what is in the queue to find out.
+  void AwaitIdle();
+
+ private:
+  enum class State { kNew, kStarting, kRunning, kNotRunning };
+  using MutexLock = workqueue_internal::MutexLock;
+
+  explicit Controller(ControllerOptions<T> options);
+
+  // Returns the queue in `options`, or the one that they make.
+  static std::unique_ptr<workqueue::RateLimitingInterface<T>> QueueOf(
+      ControllerOptions<T>& options);
+
+  // The parts of Start().
+  absl::Status StartSources();
+  absl::Status AwaitSync();
+
+  // Whether the caller is the reconcile function or a source.
+  bool RunsThisThread() const ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return source_pool_.RunsThisThread() || worker_pool_.RunsThisThread();
+  }
+
+  // What the threads do.
+  void RunSource(const Source<T>& source);
+  void Work();
+
+  void Reconcile(const workqueue::Lease<T>& lease);
+  void Failed(const workqueue::Lease<T>& lease, const absl::Status& error);
+  void Succeeded(const workqueue::Lease<T>& lease, const Result& result);
+
+  // Calls `f`, which does `what` with `item` and returns a status. Returns
+  // whether that is OK, and logs it otherwise, as it does what `f` throws.
+  template <typename F>
+  bool Try(absl::string_view what, const T& item, F f);
+
+  // Returns the time, if a timeout or a metric wants to know.
+  absl::Time NowIfTimed() const {
+    return timed_ ? clock_->TimeNow() : absl::UnixEpoch();
+  }
+
+  // As those of the queue, but do not throw.
+  int NumRequeues(const T& item);
+  void Forget(const T& item);
+
+  // Adds `item` again; tries until the queue takes it.
+  void AddAgain(const T& item, const workqueue::AddOptions& options);
+
+  // Blocks until it is time to try again, or until `over`.
+  void AwaitRetry(const absl::Notification& over);
+
+  // Returns what messages call `item`.
+  static std::string Describe(const T& item);
+
+  const std::string name_;
+  const ReconcileFunction<T> reconcile_;
+  const size_t num_workers_;
+  clocks::Clock* const clock_;
+  const std::vector<Source<T>> sources_;
+  const absl::Duration sync_timeout_;
+  const absl::Duration reconcile_timeout_;
+  const workqueue::internal::Log log_;
+  const internal::ReconcileMetrics metrics_;
+  const bool timed_;
+  const std::unique_ptr<workqueue::RateLimitingInterface<T>> queue_;
+
+  // Both are notified under mu_.
+  absl::Notification stopping_;
+  absl::Notification dropping_;  // what is still queued is dropped
+
+  absl::Mutex mu_;
+  State state_ ABSL_GUARDED_BY(mu_) = State::kNew;
+  // The first error of a source before the workers were started.
+  absl::Status source_status_ ABSL_GUARDED_BY(mu_);
+  // Signalled when an item is done with, if anyone waits for that.
+  absl::CondVar item_done_;
+  std::atomic<int> idle_waiters_{0};
+
+  // Held while sources are joined.
+  absl::Mutex sources_mu_;
+  internal::WorkerPool source_pool_ ABSL_GUARDED_BY(sources_mu_);
+  internal::WorkerPool worker_pool_;
+};
+
+// Implementation details follow.
+
+template <typename T>
+absl::StatusOr<std::unique_ptr<Controller<T>>> Controller<T>::Create(
+    ControllerOptions<T> options) {
+  if (options.reconcile == nullptr) {
+    return absl::InvalidArgumentError(
+        "reconcile is empty; it must be callable");
+  }
+  if (options.workers == 0) {
+    return absl::InvalidArgumentError("workers is 0; it must be at least 1");
+  }
+  if (options.rate_limiter != nullptr && options.queue != nullptr) {
+    return absl::InvalidArgumentError(
+        "rate_limiter is given, and queue, too; a queue has its own limiter");
+  }
+  for (size_t i = 0; i < options.sources.size(); ++i) {
+    if (options.sources[i].run == nullptr) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("sources[", i, "].run is empty; it must be callable"));
+    }
+  }
+  absl::Status status =
+      internal::CheckNotNegative("sync_timeout", options.sync_timeout);
+  status.Update(
+      internal::CheckPositive("reconcile_timeout", options.reconcile_timeout));
+  if (!status.ok()) return status;
+  return workqueue_internal::StatusOf(
+      [&options]() -> absl::StatusOr<std::unique_ptr<Controller>> {
+        return absl::WrapUnique(new Controller(std::move(options)));
+      });
+}
+
+template <typename T>
+Controller<T>::Controller(ControllerOptions<T> options)
+    : name_(options.name),
+      reconcile_(std::move(options.reconcile)),
+      num_workers_(options.workers),
+      clock_(clocks::OrRealClock(options.clock)),
+      sources_(std::move(options.sources)),
+      sync_timeout_(options.sync_timeout),
+      reconcile_timeout_(options.reconcile_timeout),
+      log_(absl::StrCat("controller ", name_), options.log_sink),
+      metrics_(name_, num_workers_, options.metrics_provider),
+      timed_(reconcile_timeout_ < absl::InfiniteDuration() ||
+             options.metrics_provider != nullptr),
+      queue_(QueueOf(options)) {}
+
+template <typename T>
+std::unique_ptr<workqueue::RateLimitingInterface<T>> Controller<T>::QueueOf(
+    ControllerOptions<T>& options) {
+  if (options.queue != nullptr) return std::move(options.queue);
+  workqueue::PriorityQueueOptions<T> queue_options;
+  queue_options.name = options.name;
+  queue_options.metrics_provider = options.queue_metrics_provider;
+  queue_options.clock = options.clock;
+  queue_options.rate_limiter = std::move(options.rate_limiter);
+  return std::make_unique<workqueue::PriorityQueue<T>>(
+      std::move(queue_options));
+}
+
+template <typename T>
+Controller<T>::~Controller() {
+  Stop(absl::InfinitePast());
+  worker_pool_.Join();
+}
+
+template <typename T>
+absl::Status Controller<T>::Start() {
+  {
+    MutexLock lock(&mu_);
+    if (state_ != State::kNew) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("controller ", name_,
+                       stopping_.HasBeenNotified()
+                           ? " has been stopped, and cannot be started again"
+                           : " has been started already"));
+    }
+    state_ = State::kStarting;
+  }
+  log_.Info([] { return "starting"; });
+  absl::Status status = StartSources();
+  if (status.ok()) status = AwaitSync();
+  {
+    MutexLock lock(&mu_);
+    // Whatever a source does when it is told to stop is no failure of its own.
+    if (!source_status_.ok()) {
+      status = source_status_;
+    } else if (stopping_.HasBeenNotified()) {
+      status = absl::CancelledError("stopped before it was started");
+    }
+    // With the lock, so that nothing comes between the check and this.
+    if (status.ok()) {
+      log_.Info(
+          [this] { return absl::StrCat("starting workers: ", num_workers_); });
+      status = worker_pool_.Start(num_workers_, [this](size_t) { Work(); });
+    }
+    state_ = status.ok() ? State::kRunning : State::kNotRunning;
+  }
+  if (!status.ok()) {
+    log_.Error(
+        [&status] { return absl::StrCat("not started: ", status.ToString()); });
+    Stop(absl::InfinitePast());
+  }
+  return status;
+}
+
+template <typename T>
+absl::Status Controller<T>::StartSources() {
+  MutexLock lock(&sources_mu_);
+  return source_pool_.Start(sources_.size(),
+                            [this](size_t i) { RunSource(sources_[i]); });
+}
+
+template <typename T>
+absl::Status Controller<T>::AwaitSync() {
+  const absl::Time deadline = clock_->TimeNow() + sync_timeout_;
+  for (const Source<T>& source : sources_) {
+    if (source.wait_for_sync == nullptr) continue;
+    const absl::Status status = workqueue_internal::StatusOf(
+        [&] { return source.wait_for_sync(stopping_, deadline); });
+    if (!status.ok()) return internal::OfSource(source.name, status);
+  }
+  return absl::OkStatus();
+}
+
+template <typename T>
+void Controller<T>::RunSource(const Source<T>& source) {
+  const absl::Status status =
+      internal::OfSource(source.name, workqueue_internal::StatusOf([&] {
+                           return source.run(*queue_, stopping_);
+                         }));
+  if (status.ok() || stopping_.HasBeenNotified()) return;
+  log_.Error([&status] { return status.ToString(); });
+  MutexLock lock(&mu_);
+  if (state_ != State::kStarting || stopping_.HasBeenNotified()) return;
+  source_status_ = status;
+  stopping_.Notify();
+}
+
+template <typename T>
+bool Controller<T>::Stop(absl::Time drain_until) {
+  const bool may_wait = !RunsThisThread();
+  bool first = false;
+  bool running = false;
+  {
+    MutexLock lock(&mu_);
+    first = !stopping_.HasBeenNotified();
+    if (first) stopping_.Notify();
+    if (state_ == State::kNew) state_ = State::kNotRunning;
+    const auto not_starting = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      return state_ != State::kStarting;
+    };
+    if (may_wait) {
+      clock_->AwaitWithDeadline(&mu_, absl::Condition(&not_starting),
+                                absl::InfiniteFuture());
+    }
+    running = state_ == State::kRunning;
+  }
+  if (first) log_.Info([] { return "stopping"; });
+  if (!may_wait) {
+    // Unlike ShutDown(), this ends no drain that is in progress.
+    queue_->ShutDownWithDrainUntil(absl::InfinitePast());
+    return false;
+  }
+  {
+    MutexLock lock(&sources_mu_);
+    source_pool_.Join();
+  }
+  if (!running) drain_until = absl::InfinitePast();
+  if (!queue_->ShutDownWithDrainUntil(drain_until)) {
+    {
+      MutexLock lock(&mu_);
+      if (!dropping_.HasBeenNotified()) dropping_.Notify();
+    }
+    Work();  // drops what is queued, also if there are no workers
+  }
+  const bool drained = !dropping_.HasBeenNotified();
+  if (first) {
+    log_.Info([drained] {
+      return drained ? "stopped" : "stopped before all was reconciled";
+    });
+  }
+  return drained;
+}
+
+template <typename T>
+void Controller<T>::AwaitIdle() {
+  ++idle_waiters_;
+  absl::Cleanup leave = [this] { --idle_waiters_; };
+  MutexLock lock(&mu_);
+  while (true) {
+    const workqueue::Snapshot<T> snapshot = queue_->TakeSnapshot();
+    if (snapshot.queued.empty() && snapshot.processing.empty()) return;
+    // A lease that ends after the snapshot was taken is signalled: whoever ends
+    // it sees idle_waiters_, and waits for the lock.
+    item_done_.Wait(&mu_);
+  }
+}
+
+template <typename T>
+void Controller<T>::Work() {
+  while (true) {
+    absl::StatusOr<workqueue::Lease<T>> lease =
+        workqueue_internal::StatusOf([this] {
+          return absl::StatusOr<workqueue::Lease<T>>(queue_->Acquire());
+        });
+    if (!lease.ok()) {
+      log_.Error([&lease] {
+        return absl::StrCat("acquiring an item: ", lease.status().ToString());
+      });
+      if (dropping_.HasBeenNotified()) return;
+      AwaitRetry(dropping_);
+      continue;
+    }
+    if (!*lease) return;
+    if (!dropping_.HasBeenNotified()) Reconcile(*lease);
+    lease->Done();
+    if (idle_waiters_ > 0) {
+      MutexLock lock(&mu_);
+      item_done_.SignalAll();
+    }
+  }
+}
+
+template <typename T>
+void Controller<T>::Reconcile(const workqueue::Lease<T>& lease) {
+  const absl::Time begin = NowIfTimed();
+  const ReconcileContext context = {name_,
+                                    clock_,
+                                    dropping_,
+                                    begin + reconcile_timeout_,
+                                    lease.priority(),
+                                    NumRequeues(*lease)};
+  metrics_.Begun();
+  bool threw = true;
+  const absl::StatusOr<Result> result = workqueue_internal::StatusOf([&] {
+    absl::StatusOr<Result> returned = reconcile_(*lease, context);
+    threw = false;
+    return returned;
+  });
+  const absl::Time end = NowIfTimed();
+  metrics_.Ended(end - begin);
+  if (threw) metrics_.Threw();
+  if (end >= context.deadline) metrics_.TimedOut();
+  if (result.ok()) {
+    Succeeded(lease, *result);
+  } else {
+    Failed(lease, result.status());
+  }
+}
+
+template <typename T>
+void Controller<T>::Failed(const workqueue::Lease<T>& lease,
+                           const absl::Status& error) {
+  const bool terminal = IsTerminalError(error);
+  metrics_.Failed();
+  if (terminal) metrics_.FailedTerminally();
+  log_.Error([&] {
+    return absl::StrCat(
+        "reconciling ", Describe(*lease), terminal ? ", for the last time" : "",
+        ": ", error.ToString(absl::StatusToStringMode::kWithNoExtraData));
+  });
+  if (terminal) {
+    Forget(*lease);
+    return;
+  }
+  workqueue::AddOptions again;
+  again.rate_limited = true;
+  again.priority = lease.priority();
+  AddAgain(*lease, again);
+}
+
+template <typename T>
+void Controller<T>::Succeeded(const workqueue::Lease<T>& lease,
+                              const Result& result) {
+  Forget(*lease);
+  if (result.requeue_after <= absl::ZeroDuration()) {
+    metrics_.Succeeded();
+    return;
+  }
+  metrics_.RequeuedAfter();
+  workqueue::AddOptions again;
+  again.after = result.requeue_after;
+  again.priority = result.priority.value_or(lease.priority());
+  AddAgain(*lease, again);
+}
+
+template <typename T>
+template <typename F>
+bool Controller<T>::Try(absl::string_view what, const T& item, F f) {
+  const absl::Status status = workqueue_internal::StatusOf(f);
+  if (status.ok()) return true;
+  log_.Error([&] {
+    return absl::StrCat(what, " ", Describe(item), ": ", status.ToString());
+  });
+  return false;
+}
+
+template <typename T>
+int Controller<T>::NumRequeues(const T& item) {
+  int requeues = 0;
+  Try("counting the failures of", item, [&] {
+    requeues = queue_->NumRequeues(item);
+    return absl::OkStatus();
+  });
+  return requeues;
+}
+
+template <typename T>
+void Controller<T>::Forget(const T& item) {
+  Try("forgetting the failures of", item, [&] {
+    queue_->Forget(item);
+    return absl::OkStatus();
+  });
+}
+
+template <typename T>
+void Controller<T>::AddAgain(const T& item,
+                             const workqueue::AddOptions& options) {
+  const auto add = [&] {
+    bool taken = false;
+    if (auto* const queue = queue_->AsPriorityQueue()) {
+      taken = queue->AddWithOptions(options, absl::MakeConstSpan(&item, 1));
+    } else if (options.rate_limited) {
+      taken = queue_->AddRateLimited(item);
+    } else {
+      taken = queue_->AddAfter(item, options.after);
+    }
+    if (taken || queue_->ShuttingDown()) return absl::OkStatus();
+    return absl::UnavailableError("the queue has not taken it");
+  };
+  while (!Try("adding again", item, add)) {
+    // A queue that is shut down would drop it anyhow.
+    if (stopping_.HasBeenNotified()) return;
+    AwaitRetry(stopping_);
+  }
+}
+
+template <typename T>
+void Controller<T>::AwaitRetry(const absl::Notification& over) {
+  constexpr absl::Duration kRetryDelay = absl::Seconds(1);
+  MutexLock lock(&mu_);
+  clock_->AwaitWithDeadline(
+      &mu_, absl::Condition(&over, &absl::Notification::HasBeenNotified),
+      clock_->TimeNow() + kRetryDelay);
+}
+
+template <typename T>
+std::string Controller<T>::Describe(const T& item) {
+  if constexpr (workqueue::internal::IsPrintable<T>::value) {
+    std::ostringstream os;
+    workqueue::internal::PrintItem(os, item);
+    return os.str();
+  } else {
+    return "an item";
+  }
+}
+
+}  // namespace controller
+
+#endif  // WORKQUEUE_CONTROLLER_CONTROLLER_H_

@@ -1,0 +1,147 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// test/controller/controller_fixture.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_TEST_CONTROLLER_CONTROLLER_FIXTURE_H_
+#define WORKQUEUE_TEST_CONTROLLER_CONTROLLER_FIXTURE_H_
+
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/base/log_severity.h"
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "base/mutex_lock.h"
+#include "clock/fake_clock.h"
+#include "controller/controller.h"
+#include "controller/reconcile.h"
+#include "gtest/gtest.h"
+#include "workqueue/log_sink.h"
+
+namespace controller {
+
+// RecordingLog
+//
+// A sink that keeps all messages, those of errors marked with "E ".
+class RecordingLog final : public workqueue::LogSink {
+ public:
+  void Log(absl::LogSeverity severity, absl::string_view message) override {
+    workqueue_internal::MutexLock lock(&mu_);
+    messages_.push_back((severity == absl::LogSeverity::kError ? "E " : "I ") +
+                        std::string(message));
+  }
+
+  std::vector<std::string> messages() const {
+    workqueue_internal::MutexLock lock(&mu_);
+    return messages_;
+  }
+
+  // Blocks until there are `n` messages, and returns the last of these.
+  std::string Await(size_t n) const {
+    workqueue_internal::MutexLock lock(&mu_);
+    const auto there = [this, n]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      return messages_.size() >= n;
+    };
+    mu_.Await(absl::Condition(&there));
+    return messages_[n - 1];
+  }
+
+ private:
+  mutable absl::Mutex mu_;
+  std::vector<std::string> messages_ ABSL_GUARDED_BY(mu_);
+};
+
+// ControllerFixture
+//
+// A clock, a log, and notes of what has been reconciled.
+class ControllerFixture : public testing::Test {
+ protected:
+  // An item, the milliseconds since the start at which it was reconciled, and
+  // how often it had failed before.
+  using Notes = std::vector<std::tuple<std::string, int, int>>;
+
+  // Options with `reconcile`, whose calls are noted.
+  ControllerOptions<std::string> Options(
+      ReconcileFunction<std::string> reconcile) {
+    ControllerOptions<std::string> options;
+    options.name = "test";
+    options.clock = &clock_;
+    options.log_sink = &log_;
+    options.reconcile = [this, reconcile](const std::string& item,
+                                          const ReconcileContext& context) {
+      {
+        workqueue_internal::MutexLock lock(&mu_);
+        noted_.emplace_back(item,
+                            (clock_.TimeNow() - start_) / absl::Milliseconds(1),
+                            context.failures);
+        priorities_.push_back(context.priority);
+      }
+      return reconcile(item, context);
+    };
+    return options;
+  }
+
+  static std::unique_ptr<Controller<std::string>> New(
+      ControllerOptions<std::string> options) {
+    auto controller = Controller<std::string>::Create(std::move(options));
+    EXPECT_TRUE(controller.ok()) << controller.status();
+    return *std::move(controller);
+  }
+
+  // A started one.
+  static std::unique_ptr<Controller<std::string>> Started(
+      ControllerOptions<std::string> options) {
+    auto controller = New(std::move(options));
+    EXPECT_EQ(controller->Start(), absl::OkStatus());
+    return controller;
+  }
+
+  // Moves the time, and waits until all that is due has been reconciled.
+  void Step(Controller<std::string>& controller, absl::Duration d) {
+    clock_.Step(d);
+    controller.AwaitIdle();
+  }
+
+  // What has been reconciled since the last call.
+  Notes Noted() {
+    workqueue_internal::MutexLock lock(&mu_);
+    priorities_.clear();
+    return std::exchange(noted_, Notes());
+  }
+
+  // The priorities of that, instead.
+  std::vector<int> NotedPriorities() {
+    workqueue_internal::MutexLock lock(&mu_);
+    noted_.clear();
+    return std::exchange(priorities_, std::vector<int>());
+  }
+
+  // A reconcile function that has nothing to do.
+  static absl::StatusOr<Result> Succeed(const std::string&,
+                                        const ReconcileContext&) {
+    return Result();
+  }
+
+  clocks::FakeClock clock_;
+  const absl::Time start_ = clock_.TimeNow();
+  RecordingLog log_;
+
+ private:
+  absl::Mutex mu_;
+  Notes noted_ ABSL_GUARDED_BY(mu_);
+  std::vector<int> priorities_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace controller
+
+#endif  // WORKQUEUE_TEST_CONTROLLER_CONTROLLER_FIXTURE_H_

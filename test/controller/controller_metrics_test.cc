@@ -1,0 +1,295 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/config.h"
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "base/mutex_lock.h"
+#include "controller/controller.h"
+#include "controller/metrics.h"
+#include "controller/reconcile.h"
+#include "gtest/gtest.h"
+#include "test/controller/controller_fixture.h"
+#include "test/workqueue/recording_metrics.h"
+#include "workqueue/metrics.h"
+
+namespace controller {
+namespace {
+
+constexpr absl::Duration kMs = absl::Milliseconds(1);
+
+// What the metrics of a RecordingProvider have been told: sums by the metric,
+// and single observations.
+class Record {
+ public:
+  void Add(const std::string& metric, double value) {
+    workqueue_internal::MutexLock lock(&mu_);
+    sums_[metric] += value;
+  }
+  void Observe(double value) {
+    workqueue_internal::MutexLock lock(&mu_);
+    observed_.push_back(value);
+  }
+
+  // Those that are not zero.
+  std::map<std::string, double> sums() const {
+    workqueue_internal::MutexLock lock(&mu_);
+    std::map<std::string, double> sums;
+    for (const auto& sum : sums_) {
+      if (sum.second != 0) sums.insert(sum);
+    }
+    return sums;
+  }
+  std::vector<double> observed() const {
+    workqueue_internal::MutexLock lock(&mu_);
+    return observed_;
+  }
+
+ private:
+  mutable absl::Mutex mu_;
+  std::map<std::string, double> sums_ ABSL_GUARDED_BY(mu_);
+  std::vector<double> observed_ ABSL_GUARDED_BY(mu_);
+};
+
+// A metric of any kind.
+class RecordingMetric final : public workqueue::CounterMetric,
+                              public workqueue::GaugeMetric,
+                              public workqueue::SettableGaugeMetric,
+                              public workqueue::HistogramMetric {
+ public:
+  RecordingMetric(std::string name, Record* record, bool throws)
+      : name_(std::move(name)), record_(record), throws_(throws) {}
+
+  void Inc() override { Add(1); }
+  void Dec() override { Add(-1); }
+  void Set(double value) override { Add(value); }
+  void Observe(double value) override {
+    MaybeThrow();
+    record_->Observe(value);
+  }
+
+ private:
+  void Add(double value) {
+    MaybeThrow();
+    record_->Add(name_, value);
+  }
+  void MaybeThrow() const {
+#ifdef ABSL_HAVE_EXCEPTIONS
+    if (throws_) throw std::runtime_error("thrown");
+#endif
+  }
+
+  const std::string name_;
+  Record* const record_;
+  const bool throws_;
+};
+
+// Notes what its metrics are told, after the name of the controller.
+class RecordingProvider final : public MetricsProvider {
+ public:
+  bool throws = false;
+  bool wants_none = false;
+
+  const Record& record() const { return record_; }
+
+  std::unique_ptr<workqueue::CounterMetric> NewReconcileTotalMetric(
+      absl::string_view controller, absl::string_view result) override {
+    return New(controller, result);
+  }
+  std::unique_ptr<workqueue::CounterMetric> NewReconcileErrorsMetric(
+      absl::string_view controller) override {
+    return New(controller, "errors");
+  }
+  std::unique_ptr<workqueue::CounterMetric> NewTerminalReconcileErrorsMetric(
+      absl::string_view controller) override {
+    return New(controller, "terminal");
+  }
+  std::unique_ptr<workqueue::CounterMetric> NewReconcilePanicsMetric(
+      absl::string_view controller) override {
+    return New(controller, "panics");
+  }
+  std::unique_ptr<workqueue::CounterMetric> NewReconcileTimeoutsMetric(
+      absl::string_view controller) override {
+    return New(controller, "timeouts");
+  }
+  std::unique_ptr<workqueue::HistogramMetric> NewReconcileTimeMetric(
+      absl::string_view controller) override {
+    return New(controller, "time");
+  }
+  std::unique_ptr<workqueue::SettableGaugeMetric>
+  NewMaxConcurrentReconcilesMetric(absl::string_view controller) override {
+    return New(controller, "max");
+  }
+  std::unique_ptr<workqueue::GaugeMetric> NewActiveWorkersMetric(
+      absl::string_view controller) override {
+    return New(controller, "active");
+  }
+
+ private:
+  std::unique_ptr<RecordingMetric> New(absl::string_view controller,
+                                       absl::string_view metric) {
+    if (wants_none) return nullptr;
+    return std::make_unique<RecordingMetric>(
+        absl::StrCat(controller, " ", metric), &record_, throws);
+  }
+
+  Record record_;
+};
+
+class ControllerMetricsTest : public ControllerFixture {
+ protected:
+  using Sums = std::map<std::string, double>;
+
+  // A started controller that reports to `provider_`, and calls `reconcile`.
+  std::unique_ptr<Controller<std::string>> Reporting(
+      ReconcileFunction<std::string> reconcile) {
+    ControllerOptions<std::string> options = Options(std::move(reconcile));
+    options.metrics_provider = &provider_;
+    return Started(std::move(options));
+  }
+
+  RecordingProvider provider_;
+};
+
+TEST_F(ControllerMetricsTest, TheWorkersAreCountedFromTheBegin) {
+  ControllerOptions<std::string> options = Options(Succeed);
+  options.workers = 3;
+  options.metrics_provider = &provider_;
+  const auto controller = New(std::move(options));
+  EXPECT_EQ(provider_.record().sums(), (Sums{{"test max", 3}}));
+}
+
+TEST_F(ControllerMetricsTest, EachResultIsCounted) {
+  const auto controller =
+      Reporting([](const std::string& item,
+                   const ReconcileContext& context) -> absl::StatusOr<Result> {
+        if (context.failures == 0) return absl::UnavailableError("later");
+        Result result;
+        if (item == "twice") result.requeue_after = absl::Hours(1);
+        if (item == "never") return TerminalError(absl::AbortedError("never"));
+        return result;
+      });
+  controller->queue().AddAll({"once", "twice", "never", "once more"});
+  controller->AwaitIdle();
+  EXPECT_EQ(provider_.record().sums(),
+            (Sums{{"test max", 1}, {"test error", 4}, {"test errors", 4}}));
+  Step(*controller, 5 * kMs);
+  EXPECT_EQ(provider_.record().sums(), (Sums{{"test max", 1},
+                                             {"test success", 2},
+                                             {"test requeue_after", 1},
+                                             {"test error", 5},
+                                             {"test errors", 5},
+                                             {"test terminal", 1}}));
+}
+
+TEST_F(ControllerMetricsTest, AnActiveWorkerIsOneThatReconciles) {
+  const auto controller =
+      Reporting([this](const std::string&,
+                       const ReconcileContext&) -> absl::StatusOr<Result> {
+        EXPECT_EQ(provider_.record().sums().at("test active"), 1);
+        return Result();
+      });
+  controller->queue().Add("a");
+  controller->AwaitIdle();
+  EXPECT_EQ(Noted().size(), 1u);
+  EXPECT_EQ(provider_.record().sums().count("test active"), 0u);
+}
+
+TEST_F(ControllerMetricsTest, ReconcilingIsTimed) {
+  const auto controller =
+      Reporting([this](const std::string& item,
+                       const ReconcileContext&) -> absl::StatusOr<Result> {
+        clock_.Step(item == "slow" ? 2000 * kMs : 250 * kMs);
+        return absl::UnavailableError("fails, and counts");
+      });
+  controller->queue().AddAll({"quick", "slow"});
+  controller->AwaitIdle();
+  controller->Stop(absl::InfinitePast());
+  EXPECT_EQ(provider_.record().observed()[0], 0.25);
+  EXPECT_EQ(provider_.record().observed()[1], 2);
+}
+
+TEST_F(ControllerMetricsTest, OnesNotOverAtTheirDeadlineAreCounted) {
+  ControllerOptions<std::string> options =
+      Options([this](const std::string& item,
+                     const ReconcileContext&) -> absl::StatusOr<Result> {
+        clock_.Step(item == "slow" ? 10 * kMs : 9 * kMs);
+        return Result();
+      });
+  options.reconcile_timeout = 10 * kMs;
+  options.metrics_provider = &provider_;
+  const auto controller = Started(std::move(options));
+  controller->queue().AddAll({"quick", "slow"});
+  controller->AwaitIdle();
+  EXPECT_EQ(provider_.record().sums(),
+            (Sums{{"test max", 1}, {"test success", 2}, {"test timeouts", 1}}));
+}
+
+TEST_F(ControllerMetricsTest, AProviderMayWantNone) {
+  provider_.wants_none = true;
+  const auto controller = Reporting(Succeed);
+  controller->queue().Add("a");
+  controller->AwaitIdle();
+  EXPECT_EQ(Noted().size(), 1u);
+}
+
+TEST_F(ControllerMetricsTest, TheQueueReportsUnderTheControllersName) {
+  workqueue::RecordingMetrics queue_metrics;
+  ControllerOptions<std::string> options = Options(Succeed);
+  options.queue_metrics_provider = &queue_metrics;
+  {
+    const auto controller = Started(std::move(options));
+    controller->queue().Add("a");
+    controller->AwaitIdle();
+  }
+  const auto adds = queue_metrics.record(workqueue::MetricKind::kAdds);
+  EXPECT_EQ(adds.names, (std::vector<std::string>{"test"}));
+  EXPECT_EQ(adds.incs, 1);
+}
+
+#ifdef ABSL_HAVE_EXCEPTIONS
+
+TEST_F(ControllerMetricsTest, ExceptionsAreErrorsAndCountedBesides) {
+  const auto controller =
+      Reporting([](const std::string&,
+                   const ReconcileContext&) -> absl::StatusOr<Result> {
+        throw std::runtime_error("thrown");
+      });
+  controller->queue().Add("a");
+  controller->AwaitIdle();
+  EXPECT_EQ(provider_.record().sums(), (Sums{{"test max", 1},
+                                             {"test error", 1},
+                                             {"test errors", 1},
+                                             {"test panics", 1}}));
+}
+
+TEST_F(ControllerMetricsTest, WhatAMetricThrowsIsDropped) {
+  provider_.throws = true;
+  const auto controller =
+      Reporting([](const std::string&,
+                   const ReconcileContext& context) -> absl::StatusOr<Result> {
+        if (context.failures == 0) return absl::UnavailableError("later");
+        return Result();
+      });
+  controller->queue().Add("a");
+  controller->AwaitIdle();
+  Step(*controller, 5 * kMs);
+  EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}, {"a", 5, 1}}));
+}
+
+#endif  // ABSL_HAVE_EXCEPTIONS
+
+}  // namespace
+}  // namespace controller

@@ -1,0 +1,530 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>  // NOLINT(build/c++11)
+#include <utility>
+#include <vector>
+
+#include "absl/base/config.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "controller/controller.h"
+#include "controller/reconcile.h"
+#include "controller/source.h"
+#include "gtest/gtest.h"
+#include "test/controller/controller_fixture.h"
+#include "workqueue/interfaces.h"
+
+namespace controller {
+namespace {
+
+using Queue = workqueue::RateLimitingInterface<std::string>;
+
+constexpr absl::Duration kSecond = absl::Seconds(1);
+
+// -----------------------------------------------------------------------------
+// Sources
+// -----------------------------------------------------------------------------
+
+class SourceTest : public ControllerFixture {
+ protected:
+  // A source that calls `run`, and does not wait.
+  static Source<std::string> NewSource(
+      std::function<absl::Status(Queue&, const absl::Notification&)> run) {
+    Source<std::string> source;
+    source.name = "pods";
+    source.run = std::move(run);
+    return source;
+  }
+
+  // One that adds `item`, and then waits for its end.
+  static Source<std::string> Adding(const std::string& item) {
+    return NewSource([item](Queue& queue, const absl::Notification& stop) {
+      queue.Add(item);
+      stop.WaitForNotification();
+      return absl::OkStatus();
+    });
+  }
+};
+
+TEST_F(SourceTest, TheyRunUntilTheControllerIsStopped) {
+  std::atomic<int> ended{0};
+  ControllerOptions<std::string> options = Options(Succeed);
+  for (const char* item : {"a", "b"}) {
+    options.sources.push_back(
+        NewSource([item, &ended](Queue& queue, const absl::Notification& stop) {
+          queue.Add(item);
+          stop.WaitForNotification();
+          ++ended;
+          return absl::CancelledError("is not an error then");
+        }));
+  }
+  absl::Notification added;
+  options.sources.push_back(
+      NewSource([&added](Queue& queue, const absl::Notification&) {
+        queue.Add("c");
+        added.Notify();
+        return absl::OkStatus();  // has no more
+      }));
+  const auto controller = Started(std::move(options));
+  added.WaitForNotification();
+  EXPECT_EQ(ended, 0);
+  EXPECT_TRUE(controller->Stop());
+  EXPECT_EQ(ended, 2);
+  EXPECT_EQ(Noted().size(), 3u);
+  EXPECT_EQ(log_.messages(),
+            (std::vector<std::string>{"I controller test: starting",
+                                      "I controller test: starting workers: 1",
+                                      "I controller test: stopping",
+                                      "I controller test: stopped"}));
+}
+
+TEST_F(SourceTest, NoWorkerStartsBeforeAllAreInSync) {
+  absl::Notification added;
+  ControllerOptions<std::string> options = Options(Succeed);
+  options.sources.push_back(
+      NewSource([&added](Queue& queue, const absl::Notification&) {
+        queue.Add("a");
+        added.Notify();
+        return absl::OkStatus();
+      }));
+  options.sources[0].wait_for_sync = [&](const absl::Notification& stop,
+                                         absl::Time deadline) {
+    EXPECT_FALSE(stop.HasBeenNotified());
+    EXPECT_EQ(deadline, start_ + absl::Minutes(2));
+    added.WaitForNotification();
+    return absl::OkStatus();
+  };
+  options.sources.push_back(Adding("b"));
+  Controller<std::string>* self = nullptr;
+  bool waited = false;
+  options.sources[1].wait_for_sync = [&](const absl::Notification&,
+                                         absl::Time) {
+    EXPECT_TRUE(added.HasBeenNotified());
+    EXPECT_GE(self->queue().Len(), 1u);
+    EXPECT_EQ(Noted(), Notes());
+    waited = true;
+    return absl::OkStatus();
+  };
+  const auto controller = New(std::move(options));
+  self = controller.get();
+  ASSERT_TRUE(controller->Start().ok());
+  EXPECT_TRUE(waited);
+  controller->AwaitIdle();
+  EXPECT_FALSE(Noted().empty());
+}
+
+TEST_F(SourceTest, AnErrorEndsTheStart) {
+  ControllerOptions<std::string> options = Options(Succeed);
+  options.sources.push_back(Adding("a"));
+  // This one would never be in sync.
+  options.sources[0].wait_for_sync = [](const absl::Notification& stop,
+                                        absl::Time) {
+    stop.WaitForNotification();
+    return absl::CancelledError("stopped");
+  };
+  options.sources.push_back(NewSource([](Queue&, const absl::Notification&) {
+    absl::Status error = absl::NotFoundError("no such directory");
+    error.SetPayload("url", absl::Cord("payload"));
+    return error;
+  }));
+  const auto controller = New(std::move(options));
+  const absl::Status status = controller->Start();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(status.message(), "source pods: no such directory");
+  EXPECT_EQ(status.GetPayload("url"), absl::Cord("payload"));
+  EXPECT_FALSE(controller->queue().Add("b"));
+  EXPECT_EQ(Noted(), Notes());
+  EXPECT_EQ(log_.Await(2),
+            "E controller test: NOT_FOUND: source pods: no such directory "
+            "[url='payload']");
+  EXPECT_EQ(log_.Await(3),
+            "E controller test: not started: NOT_FOUND: source pods: no such "
+            "directory [url='payload']");
+}
+
+TEST_F(SourceTest, ItsErrorAfterTheStartIsLogged) {
+  absl::Notification fail;
+  ControllerOptions<std::string> options = Options(Succeed);
+  options.sources.push_back(
+      NewSource([&fail](Queue&, const absl::Notification&) {
+        fail.WaitForNotification();
+        return absl::DataLossError("torn");
+      }));
+  const auto controller = Started(std::move(options));
+  fail.Notify();
+  EXPECT_EQ(log_.Await(3), "E controller test: DATA_LOSS: source pods: torn");
+  controller->queue().Add("a");
+  controller->AwaitIdle();
+  EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}}));
+  EXPECT_TRUE(controller->Stop());
+}
+
+TEST_F(SourceTest, OneThatCannotSyncEndsTheStart) {
+  ControllerOptions<std::string> options = Options(Succeed);
+  options.sources.push_back(Adding("a"));
+  options.sources[0].wait_for_sync = [](const absl::Notification&, absl::Time) {
+    return absl::DataLossError("torn");
+  };
+  const auto controller = New(std::move(options));
+  EXPECT_EQ(controller->Start(), absl::DataLossError("source pods: torn"));
+  EXPECT_FALSE(controller->queue().Add("b"));
+  EXPECT_EQ(Noted(), Notes());
+}
+
+TEST_F(SourceTest, OneThatIsNotInSyncInTimeEndsTheStart) {
+  ControllerOptions<std::string> options = Options(Succeed);
+  options.sync_timeout = 7 * kSecond;
+  options.sources.push_back(Adding("a"));
+  options.sources[0].wait_for_sync = [this](const absl::Notification&,
+                                            absl::Time deadline) {
+    EXPECT_EQ(deadline, start_ + 7 * kSecond);
+    clock_.SleepUntil(deadline);
+    return absl::DeadlineExceededError("not in sync");
+  };
+  const auto controller = New(std::move(options));
+  std::thread starter([&controller] {
+    EXPECT_EQ(controller->Start(),
+              absl::DeadlineExceededError("source pods: not in sync"));
+  });
+  clock_.AwaitWaiters(2);  // the queue's own thread is one
+  clock_.Step(7 * kSecond);
+  starter.join();
+  EXPECT_EQ(Noted(), Notes());
+}
+
+#ifdef ABSL_HAVE_EXCEPTIONS
+
+TEST_F(SourceTest, AnExceptionEndsTheStart) {
+  ControllerOptions<std::string> options = Options(Succeed);
+  options.sources.push_back(
+      NewSource([](Queue&, const absl::Notification&) -> absl::Status {
+        throw std::runtime_error("thrown");
+      }));
+  options.sources[0].wait_for_sync = [](const absl::Notification& stop,
+                                        absl::Time) {
+    stop.WaitForNotification();
+    return absl::OkStatus();
+  };
+  EXPECT_EQ(New(std::move(options))->Start(),
+            absl::InternalError("source pods: thrown"));
+}
+
+TEST_F(SourceTest, AnExceptionFromItsSyncEndsTheStart) {
+  ControllerOptions<std::string> options = Options(Succeed);
+  options.sources.push_back(Adding("a"));
+  options.sources[0].wait_for_sync = [](const absl::Notification&,
+                                        absl::Time) -> absl::Status {
+    throw std::runtime_error("thrown");
+  };
+  EXPECT_EQ(New(std::move(options))->Start(),
+            absl::InternalError("source pods: thrown"));
+}
+
+#endif  // ABSL_HAVE_EXCEPTIONS
+
+TEST_F(SourceTest, OneMayBeginTheStop) {
+  ControllerOptions<std::string> options = Options(Succeed);
+  Controller<std::string>* self = nullptr;
+  absl::Notification go_on, stopped;
+  options.sources.push_back(
+      NewSource([&](Queue& queue, const absl::Notification& stop) {
+        go_on.WaitForNotification();
+        queue.Add("a");
+        EXPECT_FALSE(self->Stop());
+        EXPECT_TRUE(stop.HasBeenNotified());
+        EXPECT_FALSE(queue.Add("b"));
+        stopped.Notify();
+        return absl::OkStatus();
+      }));
+  const auto controller = New(std::move(options));
+  self = controller.get();
+  ASSERT_TRUE(controller->Start().ok());
+  go_on.Notify();
+  stopped.WaitForNotification();
+  EXPECT_TRUE(controller->Stop());
+  EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}}));
+}
+
+// -----------------------------------------------------------------------------
+// Start
+// -----------------------------------------------------------------------------
+
+class StartTest : public SourceTest {};
+
+TEST_F(StartTest, IsPossibleOnce) {
+  const auto controller = Started(Options(Succeed));
+  EXPECT_EQ(controller->Start(),
+            absl::FailedPreconditionError(
+                "controller test has been started already"));
+  controller->queue().Add("a");
+  controller->AwaitIdle();
+  EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}}));
+}
+
+TEST_F(StartTest, IsNotPossibleAfterStop) {
+  const auto controller = Started(Options(Succeed));
+  EXPECT_TRUE(controller->Stop());
+  EXPECT_EQ(controller->Start(),
+            absl::FailedPreconditionError("controller test has been stopped, "
+                                          "and cannot be started again"));
+}
+
+TEST_F(StartTest, IsCancelledByStop) {
+  absl::Notification waiting;
+  ControllerOptions<std::string> options = Options(Succeed);
+  options.sources.push_back(Adding("a"));
+  options.sources[0].wait_for_sync = [&](const absl::Notification& stop,
+                                         absl::Time) {
+    waiting.Notify();
+    stop.WaitForNotification();
+    return absl::UnknownError("whatever");
+  };
+  const auto controller = New(std::move(options));
+  std::thread starter([&controller] {
+    EXPECT_EQ(controller->Start(),
+              absl::CancelledError("stopped before it was started"));
+  });
+  waiting.WaitForNotification();
+  controller->Stop();
+  starter.join();
+  EXPECT_EQ(Noted(), Notes());
+}
+
+TEST_F(StartTest, IsCancelledByASourceThatStops) {
+  ControllerOptions<std::string> options = Options(Succeed);
+  Controller<std::string>* self = nullptr;
+  options.sources.push_back(
+      NewSource([&self](Queue&, const absl::Notification&) {
+        EXPECT_FALSE(self->Stop());
+        return absl::OkStatus();
+      }));
+  options.sources[0].wait_for_sync = [](const absl::Notification& stop,
+                                        absl::Time) {
+    stop.WaitForNotification();
+    return absl::OkStatus();
+  };
+  const auto controller = New(std::move(options));
+  self = controller.get();
+  EXPECT_EQ(controller->Start(),
+            absl::CancelledError("stopped before it was started"));
+}
+
+// -----------------------------------------------------------------------------
+// Stop
+// -----------------------------------------------------------------------------
+
+// What the first reconciliation does: tells that it has begun, and waits.
+class StopTest : public ControllerFixture {
+ protected:
+  // Options whose function, when called with "slow", waits for `go_on_`.
+  ControllerOptions<std::string> SlowOptions() {
+    return Options(
+        [this](const std::string& item,
+               const ReconcileContext& context) -> absl::StatusOr<Result> {
+          if (item == "slow") {
+            begun_.Notify();
+            go_on_.WaitForNotification();
+          }
+          stop_seen_ = context.stop.HasBeenNotified();
+          return Result();
+        });
+  }
+
+  // Options whose function, when called with "slow", waits to be told to stop.
+  ControllerOptions<std::string> ObedientOptions() {
+    return Options(
+        [this](const std::string& item,
+               const ReconcileContext& context) -> absl::StatusOr<Result> {
+          if (item == "slow") {
+            begun_.Notify();
+            context.stop.WaitForNotification();
+            EXPECT_TRUE(context.Cancelled());
+            ended_ = true;
+            return absl::CancelledError("gave up");
+          }
+          return Result();
+        });
+  }
+
+  absl::Notification begun_;
+  absl::Notification go_on_;
+  std::atomic<bool> stop_seen_{false};
+  std::atomic<bool> ended_{false};
+};
+
+TEST_F(StopTest, BeforeTheStartDropsWhatIsQueued) {
+  const auto controller = New(Options(Succeed));
+  controller->queue().Add("a");
+  EXPECT_FALSE(controller->Stop());
+  EXPECT_EQ(controller->queue().Len(), 0u);
+  controller->AwaitIdle();
+  EXPECT_EQ(controller->Start().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(Noted(), Notes());
+}
+
+TEST_F(StopTest, BeforeTheStartIsTrueIfNothingIsQueued) {
+  const auto controller = New(Options(Succeed));
+  controller->queue().AddAfter("a", kSecond);
+  EXPECT_TRUE(controller->Stop());
+  EXPECT_FALSE(controller->queue().Add("b"));
+}
+
+TEST_F(StopTest, ReconcilesWhatIsQueuedAndDropsWhatWaits) {
+  const auto controller = Started(SlowOptions());
+  controller->queue().Add("slow");
+  begun_.WaitForNotification();
+  controller->queue().Add("a");
+  controller->queue().AddAfter("b", kSecond);
+  std::thread stopper([&controller] { EXPECT_TRUE(controller->Stop()); });
+  while (controller->queue().Add("a")) std::this_thread::yield();
+  go_on_.Notify();
+  stopper.join();
+  EXPECT_EQ(Noted(), (Notes{{"slow", 0, 0}, {"a", 0, 0}}));
+  EXPECT_FALSE(stop_seen_);
+  Step(*controller, kSecond);
+  EXPECT_EQ(Noted(), Notes());
+  EXPECT_TRUE(controller->Stop());
+}
+
+TEST_F(StopTest, DropsWhatIsLeftAtTheDeadline) {
+  const auto controller = Started(ObedientOptions());
+  controller->queue().Add("slow");
+  begun_.WaitForNotification();
+  controller->queue().Add("a");
+  std::thread stopper(
+      [&] { EXPECT_FALSE(controller->Stop(start_ + 10 * kSecond)); });
+  clock_.AwaitWaiters(2);  // the queue's own thread is one
+  EXPECT_FALSE(ended_);
+  clock_.Step(10 * kSecond);
+  stopper.join();
+  controller->AwaitIdle();
+  EXPECT_TRUE(ended_);
+  EXPECT_EQ(Noted(), (Notes{{"slow", 0, 0}}));
+  const std::vector<std::string> messages = log_.messages();
+  EXPECT_EQ(std::count(messages.begin(), messages.end(),
+                       "I controller test: stopped before all was reconciled"),
+            1);
+}
+
+TEST_F(StopTest, WithAPastDeadlineDoesNotWait) {
+  const auto controller = Started(SlowOptions());
+  controller->queue().Add("slow");
+  begun_.WaitForNotification();
+  controller->queue().Add("a");
+  EXPECT_FALSE(controller->Stop(absl::InfinitePast()));
+  EXPECT_EQ(controller->queue().Len(), 0u);
+  go_on_.Notify();
+  // What is dropped stays so.
+  EXPECT_FALSE(controller->Stop());
+  EXPECT_EQ(Noted(), (Notes{{"slow", 0, 0}}));
+  EXPECT_TRUE(stop_seen_);
+}
+
+TEST_F(StopTest, OneThatDoesNotWaitEndsOneThatDoes) {
+  const auto controller = Started(ObedientOptions());
+  controller->queue().Add("slow");
+  begun_.WaitForNotification();
+  controller->queue().Add("a");
+  std::thread stopper([&controller] { EXPECT_FALSE(controller->Stop()); });
+  while (controller->queue().Add("a")) std::this_thread::yield();
+  EXPECT_FALSE(controller->Stop(absl::InfinitePast()));
+  stopper.join();
+  EXPECT_TRUE(ended_);
+  EXPECT_EQ(Noted(), (Notes{{"slow", 0, 0}}));
+}
+
+TEST_F(StopTest, IsPossibleFromManyThreads) {
+  ControllerOptions<std::string> options = Options(Succeed);
+  options.workers = 2;
+  Source<std::string> source;
+  source.run = [](Queue& queue, const absl::Notification& stop) {
+    for (int i = 0; i < 10; ++i) queue.Add(std::to_string(i));
+    stop.WaitForNotification();
+    return absl::OkStatus();
+  };
+  options.sources.push_back(std::move(source));
+  const auto controller = Started(std::move(options));
+  std::vector<std::thread> stoppers;
+  for (int i = 0; i < 4; ++i) {
+    stoppers.emplace_back([&controller] { EXPECT_TRUE(controller->Stop()); });
+  }
+  for (std::thread& stopper : stoppers) stopper.join();
+  EXPECT_EQ(Noted().size(), 10u);
+}
+
+TEST_F(StopTest, TheReconcileFunctionMayBeginIt) {
+  Controller<std::string>* self = nullptr;
+  absl::Notification stopped;
+  const auto controller = New(
+      Options([&](const std::string& item,
+                  const ReconcileContext& context) -> absl::StatusOr<Result> {
+        if (item == "a") {
+          self->queue().Add("b");
+          EXPECT_FALSE(self->Stop());
+          EXPECT_FALSE(self->queue().Add("c"));
+          stopped.Notify();
+        }
+        EXPECT_FALSE(context.stop.HasBeenNotified());
+        return Result();
+      }));
+  self = controller.get();
+  ASSERT_TRUE(controller->Start().ok());
+  controller->queue().Add("a");
+  stopped.WaitForNotification();
+  EXPECT_TRUE(controller->Stop());
+  EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}, {"b", 0, 0}}));
+}
+
+TEST_F(StopTest, OfAnotherControllerWaitsForThat) {
+  const auto other = Started(Options(Succeed));
+  const auto controller = Started(
+      Options([&other](const std::string&,
+                       const ReconcileContext&) -> absl::StatusOr<Result> {
+        other->queue().Add("of the other");
+        EXPECT_TRUE(other->Stop());
+        return Result();
+      }));
+  controller->queue().Add("a");
+  controller->AwaitIdle();
+  EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}, {"of the other", 0, 0}}));
+}
+
+TEST_F(StopTest, TheDestructorTellsAndAwaitsWhatIsInProgress) {
+  auto controller = Started(ObedientOptions());
+  controller->queue().Add("slow");
+  begun_.WaitForNotification();
+  controller->queue().Add("a");
+  controller.reset();
+  EXPECT_TRUE(ended_);
+  EXPECT_EQ(Noted(), (Notes{{"slow", 0, 0}}));
+}
+
+TEST_F(StopTest, TheDestructorNeedsNoStart) {
+  auto controller = New(Options(Succeed));
+  controller->queue().Add("a");
+  controller.reset();
+  EXPECT_EQ(Noted(), Notes());
+}
+
+TEST_F(StopTest, AQueueThatIsShutDownIsReconciledToItsEnd) {
+  const auto controller = Started(SlowOptions());
+  controller->queue().Add("slow");
+  begun_.WaitForNotification();
+  controller->queue().Add("a");
+  controller->queue().ShutDown();
+  go_on_.Notify();
+  EXPECT_TRUE(controller->Stop());
+  EXPECT_EQ(Noted(), (Notes{{"slow", 0, 0}, {"a", 0, 0}}));
+}
+
+}  // namespace
+}  // namespace controller

@@ -1,0 +1,667 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "controller/controller.h"
+
+#include <atomic>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>  // NOLINT(build/c++11)
+#include <utility>
+#include <vector>
+
+#include "absl/base/config.h"
+#include "absl/base/log_severity.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/barrier.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "controller/reconcile.h"
+#include "gtest/gtest.h"
+#include "ratelimit/item_fast_slow_rate_limiter.h"
+#include "test/controller/controller_fixture.h"
+#include "workqueue/lease.h"
+#include "workqueue/log_sink.h"
+#include "workqueue/priority_queue.h"
+#include "workqueue/rate_limiting_queue.h"
+
+namespace controller {
+namespace {
+
+constexpr absl::Duration kMs = absl::Milliseconds(1);
+constexpr absl::Duration kNs = absl::Nanoseconds(1);
+
+absl::StatusOr<Result> Fail() { return absl::UnavailableError("later"); }
+
+class ControllerTest : public ControllerFixture {};
+
+// -----------------------------------------------------------------------------
+// What comes of a reconciliation
+// -----------------------------------------------------------------------------
+
+TEST_F(ControllerTest, WhatIsAddedBeforeAndAfterTheStartIsReconciledOnce) {
+  const auto controller = New(Options(Succeed));
+  controller->queue().Add("before");
+  EXPECT_EQ(Noted(), Notes());
+  ASSERT_TRUE(controller->Start().ok());
+  controller->AwaitIdle();
+  EXPECT_EQ(Noted(), (Notes{{"before", 0, 0}}));
+  clock_.Step(10 * kMs);
+  controller->queue().Add("after");
+  controller->AwaitIdle();
+  EXPECT_EQ(Noted(), (Notes{{"after", 10, 0}}));
+  Step(*controller, absl::Hours(1));
+  EXPECT_EQ(Noted(), Notes());
+}
+
+TEST_F(ControllerTest, TheFunctionIsToldWhereItIs) {
+  const auto controller = Started(Options(
+      [this](const std::string&,
+             const ReconcileContext& context) -> absl::StatusOr<Result> {
+        EXPECT_EQ(context.controller_name, "test");
+        EXPECT_EQ(context.clock, &clock_);
+        EXPECT_FALSE(context.stop.HasBeenNotified());
+        EXPECT_EQ(context.deadline, absl::InfiniteFuture());
+        EXPECT_FALSE(context.Cancelled());
+        return Result();
+      }));
+  controller->queue().Add("a");
+  controller->AwaitIdle();
+  EXPECT_EQ(Noted().size(), 1u);
+}
+
+TEST_F(ControllerTest, AfterAnErrorItIsTriedAgainLaterEachTime) {
+  const auto controller = Started(
+      Options([](const std::string&,
+                 const ReconcileContext& context) -> absl::StatusOr<Result> {
+        if (context.failures < 3) return Fail();
+        return Result();
+      }));
+  controller->queue().Add("a");
+  controller->AwaitIdle();
+  EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}}));
+  Step(*controller, 5 * kMs - kNs);
+  EXPECT_EQ(Noted(), Notes());
+  Step(*controller, kNs);
+  EXPECT_EQ(Noted(), (Notes{{"a", 5, 1}}));
+  Step(*controller, 10 * kMs - kNs);
+  EXPECT_EQ(Noted(), Notes());
+  Step(*controller, kNs);
+  EXPECT_EQ(Noted(), (Notes{{"a", 15, 2}}));
+  Step(*controller, 20 * kMs);
+  EXPECT_EQ(Noted(), (Notes{{"a", 35, 3}}));
+  EXPECT_EQ(controller->queue().NumRequeues("a"), 0);
+  Step(*controller, absl::Hours(1));
+  EXPECT_EQ(Noted(), Notes());
+}
+
+TEST_F(ControllerTest, ASuccessMakesTheNextFailureTheFirst) {
+  std::atomic<bool> fail{true};
+  const auto controller = Started(
+      Options([&fail](const std::string&,
+                      const ReconcileContext&) -> absl::StatusOr<Result> {
+        if (fail) return Fail();
+        return Result();
+      }));
+  controller->queue().Add("a");
+  controller->AwaitIdle();
+  Step(*controller, 5 * kMs);
+  EXPECT_EQ(controller->queue().NumRequeues("a"), 2);
+  fail = false;
+  Step(*controller, 10 * kMs);
+  EXPECT_EQ(controller->queue().NumRequeues("a"), 0);
+  fail = true;
+  controller->queue().Add("a");
+  controller->AwaitIdle();
+  Noted();
+  Step(*controller, 5 * kMs);
+  EXPECT_EQ(Noted(), (Notes{{"a", 20, 1}}));
+}
+
+TEST_F(ControllerTest, ARetryKeepsThePriority) {
+  const auto controller = Started(
+      Options([](const std::string&,
+                 const ReconcileContext& context) -> absl::StatusOr<Result> {
+        if (context.failures == 0) return Fail();
+        return Result();
+      }));
+  workqueue::AddOptions options;
+  options.priority = 7;
+  controller->queue().AsPriorityQueue()->AddWithOptions(options, {"a"});
+  controller->AwaitIdle();
+  Step(*controller, 5 * kMs);
+  EXPECT_EQ(NotedPriorities(), (std::vector<int>{7, 7}));
+}
+
+TEST_F(ControllerTest, RequeueAfterForgetsAndComesBackThen) {
+  std::atomic<int> calls{0};
+  const auto controller = Started(
+      Options([&calls](const std::string&,
+                       const ReconcileContext&) -> absl::StatusOr<Result> {
+        Result result;
+        switch (++calls) {
+          case 1:
+            return Fail();
+          case 2:
+            result.requeue_after = 100 * kMs;
+            break;
+          case 3:
+            result.requeue_after = -kMs;  // is none
+            break;
+        }
+        return result;
+      }));
+  controller->queue().Add("a");
+  controller->AwaitIdle();
+  Step(*controller, 5 * kMs);
+  EXPECT_EQ(controller->queue().NumRequeues("a"), 0);
+  EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}, {"a", 5, 1}}));
+  Step(*controller, 100 * kMs - kNs);
+  EXPECT_EQ(Noted(), Notes());
+  Step(*controller, kNs);
+  EXPECT_EQ(Noted(), (Notes{{"a", 105, 0}}));
+  Step(*controller, absl::Hours(1));
+  EXPECT_EQ(Noted(), Notes());
+}
+
+TEST_F(ControllerTest, RequeueAfterHasTheItemsPriorityOrItsOwn) {
+  std::atomic<int> calls{0};
+  const auto controller = Started(
+      Options([&calls](const std::string&,
+                       const ReconcileContext&) -> absl::StatusOr<Result> {
+        Result result;
+        if (++calls < 3) result.requeue_after = kMs;
+        if (calls == 2) result.priority = -1;
+        return result;
+      }));
+  workqueue::AddOptions options;
+  options.priority = 7;
+  controller->queue().AsPriorityQueue()->AddWithOptions(options, {"a"});
+  controller->AwaitIdle();
+  Step(*controller, kMs);
+  Step(*controller, kMs);
+  EXPECT_EQ(NotedPriorities(), (std::vector<int>{7, 7, -1}));
+}
+
+TEST_F(ControllerTest, ATerminalErrorIsNotTriedAgainAndForgotten) {
+  const auto controller = Started(
+      Options([](const std::string&,
+                 const ReconcileContext& context) -> absl::StatusOr<Result> {
+        if (context.failures == 0) return Fail();
+        return TerminalError(absl::InvalidArgumentError("never"));
+      }));
+  controller->queue().Add("a");
+  controller->AwaitIdle();
+  Step(*controller, 5 * kMs);
+  EXPECT_EQ(Noted().size(), 2u);
+  EXPECT_EQ(controller->queue().NumRequeues("a"), 0);
+  Step(*controller, absl::Hours(1));
+  EXPECT_EQ(Noted(), Notes());
+}
+
+TEST_F(ControllerTest, TheTimeoutIsCountedFromTheBeginOfEach) {
+  ControllerOptions<std::string> options = Options(
+      [this](const std::string&,
+             const ReconcileContext& context) -> absl::StatusOr<Result> {
+        EXPECT_EQ(context.deadline, clock_.TimeNow() + 30 * kMs);
+        EXPECT_FALSE(context.Cancelled());
+        clock_.Step(30 * kMs);
+        EXPECT_TRUE(context.Cancelled());
+        return Result();
+      });
+  options.reconcile_timeout = 30 * kMs;
+  const auto controller = Started(std::move(options));
+  clock_.Step(kMs);
+  controller->queue().Add("a");
+  controller->queue().Add("b");
+  controller->AwaitIdle();
+  EXPECT_EQ(Noted(), (Notes{{"a", 1, 0}, {"b", 31, 0}}));
+}
+
+// -----------------------------------------------------------------------------
+// Workers
+// -----------------------------------------------------------------------------
+
+TEST_F(ControllerTest, AsManyAreReconciledAtTheSameTimeAsThereAreWorkers) {
+  auto* const all = new absl::Barrier(3);
+  ControllerOptions<std::string> options =
+      Options([all](const std::string&,
+                    const ReconcileContext&) -> absl::StatusOr<Result> {
+        if (all->Block()) delete all;
+        return Result();
+      });
+  options.workers = 3;
+  const auto controller = Started(std::move(options));
+  controller->queue().AddAll({"a", "b", "c"});
+  controller->AwaitIdle();
+  EXPECT_EQ(Noted().size(), 3u);
+}
+
+TEST_F(ControllerTest, WhatIsAddedWhileItIsReconciledIsReconciledAgain) {
+  absl::Notification begun, other_done, go_on;
+  std::atomic<int> calls{0};
+  ControllerOptions<std::string> options =
+      Options([&](const std::string& item,
+                  const ReconcileContext&) -> absl::StatusOr<Result> {
+        if (item == "other") {
+          other_done.Notify();
+        } else if (++calls == 1) {
+          begun.Notify();
+          go_on.WaitForNotification();
+        }
+        return Result();
+      });
+  options.workers = 2;
+  const auto controller = Started(std::move(options));
+  controller->queue().Add("a");
+  begun.WaitForNotification();
+  controller->queue().Add("a");
+  controller->queue().Add("a");
+  controller->queue().Add("other");
+  // The other worker is free, and yet does not take it.
+  other_done.WaitForNotification();
+  EXPECT_EQ(calls, 1);
+  go_on.Notify();
+  controller->AwaitIdle();
+  EXPECT_EQ(calls, 2);
+}
+
+TEST_F(ControllerTest, AnItemIsNeverReconciledTwiceAtOnce) {
+  constexpr int kTimes = 200;
+  struct Progress {
+    std::atomic<bool> in_progress{false};
+    std::atomic<int> times{0};
+  };
+  std::map<std::string, Progress> items;
+  items["a"];
+  items["b"];
+  items["c"];
+  Controller<std::string>* self = nullptr;
+  ControllerOptions<std::string> options =
+      Options([&](const std::string& item,
+                  const ReconcileContext&) -> absl::StatusOr<Result> {
+        Progress& progress = items.at(item);
+        EXPECT_FALSE(progress.in_progress.exchange(true));
+        if (++progress.times < kTimes) {
+          for (const auto& other : items) self->queue().Add(other.first);
+        }
+        std::this_thread::yield();
+        progress.in_progress = false;
+        return Result();
+      });
+  options.workers = 8;
+  const auto controller = New(std::move(options));
+  self = controller.get();
+  controller->queue().Add("a");
+  ASSERT_TRUE(controller->Start().ok());
+  controller->AwaitIdle();
+  for (const auto& item : items) EXPECT_GE(item.second.times, kTimes);
+}
+
+// -----------------------------------------------------------------------------
+// Options
+// -----------------------------------------------------------------------------
+
+TEST_F(ControllerTest, EachBadOptionIsNamed) {
+  const auto error = [this](void (*spoil)(ControllerOptions<std::string>&)) {
+    ControllerOptions<std::string> options = Options(Succeed);
+    spoil(options);
+    const auto controller = Controller<std::string>::Create(std::move(options));
+    EXPECT_EQ(controller.status().code(), absl::StatusCode::kInvalidArgument);
+    return std::string(controller.status().message());
+  };
+  EXPECT_EQ(error([](auto& options) { options.reconcile = nullptr; }),
+            "reconcile is empty; it must be callable");
+  EXPECT_EQ(error([](auto& options) { options.workers = 0; }),
+            "workers is 0; it must be at least 1");
+  EXPECT_EQ(error([](auto& options) { options.sync_timeout = -kNs; }),
+            "sync_timeout is -1ns; it must not be negative");
+  EXPECT_EQ(error([](auto& options) {
+              options.reconcile_timeout = absl::ZeroDuration();
+            }),
+            "reconcile_timeout is 0; it must be positive");
+  EXPECT_EQ(error([](auto& options) {
+              options.sources.resize(2);
+              options.sources[0].run = [](auto&, const absl::Notification&) {
+                return absl::OkStatus();
+              };
+            }),
+            "sources[1].run is empty; it must be callable");
+  EXPECT_EQ(
+      error([](auto& options) {
+        options.queue =
+            std::make_unique<workqueue::PriorityQueue<std::string>>();
+        options.rate_limiter =
+            *ratelimit::ItemFastSlowRateLimiter<std::string>::Create(kMs, kMs,
+                                                                     1);
+      }),
+      "rate_limiter is given, and queue, too; a queue has its own limiter");
+}
+
+TEST_F(ControllerTest, TheLimitsOfOptionsAreTaken) {
+  ControllerOptions<std::string> options = Options(Succeed);
+  options.sync_timeout = absl::ZeroDuration();
+  options.reconcile_timeout = kNs;
+  EXPECT_TRUE(Controller<std::string>::Create(std::move(options)).ok());
+}
+
+TEST_F(ControllerTest, TheRateLimiterIsTheOneGiven) {
+  ControllerOptions<std::string> options =
+      Options([](const std::string&,
+                 const ReconcileContext& context) -> absl::StatusOr<Result> {
+        if (context.failures < 2) return Fail();
+        return Result();
+      });
+  options.rate_limiter =
+      *ratelimit::ItemFastSlowRateLimiter<std::string>::Create(3 * kMs,
+                                                               40 * kMs, 1);
+  const auto controller = Started(std::move(options));
+  controller->queue().Add("a");
+  controller->AwaitIdle();
+  Step(*controller, 3 * kMs);
+  Step(*controller, 40 * kMs);
+  EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}, {"a", 3, 1}, {"a", 43, 2}}));
+}
+
+TEST_F(ControllerTest, AQueueNeedHaveNoPriorities) {
+  std::atomic<int> calls{0};
+  ControllerOptions<std::string> options =
+      Options([&calls](const std::string&,
+                       const ReconcileContext&) -> absl::StatusOr<Result> {
+        Result result;
+        switch (++calls) {
+          case 1:
+          case 2:
+            return Fail();
+          case 3:
+            result.requeue_after = 100 * kMs;
+            result.priority = 9;
+            break;
+        }
+        return result;
+      });
+  workqueue::RateLimitingQueueOptions<std::string> queue_options;
+  queue_options.clock = &clock_;
+  options.queue = std::make_unique<workqueue::RateLimitingQueue<std::string>>(
+      std::move(queue_options));
+  const auto controller = Started(std::move(options));
+  EXPECT_EQ(controller->queue().AsPriorityQueue(), nullptr);
+  controller->queue().Add("a");
+  controller->AwaitIdle();
+  Step(*controller, 5 * kMs);
+  Step(*controller, 10 * kMs);
+  EXPECT_EQ(controller->queue().NumRequeues("a"), 0);
+  Step(*controller, 100 * kMs - kNs);
+  EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}, {"a", 5, 1}, {"a", 15, 2}}));
+  Step(*controller, kNs);
+  EXPECT_EQ(Noted(), (Notes{{"a", 115, 0}}));
+}
+
+// -----------------------------------------------------------------------------
+// Messages
+// -----------------------------------------------------------------------------
+
+TEST_F(ControllerTest, ItTellsWhatItDoesAndWhatFails) {
+  const auto controller = New(
+      Options([](const std::string&,
+                 const ReconcileContext& context) -> absl::StatusOr<Result> {
+        if (context.failures == 0) return Fail();
+        return TerminalError(absl::InvalidArgumentError("never"));
+      }));
+  ASSERT_TRUE(controller->Start().ok());
+  controller->queue().Add("a");
+  controller->AwaitIdle();
+  Step(*controller, 5 * kMs);
+  controller->Stop();
+  controller->Stop();
+  EXPECT_EQ(log_.messages(),
+            (std::vector<std::string>{
+                "I controller test: starting",
+                "I controller test: starting workers: 1",
+                "E controller test: reconciling a: UNAVAILABLE: later",
+                "E controller test: reconciling a, for the last time: "
+                "INVALID_ARGUMENT: never",
+                "I controller test: stopping",
+                "I controller test: stopped",
+            }));
+}
+
+struct Unprintable {
+  bool operator==(const Unprintable&) const { return true; }
+  template <typename H>
+  friend H AbslHashValue(H h, const Unprintable&) {
+    return h;
+  }
+};
+
+TEST_F(ControllerTest, ItemsNeedNotBePrintable) {
+  ControllerOptions<Unprintable> options;
+  options.name = "test";
+  options.clock = &clock_;
+  options.log_sink = &log_;
+  options.reconcile = [](const Unprintable&, const ReconcileContext&) {
+    return Fail();
+  };
+  const auto controller = *Controller<Unprintable>::Create(std::move(options));
+  ASSERT_TRUE(controller->Start().ok());
+  controller->queue().Add(Unprintable());
+  controller->AwaitIdle();
+  EXPECT_EQ(log_.Await(3),
+            "E controller test: reconciling an item: UNAVAILABLE: later");
+}
+
+TEST_F(ControllerTest, WithoutALogItSaysNothing) {
+  ControllerOptions<std::string> options = Options(
+      [](const std::string&, const ReconcileContext&) { return Fail(); });
+  options.log_sink = nullptr;
+  const auto controller = Started(std::move(options));
+  controller->queue().Add("a");
+  controller->AwaitIdle();
+  EXPECT_EQ(Noted().size(), 1u);
+}
+
+// -----------------------------------------------------------------------------
+// What goes wrong around it
+// -----------------------------------------------------------------------------
+
+// What a BalkingQueue is asked for.
+enum class Asked { kAcquire, kAddAgain, kForget, kNumRequeues };
+
+// Balks as often as it is told to, at one of its functions.
+class BalkingQueue final : public workqueue::RateLimitingQueue<std::string> {
+ public:
+  using Base = workqueue::RateLimitingQueue<std::string>;
+
+  // `balk` returns what a function that would return a bool is to return, or
+  // throws.
+  BalkingQueue(workqueue::RateLimitingQueueOptions<std::string> options,
+               Asked asked, int times, bool (*balk)())
+      : Base(std::move(options)), asked_(asked), left_(times), balk_(balk) {}
+
+  absl::StatusOr<workqueue::Lease<std::string>> AcquireWithDeadline(
+      absl::Time deadline) override {
+    if (Balks(Asked::kAcquire)) balk_();
+    return Base::AcquireWithDeadline(deadline);
+  }
+  bool AddRateLimited(const std::string& item) override {
+    if (Balks(Asked::kAddAgain)) return balk_();
+    return Base::AddRateLimited(item);
+  }
+  bool AddAfter(const std::string& item, absl::Duration delay) override {
+    if (Balks(Asked::kAddAgain)) return balk_();
+    return Base::AddAfter(item, delay);
+  }
+  void Forget(const std::string& item) override {
+    if (Balks(Asked::kForget)) balk_();
+    Base::Forget(item);
+  }
+  int NumRequeues(const std::string& item) const override {
+    if (Balks(Asked::kNumRequeues)) balk_();
+    return Base::NumRequeues(item);
+  }
+
+ private:
+  bool Balks(Asked asked) const { return asked == asked_ && left_-- > 0; }
+
+  const Asked asked_;
+  mutable std::atomic<int> left_;
+  bool (*const balk_)();
+};
+
+class BalkingQueueTest : public ControllerFixture {
+ protected:
+  ControllerOptions<std::string> OptionsWithQueue(
+      ReconcileFunction<std::string> reconcile, Asked asked, int times,
+      bool (*balk)()) {
+    ControllerOptions<std::string> options = Options(std::move(reconcile));
+    workqueue::RateLimitingQueueOptions<std::string> queue_options;
+    queue_options.clock = &clock_;
+    options.queue = std::make_unique<BalkingQueue>(std::move(queue_options),
+                                                   asked, times, balk);
+    return options;
+  }
+
+  // Waits until a worker waits for the time to try again, beside the queue's
+  // own thread, and moves to that.
+  void StepToRetry() {
+    clock_.AwaitWaiters(2);
+    clock_.Step(absl::Seconds(1));
+  }
+
+  static absl::StatusOr<Result> FailFirst(const std::string&,
+                                          const ReconcileContext& context) {
+    if (context.failures == 0) return Fail();
+    return Result();
+  }
+};
+
+TEST_F(BalkingQueueTest, WhatIsNotTakenIsAddedASecondLater) {
+  const auto controller = Started(
+      OptionsWithQueue(FailFirst, Asked::kAddAgain, 2, [] { return false; }));
+  controller->queue().Add("a");
+  EXPECT_EQ(log_.Await(4),
+            "E controller test: adding again a: UNAVAILABLE: the queue has not "
+            "taken it");
+  StepToRetry();
+  log_.Await(5);
+  StepToRetry();
+  controller->AwaitIdle();
+  Step(*controller, 5 * kMs);
+  EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}, {"a", 2005, 1}}));
+}
+
+TEST_F(BalkingQueueTest, StopDoesNotWaitForWhatIsNotTaken) {
+  const auto controller = Started(OptionsWithQueue(
+      FailFirst, Asked::kAddAgain, 1000000, [] { return false; }));
+  controller->queue().Add("a");
+  clock_.AwaitWaiters(2);
+  EXPECT_TRUE(controller->Stop());
+  EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}}));
+}
+
+#ifdef ABSL_HAVE_EXCEPTIONS
+
+bool Throw() { throw std::runtime_error("out of order"); }
+
+TEST_F(ControllerTest, AnExceptionCountsAsAnError) {
+  const auto controller = Started(
+      Options([](const std::string&,
+                 const ReconcileContext& context) -> absl::StatusOr<Result> {
+        if (context.failures == 0) throw std::runtime_error("thrown");
+        if (context.failures == 1) throw 1;
+        return Result();
+      }));
+  controller->queue().Add("a");
+  controller->AwaitIdle();
+  Step(*controller, 5 * kMs);
+  Step(*controller, 10 * kMs);
+  EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}, {"a", 5, 1}, {"a", 15, 2}}));
+  EXPECT_EQ(log_.Await(3),
+            "E controller test: reconciling a: INTERNAL: thrown");
+  EXPECT_EQ(log_.Await(4),
+            "E controller test: reconciling a: INTERNAL: an exception that is "
+            "no std::exception");
+}
+
+TEST_F(ControllerTest, WhatTheLogThrowsIsDropped) {
+  class ThrowingLog final : public workqueue::LogSink {
+   public:
+    void Log(absl::LogSeverity, absl::string_view) override { throw 1; }
+  };
+  ThrowingLog log;
+  ControllerOptions<std::string> options = Options(
+      [](const std::string&, const ReconcileContext&) { return Fail(); });
+  options.log_sink = &log;
+  const auto controller = Started(std::move(options));
+  controller->queue().Add("a");
+  controller->AwaitIdle();
+  Step(*controller, 5 * kMs);
+  EXPECT_EQ(Noted().size(), 2u);
+  EXPECT_TRUE(controller->Stop());
+}
+
+TEST_F(BalkingQueueTest, WhatAddingThrowsIsTriedAgainASecondLater) {
+  const auto controller =
+      Started(OptionsWithQueue(FailFirst, Asked::kAddAgain, 1, Throw));
+  controller->queue().Add("a");
+  EXPECT_EQ(log_.Await(4),
+            "E controller test: adding again a: INTERNAL: out of order");
+  StepToRetry();
+  controller->AwaitIdle();
+  Step(*controller, 5 * kMs);
+  EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}, {"a", 1005, 1}}));
+}
+
+TEST_F(BalkingQueueTest, WhatAcquiringThrowsIsTriedAgainASecondLater) {
+  const auto controller =
+      Started(OptionsWithQueue(Succeed, Asked::kAcquire, 1, Throw));
+  EXPECT_EQ(log_.Await(3),
+            "E controller test: acquiring an item: INTERNAL: out of order");
+  controller->queue().Add("a");
+  StepToRetry();
+  controller->AwaitIdle();
+  EXPECT_EQ(Noted(), (Notes{{"a", 1000, 0}}));
+}
+
+TEST_F(BalkingQueueTest, StopDoesNotWaitForAQueueThatGivesNothing) {
+  const auto controller =
+      Started(OptionsWithQueue(Succeed, Asked::kAcquire, 1000000, Throw));
+  controller->queue().Add("a");
+  clock_.AwaitWaiters(2);
+  EXPECT_FALSE(controller->Stop(absl::InfinitePast()));
+  EXPECT_EQ(Noted(), Notes());
+}
+
+TEST_F(BalkingQueueTest, WhatForgettingThrowsIsLogged) {
+  const auto controller =
+      Started(OptionsWithQueue(Succeed, Asked::kForget, 1, Throw));
+  controller->queue().Add("a");
+  controller->AwaitIdle();
+  controller->queue().Add("b");
+  controller->AwaitIdle();
+  EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}, {"b", 0, 0}}));
+  EXPECT_EQ(log_.Await(3),
+            "E controller test: forgetting the failures of a: INTERNAL: out of "
+            "order");
+}
+
+TEST_F(BalkingQueueTest, WhatCountingFailuresThrowsIsLogged) {
+  const auto controller =
+      Started(OptionsWithQueue(Succeed, Asked::kNumRequeues, 1, Throw));
+  controller->queue().Add("a");
+  controller->AwaitIdle();
+  EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}}));
+  EXPECT_EQ(log_.Await(3),
+            "E controller test: counting the failures of a: INTERNAL: out of "
+            "order");
+}
+
+#endif  // ABSL_HAVE_EXCEPTIONS
+
+}  // namespace
+}  // namespace controller
