@@ -1,0 +1,40 @@
+# Where the libraries come from that this one builds on.
+
+include(FetchContent)
+
+option(WORKQUEUE_FETCH_DEPENDENCIES
+  "Fetch Abseil and GoogleTest where find_package() does not find them" ON)
+
+# workqueue_find_or_fetch()
+#
+# Takes the package from the including project if that has its target, or else
+# from where find_package() finds it, or else fetches the release that WORKSPACE
+# names. CMAKE_DISABLE_FIND_PACKAGE_<package> has it fetched in any case.
+function(workqueue_find_or_fetch package target repository)
+  if(TARGET ${target})
+    return()
+  endif()
+  if(NOT WORKQUEUE_FETCH_DEPENDENCIES)
+    find_package(${package} CONFIG REQUIRED)
+    return()
+  endif()
+  find_package(${package} CONFIG QUIET)
+  if(TARGET ${target})
+    return()
+  endif()
+
+  file(READ "${PROJECT_SOURCE_DIR}/WORKSPACE" workspace)
+  string(REGEX MATCH
+    "name = \"${repository}\",\n *sha256 = \"([^\"]*)\",[^)]*urls = .\"([^\"]*)\""
+    declaration "${workspace}")
+  message(STATUS "Fetching ${CMAKE_MATCH_2}")
+  FetchContent_Declare(${package}
+    URL "${CMAKE_MATCH_2}"
+    URL_HASH "SHA256=${CMAKE_MATCH_1}"
+  )
+  # Abseil goes where its users go; nobody wants GoogleTest installed.
+  set(ABSL_ENABLE_INSTALL ${WORKQUEUE_ENABLE_INSTALL})
+  set(ABSL_PROPAGATE_CXX_STD ON)
+  set(INSTALL_GTEST OFF)
+  FetchContent_MakeAvailable(${package})
+endfunction()

@@ -1,0 +1,128 @@
+# Bazel's rules, as the CMakeLists.txt of the folders call them.
+
+# Returns from the function that calls it, if its target cannot be made here:
+# because of LINUX_ONLY, or since one of REQUIRES does not exist.
+macro(workqueue_return_if_impossible)
+  if(ARG_LINUX_ONLY AND NOT CMAKE_SYSTEM_NAME STREQUAL "Linux")
+    return()
+  endif()
+  foreach(target IN LISTS ARG_REQUIRES)
+    if(NOT TARGET ${target})
+      message(STATUS "No ${ARG_NAME}: there is no ${target}")
+      return()
+    endif()
+  endforeach()
+endmacro()
+
+# workqueue_cc_library()
+#
+# Makes the target workqueue::NAME.
+#
+# Parameters:
+# NAME: name of the target
+# HDRS: header files
+# SRCS: source files, and headers that only these include
+# DEPS: libraries that it needs
+# REQUIRES: targets that need not exist; where one does not, do nothing
+# LINUX_ONLY: on other systems, do nothing
+function(workqueue_cc_library)
+  cmake_parse_arguments(ARG "LINUX_ONLY" "NAME" "HDRS;SRCS;DEPS;REQUIRES"
+    ${ARGN})
+  workqueue_return_if_impossible()
+
+  # The files, the targets of a project that adds this one, and an install are
+  # namespaces that others share.
+  set(target "workqueue_${ARG_NAME}")
+  if(ARG_SRCS)
+    set(scope PUBLIC)
+    add_library(${target} ${ARG_SRCS} ${ARG_HDRS})
+    # Before 1.0, each release may have an ABI of its own.
+    set_target_properties(${target} PROPERTIES SOVERSION ${PROJECT_VERSION})
+    if(APPLE)
+      set_target_properties(${target} PROPERTIES INSTALL_RPATH "@loader_path")
+    else()
+      set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN")
+    endif()
+  else()
+    set(scope INTERFACE)
+    add_library(${target} INTERFACE)
+  endif()
+  add_library(workqueue::${ARG_NAME} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${ARG_NAME})
+
+  target_include_directories(${target} ${scope}
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+    $<INSTALL_INTERFACE:${WORKQUEUE_INSTALL_INCLUDEDIR}>
+  )
+  target_compile_features(${target} ${scope} cxx_std_17)
+  target_link_libraries(${target} ${scope} ${ARG_DEPS})
+endfunction()
+
+# workqueue_cc_binary()
+#
+# Makes the program NAME in the build folder of the caller's, which is where
+# the tests look for it.
+#
+# Parameters:
+# NAME: name of the target
+# SRCS: source files
+# DEPS: libraries that it needs
+# REQUIRES: targets that need not exist; where one does not, do nothing
+# LINUX_ONLY: on other systems, do nothing
+function(workqueue_cc_binary)
+  cmake_parse_arguments(ARG "LINUX_ONLY" "NAME" "SRCS;DEPS;REQUIRES" ${ARGN})
+  workqueue_return_if_impossible()
+
+  set(target "workqueue_${ARG_NAME}")
+  add_executable(${target} ${ARG_SRCS})
+  add_executable(workqueue::${ARG_NAME} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES
+    OUTPUT_NAME ${ARG_NAME}
+    # A generator expression, to which CMake appends no name of a configuration.
+    RUNTIME_OUTPUT_DIRECTORY "$<1:${CMAKE_CURRENT_BINARY_DIR}>"
+  )
+  target_link_libraries(${target} PRIVATE ${ARG_DEPS})
+endfunction()
+
+# workqueue_cc_test()
+#
+# Makes a test program and adds it to ctest, both under the name
+# workqueue_NAME. It runs where Bazel's runfiles are laid out: in a tree of the
+# sources, with $TEST_SRCDIR/$TEST_WORKSPACE for what is built.
+#
+# Parameters:
+# NAME: name of the target
+# SRCS: source files
+# DEPS: libraries that it needs
+# LINKOPTS: options for the linker
+# PROGRAMS: targets of programs that it runs
+# REQUIRES: targets that need not exist; where one does not, do nothing
+# LABELS: labels for ctest
+# LINUX_ONLY: on other systems, do nothing
+function(workqueue_cc_test)
+  cmake_parse_arguments(ARG "LINUX_ONLY" "NAME"
+    "SRCS;DEPS;REQUIRES;LINKOPTS;PROGRAMS;LABELS" ${ARGN})
+  workqueue_return_if_impossible()
+
+  set(target "workqueue_${ARG_NAME}")
+  add_executable(${target} ${ARG_SRCS})
+  target_link_libraries(${target} PRIVATE
+    ${ARG_DEPS}
+    ${ARG_LINKOPTS}
+  )
+  if(ARG_PROGRAMS)
+    add_dependencies(${target} ${ARG_PROGRAMS})
+  endif()
+
+  add_test(NAME ${target} COMMAND ${target}
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set(environment
+    "TEST_SRCDIR=${PROJECT_BINARY_DIR}"
+    "TEST_WORKSPACE=."
+    "TEST_TMPDIR=${CMAKE_CURRENT_BINARY_DIR}"
+  )
+  set_tests_properties(${target} PROPERTIES
+    ENVIRONMENT "${environment}"
+    LABELS "${ARG_LABELS}"
+  )
+endfunction()

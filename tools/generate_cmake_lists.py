@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+"""Writes the CMakeLists.txt of each folder from its BUILD.bazel.
+
+With --check it writes nothing, and fails if that would change a file.
+
+BUILD.bazel is run as the Python that it is, with functions here in the place
+of Bazel's rules. They take the attributes that this repository uses; any other
+is an error, so that nothing is lost in translation.
+"""
+
+import collections
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+# Those of the library, lower layers first, and those of its examples and tests.
+# (Benchmarks are Bazel's.)
+FOLDERS = ("base", "clock", "ratelimit", "workqueue", "controller", "examples",
+           "test")
+
+# The first two since Abseil 20260526, the second only if that was built with
+# its tests; the others are an option.
+NOT_ALWAYS_THERE = (
+    "absl::clock_interface",
+    "absl::simulated_clock",
+    "prometheus-cpp::core",
+    "prometheus-cpp::pull",
+)
+
+# What goes by another name in CMake.
+EXTERNAL = {
+    "@com_google_absl//absl/algorithm:container":
+        ["absl::algorithm_container"],
+    # A header that Abseil installs without the target; it needs these.
+    "@com_google_absl//absl/hash:hash_testing":
+        ["absl::hash", "absl::str_format"],
+    "@com_github_jupp0r_prometheus_cpp//core": ["prometheus-cpp::core"],
+    "@com_github_jupp0r_prometheus_cpp//pull": ["prometheus-cpp::pull"],
+    # Bazel's have GoogleMock in them.
+    "@com_google_googletest//:gtest": ["GTest::gmock"],
+    "@com_google_googletest//:gtest_main": ["GTest::gmock_main"],
+}
+
+LINUX = "@platforms//os:linux"
+
+Rule = collections.namedtuple("Rule",
+                              ["kind", "label", "name", "flags", "lists"])
+
+
+class Package:
+    """The rules of a BUILD.bazel, in its order."""
+
+    def __init__(self, folder):
+        self.folder = str(folder)
+        self.rules = []
+        scope = {
+            "cc_binary": self._cc_binary,
+            "cc_library": self._cc_library,
+            "cc_test": self._cc_test,
+            "exports_files": lambda files: None,
+            "filegroup": lambda name, srcs: None,
+            "glob": lambda patterns: [],
+            "licenses": lambda kinds: None,
+            "package": lambda **attributes: None,
+            # Everything that might be needed; NOT_ALWAYS_THERE sorts it out.
+            "select": lambda choices: sum(choices.values(), []),
+        }
+
+        def load(_, *names):
+            for name in names:
+                scope.setdefault(name, None)
+
+        scope["load"] = load
+        path = ROOT / folder / "BUILD.bazel"
+        exec(compile(path.read_text(), str(path), "exec"), scope)
+
+    def _cc_library(self, name, srcs=(), hdrs=(), deps=(), copts=(),
+                    target_compatible_with=(), testonly=False, visibility=()):
+        self._add("library", name, target_compatible_with,
+                  HDRS=hdrs, SRCS=srcs, DEPS=deps)
+
+    def _cc_binary(self, name, srcs, deps=(), copts=(),
+                   target_compatible_with=(), visibility=()):
+        self._add("binary", name, target_compatible_with,
+                  SRCS=srcs, DEPS=deps)
+
+    def _cc_test(self, name, srcs, deps=(), data=(), size=None, tags=(),
+                 linkopts=(), copts=(), target_compatible_with=()):
+        self._add("test", name, target_compatible_with,
+                  SRCS=srcs, DATA=data, DEPS=deps, LINKOPTS=linkopts,
+                  LABELS=tags)
+
+    def _add(self, kind, name, target_compatible_with, **lists):
+        flags = ["LINUX_ONLY"] if LINUX in target_compatible_with else []
+        for key in ("DEPS", "DATA"):
+            lists[key] = [self._whole(label) for label in lists.get(key, ())]
+        self.rules.append(
+            Rule(kind, self._whole(":" + name), name, flags, lists))
+
+    def _whole(self, label):
+        """:queue is //workqueue:queue, and //clock is //clock:clock."""
+        if label.startswith(":"):
+            return "//%s%s" % (self.folder, label)
+        if label.startswith("//") and ":" not in label:
+            return "%s:%s" % (label, label.split("/")[-1])
+        return label
+
+
+class Targets:
+    """The names of the targets in CMake."""
+
+    def __init__(self, packages):
+        self._names = {}
+        self._rules = {}
+        # CMake knows no packages: all targets share one namespace. Where two
+        # have the same name, that of the higher layer gets its folder's, too.
+        taken = set()
+        for package in packages:
+            for rule in package.rules:
+                name = rule.name
+                if name in taken:
+                    name = "%s_%s" % (package.folder.split("/")[0], name)
+                if name in taken:
+                    sys.exit("two targets have the name " + name)
+                taken.add(name)
+                self._names[rule.label] = name
+                self._rules[rule.label] = rule
+
+    def name(self, rule):
+        return self._names[rule.label]
+
+    def of(self, labels):
+        """//workqueue:queue is workqueue::queue, absl/time is absl::time."""
+        targets = []
+        for label in labels:
+            if label in self._names:
+                targets.append("workqueue::" + self._names[label])
+            elif label in EXTERNAL:
+                targets += EXTERNAL[label]
+            elif label.startswith("@com_google_absl//absl/"):
+                targets.append("absl::" + re.split("[:/]", label)[-1])
+        return targets
+
+    def requires(self, rule):
+        """What `rule` needs, itself or by way of others, that is not always
+        there."""
+        needed = set()
+        seen = set()
+        labels = [rule.label]
+        while labels:
+            label = labels.pop()
+            if label in seen:
+                continue
+            seen.add(label)
+            if label in self._rules:
+                lists = self._rules[label].lists
+                labels += lists["DEPS"] + lists["DATA"]
+            else:
+                needed.update(self.of([label]))
+        return sorted(needed.intersection(NOT_ALWAYS_THERE))
+
+
+def cmake_call(rule, targets, binaries):
+    """Returns the call that makes the target of `rule`."""
+    lists = dict(rule.lists)
+    lists["DEPS"] = targets.of(lists["DEPS"])
+    lists["REQUIRES"] = targets.requires(rule)
+    # The tests find the files among their data in the source tree.
+    lists["PROGRAMS"] = targets.of(
+        label for label in lists["DATA"] if label in binaries)
+    for key in ("HDRS", "SRCS"):
+        lists[key] = ['"%s"' % file for file in lists.get(key, ())]
+
+    lines = ["workqueue_cc_%s(" % rule.kind, "  NAME",
+             "    " + targets.name(rule)]
+    for key in ("HDRS", "SRCS", "DEPS", "REQUIRES", "LINKOPTS", "PROGRAMS",
+                "LABELS"):
+        if lists.get(key):
+            lines.append("  " + key)
+            lines += ["    " + item for item in lists[key]]
+    lines += ["  " + flag for flag in rule.flags]
+    return "\n".join(lines + [")"])
+
+
+def main(arguments):
+    if arguments not in ([], ["--check"]):
+        sys.exit(__doc__)
+
+    packages = [Package(path.parent.relative_to(ROOT))
+                for folder in FOLDERS
+                for path in sorted(ROOT.glob(folder + "/**/BUILD.bazel"))]
+    packages = [package for package in packages if package.rules]
+    targets = Targets(packages)
+    binaries = {rule.label for package in packages for rule in package.rules
+                if rule.kind == "binary"}
+
+    errors = []
+    top = (ROOT / "CMakeLists.txt").read_text()
+    for package in packages:
+        path = package.folder + "/CMakeLists.txt"
+        if not re.search(r"[\s(]%s[\s)]" % package.folder, top):
+            errors.append("CMakeLists.txt does not add %s" % package.folder)
+        text = "\n\n".join(
+            ["# Generated from BUILD.bazel by tools/generate_cmake_lists.py."]
+            + [cmake_call(rule, targets, binaries)
+               for rule in package.rules]) + "\n"
+        file = ROOT / path
+        if not arguments:
+            file.write_text(text)
+        elif not file.exists() or file.read_text() != text:
+            errors.append("%s is out of date: run "
+                          "tools/generate_cmake_lists.py" % path)
+    if errors:
+        sys.exit("\n".join(errors))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
