@@ -267,7 +267,7 @@ class Controller {
 template <typename T>
 absl::StatusOr<std::unique_ptr<Controller<T>>> Controller<T>::Create(
     ControllerOptions<T> options) {
-  if (options.reconcile == nullptr) {
+  if (!options.reconcile) {
     return absl::InvalidArgumentError(
         "reconcile is empty; it must be callable");
   }

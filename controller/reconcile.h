@@ -8,9 +8,12 @@
 #ifndef WORKQUEUE_CONTROLLER_RECONCILE_H_
 #define WORKQUEUE_CONTROLLER_RECONCILE_H_
 
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -31,7 +34,7 @@ struct Result {
 
   // The priority of that; the one that the item had, by default. Without
   // meaning for a queue that has no priorities.
-  std::optional<int> priority;
+  std::optional<int> priority = std::nullopt;
 };
 
 // ReconcileContext
@@ -70,9 +73,78 @@ struct ReconcileContext {
 //
 // An error has it called again, later each time; one made by `TerminalError()`
 // has not. An exception counts as an error.
+//
+// Made of anything copyable that can be called with the item and the context,
+// or with the item alone, and that returns an `absl::StatusOr<Result>`, a
+// `Result` or an `absl::Status`, of which OK is as good as `Result()`:
+//
+//     absl::Status MakeItSo(const std::string& key);
+//
+//     options.reconcile = MakeItSo;
+//
+// Several workers may call it at the same time, for different items.
 template <typename T>
-using ReconcileFunction = std::function<absl::StatusOr<Result>(
-    const T& item, const ReconcileContext& context)>;
+class ReconcileFunction {
+  template <typename F>
+  static constexpr bool kTakesContext =
+      std::is_invocable_v<F&, const T&, const ReconcileContext&>;
+
+ public:
+  // An empty one, which must not be called.
+  ReconcileFunction() = default;
+  ReconcileFunction(std::nullptr_t) {}  // NOLINT(runtime/explicit)
+
+  // Calls `f`. Empty if `f` is null or an empty `std::function`.
+  template <typename F,
+            typename = std::enable_if_t<kTakesContext<F> ||
+                                        std::is_invocable_v<F&, const T&>>>
+  ReconcileFunction(F f) {  // NOLINT(runtime/explicit)
+    if constexpr (kTakesContext<F>) {
+      using Returned =
+          std::invoke_result_t<F&, const T&, const ReconcileContext&>;
+      Set(std::function<Returned(const T&, const ReconcileContext&)>(
+          std::move(f)));
+    } else {
+      using Returned = std::invoke_result_t<F&, const T&>;
+      Set(std::function<Returned(const T&)>(std::move(f)));
+    }
+  }
+
+  absl::StatusOr<Result> operator()(const T& item,
+                                    const ReconcileContext& context) const {
+    return function_(item, context);
+  }
+
+  explicit operator bool() const { return function_ != nullptr; }
+
+ private:
+  template <typename Returned>
+  void Set(std::function<Returned(const T&, const ReconcileContext&)> f) {
+    if (f == nullptr) return;
+    function_ = [f = std::move(f)](const T& item,
+                                   const ReconcileContext& context) {
+      return ToResult(f(item, context));
+    };
+  }
+  template <typename Returned>
+  void Set(std::function<Returned(const T&)> f) {
+    if (f == nullptr) return;
+    function_ = [f = std::move(f)](const T& item, const ReconcileContext&) {
+      return ToResult(f(item));
+    };
+  }
+
+  static absl::StatusOr<Result> ToResult(absl::StatusOr<Result> result) {
+    return result;
+  }
+  static absl::StatusOr<Result> ToResult(absl::Status status) {
+    if (!status.ok()) return status;
+    return Result();
+  }
+
+  std::function<absl::StatusOr<Result>(const T&, const ReconcileContext&)>
+      function_;
+};
 
 // Returns `error`, marked as one that trying again would not mend: the item is
 // not reconciled again until it is added anew. `error` is not OK.

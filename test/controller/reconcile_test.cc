@@ -3,7 +3,10 @@
 
 #include "controller/reconcile.h"
 
+#include <functional>
+#include <optional>
 #include <string>
+#include <type_traits>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -55,6 +58,92 @@ TEST(ReconcileContextTest, IsCancelledByStopAndAtTheDeadline) {
   EXPECT_FALSE(endless.Cancelled());
   stop.Notify();
   EXPECT_TRUE(endless.Cancelled());
+}
+
+// What each kind of function comes to.
+class ReconcileFunctionTest : public testing::Test {
+ protected:
+  static constexpr absl::Duration kSecond = absl::Seconds(1);
+
+  absl::StatusOr<Result> Call(const ReconcileFunction<std::string>& function,
+                              const std::string& item) {
+    const ReconcileContext context = {
+        name_,         &clock_, stop_, absl::InfiniteFuture(), /*priority=*/0,
+        /*failures=*/3};
+    return function(item, context);
+  }
+
+ private:
+  const std::string name_ = "test";
+  clocks::FakeClock clock_;
+  absl::Notification stop_;
+};
+
+absl::Status FailIfBad(const std::string& item) {
+  return item == "bad" ? absl::AbortedError("bad") : absl::OkStatus();
+}
+
+absl::Status FailAtThird(const std::string& item,
+                         const ReconcileContext& context) {
+  return context.failures == 3 ? absl::AbortedError(item) : absl::OkStatus();
+}
+
+TEST_F(ReconcileFunctionTest, AnOkStatusIsAResult) {
+  const absl::StatusOr<Result> result = Call(FailIfBad, "good");
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result->requeue_after, absl::ZeroDuration());
+  EXPECT_EQ(result->priority, std::nullopt);
+  EXPECT_EQ(Call(FailIfBad, "bad").status(), absl::AbortedError("bad"));
+}
+
+TEST_F(ReconcileFunctionTest, TheContextIsForThoseWhoWantIt) {
+  EXPECT_EQ(Call(FailAtThird, "a").status(), absl::AbortedError("a"));
+  const auto function =
+      [](const std::string&,
+         const ReconcileContext& context) -> absl::StatusOr<Result> {
+    Result result;
+    result.requeue_after = context.failures * kSecond;
+    return result;
+  };
+  EXPECT_EQ(Call(function, "a")->requeue_after, 3 * kSecond);
+}
+
+TEST_F(ReconcileFunctionTest, AResultIsASuccess) {
+  const auto function = [](const std::string&) {
+    Result result;
+    result.priority = 7;
+    return result;
+  };
+  EXPECT_EQ(Call(function, "a")->priority, 7);
+}
+
+TEST_F(ReconcileFunctionTest, MayHaveAStateOfItsOwn) {
+  const ReconcileFunction<std::string> function =
+      [calls = 0](const std::string&) mutable {
+        Result result;
+        result.requeue_after = ++calls * kSecond;
+        return result;
+      };
+  EXPECT_EQ(Call(function, "a")->requeue_after, 1 * kSecond);
+  EXPECT_EQ(Call(function, "a")->requeue_after, 2 * kSecond);
+}
+
+TEST_F(ReconcileFunctionTest, IsEmptyIfMadeOfNothing) {
+  using Function = ReconcileFunction<std::string>;
+  absl::Status (*const null)(const std::string&) = nullptr;
+  EXPECT_FALSE(Function());
+  EXPECT_FALSE(Function(nullptr));
+  EXPECT_FALSE(Function(null));
+  EXPECT_FALSE(Function(std::function<absl::Status(const std::string&)>()));
+  EXPECT_TRUE(Function(FailIfBad));
+  EXPECT_TRUE(Function(&FailAtThird));
+  EXPECT_TRUE(Function([](const std::string&) { return Result(); }));
+}
+
+TEST_F(ReconcileFunctionTest, IsMadeOfNothingElse) {
+  using Function = ReconcileFunction<std::string>;
+  EXPECT_FALSE((std::is_constructible_v<Function, int>));
+  EXPECT_FALSE((std::is_constructible_v<Function, absl::Status (*)(int)>));
 }
 
 }  // namespace
