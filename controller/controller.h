@@ -8,6 +8,7 @@
 #ifndef WORKQUEUE_CONTROLLER_CONTROLLER_H_
 #define WORKQUEUE_CONTROLLER_CONTROLLER_H_
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <memory>
@@ -22,6 +23,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
@@ -195,6 +197,7 @@ class Controller {
   // The parts of Start().
   absl::Status StartSources();
   absl::Status AwaitSync();
+  void Synced(const Source<T>& source);
 
   // Whether the caller is the reconcile function or a source.
   bool RunsThisThread() const ABSL_NO_THREAD_SAFETY_ANALYSIS {
@@ -250,6 +253,8 @@ class Controller {
 
   absl::Mutex mu_;
   State state_ ABSL_GUARDED_BY(mu_) = State::kNew;
+  // The sources that the start waits for.
+  std::vector<const Source<T>*> unsynced_ ABSL_GUARDED_BY(mu_);
   // The first error of a source before the workers were started.
   absl::Status source_status_ ABSL_GUARDED_BY(mu_);
   // Signalled when an item is done with, if anyone waits for that.
@@ -371,6 +376,12 @@ absl::Status Controller<T>::Start() {
 
 template <typename T>
 absl::Status Controller<T>::StartSources() {
+  {
+    MutexLock lock(&mu_);
+    for (const Source<T>& source : sources_) {
+      if (source.wait_for_sync) unsynced_.push_back(&source);
+    }
+  }
   MutexLock lock(&sources_mu_);
   return source_pool_.Start(sources_.size(),
                             [this](size_t i) { RunSource(sources_[i]); });
@@ -379,22 +390,39 @@ absl::Status Controller<T>::StartSources() {
 template <typename T>
 absl::Status Controller<T>::AwaitSync() {
   const absl::Time deadline = clock_->TimeNow() + sync_timeout_;
-  for (const Source<T>& source : sources_) {
-    if (source.wait_for_sync == nullptr) continue;
-    const absl::Status status = workqueue_internal::StatusOf(
-        [&] { return source.wait_for_sync(stopping_, deadline); });
-    if (!status.ok()) return internal::OfSource(source.name, status);
+  MutexLock lock(&mu_);
+  const auto over = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return unsynced_.empty() || stopping_.HasBeenNotified();
+  };
+  if (clock_->AwaitWithDeadline(&mu_, absl::Condition(&over), deadline)) {
+    return absl::OkStatus();
   }
-  return absl::OkStatus();
+  return absl::DeadlineExceededError(absl::StrCat(
+      "not in sync within ", absl::FormatDuration(sync_timeout_), ": ",
+      absl::StrJoin(unsynced_, ", ", [](std::string* out, const auto* source) {
+        absl::StrAppend(out, source->name);
+      })));
+}
+
+template <typename T>
+void Controller<T>::Synced(const Source<T>& source) {
+  MutexLock lock(&mu_);
+  unsynced_.erase(std::remove(unsynced_.begin(), unsynced_.end(), &source),
+                  unsynced_.end());
 }
 
 template <typename T>
 void Controller<T>::RunSource(const Source<T>& source) {
-  const absl::Status status =
-      internal::OfSource(source.name, workqueue_internal::StatusOf([&] {
-                           return source.run(*queue_, stopping_);
-                         }));
-  if (status.ok() || stopping_.HasBeenNotified()) return;
+  SourceContext<T> context = {*queue_, stopping_, clock_,
+                              [this, &source] { Synced(source); }};
+  const absl::Status status = internal::OfSource(
+      source.name,
+      workqueue_internal::StatusOf([&] { return source.run(context); }));
+  if (status.ok()) {
+    Synced(source);
+    return;
+  }
+  if (stopping_.HasBeenNotified()) return;
   log_.Error([&status] { return status.ToString(); });
   MutexLock lock(&mu_);
   if (state_ != State::kStarting || stopping_.HasBeenNotified()) return;

@@ -13,35 +13,63 @@
 
 #include "absl/status/status.h"
 #include "absl/synchronization/notification.h"
-#include "absl/time/time.h"
+#include "clock/clock.h"
 #include "workqueue/interfaces.h"
 
 namespace controller {
+
+// SourceContext
+//
+// What a source works with. To be used only until it returns.
+template <typename T>
+struct SourceContext {
+  // Where to add items.
+  workqueue::RateLimitingInterface<T>& queue;
+
+  // Notified when the controller is being stopped.
+  const absl::Notification& stop;
+
+  // The controller's.
+  clocks::Clock* clock;
+
+  // To be called when all that is there at first has been added; see
+  // `Source::wait_for_sync`. May be called from any thread and more than once.
+  std::function<void()> synced;
+};
 
 // Source
 //
 // Where a controller's items come from: something that watches the world, and
 // adds an item whenever that may have to be reconciled.
+//
+// Example:
+//
+//     controller::Source<std::string> source;
+//     source.name = "pods";
+//     source.wait_for_sync = true;
+//     source.run = [&pods](controller::SourceContext<std::string>& context) {
+//       context.queue.AddAll(pods.List());
+//       context.synced();
+//       while (std::optional<std::string> key = pods.NextChange(context.stop))
+//       {
+//         context.queue.Add(*key);
+//       }
+//       return absl::OkStatus();
+//     };
 template <typename T>
 struct Source {
   // For messages.
   std::string name;
 
-  // Adds items to `queue`. Has a thread of its own for that, and must return
+  // Adds items to the queue. Has a thread of its own for that, and must return
   // when `stop` is notified; it may return before. An error or an exception
   // ends the controller's start, if that is in progress; later it is only
   // logged.
-  std::function<absl::Status(workqueue::RateLimitingInterface<T>& queue,
-                             const absl::Notification& stop)>
-      run;
+  std::function<absl::Status(SourceContext<T>& context)> run;
 
-  // Blocks until the source has added all that is there at first, or `stop` is
-  // notified, or until `deadline` on the controller's clock, and returns an
-  // error if it has not. No worker starts before. Null if there is nothing to
-  // wait for. It must not stop the controller.
-  std::function<absl::Status(const absl::Notification& stop,
-                             absl::Time deadline)>
-      wait_for_sync;
+  // Whether the workers start only when `run` has called `synced()`, or has
+  // returned.
+  bool wait_for_sync = false;
 };
 
 }  // namespace controller

@@ -14,6 +14,7 @@
 #include "absl/base/config.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/cord.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "controller/controller.h"
@@ -21,12 +22,11 @@
 #include "controller/source.h"
 #include "gtest/gtest.h"
 #include "test/controller/controller_fixture.h"
-#include "workqueue/interfaces.h"
 
 namespace controller {
 namespace {
 
-using Queue = workqueue::RateLimitingInterface<std::string>;
+using Context = SourceContext<std::string>;
 
 constexpr absl::Duration kSecond = absl::Seconds(1);
 
@@ -36,9 +36,9 @@ constexpr absl::Duration kSecond = absl::Seconds(1);
 
 class SourceTest : public ControllerFixture {
  protected:
-  // A source that calls `run`, and does not wait.
+  // A source that calls `run`, and is not waited for.
   static Source<std::string> NewSource(
-      std::function<absl::Status(Queue&, const absl::Notification&)> run) {
+      std::function<absl::Status(Context&)> run) {
     Source<std::string> source;
     source.name = "pods";
     source.run = std::move(run);
@@ -47,11 +47,18 @@ class SourceTest : public ControllerFixture {
 
   // One that adds `item`, and then waits for its end.
   static Source<std::string> Adding(const std::string& item) {
-    return NewSource([item](Queue& queue, const absl::Notification& stop) {
-      queue.Add(item);
-      stop.WaitForNotification();
+    return NewSource([item](Context& context) {
+      context.queue.Add(item);
+      context.stop.WaitForNotification();
       return absl::OkStatus();
     });
+  }
+
+  // One that is waited for, in vain.
+  static Source<std::string> NeverInSync(const std::string& item) {
+    Source<std::string> source = Adding(item);
+    source.wait_for_sync = true;
+    return source;
   }
 };
 
@@ -59,21 +66,19 @@ TEST_F(SourceTest, TheyRunUntilTheControllerIsStopped) {
   std::atomic<int> ended{0};
   ControllerOptions<std::string> options = Options(Succeed);
   for (const char* item : {"a", "b"}) {
-    options.sources.push_back(
-        NewSource([item, &ended](Queue& queue, const absl::Notification& stop) {
-          queue.Add(item);
-          stop.WaitForNotification();
-          ++ended;
-          return absl::CancelledError("is not an error then");
-        }));
+    options.sources.push_back(NewSource([item, &ended](Context& context) {
+      context.queue.Add(item);
+      context.stop.WaitForNotification();
+      ++ended;
+      return absl::CancelledError("is not an error then");
+    }));
   }
   absl::Notification added;
-  options.sources.push_back(
-      NewSource([&added](Queue& queue, const absl::Notification&) {
-        queue.Add("c");
-        added.Notify();
-        return absl::OkStatus();  // has no more
-      }));
+  options.sources.push_back(NewSource([&added](Context& context) {
+    context.queue.Add("c");
+    added.Notify();
+    return absl::OkStatus();  // has no more
+  }));
   const auto controller = Started(std::move(options));
   added.WaitForNotification();
   EXPECT_EQ(ended, 0);
@@ -87,51 +92,62 @@ TEST_F(SourceTest, TheyRunUntilTheControllerIsStopped) {
                                       "I controller test: stopped"}));
 }
 
-TEST_F(SourceTest, NoWorkerStartsBeforeAllAreInSync) {
-  absl::Notification added;
+TEST_F(SourceTest, HasTheControllersClock) {
   ControllerOptions<std::string> options = Options(Succeed);
-  options.sources.push_back(
-      NewSource([&added](Queue& queue, const absl::Notification&) {
-        queue.Add("a");
-        added.Notify();
-        return absl::OkStatus();
-      }));
-  options.sources[0].wait_for_sync = [&](const absl::Notification& stop,
-                                         absl::Time deadline) {
-    EXPECT_FALSE(stop.HasBeenNotified());
-    EXPECT_EQ(deadline, start_ + absl::Minutes(2));
-    added.WaitForNotification();
+  options.sources.push_back(NewSource([this](Context& context) {
+    EXPECT_EQ(context.clock, &clock_);
     return absl::OkStatus();
-  };
-  options.sources.push_back(Adding("b"));
-  Controller<std::string>* self = nullptr;
-  bool waited = false;
-  options.sources[1].wait_for_sync = [&](const absl::Notification&,
-                                         absl::Time) {
-    EXPECT_TRUE(added.HasBeenNotified());
-    EXPECT_GE(self->queue().Len(), 1u);
-    EXPECT_EQ(Noted(), Notes());
-    waited = true;
+  }));
+  EXPECT_TRUE(Started(std::move(options))->Stop());
+}
+
+TEST_F(SourceTest, NoWorkerStartsBeforeAllAreInSync) {
+  absl::Notification go_on;
+  ControllerOptions<std::string> options = Options(Succeed);
+  // Returning is being in sync, too.
+  options.sources.push_back(NewSource([](Context& context) {
+    context.queue.Add("a");
     return absl::OkStatus();
-  };
+  }));
+  options.sources[0].wait_for_sync = true;
+  options.sources.push_back(NewSource([&go_on](Context& context) {
+    go_on.WaitForNotification();
+    context.queue.Add("b");
+    context.synced();
+    context.synced();
+    context.stop.WaitForNotification();
+    return absl::OkStatus();
+  }));
+  options.sources[1].wait_for_sync = true;
   const auto controller = New(std::move(options));
-  self = controller.get();
-  ASSERT_TRUE(controller->Start().ok());
-  EXPECT_TRUE(waited);
+  std::thread starter([&controller] { EXPECT_TRUE(controller->Start().ok()); });
+  clock_.AwaitWaiters(2);  // Start(), and the queue's own thread
+  EXPECT_EQ(Noted(), Notes());
+  go_on.Notify();
+  starter.join();
   controller->AwaitIdle();
-  EXPECT_FALSE(Noted().empty());
+  EXPECT_EQ(Noted().size(), 2u);
+}
+
+TEST_F(SourceTest, OneThatIsNotToBeWaitedForIsNot) {
+  absl::Notification go_on;
+  ControllerOptions<std::string> options = Options(Succeed);
+  options.sources.push_back(NewSource([&go_on](Context& context) {
+    go_on.WaitForNotification();
+    context.synced();
+    return absl::OkStatus();
+  }));
+  const auto controller = Started(std::move(options));
+  controller->queue().Add("a");
+  controller->AwaitIdle();
+  EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}}));
+  go_on.Notify();
 }
 
 TEST_F(SourceTest, AnErrorEndsTheStart) {
   ControllerOptions<std::string> options = Options(Succeed);
-  options.sources.push_back(Adding("a"));
-  // This one would never be in sync.
-  options.sources[0].wait_for_sync = [](const absl::Notification& stop,
-                                        absl::Time) {
-    stop.WaitForNotification();
-    return absl::CancelledError("stopped");
-  };
-  options.sources.push_back(NewSource([](Queue&, const absl::Notification&) {
+  options.sources.push_back(NeverInSync("a"));
+  options.sources.push_back(NewSource([](Context&) {
     absl::Status error = absl::NotFoundError("no such directory");
     error.SetPayload("url", absl::Cord("payload"));
     return error;
@@ -154,11 +170,10 @@ TEST_F(SourceTest, AnErrorEndsTheStart) {
 TEST_F(SourceTest, ItsErrorAfterTheStartIsLogged) {
   absl::Notification fail;
   ControllerOptions<std::string> options = Options(Succeed);
-  options.sources.push_back(
-      NewSource([&fail](Queue&, const absl::Notification&) {
-        fail.WaitForNotification();
-        return absl::DataLossError("torn");
-      }));
+  options.sources.push_back(NewSource([&fail](Context&) {
+    fail.WaitForNotification();
+    return absl::DataLossError("torn");
+  }));
   const auto controller = Started(std::move(options));
   fail.Notify();
   EXPECT_EQ(log_.Await(3), "E controller test: DATA_LOSS: source pods: torn");
@@ -168,36 +183,34 @@ TEST_F(SourceTest, ItsErrorAfterTheStartIsLogged) {
   EXPECT_TRUE(controller->Stop());
 }
 
-TEST_F(SourceTest, OneThatCannotSyncEndsTheStart) {
-  ControllerOptions<std::string> options = Options(Succeed);
-  options.sources.push_back(Adding("a"));
-  options.sources[0].wait_for_sync = [](const absl::Notification&, absl::Time) {
-    return absl::DataLossError("torn");
-  };
-  const auto controller = New(std::move(options));
-  EXPECT_EQ(controller->Start(), absl::DataLossError("source pods: torn"));
-  EXPECT_FALSE(controller->queue().Add("b"));
-  EXPECT_EQ(Noted(), Notes());
-}
-
 TEST_F(SourceTest, OneThatIsNotInSyncInTimeEndsTheStart) {
   ControllerOptions<std::string> options = Options(Succeed);
   options.sync_timeout = 7 * kSecond;
-  options.sources.push_back(Adding("a"));
-  options.sources[0].wait_for_sync = [this](const absl::Notification&,
-                                            absl::Time deadline) {
-    EXPECT_EQ(deadline, start_ + 7 * kSecond);
-    clock_.SleepUntil(deadline);
-    return absl::DeadlineExceededError("not in sync");
-  };
+  options.sources.push_back(NeverInSync("a"));
+  absl::Notification in_sync;
+  options.sources.push_back(NewSource([&in_sync](Context& context) {
+    context.synced();
+    in_sync.Notify();
+    context.stop.WaitForNotification();
+    return absl::OkStatus();
+  }));
+  options.sources[1].wait_for_sync = true;
+  options.sources.push_back(NeverInSync("b"));
+  options.sources[2].name = "nodes";
+  absl::Notification ended;
   const auto controller = New(std::move(options));
-  std::thread starter([&controller] {
-    EXPECT_EQ(controller->Start(),
-              absl::DeadlineExceededError("source pods: not in sync"));
+  std::thread starter([&controller, &ended] {
+    EXPECT_EQ(controller->Start(), absl::DeadlineExceededError(
+                                       "not in sync within 7s: pods, nodes"));
+    ended.Notify();
   });
-  clock_.AwaitWaiters(2);  // the queue's own thread is one
-  clock_.Step(7 * kSecond);
+  clock_.AwaitWaiters(2);  // Start(), and the queue's own thread
+  in_sync.WaitForNotification();
+  clock_.Step(7 * kSecond - absl::Nanoseconds(1));
+  EXPECT_FALSE(ended.HasBeenNotified());
+  clock_.Step(absl::Nanoseconds(1));
   starter.join();
+  EXPECT_FALSE(controller->queue().Add("c"));
   EXPECT_EQ(Noted(), Notes());
 }
 
@@ -205,26 +218,9 @@ TEST_F(SourceTest, OneThatIsNotInSyncInTimeEndsTheStart) {
 
 TEST_F(SourceTest, AnExceptionEndsTheStart) {
   ControllerOptions<std::string> options = Options(Succeed);
-  options.sources.push_back(
-      NewSource([](Queue&, const absl::Notification&) -> absl::Status {
-        throw std::runtime_error("thrown");
-      }));
-  options.sources[0].wait_for_sync = [](const absl::Notification& stop,
-                                        absl::Time) {
-    stop.WaitForNotification();
-    return absl::OkStatus();
-  };
-  EXPECT_EQ(New(std::move(options))->Start(),
-            absl::InternalError("source pods: thrown"));
-}
-
-TEST_F(SourceTest, AnExceptionFromItsSyncEndsTheStart) {
-  ControllerOptions<std::string> options = Options(Succeed);
-  options.sources.push_back(Adding("a"));
-  options.sources[0].wait_for_sync = [](const absl::Notification&,
-                                        absl::Time) -> absl::Status {
-    throw std::runtime_error("thrown");
-  };
+  options.sources.push_back(NewSource(
+      [](Context&) -> absl::Status { throw std::runtime_error("thrown"); }));
+  options.sources[0].wait_for_sync = true;
   EXPECT_EQ(New(std::move(options))->Start(),
             absl::InternalError("source pods: thrown"));
 }
@@ -235,16 +231,15 @@ TEST_F(SourceTest, OneMayBeginTheStop) {
   ControllerOptions<std::string> options = Options(Succeed);
   Controller<std::string>* self = nullptr;
   absl::Notification go_on, stopped;
-  options.sources.push_back(
-      NewSource([&](Queue& queue, const absl::Notification& stop) {
-        go_on.WaitForNotification();
-        queue.Add("a");
-        EXPECT_FALSE(self->Stop());
-        EXPECT_TRUE(stop.HasBeenNotified());
-        EXPECT_FALSE(queue.Add("b"));
-        stopped.Notify();
-        return absl::OkStatus();
-      }));
+  options.sources.push_back(NewSource([&](Context& context) {
+    go_on.WaitForNotification();
+    context.queue.Add("a");
+    EXPECT_FALSE(self->Stop());
+    EXPECT_TRUE(context.stop.HasBeenNotified());
+    EXPECT_FALSE(context.queue.Add("b"));
+    stopped.Notify();
+    return absl::OkStatus();
+  }));
   const auto controller = New(std::move(options));
   self = controller.get();
   ASSERT_TRUE(controller->Start().ok());
@@ -279,21 +274,18 @@ TEST_F(StartTest, IsNotPossibleAfterStop) {
 }
 
 TEST_F(StartTest, IsCancelledByStop) {
-  absl::Notification waiting;
   ControllerOptions<std::string> options = Options(Succeed);
-  options.sources.push_back(Adding("a"));
-  options.sources[0].wait_for_sync = [&](const absl::Notification& stop,
-                                         absl::Time) {
-    waiting.Notify();
-    stop.WaitForNotification();
+  options.sources.push_back(NewSource([](Context& context) {
+    context.stop.WaitForNotification();
     return absl::UnknownError("whatever");
-  };
+  }));
+  options.sources[0].wait_for_sync = true;
   const auto controller = New(std::move(options));
   std::thread starter([&controller] {
     EXPECT_EQ(controller->Start(),
               absl::CancelledError("stopped before it was started"));
   });
-  waiting.WaitForNotification();
+  clock_.AwaitWaiters(2);  // Start(), and the queue's own thread
   controller->Stop();
   starter.join();
   EXPECT_EQ(Noted(), Notes());
@@ -302,16 +294,11 @@ TEST_F(StartTest, IsCancelledByStop) {
 TEST_F(StartTest, IsCancelledByASourceThatStops) {
   ControllerOptions<std::string> options = Options(Succeed);
   Controller<std::string>* self = nullptr;
-  options.sources.push_back(
-      NewSource([&self](Queue&, const absl::Notification&) {
-        EXPECT_FALSE(self->Stop());
-        return absl::OkStatus();
-      }));
-  options.sources[0].wait_for_sync = [](const absl::Notification& stop,
-                                        absl::Time) {
-    stop.WaitForNotification();
+  options.sources.push_back(NewSource([&self](Context&) {
+    EXPECT_FALSE(self->Stop());
     return absl::OkStatus();
-  };
+  }));
+  options.sources[0].wait_for_sync = true;
   const auto controller = New(std::move(options));
   self = controller.get();
   EXPECT_EQ(controller->Start(),
@@ -446,9 +433,9 @@ TEST_F(StopTest, IsPossibleFromManyThreads) {
   ControllerOptions<std::string> options = Options(Succeed);
   options.workers = 2;
   Source<std::string> source;
-  source.run = [](Queue& queue, const absl::Notification& stop) {
-    for (int i = 0; i < 10; ++i) queue.Add(std::to_string(i));
-    stop.WaitForNotification();
+  source.run = [](Context& context) {
+    for (int i = 0; i < 10; ++i) context.queue.Add(std::to_string(i));
+    context.stop.WaitForNotification();
     return absl::OkStatus();
   };
   options.sources.push_back(std::move(source));

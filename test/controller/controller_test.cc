@@ -22,6 +22,7 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "controller/reconcile.h"
+#include "controller/source.h"
 #include "gtest/gtest.h"
 #include "ratelimit/item_fast_slow_rate_limiter.h"
 #include "test/controller/controller_fixture.h"
@@ -327,7 +328,7 @@ TEST_F(ControllerTest, EachBadOptionIsNamed) {
             "reconcile_timeout is 0; it must be positive");
   EXPECT_EQ(error([](auto& options) {
               options.sources.resize(2);
-              options.sources[0].run = [](auto&, const absl::Notification&) {
+              options.sources[0].run = [](SourceContext<std::string>&) {
                 return absl::OkStatus();
               };
             }),

@@ -34,7 +34,6 @@ TEST(ThreadExhaustionTest, NeedsThisFunction) {
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "clock/fake_clock.h"
 #include "controller/controller.h"
@@ -42,7 +41,6 @@ TEST(ThreadExhaustionTest, NeedsThisFunction) {
 #include "controller/reconcile.h"
 #include "controller/scheduler.h"
 #include "controller/source.h"
-#include "workqueue/interfaces.h"
 
 namespace {
 
@@ -137,9 +135,8 @@ TEST_F(ThreadExhaustionTest, AControllerWithTooFewThreadsIsStopped) {
     options.reconcile = [](int, const ReconcileContext&) { return Result(); };
     options.sources.resize(2);
     for (Source<int>& source : options.sources) {
-      source.run = [](workqueue::RateLimitingInterface<int>&,
-                      const absl::Notification& stop) {
-        stop.WaitForNotification();
+      source.run = [](SourceContext<int>& context) {
+        context.stop.WaitForNotification();
         return absl::OkStatus();
       };
     }
