@@ -4,34 +4,16 @@
 // Each block of C++ in a document is in guide_test.cc, which is compiled and
 // run. Blanks may differ: lines are of another length there, and indented.
 
-#include <algorithm>
 #include <cstddef>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
+#include "test/docs/read_file.h"
 
 namespace {
-
-std::string Read(const std::string& path) {
-  std::ifstream file(path);
-  EXPECT_TRUE(file.is_open()) << path;
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-std::string WithoutBlanks(std::string text) {
-  text.erase(std::remove_if(text.begin(), text.end(),
-                            [](char c) { return absl::ascii_isspace(c); }),
-             text.end());
-  return text;
-}
 
 std::vector<std::string> CodeIn(absl::string_view document) {
   std::vector<std::string> blocks;
@@ -52,8 +34,8 @@ std::vector<std::string> CodeIn(absl::string_view document) {
 class DocumentsTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(DocumentsTest, CodeIsCompiledAndRun) {
-  const std::string tested = WithoutBlanks(Read("test/docs/guide_test.cc"));
-  const std::vector<std::string> blocks = CodeIn(Read(GetParam()));
+  const std::string tested = WithoutBlanks(ReadFile("test/docs/guide_test.cc"));
+  const std::vector<std::string> blocks = CodeIn(ReadFile(GetParam()));
   EXPECT_FALSE(blocks.empty());
   for (const std::string& block : blocks) {
     EXPECT_NE(tested.find(block), std::string::npos) << block;
