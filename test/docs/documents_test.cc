@@ -43,7 +43,8 @@ TEST_P(DocumentsTest, CodeIsCompiledAndRun) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, DocumentsTest,
-                         testing::Values("README.md", "docs/guide.md"));
+                         testing::Values("README.md", "docs/from-client-go.md",
+                                         "docs/guide.md"));
 
 TEST(DocumentsTestTest, FindsBlocks) {
   EXPECT_EQ(CodeIn("a\n```c++\n#include <b>\nint  c =\n  d;\n```\ne\n"

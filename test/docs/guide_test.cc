@@ -1,8 +1,9 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The code of README.md and docs/guide.md, and that it does what they say.
-// `documents_test` checks that each block of theirs is in here, line for line.
+// The code of README.md, docs/from-client-go.md and docs/guide.md, and that it
+// does what they say. `documents_test` checks that each block of theirs is in
+// here, line for line.
 
 #include <atomic>
 #include <cstddef>
@@ -73,6 +74,33 @@ TEST_F(GuideTest, RunController) {
   queue.ShutDown();
   RunController(queue, [](const std::string&) { return absl::OkStatus(); });
   EXPECT_EQ(queue.Len(), 0u);
+}
+
+TEST_F(GuideTest, TheSameLoop) {
+  workqueue::RateLimitingQueueOptions<std::string> options;
+  options.name = "pods";
+  workqueue::RateLimitingQueue<std::string> queue(std::move(options));
+
+  std::vector<std::thread> workers;
+  for (int i = 0; i < 4; ++i) {
+    workers.emplace_back([&queue] {
+      while (std::optional<std::string> key = queue.Get()) {
+        if (!Reconcile(*key).ok()) {
+          queue.AddRateLimited(*key);
+        } else {
+          queue.Forget(*key);
+        }
+        queue.Done(*key);
+      }
+    });
+  }
+
+  queue.Add("default/web");
+  queue.AddAfter("default/db", absl::Seconds(30));
+
+  queue.ShutDownWithDrain();
+  for (std::thread& worker : workers) worker.join();
+  EXPECT_EQ(*reconciled, Strings{"default/web"});
 }
 
 TEST_F(GuideTest, Leases) {
