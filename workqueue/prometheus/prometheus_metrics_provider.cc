@@ -3,17 +3,13 @@
 
 #include "workqueue/prometheus/prometheus_metrics_provider.h"
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "absl/memory/memory.h"
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "base/exceptions.h"
 #include "base/mutex_lock.h"
 #include "prometheus/counter.h"
 #include "prometheus/family.h"
@@ -23,33 +19,15 @@
 #include "prometheus/registry.h"
 #include "workqueue/metrics.h"
 #include "workqueue/prometheus/internal/combined_gauge.h"
-#include "workqueue/prometheus/internal/depth_gauge.h"
+#include "workqueue/prometheus/internal/gauge_share.h"
 #include "workqueue/prometheus/internal/priority_depth_gauges.h"
+#include "workqueue/prometheus/internal/registration.h"
+#include "workqueue/prometheus/internal/wrap.h"
 
 namespace workqueue {
 namespace {
 
 using ::workqueue_internal::MutexLock;
-
-class PrometheusCounter final : public CounterMetric {
- public:
-  explicit PrometheusCounter(prometheus::Counter* counter)
-      : counter_(counter) {}
-  void Inc() override { counter_->Increment(); }
-
- private:
-  prometheus::Counter* const counter_;
-};
-
-class PrometheusHistogram final : public HistogramMetric {
- public:
-  explicit PrometheusHistogram(prometheus::Histogram* histogram)
-      : histogram_(histogram) {}
-  void Observe(double value) override { histogram_->Observe(value); }
-
- private:
-  prometheus::Histogram* const histogram_;
-};
 
 prometheus::Labels LabelsOf(absl::string_view name) {
   return {{"name", std::string(name)}, {"controller", std::string(name)}};
@@ -68,29 +46,14 @@ prometheus::Histogram::BucketBoundaries DurationBuckets() {
   return bounds;
 }
 
-// Points `*family` to the one of this name in `registry`, which makes it if
-// there is none.
-template <typename Builder, typename Family>
-absl::Status Register(Builder builder, const char* name, const char* help,
-                      prometheus::Registry& registry, Family** family) {
-  if (workqueue_internal::ReturnsNormally([&] {
-        *family = &builder.Name(name).Help(help).Register(registry);
-      })) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("registry must not have other metrics of the name ", name));
-}
-
 std::unique_ptr<CounterMetric> NewCounter(
     prometheus::Family<prometheus::Counter>* family, absl::string_view name) {
-  return std::make_unique<PrometheusCounter>(&family->Add(LabelsOf(name)));
+  return internal::Wrap(family->Add(LabelsOf(name)));
 }
 
 std::unique_ptr<HistogramMetric> NewHistogram(
     prometheus::Family<prometheus::Histogram>* family, absl::string_view name) {
-  return std::make_unique<PrometheusHistogram>(
-      &family->Add(LabelsOf(name), DurationBuckets()));
+  return internal::Wrap(family->Add(LabelsOf(name), DurationBuckets()));
 }
 
 }  // namespace
@@ -98,33 +61,28 @@ std::unique_ptr<HistogramMetric> NewHistogram(
 absl::StatusOr<std::unique_ptr<PrometheusMetricsProvider>>
 PrometheusMetricsProvider::Create(
     std::shared_ptr<prometheus::Registry> registry) {
-  if (registry == nullptr) {
-    return absl::InvalidArgumentError("registry must not be null");
-  }
+  internal::Registration registration(registry.get());
   Families families;
-  absl::Status status;
-  const auto add = [&](auto builder, const char* name, const char* help,
-                       auto** family) {
-    status.Update(Register(std::move(builder), name, help, *registry, family));
-  };
-  add(prometheus::BuildGauge(), "workqueue_depth",
-      "Items that wait to be processed.", &families.depth);
-  add(prometheus::BuildCounter(), "workqueue_adds_total",
-      "Items that have been added.", &families.adds);
-  add(prometheus::BuildHistogram(), "workqueue_queue_duration_seconds",
-      "Seconds that an item waited to be processed.", &families.latency);
-  add(prometheus::BuildHistogram(), "workqueue_work_duration_seconds",
-      "Seconds that processing an item took.", &families.work_duration);
-  add(prometheus::BuildGauge(), "workqueue_unfinished_work_seconds",
+  families.depth = registration.AddGauge("workqueue_depth",
+                                         "Items that wait to be processed.");
+  families.adds = registration.AddCounter("workqueue_adds_total",
+                                          "Items that have been added.");
+  families.latency =
+      registration.AddHistogram("workqueue_queue_duration_seconds",
+                                "Seconds that an item waited to be processed.");
+  families.work_duration =
+      registration.AddHistogram("workqueue_work_duration_seconds",
+                                "Seconds that processing an item took.");
+  families.unfinished_work = registration.AddGauge(
+      "workqueue_unfinished_work_seconds",
       "Seconds that the items now being processed have been so, added up. Its "
-      "growth per second is the number of stuck workers.",
-      &families.unfinished_work);
-  add(prometheus::BuildGauge(), "workqueue_longest_running_processor_seconds",
-      "Seconds that the item longest in processing has been so.",
-      &families.longest_running_processor);
-  add(prometheus::BuildCounter(), "workqueue_retries_total",
-      "Adds with a delay, as retries are.", &families.retries);
-  if (!status.ok()) return status;
+      "growth per second is the number of stuck workers.");
+  families.longest_running_processor = registration.AddGauge(
+      "workqueue_longest_running_processor_seconds",
+      "Seconds that the item longest in processing has been so.");
+  families.retries = registration.AddCounter(
+      "workqueue_retries_total", "Adds with a delay, as retries are.");
+  if (!registration.status().ok()) return registration.status();
   return absl::WrapUnique(
       new PrometheusMetricsProvider(std::move(registry), families));
 }
@@ -135,7 +93,7 @@ PrometheusMetricsProvider::PrometheusMetricsProvider(
 
 std::unique_ptr<GaugeMetric> PrometheusMetricsProvider::NewDepthMetric(
     absl::string_view name) {
-  return std::make_unique<internal::DepthGauge>(
+  return std::make_unique<internal::GaugeShare>(
       &families_.depth->Add(LabelsOf(name)));
 }
 
@@ -157,17 +115,17 @@ PrometheusMetricsProvider::NewWorkDurationMetric(absl::string_view name) {
 std::unique_ptr<SettableGaugeMetric>
 PrometheusMetricsProvider::NewUnfinishedWorkSecondsMetric(
     absl::string_view name) {
-  return NewPart(
-      families_.unfinished_work, [](double a, double b) { return a + b; },
-      name);
+  return combined_gauges_.NewPart(
+      &families_.unfinished_work->Add(LabelsOf(name)),
+      internal::CombinedGauge::Sum);
 }
 
 std::unique_ptr<SettableGaugeMetric>
 PrometheusMetricsProvider::NewLongestRunningProcessorSecondsMetric(
     absl::string_view name) {
-  return NewPart(
-      families_.longest_running_processor,
-      [](double a, double b) { return std::max(a, b); }, name);
+  return combined_gauges_.NewPart(
+      &families_.longest_running_processor->Add(LabelsOf(name)),
+      internal::CombinedGauge::Max);
 }
 
 std::unique_ptr<PriorityGaugeMetric>
@@ -181,15 +139,6 @@ PrometheusMetricsProvider::NewDepthMetricWithPriority(absl::string_view name) {
 std::unique_ptr<CounterMetric> PrometheusMetricsProvider::NewRetriesMetric(
     absl::string_view name) {
   return NewCounter(families_.retries, name);
-}
-
-std::unique_ptr<SettableGaugeMetric> PrometheusMetricsProvider::NewPart(
-    prometheus::Family<prometheus::Gauge>* family,
-    internal::CombinedGauge::Combine combine, absl::string_view name) {
-  prometheus::Gauge* const gauge = &family->Add(LabelsOf(name));
-  MutexLock lock(&mu_);
-  return combined_gauges_.try_emplace(gauge, gauge, combine)
-      .first->second.NewPart();
 }
 
 }  // namespace workqueue

@@ -22,7 +22,7 @@
 #include "prometheus/histogram.h"
 #include "prometheus/registry.h"
 #include "workqueue/metrics.h"
-#include "workqueue/prometheus/internal/combined_gauge.h"
+#include "workqueue/prometheus/internal/combined_gauges.h"
 #include "workqueue/prometheus/internal/priority_depth_gauges.h"
 
 namespace workqueue {
@@ -107,17 +107,11 @@ class PrometheusMetricsProvider final : public MetricsProvider {
   PrometheusMetricsProvider(std::shared_ptr<prometheus::Registry> registry,
                             const Families& families);
 
-  // Returns a metric that sets the gauge of the queue `name` in `family`.
-  std::unique_ptr<SettableGaugeMetric> NewPart(
-      prometheus::Family<prometheus::Gauge>* family,
-      internal::CombinedGauge::Combine combine, absl::string_view name);
-
   const std::shared_ptr<prometheus::Registry> registry_;
   const Families families_;
+  internal::CombinedGauges combined_gauges_;
 
   absl::Mutex mu_;
-  std::map<prometheus::Gauge*, internal::CombinedGauge> combined_gauges_
-      ABSL_GUARDED_BY(mu_);
   // By the name of the queues.
   std::map<std::string, internal::PriorityDepthGauges> priority_depth_gauges_
       ABSL_GUARDED_BY(mu_);

@@ -8,6 +8,7 @@
 #ifndef WORKQUEUE_WORKQUEUE_PROMETHEUS_INTERNAL_COMBINED_GAUGE_H_
 #define WORKQUEUE_WORKQUEUE_PROMETHEUS_INTERNAL_COMBINED_GAUGE_H_
 
+#include <algorithm>
 #include <memory>
 
 #include "absl/base/thread_annotations.h"
@@ -21,13 +22,15 @@ namespace internal {
 
 // CombinedGauge
 //
-// A gauge that several queues set, each to a value of its own. It shows these
-// values combined, and 0 if there are none.
+// A gauge that several queues or controllers set, each to a value of its own.
+// It shows these values combined, and 0 if there are none.
 //
 // Thread-safe. Must outlive its parts.
 class CombinedGauge {
  public:
   using Combine = double (*)(double, double);
+  static double Sum(double a, double b) { return a + b; }
+  static double Max(double a, double b) { return std::max(a, b); }
 
   // Shows in `gauge`, which must outlive this, what `combine` makes of 0 and
   // the values, one after the other.
@@ -37,8 +40,8 @@ class CombinedGauge {
   CombinedGauge(const CombinedGauge&) = delete;
   CombinedGauge& operator=(const CombinedGauge&) = delete;
 
-  // Returns what one queue sets. Its value counts from the first `Set()` until
-  // it is destroyed.
+  // Returns what one of them sets. Its value counts from the first `Set()`
+  // until it is destroyed.
   std::unique_ptr<SettableGaugeMetric> NewPart();
 
  private:

@@ -16,7 +16,7 @@
 #include "prometheus/gauge.h"
 #include "prometheus/labels.h"
 #include "workqueue/metrics.h"
-#include "workqueue/prometheus/internal/depth_gauge.h"
+#include "workqueue/prometheus/internal/gauge_share.h"
 
 namespace workqueue {
 namespace internal {
@@ -31,7 +31,7 @@ class PriorityDepthGauges::Metric final : public PriorityGaugeMetric {
   void Dec(int priority) override { DepthOf(priority)->Dec(); }
 
  private:
-  DepthGauge* DepthOf(int priority) {
+  GaugeShare* DepthOf(int priority) {
     prometheus::Gauge* const gauge = gauges_->GaugeOf(priority);
     MutexLock lock(&mu_);
     return &depths_.try_emplace(gauge, gauge).first->second;
@@ -40,7 +40,7 @@ class PriorityDepthGauges::Metric final : public PriorityGaugeMetric {
   PriorityDepthGauges* const gauges_;
 
   absl::Mutex mu_;
-  std::map<prometheus::Gauge*, DepthGauge> depths_ ABSL_GUARDED_BY(mu_);
+  std::map<prometheus::Gauge*, GaugeShare> depths_ ABSL_GUARDED_BY(mu_);
 };
 
 PriorityDepthGauges::PriorityDepthGauges(

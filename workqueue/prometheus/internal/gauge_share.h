@@ -1,0 +1,52 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/prometheus/internal/gauge_share.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_WORKQUEUE_PROMETHEUS_INTERNAL_GAUGE_SHARE_H_
+#define WORKQUEUE_WORKQUEUE_PROMETHEUS_INTERNAL_GAUGE_SHARE_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "prometheus/gauge.h"
+#include "workqueue/metrics.h"
+
+namespace workqueue {
+namespace internal {
+
+// GaugeShare
+//
+// What one queue, or controller, has in a gauge that several count in. What is
+// left of it when it is destroyed is taken out of the gauge.
+//
+// Thread-safe.
+class GaugeShare final : public GaugeMetric {
+ public:
+  // Counts in `gauge`, which must outlive this.
+  explicit GaugeShare(prometheus::Gauge* gauge) : gauge_(gauge) {}
+  ~GaugeShare() override { gauge_->Decrement(static_cast<double>(count_)); }
+
+  GaugeShare(const GaugeShare&) = delete;
+  GaugeShare& operator=(const GaugeShare&) = delete;
+
+  void Inc() override {
+    gauge_->Increment();
+    count_.fetch_add(1, std::memory_order_relaxed);
+  }
+  void Dec() override {
+    gauge_->Decrement();
+    count_.fetch_sub(1, std::memory_order_relaxed);
+  }
+
+ private:
+  prometheus::Gauge* const gauge_;
+  std::atomic<int64_t> count_{0};
+};
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_WORKQUEUE_PROMETHEUS_INTERNAL_GAUGE_SHARE_H_

@@ -1,0 +1,53 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/prometheus/internal/registration.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_WORKQUEUE_PROMETHEUS_INTERNAL_REGISTRATION_H_
+#define WORKQUEUE_WORKQUEUE_PROMETHEUS_INTERNAL_REGISTRATION_H_
+
+#include "absl/status/status.h"
+#include "prometheus/counter.h"
+#include "prometheus/family.h"
+#include "prometheus/gauge.h"
+#include "prometheus/histogram.h"
+#include "prometheus/registry.h"
+
+namespace workqueue {
+namespace internal {
+
+// Registration
+//
+// Finds the families of a provider in a registry, and makes those that are not
+// there.
+class Registration {
+ public:
+  // If `registry` is null, that is the error.
+  explicit Registration(prometheus::Registry* registry);
+
+  // Return the family of this name; null after an error.
+  prometheus::Family<prometheus::Counter>* AddCounter(const char* name,
+                                                      const char* help);
+  prometheus::Family<prometheus::Gauge>* AddGauge(const char* name,
+                                                  const char* help);
+  prometheus::Family<prometheus::Histogram>* AddHistogram(const char* name,
+                                                          const char* help);
+
+  // The first error, after which nothing is added.
+  const absl::Status& status() const { return status_; }
+
+ private:
+  template <typename Metric, typename Builder>
+  prometheus::Family<Metric>* Add(Builder builder, const char* name,
+                                  const char* help);
+
+  prometheus::Registry* const registry_;
+  absl::Status status_;
+};
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_WORKQUEUE_PROMETHEUS_INTERNAL_REGISTRATION_H_
