@@ -1,13 +1,17 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each block of C++ in a document is in guide_test.cc, which is compiled and
-// run. Blanks may differ: lines are of another length there, and indented.
+// Each block of C++ in a document is in a test here that is compiled and run.
+// Blanks may differ: lines are of another length there, and indented. And links
+// lead somewhere.
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
@@ -31,14 +35,61 @@ std::vector<std::string> CodeIn(absl::string_view document) {
   return blocks;
 }
 
+// Returns what each link in `document` leads to, those to other sites left out.
+std::vector<std::string> LinksIn(absl::string_view document) {
+  std::vector<std::string> links;
+  const std::vector<absl::string_view> parts = absl::StrSplit(document, "](");
+  for (size_t i = 1; i < parts.size(); ++i) {
+    const absl::string_view link = parts[i].substr(0, parts[i].find(')'));
+    if (link.substr(0, 8) != "https://") links.emplace_back(link);
+  }
+  return links;
+}
+
+// Returns what links to the headings of `document` name after the "#".
+std::vector<std::string> AnchorsIn(absl::string_view document) {
+  std::vector<std::string> anchors;
+  for (absl::string_view line : absl::StrSplit(document, '\n')) {
+    if (line.substr(0, 1) != "#") continue;
+    std::string anchor;
+    for (const char c : line.substr(line.find(' ') + 1)) {
+      if (c == ' ') anchor += '-';
+      if (absl::ascii_isalnum(c) || c == '-') anchor += absl::ascii_tolower(c);
+    }
+    anchors.push_back(anchor);
+  }
+  return anchors;
+}
+
 class DocumentsTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(DocumentsTest, CodeIsCompiledAndRun) {
-  const std::string tested = WithoutBlanks(ReadFile("test/docs/guide_test.cc"));
+  std::string tested;
+  for (const char* test :
+       {"guide_test.cc", "controller_guide_test.cc", "metrics_guide_test.cc"}) {
+    tested += WithoutBlanks(ReadFile(absl::StrCat("test/docs/", test)));
+  }
   const std::vector<std::string> blocks = CodeIn(ReadFile(GetParam()));
   EXPECT_FALSE(blocks.empty());
   for (const std::string& block : blocks) {
     EXPECT_NE(tested.find(block), std::string::npos) << block;
+  }
+}
+
+TEST_P(DocumentsTest, LinksLeadToHeadings) {
+  const std::string path = GetParam();
+  const std::string folder = path.substr(0, path.rfind('/') + 1);
+  const std::vector<std::string> links = LinksIn(ReadFile(path));
+  EXPECT_FALSE(links.empty());
+  for (const std::string& link : links) {
+    const std::vector<std::string> parts = absl::StrSplit(link, '#');
+    if (parts.size() < 2) continue;
+    const std::string target = parts[0].empty() ? path
+                               : parts[0].rfind("../", 0) == 0
+                                   ? parts[0].substr(3)
+                                   : folder + parts[0];
+    const std::vector<std::string> anchors = AnchorsIn(ReadFile(target));
+    EXPECT_EQ(std::count(anchors.begin(), anchors.end(), parts[1]), 1) << link;
   }
 }
 
@@ -50,6 +101,16 @@ TEST(DocumentsTestTest, FindsBlocks) {
   EXPECT_EQ(CodeIn("a\n```c++\n#include <b>\nint  c =\n  d;\n```\ne\n"
                    "```sh\nf\n```\n```c++\ng\n```\n"),
             (std::vector<std::string>{"intc=d;", "g"}));
+}
+
+TEST(DocumentsTestTest, FindsLinks) {
+  EXPECT_EQ(LinksIn("[a](b.md#c) and\n[d `e()`](#f), [g](https://h/i)"),
+            (std::vector<std::string>{"b.md#c", "#f"}));
+}
+
+TEST(DocumentsTestTest, FindsAnchors) {
+  EXPECT_EQ(AnchorsIn("# A\nb\n### Metrics, and `What()`?\n# Well-known"),
+            (std::vector<std::string>{"a", "metrics-and-what", "well-known"}));
 }
 
 }  // namespace

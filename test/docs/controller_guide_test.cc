@@ -1,0 +1,259 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// As guide_test.cc, for what the documents say of controllers.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "clock/clock.h"
+#include "clock/fake_clock.h"
+#include "controller/controller.h"
+#include "controller/reconcile.h"
+#include "controller/source.h"
+#include "gtest/gtest.h"
+#include "ratelimit/item_exponential_failure_rate_limiter.h"
+#include "workqueue/rate_limiting_queue.h"
+
+using Controller = controller::Controller<std::string>;
+
+// `reconcile` makes the world as it should be for one key. It is called again
+// after an error, later each time, and whenever the key has been added again.
+absl::StatusOr<std::unique_ptr<Controller>> NewDeployments(
+    controller::ReconcileFunction<std::string> reconcile,
+    clocks::Clock* clock = nullptr) {  // null is the real one
+  controller::ControllerOptions<std::string> options;
+  options.name = "deployments";
+  options.workers = 2;
+  options.reconcile = std::move(reconcile);
+  options.clock = clock;
+  return Controller::Create(std::move(options));
+}
+
+absl::Status RunDeployments(
+    controller::ReconcileFunction<std::string> reconcile) {
+  auto deployments = NewDeployments(std::move(reconcile));
+  if (!deployments.ok()) return deployments.status();
+  Controller& controller = **deployments;
+  absl::Status started = controller.Start();
+  if (!started.ok()) return started;
+
+  controller.queue().Add("default/web");  // whatever sees a change does this
+  controller.queue().AddAfter("default/db", absl::Minutes(5));  // or this
+
+  controller.Stop();  // when what is queued has been reconciled
+  return absl::OkStatus();
+}
+
+TEST(DeploymentsTest, AFailureIsTriedAgain) {
+  clocks::FakeClock clock;
+  int calls = 0;
+  auto deployments = NewDeployments(
+      [&calls](const std::string&) -> absl::Status {
+        if (++calls == 1) return absl::UnavailableError("not yet");
+        return absl::OkStatus();
+      },
+      &clock);
+  ASSERT_TRUE(deployments.ok());
+  Controller& controller = **deployments;
+  ASSERT_TRUE(controller.Start().ok());
+
+  controller.queue().Add("default/web");
+  controller.AwaitIdle();  // until nothing is queued or being reconciled
+  EXPECT_EQ(calls, 1);
+  clock.Step(absl::Milliseconds(5));  // the first retry comes after these
+  controller.AwaitIdle();
+  EXPECT_EQ(calls, 2);
+}
+
+namespace {
+
+using Strings = std::vector<std::string>;
+
+TEST(DeploymentsTest, RunDeployments) {
+  Strings reconciled;
+  EXPECT_EQ(RunDeployments([&reconciled](const std::string& key) {
+              reconciled.push_back(key);
+              return absl::OkStatus();
+            }),
+            absl::OkStatus());
+  EXPECT_EQ(reconciled, Strings{"default/web"});
+}
+
+// What a controller of the guide's looks after.
+struct Deployment {
+  bool valid = true;
+};
+
+class Cluster {
+ public:
+  absl::StatusOr<Deployment> Find(const std::string& key) {
+    found.push_back(key);
+    if (key == "default/gone") return absl::NotFoundError(key);
+    if (key == "default/away") return absl::UnavailableError(key);
+    return Deployment{/*valid=*/key != "default/bad"};
+  }
+  absl::Status Apply(const Deployment&, absl::Time deadline) {
+    deadlines.push_back(deadline);
+    return deadlines.size() == 1 ? absl::AbortedError("once")
+                                 : absl::OkStatus();
+  }
+  Strings List() { return {"default/web", "default/bad", "default/gone"}; }
+  std::optional<std::string> NextChange(const absl::Notification& stop) {
+    stop.WaitForNotification();
+    return std::nullopt;
+  }
+
+  Strings found;
+  std::vector<absl::Time> deadlines;
+};
+
+TEST(ControllerGuideTest, TheController) {
+  Cluster cluster;
+  controller::ControllerOptions<std::string> options;
+  options.name = "deployments";
+  options.workers = 2;
+  options.reconcile_timeout = absl::Minutes(1);
+  options.reconcile = [&cluster](const std::string& key,
+                                 const controller::ReconcileContext& context)
+      -> absl::StatusOr<controller::Result> {
+    absl::StatusOr<Deployment> deployment = cluster.Find(key);
+    if (absl::IsNotFound(deployment.status())) return controller::Result();
+    if (!deployment.ok()) return deployment.status();
+    if (!deployment->valid) {
+      return controller::TerminalError(
+          absl::InvalidArgumentError("trying again would not help"));
+    }
+    absl::Status applied = cluster.Apply(*deployment, context.deadline);
+    if (!applied.ok()) return applied;
+    return controller::Result{/*requeue_after=*/absl::Hours(1)};
+  };
+
+  controller::Source<std::string> source;
+  source.name = "deployments";
+  source.wait_for_sync = true;
+  source.run = [&cluster](controller::SourceContext<std::string>& context) {
+    context.queue.AddAll(cluster.List());
+    context.synced();
+    while (std::optional<std::string> key = cluster.NextChange(context.stop)) {
+      context.queue.Add(*key);
+    }
+    return absl::OkStatus();
+  };
+  options.sources.push_back(std::move(source));
+
+  clocks::FakeClock clock;
+  const absl::Time start = clock.TimeNow();
+  options.clock = &clock;
+  options.workers = 1;  // so that the test knows the order
+  auto created = Controller::Create(std::move(options));
+  ASSERT_TRUE(created.ok());
+  Controller& controller = **created;
+  ASSERT_TRUE(controller.Start().ok());
+  controller.AwaitIdle();
+  EXPECT_EQ(cluster.found, cluster.List());
+  clock.Step(absl::Milliseconds(5));
+  controller.AwaitIdle();
+  clock.Step(absl::Hours(1) - absl::Nanoseconds(1));
+  controller.AwaitIdle();
+  EXPECT_EQ(cluster.found.size(), 4u);
+  clock.Step(absl::Nanoseconds(1));
+  controller.AwaitIdle();
+  EXPECT_EQ(cluster.found,
+            (Strings{"default/web", "default/bad", "default/gone",
+                     "default/web", "default/web"}));
+  EXPECT_EQ(cluster.deadlines[0], start + absl::Minutes(1));
+}
+
+TEST(ControllerGuideTest, AnotherQueue) {
+  controller::ControllerOptions<std::string> options;
+  options.queue = std::make_unique<workqueue::RateLimitingQueue<std::string>>();
+  options.reconcile = [](const std::string&) { return absl::OkStatus(); };
+  auto created = Controller::Create(std::move(options));
+  ASSERT_TRUE(created.ok());
+  EXPECT_EQ((*created)->queue().AsPriorityQueue(), nullptr);
+}
+
+absl::Status SetRateLimiter(
+    controller::ControllerOptions<std::string>& options) {
+  auto limiter =
+      ratelimit::ItemExponentialFailureRateLimiter<std::string>::Create(
+          /*base_delay=*/absl::Milliseconds(100),
+          /*max_delay=*/absl::Minutes(1));
+  if (!limiter.ok()) return limiter.status();
+  options.rate_limiter = *std::move(limiter);
+  return absl::OkStatus();
+}
+
+TEST(ControllerGuideTest, RetriesInATest) {
+  clocks::FakeClock clock;
+  auto reconciled = std::make_unique<Strings>();
+  auto created = NewDeployments(
+      [&reconciled](const std::string& key) {
+        reconciled->push_back(key);
+        return absl::InternalError("bad");
+      },
+      &clock);
+  ASSERT_TRUE(created.ok());
+  Controller& controller = **created;
+  ASSERT_TRUE(controller.Start().ok());
+  controller.queue().Add("default/bad");
+  controller.AwaitIdle();
+  EXPECT_EQ(*reconciled, Strings({"default/bad"}));
+  clock.Step(absl::Milliseconds(5));
+  controller.AwaitIdle();
+  clock.Step(absl::Milliseconds(10));
+  controller.AwaitIdle();
+  EXPECT_EQ(*reconciled, Strings(3, "default/bad"));
+}
+
+TEST(ControllerGuideTest, ARateLimiter) {
+  clocks::FakeClock clock;
+  int calls = 0;
+  controller::ControllerOptions<std::string> options;
+  options.clock = &clock;
+  options.reconcile = [&calls](const std::string&) {
+    ++calls;
+    return absl::InternalError("bad");
+  };
+  ASSERT_TRUE(SetRateLimiter(options).ok());
+  auto created = Controller::Create(std::move(options));
+  ASSERT_TRUE(created.ok());
+  ASSERT_TRUE((*created)->Start().ok());
+  (*created)->queue().Add("default/bad");
+  (*created)->AwaitIdle();
+  clock.Step(absl::Milliseconds(99));
+  (*created)->AwaitIdle();
+  EXPECT_EQ(calls, 1);
+  clock.Step(absl::Milliseconds(1));
+  (*created)->AwaitIdle();
+  EXPECT_EQ(calls, 2);
+}
+
+TEST(ControllerGuideTest, Stop) {
+  clocks::FakeClock fake_clock;
+  clocks::Clock* const clock = &fake_clock;
+  Strings warnings;
+  const auto LogWarning = [&warnings](const std::string& warning) {
+    warnings.push_back(warning);
+  };
+  auto created = NewDeployments(
+      [](const std::string&) { return absl::OkStatus(); }, clock);
+  ASSERT_TRUE(created.ok());
+  Controller& controller = **created;
+  ASSERT_TRUE(controller.Start().ok());
+  controller.queue().Add("default/web");
+  if (!controller.Stop(clock->TimeNow() + absl::Seconds(25))) {
+    LogWarning("not all was reconciled");
+  }
+  EXPECT_EQ(warnings, Strings());
+}
+
+}  // namespace
