@@ -12,7 +12,11 @@
 #include "absl/functional/function_ref.h"
 #include "clock/clock.h"
 #include "clock/fake_clock.h"
+#include "controller/controller.h"
+#include "controller/metrics.h"
 #include "controller/parallelize_until.h"
+#include "controller/reconcile.h"
+#include "controller/source.h"
 #include "ratelimit/bucket_rate_limiter.h"
 #include "ratelimit/default_rate_limiters.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
@@ -26,6 +30,7 @@
 #include "workqueue/metrics.h"
 #include "workqueue/ordering.h"
 #include "workqueue/priority_queue.h"
+#include "workqueue/prometheus/prometheus_metrics_provider.h"
 #include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
 
@@ -175,5 +180,35 @@ template struct Pointer<&workqueue::PriorityQueueOptions<T>::metrics_provider>;
 template struct Pointer<&workqueue::AddOptions::after>;
 template struct Pointer<&workqueue::AddOptions::rate_limited>;
 template struct Pointer<&workqueue::AddOptions::priority>;
+
+// Controllers. (There are no pointers to members that are references.)
+template struct Type<controller::ReconcileFunction<T>>;
+template struct Type<controller::Result>;
+template struct Type<controller::Controller<T>>;
+template struct Type<controller::ControllerOptions<T>>;
+template struct Type<controller::Source<T>>;
+template struct Type<controller::ReconcileContext>;
+template struct Type<decltype(controller::ReconcileContext::stop)>;
+template struct Type<controller::MetricsProvider>;
+template struct Type<workqueue::PrometheusMetricsProvider>;
+template struct Pointer<&controller::Result::requeue_after>;
+template struct Pointer<&controller::Result::priority>;
+template struct Pointer<&controller::TerminalError>;
+template struct Pointer<&controller::Controller<T>::Create>;
+template struct Pointer<&controller::Controller<T>::Start>;
+template struct Pointer<&controller::Controller<T>::Stop>;
+template struct Pointer<&controller::Controller<T>::queue>;
+template struct Pointer<&controller::ControllerOptions<T>::sources>;
+template struct Pointer<&controller::ControllerOptions<T>::reconcile>;
+template struct Pointer<&controller::ControllerOptions<T>::workers>;
+template struct Pointer<&controller::ControllerOptions<T>::sync_timeout>;
+template struct Pointer<&controller::ControllerOptions<T>::reconcile_timeout>;
+template struct Pointer<&controller::ControllerOptions<T>::rate_limiter>;
+template struct Pointer<&controller::ControllerOptions<T>::queue>;
+template struct Pointer<&controller::ControllerOptions<T>::log_sink>;
+template struct Pointer<&controller::Source<T>::run>;
+template struct Pointer<&controller::Source<T>::wait_for_sync>;
+template struct Pointer<&controller::SourceContext<T>::synced>;
+template struct Pointer<&controller::ReconcileContext::deadline>;
 
 }  // namespace

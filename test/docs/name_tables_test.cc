@@ -136,7 +136,11 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Package{"client-go's names",
                             "test/docs/client_go_names.txt"},
                     Package{"controller-runtime's priorityqueue",
-                            "test/docs/priorityqueue_names.txt"}));
+                            "test/docs/priorityqueue_names.txt"},
+                    Package{"controller-runtime's reconcile",
+                            "test/docs/reconcile_names.txt"},
+                    Package{"controller-runtime's controller",
+                            "test/docs/controller_names.txt"}));
 
 TEST(CppNamesTest, AreThere) {
   const std::string code = WithoutComments(ReadFile("test/docs/cpp_names.cc"));
