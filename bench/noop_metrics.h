@@ -1,0 +1,107 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// bench/noop_metrics.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_BENCH_NOOP_METRICS_H_
+#define WORKQUEUE_BENCH_NOOP_METRICS_H_
+
+#include <memory>
+
+#include "absl/strings/string_view.h"
+#include "controller/metrics.h"
+#include "workqueue/metrics.h"
+
+namespace workqueue {
+
+// NoopMetric
+//
+// A metric of any kind, which does nothing.
+class NoopMetric final : public CounterMetric,
+                         public GaugeMetric,
+                         public SettableGaugeMetric,
+                         public HistogramMetric {
+ public:
+  void Inc() override {}
+  void Dec() override {}
+  void Set(double) override {}
+  void Observe(double) override {}
+};
+
+// NoopMetrics
+//
+// Makes all the metrics of a queue, which do nothing: what they cost is what a
+// queue does for them.
+class NoopMetrics final : public MetricsProvider {
+ public:
+  std::unique_ptr<GaugeMetric> NewDepthMetric(absl::string_view) override {
+    return std::make_unique<NoopMetric>();
+  }
+  std::unique_ptr<CounterMetric> NewAddsMetric(absl::string_view) override {
+    return std::make_unique<NoopMetric>();
+  }
+  std::unique_ptr<HistogramMetric> NewLatencyMetric(
+      absl::string_view) override {
+    return std::make_unique<NoopMetric>();
+  }
+  std::unique_ptr<HistogramMetric> NewWorkDurationMetric(
+      absl::string_view) override {
+    return std::make_unique<NoopMetric>();
+  }
+  std::unique_ptr<SettableGaugeMetric> NewUnfinishedWorkSecondsMetric(
+      absl::string_view) override {
+    return std::make_unique<NoopMetric>();
+  }
+  std::unique_ptr<SettableGaugeMetric> NewLongestRunningProcessorSecondsMetric(
+      absl::string_view) override {
+    return std::make_unique<NoopMetric>();
+  }
+  std::unique_ptr<CounterMetric> NewRetriesMetric(absl::string_view) override {
+    return std::make_unique<NoopMetric>();
+  }
+};
+
+// NoopControllerMetrics
+//
+// The same for a controller.
+class NoopControllerMetrics final : public controller::MetricsProvider {
+ public:
+  std::unique_ptr<CounterMetric> NewReconcileTotalMetric(
+      absl::string_view, absl::string_view) override {
+    return std::make_unique<NoopMetric>();
+  }
+  std::unique_ptr<CounterMetric> NewReconcileErrorsMetric(
+      absl::string_view) override {
+    return std::make_unique<NoopMetric>();
+  }
+  std::unique_ptr<CounterMetric> NewTerminalReconcileErrorsMetric(
+      absl::string_view) override {
+    return std::make_unique<NoopMetric>();
+  }
+  std::unique_ptr<CounterMetric> NewReconcilePanicsMetric(
+      absl::string_view) override {
+    return std::make_unique<NoopMetric>();
+  }
+  std::unique_ptr<CounterMetric> NewReconcileTimeoutsMetric(
+      absl::string_view) override {
+    return std::make_unique<NoopMetric>();
+  }
+  std::unique_ptr<HistogramMetric> NewReconcileTimeMetric(
+      absl::string_view) override {
+    return std::make_unique<NoopMetric>();
+  }
+  std::unique_ptr<SettableGaugeMetric> NewMaxConcurrentReconcilesMetric(
+      absl::string_view) override {
+    return std::make_unique<NoopMetric>();
+  }
+  std::unique_ptr<GaugeMetric> NewActiveWorkersMetric(
+      absl::string_view) override {
+    return std::make_unique<NoopMetric>();
+  }
+};
+
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_BENCH_NOOP_METRICS_H_
