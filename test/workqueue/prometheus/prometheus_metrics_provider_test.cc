@@ -373,6 +373,28 @@ TEST_F(PrometheusMetricsProviderTest, HasNoMoreThan25PrioritiesOfAName) {
   EXPECT_EQ(Depths().size(), 27u);
 }
 
+TEST_F(PrometheusMetricsProviderTest, CountsPrioritiesInSeveralThreads) {
+  constexpr int kThreads = 4;
+  constexpr int kPriorities = 30;
+  const auto depth = provider_->NewDepthMetricWithPriority("pods");
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&depth] {
+      for (int priority = 0; priority < kPriorities; ++priority) {
+        depth->Inc(priority);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  Samples expected;
+  for (int priority = 0; priority < 25; ++priority) {
+    expected[DepthSeries("pods", absl::StrCat(priority))] = kThreads;
+  }
+  expected[DepthSeries("pods", "exceeded_cardinality_limit")] =
+      (kPriorities - 25) * kThreads;
+  EXPECT_EQ(Depths(), expected);
+}
+
 // -----------------------------------------------------------------------------
 // The registry
 // -----------------------------------------------------------------------------

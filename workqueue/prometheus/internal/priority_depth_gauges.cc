@@ -3,8 +3,11 @@
 
 #include "workqueue/prometheus/internal/priority_depth_gauges.h"
 
-#include <map>
+#include <array>
+#include <atomic>
+#include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -31,16 +34,46 @@ class PriorityDepthGauges::Metric final : public PriorityGaugeMetric {
   void Dec(int priority) override { DepthOf(priority)->Dec(); }
 
  private:
+  struct Depth {
+    Depth(int p, prometheus::Gauge* gauge) : priority(p), share(gauge) {}
+
+    const int priority;
+    GaugeShare share;
+  };
+
+  // Takes a lock only for the first item of a priority, and for the priorities
+  // that have no gauge of their own.
   GaugeShare* DepthOf(int priority) {
-    prometheus::Gauge* const gauge = gauges_->GaugeOf(priority);
+    GaugeShare* depth = Find(priority, size_.load(std::memory_order_acquire));
+    if (depth != nullptr) return depth;
     MutexLock lock(&mu_);
-    return &depths_.try_emplace(gauge, gauge).first->second;
+    const size_t size = size_.load(std::memory_order_relaxed);
+    depth = Find(priority, size);
+    if (depth != nullptr) return depth;
+    if (prometheus::Gauge* const gauge = gauges_->GaugeOf(priority)) {
+      depths_[size] = std::make_unique<Depth>(priority, gauge);
+      size_.store(size + 1, std::memory_order_release);
+      return &depths_[size]->share;
+    }
+    if (!others_.has_value()) others_.emplace(gauges_->GaugeOfOthers());
+    return &*others_;
+  }
+
+  // Returns that of `priority`, if it is among the first `size`, or null.
+  GaugeShare* Find(int priority, size_t size) {
+    for (size_t i = 0; i < size; ++i) {
+      if (depths_[i]->priority == priority) return &depths_[i]->share;
+    }
+    return nullptr;
   }
 
   PriorityDepthGauges* const gauges_;
 
   absl::Mutex mu_;
-  std::map<prometheus::Gauge*, GaugeShare> depths_ ABSL_GUARDED_BY(mu_);
+  // The first size_ are there, and stay as they are. Written under mu_.
+  std::array<std::unique_ptr<Depth>, kMaxPriorities> depths_;
+  std::atomic<size_t> size_{0};
+  std::optional<GaugeShare> others_ ABSL_GUARDED_BY(mu_);
 };
 
 PriorityDepthGauges::PriorityDepthGauges(
@@ -55,12 +88,13 @@ prometheus::Gauge* PriorityDepthGauges::GaugeOf(int priority) {
   MutexLock lock(&mu_);
   const auto it = gauges_.find(priority);
   if (it != gauges_.end()) return it->second;
-  if (gauges_.size() < kMaxPriorities) {
-    return gauges_.emplace(priority, NewGauge(absl::StrCat(priority)))
-        .first->second;
-  }
-  if (others_ == nullptr) others_ = NewGauge("exceeded_cardinality_limit");
-  return others_;
+  if (gauges_.size() == kMaxPriorities) return nullptr;
+  return gauges_.emplace(priority, NewGauge(absl::StrCat(priority)))
+      .first->second;
+}
+
+prometheus::Gauge* PriorityDepthGauges::GaugeOfOthers() {
+  return NewGauge("exceeded_cardinality_limit");
 }
 
 prometheus::Gauge* PriorityDepthGauges::NewGauge(const std::string& priority) {

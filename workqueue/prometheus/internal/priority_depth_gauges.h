@@ -52,8 +52,12 @@ class PriorityDepthGauges {
  private:
   class Metric;
 
-  // Returns the gauge of `priority`, always the same one.
+  // Returns the gauge of `priority`, always the same one; null if it has none
+  // of its own.
   prometheus::Gauge* GaugeOf(int priority);
+
+  // Returns the gauge of those that have none of their own.
+  prometheus::Gauge* GaugeOfOthers();
 
   prometheus::Gauge* NewGauge(const std::string& priority);
 
@@ -62,8 +66,6 @@ class PriorityDepthGauges {
 
   absl::Mutex mu_;
   absl::flat_hash_map<int, prometheus::Gauge*> gauges_ ABSL_GUARDED_BY(mu_);
-  // Of all that are not in gauges_; null as long as there are none.
-  prometheus::Gauge* others_ ABSL_GUARDED_BY(mu_) = nullptr;
 };
 
 }  // namespace internal
