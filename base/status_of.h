@@ -9,28 +9,46 @@
 #define WORKQUEUE_BASE_STATUS_OF_H_
 
 #include <exception>
+#include <type_traits>
 
 #include "absl/base/config.h"
 #include "absl/status/status.h"
+#include "base/exceptions.h"
 
 namespace workqueue_internal {
 
-// Returns what `f()` does, an `absl::Status` or an `absl::StatusOr`; if it
-// throws, an `absl::InternalError` that tells what. Compiles without exceptions
-// too.
+// Returns an `absl::InternalError` with `message`, or without one if there is
+// no memory for it.
+inline absl::Status InternalErrorIfMemory(const char* message) {
+  absl::Status status(absl::StatusCode::kInternal, "");
+  ReturnsNormally([&] { status = absl::InternalError(message); });
+  return status;
+}
+
+// Returns what `f()` does, an `absl::Status` or an `absl::StatusOr`, or OK if
+// that is nothing; if it throws, an `absl::InternalError` that tells what. Does
+// not throw itself. Compiles without exceptions too.
 template <typename F>
-auto StatusOf(F&& f) -> decltype(f()) {
+auto StatusOf(F&& f) -> std::conditional_t<std::is_void_v<decltype(f())>,
+                                           absl::Status, decltype(f())> {
+  if constexpr (std::is_void_v<decltype(f())>) {
+    return StatusOf([&f] {
+      f();
+      return absl::OkStatus();
+    });
+  } else {
 #ifdef ABSL_HAVE_EXCEPTIONS
-  try {
-    return f();
-  } catch (const std::exception& e) {
-    return absl::InternalError(e.what());
-  } catch (...) {
-    return absl::InternalError("an exception that is no std::exception");
-  }
+    try {
+      return f();
+    } catch (const std::exception& e) {
+      return InternalErrorIfMemory(e.what());
+    } catch (...) {
+      return InternalErrorIfMemory("an exception that is no std::exception");
+    }
 #else
-  return f();
+    return f();
 #endif
+  }
 }
 
 }  // namespace workqueue_internal
