@@ -12,7 +12,6 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -93,8 +92,8 @@ struct ControllerOptions {
   // outlive the controller.
   MetricsProvider* metrics_provider = nullptr;
 
-  // Where messages go; null for nowhere. Not owned, must outlive the
-  // controller.
+  // Where messages go, and those of the queue that the controller makes; null
+  // for nowhere. Not owned, must outlive the controller.
   workqueue::LogSink* log_sink = nullptr;
 };
 
@@ -212,8 +211,9 @@ class Controller {
   void Failed(const workqueue::Lease<T>& lease, const absl::Status& error);
   void Succeeded(const workqueue::Lease<T>& lease, const Result& result);
 
-  // Calls `f`, which does `what` with `item` and returns a status. Returns
-  // whether that is OK, and logs it otherwise, as it does what `f` throws.
+  // Calls `f`, which does `what` with `item` and returns a status, or nothing.
+  // Returns whether that is OK, and logs it otherwise, as it does what `f`
+  // throws.
   template <typename F>
   bool Try(absl::string_view what, const T& item, F f);
 
@@ -231,9 +231,6 @@ class Controller {
 
   // Blocks until it is time to try again, or until `over`.
   void AwaitRetry(const absl::Notification& over);
-
-  // Returns what messages call `item`.
-  static std::string Describe(const T& item);
 
   const std::string name_;
   const ReconcileFunction<T> reconcile_;
@@ -309,7 +306,7 @@ Controller<T>::Controller(ControllerOptions<T> options)
       sources_(std::move(options.sources)),
       sync_timeout_(options.sync_timeout),
       reconcile_timeout_(options.reconcile_timeout),
-      log_(absl::StrCat("controller ", name_), options.log_sink),
+      log_("controller", name_, options.log_sink),
       metrics_(name_, num_workers_, options.metrics_provider),
       timed_(reconcile_timeout_ < absl::InfiniteDuration() ||
              options.metrics_provider != nullptr),
@@ -322,6 +319,7 @@ std::unique_ptr<workqueue::RateLimitingInterface<T>> Controller<T>::QueueOf(
   workqueue::PriorityQueueOptions<T> queue_options;
   queue_options.name = options.name;
   queue_options.metrics_provider = options.queue_metrics_provider;
+  queue_options.log_sink = options.log_sink;
   queue_options.clock = options.clock;
   queue_options.rate_limiter = std::move(options.rate_limiter);
   return std::make_unique<workqueue::PriorityQueue<T>>(
@@ -550,8 +548,9 @@ void Controller<T>::Failed(const workqueue::Lease<T>& lease,
   if (terminal) metrics_.FailedTerminally();
   log_.Error([&] {
     return absl::StrCat(
-        "reconciling ", Describe(*lease), terminal ? ", for the last time" : "",
-        ": ", error.ToString(absl::StatusToStringMode::kWithNoExtraData));
+        "reconciling ", workqueue::internal::DescribeItem(*lease),
+        terminal ? ", for the last time" : "", ": ",
+        error.ToString(absl::StatusToStringMode::kWithNoExtraData));
   });
   if (terminal) {
     Forget(*lease);
@@ -584,7 +583,8 @@ bool Controller<T>::Try(absl::string_view what, const T& item, F f) {
   const absl::Status status = workqueue_internal::StatusOf(f);
   if (status.ok()) return true;
   log_.Error([&] {
-    return absl::StrCat(what, " ", Describe(item), ": ", status.ToString());
+    return absl::StrCat(what, " ", workqueue::internal::DescribeItem(item),
+                        ": ", status.ToString());
   });
   return false;
 }
@@ -592,19 +592,14 @@ bool Controller<T>::Try(absl::string_view what, const T& item, F f) {
 template <typename T>
 int Controller<T>::NumRequeues(const T& item) {
   int requeues = 0;
-  Try("counting the failures of", item, [&] {
-    requeues = queue_->NumRequeues(item);
-    return absl::OkStatus();
-  });
+  Try("counting the failures of", item,
+      [&] { requeues = queue_->NumRequeues(item); });
   return requeues;
 }
 
 template <typename T>
 void Controller<T>::Forget(const T& item) {
-  Try("forgetting the failures of", item, [&] {
-    queue_->Forget(item);
-    return absl::OkStatus();
-  });
+  Try("forgetting the failures of", item, [&] { queue_->Forget(item); });
 }
 
 template <typename T>
@@ -636,17 +631,6 @@ void Controller<T>::AwaitRetry(const absl::Notification& over) {
   clock_->AwaitWithDeadline(
       &mu_, absl::Condition(&over, &absl::Notification::HasBeenNotified),
       clock_->TimeNow() + kRetryDelay);
-}
-
-template <typename T>
-std::string Controller<T>::Describe(const T& item) {
-  if constexpr (workqueue::internal::IsPrintable<T>::value) {
-    std::ostringstream os;
-    workqueue::internal::PrintItem(os, item);
-    return os.str();
-  } else {
-    return "an item";
-  }
 }
 
 }  // namespace controller

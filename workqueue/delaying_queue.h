@@ -16,14 +16,15 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
-#include "base/exceptions.h"
 #include "base/mutex_lock.h"
 #include "clock/clock.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/internal/add_channel.h"
+#include "workqueue/internal/error_log.h"
 #include "workqueue/internal/layer.h"
 #include "workqueue/internal/queue_metrics.h"
 #include "workqueue/internal/waiting_items.h"
@@ -75,8 +76,8 @@ struct DelayingQueueOptions : QueueOptions<T> {
 // follow changes of the machine's wall clock.
 //
 // Items ready at the same time are added in the order of their `AddAfter()`. If
-// the queue below throws from `Add()`, or cannot take an item, that is tried
-// again a second later; no item is lost.
+// the queue below throws from `Add()`, or cannot take an item, that is logged
+// and tried again a second later; no item is lost.
 //
 // `AddAfter()` takes O(log n) for n waiting items, most of it on the queue's
 // thread. It blocks only if that thread is behind by 1,000 items, until it
@@ -142,6 +143,10 @@ class DelayingQueue
   // Moves some of it; returns whether there may be more.
   bool AddSomeDue(absl::Time now);
 
+  // Adds `item`, which is due, to the queue below. Returns false if it is to be
+  // tried again.
+  bool AddDueItem(const T& item) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
   // Adds `item`, which hashes to `hash`, to the queue below and takes it out of
   // the waiting ones: both, or if it is not taken, neither.
   bool AddInsteadOfWaiting(const T& item, size_t hash)
@@ -160,6 +165,7 @@ class DelayingQueue
   const std::unique_ptr<WaitingItems> waiting_ ABSL_GUARDED_BY(mu_);
   std::vector<typename AddChannel::Addition> received_ ABSL_GUARDED_BY(mu_);
   size_t taken_in_ ABSL_GUARDED_BY(mu_) = 0;  // how many of received_
+  internal::ErrorLog errors_ ABSL_GUARDED_BY(mu_);
 
   const std::shared_ptr<WaitingLoop> loop_;
 };
@@ -175,6 +181,7 @@ DelayingQueue<T, Hash, Eq>::DelayingQueue(DelayingQueueOptions<T> options)
           internal::NewRetriesMetric(options.name, options.metrics_provider)),
       add_channel_([this] { loop_->Wake(this); }),
       waiting_(WaitingItems::New(options.waiting_set, clock_->TimeNow())),
+      errors_(options.name, options.log_sink, clock_),
       loop_(std::move(options.waiting_loop)) {
   loop_->Add(this);
 }
@@ -195,6 +202,7 @@ std::unique_ptr<Interface<T>> DelayingQueue<T, Hash, Eq>::Complete(
   QueueOptions<T> below;
   below.name = options.name;
   below.metrics_provider = options.metrics_provider;
+  below.log_sink = options.log_sink;
   below.clock = options.clock;
   below.ordering = std::move(options.ordering);
   below.waiting_loop = options.waiting_loop;
@@ -325,7 +333,8 @@ absl::Time DelayingQueue<T, Hash, Eq>::Run(absl::Time now) {
   bool took_in_all = false;
   {
     MutexLock lock(&mu_);
-    took_in_all = workqueue_internal::ReturnsNormally(
+    took_in_all = errors_.Try(
+        [] { return "what was added cannot be taken in yet"; },
         [this, now]() ABSL_NO_THREAD_SAFETY_ANALYSIS { TakeIn(now); });
   }
   AddDue(now);
@@ -366,16 +375,25 @@ bool DelayingQueue<T, Hash, Eq>::AddSomeDue(absl::Time now) {
   for (int i = 0; i < kSome; ++i) {
     auto* const due = waiting_->Due(now);
     if (due == nullptr) return false;
-    bool added = false;
-    workqueue_internal::ReturnsNormally(
-        [this, due, &added] { added = Layer::Add(due->item()); });
-    if (added) {
+    if (AddDueItem(due->item())) {
       waiting_->Remove(due);
     } else {
       waiting_->Postpone(due, now + RetryDelay(), now);
     }
   }
   return true;
+}
+
+template <typename T, typename Hash, typename Eq>
+bool DelayingQueue<T, Hash, Eq>::AddDueItem(const T& item) {
+  return errors_.Try(
+      [&item] { return internal::DueButNotAdded(item); },
+      [this, &item] {
+        // What is shut down meanwhile drops what waits.
+        return Layer::Add(item) || ShuttingDown()
+                   ? absl::OkStatus()
+                   : absl::UnavailableError("the queue below has not taken it");
+      });
 }
 
 }  // namespace workqueue

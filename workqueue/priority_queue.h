@@ -23,15 +23,16 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
-#include "base/exceptions.h"
 #include "base/indexed_heap.h"
 #include "clock/clock.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
 #include "ratelimit/rate_limiter.h"
 #include "workqueue/interfaces.h"
+#include "workqueue/internal/error_log.h"
 #include "workqueue/internal/priority_order.h"
 #include "workqueue/internal/queue_core.h"
 #include "workqueue/internal/queue_metrics.h"
+#include "workqueue/log_sink.h"
 #include "workqueue/metrics.h"
 #include "workqueue/snapshot.h"
 #include "workqueue/waiting_loop.h"
@@ -88,6 +89,7 @@ struct PriorityQueueOptions {
   // As in `QueueOptions`.
   std::string name;
   MetricsProvider* metrics_provider = nullptr;
+  LogSink* log_sink = nullptr;
   clocks::Clock* clock = nullptr;
   std::shared_ptr<WaitingLoop> waiting_loop;
 
@@ -134,7 +136,8 @@ struct PriorityQueueOptions {
 // for many). If hashing, comparing or copying a `T`, the rate limiter or a
 // metric throw, the exception comes out of the call and the queue is as it was,
 // except that of many items the first ones may have been added. `Done()` and
-// leases end the processing in any case.
+// leases end the processing in any case. What throws on the queue's own thread
+// is logged, and the item is tried again a second later.
 //
 // Thread-safe. Destroy the queue only when no call on it is in progress, and
 // not from a function that its own thread calls.
@@ -232,6 +235,11 @@ class PriorityQueue
   absl::Time RunSome(absl::Time now, Waker& waker)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
 
+  // Has `entry`, which is due, ready: it counts as added now. Returns false,
+  // and nothing has changed, if something throws.
+  bool AddDue(Entry* entry, int priority, Waker& waker)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
+
   const std::unique_ptr<CounterMetric> retries_;
   const std::unique_ptr<ratelimit::RateLimiter<T>> rate_limiter_;
 
@@ -267,8 +275,8 @@ PriorityQueueOptions<T> PriorityQueue<T, Hash, Eq>::Complete(
 template <typename T, typename Hash, typename Eq>
 PriorityQueue<T, Hash, Eq>::PriorityQueue(Completed,
                                           PriorityQueueOptions<T> options)
-    : Core(options.name, options.metrics_provider, options.clock,
-           options.waiting_loop),
+    : Core(options.name, options.metrics_provider, options.log_sink,
+           options.clock, options.waiting_loop),
       retries_(
           internal::NewRetriesMetric(options.name, options.metrics_provider)),
       rate_limiter_(std::move(options.rate_limiter)),
@@ -538,15 +546,21 @@ absl::Time PriorityQueue<T, Hash, Eq>::RunSome(absl::Time now, Waker& waker) {
     }
     const WaitingKey key = waiting_.front_key();
     if (key.ready_at > now) return key.ready_at;
-    // It counts as added now.
-    if (!workqueue_internal::ReturnsNormally(
-            [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-              MakeDirty(entry, key.priority, next_sequence_++, waker);
-            })) {
+    if (!AddDue(entry, key.priority, waker)) {
       waiting_.SetKey(entry, {now + RetryDelay(), key.priority, key.sequence});
     }
   }
   return absl::InfinitePast();
+}
+
+template <typename T, typename Hash, typename Eq>
+bool PriorityQueue<T, Hash, Eq>::AddDue(Entry* entry, int priority,
+                                        Waker& waker) {
+  return this->errors_.Try(
+      [entry] { return internal::DueButNotAdded(entry->item()); },
+      [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+        MakeDirty(entry, priority, next_sequence_++, waker);
+      });
 }
 
 }  // namespace workqueue

@@ -22,6 +22,7 @@
 #include "workqueue/interfaces.h"
 #include "workqueue/internal/queue_core.h"
 #include "workqueue/internal/queue_order.h"
+#include "workqueue/log_sink.h"
 #include "workqueue/metrics.h"
 #include "workqueue/ordering.h"
 #include "workqueue/waiting_loop.h"
@@ -33,12 +34,19 @@ namespace workqueue {
 // How a queue is made. All have a default that does.
 template <typename T>
 struct QueueOptions {
-  // The queue's name in metrics. A queue without a name reports none.
+  // The queue's name in metrics and messages. A queue without a name reports no
+  // metrics.
   std::string name;
 
   // What the queue reports to; null for the default provider. Not owned, must
   // outlive the queue.
   MetricsProvider* metrics_provider = nullptr;
+
+  // Where the queue tells of errors that no caller is told of, those on its own
+  // thread above all; null for nowhere. One message in half a second at most,
+  // which says how many errors before it were left out. Not owned, must outlive
+  // the queue.
+  LogSink* log_sink = nullptr;
 
   // The clock that it goes by; null for the real one. Not owned, must outlive
   // the queue.
@@ -74,8 +82,8 @@ struct QueueOptions {
 // `Hash` and `Eq` are those of a hash set, and must agree. If they, copying a
 // `T`, the ordering or a metric throw, the exception comes out of the call and
 // the queue is as it was. Only what ends processing, `Done()` and a lease, does
-// so in any case: what a metric throws then is dropped, and an item that the
-// ordering would not take is handed out before those that it has.
+// so in any case: what a metric throws then is only logged, and an item that
+// the ordering would not take is handed out before those that it has.
 //
 // Each call that adds, hands out or ends processing takes constant time for
 // each item, whatever the queue holds, and allocates nothing in the steady
@@ -107,8 +115,9 @@ class Queue : public internal::QueueCore<T, Interface<T>,
 
 template <typename T, typename Hash, typename Eq>
 Queue<T, Hash, Eq>::Queue(QueueOptions<T> options)
-    : Core(options.name, options.metrics_provider, options.clock,
-           std::move(options.waiting_loop), std::move(options.ordering)) {}
+    : Core(options.name, options.metrics_provider, options.log_sink,
+           options.clock, std::move(options.waiting_loop),
+           std::move(options.ordering)) {}
 
 template <typename T, typename Hash, typename Eq>
 bool Queue<T, Hash, Eq>::Add(const T& item) {

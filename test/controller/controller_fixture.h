@@ -14,11 +14,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/base/log_severity.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "base/mutex_lock.h"
@@ -26,40 +24,9 @@
 #include "controller/controller.h"
 #include "controller/reconcile.h"
 #include "gtest/gtest.h"
-#include "workqueue/log_sink.h"
+#include "test/workqueue/recording_log.h"
 
 namespace controller {
-
-// RecordingLog
-//
-// A sink that keeps all messages, those of errors marked with "E ".
-class RecordingLog final : public workqueue::LogSink {
- public:
-  void Log(absl::LogSeverity severity, absl::string_view message) override {
-    workqueue_internal::MutexLock lock(&mu_);
-    messages_.push_back((severity == absl::LogSeverity::kError ? "E " : "I ") +
-                        std::string(message));
-  }
-
-  std::vector<std::string> messages() const {
-    workqueue_internal::MutexLock lock(&mu_);
-    return messages_;
-  }
-
-  // Blocks until there are `n` messages, and returns the last of these.
-  std::string Await(size_t n) const {
-    workqueue_internal::MutexLock lock(&mu_);
-    const auto there = [this, n]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      return messages_.size() >= n;
-    };
-    mu_.Await(absl::Condition(&there));
-    return messages_[n - 1];
-  }
-
- private:
-  mutable absl::Mutex mu_;
-  std::vector<std::string> messages_ ABSL_GUARDED_BY(mu_);
-};
 
 // ControllerFixture
 //
@@ -134,7 +101,7 @@ class ControllerFixture : public testing::Test {
 
   clocks::FakeClock clock_;
   const absl::Time start_ = clock_.TimeNow();
-  RecordingLog log_;
+  workqueue::RecordingLog log_;
 
  private:
   absl::Mutex mu_;

@@ -26,6 +26,7 @@
 #include "gtest/gtest.h"
 #include "ratelimit/item_fast_slow_rate_limiter.h"
 #include "test/controller/controller_fixture.h"
+#include "test/workqueue/recording_metrics.h"
 #include "workqueue/lease.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/priority_queue.h"
@@ -587,6 +588,23 @@ TEST_F(ControllerTest, AnExceptionCountsAsAnError) {
   EXPECT_EQ(log_.Await(4),
             "E controller test: reconciling a: INTERNAL: an exception that is "
             "no std::exception");
+}
+
+TEST_F(ControllerTest, ItsQueueWritesToTheSameLog) {
+  workqueue::RecordingMetrics metrics;
+  ControllerOptions<std::string> options = Options(Succeed);
+  options.queue_metrics_provider = &metrics;
+  const auto controller = New(std::move(options));
+  controller->queue().AddAfter("a", kMs);
+  metrics.on_call = [](workqueue::MetricKind kind) {
+    if (kind == workqueue::MetricKind::kAdds) {
+      throw std::runtime_error("thrown");
+    }
+  };
+  clock_.Step(kMs);
+  EXPECT_EQ(log_.messages(),
+            std::vector<std::string>{"E queue test: a is due and cannot be "
+                                     "added yet: INTERNAL: thrown"});
 }
 
 TEST_F(ControllerTest, WhatTheLogThrowsIsDropped) {

@@ -502,7 +502,7 @@ TEST_F(QueueMetricsTest, AreRightWhateverTheThreads) {
 
 #ifdef ABSL_HAVE_EXCEPTIONS
 
-TEST_F(QueueMetricsTest, WhatOneThrowsOnTheQueuesThreadIsDropped) {
+TEST_F(QueueMetricsTest, WhatOneThrowsOnTheQueuesThreadDoesNoHarm) {
   std::atomic<bool> throws{true};
   metrics_.on_call = [&throws](MetricKind kind) {
     if (throws && kind == MetricKind::kUnfinishedWork) throw 1;

@@ -4,18 +4,19 @@
 #include "workqueue/internal/log.h"
 
 #include <string>
-#include <utility>
 
 #include "absl/base/log_severity.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "base/exceptions.h"
 #include "workqueue/log_sink.h"
 
 namespace workqueue {
 namespace internal {
 
-Log::Log(std::string who, LogSink* sink) : who_(std::move(who)), sink_(sink) {}
+Log::Log(absl::string_view kind, absl::string_view name, LogSink* sink)
+    : who_(absl::StrCat(kind, name.empty() ? "" : " ", name)), sink_(sink) {}
 
 void Log::Info(absl::FunctionRef<std::string()> message) const {
   Write(absl::LogSeverity::kInfo, message);

@@ -12,6 +12,7 @@
 
 #include "absl/base/log_severity.h"
 #include "absl/functional/function_ref.h"
+#include "absl/strings/string_view.h"
 #include "workqueue/log_sink.h"
 
 namespace workqueue {
@@ -25,10 +26,11 @@ namespace internal {
 // Thread-safe.
 class Log {
  public:
-  // `who` precedes each message; `sink` may be null.
-  Log(std::string who, LogSink* sink);
+  // Each message is preceded by `kind`, what it is that writes, and its `name`
+  // unless that is empty. `sink` may be null.
+  Log(absl::string_view kind, absl::string_view name, LogSink* sink);
 
-  // Writes what `message` returns, after `who`.
+  // Writes what `message` returns.
   void Info(absl::FunctionRef<std::string()> message) const;
   void Error(absl::FunctionRef<std::string()> message) const;
 

@@ -9,6 +9,8 @@
 #define WORKQUEUE_WORKQUEUE_INTERNAL_PRINT_ITEM_H_
 
 #include <ostream>
+#include <sstream>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -40,6 +42,18 @@ void PrintItem(std::ostream& os, const T& item) {
     os << item;
   } else {
     os << absl::StrCat(item);
+  }
+}
+
+// Returns what messages call `item`, which need not be printable.
+template <typename T>
+std::string DescribeItem(const T& item) {
+  if constexpr (IsPrintable<T>::value) {
+    std::ostringstream os;
+    PrintItem(os, item);
+    return os.str();
+  } else {
+    return "an item";
   }
 }
 

@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "base/indexed_heap.h"
+#include "workqueue/internal/error_log.h"
 #include "workqueue/internal/queue_core.h"
 
 namespace workqueue {
@@ -49,13 +50,13 @@ class PriorityOrder {
   // `entry` has become dirty.
   void NowDirty(Entry* entry) {
     ++dirty_;
-    if (!entry->processing) PushBack(entry);
+    if (!entry->processing) Insert(entry);
   }
 
   // `entry`, which is in the order, has got another priority or sequence.
   void Moved(Entry* entry) { heap_.SetKey(entry, KeyOf(entry)); }
 
-  void PushBack(Entry* entry) { heap_.Push(KeyOf(entry), entry); }
+  void PushBack(Entry* entry, ErrorLog&) { Insert(entry); }
 
   Entry* Pop() {
     Entry* const entry = heap_.front();
@@ -66,7 +67,7 @@ class PriorityOrder {
 
   void PutBack(Entry* entry) {
     ++dirty_;
-    PushBack(entry);
+    Insert(entry);
   }
 
   // In no particular order, but always the same until there is a change.
@@ -90,6 +91,8 @@ class PriorityOrder {
   static Key KeyOf(const Entry* entry) {
     return {entry->priority(), entry->sequence};
   }
+
+  void Insert(Entry* entry) { heap_.Push(KeyOf(entry), entry); }
 
   workqueue_internal::IndexedHeap<Key, Entry> heap_;
   size_t dirty_ = 0;  // in heap_, or to be put in when done with

@@ -22,6 +22,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "base/entry_table.h"
@@ -29,9 +30,12 @@
 #include "base/mutex_lock.h"
 #include "clock/clock.h"
 #include "workqueue/interfaces.h"
+#include "workqueue/internal/error_log.h"
+#include "workqueue/internal/print_item.h"
 #include "workqueue/internal/queue_metrics.h"
 #include "workqueue/internal/ticker.h"
 #include "workqueue/lease.h"
+#include "workqueue/log_sink.h"
 #include "workqueue/metrics.h"
 #include "workqueue/ordering.h"
 #include "workqueue/snapshot.h"
@@ -76,7 +80,7 @@ struct QueueEntry : QueuedItem<T> {
 //   * `size_t size() const`,
 //   * `Entry* Pop()`, which removes the next entry, of at least one,
 //   * `void PutBack(Entry*)`, which undoes a `Pop()`, and `void PushBack(
-//     Entry*)`, which takes an entry in; neither throws,
+//     Entry*, ErrorLog&)`, which takes an entry in; neither throws,
 //   * `bool ForEach(visit) const`, as `Ordering`.
 //
 // `Offered` is the interface that the queue implements.
@@ -106,8 +110,8 @@ class QueueCore : public Offered, private LeaseOwner<T> {
   // As `QueueOptions`; `order` is what the order is made of.
   template <typename... Args>
   QueueCore(const std::string& name, MetricsProvider* metrics_provider,
-            clocks::Clock* clock, std::shared_ptr<WaitingLoop> loop,
-            Args&&... order);
+            LogSink* log_sink, clocks::Clock* clock,
+            std::shared_ptr<WaitingLoop> loop, Args&&... order);
   ~QueueCore() override = default;
 
   // Wakes threads that wait for an item, when it goes: declared before the lock
@@ -160,6 +164,7 @@ class QueueCore : public Offered, private LeaseOwner<T> {
       ABSL_GUARDED_BY(mu_);
   // After entries_, since it may look at its items until it is destroyed.
   Order order_ ABSL_GUARDED_BY(mu_);
+  ErrorLog errors_ ABSL_GUARDED_BY(mu_);
 
  private:
   void EndLease(QueuedItem<T>* item) override;
@@ -173,6 +178,9 @@ class QueueCore : public Offered, private LeaseOwner<T> {
   }
 
   void BeginShutDown() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // The ticker's part: reports the work in progress.
+  void ReportProgress();
 
   // Signalled when an item is queued, and when the queue shuts down.
   absl::CondVar queued_;
@@ -201,22 +209,30 @@ template <typename T, typename Offered, typename Order, typename Hash,
 template <typename... Args>
 QueueCore<T, Offered, Order, Hash, Eq>::QueueCore(
     const std::string& name, MetricsProvider* metrics_provider,
-    clocks::Clock* clock, std::shared_ptr<WaitingLoop> loop, Args&&... order)
+    LogSink* log_sink, clocks::Clock* clock, std::shared_ptr<WaitingLoop> loop,
+    Args&&... order)
     : clock_(clocks::OrRealClock(clock)),
       metrics_(QueueMetrics::Create(name, metrics_provider, clock_,
                                     Order::kHasPriorities)),
-      order_(std::forward<Args>(order)...) {
+      order_(std::forward<Args>(order)...),
+      errors_(name, log_sink, clock_) {
   if (metrics_ == nullptr) return;
   if (loop == nullptr) loop = std::make_shared<WaitingLoop>(clock_);
-  ticker_ = std::make_unique<Ticker>(
-      std::move(loop), clock_, QueueMetrics::UpdatePeriod(), [this] {
-        MutexLock lock(&mu_);
-        if (ShuttingDown()) return;
-        metrics_->UpdateUnfinishedWork(
-            processing_.empty()
-                ? nullptr
-                : &static_cast<Entry*>(processing_.front())->times);
-      });
+  ticker_ = std::make_unique<Ticker>(std::move(loop), clock_,
+                                     QueueMetrics::UpdatePeriod(),
+                                     [this] { ReportProgress(); });
+}
+
+template <typename T, typename Offered, typename Order, typename Hash,
+          typename Eq>
+void QueueCore<T, Offered, Order, Hash, Eq>::ReportProgress() {
+  MutexLock lock(&mu_);
+  if (ShuttingDown()) return;
+  const ItemTimes* const oldest =
+      processing_.empty() ? nullptr
+                          : &static_cast<Entry*>(processing_.front())->times;
+  errors_.Try([] { return "the work in progress cannot be reported"; },
+              [&] { metrics_->UpdateUnfinishedWork(oldest); });
 }
 
 template <typename T, typename Offered, typename Order, typename Hash,
@@ -347,11 +363,17 @@ template <typename T, typename Offered, typename Order, typename Hash,
           typename Eq>
 void QueueCore<T, Offered, Order, Hash, Eq>::Finish(Entry* entry,
                                                     Waker& waker) {
-  if (metrics_ != nullptr) metrics_->Finished(entry->times);
+  if (metrics_ != nullptr) {
+    const auto what = [entry] {
+      return absl::StrCat("the work duration of ", DescribeItem(entry->item()),
+                          " cannot be reported");
+    };
+    errors_.Try(what, [&] { metrics_->Finished(entry->times); });
+  }
   processing_.Remove(entry);
   entry->processing = false;
   if (entry->dirty) {
-    order_.PushBack(entry);
+    order_.PushBack(entry, errors_);
     waker.ItemQueued();
     return;
   }

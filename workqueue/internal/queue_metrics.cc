@@ -9,7 +9,6 @@
 #include "absl/memory/memory.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "base/exceptions.h"
 #include "clock/clock.h"
 #include "workqueue/metrics.h"
 
@@ -86,9 +85,7 @@ void QueueMetrics::PriorityChanged(int from, int to) {
 void QueueMetrics::Finished(const ItemTimes& times) {
   --in_progress_;
   starts_ -= times.started - epoch_;
-  workqueue_internal::ReturnsNormally([this, &times] {
-    Observe(work_duration_.get(), clock_->TimeNow() - times.started);
-  });
+  Observe(work_duration_.get(), clock_->TimeNow() - times.started);
 }
 
 void QueueMetrics::UpdateUnfinishedWork(const ItemTimes* oldest) {

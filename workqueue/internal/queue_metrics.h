@@ -53,7 +53,7 @@ class QueueMetrics {
   // The priority of an item that has been added and not handed out changes.
   void PriorityChanged(int from, int to);
 
-  // The processing of an item has ended. What a metric throws is dropped.
+  // The processing of an item has ended, even if a metric throws.
   void Finished(const ItemTimes& times);
 
   // Reports on the work in progress; `oldest` is the times of the item that has

@@ -13,7 +13,9 @@
 #include <utility>
 
 #include "absl/functional/function_ref.h"
-#include "base/exceptions.h"
+#include "absl/strings/str_cat.h"
+#include "workqueue/internal/error_log.h"
+#include "workqueue/internal/print_item.h"
 #include "workqueue/internal/queue_core.h"
 #include "workqueue/ordering.h"
 
@@ -25,9 +27,8 @@ namespace internal {
 // What is queued in a `Queue`: in the user's `Ordering` or, if there is none,
 // first in, first out. The `Order` of a `QueueCore`.
 //
-// An ordering may throw when there is nobody to tell. What it would not take
-// then goes to the list instead, which comes before it, so that nothing is
-// lost.
+// An ordering may throw when no caller can be told. What it would not take then
+// goes to the list instead, which comes before it, so that nothing is lost.
 template <typename T>
 class QueueOrder {
  public:
@@ -60,10 +61,12 @@ class QueueOrder {
     if (entry->in_ordering) ordering_->Touch(entry);
   }
 
-  void PushBack(Entry* entry) {
-    if (!workqueue_internal::ReturnsNormally([&] { Push(entry); })) {
-      list_.PushBack(entry);
-    }
+  void PushBack(Entry* entry, ErrorLog& errors) {
+    const auto what = [entry] {
+      return absl::StrCat(DescribeItem(entry->item()),
+                          " cannot be ordered, and comes first");
+    };
+    if (!errors.Try(what, [&] { Push(entry); })) list_.PushBack(entry);
   }
 
   Entry* Pop() {

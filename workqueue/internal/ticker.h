@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "absl/time/time.h"
-#include "base/exceptions.h"
 #include "clock/clock.h"
 #include "workqueue/waiting_loop.h"
 
@@ -23,8 +22,8 @@ namespace internal {
 // Ticker
 //
 // Calls a function on a waiting loop at each multiple of `period` after its
-// creation; once if several have passed at a time. What the function throws is
-// dropped. The destructor waits for a call in progress.
+// creation; once if several have passed at a time. The function must not throw.
+// The destructor waits for a call in progress.
 class Ticker final : private WaitingLoop::Client {
  public:
   Ticker(std::shared_ptr<WaitingLoop> loop, clocks::Clock* clock,
@@ -41,7 +40,7 @@ class Ticker final : private WaitingLoop::Client {
  private:
   absl::Time Run(absl::Time now) override {
     if (now >= next_) {
-      workqueue_internal::ReturnsNormally(function_);
+      function_();
       next_ += absl::Floor(now - next_, period_) + period_;
     }
     return next_;

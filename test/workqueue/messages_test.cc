@@ -1,0 +1,280 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the queues write to a `LogSink`.
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/config.h"
+#include "absl/base/log_severity.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "clock/fake_clock.h"
+#include "gtest/gtest.h"
+#include "test/base/fragile_key.h"
+#include "test/workqueue/hooked_queue.h"
+#include "test/workqueue/recording_log.h"
+#include "test/workqueue/recording_metrics.h"
+#include "test/workqueue/watched_fifo.h"
+#include "workqueue/delaying_queue.h"
+#include "workqueue/lease.h"
+#include "workqueue/log_sink.h"
+#include "workqueue/priority_queue.h"
+#include "workqueue/queue.h"
+#include "workqueue/rate_limiting_queue.h"
+
+namespace workqueue {
+namespace {
+
+using Strings = std::vector<std::string>;
+
+constexpr absl::Duration kSecond = absl::Seconds(1);
+
+class MessagesTest : public testing::Test {
+ protected:
+  // Puts in what all queues here have in common.
+  template <typename Options>
+  Options Complete(Options options) {
+    options.name = "test";
+    options.clock = &clock_;
+    options.log_sink = &log_;
+    return options;
+  }
+
+  // Options for a delaying queue whose queue below takes an item if `on_add`
+  // says so.
+  template <typename T>
+  DelayingQueueOptions<T> Above(std::function<bool(const T&)> on_add) {
+    auto options = Complete(DelayingQueueOptions<T>());
+    options.queue = std::make_unique<HookedQueue<T>>(std::move(on_add));
+    return options;
+  }
+
+  // What has been written since the last call.
+  Strings Written() {
+    const Strings all = log_.messages();
+    const Strings written(all.begin() + seen_, all.end());
+    seen_ = all.size();
+    return written;
+  }
+
+  clocks::FakeClock clock_;
+  RecordingLog log_;
+
+ private:
+  size_t seen_ = 0;
+};
+
+TEST_F(MessagesTest, AnItemThatTheQueueBelowDoesNotTakeIsToldEachTime) {
+  bool takes = false;
+  DelayingQueue<std::string> queue(
+      Above<std::string>([&takes](const std::string&) { return takes; }));
+  queue.AddAfter("a", kSecond);
+  clock_.Step(kSecond);
+  const Strings expected = {
+      "E queue test: a is due and cannot be added yet: UNAVAILABLE: the queue "
+      "below has not taken it"};
+  EXPECT_EQ(Written(), expected);
+  clock_.Step(kSecond);
+  EXPECT_EQ(Written(), expected);
+  takes = true;
+  clock_.Step(kSecond);
+  EXPECT_EQ(queue.Get(), "a");
+  EXPECT_EQ(Written(), Strings());
+}
+
+TEST_F(MessagesTest, ManyErrorsAtOnceAreOneMessage) {
+  DelayingQueue<int> queue(Above<int>([](int) { return false; }));
+  for (int i = 0; i < 1000; ++i) queue.AddAfter(i, kSecond);
+  clock_.Step(kSecond);
+  EXPECT_EQ(Written(), Strings{"E queue test: 0 is due and cannot be added "
+                               "yet: UNAVAILABLE: the queue below has not "
+                               "taken it"});
+  clock_.Step(kSecond);
+  EXPECT_EQ(Written(), Strings{"E queue test: 0 is due and cannot be added "
+                               "yet: UNAVAILABLE: the queue below has not "
+                               "taken it (errors left out before: 999)"});
+}
+
+TEST_F(MessagesTest, AQueueNeedHaveNoName) {
+  auto options = Above<int>([](int) { return false; });
+  options.name = "";
+  DelayingQueue<int> queue(std::move(options));
+  queue.AddAfter(1, kSecond);
+  clock_.Step(kSecond);
+  EXPECT_EQ(Written(), Strings{"E queue: 1 is due and cannot be added yet: "
+                               "UNAVAILABLE: the queue below has not taken "
+                               "it"});
+}
+
+TEST_F(MessagesTest, AQueueThatIsShutDownMeanwhileIsNoError) {
+  DelayingQueue<int>* queue = nullptr;
+  auto owned = std::make_unique<DelayingQueue<int>>(Above<int>([&queue](int) {
+    queue->ShutDown();
+    return false;
+  }));
+  queue = owned.get();
+  queue->AddAfter(1, kSecond);
+  queue->AddAfter(2, kSecond);
+  clock_.Step(kSecond);
+  EXPECT_TRUE(queue->ShuttingDown());
+  EXPECT_EQ(Written(), Strings());
+}
+
+#ifdef ABSL_HAVE_EXCEPTIONS
+
+// Something that throws whenever it is called.
+const auto kThrow = [](auto...) -> bool { throw std::runtime_error("thrown"); };
+
+// Has metrics of `kind` throw.
+void Break(MetricKind kind, RecordingMetrics& metrics) {
+  metrics.on_call = [kind](MetricKind called) {
+    if (called == kind) kThrow();
+  };
+}
+
+TEST_F(MessagesTest, WhatTheQueueBelowThrows) {
+  DelayingQueue<std::string> queue(Above<std::string>(kThrow));
+  queue.AddAfter("a", kSecond);
+  clock_.Step(kSecond);
+  EXPECT_EQ(Written(), Strings{"E queue test: a is due and cannot be added "
+                               "yet: INTERNAL: thrown"});
+}
+
+TEST_F(MessagesTest, WhatThrowsWhenItemsAreTakenIn) {
+  DelayingQueue<FragileKey, FragileHash, FragileEq> queue(
+      Complete(DelayingQueueOptions<FragileKey>()));
+  queue.AddAfter(FragileKey(1), kSecond);
+  clock_.Step(absl::ZeroDuration());
+  Fuse::ArmForOthers(FragileOp::kCompare, 1);
+  queue.AddAfter(FragileKey(1), kSecond / 2);
+  clock_.Step(absl::ZeroDuration());
+  EXPECT_TRUE(Fuse::Disarm());
+  EXPECT_EQ(Written(), Strings{"E queue test: what was added cannot be taken "
+                               "in yet: INTERNAL: an exception that is no "
+                               "std::exception"});
+  clock_.Step(kSecond);
+  EXPECT_EQ(queue.Len(), 1u);
+  EXPECT_EQ(Written(), Strings());
+}
+
+TEST_F(MessagesTest, ItemsNeedNotBePrintable) {
+  DelayingQueue<FragileKey, FragileHash, FragileEq> queue(
+      Complete(DelayingQueueOptions<FragileKey>()));
+  queue.AddAfter(FragileKey(1), kSecond);
+  clock_.Step(absl::ZeroDuration());
+  Fuse::ArmForOthers(FragileOp::kCopy, 1);
+  clock_.Step(kSecond);
+  EXPECT_TRUE(Fuse::Disarm());
+  EXPECT_EQ(Written(), Strings{"E queue test: an item is due and cannot be "
+                               "added yet: INTERNAL: an exception that is no "
+                               "std::exception"});
+}
+
+TEST_F(MessagesTest, WhatThrowsWhenAnItemOfAPriorityQueueIsDue) {
+  RecordingMetrics metrics;
+  auto options = Complete(PriorityQueueOptions<std::string>());
+  options.metrics_provider = &metrics;
+  PriorityQueue<std::string> queue(std::move(options));
+  queue.AddAfter("a", kSecond);
+  queue.AddAfter("b", kSecond);
+  Break(MetricKind::kAdds, metrics);
+  clock_.Step(kSecond);
+  EXPECT_EQ(Written(), Strings{"E queue test: a is due and cannot be added "
+                               "yet: INTERNAL: thrown"});
+  clock_.Step(kSecond);
+  EXPECT_EQ(Written(),
+            Strings{"E queue test: a is due and cannot be added yet: INTERNAL: "
+                    "thrown (errors left out before: 1)"});
+}
+
+TEST_F(MessagesTest, WhatAMetricThrowsWhenProcessingEnds) {
+  RecordingMetrics metrics;
+  auto options = Complete(QueueOptions<std::string>());
+  options.metrics_provider = &metrics;
+  Queue<std::string> queue(std::move(options));
+  Break(MetricKind::kWorkDuration, metrics);
+  const Strings expected = {
+      "E queue test: the work duration of a cannot be reported: INTERNAL: "
+      "thrown"};
+  queue.Add("a");
+  EXPECT_TRUE(queue.Done(*queue.Get()));
+  EXPECT_EQ(Written(), expected);
+  clock_.Step(kSecond);
+  queue.Add("a");
+  queue.Acquire().Done();
+  EXPECT_EQ(Written(), expected);
+}
+
+TEST_F(MessagesTest, WhatAMetricOfTheWorkInProgressThrows) {
+  RecordingMetrics metrics;
+  auto options = Complete(QueueOptions<std::string>());
+  options.metrics_provider = &metrics;
+  Queue<std::string> queue(std::move(options));
+  Break(MetricKind::kUnfinishedWork, metrics);
+  clock_.Step(kSecond / 2);
+  EXPECT_EQ(Written(), Strings{"E queue test: the work in progress cannot be "
+                               "reported: INTERNAL: thrown"});
+}
+
+// By way of the two queues above, which pass on where messages go.
+TEST_F(MessagesTest, WhatAnOrderingThrowsWhenAnItemIsTakenBack) {
+  auto fifo = std::make_unique<WatchedFifo<std::string>>();
+  WatchedFifo<std::string>* const ordering = fifo.get();
+  auto options = Complete(RateLimitingQueueOptions<std::string>());
+  options.ordering = std::move(fifo);
+  RateLimitingQueue<std::string> queue(std::move(options));
+  queue.Add("a");
+  EXPECT_EQ(queue.Get(), "a");
+  queue.Add("a");
+  ordering->on_push = [] { kThrow(); };
+  EXPECT_TRUE(queue.Done("a"));
+  EXPECT_EQ(Written(), Strings{"E queue test: a cannot be ordered, and comes "
+                               "first: INTERNAL: thrown"});
+  EXPECT_EQ(queue.Get(), "a");
+}
+
+TEST_F(MessagesTest, OfADelayingQueueBelowARateLimitingOne) {
+  auto options = Complete(RateLimitingQueueOptions<std::string>());
+  options.queue = std::make_unique<HookedQueue<std::string>>(kThrow);
+  RateLimitingQueue<std::string> queue(std::move(options));
+  queue.AddAfter("a", kSecond);
+  clock_.Step(kSecond);
+  EXPECT_EQ(Written(), Strings{"E queue test: a is due and cannot be added "
+                               "yet: INTERNAL: thrown"});
+}
+
+// Neither nobody who listens nor one who throws makes a difference.
+TEST_F(MessagesTest, NothingElseDependsOnTheLog) {
+  class ThrowingLog final : public LogSink {
+   public:
+    void Log(absl::LogSeverity, absl::string_view) override { kThrow(); }
+  };
+  ThrowingLog throwing_log;
+  for (LogSink* sink :
+       {static_cast<LogSink*>(nullptr), static_cast<LogSink*>(&throwing_log)}) {
+    int tries = 0;
+    auto options = Above<std::string>(
+        [&tries](const std::string&) { return ++tries > 2 || kThrow(); });
+    options.log_sink = sink;
+    DelayingQueue<std::string> queue(std::move(options));
+    queue.AddAfter("a", kSecond);
+    clock_.Step(kSecond);
+    clock_.Step(kSecond);
+    EXPECT_EQ(queue.Len(), 0u);
+    clock_.Step(kSecond);
+    EXPECT_EQ(queue.Get(), "a");
+  }
+  EXPECT_EQ(Written(), Strings());
+}
+
+#endif  // ABSL_HAVE_EXCEPTIONS
+
+}  // namespace
+}  // namespace workqueue
