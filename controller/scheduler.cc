@@ -20,6 +20,7 @@
 #include "absl/time/time.h"
 #include "base/exceptions.h"
 #include "base/mutex_lock.h"
+#include "base/status_of.h"
 #include "clock/clock.h"
 #include "clock/parker.h"
 
@@ -49,6 +50,7 @@ absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Create(
 Scheduler::Scheduler(SchedulerOptions options)
     : clock_(clocks::OrRealClock(options.clock)),
       on_exception_(std::move(options.on_exception)),
+      log_("scheduler", options.name, options.log_sink),
       waiting_(options.waiting_set, clock_->TimeNow()),
       workers_(options.workers) {
   for (Worker& worker : workers_) {
@@ -248,6 +250,10 @@ void Scheduler::Run(Task* task) {
       MutexLock lock(&mu_);
       ++failed_runs_;
     }
+    log_.Error([] {
+      const absl::Status thrown = workqueue_internal::StatusOf([] { throw; });
+      return absl::StrCat("a run threw: ", thrown.message());
+    });
     if (on_exception_ == nullptr) return;
     workqueue_internal::ReturnsNormally(
         [&] { on_exception_(task->id, std::current_exception()); });

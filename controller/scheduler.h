@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>  // NOLINT(build/c++11)
 #include <utility>
 #include <vector>
@@ -28,7 +29,9 @@
 #include "clock/parker.h"
 #include "controller/internal/worker_pool.h"
 #include "workqueue/internal/leader_followers.h"
+#include "workqueue/internal/log.h"
 #include "workqueue/internal/waiting_set.h"
+#include "workqueue/log_sink.h"
 #include "workqueue/waiting_set_options.h"
 
 namespace controller {
@@ -44,6 +47,9 @@ using TaskId = workqueue_internal::Handle<struct TaskIdTag>;
 //
 // How a scheduler is made. All have a default that does.
 struct SchedulerOptions {
+  // For messages.
+  std::string name;
+
   // The clock that it goes by; null for the real one. Not owned, must outlive
   // the scheduler.
   clocks::Clock* clock = nullptr;
@@ -56,8 +62,12 @@ struct SchedulerOptions {
 
   // Called with what a run of a task threw, on the thread that ran it. May call
   // the scheduler, and should not throw itself. By default runs that throw are
-  // only counted.
+  // only counted and logged.
   std::function<void(TaskId, std::exception_ptr)> on_exception;
+
+  // Where messages go, an error for each run that throws; null for nowhere. Not
+  // owned, must outlive the scheduler.
+  workqueue::LogSink* log_sink = nullptr;
 };
 
 // ScheduleEveryOptions
@@ -105,7 +115,7 @@ struct ScheduleEveryOptions {
 // timing wheel. What a task holds is destroyed when it has run for the last
 // time, or is cancelled, and not only when it would have been due.
 //
-// A run that throws ends there; it is counted and goes to
+// A run that throws ends there; it is counted, logged and goes to
 // `SchedulerOptions::on_exception`, and a periodic task goes on.
 //
 // On a `clocks::FakeClock`, `Step()` returns when all runs that were due have
@@ -238,6 +248,7 @@ class Scheduler {
 
   clocks::Clock* const clock_;
   const std::function<void(TaskId, std::exception_ptr)> on_exception_;
+  const workqueue::internal::Log log_;
 
   mutable absl::Mutex mu_;
   workqueue_internal::HandleTable<Task, TaskIdTag> tasks_ ABSL_GUARDED_BY(mu_);

@@ -18,15 +18,19 @@
 #include <vector>
 
 #include "absl/base/config.h"
+#include "absl/base/log_severity.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/barrier.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "base/mutex_lock.h"
 #include "clock/fake_clock.h"
 #include "gtest/gtest.h"
+#include "test/workqueue/recording_log.h"
+#include "workqueue/log_sink.h"
 #include "workqueue/waiting_set_options.h"
 
 namespace controller {
@@ -695,6 +699,56 @@ TEST_P(SchedulerTest, WithoutAnOnExceptionThrowingIsCounted) {
   ASSERT_TRUE(scheduler->ScheduleEvery([] { throw 1; }, kSecond).ok());
   for (int i = 0; i < 4; ++i) clock_.Step(kSecond);
   EXPECT_EQ(scheduler->FailedRuns(), 4u);
+}
+
+TEST_P(SchedulerTest, EachRunThatThrowsIsLogged) {
+  workqueue::RecordingLog log;
+  SchedulerOptions options = Options(1);
+  options.log_sink = &log;
+  int reports = 0;
+  options.on_exception = [&reports](TaskId, std::exception_ptr) { ++reports; };
+  const auto scheduler = *Scheduler::Create(std::move(options));
+  ASSERT_TRUE(
+      scheduler
+          ->ScheduleEvery([] { throw std::runtime_error("every"); }, kSecond)
+          .ok());
+  clock_.Step(kSecond);
+  clock_.Step(kSecond);
+  EXPECT_EQ(log.messages(),
+            (std::vector<std::string>{"E scheduler: a run threw: every",
+                                      "E scheduler: a run threw: every"}));
+  EXPECT_EQ(reports, 2);
+}
+
+TEST_P(SchedulerTest, MessagesHaveItsName) {
+  workqueue::RecordingLog log;
+  SchedulerOptions options = Options(1);
+  options.name = "test";
+  options.log_sink = &log;
+  const auto scheduler = *Scheduler::Create(std::move(options));
+  ASSERT_TRUE(scheduler->ScheduleOnce([] { throw 1; }, kSecond).ok());
+  clock_.Step(kSecond);
+  EXPECT_EQ(log.messages(),
+            std::vector<std::string>{"E scheduler test: a run threw: an "
+                                     "exception that is no std::exception"});
+}
+
+TEST_P(SchedulerTest, WhatTheLogThrowsIsDropped) {
+  class ThrowingLog final : public workqueue::LogSink {
+   public:
+    void Log(absl::LogSeverity, absl::string_view) override { throw 1; }
+  };
+  ThrowingLog log;
+  SchedulerOptions options = Options(1);
+  options.log_sink = &log;
+  int reports = 0;
+  options.on_exception = [&reports](TaskId, std::exception_ptr) { ++reports; };
+  const auto scheduler = *Scheduler::Create(std::move(options));
+  ASSERT_TRUE(scheduler->ScheduleEvery([] { throw 1; }, kSecond).ok());
+  clock_.Step(kSecond);
+  clock_.Step(kSecond);
+  EXPECT_EQ(scheduler->FailedRuns(), 2u);
+  EXPECT_EQ(reports, 2);
 }
 
 #endif  // ABSL_HAVE_EXCEPTIONS
