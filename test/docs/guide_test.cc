@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdio>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -15,8 +16,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/log_severity.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "clock/clock.h"
@@ -25,9 +29,12 @@
 #include "controller/scheduler.h"
 #include "gtest/gtest.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
+#include "test/workqueue/hooked_queue.h"
 #include "workqueue/delay_queue.h"
+#include "workqueue/delaying_queue.h"
 #include "workqueue/fair_ordering.h"
 #include "workqueue/lease.h"
+#include "workqueue/log_sink.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/rate_limiting_queue.h"
 #include "workqueue/waiting_loop.h"
@@ -376,6 +383,31 @@ TEST_F(GuideTest, ParallelizeUntil) {
                                    [&nodes](size_t i) { Score(nodes[i]); });
   EXPECT_TRUE(status.ok());
   EXPECT_EQ(nodes, std::vector<int>(100, 1));
+}
+
+class StderrLog final : public workqueue::LogSink {
+ public:
+  void Log(absl::LogSeverity severity, absl::string_view message) override {
+    absl::FPrintF(stderr, "%s %s\n", absl::LogSeverityName(severity), message);
+  }
+};
+
+TEST_F(GuideTest, Messages) {
+  clocks::FakeClock clock;
+  StderrLog log;
+  workqueue::DelayingQueueOptions<std::string> options;
+  options.name = "deployments";
+  options.log_sink = &log;
+  options.clock = &clock;
+  options.queue = std::make_unique<workqueue::HookedQueue<std::string>>(
+      [](const std::string&) { return false; });
+  workqueue::DelayingQueue<std::string> queue(std::move(options));
+  queue.AddAfter("default/web", absl::Seconds(1));
+  testing::internal::CaptureStderr();
+  clock.Step(absl::Seconds(1));
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "ERROR queue deployments: default/web is due and cannot be added "
+            "yet: UNAVAILABLE: the queue below has not taken it\n");
 }
 
 TEST_F(GuideTest, FakeClock) {
