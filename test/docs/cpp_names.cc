@@ -69,6 +69,7 @@ template struct Pointer<&workqueue::RateLimitingInterface<T>::NumRequeues>;
 template struct Pointer<&workqueue::QueueOptions<T>::name>;
 template struct Pointer<&workqueue::QueueOptions<T>::metrics_provider>;
 template struct Pointer<&workqueue::QueueOptions<T>::clock>;
+template struct Pointer<&workqueue::QueueOptions<T>::log_sink>;
 template struct Pointer<&workqueue::QueueOptions<T>::ordering>;
 template struct Pointer<&workqueue::DelayingQueueOptions<T>::queue>;
 template struct Pointer<
@@ -177,6 +178,7 @@ template struct Pointer<&workqueue::PriorityInterface<T>::AddWithOptions>;
 template struct Pointer<&workqueue::PriorityInterface<T>::GetWithPriority>;
 template struct Pointer<&workqueue::PriorityQueueOptions<T>::rate_limiter>;
 template struct Pointer<&workqueue::PriorityQueueOptions<T>::metrics_provider>;
+template struct Pointer<&workqueue::PriorityQueueOptions<T>::log_sink>;
 template struct Pointer<&workqueue::AddOptions::after>;
 template struct Pointer<&workqueue::AddOptions::rate_limited>;
 template struct Pointer<&workqueue::AddOptions::priority>;
