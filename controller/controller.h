@@ -193,6 +193,10 @@ class Controller {
   static std::unique_ptr<workqueue::RateLimitingInterface<T>> QueueOf(
       ControllerOptions<T>& options);
 
+  // Notifies stopping_ and tells the sources, unless that has been done before.
+  // Returns whether it has not.
+  bool BeginStop();
+
   // The parts of Start().
   absl::Status StartSources();
   absl::Status AwaitSync();
@@ -422,21 +426,38 @@ void Controller<T>::RunSource(const Source<T>& source) {
   }
   if (stopping_.HasBeenNotified()) return;
   log_.Error([&status] { return status.ToString(); });
-  MutexLock lock(&mu_);
-  if (state_ != State::kStarting || stopping_.HasBeenNotified()) return;
-  source_status_ = status;
-  stopping_.Notify();
+  {
+    MutexLock lock(&mu_);
+    if (state_ != State::kStarting || stopping_.HasBeenNotified()) return;
+    source_status_.Update(status);
+  }
+  BeginStop();
+}
+
+template <typename T>
+bool Controller<T>::BeginStop() {
+  {
+    MutexLock lock(&mu_);
+    if (stopping_.HasBeenNotified()) return false;
+    stopping_.Notify();
+  }
+  for (const Source<T>& source : sources_) {
+    if (source.on_stop == nullptr) continue;
+    const absl::Status status = internal::OfSource(
+        source.name, workqueue_internal::StatusOf(source.on_stop));
+    if (status.ok()) continue;
+    log_.Error([&status] { return status.ToString(); });
+  }
+  return true;
 }
 
 template <typename T>
 bool Controller<T>::Stop(absl::Time drain_until) {
   const bool may_wait = !RunsThisThread();
-  bool first = false;
+  const bool first = BeginStop();
   bool running = false;
   {
     MutexLock lock(&mu_);
-    first = !stopping_.HasBeenNotified();
-    if (first) stopping_.Notify();
     if (state_ == State::kNew) state_ = State::kNotRunning;
     const auto not_starting = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
       return state_ != State::kStarting;

@@ -67,6 +67,11 @@ struct Source {
   // logged.
   std::function<absl::Status(SourceContext<T>& context)> run;
 
+  // If set, called once when `stop` has been notified, for a `run` that waits
+  // where that does not wake it: in poll(2), or for a server's next message.
+  // Called by whoever stops the controller, maybe before `run`. Must not block.
+  std::function<void()> on_stop;
+
   // Whether the workers start only when `run` has called `synced()`, or has
   // returned.
   bool wait_for_sync = false;

@@ -54,6 +54,17 @@ class SourceTest : public ControllerFixture {
     });
   }
 
+  // One that does not look at `stop`, but waits for `told`. It is told once.
+  static Source<std::string> Deaf(absl::Notification& told) {
+    Source<std::string> source = NewSource([&told](Context& context) {
+      told.WaitForNotification();
+      EXPECT_TRUE(context.stop.HasBeenNotified());
+      return absl::OkStatus();
+    });
+    source.on_stop = [&told] { told.Notify(); };  // aborts at a second call
+    return source;
+  }
+
   // One that is waited for, in vain.
   static Source<std::string> NeverInSync(const std::string& item) {
     Source<std::string> source = Adding(item);
@@ -225,7 +236,36 @@ TEST_F(SourceTest, AnExceptionEndsTheStart) {
             absl::InternalError("source pods: thrown"));
 }
 
+TEST_F(SourceTest, AnExceptionFromOnStopIsLogged) {
+  ControllerOptions<std::string> options = Options(Succeed);
+  options.sources.push_back(Adding("a"));
+  options.sources[0].on_stop = [] { throw std::runtime_error("thrown"); };
+  const auto controller = Started(std::move(options));
+  EXPECT_TRUE(controller->Stop());
+  EXPECT_EQ(log_.Await(3), "E controller test: INTERNAL: source pods: thrown");
+}
+
 #endif  // ABSL_HAVE_EXCEPTIONS
+
+TEST_F(SourceTest, OneThatWaitsElsewhereIsToldToStop) {
+  absl::Notification told;
+  ControllerOptions<std::string> options = Options(Succeed);
+  options.sources.push_back(Deaf(told));
+  const auto controller = Started(std::move(options));
+  EXPECT_TRUE(controller->Stop());
+  EXPECT_TRUE(controller->Stop());
+}
+
+TEST_F(SourceTest, OneThatWaitsElsewhereIsToldOfTheErrorOfAnother) {
+  absl::Notification told;
+  ControllerOptions<std::string> options = Options(Succeed);
+  options.sources.push_back(Deaf(told));
+  options.sources[0].wait_for_sync = true;
+  options.sources.push_back(NewSource(
+      [](Context&) { return absl::NotFoundError("no such directory"); }));
+  EXPECT_EQ(New(std::move(options))->Start(),
+            absl::NotFoundError("source pods: no such directory"));
+}
 
 TEST_F(SourceTest, OneMayBeginTheStop) {
   ControllerOptions<std::string> options = Options(Succeed);
