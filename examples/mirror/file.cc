@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -17,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/notification.h"
 #include "examples/mirror/fd.h"
 #include "examples/mirror/tree.h"
 
@@ -92,9 +92,9 @@ absl::Status File::Close() {
 }
 
 absl::Status CopyContents(File& from, File& to,
-                          const std::atomic<bool>& cancelled) {
+                          const absl::Notification& stop) {
   const std::unique_ptr<char[]> block(new char[kBlockSize]);
-  while (!cancelled) {
+  while (!stop.HasBeenNotified()) {
     const absl::StatusOr<size_t> n = from.Read(block.get(), kBlockSize);
     if (!n.ok()) return n.status();
     if (*n == 0) return absl::OkStatus();
@@ -105,11 +105,11 @@ absl::Status CopyContents(File& from, File& to,
 }
 
 absl::StatusOr<bool> SameContents(File& a, File& b,
-                                  const std::atomic<bool>& cancelled) {
+                                  const absl::Notification& stop) {
   const std::unique_ptr<char[]> blocks(new char[2 * kBlockSize]);
   char* const block_a = blocks.get();
   char* const block_b = blocks.get() + kBlockSize;
-  while (!cancelled) {
+  while (!stop.HasBeenNotified()) {
     const absl::StatusOr<size_t> n = a.Read(block_a, kBlockSize);
     if (!n.ok()) return n.status();
     const absl::StatusOr<size_t> m = b.Read(block_b, kBlockSize);

@@ -10,7 +10,6 @@
 
 #include <sys/stat.h>
 
-#include <atomic>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -18,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/notification.h"
 #include "examples/mirror/fd.h"
 
 namespace mirror {
@@ -60,15 +60,14 @@ class File {
 };
 
 // Both of these start where the files are, and end early with an
-// `absl::CancelledError` when `cancelled` is set.
+// `absl::CancelledError` when `stop` is notified.
 
 // Appends what is left of `from` to `to`.
-absl::Status CopyContents(File& from, File& to,
-                          const std::atomic<bool>& cancelled);
+absl::Status CopyContents(File& from, File& to, const absl::Notification& stop);
 
 // Returns whether what is left of `a` and of `b` is the same.
 absl::StatusOr<bool> SameContents(File& a, File& b,
-                                  const std::atomic<bool>& cancelled);
+                                  const absl::Notification& stop);
 
 }  // namespace mirror
 

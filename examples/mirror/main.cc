@@ -6,8 +6,8 @@
 //
 // Read on in
 //
-//     controller.cc    the queue, and the loop of its workers
-//     reconciler.h     what they do with a path
+//     mirror.cc        the controller
+//     reconciler.h     what its workers do with a path
 //     tree_watcher.h   who tells them which
 
 #include <signal.h>

@@ -13,16 +13,23 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
+#include "controller/controller.h"
+#include "controller/reconcile.h"
+#include "controller/source.h"
 #include "examples/mirror/console.h"
-#include "examples/mirror/controller.h"
 #include "examples/mirror/reconciler.h"
 #include "examples/mirror/stop_signals.h"
 #include "examples/mirror/tree_watcher.h"
+#include "ratelimit/item_exponential_failure_rate_limiter.h"
 
 namespace mirror {
 namespace {
 
 constexpr int kLastTries = 5;
+
+// How often a path may find that somebody else is changing it before that is
+// worth a message.
+constexpr int kPatience = 8;
 
 double ToMilliseconds(absl::Duration d) {
   return absl::ToDoubleMilliseconds(d);
@@ -30,57 +37,122 @@ double ToMilliseconds(absl::Duration d) {
 
 }  // namespace
 
-Mirror::Mirror(const Options& options, Console* console) : console_(console) {
-  Reconciler::Hooks hooks;
-  hooks.enqueue = [this](const std::string& path) {
-    controller_->Enqueue(path);
-  };
-  hooks.before_change = options.before_change;
-  reconciler_ =
-      std::make_unique<Reconciler>(options.from, options.to, std::move(hooks));
-
-  Controller::Options controller;
-  controller.workers = options.workers;
-  controller.max_tries = options.max_tries;
-  controller.reconcile = [this](const std::string& path) {
-    return reconciler_->Reconcile(path);
-  };
-  controller.on_failure = [this](const absl::Status& status) {
-    console_->Failure(status);
-  };
-  controller_ = std::make_unique<Controller>(std::move(controller));
-}
+Mirror::Mirror(Options options, Console* console)
+    : options_(std::move(options)),
+      console_(console),
+      reconciler_(
+          options_.from, options_.to,
+          {/*enqueue=*/[this](const std::string& path) { Enqueue(path); },
+           /*before_change=*/options_.before_change}) {}
 
 absl::StatusOr<std::unique_ptr<Mirror>> Mirror::Start(Options options,
                                                       Console* console) {
-  auto mirror = absl::WrapUnique(new Mirror(options, console));
-  if (!options.watch) {
-    mirror->controller_->Enqueue("");  // The root stands for the whole tree.
-    return mirror;
-  }
-  TreeWatcher::Options watcher;
-  watcher.resync = options.resync;
-  watcher.on_change = [mirror = mirror.get()](const std::string& path) {
-    mirror->controller_->Enqueue(path);
-  };
-  watcher.on_failure = [console](const absl::Status& status) {
-    console->Failure(status);
-  };
-  auto created = TreeWatcher::Create(options.from, std::move(watcher));
-  if (!created.ok()) return created.status();
-  mirror->watcher_ = *std::move(created);
+  auto mirror = absl::WrapUnique(new Mirror(std::move(options), console));
+  absl::Status status;
+  if (mirror->options_.watch) status = mirror->CreateWatcher();
+  if (status.ok()) status = mirror->CreateController();
+  if (status.ok()) status = mirror->controller_->Start();
+  if (!status.ok()) return status;
   return mirror;
+}
+
+absl::Status Mirror::CreateWatcher() {
+  TreeWatcher::Options options;
+  options.resync = options_.resync;
+  options.on_change = [this](const std::string& path) { Enqueue(path); };
+  options.on_failure = [this](const absl::Status& status) {
+    console_->Failure(status);
+  };
+  auto watcher = TreeWatcher::Create(options_.from, std::move(options));
+  if (!watcher.ok()) return watcher.status();
+  watcher_ = *std::move(watcher);
+  return absl::OkStatus();
+}
+
+absl::Status Mirror::CreateController() {
+  controller::ControllerOptions<std::string> options;
+  options.name = "mirror";
+  options.workers = options_.workers;
+  options.reconcile = [this](const std::string& path,
+                             const controller::ReconcileContext& context) {
+    return Reconcile(path, context);
+  };
+  // The default's delays grow to 1000 s; but a full disk that has been freed
+  // should be put to use soon.
+  options.rate_limiter =
+      *ratelimit::ItemExponentialFailureRateLimiter<std::string>::Create(
+          absl::Milliseconds(5), absl::Seconds(10));
+  options.queue_metrics_provider = &metrics_;
+  if (watcher_ != nullptr) options.sources.push_back(WatcherSource());
+  // The larger the tree, the longer it takes to get in sync.
+  options.sync_timeout = absl::InfiniteDuration();
+  auto controller =
+      controller::Controller<std::string>::Create(std::move(options));
+  if (!controller.ok()) return controller.status();
+  controller_ = *std::move(controller);
+  // There is no source then. The root stands for the whole tree.
+  if (watcher_ == nullptr) Enqueue("");
+  return absl::OkStatus();
+}
+
+controller::Source<std::string> Mirror::WatcherSource() {
+  controller::Source<std::string> source;
+  source.name = "watcher";
+  source.run = [this](controller::SourceContext<std::string>& context) {
+    watcher_->Run(context.synced);
+    return absl::OkStatus();
+  };
+  source.on_stop = [this] { watcher_->Stop(); };
+  source.wait_for_sync = true;
+  return source;
+}
+
+absl::Status Mirror::Reconcile(const std::string& path,
+                               const controller::ReconcileContext& context) {
+  absl::Status status = reconciler_.Reconcile(path, context.stop);
+  if (status.ok()) {
+    failures_.Erase(path);
+    return status;
+  }
+  const bool others_change_it =
+      absl::IsAborted(status) && context.failures < kPatience;
+  if (!others_change_it && !absl::IsCancelled(status)) {
+    console_->Failure(status);
+  }
+  if (context.failures + 1 >= options_.max_tries) {
+    status = controller::TerminalError(std::move(status));
+  }
+  failures_.Insert(path, status);
+  return status;
+}
+
+void Mirror::Enqueue(const std::string& path) {
+  if (controller_->queue().Add(path)) ++enqueued_;
 }
 
 Mirror::~Mirror() { Abort(); }
 
+bool Mirror::Finished() const {
+  const int64_t adds = metrics_.adds();
+  return Quiet() && !failures_.any_retried() &&
+         metrics_.adds() == adds;  // So all of this held at the same time.
+}
+
+bool Mirror::Quiet() const {
+  const int64_t adds = metrics_.adds();  // Before the other, which follows it.
+  return metrics_.done() == adds;
+}
+
 bool Mirror::Stop(StopSignals& signals) {
-  if (watcher_ != nullptr) watcher_->Stop();
-  // What is being reconciled may enqueue more, which a queue that is shutting
-  // down would not take.
+  if (watcher_ != nullptr) {
+    watcher_->Stop();
+    watcher_->AwaitEnd();
+  }
+  // What is being reconciled may enqueue more, which a controller that is being
+  // stopped would not take.
   bool quiet = AwaitQuiet(signals);
   for (int i = 0; i < kLastTries && quiet; ++i) {
-    controller_->RetryNow();
+    for (const std::string& path : failures_.retried()) Enqueue(path);
     quiet = AwaitQuiet(signals);
   }
   if (!quiet) {
@@ -88,12 +160,11 @@ bool Mirror::Stop(StopSignals& signals) {
     Abort();
     return false;
   }
-  controller_->Drain();
-  return true;
+  return controller_->Stop();
 }
 
 bool Mirror::AwaitQuiet(StopSignals& signals) {
-  while (!controller_->Quiet()) {
+  while (!Quiet()) {
     if (signals.Wait(absl::Milliseconds(20))) return false;
     console_->Progress(Progress());
   }
@@ -101,22 +172,25 @@ bool Mirror::AwaitQuiet(StopSignals& signals) {
 }
 
 void Mirror::Abort() {
-  if (watcher_ != nullptr) watcher_->Stop();
-  reconciler_->Cancel();  // What is still queued is done with quickly.
-  controller_->Drain();
+  if (controller_ == nullptr) return;
+  // What is dropped has failed.
+  for (const auto& queued : controller_->queue().TakeSnapshot().queued) {
+    failures_.Insert(queued.item, absl::CancelledError("stopped"));
+  }
+  controller_->Stop(absl::InfinitePast());
+  controller_->Stop();  // Waits for what is in progress, which has been told.
 }
 
 std::string Mirror::Progress() const {
   return absl::StrFormat("events %d, reconciles %d, queued %d, failing %d",
                          watcher_ != nullptr ? watcher_->events() : 0,
-                         controller_->metrics().done(), controller_->Len(),
-                         controller_->num_failures());
+                         metrics_.done(), controller_->queue().Len(),
+                         failures_.size());
 }
 
 std::string Mirror::Summary() const {
-  const QueueMetrics& metrics = controller_->metrics();
-  const int64_t asked = controller_->enqueued() + metrics.retries();
-  const int64_t folded = controller_->folded();
+  const int64_t asked = enqueued_ + metrics_.retries();
+  const int64_t folded = asked - metrics_.adds();
   return absl::StrFormat(
       "  events seen         %9d\n"
       "  paths to be queued  %9d\n"
@@ -127,10 +201,10 @@ std::string Mirror::Summary() const {
       "  special files       %9d  (passed over)\n"
       "  failing             %9d\n",
       watcher_ != nullptr ? watcher_->events() : 0, asked, folded,
-      asked > 0 ? 100.0 * folded / asked : 0.0, metrics.done(),
-      metrics.retries(), ToMilliseconds(metrics.latency().Percentile(0.50)),
-      ToMilliseconds(metrics.latency().Percentile(0.99)),
-      reconciler_->special_files(), controller_->num_failures());
+      asked > 0 ? 100.0 * folded / asked : 0.0, metrics_.done(),
+      metrics_.retries(), ToMilliseconds(metrics_.latency().Percentile(0.50)),
+      ToMilliseconds(metrics_.latency().Percentile(0.99)),
+      reconciler_.special_files(), failures_.size());
 }
 
 }  // namespace mirror

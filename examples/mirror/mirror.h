@@ -8,6 +8,8 @@
 #ifndef WORKQUEUE_EXAMPLES_MIRROR_MIRROR_H_
 #define WORKQUEUE_EXAMPLES_MIRROR_MIRROR_H_
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -16,9 +18,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "controller/controller.h"
+#include "controller/reconcile.h"
+#include "controller/source.h"
 #include "examples/mirror/console.h"
-#include "examples/mirror/controller.h"
+#include "examples/mirror/failures.h"
 #include "examples/mirror/path_map.h"
+#include "examples/mirror/queue_metrics.h"
 #include "examples/mirror/reconciler.h"
 #include "examples/mirror/stop_signals.h"
 #include "examples/mirror/tree_watcher.h"
@@ -27,8 +33,8 @@ namespace mirror {
 
 // Mirror
 //
-// A tree, a watcher that enqueues what changes in it, and a controller that has
-// a reconciler bring the copy after it.
+// A controller of paths. Its source is a watcher, which adds what changes in a
+// tree; and it has a reconciler bring the copy after it.
 class Mirror {
  public:
   struct Options {
@@ -53,7 +59,7 @@ class Mirror {
   ~Mirror();
 
   // Returns whether all is mirrored, or given up, that is known about.
-  bool Finished() const { return controller_->Finished(); }
+  bool Finished() const;
 
   // Mirrors what has changed up to now, tries a last few times what has failed,
   // and stops. A signal in `signals` has it abort that; returns whether none
@@ -69,19 +75,39 @@ class Mirror {
   // What it has done, in some lines.
   std::string Summary() const;
 
-  PathMap<absl::Status> failures() const { return controller_->failures(); }
+  PathMap<absl::Status> failures() const { return failures_.all(); }
 
  private:
-  Mirror(const Options& options, Console* console);
+  Mirror(Options options, Console* console);
 
-  // Waits until nothing is queued or in progress. Returns false if a signal
-  // came first.
+  // The parts of Start().
+  absl::Status CreateWatcher();
+  absl::Status CreateController();
+
+  // The watcher, as the controller knows it.
+  controller::Source<std::string> WatcherSource();
+
+  // What the controller does with each path.
+  absl::Status Reconcile(const std::string& path,
+                         const controller::ReconcileContext& context);
+
+  // Has `path` reconciled soon.
+  void Enqueue(const std::string& path);
+
+  // Returns whether nothing is queued or being reconciled.
+  bool Quiet() const;
+
+  // Waits for that. Returns false if a signal came first.
   bool AwaitQuiet(StopSignals& signals);
 
+  const Options options_;
   Console* const console_;
-  std::unique_ptr<Reconciler> reconciler_;
-  std::unique_ptr<Controller> controller_;
+  Failures failures_;
+  QueueMetrics metrics_;
+  std::atomic<int64_t> enqueued_{0};
+  Reconciler reconciler_;
   std::unique_ptr<TreeWatcher> watcher_;  // null if there is nothing to watch
+  std::unique_ptr<controller::Controller<std::string>> controller_;
 };
 
 }  // namespace mirror

@@ -19,6 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "examples/mirror/fd.h"
@@ -67,8 +68,9 @@ Reconciler::Reconciler(std::string source, std::string copy, Hooks hooks)
       copy_(std::move(copy)),
       hooks_(std::move(hooks)) {}
 
-absl::Status Reconciler::Reconcile(const std::string& path) {
-  if (cancelled_) return absl::CancelledError("stopped");
+absl::Status Reconciler::Reconcile(const std::string& path,
+                                   const absl::Notification& stop) {
+  if (stop.HasBeenNotified()) return absl::CancelledError("stopped");
   // In this order: what is in a directory of the source before that has a copy
   // is enqueued when it gets one. See MakeDirectory().
   absl::StatusOr<Entry> source = source_.Look(path);
@@ -76,7 +78,7 @@ absl::Status Reconciler::Reconcile(const std::string& path) {
   absl::StatusOr<Entry> copy = copy_.Look(path);
   if (!copy.ok()) return copy.status();
 
-  Pair pair{path, *std::move(source), *std::move(copy)};
+  Pair pair{path, stop, *std::move(source), *std::move(copy)};
   const absl::Status status = MakeLikeSource(pair);
   if (pair.directory_opened_up) hooks_.enqueue(ParentOf(path));
   return status;
@@ -213,7 +215,7 @@ absl::StatusOr<bool> Reconciler::ReadTheSame(const Pair& pair) const {
   if (absl::IsPermissionDenied(copy.status())) return false;
   if (!copy.ok()) return copy.status();
 
-  const absl::StatusOr<bool> same = SameContents(*source, *copy, cancelled_);
+  const absl::StatusOr<bool> same = SameContents(*source, *copy, pair.stop);
   if (!same.ok()) return same;
   const absl::Status status =
       CheckUnchanged(*source, pair.source, source_description);
@@ -261,7 +263,7 @@ absl::Status Reconciler::CopyFile(Pair& pair) {
     absl::StatusOr<File> copy =
         File::Create(pair.copy.parent.get(), name, copy_.Describe(pair.path));
     if (!copy.ok()) return copy.status();
-    absl::Status status = CopyContents(*source, *copy, cancelled_);
+    absl::Status status = CopyContents(*source, *copy, pair.stop);
     if (status.ok()) status = CheckUnchanged(*source, pair.source, description);
     if (status.ok()) status = copy->SetPermissions(pair.source.permissions());
     if (status.ok()) status = copy->SetModified(pair.source.stat.st_mtim);

@@ -8,7 +8,6 @@
 #ifndef WORKQUEUE_EXAMPLES_MIRROR_RECONCILER_H_
 #define WORKQUEUE_EXAMPLES_MIRROR_RECONCILER_H_
 
-#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <mutex>  // NOLINT(build/c++11)
@@ -17,6 +16,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/notification.h"
 #include "examples/mirror/path_map.h"
 #include "examples/mirror/temporary_names.h"
 #include "examples/mirror/tree.h"
@@ -71,12 +71,10 @@ class Reconciler {
   //
   //   - `absl::AbortedError`: somebody else changed something at the same time,
   //     so it is to be tried again soon;
-  //   - `absl::CancelledError`: `Cancel()` has been called;
+  //   - `absl::CancelledError`: `stop` has been notified, which ends it early;
   //   - others as the system has them.
-  absl::Status Reconcile(const std::string& path);
-
-  // Ends the calls in progress early, and those to come at once.
-  void Cancel() { cancelled_ = true; }
+  absl::Status Reconcile(const std::string& path,
+                         const absl::Notification& stop);
 
   // Returns how many special files there are in the source.
   size_t special_files() const;
@@ -85,6 +83,7 @@ class Reconciler {
   // What is at a path on both sides.
   struct Pair {
     const std::string& path;
+    const absl::Notification& stop;
     Entry source;
     Entry copy;
     // Whether the directory of `copy` now has more permissions than it should.
@@ -127,7 +126,6 @@ class Reconciler {
   const Tree copy_;
   const Hooks hooks_;
 
-  std::atomic<bool> cancelled_{false};
   TemporaryNames temporary_names_;
   VerifiedFiles verified_files_;
 

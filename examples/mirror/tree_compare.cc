@@ -3,7 +3,6 @@
 
 #include "examples/mirror/tree_compare.h"
 
-#include <atomic>
 #include <set>
 #include <string>
 #include <utility>
@@ -15,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/notification.h"
 #include "examples/mirror/file.h"
 #include "examples/mirror/tree.h"
 
@@ -121,7 +121,7 @@ class Comparer {
         File::Open(copy.parent.get(), copy.name, copy_.Describe(path));
     if (!b.ok()) return b.status();
     const absl::StatusOr<bool> same =
-        SameContents(*a, *b, std::atomic<bool>(false));
+        SameContents(*a, *b, absl::Notification());
     if (!same.ok()) return same.status();
     if (!*same) Differ(path, "other contents");
     return absl::OkStatus();

@@ -17,10 +17,10 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -66,19 +66,13 @@ TreeWatcher::TreeWatcher(std::string root, Options options, Fd inotify, Fd stop)
     : tree_(std::move(root)),
       options_(std::move(options)),
       inotify_(std::move(inotify)),
-      stop_(std::move(stop)),
-      thread_([this] { Run(); }) {}
+      stop_(std::move(stop)) {}
 
-TreeWatcher::~TreeWatcher() { Stop(); }
+void TreeWatcher::Stop() { eventfd_write(stop_.get(), 1); }
 
-void TreeWatcher::Stop() {
-  if (!thread_.joinable()) return;
-  eventfd_write(stop_.get(), 1);
-  thread_.join();
-}
-
-void TreeWatcher::Run() {
+void TreeWatcher::Run(absl::FunctionRef<void()> synced) {
   Resync();
+  synced();
   absl::Time last_resync = Now();
   struct pollfd fds[] = {{inotify_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}};
   bool stopping = false;
@@ -95,6 +89,7 @@ void TreeWatcher::Run() {
       last_resync = Now();
     }
   }
+  ended_.Notify();
 }
 
 void TreeWatcher::Resync() {

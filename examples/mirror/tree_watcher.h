@@ -15,12 +15,13 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <thread>  // NOLINT(build/c++11)
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "examples/mirror/fd.h"
 #include "examples/mirror/path_map.h"
@@ -40,7 +41,7 @@ namespace mirror {
 // made at the start, from time to time, and when the system says that it has
 // dropped something.
 //
-// Thread-safe.
+// Thread-safe, but all of its work is done by the thread that calls `Run()`.
 class TreeWatcher {
  public:
   struct Options {
@@ -48,22 +49,26 @@ class TreeWatcher {
     absl::Duration resync = absl::Minutes(1);
 
     // Called when `path` may have changed; for a directory, anything in it may
-    // have. Runs on the watcher's thread.
+    // have.
     std::function<void(const std::string& path)> on_change;
 
     // Told why a directory can't be watched, if set.
     std::function<void(const absl::Status&)> on_failure;
   };
 
-  // Starts to watch the tree at `root`.
+  // Returns a watcher of the tree at `root`.
   static absl::StatusOr<std::unique_ptr<TreeWatcher>> Create(std::string root,
                                                              Options options);
 
-  // Calls `Stop()`.
-  ~TreeWatcher();
+  // Watches the tree until `Stop()` is called, and reports what has happened up
+  // to then. Calls `synced` after the resync at the start. To be called once.
+  void Run(absl::FunctionRef<void()> synced);
 
-  // Reports what has happened up to now, and no more.
+  // Ends `Run()`, but does not wait for that.
   void Stop();
+
+  // Blocks until `Run()` has reported the last change.
+  void AwaitEnd() const { ended_.WaitForNotification(); }
 
   // Returns how many events the system has reported.
   int64_t events() const { return events_; }
@@ -71,7 +76,6 @@ class TreeWatcher {
  private:
   TreeWatcher(std::string root, Options options, Fd inotify, Fd stop);
 
-  void Run();
   void Resync();
 
   // Handles the events that there are by now.
@@ -91,16 +95,15 @@ class TreeWatcher {
   const Fd inotify_;
   const Fd stop_;  // an eventfd(2), readable when it is time to stop
   std::atomic<int64_t> events_{0};
+  absl::Notification ended_;
 
-  // These belong to the thread. A watch stays with its directory when that is
-  // moved; `path_of_` has it where it was seen last. The two agree.
+  // These belong to the thread of Run(). A watch stays with its directory when
+  // that is moved; `path_of_` has it where it was seen last. The two agree.
   absl::flat_hash_map<int, std::string> path_of_;
   PathMap<int> watch_at_;
   absl::flat_hash_set<int> seen_;  // by the resync in progress
   bool all_watched_ = true;        // as of the last resync
   bool resync_needed_ = false;
-
-  std::thread thread_;
 };
 
 }  // namespace mirror

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/synchronization/notification.h"
 #include "examples/mirror/reconciler.h"
 #include "examples/mirror/tree.h"
 #include "examples/mirror/tree_compare.h"
@@ -57,7 +58,7 @@ class ReconcilerTest : public ::testing::Test {
   }
 
   absl::Status Reconcile(const std::string& path) {
-    return reconciler_->Reconcile(path);
+    return reconciler_->Reconcile(path, stop_);
   }
 
   // Reconciles the root and, until there is none, whatever is enqueued, but
@@ -82,6 +83,7 @@ class ReconcilerTest : public ::testing::Test {
   std::function<absl::Status(const std::string&)> before_change_;
   int changes_ = 0;
   std::deque<std::string> enqueued_;
+  absl::Notification stop_;
   std::unique_ptr<Reconciler> reconciler_;
 };
 
@@ -496,19 +498,19 @@ TEST_F(ReconcilerTest, DoesNotTakeCopiesInTheMakingForOthers) {
     // file is there.
     if (++depth != 2) return absl::OkStatus();
     EXPECT_EQ(std::distance(fs::directory_iterator(to_), {}), 2);
-    return reconciler->Reconcile("");
+    return reconciler->Reconcile("", stop_);
   };
   Reconciler nested(from_, to_, std::move(hooks));
   reconciler = &nested;
-  EXPECT_EQ(nested.Reconcile("file"), absl::OkStatus());
+  EXPECT_EQ(nested.Reconcile("file", stop_), absl::OkStatus());
   EXPECT_THAT(enqueued, ElementsAre("file"));
   EXPECT_THAT(Differences(), IsEmpty());
 }
 
-TEST_F(ReconcilerTest, CancelEndsIt) {
+TEST_F(ReconcilerTest, StopEndsIt) {
   WriteFile(from_ / "file", std::string(1 << 20, 'x'));
   before_change_ = [this](const std::string&) {
-    reconciler_->Cancel();
+    stop_.Notify();
     return absl::OkStatus();
   };
   EXPECT_TRUE(absl::IsCancelled(Reconcile("file")));

@@ -11,6 +11,7 @@
 #include <mutex>  // NOLINT(build/c++11)
 #include <set>
 #include <string>
+#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 
 #include "absl/status/status.h"
@@ -37,6 +38,8 @@ class TreeWatcherTest : public ::testing::Test {
  protected:
   TreeWatcherTest() { fs::create_directory(root_); }
 
+  ~TreeWatcherTest() override { Stop(); }
+
   void Start(absl::Duration resync = absl::Hours(1)) {
     TreeWatcher::Options options;
     options.resync = resync;
@@ -48,7 +51,14 @@ class TreeWatcherTest : public ::testing::Test {
     auto watcher = TreeWatcher::Create(root_, std::move(options));
     ASSERT_TRUE(watcher.ok()) << watcher.status();
     watcher_ = *std::move(watcher);
+    thread_ = std::thread([this] { watcher_->Run([] {}); });
     AwaitChange("");
+  }
+
+  void Stop() {
+    if (!thread_.joinable()) return;
+    watcher_->Stop();
+    thread_.join();
   }
 
   std::set<std::string> TakeChanged() {
@@ -85,6 +95,7 @@ class TreeWatcherTest : public ::testing::Test {
   std::set<std::string> changed_;
   int marks_ = 0;
   std::unique_ptr<TreeWatcher> watcher_;
+  std::thread thread_;
 };
 
 TEST_F(TreeWatcherTest, ReportsAllDirectoriesAtFirst) {
@@ -97,7 +108,14 @@ TEST_F(TreeWatcherTest, ReportsAllDirectoriesAtFirst) {
   const auto watcher = TreeWatcher::Create(root_, std::move(options));
   ASSERT_TRUE(watcher.ok());
   (*watcher)->Stop();
-  EXPECT_EQ(changed, (std::set<std::string>{"", "a", "a/b", "c"}));
+  const std::set<std::string> directories = {"", "a", "a/b", "c"};
+  bool synced = false;
+  (*watcher)->Run([&] {
+    synced = true;
+    EXPECT_EQ(changed, directories);
+  });
+  EXPECT_TRUE(synced);
+  EXPECT_EQ(changed, directories);
 }
 
 TEST_F(TreeWatcherTest, ReportsEveryKindOfChange) {
@@ -251,15 +269,13 @@ TEST_F(TreeWatcherTest, StopReportsWhatHasHappenedBefore) {
   Start();
   for (int i = 0; i < 1000; ++i) WriteFile(root_ / absl::StrCat(i), "");
   fs::create_directories(root_ / "a" / "b");
-  watcher_->Stop();
+  Stop();
   const std::set<std::string> changed = TakeChanged();
   for (int i = 0; i < 1000; ++i) {
     EXPECT_THAT(changed, Contains(absl::StrCat(i)));
   }
   EXPECT_THAT(changed, IsSupersetOf({"a", "a/b"}));
-  WriteFile(root_ / "file", "");
-  watcher_->Stop();
-  EXPECT_THAT(TakeChanged(), IsEmpty());
+  watcher_->AwaitEnd();
 }
 
 }  // namespace

@@ -1,0 +1,81 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// examples/mirror/failures.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_EXAMPLES_MIRROR_FAILURES_H_
+#define WORKQUEUE_EXAMPLES_MIRROR_FAILURES_H_
+
+#include <cstddef>
+#include <mutex>  // NOLINT(build/c++11)
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "controller/reconcile.h"
+#include "examples/mirror/path_map.h"
+
+namespace mirror {
+
+// Failures
+//
+// What failed when it was tried last: the paths that will be tried again, and
+// those that have been given up, which is said by a terminal error.
+//
+// Thread-safe.
+class Failures {
+ public:
+  // `path` has been tried, and has failed with `error`.
+  void Insert(const std::string& path, const absl::Status& error) {
+    const std::lock_guard<std::mutex> lock(mu_);
+    EraseLocked(path);
+    (controller::IsTerminalError(error) ? given_up_ : retried_)[path] = error;
+  }
+
+  // `path` has been tried, and has not failed.
+  void Erase(const std::string& path) {
+    const std::lock_guard<std::mutex> lock(mu_);
+    EraseLocked(path);
+  }
+
+  // All of them, with the errors.
+  PathMap<absl::Status> all() const {
+    const std::lock_guard<std::mutex> lock(mu_);
+    PathMap<absl::Status> all = retried_;
+    all.insert(given_up_.begin(), given_up_.end());
+    return all;
+  }
+  size_t size() const {
+    const std::lock_guard<std::mutex> lock(mu_);
+    return retried_.size() + given_up_.size();
+  }
+
+  // Those that will be tried again.
+  std::vector<std::string> retried() const {
+    const std::lock_guard<std::mutex> lock(mu_);
+    std::vector<std::string> paths;
+    paths.reserve(retried_.size());
+    for (const auto& [path, error] : retried_) paths.push_back(path);
+    return paths;
+  }
+  bool any_retried() const {
+    const std::lock_guard<std::mutex> lock(mu_);
+    return !retried_.empty();
+  }
+
+ private:
+  void EraseLocked(const std::string& path) {
+    retried_.erase(path);
+    given_up_.erase(path);
+  }
+
+  mutable std::mutex mu_;
+  PathMap<absl::Status> retried_;
+  PathMap<absl::Status> given_up_;
+};
+
+}  // namespace mirror
+
+#endif  // WORKQUEUE_EXAMPLES_MIRROR_FAILURES_H_
