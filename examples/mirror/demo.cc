@@ -115,7 +115,8 @@ void MakeChanges(const fs::path& from, const fs::path& to, int files,
 
 }  // namespace
 
-int RunDemo(const Options& options, StopSignals& signals, Console& console) {
+int RunDemo(const Options& options, Mirror::Options mirror_options,
+            StopSignals& signals, Console& console) {
   const absl::StatusOr<std::unique_ptr<TemporaryDirectory>> directory =
       TemporaryDirectory::Create();
   if (!directory.ok()) {
@@ -133,11 +134,8 @@ int RunDemo(const Options& options, StopSignals& signals, Console& console) {
   std::fflush(stdout);
 
   Faults faults;
-  Mirror::Options mirror_options;
   mirror_options.from = from;
   mirror_options.to = to;
-  mirror_options.workers = options.workers;
-  mirror_options.resync = options.resync;
   mirror_options.before_change = [&faults](const std::string& path) {
     return faults.Check(path);
   };

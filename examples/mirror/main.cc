@@ -21,9 +21,11 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "examples/mirror/console.h"
 #include "examples/mirror/demo.h"
+#include "examples/mirror/metrics_server.h"
 #include "examples/mirror/mirror.h"
 #include "examples/mirror/options.h"
 #include "examples/mirror/report.h"
@@ -44,17 +46,15 @@ void RaiseFileLimit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-int RunMirror(const Options& options, StopSignals& signals, Console& console) {
+int RunMirror(const Options& options, Mirror::Options mirror_options,
+              StopSignals& signals, Console& console) {
   if (mkdir(options.to.c_str(), 0700) != 0 && errno != EEXIST) {
     console.Line(ErrnoStatus("create directory", options.to).message());
     return 1;
   }
-  Mirror::Options mirror_options;
   mirror_options.from = options.from;
   mirror_options.to = options.to;
-  mirror_options.workers = options.workers;
   mirror_options.watch = !options.once;
-  mirror_options.resync = options.resync;
   if (options.once) mirror_options.max_tries = kTriesWithOnce;
   const absl::StatusOr<std::unique_ptr<Mirror>> mirror =
       Mirror::Start(std::move(mirror_options), &console);
@@ -93,8 +93,24 @@ int Main(int argc, char* argv[]) {
   signal(SIGPIPE, SIG_IGN);  // So that the demo can tidy up.
   RaiseFileLimit();
   StopSignals signals;
-  return options->from.empty() ? RunDemo(*options, signals, console)
-                               : RunMirror(*options, signals, console);
+
+  Mirror::Options mirror_options;
+  mirror_options.workers = options->workers;
+  mirror_options.resync = options->resync;
+  std::unique_ptr<MetricsServer> metrics;
+  if (options->metrics_port.has_value()) {
+    auto started = MetricsServer::Start(*options->metrics_port);
+    if (!started.ok()) {
+      console.Line(started.status().message());
+      return 2;
+    }
+    metrics = *std::move(started);
+    mirror_options.queue_metrics = metrics->queue_metrics();
+    mirror_options.controller_metrics = metrics->controller_metrics();
+    console.Line(absl::StrCat("metrics: ", metrics->Url()));
+  }
+  return (options->from.empty() ? RunDemo : RunMirror)(
+      *options, std::move(mirror_options), signals, console);
 }
 
 }  // namespace

@@ -40,6 +40,7 @@ double ToMilliseconds(absl::Duration d) {
 Mirror::Mirror(Options options, Console* console)
     : options_(std::move(options)),
       console_(console),
+      metrics_(options_.queue_metrics),
       reconciler_(
           options_.from, options_.to,
           {/*enqueue=*/[this](const std::string& path) { Enqueue(path); },
@@ -83,6 +84,7 @@ absl::Status Mirror::CreateController() {
       *ratelimit::ItemExponentialFailureRateLimiter<std::string>::Create(
           absl::Milliseconds(5), absl::Seconds(10));
   options.queue_metrics_provider = &metrics_;
+  options.metrics_provider = options_.controller_metrics;
   if (watcher_ != nullptr) options.sources.push_back(WatcherSource());
   // The larger the tree, the longer it takes to get in sync.
   options.sync_timeout = absl::InfiniteDuration();

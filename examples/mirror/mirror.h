@@ -19,6 +19,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "controller/controller.h"
+#include "controller/metrics.h"
 #include "controller/reconcile.h"
 #include "controller/source.h"
 #include "examples/mirror/console.h"
@@ -28,6 +29,7 @@
 #include "examples/mirror/reconciler.h"
 #include "examples/mirror/stop_signals.h"
 #include "examples/mirror/tree_watcher.h"
+#include "workqueue/metrics.h"
 
 namespace mirror {
 
@@ -48,6 +50,9 @@ class Mirror {
     int max_tries = std::numeric_limits<int>::max();
     // See `Reconciler::Hooks`.
     std::function<absl::Status(const std::string& path)> before_change;
+    // What the queue and the controller report to, if not null.
+    workqueue::MetricsProvider* queue_metrics = nullptr;
+    controller::MetricsProvider* controller_metrics = nullptr;
   };
 
   // Starts to mirror. `console`, which must outlive the mirror, is told about

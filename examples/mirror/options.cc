@@ -69,7 +69,8 @@ enum Id {
   kWorkers,
   kResync,
   kOnce,
-  kDemoFiles
+  kDemoFiles,
+  kMetricsPort
 };
 
 constexpr struct option kOptions[] = {
@@ -80,6 +81,7 @@ constexpr struct option kOptions[] = {
     {"resync", required_argument, nullptr, kResync},
     {"once", no_argument, nullptr, kOnce},
     {"demo_files", required_argument, nullptr, kDemoFiles},
+    {"metrics-port", required_argument, nullptr, kMetricsPort},
     {nullptr, 0, nullptr, 0},
 };
 
@@ -101,6 +103,8 @@ it removes at the end.
   --resync D       how often to look at everything (default: 1m)
   --once           mirror the tree as it is now, compare, and exit
   --demo_files N   how many files the demo makes, 1 to 1000000 (default: 3000)
+  --metrics-port N serve /metrics to Prometheus at this port, or at any that is
+                   free if it is 0
   --help           print this
 
 Exits with 0 if all is mirrored, 1 if something is not, 2 for a wrong flag.
@@ -131,6 +135,9 @@ absl::StatusOr<Options> ParseOptions(int argc, char* argv[]) {
         break;
       case kDemoFiles:
         return ParseInt("--demo_files", value, 1, 1000000, &options.demo_files);
+      case kMetricsPort:
+        return ParseInt("--metrics-port", value, 0, 65535,
+                        &options.metrics_port.emplace());
     }
     return absl::OkStatus();
   };

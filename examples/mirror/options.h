@@ -8,6 +8,7 @@
 #ifndef WORKQUEUE_EXAMPLES_MIRROR_OPTIONS_H_
 #define WORKQUEUE_EXAMPLES_MIRROR_OPTIONS_H_
 
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -25,6 +26,7 @@ struct Options {
   absl::Duration resync = absl::Minutes(1);
   bool once = false;
   int demo_files = 3000;
+  std::optional<int> metrics_port;  // where to serve metrics, if at all
 };
 
 // What `--help` prints.

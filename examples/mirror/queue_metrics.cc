@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "absl/strings/string_view.h"
 #include "examples/mirror/latency_histogram.h"
@@ -16,52 +17,77 @@ namespace {
 
 class Counter final : public workqueue::CounterMetric {
  public:
-  explicit Counter(std::atomic<int64_t>* count) : count_(*count) {}
-  void Inc() override { ++count_; }
+  Counter(std::atomic<int64_t>* count,
+          std::unique_ptr<workqueue::CounterMetric> next)
+      : count_(*count), next_(std::move(next)) {}
+
+  void Inc() override {
+    ++count_;
+    if (next_ != nullptr) next_->Inc();
+  }
 
  private:
   std::atomic<int64_t>& count_;
+  const std::unique_ptr<workqueue::CounterMetric> next_;
 };
 
 class Latency final : public workqueue::HistogramMetric {
  public:
-  explicit Latency(LatencyHistogram* histogram) : histogram_(*histogram) {}
-  void Observe(double seconds) override { histogram_.Observe(seconds); }
+  Latency(LatencyHistogram* histogram,
+          std::unique_ptr<workqueue::HistogramMetric> next)
+      : histogram_(*histogram), next_(std::move(next)) {}
+
+  void Observe(double seconds) override {
+    histogram_.Observe(seconds);
+    if (next_ != nullptr) next_->Observe(seconds);
+  }
 
  private:
   LatencyHistogram& histogram_;
+  const std::unique_ptr<workqueue::HistogramMetric> next_;
 };
 
 // Counts observations, whatever their values.
 class ObservationCounter final : public workqueue::HistogramMetric {
  public:
-  explicit ObservationCounter(std::atomic<int64_t>* count) : count_(*count) {}
-  void Observe(double) override { ++count_; }
+  ObservationCounter(std::atomic<int64_t>* count,
+                     std::unique_ptr<workqueue::HistogramMetric> next)
+      : count_(*count), next_(std::move(next)) {}
+
+  void Observe(double value) override {
+    ++count_;
+    if (next_ != nullptr) next_->Observe(value);
+  }
 
  private:
   std::atomic<int64_t>& count_;
+  const std::unique_ptr<workqueue::HistogramMetric> next_;
 };
 
 }  // namespace
 
 std::unique_ptr<workqueue::CounterMetric> QueueMetrics::NewAddsMetric(
-    absl::string_view) {
-  return std::make_unique<Counter>(&adds_);
+    absl::string_view name) {
+  return std::make_unique<Counter>(
+      &adds_, next_ ? next_->NewAddsMetric(name) : nullptr);
 }
 
 std::unique_ptr<workqueue::CounterMetric> QueueMetrics::NewRetriesMetric(
-    absl::string_view) {
-  return std::make_unique<Counter>(&retries_);
+    absl::string_view name) {
+  return std::make_unique<Counter>(
+      &retries_, next_ ? next_->NewRetriesMetric(name) : nullptr);
 }
 
 std::unique_ptr<workqueue::HistogramMetric> QueueMetrics::NewLatencyMetric(
-    absl::string_view) {
-  return std::make_unique<Latency>(&latency_);
+    absl::string_view name) {
+  return std::make_unique<Latency>(
+      &latency_, next_ ? next_->NewLatencyMetric(name) : nullptr);
 }
 
 std::unique_ptr<workqueue::HistogramMetric> QueueMetrics::NewWorkDurationMetric(
-    absl::string_view) {
-  return std::make_unique<ObservationCounter>(&done_);
+    absl::string_view name) {
+  return std::make_unique<ObservationCounter>(
+      &done_, next_ ? next_->NewWorkDurationMetric(name) : nullptr);
 }
 
 }  // namespace mirror

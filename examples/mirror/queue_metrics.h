@@ -20,12 +20,15 @@ namespace mirror {
 
 // QueueMetrics
 //
-// What one queue reports about itself, as far as this program wants to know. A
-// service would pass it on to its monitoring system instead.
+// What one queue reports about itself, as far as this program wants to know.
 //
 // Thread-safe. Must outlive the queue.
 class QueueMetrics final : public workqueue::MetricsProvider {
  public:
+  // All is passed on to `next`, if that is not null, which must outlive this.
+  explicit QueueMetrics(workqueue::MetricsProvider* next = nullptr)
+      : next_(next) {}
+
   // How many items have been queued. Each is handed out, and done with, once.
   int64_t adds() const { return adds_; }
 
@@ -47,21 +50,27 @@ class QueueMetrics final : public workqueue::MetricsProvider {
   std::unique_ptr<workqueue::HistogramMetric> NewWorkDurationMetric(
       absl::string_view name) override;
 
-  // These are not wanted.
+  // These are only passed on.
   std::unique_ptr<workqueue::GaugeMetric> NewDepthMetric(
-      absl::string_view) override {
-    return nullptr;
+      absl::string_view name) override {
+    return next_ ? next_->NewDepthMetric(name) : nullptr;
+  }
+  std::unique_ptr<workqueue::PriorityGaugeMetric> NewDepthMetricWithPriority(
+      absl::string_view name) override {
+    return next_ ? next_->NewDepthMetricWithPriority(name) : nullptr;
   }
   std::unique_ptr<workqueue::SettableGaugeMetric>
-  NewUnfinishedWorkSecondsMetric(absl::string_view) override {
-    return nullptr;
+  NewUnfinishedWorkSecondsMetric(absl::string_view name) override {
+    return next_ ? next_->NewUnfinishedWorkSecondsMetric(name) : nullptr;
   }
   std::unique_ptr<workqueue::SettableGaugeMetric>
-  NewLongestRunningProcessorSecondsMetric(absl::string_view) override {
-    return nullptr;
+  NewLongestRunningProcessorSecondsMetric(absl::string_view name) override {
+    return next_ ? next_->NewLongestRunningProcessorSecondsMetric(name)
+                 : nullptr;
   }
 
  private:
+  workqueue::MetricsProvider* const next_;
   std::atomic<int64_t> adds_{0};
   std::atomic<int64_t> done_{0};
   std::atomic<int64_t> retries_{0};

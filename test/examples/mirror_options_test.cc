@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <filesystem>  // NOLINT(build/c++17)
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,6 +46,7 @@ TEST(OptionsTest, NoneMeansDemo) {
   EXPECT_EQ(options->from, "");
   EXPECT_FALSE(options->once);
   EXPECT_FALSE(options->help);
+  EXPECT_EQ(options->metrics_port, std::nullopt);
 }
 
 TEST(OptionsTest, All) {
@@ -54,21 +56,23 @@ TEST(OptionsTest, All) {
   const std::string to = scratch.path() / "to";
   const absl::StatusOr<Options> options =
       Parse({"--from", from, absl::StrCat("--to=", to), "--workers=1024",
-             "--resync", "1h30m", "--once"});
+             "--resync", "1h30m", "--once", "--metrics-port=9100"});
   ASSERT_TRUE(options.ok()) << options.status();
   EXPECT_EQ(options->from, from);
   EXPECT_EQ(options->to, to);
   EXPECT_EQ(options->workers, 1024);
   EXPECT_EQ(options->resync, absl::Minutes(90));
   EXPECT_TRUE(options->once);
+  EXPECT_EQ(options->metrics_port, 9100);
 }
 
 TEST(OptionsTest, HelpNamesAll) {
   const absl::StatusOr<Options> options = Parse({"--help"});
   ASSERT_TRUE(options.ok()) << options.status();
   EXPECT_TRUE(options->help);
-  for (const char* const flag : {"--from", "--to", "--workers", "--resync",
-                                 "--once", "--demo_files", "--help"}) {
+  for (const char* const flag :
+       {"--from", "--to", "--workers", "--resync", "--once", "--demo_files",
+        "--metrics-port", "--help"}) {
     EXPECT_TRUE(absl::StrContains(Usage(), flag)) << flag;
   }
 }
@@ -96,6 +100,10 @@ TEST(OptionsTest, WrongValues) {
                 HasSubstr("must be a time"));
   }
   EXPECT_THAT(ErrorOf({"--demo_files=0"}), HasSubstr("from 1 to 1000000"));
+  for (const char* const value : {"-1", "65536", "http", ""}) {
+    EXPECT_THAT(ErrorOf({absl::StrCat("--metrics-port=", value)}),
+                HasSubstr("from 0 to 65535"));
+  }
   EXPECT_EQ(ErrorOf({"--workers"}), "--workers: needs a value");
 }
 

@@ -8,11 +8,16 @@
 #include "clock/fake_clock.h"
 #include "examples/mirror/latency_histogram.h"
 #include "examples/mirror/queue_metrics.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "test/workqueue/recording_metrics.h"
 #include "workqueue/priority_queue.h"
 
 namespace mirror {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Pair;
 
 TEST(QueueMetricsTest, CountWhatAQueueDoes) {
   clocks::FakeClock clock;
@@ -37,6 +42,37 @@ TEST(QueueMetricsTest, CountWhatAQueueDoes) {
   EXPECT_EQ(metrics.adds(), 2);
   clock.Step(absl::Seconds(1));
   EXPECT_EQ(metrics.adds(), 3);
+}
+
+TEST(QueueMetricsTest, PassOnAll) {
+  clocks::FakeClock clock;
+  workqueue::RecordingMetrics next;
+  next.with_priorities = true;
+  QueueMetrics metrics(&next);
+  workqueue::PriorityQueueOptions<std::string> options;
+  options.name = "test";
+  options.metrics_provider = &metrics;
+  options.clock = &clock;
+  workqueue::PriorityQueue<std::string> queue(std::move(options));
+  for (const workqueue::MetricKind kind : workqueue::kMetricKinds) {
+    EXPECT_THAT(next.record(kind).names, ElementsAre("test"));
+  }
+
+  queue.Add("a");
+  EXPECT_THAT(next.depth_by_priority(), ElementsAre(Pair(0, 1)));
+  clock.Step(absl::Seconds(2));
+  EXPECT_EQ(queue.Get(), "a");
+  clock.Step(absl::Seconds(3));
+  queue.AddRateLimited("a");
+  queue.Done("a");
+  EXPECT_EQ(next.count(workqueue::MetricKind::kAdds), 1);
+  EXPECT_EQ(next.count(workqueue::MetricKind::kRetries), 1);
+  EXPECT_THAT(next.values(workqueue::MetricKind::kLatency), ElementsAre(2));
+  EXPECT_THAT(next.values(workqueue::MetricKind::kWorkDuration),
+              ElementsAre(3));
+  EXPECT_EQ(metrics.adds(), 1);
+  EXPECT_EQ(metrics.retries(), 1);
+  EXPECT_EQ(metrics.done(), 1);
 }
 
 TEST(LatencyHistogramTest, Percentile) {

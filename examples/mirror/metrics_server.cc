@@ -1,0 +1,53 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "examples/mirror/metrics_server.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/memory/memory.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "base/status_of.h"
+#include "controller/prometheus/prometheus_metrics_provider.h"
+#include "examples/command_line.h"
+#include "prometheus/exposer.h"
+#include "workqueue/prometheus/prometheus_metrics_provider.h"
+
+namespace mirror {
+
+absl::StatusOr<std::unique_ptr<MetricsServer>> MetricsServer::Start(int port) {
+  auto server = absl::WrapUnique(new MetricsServer);
+
+  auto queue_metrics =
+      workqueue::PrometheusMetricsProvider::Create(server->registry_);
+  if (!queue_metrics.ok()) return queue_metrics.status();
+  server->queue_metrics_ = *std::move(queue_metrics);
+
+  auto controller_metrics =
+      controller::PrometheusMetricsProvider::Create(server->registry_);
+  if (!controller_metrics.ok()) return controller_metrics.status();
+  server->controller_metrics_ = *std::move(controller_metrics);
+
+  const absl::Status status = workqueue_internal::StatusOf([&] {
+    server->exposer_ =
+        std::make_unique<prometheus::Exposer>(absl::StrCat("0.0.0.0:", port));
+    server->exposer_->RegisterCollectable(server->registry_);
+  });
+  if (!status.ok()) {
+    // The exception does not tell why.
+    return examples::BadOption("--metrics-port", absl::StrCat(port),
+                               "cannot listen there; is the port taken?");
+  }
+  return server;
+}
+
+std::string MetricsServer::Url() const {
+  return absl::StrCat(
+      "http://127.0.0.1:", exposer_->GetListeningPorts().front(), "/metrics");
+}
+
+}  // namespace mirror
