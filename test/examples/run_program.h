@@ -24,12 +24,8 @@ struct Outcome {
   std::string out;
 };
 
-// Runs a program of //examples, which is among the test's data. `args` are for
-// the shell, which may redirect what the program prints.
-inline Outcome RunProgram(absl::string_view program, absl::string_view args) {
-  const std::string command =
-      absl::StrCat(getenv("TEST_SRCDIR"), "/", getenv("TEST_WORKSPACE"),
-                   "/examples/", program, " ", args);
+// Has the shell run `command`.
+inline Outcome RunCommand(const std::string& command) {
   Outcome outcome;
   FILE* const pipe = popen(command.c_str(), "r");
   for (int c = fgetc(pipe); c != EOF; c = fgetc(pipe)) {
@@ -38,6 +34,17 @@ inline Outcome RunProgram(absl::string_view program, absl::string_view args) {
   const int status = pclose(pipe);
   outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   return outcome;
+}
+
+// Where a program of //examples is, which is among the test's data.
+inline std::string PathOf(absl::string_view program) {
+  return absl::StrCat(getenv("TEST_SRCDIR"), "/", getenv("TEST_WORKSPACE"),
+                      "/examples/", program);
+}
+
+// Runs it. `args` are for the shell, which may redirect what it prints.
+inline Outcome RunProgram(absl::string_view program, absl::string_view args) {
+  return RunCommand(absl::StrCat(PathOf(program), " ", args));
 }
 
 }  // namespace examples
