@@ -227,7 +227,9 @@ template <typename T, typename Offered, typename Order, typename Hash,
           typename Eq>
 void QueueCore<T, Offered, Order, Hash, Eq>::ReportProgress() {
   MutexLock lock(&mu_);
-  if (ShuttingDown()) return;
+  // Not virtual: the constructor or destructor of a derived class may be
+  // running.
+  if (QueueCore::ShuttingDown()) return;
   const ItemTimes* const oldest =
       processing_.empty() ? nullptr
                           : &static_cast<Entry*>(processing_.front())->times;
