@@ -86,6 +86,9 @@ class FakeClock final : public Clock {
   // everything due has been acted on.
   void SetTime(absl::Time t);
 
+  // The next three tell what is so at the moment: a loop may not yet have taken
+  // in what it has been asked. `Step(absl::ZeroDuration())` waits for that.
+
   // Whether any thread waits for a time on this clock.
   bool HasWaiters() const;
 

@@ -18,6 +18,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/cleanup/cleanup.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -137,8 +138,12 @@ struct ControllerOptions {
 // again or handed out, that is logged and tried again a second later; what the
 // rate limiter throws otherwise is logged.
 //
+// A `T` can be copied. `Hash` and `Eq` are those of the queue that the
+// controller makes, and as in a hash set.
+//
 // Thread-safe.
-template <typename T>
+template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
+          typename Eq = typename absl::flat_hash_set<T>::key_equal>
 class Controller {
  public:
   // Returns `absl::InvalidArgumentError`, which names the field, if an option
@@ -166,9 +171,10 @@ class Controller {
   // Stops the sources and shuts the queue down; then blocks until all that is
   // queued has been reconciled, or until `drain_until`, when what is left is
   // dropped and `ReconcileContext::stop` is notified. What waits for its time
-  // is dropped at once.
+  // is dropped at once, and what fails from now on is not tried again.
   //
-  // Returns whether all that was queued has been reconciled by then. May be
+  // Returns whether all that was queued has been reconciled by then, be it with
+  // success or not. May be
   // called from any thread and more than once. The reconcile function or a
   // source that calls this does not wait: the controller begins to stop, drops
   // nothing that is queued, and false is returned at once.
@@ -178,7 +184,7 @@ class Controller {
   workqueue::RateLimitingInterface<T>& queue() { return *queue_; }
 
   // Blocks until no item is queued or being reconciled; some may wait for their
-  // time. Not to be called by the reconcile function.
+  // time. Not to be called by the reconcile function, nor before the start.
   //
   // For tests: it copies what is in the queue to find out.
   void AwaitIdle();
@@ -212,7 +218,8 @@ class Controller {
   void Work();
 
   void Reconcile(const workqueue::Lease<T>& lease);
-  void Failed(const workqueue::Lease<T>& lease, const absl::Status& error);
+  void Failed(const workqueue::Lease<T>& lease, const absl::Status& error,
+              int failures);
   void Succeeded(const workqueue::Lease<T>& lease, const Result& result);
 
   // Calls `f`, which does `what` with `item` and returns a status, or nothing.
@@ -270,9 +277,9 @@ class Controller {
 
 // Implementation details follow.
 
-template <typename T>
-absl::StatusOr<std::unique_ptr<Controller<T>>> Controller<T>::Create(
-    ControllerOptions<T> options) {
+template <typename T, typename Hash, typename Eq>
+absl::StatusOr<std::unique_ptr<Controller<T, Hash, Eq>>>
+Controller<T, Hash, Eq>::Create(ControllerOptions<T> options) {
   if (!options.reconcile) {
     return absl::InvalidArgumentError(
         "reconcile is empty; it must be callable");
@@ -301,8 +308,8 @@ absl::StatusOr<std::unique_ptr<Controller<T>>> Controller<T>::Create(
       });
 }
 
-template <typename T>
-Controller<T>::Controller(ControllerOptions<T> options)
+template <typename T, typename Hash, typename Eq>
+Controller<T, Hash, Eq>::Controller(ControllerOptions<T> options)
     : name_(options.name),
       reconcile_(std::move(options.reconcile)),
       num_workers_(options.workers),
@@ -316,9 +323,9 @@ Controller<T>::Controller(ControllerOptions<T> options)
              options.metrics_provider != nullptr),
       queue_(QueueOf(options)) {}
 
-template <typename T>
-std::unique_ptr<workqueue::RateLimitingInterface<T>> Controller<T>::QueueOf(
-    ControllerOptions<T>& options) {
+template <typename T, typename Hash, typename Eq>
+std::unique_ptr<workqueue::RateLimitingInterface<T>>
+Controller<T, Hash, Eq>::QueueOf(ControllerOptions<T>& options) {
   if (options.queue != nullptr) return std::move(options.queue);
   workqueue::PriorityQueueOptions<T> queue_options;
   queue_options.name = options.name;
@@ -326,26 +333,25 @@ std::unique_ptr<workqueue::RateLimitingInterface<T>> Controller<T>::QueueOf(
   queue_options.log_sink = options.log_sink;
   queue_options.clock = options.clock;
   queue_options.rate_limiter = std::move(options.rate_limiter);
-  return std::make_unique<workqueue::PriorityQueue<T>>(
+  return std::make_unique<workqueue::PriorityQueue<T, Hash, Eq>>(
       std::move(queue_options));
 }
 
-template <typename T>
-Controller<T>::~Controller() {
+template <typename T, typename Hash, typename Eq>
+Controller<T, Hash, Eq>::~Controller() {
   Stop(absl::InfinitePast());
   worker_pool_.Join();
 }
 
-template <typename T>
-absl::Status Controller<T>::Start() {
+template <typename T, typename Hash, typename Eq>
+absl::Status Controller<T, Hash, Eq>::Start() {
   {
     MutexLock lock(&mu_);
     if (state_ != State::kNew) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("controller ", name_,
-                       stopping_.HasBeenNotified()
-                           ? " has been stopped, and cannot be started again"
-                           : " has been started already"));
+      return absl::FailedPreconditionError(absl::StrCat(
+          log_.who(), stopping_.HasBeenNotified()
+                          ? " has been stopped, and cannot be started again"
+                          : " has been started already"));
     }
     state_ = State::kStarting;
   }
@@ -376,8 +382,8 @@ absl::Status Controller<T>::Start() {
   return status;
 }
 
-template <typename T>
-absl::Status Controller<T>::StartSources() {
+template <typename T, typename Hash, typename Eq>
+absl::Status Controller<T, Hash, Eq>::StartSources() {
   {
     MutexLock lock(&mu_);
     for (const Source<T>& source : sources_) {
@@ -389,8 +395,8 @@ absl::Status Controller<T>::StartSources() {
                             [this](size_t i) { RunSource(sources_[i]); });
 }
 
-template <typename T>
-absl::Status Controller<T>::AwaitSync() {
+template <typename T, typename Hash, typename Eq>
+absl::Status Controller<T, Hash, Eq>::AwaitSync() {
   const absl::Time deadline = clock_->TimeNow() + sync_timeout_;
   MutexLock lock(&mu_);
   const auto over = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
@@ -406,15 +412,15 @@ absl::Status Controller<T>::AwaitSync() {
       })));
 }
 
-template <typename T>
-void Controller<T>::Synced(const Source<T>& source) {
+template <typename T, typename Hash, typename Eq>
+void Controller<T, Hash, Eq>::Synced(const Source<T>& source) {
   MutexLock lock(&mu_);
   unsynced_.erase(std::remove(unsynced_.begin(), unsynced_.end(), &source),
                   unsynced_.end());
 }
 
-template <typename T>
-void Controller<T>::RunSource(const Source<T>& source) {
+template <typename T, typename Hash, typename Eq>
+void Controller<T, Hash, Eq>::RunSource(const Source<T>& source) {
   SourceContext<T> context = {*queue_, stopping_, clock_,
                               [this, &source] { Synced(source); }};
   const absl::Status status = internal::OfSource(
@@ -434,8 +440,8 @@ void Controller<T>::RunSource(const Source<T>& source) {
   BeginStop();
 }
 
-template <typename T>
-bool Controller<T>::BeginStop() {
+template <typename T, typename Hash, typename Eq>
+bool Controller<T, Hash, Eq>::BeginStop() {
   {
     MutexLock lock(&mu_);
     if (stopping_.HasBeenNotified()) return false;
@@ -451,8 +457,8 @@ bool Controller<T>::BeginStop() {
   return true;
 }
 
-template <typename T>
-bool Controller<T>::Stop(absl::Time drain_until) {
+template <typename T, typename Hash, typename Eq>
+bool Controller<T, Hash, Eq>::Stop(absl::Time drain_until) {
   const bool may_wait = !RunsThisThread();
   const bool first = BeginStop();
   bool running = false;
@@ -495,8 +501,8 @@ bool Controller<T>::Stop(absl::Time drain_until) {
   return drained;
 }
 
-template <typename T>
-void Controller<T>::AwaitIdle() {
+template <typename T, typename Hash, typename Eq>
+void Controller<T, Hash, Eq>::AwaitIdle() {
   ++idle_waiters_;
   absl::Cleanup leave = [this] { --idle_waiters_; };
   MutexLock lock(&mu_);
@@ -509,8 +515,8 @@ void Controller<T>::AwaitIdle() {
   }
 }
 
-template <typename T>
-void Controller<T>::Work() {
+template <typename T, typename Hash, typename Eq>
+void Controller<T, Hash, Eq>::Work() {
   while (true) {
     absl::StatusOr<workqueue::Lease<T>> lease =
         workqueue_internal::StatusOf([this] {
@@ -534,8 +540,8 @@ void Controller<T>::Work() {
   }
 }
 
-template <typename T>
-void Controller<T>::Reconcile(const workqueue::Lease<T>& lease) {
+template <typename T, typename Hash, typename Eq>
+void Controller<T, Hash, Eq>::Reconcile(const workqueue::Lease<T>& lease) {
   const absl::Time begin = NowIfTimed();
   const ReconcileContext context = {name_,
                                     clock_,
@@ -557,21 +563,21 @@ void Controller<T>::Reconcile(const workqueue::Lease<T>& lease) {
   if (result.ok()) {
     Succeeded(lease, *result);
   } else {
-    Failed(lease, result.status());
+    Failed(lease, result.status(), context.failures + 1);
   }
 }
 
-template <typename T>
-void Controller<T>::Failed(const workqueue::Lease<T>& lease,
-                           const absl::Status& error) {
+template <typename T, typename Hash, typename Eq>
+void Controller<T, Hash, Eq>::Failed(const workqueue::Lease<T>& lease,
+                                     const absl::Status& error, int failures) {
   const bool terminal = IsTerminalError(error);
   metrics_.Failed();
   if (terminal) metrics_.FailedTerminally();
   log_.Error([&] {
     return absl::StrCat(
         "reconciling ", workqueue::internal::DescribeItem(*lease),
-        terminal ? ", for the last time" : "", ": ",
-        error.ToString(absl::StatusToStringMode::kWithNoExtraData));
+        terminal ? ", for the last time" : "", " (failures: ", failures,
+        "): ", error.ToString(absl::StatusToStringMode::kWithNoExtraData));
   });
   if (terminal) {
     Forget(*lease);
@@ -583,9 +589,9 @@ void Controller<T>::Failed(const workqueue::Lease<T>& lease,
   AddAgain(*lease, again);
 }
 
-template <typename T>
-void Controller<T>::Succeeded(const workqueue::Lease<T>& lease,
-                              const Result& result) {
+template <typename T, typename Hash, typename Eq>
+void Controller<T, Hash, Eq>::Succeeded(const workqueue::Lease<T>& lease,
+                                        const Result& result) {
   Forget(*lease);
   if (result.requeue_after <= absl::ZeroDuration()) {
     metrics_.Succeeded();
@@ -598,9 +604,9 @@ void Controller<T>::Succeeded(const workqueue::Lease<T>& lease,
   AddAgain(*lease, again);
 }
 
-template <typename T>
+template <typename T, typename Hash, typename Eq>
 template <typename F>
-bool Controller<T>::Try(absl::string_view what, const T& item, F f) {
+bool Controller<T, Hash, Eq>::Try(absl::string_view what, const T& item, F f) {
   const absl::Status status = workqueue_internal::StatusOf(f);
   if (status.ok()) return true;
   log_.Error([&] {
@@ -610,22 +616,22 @@ bool Controller<T>::Try(absl::string_view what, const T& item, F f) {
   return false;
 }
 
-template <typename T>
-int Controller<T>::NumRequeues(const T& item) {
+template <typename T, typename Hash, typename Eq>
+int Controller<T, Hash, Eq>::NumRequeues(const T& item) {
   int requeues = 0;
   Try("counting the failures of", item,
       [&] { requeues = queue_->NumRequeues(item); });
   return requeues;
 }
 
-template <typename T>
-void Controller<T>::Forget(const T& item) {
+template <typename T, typename Hash, typename Eq>
+void Controller<T, Hash, Eq>::Forget(const T& item) {
   Try("forgetting the failures of", item, [&] { queue_->Forget(item); });
 }
 
-template <typename T>
-void Controller<T>::AddAgain(const T& item,
-                             const workqueue::AddOptions& options) {
+template <typename T, typename Hash, typename Eq>
+void Controller<T, Hash, Eq>::AddAgain(const T& item,
+                                       const workqueue::AddOptions& options) {
   const auto add = [&] {
     bool taken = false;
     if (auto* const queue = queue_->AsPriorityQueue()) {
@@ -645,8 +651,8 @@ void Controller<T>::AddAgain(const T& item,
   }
 }
 
-template <typename T>
-void Controller<T>::AwaitRetry(const absl::Notification& over) {
+template <typename T, typename Hash, typename Eq>
+void Controller<T, Hash, Eq>::AwaitRetry(const absl::Notification& over) {
   constexpr absl::Duration kRetryDelay = absl::Seconds(1);
   MutexLock lock(&mu_);
   clock_->AwaitWithDeadline(

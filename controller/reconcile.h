@@ -119,7 +119,15 @@ class ReconcileFunction {
 
  private:
   template <typename Returned>
+  static constexpr void Check() {
+    static_assert(std::is_convertible_v<Returned, absl::StatusOr<Result>>,
+                  "a reconcile function returns an absl::StatusOr<Result>, a "
+                  "Result or an absl::Status");
+  }
+
+  template <typename Returned>
   void Set(std::function<Returned(const T&, const ReconcileContext&)> f) {
+    Check<Returned>();
     if (f == nullptr) return;
     function_ = [f = std::move(f)](const T& item,
                                    const ReconcileContext& context) {
@@ -128,6 +136,7 @@ class ReconcileFunction {
   }
   template <typename Returned>
   void Set(std::function<Returned(const T&)> f) {
+    Check<Returned>();
     if (f == nullptr) return;
     function_ = [f = std::move(f)](const T& item, const ReconcileContext&) {
       return ToResult(f(item));

@@ -80,7 +80,7 @@ constexpr struct option kOptions[] = {
     {"workers", required_argument, nullptr, kWorkers},
     {"resync", required_argument, nullptr, kResync},
     {"once", no_argument, nullptr, kOnce},
-    {"demo_files", required_argument, nullptr, kDemoFiles},
+    {"demo-files", required_argument, nullptr, kDemoFiles},
     {"metrics-port", required_argument, nullptr, kMetricsPort},
     {nullptr, 0, nullptr, 0},
 };
@@ -102,7 +102,7 @@ it removes at the end.
   --workers N      how many work at the same time, 1 to 1024 (default: 4)
   --resync D       how often to look at everything (default: 1m)
   --once           mirror the tree as it is now, compare, and exit
-  --demo_files N   how many files the demo makes, 1 to 1000000 (default: 3000)
+  --demo-files N   how many files the demo makes, 1 to 1000000 (default: 3000)
   --metrics-port N serve /metrics to Prometheus at this port, or at any that is
                    free if it is 0
   --help           print this
@@ -134,7 +134,7 @@ absl::StatusOr<Options> ParseOptions(int argc, char* argv[]) {
         options.once = true;
         break;
       case kDemoFiles:
-        return ParseInt("--demo_files", value, 1, 1000000, &options.demo_files);
+        return ParseInt("--demo-files", value, 1, 1000000, &options.demo_files);
       case kMetricsPort:
         return ParseInt("--metrics-port", value, 0, 65535,
                         &options.metrics_port.emplace());

@@ -305,6 +305,14 @@ TEST_F(StartTest, IsPossibleOnce) {
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}}));
 }
 
+TEST_F(StartTest, NeedsNoName) {
+  ControllerOptions<std::string> options = Options(Succeed);
+  options.name = "";
+  const auto controller = Started(std::move(options));
+  EXPECT_EQ(controller->Start(), absl::FailedPreconditionError(
+                                     "controller has been started already"));
+}
+
 TEST_F(StartTest, IsNotPossibleAfterStop) {
   const auto controller = Started(Options(Succeed));
   EXPECT_TRUE(controller->Stop());

@@ -15,8 +15,11 @@
 
 #include "absl/base/config.h"
 #include "absl/base/log_severity.h"
+#include "absl/hash/hash.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/barrier.h"
 #include "absl/synchronization/notification.h"
@@ -421,16 +424,17 @@ TEST_F(ControllerTest, ItTellsWhatItDoesAndWhatFails) {
   Step(*controller, 5 * kMs);
   controller->Stop();
   controller->Stop();
-  EXPECT_EQ(log_.messages(),
-            (std::vector<std::string>{
-                "I controller test: starting",
-                "I controller test: starting workers: 1",
-                "E controller test: reconciling a: UNAVAILABLE: later",
-                "E controller test: reconciling a, for the last time: "
-                "INVALID_ARGUMENT: never",
-                "I controller test: stopping",
-                "I controller test: stopped",
-            }));
+  EXPECT_EQ(
+      log_.messages(),
+      (std::vector<std::string>{
+          "I controller test: starting",
+          "I controller test: starting workers: 1",
+          "E controller test: reconciling a (failures: 1): UNAVAILABLE: later",
+          "E controller test: reconciling a, for the last time (failures: 2): "
+          "INVALID_ARGUMENT: never",
+          "I controller test: stopping",
+          "I controller test: stopped",
+      }));
 }
 
 struct Unprintable {
@@ -454,7 +458,8 @@ TEST_F(ControllerTest, ItemsNeedNotBePrintable) {
   controller->queue().Add(Unprintable());
   controller->AwaitIdle();
   EXPECT_EQ(log_.Await(3),
-            "E controller test: reconciling an item: UNAVAILABLE: later");
+            "E controller test: reconciling an item (failures: 1): "
+            "UNAVAILABLE: later");
 }
 
 TEST_F(ControllerTest, WithoutALogItSaysNothing) {
@@ -465,6 +470,41 @@ TEST_F(ControllerTest, WithoutALogItSaysNothing) {
   controller->queue().Add("a");
   controller->AwaitIdle();
   EXPECT_EQ(Noted().size(), 1u);
+}
+
+// -----------------------------------------------------------------------------
+// Items of other types
+// -----------------------------------------------------------------------------
+
+struct CaseInsensitive {
+  struct Hash {
+    size_t operator()(const CaseInsensitive& item) const {
+      return absl::Hash<std::string>()(absl::AsciiStrToLower(item.key));
+    }
+  };
+  struct Eq {
+    bool operator()(const CaseInsensitive& a, const CaseInsensitive& b) const {
+      return absl::EqualsIgnoreCase(a.key, b.key);
+    }
+  };
+  std::string key;
+};
+
+TEST_F(ControllerTest, ItemsMayHaveAHashAndAnEqualityOfTheirOwn) {
+  using Items =
+      Controller<CaseInsensitive, CaseInsensitive::Hash, CaseInsensitive::Eq>;
+  std::vector<std::string> reconciled;
+  ControllerOptions<CaseInsensitive> options;
+  options.clock = &clock_;
+  options.reconcile = [&reconciled](const CaseInsensitive& item) {
+    reconciled.push_back(item.key);
+    return absl::OkStatus();
+  };
+  const auto controller = *Items::Create(std::move(options));
+  controller->queue().AddAll({{"a"}, {"B"}, {"A"}, {"b"}});
+  ASSERT_TRUE(controller->Start().ok());
+  controller->AwaitIdle();
+  EXPECT_EQ(reconciled, (std::vector<std::string>{"a", "B"}));
 }
 
 // -----------------------------------------------------------------------------
@@ -584,9 +624,10 @@ TEST_F(ControllerTest, AnExceptionCountsAsAnError) {
   Step(*controller, 10 * kMs);
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}, {"a", 5, 1}, {"a", 15, 2}}));
   EXPECT_EQ(log_.Await(3),
-            "E controller test: reconciling a: INTERNAL: thrown");
+            "E controller test: reconciling a (failures: 1): INTERNAL: thrown");
   EXPECT_EQ(log_.Await(4),
-            "E controller test: reconciling a: INTERNAL: an exception that is "
+            "E controller test: reconciling a (failures: 2): INTERNAL: an "
+            "exception that is "
             "no std::exception");
 }
 

@@ -71,7 +71,7 @@ TEST(OptionsTest, HelpNamesAll) {
   ASSERT_TRUE(options.ok()) << options.status();
   EXPECT_TRUE(options->help);
   for (const char* const flag :
-       {"--from", "--to", "--workers", "--resync", "--once", "--demo_files",
+       {"--from", "--to", "--workers", "--resync", "--once", "--demo-files",
         "--metrics-port", "--help"}) {
     EXPECT_TRUE(absl::StrContains(Usage(), flag)) << flag;
   }
@@ -99,7 +99,7 @@ TEST(OptionsTest, WrongValues) {
     EXPECT_THAT(ErrorOf({absl::StrCat("--resync=", value)}),
                 HasSubstr("must be a time"));
   }
-  EXPECT_THAT(ErrorOf({"--demo_files=0"}), HasSubstr("from 1 to 1000000"));
+  EXPECT_THAT(ErrorOf({"--demo-files=0"}), HasSubstr("from 1 to 1000000"));
   for (const char* const value : {"-1", "65536", "http", ""}) {
     EXPECT_THAT(ErrorOf({absl::StrCat("--metrics-port=", value)}),
                 HasSubstr("from 0 to 65535"));

@@ -149,7 +149,7 @@ TEST_F(ProgramTest, Help) {
 }
 
 TEST_F(ProgramTest, Demo) {
-  EXPECT_EQ(Run({"--demo_files=200"}), 0) << out() << err();
+  EXPECT_EQ(Run({"--demo-files=200"}), 0) << out() << err();
   EXPECT_THAT(out(), AllOf(HasSubstr("events seen"), HasSubstr("folded away"),
                            HasSubstr("reconciles run"), HasSubstr("retries"),
                            HasSubstr("p50"), HasSubstr("p99"),
@@ -159,7 +159,7 @@ TEST_F(ProgramTest, Demo) {
 }
 
 TEST_F(ProgramTest, DemoTidiesUpWhenInterrupted) {
-  Start({"--demo_files=100000"});
+  Start({"--demo-files=100000"});
   while (out().empty()) absl::SleepFor(absl::Milliseconds(5));
   absl::SleepFor(absl::Milliseconds(300));
   EXPECT_FALSE(fs::is_empty(temporary_));

@@ -30,6 +30,9 @@ class Log {
   // unless that is empty. `sink` may be null.
   Log(absl::string_view kind, absl::string_view name, LogSink* sink);
 
+  // What each message is preceded by.
+  const std::string& who() const { return who_; }
+
   // Writes what `message` returns.
   void Info(absl::FunctionRef<std::string()> message) const;
   void Error(absl::FunctionRef<std::string()> message) const;
