@@ -14,7 +14,7 @@
 
 extern "C" const char* __tsan_default_suppressions();
 extern "C" const char* __tsan_default_suppressions() {
-  return "race:NewThreadIdentity\n"
+  return "race:CreateThreadIdentity\n"
          "race:master_thread_run\n"
          "race:mg_stop\n";
 }

@@ -24,8 +24,6 @@
 
 using Controller = controller::Controller<std::string>;
 
-// `reconcile` makes the world as it should be for one key. It is called again
-// after an error, later each time, and whenever the key has been added again.
 absl::StatusOr<std::unique_ptr<Controller>> NewDeployments(
     controller::ReconcileFunction<std::string> reconcile,
     clocks::Clock* clock = nullptr) {  // null is the real one
@@ -34,21 +32,33 @@ absl::StatusOr<std::unique_ptr<Controller>> NewDeployments(
   options.workers = 2;
   options.reconcile = std::move(reconcile);
   options.clock = clock;
+  // After a failure a key is tried again 100 ms later, then 200 ms, and so on.
+  options.rate_limiter =
+      *ratelimit::ItemExponentialFailureRateLimiter<std::string>::Create(
+          absl::Milliseconds(100), absl::Minutes(1));
   return Controller::Create(std::move(options));
 }
 
-absl::Status RunDeployments(
-    controller::ReconcileFunction<std::string> reconcile) {
-  auto deployments = NewDeployments(std::move(reconcile));
+absl::Status MakeItSo(const std::string& key);  // your work
+void AwaitSignal();                             // your service's
+
+absl::StatusOr<controller::Result> Reconcile(const std::string& key) {
+  absl::Status status = MakeItSo(key);
+  if (!status.ok()) return status;  // is tried again
+  return controller::Result{/*requeue_after=*/absl::Hours(1)};
+}
+
+absl::Status RunDeployments() {
+  auto deployments = NewDeployments(Reconcile);
   if (!deployments.ok()) return deployments.status();
   Controller& controller = **deployments;
   absl::Status started = controller.Start();
   if (!started.ok()) return started;
 
   controller.queue().Add("default/web");  // whatever sees a change does this
-  controller.queue().AddAfter("default/db", absl::Minutes(5));  // or this
 
-  controller.Stop();  // when what is queued has been reconciled
+  AwaitSignal();
+  controller.Stop();
   return absl::OkStatus();
 }
 
@@ -57,7 +67,7 @@ TEST(DeploymentsTest, AFailureIsTriedAgain) {
   int calls = 0;
   auto deployments = NewDeployments(
       [&calls](const std::string&) -> absl::Status {
-        if (++calls == 1) return absl::UnavailableError("not yet");
+        if (++calls < 3) return absl::UnavailableError("not yet");
         return absl::OkStatus();
       },
       &clock);
@@ -66,25 +76,26 @@ TEST(DeploymentsTest, AFailureIsTriedAgain) {
   ASSERT_TRUE(controller.Start().ok());
 
   controller.queue().Add("default/web");
-  controller.AwaitIdle();  // until nothing is queued or being reconciled
+  controller.AwaitIdle();
   EXPECT_EQ(calls, 1);
-  clock.Step(absl::Milliseconds(5));  // the first retry comes after these
+  clock.Step(absl::Milliseconds(100));  // the first retry comes after these
   controller.AwaitIdle();
   EXPECT_EQ(calls, 2);
+  clock.Step(absl::Milliseconds(200));
+  controller.AwaitIdle();
+  EXPECT_EQ(calls, 3);
 }
 
 namespace {
 
 using Strings = std::vector<std::string>;
 
+// What MakeItSo() has been called with.
+Strings* made_so = new Strings;
+
 TEST(DeploymentsTest, RunDeployments) {
-  Strings reconciled;
-  EXPECT_EQ(RunDeployments([&reconciled](const std::string& key) {
-              reconciled.push_back(key);
-              return absl::OkStatus();
-            }),
-            absl::OkStatus());
-  EXPECT_EQ(reconciled, Strings{"default/web"});
+  EXPECT_EQ(RunDeployments(), absl::OkStatus());
+  EXPECT_EQ(*made_so, Strings{"default/web"});
 }
 
 // What a controller of the guide's looks after.
@@ -195,12 +206,13 @@ absl::Status SetRateLimiter(
 TEST(ControllerGuideTest, RetriesInATest) {
   clocks::FakeClock clock;
   auto reconciled = std::make_unique<Strings>();
-  auto created = NewDeployments(
-      [&reconciled](const std::string& key) {
-        reconciled->push_back(key);
-        return absl::InternalError("bad");
-      },
-      &clock);
+  controller::ControllerOptions<std::string> options;
+  options.clock = &clock;
+  options.reconcile = [&reconciled](const std::string& key) {
+    reconciled->push_back(key);
+    return absl::InternalError("bad");
+  };
+  auto created = Controller::Create(std::move(options));
   ASSERT_TRUE(created.ok());
   Controller& controller = **created;
   ASSERT_TRUE(controller.Start().ok());
@@ -257,3 +269,10 @@ TEST(ControllerGuideTest, Stop) {
 }
 
 }  // namespace
+
+absl::Status MakeItSo(const std::string& key) {
+  made_so->push_back(key);
+  return absl::OkStatus();
+}
+
+void AwaitSignal() {}
