@@ -8,6 +8,7 @@
 #ifndef WORKQUEUE_WORKQUEUE_DELAYING_QUEUE_H_
 #define WORKQUEUE_WORKQUEUE_DELAYING_QUEUE_H_
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <memory>
@@ -338,11 +339,11 @@ absl::Time DelayingQueue<T, Hash, Eq>::Run(absl::Time now) {
         [this, now]() ABSL_NO_THREAD_SAFETY_ANALYSIS { TakeIn(now); });
   }
   AddDue(now);
-  if (!took_in_all) return now + RetryDelay();
   MutexLock lock(&mu_);
+  const absl::Time next = waiting_->NextWake();
+  if (!took_in_all) return std::min(next, now + RetryDelay());
   // An exception in another thread may have left some to be taken in.
   if (!received_.empty()) return absl::InfinitePast();
-  const absl::Time next = waiting_->NextWake();
   return add_channel_.SleepUntil(next) ? next : absl::InfinitePast();
 }
 

@@ -1017,6 +1017,23 @@ TEST(DelayingQueueThrowsTest, OnItsOwnThreadLosesNothing) {
   EXPECT_GE(blown, 10);
 }
 
+TEST(DelayingQueueThrowsTest, WhatWaitsIsInTimeWhileAnotherCannotBeTakenIn) {
+  FakeClock clock;
+  FragileDelayingQueue queue(On<FragileKey>(&clock));
+  queue.AddAfter(FragileKey(1), 500 * kMs);
+  queue.AddAfter(FragileKey(2), 600 * kMs);
+  clock.Step(absl::ZeroDuration());
+  queue.AddAfter(FragileKey(3), 700 * kMs);
+  Fuse::ArmForOthers(FragileOp::kCopy, 1);
+  clock.Step(500 * kMs);
+  EXPECT_TRUE(Fuse::Disarm());
+  EXPECT_EQ(queue.Len(), 1u);
+  clock.Step(100 * kMs);
+  EXPECT_EQ(queue.Len(), 2u);
+  clock.Step(100 * kMs);
+  EXPECT_EQ(queue.Len(), 3u);
+}
+
 TEST_F(DelayingQueueBelowTest, IsAskedAgainASecondLaterIfItThrows) {
   int asked = 0;
   on_add_ = [&asked](const std::string&) {
