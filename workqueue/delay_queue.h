@@ -138,7 +138,8 @@ class DelayQueue {
   bool Cancel(Handle handle);
 
   // Has the value that `handle` names come out once `delay` from now has
-  // passed, whatever its time was. Returns false if it is gone.
+  // passed, whatever its time was. Returns false if it is gone, or the queue
+  // has been shut down.
   bool Reset(Handle handle, absl::Duration delay);
 
   // Returns how many values are in the queue, due or not. By the time that the
@@ -367,6 +368,7 @@ template <typename T>
 bool DelayQueue<T>::Reset(Handle handle, absl::Duration delay) {
   const absl::Time now = clock_->TimeNow();
   MutexLock lock(&mu_);
+  if (ShuttingDown()) return false;
   Node* const node = nodes_.Find(handle);
   if (node == nullptr) return false;
   waiting_.Reserve(now + delay);

@@ -357,6 +357,14 @@ TEST_F(DelayQueueTest, ShutDownDropsWhatIsNotDueAndTakesNothingIn) {
   EXPECT_TRUE(absl::IsCancelled(queue_.TakeUpTo(1).status()));
 }
 
+TEST_F(DelayQueueTest, WhatIsDueAtShutDownCannotBePutOff) {
+  const DelayQueueHandle handle = queue_.Push("a", absl::Seconds(1));
+  clock_.Step(absl::Seconds(1));
+  queue_.ShutDown();
+  EXPECT_FALSE(queue_.Reset(handle, absl::Hours(1)));
+  EXPECT_EQ(queue_.Take(), "a");
+}
+
 TEST_F(DelayQueueTest, ShutDownEndsAllThatWait) {
   queue_.Push("a", absl::Seconds(1));
   Takers takers(&queue_, 3);
