@@ -1,0 +1,234 @@
+// DelayQueue (workqueue/delay_queue.h): who pushes, resets and cancels values,
+// who takes them when they are due, with a deadline or without, and the
+// shutdown.
+//
+// Checked with:
+//   -DTAKERS=2 -DLAST=3                    | holds, and takers_end
+//   -DTAKERS=3                             | holds
+//   -DTAKERS=2 -DLAST=3 -DMOVERS=1         | holds
+//   -DTAKERS=2 -DLAST=3 -DSTOPPERS=1       | holds, and takers_end
+//   -DTAKERS=2 -DMOVERS=1 -DSTOPPERS=1     | holds
+//   -DBROKEN_TAKER_KEEPS_LEAD              | assertion
+//   -DBROKEN_LEAVES_AT_DEADLINE_WITH_LEAD  | assertion
+//   -DBROKEN_LEADER_SLEEPS_ON              | assertion
+//   -DBROKEN_PUSH_WAKES_BEFORE             | assertion
+//   -DBROKEN_RESET_WAKES_NOBODY -DMOVERS=1 | assertion
+//   -DBROKEN_FOLLOWERS_SLEEP_ON            | invalid end state
+//   -DBROKEN_SHUT_DOWN_WAKES_NOBODY        | acceptance cycle
+//   -DBROKEN_UNPARK_FORGETS                | invalid end state
+
+#ifndef TAKERS
+#define TAKERS 2
+#endif
+#ifndef PUSHERS  // a value each
+#define PUSHERS 2
+#endif
+#ifndef MOVERS  // who Reset() or Cancel() value 0; at most 1
+#define MOVERS 0
+#endif
+#ifndef STOPPERS  // who ShutDown(), and not only in the end
+#define STOPPERS 0
+#endif
+#ifndef LAST
+#define LAST 2
+#endif
+#define PARKERS TAKERS
+#define WAITERS TAKERS
+#include "parker.pml"
+#include "leader_followers.pml"
+
+// What mu_ guards. A critical section is an atomic block; only that which reads
+// the clock when it has begun is two, and `locked` in between.
+bool locked;
+byte due_at[PUSHERS];  // of the values that are there
+byte values;
+bool shutting_down;
+
+byte takers = TAKERS;  // who may still take
+
+// NextWake(), to `first`, with `v` to go through the values.
+inline NextWake(first, v) {
+  first = NEVER;
+  for (v : 0 .. PUSHERS - 1) {
+    if
+    :: due_at[v] != 0 && due_at[v] < first -> first = due_at[v]
+    :: else
+    fi
+  }
+  v = 0
+}
+
+// Nobody sleeps beside a value that is due, or beyond the shutdown.
+byte first_due, v_at_rest;
+inline CheckAtRest() {
+  d_step {
+    NextWake(first_due, v_at_rest);
+    assert(first_due > now || !SOMEBODY_WAITS);
+    assert(HAS_LEADER(first_due));
+    assert(!shutting_down || !SOMEBODY_WAITS);
+    first_due = 0
+  }
+}
+active proctype Time() { TimeGoesBy() }
+
+// Push(), in which one reads the clock without the lock.
+proctype Pusher(byte self) {
+  byte at, first, v;
+  atomic {
+    at = now;
+    if
+    :: at = at + 1
+    :: at = at + 2
+    fi
+  }
+#ifdef BROKEN_PUSH_WAKES_BEFORE
+  atomic { !locked -> WakeBy(at) }
+#endif
+  atomic {
+    !locked ->
+    if
+    :: !shutting_down ->
+      due_at[self] = at;
+      values++;
+      NextWake(first, v);
+#ifndef BROKEN_PUSH_WAKES_BEFORE
+      WakeBy(first)
+#endif
+    :: else
+    fi;
+    at = 0;
+    first = 0
+  }
+}
+
+// Reset() or Cancel() of the first value.
+proctype Mover() {
+  byte at, first, v;
+  at = now;
+  atomic {
+    !locked ->
+    if
+    :: due_at[0] == 0  // gone, or not there yet
+    :: due_at[0] != 0 ->
+      if
+      :: due_at[0] = 0; values--  // Cancel()
+      :: due_at[0] = at
+      :: due_at[0] = at + 2
+      fi;
+      NextWake(first, v);
+#ifndef BROKEN_RESET_WAKES_NOBODY
+      if
+      :: due_at[0] != 0 -> WakeBy(first)
+      :: else
+      fi
+#endif
+    fi;
+    at = 0;
+    first = 0
+  }
+}
+
+// ShutDown(), which may find itself too late.
+inline ShutDown(at, v) {
+  at = now;
+  atomic {
+    !locked ->
+    if
+    :: !shutting_down ->
+      shutting_down = true;
+      for (v : 0 .. PUSHERS - 1) {
+        if
+        :: due_at[v] > at -> due_at[v] = 0; values--
+        :: else
+        fi
+      }
+      v = 0;
+#ifndef BROKEN_SHUT_DOWN_WAKES_NOBODY
+      WakeAll(v)
+#endif
+    :: else
+    fi;
+    at = 0
+  }
+}
+
+proctype Stopper() {
+  byte at, v;
+  ShutDown(at, v)
+}
+
+// Takes values until the shutdown: TakeDue(), now and then with a deadline. May
+// take its time in between.
+proctype Taker(byte self) {
+  byte deadline, at, wake_at, first, v;
+  do
+  ::
+    if
+    :: deadline = NEVER
+    :: now < LAST -> deadline = LAST
+    fi;
+    do
+    ::
+      atomic { !locked -> locked = true; EndWait(self); at = now }
+      atomic {
+        for (v : 0 .. PUSHERS - 1) {
+          if
+          :: due_at[v] != 0 && due_at[v] <= at -> break
+          :: else
+          fi
+        }
+        locked = false;
+        if
+        :: v < PUSHERS ->
+          due_at[v] = 0;
+          values--;
+          v = 0; at = 0;
+#ifndef BROKEN_TAKER_KEEPS_LEAD
+          PassOnLead(values > 0);
+#endif
+          break
+        :: else -> v = 0
+        fi;
+        if
+        :: shutting_down -> at = 0; PassOnLead(values > 0); goto end
+        :: !shutting_down && deadline <= at ->
+          at = 0;
+#ifndef BROKEN_LEAVES_AT_DEADLINE_WITH_LEAD
+          PassOnLead(values > 0);
+#endif
+          break
+        :: else
+        fi;
+        at = 0;
+        NextWake(first, v);
+        BeginWait(self, first, deadline, wake_at);
+        first = 0
+      }
+      ParkUntil(self, wake_at)
+    od;
+    if
+    :: true
+    :: true -> at_rest_for_good
+    fi
+  od;
+end:
+  takers--
+}
+
+ltl takers_end { <> (takers == 0) }
+
+init {
+  byte n, at, v;
+  atomic {
+    for (n : 0 .. TAKERS - 1) { run Taker(n) }
+    for (n : 0 .. PUSHERS - 1) { run Pusher(n) }
+#if MOVERS
+    run Mover();
+#endif
+#if STOPPERS
+    run Stopper()
+#endif
+  }
+  at_rest_for_good;
+  ShutDown(at, v)
+}

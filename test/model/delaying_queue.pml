@@ -1,0 +1,372 @@
+// DelayingQueue (workqueue/delaying_queue.h, workqueue/internal/add_channel.h):
+// who adds an item for later, the loop that adds it when its time has come, a
+// ticker that shares the loop, the shutdown and the end of all.
+//
+// Checked with:
+//   -DPUSHERS=2 -DLAST=3 -DREFUSALS=1                   | holds, and loop_ends
+//   -DPUSHERS=2 -DLAST=3 -DTICKERS=1                    | holds
+//   -DPUSHERS=3                                         | holds
+//   -DPUSHERS=3 -DCAPACITY=1                            | holds
+//   -DPUSHERS=2 -DMOVERS=1                              | holds
+//   -DPUSHERS=2 -DSTOPPERS=1 -DEARLY_END=1              | holds, and loop_ends
+//   -DPUSHERS=1 -DSTOPPERS=1 -DMOVERS=1                 | holds
+//   -DBROKEN_SLEEP_AFTER_CHECK                          | assertion
+//   -DBROKEN_SLEEP_WITHOUT_CHECK                        | assertion
+//   -DBROKEN_END_RUN_FORGETS_WAKE                       | assertion
+//   -DBROKEN_WAKE_ONLY_UNPARKS                          | assertion
+//   -DBROKEN_UNPARK_FORGETS                             | assertion
+//   -DBROKEN_WAKE_AFTER_UNLOCK                          | assertion .*parked
+//   -DBROKEN_RESCHEDULE_WAKES_NOBODY -DMOVERS=1         | assertion
+//   -DBROKEN_FULL_WAKES_NOBODY -DPUSHERS=3 -DCAPACITY=1 | assertion .*blocked
+//   -DBROKEN_RECEIVE_FREES_NONE -DPUSHERS=3             | assertion .*blocked
+//   -DBROKEN_CLOSE_FREES_NONE -DCAPACITY=1 -DSTOPPERS=1 | assertion .*blocked
+//   -DBROKEN_REMOVE_DOES_NOT_WAIT -DEARLY_END=1         | assertion .*running
+//   -DBROKEN_STOP_WAKES_NOBODY                          | acceptance cycle
+
+#ifndef PUSHERS  // an item each; at most 3
+#define PUSHERS 2
+#endif
+#ifndef CAPACITY
+#define CAPACITY 2
+#endif
+#ifndef HALF  // at which the loop is woken in any case
+#define HALF CAPACITY
+#endif
+#ifndef MOVERS  // who Reschedule() or CancelDelayed() item 0; at most 1
+#define MOVERS 0
+#endif
+#ifndef TICKERS  // at most 1
+#define TICKERS 0
+#endif
+#ifndef STOPPERS  // who ShutDown(); at most 1
+#define STOPPERS 0
+#endif
+#ifndef REFUSALS  // of the queue below
+#define REFUSALS 0
+#endif
+#ifndef EARLY_END  // whether it may end before all that is due has been done
+#define EARLY_END 0
+#endif
+#ifndef LAST
+#define LAST 2
+#endif
+#define PARKERS 1
+#include "parker.pml"
+#include "waiting_loop.pml"
+
+#define DELAYING 0
+#define TICKER 1
+
+// What the channel's mu_ guards: for each item, when it is due.
+byte channel[PUSHERS];
+byte additions;
+byte asleep_until;
+bool closed;
+byte blocked;  // who waits for not_full_: a bit for each pusher
+
+// DelayingQueue::mu_, and the waiting items that it guards.
+bool locked;
+byte waiting[PUSHERS];
+bool stopped;
+
+byte next_tick = 2;
+
+// What the model is asked about, and the code does not have.
+byte owed;  // a bit for each item that is to be added
+byte callers = PUSHERS + MOVERS + STOPPERS;  // who may still call
+bool destroyed;
+byte refusals = REFUSALS;
+
+// Nothing that is due is left, and nothing at all after the shutdown. Nobody
+// waits for room, since the loop is not behind.
+byte t;
+inline CheckAtRest() {
+  d_step {
+    if
+    :: !stopped && !destroyed ->
+      for (t : 0 .. PUSHERS - 1) {
+        assert(channel[t] == 0 || channel[t] > now);
+        assert(waiting[t] == 0 || waiting[t] > now);
+        assert(!(owed & (1 << t)) || channel[t] != 0 || waiting[t] != 0)
+      }
+    :: stopped && !destroyed ->
+      for (t : 0 .. PUSHERS - 1) {
+        assert(channel[t] == 0 && waiting[t] == 0)
+      }
+    :: else
+    fi;
+    assert(!is_client[TICKER] || next_tick > now);
+    assert(blocked == 0);
+    t = 0
+  }
+}
+active proctype Time() { TimeGoesBy() }
+
+// AddChannel::WakeIf()
+inline WakeIf(needed) {
+  if
+  :: (needed) && asleep_until != PAST -> asleep_until = PAST; Wake(DELAYING)
+  :: else
+  fi
+}
+
+#define EARLIER(time, than) (time != 0 && time < than)
+
+// WaitingItems::NextWake(), to `wake`.
+inline NextWake(wake) {
+  wake = NEVER;
+  for (i : 0 .. PUSHERS - 1) {
+    if
+    :: EARLIER(waiting[i], wake) -> wake = waiting[i]
+    :: else
+    fi
+  }
+  i = 0
+}
+
+// DelayingQueue::TakeIn(), with AddChannel::Receive().
+inline TakeIn() {
+  for (i : 0 .. PUSHERS - 1) {
+    if
+    :: channel[i] != 0 && !EARLIER(waiting[i], channel[i]) ->
+      waiting[i] = channel[i]
+    :: else
+    fi;
+    channel[i] = 0
+  }
+  i = 0;
+  additions = 0;
+#ifndef BROKEN_RECEIVE_FREES_NONE
+  blocked = 0
+#endif
+}
+
+// AddChannel::Close()
+inline Close() {
+  closed = true;
+  for (i : 0 .. PUSHERS - 1) { channel[i] = 0 }
+  i = 0;
+  additions = 0;
+#ifndef BROKEN_CLOSE_FREES_NONE
+  blocked = 0
+#endif
+}
+
+// AddAfter() of an item of its own.
+proctype Pusher(byte self) {
+  byte i, ready_at;
+  bool wakes;
+  if
+  :: stopped -> goto end  // ShuttingDown()
+  :: else
+  fi;
+  atomic {
+    ready_at = now;
+    if
+    :: ready_at = ready_at + 1
+    :: ready_at = ready_at + 2
+    fi
+  }
+  // AddChannel::Push()
+  atomic {
+    do
+    :: additions >= CAPACITY && !closed ->
+      blocked = blocked | (1 << self);
+      !(blocked & (1 << self))
+    :: else -> break
+    od;
+    if
+    :: closed -> goto end
+    :: else
+    fi;
+    channel[self] = ready_at;
+    additions++;
+    owed = owed | (1 << self);
+#ifdef BROKEN_WAKE_AFTER_UNLOCK
+    wakes = asleep_until != PAST &&
+            (ready_at < asleep_until || additions >= HALF);
+    if
+    :: wakes -> asleep_until = PAST
+    :: else
+    fi
+  }
+  if
+  :: wakes -> atomic { Wake(DELAYING) }
+  :: else
+  fi;
+#elif defined(BROKEN_FULL_WAKES_NOBODY)
+    WakeIf(ready_at < asleep_until)
+  }
+#else
+    WakeIf(ready_at < asleep_until || additions >= HALF)
+  }
+#endif
+  // Who has added an item can rely on the loop for it.
+  assert(stopped || channel[self] == 0 || LOOP_COMES_BY(channel[self]));
+end:
+  atomic { ready_at = 0; callers-- }
+}
+
+// Reschedule() or CancelDelayed() of the first item.
+proctype Mover() {
+  byte i, to, next;
+  to = now;
+  atomic {
+    !locked ->
+    if
+    :: stopped -> goto end
+    :: else -> locked = true
+    fi
+  }
+  atomic {
+    TakeIn();
+    if
+    :: waiting[0] = 0; owed = owed & ~1; locked = false; goto end  // Cancel
+    :: to = 0
+    :: waiting[0] = to + 1; owed = owed | 1
+    :: waiting[0] = to + 2; owed = owed | 1
+    fi
+  }
+  atomic {
+    if
+    :: to == 0 ->
+      // AddInsteadOfWaiting()
+      waiting[0] = 0;
+      owed = owed & ~1
+    :: else ->
+      NextWake(next);
+      // AddChannel::WakeBy()
+#ifndef BROKEN_RESCHEDULE_WAKES_NOBODY
+      WakeIf(next < asleep_until)
+#endif
+    fi;
+    locked = false
+  }
+end:
+  atomic { to = 0; next = 0; callers-- }
+}
+
+// ShutDown(): StopWaiting(), whose steps hold no lock in between.
+proctype Stopper() {
+  byte i;
+  if
+  :: true -> goto end  // or never
+  :: true
+  fi;
+  stopped = true;
+  atomic { Close() }
+  atomic { Wake(DELAYING) }
+end:
+  callers--
+}
+
+// DelayingQueue::Run()
+inline RunDelaying(at, next) {
+  if
+  :: stopped ->
+    atomic { Close() }
+    atomic {
+      !locked ->
+      for (i : 0 .. PUSHERS - 1) { waiting[i] = 0 }
+      i = 0;
+      next = NEVER
+    }
+  :: else ->
+    asleep_until = PAST;  // AddChannel::Awake()
+    atomic { !locked -> TakeIn() }
+    // AddDue(), item by item: mu_ may be released after each.
+    do
+    ::
+      atomic {
+        !locked ->
+        for (i : 0 .. PUSHERS - 1) {
+          if
+          :: waiting[i] != 0 && waiting[i] <= at -> break
+          :: else
+          fi
+        }
+        if
+        :: i == PUSHERS -> i = 0; break
+        :: else
+        fi;
+        if
+        :: refusals > 0 -> refusals--; waiting[i] = at + 1  // Postpone()
+        :: true -> waiting[i] = 0; owed = owed & ~(1 << i)
+        fi;
+        i = 0
+      }
+    od;
+    atomic {
+      !locked ->
+      NextWake(next);
+      // AddChannel::SleepUntil()
+#ifdef BROKEN_SLEEP_AFTER_CHECK
+      if
+      :: additions > 0 -> next = PAST
+      :: else
+      fi
+    }
+    asleep_until = next;
+#else
+      if
+#ifndef BROKEN_SLEEP_WITHOUT_CHECK
+      :: additions > 0 -> next = PAST
+#endif
+      :: else -> asleep_until = next
+      fi
+    }
+#endif
+  fi
+}
+
+// Ticker::Run()
+inline RunTicker(at, next) {
+  if
+  :: at >= next_tick -> next_tick = next_tick + ((at - next_tick) / 2 + 1) * 2
+  :: else
+  fi;
+  next = next_tick
+}
+
+inline Run(client, at, next) {
+  if
+  :: client == DELAYING -> RunDelaying(at, next)
+  :: else -> RunTicker(at, next)
+  fi
+}
+
+proctype Loop() {
+  byte i;
+  LoopUntilStopped()
+}
+
+ltl loop_ends { <> loop_ended }
+
+// The queue's life. It ends when all calls have returned.
+init {
+  byte n;
+  run Loop();
+  atomic { AddClient(DELAYING) }
+#if TICKERS
+  atomic { AddClient(TICKER) }
+#endif
+  atomic {
+    for (n : 1 .. PUSHERS) { run Pusher(n - 1) }
+#if MOVERS
+    run Mover();
+#endif
+#if STOPPERS
+    run Stopper()
+#endif
+  }
+#if !EARLY_END
+  at_rest_for_good;
+#endif
+  callers == 0;
+  destroyed = true;
+#if TICKERS
+  Remove(TICKER);
+#endif
+  Remove(DELAYING);
+  StopLoop()
+}

@@ -1,0 +1,189 @@
+// PriorityQueue (workqueue/priority_queue.h), as far as queue.pml is not about
+// it: who adds an item for later, who moves or cancels it, the loop that hands
+// it over when its time has come, the shutdown and the end of all.
+//
+// Checked with:
+//   -DADDERS=2 -DLAST=3 -DSTOPPERS=1             | holds, and loop_ends
+//   -DADDERS=3                                   | holds
+//   -DADDERS=2 -DMOVERS=1                        | holds
+//   -DADDERS=1 -DMOVERS=1 -DSTOPPERS=1           | holds
+//   -DBROKEN_SLEEP_AFTER_UNLOCK                  | assertion
+//   -DBROKEN_ADD_WAKES_NOBODY                    | assertion
+//   -DBROKEN_END_RUN_FORGETS_WAKE                | assertion
+//   -DBROKEN_SHUT_DOWN_WAKES_BEFORE -DSTOPPERS=1 | assertion .*waiting
+
+#ifndef ADDERS  // an item each
+#define ADDERS 2
+#endif
+#ifndef MOVERS  // who Reschedule() or CancelDelayed() item 0; at most 1
+#define MOVERS 0
+#endif
+#ifndef STOPPERS  // who ShutDown(); at most 1
+#define STOPPERS 0
+#endif
+#ifndef LAST
+#define LAST 2
+#endif
+#define PARKERS 1
+#include "parker.pml"
+#include "waiting_loop.pml"
+
+#define QUEUE 0
+
+// What mu_ guards. A critical section is an atomic block; only that which reads
+// the clock when it has begun is two, and `locked` in between.
+bool locked;
+byte waiting[ADDERS];  // for each item, when it is due
+byte loop_sleeps_until;
+bool shutting_down;
+
+byte callers = ADDERS + MOVERS + STOPPERS;  // who may still call
+
+// Nothing that is due waits, and nothing at all after the shutdown.
+byte t;
+inline CheckAtRest() {
+  d_step {
+    for (t : 0 .. ADDERS - 1) {
+      assert(!is_client[QUEUE] || waiting[t] == 0 ||
+             (!shutting_down && waiting[t] > now))
+    }
+    t = 0
+  }
+}
+active proctype Time() { TimeGoesBy() }
+
+// MakeWaiting()
+inline MakeWaiting(item, ready_at) {
+  waiting[item] = ready_at;
+  if
+#ifndef BROKEN_ADD_WAKES_NOBODY
+  :: ready_at < loop_sleeps_until -> loop_sleeps_until = PAST; Wake(QUEUE)
+#endif
+  :: else
+  fi
+}
+
+// AddWithOptions(), of an item of its own.
+proctype Adder(byte self) {
+  byte at;
+  if
+  :: shutting_down -> goto end  // without the lock
+  :: else
+  fi;
+  atomic {
+    !locked ->
+    if
+    :: shutting_down -> goto end
+    :: else -> locked = true; at = now
+    fi
+  }
+  atomic {
+    if
+    :: waiting[self] == 0 || at + 1 < waiting[self] -> at = at + 1
+    :: waiting[self] == 0 || at + 2 < waiting[self] -> at = at + 2
+    :: waiting[self] != 0 -> at = waiting[self]
+    fi;
+    MakeWaiting(self, at);
+    locked = false
+  }
+  // Who has added an item can rely on the loop for it.
+  assert(shutting_down || waiting[self] == 0 || LOOP_COMES_BY(waiting[self]));
+end:
+  atomic { at = 0; callers-- }
+}
+
+// Reschedule() or CancelDelayed() of the first item. One that does not wait is
+// added.
+proctype Mover() {
+  byte at;
+  atomic {
+    !locked ->
+    if
+    :: shutting_down -> goto end
+    :: else -> locked = true; at = now
+    fi
+  }
+  atomic {
+    if
+    :: waiting[0] = 0  // CancelDelayed(), or without a delay
+    :: MakeWaiting(0, at + 1)
+    :: MakeWaiting(0, at + 2)
+    fi;
+    locked = false
+  }
+end:
+  atomic { at = 0; callers-- }
+}
+
+// ShutDown(), or the first half of ShutDownWithDrainUntil().
+proctype Stopper() {
+  if
+  :: true -> goto end  // or never
+  :: true
+  fi;
+#ifdef BROKEN_SHUT_DOWN_WAKES_BEFORE
+  atomic { Wake(QUEUE) }
+  atomic { !locked -> shutting_down = true }
+#else
+  atomic { !locked -> shutting_down = true }
+  atomic { Wake(QUEUE) }
+#endif
+end:
+  callers--
+}
+
+// Run(), with RunSome().
+inline Run(client, at, next) {
+  atomic {
+    !locked ->
+    next = NEVER;
+    for (i : 0 .. ADDERS - 1) {
+      if
+      :: waiting[i] != 0 && (shutting_down || waiting[i] <= at) ->
+        waiting[i] = 0;
+        if
+        :: true
+        :: true -> next = PAST; break  // the rest next time
+        fi
+      :: !shutting_down && waiting[i] > at && waiting[i] < next ->
+        next = waiting[i]
+      :: else
+      fi
+    }
+    i = 0;
+#ifdef BROKEN_SLEEP_AFTER_UNLOCK
+  }
+  loop_sleeps_until = next
+#else
+    loop_sleeps_until = next
+  }
+#endif
+}
+
+proctype Loop() {
+  byte i;
+  LoopUntilStopped()
+}
+
+ltl loop_ends { <> loop_ended }
+
+// The queue's life. It ends when all calls have returned and nothing is left to
+// do.
+init {
+  byte n;
+  run Loop();
+  atomic { AddClient(QUEUE) }
+  atomic {
+    for (n : 0 .. ADDERS - 1) { run Adder(n) }
+#if MOVERS
+    run Mover();
+#endif
+#if STOPPERS
+    run Stopper()
+#endif
+  }
+  at_rest_for_good;
+  callers == 0;
+  Remove(QUEUE);
+  StopLoop()
+}

@@ -1,0 +1,356 @@
+// Queue (workqueue/queue.h, workqueue/internal/queue_core.h): who adds, who
+// works, and the shutdown with and without a drain.
+//
+// Checked with:
+//   -DWORKERS=2                           | holds, and drain_ends
+//   -DPOLLERS=1 -DSTOPPERS=0              | holds
+//   -DWORKERS=3 -DSTOPPERS=0 -DSPURIOUS=0 | holds
+//   -DBROKEN_WAKE_BEFORE_ADD              | assertion .*asleep
+//   -DBROKEN_ONE_ON_ITS_WAY               | assertion .*asleep
+//   -DBROKEN_ONE_WAKE_FOR_ALL             | assertion .*asleep
+//   -DBROKEN_DONE_WAKES_NOBODY            | assertion .*asleep
+//   -DBROKEN_THROW_WAKES_NOBODY           | assertion .*asleep
+//   -DBROKEN_DRAIN_IGNORES_QUEUED         | assertion .*owed
+//   -DBROKEN_DONE_ENDS_NO_DRAIN           | acceptance cycle
+//   -DBROKEN_SHUT_DOWN_IS_A_FLAG          | assertion .*in_time
+//   -DBROKEN_SHUT_DOWN_ENDS_NO_DRAIN      | assertion .*drain_asleep
+//   -DBROKEN_SHUT_DOWN_WAKES_NOBODY       | invalid end state
+
+#ifndef ADDERS
+#define ADDERS 2
+#endif
+#ifndef WORKERS  // who Get()
+#define WORKERS 2
+#endif
+#ifndef POLLERS  // who GetWithDeadline(); with the workers at most 3
+#define POLLERS 0
+#endif
+#ifndef STOPPERS  // who ShutDown(), and as many drains; at most 1
+#define STOPPERS 1
+#endif
+#ifndef SPURIOUS  // wake-ups for no reason
+#define SPURIOUS 1
+#endif
+#ifndef THROWS  // copies of an item that throw
+#define THROWS 1
+#endif
+
+// Two items, the bits of a set.
+#define BOTH 3
+
+// What mu_ guards. A critical section is an atomic block.
+byte dirty;
+byte processing;
+bool shutting_down;
+byte shut_downs;
+byte waiting_getters;
+#define queued (dirty & ~processing)
+#define idle (dirty == 0 && processing == 0)
+#define item_queued_or_shut_down (queued != 0 || shutting_down)
+
+// Who waits for queued_: a bit for each worker. A thread that waits sleeps
+// until its bit has gone, and then is in a critical section again.
+byte asleep;
+// Whether the drain waits for drained_.
+bool drain_asleep;
+
+// What the model is asked about, and the code does not have.
+byte owed;  // added, and not handed out since
+byte throws = THROWS;
+bool resume;  // those who take their time go on
+bool drain_began, drain_ended;
+byte before;  // shut_downs when the drain began
+#ifdef BROKEN_ONE_ON_ITS_WAY
+bool on_its_way;
+#endif
+
+// queued_.Signal(): wakes any one of those who wait, if one does.
+inline Signal() {
+  if
+  :: asleep & 1 -> asleep = asleep & ~1
+  :: asleep & 2 -> asleep = asleep & ~2
+  :: asleep & 4 -> asleep = asleep & ~4
+  :: asleep == 0
+  fi
+}
+
+// Waker::ItemQueued()
+inline ItemQueued(wakes) {
+  if
+#ifdef BROKEN_ONE_ON_ITS_WAY
+  :: wakes < waiting_getters && !on_its_way -> wakes++; on_its_way = true
+#elif defined(BROKEN_ONE_WAKE_FOR_ALL)
+  :: wakes < waiting_getters && wakes == 0 -> wakes++
+#else
+  :: wakes < waiting_getters -> wakes++
+#endif
+  :: else
+  fi
+}
+
+// ~Waker(): after the lock has been released, and one by one.
+inline Wake(wakes) {
+  do
+  :: wakes > 0 -> atomic { Signal(); wakes-- }
+  :: else -> break
+  od
+}
+
+// Queue::AddLocked()
+inline AddLocked(item, wakes) {
+  if
+  :: dirty & item  // only a Touch()
+  :: else ->
+    if
+    :: processing & item
+    :: else -> ItemQueued(wakes)
+    fi
+    dirty = dirty | item
+  fi
+  owed = owed | item
+}
+
+// Queue::Add() of either item, or AddAll() of both.
+proctype Adder() {
+  byte items, wakes;
+#ifdef BROKEN_WAKE_BEFORE_ADD
+  wakes = waiting_getters;
+  Wake(wakes);
+#endif
+  atomic {
+    if
+    :: items = 1
+    :: items = 2
+    :: items = BOTH
+    fi
+    if
+    :: shutting_down
+    :: else ->
+      if
+      :: items & 1 -> AddLocked(1, wakes)
+      :: else
+      fi
+      if
+      :: items & 2 -> AddLocked(2, wakes)
+      :: else
+      fi
+    fi
+#ifdef BROKEN_WAKE_BEFORE_ADD
+    wakes = 0
+#endif
+  }
+  Wake(wakes)
+}
+
+// Done() of `item`, or the end of its lease: Finish().
+inline Done(item, wakes) {
+  atomic {
+    processing = processing & ~item;
+    if
+    :: dirty & item ->
+#ifndef BROKEN_DONE_WAKES_NOBODY
+      ItemQueued(wakes)
+#endif
+    :: else ->
+      if
+#ifndef BROKEN_DONE_ENDS_NO_DRAIN
+      :: shutting_down && idle -> drain_asleep = false
+#endif
+      :: else
+      fi
+    fi
+  }
+  Wake(wakes)
+}
+
+// A worker may take its time, with items or without.
+inline Rest() {
+  if
+  :: true
+  :: true -> resume
+  fi
+}
+
+// Worker `self` gets items until it is told of the shutdown; a poller, until
+// it gets none in time.
+proctype Worker(byte self; bool polls) {
+  byte items, wakes;
+  do
+  ::
+    atomic {
+      // AwaitItem()
+      if
+      :: !polls ->
+        do
+        :: !item_queued_or_shut_down ->
+          waiting_getters++;
+          asleep = asleep | (1 << self);
+          !(asleep & (1 << self)) -> waiting_getters--;
+#ifdef BROKEN_ONE_ON_ITS_WAY
+          on_its_way = false
+#endif
+        :: else -> break
+        od
+      :: else ->
+        // AwaitWithDeadline() looks at the condition itself.
+        if
+        :: item_queued_or_shut_down
+        :: true
+        fi
+      fi
+      if
+      :: queued == 0 -> break
+      :: else
+      fi
+      // HandOut(), of the item that comes first in any order.
+      if
+      :: queued & 1 -> items = 1
+      :: queued & 2 -> items = 2
+      :: queued == BOTH -> items = BOTH  // AcquireUpTo()
+      fi
+      if
+      :: throws > 0 ->
+        throws--;
+        items = 0;
+#ifndef BROKEN_THROW_WAKES_NOBODY
+        Signal()
+#endif
+      :: true ->
+        assert((processing & items) == 0);
+        dirty = dirty & ~items;
+        processing = processing | items;
+        owed = owed & ~items
+      fi
+    }
+    Rest();
+    if
+    :: items & 1 -> Done(1, wakes)
+    :: else
+    fi
+    if
+    :: items & 2 -> Done(2, wakes)
+    :: else
+    fi
+    items = 0;
+    Rest()
+  od
+}
+
+// Condition variables may wake who waits for no reason.
+proctype SpuriousWakeUps() {
+  byte n = SPURIOUS;
+  do
+  :: n == 0 -> break
+  :: n > 0 ->
+    n--;
+    if
+    :: atomic { asleep != 0 -> Signal() }
+    :: atomic { drain_asleep -> drain_asleep = false }
+    :: true
+    fi
+  od
+}
+
+// BeginShutDown(): all who wait for an item look again.
+inline BeginShutDown() {
+  shutting_down = true;
+#ifndef BROKEN_SHUT_DOWN_WAKES_NOBODY
+  asleep = 0
+#endif
+}
+
+#ifdef BROKEN_SHUT_DOWN_IS_A_FLAG
+#define shut_down_since (shut_downs != 0)
+#else
+#define shut_down_since (shut_downs != before)
+#endif
+#ifdef BROKEN_DRAIN_IGNORES_QUEUED
+#define is_over (processing == 0 || shut_down_since)
+#else
+#define is_over (idle || shut_down_since)
+#endif
+
+// ShutDownWithDrain(), or with a deadline.
+proctype Drainer() {
+  bool drained, in_time = true;
+  if
+  :: true -> goto end  // or never
+  :: true
+  fi
+  atomic {
+    drain_began = true;
+    BeginShutDown();
+    before = shut_downs;
+    if
+    :: do
+       :: !is_over -> drain_asleep = true; !drain_asleep
+       :: else -> break
+       od
+    :: if  // AwaitWithDeadline()
+       :: is_over
+       :: in_time = false
+       fi
+    fi
+#ifdef BROKEN_DRAIN_IGNORES_QUEUED
+    drained = (processing == 0);
+#else
+    drained = idle;
+#endif
+    assert(!drained || owed == 0);
+    assert(drained || !in_time || shut_downs != before);
+    drain_ended = true
+  }
+end:
+}
+
+// ShutDown()
+inline ShutDown() {
+  atomic {
+    BeginShutDown();
+    shut_downs++;
+#ifndef BROKEN_SHUT_DOWN_ENDS_NO_DRAIN
+    drain_asleep = false
+#endif
+  }
+}
+
+proctype Stopper() {
+  if
+  :: true -> ShutDown()
+  :: true
+  fi
+}
+
+ltl drain_ends { [] (drain_began -> <> drain_ended) }
+
+init {
+  byte n;
+  atomic {
+    for (n : 1 .. ADDERS) { run Adder() }
+    for (n : 1 .. WORKERS) { run Worker(n - 1, false) }
+#if POLLERS
+    for (n : 1 .. POLLERS) { run Worker(WORKERS + n - 1, true) }
+#endif
+#if SPURIOUS
+    run SpuriousWakeUps();
+#endif
+#if STOPPERS
+    run Drainer();
+    run Stopper()
+#endif
+  }
+  // All that goes on by itself has come to an end. Some take their time: what
+  // is queued waits for them only if nobody else could take it.
+  timeout;
+  assert(queued == 0 || asleep == 0);
+  assert(!drain_asleep || !(idle || shut_downs != before));
+  resume = true;
+  timeout;
+  assert(owed == 0);
+  assert(!drain_asleep);
+  // Who still works waits for items, and must end now.
+  if
+  :: !shutting_down -> ShutDown()
+  :: else
+  fi
+}
