@@ -43,6 +43,7 @@
 #include "workqueue/interfaces.h"
 #include "workqueue/internal/log.h"
 #include "workqueue/internal/print_item.h"
+#include "workqueue/internal/retry_delay.h"
 #include "workqueue/lease.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/metrics.h"
@@ -53,13 +54,13 @@ namespace controller {
 
 // ControllerOptions
 //
-// How a controller is made. What is not `reconcile` has a default that does.
+// How a controller is made. Only `reconcile` must be set.
 template <typename T>
 struct ControllerOptions {
-  // For metrics and messages.
+  // For metrics and messages. A controller without a name reports no metrics.
   std::string name;
 
-  // Must be given.
+  // What is called with each item.
   ReconcileFunction<T> reconcile;
 
   // How many items are reconciled at the same time, at most. At least 1.
@@ -69,20 +70,23 @@ struct ControllerOptions {
   // the controller.
   clocks::Clock* clock = nullptr;
 
-  // What chooses when to try again; null for the queue's default. With a queue
-  // given, it is that queue's.
+  // What chooses when to try again; null for the queue's default.
   std::unique_ptr<ratelimit::RateLimiter<T>> rate_limiter;
 
-  // The queue; null for a `PriorityQueue`. It need have no priorities.
+  // The queue; null for a `PriorityQueue`. It need have no priorities, and must
+  // go by `clock`. It has a rate limiter, metrics and messages of its own:
+  // `rate_limiter` must be null then, and `queue_metrics_provider` goes unused.
   std::unique_ptr<workqueue::RateLimitingInterface<T>> queue;
 
   // Where its items come from. More can be added to the queue at any time.
   std::vector<Source<T>> sources;
 
-  // How long `Start()` waits for the sources.
+  // How long `Start()` waits for the sources, at most. Not negative; may be
+  // infinite.
   absl::Duration sync_timeout = absl::Minutes(2);
 
   // How long a reconciliation may take; see `ReconcileContext::deadline`.
+  // Positive.
   absl::Duration reconcile_timeout = absl::InfiniteDuration();
 
   // What the queue that the controller makes reports to; null for the queues'
@@ -134,12 +138,14 @@ struct ControllerOptions {
 // Unlike in controller-runtime, the rate limiter forgets an item after a
 // terminal error, too: nobody else would.
 //
-// If the queue throws, or says that it could not, when an item is to be added
-// again or handed out, that is logged and tried again a second later; what the
-// rate limiter throws otherwise is logged.
+// If the queue throws, or says that it could not, when an item is to be handed
+// out or added again, that is logged, and tried again a second later. The
+// worker waits meanwhile, and keeps the item. (A rate limiter that counted the
+// failure before the queue threw counts it again.) What `Forget()` and
+// `NumRequeues()` throw is logged.
 //
 // A `T` can be copied. `Hash` and `Eq` are those of the queue that the
-// controller makes, and as in a hash set.
+// controller makes, and must agree, as those of a hash set.
 //
 // Thread-safe.
 template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
@@ -168,23 +174,28 @@ class Controller {
   // is not started again.
   absl::Status Start();
 
-  // Stops the sources and shuts the queue down; then blocks until all that is
-  // queued has been reconciled, or until `drain_until`, when what is left is
-  // dropped and `ReconcileContext::stop` is notified. What waits for its time
-  // is dropped at once, and what fails from now on is not tried again.
+  // Tells the sources to stop, and when they have returned, shuts the queue
+  // down; then blocks until all that is queued has been reconciled. What waits
+  // for its time is dropped when the queue is shut down, and what fails after
+  // that is not tried again.
   //
-  // Returns whether all that was queued has been reconciled by then, be it with
-  // success or not. May be
-  // called from any thread and more than once. The reconcile function or a
-  // source that calls this does not wait: the controller begins to stop, drops
-  // nothing that is queued, and false is returned at once.
+  // At `drain_until`, a time on the queue's clock, all that is still queued is
+  // dropped and `ReconcileContext::stop` is notified, and this returns. The
+  // destructor waits for what is in progress then.
+  //
+  // Returns whether the sources have returned and all that was queued has been
+  // reconciled by then, be it with success or not. May be called from any
+  // thread and more than once. The reconcile function or a source that calls
+  // this does not wait: the controller begins to stop, drops nothing that is
+  // queued, and false is returned at once.
   bool Stop(absl::Time drain_until = absl::InfiniteFuture());
 
   // Where items are added, before and after the start.
   workqueue::RateLimitingInterface<T>& queue() { return *queue_; }
 
   // Blocks until no item is queued or being reconciled; some may wait for their
-  // time. Not to be called by the reconcile function, nor before the start.
+  // time. Only the controller's own workers wake it. Not to be called by the
+  // reconcile function, nor before the start.
   //
   // For tests: it copies what is in the queue to find out.
   void AwaitIdle();
@@ -200,8 +211,10 @@ class Controller {
       ControllerOptions<T>& options);
 
   // Notifies stopping_ and tells the sources, unless that has been done before.
-  // Returns whether it has not.
-  bool BeginStop();
+  void BeginStop();
+
+  // Drops what is queued, now and from now on.
+  void DropQueued();
 
   // The parts of Start().
   absl::Status StartSources();
@@ -209,9 +222,13 @@ class Controller {
   void Synced(const Source<T>& source);
 
   // Whether the caller is the reconcile function or a source.
-  bool RunsThisThread() const ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  bool RunsThisThread() const {
     return source_pool_.RunsThisThread() || worker_pool_.RunsThisThread();
   }
+
+  // Returns what `f()` does, a function of `source`'s; says so if it fails.
+  template <typename F>
+  static absl::Status Call(const Source<T>& source, F f);
 
   // What the threads do.
   void RunSource(const Source<T>& source);
@@ -261,17 +278,18 @@ class Controller {
 
   absl::Mutex mu_;
   State state_ ABSL_GUARDED_BY(mu_) = State::kNew;
+  bool end_logged_ ABSL_GUARDED_BY(mu_) = false;
   // The sources that the start waits for.
   std::vector<const Source<T>*> unsynced_ ABSL_GUARDED_BY(mu_);
+  // How many sources have not returned.
+  size_t running_sources_ ABSL_GUARDED_BY(mu_) = 0;
   // The first error of a source before the workers were started.
   absl::Status source_status_ ABSL_GUARDED_BY(mu_);
   // Signalled when an item is done with, if anyone waits for that.
   absl::CondVar item_done_;
   std::atomic<int> idle_waiters_{0};
 
-  // Held while sources are joined.
-  absl::Mutex sources_mu_;
-  internal::WorkerPool source_pool_ ABSL_GUARDED_BY(sources_mu_);
+  internal::WorkerPool source_pool_;
   internal::WorkerPool worker_pool_;
 };
 
@@ -320,7 +338,7 @@ Controller<T, Hash, Eq>::Controller(ControllerOptions<T> options)
       log_("controller", name_, options.log_sink),
       metrics_(name_, num_workers_, options.metrics_provider),
       timed_(reconcile_timeout_ < absl::InfiniteDuration() ||
-             options.metrics_provider != nullptr),
+             metrics_.wanted()),
       queue_(QueueOf(options)) {}
 
 template <typename T, typename Hash, typename Eq>
@@ -340,6 +358,7 @@ Controller<T, Hash, Eq>::QueueOf(ControllerOptions<T>& options) {
 template <typename T, typename Hash, typename Eq>
 Controller<T, Hash, Eq>::~Controller() {
   Stop(absl::InfinitePast());
+  source_pool_.Join();
   worker_pool_.Join();
 }
 
@@ -386,13 +405,16 @@ template <typename T, typename Hash, typename Eq>
 absl::Status Controller<T, Hash, Eq>::StartSources() {
   {
     MutexLock lock(&mu_);
+    running_sources_ = sources_.size();
     for (const Source<T>& source : sources_) {
       if (source.wait_for_sync) unsynced_.push_back(&source);
     }
   }
-  MutexLock lock(&sources_mu_);
-  return source_pool_.Start(sources_.size(),
-                            [this](size_t i) { RunSource(sources_[i]); });
+  const absl::Status status = source_pool_.Start(
+      sources_.size(), [this](size_t i) { RunSource(sources_[i]); });
+  MutexLock lock(&mu_);
+  running_sources_ -= sources_.size() - source_pool_.size();
+  return status;
 }
 
 template <typename T, typename Hash, typename Eq>
@@ -420,85 +442,95 @@ void Controller<T, Hash, Eq>::Synced(const Source<T>& source) {
 }
 
 template <typename T, typename Hash, typename Eq>
-void Controller<T, Hash, Eq>::RunSource(const Source<T>& source) {
-  SourceContext<T> context = {*queue_, stopping_, clock_,
-                              [this, &source] { Synced(source); }};
-  const absl::Status status = internal::OfSource(
-      source.name,
-      workqueue_internal::StatusOf([&] { return source.run(context); }));
-  if (status.ok()) {
-    Synced(source);
-    return;
-  }
-  if (stopping_.HasBeenNotified()) return;
-  log_.Error([&status] { return status.ToString(); });
-  {
-    MutexLock lock(&mu_);
-    if (state_ != State::kStarting || stopping_.HasBeenNotified()) return;
-    source_status_.Update(status);
-  }
-  BeginStop();
+template <typename F>
+absl::Status Controller<T, Hash, Eq>::Call(const Source<T>& source, F f) {
+  // The outer one is for the memory that a message takes.
+  return workqueue_internal::StatusOf([&] {
+    return internal::OfSource(source.name, workqueue_internal::StatusOf(f));
+  });
 }
 
 template <typename T, typename Hash, typename Eq>
-bool Controller<T, Hash, Eq>::BeginStop() {
+void Controller<T, Hash, Eq>::RunSource(const Source<T>& source) {
+  SourceContext<T> context = {*queue_, stopping_, clock_,
+                              [this, &source] { Synced(source); }};
+  const absl::Status status = Call(source, [&] { return source.run(context); });
+  if (status.ok()) {
+    Synced(source);
+  } else if (!stopping_.HasBeenNotified()) {
+    log_.Error([&status] { return status.ToString(); });
+    bool ends_start = false;
+    {
+      MutexLock lock(&mu_);
+      ends_start = state_ == State::kStarting && !stopping_.HasBeenNotified();
+      if (ends_start) source_status_.Update(status);
+    }
+    if (ends_start) BeginStop();
+  }
+  MutexLock lock(&mu_);
+  --running_sources_;
+}
+
+template <typename T, typename Hash, typename Eq>
+void Controller<T, Hash, Eq>::BeginStop() {
   {
     MutexLock lock(&mu_);
-    if (stopping_.HasBeenNotified()) return false;
+    if (stopping_.HasBeenNotified()) return;
+    log_.Info([] { return "stopping"; });  // before any that follows from it
     stopping_.Notify();
   }
   for (const Source<T>& source : sources_) {
     if (source.on_stop == nullptr) continue;
-    const absl::Status status = internal::OfSource(
-        source.name, workqueue_internal::StatusOf(source.on_stop));
+    const absl::Status status = Call(source, source.on_stop);
     if (status.ok()) continue;
     log_.Error([&status] { return status.ToString(); });
   }
-  return true;
 }
 
 template <typename T, typename Hash, typename Eq>
 bool Controller<T, Hash, Eq>::Stop(absl::Time drain_until) {
-  const bool may_wait = !RunsThisThread();
-  const bool first = BeginStop();
-  bool running = false;
+  BeginStop();
+  if (RunsThisThread()) {
+    // Unlike ShutDown(), this ends no drain that is in progress.
+    queue_->ShutDownWithDrainUntil(absl::InfinitePast());
+    return false;
+  }
+  bool sources_returned = false;
   {
     MutexLock lock(&mu_);
     if (state_ == State::kNew) state_ = State::kNotRunning;
     const auto not_starting = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
       return state_ != State::kStarting;
     };
-    if (may_wait) {
-      clock_->AwaitWithDeadline(&mu_, absl::Condition(&not_starting),
-                                absl::InfiniteFuture());
-    }
-    running = state_ == State::kRunning;
+    clock_->AwaitWithDeadline(&mu_, absl::Condition(&not_starting),
+                              absl::InfiniteFuture());
+    if (state_ != State::kRunning) drain_until = absl::InfinitePast();
+    const auto no_sources = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      return running_sources_ == 0;
+    };
+    sources_returned = clock_->AwaitWithDeadline(
+        &mu_, absl::Condition(&no_sources), drain_until);
   }
-  if (first) log_.Info([] { return "stopping"; });
-  if (!may_wait) {
-    // Unlike ShutDown(), this ends no drain that is in progress.
-    queue_->ShutDownWithDrainUntil(absl::InfinitePast());
-    return false;
-  }
-  {
-    MutexLock lock(&sources_mu_);
-    source_pool_.Join();
-  }
-  if (!running) drain_until = absl::InfinitePast();
-  if (!queue_->ShutDownWithDrainUntil(drain_until)) {
-    {
-      MutexLock lock(&mu_);
-      if (!dropping_.HasBeenNotified()) dropping_.Notify();
-    }
-    Work();  // drops what is queued, also if there are no workers
-  }
+  if (!queue_->ShutDownWithDrainUntil(drain_until)) DropQueued();
   const bool drained = !dropping_.HasBeenNotified();
-  if (first) {
-    log_.Info([drained] {
-      return drained ? "stopped" : "stopped before all was reconciled";
-    });
+  {
+    MutexLock lock(&mu_);
+    if (std::exchange(end_logged_, true)) return sources_returned && drained;
   }
-  return drained;
+  log_.Info([drained] {
+    return drained ? "stopped" : "stopped before all was reconciled";
+  });
+  return sources_returned && drained;
+}
+
+template <typename T, typename Hash, typename Eq>
+void Controller<T, Hash, Eq>::DropQueued() {
+  {
+    MutexLock lock(&mu_);
+    if (!dropping_.HasBeenNotified()) dropping_.Notify();
+  }
+  Work();              // also if there are no workers
+  queue_->ShutDown();  // ends the drains of others
 }
 
 template <typename T, typename Hash, typename Eq>
@@ -506,13 +538,14 @@ void Controller<T, Hash, Eq>::AwaitIdle() {
   ++idle_waiters_;
   absl::Cleanup leave = [this] { --idle_waiters_; };
   MutexLock lock(&mu_);
-  while (true) {
+  const auto idle = [this] {
+    if (queue_->Len() > 0) return false;  // No need to copy them.
     const workqueue::Snapshot<T> snapshot = queue_->TakeSnapshot();
-    if (snapshot.queued.empty() && snapshot.processing.empty()) return;
-    // A lease that ends after the snapshot was taken is signalled: whoever ends
-    // it sees idle_waiters_, and waits for the lock.
-    item_done_.Wait(&mu_);
-  }
+    return snapshot.queued.empty() && snapshot.processing.empty();
+  };
+  // A lease that ends after the look at the queue is signalled: whoever ends it
+  // sees idle_waiters_, and waits for the lock.
+  while (!idle()) item_done_.Wait(&mu_);
 }
 
 template <typename T, typename Hash, typename Eq>
@@ -653,11 +686,10 @@ void Controller<T, Hash, Eq>::AddAgain(const T& item,
 
 template <typename T, typename Hash, typename Eq>
 void Controller<T, Hash, Eq>::AwaitRetry(const absl::Notification& over) {
-  constexpr absl::Duration kRetryDelay = absl::Seconds(1);
   MutexLock lock(&mu_);
   clock_->AwaitWithDeadline(
       &mu_, absl::Condition(&over, &absl::Notification::HasBeenNotified),
-      clock_->TimeNow() + kRetryDelay);
+      clock_->TimeNow() + workqueue::internal::RetryDelay());
 }
 
 }  // namespace controller

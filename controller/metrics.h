@@ -18,8 +18,10 @@ namespace controller {
 // MetricsProvider
 //
 // Makes the metrics of controllers: those of controller-runtime, whose names
-// are given with each. Each function is called once for each new controller,
-// with its name, and may return null for a metric that is not wanted.
+// are given with each. Each function is called once for each new controller
+// that has a name, with that, and the first one once for each result. It may
+// return null for a metric that is not wanted. Metrics are called by the
+// workers, with no lock held; what they throw is dropped.
 //
 // Thread-safe. A provider must outlive the controllers that were given it, and
 // they own the metrics that it makes.

@@ -16,6 +16,7 @@ constexpr absl::string_view kTerminalUrl = "workqueue/controller.TerminalError";
 }  // namespace
 
 absl::Status TerminalError(absl::Status error) {
+  if (error.ok()) error = absl::InternalError("a terminal error that was OK");
   error.SetPayload(kTerminalUrl, absl::Cord());
   return error;
 }

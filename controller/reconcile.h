@@ -57,7 +57,9 @@ struct ReconcileContext {
   // The priority at which the item was handed out; zero if there are none.
   int priority;
 
-  // How often in a row reconciling the item has failed.
+  // How often in a row reconciling the item has failed, as the queue's rate
+  // limiter counts it (`NumRequeues()`): one with a bound may have forgotten
+  // some, and a `BucketRateLimiter` counts none.
   int failures;
 
   // Whether to give up: `stop` has been notified, or the deadline has passed.
@@ -71,8 +73,8 @@ struct ReconcileContext {
 // Makes the world as it should be for one item. It is called again whenever
 // that may have changed, and so must not depend on how often that is.
 //
-// An error has it called again, later each time; one made by `TerminalError()`
-// has not. An exception counts as an error.
+// After an error it is called again, later each time, but not after one made by
+// `TerminalError()`. An exception counts as an error.
 //
 // Made of anything copyable that can be called with the item and the context,
 // or with the item alone, and that returns an `absl::StatusOr<Result>`, a
@@ -156,7 +158,8 @@ class ReconcileFunction {
 };
 
 // Returns `error`, marked as one that trying again would not mend: the item is
-// not reconciled again until it is added anew. `error` is not OK.
+// not reconciled again until it is added anew. An OK status becomes an
+// `absl::InternalError`.
 //
 // The mark is a payload of the status, and stays with its copies.
 absl::Status TerminalError(absl::Status error);

@@ -69,7 +69,9 @@ struct Source {
 
   // If set, called once when `stop` has been notified, for a `run` that waits
   // where that does not wake it: in poll(2), or for a server's next message.
-  // Called by whoever stops the controller, maybe before `run`. Must not block.
+  // Called by the thread that stops the controller, which may be another
+  // source's; maybe before `run`, after it, or if that is never called. It must
+  // not block, nor stop the controller itself. What it throws is logged.
   std::function<void()> on_stop;
 
   // Whether the workers start only when `run` has called `synced()`, or has

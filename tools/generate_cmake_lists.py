@@ -141,6 +141,8 @@ class Targets:
                 targets += EXTERNAL[label]
             elif label.startswith("@com_google_absl//absl/"):
                 targets.append("absl::" + re.split("[:/]", label)[-1])
+            else:
+                sys.exit("there is no target for " + label)
         return targets
 
     def requires(self, rule):
@@ -157,7 +159,7 @@ class Targets:
             if label in self._rules:
                 lists = self._rules[label].lists
                 labels += lists["DEPS"] + lists["DATA"]
-            else:
+            elif label.startswith("@"):  # The others are files.
                 needed.update(self.of([label]))
         return sorted(needed.intersection(NOT_ALWAYS_THERE))
 

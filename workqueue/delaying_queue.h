@@ -28,6 +28,7 @@
 #include "workqueue/internal/error_log.h"
 #include "workqueue/internal/layer.h"
 #include "workqueue/internal/queue_metrics.h"
+#include "workqueue/internal/retry_delay.h"
 #include "workqueue/internal/waiting_items.h"
 #include "workqueue/metrics.h"
 #include "workqueue/queue.h"
@@ -119,9 +120,6 @@ class DelayingQueue
   using AddChannel = internal::AddChannel<T>;
   using MutexLock = workqueue_internal::MutexLock;
   using WaitingItems = internal::WaitingItems<T, Hash, Eq>;
-
-  // When to try again what the queue below, or memory, would not take.
-  static constexpr absl::Duration RetryDelay() { return absl::Seconds(1); }
 
   // Puts in what `options` leave open, and takes the queue below out of them.
   static std::unique_ptr<Interface<T>> Complete(
@@ -340,8 +338,12 @@ absl::Time DelayingQueue<T, Hash, Eq>::Run(absl::Time now) {
   }
   AddDue(now);
   MutexLock lock(&mu_);
-  const absl::Time next = waiting_->NextWake();
-  if (!took_in_all) return std::min(next, now + RetryDelay());
+  absl::Time next = waiting_->NextWake();
+  if (!took_in_all) {
+    next = std::min(next, now + internal::RetryDelay());
+    add_channel_.SleepUntil(next);  // An earlier item wakes the loop.
+    return next;
+  }
   // An exception in another thread may have left some to be taken in.
   if (!received_.empty()) return absl::InfinitePast();
   return add_channel_.SleepUntil(next) ? next : absl::InfinitePast();
@@ -379,7 +381,7 @@ bool DelayingQueue<T, Hash, Eq>::AddSomeDue(absl::Time now) {
     if (AddDueItem(due->item())) {
       waiting_->Remove(due);
     } else {
-      waiting_->Postpone(due, now + RetryDelay(), now);
+      waiting_->Postpone(due, now + internal::RetryDelay(), now);
     }
   }
   return true;

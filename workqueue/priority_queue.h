@@ -32,6 +32,7 @@
 #include "workqueue/internal/priority_order.h"
 #include "workqueue/internal/queue_core.h"
 #include "workqueue/internal/queue_metrics.h"
+#include "workqueue/internal/retry_delay.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/metrics.h"
 #include "workqueue/snapshot.h"
@@ -187,9 +188,6 @@ class PriorityQueue
       return sequence < other.sequence;
     }
   };
-
-  // When to try again what a metric, or memory, would not take.
-  static constexpr absl::Duration RetryDelay() { return absl::Seconds(1); }
 
   // Puts in what `options` leave open.
   static PriorityQueueOptions<T> Complete(PriorityQueueOptions<T> options);
@@ -547,7 +545,8 @@ absl::Time PriorityQueue<T, Hash, Eq>::RunSome(absl::Time now, Waker& waker) {
     const WaitingKey key = waiting_.front_key();
     if (key.ready_at > now) return key.ready_at;
     if (!AddDue(entry, key.priority, waker)) {
-      waiting_.SetKey(entry, {now + RetryDelay(), key.priority, key.sequence});
+      waiting_.SetKey(
+          entry, {now + internal::RetryDelay(), key.priority, key.sequence});
     }
   }
   return absl::InfinitePast();

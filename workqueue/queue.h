@@ -43,9 +43,9 @@ struct QueueOptions {
   MetricsProvider* metrics_provider = nullptr;
 
   // Where the queue tells of errors that no caller is told of, those on its own
-  // thread above all; null for nowhere. One message in half a second at most,
-  // which says how many errors before it were left out. Not owned, must outlive
-  // the queue.
+  // thread above all; null for nowhere. One message in half a second at most
+  // from each layer, which says how many errors before it were left out. Not
+  // owned, must outlive the queue.
   LogSink* log_sink = nullptr;
 
   // The clock that it goes by; null for the real one. Not owned, must outlive

@@ -29,8 +29,9 @@ void Inc(const Metric& metric) {
 }  // namespace
 
 ReconcileMetrics::ReconcileMetrics(absl::string_view controller, size_t workers,
-                                   MetricsProvider* provider) {
-  if (provider == nullptr) return;
+                                   MetricsProvider* provider)
+    : wanted_(provider != nullptr && !controller.empty()) {
+  if (!wanted_) return;
   success_ = provider->NewReconcileTotalMetric(controller, "success");
   requeue_after_ =
       provider->NewReconcileTotalMetric(controller, "requeue_after");

@@ -27,9 +27,12 @@ namespace internal {
 // Thread-safe.
 class ReconcileMetrics {
  public:
-  // `provider` may be null.
+  // `provider` may be null. There are none for a controller without a name.
   ReconcileMetrics(absl::string_view controller, size_t workers,
                    MetricsProvider* provider);
+
+  // Whether there are any.
+  bool wanted() const { return wanted_; }
 
   // One reconciliation, from its begin to its end.
   void Begun() const;
@@ -45,6 +48,7 @@ class ReconcileMetrics {
   void TimedOut() const;
 
  private:
+  const bool wanted_;
   std::unique_ptr<workqueue::CounterMetric> success_;
   std::unique_ptr<workqueue::CounterMetric> requeue_after_;
   std::unique_ptr<workqueue::CounterMetric> error_;

@@ -12,6 +12,7 @@ namespace controller {
 namespace internal {
 
 absl::Status OfSource(absl::string_view name, const absl::Status& status) {
+  if (status.ok()) return status;
   absl::Status named(status.code(),
                      absl::StrCat("source ", name, ": ", status.message()));
   status.ForEachPayload(

@@ -33,7 +33,7 @@ absl::Status WorkerPool::Start(size_t workers,
   });
   if (started) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrCat(
-      "only ", threads_.size(), " of ", workers, " workers could be started"));
+      "only ", threads_.size(), " of ", workers, " threads could be started"));
 }
 
 void WorkerPool::Join() {

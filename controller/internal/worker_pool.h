@@ -37,6 +37,9 @@ class WorkerPool {
   // could be started; those that were are at work.
   absl::Status Start(size_t workers, const std::function<void(size_t)>& work);
 
+  // Returns how many threads have been started.
+  size_t size() const { return threads_.size(); }
+
   // Waits until each thread's work has returned.
   void Join();
 

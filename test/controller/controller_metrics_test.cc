@@ -237,6 +237,16 @@ TEST_F(ControllerMetricsTest, OnesNotOverAtTheirDeadlineAreCounted) {
             (Sums{{"test max", 1}, {"test success", 2}, {"test timeouts", 1}}));
 }
 
+TEST_F(ControllerMetricsTest, WithoutANameThereAreNone) {
+  ControllerOptions<std::string> options = Options(Succeed);
+  options.name = "";
+  options.metrics_provider = &provider_;
+  const auto controller = Started(std::move(options));
+  controller->queue().Add("a");
+  controller->AwaitIdle();
+  EXPECT_EQ(provider_.record().sums(), Sums());
+}
+
 TEST_F(ControllerMetricsTest, AProviderMayWantNone) {
   provider_.wants_none = true;
   const auto controller = Reporting(Succeed);

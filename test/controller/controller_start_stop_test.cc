@@ -173,7 +173,7 @@ TEST_F(SourceTest, AnErrorEndsTheStart) {
   EXPECT_EQ(log_.Await(2),
             "E controller test: NOT_FOUND: source pods: no such directory "
             "[url='payload']");
-  EXPECT_EQ(log_.Await(3),
+  EXPECT_EQ(log_.Await(4),
             "E controller test: not started: NOT_FOUND: source pods: no such "
             "directory [url='payload']");
 }
@@ -242,7 +242,7 @@ TEST_F(SourceTest, AnExceptionFromOnStopIsLogged) {
   options.sources[0].on_stop = [] { throw std::runtime_error("thrown"); };
   const auto controller = Started(std::move(options));
   EXPECT_TRUE(controller->Stop());
-  EXPECT_EQ(log_.Await(3), "E controller test: INTERNAL: source pods: thrown");
+  EXPECT_EQ(log_.Await(4), "E controller test: INTERNAL: source pods: thrown");
 }
 
 #endif  // ABSL_HAVE_EXCEPTIONS
@@ -419,8 +419,10 @@ TEST_F(StopTest, ReconcilesWhatIsQueuedAndDropsWhatWaits) {
   begun_.WaitForNotification();
   controller->queue().Add("a");
   controller->queue().AddAfter("b", kSecond);
-  std::thread stopper([&controller] { EXPECT_TRUE(controller->Stop()); });
-  while (controller->queue().Add("a")) std::this_thread::yield();
+  std::thread stopper(
+      [&] { EXPECT_TRUE(controller->Stop(start_ + absl::Hours(1))); });
+  clock_.AwaitWaiters(2);  // the queue's own thread is one
+  EXPECT_FALSE(controller->queue().Add("c"));
   go_on_.Notify();
   stopper.join();
   EXPECT_EQ(Noted(), (Notes{{"slow", 0, 0}, {"a", 0, 0}}));
@@ -428,6 +430,25 @@ TEST_F(StopTest, ReconcilesWhatIsQueuedAndDropsWhatWaits) {
   Step(*controller, kSecond);
   EXPECT_EQ(Noted(), Notes());
   EXPECT_TRUE(controller->Stop());
+}
+
+TEST_F(StopTest, WhatFailsThenIsNotTriedAgain) {
+  absl::Notification begun, go_on;
+  const auto controller =
+      Started(Options([&](const std::string&, const ReconcileContext&) {
+        begun.Notify();
+        go_on.WaitForNotification();
+        return absl::UnavailableError("later");
+      }));
+  controller->queue().Add("a");
+  begun.WaitForNotification();
+  std::thread stopper(
+      [&] { EXPECT_TRUE(controller->Stop(start_ + absl::Hours(1))); });
+  clock_.AwaitWaiters(2);  // the queue's own thread is one
+  go_on.Notify();
+  stopper.join();
+  Step(*controller, absl::Minutes(30));
+  EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}}));
 }
 
 TEST_F(StopTest, DropsWhatIsLeftAtTheDeadline) {
@@ -469,12 +490,58 @@ TEST_F(StopTest, OneThatDoesNotWaitEndsOneThatDoes) {
   controller->queue().Add("slow");
   begun_.WaitForNotification();
   controller->queue().Add("a");
-  std::thread stopper([&controller] { EXPECT_FALSE(controller->Stop()); });
-  while (controller->queue().Add("a")) std::this_thread::yield();
+  std::thread stopper(
+      [&] { EXPECT_FALSE(controller->Stop(start_ + absl::Hours(1))); });
+  clock_.AwaitWaiters(2);  // the queue's own thread is one
   EXPECT_FALSE(controller->Stop(absl::InfinitePast()));
   stopper.join();
+  controller->AwaitIdle();
   EXPECT_TRUE(ended_);
   EXPECT_EQ(Noted(), (Notes{{"slow", 0, 0}}));
+}
+
+// A source that has not returned holds up neither a deadline,
+TEST_F(StopTest, DoesNotWaitForASourceBeyondItsDeadline) {
+  absl::Notification go_on;
+  ControllerOptions<std::string> options = ObedientOptions();
+  Source<std::string> source;
+  source.run = [&go_on](SourceContext<std::string>& context) {
+    go_on.WaitForNotification();
+    EXPECT_FALSE(context.queue.Add("late"));
+    return absl::OkStatus();
+  };
+  options.sources.push_back(std::move(source));
+  const auto controller = Started(std::move(options));
+  controller->queue().Add("slow");
+  begun_.WaitForNotification();
+  std::thread stopper(
+      [&] { EXPECT_FALSE(controller->Stop(start_ + 10 * kSecond)); });
+  clock_.AwaitWaiters(2);  // the queue's own thread is one
+  EXPECT_TRUE(controller->queue().Add("a"));
+  EXPECT_FALSE(ended_);
+  clock_.Step(10 * kSecond);
+  stopper.join();
+  controller->AwaitIdle();
+  EXPECT_TRUE(ended_);
+  EXPECT_EQ(Noted(), (Notes{{"slow", 0, 0}}));
+  go_on.Notify();
+}
+
+// nor one in the past.
+TEST_F(StopTest, DoesNotWaitForASourceWithAPastDeadline) {
+  absl::Notification go_on;
+  ControllerOptions<std::string> options = Options(Succeed);
+  Source<std::string> source;
+  source.run = [&go_on](SourceContext<std::string>&) {
+    go_on.WaitForNotification();
+    return absl::OkStatus();
+  };
+  options.sources.push_back(std::move(source));
+  const auto controller = Started(std::move(options));
+  EXPECT_FALSE(controller->Stop(absl::InfinitePast()));
+  EXPECT_FALSE(controller->queue().Add("a"));
+  go_on.Notify();
+  EXPECT_TRUE(controller->Stop());
 }
 
 TEST_F(StopTest, IsPossibleFromManyThreads) {
@@ -517,6 +584,11 @@ TEST_F(StopTest, TheReconcileFunctionMayBeginIt) {
   stopped.WaitForNotification();
   EXPECT_TRUE(controller->Stop());
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}, {"b", 0, 0}}));
+  const std::vector<std::string> messages = log_.messages();
+  EXPECT_EQ(std::count(messages.begin(), messages.end(),
+                       "I controller test: stopping"),
+            1);
+  EXPECT_EQ(messages.back(), "I controller test: stopped");
 }
 
 TEST_F(StopTest, OfAnotherControllerWaitsForThat) {

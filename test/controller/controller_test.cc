@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>  // NOLINT(build/c++11)
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -27,7 +28,9 @@
 #include "controller/reconcile.h"
 #include "controller/source.h"
 #include "gtest/gtest.h"
+#include "ratelimit/bucket_rate_limiter.h"
 #include "ratelimit/item_fast_slow_rate_limiter.h"
+#include "ratelimit/token_bucket.h"
 #include "test/controller/controller_fixture.h"
 #include "test/workqueue/recording_metrics.h"
 #include "workqueue/lease.h"
@@ -371,6 +374,18 @@ TEST_F(ControllerTest, TheRateLimiterIsTheOneGiven) {
   Step(*controller, 3 * kMs);
   Step(*controller, 40 * kMs);
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}, {"a", 3, 1}, {"a", 43, 2}}));
+}
+
+TEST_F(ControllerTest, FailuresAreWhatTheRateLimiterCounts) {
+  ControllerOptions<std::string> options = Options(
+      [](const std::string&, const ReconcileContext&) { return Fail(); });
+  options.rate_limiter = *ratelimit::BucketRateLimiter<std::string>::Create(
+      *ratelimit::TokenBucket::Create(/*rate=*/1, /*burst=*/1, &clock_));
+  const auto controller = Started(std::move(options));
+  controller->queue().Add("a");
+  controller->AwaitIdle();
+  Step(*controller, absl::Seconds(1));
+  EXPECT_EQ(std::get<2>(Noted().back()), 0);
 }
 
 TEST_F(ControllerTest, AQueueNeedHaveNoPriorities) {

@@ -35,6 +35,12 @@ TEST(TerminalErrorTest, TheErrorIsOtherwiseAsItWas) {
   EXPECT_FALSE(IsTerminalError(error));
 }
 
+TEST(TerminalErrorTest, IsAnErrorInAnyCase) {
+  const absl::Status status = TerminalError(absl::OkStatus());
+  EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
+  EXPECT_TRUE(IsTerminalError(status));
+}
+
 TEST(TerminalErrorTest, TheMarkStaysWithCopies) {
   const absl::StatusOr<Result> result = TerminalError(absl::AbortedError("x"));
   const absl::StatusOr<Result> copy = result;

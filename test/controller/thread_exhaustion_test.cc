@@ -93,7 +93,7 @@ TEST_F(ThreadExhaustionTest, AWorkerPoolTellsHowManyOfItsThreadsThereAre) {
     ++at_work;
   });
   EXPECT_TRUE(absl::IsResourceExhausted(status));
-  EXPECT_EQ(status.message(), "only 2 of 5 workers could be started");
+  EXPECT_EQ(status.message(), "only 2 of 5 threads could be started");
   pool.Join();
   EXPECT_EQ(at_work, 2);
 }

@@ -1,0 +1,22 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/internal/retry_delay.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_WORKQUEUE_INTERNAL_RETRY_DELAY_H_
+#define WORKQUEUE_WORKQUEUE_INTERNAL_RETRY_DELAY_H_
+
+#include "absl/time/time.h"
+
+namespace workqueue {
+namespace internal {
+
+// Returns when to try again what failed on a thread of the library's own.
+constexpr absl::Duration RetryDelay() { return absl::Seconds(1); }
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_WORKQUEUE_INTERNAL_RETRY_DELAY_H_
