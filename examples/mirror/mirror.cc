@@ -86,8 +86,6 @@ absl::Status Mirror::CreateController() {
   options.queue_metrics_provider = &metrics_;
   options.metrics_provider = options_.controller_metrics;
   if (watcher_ != nullptr) options.sources.push_back(WatcherSource());
-  // The larger the tree, the longer it takes to get in sync.
-  options.sync_timeout = absl::InfiniteDuration();
   auto controller =
       controller::Controller<std::string>::Create(std::move(options));
   if (!controller.ok()) return controller.status();
@@ -100,12 +98,11 @@ absl::Status Mirror::CreateController() {
 controller::Source<std::string> Mirror::WatcherSource() {
   controller::Source<std::string> source;
   source.name = "watcher";
-  source.run = [this](controller::SourceContext<std::string>& context) {
-    watcher_->Run(context.synced);
+  source.run = [this](controller::SourceContext<std::string>&) {
+    watcher_->Run();
     return absl::OkStatus();
   };
-  source.on_stop = [this] { watcher_->Stop(); };
-  source.wait_for_sync = true;
+  source.on_stop = [this] { watcher_->Cancel(); };
   return source;
 }
 
@@ -146,10 +143,7 @@ bool Mirror::Quiet() const {
 }
 
 bool Mirror::Stop(StopSignals& signals) {
-  if (watcher_ != nullptr) {
-    watcher_->Stop();
-    watcher_->AwaitEnd();
-  }
+  if (watcher_ != nullptr) watcher_->Stop();
   // What is being reconciled may enqueue more, which a controller that is being
   // stopped would not take.
   bool quiet = AwaitQuiet(signals);
@@ -166,7 +160,7 @@ bool Mirror::Stop(StopSignals& signals) {
 }
 
 bool Mirror::AwaitQuiet(StopSignals& signals) {
-  while (!Quiet()) {
+  while ((watcher_ != nullptr && !watcher_->ended()) || !Quiet()) {
     if (signals.Wait(absl::Milliseconds(20))) return false;
     console_->Progress(Progress());
   }

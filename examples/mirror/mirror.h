@@ -102,7 +102,8 @@ class Mirror {
   // Returns whether nothing is queued or being reconciled.
   bool Quiet() const;
 
-  // Waits for that. Returns false if a signal came first.
+  // Waits for that, and first for a watcher that has been told to stop. Returns
+  // false if a signal came first.
   bool AwaitQuiet(StopSignals& signals);
 
   const Options options_;

@@ -20,7 +20,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -70,9 +69,13 @@ TreeWatcher::TreeWatcher(std::string root, Options options, Fd inotify, Fd stop)
 
 void TreeWatcher::Stop() { eventfd_write(stop_.get(), 1); }
 
-void TreeWatcher::Run(absl::FunctionRef<void()> synced) {
+void TreeWatcher::Cancel() {
+  cancelled_ = true;
+  Stop();
+}
+
+void TreeWatcher::Run() {
   Resync();
-  synced();
   absl::Time last_resync = Now();
   struct pollfd fds[] = {{inotify_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}};
   bool stopping = false;
@@ -114,6 +117,7 @@ void TreeWatcher::HandleEvents() {
     if (size <= 0) return;
     left -= size;
     for (const char* next = buffer; next < buffer + size;) {
+      if (cancelled_) return;
       const auto& event = *reinterpret_cast<const struct inotify_event*>(next);
       Handle(event);
       next += sizeof(event) + event.len;
@@ -158,7 +162,7 @@ void TreeWatcher::Handle(const struct inotify_event& event) {
 
 void TreeWatcher::Watch(const std::string& path) {
   std::vector<std::string> to_do = {path};
-  while (!to_do.empty()) {
+  while (!to_do.empty() && !cancelled_) {
     const std::string next = std::move(to_do.back());
     to_do.pop_back();
     const absl::StatusOr<Fd> directory = tree_.OpenDirectory(next, O_RDONLY);

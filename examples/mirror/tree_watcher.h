@@ -18,7 +18,6 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/notification.h"
@@ -61,14 +60,17 @@ class TreeWatcher {
                                                              Options options);
 
   // Watches the tree until `Stop()` is called, and reports what has happened up
-  // to then. Calls `synced` after the resync at the start. To be called once.
-  void Run(absl::FunctionRef<void()> synced);
+  // to then. To be called once.
+  void Run();
 
   // Ends `Run()`, but does not wait for that.
   void Stop();
 
-  // Blocks until `Run()` has reported the last change.
-  void AwaitEnd() const { ended_.WaitForNotification(); }
+  // As `Stop()`, but what has not been reported by then is left out.
+  void Cancel();
+
+  // Returns whether `Run()` has reported the last change.
+  bool ended() const { return ended_.HasBeenNotified(); }
 
   // Returns how many events the system has reported.
   int64_t events() const { return events_; }
@@ -94,6 +96,7 @@ class TreeWatcher {
   const Options options_;
   const Fd inotify_;
   const Fd stop_;  // an eventfd(2), readable when it is time to stop
+  std::atomic<bool> cancelled_{false};
   std::atomic<int64_t> events_{0};
   absl::Notification ended_;
 

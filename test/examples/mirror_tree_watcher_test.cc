@@ -51,7 +51,7 @@ class TreeWatcherTest : public ::testing::Test {
     auto watcher = TreeWatcher::Create(root_, std::move(options));
     ASSERT_TRUE(watcher.ok()) << watcher.status();
     watcher_ = *std::move(watcher);
-    thread_ = std::thread([this] { watcher_->Run([] {}); });
+    thread_ = std::thread([this] { watcher_->Run(); });
     AwaitChange("");
   }
 
@@ -108,14 +108,8 @@ TEST_F(TreeWatcherTest, ReportsAllDirectoriesAtFirst) {
   const auto watcher = TreeWatcher::Create(root_, std::move(options));
   ASSERT_TRUE(watcher.ok());
   (*watcher)->Stop();
-  const std::set<std::string> directories = {"", "a", "a/b", "c"};
-  bool synced = false;
-  (*watcher)->Run([&] {
-    synced = true;
-    EXPECT_EQ(changed, directories);
-  });
-  EXPECT_TRUE(synced);
-  EXPECT_EQ(changed, directories);
+  (*watcher)->Run();
+  EXPECT_EQ(changed, (std::set<std::string>{"", "a", "a/b", "c"}));
 }
 
 TEST_F(TreeWatcherTest, ReportsEveryKindOfChange) {
@@ -275,7 +269,22 @@ TEST_F(TreeWatcherTest, StopReportsWhatHasHappenedBefore) {
     EXPECT_THAT(changed, Contains(absl::StrCat(i)));
   }
   EXPECT_THAT(changed, IsSupersetOf({"a", "a/b"}));
-  watcher_->AwaitEnd();
+  EXPECT_TRUE(watcher_->ended());
+}
+
+TEST_F(TreeWatcherTest, CancelLeavesOutTheRest) {
+  fs::create_directories(root_ / "a" / "b");
+  std::unique_ptr<TreeWatcher> watcher;
+  std::set<std::string> changed;
+  TreeWatcher::Options options;
+  options.on_change = [&](const std::string& path) {
+    changed.insert(path);
+    if (path == "a") watcher->Cancel();
+  };
+  watcher = *TreeWatcher::Create(root_, std::move(options));
+  watcher->Run();
+  EXPECT_EQ(changed, (std::set<std::string>{"", "a"}));
+  EXPECT_TRUE(watcher->ended());
 }
 
 }  // namespace
