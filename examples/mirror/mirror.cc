@@ -132,14 +132,15 @@ void Mirror::Enqueue(const std::string& path) {
 Mirror::~Mirror() { Abort(); }
 
 bool Mirror::Finished() const {
-  const int64_t adds = metrics_.adds();
-  return Quiet() && !failures_.any_retried() &&
-         metrics_.adds() == adds;  // So all of this held at the same time.
+  const int64_t done = metrics_.done();  // As in Quiet().
+  return !failures_.any_retried() && metrics_.adds() == done;
 }
 
 bool Mirror::Quiet() const {
-  const int64_t adds = metrics_.adds();  // Before the other, which follows it.
-  return metrics_.done() == adds;
+  // First, since it never exceeds the other: if they are equal, all was done
+  // with when this was read, and nothing has been queued since.
+  const int64_t done = metrics_.done();
+  return metrics_.adds() == done;
 }
 
 bool Mirror::Stop(StopSignals& signals) {
