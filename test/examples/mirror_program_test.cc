@@ -4,11 +4,14 @@
 // Runs the program as its users do.
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/inotify.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,10 +20,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "examples/mirror/churn.h"
+#include "examples/mirror/fd.h"
 #include "examples/mirror/tree.h"
 #include "examples/mirror/tree_compare.h"
 #include "gmock/gmock.h"
@@ -80,8 +83,6 @@ class ProgramTest : public ::testing::Test {
     Start(std::move(args));
   }
 
-  bool IsRunning() const { return waitpid(pid_, nullptr, WNOHANG) == 0; }
-
   void Signal(int signal) const {
     ASSERT_GT(pid_, 0);  // Others would mean everybody.
     kill(pid_, signal);
@@ -103,13 +104,39 @@ class ProgramTest : public ::testing::Test {
   std::string out() const { return ReadFile(scratch_.path() / "out"); }
   std::string err() const { return ReadFile(scratch_.path() / "err"); }
 
+  // Waits until the program has brought about `condition`, by a change of what
+  // is in `directory`.
+  void Await(const fs::path& directory,
+             absl::FunctionRef<bool()> condition) const {
+    const Fd inotify(inotify_init1(IN_CLOEXEC));
+    ASSERT_GE(inotify_add_watch(inotify.get(), directory.c_str(),
+                                IN_CREATE | IN_MODIFY | IN_MOVED_TO),
+              0);
+    const Fd program(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
+    while (!condition()) {
+      struct pollfd fds[] = {{inotify.get(), POLLIN, 0},
+                             {program.get(), POLLIN, 0}};
+      poll(fds, 2, -1);
+      ASSERT_EQ(fds[1].revents, 0) << "the program has ended: " << err();
+      char events[4096];
+      ASSERT_GT(read(inotify.get(), events, sizeof(events)), 0);
+    }
+  }
+
+  void AwaitAnythingIn(const fs::path& directory) const {
+    Await(directory, [&] { return !fs::is_empty(directory); });
+  }
+
+  // Waits until there is a copy, of whatever.
+  void AwaitCopy() const {
+    Await(scratch_.path(), [this] { return fs::exists(to_); });
+    AwaitAnythingIn(to_);
+  }
+
   // Waits until the program has taken over `contents` of the file `name`.
   void AwaitCopy(const std::string& name, const std::string& contents) const {
-    const absl::Time deadline = absl::Now() + absl::Seconds(15);
-    while (ReadFile(to_ / name) != contents) {
-      ASSERT_LT(absl::Now(), deadline) << name;
-      absl::SleepFor(absl::Milliseconds(5));
-    }
+    AwaitCopy();
+    Await(to_, [&] { return ReadFile(to_ / name) == contents; });
   }
 
   std::vector<std::string> Differences() const {
@@ -160,9 +187,9 @@ TEST_F(ProgramTest, Demo) {
 
 TEST_F(ProgramTest, DemoTidiesUpWhenInterrupted) {
   Start({"--demo-files=100000"});
-  while (out().empty()) absl::SleepFor(absl::Milliseconds(5));
-  absl::SleepFor(absl::Milliseconds(300));
-  EXPECT_FALSE(fs::is_empty(temporary_));
+  Await(scratch_.path(), [this] { return !out().empty(); });
+  ASSERT_FALSE(fs::is_empty(temporary_));
+  AwaitAnythingIn(fs::directory_iterator(temporary_)->path() / "to");
   Signal(SIGINT);
   EXPECT_EQ(Wait(), 0) << out() << err();
   EXPECT_TRUE(fs::is_empty(temporary_));
@@ -200,11 +227,8 @@ TEST_F(ProgramTest, MirrorsTreeThatChangesUntilItIsTerminated) {
   Churn churn(from_, 2);
   churn.CreateFiles(200);
   StartMirror();
-  const absl::Time end = absl::Now() + absl::Seconds(3);
-  while (absl::Now() < end) {
-    for (int i = 0; i < 50; ++i) churn.Step();
-    absl::SleepFor(absl::Milliseconds(5));
-  }
+  AwaitCopy();
+  for (int i = 0; i < 2000; ++i) churn.Step();
   Signal(SIGTERM);
   EXPECT_EQ(Wait(), 0) << out() << err();
   EXPECT_THAT(Differences(), IsEmpty());
@@ -246,7 +270,7 @@ TEST_F(ProgramTest, LosesNoFailure) {
   AwaitCopy("first", "contents");
   fs::rename(to_, scratch_.path() / "away");
   for (int i = 0; i < 100; ++i) WriteFile(from_ / absl::StrCat(i), "contents");
-  absl::SleepFor(absl::Milliseconds(500));
+  Await(scratch_.path(), [this] { return !err().empty(); });
   fs::rename(scratch_.path() / "away", to_);
   for (int i = 0; i < 100; ++i) AwaitCopy(absl::StrCat(i), "contents");
   Signal(SIGTERM);
@@ -262,14 +286,9 @@ TEST_F(ProgramTest, SecondSignalForces) {
   WriteFile(from_ / "large", "");
   ASSERT_EQ(truncate((from_ / "large").c_str(), off_t{256} << 30), 0);
   StartMirror();
-  const absl::Time deadline = absl::Now() + absl::Seconds(10);
-  while (!fs::exists(to_) || fs::is_empty(to_)) {
-    ASSERT_LT(absl::Now(), deadline);
-    absl::SleepFor(absl::Milliseconds(1));
-  }
-  Signal(SIGTERM);
-  absl::SleepFor(absl::Milliseconds(100));
-  EXPECT_TRUE(IsRunning());
+  AwaitCopy();
+  // Two of one kind, before the first is waited for, would be one.
+  Signal(SIGINT);
   Signal(SIGTERM);
   EXPECT_EQ(Wait(), 1);
   EXPECT_THAT(err(), HasSubstr("stopped before all was mirrored"));

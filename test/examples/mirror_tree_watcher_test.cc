@@ -8,18 +8,19 @@
 #include <filesystem>  // NOLINT(build/c++17)
 #include <functional>
 #include <memory>
-#include <mutex>  // NOLINT(build/c++11)
 #include <set>
 #include <string>
 #include <thread>  // NOLINT(build/c++11)
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "base/mutex_lock.h"
 #include "examples/mirror/tree_watcher.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -33,6 +34,7 @@ using ::testing::Contains;
 using ::testing::IsEmpty;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
+using ::workqueue_internal::MutexLock;
 
 class TreeWatcherTest : public ::testing::Test {
  protected:
@@ -45,7 +47,7 @@ class TreeWatcherTest : public ::testing::Test {
     options.resync = resync;
     options.on_change = [this](const std::string& path) {
       if (on_change_ != nullptr) on_change_(path);
-      const std::lock_guard<std::mutex> lock(mu_);
+      MutexLock lock(&mu_);
       changed_.insert(path);
     };
     auto watcher = TreeWatcher::Create(root_, std::move(options));
@@ -62,20 +64,18 @@ class TreeWatcherTest : public ::testing::Test {
   }
 
   std::set<std::string> TakeChanged() {
-    const std::lock_guard<std::mutex> lock(mu_);
+    MutexLock lock(&mu_);
     return std::exchange(changed_, {});
   }
 
   // Waits until `path` is reported, and returns all that is reported by then.
   std::set<std::string> AwaitChange(const std::string& path) {
-    std::set<std::string> changed = TakeChanged();
-    const absl::Time deadline = absl::Now() + absl::Seconds(10);
-    while (changed.count(path) == 0 && absl::Now() < deadline) {
-      absl::SleepFor(absl::Milliseconds(1));
-      changed.merge(TakeChanged());
-    }
-    EXPECT_THAT(changed, Contains(path));
-    return changed;
+    const auto reported = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      return changed_.count(path) > 0;
+    };
+    MutexLock lock(&mu_);
+    mu_.Await(absl::Condition(&reported));
+    return std::exchange(changed_, {});
   }
 
   // Returns all that is reported of what has happened up to now.
@@ -91,8 +91,8 @@ class TreeWatcherTest : public ::testing::Test {
   const ScratchDirectory scratch_;
   const fs::path root_ = scratch_.path() / "root";
   std::function<void(const std::string&)> on_change_;
-  std::mutex mu_;
-  std::set<std::string> changed_;
+  absl::Mutex mu_;
+  std::set<std::string> changed_ ABSL_GUARDED_BY(mu_);
   int marks_ = 0;
   std::unique_ptr<TreeWatcher> watcher_;
   std::thread thread_;
@@ -252,7 +252,7 @@ TEST_F(TreeWatcherTest, FindsRootThatIsBack) {
   AwaitChange("new");
   ChangesUpToNow();
   fs::remove_all(root_);
-  absl::SleepFor(absl::Milliseconds(100));
+  AwaitChange("");  // It is looked for.
   fs::create_directories(root_ / "newer");
   AwaitChange("newer");
   WriteFile(root_ / "newer" / "file", "");
