@@ -8,6 +8,7 @@
 #include <sys/inotify.h>
 #include <sys/stat.h>
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>  // NOLINT(build/c++17)
 #include <functional>
@@ -19,7 +20,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
+#include "controller/reconcile.h"
 #include "examples/mirror/console.h"
+#include "examples/mirror/path_map.h"
 #include "examples/mirror/stop_signals.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -44,6 +47,8 @@ namespace mirror {
 namespace {
 
 namespace fs = ::std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::Key;
 
 class MirrorTest : public ::testing::Test {
  protected:
@@ -99,6 +104,42 @@ TEST_F(MirrorTest, SignalWhileItStopsEndsTheFirstLookAtTheTree) {
   Start();
   raise(SIGTERM);
   EXPECT_FALSE(mirror_->Stop(signals_));
+}
+
+TEST_F(MirrorTest, GivesUpAfterMaxTries) {
+  WriteFile(from_ / "file", "contents");
+  std::atomic<int> tries{0};
+  absl::Notification third;
+  options_.before_change = [&](const std::string&) {
+    if (++tries == 3) third.Notify();
+    return absl::UnavailableError("refused");
+  };
+  options_.watch = false;
+  options_.max_tries = 3;
+  Start();
+  third.WaitForNotification();
+  EXPECT_TRUE(mirror_->Stop(signals_));  // Tries again what is not given up.
+  EXPECT_EQ(tries, 3);
+  const PathMap<absl::Status> failures = mirror_->failures();
+  ASSERT_THAT(failures, ElementsAre(Key("file")));
+  EXPECT_TRUE(controller::IsTerminalError(failures.at("file")));
+}
+
+TEST_F(MirrorTest, SaysNothingOfTheFirstAbortedTries) {
+  WriteFile(from_ / "file", "contents");
+  std::atomic<int> tries{0};
+  absl::Notification ninth;
+  options_.before_change = [&](const std::string&) {
+    const int n = ++tries;
+    if (n == 9) ninth.Notify();
+    return absl::AbortedError(absl::StrCat("try ", n));
+  };
+  options_.watch = false;
+  ::testing::internal::CaptureStderr();
+  Start();
+  ninth.WaitForNotification();
+  EXPECT_TRUE(mirror_->Stop(signals_));
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "mirror: try 9\n");
 }
 
 }  // namespace
