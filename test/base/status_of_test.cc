@@ -5,37 +5,13 @@
 
 #include "base/status_of.h"
 
-#include <cstddef>
-#include <cstdlib>
-#include <new>
 #include <stdexcept>
 
 #include "absl/base/config.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "gtest/gtest.h"
-
-namespace {
-
-thread_local bool out_of_memory = false;
-
-void* Allocate(size_t size) {
-#ifdef ABSL_HAVE_EXCEPTIONS
-  if (out_of_memory) throw std::bad_alloc();
-#endif
-  void* const block = std::malloc(size);
-  if (block == nullptr) std::abort();
-  return block;
-}
-
-}  // namespace
-
-void* operator new(size_t size) { return Allocate(size); }
-void* operator new[](size_t size) { return Allocate(size); }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete[](void* p) noexcept { std::free(p); }
-void operator delete(void* p, size_t) noexcept { std::free(p); }
-void operator delete[](void* p, size_t) noexcept { std::free(p); }
+#include "test/base/counted_heap.h"
 
 namespace workqueue_internal {
 namespace {
@@ -63,9 +39,9 @@ TEST(StatusOfTest, TellsWhatIsThrown) {
 
 TEST(StatusOfTest, IsAnErrorWithoutMemoryForAMessage) {
   const std::runtime_error error("too long to be kept in place by a string");
-  out_of_memory = true;
+  workqueue::CountedHeap::exhausted = true;
   const absl::Status status = StatusOf([&error] { throw error; });
-  out_of_memory = false;
+  workqueue::CountedHeap::exhausted = false;
   EXPECT_EQ(status, absl::InternalError(""));
 }
 

@@ -4,49 +4,13 @@
 // What FailureCounts does with memory. This program has an `operator new` of
 // its own, which counts, and fails on demand.
 
-#include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <new>
 
 #include "absl/base/config.h"
 #include "absl/container/flat_hash_set.h"
 #include "gtest/gtest.h"
 #include "ratelimit/internal/failure_counts.h"
-
-namespace {
-
-int64_t allocations = 0;
-int64_t blocks_in_use = 0;
-#ifdef ABSL_HAVE_EXCEPTIONS
-bool out_of_memory = false;
-#endif
-
-void* Allocate(size_t size) {
-#ifdef ABSL_HAVE_EXCEPTIONS
-  if (out_of_memory) throw std::bad_alloc();
-#endif
-  void* const block = std::malloc(size);
-  if (block == nullptr) std::abort();
-  ++allocations;
-  ++blocks_in_use;
-  return block;
-}
-
-void Deallocate(void* p) {
-  if (p == nullptr) return;
-  --blocks_in_use;
-  std::free(p);
-}
-
-}  // namespace
-
-void* operator new(size_t size) { return Allocate(size); }
-void* operator new[](size_t size) { return Allocate(size); }
-void operator delete(void* p) noexcept { Deallocate(p); }
-void operator delete[](void* p) noexcept { Deallocate(p); }
-void operator delete(void* p, size_t) noexcept { Deallocate(p); }
-void operator delete[](void* p, size_t) noexcept { Deallocate(p); }
+#include "test/base/counted_heap.h"
 
 namespace ratelimit {
 namespace internal {
@@ -68,9 +32,9 @@ TEST(FailureCountsAllocationTest, EvictingAllocatesNothing) {
     };
     churn();
     churn();  // By now the table has its size.
-    const int64_t before = allocations;
+    const int64_t before = workqueue::CountedHeap::allocations;
     churn();
-    EXPECT_EQ(allocations - before, 0) << bound;
+    EXPECT_EQ(workqueue::CountedHeap::allocations - before, 0) << bound;
   }
 }
 
@@ -84,30 +48,30 @@ TEST(FailureCountsAllocationTest, ComingAndGoingAllocatesNothing) {
     }
   };
   churn();
-  const int64_t before = allocations;
+  const int64_t before = workqueue::CountedHeap::allocations;
   churn();
-  EXPECT_EQ(allocations - before, 0);
+  EXPECT_EQ(workqueue::CountedHeap::allocations - before, 0);
 }
 
 TEST(FailureCountsAllocationTest, TakesMemoryOnlyAsItemsCome) {
-  const int64_t before = blocks_in_use;
+  const int64_t before = workqueue::CountedHeap::blocks_in_use;
   Counts counts(1000000);
-  EXPECT_EQ(blocks_in_use - before, 0);
+  EXPECT_EQ(workqueue::CountedHeap::blocks_in_use - before, 0);
   for (int i = 0; i < 100; ++i) counts.Increment(i);
-  EXPECT_LE(blocks_in_use - before, 110);
+  EXPECT_LE(workqueue::CountedHeap::blocks_in_use - before, 110);
 }
 
 TEST(FailureCountsAllocationTest, NeverTakesMoreThanTheBoundNeeds) {
   constexpr int kBound = 100;
-  const int64_t before = blocks_in_use;
+  const int64_t before = workqueue::CountedHeap::blocks_in_use;
   {
     Counts counts(kBound);
     for (int i = 0; i < 100 * kBound; ++i) {
       counts.Increment(i);
-      ASSERT_LE(blocks_in_use - before, kBound + 10);
+      ASSERT_LE(workqueue::CountedHeap::blocks_in_use - before, kBound + 10);
     }
   }
-  EXPECT_EQ(blocks_in_use, before);
+  EXPECT_EQ(workqueue::CountedHeap::blocks_in_use, before);
 }
 
 #ifdef ABSL_HAVE_EXCEPTIONS
@@ -115,14 +79,14 @@ TEST(FailureCountsAllocationTest, NeverTakesMoreThanTheBoundNeeds) {
 // Returns whether there was not enough memory for `f()`.
 template <typename F>
 bool FailsWithoutMemory(F&& f) {
-  out_of_memory = true;
+  workqueue::CountedHeap::exhausted = true;
   bool failed = false;
   try {
     f();
   } catch (const std::bad_alloc&) {
     failed = true;
   }
-  out_of_memory = false;
+  workqueue::CountedHeap::exhausted = false;
   return failed;
 }
 

@@ -5,11 +5,7 @@
 // and do not hoard. This program has an `operator new` of its own, which
 // counts.
 
-#include <atomic>
-#include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <new>
 #include <random>
 #include <utility>
 #include <vector>
@@ -18,46 +14,10 @@
 #include "absl/types/span.h"
 #include "clock/fake_clock.h"
 #include "gtest/gtest.h"
+#include "test/base/counted_heap.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/queue.h"
-
-namespace {
-
-std::atomic<int64_t> allocations{0};
-std::atomic<int64_t> blocks_in_use{0};
-std::atomic<int64_t> bytes_in_use{0};
-
-// What stands before each block, and tells its size.
-constexpr size_t kHeader = alignof(std::max_align_t);
-static_assert(kHeader >= sizeof(size_t), "");
-
-void* Allocate(size_t size) {
-  char* const block = static_cast<char*>(std::malloc(kHeader + size));
-  if (block == nullptr) std::abort();
-  ::new (block) size_t(size);
-  ++allocations;
-  ++blocks_in_use;
-  bytes_in_use += static_cast<int64_t>(size);
-  return block + kHeader;
-}
-
-void Deallocate(void* p) {
-  if (p == nullptr) return;
-  char* const block = static_cast<char*>(p) - kHeader;
-  --blocks_in_use;
-  bytes_in_use -= static_cast<int64_t>(*reinterpret_cast<size_t*>(block));
-  std::free(block);
-}
-
-}  // namespace
-
-void* operator new(size_t size) { return Allocate(size); }
-void* operator new[](size_t size) { return Allocate(size); }
-void operator delete(void* p) noexcept { Deallocate(p); }
-void operator delete[](void* p) noexcept { Deallocate(p); }
-void operator delete(void* p, size_t) noexcept { Deallocate(p); }
-void operator delete[](void* p, size_t) noexcept { Deallocate(p); }
 
 namespace workqueue {
 namespace {
@@ -67,9 +27,9 @@ using ::clocks::FakeClock;
 // Returns how many allocations `f()` makes, on all threads.
 template <typename F>
 int64_t AllocationsIn(F&& f) {
-  const int64_t before = allocations;
+  const int64_t before = CountedHeap::allocations;
   f();
-  return allocations - before;
+  return CountedHeap::allocations - before;
 }
 
 DelayingQueueOptions<int> On(FakeClock* clock) {
@@ -200,38 +160,38 @@ TEST(SteadyStateTest, APriorityQueueAllocatesNothing) {
 TEST(HoardingTest, AQueueKeepsFewOfTheItemsThatItHad) {
   constexpr int kItems = 5000;
   Queue<int> queue;
-  const int64_t before = blocks_in_use;
+  const int64_t before = CountedHeap::blocks_in_use;
   for (int i = 0; i < kItems; ++i) queue.Add(i);
-  EXPECT_GE(blocks_in_use - before, kItems);
+  EXPECT_GE(CountedHeap::blocks_in_use - before, kItems);
   for (int i = 0; i < kItems; ++i) queue.Done(*queue.Get());
-  EXPECT_LE(blocks_in_use - before, 200);
+  EXPECT_LE(CountedHeap::blocks_in_use - before, 200);
 }
 
 TEST(HoardingTest, ADelayingQueueKeepsFewOfTheItemsThatItHad) {
   constexpr int kItems = 5000;
   FakeClock clock;
   DelayingQueue<int> queue(On(&clock));
-  const int64_t before = blocks_in_use;
+  const int64_t before = CountedHeap::blocks_in_use;
   for (int i = 0; i < kItems; ++i) queue.AddAfter(i, absl::Seconds(1));
   clock.Step(absl::ZeroDuration());
-  EXPECT_GE(blocks_in_use - before, kItems / 2);
+  EXPECT_GE(CountedHeap::blocks_in_use - before, kItems / 2);
   clock.Step(absl::Seconds(1));
   for (int i = 0; i < kItems; ++i) queue.Done(*queue.Get());
-  EXPECT_LE(blocks_in_use - before, 400);
+  EXPECT_LE(CountedHeap::blocks_in_use - before, 400);
 }
 
 TEST(HoardingTest, ShutDownReleasesTheMemoryOfWhatWaits) {
   constexpr int kItems = 5000;
   FakeClock clock;
   DelayingQueue<int> queue(On(&clock));
-  const int64_t before = bytes_in_use;
+  const int64_t before = CountedHeap::bytes_in_use;
   for (int i = 0; i < kItems; ++i) queue.AddAfter(i, absl::Seconds(1));
   clock.Step(absl::ZeroDuration());
   for (int i = 0; i < 100; ++i) queue.AddAfter(i, absl::Seconds(2));
-  EXPECT_GE(bytes_in_use - before, 100000);
+  EXPECT_GE(CountedHeap::bytes_in_use - before, 100000);
   queue.ShutDown();
   clock.Step(absl::ZeroDuration());
-  EXPECT_LE(bytes_in_use - before, 10000);
+  EXPECT_LE(CountedHeap::bytes_in_use - before, 10000);
 }
 
 TEST(HoardingTest, APriorityQueueKeepsFewOfTheItemsThatItHad) {
@@ -240,12 +200,12 @@ TEST(HoardingTest, APriorityQueueKeepsFewOfTheItemsThatItHad) {
   PriorityQueueOptions<int> options;
   options.clock = &clock;
   PriorityQueue<int> queue(std::move(options));
-  const int64_t before = blocks_in_use;
+  const int64_t before = CountedHeap::blocks_in_use;
   for (int i = 0; i < kItems; ++i) queue.AddAfter(i, absl::Seconds(1));
-  EXPECT_GE(blocks_in_use - before, kItems);
+  EXPECT_GE(CountedHeap::blocks_in_use - before, kItems);
   clock.Step(absl::Seconds(1));
   for (int i = 0; i < kItems; ++i) queue.Done(*queue.Get());
-  EXPECT_LE(blocks_in_use - before, 200);
+  EXPECT_LE(CountedHeap::blocks_in_use - before, 200);
 }
 
 TEST(HoardingTest, ShutDownReleasesTheMemoryOfWhatWaitsInAPriorityQueue) {
@@ -257,12 +217,12 @@ TEST(HoardingTest, ShutDownReleasesTheMemoryOfWhatWaitsInAPriorityQueue) {
   // The table of what is in the queue does not shrink.
   for (int i = 0; i < kItems; ++i) queue.Add(i);
   for (int i = 0; i < kItems; ++i) queue.Done(*queue.Get());
-  const int64_t before = bytes_in_use;
+  const int64_t before = CountedHeap::bytes_in_use;
   for (int i = 0; i < kItems; ++i) queue.AddAfter(i, absl::Seconds(1));
-  EXPECT_GE(bytes_in_use - before, 100000);
+  EXPECT_GE(CountedHeap::bytes_in_use - before, 100000);
   queue.ShutDown();
   clock.Step(absl::ZeroDuration());
-  EXPECT_LE(bytes_in_use - before, 10000);
+  EXPECT_LE(CountedHeap::bytes_in_use - before, 10000);
 }
 
 TEST(HoardingTest, NothingIsLeftOfAQueue) {
@@ -277,9 +237,9 @@ TEST(HoardingTest, NothingIsLeftOfAQueue) {
     clock.Step(absl::Seconds(70));
   };
   use();  // Others may keep something the first time.
-  const int64_t before = bytes_in_use;
+  const int64_t before = CountedHeap::bytes_in_use;
   use();
-  EXPECT_EQ(bytes_in_use, before);
+  EXPECT_EQ(CountedHeap::bytes_in_use, before);
 }
 
 }  // namespace

@@ -4,40 +4,17 @@
 // Leases, and gets with a deadline, allocate nothing in the steady state. This
 // program has an `operator new` of its own, which counts.
 
-#include <atomic>
-#include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <new>
 #include <utility>
 
 #include "absl/time/time.h"
 #include "clock/fake_clock.h"
 #include "gtest/gtest.h"
+#include "test/base/counted_heap.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
-
-namespace {
-
-std::atomic<int64_t> allocations{0};
-
-void* Allocate(size_t size) {
-  void* const block = std::malloc(size);
-  if (block == nullptr) std::abort();
-  ++allocations;
-  return block;
-}
-
-}  // namespace
-
-void* operator new(size_t size) { return Allocate(size); }
-void* operator new[](size_t size) { return Allocate(size); }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete[](void* p) noexcept { std::free(p); }
-void operator delete(void* p, size_t) noexcept { std::free(p); }
-void operator delete[](void* p, size_t) noexcept { std::free(p); }
 
 namespace workqueue {
 namespace {
@@ -65,16 +42,16 @@ void Cycle(Interface<int>& queue, int& item) {
 void ExpectNoAllocations(Interface<int>& queue) {
   int item = 0;
   for (int i = 0; i < 10; ++i) Cycle(queue, item);
-  const int64_t before = allocations;
+  const int64_t before = CountedHeap::allocations;
   for (int i = 0; i < 20; ++i) Cycle(queue, item);
-  EXPECT_EQ(allocations - before, 0);
+  EXPECT_EQ(CountedHeap::allocations - before, 0);
 }
 
 TEST(LeaseAllocationTest, NoneInAQueue) {
   Queue<int> queue;
-  const int64_t before = allocations;
+  const int64_t before = CountedHeap::allocations;
   queue.Add(1);
-  EXPECT_GT(allocations, before) << "it does count";
+  EXPECT_GT(CountedHeap::allocations, before) << "it does count";
   queue.Acquire();
   ExpectNoAllocations(queue);
 }

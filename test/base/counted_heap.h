@@ -1,0 +1,84 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// test/base/counted_heap.h
+// -----------------------------------------------------------------------------
+//
+// Gives the program an `operator new` that counts, and fails on demand. To be
+// included by one source of the program only, since it defines that.
+
+#ifndef WORKQUEUE_TEST_BASE_COUNTED_HEAP_H_
+#define WORKQUEUE_TEST_BASE_COUNTED_HEAP_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+
+#include "absl/base/config.h"
+
+namespace workqueue {
+
+// CountedHeap
+//
+// What the threads of the program have allocated together.
+class CountedHeap {
+ public:
+  inline static std::atomic<int64_t> allocations{0};
+  inline static std::atomic<int64_t> blocks_in_use{0};
+  inline static std::atomic<int64_t> bytes_in_use{0};
+
+  // Whether there is no memory left for this thread.
+  inline static thread_local bool exhausted = false;
+
+  static void* Allocate(size_t size) {
+#ifdef ABSL_HAVE_EXCEPTIONS
+    if (exhausted) throw std::bad_alloc();
+#endif
+    char* const block = static_cast<char*>(std::malloc(kHeader + size));
+    if (block == nullptr) std::abort();
+    ::new (block) size_t(size);
+    ++allocations;
+    ++blocks_in_use;
+    bytes_in_use += static_cast<int64_t>(size);
+    return block + kHeader;
+  }
+
+  static void Deallocate(void* p) {
+    if (p == nullptr) return;
+    char* const block = static_cast<char*>(p) - kHeader;
+    --blocks_in_use;
+    bytes_in_use -= static_cast<int64_t>(*reinterpret_cast<size_t*>(block));
+    std::free(block);
+  }
+
+ private:
+  // What stands before each block, and tells its size.
+  static constexpr size_t kHeader = alignof(std::max_align_t);
+  static_assert(kHeader >= sizeof(size_t), "");
+};
+
+}  // namespace workqueue
+
+void* operator new(size_t size) {
+  return workqueue::CountedHeap::Allocate(size);
+}
+void* operator new[](size_t size) {
+  return workqueue::CountedHeap::Allocate(size);
+}
+void operator delete(void* p) noexcept {
+  workqueue::CountedHeap::Deallocate(p);
+}
+void operator delete[](void* p) noexcept {
+  workqueue::CountedHeap::Deallocate(p);
+}
+void operator delete(void* p, size_t) noexcept {
+  workqueue::CountedHeap::Deallocate(p);
+}
+void operator delete[](void* p, size_t) noexcept {
+  workqueue::CountedHeap::Deallocate(p);
+}
+
+#endif  // WORKQUEUE_TEST_BASE_COUNTED_HEAP_H_
