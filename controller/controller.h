@@ -502,8 +502,7 @@ bool Controller<T, Hash, Eq>::Stop(absl::Time drain_until) {
     const auto not_starting = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
       return state_ != State::kStarting;
     };
-    clock_->AwaitWithDeadline(&mu_, absl::Condition(&not_starting),
-                              absl::InfiniteFuture());
+    mu_.Await(absl::Condition(&not_starting));
     if (state_ != State::kRunning) drain_until = absl::InfinitePast();
     const auto no_sources = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
       return running_sources_ == 0;

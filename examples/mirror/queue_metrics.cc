@@ -5,11 +5,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/string_view.h"
-#include "examples/mirror/latency_histogram.h"
 #include "workqueue/metrics.h"
 
 namespace mirror {
@@ -31,36 +31,19 @@ class Counter final : public workqueue::CounterMetric {
   const std::unique_ptr<workqueue::CounterMetric> next_;
 };
 
-class Latency final : public workqueue::HistogramMetric {
+class Observer final : public workqueue::HistogramMetric {
  public:
-  Latency(LatencyHistogram* histogram,
-          std::unique_ptr<workqueue::HistogramMetric> next)
-      : histogram_(*histogram), next_(std::move(next)) {}
-
-  void Observe(double seconds) override {
-    histogram_.Observe(seconds);
-    if (next_ != nullptr) next_->Observe(seconds);
-  }
-
- private:
-  LatencyHistogram& histogram_;
-  const std::unique_ptr<workqueue::HistogramMetric> next_;
-};
-
-// Counts observations, whatever their values.
-class ObservationCounter final : public workqueue::HistogramMetric {
- public:
-  ObservationCounter(std::atomic<int64_t>* count,
-                     std::unique_ptr<workqueue::HistogramMetric> next)
-      : count_(*count), next_(std::move(next)) {}
+  Observer(std::function<void(double)> observe,
+           std::unique_ptr<workqueue::HistogramMetric> next)
+      : observe_(std::move(observe)), next_(std::move(next)) {}
 
   void Observe(double value) override {
-    ++count_;
+    observe_(value);
     if (next_ != nullptr) next_->Observe(value);
   }
 
  private:
-  std::atomic<int64_t>& count_;
+  const std::function<void(double)> observe_;
   const std::unique_ptr<workqueue::HistogramMetric> next_;
 };
 
@@ -80,14 +63,16 @@ std::unique_ptr<workqueue::CounterMetric> QueueMetrics::NewRetriesMetric(
 
 std::unique_ptr<workqueue::HistogramMetric> QueueMetrics::NewLatencyMetric(
     absl::string_view name) {
-  return std::make_unique<Latency>(
-      &latency_, next_ ? next_->NewLatencyMetric(name) : nullptr);
+  return std::make_unique<Observer>(
+      [this](double seconds) { latency_.Observe(seconds); },
+      next_ ? next_->NewLatencyMetric(name) : nullptr);
 }
 
 std::unique_ptr<workqueue::HistogramMetric> QueueMetrics::NewWorkDurationMetric(
     absl::string_view name) {
-  return std::make_unique<ObservationCounter>(
-      &done_, next_ ? next_->NewWorkDurationMetric(name) : nullptr);
+  return std::make_unique<Observer>(
+      [this](double) { ++done_; },
+      next_ ? next_->NewWorkDurationMetric(name) : nullptr);
 }
 
 }  // namespace mirror
