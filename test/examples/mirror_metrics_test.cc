@@ -3,15 +3,7 @@
 //
 // Scrapes the program as Prometheus does.
 
-#include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/inotify.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <filesystem>  // NOLINT(build/c++17)
 #include <map>
@@ -23,6 +15,7 @@
 #include "absl/strings/strip.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "test/examples/mirror_program_fixture.h"
 #include "test/examples/run_program.h"
 #include "test/examples/scratch_directory.h"
 #include "test/workqueue/prometheus/exposition.h"
@@ -42,64 +35,26 @@ constexpr int kFiles = 20;
 constexpr char kQueue[] = R"(controller="mirror",name="mirror")";
 constexpr char kController[] = R"(controller="mirror")";
 
-class MetricsTest : public ::testing::Test {
+class MetricsTest : public MirrorProgramFixture {
  protected:
   MetricsTest() {
-    fs::create_directory(from_);
     fs::create_directory(to_);
-    for (int i = 0; i < kFiles; ++i) {
-      WriteFile(from_ / absl::StrCat("file", i), "contents");
-    }
-  }
-
-  ~MetricsTest() override {
-    if (pid_ > 0) {
-      kill(pid_, SIGKILL);
-      waitpid(pid_, nullptr, 0);
-      if (HasFailure()) ADD_FAILURE() << "printed: " << RestOfErrors();
-    }
-    if (err_ != nullptr) fclose(err_);
+    for (int i = 0; i < kFiles; ++i) WriteFile(from_ / NameOf(i), "contents");
   }
 
   // Runs the program with one worker until the last file has been copied.
   // Returns the line that it prints first.
   std::string StartAndAwaitCopies() {
-    const int inotify = inotify_init1(IN_CLOEXEC);
-    EXPECT_GE(inotify_add_watch(inotify, to_.c_str(), IN_MOVED_TO), 0);
-    Start();
-    char* line = nullptr;
-    size_t size = 0;
-    EXPECT_GT(getline(&line, &size, err_), 0);
-    const std::string first_line(absl::StripSuffix(line, "\n"));
-    free(line);
+    StartMirror({"--metrics-port=0", "--workers=1"});
     // Each is renamed when it is whole.
-    for (int copied = 0; copied < kFiles;) {
-      struct pollfd fds[] = {{inotify, POLLIN, 0}, {fileno(err_), 0, 0}};
-      poll(fds, 2, -1);
-      if ((fds[0].revents & POLLIN) == 0) {
-        ADD_FAILURE() << "the program has ended";
-        break;
+    Await(to_, [this] {
+      for (int i = 0; i < kFiles; ++i) {
+        if (!fs::exists(to_ / NameOf(i))) return false;
       }
-      alignas(struct inotify_event) char buffer[4096];
-      const ssize_t bytes = read(inotify, buffer, sizeof(buffer));
-      for (const char* next = buffer; next < buffer + bytes; ++copied) {
-        const auto& event =
-            *reinterpret_cast<const struct inotify_event*>(next);
-        next += sizeof(event) + event.len;
-      }
-    }
-    close(inotify);
-    return first_line;
-  }
-
-  // Returns what the program exits with when it is told to. It prints no more.
-  int Terminate() {
-    kill(pid_, SIGTERM);
-    EXPECT_EQ(RestOfErrors(), "");
-    int status;
-    EXPECT_EQ(waitpid(pid_, &status, 0), pid_);
-    pid_ = 0;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+      return true;
+    });
+    const std::string printed = err();
+    return printed.substr(0, printed.find('\n'));
   }
 
   static workqueue::Exposition Scrape(const std::string& url) {
@@ -112,39 +67,7 @@ class MetricsTest : public ::testing::Test {
   }
 
  private:
-  // Returns what the program prints on standard error until its end.
-  std::string RestOfErrors() {
-    std::string rest;
-    for (int c = fgetc(err_); c != EOF; c = fgetc(err_)) {
-      rest.push_back(static_cast<char>(c));
-    }
-    return rest;
-  }
-
-  void Start() {
-    int err[2];
-    ASSERT_EQ(pipe2(err, O_CLOEXEC), 0);
-    const std::string program = examples::PathOf("mirror");
-    pid_ = fork();
-    ASSERT_GE(pid_, 0);
-    if (pid_ > 0) {
-      close(err[1]);
-      err_ = fdopen(err[0], "r");
-      return;
-    }
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
-    dup2(err[1], STDERR_FILENO);
-    execl(program.c_str(), program.c_str(), "--metrics-port=0", "--workers=1",
-          "--from", from_.c_str(), "--to", to_.c_str(), nullptr);
-    _exit(127);
-  }
-
-  const ScratchDirectory scratch_;
-  const fs::path from_ = scratch_.path() / "from";
-  const fs::path to_ = scratch_.path() / "to";
-  FILE* err_ = nullptr;  // of the program
-  pid_t pid_ = 0;
+  static std::string NameOf(int file) { return absl::StrCat("file", file); }
 };
 
 TEST_F(MetricsTest, AreServedToPrometheus) {
@@ -237,7 +160,9 @@ TEST_F(MetricsTest, AreServedToPrometheus) {
   EXPECT_THAT(value("controller_runtime_active_workers", kController),
               AllOf(Ge(0), Le(1)));
 
-  EXPECT_EQ(Terminate(), 0);
+  Signal(SIGTERM);
+  EXPECT_EQ(Wait(), 0);
+  EXPECT_EQ(err(), line + "\n");  // It prints no more.
 }
 
 TEST_F(MetricsTest, APortThatIsTakenIsAnError) {
