@@ -1,0 +1,196 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+)
+
+// client-go's interface, which controller-runtime's queue has, too.
+type queue[T comparable] = workqueue.TypedRateLimitingInterface[T]
+
+// A limiter whose delays are over at once.
+func instantLimiter[T comparable]() workqueue.TypedRateLimiter[T] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[T](time.Nanosecond, time.Second)
+}
+
+// The cases of a queue that deduplicates, those of its delays among them.
+func queueCases(newStrings func() queue[string], newInts func() queue[int]) []benchCase {
+	cases := []benchCase{
+		{"cycle_string", func(report report) {
+			report("cycle_string", cycle(newStrings(), stringKeys()), "ns")
+		}},
+		{"cycle_int", func(report report) {
+			report("cycle_int", cycle(newInts(), intKeys()), "ns")
+		}},
+		{"cycle_lease", func(report report) {
+			report("cycle_lease", cycle(newStrings(), stringKeys()), "ns")
+		}},
+		{"add_duplicate", func(report report) {
+			report("add_duplicate", addDuplicate(newStrings()), "ns")
+		}},
+		{"fill_drain", func(report report) {
+			report("fill_drain", fillDrain(newStrings()), "ns")
+		}},
+		mpmcCase("mpmc_1_1", 1, 1, newInts),
+		mpmcCase("mpmc_4_4", 4, 4, newInts),
+		mpmcCase("mpmc_8_32", 8, 32, newInts),
+		{"blocked_workers", func(report report) {
+			report("blocked_workers", warmedUp(million, func(n int) float64 {
+				return addToBlockedWorkers(newInts(), n)
+			}), "ns")
+		}},
+		{"add_after_through", func(report report) {
+			report("add_after_through", warmedUp(million/2, func(n int) float64 {
+				return addAfterThrough(newInts(), n)
+			}), "ns")
+		}},
+		{"rate_limited", func(report report) {
+			report("rate_limited", rateLimited(newStrings()), "ns")
+		}},
+	}
+	return append(cases, delayCases(
+		func() delayer[string] { return queueDelayer[string]{newStrings()} },
+		func() delayer[int] { return queueDelayer[int]{newInts()} })...)
+}
+
+func cycle[T comparable](q queue[T], keys []T) float64 {
+	defer q.ShutDown()
+	return nsPerOp(len(keys), func() {
+		for _, key := range keys {
+			q.Add(key)
+			item, _ := q.Get()
+			q.Done(item)
+		}
+	})
+}
+
+func addDuplicate(q queue[string]) float64 {
+	defer q.ShutDown()
+	keys := stringKeys()
+	return nsPerOp(len(keys), func() { addAll(q, keys) })
+}
+
+// Adds the keys, and returns when the queue has seen them: Len() takes in what
+// controller-runtime's has only noted.
+func addAll[T comparable](q queue[T], keys []T) {
+	for _, key := range keys {
+		q.Add(key)
+	}
+	q.Len()
+}
+
+func fillDrain(q queue[string]) float64 {
+	defer q.ShutDown()
+	keys := stringKeys()
+	return nsPerOp(len(keys), func() {
+		for _, key := range keys {
+			q.Add(key)
+		}
+		for range keys {
+			item, _ := q.Get()
+			q.Done(item)
+		}
+	})
+}
+
+func mpmcCase(name string, producers, consumers int, newInts func() queue[int]) benchCase {
+	return benchCase{name, func(report report) {
+		report(name, warmedUp(million, func(n int) float64 {
+			return mpmc(newInts(), n, producers, consumers)
+		}), "ns")
+	}}
+}
+
+// Each producer adds its share of n keys, each consumer handles its share.
+func mpmc(q queue[int], n, producers, consumers int) float64 {
+	defer q.ShutDown()
+	var running sync.WaitGroup
+	start := begin()
+	for p := range producers {
+		running.Go(func() {
+			for i := range n / producers {
+				q.Add(p*(n/producers) + i + 1)
+			}
+		})
+	}
+	for range consumers {
+		running.Go(func() {
+			for range n / consumers {
+				item, _ := q.Get()
+				q.Done(item)
+			}
+		})
+	}
+	running.Wait()
+	return nsEach(start, n)
+}
+
+// The case of controller-runtime#3415: what it costs to add to a long queue while
+// many workers come back to it.
+func addToBlockedWorkers(q queue[int], queued int) float64 {
+	const workers, adds = 1000, 20 * 1000
+	for i := range queued {
+		q.Add(i + 1)
+	}
+	q.Len()
+
+	var stopped atomic.Bool
+	var atWork, running sync.WaitGroup
+	atWork.Add(workers)
+	for range workers {
+		running.Go(func() {
+			for handled := 0; !stopped.Load(); handled++ {
+				item, _ := q.Get()
+				if handled == 0 {
+					atWork.Done()
+				}
+				time.Sleep(time.Millisecond)
+				q.Done(item)
+			}
+		})
+	}
+	atWork.Wait()
+	start := begin()
+	for i := range adds {
+		q.Add(queued + i + 1)
+	}
+	each := nsEach(start, adds)
+	stopped.Store(true)
+	q.ShutDown()
+	running.Wait()
+	return each
+}
+
+func addAfterThrough(q queue[int], n int) float64 {
+	defer q.ShutDown()
+	start := begin()
+	go func() {
+		for i := range n {
+			q.AddAfter(i+1, time.Millisecond)
+		}
+	}()
+	for range n {
+		item, _ := q.Get()
+		q.Done(item)
+	}
+	return nsEach(start, n)
+}
+
+func rateLimited(q queue[string]) float64 {
+	defer q.ShutDown()
+	keys := stringKeys()
+	return nsPerOp(len(keys), func() {
+		for _, key := range keys {
+			q.AddRateLimited(key)
+			item, _ := q.Get()
+			q.Forget(item)
+			q.Done(item)
+		}
+	})
+}

@@ -1,0 +1,64 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"runtime"
+	"time"
+)
+
+// timers are timers of Go's runtime, whose functions have the item when it is
+// due. Who may want to cancel them has to keep them, as is done here.
+type timers[T any] struct {
+	ran     chan time.Time
+	pending [][]*time.Timer // in pieces, so that nothing is moved
+}
+
+func newTimers[T any]() delayer[T] { return &timers[T]{ran: make(chan time.Time)} }
+
+func (t *timers[T]) add(item T, delay time.Duration) {
+	const size = 1024
+	timer := time.AfterFunc(delay, func() {
+		t.ran <- time.Now()
+		runtime.KeepAlive(item)
+	})
+	if last := len(t.pending) - 1; last >= 0 && len(t.pending[last]) < size {
+		t.pending[last] = append(t.pending[last], timer)
+	} else {
+		t.pending = append(t.pending, append(make([]*time.Timer, 0, size), timer))
+	}
+}
+
+func (t *timers[T]) take() time.Time { return <-t.ran }
+func (t *timers[T]) awaitTakenIn()   {}
+
+func (t *timers[T]) close() {
+	for _, piece := range t.pending {
+		for _, timer := range piece {
+			timer.Stop()
+		}
+	}
+}
+
+func timerCases() []benchCase {
+	cancel := benchCase{"schedule_cancel", func(report report) {
+		const n = 100 * 1000
+		report("schedule_cancel", scheduleCancel(inOrder(n)), "ns")
+		report("schedule_cancel_shuffled", scheduleCancel(shuffled(n)), "ns")
+	}}
+	return append(delayCases(newTimers[string], newTimers[int]), cancel)
+}
+
+// Cancels in the given order what was scheduled.
+func scheduleCancel(order []int) float64 {
+	scheduled := make([]*time.Timer, len(order))
+	return nsPerOp(len(order), func() {
+		for i := range scheduled {
+			scheduled[i] = time.AfterFunc(time.Hour, func() {})
+		}
+		for _, i := range order {
+			scheduled[i].Stop()
+		}
+	})
+}
