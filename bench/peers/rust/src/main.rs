@@ -1,0 +1,90 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//! Runs one of the benchmark's cases on one of the peers in Rust. See
+//! bench/peers/README.md.
+
+mod cases;
+mod inputs;
+mod measure;
+
+use std::process::exit;
+use std::time::Duration;
+
+const CASES: [(&str, &str); 8] = [
+    ("tokio-delayqueue", "push_take"),
+    ("tokio-delayqueue", "add_after_far"),
+    ("tokio-delayqueue", "pending_memory"),
+    ("tokio-delayqueue", "lateness"),
+    ("tokio-delayqueue", "schedule_cancel"),
+    ("tokio-delayqueue", "growth"),
+    ("tokio-delayqueue", "idle"),
+    ("tokio-runtime", "idle"),
+];
+
+#[tokio::main]
+async fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    match args[..] {
+        ["--list"] => {
+            for (peer, case) in CASES {
+                println!("{peer}\t{case}");
+            }
+        }
+        ["--versions"] => {
+            println!("tokio-delayqueue\t{}", locked_version("tokio-util"));
+            println!("tokio-runtime\t{}", locked_version("tokio"));
+        }
+        [peer, case, ref options @ ..] if options.len() % 2 == 0 => {
+            let mut reps = 1;
+            let mut idle_time = Duration::from_secs(60);
+            for option in options.chunks(2) {
+                match (option[0], option[1].parse()) {
+                    ("--reps", Ok(n)) => reps = n,
+                    ("--seconds", Ok(n)) => idle_time = Duration::from_secs(n),
+                    _ => fail(&format!("what is {} {}?", option[0], option[1])),
+                }
+            }
+            let Some(&(peer, case)) = CASES.iter().find(|&&found| found == (peer, case)) else {
+                fail(&format!(
+                    "{peer} does not run {case}; --list tells what there is"
+                ));
+            };
+            for _ in 0..reps {
+                // As a task, so that it runs where programs do what they do.
+                tokio::spawn(run(peer, case, idle_time)).await.unwrap();
+            }
+        }
+        _ => fail("usage: run PEER CASE [--reps N] [--seconds N] | --list | --versions"),
+    }
+}
+
+async fn run(peer: &str, case: &str, idle_time: Duration) {
+    match (peer, case) {
+        ("tokio-runtime", _) => measure::report_idle(idle_time).await,
+        (_, "push_take") => cases::push_take().await,
+        (_, "add_after_far") => cases::add_after_far(),
+        (_, "pending_memory") => cases::pending_memory(),
+        (_, "lateness") => cases::lateness().await,
+        (_, "schedule_cancel") => cases::schedule_cancel(),
+        (_, "growth") => cases::growth(),
+        (_, "idle") => cases::idle(idle_time).await,
+        _ => unreachable!(),
+    }
+}
+
+/// The version of a crate that this program is built with.
+fn locked_version(name: &str) -> &'static str {
+    include_str!("../Cargo.lock")
+        .split("[[package]]")
+        .find(|package| package.contains(&format!("name = \"{name}\"\n")))
+        .and_then(|package| package.split("version = \"").nth(1))
+        .and_then(|rest| rest.split('"').next())
+        .unwrap_or("unknown")
+}
+
+fn fail(message: &str) -> ! {
+    eprintln!("{message}");
+    exit(2)
+}
