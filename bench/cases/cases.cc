@@ -1,0 +1,219 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The cases in which this library is compared with its peers, on this library.
+//
+//     tools/bazelw run -c opt //bench/cases -- queue cycle_string
+//
+// The cases of a queue:
+//   cycle_string     -- one thread goes over 65,536 strings with Add, Get, Done
+//   cycle_int        -- the same with integers
+//   cycle_lease      -- cycle_string with a lease instead of Get and Done
+//   cycle_batch      -- the same with AddAll and AcquireUpTo of 64
+//   add_duplicate    -- Add of each of 65,536 strings that are queued
+//   fill_drain       -- Add of 65,536 strings, then Get and Done of all
+//   mpmc_P_C         -- P threads add a million integers, C Get and Done them:
+//                       1 and 1, 4 and 4, 8 and 32
+//   blocked_workers  -- 20,000 Adds with a million queued, while 1,000 workers
+//                       take 1 ms for each
+//   add_after_through
+//                    -- AddAfter(1 ms) of half a million integers in one
+//                       thread, Get and Done in another
+//   rate_limited     -- AddRateLimited, Get, Forget, Done over 65,536 strings,
+//                       with a delay of 1 ns
+// Those of anything that has delays:
+//   add_after_far    -- add a million integers due in 1 h to 1,300 h; also
+//                       until all are where they wait
+//   pending_memory   -- how much more is resident for each of a million strings
+//                       that wait
+//   lateness         -- add an item due in 2 ms to an empty queue and take it,
+//                       1,000 times: how late it is had, p50 and p99
+//   idle             -- wake-ups and CPU time in a minute, with one item that
+//                       waits for its time and a thread that waits for it
+//   growth           -- add an item with 1K, 100K, 1M and 10M waiting; needs 5
+//                       GB of memory
+// Those of a delay queue:
+//   push_take        -- push a million values that are due, then take them all
+// Those of a delay queue and of a scheduler:
+//   schedule_cancel  -- add 100,000 due in an hour, then cancel them, in order
+//                       and in random order
+//
+// What they run on:
+//   queue            -- a `RateLimitingQueue`
+//   delay-queue      -- a `DelayQueue`
+//   scheduler        -- a `controller::Scheduler`
+//   ...-wheel        -- the same with a timing wheel, for those with delays
+//   ...-floor        -- no more than the locks and the data structures that the
+//                       work takes: floor_queue.h and floor_delay_queue.h
+//
+// Arguments and output are those of the programs in bench/peers, whose README
+// has the cases in detail. `bench/compare` compares.
+
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "bench/cases/delay_cases.h"
+#include "bench/cases/delayers.h"
+#include "bench/cases/floor_delay_queue.h"
+#include "bench/cases/floor_queue.h"
+#include "bench/cases/queue_cases.h"
+#include "bench/cases/subjects.h"
+#include "bench/second_thread.h"
+
+namespace workqueue {
+namespace {
+
+template <typename T>
+using HeapQueue = RateLimitingQueueOn<T, Heap>;
+template <typename T>
+using WheelQueue = RateLimitingQueueOn<T, Wheel>;
+template <typename T>
+using HeapDelayQueue = DelayQueueOn<T, Heap>;
+template <typename T>
+using WheelDelayQueue = DelayQueueOn<T, Wheel>;
+
+struct Case {
+  std::string subject;
+  std::string name;
+  std::function<void()> run;
+};
+
+class Cases {
+ public:
+  explicit Cases(absl::Duration idle_time) : idle_time_(idle_time) {
+    AddQueue<HeapQueue>("queue");
+    AddDelayer<HeapQueueDelayer>("queue");
+    AddDelayer<WheelQueueDelayer>("queue-wheel");
+    AddQueue<FloorQueue>("queue-floor");
+    AddDelayer<FloorQueueDelayer>("queue-floor");
+
+    AddDelayQueue<HeapDelayQueue, HeapDelayQueueDelayer>("delay-queue");
+    AddDelayQueue<WheelDelayQueue, WheelDelayQueueDelayer>("delay-queue-wheel");
+    AddDelayQueue<FloorDelayQueue, FloorDelayQueueDelayer>("delay-queue-floor");
+
+    AddScheduler<HeapScheduler>("scheduler");
+    AddScheduler<WheelScheduler>("scheduler-wheel");
+    // A scheduler's floor is a delay queue's.
+    AddScheduler<FloorDelayQueueDelayer>("scheduler-floor");
+  }
+
+  const std::vector<Case>& all() const { return cases_; }
+
+  // Returns null if `subject` does not run a case of that name.
+  const Case* Find(absl::string_view subject, absl::string_view name) const {
+    for (const Case& c : cases_) {
+      if (c.subject == subject && c.name == name) return &c;
+    }
+    return nullptr;
+  }
+
+ private:
+  template <typename T>
+  using HeapQueueDelayer = QueueDelayer<T, HeapQueue>;
+  template <typename T>
+  using WheelQueueDelayer = QueueDelayer<T, WheelQueue>;
+  template <typename T>
+  using FloorQueueDelayer = QueueDelayer<T, FloorQueue>;
+  template <typename T>
+  using HeapDelayQueueDelayer = DelayQueueDelayer<T, HeapDelayQueue>;
+  template <typename T>
+  using WheelDelayQueueDelayer = DelayQueueDelayer<T, WheelDelayQueue>;
+  template <typename T>
+  using FloorDelayQueueDelayer = DelayQueueDelayer<T, FloorDelayQueue>;
+  template <typename T>
+  using HeapScheduler = SchedulerDelayer<T, Heap>;
+  template <typename T>
+  using WheelScheduler = SchedulerDelayer<T, Wheel>;
+
+  template <template <typename> class Queue>
+  void AddQueue(const std::string& subject) {
+    cases_.insert(cases_.end(),
+                  {
+                      {subject, "cycle_string", CycleString<Queue>},
+                      {subject, "cycle_int", CycleInt<Queue>},
+                      {subject, "cycle_lease", CycleLease<Queue>},
+                      {subject, "cycle_batch", CycleBatch<Queue>},
+                      {subject, "add_duplicate", AddDuplicate<Queue>},
+                      {subject, "fill_drain", FillDrain<Queue>},
+                      {subject, "mpmc_1_1", Mpmc<Queue, 1, 1>},
+                      {subject, "mpmc_4_4", Mpmc<Queue, 4, 4>},
+                      {subject, "mpmc_8_32", Mpmc<Queue, 8, 32>},
+                      {subject, "blocked_workers", BlockedWorkers<Queue>},
+                      {subject, "add_after_through", AddAfterThrough<Queue>},
+                      {subject, "rate_limited", RateLimited<Queue>},
+                  });
+  }
+
+  template <template <typename> class Delayer>
+  void AddDelayer(const std::string& subject) {
+    cases_.insert(cases_.end(),
+                  {
+                      {subject, "add_after_far", AddAfterFar<Delayer>},
+                      {subject, "pending_memory", PendingMemory<Delayer>},
+                      {subject, "lateness", Lateness<Delayer>},
+                      {subject, "idle", [this] { Idle<Delayer>(idle_time_); }},
+                      {subject, "growth", Growth<Delayer>},
+                  });
+  }
+
+  template <template <typename> class Delayer>
+  void AddScheduler(const std::string& subject) {
+    AddDelayer<Delayer>(subject);
+    cases_.push_back({subject, "schedule_cancel", ScheduleCancel<Delayer>});
+  }
+
+  template <template <typename> class Queue, template <typename> class Delayer>
+  void AddDelayQueue(const std::string& subject) {
+    AddScheduler<Delayer>(subject);
+    cases_.push_back({subject, "push_take", PushTake<Queue>});
+  }
+
+  const absl::Duration idle_time_;
+  std::vector<Case> cases_;
+};
+
+int Main(const std::vector<absl::string_view>& args) {
+  int64_t reps = 1;
+  int64_t seconds = 60;
+  bool valid = args.size() >= 2 && args.size() % 2 == 0;
+  for (size_t i = 2; valid && i < args.size(); i += 2) {
+    valid = (args[i] == "--reps" && absl::SimpleAtoi(args[i + 1], &reps)) ||
+            (args[i] == "--seconds" && absl::SimpleAtoi(args[i + 1], &seconds));
+  }
+  const Cases cases(absl::Seconds(seconds));
+  if (args.size() == 1 && args[0] == "--list") {
+    for (const Case& c : cases.all()) {
+      absl::PrintF("%s\t%s\n", c.subject, c.name);
+    }
+    return 0;
+  }
+  if (!valid) {
+    absl::FPrintF(stderr,
+                  "usage: cases SUBJECT CASE [--reps N] [--seconds N] | "
+                  "--list\n");
+    return 2;
+  }
+  const Case* const c = cases.Find(args[0], args[1]);
+  if (c == nullptr) {
+    absl::FPrintF(stderr, "%s does not run %s; --list tells what there is\n",
+                  args[0], args[1]);
+    return 2;
+  }
+  for (; reps > 0; --reps) c->run();
+  return 0;
+}
+
+}  // namespace
+}  // namespace workqueue
+
+int main(int argc, char** argv) {
+  workqueue::SecondThread second_thread;
+  return workqueue::Main({argv + 1, argv + argc});
+}

@@ -1,0 +1,135 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// bench/cases/delayers.h
+// -----------------------------------------------------------------------------
+//
+// What hands out items when their delay is over, under one interface:
+//
+//   Add(item, delay)  -- for some of them, returns what `Cancel()` takes
+//   Take()            -- blocks until an item is due, and returns when it was
+//                        had
+//   kTakesInLater     -- whether what is added may for a while be on its way to
+//                        where it waits for its time
+//   AwaitTakenIn()    -- returns when it no longer is
+
+#ifndef WORKQUEUE_BENCH_CASES_DELAYERS_H_
+#define WORKQUEUE_BENCH_CASES_DELAYERS_H_
+
+#include <memory>
+#include <optional>
+#include <queue>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "base/mutex_lock.h"
+#include "bench/cases/measure.h"
+#include "bench/cases/subjects.h"
+#include "controller/scheduler.h"
+
+namespace workqueue {
+
+// QueueDelayer
+//
+// A queue that is used for its delays. No key is `T()`.
+template <typename T, template <typename> class Queue>
+class QueueDelayer {
+ public:
+  static constexpr bool kTakesInLater = true;
+
+  void Add(const T& item, absl::Duration delay) {
+    queue_.AddAfter(item, delay);
+  }
+
+  SteadyTime Take() {
+    const std::optional<T> item = queue_.Get();
+    const SteadyTime had = SteadyNow();
+    queue_.Done(*item);
+    return had;
+  }
+
+  // Items are taken in in the order in which they were added.
+  void AwaitTakenIn() {
+    Add(T(), absl::Nanoseconds(1));
+    Take();
+  }
+
+ private:
+  Queue<T> queue_;
+};
+
+// DelayQueueDelayer
+//
+// A delay queue.
+template <typename T, template <typename> class Queue>
+class DelayQueueDelayer {
+ public:
+  static constexpr bool kTakesInLater = false;
+
+  auto Add(T item, absl::Duration delay) {
+    return queue_.Push(std::move(item), delay);
+  }
+
+  template <typename Handle>
+  void Cancel(Handle handle) {
+    queue_.Cancel(handle);
+  }
+
+  SteadyTime Take() {
+    queue_.Take();
+    return SteadyNow();
+  }
+
+  void AwaitTakenIn() {}
+
+ private:
+  Queue<T> queue_;
+};
+
+// SchedulerDelayer
+//
+// A scheduler whose tasks have the item when it is due.
+template <typename T, typename Set>
+class SchedulerDelayer {
+ public:
+  static constexpr bool kTakesInLater = false;
+
+  controller::TaskId Add(T item, absl::Duration delay) {
+    return *scheduler_->ScheduleOnce(
+        [this, item = std::move(item)] {
+          MutexLock lock(&mu_);
+          ran_.push(SteadyNow());
+          has_run_.Signal();
+        },
+        delay);
+  }
+
+  void Cancel(controller::TaskId id) { scheduler_->Cancel(id); }
+
+  SteadyTime Take() {
+    MutexLock lock(&mu_);
+    while (ran_.empty()) has_run_.Wait(&mu_);
+    const SteadyTime ran = ran_.front();
+    ran_.pop();
+    return ran;
+  }
+
+  void AwaitTakenIn() {}
+
+ private:
+  using MutexLock = workqueue_internal::MutexLock;
+
+  absl::Mutex mu_;
+  absl::CondVar has_run_;
+  std::queue<SteadyTime> ran_ ABSL_GUARDED_BY(mu_);
+  // Goes first: its tasks use the others.
+  const std::unique_ptr<controller::Scheduler> scheduler_ =
+      NewSchedulerOn<Set>();
+};
+
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_BENCH_CASES_DELAYERS_H_

@@ -1,0 +1,104 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// bench/cases/floor_delay_queue.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_BENCH_CASES_FLOOR_DELAY_QUEUE_H_
+#define WORKQUEUE_BENCH_CASES_FLOOR_DELAY_QUEUE_H_
+
+#include <cstddef>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "base/indexed_heap.h"
+#include "base/mutex_lock.h"
+#include "base/recycler.h"
+
+namespace workqueue {
+
+// FloorDelayQueue
+//
+// The least that a delay queue can do: a lock and a look at the clock for each
+// call, and a heap. A handle is valid for as long as its value is there. Those
+// who wait are all woken for each value.
+template <typename T>
+class FloorDelayQueue {
+ private:
+  struct Entry {
+    explicit Entry(T v) : value(std::move(v)) {}
+
+    T value;
+    size_t heap_index = 0;
+  };
+
+ public:
+  using Handle = Entry*;
+
+  FloorDelayQueue() = default;
+  ~FloorDelayQueue() {
+    MutexLock lock(&mu_);
+    while (!by_time_.empty()) Remove(by_time_.front());
+  }
+
+  FloorDelayQueue(const FloorDelayQueue&) = delete;
+  FloorDelayQueue& operator=(const FloorDelayQueue&) = delete;
+
+  Handle Push(T value, absl::Duration delay) {
+    const absl::Time due_at = absl::Now() + delay;
+    Entry* entry;
+    {
+      MutexLock lock(&mu_);
+      entry = storage_.New(std::move(value));
+      by_time_.Push(due_at, entry);
+      if (by_time_.front() != entry) return entry;
+    }
+    earlier_.SignalAll();
+    return entry;
+  }
+
+  T Take() {
+    MutexLock lock(&mu_);
+    while (true) {
+      if (by_time_.empty()) {
+        earlier_.Wait(&mu_);
+      } else if (by_time_.front_key() <= absl::Now()) {
+        break;
+      } else {
+        earlier_.WaitWithDeadline(&mu_, by_time_.front_key());
+      }
+    }
+    Entry* const due = by_time_.front();
+    T value = std::move(due->value);
+    Remove(due);
+    return value;
+  }
+
+  void Cancel(Handle entry) {
+    MutexLock lock(&mu_);
+    Remove(entry);
+  }
+
+ private:
+  using MutexLock = workqueue_internal::MutexLock;
+
+  void Remove(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    by_time_.Remove(entry);
+    storage_.Delete(entry);
+  }
+
+  absl::Mutex mu_;
+  // Signalled when a value is due before all others.
+  absl::CondVar earlier_;
+  workqueue_internal::Recycler<Entry> storage_ ABSL_GUARDED_BY(mu_);
+  workqueue_internal::IndexedHeap<absl::Time, Entry> by_time_
+      ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_BENCH_CASES_FLOOR_DELAY_QUEUE_H_

@@ -1,0 +1,243 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// bench/cases/floor_queue.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_BENCH_CASES_FLOOR_QUEUE_H_
+#define WORKQUEUE_BENCH_CASES_FLOOR_QUEUE_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "base/entry_table.h"
+#include "base/indexed_heap.h"
+#include "base/intrusive_list.h"
+#include "base/mutex_lock.h"
+
+namespace workqueue {
+
+// FloorQueue
+//
+// The least that a queue which deduplicates, delays and limits rates can do: a
+// lock for each call, the hash table, the list of what is queued, the heap of
+// what waits, and a second lock and table for the failures. It has no layers,
+// no thread, no options, no metrics and no shutdown, and whatever throws breaks
+// it. A batch ends as it began, with one lock for all.
+template <typename T>
+class FloorQueue {
+ public:
+  class Lease;
+  class Leases;
+
+  void Add(const T& item) {
+    const size_t hash = Hash()(item);
+    {
+      MutexLock lock(&mu_);
+      AddLocked(item, hash);
+    }
+    changed_.Signal();
+  }
+
+  void AddAll(absl::Span<const T> items) {
+    {
+      MutexLock lock(&mu_);
+      for (const T& item : items) AddLocked(item, Hash()(item));
+    }
+    changed_.SignalAll();
+  }
+
+  void AddAfter(const T& item, absl::Duration delay) {
+    const size_t hash = Hash()(item);
+    const absl::Time ready_at = absl::Now() + delay;
+    {
+      MutexLock lock(&mu_);
+      const auto [entry, is_new] = waiting_.FindOrInsert(item, hash);
+      if (is_new) {
+        by_time_.Push(ready_at, entry);
+      } else if (ready_at < by_time_.key(entry)) {
+        by_time_.SetKey(entry, ready_at);
+      }
+      if (by_time_.front() != entry) return;
+    }
+    changed_.Signal();
+  }
+
+  void AddRateLimited(const T& item) {
+    int failures;
+    {
+      MutexLock lock(&failures_mu_);
+      failures = failures_[item]++;
+    }
+    AddAfter(item, absl::Nanoseconds(1) * (1 << std::min(failures, 30)));
+  }
+
+  void Forget(const T& item) {
+    MutexLock lock(&failures_mu_);
+    failures_.erase(item);
+  }
+
+  std::optional<T> Get() {
+    MutexLock lock(&mu_);
+    return HandOut()->item();
+  }
+
+  void Done(const T& item) {
+    const size_t hash = Hash()(item);
+    MutexLock lock(&mu_);
+    Finish(entries_.Find(item, hash));
+  }
+
+  Lease Acquire() {
+    MutexLock lock(&mu_);
+    return Lease(this, HandOut());
+  }
+
+  Leases AcquireUpTo(size_t max) { return Leases(this, max); }
+
+  size_t Len() {
+    MutexLock lock(&mu_);
+    return queued_.size();
+  }
+
+ private:
+  using Eq = typename absl::flat_hash_set<T>::key_equal;
+  using Hash = typename absl::flat_hash_set<T>::hasher;
+  using MutexLock = workqueue_internal::MutexLock;
+
+  class Item {
+   public:
+    explicit Item(const T& item) : item_(item) {}
+
+    const T& item() const { return item_; }
+
+    size_t hash = 0;
+
+   private:
+    const T item_;
+  };
+
+  struct Entry : Item, workqueue_internal::IntrusiveLink<Entry> {
+    using Item::Item;
+
+    bool dirty = false;  // is queued, or will be when it has been processed
+    bool processing = false;
+  };
+
+  struct WaitingEntry : Item {
+    using Item::Item;
+
+    size_t heap_index = 0;
+  };
+
+  void AddLocked(const T& item, size_t hash)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    Entry* const entry = entries_.FindOrInsert(item, hash).first;
+    if (entry->dirty) return;
+    entry->dirty = true;
+    if (!entry->processing) queued_.PushBack(entry);
+  }
+
+  // Blocks until an item is queued, and takes it.
+  Entry* HandOut() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    while (queued_.empty()) AddDueOrWait();
+    Entry* const entry = queued_.PopFront();
+    entry->dirty = false;
+    entry->processing = true;
+    return entry;
+  }
+
+  void AddDueOrWait() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (by_time_.empty()) {
+      changed_.Wait(&mu_);
+      return;
+    }
+    const absl::Time now = absl::Now();
+    if (by_time_.front_key() > now) {
+      changed_.WaitWithDeadline(&mu_, by_time_.front_key());
+      return;
+    }
+    do {
+      WaitingEntry* const due = by_time_.front();
+      AddLocked(due->item(), due->hash);
+      by_time_.Remove(due);
+      waiting_.Erase(due);
+    } while (!by_time_.empty() && by_time_.front_key() <= now);
+  }
+
+  // The processing of `entry` has ended.
+  void Finish(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    entry->processing = false;
+    if (entry->dirty) {
+      queued_.PushBack(entry);
+    } else {
+      entries_.Erase(entry);
+    }
+  }
+
+  absl::Mutex mu_;
+  // Signalled when an item is queued, or waits for the earliest time.
+  absl::CondVar changed_;
+  workqueue_internal::EntryTable<T, Entry, Hash, Eq> entries_
+      ABSL_GUARDED_BY(mu_);
+  workqueue_internal::IntrusiveList<Entry> queued_ ABSL_GUARDED_BY(mu_);
+  workqueue_internal::EntryTable<T, WaitingEntry, Hash, Eq> waiting_
+      ABSL_GUARDED_BY(mu_);
+  workqueue_internal::IndexedHeap<absl::Time, WaitingEntry> by_time_
+      ABSL_GUARDED_BY(mu_);
+
+  absl::Mutex failures_mu_;
+  absl::flat_hash_map<T, int> failures_ ABSL_GUARDED_BY(failures_mu_);
+};
+
+template <typename T>
+class FloorQueue<T>::Lease {
+ public:
+  Lease(FloorQueue* queue, Entry* entry) : queue_(queue), entry_(entry) {}
+  Lease(Lease&& other) noexcept
+      : queue_(other.queue_), entry_(std::exchange(other.entry_, nullptr)) {}
+
+  ~Lease() {
+    if (entry_ == nullptr) return;
+    MutexLock lock(&queue_->mu_);
+    queue_->Finish(entry_);
+  }
+
+ private:
+  FloorQueue* const queue_;
+  Entry* entry_;
+};
+
+template <typename T>
+class FloorQueue<T>::Leases {
+ public:
+  Leases(FloorQueue* queue, size_t max) : queue_(queue) {
+    MutexLock lock(&queue_->mu_);
+    do {
+      entries_.PushBack(queue_->HandOut());
+    } while (entries_.size() < max && !queue_->queued_.empty());
+  }
+
+  ~Leases() {
+    MutexLock lock(&queue_->mu_);
+    while (!entries_.empty()) queue_->Finish(entries_.PopFront());
+  }
+
+ private:
+  FloorQueue* const queue_;
+  workqueue_internal::IntrusiveList<Entry> entries_;
+};
+
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_BENCH_CASES_FLOOR_QUEUE_H_

@@ -1,0 +1,211 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// bench/cases/queue_cases.h
+// -----------------------------------------------------------------------------
+//
+// The cases of a queue that deduplicates. `Queue<T>` is a queue of `T`, with
+// the functions of `RateLimitingInterface` that a case calls; its rate limiter
+// says 1 ns at first.
+
+#ifndef WORKQUEUE_BENCH_CASES_QUEUE_CASES_H_
+#define WORKQUEUE_BENCH_CASES_QUEUE_CASES_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <thread>  // NOLINT(build/c++11)
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "bench/cases/inputs.h"
+#include "bench/cases/measure.h"
+
+namespace workqueue {
+
+template <typename Queue, typename T>
+double Cycle(const std::vector<T>& keys) {
+  Queue queue;
+  return NsPerOp(keys.size(), [&queue, &keys] {
+    for (const T& key : keys) {
+      queue.Add(key);
+      const std::optional<T> item = queue.Get();
+      queue.Done(*item);
+    }
+  });
+}
+
+template <template <typename> class Queue>
+void CycleString() {
+  Report("cycle_string", Cycle<Queue<std::string>>(StringKeys()), "ns");
+}
+
+template <template <typename> class Queue>
+void CycleInt() {
+  Report("cycle_int", Cycle<Queue<int64_t>>(IntKeys()), "ns");
+}
+
+template <template <typename> class Queue>
+void CycleLease() {
+  Queue<std::string> queue;
+  const std::vector<std::string> keys = StringKeys();
+  const double ns = NsPerOp(kKeys, [&queue, &keys] {
+    for (const std::string& key : keys) {
+      queue.Add(key);
+      const auto lease = queue.Acquire();
+    }
+  });
+  Report("cycle_lease", ns, "ns");
+}
+
+template <template <typename> class Queue>
+void CycleBatch() {
+  constexpr size_t kBatch = 64;
+  Queue<std::string> queue;
+  const std::vector<std::string> keys = StringKeys();
+  const double ns = NsPerOp(kKeys, [&queue, &keys] {
+    for (size_t i = 0; i < keys.size(); i += kBatch) {
+      queue.AddAll(absl::MakeConstSpan(keys).subspan(i, kBatch));
+      const auto leases = queue.AcquireUpTo(kBatch);
+    }
+  });
+  Report("cycle_batch", ns, "ns");
+}
+
+template <template <typename> class Queue>
+void AddDuplicate() {
+  Queue<std::string> queue;
+  const std::vector<std::string> keys = StringKeys();
+  const double ns = NsPerOp(kKeys, [&queue, &keys] {
+    for (const std::string& key : keys) queue.Add(key);
+    queue.Len();
+  });
+  Report("add_duplicate", ns, "ns");
+}
+
+template <template <typename> class Queue>
+void FillDrain() {
+  Queue<std::string> queue;
+  const std::vector<std::string> keys = StringKeys();
+  const double ns = NsPerOp(kKeys, [&queue, &keys] {
+    for (const std::string& key : keys) queue.Add(key);
+    for (int64_t i = 0; i < kKeys; ++i) {
+      const std::optional<std::string> item = queue.Get();
+      queue.Done(*item);
+    }
+  });
+  Report("fill_drain", ns, "ns");
+}
+
+// Each producer adds its share of a million keys, each consumer handles its
+// share.
+template <template <typename> class Queue, int producers, int consumers>
+void Mpmc() {
+  const double ns = WarmedUp(kMillion, [](int64_t n) {
+    Queue<int64_t> queue;
+    std::vector<std::thread> threads;
+    const SteadyTime start = SteadyNow();
+    for (int64_t p = 0; p < producers; ++p) {
+      threads.emplace_back([&queue, p, share = n / producers] {
+        for (int64_t i = 0; i < share; ++i) queue.Add(p * share + i + 1);
+      });
+    }
+    for (int64_t c = 0; c < consumers; ++c) {
+      threads.emplace_back([&queue, share = n / consumers] {
+        for (int64_t i = 0; i < share; ++i) {
+          const std::optional<int64_t> item = queue.Get();
+          queue.Done(*item);
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    return NsEach(start, n);
+  });
+  Report(absl::StrCat("mpmc_", producers, "_", consumers), ns, "ns");
+}
+
+// What it costs to add to a long queue while many workers come back to it
+// (https://github.com/kubernetes-sigs/controller-runtime/pull/3415).
+template <template <typename> class Queue>
+void BlockedWorkers() {
+  constexpr int kWorkers = 1000;
+  constexpr int64_t kAdds = 20000;
+  const double ns = WarmedUp(kMillion, [](int64_t queued) {
+    Queue<int64_t> queue;
+    for (int64_t i = 0; i < queued; ++i) queue.Add(i + 1);
+
+    std::atomic<bool> stopped{false};
+    std::atomic<int> at_work{0};
+    std::vector<std::thread> workers;
+    for (int w = 0; w < kWorkers; ++w) {
+      workers.emplace_back([&queue, &stopped, &at_work] {
+        for (bool first = true; !stopped; first = false) {
+          const std::optional<int64_t> item = queue.Get();
+          if (first) ++at_work;
+          absl::SleepFor(absl::Milliseconds(1));
+          queue.Done(*item);
+        }
+      });
+    }
+    // The first ones may empty the queue before the last ones have an item.
+    for (int64_t key = -1; at_work < kWorkers; --key) {
+      queue.Add(key);
+      absl::SleepFor(absl::Microseconds(100));
+    }
+    const SteadyTime start = SteadyNow();
+    for (int64_t i = 0; i < kAdds; ++i) queue.Add(queued + i + 1);
+    const double each = NsEach(start, kAdds);
+    stopped = true;
+    // None of them waits for an item for ever.
+    for (int64_t w = 1; w <= kWorkers; ++w) queue.Add(queued + kAdds + w);
+    for (std::thread& worker : workers) worker.join();
+    return each;
+  });
+  Report("blocked_workers", ns, "ns");
+}
+
+template <template <typename> class Queue>
+void AddAfterThrough() {
+  const double ns = WarmedUp(kMillion / 2, [](int64_t n) {
+    Queue<int64_t> queue;
+    const SteadyTime start = SteadyNow();
+    std::thread producer([&queue, n] {
+      for (int64_t i = 0; i < n; ++i) {
+        queue.AddAfter(i + 1, absl::Milliseconds(1));
+      }
+    });
+    for (int64_t i = 0; i < n; ++i) {
+      const std::optional<int64_t> item = queue.Get();
+      queue.Done(*item);
+    }
+    const double each = NsEach(start, n);
+    producer.join();
+    return each;
+  });
+  Report("add_after_through", ns, "ns");
+}
+
+template <template <typename> class Queue>
+void RateLimited() {
+  Queue<std::string> queue;
+  const std::vector<std::string> keys = StringKeys();
+  const double ns = NsPerOp(kKeys, [&queue, &keys] {
+    for (const std::string& key : keys) {
+      queue.AddRateLimited(key);
+      const std::optional<std::string> item = queue.Get();
+      queue.Forget(*item);
+      queue.Done(*item);
+    }
+  });
+  Report("rate_limited", ns, "ns");
+}
+
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_BENCH_CASES_QUEUE_CASES_H_
