@@ -5,14 +5,11 @@
 // case says otherwise.
 //
 // The cases:
-//   PushTake         -- push a value that is due and take it, with nothing else
-//                       in the queue
-//   PushTakeMillion  -- push a million values that are due, then take them all;
-//                       the write-up of a queue of this kind in Go gives 476.8
-//                       ns for a push and a take
-//   Cancel           -- cancel each of 100,000 values due in an hour
-//   Contended        -- threads that push and as many that take, 1 and 1, 4 and
-//                       4; the time is that between two calls of any of them
+//   PushTake   -- push a value that is due and take it, with nothing else in
+//                 the queue (a million of them is push_take in bench/cases)
+//   Cancel     -- cancel each of 100,000 values due in an hour
+//   Contended  -- threads that push and as many that take, 1 and 1, 4 and 4;
+//                 the time is that between two calls of any of them
 //
 // Those that end in `/heap` and `/wheel` tell what keeps the values: the
 // default or `WaitingSetOptions::TimingWheel()`.
@@ -48,20 +45,6 @@ void PushTake(benchmark::State& state, const DelayQueueOptions& options) {
 }
 BENCHMARK_CAPTURE(PushTake, heap, Heap());
 BENCHMARK_CAPTURE(PushTake, wheel, Wheel());
-
-void PushTakeMillion(benchmark::State& state,
-                     const DelayQueueOptions& options) {
-  constexpr int64_t kValues = 1000000;
-  DelayQueue<int64_t> queue(options);
-  while (state.KeepRunningBatch(kValues)) {
-    for (int64_t i = 0; i < kValues; ++i) queue.Push(i, absl::ZeroDuration());
-    for (int64_t i = 0; i < kValues; ++i) {
-      benchmark::DoNotOptimize(queue.Take());
-    }
-  }
-}
-BENCHMARK_CAPTURE(PushTakeMillion, heap, Heap());
-BENCHMARK_CAPTURE(PushTakeMillion, wheel, Wheel());
 
 void Cancel(benchmark::State& state, const DelayQueueOptions& options) {
   constexpr int64_t kValues = 100000;
