@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Tests what bench/compare makes of figures."""
+
+import importlib.machinery
+import importlib.util
+import math
+import pathlib
+import sys
+import unittest
+from xml.etree import ElementTree
+
+PROGRAM = str(pathlib.Path(__file__).resolve().parent / "compare")
+
+
+def load(program):
+    sys.dont_write_bytecode = True
+    loader = importlib.machinery.SourceFileLoader("compare", program)
+    module = importlib.util.module_from_spec(
+        importlib.util.spec_from_loader("compare", loader))
+    loader.exec_module(module)
+    return module
+
+
+compare = load(PROGRAM)
+
+GROUP = compare.Group("Queues & such", "queue", ("queue-floor", "queue-wheel"),
+                      ("client-go", "priorityqueue"))
+
+
+def figures(*outputs):
+    result = compare.Figures()
+    for subject, output in outputs:
+        result.add(subject, output)
+    return result
+
+
+class FiguresTest(unittest.TestCase):
+
+    def test_a_figure_is_the_median_of_its_rounds(self):
+        f = figures(("queue", "cycle\t30\tns\n"), ("queue", "cycle\t10\tns\n"),
+                    ("queue", "cycle\t11\tns\n"))
+        self.assertEqual(f.get("queue", "cycle"), 11)
+        self.assertIsNone(f.get("client-go", "cycle"))
+
+    def test_a_case_may_have_several(self):
+        f = figures(("queue", "late_p50\t1\tus\nlate_p99\t2\tus\n"))
+        self.assertEqual(f.of_group(GROUP), ["late_p50", "late_p99"])
+
+    def test_what_ours_does_not_have_is_left_out(self):
+        f = figures(("queue", "memory\t1\tB\n"),
+                    ("client-go", "memory\t1\tB\nmemory_heap\t2\tB\n"))
+        self.assertEqual(f.of_group(GROUP), ["memory"])
+
+
+class RatioTest(unittest.TestCase):
+
+    def test_more_than_one_is_better(self):
+        self.assertEqual(compare.ratio(10, 25), 2.5)
+        self.assertEqual(compare.ratio(10, 5), 0.5)
+
+    def test_zero_is_best(self):
+        self.assertEqual(compare.ratio(0, 0), 1)
+        self.assertEqual(compare.ratio(0, 3), math.inf)
+        self.assertEqual(compare.ratio(3, 0), 0)
+
+
+class OutputTest(unittest.TestCase):
+
+    def setUp(self):
+        self.figures = figures(
+            ("queue", "cycle\t100\tns\nwakeups\t0\t1/min\nbatch\t9\tns\n"),
+            ("queue-floor", "cycle\t80\tns\n"),
+            ("client-go", "cycle\t1250\tns\nwakeups\t6\t1/min\n"))
+
+    def test_tsv(self):
+        self.assertEqual(
+            compare.tsv([GROUP], self.figures),
+            "cycle\tqueue-floor\t100.0\t80.0\tns\t0.80\n"
+            "cycle\tclient-go\t100.0\t1250.0\tns\t12.50\n"
+            "wakeups\tclient-go\t0.0\t6.0\t1/min\tinf\n")
+
+    def test_table_has_the_columns_that_have_something(self):
+        self.assertEqual(
+            compare.table(GROUP, self.figures),
+            "| case | unit | ours | floor | client-go |\n"
+            "| --- | --- | ---: | ---: | ---: |\n"
+            "| cycle | ns | 100 | 80.0 (0.80) | 1,250 (12.5) |\n"
+            "| wakeups | 1/min | 0 |  | 6.00 (inf) |\n"
+            "| batch | ns | 9.00 |  |  |\n")
+
+    def test_chart_is_xml_with_a_mark_for_each_ratio(self):
+        chart = ElementTree.fromstring(
+            compare.Chart([GROUP], self.figures).svg())
+        color = compare.Chart.COLORS[0]
+        marks = [e for e in chart.iter() if e.get("fill") == color]
+        self.assertEqual(len(marks), 1 + 2)  # the legend's, and client-go's
+        width = float(chart.get("width"))
+        self.assertTrue(all(0 < float(e.get("cx")) < width for e in marks))
+        self.assertIn(GROUP.title, [e.text for e in chart.iter()])
+
+    def test_right_of_one_is_better(self):
+        def x(theirs):
+            f = figures(("queue", "a\t100\tns\n"),
+                        ("client-go", f"a\t{theirs}\tns\n"))
+            chart = ElementTree.fromstring(compare.Chart([GROUP], f).svg())
+            return float(chart.findall(
+                f".//*[@fill='{compare.Chart.COLORS[0]}']")[-1].get("cx"))
+        one = x(100)
+        self.assertLess(x(50), one)
+        self.assertLess(one, x(200))
+        self.assertEqual(x(100000), x(1000000))  # beyond the border
+
+
+class ChosenTest(unittest.TestCase):
+
+    def test_chosen(self):
+        self.assertEqual(compare.chosen(None, ["a", "b"]), ["a", "b"])
+        self.assertEqual(compare.chosen("b,a", ["a", "b", "c"]), ["a", "b"])
+        with self.assertRaises(SystemExit):
+            compare.chosen("a,x", ["a", "b"])
+
+    def test_groups_without_a_chosen_peer_are_left_out(self):
+        groups = compare.choose_groups("netty,go-timer")
+        self.assertEqual([g.ours for g in groups], ["scheduler"])
+        self.assertEqual(groups[0].peers, ("go-timer", "netty"))
+        self.assertEqual(compare.choose_groups(None), list(compare.GROUPS))
+
+
+if __name__ == "__main__":
+    unittest.main()
