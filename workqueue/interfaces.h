@@ -29,7 +29,6 @@
 #include <memory>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
@@ -38,6 +37,7 @@
 #include "absl/types/span.h"
 #include "base/exceptions.h"
 #include "workqueue/lease.h"
+#include "workqueue/lease_batch.h"
 #include "workqueue/ordering.h"
 #include "workqueue/snapshot.h"
 
@@ -142,6 +142,15 @@ class Interface {
     return lease.ok() ? *std::move(lease) : Lease<T>();
   }
 
+  // Ends `*lease`, if it leases anything, and acquires the next item into it as
+  // `Acquire()` does: what a worker does all day, with one lock for both.
+  // Returns false when the queue has been shut down and is empty.
+  virtual bool AcquireNext(Lease<T>* lease) {
+    lease->Done();
+    *lease = Acquire();
+    return static_cast<bool>(*lease);
+  }
+
   // As `Acquire()`, but blocks no longer than until `deadline`; errors as
   // `GetWithDeadline()`.
   virtual absl::StatusOr<Lease<T>> AcquireWithDeadline(absl::Time deadline);
@@ -153,13 +162,14 @@ class Interface {
 
   // Blocks as `AcquireWithDeadline()` does until there is an item, and then
   // acquires as many as there are, but no more than `max`, with one lock for
-  // all. On success there is at least one. Errors as `GetWithDeadline()`, and
+  // all, and one for their end. On success there is at least one. Errors as
+  // `GetWithDeadline()`, and
   // `absl::InvalidArgumentError` if `max` is zero.
-  virtual absl::StatusOr<std::vector<Lease<T>>> AcquireUpToWithDeadline(
+  virtual absl::StatusOr<LeaseBatch<T>> AcquireUpToWithDeadline(
       size_t max, absl::Time deadline);
 
   // As `AcquireUpToWithDeadline()`, with no deadline.
-  absl::StatusOr<std::vector<Lease<T>>> AcquireUpTo(size_t max) {
+  absl::StatusOr<LeaseBatch<T>> AcquireUpTo(size_t max) {
     return AcquireUpToWithDeadline(max, absl::InfiniteFuture());
   }
 
@@ -253,7 +263,7 @@ class CopiedItem final : public QueuedItem<T>, private LeaseOwner<T> {
   CopiedItem(Interface<T>* queue, const T& item)
       : QueuedItem<T>(item), queue_(queue) {}
 
-  void EndLease(QueuedItem<T>*) override {
+  void EndLeases(absl::Span<QueuedItem<T>* const>) override {
     const std::unique_ptr<CopiedItem> self(this);
     workqueue_internal::ReturnsNormally([this] { queue_->Done(this->item()); });
   }
@@ -293,17 +303,18 @@ absl::StatusOr<Lease<T>> Interface<T>::AcquireWithDeadline(
 }
 
 template <typename T>
-absl::StatusOr<std::vector<Lease<T>>> Interface<T>::AcquireUpToWithDeadline(
+absl::StatusOr<LeaseBatch<T>> Interface<T>::AcquireUpToWithDeadline(
     size_t max, absl::Time deadline) {
   if (max == 0) return internal::ZeroMaxError();
-  std::vector<Lease<T>> leases(1);
+  LeaseBatch<T> leases;
+  leases.push_back(Lease<T>());  // rather than when there is one to be lost
   absl::StatusOr<Lease<T>> first = AcquireWithDeadline(deadline);
   if (!first.ok()) return first.status();
-  leases.front() = *std::move(first);
+  leases.back() = *std::move(first);
   // What has been acquired is returned, even if there is no more to be had.
   workqueue_internal::ReturnsNormally([this, max, &leases] {
     while (leases.size() < max) {
-      leases.emplace_back();
+      leases.push_back(Lease<T>());
       absl::StatusOr<Lease<T>> next = TryAcquire();
       if (!next.ok()) break;
       leases.back() = *std::move(next);

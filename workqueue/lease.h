@@ -10,6 +10,7 @@
 
 #include <utility>
 
+#include "absl/types/span.h"
 #include "workqueue/ordering.h"
 
 namespace workqueue {
@@ -20,9 +21,9 @@ namespace workqueue {
 template <typename T>
 class LeaseOwner {
  public:
-  // Ends the lease of `item`. Called once for each lease, on any thread; must
+  // Ends the leases of `items`. Called once for each lease, on any thread; must
   // not throw.
-  virtual void EndLease(QueuedItem<T>* item) = 0;
+  virtual void EndLeases(absl::Span<QueuedItem<T>* const> items) = 0;
 
  protected:
   ~LeaseOwner() = default;
@@ -36,9 +37,8 @@ class LeaseOwner {
 //
 // Example, the loop of a worker:
 //
-//     while (workqueue::Lease<std::string> lease = queue.Acquire()) {
-//       Reconcile(*lease);
-//     }
+//     workqueue::Lease<std::string> lease;
+//     while (queue.AcquireNext(&lease)) Reconcile(*lease);
 //
 // Leases move, so that they can be kept, returned, or passed to another thread.
 // A queue that has been shut down takes its leases back as ever, but it must
@@ -82,8 +82,19 @@ class Lease {
   // Ends the lease now: says that the processing of the item is over, and lets
   // go of it. Does nothing if this leases no item.
   void Done() {
-    if (item_ != nullptr) owner_->EndLease(std::exchange(item_, nullptr));
+    if (item_ == nullptr) return;
+    QueuedItem<T>* const item = std::exchange(item_, nullptr);
+    owner_->EndLeases(absl::MakeConstSpan(&item, 1));
   }
+
+  // For queues: lets go of the item without ending the lease, if it is one that
+  // `owner` is to end, and returns it; null otherwise.
+  QueuedItem<T>* ReleaseTo(const LeaseOwner<T>* owner) {
+    return owner_ == owner ? std::exchange(item_, nullptr) : nullptr;
+  }
+
+  // For queues: who is to end the lease; null if this leases no item.
+  LeaseOwner<T>* owner() const { return item_ != nullptr ? owner_ : nullptr; }
 
   void swap(Lease& other) noexcept {
     std::swap(owner_, other.owner_);

@@ -173,8 +173,8 @@ class PriorityQueue
   using Core = internal::QueueCore<T, PriorityInterface<T>,
                                    internal::PriorityOrder<T>, Hash, Eq>;
   using typename Core::Entry;
+  using typename Core::Lock;
   using typename Core::MutexLock;
-  using typename Core::Waker;
 
   // The order of what waits for its time.
   struct WaitingKey {
@@ -199,8 +199,8 @@ class PriorityQueue
   absl::Duration DelayOf(const T& item, const AddOptions& options);
 
   // Adds `item`, which hashes to `hash`.
-  void AddLocked(const T& item, size_t hash, absl::Duration delay, int priority,
-                 Waker& waker) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
+  void AddLocked(const T& item, size_t hash, absl::Duration delay, int priority)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
 
   // Returns the entry of `item`, which hashes to `hash`. `DropIfUnused()` must
   // follow.
@@ -216,7 +216,7 @@ class PriorityQueue
   // they change anything may throw.
   void MakeWaiting(Entry* entry, absl::Time ready_at, int priority,
                    int64_t sequence) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
-  void MakeDirty(Entry* entry, int priority, int64_t sequence, Waker& waker)
+  void MakeDirty(Entry* entry, int priority, int64_t sequence)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
 
   // Gives `entry`, which is dirty, a higher priority.
@@ -230,12 +230,11 @@ class PriorityQueue
   absl::Time Run(absl::Time now) override;
 
   // Hands over some of it, and returns when to be called next.
-  absl::Time RunSome(absl::Time now, Waker& waker)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
+  absl::Time RunSome(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
 
   // Has `entry`, which is due, ready: it counts as added now. Returns false,
   // and nothing has changed, if something throws.
-  bool AddDue(Entry* entry, int priority, Waker& waker)
+  bool AddDue(Entry* entry, int priority)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
 
   const std::unique_ptr<CounterMetric> retries_;
@@ -301,12 +300,11 @@ bool PriorityQueue<T, Hash, Eq>::AddWithOptions(const AddOptions& options,
   for (const T& item : items) {
     additions.push_back({Hash()(item), DelayOf(item, options)});
   }
-  Waker waker(this);
-  MutexLock lock(&this->mu_);
+  Lock lock(this);
   if (this->ShuttingDown()) return items.empty();
   for (size_t i = 0; i < items.size(); ++i) {
-    AddLocked(items[i], additions[i].hash, additions[i].delay, options.priority,
-              waker);
+    AddLocked(items[i], additions[i].hash, additions[i].delay,
+              options.priority);
   }
   return true;
 }
@@ -324,8 +322,7 @@ absl::Duration PriorityQueue<T, Hash, Eq>::DelayOf(const T& item,
 
 template <typename T, typename Hash, typename Eq>
 void PriorityQueue<T, Hash, Eq>::AddLocked(const T& item, size_t hash,
-                                           absl::Duration delay, int priority,
-                                           Waker& waker) {
+                                           absl::Duration delay, int priority) {
   const bool at_once = delay <= absl::ZeroDuration();
   if (!at_once && retries_ != nullptr) retries_->Inc();
   Entry* const entry = FindOrInsert(item, hash);
@@ -343,7 +340,7 @@ void PriorityQueue<T, Hash, Eq>::AddLocked(const T& item, size_t hash,
     priority = entry->priority();
   }
   if (at_once) {
-    MakeDirty(entry, priority, sequence, waker);
+    MakeDirty(entry, priority, sequence);
     return;
   }
   absl::Time ready_at = this->clock_->TimeNow() + delay;
@@ -374,7 +371,7 @@ void PriorityQueue<T, Hash, Eq>::MakeWaiting(Entry* entry, absl::Time ready_at,
 
 template <typename T, typename Hash, typename Eq>
 void PriorityQueue<T, Hash, Eq>::MakeDirty(Entry* entry, int priority,
-                                           int64_t sequence, Waker& waker) {
+                                           int64_t sequence) {
   this->order_.ReserveOneMore();
   if (this->metrics_ != nullptr) this->metrics_->Added(entry->times, priority);
   // From here on nothing throws.
@@ -383,7 +380,6 @@ void PriorityQueue<T, Hash, Eq>::MakeDirty(Entry* entry, int priority,
   entry->sequence = sequence;
   entry->dirty = true;
   this->order_.NowDirty(entry);
-  if (!entry->processing) waker.ItemQueued();
 }
 
 template <typename T, typename Hash, typename Eq>
@@ -406,7 +402,7 @@ template <typename T, typename Hash, typename Eq>
 std::optional<ItemWithPriority<T>>
 PriorityQueue<T, Hash, Eq>::GetWithPriority() {
   std::optional<ItemWithPriority<T>> item;  // as in Get()
-  MutexLock lock(&this->mu_);
+  Lock lock(this);
   if (!this->AwaitItem(absl::InfiniteFuture()).ok()) return item;
   this->HandOut([&item](const Entry& entry) {
     item.emplace(ItemWithPriority<T>{entry.item(), entry.priority()});
@@ -454,17 +450,16 @@ template <typename T, typename Hash, typename Eq>
 bool PriorityQueue<T, Hash, Eq>::Reschedule(const T& item,
                                             absl::Duration delay) {
   const size_t hash = Hash()(item);
-  Waker waker(this);
-  MutexLock lock(&this->mu_);
+  Lock lock(this);
   if (this->ShuttingDown()) return false;
   Entry* const entry = this->entries_.Find(item, hash);
   if (entry == nullptr || !entry->waiting) {
-    AddLocked(item, hash, delay, /*priority=*/0, waker);
+    AddLocked(item, hash, delay, /*priority=*/0);
   } else if (delay > absl::ZeroDuration()) {
     MakeWaiting(entry, this->clock_->TimeNow() + delay, entry->priority(),
                 entry->sequence);
   } else {
-    MakeDirty(entry, entry->priority(), entry->sequence, waker);
+    MakeDirty(entry, entry->priority(), entry->sequence);
   }
   return true;
 }
@@ -520,15 +515,14 @@ Snapshot<T> PriorityQueue<T, Hash, Eq>::TakeSnapshot() {
 
 template <typename T, typename Hash, typename Eq>
 absl::Time PriorityQueue<T, Hash, Eq>::Run(absl::Time now) {
-  Waker waker(this);
-  MutexLock lock(&this->mu_);
-  const absl::Time next = RunSome(now, waker);
+  Lock lock(this);
+  const absl::Time next = RunSome(now);
   loop_sleeps_until_ = next;
   return next;
 }
 
 template <typename T, typename Hash, typename Eq>
-absl::Time PriorityQueue<T, Hash, Eq>::RunSome(absl::Time now, Waker& waker) {
+absl::Time PriorityQueue<T, Hash, Eq>::RunSome(absl::Time now) {
   // The lock is released, and others have a turn, after as many.
   constexpr int kSome = 100;
   for (int i = 0; i < kSome; ++i) {
@@ -544,7 +538,7 @@ absl::Time PriorityQueue<T, Hash, Eq>::RunSome(absl::Time now, Waker& waker) {
     }
     const WaitingKey key = waiting_.front_key();
     if (key.ready_at > now) return key.ready_at;
-    if (!AddDue(entry, key.priority, waker)) {
+    if (!AddDue(entry, key.priority)) {
       waiting_.SetKey(
           entry, {now + internal::RetryDelay(), key.priority, key.sequence});
     }
@@ -553,12 +547,11 @@ absl::Time PriorityQueue<T, Hash, Eq>::RunSome(absl::Time now, Waker& waker) {
 }
 
 template <typename T, typename Hash, typename Eq>
-bool PriorityQueue<T, Hash, Eq>::AddDue(Entry* entry, int priority,
-                                        Waker& waker) {
+bool PriorityQueue<T, Hash, Eq>::AddDue(Entry* entry, int priority) {
   return this->errors_.Try(
       [entry] { return internal::DueButNotAdded(entry->item()); },
       [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-        MakeDirty(entry, priority, next_sequence_++, waker);
+        MakeDirty(entry, priority, next_sequence_++);
       });
 }
 

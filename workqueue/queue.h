@@ -104,10 +104,9 @@ class Queue : public internal::QueueCore<T, Interface<T>,
   using Core =
       internal::QueueCore<T, Interface<T>, internal::QueueOrder<T>, Hash, Eq>;
   using typename Core::Entry;
-  using typename Core::MutexLock;
-  using typename Core::Waker;
+  using typename Core::Lock;
 
-  void AddLocked(const T& item, size_t hash, Waker& waker)
+  void AddLocked(const T& item, size_t hash)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
 };
 
@@ -122,10 +121,9 @@ Queue<T, Hash, Eq>::Queue(QueueOptions<T> options)
 template <typename T, typename Hash, typename Eq>
 bool Queue<T, Hash, Eq>::Add(const T& item) {
   const size_t hash = Hash()(item);
-  Waker waker(this);
-  MutexLock lock(&this->mu_);
+  Lock lock(this);
   if (this->ShuttingDown()) return false;
-  AddLocked(item, hash, waker);
+  AddLocked(item, hash);
   return true;
 }
 
@@ -134,17 +132,14 @@ bool Queue<T, Hash, Eq>::AddAll(absl::Span<const T> items) {
   absl::InlinedVector<size_t, 32> hashes;
   hashes.reserve(items.size());
   for (const T& item : items) hashes.push_back(Hash()(item));
-  Waker waker(this);
-  MutexLock lock(&this->mu_);
+  Lock lock(this);
   if (this->ShuttingDown()) return items.empty();
-  for (size_t i = 0; i < items.size(); ++i) {
-    AddLocked(items[i], hashes[i], waker);
-  }
+  for (size_t i = 0; i < items.size(); ++i) AddLocked(items[i], hashes[i]);
   return true;
 }
 
 template <typename T, typename Hash, typename Eq>
-void Queue<T, Hash, Eq>::AddLocked(const T& item, size_t hash, Waker& waker) {
+void Queue<T, Hash, Eq>::AddLocked(const T& item, size_t hash) {
   Entry* const entry = this->entries_.FindOrInsert(item, hash).first;
   if (entry->dirty) {
     if (!entry->processing) this->order_.Touch(entry);
@@ -156,10 +151,7 @@ void Queue<T, Hash, Eq>::AddLocked(const T& item, size_t hash, Waker& waker) {
   if (this->metrics_ != nullptr) {
     this->metrics_->Added(entry->times, entry->priority());
   }
-  if (!entry->processing) {
-    this->order_.Push(entry);
-    waker.ItemQueued();
-  }
+  if (!entry->processing) this->order_.Push(entry);
   std::move(undo).Cancel();
   entry->dirty = true;
 }

@@ -8,7 +8,7 @@
 // The cases of a queue:
 //   cycle_string     -- one thread goes over 65,536 strings with Add, Get, Done
 //   cycle_int        -- the same with integers
-//   cycle_lease      -- cycle_string with a lease instead of Get and Done
+//   cycle_lease      -- the same with AcquireNext instead of Get and Done
 //   cycle_batch      -- the same with AddAll and AcquireUpTo of 64
 //   add_duplicate    -- Add of each of 65,536 strings that are queued
 //   fill_drain       -- Add of 65,536 strings, then Get and Done of all

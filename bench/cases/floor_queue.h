@@ -36,8 +36,14 @@ namespace workqueue {
 // it. A batch ends as it began, with one lock for all.
 template <typename T>
 class FloorQueue {
+ private:
+  struct Entry;
+
  public:
-  class Lease;
+  // Ended by the next `AcquireNext()`, or never.
+  struct Lease {
+    Entry* entry = nullptr;
+  };
   class Leases;
 
   void Add(const T& item) {
@@ -98,9 +104,11 @@ class FloorQueue {
     Finish(entries_.Find(item, hash));
   }
 
-  Lease Acquire() {
+  // `*lease` ends.
+  void AcquireNext(Lease* lease) {
     MutexLock lock(&mu_);
-    return Lease(this, HandOut());
+    if (lease->entry != nullptr) Finish(lease->entry);
+    lease->entry = HandOut();
   }
 
   Leases AcquireUpTo(size_t max) { return Leases(this, max); }
@@ -198,24 +206,6 @@ class FloorQueue {
 
   absl::Mutex failures_mu_;
   absl::flat_hash_map<T, int> failures_ ABSL_GUARDED_BY(failures_mu_);
-};
-
-template <typename T>
-class FloorQueue<T>::Lease {
- public:
-  Lease(FloorQueue* queue, Entry* entry) : queue_(queue), entry_(entry) {}
-  Lease(Lease&& other) noexcept
-      : queue_(other.queue_), entry_(std::exchange(other.entry_, nullptr)) {}
-
-  ~Lease() {
-    if (entry_ == nullptr) return;
-    MutexLock lock(&queue_->mu_);
-    queue_->Finish(entry_);
-  }
-
- private:
-  FloorQueue* const queue_;
-  Entry* entry_;
 };
 
 template <typename T>

@@ -55,10 +55,11 @@ template <template <typename> class Queue>
 void CycleLease() {
   Queue<std::string> queue;
   const std::vector<std::string> keys = StringKeys();
-  const double ns = NsPerOp(kKeys, [&queue, &keys] {
+  typename Queue<std::string>::Lease lease;
+  const double ns = NsPerOp(kKeys, [&queue, &keys, &lease] {
     for (const std::string& key : keys) {
       queue.Add(key);
-      const auto lease = queue.Acquire();
+      queue.AcquireNext(&lease);
     }
   });
   Report("cycle_lease", ns, "ns");

@@ -18,6 +18,7 @@
 #include "controller/scheduler.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
 #include "workqueue/delay_queue.h"
+#include "workqueue/lease.h"
 #include "workqueue/rate_limiting_queue.h"
 #include "workqueue/waiting_set_options.h"
 
@@ -36,6 +37,8 @@ struct Wheel {
 template <typename T, typename Set>
 class RateLimitingQueueOn : public RateLimitingQueue<T> {
  public:
+  using Lease = workqueue::Lease<T>;
+
   RateLimitingQueueOn() : RateLimitingQueue<T>(Options()) {}
 
  private:

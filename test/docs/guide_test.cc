@@ -34,6 +34,7 @@
 #include "workqueue/delaying_queue.h"
 #include "workqueue/fair_ordering.h"
 #include "workqueue/lease.h"
+#include "workqueue/lease_batch.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/rate_limiting_queue.h"
@@ -106,7 +107,8 @@ TEST_F(GuideTest, Leases) {
   queue.Add("default/web");
   queue.Add("default/bad");
   queue.ShutDown();
-  while (workqueue::Lease<std::string> lease = queue.Acquire()) {
+  workqueue::Lease<std::string> lease;
+  while (queue.AcquireNext(&lease)) {
     if (Reconcile(*lease).ok()) {
       queue.Forget(*lease);
     } else {
@@ -140,10 +142,10 @@ TEST_F(GuideTest, Batches) {
   workqueue::RateLimitingQueue<std::string> queue;
   {
     queue.AddAll({"default/web", "default/db", "default/cache"});
-    absl::StatusOr<std::vector<workqueue::Lease<std::string>>> batch =
+    absl::StatusOr<workqueue::LeaseBatch<std::string>> batch =
         queue.AcquireUpTo(100);
     if (batch.ok()) {
-      for (const workqueue::Lease<std::string>& lease : *batch) {
+      for (workqueue::Lease<std::string>& lease : *batch) {
         Reconcile(*lease).IgnoreError();
       }
     }
@@ -213,7 +215,8 @@ TEST_F(GuideTest, RetryKeepsThePriority) {
   first.priority = 7;
   queue.AddWithOptions(first, {"default/bad"});
   std::thread worker([&queue] {
-    while (workqueue::Lease<std::string> lease = queue.Acquire()) {
+    workqueue::Lease<std::string> lease;
+    while (queue.AcquireNext(&lease)) {
       workqueue::AddOptions again;
       again.rate_limited = true;
       again.priority = lease.priority();

@@ -5,9 +5,11 @@
 //   -DWORKERS=2                           | holds, and drain_ends
 //   -DPOLLERS=1 -DSTOPPERS=0              | holds
 //   -DWORKERS=3 -DSTOPPERS=0 -DSPURIOUS=0 | holds
+//   -DAT_A_TIME=2 -DSTOPPERS=0            | holds
 //   -DBROKEN_WAKE_BEFORE_ADD              | assertion .*asleep
-//   -DBROKEN_ONE_ON_ITS_WAY               | assertion .*asleep
-//   -DBROKEN_ONE_WAKE_FOR_ALL             | assertion .*asleep
+//   -DBROKEN_GET_WAKES_NOBODY             | assertion .*asleep
+//   -DBROKEN_WOKEN_FOR_EVER               | assertion .*asleep
+//   -DBROKEN_ONLY_WOKEN_COUNT_DOWN        | assertion .*asleep
 //   -DBROKEN_DONE_WAKES_NOBODY            | assertion .*asleep
 //   -DBROKEN_THROW_WAKES_NOBODY           | assertion .*asleep
 //   -DBROKEN_DRAIN_IGNORES_QUEUED         | assertion .*owed
@@ -28,6 +30,9 @@
 #ifndef STOPPERS  // who ShutDown(), and as many drains; at most 1
 #define STOPPERS 1
 #endif
+#ifndef AT_A_TIME  // how many may be on their way
+#define AT_A_TIME 1
+#endif
 #ifndef SPURIOUS  // wake-ups for no reason
 #define SPURIOUS 1
 #endif
@@ -44,6 +49,7 @@ byte processing;
 bool shutting_down;
 byte shut_downs;
 byte waiting_getters;
+byte woken_getters;
 #define queued (dirty & ~processing)
 #define idle (dirty == 0 && processing == 0)
 #define item_queued_or_shut_down (queued != 0 || shutting_down)
@@ -60,9 +66,6 @@ byte throws = THROWS;
 bool resume;  // those who take their time go on
 bool drain_began, drain_ended;
 byte before;  // shut_downs when the drain began
-#ifdef BROKEN_ONE_ON_ITS_WAY
-bool on_its_way;
-#endif
 
 // queued_.Signal(): wakes any one of those who wait, if one does.
 inline Signal() {
@@ -74,21 +77,20 @@ inline Signal() {
   fi
 }
 
-// Waker::ItemQueued()
-inline ItemQueued(wakes) {
+// QueueCore::CountWakes(), at the end of each critical section that holds a
+// QueueCore::Lock. With AT_A_TIME of 1 or 2 and two items, at most one is
+// wanted for each bit of `queued`.
+inline CountWakes(wakes) {
+  wakes = (queued == 0 -> 0 : (queued == BOTH && AT_A_TIME > 1 -> 2 : 1));
   if
-#ifdef BROKEN_ONE_ON_ITS_WAY
-  :: wakes < waiting_getters && !on_its_way -> wakes++; on_its_way = true
-#elif defined(BROKEN_ONE_WAKE_FOR_ALL)
-  :: wakes < waiting_getters && wakes == 0 -> wakes++
-#else
-  :: wakes < waiting_getters -> wakes++
-#endif
+  :: wakes > waiting_getters -> wakes = waiting_getters
   :: else
   fi
+  wakes = (wakes > woken_getters -> wakes - woken_getters : 0);
+  woken_getters = woken_getters + wakes
 }
 
-// ~Waker(): after the lock has been released, and one by one.
+// The end of a QueueCore::Lock: after the lock has been released, and one by one.
 inline Wake(wakes) {
   do
   :: wakes > 0 -> atomic { Signal(); wakes-- }
@@ -97,16 +99,8 @@ inline Wake(wakes) {
 }
 
 // Queue::AddLocked()
-inline AddLocked(item, wakes) {
-  if
-  :: dirty & item  // only a Touch()
-  :: else ->
-    if
-    :: processing & item
-    :: else -> ItemQueued(wakes)
-    fi
-    dirty = dirty | item
-  fi
+inline AddLocked(item) {
+  dirty = dirty | item;
   owed = owed | item
 }
 
@@ -114,7 +108,7 @@ inline AddLocked(item, wakes) {
 proctype Adder() {
   byte items, wakes;
 #ifdef BROKEN_WAKE_BEFORE_ADD
-  wakes = waiting_getters;
+  wakes = (waiting_getters > 0 -> 1 : 0);
   Wake(wakes);
 #endif
   atomic {
@@ -126,17 +120,10 @@ proctype Adder() {
     if
     :: shutting_down
     :: else ->
-      if
-      :: items & 1 -> AddLocked(1, wakes)
-      :: else
-      fi
-      if
-      :: items & 2 -> AddLocked(2, wakes)
-      :: else
-      fi
-    fi
-#ifdef BROKEN_WAKE_BEFORE_ADD
-    wakes = 0
+      AddLocked(items)
+    fi;
+#ifndef BROKEN_WAKE_BEFORE_ADD
+    CountWakes(wakes)
 #endif
   }
   Wake(wakes)
@@ -147,18 +134,14 @@ inline Done(item, wakes) {
   atomic {
     processing = processing & ~item;
     if
-    :: dirty & item ->
-#ifndef BROKEN_DONE_WAKES_NOBODY
-      ItemQueued(wakes)
-#endif
-    :: else ->
-      if
 #ifndef BROKEN_DONE_ENDS_NO_DRAIN
-      :: shutting_down && idle -> drain_asleep = false
+    :: shutting_down && idle -> drain_asleep = false
 #endif
-      :: else
-      fi
-    fi
+    :: else
+    fi;
+#ifndef BROKEN_DONE_WAKES_NOBODY
+    CountWakes(wakes)
+#endif
   }
   Wake(wakes)
 }
@@ -186,9 +169,14 @@ proctype Worker(byte self; bool polls) {
           waiting_getters++;
           asleep = asleep | (1 << self);
           !(asleep & (1 << self)) -> waiting_getters--;
-#ifdef BROKEN_ONE_ON_ITS_WAY
-          on_its_way = false
+          if
+#ifdef BROKEN_ONLY_WOKEN_COUNT_DOWN
+          :: woken_getters > 0 && item_queued_or_shut_down -> woken_getters--
+#elif !defined(BROKEN_WOKEN_FOR_EVER)
+          :: woken_getters > 0 -> woken_getters--
 #endif
+          :: else
+          fi
         :: else -> break
         od
       :: else ->
@@ -211,17 +199,23 @@ proctype Worker(byte self; bool polls) {
       if
       :: throws > 0 ->
         throws--;
-        items = 0;
-#ifndef BROKEN_THROW_WAKES_NOBODY
-        Signal()
-#endif
+        items = 0
       :: true ->
         assert((processing & items) == 0);
         dirty = dirty & ~items;
         processing = processing | items;
         owed = owed & ~items
+      fi;
+#if defined(BROKEN_THROW_WAKES_NOBODY)
+      if
+      :: items == 0
+      :: else -> CountWakes(wakes)
       fi
+#elif !defined(BROKEN_GET_WAKES_NOBODY)
+      CountWakes(wakes)
+#endif
     }
+    Wake(wakes);
     Rest();
     if
     :: items & 1 -> Done(1, wakes)

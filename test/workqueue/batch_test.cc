@@ -28,6 +28,7 @@
 #include "test/workqueue/watched_fifo.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
+#include "workqueue/lease_batch.h"
 #include "workqueue/ordering.h"
 #include "workqueue/queue.h"
 
@@ -37,7 +38,7 @@ namespace {
 using Strings = std::vector<std::string>;
 using Ints = std::vector<int>;
 template <typename T>
-using Leases = absl::StatusOr<std::vector<Lease<T>>>;
+using Leases = absl::StatusOr<LeaseBatch<T>>;
 
 constexpr absl::Duration kNs = absl::Nanoseconds(1);
 
@@ -217,7 +218,7 @@ TEST_P(AcquireUpToTest, EachItemHasItsOwnLease) {
   EXPECT_EQ(queue_->Len(), 0u);
   (*leases)[1].Done();
   EXPECT_EQ(GetAll(*queue_), Strings{"b"});
-  leases->clear();
+  leases->Done();
   EXPECT_EQ(queue_->Len(), 2u);
 }
 

@@ -186,7 +186,7 @@ TEST_P(DrainTest, ALeaseThatGoesEndsIt) {
   leases.pop_back();
   clock_.Step(absl::Seconds(5) - kNs);
   EXPECT_EQ(NumWaiters(), 1u);
-  leases.clear();
+  leases.Done();
   EXPECT_TRUE(drained.get());
 }
 

@@ -24,6 +24,7 @@
 #include "workqueue/delaying_queue.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
+#include "workqueue/lease_batch.h"
 #include "workqueue/queue.h"
 
 namespace workqueue {
@@ -62,7 +63,7 @@ absl::StatusOr<std::string> Acquire(Interface<std::string>& queue,
 
 absl::StatusOr<std::string> AcquireUpTo(Interface<std::string>& queue,
                                         absl::Time deadline) {
-  const absl::StatusOr<std::vector<Lease<std::string>>> leases =
+  const absl::StatusOr<LeaseBatch<std::string>> leases =
       queue.AcquireUpToWithDeadline(1, deadline);
   if (!leases.ok()) return leases.status();
   EXPECT_EQ(leases->size(), 1u);

@@ -24,6 +24,7 @@
 #include "test/workqueue/plain_queue.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/interfaces.h"
+#include "workqueue/lease_batch.h"
 #include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
 
@@ -86,6 +87,61 @@ TEST_P(LeaseTest, EndsTheProcessingWhenItGoes) {
   EXPECT_EQ(queue_->Len(), 1u) << "it was added again meanwhile";
   { const StringLease lease = queue_->Acquire(); }
   EXPECT_FALSE(IsProcessing("a"));
+}
+
+TEST_P(LeaseTest, AcquireNextAcquiresAsAcquireDoes) {
+  queue_->Add("a");
+  StringLease lease;
+  EXPECT_TRUE(queue_->AcquireNext(&lease));
+  ASSERT_TRUE(lease);
+  EXPECT_EQ(*lease, "a");
+  EXPECT_TRUE(IsProcessing("a"));
+}
+
+TEST_P(LeaseTest, AcquireNextEndsTheLeaseBefore) {
+  StringLease lease = AddAndAcquire("a");
+  queue_->Add("b");
+  ASSERT_TRUE(queue_->AcquireNext(&lease));
+  EXPECT_EQ(*lease, "b");
+  EXPECT_FALSE(IsProcessing("a"));
+}
+
+TEST_P(LeaseTest, AcquireNextCanGetTheSameItemAgain) {
+  StringLease lease = AddAndAcquire("a");
+  queue_->Add("a");
+  ASSERT_TRUE(queue_->AcquireNext(&lease));
+  EXPECT_EQ(*lease, "a");
+  EXPECT_EQ(queue_->Len(), 0u);
+}
+
+TEST_P(LeaseTest, AcquireNextEndsTheLeaseBeforeItWaits) {
+  StringLease lease = AddAndAcquire("a");
+  std::thread worker([this, &lease] { queue_->AcquireNext(&lease); });
+  AwaitBlocked(1);
+  queue_->Add("a");  // It is free for another: the worker gets it.
+  worker.join();
+  ASSERT_TRUE(lease);
+  EXPECT_EQ(*lease, "a");
+}
+
+TEST_P(LeaseTest, AcquireNextFindsNothingAfterAShutdown) {
+  StringLease lease = AddAndAcquire("a");
+  queue_->Add("a");
+  queue_->ShutDown();
+  EXPECT_TRUE(queue_->AcquireNext(&lease));
+  EXPECT_FALSE(queue_->AcquireNext(&lease));
+  EXPECT_FALSE(lease);
+  EXPECT_TRUE(queue_->ShutDownWithDrain());
+}
+
+TEST_P(LeaseTest, AcquireNextEndsALeaseOfAnotherQueue) {
+  Queue<std::string> other;
+  other.Add("other");
+  StringLease lease = other.Acquire();
+  queue_->Add("a");
+  ASSERT_TRUE(queue_->AcquireNext(&lease));
+  EXPECT_EQ(*lease, "a");
+  EXPECT_TRUE(other.ShutDownWithDrainUntil(absl::InfinitePast()));
 }
 
 TEST_P(LeaseTest, OfNothing) {
@@ -538,8 +594,7 @@ TEST_F(LeaseByDefaultTest, AcquireUpToGivesTheFirstItemBackIfACopyThrows) {
 TEST_F(LeaseByDefaultTest, AcquireUpToReturnsThoseBeforeTheCopyThatThrows) {
   for (int n : {3, 4}) {
     Fuse::Arm(FragileOp::kCopy, n);
-    absl::StatusOr<std::vector<Lease<FragileKey>>> leases =
-        queue_.AcquireUpTo(3);
+    absl::StatusOr<LeaseBatch<FragileKey>> leases = queue_.AcquireUpTo(3);
     EXPECT_TRUE(Fuse::Disarm());
     ASSERT_TRUE(leases.ok());
     ASSERT_EQ(leases->size(), 1u) << n;
@@ -547,7 +602,7 @@ TEST_F(LeaseByDefaultTest, AcquireUpToReturnsThoseBeforeTheCopyThatThrows) {
     EXPECT_EQ(queue_.Len(), 2u);
     EXPECT_EQ(queue_.TakeSnapshot().processing.size(), 1u);
     const FragileKey item = *leases->front();
-    leases->clear();
+    leases->Done();
     queue_.Add(item);
   }
 }

@@ -673,7 +673,7 @@ TEST_F(PriorityQueueTest, ABatchIsInTheOrderOfPriority) {
   EXPECT_EQ(taken, (std::vector<Taken>{
                        {"2", 2}, {"5", 2}, {"8", 2}, {"1", 1}, {"4", 1}}));
   EXPECT_EQ(queue_->Len(), 5u);
-  leases->clear();
+  leases->Done();
   EXPECT_EQ(queue_->Len(), 5u);
 }
 

@@ -25,6 +25,7 @@
 #include "workqueue/delaying_queue.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
+#include "workqueue/lease_batch.h"
 #include "workqueue/ordering.h"
 #include "workqueue/queue.h"
 #include "workqueue/snapshot.h"
@@ -92,10 +93,11 @@ class TestDelayingQueue final : public DelayingInterface<std::string> {
     Note("AcquireWithDeadline");
     return Lease<std::string>();
   }
-  absl::StatusOr<std::vector<Lease<std::string>>> AcquireUpToWithDeadline(
+  bool AcquireNext(Lease<std::string>*) override { return Note("AcquireNext"); }
+  absl::StatusOr<LeaseBatch<std::string>> AcquireUpToWithDeadline(
       size_t, absl::Time) override {
     Note("AcquireUpToWithDeadline");
-    return std::vector<Lease<std::string>>();
+    return LeaseBatch<std::string>();
   }
   size_t Len() const override {
     Note("Len");
@@ -388,16 +390,19 @@ TEST(RateLimitingQueueBelowTest, MayBeAnyDelayingQueue) {
   EXPECT_TRUE(queue.AddAll({"e"}));
   EXPECT_EQ(*queue.TryGet(), "got");
   EXPECT_FALSE(queue.Acquire());
+  Lease<std::string> lease;
+  EXPECT_TRUE(queue.AcquireNext(&lease));
   EXPECT_TRUE(queue.AcquireUpTo(5)->empty());
   EXPECT_TRUE(queue.CancelDelayed("f"));
   EXPECT_TRUE(queue.Reschedule("g", absl::Seconds(2)));
   EXPECT_TRUE(queue.TakeSnapshot().queued.empty());
-  EXPECT_EQ(calls,
-            (Strings{"Add a", "AddAfter b 1s", "AddAfter c 7s", "Get", "Done d",
-                     "Len", "ShutDown", "ShutDownWithDrainUntil",
-                     "ShuttingDown", "AddAll", "GetWithDeadline",
-                     "AcquireWithDeadline", "AcquireUpToWithDeadline",
-                     "CancelDelayed f", "Reschedule g 2s", "TakeSnapshot"}));
+  EXPECT_EQ(
+      calls,
+      (Strings{"Add a", "AddAfter b 1s", "AddAfter c 7s", "Get", "Done d",
+               "Len", "ShutDown", "ShutDownWithDrainUntil", "ShuttingDown",
+               "AddAll", "GetWithDeadline", "AcquireWithDeadline",
+               "AcquireNext", "AcquireUpToWithDeadline", "CancelDelayed f",
+               "Reschedule g 2s", "TakeSnapshot"}));
 }
 
 TEST_F(RateLimitingQueueTest, TheOptionsAreTheDelayingQueuesToo) {

@@ -12,13 +12,13 @@
 #include <memory>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
+#include "workqueue/lease_batch.h"
 #include "workqueue/snapshot.h"
 
 namespace workqueue {
@@ -49,7 +49,10 @@ class Layer : public Offered {
   absl::StatusOr<Lease<T>> AcquireWithDeadline(absl::Time deadline) override {
     return below_->AcquireWithDeadline(deadline);
   }
-  absl::StatusOr<std::vector<Lease<T>>> AcquireUpToWithDeadline(
+  bool AcquireNext(Lease<T>* lease) override {
+    return below_->AcquireNext(lease);
+  }
+  absl::StatusOr<LeaseBatch<T>> AcquireUpToWithDeadline(
       size_t max, absl::Time deadline) override {
     return below_->AcquireUpToWithDeadline(max, deadline);
   }

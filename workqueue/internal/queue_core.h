@@ -16,7 +16,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/cleanup/cleanup.h"
@@ -25,6 +24,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "base/entry_table.h"
 #include "base/exceptions.h"
 #include "base/mutex_lock.h"
@@ -35,6 +35,7 @@
 #include "workqueue/internal/queue_metrics.h"
 #include "workqueue/internal/ticker.h"
 #include "workqueue/lease.h"
+#include "workqueue/lease_batch.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/metrics.h"
 #include "workqueue/ordering.h"
@@ -95,7 +96,8 @@ class QueueCore : public Offered, private LeaseOwner<T> {
   absl::StatusOr<T> GetWithDeadline(absl::Time deadline) override;
   bool Done(const T& item) override;
   absl::StatusOr<Lease<T>> AcquireWithDeadline(absl::Time deadline) override;
-  absl::StatusOr<std::vector<Lease<T>>> AcquireUpToWithDeadline(
+  bool AcquireNext(Lease<T>* lease) override;
+  absl::StatusOr<LeaseBatch<T>> AcquireUpToWithDeadline(
       size_t max, absl::Time deadline) override;
   size_t Len() const override;
   void ShutDown() override;
@@ -114,24 +116,27 @@ class QueueCore : public Offered, private LeaseOwner<T> {
             std::shared_ptr<WaitingLoop> loop, Args&&... order);
   ~QueueCore() override = default;
 
-  // Wakes threads that wait for an item, when it goes: declared before the lock
-  // is taken, that is after it has been released, so that they do not wake up
-  // to wait for it.
-  class Waker {
+  // Holds the queue's lock and, when it has released that, wakes threads that
+  // wait for an item if there are items for them.
+  class ABSL_SCOPED_LOCKABLE Lock {
    public:
-    explicit Waker(QueueCore* queue) : queue_(queue) {}
-    ~Waker() {
-      for (; wakes_ > 0; --wakes_) queue_->queued_.Signal();
-    }
-
-    // One more item is queued. With the queue's lock held.
-    void ItemQueued() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      if (wakes_ < queue_->waiting_getters_) ++wakes_;
+    explicit Lock(QueueCore* queue) ABSL_EXCLUSIVE_LOCK_FUNCTION(queue->mu_)
+        : wakes_{queue}, lock_(&queue->mu_) {}
+    ~Lock() ABSL_UNLOCK_FUNCTION() {
+      wakes_.count = wakes_.queue->CountWakes();
     }
 
    private:
-    QueueCore* const queue_;
-    size_t wakes_ = 0;
+    struct Wakes {
+      ~Wakes() {
+        for (; count > 0; --count) queue->queued_.Signal();
+      }
+      QueueCore* const queue;
+      size_t count = 0;
+    };
+
+    Wakes wakes_;  // before lock_, so that nobody wakes up to wait for the lock
+    MutexLock lock_;
   };
 
   // Blocks until an item is queued, and returns OK when there is one.
@@ -167,10 +172,17 @@ class QueueCore : public Offered, private LeaseOwner<T> {
   ErrorLog errors_ ABSL_GUARDED_BY(mu_);
 
  private:
-  void EndLease(QueuedItem<T>* item) override;
+  void EndLeases(absl::Span<QueuedItem<T>* const> items) override;
 
   // The processing of `entry` has ended.
-  void Finish(Entry* entry, Waker& waker) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Finish(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void FinishLeased(QueuedItem<T>* item) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Returns how many threads to wake, since there are items for them, and
+  // counts them as woken. Only a few are on their way at a time: each of them
+  // sees to the next ones when it has taken its own item, so that a burst of
+  // items costs a few wake-ups, and not one for each.
+  size_t CountWakes() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   Lease<T> LeaseOf(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     entry->leased = true;
@@ -192,8 +204,11 @@ class QueueCore : public Offered, private LeaseOwner<T> {
   std::atomic<bool> shutting_down_{false};
   // Calls of ShutDown(); one of them ends the drains that are in progress.
   int64_t shut_downs_ ABSL_GUARDED_BY(mu_) = 0;
-  // Threads that wait for queued_.
+  // Threads that wait for queued_, and how many of them have been woken and
+  // have not got here yet. If an item is queued and a thread waits, one is
+  // woken.
   size_t waiting_getters_ ABSL_GUARDED_BY(mu_) = 0;
+  size_t woken_getters_ ABSL_GUARDED_BY(mu_) = 0;
   // What is being processed, in the order in which it was handed out.
   QueuedItemList<T> processing_ ABSL_GUARDED_BY(mu_);
 
@@ -246,6 +261,7 @@ absl::Status QueueCore<T, Offered, Order, Hash, Eq>::AwaitItem(
       ++waiting_getters_;
       queued_.Wait(&mu_);
       --waiting_getters_;
+      if (woken_getters_ > 0) --woken_getters_;
     }
   } else if (deadline != absl::InfinitePast() && !ItemQueuedOrShutDown()) {
     clock_->AwaitWithDeadline(
@@ -265,7 +281,6 @@ auto QueueCore<T, Offered, Order, Hash, Eq>::HandOut(F copy) -> Entry* {
   Entry* entry = nullptr;
   absl::Cleanup undo = [this, &entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     if (entry != nullptr) order_.PutBack(entry);
-    queued_.Signal();  // Another thread may have more luck.
   };
   entry = order_.Pop();
   copy(*entry);
@@ -287,7 +302,7 @@ std::optional<T> QueueCore<T, Offered, Order, Hash, Eq>::Get() {
   // The only object returned, so that returning it copies nothing: a copy could
   // throw when all has been done.
   std::optional<T> item;
-  MutexLock lock(&mu_);
+  Lock lock(this);
   if (!AwaitItem(absl::InfiniteFuture()).ok()) return item;
   HandOut([&item](const Entry& entry) { item.emplace(entry.item()); });
   return item;
@@ -298,7 +313,7 @@ template <typename T, typename Offered, typename Order, typename Hash,
 absl::StatusOr<T> QueueCore<T, Offered, Order, Hash, Eq>::GetWithDeadline(
     absl::Time deadline) {
   absl::StatusOr<T> item;  // as in Get()
-  MutexLock lock(&mu_);
+  Lock lock(this);
   if (absl::Status status = AwaitItem(deadline); !status.ok()) {
     item = std::move(status);
     return item;
@@ -312,19 +327,31 @@ template <typename T, typename Offered, typename Order, typename Hash,
 absl::StatusOr<Lease<T>>
 QueueCore<T, Offered, Order, Hash, Eq>::AcquireWithDeadline(
     absl::Time deadline) {
-  MutexLock lock(&mu_);
+  Lock lock(this);
   if (absl::Status status = AwaitItem(deadline); !status.ok()) return status;
   return LeaseOf(HandOut([](const Entry&) {}));
 }
 
 template <typename T, typename Offered, typename Order, typename Hash,
           typename Eq>
-absl::StatusOr<std::vector<Lease<T>>>
+bool QueueCore<T, Offered, Order, Hash, Eq>::AcquireNext(Lease<T>* lease) {
+  QueuedItem<T>* const item = lease->ReleaseTo(this);
+  lease->Done();  // of another queue
+  Lock lock(this);
+  if (item != nullptr) FinishLeased(item);
+  if (!AwaitItem(absl::InfiniteFuture()).ok()) return false;
+  *lease = LeaseOf(HandOut([](const Entry&) {}));
+  return true;
+}
+
+template <typename T, typename Offered, typename Order, typename Hash,
+          typename Eq>
+absl::StatusOr<LeaseBatch<T>>
 QueueCore<T, Offered, Order, Hash, Eq>::AcquireUpToWithDeadline(
     size_t max, absl::Time deadline) {
   if (max == 0) return ZeroMaxError();
-  std::vector<Lease<T>> leases;
-  MutexLock lock(&mu_);
+  LeaseBatch<T> leases;
+  Lock lock(this);
   if (absl::Status status = AwaitItem(deadline); !status.ok()) return status;
   max = std::min(max, order_.size());
   leases.reserve(max);
@@ -343,28 +370,43 @@ template <typename T, typename Offered, typename Order, typename Hash,
           typename Eq>
 bool QueueCore<T, Offered, Order, Hash, Eq>::Done(const T& item) {
   const size_t hash = Hash()(item);
-  Waker waker(this);
-  MutexLock lock(&mu_);
+  Lock lock(this);
   Entry* const entry = entries_.Find(item, hash);
   if (entry == nullptr || !entry->processing || entry->leased) return false;
-  Finish(entry, waker);
+  Finish(entry);
   return true;
 }
 
 template <typename T, typename Offered, typename Order, typename Hash,
           typename Eq>
-void QueueCore<T, Offered, Order, Hash, Eq>::EndLease(QueuedItem<T>* item) {
-  Entry* const entry = static_cast<Entry*>(item);
-  Waker waker(this);
-  MutexLock lock(&mu_);
-  entry->leased = false;
-  Finish(entry, waker);
+void QueueCore<T, Offered, Order, Hash, Eq>::EndLeases(
+    absl::Span<QueuedItem<T>* const> items) {
+  Lock lock(this);
+  for (QueuedItem<T>* item : items) FinishLeased(item);
 }
 
 template <typename T, typename Offered, typename Order, typename Hash,
           typename Eq>
-void QueueCore<T, Offered, Order, Hash, Eq>::Finish(Entry* entry,
-                                                    Waker& waker) {
+void QueueCore<T, Offered, Order, Hash, Eq>::FinishLeased(QueuedItem<T>* item) {
+  Entry* const entry = static_cast<Entry*>(item);
+  entry->leased = false;
+  Finish(entry);
+}
+
+template <typename T, typename Offered, typename Order, typename Hash,
+          typename Eq>
+size_t QueueCore<T, Offered, Order, Hash, Eq>::CountWakes() {
+  constexpr size_t kAtATime = 4;
+  if (waiting_getters_ == 0) return 0;
+  const size_t wanted = std::min({order_.size(), waiting_getters_, kAtATime});
+  const size_t wakes = wanted - std::min(wanted, woken_getters_);
+  woken_getters_ += wakes;
+  return wakes;
+}
+
+template <typename T, typename Offered, typename Order, typename Hash,
+          typename Eq>
+void QueueCore<T, Offered, Order, Hash, Eq>::Finish(Entry* entry) {
   if (metrics_ != nullptr) {
     const auto what = [entry] {
       return absl::StrCat("the work duration of ", DescribeItem(entry->item()),
@@ -376,7 +418,6 @@ void QueueCore<T, Offered, Order, Hash, Eq>::Finish(Entry* entry,
   entry->processing = false;
   if (entry->dirty) {
     order_.PushBack(entry, errors_);
-    waker.ItemQueued();
     return;
   }
   if (!entry->InUse()) entries_.Erase(entry);
