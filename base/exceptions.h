@@ -8,6 +8,9 @@
 #ifndef WORKQUEUE_BASE_EXCEPTIONS_H_
 #define WORKQUEUE_BASE_EXCEPTIONS_H_
 
+#include <cstdlib>
+#include <new>
+
 #include "absl/base/config.h"
 
 namespace workqueue_internal {
@@ -27,6 +30,32 @@ bool ReturnsNormally(F&& f) {
 #else
   f();
   return true;
+#endif
+}
+
+// Returns what `f()` does; if it throws, calls `undo()` and lets the exception
+// go on. Unlike an `absl::Cleanup` it costs nothing if nothing is thrown.
+template <typename F, typename Undo>
+auto CallOrUndo(F&& f, Undo&& undo) -> decltype(f()) {
+#ifdef ABSL_HAVE_EXCEPTIONS
+  try {
+    return f();
+  } catch (...) {
+    undo();
+    throw;
+  }
+#else
+  static_cast<void>(undo);
+  return f();
+#endif
+}
+
+// Throws `std::bad_alloc`; without exceptions, ends the program.
+[[noreturn]] inline void ThrowBadAlloc() {
+#ifdef ABSL_HAVE_EXCEPTIONS
+  throw std::bad_alloc();
+#else
+  std::abort();
 #endif
 }
 

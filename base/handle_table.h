@@ -11,9 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
-#include "base/recycler.h"
+#include "base/slab.h"
 
 namespace workqueue_internal {
 
@@ -45,20 +44,24 @@ class Handle {
   template <typename, typename>
   friend class HandleTable;
 
-  Handle(size_t place, uint64_t id) : place_(place), id_(id) {}
+  Handle(SlabId place, uint64_t id) : id_(id), place_(place) {}
 
-  size_t place_ = 0;
   uint64_t id_ = 0;  // unique in its table; zero for none
+  SlabId place_ = 0;
 };
 
 // What an object in a `HandleTable` derives from.
 class HandleTableEntry {
+ public:
+  // Small, and the object's alone until it is gone.
+  SlabId place() const { return place_; }
+
  private:
   template <typename, typename>
   friend class HandleTable;
 
-  size_t place_ = 0;
   uint64_t id_ = 0;
+  SlabId place_ = 0;
 };
 
 // HandleTable
@@ -68,79 +71,55 @@ class HandleTableEntry {
 // mistaken for what is there now.
 //
 // All of it takes constant time. In the steady state nothing is allocated;
-// after a spike, the memory goes back once the table is empty.
+// after a spike, the memory goes back.
 //
 // Not thread-safe.
 template <typename Entry, typename Tag>
 class HandleTable {
  public:
-  HandleTable() = default;
-  HandleTable(const HandleTable&) = delete;
-  HandleTable& operator=(const HandleTable&) = delete;
+  size_t size() const { return entries_.size(); }
 
-  ~HandleTable() {
-    ForEach([this](Entry* entry) { Delete(entry); });
-  }
-
-  size_t size() const { return places_.size() - free_places_.size(); }
+  // Returns the place of the next new object. What making that allocates is
+  // allocated here.
+  SlabId NextPlace() { return entries_.NextId(); }
 
   // Returns a new object. If making it, or allocating, throws, nothing has
   // changed.
   template <typename... Args>
   Entry* New(Args&&... args) {
-    // So that Delete() throws nothing.
-    if (places_.size() == free_places_.capacity()) {
-      free_places_.reserve(2 * places_.size() + 16);
-    }
-    if (free_places_.empty()) {
-      places_.push_back(nullptr);
-      free_places_.push_back(places_.size() - 1);
-    }
-    Entry* const entry = storage_.New(std::forward<Args>(args)...);
-    entry->place_ = free_places_.back();
+    const SlabId place = entries_.NextId();
+    Entry* const entry = entries_.New(std::forward<Args>(args)...);
+    entry->place_ = place;
     entry->id_ = ++last_id_;
-    places_[entry->place_] = entry;
-    free_places_.pop_back();
     return entry;
   }
 
-  // Returns the handle that names `entry`, which is in the table.
-  Handle<Tag> HandleOf(const Entry* entry) const {
+  // Returns the handle that names `entry`, which is in a table.
+  static Handle<Tag> HandleOf(const Entry* entry) {
     return {entry->place_, entry->id_};
   }
 
   // Returns the object that `handle` names; null if it is gone.
   Entry* Find(Handle<Tag> handle) const {
-    if (!handle || handle.place_ >= places_.size()) return nullptr;
-    Entry* const entry = places_[handle.place_];
+    Entry* const entry = entries_.Find(handle.place_);
     return entry != nullptr && entry->id_ == handle.id_ ? entry : nullptr;
   }
 
+  // Returns the object at `place`, where there must be one.
+  Entry* At(SlabId place) const { return &entries_[place]; }
+
   // Destroys `entry`, which is in the table.
-  void Delete(Entry* entry) {
-    constexpr size_t kKeep = 1024;
-    places_[entry->place_] = nullptr;
-    free_places_.push_back(entry->place_);
-    storage_.Delete(entry);
-    if (size() == 0 && places_.size() > kKeep) {
-      std::vector<Entry*>().swap(places_);
-      std::vector<size_t>().swap(free_places_);
-    }
-  }
+  void Delete(Entry* entry) { entries_.Delete(entry->place_); }
 
   // Calls `visit(Entry*)` for each object, in no particular order. It may
   // delete that object.
   template <typename F>
-  void ForEach(F visit) {
-    for (size_t i = 0; i < places_.size(); ++i) {
-      if (places_[i] != nullptr) visit(places_[i]);
-    }
+  void ForEach(F visit) const {
+    entries_.ForEach(visit);
   }
 
  private:
-  Recycler<Entry> storage_;
-  std::vector<Entry*> places_;  // null where free
-  std::vector<size_t> free_places_;
+  Slab<Entry> entries_;
   uint64_t last_id_ = 0;
 };
 

@@ -138,13 +138,13 @@ class FairOrdering final : public Ordering<T> {
 
  private:
   // A group that has items queued.
-  class Turn : public workqueue_internal::IntrusiveLink<Turn> {
+  class Turn : public workqueue_internal::EntryTableEntry,
+               public workqueue_internal::IntrusiveLink<Turn> {
    public:
     explicit Turn(const Group& group) : group_(group) {}
 
     const Group& item() const { return group_; }
 
-    size_t hash = 0;
     QueuedItemList<T> items;  // never empty
     int weight = 1;
     int left = 1;  // of the items of this turn, or of its next

@@ -17,7 +17,7 @@
 #include "absl/time/time.h"
 #include "base/indexed_heap.h"
 #include "base/mutex_lock.h"
-#include "base/recycler.h"
+#include "base/slab.h"
 
 namespace workqueue {
 
@@ -33,6 +33,7 @@ class FloorDelayQueue {
     explicit Entry(T v) : value(std::move(v)) {}
 
     T value;
+    workqueue_internal::SlabId id = 0;
     size_t heap_index = 0;
   };
 
@@ -53,7 +54,9 @@ class FloorDelayQueue {
     Entry* entry;
     {
       MutexLock lock(&mu_);
+      const workqueue_internal::SlabId id = storage_.NextId();
       entry = storage_.New(std::move(value));
+      entry->id = id;
       by_time_.Push(due_at, entry);
       if (by_time_.front() != entry) return entry;
     }
@@ -88,13 +91,13 @@ class FloorDelayQueue {
 
   void Remove(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     by_time_.Remove(entry);
-    storage_.Delete(entry);
+    storage_.Delete(entry->id);
   }
 
   absl::Mutex mu_;
   // Signalled when a value is due before all others.
   absl::CondVar earlier_;
-  workqueue_internal::Recycler<Entry> storage_ ABSL_GUARDED_BY(mu_);
+  workqueue_internal::Slab<Entry> storage_ ABSL_GUARDED_BY(mu_);
   workqueue_internal::IndexedHeap<absl::Time, Entry> by_time_
       ABSL_GUARDED_BY(mu_);
 };

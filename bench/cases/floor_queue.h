@@ -123,13 +123,11 @@ class FloorQueue {
   using Hash = typename absl::flat_hash_set<T>::hasher;
   using MutexLock = workqueue_internal::MutexLock;
 
-  class Item {
+  class Item : public workqueue_internal::EntryTableEntry {
    public:
     explicit Item(const T& item) : item_(item) {}
 
     const T& item() const { return item_; }
-
-    size_t hash = 0;
 
    private:
     const T item_;
@@ -177,7 +175,7 @@ class FloorQueue {
     }
     do {
       WaitingEntry* const due = by_time_.front();
-      AddLocked(due->item(), due->hash);
+      AddLocked(due->item(), Hash()(due->item()));
       by_time_.Remove(due);
       waiting_.Erase(due);
     } while (!by_time_.empty() && by_time_.front_key() <= now);

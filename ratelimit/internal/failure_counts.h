@@ -91,13 +91,13 @@ class FailureCounts {
   }
 
  private:
-  class Entry : public workqueue_internal::IntrusiveLink<Entry> {
+  class Entry : public workqueue_internal::EntryTableEntry,
+                public workqueue_internal::IntrusiveLink<Entry> {
    public:
     explicit Entry(const T& item) : item_(item) {}
 
     const T& item() const { return item_; }
 
-    size_t hash = 0;
     int failures = 0;
 
    private:

@@ -47,7 +47,7 @@ namespace internal {
 
 // What a queue in memory keeps for an item.
 template <typename T>
-struct QueueEntry : QueuedItem<T> {
+struct QueueEntry : QueuedItem<T>, workqueue_internal::EntryTableEntry {
   explicit QueueEntry(const T& item) : QueuedItem<T>(item) {}
 
   using QueuedItem<T>::set_priority;
@@ -58,7 +58,6 @@ struct QueueEntry : QueuedItem<T> {
   bool dirty = false;       // in need of processing
   bool processing = false;  // handed out
   bool leased = false;      // handed out as a lease
-  size_t hash = 0;
   ItemTimes times;
 };
 

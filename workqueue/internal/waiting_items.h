@@ -39,15 +39,13 @@ template <typename T, typename Hash, typename Eq>
 class WaitingItems {
  public:
   // An item that waits.
-  class Entry {
+  class Entry : public workqueue_internal::EntryTableEntry {
    public:
     template <typename U, typename = std::enable_if_t<
                               std::is_same<std::decay_t<U>, T>::value>>
     explicit Entry(U&& item) : item_(std::forward<U>(item)) {}
 
     const T& item() const { return item_; }
-
-    size_t hash = 0;
 
    private:
     const T item_;
