@@ -140,7 +140,9 @@ class QueueCore : public Offered, private LeaseOwner<T> {
 
   // Blocks until an item is queued, and returns OK when there is one.
   absl::Status AwaitItem(absl::Time deadline)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return order_.size() > 0 ? absl::OkStatus() : WaitForItem(deadline);
+  }
 
   // Takes the next item, of at least one, out of the order, and marks it as
   // being processed. Calls `copy` with its entry before. If that throws,
@@ -187,6 +189,10 @@ class QueueCore : public Offered, private LeaseOwner<T> {
     entry->leased = true;
     return Lease<T>(this, entry);
   }
+
+  // As `AwaitItem()`, when there is none yet.
+  absl::Status WaitForItem(absl::Time deadline)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   void BeginShutDown() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
@@ -253,7 +259,7 @@ void QueueCore<T, Offered, Order, Hash, Eq>::ReportProgress() {
 
 template <typename T, typename Offered, typename Order, typename Hash,
           typename Eq>
-absl::Status QueueCore<T, Offered, Order, Hash, Eq>::AwaitItem(
+absl::Status QueueCore<T, Offered, Order, Hash, Eq>::WaitForItem(
     absl::Time deadline) {
   if (deadline == absl::InfiniteFuture()) {
     while (!ItemQueuedOrShutDown()) {
@@ -262,7 +268,7 @@ absl::Status QueueCore<T, Offered, Order, Hash, Eq>::AwaitItem(
       --waiting_getters_;
       if (woken_getters_ > 0) --woken_getters_;
     }
-  } else if (deadline != absl::InfinitePast() && !ItemQueuedOrShutDown()) {
+  } else if (deadline != absl::InfinitePast() && !ShuttingDown()) {
     clock_->AwaitWithDeadline(
         &mu_, absl::Condition(this, &QueueCore::ItemQueuedOrShutDown),
         deadline);
