@@ -21,6 +21,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "base/exceptions.h"
 #include "base/mutex_lock.h"
 #include "clock/clock.h"
 #include "workqueue/interfaces.h"
@@ -73,9 +74,11 @@ struct DelayingQueueOptions : QueueOptions<T> {
 //     queue.CancelDelayed("default/web");                 // or not at all
 //
 // An item is never added before its time. A thread of the queue's own adds it
-// when the time has come; it sleeps otherwise, for 10 seconds at most. Delays
-// are measured on the clock in the options, which in its default does not
-// follow changes of the machine's wall clock.
+// when the time has come; it sleeps otherwise, for 10 seconds at most. Only an
+// item whose time has come by when that thread would have to be woken is added
+// by `AddAfter()` itself: so `Add()` of the queue below may be called from
+// there, as without a delay. Delays are measured on the clock in the options,
+// which in its default does not follow changes of the machine's wall clock.
 //
 // Items ready at the same time are added in the order of their `AddAfter()`. If
 // the queue below throws from `Add()`, or cannot take an item, that is logged
@@ -84,9 +87,10 @@ struct DelayingQueueOptions : QueueOptions<T> {
 // `AddAfter()` takes O(log n) for n waiting items, most of it on the queue's
 // thread. It blocks only if that thread is behind by 1,000 items, until it
 // catches up or the queue is shut down. `Reschedule()` and `CancelDelayed()`
-// take O(log n), and what is still to be taken in; they may have to wait while
-// the queue below takes an item that is due. If hashing, comparing or copying a
-// `T` throws, the exception comes out of the call and the queue is as it was.
+// take O(log n), and what is still to be taken in; they, and an `AddAfter()`
+// that adds its item itself, may have to wait while the queue below takes an
+// item that is due. If hashing, comparing or copying a `T` throws, the
+// exception comes out of the call and the queue is as it was.
 //
 // With a timing wheel, that O(log n) is constant time, items are late by up to
 // a tick, and those of one tick are added in any order.
@@ -128,6 +132,12 @@ class DelayingQueue
   // From now on nothing more is taken in, and what waits is dropped.
   void StopWaiting();
 
+  // If `item`, which hashes to `hash`, is due by now, adds it to the queue
+  // below and takes it out of the waiting ones. Returns false, and the loop is
+  // to do it, if it is not due or not taken.
+  bool AddIfDue(const T& item, size_t hash, absl::Time ready_at)
+      ABSL_LOCKS_EXCLUDED(mu_);
+
   // The waiting loop's part: takes in what has been added, and moves what is
   // due to the queue below.
   absl::Time Run(absl::Time now) override;
@@ -159,7 +169,7 @@ class DelayingQueue
 
   // Held while an item goes from the waiting ones to the queue below, so that
   // it is seen in one of the two: comes before the locks of that queue and of
-  // add_channel_. AddAfter() does without.
+  // add_channel_. AddAfter() does without, unless the item is due.
   absl::Mutex mu_;
   const std::unique_ptr<WaitingItems> waiting_ ABSL_GUARDED_BY(mu_);
   std::vector<typename AddChannel::Addition> received_ ABSL_GUARDED_BY(mu_);
@@ -237,7 +247,29 @@ bool DelayingQueue<T, Hash, Eq>::AddAfter(const T& item, absl::Duration delay) {
   if (retries_ != nullptr) retries_->Inc();
   if (delay <= absl::ZeroDuration()) return Add(item);
 
-  return add_channel_.Push(item, Hash()(item), clock_->TimeNow() + delay);
+  const size_t hash = Hash()(item);
+  const absl::Time ready_at = clock_->TimeNow() + delay;
+  const auto pushed = add_channel_.TryPush(item, hash, ready_at);
+  if (pushed != AddChannel::TryPushResult::kWouldWake) {
+    return pushed == AddChannel::TryPushResult::kPushed;
+  }
+  // For one that is due by now, two changes of threads would be a waste.
+  return AddIfDue(item, hash, ready_at) ||
+         add_channel_.Push(item, hash, ready_at);
+}
+
+template <typename T, typename Hash, typename Eq>
+bool DelayingQueue<T, Hash, Eq>::AddIfDue(const T& item, size_t hash,
+                                          absl::Time ready_at) {
+  const absl::Time now = clock_->TimeNow();
+  if (now < ready_at) return false;
+  bool taken = false;
+  workqueue_internal::ReturnsNormally([&] {
+    MutexLock lock(&mu_);
+    TakeIn(now);
+    taken = AddInsteadOfWaiting(item, hash);
+  });
+  return taken;
 }
 
 template <typename T, typename Hash, typename Eq>

@@ -347,6 +347,11 @@ void PriorityQueue<T, Hash, Eq>::AddLocked(const T& item, size_t hash,
   if (entry->waiting) {
     ready_at = std::min(ready_at, waiting_.key(entry).ready_at);
   }
+  // For one that is due by now, two changes of threads would be a waste.
+  if (ready_at < loop_sleeps_until_ && ready_at <= this->clock_->TimeNow()) {
+    MakeDirty(entry, priority, next_sequence_++);
+    return;
+  }
   MakeWaiting(entry, ready_at, priority, sequence);
 }
 

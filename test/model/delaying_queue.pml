@@ -20,6 +20,8 @@
 //   -DBROKEN_FULL_WAKES_NOBODY -DPUSHERS=3 -DCAPACITY=1 | assertion .*blocked
 //   -DBROKEN_RECEIVE_FREES_NONE -DPUSHERS=3             | assertion .*blocked
 //   -DBROKEN_CLOSE_FREES_NONE -DCAPACITY=1 -DSTOPPERS=1 | assertion .*blocked
+//   -DBROKEN_DUE_COUNTS_AS_WOKEN                        | assertion
+//   -DBROKEN_NOT_DUE_IS_NOT_PUSHED                      | assertion .*owed
 //   -DBROKEN_REMOVE_DOES_NOT_WAIT -DEARLY_END=1         | assertion .*running
 //   -DBROKEN_STOP_WAKES_NOBODY                          | acceptance cycle
 
@@ -102,7 +104,7 @@ inline CheckAtRest() {
 }
 active proctype Time() { TimeGoesBy() }
 
-// AddChannel::WakeIf()
+// AddChannel::Wake(), if there is need to.
 inline WakeIf(needed) {
   if
   :: (needed) && asleep_until != PAST -> asleep_until = PAST; Wake(DELAYING)
@@ -152,6 +154,39 @@ inline Close() {
 #endif
 }
 
+// AddChannel::AwaitRoom()
+inline AwaitRoom() {
+  do
+  :: additions >= CAPACITY && !closed ->
+    blocked = blocked | (1 << self);
+    !(blocked & (1 << self))
+  :: else -> break
+  od;
+  if
+  :: closed -> goto end
+  :: else
+  fi
+}
+
+// AddChannel::PushLocked()
+inline PushLocked() {
+  channel[self] = ready_at;
+  additions++;
+  owed = owed | (1 << self);
+#ifdef BROKEN_WAKE_AFTER_UNLOCK
+  wakes = asleep_until != PAST &&
+          (ready_at < asleep_until || additions >= HALF);
+  if
+  :: wakes -> asleep_until = PAST
+  :: else
+  fi
+#elif defined(BROKEN_FULL_WAKES_NOBODY)
+  WakeIf(ready_at < asleep_until)
+#else
+  WakeIf(ready_at < asleep_until || additions >= HALF)
+#endif
+}
+
 // AddAfter() of an item of its own.
 proctype Pusher(byte self) {
   byte i, ready_at;
@@ -167,39 +202,45 @@ proctype Pusher(byte self) {
     :: ready_at = ready_at + 2
     fi
   }
-  // AddChannel::Push()
+  // AddChannel::TryPush()
   atomic {
-    do
-    :: additions >= CAPACITY && !closed ->
-      blocked = blocked | (1 << self);
-      !(blocked & (1 << self))
-    :: else -> break
-    od;
-    if
-    :: closed -> goto end
-    :: else
-    fi;
-    channel[self] = ready_at;
-    additions++;
+    AwaitRoom();
     owed = owed | (1 << self);
-#ifdef BROKEN_WAKE_AFTER_UNLOCK
-    wakes = asleep_until != PAST &&
-            (ready_at < asleep_until || additions >= HALF);
     if
-    :: wakes -> asleep_until = PAST
-    :: else
+    :: asleep_until != PAST && ready_at < asleep_until ->
+#ifdef BROKEN_DUE_COUNTS_AS_WOKEN
+      asleep_until = PAST;
+#endif
+      skip
+    :: else -> PushLocked(); goto pushed
     fi
   }
+  // AddIfDue()
+  if
+  :: now >= ready_at ->
+    atomic { !locked -> locked = true }
+    atomic { TakeIn() }
+    atomic {
+      // AddInsteadOfWaiting()
+      locked = false;
+      if
+      :: refusals > 0 -> refusals--
+      :: true -> waiting[self] = 0; owed = owed & ~(1 << self); goto end
+      fi
+    }
+  :: else
+  fi;
+#ifdef BROKEN_NOT_DUE_IS_NOT_PUSHED
+  goto end;
+#endif
+  // AddChannel::Push()
+  atomic { AwaitRoom(); PushLocked() }
+pushed:
+#ifdef BROKEN_WAKE_AFTER_UNLOCK
   if
   :: wakes -> atomic { Wake(DELAYING) }
   :: else
   fi;
-#elif defined(BROKEN_FULL_WAKES_NOBODY)
-    WakeIf(ready_at < asleep_until)
-  }
-#else
-    WakeIf(ready_at < asleep_until || additions >= HALF)
-  }
 #endif
   // Who has added an item can rely on the loop for it.
   assert(stopped || channel[self] == 0 || LOOP_COMES_BY(channel[self]));

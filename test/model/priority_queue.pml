@@ -83,7 +83,10 @@ proctype Adder(byte self) {
     :: waiting[self] == 0 || at + 2 < waiting[self] -> at = at + 2
     :: waiting[self] != 0 -> at = waiting[self]
     fi;
-    MakeWaiting(self, at);
+    if
+    :: at < loop_sleeps_until && at <= now -> waiting[self] = 0  // MakeDirty()
+    :: else -> MakeWaiting(self, at)
+    fi;
     locked = false
   }
   // Who has added an item can rely on the loop for it.

@@ -118,6 +118,20 @@ TEST(AddChannelTest, OnlyWhatIsDueEarlierWakes) {
   EXPECT_EQ(Receive(channel).size(), 3u);
 }
 
+TEST(AddChannelTest, TryPushDoesNotWakeForWhatIsDueEarlier) {
+  using Result = Channel::TryPushResult;
+  Channel channel;
+  EXPECT_EQ(channel.TryPush(1, 1, At(1)), Result::kPushed) << "it is awake";
+  Receive(channel);
+  ASSERT_TRUE(channel.SleepUntil(At(10)));
+  EXPECT_EQ(channel.TryPush(2, 2, At(10)), Result::kPushed);
+  EXPECT_EQ(channel.TryPush(3, 3, At(9)), Result::kWouldWake);
+  EXPECT_EQ(Receive(channel).size(), 1u) << "it is not in";
+  EXPECT_EQ(channel.Push(3, 3, At(9)), PushResult::kWoke) << "it sleeps still";
+  channel.Close();
+  EXPECT_EQ(channel.TryPush(4, 4, At(9)), Result::kClosed);
+}
+
 TEST(AddChannelTest, AnyTimeIsEarlierThanNever) {
   Channel channel;
   ASSERT_TRUE(channel.SleepUntil(absl::InfiniteFuture()));

@@ -414,6 +414,124 @@ TEST(DelayingQueueTwoThreadsTest, AStepTakesInWhatWasAddedBefore) {
 }
 
 // -----------------------------------------------------------------------------
+// What is due before the thread could be woken
+// -----------------------------------------------------------------------------
+
+// Time goes by while an item is added: a nanosecond before each look at the
+// clock.
+class DueMeanwhileTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const std::thread::id this_thread = std::this_thread::get_id();
+    clock_.on_time_now = [this, this_thread] {
+      if (time_goes_by_ && std::this_thread::get_id() == this_thread) {
+        fake_.Step(kNs);
+      }
+    };
+    DelayingQueueOptions<std::string> options = On<std::string>(&clock_);
+    options.queue = std::make_unique<HookedQueue<std::string>>(
+        [this](const std::string& item) { return on_add_(item); });
+    queue_ = std::make_unique<DelayingQueue<std::string>>(std::move(options));
+    Settle();
+  }
+
+  void Settle() { fake_.Step(absl::ZeroDuration()); }
+
+  bool AddAfterMeanwhile(const std::string& item, absl::Duration delay) {
+    time_goes_by_ = true;
+    const bool taken = queue_->AddAfter(item, delay);
+    time_goes_by_ = false;
+    return taken;
+  }
+
+  FakeClock fake_;
+  ObservedClock clock_{&fake_};
+  std::atomic<bool> time_goes_by_{false};
+  HookedQueue<std::string>::OnAdd on_add_ = [](const std::string&) {
+    return true;
+  };
+  std::unique_ptr<DelayingQueue<std::string>> queue_;
+};
+
+TEST_F(DueMeanwhileTest, IsAddedWithoutTheThread) {
+  const int parks_before = clock_.parks();
+  EXPECT_TRUE(AddAfterMeanwhile("a", kNs));
+  EXPECT_EQ(TakeAll(*queue_), Strings{"a"});
+  Settle();
+  EXPECT_EQ(clock_.parks(), parks_before);
+}
+
+TEST_F(DueMeanwhileTest, NeverEarly) {
+  EXPECT_TRUE(AddAfterMeanwhile("a", 2 * kNs));
+  Settle();
+  EXPECT_EQ(queue_->Len(), 0u);
+  fake_.Step(kNs);
+  EXPECT_EQ(TakeAll(*queue_), Strings{"a"});
+}
+
+TEST_F(DueMeanwhileTest, DoesNotComeOnceMoreAtALaterTime) {
+  queue_->AddAfter("taken in", absl::Seconds(1));
+  Settle();
+  queue_->AddAfter("in the channel", absl::Seconds(2));
+  queue_->AddAfter("another", absl::Seconds(2));
+  for (const char* item : {"in the channel", "taken in"}) {
+    EXPECT_TRUE(AddAfterMeanwhile(item, kNs));
+    EXPECT_EQ(TakeAll(*queue_), Strings{item});
+  }
+  fake_.Step(absl::Seconds(2));
+  EXPECT_EQ(TakeAll(*queue_), Strings{"another"});
+}
+
+TEST_F(DueMeanwhileTest, ComesOnceMoreWhenItIsBeingProcessed) {
+  queue_->Add("a");
+  ASSERT_EQ(queue_->Get(), "a");
+  EXPECT_TRUE(AddAfterMeanwhile("a", kNs));
+  EXPECT_EQ(queue_->Len(), 0u);
+  EXPECT_TRUE(queue_->Done("a"));
+  EXPECT_EQ(TakeAll(*queue_), Strings{"a"});
+}
+
+TEST_F(DueMeanwhileTest, IsTriedAgainASecondLaterIfTheQueueBelowRefuses) {
+  std::atomic<bool> refuse{true};
+  on_add_ = [&refuse](const std::string&) { return !refuse; };
+  EXPECT_TRUE(AddAfterMeanwhile("a", kNs));
+  Settle();
+  refuse = false;
+  fake_.Step(absl::Seconds(1) - kNs);
+  EXPECT_EQ(queue_->Len(), 0u);
+  fake_.Step(kNs);
+  EXPECT_EQ(TakeAll(*queue_), Strings{"a"});
+}
+
+TEST_F(DueMeanwhileTest, IsNotTakenAfterShutDown) {
+  on_add_ = [this](const std::string&) {
+    queue_->ShutDown();
+    return true;
+  };
+  EXPECT_FALSE(AddAfterMeanwhile("a", kNs));
+  EXPECT_EQ(queue_->Get(), std::nullopt);
+}
+
+#ifdef ABSL_HAVE_EXCEPTIONS
+
+TEST_F(DueMeanwhileTest, IsTriedAgainASecondLaterIfTheQueueBelowThrows) {
+  std::atomic<bool> broken{true};
+  on_add_ = [&broken](const std::string&) {
+    if (broken) throw 1;
+    return true;
+  };
+  EXPECT_TRUE(AddAfterMeanwhile("a", kNs));
+  Settle();
+  broken = false;
+  fake_.Step(absl::Seconds(1) - kNs);
+  EXPECT_EQ(queue_->Len(), 0u);
+  fake_.Step(kNs);
+  EXPECT_EQ(TakeAll(*queue_), Strings{"a"});
+}
+
+#endif  // ABSL_HAVE_EXCEPTIONS
+
+// -----------------------------------------------------------------------------
 // The queue below
 // -----------------------------------------------------------------------------
 

@@ -845,6 +845,48 @@ TEST(PriorityQueueThreadTest, SleepsUntilTheFirstItemIsReady) {
   EXPECT_EQ(fake.GetEarliestWakeupTime(), fake.TimeNow() + kMs);
 }
 
+// Time goes by while items are added: a nanosecond before each look at the
+// clock.
+TEST(PriorityQueueThreadTest, IsNotWokenForWhatIsDueMeanwhile) {
+  FakeClock fake;
+  ObservedClock clock(&fake);
+  std::atomic<bool> time_goes_by{false};
+  const std::thread::id this_thread = std::this_thread::get_id();
+  clock.on_time_now = [&] {
+    if (time_goes_by && std::this_thread::get_id() == this_thread) {
+      fake.Step(kNs);
+    }
+  };
+  PriorityQueue<std::string> queue(On<std::string>(&clock));
+  queue.AddWithOptions(At(5, absl::Minutes(1)), {"raised"});
+  queue.AddAfter("waits", absl::Minutes(1));
+  fake.Step(absl::ZeroDuration());
+  const int parks_before = clock.parks();
+
+  queue.Add("queued");
+  time_goes_by = true;
+  queue.AddWithOptions(After(kNs), {"a", "raised", "b"});
+  time_goes_by = false;
+  for (const char* item : {"raised", "queued", "a", "b"}) {
+    EXPECT_EQ(queue.Get(), item);
+    EXPECT_TRUE(queue.Done(item));
+  }
+  fake.Step(absl::ZeroDuration());
+  EXPECT_EQ(clock.parks(), parks_before);
+
+  time_goes_by = true;
+  queue.AddAfter("a", 2 * kNs);
+  time_goes_by = false;
+  fake.Step(absl::ZeroDuration());
+  EXPECT_EQ(queue.Len(), 0u) << "it would be early";
+  fake.Step(kNs);
+  EXPECT_EQ(queue.Get(), "a");
+
+  fake.Step(absl::Minutes(1));
+  EXPECT_EQ(queue.Get(), "waits");
+  EXPECT_EQ(queue.Len(), 0u) << "what was raised comes once";
+}
+
 TEST(PriorityQueueThreadTest, MakesUpForAWakeUpThatWentMissing) {
   FakeClock fake;
   ObservedClock clock(&fake);

@@ -43,6 +43,8 @@ class AddChannel {
     absl::Time ready_at;
   };
 
+  enum class TryPushResult { kPushed, kClosed, kWouldWake };
+
   // `wake` wakes the loop. It is called with the channel locked, so that
   // whoever pushes next and finds that the loop has been asked to wake can rely
   // on that.
@@ -56,11 +58,19 @@ class AddChannel {
   // channel is closed.
   bool Push(const T& item, size_t hash, absl::Time ready_at) {
     workqueue_internal::MutexLock lock(&mu_);
-    while (additions_.size() >= kCapacity && !closed_) not_full_.Wait(&mu_);
-    if (closed_) return false;
-    additions_.push_back({item, hash, ready_at});
-    WakeIf(ready_at < asleep_until_ || additions_.size() >= kCapacity / 2);
+    if (!AwaitRoom()) return false;
+    PushLocked(item, hash, ready_at);
     return true;
+  }
+
+  // As `Push()`, but does not put `item` in if the loop sleeps and is to be
+  // woken because that is due earlier.
+  TryPushResult TryPush(const T& item, size_t hash, absl::Time ready_at) {
+    workqueue_internal::MutexLock lock(&mu_);
+    if (!AwaitRoom()) return TryPushResult::kClosed;
+    if (LoopSleepsBeyond(ready_at)) return TryPushResult::kWouldWake;
+    PushLocked(item, hash, ready_at);
+    return TryPushResult::kPushed;
   }
 
   // Moves all that is in to `*additions`, which must be empty, in the order in
@@ -89,7 +99,7 @@ class AddChannel {
   // Wakes the loop if it sleeps longer than until `until`.
   void WakeBy(absl::Time until) {
     workqueue_internal::MutexLock lock(&mu_);
-    WakeIf(until < asleep_until_);
+    if (LoopSleepsBeyond(until)) Wake();
   }
 
   // From now on nothing is taken, and nobody blocks. What is in is dropped.
@@ -101,8 +111,30 @@ class AddChannel {
   }
 
  private:
-  void WakeIf(bool needed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    if (!needed || asleep_until_ == absl::InfinitePast()) return;
+  // Blocks while the channel is full. Returns false if it is closed.
+  bool AwaitRoom() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    while (additions_.size() >= kCapacity && !closed_) not_full_.Wait(&mu_);
+    return !closed_;
+  }
+
+  void PushLocked(const T& item, size_t hash, absl::Time ready_at)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    additions_.push_back({item, hash, ready_at});
+    const bool filling_up = LoopSleeps() && additions_.size() >= kCapacity / 2;
+    if (filling_up || LoopSleepsBeyond(ready_at)) Wake();
+  }
+
+  // Whether the loop sleeps, and nobody has asked it to wake.
+  bool LoopSleeps() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return asleep_until_ != absl::InfinitePast();
+  }
+
+  bool LoopSleepsBeyond(absl::Time time) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return time < asleep_until_;
+  }
+
+  void Wake() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     asleep_until_ = absl::InfinitePast();
     wake_();
   }
