@@ -103,7 +103,8 @@ class DelayingQueue
     : public internal::Layer<T, DelayingInterface<T>, Interface<T>>,
       private WaitingLoop::Client {
  public:
-  explicit DelayingQueue(DelayingQueueOptions<T> options = {});
+  explicit DelayingQueue(DelayingQueueOptions<T> options = {})
+      : DelayingQueue(Completed(std::move(options))) {}
   ~DelayingQueue() override;
 
   DelayingQueue(const DelayingQueue&) = delete;
@@ -125,9 +126,17 @@ class DelayingQueue
   using MutexLock = workqueue_internal::MutexLock;
   using WaitingItems = internal::WaitingItems<T, Hash, Eq>;
 
-  // Puts in what `options` leave open, and takes the queue below out of them.
-  static std::unique_ptr<Interface<T>> Complete(
-      DelayingQueueOptions<T>& options);
+  using OwnQueue = Queue<T, Hash, Eq>;
+
+  // Options that leave nothing open.
+  struct Completed {
+    explicit Completed(DelayingQueueOptions<T> given);
+
+    DelayingQueueOptions<T> options;
+    OwnQueue* own_queue = nullptr;  // `options.queue`, if none was given
+  };
+
+  explicit DelayingQueue(Completed completed);
 
   // From now on nothing more is taken in, and what waits is dropped.
   void StopWaiting();
@@ -149,18 +158,18 @@ class DelayingQueue
   // Moves what is due to the queue below.
   void AddDue(absl::Time now);
 
-  // Moves some of it; returns whether there may be more.
+  // Moves some of it; returns whether there may be more. `add(item)` adds an
+  // item to the queue below.
   bool AddSomeDue(absl::Time now);
-
-  // Adds `item`, which is due, to the queue below. Returns false if it is to be
-  // tried again.
-  bool AddDueItem(const T& item) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  template <typename F>
+  bool AddSomeDue(absl::Time now, F add) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Adds `item`, which hashes to `hash`, to the queue below and takes it out of
   // the waiting ones: both, or if it is not taken, neither.
   bool AddInsteadOfWaiting(const T& item, size_t hash)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
+  OwnQueue* const own_queue_;  // the queue below; null if one was given
   clocks::Clock* const clock_;
   const bool add_supersedes_waiting_;
   const std::unique_ptr<CounterMetric> retries_;
@@ -182,32 +191,13 @@ class DelayingQueue
 // Implementation details follow.
 
 template <typename T, typename Hash, typename Eq>
-DelayingQueue<T, Hash, Eq>::DelayingQueue(DelayingQueueOptions<T> options)
-    : Layer(Complete(options)),
-      clock_(options.clock),
-      add_supersedes_waiting_(options.add_supersedes_waiting),
-      retries_(
-          internal::NewRetriesMetric(options.name, options.metrics_provider)),
-      add_channel_([this] { loop_->Wake(this); }),
-      waiting_(WaitingItems::New(options.waiting_set, clock_->TimeNow())),
-      errors_(options.name, options.log_sink, clock_),
-      loop_(std::move(options.waiting_loop)) {
-  loop_->Add(this);
-}
-
-template <typename T, typename Hash, typename Eq>
-DelayingQueue<T, Hash, Eq>::~DelayingQueue() {
-  loop_->Remove(this);
-}
-
-template <typename T, typename Hash, typename Eq>
-std::unique_ptr<Interface<T>> DelayingQueue<T, Hash, Eq>::Complete(
-    DelayingQueueOptions<T>& options) {
+DelayingQueue<T, Hash, Eq>::Completed::Completed(DelayingQueueOptions<T> given)
+    : options(std::move(given)) {
   options.clock = clocks::OrRealClock(options.clock);
   if (options.waiting_loop == nullptr) {
     options.waiting_loop = std::make_shared<WaitingLoop>(options.clock);
   }
-  if (options.queue != nullptr) return std::move(options.queue);
+  if (options.queue != nullptr) return;
   QueueOptions<T> below;
   below.name = options.name;
   below.metrics_provider = options.metrics_provider;
@@ -215,7 +205,30 @@ std::unique_ptr<Interface<T>> DelayingQueue<T, Hash, Eq>::Complete(
   below.clock = options.clock;
   below.ordering = std::move(options.ordering);
   below.waiting_loop = options.waiting_loop;
-  return std::make_unique<Queue<T, Hash, Eq>>(std::move(below));
+  auto queue = std::make_unique<OwnQueue>(std::move(below));
+  own_queue = queue.get();
+  options.queue = std::move(queue);
+}
+
+template <typename T, typename Hash, typename Eq>
+DelayingQueue<T, Hash, Eq>::DelayingQueue(Completed completed)
+    : Layer(std::move(completed.options.queue)),
+      own_queue_(completed.own_queue),
+      clock_(completed.options.clock),
+      add_supersedes_waiting_(completed.options.add_supersedes_waiting),
+      retries_(internal::NewRetriesMetric(completed.options.name,
+                                          completed.options.metrics_provider)),
+      add_channel_([this] { loop_->Wake(this); }),
+      waiting_(
+          WaitingItems::New(completed.options.waiting_set, clock_->TimeNow())),
+      errors_(completed.options.name, completed.options.log_sink, clock_),
+      loop_(std::move(completed.options.waiting_loop)) {
+  loop_->Add(this);
+}
+
+template <typename T, typename Hash, typename Eq>
+DelayingQueue<T, Hash, Eq>::~DelayingQueue() {
+  loop_->Remove(this);
 }
 
 template <typename T, typename Hash, typename Eq>
@@ -405,30 +418,40 @@ void DelayingQueue<T, Hash, Eq>::AddDue(absl::Time now) {
 
 template <typename T, typename Hash, typename Eq>
 bool DelayingQueue<T, Hash, Eq>::AddSomeDue(absl::Time now) {
-  constexpr int kSome = 100;
   MutexLock lock(&mu_);
+  if (own_queue_ == nullptr) {
+    return AddSomeDue(now, [this](const T& item) { return Layer::Add(item); });
+  }
+  // With one lock for all.
+  return own_queue_->AddSeveral([this, now](auto add)
+                                    ABSL_NO_THREAD_SAFETY_ANALYSIS {
+                                      return this->AddSomeDue(now, add);
+                                    });
+}
+
+template <typename T, typename Hash, typename Eq>
+template <typename F>
+bool DelayingQueue<T, Hash, Eq>::AddSomeDue(absl::Time now, F add) {
+  constexpr int kSome = 100;
   for (int i = 0; i < kSome; ++i) {
     auto* const due = waiting_->Due(now);
     if (due == nullptr) return false;
-    if (AddDueItem(due->item())) {
+    const bool added =
+        errors_.Try([due] { return internal::DueButNotAdded(due->item()); },
+                    [this, due, &add] {
+                      // What is shut down meanwhile drops what waits.
+                      return add(due->item()) || ShuttingDown()
+                                 ? absl::OkStatus()
+                                 : absl::UnavailableError(
+                                       "the queue below has not taken it");
+                    });
+    if (added) {
       waiting_->Remove(due);
     } else {
       waiting_->Postpone(due, now + internal::RetryDelay(), now);
     }
   }
   return true;
-}
-
-template <typename T, typename Hash, typename Eq>
-bool DelayingQueue<T, Hash, Eq>::AddDueItem(const T& item) {
-  return errors_.Try(
-      [&item] { return internal::DueButNotAdded(item); },
-      [this, &item] {
-        // What is shut down meanwhile drops what waits.
-        return Layer::Add(item) || ShuttingDown()
-                   ? absl::OkStatus()
-                   : absl::UnavailableError("the queue below has not taken it");
-      });
 }
 
 }  // namespace workqueue

@@ -101,6 +101,9 @@ class Queue : public internal::QueueCore<T, Interface<T>,
   bool AddAll(absl::Span<const T> items) override;
 
  private:
+  template <typename, typename, typename>
+  friend class DelayingQueue;
+
   using Core =
       internal::QueueCore<T, Interface<T>, internal::QueueOrder<T>, Hash, Eq>;
   using typename Core::Entry;
@@ -108,6 +111,11 @@ class Queue : public internal::QueueCore<T, Interface<T>,
 
   void AddLocked(const T& item, size_t hash)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
+
+  // Calls `f(add)` with the lock held, and returns what it returns. `add(item)`
+  // is `Add(item)`.
+  template <typename F>
+  auto AddSeveral(F f);
 };
 
 // Implementation details follow.
@@ -136,6 +144,17 @@ bool Queue<T, Hash, Eq>::AddAll(absl::Span<const T> items) {
   if (this->ShuttingDown()) return items.empty();
   for (size_t i = 0; i < items.size(); ++i) AddLocked(items[i], hashes[i]);
   return true;
+}
+
+template <typename T, typename Hash, typename Eq>
+template <typename F>
+auto Queue<T, Hash, Eq>::AddSeveral(F f) {
+  Lock lock(this);
+  return f([this](const T& item) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    if (this->ShuttingDown()) return false;
+    AddLocked(item, Hash()(item));
+    return true;
+  });
 }
 
 template <typename T, typename Hash, typename Eq>
