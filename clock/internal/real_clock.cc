@@ -5,67 +5,28 @@
 
 #include <time.h>
 
-#include <algorithm>
-#include <chrono>              // NOLINT(build/c++11)
-#include <condition_variable>  // NOLINT(build/c++11)
 #include <memory>
-#include <mutex>   // NOLINT(build/c++11)
 #include <thread>  // NOLINT(build/c++11)
 
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "clock/clock.h"
+#include "clock/internal/condition_variable_parker.h"
 #include "clock/internal/deadline_waiters.h"
+#include "clock/internal/futex_parker.h"
+#include "clock/internal/steady_time.h"
 #include "clock/parker.h"
 
 namespace clocks {
 namespace internal {
 namespace {
 
-using SteadyClock = std::chrono::steady_clock;
-
-// No wait is longer than this at a stretch. It keeps deadlines far in the
-// future from overflowing what the operating system takes.
-constexpr absl::Duration kLongestWait = absl::Hours(24 * 365);
-
-absl::Duration SinceSteadyEpoch() {
-  return absl::FromChrono(SteadyClock::now().time_since_epoch());
-}
-
-// Waits on the standard library's condition variable, since that can wait on
-// the monotonic clock, as absl::CondVar cannot.
-class RealParker final : public Parker {
- public:
-  explicit RealParker(absl::Time epoch) : epoch_(epoch) {}
-
-  bool ParkUntil(absl::Time deadline) override {
-    std::unique_lock<std::mutex> lock(mu_);
-    while (!unparked_) {
-      const absl::Duration now = SinceSteadyEpoch();
-      const absl::Duration end = deadline - epoch_;
-      if (end <= now) break;
-      cv_.wait_until(lock, SteadyClock::time_point(absl::ToChronoNanoseconds(
-                               std::min(end, now + kLongestWait))));
-    }
-    const bool unparked = unparked_;
-    unparked_ = false;
-    return unparked;
-  }
-
-  void Unpark() override {
-    // Notified with the mutex held: the thread that wakes may destroy this.
-    std::lock_guard<std::mutex> lock(mu_);
-    unparked_ = true;
-    cv_.notify_one();
-  }
-
- private:
-  const absl::Time epoch_;
-  std::mutex mu_;
-  std::condition_variable cv_;
-  bool unparked_ = false;  // guarded by mu_
-};
+#ifdef WORKQUEUE_INTERNAL_HAVE_FUTEX_PARKER
+using RealParker = FutexParker;
+#else
+using RealParker = ConditionVariableParker;
+#endif
 
 #ifdef WORKQUEUE_INTERNAL_ABSL_WAITS_ON_WALL_CLOCK
 

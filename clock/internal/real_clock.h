@@ -8,7 +8,6 @@
 #ifndef WORKQUEUE_CLOCK_INTERNAL_REAL_CLOCK_H_
 #define WORKQUEUE_CLOCK_INTERNAL_REAL_CLOCK_H_
 
-#include <chrono>  // NOLINT(build/c++11)
 #include <memory>
 
 #include "absl/base/config.h"

@@ -1,0 +1,30 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// clock/internal/steady_time.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_CLOCK_INTERNAL_STEADY_TIME_H_
+#define WORKQUEUE_CLOCK_INTERNAL_STEADY_TIME_H_
+
+#include <chrono>  // NOLINT(build/c++11)
+
+#include "absl/time/time.h"
+
+namespace clocks {
+namespace internal {
+
+// Returns what the machine's monotonic clock reads.
+inline absl::Duration SinceSteadyEpoch() {
+  return absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
+}
+
+// No wait is longer than this at a stretch. It keeps deadlines far in the
+// future from overflowing what the operating system takes.
+inline constexpr absl::Duration LongestWait() { return absl::Hours(24 * 365); }
+
+}  // namespace internal
+}  // namespace clocks
+
+#endif  // WORKQUEUE_CLOCK_INTERNAL_STEADY_TIME_H_
