@@ -37,6 +37,10 @@ class Clock {
   // and from then on advances with the machine's monotonic clock. Setting the
   // wall clock neither moves it nor shortens or prolongs any wait on it. (On
   // Linux it stands still while the machine is suspended.)
+  //
+  // Who sleeps on it, or in one of its parkers, wakes as soon as the machine
+  // can. In particular the kernel does not delay that by the 50 us, or what a
+  // thread's timer slack is, by which Linux may have timers expire together.
   static Clock* GetRealClock();
 
   virtual ~Clock() = default;

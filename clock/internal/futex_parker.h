@@ -20,8 +20,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <optional>
 
 #include "absl/time/time.h"
+#include "clock/internal/precise_timers.h"
 #include "clock/internal/steady_time.h"
 #include "clock/parker.h"
 
@@ -67,6 +69,8 @@ class FutexParker final : public Parker {
     const absl::Duration end = deadline - epoch_;
     absl::Duration now = SinceSteadyEpoch();
     if (end <= now) return;
+    std::optional<PreciseTimers> precise_timers;
+    if (deadline != absl::InfiniteFuture()) precise_timers.emplace();
     do {
       const timespec until =
           absl::ToTimespec(std::min(end, now + LongestWait()));

@@ -1,0 +1,98 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Those who wait on the real clock are not kept waiting longer, so that other
+// timers can expire with theirs. This program stands between the library and
+// the C library, and looks at the slack with which a thread waits.
+
+#include "clock/internal/precise_timers.h"
+
+#include "absl/base/config.h"
+#include "gtest/gtest.h"
+
+#if defined(ABSL_HAVE_THREAD_SANITIZER) || defined(ABSL_HAVE_ADDRESS_SANITIZER)
+
+TEST(PreciseTimersTest, NeedsThisFunction) {
+  GTEST_SKIP() << "the sanitizer may have replaced it itself";
+}
+
+#else
+
+#include <dlfcn.h>
+#include <linux/futex.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include <cstdarg>
+
+#include "absl/time/time.h"
+#include "clock/clock.h"
+
+namespace {
+
+constexpr int kOwnSlack = 12345;
+
+int Slack() { return prctl(PR_GET_TIMERSLACK); }
+
+// That of the last wait of this thread.
+thread_local int slack_in_wait = 0;
+
+}  // namespace
+
+extern "C" long syscall(long number, ...) noexcept {  // NOLINT(runtime/int)
+  va_list args;
+  va_start(args, number);
+  long a[6];                                     // NOLINT(runtime/int)
+  for (long& arg : a) arg = va_arg(args, long);  // NOLINT(runtime/int)
+  va_end(args);
+  if (number == SYS_futex && (a[1] & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET) {
+    slack_in_wait = Slack();
+  }
+  static auto* const next =
+      reinterpret_cast<decltype(&syscall)>(dlsym(RTLD_NEXT, "syscall"));
+  return next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+namespace clocks {
+namespace {
+
+class PreciseTimersTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    before_ = Slack();
+    prctl(PR_SET_TIMERSLACK, kOwnSlack);
+  }
+  void TearDown() override { prctl(PR_SET_TIMERSLACK, before_); }
+
+ private:
+  int before_ = 0;
+};
+
+TEST_F(PreciseTimersTest, AThreadHasItsOwnSlackBack) {
+  {
+    internal::PreciseTimers precise_timers;
+    EXPECT_EQ(Slack(), 1);
+    {
+      internal::PreciseTimers once_more;
+      EXPECT_EQ(Slack(), 1);
+    }
+    EXPECT_EQ(Slack(), 1);
+  }
+  EXPECT_EQ(Slack(), kOwnSlack);
+}
+
+TEST_F(PreciseTimersTest, AreWhatTheRealClockSleepsBy) {
+  Clock* const clock = Clock::GetRealClock();
+  // Until a sleep was not over before it began.
+  for (absl::Duration d = absl::Milliseconds(1); slack_in_wait == 0; d *= 2) {
+    ASSERT_LT(d, absl::Minutes(1));
+    clock->Sleep(d);
+  }
+  EXPECT_EQ(slack_in_wait, 1);
+  EXPECT_EQ(Slack(), kOwnSlack);
+}
+
+}  // namespace
+}  // namespace clocks
+
+#endif  // no sanitizer
