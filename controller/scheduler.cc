@@ -82,7 +82,7 @@ absl::StatusOr<TaskId> Scheduler::ScheduleEvery(
                   period, options.fixed_rate);
 }
 
-absl::StatusOr<TaskId> Scheduler::Schedule(Function function,
+absl::StatusOr<TaskId> Scheduler::Schedule(Function&& function,
                                            absl::Duration delay,
                                            absl::Duration period,
                                            bool fixed_rate) {
@@ -98,12 +98,11 @@ absl::StatusOr<TaskId> Scheduler::Schedule(Function function,
   }
   waiting_.Reserve(due_at);
   Task* const task = tasks_.New(std::move(function));
-  task->id = tasks_.HandleOf(task);
   task->period = period;
   task->fixed_rate = fixed_rate;
   task->due_at = due_at;
   waiters_.WakeBy(waiting_.Insert(task, due_at, now));
-  return task->id;
+  return tasks_.HandleOf(task);
 }
 
 bool Scheduler::Cancel(TaskId id) {
@@ -246,9 +245,11 @@ void Scheduler::Run(Task* task) {
   try {
     task->function();
   } catch (...) {
+    TaskId id;
     {
       MutexLock lock(&mu_);
       ++failed_runs_;
+      id = tasks_.HandleOf(task);
     }
     log_.Error([] {
       const absl::Status thrown = workqueue_internal::StatusOf([] { throw; });
@@ -256,7 +257,7 @@ void Scheduler::Run(Task* task) {
     });
     if (on_exception_ == nullptr) return;
     workqueue_internal::ReturnsNormally(
-        [&] { on_exception_(task->id, std::current_exception()); });
+        [&] { on_exception_(id, std::current_exception()); });
   }
 #else
   task->function();

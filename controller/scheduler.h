@@ -198,19 +198,18 @@ class Scheduler {
   // As long as there is a task it is in waiting_. While it runs it is not due.
   struct Task : workqueue::internal::WaitingSetEntry<Task>,
                 workqueue_internal::HandleTableEntry {
-    explicit Task(Function f) : function(std::move(f)) {}
+    explicit Task(Function&& f) : function(std::move(f)) {}
 
     bool running() const { return runner != std::thread::id(); }
 
-    Function function;  // empty when it has run for the last time
-    TaskId id;
+    std::thread::id runner;  // of the run in progress, if there is one
+    Function function;       // empty when it has run for the last time
     // Zero if there is no further run.
     absl::Duration period;
-    bool fixed_rate = false;
     // When the next run is due; while one is in progress, from when that is
     // counted.
     absl::Time due_at;
-    std::thread::id runner;  // of the run in progress, if there is one
+    bool fixed_rate = false;
   };
 
   struct Worker {
@@ -220,7 +219,7 @@ class Scheduler {
 
   explicit Scheduler(SchedulerOptions options);
 
-  absl::StatusOr<TaskId> Schedule(Function function, absl::Duration delay,
+  absl::StatusOr<TaskId> Schedule(Function&& function, absl::Duration delay,
                                   absl::Duration period, bool fixed_rate);
 
   // What a worker does: runs tasks until the scheduler is shut down.
