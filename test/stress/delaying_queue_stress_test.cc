@@ -30,10 +30,16 @@ namespace {
 
 clocks::Clock* RealClock() { return clocks::Clock::GetRealClock(); }
 
-// A delay of up to 3 ms; one in eight is none.
+// A delay of up to 3 ms; one in eight is none, and one is over at once.
 absl::Duration ShortDelay(std::mt19937& random) {
-  if (random() % 8 == 0) return absl::ZeroDuration();
-  return absl::Microseconds(static_cast<int>(random() % 3000));
+  switch (random() % 8) {
+    case 0:
+      return absl::ZeroDuration();
+    case 1:
+      return absl::Nanoseconds(1);
+    default:
+      return absl::Microseconds(static_cast<int>(random() % 3000));
+  }
 }
 
 void Produce(DelayingInterface<int>& queue, Ledger& ledger, int items, int adds,

@@ -31,12 +31,15 @@
 namespace workqueue {
 namespace {
 
-// Adds an item at any of five priorities, for up to 3 ms or at once.
+// Adds an item at any of five priorities, for up to 3 ms or at once; one in
+// eight has a delay that is over at once.
 AddOptions AnyOptions(std::mt19937& random) {
   AddOptions options;
   options.priority = static_cast<int>(random() % 5) - 2;
   if (random() % 2 == 0) {
     options.after = absl::Microseconds(static_cast<int>(random() % 3000));
+  } else if (random() % 4 == 0) {
+    options.after = absl::Nanoseconds(1);
   }
   return options;
 }
