@@ -30,6 +30,7 @@
 #include "base/mutex_lock.h"
 #include "clock/clock.h"
 #include "workqueue/interfaces.h"
+#include "workqueue/internal/compact_time.h"
 #include "workqueue/internal/error_log.h"
 #include "workqueue/internal/print_item.h"
 #include "workqueue/internal/queue_metrics.h"
@@ -55,10 +56,10 @@ struct QueueEntry : QueuedItem<T>, workqueue_internal::EntryTableEntry {
   // Whether there is a reason to keep the entry.
   bool InUse() const { return dirty || processing; }
 
+  ItemTimes times;
   bool dirty = false;       // in need of processing
   bool processing = false;  // handed out
   bool leased = false;      // handed out as a lease
-  ItemTimes times;
 };
 
 // QueueCore
@@ -292,7 +293,7 @@ auto QueueCore<T, Offered, Order, Hash, Eq>::HandOut(F copy) -> Entry* {
   if (metrics_ != nullptr) {
     metrics_->Started(entry->times, entry->priority());
   } else {
-    entry->times.started = clock_->CoarseTimeNow();
+    entry->times.started = CompactTime(clock_->CoarseTimeNow());
   }
   std::move(undo).Cancel();
   entry->dirty = false;
@@ -503,7 +504,7 @@ void QueueCore<T, Offered, Order, Hash, Eq>::CopyTo(Snapshot<T>* snapshot) {
   for (const QueuedItem<T>* item = processing_.front(); item != nullptr;
        item = item->next()) {
     const Entry& entry = static_cast<const Entry&>(*item);
-    snapshot->processing.push_back({entry.item(), entry.times.started,
+    snapshot->processing.push_back({entry.item(), entry.times.started.Get(),
                                     /*added_again=*/entry.dirty,
                                     /*failures=*/0});
   }

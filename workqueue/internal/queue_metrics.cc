@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "clock/clock.h"
+#include "workqueue/internal/compact_time.h"
 #include "workqueue/metrics.h"
 
 namespace workqueue {
@@ -64,16 +65,16 @@ void QueueMetrics::Added(ItemTimes& times, int priority) {
   if (adds_ != nullptr) adds_->Inc();
   if (depth_by_priority_ != nullptr) depth_by_priority_->Inc(priority);
   if (depth_ != nullptr) depth_->Inc();
-  times.added = clock_->TimeNow();
+  times.added = CompactTime(clock_->TimeNow());
 }
 
 void QueueMetrics::Started(ItemTimes& times, int priority) {
   if (depth_by_priority_ != nullptr) depth_by_priority_->Dec(priority);
   if (depth_ != nullptr) depth_->Dec();
-  times.started = clock_->TimeNow();
-  Observe(latency_.get(), times.started - times.added);
+  times.started = CompactTime(clock_->TimeNow());
+  Observe(latency_.get(), times.started.Get() - times.added.Get());
   ++in_progress_;
-  starts_ += times.started - epoch_;
+  starts_ += times.started.Get() - epoch_;
 }
 
 void QueueMetrics::PriorityChanged(int from, int to) {
@@ -84,8 +85,8 @@ void QueueMetrics::PriorityChanged(int from, int to) {
 
 void QueueMetrics::Finished(const ItemTimes& times) {
   --in_progress_;
-  starts_ -= times.started - epoch_;
-  Observe(work_duration_.get(), clock_->TimeNow() - times.started);
+  starts_ -= times.started.Get() - epoch_;
+  Observe(work_duration_.get(), clock_->TimeNow() - times.started.Get());
 }
 
 void QueueMetrics::UpdateUnfinishedWork(const ItemTimes* oldest) {
@@ -93,7 +94,7 @@ void QueueMetrics::UpdateUnfinishedWork(const ItemTimes* oldest) {
   Set(unfinished_work_seconds_.get(),
       static_cast<int64_t>(in_progress_) * (now - epoch_) - starts_);
   Set(longest_running_processor_seconds_.get(),
-      oldest == nullptr ? absl::ZeroDuration() : now - oldest->started);
+      oldest == nullptr ? absl::ZeroDuration() : now - oldest->started.Get());
 }
 
 std::unique_ptr<CounterMetric> NewRetriesMetric(absl::string_view name,

@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "clock/clock.h"
+#include "workqueue/internal/compact_time.h"
 #include "workqueue/metrics.h"
 
 namespace workqueue {
@@ -23,8 +24,8 @@ namespace internal {
 //
 // What the metrics have to remember of an item in a queue.
 struct ItemTimes {
-  absl::Time added;    // since it was last handed out
-  absl::Time started;  // handed out
+  CompactTime added;    // since it was last handed out
+  CompactTime started;  // handed out
 };
 
 // QueueMetrics
