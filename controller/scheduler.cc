@@ -20,6 +20,7 @@
 #include "absl/time/time.h"
 #include "base/exceptions.h"
 #include "base/mutex_lock.h"
+#include "base/slab.h"
 #include "base/status_of.h"
 #include "clock/clock.h"
 #include "clock/parker.h"
@@ -96,13 +97,13 @@ absl::StatusOr<TaskId> Scheduler::Schedule(Function&& function,
   if (shutting_down_) {
     return absl::FailedPreconditionError("the scheduler has been shut down");
   }
-  waiting_.Reserve(due_at);
+  waiting_.Reserve(tasks_.NextPlace(), due_at);
   Task* const task = tasks_.New(std::move(function));
   task->period = period;
   task->fixed_rate = fixed_rate;
   task->due_at = due_at;
-  waiters_.WakeBy(waiting_.Insert(task, due_at, now));
-  return tasks_.HandleOf(task);
+  waiters_.WakeBy(waiting_.Insert(task->place(), due_at, now));
+  return TaskTable::HandleOf(task);
 }
 
 bool Scheduler::Cancel(TaskId id) {
@@ -140,7 +141,7 @@ bool Scheduler::CancelTask(Task* task, Function* cancelled) {
 }
 
 void Scheduler::Remove(Task* task) {
-  waiting_.Remove(task);
+  waiting_.Remove(task->place());
   tasks_.Delete(task);
 }
 
@@ -185,9 +186,9 @@ bool Scheduler::StopScheduling(bool drop_due) {
       dropped_due_ |= due;
       cancelled.push_back(std::move(task->function));
       Remove(task);
-    } else if (waiting_.DueAt(task) > now) {
+    } else if (waiting_.DueAt(task->place()) > now) {
       // Due between two ticks of a wheel: no need to wait for the next.
-      waiting_.Move(task, task->due_at, now);
+      waiting_.Move(task->place(), task->due_at, now);
     }
   });
   waiters_.WakeAll();
@@ -232,11 +233,13 @@ void Scheduler::Work(Worker& worker) {
 }
 
 Scheduler::Task* Scheduler::BeginRun(absl::Time now) {
-  Task* const task = waiting_.Due(now);
-  if (task == nullptr || task->running()) return nullptr;
+  const workqueue_internal::SlabId place = waiting_.Due(now);
+  if (place == workqueue_internal::kNoSlabId) return nullptr;
+  Task* const task = tasks_.At(place);
+  if (task->running()) return nullptr;
   task->runner = std::this_thread::get_id();
   if (!task->fixed_rate) task->due_at = now;
-  waiting_.Move(task, absl::InfiniteFuture(), now);
+  waiting_.Move(task->place(), absl::InfiniteFuture(), now);
   return task;
 }
 
@@ -245,19 +248,18 @@ void Scheduler::Run(Task* task) {
   try {
     task->function();
   } catch (...) {
-    TaskId id;
     {
       MutexLock lock(&mu_);
       ++failed_runs_;
-      id = tasks_.HandleOf(task);
     }
     log_.Error([] {
       const absl::Status thrown = workqueue_internal::StatusOf([] { throw; });
       return absl::StrCat("a run threw: ", thrown.message());
     });
     if (on_exception_ == nullptr) return;
-    workqueue_internal::ReturnsNormally(
-        [&] { on_exception_(id, std::current_exception()); });
+    workqueue_internal::ReturnsNormally([&] {
+      on_exception_(TaskTable::HandleOf(task), std::current_exception());
+    });
   }
 #else
   task->function();
@@ -268,7 +270,7 @@ void Scheduler::EndRun(Task* task, absl::Time now) {
   task->runner = std::thread::id();
   if (task->function) {
     task->due_at += task->period;
-    waiting_.Move(task, task->due_at, now);
+    waiting_.Move(task->place(), task->due_at, now);
   } else {
     Remove(task);
   }

@@ -196,8 +196,7 @@ class Scheduler {
 
  private:
   // As long as there is a task it is in waiting_. While it runs it is not due.
-  struct Task : workqueue::internal::WaitingSetEntry<Task>,
-                workqueue_internal::HandleTableEntry {
+  struct Task : workqueue_internal::HandleTableEntry {
     explicit Task(Function&& f) : function(std::move(f)) {}
 
     bool running() const { return runner != std::thread::id(); }
@@ -211,6 +210,8 @@ class Scheduler {
     absl::Time due_at;
     bool fixed_rate = false;
   };
+
+  using TaskTable = workqueue_internal::HandleTable<Task, TaskIdTag>;
 
   struct Worker {
     workqueue::internal::LeaderFollowers::Waiter waiter;
@@ -250,8 +251,9 @@ class Scheduler {
   const workqueue::internal::Log log_;
 
   mutable absl::Mutex mu_;
-  workqueue_internal::HandleTable<Task, TaskIdTag> tasks_ ABSL_GUARDED_BY(mu_);
-  workqueue::internal::WaitingSet<Task> waiting_ ABSL_GUARDED_BY(mu_);
+  TaskTable tasks_ ABSL_GUARDED_BY(mu_);
+  // The tasks' places in tasks_.
+  workqueue::internal::WaitingSet waiting_ ABSL_GUARDED_BY(mu_);
   workqueue::internal::LeaderFollowers waiters_ ABSL_GUARDED_BY(mu_);
   bool shutting_down_ ABSL_GUARDED_BY(mu_) = false;
   // Whether a task that was due was dropped at the shutdown.

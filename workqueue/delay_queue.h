@@ -24,6 +24,7 @@
 #include "base/exceptions.h"
 #include "base/handle_table.h"
 #include "base/mutex_lock.h"
+#include "base/slab.h"
 #include "clock/clock.h"
 #include "clock/parker.h"
 #include "workqueue/internal/leader_followers.h"
@@ -157,8 +158,7 @@ class DelayQueue {
  private:
   using MutexLock = workqueue_internal::MutexLock;
 
-  struct Node : internal::WaitingSetEntry<Node>,
-                workqueue_internal::HandleTableEntry {
+  struct Node : workqueue_internal::HandleTableEntry {
     explicit Node(T&& v) : value(std::move(v)) {}
 
     T value;
@@ -174,6 +174,12 @@ class DelayQueue {
   template <typename F>
   void MoveTo(F add, Node* due) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
+  // Returns the value that comes first of those due at `now`; null if none is.
+  Node* Due(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    const workqueue_internal::SlabId place = waiting_.Due(now);
+    return place == workqueue_internal::kNoSlabId ? nullptr : nodes_.At(place);
+  }
+
   // Destroys `node`, which is waiting.
   void Remove(Node* node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
@@ -187,7 +193,8 @@ class DelayQueue {
   mutable absl::Mutex mu_;
   workqueue_internal::HandleTable<Node, DelayQueueHandleTag> nodes_
       ABSL_GUARDED_BY(mu_);
-  internal::WaitingSet<Node> waiting_ ABSL_GUARDED_BY(mu_);
+  // The values' places in nodes_.
+  internal::WaitingSet waiting_ ABSL_GUARDED_BY(mu_);
   internal::LeaderFollowers waiters_ ABSL_GUARDED_BY(mu_);
   // Some of those of threads that have ceased to wait, for the next ones.
   std::vector<std::unique_ptr<clocks::Parker>> parkers_ ABSL_GUARDED_BY(mu_);
@@ -240,9 +247,10 @@ DelayQueueHandle DelayQueue<T>::Push(T value, absl::Duration delay) {
   const absl::Time now = clock_->TimeNow();
   MutexLock lock(&mu_);
   if (ShuttingDown()) return Handle();
-  waiting_.Reserve(now + delay);
+  const absl::Time due_at = now + delay;
+  waiting_.Reserve(nodes_.NextPlace(), due_at);
   Node* const node = nodes_.New(std::move(value));
-  waiters_.WakeBy(waiting_.Insert(node, now + delay, now));
+  waiters_.WakeBy(waiting_.Insert(node->place(), due_at, now));
   return nodes_.HandleOf(node);
 }
 
@@ -292,7 +300,7 @@ absl::StatusOr<std::vector<T>> DelayQueue<T>::TakeUpToWithDeadline(
                               workqueue_internal::ReturnsNormally(
                                   [&, this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
                                     while (values.size() < max) {
-                                      Node* const next = waiting_.Due(now);
+                                      Node* const next = Due(now);
                                       if (next == nullptr) break;
                                       MoveTo(add, next);
                                     }
@@ -319,7 +327,7 @@ absl::Status DelayQueue<T>::TakeDue(absl::Time deadline, F take) {
         waiters_.PassOnLead(waiting_.size() > 0);
       };
       const absl::Time now = clock_->TimeNow();
-      if (Node* const due = waiting_.Due(now)) {
+      if (Node* const due = Due(now)) {
         take(due, now);
         return absl::OkStatus();
       }
@@ -351,7 +359,7 @@ std::unique_ptr<clocks::Parker> DelayQueue<T>::TakeParker() {
 
 template <typename T>
 void DelayQueue<T>::Remove(Node* node) {
-  waiting_.Remove(node);
+  waiting_.Remove(node->place());
   nodes_.Delete(node);
 }
 
@@ -371,8 +379,9 @@ bool DelayQueue<T>::Reset(Handle handle, absl::Duration delay) {
   if (ShuttingDown()) return false;
   Node* const node = nodes_.Find(handle);
   if (node == nullptr) return false;
-  waiting_.Reserve(now + delay);
-  waiters_.WakeBy(waiting_.Move(node, now + delay, now));
+  const absl::Time due_at = now + delay;
+  waiting_.Reserve(node->place(), due_at);
+  waiters_.WakeBy(waiting_.Move(node->place(), due_at, now));
   return true;
 }
 
@@ -389,7 +398,7 @@ void DelayQueue<T>::ShutDown() {
   if (ShuttingDown()) return;
   shutting_down_.store(true, std::memory_order_release);
   nodes_.ForEach([this, now](Node* node) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    if (waiting_.DueAt(node) > now) Remove(node);
+    if (waiting_.DueAt(node->place()) > now) Remove(node);
   });
   waiters_.WakeAll();
 }

@@ -180,7 +180,7 @@ class DelayingQueue
   // it is seen in one of the two: comes before the locks of that queue and of
   // add_channel_. AddAfter() does without, unless the item is due.
   absl::Mutex mu_;
-  const std::unique_ptr<WaitingItems> waiting_ ABSL_GUARDED_BY(mu_);
+  WaitingItems waiting_ ABSL_GUARDED_BY(mu_);
   std::vector<typename AddChannel::Addition> received_ ABSL_GUARDED_BY(mu_);
   size_t taken_in_ ABSL_GUARDED_BY(mu_) = 0;  // how many of received_
   internal::ErrorLog errors_ ABSL_GUARDED_BY(mu_);
@@ -219,8 +219,7 @@ DelayingQueue<T, Hash, Eq>::DelayingQueue(Completed completed)
       retries_(internal::NewRetriesMetric(completed.options.name,
                                           completed.options.metrics_provider)),
       add_channel_([this] { loop_->Wake(this); }),
-      waiting_(
-          WaitingItems::New(completed.options.waiting_set, clock_->TimeNow())),
+      waiting_(completed.options.waiting_set, clock_->TimeNow()),
       errors_(completed.options.name, completed.options.log_sink, clock_),
       loop_(std::move(completed.options.waiting_loop)) {
   loop_->Add(this);
@@ -292,9 +291,9 @@ bool DelayingQueue<T, Hash, Eq>::CancelDelayed(const T& item) {
   MutexLock lock(&mu_);
   if (ShuttingDown()) return false;
   TakeIn(now);
-  auto* const entry = waiting_->Find(item, hash);
+  auto* const entry = waiting_.Find(item, hash);
   if (entry == nullptr) return false;
-  waiting_->Remove(entry);
+  waiting_.Remove(entry);
   return true;
 }
 
@@ -307,17 +306,17 @@ bool DelayingQueue<T, Hash, Eq>::Reschedule(const T& item,
   if (ShuttingDown()) return false;
   TakeIn(now);
   if (delay <= absl::ZeroDuration()) return AddInsteadOfWaiting(item, hash);
-  waiting_->InsertOrMove(item, hash, now + delay, now);
-  add_channel_.WakeBy(waiting_->NextWake());
+  waiting_.InsertOrMove(item, hash, now + delay, now);
+  add_channel_.WakeBy(waiting_.NextWake());
   return true;
 }
 
 template <typename T, typename Hash, typename Eq>
 bool DelayingQueue<T, Hash, Eq>::AddInsteadOfWaiting(const T& item,
                                                      size_t hash) {
-  auto* const entry = waiting_->Find(item, hash);
+  auto* const entry = waiting_.Find(item, hash);
   if (!Layer::Add(item)) return false;
-  if (entry != nullptr) waiting_->Remove(entry);
+  if (entry != nullptr) waiting_.Remove(entry);
   return true;
 }
 
@@ -354,8 +353,8 @@ Snapshot<T> DelayingQueue<T, Hash, Eq>::TakeSnapshot() {
     if (!ShuttingDown()) TakeIn(now);
     snapshot = Layer::TakeSnapshot();
     if (ShuttingDown()) return snapshot;
-    snapshot.waiting.reserve(waiting_->size());
-    waiting_->ForEach([&snapshot](const T& item, absl::Time ready_at) {
+    snapshot.waiting.reserve(waiting_.size());
+    waiting_.ForEach([&snapshot](const T& item, absl::Time ready_at) {
       snapshot.waiting.push_back({item, ready_at});
     });
   }
@@ -370,7 +369,7 @@ absl::Time DelayingQueue<T, Hash, Eq>::Run(absl::Time now) {
     MutexLock lock(&mu_);
     decltype(received_)().swap(received_);
     taken_in_ = 0;
-    waiting_->Clear();
+    waiting_.Clear();
     return absl::InfiniteFuture();
   }
   add_channel_.Awake();
@@ -383,7 +382,7 @@ absl::Time DelayingQueue<T, Hash, Eq>::Run(absl::Time now) {
   }
   AddDue(now);
   MutexLock lock(&mu_);
-  absl::Time next = waiting_->NextWake();
+  absl::Time next = waiting_.NextWake();
   if (!took_in_all) {
     next = std::min(next, now + internal::RetryDelay());
     add_channel_.SleepUntil(next);  // An earlier item wakes the loop.
@@ -399,8 +398,8 @@ void DelayingQueue<T, Hash, Eq>::TakeIn(absl::Time now) {
   const auto insert_received = [this, now]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     for (; taken_in_ < received_.size(); ++taken_in_) {
       auto& addition = received_[taken_in_];
-      waiting_->Insert(std::move(addition.item), addition.hash,
-                       addition.ready_at, now);
+      waiting_.Insert(std::move(addition.item), addition.hash,
+                      addition.ready_at, now);
     }
     received_.clear();
     taken_in_ = 0;
@@ -434,7 +433,7 @@ template <typename F>
 bool DelayingQueue<T, Hash, Eq>::AddSomeDue(absl::Time now, F add) {
   constexpr int kSome = 100;
   for (int i = 0; i < kSome; ++i) {
-    auto* const due = waiting_->Due(now);
+    auto* const due = waiting_.Due(now);
     if (due == nullptr) return false;
     const bool added =
         errors_.Try([due] { return internal::DueButNotAdded(due->item()); },
@@ -446,9 +445,9 @@ bool DelayingQueue<T, Hash, Eq>::AddSomeDue(absl::Time now, F add) {
                                        "the queue below has not taken it");
                     });
     if (added) {
-      waiting_->Remove(due);
+      waiting_.Remove(due);
     } else {
-      waiting_->Postpone(due, now + internal::RetryDelay(), now);
+      waiting_.Postpone(due, now + internal::RetryDelay(), now);
     }
   }
   return true;

@@ -176,16 +176,23 @@ class PriorityQueue
   using typename Core::Lock;
   using typename Core::MutexLock;
 
-  // The order of what waits for its time.
-  struct WaitingKey {
-    absl::Time ready_at;
-    int priority;
-    int64_t sequence;
-
-    bool operator<(const WaitingKey& other) const {
+  // An item that waits for its time, and its order.
+  struct WaitingSlot {
+    bool operator<(const WaitingSlot& other) const {
       if (ready_at != other.ready_at) return ready_at < other.ready_at;
       if (priority != other.priority) return priority > other.priority;
       return sequence < other.sequence;
+    }
+
+    absl::Time ready_at;
+    int priority;
+    int64_t sequence;
+    Entry* entry;
+  };
+
+  struct SetWaitingIndex {
+    void operator()(const WaitingSlot& slot, uint32_t index) const {
+      slot.entry->heap_index = index;
     }
   };
 
@@ -240,7 +247,7 @@ class PriorityQueue
   const std::unique_ptr<CounterMetric> retries_;
   const std::unique_ptr<ratelimit::RateLimiter<T>> rate_limiter_;
 
-  workqueue_internal::IndexedHeap<WaitingKey, Entry> waiting_
+  workqueue_internal::IndexedHeap<WaitingSlot, SetWaitingIndex> waiting_
       ABSL_GUARDED_BY(this->mu_);
   // Grows with each add that gives an item a new place.
   int64_t next_sequence_ ABSL_GUARDED_BY(this->mu_) = 0;
@@ -345,7 +352,7 @@ void PriorityQueue<T, Hash, Eq>::AddLocked(const T& item, size_t hash,
   }
   absl::Time ready_at = this->clock_->TimeNow() + delay;
   if (entry->waiting) {
-    ready_at = std::min(ready_at, waiting_.key(entry).ready_at);
+    ready_at = std::min(ready_at, waiting_[entry->heap_index].ready_at);
   }
   // For one that is due by now, two changes of threads would be a waste.
   if (ready_at < loop_sleeps_until_ && ready_at <= this->clock_->TimeNow()) {
@@ -361,11 +368,11 @@ void PriorityQueue<T, Hash, Eq>::MakeWaiting(Entry* entry, absl::Time ready_at,
   waiting_.ReserveOne();
   entry->set_priority(priority);
   entry->sequence = sequence;
-  const WaitingKey key = {ready_at, priority, sequence};
+  const WaitingSlot slot = {ready_at, priority, sequence, entry};
   if (entry->waiting) {
-    waiting_.SetKey(entry, key);
+    waiting_.Replace(entry->heap_index, slot);
   } else {
-    waiting_.Push(key, entry);
+    waiting_.Push(slot);
     entry->waiting = true;
   }
   if (ready_at < loop_sleeps_until_) {
@@ -399,7 +406,7 @@ void PriorityQueue<T, Hash, Eq>::Raise(Entry* entry, int priority) {
 
 template <typename T, typename Hash, typename Eq>
 void PriorityQueue<T, Hash, Eq>::StopWaiting(Entry* entry) {
-  waiting_.Remove(entry);
+  waiting_.Remove(entry->heap_index);
   entry->waiting = false;
 }
 
@@ -506,9 +513,9 @@ Snapshot<T> PriorityQueue<T, Hash, Eq>::TakeSnapshot() {
     });
     if (!this->ShuttingDown()) {
       snapshot.waiting.reserve(waiting_.size());
-      waiting_.ForEach([&snapshot](const WaitingKey& key, const Entry& entry) {
-        snapshot.waiting.push_back({entry.item(), key.ready_at, key.priority,
-                                    /*failures=*/0});
+      waiting_.ForEach([&snapshot](const WaitingSlot& slot) {
+        snapshot.waiting.push_back(
+            {slot.entry->item(), slot.ready_at, slot.priority, /*failures=*/0});
       });
     }
   }
@@ -535,17 +542,16 @@ absl::Time PriorityQueue<T, Hash, Eq>::RunSome(absl::Time now) {
       if (this->ShuttingDown()) waiting_.Clear();  // Nothing comes any more.
       return absl::InfiniteFuture();
     }
-    Entry* const entry = waiting_.front();
+    WaitingSlot first = waiting_.front();
     if (this->ShuttingDown()) {
-      StopWaiting(entry);
-      DropIfUnused(entry);
+      StopWaiting(first.entry);
+      DropIfUnused(first.entry);
       continue;
     }
-    const WaitingKey key = waiting_.front_key();
-    if (key.ready_at > now) return key.ready_at;
-    if (!AddDue(entry, key.priority)) {
-      waiting_.SetKey(
-          entry, {now + internal::RetryDelay(), key.priority, key.sequence});
+    if (first.ready_at > now) return first.ready_at;
+    if (!AddDue(first.entry, first.priority)) {
+      first.ready_at = now + internal::RetryDelay();
+      waiting_.Replace(first.entry->heap_index, first);
     }
   }
   return absl::InfinitePast();

@@ -26,8 +26,10 @@ namespace workqueue {
 // goes by in ticks, and a value comes out at the first tick that is not before
 // its time: never early, and late by at most one tick. One that is due when it
 // is added comes out at once. Values of one tick come out in no particular
-// order. It is for very many timeouts, most of which are
-// cancelled or reset before they are over.
+// order. It is for very many timeouts, most of which are cancelled or reset
+// before they are over.
+//
+// What is due more than 292 years after either was made never comes out.
 class WaitingSetOptions {
  public:
   // A heap.
@@ -40,9 +42,8 @@ class WaitingSetOptions {
   // Hierarchical Timing Wheels", 1987); so no turn looks at values of later
   // ones. An empty wheel does nothing.
   //
-  // Takes memory for each slot of each ring in use, about 24 bytes.
-  //
-  // What is due more than 292 years after the wheel was made never comes out.
+  // Takes memory for each slot of each ring in use, about 16 bytes, and 64 more
+  // if there is anything in it.
   //
   // Returns an `absl::InvalidArgumentError` if `tick` is less than a nanosecond
   // or more than 24 hours, or if `slots` is less than 2 or more than a million.

@@ -8,7 +8,7 @@
 #ifndef WORKQUEUE_BENCH_CASES_FLOOR_DELAY_QUEUE_H_
 #define WORKQUEUE_BENCH_CASES_FLOOR_DELAY_QUEUE_H_
 
-#include <cstddef>
+#include <cstdint>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -34,7 +34,7 @@ class FloorDelayQueue {
 
     T value;
     workqueue_internal::SlabId id = 0;
-    size_t heap_index = 0;
+    uint32_t heap_index = 0;
   };
 
  public:
@@ -43,7 +43,7 @@ class FloorDelayQueue {
   FloorDelayQueue() = default;
   ~FloorDelayQueue() {
     MutexLock lock(&mu_);
-    while (!by_time_.empty()) Remove(by_time_.front());
+    while (!by_time_.empty()) Remove(by_time_.front().entry);
   }
 
   FloorDelayQueue(const FloorDelayQueue&) = delete;
@@ -57,8 +57,8 @@ class FloorDelayQueue {
       const workqueue_internal::SlabId id = storage_.NextId();
       entry = storage_.New(std::move(value));
       entry->id = id;
-      by_time_.Push(due_at, entry);
-      if (by_time_.front() != entry) return entry;
+      by_time_.Push({due_at, entry});
+      if (by_time_.front().entry != entry) return entry;
     }
     earlier_.SignalAll();
     return entry;
@@ -69,13 +69,13 @@ class FloorDelayQueue {
     while (true) {
       if (by_time_.empty()) {
         earlier_.Wait(&mu_);
-      } else if (by_time_.front_key() <= absl::Now()) {
+      } else if (by_time_.front().due_at <= absl::Now()) {
         break;
       } else {
-        earlier_.WaitWithDeadline(&mu_, by_time_.front_key());
+        earlier_.WaitWithDeadline(&mu_, by_time_.front().due_at);
       }
     }
-    Entry* const due = by_time_.front();
+    Entry* const due = by_time_.front().entry;
     T value = std::move(due->value);
     Remove(due);
     return value;
@@ -89,8 +89,21 @@ class FloorDelayQueue {
  private:
   using MutexLock = workqueue_internal::MutexLock;
 
+  struct Slot {
+    bool operator<(const Slot& other) const { return due_at < other.due_at; }
+
+    absl::Time due_at;
+    Entry* entry;
+  };
+
+  struct SetIndex {
+    void operator()(const Slot& slot, uint32_t index) const {
+      slot.entry->heap_index = index;
+    }
+  };
+
   void Remove(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    by_time_.Remove(entry);
+    by_time_.Remove(entry->heap_index);
     storage_.Delete(entry->id);
   }
 
@@ -98,8 +111,7 @@ class FloorDelayQueue {
   // Signalled when a value is due before all others.
   absl::CondVar earlier_;
   workqueue_internal::Slab<Entry> storage_ ABSL_GUARDED_BY(mu_);
-  workqueue_internal::IndexedHeap<absl::Time, Entry> by_time_
-      ABSL_GUARDED_BY(mu_);
+  workqueue_internal::IndexedHeap<Slot, SetIndex> by_time_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace workqueue

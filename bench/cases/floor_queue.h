@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -70,11 +71,11 @@ class FloorQueue {
       MutexLock lock(&mu_);
       const auto [entry, is_new] = waiting_.FindOrInsert(item, hash);
       if (is_new) {
-        by_time_.Push(ready_at, entry);
-      } else if (ready_at < by_time_.key(entry)) {
-        by_time_.SetKey(entry, ready_at);
+        by_time_.Push({ready_at, entry});
+      } else if (ready_at < by_time_[entry->heap_index].ready_at) {
+        by_time_.Replace(entry->heap_index, {ready_at, entry});
       }
-      if (by_time_.front() != entry) return;
+      if (by_time_.front().entry != entry) return;
     }
     changed_.Signal();
   }
@@ -143,7 +144,22 @@ class FloorQueue {
   struct WaitingEntry : Item {
     using Item::Item;
 
-    size_t heap_index = 0;
+    uint32_t heap_index = 0;
+  };
+
+  struct Slot {
+    bool operator<(const Slot& other) const {
+      return ready_at < other.ready_at;
+    }
+
+    absl::Time ready_at;
+    WaitingEntry* entry;
+  };
+
+  struct SetIndex {
+    void operator()(const Slot& slot, uint32_t index) const {
+      slot.entry->heap_index = index;
+    }
   };
 
   void AddLocked(const T& item, size_t hash)
@@ -169,16 +185,16 @@ class FloorQueue {
       return;
     }
     const absl::Time now = absl::Now();
-    if (by_time_.front_key() > now) {
-      changed_.WaitWithDeadline(&mu_, by_time_.front_key());
+    if (by_time_.front().ready_at > now) {
+      changed_.WaitWithDeadline(&mu_, by_time_.front().ready_at);
       return;
     }
     do {
-      WaitingEntry* const due = by_time_.front();
+      WaitingEntry* const due = by_time_.front().entry;
       AddLocked(due->item(), Hash()(due->item()));
-      by_time_.Remove(due);
+      by_time_.Remove(due->heap_index);
       waiting_.Erase(due);
-    } while (!by_time_.empty() && by_time_.front_key() <= now);
+    } while (!by_time_.empty() && by_time_.front().ready_at <= now);
   }
 
   // The processing of `entry` has ended.
@@ -199,8 +215,7 @@ class FloorQueue {
   workqueue_internal::IntrusiveList<Entry> queued_ ABSL_GUARDED_BY(mu_);
   workqueue_internal::EntryTable<T, WaitingEntry, Hash, Eq> waiting_
       ABSL_GUARDED_BY(mu_);
-  workqueue_internal::IndexedHeap<absl::Time, WaitingEntry> by_time_
-      ABSL_GUARDED_BY(mu_);
+  workqueue_internal::IndexedHeap<Slot, SetIndex> by_time_ ABSL_GUARDED_BY(mu_);
 
   absl::Mutex failures_mu_;
   absl::flat_hash_map<T, int> failures_ ABSL_GUARDED_BY(failures_mu_);

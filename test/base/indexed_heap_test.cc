@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <random>
 #include <set>
@@ -20,10 +21,27 @@ struct Element {
   explicit Element(int v) : value(v) {}
 
   int value;
-  size_t heap_index = 0;
+  uint32_t heap_index = 0;
 };
 
-using Heap = IndexedHeap<int, Element>;
+template <typename Key>
+struct Slot {
+  bool operator<(const Slot& other) const { return key < other.key; }
+
+  Key key;
+  Element* element;
+};
+
+struct SetIndex {
+  template <typename Key>
+  void operator()(const Slot<Key>& slot, uint32_t index) const {
+    slot.element->heap_index = index;
+  }
+};
+
+template <typename Key>
+using HeapOf = IndexedHeap<Slot<Key>, SetIndex>;
+using Heap = HeapOf<int>;
 
 std::vector<Element> MakeElements(int n) {
   std::vector<Element> elements;
@@ -35,8 +53,8 @@ std::vector<Element> MakeElements(int n) {
 std::vector<int> PopAllKeys(Heap& heap) {
   std::vector<int> keys;
   while (!heap.empty()) {
-    keys.push_back(heap.front_key());
-    heap.Remove(heap.front());
+    keys.push_back(heap.front().key);
+    heap.Remove(0);
   }
   return keys;
 }
@@ -45,7 +63,7 @@ TEST(IndexedHeapTest, IsEmptyAtFirst) {
   Heap heap;
   EXPECT_TRUE(heap.empty());
   EXPECT_EQ(heap.size(), 0u);
-  heap.ForEach([](int, const Element&) { FAIL(); });
+  heap.ForEach([](const Slot<int>&) { FAIL(); });
 }
 
 TEST(IndexedHeapTest, TheLeastComesFirst) {
@@ -53,10 +71,10 @@ TEST(IndexedHeapTest, TheLeastComesFirst) {
   do {
     Heap heap;
     std::vector<Element> elements = MakeElements(8);
-    for (int key : keys) heap.Push(key, &elements[key]);
+    for (int key : keys) heap.Push({key, &elements[key]});
     ASSERT_EQ(heap.size(), 7u);
-    ASSERT_EQ(heap.front(), &elements[1]);
-    ASSERT_EQ(heap.front_key(), 1);
+    ASSERT_EQ(heap.front().element, &elements[1]);
+    ASSERT_EQ(heap.front().key, 1);
     ASSERT_EQ(PopAllKeys(heap), (std::vector<int>{1, 2, 3, 4, 5, 6, 7}));
   } while (std::next_permutation(keys.begin(), keys.end()));
 }
@@ -70,11 +88,11 @@ TEST(IndexedHeapTest, AnyEntryCanBeGivenAnyKey) {
         std::vector<Element> elements = MakeElements(size);
         std::vector<int> expected;
         for (int i = 0; i < size; ++i) {
-          heap.Push(2 * i, &elements[i]);
+          heap.Push({2 * i, &elements[i]});
           expected.push_back(i == moved ? key : 2 * i);
         }
-        heap.SetKey(&elements[moved], key);
-        ASSERT_EQ(heap.key(&elements[moved]), key);
+        heap.Replace(elements[moved].heap_index, {key, &elements[moved]});
+        ASSERT_EQ(heap[elements[moved].heap_index].key, key);
         std::sort(expected.begin(), expected.end());
         ASSERT_EQ(PopAllKeys(heap), expected) << size << " " << moved;
       }
@@ -97,8 +115,8 @@ TEST(IndexedHeapTest, AnyEntryCanBeRemoved) {
         if (i != removed) expected.push_back(i);
       }
       std::shuffle(order.begin(), order.end(), random);
-      for (int i : order) heap.Push(i, &elements[i]);
-      heap.Remove(&elements[removed]);
+      for (int i : order) heap.Push({i, &elements[i]});
+      heap.Remove(elements[removed].heap_index);
       ASSERT_EQ(PopAllKeys(heap), expected);
     }
   }
@@ -107,14 +125,14 @@ TEST(IndexedHeapTest, AnyEntryCanBeRemoved) {
 TEST(IndexedHeapTest, EqualKeysAreAllThere) {
   Heap heap;
   std::vector<Element> elements = MakeElements(100);
-  for (Element& element : elements) heap.Push(element.value % 3, &element);
+  for (Element& element : elements) heap.Push({element.value % 3, &element});
   std::set<const Element*> came;
   int last = 0;
   while (!heap.empty()) {
-    EXPECT_GE(heap.front_key(), last);
-    last = heap.front_key();
-    EXPECT_TRUE(came.insert(heap.front()).second);
-    heap.Remove(heap.front());
+    EXPECT_GE(heap.front().key, last);
+    last = heap.front().key;
+    EXPECT_TRUE(came.insert(heap.front().element).second);
+    heap.Remove(0);
   }
   EXPECT_EQ(came.size(), elements.size());
 }
@@ -122,28 +140,28 @@ TEST(IndexedHeapTest, EqualKeysAreAllThere) {
 TEST(IndexedHeapTest, ForEachVisitsEachEntryOnceWithItsKey) {
   Heap heap;
   std::vector<Element> elements = MakeElements(50);
-  for (Element& element : elements) heap.Push(100 - element.value, &element);
-  heap.Remove(&elements[7]);
+  for (Element& element : elements) heap.Push({100 - element.value, &element});
+  heap.Remove(elements[7].heap_index);
   std::map<int, int> visited;
-  heap.ForEach([&visited](int key, const Element& element) {
-    EXPECT_TRUE(visited.emplace(element.value, key).second);
+  heap.ForEach([&visited](const Slot<int>& slot) {
+    EXPECT_TRUE(visited.emplace(slot.element->value, slot.key).second);
   });
   EXPECT_EQ(visited.size(), 49u);
   EXPECT_EQ(visited.count(7), 0u);
   for (const auto& [value, key] : visited) EXPECT_EQ(key, 100 - value);
 }
 
-// If nothing is allocated, the keys stay where they are in memory.
+// If nothing is allocated, the slots stay where they are in memory.
 TEST(IndexedHeapTest, APushAfterReserveOneAllocatesNothing) {
   Heap heap;
   std::vector<Element> elements = MakeElements(3000);
   heap.ReserveOne();
-  heap.Push(0, &elements[0]);
+  heap.Push({0, &elements[0]});
   for (int i = 1; i < 3000; ++i) {
     heap.ReserveOne();
-    const int* const before = &heap.front_key();
-    heap.Push(i, &elements[i]);
-    ASSERT_EQ(&heap.front_key(), before) << i;
+    const Slot<int>* const before = &heap.front();
+    heap.Push({i, &elements[i]});
+    ASSERT_EQ(&heap.front(), before) << i;
   }
 }
 
@@ -154,25 +172,25 @@ TEST(IndexedHeapTest, ReserveOneChangesNothing) {
     heap.ReserveOne();
     heap.ReserveOne();
     EXPECT_EQ(heap.size(), static_cast<size_t>(element.value));
-    heap.Push(-element.value, &element);
+    heap.Push({-element.value, &element});
   }
-  EXPECT_EQ(heap.front(), &elements[39]);
+  EXPECT_EQ(heap.front().element, &elements[39]);
 }
 
 TEST(IndexedHeapTest, ClearRemovesAllAndTheHeapCanBeUsedAgain) {
   Heap heap;
   std::vector<Element> elements = MakeElements(40);
   for (int round = 0; round < 3; ++round) {
-    for (Element& element : elements) heap.Push(element.value, &element);
+    for (Element& element : elements) heap.Push({element.value, &element});
     heap.Clear();
     EXPECT_TRUE(heap.empty());
     EXPECT_EQ(heap.size(), 0u);
   }
   heap.Clear();
   heap.ReserveOne();
-  heap.Push(3, &elements[5]);
-  EXPECT_EQ(heap.front(), &elements[5]);
-  EXPECT_EQ(heap.key(&elements[5]), 3);
+  heap.Push({3, &elements[5]});
+  EXPECT_EQ(heap.front().element, &elements[5]);
+  EXPECT_EQ(heap[elements[5].heap_index].key, 3);
 }
 
 // A key that shows that the heap asks no more of it than `<` and copies.
@@ -186,13 +204,13 @@ class BareKey {
 };
 
 TEST(IndexedHeapTest, AKeyNeedsOnlyBeLess) {
-  IndexedHeap<BareKey, Element> heap;
+  HeapOf<BareKey> heap;
   Element one(1), two(2);
-  heap.Push(BareKey(2), &two);
-  heap.Push(BareKey(1), &one);
-  EXPECT_EQ(heap.front(), &one);
-  heap.SetKey(&one, BareKey(3));
-  EXPECT_EQ(heap.front(), &two);
+  heap.Push({BareKey(2), &two});
+  heap.Push({BareKey(1), &one});
+  EXPECT_EQ(heap.front().element, &one);
+  heap.Replace(one.heap_index, {BareKey(3), &one});
+  EXPECT_EQ(heap.front().element, &two);
 }
 
 // Counts its comparisons.
@@ -218,20 +236,20 @@ int CountingKey::count_ = 0;
 // each on the way up, four on the way down.
 TEST(IndexedHeapTest, ComparesAsOftenAsThereAreLevels) {
   std::mt19937 random(1);
-  IndexedHeap<CountingKey, Element> heap;
+  HeapOf<CountingKey> heap;
   std::vector<Element> elements = MakeElements(100000);
   int levels = 0;  // of a heap of one more
   for (Element& element : elements) {
     if (heap.size() + 1 > (size_t{1} << (2 * levels))) ++levels;
-    heap.Push(CountingKey(random()), &element);
+    heap.Push({CountingKey(random()), &element});
     ASSERT_LE(CountingKey::TakeCount(), levels) << heap.size();
   }
   for (Element& element : elements) {
-    heap.SetKey(&element, CountingKey(random()));
+    heap.Replace(element.heap_index, {CountingKey(random()), &element});
     ASSERT_LE(CountingKey::TakeCount(), 1 + 4 * levels);
   }
   for (Element& element : elements) {
-    heap.Remove(&element);
+    heap.Remove(element.heap_index);
     ASSERT_LE(CountingKey::TakeCount(), 1 + 4 * levels);
   }
 }
@@ -261,17 +279,17 @@ TEST_P(IndexedHeapModelTest, DoesAsAMapDoes) {
       if (choice < remove) continue;
       if (below(2) == 0) heap.ReserveOne();
       const int key = below(keys);
-      heap.Push(key, element);
+      heap.Push({key, element});
       model[element] = key;
     } else if (choice < remove / 2) {
-      heap.Remove(element);
+      heap.Remove(element->heap_index);
       model.erase(element);
     } else if (choice < remove) {
-      model.erase(heap.front());
-      heap.Remove(heap.front());
+      model.erase(heap.front().element);
+      heap.Remove(0);
     } else if (choice < 99 || below(20) > 0) {
       const int key = below(keys);
-      heap.SetKey(element, key);
+      heap.Replace(element->heap_index, {key, element});
       model[element] = key;
     } else {
       heap.Clear();
@@ -284,21 +302,21 @@ TEST_P(IndexedHeapModelTest, DoesAsAMapDoes) {
     const auto least =
         std::min_element(model.begin(), model.end(),
                          [](auto& a, auto& b) { return a.second < b.second; });
-    ASSERT_EQ(heap.front_key(), least->second);
-    ASSERT_EQ(model.count(heap.front()), 1u);
-    ASSERT_EQ(model[heap.front()], least->second);
+    ASSERT_EQ(heap.front().key, least->second);
+    ASSERT_EQ(model.count(heap.front().element), 1u);
+    ASSERT_EQ(model[heap.front().element], least->second);
     if (i % 10 != 0) continue;
     // The indices are those of the entries, each another.
     std::set<size_t> indices;
     for (const auto& [entry, key] : model) {
       ASSERT_LT(entry->heap_index, heap.size());
       ASSERT_TRUE(indices.insert(entry->heap_index).second);
-      ASSERT_EQ(heap.key(entry), key);
+      ASSERT_EQ(heap[entry->heap_index].key, key);
     }
     size_t visited = 0;
-    heap.ForEach([&](int key, const Element& entry) {
+    heap.ForEach([&](const Slot<int>& slot) {
       ++visited;
-      EXPECT_EQ(model.at(&elements[entry.value]), key);
+      EXPECT_EQ(model.at(slot.element), slot.key);
     });
     ASSERT_EQ(visited, model.size());
   }

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <iterator>
 #include <limits>
 #include <random>
@@ -14,18 +13,15 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "base/slab.h"
 #include "gtest/gtest.h"
 
 namespace workqueue {
 namespace internal {
 namespace {
 
-struct Entry : TimingWheelEntry<Entry> {
-  absl::Time due_at;
-  absl::Time comes_at;  // the latest time at which it may come out
-};
-
-using Wheel = TimingWheel<Entry>;
+using ::workqueue_internal::kNoSlabId;
+using ::workqueue_internal::SlabId;
 
 constexpr absl::Duration kTick = absl::Milliseconds(10);
 
@@ -34,36 +30,36 @@ absl::Time At(absl::Duration d) { return absl::UnixEpoch() + d; }
 class TimingWheelTest : public testing::Test {
  protected:
   // Puts in a new entry, at time zero.
-  Entry* Insert(absl::Duration delay) {
-    Entry* const entry = &entries_.emplace_back();
-    wheel_.Reserve(At(delay));
+  SlabId Insert(absl::Duration delay) {
+    const SlabId entry = next_++;
+    wheel_.Reserve(entry, At(delay));
     wheel_.Insert(entry, At(delay), absl::UnixEpoch());
     return entry;
   }
 
-  std::deque<Entry> entries_;
-  Wheel wheel_{absl::UnixEpoch(), kTick, /*slots=*/4};
+  SlabId next_ = 0;
+  TimingWheel wheel_{absl::UnixEpoch(), kTick, /*slots=*/4};
 };
 
 TEST_F(TimingWheelTest, AnEmptyWheelDoesNotTick) {
   EXPECT_EQ(wheel_.size(), 0u);
   EXPECT_EQ(wheel_.NextWake(), absl::InfiniteFuture());
-  EXPECT_EQ(wheel_.Due(At(absl::Hours(1))), nullptr);
+  EXPECT_EQ(wheel_.Due(At(absl::Hours(1))), kNoSlabId);
 }
 
 TEST_F(TimingWheelTest, AnEntryIsDueAtTheFirstTickThatIsNotBeforeItsTime) {
-  Entry* const exact = Insert(2 * kTick);
-  Entry* const rounded = Insert(2 * kTick + absl::Nanoseconds(1));
+  const SlabId exact = Insert(2 * kTick);
+  const SlabId rounded = Insert(2 * kTick + absl::Nanoseconds(1));
   EXPECT_EQ(wheel_.NextWake(), At(2 * kTick));
-  EXPECT_EQ(wheel_.Due(At(2 * kTick - absl::Nanoseconds(1))), nullptr);
+  EXPECT_EQ(wheel_.Due(At(2 * kTick - absl::Nanoseconds(1))), kNoSlabId);
   EXPECT_EQ(wheel_.Due(At(2 * kTick)), exact);
   wheel_.Remove(exact);
-  EXPECT_EQ(wheel_.Due(At(3 * kTick - absl::Nanoseconds(1))), nullptr);
+  EXPECT_EQ(wheel_.Due(At(3 * kTick - absl::Nanoseconds(1))), kNoSlabId);
   EXPECT_EQ(wheel_.Due(At(3 * kTick)), rounded);
 }
 
 TEST_F(TimingWheelTest, WhatIsPastIsDueAtOnce) {
-  Entry* const entry = Insert(-absl::Hours(1));
+  const SlabId entry = Insert(-absl::Hours(1));
   EXPECT_EQ(wheel_.NextWake(), absl::InfinitePast());
   EXPECT_EQ(wheel_.Due(absl::UnixEpoch()), entry);
 }
@@ -71,24 +67,28 @@ TEST_F(TimingWheelTest, WhatIsPastIsDueAtOnce) {
 TEST_F(TimingWheelTest, WhatIsDueNowDoesNotWaitForTheNextTick) {
   const absl::Time now = At(3 * kTick + absl::Nanoseconds(7));
   Insert(20 * kTick);
-  Entry inserted, moved;
-  wheel_.Insert(&inserted, now, now);
+  constexpr SlabId inserted = 1, moved = 2;
+  wheel_.Reserve(inserted, now);
+  wheel_.Insert(inserted, now, now);
   EXPECT_LE(wheel_.NextWake(), now);
-  EXPECT_EQ(wheel_.Due(now), &inserted);
-  wheel_.Remove(&inserted);
-  wheel_.Insert(&moved, At(9 * kTick), now);
-  EXPECT_EQ(wheel_.Due(now), nullptr);
-  EXPECT_LE(wheel_.Move(&moved, now, now), now);
-  EXPECT_EQ(wheel_.Due(now), &moved);
-  EXPECT_LE(wheel_.DueAt(&moved), now);
+  EXPECT_EQ(wheel_.Due(now), inserted);
+  wheel_.Remove(inserted);
+  wheel_.Reserve(moved, At(9 * kTick));
+  wheel_.Insert(moved, At(9 * kTick), now);
+  EXPECT_EQ(wheel_.Due(now), kNoSlabId);
+  EXPECT_LE(wheel_.Move(moved, now, now), now);
+  EXPECT_EQ(wheel_.Due(now), moved);
+  EXPECT_LE(wheel_.DueAt(moved), now);
 }
 
 TEST_F(TimingWheelTest, FractionsOfANanosecondAreRoundedUp) {
-  Wheel wheel(absl::UnixEpoch(), absl::Nanoseconds(1), /*slots=*/4);
-  Entry entry;
-  wheel.Insert(&entry, At(absl::Nanoseconds(2.25)), absl::UnixEpoch());
-  EXPECT_EQ(wheel.Due(At(absl::Nanoseconds(2.75))), nullptr);
-  EXPECT_EQ(wheel.Due(At(absl::Nanoseconds(3))), &entry);
+  TimingWheel wheel(absl::UnixEpoch(), absl::Nanoseconds(1), /*slots=*/4);
+  constexpr SlabId entry = 0;
+  const absl::Time due_at = At(absl::Nanoseconds(2.25));
+  wheel.Reserve(entry, due_at);
+  wheel.Insert(entry, due_at, absl::UnixEpoch());
+  EXPECT_EQ(wheel.Due(At(absl::Nanoseconds(2.75))), kNoSlabId);
+  EXPECT_EQ(wheel.Due(At(absl::Nanoseconds(3))), entry);
 }
 
 // The last nanosecond that 64 bits can count, and what is after it.
@@ -97,74 +97,74 @@ TEST_F(TimingWheelTest, TheEndOfTime) {
   for (const absl::Duration tick :
        {absl::Nanoseconds(1), kTick, absl::Hours(24)}) {
     for (const size_t slots : {2, 256, 1000000}) {
-      Wheel wheel(absl::UnixEpoch(), tick, slots);
-      Entry last, never;
+      TimingWheel wheel(absl::UnixEpoch(), tick, slots);
+      constexpr SlabId last = 0, never = 1;
       const absl::Time last_at = At(end - 2 * tick);
-      wheel.Reserve(last_at);
-      wheel.Insert(&last, last_at, absl::UnixEpoch());
-      wheel.Reserve(At(2 * end));
-      wheel.Insert(&never, At(2 * end), absl::UnixEpoch());
-      ASSERT_EQ(wheel.Due(last_at - absl::Nanoseconds(1)), nullptr);
-      ASSERT_EQ(wheel.Due(last_at + tick), &last);
-      wheel.Remove(&last);
+      wheel.Reserve(last, last_at);
+      wheel.Insert(last, last_at, absl::UnixEpoch());
+      wheel.Reserve(never, At(2 * end));
+      wheel.Insert(never, At(2 * end), absl::UnixEpoch());
+      ASSERT_EQ(wheel.Due(last_at - absl::Nanoseconds(1)), kNoSlabId);
+      ASSERT_EQ(wheel.Due(last_at + tick), last);
+      wheel.Remove(last);
       ASSERT_EQ(wheel.NextWake(), absl::InfiniteFuture());
-      ASSERT_EQ(wheel.Due(At(3 * end)), nullptr);
+      ASSERT_EQ(wheel.Due(At(3 * end)), kNoSlabId);
     }
   }
 }
 
 TEST_F(TimingWheelTest, LaterTurnsAreWaitedFor) {
   // Of four slots: the same slot at ticks 1, 5, 17 and 65.
-  std::vector<Entry*> entries;
-  for (int tick : {65, 5, 17, 1}) entries.push_back(Insert(tick * kTick));
+  for (int tick : {65, 5, 17, 1}) Insert(tick * kTick);
   for (int tick : {1, 5, 17, 65}) {
-    EXPECT_EQ(wheel_.Due(At(tick * kTick - absl::Nanoseconds(1))), nullptr);
-    Entry* const due = wheel_.Due(At(tick * kTick));
-    ASSERT_NE(due, nullptr) << tick;
-    EXPECT_EQ(due->tick, tick);
+    EXPECT_EQ(wheel_.Due(At(tick * kTick - absl::Nanoseconds(1))), kNoSlabId);
+    const SlabId due = wheel_.Due(At(tick * kTick));
+    ASSERT_NE(due, kNoSlabId) << tick;
+    EXPECT_EQ(wheel_.DueAt(due), At(tick * kTick));
     wheel_.Remove(due);
   }
   EXPECT_EQ(wheel_.NextWake(), absl::InfiniteFuture());
 }
 
 TEST_F(TimingWheelTest, InfinitelyLateIsNeverDue) {
-  Entry* const entry = Insert(absl::InfiniteDuration());
+  const SlabId entry = Insert(absl::InfiniteDuration());
   EXPECT_EQ(wheel_.size(), 1u);
   EXPECT_EQ(wheel_.NextWake(), absl::InfiniteFuture());
-  EXPECT_EQ(wheel_.Due(At(absl::Hours(24 * 365 * 290))), nullptr);
+  EXPECT_EQ(wheel_.Due(At(absl::Hours(24 * 365 * 290))), kNoSlabId);
   wheel_.Remove(entry);
   EXPECT_EQ(wheel_.size(), 0u);
 }
 
 TEST_F(TimingWheelTest, AfterLongIdlenessNothingIsMovedInVain) {
   const absl::Time later = At(absl::Hours(24 * 365));
-  Entry entry;
-  wheel_.Reserve(later + kTick);
-  EXPECT_EQ(wheel_.Insert(&entry, later + kTick, later), later + kTick);
+  constexpr SlabId entry = 0;
+  wheel_.Reserve(entry, later + kTick);
+  EXPECT_EQ(wheel_.Insert(entry, later + kTick, later), later + kTick);
   EXPECT_EQ(wheel_.NextWake(), later + kTick);
-  EXPECT_EQ(wheel_.Due(later), nullptr);
-  EXPECT_EQ(wheel_.Due(later + kTick), &entry);
+  EXPECT_EQ(wheel_.Due(later), kNoSlabId);
+  EXPECT_EQ(wheel_.Due(later + kTick), entry);
 }
 
 TEST_F(TimingWheelTest, TimeThatGoesBackChangesNothing) {
-  Entry* const entry = Insert(5 * kTick);
-  EXPECT_EQ(wheel_.Due(At(4 * kTick)), nullptr);
-  EXPECT_EQ(wheel_.Due(At(kTick)), nullptr);
+  const SlabId entry = Insert(5 * kTick);
+  EXPECT_EQ(wheel_.Due(At(4 * kTick)), kNoSlabId);
+  EXPECT_EQ(wheel_.Due(At(kTick)), kNoSlabId);
   EXPECT_EQ(wheel_.Due(At(5 * kTick)), entry);
 }
 
 TEST_F(TimingWheelTest, WithoutRoomForItAnEntryIsMovedOnUntilItIsDue) {
-  Entry entry;
-  EXPECT_EQ(wheel_.Insert(&entry, At(100 * kTick), absl::UnixEpoch()),
+  constexpr SlabId entry = 0;
+  wheel_.Reserve(entry, absl::UnixEpoch());
+  EXPECT_EQ(wheel_.Insert(entry, At(100 * kTick), absl::UnixEpoch()),
             At(3 * kTick));
-  EXPECT_EQ(wheel_.DueAt(&entry), At(100 * kTick));
+  EXPECT_EQ(wheel_.DueAt(entry), At(100 * kTick));
   int moves = 0;
   for (; wheel_.NextWake() < At(99 * kTick); ++moves) {
-    ASSERT_EQ(wheel_.Due(wheel_.NextWake()), nullptr);
+    ASSERT_EQ(wheel_.Due(wheel_.NextWake()), kNoSlabId);
   }
   EXPECT_EQ(moves, 32);
-  EXPECT_EQ(wheel_.Due(At(100 * kTick) - absl::Nanoseconds(1)), nullptr);
-  EXPECT_EQ(wheel_.Due(At(100 * kTick)), &entry);
+  EXPECT_EQ(wheel_.Due(At(100 * kTick) - absl::Nanoseconds(1)), kNoSlabId);
+  EXPECT_EQ(wheel_.Due(At(100 * kTick)), entry);
 }
 
 TEST_F(TimingWheelTest, ClearRemovesAllAndTheWheelCanBeUsedAgain) {
@@ -173,12 +173,24 @@ TEST_F(TimingWheelTest, ClearRemovesAllAndTheWheelCanBeUsedAgain) {
   wheel_.Clear();
   EXPECT_EQ(wheel_.size(), 0u);
   EXPECT_EQ(wheel_.NextWake(), absl::InfiniteFuture());
-  EXPECT_EQ(wheel_.Due(At(100 * kTick)), nullptr);
-  Entry* const entry = Insert(117 * kTick);
+  EXPECT_EQ(wheel_.Due(At(100 * kTick)), kNoSlabId);
+  const SlabId entry = Insert(117 * kTick);
   // It has the rings that it needs, and is not moved on turn by turn.
   EXPECT_GT(wheel_.NextWake(), At(103 * kTick));
-  EXPECT_EQ(wheel_.Due(At(116 * kTick)), nullptr);
+  EXPECT_EQ(wheel_.Due(At(116 * kTick)), kNoSlabId);
   EXPECT_EQ(wheel_.Due(At(117 * kTick)), entry);
+}
+
+TEST_F(TimingWheelTest, WhatIsDueForLongerComesFirst) {
+  for (int tick : {3, 1, 2}) Insert(tick * kTick);
+  EXPECT_EQ(wheel_.Due(At(3 * kTick)), 1u);
+  Insert(-kTick);
+  wheel_.Remove(1);
+  EXPECT_EQ(wheel_.Due(At(3 * kTick)), 2u);
+  wheel_.Remove(2);
+  EXPECT_EQ(wheel_.Due(At(3 * kTick)), 0u);
+  wheel_.Remove(0);
+  EXPECT_EQ(wheel_.Due(At(3 * kTick)), 3u);
 }
 
 // What the wheel promises, of wheels of many sizes, against a list.
@@ -190,11 +202,16 @@ INSTANTIATE_TEST_SUITE_P(Slots, TimingWheelModelTest,
 TEST_P(TimingWheelModelTest, NeverEarlyAndLateByATickAtMost) {
   std::mt19937_64 random(GetParam());
   absl::Time now = absl::UnixEpoch() + absl::Nanoseconds(random() % 1000);
-  Wheel wheel(now, kTick, GetParam());
+  struct Entry {
+    absl::Time due_at;
+    absl::Time comes_at;  // the latest time at which it may come out
+  };
+  TimingWheel wheel(now, kTick, GetParam());
   const absl::Time start = now;
-  const auto set_due_at = [&now, start](Entry* entry, absl::Time due_at) {
-    entry->due_at = due_at;
-    entry->comes_at =
+  std::vector<Entry> entries(200);
+  const auto set_due_at = [&](SlabId entry, absl::Time due_at) {
+    entries[entry].due_at = due_at;
+    entries[entry].comes_at =
         due_at <= now ? now : start + absl::Ceil(due_at - start, kTick);
   };
   // Mostly near, some of them far.
@@ -202,10 +219,9 @@ TEST_P(TimingWheelModelTest, NeverEarlyAndLateByATickAtMost) {
     return absl::Microseconds(
         static_cast<int64_t>(random() % (uint64_t{1} << (random() % 40))));
   };
-  std::deque<Entry> entries(200);
-  std::set<Entry*> in, out;
-  for (Entry& entry : entries) out.insert(&entry);
-  const auto any = [&random](const std::set<Entry*>& some) {
+  std::set<SlabId> in, out;
+  for (SlabId entry = 0; entry < entries.size(); ++entry) out.insert(entry);
+  const auto any = [&random](const std::set<SlabId>& some) {
     auto it = some.begin();
     std::advance(it, random() % some.size());
     return *it;
@@ -215,27 +231,27 @@ TEST_P(TimingWheelModelTest, NeverEarlyAndLateByATickAtMost) {
       case 0:
       case 1: {
         if (out.empty()) break;
-        Entry* const entry = any(out);
+        const SlabId entry = any(out);
         out.erase(entry);
         in.insert(entry);
         set_due_at(entry, now + any_delay());
         // Without, it goes as far as there are rings, and on from there.
-        if (random() % 4 != 0) wheel.Reserve(entry->due_at);
-        const absl::Time wake = wheel.Insert(entry, entry->due_at, now);
-        ASSERT_LE(wake, entry->comes_at);
+        wheel.Reserve(entry, random() % 4 != 0 ? entries[entry].due_at : now);
+        const absl::Time wake = wheel.Insert(entry, entries[entry].due_at, now);
+        ASSERT_LE(wake, entries[entry].comes_at);
         ASSERT_LE(wheel.NextWake(), wake);
         break;
       }
       case 2: {
         if (in.empty()) break;
-        Entry* const entry = any(in);
+        const SlabId entry = any(in);
         set_due_at(entry, now + any_delay());
-        if (random() % 4 != 0) wheel.Reserve(entry->due_at);
-        const absl::Time wake = wheel.Move(entry, entry->due_at, now);
-        ASSERT_LE(wake, entry->comes_at);
+        if (random() % 4 != 0) wheel.Reserve(entry, entries[entry].due_at);
+        const absl::Time wake = wheel.Move(entry, entries[entry].due_at, now);
+        ASSERT_LE(wake, entries[entry].comes_at);
         ASSERT_LE(wheel.NextWake(), wake);
-        if (entry->comes_at > now) {
-          ASSERT_EQ(wheel.DueAt(entry), entry->comes_at);
+        if (entries[entry].comes_at > now) {
+          ASSERT_EQ(wheel.DueAt(entry), entries[entry].comes_at);
         } else {
           ASSERT_LE(wheel.DueAt(entry), now);
         }
@@ -244,7 +260,7 @@ TEST_P(TimingWheelModelTest, NeverEarlyAndLateByATickAtMost) {
       case 3:
         if (in.empty() || random() % 2 == 0) break;
         out.insert(any(in));
-        for (Entry* entry : out) {
+        for (SlabId entry : out) {
           if (in.erase(entry) == 1) wheel.Remove(entry);
         }
         break;
@@ -256,14 +272,16 @@ TEST_P(TimingWheelModelTest, NeverEarlyAndLateByATickAtMost) {
         } else {
           now += any_delay();
         }
-        while (Entry* const entry = wheel.Due(now)) {
-          ASSERT_LE(entry->due_at, now) << "never early";
+        while (true) {
+          const SlabId entry = wheel.Due(now);
+          if (entry == kNoSlabId) break;
+          ASSERT_LE(entries[entry].due_at, now) << "never early";
           ASSERT_EQ(in.erase(entry), 1u);
           out.insert(entry);
           wheel.Remove(entry);
         }
-        for (Entry* entry : in) {
-          ASSERT_GT(entry->comes_at, now) << "late by a tick at most";
+        for (SlabId entry : in) {
+          ASSERT_GT(entries[entry].comes_at, now) << "late by a tick at most";
         }
         ASSERT_GT(wheel.NextWake(), now);
       }

@@ -30,41 +30,40 @@ class ItemsInHeap {
   using Items = WaitingItems<T, Hash, Eq>;
   using Entry = typename Items::Entry;
 
-  size_t size() const { return items_->size(); }
+  size_t size() const { return items_.size(); }
   bool empty() const { return size() == 0; }
 
   void Insert(T item, size_t hash, absl::Time due_at) {
     InsertFrom(&item, hash, due_at);
   }
   void InsertFrom(T* item, size_t hash, absl::Time due_at) {
-    items_->Insert(std::move(*item), hash, due_at, absl::UnixEpoch());
+    items_.Insert(std::move(*item), hash, due_at, absl::UnixEpoch());
   }
   void InsertOrMove(const T& item, size_t hash, absl::Time due_at) {
-    EXPECT_EQ(items_->InsertOrMove(item, hash, due_at, absl::UnixEpoch()),
+    EXPECT_EQ(items_.InsertOrMove(item, hash, due_at, absl::UnixEpoch()),
               due_at);
   }
   Entry* Find(const T& item, size_t hash) const {
-    return items_->Find(item, hash);
+    return items_.Find(item, hash);
   }
-  void Remove(Entry* entry) { items_->Remove(entry); }
-  void Clear() { items_->Clear(); }
+  void Remove(Entry* entry) { items_.Remove(entry); }
+  void Clear() { items_.Clear(); }
 
-  Entry* Next() const { return items_->Due(absl::InfiniteFuture()); }
-  const T& NextItem() const { return Next()->item(); }
-  absl::Time NextDueAt() const { return items_->NextWake(); }
-  void PopNext() { items_->Remove(Next()); }
+  Entry* Next() { return items_.Due(absl::InfiniteFuture()); }
+  const T& NextItem() { return Next()->item(); }
+  absl::Time NextDueAt() const { return items_.NextWake(); }
+  void PopNext() { items_.Remove(Next()); }
   void PostponeNext(absl::Time due_at) {
-    items_->Postpone(Next(), due_at, absl::UnixEpoch());
+    items_.Postpone(Next(), due_at, absl::UnixEpoch());
   }
 
   template <typename F>
   void ForEach(F visit) const {
-    items_->ForEach(visit);
+    items_.ForEach(visit);
   }
 
  private:
-  const std::unique_ptr<Items> items_ =
-      Items::New(WaitingSetOptions(), absl::UnixEpoch());
+  Items items_{WaitingSetOptions(), absl::UnixEpoch()};
 };
 
 using StringHeap =
@@ -457,7 +456,8 @@ TEST(WaitingItemsTest, DoesAsTheModelDoes) {
 using IntItems = WaitingItems<int, std::hash<int>, std::equal_to<>>;
 
 std::unique_ptr<IntItems> NewWheel(absl::Duration tick, size_t slots) {
-  return IntItems::New(*WaitingSetOptions::TimingWheel(tick, slots), At(0));
+  return std::make_unique<IntItems>(
+      *WaitingSetOptions::TimingWheel(tick, slots), At(0));
 }
 
 TEST(WaitingItemsTest, AWheelsTimesAreItsTicks) {

@@ -37,7 +37,7 @@ class PriorityOrder {
 
     bool waiting = false;  // never if dirty
     int64_t sequence = 0;  // its place within its priority
-    size_t heap_index = 0;
+    uint32_t heap_index = 0;
   };
 
   static constexpr bool kHasPriorities = true;
@@ -54,13 +54,13 @@ class PriorityOrder {
   }
 
   // `entry`, which is in the order, has got another priority or sequence.
-  void Moved(Entry* entry) { heap_.SetKey(entry, KeyOf(entry)); }
+  void Moved(Entry* entry) { heap_.Replace(entry->heap_index, SlotOf(entry)); }
 
   void PushBack(Entry* entry, ErrorLog&) { Insert(entry); }
 
   Entry* Pop() {
-    Entry* const entry = heap_.front();
-    heap_.Remove(entry);
+    Entry* const entry = heap_.front().entry;
+    heap_.Remove(entry->heap_index);
     --dirty_;
     return entry;
   }
@@ -73,28 +73,35 @@ class PriorityOrder {
   // In no particular order, but always the same until there is a change.
   template <typename F>
   bool ForEach(F visit) const {
-    heap_.ForEach([&visit](const Key&, const Entry& entry) { visit(entry); });
+    heap_.ForEach([&visit](const Slot& slot) { visit(*slot.entry); });
     return true;
   }
 
  private:
-  struct Key {
-    int priority;
-    int64_t sequence;
-
-    bool operator<(const Key& other) const {
+  struct Slot {
+    bool operator<(const Slot& other) const {
       return priority != other.priority ? priority > other.priority
                                         : sequence < other.sequence;
     }
+
+    int priority;
+    int64_t sequence;
+    Entry* entry;
   };
 
-  static Key KeyOf(const Entry* entry) {
-    return {entry->priority(), entry->sequence};
+  struct SetIndex {
+    void operator()(const Slot& slot, uint32_t index) const {
+      slot.entry->heap_index = index;
+    }
+  };
+
+  static Slot SlotOf(Entry* entry) {
+    return {entry->priority(), entry->sequence, entry};
   }
 
-  void Insert(Entry* entry) { heap_.Push(KeyOf(entry), entry); }
+  void Insert(Entry* entry) { heap_.Push(SlotOf(entry)); }
 
-  workqueue_internal::IndexedHeap<Key, Entry> heap_;
+  workqueue_internal::IndexedHeap<Slot, SetIndex> heap_;
   size_t dirty_ = 0;  // in heap_, or to be put in when done with
 };
 

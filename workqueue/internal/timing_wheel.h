@@ -11,29 +11,22 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "absl/numeric/bits.h"
 #include "absl/time/time.h"
-#include "base/intrusive_list.h"
+#include "base/id_queues.h"
+#include "base/slab.h"
+#include "workqueue/internal/time_scale.h"
 
 namespace workqueue {
 namespace internal {
 
-// What an entry of a `TimingWheel` derives from.
-template <typename Entry>
-struct TimingWheelEntry : workqueue_internal::IntrusiveLink<Entry> {
-  int64_t tick = 0;  // when it is due
-  // Where it is: a ring and a slot in it, or none.
-  int32_t ring = 0;
-  uint32_t slot = 0;
-};
-
 // TimingWheel
 //
-// Entries by the time at which they are due, in rings of slots: the hierarchy
-// of wheels that `WaitingSetOptions` describes. The ring 0 has a slot for each
+// Entries by the time at which they are due, named by their ids in a `Slab`.
+// They are in rings of slots: the hierarchy of wheels that `WaitingSetOptions`
+// describes. The ring 0 has a slot for each
 // of the next ticks; in ring r, a slot stands for `slots` to the power of r
 // ticks. When its time begins, its entries move to the rings before: each entry
 // moves as often as there are rings at most.
@@ -43,16 +36,15 @@ struct TimingWheelEntry : workqueue_internal::IntrusiveLink<Entry> {
 // What is due more than 292 years after the wheel was made never is: 64 bits of
 // nanoseconds are that long.
 //
-// The wheel does not own its entries. Not thread-safe.
-template <typename Entry>
+// Not thread-safe.
 class TimingWheel {
  public:
   // A wheel whose first tick begins at `now`. `tick` and `slots` are as in
   // `WaitingSetOptions`.
   TimingWheel(absl::Time now, absl::Duration tick, size_t slots)
-      : start_(now),
+      : scale_(now),
         tick_ns_(absl::ToInt64Nanoseconds(tick)),
-        max_tick_(std::numeric_limits<int64_t>::max() / tick_ns_ - 1),
+        max_tick_(kNever / tick_ns_ - 1),
         slots_(static_cast<int64_t>(slots)) {
     AddRing();
   }
@@ -62,36 +54,40 @@ class TimingWheel {
 
   size_t size() const { return size_; }
 
-  // Makes the rings that an entry due at `due_at` needs. Inserting or moving
-  // one without that throws nothing, but until it is due it is moved once more
-  // for each turn of the last ring.
-  void Reserve(absl::Time due_at) {
-    if (due_at <= horizon_) return;
-    const int64_t tick = TickAt(due_at);
-    if (tick == kNever) return;
-    while (RingFor(tick - now_) == rings_.size()) AddRing();
+  // Makes sure that inserting `id` for `due_at` does not throw, and makes the
+  // rings that it needs there. Moving an entry to where there is no ring throws
+  // nothing, but until it is due it is moved once more for each turn of the
+  // last one.
+  void Reserve(workqueue_internal::SlabId id, absl::Time due_at) {
+    if (due_at > horizon_) AddRingsFor(due_at);
+    if (id >= places_.size()) places_.resize(size_t{id} + 1);
+    ids_.Reserve(size_ + 1, rings_.size() * slots_ + 2);
   }
 
-  // Puts in `entry`, which is due at `due_at`. Returns when to call `Due()`
-  // next on its account. It is `now`.
-  absl::Time Insert(Entry* entry, absl::Time due_at, absl::Time now) {
+  // Puts in `id`, which is due at `due_at`. Returns when to call `Due()` next
+  // on its account. It is `now`.
+  absl::Time Insert(workqueue_internal::SlabId id, absl::Time due_at,
+                    absl::Time now) {
     // An empty wheel does not turn.
     if (size_ == 0) now_ = std::max(now_, LastTick(now));
     ++size_;
-    return TimeAt(Put(entry, TickFor(due_at, now)));
+    return TimeAt(Put(id, TickFor(due_at, now)));
   }
 
-  // Has `entry`, which is in the wheel, be due at `due_at`. Returns when to
-  // call `Due()` next on its account. It is `now`.
-  absl::Time Move(Entry* entry, absl::Time due_at, absl::Time now) {
-    Take(entry);
-    return TimeAt(Put(entry, TickFor(due_at, now)));
+  // Has `id`, which is in the wheel, be due at `due_at`. Returns when to call
+  // `Due()` next on its account. It is `now`. Throws nothing.
+  absl::Time Move(workqueue_internal::SlabId id, absl::Time due_at,
+                  absl::Time now) {
+    Take(id);
+    return TimeAt(Put(id, TickFor(due_at, now)));
   }
 
-  // Removes `entry`, which is in the wheel.
-  void Remove(Entry* entry) {
+  // Removes `id`, which is in the wheel. After a spike, the memory goes back
+  // once the wheel is empty.
+  void Remove(workqueue_internal::SlabId id) {
     --size_;
-    Take(entry);
+    Take(id);
+    if (size_ == 0 && places_.capacity() > kKeep) GiveBackPlaces();
   }
 
   // Removes all entries, and gives back the memory.
@@ -100,17 +96,21 @@ class TimingWheel {
     rings_.erase(rings_.begin() + 1, rings_.end());
     rings_[0].Clear();
     SetHorizon();
-    due_.Clear();
-    never_.Clear();
+    due_ = IdQueue();
+    never_ = IdQueue();
+    GiveBackPlaces();
   }
 
-  // The tick at which `entry`, which is in the wheel, is due.
-  absl::Time DueAt(const Entry* entry) const { return TimeAt(entry->tick); }
+  // The tick at which `id`, which is in the wheel, is due.
+  absl::Time DueAt(workqueue_internal::SlabId id) const {
+    return TimeAt(places_[id].tick);
+  }
 
-  // Returns an entry that is due at `now`; null if there is none.
-  Entry* Due(absl::Time now) {
+  // Returns an entry that is due at `now`, one whose tick came first if some
+  // have been due for longer; `kNoSlabId` if there is none.
+  workqueue_internal::SlabId Due(absl::Time now) {
     if (due_.empty()) Advance(now);
-    return due_.front();
+    return due_.empty() ? workqueue_internal::kNoSlabId : ids_.Front(due_);
   }
 
   // Returns when to call `Due()` next: when an entry is due, or has to be moved
@@ -121,14 +121,30 @@ class TimingWheel {
   }
 
  private:
-  using List = workqueue_internal::IntrusiveList<Entry>;
+  using IdQueue = workqueue_internal::IdQueue;
 
-  // Ticks are counted from start_. None is as late as this.
-  static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+  // Ticks are counted from the start of scale_. None is as late as this.
+  static constexpr int64_t kNever = TimeScale::kNever;
 
-  // Instead of a ring, in an entry.
-  static constexpr int32_t kDue = -1;
-  static constexpr int32_t kNeverDue = -2;
+  static constexpr size_t kKeep = 1024;
+
+  // Where an entry is.
+  struct Place {
+    int64_t tick;    // when it is due
+    uint32_t queue;  // a slot, kDue or kNeverDue
+    uint32_t place;  // in that
+  };
+
+  // Instead of a slot: the slots of all rings are counted as one sequence.
+  static constexpr uint32_t kDue = 0xffffffff;
+  static constexpr uint32_t kNeverDue = 0xfffffffe;
+
+  struct SetPlace {
+    void operator()(workqueue_internal::SlabId id, uint32_t place) const {
+      (*places)[id].place = place;
+    }
+    std::vector<Place>* places;
+  };
 
   struct Ring {
     // A ring of `n` slots, each of which stands for `s` ticks.
@@ -145,7 +161,7 @@ class TimingWheel {
     }
 
     void Clear() {
-      for (List& list : slots) list.Clear();
+      std::fill(slots.begin(), slots.end(), IdQueue());
       std::fill(full.begin(), full.end(), 0);
     }
 
@@ -164,23 +180,19 @@ class TimingWheel {
 
     int64_t span;  // how many ticks a slot stands for
     int64_t turn;  // and all slots
-    std::vector<List> slots;
+    std::vector<IdQueue> slots;
     std::vector<uint64_t> full;  // a bit for each slot
   };
 
   // Returns the last tick that is not after `time`.
   int64_t LastTick(absl::Time time) const {
-    if (time <= start_) return 0;
     return std::min(kNever - 1,
-                    absl::ToInt64Nanoseconds(time - start_) / tick_ns_);
+                    std::max<int64_t>(0, scale_.Floor(time)) / tick_ns_);
   }
 
   // Returns the first tick that is not before `time`.
   int64_t TickAt(absl::Time time) const {
-    if (time <= start_) return 0;
-    // absl::Time counts quarters of a nanosecond.
-    const int64_t ns =
-        absl::ToInt64Nanoseconds(time - start_ + 3 * absl::Nanoseconds(1) / 4);
+    const int64_t ns = std::max<int64_t>(0, scale_.Ceil(time));
     const int64_t tick = ns / tick_ns_ + (ns % tick_ns_ != 0);
     return tick > max_tick_ ? kNever : tick;
   }
@@ -193,7 +205,7 @@ class TimingWheel {
 
   absl::Time TimeAt(int64_t tick) const {
     return tick > max_tick_ ? absl::InfiniteFuture()
-                            : start_ + absl::Nanoseconds(tick * tick_ns_);
+                            : scale_.TimeAt(tick * tick_ns_);
   }
 
   // Returns the ring for an entry due in `ticks` from now; one more than there
@@ -214,32 +226,44 @@ class TimingWheel {
     horizon_ = TimeAt(turn < kNever - now_ ? now_ + turn - 1 : kNever);
   }
 
-  List& ListOf(const Entry* entry) {
-    if (entry->ring == kDue) return due_;
-    if (entry->ring == kNeverDue) return never_;
-    return rings_[entry->ring].slots[entry->slot];
+  void AddRingsFor(absl::Time due_at) {
+    const int64_t tick = TickAt(due_at);
+    if (tick == kNever) return;
+    while (RingFor(tick - now_) == rings_.size()) AddRing();
   }
 
-  // Takes `entry` from where it is.
-  void Take(Entry* entry) {
-    ListOf(entry).Remove(entry);
-    if (entry->ring < 0) return;
-    Ring& ring = rings_[entry->ring];
-    if (ring.slots[entry->slot].empty()) ring.SetEmpty(entry->slot, true);
+  // Gives back what an empty wheel does without.
+  void GiveBackPlaces() {
+    ids_.Clear();
+    std::vector<Place>().swap(places_);
   }
 
-  // Puts `entry`, which is due at `tick`, where it belongs. Returns the tick at
+  // Takes `id` from where it is.
+  void Take(workqueue_internal::SlabId id) {
+    const Place& at = places_[id];
+    if (at.queue == kDue || at.queue == kNeverDue) {
+      ids_.Remove(at.queue == kDue ? due_ : never_, at.place);
+      return;
+    }
+    Ring& ring = rings_[at.queue / slots_];
+    const size_t slot = at.queue % slots_;
+    ids_.Remove(ring.slots[slot], at.place);
+    if (ring.slots[slot].empty()) ring.SetEmpty(slot, true);
+  }
+
+  // Puts `id`, which is due at `tick`, where it belongs. Returns the tick at
   // which it is due or has to be moved on.
-  int64_t Put(Entry* entry, int64_t tick) {
-    entry->tick = tick;
+  int64_t Put(workqueue_internal::SlabId id, int64_t tick) {
+    Place& at = places_[id];
+    at.tick = tick;
     if (tick <= now_) {
-      entry->ring = kDue;
-      due_.PushBack(entry);
+      at.queue = kDue;
+      ids_.PushBack(due_, id);
       return now_;
     }
     if (tick == kNever) {
-      entry->ring = kNeverDue;
-      never_.PushBack(entry);
+      at.queue = kNeverDue;
+      ids_.PushBack(never_, id);
       return kNever;
     }
     const size_t index = RingFor(tick - now_);
@@ -247,10 +271,10 @@ class TimingWheel {
     Ring& ring = too_far ? rings_.back() : rings_[index];
     const int64_t step =
         too_far ? now_ / ring.span + slots_ - 1 : tick / ring.span;
-    entry->ring = static_cast<int32_t>(&ring - rings_.data());
-    entry->slot = static_cast<uint32_t>(step % slots_);
-    ring.slots[entry->slot].PushBack(entry);
-    ring.SetEmpty(entry->slot, false);
+    const size_t slot = static_cast<size_t>(step % slots_);
+    at.queue = static_cast<uint32_t>((&ring - rings_.data()) * slots_ + slot);
+    ids_.PushBack(ring.slots[slot], id);
+    ring.SetEmpty(slot, false);
     return step * ring.span;
   }
 
@@ -288,24 +312,26 @@ class TimingWheel {
   // Moves on what is in the slot of `ring` whose time begins now.
   void Empty(Ring& ring) {
     const size_t slot = static_cast<size_t>(now_ / ring.span % slots_);
-    List& list = ring.slots[slot];
+    IdQueue& queue = ring.slots[slot];
     ring.SetEmpty(slot, true);
-    while (!list.empty()) {
-      Entry* const entry = list.PopFront();
-      Put(entry, entry->tick);
+    while (!queue.empty()) {
+      const workqueue_internal::SlabId id = ids_.PopFront(queue);
+      Put(id, places_[id].tick);
     }
   }
 
-  const absl::Time start_;
+  const TimeScale scale_;
   const int64_t tick_ns_;
   const int64_t max_tick_;  // those after that are never
   const int64_t slots_;
   int64_t now_ = 0;  // the tick up to which all has been moved
   size_t size_ = 0;
   std::vector<Ring> rings_;
-  absl::Time horizon_;  // so far the rings reach, at least
-  List due_;
-  List never_;
+  absl::Time horizon_;         // so far the rings reach, at least
+  std::vector<Place> places_;  // by id
+  workqueue_internal::IdQueues<SetPlace> ids_{SetPlace{&places_}};
+  IdQueue due_;
+  IdQueue never_;
 };
 
 }  // namespace internal

@@ -10,89 +10,190 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "absl/time/time.h"
+#include "base/exceptions.h"
 #include "base/indexed_heap.h"
+#include "base/slab.h"
+#include "base/sorted_run.h"
+#include "workqueue/internal/time_scale.h"
 
 namespace workqueue {
 namespace internal {
 
-// What an entry of a `WaitingHeap` derives from.
-template <typename Entry>
-struct WaitingHeapEntry {
-  size_t heap_index = 0;
-};
-
 // WaitingHeap
 //
-// Entries by the time at which they are due. Those due at the same time come in
-// the order in which they were given that time. Inserting, moving and removing
-// take O(log n), the others O(1).
+// Entries by the time at which they are due. They are named by their ids in a
+// `Slab`. Those due at the same time come in the order in which they were given
+// that time. Inserting, moving and removing take O(log n), the others O(1).
 //
-// It does as `TimingWheel` does, to the nanosecond.
+// What is inserted in the order of its times, as with constant delays, is kept
+// in a `SortedRun`, and inserting and removing it take O(1). If something comes
+// before no more than the last few there, these make way. All else is in an
+// `IndexedHeap`.
 //
-// The heap does not own its entries. Not thread-safe.
-template <typename Entry>
+// It does as `TimingWheel` does, to the nanosecond, and like that until 292
+// years after it was made.
+//
+// Not thread-safe.
 class WaitingHeap {
  public:
-  size_t size() const { return heap_.size(); }
+  explicit WaitingHeap(absl::Time now) : scale_(now) {}
 
-  // Makes sure that inserting one for `due_at` does not throw.
-  void Reserve(absl::Time /*due_at*/) { heap_.ReserveOne(); }
+  WaitingHeap(const WaitingHeap&) = delete;
+  WaitingHeap& operator=(const WaitingHeap&) = delete;
 
-  // Puts in `entry`, which is due at `due_at`. Returns when to call `Due()`
-  // next on its account. It is `now`.
-  absl::Time Insert(Entry* entry, absl::Time due_at, absl::Time /*now*/) {
-    heap_.Push(NewKey(due_at), entry);
+  size_t size() const { return run_.size() + heap_.size(); }
+
+  // Makes sure that inserting `id` for `due_at` does not throw.
+  void Reserve(workqueue_internal::SlabId id, absl::Time /*due_at*/) {
+    if (size() == kInRun) workqueue_internal::ThrowBadAlloc();
+    if (id >= places_.size()) places_.resize(size_t{id} + 1);
+    // All that is in the run may have to move.
+    heap_.Reserve(size() + 1);
+    run_.ReserveOne();
+  }
+
+  // Puts in `id`, which is due at `due_at`. Returns when to call `Due()` next
+  // on its account. It is `now`.
+  absl::Time Insert(workqueue_internal::SlabId id, absl::Time due_at,
+                    absl::Time /*now*/) {
+    Put(NewSlot(id, due_at));
     return due_at;
   }
 
-  // Has `entry`, which is in the heap, be due at `due_at`. Returns when to call
-  // `Due()` next on its account. It is `now`.
-  absl::Time Move(Entry* entry, absl::Time due_at, absl::Time /*now*/) {
-    heap_.SetKey(entry, NewKey(due_at));
+  // Has `id`, which is in the heap, be due at `due_at`. Returns when to call
+  // `Due()` next on its account. It is `now`. Throws nothing.
+  absl::Time Move(workqueue_internal::SlabId id, absl::Time due_at,
+                  absl::Time /*now*/) {
+    const Slot slot = NewSlot(id, due_at);
+    if (IsInRun(id)) {
+      run_.Remove(places_[id] - kInRun);
+      Put(slot);
+    } else if (FitsRun(slot)) {
+      heap_.Remove(places_[id]);
+      run_.Append(slot);
+    } else {
+      heap_.Replace(places_[id], slot);
+    }
     return due_at;
   }
 
-  // Removes `entry`, which is in the heap. After a spike, the memory goes back
+  // Removes `id`, which is in the heap. After a spike, the memory goes back
   // once the heap is empty.
-  void Remove(Entry* entry) {
-    constexpr size_t kKeep = 1024;
-    heap_.Remove(entry);
-    if (heap_.empty() && heap_.capacity() > kKeep) heap_.Clear();
+  void Remove(workqueue_internal::SlabId id) {
+    if (IsInRun(id)) {
+      run_.Remove(places_[id] - kInRun);
+    } else {
+      heap_.Remove(places_[id]);
+    }
+    if (size() == 0 && places_.capacity() > kKeep) Clear();
   }
 
   // Removes all entries, and gives back the memory.
-  void Clear() { heap_.Clear(); }
+  void Clear() {
+    run_.Clear();
+    heap_.Clear();
+    std::vector<uint32_t>().swap(places_);
+  }
 
-  // When `entry`, which is in the heap, is due.
-  absl::Time DueAt(const Entry* entry) const { return heap_.key(entry).due_at; }
+  // When `id`, which is in the heap, is due.
+  absl::Time DueAt(workqueue_internal::SlabId id) const {
+    return scale_.TimeAt(IsInRun(id) ? run_[places_[id] - kInRun].due
+                                     : heap_[places_[id]].due);
+  }
 
-  // Returns the entry that comes first of those due at `now`; null if none is.
-  Entry* Due(absl::Time now) const {
-    return NextWake() <= now && !heap_.empty() ? heap_.front() : nullptr;
+  // Returns the entry that comes first of those due at `now`; `kNoSlabId` if
+  // none is.
+  workqueue_internal::SlabId Due(absl::Time now) const {
+    const Slot* const first = First();
+    return first != nullptr && first->due <= scale_.Floor(now)
+               ? first->id
+               : workqueue_internal::kNoSlabId;
   }
 
   // Returns when to call `Due()` next; infinitely late if there is no need.
   absl::Time NextWake() const {
-    return heap_.empty() ? absl::InfiniteFuture() : heap_.front_key().due_at;
+    const Slot* const first = First();
+    return first == nullptr ? absl::InfiniteFuture()
+                            : scale_.TimeAt(first->due);
   }
 
  private:
-  struct Key {
-    absl::Time due_at;
-    uint64_t sequence;
-
-    bool operator<(const Key& other) const {
-      return due_at != other.due_at ? due_at < other.due_at
-                                    : sequence < other.sequence;
+  struct Slot {
+    bool operator<(const Slot& other) const {
+      // The sequence goes round.
+      return due != other.due
+                 ? due < other.due
+                 : static_cast<int32_t>(sequence - other.sequence) < 0;
     }
+
+    int64_t due;  // on scale_
+    uint32_t sequence;
+    workqueue_internal::SlabId id;
   };
 
-  Key NewKey(absl::Time due_at) { return {due_at, next_sequence_++}; }
+  // Added to the index of what is in run_.
+  static constexpr uint32_t kInRun = uint32_t{1} << 31;
+  static constexpr size_t kKeep = 1024;
 
-  workqueue_internal::IndexedHeap<Key, Entry> heap_;
-  uint64_t next_sequence_ = 0;
+  // Note where a slot is.
+  struct SetRunIndex {
+    void operator()(const Slot& slot, uint32_t index) const {
+      (*places)[slot.id] = kInRun + index;
+    }
+    std::vector<uint32_t>* places;
+  };
+  struct SetHeapIndex {
+    void operator()(const Slot& slot, uint32_t index) const {
+      (*places)[slot.id] = index;
+    }
+    std::vector<uint32_t>* places;
+  };
+
+  Slot NewSlot(workqueue_internal::SlabId id, absl::Time due_at) {
+    return {scale_.Ceil(due_at), next_sequence_++, id};
+  }
+
+  bool IsInRun(workqueue_internal::SlabId id) const {
+    return places_[id] >= kInRun;
+  }
+
+  // Returns whether `slot` can be appended to the run. If so, what it comes
+  // before has moved from there to the heap.
+  bool FitsRun(const Slot& slot) {
+    constexpr uint32_t kFew = 4;
+    if (!run_.HasRoom() || !run_.BelongsNearBack(slot, kFew)) return false;
+    while (!run_.empty() && slot < run_.back()) {
+      heap_.Push(run_.back());
+      run_.PopBack();
+    }
+    return true;
+  }
+
+  void Put(const Slot& slot) {
+    if (FitsRun(slot)) {
+      run_.Append(slot);
+    } else {
+      heap_.Push(slot);
+    }
+  }
+
+  // Returns the slot that comes first; null if there is none.
+  const Slot* First() const {
+    if (run_.empty()) return heap_.empty() ? nullptr : &heap_.front();
+    if (heap_.empty() || run_.front() < heap_.front()) return &run_.front();
+    return &heap_.front();
+  }
+
+  const TimeScale scale_;
+  uint32_t next_sequence_ = 0;
+  // By id: an index in heap_, or kInRun and one in run_.
+  std::vector<uint32_t> places_;
+  workqueue_internal::SortedRun<Slot, SetRunIndex> run_{SetRunIndex{&places_}};
+  workqueue_internal::IndexedHeap<Slot, SetHeapIndex> heap_{
+      SetHeapIndex{&places_}};
 };
 
 }  // namespace internal

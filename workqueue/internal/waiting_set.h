@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "absl/time/time.h"
+#include "base/slab.h"
 #include "workqueue/internal/timing_wheel.h"
 #include "workqueue/internal/waiting_heap.h"
 #include "workqueue/waiting_set_options.h"
@@ -19,50 +20,48 @@
 namespace workqueue {
 namespace internal {
 
-// What an entry of a `WaitingSet` derives from.
-template <typename Entry>
-struct WaitingSetEntry : WaitingHeapEntry<Entry>, TimingWheelEntry<Entry> {};
-
 // WaitingSet
 //
-// Entries by the time at which they are due: a `WaitingHeap` or a
-// `TimingWheel`, as the options say. The methods are theirs.
+// Entries by the time at which they are due, named by their ids in a `Slab`: a
+// `WaitingHeap` or a `TimingWheel`, as the options say. The methods are theirs.
 //
-// The set does not own its entries. Not thread-safe.
-template <typename Entry>
+// Not thread-safe.
 class WaitingSet {
  public:
-  WaitingSet(const WaitingSetOptions& options, absl::Time now) {
+  WaitingSet(const WaitingSetOptions& options, absl::Time now) : heap_(now) {
     if (!options.is_timing_wheel()) return;
-    wheel_ = std::make_unique<TimingWheel<Entry>>(now, options.tick(),
-                                                  options.slots());
+    wheel_ =
+        std::make_unique<TimingWheel>(now, options.tick(), options.slots());
   }
 
   size_t size() const { return wheel_ ? wheel_->size() : heap_.size(); }
 
-  void Reserve(absl::Time due_at) {
-    wheel_ ? wheel_->Reserve(due_at) : heap_.Reserve(due_at);
+  void Reserve(workqueue_internal::SlabId id, absl::Time due_at) {
+    wheel_ ? wheel_->Reserve(id, due_at) : heap_.Reserve(id, due_at);
   }
 
-  absl::Time Insert(Entry* entry, absl::Time due_at, absl::Time now) {
-    return wheel_ ? wheel_->Insert(entry, due_at, now)
-                  : heap_.Insert(entry, due_at, now);
+  absl::Time Insert(workqueue_internal::SlabId id, absl::Time due_at,
+                    absl::Time now) {
+    return wheel_ ? wheel_->Insert(id, due_at, now)
+                  : heap_.Insert(id, due_at, now);
   }
 
-  absl::Time Move(Entry* entry, absl::Time due_at, absl::Time now) {
-    return wheel_ ? wheel_->Move(entry, due_at, now)
-                  : heap_.Move(entry, due_at, now);
+  absl::Time Move(workqueue_internal::SlabId id, absl::Time due_at,
+                  absl::Time now) {
+    return wheel_ ? wheel_->Move(id, due_at, now) : heap_.Move(id, due_at, now);
   }
 
-  void Remove(Entry* entry) {
-    wheel_ ? wheel_->Remove(entry) : heap_.Remove(entry);
+  void Remove(workqueue_internal::SlabId id) {
+    wheel_ ? wheel_->Remove(id) : heap_.Remove(id);
   }
 
-  absl::Time DueAt(const Entry* entry) const {
-    return wheel_ ? wheel_->DueAt(entry) : heap_.DueAt(entry);
+  void Clear() { wheel_ ? wheel_->Clear() : heap_.Clear(); }
+
+  absl::Time DueAt(workqueue_internal::SlabId id) const {
+    return wheel_ ? wheel_->DueAt(id) : heap_.DueAt(id);
   }
 
-  Entry* Due(absl::Time now) {
+  workqueue_internal::SlabId Due(absl::Time now) {
     return wheel_ ? wheel_->Due(now) : heap_.Due(now);
   }
 
@@ -71,8 +70,8 @@ class WaitingSet {
   }
 
  private:
-  WaitingHeap<Entry> heap_;
-  std::unique_ptr<TimingWheel<Entry>> wheel_;  // null for a heap
+  WaitingHeap heap_;
+  std::unique_ptr<TimingWheel> wheel_;  // null for a heap
 };
 
 }  // namespace internal

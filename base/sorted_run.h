@@ -1,0 +1,149 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// base/sorted_run.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_BASE_SORTED_RUN_H_
+#define WORKQUEUE_BASE_SORTED_RUN_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "base/slab.h"
+
+namespace workqueue_internal {
+
+// SortedRun
+//
+// Slots that come in their order: they are appended at the back and mostly
+// removed from the front, and lie in a ring next to each other. What comes out
+// of order has to go elsewhere.
+//
+// Its owner is told where each slot is, so that any of them can be removed;
+// what remains is a hole, of which there are never more than slots. `Slot` is
+// copied without throwing, has `<`, and a member `SlabId id`, which is not
+// `kNoSlabId`. `SetIndex` is called as `set_index(slot, index)` whenever a slot
+// has come to another index, and throws nothing.
+//
+// All of it takes constant time, amortized.
+//
+// Not thread-safe.
+template <typename Slot, typename SetIndex>
+class SortedRun {
+ public:
+  // Less than `kIndices`.
+  using Index = uint32_t;
+  static constexpr Index kIndices = Index{1} << 31;
+
+  explicit SortedRun(SetIndex set_index = SetIndex())
+      : set_index_(std::move(set_index)) {}
+
+  bool empty() const { return begin_ == end_; }
+  size_t size() const { return Span() - holes_; }
+  size_t capacity() const { return ring_.size(); }
+
+  // The first slot, and the last. There must be one.
+  const Slot& front() const { return (*this)[begin_]; }
+  const Slot& back() const { return (*this)[end_ - 1]; }
+
+  const Slot& operator[](Index index) const {
+    return ring_[index & (ring_.size() - 1)];
+  }
+
+  // Makes room for one more slot, if there are indices for it.
+  void ReserveOne() {
+    if (HasRoom() || ring_.size() == kIndices / 2) return;
+    std::vector<Slot> ring(ring_.empty() ? 16 : 2 * ring_.size());
+    for (Index i = begin_; i != end_; i = Next(i)) {
+      ring[i & (ring.size() - 1)] = At(i);
+    }
+    ring_.swap(ring);
+  }
+
+  bool HasRoom() const { return Span() < ring_.size(); }
+
+  // Puts in `slot`, which is not less than the last one. There must be room.
+  void Append(const Slot& slot) {
+    Put(end_, slot);
+    end_ = Next(end_);
+  }
+
+  // Returns whether `slot` is less than no more than the last `max` slots. (A
+  // hole among the last ones counts as one.)
+  bool BelongsNearBack(const Slot& slot, Index max) const {
+    if (Span() <= max) return true;
+    for (Index i = 1; i <= max + 1; ++i) {
+      const Slot& other = (*this)[end_ - i];
+      if (other.id != kNoSlabId && !(slot < other)) return true;
+    }
+    return false;
+  }
+
+  // Removes the last slot, of at least one.
+  void PopBack() { Remove(end_ - 1); }
+
+  // Removes the slot at `index`.
+  void Remove(Index index) {
+    At(index).id = kNoSlabId;
+    ++holes_;
+    while (begin_ != end_ && IsHole(begin_)) {
+      begin_ = Next(begin_);
+      --holes_;
+    }
+    while (begin_ != end_ && IsHole(end_ - 1)) {
+      end_ = (end_ - 1) % kIndices;
+      --holes_;
+    }
+    if (holes_ > Span() / 2) Compact();
+  }
+
+  // Removes all slots, and gives back the memory.
+  void Clear() {
+    std::vector<Slot>().swap(ring_);
+    begin_ = end_ = 0;
+    holes_ = 0;
+  }
+
+ private:
+  static Index Next(Index index) { return (index + 1) % kIndices; }
+
+  Slot& At(Index index) { return ring_[index & (ring_.size() - 1)]; }
+
+  bool IsHole(Index index) const { return (*this)[index].id == kNoSlabId; }
+
+  void Put(Index index, const Slot& slot) {
+    At(index) = slot;
+    set_index_(slot, index);
+  }
+
+  // How many slots and holes there are.
+  size_t Span() const { return (end_ - begin_) % kIndices; }
+
+  // Moves the slots together.
+  void Compact() {
+    Index to = begin_;
+    for (Index from = begin_; from != end_; from = Next(from)) {
+      if (IsHole(from)) continue;
+      if (to != from) Put(to, At(from));
+      to = Next(to);
+    }
+    end_ = to;
+    holes_ = 0;
+  }
+
+  SetIndex set_index_;
+  std::vector<Slot> ring_;  // its size is a power of two, or zero
+  // Indices, of which the lower bits say where in the ring. Neither the first
+  // nor the last is a hole.
+  Index begin_ = 0;
+  Index end_ = 0;
+  size_t holes_ = 0;
+};
+
+}  // namespace workqueue_internal
+
+#endif  // WORKQUEUE_BASE_SORTED_RUN_H_

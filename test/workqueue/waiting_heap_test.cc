@@ -1,0 +1,179 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/internal/waiting_heap.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "base/slab.h"
+#include "gtest/gtest.h"
+#include "test/base/counted_heap.h"
+
+namespace workqueue {
+namespace internal {
+namespace {
+
+using ::workqueue_internal::kNoSlabId;
+using ::workqueue_internal::SlabId;
+
+absl::Time At(int64_t ns) { return absl::FromUnixNanos(ns); }
+
+class WaitingHeapTest : public testing::Test {
+ protected:
+  void Insert(SlabId id, absl::Time due_at) {
+    heap_.Reserve(id, due_at);
+    EXPECT_EQ(heap_.Insert(id, due_at, At(0)), due_at);
+  }
+
+  SlabId First() const { return heap_.Due(absl::InfiniteFuture()); }
+
+  std::vector<SlabId> TakeAll() {
+    std::vector<SlabId> ids;
+    while (heap_.size() > 0) {
+      ids.push_back(First());
+      heap_.Remove(ids.back());
+    }
+    return ids;
+  }
+
+  WaitingHeap heap_{At(0)};
+};
+
+TEST_F(WaitingHeapTest, IsEmptyAtFirst) {
+  EXPECT_EQ(heap_.size(), 0u);
+  EXPECT_EQ(First(), kNoSlabId);
+  EXPECT_EQ(heap_.NextWake(), absl::InfiniteFuture());
+}
+
+TEST_F(WaitingHeapTest, IsNeverEarly) {
+  Insert(3, At(10) + absl::Nanoseconds(0.25));
+  EXPECT_EQ(heap_.NextWake(), At(11));
+  EXPECT_EQ(heap_.DueAt(3), At(11));
+  EXPECT_EQ(heap_.Due(At(10) + absl::Nanoseconds(0.75)), kNoSlabId);
+  EXPECT_EQ(heap_.Due(At(11)), 3u);
+}
+
+TEST_F(WaitingHeapTest, InfinitelyLateIsNeverDue) {
+  Insert(0, absl::InfiniteFuture());
+  EXPECT_EQ(heap_.Due(At(0) + absl::Hours(24 * 365 * 1000)), kNoSlabId);
+  EXPECT_EQ(heap_.NextWake(), absl::InfiniteFuture());
+  EXPECT_EQ(heap_.DueAt(0), absl::InfiniteFuture());
+}
+
+// Those of one time, some of which have come in order and some not.
+TEST_F(WaitingHeapTest, EqualTimesComeInTheOrderInWhichTheyWereGiven) {
+  Insert(0, At(5));
+  for (SlabId id = 1; id < 10; ++id) Insert(id, At(9));
+  Insert(10, At(5));  // Too far back to be appended.
+  Insert(11, At(9));
+  Insert(12, At(5));
+  heap_.Move(3, At(5), At(0));
+  heap_.Move(0, At(5), At(0));
+  heap_.Move(4, At(9), At(0));
+  EXPECT_EQ(TakeAll(),
+            (std::vector<SlabId>{10, 12, 3, 0, 1, 2, 5, 6, 7, 8, 9, 11, 4}));
+}
+
+// Three in a hundred are due much later than the others, which are due in
+// order, and in the opposite order.
+TEST_F(WaitingHeapTest, AFewThatAreLateComeLate) {
+  std::vector<SlabId> expected, late;
+  for (SlabId id = 0; id < 10000; ++id) {
+    const bool is_late = id % 100 < 3;
+    Insert(id, At(is_late ? int64_t{1000000} - id : id));
+    (is_late ? late : expected).push_back(id);
+  }
+  std::reverse(late.begin(), late.end());
+  expected.insert(expected.end(), late.begin(), late.end());
+  EXPECT_EQ(TakeAll(), expected);
+}
+
+TEST_F(WaitingHeapTest, OnlyReserveAllocates) {
+  constexpr SlabId kIds = 5000;
+  std::mt19937 random(1);
+  for (SlabId id = 0; id < kIds; ++id) {
+    heap_.Reserve(id, At(id));
+    const int64_t before = CountedHeap::allocations;
+    heap_.Insert(id, At(id), At(0));
+    ASSERT_EQ(CountedHeap::allocations, before);
+  }
+  const int64_t before = CountedHeap::allocations;
+  for (int i = 0; i < 100000; ++i) {
+    heap_.Move(random() % kIds, At(static_cast<int64_t>(random() % 10000)),
+               At(0));
+  }
+  EXPECT_EQ(CountedHeap::allocations, before);
+}
+
+TEST_F(WaitingHeapTest, OnceItIsEmptyTheMemoryGoesBack) {
+  const int64_t before = CountedHeap::bytes_in_use;
+  for (SlabId id = 0; id < 5000; ++id) {
+    Insert(id, At(id % 2 == 0 ? id : -int64_t{id}));
+  }
+  EXPECT_GT(CountedHeap::bytes_in_use - before, 5000 * 20);
+  for (SlabId id = 0; id < 5000; ++id) heap_.Remove(id);
+  EXPECT_EQ(CountedHeap::bytes_in_use, before);
+  Insert(7, At(1));
+  EXPECT_EQ(First(), 7u);
+}
+
+// Against a map, with times that come in order, nearly in order, and in none.
+class WaitingHeapModelTest : public testing::TestWithParam<int> {};
+
+INSTANTIATE_TEST_SUITE_P(Disorder, WaitingHeapModelTest,
+                         testing::Values(0, 1, 3, 30, 1000));
+
+TEST_P(WaitingHeapModelTest, DoesAsAMapDoes) {
+  std::mt19937 random(GetParam());
+  WaitingHeap heap(At(0));
+  using Key = std::pair<absl::Time, int>;
+  std::map<SlabId, Key> model;
+  int64_t time = 0;
+  for (int i = 0; i < 30000; ++i) {
+    const SlabId id = random() % 300;
+    time += random() % 2;
+    const absl::Time due_at =
+        At(time + static_cast<int64_t>(random() % (GetParam() + 1)));
+    const unsigned remove = i / 3000 % 2 == 0 ? 3 : 7;
+    if (random() % 10 < remove) {
+      if (model.empty()) continue;
+      const SlabId first = heap.Due(absl::InfiniteFuture());
+      const SlabId removed =
+          random() % 2 == 0 && model.count(id) > 0 ? id : first;
+      heap.Remove(removed);
+      model.erase(removed);
+    } else if (model.count(id) == 0) {
+      heap.Reserve(id, due_at);
+      heap.Insert(id, due_at, At(0));
+      model[id] = {due_at, i};
+    } else if (random() % 2 == 0) {
+      heap.Move(id, due_at, At(0));
+      model[id] = {due_at, i};
+    } else if (random() % 2000 == 0) {
+      heap.Clear();
+      model.clear();
+    }
+    ASSERT_EQ(heap.size(), model.size());
+    if (model.empty()) continue;
+    const auto first =
+        std::min_element(model.begin(), model.end(),
+                         [](auto& a, auto& b) { return a.second < b.second; });
+    ASSERT_EQ(heap.NextWake(), first->second.first);
+    ASSERT_EQ(heap.Due(first->second.first), first->first);
+    ASSERT_EQ(heap.Due(first->second.first - absl::Nanoseconds(1)), kNoSlabId);
+    if (i % 100 != 0) continue;
+    for (const auto& [key, value] : model) {
+      ASSERT_EQ(heap.DueAt(key), value.first);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace internal
+}  // namespace workqueue
