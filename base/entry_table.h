@@ -90,10 +90,6 @@ class EntryTable {
     return {entry, true};
   }
 
-  // Has what `Find()` and `FindOrInsert()` of a `hash` look at first come near
-  // the processor, for who calls one of them a little later.
-  void Prefetch(size_t hash) const { ids_.prefetch(Key{nullptr, Mix(hash)}); }
-
   // Returns the entry of `id`, which must exist.
   Entry* At(SlabId id) const { return &entries_[id]; }
 

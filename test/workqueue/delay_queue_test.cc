@@ -311,6 +311,15 @@ TEST_F(DelayQueueTest, TakeUpToTakesAllThatAreDue) {
       queue_.TakeUpToWithDeadline(2, absl::InfinitePast()).status()));
 }
 
+TEST_F(DelayQueueTest, TakeUpToTakesWhatHasComeDueSinceTheLastCall) {
+  queue_.Push("a", absl::ZeroDuration());
+  queue_.Push("b", absl::ZeroDuration());
+  queue_.Push("c", absl::Seconds(1));
+  EXPECT_EQ(queue_.Take(), "a");
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(*queue_.TakeUpTo(3), (Strings{"b", "c"}));
+}
+
 TEST_F(DelayQueueTest, TakeUpToNoneIsAnError) {
   const absl::Status status = queue_.TakeUpTo(0).status();
   EXPECT_TRUE(absl::IsInvalidArgument(status));

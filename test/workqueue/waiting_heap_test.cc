@@ -31,7 +31,7 @@ class WaitingHeapTest : public testing::Test {
     EXPECT_EQ(heap_.Insert(id, due_at, At(0)), due_at);
   }
 
-  SlabId First() const { return heap_.Due(absl::InfiniteFuture()); }
+  SlabId First() { return heap_.Due(absl::InfiniteFuture()); }
 
   std::vector<SlabId> TakeAll() {
     std::vector<SlabId> ids;
@@ -64,6 +64,26 @@ TEST_F(WaitingHeapTest, InfinitelyLateIsNeverDue) {
   EXPECT_EQ(heap_.Due(At(0) + absl::Hours(24 * 365 * 1000)), kNoSlabId);
   EXPECT_EQ(heap_.NextWake(), absl::InfiniteFuture());
   EXPECT_EQ(heap_.DueAt(0), absl::InfiniteFuture());
+}
+
+TEST_F(WaitingHeapTest, KnowsWhatWasDueAtTheLastLook) {
+  Insert(0, At(10));
+  Insert(1, At(5));
+  EXPECT_EQ(heap_.KnownDue(), kNoSlabId);
+  EXPECT_EQ(heap_.Due(At(7)), 1u);
+  EXPECT_EQ(heap_.KnownDue(), 1u);
+  heap_.Remove(1);
+  EXPECT_EQ(heap_.KnownDue(), kNoSlabId);
+  Insert(2, At(0));  // is due when it is inserted
+  EXPECT_EQ(heap_.KnownDue(), 2u);
+}
+
+// What is due now has not to wait for the nanosecond to be over.
+TEST_F(WaitingHeapTest, IsNotLateForWhatIsDueNow) {
+  const absl::Time now = At(10) + absl::Nanoseconds(0.5);
+  heap_.Reserve(0, now);
+  heap_.Insert(0, now, now);
+  EXPECT_EQ(heap_.Due(now), 0u);
 }
 
 // Those of one time, some of which have come in order and some not.

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/base/attributes.h"
 #include "absl/numeric/bits.h"
 #include "absl/time/time.h"
 #include "base/id_queues.h"
@@ -60,7 +61,7 @@ class TimingWheel {
   // last one.
   void Reserve(workqueue_internal::SlabId id, absl::Time due_at) {
     if (due_at > horizon_) AddRingsFor(due_at);
-    if (id >= places_.size()) places_.resize(size_t{id} + 1);
+    if (id >= places_.size()) AddPlaces(id);
     ids_.Reserve(size_ + 1, rings_.size() * slots_ + 2);
   }
 
@@ -110,6 +111,11 @@ class TimingWheel {
   // have been due for longer; `kNoSlabId` if there is none.
   workqueue_internal::SlabId Due(absl::Time now) {
     if (due_.empty()) Advance(now);
+    return KnownDue();
+  }
+
+  // As `Due()`, of what some call has been told is due.
+  workqueue_internal::SlabId KnownDue() const {
     return due_.empty() ? workqueue_internal::kNoSlabId : ids_.Front(due_);
   }
 
@@ -230,6 +236,11 @@ class TimingWheel {
     const int64_t tick = TickAt(due_at);
     if (tick == kNever) return;
     while (RingFor(tick - now_) == rings_.size()) AddRing();
+  }
+
+  // Makes room in places_ for that of `id`, and of some more.
+  ABSL_ATTRIBUTE_NOINLINE void AddPlaces(workqueue_internal::SlabId id) {
+    places_.resize(id + id / 8 + size_t{16});
   }
 
   // Gives back what an empty wheel does without.

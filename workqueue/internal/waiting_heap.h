@@ -8,10 +8,13 @@
 #ifndef WORKQUEUE_WORKQUEUE_INTERNAL_WAITING_HEAP_H_
 #define WORKQUEUE_WORKQUEUE_INTERNAL_WAITING_HEAP_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
+#include "absl/base/attributes.h"
 #include "absl/time/time.h"
 #include "base/exceptions.h"
 #include "base/indexed_heap.h"
@@ -48,8 +51,7 @@ class WaitingHeap {
 
   // Makes sure that inserting `id` for `due_at` does not throw.
   void Reserve(workqueue_internal::SlabId id, absl::Time /*due_at*/) {
-    if (size() == kInRun) workqueue_internal::ThrowBadAlloc();
-    if (id >= places_.size()) places_.resize(size_t{id} + 1);
+    if (id >= places_.size()) AddPlaces(id);
     // All that is in the run may have to move.
     heap_.Reserve(size() + 1);
     run_.ReserveOne();
@@ -58,16 +60,16 @@ class WaitingHeap {
   // Puts in `id`, which is due at `due_at`. Returns when to call `Due()` next
   // on its account. It is `now`.
   absl::Time Insert(workqueue_internal::SlabId id, absl::Time due_at,
-                    absl::Time /*now*/) {
-    Put(NewSlot(id, due_at));
+                    absl::Time now) {
+    Put(NewSlot(id, due_at, now));
     return due_at;
   }
 
   // Has `id`, which is in the heap, be due at `due_at`. Returns when to call
   // `Due()` next on its account. It is `now`. Throws nothing.
   absl::Time Move(workqueue_internal::SlabId id, absl::Time due_at,
-                  absl::Time /*now*/) {
-    const Slot slot = NewSlot(id, due_at);
+                  absl::Time now) {
+    const Slot slot = NewSlot(id, due_at, now);
     if (IsInRun(id)) {
       run_.Remove(places_[id] - kInRun);
       Put(slot);
@@ -106,12 +108,14 @@ class WaitingHeap {
 
   // Returns the entry that comes first of those due at `now`; `kNoSlabId` if
   // none is.
-  workqueue_internal::SlabId Due(absl::Time now) const {
-    const Slot* const first = First();
-    return first != nullptr && first->due <= scale_.Floor(now)
-               ? first->id
-               : workqueue_internal::kNoSlabId;
+  workqueue_internal::SlabId Due(absl::Time now) {
+    const int64_t now_ns = scale_.Floor(now);
+    latest_now_ = std::max(latest_now_, now_ns);
+    return DueBy(now_ns);
   }
+
+  // As `Due()`, of what some call has been told is due.
+  workqueue_internal::SlabId KnownDue() const { return DueBy(latest_now_); }
 
   // Returns when to call `Due()` next; infinitely late if there is no need.
   absl::Time NextWake() const {
@@ -152,8 +156,18 @@ class WaitingHeap {
     std::vector<uint32_t>* places;
   };
 
-  Slot NewSlot(workqueue_internal::SlabId id, absl::Time due_at) {
-    return {scale_.Ceil(due_at), next_sequence_++, id};
+  // Makes room in places_ for that of `id`, and of some more.
+  ABSL_ATTRIBUTE_NOINLINE void AddPlaces(workqueue_internal::SlabId id) {
+    if (id >= kInRun) workqueue_internal::ThrowBadAlloc();
+    places_.resize(id + id / 8 + 16);
+  }
+
+  Slot NewSlot(workqueue_internal::SlabId id, absl::Time due_at,
+               absl::Time now) {
+    if (due_at > now) return {scale_.Ceil(due_at), next_sequence_++, id};
+    const int64_t due = scale_.Floor(due_at);
+    latest_now_ = std::max(latest_now_, due);
+    return {due, next_sequence_++, id};
   }
 
   bool IsInRun(workqueue_internal::SlabId id) const {
@@ -164,7 +178,9 @@ class WaitingHeap {
   // before has moved from there to the heap.
   bool FitsRun(const Slot& slot) {
     constexpr uint32_t kFew = 4;
-    if (!run_.HasRoom() || !run_.BelongsNearBack(slot, kFew)) return false;
+    if (!run_.HasRoom()) return false;
+    if (run_.empty() || !(slot < run_.back())) return true;
+    if (!run_.BelongsNearBack(slot, kFew)) return false;
     while (!run_.empty() && slot < run_.back()) {
       heap_.Push(run_.back());
       run_.PopBack();
@@ -180,6 +196,13 @@ class WaitingHeap {
     }
   }
 
+  workqueue_internal::SlabId DueBy(int64_t now) const {
+    const Slot* const first = First();
+    return first != nullptr && first->due <= now
+               ? first->id
+               : workqueue_internal::kNoSlabId;
+  }
+
   // Returns the slot that comes first; null if there is none.
   const Slot* First() const {
     if (run_.empty()) return heap_.empty() ? nullptr : &heap_.front();
@@ -188,6 +211,7 @@ class WaitingHeap {
   }
 
   const TimeScale scale_;
+  int64_t latest_now_ = std::numeric_limits<int64_t>::min();  // on scale_
   uint32_t next_sequence_ = 0;
   // By id: an index in heap_, or kInRun and one in run_.
   std::vector<uint32_t> places_;

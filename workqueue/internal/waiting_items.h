@@ -76,10 +76,6 @@ class WaitingItems {
                   : set_.Move(entry->id(), due_at, now);
   }
 
-  // For who is going to insert an item that hashes to `hash` a little later:
-  // has memory that is needed then come near the processor.
-  void Prefetch(size_t hash) const { table_.Prefetch(hash); }
-
   // Returns the entry of `item`, which hashes to `hash`; null if it does not
   // wait.
   Entry* Find(const T& item, size_t hash) const {

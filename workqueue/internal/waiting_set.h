@@ -65,6 +65,10 @@ class WaitingSet {
     return wheel_ ? wheel_->Due(now) : heap_.Due(now);
   }
 
+  workqueue_internal::SlabId KnownDue() const {
+    return wheel_ ? wheel_->KnownDue() : heap_.KnownDue();
+  }
+
   absl::Time NextWake() const {
     return wheel_ ? wheel_->NextWake() : heap_.NextWake();
   }
