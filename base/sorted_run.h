@@ -10,8 +10,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
-#include <vector>
 
 #include "base/slab.h"
 
@@ -25,9 +25,9 @@ namespace workqueue_internal {
 //
 // Its owner is told where each slot is, so that any of them can be removed;
 // what remains is a hole, of which there are never more than slots. `Slot` is
-// copied without throwing, has `<`, and a member `SlabId id`, which is not
-// `kNoSlabId`. `SetIndex` is called as `set_index(slot, index)` whenever a slot
-// has come to another index, and throws nothing.
+// trivial, has `<`, and a member `SlabId id`, which is not `kNoSlabId`.
+// `SetIndex` is called as `set_index(slot, index)` whenever a slot has come to
+// another index, and throws nothing.
 //
 // All of it takes constant time, amortized.
 //
@@ -44,27 +44,22 @@ class SortedRun {
 
   bool empty() const { return begin_ == end_; }
   size_t size() const { return Span() - holes_; }
-  size_t capacity() const { return ring_.size(); }
+  size_t capacity() const { return capacity_; }
 
   // The first slot, and the last. There must be one.
   const Slot& front() const { return (*this)[begin_]; }
   const Slot& back() const { return (*this)[end_ - 1]; }
 
   const Slot& operator[](Index index) const {
-    return ring_[index & (ring_.size() - 1)];
+    return ring_[index & (capacity_ - 1)];
   }
 
   // Makes room for one more slot, if there are indices for it.
   void ReserveOne() {
-    if (HasRoom() || ring_.size() == kIndices / 2) return;
-    std::vector<Slot> ring(ring_.empty() ? 16 : 2 * ring_.size());
-    for (Index i = begin_; i != end_; i = Next(i)) {
-      ring[i & (ring.size() - 1)] = At(i);
-    }
-    ring_.swap(ring);
+    if (!HasRoom() && capacity_ < kIndices / 2) Grow();
   }
 
-  bool HasRoom() const { return Span() < ring_.size(); }
+  bool HasRoom() const { return Span() < capacity_; }
 
   // Puts in `slot`, which is not less than the last one. There must be room.
   void Append(const Slot& slot) {
@@ -103,7 +98,8 @@ class SortedRun {
 
   // Removes all slots, and gives back the memory.
   void Clear() {
-    std::vector<Slot>().swap(ring_);
+    ring_ = nullptr;
+    capacity_ = 0;
     begin_ = end_ = 0;
     holes_ = 0;
   }
@@ -111,7 +107,7 @@ class SortedRun {
  private:
   static Index Next(Index index) { return (index + 1) % kIndices; }
 
-  Slot& At(Index index) { return ring_[index & (ring_.size() - 1)]; }
+  Slot& At(Index index) { return ring_[index & (capacity_ - 1)]; }
 
   bool IsHole(Index index) const { return (*this)[index].id == kNoSlabId; }
 
@@ -122,6 +118,17 @@ class SortedRun {
 
   // How many slots and holes there are.
   size_t Span() const { return (end_ - begin_) % kIndices; }
+
+  void Grow() {
+    const size_t capacity = capacity_ == 0 ? 16 : 2 * capacity_;
+    // What is not in use yet is not written to, and so takes no memory.
+    std::unique_ptr<Slot[]> ring(new Slot[capacity]);
+    for (Index i = begin_; i != end_; i = Next(i)) {
+      ring[i & (capacity - 1)] = At(i);
+    }
+    ring_ = std::move(ring);
+    capacity_ = capacity;
+  }
 
   // Moves the slots together.
   void Compact() {
@@ -136,7 +143,8 @@ class SortedRun {
   }
 
   SetIndex set_index_;
-  std::vector<Slot> ring_;  // its size is a power of two, or zero
+  std::unique_ptr<Slot[]> ring_;
+  size_t capacity_ = 0;  // of ring_: a power of two, or zero
   // Indices, of which the lower bits say where in the ring. Neither the first
   // nor the last is a hole.
   Index begin_ = 0;

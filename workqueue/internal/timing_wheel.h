@@ -240,7 +240,7 @@ class TimingWheel {
 
   // Makes room in places_ for that of `id`, and of some more.
   ABSL_ATTRIBUTE_NOINLINE void AddPlaces(workqueue_internal::SlabId id) {
-    places_.resize(id + id / 8 + size_t{16});
+    places_.resize(id + id / 32 + size_t{16});
   }
 
   // Gives back what an empty wheel does without.

@@ -159,7 +159,7 @@ class WaitingHeap {
   // Makes room in places_ for that of `id`, and of some more.
   ABSL_ATTRIBUTE_NOINLINE void AddPlaces(workqueue_internal::SlabId id) {
     if (id >= kInRun) workqueue_internal::ThrowBadAlloc();
-    places_.resize(id + id / 8 + 16);
+    places_.resize(id + id / 32 + 16);
   }
 
   Slot NewSlot(workqueue_internal::SlabId id, absl::Time due_at,
