@@ -96,7 +96,7 @@ class IdQueues {
   SlabId PopFront(IdQueue& queue) {
     const SlabId id = Front(queue);
     ++queue.begin_;
-    if (EmptyNow(queue)) return id;
+    if (FreedIfEmpty(queue)) return id;
     if (queue.begin_ == kIds) {
       FreeBlock(std::exchange(queue.front_, blocks_[queue.front_].next));
       queue.begin_ = 0;
@@ -155,9 +155,8 @@ class IdQueues {
     set_place_(id, block * kPlaces + index);
   }
 
-  // If there is nothing left in `queue`, gives back its block, and returns
-  // true.
-  bool EmptyNow(IdQueue& queue) {
+  // Frees the block of `queue`, and returns true, if that has no ids left.
+  bool FreedIfEmpty(IdQueue& queue) {
     if (queue.front_ != queue.back_ || queue.begin_ != queue.end_) return false;
     FreeBlock(queue.front_);
     queue.front_ = queue.back_ = IdQueue::kNone;

@@ -27,10 +27,10 @@ namespace internal {
 //
 // Entries by the time at which they are due, named by their ids in a `Slab`.
 // They are in rings of slots: the hierarchy of wheels that `WaitingSetOptions`
-// describes. The ring 0 has a slot for each
-// of the next ticks; in ring r, a slot stands for `slots` to the power of r
-// ticks. When its time begins, its entries move to the rings before: each entry
-// moves as often as there are rings at most.
+// describes. The ring 0 has a slot for each of the next ticks; in ring r, a
+// slot stands for `slots` to the power of r ticks. When its time begins, its
+// entries move to the rings before: each entry moves as often as there are
+// rings at most.
 //
 // A bit for each slot tells whether it is empty, so that those are passed over.
 //

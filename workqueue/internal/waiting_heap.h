@@ -142,7 +142,7 @@ class WaitingHeap {
   static constexpr uint32_t kInRun = uint32_t{1} << 31;
   static constexpr size_t kKeep = 1024;
 
-  // Note where a slot is.
+  // Note in places_ where a slot is.
   struct SetRunIndex {
     void operator()(const Slot& slot, uint32_t index) const {
       (*places)[slot.id] = kInRun + index;
@@ -196,6 +196,7 @@ class WaitingHeap {
     }
   }
 
+  // As `Due()`, without a note of what time it is.
   workqueue_internal::SlabId DueBy(int64_t now) const {
     const Slot* const first = First();
     return first != nullptr && first->due <= now
