@@ -788,10 +788,10 @@ TEST_P(SchedulerModelTest, DoesAsTheModelDoes) {
   for (unsigned seed = 1; seed <= 4; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
+    std::map<int, int> runs;  // since the last step
     const auto scheduler = New(1 + seed % 3);
     std::map<int, ModelTask> model;
     std::vector<TaskId> ids;
-    std::map<int, int> runs;  // since the last step
     for (int i = 0; i < 1000; ++i) {
       const absl::Duration delay = static_cast<int>(random() % 50) * kSecond;
       const absl::Time due_at = clock_.TimeNow() + delay;
