@@ -38,10 +38,17 @@
 //   schedule_cancel  -- add 100,000 due in an hour, then cancel them, in order
 //                       and in random order
 //
+// Those of the machine itself:
+//   lock             -- take and release a lock that nobody else wants
+//   read_clock       -- read the clock
+//   copy_key         -- copy a string and free it
+//   other_core       -- get at a word that another core has written to
+//
 // What they run on:
 //   queue            -- a `RateLimitingQueue`
 //   delay-queue      -- a `DelayQueue`
 //   scheduler        -- a `controller::Scheduler`
+//   machine          -- nothing of this library but its clock
 //   ...-wheel        -- the same with a timing wheel, for those with delays
 //   ...-floor        -- no more than the locks and the data structures that the
 //                       work takes: floor_queue.h and floor_delay_queue.h
@@ -63,6 +70,7 @@
 #include "bench/cases/delayers.h"
 #include "bench/cases/floor_delay_queue.h"
 #include "bench/cases/floor_queue.h"
+#include "bench/cases/machine_cases.h"
 #include "bench/cases/queue_cases.h"
 #include "bench/cases/subjects.h"
 #include "bench/second_thread.h"
@@ -102,6 +110,13 @@ class Cases {
     AddScheduler<WheelScheduler>("scheduler-wheel");
     // A scheduler's floor is a delay queue's.
     AddScheduler<FloorDelayQueueDelayer>("scheduler-floor");
+
+    cases_.insert(cases_.end(), {
+                                    {"machine", "lock", Lock},
+                                    {"machine", "read_clock", ReadClock},
+                                    {"machine", "copy_key", CopyKey},
+                                    {"machine", "other_core", OtherCore},
+                                });
   }
 
   const std::vector<Case>& all() const { return cases_; }

@@ -1,0 +1,85 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// bench/cases/machine_cases.h
+// -----------------------------------------------------------------------------
+//
+// What the machine takes for that of which every queue needs some, in order to
+// see how much of a figure is that.
+
+#ifndef WORKQUEUE_BENCH_CASES_MACHINE_CASES_H_
+#define WORKQUEUE_BENCH_CASES_MACHINE_CASES_H_
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <thread>  // NOLINT(build/c++11)
+
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "base/mutex_lock.h"
+#include "bench/cases/inputs.h"
+#include "bench/cases/measure.h"
+#include "clock/clock.h"
+
+namespace workqueue {
+
+// Keeps the compiler from leaving out what makes `value`.
+template <typename T>
+void Use(const T& value) {
+  asm volatile("" : : "g"(&value) : "memory");
+}
+
+// To take a lock that nobody else wants, and to release it.
+inline void Lock() {
+  absl::Mutex mu;
+  const double ns = NsPerOp(kMillion, [&mu] {
+    for (int64_t i = 0; i < kMillion; ++i) {
+      workqueue_internal::MutexLock lock(&mu);
+    }
+  });
+  Report("lock", ns, "ns");
+}
+
+// To read the clock by which queues go.
+inline void ReadClock() {
+  clocks::Clock* const clock = clocks::Clock::GetRealClock();
+  const double ns = NsPerOp(kMillion, [clock] {
+    for (int64_t i = 0; i < kMillion; ++i) Use(clock->TimeNow());
+  });
+  Report("read_clock", ns, "ns");
+}
+
+// To copy a key, which allocates, and to free it.
+inline void CopyKey() {
+  const std::string key = StringKey(kKeys);
+  const double ns = NsPerOp(kMillion, [&key] {
+    for (int64_t i = 0; i < kMillion; ++i) Use(std::string(key));
+  });
+  Report("copy_key", ns, "ns");
+}
+
+// To get at a word that another core has written to.
+inline void OtherCore() {
+  const double ns = WarmedUp(kMillion, [](int64_t n) {
+    std::atomic<int64_t> turn{0};
+    const auto take_turns = [&turn, n](int64_t first) {
+      for (int64_t i = first; i < n; i += 2) {
+        while (turn.load(std::memory_order_acquire) != i) {
+        }
+        turn.store(i + 1, std::memory_order_release);
+      }
+    };
+    const SteadyTime start = SteadyNow();
+    std::thread other([&take_turns] { take_turns(1); });
+    take_turns(0);
+    other.join();
+    return NsEach(start, n);
+  });
+  Report("other_core", ns, "ns");
+}
+
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_BENCH_CASES_MACHINE_CASES_H_
