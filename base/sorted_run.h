@@ -71,11 +71,10 @@ class SortedRun {
   // hole among the last ones counts as one.)
   bool BelongsNearBack(const Slot& slot, Index max) const {
     if (Span() <= max) return true;
-    for (Index i = 1; i <= max + 1; ++i) {
-      const Slot& other = (*this)[end_ - i];
-      if (other.id != kNoSlabId && !(slot < other)) return true;
-    }
-    return false;
+    // The first slot before those decides; where there is a hole, the next one.
+    Index other = end_ - 1 - max;
+    while (IsHole(other)) other = Next(other);
+    return !(slot < (*this)[other]);
   }
 
   // Removes the last slot, of at least one.

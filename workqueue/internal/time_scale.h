@@ -55,7 +55,10 @@ class TimeScale {
 
   // Rounds to zero; `*rest` is what remains.
   int64_t Divide(absl::Time time, absl::Duration* rest) const {
-    return absl::IDivDuration(time - start_, absl::Nanoseconds(1), rest);
+    const absl::Duration since_start = time - start_;
+    const int64_t ns = absl::ToInt64Nanoseconds(since_start);
+    *rest = since_start - absl::Nanoseconds(ns);
+    return ns;
   }
 
   const absl::Time start_;
