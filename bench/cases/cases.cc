@@ -15,7 +15,7 @@
 //   mpmc_P_C         -- P threads add a million integers, C Get and Done them:
 //                       1 and 1, 4 and 4, 8 and 32
 //   blocked_workers  -- 20,000 Adds with a million queued, while 1,000 workers
-//                       take 1 ms for each
+//                       take 1 ms for each; also in CPU time
 //   add_after_through
 //                    -- AddAfter(1 ms) of half a million integers in one
 //                       thread, Get and Done in another

@@ -4,6 +4,7 @@
 #include "bench/cases/measure.h"
 
 #include <malloc.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -50,6 +51,12 @@ struct Activity {
 void Report(absl::string_view name, double value, absl::string_view unit) {
   absl::PrintF("%s\t%.1f\t%s\n", name, value, unit);
   std::fflush(stdout);
+}
+
+absl::Duration ThreadCpuTime() {
+  timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return absl::DurationFromTimespec(time);
 }
 
 double ResidentBytes() {

@@ -53,6 +53,9 @@ double WarmedUp(int64_t n, F run) {
   return run(n);
 }
 
+// Returns how much CPU time the calling thread has had.
+absl::Duration ThreadCpuTime();
+
 // Returns how many bytes of this process are resident when it has given back
 // what it need not keep.
 double ResidentBytes();
