@@ -146,10 +146,10 @@ class QueueCore : public Offered, private LeaseOwner<T> {
   }
 
   // Takes the next item, of at least one, out of the order, and marks it as
-  // being processed. Calls `copy` with its entry before. If that throws,
-  // nothing has changed.
+  // being processed since `now`, which is coarse. Calls `copy` with its entry
+  // before. If that throws, nothing has changed.
   template <typename F>
-  Entry* HandOut(F copy) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Entry* HandOut(absl::Time now, F copy) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Copies what is in the queue to `*snapshot`, the queued in their order if
   // the order can tell.
@@ -186,7 +186,9 @@ class QueueCore : public Offered, private LeaseOwner<T> {
   // items costs a few wake-ups, and not one for each.
   size_t CountWakes() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  Lease<T> LeaseOf(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+  // Hands the next item out as a lease, since `now`.
+  Lease<T> LeaseNext(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    Entry* const entry = HandOut(now, [](const Entry&) {});
     entry->leased = true;
     return Lease<T>(this, entry);
   }
@@ -283,7 +285,8 @@ absl::Status QueueCore<T, Offered, Order, Hash, Eq>::WaitForItem(
 template <typename T, typename Offered, typename Order, typename Hash,
           typename Eq>
 template <typename F>
-auto QueueCore<T, Offered, Order, Hash, Eq>::HandOut(F copy) -> Entry* {
+auto QueueCore<T, Offered, Order, Hash, Eq>::HandOut(absl::Time now, F copy)
+    -> Entry* {
   Entry* entry = nullptr;
   absl::Cleanup undo = [this, &entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     if (entry != nullptr) order_.PutBack(entry);
@@ -293,7 +296,7 @@ auto QueueCore<T, Offered, Order, Hash, Eq>::HandOut(F copy) -> Entry* {
   if (metrics_ != nullptr) {
     metrics_->Started(entry->times, entry->priority());
   } else {
-    entry->times.started = CompactTime(clock_->CoarseTimeNow());
+    entry->times.started = CompactTime(now);
   }
   std::move(undo).Cancel();
   entry->dirty = false;
@@ -310,7 +313,8 @@ std::optional<T> QueueCore<T, Offered, Order, Hash, Eq>::Get() {
   std::optional<T> item;
   Lock lock(this);
   if (!AwaitItem(absl::InfiniteFuture()).ok()) return item;
-  HandOut([&item](const Entry& entry) { item.emplace(entry.item()); });
+  HandOut(clock_->CoarseTimeNow(),
+          [&item](const Entry& entry) { item.emplace(entry.item()); });
   return item;
 }
 
@@ -324,7 +328,8 @@ absl::StatusOr<T> QueueCore<T, Offered, Order, Hash, Eq>::GetWithDeadline(
     item = std::move(status);
     return item;
   }
-  HandOut([&item](const Entry& entry) { item.emplace(entry.item()); });
+  HandOut(clock_->CoarseTimeNow(),
+          [&item](const Entry& entry) { item.emplace(entry.item()); });
   return item;
 }
 
@@ -335,7 +340,7 @@ QueueCore<T, Offered, Order, Hash, Eq>::AcquireWithDeadline(
     absl::Time deadline) {
   Lock lock(this);
   if (absl::Status status = AwaitItem(deadline); !status.ok()) return status;
-  return LeaseOf(HandOut([](const Entry&) {}));
+  return LeaseNext(clock_->CoarseTimeNow());
 }
 
 template <typename T, typename Offered, typename Order, typename Hash,
@@ -346,7 +351,7 @@ bool QueueCore<T, Offered, Order, Hash, Eq>::AcquireNext(Lease<T>* lease) {
   Lock lock(this);
   if (item != nullptr) FinishLeased(item);
   if (!AwaitItem(absl::InfiniteFuture()).ok()) return false;
-  *lease = LeaseOf(HandOut([](const Entry&) {}));
+  *lease = LeaseNext(clock_->CoarseTimeNow());
   return true;
 }
 
@@ -361,14 +366,13 @@ QueueCore<T, Offered, Order, Hash, Eq>::AcquireUpToWithDeadline(
   if (absl::Status status = AwaitItem(deadline); !status.ok()) return status;
   max = std::min(max, order_.size());
   leases.reserve(max);
-  leases.push_back(LeaseOf(HandOut([](const Entry&) {})));
+  const absl::Time now = clock_->CoarseTimeNow();
+  leases.push_back(LeaseNext(now));
   // What has been acquired is returned, even if there is no more to be had.
-  workqueue_internal::ReturnsNormally(
-      [this, max, &leases]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-        while (leases.size() < max) {
-          leases.push_back(LeaseOf(HandOut([](const Entry&) {})));
-        }
-      });
+  const auto acquire_more = [&, this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    while (leases.size() < max) leases.push_back(LeaseNext(now));
+  };
+  workqueue_internal::ReturnsNormally(acquire_more);
   return leases;
 }
 
