@@ -39,7 +39,6 @@ class IndexedHeap {
 
   bool empty() const { return slots_.empty(); }
   size_t size() const { return slots_.size(); }
-  size_t capacity() const { return slots_.capacity(); }
 
   // The least slot. There must be one.
   const Slot& front() const { return slots_.front(); }
