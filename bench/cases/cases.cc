@@ -40,6 +40,7 @@
 //
 // Those of the machine itself:
 //   lock             -- take and release a lock that nobody else wants
+//   two_atomics      -- the two atomic writes without which no lock does
 //   read_clock       -- read the clock
 //   copy_key         -- copy a string and free it
 //   other_core       -- get at a word that another core has written to
@@ -113,6 +114,7 @@ class Cases {
 
     cases_.insert(cases_.end(), {
                                     {"machine", "lock", Lock},
+                                    {"machine", "two_atomics", TwoAtomics},
                                     {"machine", "read_clock", ReadClock},
                                     {"machine", "copy_key", CopyKey},
                                     {"machine", "other_core", OtherCore},

@@ -42,6 +42,19 @@ inline void Lock() {
   Report("lock", ns, "ns");
 }
 
+// To write a word atomically, twice: the least that a lock takes whose threads
+// may sleep, as it has to look who sleeps when it is released.
+inline void TwoAtomics() {
+  std::atomic<int> word{0};
+  const double ns = NsPerOp(kMillion, [&word] {
+    for (int64_t i = 0; i < kMillion; ++i) {
+      Use(word.exchange(1, std::memory_order_acquire));
+      Use(word.exchange(0, std::memory_order_release));
+    }
+  });
+  Report("two_atomics", ns, "ns");
+}
+
 // To read the clock by which queues go.
 inline void ReadClock() {
   clocks::Clock* const clock = clocks::Clock::GetRealClock();
