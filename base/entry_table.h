@@ -12,9 +12,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/numeric/int128.h"
-#include "base/exceptions.h"
+#include "base/id_table.h"
 #include "base/slab.h"
 
 namespace workqueue_internal {
@@ -43,8 +42,7 @@ class EntryTableEntry {
 // Hashing is left to the caller, who can do it before taking a lock. A hash may
 // be as plain as the number that it is of: it is mixed here. Erased entries'
 // storage is used again for later ones, so that a queue in its steady state
-// allocates nothing; after a spike it goes back. (The hash table proper, about
-// 10 bytes for each entry, does not shrink.)
+// allocates nothing; after a spike it goes back.
 //
 // If constructing an entry, comparing or allocating throws, nothing has
 // changed.
@@ -62,8 +60,8 @@ class EntryTable {
   // Returns the entry for `item`, which hashes to `hash`; null if there is
   // none.
   Entry* Find(const T& item, size_t hash) const {
-    const auto it = ids_.find(Key{&item, Mix(hash)});
-    return it == ids_.end() ? nullptr : &entries_[*it];
+    const IdTable::Place place = ids_.Find(Mix(hash), IsFor(item));
+    return place.found ? &entries_[ids_[place]] : nullptr;
   }
 
   // Returns the id of the next new entry. What making that allocates is
@@ -74,19 +72,16 @@ class EntryTable {
   // by reference or not; it is moved from only if the entry is new.
   template <typename U>
   std::pair<Entry*, bool> FindOrInsert(U&& item, size_t hash) {
-    const Key key = {&item, Mix(hash)};
+    const uint32_t mixed = Mix(hash);
+    const IdTable::Place place = ids_.Find(mixed, IsFor(item));
+    if (place.found) return {&entries_[ids_[place]], false};
+    const IdTable::Room room = ids_.MakeRoom(mixed, place);
     const SlabId id = entries_.NextId();
-    bool is_new = false;
-    const auto it = ids_.lazy_emplace(key, [&is_new, id](const auto& emplace) {
-      is_new = true;
-      emplace(id);
-    });
-    if (!is_new) return {&entries_[*it], false};
-    Entry* const entry =
-        CallOrUndo([&] { return entries_.New(std::forward<U>(item)); },
-                   [&] { ids_.erase(it); });
-    entry->hash_ = key.hash;
+    Entry* const entry = entries_.New(std::forward<U>(item));
+    // From here on nothing throws.
+    entry->hash_ = mixed;
     entry->id_ = id;
+    ids_.Insert(room, mixed, id);
     return {entry, true};
   }
 
@@ -103,27 +98,22 @@ class EntryTable {
   // Destroys `entry`, which is in the table.
   void Erase(Entry* entry) {
     const SlabId id = entry->id_;
-    ids_.erase(ids_.find(KnownKey{id, entry->hash_}));
+    ids_.Erase(
+        ids_.Find(entry->hash_, [id](SlabId other) { return other == id; }));
     entries_.Delete(id);
   }
 
   // Destroys all entries, and gives back the memory.
   void Clear() {
-    decltype(ids_)(0, ids_.hash_function(), ids_.key_eq()).swap(ids_);
+    ids_.Clear();
     entries_.Clear();
   }
 
  private:
-  struct Key {
-    const T* item;
-    uint32_t hash;
-  };
-
-  // What is known to be in the table is found without looking at entries.
-  struct KnownKey {
-    SlabId id;
-    uint32_t hash;
-  };
+  // Tells of an id whether its entry is that for `item`.
+  auto IsFor(const T& item) const {
+    return [this, &item](SlabId id) { return Eq()(entries_[id].item(), item); };
+  }
 
   // Each bit of the result depends on all of `hash`.
   static uint32_t Mix(uint64_t hash) {
@@ -132,36 +122,8 @@ class EntryTable {
         (absl::Uint128High64(product) ^ absl::Uint128Low64(product)) >> 32);
   }
 
-  struct IdHash {
-    using is_transparent = void;
-    // Spread over 64 bits: in a large table, 32 would not reach its end.
-    static size_t Spread(uint32_t hash) {
-      return static_cast<size_t>(uint64_t{hash} << 32 | hash);
-    }
-    size_t operator()(const Key& key) const { return Spread(key.hash); }
-    size_t operator()(const KnownKey& key) const { return Spread(key.hash); }
-    size_t operator()(SlabId id) const { return Spread((*entries)[id].hash_); }
-
-    const Slab<Entry>* entries;
-  };
-
-  struct IdEq {
-    using is_transparent = void;
-    bool operator()(SlabId id, const Key& key) const {
-      const Entry& entry = (*entries)[id];
-      return entry.hash_ == key.hash && Eq()(entry.item(), *key.item);
-    }
-    bool operator()(SlabId id, const KnownKey& key) const {
-      return id == key.id;
-    }
-    bool operator()(SlabId a, SlabId b) const { return a == b; }
-
-    const Slab<Entry>* entries;
-  };
-
   Slab<Entry> entries_;
-  absl::flat_hash_set<SlabId, IdHash, IdEq> ids_{0, IdHash{&entries_},
-                                                 IdEq{&entries_}};
+  IdTable ids_;
 };
 
 }  // namespace workqueue_internal

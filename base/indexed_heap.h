@@ -71,6 +71,12 @@ class IndexedHeap {
     if (index < slots_.size()) Sift(index, last);
   }
 
+  // Gives back memory if there is no slot. `Reserve()` begins anew.
+  void ReleaseIfEmpty() {
+    constexpr size_t kKeep = 1024;
+    if (empty() && slots_.capacity() > kKeep) Clear();
+  }
+
   // Removes all slots, and gives back the memory.
   void Clear() { std::vector<Slot>().swap(slots_); }
 

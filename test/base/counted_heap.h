@@ -33,17 +33,30 @@ class CountedHeap {
   // Whether there is no memory left for this thread.
   inline static thread_local bool exhausted = false;
 
+  // From the `first`th allocation from now on, `n` fail, on any thread that is
+  // not `spared`.
+  static void Fail(int64_t first, int64_t n) {
+    failing_ = n;
+    until_failure_ = first;
+  }
+
+  // No more fail. Returns whether one has.
+  static bool StopFailing() { return until_failure_.exchange(0) < 0; }
+
+  // Whether the allocations of this thread do not fail by `Fail()`, nor count
+  // for it.
+  inline static thread_local bool spared = false;
+
   static void* Allocate(size_t size) {
 #ifdef ABSL_HAVE_EXCEPTIONS
-    if (exhausted) throw std::bad_alloc();
+    if (exhausted || Fails()) throw std::bad_alloc();
 #endif
-    char* const block = static_cast<char*>(std::malloc(kHeader + size));
-    if (block == nullptr) std::abort();
-    ::new (block) size_t(size);
-    ++allocations;
-    ++blocks_in_use;
-    bytes_in_use += static_cast<int64_t>(size);
-    return block + kHeader;
+    return AllocateBlock(size);
+  }
+
+  // As operator new does that returns null.
+  static void* AllocateOrNull(size_t size) noexcept {
+    return exhausted || Fails() ? nullptr : AllocateBlock(size);
   }
 
   static void Deallocate(void* p) {
@@ -55,6 +68,27 @@ class CountedHeap {
   }
 
  private:
+  static void* AllocateBlock(size_t size) {
+    char* const block = static_cast<char*>(std::malloc(kHeader + size));
+    if (block == nullptr) std::abort();
+    ::new (block) size_t(size);
+    ++allocations;
+    ++blocks_in_use;
+    bytes_in_use += static_cast<int64_t>(size);
+    return block + kHeader;
+  }
+
+  static bool Fails() {
+    if (spared || until_failure_ == 0) return false;
+    // Zero stands for none.
+    if (until_failure_ > 0 && --until_failure_ > 0) return false;
+    if (until_failure_ == 0) until_failure_ = -1;
+    return failing_-- > 0;
+  }
+
+  inline static std::atomic<int64_t> until_failure_{0};  // negative: has come
+  inline static std::atomic<int64_t> failing_{0};
+
   // What stands before each block, and tells its size.
   static constexpr size_t kHeader = alignof(std::max_align_t);
   static_assert(kHeader >= sizeof(size_t), "");
@@ -68,10 +102,16 @@ void* operator new(size_t size) {
 void* operator new[](size_t size) {
   return workqueue::CountedHeap::Allocate(size);
 }
+void* operator new(size_t size, const std::nothrow_t&) noexcept {
+  return workqueue::CountedHeap::AllocateOrNull(size);
+}
 void operator delete(void* p) noexcept {
   workqueue::CountedHeap::Deallocate(p);
 }
 void operator delete[](void* p) noexcept {
+  workqueue::CountedHeap::Deallocate(p);
+}
+void operator delete(void* p, const std::nothrow_t&) noexcept {
   workqueue::CountedHeap::Deallocate(p);
 }
 void operator delete(void* p, size_t) noexcept {
