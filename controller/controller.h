@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -213,10 +214,15 @@ class Controller {
   // Notifies stopping_ and tells the sources, unless that has been done before.
   void BeginStop();
 
+  // Notifies dropping_, unless that has been done before.
+  void BeginDropping();
+
   // Drops what is queued, now and from now on.
   void DropQueued();
 
-  // The parts of Start().
+  // The parts of Start(). `sources_started` is what came of the sources.
+  absl::Status StartWorkers(const absl::Status& sources_started)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status StartSources();
   absl::Status AwaitSync();
   void Synced(const Source<T>& source);
@@ -358,6 +364,7 @@ Controller<T, Hash, Eq>::QueueOf(ControllerOptions<T>& options) {
 template <typename T, typename Hash, typename Eq>
 Controller<T, Hash, Eq>::~Controller() {
   Stop(absl::InfinitePast());
+  BeginDropping();  // A worker may be waiting to try again.
   source_pool_.Join();
   worker_pool_.Join();
 }
@@ -375,22 +382,17 @@ absl::Status Controller<T, Hash, Eq>::Start() {
     state_ = State::kStarting;
   }
   log_.Info([] { return "starting"; });
-  absl::Status status = StartSources();
-  if (status.ok()) status = AwaitSync();
+  // What is thrown for want of memory is an error as any other.
+  absl::Status status = workqueue_internal::StatusOf([this] {
+    const absl::Status started = StartSources();
+    return started.ok() ? AwaitSync() : started;
+  });
   {
     MutexLock lock(&mu_);
-    // Whatever a source does when it is told to stop is no failure of its own.
-    if (!source_status_.ok()) {
-      status = source_status_;
-    } else if (stopping_.HasBeenNotified()) {
-      status = absl::CancelledError("stopped before it was started");
-    }
-    // With the lock, so that nothing comes between the check and this.
-    if (status.ok()) {
-      log_.Info(
-          [this] { return absl::StrCat("starting workers: ", num_workers_); });
-      status = worker_pool_.Start(num_workers_, [this](size_t) { Work(); });
-    }
+    // With the lock, so that nothing comes between its checks and the workers.
+    status = workqueue_internal::StatusOf(
+        [this, &status]()
+            ABSL_NO_THREAD_SAFETY_ANALYSIS { return StartWorkers(status); });
     state_ = status.ok() ? State::kRunning : State::kNotRunning;
   }
   if (!status.ok()) {
@@ -402,16 +404,32 @@ absl::Status Controller<T, Hash, Eq>::Start() {
 }
 
 template <typename T, typename Hash, typename Eq>
+absl::Status Controller<T, Hash, Eq>::StartWorkers(
+    const absl::Status& sources_started) {
+  // Whatever a source does when it is told to stop is no failure of its own.
+  if (!source_status_.ok()) return source_status_;
+  if (stopping_.HasBeenNotified()) {
+    return absl::CancelledError("stopped before it was started");
+  }
+  if (!sources_started.ok()) return sources_started;
+  log_.Info(
+      [this] { return absl::StrCat("starting workers: ", num_workers_); });
+  return worker_pool_.Start(num_workers_, [this](size_t) { Work(); });
+}
+
+template <typename T, typename Hash, typename Eq>
 absl::Status Controller<T, Hash, Eq>::StartSources() {
+  const std::function<void(size_t)> run = [this](size_t i) {
+    RunSource(sources_[i]);
+  };
   {
     MutexLock lock(&mu_);
-    running_sources_ = sources_.size();
     for (const Source<T>& source : sources_) {
       if (source.wait_for_sync) unsynced_.push_back(&source);
     }
+    running_sources_ = sources_.size();
   }
-  const absl::Status status = source_pool_.Start(
-      sources_.size(), [this](size_t i) { RunSource(sources_[i]); });
+  const absl::Status status = source_pool_.Start(sources_.size(), run);
   MutexLock lock(&mu_);
   running_sources_ -= sources_.size() - source_pool_.size();
   return status;
@@ -523,11 +541,14 @@ bool Controller<T, Hash, Eq>::Stop(absl::Time drain_until) {
 }
 
 template <typename T, typename Hash, typename Eq>
+void Controller<T, Hash, Eq>::BeginDropping() {
+  MutexLock lock(&mu_);
+  if (!dropping_.HasBeenNotified()) dropping_.Notify();
+}
+
+template <typename T, typename Hash, typename Eq>
 void Controller<T, Hash, Eq>::DropQueued() {
-  {
-    MutexLock lock(&mu_);
-    if (!dropping_.HasBeenNotified()) dropping_.Notify();
-  }
+  BeginDropping();
   Work();              // also if there are no workers
   queue_->ShutDown();  // ends the drains of others
 }

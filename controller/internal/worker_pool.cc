@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/exceptions.h"
+#include "base/status_of.h"
 
 namespace controller {
 namespace internal {
@@ -32,8 +33,12 @@ absl::Status WorkerPool::Start(size_t workers,
     }
   });
   if (started) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrCat(
-      "only ", threads_.size(), " of ", workers, " threads could be started"));
+  // There may be no memory for that either.
+  return workqueue_internal::StatusOf([&] {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("only ", threads_.size(), " of ", workers,
+                     " threads could be started"));
+  });
 }
 
 void WorkerPool::Join() {
