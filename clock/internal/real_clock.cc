@@ -3,14 +3,18 @@
 
 #include "clock/internal/real_clock.h"
 
+#include <sys/types.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <memory>
 #include <thread>  // NOLINT(build/c++11)
 
+#include "absl/base/const_init.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "base/mutex_lock.h"
 #include "clock/clock.h"
 #include "clock/internal/condition_variable_parker.h"
 #include "clock/internal/deadline_waiters.h"
@@ -35,11 +39,16 @@ using RealParker = ConditionVariableParker;
 // long as the process.
 class DeadlineThread {
  public:
-  explicit DeadlineThread(Clock* clock)
-      : clock_(clock),
-        parker_(clock->NewParker(Parker::Role::kLoop)),
-        waiters_(clock->TimeNow(), [this] { parker_->Unpark(); }) {
-    std::thread([this] { Run(); }).detach();
+  // Returns the one of this process. A child of `fork()` has none of the
+  // threads of its parent, and so gets one of its own.
+  static DeadlineThread* Get(Clock* clock) {
+    static absl::Mutex mu(absl::kConstInit);
+    static DeadlineThread* thread = nullptr;
+    workqueue_internal::MutexLock lock(&mu);
+    if (thread == nullptr || thread->process_ != getpid()) {
+      thread = new DeadlineThread(clock);
+    }
+    return thread;
   }
 
   bool Await(absl::Mutex* mu, const absl::Condition& cond,
@@ -48,6 +57,14 @@ class DeadlineThread {
   }
 
  private:
+  explicit DeadlineThread(Clock* clock)
+      : process_(getpid()),
+        clock_(clock),
+        parker_(clock->NewParker(Parker::Role::kLoop)),
+        waiters_(clock->TimeNow(), [this] { parker_->Unpark(); }) {
+    std::thread([this] { Run(); }).detach();
+  }
+
   void Run() {
     while (true) {
       waiters_.Expire(clock_->TimeNow());
@@ -55,6 +72,7 @@ class DeadlineThread {
     }
   }
 
+  const pid_t process_;
   Clock* const clock_;
   const std::unique_ptr<Parker> parker_;
   DeadlineWaiters waiters_;
@@ -94,8 +112,7 @@ bool RealClock::AwaitWithDeadline(absl::Mutex* mu, const absl::Condition& cond,
     return true;
   }
   if (cond.Eval()) return true;
-  static DeadlineThread* const thread = new DeadlineThread(this);
-  return thread->Await(mu, cond, deadline);
+  return DeadlineThread::Get(this)->Await(mu, cond, deadline);
 #else
   return mu->AwaitWithTimeout(cond, deadline - TimeNow());
 #endif
