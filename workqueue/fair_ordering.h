@@ -36,11 +36,11 @@ namespace workqueue {
 //
 // Example, a queue of `namespace/name` in which namespaces take turns:
 //
+//     const auto namespace_of = [](const std::string& key) {
+//       return key.substr(0, key.find('/'));
+//     };
 //     auto ordering =
-//         workqueue::FairOrdering<std::string>::Create([](const std::string&
-//         key) {
-//           return key.substr(0, key.find('/'));
-//         });
+//         workqueue::FairOrdering<std::string>::Create(namespace_of);
 //     if (!ordering.ok()) return ordering.status();
 //     workqueue::RateLimitingQueueOptions<std::string> options;
 //     options.ordering = *std::move(ordering);
