@@ -85,9 +85,10 @@ struct DelayQueueOptions {
 // values, or constant time with a timing wheel, and allocate nothing in the
 // steady state. If moving a `T`, or allocating, throws, the queue is as it was.
 //
-// Thread-safe. Destroy the queue only when no call on it is in progress. Values
-// that are dropped are destroyed with the lock held: their destructor must not
-// call the queue.
+// Thread-safe. The destructor shuts the queue down and waits for the calls that
+// block in it, which return as after `ShutDown()`. Other calls must have ended
+// before, and none may come later. Values that are dropped are destroyed with
+// the lock held: their destructor must not call the queue.
 template <typename T>
 class DelayQueue {
  public:
@@ -96,6 +97,7 @@ class DelayQueue {
   explicit DelayQueue(DelayQueueOptions options = {})
       : clock_(clocks::OrRealClock(options.clock)),
         waiting_(options.waiting_set, clock_->TimeNow()) {}
+  ~DelayQueue();
 
   DelayQueue(const DelayQueue&) = delete;
   DelayQueue& operator=(const DelayQueue&) = delete;
@@ -241,6 +243,13 @@ class DelayQueue<T>::Range {
 };
 
 // Implementation details follow.
+
+template <typename T>
+DelayQueue<T>::~DelayQueue() {
+  ShutDown();
+  MutexLock lock(&mu_);
+  mu_.Await(absl::Condition(&waiters_, &internal::LeaderFollowers::empty));
+}
 
 template <typename T>
 DelayQueueHandle DelayQueue<T>::Push(T value, absl::Duration delay) {

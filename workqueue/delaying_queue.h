@@ -95,8 +95,8 @@ struct DelayingQueueOptions : QueueOptions<T> {
 // With a timing wheel, that O(log n) is constant time, items are late by up to
 // a tick, and those of one tick are added in any order.
 //
-// Thread-safe. Destroy the queue only when no call on it is in progress, and
-// not from a function that its own thread calls.
+// Thread-safe. Do not destroy the queue from a function that its own thread
+// calls.
 template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
           typename Eq = typename absl::flat_hash_set<T>::key_equal>
 class DelayingQueue
@@ -227,6 +227,8 @@ DelayingQueue<T, Hash, Eq>::DelayingQueue(Completed completed)
 
 template <typename T, typename Hash, typename Eq>
 DelayingQueue<T, Hash, Eq>::~DelayingQueue() {
+  stopped_ = true;
+  add_channel_.Close();
   loop_->Remove(this);
 }
 

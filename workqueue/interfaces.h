@@ -25,6 +25,7 @@
 #ifndef WORKQUEUE_WORKQUEUE_INTERFACES_H_
 #define WORKQUEUE_WORKQUEUE_INTERFACES_H_
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -33,15 +34,40 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "base/exceptions.h"
+#include "base/fatal.h"
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
 #include "workqueue/ordering.h"
 #include "workqueue/snapshot.h"
 
 namespace workqueue {
+
+namespace internal {
+
+template <typename T>
+class CopiedItem;
+
+// Leases of a queue, none of which may outlive it. Thread-safe.
+class LeaseCount {
+ public:
+  ~LeaseCount() {
+    if (count_ == 0) return;
+    workqueue_internal::Fatal(absl::StrCat(
+        "a queue is destroyed before its leases; left: ", count_.load()));
+  }
+
+  void Begun() { ++count_; }
+  void Ended() { --count_; }
+
+ private:
+  std::atomic<size_t> count_{0};
+};
+
+}  // namespace internal
 
 // Interface
 //
@@ -63,7 +89,11 @@ namespace workqueue {
 // An implementation must provide what is pure; the rest is built on that, and
 // is to be overridden where it can be done better.
 //
-// Thread-safe. A queue must not be destroyed while a call on it is in progress.
+// Thread-safe. Destroying one of the queues of this library shuts it down and
+// waits for the calls that block in it, which return as after `ShutDown()`,
+// with nothing. No other call may be in progress then, nor come later; one
+// whose effect a blocked call has seen counts as over. A lease that is left
+// then ends the program, with a message that names the queue and an item.
 template <typename T>
 class Interface {
  public:
@@ -176,6 +206,12 @@ class Interface {
   // Returns copies of all that is in the queue now, in O(n log n) for n items.
   // Other calls wait for no more than the copying.
   virtual Snapshot<T> TakeSnapshot() = 0;
+
+ private:
+  friend class internal::CopiedItem<T>;
+
+  // Those of `AcquireWithDeadline()` as it is here.
+  internal::LeaseCount leases_;
 };
 
 // DelayingInterface
@@ -261,11 +297,14 @@ class CopiedItem final : public QueuedItem<T>, private LeaseOwner<T> {
 
  private:
   CopiedItem(Interface<T>* queue, const T& item)
-      : QueuedItem<T>(item), queue_(queue) {}
+      : QueuedItem<T>(item), queue_(queue) {
+    queue_->leases_.Begun();
+  }
 
   void EndLeases(absl::Span<QueuedItem<T>* const>) override {
     const std::unique_ptr<CopiedItem> self(this);
     workqueue_internal::ReturnsNormally([this] { queue_->Done(this->item()); });
+    queue_->leases_.Ended();
   }
 
   Interface<T>* const queue_;

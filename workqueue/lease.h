@@ -41,8 +41,8 @@ class LeaseOwner {
 //     while (queue.AcquireNext(&lease)) Reconcile(*lease);
 //
 // Leases move, so that they can be kept, returned, or passed to another thread.
-// A queue that has been shut down takes its leases back as ever, but it must
-// not be destroyed before them.
+// A queue that has been shut down takes its leases back as ever. One that is
+// destroyed before its leases ends the program, with a message.
 //
 // Not thread-safe: a lease is used by one thread at a time.
 template <typename T>

@@ -140,8 +140,8 @@ struct PriorityQueueOptions {
 // leases end the processing in any case. What throws on the queue's own thread
 // is logged, and the item is tried again a second later.
 //
-// Thread-safe. Destroy the queue only when no call on it is in progress, and
-// not from a function that its own thread calls.
+// Thread-safe. Do not destroy the queue from a function that its own thread
+// calls.
 template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
           typename Eq = typename absl::flat_hash_set<T>::key_equal>
 class PriorityQueue
@@ -539,7 +539,8 @@ absl::Time PriorityQueue<T, Hash, Eq>::RunSome(absl::Time now) {
   constexpr int kSome = 100;
   for (int i = 0; i < kSome; ++i) {
     if (waiting_.empty()) {
-      if (this->ShuttingDown()) waiting_.Clear();  // Nothing comes any more.
+      waiting_.ReleaseIfEmpty();
+      this->order_.ReleaseIfUnused();
       return absl::InfiniteFuture();
     }
     WaitingSlot first = waiting_.front();

@@ -89,7 +89,7 @@ struct QueueOptions {
 // each item, whatever the queue holds, and allocates nothing in the steady
 // state (copying a `T` may, and so do `AddAll()` and `AcquireUpTo()` for many).
 //
-// Thread-safe. Destroy the queue only when no call on it is in progress.
+// Thread-safe.
 template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
           typename Eq = typename absl::flat_hash_set<T>::key_equal>
 class Queue : public internal::QueueCore<T, Interface<T>,

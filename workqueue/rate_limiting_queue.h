@@ -59,7 +59,7 @@ struct RateLimitingQueueOptions : DelayingQueueOptions<T> {
 //
 // Remember to call `Forget()`: an item that failed is tracked until then.
 //
-// Thread-safe. Destroy the queue only when no call on it is in progress.
+// Thread-safe.
 template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
           typename Eq = typename absl::flat_hash_set<T>::key_equal>
 class RateLimitingQueue : public internal::Layer<T, RateLimitingInterface<T>,

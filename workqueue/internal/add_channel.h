@@ -50,6 +50,14 @@ class AddChannel {
   // on that.
   explicit AddChannel(std::function<void()> wake) : wake_(std::move(wake)) {}
 
+  // Closes the channel, and waits for the calls that block in it.
+  ~AddChannel() {
+    Close();
+    workqueue_internal::MutexLock lock(&mu_);
+    mu_.Await(absl::Condition(
+        +[](size_t* blocked) { return *blocked == 0; }, &blocked_));
+  }
+
   AddChannel(const AddChannel&) = delete;
   AddChannel& operator=(const AddChannel&) = delete;
 
@@ -58,17 +66,20 @@ class AddChannel {
   // channel is closed.
   bool Push(const T& item, size_t hash, absl::Time ready_at) {
     workqueue_internal::MutexLock lock(&mu_);
-    if (!AwaitRoom()) return false;
+    if (IsFull()) AwaitRoom();
+    if (closed_) return false;
     PushLocked(item, hash, ready_at);
     return true;
   }
 
   // As `Push()`, but does not put `item` in if the loop sleeps and is to be
-  // woken because that is due earlier.
+  // woken because that is due earlier, and this has not blocked.
   TryPushResult TryPush(const T& item, size_t hash, absl::Time ready_at) {
     workqueue_internal::MutexLock lock(&mu_);
-    if (!AwaitRoom()) return TryPushResult::kClosed;
-    if (LoopSleepsBeyond(ready_at)) return TryPushResult::kWouldWake;
+    const bool blocks = IsFull();
+    if (blocks) AwaitRoom();
+    if (closed_) return TryPushResult::kClosed;
+    if (!blocks && LoopSleepsBeyond(ready_at)) return TryPushResult::kWouldWake;
     PushLocked(item, hash, ready_at);
     return TryPushResult::kPushed;
   }
@@ -111,10 +122,15 @@ class AddChannel {
   }
 
  private:
-  // Blocks while the channel is full. Returns false if it is closed.
-  bool AwaitRoom() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    while (additions_.size() >= kCapacity && !closed_) not_full_.Wait(&mu_);
-    return !closed_;
+  bool IsFull() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return additions_.size() >= kCapacity;
+  }
+
+  // Blocks while the channel is full, and not closed.
+  void AwaitRoom() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    ++blocked_;
+    while (IsFull() && !closed_) not_full_.Wait(&mu_);
+    --blocked_;
   }
 
   void PushLocked(const T& item, size_t hash, absl::Time ready_at)
@@ -147,6 +163,7 @@ class AddChannel {
   // Infinitely past while the loop is awake or has been asked to be.
   absl::Time asleep_until_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
+  size_t blocked_ ABSL_GUARDED_BY(mu_) = 0;  // threads in AwaitRoom()
 };
 
 }  // namespace internal

@@ -41,6 +41,9 @@ class ErrorLog {
   ErrorLog(absl::string_view name, LogSink* sink, clocks::Clock* clock)
       : log_("queue", name, sink), clock_(clock) {}
 
+  // What each message is preceded by.
+  const std::string& who() const { return log_.who(); }
+
   // Calls `f`, which returns a status or nothing. Returns whether it returned,
   // and that is OK. If not, tells why after what `what()` returns: that which
   // could not be done.

@@ -82,6 +82,9 @@ class LeaderFollowers {
     waiter->following = false;
   }
 
+  // Whether nobody waits.
+  bool empty() const { return leader_ == nullptr && followers_.empty(); }
+
   // There is something to do at `time`: unparks the thread that is to wait for
   // that, if any waits and none would be there in time.
   void WakeBy(absl::Time time) {

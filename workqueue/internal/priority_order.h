@@ -47,6 +47,11 @@ class PriorityOrder {
   // Makes sure that one more can be dirty. The rest does not throw.
   void ReserveOneMore() { heap_.Reserve(dirty_ + 1); }
 
+  // Gives back memory if nothing is dirty.
+  void ReleaseIfUnused() {
+    if (dirty_ == 0) heap_.ReleaseIfEmpty();
+  }
+
   // `entry` has become dirty.
   void NowDirty(Entry* entry) {
     ++dirty_;

@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -27,6 +28,7 @@
 #include "absl/types/span.h"
 #include "base/entry_table.h"
 #include "base/exceptions.h"
+#include "base/fatal.h"
 #include "base/mutex_lock.h"
 #include "clock/clock.h"
 #include "workqueue/interfaces.h"
@@ -114,7 +116,9 @@ class QueueCore : public Offered, private LeaseOwner<T> {
   QueueCore(const std::string& name, MetricsProvider* metrics_provider,
             LogSink* log_sink, clocks::Clock* clock,
             std::shared_ptr<WaitingLoop> loop, Args&&... order);
-  ~QueueCore() override = default;
+  // Shuts the queue down, and waits for the calls that block in it, which
+  // return with nothing.
+  ~QueueCore() override;
 
   // Holds the queue's lock and, when it has released that, wakes threads that
   // wait for an item if there are items for them.
@@ -123,13 +127,13 @@ class QueueCore : public Offered, private LeaseOwner<T> {
     explicit Lock(QueueCore* queue) ABSL_EXCLUSIVE_LOCK_FUNCTION(queue->mu_)
         : wakes_{queue}, lock_(&queue->mu_) {}
     ~Lock() ABSL_UNLOCK_FUNCTION() {
-      wakes_.count = wakes_.queue->CountWakes();
+      wakes_.count = wakes_.queue->BeginWakes();
     }
 
    private:
     struct Wakes {
       ~Wakes() {
-        for (; count > 0; --count) queue->queued_.Signal();
+        if (count > 0) queue->Wake(count);
       }
       QueueCore* const queue;
       size_t count = 0;
@@ -183,8 +187,13 @@ class QueueCore : public Offered, private LeaseOwner<T> {
   // Returns how many threads to wake, since there are items for them, and
   // counts them as woken. Only a few are on their way at a time: each of them
   // sees to the next ones when it has taken its own item, so that a burst of
-  // items costs a few wake-ups, and not one for each.
-  size_t CountWakes() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // items costs a few wake-ups, and not one for each. If it is any, `Wake()`
+  // must follow.
+  size_t BeginWakes() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Wakes so many threads. Afterwards the queue may be gone: one that has been
+  // woken may have destroyed it.
+  void Wake(size_t count) ABSL_LOCKS_EXCLUDED(mu_);
 
   // Hands the next item out as a lease, since `now`.
   Lease<T> LeaseNext(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
@@ -198,6 +207,16 @@ class QueueCore : public Offered, private LeaseOwner<T> {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   void BeginShutDown() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Ends the drains that are in progress.
+  void EndDrains() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  bool NobodyBlocks() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return blocked_ == 0;
+  }
+
+  // Ends the program if an item is leased.
+  void CheckNoLeases() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // The ticker's part: reports the work in progress.
   void ReportProgress();
@@ -217,6 +236,12 @@ class QueueCore : public Offered, private LeaseOwner<T> {
   // woken.
   size_t waiting_getters_ ABSL_GUARDED_BY(mu_) = 0;
   size_t woken_getters_ ABSL_GUARDED_BY(mu_) = 0;
+  // Threads that block in a get or a drain. The destructor waits for them.
+  size_t blocked_ ABSL_GUARDED_BY(mu_) = 0;
+  // Calls of Wake() that are in progress or must follow.
+  std::atomic<int> waking_{0};
+  // The destructor has begun, and nothing is handed out any more.
+  bool closing_ ABSL_GUARDED_BY(mu_) = false;
   // What is being processed, in the order in which it was handed out.
   QueuedItemList<T> processing_ ABSL_GUARDED_BY(mu_);
 
@@ -248,6 +273,40 @@ QueueCore<T, Offered, Order, Hash, Eq>::QueueCore(
 
 template <typename T, typename Offered, typename Order, typename Hash,
           typename Eq>
+QueueCore<T, Offered, Order, Hash, Eq>::~QueueCore() {
+  {
+    MutexLock lock(&mu_);
+    closing_ = true;
+    BeginShutDown();
+    EndDrains();
+    mu_.Await(absl::Condition(this, &QueueCore::NobodyBlocks));
+    CheckNoLeases();
+  }
+  // For no longer than a system call takes.
+  while (waking_.load(std::memory_order_acquire) > 0) {
+    std::this_thread::yield();
+  }
+}
+
+template <typename T, typename Offered, typename Order, typename Hash,
+          typename Eq>
+void QueueCore<T, Offered, Order, Hash, Eq>::CheckNoLeases() const {
+  const Entry* leased = nullptr;
+  size_t leases = 0;
+  for (const QueuedItem<T>* item = processing_.front(); item != nullptr;
+       item = item->next()) {
+    const Entry* const entry = static_cast<const Entry*>(item);
+    if (!entry->leased) continue;
+    if (leases++ == 0) leased = entry;
+  }
+  if (leases == 0) return;
+  workqueue_internal::Fatal(absl::StrCat(
+      errors_.who(), " is destroyed before its leases; left: ", leases,
+      ", one of them of ", DescribeItem(leased->item())));
+}
+
+template <typename T, typename Offered, typename Order, typename Hash,
+          typename Eq>
 void QueueCore<T, Offered, Order, Hash, Eq>::ReportProgress() {
   MutexLock lock(&mu_);
   // Not virtual: the constructor or destructor of a derived class may be
@@ -264,6 +323,7 @@ template <typename T, typename Offered, typename Order, typename Hash,
           typename Eq>
 absl::Status QueueCore<T, Offered, Order, Hash, Eq>::WaitForItem(
     absl::Time deadline) {
+  ++blocked_;
   if (deadline == absl::InfiniteFuture()) {
     while (!ItemQueuedOrShutDown()) {
       ++waiting_getters_;
@@ -276,7 +336,8 @@ absl::Status QueueCore<T, Offered, Order, Hash, Eq>::WaitForItem(
         &mu_, absl::Condition(this, &QueueCore::ItemQueuedOrShutDown),
         deadline);
   }
-  if (order_.size() > 0) return absl::OkStatus();
+  --blocked_;
+  if (order_.size() > 0 && !closing_) return absl::OkStatus();
   // Without a message, which would be an allocation for who polls.
   if (!ShuttingDown()) return absl::DeadlineExceededError("");
   return absl::CancelledError("the queue has been shut down and is empty");
@@ -405,13 +466,22 @@ void QueueCore<T, Offered, Order, Hash, Eq>::FinishLeased(QueuedItem<T>* item) {
 
 template <typename T, typename Offered, typename Order, typename Hash,
           typename Eq>
-size_t QueueCore<T, Offered, Order, Hash, Eq>::CountWakes() {
+size_t QueueCore<T, Offered, Order, Hash, Eq>::BeginWakes() {
   constexpr size_t kAtATime = 4;
   if (waiting_getters_ == 0) return 0;
   const size_t wanted = std::min({order_.size(), waiting_getters_, kAtATime});
   const size_t wakes = wanted - std::min(wanted, woken_getters_);
+  if (wakes == 0) return 0;
   woken_getters_ += wakes;
+  waking_.fetch_add(1, std::memory_order_relaxed);
   return wakes;
+}
+
+template <typename T, typename Offered, typename Order, typename Hash,
+          typename Eq>
+void QueueCore<T, Offered, Order, Hash, Eq>::Wake(size_t count) {
+  for (; count > 0; --count) queued_.Signal();
+  waking_.fetch_sub(1, std::memory_order_release);
 }
 
 template <typename T, typename Offered, typename Order, typename Hash,
@@ -446,6 +516,12 @@ template <typename T, typename Offered, typename Order, typename Hash,
 void QueueCore<T, Offered, Order, Hash, Eq>::ShutDown() {
   MutexLock lock(&mu_);
   BeginShutDown();
+  EndDrains();
+}
+
+template <typename T, typename Offered, typename Order, typename Hash,
+          typename Eq>
+void QueueCore<T, Offered, Order, Hash, Eq>::EndDrains() {
   ++shut_downs_;
   drained_.SignalAll();
 }
@@ -461,11 +537,13 @@ bool QueueCore<T, Offered, Order, Hash, Eq>::ShutDownWithDrainUntil(
                            ABSL_NO_THREAD_SAFETY_ANALYSIS {
                              return Idle() || shut_downs_ != shut_downs_before;
                            };
+  ++blocked_;
   if (deadline == absl::InfiniteFuture()) {
     while (!is_over()) drained_.Wait(&mu_);
   } else if (deadline != absl::InfinitePast()) {
     clock_->AwaitWithDeadline(&mu_, absl::Condition(&is_over), deadline);
   }
+  --blocked_;
   return Idle();
 }
 

@@ -1,0 +1,168 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The machine's clocks jump while the library waits. This program stands
+// between the library and the C library, and shifts what the clocks read. (The
+// kernel's own waits go on by the true ones, as they do when a clock is set.)
+
+#include <dlfcn.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <thread>  // NOLINT(build/c++11)
+
+#include "absl/base/config.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/blocking_counter.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "clock/clock.h"
+#include "controller/scheduler.h"
+#include "gtest/gtest.h"
+#include "workqueue/delay_queue.h"
+#include "workqueue/rate_limiting_queue.h"
+
+namespace {
+
+std::atomic<int> wall_shift_seconds{0};
+std::atomic<int> monotonic_shift_seconds{0};
+
+}  // namespace
+
+extern "C" {
+
+int clock_gettime(clockid_t clock, timespec* now) noexcept {
+  const long result = syscall(SYS_clock_gettime, clock, now);  // NOLINT
+  if (clock == CLOCK_REALTIME) {
+    now->tv_sec += wall_shift_seconds;
+  } else if (clock == CLOCK_MONOTONIC || clock == CLOCK_MONOTONIC_COARSE) {
+    now->tv_sec += monotonic_shift_seconds;
+  }
+  return static_cast<int>(result);
+}
+
+}  // extern "C"
+
+namespace workqueue {
+namespace {
+
+constexpr absl::Duration kDelay = absl::Milliseconds(50);
+// Far more than anything here takes, and far less than the clocks jump.
+constexpr absl::Duration kPatience = absl::Minutes(1);
+
+// By a clock that does not jump.
+absl::Duration Elapsed() {
+  timespec now;
+  syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+  return absl::DurationFromTimespec(now);
+}
+
+// Expects `f` to take `kDelay`, or somewhat longer, by the true time.
+template <typename F>
+void ExpectOnTime(F f) {
+  const absl::Duration start = Elapsed();
+  f();
+  EXPECT_GE(Elapsed() - start, kDelay);
+  EXPECT_LT(Elapsed() - start, kPatience);
+}
+
+class WallClockJumpTest : public testing::TestWithParam<int> {
+ protected:
+  ~WallClockJumpTest() override { wall_shift_seconds = 0; }
+
+  // The wall clock is set while something waits.
+  void Jump() { wall_shift_seconds = GetParam(); }
+
+  absl::Time Deadline() {
+    return clocks::Clock::GetRealClock()->TimeNow() + kDelay;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(AnHour, WallClockJumpTest,
+                         testing::Values(3600, -3600), [](const auto& info) {
+                           return info.param > 0 ? "Forward" : "Back";
+                         });
+
+TEST_P(WallClockJumpTest, IsSeenByThisTest) {
+  const absl::Time before = absl::Now();
+  Jump();
+  EXPECT_GT(absl::AbsDuration(absl::Now() - before), absl::Minutes(50));
+}
+
+TEST_P(WallClockJumpTest, ADelayIsAsLongAsEver) {
+  RateLimitingQueue<int> queue;
+  ExpectOnTime([&] {
+    queue.AddAfter(1, kDelay);
+    Jump();
+    EXPECT_EQ(queue.Get(), 1);
+  });
+}
+
+TEST_P(WallClockJumpTest, SoIsADeadline) {
+  RateLimitingQueue<int> queue;
+  ExpectOnTime([&] {
+    std::thread getter([&queue, deadline = Deadline()] {
+      EXPECT_TRUE(
+          absl::IsDeadlineExceeded(queue.GetWithDeadline(deadline).status()));
+    });
+    Jump();
+    getter.join();
+  });
+}
+
+TEST_P(WallClockJumpTest, SoIsTheDelayInADelayQueue) {
+  DelayQueue<int> queue;
+  ExpectOnTime([&] {
+    queue.Push(1, kDelay);
+    Jump();
+    EXPECT_EQ(queue.Take(), 1);
+  });
+}
+
+TEST_P(WallClockJumpTest, AndTheTimeBetweenRuns) {
+  auto scheduler = controller::Scheduler::Create();
+  ASSERT_TRUE(scheduler.ok());
+  constexpr int kRuns = 5;
+  absl::BlockingCounter runs(kRuns);
+  std::atomic<int> left{kRuns};
+  ExpectOnTime([&] {
+    ASSERT_TRUE((*scheduler)
+                    ->ScheduleEvery(
+                        [&] {
+                          if (left-- > 0) runs.DecrementCount();
+                        },
+                        kDelay / kRuns)
+                    .ok());
+    Jump();
+    runs.Wait();
+  });
+}
+
+// A machine that has been suspended, where its monotonic clock goes on
+// meanwhile, or has stood still for an hour for some other reason. What became
+// due comes at the next wake-up: that of an add, or the heartbeat.
+TEST(MonotonicClockJumpTest, WhatBecameDueMeanwhileComes) {
+  RateLimitingQueue<int> queue;
+  DelayQueue<int> delay_queue;
+  queue.AddAfter(1, absl::Minutes(59));
+  queue.AddAfter(2, absl::Hours(2));
+  delay_queue.Push(1, absl::Minutes(59));
+  delay_queue.Push(2, absl::Hours(2));
+  monotonic_shift_seconds = 3600;
+  const absl::Duration start = Elapsed();
+  EXPECT_EQ(queue.Get(), 1);
+  EXPECT_EQ(delay_queue.Take(), 1);
+  EXPECT_LT(Elapsed() - start, kPatience);
+  EXPECT_TRUE(absl::IsDeadlineExceeded(queue.TryGet().status()));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(delay_queue.TryTake().status()));
+  monotonic_shift_seconds = 0;
+}
+
+}  // namespace
+}  // namespace workqueue

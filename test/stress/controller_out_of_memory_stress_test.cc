@@ -1,0 +1,92 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Memory runs out at the first, second, ... allocation of a scenario, on
+// whichever thread that is: no item of a controller may be lost for it.
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>  // NOLINT(build/c++11)
+#include <utility>
+
+#include "absl/base/config.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "controller/controller.h"
+#include "controller/reconcile.h"
+#include "gtest/gtest.h"
+#include "test/base/every_allocation.h"
+
+namespace controller {
+namespace {
+
+#ifndef ABSL_HAVE_EXCEPTIONS
+
+TEST(ControllerOutOfMemoryStressTest, NeedsExceptions) { GTEST_SKIP(); }
+
+#else
+
+using ::workqueue::ForEveryAllocation;
+using ::workqueue::Persist;
+using ::workqueue::Spared;
+using ::workqueue::SparedClock;
+
+// Returns what `f()` does, which is called again until that is no error.
+template <typename F>
+auto PersistUntilOk(F&& f) {
+  while (true) {
+    auto result = Persist(f);
+    if (result.ok()) return *std::move(result);
+  }
+}
+
+TEST(ControllerOutOfMemoryStressTest, NoItemIsLost) {
+  ForEveryAllocation([] {
+    SparedClock clock;
+    std::atomic<int> done{0};
+    std::unique_ptr<Controller<std::string> > controller;
+    while (controller == nullptr) {
+      auto made = PersistUntilOk([&] {
+        ControllerOptions<std::string> options;
+        options.name = "a name that no string keeps within itself";
+        options.clock = &clock;
+        options.workers = 2;
+        // Each item fails once.
+        options.reconcile = [&done](const std::string&,
+                                    const ReconcileContext& context) {
+          const Spared spared(true);
+          if (context.failures == 0) return absl::InternalError("no");
+          ++done;
+          return absl::OkStatus();
+        };
+        return Controller<std::string>::Create(std::move(options));
+      });
+      // One that could not be started is of no use.
+      if (Persist([&] { return made->Start(); }).ok()) {
+        controller = std::move(made);
+      }
+    }
+    constexpr int kItems = 5;
+    for (int i = 0; i < kItems; ++i) {
+      EXPECT_TRUE(Persist([&] {
+        return controller->queue().Add(
+            absl::StrCat("a key that no string keeps within itself, ", i));
+      }));
+    }
+    // What could not be done is tried again a second later.
+    while (done < kItems) {
+      clock.Step(absl::Seconds(1));
+      std::this_thread::yield();
+    }
+    Persist([&] { controller->Stop(); });
+    EXPECT_EQ(done, kItems);
+  });
+}
+
+#endif  // ABSL_HAVE_EXCEPTIONS
+
+}  // namespace
+}  // namespace controller

@@ -1,0 +1,101 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// A process that forks: its own queues go on, and its child can make new ones.
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <optional>
+
+#include "absl/base/config.h"
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "clock/clock.h"
+#include "gtest/gtest.h"
+#include "test/stress/ledger.h"
+#include "workqueue/rate_limiting_queue.h"
+
+namespace workqueue {
+namespace {
+
+absl::Time Soon() {
+  return clocks::Clock::GetRealClock()->TimeNow() + absl::Milliseconds(5);
+}
+
+// Has an item wait, on a thread of the queue's own, and one that fails; and
+// waits in vain for a third. Returns whether all that was as it should be.
+bool UseAQueue() {
+  RateLimitingQueue<int> queue;
+  queue.AddAfter(1, absl::Milliseconds(1));
+  const std::optional<int> first = queue.Get();
+  if (first != 1) return false;
+  queue.AddRateLimited(1);
+  queue.Done(1);
+  const std::optional<int> again = queue.Get();
+  if (again != 1) return false;
+  queue.Done(1);
+  if (!absl::IsDeadlineExceeded(queue.GetWithDeadline(Soon()).status())) {
+    return false;
+  }
+  return queue.ShutDownWithDrainUntil(Soon());
+}
+
+// Returns what the child returned from `f()`.
+template <typename F>
+int InAChild(F f) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);  // rather than block for ever
+    _exit(f());
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+TEST(ForkStressTest, TheParentsQueueGoesOn) {
+  constexpr int kItems = 16, kForks = 100;
+  Ledger ledger(kItems);
+  RateLimitingQueue<int> queue;
+  std::atomic<bool> enough{false};
+  Threads producers, consumers;
+  producers.Start(2, [&](int p) {
+    for (int i = p; !enough; i = (i + 1) % kItems) {
+      const int64_t addition = ledger.Adding(i);
+      const bool added =
+          i % 2 == 0 ? queue.Add(i) : queue.AddAfter(i, absl::Microseconds(50));
+      EXPECT_TRUE(added);
+      ledger.Added(i, addition);
+      std::this_thread::yield();
+    }
+  });
+  consumers.Start(2, [&](int) {
+    while (std::optional<int> item = queue.Get()) {
+      ledger.Begin(*item);
+      ledger.End(*item);
+      EXPECT_TRUE(queue.Done(*item));
+    }
+  });
+  for (int i = 0; i < kForks; ++i) EXPECT_EQ(InAChild([] { return 7; }), 7);
+  enough = true;
+  producers.Join();
+  ledger.AwaitAllProcessed();
+  EXPECT_TRUE(queue.ShutDownWithDrain());
+  consumers.Join();
+  ledger.ExpectAllProcessed();
+}
+
+TEST(ForkStressTest, AChildCanMakeQueuesOfItsOwn) {
+#ifdef ABSL_HAVE_THREAD_SANITIZER
+  GTEST_SKIP() << "it allows no thread after a fork of several";
+#endif
+  ASSERT_TRUE(UseAQueue());
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(InAChild([] { return UseAQueue() ? 0 : 1; }), 0);
+  }
+}
+
+}  // namespace
+}  // namespace workqueue

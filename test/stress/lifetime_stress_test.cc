@@ -1,0 +1,263 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Queues are destroyed while threads block in them.
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>  // NOLINT(build/c++11)
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "base/mutex_lock.h"
+#include "clock/clock.h"
+#include "gtest/gtest.h"
+#include "test/workqueue/hooked_queue.h"
+#include "workqueue/delay_queue.h"
+#include "workqueue/delaying_queue.h"
+#include "workqueue/lease.h"
+#include "workqueue/priority_queue.h"
+#include "workqueue/queue.h"
+#include "workqueue/rate_limiting_queue.h"
+#include "workqueue/waiting_set_options.h"
+
+namespace workqueue {
+namespace {
+
+using ::workqueue_internal::MutexLock;
+
+// Caller
+//
+// A thread that makes calls that block, and of which Linux tells whether it
+// sleeps in one.
+class Caller {
+ public:
+  Caller() : thread_([this] { Run(); }) {}
+  ~Caller() {
+    Begin(nullptr);
+    thread_.join();
+  }
+
+  Caller(const Caller&) = delete;
+  Caller& operator=(const Caller&) = delete;
+
+  // Has the thread make `call`; null for its last one.
+  void Begin(std::function<void()> call) {
+    MutexLock lock(&mu_);
+    call_ = std::move(call);
+    calling_ = false;
+    begun_ = true;
+  }
+
+  // Blocks until the thread sleeps in its call.
+  void AwaitAsleep() {
+    {
+      MutexLock lock(&mu_);
+      mu_.Await(absl::Condition(&calling_));
+    }
+    while (!IsAsleep()) std::this_thread::yield();
+  }
+
+  // Blocks until the call has returned.
+  void AwaitReturn() {
+    MutexLock lock(&mu_);
+    mu_.Await(absl::Condition(
+        +[](bool* begun) { return !*begun; }, &begun_));
+  }
+
+ private:
+  void Run() {
+    {
+      MutexLock lock(&mu_);
+      tid_ = static_cast<int>(syscall(SYS_gettid));
+    }
+    while (true) {
+      std::function<void()> call;
+      {
+        MutexLock lock(&mu_);
+        mu_.Await(absl::Condition(&begun_));
+        call = call_;
+        calling_ = true;
+      }
+      if (call == nullptr) return;
+      call();
+      MutexLock lock(&mu_);
+      begun_ = false;
+    }
+  }
+
+  // Not while it waits for the next call, nor for a lock.
+  bool IsAsleep() {
+    std::string path;
+    {
+      MutexLock lock(&mu_);
+      if (!begun_) return true;  // It has returned; the test will say so.
+      path = absl::StrCat("/proc/self/task/", tid_, "/stat");
+    }
+    std::string stat;
+    std::getline(std::ifstream(path), stat);
+    const size_t name_end = stat.rfind(')');
+    return name_end != std::string::npos && stat.substr(name_end, 3) == ") S";
+  }
+
+  absl::Mutex mu_;
+  std::function<void()> call_ ABSL_GUARDED_BY(mu_);
+  bool begun_ ABSL_GUARDED_BY(mu_) = false;    // and not yet returned
+  bool calling_ ABSL_GUARDED_BY(mu_) = false;  // about to call, or in it
+  int tid_ ABSL_GUARDED_BY(mu_) = 0;
+  std::thread thread_;
+};
+
+// A queue, and a call that blocks in it.
+struct Life {
+  std::shared_ptr<void> queue;
+  std::function<void()> call;
+  std::function<void()> look;  // takes the queue's lock
+};
+
+template <typename Q, typename F>
+Life MakeLife(std::shared_ptr<Q> queue, F call) {
+  Q* const q = queue.get();
+  return {std::move(queue), [q, call] { call(*q); }, [q] { q->Len(); }};
+}
+
+absl::Time Later() {
+  return clocks::Clock::GetRealClock()->TimeNow() + absl::Hours(1);
+}
+
+Life MakeDelayQueueLife(WaitingSetOptions waiting_set) {
+  DelayQueueOptions options;
+  options.waiting_set = waiting_set;
+  auto queue = std::make_shared<DelayQueue<int>>(options);
+  queue->Push(1, absl::Hours(2));
+  return MakeLife(std::move(queue),
+                  [](auto& q) { EXPECT_EQ(q.Take(), std::nullopt); });
+}
+
+// One of each kind there is.
+std::vector<std::function<Life()>> LifeMakers() {
+  return {
+      [] {
+        return MakeLife(std::make_shared<Queue<int>>(),
+                        [](auto& q) { EXPECT_EQ(q.Get(), std::nullopt); });
+      },
+      [] {
+        return MakeLife(std::make_shared<Queue<int>>(), [](auto& q) {
+          EXPECT_TRUE(absl::IsCancelled(q.GetWithDeadline(Later()).status()));
+        });
+      },
+      [] {
+        auto queue = std::make_shared<Queue<int>>();
+        queue->Add(1);
+        return MakeLife(std::move(queue),
+                        [](auto& q) { EXPECT_FALSE(q.ShutDownWithDrain()); });
+      },
+      [] {
+        return MakeLife(std::make_shared<DelayingQueue<int>>(),
+                        [](auto& q) { EXPECT_FALSE(q.Acquire()); });
+      },
+      [] {
+        return MakeLife(
+            std::make_shared<RateLimitingQueue<int>>(), [](auto& q) {
+              EXPECT_TRUE(absl::IsCancelled(q.AcquireUpTo(3).status()));
+            });
+      },
+      [] {
+        return MakeLife(std::make_shared<PriorityQueue<int>>(), [](auto& q) {
+          Lease<int> lease;
+          EXPECT_FALSE(q.AcquireNext(&lease));
+        });
+      },
+      [] { return MakeDelayQueueLife(WaitingSetOptions()); },
+      [] { return MakeDelayQueueLife(*WaitingSetOptions::TimingWheel()); },
+  };
+}
+
+TEST(LifetimeStressTest, AHundredQueuesEndTenThousandTimesWithThreadsInThem) {
+  constexpr int kQueues = 100, kRounds = 100;
+  const std::vector<std::function<Life()>> makers = LifeMakers();
+  std::vector<Caller> callers(kQueues);
+  for (int round = 0; round < kRounds; ++round) {
+    std::vector<Life> lives;
+    for (int i = 0; i < kQueues; ++i) {
+      lives.push_back(makers[(round + i) % makers.size()]());
+      callers[i].Begin(lives.back().call);
+    }
+    for (int i = 0; i < kQueues; ++i) {
+      callers[i].AwaitAsleep();
+      lives[i].look();  // It may have slept because of the lock.
+      callers[i].AwaitAsleep();
+      lives[i].queue.reset();
+      callers[i].AwaitReturn();
+    }
+  }
+}
+
+// The queue's own thread is stuck, and what it should take in piles up.
+TEST(LifetimeStressTest, AnAddAfterThatBlocksEnds) {
+  absl::Notification go_on;
+  DelayingQueueOptions<int> options;
+  options.queue = std::make_unique<HookedQueue<int>>([&go_on](int) {
+    go_on.WaitForNotification();
+    return true;
+  });
+  auto queue = std::make_unique<DelayingQueue<int>>(std::move(options));
+  Caller adder;
+  adder.Begin([q = queue.get()] {
+    for (int i = 0; q->AddAfter(i, absl::Milliseconds(1)); ++i) {
+    }
+  });
+  // It sleeps for good when a look at the queue's length finds it asleep still.
+  for (int i = 0; i < 10; ++i) {
+    adder.AwaitAsleep();
+    absl::SleepFor(absl::Milliseconds(10));
+  }
+  std::thread destroyer([&queue] { queue.reset(); });
+  adder.AwaitReturn();
+  go_on.Notify();
+  destroyer.join();
+}
+
+// Who has got an item knows that it was added, and nothing of what the adder
+// still does.
+TEST(LifetimeStressTest, AQueueMayEndWhenItsItemHasCome) {
+  constexpr int kRounds = 10000;
+  Caller adder;
+  for (int round = 0; round < kRounds; ++round) {
+    auto queue = std::make_unique<Queue<int>>();
+    adder.Begin([q = queue.get()] { q->Add(1); });
+    EXPECT_EQ(queue->Get(), 1);
+    queue.reset();
+    adder.AwaitReturn();
+  }
+}
+
+TEST(LifetimeStressTest, ADelayQueueMayEndWhenItsValueHasCome) {
+  constexpr int kRounds = 10000;
+  Caller adder;
+  for (int round = 0; round < kRounds; ++round) {
+    auto queue = std::make_unique<DelayQueue<int>>();
+    adder.Begin([q = queue.get()] { q->Push(1, absl::ZeroDuration()); });
+    EXPECT_EQ(queue->Take(), 1);
+    queue.reset();
+    adder.AwaitReturn();
+  }
+}
+
+}  // namespace
+}  // namespace workqueue

@@ -1,0 +1,230 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Queues at the limits of a machine: very many items that wait, very large
+// ones, very many threads. The environment variables ITEMS and FAILURES make
+// them more.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "clock/fake_clock.h"
+#include "gtest/gtest.h"
+#include "ratelimit/item_exponential_failure_rate_limiter.h"
+#include "test/base/counted_heap.h"
+#include "test/stress/ledger.h"
+#include "workqueue/delay_queue.h"
+#include "workqueue/delaying_queue.h"
+#include "workqueue/priority_queue.h"
+#include "workqueue/queue.h"
+#include "workqueue/rate_limiting_queue.h"
+#include "workqueue/waiting_loop.h"
+#include "workqueue/waiting_set_options.h"
+
+namespace workqueue {
+namespace {
+
+// Returns the number that the environment variable `name` is, or `otherwise`.
+int FromEnvironment(const char* name, int otherwise) {
+  const char* const value = std::getenv(name);
+  int number = otherwise;
+  if (value != nullptr && !absl::SimpleAtoi(value, &number)) {
+    ADD_FAILURE() << name << " is " << value << ", which is no number";
+  }
+  return number;
+}
+
+// Counts what is asked of a key, to see that the work grows with the items, and
+// not with their square.
+struct CountingEq {
+  bool operator()(int a, int b) const {
+    ++calls;
+    return a == b;
+  }
+  static inline std::atomic<int64_t> calls{0};
+};
+
+// What may be left of a spike, in bytes, however many items it had.
+constexpr int64_t kLeftOver = 3 << 20;
+
+class ScaleTest : public testing::Test {
+ protected:
+  // Has the items come by `add(item, delay)`, and be due, and expects each of
+  // them once from `take()`, and the memory back.
+  template <typename Add, typename Take>
+  void Spike(Add add, Take take) {
+    const int64_t before = CountedHeap::bytes_in_use;
+    CountingEq::calls = 0;
+    std::mt19937 random(1);
+    for (int i = 0; i < items_; ++i) {
+      add(i, absl::Microseconds(1 + random() % 3600000000));
+    }
+    EXPECT_GE(CountedHeap::bytes_in_use - before, 8 * items_);
+    clock_.Step(absl::Hours(2));
+    {
+      std::vector<bool> seen(items_);
+      for (int i = 0; i < items_; ++i) {
+        const int item = take();
+        ASSERT_FALSE(seen[item]) << item << " has come twice";
+        seen[item] = true;
+      }
+    }
+    // Some goes back when the queue's thread next looks.
+    clock_.Step(WaitingLoop::Heartbeat());
+    EXPECT_LE(CountedHeap::bytes_in_use - before, kLeftOver);
+    EXPECT_LE(CountingEq::calls, 20 * items_);
+  }
+
+  template <typename Q>
+  void SpikeOf(Q& queue) {
+    Spike(
+        [&queue](int item, absl::Duration delay) {
+          EXPECT_TRUE(queue.AddAfter(item, delay));
+        },
+        [&queue] {
+          const std::optional<int> item = queue.Get();
+          EXPECT_TRUE(queue.Done(*item));
+          return *item;
+        });
+    EXPECT_EQ(queue.Len(), 0u);
+  }
+
+  void SpikeOfDelayQueue(WaitingSetOptions waiting_set) {
+    DelayQueueOptions options;
+    options.clock = &clock_;
+    options.waiting_set = waiting_set;
+    DelayQueue<int> queue(options);
+    Spike([&queue](int item, absl::Duration delay) { queue.Push(item, delay); },
+          [&queue] { return *queue.Take(); });
+    EXPECT_EQ(queue.Len(), 0u);
+  }
+
+  const int64_t items_ = FromEnvironment("ITEMS", 200000);
+  clocks::FakeClock clock_;
+};
+
+using Hash = absl::flat_hash_set<int>::hasher;
+
+TEST_F(ScaleTest, ManyItemsWaitInADelayingQueue) {
+  DelayingQueueOptions<int> options;
+  options.clock = &clock_;
+  DelayingQueue<int, Hash, CountingEq> queue(std::move(options));
+  SpikeOf(queue);
+}
+
+TEST_F(ScaleTest, ManyItemsWaitInATimingWheel) {
+  DelayingQueueOptions<int> options;
+  options.clock = &clock_;
+  options.waiting_set = *WaitingSetOptions::TimingWheel();
+  DelayingQueue<int, Hash, CountingEq> queue(std::move(options));
+  SpikeOf(queue);
+}
+
+TEST_F(ScaleTest, ManyItemsWaitInAPriorityQueue) {
+  PriorityQueueOptions<int> options;
+  options.clock = &clock_;
+  PriorityQueue<int, Hash, CountingEq> queue(std::move(options));
+  SpikeOf(queue);
+}
+
+TEST_F(ScaleTest, ManyValuesWaitInADelayQueue) {
+  SpikeOfDelayQueue(WaitingSetOptions());
+}
+
+TEST_F(ScaleTest, ManyValuesWaitInADelayQueueWithATimingWheel) {
+  SpikeOfDelayQueue(*WaitingSetOptions::TimingWheel());
+}
+
+// Keys that all have the same hash would make it quadratic, and do so in every
+// hash table; keys that differ in few bits only must not.
+TEST_F(ScaleTest, KeysThatDifferInTheirHighBitsOnly) {
+  struct HighBits {
+    size_t operator()(int key) const { return static_cast<size_t>(key) << 44; }
+  };
+  constexpr int kKeys = 100000;
+  Queue<int, HighBits, CountingEq> queue;
+  CountingEq::calls = 0;
+  for (int i = 0; i < kKeys; ++i) queue.Add(i);
+  while (queue.Len() > 0) queue.Done(*queue.Get());
+  EXPECT_LE(CountingEq::calls, 20 * kKeys);
+}
+
+TEST_F(ScaleTest, KeysOfAMegabyte) {
+  constexpr int kKeys = 50;
+  const auto key = [](int i) {
+    return absl::StrCat(std::string(1 << 20, 'x'), i);
+  };
+  const int64_t before = CountedHeap::bytes_in_use;
+  {
+    RateLimitingQueueOptions<std::string> options;
+    options.clock = &clock_;
+    RateLimitingQueue<std::string> queue(std::move(options));
+    for (int i = 0; i < kKeys; ++i) {
+      EXPECT_TRUE(queue.Add(key(i)));
+      EXPECT_TRUE(queue.Add(key(i)));
+      EXPECT_TRUE(queue.AddAfter(key(i), absl::Seconds(1)));
+      EXPECT_TRUE(queue.AddRateLimited(key(i)));
+    }
+    clock_.Step(absl::Hours(1));
+    for (int i = 0; i < kKeys; ++i) {
+      EXPECT_EQ(queue.Get(), key(i));
+      EXPECT_TRUE(queue.Done(key(i)));
+      queue.Forget(key(i));
+    }
+    EXPECT_EQ(queue.Len(), 0u);
+    EXPECT_LE(CountedHeap::bytes_in_use - before, 1 << 20);
+  }
+}
+
+TEST_F(ScaleTest, AnItemThatFailsOverAndOver) {
+  const int failures = FromEnvironment("FAILURES", 1000000);
+  const auto limiter =
+      *ratelimit::ItemExponentialFailureRateLimiter<int>::Create(
+          absl::Milliseconds(5), absl::Seconds(1000));
+  absl::Duration delay;
+  for (int i = 0; i < failures; ++i) delay = limiter->When(1);
+  EXPECT_EQ(delay, absl::Seconds(1000));
+  EXPECT_EQ(limiter->NumRequeues(1), failures);
+  limiter->Forget(1);
+  EXPECT_EQ(limiter->When(1), absl::Milliseconds(5));
+}
+
+TEST_F(ScaleTest, AThousandBlockedWorkers) {
+  constexpr int kWorkers = 1000, kItems = 20000;
+  Ledger ledger(kItems);
+  Queue<int> queue;
+  Threads workers;
+  workers.Start(kWorkers, [&](int) {
+    while (std::optional<int> item = queue.Get()) {
+      ledger.Begin(*item);
+      ledger.End(*item);
+      EXPECT_TRUE(queue.Done(*item));
+    }
+  });
+  for (int i = 0; i < kItems; ++i) {
+    const int64_t addition = ledger.Adding(i);
+    EXPECT_TRUE(queue.Add(i));
+    ledger.Added(i, addition);
+  }
+  EXPECT_TRUE(queue.ShutDownWithDrain());
+  ledger.Close();
+  workers.Join();
+  ledger.ExpectAllProcessed();
+  EXPECT_EQ(ledger.processings(), kItems);
+}
+
+}  // namespace
+}  // namespace workqueue

@@ -1,0 +1,207 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The end of a queue: what becomes of the threads that block in it, and of the
+// leases that are left.
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>  // NOLINT(build/c++11)
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "clock/fake_clock.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "test/workqueue/every_queue.h"
+#include "workqueue/interfaces.h"
+#include "workqueue/lease.h"
+#include "workqueue/lease_batch.h"
+#include "workqueue/priority_queue.h"
+#include "workqueue/queue.h"
+
+namespace workqueue {
+namespace {
+
+// -----------------------------------------------------------------------------
+// Threads that block
+// -----------------------------------------------------------------------------
+
+std::vector<QueueKind> WatchedKinds() {
+  std::vector<QueueKind> kinds = EveryQueueKind();
+  kinds.erase(std::remove_if(kinds.begin(), kinds.end(),
+                             [](const QueueKind& k) { return !k.watched; }),
+              kinds.end());
+  return kinds;
+}
+
+class LifetimeTest : public EveryQueueTest {
+ protected:
+  // Calls `f(queue)` on a thread, and destroys the queue while that blocks.
+  template <typename F>
+  void DestroyWhile(F f) {
+    std::thread thread([f, queue = queue_.get()] { f(*queue); });
+    AwaitBlocked(1);
+    queue_.reset();
+    thread.join();
+  }
+
+  // The same with a call that has a deadline.
+  template <typename F>
+  void DestroyWhileWaiting(F f) {
+    std::thread thread([f, queue = queue_.get()] { f(*queue); });
+    AwaitWaiters(1);
+    queue_->Len();  // Takes the lock, after the thread.
+    queue_.reset();
+    thread.join();
+  }
+
+  absl::Time Later() { return clock_.TimeNow() + absl::Hours(1); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Queues, LifetimeTest,
+                         testing::ValuesIn(WatchedKinds()), NameOfQueueKind);
+
+TEST_P(LifetimeTest, EndsAGet) {
+  DestroyWhile([](auto& queue) { EXPECT_EQ(queue.Get(), std::nullopt); });
+}
+
+TEST_P(LifetimeTest, EndsAnAcquire) {
+  DestroyWhile([](auto& queue) { EXPECT_FALSE(queue.Acquire()); });
+}
+
+TEST_P(LifetimeTest, EndsAnAcquireNext) {
+  DestroyWhile([](auto& queue) {
+    Lease<std::string> lease;
+    EXPECT_FALSE(queue.AcquireNext(&lease));
+    EXPECT_FALSE(lease);
+  });
+}
+
+TEST_P(LifetimeTest, EndsAnAcquireUpTo) {
+  DestroyWhile([](auto& queue) {
+    EXPECT_TRUE(absl::IsCancelled(queue.AcquireUpTo(3).status()));
+  });
+}
+
+TEST_P(LifetimeTest, EndsADrain) {
+  queue_->Add("never processed");
+  DestroyWhile([](auto& queue) { EXPECT_FALSE(queue.ShutDownWithDrain()); });
+}
+
+TEST_P(LifetimeTest, EndsAGetWithDeadline) {
+  DestroyWhileWaiting([later = Later()](auto& queue) {
+    EXPECT_TRUE(absl::IsCancelled(queue.GetWithDeadline(later).status()));
+  });
+}
+
+TEST_P(LifetimeTest, EndsAnAcquireWithDeadline) {
+  DestroyWhileWaiting([later = Later()](auto& queue) {
+    EXPECT_TRUE(absl::IsCancelled(queue.AcquireWithDeadline(later).status()));
+  });
+}
+
+TEST_P(LifetimeTest, EndsADrainWithDeadline) {
+  queue_->Add("never processed");
+  DestroyWhileWaiting([later = Later()](auto& queue) {
+    EXPECT_FALSE(queue.ShutDownWithDrainUntil(later));
+  });
+}
+
+TEST_P(LifetimeTest, EndsAllThatBlock) {
+  constexpr int kThreads = 20;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back(
+        [queue = queue_.get()] { EXPECT_EQ(queue->Get(), std::nullopt); });
+  }
+  AwaitBlocked(2 * kThreads);  // Each looks a second time as it blocks.
+  queue_.reset();
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_P(LifetimeTest, WhatIsQueuedIsDropped) {
+  queue_->Add("a");
+  queue_->Add("b");
+  queue_->Get();
+  queue_.reset();
+}
+
+TEST(PriorityQueueLifetimeTest, EndsAllThatBlock) {
+  clocks::FakeClock clock;
+  PriorityQueueOptions<int> options;
+  options.clock = &clock;
+  auto queue = std::make_unique<PriorityQueue<int>>(std::move(options));
+  clock.Step(absl::ZeroDuration());
+  const absl::Time later = clock.TimeNow() + absl::Hours(1);
+  const size_t waiters = clock.NumWaiters();
+  queue->AddAfter(1, absl::Hours(2));
+  std::thread getter([later, q = queue.get()] {
+    EXPECT_TRUE(absl::IsCancelled(q->GetWithDeadline(later).status()));
+  });
+  std::thread acquirer([later, q = queue.get()] {
+    EXPECT_TRUE(absl::IsCancelled(q->AcquireWithDeadline(later).status()));
+  });
+  clock.AwaitWaiters(waiters + 2);
+  queue->Len();  // Takes the lock, after the threads.
+  queue.reset();
+  getter.join();
+  acquirer.join();
+}
+
+// -----------------------------------------------------------------------------
+// Leases that are left
+// -----------------------------------------------------------------------------
+
+class LeaseLifetimeTest : public EveryQueueTest {
+ protected:
+  LeaseLifetimeTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Queues, LeaseLifetimeTest,
+                         testing::ValuesIn(EveryQueueKind()), NameOfQueueKind);
+
+TEST_P(LeaseLifetimeTest, OneThatOutlivesItsQueueEndsTheProgram) {
+  queue_->Add("default/web");
+  const Lease<std::string> lease = queue_->Acquire();
+  EXPECT_DEATH(queue_.reset(), "is destroyed before its leases; left: 1");
+}
+
+TEST_P(LeaseLifetimeTest, AndSoDoThoseOfABatch) {
+  queue_->AddAll({"a", "b", "c"});
+  absl::StatusOr<LeaseBatch<std::string>> leases = queue_->AcquireUpTo(3);
+  ASSERT_TRUE(leases.ok());
+  leases->front().Done();
+  EXPECT_DEATH(queue_.reset(), "is destroyed before its leases; left: 2");
+}
+
+TEST_P(LeaseLifetimeTest, OneThatHasEndedDoesNot) {
+  queue_->Add("default/web");
+  Lease<std::string> lease = queue_->Acquire();
+  Lease<std::string> moved = std::move(lease);
+  moved.Done();
+  queue_.reset();
+}
+
+TEST(LeaseLifetimeMessageTest, NamesTheQueueAndAnItem) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  QueueOptions<std::string> options;
+  options.name = "deployments";
+  auto queue = std::make_unique<Queue<std::string>>(std::move(options));
+  queue->AddAll({"default/api", "default/web"});
+  queue->Get();
+  const Lease<std::string> lease = queue->Acquire();
+  EXPECT_DEATH(
+      queue.reset(),
+      "workqueue: queue deployments is destroyed before its leases; left: 1, "
+      "one of them of default/web");
+}
+
+}  // namespace
+}  // namespace workqueue

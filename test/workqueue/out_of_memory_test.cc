@@ -1,0 +1,268 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Memory runs out at the first, second, ... allocation of a scenario, on
+// whichever thread that is. No item may be lost for it, nor come twice.
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/config.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "test/base/every_allocation.h"
+#include "workqueue/delay_queue.h"
+#include "workqueue/delaying_queue.h"
+#include "workqueue/fair_ordering.h"
+#include "workqueue/lease.h"
+#include "workqueue/lease_batch.h"
+#include "workqueue/priority_queue.h"
+#include "workqueue/queue.h"
+#include "workqueue/rate_limiting_queue.h"
+#include "workqueue/snapshot.h"
+#include "workqueue/waiting_set_options.h"
+
+namespace workqueue {
+namespace {
+
+#ifndef ABSL_HAVE_EXCEPTIONS
+
+TEST(OutOfMemoryTest, NeedsExceptions) { GTEST_SKIP(); }
+
+#else
+
+using ::testing::IsEmpty;
+
+// Long enough that each copy is an allocation.
+std::string Key(int i) {
+  return absl::StrCat("a key that no string keeps within itself, ", i);
+}
+
+// How often each item has been processed.
+using Processed = std::map<std::string, int>;
+
+template <typename Q>
+void ProcessOne(Q& queue, Processed& processed) {
+  const std::optional<std::string> item = Persist([&] { return queue.Get(); });
+  ASSERT_TRUE(item.has_value());
+  ++processed[*item];
+  EXPECT_TRUE(Persist([&] { return queue.Done(*item); }));
+}
+
+template <typename Q>
+void ProcessAll(Q& queue, Processed& processed) {
+  while (queue.Len() > 0) ProcessOne(queue, processed);
+}
+
+void ExpectOnceEach(const Processed& processed, int items) {
+  EXPECT_EQ(processed.size(), static_cast<size_t>(items));
+  for (const auto& [item, times] : processed) EXPECT_EQ(times, 1) << item;
+}
+
+// All of `Interface`.
+template <typename Q>
+void UseAsQueue(Q& queue) {
+  Processed processed;
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_TRUE(Persist([&] { return queue.Add(Key(i)); }));
+  }
+  EXPECT_TRUE(Persist([&] {
+    return queue.AddAll({Key(5), Key(6), Key(7), Key(8)});
+  }));
+  EXPECT_EQ(queue.Len(), 9u);
+  const Snapshot<std::string> snapshot =
+      Persist([&] { return queue.TakeSnapshot(); });
+  EXPECT_EQ(snapshot.queued.size(), 9u);
+
+  ProcessOne(queue, processed);
+  {
+    const Lease<std::string> lease = Persist([&] { return queue.Acquire(); });
+    ASSERT_TRUE(lease);
+    ++processed[*lease];
+  }
+  {
+    absl::StatusOr<LeaseBatch<std::string> > leases =
+        Persist([&] { return queue.AcquireUpTo(3); });
+    ASSERT_TRUE(leases.ok());
+    // Of those after the first there may be fewer.
+    for (Lease<std::string>& lease : *leases) ++processed[*lease];
+  }
+  // Added again while it is processed.
+  const std::optional<std::string> item = Persist([&] { return queue.Get(); });
+  ASSERT_TRUE(item.has_value());
+  EXPECT_TRUE(Persist([&] { return queue.Add(*item); }));
+  EXPECT_TRUE(Persist([&] { return queue.Done(*item); }));
+  ProcessAll(queue, processed);
+  ExpectOnceEach(processed, 9);
+  EXPECT_TRUE(queue.TakeSnapshot().processing.empty());
+}
+
+// All that `DelayingInterface` has besides.
+template <typename Q>
+void UseAsDelayingQueue(Q& queue, SparedClock& clock) {
+  Processed processed;
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_TRUE(Persist(
+        [&] { return queue.AddAfter(Key(i), absl::Milliseconds(10 * i)); }));
+    clock.Step(absl::ZeroDuration());
+  }
+  EXPECT_TRUE(Persist(
+      [&] { return queue.Reschedule(Key(1), absl::Milliseconds(35)); }));
+  EXPECT_TRUE(Persist(
+      [&] { return queue.Reschedule(Key(6), absl::Milliseconds(25)); }));
+  EXPECT_TRUE(Persist([&] { return queue.CancelDelayed(Key(4)); }));
+  EXPECT_TRUE(Persist([&] { return queue.Add(Key(4)); }));
+  EXPECT_EQ(Persist([&] { return queue.TakeSnapshot(); }).waiting.size(), 5u);
+  // What failed on the queue's own thread is tried again a second later.
+  clock.Step(absl::Milliseconds(100));
+  for (int i = 0; i < 12; ++i) clock.Step(absl::Seconds(1));
+  ProcessAll(queue, processed);
+  ExpectOnceEach(processed, 7);
+  EXPECT_THAT(queue.TakeSnapshot().waiting, IsEmpty());
+}
+
+// All that `RateLimitingInterface` has besides.
+template <typename Q>
+void UseAsRateLimitingQueue(Q& queue, SparedClock& clock) {
+  Processed processed;
+  for (int i = 0; i < 4; ++i) {
+    // The limiter may count a failure of which the queue does not hear.
+    EXPECT_TRUE(Persist([&] { return queue.AddRateLimited(Key(i)); }));
+    EXPECT_GE(queue.NumRequeues(Key(i)), 1);
+    clock.Step(absl::ZeroDuration());
+  }
+  for (int i = 0; i < 20; ++i) clock.Step(absl::Seconds(1));
+  ProcessAll(queue, processed);
+  ExpectOnceEach(processed, 4);
+  for (int i = 0; i < 4; ++i) {
+    Persist([&] { queue.Forget(Key(i)); });
+    EXPECT_EQ(queue.NumRequeues(Key(i)), 0);
+  }
+}
+
+template <typename Q, typename Options>
+std::unique_ptr<Q> MakeOn(SparedClock& clock) {
+  return Persist([&clock] {
+    Options options;
+    options.name = "a name that no string keeps within itself";
+    options.clock = &clock;
+    return std::make_unique<Q>(std::move(options));
+  });
+}
+
+TEST(OutOfMemoryTest, AQueue) {
+  ForEveryAllocation([] {
+    SparedClock clock;
+    UseAsQueue(*MakeOn<Queue<std::string>, QueueOptions<std::string> >(clock));
+  });
+}
+
+TEST(OutOfMemoryTest, AQueueWithAnOrdering) {
+  ForEveryAllocation([] {
+    auto queue = Persist([] {
+      QueueOptions<std::string> options;
+      options.ordering = *FairOrdering<std::string>::Create(
+          [](const std::string& key) { return key.substr(key.size() / 2); });
+      return std::make_unique<Queue<std::string> >(std::move(options));
+    });
+    UseAsQueue(*queue);
+  });
+}
+
+TEST(OutOfMemoryTest, ADelayingQueue) {
+  ForEveryAllocation([] {
+    SparedClock clock;
+    auto queue =
+        MakeOn<DelayingQueue<std::string>, DelayingQueueOptions<std::string> >(
+            clock);
+    UseAsQueue(*queue);
+    UseAsDelayingQueue(*queue, clock);
+  });
+}
+
+TEST(OutOfMemoryTest, ADelayingQueueWithAWheel) {
+  ForEveryAllocation([] {
+    SparedClock clock;
+    auto queue = Persist([&clock] {
+      DelayingQueueOptions<std::string> options;
+      options.clock = &clock;
+      options.waiting_set = *WaitingSetOptions::TimingWheel();
+      return std::make_unique<DelayingQueue<std::string> >(std::move(options));
+    });
+    UseAsDelayingQueue(*queue, clock);
+  });
+}
+
+TEST(OutOfMemoryTest, ARateLimitingQueue) {
+  ForEveryAllocation([] {
+    SparedClock clock;
+    auto queue = MakeOn<RateLimitingQueue<std::string>,
+                        RateLimitingQueueOptions<std::string> >(clock);
+    UseAsRateLimitingQueue(*queue, clock);
+  });
+}
+
+TEST(OutOfMemoryTest, APriorityQueue) {
+  ForEveryAllocation([] {
+    SparedClock clock;
+    auto queue =
+        MakeOn<PriorityQueue<std::string>, PriorityQueueOptions<std::string> >(
+            clock);
+    UseAsQueue(*queue);
+    UseAsDelayingQueue(*queue, clock);
+    UseAsRateLimitingQueue(*queue, clock);
+  });
+}
+
+class DelayQueueOutOfMemoryTest
+    : public testing::TestWithParam<WaitingSetOptions> {};
+
+INSTANTIATE_TEST_SUITE_P(WaitingSets, DelayQueueOutOfMemoryTest,
+                         testing::Values(WaitingSetOptions(),
+                                         *WaitingSetOptions::TimingWheel()));
+
+TEST_P(DelayQueueOutOfMemoryTest, ADelayQueue) {
+  ForEveryAllocation([] {
+    SparedClock clock;
+    auto queue = Persist([&clock] {
+      DelayQueueOptions options;
+      options.clock = &clock;
+      options.waiting_set = GetParam();
+      return std::make_unique<DelayQueue<std::string> >(std::move(options));
+    });
+    std::vector<DelayQueueHandle> handles;
+    handles.reserve(10);
+    for (int i = 0; i < 10; ++i) {
+      handles.push_back(Persist([&] {
+        return queue->Push(Key(i), absl::Milliseconds(10 * (i + 1)));
+      }));
+    }
+    EXPECT_TRUE(queue->Cancel(handles[3]));
+    EXPECT_TRUE(Persist(
+        [&] { return queue->Reset(handles[9], absl::Milliseconds(5)); }));
+    Processed processed;
+    clock.Step(absl::Milliseconds(50));
+    processed[*Persist([&] { return queue->Take(); })] += 1;
+    while (processed.size() < 9) {
+      clock.Step(absl::Milliseconds(50));
+      auto values = Persist(
+          [&] { return queue->TakeUpToWithDeadline(3, absl::InfinitePast()); });
+      if (!values.ok()) continue;
+      for (const std::string& value : *values) ++processed[value];
+    }
+    ExpectOnceEach(processed, 9);
+    EXPECT_EQ(queue->Len(), 0u);
+  });
+}
+
+#endif  // ABSL_HAVE_EXCEPTIONS
+
+}  // namespace
+}  // namespace workqueue
