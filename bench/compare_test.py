@@ -64,6 +64,21 @@ class RatioTest(unittest.TestCase):
         self.assertEqual(compare.ratio(3, 0), 0)
 
 
+class PartsTest(unittest.TestCase):
+
+    def test_tells_what_the_machine_takes(self):
+        f = figures(("queue", "cycle_string\t200\tns\nfill_drain\t9\tns\n"),
+                    ("machine", "lock\t20\tns\ncopy_key\t15\tns\n"))
+        self.assertIn(
+            "| queue cycle_string | 200 | 3 lock + 2 copy_key | 90.0 | 45% |\n",
+            compare.parts_table(f))
+
+    def test_is_silent_where_that_is_not_known(self):
+        f = figures(("queue", "cycle_string\t200\tns\n"),
+                    ("machine", "lock\t20\tns\n"))
+        self.assertEqual(compare.parts_table(f), "")
+
+
 class OutputTest(unittest.TestCase):
 
     def setUp(self):
