@@ -77,10 +77,10 @@ inline Signal() {
   fi
 }
 
-// QueueCore::CountWakes(), at the end of each critical section that holds a
+// QueueCore::BeginWakes(), at the end of each critical section that holds a
 // QueueCore::Lock. With AT_A_TIME of 1 or 2 and two items, at most one is
 // wanted for each bit of `queued`.
-inline CountWakes(wakes) {
+inline BeginWakes(wakes) {
   wakes = (queued == 0 -> 0 : (queued == BOTH && AT_A_TIME > 1 -> 2 : 1));
   if
   :: wakes > waiting_getters -> wakes = waiting_getters
@@ -123,7 +123,7 @@ proctype Adder() {
       AddLocked(items)
     fi;
 #ifndef BROKEN_WAKE_BEFORE_ADD
-    CountWakes(wakes)
+    BeginWakes(wakes)
 #endif
   }
   Wake(wakes)
@@ -140,7 +140,7 @@ inline Done(item, wakes) {
     :: else
     fi;
 #ifndef BROKEN_DONE_WAKES_NOBODY
-    CountWakes(wakes)
+    BeginWakes(wakes)
 #endif
   }
   Wake(wakes)
@@ -209,10 +209,10 @@ proctype Worker(byte self; bool polls) {
 #if defined(BROKEN_THROW_WAKES_NOBODY)
       if
       :: items == 0
-      :: else -> CountWakes(wakes)
+      :: else -> BeginWakes(wakes)
       fi
 #elif !defined(BROKEN_GET_WAKES_NOBODY)
-      CountWakes(wakes)
+      BeginWakes(wakes)
 #endif
     }
     Wake(wakes);
