@@ -14,6 +14,7 @@
 
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "clock/clock.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/internal/layer.h"
 #include "workqueue/queue.h"
@@ -32,8 +33,9 @@ class HookedQueue final
   // true.
   using OnAdd = std::function<bool(const T&)>;
 
-  explicit HookedQueue(OnAdd on_add)
-      : Layer(std::make_unique<Queue<T>>()), on_add_(std::move(on_add)) {}
+  // The queue goes by `clock`, which is not owned; null for the real one.
+  explicit HookedQueue(OnAdd on_add, clocks::Clock* clock = nullptr)
+      : Layer(NewQueue(clock)), on_add_(std::move(on_add)) {}
 
   // Called first thing by `ShutDown()` and `ShutDownWithDrain()`.
   std::function<void()> on_shut_down = [] {};
@@ -53,6 +55,12 @@ class HookedQueue final
 
  private:
   using Layer = internal::Layer<T, Interface<T>, Interface<T>>;
+
+  static std::unique_ptr<Queue<T>> NewQueue(clocks::Clock* clock) {
+    QueueOptions<T> options;
+    options.clock = clock;
+    return std::make_unique<Queue<T>>(std::move(options));
+  }
 
   const OnAdd on_add_;
 };
