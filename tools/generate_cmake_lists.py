@@ -81,8 +81,10 @@ class Package:
         self._add("library", name, target_compatible_with,
                   HDRS=hdrs, SRCS=srcs, DEPS=deps)
 
-    def _cc_binary(self, name, srcs, deps=(), copts=(),
+    def _cc_binary(self, name, srcs, deps=(), copts=(), tags=(),
                    target_compatible_with=(), visibility=()):
+        if "manual" in tags:
+            return
         self._add("binary", name, target_compatible_with,
                   SRCS=srcs, DEPS=deps)
 

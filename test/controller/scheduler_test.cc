@@ -5,12 +5,8 @@
 
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <exception>
-#include <iterator>
-#include <map>
 #include <memory>
-#include <random>
 #include <stdexcept>
 #include <string>
 #include <thread>  // NOLINT(build/c++11)
@@ -752,104 +748,6 @@ TEST_P(SchedulerTest, WhatTheLogThrowsIsDropped) {
 }
 
 #endif  // ABSL_HAVE_EXCEPTIONS
-
-// -----------------------------------------------------------------------------
-// Against a model
-// -----------------------------------------------------------------------------
-
-// What is to run when, as plainly as it can be written.
-struct ModelTask {
-  absl::Time due_at;
-  absl::Duration period;  // zero for once
-  bool fixed_rate = false;
-};
-
-class SchedulerModelTest : public SchedulerTest {
- protected:
-  // Adds to `*runs` how often `*task` runs now, and returns whether it will
-  // again.
-  bool RunDue(ModelTask* task, int* runs) {
-    while (task->due_at <= clock_.TimeNow()) {
-      ++*runs;
-      if (task->period == absl::ZeroDuration()) return false;
-      if (!task->fixed_rate) task->due_at = clock_.TimeNow();
-      task->due_at += task->period;
-    }
-    return true;
-  }
-};
-
-INSTANTIATE_TEST_SUITE_P(WaitingSet, SchedulerModelTest, testing::Bool(),
-                         [](const auto& info) {
-                           return info.param ? "Wheel" : "Heap";
-                         });
-
-TEST_P(SchedulerModelTest, DoesAsTheModelDoes) {
-  for (unsigned seed = 1; seed <= 4; ++seed) {
-    SCOPED_TRACE(seed);
-    std::mt19937 random(seed);
-    std::map<int, int> runs;  // since the last step
-    const auto scheduler = New(1 + seed % 3);
-    std::map<int, ModelTask> model;
-    std::vector<TaskId> ids;
-    for (int i = 0; i < 1000; ++i) {
-      const absl::Duration delay = static_cast<int>(random() % 50) * kSecond;
-      const absl::Time due_at = clock_.TimeNow() + delay;
-      const int task = static_cast<int>(ids.size());
-      const auto count = [this, &runs, task] {
-        MutexLock lock(&mu_);
-        ++runs[task];
-      };
-      switch (random() % 5) {
-        case 0: {
-          ids.push_back(*scheduler->ScheduleOnce(count, delay));
-          model[task] = {due_at, absl::ZeroDuration()};
-          break;
-        }
-        case 1: {
-          ScheduleEveryOptions options;
-          options.initial_delay = delay;
-          options.fixed_rate = random() % 2 == 0;
-          const absl::Duration period =
-              static_cast<int>(1 + random() % 20) * kSecond;
-          ids.push_back(*scheduler->ScheduleEvery(count, period, options));
-          model[task] = {due_at, period, options.fixed_rate};
-          break;
-        }
-        case 2:
-        case 3: {
-          if (ids.empty()) break;
-          const int any = static_cast<int>(random() % ids.size());
-          // What is due at once may have run by now.
-          const auto it = model.find(any);
-          if (it != model.end() && it->second.due_at <= clock_.TimeNow()) break;
-          ASSERT_EQ(scheduler->Cancel(ids[any]), model.erase(any) == 1);
-          break;
-        }
-        default: {
-          std::map<int, int> expected;
-          const auto run_due = [&] {
-            for (auto it = model.begin(); it != model.end();) {
-              const bool goes_on = RunDue(&it->second, &expected[it->first]);
-              it = goes_on ? std::next(it) : model.erase(it);
-            }
-          };
-          run_due();  // what was due at once, before the time moves
-          clock_.Step(static_cast<int>(random() % 30) * kSecond);
-          run_due();
-          MutexLock lock(&mu_);
-          for (const auto& [task_run, times] : expected) {
-            ASSERT_EQ(runs[task_run], times) << task_run;
-          }
-          for (const auto& [task_run, times] : runs) {
-            ASSERT_EQ(expected[task_run], times) << task_run;
-          }
-          runs.clear();
-        }
-      }
-    }
-  }
-}
 
 }  // namespace
 }  // namespace controller

@@ -5,10 +5,8 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <map>
 #include <memory>
 #include <optional>
-#include <random>
 #include <string>
 #include <thread>  // NOLINT(build/c++11)
 #include <utility>
@@ -396,72 +394,6 @@ TEST_F(DelayQueueTest, DestroysWhatIsLeft) {
 }
 
 // -----------------------------------------------------------------------------
-// Against a model
-// -----------------------------------------------------------------------------
-
-TEST_F(DelayQueueTest, DoesAsTheModelDoes) {
-  // By time, and within one by when it was given that time.
-  std::map<std::pair<absl::Time, int>, int> waiting;
-  DelayQueue<int> queue(OnClock(&clock_));
-  struct Pushed {
-    DelayQueueHandle handle;
-    std::optional<std::pair<absl::Time, int>> key;  // if not gone
-  };
-  std::vector<Pushed> pushed;
-  std::mt19937 random(1);
-  const auto delay = [&random] {
-    return absl::Milliseconds(static_cast<int>(random() % 50) - 5);
-  };
-  for (int i = 0; i < 200000; ++i) {
-    const absl::Time now = clock_.TimeNow();
-    switch (random() % 5) {
-      case 0: {
-        const absl::Duration d = delay();
-        const int value = static_cast<int>(pushed.size());
-        pushed.push_back({queue.Push(value, d), {{now + d, i}}});
-        waiting[*pushed.back().key] = value;
-        break;
-      }
-      case 1: {
-        const absl::StatusOr<int> value = queue.TryTake();
-        if (waiting.empty() || waiting.begin()->first.first > now) {
-          ASSERT_TRUE(absl::IsDeadlineExceeded(value.status()));
-        } else {
-          ASSERT_EQ(*value, waiting.begin()->second);
-          pushed[*value].key.reset();
-          waiting.erase(waiting.begin());
-        }
-        break;
-      }
-      case 2:
-      case 3: {
-        if (pushed.empty()) break;
-        const size_t recent = std::min<size_t>(pushed.size(), 200);
-        Pushed& any = pushed[pushed.size() - 1 - random() % recent];
-        const bool there = any.key.has_value();
-        if (random() % 3 == 0) {
-          ASSERT_EQ(queue.Cancel(any.handle), there);
-          if (there) waiting.erase(*any.key);
-          any.key.reset();
-        } else {
-          const absl::Duration d = delay();
-          ASSERT_EQ(queue.Reset(any.handle, d), there);
-          if (!there) break;
-          const int value = waiting[*any.key];
-          waiting.erase(*any.key);
-          any.key = {now + d, i};
-          waiting[*any.key] = value;
-        }
-        break;
-      }
-      default:
-        if (random() % 4 == 0) clock_.Step(absl::Milliseconds(random() % 10));
-    }
-    ASSERT_EQ(queue.Len(), waiting.size());
-  }
-}
-
-// -----------------------------------------------------------------------------
 // On a timing wheel
 // -----------------------------------------------------------------------------
 
@@ -532,56 +464,6 @@ TEST_F(WheelDelayQueueTest, ShutDownDropsWhatHasNotComeOutYet) {
   EXPECT_EQ(queue_.Take(), 1);
   EXPECT_EQ(queue_.Take(), std::nullopt);
   EXPECT_EQ(queue_.Len(), 0u);
-}
-
-TEST_F(WheelDelayQueueTest, NeverEarlyLateByATickAtMostWithCancelAndReset) {
-  std::mt19937 random(1);
-  struct Pushed {
-    DelayQueueHandle handle;
-    absl::Time ready_at;
-    bool there = true;
-  };
-  std::vector<Pushed> pushed;
-  size_t there = 0;
-  for (int i = 0; i < 8000; ++i) {
-    const absl::Duration delay = absl::Microseconds(random() % 5000000);
-    const absl::Time now = clock_.TimeNow();
-    switch (random() % 4) {
-      case 0:
-      case 1:
-        pushed.push_back(
-            {queue_.Push(static_cast<int>(pushed.size()), delay), now + delay});
-        ++there;
-        break;
-      case 2: {
-        if (pushed.empty()) break;
-        Pushed& any = pushed[random() % pushed.size()];
-        if (random() % 2 == 0) {
-          ASSERT_EQ(queue_.Cancel(any.handle), any.there);
-          there -= any.there;
-          any.there = false;
-        } else {
-          ASSERT_EQ(queue_.Reset(any.handle, delay), any.there);
-          if (any.there) any.ready_at = now + delay;
-        }
-        break;
-      }
-      default:
-        clock_.Step(absl::Microseconds(random() % 100000));
-        while (true) {
-          const absl::StatusOr<int> value = queue_.TryTake();
-          if (!value.ok()) break;
-          ASSERT_TRUE(pushed[*value].there);
-          ASSERT_LE(pushed[*value].ready_at, clock_.TimeNow());
-          pushed[*value].there = false;
-          --there;
-        }
-        for (const Pushed& it : pushed) {
-          ASSERT_TRUE(!it.there || it.ready_at + Tick() > clock_.TimeNow());
-        }
-    }
-    ASSERT_EQ(queue_.Len(), there);
-  }
 }
 
 }  // namespace

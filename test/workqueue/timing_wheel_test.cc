@@ -3,14 +3,9 @@
 
 #include "workqueue/internal/timing_wheel.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <limits>
-#include <random>
-#include <set>
-#include <vector>
 
 #include "absl/time/time.h"
 #include "base/slab.h"
@@ -191,103 +186,6 @@ TEST_F(TimingWheelTest, WhatIsDueForLongerComesFirst) {
   EXPECT_EQ(wheel_.Due(At(3 * kTick)), 0u);
   wheel_.Remove(0);
   EXPECT_EQ(wheel_.Due(At(3 * kTick)), 3u);
-}
-
-// What the wheel promises, of wheels of many sizes, against a list.
-class TimingWheelModelTest : public testing::TestWithParam<size_t> {};
-
-INSTANTIATE_TEST_SUITE_P(Slots, TimingWheelModelTest,
-                         testing::Values(2, 3, 4, 63, 64, 65, 256, 3600));
-
-TEST_P(TimingWheelModelTest, NeverEarlyAndLateByATickAtMost) {
-  std::mt19937_64 random(GetParam());
-  absl::Time now = absl::UnixEpoch() + absl::Nanoseconds(random() % 1000);
-  struct Entry {
-    absl::Time due_at;
-    absl::Time comes_at;  // the latest time at which it may come out
-  };
-  TimingWheel wheel(now, kTick, GetParam());
-  const absl::Time start = now;
-  std::vector<Entry> entries(200);
-  const auto set_due_at = [&](SlabId entry, absl::Time due_at) {
-    entries[entry].due_at = due_at;
-    entries[entry].comes_at =
-        due_at <= now ? now : start + absl::Ceil(due_at - start, kTick);
-  };
-  // Mostly near, some of them far.
-  const auto any_delay = [&random] {
-    return absl::Microseconds(
-        static_cast<int64_t>(random() % (uint64_t{1} << (random() % 40))));
-  };
-  std::set<SlabId> in, out;
-  for (SlabId entry = 0; entry < entries.size(); ++entry) out.insert(entry);
-  const auto any = [&random](const std::set<SlabId>& some) {
-    auto it = some.begin();
-    std::advance(it, random() % some.size());
-    return *it;
-  };
-  for (int i = 0; i < 40000; ++i) {
-    switch (random() % 5) {
-      case 0:
-      case 1: {
-        if (out.empty()) break;
-        const SlabId entry = any(out);
-        out.erase(entry);
-        in.insert(entry);
-        set_due_at(entry, now + any_delay());
-        // Without, it goes as far as there are rings, and on from there.
-        wheel.Reserve(entry, random() % 4 != 0 ? entries[entry].due_at : now);
-        const absl::Time wake = wheel.Insert(entry, entries[entry].due_at, now);
-        ASSERT_LE(wake, entries[entry].comes_at);
-        ASSERT_LE(wheel.NextWake(), wake);
-        break;
-      }
-      case 2: {
-        if (in.empty()) break;
-        const SlabId entry = any(in);
-        set_due_at(entry, now + any_delay());
-        if (random() % 4 != 0) wheel.Reserve(entry, entries[entry].due_at);
-        const absl::Time wake = wheel.Move(entry, entries[entry].due_at, now);
-        ASSERT_LE(wake, entries[entry].comes_at);
-        ASSERT_LE(wheel.NextWake(), wake);
-        if (entries[entry].comes_at > now) {
-          ASSERT_EQ(wheel.DueAt(entry), entries[entry].comes_at);
-        } else {
-          ASSERT_LE(wheel.DueAt(entry), now);
-        }
-        break;
-      }
-      case 3:
-        if (in.empty() || random() % 2 == 0) break;
-        out.insert(any(in));
-        for (SlabId entry : out) {
-          if (in.erase(entry) == 1) wheel.Remove(entry);
-        }
-        break;
-      default: {
-        // Either just so far that something happens, or anywhere.
-        const absl::Time wake = wheel.NextWake();
-        if (random() % 2 == 0 && wake != absl::InfiniteFuture()) {
-          now = std::max(now, wake - absl::Nanoseconds(random() % 2));
-        } else {
-          now += any_delay();
-        }
-        while (true) {
-          const SlabId entry = wheel.Due(now);
-          if (entry == kNoSlabId) break;
-          ASSERT_LE(entries[entry].due_at, now) << "never early";
-          ASSERT_EQ(in.erase(entry), 1u);
-          out.insert(entry);
-          wheel.Remove(entry);
-        }
-        for (SlabId entry : in) {
-          ASSERT_GT(entries[entry].comes_at, now) << "late by a tick at most";
-        }
-        ASSERT_GT(wheel.NextWake(), now);
-      }
-    }
-    ASSERT_EQ(wheel.size(), in.size());
-  }
 }
 
 }  // namespace

@@ -5,9 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <random>
-#include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -141,57 +139,6 @@ TEST_F(WaitingHeapTest, OnceItIsEmptyTheMemoryGoesBack) {
   EXPECT_EQ(CountedHeap::bytes_in_use, before);
   Insert(7, At(1));
   EXPECT_EQ(First(), 7u);
-}
-
-// Against a map, with times that come in order, nearly in order, and in none.
-class WaitingHeapModelTest : public testing::TestWithParam<int> {};
-
-INSTANTIATE_TEST_SUITE_P(Disorder, WaitingHeapModelTest,
-                         testing::Values(0, 1, 3, 30, 1000));
-
-TEST_P(WaitingHeapModelTest, DoesAsAMapDoes) {
-  std::mt19937 random(GetParam());
-  WaitingHeap heap(At(0));
-  using Key = std::pair<absl::Time, int>;
-  std::map<SlabId, Key> model;
-  int64_t time = 0;
-  for (int i = 0; i < 30000; ++i) {
-    const SlabId id = random() % 300;
-    time += random() % 2;
-    const absl::Time due_at =
-        At(time + static_cast<int64_t>(random() % (GetParam() + 1)));
-    const unsigned remove = i / 3000 % 2 == 0 ? 3 : 7;
-    if (random() % 10 < remove) {
-      if (model.empty()) continue;
-      const SlabId first = heap.Due(absl::InfiniteFuture());
-      const SlabId removed =
-          random() % 2 == 0 && model.count(id) > 0 ? id : first;
-      heap.Remove(removed);
-      model.erase(removed);
-    } else if (model.count(id) == 0) {
-      heap.Reserve(id, due_at);
-      heap.Insert(id, due_at, At(0));
-      model[id] = {due_at, i};
-    } else if (random() % 2 == 0) {
-      heap.Move(id, due_at, At(0));
-      model[id] = {due_at, i};
-    } else if (random() % 2000 == 0) {
-      heap.Clear();
-      model.clear();
-    }
-    ASSERT_EQ(heap.size(), model.size());
-    if (model.empty()) continue;
-    const auto first =
-        std::min_element(model.begin(), model.end(),
-                         [](auto& a, auto& b) { return a.second < b.second; });
-    ASSERT_EQ(heap.NextWake(), first->second.first);
-    ASSERT_EQ(heap.Due(first->second.first), first->first);
-    ASSERT_EQ(heap.Due(first->second.first - absl::Nanoseconds(1)), kNoSlabId);
-    if (i % 100 != 0) continue;
-    for (const auto& [key, value] : model) {
-      ASSERT_EQ(heap.DueAt(key), value.first);
-    }
-  }
 }
 
 }  // namespace

@@ -1,0 +1,104 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "clock/fake_clock.h"
+#include "test/reference/choices.h"
+#include "test/reference/comparison.h"
+#include "test/reference/delaying_operations.h"
+#include "test/reference/delaying_queue_model.h"
+#include "test/reference/subject.h"
+#include "test/workqueue/hooked_queue.h"
+#include "workqueue/delaying_queue.h"
+#include "workqueue/waiting_set_options.h"
+
+namespace reference {
+namespace {
+
+// A delaying queue and its model: on a queue of its own or on one that refuses
+// items, with a heap or with a wheel.
+class Run {
+ public:
+  Run(Choices choices, std::string* log) : choices_(choices), comparison_(log) {
+    choices_.Next();
+    workqueue::DelayingQueueOptions<int> options;
+    DelayingQueueModel::Options model_options;
+    options.clock = &clock_;
+    const int kind = choices_.Below(3);
+    options.add_supersedes_waiting = choices_.OneIn(2);
+    model_options.add_supersedes_waiting = options.add_supersedes_waiting;
+    items_ = 1 + choices_.Below(choices_.OneIn(2) ? 60 : 4);
+    if (kind == 1) {
+      refused_.resize(items_);
+      options.queue = std::make_unique<workqueue::HookedQueue<int>>(
+          [this](int item) { return !refused_[item]; }, &clock_);
+    } else if (kind == 2) {
+      // Of a tick that times are seldom multiples of, and with few slots, so
+      // that there are several rings.
+      model_options.tick = absl::Milliseconds(700);
+      options.waiting_set = *workqueue::WaitingSetOptions::TimingWheel(
+          model_options.tick, /*slots=*/4);
+    }
+    comparison_.Did("DelayingQueue",
+                    kind == 0   ? "of its own"
+                    : kind == 1 ? "on one that refuses"
+                                : "with a wheel",
+                    options.add_supersedes_waiting ? "add supersedes waiting"
+                                                   : "add does not supersede");
+    queue_ =
+        std::make_unique<workqueue::DelayingQueue<int>>(std::move(options));
+    model_ =
+        std::make_unique<DelayingQueueModel>(clock_.TimeNow(), model_options);
+    operations_ = std::make_unique<DelayingOperations<DelayingQueueModel>>(
+        queue_.get(), model_.get(), &clock_, &comparison_);
+  }
+
+  std::string Disagreement() && {
+    while (!choices_.empty() && comparison_.agrees()) {
+      choices_.Next();
+      DoOne();
+      operations_->Compare();
+    }
+    operations_->Finish();
+    return comparison_.disagreement();
+  }
+
+ private:
+  void DoOne() {
+    const int choice = choices_.Below(100);
+    if (choice < 99 || refused_.empty()) {
+      operations_->DoOne(choice, choices_, items_);
+    } else {
+      // Nothing is due, so the queue's thread does not look at this.
+      const int item = choices_.Below(items_);
+      const bool refused = choices_.Below(3) == 0;
+      refused_[item] = refused;
+      model_->SetRefused(item, refused);
+      comparison_.Did("refuse", item, refused);
+    }
+  }
+
+  Choices choices_;
+  Comparison comparison_;
+  clocks::FakeClock clock_;
+  int items_;
+  std::vector<bool> refused_;  // by the queue below, if it is one that does
+  std::unique_ptr<workqueue::DelayingQueue<int>> queue_;
+  std::unique_ptr<DelayingQueueModel> model_;
+  std::unique_ptr<DelayingOperations<DelayingQueueModel>> operations_;
+};
+
+}  // namespace
+
+Subject LinkedSubject() {
+  return {"delaying_queue", [](Choices choices, std::string* log) {
+            return Run(choices, log).Disagreement();
+          }};
+}
+
+}  // namespace reference

@@ -1,0 +1,165 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include <iterator>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "clock/fake_clock.h"
+#include "ratelimit/item_exponential_failure_rate_limiter.h"
+#include "test/reference/choices.h"
+#include "test/reference/comparison.h"
+#include "test/reference/delaying_operations.h"
+#include "test/reference/priority_queue_model.h"
+#include "test/reference/rate_limiter_model.h"
+#include "test/reference/subject.h"
+#include "test/workqueue/recording_metrics.h"
+#include "workqueue/priority_queue.h"
+
+namespace reference {
+namespace {
+
+using ::workqueue::MetricKind;
+
+// A priority queue and its model, with metrics or without.
+class Run {
+ public:
+  Run(Choices choices, std::string* log) : choices_(choices), comparison_(log) {
+    choices_.Next();
+    items_ = 1 + choices_.Below(choices_.OneIn(2) ? 40 : 4);
+    const int base = choices_.Below(3);
+    with_metrics_ = choices_.OneIn(4);
+    const absl::Duration base_delay = absl::Milliseconds(500 * (2 - base));
+    constexpr absl::Duration kMaxDelay = absl::Seconds(8);
+
+    metrics_.with_priorities = true;
+    workqueue::PriorityQueueOptions<int> options;
+    if (with_metrics_) options.name = "reference";
+    options.metrics_provider = &metrics_;
+    options.clock = &clock_;
+    options.rate_limiter =
+        *ratelimit::ItemExponentialFailureRateLimiter<int>::Create(base_delay,
+                                                                   kMaxDelay);
+    queue_ =
+        std::make_unique<workqueue::PriorityQueue<int>>(std::move(options));
+    model_ = std::make_unique<PriorityQueueModel>(
+        clock_.TimeNow(), RateLimiterModel(base_delay, kMaxDelay));
+    comparison_.Did("PriorityQueue", base_delay,
+                    with_metrics_ ? "with metrics" : "without metrics");
+    operations_ = std::make_unique<DelayingOperations<PriorityQueueModel>>(
+        queue_.get(), model_.get(), &clock_, &comparison_);
+  }
+
+  std::string Disagreement() && {
+    while (!choices_.empty() && comparison_.agrees()) {
+      choices_.Next();
+      DoOne(choices_.Below(100));
+      operations_->Compare();
+      if (with_metrics_) CompareMetrics();
+    }
+    operations_->Finish();
+    return comparison_.disagreement();
+  }
+
+ private:
+  void DoOne(int choice) {
+    if (choice < 72) {
+      operations_->DoOne(choice, choices_, items_);
+    } else if (choice < 88) {
+      AddWithOptions();
+    } else if (choice < 91) {
+      const int item = choices_.Below(items_);
+      comparison_.Returned(queue_->AddRateLimited(item),
+                           model_->AddRateLimited(item), "AddRateLimited",
+                           item);
+    } else if (choice < 93) {
+      const int item = choices_.Below(items_);
+      queue_->Forget(item);
+      model_->Forget(item);
+      comparison_.Did("Forget", item);
+    } else if (choice < 94) {
+      const int item = choices_.Below(items_);
+      comparison_.Returned(queue_->NumRequeues(item), model_->NumRequeues(item),
+                           "NumRequeues", item);
+    } else {
+      GetWithPriority();
+    }
+  }
+
+  void AddWithOptions() {
+    constexpr int kPriorities[] = {0,
+                                   1,
+                                   -1,
+                                   100,
+                                   -100,
+                                   std::numeric_limits<int>::min(),
+                                   std::numeric_limits<int>::max()};
+    constexpr int kMostItems = 3;
+    std::vector<int> items = {choices_.Below(items_)};
+    const int how = choices_.Below(4 * kMostItems * 7);
+    workqueue::AddOptions options;
+    options.priority = kPriorities[how % 7];
+    if (how / 7 % 2 == 1) options.after = choices_.Delay();
+    options.rate_limited = how / 14 % 2 == 1;
+    while (static_cast<int>(items.size()) <= how / 28) {
+      items.push_back((items.back() + 1) % items_);
+    }
+    comparison_.Returned(queue_->AddWithOptions(options, items),
+                         model_->AddWithOptions(options, items),
+                         "AddWithOptions", items, options.priority,
+                         options.after,
+                         options.rate_limited ? "limited" : "not limited");
+  }
+
+  void GetWithPriority() {
+    if (model_->Len() == 0 && !model_->ShuttingDown()) return;
+    using ItemAndPriority = std::optional<std::tuple<int, int>>;
+    ItemAndPriority got, expected;
+    if (const auto item = queue_->GetWithPriority()) {
+      got.emplace(item->item, item->priority);
+    }
+    if (const auto item = model_->Get()) {
+      expected.emplace(item->item, item->priority);
+    }
+    comparison_.Returned(got, expected, "GetWithPriority");
+  }
+
+  void CompareMetrics() {
+    comparison_.Same("adds", metrics_.count(MetricKind::kAdds), model_->adds());
+    comparison_.Same("retries", metrics_.count(MetricKind::kRetries),
+                     model_->retries());
+    std::map<int, int> depth = metrics_.depth_by_priority();
+    for (auto it = depth.begin(); it != depth.end();) {
+      it = it->second == 0 ? depth.erase(it) : std::next(it);
+    }
+    comparison_.Holds(depth == model_->DepthByPriority(),
+                      "the depth by priority is the model's");
+  }
+
+  Choices choices_;
+  Comparison comparison_;
+  clocks::FakeClock clock_;
+  workqueue::RecordingMetrics metrics_;
+  bool with_metrics_;
+  int items_;
+  std::unique_ptr<workqueue::PriorityQueue<int>> queue_;
+  std::unique_ptr<PriorityQueueModel> model_;
+  std::unique_ptr<DelayingOperations<PriorityQueueModel>> operations_;
+};
+
+}  // namespace
+
+Subject LinkedSubject() {
+  return {"priority_queue", [](Choices choices, std::string* log) {
+            return Run(choices, log).Disagreement();
+          }};
+}
+
+}  // namespace reference

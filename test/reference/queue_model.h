@@ -1,0 +1,149 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// test/reference/queue_model.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_TEST_REFERENCE_QUEUE_MODEL_H_
+#define WORKQUEUE_TEST_REFERENCE_QUEUE_MODEL_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "workqueue/snapshot.h"
+
+namespace reference {
+
+// An item that has been handed out, and the priority at which it was.
+struct HandedOut {
+  int item;
+  int priority = 0;
+};
+
+// QueueModel
+//
+// The promises of a queue, as plainly as they can be written, for one thread:
+// lists, searched from end to end for everything.
+class QueueModel {
+ public:
+  enum class Order {
+    kFifo,
+    kTouchedLast,  // what is added again goes to the end
+    kFair,         // as a `FairOrdering` by `GroupOf()` and `WeightOf()`
+  };
+
+  static int GroupOf(int item) { return item % 3; }
+  static int WeightOf(int group) { return 1 + group; }
+
+  explicit QueueModel(Order order = Order::kFifo) : order_(order) {}
+
+  bool Add(int item) {
+    if (shutting_down_) return false;
+    const bool is_new = dirty_.insert(item).second;
+    if (IsProcessed(item)) return true;
+    if (is_new) {
+      Push(item);
+    } else if (order_ == Order::kTouchedLast) {
+      Erase(queued_, item);
+      queued_.push_back(item);
+    }
+    return true;
+  }
+
+  // Nothing also if the queue would block.
+  std::optional<HandedOut> Get() {
+    if (queued_.empty()) return std::nullopt;
+    const int item = Pop();
+    dirty_.erase(item);
+    processing_.push_back(item);
+    return HandedOut{item};
+  }
+
+  bool Done(int item) {
+    if (!IsProcessed(item)) return false;
+    Erase(processing_, item);
+    if (dirty_.count(item) > 0) Push(item);
+    return true;
+  }
+
+  size_t Len() const { return queued_.size(); }
+  bool Idle() const { return queued_.empty() && processing_.empty(); }
+  void ShutDown() { shutting_down_ = true; }
+  bool ShuttingDown() const { return shutting_down_; }
+
+  workqueue::Snapshot<int> TakeSnapshot() const {
+    workqueue::Snapshot<int> snapshot;
+    snapshot.shutting_down = shutting_down_;
+    for (QueueModel rest = *this; rest.Len() > 0;) {
+      snapshot.queued.push_back({rest.Pop()});
+    }
+    for (int item : processing_) {
+      snapshot.processing.push_back(
+          {item, absl::Time(), /*added_again=*/dirty_.count(item) > 0});
+    }
+    return snapshot;
+  }
+
+ private:
+  // A group's turn: those that have items queued are in turns_.
+  struct Turn {
+    int group;
+    int left;
+  };
+
+  static void Erase(std::vector<int>& items, int item) {
+    items.erase(std::find(items.begin(), items.end(), item));
+  }
+
+  bool IsProcessed(int item) const {
+    return std::count(processing_.begin(), processing_.end(), item) > 0;
+  }
+
+  // Returns the first one queued of `group`.
+  std::vector<int>::iterator FirstOf(int group) {
+    return std::find_if(queued_.begin(), queued_.end(),
+                        [group](int item) { return GroupOf(item) == group; });
+  }
+
+  void Push(int item) {
+    const int group = GroupOf(item);
+    if (FirstOf(group) == queued_.end()) {
+      turns_.push_back({group, WeightOf(group)});
+    }
+    queued_.push_back(item);
+  }
+
+  int Pop() {
+    Turn turn = turns_.front();
+    const auto next =
+        order_ == Order::kFair ? FirstOf(turn.group) : queued_.begin();
+    const int item = *next;
+    queued_.erase(next);
+    if (order_ != Order::kFair) return item;
+
+    const bool has_more = FirstOf(turn.group) != queued_.end();
+    if (has_more && turn.left > 1) {
+      --turns_.front().left;
+      return item;
+    }
+    turns_.erase(turns_.begin());
+    if (has_more) turns_.push_back({turn.group, WeightOf(turn.group)});
+    return item;
+  }
+
+  const Order order_;
+  std::vector<int> queued_;  // in the order in which they were
+  std::vector<Turn> turns_;  // the next one first
+  std::set<int> dirty_;
+  std::vector<int> processing_;  // the longest one first
+  bool shutting_down_ = false;
+};
+
+}  // namespace reference
+
+#endif  // WORKQUEUE_TEST_REFERENCE_QUEUE_MODEL_H_

@@ -1,0 +1,334 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// test/reference/queue_operations.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_TEST_REFERENCE_QUEUE_OPERATIONS_H_
+#define WORKQUEUE_TEST_REFERENCE_QUEUE_OPERATIONS_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "clock/fake_clock.h"
+#include "test/reference/choices.h"
+#include "test/reference/comparison.h"
+#include "test/reference/queue_model.h"
+#include "workqueue/interfaces.h"
+#include "workqueue/lease.h"
+#include "workqueue/lease_batch.h"
+#include "workqueue/snapshot.h"
+
+namespace reference {
+
+// What a get that does not block returned: an item if it is OK.
+struct Got {
+  bool operator==(const Got& other) const {
+    return code == other.code && item == other.item &&
+           priority == other.priority;
+  }
+
+  absl::StatusCode code;
+  int item = -1;
+  int priority = 0;
+};
+
+inline std::string ToText(const Got& got) {
+  if (got.code != absl::StatusCode::kOk) return ToText(got.code);
+  if (got.priority == 0) return ToText(got.item);
+  return absl::StrCat(got.item, " at priority ", got.priority);
+}
+
+// QueueOperations
+//
+// What all queues can do, which is `Interface`, done by one of them and by its
+// model.
+template <typename Model>
+class QueueOperations {
+ public:
+  // All of them must outlive this, which may hold leases.
+  QueueOperations(workqueue::Interface<int>* queue, Model* model,
+                  clocks::FakeClock* clock, Comparison* comparison)
+      : queue_(*queue),
+        model_(*model),
+        clock_(*clock),
+        comparison_(*comparison) {}
+
+  // Does an operation on some of `items` items. Makes three choices, at most.
+  void DoOne(Choices& choices, int items) {
+    const int choice = choices.Below(100);
+    const int item = choices.Below(items);
+    if (choice < 34) {
+      comparison_.Returned(queue_.Add(item), model_.Add(item), "Add", item);
+    } else if (choice < 38) {
+      AddAll(item, choices.Below(40), items);
+    } else if (choice < 58) {
+      Done(item);
+    } else if (choice < 64) {
+      EndLease(choices);
+    } else if (choice < 68) {
+      EndBatch(choices);
+    } else if (choice < 76) {
+      const absl::StatusOr<int> got = queue_.TryGet();
+      comparison_.Returned(ToGot(got), GetFromModel(), "TryGet");
+    } else if (choice < 82) {
+      Get();
+    } else if (choice < 84) {
+      const absl::StatusOr<int> got = queue_.GetWithDeadline(clock_.TimeNow());
+      comparison_.Returned(ToGot(got), GetFromModel(), "GetWithDeadline",
+                           clock_.TimeNow());
+    } else if (choice < 88) {
+      Acquire();
+    } else if (choice < 92) {
+      AcquireNext(choices);
+    } else if (choice < 95) {
+      AcquireUpTo(1 + choices.Below(10));
+    } else if (choice < 99) {
+      CompareSnapshots();
+    } else if (const int way = choices.Below(32); way < 2) {
+      ShutDown(/*drain=*/way == 1);
+    }
+  }
+
+  // Compares what can be seen at little cost.
+  void Compare() {
+    comparison_.Same("Len()", queue_.Len(), model_.Len());
+    comparison_.Same("ShuttingDown()", queue_.ShuttingDown(),
+                     model_.ShuttingDown());
+  }
+
+  // Compares all that is in the queue.
+  void CompareSnapshots() {
+    const workqueue::Snapshot<int> got = queue_.TakeSnapshot();
+    const workqueue::Snapshot<int> expected = model_.TakeSnapshot();
+    comparison_.Did("TakeSnapshot");
+    comparison_.Same("when the snapshot was taken", got.taken_at,
+                     clock_.TimeNow());
+    comparison_.Same("whether the queue is shutting down", got.shutting_down,
+                     expected.shutting_down);
+    comparison_.Same("what is queued, with its priority and failures,",
+                     Queued(got), Queued(expected));
+    comparison_.Same("what is processed, whether again, and its failures,",
+                     Processing(got), Processing(expected));
+    comparison_.Same("what waits, with its priority and failures,",
+                     Waiting(got), Waiting(expected));
+    const bool sorted = std::is_sorted(
+        got.waiting.begin(), got.waiting.end(),
+        [](const auto& a, const auto& b) { return a.ready_at < b.ready_at; });
+    comparison_.Holds(sorted, "what waits is in the order of time");
+  }
+
+  // Sees that what is in the queue at the end comes out as it should.
+  void Finish() {
+    if (comparison_.agrees()) CompareSnapshots();
+    if (!comparison_.agrees()) return;
+    queue_.ShutDown();
+    model_.ShutDown();
+    comparison_.Did("ShutDown");
+    while (comparison_.agrees() && model_.Len() > 0) {
+      Get();
+      Compare();
+    }
+  }
+
+ private:
+  using Lease = workqueue::Lease<int>;
+  using LeaseBatch = workqueue::LeaseBatch<int>;
+
+  static Got ToGot(const absl::StatusOr<int>& item) {
+    return item.ok() ? Got{absl::StatusCode::kOk, *item}
+                     : Got{item.status().code()};
+  }
+
+  static Got ToGot(const Lease& lease) {
+    return {absl::StatusCode::kOk, *lease, lease.priority()};
+  }
+
+  // Returns what the model hands out, `with_priority` or without.
+  Got GetFromModel(bool with_priority = false) {
+    const std::optional<HandedOut> got = model_.Get();
+    if (got.has_value()) {
+      return {absl::StatusCode::kOk, got->item,
+              with_priority ? got->priority : 0};
+    }
+    return {model_.ShuttingDown() ? absl::StatusCode::kCancelled
+                                  : absl::StatusCode::kDeadlineExceeded};
+  }
+
+  static auto Queued(const workqueue::Snapshot<int>& snapshot) {
+    std::vector<std::tuple<int, int, int>> queued;
+    for (const auto& it : snapshot.queued) {
+      queued.emplace_back(it.item, it.priority, it.failures);
+    }
+    return queued;
+  }
+
+  static auto Processing(const workqueue::Snapshot<int>& snapshot) {
+    std::vector<std::tuple<int, bool, int>> processing;
+    for (const auto& it : snapshot.processing) {
+      processing.emplace_back(it.item, it.added_again, it.failures);
+    }
+    return processing;
+  }
+
+  // In an order that is the same for all that wait for the same time.
+  static auto Waiting(const workqueue::Snapshot<int>& snapshot) {
+    std::vector<std::tuple<absl::Time, int, int, int>> waiting;
+    for (const auto& it : snapshot.waiting) {
+      waiting.emplace_back(it.ready_at, it.item, it.priority, it.failures);
+    }
+    std::sort(waiting.begin(), waiting.end());
+    return waiting;
+  }
+
+  void AddAll(int first, int n, int items) {
+    std::vector<int> added;
+    bool taken = true;
+    for (int i = 0; i < n; ++i) {
+      added.push_back((first + i) % items);
+      taken &= model_.Add(added.back());
+    }
+    comparison_.Returned(queue_.AddAll(added), taken, "AddAll", added);
+  }
+
+  void Done(int item) {
+    const bool expected = leased_.count(item) == 0 && model_.Done(item);
+    comparison_.Returned(queue_.Done(item), expected, "Done", item);
+  }
+
+  // A get that may block is done only if it should not.
+  bool GetsBlock() const { return model_.Len() == 0 && !model_.ShuttingDown(); }
+
+  void Get() {
+    if (GetsBlock()) return;
+    const std::optional<int> got = queue_.Get();
+    const std::optional<HandedOut> expected = model_.Get();
+    comparison_.Returned(got.value_or(-1), expected ? expected->item : -1,
+                         "Get");
+  }
+
+  void Acquire() {
+    absl::StatusOr<Lease> lease = queue_.TryAcquire();
+    const Got got = lease.ok() ? ToGot(*lease) : Got{lease.status().code()};
+    comparison_.Returned(got, GetFromModel(/*with_priority=*/true),
+                         "TryAcquire");
+    if (!lease.ok()) return;
+    leased_.insert(**lease);
+    leases_.push_back(*std::move(lease));
+  }
+
+  // `lease` ends by what is done next.
+  void EndInModel(const Lease& lease) {
+    leased_.erase(*lease);
+    model_.Done(*lease);
+  }
+
+  size_t AnyLease(Choices& choices) {
+    return choices.Below(256) % leases_.size();
+  }
+
+  void EndLease(Choices& choices) {
+    if (leases_.empty()) return;
+    const auto lease = leases_.begin() + AnyLease(choices);
+    comparison_.Did("lease.Done", **lease);
+    EndInModel(*lease);
+    leases_.erase(lease);
+  }
+
+  void AcquireNext(Choices& choices) {
+    if (leases_.empty()) leases_.emplace_back();
+    const auto lease = leases_.begin() + AnyLease(choices);
+    const int before = *lease ? **lease : -1;
+    if (*lease) EndInModel(*lease);
+    if (GetsBlock()) {
+      leases_.erase(lease);
+      comparison_.Did("lease.Done", before);
+      return;
+    }
+    const bool acquired = queue_.AcquireNext(&*lease);
+    const Got got =
+        acquired ? ToGot(*lease) : Got{absl::StatusCode::kCancelled};
+    comparison_.Returned(got, GetFromModel(/*with_priority=*/true),
+                         "AcquireNext", before);
+    if (acquired) {
+      leased_.insert(**lease);
+    } else {
+      leases_.erase(lease);
+    }
+  }
+
+  void AcquireUpTo(int max) {
+    absl::StatusOr<LeaseBatch> batch =
+        queue_.AcquireUpToWithDeadline(max, absl::InfinitePast());
+    std::vector<Got> got;
+    std::vector<Got> expected;
+    if (batch.ok()) {
+      for (const Lease& lease : *batch) {
+        leased_.insert(*lease);
+        got.push_back(ToGot(lease));
+      }
+    } else {
+      got.push_back({batch.status().code()});
+    }
+    expected.push_back(GetFromModel(/*with_priority=*/true));
+    while (static_cast<int>(expected.size()) < max && model_.Len() > 0) {
+      expected.push_back(GetFromModel(/*with_priority=*/true));
+    }
+    comparison_.Returned(got, expected, "AcquireUpTo", max);
+    if (batch.ok()) batches_.push_back(*std::move(batch));
+  }
+
+  // Ends all the leases of a batch, or one of them before the others.
+  void EndBatch(Choices& choices) {
+    if (batches_.empty()) return;
+    const int choice = choices.Below(256);
+    const auto batch = batches_.begin() + choice / 2 % batches_.size();
+    std::vector<int> ended;
+    for (Lease& lease : *batch) {
+      if (!lease) continue;
+      ended.push_back(*lease);
+      EndInModel(lease);
+      if (choice % 2 == 0) continue;
+      lease.Done();
+      comparison_.Did("batch[].Done", ended);
+      return;
+    }
+    comparison_.Did("batch.Done", ended);
+    batches_.erase(batch);
+  }
+
+  void ShutDown(bool drain) {
+    model_.ShutDown();
+    if (drain) {
+      comparison_.Returned(queue_.ShutDownWithDrainUntil(absl::InfinitePast()),
+                           model_.Idle(), "ShutDownWithDrainUntil",
+                           absl::InfinitePast());
+      return;
+    }
+    queue_.ShutDown();
+    comparison_.Did("ShutDown");
+  }
+
+  workqueue::Interface<int>& queue_;
+  Model& model_;
+  clocks::FakeClock& clock_;
+  Comparison& comparison_;
+  std::set<int> leased_;
+  std::vector<Lease> leases_;
+  std::vector<LeaseBatch> batches_;
+};
+
+}  // namespace reference
+
+#endif  // WORKQUEUE_TEST_REFERENCE_QUEUE_OPERATIONS_H_

@@ -1,0 +1,100 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "clock/fake_clock.h"
+#include "test/reference/choices.h"
+#include "test/reference/comparison.h"
+#include "test/reference/queue_model.h"
+#include "test/reference/queue_operations.h"
+#include "test/reference/subject.h"
+#include "workqueue/fair_ordering.h"
+#include "workqueue/ordering.h"
+#include "workqueue/queue.h"
+
+namespace reference {
+namespace {
+
+// QueueModel::Order::kTouchedLast.
+class TouchedLast final : public workqueue::Ordering<int> {
+ public:
+  using Item = workqueue::QueuedItem<int>;
+
+  void Push(Item* item) override { items_.push_back(item); }
+
+  void Touch(Item* item) override {
+    items_.erase(std::find(items_.begin(), items_.end(), item));
+    items_.push_back(item);
+  }
+
+  size_t Len() const override { return items_.size(); }
+
+  Item* Pop() override {
+    Item* const item = items_.front();
+    items_.erase(items_.begin());
+    return item;
+  }
+
+  bool ForEach(absl::FunctionRef<void(const Item&)> visit) const override {
+    for (const Item* item : items_) visit(*item);
+    return true;
+  }
+
+ private:
+  std::vector<Item*> items_;
+};
+
+std::unique_ptr<workqueue::Ordering<int>> NewOrdering(QueueModel::Order order) {
+  switch (order) {
+    case QueueModel::Order::kFifo:
+      break;
+    case QueueModel::Order::kTouchedLast:
+      return std::make_unique<TouchedLast>();
+    case QueueModel::Order::kFair:
+      return *workqueue::FairOrdering<int, int>::Create(QueueModel::GroupOf,
+                                                        QueueModel::WeightOf);
+  }
+  return nullptr;
+}
+
+std::string Run(Choices choices, std::string* log) {
+  constexpr QueueModel::Order kOrders[] = {QueueModel::Order::kFifo,
+                                           QueueModel::Order::kTouchedLast,
+                                           QueueModel::Order::kFair};
+  constexpr const char* kNames[] = {"first in, first out", "touched last",
+                                    "fair"};
+  choices.Next();
+  const int order = choices.Below(3);
+  const int items = 1 + choices.Below(choices.OneIn(2) ? 30 : 6);
+
+  clocks::FakeClock clock;
+  workqueue::QueueOptions<int> options;
+  options.clock = &clock;
+  options.ordering = NewOrdering(kOrders[order]);
+  workqueue::Queue<int> queue(std::move(options));
+  QueueModel model(kOrders[order]);
+
+  Comparison comparison(log);
+  comparison.Did("Queue", kNames[order]);
+  QueueOperations<QueueModel> operations(&queue, &model, &clock, &comparison);
+  while (!choices.empty() && comparison.agrees()) {
+    choices.Next();
+    operations.DoOne(choices, items);
+    operations.Compare();
+  }
+  operations.Finish();
+  return comparison.disagreement();
+}
+
+}  // namespace
+
+Subject LinkedSubject() { return {"queue", Run}; }
+
+}  // namespace reference

@@ -1,0 +1,116 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a subject does is what its model does: in runs of random operations, and
+// in those that the fuzzers have found to be worth repeating.
+//
+// Flags: --operations=N for as many, --seed=N for others, and --replay=HEX to
+// do nothing but the run of these choices, and print it. So, at night:
+//
+//     tools/bazelw test //test/reference:all --test_timeout=3600
+//         --test_arg=--operations=10000000
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/base/config.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "gtest/gtest.h"
+#include "test/reference/choices.h"
+#include "test/reference/failure.h"
+#include "test/reference/subject.h"
+
+namespace reference {
+namespace {
+
+// Threads that wait for each other are much slower under TSan.
+#if defined(ABSL_HAVE_THREAD_SANITIZER)
+int64_t operations_to_do = 50000;
+#elif defined(ABSL_HAVE_ADDRESS_SANITIZER)
+int64_t operations_to_do = 200000;
+#else
+int64_t operations_to_do = 1000000;
+#endif
+uint64_t seed = 1;
+
+// Choices for the run of up to 4,096 operations. Mostly for few: of these there
+// are more that are different.
+std::vector<uint8_t> RandomBytes(std::mt19937_64& random) {
+  const uint64_t most = uint64_t{1} << (4 + random() % 9);
+  const size_t operations = 1 + random() % most;
+  std::vector<uint8_t> bytes((1 + operations) * Choices::kBytesPerOperation);
+  for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
+  return bytes;
+}
+
+TEST(ReferenceTest, RandomOperations) {
+  const Subject subject = LinkedSubject();
+  std::mt19937_64 random(seed);
+  for (int64_t done = 0; done < operations_to_do;) {
+    const std::vector<uint8_t> bytes = RandomBytes(random);
+    const std::string failure = FindFailure(subject, bytes);
+    ASSERT_TRUE(failure.empty()) << failure;
+    done +=
+        static_cast<int64_t>(bytes.size() / Choices::kBytesPerOperation) - 1;
+  }
+}
+
+TEST(ReferenceTest, Corpus) {
+  const Subject subject = LinkedSubject();
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(
+           absl::StrCat("test/reference/corpus/", subject.name))) {
+    std::ifstream file(entry.path(), std::ios::binary);
+    const std::vector<uint8_t> bytes{std::istreambuf_iterator<char>(file), {}};
+    const std::string failure = FindFailure(subject, bytes);
+    EXPECT_TRUE(failure.empty()) << entry.path() << ":\n" << failure;
+    ++files;
+  }
+  EXPECT_GT(files, 0);
+}
+
+// Prints the run of the choices in `hex`. Returns whether it agrees.
+bool Replay(absl::string_view hex) {
+  const std::string bytes = absl::HexStringToBytes(hex);
+  const std::vector<uint8_t> choices(bytes.begin(), bytes.end());
+  std::string log;
+  const std::string disagreement = LinkedSubject().run(Choices(choices), &log);
+  std::cout << log << disagreement << "\n";
+  return disagreement.empty();
+}
+
+// Returns the status to exit with.
+int Main(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    absl::string_view flag = argv[i];
+    if (absl::ConsumePrefix(&flag, "--replay=")) return Replay(flag) ? 0 : 1;
+    const bool is_known = (absl::ConsumePrefix(&flag, "--operations=") &&
+                           absl::SimpleAtoi(flag, &operations_to_do)) ||
+                          (absl::ConsumePrefix(&flag, "--seed=") &&
+                           absl::SimpleAtoi(flag, &seed));
+    if (!is_known) {
+      std::cerr << "bad flag: " << argv[i] << "\n";
+      return 2;
+    }
+  }
+  return RUN_ALL_TESTS();
+}
+
+}  // namespace
+}  // namespace reference
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  return reference::Main(argc, argv);
+}
