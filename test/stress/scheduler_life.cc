@@ -1,0 +1,307 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "test/stress/scheduler_life.h"
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <random>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "base/mutex_lock.h"
+#include "controller/scheduler.h"
+#include "gtest/gtest.h"
+#include "test/stress/crew.h"
+#include "test/stress/lull.h"
+
+namespace workqueue {
+namespace {
+
+using ::controller::Scheduler;
+using ::controller::TaskId;
+using ::workqueue_internal::MutexLock;
+using Event = SoakCounts::Event;
+
+struct Task {
+  bool periodic = false;
+  absl::Time not_before;
+  std::atomic<int64_t> runs{0};
+  std::atomic<bool> running{false};
+  std::atomic<bool> over{false};  // no run may begin any more
+
+  absl::Mutex mu;  // never held by a run
+  TaskId id ABSL_GUARDED_BY(mu);
+  absl::Time due_by ABSL_GUARDED_BY(mu);
+  bool cancelled ABSL_GUARDED_BY(mu) = false;
+};
+
+// How a life ends.
+enum class End { kShutDown, kDrain, kSeveral, kWhenAllHaveRun, kDestructor };
+constexpr int kEnds = 5;
+
+class SchedulerLife {
+ public:
+  SchedulerLife(const WaitingSetOptions& waiting_set, const SoakLife& life)
+      : tick_(waiting_set.is_timing_wheel() ? waiting_set.tick()
+                                            : absl::ZeroDuration()),
+        life_(life),
+        random_(life.seed) {
+    controller::SchedulerOptions options;
+    options.waiting_set = waiting_set;
+    options.workers = 1 + UpTo(3);
+    scheduler_ = *Scheduler::Create(std::move(options));
+  }
+
+  void Live();
+
+ private:
+  static constexpr int kSchedulers = 3;
+
+  // Each goes on until it is told to stop.
+  void Schedule(Crew::Member& self, int number);
+  void CancelRecent(Crew::Member& self, uint32_t seed);
+
+  void ScheduleTask(Task* task, bool periodic, std::mt19937& random);
+  void Cancel(Task* task, bool and_wait);
+  void Run(Task* task);
+
+  // Begins a lull, and returns when all that run once have or are cancelled.
+  void Settle(Crew::Member& self);
+
+  void BeginTheEnd(Crew& crew, End end);
+  void Drain(Crew::Member& self, bool must_succeed);
+
+  // Returns how many tasks have been dropped without having run. If it came to
+  // its end by drains alone, none of them was due when the first one began.
+  int ExpectHaveRun(bool drains_alone, absl::Time ended_at);
+
+  void Count(Event event, int64_t times = 1) {
+    life_.counts->Count(event, times);
+  }
+
+  int UpTo(int max) { return static_cast<int>(random_() % (max + 1)); }
+
+  const absl::Duration tick_;
+  const SoakLife& life_;
+  std::mt19937 random_;
+  std::array<std::deque<Task>, kSchedulers> tasks_;
+  // Some of those that have been scheduled last.
+  std::array<std::atomic<Task*>, 64> recent_{};
+  std::atomic<int64_t> left_{0};  // of those that run once
+  Lull lull_;                     // of those who schedule and cancel
+  std::atomic<bool> stop_{false};
+  std::atomic<bool> closed_{false};  // no run may begin any more
+  std::unique_ptr<Scheduler> scheduler_;
+};
+
+void SchedulerLife::Run(Task* task) {
+  EXPECT_FALSE(closed_) << "a run after the end";
+  EXPECT_FALSE(task->over) << "a run after CancelAndWait()";
+  EXPECT_FALSE(task->running.exchange(true)) << "two runs at once";
+  EXPECT_GE(RealClock()->TimeNow(), task->not_before);
+  if (++task->runs > 1) {
+    EXPECT_TRUE(task->periodic) << "run twice";
+  }
+  if (!task->periodic) --left_;
+  Count(Event::kHandOuts);
+  std::mt19937 random(static_cast<uint32_t>(task->runs));
+  life_.Dawdle(random);
+  task->running = false;
+}
+
+void SchedulerLife::ScheduleTask(Task* task, bool periodic,
+                                 std::mt19937& random) {
+  const absl::Duration delay = ShortDelay(random);
+  const absl::Duration period =
+      absl::Microseconds(100 + static_cast<int>(random() % 900));
+  controller::ScheduleEveryOptions options;
+  options.initial_delay = delay;
+  options.fixed_rate = random() % 2 == 0;
+  const auto run = [this, task] { Run(task); };
+  const bool ended = scheduler_->ShuttingDown();
+  task->periodic = periodic;
+  task->not_before = RealClock()->TimeNow() + delay;
+
+  if (!periodic) ++left_;
+
+  MutexLock lock(&task->mu);
+  const absl::StatusOr<TaskId> id =
+      periodic ? scheduler_->ScheduleEvery(run, period, options)
+               : scheduler_->ScheduleOnce(run, delay);
+  task->due_by = RealClock()->TimeNow() + delay;
+  if (id.ok()) {
+    EXPECT_FALSE(ended) << "scheduled after the end";
+    task->id = *id;
+    Count(delay > absl::ZeroDuration() ? Event::kDelayedAdds : Event::kAdds);
+  } else {
+    EXPECT_TRUE(scheduler_->ShuttingDown());
+    task->cancelled = true;
+    if (!periodic) --left_;
+  }
+}
+
+void SchedulerLife::Schedule(Crew::Member& self, int number) {
+  std::mt19937 random(life_.seed + number);
+  Task* periodic = nullptr;
+  while (!stop_) {
+    // One periodic task at a time, or they would pile up.
+    const bool is_periodic = random() % 64 == 0;
+    if (is_periodic && periodic != nullptr) {
+      self.Doing("CancelAndWait");
+      Cancel(periodic, /*and_wait=*/true);
+    }
+    self.Doing("Schedule");
+    lull_.DoUnlessOn([&] {
+      Task* const task = &tasks_[number].emplace_back();
+      if (is_periodic) periodic = task;
+      ScheduleTask(task, is_periodic, random);
+      recent_[random() % recent_.size()] = task;
+    });
+    life_.Dawdle(random);
+  }
+  self.Doing("CancelAndWait");
+  if (periodic != nullptr) Cancel(periodic, /*and_wait=*/true);
+}
+
+void SchedulerLife::Cancel(Task* task, bool and_wait) {
+  MutexLock lock(&task->mu);
+  const bool would_have_run = and_wait ? scheduler_->CancelAndWait(task->id)
+                                       : scheduler_->Cancel(task->id);
+  if (would_have_run) {
+    EXPECT_FALSE(std::exchange(task->cancelled, true)) << "cancelled twice";
+    if (!task->periodic) --left_;
+    Count(Event::kCancels);
+  }
+  if (and_wait) {
+    EXPECT_FALSE(task->running);
+    task->over = true;
+  }
+}
+
+void SchedulerLife::CancelRecent(Crew::Member& self, uint32_t seed) {
+  std::mt19937 random(seed);
+  while (!stop_) {
+    Task* const task = recent_[random() % recent_.size()];
+    if (task == nullptr) continue;
+    self.Doing("Cancel");
+    lull_.DoUnlessOn([&] { Cancel(task, /*and_wait=*/random() % 2 == 0); });
+    life_.Dawdle(random);
+  }
+}
+
+void SchedulerLife::Settle(Crew::Member& self) {
+  self.Doing("waiting for all to run");
+  lull_.Begin();
+  while (left_ > 0) Lull::Nap();
+}
+
+void SchedulerLife::Drain(Crew::Member& self, bool must_succeed) {
+  self.Doing("ShutDownWithDrain");
+  if (scheduler_->ShutDownWithDrain()) {
+    closed_ = true;
+    Count(Event::kDrains);
+  } else {
+    EXPECT_FALSE(must_succeed) << "nothing else ends a drain";
+  }
+}
+
+void SchedulerLife::BeginTheEnd(Crew& crew, End end) {
+  const auto shut_down = [this](Crew::Member& self, int) {
+    self.Doing("ShutDown");
+    scheduler_->ShutDown();
+  };
+  switch (end) {
+    case End::kShutDown:
+      crew.Start("ender", 1 + UpTo(1), shut_down);
+      break;
+    case End::kDrain:
+    case End::kWhenAllHaveRun:
+      crew.Start("ender", 1 + UpTo(1), [this](Crew::Member& self, int) {
+        Drain(self, /*must_succeed=*/true);
+      });
+      break;
+    case End::kSeveral:
+      crew.Start("ender", 2, [this](Crew::Member& self, int) {
+        Drain(self, /*must_succeed=*/false);
+      });
+      crew.Start("ender", 1, shut_down);
+      break;
+    case End::kDestructor:
+      crew.captain().Doing("destroying the scheduler");
+      scheduler_.reset();
+      closed_ = true;
+      break;
+  }
+}
+
+int SchedulerLife::ExpectHaveRun(bool drains_alone, absl::Time ended_at) {
+  int dropped = 0;
+  for (std::deque<Task>& tasks : tasks_) {
+    for (Task& task : tasks) {
+      EXPECT_FALSE(task.running);
+      MutexLock lock(&task.mu);
+      if (!task.periodic) {
+        EXPECT_FALSE(task.runs > 0 && task.cancelled);
+      }
+      if (task.runs > 0 || task.cancelled) continue;
+      if (drains_alone) {
+        EXPECT_GE(task.due_by + tick_, ended_at) << "a due task was lost";
+      }
+      ++dropped;
+    }
+  }
+  return dropped;
+}
+
+void SchedulerLife::Live() {
+  Crew crew(life_.name);
+  crew.AbortUnlessGoneBy(life_.Deadline());
+  crew.Start("owner", 1 + UpTo(kSchedulers - 1),
+             [this](Crew::Member& self, int i) { Schedule(self, i); });
+  crew.Start("canceller", UpTo(2), [this](Crew::Member& self, int i) {
+    CancelRecent(self, life_.seed + 100 + i);
+  });
+  for (const absl::Time end = RealClock()->TimeNow() + life_.length;
+       RealClock()->TimeNow() < end;) {
+    Settle(crew.captain());
+    lull_.End();
+    crew.captain().Doing("watching");
+    RealClock()->Sleep(absl::Milliseconds(UpTo(20)));
+  }
+
+  const auto end = static_cast<End>(random_() % kEnds);
+  if (end == End::kWhenAllHaveRun) Settle(crew.captain());
+  if (end == End::kDestructor) {
+    stop_ = true;
+    crew.Join();
+  }
+  const absl::Time ended_at = RealClock()->TimeNow();
+  BeginTheEnd(crew, end);
+  crew.captain().Doing("watching");
+  RealClock()->Sleep(absl::Milliseconds(UpTo(2)));
+  stop_ = true;
+  crew.Join();
+  crew.captain().Doing("destroying the scheduler");
+  scheduler_.reset();
+
+  const int dropped = ExpectHaveRun(
+      end == End::kDrain || end == End::kWhenAllHaveRun, ended_at);
+  Count(Event::kDropped, dropped);
+}
+
+}  // namespace
+
+void LiveAsScheduler(const WaitingSetOptions& waiting_set,
+                     const SoakLife& life) {
+  SchedulerLife(waiting_set, life).Live();
+}
+
+}  // namespace workqueue

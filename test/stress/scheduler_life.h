@@ -1,0 +1,23 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// test/stress/scheduler_life.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_TEST_STRESS_SCHEDULER_LIFE_H_
+#define WORKQUEUE_TEST_STRESS_SCHEDULER_LIFE_H_
+
+#include "test/stress/soak_life.h"
+#include "workqueue/waiting_set_options.h"
+
+namespace workqueue {
+
+// Has a `controller::Scheduler` live through all that its users may do, all at
+// once, and checks what it runs.
+void LiveAsScheduler(const WaitingSetOptions& waiting_set,
+                     const SoakLife& life);
+
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_TEST_STRESS_SCHEDULER_LIFE_H_

@@ -1,0 +1,46 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// test/stress/soak_counts.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_TEST_STRESS_SOAK_COUNTS_H_
+#define WORKQUEUE_TEST_STRESS_SOAK_COUNTS_H_
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace workqueue {
+
+// SoakCounts
+//
+// What a soak has seen happen. Thread-safe.
+class SoakCounts {
+ public:
+  enum Event {
+    kAdds,  // that were accepted, as those below
+    kDelayedAdds,
+    kReschedules,
+    kCancels,  // that took something out
+    kHandOuts,
+    kSnapshots,
+    kDrains,   // that completed
+    kDropped,  // by a shutdown
+    kEvents,   // how many events there are
+  };
+
+  static const char* NameOf(Event event);
+
+  void Count(Event event, int64_t times = 1) { counts_[event] += times; }
+  int64_t count(Event event) const { return counts_[event]; }
+
+ private:
+  std::array<std::atomic<int64_t>, kEvents> counts_{};
+};
+
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_TEST_STRESS_SOAK_COUNTS_H_
