@@ -20,6 +20,7 @@
 #include "base/mutex_lock.h"
 #include "clock/fake_clock.h"
 #include "gtest/gtest.h"
+#include "test/workqueue/observed_clock.h"
 #include "workqueue/waiting_set_options.h"
 
 namespace workqueue {
@@ -215,6 +216,23 @@ TEST_F(DelayQueueTest, TakeBlocksUntilAValueIsPushed) {
   EXPECT_EQ(clock_.GetEarliestWakeupTime(), absl::InfiniteFuture());
   queue_.Push("a", absl::ZeroDuration());
   EXPECT_EQ(takers.Join(), Strings{"a"});
+}
+
+// Making a place to sleep is an allocation.
+TEST(DelayQueueParkersTest, AThreadSleepsWhereOneBeforeItDid) {
+  FakeClock clock;
+  ObservedClock observed(&clock);
+  DelayQueueOptions options;
+  options.clock = &observed;
+  DelayQueue<std::string> queue(std::move(options));
+  for (const char* value : {"a", "b", "c"}) {
+    queue.Push(value, absl::Seconds(1));
+    Takers takers(&queue, 1);
+    clock.AwaitWaiters(1);
+    clock.Step(absl::Seconds(1));
+    EXPECT_EQ(takers.Join(), Strings{value});
+  }
+  EXPECT_EQ(observed.parkers(), 1);
 }
 
 // Of all that wait, one sleeps until the first value is due.

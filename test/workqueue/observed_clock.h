@@ -31,6 +31,9 @@ class ObservedClock final : public clocks::Clock {
   // does so once for each time that it wakes, this counts wake-ups, too.
   int parks() const { return parks_; }
 
+  // How many parkers have been made.
+  int parkers() const { return parkers_; }
+
   // Called before each `Unpark()`, which is lost if this returns false. Set it
   // while no other thread uses the clock.
   std::function<bool()> on_unpark = [] { return true; };
@@ -53,6 +56,7 @@ class ObservedClock final : public clocks::Clock {
   }
   std::unique_ptr<clocks::Parker> NewParker(
       clocks::Parker::Role role) override {
+    ++parkers_;
     return std::make_unique<ObservedParker>(this, clock_->NewParker(role));
   }
 
@@ -77,6 +81,7 @@ class ObservedClock final : public clocks::Clock {
 
   clocks::Clock* const clock_;
   std::atomic<int> parks_{0};
+  std::atomic<int> parkers_{0};
 };
 
 }  // namespace workqueue

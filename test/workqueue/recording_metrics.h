@@ -112,7 +112,9 @@ class RecordingMetrics final : public MetricsProvider {
   }
   std::unique_ptr<PriorityGaugeMetric> NewDepthMetricWithPriority(
       absl::string_view name) override {
-    if (!with_priorities) return nullptr;
+    if (!with_priorities) {
+      return MetricsProvider::NewDepthMetricWithPriority(name);
+    }
     return New<PriorityGaugeMetric, PriorityGauge>(MetricKind::kDepth, name);
   }
   std::unique_ptr<CounterMetric> NewRetriesMetric(
