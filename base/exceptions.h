@@ -33,23 +33,6 @@ bool ReturnsNormally(F&& f) {
 #endif
 }
 
-// Returns what `f()` does; if it throws, calls `undo()` and lets the exception
-// go on. Unlike an `absl::Cleanup` it costs nothing if nothing is thrown.
-template <typename F, typename Undo>
-auto CallOrUndo(F&& f, Undo&& undo) -> decltype(f()) {
-#ifdef ABSL_HAVE_EXCEPTIONS
-  try {
-    return f();
-  } catch (...) {
-    undo();
-    throw;
-  }
-#else
-  static_cast<void>(undo);
-  return f();
-#endif
-}
-
 // Throws `std::bad_alloc`; without exceptions, ends the program.
 [[noreturn]] inline void ThrowBadAlloc() {
 #ifdef ABSL_HAVE_EXCEPTIONS

@@ -103,6 +103,15 @@ auto Persist(F&& f) -> decltype(f()) {
   }
 }
 
+// Returns what `f()` does, which is called again until that is no error.
+template <typename F>
+auto PersistUntilOk(F&& f) {
+  while (true) {
+    auto result = Persist(f);
+    if (result.ok()) return *std::move(result);
+  }
+}
+
 // Calls `scenario()` again and again, each time with the next allocation of the
 // library failing, and the next time round with that and some that follow it,
 // until none is left to fail. The scenario's own are spared, but in what it

@@ -21,20 +21,6 @@ TEST(ReturnsNormallyTest, CallsTheFunction) {
 TEST(ReturnsNormallyTest, SwallowsWhatIsThrown) {
   EXPECT_FALSE(ReturnsNormally([] { throw 1; }));
 }
-#endif
-
-TEST(CallOrUndoTest, ReturnsWhatTheFunctionDoes) {
-  int undone = 0;
-  EXPECT_EQ(CallOrUndo([] { return 7; }, [&] { ++undone; }), 7);
-  EXPECT_EQ(undone, 0);
-}
-
-#ifdef ABSL_HAVE_EXCEPTIONS
-TEST(CallOrUndoTest, UndoesAndThrowsOn) {
-  int undone = 0;
-  EXPECT_THROW(CallOrUndo([] { throw 1; }, [&] { ++undone; }), int);
-  EXPECT_EQ(undone, 1);
-}
 
 TEST(ThrowBadAllocTest, Throws) {
   EXPECT_THROW(ThrowBadAlloc(), std::bad_alloc);

@@ -4,15 +4,13 @@
 // Memory runs out at the first, second, ... allocation of a scenario, on
 // whichever thread that is: no run of a task may be lost for it.
 
+#include <atomic>
 #include <string>
 #include <utility>
 
 #include "absl/base/config.h"
-#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "base/mutex_lock.h"
 #include "controller/scheduler.h"
 #include "gtest/gtest.h"
 #include "test/base/every_allocation.h"
@@ -27,41 +25,13 @@ TEST(OutOfMemoryTest, NeedsExceptions) { GTEST_SKIP(); }
 #else
 
 using ::workqueue::ForEveryAllocation;
-using ::workqueue::Persist;
-using ::workqueue::Spared;
+using ::workqueue::PersistUntilOk;
 using ::workqueue::SparedClock;
-using ::workqueue_internal::MutexLock;
-
-// Returns what `f()` does, which is called again until that is no error.
-template <typename F>
-auto PersistUntilOk(F&& f) {
-  while (true) {
-    auto result = Persist(f);
-    if (result.ok()) return *std::move(result);
-  }
-}
-
-// Counts, with all the memory that it needs.
-class Counter {
- public:
-  int Count() {
-    MutexLock lock(&mu_);
-    return ++count_;
-  }
-  int count() {
-    MutexLock lock(&mu_);
-    return count_;
-  }
-
- private:
-  absl::Mutex mu_;
-  int count_ ABSL_GUARDED_BY(mu_) = 0;
-};
 
 TEST(OutOfMemoryTest, AScheduler) {
   ForEveryAllocation([] {
     SparedClock clock;
-    Counter once, every, cancelled;
+    std::atomic<int> once{0}, every{0}, cancelled{0};
     auto scheduler = PersistUntilOk([&clock] {
       SchedulerOptions options;
       options.clock = &clock;
@@ -71,24 +41,24 @@ TEST(OutOfMemoryTest, AScheduler) {
     const std::string ballast(100, 'x');
     for (int i = 0; i < 4; ++i) {
       PersistUntilOk([&] {
-        return scheduler->ScheduleOnce([ballast, &once] { once.Count(); },
+        return scheduler->ScheduleOnce([ballast, &once] { ++once; },
                                        absl::Seconds(i));
       });
     }
     PersistUntilOk([&] {
-      return scheduler->ScheduleEvery([ballast, &every] { every.Count(); },
+      return scheduler->ScheduleEvery([ballast, &every] { ++every; },
                                       absl::Seconds(1));
     });
     const TaskId id = PersistUntilOk([&] {
-      return scheduler->ScheduleOnce([&cancelled] { cancelled.Count(); },
+      return scheduler->ScheduleOnce([&cancelled] { ++cancelled; },
                                      absl::Seconds(2));
     });
     EXPECT_TRUE(scheduler->Cancel(id));
     for (int i = 0; i < 5; ++i) clock.Step(absl::Seconds(1));
     EXPECT_TRUE(scheduler->ShutDownWithDrain());
-    EXPECT_EQ(once.count(), 4);
-    EXPECT_EQ(every.count(), 5);
-    EXPECT_EQ(cancelled.count(), 0);
+    EXPECT_EQ(once, 4);
+    EXPECT_EQ(every, 5);
+    EXPECT_EQ(cancelled, 0);
   });
 }
 

@@ -31,23 +31,17 @@ TEST(ControllerOutOfMemoryStressTest, NeedsExceptions) { GTEST_SKIP(); }
 
 using ::workqueue::ForEveryAllocation;
 using ::workqueue::Persist;
+using ::workqueue::PersistUntilOk;
 using ::workqueue::Spared;
 using ::workqueue::SparedClock;
 
-// Returns what `f()` does, which is called again until that is no error.
-template <typename F>
-auto PersistUntilOk(F&& f) {
-  while (true) {
-    auto result = Persist(f);
-    if (result.ok()) return *std::move(result);
-  }
-}
+using StringController = Controller<std::string>;
 
 TEST(ControllerOutOfMemoryStressTest, NoItemIsLost) {
   ForEveryAllocation([] {
     SparedClock clock;
     std::atomic<int> done{0};
-    std::unique_ptr<Controller<std::string> > controller;
+    std::unique_ptr<StringController> controller;
     while (controller == nullptr) {
       auto made = PersistUntilOk([&] {
         ControllerOptions<std::string> options;
@@ -62,7 +56,7 @@ TEST(ControllerOutOfMemoryStressTest, NoItemIsLost) {
           ++done;
           return absl::OkStatus();
         };
-        return Controller<std::string>::Create(std::move(options));
+        return StringController::Create(std::move(options));
       });
       // One that could not be started is of no use.
       if (Persist([&] { return made->Start(); }).ok()) {

@@ -44,10 +44,7 @@ struct Fate {
 class DelayQueueLife {
  public:
   DelayQueueLife(const WaitingSetOptions& waiting_set, const SoakLife& life)
-      : tick_(waiting_set.is_timing_wheel() ? waiting_set.tick()
-                                            : absl::ZeroDuration()),
-        life_(life),
-        random_(life.seed) {
+      : tick_(waiting_set.tick()), life_(life), random_(life.seed) {
     DelayQueueOptions options;
     options.waiting_set = waiting_set;
     queue_.emplace(std::move(options));
@@ -80,10 +77,6 @@ class DelayQueueLife {
   // was due when that began.
   int ExpectTakenIfDueBefore(absl::Time shut_down_at);
 
-  void Count(Event event, int64_t times = 1) {
-    life_.counts->Count(event, times);
-  }
-
   int UpTo(int max) { return static_cast<int>(random_() % (max + 1)); }
 
   const absl::Duration tick_;
@@ -107,7 +100,8 @@ void DelayQueueLife::PushOne(Fate* fate, absl::Duration delay) {
   fate->due_by = RealClock()->TimeNow() + delay;
   if (fate->handle) {
     EXPECT_FALSE(ended) << "pushed after the end";
-    Count(delay > absl::ZeroDuration() ? Event::kDelayedAdds : Event::kAdds);
+    life_.Count(delay > absl::ZeroDuration() ? Event::kDelayedAdds
+                                             : Event::kAdds);
   } else {
     EXPECT_TRUE(queue_->ShuttingDown());
     fate->cancelled = true;
@@ -133,7 +127,7 @@ void DelayQueueLife::Cancel(Fate* fate) {
   if (!queue_->Cancel(fate->handle)) return;
   EXPECT_FALSE(std::exchange(fate->cancelled, true)) << "cancelled twice";
   --left_;
-  Count(Event::kCancels);
+  life_.Count(Event::kCancels);
 }
 
 void DelayQueueLife::Reset(Fate* fate, absl::Duration delay) {
@@ -145,7 +139,7 @@ void DelayQueueLife::Reset(Fate* fate, absl::Duration delay) {
   if (queue_->Reset(fate->handle, delay)) {
     fate->not_before = not_before;
     fate->due_by = RealClock()->TimeNow() + delay;
-    Count(Event::kReschedules);
+    life_.Count(Event::kReschedules);
   }
 }
 
@@ -170,7 +164,7 @@ void DelayQueueLife::Taken(Fate* fate, std::mt19937& random) {
   EXPECT_GE(absl::ToUnixNanos(RealClock()->TimeNow()), fate->not_before);
   EXPECT_FALSE(fate->taken.exchange(true)) << "taken twice";
   --left_;
-  Count(Event::kHandOuts);
+  life_.Count(Event::kHandOuts);
   life_.Dawdle(random);
 }
 
@@ -279,7 +273,7 @@ void DelayQueueLife::Live() {
   if (!in_mid_flight) {
     EXPECT_EQ(dropped, 0);
   }
-  Count(Event::kDropped, dropped);
+  life_.Count(Event::kDropped, dropped);
   crew.captain().Doing("destroying the queue");
   queue_.reset();
 }

@@ -116,10 +116,6 @@ class QueueLife {
   void BeginTheEnd(Crew& crew, End end);
   void Drain(Crew::Member& self, absl::Time deadline, bool must_succeed);
 
-  void Count(Event event, int64_t times = 1) {
-    life_.counts->Count(event, times);
-  }
-
   int UpTo(int max) { return static_cast<int>(random_() % (max + 1)); }
 
   SoakQueue subject_;
@@ -157,7 +153,7 @@ bool QueueLife::Adding(int item, bool later, F add) {
 void QueueLife::Cancel(int item, bool* may_wait) {
   if (!subject_.delaying->CancelDelayed(item)) return;
   debts_.Cancelled(item);
-  Count(Event::kCancels);
+  life_.Count(Event::kCancels);
   if (may_wait == nullptr) return;
   EXPECT_TRUE(*may_wait) << item << " did not wait";
   *may_wait = false;
@@ -222,7 +218,7 @@ void QueueLife::DoInTurn(Deed deed, int item, std::mt19937& random,
       break;
   }
   if (!added) return;
-  Count(event);
+  life_.Count(event);
   if (may_wait != nullptr && (later || ends_waiting)) *may_wait = later;
 }
 
@@ -275,7 +271,7 @@ void QueueLife::Move(Crew::Member& self, int owner, Deed usual) {
 
 void QueueLife::Process(int item, std::mt19937& random) {
   debts_.Begin(item);
-  Count(Event::kHandOuts);
+  life_.Count(Event::kHandOuts);
   if (random() % 2 == 0) std::this_thread::yield();
   life_.Dawdle(random);
   if (!lull_.on() && random() % 8 == 0 && SharingOf(item) == kFree) {
@@ -356,7 +352,7 @@ void QueueLife::TakeSnapshots(Crew::Member& self) {
   while (!stop_) {
     self.Doing("TakeSnapshot");
     Check(queue_.TakeSnapshot());
-    Count(Event::kSnapshots);
+    life_.Count(Event::kSnapshots);
     RealClock()->Sleep(ShortDelay(random));
   }
 }
@@ -403,7 +399,7 @@ void QueueLife::Drain(Crew::Member& self, absl::Time deadline,
   self.Doing("ShutDownWithDrainUntil");
   if (queue_.ShutDownWithDrainUntil(deadline)) {
     debts_.Close();
-    Count(Event::kDrains);
+    life_.Count(Event::kDrains);
   } else {
     EXPECT_FALSE(must_succeed) << "nothing else ends a drain";
   }
@@ -504,7 +500,7 @@ void QueueLife::Live() {
   if (end == End::kWhenSettled) {
     EXPECT_EQ(dropped, 0);
   }
-  Count(Event::kDropped, dropped);
+  life_.Count(Event::kDropped, dropped);
   crew.captain().Doing("destroying the queue");
   subject_.queue.reset();
 }

@@ -50,10 +50,7 @@ constexpr int kEnds = 5;
 class SchedulerLife {
  public:
   SchedulerLife(const WaitingSetOptions& waiting_set, const SoakLife& life)
-      : tick_(waiting_set.is_timing_wheel() ? waiting_set.tick()
-                                            : absl::ZeroDuration()),
-        life_(life),
-        random_(life.seed) {
+      : tick_(waiting_set.tick()), life_(life), random_(life.seed) {
     controller::SchedulerOptions options;
     options.waiting_set = waiting_set;
     options.workers = 1 + UpTo(3);
@@ -83,10 +80,6 @@ class SchedulerLife {
   // its end by drains alone, none of them was due when the first one began.
   int ExpectHaveRun(bool drains_alone, absl::Time ended_at);
 
-  void Count(Event event, int64_t times = 1) {
-    life_.counts->Count(event, times);
-  }
-
   int UpTo(int max) { return static_cast<int>(random_() % (max + 1)); }
 
   const absl::Duration tick_;
@@ -111,7 +104,7 @@ void SchedulerLife::Run(Task* task) {
     EXPECT_TRUE(task->periodic) << "run twice";
   }
   if (!task->periodic) --left_;
-  Count(Event::kHandOuts);
+  life_.Count(Event::kHandOuts);
   std::mt19937 random(static_cast<uint32_t>(task->runs));
   life_.Dawdle(random);
   task->running = false;
@@ -140,7 +133,8 @@ void SchedulerLife::ScheduleTask(Task* task, bool periodic,
   if (id.ok()) {
     EXPECT_FALSE(ended) << "scheduled after the end";
     task->id = *id;
-    Count(delay > absl::ZeroDuration() ? Event::kDelayedAdds : Event::kAdds);
+    life_.Count(delay > absl::ZeroDuration() ? Event::kDelayedAdds
+                                             : Event::kAdds);
   } else {
     EXPECT_TRUE(scheduler_->ShuttingDown());
     task->cancelled = true;
@@ -178,7 +172,7 @@ void SchedulerLife::Cancel(Task* task, bool and_wait) {
   if (would_have_run) {
     EXPECT_FALSE(std::exchange(task->cancelled, true)) << "cancelled twice";
     if (!task->periodic) --left_;
-    Count(Event::kCancels);
+    life_.Count(Event::kCancels);
   }
   if (and_wait) {
     EXPECT_FALSE(task->running);
@@ -207,7 +201,7 @@ void SchedulerLife::Drain(Crew::Member& self, bool must_succeed) {
   self.Doing("ShutDownWithDrain");
   if (scheduler_->ShutDownWithDrain()) {
     closed_ = true;
-    Count(Event::kDrains);
+    life_.Count(Event::kDrains);
   } else {
     EXPECT_FALSE(must_succeed) << "nothing else ends a drain";
   }
@@ -294,7 +288,7 @@ void SchedulerLife::Live() {
 
   const int dropped = ExpectHaveRun(
       end == End::kDrain || end == End::kWhenAllHaveRun, ended_at);
-  Count(Event::kDropped, dropped);
+  life_.Count(Event::kDropped, dropped);
 }
 
 }  // namespace

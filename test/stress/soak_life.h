@@ -32,6 +32,10 @@ struct SoakLife {
     return clocks::Clock::GetRealClock()->TimeNow() + length + absl::Seconds(8);
   }
 
+  void Count(SoakCounts::Event event, int64_t times = 1) const {
+    counts->Count(event, times);
+  }
+
   // Does nothing, or sleeps a little: so that those who are faster wait for
   // those who are slower, and the other way around.
   void Dawdle(std::mt19937& random) const {
