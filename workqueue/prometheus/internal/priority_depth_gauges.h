@@ -9,11 +9,11 @@
 #define WORKQUEUE_WORKQUEUE_PROMETHEUS_INTERNAL_PRIORITY_DEPTH_GAUGES_H_
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/synchronization/mutex.h"
 #include "prometheus/family.h"
 #include "prometheus/gauge.h"
@@ -65,7 +65,8 @@ class PriorityDepthGauges {
   const prometheus::Labels labels_;
 
   absl::Mutex mu_;
-  absl::flat_hash_map<int, prometheus::Gauge*> gauges_ ABSL_GUARDED_BY(mu_);
+  // No hash table: one of Abseil's is of no use after a failed allocation.
+  std::map<int, prometheus::Gauge*> gauges_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace internal
