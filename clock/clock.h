@@ -28,7 +28,8 @@ namespace clocks {
 // with the same meaning; `clock/absl_clock_adapter.h` turns either into the
 // other. An implementation need provide only those four.
 //
-// Implementations must be thread-safe.
+// Implementations must be thread-safe, and must not throw, but from
+// `NewParker()`: there are threads that have nobody to throw to.
 class Clock {
  public:
   // Returns the machine's clock. Never null, and never destroyed.

@@ -65,6 +65,9 @@ namespace clocks {
 // Time jumps: a `Step()` over an hour wakes a loop once, at the end of it, not
 // at each of the times in between. Step in smaller steps to visit those.
 //
+// A test in which memory runs out has to spare this clock: who waits on it
+// allocates.
+//
 // Thread-safe. Do not move the time from a function that runs on one of the
 // threads waited for, or with a mutex held that they need: it would not return.
 // The clock must outlive all that use it.

@@ -4,10 +4,10 @@
 #include "clock/internal/deadline_waiters.h"
 
 #include <cstddef>
-#include <vector>
 
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "base/intrusive_list.h"
 #include "base/mutex_lock.h"
 
 namespace clocks {
@@ -18,7 +18,7 @@ using ::workqueue_internal::MutexLock;
 // Lives on the stack of the thread that waits. Until Expire() has chosen it,
 // that thread may leave at any time; from then on it stays until Expire() has
 // set `expired`, so that neither it nor its mutex goes away too early.
-struct DeadlineWaiters::Waiter {
+struct DeadlineWaiters::Waiter : workqueue_internal::IntrusiveLink<Waiter> {
   Waiter(absl::Mutex* m, const absl::Condition* c) : mu(m), cond(c) {}
 
   bool Ready() { return expired || cond->Eval(); }
@@ -60,19 +60,20 @@ bool DeadlineWaiters::Await(absl::Mutex* mu, const absl::Condition& cond,
 }
 
 void DeadlineWaiters::Expire(absl::Time now) {
-  std::vector<Waiter*> due;
+  workqueue_internal::IntrusiveList<Waiter> due;
   {
     MutexLock lock(&mu_);
     now_ = now;
     const auto end = waiters_.upper_bound(now);
     for (auto it = waiters_.begin(); it != end; ++it) {
       it->second->chosen = true;
-      due.push_back(it->second);
+      due.PushBack(it->second);
     }
     waiters_.erase(waiters_.begin(), end);
     leaving_ += due.size();
   }
-  for (Waiter* waiter : due) {
+  while (!due.empty()) {
+    Waiter* const waiter = due.PopFront();
     MutexLock lock(waiter->mu);
     waiter->expired = true;
   }

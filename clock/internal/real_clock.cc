@@ -14,6 +14,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "base/exceptions.h"
 #include "base/mutex_lock.h"
 #include "clock/clock.h"
 #include "clock/internal/condition_variable_parker.h"
@@ -112,10 +113,15 @@ bool RealClock::AwaitWithDeadline(absl::Mutex* mu, const absl::Condition& cond,
     return true;
   }
   if (cond.Eval()) return true;
-  return DeadlineThread::Get(this)->Await(mu, cond, deadline);
-#else
-  return mu->AwaitWithTimeout(cond, deadline - TimeNow());
+  bool holds = false;
+  const auto wait = [&] {
+    holds = DeadlineThread::Get(this)->Await(mu, cond, deadline);
+  };
+  if (workqueue_internal::ReturnsNormally(wait)) return holds;
+    // There is no memory for that, or no thread: rather on the wall clock,
+    // then, than not at all.
 #endif
+  return mu->AwaitWithTimeout(cond, deadline - TimeNow());
 }
 
 std::unique_ptr<Parker> RealClock::NewParker(Parker::Role) {
