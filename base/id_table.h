@@ -35,9 +35,9 @@ namespace workqueue_internal {
 // for is found, or found to be missing, within a cache line or two; to grow is
 // one pass over memory; and what is erased leaves no trace.
 //
-// Takes 10 to 15 bytes for each id. All but a megabyte of memory goes back when
-// few are left. If allocating throws, nothing has changed; an Abseil hash table
-// is of no use any more then.
+// Takes 10 to 15 bytes for each id, more if there are few. All but a megabyte
+// of memory goes back when few are left. If allocating throws, nothing has
+// changed; an Abseil hash table is of no use any more then.
 //
 // Not thread-safe.
 class IdTable {
@@ -120,6 +120,8 @@ class IdTable {
 
  private:
   static constexpr size_t kMinCapacity = 16;
+  // 32 KB. So small a table can afford to be half empty, and be probed less.
+  static constexpr size_t kSmallCapacity = 4096;
   // A megabyte, which is not given back: all objects of a cluster may come and
   // go again and again.
   static constexpr size_t kKeptCapacity = 128 * 1024;
@@ -159,7 +161,7 @@ class IdTable {
     slots_.swap(slots);
     capacity_ = capacity;
     overflow_ = overflow;
-    max_size_ = capacity / 5 * 4;
+    max_size_ = capacity <= kSmallCapacity ? capacity / 2 : capacity / 5 * 4;
   }
 
   void Shrink() {
