@@ -1,7 +1,8 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Queues are destroyed while threads block in them.
+// Queues are destroyed while threads block in them, a hundred at a time. The
+// environment variable ROUNDS tells how often.
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -27,6 +28,7 @@
 #include "base/mutex_lock.h"
 #include "clock/clock.h"
 #include "gtest/gtest.h"
+#include "test/stress/from_environment.h"
 #include "test/workqueue/hooked_queue.h"
 #include "workqueue/delay_queue.h"
 #include "workqueue/delaying_queue.h"
@@ -188,11 +190,12 @@ std::vector<std::function<Life()>> LifeMakers() {
   };
 }
 
-TEST(LifetimeStressTest, AHundredQueuesEndTenThousandTimesWithThreadsInThem) {
-  constexpr int kQueues = 100, kRounds = 100;
+TEST(LifetimeStressTest, AHundredQueuesEndAgainAndAgainWithThreadsInThem) {
+  constexpr int kQueues = 100;
+  const int rounds = FromEnvironment("ROUNDS", 100);
   const std::vector<std::function<Life()>> makers = LifeMakers();
   std::vector<Caller> callers(kQueues);
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < rounds; ++round) {
     std::vector<Life> lives;
     for (int i = 0; i < kQueues; ++i) {
       lives.push_back(makers[(round + i) % makers.size()]());

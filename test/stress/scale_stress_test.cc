@@ -8,7 +8,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -18,13 +17,13 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "clock/fake_clock.h"
 #include "gtest/gtest.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
 #include "test/base/counted_heap.h"
+#include "test/stress/from_environment.h"
 #include "test/stress/ledger.h"
 #include "workqueue/delay_queue.h"
 #include "workqueue/delaying_queue.h"
@@ -36,16 +35,6 @@
 
 namespace workqueue {
 namespace {
-
-// Returns the number that the environment variable `name` is, or `otherwise`.
-int FromEnvironment(const char* name, int otherwise) {
-  const char* const value = std::getenv(name);
-  int number = otherwise;
-  if (value != nullptr && !absl::SimpleAtoi(value, &number)) {
-    ADD_FAILURE() << name << " is " << value << ", which is no number";
-  }
-  return number;
-}
 
 // Counts what is asked of a key, to see that the work grows with the items, and
 // not with their square.
