@@ -104,7 +104,9 @@ class QueueCore : public Offered, private LeaseOwner<T> {
   size_t Len() const override;
   void ShutDown() override;
   bool ShutDownWithDrainUntil(absl::Time deadline) override;
-  bool ShuttingDown() const override;
+  // Final, and so no virtual call in here: on other threads it is called while
+  // the constructor or destructor of a derived class may be running.
+  bool ShuttingDown() const final;
   Snapshot<T> TakeSnapshot() override;
 
  protected:
@@ -309,9 +311,7 @@ template <typename T, typename Offered, typename Order, typename Hash,
           typename Eq>
 void QueueCore<T, Offered, Order, Hash, Eq>::ReportProgress() {
   MutexLock lock(&mu_);
-  // Not virtual: the constructor or destructor of a derived class may be
-  // running.
-  if (QueueCore::ShuttingDown()) return;
+  if (ShuttingDown()) return;
   const ItemTimes* const oldest =
       processing_.empty() ? nullptr
                           : &static_cast<Entry*>(processing_.front())->times;
