@@ -333,6 +333,7 @@ absl::Status DelayQueue<T>::TakeDue(absl::Time deadline, F take) {
         if (parker != nullptr && parkers_.size() < parkers_.capacity()) {
           parkers_.push_back(std::move(parker));
         }
+        parker.reset();  // rather than when the queue, and its clock, are gone
         waiters_.PassOnLead(waiting_.size() > 0);
       };
       // What was due at the last look still is; the clock takes longer to read

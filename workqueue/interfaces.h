@@ -193,8 +193,7 @@ class Interface {
   // Blocks as `AcquireWithDeadline()` does until there is an item, and then
   // acquires as many as there are, but no more than `max`, with one lock for
   // all, and one for their end. On success there is at least one. Errors as
-  // `GetWithDeadline()`, and
-  // `absl::InvalidArgumentError` if `max` is zero.
+  // `GetWithDeadline()`, and `absl::InvalidArgumentError` if `max` is zero.
   virtual absl::StatusOr<LeaseBatch<T>> AcquireUpToWithDeadline(
       size_t max, absl::Time deadline);
 
