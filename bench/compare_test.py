@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tests what bench/compare makes of figures."""
 
+import collections
 import importlib.machinery
 import importlib.util
 import math
@@ -28,9 +29,12 @@ GROUP = compare.Group("Queues & such", "queue", ("queue-floor", "queue-wheel"),
 
 
 def figures(*outputs):
+    """Of as many rounds as a subject has outputs."""
     result = compare.Figures()
+    rounds = collections.Counter()
     for subject, output in outputs:
-        result.add(subject, output)
+        rounds[subject] += 1
+        result.add(rounds[subject], subject, output)
     return result
 
 
@@ -57,6 +61,16 @@ class RatioTest(unittest.TestCase):
     def test_more_than_one_is_better(self):
         self.assertEqual(compare.ratio(10, 25), 2.5)
         self.assertEqual(compare.ratio(10, 5), 0.5)
+
+    def test_is_the_median_of_its_rounds(self):
+        # On a machine that is slower in every second round.
+        f = figures(("queue", "cycle\t100\tns\n"),
+                    ("queue", "cycle\t200\tns\n"),
+                    ("queue", "cycle\t100\tns\n"),
+                    ("client-go", "cycle\t300\tns\n"),
+                    ("client-go", "cycle\t600\tns\n"))
+        self.assertEqual(f.ratio("queue", "client-go", "cycle"), 3)
+        self.assertIsNone(f.ratio("queue", "priorityqueue", "cycle"))
 
     def test_zero_is_best(self):
         self.assertEqual(compare.ratio(0, 0), 1)
