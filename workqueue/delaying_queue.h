@@ -93,7 +93,8 @@ struct DelayingQueueOptions : QueueOptions<T> {
 // exception comes out of the call and the queue is as it was.
 //
 // With a timing wheel, that O(log n) is constant time, items are late by up to
-// a tick, and those of one tick are added in any order.
+// a tick, and those of one tick are added in any order; so are those that are
+// due by when the queue's thread takes them in.
 //
 // Thread-safe. Do not destroy the queue from a function that its own thread
 // calls.

@@ -82,8 +82,7 @@ class DelayingQueueModel : public QueueModel {
     now_ = now;
     workqueue::Snapshot<int> seen;
     if (IsWheel()) seen = look();
-    // By time, and those of the same time in their order.
-    std::vector<std::tuple<absl::Time, int, int>> due;
+    std::vector<Due> due;
     for (const auto& [item, place] : waiting_) {
       if (place.ready_at > now_) continue;
       const absl::Time comes_at = TickAt(place.ready_at);
@@ -92,6 +91,8 @@ class DelayingQueueModel : public QueueModel {
                        IsWheel() ? IndexIn(seen.queued, item) : place.sequence,
                        item);
     }
+    if (IsWheel()) LetNewComeAsSeen(due);
+    // By time, and those of the same time in their order.
     std::sort(due.begin(), due.end());
     for (const auto& [comes_at, order, item] : due) {
       if (AddBelow(item)) {
@@ -100,6 +101,7 @@ class DelayingQueueModel : public QueueModel {
         waiting_[item] = {now_ + absl::Seconds(1), next_++};
       }
     }
+    next_at_move_ = next_;
   }
 
   void ShutDown() {
@@ -120,6 +122,27 @@ class DelayingQueueModel : public QueueModel {
     absl::Time ready_at;
     int sequence;
   };
+
+  // When it comes, its order among those that come then, and the item.
+  using Due = std::tuple<absl::Time, int, int>;
+
+  // What a wheel's thread finds due when it takes it in has no tick to wait
+  // for, and may come before others that do. That may be all that has been
+  // added since time moved: such an item comes with the one that it is seen
+  // behind.
+  void LetNewComeAsSeen(std::vector<Due>& due) const {
+    std::sort(due.begin(), due.end(), [](const Due& a, const Due& b) {
+      return std::get<1>(a) < std::get<1>(b);
+    });
+    absl::Time last = absl::InfinitePast();
+    for (auto& [comes_at, order, item] : due) {
+      if (waiting_.at(item).sequence >= next_at_move_) {
+        comes_at = last;
+      } else if (!IsDirty(item)) {
+        last = std::max(last, comes_at);
+      }
+    }
+  }
 
   bool IsWheel() const { return options_.tick > absl::ZeroDuration(); }
 
@@ -152,6 +175,7 @@ class DelayingQueueModel : public QueueModel {
   std::set<int> refused_;  // by the queue below
   std::map<int, Place> waiting_;
   int next_ = 0;
+  int next_at_move_ = 0;  // what next_ was when time moved last
 };
 
 }  // namespace reference

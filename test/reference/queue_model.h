@@ -71,6 +71,9 @@ class QueueModel {
     return true;
   }
 
+  // Whether `item` is to be processed, or to be processed again.
+  bool IsDirty(int item) const { return dirty_.count(item) > 0; }
+
   size_t Len() const { return queued_.size(); }
   bool Idle() const { return queued_.empty() && processing_.empty(); }
   void ShutDown() { shutting_down_ = true; }
