@@ -113,13 +113,13 @@ bool RealClock::AwaitWithDeadline(absl::Mutex* mu, const absl::Condition& cond,
     return true;
   }
   if (cond.Eval()) return true;
+  // If there is no memory for that, or no thread: rather on the wall clock than
+  // not at all.
   bool holds = false;
   const auto wait = [&] {
     holds = DeadlineThread::Get(this)->Await(mu, cond, deadline);
   };
   if (workqueue_internal::ReturnsNormally(wait)) return holds;
-    // There is no memory for that, or no thread: rather on the wall clock,
-    // then, than not at all.
 #endif
   return mu->AwaitWithTimeout(cond, deadline - TimeNow());
 }

@@ -67,7 +67,7 @@ class QueueModel {
   bool Done(int item) {
     if (!IsProcessed(item)) return false;
     Erase(processing_, item);
-    if (dirty_.count(item) > 0) Push(item);
+    if (IsDirty(item)) Push(item);
     return true;
   }
 
@@ -87,7 +87,7 @@ class QueueModel {
     }
     for (int item : processing_) {
       snapshot.processing.push_back(
-          {item, absl::Time(), /*added_again=*/dirty_.count(item) > 0});
+          {item, absl::Time(), /*added_again=*/IsDirty(item)});
     }
     return snapshot;
   }
