@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <memory>
 #include <thread>  // NOLINT(build/c++11)
 
@@ -83,9 +84,12 @@ class DeadlineThread {
 
 }  // namespace
 
-RealClock::RealClock() : epoch_(absl::Now() - SinceSteadyEpoch()) {}
+RealClock::RealClock()
+    : epoch_ns_(absl::GetCurrentTimeNanos() - NanosSinceSteadyEpoch()) {}
 
-absl::Time RealClock::TimeNow() { return epoch_ + SinceSteadyEpoch(); }
+absl::Time RealClock::TimeNow() {
+  return absl::FromUnixNanos(epoch_ns_ + NanosSinceSteadyEpoch());
+}
 
 absl::Time RealClock::CoarseTimeNow() {
 #ifdef CLOCK_MONOTONIC_COARSE
@@ -93,7 +97,8 @@ absl::Time RealClock::CoarseTimeNow() {
   // same epoch as the steady clock.
   timespec now;
   if (clock_gettime(CLOCK_MONOTONIC_COARSE, &now) == 0) {
-    return epoch_ + absl::DurationFromTimespec(now);
+    return absl::FromUnixNanos(epoch_ns_ + now.tv_sec * int64_t{1000000000} +
+                               now.tv_nsec);
   }
 #endif
   return TimeNow();
@@ -102,7 +107,7 @@ absl::Time RealClock::CoarseTimeNow() {
 void RealClock::Sleep(absl::Duration d) { SleepUntil(TimeNow() + d); }
 
 void RealClock::SleepUntil(absl::Time wakeup_time) {
-  RealParker(epoch_).ParkUntil(wakeup_time);
+  RealParker(epoch()).ParkUntil(wakeup_time);
 }
 
 bool RealClock::AwaitWithDeadline(absl::Mutex* mu, const absl::Condition& cond,
@@ -125,7 +130,7 @@ bool RealClock::AwaitWithDeadline(absl::Mutex* mu, const absl::Condition& cond,
 }
 
 std::unique_ptr<Parker> RealClock::NewParker(Parker::Role) {
-  return std::make_unique<RealParker>(epoch_);
+  return std::make_unique<RealParker>(epoch());
 }
 
 }  // namespace internal

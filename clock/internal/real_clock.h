@@ -8,6 +8,7 @@
 #ifndef WORKQUEUE_CLOCK_INTERNAL_REAL_CLOCK_H_
 #define WORKQUEUE_CLOCK_INTERNAL_REAL_CLOCK_H_
 
+#include <cstdint>
 #include <memory>
 
 #include "absl/base/config.h"
@@ -43,7 +44,11 @@ class RealClock final : public Clock {
 
  private:
   // What this clock reads at the monotonic clock's epoch.
-  const absl::Time epoch_;
+  absl::Time epoch() const { return absl::FromUnixNanos(epoch_ns_); }
+
+  // The same in Unix time: a sum of integers costs less than one of an
+  // `absl::Time` and an `absl::Duration`, which may be infinite.
+  const int64_t epoch_ns_;
 };
 
 }  // namespace internal

@@ -9,6 +9,7 @@
 #define WORKQUEUE_CLOCK_INTERNAL_STEADY_TIME_H_
 
 #include <chrono>  // NOLINT(build/c++11)
+#include <cstdint>
 
 #include "absl/time/time.h"
 
@@ -16,8 +17,13 @@ namespace clocks {
 namespace internal {
 
 // Returns what the machine's monotonic clock reads.
+inline int64_t NanosSinceSteadyEpoch() {
+  return std::chrono::nanoseconds(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
 inline absl::Duration SinceSteadyEpoch() {
-  return absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
+  return absl::Nanoseconds(NanosSinceSteadyEpoch());
 }
 
 // No wait is longer than this at a stretch. It keeps deadlines far in the
