@@ -15,6 +15,7 @@
 #include "absl/numeric/int128.h"
 #include "base/id_table.h"
 #include "base/slab.h"
+#include "base/spare_items.h"
 
 namespace workqueue_internal {
 
@@ -32,17 +33,32 @@ class EntryTableEntry {
   SlabId id_ = 0;
 };
 
+// An entry that is an item, and what the class derived from it has besides.
+template <typename T>
+class ItemEntry : public EntryTableEntry {
+ public:
+  explicit ItemEntry(const T& item) : item_(item) {}
+  explicit ItemEntry(T&& item) : item_(std::move(item)) {}
+
+  const T& item() const { return item_; }
+  T&& ReleaseItem() { return std::move(item_); }
+
+ private:
+  T item_;
+};
+
 // EntryTable
 //
 // Finds a queue's entry for an item. Each item is stored once, in its entry; an
 // entry stays where it is from its insertion to its erasure.
 //
-// `Entry` is constructed from an item, and has `const T& item() const`.
+// `Entry` is constructed from an item, copied or moved, and has
+// `const T& item() const`, and `T&& ReleaseItem()` for when it is erased.
 //
 // Hashing is left to the caller, who can do it before taking a lock. A hash may
 // be as plain as the number that it is of: it is mixed here. Erased entries'
-// storage is used again for later ones, so that a queue in its steady state
-// allocates nothing; after a spike it goes back.
+// storage, and that of strings, is used again for later ones, so that a queue
+// in its steady state allocates nothing; after a spike it goes back.
 //
 // If constructing an entry, comparing or allocating throws, nothing has
 // changed.
@@ -77,7 +93,7 @@ class EntryTable {
     if (place.found) return {&entries_[ids_[place]], false};
     const IdTable::Room room = ids_.MakeRoom(mixed, place);
     const SlabId id = entries_.NextId();
-    Entry* const entry = entries_.New(std::forward<U>(item));
+    Entry* const entry = New(std::forward<U>(item));
     // From here on nothing throws.
     entry->hash_ = mixed;
     entry->id_ = id;
@@ -100,6 +116,7 @@ class EntryTable {
     const SlabId id = entry->id_;
     ids_.Erase(
         ids_.Find(entry->hash_, [id](SlabId other) { return other == id; }));
+    spares_.Keep(entry->ReleaseItem());
     entries_.Delete(id);
   }
 
@@ -107,9 +124,17 @@ class EntryTable {
   void Clear() {
     ids_.Clear();
     entries_.Clear();
+    spares_.Clear();
   }
 
  private:
+  Entry* New(const T& item) {
+    return spares_.WithCopy(item, [this](auto&& copy) {
+      return entries_.New(std::forward<decltype(copy)>(copy));
+    });
+  }
+  Entry* New(T&& item) { return entries_.New(std::move(item)); }
+
   // Tells of an id whether its entry is that for `item`.
   auto IsFor(const T& item) const {
     return [this, &item](SlabId id) { return Eq()(entries_[id].item(), item); };
@@ -124,6 +149,7 @@ class EntryTable {
 
   Slab<Entry> entries_;
   IdTable ids_;
+  SpareItems<T> spares_;
 };
 
 }  // namespace workqueue_internal

@@ -138,19 +138,13 @@ class FairOrdering final : public Ordering<T> {
 
  private:
   // A group that has items queued.
-  class Turn : public workqueue_internal::EntryTableEntry,
-               public workqueue_internal::IntrusiveLink<Turn> {
-   public:
-    explicit Turn(const Group& group) : group_(group) {}
-
-    const Group& item() const { return group_; }
+  struct Turn : workqueue_internal::ItemEntry<Group>,
+                workqueue_internal::IntrusiveLink<Turn> {
+    using workqueue_internal::ItemEntry<Group>::ItemEntry;
 
     QueuedItemList<T> items;  // never empty
     int weight = 1;
     int left = 1;  // of the items of this turn, or of its next
-
-   private:
-    const Group group_;
   };
 
   FairOrdering(GroupOf group_of, WeightOf weight_of)

@@ -9,6 +9,7 @@
 #define WORKQUEUE_WORKQUEUE_ORDERING_H_
 
 #include <cstddef>
+#include <utility>
 
 #include "absl/functional/function_ref.h"
 #include "base/intrusive_list.h"
@@ -33,12 +34,14 @@ class QueuedItem : public workqueue_internal::IntrusiveLink<QueuedItem<T>> {
 
  protected:
   explicit QueuedItem(const T& item) : item_(item) {}
+  explicit QueuedItem(T&& item) : item_(std::move(item)) {}
   ~QueuedItem() = default;
 
   void set_priority(int priority) { priority_ = priority; }
+  T&& ReleaseItem() { return std::move(item_); }
 
  private:
-  const T item_;
+  T item_;
   int priority_ = 0;
 };
 

@@ -124,25 +124,16 @@ class FloorQueue {
   using Hash = typename absl::flat_hash_set<T>::hasher;
   using MutexLock = workqueue_internal::MutexLock;
 
-  class Item : public workqueue_internal::EntryTableEntry {
-   public:
-    explicit Item(const T& item) : item_(item) {}
-
-    const T& item() const { return item_; }
-
-   private:
-    const T item_;
-  };
-
-  struct Entry : Item, workqueue_internal::IntrusiveLink<Entry> {
-    using Item::Item;
+  struct Entry : workqueue_internal::ItemEntry<T>,
+                 workqueue_internal::IntrusiveLink<Entry> {
+    using workqueue_internal::ItemEntry<T>::ItemEntry;
 
     bool dirty = false;  // is queued, or will be when it has been processed
     bool processing = false;
   };
 
-  struct WaitingEntry : Item {
-    using Item::Item;
+  struct WaitingEntry : workqueue_internal::ItemEntry<T> {
+    using workqueue_internal::ItemEntry<T>::ItemEntry;
 
     uint32_t heap_index = 0;
   };

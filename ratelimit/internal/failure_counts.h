@@ -91,17 +91,11 @@ class FailureCounts {
   }
 
  private:
-  class Entry : public workqueue_internal::EntryTableEntry,
-                public workqueue_internal::IntrusiveLink<Entry> {
-   public:
-    explicit Entry(const T& item) : item_(item) {}
-
-    const T& item() const { return item_; }
+  struct Entry : workqueue_internal::ItemEntry<T>,
+                 workqueue_internal::IntrusiveLink<Entry> {
+    using workqueue_internal::ItemEntry<T>::ItemEntry;
 
     int failures = 0;
-
-   private:
-    const T item_;
   };
 
   bool IsBounded() const { return max_items_ != kUnboundedItems; }

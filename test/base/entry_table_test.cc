@@ -29,17 +29,10 @@ using ::workqueue::FragileOp;
 using ::workqueue::Fuse;
 
 template <typename T>
-class TestEntry : public EntryTableEntry {
- public:
-  template <typename U>
-  explicit TestEntry(U&& item) : item_(std::forward<U>(item)) {}
-
-  const T& item() const { return item_; }
+struct TestEntry : ItemEntry<T> {
+  using ItemEntry<T>::ItemEntry;
 
   int note = 0;  // what a queue would keep here
-
- private:
-  const T item_;
 };
 
 using StringTable = EntryTable<std::string, TestEntry<std::string>,

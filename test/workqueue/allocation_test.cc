@@ -5,11 +5,14 @@
 // and do not hoard. This program has an `operator new` of its own, which
 // counts.
 
+#include <cstddef>
 #include <cstdint>
 #include <random>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "clock/fake_clock.h"
@@ -58,6 +61,22 @@ TEST(SteadyStateTest, AddGetDoneAllocateNothing) {
               for (int i = 0; i < 200; ++i) cycle(first += kItems);
             }),
             0);
+}
+
+TEST(SteadyStateTest, NorDoTheyForKeysThatAllocate) {
+  std::vector<std::string> keys;
+  for (int i = 0; i < 1000; ++i) {
+    keys.push_back(absl::StrCat("namespace/quite-a-long-name-", i));
+  }
+  Queue<std::string> queue;
+  const auto cycle = [&queue, &keys] {
+    for (size_t i = 0; i < keys.size(); i += 100) {
+      for (size_t k = 0; k < 100; ++k) queue.Add(keys[i + k]);
+      for (int k = 0; k < 100; ++k) queue.Acquire();
+    }
+  };
+  cycle();
+  EXPECT_EQ(AllocationsIn(cycle), 0);
 }
 
 TEST(SteadyStateTest, NorDoTheyWithManyItemsInAllStates) {

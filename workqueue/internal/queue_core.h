@@ -52,7 +52,9 @@ namespace internal {
 template <typename T>
 struct QueueEntry : QueuedItem<T>, workqueue_internal::EntryTableEntry {
   explicit QueueEntry(const T& item) : QueuedItem<T>(item) {}
+  explicit QueueEntry(T&& item) : QueuedItem<T>(std::move(item)) {}
 
+  using QueuedItem<T>::ReleaseItem;
   using QueuedItem<T>::set_priority;
 
   // Whether there is a reason to keep the entry.

@@ -9,7 +9,6 @@
 #define WORKQUEUE_WORKQUEUE_INTERNAL_WAITING_ITEMS_H_
 
 #include <cstddef>
-#include <type_traits>
 #include <utility>
 
 #include "absl/time/time.h"
@@ -35,17 +34,7 @@ template <typename T, typename Hash, typename Eq>
 class WaitingItems {
  public:
   // An item that waits.
-  class Entry : public workqueue_internal::EntryTableEntry {
-   public:
-    template <typename U, typename = std::enable_if_t<
-                              std::is_same<std::decay_t<U>, T>::value>>
-    explicit Entry(U&& item) : item_(std::forward<U>(item)) {}
-
-    const T& item() const { return item_; }
-
-   private:
-    const T item_;
-  };
+  using Entry = workqueue_internal::ItemEntry<T>;
 
   WaitingItems(const WaitingSetOptions& options, absl::Time now)
       : set_(options, now) {}
