@@ -12,8 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
+#include "base/segmented_array.h"
 #include "base/slab.h"
 
 namespace workqueue_internal {
@@ -67,10 +67,7 @@ class IdQueues {
   // there are no more than `ids` in all queues, and no more than `queues` that
   // have any.
   void Reserve(size_t ids, size_t queues) {
-    const size_t blocks = ids / kIds + 2 * std::min(ids, queues);
-    if (blocks > blocks_.capacity()) {
-      blocks_.reserve(std::max(blocks, 2 * blocks_.capacity()));
-    }
+    blocks_.Reserve(ids / kIds + 2 * std::min(ids, queues));
   }
 
   // The first id of `queue`, which is not empty.
@@ -123,7 +120,8 @@ class IdQueues {
 
   // Gives back the memory. All queues must be made anew.
   void Clear() {
-    std::vector<Block>().swap(blocks_);
+    blocks_.Clear();
+    used_ = 0;
     free_ = IdQueue::kNone;
   }
 
@@ -141,8 +139,7 @@ class IdQueues {
     if (free_ != IdQueue::kNone) {
       return std::exchange(free_, blocks_[free_].next);
     }
-    blocks_.emplace_back();
-    return static_cast<uint32_t>(blocks_.size() - 1);
+    return used_++;
   }
 
   void FreeBlock(uint32_t block) {
@@ -164,7 +161,8 @@ class IdQueues {
   }
 
   SetPlace set_place_;
-  std::vector<Block> blocks_;
+  SegmentedArray<Block> blocks_;
+  uint32_t used_ = 0;  // or free: how many blocks there are
   uint32_t free_ = IdQueue::kNone;
 };
 

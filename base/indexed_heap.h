@@ -12,7 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
+
+#include "base/segmented_array.h"
 
 namespace workqueue_internal {
 
@@ -37,28 +38,24 @@ class IndexedHeap {
   explicit IndexedHeap(SetIndex set_index = SetIndex())
       : set_index_(std::move(set_index)) {}
 
-  bool empty() const { return slots_.empty(); }
-  size_t size() const { return slots_.size(); }
+  bool empty() const { return size_ == 0; }
+  size_t size() const { return size_; }
 
   // The least slot. There must be one.
-  const Slot& front() const { return slots_.front(); }
+  const Slot& front() const { return At(0); }
 
-  const Slot& operator[](Index index) const { return slots_[index]; }
+  const Slot& operator[](Index index) const { return At(index); }
 
   // Makes sure that pushing allocates nothing, and so does not throw, as long
   // as there are no more than `size` slots.
-  void Reserve(size_t size) {
-    if (size > slots_.capacity()) {
-      slots_.reserve(std::max(size, 2 * slots_.capacity() + 16));
-    }
-  }
+  void Reserve(size_t size) { slots_.Reserve(kRoot + size); }
 
   // Makes sure of that for the next `Push()`.
-  void ReserveOne() { Reserve(slots_.size() + 1); }
+  void ReserveOne() { Reserve(size_ + 1); }
 
   void Push(const Slot& slot) {
-    slots_.push_back(slot);
-    SiftUp(slots_.size() - 1, slot);
+    ReserveOne();
+    SiftUp(size_++, slot);
   }
 
   // Puts `slot` in instead of the one at `index`.
@@ -66,9 +63,8 @@ class IndexedHeap {
 
   // Removes the slot at `index`.
   void Remove(Index index) {
-    const Slot last = slots_.back();
-    slots_.pop_back();
-    if (index < slots_.size()) Sift(index, last);
+    const Slot last = At(--size_);
+    if (index < size_) Sift(index, last);
   }
 
   // Gives back memory if there is no slot. `Reserve()` begins anew.
@@ -78,25 +74,34 @@ class IndexedHeap {
   }
 
   // Removes all slots, and gives back the memory.
-  void Clear() { std::vector<Slot>().swap(slots_); }
+  void Clear() {
+    slots_.Clear();
+    size_ = 0;
+  }
 
   // Calls `visit(const Slot&)` for each slot, in no particular order.
   template <typename F>
   void ForEach(F visit) const {
-    for (const Slot& slot : slots_) visit(slot);
+    for (size_t i = 0; i < size_; ++i) visit(At(i));
   }
 
  private:
   static constexpr size_t kArity = 4;
+  // Where the first slot is in slots_, so that the children of each begin at a
+  // multiple of `kArity`: they are in one segment, and if they are as large as
+  // a cache line, in one of those.
+  static constexpr size_t kRoot = kArity - 1;
+
+  const Slot& At(size_t index) const { return slots_[kRoot + index]; }
 
   void Put(size_t index, const Slot& slot) {
-    slots_[index] = slot;
+    slots_[kRoot + index] = slot;
     set_index_(slot, static_cast<Index>(index));
   }
 
   // Puts `slot` where it belongs, which may be above or below `index`.
   void Sift(size_t index, const Slot& slot) {
-    if (index > 0 && slot < slots_[(index - 1) / kArity]) {
+    if (index > 0 && slot < At((index - 1) / kArity)) {
       SiftUp(index, slot);
     } else {
       SiftDown(index, slot);
@@ -107,8 +112,8 @@ class IndexedHeap {
   void SiftUp(size_t index, const Slot& slot) {
     while (index > 0) {
       const size_t parent = (index - 1) / kArity;
-      if (!(slot < slots_[parent])) break;
-      Put(index, slots_[parent]);
+      if (!(slot < At(parent))) break;
+      Put(index, At(parent));
       index = parent;
     }
     Put(index, slot);
@@ -118,20 +123,20 @@ class IndexedHeap {
   void SiftDown(size_t index, const Slot& slot) {
     while (true) {
       const size_t first = index * kArity + 1;
-      if (first >= slots_.size()) break;
-      const auto begin = slots_.begin() + first;
-      const auto end = slots_.begin() + std::min(first + kArity, slots_.size());
-      const auto least = std::min_element(begin, end);
+      if (first >= size_) break;
+      const Slot* const begin = &At(first);
+      const Slot* const end = begin + std::min(kArity, size_ - first);
+      const Slot* const least = std::min_element(begin, end);
       if (!(*least < slot)) break;
-      const size_t child = least - slots_.begin();
-      Put(index, slots_[child]);
-      index = child;
+      Put(index, *least);
+      index = first + (least - begin);
     }
     Put(index, slot);
   }
 
   SetIndex set_index_;
-  std::vector<Slot> slots_;
+  SegmentedArray<Slot> slots_;
+  size_t size_ = 0;
 };
 
 }  // namespace workqueue_internal

@@ -47,35 +47,38 @@ class CountedHeap {
   // for it.
   inline static thread_local bool spared = false;
 
-  static void* Allocate(size_t size) {
+  static void* Allocate(size_t size, size_t alignment = kHeader) {
 #ifdef ABSL_HAVE_EXCEPTIONS
     if (exhausted || Fails()) throw std::bad_alloc();
 #endif
-    return AllocateBlock(size);
+    return AllocateBlock(size, alignment);
   }
 
   // As operator new does that returns null.
   static void* AllocateOrNull(size_t size) noexcept {
-    return exhausted || Fails() ? nullptr : AllocateBlock(size);
+    return exhausted || Fails() ? nullptr : AllocateBlock(size, kHeader);
   }
 
-  static void Deallocate(void* p) {
+  static void Deallocate(void* p, size_t alignment = kHeader) {
     if (p == nullptr) return;
-    char* const block = static_cast<char*>(p) - kHeader;
+    char* const block = static_cast<char*>(p) - alignment;
     --blocks_in_use;
     bytes_in_use -= static_cast<int64_t>(*reinterpret_cast<size_t*>(block));
     std::free(block);
   }
 
  private:
-  static void* AllocateBlock(size_t size) {
-    char* const block = static_cast<char*>(std::malloc(kHeader + size));
+  // `alignment` is at least `kHeader`, and so large is the header then.
+  static void* AllocateBlock(size_t size, size_t alignment) {
+    const size_t whole = (size + 2 * alignment - 1) / alignment * alignment;
+    char* const block =
+        static_cast<char*>(std::aligned_alloc(alignment, whole));
     if (block == nullptr) std::abort();
     ::new (block) size_t(size);
     ++allocations;
     ++blocks_in_use;
     bytes_in_use += static_cast<int64_t>(size);
-    return block + kHeader;
+    return block + alignment;
   }
 
   static bool Fails() {
@@ -105,6 +108,12 @@ void* operator new[](size_t size) {
 void* operator new(size_t size, const std::nothrow_t&) noexcept {
   return workqueue::CountedHeap::AllocateOrNull(size);
 }
+void* operator new(size_t size, std::align_val_t alignment) {
+  return workqueue::CountedHeap::Allocate(size, static_cast<size_t>(alignment));
+}
+void* operator new[](size_t size, std::align_val_t alignment) {
+  return workqueue::CountedHeap::Allocate(size, static_cast<size_t>(alignment));
+}
 void operator delete(void* p) noexcept {
   workqueue::CountedHeap::Deallocate(p);
 }
@@ -119,6 +128,18 @@ void operator delete(void* p, size_t) noexcept {
 }
 void operator delete[](void* p, size_t) noexcept {
   workqueue::CountedHeap::Deallocate(p);
+}
+void operator delete(void* p, std::align_val_t alignment) noexcept {
+  workqueue::CountedHeap::Deallocate(p, static_cast<size_t>(alignment));
+}
+void operator delete[](void* p, std::align_val_t alignment) noexcept {
+  workqueue::CountedHeap::Deallocate(p, static_cast<size_t>(alignment));
+}
+void operator delete(void* p, size_t, std::align_val_t alignment) noexcept {
+  workqueue::CountedHeap::Deallocate(p, static_cast<size_t>(alignment));
+}
+void operator delete[](void* p, size_t, std::align_val_t alignment) noexcept {
+  workqueue::CountedHeap::Deallocate(p, static_cast<size_t>(alignment));
 }
 
 #endif  // WORKQUEUE_TEST_BASE_COUNTED_HEAP_H_

@@ -13,10 +13,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/base/attributes.h"
 #include "absl/numeric/bits.h"
 #include "absl/time/time.h"
 #include "base/id_queues.h"
+#include "base/segmented_array.h"
 #include "base/slab.h"
 #include "workqueue/internal/time_scale.h"
 
@@ -61,7 +61,7 @@ class TimingWheel {
   // last one.
   void Reserve(workqueue_internal::SlabId id, absl::Time due_at) {
     if (due_at > horizon_) AddRingsFor(due_at);
-    if (id >= places_.size()) AddPlaces(id);
+    places_.Reserve(size_t{id} + 1);
     ids_.Reserve(size_ + 1, rings_.size() * slots_ + 2);
   }
 
@@ -149,7 +149,7 @@ class TimingWheel {
     void operator()(workqueue_internal::SlabId id, uint32_t place) const {
       (*places)[id].place = place;
     }
-    std::vector<Place>* places;
+    workqueue_internal::SegmentedArray<Place>* places;
   };
 
   struct Ring {
@@ -238,15 +238,10 @@ class TimingWheel {
     while (RingFor(tick - now_) == rings_.size()) AddRing();
   }
 
-  // Makes room in places_ for that of `id`, and of some more.
-  ABSL_ATTRIBUTE_NOINLINE void AddPlaces(workqueue_internal::SlabId id) {
-    places_.resize(id + id / 32 + size_t{16});
-  }
-
   // Gives back what an empty wheel does without.
   void GiveBackPlaces() {
     ids_.Clear();
-    std::vector<Place>().swap(places_);
+    places_.Clear();
   }
 
   // Takes `id` from where it is.
@@ -338,8 +333,8 @@ class TimingWheel {
   int64_t now_ = 0;  // the tick up to which all has been moved
   size_t size_ = 0;
   std::vector<Ring> rings_;
-  absl::Time horizon_;         // so far the rings reach, at least
-  std::vector<Place> places_;  // by id
+  absl::Time horizon_;  // so far the rings reach, at least
+  workqueue_internal::SegmentedArray<Place> places_;  // by id
   workqueue_internal::IdQueues<SetPlace> ids_{SetPlace{&places_}};
   IdQueue due_;
   IdQueue never_;

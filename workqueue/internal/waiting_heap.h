@@ -12,12 +12,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <vector>
 
-#include "absl/base/attributes.h"
 #include "absl/time/time.h"
 #include "base/exceptions.h"
 #include "base/indexed_heap.h"
+#include "base/segmented_array.h"
 #include "base/slab.h"
 #include "base/sorted_run.h"
 #include "workqueue/internal/time_scale.h"
@@ -51,7 +50,8 @@ class WaitingHeap {
 
   // Makes sure that inserting `id` for `due_at` does not throw.
   void Reserve(workqueue_internal::SlabId id, absl::Time /*due_at*/) {
-    if (id >= places_.size()) AddPlaces(id);
+    if (id >= kInRun) workqueue_internal::ThrowBadAlloc();
+    places_.Reserve(size_t{id} + 1);
     // All that is in the run may have to move.
     heap_.Reserve(size() + 1);
     run_.ReserveOne();
@@ -85,10 +85,11 @@ class WaitingHeap {
   // Removes `id`, which is in the heap. After a spike, the memory goes back
   // once the heap is empty.
   void Remove(workqueue_internal::SlabId id) {
-    if (IsInRun(id)) {
-      run_.Remove(places_[id] - kInRun);
+    const uint32_t place = places_[id];
+    if (place >= kInRun) {
+      run_.Remove(place - kInRun);
     } else {
-      heap_.Remove(places_[id]);
+      heap_.Remove(place);
     }
     if (size() == 0 && places_.capacity() > kKeep) Clear();
   }
@@ -97,7 +98,7 @@ class WaitingHeap {
   void Clear() {
     run_.Clear();
     heap_.Clear();
-    std::vector<uint32_t>().swap(places_);
+    places_.Clear();
   }
 
   // When `id`, which is in the heap, is due.
@@ -147,20 +148,14 @@ class WaitingHeap {
     void operator()(const Slot& slot, uint32_t index) const {
       (*places)[slot.id] = kInRun + index;
     }
-    std::vector<uint32_t>* places;
+    workqueue_internal::SegmentedArray<uint32_t>* places;
   };
   struct SetHeapIndex {
     void operator()(const Slot& slot, uint32_t index) const {
       (*places)[slot.id] = index;
     }
-    std::vector<uint32_t>* places;
+    workqueue_internal::SegmentedArray<uint32_t>* places;
   };
-
-  // Makes room in places_ for that of `id`, and of some more.
-  ABSL_ATTRIBUTE_NOINLINE void AddPlaces(workqueue_internal::SlabId id) {
-    if (id >= kInRun) workqueue_internal::ThrowBadAlloc();
-    places_.resize(id + id / 32 + 16);
-  }
 
   Slot NewSlot(workqueue_internal::SlabId id, absl::Time due_at,
                absl::Time now) {
@@ -215,7 +210,7 @@ class WaitingHeap {
   int64_t latest_now_ = std::numeric_limits<int64_t>::min();  // on scale_
   uint32_t next_sequence_ = 0;
   // By id: an index in heap_, or kInRun and one in run_.
-  std::vector<uint32_t> places_;
+  workqueue_internal::SegmentedArray<uint32_t> places_;
   workqueue_internal::SortedRun<Slot, SetRunIndex> run_{SetRunIndex{&places_}};
   workqueue_internal::IndexedHeap<Slot, SetHeapIndex> heap_{
       SetHeapIndex{&places_}};
