@@ -200,9 +200,9 @@ TEST_P(SchedulerStressTest, EachTaskRunsOnceOrIsCancelled) {
 TEST_P(SchedulerStressTest, NoWakeUpIsLost) {
   constexpr int kHops = 5000;
   for (int tokens : {1, 3}) {
-    const auto scheduler = NewScheduler(GetParam());
     std::atomic<int> hops{0};
     absl::Notification enough;
+    const auto scheduler = NewScheduler(GetParam());
     struct Hop {
       Scheduler* scheduler;
       std::atomic<int>* hops;
@@ -213,7 +213,9 @@ TEST_P(SchedulerStressTest, NoWakeUpIsLost) {
         if (hop == kHops) enough->Notify();
         if (hop >= kHops) return;
         const absl::Duration delay = absl::Microseconds(hop * 7 % 60 - 10);
-        EXPECT_TRUE(scheduler->ScheduleOnce(*this, delay).ok());
+        const bool scheduled = scheduler->ScheduleOnce(*this, delay).ok();
+        // Another task may have ended the round meanwhile.
+        EXPECT_TRUE(scheduled || enough->HasBeenNotified());
       }
     };
     for (int i = 0; i < tokens; ++i) {
