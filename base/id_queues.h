@@ -162,7 +162,7 @@ class IdQueues {
 
   SetPlace set_place_;
   SegmentedArray<Block> blocks_;
-  uint32_t used_ = 0;  // or free: how many blocks there are
+  uint32_t used_ = 0;  // blocks that have been made, with those that are free
   uint32_t free_ = IdQueue::kNone;
 };
 

@@ -14,6 +14,7 @@
 #include <memory>
 #include <type_traits>
 
+#include "absl/base/attributes.h"
 #include "absl/base/optimization.h"
 #include "absl/numeric/bits.h"
 #include "base/exceptions.h"
