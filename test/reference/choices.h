@@ -53,6 +53,14 @@ class Choices {
 
   bool OneIn(int n) { return Below(n) == n - 1; }
 
+  // Returns how many items there are, of two bytes: few, so that all happens to
+  // each, or more; seldom so many that those due at once are not added at once.
+  int Items() {
+    constexpr int kMost[] = {4, 4, 4, 4, 60, 60, 60, 240};
+    const int most = kMost[Below(8)];
+    return 1 + Below(most);
+  }
+
   // Returns one of few delays, so that many times are equal. Some are not
   // positive, some infinite.
   absl::Duration Delay() {

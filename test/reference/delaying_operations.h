@@ -41,12 +41,12 @@ class DelayingOperations : public QueueOperations<Model> {
   void DoOne(int choice, Choices& choices, int items) {
     if (choice >= 50) {
       QueueOperations<Model>::DoOne(choices, items);
-    } else if (choice < 22) {
+    } else if (choice < 21) {
       const int item = choices.Below(items);
+      AddAfter(item, choices.Delay());
+    } else if (choice < 22) {
       const absl::Duration delay = choices.Delay();
-      comparison_.Returned(queue_.AddAfter(item, delay),
-                           model_.AddAfter(item, delay), "AddAfter", item,
-                           delay);
+      for (int item = 0; item < items; ++item) AddAfter(item, delay);
     } else if (choice < 32) {
       const int item = choices.Below(items);
       const absl::Duration delay = choices.Delay();
@@ -68,6 +68,11 @@ class DelayingOperations : public QueueOperations<Model> {
   }
 
  private:
+  void AddAfter(int item, absl::Duration delay) {
+    comparison_.Returned(queue_.AddAfter(item, delay),
+                         model_.AddAfter(item, delay), "AddAfter", item, delay);
+  }
+
   void MoveModel() {
     model_.MoveTo(clock_.TimeNow(), [this] { return queue_.TakeSnapshot(); });
   }

@@ -32,7 +32,7 @@ class Run {
     const int kind = choices_.Below(3);
     options.add_supersedes_waiting = choices_.OneIn(2);
     model_options.add_supersedes_waiting = options.add_supersedes_waiting;
-    items_ = 1 + choices_.Below(choices_.OneIn(2) ? 60 : 4);
+    items_ = choices_.Items();
     if (kind == 1) {
       refused_.resize(items_);
       options.queue = std::make_unique<workqueue::HookedQueue<int>>(

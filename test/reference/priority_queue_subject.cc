@@ -33,7 +33,7 @@ class Run {
  public:
   Run(Choices choices, std::string* log) : choices_(choices), comparison_(log) {
     choices_.Next();
-    items_ = 1 + choices_.Below(choices_.OneIn(2) ? 40 : 4);
+    items_ = choices_.Items();
     const int base = choices_.Below(3);
     with_metrics_ = choices_.OneIn(4);
     const absl::Duration base_delay = absl::Milliseconds(500 * (2 - base));

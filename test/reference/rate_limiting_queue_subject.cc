@@ -42,7 +42,7 @@ class RateLimitingQueueModel : public DelayingQueueModel {
 
 std::string Run(Choices choices, std::string* log) {
   choices.Next();
-  const int items = 1 + choices.Below(choices.OneIn(2) ? 40 : 4);
+  const int items = choices.Items();
   const absl::Duration base_delay =
       absl::Milliseconds(500 * (2 - choices.Below(3)));
 
