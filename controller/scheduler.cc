@@ -236,6 +236,7 @@ Scheduler::Task* Scheduler::BeginRun(absl::Time now) {
   const workqueue_internal::SlabId place = waiting_.Due(now);
   if (place == workqueue_internal::kNoSlabId) return nullptr;
   Task* const task = tasks_.At(place);
+  // What runs is due at the end of time, to which a clock may have come.
   if (task->running()) return nullptr;
   task->runner = std::this_thread::get_id();
   if (!task->fixed_rate) task->due_at = now;

@@ -486,7 +486,7 @@ TEST_F(StopTest, WithAPastDeadlineDoesNotWait) {
 }
 
 TEST_F(StopTest, OneThatDoesNotWaitEndsOneThatDoes) {
-  const auto controller = Started(ObedientOptions());
+  const auto controller = Started(SlowOptions());
   controller->queue().Add("slow");
   begun_.WaitForNotification();
   controller->queue().Add("a");
@@ -495,8 +495,9 @@ TEST_F(StopTest, OneThatDoesNotWaitEndsOneThatDoes) {
   clock_.AwaitWaiters(2);  // the queue's own thread is one
   EXPECT_FALSE(controller->Stop(absl::InfinitePast()));
   stopper.join();
+  go_on_.Notify();
   controller->AwaitIdle();
-  EXPECT_TRUE(ended_);
+  EXPECT_TRUE(stop_seen_);
   EXPECT_EQ(Noted(), (Notes{{"slow", 0, 0}}));
 }
 

@@ -124,24 +124,29 @@ TEST_F(ThreadExhaustionTest, SoManyWorkersThereCannotBe) {
   EXPECT_TRUE(absl::IsResourceExhausted(Scheduler::Create(options).status()));
 }
 
+// Of a controller with two sources and two workers.
+ControllerOptions<int> OptionsOn(clocks::FakeClock& clock) {
+  ControllerOptions<int> options;
+  options.clock = &clock;
+  options.workers = 2;
+  options.reconcile = [](int, const ReconcileContext&) { return Result(); };
+  options.sources.resize(2);
+  for (Source<int>& source : options.sources) {
+    source.run = [](SourceContext<int>& context) {
+      context.stop.WaitForNotification();
+      return absl::OkStatus();
+    };
+  }
+  return options;
+}
+
 // The queue has a thread, each source one, and each worker.
 TEST_F(ThreadExhaustionTest, AControllerWithTooFewThreadsIsStopped) {
   clocks::FakeClock clock;
   for (int threads = 0; threads < 5; ++threads) {
     SCOPED_TRACE(threads);
-    ControllerOptions<int> options;
-    options.clock = &clock;
-    options.workers = 2;
-    options.reconcile = [](int, const ReconcileContext&) { return Result(); };
-    options.sources.resize(2);
-    for (Source<int>& source : options.sources) {
-      source.run = [](SourceContext<int>& context) {
-        context.stop.WaitForNotification();
-        return absl::OkStatus();
-      };
-    }
     threads_left = threads;
-    auto controller = Controller<int>::Create(std::move(options));
+    auto controller = Controller<int>::Create(OptionsOn(clock));
     if (threads == 0) {
       EXPECT_TRUE(absl::IsInternal(controller.status()));
       continue;
@@ -153,6 +158,15 @@ TEST_F(ThreadExhaustionTest, AControllerWithTooFewThreadsIsStopped) {
     controller->reset();
     EXPECT_EQ(live_threads, 0);
   }
+}
+
+TEST_F(ThreadExhaustionTest, ASourceWithoutAThreadIsNotWaitedFor) {
+  clocks::FakeClock clock;
+  threads_left = 1;  // the queue's
+  const auto controller = Controller<int>::Create(OptionsOn(clock));
+  ASSERT_TRUE(controller.ok());
+  EXPECT_TRUE(absl::IsResourceExhausted((*controller)->Start()));
+  EXPECT_TRUE((*controller)->Stop());
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "base/slab.h"
 #include "gtest/gtest.h"
+#include "test/base/counted_heap.h"
 
 namespace workqueue {
 namespace internal {
@@ -174,6 +175,18 @@ TEST_F(TimingWheelTest, ClearRemovesAllAndTheWheelCanBeUsedAgain) {
   EXPECT_GT(wheel_.NextWake(), At(103 * kTick));
   EXPECT_EQ(wheel_.Due(At(116 * kTick)), kNoSlabId);
   EXPECT_EQ(wheel_.Due(At(117 * kTick)), entry);
+}
+
+TEST_F(TimingWheelTest, OnceItIsEmptyTheMemoryGoesBack) {
+  wheel_.Reserve(0, At(100 * kTick));  // makes the rings, which stay
+  const int64_t before = CountedHeap::bytes_in_use;
+  constexpr int kEntries = 5000;
+  for (int i = 0; i < kEntries; ++i) Insert(i % 100 * kTick);
+  EXPECT_GT(CountedHeap::bytes_in_use - before, kEntries * 20);
+  for (SlabId id = 0; id < kEntries; ++id) wheel_.Remove(id);
+  EXPECT_LE(CountedHeap::bytes_in_use, before);
+  const SlabId entry = Insert(kTick);
+  EXPECT_EQ(wheel_.Due(At(kTick)), entry);
 }
 
 TEST_F(TimingWheelTest, WhatIsDueForLongerComesFirst) {

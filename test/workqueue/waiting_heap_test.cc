@@ -70,10 +70,15 @@ TEST_F(WaitingHeapTest, KnowsWhatWasDueAtTheLastLook) {
   EXPECT_EQ(heap_.KnownDue(), kNoSlabId);
   EXPECT_EQ(heap_.Due(At(7)), 1u);
   EXPECT_EQ(heap_.KnownDue(), 1u);
+  EXPECT_EQ(heap_.Due(At(3)), kNoSlabId);  // by who read the clock before
+  EXPECT_EQ(heap_.KnownDue(), 1u);
   heap_.Remove(1);
   EXPECT_EQ(heap_.KnownDue(), kNoSlabId);
-  Insert(2, At(0));  // is due when it is inserted
-  EXPECT_EQ(heap_.KnownDue(), 2u);
+}
+
+TEST_F(WaitingHeapTest, KnowsWhatIsDueWhenItIsInserted) {
+  Insert(0, At(0));
+  EXPECT_EQ(heap_.KnownDue(), 0u);
 }
 
 // What is due now has not to wait for the nanosecond to be over.
