@@ -32,12 +32,16 @@ namespace workqueue_internal {
 // All of it takes constant time, amortized.
 //
 // Not thread-safe.
-template <typename Slot, typename SetIndex>
+//
+// Indices are counted up to `kIndicesToUse`, a power of two, and then anew; it
+// is less in tests, which would else take days to come there.
+template <typename Slot, typename SetIndex,
+          uint32_t kIndicesToUse = uint32_t{1} << 31>
 class SortedRun {
  public:
   // Less than `kIndices`.
   using Index = uint32_t;
-  static constexpr Index kIndices = Index{1} << 31;
+  static constexpr Index kIndices = kIndicesToUse;
 
   explicit SortedRun(SetIndex set_index = SetIndex())
       : set_index_(std::move(set_index)) {}

@@ -35,8 +35,11 @@ struct SetIndex {
   Places* places;
 };
 
-class SortedRunTest : public testing::Test {
+template <uint32_t kIndices>
+class SortedRunTestWith : public testing::Test {
  protected:
+  using Run = SortedRun<Slot, SetIndex, kIndices>;
+
   void Append(int key, SlabId id) {
     run_.ReserveOne();
     run_.Append({key, id});
@@ -57,9 +60,14 @@ class SortedRunTest : public testing::Test {
     return ids;
   }
 
+  // Appends and removes at random, and compares with a list.
+  void DoAsAListDoes();
+
   Places places_;
-  SortedRun<Slot, SetIndex> run_{SetIndex{&places_}};
+  Run run_{SetIndex{&places_}};
 };
+
+using SortedRunTest = SortedRunTestWith<(uint32_t{1} << 31)>;
 
 TEST_F(SortedRunTest, FirstInFirstOut) {
   EXPECT_TRUE(run_.empty());
@@ -138,7 +146,8 @@ TEST_F(SortedRunTest, ClearGivesBackTheMemoryAndItGoesOn) {
   }
 }
 
-TEST_F(SortedRunTest, DoesAsAListDoes) {
+template <uint32_t kIndices>
+void SortedRunTestWith<kIndices>::DoAsAListDoes() {
   std::mt19937 random(1);
   std::vector<Slot> model;
   int key = 0;
@@ -146,7 +155,8 @@ TEST_F(SortedRunTest, DoesAsAListDoes) {
   for (int i = 0; i < 50000; ++i) {
     // In turn mostly in and mostly out.
     const unsigned remove = i / 5000 % 2 == 0 ? 4 : 6;
-    if (model.empty() || random() % 10 >= remove) {
+    run_.ReserveOne();
+    if (model.empty() || (run_.HasRoom() && random() % 10 >= remove)) {
       key += static_cast<int>(random() % 2);
       Append(key, next);
       model.push_back({key, next++});
@@ -164,10 +174,25 @@ TEST_F(SortedRunTest, DoesAsAListDoes) {
     ASSERT_EQ(run_.back().id, model.back().id);
     if (i % 100 != 0) continue;
     for (const Slot& slot : model) {
+      ASSERT_LT(places_.at(slot.id), kIndices);
       ASSERT_EQ(run_[places_.at(slot.id)].id, slot.id);
       ASSERT_EQ(run_[places_.at(slot.id)].key, slot.key);
     }
   }
+}
+
+TEST_F(SortedRunTest, DoesAsAListDoes) { DoAsAListDoes(); }
+
+using FewIndicesTest = SortedRunTestWith<128>;
+
+TEST_F(FewIndicesTest, IndicesGoRound) { DoAsAListDoes(); }
+
+TEST_F(FewIndicesTest, MoreThanHalfOfThemAreNotUsedAtOnce) {
+  for (SlabId id = 0; id < 64; ++id) Append(0, id);
+  run_.ReserveOne();
+  EXPECT_FALSE(run_.HasRoom());
+  Remove(0);
+  EXPECT_TRUE(run_.HasRoom());
 }
 
 }  // namespace
