@@ -83,11 +83,36 @@ TEST(IdTableTest, ShowsOnlyIdsOfTheHash) {
             (std::vector<SlabId>{50, 51, 52, 53, 54, 55, 56, 57, 58, 59}));
 }
 
+TEST(IdTableTest, ClearRemovesAllAndTheTableCanBeUsedAgain) {
+  IdTable table;
+  for (int round = 0; round < 3; ++round) {
+    for (SlabId id = 0; id < 100; ++id) {
+      const uint32_t hash = id << 20;
+      const auto is_it = [id](SlabId other) { return other == id; };
+      const IdTable::Place place = table.Find(hash, is_it);
+      ASSERT_FALSE(place.found);
+      table.Insert(table.MakeRoom(hash, place), hash, id);
+    }
+    table.Clear();
+    EXPECT_EQ(table.size(), 0u);
+  }
+}
+
 TEST(IdTableTest, TakesTheLastHash) {
   Pair pair;
   for (SlabId id = 0; id < 1000; ++id) pair.Insert(kLastHash, id);
   pair.ExpectAllThere();
   for (SlabId id = 0; id < 1000; id += 2) pair.Erase(kLastHash, id);
+  pair.ExpectAllThere();
+}
+
+TEST(IdTableTest, TakesTheLastHashAlsoWhenItShrinks) {
+  constexpr SlabId kLast = 100, kOthers = 200000;
+  Pair pair;
+  for (SlabId id = 0; id < kLast; ++id) pair.Insert(kLastHash, id);
+  const auto spread = [](SlabId id) { return id * 2654435761u; };
+  for (SlabId id = 0; id < kOthers; ++id) pair.Insert(spread(id), kLast + id);
+  for (SlabId id = 0; id < kOthers; ++id) pair.Erase(spread(id), kLast + id);
   pair.ExpectAllThere();
 }
 

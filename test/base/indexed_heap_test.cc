@@ -193,6 +193,18 @@ TEST(IndexedHeapTest, ClearRemovesAllAndTheHeapCanBeUsedAgain) {
   EXPECT_EQ(heap[elements[5].heap_index].key, 3);
 }
 
+TEST(IndexedHeapTest, OnceItIsEmptyTheMemoryGoesBack) {
+  std::vector<Element> elements = MakeElements(3000);
+  Heap heap;
+  const int64_t before = CountedHeap::bytes_in_use;
+  for (Element& element : elements) heap.Push({element.value, &element});
+  heap.ReleaseIfEmpty();
+  EXPECT_EQ(PopAllKeys(heap).size(), elements.size());
+  EXPECT_GT(CountedHeap::bytes_in_use, before);
+  heap.ReleaseIfEmpty();
+  EXPECT_EQ(CountedHeap::bytes_in_use, before);
+}
+
 // A key that shows that the heap asks no more of it than `<` and copies.
 class BareKey {
  public:

@@ -326,6 +326,20 @@ TEST_F(AwaitWithDeadlineTest, DoesNotBlockOnThePast) {
   EXPECT_FALSE(result_);
 }
 
+TEST(FakeClockTest, AConditionThatTheDeadlineMakesTrueIsTrue) {
+  FakeClock clock(kStart);
+  const absl::Time deadline = kStart + absl::Seconds(1);
+  std::thread thread([&] {
+    absl::Mutex mu;
+    MutexLock lock(&mu);
+    const auto over = [&] { return clock.TimeNow() >= deadline; };
+    EXPECT_TRUE(clock.AwaitWithDeadline(&mu, absl::Condition(&over), deadline));
+  });
+  clock.AwaitWaiters(1);
+  clock.Step(absl::Seconds(1));
+  thread.join();
+}
+
 // The thread's mutex may be destroyed as soon as the call has returned, in
 // whichever way it was ended, while time moves on another thread.
 TEST(FakeClockTest, AwaitWithDeadlineDoesNotTouchTheMutexAfterwards) {

@@ -402,6 +402,15 @@ TEST_F(ReservationTest, CancelAtTheTimeToActIsNotTooLate) {
 
 // What others reserved afterwards is theirs: they were told how long to wait.
 
+TEST_F(ReservationTest, CancelTakesNothingWhenMoreWasReservedSince) {
+  auto bucket = Make(4, 3);
+  EXPECT_EQ(Reserve(*bucket, 3), 0);
+  Reservation reservation = bucket->Reserve(1);
+  EXPECT_EQ(Reserve(*bucket, 3), 4);
+  reservation.Cancel();
+  EXPECT_EQ(bucket->Tokens(), -4);
+}
+
 TEST_F(ReservationTest, CancelGivesNothingBackWhenAllWasReservedSince) {
   auto bucket = Make(4, 3);
   EXPECT_EQ(Reserve(*bucket, 3), 0);

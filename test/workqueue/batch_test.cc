@@ -17,6 +17,7 @@
 #include "absl/base/config.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "clock/fake_clock.h"
@@ -220,6 +221,18 @@ TEST_P(AcquireUpToTest, EachItemHasItsOwnLease) {
   EXPECT_EQ(GetAll(*queue_), Strings{"b"});
   leases->Done();
   EXPECT_EQ(queue_->Len(), 2u);
+}
+
+TEST_P(AcquireUpToTest, EndsAsManyAsThereAre) {
+  Strings items;
+  for (int i = 0; i < 1000; ++i) items.push_back(absl::StrCat(i));
+  queue_->AddAll(items);
+  {
+    const StringLeases leases = queue_->AcquireUpTo(items.size());
+    ASSERT_EQ(ItemsOf(leases), items);
+    EXPECT_EQ(queue_->TakeSnapshot().processing.size(), items.size());
+  }
+  EXPECT_EQ(queue_->TakeSnapshot().processing.size(), 0u);
 }
 
 TEST_P(AcquireUpToTest, OfZeroIsAnErrorWhateverTheQueueHas) {

@@ -128,6 +128,18 @@ void UseAsDelayingQueue(Q& queue, SparedClock& clock) {
   EXPECT_THAT(queue.TakeSnapshot().waiting, IsEmpty());
 }
 
+// `Reschedule()` makes the room that others find made.
+template <typename Q>
+void RescheduleFirst(Q& queue, SparedClock& clock) {
+  Processed processed;
+  EXPECT_TRUE(Persist(
+      [&] { return queue.Reschedule(Key(0), absl::Milliseconds(10)); }));
+  EXPECT_EQ(Persist([&] { return queue.TakeSnapshot(); }).waiting.size(), 1u);
+  for (int i = 0; i < 12; ++i) clock.Step(absl::Seconds(1));
+  ProcessAll(queue, processed);
+  ExpectOnceEach(processed, 1);
+}
+
 // All that `RateLimitingInterface` has besides.
 template <typename Q>
 void UseAsRateLimitingQueue(Q& queue, SparedClock& clock) {
@@ -154,6 +166,16 @@ std::unique_ptr<Q> MakeOn(SparedClock& clock) {
     options.name = "a name that no string keeps within itself";
     options.clock = &clock;
     return std::make_unique<Q>(std::move(options));
+  });
+}
+
+std::unique_ptr<DelayingQueue<std::string> > MakeWithAWheel(
+    SparedClock& clock) {
+  return Persist([&clock] {
+    DelayingQueueOptions<std::string> options;
+    options.clock = &clock;
+    options.waiting_set = *WaitingSetOptions::TimingWheel();
+    return std::make_unique<DelayingQueue<std::string> >(std::move(options));
   });
 }
 
@@ -187,16 +209,27 @@ TEST(OutOfMemoryTest, ADelayingQueue) {
   });
 }
 
+TEST(OutOfMemoryTest, ADelayingQueueWithAWheelThatBeginsWithReschedule) {
+  ForEveryAllocation([] {
+    SparedClock clock;
+    RescheduleFirst(*MakeWithAWheel(clock), clock);
+  });
+}
+
+TEST(OutOfMemoryTest, APriorityQueueThatBeginsWithReschedule) {
+  ForEveryAllocation([] {
+    SparedClock clock;
+    RescheduleFirst(
+        *MakeOn<PriorityQueue<std::string>, PriorityQueueOptions<std::string> >(
+            clock),
+        clock);
+  });
+}
+
 TEST(OutOfMemoryTest, ADelayingQueueWithAWheel) {
   ForEveryAllocation([] {
     SparedClock clock;
-    auto queue = Persist([&clock] {
-      DelayingQueueOptions<std::string> options;
-      options.clock = &clock;
-      options.waiting_set = *WaitingSetOptions::TimingWheel();
-      return std::make_unique<DelayingQueue<std::string> >(std::move(options));
-    });
-    UseAsDelayingQueue(*queue, clock);
+    UseAsDelayingQueue(*MakeWithAWheel(clock), clock);
   });
 }
 
