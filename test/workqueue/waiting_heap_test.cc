@@ -103,6 +103,23 @@ TEST_F(WaitingHeapTest, EqualTimesComeInTheOrderInWhichTheyWereGiven) {
             (std::vector<SlabId>{10, 12, 3, 0, 1, 2, 5, 6, 7, 8, 9, 11, 4}));
 }
 
+TEST(WaitingHeapSequenceTest, GoesRound) {
+  WaitingHeap heap(At(0), /*first_sequence=*/0xfffffff8);
+  std::vector<SlabId> expected;
+  for (SlabId id = 0; id < 20; ++id) {
+    const absl::Time due_at = At(id < 6 ? 9 : 5);
+    heap.Reserve(id, due_at);
+    heap.Insert(id, due_at, At(0));
+    if (id >= 6) expected.push_back(id);
+  }
+  for (SlabId id = 0; id < 6; ++id) expected.push_back(id);
+  std::vector<SlabId> ids;
+  for (; heap.size() > 0; heap.Remove(ids.back())) {
+    ids.push_back(heap.Due(At(9)));
+  }
+  EXPECT_EQ(ids, expected);
+}
+
 // Three in a hundred are due much later than the others, which are due in
 // order, and in the opposite order.
 TEST_F(WaitingHeapTest, AFewThatAreLateComeLate) {

@@ -41,7 +41,10 @@ namespace internal {
 // Not thread-safe.
 class WaitingHeap {
  public:
-  explicit WaitingHeap(absl::Time now) : scale_(now) {}
+  // Entries are numbered from `first_sequence` on, for those of one time to
+  // come in order. The numbers go round, in a test soon.
+  explicit WaitingHeap(absl::Time now, uint32_t first_sequence = 0)
+      : scale_(now), next_sequence_(first_sequence) {}
 
   WaitingHeap(const WaitingHeap&) = delete;
   WaitingHeap& operator=(const WaitingHeap&) = delete;
@@ -208,7 +211,7 @@ class WaitingHeap {
 
   const TimeScale scale_;
   int64_t latest_now_ = std::numeric_limits<int64_t>::min();  // on scale_
-  uint32_t next_sequence_ = 0;
+  uint32_t next_sequence_;
   // By id: an index in heap_, or kInRun and one in run_.
   workqueue_internal::SegmentedArray<uint32_t> places_;
   workqueue_internal::SortedRun<Slot, SetRunIndex> run_{SetRunIndex{&places_}};
