@@ -33,15 +33,13 @@ namespace workqueue_internal {
 //
 // Not thread-safe.
 //
-// Indices are counted up to `kIndicesToUse`, a power of two, and then anew; it
-// is less in tests, which would else take days to come there.
+// Indices are less than `kIndices`, a power of two, after which they begin
+// anew; it is small in tests, which would else take days to come there.
 template <typename Slot, typename SetIndex,
-          uint32_t kIndicesToUse = uint32_t{1} << 31>
+          uint32_t kIndices = uint32_t{1} << 31>
 class SortedRun {
  public:
-  // Less than `kIndices`.
   using Index = uint32_t;
-  static constexpr Index kIndices = kIndicesToUse;
 
   explicit SortedRun(SetIndex set_index = SetIndex())
       : set_index_(std::move(set_index)) {}

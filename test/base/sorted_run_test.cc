@@ -38,8 +38,6 @@ struct SetIndex {
 template <uint32_t kIndices>
 class SortedRunTestWith : public testing::Test {
  protected:
-  using Run = SortedRun<Slot, SetIndex, kIndices>;
-
   void Append(int key, SlabId id) {
     run_.ReserveOne();
     run_.Append({key, id});
@@ -64,7 +62,7 @@ class SortedRunTestWith : public testing::Test {
   void DoAsAListDoes();
 
   Places places_;
-  Run run_{SetIndex{&places_}};
+  SortedRun<Slot, SetIndex, kIndices> run_{SetIndex{&places_}};
 };
 
 using SortedRunTest = SortedRunTestWith<(uint32_t{1} << 31)>;

@@ -18,11 +18,11 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
-#include "clock/clock.h"
 #include "clock/fake_clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "test/workqueue/every_queue.h"
+#include "test/workqueue/observed_clock.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
@@ -158,42 +158,23 @@ TEST(PriorityQueueLifetimeTest, EndsAllThatBlock) {
   acquirer.join();
 }
 
-// A clock on which whoever waits in a queue has no turn until that ends.
-class BusyClock final : public clocks::Clock {
- public:
-  void set_queue(const Queue<int>* queue) { queue_ = queue; }
-
-  // Blocks until a thread waits.
-  void AwaitWaiter() { waits_.WaitForNotification(); }
-
-  absl::Time TimeNow() override { return clock_.TimeNow(); }
-  void Sleep(absl::Duration d) override { clock_.Sleep(d); }
-  void SleepUntil(absl::Time time) override { clock_.SleepUntil(time); }
-  bool AwaitWithDeadline(absl::Mutex* mu, const absl::Condition& cond,
-                         absl::Time /*deadline*/) override {
-    waits_.Notify();
-    mu->Await(absl::Condition(queue_, &Queue<int>::ShuttingDown));
-    return cond.Eval();
-  }
-
- private:
-  clocks::FakeClock clock_;
-  const Queue<int>* queue_ = nullptr;
-  absl::Notification waits_;
-};
-
 // A lease that it would get would be left.
 TEST(QueueLifetimeTest, WhoHasItsTurnAfterTheEndGetsNothing) {
-  BusyClock clock;
+  clocks::FakeClock fake_clock;
+  ObservedClock clock(&fake_clock);
   QueueOptions<int> options;
   options.clock = &clock;
   auto queue = std::make_unique<Queue<int>>(std::move(options));
-  clock.set_queue(queue.get());
+  absl::Notification waits;
+  clock.on_await = [&waits, q = queue.get()](absl::Mutex* mu) {
+    waits.Notify();
+    mu->Await(absl::Condition(q, &Queue<int>::ShuttingDown));
+  };
   std::thread acquirer([&clock, q = queue.get()] {
     const absl::Time later = clock.TimeNow() + absl::Hours(1);
     EXPECT_TRUE(absl::IsCancelled(q->AcquireWithDeadline(later).status()));
   });
-  clock.AwaitWaiter();
+  waits.WaitForNotification();
   queue->Add(1);
   queue.reset();
   acquirer.join();

@@ -42,6 +42,10 @@ class ObservedClock final : public clocks::Clock {
   // clock.
   std::function<void()> on_time_now = [] {};
 
+  // Called first thing by `AwaitWithDeadline()`, with its mutex. Set it while
+  // no other thread uses the clock.
+  std::function<void(absl::Mutex*)> on_await = [](absl::Mutex*) {};
+
   absl::Time TimeNow() override {
     on_time_now();
     return clock_->TimeNow();
@@ -52,6 +56,7 @@ class ObservedClock final : public clocks::Clock {
   }
   bool AwaitWithDeadline(absl::Mutex* mu, const absl::Condition& cond,
                          absl::Time deadline) override {
+    on_await(mu);
     return clock_->AwaitWithDeadline(mu, cond, deadline);
   }
   std::unique_ptr<clocks::Parker> NewParker(

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <random>
 #include <vector>
 
@@ -40,7 +41,7 @@ class WaitingHeapTest : public testing::Test {
     return ids;
   }
 
-  WaitingHeap heap_{At(0)};
+  WaitingHeap heap_{At(0), /*first_sequence=*/0xfffffff8};
 };
 
 TEST_F(WaitingHeapTest, IsEmptyAtFirst) {
@@ -74,9 +75,11 @@ TEST_F(WaitingHeapTest, KnowsWhatWasDueAtTheLastLook) {
   EXPECT_EQ(heap_.KnownDue(), 1u);
   heap_.Remove(1);
   EXPECT_EQ(heap_.KnownDue(), kNoSlabId);
+  Insert(2, At(0));  // is due when it is inserted
+  EXPECT_EQ(heap_.KnownDue(), 2u);
 }
 
-TEST_F(WaitingHeapTest, KnowsWhatIsDueWhenItIsInserted) {
+TEST_F(WaitingHeapTest, KnowsItBeforeTheFirstLook) {
   Insert(0, At(0));
   EXPECT_EQ(heap_.KnownDue(), 0u);
 }
@@ -103,21 +106,12 @@ TEST_F(WaitingHeapTest, EqualTimesComeInTheOrderInWhichTheyWereGiven) {
             (std::vector<SlabId>{10, 12, 3, 0, 1, 2, 5, 6, 7, 8, 9, 11, 4}));
 }
 
-TEST(WaitingHeapSequenceTest, GoesRound) {
-  WaitingHeap heap(At(0), /*first_sequence=*/0xfffffff8);
-  std::vector<SlabId> expected;
-  for (SlabId id = 0; id < 20; ++id) {
-    const absl::Time due_at = At(id < 6 ? 9 : 5);
-    heap.Reserve(id, due_at);
-    heap.Insert(id, due_at, At(0));
-    if (id >= 6) expected.push_back(id);
-  }
-  for (SlabId id = 0; id < 6; ++id) expected.push_back(id);
-  std::vector<SlabId> ids;
-  for (; heap.size() > 0; heap.Remove(ids.back())) {
-    ids.push_back(heap.Due(At(9)));
-  }
-  EXPECT_EQ(ids, expected);
+TEST_F(WaitingHeapTest, TheyDoSoAlsoWhenTheirNumbersGoRound) {
+  for (SlabId id = 14; id < 20; ++id) Insert(id, At(9));
+  for (SlabId id = 0; id < 14; ++id) Insert(id, At(5));
+  std::vector<SlabId> expected(20);
+  std::iota(expected.begin(), expected.end(), 0);
+  EXPECT_EQ(TakeAll(), expected);
 }
 
 // Three in a hundred are due much later than the others, which are due in
