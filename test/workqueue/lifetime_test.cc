@@ -166,9 +166,11 @@ TEST(QueueLifetimeTest, WhoHasItsTurnAfterTheEndGetsNothing) {
   options.clock = &clock;
   auto queue = std::make_unique<Queue<int>>(std::move(options));
   absl::Notification waits;
-  clock.on_await = [&waits, q = queue.get()](absl::Mutex* mu) {
+  // As its interface: by then the queue is no `Queue` any more.
+  const Interface<int>* const ending = queue.get();
+  clock.on_await = [&waits, ending](absl::Mutex* mu) {
     waits.Notify();
-    mu->Await(absl::Condition(q, &Queue<int>::ShuttingDown));
+    mu->Await(absl::Condition(ending, &Interface<int>::ShuttingDown));
   };
   std::thread acquirer([&clock, q = queue.get()] {
     const absl::Time later = clock.TimeNow() + absl::Hours(1);
