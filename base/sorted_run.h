@@ -29,14 +29,13 @@ namespace workqueue_internal {
 // `SetIndex` is called as `set_index(slot, index)` whenever a slot has come to
 // another index, and throws nothing.
 //
+// Indices are less than `kIndices`, a power of two, after which they begin
+// anew. There is room for half as many slots and holes.
+//
 // All of it takes constant time, amortized.
 //
 // Not thread-safe.
-//
-// Indices are less than `kIndices`, a power of two, after which they begin
-// anew; it is small in tests, which would else take days to come there.
-template <typename Slot, typename SetIndex,
-          uint32_t kIndices = uint32_t{1} << 31>
+template <typename Slot, typename SetIndex, uint32_t kIndices>
 class SortedRun {
  public:
   using Index = uint32_t;

@@ -181,6 +181,7 @@ void SortedRunTestWith<kIndices>::DoAsAListDoes() {
 
 TEST_F(SortedRunTest, DoesAsAListDoes) { DoAsAListDoes(); }
 
+// So few that they go round soon.
 using FewIndicesTest = SortedRunTestWith<128>;
 
 TEST_F(FewIndicesTest, IndicesGoRound) { DoAsAListDoes(); }

@@ -142,7 +142,7 @@ class WaitingHeap {
     workqueue_internal::SlabId id;
   };
 
-  // Added to the index of what is in run_.
+  // Added to the index of what is in run_. All indices are less.
   static constexpr uint32_t kInRun = uint32_t{1} << 31;
   static constexpr size_t kKeep = 1024;
 
@@ -214,7 +214,8 @@ class WaitingHeap {
   uint32_t next_sequence_;
   // By id: an index in heap_, or kInRun and one in run_.
   workqueue_internal::SegmentedArray<uint32_t> places_;
-  workqueue_internal::SortedRun<Slot, SetRunIndex> run_{SetRunIndex{&places_}};
+  workqueue_internal::SortedRun<Slot, SetRunIndex, kInRun> run_{
+      SetRunIndex{&places_}};
   workqueue_internal::IndexedHeap<Slot, SetHeapIndex> heap_{
       SetHeapIndex{&places_}};
 };
