@@ -272,10 +272,13 @@ class AwaitWithDeadlineTest : public testing::Test {
  protected:
   // Waits for `flag_` on a thread of its own.
   void StartAwaiting(absl::Time deadline) {
-    thread_ = std::thread([this, deadline] {
+    StartAwaiting(absl::Condition(&flag_), deadline);
+  }
+
+  void StartAwaiting(const absl::Condition& condition, absl::Time deadline) {
+    thread_ = std::thread([this, condition, deadline] {
       MutexLock lock(&mu_);
-      result_ =
-          clock_.AwaitWithDeadline(&mu_, absl::Condition(&flag_), deadline);
+      result_ = clock_.AwaitWithDeadline(&mu_, condition, deadline);
       returned_at_ = clock_.TimeNow();
     });
   }
@@ -326,18 +329,14 @@ TEST_F(AwaitWithDeadlineTest, DoesNotBlockOnThePast) {
   EXPECT_FALSE(result_);
 }
 
-TEST(FakeClockTest, AConditionThatTheDeadlineMakesTrueIsTrue) {
-  FakeClock clock(kStart);
+TEST_F(AwaitWithDeadlineTest, AConditionThatTheDeadlineMakesTrueIsTrue) {
   const absl::Time deadline = kStart + absl::Seconds(1);
-  std::thread thread([&] {
-    absl::Mutex mu;
-    MutexLock lock(&mu);
-    const auto over = [&] { return clock.TimeNow() >= deadline; };
-    EXPECT_TRUE(clock.AwaitWithDeadline(&mu, absl::Condition(&over), deadline));
-  });
-  clock.AwaitWaiters(1);
-  clock.Step(absl::Seconds(1));
-  thread.join();
+  const auto over = [&] { return clock_.TimeNow() >= deadline; };
+  StartAwaiting(absl::Condition(&over), deadline);
+  clock_.AwaitWaiters(1);
+  clock_.Step(absl::Seconds(1));
+  thread_.join();
+  EXPECT_TRUE(result_);
 }
 
 // The thread's mutex may be destroyed as soon as the call has returned, in

@@ -66,6 +66,11 @@ void ExpectOnceEach(const Processed& processed, int items) {
   for (const auto& [item, times] : processed) EXPECT_EQ(times, 1) << item;
 }
 
+// What failed on the queue's own thread is tried again a second later.
+void StepThroughRetries(SparedClock& clock, int seconds) {
+  for (int i = 0; i < seconds; ++i) clock.Step(absl::Seconds(1));
+}
+
 // All of `Interface`.
 template <typename Q>
 void UseAsQueue(Q& queue) {
@@ -120,9 +125,8 @@ void UseAsDelayingQueue(Q& queue, SparedClock& clock) {
   EXPECT_TRUE(Persist([&] { return queue.CancelDelayed(Key(4)); }));
   EXPECT_TRUE(Persist([&] { return queue.Add(Key(4)); }));
   EXPECT_EQ(Persist([&] { return queue.TakeSnapshot(); }).waiting.size(), 5u);
-  // What failed on the queue's own thread is tried again a second later.
   clock.Step(absl::Milliseconds(100));
-  for (int i = 0; i < 12; ++i) clock.Step(absl::Seconds(1));
+  StepThroughRetries(clock, 12);
   ProcessAll(queue, processed);
   ExpectOnceEach(processed, 7);
   EXPECT_THAT(queue.TakeSnapshot().waiting, IsEmpty());
@@ -135,7 +139,7 @@ void RescheduleFirst(Q& queue, SparedClock& clock) {
   EXPECT_TRUE(Persist(
       [&] { return queue.Reschedule(Key(0), absl::Milliseconds(10)); }));
   EXPECT_EQ(Persist([&] { return queue.TakeSnapshot(); }).waiting.size(), 1u);
-  for (int i = 0; i < 12; ++i) clock.Step(absl::Seconds(1));
+  StepThroughRetries(clock, 12);
   ProcessAll(queue, processed);
   ExpectOnceEach(processed, 1);
 }
@@ -150,7 +154,7 @@ void UseAsRateLimitingQueue(Q& queue, SparedClock& clock) {
     EXPECT_GE(queue.NumRequeues(Key(i)), 1);
     clock.Step(absl::ZeroDuration());
   }
-  for (int i = 0; i < 20; ++i) clock.Step(absl::Seconds(1));
+  StepThroughRetries(clock, 20);
   ProcessAll(queue, processed);
   ExpectOnceEach(processed, 4);
   for (int i = 0; i < 4; ++i) {
