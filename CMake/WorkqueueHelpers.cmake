@@ -52,7 +52,7 @@ function(workqueue_cc_library)
 
   target_include_directories(${target} ${scope}
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
-    $<INSTALL_INTERFACE:${WORKQUEUE_INSTALL_INCLUDEDIR}>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
   )
   target_compile_features(${target} ${scope} cxx_std_17)
   target_link_libraries(${target} ${scope} ${ARG_DEPS})

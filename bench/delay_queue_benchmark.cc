@@ -22,8 +22,8 @@
 #include "absl/time/time.h"
 #include "bench/second_thread.h"
 #include "benchmark/benchmark.h"
-#include "workqueue/delay_queue.h"
-#include "workqueue/waiting_set_options.h"
+#include "workqueue/timer/delay_queue.h"
+#include "workqueue/timer/waiting_set_options.h"
 
 namespace workqueue {
 namespace {

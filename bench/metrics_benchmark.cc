@@ -39,14 +39,14 @@
 #include "bench/noop_metrics.h"
 #include "bench/second_thread.h"
 #include "benchmark/benchmark.h"
-#include "clock/clock.h"
-#include "controller/controller.h"
-#include "controller/metrics.h"
-#include "controller/prometheus/prometheus_metrics_provider.h"
-#include "controller/reconcile.h"
 #include "prometheus/registry.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/controller/controller.h"
+#include "workqueue/controller/metrics.h"
+#include "workqueue/controller/reconcile.h"
 #include "workqueue/metrics.h"
 #include "workqueue/priority_queue.h"
+#include "workqueue/prometheus/prometheus_controller_metrics_provider.h"
 #include "workqueue/prometheus/prometheus_metrics_provider.h"
 #include "workqueue/queue.h"
 
@@ -59,7 +59,7 @@ using TestQueue = Queue<int64_t>;
 // What a queue and a controller report to. Never destroyed.
 struct Providers {
   MetricsProvider* queue;
-  controller::MetricsProvider* controller;
+  ControllerMetricsProvider* controller;
 };
 
 Providers None() { return {nullptr, nullptr}; }
@@ -70,7 +70,7 @@ Providers Prometheus() {
   const auto registry = std::make_shared<prometheus::Registry>();
   return {
       PrometheusMetricsProvider::Create(registry)->release(),
-      controller::PrometheusMetricsProvider::Create(registry)->release(),
+      PrometheusControllerMetricsProvider::Create(registry)->release(),
   };
 }
 
@@ -112,16 +112,15 @@ void Reconcile(benchmark::State& state, const Providers& providers) {
   std::iota(items.begin(), items.end(), 0);
   std::optional<absl::Notification> last_reconciled;
 
-  auto options =
-      Reporting<controller::ControllerOptions<int64_t>>(providers.controller);
+  auto options = Reporting<ControllerOptions<int64_t>>(providers.controller);
   options.queue_metrics_provider = providers.queue;
-  options.reconcile = [&](int64_t item, const controller::ReconcileContext&)
-      -> absl::StatusOr<controller::Result> {
+  options.reconcile =
+      [&](int64_t item,
+          const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
     if (item == items.back()) last_reconciled->Notify();
-    return controller::Result();
+    return ReconcileResult();
   };
-  const auto controller =
-      *controller::Controller<int64_t>::Create(std::move(options));
+  const auto controller = *Controller<int64_t>::Create(std::move(options));
   if (!controller->Start().ok()) {
     state.SkipWithError("not started");
     return;
@@ -134,7 +133,7 @@ void Reconcile(benchmark::State& state, const Providers& providers) {
 }
 
 void ReadClock(benchmark::State& state) {
-  clocks::Clock* const clock = clocks::Clock::GetRealClock();
+  Clock* const clock = Clock::GetRealClock();
   for (auto _ : state) benchmark::DoNotOptimize(clock->TimeNow());
 }
 

@@ -11,7 +11,7 @@
 #include <memory>
 
 #include "absl/strings/string_view.h"
-#include "controller/metrics.h"
+#include "workqueue/controller/metrics.h"
 #include "workqueue/metrics.h"
 
 namespace workqueue {
@@ -66,7 +66,7 @@ class NoopMetrics final : public MetricsProvider {
 // NoopControllerMetrics
 //
 // The same for a controller.
-class NoopControllerMetrics final : public controller::MetricsProvider {
+class NoopControllerMetrics final : public ControllerMetricsProvider {
  public:
   std::unique_ptr<CounterMetric> NewReconcileTotalMetric(
       absl::string_view, absl::string_view) override {

@@ -13,7 +13,7 @@
 
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "clock/clock.h"
+#include "workqueue/clock/clock.h"
 
 namespace workqueue {
 
@@ -24,7 +24,7 @@ namespace workqueue {
 // that a benchmark measures what goes by the clock.
 //
 // Unlike other clocks it is for one thread.
-class VirtualClock final : public clocks::Clock {
+class VirtualClock final : public Clock {
  public:
   // How often somebody has slept.
   int64_t sleeps() const { return sleeps_; }

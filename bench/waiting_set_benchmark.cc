@@ -51,9 +51,9 @@
 #include "bench/second_thread.h"
 #include "bench/virtual_clock.h"
 #include "benchmark/benchmark.h"
-#include "clock/clock.h"
-#include "workqueue/delay_queue.h"
-#include "workqueue/waiting_set_options.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/timer/delay_queue.h"
+#include "workqueue/timer/waiting_set_options.h"
 
 namespace workqueue {
 namespace {
@@ -63,8 +63,7 @@ struct Candidate {
   WaitingSetOptions waiting_set;
 };
 
-DelayQueueOptions QueueOptions(const Candidate& candidate,
-                               clocks::Clock* clock) {
+DelayQueueOptions QueueOptions(const Candidate& candidate, Clock* clock) {
   DelayQueueOptions options;
   options.clock = clock;
   options.waiting_set = candidate.waiting_set;

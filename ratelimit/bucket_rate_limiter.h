@@ -18,7 +18,7 @@
 #include "ratelimit/rate_limiter.h"
 #include "ratelimit/token_bucket.h"
 
-namespace ratelimit {
+namespace workqueue {
 
 // BucketRateLimiter
 //
@@ -29,9 +29,9 @@ namespace ratelimit {
 //
 // Example:
 //
-//     auto bucket = ratelimit::TokenBucket::Create(/*rate=*/10, /*burst=*/100);
+//     auto bucket = workqueue::TokenBucket::Create(/*rate=*/10, /*burst=*/100);
 //     if (!bucket.ok()) return bucket.status();
-//     auto limiter = ratelimit::BucketRateLimiter<std::string>::Create(
+//     auto limiter = workqueue::BucketRateLimiter<std::string>::Create(
 //         *std::move(bucket));
 //     if (!limiter.ok()) return limiter.status();
 //     (*limiter)->When("pod");    // zero, the first hundred times
@@ -69,6 +69,6 @@ class BucketRateLimiter final : public RateLimiter<T> {
   const std::shared_ptr<TokenBucket> bucket_;
 };
 
-}  // namespace ratelimit
+}  // namespace workqueue
 
 #endif  // WORKQUEUE_RATELIMIT_BUCKET_RATE_LIMITER_H_

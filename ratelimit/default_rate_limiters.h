@@ -15,14 +15,14 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/time/time.h"
-#include "clock/clock.h"
 #include "ratelimit/bucket_rate_limiter.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
 #include "ratelimit/max_of_rate_limiter.h"
 #include "ratelimit/rate_limiter.h"
 #include "ratelimit/token_bucket.h"
+#include "workqueue/clock/clock.h"
 
-namespace ratelimit {
+namespace workqueue {
 
 // DefaultControllerRateLimiter
 //
@@ -35,29 +35,29 @@ namespace ratelimit {
 //
 // Example:
 //
-//     auto limiter = ratelimit::DefaultControllerRateLimiter<std::string>();
+//     auto limiter = workqueue::DefaultControllerRateLimiter<std::string>();
 //     limiter->When("pod");    // 5 ms
 //
 // It tracks any number of items, like client-go's. How many is enough, only the
 // controller knows; this is the same limiter with a bound, of which
 // `ItemExponentialFailureRateLimiter` tells more:
 //
-//     auto items = ratelimit::ItemExponentialFailureRateLimiter<
+//     auto items = workqueue::ItemExponentialFailureRateLimiter<
 //         std::string>::Create(absl::Milliseconds(5), absl::Seconds(1000),
 //                              /*max_tracked_items=*/10000);
 //     if (!items.ok()) return items.status();
-//     auto bucket = ratelimit::TokenBucket::Create(/*rate=*/10, /*burst=*/100);
+//     auto bucket = workqueue::TokenBucket::Create(/*rate=*/10, /*burst=*/100);
 //     if (!bucket.ok()) return bucket.status();
-//     auto all = ratelimit::BucketRateLimiter<std::string>::Create(
+//     auto all = workqueue::BucketRateLimiter<std::string>::Create(
 //         *std::move(bucket));
 //     if (!all.ok()) return all.status();
-//     auto limiter = ratelimit::MaxOfRateLimiter<std::string>::Create(
+//     auto limiter = workqueue::MaxOfRateLimiter<std::string>::Create(
 //         *std::move(items), *std::move(all));
 template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
           typename Eq = typename absl::flat_hash_set<T>::key_equal>
 std::unique_ptr<RateLimiter<T>> DefaultControllerRateLimiter(
-    clocks::Clock* clock = clocks::Clock::GetRealClock()) {
-  if (clock == nullptr) clock = clocks::Clock::GetRealClock();
+    Clock* clock = Clock::GetRealClock()) {
+  if (clock == nullptr) clock = Clock::GetRealClock();
   // With these numbers no Create() fails.
   return *MaxOfRateLimiter<T>::Create(
       *ItemExponentialFailureRateLimiter<T, Hash, Eq>::Create(
@@ -80,6 +80,6 @@ std::unique_ptr<RateLimiter<T>> DefaultItemBasedRateLimiter() {
       absl::Milliseconds(1), absl::Seconds(1000));
 }
 
-}  // namespace ratelimit
+}  // namespace workqueue
 
 #endif  // WORKQUEUE_RATELIMIT_DEFAULT_RATE_LIMITERS_H_

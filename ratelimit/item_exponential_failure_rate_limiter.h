@@ -23,7 +23,7 @@
 #include "ratelimit/rate_limiter.h"
 #include "ratelimit/unbounded_items.h"
 
-namespace ratelimit {
+namespace workqueue {
 
 // ItemExponentialFailureRateLimiter
 //
@@ -58,7 +58,7 @@ namespace ratelimit {
 //
 // Example:
 //
-//     auto limiter = ratelimit::ItemExponentialFailureRateLimiter<
+//     auto limiter = workqueue::ItemExponentialFailureRateLimiter<
 //         std::string>::Create(absl::Milliseconds(5), absl::Seconds(1000));
 //     if (!limiter.ok()) return limiter.status();
 //     (*limiter)->When("pod");    // 5 ms
@@ -114,6 +114,6 @@ class ItemExponentialFailureRateLimiter final : public RateLimiter<T> {
   internal::FailureCounts<T, Hash, Eq> failures_;
 };
 
-}  // namespace ratelimit
+}  // namespace workqueue
 
 #endif  // WORKQUEUE_RATELIMIT_ITEM_EXPONENTIAL_FAILURE_RATE_LIMITER_H_

@@ -23,7 +23,7 @@
 #include "ratelimit/rate_limiter.h"
 #include "ratelimit/unbounded_items.h"
 
-namespace ratelimit {
+namespace workqueue {
 
 // ItemFastSlowRateLimiter
 //
@@ -57,7 +57,7 @@ namespace ratelimit {
 //
 // Example:
 //
-//     auto limiter = ratelimit::ItemFastSlowRateLimiter<std::string>::Create(
+//     auto limiter = workqueue::ItemFastSlowRateLimiter<std::string>::Create(
 //         absl::Milliseconds(5), absl::Seconds(10), /*max_fast_attempts=*/2);
 //     if (!limiter.ok()) return limiter.status();
 //     (*limiter)->When("pod");    // 5 ms
@@ -119,6 +119,6 @@ class ItemFastSlowRateLimiter final : public RateLimiter<T> {
   internal::FailureCounts<T, Hash, Eq> failures_;
 };
 
-}  // namespace ratelimit
+}  // namespace workqueue
 
 #endif  // WORKQUEUE_RATELIMIT_ITEM_FAST_SLOW_RATE_LIMITER_H_

@@ -21,7 +21,7 @@
 #include "absl/time/time.h"
 #include "ratelimit/rate_limiter.h"
 
-namespace ratelimit {
+namespace workqueue {
 
 // MaxOfRateLimiter
 //
@@ -35,7 +35,7 @@ namespace ratelimit {
 //
 // Example:
 //
-//     auto limiter = ratelimit::MaxOfRateLimiter<std::string>::Create(
+//     auto limiter = workqueue::MaxOfRateLimiter<std::string>::Create(
 //         std::move(exponential), std::move(bucket));
 //     if (!limiter.ok()) return limiter.status();
 //     (*limiter)->When("pod");
@@ -102,6 +102,6 @@ class MaxOfRateLimiter final : public RateLimiter<T> {
   const std::vector<std::unique_ptr<RateLimiter<T>>> limiters_;
 };
 
-}  // namespace ratelimit
+}  // namespace workqueue
 
 #endif  // WORKQUEUE_RATELIMIT_MAX_OF_RATE_LIMITER_H_

@@ -10,7 +10,7 @@
 
 #include "absl/time/time.h"
 
-namespace ratelimit {
+namespace workqueue {
 
 // RateLimiter
 //
@@ -22,7 +22,7 @@ namespace ratelimit {
 //
 // Example, one that lets every item wait for a second:
 //
-//     class OneSecond final : public ratelimit::RateLimiter<std::string> {
+//     class OneSecond final : public workqueue::RateLimiter<std::string> {
 //      public:
 //       absl::Duration When(const std::string&) override {
 //         return absl::Seconds(1);
@@ -49,6 +49,6 @@ class RateLimiter {
   virtual int NumRequeues(const T& item) = 0;
 };
 
-}  // namespace ratelimit
+}  // namespace workqueue
 
 #endif  // WORKQUEUE_RATELIMIT_RATE_LIMITER_H_

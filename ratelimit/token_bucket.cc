@@ -14,13 +14,13 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "base/mutex_lock.h"
-#include "clock/clock.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/internal/mutex_lock.h"
 
-namespace ratelimit {
+namespace workqueue {
 namespace {
 
-using ::workqueue_internal::MutexLock;
+using internal::MutexLock;
 
 // The arithmetic follows Go's to the last bit: the same operations on doubles
 // in the same order, on times in whole nanoseconds of 64 bits.
@@ -88,8 +88,9 @@ double TokenBucket::Every(absl::Duration interval) {
              : absl::FDivDuration(absl::Seconds(1), interval);
 }
 
-absl::StatusOr<std::unique_ptr<TokenBucket>> TokenBucket::Create(
-    double rate, int64_t burst, clocks::Clock* clock) {
+absl::StatusOr<std::unique_ptr<TokenBucket>> TokenBucket::Create(double rate,
+                                                                 int64_t burst,
+                                                                 Clock* clock) {
   absl::Status status = CheckRateAndBurst(rate, burst);
   if (!status.ok()) return status;
   if (clock == nullptr) {
@@ -98,7 +99,7 @@ absl::StatusOr<std::unique_ptr<TokenBucket>> TokenBucket::Create(
   return absl::WrapUnique(new TokenBucket(rate, burst, clock));
 }
 
-TokenBucket::TokenBucket(double rate, int64_t burst, clocks::Clock* clock)
+TokenBucket::TokenBucket(double rate, int64_t burst, Clock* clock)
     : clock_(clock),
       rate_(rate),
       burst_(burst),
@@ -225,4 +226,4 @@ void TokenBucket::Advance() {
   last_ = now;
 }
 
-}  // namespace ratelimit
+}  // namespace workqueue

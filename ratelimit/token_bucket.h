@@ -17,9 +17,9 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "clock/clock.h"
+#include "workqueue/clock/clock.h"
 
-namespace ratelimit {
+namespace workqueue {
 
 class TokenBucket;
 
@@ -103,7 +103,7 @@ class Reservation {
 //
 // Example:
 //
-//     auto bucket = ratelimit::TokenBucket::Create(/*rate=*/10, /*burst=*/100);
+//     auto bucket = workqueue::TokenBucket::Create(/*rate=*/10, /*burst=*/100);
 //     if (!bucket.ok()) return bucket.status();
 //     for (const Request& request : requests) {
 //       absl::Status status = (*bucket)->Wait();
@@ -127,8 +127,7 @@ class TokenBucket {
   // number, if `burst` is negative, or zero though `rate` is finite, or if
   // `clock` is null.
   static absl::StatusOr<std::unique_ptr<TokenBucket>> Create(
-      double rate, int64_t burst,
-      clocks::Clock* clock = clocks::Clock::GetRealClock());
+      double rate, int64_t burst, Clock* clock = Clock::GetRealClock());
 
   TokenBucket(const TokenBucket&) = delete;
   TokenBucket& operator=(const TokenBucket&) = delete;
@@ -179,7 +178,7 @@ class TokenBucket {
  private:
   friend class Reservation;
 
-  TokenBucket(double rate, int64_t burst, clocks::Clock* clock);
+  TokenBucket(double rate, int64_t burst, Clock* clock);
 
   // Reserves `n` tokens that are there by `max_wait` after `now`; if that can't
   // be done, changes nothing and grants nothing.
@@ -195,7 +194,7 @@ class TokenBucket {
   // Makes `tokens_` up to date as of now, at the rate so far.
   void Advance() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  clocks::Clock* const clock_;
+  Clock* const clock_;
 
   // The clock is read with this held, so that threads which compete for it do
   // not bring older times after newer ones.
@@ -211,6 +210,6 @@ class TokenBucket {
   absl::Time last_event_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
 };
 
-}  // namespace ratelimit
+}  // namespace workqueue
 
 #endif  // WORKQUEUE_RATELIMIT_TOKEN_BUCKET_H_

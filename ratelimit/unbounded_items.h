@@ -11,12 +11,12 @@
 #include <cstddef>
 #include <limits>
 
-namespace ratelimit {
+namespace workqueue {
 
 // The `max_tracked_items` of a limiter that tracks any number of items, as
 // client-go's do.
 inline constexpr size_t kUnboundedItems = std::numeric_limits<size_t>::max();
 
-}  // namespace ratelimit
+}  // namespace workqueue
 
 #endif  // WORKQUEUE_RATELIMIT_UNBOUNDED_ITEMS_H_

@@ -19,7 +19,7 @@
 #include "ratelimit/internal/check_delay.h"
 #include "ratelimit/rate_limiter.h"
 
-namespace ratelimit {
+namespace workqueue {
 
 // WithMaxWaitRateLimiter
 //
@@ -28,7 +28,7 @@ namespace ratelimit {
 //
 // Example:
 //
-//     auto limiter = ratelimit::WithMaxWaitRateLimiter<std::string>::Create(
+//     auto limiter = workqueue::WithMaxWaitRateLimiter<std::string>::Create(
 //         std::move(bucket_limiter), absl::Minutes(5));
 //     if (!limiter.ok()) return limiter.status();
 //     (*limiter)->When("pod");    // 5 minutes, if the bucket says an hour
@@ -75,6 +75,6 @@ class WithMaxWaitRateLimiter final : public RateLimiter<T> {
   const absl::Duration max_delay_;
 };
 
-}  // namespace ratelimit
+}  // namespace workqueue
 
 #endif  // WORKQUEUE_RATELIMIT_WITH_MAX_WAIT_RATE_LIMITER_H_

@@ -15,10 +15,9 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-# Those of the library, lower layers first, and those of its examples and tests.
+# Those of the library, and those of its examples and tests.
 # (Benchmarks are Bazel's.)
-FOLDERS = ("base", "clock", "ratelimit", "workqueue", "controller", "examples",
-           "test")
+FOLDERS = ("workqueue", "ratelimit", "examples", "test")
 
 # The first two since Abseil 20260526, the second only if that was built with
 # its tests; the others are an option.
@@ -102,7 +101,7 @@ class Package:
             Rule(kind, self._whole(":" + name), name, flags, lists))
 
     def _whole(self, label):
-        """:queue is //workqueue:queue, and //clock is //clock:clock."""
+        """:queue is //workqueue:queue, and //examples is //examples:examples."""
         if label.startswith(":"):
             return "//%s%s" % (self.folder, label)
         if label.startswith("//") and ":" not in label:
@@ -117,13 +116,13 @@ class Targets:
         self._names = {}
         self._rules = {}
         # CMake knows no packages: all targets share one namespace. Where two
-        # have the same name, that of the higher layer gets its folder's, too.
+        # have the same name, the later one gets its folder's, too.
         taken = set()
         for package in packages:
             for rule in package.rules:
                 name = rule.name
                 if name in taken:
-                    name = "%s_%s" % (package.folder.split("/")[0], name)
+                    name = "%s_%s" % (package.folder.split("/")[-1], name)
                 if name in taken:
                     sys.exit("two targets have the name " + name)
                 taken.add(name)

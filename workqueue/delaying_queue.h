@@ -5,8 +5,8 @@
 // workqueue/delaying_queue.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_WORKQUEUE_DELAYING_QUEUE_H_
-#define WORKQUEUE_WORKQUEUE_DELAYING_QUEUE_H_
+#ifndef WORKQUEUE_DELAYING_QUEUE_H_
+#define WORKQUEUE_DELAYING_QUEUE_H_
 
 #include <algorithm>
 #include <atomic>
@@ -21,21 +21,21 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
-#include "base/exceptions.h"
-#include "base/mutex_lock.h"
-#include "clock/clock.h"
+#include "workqueue/clock/clock.h"
 #include "workqueue/interfaces.h"
-#include "workqueue/internal/add_channel.h"
 #include "workqueue/internal/error_log.h"
-#include "workqueue/internal/layer.h"
-#include "workqueue/internal/queue_metrics.h"
+#include "workqueue/internal/exceptions.h"
+#include "workqueue/internal/mutex_lock.h"
+#include "workqueue/internal/queue/add_channel.h"
+#include "workqueue/internal/queue/layer.h"
+#include "workqueue/internal/queue/queue_metrics.h"
+#include "workqueue/internal/queue/waiting_items.h"
 #include "workqueue/internal/retry_delay.h"
-#include "workqueue/internal/waiting_items.h"
 #include "workqueue/metrics.h"
 #include "workqueue/queue.h"
 #include "workqueue/snapshot.h"
-#include "workqueue/waiting_loop.h"
-#include "workqueue/waiting_set_options.h"
+#include "workqueue/timer/waiting_loop.h"
+#include "workqueue/timer/waiting_set_options.h"
 
 namespace workqueue {
 
@@ -124,7 +124,7 @@ class DelayingQueue
  private:
   using Layer = internal::Layer<T, DelayingInterface<T>, Interface<T>>;
   using AddChannel = internal::AddChannel<T>;
-  using MutexLock = workqueue_internal::MutexLock;
+  using MutexLock = internal::MutexLock;
   using WaitingItems = internal::WaitingItems<T, Hash, Eq>;
 
   using OwnQueue = Queue<T, Hash, Eq>;
@@ -171,7 +171,7 @@ class DelayingQueue
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   OwnQueue* const own_queue_;  // the queue below; null if one was given
-  clocks::Clock* const clock_;
+  Clock* const clock_;
   const bool add_supersedes_waiting_;
   const std::unique_ptr<CounterMetric> retries_;
   AddChannel add_channel_;
@@ -194,7 +194,7 @@ class DelayingQueue
 template <typename T, typename Hash, typename Eq>
 DelayingQueue<T, Hash, Eq>::Completed::Completed(DelayingQueueOptions<T> given)
     : options(std::move(given)) {
-  options.clock = clocks::OrRealClock(options.clock);
+  options.clock = OrRealClock(options.clock);
   if (options.waiting_loop == nullptr) {
     options.waiting_loop = std::make_shared<WaitingLoop>(options.clock);
   }
@@ -279,7 +279,7 @@ bool DelayingQueue<T, Hash, Eq>::AddIfDue(const T& item, size_t hash,
   const absl::Time now = clock_->TimeNow();
   if (now < ready_at) return false;
   bool taken = false;
-  workqueue_internal::ReturnsNormally([&] {
+  internal::ReturnsNormally([&] {
     MutexLock lock(&mu_);
     TakeIn(now);
     taken = AddInsteadOfWaiting(item, hash);
@@ -458,4 +458,4 @@ bool DelayingQueue<T, Hash, Eq>::AddSomeDue(absl::Time now, F add) {
 
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_WORKQUEUE_DELAYING_QUEUE_H_
+#endif  // WORKQUEUE_DELAYING_QUEUE_H_

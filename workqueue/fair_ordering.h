@@ -5,8 +5,8 @@
 // workqueue/fair_ordering.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_WORKQUEUE_FAIR_ORDERING_H_
-#define WORKQUEUE_WORKQUEUE_FAIR_ORDERING_H_
+#ifndef WORKQUEUE_FAIR_ORDERING_H_
+#define WORKQUEUE_FAIR_ORDERING_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -22,8 +22,8 @@
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "base/entry_table.h"
-#include "base/intrusive_list.h"
+#include "workqueue/internal/entry_table.h"
+#include "workqueue/internal/intrusive_list.h"
 #include "workqueue/ordering.h"
 
 namespace workqueue {
@@ -138,9 +138,8 @@ class FairOrdering final : public Ordering<T> {
 
  private:
   // A group that has items queued.
-  struct Turn : workqueue_internal::ItemEntry<Group>,
-                workqueue_internal::IntrusiveLink<Turn> {
-    using workqueue_internal::ItemEntry<Group>::ItemEntry;
+  struct Turn : internal::ItemEntry<Group>, internal::IntrusiveLink<Turn> {
+    using internal::ItemEntry<Group>::ItemEntry;
 
     QueuedItemList<T> items;  // never empty
     int weight = 1;
@@ -153,12 +152,12 @@ class FairOrdering final : public Ordering<T> {
   const GroupOf group_of_;
   const WeightOf weight_of_;
 
-  workqueue_internal::EntryTable<Group, Turn, Hash, Eq> turns_;
+  internal::EntryTable<Group, Turn, Hash, Eq> turns_;
   // Whose turn it is comes first.
-  workqueue_internal::IntrusiveList<Turn> ring_;
+  internal::IntrusiveList<Turn> ring_;
   size_t size_ = 0;
 };
 
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_WORKQUEUE_FAIR_ORDERING_H_
+#endif  // WORKQUEUE_FAIR_ORDERING_H_

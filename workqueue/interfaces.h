@@ -22,8 +22,8 @@
 //
 // These are the promises, and the names, of k8s.io/client-go/util/workqueue.
 
-#ifndef WORKQUEUE_WORKQUEUE_INTERFACES_H_
-#define WORKQUEUE_WORKQUEUE_INTERFACES_H_
+#ifndef WORKQUEUE_INTERFACES_H_
+#define WORKQUEUE_INTERFACES_H_
 
 #include <atomic>
 #include <cstddef>
@@ -37,8 +37,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
-#include "base/exceptions.h"
-#include "base/fatal.h"
+#include "workqueue/internal/exceptions.h"
+#include "workqueue/internal/fatal.h"
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
 #include "workqueue/ordering.h"
@@ -56,7 +56,7 @@ class LeaseCount {
  public:
   ~LeaseCount() {
     if (count_ == 0) return;
-    workqueue_internal::Fatal(absl::StrCat(
+    internal::Fatal(absl::StrCat(
         "a queue is destroyed before its leases; left: ", count_.load()));
   }
 
@@ -279,7 +279,7 @@ inline absl::Status ZeroMaxError() {
 // nobody to tell; the item then goes on being processed rather than be lost.
 template <typename T>
 void GiveBack(Interface<T>* queue, const T& item) {
-  workqueue_internal::ReturnsNormally([queue, &item] {
+  internal::ReturnsNormally([queue, &item] {
     queue->Add(item);
     queue->Done(item);
   });
@@ -302,7 +302,7 @@ class CopiedItem final : public QueuedItem<T>, private LeaseOwner<T> {
 
   void EndLeases(absl::Span<QueuedItem<T>* const>) override {
     const std::unique_ptr<CopiedItem> self(this);
-    workqueue_internal::ReturnsNormally([this] { queue_->Done(this->item()); });
+    internal::ReturnsNormally([this] { queue_->Done(this->item()); });
     queue_->leases_.Ended();
   }
 
@@ -350,7 +350,7 @@ absl::StatusOr<LeaseBatch<T>> Interface<T>::AcquireUpToWithDeadline(
   if (!first.ok()) return first.status();
   leases.back() = *std::move(first);
   // What has been acquired is returned, even if there is no more to be had.
-  workqueue_internal::ReturnsNormally([this, max, &leases] {
+  internal::ReturnsNormally([this, max, &leases] {
     while (leases.size() < max) {
       leases.push_back(Lease<T>());
       absl::StatusOr<Lease<T>> next = TryAcquire();
@@ -364,4 +364,4 @@ absl::StatusOr<LeaseBatch<T>> Interface<T>::AcquireUpToWithDeadline(
 
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_WORKQUEUE_INTERFACES_H_
+#endif  // WORKQUEUE_INTERFACES_H_

@@ -5,8 +5,8 @@
 // workqueue/lease.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_WORKQUEUE_LEASE_H_
-#define WORKQUEUE_WORKQUEUE_LEASE_H_
+#ifndef WORKQUEUE_LEASE_H_
+#define WORKQUEUE_LEASE_H_
 
 #include <utility>
 
@@ -111,4 +111,4 @@ class Lease {
 
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_WORKQUEUE_LEASE_H_
+#endif  // WORKQUEUE_LEASE_H_

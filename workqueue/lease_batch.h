@@ -5,8 +5,8 @@
 // workqueue/lease_batch.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_WORKQUEUE_LEASE_BATCH_H_
-#define WORKQUEUE_WORKQUEUE_LEASE_BATCH_H_
+#ifndef WORKQUEUE_LEASE_BATCH_H_
+#define WORKQUEUE_LEASE_BATCH_H_
 
 #include <array>
 #include <cstddef>
@@ -108,4 +108,4 @@ class LeaseBatch {
 
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_WORKQUEUE_LEASE_BATCH_H_
+#endif  // WORKQUEUE_LEASE_BATCH_H_

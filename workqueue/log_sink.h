@@ -5,8 +5,8 @@
 // workqueue/log_sink.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_WORKQUEUE_LOG_SINK_H_
-#define WORKQUEUE_WORKQUEUE_LOG_SINK_H_
+#ifndef WORKQUEUE_LOG_SINK_H_
+#define WORKQUEUE_LOG_SINK_H_
 
 #include "absl/base/log_severity.h"
 #include "absl/strings/string_view.h"
@@ -40,4 +40,4 @@ class LogSink {
 
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_WORKQUEUE_LOG_SINK_H_
+#endif  // WORKQUEUE_LOG_SINK_H_

@@ -13,8 +13,8 @@
 // Names and meaning are those of client-go's workqueue metrics, and of
 // controller-runtime's for priorities.
 
-#ifndef WORKQUEUE_WORKQUEUE_METRICS_H_
-#define WORKQUEUE_WORKQUEUE_METRICS_H_
+#ifndef WORKQUEUE_METRICS_H_
+#define WORKQUEUE_METRICS_H_
 
 #include <memory>
 
@@ -124,4 +124,4 @@ MetricsProvider* GetProvider();
 
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_WORKQUEUE_METRICS_H_
+#endif  // WORKQUEUE_METRICS_H_

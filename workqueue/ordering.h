@@ -5,14 +5,14 @@
 // workqueue/ordering.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_WORKQUEUE_ORDERING_H_
-#define WORKQUEUE_WORKQUEUE_ORDERING_H_
+#ifndef WORKQUEUE_ORDERING_H_
+#define WORKQUEUE_ORDERING_H_
 
 #include <cstddef>
 #include <utility>
 
 #include "absl/functional/function_ref.h"
-#include "base/intrusive_list.h"
+#include "workqueue/internal/intrusive_list.h"
 
 namespace workqueue {
 
@@ -21,7 +21,7 @@ namespace workqueue {
 // An item that lies in a queue. The queue stores each item once, in one of
 // these, and an `Ordering` arranges pointers to them.
 template <typename T>
-class QueuedItem : public workqueue_internal::IntrusiveLink<QueuedItem<T>> {
+class QueuedItem : public internal::IntrusiveLink<QueuedItem<T>> {
  public:
   QueuedItem(const QueuedItem&) = delete;
   QueuedItem& operator=(const QueuedItem&) = delete;
@@ -50,7 +50,7 @@ class QueuedItem : public workqueue_internal::IntrusiveLink<QueuedItem<T>> {
 // A list of items that lie in a queue, for orderings: it allocates nothing and
 // all of it takes constant time.
 template <typename T>
-using QueuedItemList = workqueue_internal::IntrusiveList<QueuedItem<T>>;
+using QueuedItemList = internal::IntrusiveList<QueuedItem<T>>;
 
 // Ordering
 //
@@ -110,4 +110,4 @@ class Ordering {
 
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_WORKQUEUE_ORDERING_H_
+#endif  // WORKQUEUE_ORDERING_H_

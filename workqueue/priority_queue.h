@@ -5,8 +5,8 @@
 // workqueue/priority_queue.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_WORKQUEUE_PRIORITY_QUEUE_H_
-#define WORKQUEUE_WORKQUEUE_PRIORITY_QUEUE_H_
+#ifndef WORKQUEUE_PRIORITY_QUEUE_H_
+#define WORKQUEUE_PRIORITY_QUEUE_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -23,20 +23,20 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
-#include "base/indexed_heap.h"
-#include "clock/clock.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
 #include "ratelimit/rate_limiter.h"
+#include "workqueue/clock/clock.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/internal/error_log.h"
-#include "workqueue/internal/priority_order.h"
-#include "workqueue/internal/queue_core.h"
-#include "workqueue/internal/queue_metrics.h"
+#include "workqueue/internal/indexed_heap.h"
+#include "workqueue/internal/queue/priority_order.h"
+#include "workqueue/internal/queue/queue_core.h"
+#include "workqueue/internal/queue/queue_metrics.h"
 #include "workqueue/internal/retry_delay.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/metrics.h"
 #include "workqueue/snapshot.h"
-#include "workqueue/waiting_loop.h"
+#include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue {
 
@@ -91,13 +91,13 @@ struct PriorityQueueOptions {
   std::string name;
   MetricsProvider* metrics_provider = nullptr;
   LogSink* log_sink = nullptr;
-  clocks::Clock* clock = nullptr;
+  Clock* clock = nullptr;
   std::shared_ptr<WaitingLoop> waiting_loop;
 
   // What chooses the delays of rate limited adds; null for an
   // `ItemExponentialFailureRateLimiter` from 5 ms to 1000 s, as in
   // controller-runtime.
-  std::unique_ptr<ratelimit::RateLimiter<T>> rate_limiter;
+  std::unique_ptr<RateLimiter<T>> rate_limiter;
 };
 
 // PriorityQueue
@@ -245,9 +245,9 @@ class PriorityQueue
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
 
   const std::unique_ptr<CounterMetric> retries_;
-  const std::unique_ptr<ratelimit::RateLimiter<T>> rate_limiter_;
+  const std::unique_ptr<RateLimiter<T>> rate_limiter_;
 
-  workqueue_internal::IndexedHeap<WaitingSlot, SetWaitingIndex> waiting_
+  internal::IndexedHeap<WaitingSlot, SetWaitingIndex> waiting_
       ABSL_GUARDED_BY(this->mu_);
   // Grows with each add that gives an item a new place.
   int64_t next_sequence_ ABSL_GUARDED_BY(this->mu_) = 0;
@@ -263,14 +263,14 @@ class PriorityQueue
 template <typename T, typename Hash, typename Eq>
 PriorityQueueOptions<T> PriorityQueue<T, Hash, Eq>::Complete(
     PriorityQueueOptions<T> options) {
-  options.clock = clocks::OrRealClock(options.clock);
+  options.clock = OrRealClock(options.clock);
   if (options.waiting_loop == nullptr) {
     options.waiting_loop = std::make_shared<WaitingLoop>(options.clock);
   }
   if (options.rate_limiter == nullptr) {
     // With these numbers, this does not fail.
     options.rate_limiter =
-        *ratelimit::ItemExponentialFailureRateLimiter<T, Hash, Eq>::Create(
+        *ItemExponentialFailureRateLimiter<T, Hash, Eq>::Create(
             absl::Milliseconds(5), absl::Seconds(1000));
   }
   return options;
@@ -569,4 +569,4 @@ bool PriorityQueue<T, Hash, Eq>::AddDue(Entry* entry, int priority) {
 
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_WORKQUEUE_PRIORITY_QUEUE_H_
+#endif  // WORKQUEUE_PRIORITY_QUEUE_H_

@@ -5,8 +5,8 @@
 // workqueue/queue.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_WORKQUEUE_QUEUE_H_
-#define WORKQUEUE_WORKQUEUE_QUEUE_H_
+#ifndef WORKQUEUE_QUEUE_H_
+#define WORKQUEUE_QUEUE_H_
 
 #include <cstddef>
 #include <memory>
@@ -18,14 +18,14 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
-#include "clock/clock.h"
+#include "workqueue/clock/clock.h"
 #include "workqueue/interfaces.h"
-#include "workqueue/internal/queue_core.h"
-#include "workqueue/internal/queue_order.h"
+#include "workqueue/internal/queue/queue_core.h"
+#include "workqueue/internal/queue/queue_order.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/metrics.h"
 #include "workqueue/ordering.h"
-#include "workqueue/waiting_loop.h"
+#include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue {
 
@@ -50,7 +50,7 @@ struct QueueOptions {
 
   // The clock that it goes by; null for the real one. Not owned, must outlive
   // the queue.
-  clocks::Clock* clock = nullptr;
+  Clock* clock = nullptr;
 
   // The order in which items are handed out; null for first in, first out.
   std::unique_ptr<Ordering<T>> ordering;
@@ -179,4 +179,4 @@ void Queue<T, Hash, Eq>::AddLocked(const T& item, size_t hash) {
 
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_WORKQUEUE_QUEUE_H_
+#endif  // WORKQUEUE_QUEUE_H_

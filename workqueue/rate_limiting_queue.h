@@ -5,20 +5,20 @@
 // workqueue/rate_limiting_queue.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_WORKQUEUE_RATE_LIMITING_QUEUE_H_
-#define WORKQUEUE_WORKQUEUE_RATE_LIMITING_QUEUE_H_
+#ifndef WORKQUEUE_RATE_LIMITING_QUEUE_H_
+#define WORKQUEUE_RATE_LIMITING_QUEUE_H_
 
 #include <memory>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/time/time.h"
-#include "clock/clock.h"
 #include "ratelimit/default_rate_limiters.h"
 #include "ratelimit/rate_limiter.h"
+#include "workqueue/clock/clock.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/interfaces.h"
-#include "workqueue/internal/layer.h"
+#include "workqueue/internal/queue/layer.h"
 #include "workqueue/snapshot.h"
 
 namespace workqueue {
@@ -30,8 +30,8 @@ namespace workqueue {
 template <typename T>
 struct RateLimitingQueueOptions : DelayingQueueOptions<T> {
   // What chooses the delays of `AddRateLimited()`; null for
-  // `ratelimit::DefaultControllerRateLimiter()` on `clock`.
-  std::unique_ptr<ratelimit::RateLimiter<T>> rate_limiter;
+  // `workqueue::DefaultControllerRateLimiter()` on `clock`.
+  std::unique_ptr<RateLimiter<T>> rate_limiter;
 
   // The queue below; null for a `DelayingQueue`. With one given, the other
   // options but `rate_limiter` and `clock` go unused.
@@ -106,8 +106,7 @@ class RateLimitingQueue : public internal::Layer<T, RateLimitingInterface<T>,
       RateLimitingQueueOptions<T>& options) {
     if (options.rate_limiter == nullptr) {
       options.rate_limiter =
-          ratelimit::DefaultControllerRateLimiter<T, Hash, Eq>(
-              clocks::OrRealClock(options.clock));
+          DefaultControllerRateLimiter<T, Hash, Eq>(OrRealClock(options.clock));
     }
     if (options.delaying_queue != nullptr) {
       return std::move(options.delaying_queue);
@@ -115,9 +114,9 @@ class RateLimitingQueue : public internal::Layer<T, RateLimitingInterface<T>,
     return std::make_unique<DelayingQueue<T, Hash, Eq>>(std::move(options));
   }
 
-  const std::unique_ptr<ratelimit::RateLimiter<T>> rate_limiter_;
+  const std::unique_ptr<RateLimiter<T>> rate_limiter_;
 };
 
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_WORKQUEUE_RATE_LIMITING_QUEUE_H_
+#endif  // WORKQUEUE_RATE_LIMITING_QUEUE_H_

@@ -5,8 +5,8 @@
 // workqueue/snapshot.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_WORKQUEUE_SNAPSHOT_H_
-#define WORKQUEUE_WORKQUEUE_SNAPSHOT_H_
+#ifndef WORKQUEUE_SNAPSHOT_H_
+#define WORKQUEUE_SNAPSHOT_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -157,4 +157,4 @@ struct Snapshot {
 
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_WORKQUEUE_SNAPSHOT_H_
+#endif  // WORKQUEUE_SNAPSHOT_H_

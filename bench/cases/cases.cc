@@ -48,7 +48,7 @@
 // What they run on:
 //   queue            -- a `RateLimitingQueue`
 //   delay-queue      -- a `DelayQueue`
-//   scheduler        -- a `controller::Scheduler`
+//   scheduler        -- a `workqueue::Scheduler`
 //   machine          -- nothing of this library but its clock
 //   ...-wheel        -- the same with a timing wheel, for those with delays
 //   ...-floor        -- no more than the locks and the data structures that the

@@ -25,10 +25,10 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "base/mutex_lock.h"
 #include "bench/cases/measure.h"
 #include "bench/cases/subjects.h"
-#include "controller/scheduler.h"
+#include "workqueue/internal/mutex_lock.h"
+#include "workqueue/timer/scheduler.h"
 
 namespace workqueue {
 
@@ -97,7 +97,7 @@ class SchedulerDelayer {
  public:
   static constexpr bool kTakesInLater = false;
 
-  controller::TaskId Add(T item, absl::Duration delay) {
+  TaskId Add(T item, absl::Duration delay) {
     return *scheduler_->ScheduleOnce(
         [this, item = std::move(item)] {
           MutexLock lock(&mu_);
@@ -107,7 +107,7 @@ class SchedulerDelayer {
         delay);
   }
 
-  void Cancel(controller::TaskId id) { scheduler_->Cancel(id); }
+  void Cancel(TaskId id) { scheduler_->Cancel(id); }
 
   SteadyTime Take() {
     MutexLock lock(&mu_);
@@ -120,14 +120,13 @@ class SchedulerDelayer {
   void AwaitTakenIn() {}
 
  private:
-  using MutexLock = workqueue_internal::MutexLock;
+  using MutexLock = internal::MutexLock;
 
   absl::Mutex mu_;
   absl::CondVar has_run_;
   std::queue<SteadyTime> ran_ ABSL_GUARDED_BY(mu_);
   // Goes first: its tasks use the others.
-  const std::unique_ptr<controller::Scheduler> scheduler_ =
-      NewSchedulerOn<Set>();
+  const std::unique_ptr<Scheduler> scheduler_ = NewSchedulerOn<Set>();
 };
 
 }  // namespace workqueue

@@ -15,9 +15,9 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "base/indexed_heap.h"
-#include "base/mutex_lock.h"
-#include "base/slab.h"
+#include "workqueue/internal/indexed_heap.h"
+#include "workqueue/internal/mutex_lock.h"
+#include "workqueue/internal/slab.h"
 
 namespace workqueue {
 
@@ -33,7 +33,7 @@ class FloorDelayQueue {
     explicit Entry(T v) : value(std::move(v)) {}
 
     T value;
-    workqueue_internal::SlabId id = 0;
+    internal::SlabId id = 0;
     uint32_t heap_index = 0;
   };
 
@@ -54,7 +54,7 @@ class FloorDelayQueue {
     Entry* entry;
     {
       MutexLock lock(&mu_);
-      const workqueue_internal::SlabId id = storage_.NextId();
+      const internal::SlabId id = storage_.NextId();
       entry = storage_.New(std::move(value));
       entry->id = id;
       by_time_.Push({due_at, entry});
@@ -87,7 +87,7 @@ class FloorDelayQueue {
   }
 
  private:
-  using MutexLock = workqueue_internal::MutexLock;
+  using MutexLock = internal::MutexLock;
 
   struct Slot {
     bool operator<(const Slot& other) const { return due_at < other.due_at; }
@@ -110,8 +110,8 @@ class FloorDelayQueue {
   absl::Mutex mu_;
   // Signalled when a value is due before all others.
   absl::CondVar earlier_;
-  workqueue_internal::Slab<Entry> storage_ ABSL_GUARDED_BY(mu_);
-  workqueue_internal::IndexedHeap<Slot, SetIndex> by_time_ ABSL_GUARDED_BY(mu_);
+  internal::Slab<Entry> storage_ ABSL_GUARDED_BY(mu_);
+  internal::IndexedHeap<Slot, SetIndex> by_time_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace workqueue

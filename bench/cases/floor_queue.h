@@ -21,10 +21,10 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
-#include "base/entry_table.h"
-#include "base/indexed_heap.h"
-#include "base/intrusive_list.h"
-#include "base/mutex_lock.h"
+#include "workqueue/internal/entry_table.h"
+#include "workqueue/internal/indexed_heap.h"
+#include "workqueue/internal/intrusive_list.h"
+#include "workqueue/internal/mutex_lock.h"
 
 namespace workqueue {
 
@@ -122,18 +122,17 @@ class FloorQueue {
  private:
   using Eq = typename absl::flat_hash_set<T>::key_equal;
   using Hash = typename absl::flat_hash_set<T>::hasher;
-  using MutexLock = workqueue_internal::MutexLock;
+  using MutexLock = internal::MutexLock;
 
-  struct Entry : workqueue_internal::ItemEntry<T>,
-                 workqueue_internal::IntrusiveLink<Entry> {
-    using workqueue_internal::ItemEntry<T>::ItemEntry;
+  struct Entry : internal::ItemEntry<T>, internal::IntrusiveLink<Entry> {
+    using internal::ItemEntry<T>::ItemEntry;
 
     bool dirty = false;  // is queued, or will be when it has been processed
     bool processing = false;
   };
 
-  struct WaitingEntry : workqueue_internal::ItemEntry<T> {
-    using workqueue_internal::ItemEntry<T>::ItemEntry;
+  struct WaitingEntry : internal::ItemEntry<T> {
+    using internal::ItemEntry<T>::ItemEntry;
 
     uint32_t heap_index = 0;
   };
@@ -201,12 +200,10 @@ class FloorQueue {
   absl::Mutex mu_;
   // Signalled when an item is queued, or waits for the earliest time.
   absl::CondVar changed_;
-  workqueue_internal::EntryTable<T, Entry, Hash, Eq> entries_
-      ABSL_GUARDED_BY(mu_);
-  workqueue_internal::IntrusiveList<Entry> queued_ ABSL_GUARDED_BY(mu_);
-  workqueue_internal::EntryTable<T, WaitingEntry, Hash, Eq> waiting_
-      ABSL_GUARDED_BY(mu_);
-  workqueue_internal::IndexedHeap<Slot, SetIndex> by_time_ ABSL_GUARDED_BY(mu_);
+  internal::EntryTable<T, Entry, Hash, Eq> entries_ ABSL_GUARDED_BY(mu_);
+  internal::IntrusiveList<Entry> queued_ ABSL_GUARDED_BY(mu_);
+  internal::EntryTable<T, WaitingEntry, Hash, Eq> waiting_ ABSL_GUARDED_BY(mu_);
+  internal::IndexedHeap<Slot, SetIndex> by_time_ ABSL_GUARDED_BY(mu_);
 
   absl::Mutex failures_mu_;
   absl::flat_hash_map<T, int> failures_ ABSL_GUARDED_BY(failures_mu_);
@@ -229,7 +226,7 @@ class FloorQueue<T>::Leases {
 
  private:
   FloorQueue* const queue_;
-  workqueue_internal::IntrusiveList<Entry> entries_;
+  internal::IntrusiveList<Entry> entries_;
 };
 
 }  // namespace workqueue

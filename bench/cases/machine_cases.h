@@ -18,10 +18,10 @@
 
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "base/mutex_lock.h"
 #include "bench/cases/inputs.h"
 #include "bench/cases/measure.h"
-#include "clock/clock.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/internal/mutex_lock.h"
 
 namespace workqueue {
 
@@ -36,7 +36,7 @@ inline void Lock() {
   absl::Mutex mu;
   const double ns = NsPerOp(kMillion, [&mu] {
     for (int64_t i = 0; i < kMillion; ++i) {
-      workqueue_internal::MutexLock lock(&mu);
+      internal::MutexLock lock(&mu);
     }
   });
   Report("lock", ns, "ns");
@@ -57,7 +57,7 @@ inline void TwoAtomics() {
 
 // To read the clock by which queues go.
 inline void ReadClock() {
-  clocks::Clock* const clock = clocks::Clock::GetRealClock();
+  Clock* const clock = Clock::GetRealClock();
   const double ns = NsPerOp(kMillion, [clock] {
     for (int64_t i = 0; i < kMillion; ++i) Use(clock->TimeNow());
   });

@@ -15,12 +15,12 @@
 #include <utility>
 
 #include "absl/time/time.h"
-#include "controller/scheduler.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
-#include "workqueue/delay_queue.h"
 #include "workqueue/lease.h"
 #include "workqueue/rate_limiting_queue.h"
-#include "workqueue/waiting_set_options.h"
+#include "workqueue/timer/delay_queue.h"
+#include "workqueue/timer/scheduler.h"
+#include "workqueue/timer/waiting_set_options.h"
 
 namespace workqueue {
 
@@ -45,9 +45,8 @@ class RateLimitingQueueOn : public RateLimitingQueue<T> {
   static RateLimitingQueueOptions<T> Options() {
     RateLimitingQueueOptions<T> options;
     options.waiting_set = Set::Options();
-    options.rate_limiter =
-        *ratelimit::ItemExponentialFailureRateLimiter<T>::Create(
-            absl::Nanoseconds(1), absl::Seconds(1));
+    options.rate_limiter = *ItemExponentialFailureRateLimiter<T>::Create(
+        absl::Nanoseconds(1), absl::Seconds(1));
     return options;
   }
 };
@@ -66,10 +65,10 @@ class DelayQueueOn : public DelayQueue<T> {
 };
 
 template <typename Set>
-std::unique_ptr<controller::Scheduler> NewSchedulerOn() {
-  controller::SchedulerOptions options;
+std::unique_ptr<Scheduler> NewSchedulerOn() {
+  SchedulerOptions options;
   options.waiting_set = Set::Options();
-  return *controller::Scheduler::Create(std::move(options));
+  return *Scheduler::Create(std::move(options));
 }
 
 }  // namespace workqueue

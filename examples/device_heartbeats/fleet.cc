@@ -15,14 +15,14 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "controller/scheduler.h"
 #include "examples/device_heartbeats/watchdog.h"
-#include "workqueue/delay_queue.h"
-#include "workqueue/waiting_set_options.h"
+#include "workqueue/timer/delay_queue.h"
+#include "workqueue/timer/scheduler.h"
+#include "workqueue/timer/waiting_set_options.h"
 
 namespace device_heartbeats {
 
-using ::controller::TaskId;
+using ::workqueue::TaskId;
 using ::workqueue::WaitingSetOptions;
 
 absl::StatusOr<std::unique_ptr<Fleet>> Fleet::Start(
@@ -51,13 +51,13 @@ Fleet::~Fleet() {
 }
 
 absl::Status Fleet::StartAll() {
-  controller::SchedulerOptions sending;
+  workqueue::SchedulerOptions sending;
   sending.clock = options_.clock;
   sending.workers = static_cast<size_t>(options_.workers);
   // So that a worker wakes once for all that is due in the same millisecond.
   sending.waiting_set = *WaitingSetOptions::TimingWheel(absl::Milliseconds(1));
-  absl::StatusOr<std::unique_ptr<controller::Scheduler>> scheduler =
-      controller::Scheduler::Create(std::move(sending));
+  absl::StatusOr<std::unique_ptr<workqueue::Scheduler>> scheduler =
+      workqueue::Scheduler::Create(std::move(sending));
   if (!scheduler.ok()) return scheduler.status();
   scheduler_ = *std::move(scheduler);
 
@@ -93,7 +93,7 @@ absl::Status Fleet::ScheduleSilence(size_t i, TaskId heartbeats,
 
 absl::StatusOr<TaskId> Fleet::StartHeartbeats(size_t i,
                                               absl::Duration initial_delay) {
-  controller::ScheduleEveryOptions options;
+  workqueue::ScheduleEveryOptions options;
   options.initial_delay = initial_delay;
   return scheduler_->ScheduleEvery([this, i] { SendHeartbeat(i); },
                                    options_.period, options);

@@ -19,9 +19,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "clock/clock.h"
-#include "controller/scheduler.h"
 #include "examples/device_heartbeats/watchdog.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/timer/scheduler.h"
 
 namespace device_heartbeats {
 
@@ -30,7 +30,7 @@ namespace device_heartbeats {
 constexpr absl::Duration kTick = absl::Milliseconds(10);
 
 struct FleetOptions {
-  clocks::Clock* clock = clocks::Clock::GetRealClock();  // not owned
+  workqueue::Clock* clock = workqueue::Clock::GetRealClock();  // not owned
   int devices = 300000;
   int workers = 4;  // threads that send heartbeats
   absl::Duration period = absl::Seconds(3);
@@ -89,23 +89,23 @@ class Fleet {
   explicit Fleet(const FleetOptions& options);
 
   absl::Status StartAll();
-  absl::StatusOr<controller::TaskId> StartHeartbeats(
+  absl::StatusOr<workqueue::TaskId> StartHeartbeats(
       size_t i, absl::Duration initial_delay);
 
   // Has the device fall silent at some time, and perhaps come back.
-  absl::Status ScheduleSilence(size_t i, controller::TaskId heartbeats,
+  absl::Status ScheduleSilence(size_t i, workqueue::TaskId heartbeats,
                                std::mt19937& random);
 
   // What tasks do. Those of one device do not touch it at the same time.
   void SendHeartbeat(size_t i);
-  void FallSilent(size_t i, controller::TaskId heartbeats,
+  void FallSilent(size_t i, workqueue::TaskId heartbeats,
                   std::optional<absl::Duration> back_after);
 
   const FleetOptions options_;
   std::atomic<int64_t> heartbeats_{0};
   Record record_;
   std::unique_ptr<Watchdog> watchdog_;
-  std::unique_ptr<controller::Scheduler> scheduler_;
+  std::unique_ptr<workqueue::Scheduler> scheduler_;
 };
 
 }  // namespace device_heartbeats

@@ -25,10 +25,10 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "clock/clock.h"
 #include "examples/command_line.h"
 #include "examples/device_heartbeats/fleet.h"
 #include "examples/device_heartbeats/report.h"
+#include "workqueue/clock/clock.h"
 
 namespace device_heartbeats {
 namespace {
@@ -66,7 +66,7 @@ absl::Duration CpuTime() {
 
 // Lets time pass up to `end`, and tells how it goes: in one line, if that is on
 // a terminal.
-void Watch(const Fleet& fleet, absl::Time end, clocks::Clock* clock) {
+void Watch(const Fleet& fleet, absl::Time end, workqueue::Clock* clock) {
   const bool is_terminal = isatty(STDOUT_FILENO) == 1;
   const absl::Duration step =
       is_terminal ? absl::Seconds(0.5) : absl::Seconds(3);

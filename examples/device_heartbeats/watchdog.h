@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "clock/clock.h"
-#include "workqueue/delay_queue.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/timer/delay_queue.h"
 
 namespace device_heartbeats {
 
@@ -43,7 +43,7 @@ class Watchdog {
   Watchdog(size_t devices, absl::Duration timeout,
            const workqueue::DelayQueueOptions& options,
            std::vector<Alarm>* alarms)
-      : clock_(clocks::OrRealClock(options.clock)),
+      : clock_(workqueue::OrRealClock(options.clock)),
         timeout_(timeout),
         alarms_(alarms),
         timeouts_(options),
@@ -75,7 +75,7 @@ class Watchdog {
   size_t Missing() const { return handles_.size() - timeouts_.Len(); }
 
  private:
-  clocks::Clock* const clock_;
+  workqueue::Clock* const clock_;
   const absl::Duration timeout_;
   std::vector<Alarm>* const alarms_;
   workqueue::DelayQueue<size_t> timeouts_;

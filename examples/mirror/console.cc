@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "clock/clock.h"
+#include "workqueue/clock/clock.h"
 
 namespace mirror {
 namespace {
@@ -40,7 +40,7 @@ void Console::Failure(const absl::Status& failure) {
   {
     const std::lock_guard<std::mutex> lock(mu_);
     Printed& printed = printed_[failure.code()];
-    const absl::Time now = clocks::Clock::GetRealClock()->TimeNow();
+    const absl::Time now = workqueue::Clock::GetRealClock()->TimeNow();
     if (now < printed.last + FailurePeriod()) {
       ++printed.not_printed;
       return;

@@ -23,7 +23,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
-#include "clock/clock.h"
 #include "examples/mirror/churn.h"
 #include "examples/mirror/console.h"
 #include "examples/mirror/mirror.h"
@@ -32,6 +31,7 @@
 #include "examples/mirror/report.h"
 #include "examples/mirror/stop_signals.h"
 #include "examples/mirror/tree.h"
+#include "workqueue/clock/clock.h"
 
 namespace mirror {
 namespace {
@@ -87,7 +87,7 @@ class Faults {
   std::atomic<int64_t> changes_{0};
 };
 
-absl::Time Now() { return clocks::Clock::GetRealClock()->TimeNow(); }
+absl::Time Now() { return workqueue::Clock::GetRealClock()->TimeNow(); }
 
 // Changes the tree at `from` for as long as `duration`, and moves `to` away for
 // a tenth of that.
@@ -103,7 +103,7 @@ void MakeChanges(const fs::path& from, const fs::path& to, int files,
   while (!stop && Now() < start + duration) {
     for (int i = 0; i < 100; ++i) churn.Step();
     // In bursts: nobody works all the time.
-    clocks::Clock::GetRealClock()->Sleep(absl::Milliseconds(20));
+    workqueue::Clock::GetRealClock()->Sleep(absl::Milliseconds(20));
     const double progress = absl::FDivDuration(Now() - start, duration);
     const bool be_away = 0.5 <= progress && progress < 0.6;
     if (be_away != fs::exists(away, error)) {

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "controller/reconcile.h"
 #include "examples/mirror/path_map.h"
+#include "workqueue/controller/reconcile.h"
 
 namespace mirror {
 
@@ -31,7 +31,7 @@ class Failures {
   void Insert(const std::string& path, const absl::Status& error) {
     const std::lock_guard<std::mutex> lock(mu_);
     EraseLocked(path);
-    (controller::IsTerminalError(error) ? given_up_ : retried_)[path] = error;
+    (workqueue::IsTerminalError(error) ? given_up_ : retried_)[path] = error;
   }
 
   // `path` has been tried, and has not failed.

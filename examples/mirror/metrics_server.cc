@@ -3,6 +3,7 @@
 
 #include "examples/mirror/metrics_server.h"
 
+#include <exception>
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,10 +12,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "base/status_of.h"
-#include "controller/prometheus/prometheus_metrics_provider.h"
 #include "examples/command_line.h"
 #include "prometheus/exposer.h"
+#include "workqueue/prometheus/prometheus_controller_metrics_provider.h"
 #include "workqueue/prometheus/prometheus_metrics_provider.h"
 
 namespace mirror {
@@ -28,17 +28,15 @@ absl::StatusOr<std::unique_ptr<MetricsServer>> MetricsServer::Start(int port) {
   server->queue_metrics_ = *std::move(queue_metrics);
 
   auto controller_metrics =
-      controller::PrometheusMetricsProvider::Create(server->registry_);
+      workqueue::PrometheusControllerMetricsProvider::Create(server->registry_);
   if (!controller_metrics.ok()) return controller_metrics.status();
   server->controller_metrics_ = *std::move(controller_metrics);
 
-  const absl::Status status = workqueue_internal::StatusOf([&] {
+  try {
     server->exposer_ =
         std::make_unique<prometheus::Exposer>(absl::StrCat("0.0.0.0:", port));
     server->exposer_->RegisterCollectable(server->registry_);
-  });
-  if (!status.ok()) {
-    // The exception does not tell why.
+  } catch (const std::exception&) {  // It does not tell why.
     return examples::BadOption("--metrics-port", absl::StrCat(port),
                                "cannot listen there; is the port taken?");
   }

@@ -12,11 +12,11 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "controller/metrics.h"
-#include "controller/prometheus/prometheus_metrics_provider.h"
 #include "prometheus/exposer.h"
 #include "prometheus/registry.h"
+#include "workqueue/controller/metrics.h"
 #include "workqueue/metrics.h"
+#include "workqueue/prometheus/prometheus_controller_metrics_provider.h"
 #include "workqueue/prometheus/prometheus_metrics_provider.h"
 
 namespace mirror {
@@ -37,7 +37,7 @@ class MetricsServer {
   std::string Url() const;
 
   workqueue::MetricsProvider* queue_metrics() { return queue_metrics_.get(); }
-  controller::MetricsProvider* controller_metrics() {
+  workqueue::ControllerMetricsProvider* controller_metrics() {
     return controller_metrics_.get();
   }
 
@@ -47,7 +47,8 @@ class MetricsServer {
   const std::shared_ptr<prometheus::Registry> registry_ =
       std::make_shared<prometheus::Registry>();
   std::unique_ptr<workqueue::PrometheusMetricsProvider> queue_metrics_;
-  std::unique_ptr<controller::PrometheusMetricsProvider> controller_metrics_;
+  std::unique_ptr<workqueue::PrometheusControllerMetricsProvider>
+      controller_metrics_;
   std::unique_ptr<prometheus::Exposer> exposer_;
 };
 

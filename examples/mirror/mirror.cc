@@ -13,14 +13,14 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
-#include "controller/controller.h"
-#include "controller/reconcile.h"
-#include "controller/source.h"
 #include "examples/mirror/console.h"
 #include "examples/mirror/reconciler.h"
 #include "examples/mirror/stop_signals.h"
 #include "examples/mirror/tree_watcher.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
+#include "workqueue/controller/controller.h"
+#include "workqueue/controller/reconcile.h"
+#include "workqueue/controller/source.h"
 
 namespace mirror {
 namespace {
@@ -71,23 +71,23 @@ absl::Status Mirror::CreateWatcher() {
 }
 
 absl::Status Mirror::CreateController() {
-  controller::ControllerOptions<std::string> options;
+  workqueue::ControllerOptions<std::string> options;
   options.name = "mirror";
   options.workers = options_.workers;
   options.reconcile = [this](const std::string& path,
-                             const controller::ReconcileContext& context) {
+                             const workqueue::ReconcileContext& context) {
     return Reconcile(path, context);
   };
   // The default's delays grow to 1000 s; but a full disk that has been freed
   // should be put to use soon.
   options.rate_limiter =
-      *ratelimit::ItemExponentialFailureRateLimiter<std::string>::Create(
+      *workqueue::ItemExponentialFailureRateLimiter<std::string>::Create(
           absl::Milliseconds(5), absl::Seconds(10));
   options.queue_metrics_provider = &metrics_;
   options.metrics_provider = options_.controller_metrics;
   if (watcher_ != nullptr) options.sources.push_back(WatcherSource());
   auto controller =
-      controller::Controller<std::string>::Create(std::move(options));
+      workqueue::Controller<std::string>::Create(std::move(options));
   if (!controller.ok()) return controller.status();
   controller_ = *std::move(controller);
   // There is no source then. The root stands for the whole tree.
@@ -95,10 +95,10 @@ absl::Status Mirror::CreateController() {
   return absl::OkStatus();
 }
 
-controller::Source<std::string> Mirror::WatcherSource() {
-  controller::Source<std::string> source;
+workqueue::Source<std::string> Mirror::WatcherSource() {
+  workqueue::Source<std::string> source;
   source.name = "watcher";
-  source.run = [this](controller::SourceContext<std::string>&) {
+  source.run = [this](workqueue::SourceContext<std::string>&) {
     watcher_->Run();
     return absl::OkStatus();
   };
@@ -107,7 +107,7 @@ controller::Source<std::string> Mirror::WatcherSource() {
 }
 
 absl::Status Mirror::Reconcile(const std::string& path,
-                               const controller::ReconcileContext& context) {
+                               const workqueue::ReconcileContext& context) {
   absl::Status status = reconciler_.Reconcile(path, context.stop);
   if (status.ok()) {
     failures_.Erase(path);
@@ -119,7 +119,7 @@ absl::Status Mirror::Reconcile(const std::string& path,
     console_->Failure(status);
   }
   if (context.failures + 1 >= options_.max_tries) {
-    status = controller::TerminalError(std::move(status));
+    status = workqueue::TerminalError(std::move(status));
   }
   failures_.Insert(path, status);
   return status;

@@ -18,10 +18,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "controller/controller.h"
-#include "controller/metrics.h"
-#include "controller/reconcile.h"
-#include "controller/source.h"
 #include "examples/mirror/console.h"
 #include "examples/mirror/failures.h"
 #include "examples/mirror/path_map.h"
@@ -29,6 +25,10 @@
 #include "examples/mirror/reconciler.h"
 #include "examples/mirror/stop_signals.h"
 #include "examples/mirror/tree_watcher.h"
+#include "workqueue/controller/controller.h"
+#include "workqueue/controller/metrics.h"
+#include "workqueue/controller/reconcile.h"
+#include "workqueue/controller/source.h"
 #include "workqueue/metrics.h"
 
 namespace mirror {
@@ -52,7 +52,7 @@ class Mirror {
     std::function<absl::Status(const std::string& path)> before_change;
     // What the queue and the controller report to, if not null.
     workqueue::MetricsProvider* queue_metrics = nullptr;
-    controller::MetricsProvider* controller_metrics = nullptr;
+    workqueue::ControllerMetricsProvider* controller_metrics = nullptr;
   };
 
   // Starts to mirror. `console`, which must outlive the mirror, is told about
@@ -90,11 +90,11 @@ class Mirror {
   absl::Status CreateController();
 
   // The watcher, as the controller knows it.
-  controller::Source<std::string> WatcherSource();
+  workqueue::Source<std::string> WatcherSource();
 
   // What the controller does with each path.
   absl::Status Reconcile(const std::string& path,
-                         const controller::ReconcileContext& context);
+                         const workqueue::ReconcileContext& context);
 
   // Has `path` reconciled soon.
   void Enqueue(const std::string& path);
@@ -113,7 +113,7 @@ class Mirror {
   std::atomic<int64_t> enqueued_{0};
   Reconciler reconciler_;
   std::unique_ptr<TreeWatcher> watcher_;  // null if there is nothing to watch
-  std::unique_ptr<controller::Controller<std::string>> controller_;
+  std::unique_ptr<workqueue::Controller<std::string>> controller_;
 };
 
 }  // namespace mirror

@@ -25,10 +25,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "clock/clock.h"
 #include "examples/mirror/fd.h"
 #include "examples/mirror/path_map.h"
 #include "examples/mirror/tree.h"
+#include "workqueue/clock/clock.h"
 
 namespace mirror {
 namespace {
@@ -40,7 +40,7 @@ constexpr uint32_t kEvents = IN_ATTRIB | IN_CLOSE_WRITE | IN_CREATE |
 // How often to look for a root that is not there.
 constexpr absl::Duration RootPeriod() { return absl::Seconds(1); }
 
-absl::Time Now() { return clocks::Clock::GetRealClock()->TimeNow(); }
+absl::Time Now() { return workqueue::Clock::GetRealClock()->TimeNow(); }
 
 // For poll(2), which wants milliseconds; rounded up, so as not to spin.
 int PollTimeout(absl::Duration d) {

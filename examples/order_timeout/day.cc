@@ -13,9 +13,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "clock/fake_clock.h"
 #include "examples/order_timeout/shop.h"
-#include "workqueue/delay_queue.h"
+#include "workqueue/clock/fake_clock.h"
+#include "workqueue/timer/delay_queue.h"
 
 namespace order_timeout {
 namespace {
@@ -48,7 +48,7 @@ std::vector<Event> EventsOf(const std::vector<Order>& orders) {
 // waits on the clock again, it has cancelled all that was due. So the two take
 // turns: an order is cancelled at its own time, and before anything else that
 // happens then.
-void MoveTo(absl::Time time, clocks::FakeClock& clock) {
+void MoveTo(absl::Time time, workqueue::FakeClock& clock) {
   clock.AwaitWaiters(1);
   while (clock.TimeNow() < time) {
     clock.SetTime(std::min(time, clock.GetEarliestWakeupTime()));
@@ -94,7 +94,8 @@ std::vector<Order> MakeOrders(int n, uint32_t seed) {
   return orders;
 }
 
-Books LiveThrough(const std::vector<Order>& orders, clocks::FakeClock& clock) {
+Books LiveThrough(const std::vector<Order>& orders,
+                  workqueue::FakeClock& clock) {
   workqueue::DelayQueueOptions options;
   options.clock = &clock;
   Books books;

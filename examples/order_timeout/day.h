@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "clock/fake_clock.h"
 #include "examples/order_timeout/shop.h"
+#include "workqueue/clock/fake_clock.h"
 
 namespace order_timeout {
 
@@ -30,7 +30,8 @@ std::vector<Order> MakeOrders(int n, uint32_t seed);
 
 // Moves `clock` through the day of a shop, until each order is paid or
 // cancelled.
-Books LiveThrough(const std::vector<Order>& orders, clocks::FakeClock& clock);
+Books LiveThrough(const std::vector<Order>& orders,
+                  workqueue::FakeClock& clock);
 
 // Returns in what `books` differ from what they should be, in words; nothing if
 // they are exact.

@@ -19,11 +19,11 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "clock/clock.h"
-#include "clock/fake_clock.h"
 #include "examples/command_line.h"
 #include "examples/order_timeout/day.h"
 #include "examples/order_timeout/shop.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/clock/fake_clock.h"
 
 namespace order_timeout {
 namespace {
@@ -41,10 +41,10 @@ Exits with 0 if the outcome is exact, 1 if it is not, 2 for a wrong flag.
 )";
 
 int Run(int n, int seed) {
-  clocks::Clock* const real_clock = clocks::Clock::GetRealClock();
+  workqueue::Clock* const real_clock = workqueue::Clock::GetRealClock();
   const absl::Time start = real_clock->TimeNow();
   const std::vector<Order> orders = MakeOrders(n, seed);
-  clocks::FakeClock clock;
+  workqueue::FakeClock clock;
   const Books books = LiveThrough(orders, clock);
   const std::vector<std::string> differences = Differences(orders, books);
 

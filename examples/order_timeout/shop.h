@@ -14,8 +14,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/time/time.h"
-#include "clock/clock.h"
-#include "workqueue/delay_queue.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/timer/delay_queue.h"
 
 namespace order_timeout {
 
@@ -50,7 +50,7 @@ class Shop {
   // Goes by the clock of `options`. Writes to `books`, which are not owned, and
   // can be read when the shop has been destroyed.
   Shop(const workqueue::DelayQueueOptions& options, Books* books)
-      : clock_(clocks::OrRealClock(options.clock)),
+      : clock_(workqueue::OrRealClock(options.clock)),
         books_(books),
         unpaid_(options),
         cancelling_([this] {
@@ -77,7 +77,7 @@ class Shop {
   }
 
  private:
-  clocks::Clock* const clock_;
+  workqueue::Clock* const clock_;
   Books* const books_;
   workqueue::DelayQueue<size_t> unpaid_;
   absl::flat_hash_map<size_t, workqueue::DelayQueueHandle> timeouts_;

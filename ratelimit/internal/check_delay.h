@@ -13,7 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 
-namespace ratelimit {
+namespace workqueue {
 namespace internal {
 
 // Returns OK if `delay` is finite and not negative, otherwise an
@@ -29,6 +29,6 @@ inline absl::Status CheckDelay(absl::string_view name, absl::Duration delay) {
 }
 
 }  // namespace internal
-}  // namespace ratelimit
+}  // namespace workqueue
 
 #endif  // WORKQUEUE_RATELIMIT_INTERNAL_CHECK_DELAY_H_

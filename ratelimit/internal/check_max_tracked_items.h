@@ -13,7 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
-namespace ratelimit {
+namespace workqueue {
 namespace internal {
 
 // Returns OK if `max_tracked_items` is at least one, otherwise an
@@ -25,6 +25,6 @@ inline absl::Status CheckMaxTrackedItems(size_t max_tracked_items) {
 }
 
 }  // namespace internal
-}  // namespace ratelimit
+}  // namespace workqueue
 
 #endif  // WORKQUEUE_RATELIMIT_INTERNAL_CHECK_MAX_TRACKED_ITEMS_H_

@@ -13,7 +13,7 @@
 
 #include "absl/time/time.h"
 
-namespace ratelimit {
+namespace workqueue {
 namespace internal {
 
 // Returns `base` * 2^`failures`, or `max` if that is less. Exact for every
@@ -31,6 +31,6 @@ inline absl::Duration ExponentialDelay(absl::Duration base, absl::Duration max,
 }
 
 }  // namespace internal
-}  // namespace ratelimit
+}  // namespace workqueue
 
 #endif  // WORKQUEUE_RATELIMIT_INTERNAL_EXPONENTIAL_DELAY_H_

@@ -14,12 +14,12 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
-#include "base/entry_table.h"
-#include "base/intrusive_list.h"
-#include "base/mutex_lock.h"
 #include "ratelimit/unbounded_items.h"
+#include "workqueue/internal/entry_table.h"
+#include "workqueue/internal/intrusive_list.h"
+#include "workqueue/internal/mutex_lock.h"
 
-namespace ratelimit {
+namespace workqueue {
 namespace internal {
 
 // Returns `failures` and one more, or `failures` if no `int` is larger.
@@ -56,7 +56,7 @@ class FailureCounts {
   // stays at the largest `int` when it gets there.
   int Increment(const T& item) {
     const size_t hash = Hash()(item);
-    workqueue_internal::MutexLock lock(&mu_);
+    internal::MutexLock lock(&mu_);
     const auto [entry, is_new] = entries_.FindOrInsert(item, hash);
     // From here on nothing throws, so that nothing is evicted in vain.
     const int before =
@@ -75,7 +75,7 @@ class FailureCounts {
   // to what is evicted.
   int Get(const T& item) const {
     const size_t hash = Hash()(item);
-    workqueue_internal::MutexLock lock(&mu_);
+    internal::MutexLock lock(&mu_);
     const Entry* const entry = entries_.Find(item, hash);
     return entry == nullptr ? 0 : entry->failures;
   }
@@ -83,7 +83,7 @@ class FailureCounts {
   // Forgets the failures of `item`.
   void Erase(const T& item) {
     const size_t hash = Hash()(item);
-    workqueue_internal::MutexLock lock(&mu_);
+    internal::MutexLock lock(&mu_);
     Entry* const entry = entries_.Find(item, hash);
     if (entry == nullptr) return;
     if (IsBounded()) by_last_failure_.Remove(entry);
@@ -91,9 +91,8 @@ class FailureCounts {
   }
 
  private:
-  struct Entry : workqueue_internal::ItemEntry<T>,
-                 workqueue_internal::IntrusiveLink<Entry> {
-    using workqueue_internal::ItemEntry<T>::ItemEntry;
+  struct Entry : internal::ItemEntry<T>, internal::IntrusiveLink<Entry> {
+    using internal::ItemEntry<T>::ItemEntry;
 
     int failures = 0;
   };
@@ -102,15 +101,13 @@ class FailureCounts {
 
   const size_t max_items_;
   mutable absl::Mutex mu_;
-  workqueue_internal::EntryTable<T, Entry, Hash, Eq> entries_
-      ABSL_GUARDED_BY(mu_);
+  internal::EntryTable<T, Entry, Hash, Eq> entries_ ABSL_GUARDED_BY(mu_);
   // All entries, the one whose last failure is longest ago in front. Empty if
   // there is no bound: in a large table each touch of the list is a cache miss.
-  workqueue_internal::IntrusiveList<Entry> by_last_failure_
-      ABSL_GUARDED_BY(mu_);
+  internal::IntrusiveList<Entry> by_last_failure_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace internal
-}  // namespace ratelimit
+}  // namespace workqueue
 
 #endif  // WORKQUEUE_RATELIMIT_INTERNAL_FAILURE_COUNTS_H_

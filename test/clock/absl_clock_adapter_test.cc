@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "clock/absl_clock_adapter.h"
+#include "workqueue/clock/absl_clock_adapter.h"
 
 #include "gtest/gtest.h"
 
@@ -14,10 +14,10 @@
 #include "absl/time/clock_interface.h"
 #include "absl/time/simulated_clock.h"
 #include "absl/time/time.h"
-#include "clock/fake_clock.h"
-#include "clock/parker.h"
+#include "workqueue/clock/fake_clock.h"
+#include "workqueue/clock/parker.h"
 
-namespace clocks {
+namespace workqueue {
 namespace {
 
 const absl::Time kStart = absl::FromUnixSeconds(1000);
@@ -73,7 +73,7 @@ TEST(ToAbslClockTest, FollowsAFakeClock) {
 }
 
 }  // namespace
-}  // namespace clocks
+}  // namespace workqueue
 
 #else
 

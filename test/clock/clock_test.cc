@@ -4,7 +4,7 @@
 // The real clock: what can be said of it without waiting for long. Every wait
 // here either has nothing to wait for or lasts a millisecond.
 
-#include "clock/clock.h"
+#include "workqueue/clock/clock.h"
 
 #include <memory>
 #include <thread>  // NOLINT(build/c++11)
@@ -12,14 +12,14 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "base/mutex_lock.h"
-#include "clock/parker.h"
 #include "gtest/gtest.h"
+#include "workqueue/clock/parker.h"
+#include "workqueue/internal/mutex_lock.h"
 
-namespace clocks {
+namespace workqueue {
 namespace {
 
-using ::workqueue_internal::MutexLock;
+using internal::MutexLock;
 
 constexpr absl::Duration kShort = absl::Milliseconds(1);
 
@@ -145,4 +145,4 @@ TEST(PlainClockTest, HasAParker) {
 }
 
 }  // namespace
-}  // namespace clocks
+}  // namespace workqueue

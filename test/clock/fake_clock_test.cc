@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "clock/fake_clock.h"
+#include "workqueue/clock/fake_clock.h"
 
 #include <atomic>
 #include <functional>
@@ -15,15 +15,15 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
-#include "base/mutex_lock.h"
-#include "clock/clock.h"
-#include "clock/parker.h"
 #include "gtest/gtest.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/clock/parker.h"
+#include "workqueue/internal/mutex_lock.h"
 
-namespace clocks {
+namespace workqueue {
 namespace {
 
-using ::workqueue_internal::MutexLock;
+using internal::MutexLock;
 
 const absl::Time kStart = absl::FromUnixSeconds(1000);
 
@@ -578,4 +578,4 @@ TEST(FakeClockTest, ConcurrentStepsAddUp) {
 }
 
 }  // namespace
-}  // namespace clocks
+}  // namespace workqueue

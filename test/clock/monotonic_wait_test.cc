@@ -29,9 +29,9 @@ TEST(MonotonicWaitTest, NeedsTheseFunctions) {
 
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "base/mutex_lock.h"
-#include "clock/clock.h"
-#include "clock/parker.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/clock/parker.h"
+#include "workqueue/internal/mutex_lock.h"
 
 namespace {
 
@@ -94,10 +94,10 @@ long syscall(long number, ...) noexcept {  // NOLINT(runtime/int)
 
 }  // extern "C"
 
-namespace clocks {
+namespace workqueue {
 namespace {
 
-using ::workqueue_internal::MutexLock;
+using internal::MutexLock;
 
 int Waits() { return wall_clock_waits + monotonic_waits; }
 
@@ -177,6 +177,6 @@ TEST(MonotonicWaitTestTest, NoticesTheWallClock) {
 }
 
 }  // namespace
-}  // namespace clocks
+}  // namespace workqueue
 
 #endif  // no sanitizer

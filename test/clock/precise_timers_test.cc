@@ -5,7 +5,7 @@
 // timers can expire with theirs. This program stands between the library and
 // the C library, and looks at the slack with which a thread waits.
 
-#include "clock/internal/precise_timers.h"
+#include "workqueue/clock/internal/precise_timers.h"
 
 #include "absl/base/config.h"
 #include "gtest/gtest.h"
@@ -26,7 +26,7 @@ TEST(PreciseTimersTest, NeedsThisFunction) {
 #include <cstdarg>
 
 #include "absl/time/time.h"
-#include "clock/clock.h"
+#include "workqueue/clock/clock.h"
 
 namespace {
 
@@ -53,7 +53,7 @@ extern "C" long syscall(long number, ...) noexcept {  // NOLINT(runtime/int)
   return next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-namespace clocks {
+namespace workqueue {
 namespace {
 
 class PreciseTimersTest : public testing::Test {
@@ -93,6 +93,6 @@ TEST_F(PreciseTimersTest, AreWhatTheRealClockSleepsBy) {
 }
 
 }  // namespace
-}  // namespace clocks
+}  // namespace workqueue
 
 #endif  // no sanitizer

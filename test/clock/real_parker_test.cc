@@ -12,13 +12,13 @@
 #include <thread>  // NOLINT(build/c++11)
 
 #include "absl/time/time.h"
-#include "clock/internal/condition_variable_parker.h"
-#include "clock/internal/futex_parker.h"
-#include "clock/internal/steady_time.h"
-#include "clock/parker.h"
 #include "gtest/gtest.h"
+#include "workqueue/clock/internal/condition_variable_parker.h"
+#include "workqueue/clock/internal/futex_parker.h"
+#include "workqueue/clock/internal/steady_time.h"
+#include "workqueue/clock/parker.h"
 
-namespace clocks {
+namespace workqueue {
 namespace internal {
 namespace {
 
@@ -109,4 +109,4 @@ TYPED_TEST(RealParkerTest, MayBeDestroyedByTheThreadThatWakes) {
 
 }  // namespace
 }  // namespace internal
-}  // namespace clocks
+}  // namespace workqueue

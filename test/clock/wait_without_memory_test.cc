@@ -8,12 +8,12 @@
 
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "base/mutex_lock.h"
-#include "clock/clock.h"
 #include "gtest/gtest.h"
-#include "test/base/counted_heap.h"
+#include "test/internal/counted_heap.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/internal/mutex_lock.h"
 
-namespace clocks {
+namespace workqueue {
 namespace {
 
 using ::workqueue::CountedHeap;
@@ -25,7 +25,7 @@ bool AwaitNothing() {
   absl::Mutex mu;
   bool never = false;
   Clock* const clock = Clock::GetRealClock();
-  workqueue_internal::MutexLock lock(&mu);
+  internal::MutexLock lock(&mu);
   return clock->AwaitWithDeadline(&mu, absl::Condition(&never),
                                   clock->TimeNow() + absl::Milliseconds(1));
 }
@@ -47,4 +47,4 @@ TEST(WaitWithoutMemoryTest, AwaitWithDeadlineEnds) {
 }
 
 }  // namespace
-}  // namespace clocks
+}  // namespace workqueue

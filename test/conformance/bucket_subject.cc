@@ -9,12 +9,12 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "clock/fake_clock.h"
 #include "ratelimit/token_bucket.h"
 #include "test/conformance/subject.h"
 #include "test/conformance/subjects.h"
 #include "test/conformance/trace.h"
 #include "test/conformance/value.h"
+#include "workqueue/clock/fake_clock.h"
 
 namespace conformance {
 namespace {
@@ -27,14 +27,14 @@ Result ResultOf(const absl::Status& status) {
 
 class BucketSubject final : public Subject {
  public:
-  BucketSubject(std::unique_ptr<clocks::FakeClock> clock,
-                std::unique_ptr<ratelimit::TokenBucket> bucket)
+  BucketSubject(std::unique_ptr<workqueue::FakeClock> clock,
+                std::unique_ptr<workqueue::TokenBucket> bucket)
       : clock_(std::move(clock)), bucket_(std::move(bucket)) {
     On("allow", [this](const Args& args) {
       return Result{bucket_->Allow(std::get<int64_t>(args[0]))};
     });
     On("reserve", [this](const Args& args) {
-      const ratelimit::Reservation reservation =
+      const workqueue::Reservation reservation =
           bucket_->Reserve(std::get<int64_t>(args[0]));
       if (!reservation.ok()) return Result{std::string("<never>")};
       return Result{reservation.Delay()};
@@ -53,16 +53,16 @@ class BucketSubject final : public Subject {
   }
 
  private:
-  const std::unique_ptr<clocks::FakeClock> clock_;
-  const std::unique_ptr<ratelimit::TokenBucket> bucket_;
+  const std::unique_ptr<workqueue::FakeClock> clock_;
+  const std::unique_ptr<workqueue::TokenBucket> bucket_;
 };
 
 }  // namespace
 
 SubjectOr NewBucketSubject(const Header& header) {
-  auto clock = std::make_unique<clocks::FakeClock>();
+  auto clock = std::make_unique<workqueue::FakeClock>();
   auto bucket =
-      ratelimit::TokenBucket::Create(header.rate, header.burst, clock.get());
+      workqueue::TokenBucket::Create(header.rate, header.burst, clock.get());
   if (!bucket.ok()) return bucket.status();
   return std::make_unique<BucketSubject>(std::move(clock), *std::move(bucket));
 }

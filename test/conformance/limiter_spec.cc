@@ -25,7 +25,7 @@
 namespace conformance {
 namespace {
 
-using Limiter = std::unique_ptr<ratelimit::RateLimiter<std::string>>;
+using Limiter = std::unique_ptr<workqueue::RateLimiter<std::string>>;
 
 // Reads a specification from left to right. After the first error, which
 // `status()` keeps, nothing more is read and what is returned means nothing.
@@ -73,7 +73,7 @@ class Parser {
     Expect(")");
     if (!status_.ok()) return nullptr;
     return Made(
-        ratelimit::ItemExponentialFailureRateLimiter<std::string>::Create(base,
+        workqueue::ItemExponentialFailureRateLimiter<std::string>::Create(base,
                                                                           max));
   }
 
@@ -86,7 +86,7 @@ class Parser {
     const int attempts = ParseAttempts();
     Expect(")");
     if (!status_.ok()) return nullptr;
-    return Made(ratelimit::ItemFastSlowRateLimiter<std::string>::Create(
+    return Made(workqueue::ItemFastSlowRateLimiter<std::string>::Create(
         fast, slow, attempts));
   }
 
@@ -97,7 +97,7 @@ class Parser {
     Limiter b = ParseLimiter();
     Expect(")");
     if (!status_.ok()) return nullptr;
-    return Made(ratelimit::MaxOfRateLimiter<std::string>::Create(std::move(a),
+    return Made(workqueue::MaxOfRateLimiter<std::string>::Create(std::move(a),
                                                                  std::move(b)));
   }
 
@@ -108,7 +108,7 @@ class Parser {
     const absl::Duration max = ParseDelay();
     Expect(")");
     if (!status_.ok()) return nullptr;
-    return Made(ratelimit::WithMaxWaitRateLimiter<std::string>::Create(
+    return Made(workqueue::WithMaxWaitRateLimiter<std::string>::Create(
         std::move(limiter), max));
   }
 
@@ -162,7 +162,7 @@ class Parser {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ratelimit::RateLimiter<std::string>>>
+absl::StatusOr<std::unique_ptr<workqueue::RateLimiter<std::string>>>
 ParseLimiter(absl::string_view spec) {
   Parser parser(spec);
   Limiter limiter = parser.ParseAll();

@@ -22,7 +22,7 @@ namespace conformance {
 //
 // Returns an `absl::InvalidArgumentError` if it describes none, or one that the
 // library does not make.
-absl::StatusOr<std::unique_ptr<ratelimit::RateLimiter<std::string>>>
+absl::StatusOr<std::unique_ptr<workqueue::RateLimiter<std::string>>>
 ParseLimiter(absl::string_view spec);
 
 }  // namespace conformance

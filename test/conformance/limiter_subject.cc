@@ -17,7 +17,7 @@
 namespace conformance {
 namespace {
 
-using Limiter = ratelimit::RateLimiter<std::string>;
+using Limiter = workqueue::RateLimiter<std::string>;
 
 class LimiterSubject final : public Subject {
  public:

@@ -24,7 +24,7 @@ namespace {
 class PriorityQueueSubject final : public QueueSubject {
  public:
   PriorityQueueSubject(const Header& header,
-                       std::unique_ptr<ratelimit::RateLimiter<Item>> limiter)
+                       std::unique_ptr<workqueue::RateLimiter<Item>> limiter)
       : QueueSubject(header), queue_(NewOptions(std::move(limiter))) {
     OnBase(&queue_);
     OnDelaying(&queue_);
@@ -36,7 +36,7 @@ class PriorityQueueSubject final : public QueueSubject {
  private:
   using Options = workqueue::PriorityQueueOptions<Item>;
 
-  Options NewOptions(std::unique_ptr<ratelimit::RateLimiter<Item>> limiter) {
+  Options NewOptions(std::unique_ptr<workqueue::RateLimiter<Item>> limiter) {
     auto options = QueueSubject::NewOptions<Options>();
     options.rate_limiter = std::move(limiter);
     return options;

@@ -7,10 +7,10 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "clock/fake_clock.h"
 #include "test/conformance/recorder.h"
 #include "test/conformance/subject.h"
 #include "test/conformance/trace.h"
+#include "workqueue/clock/fake_clock.h"
 #include "workqueue/interfaces.h"
 
 namespace conformance {
@@ -49,7 +49,7 @@ class QueueSubject : public Subject {
                    const Recorder::Observations& observations);
 
   const bool metrics_;
-  clocks::FakeClock clock_;
+  workqueue::FakeClock clock_;
   Recorder recorder_;
 };
 

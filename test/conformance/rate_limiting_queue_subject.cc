@@ -18,7 +18,7 @@ class RateLimitingQueueSubject final : public QueueSubject {
  public:
   RateLimitingQueueSubject(
       const Header& header,
-      std::unique_ptr<ratelimit::RateLimiter<Item>> limiter)
+      std::unique_ptr<workqueue::RateLimiter<Item>> limiter)
       : QueueSubject(header), queue_(NewOptions(std::move(limiter))) {
     OnBase(&queue_);
     OnDelaying(&queue_);
@@ -28,7 +28,7 @@ class RateLimitingQueueSubject final : public QueueSubject {
  private:
   using Options = workqueue::RateLimitingQueueOptions<Item>;
 
-  Options NewOptions(std::unique_ptr<ratelimit::RateLimiter<Item>> limiter) {
+  Options NewOptions(std::unique_ptr<workqueue::RateLimiter<Item>> limiter) {
     auto options = QueueSubject::NewOptions<Options>();
     options.rate_limiter = std::move(limiter);
     return options;

@@ -19,14 +19,14 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "base/mutex_lock.h"
-#include "clock/fake_clock.h"
-#include "controller/controller.h"
-#include "controller/reconcile.h"
 #include "gtest/gtest.h"
 #include "test/workqueue/recording_log.h"
+#include "workqueue/clock/fake_clock.h"
+#include "workqueue/controller/controller.h"
+#include "workqueue/controller/reconcile.h"
+#include "workqueue/internal/mutex_lock.h"
 
-namespace controller {
+namespace workqueue {
 
 // ControllerFixture
 //
@@ -47,7 +47,7 @@ class ControllerFixture : public testing::Test {
     options.reconcile = [this, reconcile](const std::string& item,
                                           const ReconcileContext& context) {
       {
-        workqueue_internal::MutexLock lock(&mu_);
+        internal::MutexLock lock(&mu_);
         noted_.emplace_back(item,
                             (clock_.TimeNow() - start_) / absl::Milliseconds(1),
                             context.failures);
@@ -81,27 +81,27 @@ class ControllerFixture : public testing::Test {
 
   // What has been reconciled since the last call.
   Notes Noted() {
-    workqueue_internal::MutexLock lock(&mu_);
+    internal::MutexLock lock(&mu_);
     priorities_.clear();
     return std::exchange(noted_, Notes());
   }
 
   // The priorities of that, instead.
   std::vector<int> NotedPriorities() {
-    workqueue_internal::MutexLock lock(&mu_);
+    internal::MutexLock lock(&mu_);
     noted_.clear();
     return std::exchange(priorities_, std::vector<int>());
   }
 
   // A reconcile function that has nothing to do.
-  static absl::StatusOr<Result> Succeed(const std::string&,
-                                        const ReconcileContext&) {
-    return Result();
+  static absl::StatusOr<ReconcileResult> Succeed(const std::string&,
+                                                 const ReconcileContext&) {
+    return ReconcileResult();
   }
 
-  clocks::FakeClock clock_;
+  FakeClock clock_;
   const absl::Time start_ = clock_.TimeNow();
-  workqueue::RecordingLog log_;
+  RecordingLog log_;
 
  private:
   absl::Mutex mu_;
@@ -109,6 +109,6 @@ class ControllerFixture : public testing::Test {
   std::vector<int> priorities_ ABSL_GUARDED_BY(mu_);
 };
 
-}  // namespace controller
+}  // namespace workqueue
 
 #endif  // WORKQUEUE_TEST_CONTROLLER_CONTROLLER_FIXTURE_H_

@@ -16,16 +16,16 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "base/mutex_lock.h"
-#include "controller/controller.h"
-#include "controller/metrics.h"
-#include "controller/reconcile.h"
 #include "gtest/gtest.h"
 #include "test/controller/controller_fixture.h"
 #include "test/workqueue/recording_metrics.h"
+#include "workqueue/controller/controller.h"
+#include "workqueue/controller/metrics.h"
+#include "workqueue/controller/reconcile.h"
+#include "workqueue/internal/mutex_lock.h"
 #include "workqueue/metrics.h"
 
-namespace controller {
+namespace workqueue {
 namespace {
 
 constexpr absl::Duration kMs = absl::Milliseconds(1);
@@ -35,17 +35,17 @@ constexpr absl::Duration kMs = absl::Milliseconds(1);
 class Record {
  public:
   void Add(const std::string& metric, double value) {
-    workqueue_internal::MutexLock lock(&mu_);
+    internal::MutexLock lock(&mu_);
     sums_[metric] += value;
   }
   void Observe(double value) {
-    workqueue_internal::MutexLock lock(&mu_);
+    internal::MutexLock lock(&mu_);
     observed_.push_back(value);
   }
 
   // Those that are not zero.
   std::map<std::string, double> sums() const {
-    workqueue_internal::MutexLock lock(&mu_);
+    internal::MutexLock lock(&mu_);
     std::map<std::string, double> sums;
     for (const auto& sum : sums_) {
       if (sum.second != 0) sums.insert(sum);
@@ -53,7 +53,7 @@ class Record {
     return sums;
   }
   std::vector<double> observed() const {
-    workqueue_internal::MutexLock lock(&mu_);
+    internal::MutexLock lock(&mu_);
     return observed_;
   }
 
@@ -64,10 +64,10 @@ class Record {
 };
 
 // A metric of any kind.
-class RecordingMetric final : public workqueue::CounterMetric,
-                              public workqueue::GaugeMetric,
-                              public workqueue::SettableGaugeMetric,
-                              public workqueue::HistogramMetric {
+class RecordingMetric final : public CounterMetric,
+                              public GaugeMetric,
+                              public SettableGaugeMetric,
+                              public HistogramMetric {
  public:
   RecordingMetric(std::string name, Record* record, bool throws)
       : name_(std::move(name)), record_(record), throws_(throws) {}
@@ -97,42 +97,42 @@ class RecordingMetric final : public workqueue::CounterMetric,
 };
 
 // Notes what its metrics are told, after the name of the controller.
-class RecordingProvider final : public MetricsProvider {
+class RecordingProvider final : public ControllerMetricsProvider {
  public:
   bool throws = false;
   bool wants_none = false;
 
   const Record& record() const { return record_; }
 
-  std::unique_ptr<workqueue::CounterMetric> NewReconcileTotalMetric(
+  std::unique_ptr<CounterMetric> NewReconcileTotalMetric(
       absl::string_view controller, absl::string_view result) override {
     return New(controller, result);
   }
-  std::unique_ptr<workqueue::CounterMetric> NewReconcileErrorsMetric(
+  std::unique_ptr<CounterMetric> NewReconcileErrorsMetric(
       absl::string_view controller) override {
     return New(controller, "errors");
   }
-  std::unique_ptr<workqueue::CounterMetric> NewTerminalReconcileErrorsMetric(
+  std::unique_ptr<CounterMetric> NewTerminalReconcileErrorsMetric(
       absl::string_view controller) override {
     return New(controller, "terminal");
   }
-  std::unique_ptr<workqueue::CounterMetric> NewReconcilePanicsMetric(
+  std::unique_ptr<CounterMetric> NewReconcilePanicsMetric(
       absl::string_view controller) override {
     return New(controller, "panics");
   }
-  std::unique_ptr<workqueue::CounterMetric> NewReconcileTimeoutsMetric(
+  std::unique_ptr<CounterMetric> NewReconcileTimeoutsMetric(
       absl::string_view controller) override {
     return New(controller, "timeouts");
   }
-  std::unique_ptr<workqueue::HistogramMetric> NewReconcileTimeMetric(
+  std::unique_ptr<HistogramMetric> NewReconcileTimeMetric(
       absl::string_view controller) override {
     return New(controller, "time");
   }
-  std::unique_ptr<workqueue::SettableGaugeMetric>
-  NewMaxConcurrentReconcilesMetric(absl::string_view controller) override {
+  std::unique_ptr<SettableGaugeMetric> NewMaxConcurrentReconcilesMetric(
+      absl::string_view controller) override {
     return New(controller, "max");
   }
-  std::unique_ptr<workqueue::GaugeMetric> NewActiveWorkersMetric(
+  std::unique_ptr<GaugeMetric> NewActiveWorkersMetric(
       absl::string_view controller) override {
     return New(controller, "active");
   }
@@ -172,11 +172,11 @@ TEST_F(ControllerMetricsTest, TheWorkersAreCountedFromTheBegin) {
 }
 
 TEST_F(ControllerMetricsTest, EachResultIsCounted) {
-  const auto controller =
-      Reporting([](const std::string& item,
-                   const ReconcileContext& context) -> absl::StatusOr<Result> {
+  const auto controller = Reporting(
+      [](const std::string& item,
+         const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
         if (context.failures == 0) return absl::UnavailableError("later");
-        Result result;
+        ReconcileResult result;
         if (item == "twice") result.requeue_after = absl::Hours(1);
         if (item == "never") return TerminalError(absl::AbortedError("never"));
         return result;
@@ -195,11 +195,11 @@ TEST_F(ControllerMetricsTest, EachResultIsCounted) {
 }
 
 TEST_F(ControllerMetricsTest, AnActiveWorkerIsOneThatReconciles) {
-  const auto controller =
-      Reporting([this](const std::string&,
-                       const ReconcileContext&) -> absl::StatusOr<Result> {
+  const auto controller = Reporting(
+      [this](const std::string&,
+             const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
         EXPECT_EQ(provider_.record().sums().at("test active"), 1);
-        return Result();
+        return ReconcileResult();
       });
   controller->queue().Add("a");
   controller->AwaitIdle();
@@ -208,9 +208,9 @@ TEST_F(ControllerMetricsTest, AnActiveWorkerIsOneThatReconciles) {
 }
 
 TEST_F(ControllerMetricsTest, ReconcilingIsTimed) {
-  const auto controller =
-      Reporting([this](const std::string& item,
-                       const ReconcileContext&) -> absl::StatusOr<Result> {
+  const auto controller = Reporting(
+      [this](const std::string& item,
+             const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
         clock_.Step(item == "slow" ? 2000 * kMs : 250 * kMs);
         return absl::UnavailableError("fails, and counts");
       });
@@ -222,11 +222,11 @@ TEST_F(ControllerMetricsTest, ReconcilingIsTimed) {
 }
 
 TEST_F(ControllerMetricsTest, OnesNotOverAtTheirDeadlineAreCounted) {
-  ControllerOptions<std::string> options =
-      Options([this](const std::string& item,
-                     const ReconcileContext&) -> absl::StatusOr<Result> {
+  ControllerOptions<std::string> options = Options(
+      [this](const std::string& item,
+             const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
         clock_.Step(item == "slow" ? 10 * kMs : 9 * kMs);
-        return Result();
+        return ReconcileResult();
       });
   options.reconcile_timeout = 10 * kMs;
   options.metrics_provider = &provider_;
@@ -256,7 +256,7 @@ TEST_F(ControllerMetricsTest, AProviderMayWantNone) {
 }
 
 TEST_F(ControllerMetricsTest, TheQueueReportsUnderTheControllersName) {
-  workqueue::RecordingMetrics queue_metrics;
+  RecordingMetrics queue_metrics;
   ControllerOptions<std::string> options = Options(Succeed);
   options.queue_metrics_provider = &queue_metrics;
   {
@@ -264,7 +264,7 @@ TEST_F(ControllerMetricsTest, TheQueueReportsUnderTheControllersName) {
     controller->queue().Add("a");
     controller->AwaitIdle();
   }
-  const auto adds = queue_metrics.record(workqueue::MetricKind::kAdds);
+  const auto adds = queue_metrics.record(MetricKind::kAdds);
   EXPECT_EQ(adds.names, (std::vector<std::string>{"test"}));
   EXPECT_EQ(adds.incs, 1);
 }
@@ -274,7 +274,7 @@ TEST_F(ControllerMetricsTest, TheQueueReportsUnderTheControllersName) {
 TEST_F(ControllerMetricsTest, ExceptionsAreErrorsAndCountedBesides) {
   const auto controller =
       Reporting([](const std::string&,
-                   const ReconcileContext&) -> absl::StatusOr<Result> {
+                   const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
         throw std::runtime_error("thrown");
       });
   controller->queue().Add("a");
@@ -287,11 +287,11 @@ TEST_F(ControllerMetricsTest, ExceptionsAreErrorsAndCountedBesides) {
 
 TEST_F(ControllerMetricsTest, WhatAMetricThrowsIsDropped) {
   provider_.throws = true;
-  const auto controller =
-      Reporting([](const std::string&,
-                   const ReconcileContext& context) -> absl::StatusOr<Result> {
+  const auto controller = Reporting(
+      [](const std::string&,
+         const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
         if (context.failures == 0) return absl::UnavailableError("later");
-        return Result();
+        return ReconcileResult();
       });
   controller->queue().Add("a");
   controller->AwaitIdle();
@@ -302,4 +302,4 @@ TEST_F(ControllerMetricsTest, WhatAMetricThrowsIsDropped) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace controller
+}  // namespace workqueue

@@ -17,13 +17,13 @@
 #include "absl/strings/cord.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
-#include "controller/controller.h"
-#include "controller/reconcile.h"
-#include "controller/source.h"
 #include "gtest/gtest.h"
 #include "test/controller/controller_fixture.h"
+#include "workqueue/controller/controller.h"
+#include "workqueue/controller/reconcile.h"
+#include "workqueue/controller/source.h"
 
-namespace controller {
+namespace workqueue {
 namespace {
 
 using Context = SourceContext<std::string>;
@@ -363,22 +363,22 @@ class StopTest : public ControllerFixture {
   // Options whose function, when called with "slow", waits for `go_on_`.
   ControllerOptions<std::string> SlowOptions() {
     return Options(
-        [this](const std::string& item,
-               const ReconcileContext& context) -> absl::StatusOr<Result> {
+        [this](const std::string& item, const ReconcileContext& context)
+            -> absl::StatusOr<ReconcileResult> {
           if (item == "slow") {
             begun_.Notify();
             go_on_.WaitForNotification();
           }
           stop_seen_ = context.stop.HasBeenNotified();
-          return Result();
+          return ReconcileResult();
         });
   }
 
   // Options whose function, when called with "slow", waits to be told to stop.
   ControllerOptions<std::string> ObedientOptions() {
     return Options(
-        [this](const std::string& item,
-               const ReconcileContext& context) -> absl::StatusOr<Result> {
+        [this](const std::string& item, const ReconcileContext& context)
+            -> absl::StatusOr<ReconcileResult> {
           if (item == "slow") {
             begun_.Notify();
             context.stop.WaitForNotification();
@@ -386,7 +386,7 @@ class StopTest : public ControllerFixture {
             ended_ = true;
             return absl::CancelledError("gave up");
           }
-          return Result();
+          return ReconcileResult();
         });
   }
 
@@ -567,9 +567,9 @@ TEST_F(StopTest, IsPossibleFromManyThreads) {
 TEST_F(StopTest, TheReconcileFunctionMayBeginIt) {
   Controller<std::string>* self = nullptr;
   absl::Notification stopped;
-  const auto controller = New(
-      Options([&](const std::string& item,
-                  const ReconcileContext& context) -> absl::StatusOr<Result> {
+  const auto controller = New(Options(
+      [&](const std::string& item,
+          const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
         if (item == "a") {
           self->queue().Add("b");
           EXPECT_FALSE(self->Stop());
@@ -577,7 +577,7 @@ TEST_F(StopTest, TheReconcileFunctionMayBeginIt) {
           stopped.Notify();
         }
         EXPECT_FALSE(context.stop.HasBeenNotified());
-        return Result();
+        return ReconcileResult();
       }));
   self = controller.get();
   ASSERT_TRUE(controller->Start().ok());
@@ -594,12 +594,12 @@ TEST_F(StopTest, TheReconcileFunctionMayBeginIt) {
 
 TEST_F(StopTest, OfAnotherControllerWaitsForThat) {
   const auto other = Started(Options(Succeed));
-  const auto controller = Started(
-      Options([&other](const std::string&,
-                       const ReconcileContext&) -> absl::StatusOr<Result> {
+  const auto controller = Started(Options(
+      [&other](const std::string&,
+               const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
         other->queue().Add("of the other");
         EXPECT_TRUE(other->Stop());
-        return Result();
+        return ReconcileResult();
       }));
   controller->queue().Add("a");
   controller->AwaitIdle();
@@ -635,4 +635,4 @@ TEST_F(StopTest, AQueueThatIsShutDownIsReconciledToItsEnd) {
 }
 
 }  // namespace
-}  // namespace controller
+}  // namespace workqueue

@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "controller/controller.h"
+#include "workqueue/controller/controller.h"
 
 #include <atomic>
 #include <cstddef>
@@ -25,26 +25,28 @@
 #include "absl/synchronization/barrier.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
-#include "controller/reconcile.h"
-#include "controller/source.h"
 #include "gtest/gtest.h"
 #include "ratelimit/bucket_rate_limiter.h"
 #include "ratelimit/item_fast_slow_rate_limiter.h"
 #include "ratelimit/token_bucket.h"
 #include "test/controller/controller_fixture.h"
 #include "test/workqueue/recording_metrics.h"
+#include "workqueue/controller/reconcile.h"
+#include "workqueue/controller/source.h"
 #include "workqueue/lease.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/rate_limiting_queue.h"
 
-namespace controller {
+namespace workqueue {
 namespace {
 
 constexpr absl::Duration kMs = absl::Milliseconds(1);
 constexpr absl::Duration kNs = absl::Nanoseconds(1);
 
-absl::StatusOr<Result> Fail() { return absl::UnavailableError("later"); }
+absl::StatusOr<ReconcileResult> Fail() {
+  return absl::UnavailableError("later");
+}
 
 class ControllerTest : public ControllerFixture {};
 
@@ -68,15 +70,15 @@ TEST_F(ControllerTest, WhatIsAddedBeforeAndAfterTheStartIsReconciledOnce) {
 }
 
 TEST_F(ControllerTest, TheFunctionIsToldWhereItIs) {
-  const auto controller = Started(Options(
-      [this](const std::string&,
-             const ReconcileContext& context) -> absl::StatusOr<Result> {
+  const auto controller = Started(
+      Options([this](const std::string&, const ReconcileContext& context)
+                  -> absl::StatusOr<ReconcileResult> {
         EXPECT_EQ(context.controller_name, "test");
         EXPECT_EQ(context.clock, &clock_);
         EXPECT_FALSE(context.stop.HasBeenNotified());
         EXPECT_EQ(context.deadline, absl::InfiniteFuture());
         EXPECT_FALSE(context.Cancelled());
-        return Result();
+        return ReconcileResult();
       }));
   controller->queue().Add("a");
   controller->AwaitIdle();
@@ -84,11 +86,11 @@ TEST_F(ControllerTest, TheFunctionIsToldWhereItIs) {
 }
 
 TEST_F(ControllerTest, AfterAnErrorItIsTriedAgainLaterEachTime) {
-  const auto controller = Started(
-      Options([](const std::string&,
-                 const ReconcileContext& context) -> absl::StatusOr<Result> {
+  const auto controller = Started(Options(
+      [](const std::string&,
+         const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
         if (context.failures < 3) return Fail();
-        return Result();
+        return ReconcileResult();
       }));
   controller->queue().Add("a");
   controller->AwaitIdle();
@@ -110,11 +112,11 @@ TEST_F(ControllerTest, AfterAnErrorItIsTriedAgainLaterEachTime) {
 
 TEST_F(ControllerTest, ASuccessMakesTheNextFailureTheFirst) {
   std::atomic<bool> fail{true};
-  const auto controller = Started(
-      Options([&fail](const std::string&,
-                      const ReconcileContext&) -> absl::StatusOr<Result> {
+  const auto controller = Started(Options(
+      [&fail](const std::string&,
+              const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
         if (fail) return Fail();
-        return Result();
+        return ReconcileResult();
       }));
   controller->queue().Add("a");
   controller->AwaitIdle();
@@ -132,13 +134,13 @@ TEST_F(ControllerTest, ASuccessMakesTheNextFailureTheFirst) {
 }
 
 TEST_F(ControllerTest, ARetryKeepsThePriority) {
-  const auto controller = Started(
-      Options([](const std::string&,
-                 const ReconcileContext& context) -> absl::StatusOr<Result> {
+  const auto controller = Started(Options(
+      [](const std::string&,
+         const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
         if (context.failures == 0) return Fail();
-        return Result();
+        return ReconcileResult();
       }));
-  workqueue::AddOptions options;
+  AddOptions options;
   options.priority = 7;
   controller->queue().AsPriorityQueue()->AddWithOptions(options, {"a"});
   controller->AwaitIdle();
@@ -148,10 +150,10 @@ TEST_F(ControllerTest, ARetryKeepsThePriority) {
 
 TEST_F(ControllerTest, RequeueAfterForgetsAndComesBackThen) {
   std::atomic<int> calls{0};
-  const auto controller = Started(
-      Options([&calls](const std::string&,
-                       const ReconcileContext&) -> absl::StatusOr<Result> {
-        Result result;
+  const auto controller = Started(Options(
+      [&calls](const std::string&,
+               const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
+        ReconcileResult result;
         switch (++calls) {
           case 1:
             return Fail();
@@ -179,15 +181,15 @@ TEST_F(ControllerTest, RequeueAfterForgetsAndComesBackThen) {
 
 TEST_F(ControllerTest, RequeueAfterHasTheItemsPriorityOrItsOwn) {
   std::atomic<int> calls{0};
-  const auto controller = Started(
-      Options([&calls](const std::string&,
-                       const ReconcileContext&) -> absl::StatusOr<Result> {
-        Result result;
+  const auto controller = Started(Options(
+      [&calls](const std::string&,
+               const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
+        ReconcileResult result;
         if (++calls < 3) result.requeue_after = kMs;
         if (calls == 2) result.priority = -1;
         return result;
       }));
-  workqueue::AddOptions options;
+  AddOptions options;
   options.priority = 7;
   controller->queue().AsPriorityQueue()->AddWithOptions(options, {"a"});
   controller->AwaitIdle();
@@ -197,9 +199,9 @@ TEST_F(ControllerTest, RequeueAfterHasTheItemsPriorityOrItsOwn) {
 }
 
 TEST_F(ControllerTest, ATerminalErrorIsNotTriedAgainAndForgotten) {
-  const auto controller = Started(
-      Options([](const std::string&,
-                 const ReconcileContext& context) -> absl::StatusOr<Result> {
+  const auto controller = Started(Options(
+      [](const std::string&,
+         const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
         if (context.failures == 0) return Fail();
         return TerminalError(absl::InvalidArgumentError("never"));
       }));
@@ -213,14 +215,14 @@ TEST_F(ControllerTest, ATerminalErrorIsNotTriedAgainAndForgotten) {
 }
 
 TEST_F(ControllerTest, TheTimeoutIsCountedFromTheBeginOfEach) {
-  ControllerOptions<std::string> options = Options(
-      [this](const std::string&,
-             const ReconcileContext& context) -> absl::StatusOr<Result> {
+  ControllerOptions<std::string> options =
+      Options([this](const std::string&, const ReconcileContext& context)
+                  -> absl::StatusOr<ReconcileResult> {
         EXPECT_EQ(context.deadline, clock_.TimeNow() + 30 * kMs);
         EXPECT_FALSE(context.Cancelled());
         clock_.Step(30 * kMs);
         EXPECT_TRUE(context.Cancelled());
-        return Result();
+        return ReconcileResult();
       });
   options.reconcile_timeout = 30 * kMs;
   const auto controller = Started(std::move(options));
@@ -237,11 +239,11 @@ TEST_F(ControllerTest, TheTimeoutIsCountedFromTheBeginOfEach) {
 
 TEST_F(ControllerTest, AsManyAreReconciledAtTheSameTimeAsThereAreWorkers) {
   auto* const all = new absl::Barrier(3);
-  ControllerOptions<std::string> options =
-      Options([all](const std::string&,
-                    const ReconcileContext&) -> absl::StatusOr<Result> {
+  ControllerOptions<std::string> options = Options(
+      [all](const std::string&,
+            const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
         if (all->Block()) delete all;
-        return Result();
+        return ReconcileResult();
       });
   options.workers = 3;
   const auto controller = Started(std::move(options));
@@ -255,14 +257,14 @@ TEST_F(ControllerTest, WhatIsAddedWhileItIsReconciledIsReconciledAgain) {
   std::atomic<int> calls{0};
   ControllerOptions<std::string> options =
       Options([&](const std::string& item,
-                  const ReconcileContext&) -> absl::StatusOr<Result> {
+                  const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
         if (item == "other") {
           other_done.Notify();
         } else if (++calls == 1) {
           begun.Notify();
           go_on.WaitForNotification();
         }
-        return Result();
+        return ReconcileResult();
       });
   options.workers = 2;
   const auto controller = Started(std::move(options));
@@ -292,7 +294,7 @@ TEST_F(ControllerTest, AnItemIsNeverReconciledTwiceAtOnce) {
   Controller<std::string>* self = nullptr;
   ControllerOptions<std::string> options =
       Options([&](const std::string& item,
-                  const ReconcileContext&) -> absl::StatusOr<Result> {
+                  const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
         Progress& progress = items.at(item);
         EXPECT_FALSE(progress.in_progress.exchange(true));
         if (++progress.times < kTimes) {
@@ -300,7 +302,7 @@ TEST_F(ControllerTest, AnItemIsNeverReconciledTwiceAtOnce) {
         }
         std::this_thread::yield();
         progress.in_progress = false;
-        return Result();
+        return ReconcileResult();
       });
   options.workers = 8;
   const auto controller = New(std::move(options));
@@ -342,11 +344,9 @@ TEST_F(ControllerTest, EachBadOptionIsNamed) {
             "sources[1].run is empty; it must be callable");
   EXPECT_EQ(
       error([](auto& options) {
-        options.queue =
-            std::make_unique<workqueue::PriorityQueue<std::string>>();
+        options.queue = std::make_unique<PriorityQueue<std::string>>();
         options.rate_limiter =
-            *ratelimit::ItemFastSlowRateLimiter<std::string>::Create(kMs, kMs,
-                                                                     1);
+            *ItemFastSlowRateLimiter<std::string>::Create(kMs, kMs, 1);
       }),
       "rate_limiter is given, and queue, too; a queue has its own limiter");
 }
@@ -359,15 +359,14 @@ TEST_F(ControllerTest, TheLimitsOfOptionsAreTaken) {
 }
 
 TEST_F(ControllerTest, TheRateLimiterIsTheOneGiven) {
-  ControllerOptions<std::string> options =
-      Options([](const std::string&,
-                 const ReconcileContext& context) -> absl::StatusOr<Result> {
+  ControllerOptions<std::string> options = Options(
+      [](const std::string&,
+         const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
         if (context.failures < 2) return Fail();
-        return Result();
+        return ReconcileResult();
       });
   options.rate_limiter =
-      *ratelimit::ItemFastSlowRateLimiter<std::string>::Create(3 * kMs,
-                                                               40 * kMs, 1);
+      *ItemFastSlowRateLimiter<std::string>::Create(3 * kMs, 40 * kMs, 1);
   const auto controller = Started(std::move(options));
   controller->queue().Add("a");
   controller->AwaitIdle();
@@ -379,8 +378,8 @@ TEST_F(ControllerTest, TheRateLimiterIsTheOneGiven) {
 TEST_F(ControllerTest, FailuresAreWhatTheRateLimiterCounts) {
   ControllerOptions<std::string> options = Options(
       [](const std::string&, const ReconcileContext&) { return Fail(); });
-  options.rate_limiter = *ratelimit::BucketRateLimiter<std::string>::Create(
-      *ratelimit::TokenBucket::Create(/*rate=*/1, /*burst=*/1, &clock_));
+  options.rate_limiter = *BucketRateLimiter<std::string>::Create(
+      *TokenBucket::Create(/*rate=*/1, /*burst=*/1, &clock_));
   const auto controller = Started(std::move(options));
   controller->queue().Add("a");
   controller->AwaitIdle();
@@ -390,10 +389,10 @@ TEST_F(ControllerTest, FailuresAreWhatTheRateLimiterCounts) {
 
 TEST_F(ControllerTest, AQueueNeedHaveNoPriorities) {
   std::atomic<int> calls{0};
-  ControllerOptions<std::string> options =
-      Options([&calls](const std::string&,
-                       const ReconcileContext&) -> absl::StatusOr<Result> {
-        Result result;
+  ControllerOptions<std::string> options = Options(
+      [&calls](const std::string&,
+               const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
+        ReconcileResult result;
         switch (++calls) {
           case 1:
           case 2:
@@ -405,9 +404,9 @@ TEST_F(ControllerTest, AQueueNeedHaveNoPriorities) {
         }
         return result;
       });
-  workqueue::RateLimitingQueueOptions<std::string> queue_options;
+  RateLimitingQueueOptions<std::string> queue_options;
   queue_options.clock = &clock_;
-  options.queue = std::make_unique<workqueue::RateLimitingQueue<std::string>>(
+  options.queue = std::make_unique<RateLimitingQueue<std::string>>(
       std::move(queue_options));
   const auto controller = Started(std::move(options));
   EXPECT_EQ(controller->queue().AsPriorityQueue(), nullptr);
@@ -427,9 +426,9 @@ TEST_F(ControllerTest, AQueueNeedHaveNoPriorities) {
 // -----------------------------------------------------------------------------
 
 TEST_F(ControllerTest, ItTellsWhatItDoesAndWhatFails) {
-  const auto controller = New(
-      Options([](const std::string&,
-                 const ReconcileContext& context) -> absl::StatusOr<Result> {
+  const auto controller = New(Options(
+      [](const std::string&,
+         const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
         if (context.failures == 0) return Fail();
         return TerminalError(absl::InvalidArgumentError("never"));
       }));
@@ -530,17 +529,17 @@ TEST_F(ControllerTest, ItemsMayHaveAHashAndAnEqualityOfTheirOwn) {
 enum class Asked { kAcquire, kAddAgain, kForget, kNumRequeues };
 
 // Balks as often as it is told to, at one of its functions.
-class BalkingQueue final : public workqueue::RateLimitingQueue<std::string> {
+class BalkingQueue final : public RateLimitingQueue<std::string> {
  public:
-  using Base = workqueue::RateLimitingQueue<std::string>;
+  using Base = RateLimitingQueue<std::string>;
 
   // `balk` returns what a function that would return a bool is to return, or
   // throws.
-  BalkingQueue(workqueue::RateLimitingQueueOptions<std::string> options,
-               Asked asked, int times, bool (*balk)())
+  BalkingQueue(RateLimitingQueueOptions<std::string> options, Asked asked,
+               int times, bool (*balk)())
       : Base(std::move(options)), asked_(asked), left_(times), balk_(balk) {}
 
-  absl::StatusOr<workqueue::Lease<std::string>> AcquireWithDeadline(
+  absl::StatusOr<Lease<std::string>> AcquireWithDeadline(
       absl::Time deadline) override {
     if (Balks(Asked::kAcquire)) balk_();
     return Base::AcquireWithDeadline(deadline);
@@ -576,7 +575,7 @@ class BalkingQueueTest : public ControllerFixture {
       ReconcileFunction<std::string> reconcile, Asked asked, int times,
       bool (*balk)()) {
     ControllerOptions<std::string> options = Options(std::move(reconcile));
-    workqueue::RateLimitingQueueOptions<std::string> queue_options;
+    RateLimitingQueueOptions<std::string> queue_options;
     queue_options.clock = &clock_;
     options.queue = std::make_unique<BalkingQueue>(std::move(queue_options),
                                                    asked, times, balk);
@@ -590,10 +589,10 @@ class BalkingQueueTest : public ControllerFixture {
     clock_.Step(absl::Seconds(1));
   }
 
-  static absl::StatusOr<Result> FailFirst(const std::string&,
-                                          const ReconcileContext& context) {
+  static absl::StatusOr<ReconcileResult> FailFirst(
+      const std::string&, const ReconcileContext& context) {
     if (context.failures == 0) return Fail();
-    return Result();
+    return ReconcileResult();
   }
 };
 
@@ -626,12 +625,12 @@ TEST_F(BalkingQueueTest, StopDoesNotWaitForWhatIsNotTaken) {
 bool Throw() { throw std::runtime_error("out of order"); }
 
 TEST_F(ControllerTest, AnExceptionCountsAsAnError) {
-  const auto controller = Started(
-      Options([](const std::string&,
-                 const ReconcileContext& context) -> absl::StatusOr<Result> {
+  const auto controller = Started(Options(
+      [](const std::string&,
+         const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
         if (context.failures == 0) throw std::runtime_error("thrown");
         if (context.failures == 1) throw 1;
-        return Result();
+        return ReconcileResult();
       }));
   controller->queue().Add("a");
   controller->AwaitIdle();
@@ -647,13 +646,13 @@ TEST_F(ControllerTest, AnExceptionCountsAsAnError) {
 }
 
 TEST_F(ControllerTest, ItsQueueWritesToTheSameLog) {
-  workqueue::RecordingMetrics metrics;
+  RecordingMetrics metrics;
   ControllerOptions<std::string> options = Options(Succeed);
   options.queue_metrics_provider = &metrics;
   const auto controller = New(std::move(options));
   controller->queue().AddAfter("a", kMs);
-  metrics.on_call = [](workqueue::MetricKind kind) {
-    if (kind == workqueue::MetricKind::kAdds) {
+  metrics.on_call = [](MetricKind kind) {
+    if (kind == MetricKind::kAdds) {
       throw std::runtime_error("thrown");
     }
   };
@@ -664,7 +663,7 @@ TEST_F(ControllerTest, ItsQueueWritesToTheSameLog) {
 }
 
 TEST_F(ControllerTest, WhatTheLogThrowsIsDropped) {
-  class ThrowingLog final : public workqueue::LogSink {
+  class ThrowingLog final : public LogSink {
    public:
     void Log(absl::LogSeverity, absl::string_view) override { throw 1; }
   };
@@ -739,4 +738,4 @@ TEST_F(BalkingQueueTest, WhatCountingFailuresThrowsIsLogged) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace controller
+}  // namespace workqueue

@@ -11,11 +11,11 @@
 #include "absl/base/config.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "controller/scheduler.h"
 #include "gtest/gtest.h"
-#include "test/base/every_allocation.h"
+#include "test/internal/every_allocation.h"
+#include "workqueue/timer/scheduler.h"
 
-namespace controller {
+namespace workqueue {
 namespace {
 
 #ifndef ABSL_HAVE_EXCEPTIONS
@@ -65,4 +65,4 @@ TEST(OutOfMemoryTest, AScheduler) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace controller
+}  // namespace workqueue

@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "controller/parallelize_until.h"
+#include "workqueue/controller/parallelize_until.h"
 
 #include <atomic>
 #include <cstddef>
@@ -16,13 +16,13 @@
 #include "absl/synchronization/barrier.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
-#include "base/mutex_lock.h"
 #include "gtest/gtest.h"
+#include "workqueue/internal/mutex_lock.h"
 
-namespace controller {
+namespace workqueue {
 namespace {
 
-using ::workqueue_internal::MutexLock;
+using internal::MutexLock;
 
 ParallelizeOptions ChunksOf(size_t size) {
   ParallelizeOptions options;
@@ -169,4 +169,4 @@ TEST(ParallelizeUntilTest, OfManyExceptionsOneComesOut) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace controller
+}  // namespace workqueue

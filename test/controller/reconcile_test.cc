@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "controller/reconcile.h"
+#include "workqueue/controller/reconcile.h"
 
 #include <functional>
 #include <optional>
@@ -13,10 +13,10 @@
 #include "absl/strings/cord.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
-#include "clock/fake_clock.h"
 #include "gtest/gtest.h"
+#include "workqueue/clock/fake_clock.h"
 
-namespace controller {
+namespace workqueue {
 namespace {
 
 TEST(TerminalErrorTest, OnlyMarkedErrorsAreTerminal) {
@@ -42,14 +42,15 @@ TEST(TerminalErrorTest, IsAnErrorInAnyCase) {
 }
 
 TEST(TerminalErrorTest, TheMarkStaysWithCopies) {
-  const absl::StatusOr<Result> result = TerminalError(absl::AbortedError("x"));
-  const absl::StatusOr<Result> copy = result;
+  const absl::StatusOr<ReconcileResult> result =
+      TerminalError(absl::AbortedError("x"));
+  const absl::StatusOr<ReconcileResult> copy = result;
   EXPECT_TRUE(IsTerminalError(copy.status()));
 }
 
 TEST(ReconcileContextTest, IsCancelledByStopAndAtTheDeadline) {
   const std::string name = "test";
-  clocks::FakeClock clock;
+  FakeClock clock;
   absl::Notification stop;
   const absl::Time deadline = clock.TimeNow() + absl::Seconds(1);
   const ReconcileContext context = {name,     &clock,         stop,
@@ -71,8 +72,8 @@ class ReconcileFunctionTest : public testing::Test {
  protected:
   static constexpr absl::Duration kSecond = absl::Seconds(1);
 
-  absl::StatusOr<Result> Call(const ReconcileFunction<std::string>& function,
-                              const std::string& item) {
+  absl::StatusOr<ReconcileResult> Call(
+      const ReconcileFunction<std::string>& function, const std::string& item) {
     const ReconcileContext context = {
         name_,         &clock_, stop_, absl::InfiniteFuture(), /*priority=*/0,
         /*failures=*/3};
@@ -81,7 +82,7 @@ class ReconcileFunctionTest : public testing::Test {
 
  private:
   const std::string name_ = "test";
-  clocks::FakeClock clock_;
+  FakeClock clock_;
   absl::Notification stop_;
 };
 
@@ -95,7 +96,7 @@ absl::Status FailAtThird(const std::string& item,
 }
 
 TEST_F(ReconcileFunctionTest, AnOkStatusIsAResult) {
-  const absl::StatusOr<Result> result = Call(FailIfBad, "good");
+  const absl::StatusOr<ReconcileResult> result = Call(FailIfBad, "good");
   ASSERT_TRUE(result.ok());
   EXPECT_EQ(result->requeue_after, absl::ZeroDuration());
   EXPECT_EQ(result->priority, std::nullopt);
@@ -106,8 +107,8 @@ TEST_F(ReconcileFunctionTest, TheContextIsForThoseWhoWantIt) {
   EXPECT_EQ(Call(FailAtThird, "a").status(), absl::AbortedError("a"));
   const auto function =
       [](const std::string&,
-         const ReconcileContext& context) -> absl::StatusOr<Result> {
-    Result result;
+         const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
+    ReconcileResult result;
     result.requeue_after = context.failures * kSecond;
     return result;
   };
@@ -116,7 +117,7 @@ TEST_F(ReconcileFunctionTest, TheContextIsForThoseWhoWantIt) {
 
 TEST_F(ReconcileFunctionTest, AResultIsASuccess) {
   const auto function = [](const std::string&) {
-    Result result;
+    ReconcileResult result;
     result.priority = 7;
     return result;
   };
@@ -126,7 +127,7 @@ TEST_F(ReconcileFunctionTest, AResultIsASuccess) {
 TEST_F(ReconcileFunctionTest, MayHaveAStateOfItsOwn) {
   const ReconcileFunction<std::string> function =
       [calls = 0](const std::string&) mutable {
-        Result result;
+        ReconcileResult result;
         result.requeue_after = ++calls * kSecond;
         return result;
       };
@@ -143,7 +144,7 @@ TEST_F(ReconcileFunctionTest, IsEmptyIfMadeOfNothing) {
   EXPECT_FALSE(Function(std::function<absl::Status(const std::string&)>()));
   EXPECT_TRUE(Function(FailIfBad));
   EXPECT_TRUE(Function(&FailAtThird));
-  EXPECT_TRUE(Function([](const std::string&) { return Result(); }));
+  EXPECT_TRUE(Function([](const std::string&) { return ReconcileResult(); }));
 }
 
 TEST_F(ReconcileFunctionTest, IsMadeOfNothingElse) {
@@ -153,4 +154,4 @@ TEST_F(ReconcileFunctionTest, IsMadeOfNothingElse) {
 }
 
 }  // namespace
-}  // namespace controller
+}  // namespace workqueue

@@ -35,12 +35,12 @@ TEST(ThreadExhaustionTest, NeedsThisFunction) {
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "clock/fake_clock.h"
-#include "controller/controller.h"
-#include "controller/internal/worker_pool.h"
-#include "controller/reconcile.h"
-#include "controller/scheduler.h"
-#include "controller/source.h"
+#include "workqueue/clock/fake_clock.h"
+#include "workqueue/controller/controller.h"
+#include "workqueue/controller/reconcile.h"
+#include "workqueue/controller/source.h"
+#include "workqueue/internal/worker_pool.h"
+#include "workqueue/timer/scheduler.h"
 
 namespace {
 
@@ -74,7 +74,7 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attr,
   return next(thread, attr, RunCounted, new ThreadStart{routine, arg});
 }
 
-namespace controller {
+namespace workqueue {
 namespace {
 
 class ThreadExhaustionTest : public testing::Test {
@@ -99,7 +99,7 @@ TEST_F(ThreadExhaustionTest, AWorkerPoolTellsHowManyOfItsThreadsThereAre) {
 }
 
 TEST_F(ThreadExhaustionTest, ASchedulerWithTooFewThreadsIsNone) {
-  clocks::FakeClock clock;
+  FakeClock clock;
   SchedulerOptions options;
   options.clock = &clock;
   options.workers = 3;
@@ -125,11 +125,13 @@ TEST_F(ThreadExhaustionTest, SoManyWorkersThereCannotBe) {
 }
 
 // Of a controller with two sources and two workers.
-ControllerOptions<int> OptionsOn(clocks::FakeClock& clock) {
+ControllerOptions<int> OptionsOn(FakeClock& clock) {
   ControllerOptions<int> options;
   options.clock = &clock;
   options.workers = 2;
-  options.reconcile = [](int, const ReconcileContext&) { return Result(); };
+  options.reconcile = [](int, const ReconcileContext&) {
+    return ReconcileResult();
+  };
   options.sources.resize(2);
   for (Source<int>& source : options.sources) {
     source.run = [](SourceContext<int>& context) {
@@ -142,7 +144,7 @@ ControllerOptions<int> OptionsOn(clocks::FakeClock& clock) {
 
 // The queue has a thread, each source one, and each worker.
 TEST_F(ThreadExhaustionTest, AControllerWithTooFewThreadsIsStopped) {
-  clocks::FakeClock clock;
+  FakeClock clock;
   for (int threads = 0; threads < 5; ++threads) {
     SCOPED_TRACE(threads);
     threads_left = threads;
@@ -161,7 +163,7 @@ TEST_F(ThreadExhaustionTest, AControllerWithTooFewThreadsIsStopped) {
 }
 
 TEST_F(ThreadExhaustionTest, ASourceWithoutAThreadIsNotWaitedFor) {
-  clocks::FakeClock clock;
+  FakeClock clock;
   threads_left = 1;  // the queue's
   const auto controller = Controller<int>::Create(OptionsOn(clock));
   ASSERT_TRUE(controller.ok());
@@ -170,6 +172,6 @@ TEST_F(ThreadExhaustionTest, ASourceWithoutAThreadIsNotWaitedFor) {
 }
 
 }  // namespace
-}  // namespace controller
+}  // namespace workqueue
 
 #endif  // exceptions, and no sanitizer of clang's

@@ -13,28 +13,28 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
-#include "clock/clock.h"
-#include "clock/fake_clock.h"
-#include "controller/controller.h"
-#include "controller/reconcile.h"
-#include "controller/source.h"
 #include "gtest/gtest.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/clock/fake_clock.h"
+#include "workqueue/controller/controller.h"
+#include "workqueue/controller/reconcile.h"
+#include "workqueue/controller/source.h"
 #include "workqueue/rate_limiting_queue.h"
 
-using Controller = controller::Controller<std::string>;
+using Controller = workqueue::Controller<std::string>;
 
 absl::StatusOr<std::unique_ptr<Controller>> NewDeployments(
-    controller::ReconcileFunction<std::string> reconcile,
-    clocks::Clock* clock = nullptr) {  // null is the real one
-  controller::ControllerOptions<std::string> options;
+    workqueue::ReconcileFunction<std::string> reconcile,
+    workqueue::Clock* clock = nullptr) {  // null is the real one
+  workqueue::ControllerOptions<std::string> options;
   options.name = "deployments";
   options.workers = 2;
   options.reconcile = std::move(reconcile);
   options.clock = clock;
   // After a failure a key is tried again 100 ms later, then 200 ms, and so on.
   options.rate_limiter =
-      *ratelimit::ItemExponentialFailureRateLimiter<std::string>::Create(
+      *workqueue::ItemExponentialFailureRateLimiter<std::string>::Create(
           absl::Milliseconds(100), absl::Minutes(1));
   return Controller::Create(std::move(options));
 }
@@ -42,10 +42,10 @@ absl::StatusOr<std::unique_ptr<Controller>> NewDeployments(
 absl::Status MakeItSo(const std::string& key);  // your work
 void AwaitSignal();                             // your service's
 
-absl::StatusOr<controller::Result> Reconcile(const std::string& key) {
+absl::StatusOr<workqueue::ReconcileResult> Reconcile(const std::string& key) {
   absl::Status status = MakeItSo(key);
   if (!status.ok()) return status;  // is tried again
-  return controller::Result{/*requeue_after=*/absl::Hours(1)};
+  return workqueue::ReconcileResult{/*requeue_after=*/absl::Hours(1)};
 }
 
 absl::Status RunDeployments() {
@@ -63,7 +63,7 @@ absl::Status RunDeployments() {
 }
 
 TEST(DeploymentsTest, AFailureIsTriedAgain) {
-  clocks::FakeClock clock;
+  workqueue::FakeClock clock;
   int calls = 0;
   auto deployments = NewDeployments(
       [&calls](const std::string&) -> absl::Status {
@@ -128,29 +128,30 @@ class Cluster {
 
 TEST(ControllerGuideTest, TheController) {
   Cluster cluster;
-  controller::ControllerOptions<std::string> options;
+  workqueue::ControllerOptions<std::string> options;
   options.name = "deployments";
   options.workers = 2;
   options.reconcile_timeout = absl::Minutes(1);
   options.reconcile = [&cluster](const std::string& key,
-                                 const controller::ReconcileContext& context)
-      -> absl::StatusOr<controller::Result> {
+                                 const workqueue::ReconcileContext& context)
+      -> absl::StatusOr<workqueue::ReconcileResult> {
     absl::StatusOr<Deployment> deployment = cluster.Find(key);
-    if (absl::IsNotFound(deployment.status())) return controller::Result();
+    if (absl::IsNotFound(deployment.status()))
+      return workqueue::ReconcileResult();
     if (!deployment.ok()) return deployment.status();
     if (!deployment->valid) {
-      return controller::TerminalError(
+      return workqueue::TerminalError(
           absl::InvalidArgumentError("trying again would not help"));
     }
     absl::Status applied = cluster.Apply(*deployment, context.deadline);
     if (!applied.ok()) return applied;
-    return controller::Result{/*requeue_after=*/absl::Hours(1)};
+    return workqueue::ReconcileResult{/*requeue_after=*/absl::Hours(1)};
   };
 
-  controller::Source<std::string> source;
+  workqueue::Source<std::string> source;
   source.name = "deployments";
   source.wait_for_sync = true;
-  source.run = [&cluster](controller::SourceContext<std::string>& context) {
+  source.run = [&cluster](workqueue::SourceContext<std::string>& context) {
     context.queue.AddAll(cluster.List());
     context.synced();
     while (std::optional<std::string> key = cluster.NextChange(context.stop)) {
@@ -160,7 +161,7 @@ TEST(ControllerGuideTest, TheController) {
   };
   options.sources.push_back(std::move(source));
 
-  clocks::FakeClock clock;
+  workqueue::FakeClock clock;
   const absl::Time start = clock.TimeNow();
   options.clock = &clock;
   options.workers = 1;  // so that the test knows the order
@@ -184,7 +185,7 @@ TEST(ControllerGuideTest, TheController) {
 }
 
 TEST(ControllerGuideTest, AnotherQueue) {
-  controller::ControllerOptions<std::string> options;
+  workqueue::ControllerOptions<std::string> options;
   options.queue = std::make_unique<workqueue::RateLimitingQueue<std::string>>();
   options.reconcile = [](const std::string&) { return absl::OkStatus(); };
   auto created = Controller::Create(std::move(options));
@@ -193,9 +194,9 @@ TEST(ControllerGuideTest, AnotherQueue) {
 }
 
 absl::Status SetRateLimiter(
-    controller::ControllerOptions<std::string>& options) {
+    workqueue::ControllerOptions<std::string>& options) {
   auto limiter =
-      ratelimit::ItemExponentialFailureRateLimiter<std::string>::Create(
+      workqueue::ItemExponentialFailureRateLimiter<std::string>::Create(
           /*base_delay=*/absl::Milliseconds(100),
           /*max_delay=*/absl::Minutes(1));
   if (!limiter.ok()) return limiter.status();
@@ -204,9 +205,9 @@ absl::Status SetRateLimiter(
 }
 
 TEST(ControllerGuideTest, RetriesInATest) {
-  clocks::FakeClock clock;
+  workqueue::FakeClock clock;
   auto reconciled = std::make_unique<Strings>();
-  controller::ControllerOptions<std::string> options;
+  workqueue::ControllerOptions<std::string> options;
   options.clock = &clock;
   options.reconcile = [&reconciled](const std::string& key) {
     reconciled->push_back(key);
@@ -227,9 +228,9 @@ TEST(ControllerGuideTest, RetriesInATest) {
 }
 
 TEST(ControllerGuideTest, ARateLimiter) {
-  clocks::FakeClock clock;
+  workqueue::FakeClock clock;
   int calls = 0;
-  controller::ControllerOptions<std::string> options;
+  workqueue::ControllerOptions<std::string> options;
   options.clock = &clock;
   options.reconcile = [&calls](const std::string&) {
     ++calls;
@@ -250,8 +251,8 @@ TEST(ControllerGuideTest, ARateLimiter) {
 }
 
 TEST(ControllerGuideTest, Stop) {
-  clocks::FakeClock fake_clock;
-  clocks::Clock* const clock = &fake_clock;
+  workqueue::FakeClock fake_clock;
+  workqueue::Clock* const clock = &fake_clock;
   Strings warnings;
   const auto LogWarning = [&warnings](const std::string& warning) {
     warnings.push_back(warning);

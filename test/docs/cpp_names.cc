@@ -10,13 +10,6 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "clock/clock.h"
-#include "clock/fake_clock.h"
-#include "controller/controller.h"
-#include "controller/metrics.h"
-#include "controller/parallelize_until.h"
-#include "controller/reconcile.h"
-#include "controller/source.h"
 #include "ratelimit/bucket_rate_limiter.h"
 #include "ratelimit/default_rate_limiters.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
@@ -25,6 +18,13 @@
 #include "ratelimit/rate_limiter.h"
 #include "ratelimit/token_bucket.h"
 #include "ratelimit/with_max_wait_rate_limiter.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/clock/fake_clock.h"
+#include "workqueue/controller/controller.h"
+#include "workqueue/controller/metrics.h"
+#include "workqueue/controller/parallelize_until.h"
+#include "workqueue/controller/reconcile.h"
+#include "workqueue/controller/source.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/metrics.h"
@@ -102,72 +102,72 @@ template struct Pointer<&workqueue::CounterMetric::Inc>;
 template struct Pointer<&workqueue::HistogramMetric::Observe>;
 
 // Rate limiters. (`MaxOfRateLimiter::Create` is overloaded, and so is called.)
-template struct Type<ratelimit::RateLimiter<T>>;
-template struct Type<ratelimit::ItemExponentialFailureRateLimiter<T>>;
-template struct Type<ratelimit::ItemFastSlowRateLimiter<T>>;
-template struct Type<ratelimit::MaxOfRateLimiter<T>>;
-template struct Type<decltype(ratelimit::MaxOfRateLimiter<T>::Create(
-    std::vector<std::unique_ptr<ratelimit::RateLimiter<T>>>()))>;
-template struct Type<ratelimit::WithMaxWaitRateLimiter<T>>;
-template struct Type<ratelimit::BucketRateLimiter<T>>;
-template struct Type<ratelimit::TokenBucket>;
-template struct Type<ratelimit::Reservation>;
-template struct Pointer<&ratelimit::DefaultControllerRateLimiter<T>>;
-template struct Pointer<&ratelimit::DefaultItemBasedRateLimiter<T>>;
-template struct Pointer<&ratelimit::RateLimiter<T>::When>;
-template struct Pointer<&ratelimit::RateLimiter<T>::Forget>;
-template struct Pointer<&ratelimit::RateLimiter<T>::NumRequeues>;
+template struct Type<workqueue::RateLimiter<T>>;
+template struct Type<workqueue::ItemExponentialFailureRateLimiter<T>>;
+template struct Type<workqueue::ItemFastSlowRateLimiter<T>>;
+template struct Type<workqueue::MaxOfRateLimiter<T>>;
+template struct Type<decltype(workqueue::MaxOfRateLimiter<T>::Create(
+    std::vector<std::unique_ptr<workqueue::RateLimiter<T>>>()))>;
+template struct Type<workqueue::WithMaxWaitRateLimiter<T>>;
+template struct Type<workqueue::BucketRateLimiter<T>>;
+template struct Type<workqueue::TokenBucket>;
+template struct Type<workqueue::Reservation>;
+template struct Pointer<&workqueue::DefaultControllerRateLimiter<T>>;
+template struct Pointer<&workqueue::DefaultItemBasedRateLimiter<T>>;
+template struct Pointer<&workqueue::RateLimiter<T>::When>;
+template struct Pointer<&workqueue::RateLimiter<T>::Forget>;
+template struct Pointer<&workqueue::RateLimiter<T>::NumRequeues>;
 template struct Pointer<
-    &ratelimit::ItemExponentialFailureRateLimiter<T>::Create>;
-template struct Pointer<&ratelimit::ItemExponentialFailureRateLimiter<T>::When>;
+    &workqueue::ItemExponentialFailureRateLimiter<T>::Create>;
+template struct Pointer<&workqueue::ItemExponentialFailureRateLimiter<T>::When>;
 template struct Pointer<
-    &ratelimit::ItemExponentialFailureRateLimiter<T>::Forget>;
+    &workqueue::ItemExponentialFailureRateLimiter<T>::Forget>;
 template struct Pointer<
-    &ratelimit::ItemExponentialFailureRateLimiter<T>::NumRequeues>;
-template struct Pointer<&ratelimit::ItemFastSlowRateLimiter<T>::Create>;
-template struct Pointer<&ratelimit::ItemFastSlowRateLimiter<T>::When>;
-template struct Pointer<&ratelimit::ItemFastSlowRateLimiter<T>::Forget>;
-template struct Pointer<&ratelimit::ItemFastSlowRateLimiter<T>::NumRequeues>;
-template struct Pointer<&ratelimit::MaxOfRateLimiter<T>::When>;
-template struct Pointer<&ratelimit::MaxOfRateLimiter<T>::Forget>;
-template struct Pointer<&ratelimit::MaxOfRateLimiter<T>::NumRequeues>;
-template struct Pointer<&ratelimit::WithMaxWaitRateLimiter<T>::Create>;
-template struct Pointer<&ratelimit::WithMaxWaitRateLimiter<T>::When>;
-template struct Pointer<&ratelimit::WithMaxWaitRateLimiter<T>::Forget>;
-template struct Pointer<&ratelimit::WithMaxWaitRateLimiter<T>::NumRequeues>;
-template struct Pointer<&ratelimit::BucketRateLimiter<T>::Create>;
-template struct Pointer<&ratelimit::BucketRateLimiter<T>::When>;
-template struct Pointer<&ratelimit::BucketRateLimiter<T>::Forget>;
-template struct Pointer<&ratelimit::BucketRateLimiter<T>::NumRequeues>;
-template struct Pointer<&ratelimit::TokenBucket::Create>;
-template struct Pointer<&ratelimit::TokenBucket::Allow>;
-template struct Pointer<&ratelimit::TokenBucket::Reserve>;
-template struct Pointer<&ratelimit::TokenBucket::Wait>;
-template struct Pointer<&ratelimit::TokenBucket::SetLimit>;
-template struct Pointer<&ratelimit::TokenBucket::SetBurst>;
-template struct Pointer<&ratelimit::TokenBucket::limit>;
-template struct Pointer<&ratelimit::TokenBucket::burst>;
-template struct Pointer<&ratelimit::TokenBucket::Tokens>;
-template struct Pointer<&ratelimit::TokenBucket::Every>;
-template struct Pointer<&ratelimit::Reservation::ok>;
-template struct Pointer<&ratelimit::Reservation::Delay>;
-template struct Pointer<&ratelimit::Reservation::Cancel>;
+    &workqueue::ItemExponentialFailureRateLimiter<T>::NumRequeues>;
+template struct Pointer<&workqueue::ItemFastSlowRateLimiter<T>::Create>;
+template struct Pointer<&workqueue::ItemFastSlowRateLimiter<T>::When>;
+template struct Pointer<&workqueue::ItemFastSlowRateLimiter<T>::Forget>;
+template struct Pointer<&workqueue::ItemFastSlowRateLimiter<T>::NumRequeues>;
+template struct Pointer<&workqueue::MaxOfRateLimiter<T>::When>;
+template struct Pointer<&workqueue::MaxOfRateLimiter<T>::Forget>;
+template struct Pointer<&workqueue::MaxOfRateLimiter<T>::NumRequeues>;
+template struct Pointer<&workqueue::WithMaxWaitRateLimiter<T>::Create>;
+template struct Pointer<&workqueue::WithMaxWaitRateLimiter<T>::When>;
+template struct Pointer<&workqueue::WithMaxWaitRateLimiter<T>::Forget>;
+template struct Pointer<&workqueue::WithMaxWaitRateLimiter<T>::NumRequeues>;
+template struct Pointer<&workqueue::BucketRateLimiter<T>::Create>;
+template struct Pointer<&workqueue::BucketRateLimiter<T>::When>;
+template struct Pointer<&workqueue::BucketRateLimiter<T>::Forget>;
+template struct Pointer<&workqueue::BucketRateLimiter<T>::NumRequeues>;
+template struct Pointer<&workqueue::TokenBucket::Create>;
+template struct Pointer<&workqueue::TokenBucket::Allow>;
+template struct Pointer<&workqueue::TokenBucket::Reserve>;
+template struct Pointer<&workqueue::TokenBucket::Wait>;
+template struct Pointer<&workqueue::TokenBucket::SetLimit>;
+template struct Pointer<&workqueue::TokenBucket::SetBurst>;
+template struct Pointer<&workqueue::TokenBucket::limit>;
+template struct Pointer<&workqueue::TokenBucket::burst>;
+template struct Pointer<&workqueue::TokenBucket::Tokens>;
+template struct Pointer<&workqueue::TokenBucket::Every>;
+template struct Pointer<&workqueue::Reservation::ok>;
+template struct Pointer<&workqueue::Reservation::Delay>;
+template struct Pointer<&workqueue::Reservation::Cancel>;
 
 // Pieces of work.
 template struct Type<absl::FunctionRef<void(size_t)>>;
-template struct Type<controller::ParallelizeOptions>;
-template struct Pointer<&controller::ParallelizeUntil>;
-template struct Pointer<&controller::ParallelizeOptions::chunk_size>;
+template struct Type<workqueue::ParallelizeOptions>;
+template struct Pointer<&workqueue::ParallelizeUntil>;
+template struct Pointer<&workqueue::ParallelizeOptions::chunk_size>;
 
 // Clocks.
-template struct Type<clocks::Clock>;
-template struct Type<clocks::FakeClock>;
-template struct Pointer<&clocks::Clock::GetRealClock>;
-template struct Pointer<&clocks::FakeClock::Step>;
-template struct Pointer<&clocks::FakeClock::SetTime>;
-template struct Pointer<&clocks::FakeClock::HasWaiters>;
-template struct Pointer<&clocks::FakeClock::NumWaiters>;
-template struct Pointer<&clocks::FakeClock::Sleep>;
+template struct Type<workqueue::Clock>;
+template struct Type<workqueue::FakeClock>;
+template struct Pointer<&workqueue::Clock::GetRealClock>;
+template struct Pointer<&workqueue::FakeClock::Step>;
+template struct Pointer<&workqueue::FakeClock::SetTime>;
+template struct Pointer<&workqueue::FakeClock::HasWaiters>;
+template struct Pointer<&workqueue::FakeClock::NumWaiters>;
+template struct Pointer<&workqueue::FakeClock::Sleep>;
 
 // Priorities.
 template struct Type<workqueue::PriorityInterface<T>>;
@@ -184,33 +184,33 @@ template struct Pointer<&workqueue::AddOptions::rate_limited>;
 template struct Pointer<&workqueue::AddOptions::priority>;
 
 // Controllers. (There are no pointers to members that are references.)
-template struct Type<controller::ReconcileFunction<T>>;
-template struct Type<controller::Result>;
-template struct Type<controller::Controller<T>>;
-template struct Type<controller::ControllerOptions<T>>;
-template struct Type<controller::Source<T>>;
-template struct Type<controller::ReconcileContext>;
-template struct Type<decltype(controller::ReconcileContext::stop)>;
-template struct Type<controller::MetricsProvider>;
+template struct Type<workqueue::ReconcileFunction<T>>;
+template struct Type<workqueue::ReconcileResult>;
+template struct Type<workqueue::Controller<T>>;
+template struct Type<workqueue::ControllerOptions<T>>;
+template struct Type<workqueue::Source<T>>;
+template struct Type<workqueue::ReconcileContext>;
+template struct Type<decltype(workqueue::ReconcileContext::stop)>;
+template struct Type<workqueue::ControllerMetricsProvider>;
 template struct Type<workqueue::PrometheusMetricsProvider>;
-template struct Pointer<&controller::Result::requeue_after>;
-template struct Pointer<&controller::Result::priority>;
-template struct Pointer<&controller::TerminalError>;
-template struct Pointer<&controller::Controller<T>::Create>;
-template struct Pointer<&controller::Controller<T>::Start>;
-template struct Pointer<&controller::Controller<T>::Stop>;
-template struct Pointer<&controller::Controller<T>::queue>;
-template struct Pointer<&controller::ControllerOptions<T>::sources>;
-template struct Pointer<&controller::ControllerOptions<T>::reconcile>;
-template struct Pointer<&controller::ControllerOptions<T>::workers>;
-template struct Pointer<&controller::ControllerOptions<T>::sync_timeout>;
-template struct Pointer<&controller::ControllerOptions<T>::reconcile_timeout>;
-template struct Pointer<&controller::ControllerOptions<T>::rate_limiter>;
-template struct Pointer<&controller::ControllerOptions<T>::queue>;
-template struct Pointer<&controller::ControllerOptions<T>::log_sink>;
-template struct Pointer<&controller::Source<T>::run>;
-template struct Pointer<&controller::Source<T>::wait_for_sync>;
-template struct Pointer<&controller::SourceContext<T>::synced>;
-template struct Pointer<&controller::ReconcileContext::deadline>;
+template struct Pointer<&workqueue::ReconcileResult::requeue_after>;
+template struct Pointer<&workqueue::ReconcileResult::priority>;
+template struct Pointer<&workqueue::TerminalError>;
+template struct Pointer<&workqueue::Controller<T>::Create>;
+template struct Pointer<&workqueue::Controller<T>::Start>;
+template struct Pointer<&workqueue::Controller<T>::Stop>;
+template struct Pointer<&workqueue::Controller<T>::queue>;
+template struct Pointer<&workqueue::ControllerOptions<T>::sources>;
+template struct Pointer<&workqueue::ControllerOptions<T>::reconcile>;
+template struct Pointer<&workqueue::ControllerOptions<T>::workers>;
+template struct Pointer<&workqueue::ControllerOptions<T>::sync_timeout>;
+template struct Pointer<&workqueue::ControllerOptions<T>::reconcile_timeout>;
+template struct Pointer<&workqueue::ControllerOptions<T>::rate_limiter>;
+template struct Pointer<&workqueue::ControllerOptions<T>::queue>;
+template struct Pointer<&workqueue::ControllerOptions<T>::log_sink>;
+template struct Pointer<&workqueue::Source<T>::run>;
+template struct Pointer<&workqueue::Source<T>::wait_for_sync>;
+template struct Pointer<&workqueue::SourceContext<T>::synced>;
+template struct Pointer<&workqueue::ReconcileContext::deadline>;
 
 }  // namespace

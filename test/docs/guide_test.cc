@@ -23,14 +23,12 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
-#include "clock/clock.h"
-#include "clock/fake_clock.h"
-#include "controller/parallelize_until.h"
-#include "controller/scheduler.h"
 #include "gtest/gtest.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
 #include "test/workqueue/hooked_queue.h"
-#include "workqueue/delay_queue.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/clock/fake_clock.h"
+#include "workqueue/controller/parallelize_until.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/fair_ordering.h"
 #include "workqueue/lease.h"
@@ -38,8 +36,10 @@
 #include "workqueue/log_sink.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/rate_limiting_queue.h"
-#include "workqueue/waiting_loop.h"
-#include "workqueue/waiting_set_options.h"
+#include "workqueue/timer/delay_queue.h"
+#include "workqueue/timer/scheduler.h"
+#include "workqueue/timer/waiting_loop.h"
+#include "workqueue/timer/waiting_set_options.h"
 
 namespace {
 
@@ -165,7 +165,7 @@ TEST_F(GuideTest, CancelAndReschedule) {
 }
 
 TEST_F(GuideTest, Debounce) {
-  clocks::FakeClock clock;
+  workqueue::FakeClock clock;
   workqueue::DelayingQueueOptions<std::string> options;
   options.clock = &clock;
   workqueue::DelayingQueue<std::string> queue(std::move(options));
@@ -207,7 +207,7 @@ TEST_F(GuideTest, Priorities) {
 }
 
 TEST_F(GuideTest, RetryKeepsThePriority) {
-  clocks::FakeClock clock;
+  workqueue::FakeClock clock;
   workqueue::PriorityQueueOptions<std::string> options;
   options.clock = &clock;
   workqueue::PriorityQueue<std::string> queue(std::move(options));
@@ -251,7 +251,7 @@ TEST_F(GuideTest, FairOrdering) { EXPECT_TRUE(UseFairOrdering().ok()); }
 void LogWarning(const std::string&) {}
 
 TEST_F(GuideTest, Drain) {
-  clocks::Clock* const clock = clocks::Clock::GetRealClock();
+  workqueue::Clock* const clock = workqueue::Clock::GetRealClock();
   workqueue::RateLimitingQueue<std::string> queue;
   if (!queue.ShutDownWithDrainUntil(clock->TimeNow() + absl::Seconds(30))) {
     LogWarning("not all was done in 30 s");
@@ -261,7 +261,7 @@ TEST_F(GuideTest, Drain) {
 
 absl::Status UseBoundedLimiter() {
   auto limiter =
-      ratelimit::ItemExponentialFailureRateLimiter<std::string>::Create(
+      workqueue::ItemExponentialFailureRateLimiter<std::string>::Create(
           absl::Milliseconds(5), absl::Seconds(1000),
           /*max_tracked_items=*/10000);
   if (!limiter.ok()) return limiter.status();
@@ -277,7 +277,7 @@ absl::Status UseBoundedLimiter() {
 TEST_F(GuideTest, BoundedLimiter) { EXPECT_TRUE(UseBoundedLimiter().ok()); }
 
 TEST_F(GuideTest, Snapshot) {
-  clocks::FakeClock clock;
+  workqueue::FakeClock clock;
   workqueue::RateLimitingQueueOptions<std::string> options;
   options.clock = &clock;
   workqueue::RateLimitingQueue<std::string> queue(std::move(options));
@@ -289,8 +289,8 @@ TEST_F(GuideTest, Snapshot) {
 }
 
 TEST_F(GuideTest, SharedLoop) {
-  auto loop =
-      std::make_shared<workqueue::WaitingLoop>(clocks::Clock::GetRealClock());
+  auto loop = std::make_shared<workqueue::WaitingLoop>(
+      workqueue::Clock::GetRealClock());
   std::vector<std::unique_ptr<workqueue::RateLimitingQueue<std::string>>>
       queues;
   for (int i = 0; i < 100; ++i) {
@@ -353,15 +353,15 @@ class Connection {
 
 absl::Status UseScheduler() {
   Connection connection;
-  absl::StatusOr<std::unique_ptr<controller::Scheduler>> scheduler =
-      controller::Scheduler::Create();
+  absl::StatusOr<std::unique_ptr<workqueue::Scheduler>> scheduler =
+      workqueue::Scheduler::Create();
   if (!scheduler.ok()) return scheduler.status();
 
-  absl::StatusOr<controller::TaskId> heartbeat =
+  absl::StatusOr<workqueue::TaskId> heartbeat =
       (*scheduler)
           ->ScheduleEvery([&connection] { connection.SendHeartbeat(); },
                           absl::Seconds(10));
-  absl::StatusOr<controller::TaskId> timeout =
+  absl::StatusOr<workqueue::TaskId> timeout =
       (*scheduler)
           ->ScheduleOnce([&connection] { connection.GiveUp(); },
                          absl::Minutes(1));
@@ -382,8 +382,8 @@ TEST_F(GuideTest, ParallelizeUntil) {
   std::vector<int> nodes(100);
   absl::Notification stop;
   absl::Status status =
-      controller::ParallelizeUntil(&stop, /*workers=*/16, nodes.size(),
-                                   [&nodes](size_t i) { Score(nodes[i]); });
+      workqueue::ParallelizeUntil(&stop, /*workers=*/16, nodes.size(),
+                                  [&nodes](size_t i) { Score(nodes[i]); });
   EXPECT_TRUE(status.ok());
   EXPECT_EQ(nodes, std::vector<int>(100, 1));
 }
@@ -396,7 +396,7 @@ class StderrLog final : public workqueue::LogSink {
 };
 
 TEST_F(GuideTest, Messages) {
-  clocks::FakeClock clock;
+  workqueue::FakeClock clock;
   StderrLog log;
   workqueue::DelayingQueueOptions<std::string> options;
   options.name = "deployments";
@@ -414,7 +414,7 @@ TEST_F(GuideTest, Messages) {
 }
 
 TEST_F(GuideTest, FakeClock) {
-  clocks::FakeClock clock;
+  workqueue::FakeClock clock;
   workqueue::RateLimitingQueueOptions<std::string> options;
   options.clock = &clock;
   workqueue::RateLimitingQueue<std::string> queue(std::move(options));

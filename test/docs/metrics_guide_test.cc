@@ -10,30 +10,31 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "controller/controller.h"
-#include "controller/prometheus/prometheus_metrics_provider.h"
 #include "gtest/gtest.h"
 #include "prometheus/registry.h"
 #include "test/docs/read_file.h"
-#include "test/workqueue/prometheus/exposition.h"
+#include "test/prometheus/exposition.h"
+#include "workqueue/controller/controller.h"
+#include "workqueue/prometheus/prometheus_controller_metrics_provider.h"
 #include "workqueue/prometheus/prometheus_metrics_provider.h"
 
 namespace {
 
-using Controller = controller::Controller<std::string>;
+using Controller = workqueue::Controller<std::string>;
 
 // What Prometheus reads of a controller that has reconciled something.
 workqueue::Exposition scraped;
 
 absl::Status RunWithMetrics() {
-  controller::ControllerOptions<std::string> options;
+  workqueue::ControllerOptions<std::string> options;
   options.name = "deployments";
   options.reconcile = [](const std::string&) { return absl::OkStatus(); };
 
   auto registry = std::make_shared<prometheus::Registry>();
   auto queue_metrics = workqueue::PrometheusMetricsProvider::Create(registry);
   if (!queue_metrics.ok()) return queue_metrics.status();
-  auto metrics = controller::PrometheusMetricsProvider::Create(registry);
+  auto metrics =
+      workqueue::PrometheusControllerMetricsProvider::Create(registry);
   if (!metrics.ok()) return metrics.status();
 
   options.queue_metrics_provider = queue_metrics->get();

@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "clock/clock.h"
-#include "clock/fake_clock.h"
 #include "examples/device_heartbeats/fleet.h"
 #include "examples/device_heartbeats/report.h"
 #include "examples/device_heartbeats/watchdog.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/clock/fake_clock.h"
 
 namespace device_heartbeats {
 namespace {
@@ -67,7 +67,7 @@ class FleetTest : public ::testing::TestWithParam<int> {
     return start_ + absl::Ceil(time - start_, kTick);
   }
 
-  clocks::FakeClock clock_;
+  workqueue::FakeClock clock_;
   const absl::Time start_ = clock_.TimeNow();
   FleetOptions options_;
   absl::Time end_ = start_ + absl::Seconds(5);
@@ -147,7 +147,7 @@ TEST_P(FleetTest, CanBeStoppedAtAnyTime) {
 
 // In real time, of which it takes little and asserts nothing.
 TEST_P(FleetTest, CanBeStoppedWhileDevicesFallSilent) {
-  options_.clock = clocks::Clock::GetRealClock();
+  options_.clock = workqueue::Clock::GetRealClock();
   options_.period = absl::Microseconds(100);
   options_.timeout = absl::Microseconds(200);
   options_.duration = absl::Milliseconds(5);

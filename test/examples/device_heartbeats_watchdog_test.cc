@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "clock/fake_clock.h"
 #include "examples/device_heartbeats/watchdog.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "workqueue/delay_queue.h"
+#include "workqueue/clock/fake_clock.h"
+#include "workqueue/timer/delay_queue.h"
 
 namespace device_heartbeats {
 namespace {
@@ -45,7 +45,7 @@ class WatchdogTest : public ::testing::Test {
                  Field("device", &Alarm::device, device));
   }
 
-  clocks::FakeClock clock_;
+  workqueue::FakeClock clock_;
   const absl::Time start_ = clock_.TimeNow();
   std::vector<Alarm> alarms_;
   std::optional<Watchdog> watchdog_;

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "absl/status/status.h"
-#include "controller/reconcile.h"
 #include "examples/mirror/failures.h"
 #include "examples/mirror/path_map.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "workqueue/controller/reconcile.h"
 
 namespace mirror {
 namespace {
@@ -17,7 +17,7 @@ using ::testing::Pair;
 
 TEST(FailuresTest, ThoseTriedAgainAndThoseGivenUp) {
   const absl::Status full = absl::ResourceExhaustedError("full");
-  const absl::Status never = controller::TerminalError(full);
+  const absl::Status never = workqueue::TerminalError(full);
   Failures failures;
   EXPECT_FALSE(failures.any_retried());
   EXPECT_EQ(failures.size(), 0u);

@@ -18,7 +18,7 @@
 #include "test/examples/mirror_program_fixture.h"
 #include "test/examples/run_program.h"
 #include "test/examples/scratch_directory.h"
-#include "test/workqueue/prometheus/exposition.h"
+#include "test/prometheus/exposition.h"
 
 namespace mirror {
 namespace {

@@ -20,13 +20,13 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
-#include "controller/reconcile.h"
 #include "examples/mirror/console.h"
 #include "examples/mirror/path_map.h"
 #include "examples/mirror/stop_signals.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "test/examples/scratch_directory.h"
+#include "workqueue/controller/reconcile.h"
 
 namespace {
 
@@ -122,7 +122,7 @@ TEST_F(MirrorTest, GivesUpAfterMaxTries) {
   EXPECT_EQ(tries, 3);
   const PathMap<absl::Status> failures = mirror_->failures();
   ASSERT_THAT(failures, ElementsAre(Key("file")));
-  EXPECT_TRUE(controller::IsTerminalError(failures.at("file")));
+  EXPECT_TRUE(workqueue::IsTerminalError(failures.at("file")));
 }
 
 TEST_F(MirrorTest, SaysNothingOfTheFirstAbortedTries) {

@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "absl/time/time.h"
-#include "clock/fake_clock.h"
 #include "examples/mirror/latency_histogram.h"
 #include "examples/mirror/queue_metrics.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "test/workqueue/recording_metrics.h"
+#include "workqueue/clock/fake_clock.h"
 #include "workqueue/priority_queue.h"
 
 namespace mirror {
@@ -20,7 +20,7 @@ using ::testing::ElementsAre;
 using ::testing::Pair;
 
 TEST(QueueMetricsTest, CountWhatAQueueDoes) {
-  clocks::FakeClock clock;
+  workqueue::FakeClock clock;
   QueueMetrics metrics;
   workqueue::PriorityQueueOptions<std::string> options;
   options.name = "test";
@@ -45,7 +45,7 @@ TEST(QueueMetricsTest, CountWhatAQueueDoes) {
 }
 
 TEST(QueueMetricsTest, PassOnAll) {
-  clocks::FakeClock clock;
+  workqueue::FakeClock clock;
   workqueue::RecordingMetrics next;
   next.with_priorities = true;
   QueueMetrics metrics(&next);

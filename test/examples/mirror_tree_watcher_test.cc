@@ -20,11 +20,11 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
-#include "base/mutex_lock.h"
 #include "examples/mirror/tree_watcher.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "test/examples/scratch_directory.h"
+#include "workqueue/internal/mutex_lock.h"
 
 namespace mirror {
 namespace {
@@ -34,7 +34,7 @@ using ::testing::Contains;
 using ::testing::IsEmpty;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
-using ::workqueue_internal::MutexLock;
+using ::workqueue::internal::MutexLock;
 
 class TreeWatcherTest : public ::testing::Test {
  protected:

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "clock/fake_clock.h"
 #include "examples/order_timeout/day.h"
 #include "examples/order_timeout/shop.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "workqueue/clock/fake_clock.h"
 
 namespace order_timeout {
 namespace {
@@ -30,7 +30,7 @@ auto EntryIs(double minutes, size_t order) {
 }
 
 Books LiveThrough(const std::vector<Order>& orders) {
-  clocks::FakeClock clock;
+  workqueue::FakeClock clock;
   return LiveThrough(orders, clock);
 }
 
@@ -79,7 +79,7 @@ class MadeUpDayTest : public ::testing::TestWithParam<int> {
 INSTANTIATE_TEST_SUITE_P(Seeds, MadeUpDayTest, ::testing::Range(1, 6));
 
 TEST_P(MadeUpDayTest, IsExact) {
-  clocks::FakeClock clock;
+  workqueue::FakeClock clock;
   const Books books = LiveThrough(orders_, clock);
   EXPECT_THAT(Differences(orders_, books), IsEmpty());
   EXPECT_GT(clock.TimeNow(), absl::UnixEpoch() + absl::Hours(24));

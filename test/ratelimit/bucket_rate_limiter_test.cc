@@ -11,20 +11,20 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "clock/fake_clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ratelimit/rate_limiter.h"
 #include "ratelimit/token_bucket.h"
 #include "test/ratelimit/invalid_argument.h"
+#include "workqueue/clock/fake_clock.h"
 
-namespace ratelimit {
+namespace workqueue {
 namespace {
 
 using Limiter = BucketRateLimiter<std::string>;
 
 TEST(BucketRateLimiterTest, DelaysAllItemsTogether) {
-  clocks::FakeClock clock;
+  FakeClock clock;
   auto limiter =
       Limiter::Create(TokenBucket::Create(4, 2, &clock).value()).value();
   EXPECT_EQ(limiter->When("a"), absl::ZeroDuration());
@@ -40,7 +40,7 @@ TEST(BucketRateLimiterTest, DelaysAllItemsTogether) {
 }
 
 TEST(BucketRateLimiterTest, TracksNoItems) {
-  clocks::FakeClock clock;
+  FakeClock clock;
   auto limiter =
       Limiter::Create(TokenBucket::Create(1, 1, &clock).value()).value();
   limiter->When("a");
@@ -50,7 +50,7 @@ TEST(BucketRateLimiterTest, TracksNoItems) {
 }
 
 TEST(BucketRateLimiterTest, SeveralShareABucket) {
-  clocks::FakeClock clock;
+  FakeClock clock;
   std::shared_ptr<TokenBucket> bucket =
       TokenBucket::Create(1, 1, &clock).value();
   auto one = Limiter::Create(bucket).value();
@@ -63,7 +63,7 @@ TEST(BucketRateLimiterTest, SeveralShareABucket) {
 }
 
 TEST(BucketRateLimiterTest, BucketMayBeAdjusted) {
-  clocks::FakeClock clock;
+  FakeClock clock;
   std::shared_ptr<TokenBucket> bucket =
       TokenBucket::Create(1, 1, &clock).value();
   auto limiter = Limiter::Create(bucket).value();
@@ -73,7 +73,7 @@ TEST(BucketRateLimiterTest, BucketMayBeAdjusted) {
 }
 
 TEST(BucketRateLimiterTest, DelayIsInfiniteWhenNoTokenWillCome) {
-  clocks::FakeClock clock;
+  FakeClock clock;
   std::shared_ptr<TokenBucket> bucket =
       TokenBucket::Create(0, 1, &clock).value();
   auto limiter = Limiter::Create(bucket).value();
@@ -94,7 +94,7 @@ struct Item {
 };
 
 TEST(BucketRateLimiterTest, RequiresNothingOfItems) {
-  clocks::FakeClock clock;
+  FakeClock clock;
   auto limiter =
       BucketRateLimiter<Item>::Create(TokenBucket::Create(1, 1, &clock).value())
           .value();
@@ -104,7 +104,7 @@ TEST(BucketRateLimiterTest, RequiresNothingOfItems) {
 TEST(BucketRateLimiterTest, ThreadsGetDifferentTokens) {
   constexpr int kThreads = 4;
   constexpr int kTokens = 250;
-  clocks::FakeClock clock;
+  FakeClock clock;
   auto limiter =
       Limiter::Create(TokenBucket::Create(1, 1, &clock).value()).value();
   std::vector<std::atomic<int>> granted(kThreads * kTokens);
@@ -121,4 +121,4 @@ TEST(BucketRateLimiterTest, ThreadsGetDifferentTokens) {
 }
 
 }  // namespace
-}  // namespace ratelimit
+}  // namespace workqueue

@@ -11,19 +11,19 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "clock/fake_clock.h"
 #include "gtest/gtest.h"
 #include "ratelimit/bucket_rate_limiter.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
 #include "ratelimit/max_of_rate_limiter.h"
 #include "ratelimit/rate_limiter.h"
 #include "ratelimit/token_bucket.h"
+#include "workqueue/clock/fake_clock.h"
 
-namespace ratelimit {
+namespace workqueue {
 namespace {
 
 TEST(DefaultControllerRateLimiterTest, DelaysAnItemThatKeepsFailing) {
-  clocks::FakeClock clock;
+  FakeClock clock;
   auto limiter = DefaultControllerRateLimiter<std::string>(&clock);
   absl::Duration expected = absl::Milliseconds(5);
   for (int i = 0; i < 18; ++i) {
@@ -38,7 +38,7 @@ TEST(DefaultControllerRateLimiterTest, DelaysAnItemThatKeepsFailing) {
 }
 
 TEST(DefaultControllerRateLimiterTest, LimitsAllItemsToTenASecond) {
-  clocks::FakeClock clock;
+  FakeClock clock;
   auto limiter = DefaultControllerRateLimiter<std::string>(&clock);
   for (int i = 0; i < 100; ++i) {
     EXPECT_EQ(limiter->When(absl::StrCat(i)), absl::Milliseconds(5));
@@ -57,7 +57,7 @@ TEST(DefaultControllerRateLimiterTest, GoesByTheRealClockByDefault) {
 }
 
 TEST(DefaultControllerRateLimiterTest, TracksAnyNumberOfItems) {
-  clocks::FakeClock clock;
+  FakeClock clock;
   auto limiter = DefaultControllerRateLimiter<std::string>(&clock);
   for (int i = 0; i < 5000; ++i) limiter->When(absl::StrCat(i));
   for (int i = 0; i < 5000; ++i) {
@@ -117,7 +117,7 @@ struct ItemEq {
 };
 
 TEST(DefaultRateLimitersTest, TakeHashAndEquality) {
-  clocks::FakeClock clock;
+  FakeClock clock;
   auto for_controller =
       DefaultControllerRateLimiter<Item, ItemHash, ItemEq>(&clock);
   EXPECT_EQ(for_controller->When(Item{1}), absl::Milliseconds(5));
@@ -126,4 +126,4 @@ TEST(DefaultRateLimitersTest, TakeHashAndEquality) {
 }
 
 }  // namespace
-}  // namespace ratelimit
+}  // namespace workqueue

@@ -9,7 +9,7 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 
-namespace ratelimit {
+namespace workqueue {
 namespace internal {
 namespace {
 
@@ -70,4 +70,4 @@ TEST(ExponentialDelayTest, OfNothingIsNothing) {
 
 }  // namespace
 }  // namespace internal
-}  // namespace ratelimit
+}  // namespace workqueue

@@ -10,9 +10,9 @@
 #include "absl/container/flat_hash_set.h"
 #include "gtest/gtest.h"
 #include "ratelimit/internal/failure_counts.h"
-#include "test/base/counted_heap.h"
+#include "test/internal/counted_heap.h"
 
-namespace ratelimit {
+namespace workqueue {
 namespace internal {
 namespace {
 
@@ -32,9 +32,9 @@ TEST(FailureCountsAllocationTest, EvictingAllocatesNothing) {
     };
     churn();
     churn();  // By now the table has its size.
-    const int64_t before = workqueue::CountedHeap::allocations;
+    const int64_t before = CountedHeap::allocations;
     churn();
-    EXPECT_EQ(workqueue::CountedHeap::allocations - before, 0) << bound;
+    EXPECT_EQ(CountedHeap::allocations - before, 0) << bound;
   }
 }
 
@@ -48,30 +48,30 @@ TEST(FailureCountsAllocationTest, ComingAndGoingAllocatesNothing) {
     }
   };
   churn();
-  const int64_t before = workqueue::CountedHeap::allocations;
+  const int64_t before = CountedHeap::allocations;
   churn();
-  EXPECT_EQ(workqueue::CountedHeap::allocations - before, 0);
+  EXPECT_EQ(CountedHeap::allocations - before, 0);
 }
 
 TEST(FailureCountsAllocationTest, TakesMemoryOnlyAsItemsCome) {
-  const int64_t before = workqueue::CountedHeap::blocks_in_use;
+  const int64_t before = CountedHeap::blocks_in_use;
   Counts counts(1000000);
-  EXPECT_EQ(workqueue::CountedHeap::blocks_in_use - before, 0);
+  EXPECT_EQ(CountedHeap::blocks_in_use - before, 0);
   for (int i = 0; i < 100; ++i) counts.Increment(i);
-  EXPECT_LE(workqueue::CountedHeap::blocks_in_use - before, 110);
+  EXPECT_LE(CountedHeap::blocks_in_use - before, 110);
 }
 
 TEST(FailureCountsAllocationTest, NeverTakesMoreThanTheBoundNeeds) {
   constexpr int kBound = 100;
-  const int64_t before = workqueue::CountedHeap::blocks_in_use;
+  const int64_t before = CountedHeap::blocks_in_use;
   {
     Counts counts(kBound);
     for (int i = 0; i < 100 * kBound; ++i) {
       counts.Increment(i);
-      ASSERT_LE(workqueue::CountedHeap::blocks_in_use - before, kBound + 10);
+      ASSERT_LE(CountedHeap::blocks_in_use - before, kBound + 10);
     }
   }
-  EXPECT_EQ(workqueue::CountedHeap::blocks_in_use, before);
+  EXPECT_EQ(CountedHeap::blocks_in_use, before);
 }
 
 #ifdef ABSL_HAVE_EXCEPTIONS
@@ -79,14 +79,14 @@ TEST(FailureCountsAllocationTest, NeverTakesMoreThanTheBoundNeeds) {
 // Returns whether there was not enough memory for `f()`.
 template <typename F>
 bool FailsWithoutMemory(F&& f) {
-  workqueue::CountedHeap::exhausted = true;
+  CountedHeap::exhausted = true;
   bool failed = false;
   try {
     f();
   } catch (const std::bad_alloc&) {
     failed = true;
   }
-  workqueue::CountedHeap::exhausted = false;
+  CountedHeap::exhausted = false;
   return failed;
 }
 
@@ -109,4 +109,4 @@ TEST(FailureCountsAllocationTest, WithoutMemoryNothingIsEvicted) {
 
 }  // namespace
 }  // namespace internal
-}  // namespace ratelimit
+}  // namespace workqueue

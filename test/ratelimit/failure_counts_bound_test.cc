@@ -20,9 +20,9 @@
 #include "gtest/gtest.h"
 #include "ratelimit/internal/failure_counts.h"
 #include "ratelimit/unbounded_items.h"
-#include "test/base/fragile_key.h"
+#include "test/internal/fragile_key.h"
 
-namespace ratelimit {
+namespace workqueue {
 namespace internal {
 namespace {
 
@@ -316,4 +316,4 @@ TEST(FailureCountsBoundThrowTest, LookingAndErasing) {
 
 }  // namespace
 }  // namespace internal
-}  // namespace ratelimit
+}  // namespace workqueue

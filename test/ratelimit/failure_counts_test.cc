@@ -16,7 +16,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "gtest/gtest.h"
 
-namespace ratelimit {
+namespace workqueue {
 namespace internal {
 namespace {
 
@@ -264,4 +264,4 @@ TYPED_TEST(FailureCountsThrowTest, LeavesEverythingAsItWas) {
 
 }  // namespace
 }  // namespace internal
-}  // namespace ratelimit
+}  // namespace workqueue

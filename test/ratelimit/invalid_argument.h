@@ -14,7 +14,7 @@
 #include "absl/strings/match.h"
 #include "gmock/gmock.h"
 
-namespace ratelimit {
+namespace workqueue {
 
 // Matches an `absl::InvalidArgumentError` whose message names `field` and tells
 // `value`.
@@ -25,6 +25,6 @@ MATCHER_P2(IsInvalidArgument, field, value, "") {
          absl::StrContains(message, value);
 }
 
-}  // namespace ratelimit
+}  // namespace workqueue
 
 #endif  // WORKQUEUE_TEST_RATELIMIT_INVALID_ARGUMENT_H_

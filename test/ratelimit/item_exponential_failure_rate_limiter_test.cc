@@ -22,7 +22,7 @@
 #include "ratelimit/unbounded_items.h"
 #include "test/ratelimit/invalid_argument.h"
 
-namespace ratelimit {
+namespace workqueue {
 namespace {
 
 using Limiter = ItemExponentialFailureRateLimiter<std::string>;
@@ -249,4 +249,4 @@ TEST(ItemExponentialFailureRateLimiterTest, ThrowingHashChangesNothing) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace ratelimit
+}  // namespace workqueue

@@ -19,7 +19,7 @@
 #include "ratelimit/unbounded_items.h"
 #include "test/ratelimit/invalid_argument.h"
 
-namespace ratelimit {
+namespace workqueue {
 namespace {
 
 using Limiter = ItemFastSlowRateLimiter<std::string>;
@@ -177,4 +177,4 @@ TEST(ItemFastSlowRateLimiterTest, ThrowingHashChangesNothing) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace ratelimit
+}  // namespace workqueue

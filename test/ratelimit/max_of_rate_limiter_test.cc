@@ -17,7 +17,7 @@
 #include "ratelimit/rate_limiter.h"
 #include "test/ratelimit/invalid_argument.h"
 
-namespace ratelimit {
+namespace workqueue {
 namespace {
 
 using Limiter = MaxOfRateLimiter<std::string>;
@@ -168,4 +168,4 @@ TEST(MaxOfRateLimiterTest, IsAskedByManyThreads) {
 }
 
 }  // namespace
-}  // namespace ratelimit
+}  // namespace workqueue

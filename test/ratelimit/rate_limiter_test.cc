@@ -9,7 +9,7 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 
-namespace ratelimit {
+namespace workqueue {
 namespace {
 
 class OneSecond final : public RateLimiter<std::string> {
@@ -45,4 +45,4 @@ TEST(RateLimiterTest, RequiresNothingOfItems) {
 }
 
 }  // namespace
-}  // namespace ratelimit
+}  // namespace workqueue

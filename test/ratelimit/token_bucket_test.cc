@@ -14,12 +14,12 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "clock/fake_clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "test/ratelimit/invalid_argument.h"
+#include "workqueue/clock/fake_clock.h"
 
-namespace ratelimit {
+namespace workqueue {
 namespace {
 
 constexpr double kInfiniteRate = std::numeric_limits<double>::infinity();
@@ -52,7 +52,7 @@ class TokenBucketTest : public testing::Test {
     return TickToAct(bucket.Reserve(n));
   }
 
-  clocks::FakeClock clock_;
+  FakeClock clock_;
   const absl::Time start_ = clock_.TimeNow();
 };
 
@@ -1064,4 +1064,4 @@ TEST(TokenBucketRealClockTest, IsTheDefault) {
 }
 
 }  // namespace
-}  // namespace ratelimit
+}  // namespace workqueue

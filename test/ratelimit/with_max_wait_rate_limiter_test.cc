@@ -16,7 +16,7 @@
 #include "ratelimit/rate_limiter.h"
 #include "test/ratelimit/invalid_argument.h"
 
-namespace ratelimit {
+namespace workqueue {
 namespace {
 
 using Limiter = WithMaxWaitRateLimiter<int>;
@@ -116,4 +116,4 @@ TEST(WithMaxWaitRateLimiterTest, IsAskedByManyThreads) {
 }
 
 }  // namespace
-}  // namespace ratelimit
+}  // namespace workqueue

@@ -12,12 +12,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "clock/fake_clock.h"
 #include "test/reference/choices.h"
 #include "test/reference/comparison.h"
 #include "test/reference/subject.h"
-#include "workqueue/delay_queue.h"
-#include "workqueue/waiting_set_options.h"
+#include "workqueue/clock/fake_clock.h"
+#include "workqueue/timer/delay_queue.h"
+#include "workqueue/timer/waiting_set_options.h"
 
 namespace reference {
 namespace {
@@ -289,7 +289,7 @@ class Run {
 
   Choices choices_;
   Comparison comparison_;
-  clocks::FakeClock clock_;
+  workqueue::FakeClock clock_;
   bool is_wheel_;
   std::unique_ptr<workqueue::DelayQueue<int>> queue_;
   std::unique_ptr<Model> model_;

@@ -11,10 +11,10 @@
 #include <algorithm>
 
 #include "absl/time/time.h"
-#include "clock/fake_clock.h"
 #include "test/reference/choices.h"
 #include "test/reference/comparison.h"
 #include "test/reference/queue_operations.h"
+#include "workqueue/clock/fake_clock.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/snapshot.h"
 
@@ -29,7 +29,7 @@ class DelayingOperations : public QueueOperations<Model> {
  public:
   // All of them must outlive this.
   DelayingOperations(workqueue::DelayingInterface<int>* queue, Model* model,
-                     clocks::FakeClock* clock, Comparison* comparison)
+                     workqueue::FakeClock* clock, Comparison* comparison)
       : QueueOperations<Model>(queue, model, clock, comparison),
         queue_(*queue),
         model_(*model),
@@ -91,7 +91,7 @@ class DelayingOperations : public QueueOperations<Model> {
 
   workqueue::DelayingInterface<int>& queue_;
   Model& model_;
-  clocks::FakeClock& clock_;
+  workqueue::FakeClock& clock_;
   Comparison& comparison_;
 };
 

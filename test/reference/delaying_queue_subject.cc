@@ -7,15 +7,15 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "clock/fake_clock.h"
 #include "test/reference/choices.h"
 #include "test/reference/comparison.h"
 #include "test/reference/delaying_operations.h"
 #include "test/reference/delaying_queue_model.h"
 #include "test/reference/subject.h"
 #include "test/workqueue/hooked_queue.h"
+#include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
-#include "workqueue/waiting_set_options.h"
+#include "workqueue/timer/waiting_set_options.h"
 
 namespace reference {
 namespace {
@@ -85,7 +85,7 @@ class Run {
 
   Choices choices_;
   Comparison comparison_;
-  clocks::FakeClock clock_;
+  workqueue::FakeClock clock_;
   int items_;
   std::vector<bool> refused_;  // by the queue below, if it is one that does
   std::unique_ptr<workqueue::DelayingQueue<int>> queue_;

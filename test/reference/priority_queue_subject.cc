@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "clock/fake_clock.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
 #include "test/reference/choices.h"
 #include "test/reference/comparison.h"
@@ -21,6 +20,7 @@
 #include "test/reference/rate_limiter_model.h"
 #include "test/reference/subject.h"
 #include "test/workqueue/recording_metrics.h"
+#include "workqueue/clock/fake_clock.h"
 #include "workqueue/priority_queue.h"
 
 namespace reference {
@@ -45,7 +45,7 @@ class Run {
     options.metrics_provider = &metrics_;
     options.clock = &clock_;
     options.rate_limiter =
-        *ratelimit::ItemExponentialFailureRateLimiter<int>::Create(base_delay,
+        *workqueue::ItemExponentialFailureRateLimiter<int>::Create(base_delay,
                                                                    kMaxDelay);
     queue_ =
         std::make_unique<workqueue::PriorityQueue<int>>(std::move(options));
@@ -145,7 +145,7 @@ class Run {
 
   Choices choices_;
   Comparison comparison_;
-  clocks::FakeClock clock_;
+  workqueue::FakeClock clock_;
   workqueue::RecordingMetrics metrics_;
   bool with_metrics_;
   int items_;

@@ -21,10 +21,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "clock/fake_clock.h"
 #include "test/reference/choices.h"
 #include "test/reference/comparison.h"
 #include "test/reference/queue_model.h"
+#include "workqueue/clock/fake_clock.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
@@ -59,7 +59,7 @@ class QueueOperations {
  public:
   // All of them must outlive this, which may hold leases.
   QueueOperations(workqueue::Interface<int>* queue, Model* model,
-                  clocks::FakeClock* clock, Comparison* comparison)
+                  workqueue::FakeClock* clock, Comparison* comparison)
       : queue_(*queue),
         model_(*model),
         clock_(*clock),
@@ -322,7 +322,7 @@ class QueueOperations {
 
   workqueue::Interface<int>& queue_;
   Model& model_;
-  clocks::FakeClock& clock_;
+  workqueue::FakeClock& clock_;
   Comparison& comparison_;
   std::set<int> leased_;
   std::vector<Lease> leases_;

@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "clock/fake_clock.h"
 #include "test/reference/choices.h"
 #include "test/reference/comparison.h"
 #include "test/reference/queue_model.h"
 #include "test/reference/queue_operations.h"
 #include "test/reference/subject.h"
+#include "workqueue/clock/fake_clock.h"
 #include "workqueue/fair_ordering.h"
 #include "workqueue/ordering.h"
 #include "workqueue/queue.h"
@@ -74,7 +74,7 @@ std::string Run(Choices choices, std::string* log) {
   const int order = choices.Below(3);
   const int items = 1 + choices.Below(choices.OneIn(2) ? 30 : 6);
 
-  clocks::FakeClock clock;
+  workqueue::FakeClock clock;
   workqueue::QueueOptions<int> options;
   options.clock = &clock;
   options.ordering = NewOrdering(kOrders[order]);

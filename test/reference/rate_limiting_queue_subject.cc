@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/time/time.h"
-#include "clock/fake_clock.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
 #include "test/reference/choices.h"
 #include "test/reference/comparison.h"
@@ -13,6 +12,7 @@
 #include "test/reference/delaying_queue_model.h"
 #include "test/reference/rate_limiter_model.h"
 #include "test/reference/subject.h"
+#include "workqueue/clock/fake_clock.h"
 #include "workqueue/rate_limiting_queue.h"
 #include "workqueue/snapshot.h"
 
@@ -46,11 +46,11 @@ std::string Run(Choices choices, std::string* log) {
   const absl::Duration base_delay =
       absl::Milliseconds(500 * (2 - choices.Below(3)));
 
-  clocks::FakeClock clock;
+  workqueue::FakeClock clock;
   workqueue::RateLimitingQueueOptions<int> options;
   options.clock = &clock;
   options.rate_limiter =
-      *ratelimit::ItemExponentialFailureRateLimiter<int>::Create(base_delay,
+      *workqueue::ItemExponentialFailureRateLimiter<int>::Create(base_delay,
                                                                  kMaxDelay);
   workqueue::RateLimitingQueue<int> queue(std::move(options));
   RateLimitingQueueModel model(clock.TimeNow(), base_delay);

@@ -14,20 +14,20 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "base/mutex_lock.h"
-#include "clock/fake_clock.h"
-#include "controller/scheduler.h"
 #include "test/reference/choices.h"
 #include "test/reference/comparison.h"
 #include "test/reference/subject.h"
-#include "workqueue/waiting_set_options.h"
+#include "workqueue/clock/fake_clock.h"
+#include "workqueue/internal/mutex_lock.h"
+#include "workqueue/timer/scheduler.h"
+#include "workqueue/timer/waiting_set_options.h"
 
 namespace reference {
 namespace {
 
-using ::controller::Scheduler;
-using ::controller::TaskId;
-using ::workqueue_internal::MutexLock;
+using ::workqueue::Scheduler;
+using ::workqueue::TaskId;
+using ::workqueue::internal::MutexLock;
 
 // What ran when, and whether it cancelled the task that it was to.
 using Runs = std::vector<std::tuple<int, absl::Time, bool>>;
@@ -159,7 +159,7 @@ class Run {
     const int workers = 1 + choices_.Below(3);
     const absl::Duration tick =
         is_wheel ? absl::Seconds(1) : absl::ZeroDuration();
-    controller::SchedulerOptions options;
+    workqueue::SchedulerOptions options;
     options.clock = &clock_;
     options.workers = workers;
     if (is_wheel) {
@@ -259,7 +259,7 @@ class Run {
       if (task.period == absl::ZeroDuration()) {
         id = scheduler_->ScheduleOnce(run, delay);
       } else {
-        controller::ScheduleEveryOptions options;
+        workqueue::ScheduleEveryOptions options;
         options.initial_delay = delay;
         options.fixed_rate = task.fixed_rate;
         id = scheduler_->ScheduleEvery(run, task.period, options);
@@ -330,7 +330,7 @@ class Run {
 
   Choices choices_;
   Comparison comparison_;
-  clocks::FakeClock clock_;
+  workqueue::FakeClock clock_;
   bool in_order_;  // whether it is known in which one tasks run
   std::unique_ptr<Model> model_;
 

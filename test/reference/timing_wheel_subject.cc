@@ -9,7 +9,7 @@
 #include "test/reference/comparison.h"
 #include "test/reference/subject.h"
 #include "test/reference/waiting_set_run.h"
-#include "workqueue/internal/timing_wheel.h"
+#include "workqueue/timer/timing_wheel.h"
 
 namespace reference {
 namespace {

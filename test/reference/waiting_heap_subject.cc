@@ -8,7 +8,7 @@
 #include "test/reference/comparison.h"
 #include "test/reference/subject.h"
 #include "test/reference/waiting_set_run.h"
-#include "workqueue/internal/waiting_heap.h"
+#include "workqueue/timer/waiting_heap.h"
 
 namespace reference {
 namespace {

@@ -14,9 +14,9 @@
 #include <tuple>
 
 #include "absl/time/time.h"
-#include "base/slab.h"
 #include "test/reference/choices.h"
 #include "test/reference/comparison.h"
+#include "workqueue/internal/slab.h"
 
 namespace reference {
 
@@ -48,7 +48,7 @@ class WaitingSetRun {
   }
 
  private:
-  using SlabId = workqueue_internal::SlabId;
+  using SlabId = workqueue::internal::SlabId;
 
   struct Entry {
     absl::Time due_at;
@@ -154,7 +154,7 @@ class WaitingSetRun {
     comparison_.Did("all Due", now_);
     while (comparison_.agrees()) {
       const SlabId id = set_.Due(now_);
-      if (id == workqueue_internal::kNoSlabId) break;
+      if (id == workqueue::internal::kNoSlabId) break;
       Take(id);
     }
     for (const auto& [id, entry] : entries_) {

@@ -22,11 +22,11 @@
 #include "absl/synchronization/blocking_counter.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "clock/clock.h"
-#include "controller/scheduler.h"
 #include "gtest/gtest.h"
-#include "workqueue/delay_queue.h"
+#include "workqueue/clock/clock.h"
 #include "workqueue/rate_limiting_queue.h"
+#include "workqueue/timer/delay_queue.h"
+#include "workqueue/timer/scheduler.h"
 
 namespace {
 
@@ -79,9 +79,7 @@ class WallClockJumpTest : public testing::TestWithParam<int> {
   // The wall clock is set while something waits.
   void Jump() { wall_shift_seconds = GetParam(); }
 
-  absl::Time Deadline() {
-    return clocks::Clock::GetRealClock()->TimeNow() + kDelay;
-  }
+  absl::Time Deadline() { return Clock::GetRealClock()->TimeNow() + kDelay; }
 };
 
 INSTANTIATE_TEST_SUITE_P(AnHour, WallClockJumpTest,
@@ -126,7 +124,7 @@ TEST_P(WallClockJumpTest, SoIsTheDelayInADelayQueue) {
 }
 
 TEST_P(WallClockJumpTest, AndTheTimeBetweenRuns) {
-  auto scheduler = controller::Scheduler::Create();
+  auto scheduler = Scheduler::Create();
   ASSERT_TRUE(scheduler.ok());
   constexpr int kRuns = 5;
   absl::BlockingCounter runs(kRuns);

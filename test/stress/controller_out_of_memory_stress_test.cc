@@ -15,12 +15,12 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "controller/controller.h"
-#include "controller/reconcile.h"
 #include "gtest/gtest.h"
-#include "test/base/every_allocation.h"
+#include "test/internal/every_allocation.h"
+#include "workqueue/controller/controller.h"
+#include "workqueue/controller/reconcile.h"
 
-namespace controller {
+namespace workqueue {
 namespace {
 
 #ifndef ABSL_HAVE_EXCEPTIONS
@@ -83,4 +83,4 @@ TEST(ControllerOutOfMemoryStressTest, NoItemIsLost) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace controller
+}  // namespace workqueue

@@ -11,12 +11,12 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "base/mutex_lock.h"
-#include "clock/clock.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/internal/mutex_lock.h"
 
 namespace workqueue {
 
-using ::workqueue_internal::MutexLock;
+using internal::MutexLock;
 
 Crew::~Crew() {
   Join();
@@ -43,8 +43,8 @@ void Crew::Join() ABSL_NO_THREAD_SAFETY_ANALYSIS {
 void Crew::AbortUnlessGoneBy(absl::Time deadline) {
   watchdog_ = std::thread([this, deadline] {
     MutexLock lock(&mu_);
-    if (clocks::Clock::GetRealClock()->AwaitWithDeadline(
-            &mu_, absl::Condition(&gone_), deadline)) {
+    if (Clock::GetRealClock()->AwaitWithDeadline(&mu_, absl::Condition(&gone_),
+                                                 deadline)) {
       return;
     }
     std::cerr << mission_ << " does not come to an end:\n";

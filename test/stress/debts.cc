@@ -7,12 +7,12 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/mutex_lock.h"
 #include "gtest/gtest.h"
+#include "workqueue/internal/mutex_lock.h"
 
 namespace workqueue {
 
-using ::workqueue_internal::MutexLock;
+using internal::MutexLock;
 
 int64_t Debts::Adding(int item) {
   Account& account = accounts_[item];

@@ -17,16 +17,16 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "base/mutex_lock.h"
 #include "gtest/gtest.h"
 #include "test/stress/crew.h"
 #include "test/stress/lull.h"
-#include "workqueue/delay_queue.h"
+#include "workqueue/internal/mutex_lock.h"
+#include "workqueue/timer/delay_queue.h"
 
 namespace workqueue {
 namespace {
 
-using ::workqueue_internal::MutexLock;
+using internal::MutexLock;
 using Event = SoakCounts::Event;
 
 // What has become of a value. Cancelled and reset by one thread at a time, with

@@ -9,7 +9,7 @@
 #define WORKQUEUE_TEST_STRESS_DELAY_QUEUE_LIFE_H_
 
 #include "test/stress/soak_life.h"
-#include "workqueue/waiting_set_options.h"
+#include "workqueue/timer/waiting_set_options.h"
 
 namespace workqueue {
 

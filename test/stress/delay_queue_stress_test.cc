@@ -15,10 +15,10 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "clock/clock.h"
 #include "gtest/gtest.h"
-#include "workqueue/delay_queue.h"
-#include "workqueue/waiting_set_options.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/timer/delay_queue.h"
+#include "workqueue/timer/waiting_set_options.h"
 
 namespace workqueue {
 namespace {
@@ -106,7 +106,7 @@ class DelayQueueStressTest : public testing::TestWithParam<bool> {
     }
   }
 
-  clocks::Clock* const clock_ = clocks::Clock::GetRealClock();
+  Clock* const clock_ = Clock::GetRealClock();
   DelayQueue<std::unique_ptr<Value>> queue_{Options()};
   std::atomic<int> left_{kPushers * kEach};
 };

@@ -16,19 +16,19 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/blocking_counter.h"
 #include "absl/time/time.h"
-#include "clock/clock.h"
-#include "clock/fake_clock.h"
 #include "gtest/gtest.h"
 #include "test/stress/ledger.h"
 #include "test/workqueue/recording_metrics.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
-#include "workqueue/waiting_loop.h"
-#include "workqueue/waiting_set_options.h"
+#include "workqueue/timer/waiting_loop.h"
+#include "workqueue/timer/waiting_set_options.h"
 
 namespace workqueue {
 namespace {
 
-clocks::Clock* RealClock() { return clocks::Clock::GetRealClock(); }
+Clock* RealClock() { return Clock::GetRealClock(); }
 
 // A delay of up to 3 ms; one in eight is none, and one is over at once.
 absl::Duration ShortDelay(std::mt19937& random) {
@@ -471,7 +471,7 @@ TEST_P(DelayingQueueStressTest, QueuesComeAndGoOnASharedLoop) {
 // all that was added before it has come.
 TEST_P(DelayingQueueStressTest, NothingIsLostOnAFakeClock) {
   constexpr int kThreads = 4, kItemsOfEach = 2000;
-  clocks::FakeClock clock;
+  FakeClock clock;
   DelayingQueueOptions<int> options = Options();
   options.clock = &clock;
   DelayingQueue<int> queue(std::move(options));

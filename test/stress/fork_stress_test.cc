@@ -12,16 +12,16 @@
 #include "absl/base/config.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "clock/clock.h"
 #include "gtest/gtest.h"
 #include "test/stress/ledger.h"
+#include "workqueue/clock/clock.h"
 #include "workqueue/rate_limiting_queue.h"
 
 namespace workqueue {
 namespace {
 
 absl::Time Soon() {
-  return clocks::Clock::GetRealClock()->TimeNow() + absl::Milliseconds(5);
+  return Clock::GetRealClock()->TimeNow() + absl::Milliseconds(5);
 }
 
 // Has an item wait, on a thread of the queue's own, and one that fails; and

@@ -16,8 +16,8 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
-#include "base/mutex_lock.h"
 #include "gtest/gtest.h"
+#include "workqueue/internal/mutex_lock.h"
 
 namespace workqueue {
 
@@ -50,7 +50,7 @@ class Ledger {
 
   // It has been accepted.
   void Added(int item, int64_t addition) {
-    workqueue_internal::MutexLock lock(&mu_);
+    internal::MutexLock lock(&mu_);
     Account& account = accounts_[item];
     if (addition <= account.added) return;
     const bool was_settled = account.Settled();
@@ -63,7 +63,7 @@ class Ledger {
     Account& account = accounts_[item];
     EXPECT_EQ(++account.workers, 1) << item << " is being processed already";
     const int64_t adding = account.adding;
-    workqueue_internal::MutexLock lock(&mu_);
+    internal::MutexLock lock(&mu_);
     EXPECT_FALSE(closed_) << item << " is processed after the end";
     const bool was_settled = account.Settled();
     if (adding > account.processed) account.processed = adding;
@@ -75,19 +75,19 @@ class Ledger {
 
   // From now on there must be no processing.
   void Close() {
-    workqueue_internal::MutexLock lock(&mu_);
+    internal::MutexLock lock(&mu_);
     closed_ = true;
   }
 
   // Blocks until each accepted addition has been followed by a processing.
   void AwaitAllProcessed() {
-    workqueue_internal::MutexLock lock(&mu_);
+    internal::MutexLock lock(&mu_);
     mu_.Await(absl::Condition(
         +[](int64_t* unsettled) { return *unsettled == 0; }, &unsettled_));
   }
 
   void ExpectAllProcessed() {
-    workqueue_internal::MutexLock lock(&mu_);
+    internal::MutexLock lock(&mu_);
     for (size_t i = 0; i < accounts_.size(); ++i) {
       EXPECT_TRUE(accounts_[i].Settled())
           << "addition " << accounts_[i].added << " of " << i << " was lost";
@@ -96,7 +96,7 @@ class Ledger {
   }
 
   int64_t processings() {
-    workqueue_internal::MutexLock lock(&mu_);
+    internal::MutexLock lock(&mu_);
     return processings_;
   }
 

@@ -25,23 +25,23 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "base/mutex_lock.h"
-#include "clock/clock.h"
 #include "gtest/gtest.h"
 #include "test/stress/from_environment.h"
 #include "test/workqueue/hooked_queue.h"
-#include "workqueue/delay_queue.h"
+#include "workqueue/clock/clock.h"
 #include "workqueue/delaying_queue.h"
+#include "workqueue/internal/mutex_lock.h"
 #include "workqueue/lease.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
-#include "workqueue/waiting_set_options.h"
+#include "workqueue/timer/delay_queue.h"
+#include "workqueue/timer/waiting_set_options.h"
 
 namespace workqueue {
 namespace {
 
-using ::workqueue_internal::MutexLock;
+using internal::MutexLock;
 
 // Caller
 //
@@ -138,9 +138,7 @@ Life MakeLife(std::shared_ptr<Q> queue, F call) {
   return {std::move(queue), [q, call] { call(*q); }, [q] { q->Len(); }};
 }
 
-absl::Time Later() {
-  return clocks::Clock::GetRealClock()->TimeNow() + absl::Hours(1);
-}
+absl::Time Later() { return Clock::GetRealClock()->TimeNow() + absl::Hours(1); }
 
 Life MakeDelayQueueLife(WaitingSetOptions waiting_set) {
   DelayQueueOptions options;

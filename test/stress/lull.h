@@ -11,7 +11,7 @@
 #include <atomic>
 
 #include "absl/time/time.h"
-#include "clock/clock.h"
+#include "workqueue/clock/clock.h"
 
 namespace workqueue {
 
@@ -45,9 +45,7 @@ class Lull {
 
   bool on() const { return on_; }
 
-  static void Nap() {
-    clocks::Clock::GetRealClock()->Sleep(absl::Microseconds(50));
-  }
+  static void Nap() { Clock::GetRealClock()->Sleep(absl::Microseconds(50)); }
 
  private:
   std::atomic<bool> on_{false};

@@ -19,12 +19,12 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
-#include "base/mutex_lock.h"
-#include "clock/clock.h"
-#include "clock/fake_clock.h"
 #include "gtest/gtest.h"
 #include "test/stress/ledger.h"
 #include "test/workqueue/recording_metrics.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/clock/fake_clock.h"
+#include "workqueue/internal/mutex_lock.h"
 #include "workqueue/lease.h"
 #include "workqueue/priority_queue.h"
 
@@ -107,7 +107,7 @@ TEST(PriorityQueueStressTest, NoAdditionIsLostAndNoItemShared) {
 // Each item is added once, and none comes early.
 TEST(PriorityQueueStressTest, NothingIsEarlyAndNothingIsLost) {
   constexpr int kThreads = 4, kItemsOfEach = 10000;
-  clocks::Clock* const clock = clocks::Clock::GetRealClock();
+  Clock* const clock = Clock::GetRealClock();
   std::vector<std::atomic<int64_t>> ready_at(kThreads * kItemsOfEach);
   std::vector<std::atomic<int>> processed(ready_at.size());
   std::vector<int> priorities(ready_at.size());
@@ -144,7 +144,7 @@ TEST(PriorityQueueStressTest, NothingIsEarlyAndNothingIsLost) {
 // each can still be had.
 TEST(PriorityQueueStressTest, MovesAndCancelsFromAllSides) {
   constexpr int kItems = 50, kThreads = 4, kOperations = 20000;
-  clocks::FakeClock clock;
+  FakeClock clock;
   PriorityQueueOptions<int> options;
   options.clock = &clock;
   PriorityQueue<int> queue(std::move(options));
@@ -265,7 +265,7 @@ TEST(PriorityQueueStressTest, AnAddWakesOneOfAThousandBlockedWorkers) {
     while (const auto item = queue.GetWithPriority()) {
       ++gets;
       EXPECT_TRUE(queue.Done(item->item));
-      workqueue_internal::MutexLock lock(&mu);
+      internal::MutexLock lock(&mu);
       ++processed;
     }
   });
@@ -279,7 +279,7 @@ TEST(PriorityQueueStressTest, AnAddWakesOneOfAThousandBlockedWorkers) {
     }
     const int expected = kAtOnce * (i + 1);
     const auto all = [&] { return processed == expected; };
-    workqueue_internal::MutexLock lock(&mu);
+    internal::MutexLock lock(&mu);
     mu.Await(absl::Condition(&all));
   }
   const int64_t sleeps = Sleeps() - sleeps_before;

@@ -18,11 +18,11 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "base/mutex_lock.h"
 #include "gtest/gtest.h"
 #include "test/stress/crew.h"
 #include "test/stress/debts.h"
 #include "test/stress/lull.h"
+#include "workqueue/internal/mutex_lock.h"
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
 #include "workqueue/snapshot.h"
@@ -30,7 +30,7 @@
 namespace workqueue {
 namespace {
 
-using ::workqueue_internal::MutexLock;
+using internal::MutexLock;
 using Event = SoakCounts::Event;
 
 // What users do to a queue. The first ones are for all kinds.

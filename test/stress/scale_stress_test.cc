@@ -19,19 +19,19 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "clock/fake_clock.h"
 #include "gtest/gtest.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
-#include "test/base/counted_heap.h"
+#include "test/internal/counted_heap.h"
 #include "test/stress/from_environment.h"
 #include "test/stress/ledger.h"
-#include "workqueue/delay_queue.h"
+#include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
-#include "workqueue/waiting_loop.h"
-#include "workqueue/waiting_set_options.h"
+#include "workqueue/timer/delay_queue.h"
+#include "workqueue/timer/waiting_loop.h"
+#include "workqueue/timer/waiting_set_options.h"
 
 namespace workqueue {
 namespace {
@@ -102,7 +102,7 @@ class ScaleTest : public testing::Test {
   }
 
   const int64_t items_ = FromEnvironment("ITEMS", 200000);
-  clocks::FakeClock clock_;
+  FakeClock clock_;
 };
 
 using Hash = absl::flat_hash_set<int>::hasher;
@@ -180,9 +180,8 @@ TEST_F(ScaleTest, KeysOfAMegabyte) {
 
 TEST_F(ScaleTest, AnItemThatFailsOverAndOver) {
   const int failures = FromEnvironment("FAILURES", 1000000);
-  const auto limiter =
-      *ratelimit::ItemExponentialFailureRateLimiter<int>::Create(
-          absl::Milliseconds(5), absl::Seconds(1000));
+  const auto limiter = *ItemExponentialFailureRateLimiter<int>::Create(
+      absl::Milliseconds(5), absl::Seconds(1000));
   absl::Duration delay;
   for (int i = 0; i < failures; ++i) delay = limiter->When(1);
   EXPECT_EQ(delay, absl::Seconds(1000));

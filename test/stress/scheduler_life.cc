@@ -16,18 +16,16 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "base/mutex_lock.h"
-#include "controller/scheduler.h"
 #include "gtest/gtest.h"
 #include "test/stress/crew.h"
 #include "test/stress/lull.h"
+#include "workqueue/internal/mutex_lock.h"
+#include "workqueue/timer/scheduler.h"
 
 namespace workqueue {
 namespace {
 
-using ::controller::Scheduler;
-using ::controller::TaskId;
-using ::workqueue_internal::MutexLock;
+using internal::MutexLock;
 using Event = SoakCounts::Event;
 
 struct Task {
@@ -51,7 +49,7 @@ class SchedulerLife {
  public:
   SchedulerLife(const WaitingSetOptions& waiting_set, const SoakLife& life)
       : tick_(waiting_set.tick()), life_(life), random_(life.seed) {
-    controller::SchedulerOptions options;
+    SchedulerOptions options;
     options.waiting_set = waiting_set;
     options.workers = 1 + UpTo(3);
     scheduler_ = *Scheduler::Create(std::move(options));
@@ -115,7 +113,7 @@ void SchedulerLife::ScheduleTask(Task* task, bool periodic,
   const absl::Duration delay = ShortDelay(random);
   const absl::Duration period =
       absl::Microseconds(100 + static_cast<int>(random() % 900));
-  controller::ScheduleEveryOptions options;
+  ScheduleEveryOptions options;
   options.initial_delay = delay;
   options.fixed_rate = random() % 2 == 0;
   const auto run = [this, task] { Run(task); };

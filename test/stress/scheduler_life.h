@@ -9,11 +9,11 @@
 #define WORKQUEUE_TEST_STRESS_SCHEDULER_LIFE_H_
 
 #include "test/stress/soak_life.h"
-#include "workqueue/waiting_set_options.h"
+#include "workqueue/timer/waiting_set_options.h"
 
 namespace workqueue {
 
-// Has a `controller::Scheduler` live through all that its users may do, all at
+// Has a `workqueue::Scheduler` live through all that its users may do, all at
 // once, and checks what it runs.
 void LiveAsScheduler(const WaitingSetOptions& waiting_set,
                      const SoakLife& life);

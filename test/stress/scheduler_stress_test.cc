@@ -17,21 +17,21 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
-#include "base/mutex_lock.h"
-#include "clock/clock.h"
-#include "controller/scheduler.h"
 #include "gtest/gtest.h"
 #include "test/stress/ledger.h"
-#include "workqueue/waiting_set_options.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/internal/mutex_lock.h"
+#include "workqueue/timer/scheduler.h"
+#include "workqueue/timer/waiting_set_options.h"
 
-namespace controller {
+namespace workqueue {
 namespace {
 
+using internal::MutexLock;
 using ::workqueue::Threads;
 using ::workqueue::WaitingSetOptions;
-using ::workqueue_internal::MutexLock;
 
-absl::Time Now() { return clocks::Clock::GetRealClock()->TimeNow(); }
+absl::Time Now() { return Clock::GetRealClock()->TimeNow(); }
 
 // A delay of up to 3 ms; one in eight is none.
 absl::Duration ShortDelay(std::mt19937& random) {
@@ -308,7 +308,7 @@ TEST_P(SchedulerStressTest, WhatATaskUsesCanBeDestroyedAfterCancelAndWait) {
           absl::Microseconds(1 + static_cast<int>(random() % 200)),
           /*fixed_rate=*/random() % 2 == 0,
           /*last_run=*/1 + static_cast<int>(random() % 10));
-      clocks::Clock::GetRealClock()->Sleep(ShortDelay(random));
+      Clock::GetRealClock()->Sleep(ShortDelay(random));
       const bool cancelled = scheduler_->CancelAndWait(task.id());
       EXPECT_NE(cancelled, task.cancelled_itself());
       if (!cancelled) ++by_itself;
@@ -400,4 +400,4 @@ TEST_P(SchedulerStressTest, TheEndComesAtAnyTime) {
 }
 
 }  // namespace
-}  // namespace controller
+}  // namespace workqueue

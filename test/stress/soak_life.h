@@ -13,8 +13,8 @@
 #include <string>
 
 #include "absl/time/time.h"
-#include "clock/clock.h"
 #include "test/stress/soak_counts.h"
+#include "workqueue/clock/clock.h"
 
 namespace workqueue {
 
@@ -29,7 +29,7 @@ struct SoakLife {
   // When it must be over, at the latest, if it begins now. That is before the
   // heartbeat of a waiting loop, which would hide that a wake-up went missing.
   absl::Time Deadline() const {
-    return clocks::Clock::GetRealClock()->TimeNow() + length + absl::Seconds(8);
+    return Clock::GetRealClock()->TimeNow() + length + absl::Seconds(8);
   }
 
   void Count(SoakCounts::Event event, int64_t times = 1) const {
@@ -40,12 +40,12 @@ struct SoakLife {
   // those who are slower, and the other way around.
   void Dawdle(std::mt19937& random) const {
     if (random() % busy == 0) {
-      clocks::Clock::GetRealClock()->Sleep(absl::Microseconds(random() % 500));
+      Clock::GetRealClock()->Sleep(absl::Microseconds(random() % 500));
     }
   }
 };
 
-inline clocks::Clock* RealClock() { return clocks::Clock::GetRealClock(); }
+inline Clock* RealClock() { return Clock::GetRealClock(); }
 
 // Up to 3 ms; one in eight is none.
 inline absl::Duration ShortDelay(std::mt19937& random) {

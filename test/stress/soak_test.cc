@@ -38,7 +38,7 @@
 #include "workqueue/priority_queue.h"
 #include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
-#include "workqueue/waiting_set_options.h"
+#include "workqueue/timer/waiting_set_options.h"
 
 namespace workqueue {
 namespace {
@@ -71,9 +71,9 @@ WaitingSetOptions Wheel() {
   return *WaitingSetOptions::TimingWheel(absl::Microseconds(100), /*slots=*/4);
 }
 
-std::unique_ptr<ratelimit::RateLimiter<int>> Limiter() {
-  return *ratelimit::ItemExponentialFailureRateLimiter<int>::Create(
-      absl::Microseconds(50), absl::Milliseconds(3));
+std::unique_ptr<RateLimiter<int>> Limiter() {
+  return *ItemExponentialFailureRateLimiter<int>::Create(absl::Microseconds(50),
+                                                         absl::Milliseconds(3));
 }
 
 void LiveAsPlainQueue(bool fair, const SoakLife& life) {

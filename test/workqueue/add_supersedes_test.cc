@@ -11,10 +11,10 @@
 
 #include "absl/base/config.h"
 #include "absl/time/time.h"
-#include "clock/fake_clock.h"
 #include "gtest/gtest.h"
-#include "test/base/fragile_key.h"
+#include "test/internal/fragile_key.h"
 #include "test/workqueue/hooked_queue.h"
+#include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/rate_limiting_queue.h"
@@ -22,7 +22,6 @@
 namespace workqueue {
 namespace {
 
-using ::clocks::FakeClock;
 using Strings = std::vector<std::string>;
 
 constexpr absl::Duration kNs = absl::Nanoseconds(1);

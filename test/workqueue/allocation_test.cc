@@ -15,17 +15,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
-#include "clock/fake_clock.h"
 #include "gtest/gtest.h"
-#include "test/base/counted_heap.h"
+#include "test/internal/counted_heap.h"
+#include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/queue.h"
 
 namespace workqueue {
 namespace {
-
-using ::clocks::FakeClock;
 
 // Returns how many allocations `f()` makes, on all threads.
 template <typename F>

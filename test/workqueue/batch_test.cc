@@ -20,13 +20,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
-#include "clock/fake_clock.h"
 #include "gtest/gtest.h"
-#include "test/base/fragile_key.h"
+#include "test/internal/fragile_key.h"
 #include "test/workqueue/every_queue.h"
 #include "test/workqueue/plain_queue.h"
 #include "test/workqueue/recording_metrics.h"
 #include "test/workqueue/watched_fifo.h"
+#include "workqueue/clock/fake_clock.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
@@ -533,7 +533,7 @@ class BatchThrowsTest : public testing::Test {
     EXPECT_EQ(ItemsOf(queue_->AcquireUpTo(3)), (Ints{1, 2, 3}));
   }
 
-  clocks::FakeClock clock_;
+  FakeClock clock_;
   RecordingMetrics metrics_;
   WatchedFifo<int>* fifo_ = nullptr;
   std::unique_ptr<Queue<int>> queue_;

@@ -8,13 +8,13 @@
 #include <utility>
 
 #include "absl/time/time.h"
-#include "clock/fake_clock.h"
 #include "gtest/gtest.h"
-#include "workqueue/delay_queue.h"
+#include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/priority_queue.h"
-#include "workqueue/waiting_set_options.h"
+#include "workqueue/timer/delay_queue.h"
+#include "workqueue/timer/waiting_set_options.h"
 
 namespace workqueue {
 namespace {
@@ -117,7 +117,7 @@ class BoundsTest : public testing::TestWithParam<Bound> {
   }
 
   const WaitingSetOptions wheel_ = *WaitingSetOptions::TimingWheel();
-  clocks::FakeClock clock_;
+  FakeClock clock_;
 };
 
 INSTANTIATE_TEST_SUITE_P(Delays, BoundsTest, testing::ValuesIn(kBounds),

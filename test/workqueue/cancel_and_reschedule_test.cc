@@ -14,13 +14,13 @@
 #include "absl/base/config.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
-#include "clock/clock.h"
-#include "clock/fake_clock.h"
 #include "gtest/gtest.h"
-#include "test/base/fragile_key.h"
+#include "test/internal/fragile_key.h"
 #include "test/workqueue/hooked_queue.h"
 #include "test/workqueue/observed_clock.h"
 #include "test/workqueue/recording_metrics.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/rate_limiting_queue.h"
@@ -28,7 +28,6 @@
 namespace workqueue {
 namespace {
 
-using ::clocks::FakeClock;
 using Strings = std::vector<std::string>;
 
 constexpr absl::Duration kNs = absl::Nanoseconds(1);
@@ -444,7 +443,7 @@ TEST(RateLimitedCancelTest, AnItemThatFailedCanBeCancelledAndRescheduled) {
 
 class RescheduleLoopTest : public testing::Test {
  protected:
-  static DelayingQueueOptions<std::string> On(clocks::Clock* clock) {
+  static DelayingQueueOptions<std::string> On(Clock* clock) {
     DelayingQueueOptions<std::string> options;
     options.clock = clock;
     return options;

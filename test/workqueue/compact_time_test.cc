@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "workqueue/internal/compact_time.h"
+#include "workqueue/internal/queue/compact_time.h"
 
 #include <cstdint>
 #include <limits>

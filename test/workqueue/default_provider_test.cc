@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "clock/fake_clock.h"
 #include "gtest/gtest.h"
 #include "test/workqueue/recording_metrics.h"
+#include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/metrics.h"
 
@@ -22,7 +22,7 @@ namespace {
 using Names = std::vector<std::string>;
 
 TEST(DefaultProviderTest, IsForQueuesMadeLaterThatHaveANameAndNoProvider) {
-  clocks::FakeClock clock;
+  FakeClock clock;
   const auto make = [&clock](const std::string& name,
                              MetricsProvider* provider) {
     DelayingQueueOptions<int> options;

@@ -20,28 +20,27 @@
 #include "absl/synchronization/blocking_counter.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
-#include "clock/clock.h"
-#include "clock/fake_clock.h"
 #include "gtest/gtest.h"
-#include "test/base/fragile_key.h"
+#include "test/internal/fragile_key.h"
 #include "test/workqueue/hooked_queue.h"
 #include "test/workqueue/observed_clock.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/clock/fake_clock.h"
 #include "workqueue/ordering.h"
 #include "workqueue/queue.h"
-#include "workqueue/waiting_loop.h"
-#include "workqueue/waiting_set_options.h"
+#include "workqueue/timer/waiting_loop.h"
+#include "workqueue/timer/waiting_set_options.h"
 
 namespace workqueue {
 namespace {
 
-using ::clocks::FakeClock;
 using Strings = std::vector<std::string>;
 
 constexpr absl::Duration kNs = absl::Nanoseconds(1);
 constexpr absl::Duration kMs = absl::Milliseconds(1);
 
 template <typename T>
-DelayingQueueOptions<T> On(clocks::Clock* clock) {
+DelayingQueueOptions<T> On(Clock* clock) {
   DelayingQueueOptions<T> options;
   options.clock = clock;
   return options;
@@ -280,7 +279,7 @@ TEST_F(DelayingQueueTest, ManyThreadsMayAdd) {
 
 TEST(DelayingQueueRealClockTest, NeverEarly) {
   DelayingQueue<int> queue;
-  clocks::Clock* const clock = clocks::Clock::GetRealClock();
+  Clock* const clock = Clock::GetRealClock();
   const absl::Time start = clock->TimeNow();
   for (int i : {3, 1, 2}) queue.AddAfter(i, i * kMs);
   for (int i : {1, 2, 3}) {

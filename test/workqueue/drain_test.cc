@@ -15,9 +15,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "clock/fake_clock.h"
 #include "gtest/gtest.h"
 #include "test/workqueue/every_queue.h"
+#include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/lease.h"
 
@@ -297,7 +297,7 @@ TEST_P(DrainTest, WakesThoseWhoWaitForAnItem) {
 }
 
 TEST(DrainOfADelayingQueueTest, DoesNotWaitForWhatWaits) {
-  clocks::FakeClock clock;
+  FakeClock clock;
   DelayingQueueOptions<std::string> options;
   options.clock = &clock;
   DelayingQueue<std::string> queue(std::move(options));

@@ -18,10 +18,10 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "clock/fake_clock.h"
 #include "gtest/gtest.h"
 #include "test/workqueue/plain_queue.h"
 #include "test/workqueue/watched_fifo.h"
+#include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/queue.h"
@@ -97,7 +97,7 @@ class QueueOfAKind {
   }
 
   const QueueKind kind_;
-  clocks::FakeClock clock_;
+  FakeClock clock_;
   std::unique_ptr<Interface<std::string>> queue_;
 
  private:

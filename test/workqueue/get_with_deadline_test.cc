@@ -17,10 +17,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "clock/fake_clock.h"
 #include "gtest/gtest.h"
 #include "test/workqueue/every_queue.h"
 #include "test/workqueue/watched_fifo.h"
+#include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
@@ -412,7 +412,7 @@ TEST_P(TryTest, TryAcquire) {
 // -----------------------------------------------------------------------------
 
 TEST(DeadlineInADelayingQueueTest, AnItemWhoseTimeComesWakesIt) {
-  clocks::FakeClock clock;
+  FakeClock clock;
   DelayingQueueOptions<std::string> options;
   options.clock = &clock;
   DelayingQueue<std::string> queue(std::move(options));
@@ -427,7 +427,7 @@ TEST(DeadlineInADelayingQueueTest, AnItemWhoseTimeComesWakesIt) {
 }
 
 TEST(DeadlineInADelayingQueueTest, ALaterItemDoesNot) {
-  clocks::FakeClock clock;
+  FakeClock clock;
   DelayingQueueOptions<std::string> options;
   options.clock = &clock;
   DelayingQueue<std::string> queue(std::move(options));

@@ -14,9 +14,9 @@
 
 #include "absl/time/time.h"
 #include "absl/types/span.h"
-#include "clock/clock.h"
+#include "workqueue/clock/clock.h"
 #include "workqueue/interfaces.h"
-#include "workqueue/internal/layer.h"
+#include "workqueue/internal/queue/layer.h"
 #include "workqueue/queue.h"
 
 namespace workqueue {
@@ -34,7 +34,7 @@ class HookedQueue final
   using OnAdd = std::function<bool(const T&)>;
 
   // The queue goes by `clock`, which is not owned; null for the real one.
-  explicit HookedQueue(OnAdd on_add, clocks::Clock* clock = nullptr)
+  explicit HookedQueue(OnAdd on_add, Clock* clock = nullptr)
       : Layer(NewQueue(clock)), on_add_(std::move(on_add)) {}
 
   // Called first thing by `ShutDown()` and `ShutDownWithDrain()`.
@@ -56,7 +56,7 @@ class HookedQueue final
  private:
   using Layer = internal::Layer<T, Interface<T>, Interface<T>>;
 
-  static std::unique_ptr<Queue<T>> NewQueue(clocks::Clock* clock) {
+  static std::unique_ptr<Queue<T>> NewQueue(Clock* clock) {
     QueueOptions<T> options;
     options.clock = clock;
     return std::make_unique<Queue<T>>(std::move(options));

@@ -18,17 +18,15 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "clock/fake_clock.h"
 #include "gtest/gtest.h"
 #include "test/workqueue/watched_fifo.h"
+#include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
 
 namespace workqueue {
 namespace {
-
-using ::clocks::FakeClock;
 
 constexpr absl::Duration kNs = absl::Nanoseconds(1);
 

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "absl/time/time.h"
-#include "clock/fake_clock.h"
 #include "gtest/gtest.h"
-#include "test/base/counted_heap.h"
+#include "test/internal/counted_heap.h"
+#include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/queue.h"
@@ -57,7 +57,7 @@ TEST(LeaseAllocationTest, NoneInAQueue) {
 }
 
 TEST(LeaseAllocationTest, NoneInADelayingQueue) {
-  clocks::FakeClock clock;
+  FakeClock clock;
   DelayingQueueOptions<int> options;
   options.clock = &clock;
   DelayingQueue<int> queue(std::move(options));
@@ -66,7 +66,7 @@ TEST(LeaseAllocationTest, NoneInADelayingQueue) {
 }
 
 TEST(LeaseAllocationTest, NoneInARateLimitingQueue) {
-  clocks::FakeClock clock;
+  FakeClock clock;
   RateLimitingQueueOptions<int> options;
   options.clock = &clock;
   RateLimitingQueue<int> queue(std::move(options));

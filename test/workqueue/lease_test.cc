@@ -17,11 +17,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "clock/fake_clock.h"
 #include "gtest/gtest.h"
-#include "test/base/fragile_key.h"
+#include "test/internal/fragile_key.h"
 #include "test/workqueue/every_queue.h"
 #include "test/workqueue/plain_queue.h"
+#include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/lease_batch.h"
@@ -447,7 +447,7 @@ void ExpectLeasesCostNothing(Interface<CountingKey>& queue) {
 }
 
 template <typename Options>
-Options On(clocks::FakeClock* clock) {
+Options On(FakeClock* clock) {
   Options options;
   options.clock = clock;
   return options;
@@ -461,14 +461,14 @@ TEST(LeaseCostTest, NoCopyHashOrComparisonInAQueue) {
 }
 
 TEST(LeaseCostTest, NoCopyHashOrComparisonInADelayingQueue) {
-  clocks::FakeClock clock;
+  FakeClock clock;
   DelayingQueue<CountingKey> queue(
       On<DelayingQueueOptions<CountingKey>>(&clock));
   ExpectLeasesCostNothing(queue);
 }
 
 TEST(LeaseCostTest, NoCopyHashOrComparisonInARateLimitingQueue) {
-  clocks::FakeClock clock;
+  FakeClock clock;
   RateLimitingQueue<CountingKey> queue(
       On<RateLimitingQueueOptions<CountingKey>>(&clock));
   ExpectLeasesCostNothing(queue);
@@ -496,7 +496,7 @@ TEST(LeaseCostTest, NorWhenTheItemComesBack) {
 // -----------------------------------------------------------------------------
 
 TEST(LeaseInLayersTest, OfAnItemThatWaited) {
-  clocks::FakeClock clock;
+  FakeClock clock;
   DelayingQueue<std::string> queue(
       On<DelayingQueueOptions<std::string>>(&clock));
   queue.AddAfter("a", absl::Seconds(5));
@@ -517,7 +517,7 @@ TEST(LeaseInLayersTest, OfAnItemThatWaited) {
 }
 
 TEST(LeaseInLayersTest, OfAnItemThatIsTriedAgain) {
-  clocks::FakeClock clock;
+  FakeClock clock;
   RateLimitingQueue<std::string> queue(
       On<RateLimitingQueueOptions<std::string>>(&clock));
   queue.Add("a");

@@ -18,11 +18,11 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
-#include "clock/fake_clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "test/workqueue/every_queue.h"
 #include "test/workqueue/observed_clock.h"
+#include "workqueue/clock/fake_clock.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
@@ -137,7 +137,7 @@ TEST_P(LifetimeTest, WhatIsQueuedIsDropped) {
 }
 
 TEST(PriorityQueueLifetimeTest, EndsAllThatBlock) {
-  clocks::FakeClock clock;
+  FakeClock clock;
   PriorityQueueOptions<int> options;
   options.clock = &clock;
   auto queue = std::make_unique<PriorityQueue<int>>(std::move(options));
@@ -160,7 +160,7 @@ TEST(PriorityQueueLifetimeTest, EndsAllThatBlock) {
 
 // A lease that it would get would be left.
 TEST(QueueLifetimeTest, WhoHasItsTurnAfterTheEndGetsNothing) {
-  clocks::FakeClock fake_clock;
+  FakeClock fake_clock;
   ObservedClock clock(&fake_clock);
   QueueOptions<int> options;
   options.clock = &clock;

@@ -15,13 +15,13 @@
 #include "absl/base/log_severity.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "clock/fake_clock.h"
 #include "gtest/gtest.h"
-#include "test/base/fragile_key.h"
+#include "test/internal/fragile_key.h"
 #include "test/workqueue/hooked_queue.h"
 #include "test/workqueue/recording_log.h"
 #include "test/workqueue/recording_metrics.h"
 #include "test/workqueue/watched_fifo.h"
+#include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/lease.h"
 #include "workqueue/log_sink.h"
@@ -64,7 +64,7 @@ class MessagesTest : public testing::Test {
     return written;
   }
 
-  clocks::FakeClock clock_;
+  FakeClock clock_;
   RecordingLog log_;
 
  private:

@@ -15,18 +15,17 @@
 
 #include "absl/base/config.h"
 #include "absl/time/time.h"
-#include "clock/fake_clock.h"
 #include "gtest/gtest.h"
 #include "test/workqueue/recording_metrics.h"
+#include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
-#include "workqueue/waiting_loop.h"
+#include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue {
 namespace {
 
-using ::clocks::FakeClock;
 using Values = std::vector<double>;
 
 constexpr absl::Duration kUpdatePeriod = absl::Milliseconds(500);

@@ -15,17 +15,17 @@
 
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "clock/clock.h"
-#include "clock/parker.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/clock/parker.h"
 
 namespace workqueue {
 
 // ObservedClock
 //
 // Another clock, with an eye on who goes to sleep by it and who is woken.
-class ObservedClock final : public clocks::Clock {
+class ObservedClock final : public Clock {
  public:
-  explicit ObservedClock(clocks::Clock* clock) : clock_(clock) {}
+  explicit ObservedClock(Clock* clock) : clock_(clock) {}
 
   // How often a thread has gone to sleep in a parker of this clock. Since it
   // does so once for each time that it wakes, this counts wake-ups, too.
@@ -59,14 +59,13 @@ class ObservedClock final : public clocks::Clock {
     on_await(mu);
     return clock_->AwaitWithDeadline(mu, cond, deadline);
   }
-  std::unique_ptr<clocks::Parker> NewParker(
-      clocks::Parker::Role role) override {
+  std::unique_ptr<Parker> NewParker(Parker::Role role) override {
     ++parkers_;
     return std::make_unique<ObservedParker>(this, clock_->NewParker(role));
   }
 
  private:
-  class ObservedParker final : public clocks::Parker {
+  class ObservedParker final : public Parker {
    public:
     ObservedParker(ObservedClock* clock, std::unique_ptr<Parker> parker)
         : clock_(clock), parker_(std::move(parker)) {}
@@ -84,7 +83,7 @@ class ObservedClock final : public clocks::Clock {
     const std::unique_ptr<Parker> parker_;
   };
 
-  clocks::Clock* const clock_;
+  Clock* const clock_;
   std::atomic<int> parks_{0};
   std::atomic<int> parkers_{0};
 };

@@ -17,11 +17,11 @@
 #include <vector>
 
 #include "absl/base/config.h"
-#include "clock/fake_clock.h"
 #include "gtest/gtest.h"
-#include "test/base/fragile_key.h"
+#include "test/internal/fragile_key.h"
 #include "test/workqueue/recording_metrics.h"
 #include "test/workqueue/watched_fifo.h"
+#include "workqueue/clock/fake_clock.h"
 #include "workqueue/queue.h"
 
 namespace workqueue {
@@ -44,18 +44,18 @@ std::vector<T> GetAll(Queue<T>& queue) {
 
 // The example of ordering.h.
 template <typename T>
-class Lifo : public workqueue::Ordering<T> {
+class Lifo : public Ordering<T> {
  public:
-  void Push(workqueue::QueuedItem<T>* item) override { items_.push_back(item); }
+  void Push(QueuedItem<T>* item) override { items_.push_back(item); }
   size_t Len() const override { return items_.size(); }
-  workqueue::QueuedItem<T>* Pop() override {
-    workqueue::QueuedItem<T>* item = items_.back();
+  QueuedItem<T>* Pop() override {
+    QueuedItem<T>* item = items_.back();
     items_.pop_back();
     return item;
   }
 
  private:
-  std::vector<workqueue::QueuedItem<T>*> items_;
+  std::vector<QueuedItem<T>*> items_;
 };
 
 TEST(OrderingTest, LastInFirstOut) {
@@ -342,7 +342,7 @@ class OrderingThrowsTest : public testing::Test {
     return std::make_unique<Queue<int>>(std::move(options));
   }
 
-  clocks::FakeClock clock_;
+  FakeClock clock_;
   RecordingMetrics metrics_;
   WatchedFifo<int>* fifo_ = nullptr;
   const std::unique_ptr<Queue<int>> queue_ = MakeQueue();

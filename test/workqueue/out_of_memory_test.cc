@@ -17,8 +17,7 @@
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "test/base/every_allocation.h"
-#include "workqueue/delay_queue.h"
+#include "test/internal/every_allocation.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/fair_ordering.h"
 #include "workqueue/lease.h"
@@ -27,7 +26,8 @@
 #include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
 #include "workqueue/snapshot.h"
-#include "workqueue/waiting_set_options.h"
+#include "workqueue/timer/delay_queue.h"
+#include "workqueue/timer/waiting_set_options.h"
 
 namespace workqueue {
 namespace {

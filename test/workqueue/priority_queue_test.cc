@@ -25,21 +25,20 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
-#include "clock/clock.h"
-#include "clock/fake_clock.h"
 #include "gtest/gtest.h"
 #include "ratelimit/rate_limiter.h"
-#include "test/base/fragile_key.h"
+#include "test/internal/fragile_key.h"
 #include "test/workqueue/observed_clock.h"
 #include "test/workqueue/recording_metrics.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/clock/fake_clock.h"
 #include "workqueue/lease.h"
 #include "workqueue/snapshot.h"
-#include "workqueue/waiting_loop.h"
+#include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue {
 namespace {
 
-using ::clocks::FakeClock;
 using Strings = std::vector<std::string>;
 using Depth = std::map<int, int>;
 using Taken = std::pair<std::string, int>;
@@ -66,7 +65,7 @@ AddOptions RateLimited(absl::Duration after = absl::ZeroDuration()) {
 }
 
 template <typename T>
-PriorityQueueOptions<T> On(clocks::Clock* clock) {
+PriorityQueueOptions<T> On(Clock* clock) {
   PriorityQueueOptions<T> options;
   options.clock = clock;
   return options;
@@ -79,7 +78,7 @@ struct LimiterScript {
   std::function<void(const std::string&)> on_when = [](const std::string&) {};
 };
 
-class ScriptedLimiter final : public ratelimit::RateLimiter<std::string> {
+class ScriptedLimiter final : public RateLimiter<std::string> {
  public:
   explicit ScriptedLimiter(LimiterScript* script) : script_(script) {}
 
@@ -106,7 +105,7 @@ class PriorityQueueTest : public testing::Test {
   PriorityQueueTest() { Make(nullptr); }
 
   // Makes the queue anew, with a limiter.
-  void Make(std::unique_ptr<ratelimit::RateLimiter<std::string>> limiter) {
+  void Make(std::unique_ptr<RateLimiter<std::string>> limiter) {
     metrics_.with_priorities = true;
     auto options = On<std::string>(&clock_);
     options.name = "test";
@@ -1050,7 +1049,7 @@ TEST(PriorityQueueDefaultsTest, TheLimiterIsExponentialFrom5msTo1000s) {
 
 TEST(PriorityQueueDefaultsTest, TheClockIsTheRealOne) {
   PriorityQueue<int> queue;
-  clocks::Clock* const clock = clocks::Clock::GetRealClock();
+  Clock* const clock = Clock::GetRealClock();
   const absl::Time start = clock->TimeNow();
   for (int i : {3, 1, 2}) queue.AddAfter(i, i * kMs);
   for (int i : {1, 2, 3}) {

@@ -22,12 +22,12 @@
 #include "absl/strings/match.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
-#include "clock/clock.h"
-#include "clock/fake_clock.h"
 #include "gtest/gtest.h"
-#include "test/base/fragile_key.h"
+#include "test/internal/fragile_key.h"
 #include "test/workqueue/recording_metrics.h"
 #include "test/workqueue/watched_fifo.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/clock/fake_clock.h"
 
 namespace workqueue {
 namespace {
@@ -429,7 +429,7 @@ TEST(QueueOptionsTest, AllHaveADefault) {
 }
 
 TEST(QueueOptionsTest, AQueueWithoutMetricsStartsNoThread) {
-  clocks::FakeClock clock;
+  FakeClock clock;
   QueueOptions<int> options;
   options.clock = &clock;
   Queue<int> queue(std::move(options));
@@ -565,7 +565,7 @@ TEST(QueueThrowsInMetricsTest, TheQueueIsAsItWas) {
   constexpr MetricKind kInAdd[] = {MetricKind::kAdds, MetricKind::kDepth};
   constexpr MetricKind kInGet[] = {MetricKind::kDepth, MetricKind::kLatency};
 
-  clocks::FakeClock clock;
+  FakeClock clock;
   RecordingMetrics metrics;
   QueueOptions<FragileKey> options;
   options.name = "test";
@@ -594,7 +594,7 @@ TEST(QueueThrowsInMetricsTest, TheQueueIsAsItWas) {
 
 // An item that is done with is done with.
 TEST(QueueThrowsInMetricsTest, DoneIsDone) {
-  clocks::FakeClock clock;
+  FakeClock clock;
   RecordingMetrics metrics;
   QueueOptions<int> options;
   options.name = "test";

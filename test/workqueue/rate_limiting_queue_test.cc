@@ -18,10 +18,10 @@
 #include "absl/strings/match.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
-#include "clock/fake_clock.h"
 #include "gtest/gtest.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
 #include "ratelimit/rate_limiter.h"
+#include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
@@ -33,14 +33,13 @@
 namespace workqueue {
 namespace {
 
-using ::clocks::FakeClock;
 using Strings = std::vector<std::string>;
 
 constexpr absl::Duration kNs = absl::Nanoseconds(1);
 constexpr absl::Duration kMs = absl::Milliseconds(1);
 
 // Gives each item the delay `delay`, and keeps the calls.
-class TestLimiter final : public ratelimit::RateLimiter<std::string> {
+class TestLimiter final : public RateLimiter<std::string> {
  public:
   struct Log {
     absl::Duration delay;
@@ -156,8 +155,8 @@ TEST(ClientGoRateLimitingQueueTest, RateLimitingQueue) {
   RateLimitingQueueOptions<std::string> options;
   options.clock = &clock;
   options.rate_limiter =
-      *ratelimit::ItemExponentialFailureRateLimiter<std::string>::Create(
-          kMs, absl::Seconds(1));
+      *ItemExponentialFailureRateLimiter<std::string>::Create(kMs,
+                                                              absl::Seconds(1));
   RateLimitingQueue<std::string> queue(std::move(options));
 
   // Adds the item, and checks that it comes in `delay`, neither sooner nor

@@ -16,7 +16,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
-#include "base/mutex_lock.h"
+#include "workqueue/internal/mutex_lock.h"
 #include "workqueue/log_sink.h"
 
 namespace workqueue {
@@ -27,19 +27,19 @@ namespace workqueue {
 class RecordingLog final : public LogSink {
  public:
   void Log(absl::LogSeverity severity, absl::string_view message) override {
-    workqueue_internal::MutexLock lock(&mu_);
+    internal::MutexLock lock(&mu_);
     messages_.push_back((severity == absl::LogSeverity::kError ? "E " : "I ") +
                         std::string(message));
   }
 
   std::vector<std::string> messages() const {
-    workqueue_internal::MutexLock lock(&mu_);
+    internal::MutexLock lock(&mu_);
     return messages_;
   }
 
   // Blocks until there are `n` messages, and returns the last of these.
   std::string Await(size_t n) const {
-    workqueue_internal::MutexLock lock(&mu_);
+    internal::MutexLock lock(&mu_);
     const auto there = [this, n]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
       return messages_.size() >= n;
     };

@@ -17,7 +17,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
-#include "base/mutex_lock.h"
+#include "workqueue/internal/mutex_lock.h"
 #include "workqueue/metrics.h"
 
 namespace workqueue {
@@ -64,7 +64,7 @@ class RecordingMetrics final : public MetricsProvider {
   bool with_priorities = false;
 
   Record record(MetricKind kind) const {
-    workqueue_internal::MutexLock lock(&mu_);
+    internal::MutexLock lock(&mu_);
     const auto it = records_.find(kind);
     return it == records_.end() ? Record() : it->second;
   }
@@ -146,7 +146,7 @@ class RecordingMetrics final : public MetricsProvider {
    private:
     template <typename F>
     void Write(F&& write) {
-      workqueue_internal::MutexLock lock(&metrics_->mu_);
+      internal::MutexLock lock(&metrics_->mu_);
       write(metrics_->records_[kind_]);
     }
 
@@ -227,7 +227,7 @@ class RecordingMetrics final : public MetricsProvider {
   template <typename Metric, typename Recorder>
   std::unique_ptr<Metric> New(MetricKind kind, absl::string_view name) {
     {
-      workqueue_internal::MutexLock lock(&mu_);
+      internal::MutexLock lock(&mu_);
       records_[kind].names.emplace_back(name);
     }
     for (MetricKind other : unwanted) {

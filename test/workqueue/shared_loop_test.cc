@@ -12,20 +12,18 @@
 
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
-#include "clock/fake_clock.h"
 #include "gtest/gtest.h"
 #include "test/workqueue/hooked_queue.h"
 #include "test/workqueue/recording_metrics.h"
+#include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
-#include "workqueue/waiting_loop.h"
+#include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue {
 namespace {
-
-using ::clocks::FakeClock;
 
 constexpr int kQueues = 100;
 constexpr absl::Duration kNs = absl::Nanoseconds(1);

@@ -17,12 +17,12 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "clock/fake_clock.h"
 #include "gtest/gtest.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
-#include "test/base/fragile_key.h"
+#include "test/internal/fragile_key.h"
 #include "test/workqueue/every_queue.h"
 #include "test/workqueue/watched_fifo.h"
+#include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/lease.h"
 #include "workqueue/ordering.h"
@@ -57,7 +57,7 @@ std::string Printed(const Snapshot<T>& snapshot) {
 }
 
 template <typename Options>
-Options On(clocks::FakeClock* clock) {
+Options On(FakeClock* clock) {
   Options options;
   options.clock = clock;
   return options;
@@ -210,7 +210,7 @@ TEST(SnapshotOrderTest, FirstInFirstOut) {
 }
 
 TEST(SnapshotOrderTest, OfTheLayersAbove) {
-  clocks::FakeClock clock;
+  FakeClock clock;
   DelayingQueue<int> delaying(On<DelayingQueueOptions<int>>(&clock));
   RateLimitingQueue<int> rate_limiting(
       On<RateLimitingQueueOptions<int>>(&clock));
@@ -303,7 +303,7 @@ class WaitingSnapshotTest : public testing::Test {
     return absl::UnixEpoch() + absl::Seconds(seconds);
   }
 
-  clocks::FakeClock clock_;
+  FakeClock clock_;
   DelayingQueue<std::string> queue_{
       On<DelayingQueueOptions<std::string>>(&clock_)};
 };
@@ -404,11 +404,11 @@ TEST_F(WaitingSnapshotTest, HasEachItemOnceWhileTheirTimesCome) {
 }
 
 TEST(FailuresSnapshotTest, HasTheFailuresOfEach) {
-  clocks::FakeClock clock;
+  FakeClock clock;
   auto options = On<RateLimitingQueueOptions<std::string>>(&clock);
   options.rate_limiter =
-      *ratelimit::ItemExponentialFailureRateLimiter<std::string>::Create(
-          absl::Seconds(1), absl::Hours(1));
+      *ItemExponentialFailureRateLimiter<std::string>::Create(absl::Seconds(1),
+                                                              absl::Hours(1));
   RateLimitingQueue<std::string> queue(std::move(options));
 
   // Fails `times` times, each time after the delay of the one before.
@@ -497,7 +497,7 @@ TEST(SnapshotPrintTest, All) {
 }
 
 TEST(SnapshotPrintTest, OfAQueue) {
-  clocks::FakeClock clock;
+  FakeClock clock;
   RateLimitingQueue<std::string> queue(
       On<RateLimitingQueueOptions<std::string>>(&clock));
   queue.Add("cache");
@@ -553,7 +553,7 @@ TEST(SnapshotPrintTest, Numbers) {
 
 TEST(SnapshotItemsTest, OfManyItemsIsComplete) {
   constexpr int kItems = 100000, kProcessing = 30000;
-  clocks::FakeClock clock;
+  FakeClock clock;
   DelayingQueue<int> queue(On<DelayingQueueOptions<int>>(&clock));
   for (int i = 0; i < kItems; ++i) queue.Add(i);
   for (int i = 0; i < kProcessing; ++i) ASSERT_EQ(queue.Get(), i);
@@ -599,7 +599,7 @@ void ExpectFilled(const Snapshot<FragileKey>& snapshot) {
 }
 
 TEST(SnapshotItemsTest, ItemsNeedNotBeAssignable) {
-  clocks::FakeClock clock;
+  FakeClock clock;
   FragileQueue queue(On<DelayingQueueOptions<FragileKey>>(&clock));
   Fill(queue);
   Snapshot<FragileKey> snapshot = queue.TakeSnapshot();
@@ -613,7 +613,7 @@ TEST(SnapshotItemsTest, ItemsNeedNotBeAssignable) {
 TEST(SnapshotItemsTest, OutlivesTheQueue) {
   Snapshot<FragileKey> snapshot;
   {
-    clocks::FakeClock clock;
+    FakeClock clock;
     FragileQueue queue(On<DelayingQueueOptions<FragileKey>>(&clock));
     Fill(queue);
     snapshot = queue.TakeSnapshot();
@@ -623,7 +623,7 @@ TEST(SnapshotItemsTest, OutlivesTheQueue) {
 
 #ifdef ABSL_HAVE_EXCEPTIONS
 TEST(SnapshotItemsTest, TheQueueIsAsItWasIfACopyThrows) {
-  clocks::FakeClock clock;
+  FakeClock clock;
   FragileQueue queue(On<DelayingQueueOptions<FragileKey>>(&clock));
   Fill(queue);
   clock.Step(absl::ZeroDuration());  // The queue's own thread copies no more.

@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "workqueue/internal/waiting_items.h"
+#include "workqueue/internal/queue/waiting_items.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -16,8 +16,8 @@
 #include "absl/base/config.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
-#include "test/base/fragile_key.h"
-#include "workqueue/waiting_set_options.h"
+#include "test/internal/fragile_key.h"
+#include "workqueue/timer/waiting_set_options.h"
 
 namespace workqueue {
 namespace internal {

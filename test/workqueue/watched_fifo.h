@@ -16,8 +16,8 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
-#include "base/mutex_lock.h"
 #include "workqueue/interfaces.h"
+#include "workqueue/internal/mutex_lock.h"
 #include "workqueue/ordering.h"
 
 namespace workqueue {
@@ -54,7 +54,7 @@ class WatchedFifo final : public Ordering<T> {
   // and `ShutDownWithDrain()` look just before they wait.
   void AwaitBlocked(const Interface<T>& queue, int n) {
     {
-      workqueue_internal::MutexLock lock(&mu_);
+      internal::MutexLock lock(&mu_);
       while (looks_ < n) looked_.Wait(&mu_);
     }
     queue.Len();  // Takes the lock, after the last of them.
@@ -72,7 +72,7 @@ class WatchedFifo final : public Ordering<T> {
 
   size_t Len() const override {
     if (std::this_thread::get_id() != maker_) {
-      workqueue_internal::MutexLock lock(&mu_);
+      internal::MutexLock lock(&mu_);
       ++looks_;
       looked_.SignalAll();
     }

@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "base/exceptions.h"
+#include "workqueue/internal/exceptions.h"
 
 namespace workqueue {
 namespace internal {
@@ -17,7 +17,7 @@ namespace internal {
 void ErrorLog::Write(absl::FunctionRef<std::string()> what,
                      const absl::Status& why) {
   // The clock is the user's.
-  workqueue_internal::ReturnsNormally([&] {
+  internal::ReturnsNormally([&] {
     const absl::Time now = clock_->TimeNow();
     if (now - written_at_ < Period()) {
       ++left_out_;

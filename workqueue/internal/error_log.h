@@ -5,8 +5,8 @@
 // workqueue/internal/error_log.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_WORKQUEUE_INTERNAL_ERROR_LOG_H_
-#define WORKQUEUE_WORKQUEUE_INTERNAL_ERROR_LOG_H_
+#ifndef WORKQUEUE_INTERNAL_ERROR_LOG_H_
+#define WORKQUEUE_INTERNAL_ERROR_LOG_H_
 
 #include <cstddef>
 #include <string>
@@ -16,10 +16,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "base/status_of.h"
-#include "clock/clock.h"
+#include "workqueue/clock/clock.h"
 #include "workqueue/internal/log.h"
 #include "workqueue/internal/print_item.h"
+#include "workqueue/internal/status_of.h"
 #include "workqueue/log_sink.h"
 
 namespace workqueue {
@@ -38,7 +38,7 @@ namespace internal {
 class ErrorLog {
  public:
   // For the queue `name`. `sink` may be null.
-  ErrorLog(absl::string_view name, LogSink* sink, clocks::Clock* clock)
+  ErrorLog(absl::string_view name, LogSink* sink, Clock* clock)
       : log_("queue", name, sink), clock_(clock) {}
 
   // What each message is preceded by.
@@ -49,7 +49,7 @@ class ErrorLog {
   // could not be done.
   template <typename What, typename F>
   bool Try(What what, F f) {
-    const absl::Status status = workqueue_internal::StatusOf(f);
+    const absl::Status status = internal::StatusOf(f);
     if (status.ok()) return true;
     Write(what, status);
     return false;
@@ -61,7 +61,7 @@ class ErrorLog {
   void Write(absl::FunctionRef<std::string()> what, const absl::Status& why);
 
   const Log log_;
-  clocks::Clock* const clock_;
+  Clock* const clock_;
   absl::Time written_at_ = absl::InfinitePast();
   size_t left_out_ = 0;  // since then
 };
@@ -76,4 +76,4 @@ std::string DueButNotAdded(const T& item) {
 }  // namespace internal
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_WORKQUEUE_INTERNAL_ERROR_LOG_H_
+#endif  // WORKQUEUE_INTERNAL_ERROR_LOG_H_

@@ -9,7 +9,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "base/exceptions.h"
+#include "workqueue/internal/exceptions.h"
 #include "workqueue/log_sink.h"
 
 namespace workqueue {
@@ -29,7 +29,7 @@ void Log::Error(absl::FunctionRef<std::string()> message) const {
 void Log::Write(absl::LogSeverity severity,
                 absl::FunctionRef<std::string()> message) const {
   if (sink_ == nullptr) return;
-  workqueue_internal::ReturnsNormally(
+  internal::ReturnsNormally(
       [&] { sink_->Log(severity, absl::StrCat(who_, ": ", message())); });
 }
 

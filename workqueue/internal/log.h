@@ -5,8 +5,8 @@
 // workqueue/internal/log.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_WORKQUEUE_INTERNAL_LOG_H_
-#define WORKQUEUE_WORKQUEUE_INTERNAL_LOG_H_
+#ifndef WORKQUEUE_INTERNAL_LOG_H_
+#define WORKQUEUE_INTERNAL_LOG_H_
 
 #include <string>
 
@@ -48,4 +48,4 @@ class Log {
 }  // namespace internal
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_WORKQUEUE_INTERNAL_LOG_H_
+#endif  // WORKQUEUE_INTERNAL_LOG_H_

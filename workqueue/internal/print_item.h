@@ -5,8 +5,8 @@
 // workqueue/internal/print_item.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_WORKQUEUE_INTERNAL_PRINT_ITEM_H_
-#define WORKQUEUE_WORKQUEUE_INTERNAL_PRINT_ITEM_H_
+#ifndef WORKQUEUE_INTERNAL_PRINT_ITEM_H_
+#define WORKQUEUE_INTERNAL_PRINT_ITEM_H_
 
 #include <ostream>
 #include <sstream>
@@ -60,4 +60,4 @@ std::string DescribeItem(const T& item) {
 }  // namespace internal
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_WORKQUEUE_INTERNAL_PRINT_ITEM_H_
+#endif  // WORKQUEUE_INTERNAL_PRINT_ITEM_H_

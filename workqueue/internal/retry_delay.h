@@ -5,8 +5,8 @@
 // workqueue/internal/retry_delay.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_WORKQUEUE_INTERNAL_RETRY_DELAY_H_
-#define WORKQUEUE_WORKQUEUE_INTERNAL_RETRY_DELAY_H_
+#ifndef WORKQUEUE_INTERNAL_RETRY_DELAY_H_
+#define WORKQUEUE_INTERNAL_RETRY_DELAY_H_
 
 #include "absl/time/time.h"
 
@@ -19,4 +19,4 @@ constexpr absl::Duration RetryDelay() { return absl::Seconds(1); }
 }  // namespace internal
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_WORKQUEUE_INTERNAL_RETRY_DELAY_H_
+#endif  // WORKQUEUE_INTERNAL_RETRY_DELAY_H_

@@ -10,13 +10,13 @@
 #include "absl/memory/memory.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "base/mutex_lock.h"
 #include "prometheus/counter.h"
 #include "prometheus/family.h"
 #include "prometheus/gauge.h"
 #include "prometheus/histogram.h"
 #include "prometheus/labels.h"
 #include "prometheus/registry.h"
+#include "workqueue/internal/mutex_lock.h"
 #include "workqueue/metrics.h"
 #include "workqueue/prometheus/internal/combined_gauge.h"
 #include "workqueue/prometheus/internal/gauge_share.h"
@@ -27,7 +27,7 @@
 namespace workqueue {
 namespace {
 
-using ::workqueue_internal::MutexLock;
+using internal::MutexLock;
 
 prometheus::Labels LabelsOf(absl::string_view name) {
   return {{"name", std::string(name)}, {"controller", std::string(name)}};

@@ -5,8 +5,8 @@
 // workqueue/prometheus/prometheus_metrics_provider.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_WORKQUEUE_PROMETHEUS_PROMETHEUS_METRICS_PROVIDER_H_
-#define WORKQUEUE_WORKQUEUE_PROMETHEUS_PROMETHEUS_METRICS_PROVIDER_H_
+#ifndef WORKQUEUE_PROMETHEUS_PROMETHEUS_METRICS_PROVIDER_H_
+#define WORKQUEUE_PROMETHEUS_PROMETHEUS_METRICS_PROVIDER_H_
 
 #include <map>
 #include <memory>
@@ -119,4 +119,4 @@ class PrometheusMetricsProvider final : public MetricsProvider {
 
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_WORKQUEUE_PROMETHEUS_PROMETHEUS_METRICS_PROVIDER_H_
+#endif  // WORKQUEUE_PROMETHEUS_PROMETHEUS_METRICS_PROVIDER_H_

@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "absl/time/time.h"
-#include "clock/fake_clock.h"
+#include "workqueue/clock/fake_clock.h"
 #include "workqueue/rate_limiting_queue.h"
 
 int main() {
-  clocks::FakeClock clock;
+  workqueue::FakeClock clock;
   workqueue::RateLimitingQueueOptions<std::string> options;
   options.clock = &clock;
   workqueue::RateLimitingQueue<std::string> queue(std::move(options));

@@ -6,15 +6,15 @@
 #include <memory>
 
 #include "absl/base/thread_annotations.h"
-#include "base/intrusive_list.h"
-#include "base/mutex_lock.h"
+#include "workqueue/internal/intrusive_list.h"
+#include "workqueue/internal/mutex_lock.h"
 #include "workqueue/metrics.h"
 
 namespace workqueue {
 namespace internal {
 
-using ::workqueue_internal::IntrusiveLink;
-using ::workqueue_internal::MutexLock;
+using internal::IntrusiveLink;
+using internal::MutexLock;
 
 class CombinedGauge::Part final : public SettableGaugeMetric,
                                   public IntrusiveLink<Part> {

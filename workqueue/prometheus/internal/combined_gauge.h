@@ -5,16 +5,16 @@
 // workqueue/prometheus/internal/combined_gauge.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_WORKQUEUE_PROMETHEUS_INTERNAL_COMBINED_GAUGE_H_
-#define WORKQUEUE_WORKQUEUE_PROMETHEUS_INTERNAL_COMBINED_GAUGE_H_
+#ifndef WORKQUEUE_PROMETHEUS_INTERNAL_COMBINED_GAUGE_H_
+#define WORKQUEUE_PROMETHEUS_INTERNAL_COMBINED_GAUGE_H_
 
 #include <algorithm>
 #include <memory>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
-#include "base/intrusive_list.h"
 #include "prometheus/gauge.h"
+#include "workqueue/internal/intrusive_list.h"
 #include "workqueue/metrics.h"
 
 namespace workqueue {
@@ -55,10 +55,10 @@ class CombinedGauge {
   const Combine combine_;
 
   absl::Mutex mu_;
-  workqueue_internal::IntrusiveList<Part> parts_ ABSL_GUARDED_BY(mu_);
+  internal::IntrusiveList<Part> parts_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace internal
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_WORKQUEUE_PROMETHEUS_INTERNAL_COMBINED_GAUGE_H_
+#endif  // WORKQUEUE_PROMETHEUS_INTERNAL_COMBINED_GAUGE_H_

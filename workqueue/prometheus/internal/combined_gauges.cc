@@ -5,15 +5,15 @@
 
 #include <memory>
 
-#include "base/mutex_lock.h"
 #include "prometheus/gauge.h"
+#include "workqueue/internal/mutex_lock.h"
 #include "workqueue/metrics.h"
 #include "workqueue/prometheus/internal/combined_gauge.h"
 
 namespace workqueue {
 namespace internal {
 
-using ::workqueue_internal::MutexLock;
+using internal::MutexLock;
 
 std::unique_ptr<SettableGaugeMetric> CombinedGauges::NewPart(
     prometheus::Gauge* gauge, CombinedGauge::Combine combine) {

@@ -5,8 +5,8 @@
 // workqueue/prometheus/internal/combined_gauges.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_WORKQUEUE_PROMETHEUS_INTERNAL_COMBINED_GAUGES_H_
-#define WORKQUEUE_WORKQUEUE_PROMETHEUS_INTERNAL_COMBINED_GAUGES_H_
+#ifndef WORKQUEUE_PROMETHEUS_INTERNAL_COMBINED_GAUGES_H_
+#define WORKQUEUE_PROMETHEUS_INTERNAL_COMBINED_GAUGES_H_
 
 #include <map>
 #include <memory>
@@ -44,4 +44,4 @@ class CombinedGauges {
 }  // namespace internal
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_WORKQUEUE_PROMETHEUS_INTERNAL_COMBINED_GAUGES_H_
+#endif  // WORKQUEUE_PROMETHEUS_INTERNAL_COMBINED_GAUGES_H_

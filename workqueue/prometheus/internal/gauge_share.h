@@ -5,8 +5,8 @@
 // workqueue/prometheus/internal/gauge_share.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_WORKQUEUE_PROMETHEUS_INTERNAL_GAUGE_SHARE_H_
-#define WORKQUEUE_WORKQUEUE_PROMETHEUS_INTERNAL_GAUGE_SHARE_H_
+#ifndef WORKQUEUE_PROMETHEUS_INTERNAL_GAUGE_SHARE_H_
+#define WORKQUEUE_PROMETHEUS_INTERNAL_GAUGE_SHARE_H_
 
 #include <atomic>
 #include <cstdint>
@@ -49,4 +49,4 @@ class GaugeShare final : public GaugeMetric {
 }  // namespace internal
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_WORKQUEUE_PROMETHEUS_INTERNAL_GAUGE_SHARE_H_
+#endif  // WORKQUEUE_PROMETHEUS_INTERNAL_GAUGE_SHARE_H_

@@ -14,17 +14,17 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "base/mutex_lock.h"
 #include "prometheus/family.h"
 #include "prometheus/gauge.h"
 #include "prometheus/labels.h"
+#include "workqueue/internal/mutex_lock.h"
 #include "workqueue/metrics.h"
 #include "workqueue/prometheus/internal/gauge_share.h"
 
 namespace workqueue {
 namespace internal {
 
-using ::workqueue_internal::MutexLock;
+using internal::MutexLock;
 
 class PriorityDepthGauges::Metric final : public PriorityGaugeMetric {
  public:

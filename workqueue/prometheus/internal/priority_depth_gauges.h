@@ -5,8 +5,8 @@
 // workqueue/prometheus/internal/priority_depth_gauges.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_WORKQUEUE_PROMETHEUS_INTERNAL_PRIORITY_DEPTH_GAUGES_H_
-#define WORKQUEUE_WORKQUEUE_PROMETHEUS_INTERNAL_PRIORITY_DEPTH_GAUGES_H_
+#ifndef WORKQUEUE_PROMETHEUS_INTERNAL_PRIORITY_DEPTH_GAUGES_H_
+#define WORKQUEUE_PROMETHEUS_INTERNAL_PRIORITY_DEPTH_GAUGES_H_
 
 #include <cstddef>
 #include <map>
@@ -72,4 +72,4 @@ class PriorityDepthGauges {
 }  // namespace internal
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_WORKQUEUE_PROMETHEUS_INTERNAL_PRIORITY_DEPTH_GAUGES_H_
+#endif  // WORKQUEUE_PROMETHEUS_INTERNAL_PRIORITY_DEPTH_GAUGES_H_

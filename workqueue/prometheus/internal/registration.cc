@@ -5,12 +5,12 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "base/exceptions.h"
 #include "prometheus/counter.h"
 #include "prometheus/family.h"
 #include "prometheus/gauge.h"
 #include "prometheus/histogram.h"
 #include "prometheus/registry.h"
+#include "workqueue/internal/exceptions.h"
 
 namespace workqueue {
 namespace internal {
@@ -42,7 +42,7 @@ prometheus::Family<Metric>* Registration::Add(Builder builder, const char* name,
                                               const char* help) {
   if (!status_.ok()) return nullptr;
   prometheus::Family<Metric>* family = nullptr;
-  if (!workqueue_internal::ReturnsNormally([&] {
+  if (!internal::ReturnsNormally([&] {
         family = &builder.Name(name).Help(help).Register(*registry_);
       })) {
     status_ = absl::InvalidArgumentError(absl::StrCat(

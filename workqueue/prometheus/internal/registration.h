@@ -5,8 +5,8 @@
 // workqueue/prometheus/internal/registration.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_WORKQUEUE_PROMETHEUS_INTERNAL_REGISTRATION_H_
-#define WORKQUEUE_WORKQUEUE_PROMETHEUS_INTERNAL_REGISTRATION_H_
+#ifndef WORKQUEUE_PROMETHEUS_INTERNAL_REGISTRATION_H_
+#define WORKQUEUE_PROMETHEUS_INTERNAL_REGISTRATION_H_
 
 #include "absl/status/status.h"
 #include "prometheus/counter.h"
@@ -50,4 +50,4 @@ class Registration {
 }  // namespace internal
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_WORKQUEUE_PROMETHEUS_INTERNAL_REGISTRATION_H_
+#endif  // WORKQUEUE_PROMETHEUS_INTERNAL_REGISTRATION_H_

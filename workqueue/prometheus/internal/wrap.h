@@ -5,8 +5,8 @@
 // workqueue/prometheus/internal/wrap.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_WORKQUEUE_PROMETHEUS_INTERNAL_WRAP_H_
-#define WORKQUEUE_WORKQUEUE_PROMETHEUS_INTERNAL_WRAP_H_
+#ifndef WORKQUEUE_PROMETHEUS_INTERNAL_WRAP_H_
+#define WORKQUEUE_PROMETHEUS_INTERNAL_WRAP_H_
 
 #include <memory>
 
@@ -25,4 +25,4 @@ std::unique_ptr<HistogramMetric> Wrap(prometheus::Histogram& histogram);
 }  // namespace internal
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_WORKQUEUE_PROMETHEUS_INTERNAL_WRAP_H_
+#endif  // WORKQUEUE_PROMETHEUS_INTERNAL_WRAP_H_

@@ -1,0 +1,145 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// test/internal/counted_heap.h
+// -----------------------------------------------------------------------------
+//
+// Gives the program an `operator new` that counts, and fails on demand. To be
+// included by one source of the program only, since it defines that.
+
+#ifndef WORKQUEUE_TEST_INTERNAL_COUNTED_HEAP_H_
+#define WORKQUEUE_TEST_INTERNAL_COUNTED_HEAP_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+
+#include "absl/base/config.h"
+
+namespace workqueue {
+
+// CountedHeap
+//
+// What the threads of the program have allocated together.
+class CountedHeap {
+ public:
+  inline static std::atomic<int64_t> allocations{0};
+  inline static std::atomic<int64_t> blocks_in_use{0};
+  inline static std::atomic<int64_t> bytes_in_use{0};
+
+  // Whether there is no memory left for this thread.
+  inline static thread_local bool exhausted = false;
+
+  // From the `first`th allocation from now on, `n` fail, on any thread that is
+  // not `spared`.
+  static void Fail(int64_t first, int64_t n) {
+    failing_ = n;
+    until_failure_ = first;
+  }
+
+  // No more fail. Returns whether one has.
+  static bool StopFailing() { return until_failure_.exchange(0) < 0; }
+
+  // Whether the allocations of this thread do not fail by `Fail()`, nor count
+  // for it.
+  inline static thread_local bool spared = false;
+
+  static void* Allocate(size_t size, size_t alignment = kHeader) {
+#ifdef ABSL_HAVE_EXCEPTIONS
+    if (exhausted || Fails()) throw std::bad_alloc();
+#endif
+    return AllocateBlock(size, alignment);
+  }
+
+  // As operator new does that returns null.
+  static void* AllocateOrNull(size_t size) noexcept {
+    return exhausted || Fails() ? nullptr : AllocateBlock(size, kHeader);
+  }
+
+  static void Deallocate(void* p, size_t alignment = kHeader) {
+    if (p == nullptr) return;
+    char* const block = static_cast<char*>(p) - alignment;
+    --blocks_in_use;
+    bytes_in_use -= static_cast<int64_t>(*reinterpret_cast<size_t*>(block));
+    std::free(block);
+  }
+
+ private:
+  // `alignment` is at least `kHeader`, and so large is the header then.
+  static void* AllocateBlock(size_t size, size_t alignment) {
+    const size_t whole = (size + 2 * alignment - 1) / alignment * alignment;
+    char* const block =
+        static_cast<char*>(std::aligned_alloc(alignment, whole));
+    if (block == nullptr) std::abort();
+    ::new (block) size_t(size);
+    ++allocations;
+    ++blocks_in_use;
+    bytes_in_use += static_cast<int64_t>(size);
+    return block + alignment;
+  }
+
+  static bool Fails() {
+    if (spared || until_failure_ == 0) return false;
+    // Zero stands for none.
+    if (until_failure_ > 0 && --until_failure_ > 0) return false;
+    if (until_failure_ == 0) until_failure_ = -1;
+    return failing_-- > 0;
+  }
+
+  inline static std::atomic<int64_t> until_failure_{0};  // negative: has come
+  inline static std::atomic<int64_t> failing_{0};
+
+  // What stands before each block, and tells its size.
+  static constexpr size_t kHeader = alignof(std::max_align_t);
+  static_assert(kHeader >= sizeof(size_t), "");
+};
+
+}  // namespace workqueue
+
+void* operator new(size_t size) {
+  return workqueue::CountedHeap::Allocate(size);
+}
+void* operator new[](size_t size) {
+  return workqueue::CountedHeap::Allocate(size);
+}
+void* operator new(size_t size, const std::nothrow_t&) noexcept {
+  return workqueue::CountedHeap::AllocateOrNull(size);
+}
+void* operator new(size_t size, std::align_val_t alignment) {
+  return workqueue::CountedHeap::Allocate(size, static_cast<size_t>(alignment));
+}
+void* operator new[](size_t size, std::align_val_t alignment) {
+  return workqueue::CountedHeap::Allocate(size, static_cast<size_t>(alignment));
+}
+void operator delete(void* p) noexcept {
+  workqueue::CountedHeap::Deallocate(p);
+}
+void operator delete[](void* p) noexcept {
+  workqueue::CountedHeap::Deallocate(p);
+}
+void operator delete(void* p, const std::nothrow_t&) noexcept {
+  workqueue::CountedHeap::Deallocate(p);
+}
+void operator delete(void* p, size_t) noexcept {
+  workqueue::CountedHeap::Deallocate(p);
+}
+void operator delete[](void* p, size_t) noexcept {
+  workqueue::CountedHeap::Deallocate(p);
+}
+void operator delete(void* p, std::align_val_t alignment) noexcept {
+  workqueue::CountedHeap::Deallocate(p, static_cast<size_t>(alignment));
+}
+void operator delete[](void* p, std::align_val_t alignment) noexcept {
+  workqueue::CountedHeap::Deallocate(p, static_cast<size_t>(alignment));
+}
+void operator delete(void* p, size_t, std::align_val_t alignment) noexcept {
+  workqueue::CountedHeap::Deallocate(p, static_cast<size_t>(alignment));
+}
+void operator delete[](void* p, size_t, std::align_val_t alignment) noexcept {
+  workqueue::CountedHeap::Deallocate(p, static_cast<size_t>(alignment));
+}
+
+#endif  // WORKQUEUE_TEST_INTERNAL_COUNTED_HEAP_H_

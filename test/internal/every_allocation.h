@@ -1,0 +1,139 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// test/internal/every_allocation.h
+// -----------------------------------------------------------------------------
+//
+// For tests of what happens when memory runs out, at each place where that can
+// be. To be included by one source of the program only, as counted_heap.h.
+
+#ifndef WORKQUEUE_TEST_INTERNAL_EVERY_ALLOCATION_H_
+#define WORKQUEUE_TEST_INTERNAL_EVERY_ALLOCATION_H_
+
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "absl/base/config.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+#include "test/internal/counted_heap.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/clock/fake_clock.h"
+#include "workqueue/clock/parker.h"
+
+#ifdef ABSL_HAVE_EXCEPTIONS
+
+namespace workqueue {
+
+// Has allocations of this thread fail, or not, while it lives.
+class Spared {
+ public:
+  explicit Spared(bool spared)
+      : before_(std::exchange(CountedHeap::spared, spared)) {}
+  ~Spared() { CountedHeap::spared = before_; }
+
+ private:
+  const bool before_;
+};
+
+// A FakeClock that itself has all the memory that it needs.
+class SparedClock final : public Clock {
+ public:
+  void Step(absl::Duration d) {
+    const Spared spared(true);
+    clock_.Step(d);
+  }
+
+  absl::Time TimeNow() override { return clock_.TimeNow(); }
+  void Sleep(absl::Duration d) override {
+    const Spared spared(true);
+    clock_.Sleep(d);
+  }
+  void SleepUntil(absl::Time wakeup_time) override {
+    const Spared spared(true);
+    clock_.SleepUntil(wakeup_time);
+  }
+  bool AwaitWithDeadline(absl::Mutex* mu, const absl::Condition& cond,
+                         absl::Time deadline) override {
+    const Spared spared(true);
+    return clock_.AwaitWithDeadline(mu, cond, deadline);
+  }
+  std::unique_ptr<Parker> NewParker(Parker::Role role) override {
+    const Spared spared(true);
+    return std::make_unique<SparedParker>(clock_.NewParker(role));
+  }
+
+ private:
+  class SparedParker final : public Parker {
+   public:
+    explicit SparedParker(std::unique_ptr<Parker> parker)
+        : parker_(std::move(parker)) {}
+
+    bool ParkUntil(absl::Time deadline) override {
+      const Spared spared(true);
+      return parker_->ParkUntil(deadline);
+    }
+    void Unpark() override {
+      const Spared spared(true);
+      parker_->Unpark();
+    }
+
+   private:
+    const std::unique_ptr<Parker> parker_;
+  };
+
+  FakeClock clock_;
+};
+
+// Returns what `f()` does, which is called again for as long as there is no
+// memory for it.
+template <typename F>
+auto Persist(F&& f) -> decltype(f()) {
+  while (true) {
+    const Spared spared(false);
+    try {
+      return f();
+    } catch (const std::bad_alloc&) {
+    }
+  }
+}
+
+// Returns what `f()` does, which is called again until that is no error.
+template <typename F>
+auto PersistUntilOk(F&& f) {
+  while (true) {
+    auto result = Persist(f);
+    if (result.ok()) return *std::move(result);
+  }
+}
+
+// Calls `scenario()` again and again, each time with the next allocation of the
+// library failing, and the next time round with that and some that follow it,
+// until none is left to fail. The scenario's own are spared, but in what it
+// passes to `Persist()`.
+template <typename F>
+void ForEveryAllocation(F&& scenario) {
+  const Spared spared(true);
+  for (int64_t failures : {1, 10}) {
+    int64_t first = 0;
+    bool failed = true;
+    while (failed && !testing::Test::HasFailure()) {
+      SCOPED_TRACE(testing::Message() << failures << " failed allocations from"
+                                      << " number " << ++first << " on");
+      CountedHeap::Fail(first, failures);
+      scenario();
+      failed = CountedHeap::StopFailing();
+    }
+    EXPECT_GT(first, 1) << "no allocation has failed";
+  }
+}
+
+}  // namespace workqueue
+
+#endif  // ABSL_HAVE_EXCEPTIONS
+
+#endif  // WORKQUEUE_TEST_INTERNAL_EVERY_ALLOCATION_H_

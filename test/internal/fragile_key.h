@@ -1,0 +1,124 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// test/internal/fragile_key.h
+// -----------------------------------------------------------------------------
+//
+// A key that throws on demand. Its users are compiled only where there are
+// exceptions.
+
+#ifndef WORKQUEUE_TEST_INTERNAL_FRAGILE_KEY_H_
+#define WORKQUEUE_TEST_INTERNAL_FRAGILE_KEY_H_
+
+#include <atomic>
+#include <cstddef>
+#include <thread>  // NOLINT(build/c++11)
+
+#include "absl/base/config.h"
+
+namespace workqueue {
+
+// What a FragileKey does that can throw.
+enum class FragileOp { kCopy, kCompare, kHash };
+
+inline constexpr FragileOp kFragileOps[] = {
+    FragileOp::kCopy, FragileOp::kCompare, FragileOp::kHash};
+
+// Fuse
+//
+// Throws a `Fuse::Blown` out of one of the operations to come.
+class Fuse {
+ public:
+  struct Blown {};
+
+  // Blows at the `n`th `op` from now, on whatever thread.
+  static void Arm(FragileOp op, int n) {
+    op_ = op;
+    safe_ = std::thread::id();
+    left_ = n;
+  }
+
+  // Blows at the `n`th `op` from now on other threads than the caller.
+  static void ArmForOthers(FragileOp op, int n) {
+    op_ = op;
+    safe_ = std::this_thread::get_id();
+    left_ = n;
+  }
+
+  // Undoes arming; returns whether it has blown.
+  static bool Disarm() { return left_.exchange(0) < 0; }
+
+  static void Count(FragileOp op) {
+    if (left_ <= 0 || op != op_) return;
+    if (std::this_thread::get_id() == safe_) return;
+    if (--left_ > 0) return;
+    left_ = -1;
+#ifdef ABSL_HAVE_EXCEPTIONS
+    throw Blown();
+#endif
+  }
+
+ private:
+  inline static std::atomic<FragileOp> op_{FragileOp::kCopy};
+  inline static std::atomic<std::thread::id> safe_{std::thread::id()};
+  // Zero if not armed, negative if blown.
+  inline static std::atomic<int> left_{0};
+};
+
+// FragileKey
+//
+// An integer that can be neither moved nor assigned, so that it also shows that
+// a queue asks no more of its items than that they can be copied.
+class FragileKey {
+ public:
+  explicit FragileKey(int value) : value_(value) { ++live_; }
+  FragileKey(const FragileKey& other) : value_(other.value_) {
+    Fuse::Count(FragileOp::kCopy);
+    ++live_;
+  }
+  FragileKey& operator=(const FragileKey&) = delete;
+  ~FragileKey() { --live_; }
+
+  int value() const { return value_; }
+
+  // How many of them there are.
+  static int live() { return live_; }
+
+ private:
+  inline static std::atomic<int> live_{0};
+
+  const int value_;
+};
+
+// Hashes of many keys are equal, so that they get compared.
+struct FragileHash {
+  size_t operator()(const FragileKey& key) const {
+    Fuse::Count(FragileOp::kHash);
+    return static_cast<size_t>(key.value() % 2);
+  }
+};
+
+struct FragileEq {
+  bool operator()(const FragileKey& a, const FragileKey& b) const {
+    Fuse::Count(FragileOp::kCompare);
+    return a.value() == b.value();
+  }
+};
+
+#ifdef ABSL_HAVE_EXCEPTIONS
+// Calls `f()`; returns whether a fuse has blown in it.
+template <typename F>
+bool Blows(F&& f) {
+  try {
+    f();
+    return false;
+  } catch (const Fuse::Blown&) {
+    return true;
+  }
+}
+#endif
+
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_TEST_INTERNAL_FRAGILE_KEY_H_

@@ -1,0 +1,233 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/internal/id_table.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <new>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "absl/base/config.h"
+#include "gtest/gtest.h"
+#include "test/internal/counted_heap.h"
+#include "workqueue/internal/slab.h"
+
+namespace workqueue {
+namespace internal {
+namespace {
+
+using ::workqueue::CountedHeap;
+
+constexpr uint32_t kLastHash = std::numeric_limits<uint32_t>::max();
+
+// A table, and what should be in it.
+class Pair {
+ public:
+  void Insert(uint32_t hash, SlabId id) {
+    const IdTable::Place place = Find(hash, id);
+    ASSERT_EQ(place.found, ids_.count({hash, id}) > 0);
+    if (place.found) return;
+    table_.Insert(table_.MakeRoom(hash, place), hash, id);
+    ids_[{hash, id}] = true;
+    ASSERT_EQ(table_.size(), ids_.size());
+  }
+
+  void Erase(uint32_t hash, SlabId id) {
+    const IdTable::Place place = Find(hash, id);
+    ASSERT_EQ(place.found, ids_.erase({hash, id}) > 0);
+    if (place.found) table_.Erase(place);
+    ASSERT_EQ(table_.size(), ids_.size());
+  }
+
+  void Clear() {
+    table_.Clear();
+    ids_.clear();
+    ASSERT_EQ(table_.size(), 0u);
+  }
+
+  void ExpectAllThere() const {
+    for (const auto& one : ids_) {
+      const auto& [hash, id] = one.first;
+      const IdTable::Place place = Find(hash, id);
+      ASSERT_TRUE(place.found) << hash << ", " << id;
+      ASSERT_EQ(table_[place], id);
+    }
+  }
+
+  const IdTable& table() const { return table_; }
+  std::map<std::pair<uint32_t, SlabId>, bool>& ids() { return ids_; }
+
+ private:
+  IdTable::Place Find(uint32_t hash, SlabId id) const {
+    return table_.Find(hash, [id](SlabId other) { return other == id; });
+  }
+
+  IdTable table_;
+  std::map<std::pair<uint32_t, SlabId>, bool> ids_;
+};
+
+TEST(IdTableTest, IsEmptyAtFirst) {
+  const IdTable table;
+  EXPECT_EQ(table.size(), 0u);
+  EXPECT_FALSE(table.Find(0, [](SlabId) { return true; }).found);
+  EXPECT_FALSE(table.Find(kLastHash, [](SlabId) { return true; }).found);
+}
+
+TEST(IdTableTest, ShowsOnlyIdsOfTheHash) {
+  Pair pair;
+  for (uint32_t i = 0; i < 1000; ++i) pair.Insert(i / 10 * 1000, i);
+  std::vector<SlabId> seen;
+  pair.table().Find(5000, [&seen](SlabId id) {
+    seen.push_back(id);
+    return false;
+  });
+  EXPECT_EQ(seen,
+            (std::vector<SlabId>{50, 51, 52, 53, 54, 55, 56, 57, 58, 59}));
+}
+
+TEST(IdTableTest, ClearRemovesAllAndTheTableCanBeUsedAgain) {
+  Pair pair;
+  for (int round = 0; round < 3; ++round) {
+    for (SlabId id = 0; id < 100; ++id) pair.Insert(id << 20, id);
+    pair.Clear();
+  }
+}
+
+TEST(IdTableTest, TakesTheLastHash) {
+  Pair pair;
+  for (SlabId id = 0; id < 1000; ++id) pair.Insert(kLastHash, id);
+  pair.ExpectAllThere();
+  for (SlabId id = 0; id < 1000; id += 2) pair.Erase(kLastHash, id);
+  pair.ExpectAllThere();
+}
+
+TEST(IdTableTest, TakesTheLastHashAlsoWhenItShrinks) {
+  constexpr SlabId kLast = 100, kOthers = 200000;
+  Pair pair;
+  for (SlabId id = 0; id < kLast; ++id) pair.Insert(kLastHash, id);
+  const auto spread = [](SlabId id) { return id * 2654435761u; };
+  for (SlabId id = 0; id < kOthers; ++id) pair.Insert(spread(id), kLast + id);
+  for (SlabId id = 0; id < kOthers; ++id) pair.Erase(spread(id), kLast + id);
+  pair.ExpectAllThere();
+}
+
+// Hashes of many kinds: spread, the same, near each other, at both ends.
+class IdTableModelTest : public testing::TestWithParam<int> {
+ protected:
+  uint32_t RandomHash() {
+    const uint32_t any = random_();
+    switch (GetParam()) {
+      case 0:
+        return any;
+      case 1:
+        return any % 3;
+      case 2:
+        return kLastHash - any % 50;
+      case 3:
+        return 1000000000 + any % 1000;
+      default:
+        return any % 2 == 0 ? any % 100 * 0x01010101 : any;
+    }
+  }
+
+  std::mt19937 random_{1};
+};
+
+INSTANTIATE_TEST_SUITE_P(Hashes, IdTableModelTest, testing::Range(0, 5));
+
+TEST_P(IdTableModelTest, DoesAsAMapDoes) {
+  Pair pair;
+  for (const int most : {20, 1000, 0, 300, 3000, 10, 100}) {
+    while (static_cast<int>(pair.ids().size()) < most) {
+      pair.Insert(RandomHash(), random_() % 50000);
+      if (random_() % 3 == 0) pair.Erase(RandomHash(), random_() % 50000);
+    }
+    pair.ExpectAllThere();
+    while (static_cast<int>(pair.ids().size()) > most) {
+      auto it = pair.ids().lower_bound({RandomHash(), random_() % 50000});
+      if (it == pair.ids().end()) it = pair.ids().begin();
+      const auto [hash, id] = it->first;
+      pair.Erase(hash, id);
+    }
+    pair.ExpectAllThere();
+  }
+}
+
+TEST(IdTableMemoryTest, TakesTenToFifteenBytesForEachAndGivesThemBack) {
+  std::mt19937 random(1);
+  const int64_t before = CountedHeap::bytes_in_use;
+  IdTable table;
+  std::vector<uint32_t> hashes;
+  hashes.reserve(500000);
+  const auto id_is = [](SlabId id) {
+    return [id](SlabId other) { return other == id; };
+  };
+  const int64_t for_hashes = CountedHeap::bytes_in_use - before;
+  const auto bytes = [&] {
+    return CountedHeap::bytes_in_use - before - for_hashes;
+  };
+  for (SlabId id = 0; id < 500000; ++id) {
+    hashes.push_back(random());
+    const IdTable::Place place = table.Find(hashes[id], id_is(id));
+    table.Insert(table.MakeRoom(hashes[id], place), hashes[id], id);
+    if (id >= 10000) {
+      ASSERT_LE(bytes(), 15.5 * (id + 1));
+      ASSERT_GE(bytes(), 10 * (id + 1));
+    }
+  }
+  for (SlabId id = 0; id < 500000; ++id) {
+    table.Erase(table.Find(hashes[id], id_is(id)));
+  }
+  EXPECT_LE(bytes(), (1 << 20) + 1000);
+  const int64_t with_table = bytes();
+  table.Clear();
+  EXPECT_LE(bytes(), with_table - (1 << 20));
+}
+
+TEST(IdTableMemoryTest, IsAsItWasIfThereIsNone) {
+#ifdef ABSL_HAVE_EXCEPTIONS
+  std::mt19937 random(1);
+  IdTable table;
+  std::vector<uint32_t> hashes;
+  hashes.reserve(5000);
+  int failures = 0;
+  for (SlabId id = 0; id < 5000; ++id) {
+    const uint32_t hash = random();
+    const IdTable::Place place = table.Find(hash, [](SlabId) { return false; });
+    IdTable::Room room;
+    CountedHeap::exhausted = true;
+    try {
+      room = table.MakeRoom(hash, place);
+    } catch (const std::bad_alloc&) {
+      ++failures;
+      CountedHeap::exhausted = false;
+      ASSERT_EQ(table.size(), id);
+      for (SlabId i = 0; i < id; ++i) {
+        const auto found =
+            table.Find(hashes[i], [i](SlabId o) { return o == i; });
+        ASSERT_TRUE(found.found);
+      }
+      room = table.MakeRoom(hash, place);
+    }
+    CountedHeap::exhausted = false;
+    table.Insert(room, hash, id);
+    hashes.push_back(hash);
+  }
+  EXPECT_GT(failures, 5);
+  CountedHeap::exhausted = true;
+  for (SlabId id = 0; id < 5000; ++id) {
+    table.Erase(table.Find(hashes[id], [id](SlabId o) { return o == id; }));
+  }
+  CountedHeap::exhausted = false;
+  EXPECT_EQ(table.size(), 0u);
+#endif
+}
+
+}  // namespace
+}  // namespace internal
+}  // namespace workqueue

@@ -1,0 +1,127 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/internal/segmented_array.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <vector>
+
+#include "absl/base/config.h"
+#include "gtest/gtest.h"
+#include "test/internal/counted_heap.h"
+
+namespace workqueue {
+namespace internal {
+namespace {
+
+using ::workqueue::CountedHeap;
+
+struct Element {
+  uint64_t a;
+  uint32_t b;
+};
+
+TEST(SegmentedArrayTest, HasNoMemoryAtFirst) {
+  const int64_t before = CountedHeap::allocations;
+  SegmentedArray<int> array;
+  array.Reserve(0);
+  EXPECT_EQ(array.capacity(), 0u);
+  EXPECT_EQ(CountedHeap::allocations, before);
+}
+
+TEST(SegmentedArrayTest, EachElementIsAnother) {
+  constexpr uint32_t kSize = 100000;
+  SegmentedArray<Element> array;
+  array.Reserve(kSize);
+  ASSERT_GE(array.capacity(), kSize);
+  for (uint32_t i = 0; i < array.capacity(); ++i) array[i] = {i, 3 * i};
+  const SegmentedArray<Element>& same = array;
+  for (uint32_t i = 0; i < array.capacity(); ++i) {
+    ASSERT_EQ(same[i].a, i);
+    ASSERT_EQ(same[i].b, 3 * i);
+  }
+}
+
+TEST(SegmentedArrayTest, ElementsStayWhereTheyAre) {
+  SegmentedArray<int> array;
+  std::vector<const int*> places;
+  for (int i = 0; i < 5000; ++i) {
+    array.Reserve(i + 1);
+    array[i] = i;
+    places.push_back(&array[i]);
+  }
+  for (int i = 0; i < 5000; ++i) {
+    ASSERT_EQ(&array[i], places[i]);
+    ASSERT_EQ(array[i], i);
+  }
+}
+
+// As those of a heap of four children to a node have to be.
+TEST(SegmentedArrayTest, FourFromAMultipleOfFourAreInOneCacheLine) {
+  struct QuarterLine {
+    char bytes[16];
+  };
+  SegmentedArray<QuarterLine> array;
+  array.Reserve(5000);
+  for (uint32_t i = 0; i < 5000; i += 4) {
+    const auto address = reinterpret_cast<uintptr_t>(&array[i]);
+    ASSERT_EQ(address % 64, 0u) << i;
+    ASSERT_EQ(reinterpret_cast<uintptr_t>(&array[i + 3]), address + 48) << i;
+  }
+}
+
+// Twice what is needed, at most, and in one allocation each time.
+TEST(SegmentedArrayTest, DoublesWithoutMovingAnything) {
+  SegmentedArray<Element> array;
+  for (size_t size = 1; size < 1000000; ++size) {
+    const int64_t allocations = CountedHeap::allocations;
+    const int64_t bytes = CountedHeap::bytes_in_use;
+    const size_t capacity = array.capacity();
+    array.Reserve(size);
+    ASSERT_LE(array.capacity(), 2 * size + 16);
+    if (array.capacity() == capacity) {
+      ASSERT_EQ(CountedHeap::allocations, allocations);
+    } else {
+      ASSERT_EQ(CountedHeap::allocations, allocations + 1);
+      ASSERT_EQ(CountedHeap::bytes_in_use - bytes,
+                static_cast<int64_t>((array.capacity() - capacity) *
+                                     sizeof(Element)));
+    }
+  }
+}
+
+TEST(SegmentedArrayTest, ClearGivesBackTheMemoryAndItGoesOn) {
+  const int64_t before = CountedHeap::bytes_in_use;
+  SegmentedArray<int> array;
+  for (int round = 0; round < 3; ++round) {
+    array.Reserve(1000);
+    for (int i = 0; i < 1000; ++i) array[i] = round;
+    EXPECT_EQ(array[999], round);
+    array.Clear();
+    EXPECT_EQ(array.capacity(), 0u);
+    EXPECT_EQ(CountedHeap::bytes_in_use, before);
+  }
+}
+
+#ifdef ABSL_HAVE_EXCEPTIONS
+
+TEST(SegmentedArrayTest, WithoutMemoryWhatThereIsStays) {
+  SegmentedArray<int> array;
+  array.Reserve(16);
+  for (int i = 0; i < 16; ++i) array[i] = i;
+  CountedHeap::exhausted = true;
+  EXPECT_THROW(array.Reserve(17), std::bad_alloc);
+  CountedHeap::exhausted = false;
+  EXPECT_EQ(array.capacity(), 16u);
+  for (int i = 0; i < 16; ++i) EXPECT_EQ(array[i], i);
+  array.Reserve(17);
+  EXPECT_EQ(array.capacity(), 48u);
+}
+
+#endif  // ABSL_HAVE_EXCEPTIONS
+
+}  // namespace
+}  // namespace internal
+}  // namespace workqueue

@@ -1,0 +1,278 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/internal/slab.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <new>
+#include <random>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/base/config.h"
+#include "gtest/gtest.h"
+#include "test/internal/counted_heap.h"
+#include "test/internal/fragile_key.h"
+
+namespace workqueue {
+namespace internal {
+namespace {
+
+using ::workqueue::Blows;
+using ::workqueue::CountedHeap;
+using ::workqueue::FragileKey;
+using ::workqueue::FragileOp;
+using ::workqueue::Fuse;
+
+using Shared = std::shared_ptr<int>;
+
+// Makes an object, and returns its id.
+template <typename E, SlabId max, typename... Args>
+SlabId New(Slab<E, max>& slab, Args&&... args) {
+  const SlabId id = slab.NextId();
+  EXPECT_EQ(slab.Find(id), nullptr);
+  EXPECT_EQ(slab.New(std::forward<Args>(args)...), &slab[id]);
+  return id;
+}
+
+TEST(SlabTest, FindsAnObjectUntilItIsGone) {
+  Slab<Shared> slab;
+  const Shared value = std::make_shared<int>(1);
+  const SlabId id = New(slab, value);
+  EXPECT_EQ(slab[id], value);
+  EXPECT_EQ(slab.Find(id), &slab[id]);
+  EXPECT_EQ(slab.size(), 1u);
+  slab.Delete(id);
+  EXPECT_EQ(slab.Find(id), nullptr);
+  EXPECT_EQ(slab.size(), 0u);
+  EXPECT_EQ(value.use_count(), 1);
+}
+
+TEST(SlabTest, FindsNothingInAnEmptyOne) {
+  Slab<int> slab;
+  EXPECT_EQ(slab.Find(0), nullptr);
+  EXPECT_EQ(slab.Find(kNoSlabId), nullptr);
+}
+
+TEST(SlabTest, AsksForNoMoreThanItSays) {
+  Slab<int> slab;
+  const SlabId id = slab.NextId();
+  EXPECT_EQ(slab.NextId(), id);
+  EXPECT_EQ(slab.size(), 0u);
+  slab.New(1);
+  EXPECT_NE(slab.NextId(), id);
+}
+
+TEST(SlabTest, ObjectsAreNeighboursInTheOrderInWhichTheyAreMade) {
+  Slab<int64_t> slab;
+  int64_t* last = slab.New(0);
+  int apart = 0;
+  for (int i = 1; i < 6400; ++i) {
+    int64_t* const next = slab.New(i);
+    apart += next != last + 1;
+    last = next;
+  }
+  EXPECT_LE(apart, 100);
+}
+
+TEST(SlabTest, IdsAreGivenAgainAndStaySmall) {
+  Slab<int> slab;
+  std::vector<SlabId> ids;
+  for (int i = 0; i < 1000; ++i) {
+    ids.push_back(New(slab, i));
+    EXPECT_LT(ids.back(), 1024u);
+  }
+  for (int round = 0; round < 3; ++round) {
+    for (int i = round; i < 1000; i += 3) slab.Delete(ids[i]);
+    for (int i = round; i < 1000; i += 3) {
+      ids[i] = New(slab, i);
+      EXPECT_LT(ids[i], 1024u);
+    }
+  }
+  // After a spike, too.
+  for (int i = 0; i < 50000; ++i) ids.push_back(New(slab, i));
+  for (SlabId id : ids) slab.Delete(id);
+  EXPECT_LT(slab.NextId(), 1024u);
+}
+
+TEST(SlabTest, LargeObjectsHaveRoom) {
+  struct Large {
+    explicit Large(int v) : value(v) {}
+    int value;
+    alignas(64) char rest[5000] = {};
+  };
+  Slab<Large> slab;
+  std::vector<SlabId> ids;
+  for (int i = 0; i < 20; ++i) ids.push_back(New(slab, i));
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(slab[ids[i]].value, i);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(&slab[ids[i]]) % 64, 0u);
+  }
+}
+
+TEST(SlabTest, ForEachVisitsAllAndMayDelete) {
+  Slab<int> slab;
+  std::map<int*, SlabId> ids;
+  for (int i = 0; i < 1000; ++i) {
+    const SlabId id = New(slab, i);
+    ids[&slab[id]] = id;
+  }
+  int sum = 0;
+  slab.ForEach([&](int* object) {
+    sum += *object;
+    if (*object % 2 == 0) slab.Delete(ids[object]);
+  });
+  EXPECT_EQ(sum, 999 * 1000 / 2);
+  EXPECT_EQ(slab.size(), 500u);
+  slab.ForEach([&](int* object) {
+    EXPECT_EQ(*object % 2, 1);
+    slab.Delete(ids[object]);
+  });
+  EXPECT_EQ(slab.size(), 0u);
+}
+
+TEST(SlabTest, DestroysWhatIsLeft) {
+  const Shared value = std::make_shared<int>(1);
+  {
+    Slab<Shared> slab;
+    for (int i = 0; i < 100; ++i) New(slab, value);
+    slab.Delete(7);
+    EXPECT_EQ(value.use_count(), 100);
+    slab.Clear();
+    EXPECT_EQ(value.use_count(), 1);
+    EXPECT_EQ(slab.size(), 0u);
+    EXPECT_EQ(slab.Find(8), nullptr);
+    New(slab, value);
+    EXPECT_EQ(value.use_count(), 2);
+  }
+  EXPECT_EQ(value.use_count(), 1);
+}
+
+TEST(SlabTest, DoesAsAMapDoes) {
+  for (int seed : {1, 2, 3}) {
+    std::mt19937 random(seed);
+    Slab<Shared> slab;
+    std::map<SlabId, std::pair<Shared*, int>> model;
+    for (int i = 0; i < 30000; ++i) {
+      // In turn mostly in and mostly out.
+      if (static_cast<int>(random() % 5) > 1 + i / 3000 % 2) {
+        const SlabId id = New(slab, std::make_shared<int>(i));
+        ASSERT_TRUE(model.emplace(id, std::make_pair(&slab[id], i)).second);
+      } else if (!model.empty()) {
+        auto it = model.lower_bound(random() % 1000);
+        if (it == model.end()) it = model.begin();
+        slab.Delete(it->first);
+        ASSERT_EQ(slab.Find(it->first), nullptr);
+        model.erase(it);
+      }
+      ASSERT_EQ(slab.size(), model.size());
+      if (i % 100 != 0) continue;
+      std::set<Shared*> visited;
+      slab.ForEach([&visited](Shared* object) {
+        EXPECT_TRUE(visited.insert(object).second);
+      });
+      ASSERT_EQ(visited.size(), model.size());
+      for (const auto& [id, object] : model) {
+        ASSERT_EQ(slab.Find(id), object.first);
+        ASSERT_EQ(*slab[id], object.second);
+      }
+    }
+  }
+}
+
+// -----------------------------------------------------------------------------
+// Memory
+// -----------------------------------------------------------------------------
+
+// Makes `n` objects and destroys them, the first ones first.
+void FillAndEmpty(Slab<int>& slab, int n) {
+  std::vector<SlabId> ids;
+  ids.reserve(n);
+  for (int i = 0; i < n; ++i) ids.push_back(New(slab, i));
+  for (SlabId id : ids) slab.Delete(id);
+}
+
+TEST(SlabTest, AllocatesNothingInTheSteadyState) {
+  Slab<int> slab;
+  FillAndEmpty(slab, 100);
+  int64_t before = CountedHeap::allocations;
+  for (int i = 0; i < 1000; ++i) slab.Delete(New(slab, i));
+  EXPECT_EQ(CountedHeap::allocations, before);
+  // With many, of which some come and go.
+  for (int i = 0; i < 10000; ++i) New(slab, i);
+  FillAndEmpty(slab, 200);
+  before = CountedHeap::allocations;
+  FillAndEmpty(slab, 200);
+  EXPECT_LE(CountedHeap::allocations - before, 1) << "that of the ids here";
+}
+
+TEST(SlabTest, GivesBackWhatIsNotNeeded) {
+  Slab<int> slab;
+  std::vector<SlabId> ids;
+  const int64_t before = CountedHeap::bytes_in_use;
+  for (int i = 0; i < 100000; ++i) ids.push_back(New(slab, i));
+  const int64_t ids_bytes =
+      static_cast<int64_t>(ids.capacity() * sizeof(ids[0]));
+  const auto bytes = [&] {
+    return CountedHeap::bytes_in_use - before - ids_bytes;
+  };
+  const int64_t full = bytes();
+  EXPECT_GT(full, 400000);
+  EXPECT_LT(full, 600000);
+  for (int i = 0; i < 90000; ++i) slab.Delete(ids[i]);
+  EXPECT_LT(bytes(), full / 4);
+  for (int i = 90000; i < 100000; ++i) slab.Delete(ids[i]);
+  EXPECT_LT(bytes(), 4000);
+}
+
+#ifdef ABSL_HAVE_EXCEPTIONS
+
+TEST(SlabTest, IfMakingOneThrowsNothingHasChanged) {
+  Slab<FragileKey> slab;
+  const FragileKey key(1);
+  for (int i = 0; i < 200; ++i) {
+    const SlabId id = slab.NextId();
+    Fuse::Arm(FragileOp::kCopy, 1);
+    ASSERT_TRUE(Blows([&] { slab.New(key); }));
+    ASSERT_EQ(slab.size(), static_cast<size_t>(i));
+    ASSERT_EQ(slab.Find(id), nullptr);
+    ASSERT_EQ(New(slab, key), id);
+  }
+}
+
+TEST(SlabTest, WithoutMemoryNothingHasChanged) {
+  Slab<int> slab;
+  int failed = 0;
+  for (int i = 0; i < 1000; ++i) {
+    CountedHeap::exhausted = true;
+    try {
+      slab.NextId();
+    } catch (const std::bad_alloc&) {
+      ++failed;
+    }
+    CountedHeap::exhausted = false;
+    ASSERT_EQ(slab.size(), static_cast<size_t>(i));
+    New(slab, i);
+  }
+  EXPECT_GT(failed, 10);
+}
+
+TEST(SlabTest, ThereAreNoMoreIdsThanItsLimit) {
+  Slab<int, 200> slab;
+  for (int i = 0; i < 192; ++i) New(slab, i);
+  EXPECT_THROW(slab.NextId(), std::bad_alloc);
+  EXPECT_THROW(slab.New(1), std::bad_alloc);
+  EXPECT_EQ(slab.size(), 192u);
+  slab.Delete(77);
+  EXPECT_EQ(New(slab, 1), 77u);
+}
+
+#endif  // ABSL_HAVE_EXCEPTIONS
+
+}  // namespace
+}  // namespace internal
+}  // namespace workqueue

@@ -1,0 +1,487 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/timer/delay_queue.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>  // NOLINT(build/c++11)
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+#include "test/workqueue/observed_clock.h"
+#include "workqueue/clock/fake_clock.h"
+#include "workqueue/internal/mutex_lock.h"
+#include "workqueue/timer/waiting_set_options.h"
+
+namespace workqueue {
+namespace {
+
+using internal::MutexLock;
+using Strings = std::vector<std::string>;
+
+DelayQueueOptions OnClock(FakeClock* clock) {
+  DelayQueueOptions options;
+  options.clock = clock;
+  return options;
+}
+
+class DelayQueueTest : public testing::Test {
+ protected:
+  // Takes all that is due.
+  Strings TakeDue() {
+    Strings values;
+    while (true) {
+      absl::StatusOr<std::string> value = queue_.TryTake();
+      if (!value.ok()) return values;
+      values.push_back(*std::move(value));
+    }
+  }
+
+  FakeClock clock_;
+  DelayQueue<std::string> queue_{OnClock(&clock_)};
+};
+
+TEST_F(DelayQueueTest, AValueComesOutWhenItsDelayIsOver) {
+  EXPECT_TRUE(queue_.Push("a", absl::Seconds(5)));
+  EXPECT_EQ(queue_.Len(), 1u);
+  clock_.Step(absl::Seconds(5) - absl::Nanoseconds(1));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(queue_.TryTake().status()));
+  clock_.Step(absl::Nanoseconds(1));
+  EXPECT_EQ(queue_.Take(), "a");
+  EXPECT_EQ(queue_.Len(), 0u);
+}
+
+TEST_F(DelayQueueTest, TheEarliestComesFirst) {
+  queue_.Push("c", absl::Seconds(3));
+  queue_.Push("a", absl::Seconds(1));
+  queue_.Push("b", absl::Seconds(2));
+  clock_.Step(absl::Seconds(3));
+  EXPECT_EQ(TakeDue(), (Strings{"a", "b", "c"}));
+}
+
+TEST_F(DelayQueueTest, ThoseOfOneTimeComeInTheOrderOfPushing) {
+  for (const char* value : {"d", "a", "c"})
+    queue_.Push(value, absl::Seconds(1));
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(TakeDue(), (Strings{"d", "a", "c"}));
+}
+
+TEST_F(DelayQueueTest, DoesNotDeduplicate) {
+  queue_.Push("a", absl::Seconds(1));
+  queue_.Push("a", absl::Seconds(1));
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(TakeDue(), (Strings{"a", "a"}));
+}
+
+TEST_F(DelayQueueTest, ZeroAndNegativeDelaysAreDueAtOnce) {
+  queue_.Push("a", absl::ZeroDuration());
+  queue_.Push("b", -absl::Seconds(1));
+  EXPECT_EQ(TakeDue(), (Strings{"b", "a"}));
+}
+
+TEST_F(DelayQueueTest, AnInfiniteDelayIsNeverOver) {
+  const auto handle = queue_.Push("a", absl::InfiniteDuration());
+  clock_.Step(absl::Hours(24 * 365 * 290));
+  EXPECT_EQ(TakeDue(), Strings());
+  EXPECT_TRUE(queue_.Reset(handle, absl::ZeroDuration()));
+  EXPECT_EQ(TakeDue(), Strings{"a"});
+}
+
+TEST_F(DelayQueueTest, MoveOnlyValues) {
+  DelayQueue<std::unique_ptr<int>> queue(OnClock(&clock_));
+  queue.Push(std::make_unique<int>(1), absl::ZeroDuration());
+  queue.Push(std::make_unique<int>(2), absl::ZeroDuration());
+  queue.Push(std::make_unique<int>(3), absl::ZeroDuration());
+  EXPECT_EQ(**queue.Take(), 1);
+  EXPECT_EQ(**queue.TryTake(), 2);
+  EXPECT_EQ(*queue.TakeUpTo(5)->front(), 3);
+}
+
+// -----------------------------------------------------------------------------
+// Cancel and Reset
+// -----------------------------------------------------------------------------
+
+TEST_F(DelayQueueTest, CancelDropsAValue) {
+  const auto a = queue_.Push("a", absl::Seconds(1));
+  const auto b = queue_.Push("b", absl::Seconds(1));
+  EXPECT_NE(a, b);
+  EXPECT_TRUE(queue_.Cancel(a));
+  EXPECT_FALSE(queue_.Cancel(a));
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(TakeDue(), Strings{"b"});
+  EXPECT_FALSE(queue_.Cancel(b)) << "it has been taken";
+}
+
+TEST_F(DelayQueueTest, AHandleNeverNamesAnotherValue) {
+  const auto a = queue_.Push("a", absl::Seconds(1));
+  EXPECT_TRUE(queue_.Cancel(a));
+  const auto b = queue_.Push("b", absl::Seconds(1));  // in a's place
+  EXPECT_FALSE(queue_.Cancel(a));
+  EXPECT_FALSE(queue_.Reset(a, absl::ZeroDuration()));
+  EXPECT_TRUE(queue_.Cancel(b));
+  EXPECT_FALSE(queue_.Cancel(DelayQueueHandle()));
+  EXPECT_FALSE(DelayQueueHandle());
+}
+
+TEST_F(DelayQueueTest, OldHandlesAreSafeWhenTheMemoryHasGoneBack) {
+  std::vector<DelayQueueHandle> handles;
+  for (int i = 0; i < 10000; ++i) {
+    handles.push_back(queue_.Push("a", absl::Seconds(1)));
+  }
+  for (const auto& handle : handles) EXPECT_TRUE(queue_.Cancel(handle));
+  for (const auto& handle : handles) EXPECT_FALSE(queue_.Cancel(handle));
+  queue_.Push("b", absl::Seconds(1));
+  for (const auto& handle : handles) {
+    EXPECT_FALSE(queue_.Reset(handle, absl::ZeroDuration()));
+  }
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(TakeDue(), Strings{"b"});
+}
+
+TEST_F(DelayQueueTest, ResetMovesLaterAndSooner) {
+  const auto a = queue_.Push("a", absl::Seconds(1));
+  const auto b = queue_.Push("b", absl::Seconds(10));
+  EXPECT_TRUE(queue_.Reset(a, absl::Seconds(5)));
+  EXPECT_TRUE(queue_.Reset(b, absl::Seconds(2)));
+  clock_.Step(absl::Seconds(2));
+  EXPECT_EQ(TakeDue(), Strings{"b"});
+  EXPECT_FALSE(queue_.Reset(b, absl::Seconds(2)));
+  clock_.Step(absl::Seconds(3));
+  EXPECT_EQ(TakeDue(), Strings{"a"});
+}
+
+// -----------------------------------------------------------------------------
+// Threads that wait
+// -----------------------------------------------------------------------------
+
+// Takes a value on each of some threads.
+class Takers {
+ public:
+  Takers(DelayQueue<std::string>* queue, size_t n) {
+    for (size_t i = 0; i < n; ++i) {
+      threads_.emplace_back([this, queue] {
+        std::string value = queue->Take().value_or("-");
+        MutexLock lock(&mu_);
+        values_.push_back(std::move(value));
+        taken_.SignalAll();
+      });
+    }
+  }
+
+  // Blocks until `n` threads have taken one.
+  void AwaitTaken(size_t n) {
+    MutexLock lock(&mu_);
+    while (values_.size() < n) taken_.Wait(&mu_);
+  }
+
+  // What they took, when all have; "-" for nothing.
+  Strings Join() {
+    for (std::thread& thread : threads_) thread.join();
+    MutexLock lock(&mu_);
+    std::sort(values_.begin(), values_.end());
+    return values_;
+  }
+
+ private:
+  absl::Mutex mu_;
+  absl::CondVar taken_;
+  Strings values_ ABSL_GUARDED_BY(mu_);
+  std::vector<std::thread> threads_;
+};
+
+TEST_F(DelayQueueTest, TakeBlocksUntilAValueIsDue) {
+  queue_.Push("a", absl::Seconds(5));
+  Takers takers(&queue_, 1);
+  clock_.AwaitWaiters(1);
+  EXPECT_EQ(clock_.GetEarliestWakeupTime(),
+            clock_.TimeNow() + absl::Seconds(5));
+  clock_.Step(absl::Seconds(5));
+  EXPECT_EQ(takers.Join(), Strings{"a"});
+}
+
+TEST_F(DelayQueueTest, TakeBlocksUntilAValueIsPushed) {
+  Takers takers(&queue_, 1);
+  clock_.AwaitWaiters(1);
+  EXPECT_EQ(clock_.GetEarliestWakeupTime(), absl::InfiniteFuture());
+  queue_.Push("a", absl::ZeroDuration());
+  EXPECT_EQ(takers.Join(), Strings{"a"});
+}
+
+// Making a place to sleep is an allocation.
+TEST(DelayQueueParkersTest, AThreadSleepsWhereOneBeforeItDid) {
+  FakeClock clock;
+  ObservedClock observed(&clock);
+  DelayQueueOptions options;
+  options.clock = &observed;
+  DelayQueue<std::string> queue(std::move(options));
+  for (const char* value : {"a", "b", "c"}) {
+    queue.Push(value, absl::Seconds(1));
+    Takers takers(&queue, 1);
+    clock.AwaitWaiters(1);
+    clock.Step(absl::Seconds(1));
+    EXPECT_EQ(takers.Join(), Strings{value});
+  }
+  EXPECT_EQ(observed.parkers(), 1);
+}
+
+// Of all that wait, one sleeps until the first value is due.
+TEST_F(DelayQueueTest, OneOfThoseThatWaitLeads) {
+  queue_.Push("a", absl::Seconds(5));
+  queue_.Push("b", absl::Seconds(6));
+  queue_.Push("c", absl::Seconds(7));
+  Takers takers(&queue_, 3);
+  clock_.AwaitWaiters(3);
+  clock_.Step(absl::Seconds(5));
+  // The one that leads has gone, and passed the lead on.
+  takers.AwaitTaken(1);
+  clock_.AwaitWaiters(2);
+  clock_.Step(absl::Seconds(1));
+  takers.AwaitTaken(2);
+  clock_.AwaitWaiters(1);
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(takers.Join(), (Strings{"a", "b", "c"}));
+}
+
+TEST_F(DelayQueueTest, AllThatAreDueAtATimeAreTaken) {
+  for (const char* value : {"a", "b", "c"})
+    queue_.Push(value, absl::Seconds(1));
+  Takers takers(&queue_, 3);
+  clock_.AwaitWaiters(3);
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(takers.Join(), (Strings{"a", "b", "c"}));
+}
+
+TEST_F(DelayQueueTest, AnEarlierValueIsWaitedFor) {
+  queue_.Push("late", absl::Hours(1));
+  Takers takers(&queue_, 1);
+  clock_.AwaitWaiters(1);
+  queue_.Push("early", absl::Seconds(1));
+  clock_.AwaitWaiters(1);
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(takers.Join(), Strings{"early"});
+}
+
+TEST_F(DelayQueueTest, AValueThatIsResetSoonerIsWaitedFor) {
+  const auto handle = queue_.Push("a", absl::Hours(1));
+  Takers takers(&queue_, 1);
+  clock_.AwaitWaiters(1);
+  EXPECT_TRUE(queue_.Reset(handle, absl::Seconds(1)));
+  clock_.AwaitWaiters(1);
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(takers.Join(), Strings{"a"});
+}
+
+TEST_F(DelayQueueTest, TheFirstIsCancelledWhileOneWaitsForIt) {
+  const auto handle = queue_.Push("a", absl::Seconds(1));
+  queue_.Push("b", absl::Seconds(2));
+  Takers takers(&queue_, 1);
+  clock_.AwaitWaiters(1);
+  EXPECT_TRUE(queue_.Cancel(handle));
+  clock_.Step(absl::Seconds(1));
+  clock_.AwaitWaiters(1);
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(takers.Join(), Strings{"b"});
+}
+
+TEST_F(DelayQueueTest, TheLeaderLeavesAtItsDeadlineAndAnotherLeads) {
+  queue_.Push("a", absl::Seconds(2));
+  absl::Status status;
+  std::thread leader([&] {
+    status =
+        queue_.TakeWithDeadline(clock_.TimeNow() + absl::Seconds(1)).status();
+  });
+  clock_.AwaitWaiters(1);
+  Takers takers(&queue_, 1);
+  clock_.AwaitWaiters(2);
+  clock_.Step(absl::Seconds(1));
+  leader.join();
+  EXPECT_TRUE(absl::IsDeadlineExceeded(status));
+  clock_.AwaitWaiters(1);
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(takers.Join(), Strings{"a"});
+}
+
+// -----------------------------------------------------------------------------
+// Deadlines, many at once, streams
+// -----------------------------------------------------------------------------
+
+TEST_F(DelayQueueTest, TakeUpToTakesAllThatAreDue) {
+  for (const char* value : {"a", "b", "c"})
+    queue_.Push(value, absl::Seconds(1));
+  queue_.Push("d", absl::Seconds(2));
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(*queue_.TakeUpTo(2), (Strings{"a", "b"}));
+  EXPECT_EQ(*queue_.TakeUpTo(2), Strings{"c"});
+  EXPECT_TRUE(absl::IsDeadlineExceeded(
+      queue_.TakeUpToWithDeadline(2, absl::InfinitePast()).status()));
+}
+
+TEST_F(DelayQueueTest, TakeUpToTakesWhatHasComeDueSinceTheLastCall) {
+  queue_.Push("a", absl::ZeroDuration());
+  queue_.Push("b", absl::ZeroDuration());
+  queue_.Push("c", absl::Seconds(1));
+  EXPECT_EQ(queue_.Take(), "a");
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(*queue_.TakeUpTo(3), (Strings{"b", "c"}));
+}
+
+TEST_F(DelayQueueTest, TakeUpToNoneIsAnError) {
+  const absl::Status status = queue_.TakeUpTo(0).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status));
+  EXPECT_EQ(status.message(), "max is 0; it must be at least 1");
+}
+
+TEST_F(DelayQueueTest, AStreamEndsAtShutDown) {
+  queue_.Push("a", absl::ZeroDuration());
+  queue_.Push("b", absl::ZeroDuration());
+  queue_.Push("c", absl::Seconds(1));
+  queue_.ShutDown();
+  Strings values;
+  for (std::string value : queue_.Stream()) values.push_back(std::move(value));
+  EXPECT_EQ(values, (Strings{"a", "b"}));
+}
+
+TEST_F(DelayQueueTest, AStreamOfMoveOnlyValues) {
+  DelayQueue<std::unique_ptr<int>> queue(OnClock(&clock_));
+  for (int i = 0; i < 3; ++i) {
+    queue.Push(std::make_unique<int>(i), absl::ZeroDuration());
+  }
+  queue.ShutDown();
+  int next = 0;
+  for (std::unique_ptr<int> value : queue.Stream()) EXPECT_EQ(*value, next++);
+  EXPECT_EQ(next, 3);
+}
+
+// -----------------------------------------------------------------------------
+// Shutting down
+// -----------------------------------------------------------------------------
+
+TEST_F(DelayQueueTest, ShutDownDropsWhatIsNotDueAndTakesNothingIn) {
+  const auto a = queue_.Push("a", absl::Seconds(1));
+  queue_.Push("b", absl::ZeroDuration());
+  queue_.ShutDown();
+  queue_.ShutDown();
+  EXPECT_TRUE(queue_.ShuttingDown());
+  EXPECT_EQ(queue_.Len(), 1u);
+  EXPECT_FALSE(queue_.Cancel(a));
+  EXPECT_FALSE(queue_.Push("c", absl::ZeroDuration()));
+  EXPECT_EQ(queue_.Take(), "b");
+  EXPECT_EQ(queue_.Take(), std::nullopt);
+  EXPECT_TRUE(absl::IsCancelled(queue_.TryTake().status()));
+  EXPECT_TRUE(absl::IsCancelled(queue_.TakeUpTo(1).status()));
+}
+
+TEST_F(DelayQueueTest, WhatIsDueAtShutDownCannotBePutOff) {
+  const DelayQueueHandle handle = queue_.Push("a", absl::Seconds(1));
+  clock_.Step(absl::Seconds(1));
+  queue_.ShutDown();
+  EXPECT_FALSE(queue_.Reset(handle, absl::Hours(1)));
+  EXPECT_EQ(queue_.Take(), "a");
+}
+
+TEST_F(DelayQueueTest, ShutDownEndsAllThatWait) {
+  queue_.Push("a", absl::Seconds(1));
+  Takers takers(&queue_, 3);
+  clock_.AwaitWaiters(3);
+  queue_.ShutDown();
+  EXPECT_EQ(takers.Join(), (Strings{"-", "-", "-"}));
+}
+
+TEST_F(DelayQueueTest, DestroysWhatIsLeft) {
+  auto value = std::make_shared<int>(1);
+  {
+    DelayQueue<std::shared_ptr<int>> queue(OnClock(&clock_));
+    queue.Push(value, absl::Seconds(1));
+    const auto handle = queue.Push(value, absl::Seconds(1));
+    EXPECT_EQ(value.use_count(), 3);
+    queue.Cancel(handle);
+    EXPECT_EQ(value.use_count(), 2);
+  }
+  EXPECT_EQ(value.use_count(), 1);
+}
+
+// -----------------------------------------------------------------------------
+// On a timing wheel
+// -----------------------------------------------------------------------------
+
+class WheelDelayQueueTest : public testing::Test {
+ protected:
+  static constexpr absl::Duration Tick() { return absl::Milliseconds(10); }
+
+  DelayQueueOptions Options() {
+    DelayQueueOptions options = OnClock(&clock_);
+    options.waiting_set = *WaitingSetOptions::TimingWheel(Tick(), /*slots=*/16);
+    return options;
+  }
+
+  FakeClock clock_;
+  DelayQueue<int> queue_{Options()};
+};
+
+TEST_F(WheelDelayQueueTest, AnEmptyOneWakesNobody) {
+  std::thread taker([&] { EXPECT_EQ(queue_.Take(), std::nullopt); });
+  clock_.AwaitWaiters(1);
+  EXPECT_EQ(clock_.GetEarliestWakeupTime(), absl::InfiniteFuture());
+  queue_.ShutDown();
+  taker.join();
+}
+
+TEST_F(WheelDelayQueueTest, AThreadSleepsUntilTheTick) {
+  std::optional<int> value;
+  std::thread taker([&] { value = queue_.Take(); });
+  clock_.AwaitWaiters(1);
+  queue_.Push(1, Tick() / 2);
+  clock_.AwaitWaiters(1);
+  EXPECT_EQ(clock_.GetEarliestWakeupTime(), clock_.TimeNow() + Tick());
+  clock_.Step(Tick());
+  taker.join();
+  EXPECT_EQ(value, 1);
+}
+
+TEST_F(WheelDelayQueueTest, ZeroAndNegativeDelaysAreDueAtOnce) {
+  queue_.Push(0, absl::Hours(1));
+  clock_.Step(Tick() / 3);
+  queue_.Push(1, absl::ZeroDuration());
+  EXPECT_EQ(*queue_.TryTake(), 1);
+  queue_.Push(2, -absl::Seconds(1));
+  EXPECT_EQ(*queue_.TryTake(), 2);
+  const DelayQueueHandle handle = queue_.Push(3, absl::Hours(1));
+  EXPECT_TRUE(queue_.Reset(handle, absl::ZeroDuration()));
+  EXPECT_EQ(*queue_.TryTake(), 3);
+}
+
+// A turn of the ring is 16 ticks.
+TEST_F(WheelDelayQueueTest, AThreadWaitsForAValueManyTurnsAway) {
+  std::optional<int> value;
+  queue_.Push(1, 1000 * Tick());
+  std::thread taker([&] { value = queue_.Take(); });
+  for (int i = 0; i < 1000; ++i) {
+    clock_.AwaitWaiters(1);
+    clock_.Step(Tick());
+  }
+  taker.join();
+  EXPECT_EQ(value, 1);
+}
+
+TEST_F(WheelDelayQueueTest, ShutDownDropsWhatHasNotComeOutYet) {
+  queue_.Push(1, Tick());
+  queue_.Push(2, Tick() + absl::Nanoseconds(1));
+  clock_.Step(Tick() + absl::Nanoseconds(1));
+  queue_.ShutDown();
+  EXPECT_EQ(queue_.Take(), 1);
+  EXPECT_EQ(queue_.Take(), std::nullopt);
+  EXPECT_EQ(queue_.Len(), 0u);
+}
+
+}  // namespace
+}  // namespace workqueue

@@ -1,0 +1,164 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/timer/internal/handle_table.h"
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "absl/base/config.h"
+#include "absl/hash/hash_testing.h"
+#include "gtest/gtest.h"
+#include "test/internal/fragile_key.h"
+
+namespace workqueue {
+namespace internal {
+namespace {
+
+using ::workqueue::Blows;
+using ::workqueue::FragileKey;
+using ::workqueue::FragileOp;
+using ::workqueue::Fuse;
+
+using TestHandle = Handle<struct TestTag>;
+
+struct Entry : HandleTableEntry {
+  explicit Entry(std::shared_ptr<int> v) : value(std::move(v)) {}
+
+  std::shared_ptr<int> value;
+};
+
+using Table = HandleTable<Entry, TestTag>;
+
+TEST(HandleTableTest, AHandleNamesItsObjectUntilItIsGone) {
+  Table table;
+  const auto value = std::make_shared<int>(1);
+  Entry* const entry = table.New(value);
+  const TestHandle handle = table.HandleOf(entry);
+  EXPECT_TRUE(handle);
+  EXPECT_EQ(table.Find(handle), entry);
+  EXPECT_EQ(table.size(), 1u);
+  table.Delete(entry);
+  EXPECT_EQ(table.Find(handle), nullptr);
+  EXPECT_EQ(table.size(), 0u);
+  EXPECT_EQ(value.use_count(), 1);
+}
+
+TEST(HandleTableTest, ADefaultHandleNamesNothing) {
+  Table table;
+  EXPECT_FALSE(TestHandle());
+  EXPECT_EQ(table.Find(TestHandle()), nullptr);
+  table.New(nullptr);
+  EXPECT_EQ(table.Find(TestHandle()), nullptr);
+}
+
+TEST(HandleTableTest, AHandleNeverNamesAnotherObject) {
+  Table table;
+  const TestHandle old = table.HandleOf(table.New(nullptr));
+  table.Delete(table.Find(old));
+  const TestHandle next = table.HandleOf(table.New(nullptr));
+  EXPECT_NE(next, old);
+  EXPECT_EQ(table.Find(old), nullptr);
+  EXPECT_NE(table.Find(next), nullptr);
+}
+
+TEST(HandleTableTest, HandlesAreComparedAndHashed) {
+  Table table;
+  std::vector<TestHandle> handles = {TestHandle()};
+  for (int i = 0; i < 10; ++i) {
+    handles.push_back(table.HandleOf(table.New(nullptr)));
+  }
+  EXPECT_TRUE(absl::VerifyTypeImplementsAbslHashCorrectly(handles));
+}
+
+TEST(HandleTableTest, ForEachVisitsAllAndMayDelete) {
+  Table table;
+  for (int i = 0; i < 10; ++i) table.New(std::make_shared<int>(i));
+  int sum = 0;
+  table.ForEach([&](Entry* entry) {
+    sum += *entry->value;
+    if (*entry->value % 2 == 0) table.Delete(entry);
+  });
+  EXPECT_EQ(sum, 45);
+  EXPECT_EQ(table.size(), 5u);
+  table.ForEach([&](Entry* entry) {
+    EXPECT_EQ(*entry->value % 2, 1);
+    table.Delete(entry);
+  });
+  EXPECT_EQ(table.size(), 0u);
+}
+
+TEST(HandleTableTest, DestroysWhatIsLeft) {
+  const auto value = std::make_shared<int>(1);
+  {
+    Table table;
+    table.New(value);
+    table.New(value);
+  }
+  EXPECT_EQ(value.use_count(), 1);
+}
+
+TEST(HandleTableTest, OldHandlesAreSafeWhenTheMemoryHasGoneBack) {
+  Table table;
+  std::vector<TestHandle> handles;
+  for (int i = 0; i < 5000; ++i) {
+    handles.push_back(table.HandleOf(table.New(nullptr)));
+  }
+  for (TestHandle handle : handles) table.Delete(table.Find(handle));
+  for (TestHandle handle : handles) EXPECT_EQ(table.Find(handle), nullptr);
+  for (int i = 0; i < 5000; ++i) table.New(nullptr);
+  for (TestHandle handle : handles) EXPECT_EQ(table.Find(handle), nullptr);
+}
+
+TEST(HandleTableTest, DoesAsAMapDoes) {
+  std::mt19937 random(1);
+  Table table;
+  std::vector<std::pair<TestHandle, int>> all;
+  std::map<int, TestHandle> there;
+  for (int i = 0; i < 20000; ++i) {
+    if (random() % 2 == 0) {
+      Entry* const entry = table.New(std::make_shared<int>(i));
+      all.emplace_back(table.HandleOf(entry), i);
+      there[i] = all.back().first;
+    }
+    if (all.empty()) continue;
+    const auto& [handle, value] = all[random() % all.size()];
+    Entry* const entry = table.Find(handle);
+    ASSERT_EQ(entry != nullptr, there.count(value) == 1);
+    if (entry == nullptr) continue;
+    ASSERT_EQ(*entry->value, value);
+    ASSERT_EQ(table.HandleOf(entry), handle);
+    table.Delete(entry);
+    there.erase(value);
+    ASSERT_EQ(table.size(), there.size());
+  }
+}
+
+#ifdef ABSL_HAVE_EXCEPTIONS
+
+TEST(HandleTableTest, IfMakingOneThrowsNothingHasChanged) {
+  struct Fragile : HandleTableEntry {
+    explicit Fragile(const FragileKey& k) : key(k) {}
+    FragileKey key;
+  };
+  HandleTable<Fragile, TestTag> table;
+  const FragileKey key(1);
+  const TestHandle first = table.HandleOf(table.New(key));
+  Fuse::Arm(FragileOp::kCopy, 1);
+  EXPECT_TRUE(Blows([&] { table.New(key); }));
+  EXPECT_EQ(table.size(), 1u);
+  EXPECT_NE(table.Find(first), nullptr);
+  Fragile* const second = table.New(key);
+  EXPECT_EQ(table.size(), 2u);
+  EXPECT_EQ(table.Find(table.HandleOf(second)), second);
+}
+
+#endif  // ABSL_HAVE_EXCEPTIONS
+
+}  // namespace
+}  // namespace internal
+}  // namespace workqueue

@@ -1,0 +1,200 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/timer/internal/sorted_run.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <random>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "test/internal/counted_heap.h"
+#include "workqueue/internal/slab.h"
+
+namespace workqueue {
+namespace internal {
+namespace {
+
+using ::workqueue::CountedHeap;
+
+struct Slot {
+  bool operator<(const Slot& other) const { return key < other.key; }
+
+  int key;
+  SlabId id;
+};
+
+// Where each slot is, by id.
+using Places = std::map<SlabId, uint32_t>;
+
+struct SetIndex {
+  void operator()(const Slot& slot, uint32_t index) const {
+    (*places)[slot.id] = index;
+  }
+  Places* places;
+};
+
+template <uint32_t kIndices>
+class SortedRunTestWith : public testing::Test {
+ protected:
+  void Append(int key, SlabId id) {
+    run_.ReserveOne();
+    run_.Append({key, id});
+  }
+
+  void Remove(SlabId id) {
+    run_.Remove(places_.at(id));
+    places_.erase(id);
+  }
+
+  // Takes all ids out, the first one first.
+  std::vector<SlabId> TakeAll() {
+    std::vector<SlabId> ids;
+    while (!run_.empty()) {
+      ids.push_back(run_.front().id);
+      Remove(ids.back());
+    }
+    return ids;
+  }
+
+  // Appends and removes at random, and compares with a list.
+  void DoAsAListDoes();
+
+  Places places_;
+  SortedRun<Slot, SetIndex, kIndices> run_{SetIndex{&places_}};
+};
+
+using SortedRunTest = SortedRunTestWith<(uint32_t{1} << 31)>;
+
+TEST_F(SortedRunTest, FirstInFirstOut) {
+  EXPECT_TRUE(run_.empty());
+  for (SlabId id = 0; id < 100; ++id) Append(7, id);
+  EXPECT_EQ(run_.size(), 100u);
+  EXPECT_EQ(run_.front().id, 0u);
+  EXPECT_EQ(run_.back().id, 99u);
+  std::vector<SlabId> expected(100);
+  for (SlabId id = 0; id < 100; ++id) expected[id] = id;
+  EXPECT_EQ(TakeAll(), expected);
+  EXPECT_TRUE(run_.empty());
+}
+
+TEST_F(SortedRunTest, HolesAtTheEndsGoAtOnce) {
+  for (SlabId id = 0; id < 10; ++id) Append(0, id);
+  for (SlabId id : {1, 2, 8}) Remove(id);
+  EXPECT_EQ(run_.size(), 7u);
+  Remove(0);
+  EXPECT_EQ(run_.front().id, 3u);
+  Remove(9);
+  EXPECT_EQ(run_.back().id, 7u);
+  run_.PopBack();
+  EXPECT_EQ(run_.back().id, 6u);
+  EXPECT_EQ(TakeAll(), (std::vector<SlabId>{3, 4, 5, 6}));
+}
+
+TEST_F(SortedRunTest, BelongsNearBack) {
+  EXPECT_TRUE(run_.BelongsNearBack({5, 9}, 0));
+  for (int i = 0; i < 5; ++i) Append(10 * i, i);
+  EXPECT_TRUE(run_.BelongsNearBack({40, 9}, 0)) << "it may be equal";
+  EXPECT_FALSE(run_.BelongsNearBack({39, 9}, 0));
+  EXPECT_TRUE(run_.BelongsNearBack({39, 9}, 1));
+  EXPECT_FALSE(run_.BelongsNearBack({29, 9}, 1));
+  EXPECT_TRUE(run_.BelongsNearBack({29, 9}, 2));
+  EXPECT_FALSE(run_.BelongsNearBack({-1, 9}, 4));
+  EXPECT_TRUE(run_.BelongsNearBack({-1, 9}, 5)) << "less than all";
+  Remove(3);  // A hole counts as one of the last.
+  EXPECT_FALSE(run_.BelongsNearBack({25, 9}, 1));
+  EXPECT_TRUE(run_.BelongsNearBack({25, 9}, 2));
+}
+
+// Half of the places are holes at most, wherever slots are removed.
+TEST_F(SortedRunTest, HolesTakeNoMoreRoomThanSlots) {
+  std::mt19937 random(1);
+  for (SlabId id = 0; id < 1000; ++id) Append(0, id);
+  const size_t full = run_.capacity();
+  for (SlabId id = 1000; id < 100000; ++id) {
+    auto it = places_.lower_bound(random() % id);
+    if (it == places_.end()) it = places_.begin();
+    Remove(it->first);
+    Append(0, id);
+    ASSERT_EQ(run_.size(), 1000u);
+  }
+  EXPECT_LE(run_.capacity(), 2 * full);
+}
+
+TEST_F(SortedRunTest, AnAppendAfterReserveOneAllocatesNothing) {
+  for (SlabId id = 0; id < 1000; ++id) places_[id] = 0;
+  for (SlabId id = 0; id < 1000; ++id) {
+    run_.ReserveOne();
+    ASSERT_TRUE(run_.HasRoom());
+    const int64_t before = CountedHeap::allocations;
+    run_.Append({0, id});
+    ASSERT_EQ(CountedHeap::allocations, before);
+  }
+}
+
+TEST_F(SortedRunTest, ClearGivesBackTheMemoryAndItGoesOn) {
+  const int64_t before = CountedHeap::bytes_in_use;
+  for (int round = 0; round < 3; ++round) {
+    for (SlabId id = 0; id < 100; ++id) Append(0, id);
+    run_.Clear();
+    places_.clear();
+    EXPECT_TRUE(run_.empty());
+    EXPECT_EQ(CountedHeap::bytes_in_use, before);
+  }
+}
+
+template <uint32_t kIndices>
+void SortedRunTestWith<kIndices>::DoAsAListDoes() {
+  std::mt19937 random(1);
+  std::vector<Slot> model;
+  int key = 0;
+  SlabId next = 0;
+  for (int i = 0; i < 50000; ++i) {
+    // In turn mostly in and mostly out.
+    const unsigned remove = i / 5000 % 2 == 0 ? 4 : 6;
+    run_.ReserveOne();
+    if (model.empty() || (run_.HasRoom() && random() % 10 >= remove)) {
+      key += static_cast<int>(random() % 2);
+      Append(key, next);
+      model.push_back({key, next++});
+    } else {
+      const auto it = random() % 2 == 0
+                          ? model.begin()
+                          : model.begin() + random() % model.size();
+      Remove(it->id);
+      model.erase(it);
+    }
+    ASSERT_EQ(run_.size(), model.size());
+    ASSERT_EQ(run_.empty(), model.empty());
+    if (model.empty()) continue;
+    ASSERT_EQ(run_.front().id, model.front().id);
+    ASSERT_EQ(run_.back().id, model.back().id);
+    if (i % 100 != 0) continue;
+    for (const Slot& slot : model) {
+      ASSERT_LT(places_.at(slot.id), kIndices);
+      ASSERT_EQ(run_[places_.at(slot.id)].id, slot.id);
+      ASSERT_EQ(run_[places_.at(slot.id)].key, slot.key);
+    }
+  }
+}
+
+TEST_F(SortedRunTest, DoesAsAListDoes) { DoAsAListDoes(); }
+
+// So few that they go round soon.
+using FewIndicesTest = SortedRunTestWith<128>;
+
+TEST_F(FewIndicesTest, IndicesGoRound) { DoAsAListDoes(); }
+
+TEST_F(FewIndicesTest, MoreThanHalfOfThemAreNotUsedAtOnce) {
+  for (SlabId id = 0; id < 64; ++id) Append(0, id);
+  run_.ReserveOne();
+  EXPECT_FALSE(run_.HasRoom());
+  Remove(0);
+  EXPECT_TRUE(run_.HasRoom());
+}
+
+}  // namespace
+}  // namespace internal
+}  // namespace workqueue

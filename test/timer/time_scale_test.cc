@@ -1,0 +1,62 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/timer/internal/time_scale.h"
+
+#include <cstdint>
+#include <limits>
+
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+
+namespace workqueue {
+namespace internal {
+namespace {
+
+constexpr absl::Duration kNs = absl::Nanoseconds(1);
+
+TEST(TimeScaleTest, WholeNanosecondsAreThemselves) {
+  const absl::Time start = absl::UnixEpoch() + kNs / 4;
+  const TimeScale scale(start);
+  for (const int64_t ns :
+       {int64_t{0}, int64_t{1}, int64_t{-1}, int64_t{1} << 40,
+        -(int64_t{1} << 62), int64_t{1} << 62}) {
+    const absl::Time time = start + absl::Nanoseconds(ns);
+    EXPECT_EQ(scale.Floor(time), ns);
+    EXPECT_EQ(scale.Ceil(time), ns);
+    EXPECT_EQ(scale.TimeAt(ns), time);
+  }
+}
+
+TEST(TimeScaleTest, FractionsAreRounded) {
+  const TimeScale scale(absl::UnixEpoch());
+  for (const int64_t ns : {-2, -1, 0, 1, 2}) {
+    for (const int quarters : {1, 2, 3}) {
+      const absl::Time time = absl::UnixEpoch() + ns * kNs + quarters * kNs / 4;
+      EXPECT_EQ(scale.Floor(time), ns);
+      EXPECT_EQ(scale.Ceil(time), ns + 1);
+    }
+  }
+}
+
+TEST(TimeScaleTest, TheEndsOfTime) {
+  constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
+  const TimeScale scale(absl::UnixEpoch());
+  const absl::Duration beyond =
+      2 * absl::Nanoseconds(TimeScale::kNever) + kNs / 4;
+  EXPECT_EQ(scale.Ceil(absl::InfiniteFuture()), TimeScale::kNever);
+  EXPECT_EQ(scale.Floor(absl::InfiniteFuture()), TimeScale::kNever);
+  EXPECT_EQ(scale.Ceil(absl::UnixEpoch() + beyond), TimeScale::kNever);
+  EXPECT_LT(scale.Floor(absl::UnixEpoch() + beyond), TimeScale::kNever);
+  for (const absl::Time time :
+       {absl::InfinitePast(), absl::UnixEpoch() - beyond}) {
+    EXPECT_EQ(scale.Floor(time), kMin);
+    EXPECT_EQ(scale.Ceil(time), kMin);
+  }
+  EXPECT_EQ(scale.TimeAt(TimeScale::kNever), absl::InfiniteFuture());
+  EXPECT_EQ(scale.TimeAt(kMin), absl::InfinitePast());
+}
+
+}  // namespace
+}  // namespace internal
+}  // namespace workqueue

@@ -1,0 +1,206 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/timer/timing_wheel.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+#include "test/internal/counted_heap.h"
+#include "workqueue/internal/slab.h"
+
+namespace workqueue {
+namespace internal {
+namespace {
+
+using internal::kNoSlabId;
+using internal::SlabId;
+
+constexpr absl::Duration kTick = absl::Milliseconds(10);
+
+absl::Time At(absl::Duration d) { return absl::UnixEpoch() + d; }
+
+class TimingWheelTest : public testing::Test {
+ protected:
+  // Puts in a new entry, at time zero.
+  SlabId Insert(absl::Duration delay) {
+    const SlabId entry = next_++;
+    wheel_.Reserve(entry, At(delay));
+    wheel_.Insert(entry, At(delay), absl::UnixEpoch());
+    return entry;
+  }
+
+  SlabId next_ = 0;
+  TimingWheel wheel_{absl::UnixEpoch(), kTick, /*slots=*/4};
+};
+
+TEST_F(TimingWheelTest, AnEmptyWheelDoesNotTick) {
+  EXPECT_EQ(wheel_.size(), 0u);
+  EXPECT_EQ(wheel_.NextWake(), absl::InfiniteFuture());
+  EXPECT_EQ(wheel_.Due(At(absl::Hours(1))), kNoSlabId);
+}
+
+TEST_F(TimingWheelTest, AnEntryIsDueAtTheFirstTickThatIsNotBeforeItsTime) {
+  const SlabId exact = Insert(2 * kTick);
+  const SlabId rounded = Insert(2 * kTick + absl::Nanoseconds(1));
+  EXPECT_EQ(wheel_.NextWake(), At(2 * kTick));
+  EXPECT_EQ(wheel_.Due(At(2 * kTick - absl::Nanoseconds(1))), kNoSlabId);
+  EXPECT_EQ(wheel_.Due(At(2 * kTick)), exact);
+  wheel_.Remove(exact);
+  EXPECT_EQ(wheel_.Due(At(3 * kTick - absl::Nanoseconds(1))), kNoSlabId);
+  EXPECT_EQ(wheel_.Due(At(3 * kTick)), rounded);
+}
+
+TEST_F(TimingWheelTest, WhatIsPastIsDueAtOnce) {
+  const SlabId entry = Insert(-absl::Hours(1));
+  EXPECT_EQ(wheel_.NextWake(), absl::InfinitePast());
+  EXPECT_EQ(wheel_.Due(absl::UnixEpoch()), entry);
+}
+
+TEST_F(TimingWheelTest, WhatIsDueNowDoesNotWaitForTheNextTick) {
+  const absl::Time now = At(3 * kTick + absl::Nanoseconds(7));
+  Insert(20 * kTick);
+  constexpr SlabId inserted = 1, moved = 2;
+  wheel_.Reserve(inserted, now);
+  wheel_.Insert(inserted, now, now);
+  EXPECT_LE(wheel_.NextWake(), now);
+  EXPECT_EQ(wheel_.Due(now), inserted);
+  wheel_.Remove(inserted);
+  wheel_.Reserve(moved, At(9 * kTick));
+  wheel_.Insert(moved, At(9 * kTick), now);
+  EXPECT_EQ(wheel_.Due(now), kNoSlabId);
+  EXPECT_LE(wheel_.Move(moved, now, now), now);
+  EXPECT_EQ(wheel_.Due(now), moved);
+  EXPECT_LE(wheel_.DueAt(moved), now);
+}
+
+TEST_F(TimingWheelTest, FractionsOfANanosecondAreRoundedUp) {
+  TimingWheel wheel(absl::UnixEpoch(), absl::Nanoseconds(1), /*slots=*/4);
+  constexpr SlabId entry = 0;
+  const absl::Time due_at = At(absl::Nanoseconds(2.25));
+  wheel.Reserve(entry, due_at);
+  wheel.Insert(entry, due_at, absl::UnixEpoch());
+  EXPECT_EQ(wheel.Due(At(absl::Nanoseconds(2.75))), kNoSlabId);
+  EXPECT_EQ(wheel.Due(At(absl::Nanoseconds(3))), entry);
+}
+
+// The last nanosecond that 64 bits can count, and what is after it.
+TEST_F(TimingWheelTest, TheEndOfTime) {
+  const auto end = absl::Nanoseconds(std::numeric_limits<int64_t>::max());
+  for (const absl::Duration tick :
+       {absl::Nanoseconds(1), kTick, absl::Hours(24)}) {
+    for (const size_t slots : {2, 256, 1000000}) {
+      TimingWheel wheel(absl::UnixEpoch(), tick, slots);
+      constexpr SlabId last = 0, never = 1;
+      const absl::Time last_at = At(end - 2 * tick);
+      wheel.Reserve(last, last_at);
+      wheel.Insert(last, last_at, absl::UnixEpoch());
+      wheel.Reserve(never, At(2 * end));
+      wheel.Insert(never, At(2 * end), absl::UnixEpoch());
+      ASSERT_EQ(wheel.Due(last_at - absl::Nanoseconds(1)), kNoSlabId);
+      ASSERT_EQ(wheel.Due(last_at + tick), last);
+      wheel.Remove(last);
+      ASSERT_EQ(wheel.NextWake(), absl::InfiniteFuture());
+      ASSERT_EQ(wheel.Due(At(3 * end)), kNoSlabId);
+    }
+  }
+}
+
+TEST_F(TimingWheelTest, LaterTurnsAreWaitedFor) {
+  // Of four slots: the same slot at ticks 1, 5, 17 and 65.
+  for (int tick : {65, 5, 17, 1}) Insert(tick * kTick);
+  for (int tick : {1, 5, 17, 65}) {
+    EXPECT_EQ(wheel_.Due(At(tick * kTick - absl::Nanoseconds(1))), kNoSlabId);
+    const SlabId due = wheel_.Due(At(tick * kTick));
+    ASSERT_NE(due, kNoSlabId) << tick;
+    EXPECT_EQ(wheel_.DueAt(due), At(tick * kTick));
+    wheel_.Remove(due);
+  }
+  EXPECT_EQ(wheel_.NextWake(), absl::InfiniteFuture());
+}
+
+TEST_F(TimingWheelTest, InfinitelyLateIsNeverDue) {
+  const SlabId entry = Insert(absl::InfiniteDuration());
+  EXPECT_EQ(wheel_.size(), 1u);
+  EXPECT_EQ(wheel_.NextWake(), absl::InfiniteFuture());
+  EXPECT_EQ(wheel_.Due(At(absl::Hours(24 * 365 * 290))), kNoSlabId);
+  wheel_.Remove(entry);
+  EXPECT_EQ(wheel_.size(), 0u);
+}
+
+TEST_F(TimingWheelTest, AfterLongIdlenessNothingIsMovedInVain) {
+  const absl::Time later = At(absl::Hours(24 * 365));
+  constexpr SlabId entry = 0;
+  wheel_.Reserve(entry, later + kTick);
+  EXPECT_EQ(wheel_.Insert(entry, later + kTick, later), later + kTick);
+  EXPECT_EQ(wheel_.NextWake(), later + kTick);
+  EXPECT_EQ(wheel_.Due(later), kNoSlabId);
+  EXPECT_EQ(wheel_.Due(later + kTick), entry);
+}
+
+TEST_F(TimingWheelTest, TimeThatGoesBackChangesNothing) {
+  const SlabId entry = Insert(5 * kTick);
+  EXPECT_EQ(wheel_.Due(At(4 * kTick)), kNoSlabId);
+  EXPECT_EQ(wheel_.Due(At(kTick)), kNoSlabId);
+  EXPECT_EQ(wheel_.Due(At(5 * kTick)), entry);
+}
+
+TEST_F(TimingWheelTest, WithoutRoomForItAnEntryIsMovedOnUntilItIsDue) {
+  constexpr SlabId entry = 0;
+  wheel_.Reserve(entry, absl::UnixEpoch());
+  EXPECT_EQ(wheel_.Insert(entry, At(100 * kTick), absl::UnixEpoch()),
+            At(3 * kTick));
+  EXPECT_EQ(wheel_.DueAt(entry), At(100 * kTick));
+  int moves = 0;
+  for (; wheel_.NextWake() < At(99 * kTick); ++moves) {
+    ASSERT_EQ(wheel_.Due(wheel_.NextWake()), kNoSlabId);
+  }
+  EXPECT_EQ(moves, 32);
+  EXPECT_EQ(wheel_.Due(At(100 * kTick) - absl::Nanoseconds(1)), kNoSlabId);
+  EXPECT_EQ(wheel_.Due(At(100 * kTick)), entry);
+}
+
+TEST_F(TimingWheelTest, ClearRemovesAllAndTheWheelCanBeUsedAgain) {
+  for (int tick : {0, 1, 5, 17, 65}) Insert(tick * kTick);
+  Insert(absl::InfiniteDuration());
+  wheel_.Clear();
+  EXPECT_EQ(wheel_.size(), 0u);
+  EXPECT_EQ(wheel_.NextWake(), absl::InfiniteFuture());
+  EXPECT_EQ(wheel_.Due(At(100 * kTick)), kNoSlabId);
+  const SlabId entry = Insert(117 * kTick);
+  // It has the rings that it needs, and is not moved on turn by turn.
+  EXPECT_GT(wheel_.NextWake(), At(103 * kTick));
+  EXPECT_EQ(wheel_.Due(At(116 * kTick)), kNoSlabId);
+  EXPECT_EQ(wheel_.Due(At(117 * kTick)), entry);
+}
+
+TEST_F(TimingWheelTest, OnceItIsEmptyTheMemoryGoesBack) {
+  wheel_.Reserve(0, At(100 * kTick));  // makes the rings, which stay
+  const int64_t before = CountedHeap::bytes_in_use;
+  constexpr int kEntries = 5000;
+  for (int i = 0; i < kEntries; ++i) Insert(i % 100 * kTick);
+  EXPECT_GT(CountedHeap::bytes_in_use - before, kEntries * 20);
+  for (SlabId id = 0; id < kEntries; ++id) wheel_.Remove(id);
+  EXPECT_LE(CountedHeap::bytes_in_use, before);
+  const SlabId entry = Insert(kTick);
+  EXPECT_EQ(wheel_.Due(At(kTick)), entry);
+}
+
+TEST_F(TimingWheelTest, WhatIsDueForLongerComesFirst) {
+  for (int tick : {3, 1, 2}) Insert(tick * kTick);
+  EXPECT_EQ(wheel_.Due(At(3 * kTick)), 1u);
+  Insert(-kTick);
+  wheel_.Remove(1);
+  EXPECT_EQ(wheel_.Due(At(3 * kTick)), 2u);
+  wheel_.Remove(2);
+  EXPECT_EQ(wheel_.Due(At(3 * kTick)), 0u);
+  wheel_.Remove(0);
+  EXPECT_EQ(wheel_.Due(At(3 * kTick)), 3u);
+}
+
+}  // namespace
+}  // namespace internal
+}  // namespace workqueue

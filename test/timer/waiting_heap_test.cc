@@ -1,0 +1,162 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/timer/waiting_heap.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+#include "test/internal/counted_heap.h"
+#include "workqueue/internal/slab.h"
+
+namespace workqueue {
+namespace internal {
+namespace {
+
+using internal::kNoSlabId;
+using internal::SlabId;
+
+absl::Time At(int64_t ns) { return absl::FromUnixNanos(ns); }
+
+class WaitingHeapTest : public testing::Test {
+ protected:
+  void Insert(SlabId id, absl::Time due_at) {
+    heap_.Reserve(id, due_at);
+    EXPECT_EQ(heap_.Insert(id, due_at, At(0)), due_at);
+  }
+
+  SlabId First() { return heap_.Due(absl::InfiniteFuture()); }
+
+  std::vector<SlabId> TakeAll() {
+    std::vector<SlabId> ids;
+    while (heap_.size() > 0) {
+      ids.push_back(First());
+      heap_.Remove(ids.back());
+    }
+    return ids;
+  }
+
+  WaitingHeap heap_{At(0), /*first_sequence=*/0xfffffff8};
+};
+
+TEST_F(WaitingHeapTest, IsEmptyAtFirst) {
+  EXPECT_EQ(heap_.size(), 0u);
+  EXPECT_EQ(First(), kNoSlabId);
+  EXPECT_EQ(heap_.NextWake(), absl::InfiniteFuture());
+}
+
+TEST_F(WaitingHeapTest, IsNeverEarly) {
+  Insert(3, At(10) + absl::Nanoseconds(0.25));
+  EXPECT_EQ(heap_.NextWake(), At(11));
+  EXPECT_EQ(heap_.DueAt(3), At(11));
+  EXPECT_EQ(heap_.Due(At(10) + absl::Nanoseconds(0.75)), kNoSlabId);
+  EXPECT_EQ(heap_.Due(At(11)), 3u);
+}
+
+TEST_F(WaitingHeapTest, InfinitelyLateIsNeverDue) {
+  Insert(0, absl::InfiniteFuture());
+  EXPECT_EQ(heap_.Due(At(0) + absl::Hours(24 * 365 * 1000)), kNoSlabId);
+  EXPECT_EQ(heap_.NextWake(), absl::InfiniteFuture());
+  EXPECT_EQ(heap_.DueAt(0), absl::InfiniteFuture());
+}
+
+TEST_F(WaitingHeapTest, KnowsWhatWasDueAtTheLastLook) {
+  Insert(0, At(10));
+  Insert(1, At(5));
+  EXPECT_EQ(heap_.KnownDue(), kNoSlabId);
+  EXPECT_EQ(heap_.Due(At(7)), 1u);
+  EXPECT_EQ(heap_.KnownDue(), 1u);
+  EXPECT_EQ(heap_.Due(At(3)), kNoSlabId);  // by who read the clock before
+  EXPECT_EQ(heap_.KnownDue(), 1u);
+  heap_.Remove(1);
+  EXPECT_EQ(heap_.KnownDue(), kNoSlabId);
+  Insert(2, At(0));  // is due when it is inserted
+  EXPECT_EQ(heap_.KnownDue(), 2u);
+}
+
+TEST_F(WaitingHeapTest, KnowsItBeforeTheFirstLook) {
+  Insert(0, At(0));
+  EXPECT_EQ(heap_.KnownDue(), 0u);
+}
+
+// What is due now has not to wait for the nanosecond to be over.
+TEST_F(WaitingHeapTest, IsNotLateForWhatIsDueNow) {
+  const absl::Time now = At(10) + absl::Nanoseconds(0.5);
+  heap_.Reserve(0, now);
+  heap_.Insert(0, now, now);
+  EXPECT_EQ(heap_.Due(now), 0u);
+}
+
+// Those of one time, some of which have come in order and some not.
+TEST_F(WaitingHeapTest, EqualTimesComeInTheOrderInWhichTheyWereGiven) {
+  Insert(0, At(5));
+  for (SlabId id = 1; id < 10; ++id) Insert(id, At(9));
+  Insert(10, At(5));  // Too far back to be appended.
+  Insert(11, At(9));
+  Insert(12, At(5));
+  heap_.Move(3, At(5), At(0));
+  heap_.Move(0, At(5), At(0));
+  heap_.Move(4, At(9), At(0));
+  EXPECT_EQ(TakeAll(),
+            (std::vector<SlabId>{10, 12, 3, 0, 1, 2, 5, 6, 7, 8, 9, 11, 4}));
+}
+
+TEST_F(WaitingHeapTest, TheyDoSoAlsoWhenTheirNumbersGoRound) {
+  for (SlabId id = 14; id < 20; ++id) Insert(id, At(9));
+  for (SlabId id = 0; id < 14; ++id) Insert(id, At(5));
+  std::vector<SlabId> expected(20);
+  std::iota(expected.begin(), expected.end(), 0);
+  EXPECT_EQ(TakeAll(), expected);
+}
+
+// Three in a hundred are due much later than the others, which are due in
+// order, and in the opposite order.
+TEST_F(WaitingHeapTest, AFewThatAreLateComeLate) {
+  std::vector<SlabId> expected, late;
+  for (SlabId id = 0; id < 10000; ++id) {
+    const bool is_late = id % 100 < 3;
+    Insert(id, At(is_late ? int64_t{1000000} - id : id));
+    (is_late ? late : expected).push_back(id);
+  }
+  std::reverse(late.begin(), late.end());
+  expected.insert(expected.end(), late.begin(), late.end());
+  EXPECT_EQ(TakeAll(), expected);
+}
+
+TEST_F(WaitingHeapTest, OnlyReserveAllocates) {
+  constexpr SlabId kIds = 5000;
+  std::mt19937 random(1);
+  for (SlabId id = 0; id < kIds; ++id) {
+    heap_.Reserve(id, At(id));
+    const int64_t before = CountedHeap::allocations;
+    heap_.Insert(id, At(id), At(0));
+    ASSERT_EQ(CountedHeap::allocations, before);
+  }
+  const int64_t before = CountedHeap::allocations;
+  for (int i = 0; i < 100000; ++i) {
+    heap_.Move(random() % kIds, At(static_cast<int64_t>(random() % 10000)),
+               At(0));
+  }
+  EXPECT_EQ(CountedHeap::allocations, before);
+}
+
+TEST_F(WaitingHeapTest, OnceItIsEmptyTheMemoryGoesBack) {
+  const int64_t before = CountedHeap::bytes_in_use;
+  for (SlabId id = 0; id < 5000; ++id) {
+    Insert(id, At(id % 2 == 0 ? id : -int64_t{id}));
+  }
+  EXPECT_GT(CountedHeap::bytes_in_use - before, 5000 * 20);
+  for (SlabId id = 0; id < 5000; ++id) heap_.Remove(id);
+  EXPECT_EQ(CountedHeap::bytes_in_use, before);
+  Insert(7, At(1));
+  EXPECT_EQ(First(), 7u);
+}
+
+}  // namespace
+}  // namespace internal
+}  // namespace workqueue

@@ -1,0 +1,187 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/clock/fake_clock.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <thread>  // NOLINT(build/c++11)
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "workqueue/clock/parker.h"
+#include "workqueue/internal/mutex_lock.h"
+
+namespace workqueue {
+
+using internal::MutexLock;
+
+// All members are guarded by the clock's mu_.
+class FakeClock::FakeParker final : public Parker {
+ public:
+  FakeParker(FakeClock* clock, Role role) : clock_(clock), role_(role) {
+    if (role_ == Role::kLoop) {
+      MutexLock lock(&clock_->mu_);
+      clock_->loops_.insert(this);
+    }
+  }
+
+  ~FakeParker() override {
+    if (role_ == Role::kLoop) {
+      MutexLock lock(&clock_->mu_);
+      clock_->loops_.erase(this);
+      clock_->changed_.SignalAll();
+    }
+  }
+
+  bool ParkUntil(absl::Time deadline) override {
+    MutexLock lock(&clock_->mu_);
+    thread_ = std::this_thread::get_id();
+    if (!unparked_ && deadline > clock_->now_) {
+      deadline_ = deadline;
+      parked_ = true;
+      clock_->parked_.push_back(this);
+      clock_->asleep_.insert(thread_);
+      clock_->changed_.SignalAll();
+      while (parked_) woken_.Wait(&clock_->mu_);
+      clock_->asleep_.erase(thread_);
+      --clock_->returning_;
+      clock_->changed_.SignalAll();
+    }
+    const bool unparked = unparked_;
+    unparked_ = false;
+    return unparked;
+  }
+
+  void Unpark() override {
+    MutexLock lock(&clock_->mu_);
+    unparked_ = true;
+    if (!parked_) return;
+    auto& all = clock_->parked_;
+    all.erase(std::find(all.begin(), all.end(), this));
+    Wake();
+  }
+
+  // Lets the thread go. From here on it is waited for, though it may not run
+  // for a while. The caller holds the clock's mu_, and takes this out of its
+  // `parked_`.
+  void Wake() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    parked_ = false;
+    ++clock_->returning_;
+    woken_.Signal();
+  }
+
+  absl::Time deadline() const { return deadline_; }
+  std::thread::id thread() const { return thread_; }
+
+ private:
+  FakeClock* const clock_;
+  const Role role_;
+  absl::CondVar woken_;
+  absl::Time deadline_;
+  std::thread::id thread_;  // the last one in ParkUntil()
+  bool parked_ = false;     // a thread sleeps here and has not been woken
+  bool unparked_ = false;   // Unpark() was called and not yet used up
+};
+
+FakeClock::FakeClock(absl::Time start)
+    : awaiting_(
+          start,
+          [this] {
+            MutexLock lock(&mu_);
+            asleep_.insert(std::this_thread::get_id());
+            changed_.SignalAll();
+          },
+          [this] {
+            MutexLock lock(&mu_);
+            asleep_.erase(std::this_thread::get_id());
+          }),
+      now_(start) {}
+
+void FakeClock::Step(absl::Duration d) {
+  Move([d](absl::Time now) { return now + d; });
+}
+
+void FakeClock::SetTime(absl::Time t) {
+  Move([t](absl::Time) { return t; });
+}
+
+void FakeClock::Move(absl::FunctionRef<absl::Time(absl::Time)> move) {
+  MutexLock one_at_a_time(&moving_);
+  // What was asked for before is done at the time at which it was asked.
+  AwaitIdle();
+  absl::Time now;
+  {
+    MutexLock lock(&mu_);
+    now = now_ = move(now_);
+    const auto due = std::partition(
+        parked_.begin(), parked_.end(),
+        [now](const FakeParker* parker) { return parker->deadline() > now; });
+    std::for_each(due, parked_.end(),
+                  [](FakeParker* parker) { parker->Wake(); });
+    parked_.erase(due, parked_.end());
+  }
+  awaiting_.Expire(now);
+  AwaitIdle();
+}
+
+void FakeClock::AwaitIdle() {
+  awaiting_.AwaitExpired();
+  MutexLock lock(&mu_);
+  while (!Idle()) changed_.Wait(&mu_);
+}
+
+bool FakeClock::Idle() const {
+  if (returning_ > 0) return false;
+  for (const FakeParker* loop : loops_) {
+    if (!asleep_.contains(loop->thread())) return false;
+  }
+  return true;
+}
+
+bool FakeClock::HasWaiters() const { return NumWaiters() > 0; }
+
+size_t FakeClock::NumWaiters() const {
+  MutexLock lock(&mu_);
+  return parked_.size() + awaiting_.Count();
+}
+
+absl::Time FakeClock::GetEarliestWakeupTime() const {
+  MutexLock lock(&mu_);
+  absl::Time earliest = awaiting_.Earliest();
+  for (const FakeParker* parker : parked_) {
+    earliest = std::min(earliest, parker->deadline());
+  }
+  return earliest;
+}
+
+void FakeClock::AwaitWaiters(size_t n) const {
+  MutexLock lock(&mu_);
+  while (parked_.size() + awaiting_.Count() < n) changed_.Wait(&mu_);
+}
+
+absl::Time FakeClock::TimeNow() {
+  MutexLock lock(&mu_);
+  return now_;
+}
+
+void FakeClock::Sleep(absl::Duration d) { SleepUntil(TimeNow() + d); }
+
+void FakeClock::SleepUntil(absl::Time wakeup_time) {
+  FakeParker(this, Parker::Role::kCaller).ParkUntil(wakeup_time);
+}
+
+bool FakeClock::AwaitWithDeadline(absl::Mutex* mu, const absl::Condition& cond,
+                                  absl::Time deadline) {
+  return awaiting_.Await(mu, cond, deadline);
+}
+
+std::unique_ptr<Parker> FakeClock::NewParker(Parker::Role role) {
+  return std::make_unique<FakeParker>(this, role);
+}
+
+}  // namespace workqueue

@@ -1,0 +1,64 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/clock/internal/condition_variable_parker.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_CLOCK_INTERNAL_CONDITION_VARIABLE_PARKER_H_
+#define WORKQUEUE_CLOCK_INTERNAL_CONDITION_VARIABLE_PARKER_H_
+
+#include <algorithm>
+#include <chrono>              // NOLINT(build/c++11)
+#include <condition_variable>  // NOLINT(build/c++11)
+#include <mutex>               // NOLINT(build/c++11)
+
+#include "absl/time/time.h"
+#include "workqueue/clock/internal/steady_time.h"
+#include "workqueue/clock/parker.h"
+
+namespace workqueue {
+namespace internal {
+
+// ConditionVariableParker
+//
+// A `Parker` for a clock that reads `epoch` at the monotonic clock's epoch, and
+// for any machine. Waits on the standard library's condition variable, since
+// that can wait on the monotonic clock, as absl::CondVar cannot.
+class ConditionVariableParker final : public Parker {
+ public:
+  explicit ConditionVariableParker(absl::Time epoch) : epoch_(epoch) {}
+
+  bool ParkUntil(absl::Time deadline) override {
+    const absl::Duration end = deadline - epoch_;
+    std::unique_lock<std::mutex> lock(mu_);
+    while (!unparked_) {
+      const absl::Duration now = SinceSteadyEpoch();
+      if (end <= now) break;
+      cv_.wait_until(
+          lock, std::chrono::steady_clock::time_point(absl::ToChronoNanoseconds(
+                    std::min(end, now + LongestWait()))));
+    }
+    const bool unparked = unparked_;
+    unparked_ = false;
+    return unparked;
+  }
+
+  void Unpark() override {
+    // Notified with the mutex held: the thread that wakes may destroy this.
+    std::lock_guard<std::mutex> lock(mu_);
+    unparked_ = true;
+    cv_.notify_one();
+  }
+
+ private:
+  const absl::Time epoch_;
+  std::mutex mu_;
+  std::condition_variable cv_;
+  bool unparked_ = false;  // guarded by mu_
+};
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_CLOCK_INTERNAL_CONDITION_VARIABLE_PARKER_H_

@@ -1,0 +1,99 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/clock/internal/deadline_waiters.h"
+
+#include <cstddef>
+
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "workqueue/internal/intrusive_list.h"
+#include "workqueue/internal/mutex_lock.h"
+
+namespace workqueue {
+namespace internal {
+
+using internal::MutexLock;
+
+// Lives on the stack of the thread that waits. Until Expire() has chosen it,
+// that thread may leave at any time; from then on it stays until Expire() has
+// set `expired`, so that neither it nor its mutex goes away too early.
+struct DeadlineWaiters::Waiter : internal::IntrusiveLink<Waiter> {
+  Waiter(absl::Mutex* m, const absl::Condition* c) : mu(m), cond(c) {}
+
+  bool Ready() { return expired || cond->Eval(); }
+
+  absl::Mutex* const mu;
+  const absl::Condition* const cond;
+  bool chosen = false;   // guarded by DeadlineWaiters::mu_
+  bool expired = false;  // guarded by *mu
+};
+
+bool DeadlineWaiters::Await(absl::Mutex* mu, const absl::Condition& cond,
+                            absl::Time deadline) {
+  if (cond.Eval()) return true;
+
+  Waiter waiter(mu, &cond);
+  WaiterMap::iterator position;
+  {
+    MutexLock lock(&mu_);
+    if (deadline <= now_) return false;
+    position = waiters_.emplace(deadline, &waiter);
+  }
+  begun_();
+
+  mu->Await(absl::Condition(&waiter, &Waiter::Ready));
+
+  bool chosen;
+  {
+    MutexLock lock(&mu_);
+    chosen = waiter.chosen;
+    if (!chosen) waiters_.erase(position);
+  }
+  if (chosen) mu->Await(absl::Condition(&waiter.expired));
+  ended_();
+  if (chosen) {
+    MutexLock lock(&mu_);
+    --leaving_;
+  }
+  return cond.Eval();
+}
+
+void DeadlineWaiters::Expire(absl::Time now) {
+  internal::IntrusiveList<Waiter> due;
+  {
+    MutexLock lock(&mu_);
+    now_ = now;
+    const auto end = waiters_.upper_bound(now);
+    for (auto it = waiters_.begin(); it != end; ++it) {
+      it->second->chosen = true;
+      due.PushBack(it->second);
+    }
+    waiters_.erase(waiters_.begin(), end);
+    leaving_ += due.size();
+  }
+  while (!due.empty()) {
+    Waiter* const waiter = due.PopFront();
+    MutexLock lock(waiter->mu);
+    waiter->expired = true;
+  }
+}
+
+void DeadlineWaiters::AwaitExpired() {
+  MutexLock lock(&mu_);
+  mu_.Await(absl::Condition(
+      +[](size_t* leaving) { return *leaving == 0; }, &leaving_));
+}
+
+absl::Time DeadlineWaiters::Earliest() const {
+  MutexLock lock(&mu_);
+  return waiters_.empty() ? absl::InfiniteFuture() : waiters_.begin()->first;
+}
+
+size_t DeadlineWaiters::Count() const {
+  MutexLock lock(&mu_);
+  return waiters_.size();
+}
+
+}  // namespace internal
+}  // namespace workqueue

@@ -1,0 +1,52 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/clock/internal/precise_timers.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_CLOCK_INTERNAL_PRECISE_TIMERS_H_
+#define WORKQUEUE_CLOCK_INTERNAL_PRECISE_TIMERS_H_
+
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+namespace workqueue {
+namespace internal {
+
+// PreciseTimers
+//
+// While there is one, what the calling thread waits for does not come late so
+// that other timers can expire with it. Linux allows itself 50 us for that, a
+// thread's "timer slack", unless told otherwise: as much as all the rest of a
+// wake-up takes. The thread has its own slack back when this goes.
+//
+// Costs three system calls. Where there is no slack it does nothing.
+class PreciseTimers {
+ public:
+  PreciseTimers(const PreciseTimers&) = delete;
+  PreciseTimers& operator=(const PreciseTimers&) = delete;
+
+#ifdef __linux__
+  PreciseTimers() : slack_(prctl(PR_GET_TIMERSLACK)) {
+    if (slack_ > kLeastSlack) prctl(PR_SET_TIMERSLACK, kLeastSlack);
+  }
+  ~PreciseTimers() {
+    if (slack_ > kLeastSlack) prctl(PR_SET_TIMERSLACK, slack_);
+  }
+
+ private:
+  static constexpr int kLeastSlack = 1;  // a nanosecond; 0 is the default one
+
+  const int slack_;  // negative if it cannot be had
+#else
+  PreciseTimers() {}
+  ~PreciseTimers() {}
+#endif
+};
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_CLOCK_INTERNAL_PRECISE_TIMERS_H_

@@ -1,0 +1,137 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/clock/internal/real_clock.h"
+
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <memory>
+#include <thread>  // NOLINT(build/c++11)
+
+#include "absl/base/const_init.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/clock/internal/condition_variable_parker.h"
+#include "workqueue/clock/internal/deadline_waiters.h"
+#include "workqueue/clock/internal/futex_parker.h"
+#include "workqueue/clock/internal/steady_time.h"
+#include "workqueue/clock/parker.h"
+#include "workqueue/internal/exceptions.h"
+#include "workqueue/internal/mutex_lock.h"
+
+namespace workqueue {
+namespace internal {
+namespace {
+
+#ifdef WORKQUEUE_INTERNAL_HAVE_FUTEX_PARKER
+using RealParker = FutexParker;
+#else
+using RealParker = ConditionVariableParker;
+#endif
+
+#ifdef WORKQUEUE_INTERNAL_ABSL_WAITS_ON_WALL_CLOCK
+
+// The thread that declares deadlines past, for Abseil releases that cannot wait
+// on the monotonic clock themselves. It starts with the first wait and lives as
+// long as the process.
+class DeadlineThread {
+ public:
+  // Returns the one of this process. A child of `fork()` has none of the
+  // threads of its parent, and so gets one of its own.
+  static DeadlineThread* Get(Clock* clock) {
+    static absl::Mutex mu(absl::kConstInit);
+    static DeadlineThread* thread = nullptr;
+    internal::MutexLock lock(&mu);
+    if (thread == nullptr || thread->process_ != getpid()) {
+      thread = new DeadlineThread(clock);
+    }
+    return thread;
+  }
+
+  bool Await(absl::Mutex* mu, const absl::Condition& cond,
+             absl::Time deadline) {
+    return waiters_.Await(mu, cond, deadline);
+  }
+
+ private:
+  explicit DeadlineThread(Clock* clock)
+      : process_(getpid()),
+        clock_(clock),
+        parker_(clock->NewParker(Parker::Role::kLoop)),
+        waiters_(clock->TimeNow(), [this] { parker_->Unpark(); }) {
+    std::thread([this] { Run(); }).detach();
+  }
+
+  void Run() {
+    while (true) {
+      waiters_.Expire(clock_->TimeNow());
+      parker_->ParkUntil(waiters_.Earliest());
+    }
+  }
+
+  const pid_t process_;
+  Clock* const clock_;
+  const std::unique_ptr<Parker> parker_;
+  DeadlineWaiters waiters_;
+};
+
+#endif  // WORKQUEUE_INTERNAL_ABSL_WAITS_ON_WALL_CLOCK
+
+}  // namespace
+
+RealClock::RealClock()
+    : epoch_ns_(absl::GetCurrentTimeNanos() - NanosSinceSteadyEpoch()) {}
+
+absl::Time RealClock::TimeNow() {
+  return absl::FromUnixNanos(epoch_ns_ + NanosSinceSteadyEpoch());
+}
+
+absl::Time RealClock::CoarseTimeNow() {
+#ifdef CLOCK_MONOTONIC_COARSE
+  // The time of the kernel's last tick, which comes each 1 to 10 ms. Of the
+  // same epoch as the steady clock.
+  timespec now;
+  if (clock_gettime(CLOCK_MONOTONIC_COARSE, &now) == 0) {
+    return absl::FromUnixNanos(epoch_ns_ + now.tv_sec * int64_t{1000000000} +
+                               now.tv_nsec);
+  }
+#endif
+  return TimeNow();
+}
+
+void RealClock::Sleep(absl::Duration d) { SleepUntil(TimeNow() + d); }
+
+void RealClock::SleepUntil(absl::Time wakeup_time) {
+  RealParker(epoch()).ParkUntil(wakeup_time);
+}
+
+bool RealClock::AwaitWithDeadline(absl::Mutex* mu, const absl::Condition& cond,
+                                  absl::Time deadline) {
+#ifdef WORKQUEUE_INTERNAL_ABSL_WAITS_ON_WALL_CLOCK
+  if (deadline == absl::InfiniteFuture()) {
+    mu->Await(cond);
+    return true;
+  }
+  if (cond.Eval()) return true;
+  // If there is no memory for that, or no thread: rather on the wall clock than
+  // not at all.
+  bool holds = false;
+  const auto wait = [&] {
+    holds = DeadlineThread::Get(this)->Await(mu, cond, deadline);
+  };
+  if (internal::ReturnsNormally(wait)) return holds;
+#endif
+  return mu->AwaitWithTimeout(cond, deadline - TimeNow());
+}
+
+std::unique_ptr<Parker> RealClock::NewParker(Parker::Role) {
+  return std::make_unique<RealParker>(epoch());
+}
+
+}  // namespace internal
+}  // namespace workqueue

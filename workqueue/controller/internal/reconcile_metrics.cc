@@ -1,0 +1,73 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/controller/internal/reconcile_metrics.h"
+
+#include <cstddef>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "workqueue/controller/metrics.h"
+#include "workqueue/internal/exceptions.h"
+
+namespace workqueue {
+namespace internal {
+namespace {
+
+// Calls `act(metric)`, if there is a metric.
+template <typename Metric, typename F>
+void With(const Metric& metric, F act) {
+  if (metric == nullptr) return;
+  internal::ReturnsNormally([&] { act(*metric); });
+}
+
+template <typename Metric>
+void Inc(const Metric& metric) {
+  With(metric, [](auto& m) { m.Inc(); });
+}
+
+}  // namespace
+
+ReconcileMetrics::ReconcileMetrics(absl::string_view controller, size_t workers,
+                                   ControllerMetricsProvider* provider)
+    : wanted_(provider != nullptr && !controller.empty()) {
+  if (!wanted_) return;
+  success_ = provider->NewReconcileTotalMetric(controller, "success");
+  requeue_after_ =
+      provider->NewReconcileTotalMetric(controller, "requeue_after");
+  error_ = provider->NewReconcileTotalMetric(controller, "error");
+  errors_ = provider->NewReconcileErrorsMetric(controller);
+  terminal_errors_ = provider->NewTerminalReconcileErrorsMetric(controller);
+  panics_ = provider->NewReconcilePanicsMetric(controller);
+  timeouts_ = provider->NewReconcileTimeoutsMetric(controller);
+  time_ = provider->NewReconcileTimeMetric(controller);
+  max_concurrent_ = provider->NewMaxConcurrentReconcilesMetric(controller);
+  active_workers_ = provider->NewActiveWorkersMetric(controller);
+  With(max_concurrent_,
+       [workers](auto& m) { m.Set(static_cast<double>(workers)); });
+}
+
+void ReconcileMetrics::Begun() const { Inc(active_workers_); }
+
+void ReconcileMetrics::Ended(absl::Duration took) const {
+  With(active_workers_, [](auto& m) { m.Dec(); });
+  With(time_, [took](auto& m) { m.Observe(absl::ToDoubleSeconds(took)); });
+}
+
+void ReconcileMetrics::Succeeded() const { Inc(success_); }
+
+void ReconcileMetrics::RequeuedAfter() const { Inc(requeue_after_); }
+
+void ReconcileMetrics::Failed() const {
+  Inc(error_);
+  Inc(errors_);
+}
+
+void ReconcileMetrics::FailedTerminally() const { Inc(terminal_errors_); }
+
+void ReconcileMetrics::Threw() const { Inc(panics_); }
+
+void ReconcileMetrics::TimedOut() const { Inc(timeouts_); }
+
+}  // namespace internal
+}  // namespace workqueue

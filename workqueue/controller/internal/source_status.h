@@ -1,0 +1,24 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/controller/internal/source_status.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_CONTROLLER_INTERNAL_SOURCE_STATUS_H_
+#define WORKQUEUE_CONTROLLER_INTERNAL_SOURCE_STATUS_H_
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace workqueue {
+namespace internal {
+
+// Returns `status`, its message preceded by the name of the source that it
+// comes from. OK stays OK.
+absl::Status OfSource(absl::string_view name, const absl::Status& status);
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_CONTROLLER_INTERNAL_SOURCE_STATUS_H_

@@ -1,0 +1,119 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/controller/parallelize_until.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <thread>  // NOLINT(build/c++11)
+#include <vector>
+
+#include "absl/base/config.h"
+#include "absl/cleanup/cleanup.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/notification.h"
+#include "workqueue/internal/exceptions.h"
+
+namespace workqueue {
+namespace {
+
+// The work that the threads share.
+class Work {
+ public:
+  Work(const absl::Notification* stop, size_t pieces, size_t chunk_size,
+       absl::FunctionRef<void(size_t)> do_piece)
+      : stop_(stop),
+        pieces_(pieces),
+        chunk_size_(chunk_size),
+        chunks_(pieces / chunk_size + (pieces % chunk_size != 0)),
+        do_piece_(do_piece) {}
+
+  size_t chunks() const { return chunks_; }
+
+  // Does pieces until there are none left, or it is time to stop.
+  void Do() {
+#ifdef ABSL_HAVE_EXCEPTIONS
+    try {
+      DoPieces();
+    } catch (...) {
+      if (!failed_.exchange(true)) error_ = std::current_exception();
+      stopped_ = true;
+    }
+#else
+    DoPieces();
+#endif
+  }
+
+  // Whether all pieces have been done. If one threw, so does this. To be called
+  // when all threads have ended.
+  bool AllDone() const {
+#ifdef ABSL_HAVE_EXCEPTIONS
+    if (error_ != nullptr) std::rethrow_exception(error_);
+#endif
+    return !stopped_;
+  }
+
+ private:
+  void DoPieces() {
+    while (true) {
+      const size_t chunk = next_chunk_.fetch_add(1);
+      if (chunk >= chunks_) return;
+      const size_t begin = chunk * chunk_size_;
+      const size_t end = begin + std::min(chunk_size_, pieces_ - begin);
+      for (size_t piece = begin; piece < end; ++piece) {
+        if (stop_ != nullptr && stop_->HasBeenNotified()) stopped_ = true;
+        if (stopped_) return;
+        do_piece_(piece);
+      }
+    }
+  }
+
+  const absl::Notification* const stop_;
+  const size_t pieces_;
+  const size_t chunk_size_;
+  const size_t chunks_;
+  const absl::FunctionRef<void(size_t)> do_piece_;
+
+  std::atomic<size_t> next_chunk_{0};
+  // Whether some pieces are not to be done.
+  std::atomic<bool> stopped_{false};
+  // Whether one threw, and what the first one did.
+  std::atomic<bool> failed_{false};
+  std::exception_ptr error_;
+};
+
+}  // namespace
+
+absl::Status ParallelizeUntil(const absl::Notification* stop, size_t workers,
+                              size_t pieces,
+                              absl::FunctionRef<void(size_t)> do_piece,
+                              const ParallelizeOptions& options) {
+  if (workers == 0) {
+    return absl::InvalidArgumentError("workers is 0; it must be at least 1");
+  }
+  if (options.chunk_size == 0) {
+    return absl::InvalidArgumentError("chunk_size is 0; it must be at least 1");
+  }
+  Work work(stop, pieces, options.chunk_size, do_piece);
+  {
+    std::vector<std::thread> others;
+    absl::Cleanup join = [&others] {
+      for (std::thread& other : others) other.join();
+    };
+    internal::ReturnsNormally([&] {
+      for (size_t i = 1; i < std::min(workers, work.chunks()); ++i) {
+        others.emplace_back([&work] { work.Do(); });
+      }
+    });
+    work.Do();
+  }
+  if (!work.AllDone()) {
+    return absl::CancelledError("stopped before all pieces were done");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace workqueue

@@ -1,0 +1,28 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/controller/reconcile.h"
+
+#include "absl/status/status.h"
+#include "absl/strings/cord.h"
+#include "absl/strings/string_view.h"
+
+namespace workqueue {
+namespace {
+
+// What the payload goes by.
+constexpr absl::string_view kTerminalUrl = "workqueue/controller.TerminalError";
+
+}  // namespace
+
+absl::Status TerminalError(absl::Status error) {
+  if (error.ok()) error = absl::InternalError("a terminal error that was OK");
+  error.SetPayload(kTerminalUrl, absl::Cord());
+  return error;
+}
+
+bool IsTerminalError(const absl::Status& error) {
+  return error.GetPayload(kTerminalUrl).has_value();
+}
+
+}  // namespace workqueue

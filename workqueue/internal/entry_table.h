@@ -1,0 +1,159 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/internal/entry_table.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_INTERNAL_ENTRY_TABLE_H_
+#define WORKQUEUE_INTERNAL_ENTRY_TABLE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "absl/numeric/int128.h"
+#include "workqueue/internal/id_table.h"
+#include "workqueue/internal/slab.h"
+#include "workqueue/internal/spare_items.h"
+
+namespace workqueue {
+namespace internal {
+
+// What an entry of an `EntryTable` derives from.
+class EntryTableEntry {
+ public:
+  // Small, and the entry's alone until it is gone.
+  SlabId id() const { return id_; }
+
+ private:
+  template <typename, typename, typename, typename>
+  friend class EntryTable;
+
+  uint32_t hash_ = 0;
+  SlabId id_ = 0;
+};
+
+// An entry that is an item, and what the class derived from it has besides.
+template <typename T>
+class ItemEntry : public EntryTableEntry {
+ public:
+  explicit ItemEntry(const T& item) : item_(item) {}
+  explicit ItemEntry(T&& item) : item_(std::move(item)) {}
+
+  const T& item() const { return item_; }
+  T&& ReleaseItem() { return std::move(item_); }
+
+ private:
+  T item_;
+};
+
+// EntryTable
+//
+// Finds a queue's entry for an item. Each item is stored once, in its entry; an
+// entry stays where it is from its insertion to its erasure.
+//
+// `Entry` is constructed from an item, copied or moved, and has
+// `const T& item() const`, and `T&& ReleaseItem()` for when it is erased.
+//
+// Hashing is left to the caller, who can do it before taking a lock. A hash may
+// be as plain as the number that it is of: it is mixed here. Erased entries'
+// storage, and that of strings, is used again for later ones, so that a queue
+// in its steady state allocates nothing; after a spike it goes back.
+//
+// If constructing an entry, comparing or allocating throws, nothing has
+// changed.
+//
+// Not thread-safe.
+template <typename T, typename Entry, typename Hash, typename Eq>
+class EntryTable {
+ public:
+  EntryTable() = default;
+  EntryTable(const EntryTable&) = delete;
+  EntryTable& operator=(const EntryTable&) = delete;
+
+  size_t size() const { return ids_.size(); }
+
+  // Returns the entry for `item`, which hashes to `hash`; null if there is
+  // none.
+  Entry* Find(const T& item, size_t hash) const {
+    const IdTable::Place place = ids_.Find(Mix(hash), IsFor(item));
+    return place.found ? &entries_[ids_[place]] : nullptr;
+  }
+
+  // Returns the id of the next new entry. What making that allocates is
+  // allocated here.
+  SlabId NextId() { return entries_.NextId(); }
+
+  // Returns the entry for `item` and whether it is new. `U` is `T`, const and
+  // by reference or not; it is moved from only if the entry is new.
+  template <typename U>
+  std::pair<Entry*, bool> FindOrInsert(U&& item, size_t hash) {
+    const uint32_t mixed = Mix(hash);
+    const IdTable::Place place = ids_.Find(mixed, IsFor(item));
+    if (place.found) return {&entries_[ids_[place]], false};
+    const IdTable::Room room = ids_.MakeRoom(mixed, place);
+    const SlabId id = entries_.NextId();
+    Entry* const entry = New(std::forward<U>(item));
+    // From here on nothing throws.
+    entry->hash_ = mixed;
+    entry->id_ = id;
+    ids_.Insert(room, mixed, id);
+    return {entry, true};
+  }
+
+  // Returns the entry of `id`, which must exist.
+  Entry* At(SlabId id) const { return &entries_[id]; }
+
+  // Calls `visit(const Entry&)` for each entry, in no particular order. It must
+  // not change the table.
+  template <typename F>
+  void ForEach(F visit) const {
+    entries_.ForEach([&visit](const Entry* entry) { visit(*entry); });
+  }
+
+  // Destroys `entry`, which is in the table.
+  void Erase(Entry* entry) {
+    const SlabId id = entry->id_;
+    ids_.Erase(
+        ids_.Find(entry->hash_, [id](SlabId other) { return other == id; }));
+    spares_.Keep(entry->ReleaseItem());
+    entries_.Delete(id);
+  }
+
+  // Destroys all entries, and gives back the memory.
+  void Clear() {
+    ids_.Clear();
+    entries_.Clear();
+    spares_.Clear();
+  }
+
+ private:
+  Entry* New(const T& item) {
+    return spares_.WithCopy(item, [this](auto&& copy) {
+      return entries_.New(std::forward<decltype(copy)>(copy));
+    });
+  }
+  Entry* New(T&& item) { return entries_.New(std::move(item)); }
+
+  // Tells of an id whether its entry is that for `item`.
+  auto IsFor(const T& item) const {
+    return [this, &item](SlabId id) { return Eq()(entries_[id].item(), item); };
+  }
+
+  // Each bit of the result depends on all of `hash`.
+  static uint32_t Mix(uint64_t hash) {
+    const absl::uint128 product = absl::uint128(hash) * 0x9e3779b97f4a7c15;
+    return static_cast<uint32_t>(
+        (absl::Uint128High64(product) ^ absl::Uint128Low64(product)) >> 32);
+  }
+
+  Slab<Entry> entries_;
+  IdTable ids_;
+  SpareItems<T> spares_;
+};
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_INTERNAL_ENTRY_TABLE_H_

@@ -1,0 +1,183 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/internal/id_table.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_INTERNAL_ID_TABLE_H_
+#define WORKQUEUE_INTERNAL_ID_TABLE_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "workqueue/internal/exceptions.h"
+#include "workqueue/internal/slab.h"
+
+namespace workqueue {
+namespace internal {
+
+// IdTable
+//
+// A hash table of the ids of a slab's objects, by hashes of 32 bits, which must
+// be spread evenly. Ids of the same hash are told apart by whoever looks.
+//
+// Example:
+//
+//     const IdTable::Place place = ids.Find(hash, is_it);
+//     if (!place.found) ids.Insert(ids.MakeRoom(hash, place), hash, id);
+//
+// The slots are in the order of their hashes, each as close behind the place
+// where its hash belongs as those before it permit (ordered linear probing, as
+// in O. Amble and D. E. Knuth, "Ordered hash tables", 1974). So what is looked
+// for is found, or found to be missing, within a cache line or two; to grow is
+// one pass over memory; and what is erased leaves no trace.
+//
+// Takes 10 to 15 bytes for each id, more if there are few. All but a megabyte
+// of memory goes back when few are left. If allocating throws, nothing has
+// changed; an Abseil hash table is of no use any more then.
+//
+// Not thread-safe.
+class IdTable {
+ public:
+  IdTable() = default;
+  IdTable(const IdTable&) = delete;
+  IdTable& operator=(const IdTable&) = delete;
+
+  size_t size() const { return size_; }
+
+  // Where an id is, or would be. Good until the next change.
+  struct Place {
+    size_t index;
+    bool found;
+  };
+
+  // Looks for the id of hash `hash` for which `is_it(id)`.
+  template <typename F>
+  Place Find(uint32_t hash, F is_it) const {
+    if (slots_.empty()) return {0, false};
+    size_t i = HomeOf(hash);
+    while (slots_[i].hash < hash) ++i;
+    for (; slots_[i].hash == hash && !slots_[i].empty(); ++i) {
+      if (is_it(slots_[i].id)) return {i, true};
+    }
+    return {i, false};
+  }
+
+  // Returns the id at `place`, where one has been found.
+  SlabId operator[](Place place) const { return slots_[place.index].id; }
+
+  // Room for an id. Good until the next change.
+  struct Room {
+    size_t index;
+    size_t empty;  // the first empty slot from there on
+  };
+
+  // Makes room for an id of hash `hash`, for which `place` has been found to be
+  // the place.
+  Room MakeRoom(uint32_t hash, Place place) {
+    if (size_ >= max_size_) {
+      Rebuild(std::max(kMinCapacity, capacity_ / 2 * 3), overflow_);
+      place = EndOf(hash);
+    }
+    while (true) {
+      size_t empty = place.index;
+      while (!slots_[empty].empty()) ++empty;
+      if (empty + 1 < slots_.size()) return {place.index, empty};
+      Rebuild(capacity_, 2 * overflow_);
+      place = EndOf(hash);
+    }
+  }
+
+  // Adds `id`.
+  void Insert(Room room, uint32_t hash, SlabId id) {
+    const auto slots = slots_.begin();
+    std::move_backward(slots + room.index, slots + room.empty,
+                       slots + room.empty + 1);
+    slots_[room.index] = {hash, id};
+    ++size_;
+  }
+
+  // Removes the id at `place`, where it has been found.
+  void Erase(Place place) {
+    const auto slots = slots_.begin();
+    size_t end = place.index + 1;
+    while (!slots_[end].empty() && HomeOf(slots_[end].hash) < end) ++end;
+    std::move(slots + place.index + 1, slots + end, slots + place.index);
+    slots_[end - 1] = Slot();
+    --size_;
+    if (size_ < capacity_ / 8 && capacity_ > kKeptCapacity) Shrink();
+  }
+
+  // Removes all, and gives back the memory.
+  void Clear() {
+    std::vector<Slot>().swap(slots_);
+    capacity_ = size_ = max_size_ = 0;
+    overflow_ = kMinCapacity;
+  }
+
+ private:
+  static constexpr size_t kMinCapacity = 16;
+  // 32 KB. So small a table can afford to be half empty, and be probed less.
+  static constexpr size_t kSmallCapacity = 4096;
+  // A megabyte, which is not given back: all objects of a cluster may come and
+  // go again and again.
+  static constexpr size_t kKeptCapacity = 128 * 1024;
+
+  struct Slot {
+    bool empty() const { return id == kNoSlabId; }
+
+    // No hash is greater than that of an empty slot.
+    uint32_t hash = std::numeric_limits<uint32_t>::max();
+    SlabId id = kNoSlabId;
+  };
+
+  // Where slots of hash `hash` belong in a table of `capacity`: it grows with
+  // the hash.
+  static size_t HomeOf(uint32_t hash, size_t capacity) {
+    return static_cast<size_t>((uint64_t{hash} * capacity) >> 32);
+  }
+  size_t HomeOf(uint32_t hash) const { return HomeOf(hash, capacity_); }
+
+  // Returns the place behind all ids of hash `hash`.
+  Place EndOf(uint32_t hash) const {
+    return Find(hash, [](SlabId) { return false; });
+  }
+
+  // Moves all to a table of `capacity`, and at least `overflow` slots behind it
+  // for those that its last ones displace.
+  void Rebuild(size_t capacity, size_t overflow) {
+    std::vector<Slot> slots(capacity + overflow);
+    size_t next = 0;
+    for (const Slot& slot : slots_) {
+      if (slot.empty()) continue;
+      next = std::max(next, HomeOf(slot.hash, capacity));
+      // The last slot stays empty, so that each search ends.
+      if (next + 1 == slots.size()) return Rebuild(capacity, 2 * overflow);
+      slots[next++] = slot;
+    }
+    slots_.swap(slots);
+    capacity_ = capacity;
+    overflow_ = overflow;
+    max_size_ = capacity <= kSmallCapacity ? capacity / 2 : capacity / 5 * 4;
+  }
+
+  void Shrink() {
+    ReturnsNormally(
+        [this] { Rebuild(std::max(kKeptCapacity, 2 * size_), kMinCapacity); });
+  }
+
+  std::vector<Slot> slots_;  // capacity_ + overflow_ of them
+  size_t capacity_ = 0;
+  size_t overflow_ = kMinCapacity;
+  size_t size_ = 0;
+  size_t max_size_ = 0;  // at which it grows
+};
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_INTERNAL_ID_TABLE_H_

@@ -1,0 +1,99 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/internal/intrusive_list.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_INTERNAL_INTRUSIVE_LIST_H_
+#define WORKQUEUE_INTERNAL_INTRUSIVE_LIST_H_
+
+#include <cstddef>
+
+namespace workqueue {
+namespace internal {
+
+// What an element of an `IntrusiveList` derives from. An element is in one list
+// at a time.
+template <typename E>
+class IntrusiveLink {
+ public:
+  // The element behind this one in its list; null at the end.
+  E* next() const { return next_; }
+
+ private:
+  template <typename>
+  friend class IntrusiveList;
+
+  E* prev_ = nullptr;
+  E* next_ = nullptr;
+};
+
+// IntrusiveList
+//
+// A doubly linked list through its elements, which it does not own. All of it
+// takes constant time, allocates nothing and throws nothing.
+template <typename E>
+class IntrusiveList {
+ public:
+  IntrusiveList() = default;
+  IntrusiveList(const IntrusiveList&) = delete;
+  IntrusiveList& operator=(const IntrusiveList&) = delete;
+
+  bool empty() const { return front_ == nullptr; }
+  size_t size() const { return size_; }
+
+  // The first element; null if there is none.
+  E* front() const { return front_; }
+
+  void PushBack(E* element) {
+    IntrusiveLink<E>* link = element;
+    link->prev_ = back_;
+    link->next_ = nullptr;
+    (back_ == nullptr ? front_ : Link(back_)->next_) = element;
+    back_ = element;
+    ++size_;
+  }
+
+  void PushFront(E* element) {
+    IntrusiveLink<E>* link = element;
+    link->prev_ = nullptr;
+    link->next_ = front_;
+    (front_ == nullptr ? back_ : Link(front_)->prev_) = element;
+    front_ = element;
+    ++size_;
+  }
+
+  // Removes `element`, which is in this list.
+  void Remove(E* element) {
+    IntrusiveLink<E>* link = element;
+    (link->prev_ == nullptr ? front_ : Link(link->prev_)->next_) = link->next_;
+    (link->next_ == nullptr ? back_ : Link(link->next_)->prev_) = link->prev_;
+    --size_;
+  }
+
+  // Removes the first element, of at least one, and returns it.
+  E* PopFront() {
+    E* element = front_;
+    Remove(element);
+    return element;
+  }
+
+  // Removes all elements, in constant time.
+  void Clear() {
+    front_ = back_ = nullptr;
+    size_ = 0;
+  }
+
+ private:
+  static IntrusiveLink<E>* Link(E* element) { return element; }
+
+  E* front_ = nullptr;
+  E* back_ = nullptr;
+  size_t size_ = 0;
+};
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_INTERNAL_INTRUSIVE_LIST_H_

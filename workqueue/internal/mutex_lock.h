@@ -1,0 +1,70 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/internal/mutex_lock.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_INTERNAL_MUTEX_LOCK_H_
+#define WORKQUEUE_INTERNAL_MUTEX_LOCK_H_
+
+#include <type_traits>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+
+namespace workqueue {
+namespace internal {
+
+// HasLowerCaseLock
+//
+// Abseil renamed `Mutex::Lock()` to `lock()` and deprecated the old name; the
+// oldest release that this library supports has only the old one.
+template <typename M, typename = void>
+struct HasLowerCaseLock : std::false_type {};
+template <typename M>
+struct HasLowerCaseLock<M, std::void_t<decltype(std::declval<M&>().lock())>>
+    : std::true_type {};
+
+// MutexLock
+//
+// `absl::MutexLock`, spelled the same with every supported Abseil: holds `mu`
+// from construction to destruction. All locking in the library goes through
+// it, so that the difference between Abseil's releases shows only here.
+template <typename M>
+class ABSL_SCOPED_LOCKABLE BasicMutexLock {
+ public:
+  explicit BasicMutexLock(M* mu) ABSL_EXCLUSIVE_LOCK_FUNCTION(mu) : mu_(mu) {
+    Acquire();
+  }
+  ~BasicMutexLock() ABSL_UNLOCK_FUNCTION() { Release(); }
+
+  BasicMutexLock(const BasicMutexLock&) = delete;
+  BasicMutexLock& operator=(const BasicMutexLock&) = delete;
+
+ private:
+  void Acquire() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    if constexpr (HasLowerCaseLock<M>::value) {
+      mu_->lock();
+    } else {
+      mu_->Lock();
+    }
+  }
+  void Release() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    if constexpr (HasLowerCaseLock<M>::value) {
+      mu_->unlock();
+    } else {
+      mu_->Unlock();
+    }
+  }
+
+  M* const mu_;
+};
+
+using MutexLock = BasicMutexLock<absl::Mutex>;
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_INTERNAL_MUTEX_LOCK_H_

@@ -1,0 +1,45 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/internal/queue/compact_time.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_INTERNAL_QUEUE_COMPACT_TIME_H_
+#define WORKQUEUE_INTERNAL_QUEUE_COMPACT_TIME_H_
+
+#include <cstdint>
+#include <cstring>
+
+#include "absl/time/time.h"
+
+namespace workqueue {
+namespace internal {
+
+// CompactTime
+//
+// An `absl::Time` in half the room, and aligned so that it fills gaps: to the
+// nanosecond, rounded down, and no more than 292 years from 1970, beyond which
+// it is that far.
+class CompactTime {
+ public:
+  CompactTime() = default;  // 1970
+  explicit CompactTime(absl::Time time) {
+    const int64_t ns = absl::ToUnixNanos(time);
+    std::memcpy(ns_, &ns, sizeof(ns));
+  }
+
+  absl::Time Get() const {
+    int64_t ns;
+    std::memcpy(&ns, ns_, sizeof(ns));
+    return absl::FromUnixNanos(ns);
+  }
+
+ private:
+  uint32_t ns_[2] = {0, 0};
+};
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_INTERNAL_QUEUE_COMPACT_TIME_H_

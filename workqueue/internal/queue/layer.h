@@ -1,0 +1,75 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/internal/queue/layer.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_INTERNAL_QUEUE_LAYER_H_
+#define WORKQUEUE_INTERNAL_QUEUE_LAYER_H_
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "workqueue/interfaces.h"
+#include "workqueue/lease.h"
+#include "workqueue/lease_batch.h"
+#include "workqueue/snapshot.h"
+
+namespace workqueue {
+namespace internal {
+
+// Layer
+//
+// A queue that offers `Offered` and owns one that offers `Below`, to which it
+// passes on all of `Interface<T>`.
+template <typename T, typename Offered, typename Below>
+class Layer : public Offered {
+ public:
+  bool Add(const T& item) override { return below_->Add(item); }
+  std::optional<T> Get() override { return below_->Get(); }
+  bool Done(const T& item) override { return below_->Done(item); }
+  size_t Len() const override { return below_->Len(); }
+  void ShutDown() override { below_->ShutDown(); }
+  bool ShutDownWithDrainUntil(absl::Time deadline) override {
+    return below_->ShutDownWithDrainUntil(deadline);
+  }
+  bool ShuttingDown() const override { return below_->ShuttingDown(); }
+  bool AddAll(absl::Span<const T> items) override {
+    return below_->AddAll(items);
+  }
+  absl::StatusOr<T> GetWithDeadline(absl::Time deadline) override {
+    return below_->GetWithDeadline(deadline);
+  }
+  absl::StatusOr<Lease<T>> AcquireWithDeadline(absl::Time deadline) override {
+    return below_->AcquireWithDeadline(deadline);
+  }
+  bool AcquireNext(Lease<T>* lease) override {
+    return below_->AcquireNext(lease);
+  }
+  absl::StatusOr<LeaseBatch<T>> AcquireUpToWithDeadline(
+      size_t max, absl::Time deadline) override {
+    return below_->AcquireUpToWithDeadline(max, deadline);
+  }
+  Snapshot<T> TakeSnapshot() override { return below_->TakeSnapshot(); }
+
+ protected:
+  // `below` is not null.
+  explicit Layer(std::unique_ptr<Below> below) : below_(std::move(below)) {}
+
+  Below& below() { return *below_; }
+  const Below& below() const { return *below_; }
+
+ private:
+  const std::unique_ptr<Below> below_;
+};
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_INTERNAL_QUEUE_LAYER_H_

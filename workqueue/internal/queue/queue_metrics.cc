@@ -1,0 +1,107 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/internal/queue/queue_metrics.h"
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/memory/memory.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/internal/queue/compact_time.h"
+#include "workqueue/metrics.h"
+
+namespace workqueue {
+namespace internal {
+namespace {
+
+void Observe(HistogramMetric* metric, absl::Duration value) {
+  if (metric != nullptr) metric->Observe(absl::ToDoubleSeconds(value));
+}
+
+void Set(SettableGaugeMetric* metric, absl::Duration value) {
+  if (metric != nullptr) metric->Set(absl::ToDoubleSeconds(value));
+}
+
+// Returns the provider that a queue of this name reports to; null if it does
+// not.
+MetricsProvider* ProviderFor(absl::string_view name,
+                             MetricsProvider* provider) {
+  if (name.empty()) return nullptr;
+  return provider != nullptr ? provider : GetProvider();
+}
+
+}  // namespace
+
+std::unique_ptr<QueueMetrics> QueueMetrics::Create(absl::string_view name,
+                                                   MetricsProvider* provider,
+                                                   Clock* clock,
+                                                   bool has_priorities) {
+  provider = ProviderFor(name, provider);
+  if (provider == nullptr) return nullptr;
+  return absl::WrapUnique(
+      new QueueMetrics(name, provider, clock, has_priorities));
+}
+
+QueueMetrics::QueueMetrics(absl::string_view name, MetricsProvider* provider,
+                           Clock* clock, bool has_priorities)
+    : clock_(clock),
+      epoch_(clock->TimeNow()),
+      depth_by_priority_(has_priorities
+                             ? provider->NewDepthMetricWithPriority(name)
+                             : nullptr),
+      depth_(depth_by_priority_ == nullptr ? provider->NewDepthMetric(name)
+                                           : nullptr),
+      adds_(provider->NewAddsMetric(name)),
+      latency_(provider->NewLatencyMetric(name)),
+      work_duration_(provider->NewWorkDurationMetric(name)),
+      unfinished_work_seconds_(provider->NewUnfinishedWorkSecondsMetric(name)),
+      longest_running_processor_seconds_(
+          provider->NewLongestRunningProcessorSecondsMetric(name)) {}
+
+void QueueMetrics::Added(ItemTimes& times, int priority) {
+  if (adds_ != nullptr) adds_->Inc();
+  if (depth_by_priority_ != nullptr) depth_by_priority_->Inc(priority);
+  if (depth_ != nullptr) depth_->Inc();
+  times.added = CompactTime(clock_->TimeNow());
+}
+
+void QueueMetrics::Started(ItemTimes& times, int priority) {
+  if (depth_by_priority_ != nullptr) depth_by_priority_->Dec(priority);
+  if (depth_ != nullptr) depth_->Dec();
+  times.started = CompactTime(clock_->TimeNow());
+  Observe(latency_.get(), times.started.Get() - times.added.Get());
+  ++in_progress_;
+  starts_ += times.started.Get() - epoch_;
+}
+
+void QueueMetrics::PriorityChanged(int from, int to) {
+  if (depth_by_priority_ == nullptr) return;
+  depth_by_priority_->Dec(from);
+  depth_by_priority_->Inc(to);
+}
+
+void QueueMetrics::Finished(const ItemTimes& times) {
+  --in_progress_;
+  starts_ -= times.started.Get() - epoch_;
+  Observe(work_duration_.get(), clock_->TimeNow() - times.started.Get());
+}
+
+void QueueMetrics::UpdateUnfinishedWork(const ItemTimes* oldest) {
+  const absl::Time now = clock_->TimeNow();
+  Set(unfinished_work_seconds_.get(),
+      static_cast<int64_t>(in_progress_) * (now - epoch_) - starts_);
+  Set(longest_running_processor_seconds_.get(),
+      oldest == nullptr ? absl::ZeroDuration() : now - oldest->started.Get());
+}
+
+std::unique_ptr<CounterMetric> NewRetriesMetric(absl::string_view name,
+                                                MetricsProvider* provider) {
+  provider = ProviderFor(name, provider);
+  return provider == nullptr ? nullptr : provider->NewRetriesMetric(name);
+}
+
+}  // namespace internal
+}  // namespace workqueue

@@ -1,0 +1,99 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/internal/queue/queue_order.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_INTERNAL_QUEUE_QUEUE_ORDER_H_
+#define WORKQUEUE_INTERNAL_QUEUE_QUEUE_ORDER_H_
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+#include "absl/functional/function_ref.h"
+#include "absl/strings/str_cat.h"
+#include "workqueue/internal/error_log.h"
+#include "workqueue/internal/print_item.h"
+#include "workqueue/internal/queue/queue_core.h"
+#include "workqueue/ordering.h"
+
+namespace workqueue {
+namespace internal {
+
+// QueueOrder
+//
+// What is queued in a `Queue`: in the user's `Ordering` or, if there is none,
+// first in, first out. The `Order` of a `QueueCore`.
+//
+// An ordering may throw when no caller can be told. What it would not take then
+// goes to the list instead, which comes before it, so that nothing is lost.
+template <typename T>
+class QueueOrder {
+ public:
+  struct Entry : QueueEntry<T> {
+    using QueueEntry<T>::QueueEntry;
+    bool in_ordering = false;
+  };
+
+  static constexpr bool kHasPriorities = false;
+
+  // `ordering` may be null.
+  explicit QueueOrder(std::unique_ptr<Ordering<T>> ordering)
+      : ordering_(std::move(ordering)) {}
+
+  size_t size() const {
+    return list_.size() + (ordering_ != nullptr ? ordering_->Len() : 0);
+  }
+
+  // Takes `entry` in. If the ordering throws, so does this.
+  void Push(Entry* entry) {
+    if (ordering_ == nullptr) {
+      list_.PushBack(entry);
+    } else {
+      ordering_->Push(entry);
+      entry->in_ordering = true;
+    }
+  }
+
+  void Touch(Entry* entry) {
+    if (entry->in_ordering) ordering_->Touch(entry);
+  }
+
+  void PushBack(Entry* entry, ErrorLog& errors) {
+    const auto what = [entry] {
+      return absl::StrCat(DescribeItem(entry->item()),
+                          " cannot be ordered, and comes first");
+    };
+    if (!errors.Try(what, [&] { Push(entry); })) list_.PushBack(entry);
+  }
+
+  Entry* Pop() {
+    if (!list_.empty()) return static_cast<Entry*>(list_.PopFront());
+    Entry* const entry = static_cast<Entry*>(ordering_->Pop());
+    entry->in_ordering = false;
+    return entry;
+  }
+
+  void PutBack(Entry* entry) { list_.PushFront(entry); }
+
+  bool ForEach(absl::FunctionRef<void(const QueuedItem<T>&)> visit) const {
+    if (ordering_ != nullptr && list_.empty()) return ordering_->ForEach(visit);
+    if (ordering_ != nullptr) return false;
+    for (const QueuedItem<T>* item = list_.front(); item != nullptr;
+         item = item->next()) {
+      visit(*item);
+    }
+    return true;
+  }
+
+ private:
+  const std::unique_ptr<Ordering<T>> ordering_;
+  QueuedItemList<T> list_;
+};
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_INTERNAL_QUEUE_QUEUE_ORDER_H_

@@ -1,0 +1,58 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/internal/status_of.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_INTERNAL_STATUS_OF_H_
+#define WORKQUEUE_INTERNAL_STATUS_OF_H_
+
+#include <exception>
+#include <type_traits>
+
+#include "absl/base/config.h"
+#include "absl/status/status.h"
+#include "workqueue/internal/exceptions.h"
+
+namespace workqueue {
+namespace internal {
+
+// Returns an `absl::InternalError` with `message`, or without one if there is
+// no memory for it.
+inline absl::Status InternalErrorIfMemory(const char* message) {
+  absl::Status status(absl::StatusCode::kInternal, "");
+  ReturnsNormally([&] { status = absl::InternalError(message); });
+  return status;
+}
+
+// Returns what `f()` does, an `absl::Status` or an `absl::StatusOr`, or OK if
+// that is nothing; if it throws, an `absl::InternalError` that tells what. Does
+// not throw itself. Compiles without exceptions too.
+template <typename F>
+auto StatusOf(F&& f) -> std::conditional_t<std::is_void_v<decltype(f())>,
+                                           absl::Status, decltype(f())> {
+  if constexpr (std::is_void_v<decltype(f())>) {
+    return StatusOf([&f] {
+      f();
+      return absl::OkStatus();
+    });
+  } else {
+#ifdef ABSL_HAVE_EXCEPTIONS
+    try {
+      return f();
+    } catch (const std::exception& e) {
+      return InternalErrorIfMemory(e.what());
+    } catch (...) {
+      return InternalErrorIfMemory("an exception that is no std::exception");
+    }
+#else
+    return f();
+#endif
+  }
+}
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_INTERNAL_STATUS_OF_H_

@@ -1,0 +1,52 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/internal/worker_pool.h"
+
+#include <cstddef>
+#include <functional>
+#include <thread>  // NOLINT(build/c++11)
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "workqueue/internal/exceptions.h"
+#include "workqueue/internal/status_of.h"
+
+namespace workqueue {
+namespace internal {
+namespace {
+
+// The one whose thread this is.
+thread_local const WorkerPool* pool_of_thread = nullptr;
+
+}  // namespace
+
+absl::Status WorkerPool::Start(size_t workers,
+                               const std::function<void(size_t)>& work) {
+  const bool started = internal::ReturnsNormally([&] {
+    threads_.reserve(workers);
+    for (size_t i = 0; i < workers; ++i) {
+      threads_.emplace_back([this, work, i] {
+        pool_of_thread = this;
+        work(i);
+      });
+    }
+  });
+  if (started) return absl::OkStatus();
+  // There may be no memory for that either.
+  return internal::StatusOf([&] {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("only ", threads_.size(), " of ", workers,
+                     " threads could be started"));
+  });
+}
+
+void WorkerPool::Join() {
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+bool WorkerPool::RunsThisThread() const { return pool_of_thread == this; }
+
+}  // namespace internal
+}  // namespace workqueue

@@ -1,0 +1,159 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/timer/internal/sorted_run.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_TIMER_INTERNAL_SORTED_RUN_H_
+#define WORKQUEUE_TIMER_INTERNAL_SORTED_RUN_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "workqueue/internal/slab.h"
+
+namespace workqueue {
+namespace internal {
+
+// SortedRun
+//
+// Slots that come in their order: they are appended at the back and mostly
+// removed from the front, and lie in a ring next to each other. What comes out
+// of order has to go elsewhere.
+//
+// Its owner is told where each slot is, so that any of them can be removed;
+// what remains is a hole, of which there are never more than slots. `Slot` is
+// trivial, has `<`, and a member `SlabId id`, which is not `kNoSlabId`.
+// `SetIndex` is called as `set_index(slot, index)` whenever a slot has come to
+// another index, and throws nothing.
+//
+// Indices are less than `kIndices`, a power of two, after which they begin
+// anew. There is room for half as many slots and holes.
+//
+// All of it takes constant time, amortized.
+//
+// Not thread-safe.
+template <typename Slot, typename SetIndex, uint32_t kIndices>
+class SortedRun {
+ public:
+  using Index = uint32_t;
+
+  explicit SortedRun(SetIndex set_index = SetIndex())
+      : set_index_(std::move(set_index)) {}
+
+  bool empty() const { return begin_ == end_; }
+  size_t size() const { return Span() - holes_; }
+  size_t capacity() const { return capacity_; }
+
+  // The first slot, and the last. There must be one.
+  const Slot& front() const { return (*this)[begin_]; }
+  const Slot& back() const { return (*this)[end_ - 1]; }
+
+  const Slot& operator[](Index index) const {
+    return ring_[index & (capacity_ - 1)];
+  }
+
+  // Makes room for one more slot, if there are indices for it.
+  void ReserveOne() {
+    if (!HasRoom() && capacity_ < kIndices / 2) Grow();
+  }
+
+  bool HasRoom() const { return Span() < capacity_; }
+
+  // Puts in `slot`, which is not less than the last one. There must be room.
+  void Append(const Slot& slot) {
+    Put(end_, slot);
+    end_ = Next(end_);
+  }
+
+  // Returns whether `slot` is less than no more than the last `max` slots. (A
+  // hole among the last ones counts as one.)
+  bool BelongsNearBack(const Slot& slot, Index max) const {
+    if (Span() <= max) return true;
+    // The first slot before those decides; where there is a hole, the next one.
+    Index other = end_ - 1 - max;
+    while (IsHole(other)) other = Next(other);
+    return !(slot < (*this)[other]);
+  }
+
+  // Removes the last slot, of at least one.
+  void PopBack() { Remove(end_ - 1); }
+
+  // Removes the slot at `index`.
+  void Remove(Index index) {
+    At(index).id = kNoSlabId;
+    ++holes_;
+    while (begin_ != end_ && IsHole(begin_)) {
+      begin_ = Next(begin_);
+      --holes_;
+    }
+    while (begin_ != end_ && IsHole(end_ - 1)) {
+      end_ = (end_ - 1) % kIndices;
+      --holes_;
+    }
+    if (holes_ > Span() / 2) Compact();
+  }
+
+  // Removes all slots, and gives back the memory.
+  void Clear() {
+    ring_ = nullptr;
+    capacity_ = 0;
+    begin_ = end_ = 0;
+    holes_ = 0;
+  }
+
+ private:
+  static Index Next(Index index) { return (index + 1) % kIndices; }
+
+  Slot& At(Index index) { return ring_[index & (capacity_ - 1)]; }
+
+  bool IsHole(Index index) const { return (*this)[index].id == kNoSlabId; }
+
+  void Put(Index index, const Slot& slot) {
+    At(index) = slot;
+    set_index_(slot, index);
+  }
+
+  // How many slots and holes there are.
+  size_t Span() const { return (end_ - begin_) % kIndices; }
+
+  void Grow() {
+    const size_t capacity = capacity_ == 0 ? 16 : 2 * capacity_;
+    // What is not in use yet is not written to, and so takes no memory.
+    std::unique_ptr<Slot[]> ring(new Slot[capacity]);
+    for (Index i = begin_; i != end_; i = Next(i)) {
+      ring[i & (capacity - 1)] = At(i);
+    }
+    ring_ = std::move(ring);
+    capacity_ = capacity;
+  }
+
+  // Moves the slots together.
+  void Compact() {
+    Index to = begin_;
+    for (Index from = begin_; from != end_; from = Next(from)) {
+      if (IsHole(from)) continue;
+      if (to != from) Put(to, At(from));
+      to = Next(to);
+    }
+    end_ = to;
+    holes_ = 0;
+  }
+
+  SetIndex set_index_;
+  std::unique_ptr<Slot[]> ring_;
+  size_t capacity_ = 0;  // of ring_: a power of two, or zero
+  // Indices, of which the lower bits say where in the ring. Neither the first
+  // nor the last is a hole.
+  Index begin_ = 0;
+  Index end_ = 0;
+  size_t holes_ = 0;
+};
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_TIMER_INTERNAL_SORTED_RUN_H_

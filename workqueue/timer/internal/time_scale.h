@@ -1,0 +1,70 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/timer/internal/time_scale.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_TIMER_INTERNAL_TIME_SCALE_H_
+#define WORKQUEUE_TIMER_INTERNAL_TIME_SCALE_H_
+
+#include <cstdint>
+#include <limits>
+
+#include "absl/time/time.h"
+
+namespace workqueue {
+namespace internal {
+
+// TimeScale
+//
+// Times as whole nanoseconds since a start, which are half the size of an
+// `absl::Time` and quicker to compare. What is more than 292 years before or
+// after the start is infinitely far away: as `Ceil()`, as a time at which
+// something is due. As `Floor()`, the time that it is, only infinity is.
+class TimeScale {
+ public:
+  static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+
+  explicit TimeScale(absl::Time start) : start_(start) {}
+
+  // Returns the last nanosecond that is not after `time`.
+  int64_t Floor(absl::Time time) const {
+    absl::Duration rest;
+    const int64_t ns = Divide(time, &rest);
+    if (ns == kNever && time != absl::InfiniteFuture()) return kNever - 1;
+    return rest < absl::ZeroDuration() && ns > kAlways ? ns - 1 : ns;
+  }
+
+  // Returns the first nanosecond that is not before `time`.
+  int64_t Ceil(absl::Time time) const {
+    absl::Duration rest;
+    const int64_t ns = Divide(time, &rest);
+    return rest > absl::ZeroDuration() && ns < kNever ? ns + 1 : ns;
+  }
+
+  // Returns the time of `ns`.
+  absl::Time TimeAt(int64_t ns) const {
+    if (ns == kNever) return absl::InfiniteFuture();
+    if (ns == kAlways) return absl::InfinitePast();
+    return start_ + absl::Nanoseconds(ns);
+  }
+
+ private:
+  static constexpr int64_t kAlways = std::numeric_limits<int64_t>::min();
+
+  // Rounds to zero; `*rest` is what remains.
+  int64_t Divide(absl::Time time, absl::Duration* rest) const {
+    const absl::Duration since_start = time - start_;
+    const int64_t ns = absl::ToInt64Nanoseconds(since_start);
+    *rest = since_start - absl::Nanoseconds(ns);
+    return ns;
+  }
+
+  const absl::Time start_;
+};
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_TIMER_INTERNAL_TIME_SCALE_H_

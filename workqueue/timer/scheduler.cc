@@ -1,0 +1,280 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/timer/scheduler.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <thread>  // NOLINT(build/c++11)
+#include <utility>
+#include <vector>
+
+#include "absl/base/config.h"
+#include "absl/memory/memory.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/clock/parker.h"
+#include "workqueue/internal/exceptions.h"
+#include "workqueue/internal/mutex_lock.h"
+#include "workqueue/internal/slab.h"
+#include "workqueue/internal/status_of.h"
+
+namespace workqueue {
+
+using internal::MutexLock;
+
+absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Create(
+    SchedulerOptions options) {
+  const size_t workers = options.workers;
+  if (workers == 0) {
+    return absl::InvalidArgumentError("workers is 0; it must be at least 1");
+  }
+  std::unique_ptr<Scheduler> scheduler;
+  const bool made = internal::ReturnsNormally(
+      [&] { scheduler = absl::WrapUnique(new Scheduler(std::move(options))); });
+  if (!made) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("there is no memory for ", workers, " workers"));
+  }
+  absl::Status started = scheduler->pool_.Start(
+      workers, [s = scheduler.get()](size_t i) { s->Work(s->workers_[i]); });
+  if (!started.ok()) return started;
+  return scheduler;
+}
+
+Scheduler::Scheduler(SchedulerOptions options)
+    : clock_(OrRealClock(options.clock)),
+      on_exception_(std::move(options.on_exception)),
+      log_("scheduler", options.name, options.log_sink),
+      waiting_(options.waiting_set, clock_->TimeNow()),
+      workers_(options.workers) {
+  for (Worker& worker : workers_) {
+    worker.parker = clock_->NewParker(Parker::Role::kLoop);
+    worker.waiter.parker = worker.parker.get();
+  }
+}
+
+Scheduler::~Scheduler() {
+  ShutDown();
+  pool_.Join();
+}
+
+absl::StatusOr<TaskId> Scheduler::ScheduleOnce(Function function,
+                                               absl::Duration delay) {
+  return Schedule(std::move(function), delay, absl::ZeroDuration(),
+                  /*fixed_rate=*/false);
+}
+
+absl::StatusOr<TaskId> Scheduler::ScheduleEvery(
+    Function function, absl::Duration period,
+    const ScheduleEveryOptions& options) {
+  if (period <= absl::ZeroDuration() || period == absl::InfiniteDuration()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("period is ", absl::FormatDuration(period),
+                     "; it must be positive and finite"));
+  }
+  return Schedule(std::move(function), options.initial_delay.value_or(period),
+                  period, options.fixed_rate);
+}
+
+absl::StatusOr<TaskId> Scheduler::Schedule(Function&& function,
+                                           absl::Duration delay,
+                                           absl::Duration period,
+                                           bool fixed_rate) {
+  if (!function) {
+    return absl::InvalidArgumentError("function is empty; it must be callable");
+  }
+  const absl::Time now = clock_->TimeNow();
+  // At a fixed rate, runs since the beginning of time would be made up for.
+  const absl::Time due_at = now + std::max(delay, absl::ZeroDuration());
+  MutexLock lock(&mu_);
+  if (shutting_down_) {
+    return absl::FailedPreconditionError("the scheduler has been shut down");
+  }
+  waiting_.Reserve(tasks_.NextPlace(), due_at);
+  Task* const task = tasks_.New(std::move(function));
+  task->period = period;
+  task->fixed_rate = fixed_rate;
+  task->due_at = due_at;
+  waiters_.WakeBy(waiting_.Insert(task->place(), due_at, now));
+  return TaskTable::HandleOf(task);
+}
+
+bool Scheduler::Cancel(TaskId id) {
+  Function cancelled;
+  MutexLock lock(&mu_);
+  Task* const task = tasks_.Find(id);
+  return task != nullptr && CancelTask(task, &cancelled);
+}
+
+bool Scheduler::CancelAndWait(TaskId id) {
+  Function cancelled;
+  MutexLock lock(&mu_);
+  Task* const task = tasks_.Find(id);
+  if (task == nullptr) return false;
+  const bool runs_here = task->runner == std::this_thread::get_id();
+  const bool would_have_run = CancelTask(task, &cancelled);
+  const auto gone = [this, id]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return tasks_.Find(id) == nullptr;
+  };
+  if (!runs_here) {
+    clock_->AwaitWithDeadline(&mu_, absl::Condition(&gone),
+                              absl::InfiniteFuture());
+  }
+  return would_have_run;
+}
+
+bool Scheduler::CancelTask(Task* task, Function* cancelled) {
+  if (task->running()) {
+    return std::exchange(task->period, absl::ZeroDuration()) !=
+           absl::ZeroDuration();
+  }
+  *cancelled = std::move(task->function);
+  Remove(task);
+  return true;
+}
+
+void Scheduler::Remove(Task* task) {
+  waiting_.Remove(task->place());
+  tasks_.Delete(task);
+}
+
+size_t Scheduler::Len() const {
+  MutexLock lock(&mu_);
+  return tasks_.size();
+}
+
+size_t Scheduler::FailedRuns() const {
+  MutexLock lock(&mu_);
+  return failed_runs_;
+}
+
+void Scheduler::ShutDown() { StopScheduling(/*drop_due=*/true); }
+
+bool Scheduler::ShutDownWithDrainUntil(absl::Time deadline) {
+  if (StopScheduling(/*drop_due=*/false)) return false;
+  const auto ended = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return tasks_.size() == 0;
+  };
+  MutexLock lock(&mu_);
+  return clock_->AwaitWithDeadline(&mu_, absl::Condition(&ended), deadline) &&
+         !dropped_due_;
+}
+
+bool Scheduler::StopScheduling(bool drop_due) {
+  std::vector<Function> cancelled;
+  bool called_by_task = false;
+  MutexLock lock(&mu_);
+  // With the lock: what one drain keeps is due at a later one, too.
+  const absl::Time now = clock_->TimeNow();
+  cancelled.reserve(tasks_.size());
+  shutting_down_ = true;
+  tasks_.ForEach([&, this](Task* task) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    task->period = absl::ZeroDuration();
+    if (task->running()) {
+      called_by_task |= task->runner == std::this_thread::get_id();
+      return;
+    }
+    const bool due = task->due_at <= now;
+    if (drop_due || !due) {
+      dropped_due_ |= due;
+      cancelled.push_back(std::move(task->function));
+      Remove(task);
+    } else if (waiting_.DueAt(task->place()) > now) {
+      // Due between two ticks of a wheel: no need to wait for the next.
+      waiting_.Move(task->place(), task->due_at, now);
+    }
+  });
+  waiters_.WakeAll();
+  return called_by_task;
+}
+
+bool Scheduler::ShuttingDown() const {
+  MutexLock lock(&mu_);
+  return shutting_down_;
+}
+
+void Scheduler::Work(Worker& worker) {
+  Task* task = nullptr;
+  absl::Time wake_at = absl::InfinitePast();
+  while (true) {
+    if (task == nullptr) {
+      worker.parker->ParkUntil(wake_at);
+    } else if (task->function) {
+      Run(task);
+    }
+    Function done;  // destroyed without the lock
+    MutexLock lock(&mu_);
+    if (task != nullptr && task->period == absl::ZeroDuration() &&
+        task->function) {
+      // Nobody who waits for the end of the run finds it there still.
+      done = std::exchange(task->function, nullptr);
+      continue;
+    }
+    const absl::Time now = clock_->TimeNow();
+    waiters_.EndWait(&worker.waiter);
+    if (task != nullptr) EndRun(task, now);
+    task = BeginRun(now);
+    if (task == nullptr && shutting_down_) break;
+    const absl::Time next = waiting_.NextWake();
+    if (task == nullptr) {
+      wake_at = waiters_.BeginWait(&worker.waiter, next,
+                                   /*deadline=*/absl::InfiniteFuture());
+    }
+    waiters_.WakeBy(next);
+  }
+  worker.parker.reset();
+}
+
+Scheduler::Task* Scheduler::BeginRun(absl::Time now) {
+  const internal::SlabId place = waiting_.Due(now);
+  if (place == internal::kNoSlabId) return nullptr;
+  Task* const task = tasks_.At(place);
+  // What runs is due at the end of time, to which a clock may have come.
+  if (task->running()) return nullptr;
+  task->runner = std::this_thread::get_id();
+  if (!task->fixed_rate) task->due_at = now;
+  waiting_.Move(task->place(), absl::InfiniteFuture(), now);
+  return task;
+}
+
+void Scheduler::Run(Task* task) {
+#ifdef ABSL_HAVE_EXCEPTIONS
+  try {
+    task->function();
+  } catch (...) {
+    {
+      MutexLock lock(&mu_);
+      ++failed_runs_;
+    }
+    log_.Error([] {
+      const absl::Status thrown = internal::StatusOf([] { throw; });
+      return absl::StrCat("a run threw: ", thrown.message());
+    });
+    if (on_exception_ == nullptr) return;
+    internal::ReturnsNormally([&] {
+      on_exception_(TaskTable::HandleOf(task), std::current_exception());
+    });
+  }
+#else
+  task->function();
+#endif
+}
+
+void Scheduler::EndRun(Task* task, absl::Time now) {
+  task->runner = std::thread::id();
+  if (task->function) {
+    task->due_at += task->period;
+    waiting_.Move(task->place(), task->due_at, now);
+  } else {
+    Remove(task);
+  }
+}
+
+}  // namespace workqueue
