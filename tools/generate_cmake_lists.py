@@ -75,22 +75,22 @@ class Package:
         path = ROOT / folder / "BUILD.bazel"
         exec(compile(path.read_text(), str(path), "exec"), scope)
 
-    def _cc_library(self, name, srcs=(), hdrs=(), deps=(), copts=(),
+    def _cc_library(self, name, srcs=(), hdrs=(), deps=(),
                     target_compatible_with=(), testonly=False, visibility=()):
         self._add("library", name, target_compatible_with,
                   HDRS=hdrs, SRCS=srcs, DEPS=deps)
 
-    def _cc_binary(self, name, srcs, deps=(), copts=(), tags=(),
+    def _cc_binary(self, name, srcs, deps=(), tags=(),
                    target_compatible_with=(), visibility=()):
         if "manual" in tags:
             return
         self._add("binary", name, target_compatible_with,
                   SRCS=srcs, DEPS=deps)
 
-    def _cc_test(self, name, srcs, deps=(), data=(), size=None, tags=(),
-                 linkopts=(), copts=(), target_compatible_with=()):
+    def _cc_test(self, name, srcs=None, deps=(), data=(), size=None, tags=(),
+                 linkopts=(), target_compatible_with=()):
         self._add("test", name, target_compatible_with,
-                  SRCS=srcs, DATA=data, DEPS=deps, LINKOPTS=linkopts,
+                  SRCS=srcs or [name + ".cc"], DATA=data, DEPS=deps, LINKOPTS=linkopts,
                   LABELS=tags)
 
     def _add(self, kind, name, target_compatible_with, **lists):

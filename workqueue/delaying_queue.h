@@ -27,7 +27,7 @@
 #include "workqueue/internal/exceptions.h"
 #include "workqueue/internal/mutex_lock.h"
 #include "workqueue/internal/queue/add_channel.h"
-#include "workqueue/internal/queue/layer.h"
+#include "workqueue/internal/queue/forwarding_queue.h"
 #include "workqueue/internal/queue/queue_metrics.h"
 #include "workqueue/internal/queue/waiting_items.h"
 #include "workqueue/internal/retry_delay.h"
@@ -101,7 +101,7 @@ struct DelayingQueueOptions : QueueOptions<T> {
 template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
           typename Eq = typename absl::flat_hash_set<T>::key_equal>
 class DelayingQueue
-    : public internal::Layer<T, DelayingInterface<T>, Interface<T>>,
+    : public internal::ForwardingQueue<T, DelayingInterface<T>, Interface<T>>,
       private WaitingLoop::Client {
  public:
   explicit DelayingQueue(DelayingQueueOptions<T> options = {})
@@ -122,7 +122,7 @@ class DelayingQueue
   Snapshot<T> TakeSnapshot() override;
 
  private:
-  using Layer = internal::Layer<T, DelayingInterface<T>, Interface<T>>;
+  using Base = internal::ForwardingQueue<T, DelayingInterface<T>, Interface<T>>;
   using AddChannel = internal::AddChannel<T>;
   using MutexLock = internal::MutexLock;
   using WaitingItems = internal::WaitingItems<T, Hash, Eq>;
@@ -154,16 +154,16 @@ class DelayingQueue
 
   // Takes in what has been added so far. If something throws, the rest of it is
   // taken in next time.
-  void TakeIn(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void DrainAddChannel(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Moves what is due to the queue below.
   void AddDue(absl::Time now);
 
   // Moves some of it; returns whether there may be more. `add(item)` adds an
   // item to the queue below.
-  bool AddSomeDue(absl::Time now);
+  bool AddDueBatch(absl::Time now);
   template <typename F>
-  bool AddSomeDue(absl::Time now, F add) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool AddDueBatch(absl::Time now, F add) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Adds `item`, which hashes to `hash`, to the queue below and takes it out of
   // the waiting ones: both, or if it is not taken, neither.
@@ -213,7 +213,7 @@ DelayingQueue<T, Hash, Eq>::Completed::Completed(DelayingQueueOptions<T> given)
 
 template <typename T, typename Hash, typename Eq>
 DelayingQueue<T, Hash, Eq>::DelayingQueue(Completed completed)
-    : Layer(std::move(completed.options.queue)),
+    : Base(std::move(completed.options.queue)),
       own_queue_(completed.own_queue),
       clock_(completed.options.clock),
       add_supersedes_waiting_(completed.options.add_supersedes_waiting),
@@ -235,20 +235,20 @@ DelayingQueue<T, Hash, Eq>::~DelayingQueue() {
 
 template <typename T, typename Hash, typename Eq>
 bool DelayingQueue<T, Hash, Eq>::Add(const T& item) {
-  if (!add_supersedes_waiting_) return Layer::Add(item);
+  if (!add_supersedes_waiting_) return Base::Add(item);
   const size_t hash = Hash()(item);
   const absl::Time now = clock_->TimeNow();
   MutexLock lock(&mu_);
-  TakeIn(now);
+  DrainAddChannel(now);
   return AddInsteadOfWaiting(item, hash);
 }
 
 template <typename T, typename Hash, typename Eq>
 bool DelayingQueue<T, Hash, Eq>::AddAll(absl::Span<const T> items) {
-  if (!add_supersedes_waiting_) return Layer::AddAll(items);
+  if (!add_supersedes_waiting_) return Base::AddAll(items);
   const absl::Time now = clock_->TimeNow();
   MutexLock lock(&mu_);
-  TakeIn(now);
+  DrainAddChannel(now);
   bool taken = true;
   for (const T& item : items) {
     taken &= AddInsteadOfWaiting(item, Hash()(item));
@@ -279,9 +279,9 @@ bool DelayingQueue<T, Hash, Eq>::AddIfDue(const T& item, size_t hash,
   const absl::Time now = clock_->TimeNow();
   if (now < ready_at) return false;
   bool taken = false;
-  internal::ReturnsNormally([&] {
+  internal::TryCall([&] {
     MutexLock lock(&mu_);
-    TakeIn(now);
+    DrainAddChannel(now);
     taken = AddInsteadOfWaiting(item, hash);
   });
   return taken;
@@ -293,7 +293,7 @@ bool DelayingQueue<T, Hash, Eq>::CancelDelayed(const T& item) {
   const absl::Time now = clock_->TimeNow();
   MutexLock lock(&mu_);
   if (ShuttingDown()) return false;
-  TakeIn(now);
+  DrainAddChannel(now);
   auto* const entry = waiting_.Find(item, hash);
   if (entry == nullptr) return false;
   waiting_.Remove(entry);
@@ -307,7 +307,7 @@ bool DelayingQueue<T, Hash, Eq>::Reschedule(const T& item,
   const absl::Time now = clock_->TimeNow();
   MutexLock lock(&mu_);
   if (ShuttingDown()) return false;
-  TakeIn(now);
+  DrainAddChannel(now);
   if (delay <= absl::ZeroDuration()) return AddInsteadOfWaiting(item, hash);
   waiting_.InsertOrMove(item, hash, now + delay, now);
   add_channel_.WakeBy(waiting_.NextWake());
@@ -318,7 +318,7 @@ template <typename T, typename Hash, typename Eq>
 bool DelayingQueue<T, Hash, Eq>::AddInsteadOfWaiting(const T& item,
                                                      size_t hash) {
   auto* const entry = waiting_.Find(item, hash);
-  if (!Layer::Add(item)) return false;
+  if (!Base::Add(item)) return false;
   if (entry != nullptr) waiting_.Remove(entry);
   return true;
 }
@@ -326,18 +326,18 @@ bool DelayingQueue<T, Hash, Eq>::AddInsteadOfWaiting(const T& item,
 template <typename T, typename Hash, typename Eq>
 void DelayingQueue<T, Hash, Eq>::ShutDown() {
   StopWaiting();
-  Layer::ShutDown();
+  Base::ShutDown();
 }
 
 template <typename T, typename Hash, typename Eq>
 bool DelayingQueue<T, Hash, Eq>::ShutDownWithDrainUntil(absl::Time deadline) {
   StopWaiting();
-  return Layer::ShutDownWithDrainUntil(deadline);
+  return Base::ShutDownWithDrainUntil(deadline);
 }
 
 template <typename T, typename Hash, typename Eq>
 bool DelayingQueue<T, Hash, Eq>::ShuttingDown() const {
-  return stopped_ || Layer::ShuttingDown();
+  return stopped_ || Base::ShuttingDown();
 }
 
 template <typename T, typename Hash, typename Eq>
@@ -353,8 +353,8 @@ Snapshot<T> DelayingQueue<T, Hash, Eq>::TakeSnapshot() {
   Snapshot<T> snapshot;
   {
     MutexLock lock(&mu_);
-    if (!ShuttingDown()) TakeIn(now);
-    snapshot = Layer::TakeSnapshot();
+    if (!ShuttingDown()) DrainAddChannel(now);
+    snapshot = Base::TakeSnapshot();
     if (ShuttingDown()) return snapshot;
     snapshot.waiting.reserve(waiting_.size());
     waiting_.ForEach([&snapshot](const T& item, absl::Time ready_at) {
@@ -381,7 +381,7 @@ absl::Time DelayingQueue<T, Hash, Eq>::Run(absl::Time now) {
     MutexLock lock(&mu_);
     took_in_all = errors_.Try(
         [] { return "what was added cannot be taken in yet"; },
-        [this, now]() ABSL_NO_THREAD_SAFETY_ANALYSIS { TakeIn(now); });
+        [this, now]() ABSL_NO_THREAD_SAFETY_ANALYSIS { DrainAddChannel(now); });
   }
   AddDue(now);
   MutexLock lock(&mu_);
@@ -397,7 +397,7 @@ absl::Time DelayingQueue<T, Hash, Eq>::Run(absl::Time now) {
 }
 
 template <typename T, typename Hash, typename Eq>
-void DelayingQueue<T, Hash, Eq>::TakeIn(absl::Time now) {
+void DelayingQueue<T, Hash, Eq>::DrainAddChannel(absl::Time now) {
   const auto insert_received = [this, now]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     for (; taken_in_ < received_.size(); ++taken_in_) {
       auto& addition = received_[taken_in_];
@@ -414,28 +414,28 @@ void DelayingQueue<T, Hash, Eq>::TakeIn(absl::Time now) {
 
 template <typename T, typename Hash, typename Eq>
 void DelayingQueue<T, Hash, Eq>::AddDue(absl::Time now) {
-  while (AddSomeDue(now)) {
+  while (AddDueBatch(now)) {
   }
 }
 
 template <typename T, typename Hash, typename Eq>
-bool DelayingQueue<T, Hash, Eq>::AddSomeDue(absl::Time now) {
+bool DelayingQueue<T, Hash, Eq>::AddDueBatch(absl::Time now) {
   MutexLock lock(&mu_);
   if (own_queue_ == nullptr) {
-    return AddSomeDue(now, [this](const T& item) { return Layer::Add(item); });
+    return AddDueBatch(now, [this](const T& item) { return Base::Add(item); });
   }
   // With one lock for all.
   return own_queue_->AddSeveral([this, now](auto add)
                                     ABSL_NO_THREAD_SAFETY_ANALYSIS {
-                                      return this->AddSomeDue(now, add);
+                                      return this->AddDueBatch(now, add);
                                     });
 }
 
 template <typename T, typename Hash, typename Eq>
 template <typename F>
-bool DelayingQueue<T, Hash, Eq>::AddSomeDue(absl::Time now, F add) {
-  constexpr int kSome = 100;
-  for (int i = 0; i < kSome; ++i) {
+bool DelayingQueue<T, Hash, Eq>::AddDueBatch(absl::Time now, F add) {
+  constexpr int kBatchSize = 100;
+  for (int i = 0; i < kBatchSize; ++i) {
     auto* const due = waiting_.Due(now);
     if (due == nullptr) return false;
     const bool added =

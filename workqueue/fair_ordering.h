@@ -22,8 +22,8 @@
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "workqueue/internal/entry_table.h"
 #include "workqueue/internal/intrusive_list.h"
+#include "workqueue/internal/node_hash_set.h"
 #include "workqueue/ordering.h"
 
 namespace workqueue {
@@ -138,8 +138,8 @@ class FairOrdering final : public Ordering<T> {
 
  private:
   // A group that has items queued.
-  struct Turn : internal::ItemEntry<Group>, internal::IntrusiveLink<Turn> {
-    using internal::ItemEntry<Group>::ItemEntry;
+  struct Turn : internal::ItemNode<Group>, internal::IntrusiveLink<Turn> {
+    using internal::ItemNode<Group>::ItemNode;
 
     QueuedItemList<T> items;  // never empty
     int weight = 1;
@@ -152,7 +152,7 @@ class FairOrdering final : public Ordering<T> {
   const GroupOf group_of_;
   const WeightOf weight_of_;
 
-  internal::EntryTable<Group, Turn, Hash, Eq> turns_;
+  internal::NodeHashSet<Group, Turn, Hash, Eq> turns_;
   // Whose turn it is comes first.
   internal::IntrusiveList<Turn> ring_;
   size_t size_ = 0;

@@ -279,7 +279,7 @@ inline absl::Status ZeroMaxError() {
 // nobody to tell; the item then goes on being processed rather than be lost.
 template <typename T>
 void GiveBack(Interface<T>* queue, const T& item) {
-  internal::ReturnsNormally([queue, &item] {
+  internal::TryCall([queue, &item] {
     queue->Add(item);
     queue->Done(item);
   });
@@ -302,7 +302,7 @@ class CopiedItem final : public QueuedItem<T>, private LeaseOwner<T> {
 
   void EndLeases(absl::Span<QueuedItem<T>* const>) override {
     const std::unique_ptr<CopiedItem> self(this);
-    internal::ReturnsNormally([this] { queue_->Done(this->item()); });
+    internal::TryCall([this] { queue_->Done(this->item()); });
     queue_->leases_.Ended();
   }
 
@@ -350,7 +350,7 @@ absl::StatusOr<LeaseBatch<T>> Interface<T>::AcquireUpToWithDeadline(
   if (!first.ok()) return first.status();
   leases.back() = *std::move(first);
   // What has been acquired is returned, even if there is no more to be had.
-  internal::ReturnsNormally([this, max, &leases] {
+  internal::TryCall([this, max, &leases] {
     while (leases.size() < max) {
       leases.push_back(Lease<T>());
       absl::StatusOr<Lease<T>> next = TryAcquire();

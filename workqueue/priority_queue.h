@@ -237,7 +237,7 @@ class PriorityQueue
   absl::Time Run(absl::Time now) override;
 
   // Hands over some of it, and returns when to be called next.
-  absl::Time RunSome(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
+  absl::Time RunBatch(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
 
   // Has `entry`, which is due, ready: it counts as added now. Returns false,
   // and nothing has changed, if something throws.
@@ -385,23 +385,23 @@ template <typename T, typename Hash, typename Eq>
 void PriorityQueue<T, Hash, Eq>::MakeDirty(Entry* entry, int priority,
                                            int64_t sequence) {
   this->order_.ReserveOneMore();
-  if (this->metrics_ != nullptr) this->metrics_->Added(entry->times, priority);
+  if (this->metrics_ != nullptr) this->metrics_->OnAdd(entry->times, priority);
   // From here on nothing throws.
   if (entry->waiting) StopWaiting(entry);
   entry->set_priority(priority);
   entry->sequence = sequence;
   entry->dirty = true;
-  this->order_.NowDirty(entry);
+  this->order_.OnDirty(entry);
 }
 
 template <typename T, typename Hash, typename Eq>
 void PriorityQueue<T, Hash, Eq>::Raise(Entry* entry, int priority) {
   if (this->metrics_ != nullptr) {
-    this->metrics_->PriorityChanged(entry->priority(), priority);
+    this->metrics_->OnPriorityChange(entry->priority(), priority);
   }
   entry->set_priority(priority);
   entry->sequence = next_sequence_++;
-  if (!entry->processing) this->order_.Moved(entry);
+  if (!entry->processing) this->order_.OnMoved(entry);
 }
 
 template <typename T, typename Hash, typename Eq>
@@ -528,16 +528,16 @@ Snapshot<T> PriorityQueue<T, Hash, Eq>::TakeSnapshot() {
 template <typename T, typename Hash, typename Eq>
 absl::Time PriorityQueue<T, Hash, Eq>::Run(absl::Time now) {
   Lock lock(this);
-  const absl::Time next = RunSome(now);
+  const absl::Time next = RunBatch(now);
   loop_sleeps_until_ = next;
   return next;
 }
 
 template <typename T, typename Hash, typename Eq>
-absl::Time PriorityQueue<T, Hash, Eq>::RunSome(absl::Time now) {
+absl::Time PriorityQueue<T, Hash, Eq>::RunBatch(absl::Time now) {
   // The lock is released, and others have a turn, after as many.
-  constexpr int kSome = 100;
-  for (int i = 0; i < kSome; ++i) {
+  constexpr int kBatchSize = 100;
+  for (int i = 0; i < kBatchSize; ++i) {
     if (waiting_.empty()) {
       waiting_.ReleaseIfEmpty();
       this->order_.ReleaseIfUnused();

@@ -170,7 +170,7 @@ void Queue<T, Hash, Eq>::AddLocked(const T& item, size_t hash) {
     if (!entry->processing) this->entries_.Erase(entry);
   };
   if (this->metrics_ != nullptr) {
-    this->metrics_->Added(entry->times, entry->priority());
+    this->metrics_->OnAdd(entry->times, entry->priority());
   }
   if (!entry->processing) this->order_.Push(entry);
   std::move(undo).Cancel();

@@ -18,7 +18,7 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/interfaces.h"
-#include "workqueue/internal/queue/layer.h"
+#include "workqueue/internal/queue/forwarding_queue.h"
 #include "workqueue/snapshot.h"
 
 namespace workqueue {
@@ -62,11 +62,12 @@ struct RateLimitingQueueOptions : DelayingQueueOptions<T> {
 // Thread-safe.
 template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
           typename Eq = typename absl::flat_hash_set<T>::key_equal>
-class RateLimitingQueue : public internal::Layer<T, RateLimitingInterface<T>,
-                                                 DelayingInterface<T>> {
+class RateLimitingQueue
+    : public internal::ForwardingQueue<T, RateLimitingInterface<T>,
+                                       DelayingInterface<T>> {
  public:
   explicit RateLimitingQueue(RateLimitingQueueOptions<T> options = {})
-      : Layer(Complete(options)),
+      : Base(Complete(options)),
         rate_limiter_(std::move(options.rate_limiter)) {}
 
   bool AddAfter(const T& item, absl::Duration delay) override {
@@ -92,14 +93,14 @@ class RateLimitingQueue : public internal::Layer<T, RateLimitingInterface<T>,
   }
 
   Snapshot<T> TakeSnapshot() override {
-    Snapshot<T> snapshot = Layer::TakeSnapshot();
+    Snapshot<T> snapshot = Base::TakeSnapshot();
     snapshot.CountFailures(*rate_limiter_);
     return snapshot;
   }
 
  private:
-  using Layer =
-      internal::Layer<T, RateLimitingInterface<T>, DelayingInterface<T>>;
+  using Base = internal::ForwardingQueue<T, RateLimitingInterface<T>,
+                                         DelayingInterface<T>>;
 
   // Puts in what `options` leave open, and takes the queue below out of them.
   static std::unique_ptr<DelayingInterface<T>> Complete(

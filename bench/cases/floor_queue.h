@@ -21,10 +21,10 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
-#include "workqueue/internal/entry_table.h"
 #include "workqueue/internal/indexed_heap.h"
 #include "workqueue/internal/intrusive_list.h"
 #include "workqueue/internal/mutex_lock.h"
+#include "workqueue/internal/node_hash_set.h"
 
 namespace workqueue {
 
@@ -124,15 +124,15 @@ class FloorQueue {
   using Hash = typename absl::flat_hash_set<T>::hasher;
   using MutexLock = internal::MutexLock;
 
-  struct Entry : internal::ItemEntry<T>, internal::IntrusiveLink<Entry> {
-    using internal::ItemEntry<T>::ItemEntry;
+  struct Entry : internal::ItemNode<T>, internal::IntrusiveLink<Entry> {
+    using internal::ItemNode<T>::ItemNode;
 
     bool dirty = false;  // is queued, or will be when it has been processed
     bool processing = false;
   };
 
-  struct WaitingEntry : internal::ItemEntry<T> {
-    using internal::ItemEntry<T>::ItemEntry;
+  struct WaitingEntry : internal::ItemNode<T> {
+    using internal::ItemNode<T>::ItemNode;
 
     uint32_t heap_index = 0;
   };
@@ -200,9 +200,10 @@ class FloorQueue {
   absl::Mutex mu_;
   // Signalled when an item is queued, or waits for the earliest time.
   absl::CondVar changed_;
-  internal::EntryTable<T, Entry, Hash, Eq> entries_ ABSL_GUARDED_BY(mu_);
+  internal::NodeHashSet<T, Entry, Hash, Eq> entries_ ABSL_GUARDED_BY(mu_);
   internal::IntrusiveList<Entry> queued_ ABSL_GUARDED_BY(mu_);
-  internal::EntryTable<T, WaitingEntry, Hash, Eq> waiting_ ABSL_GUARDED_BY(mu_);
+  internal::NodeHashSet<T, WaitingEntry, Hash, Eq> waiting_
+      ABSL_GUARDED_BY(mu_);
   internal::IndexedHeap<Slot, SetIndex> by_time_ ABSL_GUARDED_BY(mu_);
 
   absl::Mutex failures_mu_;

@@ -15,9 +15,9 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "ratelimit/unbounded_items.h"
-#include "workqueue/internal/entry_table.h"
 #include "workqueue/internal/intrusive_list.h"
 #include "workqueue/internal/mutex_lock.h"
+#include "workqueue/internal/node_hash_set.h"
 
 namespace workqueue {
 namespace internal {
@@ -91,8 +91,8 @@ class FailureCounts {
   }
 
  private:
-  struct Entry : internal::ItemEntry<T>, internal::IntrusiveLink<Entry> {
-    using internal::ItemEntry<T>::ItemEntry;
+  struct Entry : internal::ItemNode<T>, internal::IntrusiveLink<Entry> {
+    using internal::ItemNode<T>::ItemNode;
 
     int failures = 0;
   };
@@ -101,7 +101,7 @@ class FailureCounts {
 
   const size_t max_items_;
   mutable absl::Mutex mu_;
-  internal::EntryTable<T, Entry, Hash, Eq> entries_ ABSL_GUARDED_BY(mu_);
+  internal::NodeHashSet<T, Entry, Hash, Eq> entries_ ABSL_GUARDED_BY(mu_);
   // All entries, the one whose last failure is longest ago in front. Empty if
   // there is no bound: in a large table each touch of the list is a cache miss.
   internal::IntrusiveList<Entry> by_last_failure_ ABSL_GUARDED_BY(mu_);

@@ -124,8 +124,8 @@ TEST_F(SourceTest, NoWorkerStartsBeforeAllAreInSync) {
   options.sources.push_back(NewSource([&go_on](Context& context) {
     go_on.WaitForNotification();
     context.queue.Add("b");
-    context.synced();
-    context.synced();
+    context.mark_synced();
+    context.mark_synced();
     context.stop.WaitForNotification();
     return absl::OkStatus();
   }));
@@ -145,7 +145,7 @@ TEST_F(SourceTest, OneThatIsNotToBeWaitedForIsNot) {
   ControllerOptions<std::string> options = Options(Succeed);
   options.sources.push_back(NewSource([&go_on](Context& context) {
     go_on.WaitForNotification();
-    context.synced();
+    context.mark_synced();
     return absl::OkStatus();
   }));
   const auto controller = Started(std::move(options));
@@ -200,7 +200,7 @@ TEST_F(SourceTest, OneThatIsNotInSyncInTimeEndsTheStart) {
   options.sources.push_back(NeverInSync("a"));
   absl::Notification in_sync;
   options.sources.push_back(NewSource([&in_sync](Context& context) {
-    context.synced();
+    context.mark_synced();
     in_sync.Notify();
     context.stop.WaitForNotification();
     return absl::OkStatus();

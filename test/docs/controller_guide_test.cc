@@ -153,7 +153,7 @@ TEST(ControllerGuideTest, TheController) {
   source.wait_for_sync = true;
   source.run = [&cluster](workqueue::SourceContext<std::string>& context) {
     context.queue.AddAll(cluster.List());
-    context.synced();
+    context.mark_synced();
     while (std::optional<std::string> key = cluster.NextChange(context.stop)) {
       context.queue.Add(*key);
     }

@@ -14,13 +14,13 @@ namespace {
 
 TEST(ReturnsNormallyTest, CallsTheFunction) {
   int calls = 0;
-  EXPECT_TRUE(ReturnsNormally([&] { ++calls; }));
+  EXPECT_TRUE(TryCall([&] { ++calls; }));
   EXPECT_EQ(calls, 1);
 }
 
 #ifdef ABSL_HAVE_EXCEPTIONS
 TEST(ReturnsNormallyTest, SwallowsWhatIsThrown) {
-  EXPECT_FALSE(ReturnsNormally([] { throw 1; }));
+  EXPECT_FALSE(TryCall([] { throw 1; }));
 }
 
 TEST(ThrowBadAllocTest, Throws) {

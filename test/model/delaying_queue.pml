@@ -126,8 +126,8 @@ inline NextWake(wake) {
   i = 0
 }
 
-// DelayingQueue::TakeIn(), with AddChannel::Receive().
-inline TakeIn() {
+// DelayingQueue::DrainAddChannel(), with AddChannel::Receive().
+inline DrainAddChannel() {
   for (i : 0 .. PUSHERS - 1) {
     if
     :: channel[i] != 0 && !EARLIER(waiting[i], channel[i]) ->
@@ -219,7 +219,7 @@ proctype Pusher(byte self) {
   if
   :: now >= ready_at ->
     atomic { !locked -> locked = true }
-    atomic { TakeIn() }
+    atomic { DrainAddChannel() }
     atomic {
       // AddInsteadOfWaiting()
       locked = false;
@@ -260,7 +260,7 @@ proctype Mover() {
     fi
   }
   atomic {
-    TakeIn();
+    DrainAddChannel();
     if
     :: waiting[0] = 0; owed = owed & ~1; locked = false; goto end  // Cancel
     :: to = 0
@@ -314,7 +314,7 @@ inline RunDelaying(at, next) {
     }
   :: else ->
     asleep_until = PAST;  // AddChannel::Awake()
-    atomic { !locked -> TakeIn() }
+    atomic { !locked -> DrainAddChannel() }
     // AddDue(), item by item: mu_ may be released after each.
     do
     ::

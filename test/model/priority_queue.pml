@@ -135,7 +135,7 @@ end:
   callers--
 }
 
-// Run(), with RunSome().
+// Run(), with RunBatch().
 inline Run(client, at, next) {
   atomic {
     !locked ->

@@ -16,7 +16,7 @@
 #include "absl/types/span.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/interfaces.h"
-#include "workqueue/internal/queue/layer.h"
+#include "workqueue/internal/queue/forwarding_queue.h"
 #include "workqueue/queue.h"
 
 namespace workqueue {
@@ -27,7 +27,7 @@ namespace workqueue {
 // the caller waiting, as one in another machine's store would.
 template <typename T>
 class HookedQueue final
-    : public internal::Layer<T, Interface<T>, Interface<T>> {
+    : public internal::ForwardingQueue<T, Interface<T>, Interface<T>> {
  public:
   // Called first thing by `Add()`, which takes the item only if this returns
   // true.
@@ -35,26 +35,26 @@ class HookedQueue final
 
   // The queue goes by `clock`, which is not owned; null for the real one.
   explicit HookedQueue(OnAdd on_add, Clock* clock = nullptr)
-      : Layer(NewQueue(clock)), on_add_(std::move(on_add)) {}
+      : Base(NewQueue(clock)), on_add_(std::move(on_add)) {}
 
   // Called first thing by `ShutDown()` and `ShutDownWithDrain()`.
   std::function<void()> on_shut_down = [] {};
 
-  bool Add(const T& item) override { return on_add_(item) && Layer::Add(item); }
+  bool Add(const T& item) override { return on_add_(item) && Base::Add(item); }
   bool AddAll(absl::Span<const T> items) override {
     return Interface<T>::AddAll(items);  // By Add().
   }
   void ShutDown() override {
     on_shut_down();
-    Layer::ShutDown();
+    Base::ShutDown();
   }
   bool ShutDownWithDrainUntil(absl::Time deadline) override {
     on_shut_down();
-    return Layer::ShutDownWithDrainUntil(deadline);
+    return Base::ShutDownWithDrainUntil(deadline);
   }
 
  private:
-  using Layer = internal::Layer<T, Interface<T>, Interface<T>>;
+  using Base = internal::ForwardingQueue<T, Interface<T>, Interface<T>>;
 
   static std::unique_ptr<Queue<T>> NewQueue(Clock* clock) {
     QueueOptions<T> options;

@@ -38,12 +38,12 @@
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/controller/source.h"
 #include "workqueue/interfaces.h"
+#include "workqueue/internal/catch_as_status.h"
 #include "workqueue/internal/check_duration.h"
 #include "workqueue/internal/log.h"
 #include "workqueue/internal/mutex_lock.h"
 #include "workqueue/internal/print_item.h"
 #include "workqueue/internal/retry_delay.h"
-#include "workqueue/internal/status_of.h"
 #include "workqueue/internal/worker_pool.h"
 #include "workqueue/lease.h"
 #include "workqueue/log_sink.h"
@@ -225,7 +225,7 @@ class Controller {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status StartSources();
   absl::Status AwaitSync();
-  void Synced(const Source<T>& source);
+  void MarkSynced(const Source<T>& source);
 
   // Whether the caller is the reconcile function or a source.
   bool RunsThisThread() const {
@@ -241,8 +241,9 @@ class Controller {
   void Work();
 
   void Reconcile(const Lease<T>& lease);
-  void Failed(const Lease<T>& lease, const absl::Status& error, int failures);
-  void Succeeded(const Lease<T>& lease, const ReconcileResult& result);
+  void HandleError(const Lease<T>& lease, const absl::Status& error,
+                   int failures);
+  void HandleSuccess(const Lease<T>& lease, const ReconcileResult& result);
 
   // Calls `f`, which does `what` with `item` and returns a status, or nothing.
   // Returns whether that is OK, and logs it otherwise, as it does what `f`
@@ -325,7 +326,7 @@ Controller<T, Hash, Eq>::Create(ControllerOptions<T> options) {
   status.Update(
       internal::CheckPositive("reconcile_timeout", options.reconcile_timeout));
   if (!status.ok()) return status;
-  return internal::StatusOf(
+  return internal::CatchAsStatus(
       [&options]() -> absl::StatusOr<std::unique_ptr<Controller>> {
         return absl::WrapUnique(new Controller(std::move(options)));
       });
@@ -381,17 +382,16 @@ absl::Status Controller<T, Hash, Eq>::Start() {
   }
   log_.Info([] { return "starting"; });
   // What is thrown for want of memory is an error as any other.
-  absl::Status status = internal::StatusOf([this] {
+  absl::Status status = internal::CatchAsStatus([this] {
     const absl::Status started = StartSources();
     return started.ok() ? AwaitSync() : started;
   });
   {
     MutexLock lock(&mu_);
     // With the lock, so that nothing comes between its checks and the workers.
-    status =
-        internal::StatusOf([this, &status]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-          return StartWorkers(status);
-        });
+    status = internal::CatchAsStatus(
+        [this, &status]()
+            ABSL_NO_THREAD_SAFETY_ANALYSIS { return StartWorkers(status); });
     state_ = status.ok() ? State::kRunning : State::kNotRunning;
   }
   if (!status.ok()) {
@@ -452,7 +452,7 @@ absl::Status Controller<T, Hash, Eq>::AwaitSync() {
 }
 
 template <typename T, typename Hash, typename Eq>
-void Controller<T, Hash, Eq>::Synced(const Source<T>& source) {
+void Controller<T, Hash, Eq>::MarkSynced(const Source<T>& source) {
   MutexLock lock(&mu_);
   unsynced_.erase(std::remove(unsynced_.begin(), unsynced_.end(), &source),
                   unsynced_.end());
@@ -462,17 +462,19 @@ template <typename T, typename Hash, typename Eq>
 template <typename F>
 absl::Status Controller<T, Hash, Eq>::Call(const Source<T>& source, F f) {
   // The outer one is for the memory that a message takes.
-  return internal::StatusOf(
-      [&] { return internal::OfSource(source.name, internal::StatusOf(f)); });
+  return internal::CatchAsStatus([&] {
+    return internal::AnnotateWithSource(source.name,
+                                        internal::CatchAsStatus(f));
+  });
 }
 
 template <typename T, typename Hash, typename Eq>
 void Controller<T, Hash, Eq>::RunSource(const Source<T>& source) {
   SourceContext<T> context = {*queue_, stopping_, clock_,
-                              [this, &source] { Synced(source); }};
+                              [this, &source] { MarkSynced(source); }};
   const absl::Status status = Call(source, [&] { return source.run(context); });
   if (status.ok()) {
-    Synced(source);
+    MarkSynced(source);
   } else if (!stopping_.HasBeenNotified()) {
     log_.Error([&status] { return status.ToString(); });
     bool ends_start = false;
@@ -569,7 +571,7 @@ void Controller<T, Hash, Eq>::AwaitIdle() {
 template <typename T, typename Hash, typename Eq>
 void Controller<T, Hash, Eq>::Work() {
   while (true) {
-    absl::StatusOr<Lease<T>> lease = internal::StatusOf(
+    absl::StatusOr<Lease<T>> lease = internal::CatchAsStatus(
         [this] { return absl::StatusOr<Lease<T>>(queue_->Acquire()); });
     if (!lease.ok()) {
       log_.Error([&lease] {
@@ -598,30 +600,31 @@ void Controller<T, Hash, Eq>::Reconcile(const Lease<T>& lease) {
                                     begin + reconcile_timeout_,
                                     lease.priority(),
                                     NumRequeues(*lease)};
-  metrics_.Begun();
+  metrics_.RecordStart();
   bool threw = true;
-  const absl::StatusOr<ReconcileResult> result = internal::StatusOf([&] {
+  const absl::StatusOr<ReconcileResult> result = internal::CatchAsStatus([&] {
     absl::StatusOr<ReconcileResult> returned = reconcile_(*lease, context);
     threw = false;
     return returned;
   });
   const absl::Time end = NowIfTimed();
-  metrics_.Ended(end - begin);
-  if (threw) metrics_.Threw();
-  if (end >= context.deadline) metrics_.TimedOut();
+  metrics_.RecordEnd(end - begin);
+  if (threw) metrics_.RecordException();
+  if (end >= context.deadline) metrics_.RecordTimeout();
   if (result.ok()) {
-    Succeeded(lease, *result);
+    HandleSuccess(lease, *result);
   } else {
-    Failed(lease, result.status(), context.failures + 1);
+    HandleError(lease, result.status(), context.failures + 1);
   }
 }
 
 template <typename T, typename Hash, typename Eq>
-void Controller<T, Hash, Eq>::Failed(const Lease<T>& lease,
-                                     const absl::Status& error, int failures) {
+void Controller<T, Hash, Eq>::HandleError(const Lease<T>& lease,
+                                          const absl::Status& error,
+                                          int failures) {
   const bool terminal = IsTerminalError(error);
-  metrics_.Failed();
-  if (terminal) metrics_.FailedTerminally();
+  metrics_.RecordError();
+  if (terminal) metrics_.RecordTerminalError();
   log_.Error([&] {
     return absl::StrCat(
         "reconciling ", internal::DescribeItem(*lease),
@@ -639,14 +642,14 @@ void Controller<T, Hash, Eq>::Failed(const Lease<T>& lease,
 }
 
 template <typename T, typename Hash, typename Eq>
-void Controller<T, Hash, Eq>::Succeeded(const Lease<T>& lease,
-                                        const ReconcileResult& result) {
+void Controller<T, Hash, Eq>::HandleSuccess(const Lease<T>& lease,
+                                            const ReconcileResult& result) {
   Forget(*lease);
   if (result.requeue_after <= absl::ZeroDuration()) {
-    metrics_.Succeeded();
+    metrics_.RecordSuccess();
     return;
   }
-  metrics_.RequeuedAfter();
+  metrics_.RecordRequeueAfter();
   AddOptions again;
   again.after = result.requeue_after;
   again.priority = result.priority.value_or(lease.priority());
@@ -656,7 +659,7 @@ void Controller<T, Hash, Eq>::Succeeded(const Lease<T>& lease,
 template <typename T, typename Hash, typename Eq>
 template <typename F>
 bool Controller<T, Hash, Eq>::Try(absl::string_view what, const T& item, F f) {
-  const absl::Status status = internal::StatusOf(f);
+  const absl::Status status = internal::CatchAsStatus(f);
   if (status.ok()) return true;
   log_.Error([&] {
     return absl::StrCat(what, " ", internal::DescribeItem(item), ": ",

@@ -103,7 +103,7 @@ absl::Status ParallelizeUntil(const absl::Notification* stop, size_t workers,
     absl::Cleanup join = [&others] {
       for (std::thread& other : others) other.join();
     };
-    internal::ReturnsNormally([&] {
+    internal::TryCall([&] {
       for (size_t i = 1; i < std::min(workers, work.chunks()); ++i) {
         others.emplace_back([&work] { work.Do(); });
       }

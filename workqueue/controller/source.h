@@ -34,7 +34,7 @@ struct SourceContext {
 
   // To be called when all that is there at first has been added; see
   // `Source::wait_for_sync`. May be called from any thread and more than once.
-  std::function<void()> synced;
+  std::function<void()> mark_synced;
 };
 
 // Source
@@ -49,7 +49,7 @@ struct SourceContext {
 //     source.wait_for_sync = true;
 //     source.run = [&pods](workqueue::SourceContext<std::string>& context) {
 //       context.queue.AddAll(pods.List());
-//       context.synced();
+//       context.mark_synced();
 //       while (std::optional<std::string> key = pods.NextChange(context.stop))
 //       {
 //         context.queue.Add(*key);
@@ -74,8 +74,8 @@ struct Source {
   // not block, nor stop the controller itself. What it throws is logged.
   std::function<void()> on_stop;
 
-  // Whether the workers start only when `run` has called `synced()`, or has
-  // returned.
+  // Whether the workers start only when `run` has called `mark_synced()`, or
+  // has returned.
   bool wait_for_sync = false;
 };
 

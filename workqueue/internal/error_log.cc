@@ -17,7 +17,7 @@ namespace internal {
 void ErrorLog::Write(absl::FunctionRef<std::string()> what,
                      const absl::Status& why) {
   // The clock is the user's.
-  internal::ReturnsNormally([&] {
+  internal::TryCall([&] {
     const absl::Time now = clock_->TimeNow();
     if (now - written_at_ < Period()) {
       ++left_out_;

@@ -17,9 +17,9 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/internal/catch_as_status.h"
 #include "workqueue/internal/log.h"
 #include "workqueue/internal/print_item.h"
-#include "workqueue/internal/status_of.h"
 #include "workqueue/log_sink.h"
 
 namespace workqueue {
@@ -49,7 +49,7 @@ class ErrorLog {
   // could not be done.
   template <typename What, typename F>
   bool Try(What what, F f) {
-    const absl::Status status = internal::StatusOf(f);
+    const absl::Status status = internal::CatchAsStatus(f);
     if (status.ok()) return true;
     Write(what, status);
     return false;

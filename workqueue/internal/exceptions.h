@@ -20,7 +20,7 @@ namespace internal {
 // For threads of the library, which call code that users supply and must
 // survive it. Compiles without exceptions too.
 template <typename F>
-bool ReturnsNormally(F&& f) {
+bool TryCall(F&& f) {
 #ifdef ABSL_HAVE_EXCEPTIONS
   try {
     f();

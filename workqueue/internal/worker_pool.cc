@@ -9,8 +9,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "workqueue/internal/catch_as_status.h"
 #include "workqueue/internal/exceptions.h"
-#include "workqueue/internal/status_of.h"
 
 namespace workqueue {
 namespace internal {
@@ -23,7 +23,7 @@ thread_local const WorkerPool* pool_of_thread = nullptr;
 
 absl::Status WorkerPool::Start(size_t workers,
                                const std::function<void(size_t)>& work) {
-  const bool started = internal::ReturnsNormally([&] {
+  const bool started = internal::TryCall([&] {
     threads_.reserve(workers);
     for (size_t i = 0; i < workers; ++i) {
       threads_.emplace_back([this, work, i] {
@@ -34,7 +34,7 @@ absl::Status WorkerPool::Start(size_t workers,
   });
   if (started) return absl::OkStatus();
   // There may be no memory for that either.
-  return internal::StatusOf([&] {
+  return internal::CatchAsStatus([&] {
     return absl::ResourceExhaustedError(
         absl::StrCat("only ", threads_.size(), " of ", workers,
                      " threads could be started"));

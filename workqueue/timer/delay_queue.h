@@ -26,8 +26,8 @@
 #include "workqueue/internal/exceptions.h"
 #include "workqueue/internal/mutex_lock.h"
 #include "workqueue/internal/slab.h"
-#include "workqueue/timer/internal/handle_table.h"
 #include "workqueue/timer/internal/leader_followers.h"
+#include "workqueue/timer/internal/slot_map.h"
 #include "workqueue/timer/waiting_set.h"
 #include "workqueue/timer/waiting_set_options.h"
 
@@ -160,7 +160,7 @@ class DelayQueue {
  private:
   using MutexLock = internal::MutexLock;
 
-  struct Node : internal::HandleTableEntry {
+  struct Node : internal::SlotMapEntry {
     explicit Node(T&& v) : value(std::move(v)) {}
 
     T value;
@@ -191,7 +191,7 @@ class DelayQueue {
   std::atomic<bool> shutting_down_{false};
 
   mutable absl::Mutex mu_;
-  internal::HandleTable<Node, DelayQueueHandleTag> nodes_ ABSL_GUARDED_BY(mu_);
+  internal::SlotMap<Node, DelayQueueHandleTag> nodes_ ABSL_GUARDED_BY(mu_);
   // The values' places in nodes_.
   internal::WaitingSet waiting_ ABSL_GUARDED_BY(mu_);
   internal::LeaderFollowers waiters_ ABSL_GUARDED_BY(mu_);
@@ -254,9 +254,9 @@ DelayQueueHandle DelayQueue<T>::Push(T value, absl::Duration delay) {
   MutexLock lock(&mu_);
   if (ShuttingDown()) return Handle();
   const absl::Time due_at = now + delay;
-  waiting_.Reserve(nodes_.NextPlace(), due_at);
+  waiting_.Reserve(nodes_.NextSlot(), due_at);
   Node* const node = nodes_.New(std::move(value));
-  waiters_.WakeBy(waiting_.Insert(node->place(), due_at, now));
+  waiters_.WakeBy(waiting_.Insert(node->slot(), due_at, now));
   return nodes_.HandleOf(node);
 }
 
@@ -301,7 +301,7 @@ absl::StatusOr<std::vector<T>> DelayQueue<T>::TakeUpToWithDeadline(
   const auto take_all = [&, this](Node* due) ABSL_NO_THREAD_SAFETY_ANALYSIS {
     MoveTo(add, due);
     // What has been taken is returned, even if there is no room for more.
-    internal::ReturnsNormally([&, this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    internal::TryCall([&, this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
       const absl::Time now = clock_->TimeNow();
       while (values.size() < max) {
         Node* const next = At(waiting_.Due(now));
@@ -372,7 +372,7 @@ std::unique_ptr<Parker> DelayQueue<T>::TakeParker() {
 
 template <typename T>
 void DelayQueue<T>::Remove(Node* node) {
-  waiting_.Remove(node->place());
+  waiting_.Remove(node->slot());
   nodes_.Delete(node);
 }
 
@@ -393,8 +393,8 @@ bool DelayQueue<T>::Reset(Handle handle, absl::Duration delay) {
   Node* const node = nodes_.Find(handle);
   if (node == nullptr) return false;
   const absl::Time due_at = now + delay;
-  waiting_.Reserve(node->place(), due_at);
-  waiters_.WakeBy(waiting_.Move(node->place(), due_at, now));
+  waiting_.Reserve(node->slot(), due_at);
+  waiters_.WakeBy(waiting_.Move(node->slot(), due_at, now));
   return true;
 }
 
@@ -411,7 +411,7 @@ void DelayQueue<T>::ShutDown() {
   if (ShuttingDown()) return;
   shutting_down_.store(true, std::memory_order_release);
   nodes_.ForEach([this, now](Node* node) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    if (waiting_.DueAt(node->place()) > now) Remove(node);
+    if (waiting_.DueAt(node->slot()) > now) Remove(node);
   });
   waiters_.WakeAll();
 }

@@ -20,10 +20,10 @@
 #include "absl/time/time.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
+#include "workqueue/internal/catch_as_status.h"
 #include "workqueue/internal/exceptions.h"
 #include "workqueue/internal/mutex_lock.h"
 #include "workqueue/internal/slab.h"
-#include "workqueue/internal/status_of.h"
 
 namespace workqueue {
 
@@ -36,7 +36,7 @@ absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Create(
     return absl::InvalidArgumentError("workers is 0; it must be at least 1");
   }
   std::unique_ptr<Scheduler> scheduler;
-  const bool made = internal::ReturnsNormally(
+  const bool made = internal::TryCall(
       [&] { scheduler = absl::WrapUnique(new Scheduler(std::move(options))); });
   if (!made) {
     return absl::ResourceExhaustedError(
@@ -97,12 +97,12 @@ absl::StatusOr<TaskId> Scheduler::Schedule(Function&& function,
   if (shutting_down_) {
     return absl::FailedPreconditionError("the scheduler has been shut down");
   }
-  waiting_.Reserve(tasks_.NextPlace(), due_at);
+  waiting_.Reserve(tasks_.NextSlot(), due_at);
   Task* const task = tasks_.New(std::move(function));
   task->period = period;
   task->fixed_rate = fixed_rate;
   task->due_at = due_at;
-  waiters_.WakeBy(waiting_.Insert(task->place(), due_at, now));
+  waiters_.WakeBy(waiting_.Insert(task->slot(), due_at, now));
   return TaskTable::HandleOf(task);
 }
 
@@ -141,7 +141,7 @@ bool Scheduler::CancelTask(Task* task, Function* cancelled) {
 }
 
 void Scheduler::Remove(Task* task) {
-  waiting_.Remove(task->place());
+  waiting_.Remove(task->slot());
   tasks_.Delete(task);
 }
 
@@ -186,9 +186,9 @@ bool Scheduler::StopScheduling(bool drop_due) {
       dropped_due_ |= due;
       cancelled.push_back(std::move(task->function));
       Remove(task);
-    } else if (waiting_.DueAt(task->place()) > now) {
+    } else if (waiting_.DueAt(task->slot()) > now) {
       // Due between two ticks of a wheel: no need to wait for the next.
-      waiting_.Move(task->place(), task->due_at, now);
+      waiting_.Move(task->slot(), task->due_at, now);
     }
   });
   waiters_.WakeAll();
@@ -240,7 +240,7 @@ Scheduler::Task* Scheduler::BeginRun(absl::Time now) {
   if (task->running()) return nullptr;
   task->runner = std::this_thread::get_id();
   if (!task->fixed_rate) task->due_at = now;
-  waiting_.Move(task->place(), absl::InfiniteFuture(), now);
+  waiting_.Move(task->slot(), absl::InfiniteFuture(), now);
   return task;
 }
 
@@ -254,11 +254,11 @@ void Scheduler::Run(Task* task) {
       ++failed_runs_;
     }
     log_.Error([] {
-      const absl::Status thrown = internal::StatusOf([] { throw; });
+      const absl::Status thrown = internal::CatchAsStatus([] { throw; });
       return absl::StrCat("a run threw: ", thrown.message());
     });
     if (on_exception_ == nullptr) return;
-    internal::ReturnsNormally([&] {
+    internal::TryCall([&] {
       on_exception_(TaskTable::HandleOf(task), std::current_exception());
     });
   }
@@ -271,7 +271,7 @@ void Scheduler::EndRun(Task* task, absl::Time now) {
   task->runner = std::thread::id();
   if (task->function) {
     task->due_at += task->period;
-    waiting_.Move(task->place(), task->due_at, now);
+    waiting_.Move(task->slot(), task->due_at, now);
   } else {
     Remove(task);
   }

@@ -29,8 +29,8 @@
 #include "workqueue/internal/log.h"
 #include "workqueue/internal/worker_pool.h"
 #include "workqueue/log_sink.h"
-#include "workqueue/timer/internal/handle_table.h"
 #include "workqueue/timer/internal/leader_followers.h"
+#include "workqueue/timer/internal/slot_map.h"
 #include "workqueue/timer/waiting_set.h"
 #include "workqueue/timer/waiting_set_options.h"
 
@@ -196,7 +196,7 @@ class Scheduler {
 
  private:
   // As long as there is a task it is in waiting_. While it runs it is not due.
-  struct Task : internal::HandleTableEntry {
+  struct Task : internal::SlotMapEntry {
     explicit Task(Function&& f) : function(std::move(f)) {}
 
     bool running() const { return runner != std::thread::id(); }
@@ -211,7 +211,7 @@ class Scheduler {
     bool fixed_rate = false;
   };
 
-  using TaskTable = internal::HandleTable<Task, TaskIdTag>;
+  using TaskTable = internal::SlotMap<Task, TaskIdTag>;
 
   struct Worker {
     internal::LeaderFollowers::Waiter waiter;

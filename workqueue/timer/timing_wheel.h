@@ -17,8 +17,8 @@
 #include "absl/time/time.h"
 #include "workqueue/internal/segmented_array.h"
 #include "workqueue/internal/slab.h"
-#include "workqueue/timer/internal/id_queues.h"
 #include "workqueue/timer/internal/time_scale.h"
+#include "workqueue/timer/internal/unrolled_lists.h"
 
 namespace workqueue {
 namespace internal {
@@ -95,8 +95,8 @@ class TimingWheel {
     rings_.erase(rings_.begin() + 1, rings_.end());
     rings_[0].Clear();
     SetHorizon();
-    due_ = IdQueue();
-    never_ = IdQueue();
+    due_ = UnrolledList();
+    never_ = UnrolledList();
     GiveBackPlaces();
   }
 
@@ -125,7 +125,7 @@ class TimingWheel {
   }
 
  private:
-  using IdQueue = internal::IdQueue;
+  using UnrolledList = internal::UnrolledList;
 
   // Ticks are counted from the start of scale_. None is as late as this.
   static constexpr int64_t kNever = TimeScale::kNever;
@@ -165,7 +165,7 @@ class TimingWheel {
     }
 
     void Clear() {
-      std::fill(slots.begin(), slots.end(), IdQueue());
+      std::fill(slots.begin(), slots.end(), UnrolledList());
       std::fill(full.begin(), full.end(), 0);
     }
 
@@ -184,7 +184,7 @@ class TimingWheel {
 
     int64_t span;  // how many ticks a slot stands for
     int64_t turn;  // and all slots
-    std::vector<IdQueue> slots;
+    std::vector<UnrolledList> slots;
     std::vector<uint64_t> full;  // a bit for each slot
   };
 
@@ -316,7 +316,7 @@ class TimingWheel {
   // Moves on what is in the slot of `ring` whose time begins now.
   void Empty(Ring& ring) {
     const size_t slot = static_cast<size_t>(now_ / ring.span % slots_);
-    IdQueue& queue = ring.slots[slot];
+    UnrolledList& queue = ring.slots[slot];
     ring.SetEmpty(slot, true);
     while (!queue.empty()) {
       const internal::SlabId id = ids_.PopFront(queue);
@@ -333,9 +333,9 @@ class TimingWheel {
   std::vector<Ring> rings_;
   absl::Time horizon_;                      // so far the rings reach, at least
   internal::SegmentedArray<Place> places_;  // by id
-  internal::IdQueues<SetPlace> ids_{SetPlace{&places_}};
-  IdQueue due_;
-  IdQueue never_;
+  internal::UnrolledLists<SetPlace> ids_{SetPlace{&places_}};
+  UnrolledList due_;
+  UnrolledList never_;
 };
 
 }  // namespace internal

@@ -18,7 +18,7 @@
 #include "workqueue/internal/indexed_heap.h"
 #include "workqueue/internal/segmented_array.h"
 #include "workqueue/internal/slab.h"
-#include "workqueue/timer/internal/sorted_run.h"
+#include "workqueue/timer/internal/sorted_ring.h"
 #include "workqueue/timer/internal/time_scale.h"
 
 namespace workqueue {
@@ -31,9 +31,9 @@ namespace internal {
 // that time. Inserting, moving and removing take O(log n), the others O(1).
 //
 // What is inserted in the order of its times, as with constant delays, is kept
-// in a `SortedRun`, and inserting and removing it take O(1). If something comes
-// before no more than the last few there, these make way. All else is in an
-// `IndexedHeap`.
+// in a `SortedRing`, and inserting and removing it take O(1). If something
+// comes before no more than the last few there, these make way. All else is in
+// an `IndexedHeap`.
 //
 // It does as `TimingWheel` does, to the nanosecond, and like that until 292
 // years after it was made.
@@ -208,7 +208,7 @@ class WaitingHeap {
   uint32_t next_sequence_;
   // By id: an index in heap_, or kInRun and one in run_.
   internal::SegmentedArray<uint32_t> places_;
-  internal::SortedRun<Slot, SetRunIndex, kInRun> run_{SetRunIndex{&places_}};
+  internal::SortedRing<Slot, SetRunIndex, kInRun> run_{SetRunIndex{&places_}};
   internal::IndexedHeap<Slot, SetHeapIndex> heap_{SetHeapIndex{&places_}};
 };
 

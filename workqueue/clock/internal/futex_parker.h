@@ -23,7 +23,7 @@
 #include <optional>
 
 #include "absl/time/time.h"
-#include "workqueue/clock/internal/precise_timers.h"
+#include "workqueue/clock/internal/scoped_timer_slack.h"
 #include "workqueue/clock/internal/steady_time.h"
 #include "workqueue/clock/parker.h"
 
@@ -69,7 +69,7 @@ class FutexParker final : public Parker {
     const absl::Duration end = deadline - epoch_;
     absl::Duration now = SinceSteadyEpoch();
     if (end <= now) return;
-    std::optional<PreciseTimers> precise_timers;
+    std::optional<ScopedTimerSlack> precise_timers;
     if (deadline != absl::InfiniteFuture()) precise_timers.emplace();
     do {
       const timespec until =

@@ -124,7 +124,7 @@ bool RealClock::AwaitWithDeadline(absl::Mutex* mu, const absl::Condition& cond,
   const auto wait = [&] {
     holds = DeadlineThread::Get(this)->Await(mu, cond, deadline);
   };
-  if (internal::ReturnsNormally(wait)) return holds;
+  if (internal::TryCall(wait)) return holds;
 #endif
   return mu->AwaitWithTimeout(cond, deadline - TimeNow());
 }

@@ -18,7 +18,7 @@ namespace {
 template <typename Metric, typename F>
 void With(const Metric& metric, F act) {
   if (metric == nullptr) return;
-  internal::ReturnsNormally([&] { act(*metric); });
+  internal::TryCall([&] { act(*metric); });
 }
 
 template <typename Metric>
@@ -47,27 +47,27 @@ ReconcileMetrics::ReconcileMetrics(absl::string_view controller, size_t workers,
        [workers](auto& m) { m.Set(static_cast<double>(workers)); });
 }
 
-void ReconcileMetrics::Begun() const { Inc(active_workers_); }
+void ReconcileMetrics::RecordStart() const { Inc(active_workers_); }
 
-void ReconcileMetrics::Ended(absl::Duration took) const {
+void ReconcileMetrics::RecordEnd(absl::Duration took) const {
   With(active_workers_, [](auto& m) { m.Dec(); });
   With(time_, [took](auto& m) { m.Observe(absl::ToDoubleSeconds(took)); });
 }
 
-void ReconcileMetrics::Succeeded() const { Inc(success_); }
+void ReconcileMetrics::RecordSuccess() const { Inc(success_); }
 
-void ReconcileMetrics::RequeuedAfter() const { Inc(requeue_after_); }
+void ReconcileMetrics::RecordRequeueAfter() const { Inc(requeue_after_); }
 
-void ReconcileMetrics::Failed() const {
+void ReconcileMetrics::RecordError() const {
   Inc(error_);
   Inc(errors_);
 }
 
-void ReconcileMetrics::FailedTerminally() const { Inc(terminal_errors_); }
+void ReconcileMetrics::RecordTerminalError() const { Inc(terminal_errors_); }
 
-void ReconcileMetrics::Threw() const { Inc(panics_); }
+void ReconcileMetrics::RecordException() const { Inc(panics_); }
 
-void ReconcileMetrics::TimedOut() const { Inc(timeouts_); }
+void ReconcileMetrics::RecordTimeout() const { Inc(timeouts_); }
 
 }  // namespace internal
 }  // namespace workqueue

@@ -35,17 +35,17 @@ class ReconcileMetrics {
   bool wanted() const { return wanted_; }
 
   // One reconciliation, from its begin to its end.
-  void Begun() const;
-  void Ended(absl::Duration took) const;
+  void RecordStart() const;
+  void RecordEnd(absl::Duration took) const;
 
   // What came of it: one of these,
-  void Succeeded() const;
-  void RequeuedAfter() const;
-  void Failed() const;
+  void RecordSuccess() const;
+  void RecordRequeueAfter() const;
+  void RecordError() const;
   // ... and these besides.
-  void FailedTerminally() const;
-  void Threw() const;
-  void TimedOut() const;
+  void RecordTerminalError() const;
+  void RecordException() const;
+  void RecordTimeout() const;
 
  private:
   const bool wanted_;

@@ -11,7 +11,8 @@
 namespace workqueue {
 namespace internal {
 
-absl::Status OfSource(absl::string_view name, const absl::Status& status) {
+absl::Status AnnotateWithSource(absl::string_view name,
+                                const absl::Status& status) {
   if (status.ok()) return status;
   absl::Status named(status.code(),
                      absl::StrCat("source ", name, ": ", status.message()));

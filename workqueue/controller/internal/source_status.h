@@ -16,7 +16,8 @@ namespace internal {
 
 // Returns `status`, its message preceded by the name of the source that it
 // comes from. OK stays OK.
-absl::Status OfSource(absl::string_view name, const absl::Status& status);
+absl::Status AnnotateWithSource(absl::string_view name,
+                                const absl::Status& status);
 
 }  // namespace internal
 }  // namespace workqueue

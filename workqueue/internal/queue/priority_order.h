@@ -53,13 +53,15 @@ class PriorityOrder {
   }
 
   // `entry` has become dirty.
-  void NowDirty(Entry* entry) {
+  void OnDirty(Entry* entry) {
     ++dirty_;
     if (!entry->processing) Insert(entry);
   }
 
   // `entry`, which is in the order, has got another priority or sequence.
-  void Moved(Entry* entry) { heap_.Replace(entry->heap_index, SlotOf(entry)); }
+  void OnMoved(Entry* entry) {
+    heap_.Replace(entry->heap_index, SlotOf(entry));
+  }
 
   void PushBack(Entry* entry, ErrorLog&) { Insert(entry); }
 

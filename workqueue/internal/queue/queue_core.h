@@ -28,11 +28,11 @@
 #include "absl/types/span.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/interfaces.h"
-#include "workqueue/internal/entry_table.h"
 #include "workqueue/internal/error_log.h"
 #include "workqueue/internal/exceptions.h"
 #include "workqueue/internal/fatal.h"
 #include "workqueue/internal/mutex_lock.h"
+#include "workqueue/internal/node_hash_set.h"
 #include "workqueue/internal/print_item.h"
 #include "workqueue/internal/queue/compact_time.h"
 #include "workqueue/internal/queue/queue_metrics.h"
@@ -50,7 +50,7 @@ namespace internal {
 
 // What a queue in memory keeps for an item.
 template <typename T>
-struct QueueEntry : QueuedItem<T>, internal::EntryTableEntry {
+struct QueueEntry : QueuedItem<T>, internal::HashSetNode {
   explicit QueueEntry(const T& item) : QueuedItem<T>(item) {}
   explicit QueueEntry(T&& item) : QueuedItem<T>(std::move(item)) {}
 
@@ -88,10 +88,10 @@ struct QueueEntry : QueuedItem<T>, internal::EntryTableEntry {
 //     Entry*, ErrorLog&)`, which takes an entry in; neither throws,
 //   * `bool ForEach(visit) const`, as `Ordering`.
 //
-// `Offered` is the interface that the queue implements.
-template <typename T, typename Offered, typename Order, typename Hash,
+// `InterfaceType` is the interface that the queue implements.
+template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
-class QueueCore : public Offered, private LeaseOwner<T> {
+class QueueCore : public InterfaceType, private LeaseOwner<T> {
  public:
   QueueCore(const QueueCore&) = delete;
   QueueCore& operator=(const QueueCore&) = delete;
@@ -175,7 +175,7 @@ class QueueCore : public Offered, private LeaseOwner<T> {
   const std::unique_ptr<QueueMetrics> metrics_;
 
   mutable absl::Mutex mu_;
-  internal::EntryTable<T, Entry, Hash, Eq> entries_ ABSL_GUARDED_BY(mu_);
+  internal::NodeHashSet<T, Entry, Hash, Eq> entries_ ABSL_GUARDED_BY(mu_);
   // After entries_, since it may look at its items until it is destroyed.
   Order order_ ABSL_GUARDED_BY(mu_);
   ErrorLog errors_ ABSL_GUARDED_BY(mu_);
@@ -255,10 +255,10 @@ class QueueCore : public Offered, private LeaseOwner<T> {
 
 // Implementation details follow.
 
-template <typename T, typename Offered, typename Order, typename Hash,
+template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
 template <typename... Args>
-QueueCore<T, Offered, Order, Hash, Eq>::QueueCore(
+QueueCore<T, InterfaceType, Order, Hash, Eq>::QueueCore(
     const std::string& name, MetricsProvider* metrics_provider,
     LogSink* log_sink, Clock* clock, std::shared_ptr<WaitingLoop> loop,
     Args&&... order)
@@ -274,9 +274,9 @@ QueueCore<T, Offered, Order, Hash, Eq>::QueueCore(
                                      [this] { ReportProgress(); });
 }
 
-template <typename T, typename Offered, typename Order, typename Hash,
+template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
-QueueCore<T, Offered, Order, Hash, Eq>::~QueueCore() {
+QueueCore<T, InterfaceType, Order, Hash, Eq>::~QueueCore() {
   {
     MutexLock lock(&mu_);
     closing_ = true;
@@ -291,9 +291,9 @@ QueueCore<T, Offered, Order, Hash, Eq>::~QueueCore() {
   }
 }
 
-template <typename T, typename Offered, typename Order, typename Hash,
+template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
-void QueueCore<T, Offered, Order, Hash, Eq>::CheckNoLeases() const {
+void QueueCore<T, InterfaceType, Order, Hash, Eq>::CheckNoLeases() const {
   const Entry* leased = nullptr;
   size_t leases = 0;
   for (const QueuedItem<T>* item = processing_.front(); item != nullptr;
@@ -308,9 +308,9 @@ void QueueCore<T, Offered, Order, Hash, Eq>::CheckNoLeases() const {
       ", one of them of ", DescribeItem(leased->item())));
 }
 
-template <typename T, typename Offered, typename Order, typename Hash,
+template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
-void QueueCore<T, Offered, Order, Hash, Eq>::ReportProgress() {
+void QueueCore<T, InterfaceType, Order, Hash, Eq>::ReportProgress() {
   MutexLock lock(&mu_);
   if (ShuttingDown()) return;
   const ItemTimes* const oldest =
@@ -320,9 +320,9 @@ void QueueCore<T, Offered, Order, Hash, Eq>::ReportProgress() {
               [&] { metrics_->UpdateUnfinishedWork(oldest); });
 }
 
-template <typename T, typename Offered, typename Order, typename Hash,
+template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
-absl::Status QueueCore<T, Offered, Order, Hash, Eq>::WaitForItem(
+absl::Status QueueCore<T, InterfaceType, Order, Hash, Eq>::WaitForItem(
     absl::Time deadline) {
   ++blocked_;
   if (deadline == absl::InfiniteFuture()) {
@@ -344,11 +344,11 @@ absl::Status QueueCore<T, Offered, Order, Hash, Eq>::WaitForItem(
   return absl::CancelledError("the queue has been shut down and is empty");
 }
 
-template <typename T, typename Offered, typename Order, typename Hash,
+template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
 template <typename F>
-auto QueueCore<T, Offered, Order, Hash, Eq>::HandOut(absl::Time now, F copy)
-    -> Entry* {
+auto QueueCore<T, InterfaceType, Order, Hash, Eq>::HandOut(absl::Time now,
+                                                           F copy) -> Entry* {
   Entry* entry = nullptr;
   absl::Cleanup undo = [this, &entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     if (entry != nullptr) order_.PutBack(entry);
@@ -356,7 +356,7 @@ auto QueueCore<T, Offered, Order, Hash, Eq>::HandOut(absl::Time now, F copy)
   entry = order_.Pop();
   copy(*entry);
   if (metrics_ != nullptr) {
-    metrics_->Started(entry->times, entry->priority());
+    metrics_->OnGet(entry->times, entry->priority());
   } else {
     entry->times.started = CompactTime(now);
   }
@@ -367,9 +367,9 @@ auto QueueCore<T, Offered, Order, Hash, Eq>::HandOut(absl::Time now, F copy)
   return entry;
 }
 
-template <typename T, typename Offered, typename Order, typename Hash,
+template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
-std::optional<T> QueueCore<T, Offered, Order, Hash, Eq>::Get() {
+std::optional<T> QueueCore<T, InterfaceType, Order, Hash, Eq>::Get() {
   // The only object returned, so that returning it copies nothing: a copy could
   // throw when all has been done.
   std::optional<T> item;
@@ -380,9 +380,9 @@ std::optional<T> QueueCore<T, Offered, Order, Hash, Eq>::Get() {
   return item;
 }
 
-template <typename T, typename Offered, typename Order, typename Hash,
+template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
-absl::StatusOr<T> QueueCore<T, Offered, Order, Hash, Eq>::GetWithDeadline(
+absl::StatusOr<T> QueueCore<T, InterfaceType, Order, Hash, Eq>::GetWithDeadline(
     absl::Time deadline) {
   absl::StatusOr<T> item;  // as in Get()
   Lock lock(this);
@@ -395,19 +395,20 @@ absl::StatusOr<T> QueueCore<T, Offered, Order, Hash, Eq>::GetWithDeadline(
   return item;
 }
 
-template <typename T, typename Offered, typename Order, typename Hash,
+template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
 absl::StatusOr<Lease<T>>
-QueueCore<T, Offered, Order, Hash, Eq>::AcquireWithDeadline(
+QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireWithDeadline(
     absl::Time deadline) {
   Lock lock(this);
   if (absl::Status status = AwaitItem(deadline); !status.ok()) return status;
   return LeaseNext(clock_->CoarseTimeNow());
 }
 
-template <typename T, typename Offered, typename Order, typename Hash,
+template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
-bool QueueCore<T, Offered, Order, Hash, Eq>::AcquireNext(Lease<T>* lease) {
+bool QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireNext(
+    Lease<T>* lease) {
   QueuedItem<T>* const item = lease->ReleaseTo(this);
   lease->Done();  // of another queue
   Lock lock(this);
@@ -417,10 +418,10 @@ bool QueueCore<T, Offered, Order, Hash, Eq>::AcquireNext(Lease<T>* lease) {
   return true;
 }
 
-template <typename T, typename Offered, typename Order, typename Hash,
+template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
 absl::StatusOr<LeaseBatch<T>>
-QueueCore<T, Offered, Order, Hash, Eq>::AcquireUpToWithDeadline(
+QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireUpToWithDeadline(
     size_t max, absl::Time deadline) {
   if (max == 0) return ZeroMaxError();
   LeaseBatch<T> leases;
@@ -434,13 +435,13 @@ QueueCore<T, Offered, Order, Hash, Eq>::AcquireUpToWithDeadline(
   const auto acquire_more = [&, this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     while (leases.size() < max) leases.push_back(LeaseNext(now));
   };
-  internal::ReturnsNormally(acquire_more);
+  internal::TryCall(acquire_more);
   return leases;
 }
 
-template <typename T, typename Offered, typename Order, typename Hash,
+template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
-bool QueueCore<T, Offered, Order, Hash, Eq>::Done(const T& item) {
+bool QueueCore<T, InterfaceType, Order, Hash, Eq>::Done(const T& item) {
   const size_t hash = Hash()(item);
   Lock lock(this);
   Entry* const entry = entries_.Find(item, hash);
@@ -449,25 +450,26 @@ bool QueueCore<T, Offered, Order, Hash, Eq>::Done(const T& item) {
   return true;
 }
 
-template <typename T, typename Offered, typename Order, typename Hash,
+template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
-void QueueCore<T, Offered, Order, Hash, Eq>::EndLeases(
+void QueueCore<T, InterfaceType, Order, Hash, Eq>::EndLeases(
     absl::Span<QueuedItem<T>* const> items) {
   Lock lock(this);
   for (QueuedItem<T>* item : items) FinishLeased(item);
 }
 
-template <typename T, typename Offered, typename Order, typename Hash,
+template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
-void QueueCore<T, Offered, Order, Hash, Eq>::FinishLeased(QueuedItem<T>* item) {
+void QueueCore<T, InterfaceType, Order, Hash, Eq>::FinishLeased(
+    QueuedItem<T>* item) {
   Entry* const entry = static_cast<Entry*>(item);
   entry->leased = false;
   Finish(entry);
 }
 
-template <typename T, typename Offered, typename Order, typename Hash,
+template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
-size_t QueueCore<T, Offered, Order, Hash, Eq>::BeginWakes() {
+size_t QueueCore<T, InterfaceType, Order, Hash, Eq>::BeginWakes() {
   constexpr size_t kAtATime = 4;
   if (waiting_getters_ == 0) return 0;
   const size_t wanted = std::min({order_.size(), waiting_getters_, kAtATime});
@@ -478,22 +480,22 @@ size_t QueueCore<T, Offered, Order, Hash, Eq>::BeginWakes() {
   return wakes;
 }
 
-template <typename T, typename Offered, typename Order, typename Hash,
+template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
-void QueueCore<T, Offered, Order, Hash, Eq>::Wake(size_t count) {
+void QueueCore<T, InterfaceType, Order, Hash, Eq>::Wake(size_t count) {
   for (; count > 0; --count) queued_.Signal();
   waking_.fetch_sub(1, std::memory_order_release);
 }
 
-template <typename T, typename Offered, typename Order, typename Hash,
+template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
-void QueueCore<T, Offered, Order, Hash, Eq>::Finish(Entry* entry) {
+void QueueCore<T, InterfaceType, Order, Hash, Eq>::Finish(Entry* entry) {
   if (metrics_ != nullptr) {
     const auto what = [entry] {
       return absl::StrCat("the work duration of ", DescribeItem(entry->item()),
                           " cannot be reported");
     };
-    errors_.Try(what, [&] { metrics_->Finished(entry->times); });
+    errors_.Try(what, [&] { metrics_->OnDone(entry->times); });
   }
   processing_.Remove(entry);
   entry->processing = false;
@@ -505,31 +507,31 @@ void QueueCore<T, Offered, Order, Hash, Eq>::Finish(Entry* entry) {
   if (ShuttingDown() && Idle()) drained_.SignalAll();
 }
 
-template <typename T, typename Offered, typename Order, typename Hash,
+template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
-size_t QueueCore<T, Offered, Order, Hash, Eq>::Len() const {
+size_t QueueCore<T, InterfaceType, Order, Hash, Eq>::Len() const {
   MutexLock lock(&mu_);
   return order_.size();
 }
 
-template <typename T, typename Offered, typename Order, typename Hash,
+template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
-void QueueCore<T, Offered, Order, Hash, Eq>::ShutDown() {
+void QueueCore<T, InterfaceType, Order, Hash, Eq>::ShutDown() {
   MutexLock lock(&mu_);
   BeginShutDown();
   EndDrains();
 }
 
-template <typename T, typename Offered, typename Order, typename Hash,
+template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
-void QueueCore<T, Offered, Order, Hash, Eq>::EndDrains() {
+void QueueCore<T, InterfaceType, Order, Hash, Eq>::EndDrains() {
   ++shut_downs_;
   drained_.SignalAll();
 }
 
-template <typename T, typename Offered, typename Order, typename Hash,
+template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
-bool QueueCore<T, Offered, Order, Hash, Eq>::ShutDownWithDrainUntil(
+bool QueueCore<T, InterfaceType, Order, Hash, Eq>::ShutDownWithDrainUntil(
     absl::Time deadline) {
   MutexLock lock(&mu_);
   BeginShutDown();
@@ -548,22 +550,22 @@ bool QueueCore<T, Offered, Order, Hash, Eq>::ShutDownWithDrainUntil(
   return Idle();
 }
 
-template <typename T, typename Offered, typename Order, typename Hash,
+template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
-void QueueCore<T, Offered, Order, Hash, Eq>::BeginShutDown() {
+void QueueCore<T, InterfaceType, Order, Hash, Eq>::BeginShutDown() {
   shutting_down_.store(true, std::memory_order_release);
   queued_.SignalAll();
 }
 
-template <typename T, typename Offered, typename Order, typename Hash,
+template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
-bool QueueCore<T, Offered, Order, Hash, Eq>::ShuttingDown() const {
+bool QueueCore<T, InterfaceType, Order, Hash, Eq>::ShuttingDown() const {
   return shutting_down_.load(std::memory_order_acquire);
 }
 
-template <typename T, typename Offered, typename Order, typename Hash,
+template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
-Snapshot<T> QueueCore<T, Offered, Order, Hash, Eq>::TakeSnapshot() {
+Snapshot<T> QueueCore<T, InterfaceType, Order, Hash, Eq>::TakeSnapshot() {
   Snapshot<T> snapshot;
   snapshot.queued.reserve(Len());  // rather than with the lock held
   MutexLock lock(&mu_);
@@ -571,9 +573,10 @@ Snapshot<T> QueueCore<T, Offered, Order, Hash, Eq>::TakeSnapshot() {
   return snapshot;
 }
 
-template <typename T, typename Offered, typename Order, typename Hash,
+template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
-void QueueCore<T, Offered, Order, Hash, Eq>::CopyTo(Snapshot<T>* snapshot) {
+void QueueCore<T, InterfaceType, Order, Hash, Eq>::CopyTo(
+    Snapshot<T>* snapshot) {
   snapshot->taken_at = clock_->TimeNow();
   snapshot->shutting_down = ShuttingDown();
   const auto copy = [snapshot](const QueuedItem<T>& item) {

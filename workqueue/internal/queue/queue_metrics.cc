@@ -61,14 +61,14 @@ QueueMetrics::QueueMetrics(absl::string_view name, MetricsProvider* provider,
       longest_running_processor_seconds_(
           provider->NewLongestRunningProcessorSecondsMetric(name)) {}
 
-void QueueMetrics::Added(ItemTimes& times, int priority) {
+void QueueMetrics::OnAdd(ItemTimes& times, int priority) {
   if (adds_ != nullptr) adds_->Inc();
   if (depth_by_priority_ != nullptr) depth_by_priority_->Inc(priority);
   if (depth_ != nullptr) depth_->Inc();
   times.added = CompactTime(clock_->TimeNow());
 }
 
-void QueueMetrics::Started(ItemTimes& times, int priority) {
+void QueueMetrics::OnGet(ItemTimes& times, int priority) {
   if (depth_by_priority_ != nullptr) depth_by_priority_->Dec(priority);
   if (depth_ != nullptr) depth_->Dec();
   times.started = CompactTime(clock_->TimeNow());
@@ -77,13 +77,13 @@ void QueueMetrics::Started(ItemTimes& times, int priority) {
   starts_ += times.started.Get() - epoch_;
 }
 
-void QueueMetrics::PriorityChanged(int from, int to) {
+void QueueMetrics::OnPriorityChange(int from, int to) {
   if (depth_by_priority_ == nullptr) return;
   depth_by_priority_->Dec(from);
   depth_by_priority_->Inc(to);
 }
 
-void QueueMetrics::Finished(const ItemTimes& times) {
+void QueueMetrics::OnDone(const ItemTimes& times) {
   --in_progress_;
   starts_ -= times.started.Get() - epoch_;
   Observe(work_duration_.get(), clock_->TimeNow() - times.started.Get());

@@ -48,14 +48,14 @@ class QueueMetrics {
                                               bool has_priorities);
 
   // An item is added, and handed out. If a metric throws, it is neither.
-  void Added(ItemTimes& times, int priority);
-  void Started(ItemTimes& times, int priority);
+  void OnAdd(ItemTimes& times, int priority);
+  void OnGet(ItemTimes& times, int priority);
 
   // The priority of an item that has been added and not handed out changes.
-  void PriorityChanged(int from, int to);
+  void OnPriorityChange(int from, int to);
 
   // The processing of an item has ended, even if a metric throws.
-  void Finished(const ItemTimes& times);
+  void OnDone(const ItemTimes& times);
 
   // Reports on the work in progress; `oldest` is the times of the item that has
   // been so longest, null if none is.

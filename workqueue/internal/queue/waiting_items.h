@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "absl/time/time.h"
-#include "workqueue/internal/entry_table.h"
+#include "workqueue/internal/node_hash_set.h"
 #include "workqueue/internal/slab.h"
 #include "workqueue/timer/waiting_set.h"
 #include "workqueue/timer/waiting_set_options.h"
@@ -34,7 +34,7 @@ template <typename T, typename Hash, typename Eq>
 class WaitingItems {
  public:
   // An item that waits.
-  using Entry = internal::ItemEntry<T>;
+  using Entry = internal::ItemNode<T>;
 
   WaitingItems(const WaitingSetOptions& options, absl::Time now)
       : set_(options, now) {}
@@ -107,7 +107,7 @@ class WaitingItems {
 
  private:
   WaitingSet set_;
-  internal::EntryTable<T, Entry, Hash, Eq> table_;
+  internal::NodeHashSet<T, Entry, Hash, Eq> table_;
 };
 
 }  // namespace internal

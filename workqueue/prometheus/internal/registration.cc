@@ -42,7 +42,7 @@ prometheus::Family<Metric>* Registration::Add(Builder builder, const char* name,
                                               const char* help) {
   if (!status_.ok()) return nullptr;
   prometheus::Family<Metric>* family = nullptr;
-  if (!internal::ReturnsNormally([&] {
+  if (!internal::TryCall([&] {
         family = &builder.Name(name).Help(help).Register(*registry_);
       })) {
     status_ = absl::InvalidArgumentError(absl::StrCat(

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // -----------------------------------------------------------------------------
-// workqueue/timer/internal/handle_table.h
+// workqueue/timer/internal/slot_map.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_TIMER_INTERNAL_HANDLE_TABLE_H_
-#define WORKQUEUE_TIMER_INTERNAL_HANDLE_TABLE_H_
+#ifndef WORKQUEUE_TIMER_INTERNAL_SLOT_MAP_H_
+#define WORKQUEUE_TIMER_INTERNAL_SLOT_MAP_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace internal {
 
 // Handle
 //
-// Names an object in a `HandleTable`. It can be kept for as long as you like:
+// Names an object in a `SlotMap`. It can be kept for as long as you like:
 // once the object is gone it names nothing, never another one. Copyable; a
 // default constructed one names nothing. `Tag` tells the handles of different
 // kinds of tables apart.
@@ -32,7 +32,7 @@ class Handle {
   explicit operator bool() const { return id_ != 0; }
 
   friend bool operator==(const Handle& a, const Handle& b) {
-    return a.id_ == b.id_ && a.place_ == b.place_;
+    return a.id_ == b.id_ && a.slot_ == b.slot_;
   }
   friend bool operator!=(const Handle& a, const Handle& b) { return !(a == b); }
 
@@ -43,32 +43,32 @@ class Handle {
 
  private:
   template <typename, typename>
-  friend class HandleTable;
+  friend class SlotMap;
 
-  Handle(SlabId place, uint64_t id) : id_(id), place_(place) {}
+  Handle(SlabId slot, uint64_t id) : id_(id), slot_(slot) {}
 
   uint64_t id_ = 0;  // unique in its table; zero for none
-  SlabId place_ = 0;
+  SlabId slot_ = 0;
 };
 
-// What an object in a `HandleTable` derives from.
-class HandleTableEntry {
+// What an object in a `SlotMap` derives from.
+class SlotMapEntry {
  public:
   // Small, and the object's alone until it is gone.
-  SlabId place() const { return place_; }
+  SlabId slot() const { return slot_; }
 
  private:
   template <typename, typename>
-  friend class HandleTable;
+  friend class SlotMap;
 
   uint64_t id_ = 0;
-  SlabId place_ = 0;
+  SlabId slot_ = 0;
 };
 
-// HandleTable
+// SlotMap
 //
-// Owns objects, and finds them by handle. A handle is a place in the table and
-// an id, which is never used again: what a place was used for before cannot be
+// Owns objects, and finds them by handle. A handle is a slot in the table and
+// an id, which is never used again: what a slot was used for before cannot be
 // mistaken for what is there now.
 //
 // All of it takes constant time. In the steady state nothing is allocated;
@@ -76,41 +76,41 @@ class HandleTableEntry {
 //
 // Not thread-safe.
 template <typename Entry, typename Tag>
-class HandleTable {
+class SlotMap {
  public:
   size_t size() const { return entries_.size(); }
 
-  // Returns the place of the next new object. What making that allocates is
+  // Returns the slot of the next new object. What making that allocates is
   // allocated here.
-  SlabId NextPlace() { return entries_.NextId(); }
+  SlabId NextSlot() { return entries_.NextId(); }
 
   // Returns a new object. If making it, or allocating, throws, nothing has
   // changed.
   template <typename... Args>
   Entry* New(Args&&... args) {
-    const SlabId place = entries_.NextId();
+    const SlabId slot = entries_.NextId();
     Entry* const entry = entries_.New(std::forward<Args>(args)...);
-    entry->place_ = place;
+    entry->slot_ = slot;
     entry->id_ = ++last_id_;
     return entry;
   }
 
   // Returns the handle that names `entry`, which is in a table.
   static Handle<Tag> HandleOf(const Entry* entry) {
-    return {entry->place_, entry->id_};
+    return {entry->slot_, entry->id_};
   }
 
   // Returns the object that `handle` names; null if it is gone.
   Entry* Find(Handle<Tag> handle) const {
-    Entry* const entry = entries_.Find(handle.place_);
+    Entry* const entry = entries_.Find(handle.slot_);
     return entry != nullptr && entry->id_ == handle.id_ ? entry : nullptr;
   }
 
-  // Returns the object at `place`, where there must be one.
-  Entry* At(SlabId place) const { return &entries_[place]; }
+  // Returns the object at `slot`, where there must be one.
+  Entry* At(SlabId slot) const { return &entries_[slot]; }
 
   // Destroys `entry`, which is in the table.
-  void Delete(Entry* entry) { entries_.Delete(entry->place_); }
+  void Delete(Entry* entry) { entries_.Delete(entry->slot_); }
 
   // Calls `visit(Entry*)` for each object, in no particular order. It may
   // delete that object.
@@ -127,4 +127,4 @@ class HandleTable {
 }  // namespace internal
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_TIMER_INTERNAL_HANDLE_TABLE_H_
+#endif  // WORKQUEUE_TIMER_INTERNAL_SLOT_MAP_H_

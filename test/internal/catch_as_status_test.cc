@@ -3,7 +3,7 @@
 //
 // This program has an `operator new` of its own, which can run out of memory.
 
-#include "workqueue/internal/status_of.h"
+#include "workqueue/internal/catch_as_status.h"
 
 #include <stdexcept>
 
@@ -17,31 +17,31 @@ namespace workqueue {
 namespace internal {
 namespace {
 
-TEST(StatusOfTest, IsWhatIsReturned) {
-  EXPECT_EQ(StatusOf([] { return absl::DataLossError("lost"); }),
+TEST(CatchAsStatusTest, IsWhatIsReturned) {
+  EXPECT_EQ(CatchAsStatus([] { return absl::DataLossError("lost"); }),
             absl::DataLossError("lost"));
-  EXPECT_EQ(*StatusOf([] { return absl::StatusOr<int>(1); }), 1);
+  EXPECT_EQ(*CatchAsStatus([] { return absl::StatusOr<int>(1); }), 1);
 }
 
-TEST(StatusOfTest, NothingReturnedIsOk) {
+TEST(CatchAsStatusTest, NothingReturnedIsOk) {
   bool called = false;
-  EXPECT_EQ(StatusOf([&called] { called = true; }), absl::OkStatus());
+  EXPECT_EQ(CatchAsStatus([&called] { called = true; }), absl::OkStatus());
   EXPECT_TRUE(called);
 }
 
 #ifdef ABSL_HAVE_EXCEPTIONS
 
-TEST(StatusOfTest, TellsWhatIsThrown) {
-  EXPECT_EQ(StatusOf([] { throw std::runtime_error("thrown"); }),
+TEST(CatchAsStatusTest, TellsWhatIsThrown) {
+  EXPECT_EQ(CatchAsStatus([] { throw std::runtime_error("thrown"); }),
             absl::InternalError("thrown"));
-  EXPECT_EQ(StatusOf([]() -> absl::StatusOr<int> { throw 1; }).status(),
+  EXPECT_EQ(CatchAsStatus([]() -> absl::StatusOr<int> { throw 1; }).status(),
             absl::InternalError("an exception that is no std::exception"));
 }
 
-TEST(StatusOfTest, IsAnErrorWithoutMemoryForAMessage) {
+TEST(CatchAsStatusTest, IsAnErrorWithoutMemoryForAMessage) {
   const std::runtime_error error("too long to be kept in place by a string");
   CountedHeap::exhausted = true;
-  const absl::Status status = StatusOf([&error] { throw error; });
+  const absl::Status status = CatchAsStatus([&error] { throw error; });
   CountedHeap::exhausted = false;
   EXPECT_EQ(status, absl::InternalError(""));
 }

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // -----------------------------------------------------------------------------
-// workqueue/internal/id_table.h
+// workqueue/internal/hash_index.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_INTERNAL_ID_TABLE_H_
-#define WORKQUEUE_INTERNAL_ID_TABLE_H_
+#ifndef WORKQUEUE_INTERNAL_HASH_INDEX_H_
+#define WORKQUEUE_INTERNAL_HASH_INDEX_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -20,17 +20,18 @@
 namespace workqueue {
 namespace internal {
 
-// IdTable
+// HashIndex
 //
 // A hash table of the ids of a slab's objects, by hashes of 32 bits, which must
 // be spread evenly. Ids of the same hash are told apart by whoever looks.
 //
 // Example:
 //
-//     const IdTable::Place place = ids.Find(hash, is_it);
-//     if (!place.found) ids.Insert(ids.MakeRoom(hash, place), hash, id);
+//     const HashIndex::Position position = ids.Find(hash, is_it);
+//     if (!position.found) ids.Insert(ids.PrepareInsert(hash, position), hash,
+//     id);
 //
-// The slots are in the order of their hashes, each as close behind the place
+// The slots are in the order of their hashes, each as close behind the position
 // where its hash belongs as those before it permit (ordered linear probing, as
 // in O. Amble and D. E. Knuth, "Ordered hash tables", 1974). So what is looked
 // for is found, or found to be missing, within a cache line or two; to grow is
@@ -41,23 +42,23 @@ namespace internal {
 // changed; an Abseil hash table is of no use any more then.
 //
 // Not thread-safe.
-class IdTable {
+class HashIndex {
  public:
-  IdTable() = default;
-  IdTable(const IdTable&) = delete;
-  IdTable& operator=(const IdTable&) = delete;
+  HashIndex() = default;
+  HashIndex(const HashIndex&) = delete;
+  HashIndex& operator=(const HashIndex&) = delete;
 
   size_t size() const { return size_; }
 
   // Where an id is, or would be. Good until the next change.
-  struct Place {
+  struct Position {
     size_t index;
     bool found;
   };
 
   // Looks for the id of hash `hash` for which `is_it(id)`.
   template <typename F>
-  Place Find(uint32_t hash, F is_it) const {
+  Position Find(uint32_t hash, F is_it) const {
     if (slots_.empty()) return {0, false};
     size_t i = HomeOf(hash);
     while (slots_[i].hash < hash) ++i;
@@ -67,33 +68,35 @@ class IdTable {
     return {i, false};
   }
 
-  // Returns the id at `place`, where one has been found.
-  SlabId operator[](Place place) const { return slots_[place.index].id; }
+  // Returns the id at `position`, where one has been found.
+  SlabId operator[](Position position) const {
+    return slots_[position.index].id;
+  }
 
-  // Room for an id. Good until the next change.
-  struct Room {
+  // InsertPosition for an id. Good until the next change.
+  struct InsertPosition {
     size_t index;
     size_t empty;  // the first empty slot from there on
   };
 
-  // Makes room for an id of hash `hash`, for which `place` has been found to be
-  // the place.
-  Room MakeRoom(uint32_t hash, Place place) {
+  // Makes room for an id of hash `hash`, for which `position` has been found to
+  // be the position.
+  InsertPosition PrepareInsert(uint32_t hash, Position position) {
     if (size_ >= max_size_) {
       Rebuild(std::max(kMinCapacity, capacity_ / 2 * 3), overflow_);
-      place = EndOf(hash);
+      position = EndOf(hash);
     }
     while (true) {
-      size_t empty = place.index;
+      size_t empty = position.index;
       while (!slots_[empty].empty()) ++empty;
-      if (empty + 1 < slots_.size()) return {place.index, empty};
+      if (empty + 1 < slots_.size()) return {position.index, empty};
       Rebuild(capacity_, 2 * overflow_);
-      place = EndOf(hash);
+      position = EndOf(hash);
     }
   }
 
   // Adds `id`.
-  void Insert(Room room, uint32_t hash, SlabId id) {
+  void Insert(InsertPosition room, uint32_t hash, SlabId id) {
     const auto slots = slots_.begin();
     std::move_backward(slots + room.index, slots + room.empty,
                        slots + room.empty + 1);
@@ -101,12 +104,12 @@ class IdTable {
     ++size_;
   }
 
-  // Removes the id at `place`, where it has been found.
-  void Erase(Place place) {
+  // Removes the id at `position`, where it has been found.
+  void Erase(Position position) {
     const auto slots = slots_.begin();
-    size_t end = place.index + 1;
+    size_t end = position.index + 1;
     while (!slots_[end].empty() && HomeOf(slots_[end].hash) < end) ++end;
-    std::move(slots + place.index + 1, slots + end, slots + place.index);
+    std::move(slots + position.index + 1, slots + end, slots + position.index);
     slots_[end - 1] = Slot();
     --size_;
     if (size_ < capacity_ / 8 && capacity_ > kKeptCapacity) Shrink();
@@ -142,8 +145,8 @@ class IdTable {
   }
   size_t HomeOf(uint32_t hash) const { return HomeOf(hash, capacity_); }
 
-  // Returns the place behind all ids of hash `hash`.
-  Place EndOf(uint32_t hash) const {
+  // Returns the position behind all ids of hash `hash`.
+  Position EndOf(uint32_t hash) const {
     return Find(hash, [](SlabId) { return false; });
   }
 
@@ -166,7 +169,7 @@ class IdTable {
   }
 
   void Shrink() {
-    ReturnsNormally(
+    TryCall(
         [this] { Rebuild(std::max(kKeptCapacity, 2 * size_), kMinCapacity); });
   }
 
@@ -180,4 +183,4 @@ class IdTable {
 }  // namespace internal
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_INTERNAL_ID_TABLE_H_
+#endif  // WORKQUEUE_INTERNAL_HASH_INDEX_H_

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // -----------------------------------------------------------------------------
-// workqueue/timer/internal/id_queues.h
+// workqueue/timer/internal/unrolled_lists.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_TIMER_INTERNAL_ID_QUEUES_H_
-#define WORKQUEUE_TIMER_INTERNAL_ID_QUEUES_H_
+#ifndef WORKQUEUE_TIMER_INTERNAL_UNROLLED_LISTS_H_
+#define WORKQUEUE_TIMER_INTERNAL_UNROLLED_LISTS_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -19,17 +19,17 @@
 namespace workqueue {
 namespace internal {
 
-// IdQueue
+// UnrolledList
 //
-// A queue of ids, first in, first out, in an `IdQueues`. Cheap while it is
+// A queue of ids, first in, first out, in an `UnrolledLists`. Cheap while it is
 // empty.
-class IdQueue {
+class UnrolledList {
  public:
   bool empty() const { return front_ == kNone; }
 
  private:
   template <typename>
-  friend class IdQueues;
+  friend class UnrolledLists;
 
   static constexpr uint32_t kNone = 0xffffffff;
 
@@ -41,7 +41,7 @@ class IdQueue {
   uint32_t end_ = 0;
 };
 
-// IdQueues
+// UnrolledLists
 //
 // The storage of many queues of ids, in blocks of a cache line each: a push
 // touches none of the ids that are there, and there is no need to know how many
@@ -54,11 +54,11 @@ class IdQueue {
 //
 // All of it takes constant time. Not thread-safe.
 template <typename SetPlace>
-class IdQueues {
+class UnrolledLists {
  public:
   using Place = uint32_t;
 
-  explicit IdQueues(SetPlace set_place = SetPlace())
+  explicit UnrolledLists(SetPlace set_place = SetPlace())
       : set_place_(std::move(set_place)) {}
 
   // For how many blocks there is memory.
@@ -72,11 +72,11 @@ class IdQueues {
   }
 
   // The first id of `queue`, which is not empty.
-  SlabId Front(const IdQueue& queue) const {
+  SlabId Front(const UnrolledList& queue) const {
     return blocks_[queue.front_].ids[queue.begin_];
   }
 
-  void PushBack(IdQueue& queue, SlabId id) {
+  void PushBack(UnrolledList& queue, SlabId id) {
     if (queue.empty()) {
       queue.front_ = queue.back_ = NewBlock();
       queue.begin_ = queue.end_ = 0;
@@ -91,7 +91,7 @@ class IdQueues {
   }
 
   // Removes the first id of `queue`, which is not empty, and returns it.
-  SlabId PopFront(IdQueue& queue) {
+  SlabId PopFront(UnrolledList& queue) {
     const SlabId id = Front(queue);
     ++queue.begin_;
     if (FreedIfEmpty(queue)) return id;
@@ -103,7 +103,7 @@ class IdQueues {
   }
 
   // Removes the id at `place`, which is in `queue`.
-  void Remove(IdQueue& queue, Place place) {
+  void Remove(UnrolledList& queue, Place place) {
     const uint32_t block = place / kPlaces;
     const uint32_t index = place % kPlaces;
     if (block == queue.front_ && index == queue.begin_) {
@@ -123,7 +123,7 @@ class IdQueues {
   void Clear() {
     blocks_.Clear();
     used_ = 0;
-    free_ = IdQueue::kNone;
+    free_ = UnrolledList::kNone;
   }
 
  private:
@@ -137,7 +137,7 @@ class IdQueues {
   };
 
   uint32_t NewBlock() {
-    if (free_ != IdQueue::kNone) {
+    if (free_ != UnrolledList::kNone) {
       return std::exchange(free_, blocks_[free_].next);
     }
     return used_++;
@@ -154,20 +154,20 @@ class IdQueues {
   }
 
   // Frees the block of `queue`, and returns true, if that has no ids left.
-  bool FreedIfEmpty(IdQueue& queue) {
+  bool FreedIfEmpty(UnrolledList& queue) {
     if (queue.front_ != queue.back_ || queue.begin_ != queue.end_) return false;
     FreeBlock(queue.front_);
-    queue.front_ = queue.back_ = IdQueue::kNone;
+    queue.front_ = queue.back_ = UnrolledList::kNone;
     return true;
   }
 
   SetPlace set_place_;
   SegmentedArray<Block> blocks_;
   uint32_t used_ = 0;  // blocks that have been made, with those that are free
-  uint32_t free_ = IdQueue::kNone;
+  uint32_t free_ = UnrolledList::kNone;
 };
 
 }  // namespace internal
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_TIMER_INTERNAL_ID_QUEUES_H_
+#endif  // WORKQUEUE_TIMER_INTERNAL_UNROLLED_LISTS_H_

@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "workqueue/internal/spare_items.h"
+#include "workqueue/internal/item_recycler.h"
 
 #include <cstdint>
 #include <string>
@@ -18,7 +18,7 @@ namespace {
 using ::workqueue::CountedHeap;
 
 // Returns a copy of `item` in what `spares` has.
-std::string Copy(SpareItems<std::string>& spares, const std::string& item) {
+std::string Copy(ItemRecycler<std::string>& spares, const std::string& item) {
   return spares.WithCopy(item, [](auto&& copy) {
     return std::string(std::forward<decltype(copy)>(copy));
   });
@@ -27,8 +27,8 @@ std::string Copy(SpareItems<std::string>& spares, const std::string& item) {
 constexpr char kLong[] = "namespace-12/object-name-4711";
 constexpr char kOther[] = "namespace-7/object-name-12";
 
-TEST(SpareItemsTest, StringsLeaveTheirMemory) {
-  SpareItems<std::string> spares;
+TEST(ItemRecyclerTest, StringsLeaveTheirMemory) {
+  ItemRecycler<std::string> spares;
   std::string first = Copy(spares, kLong);
   const char* const memory = first.data();
   spares.Keep(std::move(first));
@@ -41,14 +41,14 @@ TEST(SpareItemsTest, StringsLeaveTheirMemory) {
   EXPECT_NE(Copy(spares, other).data(), memory) << "it is left once";
 }
 
-TEST(SpareItemsTest, LongerOnesComeAfterShorterOnes) {
-  SpareItems<std::string> spares;
+TEST(ItemRecyclerTest, LongerOnesComeAfterShorterOnes) {
+  ItemRecycler<std::string> spares;
   spares.Keep(Copy(spares, kOther));
   EXPECT_EQ(Copy(spares, std::string(1000, 'x')), std::string(1000, 'x'));
 }
 
-TEST(SpareItemsTest, ShortStringsTakeNone) {
-  SpareItems<std::string> spares;
+TEST(ItemRecyclerTest, ShortStringsTakeNone) {
+  ItemRecycler<std::string> spares;
   std::string item = Copy(spares, kLong);
   const char* const memory = item.data();
   spares.Keep(std::move(item));
@@ -57,9 +57,9 @@ TEST(SpareItemsTest, ShortStringsTakeNone) {
   EXPECT_EQ(Copy(spares, kOther).data(), memory);
 }
 
-TEST(SpareItemsTest, KeepsABoundedAmount) {
+TEST(ItemRecyclerTest, KeepsABoundedAmount) {
   const int64_t before = CountedHeap::bytes_in_use;
-  SpareItems<std::string> spares;
+  ItemRecycler<std::string> spares;
   Copy(spares, kLong);
   for (int i = 0; i < 10000; ++i) spares.Keep(std::string(200, 'x'));
   EXPECT_GT(CountedHeap::bytes_in_use - before, 10000);
@@ -68,16 +68,16 @@ TEST(SpareItemsTest, KeepsABoundedAmount) {
   EXPECT_EQ(CountedHeap::bytes_in_use, before);
 }
 
-TEST(SpareItemsTest, KeepsNoLargeOnes) {
-  SpareItems<std::string> spares;
+TEST(ItemRecyclerTest, KeepsNoLargeOnes) {
+  ItemRecycler<std::string> spares;
   Copy(spares, kLong);
   const int64_t before = CountedHeap::bytes_in_use;
   spares.Keep(std::string(1 << 20, 'x'));
   EXPECT_EQ(CountedHeap::bytes_in_use, before);
 }
 
-TEST(SpareItemsTest, NothingElseLeavesAnything) {
-  SpareItems<std::vector<int>> spares;
+TEST(ItemRecyclerTest, NothingElseLeavesAnything) {
+  ItemRecycler<std::vector<int>> spares;
   const std::vector<int> item = {1, 2, 3};
   spares.WithCopy(item, [&item](const std::vector<int>& copy) {
     EXPECT_EQ(&copy, &item);

@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "workqueue/internal/entry_table.h"
+#include "workqueue/internal/node_hash_set.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -30,14 +30,14 @@ using ::workqueue::FragileOp;
 using ::workqueue::Fuse;
 
 template <typename T>
-struct TestEntry : ItemEntry<T> {
-  using ItemEntry<T>::ItemEntry;
+struct TestEntry : ItemNode<T> {
+  using ItemNode<T>::ItemNode;
 
   int note = 0;  // what a queue would keep here
 };
 
-using StringTable = EntryTable<std::string, TestEntry<std::string>,
-                               std::hash<std::string>, std::equal_to<>>;
+using StringTable = NodeHashSet<std::string, TestEntry<std::string>,
+                                std::hash<std::string>, std::equal_to<>>;
 
 // Of a hundred items, many hash alike.
 size_t Hash(int item) {
@@ -45,15 +45,15 @@ size_t Hash(int item) {
 }
 
 using IntTable =
-    EntryTable<int, TestEntry<int>, std::hash<int>, std::equal_to<>>;
+    NodeHashSet<int, TestEntry<int>, std::hash<int>, std::equal_to<>>;
 
-TEST(EntryTableTest, IsEmptyAtFirst) {
+TEST(NodeHashSetTest, IsEmptyAtFirst) {
   StringTable table;
   EXPECT_EQ(table.size(), 0u);
   EXPECT_EQ(table.Find("a", 1), nullptr);
 }
 
-TEST(EntryTableTest, FindsWhatWasInserted) {
+TEST(NodeHashSetTest, FindsWhatWasInserted) {
   StringTable table;
   const std::string a = "a";
   const auto [entry, is_new] = table.FindOrInsert(a, 1);
@@ -65,7 +65,7 @@ TEST(EntryTableTest, FindsWhatWasInserted) {
   EXPECT_EQ(table.Find("b", 2), nullptr);
 }
 
-TEST(EntryTableTest, StoresEachItemOnce) {
+TEST(NodeHashSetTest, StoresEachItemOnce) {
   StringTable table;
   auto [first, first_is_new] = table.FindOrInsert(std::string("a"), 1);
   first->note = 7;
@@ -77,7 +77,7 @@ TEST(EntryTableTest, StoresEachItemOnce) {
   EXPECT_EQ(table.size(), 1u);
 }
 
-TEST(EntryTableTest, TellsItemsThatHashAlikeApart) {
+TEST(NodeHashSetTest, TellsItemsThatHashAlikeApart) {
   StringTable table;
   TestEntry<std::string>* const a =
       table.FindOrInsert(std::string("a"), 1).first;
@@ -99,10 +99,10 @@ struct CountingEq {
 };
 
 // As many standard libraries hash integers and pointers.
-TEST(EntryTableTest, AHashMayBeTheItemItself) {
+TEST(NodeHashSetTest, AHashMayBeTheItemItself) {
   constexpr int kItems = 2000;
   for (int shift = 0; shift < 50; ++shift) {
-    EntryTable<uint64_t, TestEntry<uint64_t>, std::hash<uint64_t>, CountingEq>
+    NodeHashSet<uint64_t, TestEntry<uint64_t>, std::hash<uint64_t>, CountingEq>
         table;
     CountingEq::unequal = 0;
     for (uint64_t i = 0; i < kItems; ++i) {
@@ -116,7 +116,7 @@ TEST(EntryTableTest, AHashMayBeTheItemItself) {
   }
 }
 
-TEST(EntryTableTest, MovesFromAnItemOnlyIfItIsNew) {
+TEST(NodeHashSetTest, MovesFromAnItemOnlyIfItIsNew) {
   StringTable table;
   std::string item(100, 'x');
   table.FindOrInsert(item, 1);
@@ -125,16 +125,16 @@ TEST(EntryTableTest, MovesFromAnItemOnlyIfItIsNew) {
   EXPECT_EQ(item, std::string(100, 'x'));  // NOLINT(bugprone-use-after-move)
 
   auto shared = std::make_shared<int>(1);
-  EntryTable<std::shared_ptr<int>, TestEntry<std::shared_ptr<int>>,
-             std::hash<std::shared_ptr<int>>, std::equal_to<>>
+  NodeHashSet<std::shared_ptr<int>, TestEntry<std::shared_ptr<int>>,
+              std::hash<std::shared_ptr<int>>, std::equal_to<>>
       shared_table;
   shared_table.FindOrInsert(std::move(shared), 1);
   EXPECT_EQ(shared, nullptr);  // NOLINT(bugprone-use-after-move)
 }
 
-TEST(EntryTableTest, EraseDestroysTheEntry) {
-  EntryTable<std::shared_ptr<int>, TestEntry<std::shared_ptr<int>>,
-             std::hash<std::shared_ptr<int>>, std::equal_to<>>
+TEST(NodeHashSetTest, EraseDestroysTheEntry) {
+  NodeHashSet<std::shared_ptr<int>, TestEntry<std::shared_ptr<int>>,
+              std::hash<std::shared_ptr<int>>, std::equal_to<>>
       table;
   auto item = std::make_shared<int>(1);
   TestEntry<std::shared_ptr<int>>* const entry =
@@ -146,7 +146,7 @@ TEST(EntryTableTest, EraseDestroysTheEntry) {
   EXPECT_EQ(table.Find(item, 1), nullptr);
 }
 
-TEST(EntryTableTest, ClearDestroysAllEntriesAndTheTableGoesOn) {
+TEST(NodeHashSetTest, ClearDestroysAllEntriesAndTheTableGoesOn) {
   StringTable table;
   for (int round = 0; round < 3; ++round) {
     for (int i = 0; i < 200; ++i) table.FindOrInsert(std::to_string(i), i);
@@ -159,11 +159,11 @@ TEST(EntryTableTest, ClearDestroysAllEntriesAndTheTableGoesOn) {
   }
 }
 
-TEST(EntryTableTest, DestroysItsEntriesWithItself) {
+TEST(NodeHashSetTest, DestroysItsEntriesWithItself) {
   auto item = std::make_shared<int>(1);
   {
-    EntryTable<std::shared_ptr<int>, TestEntry<std::shared_ptr<int>>,
-               std::hash<std::shared_ptr<int>>, std::equal_to<>>
+    NodeHashSet<std::shared_ptr<int>, TestEntry<std::shared_ptr<int>>,
+                std::hash<std::shared_ptr<int>>, std::equal_to<>>
         table;
     table.FindOrInsert(item, 1);
     EXPECT_EQ(item.use_count(), 2);
@@ -171,7 +171,7 @@ TEST(EntryTableTest, DestroysItsEntriesWithItself) {
   EXPECT_EQ(item.use_count(), 1);
 }
 
-TEST(EntryTableTest, EntriesStayWhereTheyAre) {
+TEST(NodeHashSetTest, EntriesStayWhereTheyAre) {
   IntTable table;
   std::vector<TestEntry<int>*> entries;
   for (int i = 0; i < 2000; ++i) {
@@ -184,7 +184,7 @@ TEST(EntryTableTest, EntriesStayWhereTheyAre) {
   }
 }
 
-TEST(EntryTableTest, DoesAsAMapDoes) {
+TEST(NodeHashSetTest, DoesAsAMapDoes) {
   for (int seed : {1, 2, 3}) {
     std::mt19937 random(seed);
     const int keys = seed == 1 ? 10 : 500;
@@ -227,11 +227,12 @@ TEST(EntryTableTest, DoesAsAMapDoes) {
 #ifdef ABSL_HAVE_EXCEPTIONS
 
 // As DoesAsAMapDoes, but now and then something throws.
-TEST(EntryTableTest, AnExceptionLeavesItAsItWas) {
+TEST(NodeHashSetTest, AnExceptionLeavesItAsItWas) {
   int blown = 0;
   {
     std::mt19937 random(1);
-    EntryTable<FragileKey, TestEntry<FragileKey>, FragileHash, FragileEq> table;
+    NodeHashSet<FragileKey, TestEntry<FragileKey>, FragileHash, FragileEq>
+        table;
     std::map<int, TestEntry<FragileKey>*> model;
     for (int i = 0; i < 5000; ++i) {
       const FragileKey key(static_cast<int>(random() % 50));

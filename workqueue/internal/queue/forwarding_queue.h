@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // -----------------------------------------------------------------------------
-// workqueue/internal/queue/layer.h
+// workqueue/internal/queue/forwarding_queue.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_INTERNAL_QUEUE_LAYER_H_
-#define WORKQUEUE_INTERNAL_QUEUE_LAYER_H_
+#ifndef WORKQUEUE_INTERNAL_QUEUE_FORWARDING_QUEUE_H_
+#define WORKQUEUE_INTERNAL_QUEUE_FORWARDING_QUEUE_H_
 
 #include <cstddef>
 #include <memory>
@@ -24,12 +24,12 @@
 namespace workqueue {
 namespace internal {
 
-// Layer
+// ForwardingQueue
 //
-// A queue that offers `Offered` and owns one that offers `Below`, to which it
-// passes on all of `Interface<T>`.
-template <typename T, typename Offered, typename Below>
-class Layer : public Offered {
+// A queue that offers `InterfaceType` and owns one that offers `Below`, to
+// which it passes on all of `Interface<T>`.
+template <typename T, typename InterfaceType, typename Below>
+class ForwardingQueue : public InterfaceType {
  public:
   bool Add(const T& item) override { return below_->Add(item); }
   std::optional<T> Get() override { return below_->Get(); }
@@ -60,7 +60,8 @@ class Layer : public Offered {
 
  protected:
   // `below` is not null.
-  explicit Layer(std::unique_ptr<Below> below) : below_(std::move(below)) {}
+  explicit ForwardingQueue(std::unique_ptr<Below> below)
+      : below_(std::move(below)) {}
 
   Below& below() { return *below_; }
   const Below& below() const { return *below_; }
@@ -72,4 +73,4 @@ class Layer : public Offered {
 }  // namespace internal
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_INTERNAL_QUEUE_LAYER_H_
+#endif  // WORKQUEUE_INTERNAL_QUEUE_FORWARDING_QUEUE_H_

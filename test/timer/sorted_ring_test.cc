@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "workqueue/timer/internal/sorted_run.h"
+#include "workqueue/timer/internal/sorted_ring.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -63,12 +63,12 @@ class SortedRunTestWith : public testing::Test {
   void DoAsAListDoes();
 
   Places places_;
-  SortedRun<Slot, SetIndex, kIndices> run_{SetIndex{&places_}};
+  SortedRing<Slot, SetIndex, kIndices> run_{SetIndex{&places_}};
 };
 
-using SortedRunTest = SortedRunTestWith<(uint32_t{1} << 31)>;
+using SortedRingTest = SortedRunTestWith<(uint32_t{1} << 31)>;
 
-TEST_F(SortedRunTest, FirstInFirstOut) {
+TEST_F(SortedRingTest, FirstInFirstOut) {
   EXPECT_TRUE(run_.empty());
   for (SlabId id = 0; id < 100; ++id) Append(7, id);
   EXPECT_EQ(run_.size(), 100u);
@@ -80,7 +80,7 @@ TEST_F(SortedRunTest, FirstInFirstOut) {
   EXPECT_TRUE(run_.empty());
 }
 
-TEST_F(SortedRunTest, HolesAtTheEndsGoAtOnce) {
+TEST_F(SortedRingTest, HolesAtTheEndsGoAtOnce) {
   for (SlabId id = 0; id < 10; ++id) Append(0, id);
   for (SlabId id : {1, 2, 8}) Remove(id);
   EXPECT_EQ(run_.size(), 7u);
@@ -93,7 +93,7 @@ TEST_F(SortedRunTest, HolesAtTheEndsGoAtOnce) {
   EXPECT_EQ(TakeAll(), (std::vector<SlabId>{3, 4, 5, 6}));
 }
 
-TEST_F(SortedRunTest, BelongsNearBack) {
+TEST_F(SortedRingTest, BelongsNearBack) {
   EXPECT_TRUE(run_.BelongsNearBack({5, 9}, 0));
   for (int i = 0; i < 5; ++i) Append(10 * i, i);
   EXPECT_TRUE(run_.BelongsNearBack({40, 9}, 0)) << "it may be equal";
@@ -109,7 +109,7 @@ TEST_F(SortedRunTest, BelongsNearBack) {
 }
 
 // Half of the places are holes at most, wherever slots are removed.
-TEST_F(SortedRunTest, HolesTakeNoMoreRoomThanSlots) {
+TEST_F(SortedRingTest, HolesTakeNoMoreRoomThanSlots) {
   std::mt19937 random(1);
   for (SlabId id = 0; id < 1000; ++id) Append(0, id);
   const size_t full = run_.capacity();
@@ -123,7 +123,7 @@ TEST_F(SortedRunTest, HolesTakeNoMoreRoomThanSlots) {
   EXPECT_LE(run_.capacity(), 2 * full);
 }
 
-TEST_F(SortedRunTest, AnAppendAfterReserveOneAllocatesNothing) {
+TEST_F(SortedRingTest, AnAppendAfterReserveOneAllocatesNothing) {
   for (SlabId id = 0; id < 1000; ++id) places_[id] = 0;
   for (SlabId id = 0; id < 1000; ++id) {
     run_.ReserveOne();
@@ -134,7 +134,7 @@ TEST_F(SortedRunTest, AnAppendAfterReserveOneAllocatesNothing) {
   }
 }
 
-TEST_F(SortedRunTest, ClearGivesBackTheMemoryAndItGoesOn) {
+TEST_F(SortedRingTest, ClearGivesBackTheMemoryAndItGoesOn) {
   const int64_t before = CountedHeap::bytes_in_use;
   for (int round = 0; round < 3; ++round) {
     for (SlabId id = 0; id < 100; ++id) Append(0, id);
@@ -180,7 +180,7 @@ void SortedRunTestWith<kIndices>::DoAsAListDoes() {
   }
 }
 
-TEST_F(SortedRunTest, DoesAsAListDoes) { DoAsAListDoes(); }
+TEST_F(SortedRingTest, DoesAsAListDoes) { DoAsAListDoes(); }
 
 // So few that they go round soon.
 using FewIndicesTest = SortedRunTestWith<128>;

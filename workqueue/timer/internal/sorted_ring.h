@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // -----------------------------------------------------------------------------
-// workqueue/timer/internal/sorted_run.h
+// workqueue/timer/internal/sorted_ring.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_TIMER_INTERNAL_SORTED_RUN_H_
-#define WORKQUEUE_TIMER_INTERNAL_SORTED_RUN_H_
+#ifndef WORKQUEUE_TIMER_INTERNAL_SORTED_RING_H_
+#define WORKQUEUE_TIMER_INTERNAL_SORTED_RING_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@
 namespace workqueue {
 namespace internal {
 
-// SortedRun
+// SortedRing
 //
 // Slots that come in their order: they are appended at the back and mostly
 // removed from the front, and lie in a ring next to each other. What comes out
@@ -37,11 +37,11 @@ namespace internal {
 //
 // Not thread-safe.
 template <typename Slot, typename SetIndex, uint32_t kIndices>
-class SortedRun {
+class SortedRing {
  public:
   using Index = uint32_t;
 
-  explicit SortedRun(SetIndex set_index = SetIndex())
+  explicit SortedRing(SetIndex set_index = SetIndex())
       : set_index_(std::move(set_index)) {}
 
   bool empty() const { return begin_ == end_; }
@@ -156,4 +156,4 @@ class SortedRun {
 }  // namespace internal
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_TIMER_INTERNAL_SORTED_RUN_H_
+#endif  // WORKQUEUE_TIMER_INTERNAL_SORTED_RING_H_

@@ -2,33 +2,33 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // -----------------------------------------------------------------------------
-// workqueue/internal/entry_table.h
+// workqueue/internal/node_hash_set.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_INTERNAL_ENTRY_TABLE_H_
-#define WORKQUEUE_INTERNAL_ENTRY_TABLE_H_
+#ifndef WORKQUEUE_INTERNAL_NODE_HASH_SET_H_
+#define WORKQUEUE_INTERNAL_NODE_HASH_SET_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 
 #include "absl/numeric/int128.h"
-#include "workqueue/internal/id_table.h"
+#include "workqueue/internal/hash_index.h"
+#include "workqueue/internal/item_recycler.h"
 #include "workqueue/internal/slab.h"
-#include "workqueue/internal/spare_items.h"
 
 namespace workqueue {
 namespace internal {
 
-// What an entry of an `EntryTable` derives from.
-class EntryTableEntry {
+// What an entry of an `NodeHashSet` derives from.
+class HashSetNode {
  public:
   // Small, and the entry's alone until it is gone.
   SlabId id() const { return id_; }
 
  private:
   template <typename, typename, typename, typename>
-  friend class EntryTable;
+  friend class NodeHashSet;
 
   uint32_t hash_ = 0;
   SlabId id_ = 0;
@@ -36,10 +36,10 @@ class EntryTableEntry {
 
 // An entry that is an item, and what the class derived from it has besides.
 template <typename T>
-class ItemEntry : public EntryTableEntry {
+class ItemNode : public HashSetNode {
  public:
-  explicit ItemEntry(const T& item) : item_(item) {}
-  explicit ItemEntry(T&& item) : item_(std::move(item)) {}
+  explicit ItemNode(const T& item) : item_(item) {}
+  explicit ItemNode(T&& item) : item_(std::move(item)) {}
 
   const T& item() const { return item_; }
   T&& ReleaseItem() { return std::move(item_); }
@@ -48,7 +48,7 @@ class ItemEntry : public EntryTableEntry {
   T item_;
 };
 
-// EntryTable
+// NodeHashSet
 //
 // Finds a queue's entry for an item. Each item is stored once, in its entry; an
 // entry stays where it is from its insertion to its erasure.
@@ -66,19 +66,19 @@ class ItemEntry : public EntryTableEntry {
 //
 // Not thread-safe.
 template <typename T, typename Entry, typename Hash, typename Eq>
-class EntryTable {
+class NodeHashSet {
  public:
-  EntryTable() = default;
-  EntryTable(const EntryTable&) = delete;
-  EntryTable& operator=(const EntryTable&) = delete;
+  NodeHashSet() = default;
+  NodeHashSet(const NodeHashSet&) = delete;
+  NodeHashSet& operator=(const NodeHashSet&) = delete;
 
   size_t size() const { return ids_.size(); }
 
   // Returns the entry for `item`, which hashes to `hash`; null if there is
   // none.
   Entry* Find(const T& item, size_t hash) const {
-    const IdTable::Place place = ids_.Find(Mix(hash), IsFor(item));
-    return place.found ? &entries_[ids_[place]] : nullptr;
+    const HashIndex::Position position = ids_.Find(Mix(hash), IsFor(item));
+    return position.found ? &entries_[ids_[position]] : nullptr;
   }
 
   // Returns the id of the next new entry. What making that allocates is
@@ -90,15 +90,16 @@ class EntryTable {
   template <typename U>
   std::pair<Entry*, bool> FindOrInsert(U&& item, size_t hash) {
     const uint32_t mixed = Mix(hash);
-    const IdTable::Place place = ids_.Find(mixed, IsFor(item));
-    if (place.found) return {&entries_[ids_[place]], false};
-    const IdTable::Room room = ids_.MakeRoom(mixed, place);
+    const HashIndex::Position position = ids_.Find(mixed, IsFor(item));
+    if (position.found) return {&entries_[ids_[position]], false};
+    const HashIndex::InsertPosition insert_at =
+        ids_.PrepareInsert(mixed, position);
     const SlabId id = entries_.NextId();
     Entry* const entry = New(std::forward<U>(item));
     // From here on nothing throws.
     entry->hash_ = mixed;
     entry->id_ = id;
-    ids_.Insert(room, mixed, id);
+    ids_.Insert(insert_at, mixed, id);
     return {entry, true};
   }
 
@@ -149,11 +150,11 @@ class EntryTable {
   }
 
   Slab<Entry> entries_;
-  IdTable ids_;
-  SpareItems<T> spares_;
+  HashIndex ids_;
+  ItemRecycler<T> spares_;
 };
 
 }  // namespace internal
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_INTERNAL_ENTRY_TABLE_H_
+#endif  // WORKQUEUE_INTERNAL_NODE_HASH_SET_H_

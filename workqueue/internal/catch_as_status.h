@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // -----------------------------------------------------------------------------
-// workqueue/internal/status_of.h
+// workqueue/internal/catch_as_status.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_INTERNAL_STATUS_OF_H_
-#define WORKQUEUE_INTERNAL_STATUS_OF_H_
+#ifndef WORKQUEUE_INTERNAL_CATCH_AS_STATUS_H_
+#define WORKQUEUE_INTERNAL_CATCH_AS_STATUS_H_
 
 #include <exception>
 #include <type_traits>
@@ -22,7 +22,7 @@ namespace internal {
 // no memory for it.
 inline absl::Status InternalErrorIfMemory(const char* message) {
   absl::Status status(absl::StatusCode::kInternal, "");
-  ReturnsNormally([&] { status = absl::InternalError(message); });
+  TryCall([&] { status = absl::InternalError(message); });
   return status;
 }
 
@@ -30,10 +30,10 @@ inline absl::Status InternalErrorIfMemory(const char* message) {
 // that is nothing; if it throws, an `absl::InternalError` that tells what. Does
 // not throw itself. Compiles without exceptions too.
 template <typename F>
-auto StatusOf(F&& f) -> std::conditional_t<std::is_void_v<decltype(f())>,
-                                           absl::Status, decltype(f())> {
+auto CatchAsStatus(F&& f) -> std::conditional_t<std::is_void_v<decltype(f())>,
+                                                absl::Status, decltype(f())> {
   if constexpr (std::is_void_v<decltype(f())>) {
-    return StatusOf([&f] {
+    return CatchAsStatus([&f] {
       f();
       return absl::OkStatus();
     });
@@ -55,4 +55,4 @@ auto StatusOf(F&& f) -> std::conditional_t<std::is_void_v<decltype(f())>,
 }  // namespace internal
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_INTERNAL_STATUS_OF_H_
+#endif  // WORKQUEUE_INTERNAL_CATCH_AS_STATUS_H_

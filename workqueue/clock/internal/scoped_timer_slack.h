@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // -----------------------------------------------------------------------------
-// workqueue/clock/internal/precise_timers.h
+// workqueue/clock/internal/scoped_timer_slack.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_CLOCK_INTERNAL_PRECISE_TIMERS_H_
-#define WORKQUEUE_CLOCK_INTERNAL_PRECISE_TIMERS_H_
+#ifndef WORKQUEUE_CLOCK_INTERNAL_SCOPED_TIMER_SLACK_H_
+#define WORKQUEUE_CLOCK_INTERNAL_SCOPED_TIMER_SLACK_H_
 
 #ifdef __linux__
 #include <sys/prctl.h>
@@ -15,7 +15,7 @@
 namespace workqueue {
 namespace internal {
 
-// PreciseTimers
+// ScopedTimerSlack
 //
 // While there is one, what the calling thread waits for does not come late so
 // that other timers can expire with it. Linux allows itself 50 us for that, a
@@ -23,16 +23,16 @@ namespace internal {
 // wake-up takes. The thread has its own slack back when this goes.
 //
 // Costs three system calls. Where there is no slack it does nothing.
-class PreciseTimers {
+class ScopedTimerSlack {
  public:
-  PreciseTimers(const PreciseTimers&) = delete;
-  PreciseTimers& operator=(const PreciseTimers&) = delete;
+  ScopedTimerSlack(const ScopedTimerSlack&) = delete;
+  ScopedTimerSlack& operator=(const ScopedTimerSlack&) = delete;
 
 #ifdef __linux__
-  PreciseTimers() : slack_(prctl(PR_GET_TIMERSLACK)) {
+  ScopedTimerSlack() : slack_(prctl(PR_GET_TIMERSLACK)) {
     if (slack_ > kLeastSlack) prctl(PR_SET_TIMERSLACK, kLeastSlack);
   }
-  ~PreciseTimers() {
+  ~ScopedTimerSlack() {
     if (slack_ > kLeastSlack) prctl(PR_SET_TIMERSLACK, slack_);
   }
 
@@ -41,12 +41,12 @@ class PreciseTimers {
 
   const int slack_;  // negative if it cannot be had
 #else
-  PreciseTimers() {}
-  ~PreciseTimers() {}
+  ScopedTimerSlack() {}
+  ~ScopedTimerSlack() {}
 #endif
 };
 
 }  // namespace internal
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_CLOCK_INTERNAL_PRECISE_TIMERS_H_
+#endif  // WORKQUEUE_CLOCK_INTERNAL_SCOPED_TIMER_SLACK_H_

@@ -5,14 +5,14 @@
 // timers can expire with theirs. This program stands between the library and
 // the C library, and looks at the slack with which a thread waits.
 
-#include "workqueue/clock/internal/precise_timers.h"
+#include "workqueue/clock/internal/scoped_timer_slack.h"
 
 #include "absl/base/config.h"
 #include "gtest/gtest.h"
 
 #if defined(ABSL_HAVE_THREAD_SANITIZER) || defined(ABSL_HAVE_ADDRESS_SANITIZER)
 
-TEST(PreciseTimersTest, NeedsThisFunction) {
+TEST(ScopedTimerSlackTest, NeedsThisFunction) {
   GTEST_SKIP() << "the sanitizer may have replaced it itself";
 }
 
@@ -56,7 +56,7 @@ extern "C" long syscall(long number, ...) noexcept {  // NOLINT(runtime/int)
 namespace workqueue {
 namespace {
 
-class PreciseTimersTest : public testing::Test {
+class ScopedTimerSlackTest : public testing::Test {
  protected:
   void SetUp() override {
     before_ = Slack();
@@ -68,12 +68,12 @@ class PreciseTimersTest : public testing::Test {
   int before_ = 0;
 };
 
-TEST_F(PreciseTimersTest, AThreadHasItsOwnSlackBack) {
+TEST_F(ScopedTimerSlackTest, AThreadHasItsOwnSlackBack) {
   {
-    internal::PreciseTimers precise_timers;
+    internal::ScopedTimerSlack precise_timers;
     EXPECT_EQ(Slack(), 1);
     {
-      internal::PreciseTimers once_more;
+      internal::ScopedTimerSlack once_more;
       EXPECT_EQ(Slack(), 1);
     }
     EXPECT_EQ(Slack(), 1);
@@ -81,7 +81,7 @@ TEST_F(PreciseTimersTest, AThreadHasItsOwnSlackBack) {
   EXPECT_EQ(Slack(), kOwnSlack);
 }
 
-TEST_F(PreciseTimersTest, AreWhatTheRealClockSleepsBy) {
+TEST_F(ScopedTimerSlackTest, AreWhatTheRealClockSleepsBy) {
   Clock* const clock = Clock::GetRealClock();
   // Until a sleep was not over before it began.
   for (absl::Duration d = absl::Milliseconds(1); slack_in_wait == 0; d *= 2) {

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // -----------------------------------------------------------------------------
-// workqueue/internal/spare_items.h
+// workqueue/internal/item_recycler.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_INTERNAL_SPARE_ITEMS_H_
-#define WORKQUEUE_INTERNAL_SPARE_ITEMS_H_
+#ifndef WORKQUEUE_INTERNAL_ITEM_RECYCLER_H_
+#define WORKQUEUE_INTERNAL_ITEM_RECYCLER_H_
 
 #include <cstddef>
 #include <string>
@@ -16,7 +16,7 @@
 namespace workqueue {
 namespace internal {
 
-// SpareItems
+// ItemRecycler
 //
 // What items that are gone leave to those that come: strings their memory, so
 // that in the steady state none is allocated for them. Other types leave
@@ -24,7 +24,7 @@ namespace internal {
 //
 // Not thread-safe.
 template <typename T>
-class SpareItems {
+class ItemRecycler {
  public:
   // Returns what `make` returns for a copy of `item` that it may move from, or
   // for `item` itself. If `make` throws, so does this.
@@ -42,7 +42,7 @@ class SpareItems {
 
 // Keeps up to 128 strings, and none that are longer than keys usually are.
 template <>
-class SpareItems<std::string> {
+class ItemRecycler<std::string> {
  public:
   template <typename F>
   auto WithCopy(const std::string& item, F make) {
@@ -79,4 +79,4 @@ class SpareItems<std::string> {
 }  // namespace internal
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_INTERNAL_SPARE_ITEMS_H_
+#endif  // WORKQUEUE_INTERNAL_ITEM_RECYCLER_H_

@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "workqueue/timer/internal/handle_table.h"
+#include "workqueue/timer/internal/slot_map.h"
 
 #include <cstddef>
 #include <map>
@@ -26,15 +26,15 @@ using ::workqueue::Fuse;
 
 using TestHandle = Handle<struct TestTag>;
 
-struct Entry : HandleTableEntry {
+struct Entry : SlotMapEntry {
   explicit Entry(std::shared_ptr<int> v) : value(std::move(v)) {}
 
   std::shared_ptr<int> value;
 };
 
-using Table = HandleTable<Entry, TestTag>;
+using Table = SlotMap<Entry, TestTag>;
 
-TEST(HandleTableTest, AHandleNamesItsObjectUntilItIsGone) {
+TEST(SlotMapTest, AHandleNamesItsObjectUntilItIsGone) {
   Table table;
   const auto value = std::make_shared<int>(1);
   Entry* const entry = table.New(value);
@@ -48,7 +48,7 @@ TEST(HandleTableTest, AHandleNamesItsObjectUntilItIsGone) {
   EXPECT_EQ(value.use_count(), 1);
 }
 
-TEST(HandleTableTest, ADefaultHandleNamesNothing) {
+TEST(SlotMapTest, ADefaultHandleNamesNothing) {
   Table table;
   EXPECT_FALSE(TestHandle());
   EXPECT_EQ(table.Find(TestHandle()), nullptr);
@@ -56,7 +56,7 @@ TEST(HandleTableTest, ADefaultHandleNamesNothing) {
   EXPECT_EQ(table.Find(TestHandle()), nullptr);
 }
 
-TEST(HandleTableTest, AHandleNeverNamesAnotherObject) {
+TEST(SlotMapTest, AHandleNeverNamesAnotherObject) {
   Table table;
   const TestHandle old = table.HandleOf(table.New(nullptr));
   table.Delete(table.Find(old));
@@ -66,7 +66,7 @@ TEST(HandleTableTest, AHandleNeverNamesAnotherObject) {
   EXPECT_NE(table.Find(next), nullptr);
 }
 
-TEST(HandleTableTest, HandlesAreComparedAndHashed) {
+TEST(SlotMapTest, HandlesAreComparedAndHashed) {
   Table table;
   std::vector<TestHandle> handles = {TestHandle()};
   for (int i = 0; i < 10; ++i) {
@@ -75,7 +75,7 @@ TEST(HandleTableTest, HandlesAreComparedAndHashed) {
   EXPECT_TRUE(absl::VerifyTypeImplementsAbslHashCorrectly(handles));
 }
 
-TEST(HandleTableTest, ForEachVisitsAllAndMayDelete) {
+TEST(SlotMapTest, ForEachVisitsAllAndMayDelete) {
   Table table;
   for (int i = 0; i < 10; ++i) table.New(std::make_shared<int>(i));
   int sum = 0;
@@ -92,7 +92,7 @@ TEST(HandleTableTest, ForEachVisitsAllAndMayDelete) {
   EXPECT_EQ(table.size(), 0u);
 }
 
-TEST(HandleTableTest, DestroysWhatIsLeft) {
+TEST(SlotMapTest, DestroysWhatIsLeft) {
   const auto value = std::make_shared<int>(1);
   {
     Table table;
@@ -102,7 +102,7 @@ TEST(HandleTableTest, DestroysWhatIsLeft) {
   EXPECT_EQ(value.use_count(), 1);
 }
 
-TEST(HandleTableTest, OldHandlesAreSafeWhenTheMemoryHasGoneBack) {
+TEST(SlotMapTest, OldHandlesAreSafeWhenTheMemoryHasGoneBack) {
   Table table;
   std::vector<TestHandle> handles;
   for (int i = 0; i < 5000; ++i) {
@@ -114,7 +114,7 @@ TEST(HandleTableTest, OldHandlesAreSafeWhenTheMemoryHasGoneBack) {
   for (TestHandle handle : handles) EXPECT_EQ(table.Find(handle), nullptr);
 }
 
-TEST(HandleTableTest, DoesAsAMapDoes) {
+TEST(SlotMapTest, DoesAsAMapDoes) {
   std::mt19937 random(1);
   Table table;
   std::vector<std::pair<TestHandle, int>> all;
@@ -140,12 +140,12 @@ TEST(HandleTableTest, DoesAsAMapDoes) {
 
 #ifdef ABSL_HAVE_EXCEPTIONS
 
-TEST(HandleTableTest, IfMakingOneThrowsNothingHasChanged) {
-  struct Fragile : HandleTableEntry {
+TEST(SlotMapTest, IfMakingOneThrowsNothingHasChanged) {
+  struct Fragile : SlotMapEntry {
     explicit Fragile(const FragileKey& k) : key(k) {}
     FragileKey key;
   };
-  HandleTable<Fragile, TestTag> table;
+  SlotMap<Fragile, TestTag> table;
   const FragileKey key(1);
   const TestHandle first = table.HandleOf(table.New(key));
   Fuse::Arm(FragileOp::kCopy, 1);

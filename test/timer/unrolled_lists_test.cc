@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "workqueue/timer/internal/id_queues.h"
+#include "workqueue/timer/internal/unrolled_lists.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -29,15 +29,15 @@ struct SetPlace {
   std::vector<Place>* places;
 };
 
-class IdQueuesTest : public testing::Test {
+class UnrolledListsTest : public testing::Test {
  protected:
   static constexpr SlabId kIds = 1000;
 
-  void Remove(IdQueue& queue, SlabId id) {
+  void Remove(UnrolledList& queue, SlabId id) {
     queues_.Remove(queue, places_[id].place);
   }
 
-  std::vector<SlabId> TakeAll(IdQueue& queue) {
+  std::vector<SlabId> TakeAll(UnrolledList& queue) {
     std::vector<SlabId> ids;
     while (!queue.empty()) {
       const SlabId front = queues_.Front(queue);
@@ -48,11 +48,11 @@ class IdQueuesTest : public testing::Test {
   }
 
   std::vector<Place> places_ = std::vector<Place>(kIds);
-  IdQueues<SetPlace> queues_{SetPlace{&places_}};
+  UnrolledLists<SetPlace> queues_{SetPlace{&places_}};
 };
 
-TEST_F(IdQueuesTest, FirstInFirstOut) {
-  IdQueue odd, even;
+TEST_F(UnrolledListsTest, FirstInFirstOut) {
+  UnrolledList odd, even;
   EXPECT_TRUE(odd.empty());
   queues_.Reserve(200, 2);
   std::vector<SlabId> odds, evens;
@@ -65,8 +65,8 @@ TEST_F(IdQueuesTest, FirstInFirstOut) {
 }
 
 // The first ones still come first, which have waited longest.
-TEST_F(IdQueuesTest, TheLastTakesThePlaceOfOneRemoved) {
-  IdQueue queue;
+TEST_F(UnrolledListsTest, TheLastTakesThePlaceOfOneRemoved) {
+  UnrolledList queue;
   queues_.Reserve(40, 1);
   for (SlabId id = 0; id < 40; ++id) queues_.PushBack(queue, id);
   Remove(queue, 0);
@@ -77,27 +77,27 @@ TEST_F(IdQueuesTest, TheLastTakesThePlaceOfOneRemoved) {
   EXPECT_EQ(TakeAll(queue), expected);
 }
 
-TEST_F(IdQueuesTest, APushTellsOfNoOther) {
-  IdQueue queue;
+TEST_F(UnrolledListsTest, APushTellsOfNoOther) {
+  UnrolledList queue;
   queues_.Reserve(kIds, 1);
   for (SlabId id = 0; id < kIds; ++id) queues_.PushBack(queue, id);
   for (const Place& place : places_) EXPECT_EQ(place.told, 1);
 }
 
 // Random sequences, against vectors.
-TEST_F(IdQueuesTest, DoesAsVectorsDoAndAllocatesNothingMore) {
+TEST_F(UnrolledListsTest, DoesAsVectorsDoAndAllocatesNothingMore) {
   for (const size_t count : {size_t{1}, size_t{3}, size_t{200}}) {
     std::mt19937 random(static_cast<unsigned>(count));
     queues_.Clear();
     queues_.Reserve(kIds, count);
-    std::vector<IdQueue> queues(count);
+    std::vector<UnrolledList> queues(count);
     std::vector<std::vector<SlabId>> model(count);
     std::vector<SlabId> out;
     for (SlabId id = 0; id < kIds; ++id) out.push_back(id);
     const size_t capacity = queues_.capacity();
     for (int i = 0; i < 100000; ++i) {
       const size_t q = random() % count;
-      IdQueue& queue = queues[q];
+      UnrolledList& queue = queues[q];
       std::vector<SlabId>& ids = model[q];
       const unsigned remove = i / 5000 % 2 == 0 ? 4 : 6;
       if (random() % 10 >= remove) {

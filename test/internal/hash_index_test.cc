@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "workqueue/internal/id_table.h"
+#include "workqueue/internal/hash_index.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -29,18 +29,18 @@ constexpr uint32_t kLastHash = std::numeric_limits<uint32_t>::max();
 class Pair {
  public:
   void Insert(uint32_t hash, SlabId id) {
-    const IdTable::Place place = Find(hash, id);
-    ASSERT_EQ(place.found, ids_.count({hash, id}) > 0);
-    if (place.found) return;
-    table_.Insert(table_.MakeRoom(hash, place), hash, id);
+    const HashIndex::Position position = Find(hash, id);
+    ASSERT_EQ(position.found, ids_.count({hash, id}) > 0);
+    if (position.found) return;
+    table_.Insert(table_.PrepareInsert(hash, position), hash, id);
     ids_[{hash, id}] = true;
     ASSERT_EQ(table_.size(), ids_.size());
   }
 
   void Erase(uint32_t hash, SlabId id) {
-    const IdTable::Place place = Find(hash, id);
-    ASSERT_EQ(place.found, ids_.erase({hash, id}) > 0);
-    if (place.found) table_.Erase(place);
+    const HashIndex::Position position = Find(hash, id);
+    ASSERT_EQ(position.found, ids_.erase({hash, id}) > 0);
+    if (position.found) table_.Erase(position);
     ASSERT_EQ(table_.size(), ids_.size());
   }
 
@@ -53,32 +53,32 @@ class Pair {
   void ExpectAllThere() const {
     for (const auto& one : ids_) {
       const auto& [hash, id] = one.first;
-      const IdTable::Place place = Find(hash, id);
-      ASSERT_TRUE(place.found) << hash << ", " << id;
-      ASSERT_EQ(table_[place], id);
+      const HashIndex::Position position = Find(hash, id);
+      ASSERT_TRUE(position.found) << hash << ", " << id;
+      ASSERT_EQ(table_[position], id);
     }
   }
 
-  const IdTable& table() const { return table_; }
+  const HashIndex& table() const { return table_; }
   std::map<std::pair<uint32_t, SlabId>, bool>& ids() { return ids_; }
 
  private:
-  IdTable::Place Find(uint32_t hash, SlabId id) const {
+  HashIndex::Position Find(uint32_t hash, SlabId id) const {
     return table_.Find(hash, [id](SlabId other) { return other == id; });
   }
 
-  IdTable table_;
+  HashIndex table_;
   std::map<std::pair<uint32_t, SlabId>, bool> ids_;
 };
 
-TEST(IdTableTest, IsEmptyAtFirst) {
-  const IdTable table;
+TEST(HashIndexTest, IsEmptyAtFirst) {
+  const HashIndex table;
   EXPECT_EQ(table.size(), 0u);
   EXPECT_FALSE(table.Find(0, [](SlabId) { return true; }).found);
   EXPECT_FALSE(table.Find(kLastHash, [](SlabId) { return true; }).found);
 }
 
-TEST(IdTableTest, ShowsOnlyIdsOfTheHash) {
+TEST(HashIndexTest, ShowsOnlyIdsOfTheHash) {
   Pair pair;
   for (uint32_t i = 0; i < 1000; ++i) pair.Insert(i / 10 * 1000, i);
   std::vector<SlabId> seen;
@@ -90,7 +90,7 @@ TEST(IdTableTest, ShowsOnlyIdsOfTheHash) {
             (std::vector<SlabId>{50, 51, 52, 53, 54, 55, 56, 57, 58, 59}));
 }
 
-TEST(IdTableTest, ClearRemovesAllAndTheTableCanBeUsedAgain) {
+TEST(HashIndexTest, ClearRemovesAllAndTheTableCanBeUsedAgain) {
   Pair pair;
   for (int round = 0; round < 3; ++round) {
     for (SlabId id = 0; id < 100; ++id) pair.Insert(id << 20, id);
@@ -98,7 +98,7 @@ TEST(IdTableTest, ClearRemovesAllAndTheTableCanBeUsedAgain) {
   }
 }
 
-TEST(IdTableTest, TakesTheLastHash) {
+TEST(HashIndexTest, TakesTheLastHash) {
   Pair pair;
   for (SlabId id = 0; id < 1000; ++id) pair.Insert(kLastHash, id);
   pair.ExpectAllThere();
@@ -106,7 +106,7 @@ TEST(IdTableTest, TakesTheLastHash) {
   pair.ExpectAllThere();
 }
 
-TEST(IdTableTest, TakesTheLastHashAlsoWhenItShrinks) {
+TEST(HashIndexTest, TakesTheLastHashAlsoWhenItShrinks) {
   constexpr SlabId kLast = 100, kOthers = 200000;
   Pair pair;
   for (SlabId id = 0; id < kLast; ++id) pair.Insert(kLastHash, id);
@@ -161,7 +161,7 @@ TEST_P(IdTableModelTest, DoesAsAMapDoes) {
 TEST(IdTableMemoryTest, TakesTenToFifteenBytesForEachAndGivesThemBack) {
   std::mt19937 random(1);
   const int64_t before = CountedHeap::bytes_in_use;
-  IdTable table;
+  HashIndex table;
   std::vector<uint32_t> hashes;
   hashes.reserve(500000);
   const auto id_is = [](SlabId id) {
@@ -173,8 +173,8 @@ TEST(IdTableMemoryTest, TakesTenToFifteenBytesForEachAndGivesThemBack) {
   };
   for (SlabId id = 0; id < 500000; ++id) {
     hashes.push_back(random());
-    const IdTable::Place place = table.Find(hashes[id], id_is(id));
-    table.Insert(table.MakeRoom(hashes[id], place), hashes[id], id);
+    const HashIndex::Position position = table.Find(hashes[id], id_is(id));
+    table.Insert(table.PrepareInsert(hashes[id], position), hashes[id], id);
     if (id >= 10000) {
       ASSERT_LE(bytes(), 15.5 * (id + 1));
       ASSERT_GE(bytes(), 10 * (id + 1));
@@ -192,17 +192,18 @@ TEST(IdTableMemoryTest, TakesTenToFifteenBytesForEachAndGivesThemBack) {
 TEST(IdTableMemoryTest, IsAsItWasIfThereIsNone) {
 #ifdef ABSL_HAVE_EXCEPTIONS
   std::mt19937 random(1);
-  IdTable table;
+  HashIndex table;
   std::vector<uint32_t> hashes;
   hashes.reserve(5000);
   int failures = 0;
   for (SlabId id = 0; id < 5000; ++id) {
     const uint32_t hash = random();
-    const IdTable::Place place = table.Find(hash, [](SlabId) { return false; });
-    IdTable::Room room;
+    const HashIndex::Position position =
+        table.Find(hash, [](SlabId) { return false; });
+    HashIndex::InsertPosition insert_at;
     CountedHeap::exhausted = true;
     try {
-      room = table.MakeRoom(hash, place);
+      insert_at = table.PrepareInsert(hash, position);
     } catch (const std::bad_alloc&) {
       ++failures;
       CountedHeap::exhausted = false;
@@ -212,10 +213,10 @@ TEST(IdTableMemoryTest, IsAsItWasIfThereIsNone) {
             table.Find(hashes[i], [i](SlabId o) { return o == i; });
         ASSERT_TRUE(found.found);
       }
-      room = table.MakeRoom(hash, place);
+      insert_at = table.PrepareInsert(hash, position);
     }
     CountedHeap::exhausted = false;
-    table.Insert(room, hash, id);
+    table.Insert(insert_at, hash, id);
     hashes.push_back(hash);
   }
   EXPECT_GT(failures, 5);

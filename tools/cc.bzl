@@ -1,0 +1,52 @@
+"""The C++ rules of this repository: Bazel's, with its compiler options."""
+
+load(
+    "@rules_cc//cc:defs.bzl",
+    _cc_binary = "cc_binary",
+    _cc_library = "cc_library",
+    _cc_test = "cc_test",
+)
+
+# Abseil compiles itself with these, so that its headers pass them in our code.
+_WARNINGS = [
+    "-Wall",
+    "-Wextra",
+    "-Wcast-qual",
+    "-Wformat-security",
+    "-Wnon-virtual-dtor",
+    "-Woverloaded-virtual",
+    "-Wpointer-arith",
+    "-Wvla",
+    "-Wwrite-strings",
+]
+
+_COPTS = _WARNINGS + select({
+    "//tools:clang": ["-Wthread-safety"],
+    "//conditions:default": [],
+}) + select({
+    "//tools:werror": ["-Werror"],
+    "//conditions:default": [],
+})
+
+def cc_binary(name, **kwargs):
+    _cc_binary(name = name, copts = _COPTS, **kwargs)
+
+def cc_library(name, **kwargs):
+    _cc_library(name = name, copts = _COPTS, **kwargs)
+
+def cc_test(name, srcs = None, size = "small", **kwargs):
+    """A test, which is small and has one source of its name by default.
+
+    Args:
+      name: name of the test
+      srcs: source files
+      size: how long the test may take, as in Bazel's cc_test
+      **kwargs: as in Bazel's cc_test
+    """
+    _cc_test(
+        name = name,
+        size = size,
+        srcs = srcs or [name + ".cc"],
+        copts = _COPTS,
+        **kwargs
+    )
