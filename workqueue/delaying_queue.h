@@ -17,7 +17,9 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/memory/memory.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
@@ -27,8 +29,10 @@
 #include "workqueue/internal/exceptions.h"
 #include "workqueue/internal/mutex_lock.h"
 #include "workqueue/internal/queue/add_channel.h"
+#include "workqueue/internal/queue/check_queue_below.h"
 #include "workqueue/internal/queue/forwarding_queue.h"
 #include "workqueue/internal/queue/queue_metrics.h"
+#include "workqueue/internal/queue/snapshot_order.h"
 #include "workqueue/internal/queue/waiting_items.h"
 #include "workqueue/internal/retry_delay.h"
 #include "workqueue/metrics.h"
@@ -41,28 +45,24 @@ namespace workqueue {
 
 // DelayingQueueOptions
 //
-// How a delaying queue is made. What it shares with `QueueOptions` goes for the
-// queue below, too, if the delaying queue makes that.
+// Options of a `DelayingQueue`. Every field has a usable default. The options
+// of `QueueOptions` apply to both layers.
 template <typename T>
 struct DelayingQueueOptions : QueueOptions<T> {
-  // The queue below; null for a `Queue`. With one given, `ordering` goes
-  // unused: it is the queue below that has an order.
-  std::unique_ptr<Interface<T>> queue;
-
-  // Whether `Add()` takes an item that waits out of the waiting ones: it is
-  // processed now, and not once more when its time comes. As client-go does,
-  // an item that is added does not stop waiting by default.
+  // Whether `Add()` ends the waiting of the item: it is processed now, and not
+  // once more when its time comes. By default the item goes on waiting, as in
+  // client-go.
   bool add_supersedes_waiting = false;
 
-  // What keeps the items that wait for their time.
+  // The container of the items that wait for their time.
   WaitingSetOptions waiting_set;
 };
 
 // DelayingQueue
 //
-// A queue to which items can be added later: `DelayingInterface` has the
-// promises. The middle one of the three layers. All that has nothing to do with
-// delays goes to the queue below, and so do the items as their time comes.
+// A queue that can add an item later. `DelayingInterface` has its promises. It
+// is the middle one of the three layers: it owns the queue below, forwards
+// calls to it, and adds each item to it when the item's time comes.
 //
 // Example:
 //
@@ -73,28 +73,29 @@ struct DelayingQueueOptions : QueueOptions<T> {
 //     queue.Reschedule("default/web", absl::Minutes(5));  // later, after all
 //     queue.CancelDelayed("default/web");                 // or not at all
 //
-// An item is never added before its time. A thread of the queue's own adds it
-// when the time has come; it sleeps otherwise, for 10 seconds at most. Only an
-// item whose time has come by when that thread would have to be woken is added
-// by `AddAfter()` itself: so `Add()` of the queue below may be called from
-// there, as without a delay. Delays are measured on the clock in the options,
-// which in its default does not follow changes of the machine's wall clock.
+// An item is never added before its time. The queue's own thread adds it when
+// the time has come. The thread sleeps otherwise, for 10 seconds at most. If an
+// item's time has already come when `AddAfter()` would wake the thread,
+// `AddAfter()` adds the item itself, and so may call `Add()` of the queue below
+// as it does for an item without a delay. Delays are measured on the queue's
+// clock. The real clock ignores changes of the machine's wall clock.
 //
-// Items ready at the same time are added in the order of their `AddAfter()`. If
-// the queue below throws from `Add()`, or cannot take an item, that is logged
-// and tried again a second later; no item is lost.
+// Items that are ready at the same time are added in the order of their
+// `AddAfter()`. If the queue below throws from `Add()` or does not take an
+// item, the queue logs the error and tries again a second later. No item is
+// lost.
 //
 // `AddAfter()` takes O(log n) for n waiting items, most of it on the queue's
-// thread. It blocks only if that thread is behind by 1,000 items, until it
+// thread. It blocks only if that thread is 1,000 items behind, until the thread
 // catches up or the queue is shut down. `Reschedule()` and `CancelDelayed()`
-// take O(log n), and what is still to be taken in; they, and an `AddAfter()`
-// that adds its item itself, may have to wait while the queue below takes an
+// take O(log n), plus the time to take in earlier additions. These two, and an
+// `AddAfter()` that adds its item itself, wait while the queue below takes an
 // item that is due. If hashing, comparing or copying a `T` throws, the
-// exception comes out of the call and the queue is as it was.
+// exception comes out of the call and the queue is unchanged.
 //
-// With a timing wheel, that O(log n) is constant time, items are late by up to
-// a tick, and those of one tick are added in any order; so are those that are
-// due by when the queue's thread takes them in.
+// With a timing wheel, O(log n) becomes constant time, an item is late by up to
+// a tick, and items of one tick are added in any order. So are items whose time
+// has come before the queue's thread takes them in.
 //
 // Thread-safe. Do not destroy the queue from a function that its own thread
 // calls.
@@ -104,8 +105,19 @@ class DelayingQueue
     : public internal::ForwardingQueue<T, DelayingInterface<T>, Interface<T>>,
       private WaitingLoop::Client {
  public:
+  // A queue on a `Queue`, which it makes.
   explicit DelayingQueue(DelayingQueueOptions<T> options = {})
-      : DelayingQueue(Completed(std::move(options))) {}
+      : DelayingQueue(Layers(std::move(options))) {}
+
+  // Returns a queue on `queue`, which has its own name, metrics, log sink and
+  // order. `options` apply to the delaying layer only.
+  //
+  // Returns `absl::InvalidArgumentError` if `queue` is null or
+  // `options.ordering` is not.
+  static absl::StatusOr<std::unique_ptr<DelayingQueue>> Create(
+      std::unique_ptr<Interface<T>> queue,
+      DelayingQueueOptions<T> options = {});
+
   ~DelayingQueue() override;
 
   DelayingQueue(const DelayingQueue&) = delete;
@@ -118,6 +130,7 @@ class DelayingQueue
   bool Reschedule(const T& item, absl::Duration delay) override;
   void ShutDown() override;
   bool ShutDownWithDrainUntil(absl::Time deadline) override;
+  void Close() override;
   bool ShuttingDown() const override;
   Snapshot<T> TakeSnapshot() override;
 
@@ -129,57 +142,60 @@ class DelayingQueue
 
   using OwnQueue = Queue<T, Hash, Eq>;
 
-  // Options that leave nothing open.
-  struct Completed {
-    explicit Completed(DelayingQueueOptions<T> given);
+  // The parts of a delaying queue. Both layers share the loop.
+  struct Layers {
+    explicit Layers(DelayingQueueOptions<T> given);
+    Layers(std::unique_ptr<Interface<T>> below, DelayingQueueOptions<T> given);
 
     DelayingQueueOptions<T> options;
-    OwnQueue* own_queue = nullptr;  // `options.queue`, if none was given
+    std::shared_ptr<WaitingLoop> loop;
+    std::unique_ptr<Interface<T>> queue;
+    OwnQueue* own_queue = nullptr;  // `queue`, if none was given
   };
 
-  explicit DelayingQueue(Completed completed);
+  explicit DelayingQueue(Layers layers);
 
-  // From now on nothing more is taken in, and what waits is dropped.
+  // Takes in no more items, and drops the items that wait.
   void StopWaiting();
 
   // If `item`, which hashes to `hash`, is due by now, adds it to the queue
-  // below and takes it out of the waiting ones. Returns false, and the loop is
-  // to do it, if it is not due or not taken.
+  // below and removes it from the waiting items. Returns false if it is not due
+  // or not taken; the loop must add it then.
   bool AddIfDue(const T& item, size_t hash, absl::Time ready_at)
       ABSL_LOCKS_EXCLUDED(mu_);
 
-  // The waiting loop's part: takes in what has been added, and moves what is
-  // due to the queue below.
+  // Called by the waiting loop: takes in the additions, and moves the items
+  // that are due to the queue below.
   absl::Time Run(absl::Time now) override;
 
-  // Takes in what has been added so far. If something throws, the rest of it is
-  // taken in next time.
+  // Takes in the additions so far. If something throws, the next call takes in
+  // the rest.
   void DrainAddChannel(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // Moves what is due to the queue below.
+  // Moves the items that are due to the queue below.
   void AddDue(absl::Time now);
 
-  // Moves some of it; returns whether there may be more. `add(item)` adds an
-  // item to the queue below.
+  // Moves some of them, and returns whether more may be due. `add(item)` adds
+  // an item to the queue below.
   bool AddDueBatch(absl::Time now);
   template <typename F>
   bool AddDueBatch(absl::Time now, F add) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // Adds `item`, which hashes to `hash`, to the queue below and takes it out of
-  // the waiting ones: both, or if it is not taken, neither.
+  // Adds `item`, which hashes to `hash`, to the queue below and removes it from
+  // the waiting items. If the queue below does not take it, does neither.
   bool AddInsteadOfWaiting(const T& item, size_t hash)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  OwnQueue* const own_queue_;  // the queue below; null if one was given
+  OwnQueue* const own_queue_;  // the queue below; null if it was given
   Clock* const clock_;
   const bool add_supersedes_waiting_;
   const std::unique_ptr<CounterMetric> retries_;
   AddChannel add_channel_;
   std::atomic<bool> stopped_{false};
 
-  // Held while an item goes from the waiting ones to the queue below, so that
-  // it is seen in one of the two: comes before the locks of that queue and of
-  // add_channel_. AddAfter() does without, unless the item is due.
+  // Held while an item moves from the waiting items to the queue below, so that
+  // it is always in one of the two. Comes before the locks of that queue and of
+  // add_channel_. AddAfter() does not take it, unless the item is due.
   absl::Mutex mu_;
   WaitingItems waiting_ ABSL_GUARDED_BY(mu_);
   std::vector<typename AddChannel::Addition> received_ ABSL_GUARDED_BY(mu_);
@@ -192,37 +208,49 @@ class DelayingQueue
 // Implementation details follow.
 
 template <typename T, typename Hash, typename Eq>
-DelayingQueue<T, Hash, Eq>::Completed::Completed(DelayingQueueOptions<T> given)
-    : options(std::move(given)) {
-  options.clock = OrRealClock(options.clock);
-  if (options.waiting_loop == nullptr) {
-    options.waiting_loop = std::make_shared<WaitingLoop>(options.clock);
-  }
-  if (options.queue != nullptr) return;
+DelayingQueue<T, Hash, Eq>::Layers::Layers(DelayingQueueOptions<T> given)
+    : options(std::move(given)), loop(options.clock.LoopOrNew()) {
   QueueOptions<T> below;
   below.name = options.name;
   below.metrics_provider = options.metrics_provider;
   below.log_sink = options.log_sink;
-  below.clock = options.clock;
+  below.clock = loop;
   below.ordering = std::move(options.ordering);
-  below.waiting_loop = options.waiting_loop;
-  auto queue = std::make_unique<OwnQueue>(std::move(below));
-  own_queue = queue.get();
-  options.queue = std::move(queue);
+  auto made = std::make_unique<OwnQueue>(std::move(below));
+  own_queue = made.get();
+  queue = std::move(made);
 }
 
 template <typename T, typename Hash, typename Eq>
-DelayingQueue<T, Hash, Eq>::DelayingQueue(Completed completed)
-    : Base(std::move(completed.options.queue)),
-      own_queue_(completed.own_queue),
-      clock_(completed.options.clock),
-      add_supersedes_waiting_(completed.options.add_supersedes_waiting),
-      retries_(internal::NewRetriesMetric(completed.options.name,
-                                          completed.options.metrics_provider)),
+DelayingQueue<T, Hash, Eq>::Layers::Layers(std::unique_ptr<Interface<T>> below,
+                                           DelayingQueueOptions<T> given)
+    : options(std::move(given)),
+      loop(options.clock.LoopOrNew()),
+      queue(std::move(below)) {}
+
+template <typename T, typename Hash, typename Eq>
+absl::StatusOr<std::unique_ptr<DelayingQueue<T, Hash, Eq>>>
+DelayingQueue<T, Hash, Eq>::Create(std::unique_ptr<Interface<T>> queue,
+                                   DelayingQueueOptions<T> options) {
+  absl::Status status = internal::CheckQueueBelow("queue", queue != nullptr,
+                                                  options.ordering != nullptr);
+  if (!status.ok()) return status;
+  return absl::WrapUnique(
+      new DelayingQueue(Layers(std::move(queue), std::move(options))));
+}
+
+template <typename T, typename Hash, typename Eq>
+DelayingQueue<T, Hash, Eq>::DelayingQueue(Layers layers)
+    : Base(std::move(layers.queue)),
+      own_queue_(layers.own_queue),
+      clock_(layers.loop->clock()),
+      add_supersedes_waiting_(layers.options.add_supersedes_waiting),
+      retries_(internal::NewRetriesMetric(layers.options.name,
+                                          layers.options.metrics_provider)),
       add_channel_([this] { loop_->Wake(this); }),
-      waiting_(completed.options.waiting_set, clock_->TimeNow()),
-      errors_(completed.options.name, completed.options.log_sink, clock_),
-      loop_(std::move(completed.options.waiting_loop)) {
+      waiting_(layers.options.waiting_set, clock_->TimeNow()),
+      errors_(layers.options.name, layers.options.log_sink, clock_),
+      loop_(std::move(layers.loop)) {
   loop_->Add(this);
 }
 
@@ -268,7 +296,7 @@ bool DelayingQueue<T, Hash, Eq>::AddAfter(const T& item, absl::Duration delay) {
   if (pushed != AddChannel::TryPushResult::kWouldWake) {
     return pushed == AddChannel::TryPushResult::kPushed;
   }
-  // For one that is due by now, two changes of threads would be a waste.
+  // If the item is due by now, the loop need not run for it.
   return AddIfDue(item, hash, ready_at) ||
          add_channel_.Push(item, hash, ready_at);
 }
@@ -336,6 +364,12 @@ bool DelayingQueue<T, Hash, Eq>::ShutDownWithDrainUntil(absl::Time deadline) {
 }
 
 template <typename T, typename Hash, typename Eq>
+void DelayingQueue<T, Hash, Eq>::Close() {
+  StopWaiting();
+  Base::Close();
+}
+
+template <typename T, typename Hash, typename Eq>
 bool DelayingQueue<T, Hash, Eq>::ShuttingDown() const {
   return stopped_ || Base::ShuttingDown();
 }
@@ -361,7 +395,7 @@ Snapshot<T> DelayingQueue<T, Hash, Eq>::TakeSnapshot() {
       snapshot.waiting.push_back({item, ready_at});
     });
   }
-  snapshot.SortWaiting();
+  internal::SortWaiting(&snapshot);
   return snapshot;
 }
 

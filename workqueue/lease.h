@@ -11,56 +11,47 @@
 #include <utility>
 
 #include "absl/types/span.h"
+#include "workqueue/internal/queue/lease_owner.h"
 #include "workqueue/ordering.h"
 
 namespace workqueue {
 
-// LeaseOwner
-//
-// What a queue that hands out leases derives from, to get them back.
-template <typename T>
-class LeaseOwner {
- public:
-  // Ends the leases of `items`. Called once for each lease, on any thread; must
-  // not throw.
-  virtual void EndLeases(absl::Span<QueuedItem<T>* const> items) = 0;
+namespace internal {
+struct LeaseAccess;
+}  // namespace internal
 
- protected:
-  ~LeaseOwner() = default;
-};
+template <typename T>
+class LeaseBatch;
 
 // Lease
 //
-// An item that a queue has handed out to be processed, and the promise that the
-// queue will be told when that is over: the item is done with when the lease
-// goes, whichever way. It refers to the item in the queue; nothing is copied.
+// An item that a queue has handed out to one worker. A lease ends when it is
+// destroyed, so no `Done()` is forgotten. It refers to the item in the queue
+// and copies nothing.
 //
 // Example, the loop of a worker:
 //
 //     workqueue::Lease<std::string> lease;
-//     while (queue.AcquireNext(&lease)) Reconcile(*lease);
+//     while (queue.AcquireNext(&lease).ok()) Reconcile(*lease);
 //
-// Leases move, so that they can be kept, returned, or passed to another thread.
-// A queue that has been shut down takes its leases back as ever. One that is
-// destroyed before its leases ends the program, with a message.
+// A lease can be moved: into a container, out of a function, to another thread.
+// It may end after its queue has been shut down, but not after its queue has
+// been destroyed: destroying a queue while leases exist ends the program with a
+// message.
 //
-// Not thread-safe: a lease is used by one thread at a time.
+// Not thread-safe: one thread at a time may use a lease.
 template <typename T>
 class Lease {
  public:
-  // A lease of nothing.
+  // Leases nothing.
   Lease() = default;
-
-  // For queues: a lease of `item`, which is not null, for `owner` to end.
-  Lease(LeaseOwner<T>* owner, QueuedItem<T>* item)
-      : owner_(owner), item_(item), priority_(item->priority()) {}
 
   Lease(Lease&& other) noexcept
       : owner_(other.owner_),
         item_(std::exchange(other.item_, nullptr)),
         priority_(other.priority_) {}
 
-  // Ends the lease that this was before.
+  // Ends the lease that `*this` held before.
   Lease& operator=(Lease&& other) noexcept {
     Lease(std::move(other)).swap(*this);
     return *this;
@@ -68,33 +59,29 @@ class Lease {
 
   ~Lease() { Done(); }
 
-  // Whether this leases an item.
+  // Returns whether this leases an item.
   explicit operator bool() const { return item_ != nullptr; }
 
-  // The item. There must be one.
+  // The item. Requires that this leases one.
   const T& operator*() const { return item_->item(); }
   const T* operator->() const { return &item_->item(); }
 
   // The priority at which the item was handed out; zero from a queue without
-  // priorities. There must be an item.
+  // priorities. Requires that this leases an item.
   int priority() const { return priority_; }
 
-  // Ends the lease now: says that the processing of the item is over, and lets
-  // go of it. Does nothing if this leases no item.
-  void Done() {
-    if (item_ == nullptr) return;
-    QueuedItem<T>* const item = std::exchange(item_, nullptr);
-    owner_->EndLeases(absl::MakeConstSpan(&item, 1));
-  }
+  // Ends the lease now: the processing of the item is over. Does nothing if
+  // this leases no item.
+  void Done() { End(internal::LeaseEnd::kDone); }
 
-  // For queues: lets go of the item without ending the lease, if it is one that
-  // `owner` is to end, and returns it; null otherwise.
-  QueuedItem<T>* ReleaseTo(const LeaseOwner<T>* owner) {
-    return owner_ == owner ? std::exchange(item_, nullptr) : nullptr;
-  }
-
-  // For queues: who is to end the lease; null if this leases no item.
-  LeaseOwner<T>* owner() const { return item_ != nullptr ? owner_ : nullptr; }
+  // Ends the lease, and gives the item back to the queue unprocessed. The item
+  // is queued again at once, also after a shutdown, as if it had not been
+  // handed out: it keeps its place before the items that were added later. Does
+  // nothing if this leases no item.
+  //
+  // A worker that is told to stop gives back an item that it has not begun to
+  // process. For an item whose processing failed, use `AddRateLimited()`.
+  void GiveBack() { End(internal::LeaseEnd::kGivenBack); }
 
   void swap(Lease& other) noexcept {
     std::swap(owner_, other.owner_);
@@ -104,7 +91,20 @@ class Lease {
   friend void swap(Lease& a, Lease& b) noexcept { a.swap(b); }
 
  private:
-  LeaseOwner<T>* owner_ = nullptr;
+  friend struct internal::LeaseAccess;
+  friend class LeaseBatch<T>;
+
+  // Leases `item`, which is not null. `owner` ends the lease.
+  Lease(internal::LeaseOwner<T>* owner, QueuedItem<T>* item)
+      : owner_(owner), item_(item), priority_(item->priority()) {}
+
+  void End(internal::LeaseEnd end) {
+    if (item_ == nullptr) return;
+    QueuedItem<T>* const item = std::exchange(item_, nullptr);
+    owner_->EndLeases(absl::MakeConstSpan(&item, 1), end);
+  }
+
+  internal::LeaseOwner<T>* owner_ = nullptr;
   QueuedItem<T>* item_ = nullptr;  // null if nothing is leased
   int priority_ = 0;
 };

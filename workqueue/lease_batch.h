@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "workqueue/internal/queue/lease_owner.h"
 #include "workqueue/lease.h"
 #include "workqueue/ordering.h"
 
@@ -21,9 +22,9 @@ namespace workqueue {
 
 // LeaseBatch
 //
-// Leases that were acquired together, and that end together when the batch
-// goes: for that a queue takes its lock once, and not for each of them. A lease
-// can also end on its own before, or be moved out of the batch.
+// Leases that were acquired together and that end together when the batch is
+// destroyed: the queue takes its lock once for 64 of them. A lease can also end
+// earlier on its own, or be moved out of the batch.
 //
 // Example:
 //
@@ -32,7 +33,7 @@ namespace workqueue {
 //     if (!batch.ok()) return;
 //     for (workqueue::Lease<std::string>& lease : *batch) Reconcile(*lease);
 //
-// Movable. Not thread-safe, as its leases.
+// Movable. Not thread-safe, like its leases.
 template <typename T>
 class LeaseBatch {
  public:
@@ -40,13 +41,13 @@ class LeaseBatch {
   using iterator = typename std::vector<Lease<T>>::iterator;
   using const_iterator = typename std::vector<Lease<T>>::const_iterator;
 
-  // An empty one.
+  // Has no leases.
   LeaseBatch() = default;
 
   LeaseBatch(LeaseBatch&& other) noexcept
       : leases_(std::exchange(other.leases_, {})) {}
 
-  // Ends the leases that were in this before.
+  // Ends the leases that `*this` held before.
   LeaseBatch& operator=(LeaseBatch&& other) noexcept {
     Done();
     leases_ = std::exchange(other.leases_, {});
@@ -55,7 +56,7 @@ class LeaseBatch {
 
   ~LeaseBatch() { Done(); }
 
-  // How many leases there are, those of nothing included.
+  // The number of leases, including those that have ended on their own.
   size_t size() const { return leases_.size(); }
   bool empty() const { return leases_.empty(); }
 
@@ -71,34 +72,44 @@ class LeaseBatch {
   const_iterator begin() const { return leases_.begin(); }
   const_iterator end() const { return leases_.end(); }
 
-  // For queues, which fill it.
-  void reserve(size_t n) { leases_.reserve(n); }
-  void push_back(Lease<T> lease) { leases_.push_back(std::move(lease)); }
-  void pop_back() { leases_.pop_back(); }
+  // Ends all leases that are left as `Lease::Done()` does, and empties the
+  // batch.
+  void Done() { End(internal::LeaseEnd::kDone); }
 
-  // Ends all the leases that are left, and empties the batch.
-  void Done() {
-    EndLeases();
+  // Ends all leases that are left as `Lease::GiveBack()` does, and empties the
+  // batch. The items keep their order.
+  void GiveBack() { End(internal::LeaseEnd::kGivenBack); }
+
+ private:
+  friend struct internal::LeaseAccess;
+
+  // One call to the queue ends so many leases: more would need an allocation.
+  static constexpr size_t kMaxAtOnce = 64;
+
+  void End(internal::LeaseEnd end) {
+    if (end == internal::LeaseEnd::kGivenBack) {
+      // Each item goes before those that wait: the last one goes first.
+      EndAll(leases_.rbegin(), leases_.rend(), end);
+    } else {
+      EndAll(leases_.begin(), leases_.end(), end);
+    }
     leases_.clear();
   }
 
- private:
-  // As many as one call ends, since the way to more would be an allocation.
-  static constexpr size_t kAtOnce = 64;
-
-  void EndLeases() {
-    std::array<QueuedItem<T>*, kAtOnce> items;
+  template <typename Iterator>
+  static void EndAll(Iterator lease, Iterator last, internal::LeaseEnd end) {
+    std::array<QueuedItem<T>*, kMaxAtOnce> items;
     size_t n = 0;
-    LeaseOwner<T>* owner = nullptr;
-    const auto end_items = [&items, &n, &owner] {
-      if (n > 0) owner->EndLeases(absl::MakeConstSpan(items.data(), n));
+    internal::LeaseOwner<T>* owner = nullptr;
+    const auto end_items = [&] {
+      if (n > 0) owner->EndLeases(absl::MakeConstSpan(items.data(), n), end);
       n = 0;
     };
-    for (Lease<T>& lease : leases_) {
-      if (!lease) continue;
-      if (lease.owner() != owner || n == kAtOnce) end_items();
-      owner = lease.owner();
-      items[n++] = lease.ReleaseTo(owner);
+    for (; lease != last; ++lease) {
+      if (!*lease) continue;
+      if (lease->owner_ != owner || n == kMaxAtOnce) end_items();
+      owner = lease->owner_;
+      items[n++] = std::exchange(lease->item_, nullptr);
     }
     end_items();
   }

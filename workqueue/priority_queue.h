@@ -25,76 +25,34 @@
 #include "absl/types/span.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
 #include "ratelimit/rate_limiter.h"
-#include "workqueue/clock/clock.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/internal/error_log.h"
 #include "workqueue/internal/indexed_heap.h"
 #include "workqueue/internal/queue/priority_order.h"
 #include "workqueue/internal/queue/queue_core.h"
 #include "workqueue/internal/queue/queue_metrics.h"
+#include "workqueue/internal/queue/snapshot_order.h"
 #include "workqueue/internal/retry_delay.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/metrics.h"
 #include "workqueue/snapshot.h"
+#include "workqueue/timer/queue_clock.h"
 #include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue {
 
-// AddOptions
-//
-// How items are added to a queue that has priorities.
-struct AddOptions {
-  // They are added once this has passed; at once if it is zero or negative.
-  absl::Duration after = absl::ZeroDuration();
-
-  // Whether the rate limiter has a say, too: the shorter of its delay and
-  // `after` counts, and its alone if `after` is zero.
-  bool rate_limited = false;
-
-  // The higher comes first.
-  int priority = 0;
-};
-
-// An item, and the priority at which it was handed out.
-template <typename T>
-struct ItemWithPriority {
-  T item;
-  int priority;
-};
-
-// PriorityInterface
-//
-// A `RateLimitingInterface` that has priorities; those of its functions that
-// take none add at priority zero.
-template <typename T>
-class PriorityInterface : public RateLimitingInterface<T> {
- public:
-  // Adds each of `items`, in their order and with one lock for all, as
-  // `options` say. Returns false if any was not taken, as `Add()`.
-  //
-  //     queue->AddWithOptions(options, {"default/web", "default/db"});
-  virtual bool AddWithOptions(const AddOptions& options,
-                              absl::Span<const T> items) = 0;
-
-  // As `Get()`, but tells the priority, too. (So does a lease.)
-  virtual std::optional<ItemWithPriority<T>> GetWithPriority() = 0;
-
-  PriorityInterface<T>* AsPriorityQueue() override { return this; }
-};
-
 // PriorityQueueOptions
 //
-// How a priority queue is made. All have a default that does.
+// Options of a `PriorityQueue`. Every field has a usable default.
 template <typename T>
 struct PriorityQueueOptions {
   // As in `QueueOptions`.
   std::string name;
   MetricsProvider* metrics_provider = nullptr;
   LogSink* log_sink = nullptr;
-  Clock* clock = nullptr;
-  std::shared_ptr<WaitingLoop> waiting_loop;
+  QueueClock clock;
 
-  // What chooses the delays of rate limited adds; null for an
+  // Chooses the delays of rate limited adds; null means an
   // `ItemExponentialFailureRateLimiter` from 5 ms to 1000 s, as in
   // controller-runtime.
   std::unique_ptr<RateLimiter<T>> rate_limiter;
@@ -150,7 +108,7 @@ class PriorityQueue
       private WaitingLoop::Client {
  public:
   explicit PriorityQueue(PriorityQueueOptions<T> options = {})
-      : PriorityQueue(Completed(), Complete(std::move(options))) {}
+      : PriorityQueue(options, options.clock.LoopOrNew()) {}
   ~PriorityQueue() override;
 
   bool AddWithOptions(const AddOptions& options,
@@ -167,6 +125,7 @@ class PriorityQueue
   int NumRequeues(const T& item) const override;
   void ShutDown() override;
   bool ShutDownWithDrainUntil(absl::Time deadline) override;
+  void Close() override;
   Snapshot<T> TakeSnapshot() override;
 
  private:
@@ -196,11 +155,12 @@ class PriorityQueue
     }
   };
 
-  // Puts in what `options` leave open.
-  static PriorityQueueOptions<T> Complete(PriorityQueueOptions<T> options);
+  PriorityQueue(PriorityQueueOptions<T>& options,
+                std::shared_ptr<WaitingLoop> loop);
 
-  struct Completed {};
-  PriorityQueue(Completed, PriorityQueueOptions<T> options);
+  // Returns `given` or, if that is null, the default rate limiter.
+  static std::unique_ptr<RateLimiter<T>> OrDefault(
+      std::unique_ptr<RateLimiter<T>> given);
 
   // How long an item that is added with `options` is to wait.
   absl::Duration DelayOf(const T& item, const AddOptions& options);
@@ -261,31 +221,23 @@ class PriorityQueue
 // Implementation details follow.
 
 template <typename T, typename Hash, typename Eq>
-PriorityQueueOptions<T> PriorityQueue<T, Hash, Eq>::Complete(
-    PriorityQueueOptions<T> options) {
-  options.clock = OrRealClock(options.clock);
-  if (options.waiting_loop == nullptr) {
-    options.waiting_loop = std::make_shared<WaitingLoop>(options.clock);
-  }
-  if (options.rate_limiter == nullptr) {
-    // With these numbers, this does not fail.
-    options.rate_limiter =
-        *ItemExponentialFailureRateLimiter<T, Hash, Eq>::Create(
-            absl::Milliseconds(5), absl::Seconds(1000));
-  }
-  return options;
+PriorityQueue<T, Hash, Eq>::PriorityQueue(PriorityQueueOptions<T>& options,
+                                          std::shared_ptr<WaitingLoop> loop)
+    : Core(options.name, options.metrics_provider, options.log_sink, loop),
+      retries_(
+          internal::NewRetriesMetric(options.name, options.metrics_provider)),
+      rate_limiter_(OrDefault(std::move(options.rate_limiter))),
+      loop_(std::move(loop)) {
+  loop_->Add(this);
 }
 
 template <typename T, typename Hash, typename Eq>
-PriorityQueue<T, Hash, Eq>::PriorityQueue(Completed,
-                                          PriorityQueueOptions<T> options)
-    : Core(options.name, options.metrics_provider, options.log_sink,
-           options.clock, options.waiting_loop),
-      retries_(
-          internal::NewRetriesMetric(options.name, options.metrics_provider)),
-      rate_limiter_(std::move(options.rate_limiter)),
-      loop_(std::move(options.waiting_loop)) {
-  loop_->Add(this);
+std::unique_ptr<RateLimiter<T>> PriorityQueue<T, Hash, Eq>::OrDefault(
+    std::unique_ptr<RateLimiter<T>> given) {
+  if (given != nullptr) return given;
+  // With these numbers, this does not fail.
+  return *ItemExponentialFailureRateLimiter<T, Hash, Eq>::Create(
+      absl::Milliseconds(5), absl::Seconds(1000));
 }
 
 template <typename T, typename Hash, typename Eq>
@@ -489,14 +441,19 @@ int PriorityQueue<T, Hash, Eq>::NumRequeues(const T& item) const {
 template <typename T, typename Hash, typename Eq>
 void PriorityQueue<T, Hash, Eq>::ShutDown() {
   Core::ShutDown();
-  loop_->Wake(this);  // drops what waits
+  loop_->Wake(this);  // to drop the items that wait
 }
 
 template <typename T, typename Hash, typename Eq>
 bool PriorityQueue<T, Hash, Eq>::ShutDownWithDrainUntil(absl::Time deadline) {
-  Core::ShutDownWithDrainUntil(absl::InfinitePast());  // does not block
-  loop_->Wake(this);                                   // drops what waits
+  Close();
   return Core::ShutDownWithDrainUntil(deadline);
+}
+
+template <typename T, typename Hash, typename Eq>
+void PriorityQueue<T, Hash, Eq>::Close() {
+  Core::Close();
+  loop_->Wake(this);  // to drop the items that wait
 }
 
 template <typename T, typename Hash, typename Eq>
@@ -519,9 +476,9 @@ Snapshot<T> PriorityQueue<T, Hash, Eq>::TakeSnapshot() {
       });
     }
   }
-  snapshot.SortQueued(sequences);
-  snapshot.SortWaiting();
-  snapshot.CountFailures(*rate_limiter_);
+  internal::SortQueued(&snapshot, sequences);
+  internal::SortWaiting(&snapshot);
+  internal::CountFailures(&snapshot, *rate_limiter_);
   return snapshot;
 }
 

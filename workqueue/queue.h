@@ -18,52 +18,48 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
-#include "workqueue/clock/clock.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/internal/queue/queue_core.h"
 #include "workqueue/internal/queue/queue_order.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/metrics.h"
 #include "workqueue/ordering.h"
-#include "workqueue/timer/waiting_loop.h"
+#include "workqueue/timer/queue_clock.h"
 
 namespace workqueue {
 
 // QueueOptions
 //
-// How a queue is made. All have a default that does.
+// Options of a `Queue`. Every field has a usable default.
 template <typename T>
 struct QueueOptions {
   // The queue's name in metrics and messages. A queue without a name reports no
   // metrics.
   std::string name;
 
-  // What the queue reports to; null for the default provider. Not owned, must
-  // outlive the queue.
+  // The provider of the queue's metrics; null means the default provider. Not
+  // owned; must outlive the queue.
   MetricsProvider* metrics_provider = nullptr;
 
-  // Where the queue tells of errors that no caller is told of, those on its own
-  // thread above all; null for nowhere. One message in half a second at most
-  // from each layer, which says how many errors before it were left out. Not
-  // owned, must outlive the queue.
+  // Receives messages about errors that no caller can be told of, such as those
+  // on the queue's own thread; null means that nobody does. Each layer sends at
+  // most one message in half a second, which says how many errors before it
+  // were left out. Not owned; must outlive the queue.
   LogSink* log_sink = nullptr;
 
-  // The clock that it goes by; null for the real one. Not owned, must outlive
-  // the queue.
-  Clock* clock = nullptr;
+  // The queue's clock, or a waiting loop that queues share; null means the real
+  // clock. A clock is not owned and must outlive the queue.
+  QueueClock clock;
 
-  // The order in which items are handed out; null for first in, first out.
+  // The order in which items are handed out; null means first in, first out.
   std::unique_ptr<Ordering<T>> ordering;
-
-  // The thread that does what happens with time; null for one of the queue's
-  // own, if it needs any. Queues may share one. Must go by `clock`.
-  std::shared_ptr<WaitingLoop> waiting_loop;
 };
 
 // Queue
 //
-// A deduplicating queue in memory: `Interface` has the promises. The bottom of
-// the three layers, and of use on its own where nothing is ever added later.
+// A deduplicating queue in memory. `Interface` has its promises. It is the
+// bottom of the three layers, and useful on its own where no item is added
+// later.
 //
 // Example:
 //
@@ -79,17 +75,18 @@ struct QueueOptions {
 //     queue.ShutDownWithDrain();
 //     worker.join();
 //
-// `Hash` and `Eq` are those of a hash set, and must agree. If they, copying a
-// `T`, the ordering or a metric throw, the exception comes out of the call and
-// the queue is as it was. Only what ends processing, `Done()` and a lease, does
-// so in any case: what a metric throws then is only logged, and an item that
-// the ordering would not take is handed out before those that it has.
+// `Hash` and `Eq` are those of a hash set: equal items must have equal hashes.
+// If hashing, comparing or copying a `T`, the ordering or a metric throws, the
+// exception comes out of the call and the queue is unchanged. But `Done()` and
+// the end of a lease always end the processing: an exception from a metric is
+// logged, and an item that the ordering refuses is handed out before the items
+// in the ordering.
 //
-// Each call that adds, hands out or ends processing takes constant time for
-// each item, whatever the queue holds, and allocates nothing in the steady
-// state (copying a `T` may, and so do `AddAll()` and `AcquireUpTo()` for many).
-// Only an addition that makes the hash table grow takes longer: it moves some
-// eight bytes for each item.
+// A call that adds items, hands them out or ends their processing takes
+// constant time for each item, whatever the queue holds. It allocates nothing
+// in the steady state; copying a `T` may allocate, and `AddAll()` and
+// `AcquireUpTo()` of many items do. Only an addition that makes the hash table
+// grow takes longer: it moves about eight bytes for each item in the queue.
 //
 // Thread-safe.
 template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
@@ -125,8 +122,7 @@ class Queue : public internal::QueueCore<T, Interface<T>,
 template <typename T, typename Hash, typename Eq>
 Queue<T, Hash, Eq>::Queue(QueueOptions<T> options)
     : Core(options.name, options.metrics_provider, options.log_sink,
-           options.clock, std::move(options.waiting_loop),
-           std::move(options.ordering)) {}
+           options.clock, std::move(options.ordering)) {}
 
 template <typename T, typename Hash, typename Eq>
 bool Queue<T, Hash, Eq>::Add(const T& item) {

@@ -12,38 +12,38 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/memory/memory.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "ratelimit/default_rate_limiters.h"
 #include "ratelimit/rate_limiter.h"
-#include "workqueue/clock/clock.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/interfaces.h"
+#include "workqueue/internal/queue/check_queue_below.h"
 #include "workqueue/internal/queue/forwarding_queue.h"
+#include "workqueue/internal/queue/snapshot_order.h"
 #include "workqueue/snapshot.h"
 
 namespace workqueue {
 
 // RateLimitingQueueOptions
 //
-// How a rate limiting queue is made. What it shares with `DelayingQueueOptions`
-// goes for the queue below, too, if the rate limiting queue makes that.
+// Options of a `RateLimitingQueue`. Every field has a usable default. The
+// options of `DelayingQueueOptions` apply to all layers.
 template <typename T>
 struct RateLimitingQueueOptions : DelayingQueueOptions<T> {
-  // What chooses the delays of `AddRateLimited()`; null for
-  // `workqueue::DefaultControllerRateLimiter()` on `clock`.
+  // Chooses the delays of `AddRateLimited()`; null means
+  // `DefaultControllerRateLimiter()` on the queue's clock.
   std::unique_ptr<RateLimiter<T>> rate_limiter;
-
-  // The queue below; null for a `DelayingQueue`. With one given, the other
-  // options but `rate_limiter` and `clock` go unused.
-  std::unique_ptr<DelayingInterface<T>> delaying_queue;
 };
 
 // RateLimitingQueue
 //
-// A queue that can also add an item as soon as a rate limiter says that it may
-// be: `RateLimitingInterface` has the promises. The top one of the three
-// layers, and the one that most controllers use. All but its own three
-// functions goes to the queue below.
+// A queue that can also add an item as soon as a rate limiter permits it.
+// `RateLimitingInterface` has its promises. It is the top of the three layers:
+// it owns a delaying queue, and forwards to it every call that has nothing to
+// do with the rate limiter.
 //
 // Example, the loop of a worker:
 //
@@ -57,7 +57,8 @@ struct RateLimitingQueueOptions : DelayingQueueOptions<T> {
 //       queue.Done(*key);
 //     }
 //
-// Remember to call `Forget()`: an item that failed is tracked until then.
+// Remember to call `Forget()`: the rate limiter remembers an item that failed
+// until then.
 //
 // Thread-safe.
 template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
@@ -66,9 +67,17 @@ class RateLimitingQueue
     : public internal::ForwardingQueue<T, RateLimitingInterface<T>,
                                        DelayingInterface<T>> {
  public:
+  // A queue on a `DelayingQueue`, which it makes.
   explicit RateLimitingQueue(RateLimitingQueueOptions<T> options = {})
-      : Base(Complete(options)),
-        rate_limiter_(std::move(options.rate_limiter)) {}
+      : RateLimitingQueue(Layers(std::move(options))) {}
+
+  // Returns a queue on `delaying_queue`. `rate_limiter` chooses the delays of
+  // `AddRateLimited()`.
+  //
+  // Returns `absl::InvalidArgumentError` if one of them is null.
+  static absl::StatusOr<std::unique_ptr<RateLimitingQueue>> Create(
+      std::unique_ptr<DelayingInterface<T>> delaying_queue,
+      std::unique_ptr<RateLimiter<T>> rate_limiter);
 
   bool AddAfter(const T& item, absl::Duration delay) override {
     return this->below().AddAfter(item, delay);
@@ -94,7 +103,7 @@ class RateLimitingQueue
 
   Snapshot<T> TakeSnapshot() override {
     Snapshot<T> snapshot = Base::TakeSnapshot();
-    snapshot.CountFailures(*rate_limiter_);
+    internal::CountFailures(&snapshot, *rate_limiter_);
     return snapshot;
   }
 
@@ -102,21 +111,53 @@ class RateLimitingQueue
   using Base = internal::ForwardingQueue<T, RateLimitingInterface<T>,
                                          DelayingInterface<T>>;
 
-  // Puts in what `options` leave open, and takes the queue below out of them.
-  static std::unique_ptr<DelayingInterface<T>> Complete(
-      RateLimitingQueueOptions<T>& options) {
-    if (options.rate_limiter == nullptr) {
-      options.rate_limiter =
-          DefaultControllerRateLimiter<T, Hash, Eq>(OrRealClock(options.clock));
-    }
-    if (options.delaying_queue != nullptr) {
-      return std::move(options.delaying_queue);
-    }
-    return std::make_unique<DelayingQueue<T, Hash, Eq>>(std::move(options));
-  }
+  // The parts of a rate limiting queue.
+  struct Layers {
+    explicit Layers(RateLimitingQueueOptions<T> options);
+    Layers(std::unique_ptr<DelayingInterface<T>> below,
+           std::unique_ptr<RateLimiter<T>> limiter)
+        : rate_limiter(std::move(limiter)), delaying_queue(std::move(below)) {}
+
+    std::unique_ptr<RateLimiter<T>> rate_limiter;
+    std::unique_ptr<DelayingInterface<T>> delaying_queue;
+  };
+
+  explicit RateLimitingQueue(Layers layers)
+      : Base(std::move(layers.delaying_queue)),
+        rate_limiter_(std::move(layers.rate_limiter)) {}
 
   const std::unique_ptr<RateLimiter<T>> rate_limiter_;
 };
+
+// Implementation details follow.
+
+template <typename T, typename Hash, typename Eq>
+RateLimitingQueue<T, Hash, Eq>::Layers::Layers(
+    RateLimitingQueueOptions<T> options)
+    : rate_limiter(std::move(options.rate_limiter)) {
+  if (rate_limiter == nullptr) {
+    rate_limiter =
+        DefaultControllerRateLimiter<T, Hash, Eq>(options.clock.clock());
+  }
+  delaying_queue =
+      std::make_unique<DelayingQueue<T, Hash, Eq>>(std::move(options));
+}
+
+template <typename T, typename Hash, typename Eq>
+absl::StatusOr<std::unique_ptr<RateLimitingQueue<T, Hash, Eq>>>
+RateLimitingQueue<T, Hash, Eq>::Create(
+    std::unique_ptr<DelayingInterface<T>> delaying_queue,
+    std::unique_ptr<RateLimiter<T>> rate_limiter) {
+  absl::Status status =
+      internal::CheckQueueBelow("delaying_queue", delaying_queue != nullptr);
+  if (!status.ok()) return status;
+  if (rate_limiter == nullptr) {
+    return absl::InvalidArgumentError(
+        "rate_limiter is null; a rate limiting queue needs one");
+  }
+  return absl::WrapUnique(new RateLimitingQueue(
+      Layers(std::move(delaying_queue), std::move(rate_limiter))));
+}
 
 }  // namespace workqueue
 

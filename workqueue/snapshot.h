@@ -8,13 +8,8 @@
 #ifndef WORKQUEUE_SNAPSHOT_H_
 #define WORKQUEUE_SNAPSHOT_H_
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <numeric>
 #include <ostream>
 #include <sstream>
-#include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -24,11 +19,11 @@ namespace workqueue {
 
 // Snapshot
 //
-// What is in a queue at one moment, for people who want to know why nothing
-// happens: `Interface::TakeSnapshot()`.
+// A copy of what is in a queue at one moment, for people who want to know why
+// nothing happens. `Interface::TakeSnapshot()` returns it.
 //
-// It can be printed, by `operator<<` and, with an Abseil that has
-// `AbslStringify`, by `absl::StrCat()` and its kin, if its items can:
+// A snapshot can be printed if its items can: by `operator<<` and, with an
+// Abseil that has `AbslStringify`, by `absl::StrCat()` and its like:
 //
 //     2 queued:
 //       default/web (priority 10)
@@ -42,13 +37,13 @@ struct Snapshot {
   struct Queued {
     T item;
     int priority = 0;
-    int failures = 0;  // that its rate limiter counts
+    int failures = 0;  // as the rate limiter counts them
   };
 
   struct Processing {
     T item;
     absl::Time since;          // may be some milliseconds early
-    bool added_again = false;  // and will be queued when it is done with
+    bool added_again = false;  // will be queued when its processing ends
     int failures = 0;
   };
 
@@ -61,37 +56,9 @@ struct Snapshot {
 
   absl::Time taken_at;
   bool shutting_down = false;
-  std::vector<Queued> queued;          // the next one first
-  std::vector<Processing> processing;  // the longest one first
-  std::vector<Waiting> waiting;        // the soonest one first
-
-  // For queues: puts `waiting`, filled in any order, in its order.
-  void SortWaiting() {
-    Sort(waiting, [](const std::vector<Waiting>& v, size_t a, size_t b) {
-      return v[a].ready_at != v[b].ready_at ? v[a].ready_at < v[b].ready_at
-                                            : v[a].priority > v[b].priority;
-    });
-  }
-
-  // For queues: puts `queued`, filled in any order, in the order of priority
-  // and, within one, of `sequences`, which has one for each.
-  void SortQueued(const std::vector<int64_t>& sequences) {
-    Sort(queued,
-         [&sequences](const std::vector<Queued>& v, size_t a, size_t b) {
-           return v[a].priority != v[b].priority ? v[a].priority > v[b].priority
-                                                 : sequences[a] < sequences[b];
-         });
-  }
-
-  // For queues: fills in the failures that `limiter`, a rate limiter, counts.
-  template <typename Limiter>
-  void CountFailures(Limiter& limiter) {
-    for (Queued& it : queued) it.failures = limiter.NumRequeues(it.item);
-    for (Processing& it : processing) {
-      it.failures = limiter.NumRequeues(it.item);
-    }
-    for (Waiting& it : waiting) it.failures = limiter.NumRequeues(it.item);
-  }
+  std::vector<Queued> queued;          // the next one to hand out first
+  std::vector<Processing> processing;  // the one handed out first, first
+  std::vector<Waiting> waiting;        // the one ready first, first
 
   friend std::ostream& operator<<(std::ostream& os, const Snapshot& snapshot) {
     snapshot.Print(os);
@@ -106,20 +73,6 @@ struct Snapshot {
   }
 
  private:
-  // Sorts `v` by `less(v, i, j)`, without assigning: a `T` need not be
-  // assignable.
-  template <typename V, typename Less>
-  static void Sort(std::vector<V>& v, Less less) {
-    std::vector<size_t> order(v.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    std::stable_sort(order.begin(), order.end(),
-                     [&v, &less](size_t a, size_t b) { return less(v, a, b); });
-    std::vector<V> sorted;
-    sorted.reserve(v.size());
-    for (size_t i : order) sorted.push_back(std::move(v[i]));
-    v.swap(sorted);
-  }
-
   static void PrintItem(std::ostream& os, const T& item) {
     os << "  ";
     internal::PrintItem(os, item);

@@ -64,6 +64,9 @@ class WaitingLoop {
   WaitingLoop(const WaitingLoop&) = delete;
   WaitingLoop& operator=(const WaitingLoop&) = delete;
 
+  // The clock that the loop goes by.
+  Clock* clock() const { return clock_; }
+
   // Adds `client`, which is not owned, and has it called soon.
   void Add(Client* client);
 

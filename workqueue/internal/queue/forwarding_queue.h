@@ -13,6 +13,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
@@ -26,8 +27,8 @@ namespace internal {
 
 // ForwardingQueue
 //
-// A queue that offers `InterfaceType` and owns one that offers `Below`, to
-// which it passes on all of `Interface<T>`.
+// A queue that implements `InterfaceType` and owns a queue that implements
+// `Below`. It forwards every function of `Interface<T>` to that queue.
 template <typename T, typename InterfaceType, typename Below>
 class ForwardingQueue : public InterfaceType {
  public:
@@ -39,6 +40,7 @@ class ForwardingQueue : public InterfaceType {
   bool ShutDownWithDrainUntil(absl::Time deadline) override {
     return below_->ShutDownWithDrainUntil(deadline);
   }
+  void Close() override { below_->Close(); }
   bool ShuttingDown() const override { return below_->ShuttingDown(); }
   bool AddAll(absl::Span<const T> items) override {
     return below_->AddAll(items);
@@ -49,7 +51,7 @@ class ForwardingQueue : public InterfaceType {
   absl::StatusOr<Lease<T>> AcquireWithDeadline(absl::Time deadline) override {
     return below_->AcquireWithDeadline(deadline);
   }
-  bool AcquireNext(Lease<T>* lease) override {
+  absl::Status AcquireNext(Lease<T>* lease) override {
     return below_->AcquireNext(lease);
   }
   absl::StatusOr<LeaseBatch<T>> AcquireUpToWithDeadline(

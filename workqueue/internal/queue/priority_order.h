@@ -8,6 +8,7 @@
 #ifndef WORKQUEUE_INTERNAL_QUEUE_PRIORITY_ORDER_H_
 #define WORKQUEUE_INTERNAL_QUEUE_PRIORITY_ORDER_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -23,8 +24,9 @@ namespace internal {
 // What is queued in a `PriorityQueue`: a heap by priority and, within one, by
 // sequence number. The `Order` of a `QueueCore`.
 //
-// An item that is dirty and being processed is put in when it is done with,
-// when nothing may throw. So there is room in the heap for all that is dirty.
+// The heap has room for all items that are dirty or being processed: when the
+// processing of an item ends, the item may be put in, and nothing may throw
+// then.
 template <typename T>
 class PriorityOrder {
  public:
@@ -38,27 +40,29 @@ class PriorityOrder {
     bool waiting = false;  // never if dirty
     int64_t sequence = 0;  // its place within its priority
     uint32_t heap_index = 0;
+    int handed_out_priority = 0;  // while it is being processed
   };
 
   static constexpr bool kHasPriorities = true;
 
   size_t size() const { return heap_.size(); }
 
-  // Makes sure that one more can be dirty. The rest does not throw.
-  void ReserveOneMore() { heap_.Reserve(dirty_ + 1); }
+  // Makes sure that one more entry can be dirty. The rest does not throw.
+  void ReserveOneMore() { heap_.Reserve(places_ + 1); }
 
-  // Gives back memory if nothing is dirty.
+  // Gives back memory if no entry is dirty or being processed.
   void ReleaseIfUnused() {
-    if (dirty_ == 0) heap_.ReleaseIfEmpty();
+    if (places_ == 0) heap_.ReleaseIfEmpty();
   }
 
   // `entry` has become dirty.
   void OnDirty(Entry* entry) {
-    ++dirty_;
-    if (!entry->processing) Insert(entry);
+    if (entry->processing) return;
+    ++places_;
+    Insert(entry);
   }
 
-  // `entry`, which is in the order, has got another priority or sequence.
+  // `entry`, which is in the order, has another priority or sequence now.
   void OnMoved(Entry* entry) {
     heap_.Replace(entry->heap_index, SlotOf(entry));
   }
@@ -68,14 +72,21 @@ class PriorityOrder {
   Entry* Pop() {
     Entry* const entry = heap_.front().entry;
     heap_.Remove(entry->heap_index);
-    --dirty_;
+    entry->handed_out_priority = entry->priority();
     return entry;
   }
 
-  void PutBack(Entry* entry) {
-    ++dirty_;
+  void PutBack(Entry* entry) { Insert(entry); }
+
+  // The highest priority counts, and within it `entry` comes first.
+  void GiveBack(Entry* entry) {
+    entry->set_priority(
+        std::max(entry->priority(), entry->handed_out_priority));
+    entry->sequence = --front_sequence_;
     Insert(entry);
   }
+
+  void OnDone(Entry*) { --places_; }
 
   // In no particular order, but always the same until there is a change.
   template <typename F>
@@ -109,7 +120,11 @@ class PriorityOrder {
   void Insert(Entry* entry) { heap_.Push(SlotOf(entry)); }
 
   internal::IndexedHeap<Slot, SetIndex> heap_;
-  size_t dirty_ = 0;  // in heap_, or to be put in when done with
+  // The number of entries that are dirty or being processed.
+  size_t places_ = 0;
+  // The sequence of the entry that was given back last. Entries that are added
+  // have sequences from zero on.
+  int64_t front_sequence_ = 0;
 };
 
 }  // namespace internal

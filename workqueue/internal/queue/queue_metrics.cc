@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "absl/memory/memory.h"
 #include "absl/strings/string_view.h"
@@ -78,14 +79,29 @@ void QueueMetrics::OnGet(ItemTimes& times, int priority) {
 }
 
 void QueueMetrics::OnPriorityChange(int from, int to) {
-  if (depth_by_priority_ == nullptr) return;
+  if (depth_by_priority_ == nullptr || from == to) return;
   depth_by_priority_->Dec(from);
   depth_by_priority_->Inc(to);
 }
 
-void QueueMetrics::OnDone(const ItemTimes& times) {
+void QueueMetrics::EndProgress(const ItemTimes& times) {
   --in_progress_;
   starts_ -= times.started.Get() - epoch_;
+}
+
+void QueueMetrics::OnGiveBack(const ItemTimes& times, int priority,
+                              std::optional<int> added_priority) {
+  EndProgress(times);
+  if (added_priority.has_value()) {
+    OnPriorityChange(*added_priority, priority);
+    return;
+  }
+  if (depth_by_priority_ != nullptr) depth_by_priority_->Inc(priority);
+  if (depth_ != nullptr) depth_->Inc();
+}
+
+void QueueMetrics::OnDone(const ItemTimes& times) {
+  EndProgress(times);
   Observe(work_duration_.get(), clock_->TimeNow() - times.started.Get());
 }
 

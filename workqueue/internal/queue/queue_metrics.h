@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -54,6 +55,11 @@ class QueueMetrics {
   // The priority of an item that has been added and not handed out changes.
   void OnPriorityChange(int from, int to);
 
+  // An item that was handed out is queued again unprocessed, at `priority`. It
+  // was queued already, at `added_priority`, if it was added meanwhile.
+  void OnGiveBack(const ItemTimes& times, int priority,
+                  std::optional<int> added_priority);
+
   // The processing of an item has ended, even if a metric throws.
   void OnDone(const ItemTimes& times);
 
@@ -62,6 +68,9 @@ class QueueMetrics {
   void UpdateUnfinishedWork(const ItemTimes* oldest);
 
  private:
+  // The item of `times` is no longer in progress.
+  void EndProgress(const ItemTimes& times);
+
   QueueMetrics(absl::string_view name, MetricsProvider* provider, Clock* clock,
                bool has_priorities);
 

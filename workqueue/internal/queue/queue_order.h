@@ -77,6 +77,9 @@ class QueueOrder {
   }
 
   void PutBack(Entry* entry) { list_.PushFront(entry); }
+  void GiveBack(Entry* entry) { list_.PushFront(entry); }
+
+  void OnDone(Entry*) {}
 
   bool ForEach(absl::FunctionRef<void(const QueuedItem<T>&)> visit) const {
     if (ordering_ != nullptr && list_.empty()) return ordering_->ForEach(visit);

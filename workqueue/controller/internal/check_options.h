@@ -1,0 +1,39 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/controller/internal/check_options.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_CONTROLLER_INTERNAL_CHECK_OPTIONS_H_
+#define WORKQUEUE_CONTROLLER_INTERNAL_CHECK_OPTIONS_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+
+namespace workqueue {
+namespace internal {
+
+// The facts about a `ControllerOptions` that are checked.
+struct CheckedOptions {
+  bool has_reconcile = false;
+  size_t workers = 0;
+  bool has_queue = false;
+  bool has_rate_limiter = false;
+  bool has_queue_metrics_provider = false;
+  std::vector<bool> sources_with_run;  // whether each source has a `run`
+  absl::Duration sync_timeout;
+  absl::Duration reconcile_timeout;
+};
+
+// Returns an `absl::InvalidArgumentError` that names the field if an option is
+// out of its range or contradicts another one.
+absl::Status CheckOptions(const CheckedOptions& options);
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_CONTROLLER_INTERNAL_CHECK_OPTIONS_H_

@@ -1,0 +1,150 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/controller/internal/lifecycle.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_CONTROLLER_INTERNAL_LIFECYCLE_H_
+#define WORKQUEUE_CONTROLLER_INTERNAL_LIFECYCLE_H_
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/internal/log.h"
+#include "workqueue/internal/worker_pool.h"
+
+namespace workqueue {
+namespace internal {
+
+// A `Source`, without the type of its items.
+struct LifecycleSource {
+  std::string name;
+  std::function<absl::Status(const std::function<void()>& mark_synced)> run;
+  std::function<void()> on_stop;  // may be null
+  bool wait_for_sync = false;
+};
+
+// The functions of a controller that its lifecycle calls.
+struct LifecycleHooks {
+  // The loop of a worker. It returns when the queue has ended or `abandoning()`
+  // is notified.
+  std::function<void()> work;
+  // `Interface::Close()` of the queue. Does not block.
+  std::function<void()> close_queue;
+  // Returns whether no item is queued or being reconciled.
+  std::function<bool()> idle;
+};
+
+// Lifecycle
+//
+// Starts and stops the sources and workers of a controller. `Controller` has
+// the promises of `Start()`, `Stop()` and `AwaitIdle()`.
+//
+// Thread-safe.
+class Lifecycle {
+ public:
+  // `clock` and `log` must outlive this.
+  Lifecycle(Clock* clock, const Log* log, size_t workers,
+            absl::Duration sync_timeout, std::vector<LifecycleSource> sources,
+            LifecycleHooks hooks);
+
+  Lifecycle(const Lifecycle&) = delete;
+  Lifecycle& operator=(const Lifecycle&) = delete;
+
+  absl::Status Start();
+  bool Stop(absl::Time drain_until);
+  void AwaitIdle();
+
+  // The destructor's part: stops at once, and blocks until all threads have
+  // ended.
+  void Join();
+
+  // Notified when the controller begins to stop, and when it no longer waits
+  // for the items that are queued.
+  const absl::Notification& stopping() const { return stopping_; }
+  const absl::Notification& abandoning() const { return abandoning_; }
+
+  // A worker is done with an item.
+  void OnItemDone();
+
+  // Blocks until it is time to try again, or until `over` is notified, which is
+  // one of the two above.
+  void AwaitRetry(const absl::Notification& over);
+
+  // Calls `f`. Returns whether it returned OK. Logs its error, or the exception
+  // that it threw, after the text that `what` returns.
+  bool Try(absl::FunctionRef<std::string()> what,
+           absl::FunctionRef<absl::Status()> f) const;
+
+ private:
+  enum class State { kNew, kStarting, kRunning, kNotRunning };
+
+  // The parts of Start(). `sources_started` is the status of the first two.
+  absl::Status StartSources();
+  absl::Status AwaitSync();
+  absl::Status StartWorkers(const absl::Status& sources_started)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void MarkSynced(const LifecycleSource& source);
+
+  // Notifies stopping_ and tells the sources, unless that has been done before.
+  void BeginStop();
+
+  // Notifies abandoning_, unless that has been done before.
+  void BeginAbandoning() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  bool Idle() const;
+
+  // Whether the calling thread runs the reconcile function or a source.
+  bool RunsThisThread() const {
+    return source_pool_.RunsThisThread() || worker_pool_.RunsThisThread();
+  }
+
+  // The function of a source's thread, and of a worker's.
+  void RunSource(const LifecycleSource& source);
+  void RunWorker();
+
+  Clock* const clock_;
+  const Log* const log_;
+  const size_t num_workers_;
+  const absl::Duration sync_timeout_;
+  const std::vector<LifecycleSource> sources_;
+  const LifecycleHooks hooks_;
+
+  // Both are notified under mu_.
+  absl::Notification stopping_;
+  absl::Notification abandoning_;
+
+  absl::Mutex mu_;
+  State state_ ABSL_GUARDED_BY(mu_) = State::kNew;
+  bool end_logged_ ABSL_GUARDED_BY(mu_) = false;
+  // The sources that the start waits for.
+  std::vector<const LifecycleSource*> unsynced_ ABSL_GUARDED_BY(mu_);
+  // The numbers of sources and of workers that have not returned.
+  size_t running_sources_ ABSL_GUARDED_BY(mu_) = 0;
+  size_t running_workers_ ABSL_GUARDED_BY(mu_) = 0;
+  // The first error of a source before the workers were started.
+  absl::Status source_status_ ABSL_GUARDED_BY(mu_);
+  // Signalled when an item is done, if a thread waits for that, and when
+  // abandoning_ is notified.
+  absl::CondVar item_done_;
+  std::atomic<int> idle_waiters_{0};
+
+  WorkerPool source_pool_;
+  WorkerPool worker_pool_;
+};
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_CONTROLLER_INTERNAL_LIFECYCLE_H_

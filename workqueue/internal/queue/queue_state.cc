@@ -1,0 +1,131 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/internal/queue/queue_state.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <thread>  // NOLINT(build/c++11)
+#include <utility>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "workqueue/internal/fatal.h"
+#include "workqueue/internal/queue/queue_metrics.h"
+#include "workqueue/internal/queue/ticker.h"
+#include "workqueue/log_sink.h"
+#include "workqueue/metrics.h"
+#include "workqueue/timer/queue_clock.h"
+
+namespace workqueue {
+namespace internal {
+
+QueueState::QueueState(absl::string_view name,
+                       MetricsProvider* metrics_provider, LogSink* log_sink,
+                       const QueueClock& clock, bool has_priorities)
+    : clock_(clock.clock()),
+      metrics_(
+          QueueMetrics::Create(name, metrics_provider, clock_, has_priorities)),
+      errors_(name, log_sink, clock_) {}
+
+void QueueState::StartReports(std::function<void()> report,
+                              const QueueClock& clock) {
+  if (metrics_ == nullptr) return;
+  ticker_ =
+      std::make_unique<Ticker>(clock.LoopOrNew(), clock_,
+                               QueueMetrics::UpdatePeriod(), std::move(report));
+}
+
+absl::Status QueueState::AwaitItem(absl::Time deadline,
+                                   absl::FunctionRef<bool()> item_queued) {
+  const auto over = [this, item_queued] {
+    return item_queued() || IsShuttingDown();
+  };
+  ++blocked_;
+  if (deadline == absl::InfiniteFuture()) {
+    while (!over()) {
+      ++waiting_getters_;
+      queued_.Wait(&mu_);
+      --waiting_getters_;
+      if (woken_getters_ > 0) --woken_getters_;
+    }
+  } else if (deadline != absl::InfinitePast() && !IsShuttingDown()) {
+    clock_->AwaitWithDeadline(&mu_, absl::Condition(&over), deadline);
+  }
+  --blocked_;
+  if (item_queued() && !closing_) return absl::OkStatus();
+  // Without a message, which a caller that polls would pay for.
+  if (!IsShuttingDown()) return absl::DeadlineExceededError("");
+  return absl::CancelledError("the queue has been shut down and is empty");
+}
+
+bool QueueState::AwaitDrained(absl::Time deadline,
+                              absl::FunctionRef<bool()> idle) {
+  const int64_t ends_before = drain_ends_;
+  const auto over = [this, idle, ends_before]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return idle() || drain_ends_ != ends_before;
+  };
+  ++blocked_;
+  if (deadline == absl::InfiniteFuture()) {
+    while (!over()) drained_.Wait(&mu_);
+  } else if (deadline != absl::InfinitePast()) {
+    clock_->AwaitWithDeadline(&mu_, absl::Condition(&over), deadline);
+  }
+  --blocked_;
+  return idle();
+}
+
+size_t QueueState::BeginWakesOfWaiting(size_t queued) {
+  constexpr size_t kAtATime = 4;
+  const size_t wanted = std::min({queued, waiting_getters_, kAtATime});
+  const size_t wakes = wanted - std::min(wanted, woken_getters_);
+  if (wakes == 0) return 0;
+  woken_getters_ += wakes;
+  waking_.fetch_add(1, std::memory_order_relaxed);
+  return wakes;
+}
+
+void QueueState::Wake(size_t count) {
+  for (; count > 0; --count) queued_.Signal();
+  waking_.fetch_sub(1, std::memory_order_release);
+}
+
+void QueueState::BeginShutDown() {
+  shutting_down_.store(true, std::memory_order_release);
+  queued_.SignalAll();
+}
+
+void QueueState::EndDrains() {
+  ++drain_ends_;
+  drained_.SignalAll();
+}
+
+void QueueState::AwaitNobodyBlocks() {
+  closing_ = true;
+  BeginShutDown();
+  EndDrains();
+  mu_.Await(absl::Condition(this, &QueueState::NobodyBlocks));
+}
+
+void QueueState::AwaitWakes() {
+  // For no longer than a system call takes.
+  while (waking_.load(std::memory_order_acquire) > 0) {
+    std::this_thread::yield();
+  }
+}
+
+void QueueState::DieOfLeases(size_t leases, absl::string_view item) const {
+  Fatal(absl::StrCat(errors_.who(), " is destroyed before its leases; left: ",
+                     leases, ", one of them of ", item));
+}
+
+}  // namespace internal
+}  // namespace workqueue

@@ -1,0 +1,147 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/internal/queue/queue_state.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_INTERNAL_QUEUE_QUEUE_STATE_H_
+#define WORKQUEUE_INTERNAL_QUEUE_QUEUE_STATE_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/internal/error_log.h"
+#include "workqueue/internal/queue/queue_metrics.h"
+#include "workqueue/internal/queue/ticker.h"
+#include "workqueue/log_sink.h"
+#include "workqueue/metrics.h"
+#include "workqueue/timer/queue_clock.h"
+
+namespace workqueue {
+namespace internal {
+
+// QueueState
+//
+// The part of a queue in memory that does not depend on the type of its items:
+// the lock, the threads that block, the shutdown and the drains. `QueueCore`
+// derives from it.
+//
+// A thread blocks until an item is queued, or until the queue drains. Which
+// items there are is for the derived class to say, by functions that are called
+// with the lock held.
+class QueueState {
+ public:
+  QueueState(const QueueState&) = delete;
+  QueueState& operator=(const QueueState&) = delete;
+
+ protected:
+  // `name`, `metrics_provider`, `log_sink` and `clock` are those of
+  // `QueueOptions`.
+  QueueState(absl::string_view name, MetricsProvider* metrics_provider,
+             LogSink* log_sink, const QueueClock& clock, bool has_priorities);
+  ~QueueState() = default;
+
+  // From now on calls `report` every `QueueMetrics::UpdatePeriod()`, if there
+  // are metrics.
+  void StartReports(std::function<void()> report, const QueueClock& clock);
+
+  // Blocks until `item_queued()`, the queue is shut down, or `deadline`.
+  // Returns OK if an item is queued and may be handed out.
+  absl::Status AwaitItem(absl::Time deadline,
+                         absl::FunctionRef<bool()> item_queued)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Blocks until `idle()`, `EndDrains()` or `deadline`. Returns `idle()`.
+  bool AwaitDrained(absl::Time deadline, absl::FunctionRef<bool()> idle)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Returns how many threads to wake for `queued` items, and counts these
+  // threads as woken. Only a few are woken at a time: each of them wakes others
+  // once it has taken its own item, so that a burst of items costs a few
+  // wake-ups, and not one for each item. If the result is not zero, `Wake()`
+  // must follow.
+  size_t BeginWakes(size_t queued) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return waiting_getters_ == 0 ? 0 : BeginWakesOfWaiting(queued);
+  }
+
+  // Wakes `count` threads. The queue may be gone when this returns: a woken
+  // thread may have destroyed it.
+  void Wake(size_t count) ABSL_LOCKS_EXCLUDED(mu_);
+
+  void BeginShutDown() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Ends the drains in progress.
+  void EndDrains() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // The queue has become idle: ends the drains in progress with success.
+  void NotifyIdle() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { drained_.SignalAll(); }
+
+  // The two parts of the destructor. The first one blocks until no thread
+  // blocks in the queue. After the second one no thread touches the queue.
+  void AwaitNobodyBlocks() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void AwaitWakes() ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Ends the program: the queue is destroyed while `leases` leases exist, one
+  // of them of `item`.
+  [[noreturn]] void DieOfLeases(size_t leases, absl::string_view item) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  bool IsShuttingDown() const {
+    return shutting_down_.load(std::memory_order_acquire);
+  }
+
+  Clock* const clock_;
+  const std::unique_ptr<QueueMetrics> metrics_;
+
+  mutable absl::Mutex mu_;
+  ErrorLog errors_ ABSL_GUARDED_BY(mu_);
+
+  // Calls the function of `StartReports()`; null without metrics. The derived
+  // class must destroy it first.
+  std::unique_ptr<Ticker> ticker_;
+
+ private:
+  size_t BeginWakesOfWaiting(size_t queued) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  bool NobodyBlocks() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return blocked_ == 0;
+  }
+
+  // Signalled when an item is queued, and when the queue shuts down.
+  absl::CondVar queued_;
+  // Signalled by `EndDrains()` and `NotifyIdle()`.
+  absl::CondVar drained_;
+
+  // Written under mu_.
+  std::atomic<bool> shutting_down_{false};
+  // The number of calls of `EndDrains()`.
+  int64_t drain_ends_ ABSL_GUARDED_BY(mu_) = 0;
+  // The number of threads that wait for queued_, and how many of them have been
+  // woken and do not run yet. If an item is queued and a thread waits, one
+  // thread is woken.
+  size_t waiting_getters_ ABSL_GUARDED_BY(mu_) = 0;
+  size_t woken_getters_ ABSL_GUARDED_BY(mu_) = 0;
+  // The number of threads that block in `AwaitItem()` or `AwaitDrained()`.
+  size_t blocked_ ABSL_GUARDED_BY(mu_) = 0;
+  // The number of calls of `Wake()` that are in progress or must follow.
+  std::atomic<int> waking_{0};
+  // The destructor has begun, and nothing is handed out any more.
+  bool closing_ ABSL_GUARDED_BY(mu_) = false;
+};
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_INTERNAL_QUEUE_QUEUE_STATE_H_

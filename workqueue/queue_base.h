@@ -1,0 +1,191 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/queue_base.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_QUEUE_BASE_H_
+#define WORKQUEUE_QUEUE_BASE_H_
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "workqueue/interfaces.h"
+#include "workqueue/internal/exceptions.h"
+#include "workqueue/internal/queue/acquire_errors.h"
+#include "workqueue/internal/queue/lease_access.h"
+#include "workqueue/internal/queue/lease_count.h"
+#include "workqueue/internal/queue/lease_owner.h"
+#include "workqueue/lease.h"
+#include "workqueue/lease_batch.h"
+#include "workqueue/ordering.h"
+
+namespace workqueue {
+
+// QueueBase
+//
+// A base class for implementations of `Interface`, or of an interface derived
+// from it, outside this library. It builds leases, batches and `Get()` on the
+// functions that the implementation provides:
+//
+//     class MyQueue final : public workqueue::QueueBase<std::string> {
+//      public:
+//       bool Add(const std::string& item) override;
+//       bool Done(const std::string& item) override;
+//       absl::StatusOr<std::string> GetWithDeadline(absl::Time) override;
+//       size_t Len() const override;
+//       workqueue::Snapshot<std::string> TakeSnapshot() override;
+//       void ShutDown() override;
+//       bool ShutDownWithDrainUntil(absl::Time deadline) override;
+//       void Close() override;
+//       bool ShuttingDown() const override;
+//     };
+//
+// Override more where the implementation can do better: a lease made here
+// copies its item, and a batch makes one call for each item.
+//
+// Thread-safe, if those functions are.
+template <typename T, typename InterfaceType = Interface<T>>
+class QueueBase : public InterfaceType {
+ public:
+  bool AddAll(absl::Span<const T> items) override;
+
+  // Returns `std::nullopt` after any error of `GetWithDeadline()`, and so takes
+  // an error for the end. An implementation that can fail must override this
+  // function, and block until it has recovered.
+  std::optional<T> Get() override;
+
+  absl::StatusOr<Lease<T>> AcquireWithDeadline(absl::Time deadline) override;
+  absl::Status AcquireNext(Lease<T>* lease) override;
+  absl::StatusOr<LeaseBatch<T>> AcquireUpToWithDeadline(
+      size_t max, absl::Time deadline) override;
+
+ protected:
+  // Queues `item` again, which a get returned and nobody has processed. The
+  // default adds `item` and ends its processing, so that `item` comes last; if
+  // the queue takes no more items, `item` is lost. Override this function if
+  // the implementation can do better. What it throws is dropped.
+  virtual void GiveBack(const T& item) {
+    this->Add(item);
+    this->Done(item);
+  }
+
+ private:
+  class CopiedItem;
+
+  // Leases made here. None may outlive the queue.
+  internal::LeaseCount leases_;
+};
+
+// Implementation details follow.
+
+// A lease of an item that a get has returned by value.
+template <typename T, typename InterfaceType>
+class QueueBase<T, InterfaceType>::CopiedItem final
+    : public QueuedItem<T>,
+      private internal::LeaseOwner<T> {
+ public:
+  static Lease<T> Acquire(QueueBase* queue, const T& item) {
+    auto* const copy = new CopiedItem(queue, item);
+    return internal::LeaseAccess::Make<T>(copy, copy);
+  }
+
+ private:
+  CopiedItem(QueueBase* queue, const T& item)
+      : QueuedItem<T>(item), queue_(queue) {
+    queue_->leases_.Increment();
+  }
+
+  void EndLeases(absl::Span<QueuedItem<T>* const>,
+                 internal::LeaseEnd end) override {
+    const std::unique_ptr<CopiedItem> self(this);
+    internal::TryCall([this, end] {
+      if (end == internal::LeaseEnd::kGivenBack) {
+        queue_->GiveBack(this->item());
+      } else {
+        queue_->Done(this->item());
+      }
+    });
+    queue_->leases_.Decrement();
+  }
+
+  QueueBase* const queue_;
+};
+
+template <typename T, typename InterfaceType>
+bool QueueBase<T, InterfaceType>::AddAll(absl::Span<const T> items) {
+  bool taken = true;
+  for (const T& item : items) taken &= this->Add(item);
+  return taken;
+}
+
+template <typename T, typename InterfaceType>
+std::optional<T> QueueBase<T, InterfaceType>::Get() {
+  std::optional<T> result;  // the only object returned: no copy after the last
+  absl::StatusOr<T> item = this->GetWithDeadline(absl::InfiniteFuture());
+  if (!item.ok()) return result;
+  absl::Cleanup give_back = [this, &item] {
+    internal::TryCall([&] { GiveBack(*item); });
+  };
+  result.emplace(std::move_if_noexcept(*item));
+  std::move(give_back).Cancel();
+  return result;
+}
+
+template <typename T, typename InterfaceType>
+absl::StatusOr<Lease<T>> QueueBase<T, InterfaceType>::AcquireWithDeadline(
+    absl::Time deadline) {
+  const absl::StatusOr<T> item = this->GetWithDeadline(deadline);
+  if (!item.ok()) return item.status();
+  absl::Cleanup give_back = [this, &item] {
+    internal::TryCall([&] { GiveBack(*item); });
+  };
+  Lease<T> lease = CopiedItem::Acquire(this, *item);
+  std::move(give_back).Cancel();
+  return lease;
+}
+
+template <typename T, typename InterfaceType>
+absl::Status QueueBase<T, InterfaceType>::AcquireNext(Lease<T>* lease) {
+  lease->Done();
+  absl::StatusOr<Lease<T>> next = this->Acquire();
+  if (!next.ok()) return next.status();
+  *lease = *std::move(next);
+  return absl::OkStatus();
+}
+
+template <typename T, typename InterfaceType>
+absl::StatusOr<LeaseBatch<T>>
+QueueBase<T, InterfaceType>::AcquireUpToWithDeadline(size_t max,
+                                                     absl::Time deadline) {
+  using Access = internal::LeaseAccess;
+  if (max == 0) return internal::ZeroMaxError();
+  LeaseBatch<T> leases;
+  Access::PushBack(&leases, Lease<T>());  // while there is no item to lose
+  absl::StatusOr<Lease<T>> first = this->AcquireWithDeadline(deadline);
+  if (!first.ok()) return first.status();
+  leases.back() = *std::move(first);
+  // If something throws now, the batch has the leases acquired so far.
+  internal::TryCall([this, max, &leases] {
+    while (leases.size() < max) {
+      Access::PushBack(&leases, Lease<T>());
+      absl::StatusOr<Lease<T>> next = this->TryAcquire();
+      if (!next.ok()) break;
+      leases.back() = *std::move(next);
+    }
+  });
+  if (!leases.back()) Access::PopBack(&leases);
+  return leases;
+}
+
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_QUEUE_BASE_H_

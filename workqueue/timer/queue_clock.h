@@ -1,0 +1,60 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/timer/queue_clock.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_TIMER_QUEUE_CLOCK_H_
+#define WORKQUEUE_TIMER_QUEUE_CLOCK_H_
+
+#include <memory>
+#include <utility>
+
+#include "workqueue/clock/clock.h"
+#include "workqueue/timer/waiting_loop.h"
+
+namespace workqueue {
+
+// QueueClock
+//
+// The clock of a queue, and the thread that acts when a time on this clock
+// comes. Made from a clock, for a queue with a thread of its own (if it needs
+// any), or from a `WaitingLoop`, for queues that share the loop's thread and go
+// by the loop's clock:
+//
+//     options.clock = &fake_clock;
+//
+//     auto loop = std::make_shared<workqueue::WaitingLoop>(clock);
+//     options.clock = loop;
+//     other_options.clock = loop;
+//
+// Copyable. Thread-safe, as a `const` object is.
+class QueueClock {
+ public:
+  // `clock` is not owned and must outlive the queue. Null means the real clock.
+  QueueClock(Clock* clock = nullptr)  // NOLINT(runtime/explicit)
+      : clock_(OrRealClock(clock)) {}
+
+  // The queue shares ownership of `loop`. Null means the real clock.
+  QueueClock(std::shared_ptr<WaitingLoop> loop)  // NOLINT(runtime/explicit)
+      : clock_(loop != nullptr ? loop->clock() : Clock::GetRealClock()),
+        loop_(std::move(loop)) {}
+
+  // The clock. Never null.
+  Clock* clock() const { return clock_; }
+
+  // Returns the loop that this was made from, or a new one on the clock. A new
+  // loop starts a thread.
+  std::shared_ptr<WaitingLoop> LoopOrNew() const {
+    return loop_ != nullptr ? loop_ : std::make_shared<WaitingLoop>(clock_);
+  }
+
+ private:
+  Clock* clock_;
+  std::shared_ptr<WaitingLoop> loop_;
+};
+
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_TIMER_QUEUE_CLOCK_H_
