@@ -94,7 +94,7 @@ void Acquire(benchmark::State& state, const Providers& providers) {
   TestQueue queue(Reporting<QueueOptions<int64_t>>(providers.queue));
   for (auto _ : state) {
     queue.Add(0);
-    queue.Acquire();
+    queue.Acquire()->Done();
   }
 }
 
@@ -103,7 +103,7 @@ void Priority(benchmark::State& state, const Providers& providers) {
       Reporting<PriorityQueueOptions<int64_t>>(providers.queue));
   for (auto _ : state) {
     queue.Add(0);
-    queue.Acquire();
+    queue.Acquire()->Done();
   }
 }
 

@@ -22,6 +22,8 @@
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/controller/source.h"
+#include "workqueue/lease.h"
+#include "workqueue/rate_limiting_queue.h"
 
 namespace workqueue {
 namespace {
@@ -396,11 +398,11 @@ class StopTest : public ControllerFixture {
   std::atomic<bool> ended_{false};
 };
 
-TEST_F(StopTest, BeforeTheStartDropsWhatIsQueued) {
+TEST_F(StopTest, BeforeTheStartLeavesWhatIsQueued) {
   const auto controller = New(Options(Succeed));
   controller->queue().Add("a");
   EXPECT_FALSE(controller->Stop());
-  EXPECT_EQ(controller->queue().Len(), 0u);
+  EXPECT_EQ(controller->queue().Len(), 1u);
   controller->AwaitIdle();
   EXPECT_EQ(controller->Start().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(Noted(), Notes());
@@ -451,7 +453,7 @@ TEST_F(StopTest, WhatFailsThenIsNotTriedAgain) {
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}}));
 }
 
-TEST_F(StopTest, DropsWhatIsLeftAtTheDeadline) {
+TEST_F(StopTest, LeavesInTheQueueWhatIsLeftAtTheDeadline) {
   const auto controller = Started(ObedientOptions());
   controller->queue().Add("slow");
   begun_.WaitForNotification();
@@ -465,6 +467,7 @@ TEST_F(StopTest, DropsWhatIsLeftAtTheDeadline) {
   controller->AwaitIdle();
   EXPECT_TRUE(ended_);
   EXPECT_EQ(Noted(), (Notes{{"slow", 0, 0}}));
+  EXPECT_EQ(controller->queue().Get(), "a");
   const std::vector<std::string> messages = log_.messages();
   EXPECT_EQ(std::count(messages.begin(), messages.end(),
                        "I controller test: stopped before all was reconciled"),
@@ -477,9 +480,9 @@ TEST_F(StopTest, WithAPastDeadlineDoesNotWait) {
   begun_.WaitForNotification();
   controller->queue().Add("a");
   EXPECT_FALSE(controller->Stop(absl::InfinitePast()));
-  EXPECT_EQ(controller->queue().Len(), 0u);
+  EXPECT_EQ(controller->queue().Len(), 1u);
   go_on_.Notify();
-  // What is dropped stays so.
+  // What is left stays left.
   EXPECT_FALSE(controller->Stop());
   EXPECT_EQ(Noted(), (Notes{{"slow", 0, 0}}));
   EXPECT_TRUE(stop_seen_);
@@ -499,6 +502,54 @@ TEST_F(StopTest, OneThatDoesNotWaitEndsOneThatDoes) {
   controller->AwaitIdle();
   EXPECT_TRUE(stop_seen_);
   EXPECT_EQ(Noted(), (Notes{{"slow", 0, 0}}));
+}
+
+// A queue whose items outlive the client, as they do in an engine that several
+// processes share.
+class OutlivingQueue final : public RateLimitingQueue<std::string> {
+ public:
+  using Base = RateLimitingQueue<std::string>;
+  using Base::Base;
+
+  absl::StatusOr<Lease<std::string>> AcquireWithDeadline(
+      absl::Time deadline) override {
+    absl::StatusOr<Lease<std::string>> lease =
+        Base::AcquireWithDeadline(deadline);
+    if (!closed_) return lease;
+    if (lease.ok()) lease->GiveBack();
+    return absl::CancelledError("closed");
+  }
+  void ShutDown() override { ADD_FAILURE() << "other clients still use it"; }
+  bool ShutDownWithDrainUntil(absl::Time) override {
+    ADD_FAILURE() << "other clients still use it";
+    return false;
+  }
+  void Close() override {
+    closed_ = true;
+    Base::Close();
+  }
+
+ private:
+  std::atomic<bool> closed_{false};
+};
+
+TEST_F(StopTest, ClosesAQueueWhoseItemsLiveElsewhereAndLeavesThemThere) {
+  ControllerOptions<std::string> options = SlowOptions();
+  RateLimitingQueueOptions<std::string> queue_options;
+  queue_options.clock = &clock_;
+  auto owned = std::make_unique<OutlivingQueue>(std::move(queue_options));
+  OutlivingQueue* const queue = owned.get();
+  options.queue = std::move(owned);
+  const auto controller = Started(std::move(options));
+  queue->Add("slow");
+  begun_.WaitForNotification();
+  queue->Add("a");
+  std::thread stopper([&] { EXPECT_TRUE(controller->Stop()); });
+  while (!queue->ShuttingDown()) std::this_thread::yield();
+  go_on_.Notify();
+  stopper.join();
+  EXPECT_EQ(Noted(), (Notes{{"slow", 0, 0}}));
+  EXPECT_EQ(queue->Len(), 1u);
 }
 
 // A source that has not returned holds up neither a deadline,

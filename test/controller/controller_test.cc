@@ -349,6 +349,13 @@ TEST_F(ControllerTest, EachBadOptionIsNamed) {
             *ItemFastSlowRateLimiter<std::string>::Create(kMs, kMs, 1);
       }),
       "rate_limiter is given, and queue, too; a queue has its own limiter");
+  static RecordingMetrics provider;
+  EXPECT_EQ(error([](auto& options) {
+              options.queue = std::make_unique<PriorityQueue<std::string>>();
+              options.queue_metrics_provider = &provider;
+            }),
+            "queue_metrics_provider is given, and queue, too; a queue has its "
+            "own metrics");
 }
 
 TEST_F(ControllerTest, TheLimitsOfOptionsAreTaken) {
@@ -541,7 +548,9 @@ class BalkingQueue final : public RateLimitingQueue<std::string> {
 
   absl::StatusOr<Lease<std::string>> AcquireWithDeadline(
       absl::Time deadline) override {
-    if (Balks(Asked::kAcquire)) balk_();
+    if (Balks(Asked::kAcquire) && !balk_()) {
+      return absl::UnavailableError("out of reach");
+    }
     return Base::AcquireWithDeadline(deadline);
   }
   bool AddRateLimited(const std::string& item) override {
@@ -609,6 +618,31 @@ TEST_F(BalkingQueueTest, WhatIsNotTakenIsAddedASecondLater) {
   controller->AwaitIdle();
   Step(*controller, 5 * kMs);
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}, {"a", 2005, 1}}));
+}
+
+TEST_F(BalkingQueueTest, AWorkerTriesAgainASecondAfterAnErrorOfAcquire) {
+  const auto controller = Started(
+      OptionsWithQueue(Succeed, Asked::kAcquire, 2, [] { return false; }));
+  EXPECT_EQ(log_.Await(3),
+            "E controller test: acquiring an item: UNAVAILABLE: out of reach");
+  controller->queue().Add("a");
+  StepToRetry();
+  log_.Await(4);
+  StepToRetry();
+  controller->AwaitIdle();
+  EXPECT_EQ(Noted(), (Notes{{"a", 2000, 0}}));
+  EXPECT_TRUE(controller->Stop());
+}
+
+TEST_F(BalkingQueueTest, StopAtItsDeadlineEndsWorkersThatCannotAcquire) {
+  const auto controller = Started(OptionsWithQueue(
+      Succeed, Asked::kAcquire, 1000000, [] { return false; }));
+  controller->queue().Add("a");
+  clock_.AwaitWaiters(2);
+  EXPECT_FALSE(controller->Stop(absl::InfinitePast()));
+  controller->AwaitIdle();
+  EXPECT_EQ(Noted(), Notes());
+  EXPECT_EQ(controller->queue().Len(), 1u);
 }
 
 TEST_F(BalkingQueueTest, StopDoesNotWaitForWhatIsNotTaken) {

@@ -108,7 +108,7 @@ TEST_F(GuideTest, Leases) {
   queue.Add("default/bad");
   queue.ShutDown();
   workqueue::Lease<std::string> lease;
-  while (queue.AcquireNext(&lease)) {
+  while (queue.AcquireNext(&lease).ok()) {
     if (Reconcile(*lease).ok()) {
       queue.Forget(*lease);
     } else {
@@ -216,7 +216,7 @@ TEST_F(GuideTest, RetryKeepsThePriority) {
   queue.AddWithOptions(first, {"default/bad"});
   std::thread worker([&queue] {
     workqueue::Lease<std::string> lease;
-    while (queue.AcquireNext(&lease)) {
+    while (queue.AcquireNext(&lease).ok()) {
       workqueue::AddOptions again;
       again.rate_limited = true;
       again.priority = lease.priority();
@@ -295,7 +295,7 @@ TEST_F(GuideTest, SharedLoop) {
       queues;
   for (int i = 0; i < 100; ++i) {
     workqueue::RateLimitingQueueOptions<std::string> options;
-    options.waiting_loop = loop;
+    options.clock = loop;
     queues.push_back(
         std::make_unique<workqueue::RateLimitingQueue<std::string>>(
             std::move(options)));
@@ -402,10 +402,11 @@ TEST_F(GuideTest, Messages) {
   options.name = "deployments";
   options.log_sink = &log;
   options.clock = &clock;
-  options.queue = std::make_unique<workqueue::HookedQueue<std::string>>(
-      [](const std::string&) { return false; });
-  workqueue::DelayingQueue<std::string> queue(std::move(options));
-  queue.AddAfter("default/web", absl::Seconds(1));
+  const auto queue = *workqueue::DelayingQueue<std::string>::Create(
+      std::make_unique<workqueue::HookedQueue<std::string>>(
+          [](const std::string&) { return false; }),
+      std::move(options));
+  queue->AddAfter("default/web", absl::Seconds(1));
   testing::internal::CaptureStderr();
   clock.Step(absl::Seconds(1));
   EXPECT_EQ(testing::internal::GetCapturedStderr(),

@@ -29,13 +29,14 @@ class Run {
     workqueue::DelayingQueueOptions<int> options;
     DelayingQueueModel::Options model_options;
     options.clock = &clock_;
+    std::unique_ptr<workqueue::Interface<int>> below;
     const int kind = choices_.Below(3);
     options.add_supersedes_waiting = choices_.OneIn(2);
     model_options.add_supersedes_waiting = options.add_supersedes_waiting;
     items_ = choices_.Items();
     if (kind == 1) {
       refused_.resize(items_);
-      options.queue = std::make_unique<workqueue::HookedQueue<int>>(
+      below = std::make_unique<workqueue::HookedQueue<int>>(
           [this](int item) { return !refused_[item]; }, &clock_);
     } else if (kind == 2) {
       // Of a tick that times are seldom multiples of, and with few slots, so
@@ -50,8 +51,10 @@ class Run {
                                 : "with a wheel",
                     options.add_supersedes_waiting ? "add supersedes waiting"
                                                    : "add does not supersede");
-    queue_ =
-        std::make_unique<workqueue::DelayingQueue<int>>(std::move(options));
+    queue_ = below == nullptr ? std::make_unique<workqueue::DelayingQueue<int>>(
+                                    std::move(options))
+                              : *workqueue::DelayingQueue<int>::Create(
+                                    std::move(below), std::move(options));
     model_ =
         std::make_unique<DelayingQueueModel>(clock_.TimeNow(), model_options);
     operations_ = std::make_unique<DelayingOperations<DelayingQueueModel>>(

@@ -142,7 +142,7 @@ class PriorityQueueModel {
       if (!Waits(entry)) continue;
       snapshot.waiting.push_back({entry.item, entry.ready_at, entry.priority});
     }
-    snapshot.CountFailures(limiter_);
+    workqueue::internal::CountFailures(&snapshot, limiter_);
     return snapshot;
   }
 

@@ -256,12 +256,11 @@ class QueueOperations {
       comparison_.Did("lease.Done", before);
       return;
     }
-    const bool acquired = queue_.AcquireNext(&*lease);
-    const Got got =
-        acquired ? ToGot(*lease) : Got{absl::StatusCode::kCancelled};
+    const absl::Status acquired = queue_.AcquireNext(&*lease);
+    const Got got = acquired.ok() ? ToGot(*lease) : Got{acquired.code()};
     comparison_.Returned(got, GetFromModel(/*with_priority=*/true),
                          "AcquireNext", before);
-    if (acquired) {
+    if (acquired.ok()) {
       leased_.insert(**lease);
     } else {
       leases_.erase(lease);

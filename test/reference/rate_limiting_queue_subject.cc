@@ -32,7 +32,7 @@ class RateLimitingQueueModel : public DelayingQueueModel {
 
   workqueue::Snapshot<int> TakeSnapshot() const {
     workqueue::Snapshot<int> snapshot = DelayingQueueModel::TakeSnapshot();
-    snapshot.CountFailures(limiter_);
+    workqueue::internal::CountFailures(&snapshot, limiter_);
     return snapshot;
   }
 

@@ -445,7 +445,7 @@ TEST_P(DelayingQueueStressTest, QueuesComeAndGoOnASharedLoop) {
     std::mt19937 random(t);
     for (int q = 0; q < kQueuesOfEach; ++q) {
       DelayingQueueOptions<int> options = Options();
-      options.waiting_loop = loop;
+      options.clock = loop;
       if (q % 2 == 0) {
         options.name = "stress";
         options.metrics_provider = &metrics;

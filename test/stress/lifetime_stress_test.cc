@@ -169,7 +169,7 @@ std::vector<std::function<Life()>> LifeMakers() {
       },
       [] {
         return MakeLife(std::make_shared<DelayingQueue<int>>(),
-                        [](auto& q) { EXPECT_FALSE(q.Acquire()); });
+                        [](auto& q) { EXPECT_FALSE(q.Acquire().ok()); });
       },
       [] {
         return MakeLife(
@@ -180,7 +180,7 @@ std::vector<std::function<Life()>> LifeMakers() {
       [] {
         return MakeLife(std::make_shared<PriorityQueue<int>>(), [](auto& q) {
           Lease<int> lease;
-          EXPECT_FALSE(q.AcquireNext(&lease));
+          EXPECT_FALSE(q.AcquireNext(&lease).ok());
         });
       },
       [] { return MakeDelayQueueLife(WaitingSetOptions()); },
@@ -212,12 +212,11 @@ TEST(LifetimeStressTest, AHundredQueuesEndAgainAndAgainWithThreadsInThem) {
 // The queue's own thread is stuck, and what it should take in piles up.
 TEST(LifetimeStressTest, AnAddAfterThatBlocksEnds) {
   absl::Notification go_on;
-  DelayingQueueOptions<int> options;
-  options.queue = std::make_unique<HookedQueue<int>>([&go_on](int) {
-    go_on.WaitForNotification();
-    return true;
-  });
-  auto queue = std::make_unique<DelayingQueue<int>>(std::move(options));
+  auto queue = *DelayingQueue<int>::Create(
+      std::make_unique<HookedQueue<int>>([&go_on](int) {
+        go_on.WaitForNotification();
+        return true;
+      }));
   Caller adder;
   adder.Begin([q = queue.get()] {
     for (int i = 0; q->AddAfter(i, absl::Milliseconds(1)); ++i) {

@@ -70,7 +70,8 @@ void Consume(PriorityQueue<int>& queue, Ledger& ledger, int consumer) {
     ledger.End(item);
   };
   if (consumer % 2 == 0) {
-    while (const Lease<int> lease = queue.Acquire()) process(*lease);
+    Lease<int> lease;
+    while (queue.AcquireNext(&lease).ok()) process(*lease);
   } else {
     while (const auto item = queue.GetWithPriority()) {
       process(item->item);

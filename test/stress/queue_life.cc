@@ -332,11 +332,12 @@ void QueueLife::Lease(Crew::Member& self, uint32_t seed) {
     if (random() % 4 == 0) {
       lease.Done();
       self.Doing("Acquire");
-      lease = queue_.Acquire();
-      if (!lease) return;
+      absl::StatusOr<workqueue::Lease<int>> next = queue_.Acquire();
+      if (!next.ok()) return;
+      lease = *std::move(next);
     } else {
       self.Doing("AcquireNext");
-      if (!queue_.AcquireNext(&lease)) return;
+      if (!queue_.AcquireNext(&lease).ok()) return;
     }
     self.Doing("processing");
     Process(*lease, random);

@@ -65,9 +65,10 @@ class AddSupersedesTest : public testing::TestWithParam<Way> {
     DelayingQueueOptions<std::string> options;
     options.clock = &clock_;
     options.add_supersedes_waiting = add_supersedes_waiting;
-    options.queue = std::make_unique<HookedQueue<std::string>>(
-        [this](const std::string& item) { return on_add_(item); });
-    queue_ = std::make_unique<DelayingQueue<std::string>>(std::move(options));
+    queue_ = *DelayingQueue<std::string>::Create(
+        std::make_unique<HookedQueue<std::string>>(
+            [this](const std::string& item) { return on_add_(item); }),
+        std::move(options));
     Settle();
   }
 

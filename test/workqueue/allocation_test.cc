@@ -70,7 +70,7 @@ TEST(SteadyStateTest, NorDoTheyForKeysThatAllocate) {
   const auto cycle = [&queue, &keys] {
     for (size_t i = 0; i < keys.size(); i += 100) {
       for (size_t k = 0; k < 100; ++k) queue.Add(keys[i + k]);
-      for (int k = 0; k < 100; ++k) queue.Acquire();
+      for (int k = 0; k < 100; ++k) queue.Acquire()->Done();
     }
   };
   cycle();
@@ -160,7 +160,7 @@ TEST(SteadyStateTest, APriorityQueueAllocatesNothing) {
       queue.Done(item);
     }
     clock.Step(absl::Milliseconds(7));
-    while (queue.Len() > 0) queue.Acquire().Done();
+    while (queue.Len() > 0) queue.Acquire()->Done();
   };
   int first = 0;
   for (int i = 0; i < 20; ++i) cycle(first += kItems);

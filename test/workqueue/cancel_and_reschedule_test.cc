@@ -503,8 +503,8 @@ class RescheduleBelowTest : public testing::Test {
     auto below = std::make_unique<HookedQueue<std::string>>(
         [this](const std::string& item) { return on_add_(item); });
     below_ = below.get();
-    options.queue = std::move(below);
-    queue_ = std::make_unique<DelayingQueue<std::string>>(std::move(options));
+    queue_ = *DelayingQueue<std::string>::Create(std::move(below),
+                                                 std::move(options));
     clock_.Step(absl::ZeroDuration());
   }
 
@@ -732,13 +732,15 @@ TEST(CancelThrowsTest, WhileTheLoopIsAwakeAndTheOtherItemsComeInTime) {
   absl::Notification adding, go_on;
   DelayingQueueOptions<int> options;
   options.clock = &clock;
-  options.queue = std::make_unique<HookedQueue<int>>([&](int item) {
+  auto below = std::make_unique<HookedQueue<int>>([&](int item) {
     if (item != 0) return true;
     adding.Notify();
     go_on.WaitForNotification();
     return true;
   });
-  DelayingQueue<int, std::hash<int>, ThrowingEq> queue(std::move(options));
+  const auto owned = *DelayingQueue<int, std::hash<int>, ThrowingEq>::Create(
+      std::move(below), std::move(options));
+  auto& queue = *owned;
   // So many that the thread lets others in between.
   for (int i = 0; i < kDue; ++i) queue.AddAfter(i, kSecond);
   clock.Step(absl::ZeroDuration());

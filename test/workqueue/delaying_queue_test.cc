@@ -806,7 +806,7 @@ TEST(SharedLoopTest, ServesEachQueue) {
     const auto loop = std::make_shared<WaitingLoop>(&clock);
     for (int i = 0; i < kQueues; ++i) {
       DelayingQueueOptions<int> options = On<int>(&clock);
-      options.waiting_loop = loop;
+      options.clock = loop;
       queues.push_back(
           std::make_unique<DelayingQueue<int>>(std::move(options)));
     }
@@ -833,7 +833,7 @@ TEST(SharedLoopTest, GoesOnWithoutOneOfTheQueues) {
   const auto loop = std::make_shared<WaitingLoop>(&clock);
   const auto make = [&] {
     DelayingQueueOptions<int> options = On<int>(&clock);
-    options.waiting_loop = loop;
+    options.clock = loop;
     return std::make_unique<DelayingQueue<int>>(std::move(options));
   };
   auto destroyed = make(), shut_down = make(), going_on = make();

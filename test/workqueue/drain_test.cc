@@ -143,7 +143,7 @@ TEST_P(DrainTest, IsFalseAtTheDeadlineIfSomethingIsInFlight) {
 
 TEST_P(DrainTest, IsFalseAtTheDeadlineIfSomethingIsLeased) {
   queue_->Add("a");
-  Lease<std::string> lease = queue_->Acquire();
+  Lease<std::string> lease = *queue_->Acquire();
   auto drained = StartDrainUntil(In5Seconds());
   ExpectEndsAtItsDeadline(drained);
   lease.Done();
@@ -183,7 +183,7 @@ TEST_P(DrainTest, ALeaseThatGoesEndsIt) {
   queue_->Add("b");
   auto leases = *queue_->AcquireUpTo(2);
   auto drained = StartDrainUntil(In5Seconds());
-  leases.pop_back();
+  leases.back().Done();
   clock_.Step(absl::Seconds(5) - kNs);
   EXPECT_EQ(NumWaiters(), 1u);
   leases.Done();
@@ -265,8 +265,8 @@ TEST_P(DrainTest, ADoneBeforeItIsNotCounted) {
 TEST_P(DrainTest, ADoubledDoneOfALeaseDoesNotEndIt) {
   queue_->Add("a");
   queue_->Add("b");
-  Lease<std::string> a = queue_->Acquire();
-  const Lease<std::string> b = queue_->Acquire();
+  Lease<std::string> a = *queue_->Acquire();
+  const Lease<std::string> b = *queue_->Acquire();
   auto drained = StartDrainUntil(In5Seconds());
   a.Done();
   a.Done();
@@ -276,7 +276,7 @@ TEST_P(DrainTest, ADoubledDoneOfALeaseDoesNotEndIt) {
 TEST_P(DrainTest, DoneByValueOfALeasedItemDoesNotEndIt) {
   if (kind_.plain) GTEST_SKIP() << "it cannot tell a lease";
   queue_->Add("a");
-  const Lease<std::string> lease = queue_->Acquire();
+  const Lease<std::string> lease = *queue_->Acquire();
   auto drained = StartDrainUntil(In5Seconds());
   EXPECT_FALSE(queue_->Done("a"));
   ExpectEndsAtItsDeadline(drained);

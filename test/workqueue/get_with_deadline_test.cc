@@ -200,7 +200,7 @@ TEST_P(DeadlineTest, DoneWakesItIfTheItemComesBack) {
 
 TEST_P(DeadlineTest, AnEndedLeaseWakesItIfTheItemComesBack) {
   queue_->Add("a");
-  Lease<std::string> lease = queue_->Acquire();
+  Lease<std::string> lease = *queue_->Acquire();
   queue_->Add("a");
   auto got = StartGetUntil(In5Seconds());
   AwaitWaiters(1);

@@ -37,12 +37,14 @@ class HookedQueue final
   explicit HookedQueue(OnAdd on_add, Clock* clock = nullptr)
       : Base(NewQueue(clock)), on_add_(std::move(on_add)) {}
 
-  // Called first thing by `ShutDown()` and `ShutDownWithDrain()`.
+  // Called first by `ShutDown()`, `ShutDownWithDrain()` and `Close()`.
   std::function<void()> on_shut_down = [] {};
 
   bool Add(const T& item) override { return on_add_(item) && Base::Add(item); }
   bool AddAll(absl::Span<const T> items) override {
-    return Interface<T>::AddAll(items);  // By Add().
+    bool taken = true;
+    for (const T& item : items) taken &= Add(item);
+    return taken;
   }
   void ShutDown() override {
     on_shut_down();
@@ -51,6 +53,10 @@ class HookedQueue final
   bool ShutDownWithDrainUntil(absl::Time deadline) override {
     on_shut_down();
     return Base::ShutDownWithDrainUntil(deadline);
+  }
+  void Close() override {
+    on_shut_down();
+    Base::Close();
   }
 
  private:

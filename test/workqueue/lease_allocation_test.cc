@@ -24,7 +24,7 @@ namespace {
 void Cycle(Interface<int>& queue, int& item) {
   for (int i = 0; i < 20; ++i) {
     for (int k = 0; k < 4; ++k) queue.Add(++item);
-    Lease<int> a = queue.Acquire();
+    Lease<int> a = *queue.Acquire();
     queue.Add(*a);
     Lease<int> b = *queue.TryAcquire();
     Lease<int> c = *queue.AcquireWithDeadline(absl::InfiniteFuture());
@@ -52,7 +52,7 @@ TEST(LeaseAllocationTest, NoneInAQueue) {
   const int64_t before = CountedHeap::allocations;
   queue.Add(1);
   EXPECT_GT(CountedHeap::allocations, before) << "it does count";
-  queue.Acquire();
+  queue.Acquire()->Done();
   ExpectNoAllocations(queue);
 }
 

@@ -12,6 +12,8 @@
 #include "absl/types/span.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "workqueue/internal/queue/lease_access.h"
+#include "workqueue/internal/queue/lease_owner.h"
 #include "workqueue/lease.h"
 #include "workqueue/ordering.h"
 
@@ -36,21 +38,25 @@ class Item : public QueuedItem<int> {
 };
 
 // Keeps what it is told: for each call, the items whose leases ended.
-class Owner final : public LeaseOwner<int> {
+class Owner final : public internal::LeaseOwner<int> {
  public:
   using Ended = std::vector<std::vector<int>>;
 
-  void EndLeases(absl::Span<QueuedItem<int>* const> items) override {
+  void EndLeases(absl::Span<QueuedItem<int>* const> items,
+                 internal::LeaseEnd end) override {
     ended_.emplace_back();
+    if (end == internal::LeaseEnd::kGivenBack) ++given_back_;
     for (const QueuedItem<int>* item : items) {
       ended_.back().push_back(item->item());
     }
   }
 
   const Ended& ended() const { return ended_; }
+  int given_back() const { return given_back_; }  // calls
 
  private:
   Ended ended_;
+  int given_back_ = 0;
 };
 
 class LeaseBatchTest : public testing::Test {
@@ -59,12 +65,15 @@ class LeaseBatchTest : public testing::Test {
     for (int i = 0; i < 1000; ++i) items_.push_back(std::make_unique<Item>(i));
   }
 
-  Lease<int> LeaseOf(int i) { return Lease<int>(&owner_, items_[i].get()); }
+  Lease<int> LeaseOf(int i) {
+    return internal::LeaseAccess::Make<int>(&owner_, items_[i].get());
+  }
 
   // A batch of the items from `begin` up to `end`.
   Batch BatchOf(int begin, int end) {
     Batch batch;
-    for (int i = begin; i < end; ++i) batch.push_back(LeaseOf(i));
+    for (int i = begin; i < end; ++i)
+      internal::LeaseAccess::PushBack(&batch, LeaseOf(i));
     return batch;
   }
 
@@ -136,9 +145,10 @@ TEST_F(LeaseBatchTest, TellsEachOwnerOfItsOwn) {
   Owner other;
   {
     Batch batch = BatchOf(0, 2);
-    batch.push_back(Lease<int>(&other, items_[2].get()));
-    batch.push_back(Lease<int>());
-    batch.push_back(LeaseOf(3));
+    internal::LeaseAccess::PushBack(
+        &batch, internal::LeaseAccess::Make<int>(&other, items_[2].get()));
+    internal::LeaseAccess::PushBack(&batch, Lease<int>());
+    internal::LeaseAccess::PushBack(&batch, LeaseOf(3));
   }
   EXPECT_THAT(owner_.ended(), ElementsAre(ElementsAre(0, 1), ElementsAre(3)));
   EXPECT_THAT(other.ended(), ElementsAre(ElementsAre(2)));

@@ -49,7 +49,7 @@ class LeaseTest : public EveryQueueTest {
   // Adds `item` and acquires it.
   StringLease AddAndAcquire(const std::string& item) {
     EXPECT_TRUE(queue_->Add(item));
-    StringLease lease = queue_->Acquire();
+    StringLease lease = *queue_->Acquire();
     EXPECT_EQ(lease ? *lease : "nothing", item);
     return lease;
   }
@@ -69,8 +69,8 @@ INSTANTIATE_TEST_SUITE_P(Kinds, LeaseTest, testing::ValuesIn(EveryQueueKind()),
 TEST_P(LeaseTest, RefersToTheItem) {
   queue_->Add("a");
   queue_->Add("bc");
-  const StringLease a = queue_->Acquire();
-  const StringLease bc = queue_->Acquire();
+  const StringLease a = *queue_->Acquire();
+  const StringLease bc = *queue_->Acquire();
   ASSERT_TRUE(a);
   ASSERT_TRUE(bc);
   EXPECT_EQ(*a, "a");
@@ -85,14 +85,14 @@ TEST_P(LeaseTest, EndsTheProcessingWhenItGoes) {
     EXPECT_TRUE(IsProcessing("a"));
   }
   EXPECT_EQ(queue_->Len(), 1u) << "it was added again meanwhile";
-  { const StringLease lease = queue_->Acquire(); }
+  { const StringLease lease = *queue_->Acquire(); }
   EXPECT_FALSE(IsProcessing("a"));
 }
 
 TEST_P(LeaseTest, AcquireNextAcquiresAsAcquireDoes) {
   queue_->Add("a");
   StringLease lease;
-  EXPECT_TRUE(queue_->AcquireNext(&lease));
+  EXPECT_TRUE(queue_->AcquireNext(&lease).ok());
   ASSERT_TRUE(lease);
   EXPECT_EQ(*lease, "a");
   EXPECT_TRUE(IsProcessing("a"));
@@ -101,7 +101,7 @@ TEST_P(LeaseTest, AcquireNextAcquiresAsAcquireDoes) {
 TEST_P(LeaseTest, AcquireNextEndsTheLeaseBefore) {
   StringLease lease = AddAndAcquire("a");
   queue_->Add("b");
-  ASSERT_TRUE(queue_->AcquireNext(&lease));
+  ASSERT_TRUE(queue_->AcquireNext(&lease).ok());
   EXPECT_EQ(*lease, "b");
   EXPECT_FALSE(IsProcessing("a"));
 }
@@ -109,14 +109,15 @@ TEST_P(LeaseTest, AcquireNextEndsTheLeaseBefore) {
 TEST_P(LeaseTest, AcquireNextCanGetTheSameItemAgain) {
   StringLease lease = AddAndAcquire("a");
   queue_->Add("a");
-  ASSERT_TRUE(queue_->AcquireNext(&lease));
+  ASSERT_TRUE(queue_->AcquireNext(&lease).ok());
   EXPECT_EQ(*lease, "a");
   EXPECT_EQ(queue_->Len(), 0u);
 }
 
 TEST_P(LeaseTest, AcquireNextEndsTheLeaseBeforeItWaits) {
   StringLease lease = AddAndAcquire("a");
-  std::thread worker([this, &lease] { queue_->AcquireNext(&lease); });
+  std::thread worker(
+      [this, &lease] { EXPECT_TRUE(queue_->AcquireNext(&lease).ok()); });
   AwaitBlocked(1);
   queue_->Add("a");  // It is free for another: the worker gets it.
   worker.join();
@@ -128,8 +129,8 @@ TEST_P(LeaseTest, AcquireNextFindsNothingAfterAShutdown) {
   StringLease lease = AddAndAcquire("a");
   queue_->Add("a");
   queue_->ShutDown();
-  EXPECT_TRUE(queue_->AcquireNext(&lease));
-  EXPECT_FALSE(queue_->AcquireNext(&lease));
+  EXPECT_TRUE(queue_->AcquireNext(&lease).ok());
+  EXPECT_FALSE(queue_->AcquireNext(&lease).ok());
   EXPECT_FALSE(lease);
   EXPECT_TRUE(queue_->ShutDownWithDrain());
 }
@@ -137,9 +138,9 @@ TEST_P(LeaseTest, AcquireNextFindsNothingAfterAShutdown) {
 TEST_P(LeaseTest, AcquireNextEndsALeaseOfAnotherQueue) {
   Queue<std::string> other;
   other.Add("other");
-  StringLease lease = other.Acquire();
+  StringLease lease = *other.Acquire();
   queue_->Add("a");
-  ASSERT_TRUE(queue_->AcquireNext(&lease));
+  ASSERT_TRUE(queue_->AcquireNext(&lease).ok());
   EXPECT_EQ(*lease, "a");
   EXPECT_TRUE(other.ShutDownWithDrainUntil(absl::InfinitePast()));
 }
@@ -254,9 +255,9 @@ TEST_P(LeaseTest, AnItemAddedWhileLeasedComesBackOnce) {
   EXPECT_EQ(queue_->Len(), 1u);
   lease.Done();
   EXPECT_EQ(queue_->Len(), 2u);
-  const StringLease b = queue_->Acquire();
+  const StringLease b = *queue_->Acquire();
   EXPECT_EQ(*b, "b") << "the other goes to the end";
-  lease = queue_->Acquire();
+  lease = *queue_->Acquire();
   EXPECT_EQ(*lease, "a");
   lease.Done();
   EXPECT_EQ(queue_->Len(), 0u);
@@ -278,7 +279,7 @@ TEST_P(LeaseTest, AnEndedLeaseServesAGetIfTheItemComesBack) {
   StringLease lease = AddAndAcquire("a");
   queue_->Add("a");
   auto getter = std::async(std::launch::async, [this] {
-    StringLease got = queue_->Acquire();
+    StringLease got = *queue_->Acquire();
     return *got;
   });
   AwaitBlocked(1);
@@ -290,16 +291,16 @@ TEST_P(LeaseTest, OutlivesAShutDown) {
   StringLease lease = AddAndAcquire("a");
   queue_->Add("a");
   queue_->ShutDown();
-  EXPECT_FALSE(queue_->Acquire()) << "not before the lease ends";
+  EXPECT_FALSE(queue_->Acquire().ok()) << "not before the lease ends";
   EXPECT_EQ(*lease, "a");
   lease.Done();
-  lease = queue_->Acquire();
+  lease = *queue_->Acquire();
   ASSERT_TRUE(lease);
   EXPECT_EQ(*lease, "a");
   EXPECT_FALSE(queue_->ShutDownWithDrainUntil(absl::InfinitePast()));
   lease.Done();
   EXPECT_TRUE(queue_->ShutDownWithDrainUntil(absl::InfinitePast()));
-  EXPECT_FALSE(queue_->Acquire());
+  EXPECT_FALSE(queue_->Acquire().ok());
 }
 
 TEST_P(LeaseTest, ADrainWaitsForIt) {
@@ -310,7 +311,7 @@ TEST_P(LeaseTest, ADrainWaitsForIt) {
     EXPECT_TRUE(ended);
     return result;
   });
-  EXPECT_FALSE(queue_->Acquire()) << "the drain has begun";
+  EXPECT_FALSE(queue_->Acquire().ok()) << "the drain has begun";
   ended = true;
   lease.Done();
   EXPECT_TRUE(drained.get());
@@ -329,7 +330,7 @@ TEST_P(LeaseTest, MayGoOnAnotherThread) {
 
 TEST_P(LeaseTest, AcquireBlocksUntilThereIsAnItem) {
   auto acquired = std::async(std::launch::async, [this] {
-    const StringLease lease = queue_->Acquire();
+    const StringLease lease = *queue_->Acquire();
     return lease ? *lease : "nothing";
   });
   AwaitBlocked(1);
@@ -340,9 +341,8 @@ TEST_P(LeaseTest, AcquireBlocksUntilThereIsAnItem) {
 TEST_P(LeaseTest, ShutDownEndsEveryAcquire) {
   std::vector<std::future<bool>> acquired;
   for (int i = 0; i < 4; ++i) {
-    acquired.push_back(std::async(std::launch::async, [this] {
-      return static_cast<bool>(queue_->Acquire());
-    }));
+    acquired.push_back(std::async(std::launch::async,
+                                  [this] { return queue_->Acquire().ok(); }));
   }
   AwaitBlocked(4);
   queue_->ShutDown();
@@ -364,7 +364,8 @@ TEST_P(LeaseTest, ManyProducersAndConsumers) {
   }
   for (int c = 0; c < kConsumers; ++c) {
     consumers.emplace_back([&] {
-      while (StringLease lease = queue_->Acquire()) {
+      StringLease lease;
+      while (queue_->AcquireNext(&lease).ok()) {
         const int item = std::stoi(*lease);
         EXPECT_EQ(++workers_on[item], 1);
         seen[item] = added[item].load();
@@ -426,7 +427,7 @@ void ExpectLeasesCostNothing(Interface<CountingKey>& queue) {
   for (int i = 0; i < 5; ++i) queue.Add(CountingKey(i));
   CountingKey::TakeCounts();
   {
-    Lease<CountingKey> lease = queue.Acquire();
+    Lease<CountingKey> lease = *queue.Acquire();
     EXPECT_EQ(lease->value(), 0);
     const CountingKey* const item = &*lease;
     Lease<CountingKey> moved = std::move(lease);
@@ -478,12 +479,12 @@ TEST(LeaseCostTest, NoCopyHashOrComparisonInARateLimitingQueue) {
 TEST(LeaseCostTest, NorWhenTheItemComesBack) {
   Queue<CountingKey> queue;
   queue.Add(CountingKey(1));
-  Lease<CountingKey> lease = queue.Acquire();
+  Lease<CountingKey> lease = *queue.Acquire();
   const CountingKey* const item = &*lease;
   queue.Add(*lease);
   CountingKey::TakeCounts();
   lease.Done();
-  lease = queue.Acquire();
+  lease = *queue.Acquire();
   EXPECT_EQ(&*lease, item) << "it is stored once";
   const Counts counts = CountingKey::TakeCounts();
   EXPECT_EQ(counts.copies, 0);
@@ -503,7 +504,7 @@ TEST(LeaseInLayersTest, OfAnItemThatWaited) {
   EXPECT_EQ(queue.TryAcquire().status().code(),
             absl::StatusCode::kDeadlineExceeded);
   clock.Step(absl::Seconds(5));
-  StringLease lease = queue.Acquire();
+  StringLease lease = *queue.Acquire();
   ASSERT_TRUE(lease);
   EXPECT_EQ(*lease, "a");
   EXPECT_FALSE(queue.Done("a"));
@@ -523,7 +524,7 @@ TEST(LeaseInLayersTest, OfAnItemThatIsTriedAgain) {
   queue.Add("a");
   for (int failures = 1; failures <= 3; ++failures) {
     {
-      const StringLease lease = queue.Acquire();
+      const StringLease lease = *queue.Acquire();
       EXPECT_TRUE(queue.AddRateLimited(*lease));
       EXPECT_EQ(queue.NumRequeues(*lease), failures);
     }
@@ -575,7 +576,7 @@ TEST_F(LeaseByDefaultTest, GetGivesTheItemBackIfACopyThrows) {
 
 TEST_F(LeaseByDefaultTest, AcquireGivesTheItemBackIfACopyThrows) {
   Lease<FragileKey> lease;
-  EXPECT_EQ(BlowEachCopy([&] { lease = queue_.Acquire(); }), 2);
+  EXPECT_EQ(BlowEachCopy([&] { lease = *queue_.Acquire(); }), 2);
   ASSERT_TRUE(lease);
   lease = *queue_.TryAcquire();
   EXPECT_EQ(queue_.Len(), 1u);
@@ -611,7 +612,7 @@ TEST_F(LeaseByDefaultTest, AcquireUpToReturnsThoseBeforeTheCopyThatThrows) {
 TEST_F(LeaseByDefaultTest, AnItemThatCannotBeGivenBackIsNotDone) {
   queue_.on_add = [] { throw std::string("no"); };
   Fuse::Arm(FragileOp::kCopy, 2);
-  EXPECT_TRUE(Blows([&] { queue_.Acquire(); }));
+  EXPECT_TRUE(Blows([&] { (void)queue_.Acquire(); }));
   EXPECT_EQ(queue_.Len(), 2u);
   EXPECT_TRUE(queue_.Done(FragileKey(1)));
 }
@@ -620,7 +621,7 @@ TEST_F(LeaseByDefaultTest, AnItemThatCannotBeGivenBackIsNotDone) {
 TEST_F(LeaseByDefaultTest, WhatDoneThrowsIsDropped) {
   const int before = FragileKey::live();
   {
-    const Lease<FragileKey> lease = queue_.Acquire();
+    const Lease<FragileKey> lease = *queue_.Acquire();
     EXPECT_EQ(FragileKey::live(), before + 1);
     queue_.on_done = [] { throw Fuse::Blown(); };
   }
@@ -635,7 +636,7 @@ TEST(LeaseByDefaultMemoryTest, TheCopyGoesWithTheLease) {
   PlainQueue<FragileKey, FragileHash, FragileEq> queue;
   queue.Add(FragileKey(1));
   const int before = FragileKey::live();
-  Lease<FragileKey> lease = queue.Acquire();
+  Lease<FragileKey> lease = *queue.Acquire();
   EXPECT_EQ(FragileKey::live(), before + 1);
   EXPECT_EQ(lease->value(), 1);
   EXPECT_EQ(lease.priority(), 0);

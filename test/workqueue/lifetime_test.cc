@@ -76,13 +76,13 @@ TEST_P(LifetimeTest, EndsAGet) {
 }
 
 TEST_P(LifetimeTest, EndsAnAcquire) {
-  DestroyWhile([](auto& queue) { EXPECT_FALSE(queue.Acquire()); });
+  DestroyWhile([](auto& queue) { EXPECT_FALSE(queue.Acquire().ok()); });
 }
 
 TEST_P(LifetimeTest, EndsAnAcquireNext) {
   DestroyWhile([](auto& queue) {
     Lease<std::string> lease;
-    EXPECT_FALSE(queue.AcquireNext(&lease));
+    EXPECT_FALSE(queue.AcquireNext(&lease).ok());
     EXPECT_FALSE(lease);
   });
 }
@@ -196,7 +196,7 @@ INSTANTIATE_TEST_SUITE_P(Queues, LeaseLifetimeTest,
 
 TEST_P(LeaseLifetimeTest, OneThatOutlivesItsQueueEndsTheProgram) {
   queue_->Add("default/web");
-  const Lease<std::string> lease = queue_->Acquire();
+  const Lease<std::string> lease = *queue_->Acquire();
   EXPECT_DEATH(queue_.reset(), "is destroyed before its leases; left: 1");
 }
 
@@ -210,7 +210,7 @@ TEST_P(LeaseLifetimeTest, AndSoDoThoseOfABatch) {
 
 TEST_P(LeaseLifetimeTest, OneThatHasEndedDoesNot) {
   queue_->Add("default/web");
-  Lease<std::string> lease = queue_->Acquire();
+  Lease<std::string> lease = *queue_->Acquire();
   Lease<std::string> moved = std::move(lease);
   moved.Done();
   queue_.reset();
@@ -223,7 +223,7 @@ TEST(LeaseLifetimeMessageTest, NamesTheQueueAndAnItem) {
   auto queue = std::make_unique<Queue<std::string>>(std::move(options));
   queue->AddAll({"default/api", "default/web"});
   queue->Get();
-  const Lease<std::string> lease = queue->Acquire();
+  const Lease<std::string> lease = *queue->Acquire();
   EXPECT_DEATH(
       queue.reset(),
       "workqueue: queue deployments is destroyed before its leases; left: 1, "

@@ -47,13 +47,19 @@ class MessagesTest : public testing::Test {
     return options;
   }
 
-  // Options for a delaying queue whose queue below takes an item if `on_add`
-  // says so.
+  // Returns a delaying queue. The queue below takes an item if `on_add` returns
+  // true.
   template <typename T>
-  DelayingQueueOptions<T> Above(std::function<bool(const T&)> on_add) {
-    auto options = Complete(DelayingQueueOptions<T>());
-    options.queue = std::make_unique<HookedQueue<T>>(std::move(on_add));
-    return options;
+  std::unique_ptr<DelayingQueue<T>> Above(std::function<bool(const T&)> on_add,
+                                          DelayingQueueOptions<T> options) {
+    return *DelayingQueue<T>::Create(
+        std::make_unique<HookedQueue<T>>(std::move(on_add)),
+        std::move(options));
+  }
+  template <typename T>
+  std::unique_ptr<DelayingQueue<T>> Above(
+      std::function<bool(const T&)> on_add) {
+    return Above(std::move(on_add), Complete(DelayingQueueOptions<T>()));
   }
 
   // What has been written since the last call.
@@ -73,8 +79,9 @@ class MessagesTest : public testing::Test {
 
 TEST_F(MessagesTest, AnItemThatTheQueueBelowDoesNotTakeIsToldEachTime) {
   bool takes = false;
-  DelayingQueue<std::string> queue(
-      Above<std::string>([&takes](const std::string&) { return takes; }));
+  const auto owned =
+      Above<std::string>([&takes](const std::string&) { return takes; });
+  auto& queue = *owned;
   queue.AddAfter("a", kSecond);
   clock_.Step(kSecond);
   const Strings expected = {
@@ -90,7 +97,8 @@ TEST_F(MessagesTest, AnItemThatTheQueueBelowDoesNotTakeIsToldEachTime) {
 }
 
 TEST_F(MessagesTest, ManyErrorsAtOnceAreOneMessage) {
-  DelayingQueue<int> queue(Above<int>([](int) { return false; }));
+  const auto owned = Above<int>([](int) { return false; });
+  auto& queue = *owned;
   for (int i = 0; i < 1000; ++i) queue.AddAfter(i, kSecond);
   clock_.Step(kSecond);
   EXPECT_EQ(Written(), Strings{"E queue test: 0 is due and cannot be added "
@@ -103,9 +111,10 @@ TEST_F(MessagesTest, ManyErrorsAtOnceAreOneMessage) {
 }
 
 TEST_F(MessagesTest, AQueueNeedHaveNoName) {
-  auto options = Above<int>([](int) { return false; });
+  auto options = Complete(DelayingQueueOptions<int>());
   options.name = "";
-  DelayingQueue<int> queue(std::move(options));
+  const auto owned = Above<int>([](int) { return false; }, std::move(options));
+  auto& queue = *owned;
   queue.AddAfter(1, kSecond);
   clock_.Step(kSecond);
   EXPECT_EQ(Written(), Strings{"E queue: 1 is due and cannot be added yet: "
@@ -115,10 +124,10 @@ TEST_F(MessagesTest, AQueueNeedHaveNoName) {
 
 TEST_F(MessagesTest, AQueueThatIsShutDownMeanwhileIsNoError) {
   DelayingQueue<int>* queue = nullptr;
-  auto owned = std::make_unique<DelayingQueue<int>>(Above<int>([&queue](int) {
+  const auto owned = Above<int>([&queue](int) {
     queue->ShutDown();
     return false;
-  }));
+  });
   queue = owned.get();
   queue->AddAfter(1, kSecond);
   queue->AddAfter(2, kSecond);
@@ -140,7 +149,8 @@ void Break(MetricKind kind, RecordingMetrics& metrics) {
 }
 
 TEST_F(MessagesTest, WhatTheQueueBelowThrows) {
-  DelayingQueue<std::string> queue(Above<std::string>(kThrow));
+  const auto owned = Above<std::string>(kThrow);
+  auto& queue = *owned;
   queue.AddAfter("a", kSecond);
   clock_.Step(kSecond);
   EXPECT_EQ(Written(), Strings{"E queue test: a is due and cannot be added "
@@ -201,14 +211,14 @@ TEST_F(MessagesTest, WhatAMetricThrowsWhenProcessingEnds) {
   Queue<std::string> queue(std::move(options));
   Break(MetricKind::kWorkDuration, metrics);
   const Strings expected = {
-      "E queue test: the work duration of a cannot be reported: INTERNAL: "
+      "E queue test: the end of a cannot be reported: INTERNAL: "
       "thrown"};
   queue.Add("a");
   EXPECT_TRUE(queue.Done(*queue.Get()));
   EXPECT_EQ(Written(), expected);
   clock_.Step(kSecond);
   queue.Add("a");
-  queue.Acquire().Done();
+  queue.Acquire()->Done();
   EXPECT_EQ(Written(), expected);
 }
 
@@ -241,9 +251,9 @@ TEST_F(MessagesTest, WhatAnOrderingThrowsWhenAnItemIsTakenBack) {
 }
 
 TEST_F(MessagesTest, OfADelayingQueueBelowARateLimitingOne) {
-  auto options = Complete(RateLimitingQueueOptions<std::string>());
-  options.queue = std::make_unique<HookedQueue<std::string>>(kThrow);
-  RateLimitingQueue<std::string> queue(std::move(options));
+  const auto owned = *RateLimitingQueue<std::string>::Create(
+      Above<std::string>(kThrow), DefaultControllerRateLimiter<std::string>());
+  auto& queue = *owned;
   queue.AddAfter("a", kSecond);
   clock_.Step(kSecond);
   EXPECT_EQ(Written(), Strings{"E queue test: a is due and cannot be added "
@@ -260,10 +270,12 @@ TEST_F(MessagesTest, NothingElseDependsOnTheLog) {
   for (LogSink* sink :
        {static_cast<LogSink*>(nullptr), static_cast<LogSink*>(&throwing_log)}) {
     int tries = 0;
-    auto options = Above<std::string>(
-        [&tries](const std::string&) { return ++tries > 2 || kThrow(); });
+    auto options = Complete(DelayingQueueOptions<std::string>());
     options.log_sink = sink;
-    DelayingQueue<std::string> queue(std::move(options));
+    const auto owned = Above<std::string>(
+        [&tries](const std::string&) { return ++tries > 2 || kThrow(); },
+        std::move(options));
+    auto& queue = *owned;
     queue.AddAfter("a", kSecond);
     clock_.Step(kSecond);
     clock_.Step(kSecond);

@@ -134,9 +134,9 @@ TEST_F(MetricsTest, OfAQueueBelowAreItsOwn) {
   below_options.name = "below";
   auto options = Reporting<DelayingQueueOptions<std::string>>();
   options.name = "above";
-  options.queue =
-      std::make_unique<Queue<std::string>>(std::move(below_options));
-  const DelayingQueue<std::string> queue(std::move(options));
+  const auto queue = *DelayingQueue<std::string>::Create(
+      std::make_unique<Queue<std::string>>(std::move(below_options)),
+      std::move(options));
   for (MetricKind kind : kMetricKinds) {
     EXPECT_EQ(metrics_.record(kind).names,
               std::vector<std::string>{kind == MetricKind::kRetries ? "above"
@@ -415,7 +415,7 @@ TEST_F(MetricsTest, QueuesOnOneLoopReportEachTheirOwn) {
   for (RecordingMetrics& m : metrics) {
     auto options = Reporting<QueueOptions<std::string>>();
     options.metrics_provider = &m;
-    options.waiting_loop = loop;
+    options.clock = loop;
     queues.push_back(std::make_unique<Queue<std::string>>(std::move(options)));
     clock_.Step(absl::Milliseconds(200));
   }

@@ -410,7 +410,7 @@ TEST_F(OrderingThrowsTest, FromPushInDone) {
 TEST_F(OrderingThrowsTest, FromPushWhenALeaseGoes) {
   queue_->Add(1);
   {
-    Lease<int> lease = queue_->Acquire();
+    Lease<int> lease = *queue_->Acquire();
     queue_->Add(1);
     fifo_->on_push = ThrowOnce();
   }

@@ -88,7 +88,7 @@ void UseAsQueue(Q& queue) {
 
   ProcessOne(queue, processed);
   {
-    const Lease<std::string> lease = Persist([&] { return queue.Acquire(); });
+    const Lease<std::string> lease = Persist([&] { return *queue.Acquire(); });
     ASSERT_TRUE(lease);
     ++processed[*lease];
   }

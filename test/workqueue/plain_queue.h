@@ -14,18 +14,18 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "workqueue/interfaces.h"
 #include "workqueue/queue.h"
+#include "workqueue/queue_base.h"
 #include "workqueue/snapshot.h"
 
 namespace workqueue {
 
 // PlainQueue
 //
-// An implementation of `Interface` that provides only what is pure, so that all
-// else is the interface's own. `HashEq` are the hash and equality, if any.
+// An implementation on `QueueBase` that overrides nothing without need.
+// `HashEq` are the hash and equality, if any.
 template <typename T, typename... HashEq>
-class PlainQueue final : public Interface<T> {
+class PlainQueue final : public QueueBase<T> {
  public:
   explicit PlainQueue(QueueOptions<T> options = {})
       : queue_(std::move(options)) {}
@@ -48,6 +48,7 @@ class PlainQueue final : public Interface<T> {
   bool ShutDownWithDrainUntil(absl::Time deadline) override {
     return queue_.ShutDownWithDrainUntil(deadline);
   }
+  void Close() override { queue_.Close(); }
   bool ShuttingDown() const override { return queue_.ShuttingDown(); }
   absl::StatusOr<T> GetWithDeadline(absl::Time deadline) override {
     return queue_.GetWithDeadline(deadline);

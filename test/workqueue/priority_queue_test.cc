@@ -292,7 +292,7 @@ TEST_F(PriorityQueueTest, GetDoesNotGetStuckWhenTheQueueIsShutDown) {
   EXPECT_EQ(Take(), Taken("<shutdown>", 0));
   EXPECT_EQ(Take(), Taken("<shutdown>", 0));
   EXPECT_EQ(queue_->Get(), std::nullopt);
-  EXPECT_FALSE(queue_->Acquire());
+  EXPECT_FALSE(queue_->Acquire().ok());
   EXPECT_TRUE(queue_->Done("baz"));
   EXPECT_EQ(Take(), Taken("<shutdown>", 0));
 }
@@ -648,7 +648,7 @@ TEST_F(PriorityQueueTest, AnItemMayWaitWhileItIsProcessed) {
 
 TEST_F(PriorityQueueTest, ALeaseKnowsThePriority) {
   Add(At(5), {"a"});
-  Lease<std::string> lease = queue_->Acquire();
+  Lease<std::string> lease = *queue_->Acquire();
   ASSERT_TRUE(lease);
   EXPECT_EQ(*lease, "a");
   EXPECT_EQ(lease.priority(), 5);
@@ -904,7 +904,7 @@ TEST(PriorityQueueThreadTest, ServesSeveralQueues) {
   std::vector<std::unique_ptr<PriorityQueue<int>>> queues;
   const auto make = [&](const std::shared_ptr<WaitingLoop>& loop) {
     auto options = On<int>(&clock);
-    options.waiting_loop = loop;
+    options.clock = loop;
     queues.push_back(std::make_unique<PriorityQueue<int>>(std::move(options)));
   };
   {
@@ -1507,7 +1507,7 @@ TEST_F(PriorityQueueMetricThrowsTest, DoneIsDoneAllTheSame) {
   Add(At(2), {"a"});
   Break(MetricKind::kWorkDuration);
   EXPECT_TRUE(queue_->Done("a"));
-  Lease<std::string> lease = queue_->Acquire();
+  Lease<std::string> lease = *queue_->Acquire();
   lease.Done();
   Mend();
   EXPECT_EQ(queue_->Len(), 0u);

@@ -609,7 +609,7 @@ TEST(QueueThrowsInMetricsTest, DoneIsDone) {
   EXPECT_TRUE(queue.Done(1));
   EXPECT_FALSE(queue.Done(1));
   queue.Add(2);
-  { Lease<int> lease = queue.Acquire(); }
+  { Lease<int> lease = *queue.Acquire(); }
   EXPECT_TRUE(queue.ShutDownWithDrain());
 }
 

@@ -92,7 +92,10 @@ class TestDelayingQueue final : public DelayingInterface<std::string> {
     Note("AcquireWithDeadline");
     return Lease<std::string>();
   }
-  bool AcquireNext(Lease<std::string>*) override { return Note("AcquireNext"); }
+  absl::Status AcquireNext(Lease<std::string>*) override {
+    Note("AcquireNext");
+    return absl::OkStatus();
+  }
   absl::StatusOr<LeaseBatch<std::string>> AcquireUpToWithDeadline(
       size_t, absl::Time) override {
     Note("AcquireUpToWithDeadline");
@@ -106,6 +109,7 @@ class TestDelayingQueue final : public DelayingInterface<std::string> {
   bool ShutDownWithDrainUntil(absl::Time) override {
     return Note("ShutDownWithDrainUntil");
   }
+  void Close() override { Note("Close"); }
   bool ShuttingDown() const override { return Note("ShuttingDown"); }
   Snapshot<std::string> TakeSnapshot() override {
     Note("TakeSnapshot");
@@ -372,10 +376,10 @@ TEST(RateLimitingQueueBelowTest, MayBeAnyDelayingQueue) {
   Strings calls;
   const auto log = std::make_shared<TestLimiter::Log>();
   log->delay = absl::Seconds(7);
-  RateLimitingQueueOptions<std::string> options;
-  options.delaying_queue = std::make_unique<TestDelayingQueue>(&calls);
-  options.rate_limiter = std::make_unique<TestLimiter>(log);
-  RateLimitingQueue<std::string> queue(std::move(options));
+  const auto owned = *RateLimitingQueue<std::string>::Create(
+      std::make_unique<TestDelayingQueue>(&calls),
+      std::make_unique<TestLimiter>(log));
+  auto& queue = *owned;
 
   EXPECT_TRUE(queue.Add("a"));
   EXPECT_TRUE(queue.AddAfter("b", absl::Seconds(1)));
@@ -385,12 +389,13 @@ TEST(RateLimitingQueueBelowTest, MayBeAnyDelayingQueue) {
   EXPECT_EQ(queue.Len(), 42u);
   queue.ShutDown();
   EXPECT_TRUE(queue.ShutDownWithDrain());
+  queue.Close();
   EXPECT_TRUE(queue.ShuttingDown());
   EXPECT_TRUE(queue.AddAll({"e"}));
   EXPECT_EQ(*queue.TryGet(), "got");
-  EXPECT_FALSE(queue.Acquire());
+  EXPECT_FALSE(*queue.Acquire());
   Lease<std::string> lease;
-  EXPECT_TRUE(queue.AcquireNext(&lease));
+  EXPECT_TRUE(queue.AcquireNext(&lease).ok());
   EXPECT_TRUE(queue.AcquireUpTo(5)->empty());
   EXPECT_TRUE(queue.CancelDelayed("f"));
   EXPECT_TRUE(queue.Reschedule("g", absl::Seconds(2)));
@@ -398,10 +403,10 @@ TEST(RateLimitingQueueBelowTest, MayBeAnyDelayingQueue) {
   EXPECT_EQ(
       calls,
       (Strings{"Add a", "AddAfter b 1s", "AddAfter c 7s", "Get", "Done d",
-               "Len", "ShutDown", "ShutDownWithDrainUntil", "ShuttingDown",
-               "AddAll", "GetWithDeadline", "AcquireWithDeadline",
-               "AcquireNext", "AcquireUpToWithDeadline", "CancelDelayed f",
-               "Reschedule g 2s", "TakeSnapshot"}));
+               "Len", "ShutDown", "ShutDownWithDrainUntil", "Close",
+               "ShuttingDown", "AddAll", "GetWithDeadline",
+               "AcquireWithDeadline", "AcquireNext", "AcquireUpToWithDeadline",
+               "CancelDelayed f", "Reschedule g 2s", "TakeSnapshot"}));
 }
 
 TEST_F(RateLimitingQueueTest, TheOptionsAreTheDelayingQueuesToo) {
@@ -426,14 +431,6 @@ TEST_F(RateLimitingQueueTest, TheOptionsAreTheDelayingQueuesToo) {
   RateLimitingQueue<std::string> lifo(std::move(options));
   for (const char* item : {"a", "b", "c"}) lifo.Add(item);
   for (const char* item : {"c", "b", "a"}) EXPECT_EQ(lifo.Get(), item);
-
-  options = Options();
-  auto owned = std::make_unique<Queue<std::string>>();
-  Queue<std::string>* const below = owned.get();
-  options.queue = std::move(owned);
-  RateLimitingQueue<std::string> above(std::move(options));
-  above.Add("a");
-  EXPECT_EQ(below->Len(), 1u);
 }
 
 // -----------------------------------------------------------------------------

@@ -53,8 +53,7 @@ class SharedLoopTest : public testing::Test {
   template <typename Options>
   Options OnTheLoop() {
     Options options;
-    options.clock = &clock_;
-    options.waiting_loop = loop_;
+    options.clock = loop_;
     return options;
   }
 
@@ -237,12 +236,14 @@ TEST_F(SharedLoopTest, AllKindsOfQueuesShareIt) {
 TEST_F(SharedLoopTest, AQueueThatBlocksHoldsUpWhatNeedsTheLoopOnly) {
   absl::Notification blocked, go_on;
   auto options = OnTheLoop<DelayingQueueOptions<int>>();
-  options.queue = std::make_unique<HookedQueue<int>>([&](int) {
+  auto below = std::make_unique<HookedQueue<int>>([&](int) {
     blocked.Notify();
     go_on.WaitForNotification();
     return true;
   });
-  DelayingQueue<int> blocking(std::move(options));
+  const auto owned =
+      *DelayingQueue<int>::Create(std::move(below), std::move(options));
+  auto& blocking = *owned;
   const auto other = Make();
   blocking.AddAfter(1, absl::Seconds(1));
   Settle();

@@ -122,10 +122,10 @@ TEST_P(SnapshotTest, HasWhatIsBeingProcessedAndSinceWhen) {
 TEST_P(SnapshotTest, HasWhatIsLeased) {
   queue_->Add("a");
   queue_->Add("b");
-  Lease<std::string> a = queue_->Acquire();
+  Lease<std::string> a = *queue_->Acquire();
   const absl::Time since = clock_.TimeNow();
   clock_.Step(absl::Seconds(1));
-  const Lease<std::string> b = queue_->Acquire();
+  const Lease<std::string> b = *queue_->Acquire();
   queue_->Add("a");
   Snapshot<std::string> snapshot = queue_->TakeSnapshot();
   ASSERT_EQ(ItemsOf(snapshot.processing), (Strings{"a", "b"}));

@@ -184,8 +184,9 @@ class Controller {
   // `Interface::Close()`.) The destructor waits for reconciliations in
   // progress.
   //
-  // Returns whether by then the sources had returned and all queued items had
-  // been reconciled, successfully or not. May be called from any thread and
+  // Returns whether by then the sources had returned and nothing was left for
+  // this controller to reconcile. Items that were reconciled without success do
+  // not count as left. May be called from any thread and
   // more than once. If the reconcile function or a source calls it, the
   // controller begins to stop, and `Stop()` returns false without waiting.
   bool Stop(absl::Time drain_until = absl::InfiniteFuture()) {
@@ -195,10 +196,11 @@ class Controller {
   // The queue to add items to, before and after the start.
   RateLimitingInterface<T>& queue() { return *queue_; }
 
-  // Blocks until no item is queued or being reconciled, or until a `Stop()` has
-  // reached its deadline. Items may wait for their time. The controller's own
-  // workers wake this; others that take items from the queue do not. Must not
-  // be called by the reconcile function, nor before the start.
+  // Blocks until no item is queued or being reconciled or, after a `Stop()`
+  // that reached its deadline, until all workers have ended. Items may wait for
+  // their time. The controller's own workers wake this; others that take items
+  // from the queue do not. Must not be called by the reconcile function, nor
+  // before the start.
   //
   // For tests: copies the items being processed to find out.
   void AwaitIdle() { lifecycle_.AwaitIdle(); }

@@ -31,7 +31,7 @@ namespace workqueue {
 // the queues ends it.
 //
 //     auto loop = std::make_shared<workqueue::WaitingLoop>(clock);
-//     options.waiting_loop = loop;
+//     options.clock = loop;
 //
 // Thread-safe.
 class WaitingLoop {

@@ -162,6 +162,7 @@ void Lifecycle::RunWorker() {
   hooks_.work();
   MutexLock lock(&mu_);
   --running_workers_;
+  item_done_.SignalAll();
 }
 
 void Lifecycle::BeginStop() {
@@ -206,18 +207,20 @@ bool Lifecycle::Stop(absl::Time drain_until) {
         &mu_, absl::Condition(&no_sources), drain_until);
   }
   hooks_.close_queue();
+  bool workers_ended = false;
   {
     MutexLock lock(&mu_);
     const auto over = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
       return running_workers_ == 0 || abandoning_.HasBeenNotified();
     };
     clock_->AwaitWithDeadline(&mu_, absl::Condition(&over), drain_until);
+    workers_ended = state_ == State::kRunning && running_workers_ == 0;
   }
-  // Workers that have nothing left to do may still be on their way out, and
-  // a controller that was not started has none.
-  const bool idle = Idle();
+  // Workers that have nothing left to do may still be on their way out, and a
+  // controller that does not run has none.
+  const bool done = workers_ended || Idle();
   MutexLock lock(&mu_);
-  if (!idle) BeginAbandoning();
+  if (!done) BeginAbandoning();
   const bool drained = !abandoning_.HasBeenNotified();
   if (!std::exchange(end_logged_, true)) {
     log_->Info([drained] {
@@ -247,11 +250,12 @@ void Lifecycle::AwaitIdle() {
   ++idle_waiters_;
   absl::Cleanup leave = [this] { --idle_waiters_; };
   MutexLock lock(&mu_);
+  const auto abandoned = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return abandoning_.HasBeenNotified() && running_workers_ == 0;
+  };
   // A worker that is done with an item after `idle()` has looked at the queue
   // sees idle_waiters_, waits for mu_, and then signals.
-  while (!hooks_.idle() && !abandoning_.HasBeenNotified()) {
-    item_done_.Wait(&mu_);
-  }
+  while (!hooks_.idle() && !abandoned()) item_done_.Wait(&mu_);
 }
 
 void Lifecycle::OnItemDone() {

@@ -135,8 +135,8 @@ class Lifecycle {
   size_t running_workers_ ABSL_GUARDED_BY(mu_) = 0;
   // The first error of a source before the workers were started.
   absl::Status source_status_ ABSL_GUARDED_BY(mu_);
-  // Signalled when an item is done, if a thread waits for that, and when
-  // abandoning_ is notified.
+  // Signalled when a worker has ended, when an item is done, if a thread waits
+  // for that, and when abandoning_ is notified.
   absl::CondVar item_done_;
   std::atomic<int> idle_waiters_{0};
 

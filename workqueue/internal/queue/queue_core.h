@@ -129,7 +129,10 @@ class QueueCore : public InterfaceType,
     explicit Lock(QueueCore* queue) ABSL_EXCLUSIVE_LOCK_FUNCTION(queue->mu_)
         : wakes_{queue}, lock_(&queue->mu_) {}
     ~Lock() ABSL_UNLOCK_FUNCTION() {
-      wakes_.count = wakes_.queue->BeginWakes(wakes_.queue->order_.size());
+      QueueCore* const queue = wakes_.queue;
+      if (queue->GettersWait()) {
+        wakes_.count = queue->BeginWakes(queue->order_.size());
+      }
     }
 
    private:

@@ -83,7 +83,7 @@ bool QueueState::AwaitDrained(absl::Time deadline,
   return idle();
 }
 
-size_t QueueState::BeginWakesOfWaiting(size_t queued) {
+size_t QueueState::BeginWakes(size_t queued) {
   constexpr size_t kAtATime = 4;
   const size_t wanted = std::min({queued, waiting_getters_, kAtATime});
   const size_t wakes = wanted - std::min(wanted, woken_getters_);

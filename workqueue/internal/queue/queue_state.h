@@ -67,14 +67,17 @@ class QueueState {
   bool AwaitDrained(absl::Time deadline, absl::FunctionRef<bool()> idle)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
+  // Whether a thread waits for an item, and for no deadline.
+  bool GettersWait() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return waiting_getters_ > 0;
+  }
+
   // Returns how many threads to wake for `queued` items, and counts these
   // threads as woken. Only a few are woken at a time: each of them wakes others
   // once it has taken its own item, so that a burst of items costs a few
   // wake-ups, and not one for each item. If the result is not zero, `Wake()`
   // must follow.
-  size_t BeginWakes(size_t queued) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    return waiting_getters_ == 0 ? 0 : BeginWakesOfWaiting(queued);
-  }
+  size_t BeginWakes(size_t queued) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Wakes `count` threads. The queue may be gone when this returns: a woken
   // thread may have destroyed it.
@@ -113,8 +116,6 @@ class QueueState {
   std::unique_ptr<Ticker> ticker_;
 
  private:
-  size_t BeginWakesOfWaiting(size_t queued) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-
   bool NobodyBlocks() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     return blocked_ == 0;
   }
