@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/memory/memory.h"
@@ -113,6 +114,9 @@ class ItemExponentialFailureRateLimiter final : public RateLimiter<T> {
   const absl::Duration max_delay_;
   internal::FailureCounts<T, Hash, Eq> failures_;
 };
+
+// Instantiated in item_exponential_failure_rate_limiter.cc.
+extern template class ItemExponentialFailureRateLimiter<std::string>;
 
 }  // namespace workqueue
 

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -489,6 +490,9 @@ bool DelayingQueue<T, Hash, Eq>::AddDueBatch(absl::Time now, F add) {
   }
   return true;
 }
+
+// Instantiated in delaying_queue.cc.
+extern template class DelayingQueue<std::string>;
 
 }  // namespace workqueue
 

@@ -524,6 +524,14 @@ bool PriorityQueue<T, Hash, Eq>::AddDue(Entry* entry, int priority) {
       });
 }
 
+// Instantiated in priority_queue.cc.
+extern template class internal::QueueCore<
+    std::string, PriorityInterface<std::string>,
+    internal::PriorityOrder<std::string>,
+    absl::flat_hash_set<std::string>::hasher,
+    absl::flat_hash_set<std::string>::key_equal>;
+extern template class PriorityQueue<std::string>;
+
 }  // namespace workqueue
 
 #endif  // WORKQUEUE_PRIORITY_QUEUE_H_

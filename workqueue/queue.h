@@ -173,6 +173,13 @@ void Queue<T, Hash, Eq>::AddLocked(const T& item, size_t hash) {
   entry->dirty = true;
 }
 
+// Instantiated in queue.cc.
+extern template class internal::QueueCore<
+    std::string, Interface<std::string>, internal::QueueOrder<std::string>,
+    absl::flat_hash_set<std::string>::hasher,
+    absl::flat_hash_set<std::string>::key_equal>;
+extern template class Queue<std::string>;
+
 }  // namespace workqueue
 
 #endif  // WORKQUEUE_QUEUE_H_

@@ -9,6 +9,7 @@
 #define WORKQUEUE_RATE_LIMITING_QUEUE_H_
 
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -158,6 +159,9 @@ RateLimitingQueue<T, Hash, Eq>::Create(
   return absl::WrapUnique(new RateLimitingQueue(
       Layers(std::move(delaying_queue), std::move(rate_limiter))));
 }
+
+// Instantiated in rate_limiting_queue.cc.
+extern template class RateLimitingQueue<std::string>;
 
 }  // namespace workqueue
 

@@ -477,6 +477,9 @@ void Controller<T, Hash, Eq>::AddAgain(const T& item,
   }
 }
 
+// Instantiated in controller.cc.
+extern template class Controller<std::string>;
+
 }  // namespace workqueue
 
 #endif  // WORKQUEUE_CONTROLLER_CONTROLLER_H_

@@ -1,0 +1,21 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/priority_queue.h"
+
+#include <string>
+
+#include "absl/container/flat_hash_set.h"
+#include "workqueue/interfaces.h"
+#include "workqueue/internal/queue/priority_order.h"
+#include "workqueue/internal/queue/queue_core.h"
+
+namespace workqueue {
+
+template class internal::QueueCore<std::string, PriorityInterface<std::string>,
+                                   internal::PriorityOrder<std::string>,
+                                   absl::flat_hash_set<std::string>::hasher,
+                                   absl::flat_hash_set<std::string>::key_equal>;
+template class PriorityQueue<std::string>;
+
+}  // namespace workqueue
