@@ -1,0 +1,270 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// A `DelayingQueue` and the queue below it, which may refuse an item, block, or
+// be shut down by itself.
+
+#include <cstddef>
+#include <future>  // NOLINT(build/c++11)
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>  // NOLINT(build/c++11)
+#include <utility>
+#include <vector>
+
+#include "absl/synchronization/blocking_counter.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+#include "test/workqueue/delaying_queue_fixture.h"
+#include "workqueue/clock/fake_clock.h"
+#include "workqueue/delaying_queue.h"
+#include "workqueue/ordering.h"
+
+namespace workqueue {
+namespace {
+
+// -----------------------------------------------------------------------------
+// The queue below
+// -----------------------------------------------------------------------------
+
+TEST_F(DelayingQueueBelowTest, HasTheItems) {
+  queue_->Add("a");
+  EXPECT_EQ(below_->Len(), 1u);
+  queue_->AddAfter("b", absl::Seconds(1));
+  EXPECT_EQ(below_->Len(), 1u);
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(below_->Len(), 2u);
+  EXPECT_EQ(queue_->Len(), 2u);
+  EXPECT_EQ(queue_->Get(), "a");
+  EXPECT_TRUE(below_->Done("a"));
+  EXPECT_FALSE(queue_->Done("a"));
+  EXPECT_EQ(below_->Get(), "b");
+  EXPECT_TRUE(queue_->Done("b"));
+}
+
+TEST_F(DelayingQueueBelowTest, IsShutDownToo) {
+  EXPECT_FALSE(below_->ShuttingDown());
+  queue_->ShutDown();
+  EXPECT_TRUE(below_->ShuttingDown());
+}
+
+TEST_F(DelayingQueueBelowTest, IsDrainedToo) {
+  below_->Add("a");
+  below_->Get();
+  auto drained = std::async(std::launch::async,
+                            [this] { return queue_->ShutDownWithDrain(); });
+  EXPECT_EQ(queue_->Get(), std::nullopt);
+  below_->Done("a");
+  EXPECT_TRUE(drained.get());
+}
+
+// False from AddAfter() and not shutting down would mean that the item could
+// not be taken, and may be the next time.
+TEST_F(DelayingQueueBelowTest, AddAfterFailsInAShutDownOnlyIfThatShows) {
+  below_->on_shut_down = [this] {
+    if (!queue_->AddAfter("a", absl::Seconds(1))) {
+      EXPECT_TRUE(queue_->ShuttingDown());
+    }
+  };
+  queue_->ShutDown();
+  EXPECT_TRUE(queue_->ShutDownWithDrain());
+}
+
+TEST_F(DelayingQueueBelowTest, CanBeShutDownByItself) {
+  queue_->AddAfter("a", absl::Seconds(1));
+  below_->ShutDown();
+  EXPECT_TRUE(queue_->ShuttingDown());
+  EXPECT_FALSE(queue_->AddAfter("b", absl::Seconds(1)));
+  clock_.Step(absl::Hours(1));
+  EXPECT_EQ(queue_->Get(), std::nullopt);
+}
+
+TEST_F(DelayingQueueBelowTest, SaysWhetherItTakesAnItem) {
+  on_add_ = [](const std::string&) { return false; };
+  EXPECT_FALSE(queue_->Add("a"));
+  EXPECT_FALSE(queue_->AddAfter("a", absl::ZeroDuration()));
+}
+
+TEST_F(DelayingQueueBelowTest, IsAskedAgainASecondLaterIfItRefuses) {
+  int asked = 0;
+  on_add_ = [&asked](const std::string&) { return ++asked > 3; };
+  EXPECT_TRUE(queue_->AddAfter("a", absl::Seconds(5)));
+  clock_.Step(absl::Seconds(5));
+  for (int times = 1; times <= 3; ++times) {
+    EXPECT_EQ(asked, times);
+    clock_.Step(absl::Seconds(1) - kNs);
+    EXPECT_EQ(asked, times);
+    EXPECT_EQ(queue_->Len(), 0u);
+    clock_.Step(kNs);
+  }
+  EXPECT_EQ(TakeAll(*queue_), Strings{"a"});
+  clock_.Step(absl::Hours(1));
+  EXPECT_EQ(asked, 4);
+}
+
+TEST_F(DelayingQueueBelowTest, TakesOthersWhileItRefusesOne) {
+  bool refuse = true;
+  on_add_ = [&refuse](const std::string& item) {
+    return !(refuse && item == "refused");
+  };
+  queue_->AddAfter("refused", absl::Seconds(1));
+  queue_->AddAfter("same time", absl::Seconds(1));
+  queue_->AddAfter("later", absl::Seconds(2) - kNs);
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(TakeAll(*queue_), Strings{"same time"});
+  clock_.Step(absl::Seconds(1) - kNs);
+  EXPECT_EQ(TakeAll(*queue_), Strings{"later"});
+  refuse = false;
+  clock_.Step(kNs);
+  EXPECT_EQ(TakeAll(*queue_), Strings{"refused"});
+}
+
+TEST_F(DelayingQueueBelowTest, CanTakeARefusedItemEarlier) {
+  bool refuse = true;
+  on_add_ = [&refuse](const std::string&) { return !refuse; };
+  queue_->AddAfter("a", absl::Seconds(1));
+  clock_.Step(absl::Seconds(1));
+  refuse = false;
+  queue_->AddAfter("a", 100 * kMs);
+  clock_.Step(100 * kMs);
+  EXPECT_EQ(TakeAll(*queue_), Strings{"a"});
+}
+
+TEST_F(DelayingQueueBelowTest, MayRefuseUntilTheShutdown) {
+  on_add_ = [](const std::string&) { return false; };
+  queue_->AddAfter("a", absl::Seconds(1));
+  for (int i = 0; i < 10; ++i) clock_.Step(absl::Seconds(1));
+  queue_->ShutDown();
+  clock_.Step(absl::Hours(1));
+  EXPECT_EQ(queue_->Get(), std::nullopt);
+}
+
+TEST(DelayingQueueOptionsTest, TheOrderingIsTheQueueBelows) {
+  class Lifo final : public Ordering<int> {
+   public:
+    void Push(QueuedItem<int>* item) override { items_.push_back(item); }
+    size_t Len() const override { return items_.size(); }
+    QueuedItem<int>* Pop() override {
+      QueuedItem<int>* const item = items_.back();
+      items_.pop_back();
+      return item;
+    }
+
+   private:
+    std::vector<QueuedItem<int>*> items_;
+  };
+
+  FakeClock clock;
+  DelayingQueueOptions<int> options = On<int>(&clock);
+  options.ordering = std::make_unique<Lifo>();
+  DelayingQueue<int> queue(std::move(options));
+  for (int i : {1, 2, 3}) queue.AddAfter(i, absl::Seconds(i));
+  clock.Step(absl::Seconds(3));
+  EXPECT_EQ(TakeAll(queue), (std::vector<int>{3, 2, 1}));
+}
+
+// -----------------------------------------------------------------------------
+// When the thread is behind
+// -----------------------------------------------------------------------------
+
+// The queue's thread is stuck in the queue below until `go_on_`.
+class StuckDelayingQueueTest : public DelayingQueueBelowTest {
+ protected:
+  static constexpr int kCapacity = 1000;
+
+  void SetUp() override {
+    DelayingQueueBelowTest::SetUp();
+    on_add_ = [this](const std::string& item) {
+      if (item != "stuck") return true;
+      stuck_.Notify();
+      go_on_.WaitForNotification();
+      return true;
+    };
+    queue_->AddAfter("stuck", absl::Seconds(1));
+    Settle();
+    // Step() would wait for the thread; time moves on another one.
+    stepper_ = std::thread([this] { clock_.Step(absl::Seconds(1)); });
+    stuck_.WaitForNotification();
+  }
+
+  void GoOn() {
+    go_on_.Notify();
+    stepper_.join();
+  }
+
+  absl::Notification stuck_, go_on_;
+  std::thread stepper_;
+};
+
+TEST_F(StuckDelayingQueueTest, AThousandItemsFit) {
+  for (int i = 0; i < kCapacity; ++i) {
+    EXPECT_TRUE(queue_->AddAfter(std::to_string(i), absl::Seconds(1)));
+  }
+  GoOn();
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(queue_->Len(), kCapacity + 1u);
+}
+
+TEST_F(StuckDelayingQueueTest, AddDoesNotWait) {
+  for (int i = 0; i < kCapacity; ++i) {
+    queue_->AddAfter(std::to_string(i), absl::Seconds(1));
+  }
+  EXPECT_TRUE(queue_->Add("a"));
+  EXPECT_TRUE(queue_->AddAfter("b", absl::ZeroDuration()));
+  EXPECT_EQ(TakeAll(*queue_), (Strings{"a", "b"}));
+  GoOn();
+}
+
+TEST_F(StuckDelayingQueueTest, MoreItemsWaitForRoom) {
+  constexpr int kThreads = 4;
+  for (int i = 0; i < kCapacity; ++i) {
+    queue_->AddAfter(std::to_string(i), absl::Seconds(1));
+  }
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([this, t] {
+      for (int i = 0; i < kCapacity; ++i) {
+        EXPECT_TRUE(queue_->AddAfter(std::to_string(kCapacity * (t + 1) + i),
+                                     absl::Seconds(1)));
+      }
+    });
+  }
+  GoOn();
+  for (std::thread& thread : threads) thread.join();
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(queue_->Len(), kCapacity * (kThreads + 1) + 1u);
+}
+
+TEST_F(StuckDelayingQueueTest, ShutDownFreesThoseWhoWait) {
+  constexpr int kThreads = 4;
+  for (int i = 0; i < kCapacity; ++i) {
+    queue_->AddAfter(std::to_string(i), absl::Seconds(1));
+  }
+  absl::BlockingCounter adding(kThreads);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([this, &adding] {
+      adding.DecrementCount();
+      for (int i = 0; i < 100; ++i) {
+        EXPECT_FALSE(queue_->AddAfter("one too many", absl::Seconds(1)));
+      }
+    });
+  }
+  adding.Wait();
+  queue_->ShutDown();
+  for (std::thread& thread : threads) thread.join();
+  GoOn();
+  EXPECT_EQ(queue_->Len(), 0u) << "the item that was stuck came too late";
+}
+
+TEST_F(StuckDelayingQueueTest, DestructionWaitsForTheQueueBelow) {
+  // It would otherwise use what is gone.
+  std::thread destroyer([this] { queue_.reset(); });
+  GoOn();
+  destroyer.join();
+}
+
+}  // namespace
+}  // namespace workqueue

@@ -1,0 +1,159 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Items that provide no more than a `DelayingQueue` requires, and exceptions
+// from items and from the queue below.
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/base/config.h"
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+#include "test/internal/fragile_key.h"
+#include "test/workqueue/delaying_queue_fixture.h"
+#include "workqueue/clock/fake_clock.h"
+#include "workqueue/delaying_queue.h"
+
+namespace workqueue {
+namespace {
+
+using FragileDelayingQueue = DelayingQueue<FragileKey, FragileHash, FragileEq>;
+
+TEST(DelayingQueueItemsTest, NeedOnlyBeCopyable) {
+  FakeClock clock;
+  FragileDelayingQueue queue(On<FragileKey>(&clock));
+  for (int i : {2, 1, 2, 3, 1}) {
+    queue.AddAfter(FragileKey(i), absl::Seconds(i));
+  }
+  clock.Step(absl::Seconds(3));
+  for (int i : {1, 2, 3}) {
+    EXPECT_EQ(queue.Get()->value(), i);
+    EXPECT_TRUE(queue.Done(FragileKey(i)));
+  }
+}
+
+#ifdef ABSL_HAVE_EXCEPTIONS
+
+TEST(DelayingQueueThrowsTest, FromAddAfter) {
+  for (FragileOp op : {FragileOp::kCopy, FragileOp::kHash}) {
+    FakeClock clock;
+    FragileDelayingQueue queue(On<FragileKey>(&clock));
+    queue.AddAfter(FragileKey(1), absl::Seconds(1));
+    clock.Step(absl::ZeroDuration());
+    int blown = 0;
+    while (true) {
+      // Later than the first, so that only this thread does anything.
+      Fuse::Arm(op, blown + 1);
+      const bool threw =
+          Blows([&] { queue.AddAfter(FragileKey(2), absl::Seconds(2)); });
+      Fuse::Disarm();
+      if (!threw) break;
+      ++blown;
+      ASSERT_LT(blown, 100);
+    }
+    EXPECT_GE(blown, 1);
+    clock.Step(absl::Seconds(2));
+    EXPECT_EQ(queue.Len(), 2u);
+  }
+}
+
+TEST(DelayingQueueThrowsTest, WhatThrewIsNotIn) {
+  FakeClock clock;
+  FragileDelayingQueue queue(On<FragileKey>(&clock));
+  for (FragileOp op : {FragileOp::kCopy, FragileOp::kHash}) {
+    Fuse::Arm(op, 1);
+    EXPECT_TRUE(
+        Blows([&] { queue.AddAfter(FragileKey(2), absl::Seconds(1)); }));
+    Fuse::Disarm();
+  }
+  clock.Step(absl::Hours(1));
+  EXPECT_EQ(queue.Len(), 0u);
+}
+
+// Whatever throws on the queue's own thread, and whichever time: every item
+// comes, none early, and the queue lives. What could not be done is tried again
+// a second later.
+TEST(DelayingQueueThrowsTest, OnItsOwnThreadLosesNothing) {
+  int blown = 0;
+  for (FragileOp op : kFragileOps) {
+    for (int n = 1;; ++n) {
+      SCOPED_TRACE(n);
+      ASSERT_LT(n, 200);
+      FakeClock clock;
+      FragileDelayingQueue queue(On<FragileKey>(&clock));
+      queue.AddAfter(FragileKey(1), absl::Seconds(3));
+      clock.Step(absl::ZeroDuration());
+
+      Fuse::ArmForOthers(op, n);
+      for (int i : {3, 5, 4, 1}) {
+        queue.AddAfter(FragileKey(i), absl::Seconds(i));
+      }
+      std::vector<int> came;
+      for (int second = 1; second <= 10; ++second) {
+        clock.Step(absl::Seconds(1));
+        while (queue.Len() > 0) {
+          const std::optional<FragileKey> item = queue.Get();
+          EXPECT_GE(second, item->value());
+          EXPECT_LE(second, item->value() + 1);
+          came.push_back(item->value());
+          queue.Done(*item);
+        }
+      }
+      const bool threw = Fuse::Disarm();
+      std::sort(came.begin(), came.end());
+      EXPECT_EQ(came, (std::vector<int>{1, 3, 4, 5}));
+      if (!threw) break;
+      ++blown;
+    }
+  }
+  EXPECT_GE(blown, 10);
+}
+
+TEST(DelayingQueueThrowsTest, WhatWaitsIsInTimeWhileAnotherCannotBeTakenIn) {
+  FakeClock clock;
+  FragileDelayingQueue queue(On<FragileKey>(&clock));
+  queue.AddAfter(FragileKey(1), 500 * kMs);
+  queue.AddAfter(FragileKey(2), 600 * kMs);
+  clock.Step(absl::ZeroDuration());
+  queue.AddAfter(FragileKey(3), 700 * kMs);
+  Fuse::ArmForOthers(FragileOp::kCopy, 1);
+  clock.Step(500 * kMs);
+  EXPECT_TRUE(Fuse::Disarm());
+  EXPECT_EQ(queue.Len(), 1u);
+  clock.Step(100 * kMs);
+  EXPECT_EQ(queue.Len(), 2u);
+  clock.Step(100 * kMs);
+  EXPECT_EQ(queue.Len(), 3u);
+}
+
+TEST_F(DelayingQueueBelowTest, IsAskedAgainASecondLaterIfItThrows) {
+  int asked = 0;
+  on_add_ = [&asked](const std::string&) {
+    if (++asked <= 2) throw 1;
+    return true;
+  };
+  queue_->AddAfter("a", absl::Seconds(5));
+  clock_.Step(absl::Seconds(5));
+  EXPECT_EQ(asked, 1);
+  clock_.Step(absl::Seconds(1) - kNs);
+  EXPECT_EQ(asked, 1);
+  clock_.Step(kNs);
+  EXPECT_EQ(asked, 2);
+  EXPECT_EQ(queue_->Len(), 0u);
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(TakeAll(*queue_), Strings{"a"});
+}
+
+TEST_F(DelayingQueueBelowTest, ThrowsOutOfAdd) {
+  on_add_ = [](const std::string&) -> bool { throw 1; };
+  EXPECT_THROW(queue_->Add("a"), int);
+  EXPECT_THROW(queue_->AddAfter("a", absl::ZeroDuration()), int);
+}
+
+#endif  // ABSL_HAVE_EXCEPTIONS
+
+}  // namespace
+}  // namespace workqueue
