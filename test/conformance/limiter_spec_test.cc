@@ -76,7 +76,7 @@ TEST(ParseLimiterTest, SaysWhatIsWrong) {
       {"exponential(1,2s)", "\"1\" is not a duration"},
       {"exponential(1s,inf)", "\"inf\" is not a duration"},
       {"exponential(-1s,2s)",
-       "base_delay must be finite and not negative, but is -1s"},
+       "base_delay is -1s; it must be finite and not negative"},
       {"fastslow(1s,2s)", "want , in the limiter, got \")\""},
       {"fastslow(1s,2s,3s)", "not a number of attempts: \"3s\""},
       {"fastslow(1s,2s,)", "not a number of attempts: \"\""},

@@ -341,7 +341,7 @@ TEST(ErrorTest, IsToldWithItsLine) {
        "\"1x\" is not a duration"},
       {"limiter none(1s)\nwhen a = 1s\n", 1, "unknown limiter \"none\""},
       {"limiter maxwait(exponential(1s,2s),-1s)\nwhen a = 1s\n", 1,
-       "max_delay must be finite and not negative, but is -1s"},
+       "max_delay is -1s; it must be finite and not negative"},
       {"bucket rate=-1 burst=1\ntokens = 1\n", 1,
        "rate must be a number and not negative, but is -1"},
       {"queue base\nadd a\n\nfrobnicate\n", 4,
