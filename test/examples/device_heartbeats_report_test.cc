@@ -79,9 +79,8 @@ TEST_F(ReportTest, HasToBeFoundATickAfterItsTimeoutAtTheLatest) {
 TEST_F(ReportTest, FoundTwiceOrLost) {
   record_.alarms.push_back({At(8), 1});
   record_.devices[0].missing_after = {At(1)};
-  EXPECT_THAT(Examine().errors,
-              ElementsAre("device 0: 0 alarms, came back 1 times",
-                          "device 1: 2 alarms, came back 0 times"));
+  EXPECT_THAT(Examine().errors, ElementsAre("device 0: alarms: 0, returns: 1",
+                                            "device 1: alarms: 2, returns: 0"));
 }
 
 // On a machine that is too busy for what follows.

@@ -65,7 +65,7 @@ TEST_F(ProgramTest, Help) {
 
 TEST_F(ProgramTest, Demo) {
   EXPECT_EQ(Run({"--demo-files=200"}), 0) << out() << err();
-  EXPECT_THAT(out(), AllOf(HasSubstr("events seen"), HasSubstr("folded away"),
+  EXPECT_THAT(out(), AllOf(HasSubstr("events seen"), HasSubstr("deduplicated"),
                            HasSubstr("reconciles run"), HasSubstr("retries"),
                            HasSubstr("p50"), HasSubstr("p99"),
                            HasSubstr("the trees are the same")));
@@ -179,7 +179,7 @@ TEST_F(ProgramTest, SecondSignalForces) {
   Signal(SIGINT);
   Signal(SIGTERM);
   EXPECT_EQ(Wait(), 1);
-  EXPECT_THAT(err(), HasSubstr("stopped before all was mirrored"));
+  EXPECT_THAT(err(), HasSubstr("stopped before everything was mirrored"));
   EXPECT_TRUE(fs::is_empty(to_));
 }
 

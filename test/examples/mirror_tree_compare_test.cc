@@ -56,9 +56,9 @@ TEST_F(TreeCompareTest, Same) {
 
 TEST_F(TreeCompareTest, Contents) {
   WriteFile(to_ / "d" / "e" / "file", "Contents");
-  EXPECT_THAT(Compare().differences, Reports("d/e/file", "other contents"));
+  EXPECT_THAT(Compare().differences, Reports("d/e/file", "different contents"));
   WriteFile(to_ / "d" / "e" / "file", "contents and more");
-  EXPECT_THAT(Compare().differences, Reports("d/e/file", "other contents"));
+  EXPECT_THAT(Compare().differences, Reports("d/e/file", "different contents"));
 }
 
 TEST_F(TreeCompareTest, Missing) {

@@ -156,7 +156,7 @@ TEST_F(DifferencesTest, Forgotten) {
 TEST_F(DifferencesTest, OutOfOrder) {
   std::swap(books_.cancelled[0], books_.cancelled[2]);
   EXPECT_THAT(Differences(orders_, books_),
-              ElementsAre("order 3: out of order of time"));
+              ElementsAre("order 3: recorded after a later event"));
 }
 
 }  // namespace
