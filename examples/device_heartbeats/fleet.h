@@ -40,7 +40,7 @@ struct FleetOptions {
   int silent_one_in = 1000;  // one in this many devices falls silent
 };
 
-// What happened to one device.
+// The history of one device.
 struct Device {
   // Read just before the latest heartbeat. The fleet's start if there was none.
   absl::Time last_heartbeat;
@@ -54,7 +54,7 @@ struct Device {
   absl::Time last_before_silence = absl::InfiniteFuture();
 };
 
-// What happened to all devices.
+// The history of all devices.
 struct Record {
   std::vector<Device> devices;
   std::vector<Alarm> alarms;  // in the order in which they were raised

@@ -86,7 +86,7 @@ class Reconciler {
   size_t special_files() const;
 
  private:
-  // What a path is on both sides.
+  // The entries of a path in both trees.
   struct Pair {
     const std::string& path;
     const absl::Notification& stop;

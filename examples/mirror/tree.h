@@ -37,7 +37,7 @@ Kind KindOf(mode_t mode);
 // must not give that user's rights to others.
 constexpr mode_t kPermissionBits = 01777;
 
-// What was found at a path.
+// The result of looking up a path.
 struct Entry {
   Kind kind = Kind::kAbsent;
   // The open directory that contains the path, and the path's name in it.

@@ -18,7 +18,7 @@
 
 namespace order_timeout {
 
-// What one customer does. The day begins at `absl::UnixEpoch()`.
+// The actions of one customer. The day begins at `absl::UnixEpoch()`.
 struct Order {
   absl::Time placed;
   absl::Time asks_for_time = absl::InfiniteFuture();  // infinite if never

@@ -27,7 +27,7 @@ struct Entry {
   size_t order;
 };
 
-// What a shop did, in the order in which it happened.
+// The record of a shop's actions, in the order of their times.
 struct Books {
   std::vector<Entry> paid;
   std::vector<Entry> cancelled;
