@@ -56,7 +56,7 @@ TEST(ParseLimiterTest, MakesLimitersOfLimiters) {
   EXPECT_EQ((*limiter)->When("a"), absl::Milliseconds(300));
 }
 
-TEST(ParseLimiterTest, SaysWhatIsWrong) {
+TEST(ParseLimiterTest, ReportsErrors) {
   const struct {
     const char* spec;
     const char* error;
@@ -96,7 +96,7 @@ TEST(ParseLimiterTest, SaysWhatIsWrong) {
   }
 }
 
-TEST(ParseLimiterTest, IsNotLedDownForEver) {
+TEST(ParseLimiterTest, LimitsTheNesting) {
   std::string spec;
   for (int i = 0; i < 1000000; ++i) spec += "maxwait(";
   EXPECT_FALSE(ParseLimiter(spec).ok());
