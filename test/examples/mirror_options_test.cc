@@ -40,7 +40,7 @@ std::string ErrorOf(std::vector<std::string> args) {
   return std::string(options.status().message());
 }
 
-TEST(OptionsTest, NoneMeansDemo) {
+TEST(OptionsTest, WithoutFlagsRunsTheDemo) {
   const absl::StatusOr<Options> options = Parse({});
   ASSERT_TRUE(options.ok()) << options.status();
   EXPECT_EQ(options->from, "");
@@ -66,7 +66,7 @@ TEST(OptionsTest, All) {
   EXPECT_EQ(options->metrics_port, 9100);
 }
 
-TEST(OptionsTest, HelpNamesAll) {
+TEST(OptionsTest, HelpNamesAllFlags) {
   const absl::StatusOr<Options> options = Parse({"--help"});
   ASSERT_TRUE(options.ok()) << options.status();
   EXPECT_TRUE(options->help);
@@ -114,7 +114,7 @@ TEST(OptionsTest, OneDirectoryIsNotEnough) {
   EXPECT_EQ(ErrorOf({"--from="}), "--from: must not be empty");
 }
 
-TEST(OptionsTest, DirectoriesThatWillNotDo) {
+TEST(OptionsTest, RejectsUnsuitableDirectories) {
   const ScratchDirectory scratch;
   const fs::path a = scratch.path() / "a";
   fs::create_directories(a / "b" / "c");
@@ -144,7 +144,7 @@ TEST(OptionsTest, DirectoriesThatWillNotDo) {
   EXPECT_THAT(error_of("link/c", "a"), HasSubstr("is inside"));
 }
 
-TEST(OptionsTest, DirectoriesThatWillDo) {
+TEST(OptionsTest, AcceptsSuitableDirectories) {
   const ScratchDirectory scratch;
   fs::create_directories(scratch.path() / "a");
   fs::create_directories(scratch.path() / "ab");
