@@ -18,15 +18,16 @@ namespace examples {
 absl::Status ParseCommandLine(
     int argc, char* argv[], const struct option* options,
     absl::FunctionRef<absl::Status(int val, absl::string_view value)> set) {
-  opterr = 0;  // The messages are ours,
-  optind = 0;  // and it may have been called before.
+  opterr = 0;  // This file writes its own messages.
+  optind = 0;  // Starts anew if getopt_long() was called before.
   while (true) {
     const int current = optind == 0 ? 1 : optind;
     const int val = getopt_long(argc, argv, "+:", options, nullptr);
     if (val == -1) break;
-    if (val == ':') return BadOption(argv[current], "", "needs a value");
+    if (val == ':') return BadOption(argv[current], "", "requires a value");
     if (val == '?') {
-      return BadOption(argv[current], "", "unknown flag, or not so used");
+      return BadOption(argv[current], "",
+                       "unknown flag, or a value for a flag without one");
     }
     absl::Status status = set(val, optarg != nullptr ? optarg : "");
     if (!status.ok() || val == kHelp) return status;
@@ -41,7 +42,7 @@ absl::Status ParseInt(absl::string_view option, absl::string_view value,
     return absl::OkStatus();
   }
   return BadOption(option, value,
-                   absl::StrCat("must be a number from ", min, " to ", max));
+                   absl::StrCat("must be an integer from ", min, " to ", max));
 }
 
 absl::Status ParsePeriod(absl::string_view option, absl::string_view value,
@@ -50,7 +51,8 @@ absl::Status ParsePeriod(absl::string_view option, absl::string_view value,
       *result < absl::InfiniteDuration()) {
     return absl::OkStatus();
   }
-  return BadOption(option, value, "must be a time such as 90s or 1h30m");
+  return BadOption(option, value,
+                   "must be a positive time, for example 90s or 1h30m");
 }
 
 absl::Status BadOption(absl::string_view option, absl::string_view value,

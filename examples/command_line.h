@@ -17,26 +17,26 @@
 
 namespace examples {
 
-// The `val` of an option after which no argument is looked at.
+// The `val` of the help option. Parsing stops at this option.
 inline constexpr int kHelp = 0;
 
-// Reads the arguments of `main()`, which are to be options only: calls `set`
-// for each, with the option's `val` and its value, as long as that returns OK.
-// `options` are as for `getopt_long()`. An error is one line that says which
-// argument is wrong, and why.
+// Parses the arguments of `main()`, which must all be options. Calls `set` for
+// each option, with the option's `val` and its value, until `set` returns an
+// error. `options` has the format of `getopt_long()`. An error's message is one
+// line that names the wrong argument and the reason. Not thread-safe.
 absl::Status ParseCommandLine(
     int argc, char* argv[], const struct option* options,
     absl::FunctionRef<absl::Status(int val, absl::string_view value)> set);
 
-// Reads a number from `min` to `max`.
+// Parses a number from `min` to `max`, inclusive, into `*result`.
 absl::Status ParseInt(absl::string_view option, absl::string_view value,
                       int min, int max, int* result);
 
-// Reads a time that is positive and finite.
+// Parses a positive, finite duration, for example "1m30s", into `*result`.
 absl::Status ParsePeriod(absl::string_view option, absl::string_view value,
                          absl::Duration* result);
 
-// Returns the error that says that `option`, with this value, is wrong.
+// Returns the error that `option` is wrong with `value`, and `why`.
 absl::Status BadOption(absl::string_view option, absl::string_view value,
                        absl::string_view why);
 

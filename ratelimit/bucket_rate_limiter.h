@@ -22,10 +22,15 @@ namespace workqueue {
 
 // BucketRateLimiter
 //
-// Limits the rate of all items together: each takes a token from a bucket, or
-// waits until there is one for it. Tracks no items.
+// This class limits the rate of all items together. Each item takes one token
+// from a `TokenBucket` and waits until that token has come. The limiter tracks
+// no items, so `Forget()` and `NumRequeues()` have nothing to do.
 //
-// Several limiters may share a bucket, which then limits all of them together.
+// Several limiters may share a bucket. The bucket then limits all their items
+// together.
+//
+// Thread-safe. Every operation takes constant time. `When()` takes the bucket's
+// mutex and blocks for nothing else.
 //
 // Example:
 //
@@ -34,13 +39,12 @@ namespace workqueue {
 //     auto limiter = workqueue::BucketRateLimiter<std::string>::Create(
 //         *std::move(bucket));
 //     if (!limiter.ok()) return limiter.status();
-//     (*limiter)->When("pod");    // zero, the first hundred times
-//
-// Thread-safe.
+//     (*limiter)->When("pod");    // zero for the first hundred calls
 template <typename T>
 class BucketRateLimiter final : public RateLimiter<T> {
  public:
-  // Returns a new limiter that takes its tokens from `bucket`.
+  // Returns a new limiter that takes its tokens from `bucket` and shares its
+  // ownership.
   //
   // Returns an `absl::InvalidArgumentError` if `bucket` is null.
   static absl::StatusOr<std::unique_ptr<BucketRateLimiter>> Create(
@@ -51,9 +55,10 @@ class BucketRateLimiter final : public RateLimiter<T> {
     return absl::WrapUnique(new BucketRateLimiter(std::move(bucket)));
   }
 
-  // Takes a token and returns how long it takes until it is there. The result
-  // is infinite, and no token taken, if that never is: the bucket is empty and
-  // its rate zero.
+  // Takes a token and returns the time until it comes, zero if it is there. If
+  // the token would never come, takes none and returns
+  // `absl::InfiniteDuration()`. This happens if the bucket is empty and its
+  // rate is zero, or if the wait would be 2^63 ns (292 years) or longer.
   absl::Duration When(const T&) override { return bucket_->Reserve().Delay(); }
 
   // Does nothing.

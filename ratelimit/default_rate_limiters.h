@@ -5,8 +5,8 @@
 // ratelimit/default_rate_limiters.h
 // -----------------------------------------------------------------------------
 //
-// The limiters to use when there is no reason to use others. The numbers are
-// client-go's.
+// Rate limiters for use where no other limiter is required. Their structure and
+// their figures come from client-go's functions of the same names.
 
 #ifndef WORKQUEUE_RATELIMIT_DEFAULT_RATE_LIMITERS_H_
 #define WORKQUEUE_RATELIMIT_DEFAULT_RATE_LIMITERS_H_
@@ -26,21 +26,26 @@ namespace workqueue {
 
 // DefaultControllerRateLimiter
 //
-// Returns a limiter for a controller's queue. It delays an item by 5 ms after
-// its first failure and by twice as long after each further one, up to 1000 s.
-// It also limits all items together to 10 a second, once it has let 100 pass.
+// Returns a new limiter for a controller's queue. It combines two limits and
+// returns the longer delay:
 //
-// `clock`, by which the second limit goes, must outlive the limiter; null means
-// the real one. `Hash` and `Eq` are as for `ItemExponentialFailureRateLimiter`.
+// - An item's own delay is 5 ms after its first failure and doubles with each
+//   further failure, up to 1000 s.
+// - All items together take tokens from a bucket that holds 100 and gains 10
+//   per second.
+//
+// `clock` is the bucket's clock and must outlive the limiter. Null means the
+// real clock. `Hash` and `Eq` have the requirements stated at
+// `ItemExponentialFailureRateLimiter`.
 //
 // Example:
 //
 //     auto limiter = workqueue::DefaultControllerRateLimiter<std::string>();
 //     limiter->When("pod");    // 5 ms
 //
-// It tracks any number of items, like client-go's. How many is enough, only the
-// controller knows; this is the same limiter with a bound, of which
-// `ItemExponentialFailureRateLimiter` tells more:
+// Like client-go's, this limiter tracks any number of items. The right bound
+// depends on the controller. `ItemExponentialFailureRateLimiter` explains how
+// to choose it. This code makes the same limiter with a bound:
 //
 //     auto items = workqueue::ItemExponentialFailureRateLimiter<
 //         std::string>::Create(absl::Milliseconds(5), absl::Seconds(1000),
@@ -58,7 +63,7 @@ template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
 std::unique_ptr<RateLimiter<T>> DefaultControllerRateLimiter(
     Clock* clock = Clock::GetRealClock()) {
   if (clock == nullptr) clock = Clock::GetRealClock();
-  // With these numbers no Create() fails.
+  // No Create() fails with these arguments.
   return *MaxOfRateLimiter<T>::Create(
       *ItemExponentialFailureRateLimiter<T, Hash, Eq>::Create(
           absl::Milliseconds(5), absl::Seconds(1000)),
@@ -68,11 +73,11 @@ std::unique_ptr<RateLimiter<T>> DefaultControllerRateLimiter(
 
 // DefaultItemBasedRateLimiter
 //
-// Returns a limiter that delays an item by 1 ms after its first failure and by
-// twice as long after each further one, up to 1000 s, whatever other items do.
-// It tracks any number of items; make an `ItemExponentialFailureRateLimiter`
-// with these delays and a bound for one that does not. `Hash` and `Eq` are as
-// for that.
+// Returns a new limiter that looks at each item separately. An item's delay is
+// 1 ms after its first failure and doubles with each further failure, up to
+// 1000 s. The limiter tracks any number of items. For a limiter with a bound,
+// create an `ItemExponentialFailureRateLimiter` with these delays. `Hash` and
+// `Eq` have the requirements stated there.
 template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
           typename Eq = typename absl::flat_hash_set<T>::key_equal>
 std::unique_ptr<RateLimiter<T>> DefaultItemBasedRateLimiter() {

@@ -17,45 +17,51 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "ratelimit/internal/check_delay.h"
 #include "ratelimit/internal/check_max_tracked_items.h"
 #include "ratelimit/internal/exponential_delay.h"
 #include "ratelimit/internal/failure_counts.h"
 #include "ratelimit/rate_limiter.h"
 #include "ratelimit/unbounded_items.h"
+#include "workqueue/internal/check_duration.h"
 
 namespace workqueue {
 
 // ItemExponentialFailureRateLimiter
 //
-// Doubles an item's delay with each of its failures: `base_delay` after the
-// first, twice that after the second, and so on up to `max_delay`. Other items'
-// failures make no difference.
+// This class doubles an item's delay with each failure of that item:
+// `base_delay` after the first failure, twice as much after the second, and so
+// on up to `max_delay`. Failures of other items have no effect. The algorithm
+// is that of client-go's limiter of the same name.
 //
-// Remembers each item that failed until it is forgotten. An item must be
-// copyable; `Hash` and `Eq` are as for `absl::flat_hash_set`, and
-// default-constructible. When one of them or the copying throws, nothing has
-// changed. Every operation takes constant time on average.
+// The limiter tracks each item from its first failure until `Forget()`. Items
+// must be copyable. `Hash` and `Eq` must be suitable for an
+// `absl::flat_hash_set<T>` and default-constructible. If hashing, comparing,
+// copying or allocating throws, nothing changes. Every operation takes constant
+// time on average and blocks for nothing but the limiter's mutex.
 //
-// Items that nobody forgets stay for ever, unless `max_tracked_items` bounds
-// their number. A further item then takes the place of the one whose last
-// failure, its last `When()`, is longest ago. That one is evicted, as if it had
-// been forgotten: its delays start again at `base_delay`, and its
-// `NumRequeues()`, by which some callers give up, at zero.
+// An item that is never forgotten is tracked for ever, unless
+// `max_tracked_items` bounds the number of tracked items. If one more item
+// fails at the bound, the limiter evicts the item whose last `When()` is
+// longest ago. An evicted item is treated like a forgotten one: its delays
+// start again at `base_delay`, and its `NumRequeues()` starts again at zero.
+// Callers that give up after a number of requeues must take this into account.
 //
-// Why that one: an item that is still retried fails again within `max_delay`
-// and the time that it then waits for a worker and is worked on. One that has
-// been quiet for longer has most likely been dropped without a `Forget()`. (Not
-// the one with the fewest failures: a dropped item that had many would stay for
-// ever, and items new to failing would never get to longer delays.)
+// Reason for this choice: an item that is still retried fails again within
+// `max_delay` plus the time that it waits for a worker and is processed. An
+// item without a failure for longer than that has most likely been dropped
+// without a `Forget()`. The limiter does not evict the item with the fewest
+// failures. Otherwise a dropped item with many failures would stay for ever,
+// and items with few failures would never reach longer delays.
 //
-// So an item loses nothing as long as fewer than `max_tracked_items` others
-// fail between two failures of its own. Make the bound no less than the number
-// of items that may be failing at the same time, which in an outage may be all;
-// memory is taken only as items come. If more than that fail in turn, each
-// evicts the next, and all of them are retried after `base_delay`. A
-// `BucketRateLimiter` beside this one, in a `MaxOfRateLimiter`, limits what
-// that can do.
+// An item is not evicted as long as fewer than `max_tracked_items` other items
+// fail between two of its failures. So the bound should be at least the number
+// of items that may be failing at the same time. In an outage these may be all
+// items. Memory is allocated only for items that are tracked. If more items
+// than the bound fail in turn, each evicts the next, and all of them are
+// retried after `base_delay`. To limit the rate of such retries, combine this
+// limiter with a `BucketRateLimiter` in a `MaxOfRateLimiter`.
+//
+// Thread-safe.
 //
 // Example:
 //
@@ -66,33 +72,33 @@ namespace workqueue {
 //     (*limiter)->When("pod");    // 10 ms
 //     (*limiter)->Forget("pod");
 //     (*limiter)->When("pod");    // 5 ms
-//
-// Thread-safe.
 template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
           typename Eq = typename absl::flat_hash_set<T>::key_equal>
 class ItemExponentialFailureRateLimiter final : public RateLimiter<T> {
  public:
-  // Returns a new limiter that tracks no item. The delays are rounded down to
+  // Returns a new limiter that tracks no item. Both delays are rounded down to
   // whole nanoseconds. If `max_delay` is less than `base_delay`, every delay is
-  // `max_delay`; if `base_delay` is zero, every delay is zero.
+  // `max_delay`. If `base_delay` is zero, every delay is zero.
   //
-  // It tracks at most `max_tracked_items` at a time; any number by default.
+  // The limiter tracks at most `max_tracked_items` items at a time, by default
+  // any number.
   //
   // Returns an `absl::InvalidArgumentError` if a delay is negative or infinite,
   // or if `max_tracked_items` is zero.
   static absl::StatusOr<std::unique_ptr<ItemExponentialFailureRateLimiter>>
   Create(absl::Duration base_delay, absl::Duration max_delay,
          size_t max_tracked_items = kUnboundedItems) {
-    absl::Status status = internal::CheckDelay("base_delay", base_delay);
-    status.Update(internal::CheckDelay("max_delay", max_delay));
+    absl::Status status =
+        internal::CheckFiniteAndNotNegative("base_delay", base_delay);
+    status.Update(internal::CheckFiniteAndNotNegative("max_delay", max_delay));
     status.Update(internal::CheckMaxTrackedItems(max_tracked_items));
     if (!status.ok()) return status;
     return absl::WrapUnique(new ItemExponentialFailureRateLimiter(
         base_delay, max_delay, max_tracked_items));
   }
 
-  // Counts a failure of `item` and returns `base_delay` * 2^n, where n is the
-  // number of failures before, or `max_delay` if that is less.
+  // Counts a failure of `item`. Returns the smaller of `base_delay` * 2^n and
+  // `max_delay`, where n is the number of earlier failures.
   absl::Duration When(const T& item) override {
     return internal::ExponentialDelay(base_delay_, max_delay_,
                                       failures_.Increment(item));

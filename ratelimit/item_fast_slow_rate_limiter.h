@@ -17,43 +17,50 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "ratelimit/internal/check_delay.h"
 #include "ratelimit/internal/check_max_tracked_items.h"
 #include "ratelimit/internal/failure_counts.h"
 #include "ratelimit/rate_limiter.h"
 #include "ratelimit/unbounded_items.h"
+#include "workqueue/internal/check_duration.h"
 
 namespace workqueue {
 
 // ItemFastSlowRateLimiter
 //
-// Gives an item a few quick retries and then slow ones: `fast_delay` for its
-// first `max_fast_attempts` failures, `slow_delay` from then on. Other items'
-// failures make no difference.
+// This class gives an item some quick retries and then slow ones. The delay is
+// `fast_delay` for the item's first `max_fast_attempts` failures and
+// `slow_delay` for all later failures. Failures of other items have no effect.
+// The algorithm is that of client-go's limiter of the same name.
 //
-// Remembers each item that failed until it is forgotten. An item must be
-// copyable; `Hash` and `Eq` are as for `absl::flat_hash_set`, and
-// default-constructible. When one of them or the copying throws, nothing has
-// changed. Every operation takes constant time on average.
+// The limiter tracks each item from its first failure until `Forget()`. Items
+// must be copyable. `Hash` and `Eq` must be suitable for an
+// `absl::flat_hash_set<T>` and default-constructible. If hashing, comparing,
+// copying or allocating throws, nothing changes. Every operation takes constant
+// time on average and blocks for nothing but the limiter's mutex.
 //
-// Items that nobody forgets stay for ever, unless `max_tracked_items` bounds
-// their number. A further item then takes the place of the one whose last
-// failure, its last `When()`, is longest ago. That one is evicted, as if it had
-// been forgotten: it gets its quick retries again, and its `NumRequeues()`, by
-// which some callers give up, starts at zero.
+// An item that is never forgotten is tracked for ever, unless
+// `max_tracked_items` bounds the number of tracked items. If one more item
+// fails at the bound, the limiter evicts the item whose last `When()` is
+// longest ago. An evicted item is treated like a forgotten one: it gets its
+// quick retries again, and its `NumRequeues()` starts again at zero. Callers
+// that give up after a number of requeues must take this into account.
 //
-// Why that one: an item that is still retried fails again within the longer
-// delay and the time that it then waits for a worker and is worked on. One that
-// has been quiet for longer has most likely been dropped without a `Forget()`.
-// (Not the one with the fewest failures: a dropped item that had many would
-// stay for ever, and items new to failing would never get to be slow.)
+// Reason for this choice: an item that is still retried fails again within the
+// longer delay plus the time that it waits for a worker and is processed. An
+// item without a failure for longer than that has most likely been dropped
+// without a `Forget()`. The limiter does not evict the item with the fewest
+// failures. Otherwise a dropped item with many failures would stay for ever,
+// and items with few failures would never become slow.
 //
-// So an item loses nothing as long as fewer than `max_tracked_items` others
-// fail between two failures of its own. Make the bound no less than the number
-// of items that may be failing at the same time, which in an outage may be all;
-// memory is taken only as items come. If more than that fail in turn, each
-// evicts the next, and none of them ever becomes slow. A `BucketRateLimiter`
-// beside this one, in a `MaxOfRateLimiter`, limits what that can do.
+// An item is not evicted as long as fewer than `max_tracked_items` other items
+// fail between two of its failures. So the bound should be at least the number
+// of items that may be failing at the same time. In an outage these may be all
+// items. Memory is allocated only for items that are tracked. If more items
+// than the bound fail in turn, each evicts the next, and none of them ever
+// becomes slow. To limit the rate of such retries, combine this limiter with a
+// `BucketRateLimiter` in a `MaxOfRateLimiter`.
+//
+// Thread-safe.
 //
 // Example:
 //
@@ -63,25 +70,25 @@ namespace workqueue {
 //     (*limiter)->When("pod");    // 5 ms
 //     (*limiter)->When("pod");    // 5 ms
 //     (*limiter)->When("pod");    // 10 s
-//
-// Thread-safe.
 template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
           typename Eq = typename absl::flat_hash_set<T>::key_equal>
 class ItemFastSlowRateLimiter final : public RateLimiter<T> {
  public:
-  // Returns a new limiter that tracks no item. With `max_fast_attempts` of zero
-  // every delay is `slow_delay`. Nothing requires that `fast_delay` be the
-  // shorter one.
+  // Returns a new limiter that tracks no item. If `max_fast_attempts` is zero,
+  // every delay is `slow_delay`. `fast_delay` may be longer than `slow_delay`.
   //
-  // It tracks at most `max_tracked_items` at a time; any number by default.
+  // The limiter tracks at most `max_tracked_items` items at a time, by default
+  // any number.
   //
   // Returns an `absl::InvalidArgumentError` if a delay is negative or infinite,
   // if `max_fast_attempts` is negative, or if `max_tracked_items` is zero.
   static absl::StatusOr<std::unique_ptr<ItemFastSlowRateLimiter>> Create(
       absl::Duration fast_delay, absl::Duration slow_delay,
       int max_fast_attempts, size_t max_tracked_items = kUnboundedItems) {
-    absl::Status status = internal::CheckDelay("fast_delay", fast_delay);
-    status.Update(internal::CheckDelay("slow_delay", slow_delay));
+    absl::Status status =
+        internal::CheckFiniteAndNotNegative("fast_delay", fast_delay);
+    status.Update(
+        internal::CheckFiniteAndNotNegative("slow_delay", slow_delay));
     if (!status.ok()) return status;
     if (max_fast_attempts < 0) {
       return absl::InvalidArgumentError(
@@ -94,8 +101,8 @@ class ItemFastSlowRateLimiter final : public RateLimiter<T> {
         fast_delay, slow_delay, max_fast_attempts, max_tracked_items));
   }
 
-  // Counts a failure of `item` and returns `fast_delay` if there were less than
-  // `max_fast_attempts` before, `slow_delay` otherwise.
+  // Counts a failure of `item`. Returns `fast_delay` if there were fewer than
+  // `max_fast_attempts` earlier failures, and `slow_delay` otherwise.
   absl::Duration When(const T& item) override {
     return failures_.Increment(item) < max_fast_attempts_ ? fast_delay_
                                                           : slow_delay_;

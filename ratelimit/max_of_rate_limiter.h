@@ -25,13 +25,16 @@ namespace workqueue {
 
 // MaxOfRateLimiter
 //
-// Asks several limiters and takes the longest delay, so that an item waits
-// until all of them let it pass.
+// This class combines several limiters and returns the longest of their delays.
+// So an item waits until every limiter lets it pass.
 //
-// Every limiter is asked each time, also those whose answer makes no
-// difference: a token bucket gives a token to an item that another limiter
-// holds back for longer. The items held back may then come together, more at
+// Each call asks every limiter, including those whose delay turns out shorter.
+// For example, a token bucket spends a token on an item that another limiter
+// delays for longer. Items delayed in this way may later come together, more at
 // once than the bucket's burst.
+//
+// Thread-safe. If a limiter throws, the limiters before it have already counted
+// the call, and those after it have not been asked.
 //
 // Example:
 //
@@ -39,14 +42,14 @@ namespace workqueue {
 //         std::move(exponential), std::move(bucket));
 //     if (!limiter.ok()) return limiter.status();
 //     (*limiter)->When("pod");
-//
-// Thread-safe. If a limiter throws, those before it have done their part.
 template <typename T>
 class MaxOfRateLimiter final : public RateLimiter<T> {
  public:
-  // Returns a new limiter that asks `limiters`, in their order.
+  // Returns a new limiter that owns `limiters` and asks them in the given
+  // order.
   //
-  // Returns an `absl::InvalidArgumentError` if there are none, or one is null.
+  // Returns an `absl::InvalidArgumentError` if `limiters` is empty or contains
+  // null.
   static absl::StatusOr<std::unique_ptr<MaxOfRateLimiter>> Create(
       std::vector<std::unique_ptr<RateLimiter<T>>> limiters) {
     if (limiters.empty()) {
@@ -61,7 +64,7 @@ class MaxOfRateLimiter final : public RateLimiter<T> {
     return absl::WrapUnique(new MaxOfRateLimiter(std::move(limiters)));
   }
 
-  // The same, with one parameter for each limiter.
+  // Does the same, with one parameter for each limiter.
   template <typename... Limiters>
   static absl::StatusOr<std::unique_ptr<MaxOfRateLimiter>> Create(
       std::unique_ptr<Limiters>... limiters) {
@@ -71,7 +74,8 @@ class MaxOfRateLimiter final : public RateLimiter<T> {
     return Create(std::move(all));
   }
 
-  // Returns the longest of the limiters' delays for `item`.
+  // Counts a failure of `item` in every limiter and returns the longest of
+  // their delays.
   absl::Duration When(const T& item) override {
     absl::Duration longest = absl::ZeroDuration();
     for (const auto& limiter : limiters_) {
@@ -80,7 +84,7 @@ class MaxOfRateLimiter final : public RateLimiter<T> {
     return longest;
   }
 
-  // Has every limiter forget `item`.
+  // Makes every limiter forget `item`.
   void Forget(const T& item) override {
     for (const auto& limiter : limiters_) limiter->Forget(item);
   }

@@ -14,13 +14,13 @@ namespace workqueue {
 
 // RateLimiter
 //
-// Decides how long an item that failed waits before it is tried again. A
-// rate-limiting queue asks it for each item that it is given back.
+// This interface decides how long a failed item waits before it is tried again.
+// A queue's `AddRateLimited()` asks the queue's limiter for the item's delay.
 //
-// Implementations must be thread-safe: all methods may be called at any time
-// from any thread.
+// Implementations must be thread-safe: any thread may call any method at any
+// time.
 //
-// Example, one that lets every item wait for a second:
+// Example, a limiter that makes every item wait for one second:
 //
 //     class OneSecond final : public workqueue::RateLimiter<std::string> {
 //      public:
@@ -35,17 +35,18 @@ class RateLimiter {
  public:
   virtual ~RateLimiter() = default;
 
-  // Counts a failure of `item` and returns how long it should wait. The result
-  // is never negative; zero means not at all, `absl::InfiniteDuration()` that
-  // no time is long enough.
+  // Counts a failure of `item` and returns how long the item must wait. The
+  // result is never negative. Zero means that the item need not wait.
+  // `absl::InfiniteDuration()` means that the item may never be tried again.
   virtual absl::Duration When(const T& item) = 0;
 
-  // Stops tracking `item`: its failures so far no longer count. To be called
-  // when nobody will try it again, whether it succeeded or was given up. Does
-  // nothing to an item that is not tracked.
+  // Stops tracking `item` and discards its count of failures. Call this when
+  // the item will not be tried again, because it succeeded or was given up. Has
+  // no effect if `item` is not tracked.
   virtual void Forget(const T& item) = 0;
 
-  // Returns how many failures of `item` count; zero if it is not tracked.
+  // Returns the number of failures counted for `item`, or zero if `item` is not
+  // tracked.
   virtual int NumRequeues(const T& item) = 0;
 };
 

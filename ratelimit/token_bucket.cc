@@ -22,8 +22,9 @@ namespace {
 
 using internal::MutexLock;
 
-// The arithmetic follows Go's to the last bit: the same operations on doubles
-// in the same order, on times in whole nanoseconds of 64 bits.
+// The arithmetic matches that of Go's golang.org/x/time/rate to the last bit.
+// It does the same operations on doubles in the same order, and its times are
+// whole nanoseconds in 64 bits.
 
 double ToSeconds(absl::Duration d) {
   constexpr int64_t kNanosPerSecond = 1000000000;
@@ -32,14 +33,14 @@ double ToSeconds(absl::Duration d) {
          static_cast<double>(nanos % kNanosPerSecond) / 1e9;
 }
 
-// Returns how many tokens come in `d`.
+// Returns the number of tokens that come in `d`.
 double TokensIn(absl::Duration d, double rate) {
   const double seconds = ToSeconds(d);
-  return seconds == 0 ? 0 : seconds * rate;  // Also at an infinite rate.
+  return seconds == 0 ? 0 : seconds * rate;  // also if rate is infinite
 }
 
-// Returns how long it takes until `tokens`, more than zero, have come; infinite
-// if that cannot be counted in 64 bits.
+// Returns the time in which `tokens` come, which must be more than zero.
+// Returns infinity if the time in nanoseconds does not fit into 64 bits.
 absl::Duration TimeFor(double tokens, double rate) {
   if (rate == 0) return absl::InfiniteDuration();
   constexpr double kTooManyNanos = 9223372036854775808.0;  // 2^63
@@ -198,7 +199,8 @@ void TokenBucket::Cancel(const Reservation& reservation) {
   const absl::Time now = clock_->TimeNow();
   if (IsUnlimited(rate_) || reservation.time_to_act_ < now) return;
 
-  // What came between its time to act and the last one was reserved after it.
+  // The tokens reserved after this reservation come between its time to act and
+  // the time to act of the latest reservation.
   const double taken = static_cast<double>(reservation.tokens_);
   const double reserved_since = std::max(
       0.0, TokensIn(last_event_ - reservation.time_to_act_, reservation.rate_));
@@ -215,7 +217,7 @@ void TokenBucket::Cancel(const Reservation& reservation) {
 }
 
 double TokenBucket::TokensAt(absl::Time now) const {
-  // None come while time goes back.
+  // No tokens come while the clock goes back.
   const double come = TokensIn(now - std::min(last_, now), rate_);
   return std::min(tokens_ + come, static_cast<double>(burst_));
 }

@@ -25,18 +25,32 @@ class TokenBucket;
 
 // Reservation
 //
-// What `TokenBucket::Reserve()` returns: from when on its holder may act, or
-// that it never may. To be used by one thread at a time.
+// The result of `TokenBucket::Reserve()`. It tells when its holder may act, or
+// that the bucket did not grant the tokens.
 //
-// Destroying a reservation does not give its tokens back; `Cancel()` does. The
-// bucket must outlive every call of `Delay()` and `Cancel()`, but not the
-// reservation itself.
+// Destroying a reservation does not return its tokens. `Cancel()` returns them.
+// The bucket must outlive every call of `Delay()` and `Cancel()`. It need not
+// outlive the reservation itself.
+//
+// Not thread-safe: only one thread at a time may use a reservation. No method
+// but `Delay()` and `Cancel()` uses the bucket. Those two lock its mutex or
+// read its clock, and block for nothing else.
+//
+// Example:
+//
+//     workqueue::Reservation reservation = bucket->Reserve();
+//     if (!reservation.ok()) return;           // will never be granted
+//     if (reservation.Delay() > absl::Seconds(1)) {
+//       reservation.Cancel();                  // too late, give the token back
+//       return;
+//     }
+//     clock->SleepUntil(reservation.time_to_act());
 class Reservation {
  public:
-  // A reservation that was not granted.
+  // Creates a reservation that was not granted.
   Reservation() = default;
 
-  // What is moved from becomes a reservation that was not granted.
+  // The moved-from object becomes a reservation that was not granted.
   Reservation(Reservation&& other) noexcept { *this = std::move(other); }
   Reservation& operator=(Reservation&& other) noexcept {
     bucket_ = std::exchange(other.bucket_, nullptr);
@@ -46,24 +60,25 @@ class Reservation {
     return *this;
   }
 
-  // Whether the tokens were granted, for now or for later.
+  // Returns whether the tokens were granted, for now or for a later time.
   bool ok() const { return bucket_ != nullptr; }
 
-  // Returns how long the holder must wait from now on; zero if it may act,
-  // `absl::InfiniteDuration()` if the tokens were not granted. Never negative.
+  // Returns how long the holder must wait from now. Returns zero if the holder
+  // may act now, and `absl::InfiniteDuration()` if the tokens were not granted.
+  // Never negative.
   absl::Duration Delay() const;
 
-  // Returns from when on the holder may act, on the bucket's clock;
-  // `absl::InfiniteFuture()` if the tokens were not granted.
+  // Returns the time, on the bucket's clock, from which the holder may act.
+  // Returns `absl::InfiniteFuture()` if the tokens were not granted.
   absl::Time time_to_act() const { return time_to_act_; }
 
-  // Tells the bucket that the holder will not act. The tokens go back, except
-  // for as many as were reserved after these: those who wait for them wait for
-  // as long as they were told.
+  // Tells the bucket that the holder will not act. The bucket takes the tokens
+  // back, minus the number of tokens reserved since. So later reservations keep
+  // their times to act.
   //
-  // Only the first call has an effect, and none has after the time to act, or
-  // while the bucket's rate is infinite. The other methods go on to return what
-  // they did before.
+  // Has no effect on the bucket after the first call, after the time to act, or
+  // while the bucket's rate is infinite. The other methods continue to return
+  // what they returned before.
   void Cancel();
 
  private:
@@ -77,29 +92,34 @@ class Reservation {
         time_to_act_(time_to_act) {}
 
   TokenBucket* bucket_ = nullptr;  // null if not granted
-  int64_t tokens_ = 0;             // taken and not given back
-  double rate_ = 0;                // the bucket's, when this was granted
+  int64_t tokens_ = 0;             // taken and not returned
+  double rate_ = 0;                // the bucket's rate when this was granted
   absl::Time time_to_act_ = absl::InfiniteFuture();
 };
 
 // TokenBucket
 //
-// Limits how often something happens: `rate` times a second on average, and up
-// to `burst` times at once. The bucket is full with `burst` tokens at first and
-// is filled up at `rate` tokens a second; each event takes a token out.
+// This class limits how often events happen: on average `rate` times per
+// second, and at most `burst` times at once. The bucket starts with `burst`
+// tokens, gains `rate` tokens per second, and holds at most `burst` tokens.
+// Each event takes one token.
 //
-// Who finds too few tokens can do without (`Allow()`), be told how long to wait
-// for them (`Reserve()`) or wait (`Wait()`). A reservation takes its tokens at
-// once, even if they are not there yet; whoever comes next waits for longer.
+// If there are too few tokens, `Allow()` refuses, `Reserve()` returns the time
+// at which the tokens will be there, and `Wait()` sleeps until then. A
+// reservation takes its tokens at once, even if they have not come yet, so the
+// next caller waits longer.
 //
-// It behaves as the Limiter of golang.org/x/time/rate does, and computes in the
-// same way: tokens in a double, waiting times in whole nanoseconds, rounded
-// down. It is different in that it never makes anybody wait for more than 2^63
-// nanoseconds (292 years), but refuses; and in that `Reservation::Cancel()`
-// gives back no more than was taken.
+// The algorithm is that of the Limiter of Go's golang.org/x/time/rate, with the
+// same arithmetic: tokens are doubles, and waiting times are whole nanoseconds,
+// rounded down. There are two differences. This class refuses a wait of 2^63
+// nanoseconds (292 years) or more. `Reservation::Cancel()` never returns more
+// tokens than the reservation took.
 //
-// A clock that goes back takes no tokens away and brings none. From the next
-// event on, the bucket is filled as time passes from the earlier time.
+// If the clock goes back, the bucket neither loses nor gains tokens. From the
+// next event on, it gains tokens from the earlier time.
+//
+// Thread-safe. Every method takes constant time and, except `Wait()`, blocks
+// for nothing but the bucket's mutex.
 //
 // Example:
 //
@@ -110,69 +130,71 @@ class Reservation {
 //       if (!status.ok()) return status;
 //       Send(request);
 //     }
-//
-// Thread-safe.
 class TokenBucket {
  public:
-  // Returns the rate at which events are `interval` apart, in events a second:
-  // infinite if `interval` is zero or negative, zero if it is infinite.
+  // Returns the rate, in events per second, of events that are `interval`
+  // apart. Returns infinity if `interval` is zero or negative, and zero if
+  // `interval` is infinite.
   static double Every(absl::Duration interval);
 
-  // Returns a new bucket, full. `rate` is in tokens a second: infinite means no
-  // limit, whatever `burst` says, and zero that there are no tokens but the
-  // first `burst`. `clock` must outlive the bucket. It is asked for the time
-  // while the bucket is locked.
+  // Returns a new bucket that holds `burst` tokens. `rate` is in tokens per
+  // second. An infinite `rate` means no limit, whatever `burst` is. With a
+  // `rate` of zero the first `burst` tokens are the only ones. The bucket does
+  // not own `clock`, which must outlive the bucket. The bucket reads the time
+  // with its mutex locked.
   //
   // Returns an `absl::InvalidArgumentError` if `rate` is negative or not a
-  // number, if `burst` is negative, or zero though `rate` is finite, or if
-  // `clock` is null.
+  // number, if `burst` is negative, if `burst` is zero and `rate` is finite, or
+  // if `clock` is null.
   static absl::StatusOr<std::unique_ptr<TokenBucket>> Create(
       double rate, int64_t burst, Clock* clock = Clock::GetRealClock());
 
   TokenBucket(const TokenBucket&) = delete;
   TokenBucket& operator=(const TokenBucket&) = delete;
 
-  // Takes `n` tokens if they are there. Returns whether they were; false if `n`
-  // is negative or exceeds the burst.
+  // Takes `n` tokens if that many are there now, and returns whether it did.
+  // Returns false if `n` is negative or exceeds the burst.
   bool Allow(int64_t n = 1);
 
-  // Takes `n` tokens, which may come only later; the result says when. It is
-  // not `ok()`, and nothing taken, if `n` is negative or exceeds the burst, or
-  // if the tokens would never come.
+  // Takes `n` tokens, which may come later. The result tells when. If `n` is
+  // negative or exceeds the burst, or if the tokens would never come, takes
+  // nothing and returns a reservation that is not `ok()`.
   Reservation Reserve(int64_t n = 1);
 
-  // Takes `n` tokens and sleeps until they are there. Cannot be interrupted.
+  // Takes `n` tokens and blocks until they are there. The wait ends only when
+  // the bucket's clock reaches that time. It cannot be interrupted.
   //
-  // Without taking any and without sleeping it returns an
+  // On error takes no tokens and returns at once:
   //
   //   - `absl::InvalidArgumentError` if `n` is negative or exceeds the burst;
-  //   - `absl::DeadlineExceededError` if `deadline` is past or the tokens would
-  //     come only after it, or never.
+  //   - `absl::DeadlineExceededError` if `deadline` has passed, or if the
+  //   tokens
+  //     would come after `deadline` or never.
   absl::Status Wait(int64_t n = 1,
                     absl::Time deadline = absl::InfiniteFuture());
 
-  // Returns how many tokens there are now: at most `burst()`, and less than
-  // zero if some are reserved that have not come yet.
+  // Returns the current number of tokens. It is at most `burst()`. It is
+  // negative if tokens are reserved that have not come yet.
   double Tokens() const;
 
-  // Returns the rate at which tokens come, in tokens a second; may be infinite.
+  // Returns the rate in tokens per second, which may be infinite.
   double limit() const;
 
-  // Returns how many tokens the bucket holds.
+  // Returns the maximum number of tokens that the bucket holds.
   int64_t burst() const;
 
-  // Changes the rate from now on. Tokens that came at the old one stay, and
-  // those who were told how long to wait wait as long.
+  // Sets the rate, in tokens per second, from now on. The tokens that have come
+  // at the old rate stay. Reservations keep their times to act.
   //
-  // Returns an `absl::InvalidArgumentError`, and changes nothing, if `rate` is
-  // negative or not a number, or finite while the burst is zero.
+  // If `rate` is negative or not a number, or if it is finite while the burst
+  // is zero, changes nothing and returns an `absl::InvalidArgumentError`.
   absl::Status SetLimit(double rate);
 
-  // Changes how many tokens the bucket holds. When it holds more it is not
-  // filled at once; when it holds less, what is too much is gone.
+  // Sets the maximum number of tokens that the bucket holds. A larger bucket is
+  // not filled at once. Tokens beyond a smaller maximum are lost.
   //
-  // Returns an `absl::InvalidArgumentError`, and changes nothing, if `burst` is
-  // negative, or zero while the rate is finite.
+  // If `burst` is negative, or if it is zero while the rate is finite, changes
+  // nothing and returns an `absl::InvalidArgumentError`.
   absl::Status SetBurst(int64_t burst);
 
  private:
@@ -180,33 +202,34 @@ class TokenBucket {
 
   TokenBucket(double rate, int64_t burst, Clock* clock);
 
-  // Reserves `n` tokens that are there by `max_wait` after `now`; if that can't
-  // be done, changes nothing and grants nothing.
+  // Reserves `n` tokens if they come no later than `max_wait` after `now`.
+  // Otherwise changes nothing and returns a reservation that is not `ok()`.
   Reservation ReserveWithin(int64_t n, absl::Time now, absl::Duration max_wait)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // Gives back what `reservation` took, as far as nobody counts on it.
+  // Returns the tokens of `reservation`, except those that later reservations
+  // rely on.
   void Cancel(const Reservation& reservation);
 
-  // Returns how many tokens there are at `now`.
+  // Returns the number of tokens at `now`.
   double TokensAt(absl::Time now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // Makes `tokens_` up to date as of now, at the rate so far.
+  // Brings `tokens_` and `last_` up to date, at the current rate.
   void Advance() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   Clock* const clock_;
 
-  // The clock is read with this held, so that threads which compete for it do
-  // not bring older times after newer ones.
+  // The clock is read with this locked, so that competing threads do not apply
+  // an older time after a newer one.
   mutable absl::Mutex mu_;
   double rate_ ABSL_GUARDED_BY(mu_);
   int64_t burst_ ABSL_GUARDED_BY(mu_);
-  // How many tokens there were at `last_`. Less than zero when tokens are
-  // reserved that have not come yet.
+  // The number of tokens at `last_`. Negative if tokens are reserved that have
+  // not come yet.
   double tokens_ ABSL_GUARDED_BY(mu_);
   absl::Time last_ ABSL_GUARDED_BY(mu_);
-  // The time to act of the reservation that was granted last, or the one before
-  // if that was cancelled.
+  // The time to act of the latest reservation, or of the one before it if the
+  // latest was cancelled.
   absl::Time last_event_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
 };
 

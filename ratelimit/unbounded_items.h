@@ -14,7 +14,7 @@
 namespace workqueue {
 
 // The `max_tracked_items` of a limiter that tracks any number of items, as
-// client-go's do.
+// client-go's limiters do.
 inline constexpr size_t kUnboundedItems = std::numeric_limits<size_t>::max();
 
 }  // namespace workqueue

@@ -16,49 +16,52 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "ratelimit/internal/check_delay.h"
 #include "ratelimit/rate_limiter.h"
+#include "workqueue/internal/check_duration.h"
 
 namespace workqueue {
 
 // WithMaxWaitRateLimiter
 //
-// Shortens another limiter's delays to at most `max_delay`. For a limiter that
-// has no limit of its own, as a token bucket under many requests.
+// This class shortens the delays of another limiter to at most `max_delay`. Use
+// it with a limiter whose delays have no maximum, for example a
+// `BucketRateLimiter` under many requests. It does what client-go's limiter of
+// the same name does.
+//
+// Thread-safe.
 //
 // Example:
 //
 //     auto limiter = workqueue::WithMaxWaitRateLimiter<std::string>::Create(
 //         std::move(bucket_limiter), absl::Minutes(5));
 //     if (!limiter.ok()) return limiter.status();
-//     (*limiter)->When("pod");    // 5 minutes, if the bucket says an hour
-//
-// Thread-safe.
+//     (*limiter)->When("pod");    // 5 minutes if the bucket's delay is an hour
 template <typename T>
 class WithMaxWaitRateLimiter final : public RateLimiter<T> {
  public:
-  // Returns a new limiter that asks `limiter`.
+  // Returns a new limiter that owns `limiter` and shortens its delays.
   //
-  // Returns an `absl::InvalidArgumentError` if `limiter` is null, or
-  // `max_delay` negative or infinite.
+  // Returns an `absl::InvalidArgumentError` if `limiter` is null, or if
+  // `max_delay` is negative or infinite.
   static absl::StatusOr<std::unique_ptr<WithMaxWaitRateLimiter>> Create(
       std::unique_ptr<RateLimiter<T>> limiter, absl::Duration max_delay) {
     if (limiter == nullptr) {
       return absl::InvalidArgumentError("limiter must not be null");
     }
-    absl::Status status = internal::CheckDelay("max_delay", max_delay);
+    absl::Status status =
+        internal::CheckFiniteAndNotNegative("max_delay", max_delay);
     if (!status.ok()) return status;
     return absl::WrapUnique(
         new WithMaxWaitRateLimiter(std::move(limiter), max_delay));
   }
 
-  // Returns the other limiter's delay for `item`, or `max_delay` if that is
-  // less.
+  // Counts a failure of `item` in the other limiter. Returns the smaller of
+  // that limiter's delay and `max_delay`, and never less than zero.
   absl::Duration When(const T& item) override {
     return std::clamp(limiter_->When(item), absl::ZeroDuration(), max_delay_);
   }
 
-  // Has the other limiter forget `item`.
+  // Makes the other limiter forget `item`.
   void Forget(const T& item) override { limiter_->Forget(item); }
 
   // Returns the other limiter's count for `item`.

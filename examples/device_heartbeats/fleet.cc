@@ -46,7 +46,7 @@ Fleet::Fleet(const FleetOptions& options) : options_(options) {
 }
 
 Fleet::~Fleet() {
-  // The tasks use scheduler_, which is null while it is being destroyed.
+  // The tasks use scheduler_, so it must not be null while they run.
   if (scheduler_ != nullptr) scheduler_->ShutDownWithDrain();
 }
 
@@ -54,7 +54,8 @@ absl::Status Fleet::StartAll() {
   workqueue::SchedulerOptions sending;
   sending.clock = options_.clock;
   sending.workers = static_cast<size_t>(options_.workers);
-  // So that a worker wakes once for all that is due in the same millisecond.
+  // With a timing wheel a worker wakes once for all heartbeats that are due in
+  // the same millisecond.
   sending.waiting_set = *WaitingSetOptions::TimingWheel(absl::Milliseconds(1));
   absl::StatusOr<std::unique_ptr<workqueue::Scheduler>> scheduler =
       workqueue::Scheduler::Create(std::move(sending));
@@ -109,12 +110,13 @@ void Fleet::SendHeartbeat(size_t i) {
 
 void Fleet::FallSilent(size_t i, TaskId heartbeats,
                        std::optional<absl::Duration> back_after) {
-  // No heartbeat is under way then, that the device's next ones could overlap.
+  // Waits for a running heartbeat, so that it cannot overlap the device's later
+  // heartbeats.
   scheduler_->CancelAndWait(heartbeats);
   Device& device = record_.devices[i];
   device.fell_silent = options_.clock->TimeNow();
   device.last_before_silence = device.last_heartbeat;
-  // Fails only if the fleet is being stopped.
+  // This fails only if the fleet is being stopped.
   if (back_after.has_value()) StartHeartbeats(i, *back_after).IgnoreError();
 }
 

@@ -25,34 +25,36 @@
 
 namespace device_heartbeats {
 
-// Of the watchdog's timing wheel: a device is found missing that much after its
-// timeout at the latest, if the machine is not too busy.
+// The tick of the watchdog's timing wheel. An alarm comes at most one tick
+// after the device's timeout, unless the machine is too busy.
 constexpr absl::Duration kTick = absl::Milliseconds(10);
 
 struct FleetOptions {
   workqueue::Clock* clock = workqueue::Clock::GetRealClock();  // not owned
   int devices = 300000;
-  int workers = 4;  // threads that send heartbeats
+  int workers = 4;  // the number of threads that send heartbeats
   absl::Duration period = absl::Seconds(3);
   absl::Duration timeout = absl::Seconds(5);
   absl::Duration duration = absl::Seconds(12);
-  int seed = 1;              // of what happens to the devices
-  int silent_one_in = 1000;  // devices
+  int seed = 1;              // of the random choices
+  int silent_one_in = 1000;  // one in this many devices falls silent
 };
 
-// What has happened to a device.
+// The history of one device.
 struct Device {
-  // Taken just before the heartbeat; the fleet's start if there was none.
+  // Read just before the latest heartbeat. The fleet's start if there was none.
   absl::Time last_heartbeat;
-  // The last heartbeats before those at which it had been missing.
+  // For each return of a missing device, the time of the last heartbeat before
+  // the device was missing.
   std::vector<absl::Time> missing_after;
 
-  // When it fell silent, if ever, and its last heartbeat before that.
+  // When the device fell silent, and its last heartbeat before that. Infinite
+  // if it never did.
   absl::Time fell_silent = absl::InfiniteFuture();
   absl::Time last_before_silence = absl::InfiniteFuture();
 };
 
-// What has happened to all of them.
+// The history of all devices.
 struct Record {
   std::vector<Device> devices;
   std::vector<Alarm> alarms;  // in the order in which they were raised
@@ -61,13 +63,15 @@ struct Record {
 
 // Fleet
 //
-// Devices that send a heartbeat to a `Watchdog` every so often, each of them a
-// periodic task of a `Scheduler`. Some fall silent at some time, which cancels
-// the task, and some of these come back later.
+// This class simulates devices that send a heartbeat to a `Watchdog` once per
+// period. Each device is a periodic task of a `Scheduler`. Some devices fall
+// silent at a random time, which cancels their task. Some of these come back
+// later.
 class Fleet {
  public:
-  // Starts the heartbeats. Those that fall silent do so between the first
-  // period and a time that leaves more than the timeout up to the duration.
+  // Starts the heartbeats. A device that falls silent does so after the first
+  // period, and early enough that more than the timeout remains of the
+  // duration.
   static absl::StatusOr<std::unique_ptr<Fleet>> Start(
       const FleetOptions& options);
 
@@ -76,13 +80,14 @@ class Fleet {
   Fleet(const Fleet&) = delete;
   Fleet& operator=(const Fleet&) = delete;
 
-  // Ends the heartbeats, then the watch, and returns what has happened. To be
-  // called once.
+  // Stops the heartbeats and then the watchdog. Returns what happened. Call it
+  // once.
   Record Stop();
 
-  // Returns how many heartbeats there have been.
+  // Returns the number of heartbeats sent so far.
   int64_t heartbeats() const { return heartbeats_.load(); }
-  // Returns how many devices are missing. Not to be called after `Stop()`.
+  // Returns the number of devices that are missing now. Do not call it after
+  // `Stop()`.
   size_t missing() const { return watchdog_->Missing(); }
 
  private:
@@ -92,11 +97,13 @@ class Fleet {
   absl::StatusOr<workqueue::TaskId> StartHeartbeats(
       size_t i, absl::Duration initial_delay);
 
-  // Has the device fall silent at some time, and perhaps come back.
+  // Schedules the time at which the device falls silent and, perhaps, the time
+  // at which it comes back.
   absl::Status ScheduleSilence(size_t i, workqueue::TaskId heartbeats,
                                std::mt19937& random);
 
-  // What tasks do. Those of one device do not touch it at the same time.
+  // The functions that the tasks run. No two tasks of one device run at the
+  // same time.
   void SendHeartbeat(size_t i);
   void FallSilent(size_t i, workqueue::TaskId heartbeats,
                   std::optional<absl::Duration> back_after);

@@ -1,14 +1,15 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A fleet of devices, each of which sends a heartbeat every so often, and a
-// watchdog that finds those that have fallen silent, in real time.
+// A simulated fleet of devices, each of which sends a heartbeat once per
+// period, and a watchdog that finds the devices that have fallen silent. The
+// program runs in real time.
 //
-// Read on in
+// Continue reading in
 //
-//     watchdog.h   the delay queue, and all that the watchdog does with it
-//     fleet.cc     the devices, which are tasks of a scheduler
-//     report.cc    what should have been found
+//     watchdog.h   the delay queue and everything that the watchdog does with
+//     it fleet.cc     the devices, which are tasks of a scheduler report.cc
+//     what the watchdog should have found
 
 #include <getopt.h>
 #include <sys/resource.h>
@@ -35,28 +36,28 @@ namespace {
 
 constexpr char kUsage[] = R"(usage: device_heartbeats [flags]
 
-Has many devices send heartbeats, one in a thousand of which falls silent, and
-finds those that are missing.
+Simulates many devices that send heartbeats. One in a thousand devices falls
+silent. A watchdog finds the missing devices.
 
-  --devices N    how many there are, 1 to 1000000 (default: 300000)
-  --workers N    how many threads send heartbeats, 1 to 1024 (default: 4)
-  --period D     how often a device sends one (default: 3s)
-  --timeout D    after which time without one it is missing, longer than the
-                 period (default: 5s)
-  --duration D   how long to watch, at least a period and one and a half
+  --devices N    number of devices, 1 to 1000000 (default: 300000)
+  --workers N    number of threads that send heartbeats, 1 to 1024 (default: 4)
+  --period D     time between two heartbeats of a device (default: 3s)
+  --timeout D    time without a heartbeat after which a device is missing; must
+                 be longer than the period (default: 5s)
+  --duration D   time to watch; must be at least the period plus one and a half
                  timeouts (default: 12s)
-  --seed N       what happens is made from it, 0 to 1000000 (default: 1)
-  --help         print this
+  --seed N       seed of the random choices, 0 to 1000000 (default: 1)
+  --help         print this text and exit
 
-Exits with 0 if all that were silent to the end were found, and none before the
-timeout was over, 1 if not, 2 for a wrong flag.
+Exit status: 0 if every device that stayed silent was found, and none before its
+timeout, 1 if not, 2 if a flag is wrong.
 )";
 
 absl::Duration Rounded(absl::Duration d) {
   return absl::Trunc(d, absl::Microseconds(100));
 }
 
-// What all threads of this process have used of a processor.
+// Returns the CPU time that all threads of this process have used.
 absl::Duration CpuTime() {
   struct rusage usage = {};
   getrusage(RUSAGE_SELF, &usage);
@@ -64,8 +65,8 @@ absl::Duration CpuTime() {
          absl::DurationFromTimeval(usage.ru_stime);
 }
 
-// Lets time pass up to `end`, and tells how it goes: in one line, if that is on
-// a terminal.
+// Blocks until `end` and prints the progress. On a terminal, the progress stays
+// on one line.
 void Watch(const Fleet& fleet, absl::Time end, workqueue::Clock* clock) {
   const bool is_terminal = isatty(STDOUT_FILENO) == 1;
   const absl::Duration step =
@@ -95,7 +96,7 @@ int Run(const FleetOptions& options) {
 
   absl::PrintF(
       "%d devices sent %d heartbeats, %.0f per second\n"
-      "%d fell silent: %d found missing, %s too late at most; %d came back\n"
+      "%d fell silent: %d found missing, at most %s late; %d came back\n"
       "%s of CPU time in %s\n",
       record.devices.size(), (*fleet)->heartbeats(),
       (*fleet)->heartbeats() / absl::ToDoubleSeconds(took), report.silent,
@@ -104,9 +105,8 @@ int Run(const FleetOptions& options) {
       absl::FormatDuration(Rounded(took)));
   if (report.false_alarms + report.overlooked > 0) {
     absl::PrintF(
-        "The machine was too busy: there were %d false alarms, of devices "
-        "whose\nheartbeat was sent too late, and %d devices came back before "
-        "they were found\n",
+        "The machine was too busy: %d alarms were false because a heartbeat "
+        "was sent too\nlate, and %d devices came back before they were found\n",
         report.false_alarms, report.overlooked);
   }
   if (report.errors.empty()) return 0;
@@ -166,7 +166,7 @@ absl::Status ParseFlags(int argc, char* argv[], FleetOptions* options,
   if (options->duration < options->period + 1.5 * options->timeout) {
     return examples::BadOption(
         "--duration", absl::FormatDuration(options->duration),
-        "must be at least --period and one and a half times --timeout");
+        "must be at least --period plus one and a half times --timeout");
   }
   return absl::OkStatus();
 }

@@ -29,7 +29,7 @@ Report Examine(const Record& record, absl::Duration timeout) {
 
     const size_t returns = device.missing_after.size();
     if (alarms[i].size() != returns && alarms[i].size() != returns + 1) {
-      error(alarms[i].size(), " alarms, came back ", returns, " times");
+      error("alarms: ", alarms[i].size(), ", returns: ", returns);
       continue;
     }
     bool found = false;

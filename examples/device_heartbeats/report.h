@@ -16,28 +16,31 @@
 
 namespace device_heartbeats {
 
-// How well the watchdog has done.
+// How well the watchdog worked.
 struct Report {
-  int silent = 0;     // devices that fell silent for longer than the timeout
-  int found = 0;      // of those, missing
-  int came_back = 0;  // of those found
+  int silent = 0;     // devices silent for longer than the timeout
+  int found = 0;      // silent devices that raised an alarm
+  int came_back = 0;  // found devices that sent heartbeats again
 
-  // What no watchdog can help on a machine that is too busy: devices that came
-  // back before it could look, and alarms of ones whose heartbeat was late.
+  // Effects of a machine that is too busy, which no watchdog can prevent: the
+  // number of devices that came back before the watchdog could notice their
+  // silence, and the number of alarms of devices whose heartbeat was sent too
+  // late.
   int overlooked = 0;
   int false_alarms = 0;
 
-  // The longest time from the end of a timeout to the alarm.
+  // The longest time from the end of a timeout to its alarm.
   absl::Duration max_lateness;
 
-  // What must not be, in words: an alarm before the timeout is over, a device
-  // that was silent to the end and was not found, and a device that has not
-  // come back as often as it was found, but for the last time.
+  // Descriptions of the watchdog's mistakes: an alarm before the end of the
+  // timeout, a device that stayed silent without an alarm, and a device whose
+  // number of alarms does not match its returns. (There is one alarm for each
+  // return, and one more if the device is missing at the end.)
   std::vector<std::string> errors;
 };
 
-// Compares the alarms with what happened to the devices. They were watched with
-// `timeout`.
+// Compares the alarms in `record` with what happened to the devices. `timeout`
+// is the watchdog's timeout.
 Report Examine(const Record& record, absl::Duration timeout);
 
 }  // namespace device_heartbeats

@@ -18,7 +18,7 @@
 
 namespace device_heartbeats {
 
-// When a device, which goes by a number, was found missing.
+// A device, by its number, and the time at which it was found missing.
 struct Alarm {
   absl::Time time;
   size_t device;
@@ -26,20 +26,31 @@ struct Alarm {
 
 // Watchdog
 //
-// Finds the devices that have not been heard of for `timeout`.
+// This class finds the devices that have sent no heartbeat for `timeout`.
 //
-// Each device that is not missing has a value in a `DelayQueue`, which comes
-// out when that time is over; a heartbeat puts it off. Whether one came in time
-// is for the queue to say: it either finds the value and resets it, or has
-// handed it out, and then there is an alarm, or just about to be one. A device
-// without a value gets the next one from its own heartbeat and from nobody
-// else, so that nothing need be locked.
+// Each device that is not missing has a value in a `DelayQueue`, due `timeout`
+// after its last heartbeat. A heartbeat resets that time. The queue decides
+// whether a heartbeat came in time: either it still has the value and resets
+// it, or it has handed the value out, and then there is an alarm or will be one
+// at once. A missing device gets a new value only from its own next heartbeat.
+// So the watchdog needs no lock of its own.
 //
-// Thread-safe, but of one device there may be one heartbeat at a time.
+// Thread-safe, except that the caller must not send two heartbeats of one
+// device at the same time.
+//
+// Example:
+//
+//     std::vector<Alarm> alarms;
+//     {
+//       Watchdog watchdog(/*devices=*/2, absl::Seconds(5), options, &alarms);
+//       watchdog.Heartbeat(0);
+//       // ...
+//     }
+//     // alarms has one entry for each time that a device was missing.
 class Watchdog {
  public:
-  // Watches as many as `devices` from now on. Writes to `alarms`, which are not
-  // owned, and can be read when the watchdog has been destroyed.
+  // Watches devices 0 to `devices` - 1 from now on. Appends to `*alarms`, which
+  // it does not own. Read `*alarms` only after the watchdog has been destroyed.
   Watchdog(size_t devices, absl::Duration timeout,
            const workqueue::DelayQueueOptions& options,
            std::vector<Alarm>* alarms)
@@ -58,20 +69,20 @@ class Watchdog {
     });
   }
 
-  // Finds all whose time is over by now.
+  // Finds all devices whose timeout has ended by now, and stops.
   ~Watchdog() {
     timeouts_.ShutDown();
     raising_alarms_.join();
   }
 
-  // There is a heartbeat of `device`. Returns false if it had been missing.
+  // Records a heartbeat of `device`. Returns false if the device was missing.
   bool Heartbeat(size_t device) {
     if (timeouts_.Reset(handles_[device], timeout_)) return true;
     handles_[device] = timeouts_.Push(device, timeout_);
     return false;
   }
 
-  // Returns how many devices are missing now.
+  // Returns the number of devices that are missing now.
   size_t Missing() const { return handles_.size() - timeouts_.Len(); }
 
  private:

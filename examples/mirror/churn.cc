@@ -99,7 +99,7 @@ void Churn::WriteFile(const Path& path) {
 void Churn::RewriteFile(const Path& path) {
   const int times = 1 + Random(20);
   for (int i = 0; i < times; ++i) {
-    // At times of the same size as before.
+    // Sometimes the new size equals the old one.
     std::fstream file(path, std::ios::in | std::ios::out);
     if (i % 4 == 3) file.seekp(0, std::ios::end);
     file << i << ' ' << names_;
@@ -116,7 +116,8 @@ void Churn::MoveDirectory() {
   const Path from = RandomDirectory();
   const Path to = RandomDirectory() / NewName();
   std::error_code error;
-  fs::rename(from, to, error);  // Into itself, say, it can't be moved.
+  // This fails, for example, if `to` is inside `from`.
+  fs::rename(from, to, error);
   if (error || from == directories_.front()) return;
   for (Path& each : directories_) {
     if (each == from) {
@@ -132,7 +133,7 @@ void Churn::RemoveDirectory() {
   const auto is_removed = [&path](const Path& each) {
     return each == path || absl::StartsWith(each.native(), path.native() + "/");
   };
-  // Not half of the tree, which would soon be empty.
+  // Do not remove half of the tree, which would soon be empty.
   if (path == directories_.front() ||
       std::count_if(directories_.begin(), directories_.end(), is_removed) > 5) {
     return;

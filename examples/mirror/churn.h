@@ -17,32 +17,34 @@ namespace mirror {
 
 // Churn
 //
-// Changes a tree at random, as fast as it can: the other side of the demo and
-// of tests. Of the same seed it makes the same choices.
+// This class makes random changes to a directory tree, as fast as it can. The
+// demo and the tests use it to change the source. The same seed makes the same
+// choices.
 class Churn {
  public:
   Churn(std::filesystem::path root, uint32_t seed);
 
-  // Creates `n` files, in as many directories as seem fit.
+  // Creates `n` files, in as many directories as suit that number.
   void CreateFiles(int n);
 
   // Makes one change: creates, rewrites, moves or removes a file, a directory
-  // or a symbolic link, or changes its permissions, or puts one of these in
-  // another's place. A change that the system refuses is none.
+  // or a symbolic link, changes its permissions, or replaces one of them by
+  // another. Ignores a change that the system refuses.
   void Step();
 
  private:
   using Path = std::filesystem::path;
 
-  // Returns a number from 0 to n - 1.
+  // Returns a random number from 0 to n - 1.
   uint32_t Random(uint32_t n);
-  const Path& RandomDirectory();  // may be the root, or gone
-  // Returns what is in a random directory; empty if that is.
+  const Path& RandomDirectory();  // may be the root, or removed already
+  // Returns a random entry of a random directory. Returns an empty path if that
+  // directory is empty.
   Path RandomEntry();
   Path NewName();
 
   void WriteFile(const Path& path);
-  // Writes again and again.
+  // Overwrites the file many times.
   void RewriteFile(const Path& path);
   void CreateDirectory();
   void MoveDirectory();
@@ -51,7 +53,7 @@ class Churn {
   void ReplaceByOtherKind(const Path& path);
 
   std::mt19937 random_;
-  std::vector<Path> directories_;  // first of all the root
+  std::vector<Path> directories_;  // the first one is the root
   int64_t names_ = 0;
 };
 

@@ -46,7 +46,8 @@ void Console::Failure(const absl::Status& failure) {
       return;
     }
     if (printed.not_printed > 0) {
-      more = absl::StrCat(" (and ", printed.not_printed, " like it before)");
+      more = absl::StrCat(" (and ", printed.not_printed,
+                          " similar failures before)");
     }
     printed = {now, 0};
   }

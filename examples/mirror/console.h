@@ -19,8 +19,9 @@ namespace mirror {
 
 // Console
 //
-// What the program says on standard error while it runs: lines that stay and,
-// if that is a terminal, one below them that shows the progress.
+// This class writes the program's messages to standard error while the program
+// runs. Each message stays. If standard error is a terminal, a line that shows
+// the progress follows below them.
 //
 // Thread-safe.
 class Console {
@@ -33,18 +34,19 @@ class Console {
 
   void Line(absl::string_view text);
 
-  // Prints `failure`, unless one with the same status code has been printed in
-  // the last few seconds: a full disk fails thousands of files.
+  // Prints `failure`, unless it printed a failure with the same status code in
+  // the last few seconds. A full disk, for example, makes thousands of files
+  // fail.
   void Failure(const absl::Status& failure);
 
-  // Replaces the line of progress. Does nothing if there is no terminal.
+  // Replaces the progress line. Has no effect if there is no terminal.
   void Progress(absl::string_view text);
   void ClearProgress();
 
  private:
   struct Printed {
     absl::Time last = absl::InfinitePast();
-    int not_printed = 0;  // since then
+    int not_printed = 0;  // failures since the last one printed
   };
 
   const bool is_terminal_;

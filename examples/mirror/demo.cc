@@ -38,7 +38,7 @@ namespace {
 
 namespace fs = ::std::filesystem;
 
-// A directory that is there for as long as this is.
+// A directory that exists as long as this object.
 class TemporaryDirectory {
  public:
   static absl::StatusOr<std::unique_ptr<TemporaryDirectory>> Create() {
@@ -59,23 +59,24 @@ class TemporaryDirectory {
   const std::string path_;
 };
 
-// The failures that the demo injects.
+// The failures that the demo injects into the mirror.
 class Faults {
  public:
   static constexpr char kDescription[] =
-      "injected: every 50th change of the copy fails, those of the file\n"
-      "`refused` all do, and halfway the copy is moved away for a while";
+      "injected failures: every 50th change of the copy fails, every change "
+      "of\n"
+      "the file `refused` fails, and the copy is moved away for a while";
   static constexpr char kRefused[] = "refused";
 
   absl::Status Check(const std::string& path) {
     if (over_) return absl::OkStatus();
     if (path == kRefused) {
       return absl::PermissionDeniedError(
-          absl::StrCat("change ", path, ": failure injected, as always here"));
+          absl::StrCat("change ", path, ": injected failure, for this file"));
     }
     if (++changes_ % 50 == 0) {
       return absl::UnavailableError(
-          absl::StrCat("change ", path, ": failure injected, as every 50th"));
+          absl::StrCat("change ", path, ": injected failure, every 50th"));
     }
     return absl::OkStatus();
   }
@@ -89,8 +90,8 @@ class Faults {
 
 absl::Time Now() { return workqueue::Clock::GetRealClock()->TimeNow(); }
 
-// Changes the tree at `from` for as long as `duration`, and moves `to` away for
-// a tenth of that.
+// Changes the tree at `from` for `duration`. For a tenth of that time, moves
+// the tree at `to` away.
 void MakeChanges(const fs::path& from, const fs::path& to, int files,
                  absl::Duration duration, const std::atomic<bool>& stop) {
   Churn churn(from, /*seed=*/1);
@@ -102,7 +103,7 @@ void MakeChanges(const fs::path& from, const fs::path& to, int files,
   std::error_code error;
   while (!stop && Now() < start + duration) {
     for (int i = 0; i < 100; ++i) churn.Step();
-    // In bursts: nobody works all the time.
+    // Makes changes in bursts, like most programs.
     workqueue::Clock::GetRealClock()->Sleep(absl::Milliseconds(20));
     const double progress = absl::FDivDuration(Now() - start, duration);
     const bool be_away = 0.5 <= progress && progress < 0.6;
@@ -146,7 +147,7 @@ int RunDemo(const Options& options, Mirror::Options mirror_options,
     return 1;
   }
 
-  // Five seconds for the default number of files.
+  // This is five seconds for the default number of files.
   const absl::Duration duration =
       std::clamp(absl::Milliseconds(1.5) * options.demo_files,
                  absl::Milliseconds(500), absl::Seconds(5));
@@ -167,7 +168,7 @@ int RunDemo(const Options& options, Mirror::Options mirror_options,
   console.ClearProgress();
   std::fputs((*mirror)->Summary().c_str(), stdout);
   if (!all_done) {
-    console.Line("stopped before all was mirrored");
+    console.Line("stopped before everything was mirrored");
     return 1;
   }
   return ReportComparison(Tree(from), Tree(to)) ? 0 : 1;

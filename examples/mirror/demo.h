@@ -15,9 +15,10 @@
 
 namespace mirror {
 
-// Mirrors a tree of its own that is changed all the time, has some of it fail,
-// and compares the two in the end. What is not of the demo's own is in
-// `mirror_options`. Returns what the process should exit with.
+// Creates two temporary trees, mirrors one to the other while changing it and
+// injecting failures, and compares the trees at the end. `mirror_options` has
+// the settings that the demo does not choose itself. Returns the exit status of
+// the process.
 int RunDemo(const Options& options, Mirror::Options mirror_options,
             StopSignals& signals, Console& console);
 

@@ -21,26 +21,26 @@ namespace mirror {
 
 // Failures
 //
-// What failed when it was tried last: the paths that will be tried again, and
-// those that have been given up, which is said by a terminal error.
+// This class holds the paths whose last reconcile failed, with their errors.
+// Most will be tried again. Those with a terminal error have been given up.
 //
 // Thread-safe.
 class Failures {
  public:
-  // `path` has been tried, and has failed with `error`.
+  // Records that the last try of `path` failed with `error`.
   void Insert(const std::string& path, const absl::Status& error) {
     const std::lock_guard<std::mutex> lock(mu_);
     EraseLocked(path);
     (workqueue::IsTerminalError(error) ? given_up_ : retried_)[path] = error;
   }
 
-  // `path` has been tried, and has not failed.
+  // Records that the last try of `path` succeeded.
   void Erase(const std::string& path) {
     const std::lock_guard<std::mutex> lock(mu_);
     EraseLocked(path);
   }
 
-  // All of them, with the errors.
+  // Returns all failed paths with their errors.
   PathMap<absl::Status> all() const {
     const std::lock_guard<std::mutex> lock(mu_);
     PathMap<absl::Status> all = retried_;
@@ -52,7 +52,7 @@ class Failures {
     return retried_.size() + given_up_.size();
   }
 
-  // Those that will be tried again.
+  // Returns the failed paths that will be tried again.
   std::vector<std::string> retried() const {
     const std::lock_guard<std::mutex> lock(mu_);
     std::vector<std::string> paths;

@@ -14,7 +14,7 @@
 
 namespace mirror {
 
-// Owns a file descriptor, or none.
+// Owns one file descriptor, or none, and closes it on destruction.
 class Fd {
  public:
   Fd() = default;
@@ -30,10 +30,11 @@ class Fd {
   bool ok() const { return fd_ >= 0; }
   int get() const { return fd_; }
 
-  // Hands the descriptor to the caller.
+  // Returns the descriptor and gives up its ownership.
   int Release() { return std::exchange(fd_, -1); }
 
-  // Returns what `close()` does; zero if there is none to close.
+  // Closes the descriptor and returns the result of `close()`. Returns zero if
+  // there is no descriptor.
   int Close() { return ok() ? close(Release()) : 0; }
 
  private:

@@ -24,19 +24,21 @@ namespace mirror {
 
 // File
 //
-// An open file whose errors name it.
+// An open file. Its errors contain the file's name.
 class File {
  public:
   // Opens `name` in `directory` for reading. Does not follow a symbolic link,
-  // nor wait for the other end of a fifo.
+  // and does not wait for the other end of a fifo.
   static absl::StatusOr<File> Open(int directory, const std::string& name,
                                    std::string description);
 
-  // Creates `name` in `directory`, where there is nothing yet, for writing.
+  // Creates the file `name` in `directory` and opens it for writing. Fails if
+  // `name` exists.
   static absl::StatusOr<File> Create(int directory, const std::string& name,
                                      std::string description);
 
-  // Reads on, up to `size` bytes; returns fewer only at the end of the file.
+  // Reads the next `size` bytes into `data` and returns how many it read. The
+  // result is less than `size` only at the end of the file.
   absl::StatusOr<size_t> Read(char* data, size_t size);
 
   absl::Status Write(absl::string_view data);
@@ -45,10 +47,10 @@ class File {
 
   absl::Status SetPermissions(mode_t permissions);
 
-  // Sets when the file was modified.
+  // Sets the file's time of modification.
   absl::Status SetModified(const struct timespec& time);
 
-  // Closing is when some file systems report what went wrong in writing.
+  // Closes the file. Some file systems report a failed write only here.
   absl::Status Close();
 
  private:
@@ -59,13 +61,13 @@ class File {
   std::string description_;
 };
 
-// Both of these start where the files are, and end early with an
-// `absl::CancelledError` when `stop` is notified.
+// Both functions start at the files' current positions. They return early with
+// an `absl::CancelledError` if `stop` is notified.
 
-// Appends what is left of `from` to `to`.
+// Appends the rest of `from` to `to`.
 absl::Status CopyContents(File& from, File& to, const absl::Notification& stop);
 
-// Returns whether what is left of `a` and of `b` is the same.
+// Returns whether the rest of `a` equals the rest of `b`.
 absl::StatusOr<bool> SameContents(File& a, File& b,
                                   const absl::Notification& stop);
 

@@ -20,7 +20,8 @@ namespace mirror {
 
 // LatencyHistogram
 //
-// Counts durations, in buckets of which each is 9% longer than the one before.
+// This class counts durations in buckets. Each bucket is 9% longer than the one
+// before, so percentiles have about this precision.
 //
 // Thread-safe.
 class LatencyHistogram {
@@ -30,8 +31,8 @@ class LatencyHistogram {
     buckets_[seconds > kShortest ? std::min<int>(bucket, kBuckets - 1) : 0]++;
   }
 
-  // Returns a duration that `fraction` of those observed do not exceed; zero if
-  // there are none.
+  // Returns a duration that at least `fraction` of the observed durations do
+  // not exceed. Returns zero if nothing was observed.
   absl::Duration Percentile(double fraction) const {
     int64_t total = 0;
     for (const auto& count : buckets_) total += count;

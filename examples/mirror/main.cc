@@ -1,14 +1,14 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Keeps a directory tree a copy of another one: a controller, as those of
-// Kubernetes are, for something that everybody has at hand.
+// A controller that keeps one directory tree a copy of another one. It works
+// like a controller of Kubernetes, on something that every machine has.
 //
-// Read on in
+// Continue reading in
 //
 //     mirror.cc        the controller
 //     reconciler.h     what its workers do with a path
-//     tree_watcher.h   who tells them which
+//     tree_watcher.h   how it learns which paths have changed
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -35,10 +35,11 @@
 namespace mirror {
 namespace {
 
-// With --once nobody waits for a failure to pass. This many tries take 2.6 s.
+// With --once nothing waits for a cause of failure to go away. This many tries
+// take 2.6 s.
 constexpr int kTriesWithOnce = 10;
 
-// Each worker has a few files open.
+// Allows for the files that each worker has open at a time.
 void RaiseFileLimit() {
   struct rlimit limit;
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -70,7 +71,7 @@ int RunMirror(const Options& options, Mirror::Options mirror_options,
   const bool all_done = (*mirror)->Stop(signals);
   console.ClearProgress();
   std::fputs((*mirror)->Summary().c_str(), stdout);
-  if (!all_done) console.Line("stopped before all was mirrored");
+  if (!all_done) console.Line("stopped before everything was mirrored");
 
   bool ok = ReportFailures((*mirror)->failures()) && all_done;
   if (options.once && all_done) {
@@ -90,7 +91,7 @@ int Main(int argc, char* argv[]) {
     std::fputs(std::string(Usage()).c_str(), stdout);
     return 0;
   }
-  signal(SIGPIPE, SIG_IGN);  // So that the demo can tidy up.
+  signal(SIGPIPE, SIG_IGN);  // So that the demo can still remove its files.
   RaiseFileLimit();
   StopSignals signals;
 

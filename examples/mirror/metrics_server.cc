@@ -36,7 +36,7 @@ absl::StatusOr<std::unique_ptr<MetricsServer>> MetricsServer::Start(int port) {
     server->exposer_ =
         std::make_unique<prometheus::Exposer>(absl::StrCat("0.0.0.0:", port));
     server->exposer_->RegisterCollectable(server->registry_);
-  } catch (const std::exception&) {  // It does not tell why.
+  } catch (const std::exception&) {  // The exception does not tell the reason.
     return examples::BadOption("--metrics-port", absl::StrCat(port),
                                "cannot listen there; is the port taken?");
   }

@@ -23,17 +23,18 @@ namespace mirror {
 
 // MetricsServer
 //
-// Serves the metrics of a controller and of its queue to Prometheus, over HTTP.
+// This class serves the metrics of a controller and its queue to Prometheus,
+// over HTTP.
 //
 // Thread-safe. Must outlive the controller.
 class MetricsServer {
  public:
-  // Starts to serve `/metrics` at `port` of all of the machine's addresses, as
-  // exporters do, or at any port that is free if that is 0. An error names the
-  // option --metrics-port.
+  // Starts to serve `/metrics` at `port` on all of the machine's addresses, as
+  // Prometheus exporters do. If `port` is 0, uses any free port. An error names
+  // the flag --metrics-port.
   static absl::StatusOr<std::unique_ptr<MetricsServer>> Start(int port);
 
-  // Where that is, on this machine.
+  // Returns the URL of the metrics on this machine.
   std::string Url() const;
 
   workqueue::MetricsProvider* queue_metrics() { return queue_metrics_.get(); }

@@ -27,8 +27,8 @@ namespace {
 
 constexpr int kLastTries = 5;
 
-// How often a path may find that somebody else is changing it before that is
-// worth a message.
+// The number of tries that may find a path being changed by another process
+// before the mirror reports it.
 constexpr int kPatience = 8;
 
 double ToMilliseconds(absl::Duration d) {
@@ -78,8 +78,8 @@ absl::Status Mirror::CreateController() {
                              const workqueue::ReconcileContext& context) {
     return Reconcile(path, context);
   };
-  // The default's delays grow to 1000 s; but a full disk that has been freed
-  // should be put to use soon.
+  // The default limiter's delays grow to 1000 s. The mirror should react
+  // sooner, for example when a full disk has space again.
   options.rate_limiter =
       *workqueue::ItemExponentialFailureRateLimiter<std::string>::Create(
           absl::Milliseconds(5), absl::Seconds(10));
@@ -90,7 +90,7 @@ absl::Status Mirror::CreateController() {
       workqueue::Controller<std::string>::Create(std::move(options));
   if (!controller.ok()) return controller.status();
   controller_ = *std::move(controller);
-  // There is no source then. The root stands for the whole tree.
+  // Without a watcher nothing adds paths. The root stands for the whole tree.
   if (watcher_ == nullptr) Enqueue("");
   return absl::OkStatus();
 }
@@ -132,28 +132,29 @@ void Mirror::Enqueue(const std::string& path) {
 Mirror::~Mirror() { Abort(); }
 
 bool Mirror::Finished() const {
-  const int64_t done = metrics_.done();  // As in Quiet().
+  const int64_t done = metrics_.done();  // Must be read first, see Quiet().
   return !failures_.any_retried() && metrics_.adds() == done;
 }
 
 bool Mirror::Quiet() const {
-  // First, since it never exceeds the other: if they are equal, all was done
-  // with when this was read, and nothing has been queued since.
+  // `done` must be read first, because it never exceeds the number of paths
+  // added. If the two are equal, everything was done at the time of this line,
+  // and nothing has been added since.
   const int64_t done = metrics_.done();
   return metrics_.adds() == done;
 }
 
 bool Mirror::Stop(StopSignals& signals) {
   if (watcher_ != nullptr) watcher_->Stop();
-  // What is being reconciled may enqueue more, which a controller that is being
-  // stopped would not take.
+  // A running reconcile may enqueue more paths. The controller would reject
+  // them once it is being stopped.
   bool quiet = AwaitQuiet(signals);
   for (int i = 0; i < kLastTries && quiet; ++i) {
     for (const std::string& path : failures_.retried()) Enqueue(path);
     quiet = AwaitQuiet(signals);
   }
   if (!quiet) {
-    signals.Restore();  // A third one is not for us.
+    signals.Restore();  // Let a third signal end the process.
     Abort();
     return false;
   }
@@ -170,12 +171,13 @@ bool Mirror::AwaitQuiet(StopSignals& signals) {
 
 void Mirror::Abort() {
   if (controller_ == nullptr) return;
-  // What is dropped has failed.
+  // Paths that are dropped count as failed.
   for (const auto& queued : controller_->queue().TakeSnapshot().queued) {
     failures_.Insert(queued.item, absl::CancelledError("stopped"));
   }
   controller_->Stop(absl::InfinitePast());
-  controller_->Stop();  // Waits for what is in progress, which has been told.
+  // waits for the reconciles in progress, which were cancelled above
+  controller_->Stop();
 }
 
 std::string Mirror::Progress() const {
@@ -187,18 +189,18 @@ std::string Mirror::Progress() const {
 
 std::string Mirror::Summary() const {
   const int64_t asked = enqueued_ + metrics_.retries();
-  const int64_t folded = asked - metrics_.adds();
+  const int64_t deduplicated = asked - metrics_.adds();
   return absl::StrFormat(
       "  events seen         %9d\n"
-      "  paths to be queued  %9d\n"
-      "    folded away       %9d  (%.1f%%: the path was queued already)\n"
+      "  paths added         %9d\n"
+      "    deduplicated      %9d  (%.1f%%: the path was queued already)\n"
       "  reconciles run      %9d\n"
       "  retries             %9d\n"
       "  time in the queue   p50 %.2f ms, p99 %.2f ms\n"
-      "  special files       %9d  (passed over)\n"
+      "  special files       %9d  (ignored)\n"
       "  failing             %9d\n",
-      watcher_ != nullptr ? watcher_->events() : 0, asked, folded,
-      asked > 0 ? 100.0 * folded / asked : 0.0, metrics_.done(),
+      watcher_ != nullptr ? watcher_->events() : 0, asked, deduplicated,
+      asked > 0 ? 100.0 * deduplicated / asked : 0.0, metrics_.done(),
       metrics_.retries(), ToMilliseconds(metrics_.latency().Percentile(0.50)),
       ToMilliseconds(metrics_.latency().Percentile(0.99)),
       reconciler_.special_files(), failures_.size());

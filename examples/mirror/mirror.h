@@ -35,49 +35,51 @@ namespace mirror {
 
 // Mirror
 //
-// A controller of paths. Its source is a watcher, which adds what changes in a
-// tree; and it has a reconciler bring the copy after it.
+// This class is the program's controller. Its keys are paths. Its source is a
+// `TreeWatcher`, which adds the paths that change in the source tree. Its
+// workers call a `Reconciler`, which updates the copy.
 class Mirror {
  public:
   struct Options {
     std::string from;
     std::string to;
     int workers = 4;
-    // Without `watch`, the tree is mirrored as it is now.
+    // If false, the tree is mirrored once, as it is now.
     bool watch = true;
     absl::Duration resync = absl::Minutes(1);
-    // How often to try what fails.
+    // The number of tries before a failing path is given up.
     int max_tries = std::numeric_limits<int>::max();
     // See `Reconciler::Hooks`.
     std::function<absl::Status(const std::string& path)> before_change;
-    // What the queue and the controller report to, if not null.
+    // If not null, receives the metrics of the queue and the controller.
     workqueue::MetricsProvider* queue_metrics = nullptr;
     workqueue::ControllerMetricsProvider* controller_metrics = nullptr;
   };
 
-  // Starts to mirror. `console`, which must outlive the mirror, is told about
-  // failures.
+  // Starts to mirror. Reports failures to `console`, which must outlive the
+  // mirror.
   static absl::StatusOr<std::unique_ptr<Mirror>> Start(Options options,
                                                        Console* console);
 
-  // Calls `Abort()` unless the mirror has been stopped.
+  // Calls `Abort()` unless the mirror has stopped.
   ~Mirror();
 
-  // Returns whether all is mirrored, or given up, that is known about.
+  // Returns whether every known path is mirrored or has been given up.
   bool Finished() const;
 
-  // Mirrors what has changed up to now, tries a last few times what has failed,
-  // and stops. A signal in `signals` has it abort that; returns whether none
-  // did.
+  // Mirrors all changes made up to now, tries failed paths a few more times,
+  // and stops. A signal in `signals` aborts that. Returns true if it was not
+  // aborted.
   bool Stop(StopSignals& signals);
 
-  // Stops at once, whatever is left to do.
+  // Stops as soon as the reconciles in progress notice it. Drops everything
+  // that is queued.
   void Abort();
 
-  // How it goes, in a line.
+  // Returns one line that describes the progress.
   std::string Progress() const;
 
-  // What it has done, in some lines.
+  // Returns some lines that describe what was done.
   std::string Summary() const;
 
   PathMap<absl::Status> failures() const { return failures_.all(); }
@@ -85,25 +87,25 @@ class Mirror {
  private:
   Mirror(Options options, Console* console);
 
-  // The parts of Start().
+  // The steps of Start().
   absl::Status CreateWatcher();
   absl::Status CreateController();
 
-  // The watcher, as the controller knows it.
+  // Returns the watcher as a source for the controller.
   workqueue::Source<std::string> WatcherSource();
 
-  // What the controller does with each path.
+  // The controller's reconcile function.
   absl::Status Reconcile(const std::string& path,
                          const workqueue::ReconcileContext& context);
 
-  // Has `path` reconciled soon.
+  // Adds `path` to the queue.
   void Enqueue(const std::string& path);
 
-  // Returns whether nothing is queued or being reconciled.
+  // Returns whether no path is queued or being reconciled.
   bool Quiet() const;
 
-  // Waits for that, and first for a watcher that has been told to stop. Returns
-  // false if a signal came first.
+  // Blocks until a watcher that was told to stop has ended and the mirror is
+  // quiet. Returns false if a signal came first.
   bool AwaitQuiet(StopSignals& signals);
 
   const Options options_;
@@ -112,7 +114,7 @@ class Mirror {
   QueueMetrics metrics_;
   std::atomic<int64_t> enqueued_{0};
   Reconciler reconciler_;
-  std::unique_ptr<TreeWatcher> watcher_;  // null if there is nothing to watch
+  std::unique_ptr<TreeWatcher> watcher_;  // null if the tree is not watched
   std::unique_ptr<workqueue::Controller<std::string>> controller_;
 };
 

@@ -22,7 +22,7 @@ using ::examples::BadOption;
 using ::examples::ParseInt;
 using ::examples::ParsePeriod;
 
-// Returns whether `path`, which exists, is `directory` or lies in it.
+// Returns whether `path`, which must exist, is `directory` or is inside it.
 bool IsWithin(const fs::path& path, const fs::path& directory) {
   for (fs::path each = path;; each = each.parent_path()) {
     std::error_code error;
@@ -31,33 +31,35 @@ bool IsWithin(const fs::path& path, const fs::path& directory) {
   }
 }
 
-// Sees that there is a tree to be mirrored, and a place for the copy.
+// Checks that the source is a directory and that the copy is one or can be
+// created.
 absl::Status CheckDirectories(const std::string& from, const std::string& to) {
   std::error_code error;
   const fs::path source = fs::canonical(from, error);
   if (error) return BadOption("--from", from, error.message());
   if (!fs::is_directory(source, error)) {
-    return BadOption("--from", from, "not a directory");
+    return BadOption("--from", from, "is not a directory");
   }
 
-  // It need not exist yet, but the directory that it is in must.
+  // The copy need not exist yet, but its parent directory must.
   fs::path copy = fs::absolute(to, error);
-  if (!copy.has_filename()) copy = copy.parent_path();  // Had a slash at last.
+  // `to` ended with a slash.
+  if (!copy.has_filename()) copy = copy.parent_path();
   const bool exists = fs::exists(fs::symlink_status(copy, error));
   copy = fs::canonical(exists ? copy : copy.parent_path(), error);
   if (error) return BadOption("--to", to, error.message());
   if (!fs::is_directory(copy, error)) {
-    return BadOption("--to", to, "not a directory");
+    return BadOption("--to", to, "is not a directory");
   }
 
   if (exists && fs::equivalent(source, copy, error)) {
-    return BadOption("--to", to, "the same directory as --from");
+    return BadOption("--to", to, "is the same directory as --from");
   }
   if (IsWithin(copy, source)) {
-    return BadOption("--to", to, "lies in the directory of --from");
+    return BadOption("--to", to, "is inside the directory of --from");
   }
   if (exists && IsWithin(source, copy)) {
-    return BadOption("--from", from, "lies in the directory of --to");
+    return BadOption("--from", from, "is inside the directory of --to");
   }
   return absl::OkStatus();
 }
@@ -90,24 +92,25 @@ constexpr struct option kOptions[] = {
 absl::string_view Usage() {
   return R"(usage: mirror [flags]
 
-Keeps a directory tree a copy of another one: files, directories and symbolic
-links with their permission bits, and the times of files. Runs until SIGINT or
-SIGTERM; finishes then what it has begun, unless it gets a second one.
+Keeps one directory tree a copy of another. Copies files, directories, symbolic
+links, their permission bits, and the modification times of files. Runs until
+SIGINT or SIGTERM, and then finishes the work it has. A second signal stops it
+at once.
 
-Without --from and --to it shows what it can do, on two trees of its own that
-it removes at the end.
+Without --from and --to it runs a demo on two temporary trees, which it removes
+at the end.
 
-  --from DIR       the tree to be mirrored
-  --to DIR         the copy; what is there and not in the other is removed
-  --workers N      how many work at the same time, 1 to 1024 (default: 4)
-  --resync D       how often to look at everything (default: 1m)
+  --from DIR       the source tree
+  --to DIR         the copy; everything that is not in the source is removed
+  --workers N      number of worker threads, 1 to 1024 (default: 4)
+  --resync D       time between checks of the whole tree (default: 1m)
   --once           mirror the tree as it is now, compare, and exit
-  --demo-files N   how many files the demo makes, 1 to 1000000 (default: 3000)
-  --metrics-port N serve /metrics to Prometheus at this port, or at any that is
-                   free if it is 0
-  --help           print this
+  --demo-files N   number of files in the demo, 1 to 1000000 (default: 3000)
+  --metrics-port N serve /metrics to Prometheus at this port, 0 to 65535; 0
+                   means any free port (default: no metrics)
+  --help           print this text and exit
 
-Exits with 0 if all is mirrored, 1 if something is not, 2 for a wrong flag.
+Exit status: 0 if everything is mirrored, 1 if not, 2 if a flag is wrong.
 )";
 }
 
@@ -120,11 +123,11 @@ absl::StatusOr<Options> ParseOptions(int argc, char* argv[]) {
         break;
       case kFrom:
         options.from = std::string(value);
-        if (value.empty()) return BadOption("--from", "", "is empty");
+        if (value.empty()) return BadOption("--from", "", "must not be empty");
         break;
       case kTo:
         options.to = std::string(value);
-        if (value.empty()) return BadOption("--to", "", "is empty");
+        if (value.empty()) return BadOption("--to", "", "must not be empty");
         break;
       case kWorkers:
         return ParseInt("--workers", value, 1, 1024, &options.workers);
@@ -146,11 +149,12 @@ absl::StatusOr<Options> ParseOptions(int argc, char* argv[]) {
   if (options.help) return options;
 
   if (options.from.empty() != options.to.empty()) {
-    return options.from.empty() ? BadOption("--to", "", "needs --from, too")
-                                : BadOption("--from", "", "needs --to, too");
+    return options.from.empty() ? BadOption("--to", "", "requires --from")
+                                : BadOption("--from", "", "requires --to");
   }
   if (options.from.empty()) {
-    if (options.once) return BadOption("--once", "", "needs --from and --to");
+    if (options.once)
+      return BadOption("--once", "", "requires --from and --to");
     return options;
   }
   status = CheckDirectories(options.from, options.to);

@@ -17,7 +17,7 @@
 
 namespace mirror {
 
-// What the program was asked to do.
+// The settings from the command line.
 struct Options {
   bool help = false;
   std::string from;  // empty for the demo
@@ -26,14 +26,14 @@ struct Options {
   absl::Duration resync = absl::Minutes(1);
   bool once = false;
   int demo_files = 3000;
-  std::optional<int> metrics_port;  // where to serve metrics, if at all
+  std::optional<int> metrics_port;  // where to serve metrics, if set
 };
 
-// What `--help` prints.
+// Returns the text of `--help`.
 absl::string_view Usage();
 
-// Reads the arguments of `main()`, and sees that the directories will do. An
-// error is one line that says which argument is wrong, and why.
+// Parses the arguments of `main()` and checks the directories. An error's
+// message is one line that names the wrong argument and the reason.
 absl::StatusOr<Options> ParseOptions(int argc, char* argv[]);
 
 }  // namespace mirror

@@ -16,12 +16,12 @@
 
 namespace mirror {
 
-// Something known about paths. A map in order, in which a directory and what is
-// below it are found together.
+// A map from paths to values. Its order puts the paths below a directory next
+// to each other.
 template <typename V>
 using PathMap = absl::btree_map<std::string, V>;
 
-// Erases `path` and all that is below it, calling `visit(value)` for each.
+// Erases `path` and all paths below it. Calls `visit(value)` for each.
 template <typename V, typename Visitor>
 void EraseTree(PathMap<V>& map, const std::string& path, Visitor visit) {
   if (map.empty()) return;
@@ -34,7 +34,8 @@ void EraseTree(PathMap<V>& map, const std::string& path, Visitor visit) {
     return;
   }
   erase(map.lower_bound(absl::StrCat(path, "/")),
-        map.lower_bound(absl::StrCat(path, "0")));  // '0' comes after '/'.
+        // '0' is the character after '/'.
+        map.lower_bound(absl::StrCat(path, "0")));
   const auto it = map.find(path);
   if (it != map.end()) erase(it, std::next(it));
 }

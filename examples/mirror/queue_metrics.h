@@ -20,25 +20,27 @@ namespace mirror {
 
 // QueueMetrics
 //
-// What one queue reports about itself, as far as this program wants to know.
+// This class collects the metrics of one queue that this program needs.
 //
 // Thread-safe. Must outlive the queue.
 class QueueMetrics final : public workqueue::MetricsProvider {
  public:
-  // All is passed on to `next`, if that is not null, which must outlive this.
+  // Forwards all metrics to `next` if that is not null. `next` must outlive
+  // this object.
   explicit QueueMetrics(workqueue::MetricsProvider* next = nullptr)
       : next_(next) {}
 
-  // How many items have been queued. Each is handed out, and done with, once.
+  // Returns the number of items added to the queue. Each of them is handed out
+  // once and finished once.
   int64_t adds() const { return adds_; }
 
-  // How many have been done with.
+  // Returns the number of items finished.
   int64_t done() const { return done_; }
 
-  // How many were to be added later.
+  // Returns the number of items added with a delay.
   int64_t retries() const { return retries_; }
 
-  // How long they waited for a worker.
+  // Returns how long items waited in the queue for a worker.
   const LatencyHistogram& latency() const { return latency_; }
 
   std::unique_ptr<workqueue::CounterMetric> NewAddsMetric(
@@ -50,7 +52,7 @@ class QueueMetrics final : public workqueue::MetricsProvider {
   std::unique_ptr<workqueue::HistogramMetric> NewWorkDurationMetric(
       absl::string_view name) override;
 
-  // These are only passed on.
+  // These metrics are only forwarded.
   std::unique_ptr<workqueue::GaugeMetric> NewDepthMetric(
       absl::string_view name) override {
     return next_ ? next_->NewDepthMetric(name) : nullptr;

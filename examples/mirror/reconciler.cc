@@ -34,7 +34,7 @@ bool SameTime(const struct timespec& a, const struct timespec& b) {
   return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
-// Returns an error unless `file` is the one that `looked_at` describes, and has
+// Returns an error unless `file` is the file that `looked_at` describes and has
 // not been changed since.
 absl::Status CheckUnchanged(const File& file, const Entry& looked_at,
                             const std::string& description) {
@@ -71,8 +71,9 @@ Reconciler::Reconciler(std::string source, std::string copy, Hooks hooks)
 absl::Status Reconciler::Reconcile(const std::string& path,
                                    const absl::Notification& stop) {
   if (stop.HasBeenNotified()) return absl::CancelledError("stopped");
-  // In this order: what is in a directory of the source before that has a copy
-  // is enqueued when it gets one. See MakeDirectory().
+  // Look at the source before the copy. If the directory has no copy yet, the
+  // copy's creator enqueues everything that was in the source before that. See
+  // MakeDirectory().
   absl::StatusOr<Entry> source = source_.Look(path);
   if (!source.ok()) return source.status();
   absl::StatusOr<Entry> copy = copy_.Look(path);
@@ -90,7 +91,8 @@ absl::Status Reconciler::MakeLikeSource(Pair& pair) {
   if (wanted == Kind::kAbsent || wanted == Kind::kSpecial) return Remove(pair);
 
   if (!pair.copy.parent.ok()) {
-    hooks_.enqueue(ParentOf(pair.path));  // It will enqueue this path.
+    // The parent will enqueue this path again.
+    hooks_.enqueue(ParentOf(pair.path));
     return absl::OkStatus();
   }
   switch (wanted) {
@@ -116,8 +118,8 @@ absl::Status Reconciler::MakeDirectory(Pair& pair) {
     pair.copy.stat.st_mode = S_IFDIR | 0700;
   }
 
-  // First, since the permissions may be in the way of what follows; which does
-  // what it can if they can't be set.
+  // Set the permissions first, because the old ones may prevent the steps
+  // below. If this fails, still do as much of these steps as possible.
   absl::Status status;
   if (pair.copy.permissions() != pair.source.permissions()) {
     status = SetPermissions(pair);
@@ -131,7 +133,7 @@ absl::Status Reconciler::EnqueueWhatIsIn(const Pair& pair) {
   if (!source.ok()) return source.status();
   const absl::StatusOr<Fd> copy = copy_.OpenDirectory(pair.path, O_PATH);
   if (!copy.ok()) return copy.status();
-  // If one is not there any more, those in the other are to be looked at.
+  // Look at the names that are on only one of the two sides, too.
   absl::btree_set<std::string> names;
   for (const auto& [directory, tree] :
        {std::pair(source->get(), &source_), std::pair(copy->get(), &copy_)}) {
@@ -148,7 +150,8 @@ absl::Status Reconciler::EnqueueWhatIsIn(const Pair& pair) {
       return fstatat(directory.get(), name.c_str(), result,
                      AT_SYMLINK_NOFOLLOW) == 0;
     };
-    // Most files need not go through the queue to be found unchanged.
+    // Most files can be recognized as unchanged here, without a pass through
+    // the queue.
     struct stat in_source, in_copy;
     if (look(*source, &in_source) && look(*copy, &in_copy) &&
         verified_files_.Contains(path, in_source, in_copy)) {
@@ -211,7 +214,7 @@ absl::StatusOr<bool> Reconciler::ReadTheSame(const Pair& pair) const {
   if (!source.ok()) return source.status();
   absl::StatusOr<File> copy =
       OpenUnchanged(pair.copy, copy_.Describe(pair.path));
-  // A copy that can't be read can still be replaced.
+  // A copy that cannot be read can still be replaced.
   if (absl::IsPermissionDenied(copy.status())) return false;
   if (!copy.ok()) return copy.status();
 
@@ -309,8 +312,8 @@ absl::Status Reconciler::BeginChange(const Pair& pair) const {
 absl::Status Reconciler::BeginChangeOfDirectory(Pair& pair) {
   const absl::Status status = BeginChange(pair);
   if (!status.ok()) return status;
-  // The copy of a write-protected directory is write-protected, too. Having it
-  // reconciled afterwards makes it so again.
+  // The copy of a write-protected directory is write-protected, too. A later
+  // reconcile of the directory restores that.
   pair.directory_opened_up |= OpenUpDirectory(pair.copy.parent.get());
   return absl::OkStatus();
 }
@@ -318,7 +321,7 @@ absl::Status Reconciler::BeginChangeOfDirectory(Pair& pair) {
 void Reconciler::NoteSpecialFiles(const std::string& path, Kind kind) {
   const std::lock_guard<std::mutex> lock(mu_);
   if (kind == Kind::kDirectory) {
-    special_files_.erase(path);  // There may still be some below it.
+    special_files_.erase(path);  // Special files below it may remain.
   } else {
     EraseTree(special_files_, path, [](bool) {});
   }

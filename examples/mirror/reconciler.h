@@ -26,67 +26,74 @@ namespace mirror {
 
 // Reconciler
 //
-// Makes what is at a path in one tree, the copy, like what is there in another,
-// the source.
+// This class makes the copy of a path like its source. The source and the copy
+// are two directory trees.
 //
-// It is level-triggered: it is told where to look, never what has happened. It
-// looks at both sides and does what is missing, be that much, little or
-// nothing. So it does no harm to be called too often, or to be called when it
-// has failed halfway; and a path that changes meanwhile is put right by the
-// next call.
+// It is level-triggered. The caller tells it where to look, and never what
+// happened. It looks at both sides and makes the changes that are needed, many,
+// few or none. So an unnecessary call does no harm, nor does a call after one
+// that failed halfway. If a path changes during a call, the next call corrects
+// the copy.
 //
-// It works on one path at a time. Whatever else it finds to be looked at, it
-// enqueues:
+// A call works on one path. It enqueues other paths that need a look:
 //
-//   * Of a directory, all that is in it, on either side, but for files that
-//     are known to be as they should. So the root stands for the whole tree.
-//   * Of something whose directory has no copy yet, that directory.
+//   * For a directory, everything in it, on either side, except files that
+//     are known to equal their copies. So the root stands for the whole tree.
+//   * For a path whose directory has no copy yet, that directory.
 //
-// Files, directories and symbolic links are mirrored with their permission
-// bits, and files with the time of their modification. Owners, hard links,
-// extended attributes and access control lists are not. Special files are
-// passed over.
+// It mirrors files, directories and symbolic links with their permission bits,
+// and the modification times of files. It does not mirror owners, hard links,
+// extended attributes or access control lists. It ignores special files.
 //
-// A file is copied under a temporary name and renamed, so that a copy always is
-// the whole of what its source was at some time. If the source changes while it
-// is read, that is for nothing: a file that somebody writes all the time is
-// copied when it rests for as long as that takes.
+// It copies a file under a temporary name and then renames the copy. So a copy
+// always has the complete contents that its source had at some time. If the
+// source changes while it is read, the copy is discarded. So a file that is
+// written all the time is copied only once it stays unchanged for long enough
+// to read it.
 //
-// Thread-safe, but one path is for one thread at a time.
+// Thread-safe, but two threads must not reconcile the same path at the same
+// time.
+//
+// Example:
+//
+//     Reconciler reconciler(from, to, std::move(hooks));
+//     absl::Status status = reconciler.Reconcile("directory/file", stop);
 class Reconciler {
  public:
   struct Hooks {
-    // Has `path` reconciled soon.
+    // Must add `path` to the queue.
     std::function<void(const std::string& path)> enqueue;
 
-    // If set, called before each change of the copy; unless it returns OK, the
-    // change is not made and has failed. It is there to inject failures.
+    // If set, called before each change of the copy. If it returns an error,
+    // the change is not made and counts as failed. The demo and the tests use
+    // it to inject failures.
     std::function<absl::Status(const std::string& path)> before_change;
   };
 
   Reconciler(std::string source, std::string copy, Hooks hooks);
 
-  // Makes the copy of `path` like its source. An error says that this is still
-  // to be done:
+  // Makes the copy of `path` like its source. On error the copy may still
+  // differ:
   //
-  //   - `absl::AbortedError`: somebody else changed something at the same time,
-  //     so it is to be tried again soon;
-  //   - `absl::CancelledError`: `stop` has been notified, which ends it early;
-  //   - others as the system has them.
+  //   - `absl::AbortedError`: another process made a change at the same time.
+  //     Try again soon.
+  //   - `absl::CancelledError`: `stop` was notified, so the call ended early.
+  //   - Any other error comes from the system.
   absl::Status Reconcile(const std::string& path,
                          const absl::Notification& stop);
 
-  // Returns how many special files there are in the source.
+  // Returns the number of special files seen in the source.
   size_t special_files() const;
 
  private:
-  // What is at a path on both sides.
+  // The entries of a path in both trees.
   struct Pair {
     const std::string& path;
     const absl::Notification& stop;
     Entry source;
     Entry copy;
-    // Whether the directory of `copy` now has more permissions than it should.
+    // Whether the directory that contains `copy` was given more permissions
+    // than it should have.
     bool directory_opened_up = false;
   };
 
@@ -99,27 +106,29 @@ class Reconciler {
   // Returns whether the two files have the same contents.
   absl::StatusOr<bool> ReadTheSame(const Pair& pair) const;
 
-  // Gives the copy, of a file with the same contents, the same attributes.
+  // Gives the copy the attributes of the source. Both must be files with the
+  // same contents.
   absl::Status SetAttributes(const Pair& pair);
   absl::Status SetPermissions(const Pair& pair);
   absl::Status SetModified(const Pair& pair);
 
   absl::Status CopyFile(Pair& pair);
 
-  // Puts in the copy's place what `make` makes under the name that it is given.
+  // Calls `make` with a temporary name and moves what it made to the copy's
+  // place.
   absl::Status Replace(
       Pair& pair,
       absl::FunctionRef<absl::Status(const std::string& name)> make);
 
-  // Removes the copy, with all that is in it; does nothing if there is none.
+  // Removes the copy and everything in it. Has no effect if there is no copy.
   absl::Status Remove(Pair& pair);
 
-  // Each change of the copy begins with one of these: of the copy itself, and
-  // of the directory that it is in.
+  // Every change of the copy begins with a call of one of these, which prepare
+  // a change of the copy itself and of the directory that contains it.
   absl::Status BeginChange(const Pair& pair) const;
   absl::Status BeginChangeOfDirectory(Pair& pair);
 
-  // `path` of the source is of `kind`.
+  // Records that `path` of the source is of `kind`.
   void NoteSpecialFiles(const std::string& path, Kind kind);
 
   const Tree source_;

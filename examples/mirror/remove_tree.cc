@@ -53,8 +53,8 @@ bool OpenUpDirectory(int directory) {
   }
   struct stat stat;
   if (fstat(directory, &stat) != 0) return false;
-  // The descriptor may be open for nothing but its path, and the directory
-  // closed to a look at its ".".
+  // `directory` may be open with O_PATH, and its permissions may not allow a
+  // lookup of ".". So take the way through /proc.
   const std::string path = absl::StrCat("/proc/self/fd/", directory);
   return chmod(path.c_str(), (stat.st_mode & 07777) | 0700) == 0;
 }

@@ -14,14 +14,15 @@
 
 namespace mirror {
 
-// Removes `name` in `directory`, whatever it is, with all that is in it.
-// Follows no symbolic link, and lifts write protection of directories on its
-// way. `description` is for errors.
+// Removes `name` in `directory`, with everything in it if it is a directory.
+// Follows no symbolic link. Makes write-protected directories writable on the
+// way. `description` names the tree in errors.
 absl::Status RemoveTree(int directory, const std::string& name,
                         const std::string& description);
 
-// Makes `directory` one that this process can change, if it is not and it can.
-// Returns whether it has changed the permissions.
+// Makes `directory` readable, writable and searchable for its owner if this
+// process has no such access and the system allows the change. Returns whether
+// it changed the permissions.
 bool OpenUpDirectory(int directory);
 
 }  // namespace mirror

@@ -14,13 +14,13 @@
 
 namespace mirror {
 
-// These print to standard output, and return whether all is well. Of a long
-// list they print the beginning.
+// These functions print to standard output. They return true if there is
+// nothing to complain about. They print only the beginning of a long list.
 
-// Compares the two trees, and prints how they compare.
+// Compares the two trees and prints the result.
 bool ReportComparison(const Tree& source, const Tree& copy);
 
-// Prints what could not be mirrored, and why.
+// Prints the paths that could not be mirrored, and the reasons.
 bool ReportFailures(const PathMap<absl::Status>& failures);
 
 }  // namespace mirror

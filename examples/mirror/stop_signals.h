@@ -16,9 +16,9 @@ namespace mirror {
 
 // StopSignals
 //
-// SIGINT and SIGTERM, waited for by one thread instead of interrupting any.
-// Create it before there is another thread: those that come later inherit what
-// it does.
+// This class lets one thread wait for SIGINT and SIGTERM. They no longer
+// interrupt any thread. Create the object before any other thread, because
+// later threads inherit its signal mask.
 class StopSignals {
  public:
   StopSignals() {
@@ -31,14 +31,14 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  // Waits for one of the signals, at most for `timeout`. Returns whether one
-  // has come.
+  // Blocks until one of the signals comes, but at most for `timeout`. Returns
+  // whether one came.
   bool Wait(absl::Duration timeout) {
     const struct timespec time = absl::ToTimespec(timeout);
     return sigtimedwait(&signals_, nullptr, &time) > 0;
   }
 
-  // From now on these signals end the process again.
+  // From this call on, these signals end the process again.
   void Restore() { pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr); }
 
  private:

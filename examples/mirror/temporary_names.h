@@ -20,13 +20,14 @@ namespace mirror {
 
 // TemporaryNames
 //
-// Names for copies in the making, and which of them are in use. Whatever else
-// is called so is left over from a run that was killed.
+// This class makes names for unfinished copies and remembers which names are in
+// use. A file with such a name that is not in use was left by a run that was
+// killed.
 //
 // Thread-safe.
 class TemporaryNames {
  public:
-  // Returns a name that nobody else has, now in use.
+  // Returns a new name and marks it as in use.
   std::string Take() {
     const std::lock_guard<std::mutex> lock(mu_);
     const std::string name =

@@ -26,8 +26,8 @@
 namespace mirror {
 namespace {
 
-// Whether the last call failed since what it named is not there, or is not the
-// directory that it was taken for. O_NOFOLLOW makes a symbolic link be ELOOP.
+// Returns whether the last call failed because its path does not exist or is
+// not a directory, as expected. With O_NOFOLLOW a symbolic link gives ELOOP.
 bool FailedSinceAbsent() {
   return errno == ENOENT || errno == ENOTDIR || errno == ELOOP;
 }
@@ -104,7 +104,7 @@ absl::StatusOr<std::vector<std::string>> ListDirectory(
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(fdopendir(readable.get()),
                                                    closedir);
   if (stream == nullptr) return ErrnoStatus("list", description);
-  readable.Release();  // The stream has it.
+  readable.Release();  // The stream now owns the descriptor.
 
   std::vector<std::string> names;
   errno = 0;
@@ -121,7 +121,7 @@ absl::StatusOr<std::string> ReadLink(int directory, const std::string& name,
   char target[PATH_MAX];
   const ssize_t size =
       readlinkat(directory, name.c_str(), target, sizeof(target));
-  if (size < 0 && errno == EINVAL) errno = ENOENT;  // It is no link any more.
+  if (size < 0 && errno == EINVAL) errno = ENOENT;  // It is no longer a link.
   if (size < 0) return ErrnoStatus("read link", description);
   return std::string(target, size);
 }

@@ -5,9 +5,9 @@
 // examples/mirror/tree.h
 // -----------------------------------------------------------------------------
 //
-// One of the two directory trees, as the program looks at it. What lies in a
-// tree is named by its path relative to the root, without a slash at either
-// end; the root itself is "". These paths are the keys of the work queue.
+// One of the two directory trees. A path in a tree is relative to the root and
+// has no slash at either end. The root itself is "". These paths are the keys
+// of the work queue.
 
 #ifndef WORKQUEUE_EXAMPLES_MIRROR_TREE_H_
 #define WORKQUEUE_EXAMPLES_MIRROR_TREE_H_
@@ -28,22 +28,23 @@ namespace mirror {
 
 enum class Kind { kAbsent, kFile, kDirectory, kSymlink, kSpecial };
 
-// Returns the kind of what has `mode`; fifos, sockets and devices are special.
+// Returns the kind of a file with `mode`. Fifos, sockets and devices are
+// special.
 Kind KindOf(mode_t mode);
 
-// The mode bits that a copy shares with its source. Set-user-ID and
-// set-group-ID are not among them: the copy belongs to whoever runs the mirror,
-// and must not lend out their rights.
+// The mode bits that a copy shares with its source. They exclude set-user-ID
+// and set-group-ID, because a copy belongs to the user who runs the mirror and
+// must not give that user's rights to others.
 constexpr mode_t kPermissionBits = 01777;
 
-// What is found at a path.
+// The result of looking up a path.
 struct Entry {
   Kind kind = Kind::kAbsent;
-  // The directory that it is in, open, and its name there. Without a `parent`
-  // there is no such directory.
+  // The open directory that contains the path, and the path's name in it.
+  // `parent` holds no descriptor if that directory does not exist.
   Fd parent;
   std::string name;
-  // Meaningless if absent.
+  // Not meaningful if `kind` is `kAbsent`.
   struct stat stat = {};
 
   mode_t permissions() const { return stat.st_mode & kPermissionBits; }
@@ -51,10 +52,10 @@ struct Entry {
 
 // Tree
 //
-// A path is looked up from the root, one directory at a time, and no symbolic
-// link is followed: what is outside of the tree is never touched. The root is
-// opened anew each time. If it is not there, that is an error, and not a tree
-// in which everything is absent.
+// This class looks at a directory tree. It resolves a path from the root, one
+// directory at a time, and follows no symbolic link. So it never touches
+// anything outside of the tree. It opens the root anew for each call. A missing
+// root is an error, and does not count as a tree in which every path is absent.
 //
 // Thread-safe.
 class Tree {
@@ -66,38 +67,40 @@ class Tree {
   // Returns what is at `path`.
   absl::StatusOr<Entry> Look(absl::string_view path) const;
 
-  // Opens the directory at `path`; returns none if there is no directory.
+  // Opens the directory at `path`. Returns an `Fd` without a descriptor if
+  // there is no directory.
   absl::StatusOr<Fd> OpenDirectory(absl::string_view path, int flags) const;
 
-  // Returns the names of what is in the directory at `path`, in no order; an
-  // empty list if there is no directory.
+  // Returns the names in the directory at `path`, in no particular order.
+  // Returns an empty list if there is no directory.
   absl::StatusOr<std::vector<std::string>> List(absl::string_view path) const;
 
-  // Returns `path` as a message should show it, with the root and in one line.
+  // Returns `path` with the root, on one line, for use in messages.
   std::string Describe(absl::string_view path) const;
 
  private:
   const std::string root_;
 };
 
-// Returns the names of what is in `directory`, which may be open for nothing
-// but its path; an empty list if it has been removed. `description` is for the
-// error.
+// Returns the names in `directory`, which may be open with O_PATH. Returns an
+// empty list if it has been removed. `description` names the directory in
+// errors.
 absl::StatusOr<std::vector<std::string>> ListDirectory(
     int directory, absl::string_view description);
 
-// Returns where the symbolic link `name` in `directory` leads to.
+// Returns the target of the symbolic link `name` in `directory`.
 absl::StatusOr<std::string> ReadLink(int directory, const std::string& name,
                                      absl::string_view description);
 
 std::string JoinPath(absl::string_view directory, absl::string_view name);
 
-// Returns the path of the directory that `path`, not the root, is in.
+// Returns the path of the directory that contains `path`, which must not be the
+// root.
 std::string ParentOf(absl::string_view path);
 
-// Returns `errno` as a status that names what was done, and to what. It is an
-// `absl::AbortedError` if somebody else's change of the tree got in the way:
-// then the tree is to be looked at again.
+// Returns `errno` as a status. The message contains the action and its object.
+// The status is an `absl::AbortedError` if another process changed the tree in
+// the meantime, which calls for another look at the tree.
 absl::Status ErrnoStatus(absl::string_view doing,
                          absl::string_view description);
 

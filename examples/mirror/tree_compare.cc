@@ -123,7 +123,7 @@ class Comparer {
     const absl::StatusOr<bool> same =
         SameContents(*a, *b, absl::Notification());
     if (!same.ok()) return same.status();
-    if (!*same) Differ(path, "other contents");
+    if (!*same) Differ(path, "different contents");
     return absl::OkStatus();
   }
 

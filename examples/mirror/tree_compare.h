@@ -17,21 +17,21 @@
 namespace mirror {
 
 struct Comparison {
-  // What there is in the source.
+  // Counts of what is in the source.
   int64_t files = 0;
   int64_t directories = 0;  // without the root
   int64_t symlinks = 0;
   int64_t special_files = 0;
   int64_t bytes = 0;  // in the files
 
-  // What is not the same in the copy or could not be compared, a line of text
-  // for each.
+  // One line for each path whose copy differs or that could not be compared.
   std::vector<std::string> differences;
 };
 
-// Compares two trees: what there is, of which kind, all the contents, where
-// symbolic links lead, permission bits. Special files of the source should have
-// no copy. Trusts nothing that the mirror goes by, such as times.
+// Compares the entries, their kinds, the contents of files, the targets of
+// symbolic links, and the permission bits. Special files of the source must
+// have no copy. Does not rely on anything that the mirror relies on, for
+// example times.
 Comparison CompareTrees(const Tree& source, const Tree& copy);
 
 }  // namespace mirror

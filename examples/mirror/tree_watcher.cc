@@ -37,12 +37,12 @@ constexpr uint32_t kEvents = IN_ATTRIB | IN_CLOSE_WRITE | IN_CREATE |
                              IN_DELETE | IN_MODIFY | IN_MOVED_FROM |
                              IN_MOVED_TO;
 
-// How often to look for a root that is not there.
+// The time between checks for a root that does not exist.
 constexpr absl::Duration RootPeriod() { return absl::Seconds(1); }
 
 absl::Time Now() { return workqueue::Clock::GetRealClock()->TimeNow(); }
 
-// For poll(2), which wants milliseconds; rounded up, so as not to spin.
+// Converts `d` for poll(2), to milliseconds. Rounds up to avoid a busy loop.
 int PollTimeout(absl::Duration d) {
   const int64_t ms = absl::ToInt64Milliseconds(
       absl::Ceil(std::max(d, absl::ZeroDuration()), absl::Milliseconds(1)));
@@ -100,7 +100,7 @@ void TreeWatcher::Resync() {
   resync_needed_ = false;
   seen_.clear();
   Watch("");
-  // The others' directories have been moved away.
+  // The other directories were moved away.
   std::vector<std::string> gone;
   for (const auto& [watch, path] : path_of_) {
     if (!seen_.contains(watch)) gone.push_back(path);
@@ -132,15 +132,15 @@ void TreeWatcher::Handle(const struct inotify_event& event) {
     return;
   }
   const auto it = path_of_.find(event.wd);
-  if (it == path_of_.end()) return;  // From before Unwatch().
+  if (it == path_of_.end()) return;  // The event is older than Unwatch().
   const std::string directory = it->second;
 
-  if (event.mask & IN_IGNORED) {  // It has been removed.
+  if (event.mask & IN_IGNORED) {  // The directory was removed.
     path_of_.erase(it);
     watch_at_.erase(directory);
     return;
   }
-  if (event.mask & IN_MOVE_SELF) {  // Asked for only of the root.
+  if (event.mask & IN_MOVE_SELF) {  // Only the root's watch reports this event.
     Unwatch(directory);
     return;
   }
@@ -153,9 +153,9 @@ void TreeWatcher::Handle(const struct inotify_event& event) {
     options_.on_change(path);
     return;
   }
-  // Look what is there, whatever the event says: when two directories change
-  // places, one arrives before the other leaves; and permissions may have kept
-  // us from watching this one, or what is below it.
+  // Look at the path, whatever the event says. When two directories exchange
+  // places, one arrives before the other leaves. Permissions may also have
+  // prevented a watch of this directory or of those below it.
   if (event.mask & IN_MOVED_FROM) Unwatch(path);
   Watch(path);
 }
@@ -179,15 +179,15 @@ void TreeWatcher::Watch(const std::string& path) {
         }
       }
     }
-    // Only now that it is watched; and also if it can't be, since then whoever
-    // looks at it finds out why.
+    // Report the directory only now that it is watched. Report it also if it
+    // cannot be watched, because reconciling it then reveals the reason.
     options_.on_change(next);
   }
 }
 
 void TreeWatcher::AddWatch(const Fd& directory, const std::string& path) {
-  // By way of the descriptor: the path may lead elsewhere by now. Watching a
-  // directory that is watched already returns that watch.
+  // Use the descriptor, because the path may lead elsewhere by now. If the
+  // directory is already watched, this returns the existing watch.
   const int watch = inotify_add_watch(
       inotify_.get(), absl::StrCat("/proc/self/fd/", directory.get()).c_str(),
       kEvents | IN_ONLYDIR | (path.empty() ? IN_MOVE_SELF : 0));
@@ -198,20 +198,20 @@ void TreeWatcher::AddWatch(const Fd& directory, const std::string& path) {
         errno == ENOSPC
             ? absl::ResourceExhaustedError(absl::StrCat(
                   "watch ", tree_.Describe(path),
-                  ": fs.inotify.max_user_watches are in use; what changes "
-                  "there is found at a resync"))
+                  ": the limit fs.inotify.max_user_watches is reached; only a "
+                  "resync finds changes there"))
             : ErrnoStatus("watch", tree_.Describe(path)));
     return;
   }
   seen_.insert(watch);
   const auto [it, inserted] = path_of_.try_emplace(watch, path);
   if (!inserted && it->second == path) return;
-  if (!inserted) {  // The directory was elsewhere.
+  if (!inserted) {  // The directory was elsewhere before.
     watch_at_.erase(it->second);
     it->second = path;
   }
   const auto [at, vacant] = watch_at_.try_emplace(path, watch);
-  if (!vacant) {  // Another directory was here.
+  if (!vacant) {  // Another directory was here before.
     inotify_rm_watch(inotify_.get(), at->second);
     path_of_.erase(at->second);
     at->second = watch;

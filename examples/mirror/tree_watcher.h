@@ -30,49 +30,61 @@ namespace mirror {
 
 // TreeWatcher
 //
-// Tells which paths of a tree have changed, by inotify(7), which watches single
-// directories, not trees. So a directory that appears, new or moved here, is
-// watched first and reported then: whoever lists it on that report sees what
-// was in it before it was watched, and what comes later is an event.
+// This class reports which paths of a tree have changed. It uses inotify(7),
+// which watches single directories and not trees. When a directory appears,
+// because it is new or was moved here, the watcher first watches it and then
+// reports it. So a reader that lists the directory after the report sees
+// everything from before the watch, and everything later is an event.
 //
-// What can be missed all the same, as when the system drops events, is found by
-// a resync: it watches each directory that should be, and reports each. One is
-// made at the start, from time to time, and when the system says that it has
-// dropped something.
+// Some changes can still be missed, for example when the system drops events. A
+// resync finds these changes: it watches every directory that should be watched
+// and reports every directory. A resync takes place at the start, at regular
+// intervals, and when the system says that it dropped events.
 //
-// Thread-safe, but all of its work is done by the thread that calls `Run()`.
+// Thread-safe. The thread that calls `Run()` does all of the work and makes all
+// callbacks.
+//
+// Example:
+//
+//     auto watcher = TreeWatcher::Create("/some/tree", options);
+//     if (!watcher.ok()) return watcher.status();
+//     std::thread thread([&] { (*watcher)->Run(); });
+//     // ...
+//     (*watcher)->Stop();
+//     thread.join();
 class TreeWatcher {
  public:
   struct Options {
-    // How often to make a resync.
+    // The time between two resyncs.
     absl::Duration resync = absl::Minutes(1);
 
-    // Called when `path` may have changed; for a directory, anything in it may
-    // have.
+    // Called when `path` may have changed. If it is a directory, anything
+    // directly in it may have changed, too.
     std::function<void(const std::string& path)> on_change;
 
-    // Told why a directory can't be watched, if set.
+    // If set, called with the reason why a directory cannot be watched.
     std::function<void(const absl::Status&)> on_failure;
   };
 
-  // Returns a watcher of the tree at `root`.
+  // Creates a watcher of the tree at `root`.
   static absl::StatusOr<std::unique_ptr<TreeWatcher>> Create(std::string root,
                                                              Options options);
 
-  // Watches the tree until `Stop()` is called, and reports what has happened up
-  // to then. To be called once.
+  // Watches the tree. Blocks until `Stop()` or `Cancel()` is called. After
+  // `Stop()`, first reports the changes made up to that call. Call it once.
   void Run();
 
-  // Ends `Run()`, but does not wait for that.
+  // Makes `Run()` return. Does not wait for that.
   void Stop();
 
-  // As `Stop()`, but what has not been reported by then is left out.
+  // Makes `Run()` return without reporting changes that it has not reported
+  // yet. Does not wait for that.
   void Cancel();
 
   // Returns whether `Run()` has reported the last change.
   bool ended() const { return ended_.HasBeenNotified(); }
 
-  // Returns how many events the system has reported.
+  // Returns the number of events received from the system.
   int64_t events() const { return events_; }
 
  private:
@@ -80,32 +92,33 @@ class TreeWatcher {
 
   void Resync();
 
-  // Handles the events that there are by now.
+  // Handles the events that are there now.
   void HandleEvents();
   void Handle(const struct inotify_event& event);
 
-  // Watches the directory at `path` and those below it, if there are any, and
-  // reports each. Reports `path` in any case.
+  // Reports `path`. If it is a directory, first watches it and then all
+  // directories below it, and reports each of these.
   void Watch(const std::string& path);
   void AddWatch(const Fd& directory, const std::string& path);
 
-  // No longer watches `path` and what is below it.
+  // Stops watching `path` and everything below it.
   void Unwatch(const std::string& path);
 
   const Tree tree_;
   const Options options_;
   const Fd inotify_;
-  const Fd stop_;  // an eventfd(2), readable when it is time to stop
+  const Fd stop_;  // an eventfd(2), readable once Run() must return
   std::atomic<bool> cancelled_{false};
   std::atomic<int64_t> events_{0};
   absl::Notification ended_;
 
-  // These belong to the thread of Run(). A watch stays with its directory when
-  // that is moved; `path_of_` has it where it was seen last. The two agree.
+  // Only the thread of Run() uses these members. A watch stays with its
+  // directory when the directory is moved. `path_of_` has the path where the
+  // directory was seen last. `watch_at_` is its inverse.
   absl::flat_hash_map<int, std::string> path_of_;
   PathMap<int> watch_at_;
-  absl::flat_hash_set<int> seen_;  // by the resync in progress
-  bool all_watched_ = true;        // as of the last resync
+  absl::flat_hash_set<int> seen_;  // watches seen by the current resync
+  bool all_watched_ = true;        // result of the last resync
   bool resync_needed_ = false;
 };
 

@@ -18,8 +18,9 @@ namespace mirror {
 namespace {
 
 // Many file systems take a file's times from a clock that ticks every few
-// milliseconds, some from another machine's. A file that changed later than
-// this ago might change again and look as it did before.
+// milliseconds, and some take them from another machine's clock. A file that
+// changed more recently than this could change again without a visible
+// difference in its times.
 constexpr absl::Duration SettleTime() { return absl::Seconds(2); }
 
 auto Version(const struct stat& stat) {

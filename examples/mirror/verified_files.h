@@ -22,29 +22,30 @@ namespace mirror {
 
 // VerifiedFiles
 //
-// Remembers which files were found to be the same as their copies, so that they
-// need not be read again until the file system says that one of the two has
-// changed. It says so by a file's change time, which, other than the time of
-// modification, no program can set.
+// This class remembers which files were found to equal their copies. Such a
+// file need not be read again until it or its copy has changed. A change is
+// visible in the file's change time. Unlike the modification time, no program
+// can set the change time.
 //
 // Thread-safe.
 class VerifiedFiles {
  public:
-  // Read later than `now`, `source` and `copy` had the same contents, and were
-  // at the end of that as they are described.
+  // Records that `source` and `copy` had the same contents. The caller must
+  // have read the contents after `now`, and taken both `stat`s after that.
   void Insert(const std::string& path, const struct stat& source,
               const struct stat& copy, absl::Time now);
 
-  // Returns whether they still have, since neither has changed.
+  // Returns whether neither file has changed since `Insert()`, so that their
+  // contents are still the same.
   bool Contains(const std::string& path, const struct stat& source,
                 const struct stat& copy) const;
 
-  // Forgets `path` and all that is below it.
+  // Forgets `path` and all paths below it.
   void EraseTree(const std::string& path);
 
  private:
   mutable std::mutex mu_;
-  // Of each path, a hash of what the two looked like.
+  // Maps each path to a hash of the two files' attributes.
   PathMap<size_t> files_;
 };
 

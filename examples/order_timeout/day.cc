@@ -42,12 +42,13 @@ std::vector<Event> EventsOf(const std::vector<Order>& orders) {
   return events;
 }
 
-// Moves to `time`, with a stop at each time that the shop's thread waits for.
+// Moves the clock to `time`, and stops at each time that the shop's thread
+// waits for.
 //
-// SetTime() wakes that thread, but does not wait for what it does then. Once it
-// waits on the clock again, it has cancelled all that was due. So the two take
-// turns: an order is cancelled at its own time, and before anything else that
-// happens then.
+// SetTime() wakes that thread but does not wait for its next action. Once the
+// thread waits on the clock again, it has cancelled every order that was due.
+// So this function and the thread take turns. An order is cancelled at its own
+// time, and before any other event of that time.
 void MoveTo(absl::Time time, workqueue::FakeClock& clock) {
   clock.AwaitWaiters(1);
   while (clock.TimeNow() < time) {
@@ -61,7 +62,7 @@ std::string Tell(absl::string_view what, absl::Time time) {
                       absl::FormatDuration(time - absl::UnixEpoch()));
 }
 
-// What should come of the order, without a queue.
+// Returns the correct outcome of the order, computed without a queue.
 std::string Expected(const Order& order) {
   absl::Time due = order.placed + kTimeToPay;
   if (order.asks_for_time < due) due = order.asks_for_time + kTimeToPay;
@@ -77,7 +78,7 @@ std::string Expected(const Order& order) {
 
 std::vector<Order> MakeOrders(int n, uint32_t seed) {
   std::mt19937 random(seed);
-  // Whole seconds, so that some things happen at the same time.
+  // Whole seconds make some events happen at the same time.
   const auto within = [&random](absl::Duration d) {
     return absl::Seconds(random() % absl::ToInt64Seconds(d));
   };
@@ -119,8 +120,8 @@ std::vector<std::string> Differences(const std::vector<Order>& orders,
     for (const Entry& entry : all) {
       actual[entry.order] += Tell(what, entry.time);
       if (entry.time < last) {
-        differences.push_back(
-            absl::StrCat("order ", entry.order, ": out of order of time"));
+        differences.push_back(absl::StrCat("order ", entry.order,
+                                           ": recorded after a later event"));
       }
       last = entry.time;
     }

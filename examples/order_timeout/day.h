@@ -18,23 +18,23 @@
 
 namespace order_timeout {
 
-// What a customer does. The day begins at `absl::UnixEpoch()`.
+// The actions of one customer. The day begins at `absl::UnixEpoch()`.
 struct Order {
   absl::Time placed;
-  absl::Time asks_for_time = absl::InfiniteFuture();  // if ever
-  absl::Time pays = absl::InfiniteFuture();           // if ever
+  absl::Time asks_for_time = absl::InfiniteFuture();  // infinite if never
+  absl::Time pays = absl::InfiniteFuture();           // infinite if never
 };
 
-// Makes up the orders of 24 hours. Of the same seed it makes the same ones.
+// Makes `n` random orders of 24 hours. The same seed makes the same orders.
 std::vector<Order> MakeOrders(int n, uint32_t seed);
 
-// Moves `clock` through the day of a shop, until each order is paid or
-// cancelled.
+// Moves `clock` through a day of a shop, until every order is paid or
+// cancelled. Returns the shop's books.
 Books LiveThrough(const std::vector<Order>& orders,
                   workqueue::FakeClock& clock);
 
-// Returns in what `books` differ from what they should be, in words; nothing if
-// they are exact.
+// Returns a description of each difference between `books` and the correct
+// outcome. Returns an empty list if there is none.
 std::vector<std::string> Differences(const std::vector<Order>& orders,
                                      const Books& books);
 

@@ -1,13 +1,13 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A shop whose orders are cancelled if they are not paid within half an hour:
-// a day of it, in the time of a `FakeClock`.
+// A shop that cancels orders that are not paid within half an hour. The program
+// simulates one day with a `FakeClock`.
 //
-// Read on in
+// Continue reading in
 //
-//     shop.h    the queue, and all that the shop does with it
-//     day.cc    how time passes, and what should have happened
+//     shop.h    the queue and everything that the shop does with it
+//     day.cc    how time passes, and the correct outcome
 
 #include <getopt.h>
 
@@ -30,14 +30,14 @@ namespace {
 
 constexpr char kUsage[] = R"(usage: order_timeout [flags]
 
-Lives through a day of a shop that cancels what is not paid within 30 minutes,
-and compares the outcome with what it should be.
+Simulates one day of a shop that cancels orders that are not paid within 30
+minutes, and compares the outcome with the correct one.
 
-  --orders N   how many orders there are, 1 to 1000000 (default: 100000)
-  --seed N     what the orders are made from, 0 to 1000000 (default: 1)
-  --help       print this
+  --orders N   number of orders, 1 to 1000000 (default: 100000)
+  --seed N     seed of the random orders, 0 to 1000000 (default: 1)
+  --help       print this text and exit
 
-Exits with 0 if the outcome is exact, 1 if it is not, 2 for a wrong flag.
+Exit status: 0 if the outcome is exact, 1 if it is not, 2 if a flag is wrong.
 )";
 
 int Run(int n, int seed) {

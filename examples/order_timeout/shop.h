@@ -21,34 +21,45 @@ namespace order_timeout {
 
 constexpr absl::Duration kTimeToPay = absl::Minutes(30);
 
-// What has happened to an order, which goes by a number, and when.
+// An order, by its number, and the time at which something happened to it.
 struct Entry {
   absl::Time time;
   size_t order;
 };
 
-// What a shop has done, as it happened.
+// The record of a shop's actions, in the order of their times.
 struct Books {
   std::vector<Entry> paid;
   std::vector<Entry> cancelled;
-  std::vector<Entry> paid_too_late;  // had been cancelled
+  std::vector<Entry> paid_too_late;  // payments of cancelled orders
 };
 
 // Shop
 //
-// Cancels an order 30 minutes after it was placed, or after the customer asked
-// for more time, unless it has been paid by then.
+// This class cancels an order 30 minutes after it was placed, or 30 minutes
+// after the customer asked for more time, unless the order has been paid by
+// then.
 //
-// The orders that can be paid are in a `DelayQueue`. Whoever gets one out of it
-// decides what becomes of it: a payment, by `Cancel()`, or the thread that
-// takes what comes due. The queue gives it to one of them only, so that nothing
-// else need be locked.
+// A `DelayQueue` holds the orders that can be paid. An order leaves the queue
+// in one of two ways: a payment removes it by `Cancel()`, or the shop's thread
+// takes it when it is due. The queue gives each order to only one of them. So
+// the shop needs no lock of its own.
 //
-// `Place()`, `AskForTime()` and `Pay()` are to be called by one thread.
+// Only one thread at a time may call `Place()`, `AskForTime()` and `Pay()`.
+//
+// Example:
+//
+//     Books books;
+//     {
+//       Shop shop(options, &books);
+//       shop.Place(0);
+//       shop.Pay(0);
+//     }
+//     // books.paid has order 0.
 class Shop {
  public:
-  // Goes by the clock of `options`. Writes to `books`, which are not owned, and
-  // can be read when the shop has been destroyed.
+  // Uses the clock of `options`. Appends to `*books`, which it does not own.
+  // Read `*books` only after the shop has been destroyed.
   Shop(const workqueue::DelayQueueOptions& options, Books* books)
       : clock_(workqueue::OrRealClock(options.clock)),
         books_(books),
@@ -81,7 +92,8 @@ class Shop {
   Books* const books_;
   workqueue::DelayQueue<size_t> unpaid_;
   absl::flat_hash_map<size_t, workqueue::DelayQueueHandle> timeouts_;
-  std::thread cancelling_;  // the last one, as it uses the others
+  // the last member, because the thread uses the others
+  std::thread cancelling_;
 };
 
 }  // namespace order_timeout

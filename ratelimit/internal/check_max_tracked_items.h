@@ -16,8 +16,8 @@
 namespace workqueue {
 namespace internal {
 
-// Returns OK if `max_tracked_items` is at least one, otherwise an
-// `absl::InvalidArgumentError` that tells its name and value.
+// Returns OK if `max_tracked_items` is at least one. Otherwise returns an
+// `absl::InvalidArgumentError` that names the parameter and its value.
 inline absl::Status CheckMaxTrackedItems(size_t max_tracked_items) {
   if (max_tracked_items > 0) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(

@@ -16,17 +16,18 @@
 namespace workqueue {
 namespace internal {
 
-// Returns `base` * 2^`failures`, or `max` if that is less. Exact for every
-// number of failures from zero.
+// Returns the smaller of `base` * 2^`failures` and `max`. The result is exact
+// for every number of failures, which must not be negative.
 //
-// `base` is zero or at least a nanosecond. 2^63 nanoseconds, 292 years, count
-// as more than any `max`: client-go has no longer duration. (It lets exactly
-// that many past its check, and they become a negative delay on some machines.)
+// `base` must be zero or at least one nanosecond. A product of 2^63 nanoseconds
+// (292 years) or more counts as more than `max`, because client-go's durations
+// end there. (client-go's own check lets exactly 2^63 ns pass, which becomes a
+// negative delay on some machines.)
 inline absl::Duration ExponentialDelay(absl::Duration base, absl::Duration max,
                                        int failures) {
   if (base == absl::ZeroDuration()) return base;
   if (failures >= 63) return max;
-  // Saturates: too large a product is an infinite duration.
+  // This saturates: a product that is too large becomes an infinite duration.
   return std::min(base * (int64_t{1} << failures), max);
 }
 

@@ -22,43 +22,46 @@
 namespace workqueue {
 namespace internal {
 
-// Returns `failures` and one more, or `failures` if no `int` is larger.
+// Returns `failures` + 1, or `failures` if it is the largest `int`.
 constexpr int OneMoreFailure(int failures) {
   return failures == std::numeric_limits<int>::max() ? failures : failures + 1;
 }
 
 // FailureCounts
 //
-// How often each item has failed since it was last forgotten. Grows with the
-// number of items that fail and are not forgotten, up to a bound if there is
-// one: beyond it, the item whose last failure is longest ago is forgotten.
+// This class counts how often each item has failed since the item was last
+// forgotten. It keeps one entry for each item that has failed and has not been
+// forgotten. If there is a bound, a new item that would exceed the bound
+// replaces the item whose last failure is longest ago.
 //
-// Requires of `T` no more than that it can be copied, and of `Hash` and `Eq`
-// that they can be default-constructed. Every operation hashes the item once,
-// before it takes the lock, and looks it up once; growing the table hashes
-// nothing. Each takes constant time on average and, in the steady state,
-// allocates nothing but what copying an item may.
+// Requires that `T` can be copied, and that `Hash` and `Eq` are those of an
+// `absl::flat_hash_set<T>` and can be default-constructed.
 //
-// If hashing, comparing, copying or allocating throws, nothing has changed.
+// Each operation takes constant time on average. It hashes the item once,
+// before it locks the mutex, and looks the item up once. Growing the table
+// hashes nothing. In the steady state nothing is allocated except by copying an
+// item.
+//
+// If hashing, comparing, copying or allocating throws, nothing changes.
 //
 // Thread-safe.
 template <typename T, typename Hash, typename Eq>
 class FailureCounts {
  public:
-  // Keeps at most `max_items` counts, one or more. While a new item takes an
-  // old one's place, there are both.
+  // Keeps at most `max_items` counts, which must be at least one. While a new
+  // item replaces an old one, both exist for a moment.
   explicit FailureCounts(size_t max_items = kUnboundedItems)
       : max_items_(max_items) {}
   FailureCounts(const FailureCounts&) = delete;
   FailureCounts& operator=(const FailureCounts&) = delete;
 
-  // Counts a failure of `item`. Returns how many there were before. The count
-  // stays at the largest `int` when it gets there.
+  // Counts a failure of `item` and returns the number of failures before it.
+  // The count stops at the largest `int`.
   int Increment(const T& item) {
     const size_t hash = Hash()(item);
     internal::MutexLock lock(&mu_);
     const auto [entry, is_new] = entries_.FindOrInsert(item, hash);
-    // From here on nothing throws, so that nothing is evicted in vain.
+    // Nothing below throws. So no item is evicted for a call that fails.
     const int before =
         std::exchange(entry->failures, OneMoreFailure(entry->failures));
     if (IsBounded()) {
@@ -71,8 +74,8 @@ class FailureCounts {
     return before;
   }
 
-  // Returns how many failures of `item` have been counted. Makes no difference
-  // to what is evicted.
+  // Returns the number of failures counted for `item`. Does not affect which
+  // item is evicted next.
   int Get(const T& item) const {
     const size_t hash = Hash()(item);
     internal::MutexLock lock(&mu_);
@@ -80,7 +83,7 @@ class FailureCounts {
     return entry == nullptr ? 0 : entry->failures;
   }
 
-  // Forgets the failures of `item`.
+  // Sets the count of `item` to zero and removes its entry.
   void Erase(const T& item) {
     const size_t hash = Hash()(item);
     internal::MutexLock lock(&mu_);
@@ -102,8 +105,9 @@ class FailureCounts {
   const size_t max_items_;
   mutable absl::Mutex mu_;
   internal::NodeHashSet<T, Entry, Hash, Eq> entries_ ABSL_GUARDED_BY(mu_);
-  // All entries, the one whose last failure is longest ago in front. Empty if
-  // there is no bound: in a large table each touch of the list is a cache miss.
+  // All entries, ordered by their last failure, the oldest first. Empty if
+  // there is no bound, because in a large table each access to the list is a
+  // cache miss.
   internal::IntrusiveList<Entry> by_last_failure_ ABSL_GUARDED_BY(mu_);
 };
 

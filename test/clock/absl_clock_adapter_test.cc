@@ -47,8 +47,8 @@ TEST(FromAbslClockTest, ParksOnASimulatedClock) {
   bool unparked = true;
   std::thread thread(
       [&] { unparked = parker->ParkUntil(kStart + absl::Seconds(1)); });
-  // Moves nobody's time but its own: whether the thread parks before or after
-  // makes no difference.
+  // This moves only the simulated clock. It makes no difference whether the
+  // thread parks before or after it.
   simulated.AdvanceTime(absl::Seconds(1));
   thread.join();
   EXPECT_FALSE(unparked);

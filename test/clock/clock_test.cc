@@ -1,8 +1,8 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The real clock: what can be said of it without waiting for long. Every wait
-// here either has nothing to wait for or lasts a millisecond.
+// Tests of the real clock that take no long time. Every wait here either ends
+// at once or lasts a millisecond.
 
 #include "workqueue/clock/clock.h"
 
@@ -23,7 +23,7 @@ using internal::MutexLock;
 
 constexpr absl::Duration kShort = absl::Milliseconds(1);
 
-TEST(RealClockTest, IsOneForAll) {
+TEST(RealClockTest, ReturnsTheSameClockEachTime) {
   EXPECT_NE(Clock::GetRealClock(), nullptr);
   EXPECT_EQ(Clock::GetRealClock(), Clock::GetRealClock());
   EXPECT_EQ(OrRealClock(nullptr), Clock::GetRealClock());
@@ -45,7 +45,7 @@ TEST(RealClockTest, NeverGoesBack) {
   }
 }
 
-TEST(RealClockTest, CoarseTimeIsALittleEarlierIfAnything) {
+TEST(RealClockTest, CoarseTimeIsAtMostALittleEarlier) {
   Clock* clock = Clock::GetRealClock();
   for (int i = 0; i < 10000; ++i) {
     const absl::Time before = clock->TimeNow();
@@ -55,7 +55,7 @@ TEST(RealClockTest, CoarseTimeIsALittleEarlierIfAnything) {
   }
 }
 
-TEST(RealClockTest, SleepIsNeverShort) {
+TEST(RealClockTest, SleepIsNeverTooShort) {
   Clock* clock = Clock::GetRealClock();
   absl::Time start = clock->TimeNow();
   clock->Sleep(kShort);
@@ -115,7 +115,7 @@ TEST(RealClockTest, AwaitWithDeadline) {
   setter.join();
 }
 
-// A clock that has only what `absl::Clock` has.
+// A clock that implements only the methods of `absl::Clock`.
 class PlainClock : public Clock {
  public:
   absl::Time TimeNow() override { return real_->TimeNow(); }
@@ -130,7 +130,7 @@ class PlainClock : public Clock {
   Clock* const real_ = Clock::GetRealClock();
 };
 
-TEST(PlainClockTest, HasAParker) {
+TEST(PlainClockTest, NewParkerUsesAwaitWithDeadline) {
   PlainClock clock;
   auto parker = clock.NewParker(Parker::Role::kLoop);
   EXPECT_FALSE(parker->ParkUntil(clock.TimeNow()));

@@ -27,7 +27,8 @@ using internal::MutexLock;
 
 const absl::Time kStart = absl::FromUnixSeconds(1000);
 
-// A loop as the library's are: it acts each `period`, and when it is woken.
+// A loop like the library's loops. It acts once per `period` and whenever it is
+// woken.
 class PeriodicLoop {
  public:
   PeriodicLoop(Clock* clock, absl::Duration period)
@@ -53,7 +54,7 @@ class PeriodicLoop {
       if (parker_->ParkUntil(next_)) ++wakes_;
       const absl::Time now = clock_->TimeNow();
       if (now >= next_) {
-        // Gives Step() the occasion to return too early, if it would.
+        // If Step() returned too early, this would give it the opportunity.
         std::this_thread::yield();
         ++ticks_;
         next_ = now + period_;
@@ -78,7 +79,7 @@ class Worker {
       : parker_(clock->NewParker(Parker::Role::kLoop)),
         thread_([this] { Loop(); }) {}
 
-  // Runs what it has been given, and ends.
+  // Runs the functions that it has been given, and ends.
   ~Worker() {
     stop_ = true;
     parker_->Unpark();
@@ -111,12 +112,12 @@ class Worker {
   std::thread thread_;
 };
 
-TEST(FakeClockTest, StartsWhereItIsTold) {
+TEST(FakeClockTest, StartsAtTheGivenTime) {
   EXPECT_EQ(FakeClock().TimeNow(), absl::UnixEpoch());
   EXPECT_EQ(FakeClock(kStart).TimeNow(), kStart);
 }
 
-TEST(FakeClockTest, MovesOnlyWhenTold) {
+TEST(FakeClockTest, MovesOnlyOnRequest) {
   FakeClock clock(kStart);
   clock.Step(absl::Seconds(5));
   EXPECT_EQ(clock.TimeNow(), kStart + absl::Seconds(5));
@@ -143,7 +144,7 @@ TEST(FakeClockTest, StepReturnsWhenALoopHasActed) {
   }
 }
 
-TEST(FakeClockTest, StepDoesNotWakeWhatIsNotDue) {
+TEST(FakeClockTest, StepDoesNotWakeALoopThatIsNotDue) {
   FakeClock clock(kStart);
   PeriodicLoop loop(&clock, absl::Seconds(1));
   clock.Step(absl::Seconds(1) - absl::Nanoseconds(1));
@@ -229,7 +230,7 @@ TEST(FakeClockTest, SleepEndsWhenItsTimeComes) {
   EXPECT_TRUE(woke.HasBeenNotified());
 }
 
-TEST(FakeClockTest, SleepDoesNotBlockOnThePast) {
+TEST(FakeClockTest, SleepUntilAPastTimeDoesNotBlock) {
   FakeClock clock(kStart);
   clock.Sleep(absl::ZeroDuration());
   clock.Sleep(-absl::Seconds(1));
@@ -270,7 +271,7 @@ TEST(FakeClockTest, ReportsWaiters) {
 
 class AwaitWithDeadlineTest : public testing::Test {
  protected:
-  // Waits for `flag_` on a thread of its own.
+  // Makes another thread wait for `flag_`.
   void StartAwaiting(absl::Time deadline) {
     StartAwaiting(absl::Condition(&flag_), deadline);
   }
@@ -323,13 +324,13 @@ TEST_F(AwaitWithDeadlineTest, DoesNotBlockWhenTheConditionHoldsAlready) {
   EXPECT_TRUE(result_);
 }
 
-TEST_F(AwaitWithDeadlineTest, DoesNotBlockOnThePast) {
+TEST_F(AwaitWithDeadlineTest, DoesNotBlockIfTheDeadlineHasPassed) {
   StartAwaiting(kStart);
   thread_.join();
   EXPECT_FALSE(result_);
 }
 
-TEST_F(AwaitWithDeadlineTest, AConditionThatTheDeadlineMakesTrueIsTrue) {
+TEST_F(AwaitWithDeadlineTest, ReturnsTrueIfTheConditionHoldsAtTheDeadline) {
   const absl::Time deadline = kStart + absl::Seconds(1);
   const auto over = [&] { return clock_.TimeNow() >= deadline; };
   StartAwaiting(absl::Condition(&over), deadline);
@@ -339,8 +340,9 @@ TEST_F(AwaitWithDeadlineTest, AConditionThatTheDeadlineMakesTrueIsTrue) {
   EXPECT_TRUE(result_);
 }
 
-// The thread's mutex may be destroyed as soon as the call has returned, in
-// whichever way it was ended, while time moves on another thread.
+// The thread may destroy the mutex as soon as the call has returned, whether
+// the condition or the deadline ended the call, and even while another thread
+// moves the time.
 TEST(FakeClockTest, AwaitWithDeadlineDoesNotTouchTheMutexAfterwards) {
   FakeClock clock(kStart);
   std::atomic<bool> stop{false};
@@ -365,7 +367,7 @@ TEST(FakeClockTest, AwaitWithDeadlineDoesNotTouchTheMutexAfterwards) {
   mover.join();
 }
 
-// A way to wait until a time.
+// One way to wait until a given time.
 struct Wait {
   std::string name;
   std::function<void(Clock*, absl::Time)> until;
@@ -373,11 +375,11 @@ struct Wait {
 
 class LoopThatWaitsTest : public testing::TestWithParam<Wait> {
  protected:
-  // Has `worker` wait until `time`, and then set `*done`.
+  // Makes `worker` wait until `time` and then set `*done`.
   void RunWait(Worker* worker, absl::Time time, std::atomic<bool>* done) {
     worker->Run([this, time, done] {
       GetParam().until(&clock_, time);
-      // Gives Step() the occasion to return too early, if it would.
+      // If Step() returned too early, this would give it the opportunity.
       std::this_thread::yield();
       *done = true;
     });
@@ -444,7 +446,7 @@ TEST_P(LoopThatWaitsTest, DoesNotHideAnotherLoop) {
   }
 }
 
-TEST_P(LoopThatWaitsTest, HasItsOtherLoopsWaitWithIt) {
+TEST_P(LoopThatWaitsTest, CountsAsWaitingForAllItsLoops) {
   Worker worker(&clock_);
   const auto second = clock_.NewParker(Parker::Role::kLoop);
   worker.Run([&] { second->ParkUntil(absl::InfinitePast()); });
@@ -456,8 +458,8 @@ TEST_P(LoopThatWaitsTest, HasItsOtherLoopsWaitWithIt) {
   EXPECT_TRUE(done);
 }
 
-// The thread of a loop is the one that parked in it last, no other.
-TEST_P(LoopThatWaitsTest, DoesNotHideALoopThatItHasGivenAway) {
+// Only the thread that parked last in a loop's parker is that loop's thread.
+TEST_P(LoopThatWaitsTest, DoesNotHideALoopThatMovedToAnotherThread) {
   Worker giver(&clock_);
   const auto given = clock_.NewParker(Parker::Role::kLoop);
   std::atomic<bool> giver_done{false};
@@ -503,7 +505,7 @@ TEST(FakeClockTest, StepWaitsForALoopThatWasWokenInASecondParker) {
   }
 }
 
-TEST(FakeClockTest, StepWaitsForALoopThatAnotherWakesInASecondParker) {
+TEST(FakeClockTest, StepWaitsForALoopThatAnotherLoopWakesInASecondParker) {
   FakeClock clock(kStart);
   const auto second = clock.NewParker(Parker::Role::kCaller);
   Worker sleeper(&clock);

@@ -1,9 +1,9 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// No wait on the real clock depends on the wall clock. This program stands
-// between the library and the C library, and looks at each timed wait on its
-// way to the kernel: none may be on CLOCK_REALTIME.
+// Tests that no wait on the real clock depends on the wall clock. This program
+// replaces functions of the C library and checks every timed wait on its way to
+// the kernel. None may use CLOCK_REALTIME.
 
 #include "absl/base/config.h"
 #include "gtest/gtest.h"
@@ -58,8 +58,8 @@ int pthread_cond_clockwait(pthread_cond_t* cond, pthread_mutex_t* mutex,
       cond, mutex, clock, deadline);
 }
 
-// Waits on the wall clock, unless the condition variable says otherwise; the
-// standard library's never does.
+// Waits on the wall clock unless the condition variable has another clock. The
+// standard library's condition variables always have another clock.
 int pthread_cond_timedwait(pthread_cond_t* cond, pthread_mutex_t* mutex,
                            const timespec* deadline) {
   Count(CLOCK_REALTIME);
@@ -74,7 +74,7 @@ int clock_nanosleep(clockid_t clock, int flags, const timespec* request,
                                                             request, remaining);
 }
 
-// Abseil calls futex() by this.
+// Abseil calls futex() through this function.
 long syscall(long number, ...) noexcept {  // NOLINT(runtime/int)
   va_list args;
   va_start(args, number);
@@ -101,7 +101,7 @@ using internal::MutexLock;
 
 int Waits() { return wall_clock_waits + monotonic_waits; }
 
-// Calls `wait` with ever longer delays, until one of them was not over before
+// Calls `wait` with longer and longer delays, until a delay was not over before
 // the wait began.
 template <typename F>
 void WaitUntilSeen(F wait) {
@@ -155,7 +155,7 @@ TEST_F(MonotonicWaitTest, AwaitWithDeadline) {
   });
 }
 
-// That the test sees a wait on the wall clock if there is one.
+// Checks that the test notices a wait on the wall clock.
 TEST(MonotonicWaitTestTest, NoticesTheWallClock) {
   wall_clock_waits = 0;
   timespec soon;
@@ -167,7 +167,8 @@ TEST(MonotonicWaitTestTest, NoticesTheWallClock) {
   pthread_mutex_unlock(&mutex);
   EXPECT_EQ(wall_clock_waits, 1);
 
-  // Abseil before 20230802 waits on the wall clock, later ones on this one.
+  // Releases of Abseil before 20230802 wait on the wall clock. Later releases
+  // wait on the clock given here.
   absl::Mutex mu;
   const bool never = false;
   MutexLock lock(&mu);

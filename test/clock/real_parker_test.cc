@@ -1,8 +1,8 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The parkers of the real clock: the one of this machine, and the one of all
-// others.
+// Tests of the real clock's parkers: the one that this machine uses and the one
+// for all other machines.
 
 #include <pthread.h>
 #include <signal.h>
@@ -77,10 +77,10 @@ TYPED_TEST(RealParkerTest, HoldsOneWakeUp) {
   }
 }
 
-TYPED_TEST(RealParkerTest, WakesWithWhatWasDoneBefore) {
+TYPED_TEST(RealParkerTest, SeesWritesBeforeUnpark) {
   constexpr int kRounds = 10000;
   const auto ping = this->New(), pong = this->New();
-  int ball = 0;  // guarded by whose turn it is
+  int ball = 0;  // guarded by the order of turns
   std::thread other([&] {
     for (int i = 0; i < kRounds; ++i) {
       EXPECT_TRUE(ping->ParkUntil(absl::InfiniteFuture()));

@@ -1,9 +1,9 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Those who wait on the real clock are not kept waiting longer, so that other
-// timers can expire with theirs. This program stands between the library and
-// the C library, and looks at the slack with which a thread waits.
+// Tests that a wait on the real clock is not delayed so that several timers can
+// expire together. This program replaces a function of the C library and reads
+// the timer slack with which a thread waits.
 
 #include "workqueue/clock/internal/scoped_timer_slack.h"
 
@@ -34,7 +34,7 @@ constexpr int kOwnSlack = 12345;
 
 int Slack() { return prctl(PR_GET_TIMERSLACK); }
 
-// That of the last wait of this thread.
+// The timer slack in this thread's latest wait.
 thread_local int slack_in_wait = 0;
 
 }  // namespace
@@ -68,7 +68,7 @@ class ScopedTimerSlackTest : public testing::Test {
   int before_ = 0;
 };
 
-TEST_F(ScopedTimerSlackTest, AThreadHasItsOwnSlackBack) {
+TEST_F(ScopedTimerSlackTest, RestoresTheSlackOfTheThread) {
   {
     internal::ScopedTimerSlack precise_timers;
     EXPECT_EQ(Slack(), 1);
@@ -81,9 +81,9 @@ TEST_F(ScopedTimerSlackTest, AThreadHasItsOwnSlackBack) {
   EXPECT_EQ(Slack(), kOwnSlack);
 }
 
-TEST_F(ScopedTimerSlackTest, AreWhatTheRealClockSleepsBy) {
+TEST_F(ScopedTimerSlackTest, TheRealClockSleepsWithoutSlack) {
   Clock* const clock = Clock::GetRealClock();
-  // Until a sleep was not over before it began.
+  // Repeats until a sleep was not over before it began.
   for (absl::Duration d = absl::Milliseconds(1); slack_in_wait == 0; d *= 2) {
     ASSERT_LT(d, absl::Minutes(1));
     clock->Sleep(d);

@@ -1,7 +1,8 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who waits on the real clock until a deadline does so without memory, too.
+// Tests that a wait on the real clock until a deadline works even if there is
+// no memory.
 
 #include <cstdint>
 #include <limits>
@@ -20,7 +21,7 @@ using ::workqueue::CountedHeap;
 
 constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
 
-// Returns what a wait for nothing returns.
+// Waits for a condition that never holds, and returns the result.
 bool AwaitNothing() {
   absl::Mutex mu;
   bool never = false;
@@ -30,8 +31,9 @@ bool AwaitNothing() {
                                   clock->TimeNow() + absl::Milliseconds(1));
 }
 
-// Of as many allocations as any wait makes, these fail: those of the first one,
-// which may start a thread; those of a later one; and those of the thread.
+// Makes the allocations of three kinds fail: those of the first wait, which may
+// start a thread, those of a later wait, and those of the thread. The number is
+// at least that of any wait.
 TEST(WaitWithoutMemoryTest, AwaitWithDeadlineEnds) {
   Clock::GetRealClock();
   CountedHeap::Fail(/*first=*/1, kAll);

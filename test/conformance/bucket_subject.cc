@@ -19,7 +19,7 @@
 namespace conformance {
 namespace {
 
-// The result of an operation that has none, but may be refused.
+// Returns the result of an operation that returns nothing but may be refused.
 Result ResultOf(const absl::Status& status) {
   if (status.ok()) return Result();
   return Result{status.ToString()};

@@ -27,8 +27,9 @@ namespace {
 
 using Limiter = std::unique_ptr<workqueue::RateLimiter<std::string>>;
 
-// Reads a specification from left to right. After the first error, which
-// `status()` keeps, nothing more is read and what is returned means nothing.
+// Parses a specification from left to right. `status()` holds the first error.
+// After an error the parser reads nothing more, and its return values have no
+// meaning.
 class Parser {
  public:
   explicit Parser(absl::string_view rest) : rest_(rest) {}
@@ -42,7 +43,7 @@ class Parser {
   }
 
  private:
-  // Deeper ones are taken for a mistake, lest the stack overflow.
+  // Rejects deeper nesting, so that the stack cannot overflow.
   static constexpr int kMaxDepth = 100;
 
   Limiter ParseLimiter() {
@@ -129,7 +130,7 @@ class Parser {
     return attempts;
   }
 
-  // Takes what comes before the next of the characters that divide.
+  // Removes and returns the text before the next delimiter.
   absl::string_view ParseWord() {
     if (!status_.ok()) return "";
     const absl::string_view word = rest_.substr(0, rest_.find_first_of("(),"));
@@ -143,7 +144,7 @@ class Parser {
     }
   }
 
-  // Returns the limiter that the library made, if it did.
+  // Returns the limiter, or records the library's error.
   template <typename L>
   Limiter Made(absl::StatusOr<std::unique_ptr<L>> limiter) {
     if (limiter.ok()) return *std::move(limiter);

@@ -13,15 +13,15 @@
 
 namespace conformance {
 
-// Returns the rate limiter that `spec` describes, which is one of
+// Returns the rate limiter that `spec` describes. `spec` is one of
 //
 //     exponential(BASE,MAX)
 //     fastslow(FAST,SLOW,ATTEMPTS)
 //     maxof(LIMITER,LIMITER)
 //     maxwait(LIMITER,MAX)
 //
-// Returns an `absl::InvalidArgumentError` if it describes none, or one that the
-// library does not make.
+// Returns an `absl::InvalidArgumentError` if `spec` has another form, or if the
+// library rejects the arguments.
 absl::StatusOr<std::unique_ptr<workqueue::RateLimiter<std::string>>>
 ParseLimiter(absl::string_view spec);
 

@@ -56,7 +56,7 @@ TEST(ParseLimiterTest, MakesLimitersOfLimiters) {
   EXPECT_EQ((*limiter)->When("a"), absl::Milliseconds(300));
 }
 
-TEST(ParseLimiterTest, SaysWhatIsWrong) {
+TEST(ParseLimiterTest, ReportsErrors) {
   const struct {
     const char* spec;
     const char* error;
@@ -76,7 +76,7 @@ TEST(ParseLimiterTest, SaysWhatIsWrong) {
       {"exponential(1,2s)", "\"1\" is not a duration"},
       {"exponential(1s,inf)", "\"inf\" is not a duration"},
       {"exponential(-1s,2s)",
-       "base_delay must be finite and not negative, but is -1s"},
+       "base_delay is -1s; it must be finite and not negative"},
       {"fastslow(1s,2s)", "want , in the limiter, got \")\""},
       {"fastslow(1s,2s,3s)", "not a number of attempts: \"3s\""},
       {"fastslow(1s,2s,)", "not a number of attempts: \"\""},
@@ -96,7 +96,7 @@ TEST(ParseLimiterTest, SaysWhatIsWrong) {
   }
 }
 
-TEST(ParseLimiterTest, IsNotLedDownForEver) {
+TEST(ParseLimiterTest, LimitsTheNesting) {
   std::string spec;
   for (int i = 0; i < 1000000; ++i) spec += "maxwait(";
   EXPECT_FALSE(ParseLimiter(spec).ok());

@@ -34,7 +34,7 @@ class LimiterSubject final : public Subject {
     On("when", [this](const Args& args) {
       return Result{limiter_->When(std::get<std::string>(args[0]))};
     });
-    // None of the limiters that a trace can name looks at a clock.
+    // No limiter that a trace can name uses a clock.
     On("step", [](const Args&) { return Result(); });
   }
 

@@ -56,7 +56,7 @@ class PriorityQueueSubject final : public QueueSubject {
   }
 
   Result GetWith() {
-    // Nobody would end the wait.
+    // Get() would block for ever.
     if (queue_.Len() == 0 && !queue_.ShuttingDown()) {
       return Result{std::string("<would block>")};
     }

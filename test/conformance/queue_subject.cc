@@ -43,7 +43,7 @@ void QueueSubject::OnBase(workqueue::Interface<Item>* queue) {
     return Result();
   });
   On("get", [queue](const Args&) {
-    // Nobody would end the wait.
+    // Get() would block for ever.
     if (queue->Len() == 0 && !queue->ShuttingDown()) {
       return Result{std::string("<would block>")};
     }
@@ -63,7 +63,8 @@ void QueueSubject::OnBase(workqueue::Interface<Item>* queue) {
 void QueueSubject::OnDelaying(workqueue::DelayingInterface<Item>* queue) {
   On("addafter", [this, queue](const Args& args) {
     queue->AddAfter(ItemIn(args), std::get<absl::Duration>(args[1]));
-    clock_.Step(absl::ZeroDuration());  // It is taken in.
+    // Waits until the queue's loop has handled it.
+    clock_.Step(absl::ZeroDuration());
     return Result();
   });
 }
@@ -72,7 +73,8 @@ void QueueSubject::OnRateLimiting(
     workqueue::RateLimitingInterface<Item>* queue) {
   On("addratelimited", [this, queue](const Args& args) {
     queue->AddRateLimited(ItemIn(args));
-    clock_.Step(absl::ZeroDuration());  // It is taken in.
+    // Waits until the queue's loop has handled it.
+    clock_.Step(absl::ZeroDuration());
     return Result();
   });
   On("forget", [queue](const Args& args) {

@@ -15,19 +15,22 @@
 
 namespace conformance {
 
-// What the subjects of all queues share: the clock, the metrics if the trace
-// has them, and the operations of each layer's interface.
+// QueueSubject
 //
-// A subclass owns the queue, makes it with `NewOptions()`, and calls those of
-// `OnBase()`, `OnDelaying()` and `OnRateLimiting()` that it can.
+// The common base class of all queues' subjects. It has the clock, the metrics
+// if the trace has them, and the operations of each layer's interface.
+//
+// A subclass owns the queue and creates it with the options from
+// `NewOptions()`. It calls `OnBase()`, `OnDelaying()` and `OnRateLimiting()` as
+// far as its queue supports them.
 class QueueSubject : public Subject {
  protected:
   using Item = std::string;
 
   explicit QueueSubject(const Header& header);
 
-  // Returns the options that say which clock to go by and what to report to:
-  // a queue without metrics has no name.
+  // Returns options with the clock and the metrics provider. A queue without
+  // metrics has no name.
   template <typename Options>
   Options NewOptions() {
     Options options;

@@ -13,10 +13,12 @@
 
 namespace conformance {
 
-// The metrics of one queue, to look at. Everything is zero at first.
+// Recorder
 //
-// Thread-safe, but nothing keeps count and sum of a histogram together while
-// another thread observes.
+// This class records the metrics of one queue. All values are zero at first.
+//
+// Thread-safe. While another thread observes, a histogram's count and sum may
+// not match.
 class Recorder final : public workqueue::MetricsProvider {
  public:
   using Number = std::atomic<int64_t>;

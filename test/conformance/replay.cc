@@ -34,14 +34,15 @@ each FILE the first line at which the library behaves differently:
 
   FILE:LINE: OPERATION: want RESULT, got RESULT
 
-or, if FILE is no trace or cannot be replayed, the first line in error:
+or, if FILE is not a valid trace or cannot be replayed, the first line that has
+an error:
 
   FILE:LINE: ERROR
 
 Exit status:
-  0  everything is as recorded; one line tells how much that was
+  0  everything is as recorded; prints the number of traces and lines
   1  at least one trace differs
-  2  none differs, but at least one is in error; or there is no FILE
+  2  no trace differs, but at least one has an error; or no FILE is given
 )";
 
 enum ExitStatus { kAllAsRecorded = 0, kSomeDiffer = 1, kSomeInError = 2 };
@@ -50,7 +51,7 @@ Outcome ErrorAt(int line, absl::string_view message) {
   return {Outcome::Kind::kError, line, std::string(message)};
 }
 
-// An operation without result that has nothing to tell is done.
+// Returns `result`, or "<done>" if it is empty.
 std::string OrDone(absl::string_view result) {
   return std::string(result.empty() ? "<done>" : result);
 }
@@ -61,7 +62,7 @@ int CountLines(absl::string_view text) {
   return !text.empty() && text.back() != '\n' ? lines + 1 : lines;
 }
 
-// Reads all of `file` into `*contents`.
+// Reads the contents of `file` into `*contents`.
 absl::Status ReadFile(const std::string& file, std::string* contents) {
   const auto error = [] {
     return absl::UnavailableError(

@@ -12,25 +12,26 @@
 
 namespace conformance {
 
-// What came of replaying a trace.
+// The outcome of replaying one trace.
 struct Outcome {
   enum class Kind {
     kAsRecorded,
     kDiffers,
-    kError,  // it is no trace, or there is nothing to replay it on
+    kError,  // not a valid trace, or the subject cannot be created
   };
 
   Kind kind = Kind::kAsRecorded;
-  int line = 0;         // where the trace ends, differs or is in error
-  std::string message;  // what differs, or the error
+  int line = 0;         // the line of the end, the difference or the error
+  std::string message;  // describes the difference or the error
 };
 
-// Drives the library through `trace`, the contents of a file, up to the first
-// difference. Nothing is driven if there is an error in any line.
+// Replays `trace`, the contents of a file, on the library up to the first
+// difference. If any line has an error, replays nothing.
 Outcome Replay(absl::string_view trace);
 
-// The program. `args` are without its name. Prints its findings to `out`, and
-// how to use it to `err`. Returns the exit status.
+// The main function of the program. `args` does not include the program's name.
+// Prints the results to `out` and the usage text to `err`. Returns the exit
+// status.
 int ReplayMain(const std::vector<std::string>& args, std::ostream& out,
                std::ostream& err);
 

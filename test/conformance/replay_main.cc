@@ -11,7 +11,7 @@
 #include "test/conformance/replay.h"
 
 int main(int argc, char** argv) {
-  // Under `bazel run`, the files named are relative to where the user is.
+  // Under `bazel run`, paths are relative to the user's working directory.
   const char* const directory = std::getenv("BUILD_WORKING_DIRECTORY");
   if (directory != nullptr && chdir(directory) != 0) {
     std::cerr << directory << ": not a directory\n";

@@ -55,23 +55,23 @@ testing::Matcher<Outcome> IsAsRecorded() {
                Field("kind", &Outcome::kind, Kind::kAsRecorded));
 }
 
-// A recorded trace: its lines and what they say.
+// A recorded trace, as text and parsed.
 struct Recorded {
   std::string name;
-  std::vector<std::string> lines;  // as they are in the file
+  std::vector<std::string> lines;  // the lines of the file
   Header header;
   std::map<int, Operation> operations;  // by index in `lines`
 
   std::string Text() const { return absl::StrJoin(lines, "\n"); }
 
-  // Returns the text with these lines, by index, replaced.
+  // Returns the text with the lines at these indices replaced.
   std::string With(const std::map<int, std::string>& replacements) const {
     std::vector<std::string> altered = lines;
     for (const auto& [index, line] : replacements) altered[index] = line;
     return absl::StrJoin(altered, "\n");
   }
 
-  // Returns the text with all operations of this name made comments.
+  // Returns the text with all operations called `name` turned into comments.
   std::string Without(const std::string& name) const {
     std::map<int, std::string> comments;
     for (const auto& [index, operation] : operations) {
@@ -81,7 +81,7 @@ struct Recorded {
   }
 };
 
-// Returns all the traces beside this file.
+// Returns all traces in the folder `traces`.
 const std::vector<Recorded>& AllRecorded() {
   static const auto* const all = [] {
     auto* const all = new std::vector<Recorded>;
@@ -114,7 +114,7 @@ const std::vector<Recorded>& AllRecorded() {
   return *all;
 }
 
-// Returns `value`, but not quite: different by little more than `tolerance`.
+// Returns a value that differs from `value` by slightly more than `tolerance`.
 Value Altered(const Value& value, double tolerance) {
   struct Visitor {
     double tolerance;
@@ -133,7 +133,7 @@ Value Altered(const Value& value, double tolerance) {
   return std::visit(Visitor{tolerance}, value);
 }
 
-// Where an operation with a result stands.
+// The position of an operation that has a result.
 struct Place {
   const Recorded* trace;
   int index;
@@ -141,9 +141,9 @@ struct Place {
   const Operation& operation() const { return trace->operations.at(index); }
 };
 
-// Returns places in the replayable traces that between them show every
-// operation on everything that has it, with and without a special result: one
-// halfway through each of three traces.
+// Returns positions in the traces that together contain every operation on
+// every kind of subject, with and without a special result. For each, there is
+// one position near the middle of three traces.
 std::vector<Place> SomeOfEach() {
   std::map<std::string, std::vector<Place>> some;
   for (const Recorded& trace : AllRecorded()) {
@@ -171,7 +171,7 @@ std::vector<Place> SomeOfEach() {
 // The recorded traces
 // -----------------------------------------------------------------------------
 
-TEST(RecordedTest, ThereAreSomeOfEachKind) {
+TEST(RecordedTest, HasTracesOfEachKind) {
   std::set<std::string> subjects;
   for (const Recorded& trace : AllRecorded()) {
     subjects.insert(absl::StrCat(trace.header.subject,
@@ -191,7 +191,7 @@ TEST(RecordedTest, TheLibraryBehavesAsRecorded) {
 }
 
 // -----------------------------------------------------------------------------
-// That a difference is found
+// Detection of differences
 // -----------------------------------------------------------------------------
 
 TEST(DifferenceTest, EveryAlteredResultIsFound) {
@@ -224,7 +224,7 @@ TEST(DifferenceTest, EveryAlteredResultIsFound) {
   }
 }
 
-TEST(DifferenceTest, WhatIsWithinToleranceIsNone) {
+TEST(DifferenceTest, AValueWithinTheToleranceIsNoDifference) {
   std::set<std::string> altered_operations;
   for (const Recorded& trace : AllRecorded()) {
     std::map<int, std::string> altered;
@@ -247,7 +247,7 @@ TEST(DifferenceTest, WhatIsWithinToleranceIsNone) {
                   "metrics work", "reserve", "tokens"));
 }
 
-TEST(DifferenceTest, EveryOperationIsDone) {
+TEST(DifferenceTest, EveryOperationIsPerformed) {
   std::set<std::string> without_result;
   for (const std::string& name : OperationNames()) without_result.insert(name);
   for (const std::string& name : OperationNamesWithResult()) {
@@ -263,7 +263,7 @@ TEST(DifferenceTest, EveryOperationIsDone) {
   }
 }
 
-TEST(DifferenceTest, OnlyTheFirstIsTold) {
+TEST(DifferenceTest, OnlyTheFirstDifferenceIsReported) {
   EXPECT_THAT(Replay("queue base\n"
                      "add a\n"
                      "len = 1\n"
@@ -272,7 +272,7 @@ TEST(DifferenceTest, OnlyTheFirstIsTold) {
               Is(Kind::kDiffers, 4, "len: want 2, got 1"));
 }
 
-TEST(DifferenceTest, OperationIsToldAsWritten) {
+TEST(DifferenceTest, OperationIsReportedAsWritten) {
   EXPECT_THAT(Replay("limiter exponential(5ms,1s)\n"
                      "# comment\n"
                      "\n"
@@ -280,7 +280,7 @@ TEST(DifferenceTest, OperationIsToldAsWritten) {
               Is(Kind::kDiffers, 4, "when  a: want 0.005000001s, got 5ms"));
 }
 
-TEST(DifferenceTest, GetThatWouldBlockIsOne) {
+TEST(DifferenceTest, GetThatWouldBlockIsADifference) {
   for (const char* queue : {"base", "delaying", "base metrics",
                             "ratelimiting exponential(5ms,1s)"}) {
     EXPECT_THAT(Replay(absl::StrCat("queue ", queue, "\nget = a\n")),
@@ -291,7 +291,7 @@ TEST(DifferenceTest, GetThatWouldBlockIsOne) {
   }
 }
 
-TEST(DifferenceTest, GetAfterShutDownIsNone) {
+TEST(DifferenceTest, GetAfterShutDownIsNoDifference) {
   for (const char* queue : {"base", "delaying", "base metrics",
                             "ratelimiting exponential(5ms,1s)"}) {
     EXPECT_THAT(Replay(absl::StrCat("queue ", queue,
@@ -310,7 +310,7 @@ TEST(DifferenceTest, GetAfterShutDownIsNone) {
   }
 }
 
-TEST(DifferenceTest, RefusalIsOne) {
+TEST(DifferenceTest, RefusalIsADifference) {
   EXPECT_THAT(Replay("bucket rate=1 burst=1\nsetlimit -1\n"),
               Is(Kind::kDiffers, 2,
                  "setlimit -1: want <done>, got INVALID_ARGUMENT: rate must be "
@@ -320,10 +320,10 @@ TEST(DifferenceTest, RefusalIsOne) {
 }
 
 // -----------------------------------------------------------------------------
-// That an error is found
+// Detection of errors
 // -----------------------------------------------------------------------------
 
-TEST(ErrorTest, IsToldWithItsLine) {
+TEST(ErrorTest, IsReportedWithItsLine) {
   const struct {
     const char* trace;
     int line;
@@ -341,7 +341,7 @@ TEST(ErrorTest, IsToldWithItsLine) {
        "\"1x\" is not a duration"},
       {"limiter none(1s)\nwhen a = 1s\n", 1, "unknown limiter \"none\""},
       {"limiter maxwait(exponential(1s,2s),-1s)\nwhen a = 1s\n", 1,
-       "max_delay must be finite and not negative, but is -1s"},
+       "max_delay is -1s; it must be finite and not negative"},
       {"bucket rate=-1 burst=1\ntokens = 1\n", 1,
        "rate must be a number and not negative, but is -1"},
       {"queue base\nadd a\n\nfrobnicate\n", 4,
@@ -350,7 +350,7 @@ TEST(ErrorTest, IsToldWithItsLine) {
       {"queue base\nadd a\nlen\n", 3, "missing result"},
       {"queue base\nqueue base\n", 2, "unknown operation \"queue\""},
 
-      // What is driven does not have the operation.
+      // The subject does not have the operation.
       {"queue base\naddafter a 1s\n", 2,
        "\"queue base\" has no operation \"addafter\""},
       {"queue base\nwhen a = 1s\n", 2,
@@ -373,7 +373,7 @@ TEST(ErrorTest, IsToldWithItsLine) {
       {"queue delaying\nmetrics retries = 0\n", 2,
        "\"queue delaying\" has no operation \"metrics retries\""},
 
-      // Comes before any difference.
+      // The error is reported, and not the difference before it.
       {"queue base\nlen = 7\nfrobnicate\n", 3,
        "unknown operation \"frobnicate\""},
   };
@@ -383,7 +383,7 @@ TEST(ErrorTest, IsToldWithItsLine) {
   }
 }
 
-TEST(ErrorTest, GarbageIsOne) {
+TEST(ErrorTest, GarbageIsAnError) {
   const std::string zeros(1000, '\0');
   std::string bytes;
   for (int i = 0; i < 256; ++i) bytes.push_back(static_cast<char>(i));
@@ -396,7 +396,7 @@ TEST(ErrorTest, GarbageIsOne) {
 }
 
 // -----------------------------------------------------------------------------
-// What is lenient
+// Tolerated differences
 // -----------------------------------------------------------------------------
 
 TEST(ReplayTest, SpaceAndCommentsMakeNoDifference) {
@@ -445,7 +445,7 @@ class ReplayMainTest : public testing::Test {
   std::ostringstream err_;
 };
 
-TEST_F(ReplayMainTest, CountsWhatIsAsRecorded) {
+TEST_F(ReplayMainTest, CountsTracesAndLines) {
   EXPECT_EQ(Run({good_}), 0);
   EXPECT_EQ(out_.str(), "1 trace, 3 lines: all as recorded\n");
   const std::string other = File("other.trace", "queue base\n\n# x\nlen = 0");
@@ -454,14 +454,14 @@ TEST_F(ReplayMainTest, CountsWhatIsAsRecorded) {
   EXPECT_EQ(err_.str(), "");
 }
 
-TEST_F(ReplayMainTest, TellsEachFileThatDiffers) {
+TEST_F(ReplayMainTest, ReportsEachFileThatDiffers) {
   EXPECT_EQ(Run({bad_, good_, bad_}), 1);
   EXPECT_EQ(out_.str(), absl::StrCat(bad_, ":3: len: want 2, got 1\n",  //
                                      bad_, ":3: len: want 2, got 1\n"));
   EXPECT_EQ(err_.str(), "");
 }
 
-TEST_F(ReplayMainTest, TellsEachFileInError) {
+TEST_F(ReplayMainTest, ReportsEachFileWithAnError) {
   EXPECT_EQ(Run({good_, error_}), 2);
   EXPECT_EQ(out_.str(), absl::StrCat(error_, ":2: missing argument\n"));
 }
@@ -490,13 +490,13 @@ TEST_F(ReplayMainTest, EmptyFileIsAnError) {
   EXPECT_EQ(out_.str(), absl::StrCat(empty, ":1: the trace is empty\n"));
 }
 
-TEST_F(ReplayMainTest, WithoutFilesTellsHowToUseIt) {
+TEST_F(ReplayMainTest, WithoutFilesPrintsTheUsage) {
   EXPECT_EQ(Run({}), 2);
   EXPECT_EQ(out_.str(), "");
   EXPECT_THAT(err_.str(), StartsWith("Usage: replay FILE..."));
 }
 
-TEST_F(ReplayMainTest, HelpsOnRequest) {
+TEST_F(ReplayMainTest, HelpPrintsTheUsage) {
   EXPECT_EQ(Run({"--help"}), 0);
   EXPECT_THAT(out_.str(), StartsWith("Usage: replay FILE..."));
   EXPECT_EQ(err_.str(), "");

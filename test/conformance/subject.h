@@ -16,10 +16,12 @@
 
 namespace conformance {
 
-// What a trace drives: something of the library, on a `FakeClock` of its own.
+// Subject
 //
-// A subclass says with `On()` in its constructor how it does each of the
-// operations that it has.
+// This class is what a trace drives: an object of the library with its own
+// `FakeClock`.
+//
+// A subclass calls `On()` in its constructor to define each of its operations.
 class Subject {
  public:
   virtual ~Subject() = default;
@@ -27,19 +29,19 @@ class Subject {
   Subject(const Subject&) = delete;
   Subject& operator=(const Subject&) = delete;
 
-  // Whether it has the operation of this name.
+  // Returns whether the subject has this operation.
   bool Has(absl::string_view operation) const {
     return actions_.contains(operation);
   }
 
-  // Does `operation`, which it has, and returns what that returned.
+  // Executes `operation`, which the subject must have, and returns its result.
   Result Do(const Operation& operation) {
     return actions_.find(operation.name)->second(operation.args);
   }
 
  protected:
-  // The arguments of an operation: as many, and of such types, as
-  // `ParseOperation()` lets pass.
+  // The arguments of an operation. Their number and types are those that
+  // `ParseOperation()` accepts.
   using Args = std::vector<Value>;
   using Action = std::function<Result(const Args&)>;
 

@@ -15,10 +15,10 @@ namespace conformance {
 using SubjectOr = absl::StatusOr<std::unique_ptr<Subject>>;
 
 // Returns the subject that `header` names. Returns an error if the library has
-// no such thing, or won't make one like that.
+// no such object or rejects the arguments.
 SubjectOr NewSubject(const Header& header);
 
-// What `NewSubject()` chooses from; each is in a file of its own.
+// The functions that `NewSubject()` chooses from. Each is in its own file.
 SubjectOr NewBaseQueueSubject(const Header& header);
 SubjectOr NewBucketSubject(const Header& header);
 SubjectOr NewDelayingQueueSubject(const Header& header);

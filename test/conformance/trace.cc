@@ -28,7 +28,7 @@ namespace {
 
 using Words = std::vector<absl::string_view>;
 
-// How an operation is written.
+// The syntax of an operation.
 struct Syntax {
   const char* name;
   Type args[2] = {};
@@ -37,7 +37,8 @@ struct Syntax {
   double tolerance = 0;
 };
 
-// Seconds with six decimals, as written, and with room for how they add up.
+// The tolerance for seconds that are written with six decimals, including the
+// error of their sums.
 constexpr double kSixDecimals = 1e-6;
 constexpr double kSum = 1e-5;
 
@@ -45,7 +46,7 @@ constexpr Syntax kSyntax[] = {
     {"add", {Type::kItem}},
     {"addafter", {Type::kItem, Type::kDuration}},
     {"addratelimited", {Type::kItem}},
-    {"addwith"},  // has its own parser
+    {"addwith"},  // It has its own parser.
     {"allow", {Type::kInteger}, {Type::kBoolean}},
     {"done", {Type::kItem}},
     {"forget", {Type::kItem}},
@@ -74,8 +75,8 @@ absl::Status Error(absl::string_view a, absl::string_view b = "") {
   return absl::InvalidArgumentError(absl::StrCat(a, b));
 }
 
-// Drops the comment and the space around the rest. A `#` within a word is part
-// of it.
+// Removes the comment and the surrounding space. A `#` inside a word is part of
+// the word.
 absl::string_view WithoutComment(absl::string_view line) {
   for (size_t i = 0; i < line.size(); ++i) {
     if (line[i] == '#' && (i == 0 || absl::ascii_isspace(line[i - 1]))) {
@@ -90,7 +91,8 @@ Words SplitWords(absl::string_view line) {
   return absl::StrSplit(line, absl::ByAnyChar(" \t\r\v\f"), absl::SkipEmpty());
 }
 
-// Reads `words` as values of `types`, one by one. `what` tells what they are.
+// Parses `words` as values of `types`, one by one. `what` describes them in
+// errors.
 absl::StatusOr<std::vector<Value>> ParseValues(absl::string_view what,
                                                const Type (&types)[2],
                                                const Words& words) {
@@ -117,7 +119,7 @@ absl::StatusOr<Result> ParseResult(const Syntax& syntax, const Words& words) {
   return ParseValues("result", syntax.results, words);
 }
 
-// Reads what follows `addwith`: K,K... and options in any order.
+// Parses the text after `addwith`: ITEM,ITEM... and options in any order.
 absl::StatusOr<std::vector<Value>> ParseAddWith(const Words& words) {
   if (words.empty()) return Error("missing argument");
   std::vector<Value> args = {absl::ZeroDuration(), int64_t{0}, false};
@@ -150,7 +152,7 @@ absl::StatusOr<std::vector<Value>> ParseAddWith(const Words& words) {
   return args;
 }
 
-// Reads `rate=R` and `burst=B`.
+// Parses `rate=R` and `burst=B`.
 absl::Status ParseBucket(const Words& words, Header* header) {
   absl::string_view rate = words.size() > 1 ? words[1] : "";
   absl::string_view burst = words.size() > 2 ? words[2] : "";
@@ -166,7 +168,7 @@ absl::Status ParseBucket(const Words& words, Header* header) {
   return absl::OkStatus();
 }
 
-// Reads what follows the name of a queue or limiter.
+// Parses the text after the name of a queue or limiter.
 absl::Status ParseLimiterAndMetrics(Words rest, bool has_limiter,
                                     bool may_have_metrics, Header* header) {
   if (may_have_metrics && !rest.empty() && rest.back() == "metrics") {

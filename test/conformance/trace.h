@@ -14,46 +14,46 @@
 
 namespace conformance {
 
-// A line of a trace that says something, without its comment and the space
-// around it.
+// A line of a trace that is neither blank nor a comment, without its comment
+// and the surrounding space.
 struct Line {
-  int number = 0;  // the first line of the file is 1
+  int number = 0;  // The file's first line has number 1.
   absl::string_view text;
 };
 
-// What a trace drives.
+// The first line of a trace, which says what the trace drives.
 struct Header {
   std::string text;      // as written
   std::string subject;   // "queue base", "limiter" and so on
   std::string limiter;   // if the subject has one
-  bool metrics = false;  // whether a metrics provider is attached
+  bool metrics = false;  // whether the queue has a metrics provider
   double rate = 0;       // of a bucket
   int64_t burst = 0;     // of a bucket
 };
 
-// A step of a trace.
+// One step of a trace.
 struct Operation {
-  std::string text;         // as written, without the result
-  std::string name;         // "add", "metrics depth" and so on
-  std::vector<Value> args;  // those of "addwith" are: after, priority,
-                            // ratelimited, and then the items
+  std::string text;  // as written, without the result
+  std::string name;  // "add", "metrics depth" and so on
+  // For "addwith": after, priority, ratelimited, and then the items.
+  std::vector<Value> args;
   Result want;
   std::string want_text;  // as written
-  double tolerance = 0;   // by how much the result may differ; see Agree()
+  double tolerance = 0;   // the accepted difference of the result; see Agree()
 };
 
-// Returns the lines of `trace`, which must outlive them, that are neither blank
-// nor comment.
+// Returns the lines of `trace` that are neither blank nor comments. `trace`
+// must outlive them.
 std::vector<Line> SplitLines(absl::string_view trace);
 
-// Reads the first line that `SplitLines()` returns.
+// Parses the first line that `SplitLines()` returns.
 absl::StatusOr<Header> ParseHeader(absl::string_view line);
 
-// Reads another one.
+// Parses any other line.
 absl::StatusOr<Operation> ParseOperation(absl::string_view line);
 
-// Returns the names of all operations that there are, and of those that have a
-// result.
+// Returns the names of all operations, and the names of all operations that
+// have a result.
 std::vector<std::string> OperationNames();
 std::vector<std::string> OperationNamesWithResult();
 

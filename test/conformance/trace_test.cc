@@ -21,7 +21,7 @@ using ::testing::IsEmpty;
 Value Item(const char* item) { return Value(std::string(item)); }
 Value Number(int64_t number) { return Value(number); }
 
-TEST(SplitLinesTest, DropsWhatSaysNothingAndCountsIt) {
+TEST(SplitLinesTest, SkipsBlankLinesAndCommentsButCountsThem) {
   const std::vector<Line> lines = SplitLines(
       "# comment\n"
       "\n"
@@ -42,7 +42,7 @@ TEST(SplitLinesTest, DropsWhatSaysNothingAndCountsIt) {
   EXPECT_EQ(lines[3].text, "add \u00e9");
 }
 
-TEST(SplitLinesTest, FindsNothingInNothing) {
+TEST(SplitLinesTest, AnEmptyTraceHasNoLines) {
   EXPECT_THAT(SplitLines(""), IsEmpty());
   EXPECT_THAT(SplitLines("\n\r\n \n# comment"), IsEmpty());
 }
@@ -92,7 +92,7 @@ TEST(ParseHeaderTest, ReadsBucket) {
   EXPECT_EQ(header->burst, 10);
 }
 
-TEST(ParseHeaderTest, SaysWhatIsWrong) {
+TEST(ParseHeaderTest, ReportsErrors) {
   const struct {
     const char* line;
     const char* error;
@@ -206,7 +206,7 @@ TEST(ParseOperationTest, TakesAnyWordForAnItem) {
               ElementsAre(Item("a=b,c#d"), Value(absl::Seconds(1))));
 }
 
-TEST(ParseOperationTest, SaysWhatIsWrong) {
+TEST(ParseOperationTest, ReportsErrors) {
   const struct {
     const char* line;
     const char* error;

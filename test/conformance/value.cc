@@ -36,7 +36,8 @@ struct Agreement {
     return std::abs(want - got) <= tolerance;
   }
   bool operator()(absl::Duration want, absl::Duration got) const {
-    // What Go makes of 2^63 ns on some machines, where it means the maximum.
+    // The value that 2^63 ns becomes in Go on some machines. It stands for the
+    // maximum.
     constexpr absl::Duration kGoOverflow =
         absl::Nanoseconds(std::numeric_limits<int64_t>::min());
     if (want == kGoOverflow) return got >= absl::ZeroDuration();
@@ -72,9 +73,9 @@ absl::StatusOr<absl::Duration> ParseDuration(absl::string_view text) {
       absl::Nanoseconds(std::numeric_limits<int64_t>::min());
   constexpr absl::Duration kMax =
       absl::Nanoseconds(std::numeric_limits<int64_t>::max());
-  // Abseil reads the digits without their sign and has no room for these.
+  // Abseil parses the digits without the sign, and these do not fit.
   if (text == "-9223372036854775808ns") return kMin;
-  // Go writes microseconds in either of two Greek ways, too.
+  // Go also writes microseconds with either of two Greek letters.
   const std::string ascii =
       absl::StrReplaceAll(text, {{"\u00b5s", "us"}, {"\u03bcs", "us"}});
   absl::Duration duration;

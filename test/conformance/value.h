@@ -15,30 +15,31 @@
 
 namespace conformance {
 
-// An argument or result of an operation. An item is a string, and so is what
-// stands in its place, such as `<shutdown>`.
+// An argument or result of an operation. An item is a string. So is a special
+// result, for example `<shutdown>`.
 using Value = std::variant<std::string, bool, int64_t, double, absl::Duration>;
 
-// How a value is written in a trace.
+// The syntax of a value in a trace.
 enum class Type { kNone, kItem, kBoolean, kInteger, kDecimal, kDuration };
 
-// What an operation returned, or should have; empty if it has no result.
+// The result that an operation returned or should return. Empty if the
+// operation has no result.
 using Result = std::vector<Value>;
 
-// Reads `text` as a duration: Go's syntax and range.
+// Parses `text` as a duration with Go's syntax and range.
 absl::StatusOr<absl::Duration> ParseDuration(absl::string_view text);
 
-// Reads all of `text` as a value of `type`, which is not `kNone`.
+// Parses the whole of `text` as a value of `type`, which must not be `kNone`.
 absl::StatusOr<Value> ParseValue(Type type, absl::string_view text);
 
-// Whether `want` and `got` are the same, or differ by no more than `tolerance`
-// in a decimal, or as many seconds in a duration.
+// Returns whether `want` and `got` are equal. Decimals may differ by
+// `tolerance`, and durations by `tolerance` seconds.
 bool Agree(const Result& want, const Result& got, double tolerance);
 
-// Returns `result` as it would be written in a trace.
+// Returns `result` in the syntax of a trace.
 std::string Format(const Result& result);
 
-// Returns `text` in quotes, with what can't be printed escaped.
+// Returns `text` in quotes, with unprintable characters escaped.
 std::string Quote(absl::string_view text);
 
 }  // namespace conformance

@@ -86,7 +86,7 @@ TEST(ParseValueTest, ReadsEachType) {
   EXPECT_EQ(*ParseValue(Type::kDuration, "1m"), Value(absl::Minutes(1)));
 }
 
-TEST(ParseValueTest, SaysWhatIsWrong) {
+TEST(ParseValueTest, ReportsErrors) {
   const struct {
     Type type;
     const char* text;
@@ -109,7 +109,7 @@ TEST(ParseValueTest, SaysWhatIsWrong) {
   }
 }
 
-TEST(AgreeTest, OnlyTheSameAgreesWithoutTolerance) {
+TEST(AgreeTest, WithoutToleranceOnlyEqualValuesAgree) {
   const Result one = {int64_t{1}};
   EXPECT_TRUE(Agree({}, {}, 0));
   EXPECT_TRUE(Agree(one, one, 0));
@@ -150,7 +150,7 @@ TEST(FormatTest, WritesAsATraceDoes) {
   EXPECT_EQ(Format({absl::Nanoseconds(1666666666)}), "1.666666666s");
 }
 
-TEST(AgreeTest, GosOverflowMeansALongDelay) {
+TEST(AgreeTest, AnOverflowInGoMeansALongDelay) {
   const Result overflow = {
       absl::Nanoseconds(std::numeric_limits<int64_t>::min())};
   EXPECT_TRUE(Agree(overflow, {absl::Seconds(1000)}, 0));

@@ -23,7 +23,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Heartbeats a millisecond apart, on a clock whose time is exact.
+// Devices send heartbeats one millisecond apart, on a clock whose time is
+// exact.
 class FleetTest : public ::testing::TestWithParam<int> {
  protected:
   FleetTest() {
@@ -37,9 +38,9 @@ class FleetTest : public ::testing::TestWithParam<int> {
     options_.silent_one_in = 20;
   }
 
-  // Lets the fleet live from now until end_, with a stop at each time that one
-  // of its threads waits for. They all wait when the workers and the watchdog's
-  // thread do.
+  // Moves the clock to end_ and stops at each time that one of the fleet's
+  // threads waits for. All threads wait when the workers and the watchdog's
+  // thread wait.
   void LiveThrough() {
     const size_t threads = static_cast<size_t>(options_.workers) + 1;
     clock_.AwaitWaiters(threads);
@@ -62,7 +63,7 @@ class FleetTest : public ::testing::TestWithParam<int> {
     return start_ + absl::Milliseconds(device);
   }
 
-  // Returns the watchdog's first tick that is not before `time`.
+  // Returns the watchdog's first tick at or after `time`.
   absl::Time Tick(absl::Time time) const {
     return start_ + absl::Ceil(time - start_, kTick);
   }
@@ -77,12 +78,12 @@ class FleetTest : public ::testing::TestWithParam<int> {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, FleetTest, ::testing::Range(1, 4));
 
-TEST_P(FleetTest, HeartbeatsCome) {
+TEST_P(FleetTest, HeartbeatsArrive) {
   options_.silent_one_in = std::numeric_limits<int>::max();
   const Record record = Run();
   EXPECT_THAT(record.alarms, IsEmpty());
   EXPECT_EQ(record.watched_until, end_);
-  // The first device sends one at the end, too.
+  // The first device sends its last heartbeat exactly at the end.
   EXPECT_EQ(heartbeats_, 5 * 1000 + 1);
   for (size_t i = 1; i < record.devices.size(); ++i) {
     EXPECT_EQ(record.devices[i].last_heartbeat,
@@ -145,7 +146,7 @@ TEST_P(FleetTest, CanBeStoppedAtAnyTime) {
   EXPECT_THAT(Examine(record, options_.timeout).errors, IsEmpty());
 }
 
-// In real time, of which it takes little and asserts nothing.
+// This runs in real time, takes little of it, and asserts nothing about time.
 TEST_P(FleetTest, CanBeStoppedWhileDevicesFallSilent) {
   options_.clock = workqueue::Clock::GetRealClock();
   options_.period = absl::Microseconds(100);
@@ -158,7 +159,7 @@ TEST_P(FleetTest, CanBeStoppedWhileDevicesFallSilent) {
   }
 }
 
-TEST(FleetOptionsTest, StartSaysWhatIsWrong) {
+TEST(FleetOptionsTest, StartReportsErrors) {
   FleetOptions options;
   options.devices = 1;
   options.workers = 0;

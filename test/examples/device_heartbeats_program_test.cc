@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs the program as its users do. Nothing here depends on how fast it is.
+// Runs the program as a user does. No check depends on its speed.
 
 #include <algorithm>
 

@@ -19,9 +19,9 @@ absl::Time At(double seconds) {
   return absl::UnixEpoch() + absl::Seconds(seconds);
 }
 
-// What happened: the device 0 is healthy. The devices 1 and 2 fell silent after
-// 3 seconds, were found after 8, and 2 came back. The device 3 fell silent, but
-// was not watched long enough to be found.
+// The record of four devices. Device 0 is healthy. Devices 1 and 2 fell silent
+// after 3 seconds and were found after 8 seconds, and device 2 came back.
+// Device 3 fell silent too late to be found.
 class ReportTest : public ::testing::Test {
  protected:
   ReportTest() {
@@ -45,7 +45,7 @@ class ReportTest : public ::testing::Test {
   Record record_;
 };
 
-TEST_F(ReportTest, AllIsWell) {
+TEST_F(ReportTest, NoErrors) {
   const Report report = Examine();
   EXPECT_EQ(report.silent, 2);
   EXPECT_EQ(report.found, 2);
@@ -69,7 +69,7 @@ TEST_F(ReportTest, NotFound) {
   EXPECT_EQ(report.found, 1);
 }
 
-TEST_F(ReportTest, HasToBeFoundATickAfterItsTimeoutAtTheLatest) {
+TEST_F(ReportTest, MustBeFoundWithinATickOfItsTimeout) {
   record_.watched_until = At(8.5 + 5) + kTick - absl::Nanoseconds(1);
   EXPECT_THAT(Examine().errors, IsEmpty());
   record_.watched_until += absl::Nanoseconds(1);
@@ -79,12 +79,11 @@ TEST_F(ReportTest, HasToBeFoundATickAfterItsTimeoutAtTheLatest) {
 TEST_F(ReportTest, FoundTwiceOrLost) {
   record_.alarms.push_back({At(8), 1});
   record_.devices[0].missing_after = {At(1)};
-  EXPECT_THAT(Examine().errors,
-              ElementsAre("device 0: 0 alarms, came back 1 times",
-                          "device 1: 2 alarms, came back 0 times"));
+  EXPECT_THAT(Examine().errors, ElementsAre("device 0: alarms: 0, returns: 1",
+                                            "device 1: alarms: 2, returns: 0"));
 }
 
-// On a machine that is too busy for what follows.
+// The next two tests are about a machine that is too busy.
 
 TEST_F(ReportTest, OverlookedIfItCameBackFirst) {
   record_.alarms.pop_back();
@@ -100,7 +99,7 @@ TEST_F(ReportTest, OverlookedIfItCameBackFirst) {
 TEST_F(ReportTest, FalseAlarm) {
   record_.alarms.push_back({At(10), 0});
   record_.devices[0].missing_after = {At(4)};
-  // Before it fell silent, and was found.
+  // before the device fell silent and was found
   record_.alarms.insert(record_.alarms.begin(), {At(6), 1});
   record_.devices[1].missing_after = {At(0.5)};
   const Report report = Examine();

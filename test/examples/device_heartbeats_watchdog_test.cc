@@ -33,7 +33,7 @@ class WatchdogTest : public ::testing::Test {
     watchdog_.emplace(devices, kTimeout, options, &alarms_);
   }
 
-  // Returns when all alarms have been raised.
+  // Returns once all alarms have been raised.
   void Step(absl::Duration d) {
     clock_.AwaitWaiters(1);
     clock_.Step(d);
@@ -51,7 +51,7 @@ class WatchdogTest : public ::testing::Test {
   std::optional<Watchdog> watchdog_;
 };
 
-TEST_F(WatchdogTest, HeartbeatInTimePutsTheAlarmOff) {
+TEST_F(WatchdogTest, HeartbeatInTimePostponesTheAlarm) {
   for (int i = 0; i < 3; ++i) {
     Step(kTimeout - kNs);
     EXPECT_TRUE(watchdog_->Heartbeat(0));
@@ -93,14 +93,14 @@ TEST_F(WatchdogTest, EachDeviceHasATimeoutOfItsOwn) {
                                    AlarmAt(absl::Seconds(7), 0)));
 }
 
-TEST_F(WatchdogTest, TheEndFindsAllThatAreMissing) {
+TEST_F(WatchdogTest, DestructorFindsAllMissingDevices) {
   clock_.Step(kTimeout);
   watchdog_.reset();
   EXPECT_THAT(alarms_, ElementsAre(AlarmAt(kTimeout, 0)));
 }
 
-// The heartbeat comes when the timeout is over: either may win.
-TEST_F(WatchdogTest, EitherHeartbeatIsInTimeOrThereIsAnAlarm) {
+// The heartbeat comes exactly at the end of the timeout. Either may win.
+TEST_F(WatchdogTest, EitherTheHeartbeatIsInTimeOrThereIsAnAlarm) {
   size_t missed = 0;
   for (int i = 0; i < 1000; ++i) {
     clock_.Step(kTimeout);

@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
-TEST(FailuresTest, ThoseTriedAgainAndThoseGivenUp) {
+TEST(FailuresTest, SeparatesRetriedFromGivenUp) {
   const absl::Status full = absl::ResourceExhaustedError("full");
   const absl::Status never = workqueue::TerminalError(full);
   Failures failures;
@@ -28,7 +28,7 @@ TEST(FailuresTest, ThoseTriedAgainAndThoseGivenUp) {
   EXPECT_THAT(failures.retried(), ElementsAre("b"));
   EXPECT_THAT(failures.all(), ElementsAre(Pair("a", never), Pair("b", full)));
 
-  // The last error counts.
+  // The latest error counts.
   failures.Insert("b", never);
   EXPECT_FALSE(failures.any_retried());
   EXPECT_EQ(failures.size(), 2u);

@@ -31,7 +31,8 @@ using ::testing::MatchesRegex;
 
 constexpr int kFiles = 20;
 
-// Of these labels' metrics, the dashboards for controllers in Go are made.
+// The metrics with these labels are those that the dashboards for controllers
+// in Go show.
 constexpr char kQueue[] = R"(controller="mirror",name="mirror")";
 constexpr char kController[] = R"(controller="mirror")";
 
@@ -43,10 +44,10 @@ class MetricsTest : public MirrorProgramFixture {
   }
 
   // Runs the program with one worker until the last file has been copied.
-  // Returns the line that it prints first.
+  // Returns the first line that the program printed.
   std::string StartAndAwaitCopies() {
     StartMirror({"--metrics-port=0", "--workers=1"});
-    // Each is renamed when it is whole.
+    // A copy gets its name once it is complete.
     Await(to_, [this] {
       for (int i = 0; i < kFiles; ++i) {
         if (!fs::exists(to_ / NameOf(i))) return false;
@@ -58,8 +59,8 @@ class MetricsTest : public MirrorProgramFixture {
   }
 
   static workqueue::Exposition Scrape(const std::string& url) {
-    // The system's Python, if there are others: that is the one for which the
-    // client library is packaged.
+    // Use the system's Python, because the system's package of the client
+    // library is for it.
     const examples::Outcome outcome = examples::RunCommand(absl::StrCat(
         "PATH=/usr/bin:$PATH python3 test/examples/scrape.py ", url));
     EXPECT_EQ(outcome.exit_code, 0);
@@ -97,7 +98,8 @@ TEST_F(MetricsTest, AreServedToPrometheus) {
     EXPECT_EQ(metrics.types.at(name), type) << name;
   }
 
-  // Of `metric`, that is of `labels`; never if there is none.
+  // Returns the value of the metric with these labels, or -1 if there
+  // is none.
   const auto value = [&metrics](absl::string_view metric,
                                 absl::string_view labels) {
     const auto it =
@@ -105,8 +107,8 @@ TEST_F(MetricsTest, AreServedToPrometheus) {
     return it != metrics.samples.end() ? it->second : -1;
   };
 
-  // The root has been reconciled, which had each file added, and so have all
-  // files but, maybe, the one that was copied last.
+  // The root has been reconciled, which added every file. All files have been
+  // reconciled, except perhaps the file that was copied last.
   const double all = kFiles + 1;
   const auto all_or_all_but_one = AllOf(Ge(all - 1), Le(all));
   EXPECT_EQ(value("workqueue_adds_total", kQueue), all);
@@ -126,8 +128,8 @@ TEST_F(MetricsTest, AreServedToPrometheus) {
       all_or_all_but_one);
   EXPECT_GT(value("controller_runtime_reconcile_time_seconds_sum", kController),
             0);
-  // Each bucket of a histogram has what is in those before it; the last one is
-  // for all that is longer.
+  // Each bucket of a histogram includes the buckets before it. The last bucket
+  // includes everything.
   for (const auto& [histogram, buckets] : std::map<std::string, size_t>{
            {"controller_runtime_reconcile_time_seconds", 41},
            {"workqueue_queue_duration_seconds", 13},
@@ -162,7 +164,7 @@ TEST_F(MetricsTest, AreServedToPrometheus) {
 
   Signal(SIGTERM);
   EXPECT_EQ(Wait(), 0);
-  EXPECT_EQ(err(), line + "\n");  // It prints no more.
+  EXPECT_EQ(err(), line + "\n");  // It prints nothing more.
 }
 
 TEST_F(MetricsTest, APortThatIsTakenIsAnError) {

@@ -30,7 +30,8 @@
 
 namespace {
 
-// What the watcher's thread calls with each directory before it watches it.
+// The watcher's thread calls this with each directory before it watches the
+// directory.
 std::function<void(const std::string& directory)> before_watch;
 
 }  // namespace
@@ -79,7 +80,7 @@ class MirrorTest : public ::testing::Test {
   std::unique_ptr<Mirror> mirror_;
 };
 
-TEST_F(MirrorTest, MirrorsWhileItLooksAtTheTreeAtFirst) {
+TEST_F(MirrorTest, MirrorsDuringTheFirstResync) {
   fs::create_directory(from_ / "directory");
   WriteFile(from_ / "file", "contents");
   absl::Notification copied;
@@ -96,8 +97,8 @@ TEST_F(MirrorTest, MirrorsWhileItLooksAtTheTreeAtFirst) {
   EXPECT_TRUE(fs::is_directory(to_ / "directory"));
 }
 
-TEST_F(MirrorTest, SignalWhileItStopsEndsTheFirstLookAtTheTree) {
-  // There is always one more.
+TEST_F(MirrorTest, SignalDuringStopEndsTheFirstResync) {
+  // There is always one more directory.
   before_watch = [](const std::string& directory) {
     mkdir(absl::StrCat(directory, "/d").c_str(), 0700);
   };
@@ -118,14 +119,15 @@ TEST_F(MirrorTest, GivesUpAfterMaxTries) {
   options_.max_tries = 3;
   Start();
   third.WaitForNotification();
-  EXPECT_TRUE(mirror_->Stop(signals_));  // Tries again what is not given up.
+  // Stop() tries failed paths again that have not been given up.
+  EXPECT_TRUE(mirror_->Stop(signals_));
   EXPECT_EQ(tries, 3);
   const PathMap<absl::Status> failures = mirror_->failures();
   ASSERT_THAT(failures, ElementsAre(Key("file")));
   EXPECT_TRUE(workqueue::IsTerminalError(failures.at("file")));
 }
 
-TEST_F(MirrorTest, SaysNothingOfTheFirstAbortedTries) {
+TEST_F(MirrorTest, DoesNotReportTheFirstAbortedTries) {
   WriteFile(from_ / "file", "contents");
   std::atomic<int> tries{0};
   absl::Notification ninth;

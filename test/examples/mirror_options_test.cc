@@ -40,7 +40,7 @@ std::string ErrorOf(std::vector<std::string> args) {
   return std::string(options.status().message());
 }
 
-TEST(OptionsTest, NoneMeansDemo) {
+TEST(OptionsTest, WithoutFlagsRunsTheDemo) {
   const absl::StatusOr<Options> options = Parse({});
   ASSERT_TRUE(options.ok()) << options.status();
   EXPECT_EQ(options->from, "");
@@ -66,7 +66,7 @@ TEST(OptionsTest, All) {
   EXPECT_EQ(options->metrics_port, 9100);
 }
 
-TEST(OptionsTest, HelpNamesAll) {
+TEST(OptionsTest, HelpNamesAllFlags) {
   const absl::StatusOr<Options> options = Parse({"--help"});
   ASSERT_TRUE(options.ok()) << options.status();
   EXPECT_TRUE(options->help);
@@ -97,24 +97,24 @@ TEST(OptionsTest, WrongValues) {
   }
   for (const char* const value : {"0", "0s", "-1s", "inf", "5", "soon", ""}) {
     EXPECT_THAT(ErrorOf({absl::StrCat("--resync=", value)}),
-                HasSubstr("must be a time"));
+                HasSubstr("must be a positive time"));
   }
   EXPECT_THAT(ErrorOf({"--demo-files=0"}), HasSubstr("from 1 to 1000000"));
   for (const char* const value : {"-1", "65536", "http", ""}) {
     EXPECT_THAT(ErrorOf({absl::StrCat("--metrics-port=", value)}),
                 HasSubstr("from 0 to 65535"));
   }
-  EXPECT_EQ(ErrorOf({"--workers"}), "--workers: needs a value");
+  EXPECT_EQ(ErrorOf({"--workers"}), "--workers: requires a value");
 }
 
 TEST(OptionsTest, OneDirectoryIsNotEnough) {
-  EXPECT_EQ(ErrorOf({"--from=/"}), "--from: needs --to, too");
-  EXPECT_EQ(ErrorOf({"--to=/"}), "--to: needs --from, too");
-  EXPECT_EQ(ErrorOf({"--once"}), "--once: needs --from and --to");
-  EXPECT_EQ(ErrorOf({"--from="}), "--from: is empty");
+  EXPECT_EQ(ErrorOf({"--from=/"}), "--from: requires --to");
+  EXPECT_EQ(ErrorOf({"--to=/"}), "--to: requires --from");
+  EXPECT_EQ(ErrorOf({"--once"}), "--once: requires --from and --to");
+  EXPECT_EQ(ErrorOf({"--from="}), "--from: must not be empty");
 }
 
-TEST(OptionsTest, DirectoriesThatWillNotDo) {
+TEST(OptionsTest, RejectsUnsuitableDirectories) {
   const ScratchDirectory scratch;
   const fs::path a = scratch.path() / "a";
   fs::create_directories(a / "b" / "c");
@@ -127,8 +127,8 @@ TEST(OptionsTest, DirectoriesThatWillNotDo) {
                     absl::StrCat("--to=", scratch.path().native(), "/", to)});
   };
   EXPECT_THAT(error_of("none", "to"), HasSubstr("none: No such file"));
-  EXPECT_THAT(error_of("file", "to"), HasSubstr("file: not a directory"));
-  EXPECT_THAT(error_of("a", "file"), HasSubstr("file: not a directory"));
+  EXPECT_THAT(error_of("file", "to"), HasSubstr("file: is not a directory"));
+  EXPECT_THAT(error_of("a", "file"), HasSubstr("file: is not a directory"));
   EXPECT_THAT(error_of("a", "none/to"), HasSubstr("none/to: No such file"));
   EXPECT_THAT(error_of("a", "file/to"), HasSubstr("file/to: "));
   EXPECT_THAT(error_of("a", "dangling"), HasSubstr("dangling: No such file"));
@@ -136,15 +136,15 @@ TEST(OptionsTest, DirectoriesThatWillNotDo) {
   EXPECT_THAT(error_of("a", "a/"), HasSubstr("the same directory"));
   EXPECT_THAT(error_of("a", "a/b/.."), HasSubstr("the same directory"));
   EXPECT_THAT(error_of("a/b", "link"), HasSubstr("the same directory"));
-  EXPECT_THAT(error_of("a", "a/b"), HasSubstr("lies in"));
-  EXPECT_THAT(error_of("a", "a/new"), HasSubstr("lies in"));
-  EXPECT_THAT(error_of("a", "a/new/"), HasSubstr("lies in"));
-  EXPECT_THAT(error_of("a", "link/c"), HasSubstr("lies in"));
-  EXPECT_THAT(error_of("a/b/c", "a"), HasSubstr("lies in"));
-  EXPECT_THAT(error_of("link/c", "a"), HasSubstr("lies in"));
+  EXPECT_THAT(error_of("a", "a/b"), HasSubstr("is inside"));
+  EXPECT_THAT(error_of("a", "a/new"), HasSubstr("is inside"));
+  EXPECT_THAT(error_of("a", "a/new/"), HasSubstr("is inside"));
+  EXPECT_THAT(error_of("a", "link/c"), HasSubstr("is inside"));
+  EXPECT_THAT(error_of("a/b/c", "a"), HasSubstr("is inside"));
+  EXPECT_THAT(error_of("link/c", "a"), HasSubstr("is inside"));
 }
 
-TEST(OptionsTest, DirectoriesThatWillDo) {
+TEST(OptionsTest, AcceptsSuitableDirectories) {
   const ScratchDirectory scratch;
   fs::create_directories(scratch.path() / "a");
   fs::create_directories(scratch.path() / "ab");

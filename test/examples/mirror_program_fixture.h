@@ -36,7 +36,8 @@ namespace mirror {
 
 // MirrorProgramFixture
 //
-// Runs the mirror, on directories of the test's, and waits for what it does.
+// This fixture runs the mirror on the test's directories and waits for the
+// mirror's effects.
 class MirrorProgramFixture : public ::testing::Test {
  protected:
   MirrorProgramFixture() {
@@ -78,11 +79,11 @@ class MirrorProgramFixture : public ::testing::Test {
   }
 
   void Signal(int signal) const {
-    ASSERT_GT(pid_, 0);  // Others would mean everybody.
+    ASSERT_GT(pid_, 0);  // Other values would signal other processes.
     kill(pid_, signal);
   }
 
-  // Returns what the program exits with.
+  // Waits for the program to end and returns its exit status.
   int Wait() {
     int status;
     EXPECT_EQ(waitpid(pid_, &status, 0), pid_);
@@ -98,8 +99,8 @@ class MirrorProgramFixture : public ::testing::Test {
   std::string out() const { return ReadFile(scratch_.path() / "out"); }
   std::string err() const { return ReadFile(scratch_.path() / "err"); }
 
-  // Waits until the program has brought about `condition`, by a change of what
-  // is in `directory`.
+  // Blocks until `condition` holds. The program must make it hold by a change
+  // in `directory`.
   void Await(const std::filesystem::path& directory,
              absl::FunctionRef<bool()> condition) const {
     const Fd inotify(inotify_init1(IN_CLOEXEC));
@@ -121,13 +122,13 @@ class MirrorProgramFixture : public ::testing::Test {
     Await(directory, [&] { return !std::filesystem::is_empty(directory); });
   }
 
-  // Waits until there is a copy, of whatever.
+  // Blocks until there is any copy.
   void AwaitCopy() const {
     Await(scratch_.path(), [this] { return std::filesystem::exists(to_); });
     AwaitAnythingIn(to_);
   }
 
-  // Waits until the program has taken over `contents` of the file `name`.
+  // Blocks until the copy of the file `name` has these `contents`.
   void AwaitCopy(const std::string& name, const std::string& contents) const {
     AwaitCopy();
     Await(to_, [&] { return ReadFile(to_ / name) == contents; });

@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs the program as its users do.
+// Runs the program as a user does.
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -65,7 +65,7 @@ TEST_F(ProgramTest, Help) {
 
 TEST_F(ProgramTest, Demo) {
   EXPECT_EQ(Run({"--demo-files=200"}), 0) << out() << err();
-  EXPECT_THAT(out(), AllOf(HasSubstr("events seen"), HasSubstr("folded away"),
+  EXPECT_THAT(out(), AllOf(HasSubstr("events seen"), HasSubstr("deduplicated"),
                            HasSubstr("reconciles run"), HasSubstr("retries"),
                            HasSubstr("p50"), HasSubstr("p99"),
                            HasSubstr("the trees are the same")));
@@ -73,7 +73,7 @@ TEST_F(ProgramTest, Demo) {
   EXPECT_TRUE(fs::is_empty(temporary_));
 }
 
-TEST_F(ProgramTest, DemoTidiesUpWhenInterrupted) {
+TEST_F(ProgramTest, DemoRemovesItsFilesWhenInterrupted) {
   Start({"--demo-files=100000"});
   Await(scratch_.path(), [this] { return !out().empty(); });
   ASSERT_FALSE(fs::is_empty(temporary_));
@@ -96,7 +96,7 @@ TEST_F(ProgramTest, Once) {
   EXPECT_EQ(Wait(), 0) << out() << err();
 }
 
-TEST_F(ProgramTest, OnceSaysWhatFailed) {
+TEST_F(ProgramTest, OnceReportsFailures) {
   largest_file_ = 10 << 20;
   WriteFile(from_ / "small", "contents");
   WriteFile(from_ / "large", "");
@@ -122,8 +122,8 @@ TEST_F(ProgramTest, MirrorsTreeThatChangesUntilItIsTerminated) {
   EXPECT_THAT(Differences(), IsEmpty());
 }
 
-// What has changed before the signal comes is mirrored.
-TEST_F(ProgramTest, FinishesWhatItKnowsOf) {
+// Changes made before the signal are mirrored.
+TEST_F(ProgramTest, FinishesKnownChanges) {
   for (int run = 0; run < 3; ++run) {
     StartMirror();
     WriteFile(from_ / "started", absl::StrCat(run));
@@ -169,17 +169,18 @@ TEST_F(ProgramTest, LosesNoFailure) {
 }
 
 TEST_F(ProgramTest, SecondSignalForces) {
-  // Takes too long to wait for; but should the test fail, it fills no disk.
+  // Copying this file takes longer than the test. If the test fails, it does
+  // not fill a disk.
   largest_file_ = rlim_t{8} << 30;
   WriteFile(from_ / "large", "");
   ASSERT_EQ(truncate((from_ / "large").c_str(), off_t{256} << 30), 0);
   StartMirror();
   AwaitCopy();
-  // Two of one kind, before the first is waited for, would be one.
+  // A second signal of the same kind could merge with the first one.
   Signal(SIGINT);
   Signal(SIGTERM);
   EXPECT_EQ(Wait(), 1);
-  EXPECT_THAT(err(), HasSubstr("stopped before all was mirrored"));
+  EXPECT_THAT(err(), HasSubstr("stopped before everything was mirrored"));
   EXPECT_TRUE(fs::is_empty(to_));
 }
 

@@ -19,7 +19,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::Pair;
 
-TEST(QueueMetricsTest, CountWhatAQueueDoes) {
+TEST(QueueMetricsTest, CountTheEventsOfAQueue) {
   workqueue::FakeClock clock;
   QueueMetrics metrics;
   workqueue::PriorityQueueOptions<std::string> options;

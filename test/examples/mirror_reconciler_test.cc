@@ -43,7 +43,7 @@ class ReconcilerTest : public ::testing::Test {
     NewReconciler();
   }
 
-  // As after a restart.
+  // Makes a new reconciler, as after a restart.
   void NewReconciler() {
     Reconciler::Hooks hooks;
     hooks.enqueue = [this](const std::string& path) {
@@ -61,8 +61,8 @@ class ReconcilerTest : public ::testing::Test {
     return reconciler_->Reconcile(path, stop_);
   }
 
-  // Reconciles the root and, until there is none, whatever is enqueued, but
-  // does not try again what fails. Returns the first failure.
+  // Reconciles the root and then every path that is enqueued, until there is
+  // none. Does not try failed paths again. Returns the first failure.
   absl::Status ReconcileAll() {
     absl::Status status = Reconcile("");
     while (!enqueued_.empty()) {
@@ -98,7 +98,7 @@ void SetModifiedAt(const fs::path& path, const struct timespec& time) {
   EXPECT_EQ(utimensat(AT_FDCWD, path.c_str(), times, 0), 0) << path;
 }
 
-// Not everything can be forbidden to root.
+// Permissions do not stop root.
 bool IsRoot() { return geteuid() == 0; }
 
 TEST_F(ReconcilerTest, CreatesFile) {
@@ -133,7 +133,7 @@ TEST_F(ReconcilerTest, UpdatesFile) {
   }
 }
 
-TEST_F(ReconcilerTest, ChangesNothingThatIsAsItShouldBe) {
+TEST_F(ReconcilerTest, DoesNotChangeACorrectCopy) {
   WriteFile(from_ / "file", "contents");
   fs::create_directory(from_ / "directory");
   fs::create_symlink("target", from_ / "link");
@@ -145,8 +145,8 @@ TEST_F(ReconcilerTest, ChangesNothingThatIsAsItShouldBe) {
   EXPECT_EQ(changes_, 0);
 }
 
-// Neither size nor time tell that these have changed.
-TEST_F(ReconcilerTest, FindsOtherContentsOfSameSizeAndTime) {
+// Neither the size nor the time shows that the contents have changed.
+TEST_F(ReconcilerTest, FindsDifferentContentsOfSameSizeAndTime) {
   WriteFile(from_ / "file", "one");
   SetModifiedAt(from_ / "file", {1000000000, 0});
   EXPECT_EQ(Reconcile("file"), absl::OkStatus());
@@ -195,7 +195,7 @@ TEST_F(ReconcilerTest, SetsPermissionsOfDirectoriesAndTheRoot) {
   EXPECT_EQ(PermissionsOf(to_), 0750u);
 }
 
-TEST_F(ReconcilerTest, LendsOutNoRights) {
+TEST_F(ReconcilerTest, DoesNotCopySetUserId) {
   WriteFile(from_ / "file", "contents");
   chmod((from_ / "file").c_str(), 06755);
   EXPECT_EQ(ReconcileAll(), absl::OkStatus());
@@ -210,7 +210,7 @@ TEST_F(ReconcilerTest, RemovesFile) {
   EXPECT_EQ(Reconcile("file"), absl::OkStatus());
 }
 
-TEST_F(ReconcilerTest, RemovesDirectoryWithAllThatIsInIt) {
+TEST_F(ReconcilerTest, RemovesDirectoryWithItsContents) {
   fs::create_directories(to_ / "a" / "b" / "c");
   WriteFile(to_ / "a" / "b" / "file", "contents");
   fs::create_directory_symlink(from_, to_ / "a" / "link");
@@ -221,7 +221,7 @@ TEST_F(ReconcilerTest, RemovesDirectoryWithAllThatIsInIt) {
   EXPECT_TRUE(fs::exists(from_ / "kept"));
 }
 
-TEST_F(ReconcilerTest, EnqueuesWhatIsInDirectory) {
+TEST_F(ReconcilerTest, EnqueuesTheContentsOfADirectory) {
   fs::create_directory(from_ / "d");
   WriteFile(from_ / "d" / "in source", "");
   fs::create_directory(to_ / "d");
@@ -230,13 +230,13 @@ TEST_F(ReconcilerTest, EnqueuesWhatIsInDirectory) {
   EXPECT_THAT(enqueued_, UnorderedElementsAre("d/in source", "d/in copy"));
 }
 
-TEST_F(ReconcilerTest, LeavesItToTheDirectoryIfThatHasNoCopy) {
+TEST_F(ReconcilerTest, EnqueuesTheDirectoryIfThatHasNoCopy) {
   fs::create_directories(from_ / "a" / "b");
   WriteFile(from_ / "a" / "b" / "file", "contents");
   EXPECT_EQ(Reconcile("a/b/file"), absl::OkStatus());
   EXPECT_THAT(enqueued_, ElementsAre("a/b"));
 
-  // So it is put right from wherever one starts.
+  // So a call for any path leads to the correct result.
   EXPECT_EQ(Reconcile("a/b"), absl::OkStatus());
   EXPECT_THAT(enqueued_, ElementsAre("a/b", "a"));
   EXPECT_EQ(Reconcile("a"), absl::OkStatus());
@@ -251,14 +251,14 @@ TEST_F(ReconcilerTest, FollowsNoSymbolicLink) {
   fs::create_directory(outside);
   WriteFile(outside / "file", "contents");
 
-  // Not to mirror what is outside,
+  // The mirror must not copy what is outside,
   fs::create_directory_symlink(outside, from_ / "link");
   EXPECT_EQ(Reconcile("link"), absl::OkStatus());
   EXPECT_EQ(Reconcile("link/file"), absl::OkStatus());
   EXPECT_EQ(fs::read_symlink(to_ / "link"), outside);
   EXPECT_THAT(Differences(), IsEmpty());
 
-  // nor to remove or change it.
+  // and must not remove or change it.
   fs::remove(from_ / "link");
   fs::create_directory(from_ / "link");
   WriteFile(from_ / "link" / "file", "other");
@@ -291,7 +291,7 @@ TEST_F(ReconcilerTest, MirrorsDeepTree) {
   EXPECT_TRUE(fs::is_empty(to_));
 }
 
-TEST_F(ReconcilerTest, PassesOverSpecialFiles) {
+TEST_F(ReconcilerTest, IgnoresSpecialFiles) {
   ASSERT_EQ(mkfifo((from_ / "fifo").c_str(), 0600), 0);
   WriteFile(to_ / "fifo", "was a file once");
   EXPECT_EQ(ReconcileAll(), absl::OkStatus());
@@ -305,7 +305,7 @@ TEST_F(ReconcilerTest, PassesOverSpecialFiles) {
   EXPECT_EQ(reconciler_->special_files(), 0u);
 }
 
-TEST_F(ReconcilerTest, RemovesWhatKilledRunLeftBehind) {
+TEST_F(ReconcilerTest, RemovesLeftoversOfAKilledRun) {
   WriteFile(to_ / ".mirror-12345678-1", "half a");
   EXPECT_EQ(ReconcileAll(), absl::OkStatus());
   EXPECT_TRUE(fs::is_empty(to_));
@@ -383,7 +383,7 @@ TEST_F(ReconcilerTest, MirrorsWriteProtectedDirectories) {
   EXPECT_THAT(Differences(), IsEmpty());
 }
 
-// A file that may not grow makes a good full disk, even for root.
+// A limit on the file's size works like a full disk, even for root.
 TEST_F(ReconcilerTest, FullDiskIsAnErrorThatLeavesTheCopyAsItWas) {
   WriteFile(to_ / "file", "before");
   WriteFile(from_ / "file", std::string(100000, 'x'));
@@ -440,7 +440,7 @@ TEST_F(ReconcilerTest, LooksIntoDirectoryWhosePermissionsCannotBeSet) {
   EXPECT_THAT(enqueued_, ElementsAre("d/file"));
 }
 
-TEST_F(ReconcilerTest, FileThatChangesMeanwhileIsToBeTriedAgain) {
+TEST_F(ReconcilerTest, FileThatChangesDuringTheCopyIsAborted) {
   WriteFile(from_ / "file", "one");
   WriteFile(to_ / "file", "before");
   before_change_ = [this](const std::string&) {
@@ -455,21 +455,21 @@ TEST_F(ReconcilerTest, FileThatChangesMeanwhileIsToBeTriedAgain) {
   EXPECT_EQ(ReadFile(to_ / "file"), "two");
 }
 
-TEST_F(ReconcilerTest, FileThatIsReplacedMeanwhileIsToBeTriedAgain) {
+TEST_F(ReconcilerTest, FileThatIsReplacedDuringTheCopyIsAborted) {
   WriteFile(from_ / "file", "one");
   before_change_ = [this](const std::string&) {
     WriteFile(from_ / "other", "two");
     fs::rename(from_ / "other", from_ / "file");
     return absl::OkStatus();
   };
-  // The file that was opened has one name less.
+  // The opened file has lost one of its names.
   EXPECT_TRUE(absl::IsAborted(Reconcile("file")));
   before_change_ = nullptr;
   EXPECT_EQ(Reconcile("file"), absl::OkStatus());
   EXPECT_EQ(ReadFile(to_ / "file"), "two");
 }
 
-TEST_F(ReconcilerTest, DirectoryOfTheCopyThatVanishesIsToBeTriedAgain) {
+TEST_F(ReconcilerTest, DirectoryOfTheCopyThatVanishesIsAborted) {
   fs::create_directory(from_ / "d");
   fs::create_directory(to_ / "d");
   WriteFile(from_ / "d" / "file", "contents");
@@ -484,18 +484,18 @@ TEST_F(ReconcilerTest, DirectoryOfTheCopyThatVanishesIsToBeTriedAgain) {
   EXPECT_THAT(Differences(), IsEmpty());
 }
 
-TEST_F(ReconcilerTest, DoesNotTakeCopiesInTheMakingForOthers) {
+TEST_F(ReconcilerTest, DoesNotRemoveUnfinishedCopies) {
   WriteFile(from_ / "file", "contents");
   before_change_ = nullptr;
   Reconciler* reconciler = nullptr;
   std::vector<std::string> enqueued;
   Reconciler::Hooks hooks;
   hooks.enqueue = [&](const std::string& path) { enqueued.push_back(path); };
-  // Copying "file" is what comes before the removal of this one.
+  // The copy of "file" is made before this directory is removed.
   fs::create_directory(to_ / "file");
   hooks.before_change = [&, depth = 0](const std::string&) mutable {
-    // The second change is the removal of the directory, when the temporary
-    // file is there.
+    // The second change is the removal of the directory. The temporary file
+    // exists by then.
     if (++depth != 2) return absl::OkStatus();
     EXPECT_EQ(std::distance(fs::directory_iterator(to_), {}), 2);
     return reconciler->Reconcile("", stop_);
@@ -518,7 +518,7 @@ TEST_F(ReconcilerTest, StopEndsIt) {
   EXPECT_TRUE(absl::IsCancelled(Reconcile("")));
 }
 
-// Whatever is on one side, and whatever on the other.
+// Everything that can be on one side, with everything that can be on the other.
 enum class What {
   kNothing,
   kFile,
@@ -567,7 +567,7 @@ class ReconcilerKindsTest
     : public ReconcilerTest,
       public ::testing::WithParamInterface<std::tuple<What, What>> {};
 
-TEST_P(ReconcilerKindsTest, MakesOneLikeTheOther) {
+TEST_P(ReconcilerKindsTest, MakesTheCopyLikeTheSource) {
   Make(std::get<0>(GetParam()), from_ / "x");
   Make(std::get<1>(GetParam()), to_ / "x");
   EXPECT_EQ(Reconcile("x"), absl::OkStatus());

@@ -34,7 +34,7 @@ class TreeCompareTest : public ::testing::Test {
 
   Comparison Compare() const { return CompareTrees(Tree(from_), Tree(to_)); }
 
-  // What is reported of `name` in the copy.
+  // Matches one difference, for `name` in the copy.
   auto Reports(const std::string& name, const std::string& what) const {
     return ElementsAre(StrEq((to_ / name).native() + ": " + what));
   }
@@ -56,9 +56,9 @@ TEST_F(TreeCompareTest, Same) {
 
 TEST_F(TreeCompareTest, Contents) {
   WriteFile(to_ / "d" / "e" / "file", "Contents");
-  EXPECT_THAT(Compare().differences, Reports("d/e/file", "other contents"));
+  EXPECT_THAT(Compare().differences, Reports("d/e/file", "different contents"));
   WriteFile(to_ / "d" / "e" / "file", "contents and more");
-  EXPECT_THAT(Compare().differences, Reports("d/e/file", "other contents"));
+  EXPECT_THAT(Compare().differences, Reports("d/e/file", "different contents"));
 }
 
 TEST_F(TreeCompareTest, Missing) {
@@ -72,7 +72,7 @@ TEST_F(TreeCompareTest, EachMissingInADirectory) {
   EXPECT_EQ(Compare().differences.size(), 5u);
 }
 
-TEST_F(TreeCompareTest, TooMuch) {
+TEST_F(TreeCompareTest, SuperfluousEntry) {
   WriteFile(to_ / "d" / "new", "");
   EXPECT_THAT(Compare().differences,
               Reports("d/new", "a file, should be nothing"));
@@ -114,7 +114,7 @@ TEST_F(TreeCompareTest, SpecialFile) {
               Reports("fifo", "a special file, should be nothing"));
 }
 
-TEST_F(TreeCompareTest, WhatCannotBeReadDiffers) {
+TEST_F(TreeCompareTest, UnreadableFileDiffers) {
   if (geteuid() == 0) GTEST_SKIP() << "root reads everything";
   chmod((from_ / "d" / "file").c_str(), 0);
   chmod((to_ / "d" / "file").c_str(), 0);

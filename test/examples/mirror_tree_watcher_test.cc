@@ -68,7 +68,7 @@ class TreeWatcherTest : public ::testing::Test {
     return std::exchange(changed_, {});
   }
 
-  // Waits until `path` is reported, and returns all that is reported by then.
+  // Blocks until `path` is reported. Returns all paths reported by then.
   std::set<std::string> AwaitChange(const std::string& path) {
     const auto reported = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
       return changed_.count(path) > 0;
@@ -78,12 +78,12 @@ class TreeWatcherTest : public ::testing::Test {
     return std::exchange(changed_, {});
   }
 
-  // Returns all that is reported of what has happened up to now.
+  // Returns all reported paths of changes made before this call.
   std::set<std::string> ChangesUpToNow() {
     const std::string mark = absl::StrCat("mark", ++marks_);
     WriteFile(root_ / mark, "");
     std::set<std::string> changed = AwaitChange(mark);
-    // A mark has two events, of which the second may come later.
+    // A mark causes two events. The second may come later.
     for (int i = 1; i <= marks_; ++i) changed.erase(absl::StrCat("mark", i));
     return changed;
   }
@@ -141,8 +141,8 @@ TEST_F(TreeWatcherTest, WatchesNewDirectoriesHoweverDeep) {
   Start();
   fs::create_directories(root_ / "a" / "b" / "c");
   EXPECT_THAT(ChangesUpToNow(), Contains("a"));
-  // Whoever had looked at it on the report has seen what was there; this is
-  // new.
+  // A reader that looked at the directory on the report has seen the earlier
+  // contents. This file is new.
   WriteFile(root_ / "a" / "b" / "c" / "file", "");
   EXPECT_THAT(ChangesUpToNow(), Contains("a/b/c/file"));
 }
@@ -156,7 +156,7 @@ TEST_F(TreeWatcherTest, FollowsMovedDirectories) {
   WriteFile(root_ / "x" / "b" / "file", "");
   EXPECT_THAT(ChangesUpToNow(), Contains("x/b/file"));
 
-  // Another one, where it was.
+  // Creates another directory with the old name.
   fs::create_directories(root_ / "a" / "b");
   ChangesUpToNow();
   WriteFile(root_ / "a" / "b" / "file", "");
@@ -164,7 +164,7 @@ TEST_F(TreeWatcherTest, FollowsMovedDirectories) {
   WriteFile(root_ / "x" / "b" / "file", "");
   EXPECT_THAT(ChangesUpToNow(), Contains("x/b/file"));
 
-  // Out of the tree, and back again.
+  // Moves the directory out of the tree and back.
   fs::rename(root_ / "x", scratch_.path() / "outside");
   EXPECT_THAT(ChangesUpToNow(), Contains("x"));
   WriteFile(scratch_.path() / "outside" / "b" / "file", "");
@@ -202,7 +202,7 @@ TEST_F(TreeWatcherTest, FollowsExchangedDirectories) {
   EXPECT_THAT(ChangesUpToNow(), IsSupersetOf({"a/in a/file", "b/in b/file"}));
 }
 
-TEST_F(TreeWatcherTest, DoesNotWatchWhereLinksLead) {
+TEST_F(TreeWatcherTest, DoesNotFollowLinks) {
   fs::create_directory(scratch_.path() / "outside");
   fs::create_directory_symlink(scratch_.path() / "outside", root_ / "link");
   Start();
@@ -210,7 +210,7 @@ TEST_F(TreeWatcherTest, DoesNotWatchWhereLinksLead) {
   EXPECT_THAT(ChangesUpToNow(), Not(Contains("link/file")));
 }
 
-TEST_F(TreeWatcherTest, MakesResyncNowAndThen) {
+TEST_F(TreeWatcherTest, MakesResyncPeriodically) {
   fs::create_directory(root_ / "d");
   Start(absl::Milliseconds(50));
   for (int i = 0; i < 3; ++i) {
@@ -230,7 +230,7 @@ TEST_F(TreeWatcherTest, MakesResyncWhenEventsWereDropped) {
   Start();
   WriteFile(root_ / "stuck", "");
   stuck.WaitForNotification();
-  // The system keeps 16384 by default, and merges those that are alike.
+  // The system keeps 16384 events by default and merges equal ones.
   for (int i = 0; i < 10000; ++i) {
     for (const char* const name : {"a", "b"}) {
       chmod((root_ / name).c_str(), 0700 + i % 2 * 050);
@@ -245,21 +245,21 @@ TEST_F(TreeWatcherTest, MakesResyncWhenEventsWereDropped) {
   EXPECT_THAT(ChangesUpToNow(), Contains("new/directory/file"));
 }
 
-TEST_F(TreeWatcherTest, FindsRootThatIsBack) {
+TEST_F(TreeWatcherTest, FindsRootThatReturns) {
   Start();
   fs::rename(root_, scratch_.path() / "away");
   fs::create_directories(root_ / "new");
   AwaitChange("new");
   ChangesUpToNow();
   fs::remove_all(root_);
-  AwaitChange("");  // It is looked for.
+  AwaitChange("");  // Waits until the watcher looks for it.
   fs::create_directories(root_ / "newer");
   AwaitChange("newer");
   WriteFile(root_ / "newer" / "file", "");
   EXPECT_THAT(ChangesUpToNow(), Contains("newer/file"));
 }
 
-TEST_F(TreeWatcherTest, StopReportsWhatHasHappenedBefore) {
+TEST_F(TreeWatcherTest, StopReportsEarlierChanges) {
   Start();
   for (int i = 0; i < 1000; ++i) WriteFile(root_ / absl::StrCat(i), "");
   fs::create_directories(root_ / "a" / "b");
@@ -272,7 +272,7 @@ TEST_F(TreeWatcherTest, StopReportsWhatHasHappenedBefore) {
   EXPECT_TRUE(watcher_->ended());
 }
 
-TEST_F(TreeWatcherTest, CancelLeavesOutTheRest) {
+TEST_F(TreeWatcherTest, CancelDropsUnreportedChanges) {
   fs::create_directories(root_ / "a" / "b");
   std::unique_ptr<TreeWatcher> watcher;
   std::set<std::string> changed;

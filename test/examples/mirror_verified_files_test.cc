@@ -23,7 +23,7 @@ const struct stat kSource = Changed(1000, 1);
 const struct stat kCopy = Changed(2000, 2);
 const absl::Time kNow = absl::FromUnixSeconds(1010);
 
-TEST(VerifiedFilesTest, ContainsWhatWasInserted) {
+TEST(VerifiedFilesTest, ContainsInsertedFiles) {
   VerifiedFiles files;
   EXPECT_FALSE(files.Contains("a", kSource, kCopy));
   files.Insert("a", kSource, kCopy, kNow);
@@ -31,7 +31,7 @@ TEST(VerifiedFilesTest, ContainsWhatWasInserted) {
   EXPECT_FALSE(files.Contains("b", kSource, kCopy));
 }
 
-TEST(VerifiedFilesTest, NotWhatHasChangedSince) {
+TEST(VerifiedFilesTest, DoesNotContainChangedFiles) {
   VerifiedFiles files;
   files.Insert("a", kSource, kCopy, kNow);
   EXPECT_FALSE(files.Contains("a", Changed(1000, 2), kCopy));
@@ -49,13 +49,14 @@ TEST(VerifiedFilesTest, NotWhatHasChangedSince) {
   EXPECT_FALSE(files.Contains("a", other, kCopy));
 }
 
-// What has changed just now could change again without anybody seeing it.
-TEST(VerifiedFilesTest, NotWhatHasNotSettled) {
+// A file that has just been changed could change again without a visible
+// difference.
+TEST(VerifiedFilesTest, DoesNotContainFilesChangedJustNow) {
   VerifiedFiles files;
   files.Insert("a", kSource, kCopy, absl::FromUnixSeconds(1001));
   EXPECT_FALSE(files.Contains("a", kSource, kCopy));
 
-  // Nor what it was before.
+  // The earlier state is gone, too.
   files.Insert("a", kSource, kCopy, kNow);
   files.Insert("a", Changed(1010, 0), kCopy, kNow);
   EXPECT_FALSE(files.Contains("a", kSource, kCopy));

@@ -39,7 +39,7 @@ TEST(DayTest, OrderIsPaidOrCancelled) {
   orders[0] = {At(0)};
   orders[1].placed = orders[2].placed = orders[3].placed = At(1);
   orders[1].pays = At(30.5);
-  orders[2].pays = At(31);  // Its time is over.
+  orders[2].pays = At(31);  // after the time to pay
   orders[3].pays = At(32);
   const Books books = LiveThrough(orders);
   EXPECT_THAT(books.paid, ElementsAre(EntryIs(30.5, 1)));
@@ -49,7 +49,7 @@ TEST(DayTest, OrderIsPaidOrCancelled) {
   EXPECT_THAT(Differences(orders, books), IsEmpty());
 }
 
-TEST(DayTest, MoreTimeIsForThoseWhoAskInTime) {
+TEST(DayTest, MoreTimeIsGrantedOnlyInTime) {
   std::vector<Order> orders(4);
   for (Order& order : orders) order.placed = At(0);
   orders[0].asks_for_time = orders[1].asks_for_time = At(29);
@@ -65,7 +65,7 @@ TEST(DayTest, MoreTimeIsForThoseWhoAskInTime) {
   EXPECT_THAT(Differences(orders, books), IsEmpty());
 }
 
-TEST(DayTest, NothingIsPassedOverWhereLittleHappens) {
+TEST(DayTest, NothingIsMissedWhenLittleHappens) {
   std::vector<Order> orders(20);
   for (size_t i = 0; i < orders.size(); ++i) orders[i].placed = At(60 * i);
   EXPECT_THAT(Differences(orders, LiveThrough(orders)), IsEmpty());
@@ -89,7 +89,7 @@ TEST_P(MadeUpDayTest, IsExact) {
   EXPECT_GT(books.paid_too_late.size(), orders_.size() / 10);
 }
 
-TEST_P(MadeUpDayTest, IsTheSameAgain) {
+TEST_P(MadeUpDayTest, IsReproducible) {
   const Books books = LiveThrough(orders_);
   const Books again = LiveThrough(MakeOrders(3000, GetParam()));
   ASSERT_EQ(books.cancelled.size(), again.cancelled.size());
@@ -156,7 +156,7 @@ TEST_F(DifferencesTest, Forgotten) {
 TEST_F(DifferencesTest, OutOfOrder) {
   std::swap(books_.cancelled[0], books_.cancelled[2]);
   EXPECT_THAT(Differences(orders_, books_),
-              ElementsAre("order 3: out of order of time"));
+              ElementsAre("order 3: recorded after a later event"));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs the program as its users do.
+// Runs the program as a user does.
 
 #include <algorithm>
 #include <string>
@@ -34,7 +34,7 @@ TEST(ProgramTest, Day) {
                     HasSubstr(" simulated in "), EndsWith("\nexact\n")));
 }
 
-TEST(ProgramTest, SeedMakesADifference) {
+TEST(ProgramTest, SeedChangesTheOutcome) {
   const auto first_line = [](const std::string& out) {
     return out.substr(0, out.find('\n'));
   };

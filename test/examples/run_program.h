@@ -24,7 +24,7 @@ struct Outcome {
   std::string out;
 };
 
-// Has the shell run `command`.
+// Runs `command` in the shell.
 inline Outcome RunCommand(const std::string& command) {
   Outcome outcome;
   FILE* const pipe = popen(command.c_str(), "r");
@@ -36,13 +36,14 @@ inline Outcome RunCommand(const std::string& command) {
   return outcome;
 }
 
-// Where a program of //examples is, which is among the test's data.
+// Returns the path of a program of //examples, which must be in the test's
+// data.
 inline std::string PathOf(absl::string_view program) {
   return absl::StrCat(getenv("TEST_SRCDIR"), "/", getenv("TEST_WORKSPACE"),
                       "/examples/", program);
 }
 
-// Runs it. `args` are for the shell, which may redirect what it prints.
+// Runs the program. The shell parses `args`, which may redirect the output.
 inline Outcome RunProgram(absl::string_view program, absl::string_view args) {
   return RunCommand(absl::StrCat(PathOf(program), " ", args));
 }

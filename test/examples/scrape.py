@@ -19,7 +19,7 @@ except ImportError:
 
 
 def main(url):
-    # The environment may have a proxy, which does not know this machine's.
+    # Ignore a proxy from the environment, because it cannot reach this machine.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     with opener.open(url, timeout=60) as response:
         text = response.read().decode()

@@ -22,7 +22,7 @@
 
 namespace mirror {
 
-// A directory to be used by one test.
+// A directory for one test, removed at its end.
 class ScratchDirectory {
  public:
   ScratchDirectory() {

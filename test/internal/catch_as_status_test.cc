@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// This program has an `operator new` of its own, which can run out of memory.
+// This program replaces `operator new` by one that can run out of memory.
 
 #include "workqueue/internal/catch_as_status.h"
 
@@ -17,13 +17,13 @@ namespace workqueue {
 namespace internal {
 namespace {
 
-TEST(CatchAsStatusTest, IsWhatIsReturned) {
+TEST(CatchAsStatusTest, ReturnsTheStatusOfTheFunction) {
   EXPECT_EQ(CatchAsStatus([] { return absl::DataLossError("lost"); }),
             absl::DataLossError("lost"));
   EXPECT_EQ(*CatchAsStatus([] { return absl::StatusOr<int>(1); }), 1);
 }
 
-TEST(CatchAsStatusTest, NothingReturnedIsOk) {
+TEST(CatchAsStatusTest, ReturnsOkForAFunctionThatReturnsNothing) {
   bool called = false;
   EXPECT_EQ(CatchAsStatus([&called] { called = true; }), absl::OkStatus());
   EXPECT_TRUE(called);
@@ -31,14 +31,14 @@ TEST(CatchAsStatusTest, NothingReturnedIsOk) {
 
 #ifdef ABSL_HAVE_EXCEPTIONS
 
-TEST(CatchAsStatusTest, TellsWhatIsThrown) {
+TEST(CatchAsStatusTest, ContainsTheMessageOfTheException) {
   EXPECT_EQ(CatchAsStatus([] { throw std::runtime_error("thrown"); }),
             absl::InternalError("thrown"));
   EXPECT_EQ(CatchAsStatus([]() -> absl::StatusOr<int> { throw 1; }).status(),
             absl::InternalError("an exception that is no std::exception"));
 }
 
-TEST(CatchAsStatusTest, IsAnErrorWithoutMemoryForAMessage) {
+TEST(CatchAsStatusTest, ReturnsAnErrorWithoutMemoryForAMessage) {
   const std::runtime_error error("too long to be kept in place by a string");
   CountedHeap::exhausted = true;
   const absl::Status status = CatchAsStatus([&error] { throw error; });

@@ -5,8 +5,9 @@
 // test/internal/counted_heap.h
 // -----------------------------------------------------------------------------
 //
-// Gives the program an `operator new` that counts, and fails on demand. To be
-// included by one source of the program only, since it defines that.
+// Replaces `operator new` by one that counts allocations and fails on demand.
+// Only one source of a program may include this header, because it defines
+// `operator new`.
 
 #ifndef WORKQUEUE_TEST_INTERNAL_COUNTED_HEAP_H_
 #define WORKQUEUE_TEST_INTERNAL_COUNTED_HEAP_H_
@@ -23,28 +24,28 @@ namespace workqueue {
 
 // CountedHeap
 //
-// What the threads of the program have allocated together.
+// This class counts the allocations of all threads of the program, and makes
+// allocations fail.
 class CountedHeap {
  public:
   inline static std::atomic<int64_t> allocations{0};
   inline static std::atomic<int64_t> blocks_in_use{0};
   inline static std::atomic<int64_t> bytes_in_use{0};
 
-  // Whether there is no memory left for this thread.
+  // Whether every allocation of this thread fails.
   inline static thread_local bool exhausted = false;
 
-  // From the `first`th allocation from now on, `n` fail, on any thread that is
-  // not `spared`.
+  // Makes `n` allocations fail, from the `first`th one from now on. Counts the
+  // allocations of all threads that are not `spared`.
   static void Fail(int64_t first, int64_t n) {
     failing_ = n;
     until_failure_ = first;
   }
 
-  // No more fail. Returns whether one has.
+  // Ends the effect of `Fail()`. Returns whether an allocation has failed.
   static bool StopFailing() { return until_failure_.exchange(0) < 0; }
 
-  // Whether the allocations of this thread do not fail by `Fail()`, nor count
-  // for it.
+  // Whether `Fail()` neither counts nor affects the allocations of this thread.
   inline static thread_local bool spared = false;
 
   static void* Allocate(size_t size, size_t alignment = kHeader) {
@@ -54,7 +55,7 @@ class CountedHeap {
     return AllocateBlock(size, alignment);
   }
 
-  // As operator new does that returns null.
+  // Allocates memory. Returns null on failure.
   static void* AllocateOrNull(size_t size) noexcept {
     return exhausted || Fails() ? nullptr : AllocateBlock(size, kHeader);
   }
@@ -68,7 +69,7 @@ class CountedHeap {
   }
 
  private:
-  // `alignment` is at least `kHeader`, and so large is the header then.
+  // `alignment` must be at least `kHeader`. The header takes `alignment` bytes.
   static void* AllocateBlock(size_t size, size_t alignment) {
     const size_t whole = (size + 2 * alignment - 1) / alignment * alignment;
     char* const block =
@@ -83,16 +84,18 @@ class CountedHeap {
 
   static bool Fails() {
     if (spared || until_failure_ == 0) return false;
-    // Zero stands for none.
+    // Zero means that no failure is requested.
     if (until_failure_ > 0 && --until_failure_ > 0) return false;
     if (until_failure_ == 0) until_failure_ = -1;
     return failing_-- > 0;
   }
 
-  inline static std::atomic<int64_t> until_failure_{0};  // negative: has come
+  // negative: the first failure has happened
+  inline static std::atomic<int64_t> until_failure_{0};
   inline static std::atomic<int64_t> failing_{0};
 
-  // What stands before each block, and tells its size.
+  // The size of the header before each block. The header stores the block's
+  // size.
   static constexpr size_t kHeader = alignof(std::max_align_t);
   static_assert(kHeader >= sizeof(size_t), "");
 };

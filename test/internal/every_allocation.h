@@ -5,8 +5,9 @@
 // test/internal/every_allocation.h
 // -----------------------------------------------------------------------------
 //
-// For tests of what happens when memory runs out, at each place where that can
-// be. To be included by one source of the program only, as counted_heap.h.
+// Tests of what happens when memory runs out, at each allocation. Only one
+// source of a program may include this header, because it includes
+// counted_heap.h.
 
 #ifndef WORKQUEUE_TEST_INTERNAL_EVERY_ALLOCATION_H_
 #define WORKQUEUE_TEST_INTERNAL_EVERY_ALLOCATION_H_
@@ -29,7 +30,8 @@
 
 namespace workqueue {
 
-// Has allocations of this thread fail, or not, while it lives.
+// While it exists, the allocations of this thread do not fail, or do fail, as
+// its argument says.
 class Spared {
  public:
   explicit Spared(bool spared)
@@ -40,7 +42,7 @@ class Spared {
   const bool before_;
 };
 
-// A FakeClock that itself has all the memory that it needs.
+// A FakeClock whose own allocations never fail.
 class SparedClock final : public Clock {
  public:
   void Step(absl::Duration d) {
@@ -89,8 +91,8 @@ class SparedClock final : public Clock {
   FakeClock clock_;
 };
 
-// Returns what `f()` does, which is called again for as long as there is no
-// memory for it.
+// Calls `f()` again and again until there is enough memory for it. Returns the
+// result.
 template <typename F>
 auto Persist(F&& f) -> decltype(f()) {
   while (true) {
@@ -102,7 +104,7 @@ auto Persist(F&& f) -> decltype(f()) {
   }
 }
 
-// Returns what `f()` does, which is called again until that is no error.
+// Calls `f()` again and again until it returns no error. Returns the result.
 template <typename F>
 auto PersistUntilOk(F&& f) {
   while (true) {
@@ -111,10 +113,10 @@ auto PersistUntilOk(F&& f) {
   }
 }
 
-// Calls `scenario()` again and again, each time with the next allocation of the
-// library failing, and the next time round with that and some that follow it,
-// until none is left to fail. The scenario's own are spared, but in what it
-// passes to `Persist()`.
+// Calls `scenario()` again and again. In each call another allocation of the
+// library fails, first alone and then together with some that follow it, until
+// there are no more allocations to fail. The scenario's own allocations do not
+// fail, except those in functions that it passes to `Persist()`.
 template <typename F>
 void ForEveryAllocation(F&& scenario) {
   const Spared spared(true);

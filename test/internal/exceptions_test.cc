@@ -19,7 +19,7 @@ TEST(ReturnsNormallyTest, CallsTheFunction) {
 }
 
 #ifdef ABSL_HAVE_EXCEPTIONS
-TEST(ReturnsNormallyTest, SwallowsWhatIsThrown) {
+TEST(ReturnsNormallyTest, SwallowsExceptions) {
   EXPECT_FALSE(TryCall([] { throw 1; }));
 }
 

@@ -5,7 +5,7 @@
 // test/internal/fragile_key.h
 // -----------------------------------------------------------------------------
 //
-// A key that throws on demand. Its users are compiled only where there are
+// A key that throws on demand. Use it only in code that is compiled with
 // exceptions.
 
 #ifndef WORKQUEUE_TEST_INTERNAL_FRAGILE_KEY_H_
@@ -19,7 +19,7 @@
 
 namespace workqueue {
 
-// What a FragileKey does that can throw.
+// The operations of a FragileKey that can throw.
 enum class FragileOp { kCopy, kCompare, kHash };
 
 inline constexpr FragileOp kFragileOps[] = {
@@ -27,26 +27,27 @@ inline constexpr FragileOp kFragileOps[] = {
 
 // Fuse
 //
-// Throws a `Fuse::Blown` out of one of the operations to come.
+// This class makes one of the coming operations throw a `Fuse::Blown`.
 class Fuse {
  public:
   struct Blown {};
 
-  // Blows at the `n`th `op` from now, on whatever thread.
+  // Makes the `n`th `op` from now on throw, on any thread.
   static void Arm(FragileOp op, int n) {
     op_ = op;
     safe_ = std::thread::id();
     left_ = n;
   }
 
-  // Blows at the `n`th `op` from now on other threads than the caller.
+  // Makes the `n`th `op` from now on throw. Counts only threads other than the
+  // caller.
   static void ArmForOthers(FragileOp op, int n) {
     op_ = op;
     safe_ = std::this_thread::get_id();
     left_ = n;
   }
 
-  // Undoes arming; returns whether it has blown.
+  // Cancels the request. Returns whether an operation has thrown.
   static bool Disarm() { return left_.exchange(0) < 0; }
 
   static void Count(FragileOp op) {
@@ -62,14 +63,14 @@ class Fuse {
  private:
   inline static std::atomic<FragileOp> op_{FragileOp::kCopy};
   inline static std::atomic<std::thread::id> safe_{std::thread::id()};
-  // Zero if not armed, negative if blown.
+  // Zero if nothing is requested, negative if an operation has thrown.
   inline static std::atomic<int> left_{0};
 };
 
 // FragileKey
 //
-// An integer that can be neither moved nor assigned, so that it also shows that
-// a queue asks no more of its items than that they can be copied.
+// An integer that can be neither moved nor assigned. So its use also shows that
+// a queue requires only that items can be copied.
 class FragileKey {
  public:
   explicit FragileKey(int value) : value_(value) { ++live_; }
@@ -82,7 +83,7 @@ class FragileKey {
 
   int value() const { return value_; }
 
-  // How many of them there are.
+  // Returns the number of existing keys.
   static int live() { return live_; }
 
  private:
@@ -91,7 +92,7 @@ class FragileKey {
   const int value_;
 };
 
-// Hashes of many keys are equal, so that they get compared.
+// Gives many keys the same hash, so that they are compared.
 struct FragileHash {
   size_t operator()(const FragileKey& key) const {
     Fuse::Count(FragileOp::kHash);
@@ -107,7 +108,7 @@ struct FragileEq {
 };
 
 #ifdef ABSL_HAVE_EXCEPTIONS
-// Calls `f()`; returns whether a fuse has blown in it.
+// Calls `f()`. Returns whether an operation has thrown in it.
 template <typename F>
 bool Blows(F&& f) {
   try {

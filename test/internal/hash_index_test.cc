@@ -25,7 +25,7 @@ using ::workqueue::CountedHeap;
 
 constexpr uint32_t kLastHash = std::numeric_limits<uint32_t>::max();
 
-// A table, and what should be in it.
+// A table and its expected contents.
 class Pair {
  public:
   void Insert(uint32_t hash, SlabId id) {
@@ -90,7 +90,7 @@ TEST(HashIndexTest, ShowsOnlyIdsOfTheHash) {
             (std::vector<SlabId>{50, 51, 52, 53, 54, 55, 56, 57, 58, 59}));
 }
 
-TEST(HashIndexTest, ClearRemovesAllAndTheTableCanBeUsedAgain) {
+TEST(HashIndexTest, TheTableCanBeUsedAfterClear) {
   Pair pair;
   for (int round = 0; round < 3; ++round) {
     for (SlabId id = 0; id < 100; ++id) pair.Insert(id << 20, id);
@@ -98,7 +98,7 @@ TEST(HashIndexTest, ClearRemovesAllAndTheTableCanBeUsedAgain) {
   }
 }
 
-TEST(HashIndexTest, TakesTheLastHash) {
+TEST(HashIndexTest, SupportsTheLargestHash) {
   Pair pair;
   for (SlabId id = 0; id < 1000; ++id) pair.Insert(kLastHash, id);
   pair.ExpectAllThere();
@@ -106,7 +106,7 @@ TEST(HashIndexTest, TakesTheLastHash) {
   pair.ExpectAllThere();
 }
 
-TEST(HashIndexTest, TakesTheLastHashAlsoWhenItShrinks) {
+TEST(HashIndexTest, SupportsTheLargestHashWhenItShrinks) {
   constexpr SlabId kLast = 100, kOthers = 200000;
   Pair pair;
   for (SlabId id = 0; id < kLast; ++id) pair.Insert(kLastHash, id);
@@ -116,7 +116,8 @@ TEST(HashIndexTest, TakesTheLastHashAlsoWhenItShrinks) {
   pair.ExpectAllThere();
 }
 
-// Hashes of many kinds: spread, the same, near each other, at both ends.
+// The parameter selects the kind of hash: spread, all equal, near each other,
+// or at both ends.
 class IdTableModelTest : public testing::TestWithParam<int> {
  protected:
   uint32_t RandomHash() {
@@ -140,7 +141,7 @@ class IdTableModelTest : public testing::TestWithParam<int> {
 
 INSTANTIATE_TEST_SUITE_P(Hashes, IdTableModelTest, testing::Range(0, 5));
 
-TEST_P(IdTableModelTest, DoesAsAMapDoes) {
+TEST_P(IdTableModelTest, BehavesLikeAMap) {
   Pair pair;
   for (const int most : {20, 1000, 0, 300, 3000, 10, 100}) {
     while (static_cast<int>(pair.ids().size()) < most) {
@@ -158,7 +159,7 @@ TEST_P(IdTableModelTest, DoesAsAMapDoes) {
   }
 }
 
-TEST(IdTableMemoryTest, TakesTenToFifteenBytesForEachAndGivesThemBack) {
+TEST(IdTableMemoryTest, UsesTenToFifteenBytesPerEntryAndFreesThem) {
   std::mt19937 random(1);
   const int64_t before = CountedHeap::bytes_in_use;
   HashIndex table;
@@ -189,7 +190,7 @@ TEST(IdTableMemoryTest, TakesTenToFifteenBytesForEachAndGivesThemBack) {
   EXPECT_LE(bytes(), with_table - (1 << 20));
 }
 
-TEST(IdTableMemoryTest, IsAsItWasIfThereIsNone) {
+TEST(IdTableMemoryTest, IsUnchangedIfAnAllocationFails) {
 #ifdef ABSL_HAVE_EXCEPTIONS
   std::mt19937 random(1);
   HashIndex table;

@@ -53,7 +53,7 @@ std::vector<Element> MakeElements(int n) {
   return elements;
 }
 
-// Takes all keys out of `heap`, first the one in front.
+// Removes all keys from `heap` in their order, and returns them.
 std::vector<int> PopAllKeys(Heap& heap) {
   std::vector<int> keys;
   while (!heap.empty()) {
@@ -83,8 +83,8 @@ TEST(IndexedHeapTest, TheLeastComesFirst) {
   } while (std::next_permutation(keys.begin(), keys.end()));
 }
 
-// Each entry of heaps of each size, to each place.
-TEST(IndexedHeapTest, AnyEntryCanBeGivenAnyKey) {
+// Moves each entry of heaps of each size to each place.
+TEST(IndexedHeapTest, AnyKeyCanBeChangedToAnyOther) {
   for (int size = 1; size <= 25; ++size) {
     for (int moved = 0; moved < size; ++moved) {
       for (int key = -1; key <= 2 * size; ++key) {
@@ -104,7 +104,7 @@ TEST(IndexedHeapTest, AnyEntryCanBeGivenAnyKey) {
   }
 }
 
-// The last entry takes the place of the one removed, and may have to go up or
+// The last entry takes the place of the removed one, and may have to move up or
 // down from there.
 TEST(IndexedHeapTest, AnyEntryCanBeRemoved) {
   std::mt19937 random(1);
@@ -126,7 +126,7 @@ TEST(IndexedHeapTest, AnyEntryCanBeRemoved) {
   }
 }
 
-TEST(IndexedHeapTest, EqualKeysAreAllThere) {
+TEST(IndexedHeapTest, KeepsEqualKeys) {
   Heap heap;
   std::vector<Element> elements = MakeElements(100);
   for (Element& element : elements) heap.Push({element.value % 3, &element});
@@ -178,7 +178,7 @@ TEST(IndexedHeapTest, ReserveOneChangesNothing) {
   EXPECT_EQ(heap.front().element, &elements[39]);
 }
 
-TEST(IndexedHeapTest, ClearRemovesAllAndTheHeapCanBeUsedAgain) {
+TEST(IndexedHeapTest, TheHeapCanBeUsedAfterClear) {
   Heap heap;
   std::vector<Element> elements = MakeElements(40);
   for (int round = 0; round < 3; ++round) {
@@ -194,7 +194,7 @@ TEST(IndexedHeapTest, ClearRemovesAllAndTheHeapCanBeUsedAgain) {
   EXPECT_EQ(heap[elements[5].heap_index].key, 3);
 }
 
-TEST(IndexedHeapTest, OnceItIsEmptyTheMemoryGoesBack) {
+TEST(IndexedHeapTest, AnEmptyHeapFreesItsMemory) {
   std::vector<Element> elements = MakeElements(3000);
   Heap heap;
   const int64_t before = CountedHeap::bytes_in_use;
@@ -206,7 +206,8 @@ TEST(IndexedHeapTest, OnceItIsEmptyTheMemoryGoesBack) {
   EXPECT_EQ(CountedHeap::bytes_in_use, before);
 }
 
-// A key that shows that the heap asks no more of it than `<` and copies.
+// A key with only `<` and copying, which shows that the heap requires nothing
+// else.
 class BareKey {
  public:
   explicit BareKey(int value) : value_(value) {}
@@ -216,7 +217,7 @@ class BareKey {
   int value_;
 };
 
-TEST(IndexedHeapTest, AKeyNeedsOnlyBeLess) {
+TEST(IndexedHeapTest, AKeyNeedsOnlyLessThan) {
   HeapOf<BareKey> heap;
   Element one(1), two(2);
   heap.Push({BareKey(2), &two});
@@ -226,7 +227,7 @@ TEST(IndexedHeapTest, AKeyNeedsOnlyBeLess) {
   EXPECT_EQ(heap.front().element, &two);
 }
 
-// Counts its comparisons.
+// A key that counts its comparisons.
 class CountingKey {
  public:
   explicit CountingKey(unsigned value) : value_(value) {}
@@ -235,7 +236,7 @@ class CountingKey {
     return value_ < other.value_;
   }
 
-  // How many there were since the last call.
+  // Returns the number of comparisons since the last call.
   static int TakeCount() { return std::exchange(count_, 0); }
 
  private:
@@ -245,13 +246,13 @@ class CountingKey {
 
 int CountingKey::count_ = 0;
 
-// With four children to a node there are log4(n) levels: one comparison at
-// each on the way up, four on the way down.
-TEST(IndexedHeapTest, ComparesAsOftenAsThereAreLevels) {
+// With four children per node there are log4(n) levels. Each level needs one
+// comparison on the way up and four on the way down.
+TEST(IndexedHeapTest, ComparesInProportionToTheLevels) {
   std::mt19937 random(1);
   HeapOf<CountingKey> heap;
   std::vector<Element> elements = MakeElements(100000);
-  int levels = 0;  // of a heap of one more
+  int levels = 0;  // of a heap with one more entry
   for (Element& element : elements) {
     if (heap.size() + 1 > (size_t{1} << (2 * levels))) ++levels;
     heap.Push({CountingKey(random()), &element});
@@ -271,21 +272,22 @@ class IndexedHeapModelTest : public testing::TestWithParam<int> {};
 
 INSTANTIATE_TEST_SUITE_P(Seeds, IndexedHeapModelTest, testing::Range(1, 7));
 
-TEST_P(IndexedHeapModelTest, DoesAsAMapDoes) {
+TEST_P(IndexedHeapModelTest, BehavesLikeAMap) {
   std::mt19937 random(GetParam());
   const auto below = [&random](int n) {
     return static_cast<int>(random() % n);
   };
-  // Few keys, so that many are equal, or many.
+  // Few different keys, so that many are equal, or many different keys.
   const int keys = GetParam() % 2 == 0 ? 10 : 100000;
   const int count = GetParam() <= 2 ? 8 : 300;
   std::vector<Element> elements = MakeElements(count);
   Heap heap;
-  std::map<Element*, int> model;  // keys
+  std::map<Element*, int> model;  // the key of each element
   for (int i = 0; i < 20000; ++i) {
     Element* const element = &elements[below(count)];
     const bool is_in = model.count(element) > 0;
-    // In turn mostly in and mostly out, so that it is full and empty at times.
+    // The heap grows and shrinks in turn, so that it is full at times and empty
+    // at times.
     const int remove = i / 2000 % 2 == 0 ? 20 : 60;
     const int choice = below(100);
     if (!is_in) {
@@ -319,7 +321,7 @@ TEST_P(IndexedHeapModelTest, DoesAsAMapDoes) {
     ASSERT_EQ(model.count(heap.front().element), 1u);
     ASSERT_EQ(model[heap.front().element], least->second);
     if (i % 10 != 0) continue;
-    // The indices are those of the entries, each another.
+    // Each entry must have its own index.
     std::set<size_t> indices;
     for (const auto& [entry, key] : model) {
       ASSERT_LT(entry->heap_index, heap.size());

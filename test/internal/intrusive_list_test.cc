@@ -21,7 +21,7 @@ struct Element : IntrusiveLink<Element> {
   int value;
 };
 
-// What is in `list`, from front to back.
+// Returns the values in `list` from front to back.
 std::vector<int> Values(const IntrusiveList<Element>& list) {
   std::vector<int> values;
   for (Element* e = list.front(); e != nullptr; e = e->next()) {
@@ -90,7 +90,7 @@ TEST_F(IntrusiveListTest, AnElementCanMoveToAnotherList) {
   EXPECT_EQ(Values(other), std::vector<int>{1});
 }
 
-TEST_F(IntrusiveListTest, DoesAsAStandardListDoes) {
+TEST_F(IntrusiveListTest, BehavesLikeAStandardList) {
   std::mt19937 random(1);
   std::vector<Element> elements;
   for (int i = 0; i < 20; ++i) elements.emplace_back(i);

@@ -17,7 +17,7 @@ namespace {
 
 using ::workqueue::CountedHeap;
 
-// Returns a copy of `item` in what `spares` has.
+// Returns a copy of `item` that uses a string from `spares`.
 std::string Copy(ItemRecycler<std::string>& spares, const std::string& item) {
   return spares.WithCopy(item, [](auto&& copy) {
     return std::string(std::forward<decltype(copy)>(copy));
@@ -27,7 +27,7 @@ std::string Copy(ItemRecycler<std::string>& spares, const std::string& item) {
 constexpr char kLong[] = "namespace-12/object-name-4711";
 constexpr char kOther[] = "namespace-7/object-name-12";
 
-TEST(ItemRecyclerTest, StringsLeaveTheirMemory) {
+TEST(ItemRecyclerTest, ReusesTheMemoryOfStrings) {
   ItemRecycler<std::string> spares;
   std::string first = Copy(spares, kLong);
   const char* const memory = first.data();
@@ -41,13 +41,13 @@ TEST(ItemRecyclerTest, StringsLeaveTheirMemory) {
   EXPECT_NE(Copy(spares, other).data(), memory) << "it is left once";
 }
 
-TEST(ItemRecyclerTest, LongerOnesComeAfterShorterOnes) {
+TEST(ItemRecyclerTest, ALongerStringCanFollowAShorterOne) {
   ItemRecycler<std::string> spares;
   spares.Keep(Copy(spares, kOther));
   EXPECT_EQ(Copy(spares, std::string(1000, 'x')), std::string(1000, 'x'));
 }
 
-TEST(ItemRecyclerTest, ShortStringsTakeNone) {
+TEST(ItemRecyclerTest, ShortStringsNeedNoRecycledMemory) {
   ItemRecycler<std::string> spares;
   std::string item = Copy(spares, kLong);
   const char* const memory = item.data();
@@ -68,7 +68,7 @@ TEST(ItemRecyclerTest, KeepsABoundedAmount) {
   EXPECT_EQ(CountedHeap::bytes_in_use, before);
 }
 
-TEST(ItemRecyclerTest, KeepsNoLargeOnes) {
+TEST(ItemRecyclerTest, KeepsNoLargeStrings) {
   ItemRecycler<std::string> spares;
   Copy(spares, kLong);
   const int64_t before = CountedHeap::bytes_in_use;
@@ -76,7 +76,7 @@ TEST(ItemRecyclerTest, KeepsNoLargeOnes) {
   EXPECT_EQ(CountedHeap::bytes_in_use, before);
 }
 
-TEST(ItemRecyclerTest, NothingElseLeavesAnything) {
+TEST(ItemRecyclerTest, OtherTypesAreNotRecycled) {
   ItemRecycler<std::vector<int>> spares;
   const std::vector<int> item = {1, 2, 3};
   spares.WithCopy(item, [&item](const std::vector<int>& copy) {

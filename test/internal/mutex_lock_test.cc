@@ -18,10 +18,10 @@ TEST(MutexLockTest, HoldsTheMutexFromConstructionToDestruction) {
     MutexLock lock(&mu);
     mu.AssertHeld();
   }
-  MutexLock again(&mu);  // would block if the first still held it
+  MutexLock again(&mu);  // would block if the first one still held it
 }
 
-// Stand-ins for Abseil's mutexes of before and after the renaming.
+// Stand-ins for Abseil's mutexes before and after the renaming.
 struct OldMutex {
   void Lock() { calls += "Lock "; }
   void Unlock() { calls += "Unlock "; }
@@ -33,7 +33,7 @@ struct NewMutex : OldMutex {
   void unlock() { calls += "unlock "; }
 };
 
-TEST(MutexLockTest, UsesTheNamesThatThereAre) {
+TEST(MutexLockTest, SupportsOldAndNewNamesOfTheMutex) {
   OldMutex old_mutex;
   { BasicMutexLock<OldMutex> lock(&old_mutex); }
   EXPECT_EQ(old_mutex.calls, "Lock Unlock ");

@@ -33,13 +33,13 @@ template <typename T>
 struct TestEntry : ItemNode<T> {
   using ItemNode<T>::ItemNode;
 
-  int note = 0;  // what a queue would keep here
+  int note = 0;  // stands for the data that a queue keeps here
 };
 
 using StringTable = NodeHashSet<std::string, TestEntry<std::string>,
                                 std::hash<std::string>, std::equal_to<>>;
 
-// Of a hundred items, many hash alike.
+// Gives many of a hundred items the same hash.
 size_t Hash(int item) {
   return static_cast<size_t>(item % 100 % 7 + item / 100) * 0x9e3779b97f4a7c15;
 }
@@ -77,7 +77,7 @@ TEST(NodeHashSetTest, StoresEachItemOnce) {
   EXPECT_EQ(table.size(), 1u);
 }
 
-TEST(NodeHashSetTest, TellsItemsThatHashAlikeApart) {
+TEST(NodeHashSetTest, DistinguishesItemsWithTheSameHash) {
   StringTable table;
   TestEntry<std::string>* const a =
       table.FindOrInsert(std::string("a"), 1).first;
@@ -89,7 +89,7 @@ TEST(NodeHashSetTest, TellsItemsThatHashAlikeApart) {
   EXPECT_EQ(table.Find("c", 1), nullptr);
 }
 
-// Counts the comparisons of different items.
+// Counts comparisons of different items.
 struct CountingEq {
   bool operator()(uint64_t a, uint64_t b) const {
     unequal += a != b;
@@ -98,7 +98,7 @@ struct CountingEq {
   inline static int unequal = 0;
 };
 
-// As many standard libraries hash integers and pointers.
+// Many standard libraries hash integers and pointers in this way.
 TEST(NodeHashSetTest, AHashMayBeTheItemItself) {
   constexpr int kItems = 2000;
   for (int shift = 0; shift < 50; ++shift) {
@@ -111,7 +111,7 @@ TEST(NodeHashSetTest, AHashMayBeTheItemItself) {
     for (uint64_t i = 0; i < kItems; ++i) {
       EXPECT_NE(table.Find(i << shift, i << shift), nullptr);
     }
-    // Of 32 bits, few pairs of as many have all in common.
+    // Among this many 32-bit values, few pairs are equal.
     EXPECT_LT(CountingEq::unequal, 10) << shift;
   }
 }
@@ -121,7 +121,7 @@ TEST(NodeHashSetTest, MovesFromAnItemOnlyIfItIsNew) {
   std::string item(100, 'x');
   table.FindOrInsert(item, 1);
   EXPECT_EQ(item, std::string(100, 'x'));
-  table.FindOrInsert(std::move(item), 1);  // There already.
+  table.FindOrInsert(std::move(item), 1);  // The item is in the table already.
   EXPECT_EQ(item, std::string(100, 'x'));  // NOLINT(bugprone-use-after-move)
 
   auto shared = std::make_shared<int>(1);
@@ -146,7 +146,7 @@ TEST(NodeHashSetTest, EraseDestroysTheEntry) {
   EXPECT_EQ(table.Find(item, 1), nullptr);
 }
 
-TEST(NodeHashSetTest, ClearDestroysAllEntriesAndTheTableGoesOn) {
+TEST(NodeHashSetTest, TheTableCanBeUsedAfterClear) {
   StringTable table;
   for (int round = 0; round < 3; ++round) {
     for (int i = 0; i < 200; ++i) table.FindOrInsert(std::to_string(i), i);
@@ -159,7 +159,7 @@ TEST(NodeHashSetTest, ClearDestroysAllEntriesAndTheTableGoesOn) {
   }
 }
 
-TEST(NodeHashSetTest, DestroysItsEntriesWithItself) {
+TEST(NodeHashSetTest, TheDestructorDestroysTheEntries) {
   auto item = std::make_shared<int>(1);
   {
     NodeHashSet<std::shared_ptr<int>, TestEntry<std::shared_ptr<int>>,
@@ -171,7 +171,7 @@ TEST(NodeHashSetTest, DestroysItsEntriesWithItself) {
   EXPECT_EQ(item.use_count(), 1);
 }
 
-TEST(NodeHashSetTest, EntriesStayWhereTheyAre) {
+TEST(NodeHashSetTest, EntriesHaveStableAddresses) {
   IntTable table;
   std::vector<TestEntry<int>*> entries;
   for (int i = 0; i < 2000; ++i) {
@@ -184,7 +184,7 @@ TEST(NodeHashSetTest, EntriesStayWhereTheyAre) {
   }
 }
 
-TEST(NodeHashSetTest, DoesAsAMapDoes) {
+TEST(NodeHashSetTest, BehavesLikeAMap) {
   for (int seed : {1, 2, 3}) {
     std::mt19937 random(seed);
     const int keys = seed == 1 ? 10 : 500;
@@ -226,8 +226,8 @@ TEST(NodeHashSetTest, DoesAsAMapDoes) {
 
 #ifdef ABSL_HAVE_EXCEPTIONS
 
-// As DoesAsAMapDoes, but now and then something throws.
-TEST(NodeHashSetTest, AnExceptionLeavesItAsItWas) {
+// Does the same as BehavesLikeAMap, but sometimes an operation throws.
+TEST(NodeHashSetTest, AnExceptionChangesNothing) {
   int blown = 0;
   {
     std::mt19937 random(1);
@@ -247,7 +247,7 @@ TEST(NodeHashSetTest, AnExceptionLeavesItAsItWas) {
           model[key.value()] = found.first;
         }
       } else if (it != model.end()) {
-        table.Erase(it->second);  // Throws nothing.
+        table.Erase(it->second);  // never throws
         model.erase(it);
       }
       blown += Fuse::Disarm();

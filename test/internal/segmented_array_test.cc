@@ -31,7 +31,7 @@ TEST(SegmentedArrayTest, HasNoMemoryAtFirst) {
   EXPECT_EQ(CountedHeap::allocations, before);
 }
 
-TEST(SegmentedArrayTest, EachElementIsAnother) {
+TEST(SegmentedArrayTest, ElementsDoNotOverlap) {
   constexpr uint32_t kSize = 100000;
   SegmentedArray<Element> array;
   array.Reserve(kSize);
@@ -44,7 +44,7 @@ TEST(SegmentedArrayTest, EachElementIsAnother) {
   }
 }
 
-TEST(SegmentedArrayTest, ElementsStayWhereTheyAre) {
+TEST(SegmentedArrayTest, ElementsHaveStableAddresses) {
   SegmentedArray<int> array;
   std::vector<const int*> places;
   for (int i = 0; i < 5000; ++i) {
@@ -58,7 +58,7 @@ TEST(SegmentedArrayTest, ElementsStayWhereTheyAre) {
   }
 }
 
-// As those of a heap of four children to a node have to be.
+// A heap with four children per node relies on this.
 TEST(SegmentedArrayTest, FourFromAMultipleOfFourAreInOneCacheLine) {
   struct QuarterLine {
     char bytes[16];
@@ -72,7 +72,7 @@ TEST(SegmentedArrayTest, FourFromAMultipleOfFourAreInOneCacheLine) {
   }
 }
 
-// Twice what is needed, at most, and in one allocation each time.
+// The capacity is at most twice the need, and each doubling is one allocation.
 TEST(SegmentedArrayTest, DoublesWithoutMovingAnything) {
   SegmentedArray<Element> array;
   for (size_t size = 1; size < 1000000; ++size) {
@@ -92,7 +92,7 @@ TEST(SegmentedArrayTest, DoublesWithoutMovingAnything) {
   }
 }
 
-TEST(SegmentedArrayTest, ClearGivesBackTheMemoryAndItGoesOn) {
+TEST(SegmentedArrayTest, ClearFreesTheMemoryAndTheArrayCanBeUsedAgain) {
   const int64_t before = CountedHeap::bytes_in_use;
   SegmentedArray<int> array;
   for (int round = 0; round < 3; ++round) {
@@ -107,7 +107,7 @@ TEST(SegmentedArrayTest, ClearGivesBackTheMemoryAndItGoesOn) {
 
 #ifdef ABSL_HAVE_EXCEPTIONS
 
-TEST(SegmentedArrayTest, WithoutMemoryWhatThereIsStays) {
+TEST(SegmentedArrayTest, AFailedAllocationKeepsTheElements) {
   SegmentedArray<int> array;
   array.Reserve(16);
   for (int i = 0; i < 16; ++i) array[i] = i;

@@ -30,7 +30,7 @@ using ::workqueue::Fuse;
 
 using Shared = std::shared_ptr<int>;
 
-// Makes an object, and returns its id.
+// Makes an object and returns its id.
 template <typename E, SlabId max, typename... Args>
 SlabId New(Slab<E, max>& slab, Args&&... args) {
   const SlabId id = slab.NextId();
@@ -39,7 +39,7 @@ SlabId New(Slab<E, max>& slab, Args&&... args) {
   return id;
 }
 
-TEST(SlabTest, FindsAnObjectUntilItIsGone) {
+TEST(SlabTest, FindsAnObjectUntilItIsDeleted) {
   Slab<Shared> slab;
   const Shared value = std::make_shared<int>(1);
   const SlabId id = New(slab, value);
@@ -58,7 +58,7 @@ TEST(SlabTest, FindsNothingInAnEmptyOne) {
   EXPECT_EQ(slab.Find(kNoSlabId), nullptr);
 }
 
-TEST(SlabTest, AsksForNoMoreThanItSays) {
+TEST(SlabTest, AllocatesNoMoreThanDocumented) {
   Slab<int> slab;
   const SlabId id = slab.NextId();
   EXPECT_EQ(slab.NextId(), id);
@@ -67,7 +67,7 @@ TEST(SlabTest, AsksForNoMoreThanItSays) {
   EXPECT_NE(slab.NextId(), id);
 }
 
-TEST(SlabTest, ObjectsAreNeighboursInTheOrderInWhichTheyAreMade) {
+TEST(SlabTest, ConsecutiveObjectsAreNeighboursInMemory) {
   Slab<int64_t> slab;
   int64_t* last = slab.New(0);
   int apart = 0;
@@ -79,7 +79,7 @@ TEST(SlabTest, ObjectsAreNeighboursInTheOrderInWhichTheyAreMade) {
   EXPECT_LE(apart, 100);
 }
 
-TEST(SlabTest, IdsAreGivenAgainAndStaySmall) {
+TEST(SlabTest, IdsAreReusedAndStaySmall) {
   Slab<int> slab;
   std::vector<SlabId> ids;
   for (int i = 0; i < 1000; ++i) {
@@ -93,13 +93,13 @@ TEST(SlabTest, IdsAreGivenAgainAndStaySmall) {
       EXPECT_LT(ids[i], 1024u);
     }
   }
-  // After a spike, too.
+  // So that it also holds after a spike.
   for (int i = 0; i < 50000; ++i) ids.push_back(New(slab, i));
   for (SlabId id : ids) slab.Delete(id);
   EXPECT_LT(slab.NextId(), 1024u);
 }
 
-TEST(SlabTest, LargeObjectsHaveRoom) {
+TEST(SlabTest, SupportsLargeObjects) {
   struct Large {
     explicit Large(int v) : value(v) {}
     int value;
@@ -135,7 +135,7 @@ TEST(SlabTest, ForEachVisitsAllAndMayDelete) {
   EXPECT_EQ(slab.size(), 0u);
 }
 
-TEST(SlabTest, DestroysWhatIsLeft) {
+TEST(SlabTest, TheDestructorDestroysTheRemainingObjects) {
   const Shared value = std::make_shared<int>(1);
   {
     Slab<Shared> slab;
@@ -152,13 +152,13 @@ TEST(SlabTest, DestroysWhatIsLeft) {
   EXPECT_EQ(value.use_count(), 1);
 }
 
-TEST(SlabTest, DoesAsAMapDoes) {
+TEST(SlabTest, BehavesLikeAMap) {
   for (int seed : {1, 2, 3}) {
     std::mt19937 random(seed);
     Slab<Shared> slab;
     std::map<SlabId, std::pair<Shared*, int>> model;
     for (int i = 0; i < 30000; ++i) {
-      // In turn mostly in and mostly out.
+      // The slab grows and shrinks in turn.
       if (static_cast<int>(random() % 5) > 1 + i / 3000 % 2) {
         const SlabId id = New(slab, std::make_shared<int>(i));
         ASSERT_TRUE(model.emplace(id, std::make_pair(&slab[id], i)).second);
@@ -188,7 +188,7 @@ TEST(SlabTest, DoesAsAMapDoes) {
 // Memory
 // -----------------------------------------------------------------------------
 
-// Makes `n` objects and destroys them, the first ones first.
+// Makes `n` objects and destroys them in the same order.
 void FillAndEmpty(Slab<int>& slab, int n) {
   std::vector<SlabId> ids;
   ids.reserve(n);
@@ -202,7 +202,7 @@ TEST(SlabTest, AllocatesNothingInTheSteadyState) {
   int64_t before = CountedHeap::allocations;
   for (int i = 0; i < 1000; ++i) slab.Delete(New(slab, i));
   EXPECT_EQ(CountedHeap::allocations, before);
-  // With many, of which some come and go.
+  // Many objects, some of which come and go.
   for (int i = 0; i < 10000; ++i) New(slab, i);
   FillAndEmpty(slab, 200);
   before = CountedHeap::allocations;
@@ -210,7 +210,7 @@ TEST(SlabTest, AllocatesNothingInTheSteadyState) {
   EXPECT_LE(CountedHeap::allocations - before, 1) << "that of the ids here";
 }
 
-TEST(SlabTest, GivesBackWhatIsNotNeeded) {
+TEST(SlabTest, FreesUnusedMemory) {
   Slab<int> slab;
   std::vector<SlabId> ids;
   const int64_t before = CountedHeap::bytes_in_use;
@@ -231,7 +231,7 @@ TEST(SlabTest, GivesBackWhatIsNotNeeded) {
 
 #ifdef ABSL_HAVE_EXCEPTIONS
 
-TEST(SlabTest, IfMakingOneThrowsNothingHasChanged) {
+TEST(SlabTest, AThrowingConstructorChangesNothing) {
   Slab<FragileKey> slab;
   const FragileKey key(1);
   for (int i = 0; i < 200; ++i) {
@@ -244,7 +244,7 @@ TEST(SlabTest, IfMakingOneThrowsNothingHasChanged) {
   }
 }
 
-TEST(SlabTest, WithoutMemoryNothingHasChanged) {
+TEST(SlabTest, AFailedAllocationChangesNothing) {
   Slab<int> slab;
   int failed = 0;
   for (int i = 0; i < 1000; ++i) {
@@ -261,7 +261,7 @@ TEST(SlabTest, WithoutMemoryNothingHasChanged) {
   EXPECT_GT(failed, 10);
 }
 
-TEST(SlabTest, ThereAreNoMoreIdsThanItsLimit) {
+TEST(SlabTest, RespectsTheLimitOfIds) {
   Slab<int, 200> slab;
   for (int i = 0; i < 192; ++i) New(slab, i);
   EXPECT_THROW(slab.NextId(), std::bad_alloc);

@@ -35,7 +35,7 @@ TEST(WorkerPoolTest, EachThreadHasANumberOfItsOwn) {
                              numbers.insert(number);
                              threads.insert(std::this_thread::get_id());
                            }
-                           // All are at work at the same time.
+                           // All threads work at the same time.
                            if (all->Block()) delete all;
                          })
                   .ok());
@@ -45,7 +45,7 @@ TEST(WorkerPoolTest, EachThreadHasANumberOfItsOwn) {
   EXPECT_EQ(threads.count(std::this_thread::get_id()), 0u);
 }
 
-// The work outlives the function that it was given as.
+// The pool keeps a copy of the function that it was given.
 TEST(WorkerPoolTest, TheThreadsHaveTheirOwnCopyOfTheWork) {
   absl::Notification go;
   std::atomic<int> sum{0};
@@ -74,13 +74,13 @@ TEST(WorkerPoolTest, JoinAndTheDestructorWaitForTheWork) {
     EXPECT_TRUE(pool.Start(4, work).ok());
     pool.Join();
     EXPECT_EQ(ended, 4);
-    pool.Join();  // There is nothing left to wait for.
+    pool.Join();  // There is nothing to wait for.
     EXPECT_TRUE(pool.Start(4, work).ok());
   }
   EXPECT_EQ(ended, 8);
 }
 
-TEST(WorkerPoolTest, APoolOfNoneIsNone) {
+TEST(WorkerPoolTest, APoolCanHaveNoThreads) {
   WorkerPool pool;
   pool.Join();
   EXPECT_TRUE(pool.Start(0, [](size_t) { ADD_FAILURE(); }).ok());

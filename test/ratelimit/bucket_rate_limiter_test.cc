@@ -49,7 +49,7 @@ TEST(BucketRateLimiterTest, TracksNoItems) {
   EXPECT_EQ(limiter->When("a"), absl::Seconds(1));
 }
 
-TEST(BucketRateLimiterTest, SeveralShareABucket) {
+TEST(BucketRateLimiterTest, SeveralLimitersShareABucket) {
   FakeClock clock;
   std::shared_ptr<TokenBucket> bucket =
       TokenBucket::Create(1, 1, &clock).value();
@@ -87,7 +87,7 @@ TEST(BucketRateLimiterTest, RejectsNull) {
               IsInvalidArgument("bucket", "null"));
 }
 
-// Neither hashable nor comparable nor copyable.
+// An item that cannot be hashed, compared or copied.
 struct Item {
   Item() = default;
   Item(const Item&) = delete;

@@ -49,7 +49,7 @@ TEST(DefaultControllerRateLimiterTest, LimitsAllItemsToTenASecond) {
   EXPECT_EQ(limiter->When("z"), absl::Milliseconds(5));
 }
 
-TEST(DefaultControllerRateLimiterTest, GoesByTheRealClockByDefault) {
+TEST(DefaultControllerRateLimiterTest, UsesTheRealClockByDefault) {
   EXPECT_EQ(DefaultControllerRateLimiter<std::string>()->When("a"),
             absl::Milliseconds(5));
   EXPECT_EQ(DefaultControllerRateLimiter<std::string>(nullptr)->When("a"),
@@ -65,7 +65,7 @@ TEST(DefaultControllerRateLimiterTest, TracksAnyNumberOfItems) {
   }
 }
 
-// As the header shows it.
+// The code from the header's comment.
 absl::StatusOr<std::unique_ptr<RateLimiter<std::string>>> WithABound() {
   auto items = ItemExponentialFailureRateLimiter<std::string>::Create(
       absl::Milliseconds(5), absl::Seconds(1000), /*max_tracked_items=*/10000);
@@ -105,7 +105,7 @@ TEST(DefaultItemBasedRateLimiterTest, DoesNotLimitItemsTogether) {
   }
 }
 
-// An item that Abseil does not know how to hash.
+// An item that Abseil cannot hash.
 struct Item {
   int id;
 };
@@ -116,7 +116,7 @@ struct ItemEq {
   bool operator()(const Item& a, const Item& b) const { return a.id == b.id; }
 };
 
-TEST(DefaultRateLimitersTest, TakeHashAndEquality) {
+TEST(DefaultRateLimitersTest, UseTheGivenHashAndEquality) {
   FakeClock clock;
   auto for_controller =
       DefaultControllerRateLimiter<Item, ItemHash, ItemEq>(&clock);

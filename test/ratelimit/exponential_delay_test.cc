@@ -34,7 +34,7 @@ TEST(ExponentialDelayTest, IsExactToTheNanosecond) {
               absl::Nanoseconds(int64_t{1} << n))
         << n;
   }
-  // A double could not tell these.
+  // A double cannot represent the difference.
   EXPECT_EQ(ExponentialDelay(absl::Nanoseconds((int64_t{1} << 60) + 1), max, 2),
             absl::Nanoseconds((int64_t{1} << 62) + 4));
 }
@@ -61,7 +61,7 @@ TEST(ExponentialDelayTest, NeverOverflows) {
   }
 }
 
-TEST(ExponentialDelayTest, OfNothingIsNothing) {
+TEST(ExponentialDelayTest, IsZeroForABaseOfZero) {
   for (const int n : {0, 1, 62, 63, 64, 2000, kMaxInt}) {
     EXPECT_EQ(ExponentialDelay(absl::ZeroDuration(), absl::Seconds(1), n),
               absl::ZeroDuration());

@@ -1,8 +1,8 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What FailureCounts does with memory. This program has an `operator new` of
-// its own, which counts, and fails on demand.
+// Tests how FailureCounts uses memory. This program replaces `operator new` by
+// one that counts allocations and fails on demand.
 
 #include <cstdint>
 
@@ -31,7 +31,7 @@ TEST(FailureCountsAllocationTest, EvictingAllocatesNothing) {
       }
     };
     churn();
-    churn();  // By now the table has its size.
+    churn();  // Now the table has its final size.
     const int64_t before = CountedHeap::allocations;
     churn();
     EXPECT_EQ(CountedHeap::allocations - before, 0) << bound;
@@ -53,7 +53,7 @@ TEST(FailureCountsAllocationTest, ComingAndGoingAllocatesNothing) {
   EXPECT_EQ(CountedHeap::allocations - before, 0);
 }
 
-TEST(FailureCountsAllocationTest, TakesMemoryOnlyAsItemsCome) {
+TEST(FailureCountsAllocationTest, AllocatesOnlyForTrackedItems) {
   const int64_t before = CountedHeap::blocks_in_use;
   Counts counts(1000000);
   EXPECT_EQ(CountedHeap::blocks_in_use - before, 0);
@@ -76,7 +76,7 @@ TEST(FailureCountsAllocationTest, NeverTakesMoreThanTheBoundNeeds) {
 
 #ifdef ABSL_HAVE_EXCEPTIONS
 
-// Returns whether there was not enough memory for `f()`.
+// Returns whether `f()` ran out of memory.
 template <typename F>
 bool FailsWithoutMemory(F&& f) {
   CountedHeap::exhausted = true;
@@ -91,16 +91,17 @@ bool FailsWithoutMemory(F&& f) {
 }
 
 TEST(FailureCountsAllocationTest, WithoutMemoryNothingIsEvicted) {
-  constexpr int kBound = 64;  // as many as are allocated at a time
+  constexpr int kBound = 64;  // as many entries as one allocation holds
   Counts counts(kBound);
   for (int i = 0; i < kBound; ++i) counts.Increment(i);
-  // For the first one that is evicted, memory is needed.
+  // The first eviction needs memory, because for a moment there is one more
+  // entry.
   EXPECT_TRUE(FailsWithoutMemory([&] { counts.Increment(kBound); }));
   EXPECT_EQ(counts.Get(kBound), 0);
   for (int i = 0; i < kBound; ++i) EXPECT_EQ(counts.Get(i), 1) << i;
   counts.Increment(kBound);
   for (int i = 0; i <= kBound; ++i) EXPECT_EQ(counts.Get(i), i == 0 ? 0 : 1);
-  // No more for the others.
+  // Later evictions reuse that memory.
   EXPECT_FALSE(FailsWithoutMemory([&] { counts.Increment(kBound + 1); }));
   for (int i = 0; i <= kBound + 1; ++i) EXPECT_EQ(counts.Get(i), i < 2 ? 0 : 1);
 }

@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// FailureCounts with a bound: what is evicted, and when.
+// Tests of FailureCounts with a bound: which item is evicted, and when.
 
 #include <algorithm>
 #include <cstddef>
@@ -39,7 +39,7 @@ using FragileCounts = FailureCounts<FragileKey, FragileHash, FragileEq>;
 
 static_assert(kUnboundedItems == std::numeric_limits<size_t>::max(), "");
 
-// Returns the counts of "a", "b" and so on to `last`.
+// Returns the counts of "a", "b" and so on up to `last`.
 std::vector<int> Get(const Counts& counts, char last) {
   std::vector<int> result;
   for (char c = 'a'; c <= last; ++c) {
@@ -48,12 +48,12 @@ std::vector<int> Get(const Counts& counts, char last) {
   return result;
 }
 
-// Counts a failure of each of `items`, which have one character.
+// Counts a failure for each character in `items`. Each character is an item.
 void Increment(Counts* counts, const std::string& items) {
   for (const char c : items) counts->Increment(std::string(1, c));
 }
 
-TEST(FailureCountsBoundTest, EvictsTheOneThatFailedLongestAgo) {
+TEST(FailureCountsBoundTest, EvictsTheItemThatFailedLongestAgo) {
   Counts counts(3);
   Increment(&counts, "abc");
   EXPECT_THAT(Get(counts, 'c'), ElementsAre(1, 1, 1));
@@ -63,29 +63,29 @@ TEST(FailureCountsBoundTest, EvictsTheOneThatFailedLongestAgo) {
   EXPECT_THAT(Get(counts, 'e'), ElementsAre(0, 0, 1, 1, 1));
 }
 
-TEST(FailureCountsBoundTest, HowOftenItFailedMakesNoDifference) {
+TEST(FailureCountsBoundTest, TheNumberOfFailuresMakesNoDifference) {
   Counts counts(3);
   Increment(&counts, "aaaaabcd");
   EXPECT_THAT(Get(counts, 'd'), ElementsAre(0, 1, 1, 1));
 }
 
-TEST(FailureCountsBoundTest, AKnownItemEvictsNone) {
+TEST(FailureCountsBoundTest, AKnownItemEvictsNothing) {
   Counts counts(3);
   Increment(&counts, "abcabcccc");
   EXPECT_THAT(Get(counts, 'c'), ElementsAre(2, 2, 5));
 }
 
-TEST(FailureCountsBoundTest, AFailureRenews) {
+TEST(FailureCountsBoundTest, AFailureMakesAnItemTheLatest) {
   Counts counts(3);
-  Increment(&counts, "abcad");  // From the front,
+  Increment(&counts, "abcad");  // evicts from the front,
   EXPECT_THAT(Get(counts, 'd'), ElementsAre(2, 0, 1, 1));
   Increment(&counts, "ae");  // the middle
   EXPECT_THAT(Get(counts, 'e'), ElementsAre(3, 0, 0, 1, 1));
-  Increment(&counts, "ef");  // and the back.
+  Increment(&counts, "ef");  // and the back
   EXPECT_THAT(Get(counts, 'f'), ElementsAre(3, 0, 0, 0, 2, 1));
 }
 
-TEST(FailureCountsBoundTest, LookingDoesNotRenew) {
+TEST(FailureCountsBoundTest, GetDoesNotMakeAnItemTheLatest) {
   Counts counts(3);
   Increment(&counts, "abc");
   EXPECT_EQ(counts.Get("a"), 1);
@@ -117,7 +117,7 @@ TEST(FailureCountsBoundTest, ErasingFreesAPlace) {
   }
 }
 
-TEST(FailureCountsBoundTest, ErasingWhatWasEvictedFreesNone) {
+TEST(FailureCountsBoundTest, ErasingAnEvictedItemFreesNoPlace) {
   Counts counts(2);
   Increment(&counts, "abc");
   counts.Erase("a");
@@ -138,7 +138,7 @@ TEST(FailureCountsBoundTest, BoundOfOne) {
   EXPECT_THAT(Get(counts, 'b'), ElementsAre(2, 0));
 }
 
-TEST(FailureCountsBoundTest, AHugeBoundEvictsNone) {
+TEST(FailureCountsBoundTest, AHugeBoundEvictsNothing) {
   for (const size_t bound : {kUnboundedItems, kUnboundedItems - 1}) {
     IntCounts counts(bound);
     for (int i = 0; i < 5000; ++i) counts.Increment(i);
@@ -146,7 +146,7 @@ TEST(FailureCountsBoundTest, AHugeBoundEvictsNone) {
   }
 }
 
-TEST(FailureCountsBoundTest, KeepsNoMoreItemsThanItMay) {
+TEST(FailureCountsBoundTest, NeverExceedsTheBound) {
   constexpr int kBound = 20;
   {
     FragileCounts counts(kBound);
@@ -163,7 +163,7 @@ TEST(FailureCountsBoundTest, KeepsNoMoreItemsThanItMay) {
   EXPECT_EQ(FragileKey::live(), 0);
 }
 
-// What FailureCounts should do, in the plainest way.
+// A simple and obviously correct model of FailureCounts.
 class Model {
  public:
   explicit Model(size_t bound) : bound_(bound) {}
@@ -196,7 +196,7 @@ class Model {
   std::map<int, int> failures_;
 };
 
-TEST(FailureCountsBoundTest, DoesAsTheModelDoes) {
+TEST(FailureCountsBoundTest, BehavesLikeTheModel) {
   std::mt19937 random(7);
   for (const size_t bound : {1, 2, 3, 5, 8, 30}) {
     SCOPED_TRACE(bound);
@@ -205,7 +205,8 @@ TEST(FailureCountsBoundTest, DoesAsTheModelDoes) {
     FragileCounts counts(bound);
     for (int i = 0; i < 4000; ++i) {
       int item = static_cast<int>(random() % items);
-      if (random() % 2 == 0) item /= 2;  // Some fail more often than others.
+      // Some items fail more often than others.
+      if (random() % 2 == 0) item /= 2;
       switch (random() % 8) {
         case 0:
           model.Erase(item);
@@ -226,12 +227,12 @@ TEST(FailureCountsBoundTest, DoesAsTheModelDoes) {
   }
 }
 
-TEST(FailureCountsBoundTest, ManyThreadsEvictWhatIsIdle) {
+TEST(FailureCountsBoundTest, ManyThreadsEvictIdleItems) {
   constexpr int kThreads = 4;
   constexpr int kRounds = 1000;
   const int busy = -1;
-  // Between two failures of the busy item, by whatever thread, each thread has
-  // at most one other fail. So it is never evicted, and all others are.
+  // Between two failures of the busy item, each thread makes at most one other
+  // item fail. So the busy item is never evicted, and all others are.
   constexpr int kBound = kThreads + 1;
   IntCounts counts(kBound);
   std::vector<std::thread> threads;
@@ -260,9 +261,9 @@ using ::workqueue::FragileOp;
 using ::workqueue::Fuse;
 using ::workqueue::kFragileOps;
 
-// Runs `f` on three items, with a bound of three, with every fuse that blows in
-// it. Each time all must be as before: the counts, which are 1, 2 and 3 from
-// the longest ago on, and the order.
+// Runs `f` on three items, with a bound of three, once for each operation in it
+// that can throw. After each exception everything must be as before: the order,
+// and the counts, which are 1, 2 and 3 from the oldest item on.
 template <typename F>
 void ExpectNoChange(F&& f) {
   for (const FragileOp op : kFragileOps) {
@@ -277,7 +278,7 @@ void ExpectNoChange(F&& f) {
       EXPECT_EQ(Fuse::Disarm(), blown);
       if (!blown) {
         if (op == FragileOp::kHash) {
-          EXPECT_EQ(n, 2);  // It was called once.
+          EXPECT_EQ(n, 2);  // There was one call.
         }
         break;
       }
@@ -296,7 +297,7 @@ void ExpectNoChange(F&& f) {
 
 TEST(FailureCountsBoundThrowTest, ANewItem) {
   ExpectNoChange([](FragileCounts* counts) {
-    counts->Increment(FragileKey(5));  // Its hash is that of 1 and 3.
+    counts->Increment(FragileKey(5));  // 5 has the same hash as 1 and 3.
   });
 }
 
@@ -307,7 +308,7 @@ TEST(FailureCountsBoundThrowTest, AKnownItem) {
   }
 }
 
-TEST(FailureCountsBoundThrowTest, LookingAndErasing) {
+TEST(FailureCountsBoundThrowTest, GetAndErase) {
   ExpectNoChange([](FragileCounts* counts) { counts->Get(FragileKey(2)); });
   ExpectNoChange([](FragileCounts* counts) { counts->Erase(FragileKey(2)); });
 }

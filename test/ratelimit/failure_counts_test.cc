@@ -36,7 +36,7 @@ TEST(FailureCountsTest, CountsEachItemByItself) {
   EXPECT_EQ(counts.Get("c"), 0);
 }
 
-TEST(FailureCountsTest, LookingDoesNotStartToTrack) {
+TEST(FailureCountsTest, GetDoesNotTrackAnItem) {
   Counts<std::string> counts;
   EXPECT_EQ(counts.Get("a"), 0);
   counts.Erase("a");
@@ -94,12 +94,12 @@ TEST(FailureCountsTest, HashesOnceAnOperation) {
   EXPECT_EQ(CountingHash::calls, 4000);
 }
 
-// Every item in one bucket.
+// Puts every item into the same bucket.
 struct SameHash {
   size_t operator()(int) const { return 42; }
 };
 
-// Even numbers are one item, odd ones another.
+// All even numbers are the same item, and so are all odd numbers.
 struct SameParity {
   bool operator()(int a, int b) const { return a % 2 == b % 2; }
 };
@@ -116,7 +116,7 @@ TEST(FailureCountsTest, UsesTheGivenHashAndEquality) {
   EXPECT_EQ(counts.Get(3), 1);
 }
 
-// An item that can be copied but neither moved, assigned nor made from nothing.
+// An item that can be copied, but not moved, assigned or default-constructed.
 struct CopyOnly {
   explicit CopyOnly(int i) : id(i) {}
   CopyOnly(const CopyOnly&) = default;
@@ -152,7 +152,7 @@ TEST(FailureCountsTest, LosesNoFailureOfManyThreads) {
           EXPECT_LT(counts.Increment(i), kThreads * kRounds);
           EXPECT_GT(counts.Get(i), 0);
         }
-        // Items come and go meanwhile.
+        // Other items come and go at the same time.
         const int own = kItems + t;
         EXPECT_EQ(counts.Increment(own), 0);
         counts.Erase(own);
@@ -167,7 +167,7 @@ TEST(FailureCountsTest, LosesNoFailureOfManyThreads) {
 
 #ifdef ABSL_HAVE_EXCEPTIONS
 
-// An item whose every operation throws when told to.
+// An item whose every operation throws on demand.
 struct Throwing {
   enum What { kNothing, kHash, kEq, kCopy };
 
@@ -201,7 +201,7 @@ struct Throwing {
 Throwing::What Throwing::throws = Throwing::kNothing;
 int Throwing::alive = 0;
 
-// As above, and moving it throws always.
+// The same, and moving it always throws.
 struct ThrowingOnMove : Throwing {
   using Throwing::Throwing;
   ThrowingOnMove(const ThrowingOnMove&) = default;
@@ -210,7 +210,7 @@ struct ThrowingOnMove : Throwing {
   }
 };
 
-// As above, and moving it never throws.
+// The same, and moving it never throws.
 struct ThrowingOnCopy : Throwing {
   using Throwing::Throwing;
   ThrowingOnCopy(const ThrowingOnCopy&) = default;
@@ -224,23 +224,23 @@ class FailureCountsThrowTest : public testing::Test {};
 using ThrowingTypes = testing::Types<Throwing, ThrowingOnMove, ThrowingOnCopy>;
 TYPED_TEST_SUITE(FailureCountsThrowTest, ThrowingTypes);
 
-TYPED_TEST(FailureCountsThrowTest, LeavesEverythingAsItWas) {
+TYPED_TEST(FailureCountsThrowTest, ExceptionsChangeNothing) {
   constexpr int kItems = 200;
   {
     Counts<TypeParam> counts;
-    // Each is new once, in a table of every size.
+    // Every item is new once, and the table grows through every size.
     for (int i = 0; i < kItems; ++i) {
       const TypeParam item(i);
       for (const Throwing::What what : {Throwing::kHash, Throwing::kCopy}) {
         Throwing::throws = what;
         EXPECT_THROW(counts.Increment(item), std::runtime_error);
         Throwing::throws = Throwing::kNothing;
-        EXPECT_EQ(Throwing::alive, i + 1);  // And `item`.
+        EXPECT_EQ(Throwing::alive, i + 1);  // includes `item`
         EXPECT_EQ(counts.Get(item), 0);
       }
       EXPECT_EQ(counts.Increment(item), 0);
     }
-    // Each is known now, so that it is compared and not copied.
+    // Every item is known now, so it is compared and not copied.
     for (int i = 0; i < kItems; ++i) {
       const TypeParam item(i);
       for (const Throwing::What what : {Throwing::kHash, Throwing::kEq}) {

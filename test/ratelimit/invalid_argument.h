@@ -16,7 +16,7 @@
 
 namespace workqueue {
 
-// Matches an `absl::InvalidArgumentError` whose message names `field` and tells
+// Matches an `absl::InvalidArgumentError` whose message contains `field` and
 // `value`.
 MATCHER_P2(IsInvalidArgument, field, value, "") {
   *result_listener << arg.ToString();

@@ -80,7 +80,7 @@ TEST(ItemExponentialFailureRateLimiterTest, StaysAtTheMaximum) {
 }
 
 TEST(ItemExponentialFailureRateLimiterTest, TakesAnyFiniteDelays) {
-  // The longest that client-go can tell, and longer.
+  // The longest duration that client-go supports, and longer ones.
   for (const absl::Duration max :
        {absl::Nanoseconds(std::numeric_limits<int64_t>::max()),
         absl::Hours(24 * 365) * 1000000}) {
@@ -134,26 +134,26 @@ TEST(ItemExponentialFailureRateLimiterTest, RejectsBadDelays) {
   }
 }
 
-TEST(ItemExponentialFailureRateLimiterTest, RejectsToTrackNoItem) {
+TEST(ItemExponentialFailureRateLimiterTest, RejectsABoundOfZero) {
   EXPECT_THAT(
       Limiter::Create(absl::Seconds(1), absl::Minutes(1), 0).status(),
       IsInvalidArgument("max_tracked_items must be at least 1", "is 0"));
 }
 
-TEST(ItemExponentialFailureRateLimiterTest, TracksNoMoreItemsThanItMay) {
+TEST(ItemExponentialFailureRateLimiterTest, TracksAtMostMaxTrackedItems) {
   auto limiter =
       Limiter::Create(absl::Milliseconds(1), absl::Seconds(1), 2).value();
   limiter->When("a");
   limiter->When("b");
   EXPECT_EQ(limiter->When("a"), absl::Milliseconds(2));
-  EXPECT_EQ(limiter->NumRequeues("b"), 1);  // Does not renew.
+  EXPECT_EQ(limiter->NumRequeues("b"), 1);  // does not count as a failure
   EXPECT_EQ(limiter->When("c"), absl::Milliseconds(1));
   EXPECT_EQ(limiter->NumRequeues("b"), 0);
   EXPECT_EQ(limiter->When("a"), absl::Milliseconds(4));
-  EXPECT_EQ(limiter->When("b"), absl::Milliseconds(1));  // Evicts "c".
+  EXPECT_EQ(limiter->When("b"), absl::Milliseconds(1));  // evicts "c"
   EXPECT_EQ(limiter->When("a"), absl::Milliseconds(8));
   limiter->Forget("a");
-  EXPECT_EQ(limiter->When("c"), absl::Milliseconds(1));  // Evicts none.
+  EXPECT_EQ(limiter->When("c"), absl::Milliseconds(1));  // evicts nothing
   EXPECT_EQ(limiter->When("b"), absl::Milliseconds(2));
 }
 
@@ -169,7 +169,7 @@ TEST(ItemExponentialFailureRateLimiterTest, TracksAnyNumberByDefault) {
   }
 }
 
-// An item that Abseil does not know how to hash.
+// An item that Abseil cannot hash.
 struct Pair {
   int a;
   int b;
@@ -183,7 +183,7 @@ struct PairEq {
   }
 };
 
-TEST(ItemExponentialFailureRateLimiterTest, TakesHashAndEquality) {
+TEST(ItemExponentialFailureRateLimiterTest, UsesTheGivenHashAndEquality) {
   auto limiter =
       ItemExponentialFailureRateLimiter<Pair, PairHash, PairEq>::Create(
           absl::Seconds(1), absl::Minutes(1))

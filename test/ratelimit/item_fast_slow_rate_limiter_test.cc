@@ -94,26 +94,26 @@ TEST(ItemFastSlowRateLimiterTest, RejectsBadArguments) {
   }
 }
 
-TEST(ItemFastSlowRateLimiterTest, RejectsToTrackNoItem) {
+TEST(ItemFastSlowRateLimiterTest, RejectsABoundOfZero) {
   EXPECT_THAT(
       Limiter::Create(kFast, kSlow, 1, /*max_tracked_items=*/0).status(),
       IsInvalidArgument("max_tracked_items must be at least 1", "is 0"));
 }
 
-TEST(ItemFastSlowRateLimiterTest, TracksNoMoreItemsThanItMay) {
+TEST(ItemFastSlowRateLimiterTest, TracksAtMostMaxTrackedItems) {
   auto limiter =
       Limiter::Create(kFast, kSlow, 1, /*max_tracked_items=*/2).value();
   EXPECT_EQ(limiter->When("a"), kFast);
   EXPECT_EQ(limiter->When("b"), kFast);
   EXPECT_EQ(limiter->When("a"), kSlow);
-  EXPECT_EQ(limiter->NumRequeues("b"), 1);  // Does not renew.
+  EXPECT_EQ(limiter->NumRequeues("b"), 1);  // does not count as a failure
   EXPECT_EQ(limiter->When("c"), kFast);
   EXPECT_EQ(limiter->NumRequeues("b"), 0);
   EXPECT_EQ(limiter->When("a"), kSlow);
-  EXPECT_EQ(limiter->When("b"), kFast);  // Evicts "c".
+  EXPECT_EQ(limiter->When("b"), kFast);  // evicts "c"
   EXPECT_EQ(limiter->When("a"), kSlow);
   limiter->Forget("a");
-  EXPECT_EQ(limiter->When("c"), kFast);  // Evicts none.
+  EXPECT_EQ(limiter->When("c"), kFast);  // evicts nothing
   EXPECT_EQ(limiter->When("b"), kSlow);
 }
 
@@ -128,7 +128,7 @@ TEST(ItemFastSlowRateLimiterTest, TracksAnyNumberByDefault) {
   }
 }
 
-TEST(ItemFastSlowRateLimiterTest, IsFastForSoManyAttemptsOfAllThreads) {
+TEST(ItemFastSlowRateLimiterTest, CountsTheFastAttemptsOfAllThreads) {
   constexpr int kThreads = 4;
   constexpr int kFailures = 500;
   constexpr int kFastAttempts = 777;

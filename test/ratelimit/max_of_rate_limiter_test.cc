@@ -22,7 +22,7 @@ namespace {
 
 using Limiter = MaxOfRateLimiter<std::string>;
 
-// One whose answers are given.
+// A limiter with given answers.
 class Fixed final : public RateLimiter<std::string> {
  public:
   Fixed(absl::Duration delay, int requeues)
@@ -120,8 +120,10 @@ TEST(MaxOfRateLimiterTest, EachLimiterEvictsByItsOwnBound) {
   EXPECT_EQ(limiter->When("a"), absl::Milliseconds(5));
   EXPECT_EQ(limiter->When("a"), absl::Seconds(3));
   EXPECT_EQ(limiter->When("b"), absl::Milliseconds(5));
-  EXPECT_EQ(limiter->NumRequeues("a"), 2);                // The second's count.
-  EXPECT_EQ(limiter->When("a"), absl::Milliseconds(16));  // And its delay.
+  // the second limiter's count
+  EXPECT_EQ(limiter->NumRequeues("a"), 2);
+  // the second limiter's delay
+  EXPECT_EQ(limiter->When("a"), absl::Milliseconds(16));
   EXPECT_EQ(limiter->When("c"), absl::Milliseconds(5));
   EXPECT_EQ(limiter->NumRequeues("b"), 0);
   limiter->Forget("c");

@@ -36,7 +36,7 @@ TEST(RateLimiterTest, IsUsedAndDestroyedThroughTheInterface) {
   EXPECT_TRUE(destroyed);
 }
 
-// No item need be hashable, comparable, copyable or even complete.
+// An item need not be hashable, comparable, copyable or even a complete type.
 struct Anything;
 
 TEST(RateLimiterTest, RequiresNothingOfItems) {

@@ -28,7 +28,7 @@ constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 constexpr int64_t kMaxInt64 = std::numeric_limits<int64_t>::max();
 constexpr int64_t kMinInt64 = std::numeric_limits<int64_t>::min();
 
-// At a rate of 4, the one used most here, a token comes each tick.
+// One token comes per tick at a rate of 4, which most tests here use.
 constexpr absl::Duration kTick = absl::Milliseconds(250);
 constexpr int kNever = -1;
 
@@ -38,16 +38,16 @@ class TokenBucketTest : public testing::Test {
     return TokenBucket::Create(rate, burst, &clock_).value();
   }
 
-  // Sets the clock to so many ticks after the start, later or earlier than now.
+  // Sets the clock to `tick` ticks after the start, earlier or later than now.
   void At(int tick) { clock_.SetTime(start_ + tick * kTick); }
 
-  // Returns when the holder of `reservation` may act, in ticks after the start.
+  // Returns the time to act of `reservation`, in ticks after the start.
   double TickToAct(const Reservation& reservation) {
     if (!reservation.ok()) return kNever;
     return absl::FDivDuration(reservation.time_to_act() - start_, kTick);
   }
 
-  // Reserves `n` tokens and returns when its holder may act.
+  // Reserves `n` tokens and returns the time to act, in ticks after the start.
   double Reserve(TokenBucket& bucket, int64_t n) {
     return TickToAct(bucket.Reserve(n));
   }
@@ -60,7 +60,7 @@ class TokenBucketTest : public testing::Test {
 
 struct Step {
   int tick;
-  double tokens;  // before
+  double tokens;  // before the call
   int64_t n;
   bool allowed;
 };
@@ -81,7 +81,7 @@ TEST_F(TokenBucketAllowTest, OneTokenDeep) {
                        {0, 1, 1, true},
                        {0, 0, 1, false},
                        {0, 0, 1, false},
-                       {1, 1, 2, false},  // More than the bucket holds.
+                       {1, 1, 2, false},  // more than the bucket holds
                        {1, 1, 1, true},
                        {1, 0, 1, false},
                        {5, 1, 1, true},
@@ -92,16 +92,16 @@ TEST_F(TokenBucketAllowTest, OneTokenDeep) {
 TEST_F(TokenBucketAllowTest, SeveralTokensDeep) {
   Run(*Make(4, 5), {
                        {0, 5, 3, true},
-                       {0, 2, 3, false},  // What fails takes nothing.
+                       {0, 2, 3, false},  // A refused call takes nothing.
                        {0, 2, 2, true},
                        {0, 0, 1, false},
                        {2, 2, 6, false},
                        {3, 3, 2, true},
                        {4, 2, 1, true},
                        {4, 1, 1, true},
-                       {4, 0, 0, true},  // Nothing is always there.
+                       {4, 0, 0, true},  // Zero tokens are always there.
                        {4, 0, 1, false},
-                       {30, 5, 5, true},  // It has not filled up beyond 5.
+                       {30, 5, 5, true},  // The bucket did not fill beyond 5.
                        {30, 0, 1, false},
                    });
 }
@@ -109,10 +109,10 @@ TEST_F(TokenBucketAllowTest, SeveralTokensDeep) {
 TEST_F(TokenBucketAllowTest, ClockGoesBack) {
   Run(*Make(4, 3), {
                        {2, 3, 1, true},
-                       {0, 2, 1, true},  // None lost, none gained.
+                       {0, 2, 1, true},  // It neither lost nor gained tokens.
                        {0, 1, 1, true},
                        {0, 0, 1, false},
-                       {1, 1, 1, true},  // It fills up from the earlier time.
+                       {1, 1, 1, true},  // It fills from the earlier time.
                        {1, 0, 1, false},
                        {2, 1, 1, true},
                        {2, 0, 1, false},
@@ -160,7 +160,8 @@ TEST_F(TokenBucketAllowTest, NotWhileTokensAreOwed) {
   EXPECT_FALSE(bucket->Allow(1));
 }
 
-// A full bucket has whole tokens, however odd the time that each takes.
+// A full bucket has a whole number of tokens, even if the time per token is not
+// a whole number of nanoseconds.
 TEST_F(TokenBucketAllowTest, FirstTokensAreWhole) {
   for (const double rate : {0.1, 1 / 3.0, 0.7, 1 / 1.3, 10 / 7.0, 1e9 / 3}) {
     auto bucket = Make(rate, 3);
@@ -240,7 +241,7 @@ TEST_F(TokenBucketReserveTest, DelaysAreWholeNanosecondsRoundedDown) {
   EXPECT_EQ(bucket->Reserve().Delay(), absl::Nanoseconds(1000000000));
 }
 
-TEST_F(TokenBucketReserveTest, NoneOfMoreThanTheBurst) {
+TEST_F(TokenBucketReserveTest, RejectsMoreThanTheBurst) {
   auto bucket = Make(4, 2);
   const Reservation reservation = bucket->Reserve(3);
   EXPECT_FALSE(reservation.ok());
@@ -249,14 +250,14 @@ TEST_F(TokenBucketReserveTest, NoneOfMoreThanTheBurst) {
   EXPECT_EQ(bucket->Tokens(), 2);
 }
 
-TEST_F(TokenBucketReserveTest, NoneOfNegative) {
+TEST_F(TokenBucketReserveTest, RejectsNegative) {
   auto bucket = Make(4, 2);
   EXPECT_FALSE(bucket->Reserve(-1).ok());
   EXPECT_FALSE(bucket->Reserve(kMinInt64).ok());
   EXPECT_EQ(bucket->Tokens(), 2);
 }
 
-TEST_F(TokenBucketReserveTest, NothingIsThereWhenNothingIsOwed) {
+TEST_F(TokenBucketReserveTest, ZeroTokensAreThereOnceNothingIsOwed) {
   auto bucket = Make(4, 2);
   EXPECT_EQ(Reserve(*bucket, 0), 0);
   EXPECT_EQ(Reserve(*bucket, 2), 0);
@@ -283,10 +284,10 @@ TEST_F(TokenBucketReserveTest, ClockGoesBack) {
   EXPECT_EQ(Reserve(*bucket, 2), 1);
   At(0);
   EXPECT_EQ(Reserve(*bucket, 1), 1);
-  At(2);  // Two ticks have passed since the last one.
+  At(2);  // Two ticks have passed since the last reservation.
   EXPECT_EQ(Reserve(*bucket, 2), 3);
   At(0);
-  EXPECT_EQ(Reserve(*bucket, 3), kNever);  // Changes nothing.
+  EXPECT_EQ(Reserve(*bucket, 3), kNever);  // This changes nothing.
   At(2);
   EXPECT_EQ(Reserve(*bucket, 1), 4);
 }
@@ -321,7 +322,7 @@ TEST_F(TokenBucketReserveTest, ThreadsGetDifferentTimes) {
 
 class ReservationTest : public TokenBucketTest {};
 
-TEST_F(ReservationTest, CancelledGivesItsTokensBack) {
+TEST_F(ReservationTest, CancelReturnsTheTokens) {
   auto bucket = Make(4, 3);
   EXPECT_EQ(Reserve(*bucket, 3), 0);
   Reservation reservation = bucket->Reserve(3);
@@ -333,7 +334,7 @@ TEST_F(ReservationTest, CancelledGivesItsTokensBack) {
   EXPECT_EQ(Reserve(*bucket, 3), 3);
 }
 
-TEST_F(ReservationTest, CancelledAtOnceWasNeverThere) {
+TEST_F(ReservationTest, CancelAtOnceRestoresTheBucket) {
   auto bucket = Make(4, 3);
   for (int i = 0; i < 10; ++i) {
     Reservation reservation = bucket->Reserve(3);
@@ -355,7 +356,7 @@ TEST_F(ReservationTest, CancelHasAnEffectOnce) {
   EXPECT_EQ(bucket->Tokens(), 1);
 }
 
-TEST_F(ReservationTest, CancelledTellsWhatItTold) {
+TEST_F(ReservationTest, CancelDoesNotChangeTheReservation) {
   auto bucket = Make(4, 2);
   bucket->Reserve(2);
   Reservation reservation = bucket->Reserve(1);
@@ -384,7 +385,7 @@ TEST_F(ReservationTest, CancelAfterTheTimeToActDoesNothing) {
   At(2);
   reservation.Cancel();
   EXPECT_EQ(bucket->Tokens(), 1);
-  At(0);  // Too late is too late.
+  At(0);  // Going back in time does not undo the lateness.
   reservation.Cancel();
   At(2);
   EXPECT_EQ(bucket->Tokens(), 1);
@@ -400,10 +401,11 @@ TEST_F(ReservationTest, CancelAtTheTimeToActIsNotTooLate) {
   EXPECT_EQ(bucket->Tokens(), 1);
 }
 
-// What others reserved afterwards is theirs: they were told how long to wait.
+// Tokens that were reserved later stay reserved, because their holders were
+// told how long to wait.
 
-TEST_F(ReservationTest, CancelGivesNothingBackWhenAllWasReservedSince) {
-  for (int64_t n : {2, 1}) {  // Just as much has been, and more.
+TEST_F(ReservationTest, CancelReturnsNothingIfAllWasReservedSince) {
+  for (int64_t n : {2, 1}) {  // as many tokens as the first took, and more
     SCOPED_TRACE(n);
     auto bucket = Make(4, 3);
     EXPECT_EQ(Reserve(*bucket, 3), 0);
@@ -415,7 +417,7 @@ TEST_F(ReservationTest, CancelGivesNothingBackWhenAllWasReservedSince) {
   }
 }
 
-TEST_F(ReservationTest, CancelGivesBackWhatWasNotReservedSince) {
+TEST_F(ReservationTest, CancelReturnsTokensNotReservedSince) {
   auto bucket = Make(4, 3);
   EXPECT_EQ(Reserve(*bucket, 3), 0);
   Reservation reservation = bucket->Reserve(3);
@@ -426,7 +428,7 @@ TEST_F(ReservationTest, CancelGivesBackWhatWasNotReservedSince) {
   EXPECT_EQ(Reserve(*bucket, 3), 5);
 }
 
-TEST_F(ReservationTest, CancelledLaterOnesCountAsNotReserved) {
+TEST_F(ReservationTest, CancelledLaterReservationsDoNotCount) {
   auto bucket = Make(4, 4);
   EXPECT_EQ(Reserve(*bucket, 4), 0);
   Reservation first = bucket->Reserve(4);
@@ -437,12 +439,12 @@ TEST_F(ReservationTest, CancelledLaterOnesCountAsNotReserved) {
   At(2);
   last.Cancel();
   EXPECT_EQ(bucket->Tokens(), -3);
-  first.Cancel();  // One of its four was reserved since.
+  first.Cancel();  // One of its four tokens was reserved since.
   EXPECT_EQ(bucket->Tokens(), 0);
   EXPECT_EQ(Reserve(*bucket, 4), 6);
 }
 
-TEST_F(ReservationTest, CancelFillsTheBucketNoMoreThanFull) {
+TEST_F(ReservationTest, CancelNeverOverfillsTheBucket) {
   auto bucket = Make(4, 4);
   Reservation reservation = bucket->Reserve(4);
   ASSERT_TRUE(bucket->SetBurst(2).ok());
@@ -459,16 +461,17 @@ TEST_F(ReservationTest, CancelWithTheClockGoneBack) {
   At(1);
   EXPECT_EQ(Reserve(*bucket, 1), 5);
   At(0);
-  reservation.Cancel();  // Two of three go back; the time back counts again.
+  // Two of three return. The time that went back counts again.
+  reservation.Cancel();
   EXPECT_EQ(bucket->Tokens(), -2);
   At(1);
   EXPECT_EQ(bucket->Tokens(), -1);
 }
 
-// In the next three, Go's Limiter gives back 9, 11 and 19.89 tokens, where 1, 1
-// and 10 were taken.
+// In the next three tests, Go's Limiter would give back 9, 11 and 19.89 tokens
+// of reservations that took 1, 1 and 10.
 
-TEST_F(ReservationTest, CancelGivesBackNoMoreThanWasTakenBetweenOthers) {
+TEST_F(ReservationTest, CancelReturnsNoMoreThanWasTakenBetweenOthers) {
   auto bucket = Make(4, 10);
   EXPECT_EQ(Reserve(*bucket, 10), 0);
   Reservation large = bucket->Reserve(10);
@@ -482,7 +485,7 @@ TEST_F(ReservationTest, CancelGivesBackNoMoreThanWasTakenBetweenOthers) {
   EXPECT_EQ(bucket->Tokens(), -2);
 }
 
-TEST_F(ReservationTest, CancelGivesBackNoMoreThanWasTakenAfterTheClockWent) {
+TEST_F(ReservationTest, CancelReturnsNoMoreThanWasTakenAfterTheClockWent) {
   auto bucket = Make(4, 100);
   At(10);
   EXPECT_EQ(Reserve(*bucket, 50), 10);
@@ -494,7 +497,7 @@ TEST_F(ReservationTest, CancelGivesBackNoMoreThanWasTakenAfterTheClockWent) {
   EXPECT_EQ(bucket->Tokens(), 49);
 }
 
-TEST_F(ReservationTest, CancelGivesBackNoMoreThanWasTakenAtAnotherRate) {
+TEST_F(ReservationTest, CancelReturnsNoMoreThanWasTakenAtAnotherRate) {
   auto bucket = Make(4, 10);
   EXPECT_EQ(Reserve(*bucket, 10), 0);
   Reservation reservation = bucket->Reserve(10);
@@ -515,7 +518,7 @@ TEST_F(ReservationTest, CancelAtAnInfiniteRateDoesNothing) {
   EXPECT_EQ(bucket->Tokens(), -2);
 }
 
-TEST_F(ReservationTest, OfAnInfiniteRateTookNothing) {
+TEST_F(ReservationTest, AtAnInfiniteRateTakesNothing) {
   auto bucket = Make(kInfiniteRate, 2);
   Reservation reservation = bucket->Reserve(2);
   ASSERT_TRUE(bucket->SetLimit(4).ok());
@@ -524,7 +527,7 @@ TEST_F(ReservationTest, OfAnInfiniteRateTookNothing) {
   EXPECT_EQ(bucket->Tokens(), 0);
 }
 
-TEST_F(ReservationTest, OfARateOfZeroGivesItsTokensBack) {
+TEST_F(ReservationTest, CancelAtARateOfZeroReturnsTheTokens) {
   auto bucket = Make(0, 3);
   Reservation one = bucket->Reserve(1);
   Reservation other = bucket->Reserve(2);
@@ -554,7 +557,8 @@ TEST_F(ReservationTest, MovedFromIsNotGranted) {
   auto bucket = Make(4, 2);
   Reservation from = bucket->Reserve(2);
   const Reservation to = std::move(from);
-  // NOLINTBEGIN(bugprone-use-after-move): that is what the test is about.
+  // NOLINTBEGIN(bugprone-use-after-move): the test is about the moved-from
+  // object.
   EXPECT_FALSE(from.ok());
   EXPECT_EQ(from.Delay(), absl::InfiniteDuration());
   EXPECT_EQ(from.time_to_act(), absl::InfiniteFuture());
@@ -601,7 +605,7 @@ TEST_F(ReservationTest, ThreadsCancelTheirs) {
 
 class TokenBucketSetTest : public TokenBucketTest {};
 
-TEST_F(TokenBucketSetTest, TellsRateAndBurst) {
+TEST_F(TokenBucketSetTest, ReturnsRateAndBurst) {
   auto bucket = Make(4.5, 7);
   EXPECT_EQ(bucket->limit(), 4.5);
   EXPECT_EQ(bucket->burst(), 7);
@@ -629,10 +633,10 @@ TEST_F(TokenBucketSetTest, RateLeavesReservationsAlone) {
   At(2);
   ASSERT_TRUE(bucket->SetLimit(4).ok());
   EXPECT_EQ(TickToAct(reservation), 4);
-  EXPECT_EQ(Reserve(*bucket, 1), 4);  // One is owed, and this makes two.
+  EXPECT_EQ(Reserve(*bucket, 1), 4);  // One token is owed already.
 }
 
-TEST_F(TokenBucketSetTest, CancelGoesByTheRateOfTheReservation) {
+TEST_F(TokenBucketSetTest, CancelUsesTheRateOfTheReservation) {
   auto bucket = Make(2, 2);
   EXPECT_EQ(Reserve(*bucket, 2), 0);
   Reservation reservation = bucket->Reserve(2);
@@ -717,8 +721,8 @@ TEST_F(TokenBucketSetTest, WhileInUse) {
 
 class TokenBucketWaitTest : public TokenBucketTest {
  protected:
-  // Calls Wait() on another thread, which has to sleep, and returns how many
-  // ticks it slept.
+  // Calls Wait() on another thread, which must sleep. Returns how many ticks it
+  // slept.
   double WaitOnAThread(TokenBucket& bucket, int64_t n,
                        absl::Time deadline = absl::InfiniteFuture()) {
     const absl::Time begin = clock_.TimeNow();
@@ -828,7 +832,7 @@ TEST_F(TokenBucketWaitTest, FailsAtOnceWhenTheDeadlineIsTooSoon) {
   EXPECT_FALSE(clock_.HasWaiters());
 }
 
-TEST_F(TokenBucketWaitTest, SleepsToTheVeryDeadline) {
+TEST_F(TokenBucketWaitTest, SleepsExactlyUntilTheDeadline) {
   auto bucket = Make(4, 3);
   EXPECT_TRUE(bucket->Wait(2).ok());
   EXPECT_EQ(WaitOnAThread(*bucket, 3, start_ + 2 * kTick), 2);
@@ -859,7 +863,7 @@ TEST_F(TokenBucketWaitTest,
   EXPECT_EQ(Reserve(*bucket, 1), 4);
 }
 
-TEST_F(TokenBucketWaitTest, NeverEndingIsAnError) {
+TEST_F(TokenBucketWaitTest, EndlessWaitIsAnError) {
   auto bucket = Make(0, 1);
   EXPECT_TRUE(bucket->Wait().ok());
   EXPECT_TRUE(absl::IsDeadlineExceeded(bucket->Wait()));
@@ -917,7 +921,7 @@ TEST_F(TokenBucketRateTest, ZeroGivesTheFirstTokensOnly) {
   EXPECT_EQ(bucket->Tokens(), 0);
 }
 
-TEST_F(TokenBucketRateTest, ZeroPaysNoDebt) {
+TEST_F(TokenBucketRateTest, AtARateOfZeroDebtStays) {
   auto bucket = Make(4, 2);
   bucket->Reserve(2);
   bucket->Reserve(2);
@@ -934,14 +938,14 @@ TEST_F(TokenBucketRateTest, TinyIsNoMoreThanTheBurst) {
     auto bucket = Make(rate, 1);
     EXPECT_TRUE(bucket->Allow()) << rate;
     EXPECT_FALSE(bucket->Allow()) << rate;
-    EXPECT_FALSE(bucket->Reserve().ok()) << rate;  // Longer than 292 years.
+    EXPECT_FALSE(bucket->Reserve().ok()) << rate;  // longer than 292 years
     EXPECT_TRUE(absl::IsDeadlineExceeded(bucket->Wait())) << rate;
     EXPECT_EQ(bucket->Tokens(), 0) << rate;
   }
 }
 
 TEST_F(TokenBucketRateTest, LongDelaysDoNotOverflow) {
-  auto bucket = Make(1e-9, 1);  // A token in 32 years.
+  auto bucket = Make(1e-9, 1);  // one token in 32 years
   absl::Duration last = absl::ZeroDuration();
   int granted = 0;
   while (granted < 100) {

@@ -21,7 +21,7 @@ namespace {
 
 using Limiter = WithMaxWaitRateLimiter<int>;
 
-// Short delays at first, whatever the item, and then the given one.
+// A limiter whose delays are short at first, for every item, and then as given.
 class Steps final : public RateLimiter<int> {
  public:
   Steps(int short_delays, absl::Duration then)

@@ -18,34 +18,34 @@ namespace reference {
 
 // Choices
 //
-// The bytes that decide what a run does. They are random, a fuzzer's, or what
-// shrinking has left of either.
+// This class reads the bytes that decide what a run does. The bytes are random,
+// come from a fuzzer, or remain after shrinking.
 //
-// Each operation has the same number of them, whether it needs them or not: so
-// one can be taken out and the others are what they were. A byte of zero is the
-// plainest choice.
+// Each operation has the same number of bytes, whether it needs them or not. So
+// removing one operation does not change the others. A byte of zero is the
+// simplest choice.
 class Choices {
  public:
   static constexpr size_t kBytesPerOperation = 4;
 
-  // The bytes are not copied.
+  // Does not copy `bytes`, which must outlive this object.
   explicit Choices(absl::Span<const uint8_t> bytes) : rest_(bytes) {}
 
-  // Whether there is no further operation.
+  // Returns whether there is no further operation.
   bool empty() const { return rest_.empty(); }
 
-  // Goes on to the next operation, from whose bytes all choices are made until
-  // the next call. What is missing is zero.
+  // Moves to the next operation. All choices until the next call use its bytes.
+  // Missing bytes count as zero.
   void Next() {
     operation_ = rest_.subspan(0, kBytesPerOperation);
     rest_.remove_prefix(operation_.size());
   }
 
-  // Returns a number from 0 up to `n`, which is at most 256, of one byte; the
-  // greater the byte, the greater the number.
+  // Returns a number from 0 to `n` - 1, made from one byte. `n` is at most 256.
+  // A greater byte makes a greater or equal number.
   int Below(int n) { return Byte() * n / 256; }
 
-  // The same of two bytes, for an `n` of up to 65536.
+  // Does the same with two bytes, for an `n` of up to 65536.
   int WideBelow(int n) {
     const int high = Byte();
     return static_cast<int>((int64_t{high} * 256 + Byte()) * n / 65536);
@@ -53,16 +53,17 @@ class Choices {
 
   bool OneIn(int n) { return Below(n) == n - 1; }
 
-  // Returns how many items there are, of two bytes: few, so that all happens to
-  // each, or more; seldom so many that those due at once are not added at once.
+  // Returns the number of items, made from two bytes. It is usually so small
+  // that every item is affected often, and seldom so large that items due at
+  // the same time are added in several steps.
   int Items() {
     constexpr int kMost[] = {4, 4, 4, 4, 60, 60, 60, 240};
     const int most = kMost[Below(8)];
     return 1 + Below(most);
   }
 
-  // Returns one of few delays, so that many times are equal. Some are not
-  // positive, some infinite.
+  // Returns one of a few delays, so that many times are equal. Some delays are
+  // not positive, and some are infinite.
   absl::Duration Delay() {
     constexpr int kMany = 40;
     const int byte = Byte();
@@ -72,7 +73,7 @@ class Choices {
     return byte % 3 == 0 ? -absl::InfiniteDuration() : absl::InfiniteDuration();
   }
 
-  // Returns by how much time is to move on: up to 3 seconds, seldom much more.
+  // Returns how far the time moves: usually up to 3 seconds, seldom much more.
   absl::Duration Step() {
     const int byte = Byte();
     if (byte < 210) return absl::Milliseconds(500 * ((byte + 1) % 7));

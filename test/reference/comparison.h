@@ -24,8 +24,8 @@ namespace reference {
 
 // ToText()
 //
-// A value as people read it. Times are shown as they are since the epoch, at
-// which a `FakeClock` starts.
+// Returns a value as readable text. Times are relative to the epoch, at which a
+// `FakeClock` starts.
 inline std::string ToText(bool value) { return value ? "true" : "false"; }
 inline std::string ToText(const std::string& value) { return value; }
 inline std::string ToText(absl::Duration value) {
@@ -52,21 +52,21 @@ std::string ToText(const std::tuple<T...>& values);
 
 // Comparison
 //
-// Tells whether a subject and its model have come to the same at each step so
-// far and, to who asks for it, what they have done.
+// This class compares a subject with its model at each step. On request it also
+// keeps a log of the operations.
 class Comparison {
  public:
-  // Appends a line to `*log` for each operation, unless that is null.
+  // Appends a line to `*log` for each operation, unless `log` is null.
   explicit Comparison(std::string* log) : log_(log) {}
 
-  // Notes the operation `name(args...)`, which returns nothing.
+  // Records the operation `name(args...)`, which returns nothing.
   template <typename... Args>
   void Did(absl::string_view name, const Args&... args) {
     if (log_ != nullptr) absl::StrAppend(log_, Call(name, args...), "\n");
   }
 
-  // Notes the operation `name(args...)`, which returned `got`, and in the model
-  // `expected`.
+  // Records the operation `name(args...)`, which returned `got`. The model
+  // returned `expected`.
   template <typename T, typename... Args>
   void Returned(const T& got, const T& expected, absl::string_view name,
                 const Args&... args) {
@@ -78,7 +78,7 @@ class Comparison {
                                  ", and not ", ToText(expected));
   }
 
-  // Compares what can be seen of `what`.
+  // Compares the observed state that `what` describes.
   template <typename T>
   void Same(absl::string_view what, const T& got, const T& expected) {
     if (got == expected || !agrees()) return;
@@ -86,14 +86,14 @@ class Comparison {
         absl::StrCat(what, " is ", ToText(got), ", and not ", ToText(expected));
   }
 
-  // Checks what must hold of `what`.
+  // Checks that the property that `what` describes holds.
   void Holds(bool holds, absl::string_view what) {
     if (!holds && agrees()) disagreement_ = absl::StrCat("not so: ", what);
   }
 
   bool agrees() const { return disagreement_.empty(); }
 
-  // The first disagreement; empty if there is none.
+  // Returns the first disagreement, or an empty string if there is none.
   const std::string& disagreement() const { return disagreement_; }
 
  private:

@@ -25,11 +25,11 @@ namespace {
 using Value = std::optional<int>;
 using Values = std::vector<int>;
 
-// A list, searched from end to end for everything.
+// The model: a list, with a linear search for everything.
 class Model {
  public:
-  // `tick` is that of the wheel that values wait in, which begins at `start`;
-  // zero if it is none.
+  // `tick` is the tick of the wheel in which values wait, or zero if there is
+  // no wheel. The wheel begins at `start`.
   Model(absl::Time start, absl::Duration tick)
       : start_(start), tick_(tick), now_(start) {}
 
@@ -53,8 +53,8 @@ class Model {
     return true;
   }
 
-  // Returns the next value, if one is due. From a wheel they come in any order:
-  // it is `got` if that is due.
+  // Returns the next value, if one is due. A wheel returns values that are due
+  // in any order. So with a wheel the model returns `got` if that value is due.
   Value Take(Value got) {
     auto first = entries_.end();
     for (auto it = entries_.begin(); it != entries_.end(); ++it) {
@@ -73,7 +73,7 @@ class Model {
         [this](const Entry& entry) { return entry.comes_at <= now_; });
   }
 
-  // Returns when the next value comes.
+  // Returns the time at which the next value comes.
   absl::Time Next() const {
     absl::Time next = absl::InfiniteFuture();
     for (const Entry& entry : entries_) next = std::min(next, entry.comes_at);
@@ -107,7 +107,7 @@ class Model {
     return {ready_at, next_++, value, ComesAt(ready_at)};
   }
 
-  // Never early, and late by less than a tick.
+  // A value is never early. With a wheel it is late by less than a tick.
   absl::Time ComesAt(absl::Time ready_at) const {
     if (tick_ == absl::ZeroDuration() || ready_at <= now_ ||
         ready_at == absl::InfiniteFuture()) {
@@ -135,7 +135,7 @@ class Model {
   bool shut_down_ = false;
 };
 
-// A delay queue of values that are counted up, and its model.
+// A delay queue with values numbered from zero, and its model.
 class Run {
  public:
   Run(Choices choices, std::string* log) : choices_(choices), comparison_(log) {
@@ -181,7 +181,8 @@ class Run {
       CompareTaken(queue_->TakeWithDeadline(clock_.TimeNow()),
                    "TakeWithDeadline(now)");
     } else if (choice < 54) {
-      if (!model_->HasDue() && !model_->ShuttingDown()) return;  // It blocks.
+      // Take() would block.
+      if (!model_->HasDue() && !model_->ShuttingDown()) return;
       const Value value = queue_->Take();
       comparison_.Returned(value, model_->Take(value), "Take");
     } else if (choice < 58) {
@@ -210,8 +211,8 @@ class Run {
     }
   }
 
-  // Few different ones, so that many times are equal, with a heap; many with a
-  // wheel.
+  // Returns one of a few delays with a heap, so that many times are equal, and
+  // one of many delays with a wheel.
   absl::Duration Delay() {
     if (!is_wheel_) {
       const int n = choices_.Below(51);
@@ -229,7 +230,7 @@ class Run {
                      : absl::Milliseconds(choices_.Below(10));
   }
 
-  // One of the latest values.
+  // Returns one of the latest values.
   int AnyValue() {
     const int pushed = static_cast<int>(handles_.size());
     return pushed - 1 - choices_.Below(std::min(pushed, 200));
@@ -276,7 +277,7 @@ class Run {
     comparison_.Same("ShuttingDown()", queue_->ShuttingDown(), true);
   }
 
-  // Sees that what is due at the end comes out.
+  // Checks that all values that are due at the end come out.
   void Finish() {
     if (!comparison_.agrees()) return;
     ShutDown();
@@ -293,7 +294,8 @@ class Run {
   bool is_wheel_;
   std::unique_ptr<workqueue::DelayQueue<int>> queue_;
   std::unique_ptr<Model> model_;
-  std::vector<workqueue::DelayQueueHandle> handles_;  // of each value
+  // the handle of each value
+  std::vector<workqueue::DelayQueueHandle> handles_;
 };
 
 }  // namespace

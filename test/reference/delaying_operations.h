@@ -22,12 +22,12 @@ namespace reference {
 
 // DelayingOperations
 //
-// What all queues can do that can add an item later, which is
-// `DelayingInterface`, done by one of them and by its model.
+// This class performs the operations of `DelayingInterface` on a queue and on
+// its model.
 template <typename Model>
 class DelayingOperations : public QueueOperations<Model> {
  public:
-  // All of them must outlive this.
+  // All arguments must outlive this object.
   DelayingOperations(workqueue::DelayingInterface<int>* queue, Model* model,
                      workqueue::FakeClock* clock, Comparison* comparison)
       : QueueOperations<Model>(queue, model, clock, comparison),
@@ -36,8 +36,8 @@ class DelayingOperations : public QueueOperations<Model> {
         clock_(*clock),
         comparison_(*comparison) {}
 
-  // Does an operation on some of `items` items: one of its own if `choice` is
-  // below 50. Makes three further choices, at most.
+  // Performs an operation on some of `items` items. Performs an operation of
+  // this class if `choice` is below 50. Makes at most three further choices.
   void DoOne(int choice, Choices& choices, int items) {
     if (choice >= 50) {
       QueueOperations<Model>::DoOne(choices, items);
@@ -77,7 +77,7 @@ class DelayingOperations : public QueueOperations<Model> {
     model_.MoveTo(clock_.TimeNow(), [this] { return queue_.TakeSnapshot(); });
   }
 
-  // Goes to `before` the next time at which something comes.
+  // Moves the clock to the next time at which an item comes, minus `before`.
   void MoveToNext(absl::Duration before) {
     absl::Time next = absl::InfiniteFuture();
     for (const auto& it : model_.TakeSnapshot().waiting) {

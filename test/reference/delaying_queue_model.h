@@ -23,20 +23,20 @@ namespace reference {
 
 // DelayingQueueModel
 //
-// The promises of a delaying queue, as those of `QueueModel`.
+// A model of what a delaying queue promises, built like `QueueModel`.
 class DelayingQueueModel : public QueueModel {
  public:
   struct Options {
     bool add_supersedes_waiting = false;
-    // Of the wheel that items wait in, which the first one begins; zero if it
-    // is none.
+    // The tick of the wheel in which items wait, or zero if there is no wheel.
+    // The wheel begins at the first item.
     absl::Duration tick = absl::ZeroDuration();
   };
 
   DelayingQueueModel(absl::Time start, Options options)
       : start_(start), options_(options), now_(start) {}
 
-  // From now on the queue below takes or does not take `item`.
+  // Sets whether the queue below refuses `item` from now on.
   void SetRefused(int item, bool refused) {
     if (refused) {
       refused_.insert(item);
@@ -75,8 +75,9 @@ class DelayingQueueModel : public QueueModel {
     return true;
   }
 
-  // Time has moved on to `now`. What a wheel's tick leaves open is as `look()`
-  // finds it in the queue. What is refused is tried again a second later.
+  // Handles a move of the time to `now`. A wheel's tick leaves some times open.
+  // There the model follows the queue, as seen by `look()`. A refused item is
+  // tried again one second later.
   void MoveTo(absl::Time now,
               absl::FunctionRef<workqueue::Snapshot<int>()> look) {
     now_ = now;
@@ -92,7 +93,7 @@ class DelayingQueueModel : public QueueModel {
                        item);
     }
     if (IsWheel()) LetNewComeAsSeen(due);
-    // By time, and those of the same time in their order.
+    // Sort by time, and by order of insertion for equal times.
     std::sort(due.begin(), due.end());
     for (const auto& [comes_at, order, item] : due) {
       if (AddBelow(item)) {
@@ -123,13 +124,14 @@ class DelayingQueueModel : public QueueModel {
     int sequence;
   };
 
-  // When it comes, its order among those that come then, and the item.
+  // The time at which an item comes, its order among items of that time, and
+  // the item.
   using Due = std::tuple<absl::Time, int, int>;
 
-  // What a wheel's thread finds due when it takes it in has no tick to wait
-  // for, and may come before others that do. That may be all that has been
-  // added since time moved: such an item comes with the one that it is seen
-  // behind.
+  // A wheel's thread may find an item due when it takes the item in. Such an
+  // item does not wait for a tick and may come before others that do. This can
+  // happen to every item added since the time moved last. The model lets such
+  // an item come together with the item before it in the queue.
   void LetNewComeAsSeen(std::vector<Due>& due) const {
     std::sort(due.begin(), due.end(), [](const Due& a, const Due& b) {
       return std::get<1>(a) < std::get<1>(b);
@@ -146,7 +148,7 @@ class DelayingQueueModel : public QueueModel {
 
   bool IsWheel() const { return options_.tick > absl::ZeroDuration(); }
 
-  // Returns when what is ready at `time` comes at the latest.
+  // Returns the latest time at which an item that is ready at `time` comes.
   absl::Time TickAt(absl::Time time) const {
     if (!IsWheel() || time == absl::InfiniteFuture()) return time;
     return start_ + absl::Ceil(time - start_, options_.tick);
@@ -175,7 +177,7 @@ class DelayingQueueModel : public QueueModel {
   std::set<int> refused_;  // by the queue below
   std::map<int, Place> waiting_;
   int next_ = 0;
-  int next_at_move_ = 0;  // what next_ was when time moved last
+  int next_at_move_ = 0;  // the value of next_ when the time moved last
 };
 
 }  // namespace reference

@@ -20,8 +20,8 @@
 namespace reference {
 namespace {
 
-// A delaying queue and its model: on a queue of its own or on one that refuses
-// items, with a heap or with a wheel.
+// A delaying queue and its model, with a heap or a wheel, and with a normal
+// queue below or one that refuses items.
 class Run {
  public:
   Run(Choices choices, std::string* log) : choices_(choices), comparison_(log) {
@@ -39,8 +39,8 @@ class Run {
       below = std::make_unique<workqueue::HookedQueue<int>>(
           [this](int item) { return !refused_[item]; }, &clock_);
     } else if (kind == 2) {
-      // Of a tick that times are seldom multiples of, and with few slots, so
-      // that there are several rings.
+      // Few times are multiples of this tick. The wheel has few slots, so that
+      // there are several rings.
       model_options.tick = absl::Milliseconds(700);
       options.waiting_set = *workqueue::WaitingSetOptions::TimingWheel(
           model_options.tick, /*slots=*/4);
@@ -77,7 +77,7 @@ class Run {
     if (choice < 99 || refused_.empty()) {
       operations_->DoOne(choice, choices_, items_);
     } else {
-      // Nothing is due, so the queue's thread does not look at this.
+      // Nothing is due, so the queue's thread does not read this.
       const int item = choices_.Below(items_);
       const bool refused = choices_.Below(3) == 0;
       refused_[item] = refused;
@@ -90,7 +90,7 @@ class Run {
   Comparison comparison_;
   workqueue::FakeClock clock_;
   int items_;
-  std::vector<bool> refused_;  // by the queue below, if it is one that does
+  std::vector<bool> refused_;  // by the queue below, if it refuses items
   std::unique_ptr<workqueue::DelayingQueue<int>> queue_;
   std::unique_ptr<DelayingQueueModel> model_;
   std::unique_ptr<DelayingOperations<DelayingQueueModel>> operations_;

@@ -16,9 +16,10 @@
 
 namespace reference {
 
-// Runs `subject` as `bytes` choose. If it disagrees with its model, returns in
-// what, the operations of the shortest run that does so, and how to repeat
-// that; otherwise an empty string.
+// Runs `subject` with `bytes` as choices. If the subject disagrees with its
+// model, returns a description of the disagreement, the operations of the
+// shortest run that shows it, and the command that repeats that run. Otherwise
+// returns an empty string.
 std::string FindFailure(const Subject& subject,
                         absl::Span<const uint8_t> bytes);
 

@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What libFuzzer calls with the choices of a run.
+// The function that libFuzzer calls with the choices of a run.
 
 #include <cstddef>
 #include <cstdint>

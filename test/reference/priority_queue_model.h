@@ -27,7 +27,7 @@ namespace reference {
 
 // PriorityQueueModel
 //
-// The promises of a priority queue, as those of `QueueModel`.
+// A model of what a priority queue promises, built like `QueueModel`.
 class PriorityQueueModel {
  public:
   PriorityQueueModel(absl::Time start, RateLimiterModel limiter)
@@ -79,7 +79,7 @@ class PriorityQueueModel {
   void Forget(int item) { limiter_.Forget(item); }
   int NumRequeues(int item) const { return limiter_.NumRequeues(item); }
 
-  // Nothing if there is nothing to hand out.
+  // Returns nothing if there is nothing to hand out.
   std::optional<HandedOut> Get() {
     const std::vector<Entry> queued = Queued();
     if (queued.empty()) return std::nullopt;
@@ -96,11 +96,12 @@ class PriorityQueueModel {
     return true;
   }
 
-  // Time has moved on to `now`.
+  // Handles a move of the time to `now`.
   void MoveTo(absl::Time now,
               absl::FunctionRef<workqueue::Snapshot<int>()> /*look*/) {
     now_ = now;
-    // What is due is added by time, by priority, and in its order.
+    // Items that are due are added in the order of time, then priority, then
+    // insertion.
     std::vector<Entry*> due;
     for (Entry& entry : entries_) {
       if (Waits(entry) && entry.ready_at <= now_) due.push_back(&entry);
@@ -146,8 +147,8 @@ class PriorityQueueModel {
     return snapshot;
   }
 
-  // What metrics show: how much has been added and not handed out, how often
-  // something has been added, and how often for later.
+  // The values of the metrics: the items added and not handed out, the number
+  // of additions, and the number of delayed additions.
   std::map<int, int> DepthByPriority() const {
     std::map<int, int> depth;
     for (const Entry& entry : entries_) {
@@ -163,7 +164,7 @@ class PriorityQueueModel {
     int item;
     int priority;
     int sequence;
-    // In the past if it waits for no time.
+    // In the past if the item does not wait for a time.
     absl::Time ready_at;
   };
 
@@ -189,7 +190,7 @@ class PriorityQueueModel {
     }
   }
 
-  // What can be handed out, the first one first.
+  // Returns the items that can be handed out, in order.
   std::vector<Entry> Queued() const {
     std::vector<Entry> queued;
     for (const Entry& entry : entries_) {
@@ -226,8 +227,9 @@ class PriorityQueueModel {
 
   absl::Time now_;
   RateLimiterModel limiter_;
-  std::vector<Entry> entries_;   // queued, waiting, or to be queued when done
-  std::vector<int> processing_;  // the longest one first
+  // queued, waiting, or to be queued again by Done()
+  std::vector<Entry> entries_;
+  std::vector<int> processing_;  // in the order in which they were handed out
   int next_ = 0;
   int adds_ = 0;
   int retries_ = 0;

@@ -28,7 +28,7 @@ namespace {
 
 using ::workqueue::MetricKind;
 
-// A priority queue and its model, with metrics or without.
+// A priority queue and its model, with or without metrics.
 class Run {
  public:
   Run(Choices choices, std::string* log) : choices_(choices), comparison_(log) {

@@ -19,7 +19,7 @@
 
 namespace reference {
 
-// An item that has been handed out, and the priority at which it was.
+// An item that was handed out, and its priority at that time.
 struct HandedOut {
   int item;
   int priority = 0;
@@ -27,14 +27,14 @@ struct HandedOut {
 
 // QueueModel
 //
-// The promises of a queue, as plainly as they can be written, for one thread:
-// lists, searched from end to end for everything.
+// A simple single-threaded model of what a queue promises. It consists of
+// lists, with a linear search for everything.
 class QueueModel {
  public:
   enum class Order {
     kFifo,
-    kTouchedLast,  // what is added again goes to the end
-    kFair,         // as a `FairOrdering` by `GroupOf()` and `WeightOf()`
+    kTouchedLast,  // An item that is added again moves to the end.
+    kFair,         // like a `FairOrdering` by `GroupOf()` and `WeightOf()`
   };
 
   static int GroupOf(int item) { return item % 3; }
@@ -55,7 +55,7 @@ class QueueModel {
     return true;
   }
 
-  // Nothing also if the queue would block.
+  // Returns nothing if the queue has ended or would block.
   std::optional<HandedOut> Get() {
     if (queued_.empty()) return std::nullopt;
     const int item = Pop();
@@ -71,7 +71,7 @@ class QueueModel {
     return true;
   }
 
-  // Whether `item` is to be processed, or to be processed again.
+  // Returns whether `item` must be processed, or processed again.
   bool IsDirty(int item) const { return dirty_.count(item) > 0; }
 
   size_t Len() const { return queued_.size(); }
@@ -93,7 +93,7 @@ class QueueModel {
   }
 
  private:
-  // A group's turn: those that have items queued are in turns_.
+  // A group's turn. turns_ contains the groups that have queued items.
   struct Turn {
     int group;
     int left;
@@ -107,7 +107,7 @@ class QueueModel {
     return std::count(processing_.begin(), processing_.end(), item) > 0;
   }
 
-  // Returns the first one queued of `group`.
+  // Returns the first queued item of `group`.
   std::vector<int>::iterator FirstOf(int group) {
     return std::find_if(queued_.begin(), queued_.end(),
                         [group](int item) { return GroupOf(item) == group; });
@@ -140,10 +140,10 @@ class QueueModel {
   }
 
   const Order order_;
-  std::vector<int> queued_;  // in the order in which they were
+  std::vector<int> queued_;  // in the order in which they were queued
   std::vector<Turn> turns_;  // the next one first
   std::set<int> dirty_;
-  std::vector<int> processing_;  // the longest one first
+  std::vector<int> processing_;  // in the order in which they were handed out
   bool shutting_down_ = false;
 };
 

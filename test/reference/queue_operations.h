@@ -32,7 +32,7 @@
 
 namespace reference {
 
-// What a get that does not block returned: an item if it is OK.
+// The result of a get that does not block. It has an item if the status is OK.
 struct Got {
   bool operator==(const Got& other) const {
     return code == other.code && item == other.item &&
@@ -52,12 +52,12 @@ inline std::string ToText(const Got& got) {
 
 // QueueOperations
 //
-// What all queues can do, which is `Interface`, done by one of them and by its
+// This class performs the operations of `Interface` on a queue and on its
 // model.
 template <typename Model>
 class QueueOperations {
  public:
-  // All of them must outlive this, which may hold leases.
+  // All arguments must outlive this object, which may hold leases.
   QueueOperations(workqueue::Interface<int>* queue, Model* model,
                   workqueue::FakeClock* clock, Comparison* comparison)
       : queue_(*queue),
@@ -65,7 +65,8 @@ class QueueOperations {
         clock_(*clock),
         comparison_(*comparison) {}
 
-  // Does an operation on some of `items` items. Makes three choices, at most.
+  // Performs an operation on some of `items` items. Makes at most three
+  // choices.
   void DoOne(Choices& choices, int items) {
     const int choice = choices.Below(100);
     const int item = choices.Below(items);
@@ -101,14 +102,14 @@ class QueueOperations {
     }
   }
 
-  // Compares what can be seen at little cost.
+  // Compares the state that is cheap to observe.
   void Compare() {
     comparison_.Same("Len()", queue_.Len(), model_.Len());
     comparison_.Same("ShuttingDown()", queue_.ShuttingDown(),
                      model_.ShuttingDown());
   }
 
-  // Compares all that is in the queue.
+  // Compares everything in the queue.
   void CompareSnapshots() {
     const workqueue::Snapshot<int> got = queue_.TakeSnapshot();
     const workqueue::Snapshot<int> expected = model_.TakeSnapshot();
@@ -129,7 +130,7 @@ class QueueOperations {
     comparison_.Holds(sorted, "what waits is in the order of time");
   }
 
-  // Sees that what is in the queue at the end comes out as it should.
+  // Checks that everything in the queue at the end comes out correctly.
   void Finish() {
     if (comparison_.agrees()) CompareSnapshots();
     if (!comparison_.agrees()) return;
@@ -155,7 +156,8 @@ class QueueOperations {
     return {absl::StatusCode::kOk, *lease, lease.priority()};
   }
 
-  // Returns what the model hands out, `with_priority` or without.
+  // Returns the item that the model hands out, with its priority if
+  // `with_priority` is true.
   Got GetFromModel(bool with_priority = false) {
     const std::optional<HandedOut> got = model_.Get();
     if (got.has_value()) {
@@ -182,7 +184,8 @@ class QueueOperations {
     return processing;
   }
 
-  // In an order that is the same for all that wait for the same time.
+  // Returns the waiting items in a fixed order. Without this, items that wait
+  // for the same time could be in any order.
   static auto Waiting(const workqueue::Snapshot<int>& snapshot) {
     std::vector<std::tuple<absl::Time, int, int, int>> waiting;
     for (const auto& it : snapshot.waiting) {
@@ -207,7 +210,8 @@ class QueueOperations {
     comparison_.Returned(queue_.Done(item), expected, "Done", item);
   }
 
-  // A get that may block is done only if it should not.
+  // Returns whether a blocking get would block. Such a get is then not
+  // performed.
   bool GetsBlock() const { return model_.Len() == 0 && !model_.ShuttingDown(); }
 
   void Get() {
@@ -228,7 +232,7 @@ class QueueOperations {
     leases_.push_back(*std::move(lease));
   }
 
-  // `lease` ends by what is done next.
+  // Applies to the model that the next call ends `lease`.
   void EndInModel(const Lease& lease) {
     leased_.erase(*lease);
     model_.Done(*lease);
@@ -288,7 +292,7 @@ class QueueOperations {
     if (batch.ok()) batches_.push_back(*std::move(batch));
   }
 
-  // Ends all the leases of a batch, or one of them before the others.
+  // Ends all leases of a batch at once, or one of them before the others.
   void EndBatch(Choices& choices) {
     if (batches_.empty()) return;
     const int choice = choices.Below(256);

@@ -22,7 +22,7 @@
 namespace reference {
 namespace {
 
-// QueueModel::Order::kTouchedLast.
+// Implements QueueModel::Order::kTouchedLast.
 class TouchedLast final : public workqueue::Ordering<int> {
  public:
   using Item = workqueue::QueuedItem<int>;

@@ -17,7 +17,7 @@ namespace reference {
 
 // RateLimiterModel
 //
-// As an `ItemExponentialFailureRateLimiter` does.
+// A model of `ItemExponentialFailureRateLimiter`.
 class RateLimiterModel {
  public:
   RateLimiterModel(absl::Duration base_delay, absl::Duration max_delay)

@@ -1,11 +1,12 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a subject does is what its model does: in runs of random operations, and
-// in those that the fuzzers have found to be worth repeating.
+// Tests that each subject behaves like its model, in runs of random operations
+// and in the runs of the fuzzers' corpus.
 //
-// Flags: --operations=N for as many, --seed=N for others, and --replay=HEX to
-// do nothing but the run of these choices, and print it. So, at night:
+// Flags: --operations=N sets the number of random operations. --seed=N selects
+// other operations. --replay=HEX only performs the run with these choices, and
+// prints it. For example, at night:
 //
 //     tools/bazelw test //test/reference:all --test_timeout=3600
 //         --test_arg=--operations=10000000
@@ -44,8 +45,8 @@ int64_t operations_to_do = 1000000;
 #endif
 uint64_t seed = 1;
 
-// Choices for the run of up to 4,096 operations. Mostly for few: of these there
-// are more that are different.
+// Returns choices for a run of up to 4,096 operations. Most runs are short,
+// because many different short runs find more than a few long ones.
 std::vector<uint8_t> RandomBytes(std::mt19937_64& random) {
   const uint64_t most = uint64_t{1} << (4 + random() % 9);
   const size_t operations = 1 + random() % most;
@@ -80,7 +81,8 @@ TEST(ReferenceTest, Corpus) {
   EXPECT_GT(files, 0);
 }
 
-// Prints the run of the choices in `hex`. Returns whether it agrees.
+// Prints the run with the choices in `hex`. Returns whether the subject agrees
+// with its model.
 bool Replay(absl::string_view hex) {
   const std::string bytes = absl::HexStringToBytes(hex);
   const std::vector<uint8_t> choices(bytes.begin(), bytes.end());
@@ -90,7 +92,7 @@ bool Replay(absl::string_view hex) {
   return disagreement.empty();
 }
 
-// Returns the status to exit with.
+// Returns the exit status.
 int Main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     absl::string_view flag = argv[i];

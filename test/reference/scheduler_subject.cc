@@ -29,24 +29,25 @@ using ::workqueue::Scheduler;
 using ::workqueue::TaskId;
 using ::workqueue::internal::MutexLock;
 
-// What ran when, and whether it cancelled the task that it was to.
+// For each run of a task: the task, the time, and whether it cancelled the task
+// that it was meant to cancel.
 using Runs = std::vector<std::tuple<int, absl::Time, bool>>;
 
-// What is to run when, as plainly as it can be written.
+// A simple model of what runs when.
 class Model {
  public:
   struct Task {
     int task;
-    absl::Duration period;  // zero for once
+    absl::Duration period;  // zero if the task runs once
     bool fixed_rate = false;
-    std::optional<int> cancels = {};  // when it runs
+    std::optional<int> cancels = {};  // the task that a run of this one cancels
     absl::Time due_at = {};
     absl::Time comes_at = {};
     int sequence = 0;
   };
 
-  // `tick` is that of the wheel that tasks wait in, which begins at `start`;
-  // zero if it is none.
+  // `tick` is the tick of the wheel in which tasks wait, or zero if there is no
+  // wheel. The wheel begins at `start`.
   Model(absl::Time start, absl::Duration tick)
       : start_(start), tick_(tick), now_(start) {}
 
@@ -64,7 +65,8 @@ class Model {
     return true;
   }
 
-  // Time has moved on to `now`. Adds to `*runs` what runs then.
+  // Handles a move of the time to `now`. Appends the runs that then take place
+  // to `*runs`.
   void MoveTo(absl::Time now, Runs* runs) {
     now_ = now;
     while (true) {
@@ -98,7 +100,7 @@ class Model {
     tasks_.clear();
   }
 
-  // What is due runs for the last time, also if its tick has not come.
+  // Tasks that are due run for the last time, even if their tick has not come.
   bool ShutDownWithDrain(Runs* runs) {
     shut_down_ = true;
     std::vector<Task> tasks = std::exchange(tasks_, {});
@@ -150,7 +152,7 @@ class Model {
   bool dropped_due_ = false;
 };
 
-// A scheduler of tasks that are counted up, and its model.
+// A scheduler with tasks numbered from zero, and its model.
 class Run {
  public:
   Run(Choices choices, std::string* log) : choices_(choices), comparison_(log) {
@@ -177,7 +179,7 @@ class Run {
     while (!choices_.empty() && comparison_.agrees()) {
       choices_.Next();
       DoOne();
-      // What is due at once may have run by now, or not.
+      // A task that is due at once may or may not have run by now.
       if (model_->HasDue()) continue;
       comparison_.Same("Len()", scheduler_->Len(), model_->Len());
     }
@@ -188,7 +190,7 @@ class Run {
  private:
   void DoOne() {
     const int choice = choices_.Below(100);
-    // More would only take longer.
+    // More tasks would only take longer.
     constexpr size_t kMostTasks = 10;
     if (choice < 50 && model_->Len() == kMostTasks) return;
     if (choice < 28) {
@@ -228,14 +230,14 @@ class Run {
     return static_cast<int>(ids_.size());
   }
 
-  // One of the latest tasks, the next one among them.
+  // Returns one of the latest tasks, or the next one.
   int AnyTask() {
     const int next = NextTask();
     return next - choices_.Below(std::min(next, 199) + 1);
   }
 
-  // Whom a task is to cancel, if it is to cancel any. It cannot be told what
-  // comes of that unless the order of the runs is known.
+  // Returns the task that another task cancels when it runs, or nothing. The
+  // outcome is known only if the order of the runs is known.
   std::optional<int> Victim(bool any) {
     if (!in_order_ || !any) return std::nullopt;
     return AnyTask();
@@ -255,7 +257,7 @@ class Run {
     };
     absl::StatusOr<TaskId> id;
     {
-      MutexLock lock(&mu_);  // A run finds its id.
+      MutexLock lock(&mu_);  // The run can see its id only after this.
       if (task.period == absl::ZeroDuration()) {
         id = scheduler_->ScheduleOnce(run, delay);
       } else {
@@ -287,14 +289,14 @@ class Run {
         model_->Cancel(task), wait ? "CancelAndWait" : "Cancel", task);
   }
 
-  // Sees that what is due at once has run.
+  // Waits until tasks that are due at once have run.
   void Settle() {
     if (model_->HasDue()) Step(absl::ZeroDuration());
   }
 
   void Step(absl::Duration d) {
     Runs expected;
-    model_->MoveTo(clock_.TimeNow(), &expected);  // what is due at once
+    model_->MoveTo(clock_.TimeNow(), &expected);  // tasks that are due at once
     clock_.Step(d);
     model_->MoveTo(clock_.TimeNow(), &expected);
     CompareRuns(std::move(expected), "Step", d);
@@ -316,7 +318,7 @@ class Run {
     comparison_.Same("ShuttingDown()", scheduler_->ShuttingDown(), true);
   }
 
-  // Compares what has run since the last time.
+  // Compares the runs since the last call.
   template <typename... Args>
   void CompareRuns(Runs expected, const char* name, const Args&... args) {
     MutexLock lock(&mu_);
@@ -331,11 +333,11 @@ class Run {
   Choices choices_;
   Comparison comparison_;
   workqueue::FakeClock clock_;
-  bool in_order_;  // whether it is known in which one tasks run
+  bool in_order_;  // whether the order in which tasks run is known
   std::unique_ptr<Model> model_;
 
   mutable absl::Mutex mu_;
-  std::vector<TaskId> ids_ ABSL_GUARDED_BY(mu_);  // of each task
+  std::vector<TaskId> ids_ ABSL_GUARDED_BY(mu_);  // the id of each task
   Runs runs_ ABSL_GUARDED_BY(mu_);
 
   std::unique_ptr<Scheduler> scheduler_;

@@ -22,7 +22,7 @@ class Shrinker {
            int max_runs)
       : bytes_(std::move(bytes)), fails_(fails), runs_left_(max_runs) {}
 
-  // Does all that is possible until nothing more is.
+  // Shrinks until no further step succeeds.
   std::vector<uint8_t> Shrink() && {
     for (bool smaller = true; smaller;) {
       smaller = RemoveOperations();
@@ -34,7 +34,7 @@ class Shrinker {
  private:
   static constexpr size_t kSetup = Choices::kBytesPerOperation;
 
-  // Goes on with `smaller` if that fails.
+  // Continues with `smaller` if that run fails, too.
   bool Try(std::vector<uint8_t> smaller) {
     if (runs_left_ == 0) return false;
     --runs_left_;
@@ -48,7 +48,8 @@ class Shrinker {
     size_t chunk = Choices::kBytesPerOperation;
     while (chunk < bytes_.size()) chunk *= 2;
     for (; chunk >= Choices::kBytesPerOperation; chunk /= 2) {
-      // From the end: what has happened before stays as it is for longer.
+      // Start at the end, so that the earlier operations keep their effect for
+      // longer.
       for (size_t end = bytes_.size(); end > kSetup;) {
         const size_t begin = end > kSetup + chunk ? end - chunk : kSetup;
         std::vector<uint8_t> smaller = bytes_;

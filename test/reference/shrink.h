@@ -17,13 +17,13 @@ namespace reference {
 
 // Shrink()
 //
-// Returns what is left of `bytes`, which are a run's choices and for which
-// `fails` is true, when as much has been taken out and made zero as can be
-// without `fails` being false: whole operations, many at first and fewer each
-// time, and then single bytes. (This is Zeller's delta debugging.) The first
-// operation, which sets up the run, is only made plainer.
+// Shrinks the choices of a failing run. `bytes` are the choices, and
+// `fails(bytes)` must be true. Removes whole operations, many at first and then
+// fewer, and then sets single bytes to zero, as long as `fails` stays true.
+// Returns the result. The algorithm is Zeller's delta debugging. The first
+// operation, which sets up the run, is simplified but not removed.
 //
-// Calls `fails` no more than `max_runs` times.
+// Calls `fails` at most `max_runs` times.
 std::vector<uint8_t> Shrink(
     std::vector<uint8_t> bytes,
     absl::FunctionRef<bool(const std::vector<uint8_t>&)> fails,

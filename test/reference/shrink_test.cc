@@ -19,8 +19,8 @@ namespace {
 
 using Bytes = std::vector<uint8_t>;
 
-// A switch of ten positions that is off by one when it has been set to 7 while
-// the light is on, and is then looked at.
+// Simulates a switch with ten positions. It is off by one if it was set to 7
+// while the light was on and is read afterwards.
 std::string RunBrokenSwitch(Choices choices, std::string* log) {
   Comparison comparison(log);
   choices.Next();
@@ -46,7 +46,7 @@ std::string RunBrokenSwitch(Choices choices, std::string* log) {
 
 constexpr Subject kBrokenSwitch = {"broken_switch", RunBrokenSwitch};
 
-TEST(ShrinkTest, OnlyWhatIsNeededToFailIsLeft) {
+TEST(ShrinkTest, KeepsOnlyTheOperationsNeededToFail) {
   std::mt19937 random(1);
   for (int i = 0; i < 20; ++i) {
     Bytes bytes(4000);
@@ -66,19 +66,19 @@ TEST(ShrinkTest, OnlyWhatIsNeededToFailIsLeft) {
   }
 }
 
-TEST(ShrinkTest, WhatAgreesIsNoFailure) {
+TEST(ShrinkTest, AgreementIsNoFailure) {
   EXPECT_EQ(FindFailure(kBrokenSwitch, Bytes(400)), "");
   EXPECT_EQ(FindFailure(kBrokenSwitch, Bytes()), "");
 }
 
-TEST(ShrinkTest, TheSetupIsOnlyMadePlainer) {
+TEST(ShrinkTest, TheSetupIsSimplifiedButKept) {
   const Bytes bytes = {9, 8, 7, 6, 5, 4, 3, 2, 1};
   EXPECT_EQ(Shrink(bytes, [](const Bytes&) { return true; }), Bytes(4));
   EXPECT_EQ(Shrink(bytes, [](const Bytes& b) { return b[1] >= 3; }),
             (Bytes{0, 3, 0, 0}));
 }
 
-TEST(ShrinkTest, RunsNoMoreOftenThanItMay) {
+TEST(ShrinkTest, RespectsTheLimitOfRuns) {
   int runs = 0;
   const auto is_long = [&runs](const Bytes& bytes) {
     ++runs;

@@ -17,23 +17,23 @@ namespace reference {
 
 // Subject
 //
-// Something of the library, beside a slow and obvious model of it.
+// An object of the library together with a slow but obviously correct model of
+// it.
 struct Subject {
   absl::string_view name;
 
-  // Makes one and its model, on a `FakeClock` of their own, and has both do
-  // what `choices` say, one operation after the other, for as long as they come
-  // to the same. Returns what they first disagreed on; nothing if they never
-  // did.
+  // Creates the object and its model on a `FakeClock`. Performs the operations
+  // in `choices` on both, one after the other, until they disagree. Returns the
+  // first disagreement, or an empty string if there is none.
   //
-  // Appends a line to `*log` for each operation, unless that is null.
+  // Appends a line to `*log` for each operation, unless `log` is null.
   //
-  // Does the same each time, for the same choices.
+  // Deterministic: the same choices give the same run.
   std::string (*run)(Choices choices, std::string* log);
 };
 
-// Returns the subject that the program is linked with: there is a library for
-// each.
+// Returns the subject that the program is linked with. Each subject has a
+// library that defines this function.
 Subject LinkedSubject();
 
 }  // namespace reference

@@ -22,11 +22,11 @@ namespace reference {
 
 // WaitingSetRun
 //
-// A `WaitingHeap` or a `TimingWheel`, and a map that does as it does.
+// A `WaitingHeap` or a `TimingWheel`, and a map as its model.
 template <typename Set>
 class WaitingSetRun {
  public:
-  // `set` is made at the epoch. Of a heap, `tick` is zero.
+  // `set` must begin at the epoch. `tick` is zero for a heap.
   WaitingSetRun(Set* set, absl::Duration tick, const Choices& choices,
                 Comparison* comparison)
       : set_(*set), tick_(tick), choices_(choices), comparison_(*comparison) {
@@ -53,7 +53,7 @@ class WaitingSetRun {
   struct Entry {
     absl::Time due_at;
     int sequence;
-    absl::Time comes_at;  // the latest time at which it may
+    absl::Time comes_at;  // the latest allowed time
   };
 
   bool IsHeap() const { return tick_ == absl::ZeroDuration(); }
@@ -81,8 +81,8 @@ class WaitingSetRun {
     }
   }
 
-  // Either nearly in order, or mostly near and some of them far; not before
-  // now.
+  // Returns a time that is not before now. Depending on the run, the times are
+  // nearly in order, or most are near and some far.
   absl::Time AnyTime() {
     if (in_order_) {
       const absl::Duration unit = IsHeap() ? absl::Nanoseconds(1) : tick_ / 4;
@@ -99,8 +99,9 @@ class WaitingSetRun {
   void InsertOrMove(SlabId id, bool reserve) {
     const bool is_new = entries_.count(id) == 0;
     const absl::Time due_at = AnyTime();
-    // Where there are no rings for it, an entry goes as far as there are, and
-    // on from there: one that is far away does so too often.
+    // If there are no rings for an entry's time, the entry goes to the last
+    // ring and moves on from there. An entry that is far away would do this too
+    // often.
     const bool has_rings = reserve || due_at > now_ + absl::Minutes(1);
     if (is_new || has_rings) set_.Reserve(id, has_rings ? due_at : now_);
     const Entry& entry = entries_[id] = {due_at, next_++, ComesAt(due_at)};
@@ -117,13 +118,14 @@ class WaitingSetRun {
     CompareTime(id, entry);
   }
 
-  // What is due comes at once.
+  // An entry that is due comes at once.
   absl::Time ComesAt(absl::Time due_at) const {
     if (IsHeap() || due_at <= now_) return due_at;
     return absl::UnixEpoch() + absl::Ceil(due_at - absl::UnixEpoch(), tick_);
   }
 
-  // Of those that are due first, the one that has been for longest.
+  // Returns the entry with the earliest time, and the oldest one among equal
+  // times.
   auto First() const {
     return std::min_element(entries_.begin(), entries_.end(),
                             [](const auto& a, const auto& b) {
@@ -143,7 +145,7 @@ class WaitingSetRun {
     Take(id);
   }
 
-  // Returns the time of the next event, or the nanosecond before.
+  // Returns the time of the next event, or one nanosecond before it.
   absl::Time AlmostNext() {
     const absl::Time next =
         set_.NextWake() - absl::Nanoseconds(choices_.Below(2));
@@ -163,7 +165,7 @@ class WaitingSetRun {
     comparison_.Holds(set_.NextWake() > now_, "there is no need to look again");
   }
 
-  // Takes out `id`, which the set says is due.
+  // Removes `id`, which the set reports as due.
   void Take(SlabId id) {
     const auto it = entries_.find(id);
     comparison_.Holds(it != entries_.end(), "what is due is in the set");

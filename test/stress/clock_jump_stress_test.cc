@@ -1,9 +1,10 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The machine's clocks jump while the library waits. This program stands
-// between the library and the C library, and shifts what the clocks read. (The
-// kernel's own waits go on by the true ones, as they do when a clock is set.)
+// Tests what happens if the machine's clocks jump while the library waits. This
+// program replaces functions of the C library and shifts the times that the
+// clocks return. (The kernel's own waits use the true clocks, as they do when a
+// clock is set.)
 
 #include <dlfcn.h>
 #include <sys/syscall.h>
@@ -53,17 +54,18 @@ namespace workqueue {
 namespace {
 
 constexpr absl::Duration kDelay = absl::Milliseconds(50);
-// Far more than anything here takes, and far less than the clocks jump.
+// Much longer than anything here takes, and much shorter than the jumps of the
+// clocks.
 constexpr absl::Duration kPatience = absl::Minutes(1);
 
-// By a clock that does not jump.
+// Returns the time of a clock that does not jump.
 absl::Duration Elapsed() {
   timespec now;
   syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
   return absl::DurationFromTimespec(now);
 }
 
-// Expects `f` to take `kDelay`, or somewhat longer, by the true time.
+// Expects that `f` takes `kDelay`, or slightly longer, in true time.
 template <typename F>
 void ExpectOnTime(F f) {
   const absl::Duration start = Elapsed();
@@ -76,7 +78,7 @@ class WallClockJumpTest : public testing::TestWithParam<int> {
  protected:
   ~WallClockJumpTest() override { wall_shift_seconds = 0; }
 
-  // The wall clock is set while something waits.
+  // Sets the wall clock while something waits.
   void Jump() { wall_shift_seconds = GetParam(); }
 
   absl::Time Deadline() { return Clock::GetRealClock()->TimeNow() + kDelay; }
@@ -93,7 +95,7 @@ TEST_P(WallClockJumpTest, IsSeenByThisTest) {
   EXPECT_GT(absl::AbsDuration(absl::Now() - before), absl::Minutes(50));
 }
 
-TEST_P(WallClockJumpTest, ADelayIsAsLongAsEver) {
+TEST_P(WallClockJumpTest, DelaysAreUnaffected) {
   RateLimitingQueue<int> queue;
   ExpectOnTime([&] {
     queue.AddAfter(1, kDelay);
@@ -102,7 +104,7 @@ TEST_P(WallClockJumpTest, ADelayIsAsLongAsEver) {
   });
 }
 
-TEST_P(WallClockJumpTest, SoIsADeadline) {
+TEST_P(WallClockJumpTest, DeadlinesAreUnaffected) {
   RateLimitingQueue<int> queue;
   ExpectOnTime([&] {
     std::thread getter([&queue, deadline = Deadline()] {
@@ -114,7 +116,7 @@ TEST_P(WallClockJumpTest, SoIsADeadline) {
   });
 }
 
-TEST_P(WallClockJumpTest, SoIsTheDelayInADelayQueue) {
+TEST_P(WallClockJumpTest, DelaysInADelayQueueAreUnaffected) {
   DelayQueue<int> queue;
   ExpectOnTime([&] {
     queue.Push(1, kDelay);
@@ -123,7 +125,7 @@ TEST_P(WallClockJumpTest, SoIsTheDelayInADelayQueue) {
   });
 }
 
-TEST_P(WallClockJumpTest, AndTheTimeBetweenRuns) {
+TEST_P(WallClockJumpTest, PeriodsAreUnaffected) {
   auto scheduler = Scheduler::Create();
   ASSERT_TRUE(scheduler.ok());
   constexpr int kRuns = 5;
@@ -142,10 +144,10 @@ TEST_P(WallClockJumpTest, AndTheTimeBetweenRuns) {
   });
 }
 
-// A machine that has been suspended, where its monotonic clock goes on
-// meanwhile, or has stood still for an hour for some other reason. What became
-// due comes at the next wake-up: that of an add, or the heartbeat.
-TEST(MonotonicClockJumpTest, WhatBecameDueMeanwhileComes) {
+// Simulates a machine that was suspended while its monotonic clock went on, or
+// that stopped for an hour for another reason. Whatever became due comes at the
+// next wake-up, which an add or the heartbeat causes.
+TEST(MonotonicClockJumpTest, ItemsThatBecameDueAreHandedOut) {
   RateLimitingQueue<int> queue;
   DelayQueue<int> delay_queue;
   queue.AddAfter(1, absl::Minutes(59));

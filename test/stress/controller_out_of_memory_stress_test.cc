@@ -1,8 +1,8 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory runs out at the first, second, ... allocation of a scenario, on
-// whichever thread that is: no item of a controller may be lost for it.
+// Makes each allocation of a scenario fail in turn, on every thread. A
+// controller must not lose an item because of that.
 
 #include <atomic>
 #include <memory>
@@ -58,7 +58,7 @@ TEST(ControllerOutOfMemoryStressTest, NoItemIsLost) {
         };
         return StringController::Create(std::move(options));
       });
-      // One that could not be started is of no use.
+      // A controller that could not be started cannot be used.
       if (Persist([&] { return made->Start(); }).ok()) {
         controller = std::move(made);
       }
@@ -70,7 +70,7 @@ TEST(ControllerOutOfMemoryStressTest, NoItemIsLost) {
             absl::StrCat("a key that no string keeps within itself, ", i));
       }));
     }
-    // What could not be done is tried again a second later.
+    // Whatever could not be done is tried again one second later.
     while (done < kItems) {
       clock.Step(absl::Seconds(1));
       std::this_thread::yield();

@@ -32,7 +32,7 @@ Crew::Member& Crew::NewMember(const std::string& role, int number) {
   return members_.emplace_back(role, number);
 }
 
-// Only this thread adds members, so it may look at them without the lock.
+// Only this thread adds members, so it may read them without the lock.
 void Crew::Join() ABSL_NO_THREAD_SAFETY_ANALYSIS {
   captain_.Doing("joining");
   for (Member& member : members_) {

@@ -22,10 +22,10 @@ namespace workqueue {
 
 // Crew
 //
-// Threads that have a role each and say what they are about to do, and a
-// watchdog that tells who is stuck where.
+// This class runs threads with different roles. Each thread says what it does
+// next, and a watchdog reports which threads are stuck, and where.
 //
-// Used by one thread, its members apart.
+// Not thread-safe, except for the members.
 class Crew {
  public:
   // One of the threads.
@@ -34,7 +34,7 @@ class Crew {
     Member(std::string role, int number)
         : role_(std::move(role)), number_(number) {}
 
-    // Says what comes next: a string literal.
+    // Records what this thread does next. `what` must be a string literal.
     void Doing(const char* what) {
       doing_.store(what, std::memory_order_relaxed);
     }
@@ -48,13 +48,13 @@ class Crew {
     std::thread thread_;
   };
 
-  // `mission` is what the watchdog calls all this.
+  // `mission` is the name that the watchdog's message gives to the whole crew.
   explicit Crew(std::string mission) : mission_(std::move(mission)) {}
 
-  // Joins all, and ends the watchdog.
+  // Joins all threads and ends the watchdog.
   ~Crew();
 
-  // Runs `f(member, 0)` to `f(member, n - 1)`, each on a thread.
+  // Starts `n` threads, which run `f(member, 0)` to `f(member, n - 1)`.
   template <typename F>
   void Start(const std::string& role, int n, F f) {
     for (int i = 0; i < n; ++i) {
@@ -66,14 +66,14 @@ class Crew {
     }
   }
 
-  // The thread that made this.
+  // Returns the member of the thread that created this object.
   Member& captain() { return captain_; }
 
-  // Joins those that have been started so far.
+  // Joins the threads started so far.
   void Join();
 
-  // Has the program abort, with a message of what each member does, if this is
-  // not destroyed by `deadline`, on the real clock. To be called once.
+  // Aborts the program, with a message that says what each member does, unless
+  // this object is destroyed by `deadline` on the real clock. Call it once.
   void AbortUnlessGoneBy(absl::Time deadline);
 
  private:

@@ -19,50 +19,51 @@ namespace workqueue {
 
 // Debts
 //
-// What a queue owes, item by item, where additions can be delayed and be taken
-// back; and an eye on that no item is processed by two at a time. Items are
-// numbers from zero.
+// This class computes what a queue owes for each item, if additions can be
+// delayed and cancelled. It also checks that no two threads process an item at
+// the same time. Items are numbers from zero.
 //
-// The rule. Each addition has a number, taken before the call; a hand-out pays
-// all that have begun before it. Of those that were accepted, a queue owes
+// The rule: each addition has a number, taken before the call. A hand-out pays
+// all additions that began before it. Of the accepted additions, a queue owes
 //
-//   * the latest that was to come at once. No cancel takes that back, and no
-//     shutdown.
-//   * the latest that was to come after a delay, unless a cancel said, later,
-//     that it took something out: that may have been any that had begun before
-//     the cancel returned. A shutdown drops those that have not come yet.
+//   * the latest immediate one. No cancel and no shutdown removes it.
+//   * the latest delayed one, unless a later cancel reported that it removed
+//     something. That cancel may have removed any addition that began before
+//     the cancel returned. A shutdown drops additions whose time has not come.
 //
-// If an item is added and cancelled by one thread at a time, the second part is
-// exact. If adds and cancels race, an addition that either got in after the
-// cancel or was taken out by it is not owed, because nobody outside can tell.
+// If only one thread at a time adds and cancels an item, the second part is
+// exact. If adds and cancels race, an addition may have been added after the
+// cancel or removed by it. No observer outside of the queue can tell, so this
+// class does not count it as owed.
 //
 // Thread-safe.
 class Debts {
  public:
   explicit Debts(int items) : accounts_(items) {}
 
-  // An addition begins; returns its number.
+  // Records that an addition begins. Returns its number.
   int64_t Adding(int item);
 
-  // It has been accepted, to come at once or after a delay.
+  // Records that the addition was accepted, as an immediate or a delayed one.
   void Added(int item, int64_t addition);
   void AddedLater(int item, int64_t addition);
 
-  // A cancel that has just returned took something out.
+  // Records that a cancel has just returned and has removed something.
   void Cancelled(int item);
 
-  // Between these, `item` is processed.
+  // Call these before and after processing `item`.
   void Begin(int item);
   void End(int item);
 
-  // From now on there must be no processing.
+  // Forbids any processing from now on.
   void Close() { closed_ = true; }
 
-  // Whether all that is owed has come, and nothing is being processed.
+  // Returns whether everything owed has come and nothing is being processed.
   bool Settled();
 
-  // All that was to come at once has come, and nothing is being processed.
-  // Returns how many items are owed what was to come after a delay.
+  // Expects that all immediate additions have been paid and that nothing is
+  // being processed. Returns the number of items whose delayed addition is
+  // owed.
   int ExpectPaidButDelayed();
 
  private:
@@ -73,7 +74,7 @@ class Debts {
     }
 
     absl::Mutex mu;
-    // The latest addition of each kind; zero for none.
+    // The latest addition of each kind. Zero if there is none.
     int64_t adding ABSL_GUARDED_BY(mu) = 0;
     int64_t added ABSL_GUARDED_BY(mu) = 0;
     int64_t added_later ABSL_GUARDED_BY(mu) = 0;

@@ -29,8 +29,8 @@ namespace {
 using internal::MutexLock;
 using Event = SoakCounts::Event;
 
-// What has become of a value. Cancelled and reset by one thread at a time, with
-// `mu`; so it is known when it is due, but for how long the calls take.
+// The history of one value. A thread that cancels or resets the value holds
+// `mu`. So its due time is known, except while such a call runs.
 struct Fate {
   std::atomic<int64_t> not_before{0};  // nanoseconds since the Unix epoch
   std::atomic<bool> taken{false};
@@ -55,7 +55,7 @@ class DelayQueueLife {
  private:
   static constexpr int kPushers = 3;
 
-  // Each goes on until it is told to stop.
+  // The next functions run until they are told to stop.
   void Push(Crew::Member& self, int pusher);
   void CancelAndReset(Crew::Member& self, uint32_t seed);
 
@@ -63,18 +63,19 @@ class DelayQueueLife {
   void Cancel(Fate* fate);
   void Reset(Fate* fate, absl::Duration delay);
 
-  // Each takes in its ways until the queue has been shut down.
+  // The next functions take values in several ways until the queue is shut
+  // down.
   void TakeAll(Crew::Member& self, uint32_t seed);
   void TakeWithDeadlines(Crew::Member& self, uint32_t seed);
   void Stream(Crew::Member& self, uint32_t seed);
 
-  // Begins a lull, and returns when nothing is left.
+  // Begins a lull and returns once nothing is left.
   void Settle(Crew::Member& self);
 
   void Taken(Fate* fate, std::mt19937& random);
 
-  // Returns how many values have been dropped by the shutdown, none of which
-  // was due when that began.
+  // Returns the number of values dropped by the shutdown. Expects that none of
+  // them was due when the shutdown began.
   int ExpectTakenIfDueBefore(absl::Time shut_down_at);
 
   int UpTo(int max) { return static_cast<int>(random_() % (max + 1)); }
@@ -83,10 +84,10 @@ class DelayQueueLife {
   const SoakLife& life_;
   std::mt19937 random_;
   std::array<std::deque<Fate>, kPushers> fates_;
-  // Some of those that have been pushed last.
+  // Some of the values pushed last.
   std::array<std::atomic<Fate*>, 64> recent_{};
   std::atomic<int64_t> left_{0};  // neither taken nor cancelled
-  Lull lull_;                     // of those who push, cancel and reset
+  Lull lull_;                     // for the threads that push, cancel and reset
   std::atomic<bool> stop_{false};
   std::optional<DelayQueue<Fate*>> queue_;
 };
@@ -132,7 +133,7 @@ void DelayQueueLife::Cancel(Fate* fate) {
 
 void DelayQueueLife::Reset(Fate* fate, absl::Duration delay) {
   MutexLock lock(&fate->mu);
-  // Until the call has returned, it may come at its old time or at the new.
+  // Until the call returns, the value may come at its old or its new time.
   const int64_t old_not_before = fate->not_before;
   const int64_t not_before = absl::ToUnixNanos(RealClock()->TimeNow() + delay);
   fate->not_before = std::min(old_not_before, not_before);
@@ -230,8 +231,8 @@ int DelayQueueLife::ExpectTakenIfDueBefore(absl::Time shut_down_at) {
 void DelayQueueLife::Live() {
   Crew crew(life_.name);
   crew.AbortUnlessGoneBy(life_.Deadline());
-  // One with deadlines finds also what it has not been woken for; so some lives
-  // have no such taker.
+  // A taker with deadlines also finds values that it was not woken for. So some
+  // lives have no such taker.
   crew.Start("taker", 1 + UpTo(2), [this](Crew::Member& self, int i) {
     TakeAll(self, life_.seed + 100 + i);
   });

@@ -13,8 +13,8 @@
 
 namespace workqueue {
 
-// Has a `DelayQueue` live through all that its users may do, all at once, and
-// checks what they get of it.
+// Creates a `DelayQueue`, performs all operations on it from many threads at
+// once, and checks the results.
 void LiveAsDelayQueue(const WaitingSetOptions& waiting_set,
                       const SoakLife& life);
 

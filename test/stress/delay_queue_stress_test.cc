@@ -1,8 +1,9 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Many threads on a delay queue, on the real clock: each value pushed is taken
-// once, not before its time, or cancelled; and nobody stays blocked.
+// Tests many threads on a delay queue, on the real clock. Each value pushed is
+// either cancelled or taken once, and not before its time. No thread stays
+// blocked.
 
 #include <atomic>
 #include <cstddef>
@@ -23,7 +24,7 @@
 namespace workqueue {
 namespace {
 
-// What has become of a value.
+// The history of one value.
 struct Fate {
   std::atomic<int> taken{0};
   std::atomic<bool> cancelled{false};
@@ -59,7 +60,7 @@ class DelayQueueStressTest : public testing::TestWithParam<bool> {
     --left_;
   }
 
-  // Takes in all the ways that there are, until the queue is shut down.
+  // Takes values in all possible ways until the queue is shut down.
   void TakeUntilShutDown(int seed) {
     std::mt19937 random(seed);
     while (true) {
@@ -79,7 +80,7 @@ class DelayQueueStressTest : public testing::TestWithParam<bool> {
     }
   }
 
-  // Pushes, and cancels and postpones some of what it has pushed.
+  // Pushes values, and cancels and postpones some of them.
   void Push(std::vector<Fate>& fates, int seed) {
     std::mt19937 random(seed);
     std::vector<DelayQueueHandle> handles;
@@ -97,7 +98,8 @@ class DelayQueueStressTest : public testing::TestWithParam<bool> {
           }
           break;
         case 1:
-          // Not sooner than it was: the value tells how soon that is.
+          // The new time must not be earlier than the old one, because the
+          // value stores the old one.
           queue_.Reset(handles[any], absl::Milliseconds(3));
           break;
         case 2:
@@ -137,7 +139,7 @@ TEST_P(DelayQueueStressTest, EachValueIsTakenOnceOrCancelled) {
   }
 }
 
-TEST_P(DelayQueueStressTest, ShutDownInMidFlightLeavesNobodyBlocked) {
+TEST_P(DelayQueueStressTest, ShutDownLeavesNoThreadBlocked) {
   std::vector<std::vector<Fate>> fates;
   for (int i = 0; i < kPushers; ++i) fates.emplace_back(kEach);
   std::vector<std::thread> threads;

@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Many threads on a delaying queue.
+// Tests many threads on a delaying queue.
 
 #include <atomic>
 #include <cstdint>
@@ -30,7 +30,8 @@ namespace {
 
 Clock* RealClock() { return Clock::GetRealClock(); }
 
-// A delay of up to 3 ms; one in eight is none, and one is over at once.
+// Returns a delay of up to 3 ms. One in eight is zero, and one in eight is so
+// short that it is over at once.
 absl::Duration ShortDelay(std::mt19937& random) {
   switch (random() % 8) {
     case 0:
@@ -67,8 +68,8 @@ void Consume(DelayingInterface<int>& queue, Ledger& ledger) {
 
 constexpr absl::Duration kTick = absl::Microseconds(100);
 
-// With a heap, and with a wheel so small that the longer delays go through
-// several rings.
+// Returns options with a heap, or with a wheel so small that longer delays go
+// through several rings.
 DelayingQueueOptions<int> OptionsWithWaitingSet(bool timing_wheel) {
   DelayingQueueOptions<int> options;
   if (timing_wheel) {
@@ -105,7 +106,7 @@ TEST_P(DelayingQueueStressTest, NoAdditionIsLostAndNoItemShared) {
   ledger.ExpectAllProcessed();
 }
 
-// Each item is added once, and none comes early.
+// Adds each item once. None may come early.
 TEST_P(DelayingQueueStressTest, NothingIsEarlyAndNothingIsLost) {
   constexpr int kThreads = 4, kItemsOfEach = 5000;
   std::vector<std::atomic<int64_t>> ready_at(kThreads * kItemsOfEach);
@@ -126,7 +127,8 @@ TEST_P(DelayingQueueStressTest, NothingIsEarlyAndNothingIsLost) {
     for (int i = 0; i < kItemsOfEach; ++i) {
       const int item = p * kItemsOfEach + i;
       const absl::Duration delay = ShortDelay(random);
-      // The clock goes on meanwhile: the queue's own time is not before this.
+      // The clock advances in the meantime, so the queue's own time is not
+      // earlier than this.
       ready_at[item] = absl::ToUnixNanos(RealClock()->TimeNow() + delay);
       EXPECT_TRUE(queue.AddAfter(item, delay));
     }
@@ -137,8 +139,9 @@ TEST_P(DelayingQueueStressTest, NothingIsEarlyAndNothingIsLost) {
   EXPECT_EQ(queue.Len(), 0u);
 }
 
-// Consumers put their items back, and it never ends by itself.
-TEST_P(DelayingQueueStressTest, ItemsGoRound) {
+// Consumers add their items again, so the rounds go on until the test ends
+// them.
+TEST_P(DelayingQueueStressTest, ItemsAreAddedAgainByConsumers) {
   constexpr int kItems = 32, kRounds = 200;
   std::vector<std::atomic<int>> rounds(kItems);
   std::vector<std::atomic<int>> workers(kItems);
@@ -165,9 +168,9 @@ TEST_P(DelayingQueueStressTest, ItemsGoRound) {
   consumers.Join();
 }
 
-// The end comes from several sides, in the midst of it all. What waits is
-// dropped; what has been queued is processed.
-TEST_P(DelayingQueueStressTest, TheEndComesAtAnyTime) {
+// Several threads shut the queue down while it is in use. Waiting items are
+// dropped, and queued items are processed.
+TEST_P(DelayingQueueStressTest, ShutDownAtAnyTime) {
   constexpr int kRounds = 60, kItems = 8, kAdds = 300;
   for (int round = 0; round < kRounds; ++round) {
     SCOPED_TRACE(round);
@@ -196,7 +199,7 @@ TEST_P(DelayingQueueStressTest, TheEndComesAtAnyTime) {
   }
 }
 
-// With each waiting set, and each value of add_supersedes_waiting.
+// The parameters are the waiting set and add_supersedes_waiting.
 class DelayingQueueMovesStressTest
     : public testing::TestWithParam<std::tuple<bool, bool>> {
  protected:
@@ -217,8 +220,9 @@ INSTANTIATE_TEST_SUITE_P(Options, DelayingQueueMovesStressTest,
                                                        : "AddDoesNot");
                          });
 
-// As NoAdditionIsLostAndNoItemShared, with rescheduling, which moves additions
-// but takes none away, whoever else adds the same item.
+// Does the same as NoAdditionIsLostAndNoItemShared, and also reschedules.
+// Rescheduling moves additions but removes none, even if other threads add the
+// same item.
 TEST_P(DelayingQueueMovesStressTest, NoAdditionIsLostIfItIsRescheduled) {
   constexpr int kItems = 64, kThreads = 4, kAdds = 5000;
   Ledger ledger(kItems);
@@ -251,10 +255,10 @@ TEST_P(DelayingQueueMovesStressTest, NoAdditionIsLostIfItIsRescheduled) {
   ledger.ExpectAllProcessed();
 }
 
-// Each producer has items of its own, so that it knows what a cancel that took
-// something out has undone: all that it added since the item last came. Nothing
-// else is lost, whatever the others and the queue's thread do at the time.
-TEST_P(DelayingQueueMovesStressTest, ACancelTakesNothingButWhatWaits) {
+// Each producer has its own items. So it knows which additions a successful
+// cancel removed: all of its additions since the item came last. Nothing else
+// may be lost, whatever other threads and the queue's thread do.
+TEST_P(DelayingQueueMovesStressTest, ACancelRemovesOnlyWaitingAdditions) {
   constexpr int kProducers = 4, kItemsOfEach = 16, kAdds = 5000;
   Ledger ledger(kProducers * kItemsOfEach);
   std::atomic<int> cancelled{0}, came_before{0};
@@ -266,8 +270,7 @@ TEST_P(DelayingQueueMovesStressTest, ACancelTakesNothingButWhatWaits) {
     for (int i = 0; i < kAdds; ++i) {
       const int item =
           p * kItemsOfEach + static_cast<int>(random() % kItemsOfEach);
-      // What has been added before is in the ledger, and stays there: this
-      // addition comes after it.
+      // The ledger keeps the earlier additions. This addition comes after them.
       const int64_t addition = ledger.Adding(item);
       const absl::Duration delay = ShortDelay(random);
       const bool accepted = random() % 2 == 0 ? queue->AddAfter(item, delay)
@@ -276,13 +279,13 @@ TEST_P(DelayingQueueMovesStressTest, ACancelTakesNothingButWhatWaits) {
       if (random() % 2 == 0) {
         if (random() % 4 == 0) std::this_thread::yield();
         if (queue->CancelDelayed(item)) {
-          // It is to be processed for the earlier additions all the same.
+          // The item must still be processed for the earlier additions.
           ++cancelled;
           EXPECT_TRUE(random() % 2 == 0
                           ? queue->Reschedule(item, ShortDelay(random))
                           : queue->Add(item));
         } else {
-          // Then it is queued or has been processed, and counts.
+          // The item is queued or has been processed, so the addition counts.
           ++came_before;
         }
       }
@@ -299,12 +302,13 @@ TEST_P(DelayingQueueMovesStressTest, ACancelTakesNothingButWhatWaits) {
   EXPECT_GT(came_before, 0);
 }
 
-// Each item either comes or is cancelled: one of the two, and once. Some that
-// are cancelled are due at that very time.
-TEST_P(DelayingQueueMovesStressTest, AnItemComesOrIsCancelled) {
+// Each item is either handed out or cancelled, exactly once. Some items are
+// cancelled exactly when they are due.
+TEST_P(DelayingQueueMovesStressTest, AnItemIsHandedOutOrCancelled) {
   constexpr int kThreads = 4, kItemsOfEach = 5000;
   constexpr int kItems = kThreads * kItemsOfEach;
-  std::vector<std::atomic<int>> ends(kItems);  // how often it has come to one
+  // how often each item was handed out or cancelled
+  std::vector<std::atomic<int>> ends(kItems);
   absl::BlockingCounter all(kItems);
   const auto queue = MakeQueue();
   Threads consumers, producers;
@@ -326,7 +330,7 @@ TEST_P(DelayingQueueMovesStressTest, AnItemComesOrIsCancelled) {
       const int item = p * kItemsOfEach + i;
       EXPECT_TRUE(queue->AddAfter(
           item, absl::Microseconds(1 + static_cast<int>(random() % 300))));
-      // One of the last ones.
+      // One of the latest items.
       const int other = item - static_cast<int>(random() % 64);
       if (other >= p * kItemsOfEach) cancel(other);
     }
@@ -338,8 +342,8 @@ TEST_P(DelayingQueueMovesStressTest, AnItemComesOrIsCancelled) {
   consumers.Join();
 }
 
-// Rescheduled again and again, an item comes only when that has ended, and not
-// before its last time.
+// An item that is rescheduled again and again comes only after the last call,
+// and not before its last time.
 TEST_P(DelayingQueueMovesStressTest, NothingIsEarlyHoweverOftenItIsMoved) {
   constexpr int kThreads = 4, kItemsOfEach = 500, kMoves = 10;
   std::vector<std::atomic<int64_t>> ready_at(kThreads * kItemsOfEach);
@@ -357,7 +361,7 @@ TEST_P(DelayingQueueMovesStressTest, NothingIsEarlyHoweverOftenItIsMoved) {
     std::mt19937 random(p);
     for (int i = 0; i < kItemsOfEach; ++i) {
       const int item = p * kItemsOfEach + i;
-      // Not before it has been moved for the last time.
+      // Nothing may come before the last move.
       EXPECT_TRUE(queue->AddAfter(item, absl::Hours(1)));
       for (int move = 0; move < kMoves; ++move) {
         EXPECT_TRUE(queue->Reschedule(
@@ -374,8 +378,8 @@ TEST_P(DelayingQueueMovesStressTest, NothingIsEarlyHoweverOftenItIsMoved) {
   EXPECT_EQ(queue->Len(), 0u);
 }
 
-// The end comes while others cancel and reschedule.
-TEST_P(DelayingQueueMovesStressTest, TheEndComesAtAnyTime) {
+// The queue ends while other threads cancel and reschedule.
+TEST_P(DelayingQueueMovesStressTest, ShutDownAtAnyTime) {
   constexpr int kRounds = 30, kItems = 8, kMoves = 300;
   for (int round = 0; round < kRounds; ++round) {
     const auto queue = MakeQueue();
@@ -413,7 +417,7 @@ TEST_P(DelayingQueueMovesStressTest, TheEndComesAtAnyTime) {
   }
 }
 
-// More than the add-channel holds, and nobody takes anything out meanwhile.
+// Adds more items than the add-channel holds, while no thread takes any.
 TEST_P(DelayingQueueStressTest, TheAddChannelFillsUpAndEmpties) {
   constexpr int kThreads = 8, kItemsOfEach = 3000;
   DelayingQueue<int> queue(Options());
@@ -435,8 +439,8 @@ TEST_P(DelayingQueueStressTest, TheAddChannelFillsUpAndEmpties) {
   producers.Join();
 }
 
-// Queues come and go on a loop that others go on using.
-TEST_P(DelayingQueueStressTest, QueuesComeAndGoOnASharedLoop) {
+// Queues are created and destroyed on a loop that other queues keep using.
+TEST_P(DelayingQueueStressTest, QueuesAreCreatedAndDestroyedOnASharedLoop) {
   constexpr int kThreads = 4, kQueuesOfEach = 200, kItems = 10;
   const auto loop = std::make_shared<WaitingLoop>(RealClock());
   RecordingMetrics metrics;
@@ -455,7 +459,7 @@ TEST_P(DelayingQueueStressTest, QueuesComeAndGoOnASharedLoop) {
         EXPECT_TRUE(queue.AddAfter(
             i, absl::Microseconds(1 + static_cast<int>(random() % 200))));
       }
-      // Some queues see all of their items, some are gone before.
+      // Some queues hand out all their items, and some are destroyed before.
       const int get = static_cast<int>(random() % (kItems + 1));
       for (int i = 0; i < get; ++i) {
         EXPECT_TRUE(queue.Done(*queue.Get()));
@@ -467,8 +471,8 @@ TEST_P(DelayingQueueStressTest, QueuesComeAndGoOnASharedLoop) {
   for (MetricKind kind : kMetricKinds) EXPECT_EQ(metrics.record(kind).live, 0);
 }
 
-// Time moves while others add. After a step over the longest delay, and a tick,
-// all that was added before it has come.
+// The time moves while other threads add. After a step longer than the longest
+// delay plus a tick, everything added before the step has come.
 TEST_P(DelayingQueueStressTest, NothingIsLostOnAFakeClock) {
   constexpr int kThreads = 4, kItemsOfEach = 2000;
   FakeClock clock;

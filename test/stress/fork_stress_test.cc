@@ -1,7 +1,8 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A process that forks: its own queues go on, and its child can make new ones.
+// Tests a process that forks. The parent's queues continue to work, and the
+// child can create new ones.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,8 +25,8 @@ absl::Time Soon() {
   return Clock::GetRealClock()->TimeNow() + absl::Milliseconds(5);
 }
 
-// Has an item wait, on a thread of the queue's own, and one that fails; and
-// waits in vain for a third. Returns whether all that was as it should be.
+// Makes one item wait on a queue's own thread, makes another item fail, and
+// waits in vain for a third. Returns whether all results were right.
 bool UseAQueue() {
   RateLimitingQueue<int> queue;
   queue.AddAfter(1, absl::Milliseconds(1));
@@ -42,12 +43,12 @@ bool UseAQueue() {
   return queue.ShutDownWithDrainUntil(Soon());
 }
 
-// Returns what the child returned from `f()`.
+// Runs `f()` in a child process and returns its result.
 template <typename F>
 int InAChild(F f) {
   const pid_t child = fork();
   if (child == 0) {
-    alarm(60);  // rather than block for ever
+    alarm(60);  // so that the child cannot block for ever
     _exit(f());
   }
   int status = 0;

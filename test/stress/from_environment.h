@@ -15,7 +15,8 @@
 
 namespace workqueue {
 
-// Returns the number that the environment variable `name` is, or `otherwise`.
+// Returns the integer in the environment variable `name`, or `otherwise` if it
+// is not set.
 inline int FromEnvironment(const char* name, int otherwise) {
   const char* const value = std::getenv(name);
   int number = otherwise;

@@ -23,9 +23,11 @@ namespace workqueue {
 
 // Ledger
 //
-// Keeps account of what producers add and consumers process, and finds what
-// must not be: an item processed by two at a time, and an addition that is not
-// followed by a processing of its item. Items are numbers from zero.
+// This class records what producers add and consumers process. It reports two
+// kinds of errors: an item processed by two threads at the same time, and an
+// addition that no processing of its item follows. Items are numbers from zero.
+//
+// Thread-safe.
 //
 // Example:
 //
@@ -39,16 +41,14 @@ namespace workqueue {
 //     queue.Done(item);
 //     // In the end:
 //     ledger.ExpectAllProcessed();
-//
-// Thread-safe.
 class Ledger {
  public:
   explicit Ledger(int items) : accounts_(items) {}
 
-  // An addition begins; returns its number.
+  // Records that an addition begins. Returns its number.
   int64_t Adding(int item) { return ++accounts_[item].adding; }
 
-  // It has been accepted.
+  // Records that the addition was accepted.
   void Added(int item, int64_t addition) {
     internal::MutexLock lock(&mu_);
     Account& account = accounts_[item];
@@ -58,7 +58,7 @@ class Ledger {
     if (was_settled && !account.Settled()) ++unsettled_;
   }
 
-  // Processing begins. It answers all additions that have begun before.
+  // Records that processing begins. It answers all additions that began before.
   void Begin(int item) {
     Account& account = accounts_[item];
     EXPECT_EQ(++account.workers, 1) << item << " is being processed already";
@@ -73,13 +73,13 @@ class Ledger {
 
   void End(int item) { --accounts_[item].workers; }
 
-  // From now on there must be no processing.
+  // Forbids any processing from now on.
   void Close() {
     internal::MutexLock lock(&mu_);
     closed_ = true;
   }
 
-  // Blocks until each accepted addition has been followed by a processing.
+  // Blocks until a processing has followed each accepted addition.
   void AwaitAllProcessed() {
     internal::MutexLock lock(&mu_);
     mu_.Await(absl::Condition(
@@ -104,24 +104,25 @@ class Ledger {
   struct Account {
     std::atomic<int64_t> adding{0};
     std::atomic<int> workers{0};
-    // These are guarded by mu_.
-    int64_t added = 0;      // the latest addition that was accepted
-    int64_t processed = 0;  // the latest one that has been answered
+    // mu_ guards these members.
+    int64_t added = 0;      // the latest accepted addition
+    int64_t processed = 0;  // the latest answered addition
 
     bool Settled() const { return processed >= added; }
   };
 
   std::vector<Account> accounts_;
   absl::Mutex mu_;
-  int64_t unsettled_ ABSL_GUARDED_BY(mu_) = 0;  // accounts
+  // the number of accounts that are not settled
+  int64_t unsettled_ ABSL_GUARDED_BY(mu_) = 0;
   int64_t processings_ ABSL_GUARDED_BY(mu_) = 0;
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
 };
 
-// Some threads, and an end to them.
+// A group of threads that are joined at the end.
 class Threads {
  public:
-  // Runs `f(0)` to `f(n - 1)`, each on a thread.
+  // Starts `n` threads, which run `f(0)` to `f(n - 1)`.
   template <typename F>
   void Start(int n, F f) {
     for (int i = 0; i < n; ++i) threads_.emplace_back(f, i);

@@ -1,8 +1,8 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Queues are destroyed while threads block in them, a hundred at a time. The
-// environment variable ROUNDS tells how often.
+// Tests that queues can be destroyed while threads block in them, a hundred
+// queues at a time. The environment variable ROUNDS sets the number of rounds.
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -45,8 +45,8 @@ using internal::MutexLock;
 
 // Caller
 //
-// A thread that makes calls that block, and of which Linux tells whether it
-// sleeps in one.
+// This class makes blocking calls on a thread, and asks Linux whether that
+// thread sleeps.
 class Caller {
  public:
   Caller() : thread_([this] { Run(); }) {}
@@ -58,7 +58,7 @@ class Caller {
   Caller(const Caller&) = delete;
   Caller& operator=(const Caller&) = delete;
 
-  // Has the thread make `call`; null for its last one.
+  // Makes the thread call `call`. Null ends the thread.
   void Begin(std::function<void()> call) {
     MutexLock lock(&mu_);
     call_ = std::move(call);
@@ -103,12 +103,14 @@ class Caller {
     }
   }
 
-  // Not while it waits for the next call, nor for a lock.
+  // Returns whether the thread sleeps in its call. Waiting for the next call or
+  // for a lock does not count.
   bool IsAsleep() {
     std::string path;
     {
       MutexLock lock(&mu_);
-      if (!begun_) return true;  // It has returned; the test will say so.
+      // The call has returned. The test will report that.
+      if (!begun_) return true;
       path = absl::StrCat("/proc/self/task/", tid_, "/stat");
     }
     std::string stat;
@@ -119,17 +121,18 @@ class Caller {
 
   absl::Mutex mu_;
   std::function<void()> call_ ABSL_GUARDED_BY(mu_);
-  bool begun_ ABSL_GUARDED_BY(mu_) = false;    // and not yet returned
-  bool calling_ ABSL_GUARDED_BY(mu_) = false;  // about to call, or in it
+  bool begun_ ABSL_GUARDED_BY(mu_) = false;  // begun and not yet returned
+  // about to make the call, or in it
+  bool calling_ ABSL_GUARDED_BY(mu_) = false;
   int tid_ ABSL_GUARDED_BY(mu_) = 0;
   std::thread thread_;
 };
 
-// A queue, and a call that blocks in it.
+// A queue and a call that blocks in it.
 struct Life {
   std::shared_ptr<void> queue;
   std::function<void()> call;
-  std::function<void()> look;  // takes the queue's lock
+  std::function<void()> look;  // locks the queue's mutex
 };
 
 template <typename Q, typename F>
@@ -149,7 +152,7 @@ Life MakeDelayQueueLife(WaitingSetOptions waiting_set) {
                   [](auto& q) { EXPECT_EQ(q.Take(), std::nullopt); });
 }
 
-// One of each kind there is.
+// Returns one function for each kind of queue and call.
 std::vector<std::function<Life()>> LifeMakers() {
   return {
       [] {
@@ -188,7 +191,7 @@ std::vector<std::function<Life()>> LifeMakers() {
   };
 }
 
-TEST(LifetimeStressTest, AHundredQueuesEndAgainAndAgainWithThreadsInThem) {
+TEST(LifetimeStressTest, QueuesCanBeDestroyedWithThreadsBlockedInThem) {
   constexpr int kQueues = 100;
   const int rounds = FromEnvironment("ROUNDS", 100);
   const std::vector<std::function<Life()>> makers = LifeMakers();
@@ -201,7 +204,7 @@ TEST(LifetimeStressTest, AHundredQueuesEndAgainAndAgainWithThreadsInThem) {
     }
     for (int i = 0; i < kQueues; ++i) {
       callers[i].AwaitAsleep();
-      lives[i].look();  // It may have slept because of the lock.
+      lives[i].look();  // The thread may have slept because of the lock.
       callers[i].AwaitAsleep();
       lives[i].queue.reset();
       callers[i].AwaitReturn();
@@ -209,8 +212,9 @@ TEST(LifetimeStressTest, AHundredQueuesEndAgainAndAgainWithThreadsInThem) {
   }
 }
 
-// The queue's own thread is stuck, and what it should take in piles up.
-TEST(LifetimeStressTest, AnAddAfterThatBlocksEnds) {
+// The queue's own thread is stuck, so the additions that it should take in pile
+// up.
+TEST(LifetimeStressTest, ABlockedAddAfterEnds) {
   absl::Notification go_on;
   auto queue = *DelayingQueue<int>::Create(
       std::make_unique<HookedQueue<int>>([&go_on](int) {
@@ -222,7 +226,8 @@ TEST(LifetimeStressTest, AnAddAfterThatBlocksEnds) {
     for (int i = 0; q->AddAfter(i, absl::Milliseconds(1)); ++i) {
     }
   });
-  // It sleeps for good when a look at the queue's length finds it asleep still.
+  // The thread sleeps in its call if it still sleeps after a call of the
+  // queue's Len().
   for (int i = 0; i < 10; ++i) {
     adder.AwaitAsleep();
     absl::SleepFor(absl::Milliseconds(10));
@@ -233,9 +238,9 @@ TEST(LifetimeStressTest, AnAddAfterThatBlocksEnds) {
   destroyer.join();
 }
 
-// Who has got an item knows that it was added, and nothing of what the adder
-// still does.
-TEST(LifetimeStressTest, AQueueMayEndWhenItsItemHasCome) {
+// The thread that gets an item knows that the item was added. It does not know
+// whether the adding call has returned.
+TEST(LifetimeStressTest, AQueueMayBeDestroyedOnceItsItemWasHandedOut) {
   constexpr int kRounds = 10000;
   Caller adder;
   for (int round = 0; round < kRounds; ++round) {
@@ -247,7 +252,7 @@ TEST(LifetimeStressTest, AQueueMayEndWhenItsItemHasCome) {
   }
 }
 
-TEST(LifetimeStressTest, ADelayQueueMayEndWhenItsValueHasCome) {
+TEST(LifetimeStressTest, ADelayQueueMayBeDestroyedOnceItsValueWasTaken) {
   constexpr int kRounds = 10000;
   Caller adder;
   for (int round = 0; round < kRounds; ++round) {

@@ -17,13 +17,13 @@ namespace workqueue {
 
 // Lull
 //
-// A time in which threads that are busy otherwise do nothing. A wake-up that
-// gets lost shows then, and not while there is another one soon.
+// This class stops the busy threads for a while. During a lull there is no next
+// wake-up that could hide a lost one.
 //
-// Thread-safe; one thread begins and ends it.
+// Thread-safe. One thread begins and ends the lulls.
 class Lull {
  public:
-  // Calls `f`, or sleeps a little if there is a lull.
+  // Calls `f`, or sleeps for a short time if there is a lull.
   template <typename F>
   void DoUnlessOn(F f) {
     ++busy_;
@@ -36,7 +36,8 @@ class Lull {
     --busy_;
   }
 
-  // Returns when nobody is busy, which holds until the end.
+  // Begins a lull. Returns once no thread is busy. No thread becomes busy until
+  // the lull ends.
   void Begin() {
     on_ = true;
     while (busy_ > 0) Nap();

@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Many threads on a priority queue.
+// Tests many threads on a priority queue.
 
 #include <sys/resource.h>
 
@@ -31,8 +31,8 @@
 namespace workqueue {
 namespace {
 
-// Adds an item at any of five priorities, for up to 3 ms or at once; one in
-// eight has a delay that is over at once.
+// Returns options with one of five priorities and a delay of up to 3 ms or
+// none. One in eight delays is over at once.
 AddOptions AnyOptions(std::mt19937& random) {
   AddOptions options;
   options.priority = static_cast<int>(random() % 5) - 2;
@@ -62,7 +62,7 @@ void Produce(PriorityQueue<int>& queue, Ledger& ledger, int items, int adds,
   }
 }
 
-// Half of them by lease.
+// Takes half of the items as leases.
 void Consume(PriorityQueue<int>& queue, Ledger& ledger, int consumer) {
   const auto process = [&ledger](int item) {
     ledger.Begin(item);
@@ -105,7 +105,7 @@ TEST(PriorityQueueStressTest, NoAdditionIsLostAndNoItemShared) {
   }
 }
 
-// Each item is added once, and none comes early.
+// Adds each item once. None may come early.
 TEST(PriorityQueueStressTest, NothingIsEarlyAndNothingIsLost) {
   constexpr int kThreads = 4, kItemsOfEach = 10000;
   Clock* const clock = Clock::GetRealClock();
@@ -130,7 +130,8 @@ TEST(PriorityQueueStressTest, NothingIsEarlyAndNothingIsLost) {
       const int item = p * kItemsOfEach + i;
       const AddOptions options = AnyOptions(random);
       priorities[item] = options.priority;
-      // The clock goes on meanwhile: the queue's own time is not before this.
+      // The clock advances in the meantime, so the queue's own time is not
+      // earlier than this.
       ready_at[item] = absl::ToUnixNanos(clock->TimeNow() + options.after);
       EXPECT_TRUE(Add(queue, options, item));
     }
@@ -141,9 +142,9 @@ TEST(PriorityQueueStressTest, NothingIsEarlyAndNothingIsLost) {
   EXPECT_EQ(queue.Len(), 0u);
 }
 
-// Waiting items are moved, cancelled and raised by all at once, and in the end
-// each can still be had.
-TEST(PriorityQueueStressTest, MovesAndCancelsFromAllSides) {
+// All threads move and cancel waiting items and raise their priorities. At the
+// end every item can still be handed out.
+TEST(PriorityQueueStressTest, ConcurrentMovesAndCancels) {
   constexpr int kItems = 50, kThreads = 4, kOperations = 20000;
   FakeClock clock;
   PriorityQueueOptions<int> options;
@@ -184,9 +185,9 @@ TEST(PriorityQueueStressTest, MovesAndCancelsFromAllSides) {
   EXPECT_EQ(queue.Len(), static_cast<size_t>(kItems));
 }
 
-// The end comes from several sides, in the midst of it all. What waits is
-// dropped; what has been queued is processed.
-TEST(PriorityQueueStressTest, TheEndComesAtAnyTime) {
+// Several threads shut the queue down while it is in use. Waiting items are
+// dropped, and queued items are processed.
+TEST(PriorityQueueStressTest, ShutDownAtAnyTime) {
   constexpr int kRounds = 100, kItems = 8, kAdds = 300;
   for (int round = 0; round < kRounds; ++round) {
     SCOPED_TRACE(round);
@@ -215,8 +216,8 @@ TEST(PriorityQueueStressTest, TheEndComesAtAnyTime) {
   }
 }
 
-// Fewer items than getters, so that those wait and are woken all the time. An
-// item that nobody is woken for stops the round.
+// There are fewer items than getters, so getters wait and are woken all the
+// time. If no getter is woken for an item, the round stops.
 TEST(PriorityQueueStressTest, NoWakeUpIsLost) {
   constexpr int kTokens = 3, kGetters = 4, kHops = 10000;
   PriorityQueue<int> ping, pong;
@@ -243,16 +244,16 @@ TEST(PriorityQueueStressTest, NoWakeUpIsLost) {
   threads.Join();
 }
 
-// How often threads of this process have gone to sleep.
+// Returns how often threads of this process have gone to sleep.
 int64_t Sleeps() {
   rusage usage;
   EXPECT_EQ(getrusage(RUSAGE_SELF, &usage), 0);
   return usage.ru_nvcsw;
 }
 
-// controller-runtime#3415: with a thousand blocked workers, an addition wakes
-// the one that gets the item. If it woke them all, each would go to sleep
-// again.
+// Tests for controller-runtime#3415. With a thousand blocked workers, an
+// addition must wake only the worker that gets the item. If it woke all
+// workers, each would go to sleep again.
 TEST(PriorityQueueStressTest, AnAddWakesOneOfAThousandBlockedWorkers) {
   constexpr int kWorkers = 1000, kAdds = 1000, kAtOnce = 5;
   PriorityQueue<int> queue;
@@ -285,7 +286,8 @@ TEST(PriorityQueueStressTest, AnAddWakesOneOfAThousandBlockedWorkers) {
   }
   const int64_t sleeps = Sleeps() - sleeps_before;
   EXPECT_EQ(gets, kAdds * kAtOnce);
-  // Also workers that were not asleep at first, and some contention.
+  // The limit allows for workers that were not asleep at first and for some
+  // contention.
   EXPECT_LT(sleeps, kWorkers + 10 * kAdds * kAtOnce);
   RecordProperty("sleeps", static_cast<int>(sleeps));
   queue.ShutDown();

@@ -33,7 +33,7 @@ namespace {
 using internal::MutexLock;
 using Event = SoakCounts::Event;
 
-// What users do to a queue. The first ones are for all kinds.
+// The operations of users. The first ones work on every kind of queue.
 enum Deed {
   kAdd,
   kAddAll,
@@ -45,13 +45,13 @@ enum Deed {
   kDeeds
 };
 
-// How a life ends.
+// The ways in which a life ends.
 enum class End {
   kShutDown,
   kDrain,
   kDrainUntil,
-  kSeveral,      // of these, at once
-  kWhenSettled,  // a drain, when nothing is owed any more
+  kSeveral,      // several of the above, at once
+  kWhenSettled,  // a drain, once nothing is owed
   kEnds
 };
 
@@ -63,12 +63,12 @@ class QueueLife {
   void Live();
 
  private:
-  // An item in three is added and cancelled by one thread only, and one by a
-  // thread at a time, so that what the queue owes is known exactly; what is
-  // done to the others races.
+  // A third of the items is added and cancelled by one thread only, and a third
+  // by one thread at a time. So what the queue owes for these is known exactly.
+  // Operations on the remaining items race.
   enum Sharing { kOwned, kInTurn, kFree, kSharings };
 
-  static constexpr int kOwners = 12;  // at least as many as there are movers
+  static constexpr int kOwners = 12;  // at least the number of movers
   static constexpr int kItems = kSharings * 2 * kOwners;
 
   static Sharing SharingOf(int item) {
@@ -77,32 +77,34 @@ class QueueLife {
 
   struct Turn {
     absl::Mutex mu;
-    // Whether the item may wait for its time: no cancel can hit it otherwise.
-    // Unused for those that are free.
+    // Whether the item may be waiting for its time. Otherwise no cancel can
+    // succeed. Not used for items whose operations race.
     bool may_wait ABSL_GUARDED_BY(mu) = false;
   };
 
-  // Adds and moves items until it is told to stop, `usual` more than the rest.
+  // Adds and moves items until it is told to stop. Performs the operation
+  // `usual` more often than others.
   void Move(Crew::Member& self, int owner, Deed usual);
 
-  // An item that the mover of number `owner` may move.
+  // Returns an item that the mover `owner` may move.
   static int AnyItem(int owner, std::mt19937& random);
 
-  // Does it, alone with `item` unless that is free.
+  // Performs `deed` on `item`. Unless operations on the item may race, no other
+  // operation on the item runs at the same time.
   void Do(Deed deed, int item, std::mt19937& random);
   void DoInTurn(Deed deed, int item, std::mt19937& random, bool* may_wait);
 
-  // A call that adds `item`, at once or later, and returns whether it has been
-  // accepted.
+  // Makes a call that adds `item`, at once or later. Returns whether the
+  // addition was accepted.
   template <typename F>
   bool Adding(int item, bool later, F add);
 
   void Cancel(int item, bool* may_wait);
 
-  // Processes an item that has been handed out.
+  // Processes an item that was handed out.
   void Process(int item, std::mt19937& random);
 
-  // Each gets items in its ways until there are no more.
+  // The next functions get items in several ways until there are no more.
   void GetAndDo(Crew::Member& self, uint32_t seed);
   void GetWithDeadlines(Crew::Member& self, uint32_t seed);
   void Lease(Crew::Member& self, uint32_t seed);
@@ -110,7 +112,7 @@ class QueueLife {
   void TakeSnapshots(Crew::Member& self);
   void Check(const Snapshot<int>& snapshot);
 
-  // Begins a lull, and returns when the queue owes nothing.
+  // Begins a lull and returns once the queue owes nothing.
   void Settle(Crew::Member& self);
 
   void BeginTheEnd(Crew& crew, End end);
@@ -124,7 +126,7 @@ class QueueLife {
   std::mt19937 random_;
   Debts debts_{kItems};
   std::vector<Turn> turns_{kItems};
-  Lull lull_;  // of those who move items
+  Lull lull_;  // for the threads that move items
   std::atomic<bool> stop_{false};
   std::atomic<bool> ended_{false};  // a call that shuts down has returned
 };
@@ -358,8 +360,8 @@ void QueueLife::TakeSnapshots(Crew::Member& self) {
   }
 }
 
-// A snapshot is of one moment: no item is queued and being processed, nor any
-// of these twice; and all is in its order.
+// A snapshot shows one moment. No item is both queued and being processed, no
+// item is in a list twice, and each list is in its order.
 void QueueLife::Check(const Snapshot<int>& snapshot) {
   std::set<int> busy;
   for (const auto& it : snapshot.processing) {
@@ -450,7 +452,7 @@ void QueueLife::BeginTheEnd(Crew& crew, End end) {
 void QueueLife::Live() {
   Crew crew(life_.name);
   crew.AbortUnlessGoneBy(life_.Deadline());
-  // With deadlines, a worker finds also what it has not been woken for; so some
+  // A worker with deadlines also finds items that it was not woken for. So some
   // lives have no such worker.
   const int getters = UpTo(3);
   crew.Start("getter", getters, [this](Crew::Member& self, int i) {

@@ -16,7 +16,7 @@
 
 namespace workqueue {
 
-// A queue, by as many of the interfaces as it offers.
+// A queue, with a pointer to each interface that it implements.
 struct SoakQueue {
   std::unique_ptr<Interface<int>> queue;
   DelayingInterface<int>* delaying = nullptr;
@@ -26,8 +26,8 @@ struct SoakQueue {
   bool add_ends_waiting = false;
 };
 
-// Has `queue` live through all that its users may do, all at once, and checks
-// what they get of it.
+// Performs all operations on `queue` from many threads at once, and checks the
+// results.
 void LiveAsQueue(SoakQueue queue, const SoakLife& life);
 
 }  // namespace workqueue

@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Many threads on a queue.
+// Tests many threads on a queue.
 
 #include <atomic>
 #include <cstddef>
@@ -24,7 +24,7 @@
 namespace workqueue {
 namespace {
 
-// First in, first out, as a queue does by itself.
+// First in, first out, like the default ordering.
 class Fifo final : public Ordering<int> {
  public:
   void Push(QueuedItem<int>* item) override { items_.push_back(item); }
@@ -39,7 +39,7 @@ class Fifo final : public Ordering<int> {
   std::deque<QueuedItem<int>*> items_;
 };
 
-// Adds `adds` items, and returns how many have been accepted.
+// Adds `adds` items and returns how many additions were accepted.
 int Produce(Interface<int>& queue, Ledger& ledger, int items, int adds,
             int seed) {
   std::mt19937 random(seed);
@@ -58,7 +58,7 @@ int Produce(Interface<int>& queue, Ledger& ledger, int items, int adds,
   return accepted;
 }
 
-// Processes what there is until the queue ends.
+// Processes items until the queue ends.
 void Consume(Interface<int>& queue, Ledger& ledger) {
   while (std::optional<int> item = queue.Get()) {
     ledger.Begin(*item);
@@ -82,7 +82,8 @@ INSTANTIATE_TEST_SUITE_P(Orderings, QueueStressTest, testing::Bool(),
                            return info.param ? "WithAnOrdering" : "Fifo";
                          });
 
-// Few items, so that most additions find theirs queued or being processed.
+// There are few items, so most additions find their item queued or being
+// processed.
 TEST_P(QueueStressTest, NoAdditionIsLostAndNoItemShared) {
   constexpr int kItems = 16, kProducers = 4, kConsumers = 4, kAdds = 20000;
   Ledger ledger(kItems);
@@ -99,8 +100,8 @@ TEST_P(QueueStressTest, NoAdditionIsLostAndNoItemShared) {
   ledger.ExpectAllProcessed();
 }
 
-// Fewer items than getters, so that those wait and are woken all the time. An
-// item that nobody is woken for stops the round.
+// There are fewer items than getters, so getters wait and are woken all the
+// time. If no getter is woken for an item, the round stops.
 TEST_P(QueueStressTest, NoWakeUpIsLost) {
   constexpr int kTokens = 3, kGetters = 4, kHops = 10000;
   const std::unique_ptr<Queue<int>> ping = MakeQueue(), pong = MakeQueue();
@@ -123,9 +124,9 @@ TEST_P(QueueStressTest, NoWakeUpIsLost) {
   threads.Join();
 }
 
-// An item is added while it is processed, again and again: Done() has to bring
-// it back each time.
-TEST_P(QueueStressTest, DoneBringsBackWhatWasAddedMeanwhile) {
+// An item is added again and again while it is processed. Done() must queue it
+// again each time.
+TEST_P(QueueStressTest, DoneQueuesItemsAddedDuringProcessing) {
   constexpr int kItems = 4, kTimes = 3000;
   const std::unique_ptr<Queue<int>> queue = MakeQueue();
   std::atomic<int> left[kItems];
@@ -150,8 +151,8 @@ TEST_P(QueueStressTest, DoneBringsBackWhatWasAddedMeanwhile) {
   for (auto& one : left) EXPECT_EQ(one, 0);
 }
 
-// The end comes from several sides, in the midst of it all.
-TEST_P(QueueStressTest, TheEndComesAtAnyTime) {
+// Several threads shut the queue down while it is in use.
+TEST_P(QueueStressTest, ShutDownAtAnyTime) {
   constexpr int kRounds = 100, kItems = 8, kAdds = 200;
   for (int round = 0; round < kRounds; ++round) {
     SCOPED_TRACE(round);
@@ -182,8 +183,8 @@ TEST_P(QueueStressTest, TheEndComesAtAnyTime) {
   }
 }
 
-// As NoAdditionIsLostAndNoItemShared, with metrics, set by a thread that looks
-// at the work in progress meanwhile.
+// Does the same as NoAdditionIsLostAndNoItemShared, with metrics. A thread that
+// measures the work in progress updates them at the same time.
 TEST_P(QueueStressTest, MetricsAddUp) {
   constexpr int kItems = 16, kAdds = 5000;
   RecordingMetrics metrics;

@@ -1,9 +1,9 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Queues at the limits of a machine: very many items that wait, very large
-// ones, very many threads. The environment variables ITEMS and FAILURES make
-// them more.
+// Tests queues at the limits of a machine: with very many waiting items, very
+// large items, and very many threads. The environment variables ITEMS and
+// FAILURES raise the numbers.
 
 #include <atomic>
 #include <cstddef>
@@ -36,8 +36,8 @@
 namespace workqueue {
 namespace {
 
-// Counts what is asked of a key, to see that the work grows with the items, and
-// not with their square.
+// Counts comparisons of keys, to check that the work grows linearly with the
+// items and not quadratically.
 struct CountingEq {
   bool operator()(int a, int b) const {
     ++calls;
@@ -46,13 +46,14 @@ struct CountingEq {
   static inline std::atomic<int64_t> calls{0};
 };
 
-// What may be left of a spike, in bytes, however many items it had.
+// The memory in bytes that may remain after a spike, whatever the number of
+// items was.
 constexpr int64_t kLeftOver = 3 << 20;
 
 class ScaleTest : public testing::Test {
  protected:
-  // Has the items come by `add(item, delay)`, and be due, and expects each of
-  // them once from `take()`, and the memory back.
+  // Adds the items by `add(item, delay)` and makes them due. Expects that
+  // `take()` returns each of them once and that the memory is given back.
   template <typename Add, typename Take>
   void Spike(Add add, Take take) {
     const int64_t before = CountedHeap::bytes_in_use;
@@ -71,7 +72,7 @@ class ScaleTest : public testing::Test {
         seen[item] = true;
       }
     }
-    // Some goes back when the queue's thread next looks.
+    // Some of the memory is given back when the queue's thread wakes next.
     clock_.Step(WaitingLoop::Heartbeat());
     EXPECT_LE(CountedHeap::bytes_in_use - before, kLeftOver);
     EXPECT_LE(CountingEq::calls, 20 * items_);
@@ -137,8 +138,8 @@ TEST_F(ScaleTest, ManyValuesWaitInADelayQueueWithATimingWheel) {
   SpikeOfDelayQueue(*WaitingSetOptions::TimingWheel());
 }
 
-// Keys that all have the same hash would make it quadratic, and do so in every
-// hash table; keys that differ in few bits only must not.
+// Keys that all have the same hash make the work quadratic, in every hash
+// table. Keys that differ in a few bits must not.
 TEST_F(ScaleTest, KeysThatDifferInTheirHighBitsOnly) {
   struct HighBits {
     size_t operator()(int key) const { return static_cast<size_t>(key) << 44; }

@@ -41,7 +41,7 @@ struct Task {
   bool cancelled ABSL_GUARDED_BY(mu) = false;
 };
 
-// How a life ends.
+// The ways in which a life ends.
 enum class End { kShutDown, kDrain, kSeveral, kWhenAllHaveRun, kDestructor };
 constexpr int kEnds = 5;
 
@@ -60,7 +60,7 @@ class SchedulerLife {
  private:
   static constexpr int kSchedulers = 3;
 
-  // Each goes on until it is told to stop.
+  // The next functions run until they are told to stop.
   void Schedule(Crew::Member& self, int number);
   void CancelRecent(Crew::Member& self, uint32_t seed);
 
@@ -68,14 +68,15 @@ class SchedulerLife {
   void Cancel(Task* task, bool and_wait);
   void Run(Task* task);
 
-  // Begins a lull, and returns when all that run once have or are cancelled.
+  // Begins a lull. Returns once all one-off tasks have run or been cancelled.
   void Settle(Crew::Member& self);
 
   void BeginTheEnd(Crew& crew, End end);
   void Drain(Crew::Member& self, bool must_succeed);
 
-  // Returns how many tasks have been dropped without having run. If it came to
-  // its end by drains alone, none of them was due when the first one began.
+  // Returns the number of tasks that were dropped before they ran. If only
+  // drains ended the scheduler, expects that none of these tasks was due when
+  // the first drain began.
   int ExpectHaveRun(bool drains_alone, absl::Time ended_at);
 
   int UpTo(int max) { return static_cast<int>(random_() % (max + 1)); }
@@ -84,10 +85,10 @@ class SchedulerLife {
   const SoakLife& life_;
   std::mt19937 random_;
   std::array<std::deque<Task>, kSchedulers> tasks_;
-  // Some of those that have been scheduled last.
+  // Some of the tasks scheduled last.
   std::array<std::atomic<Task*>, 64> recent_{};
-  std::atomic<int64_t> left_{0};  // of those that run once
-  Lull lull_;                     // of those who schedule and cancel
+  std::atomic<int64_t> left_{0};  // of the one-off tasks
+  Lull lull_;                     // for the threads that schedule and cancel
   std::atomic<bool> stop_{false};
   std::atomic<bool> closed_{false};  // no run may begin any more
   std::unique_ptr<Scheduler> scheduler_;
@@ -144,7 +145,7 @@ void SchedulerLife::Schedule(Crew::Member& self, int number) {
   std::mt19937 random(life_.seed + number);
   Task* periodic = nullptr;
   while (!stop_) {
-    // One periodic task at a time, or they would pile up.
+    // Only one periodic task exists at a time. Otherwise they would pile up.
     const bool is_periodic = random() % 64 == 0;
     if (is_periodic && periodic != nullptr) {
       self.Doing("CancelAndWait");

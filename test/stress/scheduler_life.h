@@ -13,8 +13,8 @@
 
 namespace workqueue {
 
-// Has a `workqueue::Scheduler` live through all that its users may do, all at
-// once, and checks what it runs.
+// Creates a `workqueue::Scheduler`, performs all operations on it from many
+// threads at once, and checks what it runs.
 void LiveAsScheduler(const WaitingSetOptions& waiting_set,
                      const SoakLife& life);
 

@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Many threads on a scheduler, on the real clock.
+// Tests many threads on a scheduler, on the real clock.
 
 #include <atomic>
 #include <memory>
@@ -33,7 +33,7 @@ using ::workqueue::WaitingSetOptions;
 
 absl::Time Now() { return Clock::GetRealClock()->TimeNow(); }
 
-// A delay of up to 3 ms; one in eight is none.
+// Returns a delay of up to 3 ms. One in eight is zero.
 absl::Duration ShortDelay(std::mt19937& random) {
   if (random() % 8 == 0) return absl::ZeroDuration();
   return absl::Microseconds(static_cast<int>(random() % 3000));
@@ -47,8 +47,8 @@ constexpr bool kThrows = false;
 void MaybeThrow() {}
 #endif
 
-// A scheduler that keeps its tasks in a heap, or in a wheel so small that the
-// longer delays go through several rings.
+// Returns a scheduler with a heap, or with a wheel so small that longer delays
+// go through several rings.
 std::unique_ptr<Scheduler> NewScheduler(bool timing_wheel) {
   SchedulerOptions options;
   if (timing_wheel) {
@@ -72,17 +72,18 @@ INSTANTIATE_TEST_SUITE_P(WaitingSets, SchedulerStressTest, testing::Bool(),
 // Once
 // -----------------------------------------------------------------------------
 
-// Tasks, each with a number, that are scheduled once and cancelled by all.
+// Numbered tasks that are scheduled once, and that all threads cancel.
 class OneOffTasks {
  public:
-  // There are `parents` tasks to be scheduled, and a child of each, which its
-  // run may schedule.
+  // There are `parents` tasks to schedule. Each has a child, which its run may
+  // schedule.
   OneOffTasks(Scheduler* scheduler, int parents)
       : scheduler_(scheduler), parents_(parents), tasks_(2 * parents) {}
 
   void Schedule(int task, absl::Duration delay) {
     tasks_[task].scheduled = true;
-    // The clock goes on meanwhile: the scheduler's own time is not before this.
+    // The clock advances in the meantime, so the scheduler's own time is not
+    // earlier than this.
     const absl::Time not_before = Now() + delay;
     const auto id = scheduler_->ScheduleOnce(
         [this, task, not_before, held = held_] { Run(task, not_before); },
@@ -97,12 +98,12 @@ class OneOffTasks {
   void CancelAndWait(int task) {
     const TaskId id = Id(task);
     Cancelled(task, scheduler_->CancelAndWait(id));
-    if (!id) return;  // It may be scheduled right now.
+    if (!id) return;  // The task may be in the course of being scheduled.
     EXPECT_FALSE(tasks_[task].running);
     tasks_[task].over = true;
   }
 
-  // All has come to an end.
+  // Call this once everything has ended.
   void ExpectEachRanOnceOrWasCancelled() {
     for (const Task& task : tasks_) {
       EXPECT_EQ(task.runs, task.scheduled && !task.cancelled ? 1 : 0);
@@ -113,11 +114,11 @@ class OneOffTasks {
 
  private:
   struct Task {
-    TaskId id;  // guarded by mu_; names nothing before it is known
+    TaskId id;  // guarded by mu_; names no task until it is known
     std::atomic<bool> scheduled{false};
     std::atomic<bool> running{false};
     std::atomic<int> runs{0};
-    std::atomic<bool> cancelled{false};  // so that there was a run to come
+    std::atomic<bool> cancelled{false};  // whether a cancel prevented a run
     std::atomic<bool> over{false};       // no run may begin any more
   };
 
@@ -158,7 +159,8 @@ class OneOffTasks {
 
   Scheduler* const scheduler_;
   const int parents_;
-  const std::shared_ptr<int> held_ = std::make_shared<int>(0);  // by each task
+  // each task holds a reference
+  const std::shared_ptr<int> held_ = std::make_shared<int>(0);
   std::atomic<size_t> thrown_{0};
   absl::Mutex mu_;
   std::vector<Task> tasks_;
@@ -172,7 +174,7 @@ TEST_P(SchedulerStressTest, EachTaskRunsOnceOrIsCancelled) {
     std::mt19937 random(t);
     for (int i = 0; i < kTasksOfEach; ++i) {
       tasks.Schedule(t * kTasksOfEach + i, ShortDelay(random));
-      // One of the last ones, of any thread.
+      // One of the latest tasks, of any thread.
       const int other = static_cast<int>(random() % kThreads) * kTasksOfEach +
                         i - static_cast<int>(random() % (i < 64 ? i + 1 : 64));
       switch (random() % 8) {
@@ -189,14 +191,15 @@ TEST_P(SchedulerStressTest, EachTaskRunsOnceOrIsCancelled) {
     }
   });
   threads.Join();
-  // A run that schedules another task is counted until it has ended.
+  // A run that schedules another task counts until it has ended.
   while (scheduler_->Len() > 0) std::this_thread::yield();
   EXPECT_TRUE(scheduler_->ShutDownWithDrain());
   tasks.ExpectEachRanOnceOrWasCancelled();
 }
 
-// Fewer tasks than workers, each of which schedules the next one: workers wait
-// and are woken all the time. A task that none is woken for stops the round.
+// There are fewer tasks than workers, and each task schedules the next one. So
+// workers wait and are woken all the time. If no worker is woken for a task,
+// the round stops.
 TEST_P(SchedulerStressTest, NoWakeUpIsLost) {
   constexpr int kHops = 5000;
   for (int tokens : {1, 3}) {
@@ -214,7 +217,7 @@ TEST_P(SchedulerStressTest, NoWakeUpIsLost) {
         if (hop >= kHops) return;
         const absl::Duration delay = absl::Microseconds(hop * 7 % 60 - 10);
         const bool scheduled = scheduler->ScheduleOnce(*this, delay).ok();
-        // Another task may have ended the round meanwhile.
+        // Another task may have ended the round in the meantime.
         EXPECT_TRUE(scheduled || enough->HasBeenNotified());
       }
     };
@@ -229,12 +232,13 @@ TEST_P(SchedulerStressTest, NoWakeUpIsLost) {
 // Every so often
 // -----------------------------------------------------------------------------
 
-// A periodic task. All but what it takes to cancel itself is for its runs, or
-// for who has seen that there are none: not atomic, so that the sanitizers see
-// two at once and one that is too late.
+// A periodic task. Its runs access all members except those that it needs to
+// cancel itself. So does a thread that knows that there are no runs. These
+// members are not atomic, so that the sanitizers notice two runs at the same
+// time and a run after the end.
 class PeriodicTask {
  public:
-  // It cancels itself in the run of number `last_run`, unless it is cancelled
+  // The task cancels itself in run number `last_run`, unless it is cancelled
   // before.
   PeriodicTask(Scheduler* scheduler, absl::Duration period, bool fixed_rate,
                int last_run)
@@ -266,8 +270,8 @@ class PeriodicTask {
     const absl::Time now = Now();
     EXPECT_FALSE(std::exchange(running_, true));
     EXPECT_GE(now, first_due_at_ + runs_ * period_);
-    // The run before began after the end of the one before that, a period ago.
-    // How long ago its function was called nobody knows as exactly.
+    // The previous run began one period after the end of the run before it. The
+    // exact time at which its function was called is not known.
     if (!fixed_rate_) {
       EXPECT_GE(now, ended_before_last_ + period_);
     }
@@ -286,7 +290,8 @@ class PeriodicTask {
   const bool fixed_rate_;
   const int last_run_;
   const absl::Time first_due_at_;
-  const std::shared_ptr<int> held_ = std::make_shared<int>(0);  // by the task
+  // the task holds a reference
+  const std::shared_ptr<int> held_ = std::make_shared<int>(0);
   TaskId id_;
   absl::Notification id_known_;
   bool running_ = false;
@@ -296,7 +301,7 @@ class PeriodicTask {
   absl::Time ended_before_last_ = absl::InfinitePast();
 };
 
-TEST_P(SchedulerStressTest, WhatATaskUsesCanBeDestroyedAfterCancelAndWait) {
+TEST_P(SchedulerStressTest, ATasksDataCanBeDestroyedAfterCancelAndWait) {
   constexpr int kThreads = 4, kTasksOfEach = 300;
   std::atomic<int> by_itself{0};
   Threads threads;
@@ -324,10 +329,10 @@ TEST_P(SchedulerStressTest, WhatATaskUsesCanBeDestroyedAfterCancelAndWait) {
 // The end
 // -----------------------------------------------------------------------------
 
-// How a scheduler comes to its end.
+// The ways in which a scheduler ends.
 enum End { kDrain, kDrainAndShutDown, kShutDownByATask, kDestructor, kEnds };
 
-// Schedules and cancels tasks of all kinds, until there is an end to it.
+// Schedules and cancels tasks of all kinds until the scheduler ends.
 void ScheduleAnything(Scheduler* scheduler, std::shared_ptr<int> held,
                       int seed) {
   std::mt19937 random(seed);
@@ -350,9 +355,9 @@ void ScheduleAnything(Scheduler* scheduler, std::shared_ptr<int> held,
   }
 }
 
-// It comes in the midst of it all, and from several sides. What is due then is
-// run by a drain.
-TEST_P(SchedulerStressTest, TheEndComesAtAnyTime) {
+// Several threads end the scheduler while it is in use. A drain runs all tasks
+// that are due then.
+TEST_P(SchedulerStressTest, ShutDownAtAnyTime) {
   constexpr int kRounds = 120;
   for (int round = 0; round < kRounds; ++round) {
     SCOPED_TRACE(round);

@@ -17,19 +17,19 @@ namespace workqueue {
 
 // SoakCounts
 //
-// What a soak has seen happen. Thread-safe.
+// This class counts the events of a soak test. Thread-safe.
 class SoakCounts {
  public:
   enum Event {
-    kAdds,  // that were accepted, as those below
+    kAdds,  // accepted additions; the next ones count accepted calls, too
     kDelayedAdds,
     kReschedules,
-    kCancels,  // that took something out
+    kCancels,  // cancels that removed something
     kHandOuts,
     kSnapshots,
-    kDrains,   // that completed
-    kDropped,  // by a shutdown
-    kEvents,   // how many events there are
+    kDrains,   // completed drains
+    kDropped,  // dropped by a shutdown
+    kEvents,   // the number of events
   };
 
   static const char* NameOf(Event event);

@@ -18,16 +18,17 @@
 
 namespace workqueue {
 
-// What a queue is given to live through: so long, and then its end begins.
+// The conditions of one life: the queue is used for a given time, and then its
+// end begins.
 struct SoakLife {
-  std::string name;  // for messages
+  std::string name;  // used in messages
   uint32_t seed;
   absl::Duration length;
-  int busy;  // the higher, the less is slept
+  int busy;  // A higher number means less sleep.
   SoakCounts* counts;
 
-  // When it must be over, at the latest, if it begins now. That is before the
-  // heartbeat of a waiting loop, which would hide that a wake-up went missing.
+  // Returns the time by which a life that begins now must be over. It is before
+  // the heartbeat of a waiting loop, which would hide a lost wake-up.
   absl::Time Deadline() const {
     return Clock::GetRealClock()->TimeNow() + length + absl::Seconds(8);
   }
@@ -36,8 +37,8 @@ struct SoakLife {
     counts->Count(event, times);
   }
 
-  // Does nothing, or sleeps a little: so that those who are faster wait for
-  // those who are slower, and the other way around.
+  // Returns at once or after a short sleep. So the threads wait for each other
+  // in varying order.
   void Dawdle(std::mt19937& random) const {
     if (random() % busy == 0) {
       Clock::GetRealClock()->Sleep(absl::Microseconds(random() % 500));
@@ -47,7 +48,7 @@ struct SoakLife {
 
 inline Clock* RealClock() { return Clock::GetRealClock(); }
 
-// Up to 3 ms; one in eight is none.
+// Returns a delay of up to 3 ms. One in eight is zero.
 inline absl::Duration ShortDelay(std::mt19937& random) {
   if (random() % 8 == 0) return absl::ZeroDuration();
   return absl::Microseconds(1 + random() % 3000);

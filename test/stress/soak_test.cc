@@ -1,14 +1,14 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// All that users may do to a queue, by many threads at once and on the real
-// clock, for as long as you like:
+// Performs all operations that users may perform on a queue, from many threads
+// at once and on the real clock, for as long as you like:
 //
 //     tools/bazelw test -c opt //test/stress:soak_test
 //         --test_arg=--duration=1h --test_timeout=4000 --test_output=all
 //
-// One queue after another, of all kinds, lives for some 10 to 1,000 ms, and
-// comes to its end in mid-flight.
+// Queues of all kinds live one after the other. Each life takes about 10 to
+// 1,000 ms and ends while the queue is in use.
 
 #include <algorithm>
 #include <cmath>
@@ -43,15 +43,15 @@
 namespace workqueue {
 namespace {
 
-// What the command line says.
+// The settings from the command line.
 struct Flags {
-  // How long to go on. Each kind of queue has one life at least.
+  // How long to run. Each kind of queue has at least one life.
   absl::Duration duration = absl::Seconds(5);
 
-  // Of all random choices.
+  // The seed of all random choices.
   uint32_t seed = std::random_device()();
 
-  // Returns whether `argument` is one of these.
+  // Parses `argument`. Returns whether it is one of these flags.
   bool Take(absl::string_view argument) {
     if (absl::ConsumePrefix(&argument, "--duration=")) {
       return absl::ParseDuration(argument, &duration);
@@ -66,7 +66,7 @@ Flags& TheFlags() {
   return flags;
 }
 
-// So small a wheel that the longer delays go through several rings.
+// Returns a wheel so small that longer delays go through several rings.
 WaitingSetOptions Wheel() {
   return *WaitingSetOptions::TimingWheel(absl::Microseconds(100), /*slots=*/4);
 }
@@ -152,17 +152,18 @@ std::vector<Kind> Kinds() {
   };
 }
 
-// From 10 ms to 1 s, each order of magnitude as often; less than that, if there
-// is not the time for it.
+// Returns a time from 10 ms to 1 s. Each order of magnitude is equally likely.
+// The time is shorter if `of_all` does not leave enough time.
 absl::Duration LengthOfLife(absl::Duration of_all, std::mt19937& random) {
   std::uniform_real_distribution<double> exponent(1, 3);
   return std::min(absl::Milliseconds(std::pow(10, exponent(random))),
                   of_all / 20);
 }
 
-TEST(SoakTest, AllAtOnce) {
+TEST(SoakTest, AllOperationsAtOnce) {
   const auto [duration, seed] = TheFlags();
-  std::cout << "--seed=" << seed << std::endl;  // even if it is killed
+  // printed even if the test is killed later
+  std::cout << "--seed=" << seed << std::endl;
   std::mt19937 random(seed);
   const absl::Time end = RealClock()->TimeNow() + duration;
 

@@ -649,11 +649,11 @@ TEST_P(SchedulerTest, BadOptionsAreErrors) {
     return std::string(status.message());
   };
   EXPECT_EQ(period_error(absl::ZeroDuration()),
-            "period is 0; it must be positive and finite");
+            "period is 0; it must be finite and positive");
   EXPECT_EQ(period_error(-kNs),
-            "period is -1ns; it must be positive and finite");
+            "period is -1ns; it must be finite and positive");
   EXPECT_EQ(period_error(absl::InfiniteDuration()),
-            "period is inf; it must be positive and finite");
+            "period is inf; it must be finite and positive");
   EXPECT_TRUE(absl::IsInvalidArgument(
       scheduler->ScheduleOnce(nullptr, kSecond).status()));
   EXPECT_TRUE(absl::IsInvalidArgument(

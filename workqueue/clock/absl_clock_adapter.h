@@ -5,11 +5,13 @@
 // workqueue/clock/absl_clock_adapter.h
 // -----------------------------------------------------------------------------
 //
-// Turns an `absl::Clock` into a `workqueue::Clock` and the other way round. It
-// declares nothing where it finds no "absl/time/clock_interface.h";
-// `WORKQUEUE_HAVE_ABSL_CLOCK` tells. Abseil has that since 20260526, in Bazel
-// as @com_google_absl//absl/time:clock_interface, which your target must name
-// among its dependencies.
+// Adapters between `absl::Clock` and `workqueue::Clock`, in both directions.
+//
+// `absl::Clock` exists in Abseil releases from 20260526 on, in the header
+// "absl/time/clock_interface.h" and the Bazel target
+// @com_google_absl//absl/time:clock_interface. Your own target must depend on
+// that target. If the header cannot be included, this header declares nothing
+// and does not define `WORKQUEUE_HAVE_ABSL_CLOCK`.
 
 #ifndef WORKQUEUE_CLOCK_ABSL_CLOCK_ADAPTER_H_
 #define WORKQUEUE_CLOCK_ABSL_CLOCK_ADAPTER_H_
@@ -26,18 +28,20 @@ namespace workqueue {
 
 // FromAbslClock
 //
-// An `absl::Clock`, to be passed where this library takes a clock.
+// This class makes an `absl::Clock` usable wherever this library takes a
+// `Clock`. All four methods forward to the `absl::Clock`.
+//
+// It works with an `absl::SimulatedClock`, but advancing that clock does not
+// wait until the library has acted on the new time. Only `FakeClock` does that.
+//
+// Thread-safe. The adapter does not own `clock`, which must not be null and
+// must outlive the adapter.
 //
 // Example:
 //
 //     workqueue::FromAbslClock clock(&my_service.clock());
 //     workqueue::DelayingQueueOptions<std::string> options;
 //     options.clock = &clock;
-//
-// With an `absl::SimulatedClock` underneath, time moves but nobody knows when
-// all that was due has been done; only `FakeClock` promises that.
-//
-// Thread-safe. `clock` must outlive the adapter.
 class FromAbslClock final : public Clock {
  public:
   explicit FromAbslClock(absl::Clock* clock) : clock_(clock) {}
@@ -58,10 +62,18 @@ class FromAbslClock final : public Clock {
 
 // ToAbslClock
 //
-// A clock of this library, a `FakeClock` say, to be passed to code that takes
-// an `absl::Clock`.
+// This class makes a `Clock` of this library, for example a `FakeClock`, usable
+// wherever code takes an `absl::Clock`. All four methods forward to the
+// `Clock`.
 //
-// Thread-safe. `clock` must outlive the adapter.
+// Thread-safe. The adapter does not own `clock`, which must not be null and
+// must outlive the adapter.
+//
+// Example:
+//
+//     workqueue::FakeClock fake;
+//     workqueue::ToAbslClock clock(&fake);
+//     MyService service(&clock);
 class ToAbslClock final : public absl::Clock {
  public:
   explicit ToAbslClock(Clock* clock) : clock_(clock) {}

@@ -14,64 +14,79 @@
 #include "absl/time/time.h"
 #include "workqueue/clock/parker.h"
 
-// The namespace cannot be called after its folder: <time.h> declares a function
-// `clock()`.
+// There is no namespace `clock` because <time.h> declares a function `clock()`.
 namespace workqueue {
 
 // Clock
 //
-// What time it is, and how to wait for a later one. Everything in this library
-// that measures or waits takes its `Clock` as an option, so that a test can
-// pass a `FakeClock` and move time itself.
+// This interface tells the current time and lets threads wait for a later time.
+// Every class in this library that reads the time or waits takes a `Clock` as
+// an option. Production code uses `GetRealClock()`. A test passes a `FakeClock`
+// and moves the time itself.
 //
-// The four pure methods are those of `absl::Clock` (Abseil since 20260526),
-// with the same meaning; `clock/absl_clock_adapter.h` turns either into the
-// other. An implementation need provide only those four.
+// The four pure virtual methods have the signatures and the meaning of the
+// methods of `absl::Clock` (in Abseil since 20260526). An implementation must
+// provide only these four. The adapters in
+// `workqueue/clock/absl_clock_adapter.h` convert between the two interfaces.
 //
-// Implementations must be thread-safe, and must not throw, but from
-// `NewParker()`: there are threads that have nobody to throw to.
+// Implementations must be thread-safe. Only `NewParker()` may throw, because
+// the library also calls the other methods on threads that have no caller to
+// catch an exception.
+//
+// Example:
+//
+//     workqueue::Clock* clock = workqueue::Clock::GetRealClock();
+//     const absl::Time start = clock->TimeNow();
+//     clock->Sleep(absl::Milliseconds(10));
+//     absl::Duration elapsed = clock->TimeNow() - start;  // at least 10 ms
 class Clock {
  public:
-  // Returns the machine's clock. Never null, and never destroyed.
+  // Returns the machine's clock. The pointer is never null, and the clock is
+  // never destroyed.
   //
-  // It is monotonic: it starts at the wall clock's time as of its first use,
-  // and from then on advances with the machine's monotonic clock. Setting the
-  // wall clock neither moves it nor shortens or prolongs any wait on it. (On
-  // Linux it stands still while the machine is suspended.)
+  // This clock is monotonic. At its first use it reads the wall clock's time.
+  // From then on it advances with the machine's monotonic clock. Setting the
+  // wall clock does not change it, nor any wait on it. On Linux it does not
+  // advance while the machine is suspended.
   //
-  // Who sleeps on it, or in one of its parkers, wakes as soon as the machine
-  // can. In particular the kernel does not delay that by the 50 us, or what a
-  // thread's timer slack is, by which Linux may have timers expire together.
+  // A thread that sleeps on this clock, or in one of its parkers, wakes as soon
+  // as the machine can wake it. Linux normally delays a thread's timers by up
+  // to the thread's timer slack, 50 us by default, so that several timers can
+  // expire together. These waits avoid that delay.
   static Clock* GetRealClock();
 
   virtual ~Clock() = default;
 
-  // Returns the current time.
+  // Returns the current time. Does not block.
   virtual absl::Time TimeNow() = 0;
 
-  // Returns the current time or one some milliseconds earlier, and may be
-  // cheaper for that. The default one is `TimeNow()`.
+  // Returns the current time or a time up to some milliseconds earlier. It may
+  // be cheaper than `TimeNow()`. The default implementation returns
+  // `TimeNow()`.
   virtual absl::Time CoarseTimeNow() { return TimeNow(); }
 
-  // Sleeps for `d`; not at all if `d` is zero or negative.
+  // Blocks for `d`. Returns at once if `d` is zero or negative.
   virtual void Sleep(absl::Duration d) = 0;
 
-  // Sleeps until `wakeup_time`; not at all if that is past.
+  // Blocks until the clock reaches `wakeup_time`. Returns at once if that time
+  // has passed.
   virtual void SleepUntil(absl::Time wakeup_time) = 0;
 
-  // Returns when `cond` is true or `deadline` has passed; true iff `cond` holds
-  // then. `*mu` must be held, at least in shared mode. It is held while `cond`
-  // is evaluated and on return, and may be released in between.
+  // Blocks until `cond` is true or the clock reaches `deadline`, and returns
+  // whether `cond` is true at that moment. The caller must hold `*mu`,
+  // exclusively or shared. This method releases `*mu` while it waits. `*mu` is
+  // held whenever `cond` is evaluated and when this method returns.
   virtual bool AwaitWithDeadline(absl::Mutex* mu, const absl::Condition& cond,
                                  absl::Time deadline) = 0;
 
-  // Returns a new place to sleep for one thread. The default one is built on
-  // `AwaitWithDeadline()`. The `Parker` must be destroyed before the clock.
+  // Returns a new `Parker`, in which one thread at a time can sleep on this
+  // clock. The caller owns it and must destroy it before the clock. The default
+  // implementation uses `AwaitWithDeadline()`. May throw if there is no memory.
   virtual std::unique_ptr<Parker> NewParker(Parker::Role role);
 };
 
-// Returns `clock` or, if that is null, the real clock: the default of an
-// option.
+// Returns `clock`, or the real clock if `clock` is null. Options that take a
+// clock use this to apply their default.
 inline Clock* OrRealClock(Clock* clock) {
   return clock != nullptr ? clock : Clock::GetRealClock();
 }

@@ -20,7 +20,7 @@ namespace workqueue {
 
 using internal::MutexLock;
 
-// All members are guarded by the clock's mu_.
+// The clock's mu_ guards all members.
 class FakeClock::FakeParker final : public Parker {
  public:
   FakeParker(FakeClock* clock, Role role) : clock_(clock), role_(role) {
@@ -66,9 +66,9 @@ class FakeClock::FakeParker final : public Parker {
     Wake();
   }
 
-  // Lets the thread go. From here on it is waited for, though it may not run
-  // for a while. The caller holds the clock's mu_, and takes this out of its
-  // `parked_`.
+  // Wakes the thread. From now on the clock waits for this thread, which may
+  // not run for a while. The caller must hold the clock's mu_ and must remove
+  // this parker from the clock's `parked_`.
   void Wake() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     parked_ = false;
     ++clock_->returning_;
@@ -83,9 +83,10 @@ class FakeClock::FakeParker final : public Parker {
   const Role role_;
   absl::CondVar woken_;
   absl::Time deadline_;
-  std::thread::id thread_;  // the last one in ParkUntil()
+  std::thread::id thread_;  // the last thread in ParkUntil()
   bool parked_ = false;     // a thread sleeps here and has not been woken
-  bool unparked_ = false;   // Unpark() was called and not yet used up
+  // Unpark() was called and no ParkUntil() has used it
+  bool unparked_ = false;
 };
 
 FakeClock::FakeClock(absl::Time start)
@@ -112,7 +113,7 @@ void FakeClock::SetTime(absl::Time t) {
 
 void FakeClock::Move(absl::FunctionRef<absl::Time(absl::Time)> move) {
   MutexLock one_at_a_time(&moving_);
-  // What was asked for before is done at the time at which it was asked.
+  // Requests made before this call are handled at the old time.
   AwaitIdle();
   absl::Time now;
   {

@@ -26,11 +26,43 @@ namespace workqueue {
 
 // FakeClock
 //
-// A `Clock` for tests, whose time moves only when the test says so.
+// A `Clock` for tests. Its time moves only when the test calls `Step()` or
+// `SetTime()`. Both return when everything due at the new time has been acted
+// on. So a test needs no sleep, no polling and no retry, and gives the same
+// result each time.
 //
-// `Step()` returns when everything that was due has been acted on: a test needs
-// no sleep, no polling and no retry, and gives the same result each time it
-// runs.
+// "Acted on" means:
+//
+// - Every thread of this library that waits for time to pass, for example a
+//   delaying queue's waiting loop, has done all that the new time requires, and
+//   waits again. Before the time moves, these threads handle every request that
+//   the thread that calls `Step()` has made, and every request that happened
+//   before that call.
+// - Every other thread that slept on this clock until a time that has come has
+//   returned from `Sleep()`, `SleepUntil()`, `AwaitWithDeadline()` or
+//   `ParkUntil()`. `Step()` does not wait for what such a thread does
+//   afterwards.
+//
+// A function that runs on a loop's thread (see `Parker::Role`) may itself wait
+// on this clock, directly or in a call that waits on it, for example
+// `DelayQueue::Take()`. `Step()` does not wait for such a thread while the
+// thread sleeps. It waits for the thread again as soon as the thread's time
+// comes or the thread is unparked. There is one exception: when the condition
+// of an `AwaitWithDeadline()` becomes true, the clock does not notice before
+// that call returns. A `Step()` in between may treat the thread as asleep, move
+// the time and return before the thread continues. A thread that waits for
+// anything other than this clock, for example in a `Queue::Get()` without a
+// deadline, counts as working, and `Step()` waits for it.
+//
+// The time jumps: `Step(absl::Hours(1))` wakes each loop once, at the end of
+// the hour, and not at the times in between. To visit those times, make several
+// smaller steps.
+//
+// Thread-safe. `Step()` and `SetTime()` never return if they are called from a
+// thread that they wait for, or with a mutex held that such a thread needs.
+// Waiting on this clock allocates memory, so a test that simulates a failure to
+// allocate must exempt this clock. The clock must outlive everything that uses
+// it.
 //
 // Example:
 //
@@ -42,69 +74,41 @@ namespace workqueue {
 //     queue.AddAfter("pod", absl::Seconds(5));
 //     clock.Step(absl::Seconds(5));
 //     EXPECT_EQ(queue.Get(), "pod");
-//
-// What "acted on" means: the threads of this library that wait for time to pass
-// (a delaying queue's waiting loop, say) have done all that the new time calls
-// for, and wait again. What they had been asked before `Step()`, by the same
-// thread or by one that it synchronized with, is taken in before time moves. A
-// thread of the test's own that sleeps on the clock, or waits in
-// `AwaitWithDeadline()` or `ParkUntil()`, has returned from that call; what it
-// does afterwards is its own affair.
-//
-// A function that runs on a loop's thread (see `Parker::Role`) may itself wait
-// on this clock: in `Sleep()`, `SleepUntil()`, `AwaitWithDeadline()` or another
-// `Parker`, or in what waits there, `DelayQueue::Take()` say. `Step()` does not
-// wait for such a thread while it sleeps, and waits for it again from the
-// moment at which its time comes or it is unparked. Only when the condition of
-// an `AwaitWithDeadline()` becomes true does the clock not know before that
-// call has returned: a `Step()` in between may find the thread asleep, and move
-// the time and return before the thread goes on. A thread that waits for
-// anything else, such as a `Queue::Get()` without a deadline, is at work to the
-// clock, and `Step()` waits for it.
-//
-// Time jumps: a `Step()` over an hour wakes a loop once, at the end of it, not
-// at each of the times in between. Step in smaller steps to visit those.
-//
-// A test in which memory runs out has to spare this clock: who waits on it
-// allocates.
-//
-// Thread-safe. Do not move the time from a function that runs on one of the
-// threads waited for, or with a mutex held that they need: it would not return.
-// The clock must outlive all that use it.
 class FakeClock final : public Clock {
  public:
-  // The clock starts at `start`.
+  // Creates a clock that reads `start`.
   explicit FakeClock(absl::Time start = absl::UnixEpoch());
   ~FakeClock() override = default;
 
   FakeClock(const FakeClock&) = delete;
   FakeClock& operator=(const FakeClock&) = delete;
 
-  // Moves the time on by `d` and returns when everything due has been acted on.
-  // A `d` of zero only waits for what is in progress; a negative one moves the
-  // time back.
+  // Moves the time forward by `d`. Returns when everything due has been acted
+  // on. If `d` is zero, only waits for work in progress. If `d` is negative,
+  // moves the time back.
   void Step(absl::Duration d);
 
-  // Sets the time to `t`, later or earlier than now, and returns when
-  // everything due has been acted on.
+  // Sets the time to `t`, which may be later or earlier than the current time.
+  // Returns when everything due has been acted on.
   void SetTime(absl::Time t);
 
-  // The next three tell what is so at the moment: a loop may not yet have taken
-  // in what it has been asked. `Step(absl::ZeroDuration())` waits for that.
+  // The next three methods describe the current moment and do not block. A loop
+  // may not have handled its latest requests yet. Call
+  // `Step(absl::ZeroDuration())` first to wait for that.
 
-  // Whether any thread waits for a time on this clock.
+  // Returns whether at least one thread waits on this clock.
   bool HasWaiters() const;
 
-  // How many threads wait for a time on this clock. Those that wait with an
-  // infinite deadline, for another thread only, are counted too.
+  // Returns the number of threads that wait on this clock. This includes
+  // threads with an infinite deadline, which only another thread can wake.
   size_t NumWaiters() const;
 
-  // The earliest time that a thread waits for; `absl::InfiniteFuture()` if none
-  // waits for any.
+  // Returns the earliest time that a thread waits for, or
+  // `absl::InfiniteFuture()` if no thread waits for a finite time.
   absl::Time GetEarliestWakeupTime() const;
 
-  // Blocks until at least `n` threads wait on this clock. For a test whose own
-  // threads wait on it, and must do so before the next `Step()`.
+  // Blocks until at least `n` threads wait on this clock. Use this if the
+  // test's own threads must be waiting before the next `Step()`.
   void AwaitWaiters(size_t n) const;
 
   absl::Time TimeNow() override;
@@ -117,36 +121,38 @@ class FakeClock final : public Clock {
  private:
   class FakeParker;
 
-  // Sets the time to what `move` makes of it, and waits on both sides.
+  // Waits until the clock is idle, sets the time to `move(current time)`, and
+  // waits again until everything due has been acted on.
   void Move(absl::FunctionRef<absl::Time(absl::Time)> move);
 
-  // Blocks until no loop is at work and no woken thread is on its way.
+  // Blocks until no loop works and every woken thread has returned.
   void AwaitIdle();
 
-  // Whether that is so, but for the threads in AwaitWithDeadline().
+  // Returns whether no loop works and every thread woken in a parker has
+  // returned. Does not consider the threads in AwaitWithDeadline().
   bool Idle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // One Step() or SetTime() at a time.
+  // Admits one Step() or SetTime() at a time.
   absl::Mutex moving_ ABSL_ACQUIRED_BEFORE(mu_);
 
-  // Threads in AwaitWithDeadline(). Has a mutex of its own, which comes after
-  // mu_ in lock order.
+  // The threads in AwaitWithDeadline(). Its own mutex comes after mu_ in lock
+  // order.
   internal::DeadlineWaiters awaiting_;
 
   mutable absl::Mutex mu_;
-  // Signalled when a thread begins to wait, and when there is one thing less
-  // that keeps the clock from being idle.
+  // Signalled when a thread begins to wait, and when one of the conditions of
+  // Idle() may have become true.
   mutable absl::CondVar changed_;
   absl::Time now_ ABSL_GUARDED_BY(mu_);
-  // Those in which a thread sleeps, not yet woken.
+  // The parkers in which a thread sleeps that has not been woken.
   std::vector<FakeParker*> parked_ ABSL_GUARDED_BY(mu_);
-  // Those that are loops'.
+  // The parkers of loops.
   absl::flat_hash_set<FakeParker*> loops_ ABSL_GUARDED_BY(mu_);
   // The threads that wait on this clock in any way, or were woken and have not
-  // yet returned. A loop is at work if its thread is not among them.
+  // yet returned. A loop works if its thread is not in this set.
   absl::flat_hash_set<std::thread::id> asleep_ ABSL_GUARDED_BY(mu_);
-  // How many threads were woken in a parker and have not yet returned. Those in
-  // AwaitWithDeadline() are counted by awaiting_.
+  // The number of threads that were woken in a parker and have not yet
+  // returned. awaiting_ counts the threads in AwaitWithDeadline().
   size_t returning_ ABSL_GUARDED_BY(mu_) = 0;
 };
 

@@ -14,52 +14,58 @@ namespace workqueue {
 
 // Parker
 //
-// One thread's place to sleep until a time comes or another thread wakes it. A
-// `Parker` comes from `Clock::NewParker()` and follows that clock.
+// In a `Parker` one thread sleeps until a given time or until another thread
+// wakes it. `Clock::NewParker()` creates a `Parker`, whose deadlines are times
+// of that clock.
 //
-// It holds at most one wake-up: an `Unpark()` that comes first makes the next
-// `ParkUntil()` return at once, so none is lost between looking for work and
-// going to sleep; several before it count as one.
+// A `Parker` stores at most one wake-up. If `Unpark()` comes before
+// `ParkUntil()`, that `ParkUntil()` returns at once. So no wake-up is lost
+// between the check for work and the sleep. Several calls of `Unpark()` before
+// a `ParkUntil()` count as one.
 //
-// Example, a loop that does what is due and sleeps until more is:
+// Thread safety: one thread at a time may be in `ParkUntil()`. Any thread may
+// call `Unpark()`. The caller must ensure that neither method is running when
+// the `Parker` is destroyed, and must destroy the `Parker` before its clock.
+//
+// Example, a loop that does all work that is due and then sleeps until more is
+// due:
 //
 //     auto parker = clock->NewParker(Parker::Role::kLoop);
 //     while (!stopped) {
 //       absl::Time next = DoWhatIsDue(clock->TimeNow());
-//       parker->ParkUntil(next);      // or until somebody calls Unpark()
+//       parker->ParkUntil(next);      // or until a thread calls Unpark()
 //     }
-//
-// Thread safety: one thread at a time may be in `ParkUntil()`; `Unpark()` may
-// be called from any thread. Destroy a `Parker` only when neither is running,
-// and before its clock.
 class Parker {
  public:
-  // Who parks. It makes a difference only to a clock that simulates time, which
-  // wants to know whom to wait for after it has moved (see
+  // The kind of thread that parks. Only a clock that simulates time uses it, to
+  // know which threads it must wait for after it has moved the time (see
   // `FakeClock::Step()`).
   enum class Role {
-    // A thread that lives to act when time comes, and is at work from the
-    // creation of its `Parker` to its destruction, except while it waits on the
-    // clock, in this `Parker` or in any other way. It is the thread that called
-    // `ParkUntil()` last. Before the first such call no wait elsewhere counts;
-    // one with `absl::InfinitePast()`, which does not block, is enough.
+    // A thread that exists to act at certain times. It counts as working from
+    // the creation of its `Parker` to the destruction, except while it waits on
+    // the clock, in this `Parker` or in any other way. The clock takes the
+    // thread that called `ParkUntil()` last for the loop's thread. So before
+    // the thread's first `ParkUntil()` it counts as working even while it waits
+    // on the clock elsewhere. A first call with `absl::InfinitePast()`, which
+    // does not block, is enough.
     kLoop,
-    // A thread that has other things to do, and parks now and then.
+    // A thread that mainly does other things and parks only now and then.
     kCaller,
   };
 
   virtual ~Parker() = default;
 
   // Blocks until `Unpark()` is called or the clock reaches `deadline`. Returns
-  // true if an `Unpark()` ended it, which is then used up; false if `deadline`
-  // did. A `deadline` in the past does not block; one of
-  // `absl::InfiniteFuture()` never ends it.
+  // true if an `Unpark()` ended the wait, and uses that wake-up up. Returns
+  // false if `deadline` was reached. Does not block if `deadline` has passed.
+  // `absl::InfiniteFuture()` is never reached.
   //
-  // Memory ordering: what a thread did before `Unpark()` is visible after the
-  // `ParkUntil()` that the call ended.
+  // Memory ordering: everything that a thread wrote before `Unpark()` is
+  // visible after the `ParkUntil()` that it ended.
   virtual bool ParkUntil(absl::Time deadline) = 0;
 
-  // Ends the current `ParkUntil()`, or the next one. Does not block.
+  // Ends the current `ParkUntil()`, or the next one if none is running. Does
+  // not block.
   virtual void Unpark() = 0;
 };
 

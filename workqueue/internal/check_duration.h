@@ -15,11 +15,16 @@
 namespace workqueue {
 namespace internal {
 
-// Return OK if `value` is not negative, or is positive; otherwise an
-// `absl::InvalidArgumentError` that tells the value and `name`, which is that
-// of the option it was given as. It may be infinite.
+// Each of these functions returns OK if `value` has the property in the
+// function's name. Otherwise it returns an `absl::InvalidArgumentError` that
+// contains `name`, the name of the option or parameter, and `value`. A value
+// that only has to be positive or not negative may be infinite.
 absl::Status CheckNotNegative(absl::string_view name, absl::Duration value);
 absl::Status CheckPositive(absl::string_view name, absl::Duration value);
+absl::Status CheckFiniteAndNotNegative(absl::string_view name,
+                                       absl::Duration value);
+absl::Status CheckFiniteAndPositive(absl::string_view name,
+                                    absl::Duration value);
 
 }  // namespace internal
 }  // namespace workqueue

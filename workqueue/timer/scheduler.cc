@@ -21,6 +21,7 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
 #include "workqueue/internal/catch_as_status.h"
+#include "workqueue/internal/check_duration.h"
 #include "workqueue/internal/exceptions.h"
 #include "workqueue/internal/mutex_lock.h"
 #include "workqueue/internal/slab.h"
@@ -74,11 +75,8 @@ absl::StatusOr<TaskId> Scheduler::ScheduleOnce(Function function,
 absl::StatusOr<TaskId> Scheduler::ScheduleEvery(
     Function function, absl::Duration period,
     const ScheduleEveryOptions& options) {
-  if (period <= absl::ZeroDuration() || period == absl::InfiniteDuration()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("period is ", absl::FormatDuration(period),
-                     "; it must be positive and finite"));
-  }
+  absl::Status status = internal::CheckFiniteAndPositive("period", period);
+  if (!status.ok()) return status;
   return Schedule(std::move(function), options.initial_delay.value_or(period),
                   period, options.fixed_rate);
 }

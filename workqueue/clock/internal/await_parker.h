@@ -20,7 +20,8 @@ namespace internal {
 
 // AwaitParker
 //
-// A `Parker` for any clock, built on its `AwaitWithDeadline()`.
+// A `Parker` that works with every `Clock`, because it needs only the clock's
+// `AwaitWithDeadline()`. It does not own the clock.
 class AwaitParker final : public Parker {
  public:
   explicit AwaitParker(Clock* clock) : clock_(clock) {}

@@ -15,9 +15,10 @@ namespace internal {
 
 using internal::MutexLock;
 
-// Lives on the stack of the thread that waits. Until Expire() has chosen it,
-// that thread may leave at any time; from then on it stays until Expire() has
-// set `expired`, so that neither it nor its mutex goes away too early.
+// One waiting thread. The object is on that thread's stack. The thread may
+// leave at any time until Expire() has chosen it. A chosen thread stays until
+// Expire() has set `expired`, so that Expire() never uses a destroyed waiter or
+// mutex.
 struct DeadlineWaiters::Waiter : internal::IntrusiveLink<Waiter> {
   Waiter(absl::Mutex* m, const absl::Condition* c) : mu(m), cond(c) {}
 

@@ -22,19 +22,21 @@ namespace internal {
 
 // DeadlineWaiters
 //
-// The threads that are in a clock's `AwaitWithDeadline()`. Each waits in
-// `Mutex::Await()` on the caller's own mutex, without a timeout, for the
-// caller's condition or for its deadline to be declared past; the clock
-// declares that with `Expire()`. So the time that counts is the clock's, not
-// the one that Abseil would wait on.
+// This class implements a clock's `AwaitWithDeadline()` and holds the threads
+// in it. Each thread waits in `Mutex::Await()` on its caller's own mutex,
+// without a timeout, until the caller's condition is true or the clock declares
+// the thread's deadline past. The clock declares deadlines past with
+// `Expire()`. So the clock's time decides, and not the time of Abseil's own
+// timeouts.
 //
-// Lock order: a caller's mutex comes before the one in here. `Expire()` locks
-// callers' mutexes and must be called with none held.
+// Thread-safe. Lock order: a caller's mutex comes before this object's mutex.
+// `Expire()` locks callers' mutexes, so its caller must hold none of them.
 class DeadlineWaiters {
  public:
-  // Each call of `Await()` that waits calls `begun` when it can be expired, and
-  // `ended` when it waits no longer, but before `AwaitExpired()` can return.
-  // Both run on its thread, with the thread's own mutex held.
+  // `now` is the clock's current time. Each `Await()` that blocks calls `begun`
+  // once `Expire()` can end it. It calls `ended` once it no longer waits, and
+  // before `AwaitExpired()` can return. Both run on the waiting thread while
+  // that thread holds its caller's mutex.
   DeadlineWaiters(
       absl::Time now, std::function<void()> begun,
       std::function<void()> ended = [] {})
@@ -43,20 +45,23 @@ class DeadlineWaiters {
   DeadlineWaiters(const DeadlineWaiters&) = delete;
   DeadlineWaiters& operator=(const DeadlineWaiters&) = delete;
 
-  // As `Clock::AwaitWithDeadline()`. A deadline that is not after the latest
-  // `Expire()` is past.
+  // Does what `Clock::AwaitWithDeadline()` promises. A deadline has passed if
+  // it is not later than the time of the latest `Expire()`.
   bool Await(absl::Mutex* mu, const absl::Condition& cond, absl::Time deadline);
 
-  // Declares every deadline up to `now` past, and those waiting for one wake.
+  // Declares all deadlines up to and including `now` past. Wakes the threads
+  // that wait for them.
   void Expire(absl::Time now);
 
-  // Blocks until all that `Expire()` woke have returned from `Await()`.
+  // Blocks until all threads woken by `Expire()` have returned from `Await()`.
   void AwaitExpired();
 
-  // The earliest deadline that anyone waits for; infinite if none does.
+  // Returns the earliest deadline of a waiting thread, or
+  // `absl::InfiniteFuture()` if no thread waits.
   absl::Time Earliest() const;
 
-  // How many threads wait. One whose deadline has passed no longer does.
+  // Returns the number of waiting threads. A thread whose deadline has passed
+  // does not count.
   size_t Count() const;
 
  private:
@@ -69,7 +74,7 @@ class DeadlineWaiters {
   mutable absl::Mutex mu_;
   absl::Time now_ ABSL_GUARDED_BY(mu_);
   WaiterMap waiters_ ABSL_GUARDED_BY(mu_);
-  // Woken by Expire(), and not yet out of Await().
+  // The number of threads woken by Expire() that have not yet left Await().
   size_t leaving_ ABSL_GUARDED_BY(mu_) = 0;
 };
 

@@ -16,7 +16,7 @@
 namespace workqueue {
 namespace internal {
 
-// Returns what the machine's monotonic clock reads.
+// Return the time of the machine's monotonic clock: the time since its epoch.
 inline int64_t NanosSinceSteadyEpoch() {
   return std::chrono::nanoseconds(
              std::chrono::steady_clock::now().time_since_epoch())
@@ -26,8 +26,9 @@ inline absl::Duration SinceSteadyEpoch() {
   return absl::Nanoseconds(NanosSinceSteadyEpoch());
 }
 
-// No wait is longer than this at a stretch. It keeps deadlines far in the
-// future from overflowing what the operating system takes.
+// The longest single wait. Longer waits are made of several. This keeps
+// deadlines far in the future from overflowing the types of the operating
+// system.
 inline constexpr absl::Duration LongestWait() { return absl::Hours(24 * 365); }
 
 }  // namespace internal
