@@ -31,28 +31,29 @@ namespace {
 
 using Samples = std::map<std::string, double>;
 
-// The time series of the metric `name`, without its prefix, for the controller
-// `controller`.
+// Returns the time series of `controller` for the metric `name`, which is given
+// without its prefix.
 std::string Series(absl::string_view name,
                    absl::string_view controller = "test") {
   return absl::StrCat("controller_runtime_", name, "{controller=\"", controller,
                       "\"}");
 }
 
-// The time series of the reconciliations with the result `result`.
+// Returns the time series of the reconciliations with the result `result`.
 std::string TotalSeries(absl::string_view result) {
   return absl::StrCat(
       "controller_runtime_reconcile_total{controller=\"test\",result=\"",
       result, "\"}");
 }
 
-// The time series of the queue's metric `name`.
+// Returns the time series of the queue's metric `name`.
 std::string QueueSeries(absl::string_view name) {
   return absl::StrCat("workqueue_", name,
                       "{controller=\"test\",name=\"test\"}");
 }
 
-// The samples of the histogram after observing the durations `observed`.
+// Returns the samples of the histogram after observing the durations
+// `observed`.
 Samples Durations(const std::vector<double>& observed) {
   // controller-runtime shows the same bounds.
   const std::vector<std::pair<std::string, double>> bounds = {

@@ -30,20 +30,20 @@ namespace {
 using Samples = std::map<std::string, double>;
 using TestQueue = RateLimitingQueue<std::string>;
 
-// The time series of the metric `name` for the queue `queue`.
+// Returns the time series of the metric `name` for the queue `queue`.
 std::string Series(absl::string_view name, absl::string_view queue) {
   return absl::StrCat(name, "{controller=\"", queue, "\",name=\"", queue,
                       "\"}");
 }
 
-// The depth of the queue `queue` by priority.
+// Returns the time series of the depth of `queue` for `priority`.
 std::string DepthSeries(absl::string_view queue, absl::string_view priority) {
   return absl::StrCat("workqueue_depth{controller=\"", queue, "\",name=\"",
                       queue, "\",priority=\"", priority, "\"}");
 }
 
-// The samples of the histogram `name` for the queue `queue`. `below` are the
-// counts of the buckets from 10 ns to 1000 s.
+// Returns the samples of the histogram `name` for the queue `queue`. `below`
+// are the counts of the buckets from 10 ns to 1000 s.
 Samples Histogram(absl::string_view name, absl::string_view queue,
                   const std::vector<double>& below, double sum, double count) {
   // controller-runtime shows the same bounds.
@@ -101,7 +101,8 @@ class PrometheusQueueMetricsTest : public testing::Test {
 
   Samples Sampled() const { return Scrape(*registry_).samples; }
 
-  // The value of the metric `name` for the queue `queue`, if it has one.
+  // Returns the value of the metric `name` for the queue `queue`, if there is
+  // one.
   std::optional<double> Value(absl::string_view name,
                               absl::string_view queue) const {
     const Samples samples = Sampled();
@@ -110,7 +111,7 @@ class PrometheusQueueMetricsTest : public testing::Test {
     return it->second;
   }
 
-  // All time series of the depth.
+  // Returns all samples of the depth.
   Samples Depths() const {
     return Scrape(*registry_).SamplesOf("workqueue_depth{");
   }
