@@ -5,7 +5,6 @@
 // a failure, and ends when all three are reconciled.
 
 #include <cstdio>
-#include <memory>
 #include <string>
 #include <utility>
 
