@@ -1,4 +1,4 @@
-# Where the libraries come from that this one builds on.
+# Finds or fetches the libraries that this library depends on.
 
 include(FetchContent)
 
@@ -7,9 +7,10 @@ option(WORKQUEUE_FETCH_DEPENDENCIES
 
 # workqueue_find_or_fetch()
 #
-# Takes the package from the including project if that has its target, or else
-# from where find_package() finds it, or else fetches the release that WORKSPACE
-# names. CMAKE_DISABLE_FIND_PACKAGE_<package> has it fetched in any case.
+# Uses the package of the including project if that project has the target. If
+# not, uses the package that find_package() finds. If there is none, fetches the
+# release that WORKSPACE names. CMAKE_DISABLE_FIND_PACKAGE_<package> skips
+# find_package().
 function(workqueue_find_or_fetch package target repository)
   if(TARGET ${target})
     return()
@@ -32,7 +33,7 @@ function(workqueue_find_or_fetch package target repository)
     URL "${CMAKE_MATCH_2}"
     URL_HASH "SHA256=${CMAKE_MATCH_1}"
   )
-  # Abseil goes where its users go; nobody wants GoogleTest installed.
+  # The installed library needs Abseil, but not GoogleTest.
   set(ABSL_ENABLE_INSTALL ${WORKQUEUE_ENABLE_INSTALL})
   set(ABSL_PROPAGATE_CXX_STD ON)
   set(INSTALL_GTEST OFF)

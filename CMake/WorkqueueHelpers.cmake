@@ -1,7 +1,7 @@
-# Bazel's rules, as the CMakeLists.txt of the folders call them.
+# The functions that stand for Bazel's rules in the CMakeLists.txt of the folders.
 
-# Returns from the function that calls it, if its target cannot be made here:
-# because of LINUX_ONLY, or since one of REQUIRES does not exist.
+# Returns from the calling function if this machine cannot build the target,
+# because of LINUX_ONLY or because one of REQUIRES does not exist.
 macro(workqueue_return_if_impossible)
   if(ARG_LINUX_ONLY AND NOT CMAKE_SYSTEM_NAME STREQUAL "Linux")
     return()
@@ -16,27 +16,27 @@ endmacro()
 
 # workqueue_cc_library()
 #
-# Makes the target workqueue::NAME.
+# Adds the library workqueue::NAME.
 #
 # Parameters:
 # NAME: name of the target
 # HDRS: header files
-# SRCS: source files, and headers that only these include
-# DEPS: libraries that it needs
-# REQUIRES: targets that need not exist; where one does not, do nothing
-# LINUX_ONLY: on other systems, do nothing
+# SRCS: source files, and headers that only these files include
+# DEPS: libraries that the target needs
+# REQUIRES: targets that may be missing; if one is, the function does nothing
+# LINUX_ONLY: on other systems, the function does nothing
 function(workqueue_cc_library)
   cmake_parse_arguments(ARG "LINUX_ONLY" "NAME" "HDRS;SRCS;DEPS;REQUIRES"
     ${ARGN})
   workqueue_return_if_impossible()
 
-  # The files, the targets of a project that adds this one, and an install are
-  # namespaces that others share.
+  # Other projects share the namespaces of files and targets, so the name has a
+  # prefix.
   set(target "workqueue_${ARG_NAME}")
   if(ARG_SRCS)
     set(scope PUBLIC)
     add_library(${target} ${ARG_SRCS} ${ARG_HDRS})
-    # Before 1.0, each release may have an ABI of its own.
+    # Before 1.0, each release may change the ABI.
     set_target_properties(${target} PROPERTIES SOVERSION ${PROJECT_VERSION})
     if(APPLE)
       set_target_properties(${target} PROPERTIES INSTALL_RPATH "@loader_path")
@@ -60,15 +60,15 @@ endfunction()
 
 # workqueue_cc_binary()
 #
-# Makes the program NAME in the build folder of the caller's, which is where
-# the tests look for it.
+# Adds the program NAME. Its file is in the build folder of the caller, where the
+# tests look for it.
 #
 # Parameters:
 # NAME: name of the target
 # SRCS: source files
-# DEPS: libraries that it needs
-# REQUIRES: targets that need not exist; where one does not, do nothing
-# LINUX_ONLY: on other systems, do nothing
+# DEPS: libraries that the target needs
+# REQUIRES: targets that may be missing; if one is, the function does nothing
+# LINUX_ONLY: on other systems, the function does nothing
 function(workqueue_cc_binary)
   cmake_parse_arguments(ARG "LINUX_ONLY" "NAME" "SRCS;DEPS;REQUIRES" ${ARGN})
   workqueue_return_if_impossible()
@@ -78,7 +78,7 @@ function(workqueue_cc_binary)
   add_executable(workqueue::${ARG_NAME} ALIAS ${target})
   set_target_properties(${target} PROPERTIES
     OUTPUT_NAME ${ARG_NAME}
-    # A generator expression, to which CMake appends no name of a configuration.
+    # CMake does not append the configuration to a generator expression.
     RUNTIME_OUTPUT_DIRECTORY "$<1:${CMAKE_CURRENT_BINARY_DIR}>"
   )
   target_link_libraries(${target} PRIVATE ${ARG_DEPS})
@@ -86,19 +86,19 @@ endfunction()
 
 # workqueue_cc_test()
 #
-# Makes a test program and adds it to ctest, both under the name
-# workqueue_NAME. It runs where Bazel's runfiles are laid out: in a tree of the
-# sources, with $TEST_SRCDIR/$TEST_WORKSPACE for what is built.
+# Adds a test program and its test in ctest. Both have the name workqueue_NAME.
+# The test finds files where Bazel's runfiles have them: sources relative to the
+# working directory, and built files in $TEST_SRCDIR/$TEST_WORKSPACE.
 #
 # Parameters:
 # NAME: name of the target
 # SRCS: source files
-# DEPS: libraries that it needs
+# DEPS: libraries that the target needs
 # LINKOPTS: options for the linker
-# PROGRAMS: targets of programs that it runs
-# REQUIRES: targets that need not exist; where one does not, do nothing
+# PROGRAMS: targets of programs that the test runs
+# REQUIRES: targets that may be missing; if one is, the function does nothing
 # LABELS: labels for ctest
-# LINUX_ONLY: on other systems, do nothing
+# LINUX_ONLY: on other systems, the function does nothing
 function(workqueue_cc_test)
   cmake_parse_arguments(ARG "LINUX_ONLY" "NAME"
     "SRCS;DEPS;REQUIRES;LINKOPTS;PROGRAMS;LABELS" ${ARGN})

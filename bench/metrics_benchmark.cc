@@ -46,7 +46,6 @@
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/metrics.h"
 #include "workqueue/priority_queue.h"
-#include "workqueue/prometheus/prometheus_controller_metrics_provider.h"
 #include "workqueue/prometheus/prometheus_metrics_provider.h"
 #include "workqueue/queue.h"
 
@@ -67,11 +66,10 @@ Providers None() { return {nullptr, nullptr}; }
 Providers Noop() { return {new NoopMetrics(), new NoopControllerMetrics()}; }
 
 Providers Prometheus() {
-  const auto registry = std::make_shared<prometheus::Registry>();
-  return {
-      PrometheusMetricsProvider::Create(registry)->release(),
-      PrometheusControllerMetricsProvider::Create(registry)->release(),
-  };
+  auto* const provider = PrometheusMetricsProvider::Create(
+                             std::make_shared<prometheus::Registry>())
+                             ->release();
+  return {provider, provider};
 }
 
 template <typename Options, typename Provider>

@@ -1,4 +1,4 @@
-"""The C++ rules of this repository: Bazel's, with its compiler options."""
+"""Bazel's C++ rules with this repository's compiler options."""
 
 load(
     "@rules_cc//cc:defs.bzl",
@@ -7,7 +7,7 @@ load(
     _cc_test = "cc_test",
 )
 
-# Abseil compiles itself with these, so that its headers pass them in our code.
+# Abseil uses these warnings for itself, so its headers cause none in our code.
 _WARNINGS = [
     "-Wall",
     "-Wextra",
@@ -35,12 +35,12 @@ def cc_library(name, **kwargs):
     _cc_library(name = name, copts = _COPTS, **kwargs)
 
 def cc_test(name, srcs = None, size = "small", **kwargs):
-    """A test, which is small and has one source of its name by default.
+    """Adds a test. By default it is small and has one source of its name.
 
     Args:
       name: name of the test
       srcs: source files
-      size: how long the test may take, as in Bazel's cc_test
+      size: size of the test, which limits its time, as in Bazel's cc_test
       **kwargs: as in Bazel's cc_test
     """
     _cc_test(

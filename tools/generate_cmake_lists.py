@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Writes the CMakeLists.txt of each folder from its BUILD.bazel.
 
-With --check it writes nothing, and fails if that would change a file.
+With --check it writes nothing, and fails if it would change a file.
 
-BUILD.bazel is run as the Python that it is, with functions here in the place
-of Bazel's rules. They take the attributes that this repository uses; any other
-is an error, so that nothing is lost in translation.
+A BUILD.bazel is valid Python. The script runs it with functions in place of
+Bazel's rules. The functions take only the attributes that this repository uses,
+so an attribute that has no translation is an error.
 """
 
 import collections
@@ -15,29 +15,29 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-# Those of the library, and those of its examples and tests.
-# (Benchmarks are Bazel's.)
+# The folders of the library, its examples and its tests. Only Bazel builds the
+# benchmarks.
 FOLDERS = ("workqueue", "ratelimit", "examples", "test")
 
-# The first two since Abseil 20260526, the second only if that was built with
-# its tests; the others are an option.
-NOT_ALWAYS_THERE = (
+# Targets that may be missing. Abseil has the first two since 20260526, the
+# second only if it was built with its tests. prometheus-cpp is optional.
+OPTIONAL = (
     "absl::clock_interface",
     "absl::simulated_clock",
     "prometheus-cpp::core",
     "prometheus-cpp::pull",
 )
 
-# What goes by another name in CMake.
+# The CMake targets of labels whose names differ.
 EXTERNAL = {
     "@com_google_absl//absl/algorithm:container":
         ["absl::algorithm_container"],
-    # A header that Abseil installs without the target; it needs these.
+    # Abseil installs this header without its target. The header needs these.
     "@com_google_absl//absl/hash:hash_testing":
         ["absl::hash", "absl::str_format"],
     "@com_github_jupp0r_prometheus_cpp//core": ["prometheus-cpp::core"],
     "@com_github_jupp0r_prometheus_cpp//pull": ["prometheus-cpp::pull"],
-    # Bazel's have GoogleMock in them.
+    # Bazel's targets include GoogleMock.
     "@com_google_googletest//:gtest": ["GTest::gmock"],
     "@com_google_googletest//:gtest_main": ["GTest::gmock_main"],
 }
@@ -63,7 +63,7 @@ class Package:
             "glob": lambda patterns: [],
             "licenses": lambda kinds: None,
             "package": lambda **attributes: None,
-            # Everything that might be needed; NOT_ALWAYS_THERE sorts it out.
+            # All choices. The target requires those in OPTIONAL.
             "select": lambda choices: sum(choices.values(), []),
         }
 
@@ -115,8 +115,8 @@ class Targets:
     def __init__(self, packages):
         self._names = {}
         self._rules = {}
-        # CMake knows no packages: all targets share one namespace. Where two
-        # have the same name, the later one gets its folder's, too.
+        # In CMake all targets share one namespace. If two targets have the
+        # same name, the later one gets its folder's name as a prefix.
         taken = set()
         for package in packages:
             for rule in package.rules:
@@ -147,8 +147,8 @@ class Targets:
         return targets
 
     def requires(self, rule):
-        """What `rule` needs, itself or by way of others, that is not always
-        there."""
+        """Returns the targets of OPTIONAL that `rule` depends on, directly or
+        not."""
         needed = set()
         seen = set()
         labels = [rule.label]
@@ -160,17 +160,17 @@ class Targets:
             if label in self._rules:
                 lists = self._rules[label].lists
                 labels += lists["DEPS"] + lists["DATA"]
-            elif label.startswith("@"):  # The others are files.
+            elif label.startswith("@"):  # Other labels are files.
                 needed.update(self.of([label]))
-        return sorted(needed.intersection(NOT_ALWAYS_THERE))
+        return sorted(needed.intersection(OPTIONAL))
 
 
 def cmake_call(rule, targets, binaries):
-    """Returns the call that makes the target of `rule`."""
+    """Returns the call of CMake's function for `rule`."""
     lists = dict(rule.lists)
     lists["DEPS"] = targets.of(lists["DEPS"])
     lists["REQUIRES"] = targets.requires(rule)
-    # The tests find the files among their data in the source tree.
+    # The tests find their data files in the source tree.
     lists["PROGRAMS"] = targets.of(
         label for label in lists["DATA"] if label in binaries)
     for key in ("HDRS", "SRCS"):

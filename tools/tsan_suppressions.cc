@@ -1,16 +1,17 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What ThreadSanitizer is mistaken about, or right, but not about our code.
-// --config=tsan links this into every program.
+// Suppresses reports of ThreadSanitizer that are false or are not about our
+// code. --config=tsan links this file into every program.
 //
-// A thread that waits in Abseil for the first time, in CondVar::Wait(), maps
-// memory for its identity after it has told ThreadSanitizer that it unlocks the
-// mutex. To that, whoever wakes the thread then seems to race with the mapping.
+// CreateThreadIdentity: on a thread's first CondVar::Wait(), Abseil tells
+// ThreadSanitizer that the thread unlocks the mutex, and then maps memory for
+// the thread's identity. ThreadSanitizer takes the mapping for a race with the
+// thread that wakes this one.
 //
-// CivetWeb, by which prometheus-cpp serves metrics, tells its threads to stop
-// by a volatile variable, and its first thread frees then what others have
-// used.
+// master_thread_run, mg_stop: CivetWeb, the web server in prometheus-cpp, stops
+// its threads by a volatile variable. Its first thread then frees memory that
+// the other threads have used.
 
 extern "C" const char* __tsan_default_suppressions();
 extern "C" const char* __tsan_default_suppressions() {

@@ -106,8 +106,8 @@ int Main(int argc, char* argv[]) {
       return 2;
     }
     metrics = *std::move(started);
-    mirror_options.queue_metrics = metrics->queue_metrics();
-    mirror_options.controller_metrics = metrics->controller_metrics();
+    mirror_options.queue_metrics = metrics->provider();
+    mirror_options.controller_metrics = metrics->provider();
     console.Line(absl::StrCat("metrics: ", metrics->Url()));
   }
   return (options->from.empty() ? RunDemo : RunMirror)(

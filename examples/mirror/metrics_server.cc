@@ -14,7 +14,6 @@
 #include "absl/strings/str_cat.h"
 #include "examples/command_line.h"
 #include "prometheus/exposer.h"
-#include "workqueue/prometheus/prometheus_controller_metrics_provider.h"
 #include "workqueue/prometheus/prometheus_metrics_provider.h"
 
 namespace mirror {
@@ -22,15 +21,10 @@ namespace mirror {
 absl::StatusOr<std::unique_ptr<MetricsServer>> MetricsServer::Start(int port) {
   auto server = absl::WrapUnique(new MetricsServer);
 
-  auto queue_metrics =
+  auto provider =
       workqueue::PrometheusMetricsProvider::Create(server->registry_);
-  if (!queue_metrics.ok()) return queue_metrics.status();
-  server->queue_metrics_ = *std::move(queue_metrics);
-
-  auto controller_metrics =
-      workqueue::PrometheusControllerMetricsProvider::Create(server->registry_);
-  if (!controller_metrics.ok()) return controller_metrics.status();
-  server->controller_metrics_ = *std::move(controller_metrics);
+  if (!provider.ok()) return provider.status();
+  server->provider_ = *std::move(provider);
 
   try {
     server->exposer_ =

@@ -14,9 +14,6 @@
 #include "absl/status/statusor.h"
 #include "prometheus/exposer.h"
 #include "prometheus/registry.h"
-#include "workqueue/controller/metrics.h"
-#include "workqueue/metrics.h"
-#include "workqueue/prometheus/prometheus_controller_metrics_provider.h"
 #include "workqueue/prometheus/prometheus_metrics_provider.h"
 
 namespace mirror {
@@ -37,19 +34,15 @@ class MetricsServer {
   // Returns the URL of the metrics on this machine.
   std::string Url() const;
 
-  workqueue::MetricsProvider* queue_metrics() { return queue_metrics_.get(); }
-  workqueue::ControllerMetricsProvider* controller_metrics() {
-    return controller_metrics_.get();
-  }
+  // Not null.
+  workqueue::PrometheusMetricsProvider* provider() { return provider_.get(); }
 
  private:
   MetricsServer() = default;
 
   const std::shared_ptr<prometheus::Registry> registry_ =
       std::make_shared<prometheus::Registry>();
-  std::unique_ptr<workqueue::PrometheusMetricsProvider> queue_metrics_;
-  std::unique_ptr<workqueue::PrometheusControllerMetricsProvider>
-      controller_metrics_;
+  std::unique_ptr<workqueue::PrometheusMetricsProvider> provider_;
   std::unique_ptr<prometheus::Exposer> exposer_;
 };
 

@@ -15,7 +15,6 @@
 #include "test/docs/read_file.h"
 #include "test/prometheus/exposition.h"
 #include "workqueue/controller/controller.h"
-#include "workqueue/prometheus/prometheus_controller_metrics_provider.h"
 #include "workqueue/prometheus/prometheus_metrics_provider.h"
 
 namespace {
@@ -31,14 +30,11 @@ absl::Status RunWithMetrics() {
   options.reconcile = [](const std::string&) { return absl::OkStatus(); };
 
   auto registry = std::make_shared<prometheus::Registry>();
-  auto queue_metrics = workqueue::PrometheusMetricsProvider::Create(registry);
-  if (!queue_metrics.ok()) return queue_metrics.status();
-  auto metrics =
-      workqueue::PrometheusControllerMetricsProvider::Create(registry);
+  auto metrics = workqueue::PrometheusMetricsProvider::Create(registry);
   if (!metrics.ok()) return metrics.status();
 
-  options.queue_metrics_provider = queue_metrics->get();
   options.metrics_provider = metrics->get();
+  options.queue_metrics_provider = metrics->get();
 
   auto controller = Controller::Create(std::move(options));
   if (!controller.ok()) return controller.status();

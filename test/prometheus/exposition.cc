@@ -24,7 +24,9 @@
 namespace workqueue {
 namespace {
 
-// Adds what `line` says after `# HELP ` or `# TYPE `: a name and the rest.
+// Adds the comment `line`, which is a name and the rest, without its `# HELP `
+// or
+// `# TYPE `.
 void ParseComment(absl::string_view line,
                   std::map<std::string, std::string>& rests) {
   const std::pair<std::string, std::string> name_and_rest =

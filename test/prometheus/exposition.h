@@ -18,24 +18,25 @@ namespace workqueue {
 
 // Exposition
 //
-// What Prometheus reads when it scrapes a program.
+// This struct holds the metrics that Prometheus reads when it scrapes a
+// program.
 struct Exposition {
-  // By the name of the metric.
+  // The keys are the names of metrics.
   std::map<std::string, std::string> helps;
   std::map<std::string, std::string> types;
 
-  // By the time series, `name{label="value",...}` with sorted labels.
+  // The keys are time series, `name{label="value",...}` with sorted labels.
   std::map<std::string, double> samples;
 
-  // The samples whose time series begin with `prefix`.
+  // Returns the samples whose time series begin with `prefix`.
   std::map<std::string, double> SamplesOf(absl::string_view prefix) const;
 };
 
-// Parses Prometheus' text format. What makes no sense is a failure of the test.
-// The values of labels must not have a comma or a space in them.
+// Parses Prometheus' text format. A malformed line fails the test. Values of
+// labels must not contain a comma or a space.
 Exposition ParseExposition(absl::string_view text);
 
-// Returns what a scrape of `metrics` would read.
+// Returns the metrics that a scrape of `metrics` reads.
 Exposition Scrape(const prometheus::Collectable& metrics);
 
 }  // namespace workqueue

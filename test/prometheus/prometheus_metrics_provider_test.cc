@@ -3,458 +3,65 @@
 
 #include "workqueue/prometheus/prometheus_metrics_provider.h"
 
-#include <cstddef>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
-#include <thread>  // NOLINT(build/c++11)
-#include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "prometheus/counter.h"
 #include "prometheus/gauge.h"
-#include "prometheus/histogram.h"
 #include "prometheus/registry.h"
 #include "test/prometheus/exposition.h"
-#include "workqueue/clock/fake_clock.h"
-#include "workqueue/metrics.h"
-#include "workqueue/priority_queue.h"
-#include "workqueue/rate_limiting_queue.h"
 
 namespace workqueue {
 namespace {
 
 using Samples = std::map<std::string, double>;
-using TestQueue = RateLimitingQueue<std::string>;
 
-// The time series of the metric `name` for the queue `queue`.
-std::string Series(absl::string_view name, absl::string_view queue) {
-  return absl::StrCat(name, "{controller=\"", queue, "\",name=\"", queue,
-                      "\"}");
+absl::Status NameIsTaken(const char* name) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("registry must not have other metrics of the name ", name));
 }
 
-// The depth of the queue `queue` by priority.
-std::string DepthSeries(absl::string_view queue, absl::string_view priority) {
-  return absl::StrCat("workqueue_depth{controller=\"", queue, "\",name=\"",
-                      queue, "\",priority=\"", priority, "\"}");
-}
-
-// The samples of the histogram `name` for the queue `queue`. `below` are the
-// counts of the buckets from 10 ns to 1000 s.
-Samples Histogram(absl::string_view name, absl::string_view queue,
-                  const std::vector<double>& below, double sum, double count) {
-  // As controller-runtime shows them.
-  const std::vector<std::string> bounds = {"1e-08",
-                                           "1e-07",
-                                           "1e-06",
-                                           "9.999999999999999e-06",
-                                           "9.999999999999999e-05",
-                                           "0.001",
-                                           "0.01",
-                                           "0.1",
-                                           "1",
-                                           "10",
-                                           "100",
-                                           "1000"};
-  Samples samples;
-  for (size_t i = 0; i < bounds.size(); ++i) {
-    samples[absl::StrCat(name, "_bucket{controller=\"", queue, "\",le=\"",
-                         bounds[i], "\",name=\"", queue, "\"}")] = below.at(i);
-  }
-  samples[absl::StrCat(name, "_bucket{controller=\"", queue,
-                       "\",le=\"+Inf\",name=\"", queue, "\"}")] = count;
-  samples[Series(absl::StrCat(name, "_sum"), queue)] = sum;
-  samples[Series(absl::StrCat(name, "_count"), queue)] = count;
-  return samples;
-}
-
-class PrometheusMetricsProviderTest : public testing::Test {
- protected:
-  PrometheusMetricsProviderTest() : provider_(NewProvider()) {}
-
-  std::unique_ptr<PrometheusMetricsProvider> NewProvider() const {
-    return PrometheusMetricsProvider::Create(registry_).value();
-  }
-
-  template <typename Options>
-  Options Reporting(std::string name) {
-    Options options;
-    options.name = std::move(name);
-    options.metrics_provider = provider_.get();
-    options.clock = &clock_;
-    return options;
-  }
-
-  std::unique_ptr<TestQueue> NewQueue(std::string name) {
-    return std::make_unique<TestQueue>(
-        Reporting<RateLimitingQueueOptions<std::string>>(std::move(name)));
-  }
-
-  std::unique_ptr<PriorityQueue<std::string>> NewPriorityQueue(
-      std::string name) {
-    return std::make_unique<PriorityQueue<std::string>>(
-        Reporting<PriorityQueueOptions<std::string>>(std::move(name)));
-  }
-
-  Samples Sampled() const { return Scrape(*registry_).samples; }
-
-  // The value of the metric `name` for the queue `queue`, if it has one.
-  std::optional<double> Value(absl::string_view name,
-                              absl::string_view queue) const {
-    const Samples samples = Sampled();
-    const auto it = samples.find(Series(name, queue));
-    if (it == samples.end()) return std::nullopt;
-    return it->second;
-  }
-
-  // All time series of the depth.
-  Samples Depths() const {
-    return Scrape(*registry_).SamplesOf("workqueue_depth{");
-  }
-
-  FakeClock clock_;
-  const std::shared_ptr<prometheus::Registry> registry_ =
-      std::make_shared<prometheus::Registry>();
-  std::unique_ptr<PrometheusMetricsProvider> provider_;
-};
-
-// -----------------------------------------------------------------------------
-// What a scrape reads
-// -----------------------------------------------------------------------------
-
-TEST_F(PrometheusMetricsProviderTest, ShowsEveryMetricOfAQueue) {
-  const auto queue = NewQueue("pods");
-  queue->Add("a");
-  queue->Add("b");
-  queue->Add("b");  // does not count
-  clock_.Step(absl::Milliseconds(250));
-  ASSERT_EQ(queue->Get(), "a");
-  clock_.Step(absl::Milliseconds(250));
-  ASSERT_EQ(queue->Get(), "b");
-  clock_.Step(absl::Milliseconds(500));
-  queue->Done("a");
-  queue->AddAfter("c", absl::Hours(1));
-  queue->AddRateLimited("c");
-  queue->AddAfter("d", absl::ZeroDuration());
-  ASSERT_EQ(queue->Get(), "d");
-  queue->Done("d");
-  queue->Add("e");
-
-  Samples expected = {
-      {Series("workqueue_depth", "pods"), 1},
-      {Series("workqueue_adds_total", "pods"), 4},
-      {Series("workqueue_unfinished_work_seconds", "pods"), 0.75 + 0.5},
-      {Series("workqueue_longest_running_processor_seconds", "pods"), 0.75},
-      {Series("workqueue_retries_total", "pods"), 3},
-  };
-  expected.merge(Histogram("workqueue_queue_duration_seconds", "pods",
-                           {1, 1, 1, 1, 1, 1, 1, 1, 3, 3, 3, 3}, 0.25 + 0.5,
-                           3));
-  expected.merge(Histogram("workqueue_work_duration_seconds", "pods",
-                           {1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2}, 0.75, 2));
-  EXPECT_EQ(Sampled(), expected);
-}
-
-TEST_F(PrometheusMetricsProviderTest, TellsTypesAndMeaning) {
-  const auto queue = NewQueue("pods");
-  const Exposition exposition = Scrape(*registry_);
-  EXPECT_EQ(exposition.types,
-            (std::map<std::string, std::string>{
-                {"workqueue_depth", "gauge"},
-                {"workqueue_adds_total", "counter"},
-                {"workqueue_queue_duration_seconds", "histogram"},
-                {"workqueue_work_duration_seconds", "histogram"},
-                {"workqueue_unfinished_work_seconds", "gauge"},
-                {"workqueue_longest_running_processor_seconds", "gauge"},
-                {"workqueue_retries_total", "counter"},
-            }));
-  EXPECT_EQ(exposition.helps.size(), exposition.types.size());
-  for (const auto& [name, help] : exposition.helps) {
-    EXPECT_EQ(exposition.types.count(name), 1u) << name;
-    EXPECT_FALSE(help.empty()) << name;
-  }
-}
-
-TEST_F(PrometheusMetricsProviderTest, ABucketHoldsWhatIsAsLargeAsItsBound) {
-  const auto latency = provider_->NewLatencyMetric("pods");
-  for (double value : {1e-8, 2e-8, 0.001, 0.0011, 1000.0, 1000.1}) {
-    latency->Observe(value);
-  }
-  EXPECT_EQ(Sampled(),
-            Histogram("workqueue_queue_duration_seconds", "pods",
-                      {1, 2, 2, 2, 2, 3, 4, 4, 4, 4, 4, 5},
-                      1e-8 + 2e-8 + 0.001 + 0.0011 + 1000.0 + 1000.1, 6));
-}
-
-TEST_F(PrometheusMetricsProviderTest, TellsQueuesApart) {
-  const auto pods = NewQueue("pods");
-  const auto nodes = NewQueue("nodes");
-  pods->Add("a");
-  pods->Add("b");
-  nodes->Add("c");
-  EXPECT_EQ(Depths(), (Samples{{Series("workqueue_depth", "pods"), 2},
-                               {Series("workqueue_depth", "nodes"), 1}}));
-  nodes->Get();
-  clock_.Step(absl::Milliseconds(500));
-  EXPECT_EQ(Value("workqueue_unfinished_work_seconds", "pods"), 0);
-  EXPECT_EQ(Value("workqueue_unfinished_work_seconds", "nodes"), 0.5);
-  EXPECT_EQ(Value("workqueue_queue_duration_seconds_count", "pods"), 0);
-  EXPECT_EQ(Value("workqueue_queue_duration_seconds_count", "nodes"), 1);
-}
-
-// -----------------------------------------------------------------------------
-// Queues of one name, and those that are gone
-// -----------------------------------------------------------------------------
-
-TEST_F(PrometheusMetricsProviderTest, AddsUpQueuesOfOneName) {
-  const auto one = NewQueue("pods");
-  auto other = NewQueue("pods");
-  one->Add("a");
-  one->Add("b");
-  one->Get();
-  clock_.Step(absl::Milliseconds(250));
-  other->Add("a");
-  other->Add("b");
-  other->Add("c");
-  other->Get();
-  clock_.Step(absl::Milliseconds(250));
-  EXPECT_EQ(Value("workqueue_depth", "pods"), 1 + 2);
-  EXPECT_EQ(Value("workqueue_adds_total", "pods"), 2 + 3);
-  EXPECT_EQ(Value("workqueue_queue_duration_seconds_count", "pods"), 1 + 1);
-  EXPECT_EQ(Value("workqueue_unfinished_work_seconds", "pods"), 0.5 + 0.25);
-  EXPECT_EQ(Value("workqueue_longest_running_processor_seconds", "pods"), 0.5);
-
-  other.reset();
-  EXPECT_EQ(Value("workqueue_depth", "pods"), 1);
-  EXPECT_EQ(Value("workqueue_adds_total", "pods"), 2 + 3);
-  EXPECT_EQ(Value("workqueue_queue_duration_seconds_count", "pods"), 1 + 1);
-  EXPECT_EQ(Value("workqueue_unfinished_work_seconds", "pods"), 0.5);
-  EXPECT_EQ(Value("workqueue_longest_running_processor_seconds", "pods"), 0.5);
-}
-
-TEST_F(PrometheusMetricsProviderTest, ShowsTheLongestRunningOfAll) {
-  const auto one = provider_->NewLongestRunningProcessorSecondsMetric("pods");
-  auto other = provider_->NewLongestRunningProcessorSecondsMetric("pods");
-  const auto longest = [this] {
-    return Value("workqueue_longest_running_processor_seconds", "pods");
-  };
-  EXPECT_EQ(longest(), 0);
-  one->Set(2);
-  EXPECT_EQ(longest(), 2);
-  other->Set(1);
-  EXPECT_EQ(longest(), 2);
-  other->Set(3);
-  EXPECT_EQ(longest(), 3);
-  other.reset();
-  EXPECT_EQ(longest(), 2);
-}
-
-TEST_F(PrometheusMetricsProviderTest, ASumDoesNotDrift) {
-  const auto one = provider_->NewUnfinishedWorkSecondsMetric("pods");
-  const auto other = provider_->NewUnfinishedWorkSecondsMetric("pods");
-  one->Set(0.1);
-  other->Set(0.2);
-  one->Set(0);
-  other->Set(0);
-  EXPECT_EQ(Value("workqueue_unfinished_work_seconds", "pods"), 0);
-}
-
-TEST_F(PrometheusMetricsProviderTest, ADestroyedQueueShowsNoWork) {
-  auto queue = NewQueue("pods");
-  queue->Add("a");
-  queue->Add("b");
-  queue->Get();
-  clock_.Step(absl::Milliseconds(500));
-  EXPECT_EQ(Value("workqueue_depth", "pods"), 1);
-  EXPECT_EQ(Value("workqueue_unfinished_work_seconds", "pods"), 0.5);
-  EXPECT_EQ(Value("workqueue_longest_running_processor_seconds", "pods"), 0.5);
-
-  queue.reset();
-  EXPECT_EQ(Value("workqueue_depth", "pods"), 0);
-  EXPECT_EQ(Value("workqueue_unfinished_work_seconds", "pods"), 0);
-  EXPECT_EQ(Value("workqueue_longest_running_processor_seconds", "pods"), 0);
-}
-
-TEST_F(PrometheusMetricsProviderTest, TheNextQueueOfANameCountsOn) {
-  for (int queues = 1; queues <= 3; ++queues) {
-    const auto queue = NewQueue("pods");
-    queue->AddAfter("a", absl::ZeroDuration());
-    queue->Get();
-    clock_.Step(absl::Seconds(2));
-    queue->Done("a");
-    EXPECT_EQ(Value("workqueue_adds_total", "pods"), queues);
-    EXPECT_EQ(Value("workqueue_retries_total", "pods"), queues);
-    EXPECT_EQ(Value("workqueue_queue_duration_seconds_count", "pods"), queues);
-    EXPECT_EQ(Value("workqueue_work_duration_seconds_count", "pods"), queues);
-    EXPECT_EQ(Value("workqueue_work_duration_seconds_sum", "pods"), 2 * queues);
-  }
-}
-
-TEST_F(PrometheusMetricsProviderTest, TheNextProviderCountsOn) {
-  NewQueue("pods")->Add("a");
-  provider_.reset();
-  EXPECT_EQ(Value("workqueue_adds_total", "pods"), 1);
-  provider_ = NewProvider();
-  NewQueue("pods")->Add("a");
-  EXPECT_EQ(Value("workqueue_adds_total", "pods"), 2);
-}
-
-// -----------------------------------------------------------------------------
-// Priorities
-// -----------------------------------------------------------------------------
-
-TEST_F(PrometheusMetricsProviderTest, ShowsTheDepthByPriority) {
-  auto queue = NewPriorityQueue("pods");
-  AddOptions low;
-  low.priority = -100;
-  queue->AddWithOptions(low, {"a", "b", "c"});
-  queue->Add("d");
-  EXPECT_EQ(Depths(), (Samples{{DepthSeries("pods", "-100"), 3},
-                               {DepthSeries("pods", "0"), 1}}));
-
-  queue->Add("a");  // its priority rises
-  EXPECT_EQ(Depths(), (Samples{{DepthSeries("pods", "-100"), 2},
-                               {DepthSeries("pods", "0"), 2}}));
-
-  ASSERT_EQ(queue->Get(), "d");
-  EXPECT_EQ(Depths(), (Samples{{DepthSeries("pods", "-100"), 2},
-                               {DepthSeries("pods", "0"), 1}}));
-
-  queue.reset();
-  EXPECT_EQ(Depths(), (Samples{{DepthSeries("pods", "-100"), 0},
-                               {DepthSeries("pods", "0"), 0}}));
-}
-
-TEST_F(PrometheusMetricsProviderTest, AddsUpPrioritiesOfOneName) {
-  const auto one = NewPriorityQueue("pods");
-  auto other = NewPriorityQueue("pods");
-  one->Add("a");
-  other->Add("a");
-  other->Add("b");
-  EXPECT_EQ(Depths(), (Samples{{DepthSeries("pods", "0"), 3}}));
-  other.reset();
-  EXPECT_EQ(Depths(), (Samples{{DepthSeries("pods", "0"), 1}}));
-}
-
-TEST_F(PrometheusMetricsProviderTest, HasNoMoreThan25PrioritiesOfAName) {
-  constexpr int kPriorities = 30;
-  {
-    const auto depth = provider_->NewDepthMetricWithPriority("pods");
-    for (int priority = 0; priority < kPriorities; ++priority) {
-      depth->Inc(priority);
-    }
-    Samples expected;
-    for (int priority = 0; priority < 25; ++priority) {
-      expected[DepthSeries("pods", absl::StrCat(priority))] = 1;
-    }
-    expected[DepthSeries("pods", "exceeded_cardinality_limit")] = 5;
-    EXPECT_EQ(Depths(), expected);
-
-    // What an item counted in is what it is taken out of.
-    depth->Dec(3);
-    expected[DepthSeries("pods", "3")] = 0;
-    depth->Dec(27);
-    expected[DepthSeries("pods", "exceeded_cardinality_limit")] = 4;
-    EXPECT_EQ(Depths(), expected);
-  }
-  for (const auto& [series, value] : Depths()) EXPECT_EQ(value, 0) << series;
-
-  // The limit is the name's, not the queue's.
-  provider_->NewDepthMetricWithPriority("pods")->Inc(kPriorities);
-  EXPECT_EQ(Depths().size(), 26u);
-  provider_->NewDepthMetricWithPriority("nodes")->Inc(kPriorities);
-  EXPECT_EQ(Depths().size(), 27u);
-}
-
-TEST_F(PrometheusMetricsProviderTest, CountsPrioritiesInSeveralThreads) {
-  constexpr int kThreads = 4;
-  constexpr int kPriorities = 30;
-  const auto depth = provider_->NewDepthMetricWithPriority("pods");
-  std::vector<std::thread> threads;
-  for (int i = 0; i < kThreads; ++i) {
-    threads.emplace_back([&depth] {
-      for (int priority = 0; priority < kPriorities; ++priority) {
-        depth->Inc(priority);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  Samples expected;
-  for (int priority = 0; priority < 25; ++priority) {
-    expected[DepthSeries("pods", absl::StrCat(priority))] = kThreads;
-  }
-  expected[DepthSeries("pods", "exceeded_cardinality_limit")] =
-      (kPriorities - 25) * kThreads;
-  EXPECT_EQ(Depths(), expected);
-}
-
-// -----------------------------------------------------------------------------
-// The registry
-// -----------------------------------------------------------------------------
-
-TEST(PrometheusMetricsProviderCreateTest, RefusesNull) {
+TEST(PrometheusMetricsProviderTest, RefusesNull) {
   EXPECT_EQ(PrometheusMetricsProvider::Create(nullptr).status(),
             absl::InvalidArgumentError("registry must not be null"));
 }
 
-TEST(PrometheusMetricsProviderCreateTest, RefusesOtherMetricsOfTheNames) {
-  const auto with_counter = std::make_shared<prometheus::Registry>();
-  prometheus::BuildCounter().Name("workqueue_depth").Register(*with_counter);
-  EXPECT_EQ(
-      PrometheusMetricsProvider::Create(with_counter).status(),
-      absl::InvalidArgumentError(
-          "registry must not have other metrics of the name workqueue_depth"));
-
-  const auto with_gauge = std::make_shared<prometheus::Registry>();
-  prometheus::BuildGauge()
-      .Name("workqueue_retries_total")
-      .Register(*with_gauge);
-  EXPECT_EQ(PrometheusMetricsProvider::Create(with_gauge).status(),
-            absl::InvalidArgumentError("registry must not have other metrics "
-                                       "of the name workqueue_retries_total"));
+TEST(PrometheusMetricsProviderTest, RefusesOtherMetricsOfTheNames) {
+  for (const char* gauge :
+       {"workqueue_depth", "controller_runtime_active_workers"}) {
+    const auto registry = std::make_shared<prometheus::Registry>();
+    prometheus::BuildCounter().Name(gauge).Register(*registry);
+    EXPECT_EQ(PrometheusMetricsProvider::Create(registry).status(),
+              NameIsTaken(gauge));
+  }
+  for (const char* counter :
+       {"workqueue_retries_total", "controller_runtime_reconcile_total"}) {
+    const auto registry = std::make_shared<prometheus::Registry>();
+    prometheus::BuildGauge().Name(counter).Register(*registry);
+    EXPECT_EQ(PrometheusMetricsProvider::Create(registry).status(),
+              NameIsTaken(counter));
+  }
 }
 
-TEST(PrometheusMetricsProviderCreateTest, LeavesOtherMetricsAlone) {
+TEST(PrometheusMetricsProviderTest, LeavesOtherMetricsAlone) {
   const auto registry = std::make_shared<prometheus::Registry>();
   prometheus::BuildGauge().Name("mine").Register(*registry).Add({}).Set(7);
   EXPECT_TRUE(PrometheusMetricsProvider::Create(registry).ok());
   EXPECT_EQ(Scrape(*registry).samples, (Samples{{"mine", 7}}));
 }
 
-TEST_F(PrometheusMetricsProviderTest, IsThreadSafe) {
-  constexpr int kThreads = 4;
-  constexpr int kRounds = 500;
-  std::vector<std::thread> threads;
-  for (int i = 0; i < kThreads; ++i) {
-    threads.emplace_back([this, i] {
-      for (int round = 0; round < kRounds; ++round) {
-        const auto depth = provider_->NewDepthMetric("pods");
-        const auto depths = provider_->NewDepthMetricWithPriority("pods");
-        const auto adds = provider_->NewAddsMetric("pods");
-        const auto latency = provider_->NewLatencyMetric("pods");
-        const auto unfinished =
-            provider_->NewUnfinishedWorkSecondsMetric("pods");
-        depth->Inc();
-        depths->Inc(round % 40);
-        adds->Inc();
-        latency->Observe(i);
-        unfinished->Set(round);
-        if (round % 100 == 0) Scrape(*registry_);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  for (const auto& [series, value] : Depths()) EXPECT_EQ(value, 0) << series;
-  EXPECT_EQ(Value("workqueue_adds_total", "pods"), kThreads * kRounds);
-  EXPECT_EQ(Value("workqueue_queue_duration_seconds_count", "pods"),
-            kThreads * kRounds);
-  EXPECT_EQ(Value("workqueue_unfinished_work_seconds", "pods"), 0);
+// A program without controllers has no empty metrics of controllers.
+TEST(PrometheusMetricsProviderTest, ShowsNothingBeforeTheFirstMetric) {
+  const auto registry = std::make_shared<prometheus::Registry>();
+  const auto provider = PrometheusMetricsProvider::Create(registry).value();
+  EXPECT_TRUE(Scrape(*registry).types.empty());
+  const auto adds = provider->NewAddsMetric("pods");
+  EXPECT_EQ(Scrape(*registry).types, (std::map<std::string, std::string>{
+                                         {"workqueue_adds_total", "counter"}}));
 }
 
 }  // namespace

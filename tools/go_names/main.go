@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Prints the exported names of a Go package: its types, functions, constants and
-// variables, and the methods and fields of its types as TYPE.NAME. Is of use
-// when a new release of client-go is to be compared with this library:
+// variables, and the methods and fields of its types as TYPE.NAME. Use it to
+// compare a new release of client-go with this library:
 //
 //	go run tools/go_names/main.go MODULE@VERSION PACKAGE
 package main

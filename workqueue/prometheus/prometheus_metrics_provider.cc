@@ -27,16 +27,23 @@
 namespace workqueue {
 namespace {
 
+using internal::CombinedGauge;
+using internal::GaugeShare;
 using internal::MutexLock;
+using internal::Wrap;
 
-prometheus::Labels LabelsOf(absl::string_view name) {
+prometheus::Labels QueueLabels(absl::string_view name) {
   return {{"name", std::string(name)}, {"controller", std::string(name)}};
 }
 
-// Returns the bounds of the buckets. They are multiplied up one from the other,
-// as in Go: the error of that is seen in the label `le`, which a query may
-// name.
-prometheus::Histogram::BucketBoundaries DurationBuckets() {
+prometheus::Labels ControllerLabels(absl::string_view controller) {
+  return {{"controller", std::string(controller)}};
+}
+
+// Returns the bounds of the buckets of queues. Each bound is the one before,
+// multiplied by 10, as in Go. The rounding errors are the same as in Go, too: a
+// query may name a bound by the label `le`, which shows them.
+prometheus::Histogram::BucketBoundaries QueueBuckets() {
   prometheus::Histogram::BucketBoundaries bounds(12);
   double bound = 1e-8;
   for (double& b : bounds) {
@@ -46,14 +53,12 @@ prometheus::Histogram::BucketBoundaries DurationBuckets() {
   return bounds;
 }
 
-std::unique_ptr<CounterMetric> NewCounter(
-    prometheus::Family<prometheus::Counter>* family, absl::string_view name) {
-  return internal::Wrap(family->Add(LabelsOf(name)));
-}
-
-std::unique_ptr<HistogramMetric> NewHistogram(
-    prometheus::Family<prometheus::Histogram>* family, absl::string_view name) {
-  return internal::Wrap(family->Add(LabelsOf(name), DurationBuckets()));
+// Returns the bounds of the buckets of controllers.
+prometheus::Histogram::BucketBoundaries ReconcileTimeBuckets() {
+  return {0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3,  0.35,
+          0.4,   0.45, 0.5,   0.6,  0.7, 0.8,  0.9, 1,    1.25, 1.5,
+          1.75,  2,    2.5,   3,    3.5, 4,    4.5, 5,    6,    7,
+          8,     9,    10,    15,   20,  25,   30,  40,   50,   60};
 }
 
 }  // namespace
@@ -63,6 +68,7 @@ PrometheusMetricsProvider::Create(
     std::shared_ptr<prometheus::Registry> registry) {
   internal::Registration registration(registry.get());
   Families families;
+
   families.depth = registration.AddGauge("workqueue_depth",
                                          "Items that wait to be processed.");
   families.adds = registration.AddCounter("workqueue_adds_total",
@@ -75,13 +81,37 @@ PrometheusMetricsProvider::Create(
                                 "Seconds that processing an item took.");
   families.unfinished_work = registration.AddGauge(
       "workqueue_unfinished_work_seconds",
-      "Seconds that the items now being processed have been so, added up. Its "
-      "growth per second is the number of stuck workers.");
+      "Sum of the seconds for which the items in processing have been "
+      "processed. Its growth per second is the number of stuck workers.");
   families.longest_running_processor = registration.AddGauge(
       "workqueue_longest_running_processor_seconds",
-      "Seconds that the item longest in processing has been so.");
+      "Seconds for which the item longest in processing has been processed.");
   families.retries = registration.AddCounter(
-      "workqueue_retries_total", "Adds with a delay, as retries are.");
+      "workqueue_retries_total", "Adds with a delay, for example retries.");
+
+  families.reconcile_total = registration.AddCounter(
+      "controller_runtime_reconcile_total", "Reconciliations by result.");
+  families.reconcile_errors =
+      registration.AddCounter("controller_runtime_reconcile_errors_total",
+                              "Reconciliations that failed for any reason.");
+  families.terminal_reconcile_errors = registration.AddCounter(
+      "controller_runtime_terminal_reconcile_errors_total",
+      "Reconciliations that failed and are not retried.");
+  families.reconcile_panics =
+      registration.AddCounter("controller_runtime_reconcile_panics_total",
+                              "Reconciliations that threw an exception.");
+  families.reconcile_timeouts =
+      registration.AddCounter("controller_runtime_reconcile_timeouts_total",
+                              "Reconciliations that exceeded their deadline.");
+  families.reconcile_time =
+      registration.AddHistogram("controller_runtime_reconcile_time_seconds",
+                                "Seconds that reconciling an item took.");
+  families.max_concurrent_reconciles = registration.AddGauge(
+      "controller_runtime_max_concurrent_reconciles", "Number of workers.");
+  families.active_workers =
+      registration.AddGauge("controller_runtime_active_workers",
+                            "Number of workers that are reconciling an item.");
+
   if (!registration.status().ok()) return registration.status();
   return absl::WrapUnique(
       new PrometheusMetricsProvider(std::move(registry), families));
@@ -91,54 +121,114 @@ PrometheusMetricsProvider::PrometheusMetricsProvider(
     std::shared_ptr<prometheus::Registry> registry, const Families& families)
     : registry_(std::move(registry)), families_(families) {}
 
+// -----------------------------------------------------------------------------
+// Queues
+// -----------------------------------------------------------------------------
+
 std::unique_ptr<GaugeMetric> PrometheusMetricsProvider::NewDepthMetric(
     absl::string_view name) {
-  return std::make_unique<internal::GaugeShare>(
-      &families_.depth->Add(LabelsOf(name)));
+  return std::make_unique<GaugeShare>(&families_.depth->Add(QueueLabels(name)));
 }
 
 std::unique_ptr<CounterMetric> PrometheusMetricsProvider::NewAddsMetric(
     absl::string_view name) {
-  return NewCounter(families_.adds, name);
+  return Wrap(families_.adds->Add(QueueLabels(name)));
 }
 
 std::unique_ptr<HistogramMetric> PrometheusMetricsProvider::NewLatencyMetric(
     absl::string_view name) {
-  return NewHistogram(families_.latency, name);
+  return Wrap(families_.latency->Add(QueueLabels(name), QueueBuckets()));
 }
 
 std::unique_ptr<HistogramMetric>
 PrometheusMetricsProvider::NewWorkDurationMetric(absl::string_view name) {
-  return NewHistogram(families_.work_duration, name);
+  return Wrap(families_.work_duration->Add(QueueLabels(name), QueueBuckets()));
 }
 
 std::unique_ptr<SettableGaugeMetric>
 PrometheusMetricsProvider::NewUnfinishedWorkSecondsMetric(
     absl::string_view name) {
   return combined_gauges_.NewPart(
-      &families_.unfinished_work->Add(LabelsOf(name)),
-      internal::CombinedGauge::Sum);
+      &families_.unfinished_work->Add(QueueLabels(name)), CombinedGauge::Sum);
 }
 
 std::unique_ptr<SettableGaugeMetric>
 PrometheusMetricsProvider::NewLongestRunningProcessorSecondsMetric(
     absl::string_view name) {
   return combined_gauges_.NewPart(
-      &families_.longest_running_processor->Add(LabelsOf(name)),
-      internal::CombinedGauge::Max);
+      &families_.longest_running_processor->Add(QueueLabels(name)),
+      CombinedGauge::Max);
 }
 
 std::unique_ptr<PriorityGaugeMetric>
 PrometheusMetricsProvider::NewDepthMetricWithPriority(absl::string_view name) {
   MutexLock lock(&mu_);
   return priority_depth_gauges_
-      .try_emplace(std::string(name), families_.depth, LabelsOf(name))
+      .try_emplace(std::string(name), families_.depth, QueueLabels(name))
       .first->second.NewMetric();
 }
 
 std::unique_ptr<CounterMetric> PrometheusMetricsProvider::NewRetriesMetric(
     absl::string_view name) {
-  return NewCounter(families_.retries, name);
+  return Wrap(families_.retries->Add(QueueLabels(name)));
+}
+
+// -----------------------------------------------------------------------------
+// Controllers
+// -----------------------------------------------------------------------------
+
+std::unique_ptr<CounterMetric>
+PrometheusMetricsProvider::NewReconcileTotalMetric(absl::string_view controller,
+                                                   absl::string_view result) {
+  prometheus::Labels labels = ControllerLabels(controller);
+  labels.emplace("result", std::string(result));
+  return Wrap(families_.reconcile_total->Add(labels));
+}
+
+std::unique_ptr<CounterMetric>
+PrometheusMetricsProvider::NewReconcileErrorsMetric(
+    absl::string_view controller) {
+  return Wrap(families_.reconcile_errors->Add(ControllerLabels(controller)));
+}
+
+std::unique_ptr<CounterMetric>
+PrometheusMetricsProvider::NewTerminalReconcileErrorsMetric(
+    absl::string_view controller) {
+  return Wrap(
+      families_.terminal_reconcile_errors->Add(ControllerLabels(controller)));
+}
+
+std::unique_ptr<CounterMetric>
+PrometheusMetricsProvider::NewReconcilePanicsMetric(
+    absl::string_view controller) {
+  return Wrap(families_.reconcile_panics->Add(ControllerLabels(controller)));
+}
+
+std::unique_ptr<CounterMetric>
+PrometheusMetricsProvider::NewReconcileTimeoutsMetric(
+    absl::string_view controller) {
+  return Wrap(families_.reconcile_timeouts->Add(ControllerLabels(controller)));
+}
+
+std::unique_ptr<HistogramMetric>
+PrometheusMetricsProvider::NewReconcileTimeMetric(
+    absl::string_view controller) {
+  return Wrap(families_.reconcile_time->Add(ControllerLabels(controller),
+                                            ReconcileTimeBuckets()));
+}
+
+std::unique_ptr<SettableGaugeMetric>
+PrometheusMetricsProvider::NewMaxConcurrentReconcilesMetric(
+    absl::string_view controller) {
+  return combined_gauges_.NewPart(
+      &families_.max_concurrent_reconciles->Add(ControllerLabels(controller)),
+      CombinedGauge::Sum);
+}
+
+std::unique_ptr<GaugeMetric> PrometheusMetricsProvider::NewActiveWorkersMetric(
+    absl::string_view controller) {
+  return std::make_unique<GaugeShare>(
+      &families_.active_workers->Add(ControllerLabels(controller)));
 }
 
 }  // namespace workqueue

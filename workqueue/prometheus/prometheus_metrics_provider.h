@@ -21,6 +21,7 @@
 #include "prometheus/gauge.h"
 #include "prometheus/histogram.h"
 #include "prometheus/registry.h"
+#include "workqueue/controller/metrics.h"
 #include "workqueue/metrics.h"
 #include "workqueue/prometheus/internal/combined_gauges.h"
 #include "workqueue/prometheus/internal/priority_depth_gauges.h"
@@ -29,9 +30,12 @@ namespace workqueue {
 
 // PrometheusMetricsProvider
 //
-// Keeps the metrics of queues in a registry of prometheus-cpp, under the names
-// that Kubernetes gives them, so that dashboards and alerts made for
-// controllers in Go work unchanged:
+// This class keeps the metrics of queues and controllers in a registry of
+// prometheus-cpp. The names, labels and buckets of queues are Kubernetes', and
+// the names, labels and buckets of controllers are controller-runtime's. So
+// dashboards and alerts made for controllers in Go work unchanged.
+//
+// A queue has these metrics:
 //
 //     workqueue_depth                              gauge
 //     workqueue_adds_total                         counter
@@ -41,35 +45,58 @@ namespace workqueue {
 //     workqueue_longest_running_processor_seconds  gauge
 //     workqueue_retries_total                      counter
 //
-// Example:
+// A controller has these metrics:
+//
+//     controller_runtime_reconcile_total                  counter
+//     controller_runtime_reconcile_errors_total           counter
+//     controller_runtime_terminal_reconcile_errors_total  counter
+//     controller_runtime_reconcile_panics_total           counter
+//     controller_runtime_reconcile_timeouts_total         counter
+//     controller_runtime_reconcile_time_seconds           histogram
+//     controller_runtime_max_concurrent_reconciles        gauge
+//     controller_runtime_active_workers                   gauge
+//
+// Example, for a controller and its queue:
 //
 //     auto registry = std::make_shared<prometheus::Registry>();
-//     auto provider = workqueue::PrometheusMetricsProvider::Create(registry);
-//     if (!provider.ok()) return provider.status();
-//     workqueue::SetProvider(provider->get());
+//     auto metrics = workqueue::PrometheusMetricsProvider::Create(registry);
+//     if (!metrics.ok()) return metrics.status();
+//     options.metrics_provider = metrics->get();
+//     options.queue_metrics_provider = metrics->get();
 //
-// Labels and buckets are controller-runtime's, which include those of
-// Kubernetes' own components: `name` and `controller` are both the queue's
-// name. The depth of a queue that has priorities has a label `priority`, too.
-// The first 25 priorities of a name have a time series each; all others share
-// one, of the priority `exceeded_cardinality_limit`. The buckets of the
-// histograms end at 10 ns and each power of ten times that, up to 1000 s.
+// A queue's metrics have the labels `name` and `controller`, both with the
+// queue's name. They are controller-runtime's labels, which include Kubernetes'
+// own. The depth of a queue that has priorities also has the label `priority`.
+// The first 25 priorities of a name have a time series each. All other
+// priorities of the name share one time series, whose `priority` is
+// "exceeded_cardinality_limit". The buckets of the histograms end at 10 ns and
+// at each power of ten times 10 ns, up to 1000 s.
 //
-// Queues of the same name share their metrics. Their depths and their
-// unfinished work are added up, and of their longest-running processors the
-// longest counts. What a queue still holds leaves the gauges when the queue is
-// destroyed; no time series is removed, and counters and histograms go on with
-// the next queue of the name.
+// A controller's metrics have the label `controller` with the controller's
+// name. `controller_runtime_reconcile_total` also has the label `result`, which
+// is "success", "error" or "requeue_after". All time series of a controller
+// exist from its creation on and start at zero. There is no `result="requeue"`,
+// because no `ReconcileResult` asks for that. The histogram has 40 buckets,
+// from 5 ms to 60 s. prometheus-cpp has no native histograms.
 //
-// Thread-safe. A registry can have one provider at a time, and be scraped by
-// any thread meanwhile. Needs prometheus-cpp, and so exceptions.
-class PrometheusMetricsProvider final : public MetricsProvider {
+// Queues of the same name share their metrics, and so do controllers of the
+// same name. Each gauge shows the sum of its queues or controllers, but
+// `workqueue_longest_running_processor_seconds` shows the maximum. A queue or
+// controller leaves the gauges when it is destroyed. Time series are never
+// removed: the next queue or controller of the name continues its counters and
+// histograms.
+//
+// Thread-safe. A registry can have one provider at a time. Any thread may
+// scrape the registry. Requires prometheus-cpp, which requires exceptions.
+class PrometheusMetricsProvider final : public MetricsProvider,
+                                        public ControllerMetricsProvider {
  public:
-  // Returns a new provider that keeps its metrics in `registry`. They stay
-  // there after it; the next provider for `registry` continues them.
+  // Returns a new provider that keeps its metrics in `registry`. The metrics
+  // stay there when the provider is destroyed, and the next provider for
+  // `registry` continues them.
   //
   // Returns an `absl::InvalidArgumentError` if `registry` is null, or has other
-  // metrics under one of the names.
+  // metrics under one of the names above.
   static absl::StatusOr<std::unique_ptr<PrometheusMetricsProvider>> Create(
       std::shared_ptr<prometheus::Registry> registry);
 
@@ -77,6 +104,7 @@ class PrometheusMetricsProvider final : public MetricsProvider {
   PrometheusMetricsProvider& operator=(const PrometheusMetricsProvider&) =
       delete;
 
+  // MetricsProvider:
   std::unique_ptr<GaugeMetric> NewDepthMetric(absl::string_view name) override;
   std::unique_ptr<CounterMetric> NewAddsMetric(absl::string_view name) override;
   std::unique_ptr<HistogramMetric> NewLatencyMetric(
@@ -92,9 +120,28 @@ class PrometheusMetricsProvider final : public MetricsProvider {
   std::unique_ptr<CounterMetric> NewRetriesMetric(
       absl::string_view name) override;
 
+  // ControllerMetricsProvider:
+  std::unique_ptr<CounterMetric> NewReconcileTotalMetric(
+      absl::string_view controller, absl::string_view result) override;
+  std::unique_ptr<CounterMetric> NewReconcileErrorsMetric(
+      absl::string_view controller) override;
+  std::unique_ptr<CounterMetric> NewTerminalReconcileErrorsMetric(
+      absl::string_view controller) override;
+  std::unique_ptr<CounterMetric> NewReconcilePanicsMetric(
+      absl::string_view controller) override;
+  std::unique_ptr<CounterMetric> NewReconcileTimeoutsMetric(
+      absl::string_view controller) override;
+  std::unique_ptr<HistogramMetric> NewReconcileTimeMetric(
+      absl::string_view controller) override;
+  std::unique_ptr<SettableGaugeMetric> NewMaxConcurrentReconcilesMetric(
+      absl::string_view controller) override;
+  std::unique_ptr<GaugeMetric> NewActiveWorkersMetric(
+      absl::string_view controller) override;
+
  private:
-  // In the registry.
+  // Owned by the registry.
   struct Families {
+    // Queues.
     prometheus::Family<prometheus::Gauge>* depth;
     prometheus::Family<prometheus::Counter>* adds;
     prometheus::Family<prometheus::Histogram>* latency;
@@ -102,6 +149,16 @@ class PrometheusMetricsProvider final : public MetricsProvider {
     prometheus::Family<prometheus::Gauge>* unfinished_work;
     prometheus::Family<prometheus::Gauge>* longest_running_processor;
     prometheus::Family<prometheus::Counter>* retries;
+
+    // Controllers.
+    prometheus::Family<prometheus::Counter>* reconcile_total;
+    prometheus::Family<prometheus::Counter>* reconcile_errors;
+    prometheus::Family<prometheus::Counter>* terminal_reconcile_errors;
+    prometheus::Family<prometheus::Counter>* reconcile_panics;
+    prometheus::Family<prometheus::Counter>* reconcile_timeouts;
+    prometheus::Family<prometheus::Histogram>* reconcile_time;
+    prometheus::Family<prometheus::Gauge>* max_concurrent_reconciles;
+    prometheus::Family<prometheus::Gauge>* active_workers;
   };
 
   PrometheusMetricsProvider(std::shared_ptr<prometheus::Registry> registry,
@@ -112,7 +169,7 @@ class PrometheusMetricsProvider final : public MetricsProvider {
   internal::CombinedGauges combined_gauges_;
 
   absl::Mutex mu_;
-  // By the name of the queues.
+  // The keys are the names of queues.
   std::map<std::string, internal::PriorityDepthGauges> priority_depth_gauges_
       ABSL_GUARDED_BY(mu_);
 };

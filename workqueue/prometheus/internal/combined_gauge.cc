@@ -46,7 +46,7 @@ std::unique_ptr<SettableGaugeMetric> CombinedGauge::NewPart() {
   return std::make_unique<Part>(this);
 }
 
-// Without the analysis, which does not see that each part's whole_ is this.
+// The analysis does not know that the whole_ of each part is this object.
 void CombinedGauge::Show() ABSL_NO_THREAD_SAFETY_ANALYSIS {
   double combined = 0;
   for (const Part* part = parts_.front(); part != nullptr;

@@ -22,8 +22,9 @@ namespace internal {
 
 // CombinedGauge
 //
-// A gauge that several queues or controllers set, each to a value of its own.
-// It shows these values combined, and 0 if there are none.
+// This class combines the values of several queues or controllers in one gauge.
+// Each queue or controller sets its own value. Without values the gauge shows
+// 0.
 //
 // Thread-safe. Must outlive its parts.
 class CombinedGauge {
@@ -32,23 +33,24 @@ class CombinedGauge {
   static double Sum(double a, double b) { return a + b; }
   static double Max(double a, double b) { return std::max(a, b); }
 
-  // Shows in `gauge`, which must outlive this, what `combine` makes of 0 and
-  // the values, one after the other.
+  // Shows the combined values in `gauge`, which must outlive this object.
+  // Starts with 0, and passes the result so far and the next value to
+  // `combine`.
   CombinedGauge(prometheus::Gauge* gauge, Combine combine)
       : gauge_(gauge), combine_(combine) {}
 
   CombinedGauge(const CombinedGauge&) = delete;
   CombinedGauge& operator=(const CombinedGauge&) = delete;
 
-  // Returns what one of them sets. Its value counts from the first `Set()`
-  // until it is destroyed.
+  // Returns the part of one queue or controller. The part's value counts from
+  // the first `Set()` until the part is destroyed.
   std::unique_ptr<SettableGaugeMetric> NewPart();
 
  private:
   class Part;
 
-  // Combines the values anew: to take the old one out of a sum would leave what
-  // has been lost by rounding.
+  // Combines all values again. Subtracting an old value from a sum would keep
+  // its rounding error.
   void Show() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   prometheus::Gauge* const gauge_;

@@ -22,7 +22,7 @@ namespace internal {
 
 // CombinedGauges
 //
-// The `CombinedGauge`s of a provider, one for each gauge.
+// This class holds the `CombinedGauge`s of a provider, one for each gauge.
 //
 // Thread-safe. Must outlive the parts.
 class CombinedGauges {
@@ -31,8 +31,8 @@ class CombinedGauges {
   CombinedGauges(const CombinedGauges&) = delete;
   CombinedGauges& operator=(const CombinedGauges&) = delete;
 
-  // Returns a part of that of `gauge`, which must outlive this, and is combined
-  // as the first call for it said.
+  // Returns a part of the `CombinedGauge` of `gauge`. `gauge` must outlive this
+  // object. The first call for `gauge` determines `combine`.
   std::unique_ptr<SettableGaugeMetric> NewPart(prometheus::Gauge* gauge,
                                                CombinedGauge::Combine combine);
 

@@ -19,13 +19,14 @@ namespace internal {
 
 // GaugeShare
 //
-// What one queue, or controller, has in a gauge that several count in. What is
-// left of it when it is destroyed is taken out of the gauge.
+// This class is the share of one queue or controller in a gauge that shows the
+// sum of several. The destructor subtracts the rest of the share from the
+// gauge.
 //
 // Thread-safe.
 class GaugeShare final : public GaugeMetric {
  public:
-  // Counts in `gauge`, which must outlive this.
+  // Counts in `gauge`, which must outlive this object.
   explicit GaugeShare(prometheus::Gauge* gauge) : gauge_(gauge) {}
   ~GaugeShare() override { gauge_->Decrement(static_cast<double>(count_)); }
 

@@ -41,8 +41,8 @@ class PriorityDepthGauges::Metric final : public PriorityGaugeMetric {
     GaugeShare share;
   };
 
-  // Takes a lock only for the first item of a priority, and for the priorities
-  // that have no gauge of their own.
+  // Takes a lock only for the first item of a priority, and for priorities that
+  // use the shared gauge.
   GaugeShare* DepthOf(int priority) {
     GaugeShare* depth = Find(priority, size_.load(std::memory_order_acquire));
     if (depth != nullptr) return depth;
@@ -59,7 +59,7 @@ class PriorityDepthGauges::Metric final : public PriorityGaugeMetric {
     return &*others_;
   }
 
-  // Returns that of `priority`, if it is among the first `size`, or null.
+  // Returns the share of `priority` if it is among the first `size`, or null.
   GaugeShare* Find(int priority, size_t size) {
     for (size_t i = 0; i < size; ++i) {
       if (depths_[i]->priority == priority) return &depths_[i]->share;
@@ -70,7 +70,7 @@ class PriorityDepthGauges::Metric final : public PriorityGaugeMetric {
   PriorityDepthGauges* const gauges_;
 
   absl::Mutex mu_;
-  // The first size_ are there, and stay as they are. Written under mu_.
+  // The first size_ elements are set, and do not change. Written under mu_.
   std::array<std::unique_ptr<Depth>, kMaxPriorities> depths_;
   std::atomic<size_t> size_{0};
   std::optional<GaugeShare> others_ ABSL_GUARDED_BY(mu_);

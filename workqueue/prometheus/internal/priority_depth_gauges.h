@@ -25,38 +25,38 @@ namespace internal {
 
 // PriorityDepthGauges
 //
-// The gauges in which the queues of one name count their items, one for each
-// priority, told apart by the label `priority`. A program that takes its
-// priorities from its data must not fill its monitoring: the first
-// `kMaxPriorities` have a gauge of their own, which they keep, and all others
-// share one.
+// This class holds the gauges for the depth of all queues of one name, one
+// gauge for each priority. The label `priority` distinguishes the gauges. The
+// first `kMaxPriorities` priorities have a gauge each, and keep it. All other
+// priorities share one gauge, so that a program whose priorities come from its
+// data does not create an unlimited number of time series.
 //
-// Thread-safe. Must outlive the metrics that it makes.
+// Thread-safe. Must outlive the metrics that it creates.
 class PriorityDepthGauges {
  public:
-  // As many as controller-runtime has.
+  // controller-runtime has the same limit.
   static constexpr size_t kMaxPriorities = 25;
 
-  // Makes the gauges in `family`, which must outlive this, with `labels` and
-  // that of the priority.
+  // Creates the gauges in `family`, with `labels` and the label `priority`.
+  // `family` must outlive this object.
   PriorityDepthGauges(prometheus::Family<prometheus::Gauge>* family,
                       prometheus::Labels labels);
 
   PriorityDepthGauges(const PriorityDepthGauges&) = delete;
   PriorityDepthGauges& operator=(const PriorityDepthGauges&) = delete;
 
-  // Returns the metric of one queue. The items that are left in the queue when
-  // it goes are taken out of the gauges.
+  // Returns the metric of one queue. The metric's destructor subtracts the
+  // remaining items from the gauges.
   std::unique_ptr<PriorityGaugeMetric> NewMetric();
 
  private:
   class Metric;
 
-  // Returns the gauge of `priority`, always the same one; null if it has none
-  // of its own.
+  // Returns the gauge of `priority`, always the same one, or null if `priority`
+  // uses the shared gauge.
   prometheus::Gauge* GaugeOf(int priority);
 
-  // Returns the gauge of those that have none of their own.
+  // Returns the shared gauge.
   prometheus::Gauge* GaugeOfOthers();
 
   prometheus::Gauge* NewGauge(const std::string& priority);
@@ -65,7 +65,7 @@ class PriorityDepthGauges {
   const prometheus::Labels labels_;
 
   absl::Mutex mu_;
-  // No hash table: one of Abseil's is of no use after a failed allocation.
+  // Not a hash table: a failed allocation would leave Abseil's corrupted.
   std::map<int, prometheus::Gauge*> gauges_ ABSL_GUARDED_BY(mu_);
 };
 

@@ -20,14 +20,14 @@ namespace internal {
 
 // Registration
 //
-// Finds the families of a provider in a registry, and makes those that are not
-// there.
+// This class finds the metric families of a provider in a registry, and creates
+// the missing ones.
 class Registration {
  public:
-  // If `registry` is null, that is the error.
+  // If `registry` is null, `status()` is an error.
   explicit Registration(prometheus::Registry* registry);
 
-  // Return the family of this name; null after an error.
+  // Each returns the family named `name`, or null after an error.
   prometheus::Family<prometheus::Counter>* AddCounter(const char* name,
                                                       const char* help);
   prometheus::Family<prometheus::Gauge>* AddGauge(const char* name,
@@ -35,7 +35,7 @@ class Registration {
   prometheus::Family<prometheus::Histogram>* AddHistogram(const char* name,
                                                           const char* help);
 
-  // The first error, after which nothing is added.
+  // The first error. After it, the functions above add nothing.
   const absl::Status& status() const { return status_; }
 
  private:

@@ -17,8 +17,8 @@
 namespace workqueue {
 namespace internal {
 
-// Returns a metric that passes what it is told to one of prometheus-cpp, which
-// must outlive it.
+// Each returns a metric that forwards its calls to a metric of prometheus-cpp,
+// which must outlive the returned one.
 std::unique_ptr<CounterMetric> Wrap(prometheus::Counter& counter);
 std::unique_ptr<HistogramMetric> Wrap(prometheus::Histogram& histogram);
 

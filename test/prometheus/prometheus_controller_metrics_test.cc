@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-
-#include "workqueue/prometheus/prometheus_controller_metrics_provider.h"
+//
+// The metrics of controllers that a `PrometheusMetricsProvider` keeps.
 
 #include <cstddef>
 #include <map>
@@ -18,8 +18,6 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
-#include "prometheus/counter.h"
-#include "prometheus/gauge.h"
 #include "prometheus/registry.h"
 #include "test/controller/controller_fixture.h"
 #include "test/prometheus/exposition.h"
@@ -31,34 +29,33 @@
 namespace workqueue {
 namespace {
 
-using ::workqueue::Exposition;
-using ::workqueue::Scrape;
 using Samples = std::map<std::string, double>;
 
-// The time series of the metric `name`, without its prefix, for the controller
-// `controller`.
+// Returns the time series of `controller` for the metric `name`, which is given
+// without its prefix.
 std::string Series(absl::string_view name,
                    absl::string_view controller = "test") {
   return absl::StrCat("controller_runtime_", name, "{controller=\"", controller,
                       "\"}");
 }
 
-// That of the reconciliations with a result.
+// Returns the time series of the reconciliations with the result `result`.
 std::string TotalSeries(absl::string_view result) {
   return absl::StrCat(
       "controller_runtime_reconcile_total{controller=\"test\",result=\"",
       result, "\"}");
 }
 
-// The time series of the queue's metric `name`.
+// Returns the time series of the queue's metric `name`.
 std::string QueueSeries(absl::string_view name) {
   return absl::StrCat("workqueue_", name,
                       "{controller=\"test\",name=\"test\"}");
 }
 
-// The samples of the histogram of the durations `observed`.
+// Returns the samples of the histogram after observing the durations
+// `observed`.
 Samples Durations(const std::vector<double>& observed) {
-  // As controller-runtime shows them.
+  // controller-runtime shows the same bounds.
   const std::vector<std::pair<std::string, double>> bounds = {
       {"0.005", 0.005}, {"0.01", 0.01}, {"0.025", 0.025}, {"0.05", 0.05},
       {"0.1", 0.1},     {"0.15", 0.15}, {"0.2", 0.2},     {"0.25", 0.25},
@@ -87,16 +84,16 @@ Samples Durations(const std::vector<double>& observed) {
   return samples;
 }
 
-class PrometheusMetricsProviderTest : public ControllerFixture {
+class PrometheusControllerMetricsTest : public ControllerFixture {
  protected:
-  // A started controller that reports to the registry, as its queue does.
+  // Returns a started controller. It and its queue report to the registry.
   std::unique_ptr<Controller<std::string>> Reporting(
       ReconcileFunction<std::string> reconcile, size_t workers = 1) {
     ControllerOptions<std::string> options = Options(std::move(reconcile));
     options.workers = workers;
     options.reconcile_timeout = absl::Seconds(10);
     options.metrics_provider = provider_.get();
-    options.queue_metrics_provider = queue_provider_.get();
+    options.queue_metrics_provider = provider_.get();
     return Started(std::move(options));
   }
 
@@ -106,9 +103,7 @@ class PrometheusMetricsProviderTest : public ControllerFixture {
 
   const std::shared_ptr<prometheus::Registry> registry_ =
       std::make_shared<prometheus::Registry>();
-  std::unique_ptr<PrometheusControllerMetricsProvider> provider_ =
-      PrometheusControllerMetricsProvider::Create(registry_).value();
-  const std::unique_ptr<PrometheusMetricsProvider> queue_provider_ =
+  std::unique_ptr<PrometheusMetricsProvider> provider_ =
       PrometheusMetricsProvider::Create(registry_).value();
 };
 
@@ -116,7 +111,7 @@ class PrometheusMetricsProviderTest : public ControllerFixture {
 // What a scrape reads
 // -----------------------------------------------------------------------------
 
-TEST_F(PrometheusMetricsProviderTest, ShowsEveryMetricOfAControllerAtZero) {
+TEST_F(PrometheusControllerMetricsTest, ShowsEveryMetricOfAControllerAtZero) {
   const auto controller = Reporting(Succeed, /*workers=*/3);
   Samples expected = {
       {TotalSeries("success"), 0},
@@ -133,7 +128,7 @@ TEST_F(PrometheusMetricsProviderTest, ShowsEveryMetricOfAControllerAtZero) {
   EXPECT_EQ(Scrape(*registry_).SamplesOf("controller_runtime_"), expected);
 }
 
-TEST_F(PrometheusMetricsProviderTest, ShowsWhatAControllerAndItsQueueDo) {
+TEST_F(PrometheusControllerMetricsTest, ShowsWhatAControllerAndItsQueueDo) {
   const auto controller =
       Reporting([this](const std::string& item, const ReconcileContext& context)
                     -> absl::StatusOr<ReconcileResult> {
@@ -183,7 +178,7 @@ TEST_F(PrometheusMetricsProviderTest, ShowsWhatAControllerAndItsQueueDo) {
   EXPECT_EQ(samples.at(QueueSeries("longest_running_processor_seconds")), 0);
 }
 
-TEST_F(PrometheusMetricsProviderTest, ShowsWhoReconciles) {
+TEST_F(PrometheusControllerMetricsTest, ShowsActiveWorkers) {
   const auto controller = Reporting(
       [this](const std::string&,
              const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
@@ -196,26 +191,26 @@ TEST_F(PrometheusMetricsProviderTest, ShowsWhoReconciles) {
   EXPECT_EQ(Value(Series("active_workers")), 0);
 }
 
-TEST_F(PrometheusMetricsProviderTest, TellsTypesAndMeaning) {
+TEST_F(PrometheusControllerMetricsTest, ShowsTypesAndHelp) {
   const auto controller = Reporting(Succeed);
   const Exposition exposition = Scrape(*registry_);
   const std::map<std::string, std::pair<std::string, std::string>> expected = {
       {"controller_runtime_reconcile_total",
-       {"counter", "Reconciliations, by what came of them."}},
+       {"counter", "Reconciliations by result."}},
       {"controller_runtime_reconcile_errors_total",
-       {"counter", "Reconciliations that failed, for whatever reason."}},
+       {"counter", "Reconciliations that failed for any reason."}},
       {"controller_runtime_terminal_reconcile_errors_total",
-       {"counter", "Reconciliations that failed and are not tried again."}},
+       {"counter", "Reconciliations that failed and are not retried."}},
       {"controller_runtime_reconcile_panics_total",
        {"counter", "Reconciliations that threw an exception."}},
       {"controller_runtime_reconcile_timeouts_total",
-       {"counter", "Reconciliations that were not over at their deadline."}},
+       {"counter", "Reconciliations that exceeded their deadline."}},
       {"controller_runtime_reconcile_time_seconds",
        {"histogram", "Seconds that reconciling an item took."}},
       {"controller_runtime_max_concurrent_reconciles",
-       {"gauge", "Workers that there are."}},
+       {"gauge", "Number of workers."}},
       {"controller_runtime_active_workers",
-       {"gauge", "Workers that are reconciling an item."}},
+       {"gauge", "Number of workers that are reconciling an item."}},
   };
   for (const auto& [name, type_and_help] : expected) {
     EXPECT_EQ(exposition.types.at(name), type_and_help.first) << name;
@@ -224,10 +219,10 @@ TEST_F(PrometheusMetricsProviderTest, TellsTypesAndMeaning) {
 }
 
 // -----------------------------------------------------------------------------
-// Controllers of one name, and those that are gone
+// Controllers of one name, and destroyed controllers
 // -----------------------------------------------------------------------------
 
-TEST_F(PrometheusMetricsProviderTest, TellsControllersApart) {
+TEST_F(PrometheusControllerMetricsTest, TellsControllersApart) {
   const auto pods = provider_->NewReconcileErrorsMetric("pods");
   const auto nodes = provider_->NewReconcileErrorsMetric("nodes");
   pods->Inc();
@@ -238,7 +233,7 @@ TEST_F(PrometheusMetricsProviderTest, TellsControllersApart) {
                      {Series("reconcile_errors_total", "nodes"), 2}}));
 }
 
-TEST_F(PrometheusMetricsProviderTest, AddsUpControllersOfOneName) {
+TEST_F(PrometheusControllerMetricsTest, AddsUpControllersOfOneName) {
   const auto one = Reporting(Succeed, /*workers=*/2);
   auto other = Reporting(Succeed, /*workers=*/3);
   one->queue().Add("a");
@@ -255,7 +250,7 @@ TEST_F(PrometheusMetricsProviderTest, AddsUpControllersOfOneName) {
   EXPECT_EQ(Value(Series("max_concurrent_reconciles")), 2);
 }
 
-TEST_F(PrometheusMetricsProviderTest, AddsUpWhoReconciles) {
+TEST_F(PrometheusControllerMetricsTest, AddsUpActiveWorkers) {
   const auto one = provider_->NewActiveWorkersMetric("test");
   auto other = provider_->NewActiveWorkersMetric("test");
   one->Inc();
@@ -265,7 +260,7 @@ TEST_F(PrometheusMetricsProviderTest, AddsUpWhoReconciles) {
   EXPECT_EQ(Value(Series("active_workers")), 1);
 }
 
-TEST_F(PrometheusMetricsProviderTest, TheNextControllerOfANameCountsOn) {
+TEST_F(PrometheusControllerMetricsTest, TheNextControllerOfANameCountsOn) {
   for (int controllers = 1; controllers <= 3; ++controllers) {
     {
       const auto controller = Reporting(Succeed);
@@ -278,36 +273,16 @@ TEST_F(PrometheusMetricsProviderTest, TheNextControllerOfANameCountsOn) {
   }
 }
 
-TEST_F(PrometheusMetricsProviderTest, TheNextProviderCountsOn) {
+TEST_F(PrometheusControllerMetricsTest, TheNextProviderCountsOn) {
   provider_->NewReconcileErrorsMetric("test")->Inc();
   provider_.reset();
   EXPECT_EQ(Value(Series("reconcile_errors_total")), 1);
-  provider_ = PrometheusControllerMetricsProvider::Create(registry_).value();
+  provider_ = PrometheusMetricsProvider::Create(registry_).value();
   provider_->NewReconcileErrorsMetric("test")->Inc();
   EXPECT_EQ(Value(Series("reconcile_errors_total")), 2);
 }
 
-// -----------------------------------------------------------------------------
-// The registry
-// -----------------------------------------------------------------------------
-
-TEST(PrometheusMetricsProviderCreateTest, RefusesNull) {
-  EXPECT_EQ(PrometheusControllerMetricsProvider::Create(nullptr).status(),
-            absl::InvalidArgumentError("registry must not be null"));
-}
-
-TEST(PrometheusMetricsProviderCreateTest, RefusesOtherMetricsOfTheNames) {
-  const auto registry = std::make_shared<prometheus::Registry>();
-  prometheus::BuildCounter()
-      .Name("controller_runtime_active_workers")
-      .Register(*registry);
-  EXPECT_EQ(PrometheusControllerMetricsProvider::Create(registry).status(),
-            absl::InvalidArgumentError("registry must not have other metrics "
-                                       "of the name "
-                                       "controller_runtime_active_workers"));
-}
-
-TEST_F(PrometheusMetricsProviderTest, IsThreadSafe) {
+TEST_F(PrometheusControllerMetricsTest, IsThreadSafe) {
   constexpr int kThreads = 4;
   constexpr int kRounds = 500;
   std::vector<std::thread> threads;

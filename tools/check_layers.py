@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""Checks includes and header guards.
+
+    tools/check_layers.py [ROOT]
+
+checks the repository in the folder ROOT, by default this one. The rules:
+
+  * A layer includes only itself and the layers below it (LAYERS).
+  * Only a folder itself and the tests include the folder's internal/. The
+    library's layers and bench/ may also include workqueue/internal/.
+  * The guard of a header is made from the header's path.
+
+Prints one line for each error, and exits with 1 if there is any.
+"""
+
+import pathlib
+import re
+import sys
+
+# Lowest layer first. A file belongs to the most deeply nested folder.
+LAYERS = (
+    ("workqueue/internal",),
+    ("workqueue/clock",),
+    ("workqueue/timer",),
+    ("ratelimit",),
+    ("workqueue", "workqueue/internal/queue"),
+    ("workqueue/controller",),
+    ("workqueue/prometheus",),
+    ("examples",),
+    ("bench", "test", "tools"),
+)
+LAYER_OF_FOLDER = {
+    folder: i for i, folders in enumerate(LAYERS) for folder in folders}
+
+# Any layer may include these. They include no header of this repository.
+LEAVES = ("workqueue/log_sink.h", "workqueue/metrics.h")
+
+# Files that include one layer above their own, and this layer.
+EXCEPTIONS = {
+    "workqueue/internal/error_log.cc": "workqueue/clock",
+    "workqueue/internal/error_log.h": "workqueue/clock",
+}
+
+# The files below include the library as its users do.
+USERS = ("examples", "test/monorepo")
+
+# A project of its own, whose paths begin below it.
+MONOREPO = "test/monorepo/"
+
+INCLUDE = re.compile(r'#include "(.*)"')
+
+
+def is_in(path, *folders):
+    return path.startswith(tuple(folder + "/" for folder in folders))
+
+
+def folder_of(path):
+    """Returns the folder in LAYERS of `path`, or None."""
+    return max((folder for folder in LAYER_OF_FOLDER if is_in(path, folder)),
+               key=len, default=None)
+
+
+def include_error(path, include):
+    """Returns why `path` must not include `include`, or None if it may."""
+    folder = folder_of(include)
+    if folder is None:
+        return None
+    if path in LEAVES:
+        return "a leaf header includes no header of this repository"
+    if include in LEAVES:
+        return None
+
+    owner, internal, _ = include.partition("/internal/")
+    if internal:
+        allowed = [owner, "test"]
+        if owner == "workqueue":
+            allowed += ["ratelimit", "bench"]
+        if is_in(path, *USERS) or not is_in(path, *allowed):
+            return "is internal to " + owner
+
+    if EXCEPTIONS.get(path) == folder:
+        return None
+    if LAYER_OF_FOLDER[folder] > LAYER_OF_FOLDER[folder_of(path)]:
+        return "is in a higher layer"
+    return None
+
+
+def guard_of(path):
+    """Returns the header guard that `path` must have."""
+    if path.startswith(MONOREPO):
+        path = path[len(MONOREPO):]
+    elif not is_in(path, "workqueue"):
+        path = "workqueue/" + path
+    return re.sub(r"\W", "_", path).upper() + "_"
+
+
+def has_guard(text, guard):
+    return re.search(r"^#ifndef %s\n#define %s\n(.*\n)*#endif  // %s\n\Z"
+                     % (guard, guard, guard), text, re.MULTILINE) is not None
+
+
+def check(root):
+    """Returns the errors of the repository in the folder `root`."""
+    errors = []
+    folders = {folder.split("/")[0] for folder in LAYER_OF_FOLDER}
+    for file in sorted(file for folder in folders
+                       for file in (root / folder).rglob("*")
+                       if file.suffix in (".cc", ".h")):
+        path = file.relative_to(root).as_posix()
+        text = file.read_text()
+        for number, line in enumerate(text.splitlines(), start=1):
+            match = INCLUDE.match(line)
+            error = match and include_error(path, match[1])
+            if error:
+                errors.append("%s:%d: %s: %s" % (path, number, match[1], error))
+        if file.suffix == ".h" and not has_guard(text, guard_of(path)):
+            errors.append("%s: the header guard is not %s"
+                          % (path, guard_of(path)))
+    return errors
+
+
+def main(arguments):
+    if len(arguments) > 1 or arguments[:1] in (["-h"], ["--help"]):
+        sys.exit(__doc__)
+    root = (pathlib.Path(arguments[0]) if arguments
+            else pathlib.Path(__file__).resolve().parent.parent)
+    errors = check(root)
+    if errors:
+        sys.exit("\n".join(errors))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""Tests which includes and header guards tools/check_layers.py rejects."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+import check_layers  # pylint: disable=wrong-import-position
+
+
+def header(guard, *includes):
+    """Returns the text of a header."""
+    lines = ["#ifndef " + guard, "#define " + guard]
+    lines += ['#include "%s"' % include for include in includes]
+    return "\n".join(lines + ["#endif  // " + guard, ""])
+
+
+def source(*includes):
+    """Returns the text of a source file."""
+    return "".join('#include "%s"\n' % include for include in includes)
+
+
+class CheckLayersTest(unittest.TestCase):
+
+    def errors(self, files):
+        """Returns the errors of a tree of `files`."""
+        with tempfile.TemporaryDirectory() as root:
+            for path, text in files.items():
+                file = pathlib.Path(root, path)
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(text)
+            return check_layers.check(pathlib.Path(root))
+
+    def assert_include(self, path, include, error=None):
+        """Fails unless `path` including `include` is the error, or none."""
+        expected = ["%s:1: %s: %s" % (path, include, error)] if error else []
+        self.assertEqual(self.errors({path: source(include)}), expected)
+
+    def test_a_good_tree_has_no_errors(self):
+        self.assertEqual(self.errors({
+            "workqueue/queue.h": header(
+                "WORKQUEUE_QUEUE_H_", "absl/time/time.h",
+                "ratelimit/rate_limiter.h", "workqueue/clock/clock.h",
+                "workqueue/internal/queue/queue_core.h"),
+            "ratelimit/rate_limiter.h": header(
+                "WORKQUEUE_RATELIMIT_RATE_LIMITER_H_"),
+            "test/workqueue/plain.h": header("WORKQUEUE_TEST_WORKQUEUE_PLAIN_H_",
+                                             "workqueue/queue.h"),
+        }), [])
+
+    def test_layers_include_downwards(self):
+        layers = ["workqueue/internal/x", "workqueue/clock/x",
+                  "workqueue/timer/x", "ratelimit/x", "workqueue/x",
+                  "workqueue/controller/x", "workqueue/prometheus/x"]
+        for i, upper in enumerate(layers):
+            for lower in layers[:i]:
+                self.assert_include(upper + ".cc", lower + ".h")
+                self.assert_include(lower + ".cc", upper + ".h",
+                                    "is in a higher layer")
+            self.assert_include(upper + ".cc", upper + ".h")
+
+    def test_the_parts_of_queues_are_in_the_layer_of_queues(self):
+        part = "workqueue/internal/queue/x"
+        self.assert_include(part + ".cc", "workqueue/x.h")
+        self.assert_include("workqueue/x.cc", part + ".h")
+        self.assert_include(part + ".cc", "ratelimit/x.h")
+        self.assert_include("workqueue/internal/x.cc", part + ".h",
+                            "is in a higher layer")
+        self.assert_include("ratelimit/x.cc", part + ".h",
+                            "is in a higher layer")
+
+    def test_leaf_headers(self):
+        for leaf in ("workqueue/log_sink.h", "workqueue/metrics.h"):
+            self.assert_include("workqueue/internal/x.cc", leaf)
+            self.assertEqual(
+                self.errors({leaf: source("workqueue/internal/x.h") + header(
+                    leaf.upper().replace("/", "_").replace(".", "_") + "_")}),
+                [leaf + ":1: workqueue/internal/x.h: a leaf header includes "
+                 "no header of this repository"])
+
+    def test_the_error_log_may_include_the_clock(self):
+        self.assert_include("workqueue/internal/error_log.cc",
+                            "workqueue/clock/clock.h")
+        self.assert_include("workqueue/internal/error_log.cc",
+                            "workqueue/timer/scheduler.h",
+                            "is in a higher layer")
+
+    def test_the_library_includes_nothing_above_it(self):
+        for folder in ("bench", "examples", "test"):
+            self.assert_include("workqueue/prometheus/x.cc", folder + "/x.h",
+                                "is in a higher layer")
+        self.assert_include("test/x.cc", "examples/x.h")
+        self.assert_include("examples/x.cc", "test/x.h", "is in a higher layer")
+
+    def test_internal_folders(self):
+        for folder in ("ratelimit", "workqueue/clock", "workqueue/timer",
+                       "workqueue/controller", "workqueue/prometheus"):
+            internal = folder + "/internal/x.h"
+            self.assert_include(folder + "/x.cc", internal)
+            self.assert_include(folder + "/internal/y.cc", internal)
+            self.assert_include("test/any/x.cc", internal)
+            error = "is internal to " + folder
+            self.assert_include("bench/x.cc", internal, error)
+            self.assert_include("examples/x.cc", internal, error)
+        self.assert_include("workqueue/controller/x.cc",
+                            "workqueue/timer/internal/x.h",
+                            "is internal to workqueue/timer")
+
+    def test_the_shared_internal_folders(self):
+        for internal in ("workqueue/internal/x.h",
+                         "workqueue/internal/queue/x.h"):
+            for path in ("workqueue/x.cc", "workqueue/controller/x.cc",
+                         "test/any/x.cc", "bench/x.cc"):
+                self.assert_include(path, internal)
+            for path in ("examples/x.cc", "examples/mirror/x.cc",
+                         "test/monorepo/main.cc"):
+                self.assert_include(path, internal, "is internal to workqueue")
+        self.assert_include("ratelimit/x.cc", "workqueue/internal/x.h")
+
+    def test_header_guards(self):
+        for path, guard in (
+                ("workqueue/clock/clock.h", "WORKQUEUE_CLOCK_CLOCK_H_"),
+                ("bench/cases/x.h", "WORKQUEUE_BENCH_CASES_X_H_"),
+                ("test/monorepo/clock/clock.h", "CLOCK_CLOCK_H_")):
+            self.assertEqual(self.errors({path: header(guard)}), [])
+            error = ["%s: the header guard is not %s" % (path, guard)]
+            self.assertEqual(self.errors({path: header("OTHER_H_")}), error)
+            self.assertEqual(self.errors({path: "#pragma once\n"}), error)
+            self.assertEqual(
+                self.errors({path: header(guard).replace(
+                    "#define " + guard, "#define OTHER_H_")}), error)
+
+    def test_the_script_prints_each_error_and_fails(self):
+        with tempfile.TemporaryDirectory() as root:
+            pathlib.Path(root, "examples").mkdir()
+            pathlib.Path(root, "examples/x.cc").write_text(
+                source("workqueue/queue.h", "workqueue/internal/slab.h"))
+            run = subprocess.run(
+                [sys.executable, check_layers.__file__, root], text=True,
+                stderr=subprocess.PIPE)
+        self.assertEqual(run.returncode, 1)
+        self.assertEqual(run.stderr,
+                         "examples/x.cc:2: workqueue/internal/slab.h: "
+                         "is internal to workqueue\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
