@@ -39,9 +39,12 @@ class Clock {
   // wall clock neither moves it nor shortens or prolongs any wait on it. (On
   // Linux it stands still while the machine is suspended.)
   //
-  // Who sleeps on it, or in one of its parkers, wakes as soon as the machine
-  // can. In particular the kernel does not delay that by the 50 us, or what a
-  // thread's timer slack is, by which Linux may have timers expire together.
+  // A thread that parks as a loop (`Parker::Role::kLoop`) wakes as soon as the
+  // machine can: the first `ParkUntil()` sets the thread's timer slack, by which
+  // Linux may delay a timed wait, to a nanosecond. The thread keeps this slack,
+  // and threads that it creates later inherit it. All threads of this library
+  // that wait for a time are loops. Any other thread keeps its own timer slack,
+  // which is 50 us by default, and so its waits may end that much later.
   static Clock* GetRealClock();
 
   virtual ~Clock() = default;

@@ -34,9 +34,9 @@ namespace workqueue {
 // and before its clock.
 class Parker {
  public:
-  // Who parks. It makes a difference only to a clock that simulates time, which
-  // wants to know whom to wait for after it has moved (see
-  // `FakeClock::Step()`).
+  // The kind of thread that parks. A clock that simulates time waits for loops
+  // after it has moved (see `FakeClock::Step()`). On the real clock a loop's
+  // thread wakes more precisely (see `Clock::GetRealClock()`).
   enum class Role {
     // A thread that lives to act when time comes, and is at work from the
     // creation of its `Parker` to its destruction, except while it waits on the

@@ -20,10 +20,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <optional>
 
 #include "absl/time/time.h"
-#include "workqueue/clock/internal/scoped_timer_slack.h"
 #include "workqueue/clock/internal/steady_time.h"
 #include "workqueue/clock/parker.h"
 
@@ -69,8 +67,6 @@ class FutexParker final : public Parker {
     const absl::Duration end = deadline - epoch_;
     absl::Duration now = SinceSteadyEpoch();
     if (end <= now) return;
-    std::optional<ScopedTimerSlack> precise_timers;
-    if (deadline != absl::InfiniteFuture()) precise_timers.emplace();
     do {
       const timespec until =
           absl::ToTimespec(std::min(end, now + LongestWait()));

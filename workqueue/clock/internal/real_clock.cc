@@ -20,6 +20,7 @@
 #include "workqueue/clock/internal/deadline_waiters.h"
 #include "workqueue/clock/internal/futex_parker.h"
 #include "workqueue/clock/internal/steady_time.h"
+#include "workqueue/clock/internal/timer_slack.h"
 #include "workqueue/clock/parker.h"
 #include "workqueue/internal/exceptions.h"
 #include "workqueue/internal/mutex_lock.h"
@@ -33,6 +34,22 @@ using RealParker = FutexParker;
 #else
 using RealParker = ConditionVariableParker;
 #endif
+
+// The parker of a loop, whose thread wakes as precisely as the machine can.
+class LoopParker final : public Parker {
+ public:
+  explicit LoopParker(absl::Time epoch) : parker_(epoch) {}
+
+  bool ParkUntil(absl::Time deadline) override {
+    MinimizeTimerSlack();
+    return parker_.ParkUntil(deadline);
+  }
+
+  void Unpark() override { parker_.Unpark(); }
+
+ private:
+  RealParker parker_;
+};
 
 #ifdef WORKQUEUE_INTERNAL_ABSL_WAITS_ON_WALL_CLOCK
 
@@ -129,7 +146,8 @@ bool RealClock::AwaitWithDeadline(absl::Mutex* mu, const absl::Condition& cond,
   return mu->AwaitWithTimeout(cond, deadline - TimeNow());
 }
 
-std::unique_ptr<Parker> RealClock::NewParker(Parker::Role) {
+std::unique_ptr<Parker> RealClock::NewParker(Parker::Role role) {
+  if (role == Parker::Role::kLoop) return std::make_unique<LoopParker>(epoch());
   return std::make_unique<RealParker>(epoch());
 }
 
