@@ -34,6 +34,8 @@
 //                       GB of memory
 // Those of a delay queue:
 //   push_take        -- push a million values that are due, then take them all
+//   longest_push     -- push ten million values with far delays: how long the
+//                       longest of these calls takes; needs 2 GB of memory
 // Those of a delay queue and of a scheduler:
 //   schedule_cancel  -- add 100,000 due in an hour, then cancel them, in order
 //                       and in random order
@@ -190,6 +192,7 @@ class Cases {
   void AddDelayQueue(const std::string& subject) {
     AddScheduler<Delayer>(subject);
     cases_.push_back({subject, "push_take", PushTake<Queue>});
+    cases_.push_back({subject, "longest_push", LongestPush<Queue>});
   }
 
   const absl::Duration idle_time_;

@@ -131,6 +131,24 @@ void PushTake() {
   Report("push_take", ns, "ns");
 }
 
+// For a delay queue itself. A container that moves its contents when it grows
+// makes one push wait for that.
+template <template <typename> class Queue>
+void LongestPush() {
+  Queue<int64_t> queue;
+  RandomDelays delays = FarDelays();
+  SteadyTime last = SteadyNow();
+  SteadyTime::duration longest{};
+  for (int64_t i = 0; i < 10 * kMillion; ++i) {
+    queue.Push(i, delays.Next());
+    const SteadyTime now = SteadyNow();
+    longest = std::max(longest, now - last);
+    last = now;
+  }
+  Report("longest_push", absl::ToDoubleMicroseconds(absl::FromChrono(longest)),
+         "us");
+}
+
 // For a delayer whose `Add()` returns what `Cancel()` takes.
 template <template <typename> class Delayer>
 void ScheduleCancel() {

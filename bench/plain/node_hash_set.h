@@ -19,7 +19,6 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/hash/hash.h"
-#include "workqueue/internal/item_recycler.h"
 #include "workqueue/internal/slab.h"
 
 namespace workqueue {
@@ -44,7 +43,6 @@ class ItemNode : public HashSetNode {
   explicit ItemNode(T&& item) : item_(std::move(item)) {}
 
   const T& item() const { return item_; }
-  T&& ReleaseItem() { return std::move(item_); }
 
  private:
   T item_;
@@ -77,7 +75,7 @@ class NodeHashSet {
   std::pair<Entry*, bool> FindOrInsert(U&& item, size_t hash) {
     if (Entry* const entry = Find(item, hash)) return {entry, false};
     const SlabId id = NextId();
-    auto owned = New(std::forward<U>(item));
+    auto owned = std::make_unique<Entry>(std::forward<U>(item));
     Entry* const entry = owned.get();
     entry->hash_ = hash;
     entry->id_ = id;
@@ -97,7 +95,6 @@ class NodeHashSet {
   void Erase(Entry* entry) {
     by_id_[entry->id_] = nullptr;
     free_ids_.push_back(entry->id_);
-    spares_.Keep(entry->ReleaseItem());
     entries_.erase(entries_.find(Same{entry}));
   }
 
@@ -105,7 +102,6 @@ class NodeHashSet {
     entries_ = Entries();
     std::vector<Entry*>().swap(by_id_);
     std::vector<SlabId>().swap(free_ids_);
-    spares_.Clear();
   }
 
  private:
@@ -142,19 +138,9 @@ class NodeHashSet {
   // Each bit of the result depends on all of `hash`.
   static size_t Mix(size_t hash) { return absl::HashOf(hash); }
 
-  std::unique_ptr<Entry> New(const T& item) {
-    return spares_.WithCopy(item, [](auto&& copy) {
-      return std::make_unique<Entry>(std::forward<decltype(copy)>(copy));
-    });
-  }
-  std::unique_ptr<Entry> New(T&& item) {
-    return std::make_unique<Entry>(std::move(item));
-  }
-
   Entries entries_;
   std::vector<Entry*> by_id_;
   std::vector<SlabId> free_ids_;
-  ItemRecycler<T> spares_;
 };
 
 }  // namespace internal

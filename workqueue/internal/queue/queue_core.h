@@ -54,7 +54,6 @@ struct QueueEntry : QueuedItem<T>, internal::HashSetNode {
   explicit QueueEntry(const T& item) : QueuedItem<T>(item) {}
   explicit QueueEntry(T&& item) : QueuedItem<T>(std::move(item)) {}
 
-  using QueuedItem<T>::ReleaseItem;
   using QueuedItem<T>::set_priority;
 
   // Whether there is a reason to keep the entry.
