@@ -5,8 +5,8 @@
 // bench/plain/futex_parker.h
 // -----------------------------------------------------------------------------
 //
-// For bench/plain/run, which puts this file in the place of
+// bench/plain/run replaces the following header by this file:
 // workqueue/clock/internal/futex_parker.h.
 
-// Empty: so the real clock takes the parker of all other machines,
-// `ConditionVariableParker`.
+// This file declares nothing. So the real clock uses `ConditionVariableParker`,
+// as on machines without futexes.

@@ -5,7 +5,7 @@
 // bench/plain/hash_index.h
 // -----------------------------------------------------------------------------
 //
-// For bench/plain/run, which puts this file in the place of
+// bench/plain/run replaces the following header by this file:
 // workqueue/internal/hash_index.h.
 
 #ifndef WORKQUEUE_INTERNAL_HASH_INDEX_H_

@@ -5,7 +5,7 @@
 // bench/plain/node_hash_set.h
 // -----------------------------------------------------------------------------
 //
-// For bench/plain/run, which puts this file in the place of
+// bench/plain/run replaces the following header by this file:
 // workqueue/internal/node_hash_set.h.
 
 #ifndef WORKQUEUE_INTERNAL_NODE_HASH_SET_H_

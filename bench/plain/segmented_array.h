@@ -5,7 +5,7 @@
 // bench/plain/segmented_array.h
 // -----------------------------------------------------------------------------
 //
-// For bench/plain/run, which puts this file in the place of
+// bench/plain/run replaces the following header by this file:
 // workqueue/internal/segmented_array.h.
 
 #ifndef WORKQUEUE_INTERNAL_SEGMENTED_ARRAY_H_

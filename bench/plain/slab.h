@@ -5,7 +5,7 @@
 // bench/plain/slab.h
 // -----------------------------------------------------------------------------
 //
-// For bench/plain/run, which puts this file in the place of
+// bench/plain/run replaces the following header by this file:
 // workqueue/internal/slab.h.
 
 #ifndef WORKQUEUE_INTERNAL_SLAB_H_

@@ -5,7 +5,7 @@
 // bench/plain/sorted_ring.h
 // -----------------------------------------------------------------------------
 //
-// For bench/plain/run, which puts this file in the place of
+// bench/plain/run replaces the following header by this file:
 // workqueue/timer/internal/sorted_ring.h.
 
 #ifndef WORKQUEUE_TIMER_INTERNAL_SORTED_RING_H_

@@ -5,7 +5,7 @@
 // bench/plain/timer_slack.h
 // -----------------------------------------------------------------------------
 //
-// For bench/plain/run, which puts this file in the place of
+// bench/plain/run replaces the following header by this file:
 // workqueue/clock/internal/timer_slack.h.
 
 #ifndef WORKQUEUE_CLOCK_INTERNAL_TIMER_SLACK_H_
