@@ -1,18 +1,18 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a `DelayQueue` costs, on the real clock. Times are per value, unless a
+// The cost of a `DelayQueue` on the real clock. Times are per value, unless a
 // case says otherwise.
 //
 // The cases:
 //   PushTake   -- push a value that is due and take it, with nothing else in
 //                 the queue (a million of them is push_take in bench/cases)
 //   Cancel     -- cancel each of 100,000 values due in an hour
-//   Contended  -- threads that push and as many that take, 1 and 1, 4 and 4;
-//                 the time is that between two calls of any of them
+//   Contended  -- threads push and as many threads take, 1 and 1, 4 and 4; the
+//                 time is the time between two calls of any thread
 //
-// Those that end in `/heap` and `/wheel` tell what keeps the values: the
-// default or `WaitingSetOptions::TimingWheel()`.
+// A name that ends in `/heap` or `/wheel` tells the waiting set: the default or
+// `WaitingSetOptions::TimingWheel()`.
 //
 //     tools/bazelw run -c opt //bench:delay_queue_benchmark
 
@@ -63,7 +63,7 @@ BENCHMARK_CAPTURE(Cancel, heap, Heap());
 BENCHMARK_CAPTURE(Cancel, wheel, Wheel());
 
 void Contended(benchmark::State& state) {
-  // Empty at the end of each run: as many values are taken as pushed.
+  // The queue is empty at the end of each run.
   static auto* const queue = new DelayQueue<int64_t>();
   const bool pushes = state.thread_index() % 2 == 0;
   for (auto _ : state) {

@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What metrics cost a queue and a controller, on the real clock.
+// The cost of metrics in a queue and a controller, on the real clock.
 //
 // The cases. CPU times are per item.
 //   GetDone    -- add an item to a `Queue`, get it, and be done with it
@@ -13,17 +13,16 @@
 //                 for an item, and a controller twice more
 //
 // The metrics:
-//   none        -- no provider; what is left of metrics is a comparison of a
-//                  pointer with null, one in each call of a queue and one for
-//                  each metric of a controller
-//   noop        -- metrics that do nothing: what the library does for them
+//   none        -- no provider: each call of a queue, and each metric of a
+//                  controller, compares a pointer with null
+//   noop        -- metrics that do nothing: the library's own work for metrics
 //   prometheus  -- a `PrometheusMetricsProvider`
 //
 // The name of a benchmark is CASE/METRICS.
 //
 //     tools/bazelw run -c opt //bench:metrics_benchmark
 //
-// `bench/metrics_cost` makes a table of all.
+// `bench/metrics_cost` prints a table of all.
 
 #include <cstdint>
 #include <functional>
@@ -55,7 +54,7 @@ namespace {
 using TestPriorityQueue = PriorityQueue<int64_t>;
 using TestQueue = Queue<int64_t>;
 
-// What a queue and a controller report to. Never destroyed.
+// The providers that a queue and a controller report to. Never destroyed.
 struct Providers {
   MetricsProvider* queue;
   ControllerMetricsProvider* controller;

@@ -18,7 +18,7 @@ namespace workqueue {
 
 // NoopMetric
 //
-// A metric of any kind, which does nothing.
+// This class is a metric of any kind that does nothing.
 class NoopMetric final : public CounterMetric,
                          public GaugeMetric,
                          public SettableGaugeMetric,
@@ -32,8 +32,8 @@ class NoopMetric final : public CounterMetric,
 
 // NoopMetrics
 //
-// Makes all the metrics of a queue, which do nothing: what they cost is what a
-// queue does for them.
+// This class provides all metrics of a queue. They do nothing, so a benchmark
+// with them measures the work that a queue does for metrics.
 class NoopMetrics final : public MetricsProvider {
  public:
   std::unique_ptr<GaugeMetric> NewDepthMetric(absl::string_view) override {
@@ -65,7 +65,7 @@ class NoopMetrics final : public MetricsProvider {
 
 // NoopControllerMetrics
 //
-// The same for a controller.
+// This class does the same for a controller.
 class NoopControllerMetrics final : public ControllerMetricsProvider {
  public:
   std::unique_ptr<CounterMetric> NewReconcileTotalMetric(

@@ -17,13 +17,14 @@ namespace workqueue {
 
 // RandomDelays
 //
-// Delays spread evenly over an interval, the same in each run. Drawing one
-// takes a few nanoseconds, so that it can be done while time is taken.
+// This class draws delays that are spread evenly over an interval. Each run has
+// the same delays. Drawing one takes a few nanoseconds, so that a benchmark can
+// do it while it takes the time.
 // (The generator is xorshift64*, from S. Vigna, "An experimental exploration of
 // Marsaglia's xorshift generators, scrambled", 2016.)
 class RandomDelays {
  public:
-  // From `min` to before `max`.
+  // Draws from `min` (inclusive) to `max` (exclusive).
   RandomDelays(absl::Duration min, absl::Duration max)
       : min_(min), span_(absl::ToInt64Nanoseconds(max - min)) {}
 

@@ -16,10 +16,10 @@ namespace workqueue {
 
 // SecondThread
 //
-// A thread that sleeps for as long as this object lives. Every benchmark has
-// one: as long as a process has one thread only, glibc leaves out the atomic
-// operations of its locks and of `malloc()`, and figures come out that no
-// program that has use for a queue will see.
+// This class runs a thread that sleeps until the destructor. Every benchmark
+// has one. In a process with one thread, glibc leaves out the atomic operations
+// of its locks and of `malloc()`. A program that needs a queue has more
+// threads, and would not see such figures.
 class SecondThread {
  public:
   SecondThread() = default;

@@ -19,14 +19,14 @@ namespace workqueue {
 
 // VirtualClock
 //
-// A clock whose time moves when somebody sleeps, to the end of the sleep, and
-// only then: hours pass in no time, and reading it costs next to nothing, so
-// that a benchmark measures what goes by the clock.
+// This class is a clock whose time moves only when a thread sleeps, to the end
+// of the sleep. Hours pass at once, and reading the clock costs almost nothing.
+// So a benchmark measures the code that uses the clock.
 //
-// Unlike other clocks it is for one thread.
+// Unlike other clocks it is for one thread only.
 class VirtualClock final : public Clock {
  public:
-  // How often somebody has slept.
+  // The number of sleeps so far.
   int64_t sleeps() const { return sleeps_; }
 
   absl::Time TimeNow() override { return now_; }

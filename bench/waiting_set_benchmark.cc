@@ -1,27 +1,26 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What keeps the values of a `DelayQueue` until they are due: the heap and the
-// timing wheel side by side, to tell when to take which.
+// The waiting sets of a `DelayQueue`, the heap and the timing wheel, side by
+// side. The figures help to choose one.
 //
-// The cases, each with n values waiting already, which are due in 1 h to 1,300
-// h, evenly spread. Times are per operation.
+// The cases below begin with n values that wait, due in 1 h to 1,300 h, evenly
+// spread. Times are per operation.
 //   Push           -- push a value due at any of those times
-//   PushAndCancel  -- push one, and cancel another one of them, at random: the
+//   PushAndCancel  -- push a value and cancel another, chosen at random: a
 //                     timeout that never comes
 //   PushAndCancelFirst
 //                  -- push a value due within a second, before all others, and
 //                     cancel it: a short timeout among long ones
-//   Reset          -- give one of them, at random, another time
+//   Reset          -- give a value, chosen at random, another time
 //   Tick           -- push a value, sleep for a tick until it is due, and take
-//   it:
-//                     what it costs that time goes by while others wait, here
+//                     it: the cost of time that passes while others wait, here
 //                     for 1,000 h or more
-// And without values that wait already:
+// The cases below begin with an empty queue:
 //   Take           -- take each of n values due within an hour, at its time;
-//                     `sleeps` is how often the taker sleeps for that, per
-//                     value (no time is taken for the sleep itself)
-//   Draw           -- draw a random time, which all others but Take contain
+//                     `sleeps` is the number of the taker's sleeps per value
+//                     (the sleep itself takes no time)
+//   Draw           -- draw a random time; all other cases but Take include it
 //
 // The waiting sets:
 //   heap           -- the default
@@ -33,7 +32,7 @@
 //
 //     tools/bazelw run -c opt //bench:waiting_set_benchmark
 //
-// `bench/growth` makes a table of all.
+// `bench/growth` prints a table of all.
 
 #include <cstddef>
 #include <cstdint>
@@ -82,8 +81,8 @@ struct FullQueue {
     absl::c_shuffle(handles, std::mt19937());
   }
 
-  // The handle of one of the values. Handles are in random order and each has
-  // its turn, so that finding one at random takes no time here.
+  // Returns the handle of a value. Handles are stored in random order and taken
+  // in turn, so that choosing one at random takes no time here.
   DelayQueueHandle& NextHandle() {
     if (++next_handle == handles.size()) next_handle = 0;
     return handles[next_handle];
@@ -96,8 +95,8 @@ struct FullQueue {
   size_t next_handle = 0;
 };
 
-// Returns the same one each time, since filling one takes long: who uses it
-// leaves `n` values as evenly spread as they were.
+// Returns the same queue each time, since filling a queue takes long. The
+// caller must leave `n` values in it, spread as evenly as before.
 FullQueue& GetFullQueue(const Candidate& candidate, int64_t n) {
   static auto* const queues =
       new std::map<std::pair<const Candidate*, int64_t>, FullQueue>();
@@ -199,7 +198,7 @@ void RegisterAll(int64_t max_waiting) {
       auto* const family = benchmark::RegisterBenchmark(
           absl::StrCat(case_name, "/", candidate.name).c_str(), run,
           std::cref(candidate));
-      // Not so many that those that wait come due.
+      // Few enough that the waiting values do not come due.
       if (run == Tick) family->Iterations(1000000);
       for (int64_t n : {1000, 100000, 1000000, 10000000}) {
         if (n <= max_waiting) family->Arg(n);

@@ -38,7 +38,6 @@ class QueuedItem : public internal::IntrusiveLink<QueuedItem<T>> {
   ~QueuedItem() = default;
 
   void set_priority(int priority) { priority_ = priority; }
-  T&& ReleaseItem() { return std::move(item_); }
 
  private:
   T item_;

@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cases in which this library is compared with its peers, on this library.
+// The cases that compare this library with its peers, run on this library.
 //
 //     tools/bazelw run -c opt //bench/cases -- queue cycle_string
 //
@@ -21,41 +21,42 @@
 //                       thread, Get and Done in another
 //   rate_limited     -- AddRateLimited, Get, Forget, Done over 65,536 strings,
 //                       with a delay of 1 ns
-// Those of anything that has delays:
+// The cases of every class with delays:
 //   add_after_far    -- add a million integers due in 1 h to 1,300 h; also
-//                       until all are where they wait
-//   pending_memory   -- how much more is resident for each of a million strings
-//                       that wait
+//                       until all are in the waiting set
+//   pending_memory   -- resident bytes for each of a million strings that wait
 //   lateness         -- add an item due in 2 ms to an empty queue and take it,
-//                       1,000 times: how late it is had, p50 and p99
+//                       1,000 times: the lateness of the take, p50 and p99
 //   idle             -- wake-ups and CPU time in a minute, with one item that
 //                       waits for its time and a thread that waits for it
 //   growth           -- add an item with 1K, 100K, 1M and 10M waiting; needs 5
 //                       GB of memory
-// Those of a delay queue:
+// The cases of a delay queue:
 //   push_take        -- push a million values that are due, then take them all
-// Those of a delay queue and of a scheduler:
+//   longest_push     -- push ten million values due in 1 h to 1,300 h: the
+//                       longest of these calls; needs 2 GB of memory
+// The cases of a delay queue and of a scheduler:
 //   schedule_cancel  -- add 100,000 due in an hour, then cancel them, in order
 //                       and in random order
 //
-// Those of the machine itself:
-//   lock             -- take and release a lock that nobody else wants
-//   two_atomics      -- the two atomic writes without which no lock does
+// The cases of the machine itself:
+//   lock             -- take and release an uncontended lock
+//   two_atomics      -- the two atomic writes that a lock needs at least
 //   read_clock       -- read the clock
 //   copy_key         -- copy a string and free it
-//   other_core       -- get at a word that another core has written to
+//   other_core       -- read a word that another core has written to
 //
-// What they run on:
+// The subjects:
 //   queue            -- a `RateLimitingQueue`
 //   delay-queue      -- a `DelayQueue`
 //   scheduler        -- a `workqueue::Scheduler`
-//   machine          -- nothing of this library but its clock
-//   ...-wheel        -- the same with a timing wheel, for those with delays
-//   ...-floor        -- no more than the locks and the data structures that the
-//                       work takes: floor_queue.h and floor_delay_queue.h
+//   machine          -- only the clock of this library
+//   ...-wheel        -- the same with a timing wheel, for cases with delays
+//   ...-floor        -- only the locks and the data structures that the work
+//                       needs: floor_queue.h and floor_delay_queue.h
 //
-// Arguments and output are those of the programs in bench/peers, whose README
-// has the cases in detail. `bench/compare` compares.
+// The programs in bench/peers have the same arguments and output. Their README
+// describes the cases in detail. `bench/compare` compares the figures.
 
 #include <cstdint>
 #include <cstdio>
@@ -109,7 +110,7 @@ class Cases {
 
     AddScheduler<HeapScheduler>("scheduler");
     AddScheduler<WheelScheduler>("scheduler-wheel");
-    // A scheduler's floor is a delay queue's.
+    // The floor of a scheduler is the floor of a delay queue.
     AddScheduler<FloorDelayQueueDelayer>("scheduler-floor");
 
     cases_.insert(cases_.end(), {
@@ -190,6 +191,7 @@ class Cases {
   void AddDelayQueue(const std::string& subject) {
     AddScheduler<Delayer>(subject);
     cases_.push_back({subject, "push_take", PushTake<Queue>});
+    cases_.push_back({subject, "longest_push", LongestPush<Queue>});
   }
 
   const absl::Duration idle_time_;

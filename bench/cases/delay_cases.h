@@ -5,8 +5,8 @@
 // bench/cases/delay_cases.h
 // -----------------------------------------------------------------------------
 //
-// The cases of anything that has delays: of a delayer, that is, which
-// bench/cases/delayers.h makes of it.
+// The cases of classes that have delays. A case uses a class as a delayer
+// (bench/cases/delayers.h).
 
 #ifndef WORKQUEUE_BENCH_CASES_DELAY_CASES_H_
 #define WORKQUEUE_BENCH_CASES_DELAY_CASES_H_
@@ -87,8 +87,9 @@ void Idle(absl::Duration time) {
   taker.join();
 }
 
-// Returns how long one of as many adds as there are items waiting takes, or of
-// 100,000 if there are more. Few of them are repeated.
+// Returns the nanoseconds of one add while `waiting` items wait. Measures as
+// many adds as items wait, but at most 100,000, and repeats a small number of
+// adds.
 template <typename Delayer>
 double AddAmong(int64_t waiting) {
   constexpr int64_t kMaxAdds = 100000;
@@ -120,7 +121,7 @@ void Growth() {
   Report("growth_10M", AddAmong<IntDelayer>(10 * kMillion), "ns");
 }
 
-// For a delay queue itself.
+// Requires a delay queue.
 template <template <typename> class Queue>
 void PushTake() {
   Queue<int64_t> queue;
@@ -131,7 +132,25 @@ void PushTake() {
   Report("push_take", ns, "ns");
 }
 
-// For a delayer whose `Add()` returns what `Cancel()` takes.
+// Requires a delay queue. A container that moves its contents when it grows
+// makes one push wait for that.
+template <template <typename> class Queue>
+void LongestPush() {
+  Queue<int64_t> queue;
+  RandomDelays delays = FarDelays();
+  SteadyTime last = SteadyNow();
+  SteadyTime::duration longest{};
+  for (int64_t i = 0; i < 10 * kMillion; ++i) {
+    queue.Push(i, delays.Next());
+    const SteadyTime now = SteadyNow();
+    longest = std::max(longest, now - last);
+    last = now;
+  }
+  Report("longest_push", absl::ToDoubleMicroseconds(absl::FromChrono(longest)),
+         "us");
+}
+
+// Requires a delayer whose `Add()` returns a value that `Cancel()` takes.
 template <template <typename> class Delayer>
 void ScheduleCancel() {
   constexpr int64_t kTasks = 100000;

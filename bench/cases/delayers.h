@@ -5,14 +5,14 @@
 // bench/cases/delayers.h
 // -----------------------------------------------------------------------------
 //
-// What hands out items when their delay is over, under one interface:
+// One interface for all classes that hand out items after a delay:
 //
-//   Add(item, delay)  -- for some of them, returns what `Cancel()` takes
-//   Take()            -- blocks until an item is due, and returns when it was
-//                        had
-//   kTakesInLater     -- whether what is added may for a while be on its way to
-//                        where it waits for its time
-//   AwaitTakenIn()    -- returns when it no longer is
+//   Add(item, delay)  -- some classes return a value that `Cancel()` takes
+//   Take()            -- blocks until an item is due, and returns the time when
+//                        it had the item
+//   kTakesInLater     -- whether an added item may be in a buffer before it is
+//                        in the waiting set
+//   AwaitTakenIn()    -- blocks until all added items are in the waiting set
 
 #ifndef WORKQUEUE_BENCH_CASES_DELAYERS_H_
 #define WORKQUEUE_BENCH_CASES_DELAYERS_H_
@@ -34,7 +34,7 @@ namespace workqueue {
 
 // QueueDelayer
 //
-// A queue that is used for its delays. No key is `T()`.
+// This class uses a queue for its delays. No key may be `T()`.
 template <typename T, template <typename> class Queue>
 class QueueDelayer {
  public:
@@ -51,7 +51,7 @@ class QueueDelayer {
     return had;
   }
 
-  // Items are taken in in the order in which they were added.
+  // The waiting set takes items in the order in which they were added.
   void AwaitTakenIn() {
     Add(T(), absl::Nanoseconds(1));
     Take();
@@ -63,7 +63,7 @@ class QueueDelayer {
 
 // DelayQueueDelayer
 //
-// A delay queue.
+// This class uses a delay queue.
 template <typename T, template <typename> class Queue>
 class DelayQueueDelayer {
  public:
@@ -91,7 +91,7 @@ class DelayQueueDelayer {
 
 // SchedulerDelayer
 //
-// A scheduler whose tasks have the item when it is due.
+// This class uses a scheduler. A task has the item when the task runs.
 template <typename T, typename Set>
 class SchedulerDelayer {
  public:
@@ -125,7 +125,7 @@ class SchedulerDelayer {
   absl::Mutex mu_;
   absl::CondVar has_run_;
   std::queue<SteadyTime> ran_ ABSL_GUARDED_BY(mu_);
-  // Goes first: its tasks use the others.
+  // Destroyed first, because its tasks use the other members.
   const std::unique_ptr<Scheduler> scheduler_ = NewSchedulerOn<Set>();
 };
 

@@ -23,9 +23,9 @@ namespace workqueue {
 
 // FloorDelayQueue
 //
-// The least that a delay queue can do: a lock and a look at the clock for each
-// call, and a heap. A handle is valid for as long as its value is there. Those
-// who wait are all woken for each value.
+// This class does the least that a delay queue can do. It has a heap, and takes
+// a lock and reads the clock in each call. A handle is valid while its value is
+// in the queue. Each value wakes all waiting threads.
 template <typename T>
 class FloorDelayQueue {
  private:
@@ -108,7 +108,7 @@ class FloorDelayQueue {
   }
 
   absl::Mutex mu_;
-  // Signalled when a value is due before all others.
+  // Signalled when a new value is due before all others.
   absl::CondVar earlier_;
   internal::Slab<Entry> storage_ ABSL_GUARDED_BY(mu_);
   internal::IndexedHeap<Slot, SetIndex> by_time_ ABSL_GUARDED_BY(mu_);

@@ -30,18 +30,20 @@ namespace workqueue {
 
 // FloorQueue
 //
-// The least that a queue which deduplicates, delays and limits rates can do: a
-// lock for each call, the hash table, the list of what is queued, the heap of
-// what waits, and a second lock and table for the failures. It has no layers,
-// no thread, no options, no metrics and no shutdown, and whatever throws breaks
-// it. A batch ends as it began, with one lock for all.
+// This class does the least that a queue which deduplicates, delays and limits
+// rates can do. It has one lock for each call, the hash table, the list of
+// queued items, the heap of waiting items, and a second lock and table for the
+// failures. It uses the library's own hash table: bench/plain compares that
+// table with plain ones. It has no layers, thread, options, metrics or
+// shutdown, and any exception breaks it. A batch begins and ends with one lock
+// for all its items.
 template <typename T>
 class FloorQueue {
  private:
   struct Entry;
 
  public:
-  // Ended by the next `AcquireNext()`, or never.
+  // The next `AcquireNext()` ends a lease.
   struct Lease {
     Entry* entry = nullptr;
   };
@@ -105,7 +107,7 @@ class FloorQueue {
     Finish(entries_.Find(item, hash));
   }
 
-  // `*lease` ends.
+  // Ends `*lease` first.
   void AcquireNext(Lease* lease) {
     MutexLock lock(&mu_);
     if (lease->entry != nullptr) Finish(lease->entry);
@@ -127,7 +129,7 @@ class FloorQueue {
   struct Entry : internal::ItemNode<T>, internal::IntrusiveLink<Entry> {
     using internal::ItemNode<T>::ItemNode;
 
-    bool dirty = false;  // is queued, or will be when it has been processed
+    bool dirty = false;  // queued, or to be queued after its processing
     bool processing = false;
   };
 
@@ -160,7 +162,7 @@ class FloorQueue {
     if (!entry->processing) queued_.PushBack(entry);
   }
 
-  // Blocks until an item is queued, and takes it.
+  // Blocks until an item is queued, and removes it from the list.
   Entry* HandOut() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     while (queued_.empty()) AddDueOrWait();
     Entry* const entry = queued_.PopFront();
@@ -187,7 +189,7 @@ class FloorQueue {
     } while (!by_time_.empty() && by_time_.front().ready_at <= now);
   }
 
-  // The processing of `entry` has ended.
+  // Ends the processing of `entry`.
   void Finish(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     entry->processing = false;
     if (entry->dirty) {
@@ -198,7 +200,7 @@ class FloorQueue {
   }
 
   absl::Mutex mu_;
-  // Signalled when an item is queued, or waits for the earliest time.
+  // Signalled when an item is queued, or when an item has the earliest time.
   absl::CondVar changed_;
   internal::NodeHashSet<T, Entry, Hash, Eq> entries_ ABSL_GUARDED_BY(mu_);
   internal::IntrusiveList<Entry> queued_ ABSL_GUARDED_BY(mu_);

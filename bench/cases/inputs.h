@@ -5,7 +5,7 @@
 // bench/cases/inputs.h
 // -----------------------------------------------------------------------------
 //
-// What the cases are given, which is what bench/peers gives its own.
+// The inputs of the cases. The programs in bench/peers have the same inputs.
 
 #ifndef WORKQUEUE_BENCH_CASES_INPUTS_H_
 #define WORKQUEUE_BENCH_CASES_INPUTS_H_
@@ -24,7 +24,7 @@ namespace workqueue {
 inline constexpr int64_t kKeys = 65536;
 inline constexpr int64_t kMillion = 1000000;
 
-// The i-th of the keys that are strings, all of them different.
+// Returns the i-th string key. All keys are different.
 inline std::string StringKey(int64_t i) {
   return absl::StrCat("namespace-", i % 100, "/object-name-", i);
 }

@@ -5,8 +5,8 @@
 // bench/cases/machine_cases.h
 // -----------------------------------------------------------------------------
 //
-// What the machine takes for that of which every queue needs some, in order to
-// see how much of a figure is that.
+// The cost of operations that every queue needs, on this machine. The figures
+// tell how much of a queue's figure they are.
 
 #ifndef WORKQUEUE_BENCH_CASES_MACHINE_CASES_H_
 #define WORKQUEUE_BENCH_CASES_MACHINE_CASES_H_
@@ -25,13 +25,13 @@
 
 namespace workqueue {
 
-// Keeps the compiler from leaving out what makes `value`.
+// Prevents the compiler from removing the computation of `value`.
 template <typename T>
 void Use(const T& value) {
   asm volatile("" : : "g"(&value) : "memory");
 }
 
-// To take a lock that nobody else wants, and to release it.
+// Takes and releases an uncontended lock.
 inline void Lock() {
   absl::Mutex mu;
   const double ns = NsPerOp(kMillion, [&mu] {
@@ -42,8 +42,8 @@ inline void Lock() {
   Report("lock", ns, "ns");
 }
 
-// To write a word atomically, twice: the least that a lock takes whose threads
-// may sleep, as it has to look who sleeps when it is released.
+// Writes a word atomically, twice. A lock whose waiters sleep costs at least
+// this, because its release must check for sleeping waiters.
 inline void TwoAtomics() {
   std::atomic<int> word{0};
   const double ns = NsPerOp(kMillion, [&word] {
@@ -55,7 +55,7 @@ inline void TwoAtomics() {
   Report("two_atomics", ns, "ns");
 }
 
-// To read the clock by which queues go.
+// Reads the clock that queues use.
 inline void ReadClock() {
   Clock* const clock = Clock::GetRealClock();
   const double ns = NsPerOp(kMillion, [clock] {
@@ -64,7 +64,7 @@ inline void ReadClock() {
   Report("read_clock", ns, "ns");
 }
 
-// To copy a key, which allocates, and to free it.
+// Copies a key, which allocates, and frees the copy.
 inline void CopyKey() {
   const std::string key = StringKey(kKeys);
   const double ns = NsPerOp(kMillion, [&key] {
@@ -73,7 +73,7 @@ inline void CopyKey() {
   Report("copy_key", ns, "ns");
 }
 
-// To get at a word that another core has written to.
+// Reads a word that another core has written to.
 inline void OtherCore() {
   const double ns = WarmedUp(kMillion, [](int64_t n) {
     std::atomic<int64_t> turn{0};

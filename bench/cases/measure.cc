@@ -21,7 +21,7 @@
 namespace workqueue {
 namespace {
 
-// What the threads of this process have done since they began.
+// The activity of all threads of this process since their start.
 struct Activity {
   static Activity Now() {
     Activity sum;
@@ -42,7 +42,7 @@ struct Activity {
     return sum;
   }
 
-  int64_t wakeups = 0;  // how often one went to sleep of itself
+  int64_t wakeups = 0;  // voluntary context switches
   absl::Duration cpu;
 };
 
@@ -68,7 +68,7 @@ double ResidentBytes() {
 }
 
 void ReportIdle(absl::Duration time) {
-  absl::SleepFor(absl::Seconds(1));  // for what starting it leaves to be done
+  absl::SleepFor(absl::Seconds(1));  // until the work of starting has ended
   const Activity before = Activity::Now();
   absl::SleepFor(time);
   const Activity after = Activity::Now();

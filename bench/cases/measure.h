@@ -5,8 +5,8 @@
 // bench/cases/measure.h
 // -----------------------------------------------------------------------------
 //
-// Taking and printing figures, as the programs in bench/peers do. Google
-// Benchmark is for one operation in a loop; most of the cases are not that.
+// Functions that take and print figures, as the programs in bench/peers do.
+// Google Benchmark measures one operation in a loop; most cases are different.
 
 #ifndef WORKQUEUE_BENCH_CASES_MEASURE_H_
 #define WORKQUEUE_BENCH_CASES_MEASURE_H_
@@ -23,16 +23,16 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 
 inline SteadyTime SteadyNow() { return std::chrono::steady_clock::now(); }
 
-// Prints a figure of a case, as a line.
+// Prints one figure of a case, as a line.
 void Report(absl::string_view name, double value, absl::string_view unit);
 
-// Returns how many nanoseconds each of `n` operations has taken since `start`.
+// Returns the nanoseconds since `start`, divided by `n` operations.
 inline double NsEach(SteadyTime start, int64_t n) {
   return absl::ToDoubleNanoseconds(absl::FromChrono(SteadyNow() - start)) / n;
 }
 
-// Returns how many nanoseconds one of the `n` operations of a pass takes. There
-// is a pass to warm up, and then as many as half a second has room for.
+// Returns the nanoseconds of one operation. `pass` does `n` operations. It runs
+// once to warm up, and then repeatedly for half a second.
 template <typename F>
 double NsPerOp(int64_t n, F pass) {
   pass();
@@ -45,23 +45,22 @@ double NsPerOp(int64_t n, F pass) {
   return NsEach(start, n * passes);
 }
 
-// For what is done once: runs it with a tenth of `n` to warm up, and returns
-// what it returns for `n`.
+// Returns `run(n)`, after a call with a tenth of `n` to warm up. For cases that
+// run once.
 template <typename F>
 double WarmedUp(int64_t n, F run) {
   run(n / 10);
   return run(n);
 }
 
-// Returns how much CPU time the calling thread has had.
+// Returns the CPU time of the calling thread.
 absl::Duration ThreadCpuTime();
 
-// Returns how many bytes of this process are resident when it has given back
-// what it need not keep.
+// Returns the resident bytes of this process, after it has freed the memory
+// that malloc() keeps for reuse.
 double ResidentBytes();
 
-// Reports what the process costs a minute when nobody asks it for anything,
-// having looked at it for `time`.
+// Observes the idle process for `time`, and reports its cost in a minute.
 void ReportIdle(absl::Duration time);
 
 }  // namespace workqueue

@@ -5,9 +5,9 @@
 // bench/cases/queue_cases.h
 // -----------------------------------------------------------------------------
 //
-// The cases of a queue that deduplicates. `Queue<T>` is a queue of `T`, with
-// the functions of `RateLimitingInterface` that a case calls; its rate limiter
-// says 1 ns at first.
+// The cases of a queue that deduplicates. `Queue<T>` is a queue of `T`. It must
+// have the functions of `RateLimitingInterface` that a case calls. The first
+// delay of its rate limiter is 1 ns.
 
 #ifndef WORKQUEUE_BENCH_CASES_QUEUE_CASES_H_
 #define WORKQUEUE_BENCH_CASES_QUEUE_CASES_H_
@@ -104,8 +104,7 @@ void FillDrain() {
   Report("fill_drain", ns, "ns");
 }
 
-// Each producer adds its share of a million keys, each consumer handles its
-// share.
+// Each producer adds its share of a million keys. Each consumer gets its share.
 template <template <typename> class Queue, int producers, int consumers>
 void Mpmc() {
   const double ns = WarmedUp(kMillion, [](int64_t n) {
@@ -131,9 +130,10 @@ void Mpmc() {
   Report(absl::StrCat("mpmc_", producers, "_", consumers), ns, "ns");
 }
 
-// What it costs to add to a long queue while many workers come back to it
-// (https://github.com/kubernetes-sigs/controller-runtime/pull/3415): in time,
-// which includes waiting for a core, and in CPU time of the thread that adds.
+// The cost of adding to a long queue that many workers use
+// (https://github.com/kubernetes-sigs/controller-runtime/pull/3415): in elapsed
+// time, which includes waiting for a core, and in CPU time of the adding
+// thread.
 template <template <typename> class Queue>
 void BlockedWorkers() {
   constexpr int kWorkers = 1000;
@@ -156,7 +156,7 @@ void BlockedWorkers() {
         }
       });
     }
-    // The first ones may empty the queue before the last ones have an item.
+    // The first workers may empty the queue before the last ones have an item.
     for (int64_t key = -1; at_work < kWorkers; --key) {
       queue.Add(key);
       absl::SleepFor(absl::Microseconds(100));
@@ -167,7 +167,7 @@ void BlockedWorkers() {
     const double each = NsEach(start, kAdds);
     cpu_ns = absl::ToDoubleNanoseconds(ThreadCpuTime() - cpu_before) / kAdds;
     stopped = true;
-    // None of them waits for an item for ever.
+    // One item for each worker, so that none waits forever.
     for (int64_t w = 1; w <= kWorkers; ++w) queue.Add(queued + kAdds + w);
     for (std::thread& worker : workers) worker.join();
     return each;

@@ -5,8 +5,8 @@
 // bench/cases/subjects.h
 // -----------------------------------------------------------------------------
 //
-// The library's queues as the cases want them: with a default constructor.
-// `Set` is what keeps that which waits, `Heap` or `Wheel`.
+// The library's queues with default constructors, which the cases require.
+// `Set` is the waiting set, `Heap` or `Wheel`.
 
 #ifndef WORKQUEUE_BENCH_CASES_SUBJECTS_H_
 #define WORKQUEUE_BENCH_CASES_SUBJECTS_H_

@@ -177,6 +177,28 @@ TEST_F(TimingWheelTest, ClearRemovesAllAndTheWheelCanBeUsedAgain) {
   EXPECT_EQ(wheel_.Due(At(117 * kTick)), entry);
 }
 
+// An insertion that moved all entries would make its caller wait. Memory that
+// is moved is freed where it was.
+TEST_F(TimingWheelTest, GrowingMovesNoEntries) {
+  wheel_.Reserve(0, At(100 * kTick));  // makes the rings
+  const int64_t before = CountedHeap::allocations - CountedHeap::blocks_in_use;
+  for (int i = 0; i < 100000; ++i) Insert(i % 100 * kTick);
+  EXPECT_EQ(CountedHeap::allocations - CountedHeap::blocks_in_use, before);
+}
+
+TEST_F(TimingWheelTest, EntriesOfATickComeInTheOrderOfTheirInsertion) {
+  for (int i = 0; i < 50; ++i) Insert(2 * kTick);
+  for (SlabId id : {0, 20, 49}) wheel_.Remove(id);
+  SlabId expected = 1;
+  while (wheel_.size() > 0) {
+    const SlabId due = wheel_.Due(At(2 * kTick));
+    ASSERT_EQ(due, expected);
+    wheel_.Remove(due);
+    expected += expected == 19 ? 2 : 1;
+  }
+  EXPECT_EQ(expected, 49u);
+}
+
 TEST_F(TimingWheelTest, OnceItIsEmptyTheMemoryGoesBack) {
   wheel_.Reserve(0, At(100 * kTick));  // makes the rings, which stay
   const int64_t before = CountedHeap::bytes_in_use;

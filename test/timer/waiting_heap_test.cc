@@ -145,6 +145,15 @@ TEST_F(WaitingHeapTest, OnlyReserveAllocates) {
   EXPECT_EQ(CountedHeap::allocations, before);
 }
 
+// An insertion that moved all entries would make its caller wait. Memory that
+// is moved is freed where it was.
+TEST_F(WaitingHeapTest, GrowingTheHeapMovesNoEntries) {
+  const int64_t before = CountedHeap::allocations - CountedHeap::blocks_in_use;
+  // Out of order, so that all but the first few are in the heap.
+  for (SlabId id = 0; id < 100000; ++id) Insert(id, At(-int64_t{id}));
+  EXPECT_EQ(CountedHeap::allocations - CountedHeap::blocks_in_use, before);
+}
+
 TEST_F(WaitingHeapTest, OnceItIsEmptyTheMemoryGoesBack) {
   const int64_t before = CountedHeap::bytes_in_use;
   for (SlabId id = 0; id < 5000; ++id) {

@@ -49,10 +49,12 @@ class Clock {
   // wall clock does not change it, nor any wait on it. On Linux it does not
   // advance while the machine is suspended.
   //
-  // A thread that sleeps on this clock, or in one of its parkers, wakes as soon
-  // as the machine can wake it. Linux normally delays a thread's timers by up
-  // to the thread's timer slack, 50 us by default, so that several timers can
-  // expire together. These waits avoid that delay.
+  // A thread that parks as a loop (`Parker::Role::kLoop`) wakes as soon as the
+  // machine can: the first `ParkUntil()` sets the thread's timer slack, by which
+  // Linux may delay a timed wait, to a nanosecond. The thread keeps this slack,
+  // and threads that it creates later inherit it. All threads of this library
+  // that wait for a time are loops. Any other thread keeps its own timer slack,
+  // which is 50 us by default, and so its waits may end that much later.
   static Clock* GetRealClock();
 
   virtual ~Clock() = default;

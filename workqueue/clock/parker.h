@@ -37,9 +37,9 @@ namespace workqueue {
 //     }
 class Parker {
  public:
-  // The kind of thread that parks. Only a clock that simulates time uses it, to
-  // know which threads it must wait for after it has moved the time (see
-  // `FakeClock::Step()`).
+  // The kind of thread that parks. A clock that simulates time waits for loops
+  // after it has moved (see `FakeClock::Step()`). On the real clock a loop's
+  // thread wakes more precisely (see `Clock::GetRealClock()`).
   enum class Role {
     // A thread that exists to act at certain times. It counts as working from
     // the creation of its `Parker` to the destruction, except while it waits on

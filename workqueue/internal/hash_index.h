@@ -22,24 +22,26 @@ namespace internal {
 
 // HashIndex
 //
-// A hash table of the ids of a slab's objects, by hashes of 32 bits, which must
-// be spread evenly. Ids of the same hash are told apart by whoever looks.
+// This class is a hash table of the ids of a slab's objects. It requires hashes
+// of 32 bits that are spread evenly. Several ids may have the same hash: the
+// caller of `Find()` tells them apart.
 //
 // Example:
 //
 //     const HashIndex::Position position = ids.Find(hash, is_it);
-//     if (!position.found) ids.Insert(ids.PrepareInsert(hash, position), hash,
-//     id);
+//     if (!position.found) {
+//       ids.Insert(ids.PrepareInsert(hash, position), hash, id);
+//     }
 //
-// The slots are in the order of their hashes, each as close behind the position
-// where its hash belongs as those before it permit (ordered linear probing, as
-// in O. Amble and D. E. Knuth, "Ordered hash tables", 1974). So what is looked
-// for is found, or found to be missing, within a cache line or two; to grow is
-// one pass over memory; and what is erased leaves no trace.
+// The slots are sorted by hash. Each slot is as close behind the position where
+// its hash belongs as the slots before it permit (ordered linear probing, as in
+// O. Amble and D. E. Knuth, "Ordered hash tables", 1974). So a search ends
+// within a cache line or two, whether or not it finds an id. Growing is one
+// pass over memory. Erasing leaves no tombstone.
 //
-// Takes 10 to 15 bytes for each id, more if there are few. All but a megabyte
-// of memory goes back when few are left. If allocating throws, nothing has
-// changed; an Abseil hash table is of no use any more then.
+// The table takes 10 to 15 bytes for each id, and more if there are few ids. It
+// frees all memory but a megabyte when few ids are left. If allocating throws,
+// the table is unchanged. (An Abseil hash table is left corrupted.)
 //
 // Not thread-safe.
 class HashIndex {
@@ -50,13 +52,14 @@ class HashIndex {
 
   size_t size() const { return size_; }
 
-  // Where an id is, or would be. Good until the next change.
+  // The position of an id, or the one where it would be inserted. Valid until
+  // the next change.
   struct Position {
     size_t index;
     bool found;
   };
 
-  // Looks for the id of hash `hash` for which `is_it(id)`.
+  // Finds the id of hash `hash` for which `is_it(id)` is true.
   template <typename F>
   Position Find(uint32_t hash, F is_it) const {
     if (slots_.empty()) return {0, false};
@@ -68,19 +71,19 @@ class HashIndex {
     return {i, false};
   }
 
-  // Returns the id at `position`, where one has been found.
+  // Returns the id at `position`, where `Find()` has found one.
   SlabId operator[](Position position) const {
     return slots_[position.index].id;
   }
 
-  // InsertPosition for an id. Good until the next change.
+  // The position for a new id. Valid until the next change.
   struct InsertPosition {
     size_t index;
-    size_t empty;  // the first empty slot from there on
+    size_t empty;  // the first empty slot at or after `index`
   };
 
-  // Makes room for an id of hash `hash`, for which `position` has been found to
-  // be the position.
+  // Makes room for an id of hash `hash`. `Find()` has returned `position` for
+  // it. Throws `std::bad_alloc` if there is no memory.
   InsertPosition PrepareInsert(uint32_t hash, Position position) {
     if (size_ >= max_size_) {
       Rebuild(std::max(kMinCapacity, capacity_ / 2 * 3), overflow_);
@@ -95,7 +98,7 @@ class HashIndex {
     }
   }
 
-  // Adds `id`.
+  // Adds `id`. Throws nothing.
   void Insert(InsertPosition room, uint32_t hash, SlabId id) {
     const auto slots = slots_.begin();
     std::move_backward(slots + room.index, slots + room.empty,
@@ -104,7 +107,7 @@ class HashIndex {
     ++size_;
   }
 
-  // Removes the id at `position`, where it has been found.
+  // Removes the id at `position`, where `Find()` has found it. Throws nothing.
   void Erase(Position position) {
     const auto slots = slots_.begin();
     size_t end = position.index + 1;
@@ -115,7 +118,7 @@ class HashIndex {
     if (size_ < capacity_ / 8 && capacity_ > kKeptCapacity) Shrink();
   }
 
-  // Removes all, and gives back the memory.
+  // Removes all ids, and frees the memory.
   void Clear() {
     std::vector<Slot>().swap(slots_);
     capacity_ = size_ = max_size_ = 0;
@@ -124,34 +127,35 @@ class HashIndex {
 
  private:
   static constexpr size_t kMinCapacity = 16;
-  // 32 KB. So small a table can afford to be half empty, and be probed less.
+  // 32 KB. A table up to this size stays half empty, which makes searches
+  // shorter.
   static constexpr size_t kSmallCapacity = 4096;
-  // A megabyte, which is not given back: all objects of a cluster may come and
-  // go again and again.
+  // A megabyte. A smaller table does not shrink, because all objects of a
+  // cluster may come and go repeatedly.
   static constexpr size_t kKeptCapacity = 128 * 1024;
 
   struct Slot {
     bool empty() const { return id == kNoSlabId; }
 
-    // No hash is greater than that of an empty slot.
+    // An empty slot has the greatest hash.
     uint32_t hash = std::numeric_limits<uint32_t>::max();
     SlabId id = kNoSlabId;
   };
 
-  // Where slots of hash `hash` belong in a table of `capacity`: it grows with
-  // the hash.
+  // Returns the position where `hash` belongs in a table of `capacity`. A
+  // greater hash has the same or a greater position.
   static size_t HomeOf(uint32_t hash, size_t capacity) {
     return static_cast<size_t>((uint64_t{hash} * capacity) >> 32);
   }
   size_t HomeOf(uint32_t hash) const { return HomeOf(hash, capacity_); }
 
-  // Returns the position behind all ids of hash `hash`.
+  // Returns the position after all ids of hash `hash`.
   Position EndOf(uint32_t hash) const {
     return Find(hash, [](SlabId) { return false; });
   }
 
-  // Moves all to a table of `capacity`, and at least `overflow` slots behind it
-  // for those that its last ones displace.
+  // Moves all ids to a table of `capacity` slots. At least `overflow` slots
+  // follow it, for ids that the last slots displace.
   void Rebuild(size_t capacity, size_t overflow) {
     std::vector<Slot> slots(capacity + overflow);
     size_t next = 0;
@@ -177,7 +181,7 @@ class HashIndex {
   size_t capacity_ = 0;
   size_t overflow_ = kMinCapacity;
   size_t size_ = 0;
-  size_t max_size_ = 0;  // at which it grows
+  size_t max_size_ = 0;  // the table grows beyond it
 };
 
 }  // namespace internal

@@ -20,15 +20,16 @@ namespace internal {
 
 // IndexedHeap
 //
-// A heap of slots, the least one in front. Its owner is told where each slot
-// is, so that any of them can be replaced or removed. `Slot` is copied without
-// throwing, and has `<`. `SetIndex` is called as `set_index(slot, index)`
-// whenever a slot has come to another index, and throws nothing.
+// This class is a heap of slots, with the least slot at the front. It reports
+// the index of each slot to its owner, so that the owner can replace or remove
+// any slot. `Slot` must be copyable without throwing, and must have `<`. The
+// heap calls `set_index(slot, index)` whenever a slot has moved to another
+// index; `SetIndex` must not throw.
 //
-// Pushing, replacing and removing take O(log n), looking at the front O(1). A
-// node has four children: half the levels of a binary heap, and the children
-// lie next to each other in memory. What slots are compared by is in them, so
-// that sifting need not look at what they stand for.
+// Pushing, replacing and removing take O(log n); reading the front takes O(1).
+// A node has four children. So the heap has half the levels of a binary heap,
+// and the children of a node are next to each other in memory. A slot contains
+// the values that `<` compares, so that sifting touches slots only.
 //
 // Not thread-safe.
 template <typename Slot, typename SetIndex>
@@ -47,11 +48,11 @@ class IndexedHeap {
 
   const Slot& operator[](Index index) const { return At(index); }
 
-  // Makes sure that pushing allocates nothing, and so does not throw, as long
-  // as there are no more than `size` slots.
+  // Allocates memory for `size` slots. Pushing allocates nothing, and so throws
+  // nothing, while there are no more than `size` slots.
   void Reserve(size_t size) { slots_.Reserve(kRoot + size); }
 
-  // Makes sure of that for the next `Push()`.
+  // Allocates memory for the next `Push()`.
   void ReserveOne() { Reserve(size_ + 1); }
 
   void Push(const Slot& slot) {
@@ -59,7 +60,7 @@ class IndexedHeap {
     SiftUp(size_++, slot);
   }
 
-  // Puts `slot` in instead of the one at `index`.
+  // Replaces the slot at `index` by `slot`.
   void Replace(Index index, const Slot& slot) { Sift(index, slot); }
 
   // Removes the slot at `index`.
@@ -68,13 +69,14 @@ class IndexedHeap {
     if (index < size_) Sift(index, last);
   }
 
-  // Gives back memory if there is no slot. `Reserve()` begins anew.
+  // Frees most of the memory if there is no slot. The effect of `Reserve()`
+  // ends.
   void ReleaseIfEmpty() {
     constexpr size_t kKeep = 1024;
     if (empty() && slots_.capacity() > kKeep) Clear();
   }
 
-  // Removes all slots, and gives back the memory.
+  // Removes all slots, and frees the memory.
   void Clear() {
     slots_.Clear();
     size_ = 0;
@@ -88,9 +90,9 @@ class IndexedHeap {
 
  private:
   static constexpr size_t kArity = 4;
-  // Where the first slot is in slots_, so that the children of each begin at a
-  // multiple of `kArity`: they are in one segment, and if they are as large as
-  // a cache line, in one of those.
+  // The index of the first slot in slots_. With it the children of each node
+  // begin at a multiple of `kArity`: they are in one segment, and in one cache
+  // line if they fit into one.
   static constexpr size_t kRoot = kArity - 1;
 
   const Slot& At(size_t index) const { return slots_[kRoot + index]; }
@@ -100,7 +102,7 @@ class IndexedHeap {
     set_index_(slot, static_cast<Index>(index));
   }
 
-  // Puts `slot` where it belongs, which may be above or below `index`.
+  // Moves `slot` from `index` up or down to its place.
   void Sift(size_t index, const Slot& slot) {
     if (index > 0 && slot < At((index - 1) / kArity)) {
       SiftUp(index, slot);
@@ -109,7 +111,7 @@ class IndexedHeap {
     }
   }
 
-  // Puts `slot` at `index` or, as far as it goes before what is there, above.
+  // Puts `slot` at `index`, or above if it is less than its parents.
   void SiftUp(size_t index, const Slot& slot) {
     while (index > 0) {
       const size_t parent = (index - 1) / kArity;
@@ -120,7 +122,7 @@ class IndexedHeap {
     Put(index, slot);
   }
 
-  // Puts `slot` at `index` or, as far as something there goes before it, below.
+  // Puts `slot` at `index`, or below if a child is less than `slot`.
   void SiftDown(size_t index, const Slot& slot) {
     while (true) {
       const size_t first = index * kArity + 1;

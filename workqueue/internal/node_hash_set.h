@@ -14,16 +14,15 @@
 
 #include "absl/numeric/int128.h"
 #include "workqueue/internal/hash_index.h"
-#include "workqueue/internal/item_recycler.h"
 #include "workqueue/internal/slab.h"
 
 namespace workqueue {
 namespace internal {
 
-// What an entry of an `NodeHashSet` derives from.
+// The base class of the entries of a `NodeHashSet`.
 class HashSetNode {
  public:
-  // Small, and the entry's alone until it is gone.
+  // Ids are small. No other entry has this id until this one is destroyed.
   SlabId id() const { return id_; }
 
  private:
@@ -34,7 +33,7 @@ class HashSetNode {
   SlabId id_ = 0;
 };
 
-// An entry that is an item, and what the class derived from it has besides.
+// An entry that stores an item. Derived classes add members.
 template <typename T>
 class ItemNode : public HashSetNode {
  public:
@@ -42,7 +41,6 @@ class ItemNode : public HashSetNode {
   explicit ItemNode(T&& item) : item_(std::move(item)) {}
 
   const T& item() const { return item_; }
-  T&& ReleaseItem() { return std::move(item_); }
 
  private:
   T item_;
@@ -50,19 +48,21 @@ class ItemNode : public HashSetNode {
 
 // NodeHashSet
 //
-// Finds a queue's entry for an item. Each item is stored once, in its entry; an
-// entry stays where it is from its insertion to its erasure.
+// This class is a hash set that finds a queue's entry for an item. Each item is
+// stored once, in its entry. An entry has the same address from its insertion
+// to its erasure.
 //
-// `Entry` is constructed from an item, copied or moved, and has
-// `const T& item() const`, and `T&& ReleaseItem()` for when it is erased.
+// `Entry` derives from `HashSetNode`. It requires a constructor from an item,
+// copied or moved, and a method `const T& item() const`.
 //
-// Hashing is left to the caller, who can do it before taking a lock. A hash may
-// be as plain as the number that it is of: it is mixed here. Erased entries'
-// storage, and that of strings, is used again for later ones, so that a queue
-// in its steady state allocates nothing; after a spike it goes back.
+// The caller computes hashes, so that it can do so before it takes a lock. A
+// hash function may be the identity, because this class mixes its result.
+// Storage of erased entries is reused, so that a queue in its steady state
+// allocates nothing but what copying an item allocates. After a spike the
+// storage is freed.
 //
-// If constructing an entry, comparing or allocating throws, nothing has
-// changed.
+// If constructing an entry, comparing or allocating throws, the set is
+// unchanged.
 //
 // Not thread-safe.
 template <typename T, typename Entry, typename Hash, typename Eq>
@@ -81,12 +81,12 @@ class NodeHashSet {
     return position.found ? &entries_[ids_[position]] : nullptr;
   }
 
-  // Returns the id of the next new entry. What making that allocates is
-  // allocated here.
+  // Returns the id of the next new entry. Allocates the storage of that entry.
   SlabId NextId() { return entries_.NextId(); }
 
-  // Returns the entry for `item` and whether it is new. `U` is `T`, const and
-  // by reference or not; it is moved from only if the entry is new.
+  // Returns the entry for `item`, and whether the entry is new. `item` is a
+  // `T`, an lvalue or an rvalue; an rvalue is moved from only if the entry is
+  // new.
   template <typename U>
   std::pair<Entry*, bool> FindOrInsert(U&& item, size_t hash) {
     const uint32_t mixed = Mix(hash);
@@ -95,7 +95,7 @@ class NodeHashSet {
     const HashIndex::InsertPosition insert_at =
         ids_.PrepareInsert(mixed, position);
     const SlabId id = entries_.NextId();
-    Entry* const entry = New(std::forward<U>(item));
+    Entry* const entry = entries_.New(std::forward<U>(item));
     // From here on nothing throws.
     entry->hash_ = mixed;
     entry->id_ = id;
@@ -106,38 +106,29 @@ class NodeHashSet {
   // Returns the entry of `id`, which must exist.
   Entry* At(SlabId id) const { return &entries_[id]; }
 
-  // Calls `visit(const Entry&)` for each entry, in no particular order. It must
-  // not change the table.
+  // Calls `visit(const Entry&)` for each entry, in no particular order. `visit`
+  // must not change the set.
   template <typename F>
   void ForEach(F visit) const {
     entries_.ForEach([&visit](const Entry* entry) { visit(*entry); });
   }
 
-  // Destroys `entry`, which is in the table.
+  // Destroys `entry`, which is in the set. Throws nothing.
   void Erase(Entry* entry) {
     const SlabId id = entry->id_;
     ids_.Erase(
         ids_.Find(entry->hash_, [id](SlabId other) { return other == id; }));
-    spares_.Keep(entry->ReleaseItem());
     entries_.Delete(id);
   }
 
-  // Destroys all entries, and gives back the memory.
+  // Destroys all entries, and frees the memory.
   void Clear() {
     ids_.Clear();
     entries_.Clear();
-    spares_.Clear();
   }
 
  private:
-  Entry* New(const T& item) {
-    return spares_.WithCopy(item, [this](auto&& copy) {
-      return entries_.New(std::forward<decltype(copy)>(copy));
-    });
-  }
-  Entry* New(T&& item) { return entries_.New(std::move(item)); }
-
-  // Tells of an id whether its entry is that for `item`.
+  // Returns a predicate on ids: whether the entry of the id is for `item`.
   auto IsFor(const T& item) const {
     return [this, &item](SlabId id) { return Eq()(entries_[id].item(), item); };
   }
@@ -151,7 +142,6 @@ class NodeHashSet {
 
   Slab<Entry> entries_;
   HashIndex ids_;
-  ItemRecycler<T> spares_;
 };
 
 }  // namespace internal

@@ -24,14 +24,15 @@ namespace internal {
 
 // SegmentedArray
 //
-// An array that grows without moving its elements: by segments, each twice as
-// large as the one before. So to grow takes no longer with many elements than
-// with few, and memory that is not written to yet need not be there.
+// This class is an array that grows without moving its elements. It grows by
+// segments, each twice as large as the one before. So growing takes no longer
+// with many elements than with few. Memory that has not been written to need
+// not be resident.
 //
-// `E` is trivially copyable, and its elements have no values until they are
-// written to. There can be as many as an index of 32 bits can tell apart.
+// `E` must be trivially copyable. An element has no value until it is written
+// to. The array can have as many elements as an index of 32 bits can address.
 //
-// All of it takes constant time. Not thread-safe.
+// Every operation takes constant time. Not thread-safe.
 template <typename E>
 class SegmentedArray {
  public:
@@ -39,20 +40,20 @@ class SegmentedArray {
   SegmentedArray(const SegmentedArray&) = delete;
   SegmentedArray& operator=(const SegmentedArray&) = delete;
 
-  // For how many elements there is memory.
+  // The number of elements that there is memory for.
   size_t capacity() const { return capacity_; }
 
-  // Makes sure of memory for `size` elements. Throws `std::bad_alloc` if there
-  // is none; then no element has changed.
+  // Allocates memory for at least `size` elements in total. Throws
+  // `std::bad_alloc` if there is none; no element has changed then.
   void Reserve(size_t size) {
     while (ABSL_PREDICT_FALSE(capacity_ < size)) AddSegment();
   }
 
-  // The element at `index`, which is less than `capacity()`.
+  // Returns the element at `index`, which must be less than `capacity()`.
   E& operator[](uint32_t index) { return *At(index); }
   const E& operator[](uint32_t index) const { return *At(index); }
 
-  // Gives back the memory.
+  // Frees the memory.
   void Clear() {
     for (Segment& segment : segments_) segment = nullptr;
     capacity_ = 0;
@@ -62,7 +63,7 @@ class SegmentedArray {
   static_assert(std::is_trivially_copyable<E>::value, "");
   static_assert(alignof(E) <= 64, "");
 
-  // So that elements of which several fit into a cache line need not be in two.
+  // Aligned to a cache line, so that a small element is not in two of them.
   struct alignas(64) Line {
     char bytes[64];
   };
@@ -73,8 +74,8 @@ class SegmentedArray {
   static constexpr size_t kFirst = size_t{1} << kFirstBits;
   static constexpr size_t kMaxSegments = 33 - kFirstBits;
 
-  // With as many in front of them as the first segment has, all elements whose
-  // numbers have the same highest bit are in one segment.
+  // An element's number is its index plus the size of the first segment. All
+  // elements whose numbers have the same highest bit are in one segment.
   E* At(uint32_t index) const {
     const uint64_t number = uint64_t{index} + kFirst;
     const int highest = absl::bit_width(number) - 1;

@@ -24,8 +24,8 @@
 namespace workqueue {
 namespace internal {
 
-// Names an object in a `Slab`. The ids of objects that are gone are given
-// again, so that ids are small and can be indices of an array.
+// Identifies an object in a `Slab`. The id of a destroyed object is reused, so
+// that ids stay small and can be indices of an array.
 using SlabId = uint32_t;
 
 // Not the id of any object.
@@ -33,15 +33,15 @@ inline constexpr SlabId kNoSlabId = std::numeric_limits<SlabId>::max();
 
 // Slab
 //
-// Owns objects of one type, in chunks of up to 64, and finds them by id. An
-// object stays where it is; those made one after the other are neighbours in
-// memory.
+// This class owns objects of one type, in chunks of up to 64, and finds them by
+// id. An object never moves. Objects that are created one after the other are
+// neighbours in memory.
 //
-// All of it but `Clear()` and `ForEach()` takes constant time. Of the chunks
-// that become empty a few are kept, so that in the steady state nothing is
-// allocated, and the others given back.
+// Every operation but `Clear()` and `ForEach()` takes constant time. A few
+// empty chunks are kept, so that in the steady state nothing is allocated. The
+// other empty chunks are freed.
 //
-// There can be no more than `kMaxObjects`.
+// A slab has at most `kMaxObjects` objects.
 //
 // Not thread-safe.
 template <typename E, SlabId kMaxObjects = kNoSlabId>
@@ -55,8 +55,8 @@ class Slab {
 
   size_t size() const { return size_; }
 
-  // Returns the id that the next new object will have. What making that
-  // allocates is allocated here.
+  // Returns the id of the next new object. Allocates the storage of that
+  // object.
   //
   // Throws `std::bad_alloc` if there is no memory, or no id left.
   SlabId NextId() {
@@ -65,8 +65,9 @@ class Slab {
     return IdOf(chunk->number, absl::countr_zero(chunk->free));
   }
 
-  // Returns a new object, which has the id that `NextId()` returns before. If
-  // making it, or allocating, throws, nothing has changed.
+  // Returns a new object. Its id is the one that `NextId()` returns before the
+  // call. If constructing the object, or allocating, throws, the slab is
+  // unchanged.
   template <typename... Args>
   E* New(Args&&... args) {
     const SlabId id = NextId();
@@ -85,7 +86,7 @@ class Slab {
     return *chunks_[id / kChunkSize]->Object(IndexOf(id));
   }
 
-  // Returns the object of `id`; null if there is none.
+  // Returns the object of `id`, or null if there is none.
   E* Find(SlabId id) const {
     const size_t number = id / kChunkSize;
     if (number >= chunks_.size() || chunks_[number] == nullptr) return nullptr;
@@ -105,7 +106,7 @@ class Slab {
     if (chunk->free == kAllFree) ChunkIsEmpty(chunk);
   }
 
-  // Destroys all objects, and gives back the memory.
+  // Destroys all objects, and frees the memory.
   void Clear() {
     ForEach([](E* object) { object->~E(); });
     for (Chunk* chunk : chunks_) delete chunk;
@@ -116,8 +117,8 @@ class Slab {
     size_ = 0;
   }
 
-  // Calls `visit(E*)` for each object, in the order of their ids. It may delete
-  // that object, by its id.
+  // Calls `visit(E*)` for each object, in the order of their ids. `visit` may
+  // delete the object that it is called for, by its id.
   template <typename F>
   void ForEach(F visit) const {
     for (size_t number = 0; number < chunks_.size(); ++number) {
@@ -131,8 +132,8 @@ class Slab {
   }
 
  private:
-  // A chunk has as many objects as fit into 4 KB, but no more than there are
-  // bits in a word.
+  // A chunk has as many objects as fit into 4 KB, but no more than a word has
+  // bits.
   static constexpr size_t ChunkSize() {
     size_t size = 64;
     while (size > 1 && size * sizeof(E) > 4096) size /= 2;
@@ -159,7 +160,7 @@ class Slab {
   static int IndexOf(SlabId id) { return static_cast<int>(id % kChunkSize); }
 
   ABSL_ATTRIBUTE_NOINLINE void AddChunk() {
-    // So that giving one back throws nothing.
+    // So that freeing a chunk throws nothing.
     if (free_numbers_.capacity() <= chunks_.size()) {
       free_numbers_.reserve(2 * chunks_.size() + 1);
     }
@@ -175,12 +176,12 @@ class Slab {
     ++empty_chunks_;
   }
 
-  // `chunk` has become empty.
+  // Handles that `chunk` has become empty: keeps it or frees it.
   void ChunkIsEmpty(Chunk* chunk) {
     ++empty_chunks_;
     if (chunks_.size() <= kSpareChunks) return;
     if (size_ == 0) {
-      Clear();  // From here on ids are small again.
+      Clear();  // Ids start at zero again.
     } else if (empty_chunks_ > kSpareChunks) {
       with_room_.Remove(chunk);
       --empty_chunks_;
@@ -190,9 +191,9 @@ class Slab {
     }
   }
 
-  std::vector<Chunk*> chunks_;  // null where given back
+  std::vector<Chunk*> chunks_;  // null where a chunk has been freed
   std::vector<uint32_t> free_numbers_;
-  IntrusiveList<Chunk> with_room_;  // those that are not full
+  IntrusiveList<Chunk> with_room_;  // the chunks that are not full
   size_t empty_chunks_ = 0;
   size_t size_ = 0;
 };

@@ -18,7 +18,6 @@
 #include "workqueue/internal/segmented_array.h"
 #include "workqueue/internal/slab.h"
 #include "workqueue/timer/internal/time_scale.h"
-#include "workqueue/timer/internal/unrolled_lists.h"
 
 namespace workqueue {
 namespace internal {
@@ -62,7 +61,6 @@ class TimingWheel {
   void Reserve(internal::SlabId id, absl::Time due_at) {
     if (due_at > horizon_) AddRingsFor(due_at);
     places_.Reserve(size_t{id} + 1);
-    ids_.Reserve(size_ + 1, rings_.size() * slots_ + 2);
   }
 
   // Puts in `id`, which is due at `due_at`. Returns when to call `Due()` next
@@ -86,7 +84,7 @@ class TimingWheel {
   void Remove(internal::SlabId id) {
     --size_;
     Take(id);
-    if (size_ == 0 && places_.capacity() > kKeep) GiveBackPlaces();
+    if (size_ == 0 && places_.capacity() > kKeep) places_.Clear();
   }
 
   // Removes all entries, and gives back the memory.
@@ -95,9 +93,9 @@ class TimingWheel {
     rings_.erase(rings_.begin() + 1, rings_.end());
     rings_[0].Clear();
     SetHorizon();
-    due_ = UnrolledList();
-    never_ = UnrolledList();
-    GiveBackPlaces();
+    due_ = List();
+    never_ = List();
+    places_.Clear();
   }
 
   // The tick at which `id`, which is in the wheel, is due.
@@ -113,9 +111,7 @@ class TimingWheel {
   }
 
   // As `Due()`, of what some call has been told is due.
-  internal::SlabId KnownDue() const {
-    return due_.empty() ? internal::kNoSlabId : ids_.Front(due_);
-  }
+  internal::SlabId KnownDue() const { return due_.front; }
 
   // Returns when to call `Due()` next: when an entry is due, or has to be moved
   // to another ring. Infinitely late if there is no need.
@@ -125,8 +121,6 @@ class TimingWheel {
   }
 
  private:
-  using UnrolledList = internal::UnrolledList;
-
   // Ticks are counted from the start of scale_. None is as late as this.
   static constexpr int64_t kNever = TimeScale::kNever;
 
@@ -134,21 +128,23 @@ class TimingWheel {
 
   // Where an entry is.
   struct Place {
-    int64_t tick;    // when it is due
-    uint32_t queue;  // a slot, kDue or kNeverDue
-    uint32_t place;  // in that
+    int64_t tick;           // when it is due
+    uint32_t list;          // a slot, kDue or kNeverDue
+    internal::SlabId next;  // in that list
+    internal::SlabId previous;
+  };
+
+  // A doubly linked list of ids. Their places have the links.
+  struct List {
+    bool empty() const { return front == internal::kNoSlabId; }
+
+    internal::SlabId front = internal::kNoSlabId;
+    internal::SlabId back = internal::kNoSlabId;
   };
 
   // Instead of a slot: the slots of all rings are counted as one sequence.
   static constexpr uint32_t kDue = 0xffffffff;
   static constexpr uint32_t kNeverDue = 0xfffffffe;
-
-  struct SetPlace {
-    void operator()(internal::SlabId id, uint32_t place) const {
-      (*places)[id].place = place;
-    }
-    internal::SegmentedArray<Place>* places;
-  };
 
   struct Ring {
     // A ring of `n` slots, each of which stands for `s` ticks.
@@ -165,7 +161,7 @@ class TimingWheel {
     }
 
     void Clear() {
-      std::fill(slots.begin(), slots.end(), UnrolledList());
+      std::fill(slots.begin(), slots.end(), List());
       std::fill(full.begin(), full.end(), 0);
     }
 
@@ -184,7 +180,7 @@ class TimingWheel {
 
     int64_t span;  // how many ticks a slot stands for
     int64_t turn;  // and all slots
-    std::vector<UnrolledList> slots;
+    std::vector<List> slots;
     std::vector<uint64_t> full;  // a bit for each slot
   };
 
@@ -236,22 +232,33 @@ class TimingWheel {
     while (RingFor(tick - now_) == rings_.size()) AddRing();
   }
 
-  // Gives back what an empty wheel does without.
-  void GiveBackPlaces() {
-    ids_.Clear();
-    places_.Clear();
+  // Appends `id` to `list`.
+  void PushBack(List& list, internal::SlabId id) {
+    Place& at = places_[id];
+    at.next = internal::kNoSlabId;
+    at.previous = list.back;
+    (list.empty() ? list.front : places_[list.back].next) = id;
+    list.back = id;
+  }
+
+  // Removes the entry at `at` from `list`, which contains it.
+  void RemoveFrom(List& list, const Place& at) {
+    (at.previous == internal::kNoSlabId ? list.front
+                                        : places_[at.previous].next) = at.next;
+    (at.next == internal::kNoSlabId ? list.back : places_[at.next].previous) =
+        at.previous;
   }
 
   // Takes `id` from where it is.
   void Take(internal::SlabId id) {
     const Place& at = places_[id];
-    if (at.queue == kDue || at.queue == kNeverDue) {
-      ids_.Remove(at.queue == kDue ? due_ : never_, at.place);
+    if (at.list == kDue || at.list == kNeverDue) {
+      RemoveFrom(at.list == kDue ? due_ : never_, at);
       return;
     }
-    Ring& ring = rings_[at.queue / slots_];
-    const size_t slot = at.queue % slots_;
-    ids_.Remove(ring.slots[slot], at.place);
+    Ring& ring = rings_[at.list / slots_];
+    const size_t slot = at.list % slots_;
+    RemoveFrom(ring.slots[slot], at);
     if (ring.slots[slot].empty()) ring.SetEmpty(slot, true);
   }
 
@@ -261,13 +268,13 @@ class TimingWheel {
     Place& at = places_[id];
     at.tick = tick;
     if (tick <= now_) {
-      at.queue = kDue;
-      ids_.PushBack(due_, id);
+      at.list = kDue;
+      PushBack(due_, id);
       return now_;
     }
     if (tick == kNever) {
-      at.queue = kNeverDue;
-      ids_.PushBack(never_, id);
+      at.list = kNeverDue;
+      PushBack(never_, id);
       return kNever;
     }
     const size_t index = RingFor(tick - now_);
@@ -276,8 +283,8 @@ class TimingWheel {
     const int64_t step =
         too_far ? now_ / ring.span + slots_ - 1 : tick / ring.span;
     const size_t slot = static_cast<size_t>(step % slots_);
-    at.queue = static_cast<uint32_t>((&ring - rings_.data()) * slots_ + slot);
-    ids_.PushBack(ring.slots[slot], id);
+    at.list = static_cast<uint32_t>((&ring - rings_.data()) * slots_ + slot);
+    PushBack(ring.slots[slot], id);
     ring.SetEmpty(slot, false);
     return step * ring.span;
   }
@@ -316,11 +323,13 @@ class TimingWheel {
   // Moves on what is in the slot of `ring` whose time begins now.
   void Empty(Ring& ring) {
     const size_t slot = static_cast<size_t>(now_ / ring.span % slots_);
-    UnrolledList& queue = ring.slots[slot];
+    internal::SlabId id = ring.slots[slot].front;
+    ring.slots[slot] = List();
     ring.SetEmpty(slot, true);
-    while (!queue.empty()) {
-      const internal::SlabId id = ids_.PopFront(queue);
-      Put(id, places_[id].tick);
+    while (id != internal::kNoSlabId) {
+      const Place at = places_[id];
+      Put(id, at.tick);
+      id = at.next;
     }
   }
 
@@ -333,9 +342,8 @@ class TimingWheel {
   std::vector<Ring> rings_;
   absl::Time horizon_;                      // so far the rings reach, at least
   internal::SegmentedArray<Place> places_;  // by id
-  internal::UnrolledLists<SetPlace> ids_{SetPlace{&places_}};
-  UnrolledList due_;
-  UnrolledList never_;
+  List due_;
+  List never_;
 };
 
 }  // namespace internal

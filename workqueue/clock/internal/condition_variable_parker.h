@@ -22,9 +22,10 @@ namespace internal {
 
 // ConditionVariableParker
 //
-// A `Parker` for a clock that reads `epoch` at the monotonic clock's epoch, and
-// for any machine. Waits on the standard library's condition variable, since
-// that can wait on the monotonic clock, as absl::CondVar cannot.
+// This class is a `Parker` on any machine, for a clock that reads `epoch` at
+// the epoch of the monotonic clock. It waits on the standard library's
+// condition variable, which can wait on the monotonic clock. absl::CondVar
+// cannot.
 class ConditionVariableParker final : public Parker {
  public:
   explicit ConditionVariableParker(absl::Time epoch) : epoch_(epoch) {}
@@ -45,7 +46,7 @@ class ConditionVariableParker final : public Parker {
   }
 
   void Unpark() override {
-    // Notified with the mutex held: the thread that wakes may destroy this.
+    // The mutex is held, because the woken thread may destroy this parker.
     std::lock_guard<std::mutex> lock(mu_);
     unparked_ = true;
     cv_.notify_one();

@@ -8,7 +8,7 @@
 #ifndef WORKQUEUE_CLOCK_INTERNAL_FUTEX_PARKER_H_
 #define WORKQUEUE_CLOCK_INTERNAL_FUTEX_PARKER_H_
 
-// Elsewhere the system call takes another timespec.
+// On other systems the system call takes another timespec, or does not exist.
 #if defined(__linux__) && defined(__LP64__)
 #define WORKQUEUE_INTERNAL_HAVE_FUTEX_PARKER 1
 
@@ -20,10 +20,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <optional>
 
 #include "absl/time/time.h"
-#include "workqueue/clock/internal/scoped_timer_slack.h"
 #include "workqueue/clock/internal/steady_time.h"
 #include "workqueue/clock/parker.h"
 
@@ -32,10 +30,10 @@ namespace internal {
 
 // FutexParker
 //
-// A `Parker` for a clock that reads `epoch` at the monotonic clock's epoch, on
-// Linux. There is no mutex: the kernel often runs a thread that is woken at
-// once, in the place of the one that wakes it, which must not hold what the
-// other needs then.
+// This class is a `Parker` on Linux, for a clock that reads `epoch` at the
+// epoch of the monotonic clock. It has no mutex. The kernel often runs a woken
+// thread at once, in the place of the thread that wakes it; a mutex that the
+// waking thread holds would block the woken thread again.
 class FutexParker final : public Parker {
  public:
   explicit FutexParker(absl::Time epoch) : epoch_(epoch) {}
@@ -51,30 +49,28 @@ class FutexParker final : public Parker {
 
   void Unpark() override {
     if (state_.exchange(kUnparked, std::memory_order_release) == kParked) {
-      // The thread may have woken of itself, and this be gone. To the kernel
-      // the address is no more than a name: nobody is woken then, or somebody
-      // for no reason.
+      // The parked thread may have woken by itself and destroyed this parker.
+      // The kernel uses the address as a key only. So it wakes no thread then,
+      // or wakes another futex's waiter, which must expect spurious wake-ups.
       Futex(FUTEX_WAKE, /*value=*/1, nullptr);
     }
   }
 
  private:
   static_assert(sizeof(std::atomic<int32_t>) == sizeof(int32_t),
-                "a futex is no more than its value");
+                "a futex consists of its value");
 
   enum State : int32_t { kEmpty, kParked, kUnparked };
 
-  // Returns when this is unparked or the clock has reached `deadline`.
+  // Blocks until this is unparked or the clock has reached `deadline`.
   void Sleep(absl::Time deadline) {
     const absl::Duration end = deadline - epoch_;
     absl::Duration now = SinceSteadyEpoch();
     if (end <= now) return;
-    std::optional<ScopedTimerSlack> precise_timers;
-    if (deadline != absl::InfiniteFuture()) precise_timers.emplace();
     do {
       const timespec until =
           absl::ToTimespec(std::min(end, now + LongestWait()));
-      // With a bit set the time is absolute, on the monotonic clock.
+      // FUTEX_WAIT_BITSET takes an absolute time, on the monotonic clock.
       Futex(FUTEX_WAIT_BITSET, kParked, &until);
       if (state_.load(std::memory_order_relaxed) != kParked) return;
       now = SinceSteadyEpoch();

@@ -20,6 +20,7 @@
 #include "workqueue/clock/internal/deadline_waiters.h"
 #include "workqueue/clock/internal/futex_parker.h"
 #include "workqueue/clock/internal/steady_time.h"
+#include "workqueue/clock/internal/timer_slack.h"
 #include "workqueue/clock/parker.h"
 #include "workqueue/internal/exceptions.h"
 #include "workqueue/internal/mutex_lock.h"
@@ -34,15 +35,30 @@ using RealParker = FutexParker;
 using RealParker = ConditionVariableParker;
 #endif
 
+// The parker of a loop, whose thread wakes as precisely as the machine can.
+class LoopParker final : public Parker {
+ public:
+  explicit LoopParker(absl::Time epoch) : parker_(epoch) {}
+
+  bool ParkUntil(absl::Time deadline) override {
+    MinimizeTimerSlack();
+    return parker_.ParkUntil(deadline);
+  }
+
+  void Unpark() override { parker_.Unpark(); }
+
+ private:
+  RealParker parker_;
+};
+
 #ifdef WORKQUEUE_INTERNAL_ABSL_WAITS_ON_WALL_CLOCK
 
-// The thread that declares deadlines past, for Abseil releases that cannot wait
-// on the monotonic clock themselves. It starts with the first wait and lives as
-// long as the process.
+// A thread that declares deadlines past, for Abseil releases that cannot wait
+// on the monotonic clock. It starts with the first wait and never ends.
 class DeadlineThread {
  public:
-  // Returns the one of this process. A child of `fork()` has none of the
-  // threads of its parent, and so gets one of its own.
+  // Returns the thread of this process. A child of `fork()` does not have the
+  // threads of its parent, and so gets a thread of its own.
   static DeadlineThread* Get(Clock* clock) {
     static absl::Mutex mu(absl::kConstInit);
     static DeadlineThread* thread = nullptr;
@@ -93,8 +109,8 @@ absl::Time RealClock::TimeNow() {
 
 absl::Time RealClock::CoarseTimeNow() {
 #ifdef CLOCK_MONOTONIC_COARSE
-  // The time of the kernel's last tick, which comes each 1 to 10 ms. Of the
-  // same epoch as the steady clock.
+  // The time of the kernel's last tick; a tick takes 1 to 10 ms. The epoch is
+  // the epoch of the steady clock.
   timespec now;
   if (clock_gettime(CLOCK_MONOTONIC_COARSE, &now) == 0) {
     return absl::FromUnixNanos(epoch_ns_ + now.tv_sec * int64_t{1000000000} +
@@ -118,8 +134,7 @@ bool RealClock::AwaitWithDeadline(absl::Mutex* mu, const absl::Condition& cond,
     return true;
   }
   if (cond.Eval()) return true;
-  // If there is no memory for that, or no thread: rather on the wall clock than
-  // not at all.
+  // If there is no memory, or no thread, the wait is on the wall clock.
   bool holds = false;
   const auto wait = [&] {
     holds = DeadlineThread::Get(this)->Await(mu, cond, deadline);
@@ -129,7 +144,8 @@ bool RealClock::AwaitWithDeadline(absl::Mutex* mu, const absl::Condition& cond,
   return mu->AwaitWithTimeout(cond, deadline - TimeNow());
 }
 
-std::unique_ptr<Parker> RealClock::NewParker(Parker::Role) {
+std::unique_ptr<Parker> RealClock::NewParker(Parker::Role role) {
+  if (role == Parker::Role::kLoop) return std::make_unique<LoopParker>(epoch());
   return std::make_unique<RealParker>(epoch());
 }
 

@@ -17,8 +17,8 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
 
-// Whether `absl::Mutex` measures a relative timeout on the monotonic clock.
-// Releases before 20230802 turn it into a deadline on the wall clock.
+// Defined if `absl::Mutex` turns a relative timeout into a deadline on the wall
+// clock. Releases since 20230802 measure it on the monotonic clock.
 #if defined(ABSL_LTS_RELEASE_VERSION) && ABSL_LTS_RELEASE_VERSION < 20230802
 #define WORKQUEUE_INTERNAL_ABSL_WAITS_ON_WALL_CLOCK 1
 #endif
@@ -28,8 +28,9 @@ namespace internal {
 
 // RealClock
 //
-// The machine's monotonic clock, shifted so that it read the wall clock's time
-// when it was made. One exists, and it is never destroyed.
+// This class is the machine's monotonic clock, plus a constant: it reads the
+// time of the wall clock at its construction. There is one instance, which is
+// never destroyed.
 class RealClock final : public Clock {
  public:
   RealClock();
@@ -43,11 +44,11 @@ class RealClock final : public Clock {
   std::unique_ptr<Parker> NewParker(Parker::Role role) override;
 
  private:
-  // What this clock reads at the monotonic clock's epoch.
+  // The time of this clock at the epoch of the monotonic clock.
   absl::Time epoch() const { return absl::FromUnixNanos(epoch_ns_); }
 
-  // The same in Unix time: a sum of integers costs less than one of an
-  // `absl::Time` and an `absl::Duration`, which may be infinite.
+  // `epoch()` in Unix time. Adding integers is cheaper than adding an
+  // `absl::Duration` to an `absl::Time`, which may be infinite.
   const int64_t epoch_ns_;
 };
 

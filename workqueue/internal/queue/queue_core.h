@@ -49,7 +49,6 @@ struct QueueEntry : QueuedItem<T>, HashSetNode {
   explicit QueueEntry(const T& item) : QueuedItem<T>(item) {}
   explicit QueueEntry(T&& item) : QueuedItem<T>(std::move(item)) {}
 
-  using QueuedItem<T>::ReleaseItem;
   using QueuedItem<T>::set_priority;
 
   // Whether the queue must keep the entry.

@@ -19,16 +19,16 @@ namespace internal {
 
 // Handle
 //
-// Names an object in a `SlotMap`. It can be kept for as long as you like:
-// once the object is gone it names nothing, never another one. Copyable; a
-// default constructed one names nothing. `Tag` tells the handles of different
-// kinds of tables apart.
+// This class identifies an object in a `SlotMap`. A handle may outlive its
+// object: it identifies nothing then, and never another object. A default
+// constructed handle identifies nothing. Copyable. `Tag` makes the handles of
+// different kinds of maps different types.
 template <typename Tag>
 class Handle {
  public:
   Handle() = default;
 
-  // Whether it names an object, which may be gone by now.
+  // Whether the handle identifies an object, which may have been destroyed.
   explicit operator bool() const { return id_ != 0; }
 
   friend bool operator==(const Handle& a, const Handle& b) {
@@ -47,14 +47,14 @@ class Handle {
 
   Handle(SlabId slot, uint64_t id) : id_(id), slot_(slot) {}
 
-  uint64_t id_ = 0;  // unique in its table; zero for none
+  uint64_t id_ = 0;  // unique in its map; zero for none
   SlabId slot_ = 0;
 };
 
-// What an object in a `SlotMap` derives from.
+// The base class of the objects in a `SlotMap`.
 class SlotMapEntry {
  public:
-  // Small, and the object's alone until it is gone.
+  // Slots are small. No other object has this slot until this one is destroyed.
   SlabId slot() const { return slot_; }
 
  private:
@@ -67,12 +67,12 @@ class SlotMapEntry {
 
 // SlotMap
 //
-// Owns objects, and finds them by handle. A handle is a slot in the table and
-// an id, which is never used again: what a slot was used for before cannot be
-// mistaken for what is there now.
+// This class owns objects, and finds them by handle. A handle has a slot in the
+// map and an id. An id is never reused, so that a handle of an earlier object
+// in a slot does not find the present one.
 //
-// All of it takes constant time. In the steady state nothing is allocated;
-// after a spike, the memory goes back.
+// Every operation takes constant time. In the steady state nothing is
+// allocated. After a spike the memory is freed.
 //
 // Not thread-safe.
 template <typename Entry, typename Tag>
@@ -80,12 +80,12 @@ class SlotMap {
  public:
   size_t size() const { return entries_.size(); }
 
-  // Returns the slot of the next new object. What making that allocates is
-  // allocated here.
+  // Returns the slot of the next new object. Allocates the storage of that
+  // object.
   SlabId NextSlot() { return entries_.NextId(); }
 
-  // Returns a new object. If making it, or allocating, throws, nothing has
-  // changed.
+  // Returns a new object. If constructing it, or allocating, throws, the map is
+  // unchanged.
   template <typename... Args>
   Entry* New(Args&&... args) {
     const SlabId slot = entries_.NextId();
@@ -95,25 +95,25 @@ class SlotMap {
     return entry;
   }
 
-  // Returns the handle that names `entry`, which is in a table.
+  // Returns the handle of `entry`, which is in a map.
   static Handle<Tag> HandleOf(const Entry* entry) {
     return {entry->slot_, entry->id_};
   }
 
-  // Returns the object that `handle` names; null if it is gone.
+  // Returns the object of `handle`, or null if it has been destroyed.
   Entry* Find(Handle<Tag> handle) const {
     Entry* const entry = entries_.Find(handle.slot_);
     return entry != nullptr && entry->id_ == handle.id_ ? entry : nullptr;
   }
 
-  // Returns the object at `slot`, where there must be one.
+  // Returns the object at `slot`, which must exist.
   Entry* At(SlabId slot) const { return &entries_[slot]; }
 
-  // Destroys `entry`, which is in the table.
+  // Destroys `entry`, which is in the map.
   void Delete(Entry* entry) { entries_.Delete(entry->slot_); }
 
-  // Calls `visit(Entry*)` for each object, in no particular order. It may
-  // delete that object.
+  // Calls `visit(Entry*)` for each object, in no particular order. `visit` may
+  // delete the object that it is called for.
   template <typename F>
   void ForEach(F visit) const {
     entries_.ForEach(visit);

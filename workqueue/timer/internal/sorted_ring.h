@@ -20,20 +20,20 @@ namespace internal {
 
 // SortedRing
 //
-// Slots that come in their order: they are appended at the back and mostly
-// removed from the front, and lie in a ring next to each other. What comes out
-// of order has to go elsewhere.
+// This class is a sorted sequence of slots in a ring buffer. Slots are appended
+// at the back, in order, and mostly removed from the front. The owner must put
+// a slot that comes out of order elsewhere.
 //
-// Its owner is told where each slot is, so that any of them can be removed;
-// what remains is a hole, of which there are never more than slots. `Slot` is
-// trivial, has `<`, and a member `SlabId id`, which is not `kNoSlabId`.
-// `SetIndex` is called as `set_index(slot, index)` whenever a slot has come to
-// another index, and throws nothing.
+// The ring reports the index of each slot to its owner, so that the owner can
+// remove any slot. Removing leaves a hole. There are never more holes than
+// slots. `Slot` must be trivial, and must have `<` and a member `SlabId id`,
+// which is not `kNoSlabId`. The ring calls `set_index(slot, index)` whenever a
+// slot has moved to another index; `SetIndex` must not throw.
 //
-// Indices are less than `kIndices`, a power of two, after which they begin
-// anew. There is room for half as many slots and holes.
+// Indices are less than `kIndices`, a power of two, and wrap around. There is
+// room for half as many slots and holes.
 //
-// All of it takes constant time, amortized.
+// Every operation takes amortized constant time.
 //
 // Not thread-safe.
 template <typename Slot, typename SetIndex, uint32_t kIndices>
@@ -56,24 +56,25 @@ class SortedRing {
     return ring_[index & (capacity_ - 1)];
   }
 
-  // Makes room for one more slot, if there are indices for it.
+  // Allocates memory for one more slot, if there are indices for it.
   void ReserveOne() {
     if (!HasRoom() && capacity_ < kIndices / 2) Grow();
   }
 
   bool HasRoom() const { return Span() < capacity_; }
 
-  // Puts in `slot`, which is not less than the last one. There must be room.
+  // Appends `slot`, which must not be less than the last slot. There must be
+  // room.
   void Append(const Slot& slot) {
     Put(end_, slot);
     end_ = Next(end_);
   }
 
-  // Returns whether `slot` is less than no more than the last `max` slots. (A
-  // hole among the last ones counts as one.)
+  // Returns whether `slot` is less than at most the last `max` slots. (A hole
+  // among the last slots counts as a slot.)
   bool BelongsNearBack(const Slot& slot, Index max) const {
     if (Span() <= max) return true;
-    // The first slot before those decides; where there is a hole, the next one.
+    // The slot before those decides, or if it is a hole, the next slot.
     Index other = end_ - 1 - max;
     while (IsHole(other)) other = Next(other);
     return !(slot < (*this)[other]);
@@ -97,7 +98,7 @@ class SortedRing {
     if (holes_ > Span() / 2) Compact();
   }
 
-  // Removes all slots, and gives back the memory.
+  // Removes all slots, and frees the memory.
   void Clear() {
     ring_ = nullptr;
     capacity_ = 0;
@@ -117,12 +118,12 @@ class SortedRing {
     set_index_(slot, index);
   }
 
-  // How many slots and holes there are.
+  // The number of slots and holes.
   size_t Span() const { return (end_ - begin_) % kIndices; }
 
   void Grow() {
     const size_t capacity = capacity_ == 0 ? 16 : 2 * capacity_;
-    // What is not in use yet is not written to, and so takes no memory.
+    // The unused part is not written to, and so is not resident.
     std::unique_ptr<Slot[]> ring(new Slot[capacity]);
     for (Index i = begin_; i != end_; i = Next(i)) {
       ring[i & (capacity - 1)] = At(i);
@@ -131,7 +132,7 @@ class SortedRing {
     capacity_ = capacity;
   }
 
-  // Moves the slots together.
+  // Removes the holes.
   void Compact() {
     Index to = begin_;
     for (Index from = begin_; from != end_; from = Next(from)) {
@@ -146,8 +147,8 @@ class SortedRing {
   SetIndex set_index_;
   std::unique_ptr<Slot[]> ring_;
   size_t capacity_ = 0;  // of ring_: a power of two, or zero
-  // Indices, of which the lower bits say where in the ring. Neither the first
-  // nor the last is a hole.
+  // The lower bits of an index are a position in ring_. Neither the first nor
+  // the last slot is a hole.
   Index begin_ = 0;
   Index end_ = 0;
   size_t holes_ = 0;
