@@ -33,6 +33,7 @@
 #include "workqueue/internal/queue/queue_metrics.h"
 #include "workqueue/internal/queue/snapshot_order.h"
 #include "workqueue/internal/retry_delay.h"
+#include "workqueue/internal/wake_time.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/metrics.h"
 #include "workqueue/snapshot.h"
@@ -211,9 +212,8 @@ class PriorityQueue
       ABSL_GUARDED_BY(this->mu_);
   // Grows with each add that gives an item a new place.
   int64_t next_sequence_ ABSL_GUARDED_BY(this->mu_) = 0;
-  // Infinitely past while the loop is awake or has been asked to be.
-  absl::Time loop_sleeps_until_ ABSL_GUARDED_BY(this->mu_) =
-      absl::InfinitePast();
+  // The waiting loop's, as far as this queue is concerned.
+  internal::WakeTime loop_wake_time_ ABSL_GUARDED_BY(this->mu_);
 
   const std::shared_ptr<WaitingLoop> loop_;
 };
@@ -307,7 +307,8 @@ void PriorityQueue<T, Hash, Eq>::AddLocked(const T& item, size_t hash,
     ready_at = std::min(ready_at, waiting_[entry->heap_index].ready_at);
   }
   // For one that is due by now, two changes of threads would be a waste.
-  if (ready_at < loop_sleeps_until_ && ready_at <= this->clock_->TimeNow()) {
+  if (loop_wake_time_.IsAfter(ready_at) &&
+      ready_at <= this->clock_->TimeNow()) {
     MakeDirty(entry, priority, next_sequence_++);
     return;
   }
@@ -327,10 +328,7 @@ void PriorityQueue<T, Hash, Eq>::MakeWaiting(Entry* entry, absl::Time ready_at,
     waiting_.Push(slot);
     entry->waiting = true;
   }
-  if (ready_at < loop_sleeps_until_) {
-    loop_sleeps_until_ = absl::InfinitePast();
-    loop_->Wake(this);
-  }
+  if (loop_wake_time_.WakeBy(ready_at)) loop_->Wake(this);
 }
 
 template <typename T, typename Hash, typename Eq>
@@ -486,7 +484,7 @@ template <typename T, typename Hash, typename Eq>
 absl::Time PriorityQueue<T, Hash, Eq>::Run(absl::Time now) {
   Lock lock(this);
   const absl::Time next = RunBatch(now);
-  loop_sleeps_until_ = next;
+  loop_wake_time_.Set(next);
   return next;
 }
 

@@ -55,6 +55,7 @@
 #define PARKERS 1
 #include "parker.pml"
 #include "waiting_loop.pml"
+#include "wake_time.pml"
 
 #define DELAYING 0
 #define TICKER 1
@@ -62,7 +63,7 @@
 // What the channel's mu_ guards: for each item, when it is due.
 byte channel[PUSHERS];
 byte additions;
-byte asleep_until;
+byte loop_wake_time;
 bool closed;
 byte blocked;  // who waits for not_full_: a bit for each pusher
 
@@ -104,13 +105,8 @@ inline CheckAtRest() {
 }
 active proctype Time() { TimeGoesBy() }
 
-// AddChannel::Wake(), if there is need to.
-inline WakeIf(needed) {
-  if
-  :: (needed) && asleep_until != PAST -> asleep_until = PAST; Wake(DELAYING)
-  :: else
-  fi
-}
+// AddChannel::WakeBy()
+inline WakeBy(time) { IF_WAKE_BY(loop_wake_time, time, Wake(DELAYING)) }
 
 #define EARLIER(time, than) (time != 0 && time < than)
 
@@ -168,22 +164,20 @@ inline AwaitRoom() {
   fi
 }
 
+// The time by which a push has the loop awake.
+#define WAKE_BY (additions >= HALF -> PAST : ready_at)
+
 // AddChannel::PushLocked()
 inline PushLocked() {
   channel[self] = ready_at;
   additions++;
   owed = owed | (1 << self);
 #ifdef BROKEN_WAKE_AFTER_UNLOCK
-  wakes = asleep_until != PAST &&
-          (ready_at < asleep_until || additions >= HALF);
-  if
-  :: wakes -> asleep_until = PAST
-  :: else
-  fi
+  IF_WAKE_BY(loop_wake_time, WAKE_BY, wakes = true)
 #elif defined(BROKEN_FULL_WAKES_NOBODY)
-  WakeIf(ready_at < asleep_until)
+  WakeBy(ready_at)
 #else
-  WakeIf(ready_at < asleep_until || additions >= HALF)
+  WakeBy(WAKE_BY)
 #endif
 }
 
@@ -207,9 +201,9 @@ proctype Pusher(byte self) {
     AwaitRoom();
     owed = owed | (1 << self);
     if
-    :: asleep_until != PAST && ready_at < asleep_until ->
+    :: IS_AFTER(loop_wake_time, ready_at) ->
 #ifdef BROKEN_DUE_COUNTS_AS_WOKEN
-      asleep_until = PAST;
+      ClearWakeTime(loop_wake_time);
 #endif
       skip
     :: else -> PushLocked(); goto pushed
@@ -276,9 +270,8 @@ proctype Mover() {
       owed = owed & ~1
     :: else ->
       NextWake(next);
-      // AddChannel::WakeBy()
 #ifndef BROKEN_RESCHEDULE_WAKES_NOBODY
-      WakeIf(next < asleep_until)
+      WakeBy(next)
 #endif
     fi;
     locked = false
@@ -313,7 +306,7 @@ inline RunDelaying(at, next) {
       next = NEVER
     }
   :: else ->
-    asleep_until = PAST;  // AddChannel::Awake()
+    ClearWakeTime(loop_wake_time);  // AddChannel::Awake()
     atomic { !locked -> DrainAddChannel() }
     // AddDue(), item by item: mu_ may be released after each.
     do
@@ -347,13 +340,13 @@ inline RunDelaying(at, next) {
       :: else
       fi
     }
-    asleep_until = next;
+    SetWakeTime(loop_wake_time, next);
 #else
       if
 #ifndef BROKEN_SLEEP_WITHOUT_CHECK
       :: additions > 0 -> next = PAST
 #endif
-      :: else -> asleep_until = next
+      :: else -> SetWakeTime(loop_wake_time, next)
       fi
     }
 #endif

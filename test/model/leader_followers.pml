@@ -2,10 +2,12 @@
 // who wakes for the first of many times. Thread `w` sleeps in parker `w`. For
 // the models to include; every call is part of a critical section.
 
+#include "wake_time.pml"
+
 #define NOBODY WAITERS
 
 byte leader = NOBODY;
-byte leader_sleeps_until;
+byte leader_wake_time;
 chan followers = [WAITERS] of { byte };
 bool following[WAITERS];
 
@@ -14,8 +16,8 @@ inline BeginWait(w, first, deadline, wake_at) {
   if
   :: leader == NOBODY && first < NEVER ->
     leader = w;
-    leader_sleeps_until = (first < deadline -> first : deadline);
-    wake_at = leader_sleeps_until
+    wake_at = (first < deadline -> first : deadline);
+    SetWakeTime(leader_wake_time, wake_at)
   :: else ->
     followers!w;
     following[w] = true;
@@ -26,15 +28,15 @@ inline BeginWait(w, first, deadline, wake_at) {
 // EndWait()
 inline EndWait(w) {
   if
-  :: leader == w -> leader = NOBODY; leader_sleeps_until = PAST  // forgotten
+  :: leader == w -> leader = NOBODY; ClearWakeTime(leader_wake_time)  // forgotten
   :: following[w] -> followers??eval(w); following[w] = false
   :: else
   fi
 }
 
-// Wake(), of the leader.
+// WakeLeader()
 inline WakeLeader() {
-  leader_sleeps_until = PAST;
+  ClearWakeTime(leader_wake_time);
   Unpark(leader)
 }
 
@@ -53,10 +55,10 @@ inline PassOnLead(anything_to_wait_for) {
 inline WakeBy(time) {
   if
   :: leader == NOBODY -> PassOnLead(time < NEVER)
+  :: else ->
 #ifndef BROKEN_LEADER_SLEEPS_ON
-  :: leader != NOBODY && time < leader_sleeps_until -> WakeLeader()
+    IF_WAKE_BY(leader_wake_time, time, Unpark(leader))
 #endif
-  :: else
   fi
 }
 
@@ -84,4 +86,4 @@ inline WakeAll(w) {
 // has been woken.
 #define HAS_LEADER(first)               \
   (first == NEVER || !SOMEBODY_WAITS || \
-   (leader != NOBODY && leader_sleeps_until <= first))
+   (leader != NOBODY && !IS_AFTER(leader_wake_time, first)))

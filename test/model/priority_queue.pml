@@ -27,6 +27,7 @@
 #define PARKERS 1
 #include "parker.pml"
 #include "waiting_loop.pml"
+#include "wake_time.pml"
 
 #define QUEUE 0
 
@@ -34,7 +35,7 @@
 // the clock when it has begun is two, and `locked` in between.
 bool locked;
 byte waiting[ADDERS];  // for each item, when it is due
-byte loop_sleeps_until;
+byte loop_wake_time;
 bool shutting_down;
 
 byte callers = ADDERS + MOVERS + STOPPERS;  // who may still call
@@ -55,12 +56,9 @@ active proctype Time() { TimeGoesBy() }
 // MakeWaiting()
 inline MakeWaiting(item, ready_at) {
   waiting[item] = ready_at;
-  if
 #ifndef BROKEN_ADD_WAKES_NOBODY
-  :: ready_at < loop_sleeps_until -> loop_sleeps_until = PAST; Wake(QUEUE)
+  IF_WAKE_BY(loop_wake_time, ready_at, Wake(QUEUE))
 #endif
-  :: else
-  fi
 }
 
 // AddWithOptions(), of an item of its own.
@@ -84,7 +82,7 @@ proctype Adder(byte self) {
     :: waiting[self] != 0 -> at = waiting[self]
     fi;
     if
-    :: at < loop_sleeps_until && at <= now -> waiting[self] = 0  // MakeDirty()
+    :: IS_AFTER(loop_wake_time, at) && at <= now -> waiting[self] = 0  // MakeDirty()
     :: else -> MakeWaiting(self, at)
     fi;
     locked = false
@@ -156,9 +154,9 @@ inline Run(client, at, next) {
     i = 0;
 #ifdef BROKEN_SLEEP_AFTER_UNLOCK
   }
-  loop_sleeps_until = next
+  SetWakeTime(loop_wake_time, next)
 #else
-    loop_sleeps_until = next
+    SetWakeTime(loop_wake_time, next)
   }
 #endif
 }

@@ -4,7 +4,9 @@
 #include "workqueue/timer/delay_queue.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "test/workqueue/observed_clock.h"
@@ -408,6 +411,208 @@ TEST_F(DelayQueueTest, DestroysWhatIsLeft) {
     EXPECT_EQ(value.use_count(), 2);
   }
   EXPECT_EQ(value.use_count(), 1);
+}
+
+// -----------------------------------------------------------------------------
+// Values whose destructor calls the queue
+// -----------------------------------------------------------------------------
+
+// A value that calls its queue when it is destroyed. A move copies it, so the
+// value that was moved from calls the queue, too.
+class Caller {
+ public:
+  using Queue = DelayQueue<Caller>;
+
+  explicit Caller(Queue* queue) : queue_(queue) {}
+  Caller(const Caller&) = default;
+  Caller& operator=(const Caller&) = default;
+  ~Caller() {
+    queue_->Len();
+    queue_->Cancel(DelayQueueHandle());
+    ++calls;
+  }
+
+  static int calls;
+
+ private:
+  Queue* queue_;
+};
+int Caller::calls = 0;
+
+class DelayQueueOfCallersTest : public testing::Test {
+ protected:
+  DelayQueueHandle Push(absl::Duration delay) {
+    return queue_->Push(Caller(queue_.get()), delay);
+  }
+
+  // Returns how many values are destroyed by `f()`.
+  template <typename F>
+  int CallsBy(F f) {
+    const int before = Caller::calls;
+    f();
+    return Caller::calls - before;
+  }
+
+  FakeClock clock_;
+  std::unique_ptr<Caller::Queue> queue_ =
+      std::make_unique<Caller::Queue>(OnClock(&clock_));
+};
+
+TEST_F(DelayQueueOfCallersTest, Cancel) {
+  const DelayQueueHandle handle = Push(absl::Seconds(1));
+  EXPECT_EQ(CallsBy([&] { EXPECT_TRUE(queue_->Cancel(handle)); }), 1);
+  EXPECT_FALSE(queue_->Cancel(handle));
+  EXPECT_EQ(queue_->Len(), 0u);
+}
+
+TEST_F(DelayQueueOfCallersTest, PushAndReset) {
+  const DelayQueueHandle handle = Push(absl::Seconds(1));
+  EXPECT_EQ(
+      CallsBy([&] { EXPECT_TRUE(queue_->Reset(handle, absl::Seconds(2))); }),
+      0);
+  EXPECT_EQ(queue_->Len(), 1u);
+}
+
+TEST_F(DelayQueueOfCallersTest, PushAfterShutDown) {
+  queue_->ShutDown();
+  EXPECT_GE(CallsBy([&] { EXPECT_FALSE(Push(absl::Seconds(1))); }), 1);
+}
+
+TEST_F(DelayQueueOfCallersTest, ShutDown) {
+  for (int i = 0; i < 100; ++i) Push(absl::Seconds(1 + i % 3));
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(CallsBy([&] { queue_->ShutDown(); }), 66);
+  EXPECT_EQ(queue_->Len(), 34u);
+}
+
+TEST_F(DelayQueueOfCallersTest, Destructor) {
+  for (int i = 0; i < 100; ++i) Push(absl::Seconds(i % 3));
+  EXPECT_EQ(CallsBy([&] { queue_.reset(); }), 100);
+}
+
+TEST_F(DelayQueueOfCallersTest, Take) {
+  Push(absl::ZeroDuration());
+  Push(absl::ZeroDuration());
+  EXPECT_GE(CallsBy([&] { EXPECT_TRUE(queue_->Take().has_value()); }), 2);
+  EXPECT_GE(CallsBy([&] { EXPECT_TRUE(queue_->TryTake().ok()); }), 2);
+  EXPECT_EQ(queue_->Len(), 0u);
+}
+
+TEST_F(DelayQueueOfCallersTest, TakeUpTo) {
+  for (int i = 0; i < 100; ++i) Push(absl::ZeroDuration());
+  EXPECT_GE(CallsBy([&] { EXPECT_EQ(queue_->TakeUpTo(3)->size(), 3u); }), 6);
+  EXPECT_EQ(queue_->TakeUpTo(200)->size(), 97u);
+  EXPECT_EQ(queue_->Len(), 0u);
+}
+
+TEST_F(DelayQueueOfCallersTest, Stream) {
+  for (int i = 0; i < 10; ++i) Push(absl::ZeroDuration());
+  queue_->ShutDown();
+  int values = 0;
+  for (Caller value : queue_->Stream()) ++values;
+  EXPECT_EQ(values, 10);
+}
+
+// A value that pushes another when it is dropped.
+class Successor {
+ public:
+  using Queue = DelayQueue<Successor>;
+
+  Successor(Queue* queue, int left) : queue_(queue), left_(left) {}
+  Successor(Successor&& other) noexcept
+      : queue_(std::exchange(other.queue_, nullptr)), left_(other.left_) {}
+  ~Successor() {
+    if (queue_ == nullptr || left_ == 0) return;
+    queue_->Push(Successor(queue_, left_ - 1), absl::Seconds(1));
+  }
+
+  int left() const { return left_; }
+
+ private:
+  Queue* queue_;
+  const int left_;
+};
+
+TEST_F(DelayQueueTest, ADroppedValueMayPushAnother) {
+  DelayQueue<Successor> queue(OnClock(&clock_));
+  const auto handle = queue.Push(Successor(&queue, 2), absl::Seconds(1));
+  EXPECT_TRUE(queue.Cancel(handle));
+  EXPECT_EQ(queue.Len(), 1u);
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(queue.Take()->left(), 1);
+  EXPECT_EQ(queue.Len(), 1u);
+  queue.ShutDown();
+  EXPECT_EQ(queue.Len(), 0u);
+}
+
+// A value whose destructor waits for another thread that calls the queue.
+class Waits {
+ public:
+  explicit Waits(std::function<void()> wait) : wait_(std::move(wait)) {}
+  Waits(Waits&& other) noexcept : wait_(std::exchange(other.wait_, nullptr)) {}
+  ~Waits() {
+    if (wait_ != nullptr) wait_();
+  }
+
+ private:
+  std::function<void()> wait_;
+};
+
+TEST_F(DelayQueueTest, ADroppedValueMayWaitForAThreadThatCallsTheQueue) {
+  DelayQueue<Waits> queue(OnClock(&clock_));
+  absl::Notification dropping;
+  absl::Notification called;
+  queue.Push(Waits([&] {
+               dropping.Notify();
+               called.WaitForNotification();
+             }),
+             absl::Seconds(1));
+  std::thread caller([&] {
+    dropping.WaitForNotification();
+    EXPECT_EQ(queue.Len(), 0u);
+    EXPECT_TRUE(queue.ShuttingDown());
+    called.Notify();
+  });
+  queue.ShutDown();
+  caller.join();
+}
+
+// A value that is copied when it is moved, of which the first copy to be
+// destroyed on another thread waits.
+class LeavesACopy {
+ public:
+  explicit LeavesACopy(std::function<void()>* on_copy_destroyed)
+      : on_destroyed_(on_copy_destroyed),
+        made_by_(std::this_thread::get_id()) {}
+  LeavesACopy(const LeavesACopy& other) = default;
+  ~LeavesACopy() {
+    if (made_by_ == std::this_thread::get_id()) return;
+    if (*on_destroyed_ != nullptr) std::exchange(*on_destroyed_, nullptr)();
+  }
+
+ private:
+  std::function<void()>* on_destroyed_;
+  std::thread::id made_by_;
+};
+
+TEST_F(DelayQueueTest, TheDestructorWaitsForATakeThatDestroysACopy) {
+  auto queue = std::make_unique<DelayQueue<LeavesACopy>>(OnClock(&clock_));
+  absl::Notification destroying_copy;
+  absl::Notification destroying_queue;
+  std::atomic<bool> destroyed_copy{false};
+  std::function<void()> on_copy_destroyed = [&] {
+    destroying_copy.Notify();
+    destroying_queue.WaitForNotification();
+    destroyed_copy = true;
+  };
+  std::thread taker([q = queue.get()] { q->Take(); });
+  clock_.AwaitWaiters(1);
+  queue->Push(LeavesACopy(&on_copy_destroyed), absl::ZeroDuration());
+  destroying_copy.WaitForNotification();
+  destroying_queue.Notify();
+  queue.reset();
+  EXPECT_TRUE(destroyed_copy);
+  taker.join();
 }
 
 // -----------------------------------------------------------------------------

@@ -8,56 +8,52 @@
 #ifndef WORKQUEUE_TIMER_DELAY_QUEUE_H_
 #define WORKQUEUE_TIMER_DELAY_QUEUE_H_
 
-#include <atomic>
+#include <algorithm>
 #include <cstddef>
-#include <memory>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "workqueue/clock/clock.h"
-#include "workqueue/clock/parker.h"
 #include "workqueue/internal/exceptions.h"
 #include "workqueue/internal/mutex_lock.h"
 #include "workqueue/internal/slab.h"
-#include "workqueue/timer/internal/leader_followers.h"
+#include "workqueue/timer/internal/delay_queue_base.h"
 #include "workqueue/timer/internal/slot_map.h"
-#include "workqueue/timer/waiting_set.h"
 #include "workqueue/timer/waiting_set_options.h"
 
 namespace workqueue {
 
 // DelayQueueHandle
 //
-// Names a value that was pushed to a `DelayQueue`, to be cancelled or reset. It
-// can be kept for as long as you like: once the value is gone it names nothing,
-// never another value. Copyable, comparable and hashable; converts to `bool`: a
-// default constructed one is false.
+// Names a value in a `DelayQueue`, for `Cancel()` and `Reset()`. A handle can
+// be kept for any time: once its value is gone, it names nothing, and never
+// another value. Copyable, comparable and hashable. Converts to `bool`; a
+// default-constructed handle is false.
 using DelayQueueHandle = internal::Handle<struct DelayQueueHandleTag>;
 
 // DelayQueueOptions
 //
-// How a delay queue is made. All have a default that does.
+// Options for a `DelayQueue`. Every field has a usable default.
 struct DelayQueueOptions {
-  // The clock that it goes by; null for the real one. Not owned, must outlive
+  // The clock of the queue; null for the real clock. Not owned; must outlive
   // the queue.
   Clock* clock = nullptr;
 
-  // What keeps the values until they are due.
+  // The data structure that keeps the values until they are due.
   WaitingSetOptions waiting_set;
 };
 
 // DelayQueue
 //
-// Values that come out when their delay is over, the earliest first, each of
-// them once: it does not deduplicate, and knows of no processing. That is
-// `DelayingQueue`.
+// A queue that hands out each value once its delay has passed, the earliest
+// first. It does not deduplicate and has no notion of processing; see
+// `DelayingQueue` for a queue that has both.
 //
 // Example:
 //
@@ -65,143 +61,157 @@ struct DelayQueueOptions {
 //     workqueue::DelayQueueHandle handle =
 //         expiring.Push(std::move(session), absl::Minutes(30));
 //     ...
-//     expiring.Reset(handle, absl::Minutes(30));  // it has been used
+//     expiring.Reset(handle, absl::Minutes(30));  // the session was used
 //     ...
 //     for (std::unique_ptr<Session> session : expiring.Stream()) {
 //       session->Close();
 //     }
 //
-// There is no thread: those who wait for a value wait for its time themselves.
-// One of them, the leader, sleeps until the first value is due; the others
-// until they are woken. A value that is earlier than all wakes one, and who
-// leaves passes the lead on.
+// The queue has no thread of its own. Of the threads that wait for a value, one
+// sleeps until the first value is due, and the others sleep until they are
+// woken.
 //
-// A value is never taken before its time, on the clock in the options. Those
-// due at the same time come in the order in which they were given that time.
-// With a timing wheel, values are late by up to a tick, and those of one tick
-// come in any order.
+// A value is never taken before its time on the clock of the queue. Values that
+// are due at the same time come in the order in which they were given that
+// time. With a timing wheel, a value comes up to one tick late, and values of
+// the same tick come in any order.
 //
-// `T` is movable. Pushing, taking, cancelling and resetting take O(log n) for n
-// values, or constant time with a timing wheel, and allocate nothing in the
-// steady state. If moving a `T`, or allocating, throws, the queue is as it was.
+// `T` must be movable. `Push()`, `Cancel()`, `Reset()` and taking a value take
+// O(log n) for n values, or constant time with a timing wheel, and allocate
+// nothing in the steady state. If moving a `T`, or allocating, throws, the
+// queue is unchanged.
+//
+// No `T` is destroyed with the lock held, so its destructor may call the queue,
+// even while the destructor of the queue runs. If `T` has a non-trivial
+// destructor, each call that removes values takes the lock a second time, to
+// reuse their memory. Moving a `T` must not call the queue.
 //
 // Thread-safe. The destructor shuts the queue down and waits for the calls that
-// block in it, which return as after `ShutDown()`. Other calls must have ended
-// before, and none may come later. Values that are dropped are destroyed with
-// the lock held: their destructor must not call the queue.
+// block in it, which return as after `ShutDown()`. All other calls must have
+// returned before, and no call may follow.
 template <typename T>
-class DelayQueue {
+class DelayQueue : private internal::DelayQueueBase {
  public:
   using Handle = DelayQueueHandle;
+  class Range;
 
   explicit DelayQueue(DelayQueueOptions options = {})
-      : clock_(OrRealClock(options.clock)),
-        waiting_(options.waiting_set, clock_->TimeNow()) {}
+      : DelayQueueBase(options.clock, options.waiting_set) {}
   ~DelayQueue();
 
-  DelayQueue(const DelayQueue&) = delete;
-  DelayQueue& operator=(const DelayQueue&) = delete;
-
-  // Adds `value`, to come out once `delay` has passed; at once if it is zero or
-  // negative. Wakes a thread that waits, if `value` is due before all others.
+  // Adds `value`, to be taken once `delay` has passed; immediately if `delay`
+  // is zero or negative. Wakes a waiting thread if `value` is due before all
+  // others.
   //
-  // Returns a handle that names the value; one that names none, and drops the
-  // value, if the queue has been shut down.
+  // Returns a handle that names the value. If the queue has been shut down,
+  // drops the value and returns a handle that is false.
   Handle Push(T value, absl::Duration delay);
 
-  // Blocks until a value is due, and returns it; `std::nullopt` when the queue
-  // has been shut down and nothing in it is due.
+  // Blocks until a value is due, and returns it. Returns `std::nullopt` once
+  // the queue has been shut down and no value is due.
   std::optional<T> Take();
 
-  // As `Take()`, but blocks no longer than until `deadline`. Returns
-  // `absl::DeadlineExceededError` if nothing was due until then, and
+  // Like `Take()`, but blocks only until `deadline`. Returns
+  // `absl::DeadlineExceededError` if no value was due until then, and
   // `absl::CancelledError` if the queue has been shut down.
   absl::StatusOr<T> TakeWithDeadline(absl::Time deadline);
 
-  // As `TakeWithDeadline()`, without blocking.
+  // Like `TakeWithDeadline()`, without blocking.
   absl::StatusOr<T> TryTake() { return TakeWithDeadline(absl::InfinitePast()); }
 
-  // Blocks as `TakeWithDeadline()` does until a value is due, and then takes
-  // all that are, but no more than `max`, with one lock for all. On success
-  // there is at least one. Returns also `absl::InvalidArgumentError` if `max`
-  // is zero.
+  // Blocks until a value is due, like `TakeWithDeadline()`, and then takes all
+  // values that are due, but at most `max`. Takes the lock once for the first
+  // 16 values, and once more each time that the number of values doubles. On
+  // success, the result has at least one value. Returns
+  // `absl::InvalidArgumentError` if `max` is zero.
   absl::StatusOr<std::vector<T>> TakeUpToWithDeadline(size_t max,
                                                       absl::Time deadline);
   absl::StatusOr<std::vector<T>> TakeUpTo(size_t max) {
     return TakeUpToWithDeadline(max, absl::InfiniteFuture());
   }
 
-  // A range over the values as they come due, until the queue is shut down:
-  // going on to the next one blocks as `Take()` does. Several threads can each
-  // have a range; a value goes to one of them.
-  class Range;
+  // Returns a range over the values as they come due, which ends once the queue
+  // has been shut down. Each step blocks like `Take()`. Several threads can
+  // have a range each; each value goes to one of them.
   Range Stream() { return Range(this); }
 
   // Drops the value that `handle` names. Returns false if it is gone.
   bool Cancel(Handle handle);
 
-  // Has the value that `handle` names come out once `delay` from now has
-  // passed, whatever its time was. Returns false if it is gone, or the queue
-  // has been shut down.
+  // Makes the value that `handle` names due once `delay` from now has passed,
+  // whatever its time was. Returns false if the value is gone or the queue has
+  // been shut down.
   bool Reset(Handle handle, absl::Duration delay);
 
-  // Returns how many values are in the queue, due or not. By the time that the
-  // caller looks at the result it may have changed.
-  size_t Len() const;
+  // Returns the number of values in the queue, due or not. The number may have
+  // changed when the call returns.
+  using DelayQueueBase::Len;
 
-  // From now on nothing is taken in, and what is not due yet is dropped. What
-  // is due can still be taken, and then all calls find nothing; those that wait
-  // end. May be called from any thread and more than once.
+  // Drops all values that are not due yet, and makes `Push()` and `Reset()`
+  // refuse values. Values that are due can still be taken; after that, all
+  // calls that take values return immediately, including blocked calls. May be
+  // called from any thread and more than once.
   void ShutDown();
 
   // Returns whether the queue has been shut down.
-  bool ShuttingDown() const;
+  using DelayQueueBase::ShuttingDown;
 
  private:
   using MutexLock = internal::MutexLock;
 
   struct Node : internal::SlotMapEntry {
     explicit Node(T&& v) : value(std::move(v)) {}
+    ~Node() {}  // `value` has been destroyed
 
-    T value;
+    union {
+      T value;
+    };
+    // The next removed node, this node itself if it is the last one; null if
+    // the value is in the queue.
+    Node* next_removed = nullptr;
   };
 
-  // Blocks until a value is due or `deadline` has passed, and returns why it
-  // does not any more. On success it has called `take(due)`, with one that is
-  // due.
-  template <typename F>
-  absl::Status TakeDue(absl::Time deadline, F take);
+  // A list of removed nodes, whose values are destroyed when this object is:
+  // declare it before the lock.
+  struct Removed {
+    explicit Removed(DelayQueue* q) : queue(q) {}
+    ~Removed() {
+      if (first != nullptr) queue->Destroy(first);
+    }
+    Removed(const Removed&) = delete;
+    Removed& operator=(const Removed&) = delete;
 
-  // Removes a value that is due, having passed it to `add`.
-  template <typename F>
-  void MoveTo(F add, Node* due) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+    DelayQueue* const queue;
+    Node* first = nullptr;
+  };
 
-  // Returns the value at `place`; null if that is none.
-  Node* At(internal::SlabId place) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    return place == internal::kNoSlabId ? nullptr : nodes_.At(place);
+  // Returns the node that `handle` names; null if its value is gone.
+  Node* Find(Handle handle) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    Node* const node = nodes_.Find(handle);
+    return node == nullptr || node->next_removed != nullptr ? nullptr : node;
   }
 
-  // Destroys `node`, which is waiting.
-  void Remove(Node* node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Removes `node`, whose value is in the queue. Throws nothing.
+  void Remove(Node* node, Removed* removed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  std::unique_ptr<Parker> TakeParker() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Destroys the list of removed nodes that begins with `first`.
+  void Destroy(Node* first) ABSL_LOCKS_EXCLUDED(mu_);
 
-  Clock* const clock_;
-  // Written under mu_.
-  std::atomic<bool> shutting_down_{false};
+  // Calls `take(T&&)` with a value when one is due, and removes it.
+  template <typename F>
+  absl::Status TakeDue(absl::Time deadline, F take) ABSL_LOCKS_EXCLUDED(mu_);
 
-  mutable absl::Mutex mu_;
+  // Moves values that are due to `*values`, for which there is room. Returns
+  // whether there may be more.
+  bool MoveDueTo(std::vector<T>* values, size_t max, Removed* removed)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
   internal::SlotMap<Node, DelayQueueHandleTag> nodes_ ABSL_GUARDED_BY(mu_);
-  // The values' places in nodes_.
-  internal::WaitingSet waiting_ ABSL_GUARDED_BY(mu_);
-  internal::LeaderFollowers waiters_ ABSL_GUARDED_BY(mu_);
-  // Some of those of threads that have ceased to wait, for the next ones.
-  std::vector<std::unique_ptr<Parker>> parkers_ ABSL_GUARDED_BY(mu_);
 };
 
 // DelayQueue::Range
 //
-// What `Stream()` returns: an input range, for one `for` loop.
+// The result of `Stream()`: an input range, for one `for` loop.
 template <typename T>
 class DelayQueue<T>::Range {
  public:
@@ -244,8 +254,12 @@ class DelayQueue<T>::Range {
 template <typename T>
 DelayQueue<T>::~DelayQueue() {
   ShutDown();
+  Removed removed(this);
   MutexLock lock(&mu_);
-  mu_.Await(absl::Condition(&waiters_, &internal::LeaderFollowers::empty));
+  AwaitCalls();
+  nodes_.ForEach([&, this](Node* node) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    Remove(node, &removed);
+  });
 }
 
 template <typename T>
@@ -256,36 +270,69 @@ DelayQueueHandle DelayQueue<T>::Push(T value, absl::Duration delay) {
   const absl::Time due_at = now + delay;
   waiting_.Reserve(nodes_.NextSlot(), due_at);
   Node* const node = nodes_.New(std::move(value));
-  waiters_.WakeBy(waiting_.Insert(node->slot(), due_at, now));
+  Insert(node->slot(), due_at, now);
   return nodes_.HandleOf(node);
 }
 
 template <typename T>
+void DelayQueue<T>::Remove(Node* node, Removed* removed) {
+  waiting_.Remove(node->slot());
+  if constexpr (std::is_trivially_destructible_v<T>) {
+    nodes_.Delete(node);
+  } else {
+    if (removed->first == nullptr) ++destroying_;
+    node->next_removed = removed->first == nullptr ? node : removed->first;
+    removed->first = node;
+  }
+}
+
+template <typename T>
+void DelayQueue<T>::Destroy(Node* first) {
+  Node* node = first;
+  Node* last;
+  do {
+    last = node;
+    node->value.~T();
+    node = node->next_removed;
+  } while (node != last);
+  MutexLock lock(&mu_);
+  --destroying_;
+  node = first;
+  do {
+    last = node;
+    node = node->next_removed;
+    nodes_.Delete(last);
+  } while (node != last);
+}
+
+template <typename T>
 template <typename F>
-void DelayQueue<T>::MoveTo(F add, Node* due) {
-  add(std::move(due->value));
-  Remove(due);
+absl::Status DelayQueue<T>::TakeDue(absl::Time deadline, F take) {
+  Removed removed(this);
+  DueLock lock(this);
+  absl::Status status = lock.AwaitDue(deadline);
+  if (status.ok()) {
+    Node* const due = nodes_.At(lock.due());
+    take(std::move(due->value));
+    Remove(due, &removed);
+  }
+  return status;
 }
 
 template <typename T>
 std::optional<T> DelayQueue<T>::Take() {
   std::optional<T> value;
-  const auto add = [&value](T&& due) { value.emplace(std::move(due)); };
-  TakeDue(absl::InfiniteFuture(),
-          [this, &add](Node* due)
-              ABSL_NO_THREAD_SAFETY_ANALYSIS { MoveTo(add, due); })
-      .IgnoreError();
+  TakeDue(absl::InfiniteFuture(), [&value](T&& due) {
+    value.emplace(std::move(due));
+  }).IgnoreError();
   return value;
 }
 
 template <typename T>
 absl::StatusOr<T> DelayQueue<T>::TakeWithDeadline(absl::Time deadline) {
   absl::StatusOr<T> value;
-  const auto add = [&value](T&& due) { value.emplace(std::move(due)); };
   absl::Status status =
-      TakeDue(deadline, [this, &add](Node* due) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-        MoveTo(add, due);
-      });
+      TakeDue(deadline, [&value](T&& due) { value.emplace(std::move(due)); });
   if (!status.ok()) value = std::move(status);
   return value;
 }
@@ -296,92 +343,54 @@ absl::StatusOr<std::vector<T>> DelayQueue<T>::TakeUpToWithDeadline(
   if (max == 0) {
     return absl::InvalidArgumentError("max is 0; it must be at least 1");
   }
+  constexpr size_t kFirstCapacity = 16;
   std::vector<T> values;
-  const auto add = [&values](T&& due) { values.push_back(std::move(due)); };
-  const auto take_all = [&, this](Node* due) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    MoveTo(add, due);
-    // What has been taken is returned, even if there is no room for more.
+  Removed removed(this);
+  bool more = true;
+  {
+    DueLock lock(this);
+    absl::Status status = lock.AwaitDue(deadline);
+    if (!status.ok()) return status;
+    values.reserve(std::min(max, kFirstCapacity));
+    values.push_back(std::move(nodes_.At(lock.due())->value));
+    Remove(nodes_.At(lock.due()), &removed);
+    // From here on, what has been taken is returned, whatever throws.
     internal::TryCall([&, this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      const absl::Time now = clock_->TimeNow();
-      while (values.size() < max) {
-        Node* const next = At(waiting_.Due(now));
-        if (next == nullptr) break;
-        MoveTo(add, next);
-      }
+      more = MoveDueTo(&values, max, &removed);
     });
-  };
-  absl::Status status = TakeDue(deadline, take_all);
-  if (!status.ok()) return status;
+  }
+  // Without the lock, since growing destroys the values that it moves.
+  while (more) {
+    more = false;
+    internal::TryCall([&, this] {
+      values.reserve(std::min(max, 2 * values.capacity()));
+      MutexLock lock(&mu_);
+      more = MoveDueTo(&values, max, &removed);
+    });
+  }
   return values;
 }
 
 template <typename T>
-template <typename F>
-absl::Status DelayQueue<T>::TakeDue(absl::Time deadline, F take) {
-  internal::LeaderFollowers::Waiter waiter;
-  std::unique_ptr<Parker> parker;
-  while (true) {
-    absl::Time wake_at;
-    {
-      MutexLock lock(&mu_);
-      waiters_.EndWait(&waiter);
-      absl::Cleanup leave = [this, &parker]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-        if (parker != nullptr && parkers_.size() < parkers_.capacity()) {
-          parkers_.push_back(std::move(parker));
-        }
-        parker.reset();  // rather than when the queue, and its clock, are gone
-        waiters_.PassOnLead(waiting_.size() > 0);
-      };
-      // What was due at the last look still is; the clock takes longer to read
-      // than all the rest.
-      Node* due = At(waiting_.KnownDue());
-      absl::Time now;
-      if (due == nullptr) {
-        now = clock_->TimeNow();
-        due = At(waiting_.Due(now));
-      }
-      if (due != nullptr) {
-        take(due);
-        return absl::OkStatus();
-      }
-      if (ShuttingDown()) {
-        return absl::CancelledError("the queue has been shut down");
-      }
-      // Without a message, which would be an allocation for who polls.
-      if (deadline <= now) return absl::DeadlineExceededError("");
-      if (parker == nullptr) parker = TakeParker();
-      waiter.parker = parker.get();
-      wake_at = waiters_.BeginWait(&waiter, waiting_.NextWake(), deadline);
-      std::move(leave).Cancel();
-    }
-    parker->ParkUntil(wake_at);
+bool DelayQueue<T>::MoveDueTo(std::vector<T>* values, size_t max,
+                              Removed* removed) {
+  const absl::Time now = clock_->TimeNow();
+  while (values->size() < std::min(max, values->capacity())) {
+    const internal::SlabId due = waiting_.Due(now);
+    if (due == internal::kNoSlabId) return false;
+    values->push_back(std::move(nodes_.At(due)->value));
+    Remove(nodes_.At(due), removed);
   }
-}
-
-template <typename T>
-std::unique_ptr<Parker> DelayQueue<T>::TakeParker() {
-  constexpr size_t kKeep = 16;
-  parkers_.reserve(kKeep);
-  if (parkers_.empty()) {
-    return clock_->NewParker(Parker::Role::kCaller);
-  }
-  std::unique_ptr<Parker> parker = std::move(parkers_.back());
-  parkers_.pop_back();
-  return parker;
-}
-
-template <typename T>
-void DelayQueue<T>::Remove(Node* node) {
-  waiting_.Remove(node->slot());
-  nodes_.Delete(node);
+  return values->size() < max;
 }
 
 template <typename T>
 bool DelayQueue<T>::Cancel(Handle handle) {
+  Removed removed(this);
   MutexLock lock(&mu_);
-  Node* const node = nodes_.Find(handle);
+  Node* const node = Find(handle);
   if (node == nullptr) return false;
-  Remove(node);
+  Remove(node, &removed);
   return true;
 }
 
@@ -389,36 +398,22 @@ template <typename T>
 bool DelayQueue<T>::Reset(Handle handle, absl::Duration delay) {
   const absl::Time now = clock_->TimeNow();
   MutexLock lock(&mu_);
-  if (ShuttingDown()) return false;
-  Node* const node = nodes_.Find(handle);
+  Node* const node = ShuttingDown() ? nullptr : Find(handle);
   if (node == nullptr) return false;
-  const absl::Time due_at = now + delay;
-  waiting_.Reserve(node->slot(), due_at);
-  waiters_.WakeBy(waiting_.Move(node->slot(), due_at, now));
+  Move(node->slot(), now + delay, now);
   return true;
-}
-
-template <typename T>
-size_t DelayQueue<T>::Len() const {
-  MutexLock lock(&mu_);
-  return waiting_.size();
 }
 
 template <typename T>
 void DelayQueue<T>::ShutDown() {
   const absl::Time now = clock_->TimeNow();
+  Removed removed(this);
   MutexLock lock(&mu_);
-  if (ShuttingDown()) return;
-  shutting_down_.store(true, std::memory_order_release);
-  nodes_.ForEach([this, now](Node* node) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    if (waiting_.DueAt(node->slot()) > now) Remove(node);
+  if (!BeginShutDown()) return;
+  nodes_.ForEach([&, this](Node* node) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    if (node->next_removed != nullptr) return;
+    if (waiting_.DueAt(node->slot()) > now) Remove(node, &removed);
   });
-  waiters_.WakeAll();
-}
-
-template <typename T>
-bool DelayQueue<T>::ShuttingDown() const {
-  return shutting_down_.load(std::memory_order_acquire);
 }
 
 }  // namespace workqueue

@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/numeric/bits.h"
 #include "absl/time/time.h"
 #include "workqueue/internal/segmented_array.h"
 #include "workqueue/internal/slab.h"
@@ -24,162 +23,159 @@ namespace internal {
 
 // TimingWheel
 //
-// Entries by the time at which they are due, named by their ids in a `Slab`.
-// They are in rings of slots: the hierarchy of wheels that `WaitingSetOptions`
-// describes. The ring 0 has a slot for each of the next ticks; in ring r, a
-// slot stands for `slots` to the power of r ticks. When its time begins, its
-// entries move to the rings before: each entry moves as often as there are
-// rings at most.
+// A set of entries, each with the time at which it is due. It is a hierarchical
+// timing wheel (G. Varghese and A. Lauck, "Hashed and Hierarchical Timing
+// Wheels", 1987): time is divided into ticks, and an entry is due at the first
+// tick that is not before its time.
 //
-// A bit for each slot tells whether it is empty, so that those are passed over.
+// Entries are named by ids that the caller chooses; an id is any `SlabId` but
+// `kNoSlabId`. Ids should be small and dense, as the ids of a `Slab` are: the
+// memory of a wheel is proportional to the largest id, not only to the number
+// of entries. An id may be used again once it has been removed.
 //
-// What is due more than 292 years after the wheel was made never is: 64 bits of
-// nanoseconds are that long.
+// Example:
 //
-// Not thread-safe.
+//     TimingWheel wheel(now, absl::Milliseconds(1), /*slots=*/256);
+//     wheel.Reserve(id, due_at);  // may throw
+//     wheel.Insert(id, due_at, now);
+//     ...
+//     for (SlabId id; (id = wheel.Due(now)) != kNoSlabId;) {
+//       wheel.Remove(id);
+//       Handle(id);
+//     }
+//     SleepUntil(wheel.NextWake());
+//
+// Inserting, moving and removing an entry take constant time. The entries are
+// in rings of slots. Ring 0 has a slot for each of the next ticks; a slot of
+// ring r stands for `slots` to the power of r ticks. When the time of a slot
+// begins, its entries move to rings of lower numbers, so an entry moves at most
+// as often as there are rings. A bit for each slot tells whether the slot is
+// empty, so the wheel skips empty slots without visiting them.
+//
+// An entry that is due more than 292 years after the wheel was made is never
+// due: this is the range of 64 bits of nanoseconds.
+//
+// Only `Reserve()` and the constructor throw (`std::bad_alloc`). Not
+// thread-safe.
 class TimingWheel {
  public:
-  // A wheel whose first tick begins at `now`. `tick` and `slots` are as in
-  // `WaitingSetOptions`.
-  TimingWheel(absl::Time now, absl::Duration tick, size_t slots)
-      : scale_(now),
-        tick_ns_(absl::ToInt64Nanoseconds(tick)),
-        max_tick_(kNever / tick_ns_ - 1),
-        slots_(static_cast<int64_t>(slots)) {
-    AddRing();
-  }
+  // Makes an empty wheel whose first tick begins at `now`. `tick` and `slots`
+  // must be in the ranges that `WaitingSetOptions::TimingWheel()` accepts.
+  TimingWheel(absl::Time now, absl::Duration tick, size_t slots);
 
   TimingWheel(const TimingWheel&) = delete;
   TimingWheel& operator=(const TimingWheel&) = delete;
 
+  // Returns the number of entries.
   size_t size() const { return size_; }
 
-  // Makes sure that inserting `id` for `due_at` does not throw, and makes the
-  // rings that it needs there. Moving an entry to where there is no ring throws
-  // nothing, but until it is due it is moved once more for each turn of the
-  // last one.
-  void Reserve(internal::SlabId id, absl::Time due_at) {
+  // Allocates what `Insert(id, due_at, now)` needs, so that it does not throw,
+  // and the rings that reach `due_at`. If an entry moves to where there is no
+  // ring, `Move()` throws nothing, but the entry then moves once for each turn
+  // of the last ring until it is due.
+  void Reserve(SlabId id, absl::Time due_at) {
     if (due_at > horizon_) AddRingsFor(due_at);
     places_.Reserve(size_t{id} + 1);
   }
 
-  // Puts in `id`, which is due at `due_at`. Returns when to call `Due()` next
-  // on its account. It is `now`.
-  absl::Time Insert(internal::SlabId id, absl::Time due_at, absl::Time now) {
+  // Inserts `id`, which must not be in the wheel, due at `due_at`. `Reserve(id,
+  // due_at)` must have been called since the last change of the wheel. `now` is
+  // the current time. Returns the time at which `Due()` must be called on
+  // account of `id`.
+  absl::Time Insert(SlabId id, absl::Time due_at, absl::Time now) {
     // An empty wheel does not turn.
     if (size_ == 0) now_ = std::max(now_, LastTick(now));
     ++size_;
     return TimeAt(Put(id, TickFor(due_at, now)));
   }
 
-  // Has `id`, which is in the wheel, be due at `due_at`. Returns when to call
-  // `Due()` next on its account. It is `now`. Throws nothing.
-  absl::Time Move(internal::SlabId id, absl::Time due_at, absl::Time now) {
+  // Makes `id`, which must be in the wheel, due at `due_at` instead. Returns
+  // the same as `Insert()`.
+  absl::Time Move(SlabId id, absl::Time due_at, absl::Time now) {
     Take(id);
     return TimeAt(Put(id, TickFor(due_at, now)));
   }
 
-  // Removes `id`, which is in the wheel. After a spike, the memory goes back
-  // once the wheel is empty.
-  void Remove(internal::SlabId id) {
+  // Removes `id`, which must be in the wheel. Once the wheel is empty, it frees
+  // the memory of a large number of entries.
+  void Remove(SlabId id) {
     --size_;
     Take(id);
     if (size_ == 0 && places_.capacity() > kKeep) places_.Clear();
   }
 
-  // Removes all entries, and gives back the memory.
-  void Clear() {
-    size_ = 0;
-    rings_.erase(rings_.begin() + 1, rings_.end());
-    rings_[0].Clear();
-    SetHorizon();
-    due_ = List();
-    never_ = List();
-    places_.Clear();
-  }
+  // Removes all entries and frees their memory, in time proportional to the
+  // number of slots and the largest id.
+  void Clear();
 
-  // The tick at which `id`, which is in the wheel, is due.
-  absl::Time DueAt(internal::SlabId id) const {
-    return TimeAt(places_[id].tick);
-  }
+  // Returns the time of the tick at which `id`, which must be in the wheel, is
+  // due.
+  absl::Time DueAt(SlabId id) const { return TimeAt(places_[id].tick); }
 
-  // Returns an entry that is due at `now`, one whose tick came first if some
-  // have been due for longer; `kNoSlabId` if there is none.
-  internal::SlabId Due(absl::Time now) {
+  // Returns an entry that is due at `now`, or `kNoSlabId` if there is none. If
+  // entries have become due at several ticks, those of the first tick come
+  // first. Takes time for each slot passed that is not empty.
+  SlabId Due(absl::Time now) {
     if (due_.empty()) Advance(now);
     return KnownDue();
   }
 
-  // As `Due()`, of what some call has been told is due.
-  internal::SlabId KnownDue() const { return due_.front; }
+  // Returns an entry that an earlier call has found due, or `kNoSlabId`. Does
+  // not need to know the time.
+  SlabId KnownDue() const { return due_.front; }
 
-  // Returns when to call `Due()` next: when an entry is due, or has to be moved
-  // to another ring. Infinitely late if there is no need.
+  // Returns the time at which `Due()` must be called next: an entry is due
+  // then, or must move to another ring. Returns the infinite past if an entry
+  // is known to be due, and the infinite future if no call is necessary.
   absl::Time NextWake() const {
-    if (!due_.empty()) return absl::InfinitePast();
-    return TimeAt(NextEvent());
+    return due_.empty() ? TimeAt(NextEvent()) : absl::InfinitePast();
   }
 
  private:
-  // Ticks are counted from the start of scale_. None is as late as this.
+  // Ticks are counted from the start of scale_. No tick is as late as this.
   static constexpr int64_t kNever = TimeScale::kNever;
 
+  // Instead of a slot, in Place::list. The slots of all rings are counted as
+  // one sequence.
+  static constexpr uint32_t kDue = 0xffffffff;
+  static constexpr uint32_t kNeverDue = 0xfffffffe;
+
+  // How many places an empty wheel keeps.
   static constexpr size_t kKeep = 1024;
 
-  // Where an entry is.
+  // The place of an entry.
   struct Place {
-    int64_t tick;           // when it is due
-    uint32_t list;          // a slot, kDue or kNeverDue
-    internal::SlabId next;  // in that list
-    internal::SlabId previous;
+    int64_t tick;   // when the entry is due
+    uint32_t list;  // a slot, kDue or kNeverDue
+    SlabId next;    // in that list
+    SlabId previous;
   };
 
   // A doubly linked list of ids. Their places have the links.
   struct List {
-    bool empty() const { return front == internal::kNoSlabId; }
+    bool empty() const { return front == kNoSlabId; }
 
-    internal::SlabId front = internal::kNoSlabId;
-    internal::SlabId back = internal::kNoSlabId;
+    SlabId front = kNoSlabId;
+    SlabId back = kNoSlabId;
   };
-
-  // Instead of a slot: the slots of all rings are counted as one sequence.
-  static constexpr uint32_t kDue = 0xffffffff;
-  static constexpr uint32_t kNeverDue = 0xfffffffe;
 
   struct Ring {
     // A ring of `n` slots, each of which stands for `s` ticks.
-    Ring(int64_t s, int64_t n)
-        : span(s),
-          turn(s <= kNever / n ? s * n : kNever),
-          slots(n),
-          full((n + 63) / 64) {}
+    Ring(int64_t s, int64_t n);
 
     void SetEmpty(size_t slot, bool empty) {
       const uint64_t bit = uint64_t{1} << (slot % 64);
       uint64_t& word = full[slot / 64];
       word = empty ? word & ~bit : word | bit;
     }
+    void Clear();
 
-    void Clear() {
-      std::fill(slots.begin(), slots.end(), List());
-      std::fill(full.begin(), full.end(), 0);
-    }
-
-    // Returns the first slot from `begin` up to `end` that is not empty; `end`
-    // if all are.
-    size_t FirstFull(size_t begin, size_t end) const {
-      while (begin < end) {
-        const uint64_t rest = full[begin / 64] >> (begin % 64);
-        if (rest != 0) {
-          return std::min(end, begin + absl::countr_zero(rest));
-        }
-        begin = (begin / 64 + 1) * 64;
-      }
-      return end;
-    }
+    // Returns the first slot in [`begin`, `end`) that is not empty; `end` if
+    // all are empty.
+    size_t FirstFull(size_t begin, size_t end) const;
 
     int64_t span;  // how many ticks a slot stands for
-    int64_t turn;  // and all slots
+    int64_t turn;  // how many ticks all slots stand for
     std::vector<List> slots;
     std::vector<uint64_t> full;  // a bit for each slot
   };
@@ -197,8 +193,8 @@ class TimingWheel {
     return tick > max_tick_ ? kNever : tick;
   }
 
-  // Returns the tick at which what is due at `time` comes out. What is due
-  // `now` need not wait for the next one.
+  // Returns the tick at which an entry is due whose time is `time`. One that is
+  // due `now` does not wait for the next tick.
   int64_t TickFor(absl::Time time, absl::Time now) const {
     return time <= now ? LastTick(time) : TickAt(time);
   }
@@ -208,34 +204,22 @@ class TimingWheel {
                             : scale_.TimeAt(tick * tick_ns_);
   }
 
-  // Returns the ring for an entry due in `ticks` from now; one more than there
-  // are if there is none.
+  // Returns the ring for an entry due in `ticks` from now; the number of rings
+  // if none reaches so far.
   size_t RingFor(int64_t ticks) const {
     size_t ring = 0;
     while (ring < rings_.size() && ticks >= rings_[ring].turn) ++ring;
     return ring;
   }
 
-  void AddRing() {
-    rings_.emplace_back(rings_.empty() ? 1 : rings_.back().turn, slots_);
-    SetHorizon();
-  }
-
-  void SetHorizon() {
-    const int64_t turn = rings_.back().turn;
-    horizon_ = TimeAt(turn < kNever - now_ ? now_ + turn - 1 : kNever);
-  }
-
-  void AddRingsFor(absl::Time due_at) {
-    const int64_t tick = TickAt(due_at);
-    if (tick == kNever) return;
-    while (RingFor(tick - now_) == rings_.size()) AddRing();
-  }
+  void AddRing();
+  void AddRingsFor(absl::Time due_at);
+  void SetHorizon();
 
   // Appends `id` to `list`.
-  void PushBack(List& list, internal::SlabId id) {
+  void PushBack(List& list, SlabId id) {
     Place& at = places_[id];
-    at.next = internal::kNoSlabId;
+    at.next = kNoSlabId;
     at.previous = list.back;
     (list.empty() ? list.front : places_[list.back].next) = id;
     list.back = id;
@@ -243,14 +227,14 @@ class TimingWheel {
 
   // Removes the entry at `at` from `list`, which contains it.
   void RemoveFrom(List& list, const Place& at) {
-    (at.previous == internal::kNoSlabId ? list.front
-                                        : places_[at.previous].next) = at.next;
-    (at.next == internal::kNoSlabId ? list.back : places_[at.next].previous) =
+    (at.previous == kNoSlabId ? list.front : places_[at.previous].next) =
+        at.next;
+    (at.next == kNoSlabId ? list.back : places_[at.next].previous) =
         at.previous;
   }
 
-  // Takes `id` from where it is.
-  void Take(internal::SlabId id) {
+  // Takes `id` out of its list.
+  void Take(SlabId id) {
     const Place& at = places_[id];
     if (at.list == kDue || at.list == kNeverDue) {
       RemoveFrom(at.list == kDue ? due_ : never_, at);
@@ -262,9 +246,9 @@ class TimingWheel {
     if (ring.slots[slot].empty()) ring.SetEmpty(slot, true);
   }
 
-  // Puts `id`, which is due at `tick`, where it belongs. Returns the tick at
-  // which it is due or has to be moved on.
-  int64_t Put(internal::SlabId id, int64_t tick) {
+  // Puts `id`, which is due at `tick`, into the list where it belongs. Returns
+  // the tick at which it is due or must move to another ring.
+  int64_t Put(SlabId id, int64_t tick) {
     Place& at = places_[id];
     at.tick = tick;
     if (tick <= now_) {
@@ -289,59 +273,24 @@ class TimingWheel {
     return step * ring.span;
   }
 
-  // Returns the next tick at which a slot's time begins that is not empty.
-  int64_t NextEvent() const {
-    int64_t next = kNever;
-    for (const Ring& ring : rings_) {
-      // The slots come in the order after this one, itself last.
-      const int64_t step = now_ / ring.span;
-      const size_t here = static_cast<size_t>(step % slots_);
-      const size_t n = ring.slots.size();
-      size_t slot = ring.FirstFull(here + 1, n);
-      int64_t ahead = static_cast<int64_t>(slot - here);
-      if (slot == n) {
-        slot = ring.FirstFull(0, here + 1);
-        if (slot == here + 1) continue;
-        ahead = static_cast<int64_t>(slot + n - here);
-      }
-      next = std::min(next, (step + ahead) * ring.span);
-    }
-    return next;
-  }
+  // Returns the next tick at which the time of a slot begins that is not empty.
+  int64_t NextEvent() const;
 
-  // Moves all that is due at `now` to due_.
-  void Advance(absl::Time now) {
-    const int64_t end = LastTick(now);
-    while (now_ < end) {
-      now_ = std::min(end, NextEvent());
-      for (size_t i = rings_.size(); i-- > 0;) {
-        if (now_ % rings_[i].span == 0) Empty(rings_[i]);
-      }
-    }
-  }
+  // Moves all entries that are due at `now` to due_.
+  void Advance(absl::Time now);
 
-  // Moves on what is in the slot of `ring` whose time begins now.
-  void Empty(Ring& ring) {
-    const size_t slot = static_cast<size_t>(now_ / ring.span % slots_);
-    internal::SlabId id = ring.slots[slot].front;
-    ring.slots[slot] = List();
-    ring.SetEmpty(slot, true);
-    while (id != internal::kNoSlabId) {
-      const Place at = places_[id];
-      Put(id, at.tick);
-      id = at.next;
-    }
-  }
+  // Moves the entries of the slot of `ring` whose time begins now.
+  void Empty(Ring& ring);
 
   const TimeScale scale_;
   const int64_t tick_ns_;
-  const int64_t max_tick_;  // those after that are never
+  const int64_t max_tick_;  // later ticks never come
   const int64_t slots_;
-  int64_t now_ = 0;  // the tick up to which all has been moved
+  int64_t now_ = 0;  // the tick up to which entries have been moved
   size_t size_ = 0;
   std::vector<Ring> rings_;
-  absl::Time horizon_;                      // so far the rings reach, at least
-  internal::SegmentedArray<Place> places_;  // by id
+  absl::Time horizon_;            // the rings reach at least so far
+  SegmentedArray<Place> places_;  // by id
   List due_;
   List never_;
 };

@@ -26,50 +26,73 @@ namespace internal {
 
 // WaitingHeap
 //
-// Entries by the time at which they are due. They are named by their ids in a
-// `Slab`. Those due at the same time come in the order in which they were given
-// that time. Inserting, moving and removing take O(log n), the others O(1).
+// A set of entries, each with the time at which it is due, exact to the
+// nanosecond. Entries that are due at the same time come in the order in which
+// they were given that time.
 //
-// What is inserted in the order of its times, as with constant delays, is kept
-// in a `SortedRing`, and inserting and removing it take O(1). If something
-// comes before no more than the last few there, these make way. All else is in
-// an `IndexedHeap`.
+// Entries are named by ids that the caller chooses; an id is any `SlabId` below
+// 2^31. Ids should be small and dense, as the ids of a `Slab` are: the memory
+// of a heap is proportional to the largest id, not only to the number of
+// entries. An id may be used again once it has been removed.
 //
-// It does as `TimingWheel` does, to the nanosecond, and like that until 292
-// years after it was made.
+// Example:
 //
-// Not thread-safe.
+//     WaitingHeap heap(now);
+//     heap.Reserve(id, due_at);  // may throw
+//     heap.Insert(id, due_at, now);
+//     ...
+//     for (SlabId id; (id = heap.Due(now)) != kNoSlabId;) {
+//       heap.Remove(id);
+//       Handle(id);
+//     }
+//     SleepUntil(heap.NextWake());
+//
+// Inserting, moving and removing one of n entries take O(log n), `Clear()`
+// takes O(n), and the other functions take constant time. Entries that are
+// inserted in the order of their times, as with a constant delay, are in a
+// `SortedRing`, where inserting and removing take amortized constant time. All
+// other entries are in an `IndexedHeap`. If a new entry comes before the last
+// entries of the ring, and these are at most four, they move to the heap.
+//
+// An entry that is due more than 292 years after the heap was made is never
+// due: this is the range of 64 bits of nanoseconds.
+//
+// Only `Reserve()` throws (`std::bad_alloc`). Not thread-safe.
 class WaitingHeap {
  public:
-  // Entries are numbered from `first_sequence` on, for those of one time to
-  // come in order. The numbers go round, in a test soon.
+  // Makes an empty heap at the current time `now`. Entries are numbered from
+  // `first_sequence` on, to keep those of the same time in order. The numbers
+  // wrap around; a test can make this happen soon.
   explicit WaitingHeap(absl::Time now, uint32_t first_sequence = 0)
       : scale_(now), next_sequence_(first_sequence) {}
 
   WaitingHeap(const WaitingHeap&) = delete;
   WaitingHeap& operator=(const WaitingHeap&) = delete;
 
+  // Returns the number of entries.
   size_t size() const { return run_.size() + heap_.size(); }
 
-  // Makes sure that inserting `id` for `due_at` does not throw.
-  void Reserve(internal::SlabId id, absl::Time /*due_at*/) {
-    if (id >= kInRun) internal::ThrowBadAlloc();
+  // Allocates what `Insert(id, due_at, now)` needs, so that it does not throw.
+  void Reserve(SlabId id, absl::Time /*due_at*/) {
+    if (id >= kInRun) ThrowBadAlloc();
     places_.Reserve(size_t{id} + 1);
-    // All that is in the run may have to move.
+    // All entries of the run may have to move.
     heap_.Reserve(size() + 1);
     run_.ReserveOne();
   }
 
-  // Puts in `id`, which is due at `due_at`. Returns when to call `Due()` next
-  // on its account. It is `now`.
-  absl::Time Insert(internal::SlabId id, absl::Time due_at, absl::Time now) {
+  // Inserts `id`, which must not be in the heap, due at `due_at`. `Reserve(id,
+  // due_at)` must have been called since the last change of the heap. `now` is
+  // the current time. Returns the time at which `Due()` must be called on
+  // account of `id`.
+  absl::Time Insert(SlabId id, absl::Time due_at, absl::Time now) {
     Put(NewSlot(id, due_at, now));
     return due_at;
   }
 
-  // Has `id`, which is in the heap, be due at `due_at`. Returns when to call
-  // `Due()` next on its account. It is `now`. Throws nothing.
-  absl::Time Move(internal::SlabId id, absl::Time due_at, absl::Time now) {
+  // Makes `id`, which must be in the heap, due at `due_at` instead. Returns the
+  // same as `Insert()`.
+  absl::Time Move(SlabId id, absl::Time due_at, absl::Time now) {
     const Slot slot = NewSlot(id, due_at, now);
     if (IsInRun(id)) {
       run_.Remove(places_[id] - kInRun);
@@ -83,9 +106,9 @@ class WaitingHeap {
     return due_at;
   }
 
-  // Removes `id`, which is in the heap. After a spike, the memory goes back
-  // once the heap is empty.
-  void Remove(internal::SlabId id) {
+  // Removes `id`, which must be in the heap. Once the heap is empty, it frees
+  // the memory of a large number of entries.
+  void Remove(SlabId id) {
     const uint32_t place = places_[id];
     if (place >= kInRun) {
       run_.Remove(place - kInRun);
@@ -95,31 +118,33 @@ class WaitingHeap {
     if (size() == 0 && places_.capacity() > kKeep) Clear();
   }
 
-  // Removes all entries, and gives back the memory.
+  // Removes all entries and frees their memory.
   void Clear() {
     run_.Clear();
     heap_.Clear();
     places_.Clear();
   }
 
-  // When `id`, which is in the heap, is due.
-  absl::Time DueAt(internal::SlabId id) const {
+  // Returns the time at which `id`, which must be in the heap, is due.
+  absl::Time DueAt(SlabId id) const {
     return scale_.TimeAt(IsInRun(id) ? run_[places_[id] - kInRun].due
                                      : heap_[places_[id]].due);
   }
 
-  // Returns the entry that comes first of those due at `now`; `kNoSlabId` if
-  // none is.
-  internal::SlabId Due(absl::Time now) {
+  // Returns the first entry that is due at `now`, or `kNoSlabId` if there is
+  // none.
+  SlabId Due(absl::Time now) {
     const int64_t now_ns = scale_.Floor(now);
     latest_now_ = std::max(latest_now_, now_ns);
     return DueBy(now_ns);
   }
 
-  // As `Due()`, of what some call has been told is due.
-  internal::SlabId KnownDue() const { return DueBy(latest_now_); }
+  // Like `Due()`, at the latest time that any call was told. Does not need to
+  // know the time.
+  SlabId KnownDue() const { return DueBy(latest_now_); }
 
-  // Returns when to call `Due()` next; infinitely late if there is no need.
+  // Returns the time at which `Due()` must be called next: the first entry is
+  // due then. Returns the infinite future if the heap is empty.
   absl::Time NextWake() const {
     const Slot* const first = First();
     return first == nullptr ? absl::InfiniteFuture()
@@ -129,7 +154,7 @@ class WaitingHeap {
  private:
   struct Slot {
     bool operator<(const Slot& other) const {
-      // The sequence goes round.
+      // The sequence numbers wrap around.
       return due != other.due
                  ? due < other.due
                  : static_cast<int32_t>(sequence - other.sequence) < 0;
@@ -137,38 +162,39 @@ class WaitingHeap {
 
     int64_t due;  // on scale_
     uint32_t sequence;
-    internal::SlabId id;
+    SlabId id;
   };
 
-  // Added to the index of what is in run_. All indices are less.
+  // Added to the index of an entry in run_. All indices are less.
   static constexpr uint32_t kInRun = uint32_t{1} << 31;
+  // How many places an empty heap keeps.
   static constexpr size_t kKeep = 1024;
 
-  // Note in places_ where a slot is.
+  // These store in places_ where a slot is.
   struct SetRunIndex {
     void operator()(const Slot& slot, uint32_t index) const {
       (*places)[slot.id] = kInRun + index;
     }
-    internal::SegmentedArray<uint32_t>* places;
+    SegmentedArray<uint32_t>* places;
   };
   struct SetHeapIndex {
     void operator()(const Slot& slot, uint32_t index) const {
       (*places)[slot.id] = index;
     }
-    internal::SegmentedArray<uint32_t>* places;
+    SegmentedArray<uint32_t>* places;
   };
 
-  Slot NewSlot(internal::SlabId id, absl::Time due_at, absl::Time now) {
+  Slot NewSlot(SlabId id, absl::Time due_at, absl::Time now) {
     if (due_at > now) return {scale_.Ceil(due_at), next_sequence_++, id};
     const int64_t due = scale_.Floor(due_at);
     latest_now_ = std::max(latest_now_, due);
     return {due, next_sequence_++, id};
   }
 
-  bool IsInRun(internal::SlabId id) const { return places_[id] >= kInRun; }
+  bool IsInRun(SlabId id) const { return places_[id] >= kInRun; }
 
-  // Returns whether `slot` can be appended to the run. If so, what it comes
-  // before has moved from there to the heap.
+  // Returns whether `slot` can be appended to the run. If so, the entries that
+  // it comes before have moved from the run to the heap.
   bool FitsRun(const Slot& slot) {
     constexpr uint32_t kFew = 4;
     if (!run_.HasRoom()) return false;
@@ -189,14 +215,13 @@ class WaitingHeap {
     }
   }
 
-  // As `Due()`, without a note of what time it is.
-  internal::SlabId DueBy(int64_t now) const {
+  // Like `Due()`, without storing the time.
+  SlabId DueBy(int64_t now) const {
     const Slot* const first = First();
-    return first != nullptr && first->due <= now ? first->id
-                                                 : internal::kNoSlabId;
+    return first != nullptr && first->due <= now ? first->id : kNoSlabId;
   }
 
-  // Returns the slot that comes first; null if there is none.
+  // Returns the first slot; null if there is none.
   const Slot* First() const {
     if (run_.empty()) return heap_.empty() ? nullptr : &heap_.front();
     if (heap_.empty() || run_.front() < heap_.front()) return &run_.front();
@@ -207,9 +232,9 @@ class WaitingHeap {
   int64_t latest_now_ = std::numeric_limits<int64_t>::min();  // on scale_
   uint32_t next_sequence_;
   // By id: an index in heap_, or kInRun and one in run_.
-  internal::SegmentedArray<uint32_t> places_;
-  internal::SortedRing<Slot, SetRunIndex, kInRun> run_{SetRunIndex{&places_}};
-  internal::IndexedHeap<Slot, SetHeapIndex> heap_{SetHeapIndex{&places_}};
+  SegmentedArray<uint32_t> places_;
+  SortedRing<Slot, SetRunIndex, kInRun> run_{SetRunIndex{&places_}};
+  IndexedHeap<Slot, SetHeapIndex> heap_{SetHeapIndex{&places_}};
 };
 
 }  // namespace internal

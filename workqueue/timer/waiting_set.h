@@ -22,12 +22,31 @@ namespace internal {
 
 // WaitingSet
 //
-// Entries by the time at which they are due, named by their ids in a `Slab`: a
-// `WaitingHeap` or a `TimingWheel`, as the options say. The methods are theirs.
+// A set of entries, each with the time at which it is due: a `WaitingHeap` or a
+// `TimingWheel`, whichever the options choose. Both have the same functions,
+// and their comments describe ids, complexity and exceptions. With a heap,
+// entries come in the order of their times; with a wheel, an entry is due at
+// the first tick that is not before its time.
+//
+// Example:
+//
+//     WaitingSet waiting(WaitingSetOptions(), now);
+//     waiting.Reserve(id, due_at);  // may throw
+//     waiting.Insert(id, due_at, now);
+//     ...
+//     for (SlabId id; (id = waiting.Due(now)) != kNoSlabId;) {
+//       waiting.Remove(id);
+//       Handle(id);
+//     }
+//     SleepUntil(waiting.NextWake());
+//
+// Each call takes one branch more than a call of the heap or the wheel. The ids
+// must be less than 2^31.
 //
 // Not thread-safe.
 class WaitingSet {
  public:
+  // Makes an empty set. `now` is the current time.
   WaitingSet(const WaitingSetOptions& options, absl::Time now) : heap_(now) {
     if (!options.is_timing_wheel()) return;
     wheel_ =
@@ -36,34 +55,32 @@ class WaitingSet {
 
   size_t size() const { return wheel_ ? wheel_->size() : heap_.size(); }
 
-  void Reserve(internal::SlabId id, absl::Time due_at) {
+  void Reserve(SlabId id, absl::Time due_at) {
     wheel_ ? wheel_->Reserve(id, due_at) : heap_.Reserve(id, due_at);
   }
 
-  absl::Time Insert(internal::SlabId id, absl::Time due_at, absl::Time now) {
+  absl::Time Insert(SlabId id, absl::Time due_at, absl::Time now) {
     return wheel_ ? wheel_->Insert(id, due_at, now)
                   : heap_.Insert(id, due_at, now);
   }
 
-  absl::Time Move(internal::SlabId id, absl::Time due_at, absl::Time now) {
+  absl::Time Move(SlabId id, absl::Time due_at, absl::Time now) {
     return wheel_ ? wheel_->Move(id, due_at, now) : heap_.Move(id, due_at, now);
   }
 
-  void Remove(internal::SlabId id) {
-    wheel_ ? wheel_->Remove(id) : heap_.Remove(id);
-  }
+  void Remove(SlabId id) { wheel_ ? wheel_->Remove(id) : heap_.Remove(id); }
 
   void Clear() { wheel_ ? wheel_->Clear() : heap_.Clear(); }
 
-  absl::Time DueAt(internal::SlabId id) const {
+  absl::Time DueAt(SlabId id) const {
     return wheel_ ? wheel_->DueAt(id) : heap_.DueAt(id);
   }
 
-  internal::SlabId Due(absl::Time now) {
+  SlabId Due(absl::Time now) {
     return wheel_ ? wheel_->Due(now) : heap_.Due(now);
   }
 
-  internal::SlabId KnownDue() const {
+  SlabId KnownDue() const {
     return wheel_ ? wheel_->KnownDue() : heap_.KnownDue();
   }
 

@@ -17,40 +17,52 @@ namespace workqueue {
 
 // WaitingSetOptions
 //
-// What keeps the values that wait for their time: a heap, or a timing wheel.
+// Chooses the data structure that keeps values until they are due: a heap or a
+// timing wheel. An object of this class is always valid: the heap has no
+// parameters, and `TimingWheel()` refuses parameters that are out of range.
 //
-// The heap is the default. It is exact, and takes O(log n) to add, move or
-// remove one of n values.
+// Example:
 //
-// The timing wheel takes constant time for that, however many there are. Time
-// goes by in ticks, and a value comes out at the first tick that is not before
-// its time: never early, and late by at most one tick. One that is due when it
-// is added comes out at once. Values of one tick come out in no particular
-// order. It is for very many timeouts, most of which are cancelled or reset
-// before they are over.
+//     workqueue::DelayQueueOptions options;
+//     auto wheel = workqueue::WaitingSetOptions::TimingWheel();
+//     if (!wheel.ok()) return wheel.status();
+//     options.waiting_set = *wheel;
 //
-// What is due more than 292 years after either was made never comes out.
+// The heap is the default. It is exact, and adding, moving or removing one of n
+// values takes O(log n).
+//
+// The timing wheel takes constant time for each of these. It divides time into
+// ticks. A value comes out at the first tick that is not before its time: never
+// early, and at most one tick late. A value that is due when it is added comes
+// out immediately. Values of the same tick come out in any order. Use the wheel
+// for a very large number of timeouts, most of which are cancelled or reset
+// before they are due.
+//
+// A value that is due more than 292 years after the heap or the wheel was made
+// never comes out.
 class WaitingSetOptions {
  public:
-  // A heap.
+  // Chooses the heap.
   WaitingSetOptions() = default;
 
-  // Returns a timing wheel: a ring of `slots`, each of which holds what comes
-  // out at one tick. Values further away than one turn of the ring are in
-  // further rings, in which a slot stands for a whole turn of the ring before
-  // (a hierarchical timing wheel, as in G. Varghese and A. Lauck, "Hashed and
-  // Hierarchical Timing Wheels", 1987); so no turn looks at values of later
-  // ones. An empty wheel does nothing.
+  // Chooses a timing wheel with a ring of `slots` slots, each of which holds
+  // the values of one tick. Values beyond one turn of this ring are in further
+  // rings; a slot of such a ring stands for a whole turn of the ring before it
+  // (a hierarchical timing wheel: G. Varghese and A. Lauck, "Hashed and
+  // Hierarchical Timing Wheels", 1987). So no turn visits the values of later
+  // turns. An empty wheel wakes no thread.
   //
-  // Takes memory for each slot of each ring in use, about 16 bytes, and 64 more
-  // if there is anything in it.
+  // The wheel takes about 16 bytes for each slot of each ring in use, and 64
+  // more bytes if the slot is not empty.
   //
-  // Returns an `absl::InvalidArgumentError` if `tick` is less than a nanosecond
-  // or more than 24 hours, or if `slots` is less than 2 or more than a million.
-  // Fractions of a nanosecond are cut off.
+  // Returns `absl::InvalidArgumentError`, which names the parameter and its
+  // value, if `tick` is less than a nanosecond or more than 24 hours, or if
+  // `slots` is less than 2 or more than a million. Fractions of a nanosecond
+  // are cut off.
   static absl::StatusOr<WaitingSetOptions> TimingWheel(
       absl::Duration tick = absl::Milliseconds(1), size_t slots = 256);
 
+  // The choice. `tick()` and `slots()` are zero for a heap.
   bool is_timing_wheel() const { return slots_ != 0; }
   absl::Duration tick() const { return tick_; }
   size_t slots() const { return slots_; }

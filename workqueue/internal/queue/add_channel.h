@@ -17,6 +17,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "workqueue/internal/mutex_lock.h"
+#include "workqueue/internal/wake_time.h"
 
 namespace workqueue {
 namespace internal {
@@ -79,7 +80,9 @@ class AddChannel {
     const bool blocks = IsFull();
     if (blocks) AwaitRoom();
     if (closed_) return TryPushResult::kClosed;
-    if (!blocks && LoopSleepsBeyond(ready_at)) return TryPushResult::kWouldWake;
+    if (!blocks && loop_wake_time_.IsAfter(ready_at)) {
+      return TryPushResult::kWouldWake;
+    }
     PushLocked(item, hash, ready_at);
     return TryPushResult::kPushed;
   }
@@ -95,7 +98,7 @@ class AddChannel {
   // The loop is awake, and need not be woken.
   void Awake() {
     internal::MutexLock lock(&mu_);
-    asleep_until_ = absl::InfinitePast();
+    loop_wake_time_.Clear();
   }
 
   // The loop goes to sleep until `until`. Returns false, and it must not, if
@@ -103,14 +106,14 @@ class AddChannel {
   bool SleepUntil(absl::Time until) {
     internal::MutexLock lock(&mu_);
     if (!additions_.empty()) return false;
-    asleep_until_ = until;
+    loop_wake_time_.Set(until);
     return true;
   }
 
   // Wakes the loop if it sleeps longer than until `until`.
   void WakeBy(absl::Time until) {
     internal::MutexLock lock(&mu_);
-    if (LoopSleepsBeyond(until)) Wake();
+    if (loop_wake_time_.WakeBy(until)) wake_();
   }
 
   // From now on nothing is taken, and nobody blocks. What is in is dropped.
@@ -136,23 +139,9 @@ class AddChannel {
   void PushLocked(const T& item, size_t hash, absl::Time ready_at)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     additions_.push_back({item, hash, ready_at});
-    const bool filling_up = LoopSleeps() && additions_.size() >= kCapacity / 2;
-    if (filling_up || LoopSleepsBeyond(ready_at)) Wake();
-  }
-
-  // Whether the loop sleeps, and nobody has asked it to wake.
-  bool LoopSleeps() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    return asleep_until_ != absl::InfinitePast();
-  }
-
-  bool LoopSleepsBeyond(absl::Time time) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    return time < asleep_until_;
-  }
-
-  void Wake() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    asleep_until_ = absl::InfinitePast();
-    wake_();
+    const bool filling_up = additions_.size() >= kCapacity / 2;
+    const absl::Time wake_by = filling_up ? absl::InfinitePast() : ready_at;
+    if (loop_wake_time_.WakeBy(wake_by)) wake_();
   }
 
   const std::function<void()> wake_;
@@ -160,8 +149,7 @@ class AddChannel {
   absl::Mutex mu_;
   absl::CondVar not_full_;
   std::vector<Addition> additions_ ABSL_GUARDED_BY(mu_);
-  // Infinitely past while the loop is awake or has been asked to be.
-  absl::Time asleep_until_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
+  internal::WakeTime loop_wake_time_ ABSL_GUARDED_BY(mu_);
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
   size_t blocked_ ABSL_GUARDED_BY(mu_) = 0;  // threads in AwaitRoom()
 };

@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "workqueue/clock/parker.h"
 #include "workqueue/internal/intrusive_list.h"
+#include "workqueue/internal/wake_time.h"
 
 namespace workqueue {
 namespace internal {
@@ -67,8 +68,9 @@ class LeaderFollowers {
   absl::Time BeginWait(Waiter* waiter, absl::Time first, absl::Time deadline) {
     if (leader_ == nullptr && first < absl::InfiniteFuture()) {
       leader_ = waiter;
-      leader_sleeps_until_ = std::min(first, deadline);
-      return leader_sleeps_until_;
+      const absl::Time wake_at = std::min(first, deadline);
+      leader_wake_time_.Set(wake_at);
+      return wake_at;
     }
     followers_.PushBack(waiter);
     waiter->following = true;
@@ -90,8 +92,8 @@ class LeaderFollowers {
   void WakeBy(absl::Time time) {
     if (leader_ == nullptr) {
       PassOnLead(time < absl::InfiniteFuture());
-    } else if (time < leader_sleeps_until_) {
-      Wake(leader_);
+    } else if (leader_wake_time_.WakeBy(time)) {
+      leader_->parker->Unpark();
     }
   }
 
@@ -103,12 +105,12 @@ class LeaderFollowers {
     }
     leader_ = followers_.PopFront();
     leader_->following = false;
-    Wake(leader_);
+    WakeLeader();
   }
 
   // Unparks all.
   void WakeAll() {
-    if (leader_ != nullptr) Wake(leader_);
+    if (leader_ != nullptr) WakeLeader();
     for (Waiter* waiter = followers_.front(); waiter != nullptr;
          waiter = waiter->next()) {
       waiter->parker->Unpark();
@@ -116,14 +118,13 @@ class LeaderFollowers {
   }
 
  private:
-  void Wake(Waiter* leader) {
-    leader_sleeps_until_ = absl::InfinitePast();
-    leader->parker->Unpark();
+  void WakeLeader() {
+    leader_wake_time_.Clear();
+    leader_->parker->Unpark();
   }
 
   Waiter* leader_ = nullptr;
-  // Infinitely past if it has been woken.
-  absl::Time leader_sleeps_until_;
+  internal::WakeTime leader_wake_time_;
   internal::IntrusiveList<Waiter> followers_;
 };
 

@@ -1,0 +1,97 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/timer/internal/delay_queue_base.h"
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/clock/parker.h"
+#include "workqueue/internal/mutex_lock.h"
+#include "workqueue/internal/slab.h"
+#include "workqueue/timer/waiting_set_options.h"
+
+namespace workqueue {
+namespace internal {
+
+DelayQueueBase::DelayQueueBase(Clock* clock,
+                               const WaitingSetOptions& waiting_set)
+    : clock_(OrRealClock(clock)), waiting_(waiting_set, clock_->TimeNow()) {}
+
+size_t DelayQueueBase::Len() const {
+  MutexLock lock(&mu_);
+  return waiting_.size();
+}
+
+void DelayQueueBase::Move(SlabId id, absl::Time due_at, absl::Time now) {
+  waiting_.Reserve(id, due_at);
+  waiters_.WakeBy(waiting_.Move(id, due_at, now));
+}
+
+bool DelayQueueBase::BeginShutDown() {
+  if (ShuttingDown()) return false;
+  shutting_down_.store(true, std::memory_order_release);
+  waiters_.WakeAll();
+  return true;
+}
+
+void DelayQueueBase::AwaitCalls() {
+  const auto none = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return waiters_.empty() && destroying_ == 0;
+  };
+  mu_.Await(absl::Condition(&none));
+}
+
+std::unique_ptr<Parker> DelayQueueBase::TakeParker() {
+  constexpr size_t kKeep = 16;
+  parkers_.reserve(kKeep);
+  if (parkers_.empty()) {
+    return clock_->NewParker(Parker::Role::kCaller);
+  }
+  std::unique_ptr<Parker> parker = std::move(parkers_.back());
+  parkers_.pop_back();
+  return parker;
+}
+
+void DelayQueueBase::DueLock::GiveBackParker() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  std::vector<std::unique_ptr<Parker>>& parkers = queue_->parkers_;
+  if (parkers.size() < parkers.capacity()) {
+    parkers.push_back(std::move(parker_));
+  }
+  parker_.reset();  // with the lock held: later, the clock may be gone
+}
+
+absl::Status DelayQueueBase::DueLock::WaitForDue(absl::Time deadline)
+    ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  while (true) {
+    const absl::Time now = queue_->clock_->TimeNow();
+    due_ = queue_->waiting_.Due(now);
+    if (due_ != kNoSlabId) return absl::OkStatus();
+    if (queue_->ShuttingDown()) {
+      return absl::CancelledError("the queue has been shut down");
+    }
+    // Without a message: a caller that polls must not allocate.
+    if (deadline <= now) return absl::DeadlineExceededError("");
+    if (parker_ == nullptr) parker_ = queue_->TakeParker();
+    waiter_.parker = parker_.get();
+    const absl::Time wake_at = queue_->waiters_.BeginWait(
+        &waiter_, queue_->waiting_.NextWake(), deadline);
+    lock_.reset();
+    parker_->ParkUntil(wake_at);
+    lock_.emplace(&queue_->mu_);
+    queue_->waiters_.EndWait(&waiter_);
+    due_ = queue_->waiting_.KnownDue();
+    if (due_ != kNoSlabId) return absl::OkStatus();
+  }
+}
+
+}  // namespace internal
+}  // namespace workqueue

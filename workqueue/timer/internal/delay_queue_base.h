@@ -1,0 +1,138 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/timer/internal/delay_queue_base.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_TIMER_INTERNAL_DELAY_QUEUE_BASE_H_
+#define WORKQUEUE_TIMER_INTERNAL_DELAY_QUEUE_BASE_H_
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/base/optimization.h"
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/clock/parker.h"
+#include "workqueue/internal/mutex_lock.h"
+#include "workqueue/internal/slab.h"
+#include "workqueue/timer/internal/leader_followers.h"
+#include "workqueue/timer/waiting_set.h"
+#include "workqueue/timer/waiting_set_options.h"
+
+namespace workqueue {
+namespace internal {
+
+// DelayQueueBase
+//
+// The part of a `DelayQueue<T>` that does not depend on `T`: the times at which
+// values are due, the threads that wait for them, and the shutdown. Values are
+// named by ids; the derived class owns the values.
+//
+// Thread-safe, except for the functions that require the lock `mu_`.
+class DelayQueueBase {
+ public:
+  DelayQueueBase(const DelayQueueBase&) = delete;
+  DelayQueueBase& operator=(const DelayQueueBase&) = delete;
+
+  // See `DelayQueue`.
+  size_t Len() const ABSL_LOCKS_EXCLUDED(mu_);
+  bool ShuttingDown() const {
+    return shutting_down_.load(std::memory_order_acquire);
+  }
+
+ protected:
+  // Holds the lock of a queue, and waits for a value that is due. The
+  // destructor wakes another waiting thread, if that must wait for the next
+  // value.
+  class ABSL_SCOPED_LOCKABLE DueLock {
+   public:
+    explicit DueLock(DelayQueueBase* queue)
+        ABSL_EXCLUSIVE_LOCK_FUNCTION(queue->mu_) ABSL_NO_THREAD_SAFETY_ANALYSIS
+        : queue_(queue) {
+      lock_.emplace(&queue->mu_);
+    }
+    ~DueLock() ABSL_UNLOCK_FUNCTION() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      if (ABSL_PREDICT_FALSE(parker_ != nullptr)) GiveBackParker();
+      queue_->waiters_.PassOnLead(queue_->waiting_.size() > 0);
+    }
+
+    DueLock(const DueLock&) = delete;
+    DueLock& operator=(const DueLock&) = delete;
+
+    // Blocks, without the lock, until a value is due, until `deadline`, or
+    // until the queue is shut down. Returns OK if a value is due,
+    // `absl::DeadlineExceededError` or `absl::CancelledError`.
+    absl::Status AwaitDue(absl::Time deadline) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      // What was due at the last look still is. Reading the clock takes longer
+      // than all the rest.
+      due_ = queue_->waiting_.KnownDue();
+      return due_ != kNoSlabId ? absl::OkStatus() : WaitForDue(deadline);
+    }
+
+    // The id of the value that `AwaitDue()` has found.
+    SlabId due() const { return due_; }
+
+   private:
+    absl::Status WaitForDue(absl::Time deadline);
+    void GiveBackParker();
+
+    DelayQueueBase* const queue_;
+    LeaderFollowers::Waiter waiter_;
+    std::unique_ptr<Parker> parker_;  // null until the thread blocks
+    SlabId due_ = kNoSlabId;
+    std::optional<MutexLock> lock_;
+  };
+
+  DelayQueueBase(Clock* clock, const WaitingSetOptions& waiting_set);
+  ~DelayQueueBase() = default;
+
+  // Has the value `id` wait until `due_at`, and wakes a thread that must wait
+  // for it. It is `now`. `waiting_.Reserve(id, due_at)` must have been called.
+  // Throws nothing.
+  void Insert(SlabId id, absl::Time due_at, absl::Time now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    waiters_.WakeBy(waiting_.Insert(id, due_at, now));
+  }
+
+  // Has the value `id`, which waits, wait until `due_at` instead. If allocating
+  // throws, nothing has changed.
+  void Move(SlabId id, absl::Time due_at, absl::Time now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Marks the queue as shut down and wakes all waiting threads. Returns false
+  // if it has been shut down before.
+  bool BeginShutDown() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Blocks until no call waits for a value or destroys values.
+  void AwaitCalls() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  Clock* const clock_;
+
+  mutable absl::Mutex mu_;
+  // When the values are due, by their ids.
+  WaitingSet waiting_ ABSL_GUARDED_BY(mu_);
+  // How many calls destroy values without the lock.
+  size_t destroying_ ABSL_GUARDED_BY(mu_) = 0;
+
+ private:
+  std::unique_ptr<Parker> TakeParker() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Written under mu_.
+  std::atomic<bool> shutting_down_{false};
+  LeaderFollowers waiters_ ABSL_GUARDED_BY(mu_);
+  // Those of threads that no longer wait, for the next ones.
+  std::vector<std::unique_ptr<Parker>> parkers_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_TIMER_INTERNAL_DELAY_QUEUE_BASE_H_
