@@ -71,9 +71,8 @@ template struct Pointer<&workqueue::QueueOptions<T>::metrics_provider>;
 template struct Pointer<&workqueue::QueueOptions<T>::clock>;
 template struct Pointer<&workqueue::QueueOptions<T>::log_sink>;
 template struct Pointer<&workqueue::QueueOptions<T>::ordering>;
-template struct Pointer<&workqueue::DelayingQueueOptions<T>::queue>;
-template struct Pointer<
-    &workqueue::RateLimitingQueueOptions<T>::delaying_queue>;
+template struct Pointer<&workqueue::DelayingQueue<T>::Create>;
+template struct Pointer<&workqueue::RateLimitingQueue<T>::Create>;
 template struct Pointer<&workqueue::Ordering<T>::Touch>;
 template struct Pointer<&workqueue::Ordering<T>::Push>;
 template struct Pointer<&workqueue::Ordering<T>::Len>;
