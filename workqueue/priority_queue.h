@@ -444,8 +444,12 @@ void PriorityQueue<T, Hash, Eq>::ShutDown() {
 
 template <typename T, typename Hash, typename Eq>
 bool PriorityQueue<T, Hash, Eq>::ShutDownWithDrainUntil(absl::Time deadline) {
-  Close();
-  return Core::ShutDownWithDrainUntil(deadline);
+  MutexLock lock(&this->mu_);
+  this->BeginShutDown();
+  loop_->Wake(this);  // to drop the items that wait
+  return this->AwaitDrained(deadline, [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return this->Idle();
+  });
 }
 
 template <typename T, typename Hash, typename Eq>

@@ -334,7 +334,7 @@ void QueueLife::Lease(Crew::Member& self, uint32_t seed) {
     if (random() % 4 == 0) {
       lease.Done();
       self.Doing("Acquire");
-      absl::StatusOr<workqueue::Lease<int>> next = *queue_.Acquire();
+      absl::StatusOr<workqueue::Lease<int>> next = queue_.Acquire();
       if (!next.ok()) return;
       lease = *std::move(next);
     } else {

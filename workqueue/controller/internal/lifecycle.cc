@@ -210,8 +210,13 @@ bool Lifecycle::Stop(absl::Time drain_until) {
   bool workers_ended = false;
   {
     MutexLock lock(&mu_);
-    const auto over = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      return running_workers_ == 0 || abandoning_.HasBeenNotified();
+    // A call with an earlier deadline ends this one. A call after that deadline
+    // waits for what is in progress.
+    const bool abandoned_before = abandoning_.HasBeenNotified();
+    const auto over = [this,
+                       abandoned_before]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      return running_workers_ == 0 ||
+             (!abandoned_before && abandoning_.HasBeenNotified());
     };
     clock_->AwaitWithDeadline(&mu_, absl::Condition(&over), drain_until);
     workers_ended = state_ == State::kRunning && running_workers_ == 0;

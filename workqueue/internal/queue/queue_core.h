@@ -162,6 +162,11 @@ class QueueCore : public InterfaceType,
   template <typename F>
   Entry* HandOut(absl::Time now, F copy) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
+  // Whether no item is queued or being processed.
+  bool Idle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return processing_.empty() && order_.size() == 0;
+  }
+
   // Copies what is in the queue to `*snapshot`. The queued items are in their
   // order if the order can tell it.
   void CopyTo(Snapshot<T>* snapshot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -195,10 +200,6 @@ class QueueCore : public InterfaceType,
     Entry* const entry = HandOut(now, [](const Entry&) {});
     entry->leased = true;
     return LeaseAccess::Make<T>(this, entry);
-  }
-
-  bool Idle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    return processing_.empty() && order_.size() == 0;
   }
 
   // Ends the program if an item is leased.

@@ -18,6 +18,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "workqueue/internal/exceptions.h"
 #include "workqueue/internal/fatal.h"
 #include "workqueue/internal/queue/queue_metrics.h"
 #include "workqueue/internal/queue/ticker.h"
@@ -64,7 +65,13 @@ absl::Status QueueState::AwaitItem(absl::Time deadline,
   if (item_queued() && !closing_) return absl::OkStatus();
   // Without a message, which a caller that polls would pay for.
   if (!IsShuttingDown()) return absl::DeadlineExceededError("");
-  return absl::CancelledError("the queue has been shut down and is empty");
+  absl::Status cancelled(absl::StatusCode::kCancelled, "");
+  // A worker must learn of the end even if there is no memory for the message.
+  TryCall([&cancelled] {
+    cancelled =
+        absl::CancelledError("the queue has been shut down and is empty");
+  });
+  return cancelled;
 }
 
 bool QueueState::AwaitDrained(absl::Time deadline,

@@ -1,0 +1,679 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/testing/queue_test_suite.h
+// -----------------------------------------------------------------------------
+//
+// The tests that every implementation of `Interface` and `DelayingInterface`
+// must pass, as parameterized test suites of GoogleTest. Include this header in
+// one source file of a test program, and instantiate the suites for your queue:
+//
+//     INSTANTIATE_TEST_SUITE_P(
+//         MyQueue, workqueue::QueueTestSuite,
+//         testing::Values(workqueue::QueueTestCase{
+//             "MyQueue", [](workqueue::FakeClock* clock) {
+//               return std::make_unique<MyQueue>(clock);
+//             }}));
+//
+// The program needs GoogleTest's main function. No test sleeps: the time of the
+// queue is that of the `FakeClock`.
+
+#ifndef WORKQUEUE_TESTING_QUEUE_TEST_SUITE_H_
+#define WORKQUEUE_TESTING_QUEUE_TEST_SUITE_H_
+
+#include <atomic>
+#include <functional>
+#include <future>  // NOLINT(build/c++11)
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <thread>  // NOLINT(build/c++11)
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+#include "workqueue/clock/fake_clock.h"
+#include "workqueue/interfaces.h"
+#include "workqueue/lease.h"
+#include "workqueue/lease_batch.h"
+
+namespace workqueue {
+
+// QueueTestCase
+//
+// An implementation of `Interface` under test.
+struct QueueTestCase {
+  std::string name;
+
+  // Returns an empty queue that goes by the clock.
+  std::function<std::unique_ptr<Interface<std::string>>(FakeClock*)> make;
+
+  // Whether items that were added while they were being processed come back in
+  // the order of these adds, as in `PriorityQueue`, and not in the order of
+  // their `Done()`.
+  bool comes_back_in_order_of_add = false;
+
+  // Whether an item that is given back keeps its place. `QueueBase` puts it
+  // last.
+  bool give_back_keeps_place = true;
+
+  friend void PrintTo(const QueueTestCase& test_case, std::ostream* os) {
+    *os << test_case.name;
+  }
+};
+
+// DelayingQueueTestCase
+//
+// An implementation of `DelayingInterface` under test.
+struct DelayingQueueTestCase {
+  std::string name;
+
+  // Returns an empty queue that goes by the clock.
+  std::function<std::unique_ptr<DelayingInterface<std::string>>(FakeClock*)>
+      make;
+
+  friend void PrintTo(const DelayingQueueTestCase& test_case,
+                      std::ostream* os) {
+    *os << test_case.name;
+  }
+};
+
+// QueueTestSuite
+//
+// The promises of `Interface`.
+class QueueTestSuite : public testing::TestWithParam<QueueTestCase> {
+ protected:
+  // Blocks until a shutdown has begun on another thread. Nothing is queued.
+  void AwaitShutDown() { EXPECT_EQ(queue_->Get(), std::nullopt); }
+
+  // Starts `ShutDownWithDrain()` on another thread, and returns its result.
+  std::future<bool> StartDrain() {
+    return std::async(std::launch::async,
+                      [this] { return queue_->ShutDownWithDrain(); });
+  }
+
+  FakeClock clock_;
+  const std::unique_ptr<Interface<std::string>> queue_ =
+      GetParam().make(&clock_);
+};
+
+// DelayingQueueTestSuite
+//
+// The promises of `DelayingInterface`.
+class DelayingQueueTestSuite
+    : public testing::TestWithParam<DelayingQueueTestCase> {
+ protected:
+  static constexpr absl::Duration kNs = absl::Nanoseconds(1);
+
+  // Takes all queued items and ends their processing. Returns them in order.
+  std::vector<std::string> TakeAll() {
+    std::vector<std::string> items;
+    while (queue_->Len() > 0) {
+      items.push_back(*queue_->Get());
+      queue_->Done(items.back());
+    }
+    return items;
+  }
+
+  FakeClock clock_;
+  const std::unique_ptr<DelayingInterface<std::string>> queue_ =
+      GetParam().make(&clock_);
+};
+
+// A program need not instantiate both suites.
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(QueueTestSuite);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(DelayingQueueTestSuite);
+
+// Implementation details follow.
+
+TEST_P(QueueTestSuite, IsEmptyAtFirst) {
+  EXPECT_EQ(queue_->Len(), 0u);
+  EXPECT_FALSE(queue_->ShuttingDown());
+}
+
+TEST_P(QueueTestSuite, HandsItemsOutInTheOrderOfAddition) {
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(queue_->Add(std::to_string(i)));
+  EXPECT_EQ(queue_->Len(), 100u);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(queue_->Get(), std::to_string(i));
+  EXPECT_EQ(queue_->Len(), 0u);
+}
+
+TEST_P(QueueTestSuite, AnItemAddedSeveralTimesIsProcessedOnce) {
+  EXPECT_TRUE(queue_->Add("a"));
+  EXPECT_TRUE(queue_->Add("b"));
+  EXPECT_TRUE(queue_->Add("a"));
+  EXPECT_TRUE(queue_->Add("a"));
+  EXPECT_EQ(queue_->Len(), 2u);
+  EXPECT_EQ(queue_->Get(), "a") << "it keeps its place";
+  EXPECT_EQ(queue_->Get(), "b");
+  EXPECT_TRUE(queue_->Done("a"));
+  EXPECT_TRUE(queue_->Done("b"));
+  EXPECT_EQ(queue_->Len(), 0u);
+}
+
+TEST_P(QueueTestSuite, AnItemAddedWhileItIsProcessedIsProcessedAgain) {
+  queue_->Add("a");
+  queue_->Add("b");
+  ASSERT_EQ(queue_->Get(), "a");
+  EXPECT_TRUE(queue_->Add("a"));
+  EXPECT_TRUE(queue_->Add("a"));
+  EXPECT_EQ(queue_->Len(), 1u) << "not before Done()";
+  EXPECT_TRUE(queue_->Done("a"));
+  EXPECT_EQ(queue_->Len(), 2u);
+  EXPECT_EQ(queue_->Get(), "b") << "it goes to the end";
+  EXPECT_EQ(queue_->Get(), "a");
+  EXPECT_TRUE(queue_->Done("a"));
+  EXPECT_EQ(queue_->Len(), 0u) << "once, however often it was added";
+}
+
+TEST_P(QueueTestSuite, ItemsAddedWhileProcessedComeBackInOrder) {
+  for (const char* item : {"a", "b", "c"}) queue_->Add(item);
+  for (const char* item : {"a", "b", "c"}) ASSERT_EQ(queue_->Get(), item);
+  for (const char* item : {"a", "b", "c"}) queue_->Add(item);
+  for (const char* item : {"b", "c", "a"}) EXPECT_TRUE(queue_->Done(item));
+  const std::vector<std::string> expected =
+      GetParam().comes_back_in_order_of_add
+          ? std::vector<std::string>{"a", "b", "c"}
+          : std::vector<std::string>{"b", "c", "a"};
+  for (const std::string& item : expected) EXPECT_EQ(queue_->Get(), item);
+}
+
+TEST_P(QueueTestSuite, AnItemCanBeAddedAgainOnceItIsDone) {
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_TRUE(queue_->Add("a"));
+    EXPECT_EQ(queue_->Len(), 1u);
+    EXPECT_EQ(queue_->Get(), "a");
+    EXPECT_EQ(queue_->Len(), 0u);
+    EXPECT_TRUE(queue_->Done("a"));
+  }
+}
+
+TEST_P(QueueTestSuite, DoneIgnoresWhatIsNotBeingProcessed) {
+  EXPECT_FALSE(queue_->Done("a")) << "never added";
+  queue_->Add("a");
+  EXPECT_FALSE(queue_->Done("a")) << "queued";
+  EXPECT_EQ(queue_->Len(), 1u);
+  ASSERT_EQ(queue_->Get(), "a");
+  EXPECT_FALSE(queue_->Done("b")) << "another one";
+  EXPECT_TRUE(queue_->Done("a"));
+  EXPECT_FALSE(queue_->Done("a")) << "done already";
+  queue_->Add("a");
+  EXPECT_FALSE(queue_->Done("a")) << "queued again";
+  EXPECT_EQ(queue_->Len(), 1u);
+  EXPECT_EQ(queue_->Get(), "a");
+}
+
+// The second Done() of a careless worker does no harm to an item that has come
+// back.
+TEST_P(QueueTestSuite, DoneTwiceLeavesAnItemThatCameBackQueued) {
+  queue_->Add("a");
+  ASSERT_EQ(queue_->Get(), "a");
+  queue_->Add("a");
+  EXPECT_TRUE(queue_->Done("a"));
+  EXPECT_FALSE(queue_->Done("a"));
+  EXPECT_EQ(queue_->Len(), 1u);
+  EXPECT_EQ(queue_->Get(), "a");
+  EXPECT_EQ(queue_->Len(), 0u);
+  EXPECT_TRUE(queue_->Done("a"));
+  EXPECT_EQ(queue_->Len(), 0u);
+}
+
+TEST_P(QueueTestSuite, GetBlocksUntilThereIsAnItem) {
+  auto got = std::async(std::launch::async, [this] { return queue_->Get(); });
+  EXPECT_TRUE(queue_->Add("a"));
+  EXPECT_EQ(got.get(), "a");
+}
+
+TEST_P(QueueTestSuite, EachAddServesOneGet) {
+  constexpr int kGetters = 8;
+  std::vector<std::future<std::optional<std::string>>> getters;
+  for (int i = 0; i < kGetters; ++i) {
+    getters.push_back(
+        std::async(std::launch::async, [this] { return queue_->Get(); }));
+  }
+  for (int i = 0; i < kGetters; ++i) queue_->Add(std::to_string(i));
+  std::vector<bool> seen(kGetters);
+  for (auto& getter : getters) seen[std::stoi(*getter.get())] = true;
+  EXPECT_EQ(seen, std::vector<bool>(kGetters, true));
+}
+
+TEST_P(QueueTestSuite, DoneServesAGetIfTheItemComesBack) {
+  queue_->Add("a");
+  ASSERT_EQ(queue_->Get(), "a");
+  auto got = std::async(std::launch::async, [this] { return queue_->Get(); });
+  queue_->Add("a");
+  queue_->Done("a");
+  EXPECT_EQ(got.get(), "a");
+}
+
+TEST_P(QueueTestSuite, NothingIsAddedAfterShutDown) {
+  queue_->Add("queued");
+  queue_->Add("processing");
+  ASSERT_EQ(queue_->Get(), "queued");
+  ASSERT_EQ(queue_->Get(), "processing");
+  queue_->Done("queued");
+  queue_->Add("queued");
+  queue_->ShutDown();
+  EXPECT_TRUE(queue_->ShuttingDown());
+  for (const char* item : {"new", "queued", "processing"}) {
+    EXPECT_FALSE(queue_->Add(item)) << item;
+  }
+  EXPECT_EQ(queue_->Len(), 1u);
+  EXPECT_EQ(queue_->Get(), "queued");
+  EXPECT_TRUE(queue_->Done("processing"));
+  EXPECT_EQ(queue_->Get(), std::nullopt);
+}
+
+TEST_P(QueueTestSuite, WhatIsQueuedIsHandedOutAfterShutDown) {
+  queue_->Add("a");
+  queue_->Add("b");
+  queue_->ShutDown();
+  EXPECT_EQ(queue_->Len(), 2u);
+  EXPECT_EQ(queue_->Get(), "a");
+  EXPECT_EQ(queue_->Get(), "b");
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(queue_->Get(), std::nullopt);
+  EXPECT_TRUE(queue_->Done("a"));
+  EXPECT_TRUE(queue_->Done("b"));
+  EXPECT_FALSE(queue_->Done("b"));
+}
+
+TEST_P(QueueTestSuite, AnItemAddedAgainBeforeShutDownIsProcessedAfterIt) {
+  queue_->Add("a");
+  ASSERT_EQ(queue_->Get(), "a");
+  queue_->Add("a");
+  queue_->ShutDown();
+  EXPECT_EQ(queue_->Get(), std::nullopt) << "not before Done()";
+  queue_->Done("a");
+  EXPECT_EQ(queue_->Get(), "a");
+  queue_->Done("a");
+  EXPECT_EQ(queue_->Get(), std::nullopt);
+}
+
+TEST_P(QueueTestSuite, ShutDownEndsEveryGet) {
+  std::vector<std::future<std::optional<std::string>>> getters;
+  for (int i = 0; i < 8; ++i) {
+    getters.push_back(
+        std::async(std::launch::async, [this] { return queue_->Get(); }));
+  }
+  queue_->ShutDown();
+  for (auto& getter : getters) EXPECT_EQ(getter.get(), std::nullopt);
+}
+
+TEST_P(QueueTestSuite, ShutDownMayBeCalledAgain) {
+  queue_->Add("a");
+  for (int i = 0; i < 3; ++i) queue_->ShutDown();
+  EXPECT_TRUE(queue_->ShuttingDown());
+  EXPECT_EQ(queue_->Get(), "a");
+  queue_->ShutDown();
+  EXPECT_TRUE(queue_->Done("a"));
+  queue_->ShutDown();
+  EXPECT_EQ(queue_->Get(), std::nullopt);
+  EXPECT_TRUE(queue_->ShutDownWithDrain());
+  queue_->ShutDown();
+}
+
+TEST_P(QueueTestSuite, ShutDownMayBeCalledByManyAtOnce) {
+  queue_->Add("a");
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([this] {
+      queue_->ShutDown();
+      EXPECT_TRUE(queue_->ShuttingDown());
+      EXPECT_FALSE(queue_->Add("b"));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(queue_->Get(), "a");
+  EXPECT_EQ(queue_->Get(), std::nullopt);
+}
+
+TEST_P(QueueTestSuite, AWorkerMayShutDown) {
+  for (int i = 0; i < 10; ++i) queue_->Add(std::to_string(i));
+  std::atomic<int> processed{0};
+  std::vector<std::thread> workers;
+  for (int w = 0; w < 4; ++w) {
+    workers.emplace_back([&] {
+      while (std::optional<std::string> item = queue_->Get()) {
+        if (*item == "5") queue_->ShutDown();
+        ++processed;
+        EXPECT_TRUE(queue_->Done(*item));
+      }
+    });
+  }
+  for (std::thread& worker : workers) worker.join();
+  EXPECT_EQ(processed, 10);
+}
+
+TEST_P(QueueTestSuite, DrainOfAnIdleQueueDoesNotBlock) {
+  EXPECT_TRUE(queue_->ShutDownWithDrain());
+  EXPECT_TRUE(queue_->ShuttingDown());
+  EXPECT_FALSE(queue_->Add("a"));
+  EXPECT_EQ(queue_->Get(), std::nullopt);
+  EXPECT_TRUE(queue_->ShutDownWithDrain());
+}
+
+TEST_P(QueueTestSuite, DrainWaitsForWhatIsInFlight) {
+  queue_->Add("a");
+  queue_->Add("b");
+  ASSERT_EQ(queue_->Get(), "a");
+  ASSERT_EQ(queue_->Get(), "b");
+  std::atomic<bool> all_done{false};
+  auto drained = std::async(std::launch::async, [&] {
+    const bool result = queue_->ShutDownWithDrain();
+    EXPECT_TRUE(all_done);
+    return result;
+  });
+  AwaitShutDown();
+  EXPECT_TRUE(queue_->Done("b"));
+  EXPECT_FALSE(queue_->Done("b"));
+  all_done = true;
+  EXPECT_TRUE(queue_->Done("a"));
+  EXPECT_TRUE(drained.get());
+}
+
+TEST_P(QueueTestSuite, DrainWaitsForWhatIsQueued) {
+  constexpr int kItems = 50;
+  for (int i = 0; i < kItems; ++i) queue_->Add(std::to_string(i));
+  std::atomic<int> done{0};
+  auto drained = std::async(std::launch::async, [&] {
+    const bool result = queue_->ShutDownWithDrain();
+    EXPECT_EQ(done, kItems);
+    EXPECT_EQ(queue_->Len(), 0u);
+    return result;
+  });
+  while (std::optional<std::string> item = queue_->Get()) {
+    ++done;
+    queue_->Done(*item);
+  }
+  EXPECT_TRUE(drained.get());
+}
+
+TEST_P(QueueTestSuite, DrainWaitsForWhatComesBack) {
+  queue_->Add("a");
+  ASSERT_EQ(queue_->Get(), "a");
+  queue_->Add("a");
+  auto drained = StartDrain();
+  AwaitShutDown();
+  // The drain has an item to wait for after this, though for a moment nobody
+  // processes any.
+  EXPECT_TRUE(queue_->Done("a"));
+  queue_->ShutDown();
+  EXPECT_FALSE(drained.get());
+  EXPECT_EQ(queue_->Get(), "a");
+}
+
+TEST_P(QueueTestSuite, ASpuriousDoneDoesNotEndADrain) {
+  queue_->Add("a");
+  ASSERT_EQ(queue_->Get(), "a");
+  auto drained = StartDrain();
+  AwaitShutDown();
+  EXPECT_FALSE(queue_->Done("b"));
+  queue_->ShutDown();
+  EXPECT_FALSE(drained.get());
+}
+
+TEST_P(QueueTestSuite, ShutDownEndsADrain) {
+  queue_->Add("a");
+  ASSERT_EQ(queue_->Get(), "a");
+  auto drained = StartDrain();
+  AwaitShutDown();
+  queue_->ShutDown();
+  EXPECT_FALSE(drained.get());
+  EXPECT_TRUE(queue_->Done("a"));
+  EXPECT_TRUE(queue_->ShutDownWithDrain()) << "there is nothing left";
+}
+
+TEST_P(QueueTestSuite, DrainAfterShutDownWaitsToo) {
+  queue_->Add("a");
+  ASSERT_EQ(queue_->Get(), "a");
+  queue_->ShutDown();
+  std::atomic<bool> done{false};
+  auto drained = std::async(std::launch::async, [&] {
+    const bool result = queue_->ShutDownWithDrain();
+    EXPECT_TRUE(done);
+    return result;
+  });
+  done = true;
+  queue_->Done("a");
+  EXPECT_TRUE(drained.get());
+}
+
+TEST_P(QueueTestSuite, SeveralMayDrainAtOnce) {
+  queue_->Add("a");
+  ASSERT_EQ(queue_->Get(), "a");
+  std::vector<std::future<bool>> drained;
+  for (int i = 0; i < 4; ++i) drained.push_back(StartDrain());
+  AwaitShutDown();
+  queue_->Done("a");
+  for (auto& one : drained) EXPECT_TRUE(one.get());
+}
+
+TEST_P(QueueTestSuite, ManyProducersAndConsumers) {
+  constexpr int kProducers = 4, kConsumers = 4, kItems = 10, kAdds = 500;
+  std::vector<std::atomic<int>> added(kItems), seen(kItems), workers_on(kItems);
+  std::atomic<bool> shared{false};
+  std::vector<std::thread> producers, consumers;
+  for (int p = 0; p < kProducers; ++p) {
+    producers.emplace_back([&, p] {
+      for (int i = 0; i < kAdds; ++i) {
+        const int item = (i * (p + 1)) % kItems;
+        ++added[item];
+        EXPECT_TRUE(queue_->Add(std::to_string(item)));
+      }
+    });
+  }
+  for (int c = 0; c < kConsumers; ++c) {
+    consumers.emplace_back([&] {
+      while (std::optional<std::string> got = queue_->Get()) {
+        const int item = std::stoi(*got);
+        if (++workers_on[item] > 1) shared = true;
+        seen[item] = added[item].load();
+        --workers_on[item];
+        EXPECT_TRUE(queue_->Done(*got));
+      }
+    });
+  }
+  for (std::thread& producer : producers) producer.join();
+  EXPECT_TRUE(queue_->ShutDownWithDrain());
+  for (std::thread& consumer : consumers) consumer.join();
+  EXPECT_FALSE(shared) << "two workers had an item at the same time";
+  for (int i = 0; i < kItems; ++i) {
+    EXPECT_EQ(seen[i], added[i]) << "an addition of " << i << " went unseen";
+  }
+}
+
+TEST_P(QueueTestSuite, CanBeDestroyedInAnyState) {
+  for (int adds = 0; adds < 3; ++adds) {
+    for (int gets = 0; gets <= adds; ++gets) {
+      for (bool again : {false, true}) {
+        for (bool shut_down : {false, true}) {
+          auto queue = GetParam().make(&clock_);
+          for (int i = 0; i < adds; ++i) queue->Add(std::to_string(i));
+          for (int i = 0; i < gets; ++i) {
+            const std::optional<std::string> item = queue->Get();
+            if (again) queue->Add(*item);
+          }
+          if (shut_down) queue->ShutDown();
+        }
+      }
+    }
+  }
+}
+
+TEST_P(QueueTestSuite, AGetWithoutAnItemEndsAtItsDeadline) {
+  EXPECT_TRUE(absl::IsDeadlineExceeded(queue_->TryGet().status()));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(queue_->TryAcquire().status()));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(
+      queue_->AcquireUpToWithDeadline(2, absl::InfinitePast()).status()));
+  queue_->Add("a");
+  const absl::StatusOr<std::string> got = queue_->TryGet();
+  ASSERT_TRUE(got.ok());
+  EXPECT_EQ(*got, "a");
+}
+
+TEST_P(QueueTestSuite, AnEmptyQueueThatIsShutDownCancelsEveryGet) {
+  queue_->ShutDown();
+  Lease<std::string> lease;
+  EXPECT_TRUE(absl::IsCancelled(queue_->TryGet().status()));
+  EXPECT_TRUE(absl::IsCancelled(queue_->Acquire().status()));
+  EXPECT_TRUE(absl::IsCancelled(queue_->AcquireNext(&lease)));
+  EXPECT_FALSE(lease);
+  EXPECT_TRUE(absl::IsCancelled(queue_->AcquireUpTo(2).status()));
+}
+
+TEST_P(QueueTestSuite, ALeaseEndsTheProcessing) {
+  queue_->Add("a");
+  {
+    const absl::StatusOr<Lease<std::string>> lease = queue_->Acquire();
+    ASSERT_TRUE(lease.ok());
+    EXPECT_EQ(**lease, "a");
+    queue_->Add("a");
+    EXPECT_EQ(queue_->Len(), 0u) << "it is still being processed";
+  }
+  EXPECT_EQ(queue_->Len(), 1u);
+}
+
+TEST_P(QueueTestSuite, AcquireNextEndsThePreviousLease) {
+  queue_->AddAll({"a", "b"});
+  Lease<std::string> lease;
+  ASSERT_TRUE(queue_->AcquireNext(&lease).ok());
+  EXPECT_EQ(*lease, "a");
+  queue_->Add("a");
+  ASSERT_TRUE(queue_->AcquireNext(&lease).ok());
+  EXPECT_EQ(*lease, "b");
+  EXPECT_EQ(queue_->Get(), "a") << "its lease has ended";
+}
+
+TEST_P(QueueTestSuite, ABatchHasAtMostMaxLeases) {
+  queue_->AddAll({"a", "b", "c"});
+  const absl::StatusOr<LeaseBatch<std::string>> batch = queue_->AcquireUpTo(2);
+  ASSERT_TRUE(batch.ok());
+  ASSERT_EQ(batch->size(), 2u);
+  EXPECT_EQ(*(*batch)[0], "a");
+  EXPECT_EQ(*(*batch)[1], "b");
+  EXPECT_EQ(queue_->Len(), 1u);
+  EXPECT_EQ(queue_->AcquireUpTo(0).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST_P(QueueTestSuite, AnItemThatIsGivenBackIsQueuedAgain) {
+  queue_->AddAll({"a", "b"});
+  absl::StatusOr<Lease<std::string>> lease = queue_->Acquire();
+  ASSERT_TRUE(lease.ok());
+  lease->GiveBack();
+  EXPECT_FALSE(*lease);
+  EXPECT_EQ(queue_->Len(), 2u);
+  EXPECT_EQ(queue_->Get(), GetParam().give_back_keeps_place ? "a" : "b");
+  EXPECT_EQ(queue_->Get(), GetParam().give_back_keeps_place ? "b" : "a");
+  EXPECT_TRUE(queue_->Done("a"));
+  EXPECT_TRUE(queue_->Done("b"));
+  EXPECT_EQ(queue_->Len(), 0u);
+}
+
+TEST_P(QueueTestSuite, AnItemThatWasAddedAgainIsQueuedOnceWhenGivenBack) {
+  queue_->Add("a");
+  absl::StatusOr<Lease<std::string>> lease = queue_->Acquire();
+  ASSERT_TRUE(lease.ok());
+  queue_->Add("a");
+  lease->GiveBack();
+  EXPECT_EQ(queue_->Len(), 1u);
+  EXPECT_EQ(queue_->Get(), "a");
+  EXPECT_TRUE(queue_->Done("a"));
+  EXPECT_EQ(queue_->Len(), 0u);
+}
+
+TEST_P(QueueTestSuite, AnItemThatIsGivenBackServesAGet) {
+  queue_->Add("a");
+  absl::StatusOr<Lease<std::string>> lease = queue_->Acquire();
+  ASSERT_TRUE(lease.ok());
+  auto got = std::async(std::launch::async, [this] { return queue_->Get(); });
+  lease->GiveBack();
+  EXPECT_EQ(got.get(), "a");
+}
+
+TEST_P(QueueTestSuite, AClosedQueueTakesNothing) {
+  queue_->Close();
+  queue_->Close();
+  EXPECT_TRUE(queue_->ShuttingDown());
+  EXPECT_FALSE(queue_->Add("a"));
+  EXPECT_FALSE(queue_->AddAll({"a"}));
+  EXPECT_TRUE(absl::IsCancelled(queue_->TryGet().status()));
+}
+
+TEST_P(QueueTestSuite, CloseEndsEveryGet) {
+  std::vector<std::future<std::optional<std::string>>> getters;
+  for (int i = 0; i < 4; ++i) {
+    getters.push_back(
+        std::async(std::launch::async, [this] { return queue_->Get(); }));
+  }
+  queue_->Close();
+  for (auto& getter : getters) EXPECT_EQ(getter.get(), std::nullopt);
+}
+
+TEST_P(DelayingQueueTestSuite, AddsWhenTheDelayHasPassed) {
+  EXPECT_TRUE(queue_->AddAfter("a", absl::Seconds(5)));
+  EXPECT_EQ(queue_->Len(), 0u);
+  clock_.Step(absl::Seconds(5) - kNs);
+  EXPECT_EQ(queue_->Len(), 0u) << "never early";
+  clock_.Step(kNs);
+  EXPECT_EQ(queue_->Get(), "a");
+}
+
+TEST_P(DelayingQueueTestSuite, AddsAtOnceForNoDelay) {
+  const absl::Duration no_delays[] = {
+      absl::ZeroDuration(), -kNs, -absl::Hours(1), -absl::InfiniteDuration()};
+  for (absl::Duration no_delay : no_delays) {
+    EXPECT_TRUE(queue_->AddAfter("a", no_delay));
+    EXPECT_EQ(queue_->Len(), 1u) << no_delay;
+    EXPECT_EQ(queue_->Get(), "a");
+    queue_->Done("a");
+  }
+}
+
+TEST_P(DelayingQueueTestSuite, TheEarlierTimeCounts) {
+  queue_->AddAfter("later first", absl::Seconds(9));
+  queue_->AddAfter("later first", absl::Seconds(5));
+  queue_->AddAfter("earlier first", absl::Seconds(5));
+  queue_->AddAfter("earlier first", absl::Seconds(9));
+  clock_.Step(absl::Seconds(5) - kNs);
+  EXPECT_EQ(queue_->Len(), 0u);
+  clock_.Step(kNs);
+  EXPECT_EQ(TakeAll(),
+            (std::vector<std::string>{"later first", "earlier first"}));
+  clock_.Step(absl::Hours(1));
+  EXPECT_EQ(queue_->Len(), 0u) << "the later time no longer counts";
+}
+
+TEST_P(DelayingQueueTestSuite, WhatWaitsIsDroppedOnShutDown) {
+  queue_->AddAfter("a", absl::Seconds(5));
+  queue_->ShutDown();
+  clock_.Step(absl::Hours(1));
+  EXPECT_EQ(queue_->Len(), 0u);
+  EXPECT_EQ(queue_->Get(), std::nullopt);
+}
+
+TEST_P(DelayingQueueTestSuite, DrainDoesNotWaitForWhatWaits) {
+  queue_->AddAfter("a", absl::Seconds(5));
+  EXPECT_TRUE(queue_->ShutDownWithDrain());
+  clock_.Step(absl::Hours(1));
+  EXPECT_EQ(queue_->Get(), std::nullopt);
+}
+
+TEST_P(DelayingQueueTestSuite, TakesNothingAfterShutDown) {
+  queue_->ShutDown();
+  EXPECT_FALSE(queue_->AddAfter("a", absl::Seconds(5)));
+  EXPECT_FALSE(queue_->AddAfter("a", absl::ZeroDuration()));
+  EXPECT_FALSE(queue_->AddAfter("a", -absl::Seconds(1)));
+  EXPECT_FALSE(queue_->AddAfter("a", absl::InfiniteDuration()));
+  clock_.Step(absl::Hours(1));
+  EXPECT_EQ(queue_->Len(), 0u);
+}
+
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_TESTING_QUEUE_TEST_SUITE_H_
