@@ -73,6 +73,11 @@ class WaitingLoopTest : public testing::Test {
   WaitingLoop loop_{&clock_};
 };
 
+TEST_F(WaitingLoopTest, TellsItsClock) {
+  EXPECT_EQ(loop_.clock(), &clock_);
+  EXPECT_EQ(WaitingLoop(nullptr).clock(), Clock::GetRealClock());
+}
+
 TEST_F(WaitingLoopTest, StartsAndEndsWithNothingToDo) {
   Settle();
   clock_.Step(absl::Hours(1));

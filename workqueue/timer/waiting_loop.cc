@@ -17,8 +17,8 @@ namespace workqueue {
 using internal::MutexLock;
 
 WaitingLoop::WaitingLoop(Clock* clock)
-    : clock_(clock),
-      parker_(clock->NewParker(Parker::Role::kLoop)),
+    : clock_(OrRealClock(clock)),
+      parker_(clock_->NewParker(Parker::Role::kLoop)),
       thread_([this] { Loop(); }) {}
 
 WaitingLoop::~WaitingLoop() {
@@ -77,7 +77,7 @@ void WaitingLoop::Loop() {
     {
       MutexLock lock(&mu_);
       if (stopping_) {
-        // A clock that simulates time no longer waits for this thread.
+        // From here on, a simulated clock does not wait for this thread.
         parker_.reset();
         return;
       }
@@ -96,9 +96,9 @@ WaitingLoop::Client* WaitingLoop::BeginRun(absl::Time now,
       *next_run = std::min(*next_run, client->next_run_);
       continue;
     }
-    // A Wake() during the run brings this forward again.
+    // A Wake() during the run makes the client due again.
     client->next_run_ = absl::InfiniteFuture();
-    // Next time, the others come first.
+    // At the next call, the other clients come first.
     std::rotate(it, it + 1, clients_.end());
     running_ = client;
     return client;
@@ -110,7 +110,7 @@ void WaitingLoop::EndRun(Client* client, absl::Time next_run) {
   MutexLock lock(&mu_);
   running_ = nullptr;
   run_ended_.SignalAll();
-  // It may have been removed, and be gone.
+  // The client may have been removed and destroyed.
   if (std::find(clients_.begin(), clients_.end(), client) != clients_.end()) {
     client->next_run_ = std::min(client->next_run_, next_run);
   }

@@ -22,32 +22,39 @@ namespace workqueue {
 
 // WaitingLoop
 //
-// A thread that does things when their time comes. A delaying queue has one, to
-// move what is due to the queue below; a queue with metrics, to report the work
-// in progress.
+// A thread that runs clients when their time comes. A delaying queue uses it to
+// move items that are due to the queue below it; a queue with metrics uses it
+// to report the work in progress.
 //
-// Users of queues need not know it, unless they want several queues to share a
-// thread: then they make one, and give it to each in its options. The last of
-// the queues ends it.
+// A user of queues needs this class only to let several queues share a thread:
+// make one loop and pass it in the options of each queue. The thread ends when
+// the last queue is destroyed.
+//
+// Example:
 //
 //     auto loop = std::make_shared<workqueue::WaitingLoop>(clock);
 //     options.clock = loop;
 //
+// The loop and all of its clients must use the same clock: the loop passes the
+// times of its clock to the clients and takes the times that they return as
+// times of its clock. So the options of queues take either a clock or a loop
+// (`QueueClock`).
+//
 // Thread-safe.
 class WaitingLoop {
  public:
-  // The longest that the loop sleeps. It looks after its clients at least so
-  // often, as insurance against a wake-up that went missing.
+  // The longest time that the loop sleeps. It runs its clients at least this
+  // often, as insurance against a lost wake-up.
   static constexpr absl::Duration Heartbeat() { return absl::Seconds(10); }
 
-  // Something that acts when time comes.
+  // An object that the loop runs at the times that it asks for.
   class Client {
    public:
     virtual ~Client() = default;
 
-    // Does what is due at `now`, and returns when to be called next. It may be
-    // called before that, too. Runs on the loop's thread, one call at a time,
-    // and must not throw.
+    // Does what is due at `now`, and returns the time of the next call. The
+    // loop may call it earlier, too. Runs on the loop's thread, one call at a
+    // time. Must not throw.
     virtual absl::Time Run(absl::Time now) = 0;
 
    private:
@@ -55,34 +62,35 @@ class WaitingLoop {
     absl::Time next_run_;  // guarded by the loop's mu_
   };
 
-  // Starts the thread. `clock` must outlive the loop.
+  // Starts the thread. `clock` is not owned and must outlive the loop; null for
+  // the real clock.
   explicit WaitingLoop(Clock* clock);
 
-  // Ends the thread. All clients must have been removed.
+  // Ends the thread and waits for it. All clients must have been removed.
   ~WaitingLoop();
 
   WaitingLoop(const WaitingLoop&) = delete;
   WaitingLoop& operator=(const WaitingLoop&) = delete;
 
-  // The clock that the loop goes by.
+  // Returns the clock of the loop; never null.
   Clock* clock() const { return clock_; }
 
-  // Adds `client`, which is not owned, and has it called soon.
+  // Adds `client`, which is not owned, and runs it soon.
   void Add(Client* client);
 
-  // Removes `client`. When this returns, no call of it is in progress nor will
-  // any be made; but called by the client itself, from `Run()`, it does not
-  // wait for that call to end.
+  // Removes `client`. Blocks until no call of `client->Run()` is in progress;
+  // the loop makes no further call. If `client->Run()` calls this function, the
+  // function does not wait for that call.
   void Remove(Client* client);
 
-  // Has `client` called soon, before the time that it asked for.
+  // Runs `client` soon, before the time that it asked for.
   void Wake(Client* client);
 
  private:
   void Loop();
 
-  // Returns the client to run at `now`, which is then running_. If none is due,
-  // returns null and stores when the first one will be.
+  // Returns the client to run at `now`, and stores it as running_. If no client
+  // is due, returns null and stores in `*next_run` when the first one will be.
   Client* BeginRun(absl::Time now, absl::Time* next_run);
   void EndRun(Client* client, absl::Time next_run);
 
@@ -96,7 +104,8 @@ class WaitingLoop {
   std::unique_ptr<Parker> parker_ ABSL_GUARDED_BY(mu_);
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
   std::vector<Client*> clients_ ABSL_GUARDED_BY(mu_);
-  // The client whose Run() is in progress; signalled when that ends.
+  // The client whose Run() is in progress; null if there is none. run_ended_ is
+  // signalled when the call ends.
   Client* running_ ABSL_GUARDED_BY(mu_) = nullptr;
   absl::CondVar run_ended_;
 
