@@ -50,11 +50,12 @@ class Clock {
   // advance while the machine is suspended.
   //
   // A thread that parks as a loop (`Parker::Role::kLoop`) wakes as soon as the
-  // machine can: the first `ParkUntil()` sets the thread's timer slack, by which
-  // Linux may delay a timed wait, to a nanosecond. The thread keeps this slack,
-  // and threads that it creates later inherit it. All threads of this library
-  // that wait for a time are loops. Any other thread keeps its own timer slack,
-  // which is 50 us by default, and so its waits may end that much later.
+  // machine can: the first `ParkUntil()` sets the thread's timer slack, by
+  // which Linux may delay a timed wait, to a nanosecond. The thread keeps this
+  // slack, and threads that it creates later inherit it. All threads of this
+  // library that wait for a time are loops. Any other thread keeps its own
+  // timer slack, which is 50 us by default, and so its waits may end that much
+  // later.
   static Clock* GetRealClock();
 
   virtual ~Clock() = default;
