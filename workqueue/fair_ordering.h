@@ -30,11 +30,11 @@ namespace workqueue {
 
 // FairOrdering
 //
-// An ordering in which groups of items take turns: one tenant with a million
-// keys does not keep another's first key waiting. Within a group, items are
+// An ordering in which groups of items take turns. A group with a million items
+// does not delay the first item of another group. Within a group, items are
 // handed out first in, first out.
 //
-// Example, a queue of `namespace/name` in which namespaces take turns:
+// Example, a queue of `namespace/name` keys in which namespaces take turns:
 //
 //     const auto namespace_of = [](const std::string& key) {
 //       return key.substr(0, key.find('/'));
@@ -46,30 +46,34 @@ namespace workqueue {
 //     options.ordering = *std::move(ordering);
 //     workqueue::RateLimitingQueue<std::string> queue(std::move(options));
 //
-// A group that has items queued has a turn after each of the others has had
-// one, and hands out as many items in a turn as its weight says, or all that it
-// has. One that gets its first item comes last. (This is weighted round robin,
-// of items, not of the time that processing them takes.)
+// The ordering is a weighted round robin. In its turn, a group hands out as
+// many items as its weight, or all its items if it has fewer. The next turn of
+// the group follows one turn of every other group that has items. A group that
+// gets its first item takes the last turn. The weights count items, not the
+// time that processing them takes.
 //
-// Each call takes constant time for each item, and allocates nothing in the
-// steady state, apart from what the functions given to it do. `Hash` and `Eq`
-// are those of a hash set of groups. A group without items takes no memory.
+// Each call takes constant time for each item, apart from the functions given
+// to the ordering. In the steady state it allocates nothing, apart from what
+// these functions allocate. A group without items takes no memory.
 //
-// As for any ordering: the queue calls it with its lock held.
+// `Hash` and `Eq` hash and compare groups, as in a hash set.
+//
+// The queue calls the ordering with its lock held, as it does every ordering.
 template <typename T, typename Group = std::string,
           typename Hash = typename absl::flat_hash_set<Group>::hasher,
           typename Eq = typename absl::flat_hash_set<Group>::key_equal>
 class FairOrdering final : public Ordering<T> {
  public:
-  // Returns the group of an item: always the same for equal items.
+  // Returns the group of an item. The group must be the same for equal items.
   using GroupOf = std::function<Group(const T&)>;
 
-  // Returns the weight of a group. Asked when the group gets its first item;
-  // less than 1 counts as 1.
+  // Returns the weight of a group. Called when the group gets its first item. A
+  // weight less than 1 counts as 1.
   using WeightOf = std::function<int(const Group&)>;
 
-  // Returns a new ordering. Without `weight_of`, all groups have weight 1. The
-  // functions are called with the queue's lock held, and must not call it.
+  // Returns a new ordering. A null `weight_of` means weight 1 for all groups.
+  // The functions are called with the queue's lock held, and must not call the
+  // queue.
   //
   // Returns an `absl::InvalidArgumentError` if `group_of` is null.
   static absl::StatusOr<std::unique_ptr<FairOrdering>> Create(
@@ -137,13 +141,13 @@ class FairOrdering final : public Ordering<T> {
   }
 
  private:
-  // A group that has items queued.
+  // A group that has queued items.
   struct Turn : internal::ItemNode<Group>, internal::IntrusiveLink<Turn> {
     using internal::ItemNode<Group>::ItemNode;
 
     QueuedItemList<T> items;  // never empty
     int weight = 1;
-    int left = 1;  // of the items of this turn, or of its next
+    int left = 1;  // items left in the current turn, or in the next turn
   };
 
   FairOrdering(GroupOf group_of, WeightOf weight_of)
@@ -153,7 +157,7 @@ class FairOrdering final : public Ordering<T> {
   const WeightOf weight_of_;
 
   internal::NodeHashSet<Group, Turn, Hash, Eq> turns_;
-  // Whose turn it is comes first.
+  // The group whose turn it is comes first.
   internal::IntrusiveList<Turn> ring_;
   size_t size_ = 0;
 };

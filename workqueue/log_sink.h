@@ -15,8 +15,8 @@ namespace workqueue {
 
 // LogSink
 //
-// Where this library's messages go: nowhere, unless one is given in the
-// options.
+// Receives the messages of this library. Without a sink in the options, the
+// library writes no messages.
 //
 // Example:
 //
@@ -27,14 +27,15 @@ namespace workqueue {
 //       }
 //     };
 //
-// Thread-safe. A lock may be held when it is called: it must be quick, and not
-// call what logs. What it throws is dropped.
+// A sink must be thread-safe. The library may call it with a lock held. So a
+// sink must be quick, and must not call the object that logs. An exception from
+// a sink is dropped.
 class LogSink {
  public:
   virtual ~LogSink() = default;
 
-  // `message` has no end of line; it has several lines if the error that it
-  // tells of has.
+  // Writes `message`, which does not end in a newline. It has several lines if
+  // it contains an error of several lines.
   virtual void Log(absl::LogSeverity severity, absl::string_view message) = 0;
 };
 

@@ -5,13 +5,13 @@
 // workqueue/metrics.h
 // -----------------------------------------------------------------------------
 //
-// What a queue reports about itself, and to whom. A queue that has a name
-// reports to the `MetricsProvider` in its options or, without one there, to the
-// default one (`SetProvider()`). One without a name, or without a provider,
-// reports nothing and spends nothing on it.
+// The metrics of a queue. A queue that has a name reports to the
+// `MetricsProvider` in its options, or to the default provider
+// (`SetProvider()`) if the options have none. A queue without a name or without
+// a provider has no metrics, and they cost it nothing.
 //
-// Names and meaning are those of client-go's workqueue metrics, and of
-// controller-runtime's for priorities.
+// The names and meanings are those of client-go's workqueue metrics. The depth
+// by priority is a metric of controller-runtime.
 
 #ifndef WORKQUEUE_METRICS_H_
 #define WORKQUEUE_METRICS_H_
@@ -22,8 +22,8 @@
 
 namespace workqueue {
 
-// The kinds of metrics. Queues call them from any thread, some of them with a
-// lock held: they must be thread-safe and quick, and not call the queue.
+// The kinds of metrics. Queues call them from any thread, in part with a lock
+// held. So a metric must be thread-safe and quick, and must not call the queue.
 
 // A number that goes up and down.
 class GaugeMetric {
@@ -33,7 +33,7 @@ class GaugeMetric {
   virtual void Dec() = 0;
 };
 
-// A number that goes up and down, for each priority.
+// A number that goes up and down, one for each priority.
 class PriorityGaugeMetric {
  public:
   virtual ~PriorityGaugeMetric() = default;
@@ -41,7 +41,7 @@ class PriorityGaugeMetric {
   virtual void Dec(int priority) = 0;
 };
 
-// A number that is set.
+// A number that is set to a value.
 class SettableGaugeMetric {
  public:
   virtual ~SettableGaugeMetric() = default;
@@ -55,7 +55,7 @@ class CounterMetric {
   virtual void Inc() = 0;
 };
 
-// Counts single observations by their size.
+// The distribution of observed values.
 class HistogramMetric {
  public:
   virtual ~HistogramMetric() = default;
@@ -64,62 +64,66 @@ class HistogramMetric {
 
 // MetricsProvider
 //
-// Makes the metrics of queues. Each function is called once for each new queue,
-// with the queue's name, and may return null for a metric that is not wanted.
+// Creates the metrics of queues. Each function is called once for each new
+// queue, with the queue's name. A function may return null for an unwanted
+// metric. A queue owns its metrics.
 //
-// Thread-safe. A provider must outlive the queues that were given it, and they
-// own the metrics that it makes.
+// Thread-safe. A provider must outlive the queues that use it.
 class MetricsProvider {
  public:
   virtual ~MetricsProvider() = default;
 
-  // How many items wait for a `Get()`, or have been added while they are being
-  // processed.
+  // The number of items that are queued, or that have been added while they are
+  // being processed.
   virtual std::unique_ptr<GaugeMetric> NewDepthMetric(
       absl::string_view name) = 0;
 
-  // How many items have been added. An `Add()` that finds its item added
-  // already does not count.
+  // The number of items that have been added. An `Add()` of an item that is
+  // queued already, or that has already been added again while it is being
+  // processed, does not count.
   virtual std::unique_ptr<CounterMetric> NewAddsMetric(
       absl::string_view name) = 0;
 
-  // Seconds that an item waits from its `Add()` to its `Get()`.
+  // The seconds from the `Add()` of an item to its `Get()`.
   virtual std::unique_ptr<HistogramMetric> NewLatencyMetric(
       absl::string_view name) = 0;
 
-  // Seconds that processing an item takes, from its `Get()` to its `Done()`.
+  // The seconds that the processing of an item takes, from its `Get()` to its
+  // `Done()`.
   virtual std::unique_ptr<HistogramMetric> NewWorkDurationMetric(
       absl::string_view name) = 0;
 
-  // Seconds that the items now being processed have been so, added up. Set
-  // every 500 ms. A value that grows without end shows stuck workers, and how
-  // fast it grows, their number.
+  // The sum, over all items being processed, of the seconds since their
+  // processing began. Set every 500 ms. A value that grows without end
+  // indicates stuck workers. The rate of its growth is their number.
   virtual std::unique_ptr<SettableGaugeMetric> NewUnfinishedWorkSecondsMetric(
       absl::string_view name) = 0;
 
-  // Seconds that the item longest in processing has been so. Set every 500 ms.
+  // The seconds since the processing began of the item that has been processed
+  // longest. Set every 500 ms.
   virtual std::unique_ptr<SettableGaugeMetric>
   NewLongestRunningProcessorSecondsMetric(absl::string_view name) = 0;
 
-  // The same as the depth metric, by the priorities of the items. A queue that
-  // has priorities asks for this one first, and for the other only if this is
-  // null, which is the default.
+  // The depth metric, by the priorities of the items. A queue with priorities
+  // calls this function first, and calls `NewDepthMetric()` only if the result
+  // is null. The default returns null.
   virtual std::unique_ptr<PriorityGaugeMetric> NewDepthMetricWithPriority(
       absl::string_view /*name*/) {
     return nullptr;
   }
 
-  // How often `AddAfter()` has been called, for a delay or for none. A
-  // `PriorityQueue` counts only those for a delay, and the rate limited ones.
+  // The number of calls of `AddAfter()`, with or without a delay. A
+  // `PriorityQueue` counts only adds with a delay, including rate limited adds.
   virtual std::unique_ptr<CounterMetric> NewRetriesMetric(
       absl::string_view name) = 0;
 };
 
-// Makes `provider` the default for queues created from now on. Only the first
-// call has an effect. `provider` must outlive those queues.
+// Makes `provider` the default provider of queues that are created later. Only
+// the first call has an effect. Not owned; `provider` must outlive these
+// queues.
 void SetProvider(MetricsProvider* provider);
 
-// Returns the default provider; null if none has been set.
+// Returns the default provider, or null if none has been set.
 MetricsProvider* GetProvider();
 
 }  // namespace workqueue

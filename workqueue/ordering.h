@@ -18,8 +18,8 @@ namespace workqueue {
 
 // QueuedItem
 //
-// An item that lies in a queue. The queue stores each item once, in one of
-// these, and an `Ordering` arranges pointers to them.
+// An item that is queued. The queue stores each item once, in an object of this
+// class. An `Ordering` arranges pointers to these objects.
 template <typename T>
 class QueuedItem : public internal::IntrusiveLink<QueuedItem<T>> {
  public:
@@ -28,8 +28,7 @@ class QueuedItem : public internal::IntrusiveLink<QueuedItem<T>> {
 
   const T& item() const { return item_; }
 
-  // The priority with which the item has been added; zero in a queue without
-  // priorities.
+  // The priority of the item. Zero in a queue without priorities.
   int priority() const { return priority_; }
 
  protected:
@@ -46,15 +45,15 @@ class QueuedItem : public internal::IntrusiveLink<QueuedItem<T>> {
 
 // QueuedItemList
 //
-// A list of items that lie in a queue, for orderings: it allocates nothing and
-// all of it takes constant time.
+// A list of queued items, for use in orderings. Every operation takes constant
+// time and allocates nothing.
 template <typename T>
 using QueuedItemList = internal::IntrusiveList<QueuedItem<T>>;
 
 // Ordering
 //
-// The order in which a `Queue` hands out what is queued; client-go calls it
-// `Queue`. A queue that is given none hands out first what was added first.
+// The order in which a `Queue` hands out the queued items. client-go calls this
+// interface `Queue`. A queue without an ordering is first in, first out.
 //
 // Example, last in, first out:
 //
@@ -74,33 +73,32 @@ using QueuedItemList = internal::IntrusiveList<QueuedItem<T>>;
 //       std::vector<workqueue::QueuedItem<T>*> items_;
 //     };
 //
-// The queue calls these functions one at a time, with its lock held: they must
-// not call the queue, and should be quick. One that throws must leave the
-// ordering as it was.
+// The queue calls these functions one at a time, with its lock held. They must
+// not call the queue, and should be quick. A function that throws must leave
+// the ordering unchanged.
 template <typename T>
 class Ordering {
  public:
   virtual ~Ordering() = default;
 
-  // Takes in `item`, which is not in the ordering. The pointer is valid until
-  // `Pop()` returns it, or the ordering is destroyed; the queue owns what it
-  // points to.
+  // Adds `item`, which is not in the ordering. The queue owns `*item`. The
+  // pointer is valid until `Pop()` returns it or the ordering is destroyed.
   virtual void Push(QueuedItem<T>* item) = 0;
 
-  // `item`, which is in the ordering, has been added again. An ordering in
-  // which that makes a difference can act on it.
+  // Called when `item`, which is in the ordering, is added to the queue again.
+  // An ordering may move the item. The default does nothing.
   virtual void Touch(QueuedItem<T>* /*item*/) {}
 
-  // Returns how many items are in the ordering.
+  // Returns the number of items in the ordering.
   virtual size_t Len() const = 0;
 
-  // Removes the item that is next, and returns it. Called only if `Len()` is
-  // not zero.
+  // Removes the next item and returns it. Called only if `Len()` is not zero.
   virtual QueuedItem<T>* Pop() = 0;
 
-  // Calls `visit` with each item in the ordering, next one first, for a
-  // snapshot, and returns true. An ordering that cannot tell returns false
-  // before it has called it; the snapshot then has the items in no order.
+  // Calls `visit` with each item in the ordering, the next item first, and
+  // returns true. The queue uses this function for snapshots. An ordering that
+  // does not support it returns false and does not call `visit`; the snapshot
+  // then has the items in no particular order.
   virtual bool ForEach(
       absl::FunctionRef<void(const QueuedItem<T>&)> /*visit*/) const {
     return false;

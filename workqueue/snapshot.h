@@ -19,11 +19,12 @@ namespace workqueue {
 
 // Snapshot
 //
-// A copy of what is in a queue at one moment, for people who want to know why
-// nothing happens. `Interface::TakeSnapshot()` returns it.
+// A copy of the contents of a queue at one moment, for debugging.
+// `Interface::TakeSnapshot()` returns it.
 //
-// A snapshot can be printed if its items can: by `operator<<` and, with an
-// Abseil that has `AbslStringify`, by `absl::StrCat()` and its like:
+// A snapshot is printable if its items are, with `operator<<`. It is also
+// printable with `absl::StrCat()` and similar functions if Abseil has
+// `AbslStringify`. Example:
 //
 //     2 queued:
 //       default/web (priority 10)
@@ -37,13 +38,13 @@ struct Snapshot {
   struct Queued {
     T item;
     int priority = 0;
-    int failures = 0;  // as the rate limiter counts them
+    int failures = 0;  // as counted by the rate limiter
   };
 
   struct Processing {
     T item;
-    absl::Time since;          // may be some milliseconds early
-    bool added_again = false;  // will be queued when its processing ends
+    absl::Time since;          // may be a few milliseconds early
+    bool added_again = false;  // queued again when its processing ends
     int failures = 0;
   };
 
@@ -56,9 +57,9 @@ struct Snapshot {
 
   absl::Time taken_at;
   bool shutting_down = false;
-  std::vector<Queued> queued;          // the next one to hand out first
-  std::vector<Processing> processing;  // the one handed out first, first
-  std::vector<Waiting> waiting;        // the one ready first, first
+  std::vector<Queued> queued;          // in the order of handing out
+  std::vector<Processing> processing;  // in the order of their handing out
+  std::vector<Waiting> waiting;        // in the order of `ready_at`
 
   friend std::ostream& operator<<(std::ostream& os, const Snapshot& snapshot) {
     snapshot.Print(os);
