@@ -1,6 +1,6 @@
-// DelayQueue (workqueue/delay_queue.h): who pushes, resets and cancels values,
-// who takes them when they are due, with a deadline or without, and the
-// shutdown.
+// DelayQueue (workqueue/timer/delay_queue.h): threads that push, reset and cancel
+// values, threads that take values when they are due, with a deadline or
+// without, and the shutdown.
 //
 // Checked with:
 //   -DTAKERS=2 -DLAST=3                    | holds, and takers_end
@@ -37,8 +37,8 @@
 #include "parker.pml"
 #include "leader_followers.pml"
 
-// What mu_ guards. A critical section is an atomic block; only that which reads
-// the clock when it has begun is two, and `locked` in between.
+// Guarded by mu_. A critical section is an atomic block. One that reads the clock
+// is two blocks, with `locked` in between.
 bool locked;
 byte due_at[PUSHERS];  // of the values that are there
 byte values;

@@ -1,6 +1,7 @@
-// DelayingQueue (workqueue/delaying_queue.h, workqueue/internal/add_channel.h):
-// who adds an item for later, the loop that adds it when its time has come, a
-// ticker that shares the loop, the shutdown and the end of all.
+// DelayingQueue (workqueue/delaying_queue.h) and AddChannel
+// (workqueue/internal/queue/add_channel.h): threads that add items for later, the
+// loop that adds them when their time has come, a ticker that shares the loop,
+// the shutdown and the destructors.
 //
 // Checked with:
 //   -DPUSHERS=2 -DLAST=3 -DREFUSALS=1                   | holds, and loop_ends
@@ -60,7 +61,7 @@
 #define DELAYING 0
 #define TICKER 1
 
-// What the channel's mu_ guards: for each item, when it is due.
+// Guarded by the channel's mu_. For each item, when it is due.
 byte channel[PUSHERS];
 byte additions;
 byte loop_wake_time;
@@ -74,7 +75,7 @@ bool stopped;
 
 byte next_tick = 2;
 
-// What the model is asked about, and the code does not have.
+// State of the model that the code does not have.
 byte owed;  // a bit for each item that is to be added
 byte callers = PUSHERS + MOVERS + STOPPERS;  // who may still call
 bool destroyed;
@@ -236,7 +237,7 @@ pushed:
   :: else
   fi;
 #endif
-  // Who has added an item can rely on the loop for it.
+  // The loop will take care of the item.
   assert(stopped || channel[self] == 0 || LOOP_COMES_BY(channel[self]));
 end:
   atomic { ready_at = 0; callers-- }

@@ -1,6 +1,6 @@
-// LeaderFollowers (workqueue/internal/leader_followers.h): of WAITERS threads,
-// who wakes for the first of many times. Thread `w` sleeps in parker `w`. For
-// the models to include; every call is part of a critical section.
+// LeaderFollowers (workqueue/timer/internal/leader_followers.h): WAITERS threads,
+// of which one wakes for the first of many times. Thread `w` sleeps in parker
+// `w`. For models to include; every call is part of a critical section.
 
 #include "wake_time.pml"
 

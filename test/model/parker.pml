@@ -1,9 +1,10 @@
-// Time, and threads that sleep until a time or a wake-up (clock/clock.h,
-// clock/parker.h). Whoever includes this defines
+// Clock and Parker (workqueue/clock/clock.h, workqueue/clock/parker.h): time, and
+// threads that sleep until a time or a wake-up. A model that includes this
+// defines
 //
-//   PARKERS        how many there are,
-//   LAST           the last time there is; the first is 1,
-//   CheckAtRest()  what must hold whenever nothing goes on by itself,
+//   PARKERS        the number of parkers,
+//   LAST           the last time; the first is 1,
+//   CheckAtRest()  asserts what must hold whenever all threads are at rest,
 //
 // and has a process TimeGoesBy().
 
@@ -11,9 +12,9 @@
 #define NEVER 255
 
 byte now = 1;
-// Whether the wake-up is there that a parker can hold.
+// Whether the parker holds a wake-up.
 bool unparked[PARKERS];
-// Whether its thread sleeps, and until when.
+// Whether the thread of the parker sleeps, and until when.
 bool parked[PARKERS];
 byte parked_until[PARKERS];
 
@@ -39,8 +40,8 @@ inline ParkUntil(p, until) {
   }
 }
 
-// Time goes by at any moment, or not until all are at rest. At the end of it,
-// `at_rest_for_good` ends what does not end by itself.
+// Time advances at any moment, or not until all threads are at rest. After LAST,
+// `at_rest_for_good` ends the processes that do not end by themselves.
 bool at_rest_for_good;
 inline TimeGoesBy() {
   do

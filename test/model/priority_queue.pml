@@ -1,6 +1,6 @@
-// PriorityQueue (workqueue/priority_queue.h), as far as queue.pml is not about
-// it: who adds an item for later, who moves or cancels it, the loop that hands
-// it over when its time has come, the shutdown and the end of all.
+// PriorityQueue (workqueue/priority_queue.h), except for the part that queue.pml
+// models: threads that add an item for later, move or cancel it, the loop that
+// hands it over when its time has come, the shutdown and the destructor.
 //
 // Checked with:
 //   -DADDERS=2 -DLAST=3 -DSTOPPERS=1             | holds, and loop_ends
@@ -31,8 +31,8 @@
 
 #define QUEUE 0
 
-// What mu_ guards. A critical section is an atomic block; only that which reads
-// the clock when it has begun is two, and `locked` in between.
+// Guarded by mu_. A critical section is an atomic block. One that reads the clock
+// is two blocks, with `locked` in between.
 bool locked;
 byte waiting[ADDERS];  // for each item, when it is due
 byte loop_wake_time;
@@ -87,7 +87,7 @@ proctype Adder(byte self) {
     fi;
     locked = false
   }
-  // Who has added an item can rely on the loop for it.
+  // The loop will take care of the item.
   assert(shutting_down || waiting[self] == 0 || LOOP_COMES_BY(waiting[self]));
 end:
   atomic { at = 0; callers-- }

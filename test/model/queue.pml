@@ -1,4 +1,4 @@
-// Queue (workqueue/queue.h, workqueue/internal/queue_core.h): who adds, who
+// Queue (workqueue/queue.h, workqueue/internal/queue/queue_core.h): who adds, who
 // works, and the shutdown with and without a drain.
 //
 // Checked with:

@@ -1,4 +1,4 @@
-// The destructor of a queue (workqueue/internal/queue_core.h), called by a
+// The destructor of a queue (workqueue/internal/queue/queue_core.h), called by a
 // thread that has got an item, while others block in the queue, are about to
 // leave it, or still wake those for whom they have added.
 //

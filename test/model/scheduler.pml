@@ -1,6 +1,6 @@
-// Scheduler (controller/scheduler.cc): who schedules a task that runs again and
-// again and one that runs once, the workers, who cancels and waits, the drain
-// and the shutdown.
+// Scheduler (workqueue/timer/scheduler.cc): threads that schedule a periodic task
+// and a task that runs once, the workers, a thread that cancels a task and waits,
+// the drain and the destructor.
 //
 // Checked with:
 //   -DWORKERS=2 -DLAST=3                          | holds
@@ -36,8 +36,8 @@
 #define TASKS 2
 #define NONE TASKS
 
-// What mu_ guards. A critical section is an atomic block; only that which reads
-// the clock when it has begun is two, and `locked` in between.
+// Guarded by mu_. A critical section is an atomic block. One that reads the clock
+// is two blocks, with `locked` in between.
 bool locked;
 bool is_there[TASKS];
 byte due_at[TASKS];  // when it is in waiting_; NEVER while it runs
@@ -48,7 +48,7 @@ byte runner[TASKS] = NOBODY;
 bool shutting_down;
 bool dropped_due;
 
-// What the model is asked about, and the code does not have.
+// State of the model that the code does not have.
 byte runs[TASKS];  // in progress
 bool held[TASKS];  // what the function holds has not been destroyed
 bool to_drain[TASKS];

@@ -23,12 +23,12 @@
 #include "parker.pml"
 #include "wake_time.pml"
 
-// What the lock guards. A critical section is an atomic block.
+// Guarded by the lock. A critical section is an atomic block.
 byte event[ADDERS];  // when each event is due; 0 if there is none
 byte wake_time;
 bool stopping;
 
-// What the model is asked about, and the code does not have.
+// State of the model that the code does not have.
 byte wake_ups;  // since the last Set()
 bool sleeper_ended;
 

@@ -1,14 +1,15 @@
-// WaitingLoop (workqueue/waiting_loop.cc), without its heartbeat. Whoever
-// includes this defines
+// WaitingLoop (workqueue/timer/waiting_loop.cc), without its heartbeat. A model
+// that includes this defines
 //
 //   PARKERS                1: the loop sleeps in parker 0,
-//   Run(client, at, next)  Client::Run(), to `next`; two clients are 0 and 1,
+//   Run(client, at, next)  Client::Run(), which returns `next`; the two clients
+//                          are 0 and 1,
 //
 // and has a process LoopUntilStopped().
 
 #define NOBODY 2
 
-// What mu_ guards. A critical section is an atomic block.
+// Guarded by mu_. A critical section is an atomic block.
 byte next_run[2];
 bool is_client[2];
 byte first_client;  // of the two; the other has had a turn since
@@ -122,7 +123,7 @@ inline StopLoop() {
   loop_ended
 }
 
-// What a call that adds something for `time` promises when it returns: the loop
-// is awake, or will be by then. FakeClock::Step() relies on it.
+// A call that adds something for `time` promises this when it returns: the loop
+// is awake, or will be awake by then. FakeClock::Step() relies on it.
 #define LOOP_COMES_BY(time) \
   (!parked[0] || unparked[0] || parked_until[0] <= time)

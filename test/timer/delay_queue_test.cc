@@ -40,7 +40,7 @@ DelayQueueOptions OnClock(FakeClock* clock) {
 
 class DelayQueueTest : public testing::Test {
  protected:
-  // Takes all that is due.
+  // Takes all values that are due.
   Strings TakeDue() {
     Strings values;
     while (true) {
@@ -167,7 +167,7 @@ TEST_F(DelayQueueTest, ResetMovesLaterAndSooner) {
 // Threads that wait
 // -----------------------------------------------------------------------------
 
-// Takes a value on each of some threads.
+// Takes a value on each of several threads.
 class Takers {
  public:
   Takers(DelayQueue<std::string>* queue, size_t n) {
@@ -187,7 +187,7 @@ class Takers {
     while (values_.size() < n) taken_.Wait(&mu_);
   }
 
-  // What they took, when all have; "-" for nothing.
+  // Returns what the threads took, when all have ended; "-" for nothing.
   Strings Join() {
     for (std::thread& thread : threads_) thread.join();
     MutexLock lock(&mu_);
@@ -220,7 +220,7 @@ TEST_F(DelayQueueTest, TakeBlocksUntilAValueIsPushed) {
   EXPECT_EQ(takers.Join(), Strings{"a"});
 }
 
-// Making a place to sleep is an allocation.
+// Making a parker allocates.
 TEST(DelayQueueParkersTest, AThreadSleepsWhereOneBeforeItDid) {
   FakeClock clock;
   ObservedClock observed(&clock);
@@ -237,7 +237,7 @@ TEST(DelayQueueParkersTest, AThreadSleepsWhereOneBeforeItDid) {
   EXPECT_EQ(observed.parkers(), 1);
 }
 
-// Of all that wait, one sleeps until the first value is due.
+// One of the waiting threads sleeps until the first value is due.
 TEST_F(DelayQueueTest, OneOfThoseThatWaitLeads) {
   queue_.Push("a", absl::Seconds(5));
   queue_.Push("b", absl::Seconds(6));
@@ -245,7 +245,7 @@ TEST_F(DelayQueueTest, OneOfThoseThatWaitLeads) {
   Takers takers(&queue_, 3);
   clock_.AwaitWaiters(3);
   clock_.Step(absl::Seconds(5));
-  // The one that leads has gone, and passed the lead on.
+  // The leader has left, and another thread leads.
   takers.AwaitTaken(1);
   clock_.AwaitWaiters(2);
   clock_.Step(absl::Seconds(1));
@@ -577,8 +577,8 @@ TEST_F(DelayQueueTest, ADroppedValueMayWaitForAThreadThatCallsTheQueue) {
   caller.join();
 }
 
-// A value that is copied when it is moved, of which the first copy to be
-// destroyed on another thread waits.
+// A value that is copied when it is moved. The first copy that is destroyed on
+// another thread than the one that made the value calls a function.
 class LeavesACopy {
  public:
   explicit LeavesACopy(std::function<void()>* on_copy_destroyed)

@@ -15,7 +15,7 @@ constexpr absl::Time kNever = absl::InfiniteFuture();
 
 absl::Time At(int seconds) { return absl::FromUnixSeconds(seconds); }
 
-// Counts wake-ups. Nobody parks: the test is what the threads would do.
+// Counts wake-ups. No thread parks: the test plays the threads.
 class RecordingParker final : public Parker {
  public:
   bool ParkUntil(absl::Time) override { return false; }
@@ -36,19 +36,19 @@ struct Thread {
 
 class LeaderFollowersTest : public testing::Test {
  protected:
-  // `thread` finds nothing to do, and waits.
+  // `thread` finds nothing to do and waits.
   absl::Time BeginWait(Thread& thread, absl::Time first,
                        absl::Time deadline = kNever) {
     return waiters_.BeginWait(&thread.waiter, first, deadline);
   }
 
-  // `thread` finds something to do and waits no more.
+  // `thread` finds something to do and stops waiting.
   void Leave(Thread& thread, bool anything_to_wait_for) {
     waiters_.EndWait(&thread.waiter);
     waiters_.PassOnLead(anything_to_wait_for);
   }
 
-  // How often `a_`, `b_` and `c_` have been woken, as one number.
+  // Returns how often `a_`, `b_` and `c_` have been woken, as one number.
   int Unparks() const {
     return 100 * a_.parker.unparks() + 10 * b_.parker.unparks() +
            c_.parker.unparks();
@@ -59,7 +59,7 @@ class LeaderFollowersTest : public testing::Test {
 };
 
 // -----------------------------------------------------------------------------
-// Who sleeps until when
+// Times until which threads sleep
 // -----------------------------------------------------------------------------
 
 TEST_F(LeaderFollowersTest, TheFirstLeadsAndTheOthersFollow) {
@@ -76,7 +76,7 @@ TEST_F(LeaderFollowersTest, ALeaderSleepsNoLongerThanItsDeadline) {
 TEST_F(LeaderFollowersTest, NobodyLeadsIfThereIsNothingToWaitFor) {
   EXPECT_EQ(BeginWait(a_, kNever), kNever);
   EXPECT_EQ(BeginWait(b_, kNever, /*deadline=*/At(5)), At(5));
-  // Then who comes first when there is something does.
+  // The next thread that waits for something leads.
   EXPECT_EQ(BeginWait(c_, At(10)), At(10));
 }
 
@@ -109,7 +109,7 @@ TEST_F(LeaderFollowersTest, ATimeThatTheLeaderIsThereForWakesNobody) {
   EXPECT_EQ(Unparks(), 0);
 }
 
-// It is there at its deadline, and passes on the lead then.
+// The leader wakes at its deadline, and then passes on the lead.
 TEST_F(LeaderFollowersTest, ATimeAfterTheLeadersDeadlineWakesNobody) {
   BeginWait(a_, At(10), /*deadline=*/At(5));
   BeginWait(b_, At(10));
@@ -171,7 +171,7 @@ TEST_F(LeaderFollowersTest, WhoLeavesPassesTheLeadToTheFirstFollower) {
   BeginWait(c_, At(10));
   Leave(a_, /*anything_to_wait_for=*/true);
   EXPECT_EQ(Unparks(), 10);
-  // b looks now, and finds that it is to wait for another time.
+  // b looks now, and finds that it must wait for another time.
   waiters_.EndWait(&b_.waiter);
   EXPECT_EQ(BeginWait(b_, At(20)), At(20));
   Leave(b_, /*anything_to_wait_for=*/true);

@@ -38,8 +38,8 @@ using ::workqueue::WaitingSetOptions;
 constexpr absl::Duration kSecond = absl::Seconds(1);
 constexpr absl::Duration kNs = absl::Nanoseconds(1);
 
-// On a heap, and on a wheel that ticks every second: every time below is a
-// whole number of them.
+// Runs with a heap, and with a wheel that ticks every second: every time below
+// is a whole number of seconds.
 class SchedulerTest : public testing::TestWithParam<bool> {
  protected:
   SchedulerOptions Options(size_t workers) {
@@ -56,7 +56,7 @@ class SchedulerTest : public testing::TestWithParam<bool> {
     return *Scheduler::Create(Options(workers));
   }
 
-  // Returns a task that notes `name` and when it began.
+  // Returns a task that records `name` and the time at which it began.
   Scheduler::Function Note(std::string name) {
     return [this, name] {
       MutexLock lock(&mu_);
@@ -64,7 +64,7 @@ class SchedulerTest : public testing::TestWithParam<bool> {
     };
   }
 
-  // What has been noted since the last call.
+  // Returns what has been recorded since the last call.
   using Notes = std::vector<std::pair<std::string, double>>;
   Notes Noted() {
     MutexLock lock(&mu_);
@@ -186,7 +186,7 @@ TEST_P(SchedulerTest, ATaskMaySchedule) {
 }
 
 // -----------------------------------------------------------------------------
-// Every so often
+// Periodically
 // -----------------------------------------------------------------------------
 
 TEST_P(SchedulerTest, APeriodicTaskRunsAPeriodAfterItsLastStart) {
@@ -196,7 +196,7 @@ TEST_P(SchedulerTest, APeriodicTaskRunsAPeriodAfterItsLastStart) {
   EXPECT_EQ(Noted(), Notes());
   clock_.Step(kNs);
   EXPECT_EQ(Noted(), (Notes{{"a", 10}}));
-  clock_.Step(35 * kSecond);  // One start, at the end of it.
+  clock_.Step(35 * kSecond);  // One run, which begins at the end.
   EXPECT_EQ(Noted(), (Notes{{"a", 45}}));
   clock_.Step(9 * kSecond);
   EXPECT_EQ(Noted(), Notes());
@@ -368,7 +368,7 @@ TEST_P(SchedulerTest, ATaskMayCancelItself) {
   const auto scheduled = scheduler->ScheduleEvery(
       [&, held] {
         EXPECT_EQ(scheduler->Cancel(id), ++runs == 3);
-        // What it holds is still there.
+        // The function has not been destroyed.
         EXPECT_EQ(held.use_count(), 2);
       },
       kSecond);
@@ -394,13 +394,13 @@ TEST_P(SchedulerTest, ARunInProgressGoesOn) {
   ASSERT_TRUE(once.ok());
   ASSERT_TRUE(every.ok());
   clock_.Step(kSecond);
-  EXPECT_FALSE(scheduler->Cancel(*once)) << "there was no other run to come";
+  EXPECT_FALSE(scheduler->Cancel(*once)) << "it would not have run again";
   EXPECT_TRUE(scheduler->Cancel(*every));
   EXPECT_FALSE(scheduler->Cancel(*every));
   EXPECT_EQ(scheduler->Len(), 2u);
   clock_.Step(5 * kSecond);
   EXPECT_EQ(scheduler->Len(), 0u);
-  EXPECT_EQ(held.use_count(), 2) << "this test's own";
+  EXPECT_EQ(held.use_count(), 2) << "the reference of this test";
 }
 
 TEST_P(SchedulerTest, CancelAndWaitWaitsForTheRunInProgress) {
@@ -420,7 +420,7 @@ TEST_P(SchedulerTest, CancelAndWaitWaitsForTheRunInProgress) {
     EXPECT_TRUE(ended);
     EXPECT_EQ(held.use_count(), 1);
   });
-  clock_.AwaitWaiters(2);  // The run, and who waits for its end.
+  clock_.AwaitWaiters(2);  // The run, and the thread that waits for it.
   clock_.Step(5 * kSecond);
   canceller.join();
 }
@@ -443,7 +443,7 @@ TEST_P(SchedulerTest, CancelAndWaitByTheTaskItselfDoesNotWait) {
   EXPECT_FALSE(scheduler->CancelAndWait(id));
 }
 
-// What a task holds may call the scheduler as it is destroyed.
+// The destructor of a function may call the scheduler.
 TEST_P(SchedulerTest, TasksAreDestroyedWithoutTheLock) {
   const auto scheduler = New(1);
   const auto new_guard = [&scheduler] {
@@ -462,7 +462,7 @@ TEST_P(SchedulerTest, TasksAreDestroyedWithoutTheLock) {
   EXPECT_EQ(scheduler->Len(), 0u);
 }
 
-// So that who waits for the end of the run waits for that, too.
+// So a thread that waits for the end of the run waits for that, too.
 TEST_P(SchedulerTest, WhatATaskHeldIsDestroyedBeforeItsLastRunHasEnded) {
   const auto scheduler = New(1);
   int destroyed = 0;
@@ -543,8 +543,8 @@ TEST_P(SchedulerTest, TheDestructorWaitsForRunsInProgress) {
   destroyer.join();
 }
 
-// A scheduler whose one worker sleeps until 10 s, with two tasks due behind
-// that, one of them periodic, and one that is not due.
+// A scheduler whose only worker sleeps until 10 s. Meanwhile two tasks are due,
+// one of them periodic, and a third task is not due.
 class SchedulerDrainTest : public SchedulerTest {
  protected:
   void SetUp() override {
@@ -562,9 +562,9 @@ class SchedulerDrainTest : public SchedulerTest {
     EXPECT_EQ(Noted(), Notes());
   }
 
-  // Returns when the drain that another thread has called waits.
+  // Returns when the drain on another thread waits.
   void AwaitDrain() {
-    clock_.AwaitWaiters(2);  // That and the worker, which sleeps.
+    clock_.AwaitWaiters(2);  // The drain and the worker, which sleeps.
   }
 
   std::unique_ptr<Scheduler> scheduler_;
@@ -632,7 +632,7 @@ TEST_P(SchedulerTest, ADrainByATaskDoesNotWait) {
 }
 
 // -----------------------------------------------------------------------------
-// What goes wrong
+// Errors
 // -----------------------------------------------------------------------------
 
 TEST_P(SchedulerTest, BadOptionsAreErrors) {
@@ -672,7 +672,7 @@ TEST_P(SchedulerTest, ATaskThatThrowsIsReportedAndNothingElseHappens) {
     } catch (const std::exception& e) {
       reports.emplace_back(id, e.what());
     }
-    throw 1;  // Should not, and does no harm.
+    throw 1;  // It should not throw, but this does no harm.
   };
   const auto scheduler = *Scheduler::Create(std::move(options));
   const auto once = scheduler->ScheduleOnce(

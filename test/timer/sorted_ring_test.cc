@@ -26,7 +26,7 @@ struct Slot {
   SlabId id;
 };
 
-// Where each slot is, by id.
+// The index of each slot, by id.
 using Places = std::map<SlabId, uint32_t>;
 
 struct SetIndex {
@@ -49,7 +49,7 @@ class SortedRunTestWith : public testing::Test {
     places_.erase(id);
   }
 
-  // Takes all ids out, the first one first.
+  // Removes all ids, beginning with the first one.
   std::vector<SlabId> TakeAll() {
     std::vector<SlabId> ids;
     while (!run_.empty()) {
@@ -59,7 +59,7 @@ class SortedRunTestWith : public testing::Test {
     return ids;
   }
 
-  // Appends and removes at random, and compares with a list.
+  // Appends and removes at random, and compares the ring with a list.
   void DoAsAListDoes();
 
   Places places_;
@@ -103,12 +103,12 @@ TEST_F(SortedRingTest, BelongsNearBack) {
   EXPECT_TRUE(run_.BelongsNearBack({29, 9}, 2));
   EXPECT_FALSE(run_.BelongsNearBack({-1, 9}, 4));
   EXPECT_TRUE(run_.BelongsNearBack({-1, 9}, 5)) << "less than all";
-  Remove(3);  // A hole counts as one of the last.
+  Remove(3);  // A hole counts as a slot.
   EXPECT_FALSE(run_.BelongsNearBack({25, 9}, 1));
   EXPECT_TRUE(run_.BelongsNearBack({25, 9}, 2));
 }
 
-// Half of the places are holes at most, wherever slots are removed.
+// At most half of the places are holes, wherever slots are removed.
 TEST_F(SortedRingTest, HolesTakeNoMoreRoomThanSlots) {
   std::mt19937 random(1);
   for (SlabId id = 0; id < 1000; ++id) Append(0, id);
@@ -152,7 +152,7 @@ void SortedRunTestWith<kIndices>::DoAsAListDoes() {
   int key = 0;
   SlabId next = 0;
   for (int i = 0; i < 50000; ++i) {
-    // In turn mostly in and mostly out.
+    // Mostly appends and mostly removes, in turn.
     const unsigned remove = i / 5000 % 2 == 0 ? 4 : 6;
     run_.ReserveOne();
     if (model.empty() || (run_.HasRoom() && random() % 10 >= remove)) {
@@ -182,7 +182,7 @@ void SortedRunTestWith<kIndices>::DoAsAListDoes() {
 
 TEST_F(SortedRingTest, DoesAsAListDoes) { DoAsAListDoes(); }
 
-// So few that they go round soon.
+// So few indices that they wrap around soon.
 using FewIndicesTest = SortedRunTestWith<128>;
 
 TEST_F(FewIndicesTest, IndicesGoRound) { DoAsAListDoes(); }

@@ -25,7 +25,7 @@ absl::Time At(absl::Duration d) { return absl::UnixEpoch() + d; }
 
 class TimingWheelTest : public testing::Test {
  protected:
-  // Puts in a new entry, at time zero.
+  // Inserts a new entry at time zero.
   SlabId Insert(absl::Duration delay) {
     const SlabId entry = next_++;
     wheel_.Reserve(entry, At(delay));
@@ -87,7 +87,7 @@ TEST_F(TimingWheelTest, FractionsOfANanosecondAreRoundedUp) {
   EXPECT_EQ(wheel.Due(At(absl::Nanoseconds(3))), entry);
 }
 
-// The last nanosecond that 64 bits can count, and what is after it.
+// The last nanosecond that 64 bits can count, and the times after it.
 TEST_F(TimingWheelTest, TheEndOfTime) {
   const auto end = absl::Nanoseconds(std::numeric_limits<int64_t>::max());
   for (const absl::Duration tick :
@@ -110,7 +110,7 @@ TEST_F(TimingWheelTest, TheEndOfTime) {
 }
 
 TEST_F(TimingWheelTest, LaterTurnsAreWaitedFor) {
-  // Of four slots: the same slot at ticks 1, 5, 17 and 65.
+  // A ring has four slots, so ticks 1, 5, 17 and 65 have the same slot.
   for (int tick : {65, 5, 17, 1}) Insert(tick * kTick);
   for (int tick : {1, 5, 17, 65}) {
     EXPECT_EQ(wheel_.Due(At(tick * kTick - absl::Nanoseconds(1))), kNoSlabId);
@@ -171,7 +171,7 @@ TEST_F(TimingWheelTest, ClearRemovesAllAndTheWheelCanBeUsedAgain) {
   EXPECT_EQ(wheel_.NextWake(), absl::InfiniteFuture());
   EXPECT_EQ(wheel_.Due(At(100 * kTick)), kNoSlabId);
   const SlabId entry = Insert(117 * kTick);
-  // It has the rings that it needs, and is not moved on turn by turn.
+  // The wheel has the rings that the entry needs; it does not move each turn.
   EXPECT_GT(wheel_.NextWake(), At(103 * kTick));
   EXPECT_EQ(wheel_.Due(At(116 * kTick)), kNoSlabId);
   EXPECT_EQ(wheel_.Due(At(117 * kTick)), entry);
@@ -200,7 +200,7 @@ TEST_F(TimingWheelTest, EntriesOfATickComeInTheOrderOfTheirInsertion) {
 }
 
 TEST_F(TimingWheelTest, OnceItIsEmptyTheMemoryGoesBack) {
-  wheel_.Reserve(0, At(100 * kTick));  // makes the rings, which stay
+  wheel_.Reserve(0, At(100 * kTick));  // makes rings, which are kept
   const int64_t before = CountedHeap::bytes_in_use;
   constexpr int kEntries = 5000;
   for (int i = 0; i < kEntries; ++i) Insert(i % 100 * kTick);

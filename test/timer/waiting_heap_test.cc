@@ -71,7 +71,8 @@ TEST_F(WaitingHeapTest, KnowsWhatWasDueAtTheLastLook) {
   EXPECT_EQ(heap_.KnownDue(), kNoSlabId);
   EXPECT_EQ(heap_.Due(At(7)), 1u);
   EXPECT_EQ(heap_.KnownDue(), 1u);
-  EXPECT_EQ(heap_.Due(At(3)), kNoSlabId);  // by who read the clock before
+  EXPECT_EQ(heap_.Due(At(3)),
+            kNoSlabId);  // a caller that read the clock earlier
   EXPECT_EQ(heap_.KnownDue(), 1u);
   heap_.Remove(1);
   EXPECT_EQ(heap_.KnownDue(), kNoSlabId);
@@ -84,7 +85,7 @@ TEST_F(WaitingHeapTest, KnowsItBeforeTheFirstLook) {
   EXPECT_EQ(heap_.KnownDue(), 0u);
 }
 
-// What is due now has not to wait for the nanosecond to be over.
+// An entry that is due now does not wait for the end of the nanosecond.
 TEST_F(WaitingHeapTest, IsNotLateForWhatIsDueNow) {
   const absl::Time now = At(10) + absl::Nanoseconds(0.5);
   heap_.Reserve(0, now);
@@ -92,7 +93,7 @@ TEST_F(WaitingHeapTest, IsNotLateForWhatIsDueNow) {
   EXPECT_EQ(heap_.Due(now), 0u);
 }
 
-// Those of one time, some of which have come in order and some not.
+// Entries of the same time, of which some are inserted in order and some not.
 TEST_F(WaitingHeapTest, EqualTimesComeInTheOrderInWhichTheyWereGiven) {
   Insert(0, At(5));
   for (SlabId id = 1; id < 10; ++id) Insert(id, At(9));

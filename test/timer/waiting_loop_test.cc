@@ -29,7 +29,7 @@ const absl::Time kStart = absl::FromUnixSeconds(1000);
 constexpr absl::Duration kNs = absl::Nanoseconds(1);
 constexpr absl::Duration kHeartbeat = WaitingLoop::Heartbeat();
 
-// Keeps the times of its runs, and does in them what it is told.
+// Records the times of its runs, and calls a function in each run.
 class TestClient final : public WaitingLoop::Client {
  public:
   using Function = std::function<absl::Time(absl::Time)>;
@@ -59,14 +59,14 @@ class TestClient final : public WaitingLoop::Client {
   std::vector<absl::Time> runs_ ABSL_GUARDED_BY(mu_);
 };
 
-// A client that asks to be run each `period`.
+// Returns a function of a client that runs every `period`.
 TestClient::Function Each(absl::Duration period) {
   return [period](absl::Time now) { return now + period; };
 }
 
 class WaitingLoopTest : public testing::Test {
  protected:
-  // Returns when the loop has done all that it was asked to.
+  // Returns when the loop has done everything that it was asked to do.
   void Settle() { clock_.Step(absl::ZeroDuration()); }
 
   FakeClock clock_{kStart};
@@ -95,7 +95,7 @@ TEST(WaitingLoopLifeTest, NobodyWaitsOnTheClockAfterwards) {
   FakeClock clock(kStart);
   { WaitingLoop loop(&clock); }
   EXPECT_FALSE(clock.HasWaiters());
-  clock.Step(absl::Hours(1));  // Waits for no loop.
+  clock.Step(absl::Hours(1));  // It waits for no loop.
 }
 
 TEST_F(WaitingLoopTest, RunsAClientThatIsAdded) {
@@ -132,7 +132,7 @@ TEST_F(WaitingLoopTest, AStepOverSeveralTimesRunsAClientOnce) {
 }
 
 TEST_F(WaitingLoopTest, RunsEachClientAtItsTime) {
-  // A client that counts its times, and not the runs in between.
+  // A client that counts its periods, but not the runs in between.
   const auto count = [](absl::Duration period, int* times) {
     return [period, times, next = kStart + period](absl::Time now) mutable {
       if (now >= next) {
@@ -177,9 +177,10 @@ TEST_F(WaitingLoopTest, WakeRunsAClientBeforeItsTime) {
   loop_.Wake(&client);
   Settle();
   EXPECT_EQ(client.run_count(), 2);
-  EXPECT_EQ(other.run_count(), 1) << "only the one that was woken";
+  EXPECT_EQ(other.run_count(), 1) << "only the woken client runs";
   clock_.Step(absl::Seconds(2));
-  EXPECT_EQ(client.run_count(), 2) << "what it asked for first is forgotten";
+  EXPECT_EQ(client.run_count(), 2)
+      << "the first time that it asked for is forgotten";
   clock_.Step(absl::Seconds(1));
   EXPECT_EQ(client.run_count(), 3);
   loop_.Remove(&client);
@@ -291,7 +292,7 @@ TEST_F(WaitingLoopTest, RemoveDoesNotWaitForOtherClients) {
   Settle();
   loop_.Add(&busy);
   running.WaitForNotification();
-  loop_.Remove(&idle);  // Would not return, if it waited.
+  loop_.Remove(&idle);  // It would not return if it waited.
   go_on.Notify();
   loop_.Remove(&busy);
 }
@@ -300,7 +301,7 @@ TEST_F(WaitingLoopTest, AClientCanRemoveItself) {
   TestClient* self = nullptr;
   TestClient client([&](absl::Time now) {
     loop_.Remove(self);
-    return now;  // No longer of interest.
+    return now;  // The client has been removed.
   });
   self = &client;
   loop_.Add(&client);
@@ -364,7 +365,7 @@ TEST_F(WaitingLoopTest, SleepsForAHeartbeatAtMost) {
   loop_.Remove(&client);
 }
 
-// An idle loop costs next to nothing.
+// An idle loop wakes only for its heartbeat.
 TEST(WaitingLoopHeartbeatTest, NothingElseWakesAnIdleLoop) {
   FakeClock fake(kStart);
   ObservedClock clock(&fake);
@@ -397,8 +398,8 @@ TEST(WaitingLoopHeartbeatTest, MakesUpForAWakeUpThatWentMissing) {
   loop.Remove(&client);
 }
 
-// The heartbeat is each client's: it beats for an idle one, too, when another
-// keeps the loop from ever sleeping so long.
+// The heartbeat runs every client: also an idle one, while another client keeps
+// the loop from sleeping so long.
 TEST_F(WaitingLoopTest, BeatsForAnIdleClientBesideABusyOne) {
   TestClient busy(Each(absl::Milliseconds(500)));
   TestClient idle;
@@ -412,7 +413,7 @@ TEST_F(WaitingLoopTest, BeatsForAnIdleClientBesideABusyOne) {
   loop_.Remove(&idle);
 }
 
-// A client that always has more to do does not keep the others from theirs.
+// A client that always has more to do does not keep the others from running.
 TEST_F(WaitingLoopTest, AGreedyClientDoesNotStarveOthers) {
   constexpr int kFarTooMany = 1000;
   const absl::Time due = kStart + absl::Seconds(1);

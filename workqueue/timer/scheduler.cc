@@ -89,7 +89,7 @@ absl::StatusOr<TaskId> Scheduler::Schedule(Function&& function,
     return absl::InvalidArgumentError("function is empty; it must be callable");
   }
   const absl::Time now = clock_->TimeNow();
-  // At a fixed rate, runs since the beginning of time would be made up for.
+  // With a fixed rate, an infinitely negative delay would be made up for.
   const absl::Time due_at = now + std::max(delay, absl::ZeroDuration());
   MutexLock lock(&mu_);
   if (shutting_down_) {
@@ -169,7 +169,7 @@ bool Scheduler::StopScheduling(bool drop_due) {
   std::vector<Function> cancelled;
   bool called_by_task = false;
   MutexLock lock(&mu_);
-  // With the lock: what one drain keeps is due at a later one, too.
+  // With the lock held: a task that one drain keeps is due for a later drain.
   const absl::Time now = clock_->TimeNow();
   cancelled.reserve(tasks_.size());
   shutting_down_ = true;
@@ -185,7 +185,7 @@ bool Scheduler::StopScheduling(bool drop_due) {
       cancelled.push_back(std::move(task->function));
       Remove(task);
     } else if (waiting_.DueAt(task->slot()) > now) {
-      // Due between two ticks of a wheel: no need to wait for the next.
+      // The task is due between two ticks of a wheel; do not wait for a tick.
       waiting_.Move(task->slot(), task->due_at, now);
     }
   });
@@ -211,7 +211,7 @@ void Scheduler::Work(Worker& worker) {
     MutexLock lock(&mu_);
     if (task != nullptr && task->period == absl::ZeroDuration() &&
         task->function) {
-      // Nobody who waits for the end of the run finds it there still.
+      // A call that waits for the end of the run waits for this, too.
       done = std::exchange(task->function, nullptr);
       continue;
     }
@@ -234,7 +234,7 @@ Scheduler::Task* Scheduler::BeginRun(absl::Time now) {
   const internal::SlabId place = waiting_.Due(now);
   if (place == internal::kNoSlabId) return nullptr;
   Task* const task = tasks_.At(place);
-  // What runs is due at the end of time, to which a clock may have come.
+  // A running task is due in the infinite future, which a clock may reach.
   if (task->running()) return nullptr;
   task->runner = std::this_thread::get_id();
   if (!task->fixed_rate) task->due_at = now;

@@ -38,57 +38,59 @@ namespace workqueue {
 
 // TaskId
 //
-// Names a task of a `Scheduler`, to be cancelled. It can be kept for as long as
-// you like: once the task is gone it names nothing, never another task.
-// Copyable, comparable and hashable; a default constructed one names nothing.
+// Names a task of a `Scheduler`, for `Cancel()` and `CancelAndWait()`. An id
+// can be kept for any time: once its task is gone, it names nothing, and never
+// another task. Copyable, comparable and hashable; a default-constructed id
+// names nothing.
 using TaskId = internal::Handle<struct TaskIdTag>;
 
 // SchedulerOptions
 //
-// How a scheduler is made. All have a default that does.
+// Options for a `Scheduler`. Every field has a usable default.
 struct SchedulerOptions {
-  // For messages.
+  // The name of the scheduler in log messages.
   std::string name;
 
-  // The clock that it goes by; null for the real one. Not owned, must outlive
-  // the scheduler.
+  // The clock of the scheduler; null for the real clock. Not owned; must
+  // outlive the scheduler.
   Clock* clock = nullptr;
 
-  // How many threads run tasks. At least 1.
+  // The number of threads that run tasks. Must be at least 1.
   size_t workers = 4;
 
-  // What keeps the tasks until they are due.
+  // The data structure that keeps the tasks until they are due.
   WaitingSetOptions waiting_set;
 
-  // Called with what a run of a task threw, on the thread that ran it. May call
-  // the scheduler, and should not throw itself. By default runs that throw are
-  // only counted and logged.
+  // Called with the exception that a run of a task has thrown, on the thread of
+  // that run. May call the scheduler; should not throw. Every such run is
+  // counted and logged, too.
   std::function<void(TaskId, std::exception_ptr)> on_exception;
 
-  // Where messages go, an error for each run that throws; null for nowhere. Not
-  // owned, must outlive the scheduler.
+  // Receives the messages of the scheduler, an error for each run that throws;
+  // null for no messages. Not owned; must outlive the scheduler.
   LogSink* log_sink = nullptr;
 };
 
 // ScheduleEveryOptions
 //
-// When a periodic task runs.
+// Options for a periodic task. Every field has a usable default.
 struct ScheduleEveryOptions {
-  // How long from now the first run is due; zero if negative. The period, by
-  // default.
+  // The delay of the first run; a negative delay counts as zero. The default is
+  // the period.
   std::optional<absl::Duration> initial_delay;
 
-  // False: a run is due a period after a worker began the one before.
+  // False: a run is due one period after the previous run began.
   //
-  // True: runs are due a period apart, on the clock, whenever those before
-  // began. Those that could not begin in time are made up for, one after the
-  // other.
+  // True: the times at which runs are due are one period apart, whenever the
+  // runs begin. Runs that could not begin in time are made up for, one after
+  // the other.
   bool fixed_rate = false;
 };
 
 // Scheduler
 //
-// Runs functions later, once or every so often, on a fixed number of threads.
+// Runs functions at a later time, once or periodically, on a fixed number of
+// threads.
 //
 // Example:
 //
@@ -102,53 +104,54 @@ struct ScheduleEveryOptions {
 //     ...
 //     (*scheduler)->Cancel(*timeout);
 //
-// A run never begins before it is due, on the clock in the options, and begins
-// then if a thread is free; otherwise as soon as one is, those that are due
-// first before others. A task's runs never overlap: one that is due while the
-// run before goes on begins when that has ended. (With a timing wheel, a run is
-// late by up to a tick.)
+// A run never begins before it is due on the clock of the scheduler. When it is
+// due, it begins as soon as a thread is free; runs that are due earlier begin
+// earlier. The runs of a task never overlap: a run that is due during the
+// previous run begins when that has ended. With a timing wheel, a run is up to
+// one tick late.
 //
 // There is no timer thread: one of the idle workers sleeps until the first task
-// is due. So a task that takes long delays others only if all workers are busy.
+// is due. So a long task delays other tasks only if all workers are busy.
 //
 // Scheduling and cancelling take O(log n) for n tasks, or constant time with a
-// timing wheel. What a task holds is destroyed when it has run for the last
-// time, or is cancelled, and not only when it would have been due.
+// timing wheel. The function of a task is destroyed when the task has run for
+// the last time or is cancelled, not later when it would have been due.
 //
-// A run that throws ends there; it is counted, logged and goes to
-// `SchedulerOptions::on_exception`, and a periodic task goes on.
+// If a run throws, the scheduler counts the run, logs the exception and passes
+// it to `SchedulerOptions::on_exception`. A periodic task continues to run.
 //
 // On a `workqueue::FakeClock`, `Step()` returns when all runs that were due
-// have ended, except for those that wait for a later time on that clock.
+// have ended, except for runs that wait for a later time on that clock.
 //
-// Thread-safe; tasks may call all of it, but not destroy the scheduler.
+// Thread-safe. A task may call every function of its scheduler, but must not
+// destroy it.
 class Scheduler {
  public:
   using Function = absl::AnyInvocable<void()>;
 
-  // Starts the threads. Returns `absl::InvalidArgumentError` if `workers` is
-  // zero, and `absl::ResourceExhaustedError` if not all of them could be
-  // started.
+  // Makes a scheduler and starts its threads. Returns
+  // `absl::InvalidArgumentError` if `options.workers` is zero, and
+  // `absl::ResourceExhaustedError` if the threads could not be started.
   static absl::StatusOr<std::unique_ptr<Scheduler>> Create(
       SchedulerOptions options = {});
 
-  // Shuts down, and blocks until all runs have ended. (Meanwhile a
-  // `std::unique_ptr` that is being reset is null. Where tasks use the
-  // scheduler by way of one, call `ShutDownWithDrain()` first.)
+  // Shuts down, and blocks until all runs have ended. A `std::unique_ptr` to
+  // the scheduler is already null then: if tasks use the scheduler through that
+  // pointer, call `ShutDownWithDrain()` before.
   ~Scheduler();
 
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
-  // Has `function` run once, when `delay` has passed; as soon as possible if it
-  // is zero or negative.
+  // Schedules `function` to run once when `delay` has passed; as soon as
+  // possible if `delay` is zero or negative.
   //
   // Returns `absl::InvalidArgumentError` if `function` is empty, and
   // `absl::FailedPreconditionError` if the scheduler has been shut down.
   absl::StatusOr<TaskId> ScheduleOnce(Function function, absl::Duration delay);
 
-  // Has `function` run again and again, until it is cancelled; `options` say
-  // when.
+  // Schedules `function` to run every `period` until it is cancelled. See
+  // `ScheduleEveryOptions` for the times of the runs.
   //
   // Returns `absl::InvalidArgumentError` if `function` is empty or `period` is
   // not positive or infinite, and `absl::FailedPreconditionError` if the
@@ -157,35 +160,35 @@ class Scheduler {
       Function function, absl::Duration period,
       const ScheduleEveryOptions& options = {});
 
-  // Sees that no run of the task that `id` names begins any more. One that is
-  // in progress goes on, and the task is destroyed when that has ended; a task
-  // may cancel itself. Otherwise it is destroyed now.
+  // Cancels the task that `id` names: no further run of it begins. If a run is
+  // in progress, it continues, and the task is destroyed when it has ended;
+  // otherwise the task is destroyed now. A task may cancel itself.
   //
-  // Returns true if there would have been another run.
+  // Returns true if the task would have run again.
   bool Cancel(TaskId id);
 
-  // As `Cancel()`; and if a run is in progress, blocks until it has ended and
-  // the task is destroyed, unless called from that run itself. So what the task
-  // uses can be destroyed then.
+  // Like `Cancel()`. If a run of the task is in progress, also blocks until the
+  // run has ended and the task is destroyed, unless that run makes this call.
+  // Afterwards the caller can destroy what the task uses.
   bool CancelAndWait(TaskId id);
 
-  // Returns how many tasks there are, those that run included. By the time that
-  // the caller looks at the result it may have changed.
+  // Returns the number of tasks, including running ones. The number may have
+  // changed when the call returns.
   size_t Len() const;
 
-  // Returns how many runs have thrown.
+  // Returns the number of runs that have thrown.
   size_t FailedRuns() const;
 
-  // From now on nothing is scheduled and no run begins; all tasks are destroyed
-  // but those that run, which are when that has ended. Does not block. May be
-  // called from any thread and more than once.
+  // Refuses new tasks and begins no further run. Destroys all tasks; a running
+  // task is destroyed when its run has ended. Does not block. May be called
+  // from any thread and more than once.
   void ShutDown();
 
-  // As `ShutDown()`, but those that are due by now still run, once; blocks
-  // until all runs have ended, or until `deadline`. Returns whether they have,
-  // and none that was due was dropped.
+  // Like `ShutDown()`, but each task that is due now still runs once. Blocks
+  // until all runs have ended or until `deadline`. Returns true if all runs
+  // have ended and no due task was dropped.
   //
-  // A task that calls this does not wait, not even for others: returns false.
+  // If a task makes this call, the call does not block and returns false.
   bool ShutDownWithDrainUntil(absl::Time deadline);
   bool ShutDownWithDrain() {
     return ShutDownWithDrainUntil(absl::InfiniteFuture());
@@ -195,18 +198,18 @@ class Scheduler {
   bool ShuttingDown() const;
 
  private:
-  // As long as there is a task it is in waiting_. While it runs it is not due.
+  // A task is in waiting_ as long as it exists. While it runs it is not due.
   struct Task : internal::SlotMapEntry {
     explicit Task(Function&& f) : function(std::move(f)) {}
 
     bool running() const { return runner != std::thread::id(); }
 
-    std::thread::id runner;  // of the run in progress, if there is one
+    std::thread::id runner;  // the thread of the run in progress, if any
     Function function;       // empty when it has run for the last time
-    // Zero if there is no further run.
+    // Zero if no further run follows.
     absl::Duration period;
-    // When the next run is due; while one is in progress, from when that is
-    // counted.
+    // When the next run is due. During a run, the time from which the period
+    // to the next run is counted.
     absl::Time due_at;
     bool fixed_rate = false;
   };
@@ -223,27 +226,29 @@ class Scheduler {
   absl::StatusOr<TaskId> Schedule(Function&& function, absl::Duration delay,
                                   absl::Duration period, bool fixed_rate);
 
-  // What a worker does: runs tasks until the scheduler is shut down.
+  // Runs tasks on a worker thread until the scheduler is shut down.
   void Work(Worker& worker);
   void Run(Task* task);
 
-  // Returns a task that is due, whose run begins `now`; null if there is none.
+  // Returns a task that is due, and begins its run `now`; null if no task is
+  // due.
   Task* BeginRun(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // The run of `task` ends `now`, for the last time if it has no function left.
+  // Ends the run of `task` at `now`. It is the last run if the task has no
+  // function left.
   void EndRun(Task* task, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // Sees that no run of `task` begins any more. Returns true if there would
-  // have been one. If it destroys `task`, it moves its function to
-  // `*cancelled`, to be destroyed without the lock.
+  // Prevents further runs of `task`. Returns true if it would have run again.
+  // If this destroys `task`, it moves its function to `*cancelled`, which the
+  // caller must destroy without the lock.
   bool CancelTask(Task* task, Function* cancelled)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Destroys `task`.
   void Remove(Task* task) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // Takes nothing in from now on, and cancels all tasks, those that are due
-  // only if `drop_due`. Returns whether it was called by one that runs.
+  // Refuses new tasks and cancels all tasks; tasks that are due only if
+  // `drop_due`. Returns whether a running task has made this call.
   bool StopScheduling(bool drop_due) ABSL_LOCKS_EXCLUDED(mu_);
 
   Clock* const clock_;
@@ -252,7 +257,7 @@ class Scheduler {
 
   mutable absl::Mutex mu_;
   TaskTable tasks_ ABSL_GUARDED_BY(mu_);
-  // The tasks' places in tasks_.
+  // When the tasks are due, by their slots in tasks_.
   internal::WaitingSet waiting_ ABSL_GUARDED_BY(mu_);
   internal::LeaderFollowers waiters_ ABSL_GUARDED_BY(mu_);
   bool shutting_down_ ABSL_GUARDED_BY(mu_) = false;

@@ -20,14 +20,17 @@ namespace internal {
 
 // LeaderFollowers
 //
-// Who of the threads that wait for the first of many times wakes for it. One of
-// them, the leader, sleeps until then; the others, the followers, until they
-// are woken. Who leaves passes the lead on. (The leader-follower pattern, as in
-// java.util.concurrent.DelayQueue.)
+// Coordinates threads that wait for the first of many times. One of them, the
+// leader, sleeps until that time; the others, the followers, sleep until they
+// are woken. A leader that stops waiting makes a follower the leader. (This is
+// the leader-follower pattern, as in java.util.concurrent.DelayQueue.)
 //
-// A thread that finds nothing to do calls `BeginWait()` and parks until the
-// time that this returns, without the lock; then it looks again, and calls
-// `EndWait()` and `PassOnLead()` when it waits no more:
+// A thread that finds nothing to do calls `BeginWait()`, releases the lock and
+// parks until the time that `BeginWait()` has returned. Then it calls
+// `EndWait()` and looks again. When it finds something to do, it calls
+// `PassOnLead()`.
+//
+// Example:
 //
 //     while (true) {
 //       absl::Time wake_at;
@@ -44,15 +47,14 @@ namespace internal {
 //       waiter.parker->ParkUntil(wake_at);
 //     }
 //
-// Between two calls it holds that if there is anything to wait for and a thread
-// waits, there is a leader, which is asleep until the first time at the latest
-// or has been woken and has not yet looked.
+// Between two calls, if there is anything to wait for and any thread waits,
+// then there is a leader. The leader sleeps until the first time at the latest,
+// or has been woken and has not looked yet.
 //
-// Not thread-safe: every call is made with the lock held that guards what is
-// waited for.
+// Not thread-safe: the lock that guards the times must be held for every call.
 class LeaderFollowers {
  public:
-  // A thread that waits.
+  // A waiting thread.
   struct Waiter : internal::IntrusiveLink<Waiter> {
     Parker* parker = nullptr;
     bool following = false;
@@ -62,9 +64,9 @@ class LeaderFollowers {
   LeaderFollowers(const LeaderFollowers&) = delete;
   LeaderFollowers& operator=(const LeaderFollowers&) = delete;
 
-  // `waiter` waits from now on, until `deadline` at most; `first` is the first
-  // time that there is to wait for, infinitely late if there is none. Returns
-  // until when it sleeps, if nobody unparks it.
+  // Registers `waiter`, which waits until `deadline` at the latest. `first` is
+  // the first time to wait for, or the infinite future if there is none.
+  // Returns the time until which the thread must park.
   absl::Time BeginWait(Waiter* waiter, absl::Time first, absl::Time deadline) {
     if (leader_ == nullptr && first < absl::InfiniteFuture()) {
       leader_ = waiter;
@@ -77,18 +79,18 @@ class LeaderFollowers {
     return deadline;
   }
 
-  // `waiter` waits no more, if it did.
+  // Unregisters `waiter`. Does nothing if it is not registered.
   void EndWait(Waiter* waiter) {
     if (leader_ == waiter) leader_ = nullptr;
     if (waiter->following) followers_.Remove(waiter);
     waiter->following = false;
   }
 
-  // Whether nobody waits.
+  // Returns whether no thread waits.
   bool empty() const { return leader_ == nullptr && followers_.empty(); }
 
-  // There is something to do at `time`: unparks the thread that is to wait for
-  // that, if any waits and none would be there in time.
+  // Unparks a thread for something to do at `time`, unless no thread waits or
+  // the leader wakes early enough.
   void WakeBy(absl::Time time) {
     if (leader_ == nullptr) {
       PassOnLead(time < absl::InfiniteFuture());
@@ -97,8 +99,8 @@ class LeaderFollowers {
     }
   }
 
-  // Sees that there is a leader, if there is anything to wait for and a thread
-  // waits.
+  // Makes the first follower the leader and unparks it, if there is no leader
+  // but something to wait for.
   void PassOnLead(bool anything_to_wait_for) {
     if (leader_ != nullptr || !anything_to_wait_for || followers_.empty()) {
       return;
@@ -108,7 +110,7 @@ class LeaderFollowers {
     WakeLeader();
   }
 
-  // Unparks all.
+  // Unparks all waiting threads.
   void WakeAll() {
     if (leader_ != nullptr) WakeLeader();
     for (Waiter* waiter = followers_.front(); waiter != nullptr;

@@ -18,10 +18,12 @@ namespace internal {
 
 // TimeScale
 //
-// Times as whole nanoseconds since a start, which are half the size of an
-// `absl::Time` and quicker to compare. What is more than 292 years before or
-// after the start is infinitely far away: as `Ceil()`, as a time at which
-// something is due. As `Floor()`, the time that it is, only infinity is.
+// Represents times as whole nanoseconds since a start. These have half the size
+// of an `absl::Time` and are faster to compare.
+//
+// Use `Ceil()` for a time at which something is due: a time more than 292 years
+// before or after the start becomes infinite. Use `Floor()` for the current
+// time: it becomes the infinite future only if it is infinite.
 class TimeScale {
  public:
   static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
@@ -53,7 +55,7 @@ class TimeScale {
  private:
   static constexpr int64_t kAlways = std::numeric_limits<int64_t>::min();
 
-  // Rounds to zero; `*rest` is what remains.
+  // Rounds toward zero, and stores the remainder in `*rest`.
   int64_t Divide(absl::Time time, absl::Duration* rest) const {
     const absl::Duration since_start = time - start_;
     const int64_t ns = absl::ToInt64Nanoseconds(since_start);
