@@ -17,11 +17,10 @@ TEST(TimerSlackTest, NeedsThisFunction) {
 #else
 
 #include <dlfcn.h>
-#include <linux/futex.h>
+#include <pthread.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
+#include <time.h>
 
-#include <cstdarg>
 #include <thread>  // NOLINT(build/c++11)
 
 #include "absl/time/time.h"
@@ -39,18 +38,14 @@ thread_local int slack_in_wait = 0;
 
 }  // namespace
 
-extern "C" long syscall(long number, ...) noexcept {  // NOLINT(runtime/int)
-  va_list args;
-  va_start(args, number);
-  long a[6];                                     // NOLINT(runtime/int)
-  for (long& arg : a) arg = va_arg(args, long);  // NOLINT(runtime/int)
-  va_end(args);
-  if (number == SYS_futex && (a[1] & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET) {
-    slack_in_wait = Slack();
-  }
-  static auto* const next =
-      reinterpret_cast<decltype(&syscall)>(dlsym(RTLD_NEXT, "syscall"));
-  return next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+// The standard library's condition variables wait by this.
+extern "C" int pthread_cond_clockwait(pthread_cond_t* cond,
+                                      pthread_mutex_t* mutex, clockid_t clock,
+                                      const timespec* deadline) {
+  slack_in_wait = Slack();
+  static auto* const next = reinterpret_cast<decltype(&pthread_cond_clockwait)>(
+      dlsym(RTLD_NEXT, "pthread_cond_clockwait"));
+  return next(cond, mutex, clock, deadline);
 }
 
 namespace workqueue {

@@ -49,6 +49,9 @@ class Clock {
   // wall clock does not change it, nor any wait on it. On Linux it does not
   // advance while the machine is suspended.
   //
+  // On Linux with libstdc++ its waits require GCC 10 and glibc 2.30 or later:
+  // earlier ones wait on the wall clock.
+  //
   // A thread that parks as a loop (`Parker::Role::kLoop`) wakes as soon as the
   // machine can: the first `ParkUntil()` sets the thread's timer slack, by
   // which Linux may delay a timed wait, to a nanosecond. The thread keeps this

@@ -22,10 +22,10 @@ namespace internal {
 
 // ConditionVariableParker
 //
-// This class is a `Parker` on any machine, for a clock that reads `epoch` at
-// the epoch of the monotonic clock. It waits on the standard library's
-// condition variable, which can wait on the monotonic clock. absl::CondVar
-// cannot.
+// This class is a `Parker` for a clock that reads `epoch` at the epoch of the
+// monotonic clock. It waits on the standard library's condition variable, which
+// can wait on the monotonic clock (in libstdc++ since GCC 10, with glibc 2.30).
+// absl::CondVar cannot.
 class ConditionVariableParker final : public Parker {
  public:
   explicit ConditionVariableParker(absl::Time epoch) : epoch_(epoch) {}

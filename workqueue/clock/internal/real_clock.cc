@@ -18,7 +18,6 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/internal/condition_variable_parker.h"
 #include "workqueue/clock/internal/deadline_waiters.h"
-#include "workqueue/clock/internal/futex_parker.h"
 #include "workqueue/clock/internal/steady_time.h"
 #include "workqueue/clock/internal/timer_slack.h"
 #include "workqueue/clock/parker.h"
@@ -28,12 +27,6 @@
 namespace workqueue {
 namespace internal {
 namespace {
-
-#ifdef WORKQUEUE_INTERNAL_HAVE_FUTEX_PARKER
-using RealParker = FutexParker;
-#else
-using RealParker = ConditionVariableParker;
-#endif
 
 // The parker of a loop, whose thread wakes as precisely as the machine can.
 class LoopParker final : public Parker {
@@ -48,7 +41,7 @@ class LoopParker final : public Parker {
   void Unpark() override { parker_.Unpark(); }
 
  private:
-  RealParker parker_;
+  ConditionVariableParker parker_;
 };
 
 #ifdef WORKQUEUE_INTERNAL_ABSL_WAITS_ON_WALL_CLOCK
@@ -123,7 +116,7 @@ absl::Time RealClock::CoarseTimeNow() {
 void RealClock::Sleep(absl::Duration d) { SleepUntil(TimeNow() + d); }
 
 void RealClock::SleepUntil(absl::Time wakeup_time) {
-  RealParker(epoch()).ParkUntil(wakeup_time);
+  ConditionVariableParker(epoch()).ParkUntil(wakeup_time);
 }
 
 bool RealClock::AwaitWithDeadline(absl::Mutex* mu, const absl::Condition& cond,
@@ -146,7 +139,7 @@ bool RealClock::AwaitWithDeadline(absl::Mutex* mu, const absl::Condition& cond,
 
 std::unique_ptr<Parker> RealClock::NewParker(Parker::Role role) {
   if (role == Parker::Role::kLoop) return std::make_unique<LoopParker>(epoch());
-  return std::make_unique<RealParker>(epoch());
+  return std::make_unique<ConditionVariableParker>(epoch());
 }
 
 }  // namespace internal
