@@ -206,7 +206,7 @@ TEST_F(PriorityQueueMetricThrowsTest, FromAGet) {
     Break(kind);
     EXPECT_THROW(queue_->GetWithPriority(), int);
     EXPECT_THROW(queue_->Get(), int);
-    EXPECT_THROW(queue_->Acquire(), int);
+    EXPECT_THROW((void)queue_->Acquire(), int);
     Mend();
     EXPECT_FALSE(queue_->Done("a"));
     EXPECT_EQ(TakeAll(), (std::vector<Taken>{{"a", 1}, {"b", 1}}));
