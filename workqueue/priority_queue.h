@@ -194,6 +194,12 @@ class PriorityQueue
   // `entry` waits no longer.
   void StopWaiting(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
 
+  bool EndWait(Entry* entry) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
+    if (!entry->waiting) return false;
+    StopWaiting(entry);
+    return true;
+  }
+
   // The waiting loop's part: hands over what is due.
   absl::Time Run(absl::Time now) override;
 

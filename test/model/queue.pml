@@ -6,11 +6,13 @@
 //   -DPOLLERS=1 -DSTOPPERS=0              | holds
 //   -DWORKERS=3 -DSTOPPERS=0 -DSPURIOUS=0 | holds
 //   -DAT_A_TIME=2 -DSTOPPERS=0            | holds
+//   -DGIVE_BACKS=1 -DSPURIOUS=0           | holds, and drain_ends
 //   -DBROKEN_WAKE_BEFORE_ADD              | assertion .*asleep
 //   -DBROKEN_GET_WAKES_NOBODY             | assertion .*asleep
 //   -DBROKEN_WOKEN_FOR_EVER               | assertion .*asleep
 //   -DBROKEN_ONLY_WOKEN_COUNT_DOWN        | assertion .*asleep
 //   -DBROKEN_DONE_WAKES_NOBODY            | assertion .*asleep
+//   -DBROKEN_GIVE_BACK_WAKES_NOBODY       | assertion .*asleep
 //   -DBROKEN_THROW_WAKES_NOBODY           | assertion .*asleep
 //   -DBROKEN_DRAIN_IGNORES_QUEUED         | assertion .*owed
 //   -DBROKEN_DONE_ENDS_NO_DRAIN           | acceptance cycle
@@ -40,6 +42,14 @@
 #define THROWS 1
 #endif
 
+#ifndef GIVE_BACKS  // leases that are given back
+#ifdef BROKEN_GIVE_BACK_WAKES_NOBODY
+#define GIVE_BACKS 1
+#else
+#define GIVE_BACKS 0
+#endif
+#endif
+
 // Two items, the bits of a set.
 #define BOTH 3
 
@@ -63,6 +73,7 @@ bool drain_asleep;
 // What the model is asked about, and the code does not have.
 byte owed;  // added, and not handed out since
 byte throws = THROWS;
+byte give_backs = GIVE_BACKS;
 bool resume;  // those who take their time go on
 bool drain_began, drain_ended;
 byte before;  // shut_downs when the drain began
@@ -129,19 +140,33 @@ proctype Adder() {
   Wake(wakes)
 }
 
-// Done() of `item`, or the end of its lease: Finish().
+// QueueCore::Finish(), once the item is no longer processed.
+inline Finish(wakes) {
+  if
+#ifndef BROKEN_DONE_ENDS_NO_DRAIN
+  :: shutting_down && idle -> drain_asleep = false
+#endif
+  :: else
+  fi;
+#ifndef BROKEN_DONE_WAKES_NOBODY
+  BeginWakes(wakes)
+#endif
+}
+
+// Done() of `item`, or the end of its lease: Finish() or GiveBack().
 inline Done(item, wakes) {
   atomic {
     processing = processing & ~item;
     if
-#ifndef BROKEN_DONE_ENDS_NO_DRAIN
-    :: shutting_down && idle -> drain_asleep = false
+    :: give_backs > 0 ->
+      give_backs--;
+      AddLocked(item);
+#ifndef BROKEN_GIVE_BACK_WAKES_NOBODY
+      BeginWakes(wakes)
 #endif
-    :: else
-    fi;
-#ifndef BROKEN_DONE_WAKES_NOBODY
-    BeginWakes(wakes)
-#endif
+    :: true ->
+      Finish(wakes)
+    fi
   }
   Wake(wakes)
 }

@@ -85,15 +85,27 @@ class PriorityQueueModel {
     if (queued.empty()) return std::nullopt;
     const HandedOut first = {queued.front().item, queued.front().priority};
     Erase(first.item);
-    processing_.push_back(first.item);
+    processing_.push_back(first);
     return first;
   }
 
   bool Done(int item) {
-    const auto it = std::find(processing_.begin(), processing_.end(), item);
+    const auto it = FindProcessed(item);
     if (it == processing_.end()) return false;
     processing_.erase(it);
     return true;
+  }
+
+  // Queues `item`, which is being processed, before all others of its priority.
+  void GiveBack(int item) {
+    const auto it = FindProcessed(item);
+    Entry given_back = {item, it->priority, --front_, absl::InfinitePast()};
+    processing_.erase(it);
+    if (const Entry* const entry = Find(item)) {
+      given_back.priority = std::max(given_back.priority, entry->priority);
+      Erase(item);
+    }
+    entries_.push_back(given_back);
   }
 
   // Handles a move of the time to `now`.
@@ -133,11 +145,13 @@ class PriorityQueueModel {
     for (const Entry& entry : Queued()) {
       snapshot.queued.push_back({entry.item, entry.priority});
     }
-    for (int item : processing_) {
+    for (const HandedOut& processed : processing_) {
       const bool added_again = std::any_of(
-          entries_.begin(), entries_.end(),
-          [item](const Entry& e) { return e.item == item && !Waits(e); });
-      snapshot.processing.push_back({item, absl::Time(), added_again});
+          entries_.begin(), entries_.end(), [&processed](const Entry& e) {
+            return e.item == processed.item && !Waits(e);
+          });
+      snapshot.processing.push_back(
+          {processed.item, absl::Time(), added_again});
     }
     for (const Entry& entry : entries_) {
       if (!Waits(entry)) continue;
@@ -207,8 +221,14 @@ class PriorityQueueModel {
     return delay > absl::ZeroDuration() ? now_ + delay : absl::InfinitePast();
   }
 
+  std::vector<HandedOut>::const_iterator FindProcessed(int item) const {
+    return std::find_if(
+        processing_.begin(), processing_.end(),
+        [item](const HandedOut& processed) { return processed.item == item; });
+  }
+
   bool IsProcessed(int item) const {
-    return std::count(processing_.begin(), processing_.end(), item) > 0;
+    return FindProcessed(item) != processing_.end();
   }
 
   Entry* Find(int item) {
@@ -229,8 +249,10 @@ class PriorityQueueModel {
   RateLimiterModel limiter_;
   // queued, waiting, or to be queued again by Done()
   std::vector<Entry> entries_;
-  std::vector<int> processing_;  // in the order in which they were handed out
+  // In the order in which they were handed out.
+  std::vector<HandedOut> processing_;
   int next_ = 0;
+  int front_ = 0;
   int adds_ = 0;
   int retries_ = 0;
   bool shutting_down_ = false;

@@ -48,7 +48,7 @@ class QueueModel {
     if (IsProcessed(item)) return true;
     if (is_new) {
       Push(item);
-    } else if (order_ == Order::kTouchedLast) {
+    } else if (order_ == Order::kTouchedLast && !Contains(given_back_, item)) {
       Erase(queued_, item);
       queued_.push_back(item);
     }
@@ -57,7 +57,7 @@ class QueueModel {
 
   // Returns nothing if the queue has ended or would block.
   std::optional<HandedOut> Get() {
-    if (queued_.empty()) return std::nullopt;
+    if (Len() == 0) return std::nullopt;
     const int item = Pop();
     dirty_.erase(item);
     processing_.push_back(item);
@@ -71,11 +71,18 @@ class QueueModel {
     return true;
   }
 
+  // Queues `item`, which is being processed, before all others.
+  void GiveBack(int item) {
+    Erase(processing_, item);
+    dirty_.insert(item);
+    given_back_.insert(given_back_.begin(), item);
+  }
+
   // Returns whether `item` must be processed, or processed again.
   bool IsDirty(int item) const { return dirty_.count(item) > 0; }
 
-  size_t Len() const { return queued_.size(); }
-  bool Idle() const { return queued_.empty() && processing_.empty(); }
+  size_t Len() const { return given_back_.size() + queued_.size(); }
+  bool Idle() const { return Len() == 0 && processing_.empty(); }
   void ShutDown() { shutting_down_ = true; }
   bool ShuttingDown() const { return shutting_down_; }
 
@@ -99,13 +106,15 @@ class QueueModel {
     int left;
   };
 
+  static bool Contains(const std::vector<int>& items, int item) {
+    return std::count(items.begin(), items.end(), item) > 0;
+  }
+
   static void Erase(std::vector<int>& items, int item) {
     items.erase(std::find(items.begin(), items.end(), item));
   }
 
-  bool IsProcessed(int item) const {
-    return std::count(processing_.begin(), processing_.end(), item) > 0;
-  }
+  bool IsProcessed(int item) const { return Contains(processing_, item); }
 
   // Returns the first queued item of `group`.
   std::vector<int>::iterator FirstOf(int group) {
@@ -122,6 +131,11 @@ class QueueModel {
   }
 
   int Pop() {
+    if (!given_back_.empty()) {
+      const int item = given_back_.front();
+      given_back_.erase(given_back_.begin());
+      return item;
+    }
     Turn turn = turns_.front();
     const auto next =
         order_ == Order::kFair ? FirstOf(turn.group) : queued_.begin();
@@ -140,7 +154,9 @@ class QueueModel {
   }
 
   const Order order_;
-  std::vector<int> queued_;  // in the order in which they were queued
+  std::vector<int> given_back_;  // queued before all others; the last one first
+  std::vector<int>
+      queued_;  // the others, in the order in which they were queued
   std::vector<Turn> turns_;  // the next one first
   std::set<int> dirty_;
   std::vector<int> processing_;  // in the order in which they were handed out

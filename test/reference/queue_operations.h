@@ -97,8 +97,8 @@ class QueueOperations {
       AcquireUpTo(1 + choices.Below(10));
     } else if (choice < 99) {
       CompareSnapshots();
-    } else if (const int way = choices.Below(32); way < 2) {
-      ShutDown(/*drain=*/way == 1);
+    } else if (const int way = choices.Below(32); way < 3) {
+      ShutDown(way);
     }
   }
 
@@ -233,26 +233,29 @@ class QueueOperations {
   }
 
   // Applies to the model that the next call ends `lease`.
-  void EndInModel(const Lease& lease) {
+  void EndInModel(const Lease& lease, bool give_back = false) {
     leased_.erase(*lease);
-    model_.Done(*lease);
-  }
-
-  size_t AnyLease(Choices& choices) {
-    return choices.Below(256) % leases_.size();
+    if (give_back) {
+      model_.GiveBack(*lease);
+    } else {
+      model_.Done(*lease);
+    }
   }
 
   void EndLease(Choices& choices) {
     if (leases_.empty()) return;
-    const auto lease = leases_.begin() + AnyLease(choices);
-    comparison_.Did("lease.Done", **lease);
-    EndInModel(*lease);
+    const int choice = choices.Below(256);
+    const bool give_back = choice % 4 == 0;
+    const auto lease = leases_.begin() + choice / 4 % leases_.size();
+    comparison_.Did(give_back ? "lease.GiveBack" : "lease.Done", **lease);
+    EndInModel(*lease, give_back);
+    if (give_back) lease->GiveBack();
     leases_.erase(lease);
   }
 
   void AcquireNext(Choices& choices) {
     if (leases_.empty()) leases_.emplace_back();
-    const auto lease = leases_.begin() + AnyLease(choices);
+    const auto lease = leases_.begin() + choices.Below(256) % leases_.size();
     const int before = *lease ? **lease : -1;
     if (*lease) EndInModel(*lease);
     if (GetsBlock()) {
@@ -296,31 +299,47 @@ class QueueOperations {
   void EndBatch(Choices& choices) {
     if (batches_.empty()) return;
     const int choice = choices.Below(256);
-    const auto batch = batches_.begin() + choice / 2 % batches_.size();
-    std::vector<int> ended;
+    const bool give_back = choice % 8 < 2;
+    const bool all = choice % 2 == 0;
+    const auto batch = batches_.begin() + choice / 8 % batches_.size();
+    std::vector<Lease*> leases;
     for (Lease& lease : *batch) {
-      if (!lease) continue;
-      ended.push_back(*lease);
-      EndInModel(lease);
-      if (choice % 2 == 0) continue;
-      lease.Done();
-      comparison_.Did("batch[].Done", ended);
+      if (lease) leases.push_back(&lease);
+    }
+    // The items of a batch keep their order, so the last one goes first.
+    if (give_back) std::reverse(leases.begin(), leases.end());
+    if (!all && leases.size() > 1) leases.resize(1);
+    std::vector<int> ended;
+    for (Lease* lease : leases) {
+      ended.push_back(**lease);
+      EndInModel(*lease, give_back);
+    }
+    if (!all) {
+      for (Lease* lease : leases) {
+        if (give_back) lease->GiveBack();
+        lease->Done();
+      }
+      comparison_.Did(give_back ? "batch[].GiveBack" : "batch[].Done", ended);
       return;
     }
-    comparison_.Did("batch.Done", ended);
+    if (give_back) batch->GiveBack();
+    comparison_.Did(give_back ? "batch.GiveBack" : "batch.Done", ended);
     batches_.erase(batch);
   }
 
-  void ShutDown(bool drain) {
+  void ShutDown(int way) {
     model_.ShutDown();
-    if (drain) {
+    if (way == 0) {
+      queue_.ShutDown();
+      comparison_.Did("ShutDown");
+    } else if (way == 1) {
       comparison_.Returned(queue_.ShutDownWithDrainUntil(absl::InfinitePast()),
                            model_.Idle(), "ShutDownWithDrainUntil",
                            absl::InfinitePast());
-      return;
+    } else {
+      queue_.Close();
+      comparison_.Did("Close");
     }
-    queue_.ShutDown();
-    comparison_.Did("ShutDown");
   }
 
   workqueue::Interface<int>& queue_;

@@ -19,6 +19,7 @@
 #include "test/workqueue/recording_metrics.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
+#include "workqueue/lease.h"
 #include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
 #include "workqueue/timer/waiting_loop.h"
@@ -280,6 +281,26 @@ TEST_F(QueueMetricsTest, WorkDurationIsFromGetToDone) {
   clock_.Step(absl::Seconds(8));
   queue_.Done("a");
   EXPECT_EQ(metrics_.values(MetricKind::kWorkDuration), (Values{4.0, 14.0}));
+}
+
+TEST_F(QueueMetricsTest, GiveBackUndoesTheGetButForItsLatency) {
+  queue_.Add("a");
+  clock_.Step(absl::Seconds(1));
+  Lease<std::string> lease = *queue_.Acquire();
+  clock_.Step(absl::Seconds(2));
+  EXPECT_EQ(metrics_.values(MetricKind::kUnfinishedWork).back(), 2.0);
+  lease.GiveBack();
+  EXPECT_EQ(metrics_.count(MetricKind::kDepth), 1);
+  EXPECT_EQ(metrics_.count(MetricKind::kAdds), 1);
+  EXPECT_TRUE(metrics_.values(MetricKind::kWorkDuration).empty());
+  clock_.Step(absl::Seconds(4));
+  EXPECT_EQ(metrics_.values(MetricKind::kUnfinishedWork).back(), 0.0);
+  lease = *queue_.Acquire();
+  EXPECT_EQ(metrics_.values(MetricKind::kLatency), (Values{1.0, 7.0}));
+  queue_.Add("a");
+  EXPECT_EQ(metrics_.count(MetricKind::kDepth), 1);
+  lease.GiveBack();
+  EXPECT_EQ(metrics_.count(MetricKind::kDepth), 1) << "it is queued once";
 }
 
 TEST_F(QueueMetricsTest, ASpuriousDoneDoesNotCount) {

@@ -146,6 +146,43 @@ TEST_F(PriorityQueueTest, ALeaseKnowsThePriority) {
   EXPECT_EQ(TakeAll(), (std::vector<Taken>{{"a", 9}, {"b", 9}}));
 }
 
+TEST_F(PriorityQueueTest, AnItemThatIsGivenBackKeepsItsPriorityAndPlace) {
+  Add(At(5), {"a", "b"});
+  Add(At(9), {"c"});
+  auto leases = queue_->AcquireUpTo(2);
+  ASSERT_TRUE(leases.ok());
+  EXPECT_EQ(depth(), (Depth{{5, 1}, {9, 0}}));
+  leases->GiveBack();
+  EXPECT_EQ(depth(), (Depth{{5, 2}, {9, 1}}));
+  EXPECT_EQ(TakeAll(), (std::vector<Taken>{{"c", 9}, {"a", 5}, {"b", 5}}));
+  EXPECT_EQ(depth(), (Depth{{5, 0}, {9, 0}}));
+  EXPECT_EQ(adds(), 3);
+}
+
+TEST_F(PriorityQueueTest, AnItemThatWaitsIsQueuedAtOnceWhenGivenBack) {
+  Add(At(5), {"a"});
+  Add(At(4), {"b"});
+  Lease<std::string> lease = *queue_->Acquire();
+  Add(At(7, kSecond), {"a"});
+  lease.GiveBack();
+  EXPECT_EQ(queue_->TakeSnapshot().waiting.size(), 0u);
+  EXPECT_EQ(depth()[7], 1);
+  EXPECT_EQ(TakeAll(), (std::vector<Taken>{{"a", 7}, {"b", 4}}));
+  clock_.Step(kSecond);
+  EXPECT_EQ(queue_->Len(), 0u);
+  EXPECT_EQ(adds(), 2);
+}
+
+TEST_F(PriorityQueueTest, ACancelledAddDoesNotRaiseAnItemThatIsGivenBack) {
+  Add(At(5), {"a"});
+  Lease<std::string> lease = *queue_->Acquire();
+  Add(At(7, kSecond), {"a"});
+  EXPECT_TRUE(queue_->CancelDelayed("a"));
+  lease.GiveBack();
+  EXPECT_EQ(depth()[5], 1);
+  EXPECT_EQ(TakeAll(), (std::vector<Taken>{{"a", 5}}));
+}
+
 TEST_F(PriorityQueueTest, ABatchIsInTheOrderOfPriority) {
   for (int i = 0; i < 10; ++i) Add(At(i % 3), {std::to_string(i)});
   auto leases = queue_->AcquireUpTo(5);

@@ -78,10 +78,12 @@ class PriorityOrder {
 
   void PutBack(Entry* entry) { Insert(entry); }
 
-  // The highest priority counts, and within it `entry` comes first.
-  void GiveBack(Entry* entry) {
+  // Within its priority, `entry` comes first. If its item was added again, the
+  // higher priority counts.
+  void GiveBack(Entry* entry, bool added_again) {
     entry->set_priority(
-        std::max(entry->priority(), entry->handed_out_priority));
+        added_again ? std::max(entry->priority(), entry->handed_out_priority)
+                    : entry->handed_out_priority);
     entry->sequence = --front_sequence_;
     Insert(entry);
   }

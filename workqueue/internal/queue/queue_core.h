@@ -80,11 +80,12 @@ struct QueueEntry : QueuedItem<T>, HashSetNode {
 //   * `Entry* Pop()`, which removes the next entry, of at least one,
 //   * `void PutBack(Entry*)`, which undoes a `Pop()`; `void PushBack(Entry*,
 //     ErrorLog&)`, which takes in an entry whose item was added while it was
-//     being processed; `void GiveBack(Entry*)`, which takes in an entry whose
-//     item was not processed, before all others; `void OnDone(Entry*)`, which
-//     is called for an entry that is neither dirty nor being processed any
-//     more; none of them throws,
-//   * `bool ForEach(visit) const`, as `Ordering` has.
+//     being processed; `void GiveBack(Entry*, bool added_again)`, which
+//     takes in an entry whose item was not processed, before all others; `void
+//     OnDone(Entry*)`, which is called for an entry that is neither dirty nor
+//     being processed any more; none of them throws,
+//   * `bool ForEach(visit) const`, as `Ordering` has, except that it may visit
+//     some entries before it returns false.
 //
 // `InterfaceType` is the interface that the queue implements.
 template <typename T, typename InterfaceType, typename Order, typename Hash,
@@ -161,6 +162,12 @@ class QueueCore : public InterfaceType,
   // before. If `copy` throws, nothing has changed.
   template <typename F>
   Entry* HandOut(absl::Time now, F copy) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Returns whether `entry` waits for its time, and ends the wait. Throws
+  // nothing.
+  virtual bool EndWait(Entry* /*entry*/) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return false;
+  }
 
   // Whether no item is queued or being processed.
   bool Idle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
@@ -412,12 +419,13 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::Finish(Entry* entry) {
 template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
 void QueueCore<T, InterfaceType, Order, Hash, Eq>::GiveBack(Entry* entry) {
+  const bool added_again = EndWait(entry) || entry->dirty;
   std::optional<int> added_priority;
   if (entry->dirty) added_priority = entry->priority();
   processing_.Remove(entry);
   entry->processing = false;
   entry->dirty = true;
-  order_.GiveBack(entry);
+  order_.GiveBack(entry, added_again);
   if (metrics_ == nullptr) return;
   ReportEnd(entry, [&] {
     metrics_->OnGiveBack(entry->times, entry->priority(), added_priority);
@@ -476,6 +484,7 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::CopyTo(
     snapshot->queued.push_back({item.item(), item.priority(), /*failures=*/0});
   };
   if (!order_.ForEach(copy)) {
+    snapshot->queued.clear();
     entries_.ForEach([&copy](const Entry& entry) {
       if (entry.dirty && !entry.processing) copy(entry);
     });

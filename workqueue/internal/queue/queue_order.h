@@ -77,18 +77,16 @@ class QueueOrder {
   }
 
   void PutBack(Entry* entry) { list_.PushFront(entry); }
-  void GiveBack(Entry* entry) { list_.PushFront(entry); }
+  void GiveBack(Entry* entry, bool /*added_again*/) { list_.PushFront(entry); }
 
   void OnDone(Entry*) {}
 
   bool ForEach(absl::FunctionRef<void(const QueuedItem<T>&)> visit) const {
-    if (ordering_ != nullptr && list_.empty()) return ordering_->ForEach(visit);
-    if (ordering_ != nullptr) return false;
     for (const QueuedItem<T>* item = list_.front(); item != nullptr;
          item = item->next()) {
       visit(*item);
     }
-    return true;
+    return ordering_ == nullptr || ordering_->ForEach(visit);
   }
 
  private:
