@@ -33,8 +33,8 @@ namespace internal {
 //       ids.Insert(ids.PrepareInsert(hash, position), hash, id);
 //     }
 //
-// The ids are sorted by hash. Each hash has a home position, and each id is in
-// the first slot at or after that position that keeps the ids sorted (ordered
+// The ids are sorted by hash. Each hash has a home position. An id is at that
+// position or as close behind it as the order of the ids permits (ordered
 // linear probing, as in O. Amble and D. E. Knuth, "Ordered hash tables", 1974).
 // So a search ends within a cache line or two, whether or not it finds an id.
 // Growing is one pass over memory. Erasing leaves no tombstone.
