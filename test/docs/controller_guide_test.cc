@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// As guide_test.cc, for what the documents say of controllers.
+// Does for controllers what guide_test.cc does for queues.
 
 #include <memory>
 #include <optional>
@@ -90,7 +90,7 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-// What MakeItSo() has been called with.
+// The arguments of the calls of `MakeItSo()`.
 Strings* made_so = new Strings;
 
 TEST(DeploymentsTest, RunDeployments) {
@@ -98,7 +98,7 @@ TEST(DeploymentsTest, RunDeployments) {
   EXPECT_EQ(*made_so, Strings{"default/web"});
 }
 
-// What a controller of the guide's looks after.
+// The object that a controller in the guide reconciles.
 struct Deployment {
   bool valid = true;
 };
