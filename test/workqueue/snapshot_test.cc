@@ -293,7 +293,7 @@ TEST(SnapshotOrderTest, WhatTheOrderingWouldNotTakeIsThere) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 // -----------------------------------------------------------------------------
-// What waits, and failures
+// Waiting items and failures
 // -----------------------------------------------------------------------------
 
 class WaitingSnapshotTest : public testing::Test {

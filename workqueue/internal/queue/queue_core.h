@@ -43,7 +43,7 @@
 namespace workqueue {
 namespace internal {
 
-// What a queue in memory stores for an item.
+// The data that a queue in memory stores for an item.
 template <typename T>
 struct QueueEntry : QueuedItem<T>, HashSetNode {
   explicit QueueEntry(const T& item) : QueuedItem<T>(item) {}
