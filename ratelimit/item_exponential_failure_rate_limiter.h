@@ -39,7 +39,7 @@ namespace workqueue {
 // copying or allocating throws, nothing changes. Every operation takes constant
 // time on average and blocks for nothing but the limiter's mutex.
 //
-// An item that is never forgotten is tracked for ever, unless
+// An item that is never forgotten is tracked indefinitely, unless
 // `max_tracked_items` bounds the number of tracked items. If one more item
 // fails at the bound, the limiter evicts the item whose last `When()` is
 // longest ago. An evicted item is treated like a forgotten one: its delays
@@ -50,8 +50,8 @@ namespace workqueue {
 // `max_delay` plus the time that it waits for a worker and is processed. An
 // item without a failure for longer than that has most likely been dropped
 // without a `Forget()`. The limiter does not evict the item with the fewest
-// failures. Otherwise a dropped item with many failures would stay for ever,
-// and items with few failures would never reach longer delays.
+// failures. Otherwise a dropped item with many failures would stay
+// indefinitely, and items with few failures would never reach longer delays.
 //
 // An item is not evicted as long as fewer than `max_tracked_items` other items
 // fail between two of its failures. So the bound should be at least the number

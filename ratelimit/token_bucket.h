@@ -47,10 +47,10 @@ class TokenBucket;
 //     clock->SleepUntil(reservation.time_to_act());
 class Reservation {
  public:
-  // Creates a reservation that was not granted.
+  // Creates a reservation whose tokens were not granted.
   Reservation() = default;
 
-  // The moved-from object becomes a reservation that was not granted.
+  // The moved-from object becomes a reservation whose tokens were not granted.
   Reservation(Reservation&& other) noexcept { *this = std::move(other); }
   Reservation& operator=(Reservation&& other) noexcept {
     bucket_ = std::exchange(other.bucket_, nullptr);
@@ -73,8 +73,8 @@ class Reservation {
   absl::Time time_to_act() const { return time_to_act_; }
 
   // Tells the bucket that the holder will not act. The bucket takes the tokens
-  // back, minus the number of tokens reserved since. So later reservations keep
-  // their times to act.
+  // back, except for the number of tokens that have been reserved since. So
+  // later reservations keep their times to act.
   //
   // Has no effect on the bucket after the first call, after the time to act, or
   // while the bucket's rate is infinite. The other methods continue to return
@@ -138,10 +138,11 @@ class TokenBucket {
   static double Every(absl::Duration interval);
 
   // Returns a new bucket that holds `burst` tokens. `rate` is in tokens per
-  // second. An infinite `rate` means no limit, whatever `burst` is. With a
-  // `rate` of zero the first `burst` tokens are the only ones. The bucket does
-  // not own `clock`, which must outlive the bucket. The bucket reads the time
-  // with its mutex locked.
+  // second. An infinite `rate` means no limit, whatever `burst` is: all
+  // requests for tokens are granted at once, even if they exceed the burst.
+  // With a `rate` of zero the first `burst` tokens are the only ones. The
+  // bucket does not own `clock`, which must outlive the bucket. The bucket
+  // reads the time with its mutex locked.
   //
   // Returns an `absl::InvalidArgumentError` if `rate` is negative or not a
   // number, if `burst` is negative, if `burst` is zero and `rate` is finite, or
@@ -168,13 +169,12 @@ class TokenBucket {
   //
   //   - `absl::InvalidArgumentError` if `n` is negative or exceeds the burst;
   //   - `absl::DeadlineExceededError` if `deadline` has passed, or if the
-  //   tokens
-  //     would come after `deadline` or never.
+  //     tokens would come after `deadline` or never.
   absl::Status Wait(int64_t n = 1,
                     absl::Time deadline = absl::InfiniteFuture());
 
   // Returns the current number of tokens. It is at most `burst()`. It is
-  // negative if tokens are reserved that have not come yet.
+  // negative if tokens that have not come yet have been reserved.
   double Tokens() const;
 
   // Returns the rate in tokens per second, which may be infinite.
@@ -224,8 +224,8 @@ class TokenBucket {
   mutable absl::Mutex mu_;
   double rate_ ABSL_GUARDED_BY(mu_);
   int64_t burst_ ABSL_GUARDED_BY(mu_);
-  // The number of tokens at `last_`. Negative if tokens are reserved that have
-  // not come yet.
+  // The number of tokens at `last_`. Negative if tokens that have not come yet
+  // have been reserved.
   double tokens_ ABSL_GUARDED_BY(mu_);
   absl::Time last_ ABSL_GUARDED_BY(mu_);
   // The time to act of the latest reservation, or of the one before it if the

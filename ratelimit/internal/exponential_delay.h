@@ -16,13 +16,13 @@
 namespace workqueue {
 namespace internal {
 
-// Returns the smaller of `base` * 2^`failures` and `max`. The result is exact
-// for every number of failures, which must not be negative.
+// Returns the smaller of `base` * 2^`failures` and `max`. `failures` must not
+// be negative. `base` must be zero or at least one nanosecond.
 //
-// `base` must be zero or at least one nanosecond. A product of 2^63 nanoseconds
-// (292 years) or more counts as more than `max`, because client-go's durations
-// end there. (client-go's own check lets exactly 2^63 ns pass, which becomes a
-// negative delay on some machines.)
+// The result is exact if `max` is less than 2^63 nanoseconds (292 years), where
+// client-go's durations end. For a longer `max`, the result is `max` if there
+// are 63 failures or more. (client-go's own check lets exactly 2^63 ns pass,
+// which becomes a negative delay on some machines.)
 inline absl::Duration ExponentialDelay(absl::Duration base, absl::Duration max,
                                        int failures) {
   if (base == absl::ZeroDuration()) return base;

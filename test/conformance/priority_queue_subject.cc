@@ -56,7 +56,7 @@ class PriorityQueueSubject final : public QueueSubject {
   }
 
   Result GetWith() {
-    // Get() would block for ever.
+    // Get() would block forever.
     if (queue_.Len() == 0 && !queue_.ShuttingDown()) {
       return Result{std::string("<would block>")};
     }

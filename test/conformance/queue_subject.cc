@@ -43,7 +43,7 @@ void QueueSubject::OnBase(workqueue::Interface<Item>* queue) {
     return Result();
   });
   On("get", [queue](const Args&) {
-    // Get() would block for ever.
+    // Get() would block forever.
     if (queue->Len() == 0 && !queue->ShuttingDown()) {
       return Result{std::string("<would block>")};
     }

@@ -30,14 +30,14 @@ namespace workqueue {
 
 // ControllerFixture
 //
-// A clock, a log, and notes of what has been reconciled.
+// A fixture with a clock, a log, and a record of reconciliations.
 class ControllerFixture : public testing::Test {
  protected:
-  // An item, the milliseconds since the start at which it was reconciled, and
-  // how often it had failed before.
+  // Reconciliations: the item, the time in milliseconds since the start, and
+  // the number of earlier failures.
   using Notes = std::vector<std::tuple<std::string, int, int>>;
 
-  // Options with `reconcile`, whose calls are noted.
+  // Returns options with `reconcile`, whose calls are recorded.
   ControllerOptions<std::string> Options(
       ReconcileFunction<std::string> reconcile) {
     ControllerOptions<std::string> options;
@@ -65,7 +65,7 @@ class ControllerFixture : public testing::Test {
     return *std::move(controller);
   }
 
-  // A started one.
+  // Returns a started controller.
   static std::unique_ptr<Controller<std::string>> Started(
       ControllerOptions<std::string> options) {
     auto controller = New(std::move(options));
@@ -73,27 +73,28 @@ class ControllerFixture : public testing::Test {
     return controller;
   }
 
-  // Moves the time, and waits until all that is due has been reconciled.
+  // Moves the clock, and waits until all items that are due have been
+  // reconciled.
   void Step(Controller<std::string>& controller, absl::Duration d) {
     clock_.Step(d);
     controller.AwaitIdle();
   }
 
-  // What has been reconciled since the last call.
+  // Returns the reconciliations since the last call.
   Notes Noted() {
     internal::MutexLock lock(&mu_);
     priorities_.clear();
     return std::exchange(noted_, Notes());
   }
 
-  // The priorities of that, instead.
+  // Returns the priorities of the reconciliations since the last call.
   std::vector<int> NotedPriorities() {
     internal::MutexLock lock(&mu_);
     noted_.clear();
     return std::exchange(priorities_, std::vector<int>());
   }
 
-  // A reconcile function that has nothing to do.
+  // A reconcile function that does nothing and succeeds.
   static absl::StatusOr<ReconcileResult> Succeed(const std::string&,
                                                  const ReconcileContext&) {
     return ReconcileResult();

@@ -30,8 +30,8 @@ namespace {
 
 constexpr absl::Duration kMs = absl::Milliseconds(1);
 
-// What the metrics of a RecordingProvider have been told: sums by the metric,
-// and single observations.
+// The values reported to the metrics of a `RecordingProvider`: a sum for each
+// metric, and the single observations.
 class Record {
  public:
   void Add(const std::string& metric, double value) {
@@ -43,7 +43,7 @@ class Record {
     observed_.push_back(value);
   }
 
-  // Those that are not zero.
+  // Returns the sums that are not zero.
   std::map<std::string, double> sums() const {
     internal::MutexLock lock(&mu_);
     std::map<std::string, double> sums;
@@ -96,7 +96,7 @@ class RecordingMetric final : public CounterMetric,
   const bool throws_;
 };
 
-// Notes what its metrics are told, after the name of the controller.
+// Records the values of its metrics, with the name of the controller.
 class RecordingProvider final : public ControllerMetricsProvider {
  public:
   bool throws = false;
@@ -152,7 +152,8 @@ class ControllerMetricsTest : public ControllerFixture {
  protected:
   using Sums = std::map<std::string, double>;
 
-  // A started controller that reports to `provider_`, and calls `reconcile`.
+  // Returns a started controller that reports to `provider_` and calls
+  // `reconcile`.
   std::unique_ptr<Controller<std::string>> Reporting(
       ReconcileFunction<std::string> reconcile) {
     ControllerOptions<std::string> options = Options(std::move(reconcile));
@@ -163,7 +164,7 @@ class ControllerMetricsTest : public ControllerFixture {
   RecordingProvider provider_;
 };
 
-TEST_F(ControllerMetricsTest, TheWorkersAreCountedFromTheBegin) {
+TEST_F(ControllerMetricsTest, WorkersAreCountedFromTheStart) {
   ControllerOptions<std::string> options = Options(Succeed);
   options.workers = 3;
   options.metrics_provider = &provider_;
@@ -221,7 +222,8 @@ TEST_F(ControllerMetricsTest, ReconcilingIsTimed) {
   EXPECT_EQ(provider_.record().observed()[1], 2);
 }
 
-TEST_F(ControllerMetricsTest, OnesNotOverAtTheirDeadlineAreCounted) {
+TEST_F(ControllerMetricsTest,
+       ReconciliationsThatExceedTheirDeadlineAreCounted) {
   ControllerOptions<std::string> options = Options(
       [this](const std::string& item,
              const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
@@ -237,7 +239,7 @@ TEST_F(ControllerMetricsTest, OnesNotOverAtTheirDeadlineAreCounted) {
             (Sums{{"test max", 1}, {"test success", 2}, {"test timeouts", 1}}));
 }
 
-TEST_F(ControllerMetricsTest, WithoutANameThereAreNone) {
+TEST_F(ControllerMetricsTest, AControllerWithoutANameHasNoMetrics) {
   ControllerOptions<std::string> options = Options(Succeed);
   options.name = "";
   options.metrics_provider = &provider_;
@@ -247,7 +249,7 @@ TEST_F(ControllerMetricsTest, WithoutANameThereAreNone) {
   EXPECT_EQ(provider_.record().sums(), Sums());
 }
 
-TEST_F(ControllerMetricsTest, AProviderMayWantNone) {
+TEST_F(ControllerMetricsTest, AProviderMayReturnNoMetrics) {
   provider_.wants_none = true;
   const auto controller = Reporting(Succeed);
   controller->queue().Add("a");

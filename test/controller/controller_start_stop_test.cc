@@ -38,7 +38,7 @@ constexpr absl::Duration kSecond = absl::Seconds(1);
 
 class SourceTest : public ControllerFixture {
  protected:
-  // A source that calls `run`, and is not waited for.
+  // A source that calls `run`. The controller does not wait for its sync.
   static Source<std::string> NewSource(
       std::function<absl::Status(Context&)> run) {
     Source<std::string> source;
@@ -47,7 +47,7 @@ class SourceTest : public ControllerFixture {
     return source;
   }
 
-  // One that adds `item`, and then waits for its end.
+  // A source that adds `item`, and then waits until it is stopped.
   static Source<std::string> Adding(const std::string& item) {
     return NewSource([item](Context& context) {
       context.queue.Add(item);
@@ -56,7 +56,7 @@ class SourceTest : public ControllerFixture {
     });
   }
 
-  // One that does not look at `stop`, but waits for `told`. It is told once.
+  // A source that waits for `told`, not for `stop`. `on_stop` notifies `told`.
   static Source<std::string> Deaf(absl::Notification& told) {
     Source<std::string> source = NewSource([&told](Context& context) {
       told.WaitForNotification();
@@ -67,7 +67,7 @@ class SourceTest : public ControllerFixture {
     return source;
   }
 
-  // One that is waited for, in vain.
+  // A source that is never in sync. The controller waits for its sync.
   static Source<std::string> NeverInSync(const std::string& item) {
     Source<std::string> source = Adding(item);
     source.wait_for_sync = true;
@@ -75,7 +75,7 @@ class SourceTest : public ControllerFixture {
   }
 };
 
-TEST_F(SourceTest, TheyRunUntilTheControllerIsStopped) {
+TEST_F(SourceTest, SourcesRunUntilTheControllerIsStopped) {
   std::atomic<int> ended{0};
   ControllerOptions<std::string> options = Options(Succeed);
   for (const char* item : {"a", "b"}) {
@@ -117,7 +117,7 @@ TEST_F(SourceTest, HasTheControllersClock) {
 TEST_F(SourceTest, NoWorkerStartsBeforeAllAreInSync) {
   absl::Notification go_on;
   ControllerOptions<std::string> options = Options(Succeed);
-  // Returning is being in sync, too.
+  // A source that returns counts as in sync.
   options.sources.push_back(NewSource([](Context& context) {
     context.queue.Add("a");
     return absl::OkStatus();
@@ -142,7 +142,7 @@ TEST_F(SourceTest, NoWorkerStartsBeforeAllAreInSync) {
   EXPECT_EQ(Noted().size(), 2u);
 }
 
-TEST_F(SourceTest, OneThatIsNotToBeWaitedForIsNot) {
+TEST_F(SourceTest, StartDoesNotWaitForASourceWithoutSync) {
   absl::Notification go_on;
   ControllerOptions<std::string> options = Options(Succeed);
   options.sources.push_back(NewSource([&go_on](Context& context) {
@@ -196,7 +196,7 @@ TEST_F(SourceTest, ItsErrorAfterTheStartIsLogged) {
   EXPECT_TRUE(controller->Stop());
 }
 
-TEST_F(SourceTest, OneThatIsNotInSyncInTimeEndsTheStart) {
+TEST_F(SourceTest, ASourceThatIsNotInSyncInTimeEndsTheStart) {
   ControllerOptions<std::string> options = Options(Succeed);
   options.sync_timeout = 7 * kSecond;
   options.sources.push_back(NeverInSync("a"));
@@ -249,7 +249,7 @@ TEST_F(SourceTest, AnExceptionFromOnStopIsLogged) {
 
 #endif  // ABSL_HAVE_EXCEPTIONS
 
-TEST_F(SourceTest, OneThatWaitsElsewhereIsToldToStop) {
+TEST_F(SourceTest, OnStopIsCalledWhenTheControllerStops) {
   absl::Notification told;
   ControllerOptions<std::string> options = Options(Succeed);
   options.sources.push_back(Deaf(told));
@@ -258,7 +258,7 @@ TEST_F(SourceTest, OneThatWaitsElsewhereIsToldToStop) {
   EXPECT_TRUE(controller->Stop());
 }
 
-TEST_F(SourceTest, OneThatWaitsElsewhereIsToldOfTheErrorOfAnother) {
+TEST_F(SourceTest, OnStopIsCalledWhenAnotherSourceFails) {
   absl::Notification told;
   ControllerOptions<std::string> options = Options(Succeed);
   options.sources.push_back(Deaf(told));
@@ -269,7 +269,7 @@ TEST_F(SourceTest, OneThatWaitsElsewhereIsToldOfTheErrorOfAnother) {
             absl::NotFoundError("source pods: no such directory"));
 }
 
-TEST_F(SourceTest, OneMayBeginTheStop) {
+TEST_F(SourceTest, ASourceMayBeginTheStop) {
   ControllerOptions<std::string> options = Options(Succeed);
   Controller<std::string>* self = nullptr;
   absl::Notification go_on, stopped;
@@ -359,10 +359,10 @@ TEST_F(StartTest, IsCancelledByASourceThatStops) {
 // Stop
 // -----------------------------------------------------------------------------
 
-// What the first reconciliation does: tells that it has begun, and waits.
+// A fixture whose first reconciliation notifies that it has begun, and waits.
 class StopTest : public ControllerFixture {
  protected:
-  // Options whose function, when called with "slow", waits for `go_on_`.
+  // Returns options whose function waits for `go_on_` if the item is "slow".
   ControllerOptions<std::string> SlowOptions() {
     return Options(
         [this](const std::string& item, const ReconcileContext& context)
@@ -376,7 +376,7 @@ class StopTest : public ControllerFixture {
         });
   }
 
-  // Options whose function, when called with "slow", waits to be told to stop.
+  // Returns options whose function waits for the stop if the item is "slow".
   ControllerOptions<std::string> ObedientOptions() {
     return Options(
         [this](const std::string& item, const ReconcileContext& context)
@@ -482,13 +482,13 @@ TEST_F(StopTest, WithAPastDeadlineDoesNotWait) {
   EXPECT_FALSE(controller->Stop(absl::InfinitePast()));
   EXPECT_EQ(controller->queue().Len(), 1u);
   go_on_.Notify();
-  // What is left stays left.
+  // A second call does not process the remaining items.
   EXPECT_FALSE(controller->Stop());
   EXPECT_EQ(Noted(), (Notes{{"slow", 0, 0}}));
   EXPECT_TRUE(stop_seen_);
 }
 
-TEST_F(StopTest, OneThatDoesNotWaitEndsOneThatDoes) {
+TEST_F(StopTest, AStopThatDoesNotWaitEndsAStopThatWaits) {
   const auto controller = Started(SlowOptions());
   controller->queue().Add("slow");
   begun_.WaitForNotification();
@@ -504,7 +504,7 @@ TEST_F(StopTest, OneThatDoesNotWaitEndsOneThatDoes) {
   EXPECT_EQ(Noted(), (Notes{{"slow", 0, 0}}));
 }
 
-// A queue whose items outlive the client, as they do in an engine that several
+// A queue whose items outlive the client, as in an engine that several
 // processes share.
 class OutlivingQueue final : public RateLimitingQueue<std::string> {
  public:
@@ -552,7 +552,7 @@ TEST_F(StopTest, ClosesAQueueWhoseItemsLiveElsewhereAndLeavesThemThere) {
   EXPECT_EQ(queue->Len(), 1u);
 }
 
-// A source that has not returned holds up neither a deadline,
+// A source that has not returned does not delay `Stop()` beyond its deadline.
 TEST_F(StopTest, DoesNotWaitForASourceBeyondItsDeadline) {
   absl::Notification go_on;
   ControllerOptions<std::string> options = ObedientOptions();
@@ -579,7 +579,7 @@ TEST_F(StopTest, DoesNotWaitForASourceBeyondItsDeadline) {
   go_on.Notify();
 }
 
-// nor one in the past.
+// The same, with a deadline in the past.
 TEST_F(StopTest, DoesNotWaitForASourceWithAPastDeadline) {
   absl::Notification go_on;
   ControllerOptions<std::string> options = Options(Succeed);
@@ -643,7 +643,7 @@ TEST_F(StopTest, TheReconcileFunctionMayBeginIt) {
   EXPECT_EQ(messages.back(), "I controller test: stopped");
 }
 
-TEST_F(StopTest, OfAnotherControllerWaitsForThat) {
+TEST_F(StopTest, AReconcileFunctionMayStopAnotherController) {
   const auto other = Started(Options(Succeed));
   const auto controller = Started(Options(
       [&other](const std::string&,

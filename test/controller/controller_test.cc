@@ -51,7 +51,7 @@ absl::StatusOr<ReconcileResult> Fail() {
 class ControllerTest : public ControllerFixture {};
 
 // -----------------------------------------------------------------------------
-// What comes of a reconciliation
+// Results of a reconciliation
 // -----------------------------------------------------------------------------
 
 TEST_F(ControllerTest, WhatIsAddedBeforeAndAfterTheStartIsReconciledOnce) {
@@ -273,7 +273,7 @@ TEST_F(ControllerTest, WhatIsAddedWhileItIsReconciledIsReconciledAgain) {
   controller->queue().Add("a");
   controller->queue().Add("a");
   controller->queue().Add("other");
-  // The other worker is free, and yet does not take it.
+  // The other worker is free, but does not get the item.
   other_done.WaitForNotification();
   EXPECT_EQ(calls, 1);
   go_on.Notify();
@@ -529,19 +529,18 @@ TEST_F(ControllerTest, ItemsMayHaveAHashAndAnEqualityOfTheirOwn) {
 }
 
 // -----------------------------------------------------------------------------
-// What goes wrong around it
+// Errors of the queue, the log and the functions
 // -----------------------------------------------------------------------------
 
-// What a BalkingQueue is asked for.
+// The function of a `BalkingQueue` that fails.
 enum class Asked { kAcquire, kAddAgain, kForget, kNumRequeues };
 
-// Balks as often as it is told to, at one of its functions.
+// A queue in which a chosen function fails a given number of times.
 class BalkingQueue final : public RateLimitingQueue<std::string> {
  public:
   using Base = RateLimitingQueue<std::string>;
 
-  // `balk` returns what a function that would return a bool is to return, or
-  // throws.
+  // `balk` throws, or returns the result of a function that returns a bool.
   BalkingQueue(RateLimitingQueueOptions<std::string> options, Asked asked,
                int times, bool (*balk)())
       : Base(std::move(options)), asked_(asked), left_(times), balk_(balk) {}
@@ -591,8 +590,8 @@ class BalkingQueueTest : public ControllerFixture {
     return options;
   }
 
-  // Waits until a worker waits for the time to try again, beside the queue's
-  // own thread, and moves to that.
+  // Waits until a worker waits to try again (the queue's own thread waits,
+  // too). Then moves the clock to that time.
   void StepToRetry() {
     clock_.AwaitWaiters(2);
     clock_.Step(absl::Seconds(1));

@@ -1,8 +1,8 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory runs out at the first, second, ... allocation of a scenario, on
-// whichever thread that is: no run of a task may be lost for it.
+// Tests in which the first, second, ... allocation of a scenario fails, on any
+// thread. No run of a task may be lost because of the failure.
 
 #include <atomic>
 #include <string>
@@ -37,7 +37,7 @@ TEST(OutOfMemoryTest, AScheduler) {
       options.clock = &clock;
       return Scheduler::Create(std::move(options));
     });
-    // Too large to be kept without an allocation.
+    // So large that a function that captures it allocates memory.
     const std::string ballast(100, 'x');
     for (int i = 0; i < 4; ++i) {
       PersistUntilOk([&] {

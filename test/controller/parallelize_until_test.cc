@@ -30,7 +30,7 @@ ParallelizeOptions ChunksOf(size_t size) {
   return options;
 }
 
-// client-go's test, by intent: each piece is done once, whatever the numbers.
+// Like client-go's test: each piece is done once, for any numbers.
 TEST(ParallelizeUntilTest, DoesEachPieceOnce) {
   for (size_t pieces : {0, 1, 2, 9, 10, 11, 1000}) {
     for (size_t workers : {1, 2, 10, 100}) {
@@ -46,9 +46,9 @@ TEST(ParallelizeUntilTest, DoesEachPieceOnce) {
   }
 }
 
-TEST(ParallelizeUntilTest, DoesThemOnThatManyThreads) {
+TEST(ParallelizeUntilTest, UsesTheGivenNumberOfThreads) {
   constexpr int kWorkers = 4;
-  // Each blocks until all have come.
+  // Each piece blocks until all have begun.
   auto* const barrier = new absl::Barrier(kWorkers);
   absl::Mutex mu;
   std::set<std::thread::id> threads;
@@ -135,7 +135,7 @@ TEST(ParallelizeUntilTest, NumbersDoNotOverflow) {
 
 #ifdef ABSL_HAVE_EXCEPTIONS
 
-TEST(ParallelizeUntilTest, AnExceptionStopsAllAndComesOut) {
+TEST(ParallelizeUntilTest, AnExceptionStopsAllAndIsRethrown) {
   std::atomic<size_t> done{0};
   try {
     ParallelizeUntil(nullptr, 4, 1000000, [&](size_t i) {
@@ -149,7 +149,7 @@ TEST(ParallelizeUntilTest, AnExceptionStopsAllAndComesOut) {
   EXPECT_LT(done, 1000000u);
 }
 
-TEST(ParallelizeUntilTest, AnExceptionAfterTheStopComesOutToo) {
+TEST(ParallelizeUntilTest, AnExceptionAfterTheStopIsRethrownToo) {
   absl::Notification stop;
   EXPECT_THROW(ParallelizeUntil(&stop, 1, 10,
                                 [&](size_t) {
@@ -160,7 +160,7 @@ TEST(ParallelizeUntilTest, AnExceptionAfterTheStopComesOutToo) {
                int);
 }
 
-TEST(ParallelizeUntilTest, OfManyExceptionsOneComesOut) {
+TEST(ParallelizeUntilTest, OfManyExceptionsOneIsRethrown) {
   EXPECT_THROW(
       ParallelizeUntil(nullptr, 4, 100, [](size_t) { throw 1; }).IgnoreError(),
       int);

@@ -67,7 +67,7 @@ TEST(ReconcileContextTest, IsCancelledByStopAndAtTheDeadline) {
   EXPECT_TRUE(endless.Cancelled());
 }
 
-// What each kind of function comes to.
+// Tests of each kind of function that a `ReconcileFunction` can be made of.
 class ReconcileFunctionTest : public testing::Test {
  protected:
   static constexpr absl::Duration kSecond = absl::Seconds(1);
@@ -103,7 +103,7 @@ TEST_F(ReconcileFunctionTest, AnOkStatusIsAResult) {
   EXPECT_EQ(Call(FailIfBad, "bad").status(), absl::AbortedError("bad"));
 }
 
-TEST_F(ReconcileFunctionTest, TheContextIsForThoseWhoWantIt) {
+TEST_F(ReconcileFunctionTest, AFunctionMayTakeTheContext) {
   EXPECT_EQ(Call(FailAtThird, "a").status(), absl::AbortedError("a"));
   const auto function =
       [](const std::string&,

@@ -1,8 +1,8 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What happens when the system has no more threads to give. This program stands
-// between the library and the C library, and decides how many there are.
+// Tests in which the system cannot start more threads. This program replaces a
+// function of the C library and limits the number of threads.
 
 #include "absl/base/config.h"
 #include "gtest/gtest.h"
@@ -44,10 +44,10 @@ TEST(ThreadExhaustionTest, NeedsThisFunction) {
 
 namespace {
 
-// How many threads can still be started.
+// The number of threads that can still be started.
 std::atomic<int> threads_left{std::numeric_limits<int>::max()};
 
-// How many have been started and have not ended.
+// The number of threads that have been started and have not ended.
 std::atomic<int> live_threads{0};
 
 struct ThreadStart {
@@ -84,7 +84,7 @@ class ThreadExhaustionTest : public testing::Test {
   }
 };
 
-TEST_F(ThreadExhaustionTest, AWorkerPoolTellsHowManyOfItsThreadsThereAre) {
+TEST_F(ThreadExhaustionTest, AWorkerPoolReportsTheNumberOfStartedThreads) {
   std::atomic<int> at_work{0};
   internal::WorkerPool pool;
   threads_left = 2;
@@ -98,7 +98,7 @@ TEST_F(ThreadExhaustionTest, AWorkerPoolTellsHowManyOfItsThreadsThereAre) {
   EXPECT_EQ(at_work, 2);
 }
 
-TEST_F(ThreadExhaustionTest, ASchedulerWithTooFewThreadsIsNone) {
+TEST_F(ThreadExhaustionTest, ASchedulerWithTooFewThreadsIsNotCreated) {
   FakeClock clock;
   SchedulerOptions options;
   options.clock = &clock;
@@ -108,7 +108,7 @@ TEST_F(ThreadExhaustionTest, ASchedulerWithTooFewThreadsIsNone) {
     threads_left = threads;
     EXPECT_TRUE(absl::IsResourceExhausted(Scheduler::Create(options).status()));
     EXPECT_EQ(live_threads, 0);
-    clock.Step(absl::Hours(1));  // There is nobody to wait for.
+    clock.Step(absl::Hours(1));  // No thread waits for the clock.
   }
   threads_left = 3;
   const absl::StatusOr<std::unique_ptr<Scheduler> > scheduler =
@@ -117,14 +117,14 @@ TEST_F(ThreadExhaustionTest, ASchedulerWithTooFewThreadsIsNone) {
   EXPECT_EQ(live_threads, 3);
 }
 
-// Such as a negative number, converted.
-TEST_F(ThreadExhaustionTest, SoManyWorkersThereCannotBe) {
+// For example a negative number that was converted to `size_t`.
+TEST_F(ThreadExhaustionTest, TooManyWorkersAreAnError) {
   SchedulerOptions options;
   options.workers = std::numeric_limits<size_t>::max();
   EXPECT_TRUE(absl::IsResourceExhausted(Scheduler::Create(options).status()));
 }
 
-// Of a controller with two sources and two workers.
+// Returns the options of a controller with two sources and two workers.
 ControllerOptions<int> OptionsOn(FakeClock& clock) {
   ControllerOptions<int> options;
   options.clock = &clock;
@@ -142,7 +142,7 @@ ControllerOptions<int> OptionsOn(FakeClock& clock) {
   return options;
 }
 
-// The queue has a thread, each source one, and each worker.
+// The queue, each source and each worker need a thread each.
 TEST_F(ThreadExhaustionTest, AControllerWithTooFewThreadsIsStopped) {
   FakeClock clock;
   for (int threads = 0; threads < 5; ++threads) {

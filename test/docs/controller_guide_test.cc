@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// As guide_test.cc, for what the documents say of controllers.
+// Does for controllers what guide_test.cc does for queues.
 
 #include <memory>
 #include <optional>
@@ -69,7 +69,7 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-// The keys that `Deploy()` was called with.
+// The arguments of the calls of `Deploy()`.
 Strings* deployed = new Strings;
 
 TEST(DeploymentsTest, RunDeployments) {
@@ -77,7 +77,7 @@ TEST(DeploymentsTest, RunDeployments) {
   EXPECT_EQ(*deployed, Strings{"default/web"});
 }
 
-// What a controller of the guide's looks after.
+// The object that a controller in the guide reconciles.
 struct Deployment {
   bool valid = true;
 };

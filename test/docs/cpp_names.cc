@@ -1,8 +1,8 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The names in C++ that docs/from-client-go.md has in its tables. That this
-// compiles shows that they are there; `name_tables_test`, that all are here.
+// The C++ names in the tables of docs/from-client-go.md. If this file compiles,
+// the names exist. `name_tables_test` checks that all of them are in this file.
 
 #include <cstddef>
 #include <memory>

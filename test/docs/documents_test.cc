@@ -1,9 +1,9 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each block of C++ in a document is in a test here that is compiled and run.
-// Blanks may differ: lines are of another length there, and indented. And links
-// lead somewhere.
+// Tests that each C++ block in a document is also in a test, which is compiled
+// and run, and that each link has a target. Blanks may differ, because line
+// lengths and indentation differ.
 
 #include <algorithm>
 #include <cstddef>
@@ -24,7 +24,7 @@ std::vector<std::string> CodeIn(absl::string_view document) {
   const std::vector<absl::string_view> parts = absl::StrSplit(document, "```");
   for (size_t i = 1; i < parts.size(); i += 2) {
     if (parts[i].substr(0, 4) != "c++\n") continue;
-    // The test includes more than any one block.
+    // A block's includes are only some of the test's.
     std::vector<std::string> lines = absl::StrSplit(parts[i].substr(4), '\n');
     std::string code;
     for (const std::string& line : lines) {
@@ -35,7 +35,7 @@ std::vector<std::string> CodeIn(absl::string_view document) {
   return blocks;
 }
 
-// Returns what each link in `document` leads to, those to other sites left out.
+// Returns the targets of the links in `document`, except links to other sites.
 std::vector<std::string> LinksIn(absl::string_view document) {
   std::vector<std::string> links;
   const std::vector<absl::string_view> parts = absl::StrSplit(document, "](");
@@ -46,7 +46,7 @@ std::vector<std::string> LinksIn(absl::string_view document) {
   return links;
 }
 
-// Returns what links to the headings of `document` name after the "#".
+// Returns the anchors of the headings of `document`, without the "#".
 std::vector<std::string> AnchorsIn(absl::string_view document) {
   std::vector<std::string> anchors;
   for (absl::string_view line : absl::StrSplit(document, '\n')) {
@@ -97,18 +97,18 @@ INSTANTIATE_TEST_SUITE_P(All, DocumentsTest,
                          testing::Values("README.md", "docs/from-client-go.md",
                                          "docs/guide.md"));
 
-TEST(DocumentsTestTest, FindsBlocks) {
+TEST(DocumentsHelpersTest, FindsBlocks) {
   EXPECT_EQ(CodeIn("a\n```c++\n#include <b>\nint  c =\n  d;\n```\ne\n"
                    "```sh\nf\n```\n```c++\ng\n```\n"),
             (std::vector<std::string>{"intc=d;", "g"}));
 }
 
-TEST(DocumentsTestTest, FindsLinks) {
+TEST(DocumentsHelpersTest, FindsLinks) {
   EXPECT_EQ(LinksIn("[a](b.md#c) and\n[d `e()`](#f), [g](https://h/i)"),
             (std::vector<std::string>{"b.md#c", "#f"}));
 }
 
-TEST(DocumentsTestTest, FindsAnchors) {
+TEST(DocumentsHelpersTest, FindsAnchors) {
   EXPECT_EQ(AnchorsIn("# A\nb\n### Metrics, and `What()`?\n# Well-known"),
             (std::vector<std::string>{"a", "metrics-and-what", "well-known"}));
 }

@@ -1,9 +1,9 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The code of README.md, docs/from-client-go.md and docs/guide.md, and that it
-// does what they say. `documents_test` checks that each block of theirs is in
-// here, line for line.
+// Contains the code of README.md, docs/from-client-go.md and docs/guide.md, and
+// tests that the code does what these documents say. `documents_test` checks
+// that this file has each block of theirs, line for line.
 
 #include <atomic>
 #include <cstddef>
@@ -45,7 +45,7 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-// What has been reconciled. "default/bad" fails.
+// The keys that have been reconciled. "default/bad" fails.
 Strings* reconciled = new Strings;
 
 absl::Status Reconcile(const std::string& key) {

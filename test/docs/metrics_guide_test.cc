@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// As guide_test.cc, for what the guide says of metrics.
+// Does for metrics what guide_test.cc does for queues.
 
 #include <memory>
 #include <regex>  // NOLINT(build/c++11)
@@ -21,7 +21,8 @@ namespace {
 
 using Controller = workqueue::Controller<std::string>;
 
-// What Prometheus reads of a controller that has reconciled something.
+// The metrics that Prometheus reads from a controller that has reconciled
+// items.
 workqueue::Exposition scraped;
 
 absl::Status RunWithMetrics() {
@@ -64,7 +65,7 @@ TEST(MetricsGuideTest, TheMetricsInTheGuideExist) {
        it != end; ++it) {
     names.insert(it->str());
   }
-  // Of a histogram there are samples with a suffix.
+  // The samples of a histogram have a suffix.
   names.erase("workqueue_queue_duration_seconds_bucket");
   EXPECT_GE(names.size(), 9u);
   for (const std::string& name : names) {

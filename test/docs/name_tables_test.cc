@@ -1,10 +1,11 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tables of names in docs/from-client-go.md are complete, and name nothing
-// that is not there: their first column has each exported name of the packages
-// in Go once, as listed beside this file, and no other; what the second one
-// names is in cpp_names.cc, which is compiled.
+// Tests that the tables of names in docs/from-client-go.md are complete and
+// correct. The first column must have each exported name of the Go packages
+// once, and no other name. The *_names.txt files in this folder list these
+// names. The names in the second column must be in cpp_names.cc, which is
+// compiled.
 
 #include <cstddef>
 #include <string>
@@ -29,7 +30,8 @@ struct Tables {
   Names second;  // those in the second one
 };
 
-// Appends what is between backquotes in `cell`, without the brackets of a call.
+// Appends the names between backquotes in `cell`, without the parentheses of a
+// call.
 void AppendNames(absl::string_view cell, Names& names) {
   const std::vector<absl::string_view> parts = absl::StrSplit(cell, '`');
   for (size_t i = 1; i < parts.size(); i += 2) {
@@ -37,8 +39,8 @@ void AppendNames(absl::string_view cell, Names& names) {
   }
 }
 
-// Returns the names in those tables of `document` whose second column is headed
-// "here".
+// Returns the names in the tables of `document` whose second column has the
+// heading "here".
 Tables NameTables(absl::string_view document) {
   Tables tables;
   bool in_table = false;
@@ -61,8 +63,8 @@ Tables NameTables(absl::string_view document) {
   return tables;
 }
 
-// Returns the section of `document` under `heading`, as far as the next heading
-// of its level.
+// Returns the section of `document` from `heading` to the next heading of the
+// same level.
 absl::string_view Section(absl::string_view document,
                           absl::string_view heading) {
   const std::string start = absl::StrCat("\n## ", heading, "\n");
@@ -81,7 +83,7 @@ Names NamesIn(absl::string_view list) {
   return names;
 }
 
-// Returns the release of which `list` has the names: the word MODULE@VERSION in
+// Returns the release whose names `list` contains: the word MODULE@VERSION in
 // its first line.
 std::string ReleaseOf(absl::string_view list) {
   const absl::string_view line = list.substr(0, list.find('\n'));
@@ -93,8 +95,7 @@ std::string ReleaseOf(absl::string_view list) {
 
 bool IsPartOfName(char c) { return absl::ascii_isalnum(c) || c == '_'; }
 
-// Returns whether `code`, in which there are no blanks, has `name`, and not as
-// a part of another name.
+// Returns whether `code`, which has no blanks, contains `name` as a whole name.
 bool Contains(absl::string_view code, absl::string_view name) {
   for (size_t begin = code.find(name); begin != absl::string_view::npos;
        begin = code.find(name, begin + 1)) {
@@ -106,7 +107,7 @@ bool Contains(absl::string_view code, absl::string_view name) {
   return false;
 }
 
-// Returns `code` without lines that are comments, and without blanks.
+// Returns `code` without comment lines and without blanks.
 std::string WithoutComments(absl::string_view code) {
   std::string rest;
   for (absl::string_view line : absl::StrSplit(code, '\n')) {
@@ -115,7 +116,7 @@ std::string WithoutComments(absl::string_view code) {
   return WithoutBlanks(rest);
 }
 
-// A package in Go: the section that is about it, and the list of its names.
+// A Go package: its section in the document, and the list of its names.
 struct Package {
   const char* section;
   const char* list;
@@ -142,7 +143,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Package{"controller-runtime's controller",
                             "test/docs/controller_names.txt"}));
 
-TEST(CppNamesTest, AreThere) {
+TEST(CppNamesTest, AreInCppNames) {
   const std::string code = WithoutComments(ReadFile("test/docs/cpp_names.cc"));
   const Names names = NameTables(ReadFile("docs/from-client-go.md")).second;
   EXPECT_FALSE(names.empty());
@@ -151,7 +152,7 @@ TEST(CppNamesTest, AreThere) {
   }
 }
 
-TEST(NameTablesTestTest, FindsNames) {
+TEST(NameTablesHelpersTest, FindsNames) {
   const Tables tables = NameTables(
       "## A\n"
       "| `a` | here | |\n| --- | --- | --- |\n"
@@ -163,12 +164,12 @@ TEST(NameTablesTestTest, FindsNames) {
   EXPECT_EQ(tables.second, (Names{"e::f"}));
 }
 
-TEST(NameTablesTestTest, FindsSections) {
+TEST(NameTablesHelpersTest, FindsSections) {
   EXPECT_EQ(Section("# A\n## B\nb\n### C\nc\n## D\nd\n", "B"), "b\n### C\nc");
   EXPECT_EQ(Section("# A\n## B\nb", "C"), "");
 }
 
-TEST(NameTablesTestTest, ComparesWholeNames) {
+TEST(NameTablesHelpersTest, ComparesWholeNames) {
   EXPECT_TRUE(Contains("Type<a::B<T>>;", "a::B<T>"));
   EXPECT_TRUE(Contains("x::yz;x::y;", "x::y"));
   EXPECT_FALSE(Contains("x::yz;", "x::y"));
@@ -176,13 +177,13 @@ TEST(NameTablesTestTest, ComparesWholeNames) {
   EXPECT_FALSE(Contains("wx::y;", "x::y"));
 }
 
-TEST(NameTablesTestTest, ReadsLists) {
+TEST(NameTablesHelpersTest, ReadsLists) {
   EXPECT_EQ(NamesIn("# a\nb\nc\n"), (Names{"b", "c"}));
   EXPECT_EQ(ReleaseOf("# go a@v1 b\nc@v2\n"), "a@v1");
   EXPECT_EQ(ReleaseOf("# go a\nc@v2\n"), "no release");
 }
 
-TEST(NameTablesTestTest, DropsComments) {
+TEST(NameTablesHelpersTest, DropsComments) {
   EXPECT_EQ(WithoutComments("// a\nb c;\n"), "bc;");
 }
 

@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reading the files that documents are compared with, and these themselves.
+// Functions that read the documents and the files to compare them with.
 
 #ifndef WORKQUEUE_TEST_DOCS_READ_FILE_H_
 #define WORKQUEUE_TEST_DOCS_READ_FILE_H_

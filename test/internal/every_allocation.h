@@ -30,8 +30,8 @@
 
 namespace workqueue {
 
-// While it exists, the allocations of this thread do not fail, or do fail, as
-// its argument says.
+// While this object exists, its argument decides whether the allocations of
+// this thread can fail.
 class Spared {
  public:
   explicit Spared(bool spared)

@@ -12,14 +12,14 @@ namespace workqueue {
 namespace internal {
 namespace {
 
-TEST(ReturnsNormallyTest, CallsTheFunction) {
+TEST(TryCallTest, CallsTheFunction) {
   int calls = 0;
   EXPECT_TRUE(TryCall([&] { ++calls; }));
   EXPECT_EQ(calls, 1);
 }
 
 #ifdef ABSL_HAVE_EXCEPTIONS
-TEST(ReturnsNormallyTest, SwallowsExceptions) {
+TEST(TryCallTest, DropsExceptions) {
   EXPECT_FALSE(TryCall([] { throw 1; }));
 }
 

@@ -118,7 +118,7 @@ TEST(HashIndexTest, SupportsTheLargestHashWhenItShrinks) {
 
 // The parameter selects the kind of hash: spread, all equal, near each other,
 // or at both ends.
-class IdTableModelTest : public testing::TestWithParam<int> {
+class HashIndexModelTest : public testing::TestWithParam<int> {
  protected:
   uint32_t RandomHash() {
     const uint32_t any = random_();
@@ -139,9 +139,9 @@ class IdTableModelTest : public testing::TestWithParam<int> {
   std::mt19937 random_{1};
 };
 
-INSTANTIATE_TEST_SUITE_P(Hashes, IdTableModelTest, testing::Range(0, 5));
+INSTANTIATE_TEST_SUITE_P(Hashes, HashIndexModelTest, testing::Range(0, 5));
 
-TEST_P(IdTableModelTest, BehavesLikeAMap) {
+TEST_P(HashIndexModelTest, BehavesLikeAMap) {
   Pair pair;
   for (const int most : {20, 1000, 0, 300, 3000, 10, 100}) {
     while (static_cast<int>(pair.ids().size()) < most) {
@@ -159,7 +159,7 @@ TEST_P(IdTableModelTest, BehavesLikeAMap) {
   }
 }
 
-TEST(IdTableMemoryTest, UsesTenToFifteenBytesPerEntryAndFreesThem) {
+TEST(HashIndexMemoryTest, UsesTenToFifteenBytesPerEntryAndFreesThem) {
   std::mt19937 random(1);
   const int64_t before = CountedHeap::bytes_in_use;
   HashIndex table;
@@ -190,7 +190,7 @@ TEST(IdTableMemoryTest, UsesTenToFifteenBytesPerEntryAndFreesThem) {
   EXPECT_LE(bytes(), with_table - (1 << 20));
 }
 
-TEST(IdTableMemoryTest, IsUnchangedIfAnAllocationFails) {
+TEST(HashIndexMemoryTest, IsUnchangedIfAnAllocationFails) {
 #ifdef ABSL_HAVE_EXCEPTIONS
   std::mt19937 random(1);
   HashIndex table;

@@ -73,7 +73,7 @@ TEST(WakeTimeTest, InfinitePastWakesASleeperInAnyCase) {
   EXPECT_TRUE(wake_time.WakeBy(absl::InfinitePast()));
 }
 
-// It does not sleep, so nobody needs to wake it.
+// The sleeper does not sleep, so it need not be woken.
 TEST(WakeTimeTest, ASleepUntilTheInfinitePastIsNone) {
   WakeTime wake_time;
   wake_time.Set(absl::InfinitePast());

@@ -22,7 +22,7 @@ namespace {
 
 using internal::MutexLock;
 
-TEST(WorkerPoolTest, EachThreadHasANumberOfItsOwn) {
+TEST(WorkerPoolTest, EachThreadHasItsOwnNumber) {
   absl::Mutex mu;
   std::set<size_t> numbers;
   std::set<std::thread::id> threads;

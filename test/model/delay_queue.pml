@@ -1,5 +1,5 @@
-// DelayQueue (workqueue/timer/delay_queue.h): threads that push, reset and cancel
-// values, threads that take values when they are due, with a deadline or
+// DelayQueue (workqueue/timer/delay_queue.h): threads that push, reset and
+// cancel values, threads that take values when they are due, with a deadline or
 // without, and the shutdown.
 //
 // Checked with:
@@ -20,13 +20,13 @@
 #ifndef TAKERS
 #define TAKERS 2
 #endif
-#ifndef PUSHERS  // a value each
+#ifndef PUSHERS  // each pushes a value
 #define PUSHERS 2
 #endif
-#ifndef MOVERS  // who Reset() or Cancel() value 0; at most 1
+#ifndef MOVERS  // threads that call Reset() or Cancel() for value 0; at most 1
 #define MOVERS 0
 #endif
-#ifndef STOPPERS  // who ShutDown(), and not only in the end
+#ifndef STOPPERS  // threads that call ShutDown() at any time
 #define STOPPERS 0
 #endif
 #ifndef LAST
@@ -37,16 +37,16 @@
 #include "parker.pml"
 #include "leader_followers.pml"
 
-// Guarded by mu_. A critical section is an atomic block. One that reads the clock
-// is two blocks, with `locked` in between.
+// Guarded by mu_. A critical section is an atomic block. One that reads the
+// clock is two blocks, and `locked` is true in between.
 bool locked;
-byte due_at[PUSHERS];  // of the values that are there
+byte due_at[PUSHERS];  // of the values in the queue; 0 for others
 byte values;
 bool shutting_down;
 
-byte takers = TAKERS;  // who may still take
+byte takers = TAKERS;  // the number of threads that may still take
 
-// NextWake(), to `first`, with `v` to go through the values.
+// NextWake(). Stores the result in `first`; `v` is the loop variable.
 inline NextWake(first, v) {
   first = NEVER;
   for (v : 0 .. PUSHERS - 1) {
@@ -58,7 +58,7 @@ inline NextWake(first, v) {
   v = 0
 }
 
-// Nobody sleeps beside a value that is due, or beyond the shutdown.
+// No thread sleeps while a value is due or after the shutdown.
 byte first_due, v_at_rest;
 inline CheckAtRest() {
   d_step {
@@ -71,7 +71,7 @@ inline CheckAtRest() {
 }
 active proctype Time() { TimeGoesBy() }
 
-// Push(), in which one reads the clock without the lock.
+// Push(), which reads the clock without the lock.
 proctype Pusher(byte self) {
   byte at, first, v;
   atomic {
@@ -108,7 +108,7 @@ proctype Mover() {
   atomic {
     !locked ->
     if
-    :: due_at[0] == 0  // gone, or not there yet
+    :: due_at[0] == 0  // removed, or not pushed yet
     :: due_at[0] != 0 ->
       if
       :: due_at[0] = 0; values--  // Cancel()
@@ -128,7 +128,8 @@ proctype Mover() {
   }
 }
 
-// ShutDown(), which may find itself too late.
+// ShutDown(), which may come after another one. Reads the clock without the
+// lock.
 inline ShutDown(at, v) {
   at = now;
   atomic {
@@ -157,8 +158,8 @@ proctype Stopper() {
   ShutDown(at, v)
 }
 
-// Takes values until the shutdown: TakeDue(), now and then with a deadline. May
-// take its time in between.
+// Takes values until the shutdown: TakeDue(), sometimes with a deadline. May
+// pause in between.
 proctype Taker(byte self) {
   byte deadline, at, wake_at, first, v;
   do

@@ -1,7 +1,7 @@
 // DelayingQueue (workqueue/delaying_queue.h) and AddChannel
-// (workqueue/internal/queue/add_channel.h): threads that add items for later, the
-// loop that adds them when their time has come, a ticker that shares the loop,
-// the shutdown and the destructors.
+// (workqueue/internal/queue/add_channel.h): threads that add items for later,
+// the loop that adds them when their time has come, a ticker that shares the
+// loop, the shutdown and the destructors.
 //
 // Checked with:
 //   -DPUSHERS=2 -DLAST=3 -DREFUSALS=1                   | holds, and loop_ends
@@ -26,28 +26,28 @@
 //   -DBROKEN_REMOVE_DOES_NOT_WAIT -DEARLY_END=1         | assertion .*running
 //   -DBROKEN_STOP_WAKES_NOBODY                          | acceptance cycle
 
-#ifndef PUSHERS  // an item each; at most 3
+#ifndef PUSHERS  // each adds an item; at most 3
 #define PUSHERS 2
 #endif
 #ifndef CAPACITY
 #define CAPACITY 2
 #endif
-#ifndef HALF  // at which the loop is woken in any case
+#ifndef HALF  // the size at which a push always wakes the loop
 #define HALF CAPACITY
 #endif
-#ifndef MOVERS  // who Reschedule() or CancelDelayed() item 0; at most 1
+#ifndef MOVERS  // threads that call Reschedule() or CancelDelayed(); at most 1
 #define MOVERS 0
 #endif
 #ifndef TICKERS  // at most 1
 #define TICKERS 0
 #endif
-#ifndef STOPPERS  // who ShutDown(); at most 1
+#ifndef STOPPERS  // threads that call ShutDown(); at most 1
 #define STOPPERS 0
 #endif
-#ifndef REFUSALS  // of the queue below
+#ifndef REFUSALS  // how often the queue below refuses an item
 #define REFUSALS 0
 #endif
-#ifndef EARLY_END  // whether it may end before all that is due has been done
+#ifndef EARLY_END  // whether the queue may end before all due items are added
 #define EARLY_END 0
 #endif
 #ifndef LAST
@@ -66,7 +66,7 @@ byte channel[PUSHERS];
 byte additions;
 byte loop_wake_time;
 bool closed;
-byte blocked;  // who waits for not_full_: a bit for each pusher
+byte blocked;  // the pushers that wait for not_full_, a bit for each
 
 // DelayingQueue::mu_, and the waiting items that it guards.
 bool locked;
@@ -76,13 +76,13 @@ bool stopped;
 byte next_tick = 2;
 
 // State of the model that the code does not have.
-byte owed;  // a bit for each item that is to be added
-byte callers = PUSHERS + MOVERS + STOPPERS;  // who may still call
+byte owed;  // a bit for each item that must be added
+byte callers = PUSHERS + MOVERS + STOPPERS;  // threads that may still call
 bool destroyed;
 byte refusals = REFUSALS;
 
-// Nothing that is due is left, and nothing at all after the shutdown. Nobody
-// waits for room, since the loop is not behind.
+// No due item is left, and no item at all after the shutdown. No thread blocks
+// on a full channel, because the loop has received all items.
 byte t;
 inline CheckAtRest() {
   d_step {
@@ -111,7 +111,7 @@ inline WakeBy(time) { IF_WAKE_BY(loop_wake_time, time, Wake(DELAYING)) }
 
 #define EARLIER(time, than) (time != 0 && time < than)
 
-// WaitingItems::NextWake(), to `wake`.
+// WaitingItems::NextWake(). Stores the result in `wake`.
 inline NextWake(wake) {
   wake = NEVER;
   for (i : 0 .. PUSHERS - 1) {
@@ -165,7 +165,7 @@ inline AwaitRoom() {
   fi
 }
 
-// The time by which a push has the loop awake.
+// The time by which a push must wake the loop.
 #define WAKE_BY (additions >= HALF -> PAST : ready_at)
 
 // AddChannel::PushLocked()
@@ -182,7 +182,7 @@ inline PushLocked() {
 #endif
 }
 
-// AddAfter() of an item of its own.
+// AddAfter(). Each thread adds its own item.
 proctype Pusher(byte self) {
   byte i, ready_at;
   bool wakes;
@@ -285,7 +285,7 @@ end:
 proctype Stopper() {
   byte i;
   if
-  :: true -> goto end  // or never
+  :: true -> goto end  // or no call at all
   :: true
   fi;
   stopped = true;
@@ -377,7 +377,7 @@ proctype Loop() {
 
 ltl loop_ends { <> loop_ended }
 
-// The queue's life. It ends when all calls have returned.
+// The lifetime of the queue. It ends when all calls have returned.
 init {
   byte n;
   run Loop();

@@ -1,6 +1,7 @@
-// LeaderFollowers (workqueue/timer/internal/leader_followers.h): WAITERS threads,
-// of which one wakes for the first of many times. Thread `w` sleeps in parker
-// `w`. For models to include; every call is part of a critical section.
+// LeaderFollowers (workqueue/timer/internal/leader_followers.h): WAITERS
+// threads, of which one sleeps until the first of many times. Thread `w` sleeps
+// in parker `w`. Other models include this file. Every call is part of a
+// critical section.
 
 #include "wake_time.pml"
 
@@ -11,7 +12,7 @@ byte leader_wake_time;
 chan followers = [WAITERS] of { byte };
 bool following[WAITERS];
 
-// BeginWait(), of waiter `w`; to `wake_at`.
+// BeginWait() of waiter `w`. Stores the result in `wake_at`.
 inline BeginWait(w, first, deadline, wake_at) {
   if
   :: leader == NOBODY && first < NEVER ->
@@ -62,7 +63,7 @@ inline WakeBy(time) {
   fi
 }
 
-// WakeAll(), with `w` to go through them.
+// WakeAll(); `w` is the loop variable.
 inline WakeAll(w) {
   if
   :: leader != NOBODY -> WakeLeader()
@@ -81,9 +82,9 @@ inline WakeAll(w) {
 
 #define SOMEBODY_WAITS (leader != NOBODY || len(followers) > 0)
 
-// The invariant: if there is anything to wait for, `first` being its time, and
-// a thread waits, there is a leader, which sleeps until then at the latest or
-// has been woken.
+// The invariant: if there is an event to wait for, at time `first`, and a
+// thread waits, then there is a leader. The leader sleeps until `first` at the
+// latest, or has been woken.
 #define HAS_LEADER(first)               \
   (first == NEVER || !SOMEBODY_WAITS || \
    (leader != NOBODY && !IS_AFTER(leader_wake_time, first)))

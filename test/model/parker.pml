@@ -1,12 +1,12 @@
-// Clock and Parker (workqueue/clock/clock.h, workqueue/clock/parker.h): time, and
-// threads that sleep until a time or a wake-up. A model that includes this
-// defines
+// Clock and Parker (workqueue/clock/clock.h, workqueue/clock/parker.h): time,
+// and threads that sleep until a time or a wake-up. A model that includes this
+// file defines
 //
 //   PARKERS        the number of parkers,
 //   LAST           the last time; the first is 1,
 //   CheckAtRest()  asserts what must hold whenever all threads are at rest,
 //
-// and has a process TimeGoesBy().
+// and has a process that calls TimeGoesBy().
 
 #define PAST 0
 #define NEVER 255
@@ -14,7 +14,7 @@
 byte now = 1;
 // Whether the parker holds a wake-up.
 bool unparked[PARKERS];
-// Whether the thread of the parker sleeps, and until when.
+// Whether the parker's thread sleeps, and until when.
 bool parked[PARKERS];
 byte parked_until[PARKERS];
 
@@ -40,8 +40,9 @@ inline ParkUntil(p, until) {
   }
 }
 
-// Time advances at any moment, or not until all threads are at rest. After LAST,
-// `at_rest_for_good` ends the processes that do not end by themselves.
+// Time may advance at any moment, and must advance once all threads are at
+// rest. After LAST, `at_rest_for_good` ends the processes that do not end by
+// themselves.
 bool at_rest_for_good;
 inline TimeGoesBy() {
   do

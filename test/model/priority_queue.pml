@@ -1,6 +1,7 @@
-// PriorityQueue (workqueue/priority_queue.h), except for the part that queue.pml
-// models: threads that add an item for later, move or cancel it, the loop that
-// hands it over when its time has come, the shutdown and the destructor.
+// PriorityQueue (workqueue/priority_queue.h), except for the part that
+// queue.pml models: threads that add an item for later, move it or cancel it,
+// the loop that queues it when its time has come, the shutdown and the
+// destructor.
 //
 // Checked with:
 //   -DADDERS=2 -DLAST=3 -DSTOPPERS=1             | holds, and loop_ends
@@ -12,13 +13,13 @@
 //   -DBROKEN_END_RUN_FORGETS_WAKE                | assertion
 //   -DBROKEN_SHUT_DOWN_WAKES_BEFORE -DSTOPPERS=1 | assertion .*waiting
 
-#ifndef ADDERS  // an item each
+#ifndef ADDERS  // each adds an item
 #define ADDERS 2
 #endif
-#ifndef MOVERS  // who Reschedule() or CancelDelayed() item 0; at most 1
+#ifndef MOVERS  // threads that call Reschedule() or CancelDelayed(); at most 1
 #define MOVERS 0
 #endif
-#ifndef STOPPERS  // who ShutDown(); at most 1
+#ifndef STOPPERS  // threads that call ShutDown(); at most 1
 #define STOPPERS 0
 #endif
 #ifndef LAST
@@ -31,16 +32,16 @@
 
 #define QUEUE 0
 
-// Guarded by mu_. A critical section is an atomic block. One that reads the clock
-// is two blocks, with `locked` in between.
+// Guarded by mu_. A critical section is an atomic block. One that reads the
+// clock is two blocks, and `locked` is true in between.
 bool locked;
 byte waiting[ADDERS];  // for each item, when it is due
 byte loop_wake_time;
 bool shutting_down;
 
-byte callers = ADDERS + MOVERS + STOPPERS;  // who may still call
+byte callers = ADDERS + MOVERS + STOPPERS;  // threads that may still call
 
-// Nothing that is due waits, and nothing at all after the shutdown.
+// No due item waits, and no item at all after the shutdown.
 byte t;
 inline CheckAtRest() {
   d_step {
@@ -61,7 +62,7 @@ inline MakeWaiting(item, ready_at) {
 #endif
 }
 
-// AddWithOptions(), of an item of its own.
+// AddWithOptions(). Each thread adds its own item.
 proctype Adder(byte self) {
   byte at;
   if
@@ -93,8 +94,8 @@ end:
   atomic { at = 0; callers-- }
 }
 
-// Reschedule() or CancelDelayed() of the first item. One that does not wait is
-// added.
+// Reschedule() or CancelDelayed() of the first item. Reschedule() adds an item
+// that does not wait.
 proctype Mover() {
   byte at;
   atomic {
@@ -119,7 +120,7 @@ end:
 // ShutDown(), or the first half of ShutDownWithDrainUntil().
 proctype Stopper() {
   if
-  :: true -> goto end  // or never
+  :: true -> goto end  // or no call at all
   :: true
   fi;
 #ifdef BROKEN_SHUT_DOWN_WAKES_BEFORE
@@ -168,8 +169,8 @@ proctype Loop() {
 
 ltl loop_ends { <> loop_ended }
 
-// The queue's life. It ends when all calls have returned and nothing is left to
-// do.
+// The lifetime of the queue. It ends when all calls have returned and nothing
+// is left to do.
 init {
   byte n;
   run Loop();

@@ -1,5 +1,6 @@
-// Queue (workqueue/queue.h, workqueue/internal/queue/queue_core.h): who adds, who
-// works, and the shutdown with and without a drain.
+// Queue (workqueue/queue.h, workqueue/internal/queue/queue_core.h): threads
+// that add items, threads that process items, and the shutdown with and without
+// a drain.
 //
 // Checked with:
 //   -DWORKERS=2                           | holds, and drain_ends
@@ -23,22 +24,22 @@
 #ifndef ADDERS
 #define ADDERS 2
 #endif
-#ifndef WORKERS  // who Get()
+#ifndef WORKERS  // threads that call Get()
 #define WORKERS 2
 #endif
-#ifndef POLLERS  // who GetWithDeadline(); with the workers at most 3
+#ifndef POLLERS  // threads that call GetWithDeadline(); with WORKERS at most 3
 #define POLLERS 0
 #endif
-#ifndef STOPPERS  // who ShutDown(), and as many drains; at most 1
+#ifndef STOPPERS  // threads that call ShutDown(), and that drain; at most 1
 #define STOPPERS 1
 #endif
-#ifndef AT_A_TIME  // how many may be on their way
+#ifndef AT_A_TIME  // the limit of woken threads that do not run yet
 #define AT_A_TIME 1
 #endif
-#ifndef SPURIOUS  // wake-ups for no reason
+#ifndef SPURIOUS  // the number of spurious wake-ups
 #define SPURIOUS 1
 #endif
-#ifndef THROWS  // copies of an item that throw
+#ifndef THROWS  // the number of copies of an item that throw
 #define THROWS 1
 #endif
 
@@ -53,7 +54,7 @@
 // Two items, the bits of a set.
 #define BOTH 3
 
-// What mu_ guards. A critical section is an atomic block.
+// Guarded by mu_. A critical section is an atomic block.
 byte dirty;
 byte processing;
 bool shutting_down;
@@ -64,21 +65,21 @@ byte woken_getters;
 #define idle (dirty == 0 && processing == 0)
 #define item_queued_or_shut_down (queued != 0 || shutting_down)
 
-// Who waits for queued_: a bit for each worker. A thread that waits sleeps
-// until its bit has gone, and then is in a critical section again.
+// The workers that wait for queued_, a bit for each. A worker sleeps until its
+// bit is cleared, and then is in a critical section again.
 byte asleep;
 // Whether the drain waits for drained_.
 bool drain_asleep;
 
-// What the model is asked about, and the code does not have.
-byte owed;  // added, and not handed out since
+// State of the model that the code does not have.
+byte owed;  // items added and not handed out since
 byte throws = THROWS;
 byte give_backs = GIVE_BACKS;
-bool resume;  // those who take their time go on
+bool resume;  // threads that pause must continue
 bool drain_began, drain_ended;
 byte before;  // shut_downs when the drain began
 
-// queued_.Signal(): wakes any one of those who wait, if one does.
+// queued_.Signal(): wakes any one of the waiting threads, if there is one.
 inline Signal() {
   if
   :: asleep & 1 -> asleep = asleep & ~1
@@ -101,7 +102,8 @@ inline BeginWakes(wakes) {
   woken_getters = woken_getters + wakes
 }
 
-// The end of a QueueCore::Lock: after the lock has been released, and one by one.
+// The end of a QueueCore::Lock wakes threads one by one, after it has released
+// the lock.
 inline Wake(wakes) {
   do
   :: wakes > 0 -> atomic { Signal(); wakes-- }
@@ -171,7 +173,7 @@ inline Done(item, wakes) {
   Wake(wakes)
 }
 
-// A worker may take its time, with items or without.
+// A worker may pause, with items or without.
 inline Rest() {
   if
   :: true
@@ -179,8 +181,8 @@ inline Rest() {
   fi
 }
 
-// Worker `self` gets items until it is told of the shutdown; a poller, until
-// it gets none in time.
+// Worker `self` gets items until a get reports the shutdown. A poller stops
+// also when its deadline passes without an item.
 proctype Worker(byte self; bool polls) {
   byte items, wakes;
   do
@@ -205,7 +207,7 @@ proctype Worker(byte self; bool polls) {
         :: else -> break
         od
       :: else ->
-        // AwaitWithDeadline() looks at the condition itself.
+        // AwaitWithDeadline() evaluates the condition itself.
         if
         :: item_queued_or_shut_down
         :: true
@@ -215,7 +217,7 @@ proctype Worker(byte self; bool polls) {
       :: queued == 0 -> break
       :: else
       fi
-      // HandOut(), of the item that comes first in any order.
+      // HandOut() of any queued item.
       if
       :: queued & 1 -> items = 1
       :: queued & 2 -> items = 2
@@ -255,7 +257,7 @@ proctype Worker(byte self; bool polls) {
   od
 }
 
-// Condition variables may wake who waits for no reason.
+// Condition variables may wake a thread spuriously.
 proctype SpuriousWakeUps() {
   byte n = SPURIOUS;
   do
@@ -270,7 +272,7 @@ proctype SpuriousWakeUps() {
   od
 }
 
-// BeginShutDown(): all who wait for an item look again.
+// BeginShutDown(): wakes all threads that wait for an item.
 inline BeginShutDown() {
   shutting_down = true;
 #ifndef BROKEN_SHUT_DOWN_WAKES_NOBODY
@@ -289,11 +291,11 @@ inline BeginShutDown() {
 #define is_over (idle || shut_down_since)
 #endif
 
-// ShutDownWithDrain(), or with a deadline.
+// ShutDownWithDrain() or ShutDownWithDrainUntil().
 proctype Drainer() {
   bool drained, in_time = true;
   if
-  :: true -> goto end  // or never
+  :: true -> goto end  // or no call at all
   :: true
   fi
   atomic {
@@ -358,8 +360,8 @@ init {
     run Stopper()
 #endif
   }
-  // All that goes on by itself has come to an end. Some take their time: what
-  // is queued waits for them only if nobody else could take it.
+  // No thread can make a step by itself. Some threads pause: a queued item
+  // waits for them only if no other thread could take the item.
   timeout;
   assert(queued == 0 || asleep == 0);
   assert(!drain_asleep || !(idle || shut_downs != before));
@@ -367,7 +369,7 @@ init {
   timeout;
   assert(owed == 0);
   assert(!drain_asleep);
-  // Who still works waits for items, and must end now.
+  // The remaining workers wait for items, and must end now.
   if
   :: !shutting_down -> ShutDown()
   :: else

@@ -1,6 +1,6 @@
-// The destructor of a queue (workqueue/internal/queue/queue_core.h), called by a
-// thread that has got an item, while others block in the queue, are about to
-// leave it, or still wake those for whom they have added.
+// The destructor of a queue (workqueue/internal/queue/queue_core.h). The thread
+// that has got an item calls it, while other threads block in the queue, are
+// about to return, or still wake threads for items that they have added.
 //
 // Checked with:
 //   -DITEMS=1                       | holds
@@ -14,24 +14,24 @@
 #ifndef ITEMS
 #define ITEMS 2
 #endif
-#ifndef GETTERS  // who Get() once; at most 3
+#ifndef GETTERS  // threads that call Get() once; at most 3
 #define GETTERS 2
 #endif
 
-// What mu_ guards. A critical section is an atomic block.
+// Guarded by mu_. A critical section is an atomic block.
 byte queued;
-bool closing;  // and shut down
+bool closing;  // also means shut down
 byte waiting_getters;
 byte woken_getters;
 byte blocked;
-// Who waits for queued_: a bit for each getter.
+// The getters that wait for queued_, a bit for each.
 byte asleep;
 // An atomic variable.
 byte waking;
 
-// What the model is asked about, and the code does not have.
-bool gone;       // the queue's memory
-bool destroyed;  // or about to be
+// State of the model that the code does not have.
+bool gone;       // the queue's memory has been freed
+bool destroyed;  // the destructor has been called or is about to be
 
 // queued_.Signal()
 inline Signal() {
@@ -89,13 +89,13 @@ inline Destroy() {
   gone = true
 }
 
-// Gets an item or, when the queue ends, none. The first one to get one destroys
-// the queue.
+// Gets an item or, when the queue ends, none. The first getter with an item
+// destroys the queue.
 proctype Getter(byte self) {
   byte wakes;
   bool destroys;
   atomic {
-    // One that has not begun yet must not: the user sees to that.
+    // The caller ensures that no call begins after the destructor.
     if
     :: destroyed -> goto end
     :: else

@@ -1,6 +1,6 @@
-// Scheduler (workqueue/timer/scheduler.cc): threads that schedule a periodic task
-// and a task that runs once, the workers, a thread that cancels a task and waits,
-// the drain and the destructor.
+// Scheduler (workqueue/timer/scheduler.cc): threads that schedule a periodic
+// task and a task that runs once, the workers, a thread that cancels a task and
+// waits, the drain and the destructor.
 //
 // Checked with:
 //   -DWORKERS=2 -DLAST=3                          | holds
@@ -19,10 +19,10 @@
 #ifndef WORKERS
 #define WORKERS 2
 #endif
-#ifndef CANCELLERS  // who CancelAndWait() for either task
+#ifndef CANCELLERS  // threads that call CancelAndWait() for either task
 #define CANCELLERS 0
 #endif
-#ifndef DRAINERS  // who ShutDownWithDrain()
+#ifndef DRAINERS  // threads that call ShutDownWithDrain()
 #define DRAINERS 0
 #endif
 #ifndef LAST
@@ -36,12 +36,12 @@
 #define TASKS 2
 #define NONE TASKS
 
-// Guarded by mu_. A critical section is an atomic block. One that reads the clock
-// is two blocks, with `locked` in between.
+// Guarded by mu_. A critical section is an atomic block. One that reads the
+// clock is two blocks, and `locked` is true in between.
 bool locked;
 bool is_there[TASKS];
 byte due_at[TASKS];  // when it is in waiting_; NEVER while it runs
-byte counted_from[TASKS];  // Task::due_at of one that runs
+byte counted_from[TASKS];  // Task::due_at of a running task
 byte period[TASKS];  // 0 if there is no further run
 bool has_function[TASKS];
 byte runner[TASKS] = NOBODY;
@@ -49,11 +49,11 @@ bool shutting_down;
 bool dropped_due;
 
 // State of the model that the code does not have.
-byte runs[TASKS];  // in progress
-bool held[TASKS];  // what the function holds has not been destroyed
+byte runs[TASKS];  // runs in progress
+bool held[TASKS];  // the function and its objects have not been destroyed
 bool to_drain[TASKS];
 bool cancelled[TASKS];
-byte workers = WORKERS;  // who have not ended
+byte workers = WORKERS;  // the number of workers that have not ended
 
 #define none_is_there (!is_there[0] && !is_there[1])
 #define is_due(t, at) (is_there[t] && due_at[t] <= at)
@@ -67,7 +67,7 @@ inline NextWake(first) {
   fi
 }
 
-// Nobody sleeps beside a task that is due, or beyond the shutdown.
+// No thread sleeps while a task is due or after the shutdown.
 byte first_due;
 inline CheckAtRest() {
   d_step {
@@ -86,7 +86,7 @@ inline Remove(t) {
   due_at[t] = 0
 }
 
-// Schedule(), of the task `self`.
+// Schedule() of the task `self`.
 proctype Schedule(byte self) {
   byte at, first;
   atomic {
@@ -114,7 +114,7 @@ proctype Schedule(byte self) {
   }
 }
 
-// CancelTask(), of one that is there.
+// CancelTask() of a task that exists.
 inline CancelTask(t) {
   cancelled[t] = true;
   if
@@ -183,7 +183,7 @@ inline StopScheduling(drop_due, at, t) {
 proctype Drainer() {
   byte at, t;
   if
-  :: true -> goto end  // or never
+  :: true -> goto end  // or no call at all
   :: true
   fi;
   StopScheduling(false, at, t);
@@ -198,7 +198,7 @@ proctype Drainer() {
 end:
 }
 
-// Work(), of the worker `self`.
+// Work() of the worker `self`.
 proctype Worker(byte self) {
   byte task = NONE, wake_at, at, first;
   do
@@ -206,7 +206,7 @@ proctype Worker(byte self) {
     if
     :: task == NONE -> ParkUntil(self, wake_at)
     :: task != NONE && has_function[task] ->
-      // Run(), which may take its time, or cancel its task.
+      // Run(), which may pause, or cancel its task.
       atomic {
         runs[task]++;
         assert(runs[task] == 1);

@@ -1,6 +1,6 @@
-// WakeTime (workqueue/internal/wake_time.h), used as its comment says: one
-// thread, the sleeper, handles events when they are due and sleeps in between;
-// other threads add events.
+// WakeTime (workqueue/internal/wake_time.h), used as its comment describes. One
+// thread, the sleeper, handles events when they are due and sleeps in between.
+// Other threads add events.
 //
 // Checked with:
 //   -DADDERS=2 -DLAST=3                | holds, and sleeper_ends
@@ -13,7 +13,7 @@
 //   -DBROKEN_STOP_WAKES_BEFORE         | invalid end state
 //   -DBROKEN_UNPARK_FORGETS            | assertion .*event
 
-#ifndef ADDERS  // an event each
+#ifndef ADDERS  // each adds an event
 #define ADDERS 2
 #endif
 #ifndef LAST
@@ -32,7 +32,7 @@ bool stopping;
 byte wake_ups;  // since the last Set()
 bool sleeper_ended;
 
-// No event is due and not handled.
+// Every due event has been handled.
 byte t;
 inline CheckAtRest() {
   d_step {
@@ -48,7 +48,7 @@ inline WakeSleeper() {
   Unpark(0)
 }
 
-// Adds an event of its own.
+// Each thread adds its own event.
 proctype Adder(byte self) {
   byte at;
   atomic {
@@ -71,7 +71,7 @@ proctype Adder(byte self) {
   }
 }
 
-// Ends the sleeper, whatever it sleeps for.
+// Ends the sleeper, whatever its wake time is.
 inline Stop() {
 #ifdef BROKEN_STOP_WAKES_BEFORE
   atomic { IF_WAKE_BY(wake_time, PAST, WakeSleeper()) }

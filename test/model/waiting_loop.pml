@@ -1,18 +1,18 @@
 // WaitingLoop (workqueue/timer/waiting_loop.cc), without its heartbeat. A model
-// that includes this defines
+// that includes this file defines
 //
 //   PARKERS                1: the loop sleeps in parker 0,
 //   Run(client, at, next)  Client::Run(), which returns `next`; the two clients
 //                          are 0 and 1,
 //
-// and has a process LoopUntilStopped().
+// and has a process that calls LoopUntilStopped().
 
 #define NOBODY 2
 
 // Guarded by mu_. A critical section is an atomic block.
 byte next_run[2];
 bool is_client[2];
-byte first_client;  // of the two; the other has had a turn since
+byte first_client;  // the first one in the list; the other ran last
 byte running = NOBODY;
 bool stopping;
 bool remover_waits;  // for run_ended_
@@ -26,7 +26,7 @@ inline AddClient(client) {
   Unpark(0)
 }
 
-// Wake(), as part of a critical section or alone.
+// Wake(), in a critical section or outside of one.
 inline Wake(client) {
 #ifndef BROKEN_WAKE_ONLY_UNPARKS
   next_run[client] = PAST;
@@ -48,7 +48,7 @@ inline Remove(client) {
   }
 }
 
-// BeginRun(), to `client` and `next`.
+// BeginRun(). Stores its results in `client` and `next`.
 inline BeginRun(at, client, next) {
   next = NEVER;
   client = first_client;
@@ -123,7 +123,7 @@ inline StopLoop() {
   loop_ended
 }
 
-// A call that adds something for `time` promises this when it returns: the loop
-// is awake, or will be awake by then. FakeClock::Step() relies on it.
+// A call that adds an item for `time` guarantees when it returns: the loop is
+// awake or will be awake by `time`. FakeClock::Step() relies on it.
 #define LOOP_COMES_BY(time) \
   (!parked[0] || unparked[0] || parked_until[0] <= time)

@@ -1,6 +1,6 @@
 // WakeTime (workqueue/internal/wake_time.h). `wake_time` is a variable of type
-// byte, which begins as PAST. For the models to include, after parker.pml;
-// every call is part of a critical section.
+// byte, which begins as PAST. Other models include this file after parker.pml.
+// Every call is part of a critical section.
 
 // IsAfter()
 #define IS_AFTER(wake_time, time) ((time) < wake_time)

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Uses the library together with folders, headers and classes of the project
-// that have the same names. Exits with 0 if both do what they should.
+// that have the same names. Exits with 0 if both work.
 
 #include <memory>
 #include <string>

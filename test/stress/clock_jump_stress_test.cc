@@ -145,8 +145,8 @@ TEST_P(WallClockJumpTest, PeriodsAreUnaffected) {
 }
 
 // Simulates a machine that was suspended while its monotonic clock went on, or
-// that stopped for an hour for another reason. Whatever became due comes at the
-// next wake-up, which an add or the heartbeat causes.
+// that stopped for an hour for another reason. All items that became due come
+// at the next wake-up, which an add or the heartbeat causes.
 TEST(MonotonicClockJumpTest, ItemsThatBecameDueAreHandedOut) {
   RateLimitingQueue<int> queue;
   DelayQueue<int> delay_queue;

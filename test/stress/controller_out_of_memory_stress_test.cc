@@ -70,7 +70,7 @@ TEST(ControllerOutOfMemoryStressTest, NoItemIsLost) {
             absl::StrCat("a key that no string keeps within itself, ", i));
       }));
     }
-    // Whatever could not be done is tried again one second later.
+    // A failed operation is tried again one second later.
     while (done < kItems) {
       clock.Step(absl::Seconds(1));
       std::this_thread::yield();

@@ -48,7 +48,7 @@ template <typename F>
 int InAChild(F f) {
   const pid_t child = fork();
   if (child == 0) {
-    alarm(60);  // so that the child cannot block for ever
+    alarm(60);  // so that the child cannot block forever
     _exit(f());
   }
   int status = 0;

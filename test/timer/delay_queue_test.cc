@@ -72,7 +72,7 @@ TEST_F(DelayQueueTest, TheEarliestComesFirst) {
   EXPECT_EQ(TakeDue(), (Strings{"a", "b", "c"}));
 }
 
-TEST_F(DelayQueueTest, ThoseOfOneTimeComeInTheOrderOfPushing) {
+TEST_F(DelayQueueTest, ValuesOfEqualTimesComeInTheOrderOfPushing) {
   for (const char* value : {"d", "a", "c"})
     queue_.Push(value, absl::Seconds(1));
   clock_.Step(absl::Seconds(1));
@@ -221,7 +221,7 @@ TEST_F(DelayQueueTest, TakeBlocksUntilAValueIsPushed) {
 }
 
 // Making a parker allocates.
-TEST(DelayQueueParkersTest, AThreadSleepsWhereOneBeforeItDid) {
+TEST(DelayQueueParkersTest, ParkersAreReused) {
   FakeClock clock;
   ObservedClock observed(&clock);
   DelayQueueOptions options;
@@ -238,7 +238,7 @@ TEST(DelayQueueParkersTest, AThreadSleepsWhereOneBeforeItDid) {
 }
 
 // One of the waiting threads sleeps until the first value is due.
-TEST_F(DelayQueueTest, OneOfThoseThatWaitLeads) {
+TEST_F(DelayQueueTest, OneWaitingThreadLeads) {
   queue_.Push("a", absl::Seconds(5));
   queue_.Push("b", absl::Seconds(6));
   queue_.Push("c", absl::Seconds(7));
@@ -338,7 +338,7 @@ TEST_F(DelayQueueTest, TakeUpToTakesWhatHasComeDueSinceTheLastCall) {
   EXPECT_EQ(*queue_.TakeUpTo(3), (Strings{"b", "c"}));
 }
 
-TEST_F(DelayQueueTest, TakeUpToNoneIsAnError) {
+TEST_F(DelayQueueTest, TakeUpToZeroIsAnError) {
   const absl::Status status = queue_.TakeUpTo(0).status();
   EXPECT_TRUE(absl::IsInvalidArgument(status));
   EXPECT_EQ(status.message(), "max is 0; it must be at least 1");

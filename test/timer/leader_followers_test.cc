@@ -165,7 +165,7 @@ TEST_F(LeaderFollowersTest, IfNobodyWaitsNobodyIsWoken) {
 // Leaving
 // -----------------------------------------------------------------------------
 
-TEST_F(LeaderFollowersTest, WhoLeavesPassesTheLeadToTheFirstFollower) {
+TEST_F(LeaderFollowersTest, ALeaderThatLeavesPassesTheLeadToTheFirstFollower) {
   BeginWait(a_, At(10));
   BeginWait(b_, At(10));
   BeginWait(c_, At(10));
@@ -201,7 +201,7 @@ TEST_F(LeaderFollowersTest, AFollowerThatLeavesIsNotWoken) {
   EXPECT_EQ(Unparks(), 2);
 }
 
-TEST_F(LeaderFollowersTest, WhoDoesNotWaitMayEndItsWait) {
+TEST_F(LeaderFollowersTest, AThreadThatDoesNotWaitMayEndItsWait) {
   BeginWait(a_, At(10));
   BeginWait(b_, At(10));
   waiters_.EndWait(&c_.waiter);

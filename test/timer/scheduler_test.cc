@@ -125,7 +125,7 @@ TEST_P(SchedulerTest, AnInfiniteDelayIsNeverOver) {
   EXPECT_TRUE(scheduler->Cancel(*id));
 }
 
-TEST_P(SchedulerTest, ThoseThatAreDueFirstRunFirst) {
+TEST_P(SchedulerTest, TasksRunInTheOrderOfTheirTimes) {
   const auto scheduler = New(1);
   for (int delay : {3, 1, 4, 2, 5}) {
     ASSERT_TRUE(
@@ -600,7 +600,7 @@ TEST_P(SchedulerDrainTest, ADrainEndsAtItsDeadline) {
   EXPECT_EQ(Noted(), (Notes{{"once", 10}, {"every", 10}}));
 }
 
-TEST_P(SchedulerDrainTest, AShutDownCutsItShort) {
+TEST_P(SchedulerDrainTest, AShutDownEndsADrain) {
   std::thread drainer([&] { EXPECT_FALSE(scheduler_->ShutDownWithDrain()); });
   AwaitDrain();
   scheduler_->ShutDown();

@@ -114,7 +114,7 @@ TEST(SlotMapTest, OldHandlesAreSafeWhenTheMemoryHasGoneBack) {
   for (TestHandle handle : handles) EXPECT_EQ(table.Find(handle), nullptr);
 }
 
-TEST(SlotMapTest, DoesAsAMapDoes) {
+TEST(SlotMapTest, BehavesLikeAMap) {
   std::mt19937 random(1);
   Table table;
   std::vector<std::pair<TestHandle, int>> all;

@@ -60,7 +60,7 @@ class SortedRunTestWith : public testing::Test {
   }
 
   // Appends and removes at random, and compares the ring with a list.
-  void DoAsAListDoes();
+  void BehaveLikeAList();
 
   Places places_;
   SortedRing<Slot, SetIndex, kIndices> run_{SetIndex{&places_}};
@@ -80,7 +80,7 @@ TEST_F(SortedRingTest, FirstInFirstOut) {
   EXPECT_TRUE(run_.empty());
 }
 
-TEST_F(SortedRingTest, HolesAtTheEndsGoAtOnce) {
+TEST_F(SortedRingTest, HolesAtTheEndsAreRemovedAtOnce) {
   for (SlabId id = 0; id < 10; ++id) Append(0, id);
   for (SlabId id : {1, 2, 8}) Remove(id);
   EXPECT_EQ(run_.size(), 7u);
@@ -146,7 +146,7 @@ TEST_F(SortedRingTest, ClearGivesBackTheMemoryAndItGoesOn) {
 }
 
 template <uint32_t kIndices>
-void SortedRunTestWith<kIndices>::DoAsAListDoes() {
+void SortedRunTestWith<kIndices>::BehaveLikeAList() {
   std::mt19937 random(1);
   std::vector<Slot> model;
   int key = 0;
@@ -180,14 +180,14 @@ void SortedRunTestWith<kIndices>::DoAsAListDoes() {
   }
 }
 
-TEST_F(SortedRingTest, DoesAsAListDoes) { DoAsAListDoes(); }
+TEST_F(SortedRingTest, BehavesLikeAList) { BehaveLikeAList(); }
 
 // So few indices that they wrap around soon.
 using FewIndicesTest = SortedRunTestWith<128>;
 
-TEST_F(FewIndicesTest, IndicesGoRound) { DoAsAListDoes(); }
+TEST_F(FewIndicesTest, IndicesWrapAround) { BehaveLikeAList(); }
 
-TEST_F(FewIndicesTest, MoreThanHalfOfThemAreNotUsedAtOnce) {
+TEST_F(FewIndicesTest, UsesAtMostHalfOfTheIndices) {
   for (SlabId id = 0; id < 64; ++id) Append(0, id);
   run_.ReserveOne();
   EXPECT_FALSE(run_.HasRoom());

@@ -15,7 +15,7 @@ namespace {
 
 constexpr absl::Duration kNs = absl::Nanoseconds(1);
 
-TEST(TimeScaleTest, WholeNanosecondsAreThemselves) {
+TEST(TimeScaleTest, WholeNanosecondsAreExact) {
   const absl::Time start = absl::UnixEpoch() + kNs / 4;
   const TimeScale scale(start);
   for (const int64_t ns :

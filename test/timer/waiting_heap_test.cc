@@ -107,7 +107,7 @@ TEST_F(WaitingHeapTest, EqualTimesComeInTheOrderInWhichTheyWereGiven) {
             (std::vector<SlabId>{10, 12, 3, 0, 1, 2, 5, 6, 7, 8, 9, 11, 4}));
 }
 
-TEST_F(WaitingHeapTest, TheyDoSoAlsoWhenTheirNumbersGoRound) {
+TEST_F(WaitingHeapTest, EqualTimesKeepTheirOrderWhenNumbersWrapAround) {
   for (SlabId id = 14; id < 20; ++id) Insert(id, At(9));
   for (SlabId id = 0; id < 14; ++id) Insert(id, At(5));
   std::vector<SlabId> expected(20);

@@ -17,10 +17,10 @@ namespace workqueue {
 namespace internal {
 namespace {
 
-// What a push did.
+// The effect of a push.
 enum class PushResult { kClosed, kTaken, kWoke };
 
-// Tells of each push whether it woke the loop.
+// A channel that tells whether a push woke the loop.
 class Channel : public AddChannel<int> {
  public:
   Channel() : AddChannel<int>([this] { ++wakes_; }) {}
@@ -33,7 +33,7 @@ class Channel : public AddChannel<int> {
     return wakes_ == wakes_before ? PushResult::kTaken : PushResult::kWoke;
   }
 
-  // Returns how often `WakeBy(until)` wakes the loop.
+  // Returns the number of times that `WakeBy(until)` wakes the loop.
   int WakesBy(absl::Time until) {
     const int wakes_before = wakes_;
     WakeBy(until);
@@ -54,7 +54,7 @@ std::vector<Channel::Addition> Receive(Channel& channel) {
   return additions;
 }
 
-TEST(AddChannelTest, HoldsAsManyAsClientGos) {
+TEST(AddChannelTest, HasTheCapacityOfClientGo) {
   EXPECT_EQ(Channel::kCapacity, 1000u);
 }
 
@@ -81,7 +81,7 @@ TEST(AddChannelTest, ALoopThatIsAwakeNeedsNoWake) {
   EXPECT_EQ(channel.Push(2, 2, At(1)), PushResult::kTaken);
 }
 
-// Another thread may receive what the loop would.
+// Another thread may receive the items instead of the loop.
 TEST(AddChannelTest, ReceivingLeavesTheLoopAsleep) {
   Channel channel;
   EXPECT_TRUE(channel.SleepUntil(At(10)));
@@ -99,7 +99,7 @@ TEST(AddChannelTest, WakesALoopThatSleepsLonger) {
   EXPECT_EQ(channel.WakesBy(At(8)), 0) << "it has been asked already";
 }
 
-TEST(AddChannelTest, TheLoopMustNotSleepOnWhatIsIn) {
+TEST(AddChannelTest, TheLoopMustNotSleepIfThereAreItems) {
   Channel channel;
   channel.Push(1, 1, At(5));
   EXPECT_FALSE(channel.SleepUntil(At(10)));
@@ -108,7 +108,7 @@ TEST(AddChannelTest, TheLoopMustNotSleepOnWhatIsIn) {
   EXPECT_TRUE(channel.SleepUntil(At(10)));
 }
 
-TEST(AddChannelTest, OnlyWhatIsDueEarlierWakes) {
+TEST(AddChannelTest, OnlyAnEarlierItemWakes) {
   Channel channel;
   ASSERT_TRUE(channel.SleepUntil(At(10)));
   EXPECT_EQ(channel.Push(1, 1, At(11)), PushResult::kTaken);
@@ -118,7 +118,7 @@ TEST(AddChannelTest, OnlyWhatIsDueEarlierWakes) {
   EXPECT_EQ(Receive(channel).size(), 3u);
 }
 
-TEST(AddChannelTest, TryPushDoesNotWakeForWhatIsDueEarlier) {
+TEST(AddChannelTest, TryPushDoesNotWakeForAnEarlierItem) {
   using Result = Channel::TryPushResult;
   Channel channel;
   EXPECT_EQ(channel.TryPush(1, 1, At(1)), Result::kPushed) << "it is awake";
@@ -148,8 +148,8 @@ TEST(AddChannelTest, WakesAgainAfterTheNextSleep) {
   }
 }
 
-// However late all of them are due, the receiver is woken before a push would
-// have to wait for it; and once only.
+// The loop is woken before the channel is full, even if all items are due after
+// the loop's wake time. It is woken only once.
 TEST(AddChannelTest, FillingUpWakes) {
   Channel channel;
   ASSERT_TRUE(channel.SleepUntil(At(10)));
@@ -177,7 +177,7 @@ TEST(AddChannelTest, PushWaitsForRoom) {
     });
   }
   full.Wait();
-  // The channel is full, and the pushers go on.
+  // The channel is full. The pushers continue as items are received.
   int received = 0;
   while (received < kPushers * kPerPusher) {
     const size_t size = Receive(channel).size();
@@ -188,7 +188,7 @@ TEST(AddChannelTest, PushWaitsForRoom) {
   EXPECT_EQ(received, kPushers * kPerPusher);
 }
 
-TEST(AddChannelTest, CloseFreesThoseWhoWaitForRoom) {
+TEST(AddChannelTest, CloseUnblocksPushes) {
   constexpr int kPushers = 4;
   Channel channel;
   for (int i = 0; i < kCapacity; ++i) channel.Push(i, i, At(1));
@@ -217,7 +217,7 @@ TEST(AddChannelTest, TakesNothingOnceClosed) {
   EXPECT_EQ(channel.Push(2, 2, At(1)), PushResult::kClosed);
 }
 
-TEST(AddChannelTest, CloseReleasesWhatIsIn) {
+TEST(AddChannelTest, CloseReleasesTheItems) {
   AddChannel<std::shared_ptr<int>> channel([] {});
   auto item = std::make_shared<int>(1);
   channel.Push(item, 1, At(1));

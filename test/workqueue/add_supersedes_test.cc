@@ -1,8 +1,8 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The option `add_supersedes_waiting`, the behaviour asked for in
-// kubernetes/kubernetes#112325.
+// Tests of the option `add_supersedes_waiting`. kubernetes/kubernetes#112325
+// asks for this behaviour.
 
 #include <memory>
 #include <string>
@@ -45,7 +45,7 @@ bool AddAtOnce(DelayingInterface<std::string>& queue, Way way,
   return false;
 }
 
-// Takes all that is queued, and is done with it.
+// Gets all queued items, and calls `Done()` for each.
 template <typename T>
 std::vector<T> TakeAll(Interface<T>& queue) {
   std::vector<T> items;
@@ -56,7 +56,7 @@ std::vector<T> TakeAll(Interface<T>& queue) {
   return items;
 }
 
-// A queue with the option, on one that does with an item what `on_add_` says.
+// A queue with the option, on a queue below that calls `on_add_` for each item.
 class AddSupersedesTest : public testing::TestWithParam<Way> {
  protected:
   AddSupersedesTest() { MakeQueue(true); }
@@ -72,7 +72,7 @@ class AddSupersedesTest : public testing::TestWithParam<Way> {
     Settle();
   }
 
-  // Returns when the queue has taken in all that it was given.
+  // Returns when the queue's thread has taken in all items added so far.
   void Settle() { clock_.Step(absl::ZeroDuration()); }
 
   bool AddAtOnce(const std::string& item) {
@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, AddSupersedesTest,
                            return "";
                          });
 
-TEST_P(AddSupersedesTest, OffTheWaitingCopyComesToo) {
+TEST_P(AddSupersedesTest, WithoutTheOptionTheWaitingCopyIsAddedToo) {
   MakeQueue(false);
   queue_->AddAfter("a", kSecond);
   EXPECT_TRUE(AddAtOnce("a"));
@@ -124,7 +124,7 @@ TEST(AddSupersedesDefaultTest, IsOff) {
   EXPECT_FALSE(RateLimitingQueueOptions<int>().add_supersedes_waiting);
 }
 
-TEST_P(AddSupersedesTest, TheWaitingCopyGoes) {
+TEST_P(AddSupersedesTest, AddRemovesTheWaitingCopy) {
   queue_->AddAfter("a", kSecond);
   Settle();
   EXPECT_TRUE(AddAtOnce("a"));
@@ -133,7 +133,7 @@ TEST_P(AddSupersedesTest, TheWaitingCopyGoes) {
   ExpectNothingMore();
 }
 
-TEST_P(AddSupersedesTest, AlsoIfItIsNotTakenInYet) {
+TEST_P(AddSupersedesTest, AddRemovesACopyThatIsNotTakenInYet) {
   queue_->AddAfter("first", 2 * kSecond);
   Settle();
   queue_->AddAfter("a", 4 * kSecond);  // Later: it wakes nobody.
@@ -145,7 +145,7 @@ TEST_P(AddSupersedesTest, AlsoIfItIsNotTakenInYet) {
   ExpectNothingMore();
 }
 
-TEST_P(AddSupersedesTest, AlsoIfItWasRescheduled) {
+TEST_P(AddSupersedesTest, AddRemovesARescheduledCopy) {
   EXPECT_TRUE(queue_->Reschedule("a", kSecond));
   EXPECT_TRUE(AddAtOnce("a"));
   EXPECT_EQ(TakeAll(*queue_), Strings{"a"});
@@ -211,7 +211,7 @@ TEST_P(AddSupersedesTest, ARefusedItemGoesOnWaiting) {
   ExpectNothingMore();
 }
 
-// It waits for the queue to try again.
+// The item waits until the queue tries again.
 TEST_P(AddSupersedesTest, AnItemThatWasRefusedWhenDueIsTakenOut) {
   bool refuse = true;
   on_add_ = [&refuse](const std::string&) { return !refuse; };
@@ -236,7 +236,7 @@ class AddAllSupersedesTest : public AddSupersedesTest {};
 INSTANTIATE_TEST_SUITE_P(AddAll, AddAllSupersedesTest,
                          testing::Values(Way::kAddAll));
 
-TEST_P(AddAllSupersedesTest, EachOfThem) {
+TEST_P(AddAllSupersedesTest, RemovesTheWaitingCopyOfEachItem) {
   for (const char* item : {"a", "b", "c", "d"}) queue_->AddAfter(item, kSecond);
   EXPECT_TRUE(queue_->AddAll({"d", "new", "b", "b"}));
   EXPECT_EQ(TakeAll(*queue_), (Strings{"d", "new", "b"}));
@@ -246,7 +246,7 @@ TEST_P(AddAllSupersedesTest, EachOfThem) {
   ExpectNothingMore();
 }
 
-TEST_P(AddAllSupersedesTest, ButThoseThatAreRefused) {
+TEST_P(AddAllSupersedesTest, RefusedItemsGoOnWaiting) {
   bool refuse = true;
   on_add_ = [&refuse](const std::string& item) {
     return !(refuse && item == "b");
@@ -309,8 +309,8 @@ TEST_P(AddAllSupersedesTest, ThoseBeforeTheOneThatThrewAreAdded) {
   ExpectNothingMore();
 }
 
-// Whatever throws in an Add(): either it has been added and waits no longer, or
-// all is as it was.
+// If anything in `Add()` throws, either the item has been added and does not
+// wait any more, or nothing has changed.
 TEST(AddSupersedesThrowsTest, AndTheQueueIsAsItWas) {
   int blown = 0;
   for (FragileOp op : kFragileOps) {

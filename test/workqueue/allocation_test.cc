@@ -1,9 +1,9 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the queues do with memory: they allocate nothing in the steady state,
-// and do not hoard. This program has an `operator new` of its own, which
-// counts.
+// Tests of the queues' use of memory. The queues allocate nothing in the steady
+// state, and free memory that they do not need. This program replaces `operator
+// new` by one that counts allocations.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +25,7 @@
 namespace workqueue {
 namespace {
 
-// Returns how many allocations `f()` makes, on all threads.
+// Returns the number of allocations during `f()`, on all threads.
 template <typename F>
 int64_t AllocationsIn(F&& f) {
   const int64_t before = CountedHeap::allocations;
@@ -61,7 +61,7 @@ TEST(SteadyStateTest, AddGetDoneAllocateNothing) {
             0);
 }
 
-// A copy of a long string is an allocation.
+// Copying a long string allocates memory once.
 TEST(SteadyStateTest, AddOfAStringAllocatesItsCopyOnly) {
   constexpr size_t kKeys = 1000;
   std::vector<std::string> keys;
@@ -79,7 +79,7 @@ TEST(SteadyStateTest, AddOfAStringAllocatesItsCopyOnly) {
   EXPECT_EQ(AllocationsIn(cycle), static_cast<int64_t>(kKeys));
 }
 
-TEST(SteadyStateTest, NorDoTheyWithManyItemsInAllStates) {
+TEST(SteadyStateTest, ManyItemsInAllStatesAllocateNothing) {
   std::mt19937 random(1);
   Queue<int> queue;
   std::vector<int> processing;
@@ -116,9 +116,9 @@ TEST(SteadyStateTest, AddAfterAllocatesNothing) {
     clock.Step(absl::Milliseconds(60));
     while (queue.Len() > 0) queue.Done(*queue.Get());
   };
-  // The buffers between the threads have to grow to the most that they ever
-  // hold: as many as there are while the queue's thread sleeps. A later item
-  // does not wake it.
+  // The buffers between the threads must first grow to their maximum size. They
+  // are fullest when items are added while the queue's thread sleeps. An item
+  // that is due later does not wake the thread.
   queue.AddAfter(-1, absl::Milliseconds(1));
   for (int round = 0; round < 2; ++round) {
     clock.Step(absl::ZeroDuration());
@@ -233,7 +233,7 @@ TEST(HoardingTest, ShutDownReleasesTheMemoryOfWhatWaitsInAPriorityQueue) {
   PriorityQueueOptions<int> options;
   options.clock = &clock;
   PriorityQueue<int> queue(std::move(options));
-  // The table of what is in the queue does not shrink.
+  // The table of the items in the queue does not shrink.
   for (int i = 0; i < kItems; ++i) queue.Add(i);
   for (int i = 0; i < kItems; ++i) queue.Done(*queue.Get());
   const int64_t before = CountedHeap::bytes_in_use;
@@ -244,7 +244,7 @@ TEST(HoardingTest, ShutDownReleasesTheMemoryOfWhatWaitsInAPriorityQueue) {
   EXPECT_LE(CountedHeap::bytes_in_use - before, 10000);
 }
 
-TEST(HoardingTest, NothingIsLeftOfAQueue) {
+TEST(HoardingTest, DestructionFreesAllMemory) {
   const auto use = [] {
     FakeClock clock;
     DelayingQueue<int> queue(On(&clock));
@@ -255,7 +255,7 @@ TEST(HoardingTest, NothingIsLeftOfAQueue) {
     for (int i = 0; i < 50; ++i) queue.Get();
     clock.Step(absl::Seconds(70));
   };
-  use();  // Others may keep something the first time.
+  use();  // Other code may allocate memory once and keep it.
   const int64_t before = CountedHeap::bytes_in_use;
   use();
   EXPECT_EQ(CountedHeap::bytes_in_use, before);

@@ -43,7 +43,7 @@ using Leases = absl::StatusOr<LeaseBatch<T>>;
 
 constexpr absl::Duration kNs = absl::Nanoseconds(1);
 
-// The items of `leases`, in their order; none if it is an error.
+// Returns the items of `leases`, in order. Empty if `leases` is an error.
 template <typename T>
 std::vector<T> ItemsOf(const Leases<T>& leases) {
   std::vector<T> items;
@@ -56,7 +56,7 @@ std::vector<T> ItemsOf(const Leases<T>& leases) {
   return items;
 }
 
-// What is queued, in the order in which it is handed out.
+// Returns the queued items, in the order in which they are handed out.
 template <typename T>
 std::vector<T> GetAll(Interface<T>& queue) {
   std::vector<T> items;
@@ -82,7 +82,7 @@ class AddAllTest : public EveryQueueTest {
     return getters;
   }
 
-  // What the getters have got; nothing is an empty string.
+  // Returns the results of the getters, sorted. No item is an empty string.
   static Strings SortedResults(std::vector<std::future<Got>>& getters) {
     Strings results;
     for (auto& getter : getters) results.push_back(getter.get().value_or(""));
@@ -158,8 +158,8 @@ TEST_P(AddAllTest, WakesTheGettersThatThereAre) {
 TEST_P(AddAllTest, GettersForWhomThereIsNothingGoOnWaiting) {
   auto getters = StartGetters(4);
   EXPECT_TRUE(queue_->AddAll({"a", "b", "a", "b"}));
-  // Two of them have got something before this only if they were woken. It is
-  // not lost if they were not.
+  // Two getters have an item by now only if they were woken. If they were not,
+  // the items are not lost.
   queue_->ShutDown();
   EXPECT_EQ(SortedResults(getters), (Strings{"", "", "a", "b"}));
 }
@@ -294,7 +294,7 @@ TEST_P(AcquireUpToTest, TheDeadlineEndsIt) {
   EXPECT_EQ(acquired.get(), absl::StatusCode::kDeadlineExceeded);
 }
 
-// It is for the first item only that it waits.
+// The call waits only for the first item.
 TEST_P(AcquireUpToTest, DoesNotWaitForMoreUntilTheDeadline) {
   auto acquired = std::async(std::launch::async, [this] {
     return ItemsOf(queue_->AcquireUpToWithDeadline(3, In5Seconds()));
@@ -425,7 +425,7 @@ class AddAllThrowsTest : public testing::Test {
 using FragileQueues = testing::Types<FragileQueue, PlainFragileQueue>;
 TYPED_TEST_SUITE(AddAllThrowsTest, FragileQueues);
 
-// Each item is hashed once, and copied once.
+// Adding hashes each item once, and copies it once.
 TYPED_TEST(AddAllThrowsTest, ThoseBeforeHaveBeenAdded) {
   const Ints items = {1, 2, 3, 4, 5};
   const std::vector<FragileKey> keys = Keys(items);
@@ -486,7 +486,7 @@ TEST(AddAllThrowsInThreadsTest, ThoseBeforeWakeTheirGetters) {
   }
 }
 
-// A queue that has metrics and an ordering that can throw.
+// A queue whose metrics and whose ordering can throw.
 class BatchThrowsTest : public testing::Test {
  protected:
   BatchThrowsTest() {
@@ -500,22 +500,22 @@ class BatchThrowsTest : public testing::Test {
     queue_ = std::make_unique<Queue<int>>(std::move(options));
   }
 
-  // Something that throws the `n`th time that it is called.
+  // Returns a function that throws at its `n`th call.
   static std::function<void()> ThrowsAt(int n) {
     return [n]() mutable {
       if (--n == 0) throw Fuse::Blown();
     };
   }
 
-  // Has metrics of `kind` throw when they are called for the `n`th time.
+  // Makes metrics of `kind` throw at their `n`th call.
   void ThrowFromMetric(MetricKind kind, int n) {
     metrics_.on_call = [kind, call = ThrowsAt(n)](MetricKind called) mutable {
       if (called == kind) call();
     };
   }
 
-  // Checks that an `AcquireUpTo()` that has been made to throw at its second
-  // item returns the first, and leaves the rest as it was.
+  // Checks that an `AcquireUpTo()` that throws at its second item returns the
+  // first item, and leaves the other items queued.
   void ExpectOnlyTheFirst() {
     Leases<int> leases = queue_->AcquireUpTo(3);
     EXPECT_EQ(ItemsOf(leases), Ints{1});
@@ -525,7 +525,8 @@ class BatchThrowsTest : public testing::Test {
     EXPECT_EQ(ItemsOf(leases), (Ints{2, 3}));
   }
 
-  // The same of one that throws at the first item.
+  // Checks that an `AcquireUpTo()` that throws at its first item throws to the
+  // caller, and leaves all items queued.
   void ExpectThrowsAndLeavesAll() {
     EXPECT_TRUE(Blows([&] { queue_->AcquireUpTo(3).IgnoreError(); }));
     EXPECT_EQ(queue_->Len(), 3u);
@@ -583,7 +584,7 @@ TEST_F(BatchThrowsTest, AcquireUpToFromPopAtTheSecond) {
   ExpectOnlyTheFirst();
 }
 
-// What AcquireUpTo() could not take is for another.
+// Another getter gets the item that `AcquireUpTo()` could not take.
 TEST_F(BatchThrowsTest, AcquireUpToLeavesTheSecondToAnotherGetter) {
   fifo_->on_pop = ThrowsAt(2);
   auto batch = std::async(std::launch::async,

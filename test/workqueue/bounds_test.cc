@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Delays at the ends of their range, wherever a delay can be given.
+// Tests of the shortest and longest delays, for every function with a delay.
 
 #include <memory>
 #include <ostream>
@@ -25,7 +25,7 @@ constexpr absl::Duration kYears292 = absl::Hours(24 * 365 * 292);
 struct Bound {
   const char* name;
   absl::Duration delay;
-  // What has to pass until it is over; infinite if it never is.
+  // The time after which the delay is over; infinite if it never is.
   absl::Duration over_after;
 };
 
@@ -44,8 +44,8 @@ const Bound kBounds[] = {
 
 class BoundsTest : public testing::TestWithParam<Bound> {
  protected:
-  // Expects what `len()` counts to come when the delay is over, give or take a
-  // `tick`, and not before.
+  // Expects `len()` to grow at most a `tick` after the delay is over, and not
+  // earlier.
   template <typename F>
   void ExpectToCome(F len, absl::Duration tick = {}) {
     const absl::Duration over_after = GetParam().over_after;

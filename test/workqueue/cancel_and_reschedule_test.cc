@@ -1,7 +1,8 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// CancelDelayed() and Reschedule(), of the two queues that have them.
+// Tests of `CancelDelayed()` and `Reschedule()` of a delaying queue and of a
+// rate limiting queue.
 
 #include <cstddef>
 #include <functional>
@@ -34,7 +35,7 @@ constexpr absl::Duration kNs = absl::Nanoseconds(1);
 constexpr absl::Duration kMs = absl::Milliseconds(1);
 constexpr absl::Duration kSecond = absl::Seconds(1);
 
-// Takes all that is queued, and is done with it.
+// Gets all queued items, and calls `Done()` for each.
 template <typename T>
 std::vector<T> TakeAll(Interface<T>& queue) {
   std::vector<T> items;
@@ -45,7 +46,7 @@ std::vector<T> TakeAll(Interface<T>& queue) {
   return items;
 }
 
-// With a DelayingQueue, and with a RateLimitingQueue on one.
+// The parameter chooses a `DelayingQueue` or a `RateLimitingQueue` on one.
 class CancelAndRescheduleTest : public testing::TestWithParam<bool> {
  protected:
   CancelAndRescheduleTest() { MakeQueue(""); }
@@ -64,10 +65,10 @@ class CancelAndRescheduleTest : public testing::TestWithParam<bool> {
     Settle();
   }
 
-  // Returns when the queue has taken in all that it was given.
+  // Returns when the queue's thread has taken in all items added so far.
   void Settle() { clock_.Step(absl::ZeroDuration()); }
 
-  // Checks that the items come in `delay`, neither sooner nor later.
+  // Checks that the items are added exactly after `delay`.
   void ExpectIn(absl::Duration delay, const Strings& items) {
     clock_.Step(delay - kNs);
     EXPECT_EQ(queue_->Len(), 0u);
@@ -81,7 +82,7 @@ class CancelAndRescheduleTest : public testing::TestWithParam<bool> {
     EXPECT_EQ(queue_->Len(), 0u);
   }
 
-  // How long the queue's thread sleeps when it has done all it was asked to.
+  // Returns how long the queue's thread sleeps once it has no work left.
   absl::Duration SleepsFor() {
     Settle();
     return clock_.GetEarliestWakeupTime() - clock_.TimeNow();
@@ -109,7 +110,7 @@ TEST_P(CancelAndRescheduleTest, ACancelledItemDoesNotCome) {
   ExpectNothingMore();
 }
 
-// Far too soon for the queue's thread to have taken it in, mostly.
+// Mostly, the queue's thread has not taken the item in yet.
 TEST_P(CancelAndRescheduleTest, AnItemCanBeCancelledRightAfterItWasAdded) {
   for (int i = 0; i < 200; ++i) {
     queue_->AddAfter("a", kSecond);
@@ -119,7 +120,7 @@ TEST_P(CancelAndRescheduleTest, AnItemCanBeCancelledRightAfterItWasAdded) {
   ExpectNothingMore();
 }
 
-// Later than what the loop sleeps until, so that it stays in the channel.
+// The item is due after the loop's wake time, so that it stays in the channel.
 TEST_P(CancelAndRescheduleTest, AnItemThatIsNotTakenInYetCanBeCancelled) {
   queue_->AddAfter("first", kSecond);
   Settle();
@@ -184,7 +185,7 @@ TEST_P(CancelAndRescheduleTest, ACancelledItemCanWaitAgain) {
     queue_->AddAfter("a", kSecond);
     if (i % 2 == 0) Settle();
     ASSERT_TRUE(queue_->CancelDelayed("a"));
-    // Later than before: the time that was cancelled does not count.
+    // The new time is later: the cancelled time does not count.
     queue_->AddAfter("a", (1 + i) * kSecond);
     ExpectIn((1 + i) * kSecond, {"a"});
   }
@@ -270,8 +271,8 @@ TEST_P(CancelAndRescheduleTest, RescheduleTakesAnItemThatIsNotTakenInYet) {
   ExpectNothingMore();
 }
 
-// What is in the channel does not count once its item has been rescheduled; an
-// AddAfter() afterwards does.
+// `Reschedule()` replaces a time that is still in the channel. An `AddAfter()`
+// after it counts.
 TEST_P(CancelAndRescheduleTest, TheEarlierTimeCountsAfterAReschedule) {
   queue_->AddAfter("a", kSecond);
   queue_->Reschedule("a", 9 * kSecond);
@@ -347,7 +348,7 @@ TEST_P(CancelAndRescheduleTest, ASeriesOfReschedulesIsADebounce) {
   for (int series = 0; series < 3; ++series) {
     for (int i = 0; i < 100; ++i) {
       ASSERT_TRUE(queue_->Reschedule("a", kSecond));
-      // Events of other items do not matter.
+      // Events of other items have no effect.
       ASSERT_TRUE(queue_->Reschedule("b", 50 * kMs + i % 2 * kMs));
       clock_.Step(kSecond - (1 + i % 7) * kNs);
       ASSERT_EQ(TakeAll(*queue_), Strings{"b"}) << i;
@@ -394,7 +395,7 @@ TEST_P(CancelAndRescheduleTest, NeitherIsCountedAsARetry) {
   EXPECT_EQ(metrics_.count(MetricKind::kAdds), 2);
 }
 
-// Those at the same time on other threads are left to the stress test.
+// The stress test covers concurrent calls for the same item.
 TEST_P(CancelAndRescheduleTest, ManyThreadsMayCancelAndReschedule) {
   constexpr int kThreads = 4, kItems = 300;
   std::vector<std::thread> threads;
@@ -470,8 +471,9 @@ TEST_F(RescheduleLoopTest, IsNotWokenForALaterTimeNorForACancel) {
   EXPECT_EQ(TakeAll(queue_), Strings{"first"});
 }
 
-// The queue's thread takes in what is in the channel, which then has room. It
-// is stuck before that, as if it did not get to run.
+// The queue's thread gets no wake-up, as if it were not scheduled. So the
+// channel becomes full. `Reschedule()` and `CancelDelayed()` take in the items
+// themselves, and the channel has room again.
 TEST_F(RescheduleLoopTest, NeitherBlocksOnAFullAddChannel) {
   constexpr int kCapacity = 1000;
   fake_.Step(absl::ZeroDuration());
@@ -486,7 +488,7 @@ TEST_F(RescheduleLoopTest, NeitherBlocksOnAFullAddChannel) {
   EXPECT_TRUE(queue_.CancelDelayed("1500"));
   EXPECT_TRUE(queue_.AddAfter("there is room", kSecond));
   clock_.on_unpark = [] { return true; };
-  fake_.Step(10 * kSecond);  // To the heartbeat: no wake-up came through.
+  fake_.Step(10 * kSecond);  // To the heartbeat: all wake-ups were lost.
   EXPECT_EQ(queue_.Len(), 2u * kCapacity + 1);
 }
 
@@ -494,7 +496,7 @@ TEST_F(RescheduleLoopTest, NeitherBlocksOnAFullAddChannel) {
 // The queue below
 // -----------------------------------------------------------------------------
 
-// A delaying queue on one that does with an item what `on_add_` says.
+// A delaying queue on a queue below that calls `on_add_` for each item.
 class RescheduleBelowTest : public testing::Test {
  protected:
   RescheduleBelowTest() {
@@ -532,7 +534,7 @@ TEST_F(RescheduleBelowTest, AnItemThatIsRefusedGoesOnWaiting) {
   EXPECT_EQ(queue_->Len(), 0u);
 }
 
-// An item that was due and refused waits for the queue to try again.
+// An item that was refused when it was due waits until the queue tries again.
 TEST_F(RescheduleBelowTest, ARefusedItemCanBeCancelledAndRescheduled) {
   bool refuse = true;
   on_add_ = [&refuse](const std::string&) { return !refuse; };
@@ -556,8 +558,8 @@ TEST_F(RescheduleBelowTest, ARefusedItemCanBeCancelledAndRescheduled) {
   EXPECT_EQ(queue_->Len(), 0u);
 }
 
-// An item that is on its way to the queue below is in it when the call returns:
-// it cannot be cancelled any more, and is not lost.
+// While an item moves to the queue below, `CancelDelayed()` blocks. Then the
+// item is in the queue below: it is not cancelled and not lost.
 TEST_F(RescheduleBelowTest, CancelWaitsForAnItemOnItsWay) {
   absl::Notification on_its_way, go_on;
   on_add_ = [&](const std::string&) {
@@ -614,9 +616,10 @@ TEST_F(RescheduleBelowTest, AnItemGoesOnWaitingIfTheQueueBelowThrows) {
 
 using FragileDelayingQueue = DelayingQueue<FragileKey, FragileHash, FragileEq>;
 
-// Calls `f(queue)` on queues with 1 to 6 waiting that many seconds, the last
-// three of them not taken in yet, so that each hashing, copying or comparison
-// in it throws once. Calls `check(queue, clock, threw)` afterwards.
+// Calls `f(queue)` on new queues in which item `i` of 1 to 6 waits for `i`
+// seconds; the thread has not taken in the last three. Makes each hashing,
+// copying and comparison in `f` throw once. Calls `check(queue, clock, threw)`
+// after each call of `f`.
 template <typename F, typename Check>
 void BlowEach(F f, Check check) {
   int blown = 0;
@@ -643,7 +646,7 @@ void BlowEach(F f, Check check) {
   EXPECT_GE(blown, 3);
 }
 
-// Checks that the items come in as many seconds.
+// Checks that item `i` + 1 is added after exactly `seconds[i]` seconds.
 void ExpectSeconds(FragileDelayingQueue& queue, FakeClock& clock,
                    std::vector<int> seconds) {
   for (int second = 1; second <= 12; ++second) {
@@ -714,7 +717,7 @@ TEST(CancelThrowsTest, AndTheQueueIsAsItWas) {
   }
 }
 
-// Throws if it is this thread's turn.
+// Throws if it is called on the thread that is to throw.
 struct ThrowingEq {
   inline static thread_local bool throws = false;
 
@@ -724,8 +727,8 @@ struct ThrowingEq {
   }
 };
 
-// The exception leaves items half way to the waiting ones, just when the
-// queue's thread is about to go to sleep until the next of those.
+// An exception leaves received items that are not yet waiting items, while the
+// queue's thread is about to sleep until the next waiting item.
 TEST(CancelThrowsTest, WhileTheLoopIsAwakeAndTheOtherItemsComeInTime) {
   constexpr int kDue = 1000;
   FakeClock clock;
@@ -741,7 +744,7 @@ TEST(CancelThrowsTest, WhileTheLoopIsAwakeAndTheOtherItemsComeInTime) {
   const auto owned = *DelayingQueue<int, std::hash<int>, ThrowingEq>::Create(
       std::move(below), std::move(options));
   auto& queue = *owned;
-  // So many that the thread lets others in between.
+  // So many items that the thread releases the lock in between.
   for (int i = 0; i < kDue; ++i) queue.AddAfter(i, kSecond);
   clock.Step(absl::ZeroDuration());
   std::thread stepper([&] { clock.Step(kSecond); });
@@ -752,7 +755,8 @@ TEST(CancelThrowsTest, WhileTheLoopIsAwakeAndTheOtherItemsComeInTime) {
   std::thread canceller([&] {
     ThrowingEq::throws = true;
     go_on.Notify();
-    // If it is late, the items have been taken in, and nothing is compared.
+    // If this call is late, the items have been taken in and it compares
+    // nothing.
     try {
       EXPECT_FALSE(queue.CancelDelayed(-1));
     } catch (int) {

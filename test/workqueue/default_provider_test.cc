@@ -1,8 +1,8 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The default metrics provider. It can be set once in a process, so that this
-// is a program, and one test, of its own.
+// Tests the default metrics provider. It can be set only once in a process. So
+// this is a separate program with one test.
 
 #include <memory>
 #include <string>

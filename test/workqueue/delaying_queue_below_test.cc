@@ -1,8 +1,8 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A `DelayingQueue` and the queue below it, which may refuse an item, block, or
-// be shut down by itself.
+// Tests of a `DelayingQueue` whose queue below refuses items, blocks, or is
+// shut down separately.
 
 #include <cstddef>
 #include <future>  // NOLINT(build/c++11)
@@ -60,8 +60,8 @@ TEST_F(DelayingQueueBelowTest, IsDrainedToo) {
   EXPECT_TRUE(drained.get());
 }
 
-// False from AddAfter() and not shutting down would mean that the item could
-// not be taken, and may be the next time.
+// If `AddAfter()` returns false while `ShuttingDown()` is false, the caller may
+// try again. So both must agree during a shutdown.
 TEST_F(DelayingQueueBelowTest, AddAfterFailsInAShutDownOnlyIfThatShows) {
   below_->on_shut_down = [this] {
     if (!queue_->AddAfter("a", absl::Seconds(1))) {
@@ -169,7 +169,7 @@ TEST(DelayingQueueOptionsTest, TheOrderingIsTheQueueBelows) {
 // When the thread is behind
 // -----------------------------------------------------------------------------
 
-// The queue's thread is stuck in the queue below until `go_on_`.
+// The queue's thread is blocked in the queue below until `go_on_`.
 class StuckDelayingQueueTest : public DelayingQueueBelowTest {
  protected:
   static constexpr int kCapacity = 1000;
@@ -184,7 +184,7 @@ class StuckDelayingQueueTest : public DelayingQueueBelowTest {
     };
     queue_->AddAfter("stuck", absl::Seconds(1));
     Settle();
-    // Step() would wait for the thread; time moves on another one.
+    // `Step()` waits for the queue's thread. So another thread calls it.
     stepper_ = std::thread([this] { clock_.Step(absl::Seconds(1)); });
     stuck_.WaitForNotification();
   }
@@ -237,7 +237,7 @@ TEST_F(StuckDelayingQueueTest, MoreItemsWaitForRoom) {
   EXPECT_EQ(queue_->Len(), kCapacity * (kThreads + 1) + 1u);
 }
 
-TEST_F(StuckDelayingQueueTest, ShutDownFreesThoseWhoWait) {
+TEST_F(StuckDelayingQueueTest, ShutDownUnblocksAddAfter) {
   constexpr int kThreads = 4;
   for (int i = 0; i < kCapacity; ++i) {
     queue_->AddAfter(std::to_string(i), absl::Seconds(1));
@@ -260,7 +260,7 @@ TEST_F(StuckDelayingQueueTest, ShutDownFreesThoseWhoWait) {
 }
 
 TEST_F(StuckDelayingQueueTest, DestructionWaitsForTheQueueBelow) {
-  // It would otherwise use what is gone.
+  // Otherwise the thread would use the destroyed queue.
   std::thread destroyer([this] { queue_.reset(); });
   GoOn();
   destroyer.join();

@@ -1,8 +1,8 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Items that provide no more than a `DelayingQueue` requires, and exceptions
-// from items and from the queue below.
+// Tests of a `DelayingQueue` with items that meet only its requirements, and
+// with exceptions from items and from the queue below.
 
 #include <algorithm>
 #include <optional>
@@ -45,7 +45,7 @@ TEST(DelayingQueueThrowsTest, FromAddAfter) {
     clock.Step(absl::ZeroDuration());
     int blown = 0;
     while (true) {
-      // Later than the first, so that only this thread does anything.
+      // Due after the first item, so that the queue's thread is not woken.
       Fuse::Arm(op, blown + 1);
       const bool threw =
           Blows([&] { queue.AddAfter(FragileKey(2), absl::Seconds(2)); });
@@ -60,7 +60,7 @@ TEST(DelayingQueueThrowsTest, FromAddAfter) {
   }
 }
 
-TEST(DelayingQueueThrowsTest, WhatThrewIsNotIn) {
+TEST(DelayingQueueThrowsTest, AnItemWhoseAddThrewIsNotInTheQueue) {
   FakeClock clock;
   FragileDelayingQueue queue(On<FragileKey>(&clock));
   for (FragileOp op : {FragileOp::kCopy, FragileOp::kHash}) {
@@ -73,9 +73,9 @@ TEST(DelayingQueueThrowsTest, WhatThrewIsNotIn) {
   EXPECT_EQ(queue.Len(), 0u);
 }
 
-// Whatever throws on the queue's own thread, and whichever time: every item
-// comes, none early, and the queue lives. What could not be done is tried again
-// a second later.
+// Any operation on the queue's own thread may throw, at any time. Every item is
+// added nevertheless, and none early. A failed operation is retried a second
+// later.
 TEST(DelayingQueueThrowsTest, OnItsOwnThreadLosesNothing) {
   int blown = 0;
   for (FragileOp op : kFragileOps) {

@@ -5,7 +5,7 @@
 // test/workqueue/delaying_queue_fixture.h
 // -----------------------------------------------------------------------------
 //
-// The fixtures and the helpers that the tests of `DelayingQueue` share.
+// Fixtures and helpers for the tests of `DelayingQueue`.
 
 #ifndef WORKQUEUE_TEST_WORKQUEUE_DELAYING_QUEUE_FIXTURE_H_
 #define WORKQUEUE_TEST_WORKQUEUE_DELAYING_QUEUE_FIXTURE_H_
@@ -37,7 +37,7 @@ DelayingQueueOptions<T> On(Clock* clock) {
   return options;
 }
 
-// Takes all that is queued, and is done with it.
+// Gets all queued items, and calls `Done()` for each.
 template <typename T>
 std::vector<T> TakeAll(Interface<T>& queue) {
   std::vector<T> items;
@@ -50,14 +50,14 @@ std::vector<T> TakeAll(Interface<T>& queue) {
 
 class DelayingQueueTest : public testing::Test {
  protected:
-  // Returns when the queue has taken in all that it was given.
+  // Returns when the queue's thread has taken in all items added so far.
   void Settle() { clock_.Step(absl::ZeroDuration()); }
 
   FakeClock clock_;
   DelayingQueue<std::string> queue_{On<std::string>(&clock_)};
 };
 
-// A delaying queue on one that does with an item what `on_add_` says.
+// A delaying queue on a queue below that calls `on_add_` for each item.
 class DelayingQueueBelowTest : public testing::Test {
  protected:
   void SetUp() override {

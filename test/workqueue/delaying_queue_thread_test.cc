@@ -1,8 +1,8 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The thread of a `DelayingQueue`: its sleeps, its wake-ups, and a loop that
-// several queues share.
+// Tests of the thread of a `DelayingQueue`: its sleeps, its wake-ups, and a
+// loop that several queues share.
 
 #include <algorithm>
 #include <atomic>
@@ -114,8 +114,8 @@ TEST_F(DelayingQueueThreadTest, MakesUpForAWakeUpThatWentMissing) {
   EXPECT_EQ(TakeAll(queue_), Strings{"a"});
 }
 
-// What has been added before a step is in, also if another thread that adds at
-// the same time has yet to wake the loop for both.
+// `Step()` takes in the items added before it. This holds even if another
+// thread that adds at the same time has not yet woken the loop for both items.
 TEST(DelayingQueueTwoThreadsTest, AStepTakesInWhatWasAddedBefore) {
   for (int round = 0; round < 50; ++round) {
     FakeClock fake;
@@ -131,7 +131,7 @@ TEST(DelayingQueueTwoThreadsTest, AStepTakesInWhatWasAddedBefore) {
     };
     const std::thread::id this_thread = std::this_thread::get_id();
     clock.on_time_now = [&] {
-      // AddAfter() below: the other thread may go on.
+      // Called by `AddAfter()` below: the other thread may continue.
       if (waking.HasBeenNotified() && !go_on.HasBeenNotified() &&
           std::this_thread::get_id() == this_thread) {
         go_on.Notify();
@@ -152,11 +152,11 @@ TEST(DelayingQueueTwoThreadsTest, AStepTakesInWhatWasAddedBefore) {
 }
 
 // -----------------------------------------------------------------------------
-// What is due before the thread could be woken
+// Items that are due before the thread is woken
 // -----------------------------------------------------------------------------
 
-// Time goes by while an item is added: a nanosecond before each look at the
-// clock.
+// Time passes while an item is added: each `TimeNow()` moves the clock by a
+// nanosecond.
 class DueMeanwhileTest : public testing::Test {
  protected:
   void SetUp() override {

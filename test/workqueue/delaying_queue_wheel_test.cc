@@ -82,7 +82,7 @@ TEST_F(WheelDelayingQueueTest, ShutDownDropsWhatWaits) {
   EXPECT_FALSE(queue_.CancelDelayed(2));
 }
 
-// Each item's time is kept here, as the queue should.
+// The test records each item's time and compares.
 TEST_F(WheelDelayingQueueTest, NeverEarlyLateByATickAtMost) {
   std::mt19937 random(1);
   const absl::Time start = clock_.TimeNow();

@@ -1,8 +1,8 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// `ShutDownWithDrainUntil()`. What a drain does without a deadline is in
-// interfaces_test.cc and queue_test.cc, too.
+// Tests of `ShutDownWithDrainUntil()`. interfaces_test.cc and queue_test.cc
+// test drains without a deadline, too.
 
 #include <atomic>
 #include <cstddef>
@@ -53,8 +53,7 @@ class DrainTest : public EveryQueueTest {
     EXPECT_EQ(queue_->Get(), item);
   }
 
-  // Checks that the deadline of `drained`, which is in 5 seconds, ends it and
-  // nothing has before.
+  // Checks that `drained` ends at its deadline, in 5 seconds, and not earlier.
   void ExpectEndsAtItsDeadline(std::future<bool>& drained) {
     clock_.Step(absl::Seconds(5) - kNs);
     EXPECT_EQ(NumWaiters(), 1u);
@@ -165,7 +164,7 @@ TEST_P(DrainTest, IsFalseAtTheDeadlineIfSomethingIsQueued) {
   EXPECT_TRUE(queue_->ShutDownWithDrainUntil(Now()));
 }
 
-// What one worker has done comes back for the next, so there is something left.
+// The item was added again while it was processed, so it is queued again.
 TEST_P(DrainTest, WaitsForWhatComesBack) {
   AddAndGet("a");
   queue_->Add("a");
@@ -220,7 +219,7 @@ TEST_P(DrainTest, AnotherDrainDoesNotEndIt) {
   EXPECT_TRUE(later.get());
 }
 
-TEST_P(DrainTest, OneWithAndOneWithoutADeadline) {
+TEST_P(DrainTest, DrainsWithAndWithoutADeadline) {
   AddAndGet("a");
   auto patient = std::async(std::launch::async,
                             [this] { return queue_->ShutDownWithDrain(); });

@@ -5,7 +5,7 @@
 // test/workqueue/every_queue.h
 // -----------------------------------------------------------------------------
 //
-// For tests that hold for every implementation of `Interface`.
+// Helpers for tests of every implementation of `Interface`.
 
 #ifndef WORKQUEUE_TEST_WORKQUEUE_EVERY_QUEUE_H_
 #define WORKQUEUE_TEST_WORKQUEUE_EVERY_QUEUE_H_
@@ -63,7 +63,8 @@ inline std::vector<QueueKind> EveryQueueKind() {
   };
 }
 
-// A queue of some kind on a FakeClock, and what threads do in it.
+// A queue of a given kind on a `FakeClock`, with functions that wait until
+// threads block in it.
 class QueueOfAKind {
  public:
   explicit QueueOfAKind(const QueueKind& kind) : kind_(kind) {
@@ -81,16 +82,16 @@ class QueueOfAKind {
 
  protected:
   // Blocks until other threads have blocked `n` times in a get without a
-  // deadline. Not in a queue that is not watched: the test must hold either
-  // way.
+  // deadline. Returns at once if the queue is not watched. So a test must also
+  // pass if the threads do not block yet.
   void AwaitBlocked(int n) {
     if (fifo_ != nullptr) fifo_->AwaitBlocked(*queue_, n);
   }
 
-  // Blocks until at least `n` threads wait for something with a deadline.
+  // Blocks until at least `n` threads wait with a deadline.
   void AwaitWaiters(size_t n) { clock_.AwaitWaiters(waiters_at_rest_ + n); }
 
-  // How many threads wait for something with a deadline.
+  // Returns the number of threads that wait with a deadline.
   size_t NumWaiters() {
     clock_.Step(absl::ZeroDuration());  // A loop may just have been woken.
     return clock_.NumWaiters() - waiters_at_rest_;

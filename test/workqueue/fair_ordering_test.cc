@@ -28,7 +28,7 @@ namespace {
 using Fair = FairOrdering<std::string>;
 using Strings = std::vector<std::string>;
 
-// What is before the slash.
+// Returns the part of `key` before the slash.
 std::string NamespaceOf(const std::string& key) {
   return key.substr(0, key.find('/'));
 }
@@ -40,7 +40,7 @@ std::unique_ptr<Queue<std::string>> MakeQueue(
   return std::make_unique<Queue<std::string>>(std::move(options));
 }
 
-// Gets and is done with all that is queued.
+// Gets all queued items, and calls `Done()` for each.
 Strings Drain(Queue<std::string>& queue) {
   Strings got;
   while (queue.Len() > 0) {
@@ -100,7 +100,7 @@ TEST(FairOrderingTest, AGroupHasAsManyInATurnAsItsWeightSays) {
                                    "a/4", "a/5", "b/3", "c/2"}));
 }
 
-TEST(FairOrderingTest, WhoHadNothingComesLast) {
+TEST(FairOrderingTest, ANewGroupComesLast) {
   const auto owned = MakeQueue(NamespaceOf);
   Queue<std::string>& queue = *owned;
   queue.AddAll({"a/1", "b/1", "b/2", "c/1"});
@@ -138,7 +138,7 @@ TEST(FairOrderingTest, GroupsMayBeOfAnyType) {
   for (int want : {1, 2, 3, 4, 5}) EXPECT_EQ(queue.Get(), want);
 }
 
-// The same, slow and obvious.
+// A simple and slow model of a fair ordering.
 class Model {
  public:
   explicit Model(Fair::WeightOf weight_of) : weight_of_(std::move(weight_of)) {}
@@ -169,7 +169,7 @@ class Model {
   std::deque<std::pair<std::string, int>> ring_;
 };
 
-TEST(FairOrderingTest, DoesAsTheModelDoes) {
+TEST(FairOrderingTest, BehavesLikeTheModel) {
   const auto weight_of = [](const std::string& group) {
     return 1 + static_cast<int>(group[0] - 'a') % 3;
   };

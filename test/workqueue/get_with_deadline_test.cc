@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The calls that hand out an item and block no longer than until a deadline.
+// Tests of the functions that hand out an item and block until a deadline.
 
 #include <chrono>  // NOLINT(build/c++11)
 #include <cstddef>
@@ -38,7 +38,7 @@ constexpr absl::Duration kNs = absl::Nanoseconds(1);
 // Every such call of every queue
 // -----------------------------------------------------------------------------
 
-// One such call. The item is done with when it returns.
+// A call of one of these functions. It ends the processing of the item, too.
 struct Call {
   const char* name;
   absl::StatusOr<std::string> (*get)(Interface<std::string>&, absl::Time);
@@ -87,7 +87,7 @@ class DeadlineTest : public testing::TestWithParam<std::tuple<QueueKind, Call>>,
     return std::get<Call>(GetParam()).get(*queue_, deadline);
   }
 
-  // The error with which a get with `deadline` ends; `kOk` if it does not.
+  // Returns the error code of a get with `deadline`.
   absl::StatusCode CodeOfGetUntil(absl::Time deadline) {
     return GetUntil(deadline).status().code();
   }
@@ -266,7 +266,7 @@ TEST_P(DeadlineTest, AnInfiniteDeadlineBlocks) {
   EXPECT_EQ(*got.get(), "a");
 }
 
-TEST_P(DeadlineTest, ShutDownEndsAnInfiniteDeadline) {
+TEST_P(DeadlineTest, ShutDownEndsAGetWithAnInfiniteDeadline) {
   auto got = StartGetUntil(absl::InfiniteFuture());
   AwaitBlocked(1);
   queue_->ShutDown();
@@ -291,8 +291,9 @@ class MixedWaitersTest : public DeadlineTest {
     AwaitWaiters(kOfEach);
   }
 
-  // Waits for the threads, and returns how often which item has been got. To
-  // those that get none it is because of `code`, or because of a shutdown.
+  // Waits for the threads, and shuts the queue down. Returns how often each
+  // item has been got. A get with a deadline that got no item must have the
+  // error `code`.
   std::vector<int> TimesGot(size_t items, absl::StatusCode code) {
     std::vector<int> times(items);
     for (auto& one : hurried_) {
@@ -327,7 +328,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, MixedWaitersTest,
 TEST_P(MixedWaitersTest, EachGetsAnItem) {
   Start();
   for (int i = 0; i < 2 * kOfEach; ++i) queue_->Add(std::to_string(i));
-  // Nobody waits for the clock or a shutdown any more.
+  // No thread waits for the clock or for a shutdown any more.
   for (auto& one : patient_) one.wait();
   for (auto& one : hurried_) one.wait();
   EXPECT_EQ(TimesGot(2 * kOfEach, absl::StatusCode::kOk),

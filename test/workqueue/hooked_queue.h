@@ -23,21 +23,22 @@ namespace workqueue {
 
 // HookedQueue
 //
-// A queue for below a delaying queue, that can refuse an item, throw, or keep
-// the caller waiting, as one in another machine's store would.
+// A queue below for tests of a delaying queue. It can refuse an item, throw, or
+// block the caller, as a queue in a remote store can.
 template <typename T>
 class HookedQueue final
     : public internal::ForwardingQueue<T, Interface<T>, Interface<T>> {
  public:
-  // Called first thing by `Add()`, which takes the item only if this returns
-  // true.
+  // Called at the beginning of `Add()`, which takes the item only if the result
+  // is true.
   using OnAdd = std::function<bool(const T&)>;
 
-  // The queue goes by `clock`, which is not owned; null for the real one.
+  // `clock` is not owned; null for the real clock.
   explicit HookedQueue(OnAdd on_add, Clock* clock = nullptr)
       : Base(NewQueue(clock)), on_add_(std::move(on_add)) {}
 
-  // Called first by `ShutDown()`, `ShutDownWithDrain()` and `Close()`.
+  // Called at the beginning of `ShutDown()`, `ShutDownWithDrain()` and
+  // `Close()`.
   std::function<void()> on_shut_down = [] {};
 
   bool Add(const T& item) override { return on_add_(item) && Base::Add(item); }

@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every queue of this library keeps the promises of interfaces.h.
+// Tests that every queue of this library fulfils the contract of interfaces.h.
 
 #include "workqueue/interfaces.h"
 

@@ -1,8 +1,8 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Leases, and gets with a deadline, allocate nothing in the steady state. This
-// program has an `operator new` of its own, which counts.
+// Tests that leases and gets with a deadline allocate nothing in the steady
+// state. This program replaces `operator new` by one that counts allocations.
 
 #include <cstdint>
 #include <utility>
@@ -19,8 +19,8 @@
 namespace workqueue {
 namespace {
 
-// Adds items, acquires them in the ways that there are for one item, has some
-// come back, and lets go of them, 20 times.
+// Repeats this 20 times: adds items, acquires them by each function for one
+// item, makes some of them come back, and ends the leases.
 void Cycle(Interface<int>& queue, int& item) {
   for (int i = 0; i < 20; ++i) {
     for (int k = 0; k < 4; ++k) queue.Add(++item);

@@ -37,7 +37,7 @@ class Item : public QueuedItem<int> {
   explicit Item(int item) : QueuedItem<int>(item) {}
 };
 
-// Keeps what it is told: for each call, the items whose leases ended.
+// Records, for each call, the items whose leases ended.
 class Owner final : public internal::LeaseOwner<int> {
  public:
   using Ended = std::vector<std::vector<int>>;

@@ -54,8 +54,8 @@ class LeaseTest : public EveryQueueTest {
     return lease;
   }
 
-  // Whether `item` is being processed: only then is it not queued when added,
-  // and nothing else is queued. Leaves it queued or added again.
+  // Returns whether `item` is being processed: adding it then does not queue
+  // it. No other item may be queued. Leaves `item` queued or added again.
   bool IsProcessing(const std::string& item) {
     EXPECT_EQ(queue_->Len(), 0u);
     EXPECT_TRUE(queue_->Add(item));
@@ -119,7 +119,7 @@ TEST_P(LeaseTest, AcquireNextEndsTheLeaseBeforeItWaits) {
   std::thread worker(
       [this, &lease] { EXPECT_TRUE(queue_->AcquireNext(&lease).ok()); });
   AwaitBlocked(1);
-  queue_->Add("a");  // It is free for another: the worker gets it.
+  queue_->Add("a");  // The item is not processed any more: the worker gets it.
   worker.join();
   ASSERT_TRUE(lease);
   EXPECT_EQ(*lease, "a");
@@ -380,14 +380,14 @@ TEST_P(LeaseTest, ManyProducersAndConsumers) {
 }
 
 // -----------------------------------------------------------------------------
-// What it costs
+// Costs of a lease
 // -----------------------------------------------------------------------------
 
 struct Counts {
   int copies = 0, hashes = 0, comparisons = 0;
 };
 
-// A key that counts what is done with all of them.
+// A key that counts the operations on all keys.
 class CountingKey {
  public:
   explicit CountingKey(int value) : value_(value) {}
@@ -412,17 +412,17 @@ class CountingKey {
     return a.value_ == b.value_;
   }
 
-  // What has been counted since the last time.
+  // Returns the counts since the last call.
   static Counts TakeCounts() { return std::exchange(counts_, Counts()); }
 
  private:
-  // Nobody uses keys on two threads at a time here.
+  // The tests never use keys on two threads at the same time.
   inline static Counts counts_;
 
   int value_;
 };
 
-// Acquires what `queue` has, in several ways, and lets go of it.
+// Acquires the items of `queue` in several ways, and ends the leases.
 void ExpectLeasesCostNothing(Interface<CountingKey>& queue) {
   for (int i = 0; i < 5; ++i) queue.Add(CountingKey(i));
   CountingKey::TakeCounts();
@@ -475,8 +475,9 @@ TEST(LeaseCostTest, NoCopyHashOrComparisonInARateLimitingQueue) {
   ExpectLeasesCostNothing(queue);
 }
 
-// An item added again while leased goes back without either.
-TEST(LeaseCostTest, NorWhenTheItemComesBack) {
+// Queueing an item that was added again while leased does not copy, hash or
+// compare it.
+TEST(LeaseCostTest, NoCopyHashOrComparisonWhenTheItemComesBack) {
   Queue<CountingKey> queue;
   queue.Add(CountingKey(1));
   Lease<CountingKey> lease = *queue.Acquire();
@@ -549,9 +550,9 @@ class LeaseByDefaultTest : public testing::Test {
   }
   ~LeaseByDefaultTest() override { Fuse::Disarm(); }
 
-  // Calls `take()`, which is to take an item out, with each copy of one failing
-  // in turn, and checks that the item is back in the queue each time. Returns
-  // how many copies there are.
+  // Calls `take()`, which must take an item out of the queue, once for each
+  // copy that it makes, and makes that copy throw. Checks that the item is back
+  // in the queue each time. Returns the number of copies.
   template <typename F>
   int BlowEachCopy(F take) {
     for (int n = 1;; ++n) {
@@ -608,7 +609,7 @@ TEST_F(LeaseByDefaultTest, AcquireUpToReturnsThoseBeforeTheCopyThatThrows) {
   }
 }
 
-// An item that cannot be given back is not said to be done.
+// An item that cannot be given back does not count as processed.
 TEST_F(LeaseByDefaultTest, AnItemThatCannotBeGivenBackIsNotDone) {
   queue_.on_add = [] { throw std::string("no"); };
   Fuse::Arm(FragileOp::kCopy, 2);
@@ -617,7 +618,7 @@ TEST_F(LeaseByDefaultTest, AnItemThatCannotBeGivenBackIsNotDone) {
   EXPECT_TRUE(queue_.Done(FragileKey(1)));
 }
 
-// A lease that goes has nobody to tell.
+// The destructor of a lease cannot report an error.
 TEST_F(LeaseByDefaultTest, WhatDoneThrowsIsDropped) {
   const int before = FragileKey::live();
   {

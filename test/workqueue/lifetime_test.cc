@@ -1,8 +1,8 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The end of a queue: what becomes of the threads that block in it, and of the
-// leases that are left.
+// Tests of the destruction of a queue while threads block in it, and while
+// leases exist.
 
 #include <algorithm>
 #include <iterator>
@@ -46,7 +46,7 @@ std::vector<QueueKind> WatchedKinds() {
 
 class LifetimeTest : public EveryQueueTest {
  protected:
-  // Calls `f(queue)` on a thread, and destroys the queue while that blocks.
+  // Calls `f(queue)` on a thread, and destroys the queue while `f` blocks.
   template <typename F>
   void DestroyWhile(F f) {
     std::thread thread([f, queue = queue_.get()] { f(*queue); });
@@ -55,12 +55,12 @@ class LifetimeTest : public EveryQueueTest {
     thread.join();
   }
 
-  // The same with a call that has a deadline.
+  // Does the same for a call with a deadline.
   template <typename F>
   void DestroyWhileWaiting(F f) {
     std::thread thread([f, queue = queue_.get()] { f(*queue); });
     AwaitWaiters(1);
-    queue_->Len();  // Takes the lock, after the thread.
+    queue_->Len();  // Gets the lock only once the thread waits.
     queue_.reset();
     thread.join();
   }
@@ -124,7 +124,7 @@ TEST_P(LifetimeTest, EndsAllThatBlock) {
     threads.emplace_back(
         [queue = queue_.get()] { EXPECT_EQ(queue->Get(), std::nullopt); });
   }
-  AwaitBlocked(2 * kThreads);  // Each looks a second time as it blocks.
+  AwaitBlocked(2 * kThreads);  // Each thread calls `Len()` twice.
   queue_.reset();
   for (std::thread& thread : threads) thread.join();
 }
@@ -152,21 +152,21 @@ TEST(PriorityQueueLifetimeTest, EndsAllThatBlock) {
     EXPECT_TRUE(absl::IsCancelled(q->AcquireWithDeadline(later).status()));
   });
   clock.AwaitWaiters(waiters + 2);
-  queue->Len();  // Takes the lock, after the threads.
+  queue->Len();  // Gets the lock only once the threads wait.
   queue.reset();
   getter.join();
   acquirer.join();
 }
 
-// A lease that it would get would be left.
-TEST(QueueLifetimeTest, WhoHasItsTurnAfterTheEndGetsNothing) {
+// A lease that the getter acquired would outlive the queue.
+TEST(QueueLifetimeTest, AGetDuringDestructionGetsNothing) {
   FakeClock fake_clock;
   ObservedClock clock(&fake_clock);
   QueueOptions<int> options;
   options.clock = &clock;
   auto queue = std::make_unique<Queue<int>>(std::move(options));
   absl::Notification waits;
-  // As its interface: by then the queue is no `Queue` any more.
+  // Called through the interface, because the `Queue` is being destroyed.
   const Interface<int>* const ending = queue.get();
   clock.on_await = [&waits, ending](absl::Mutex* mu) {
     waits.Notify();
@@ -194,13 +194,13 @@ class LeaseLifetimeTest : public EveryQueueTest {
 INSTANTIATE_TEST_SUITE_P(Queues, LeaseLifetimeTest,
                          testing::ValuesIn(EveryQueueKind()), NameOfQueueKind);
 
-TEST_P(LeaseLifetimeTest, OneThatOutlivesItsQueueEndsTheProgram) {
+TEST_P(LeaseLifetimeTest, ALeaseThatOutlivesItsQueueEndsTheProgram) {
   queue_->Add("default/web");
   const Lease<std::string> lease = *queue_->Acquire();
   EXPECT_DEATH(queue_.reset(), "is destroyed before its leases; left: 1");
 }
 
-TEST_P(LeaseLifetimeTest, AndSoDoThoseOfABatch) {
+TEST_P(LeaseLifetimeTest, ABatchThatOutlivesItsQueueEndsTheProgram) {
   queue_->AddAll({"a", "b", "c"});
   absl::StatusOr<LeaseBatch<std::string>> leases = queue_->AcquireUpTo(3);
   ASSERT_TRUE(leases.ok());
@@ -208,7 +208,7 @@ TEST_P(LeaseLifetimeTest, AndSoDoThoseOfABatch) {
   EXPECT_DEATH(queue_.reset(), "is destroyed before its leases; left: 2");
 }
 
-TEST_P(LeaseLifetimeTest, OneThatHasEndedDoesNot) {
+TEST_P(LeaseLifetimeTest, AnEndedLeaseMayOutliveItsQueue) {
   queue_->Add("default/web");
   Lease<std::string> lease = *queue_->Acquire();
   Lease<std::string> moved = std::move(lease);

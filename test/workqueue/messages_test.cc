@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the queues write to a `LogSink`.
+// Tests of the messages that the queues write to a `LogSink`.
 
 #include <cstddef>
 #include <functional>
@@ -38,7 +38,7 @@ constexpr absl::Duration kSecond = absl::Seconds(1);
 
 class MessagesTest : public testing::Test {
  protected:
-  // Puts in what all queues here have in common.
+  // Sets the options that all queues in this file share.
   template <typename Options>
   Options Complete(Options options) {
     options.name = "test";
@@ -47,8 +47,8 @@ class MessagesTest : public testing::Test {
     return options;
   }
 
-  // Returns a delaying queue. The queue below takes an item if `on_add` returns
-  // true.
+  // Returns a delaying queue whose queue below takes an item if `on_add`
+  // returns true.
   template <typename T>
   std::unique_ptr<DelayingQueue<T>> Above(std::function<bool(const T&)> on_add,
                                           DelayingQueueOptions<T> options) {
@@ -62,7 +62,7 @@ class MessagesTest : public testing::Test {
     return Above(std::move(on_add), Complete(DelayingQueueOptions<T>()));
   }
 
-  // What has been written since the last call.
+  // Returns the messages since the last call.
   Strings Written() {
     const Strings all = log_.messages();
     const Strings written(all.begin() + seen_, all.end());
@@ -138,10 +138,10 @@ TEST_F(MessagesTest, AQueueThatIsShutDownMeanwhileIsNoError) {
 
 #ifdef ABSL_HAVE_EXCEPTIONS
 
-// Something that throws whenever it is called.
+// A function that always throws.
 const auto kThrow = [](auto...) -> bool { throw std::runtime_error("thrown"); };
 
-// Has metrics of `kind` throw.
+// Makes metrics of `kind` throw.
 void Break(MetricKind kind, RecordingMetrics& metrics) {
   metrics.on_call = [kind](MetricKind called) {
     if (called == kind) kThrow();
@@ -233,7 +233,7 @@ TEST_F(MessagesTest, WhatAMetricOfTheWorkInProgressThrows) {
                                "reported: INTERNAL: thrown"});
 }
 
-// By way of the two queues above, which pass on where messages go.
+// The two upper queues pass the log sink on to the queue below.
 TEST_F(MessagesTest, WhatAnOrderingThrowsWhenAnItemIsTakenBack) {
   auto fifo = std::make_unique<WatchedFifo<std::string>>();
   WatchedFifo<std::string>* const ordering = fifo.get();
@@ -260,7 +260,7 @@ TEST_F(MessagesTest, OfADelayingQueueBelowARateLimitingOne) {
                                "yet: INTERNAL: thrown"});
 }
 
-// Neither nobody who listens nor one who throws makes a difference.
+// The queue does the same without a sink and with a sink that throws.
 TEST_F(MessagesTest, NothingElseDependsOnTheLog) {
   class ThrowingLog final : public LogSink {
    public:

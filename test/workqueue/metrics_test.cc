@@ -79,7 +79,7 @@ TEST_F(QueueMetricsTest, Metrics) {
   ASSERT_EQ(queue_.Get(), "foo");
   EXPECT_EQ(metrics_.values(MetricKind::kLatency), Values{5e-05});
 
-  // However often it is added while it is processed, that counts as once.
+  // Several adds of an item while it is processed count once.
   for (int i = 0; i < 5; ++i) queue_.Add("foo");
   EXPECT_EQ(metrics_.count(MetricKind::kAdds), 2);
   EXPECT_EQ(metrics_.count(MetricKind::kDepth), 1);
@@ -89,7 +89,7 @@ TEST_F(QueueMetricsTest, Metrics) {
   EXPECT_EQ(metrics_.values(MetricKind::kWorkDuration), Values{2.5e-05});
   EXPECT_EQ(metrics_.count(MetricKind::kDepth), 1);
 
-  // The second time it has waited since it was added, not since it was done.
+  // The second latency begins at the `Add()`, not at the `Done()`.
   ASSERT_EQ(queue_.Get(), "foo");
   EXPECT_EQ(metrics_.values(MetricKind::kLatency), (Values{5e-05, 2.5e-05}));
 
@@ -102,7 +102,7 @@ TEST_F(QueueMetricsTest, Metrics) {
 }
 
 // -----------------------------------------------------------------------------
-// Who reports to whom
+// Which metrics a queue reports to
 // -----------------------------------------------------------------------------
 
 TEST_F(QueueMetricsTest, AreMadeOnceForAQueue) {
@@ -161,7 +161,7 @@ TEST_F(MetricsTest, AQueueWithoutANameReportsNothing) {
   }
 }
 
-TEST_F(MetricsTest, ANameAloneIsNothingToReportTo) {
+TEST_F(MetricsTest, ANameWithoutAProviderReportsNothing) {
   QueueOptions<std::string> options;
   options.name = "test";
   options.clock = &clock_;
@@ -186,7 +186,7 @@ TEST_F(MetricsTest, AreDestroyedWithTheirQueue) {
   EXPECT_FALSE(clock_.HasWaiters());
 }
 
-// The others go on, whichever are not wanted.
+// Unwanted metrics do not affect the others.
 TEST_F(MetricsTest, AnyMayBeUnwanted) {
   for (MetricKind unwanted : kMetricKinds) {
     RecordingMetrics metrics;
@@ -314,7 +314,7 @@ TEST_F(QueueMetricsTest, ASpuriousDoneDoesNotCount) {
   EXPECT_EQ(metrics_.values(MetricKind::kWorkDuration), Values{0.0});
 }
 
-TEST_F(QueueMetricsTest, ShutDownDoesNotEndThose) {
+TEST_F(QueueMetricsTest, ShutDownDoesNotEndTheseMetrics) {
   queue_.Add("a");
   queue_.ShutDown();
   clock_.Step(absl::Seconds(1));
@@ -378,7 +378,7 @@ TEST_F(QueueMetricsTest, UnfinishedWorkAddsUpAndLongestIsTheLongest) {
   queue_.Get();  // "c"
   clock_.Step(absl::Seconds(2));
   expect(3 + 2 + 2, 3);
-  queue_.Add("a");  // Changes nothing.
+  queue_.Add("a");  // Has no effect.
   queue_.Done("a");
   clock_.Step(absl::Seconds(1));
   expect(3 + 3, 3);
@@ -390,7 +390,7 @@ TEST_F(QueueMetricsTest, UnfinishedWorkAddsUpAndLongestIsTheLongest) {
   expect(0, 0);
 }
 
-// An item that comes back starts anew, behind those that went on.
+// The time of an item that is queued again starts at zero.
 TEST_F(QueueMetricsTest, LongestRunningForgetsWhatIsDone) {
   queue_.Add("a");
   queue_.Add("b");
@@ -406,7 +406,7 @@ TEST_F(QueueMetricsTest, LongestRunningForgetsWhatIsDone) {
   EXPECT_EQ(metrics_.values(MetricKind::kUnfinishedWork).back(), 2.0 + 1.0);
 }
 
-// A sum kept over many items and years is still exact.
+// The sum stays exact over many items and years.
 TEST_F(QueueMetricsTest, UnfinishedWorkDoesNotDrift) {
   queue_.Add("stays");
   queue_.Get();
@@ -493,7 +493,7 @@ TEST_F(MetricsTest, RetriesCountAddRateLimited) {
 // Threads and exceptions
 // -----------------------------------------------------------------------------
 
-TEST_F(QueueMetricsTest, AreRightWhateverTheThreads) {
+TEST_F(QueueMetricsTest, AreCorrectWithManyThreads) {
   constexpr int kThreads = 4, kItems = 500;
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {

@@ -22,28 +22,28 @@ namespace workqueue {
 
 // ObservedClock
 //
-// Another clock, with an eye on who goes to sleep by it and who is woken.
+// Wraps another clock, and observes which threads sleep and are woken.
 class ObservedClock final : public Clock {
  public:
   explicit ObservedClock(Clock* clock) : clock_(clock) {}
 
-  // How often a thread has gone to sleep in a parker of this clock. Since it
-  // does so once for each time that it wakes, this counts wake-ups, too.
+  // Returns how often a thread has gone to sleep in a parker of this clock. A
+  // thread sleeps again after each wake-up, so this counts wake-ups, too.
   int parks() const { return parks_; }
 
-  // How many parkers have been made.
+  // Returns how many parkers have been made.
   int parkers() const { return parkers_; }
 
-  // Called before each `Unpark()`, which is lost if this returns false. Set it
-  // while no other thread uses the clock.
+  // Called before each `Unpark()`. If the result is false, the `Unpark()` is
+  // lost. Set this field while no other thread uses the clock.
   std::function<bool()> on_unpark = [] { return true; };
 
-  // Called before each `TimeNow()`. Set it while no other thread uses the
-  // clock.
+  // Called before each `TimeNow()`. Set this field while no other thread uses
+  // the clock.
   std::function<void()> on_time_now = [] {};
 
-  // Called first thing by `AwaitWithDeadline()`, with its mutex. Set it while
-  // no other thread uses the clock.
+  // Called at the beginning of `AwaitWithDeadline()`, with its mutex. Set this
+  // field while no other thread uses the clock.
   std::function<void(absl::Mutex*)> on_await = [](absl::Mutex*) {};
 
   absl::Time TimeNow() override {

@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a queue does with the ordering that it is given.
+// Tests of the calls that a queue makes to its ordering.
 
 #include "workqueue/ordering.h"
 
@@ -34,7 +34,7 @@ QueueOptions<T> Ordered(std::unique_ptr<Ordering<T>> ordering) {
   return options;
 }
 
-// What is queued, in the order in which it is handed out.
+// Returns the queued items, in the order in which they are handed out.
 template <typename T>
 std::vector<T> GetAll(Queue<T>& queue) {
   std::vector<T> items;
@@ -61,7 +61,7 @@ class Lifo : public Ordering<T> {
 TEST(OrderingTest, LastInFirstOut) {
   Queue<int> queue(Ordered<int>(std::make_unique<Lifo<int>>()));
   for (int i = 1; i <= 3; ++i) queue.Add(i);
-  queue.Add(1);  // Touched, which makes no difference to a Lifo.
+  queue.Add(1);  // Calls `Touch()`, which has no effect in a `Lifo`.
   EXPECT_EQ(queue.Len(), 3u);
   EXPECT_EQ(GetAll(queue), (std::vector<int>{3, 2, 1}));
 
@@ -104,7 +104,7 @@ TEST(OrderingTest, CanActOnTouch) {
   EXPECT_EQ(GetAll(queue), (std::vector<std::string>{"c", "b", "a", "d"}));
 }
 
-// Keeps the calls that it gets, and checks that they are those promised.
+// Records its calls, and checks that they fulfil the contract of `Ordering`.
 class Scribe final : public Ordering<int> {
  public:
   explicit Scribe(std::vector<std::string>* calls) : calls_(calls) {}
@@ -143,7 +143,7 @@ class OrderingCallsTest : public testing::Test {
  protected:
   using Calls = std::vector<std::string>;
 
-  // The calls since the last time.
+  // Returns the calls since the last call of this function.
   Calls TakeCalls() { return std::exchange(calls_, {}); }
 
   Calls calls_;
@@ -226,7 +226,7 @@ TEST(OrderingTest, LenIsTheOrderings) {
   }
 }
 
-// Holds that no two calls are in progress at a time.
+// Checks that only one call is in progress at a time.
 class OneAtATime final : public Ordering<int> {
  public:
   void Push(QueuedItem<int>* item) override {
@@ -281,12 +281,11 @@ TEST(OrderingTest, CallsComeOneAtATime) {
   for (int t = 4; t < 8; ++t) threads[t].join();
 }
 
-// An ordering may look at what it holds as long as it lives, so also in its
-// destructor.
+// An ordering may read its items until it is destroyed, also in its destructor.
 TEST(OrderingTest, ItemsOutliveTheOrdering) {
   using Item = std::shared_ptr<int>;
 
-  // Says in its destructor which of its items are still there.
+  // Its destructor records which of its items still exist.
   class LooksBack final : public Ordering<Item> {
    public:
     explicit LooksBack(std::vector<bool>* alive) : alive_(alive) {}
@@ -323,7 +322,7 @@ TEST(OrderingTest, ItemsOutliveTheOrdering) {
 
 class OrderingThrowsTest : public testing::Test {
  protected:
-  // A hook that throws, the first time.
+  // Returns a hook that throws at its first call.
   static std::function<void()> ThrowOnce() {
     auto thrown = std::make_shared<std::atomic<bool>>(false);
     return [thrown] {
@@ -376,7 +375,7 @@ TEST_F(OrderingThrowsTest, FromPopInGet) {
   EXPECT_EQ(GetAll(*queue_), (std::vector<int>{1, 2}));
 }
 
-// The getter that was woken for the item has no luck with it; another has.
+// The getter that was woken throws. Another getter gets the item.
 TEST_F(OrderingThrowsTest, FromPopInOneOfTwoGets) {
   fifo_->on_pop = ThrowOnce();
   std::atomic<int> blown{0}, got{0};
@@ -392,8 +391,8 @@ TEST_F(OrderingThrowsTest, FromPopInOneOfTwoGets) {
   EXPECT_EQ(got, 1);
 }
 
-// There is nobody to tell when processing has ended, least of all when a lease
-// goes. The item is not lost: it comes ahead of what the ordering has.
+// The end of the processing cannot return an error. The item is not lost: it is
+// handed out before the items in the ordering.
 TEST_F(OrderingThrowsTest, FromPushInDone) {
   queue_->Add(1);
   queue_->Get();
@@ -402,7 +401,7 @@ TEST_F(OrderingThrowsTest, FromPushInDone) {
   fifo_->on_push = ThrowOnce();
   EXPECT_TRUE(queue_->Done(1));
   EXPECT_EQ(queue_->Len(), 2u);
-  queue_->Add(1);  // Which is not in the ordering, and must not be touched.
+  queue_->Add(1);  // 1 is not in the ordering, so `Touch()` must not be called.
   EXPECT_TRUE(fifo_->touched().empty());
   EXPECT_EQ(GetAll(*queue_), (std::vector<int>{1, 2}));
 }

@@ -1,8 +1,8 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory runs out at the first, second, ... allocation of a scenario, on
-// whichever thread that is. No item may be lost for it, nor come twice.
+// Tests in which the first, second, ... allocation of a scenario fails, on any
+// thread. No item may be lost or processed twice because of the failure.
 
 #include <map>
 #include <memory>
@@ -40,12 +40,12 @@ TEST(OutOfMemoryTest, NeedsExceptions) { GTEST_SKIP(); }
 
 using ::testing::IsEmpty;
 
-// Long enough that each copy is an allocation.
+// The key is so long that each copy allocates memory.
 std::string Key(int i) {
   return absl::StrCat("a key that no string keeps within itself, ", i);
 }
 
-// How often each item has been processed.
+// The number of times that each item has been processed.
 using Processed = std::map<std::string, int>;
 
 template <typename Q>
@@ -66,12 +66,12 @@ void ExpectOnceEach(const Processed& processed, int items) {
   for (const auto& [item, times] : processed) EXPECT_EQ(times, 1) << item;
 }
 
-// What failed on the queue's own thread is tried again a second later.
+// The queue's thread retries a failed operation a second later.
 void StepThroughRetries(SparedClock& clock, int seconds) {
   for (int i = 0; i < seconds; ++i) clock.Step(absl::Seconds(1));
 }
 
-// All of `Interface`.
+// Calls all functions of `Interface`.
 template <typename Q>
 void UseAsQueue(Q& queue) {
   Processed processed;
@@ -96,7 +96,7 @@ void UseAsQueue(Q& queue) {
     absl::StatusOr<LeaseBatch<std::string> > leases =
         Persist([&] { return queue.AcquireUpTo(3); });
     ASSERT_TRUE(leases.ok());
-    // Of those after the first there may be fewer.
+    // The batch may have fewer leases than requested, but at least one.
     for (Lease<std::string>& lease : *leases) ++processed[*lease];
   }
   // Added again while it is processed.
@@ -109,7 +109,7 @@ void UseAsQueue(Q& queue) {
   EXPECT_TRUE(queue.TakeSnapshot().processing.empty());
 }
 
-// All that `DelayingInterface` has besides.
+// Calls the other functions of `DelayingInterface`.
 template <typename Q>
 void UseAsDelayingQueue(Q& queue, SparedClock& clock) {
   Processed processed;
@@ -132,7 +132,8 @@ void UseAsDelayingQueue(Q& queue, SparedClock& clock) {
   EXPECT_THAT(queue.TakeSnapshot().waiting, IsEmpty());
 }
 
-// `Reschedule()` makes the room that others find made.
+// `Reschedule()` is called first and so allocates the memory that the other
+// functions use.
 template <typename Q>
 void RescheduleFirst(Q& queue, SparedClock& clock) {
   Processed processed;
@@ -144,12 +145,12 @@ void RescheduleFirst(Q& queue, SparedClock& clock) {
   ExpectOnceEach(processed, 1);
 }
 
-// All that `RateLimitingInterface` has besides.
+// Calls the other functions of `RateLimitingInterface`.
 template <typename Q>
 void UseAsRateLimitingQueue(Q& queue, SparedClock& clock) {
   Processed processed;
   for (int i = 0; i < 4; ++i) {
-    // The limiter may count a failure of which the queue does not hear.
+    // The limiter may count a failure although the queue does not add the item.
     EXPECT_TRUE(Persist([&] { return queue.AddRateLimited(Key(i)); }));
     EXPECT_GE(queue.NumRequeues(Key(i)), 1);
     clock.Step(absl::ZeroDuration());

@@ -22,7 +22,7 @@ namespace workqueue {
 
 // PlainQueue
 //
-// An implementation on `QueueBase` that overrides nothing without need.
+// An implementation on `QueueBase` that overrides only what it must.
 // `HashEq` are the hash and equality, if any.
 template <typename T, typename... HashEq>
 class PlainQueue final : public QueueBase<T> {
@@ -30,8 +30,8 @@ class PlainQueue final : public QueueBase<T> {
   explicit PlainQueue(QueueOptions<T> options = {})
       : queue_(std::move(options)) {}
 
-  // Called first thing by the function of that name. What a hook throws comes
-  // out of it, and nothing has been done.
+  // Each hook is called at the beginning of the function of its name. If a hook
+  // throws, the function throws the same and has no effect.
   std::function<void()> on_add = [] {};
   std::function<void()> on_done = [] {};
 

@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tests of controller-runtime's priorityqueue_test.go, by their names.
+// The tests of controller-runtime's priorityqueue_test.go, under their names.
 
 #include <atomic>
 #include <memory>
@@ -23,7 +23,7 @@
 namespace workqueue {
 namespace {
 
-// A getter on a thread of its own.
+// A getter on its own thread.
 class Getter {
  public:
   explicit Getter(PriorityInterface<std::string>& queue)
@@ -156,7 +156,7 @@ TEST_F(PriorityQueueTest, DoesNotIncludeNonReadyItemsInLen) {
   EXPECT_EQ(depth(), (Depth{{0, 2}}));
 }
 
-// controller-runtime#3239. Unlike there, what is queued is handed out first.
+// controller-runtime#3239. Unlike there, queued items are handed out first.
 TEST_F(PriorityQueueTest, GetDoesNotGetStuckWhenTheQueueIsShutDown) {
   queue_->Add("baz");
   queue_->ShutDown();
@@ -291,7 +291,7 @@ TEST_F(PriorityQueueTest, ItemIsReturnedAsSoonAsPossible) {
   EXPECT_EQ(adds(), 1);
 }
 
-// The same, with a getter that is known to be blocked: it waits on the clock.
+// The same, but the test knows that the getter is blocked on the clock.
 TEST_F(PriorityQueueTest, ABlockedGetterWithADeadlineIsWoken) {
   absl::StatusOr<std::string> got;
   std::thread getter([&] {
@@ -383,8 +383,8 @@ TEST_F(PriorityQueueTest,
   EXPECT_EQ(retries(), 2);
 }
 
-// controller-runtime#3538. Nobody is done with an item, so that in the end all
-// wait; there is no end to this without the shutdown.
+// controller-runtime#3538. No thread calls `Done()`, so in the end all threads
+// wait. Only the shutdown ends them.
 TEST(PriorityQueueShutDownTest, DoesNotDeadlockWhileHandingOutItems) {
   constexpr int kThreads = 20;
   for (int round = 0; round < 50; ++round) {

@@ -1,7 +1,8 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Items of a `PriorityQueue` that wait, and the thread that adds them in time.
+// Tests of the waiting items of a `PriorityQueue`, and of the thread that adds
+// them in time.
 
 #include <algorithm>
 #include <atomic>
@@ -93,7 +94,7 @@ TEST_F(PriorityQueueTest, TiesOfTheReadyTimeAreByPriorityAndThenInOrder) {
                                            {"first", 0},
                                            {"second", 0},
                                            {"low", -1}}));
-  // While they wait, the one that rises comes after those that were there.
+  // While the items wait, an item whose priority rises comes after the others.
   Add(At(1, kSecond), {"a", "b"});
   Add(At(0, kSecond), {"c"});
   Add(At(1, kSecond), {"c"});
@@ -111,7 +112,7 @@ TEST_F(PriorityQueueTest, AnItemThatIsDueCountsAsAddedThen) {
             (std::vector<Taken>{{"before", 0}, {"due", 0}, {"after", 0}}));
 }
 
-// As controller-runtime has it: the place is that of the add with the delay.
+// As in controller-runtime, the place is that of the add with the delay.
 TEST_F(PriorityQueueTest, AnItemThatWaitsNoLongerHasThePlaceOfItsFirstAdd) {
   Add(After(kSecond), {"waited"});
   Add({}, {"a"});
@@ -169,8 +170,8 @@ TEST(PriorityQueueThreadTest, SleepsUntilTheFirstItemIsReady) {
   EXPECT_EQ(fake.GetEarliestWakeupTime(), fake.TimeNow() + kMs);
 }
 
-// Time goes by while items are added: a nanosecond before each look at the
-// clock.
+// Time passes while items are added: each `TimeNow()` moves the clock by a
+// nanosecond.
 TEST(PriorityQueueThreadTest, IsNotWokenForWhatIsDueMeanwhile) {
   FakeClock fake;
   ObservedClock clock(&fake);
@@ -279,7 +280,7 @@ TEST_F(PriorityQueueTest, CancelDelayedEndsTheWaiting) {
   EXPECT_FALSE(queue_->CancelDelayed("a"));
   clock_.Step(kSecond);
   EXPECT_EQ(TakeAll(), (std::vector<Taken>{{"b", 3}}));
-  // Nothing of it is left.
+  // The cancelled add has no effect any more.
   Add(At(-1), {"a"});
   EXPECT_EQ(TakeAll(), (std::vector<Taken>{{"a", -1}}));
 }

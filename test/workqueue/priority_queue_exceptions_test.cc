@@ -1,8 +1,8 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Items that provide no more than a `PriorityQueue` requires, and exceptions
-// from items and metrics.
+// Tests of a `PriorityQueue` with items that meet only its requirements, and
+// with exceptions from items and metrics.
 
 #include <atomic>
 #include <cstddef>
@@ -47,7 +47,7 @@ TEST(PriorityQueueItemsTest, NeedOnlyBeCopyable) {
 
 #ifdef ABSL_HAVE_EXCEPTIONS
 
-// All that can be seen of a queue: items, priorities, times.
+// The visible state of a queue: items, priorities, times.
 using Picture = std::vector<std::tuple<char, int, int, absl::Time>>;
 
 Picture PictureOf(FragileQueue& queue) {
@@ -65,8 +65,8 @@ Picture PictureOf(FragileQueue& queue) {
   return picture;
 }
 
-// Whatever throws out of whichever call, and whichever time: nothing has
-// happened. The next call succeeds.
+// Any operation in any call may throw, at any time. Nothing has changed then,
+// and the next call succeeds.
 TEST(PriorityQueueThrowsTest, LeavesTheQueueAsItWas) {
   const FragileKey queued(1), processing(2), waiting(3), fresh(4);
   const auto add = [](FragileQueue& queue, const AddOptions& options,
@@ -133,7 +133,7 @@ TEST(PriorityQueueThrowsTest, OfManyItemsThoseBeforeHaveBeenAdded) {
   EXPECT_EQ(queue.Len(), 2u);
 }
 
-// The queue's own thread does nothing with an item that could throw.
+// The queue's own thread calls no function of an item that could throw.
 TEST(PriorityQueueThrowsTest, NothingOnItsOwnThread) {
   for (FragileOp op : kFragileOps) {
     FakeClock clock;
@@ -150,7 +150,7 @@ TEST(PriorityQueueThrowsTest, NothingOnItsOwnThread) {
 
 class PriorityQueueMetricThrowsTest : public PriorityQueueTest {
  protected:
-  // Has metrics of this kind throw from now on.
+  // Makes metrics of `kind` throw from now on.
   void Break(MetricKind kind) {
     metrics_.on_call = [kind](MetricKind called) {
       if (called == kind) throw 1;
@@ -253,7 +253,7 @@ TEST_F(PriorityQueueMetricThrowsTest, OneThatIsTriedAgainDoesNotDelayOthers) {
   Mend();
 }
 
-// There is no entry left of it, either.
+// The item's entry is destroyed, too.
 TEST_F(PriorityQueueMetricThrowsTest, ReleasesTheItem) {
   auto options = On<std::shared_ptr<int>>(&clock_);
   options.name = "test";

@@ -5,7 +5,7 @@
 // test/workqueue/priority_queue_fixture.h
 // -----------------------------------------------------------------------------
 //
-// The fixture and the helpers that the tests of `PriorityQueue` share.
+// A fixture and helpers for the tests of `PriorityQueue`.
 
 #ifndef WORKQUEUE_TEST_WORKQUEUE_PRIORITY_QUEUE_FIXTURE_H_
 #define WORKQUEUE_TEST_WORKQUEUE_PRIORITY_QUEUE_FIXTURE_H_
@@ -62,7 +62,7 @@ class PriorityQueueTest : public testing::Test {
  protected:
   PriorityQueueTest() { Make(nullptr); }
 
-  // Makes the queue anew, with a limiter.
+  // Replaces the queue by a new one with `limiter`.
   void Make(std::unique_ptr<RateLimiter<std::string>> limiter) {
     metrics_.with_priorities = true;
     auto options = On<std::string>(&clock_);
@@ -76,7 +76,7 @@ class PriorityQueueTest : public testing::Test {
     return queue_->AddWithOptions(options, items);
   }
 
-  // Takes what comes next, and its priority.
+  // Gets the next item, and returns it with its priority.
   Taken Take() {
     if (queue_->Len() == 0 && !queue_->ShuttingDown()) return {"<none>", 0};
     const std::optional<ItemWithPriority<std::string>> got =
@@ -85,7 +85,7 @@ class PriorityQueueTest : public testing::Test {
     return {got->item, got->priority};
   }
 
-  // Takes all that is queued, and is done with it.
+  // Gets all queued items, and calls `Done()` for each.
   std::vector<Taken> TakeAll() {
     std::vector<Taken> all;
     while (queue_->Len() > 0) {

@@ -120,7 +120,7 @@ TEST(PriorityQueueDefaultsTest, TheLimiterIsExponentialFrom5msTo1000s) {
 
 #ifdef ABSL_HAVE_EXCEPTIONS
 
-TEST_F(PriorityQueueLimiterTest, WhatThrewIsNotIn) {
+TEST_F(PriorityQueueLimiterTest, AnItemWhoseAddThrewIsNotInTheQueue) {
   script_.on_when = [](const std::string& item) {
     if (item == "bad") throw 1;
   };

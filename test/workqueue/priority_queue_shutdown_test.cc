@@ -1,8 +1,8 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The shutdown and the destruction of a `PriorityQueue`, and the release of its
-// items.
+// Tests of the shutdown and the destruction of a `PriorityQueue`, and of the
+// release of its items.
 
 #include <atomic>
 #include <cstddef>

@@ -82,7 +82,7 @@ TEST_F(PriorityQueueTest, AnItemThatRisesGoesToTheEndOfItsPriority) {
   Add(At(1), {"a", "b"});
   Add(At(0), {"c", "d"});
   Add(At(1), {"d"});
-  Add(At(1), {"a"});  // Changes nothing.
+  Add(At(1), {"a"});  // Has no effect.
   Add(At(0), {"a"});
   Add(At(1), {"e"});
   EXPECT_EQ(TakeAll(), (std::vector<Taken>{

@@ -99,7 +99,7 @@ TEST_P(ClientGoQueueTest, AddWhileProcessing) {
   std::vector<std::atomic<int>> added(kProducers), processed(kProducers);
   for (int c = 0; c < kConsumers; ++c) {
     consumers.emplace_back([&] {
-      // Each consumer adds each item again, the first time that it has it.
+      // Each consumer adds an item again the first time that it gets the item.
       std::map<int, int> seen;
       while (std::optional<int> item = queue_.Get()) {
         ++processed[*item];
@@ -113,8 +113,8 @@ TEST_P(ClientGoQueueTest, AddWhileProcessing) {
   for (std::thread& consumer : consumers) consumer.join();
   EXPECT_EQ(queue_.Len(), 0u);
   for (int i = 0; i < kProducers; ++i) {
-    // No addition has been folded into another: each came while its item was
-    // processed, one at a time.
+    // No two additions were merged: each came while its item was processed, one
+    // at a time.
     EXPECT_EQ(processed[i], 1 + added[i]);
   }
 }
@@ -399,7 +399,7 @@ TEST(QueueItemsTest, AreReleasedWithTheQueue) {
     queue.Add(queued);
     for (const auto& item : {queued, processing, both}) {
       EXPECT_EQ(item.use_count(), 3)
-          << *item;  // Ours, the list's, the queue's.
+          << *item;  // The pointers of the test, the list and the queue.
     }
   }
   for (const auto& item : {queued, processing, both}) {
@@ -445,10 +445,11 @@ TEST(QueueOptionsTest, AQueueWithoutMetricsStartsNoThread) {
 
 using FragileQueue = Queue<FragileKey, FragileHash, FragileEq>;
 
-// Odd and even numbers hash alike: everything gets compared to something.
+// All odd numbers have the same hash, and all even numbers, so that items are
+// compared.
 constexpr int kQueued = 1, kQueuedToo = 2, kProcessing = 3, kBoth = 4, kNew = 5;
 
-// Brings `queue` to where it has items in all states.
+// Makes `queue` contain items in all states.
 void Fill(FragileQueue& queue) {
   for (int item : {kProcessing, kBoth}) {
     queue.Add(FragileKey(item));
@@ -501,7 +502,7 @@ INSTANTIATE_TEST_SUITE_P(
                     [](FragileQueue& q) { q.Done(FragileKey(kQueued)); }}),
     [](const auto& info) { return info.param.name; });
 
-// Whatever throws, and whichever time: the queue is as it was.
+// If any operation throws, at any time, the queue is unchanged.
 TEST_P(QueueThrowsTest, TheQueueIsAsItWas) {
   const int live_before = FragileKey::live();
   int blown = 0;
@@ -523,8 +524,8 @@ TEST_P(QueueThrowsTest, TheQueueIsAsItWas) {
   EXPECT_EQ(FragileKey::live(), live_before);
 }
 
-// The getter that was woken for the item has no luck with it; another has.
-TEST(QueueThrowsInThreadsTest, AnotherGetterHasMoreLuck) {
+// The getter that was woken throws. Another getter gets the item.
+TEST(QueueThrowsInThreadsTest, AnotherGetterGetsTheItem) {
   auto owned = std::make_unique<WatchedFifo<FragileKey>>();
   WatchedFifo<FragileKey>* const fifo = owned.get();
   QueueOptions<FragileKey> options;
@@ -538,7 +539,7 @@ TEST(QueueThrowsInThreadsTest, AnotherGetterHasMoreLuck) {
         [&] { blown += Blows([&] { got += queue.Get()->value(); }); });
   }
   fifo->AwaitBlocked(queue, 2);
-  Fuse::Arm(FragileOp::kCopy, 2);  // The first is into the queue.
+  Fuse::Arm(FragileOp::kCopy, 2);  // The first copy is into the queue.
   queue.Add(FragileKey(7));
   for (std::thread& getter : getters) getter.join();
   EXPECT_TRUE(Fuse::Disarm());
@@ -556,11 +557,11 @@ TEST(QueueThrowsInThreadsTest, AnOrderingGetsTheItemBack) {
   Fuse::Disarm();
   EXPECT_EQ(queue.Len(), 2u);
   EXPECT_FALSE(queue.Done(FragileKey(kQueued)));
-  // Its place is the ordering's affair.
+  // The ordering decides its place.
   EXPECT_EQ(queue.Get()->value() + queue.Get()->value(), kQueued + kQueuedToo);
 }
 
-// Any of the metrics can throw, out of any call but Done().
+// Any metric may throw. Every call except `Done()` then throws.
 TEST(QueueThrowsInMetricsTest, TheQueueIsAsItWas) {
   constexpr MetricKind kInAdd[] = {MetricKind::kAdds, MetricKind::kDepth};
   constexpr MetricKind kInGet[] = {MetricKind::kDepth, MetricKind::kLatency};
@@ -592,7 +593,7 @@ TEST(QueueThrowsInMetricsTest, TheQueueIsAsItWas) {
   ExpectAsFilled(queue);
 }
 
-// An item that is done with is done with.
+// `Done()` ends the processing even if a metric throws.
 TEST(QueueThrowsInMetricsTest, DoneIsDone) {
   FakeClock clock;
   RecordingMetrics metrics;

@@ -38,7 +38,7 @@ using Strings = std::vector<std::string>;
 constexpr absl::Duration kNs = absl::Nanoseconds(1);
 constexpr absl::Duration kMs = absl::Milliseconds(1);
 
-// Gives each item the delay `delay`, and keeps the calls.
+// Returns `delay` for each item, and records the calls.
 class TestLimiter final : public RateLimiter<std::string> {
  public:
   struct Log {
@@ -72,7 +72,7 @@ class TestLimiter final : public RateLimiter<std::string> {
   const std::shared_ptr<Log> log_;
 };
 
-// Keeps the calls.
+// Records the calls.
 class TestDelayingQueue final : public DelayingInterface<std::string> {
  public:
   explicit TestDelayingQueue(Strings* calls) : calls_(calls) {}
@@ -163,8 +163,7 @@ TEST(ClientGoRateLimitingQueueTest, RateLimitingQueue) {
                                                               absl::Seconds(1));
   RateLimitingQueue<std::string> queue(std::move(options));
 
-  // Adds the item, and checks that it comes in `delay`, neither sooner nor
-  // later.
+  // Adds the item, and checks that it is queued exactly after `delay`.
   const auto expect_delay = [&](const std::string& item, absl::Duration delay) {
     EXPECT_TRUE(queue.AddRateLimited(item));
     clock.Step(delay - kNs);
@@ -307,8 +306,8 @@ TEST(RateLimitingQueueOptionsTest, TheLimiterIsDestroyedWithTheQueue) {
   EXPECT_FALSE(log->alive);
 }
 
-// 5 ms, doubled each time, and a bucket that goes by the same clock: a hundred
-// tokens, and ten more each second.
+// An item's delay is 5 ms and doubles each time. The bucket uses the same
+// clock, holds a hundred tokens, and gains ten per second.
 TEST(RateLimitingQueueOptionsTest, TheDefaultLimiterIsTheOneForControllers) {
   FakeClock clock;
   RateLimitingQueueOptions<int> options;
@@ -322,7 +321,7 @@ TEST(RateLimitingQueueOptionsTest, TheDefaultLimiterIsTheOneForControllers) {
   queue.AddRateLimited(1);
   queue.AddRateLimited(0);
   clock.Step(5 * kMs);
-  EXPECT_EQ(queue.Len(), 2u);  // Zero is in the queue already.
+  EXPECT_EQ(queue.Len(), 2u);  // Item 0 is already in the queue.
   EXPECT_EQ(queue.NumRequeues(0), 2);
 
   clock.Step(absl::Hours(1));  // The bucket is full again.

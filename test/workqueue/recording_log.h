@@ -23,7 +23,7 @@ namespace workqueue {
 
 // RecordingLog
 //
-// A sink that keeps all messages, those of errors marked with "E ".
+// A sink that records all messages. Errors are marked with "E ".
 class RecordingLog final : public LogSink {
  public:
   void Log(absl::LogSeverity severity, absl::string_view message) override {
@@ -37,7 +37,7 @@ class RecordingLog final : public LogSink {
     return messages_;
   }
 
-  // Blocks until there are `n` messages, and returns the last of these.
+  // Blocks until there are `n` messages, and returns the `n`th.
   std::string Await(size_t n) const {
     internal::MutexLock lock(&mu_);
     const auto there = [this, n]() ABSL_NO_THREAD_SAFETY_ANALYSIS {

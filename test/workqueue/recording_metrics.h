@@ -41,7 +41,7 @@ inline constexpr MetricKind kMetricKinds[] = {
 
 // RecordingMetrics
 //
-// A provider that keeps all that queues tell it, by kind of metric.
+// A provider that records all reports of queues, by kind of metric.
 class RecordingMetrics final : public MetricsProvider {
  public:
   struct Record {
@@ -53,14 +53,14 @@ class RecordingMetrics final : public MetricsProvider {
     std::vector<double> values;      // set or observed
   };
 
-  // Called first thing by each function of each metric. What it throws comes
-  // out of that, and the call is not recorded.
+  // Called at the beginning of each function of each metric. If it throws, the
+  // function throws the same, and the call is not recorded.
   std::function<void(MetricKind)> on_call = [](MetricKind) {};
 
-  // Kinds that are not wanted: null is returned for them.
+  // The provider returns null for these kinds.
   std::vector<MetricKind> unwanted;
 
-  // Whether there is a depth metric by priority.
+  // Whether the provider has a depth metric by priority.
   bool with_priorities = false;
 
   Record record(MetricKind kind) const {
@@ -69,18 +69,18 @@ class RecordingMetrics final : public MetricsProvider {
     return it == records_.end() ? Record() : it->second;
   }
 
-  // What a gauge or a counter shows.
+  // Returns the value of a gauge or a counter.
   int count(MetricKind kind) const {
     const Record r = record(kind);
     return r.incs - r.decs;
   }
 
-  // What the depth by priority shows.
+  // Returns the depth by priority.
   std::map<int, int> depth_by_priority() const {
     return record(MetricKind::kDepth).by_priority;
   }
 
-  // What has been set or observed.
+  // Returns the values that have been set or observed.
   std::vector<double> values(MetricKind kind) const {
     return record(kind).values;
   }
@@ -123,7 +123,7 @@ class RecordingMetrics final : public MetricsProvider {
   }
 
  private:
-  // One metric: writes into the record of its kind.
+  // A metric, which writes to the record of its kind.
   class Pen {
    public:
     Pen(RecordingMetrics* metrics, MetricKind kind)

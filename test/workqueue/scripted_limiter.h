@@ -21,9 +21,9 @@ namespace workqueue {
 
 // LimiterScript
 //
-// The answers of a `ScriptedLimiter` and a record of its calls.
+// The results of a `ScriptedLimiter` and a record of its calls.
 struct LimiterScript {
-  // The delay of each item; an item that is not here waits for a second.
+  // The delay of each item; one second for other items.
   std::map<std::string, absl::Duration> delays;
   // "When <item>" and "Forget <item>", in the order of the calls.
   std::vector<std::string> calls;

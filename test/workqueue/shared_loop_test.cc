@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Many queues, and one thread for them all.
+// Tests of many queues that share one thread.
 
 #include <cstddef>
 #include <filesystem>
@@ -29,8 +29,8 @@ constexpr int kQueues = 100;
 constexpr absl::Duration kNs = absl::Nanoseconds(1);
 constexpr absl::Duration kMs = absl::Milliseconds(1);
 
-// How many threads this program has; -1 where that is hard to tell. One that
-// has just been joined may still be among them.
+// Returns the number of threads of this program; -1 if the system does not
+// tell. The number may include a thread that has just been joined.
 int CountThreads() {
 #ifdef __linux__
   int threads = 0;
@@ -88,7 +88,7 @@ TEST_F(SharedLoopTest, AHundredQueuesHaveOneThread) {
   for (auto& queue : queues) EXPECT_EQ(queue->Len(), 1u);
 }
 
-// What the test above would find otherwise.
+// Checks that the test above can fail.
 TEST_F(SharedLoopTest, WithoutOneEachHasAThread) {
   Settle();
   const int threads_before = CountThreads();
@@ -108,7 +108,7 @@ TEST_F(SharedLoopTest, WithoutOneEachHasAThread) {
 TEST_F(SharedLoopTest, EachItemComesInTime) {
   constexpr int kItems = 20;
   auto queues = MakeAll();
-  // Each queue has an item due each millisecond, not the same one.
+  // Each queue has another item due at each millisecond.
   for (int item = 0; item < kItems; ++item) {
     for (int q = 0; q < kQueues; ++q) {
       queues[q]->AddAfter(item, (1 + (item * 7 + q) % kItems) * kMs);
@@ -158,7 +158,8 @@ TEST_F(SharedLoopTest, OthersGoOnWhenSomeAreDestroyed) {
       queue->AddAfter(second, absl::Seconds(second));
     }
   }
-  // A tenth of them each second; some with items due at that time.
+  // Destroys a tenth of the queues each second. Some have items due at that
+  // time.
   for (int second = 1; second <= 10; ++second) {
     for (int q = 0; q < kQueues; ++q) {
       if (q % 10 == second - 1) queues[q].reset();
@@ -231,8 +232,8 @@ TEST_F(SharedLoopTest, AllKindsOfQueuesShareIt) {
   for (auto* queue : delaying) EXPECT_EQ(queue->Len(), 1u);
 }
 
-// One that blocks in the queue below keeps the loop from the others. Only what
-// needs the loop waits for it; the others take and hand out.
+// A queue that blocks in its queue below blocks the loop. Other queues still
+// add and hand out items; only work on the loop waits.
 TEST_F(SharedLoopTest, AQueueThatBlocksHoldsUpWhatNeedsTheLoopOnly) {
   absl::Notification blocked, go_on;
   auto options = OnTheLoop<DelayingQueueOptions<int>>();
@@ -260,7 +261,7 @@ TEST_F(SharedLoopTest, AQueueThatBlocksHoldsUpWhatNeedsTheLoopOnly) {
   EXPECT_TRUE(other->Reschedule(4, absl::Seconds(1)));
   const auto late = Make();
   EXPECT_TRUE(late->AddAfter(5, absl::Seconds(1)));
-  Make();  // And it is destroyed: that waits for its own runs only.
+  Make();  // The new queue is destroyed, too. That waits only for its own runs.
   go_on.Notify();
   stepper.join();
 

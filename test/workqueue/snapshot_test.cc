@@ -35,7 +35,7 @@ namespace {
 using Strings = std::vector<std::string>;
 using Ints = std::vector<int>;
 
-// The items of one part of a snapshot, in its order.
+// Returns the items of one part of a snapshot, in order.
 template <typename Part>
 auto ItemsOf(const std::vector<Part>& part) {
   std::vector<decltype(Part::item)> items;
@@ -87,7 +87,7 @@ TEST_P(SnapshotTest, OfAnEmptyQueue) {
 TEST_P(SnapshotTest, HasWhatIsQueued) {
   for (const char* item : {"c", "a", "b", "a"}) queue_->Add(item);
   const Snapshot<std::string> snapshot = queue_->TakeSnapshot();
-  // A WatchedFifo does not tell its order.
+  // A `WatchedFifo` does not support `ForEach()`.
   EXPECT_EQ(Sorted(ItemsOf(snapshot.queued)), (Strings{"a", "b", "c"}));
   for (const auto& it : snapshot.queued) {
     EXPECT_EQ(it.priority, 0);
@@ -173,7 +173,7 @@ TEST_P(SnapshotTest, ChangesNothing) {
   for (const char* item : {"b", "c", "a"}) EXPECT_EQ(queue_->Get(), item);
 }
 
-// Every item is in it once, whatever goes on.
+// Each item is in the snapshot once, whatever other threads do.
 TEST_P(SnapshotTest, HasEachItemOnceWhileOthersProcessThem) {
   const Strings items = {"a", "b", "c", "d", "e", "f"};
   for (const std::string& item : items) queue_->Add(item);
@@ -222,7 +222,7 @@ TEST(SnapshotOrderTest, OfTheLayersAbove) {
   EXPECT_EQ(ItemsOf(rate_limiting.TakeSnapshot().queued), (Ints{3, 1, 2}));
 }
 
-// Last in, first out, and says so.
+// Last in, first out, with `ForEach()`.
 class ListingLifo final : public Ordering<int> {
  public:
   void Push(QueuedItem<int>* item) override {
@@ -276,7 +276,7 @@ TEST(SnapshotOrderTest, OfAnOrderingThatDoesNotTell) {
 }
 
 #ifdef ABSL_HAVE_EXCEPTIONS
-// What an ordering would not take back is queued elsewhere.
+// If the ordering throws, the item is queued outside of the ordering.
 TEST(SnapshotOrderTest, WhatTheOrderingWouldNotTakeIsThere) {
   auto owned = std::make_unique<ListingLifo>();
   ListingLifo* const ordering = owned.get();
@@ -293,12 +293,12 @@ TEST(SnapshotOrderTest, WhatTheOrderingWouldNotTakeIsThere) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 // -----------------------------------------------------------------------------
-// What waits, and failures
+// Waiting items and failures
 // -----------------------------------------------------------------------------
 
 class WaitingSnapshotTest : public testing::Test {
  protected:
-  // A part of the future.
+  // Returns a time in the future.
   static absl::Time At(int seconds) {
     return absl::UnixEpoch() + absl::Seconds(seconds);
   }
@@ -332,13 +332,13 @@ TEST_F(WaitingSnapshotTest, HasWhatTheThreadHasNotTakenIn) {
   clock_.Step(absl::ZeroDuration());
   queue_.AddAfter("d", absl::Seconds(4));
   queue_.AddAfter("c", absl::Seconds(3));
-  queue_.AddAfter("d", absl::Seconds(5));  // Changes nothing.
+  queue_.AddAfter("d", absl::Seconds(5));  // Has no effect.
   Snapshot<std::string> snapshot = queue_.TakeSnapshot();
   ASSERT_EQ(ItemsOf(snapshot.waiting), (Strings{"b", "c", "d"}));
   EXPECT_EQ(snapshot.waiting[1].ready_at, At(3));
   EXPECT_EQ(snapshot.waiting[2].ready_at, At(4));
 
-  // They come at their times all the same.
+  // The items are added at their times nevertheless.
   clock_.Step(absl::Seconds(2));
   clock_.Step(absl::Seconds(1));
   snapshot = queue_.TakeSnapshot();
@@ -348,8 +348,8 @@ TEST_F(WaitingSnapshotTest, HasWhatTheThreadHasNotTakenIn) {
   for (const char* item : {"b", "c", "d"}) EXPECT_EQ(queue_.Get(), item);
 }
 
-// It has been taken in by the snapshot, and not by the thread, which must wake
-// up for it: it is the first.
+// The snapshot, not the thread, has taken in the item. The item is due first,
+// so the thread must wake up for it.
 TEST_F(WaitingSnapshotTest, DoesNotMakeTheThreadMissAnItem) {
   for (int i = 0; i < 50; ++i) {
     queue_.AddAfter("a", absl::Seconds(1));
@@ -382,7 +382,7 @@ TEST_F(WaitingSnapshotTest, NothingWaitsAfterAShutDown) {
   EXPECT_TRUE(snapshot.waiting.empty());
 }
 
-// An item that goes from the waiting ones to the queued ones is in one of them.
+// An item that moves from waiting to queued is in exactly one of the two parts.
 TEST_F(WaitingSnapshotTest, HasEachItemOnceWhileTheirTimesCome) {
   Strings items;
   for (int i = 0; i < 500; ++i) items.push_back(std::to_string(i));
@@ -411,7 +411,7 @@ TEST(FailuresSnapshotTest, HasTheFailuresOfEach) {
                                                               absl::Hours(1));
   RateLimitingQueue<std::string> queue(std::move(options));
 
-  // Fails `times` times, each time after the delay of the one before.
+  // Makes `item` fail `times` times, each time after its previous delay.
   const auto fail = [&](const std::string& item, int times) {
     for (int i = 0; i < times; ++i) {
       EXPECT_TRUE(queue.AddRateLimited(item));
@@ -424,7 +424,7 @@ TEST(FailuresSnapshotTest, HasTheFailuresOfEach) {
   queue.Add("new");
   fail("waiting", 3);
   queue.AddRateLimited("waiting");
-  // Two in the queue, one of which waits as well.
+  // Two items are in the queue; one of them also waits.
   const Snapshot<std::string> snapshot = queue.TakeSnapshot();
   ASSERT_EQ(ItemsOf(snapshot.queued), (Strings{"queued", "new", "waiting"}));
   EXPECT_EQ(snapshot.queued[0].failures, 1);
@@ -444,7 +444,7 @@ TEST(FailuresSnapshotTest, HasTheFailuresOfEach) {
 // Printing
 // -----------------------------------------------------------------------------
 
-// What AbslStringify() asks of a sink.
+// A sink with the functions that `AbslStringify()` needs.
 struct Sink {
   void Append(absl::string_view s) { text.append(s.data(), s.size()); }
   std::string text;
@@ -558,7 +558,7 @@ TEST(SnapshotItemsTest, OfManyItemsIsComplete) {
   for (int i = 0; i < kItems; ++i) queue.Add(i);
   for (int i = 0; i < kProcessing; ++i) ASSERT_EQ(queue.Get(), i);
   for (int i = 0; i < kItems; ++i) {
-    // In an order that is neither that of the items nor that of their times.
+    // The order is neither that of the items nor that of their times.
     const int item = static_cast<int>(i * 7919LL % kItems);
     queue.AddAfter(item, absl::Milliseconds(1 + item));
   }
@@ -584,8 +584,7 @@ Ints ValuesOf(const std::vector<FragileKey>& keys) {
 
 using FragileQueue = DelayingQueue<FragileKey, FragileHash, FragileEq>;
 
-// Brings `queue` to where 1 is being processed, 2 and 3 are queued, and 4, 5
-// and 6 wait.
+// Fills `queue`: 1 is being processed, 2 and 3 are queued, and 4, 5 and 6 wait.
 void Fill(FragileQueue& queue) {
   for (int i : {1, 2, 3}) queue.Add(FragileKey(i));
   queue.Get();
@@ -626,7 +625,7 @@ TEST(SnapshotItemsTest, TheQueueIsAsItWasIfACopyThrows) {
   FakeClock clock;
   FragileQueue queue(On<DelayingQueueOptions<FragileKey>>(&clock));
   Fill(queue);
-  clock.Step(absl::ZeroDuration());  // The queue's own thread copies no more.
+  clock.Step(absl::ZeroDuration());  // Ends the copies on the queue's thread.
   int throws = 0;
   for (bool done = false; !done;) {
     Fuse::Arm(FragileOp::kCopy, ++throws);

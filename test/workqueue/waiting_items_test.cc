@@ -23,7 +23,7 @@ namespace workqueue {
 namespace internal {
 namespace {
 
-// The items in a heap, which are all exact.
+// Waiting items in a heap, whose times are exact.
 template <typename T, typename Hash, typename Eq>
 class ItemsInHeap {
  public:
@@ -84,7 +84,7 @@ StringHeap::Entry* Find(const StringHeap& heap, const std::string& item) {
   return heap.Find(item, std::hash<std::string>()(item));
 }
 
-// Takes all items out of `heap`, first the one that is due first.
+// Removes all items from `heap`, and returns them in the order of their times.
 std::vector<std::string> PopAll(StringHeap& heap) {
   std::vector<std::string> items;
   for (; !heap.empty(); heap.PopNext()) items.push_back(heap.NextItem());
@@ -254,11 +254,11 @@ TEST(WaitingItemsTest, EqualTimesComeInTheOrderOfBeingGivenTheTime) {
   Insert(heap, "b", At(5));
   Insert(heap, "c", At(5));
   InsertOrMove(heap, "d", At(5));
-  InsertOrMove(heap, "b", At(5));  // The same time, given anew.
+  InsertOrMove(heap, "b", At(5));  // Sets the same time again.
   InsertOrMove(heap, "c", At(6));
-  InsertOrMove(heap, "c", At(5));  // From later,
+  InsertOrMove(heap, "c", At(5));  // Moves the item to an earlier time.
   InsertOrMove(heap, "a", At(4));
-  heap.PostponeNext(At(5));  // and from sooner.
+  heap.PostponeNext(At(5));  // Moves the item to a later time.
   EXPECT_EQ(PopAll(heap), (std::vector<std::string>{"d", "b", "c", "a"}));
 }
 
@@ -295,7 +295,7 @@ TEST(WaitingItemsTest, RemoveRemovesFromAnywhere) {
       StringHeap heap;
       std::vector<std::string> left;
       for (int i = 0; i < size; ++i) {
-        // Neither in the order of their times, nor in the opposite one.
+        // The order is neither that of the times nor the reverse.
         const int time = (i * 7 + 3) % 31;
         Insert(heap, std::to_string(time), At(time));
       }
@@ -347,8 +347,8 @@ TEST(WaitingItemsTest, ForEachVisitsEachItemWithItsTime) {
 // Against a model
 // -----------------------------------------------------------------------------
 
-// The waiting set as plainly as it can be written: who waits until when, and
-// who came before whom.
+// A simple model of the waiting items: the time of each item, and the order of
+// insertion.
 class Model {
  public:
   using Place = std::pair<absl::Time, int>;
@@ -366,7 +366,7 @@ class Model {
 
   bool Remove(int item) { return places_.erase(item) > 0; }
 
-  // Who waits until when.
+  // Returns the waiting items and their times.
   std::map<int, absl::Time> Times() const {
     std::map<int, absl::Time> times;
     for (const auto& [item, place] : places_) times[item] = place.first;
@@ -392,7 +392,7 @@ class Model {
   int next_ = 0;
 };
 
-// Who waits in `heap` until when.
+// Returns the waiting items in `heap` and their times.
 template <typename T, typename Hash, typename Eq, typename F>
 std::map<int, absl::Time> Times(const ItemsInHeap<T, Hash, Eq>& heap,
                                 F value_of) {
@@ -403,7 +403,7 @@ std::map<int, absl::Time> Times(const ItemsInHeap<T, Hash, Eq>& heap,
   return times;
 }
 
-TEST(WaitingItemsTest, DoesAsTheModelDoes) {
+TEST(WaitingItemsTest, BehavesLikeTheModel) {
   for (int seed : {1, 2, 3, 4}) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
@@ -485,7 +485,7 @@ TEST(WaitingItemsTest, AWheelsTimesAreItsTicks) {
   EXPECT_EQ(items->NextWake(), At(20));
 }
 
-TEST(WaitingItemsTest, AWheelDoesAsTheModelDoes) {
+TEST(WaitingItemsTest, AWheelBehavesLikeTheModel) {
   for (int seed : {1, 2, 3, 4}) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
@@ -544,7 +544,7 @@ TEST(WaitingItemsTest, AWheelDoesAsTheModelDoes) {
 
 #ifdef ABSL_HAVE_EXCEPTIONS
 
-// As DoesAsTheModelDoes, but now and then something throws.
+// Like `BehavesLikeTheModel`, but some operations throw.
 TEST(WaitingItemsTest, AnExceptionLeavesItAsItWas) {
   int blown = 0;
   {

@@ -24,8 +24,8 @@ namespace workqueue {
 
 // WatchedFifo
 //
-// First in, first out, and a window on the queue that uses it: it keeps what is
-// touched, calls hooks, and tells when other threads wait in the queue.
+// A first-in, first-out ordering with which a test observes a queue. It records
+// touched items, calls hooks, and tells when other threads wait in the queue.
 //
 // Example:
 //
@@ -40,8 +40,8 @@ namespace workqueue {
 template <typename T>
 class WatchedFifo final : public Ordering<T> {
  public:
-  // Called first thing by the function of that name. What a hook throws comes
-  // out of it, with the ordering as it was.
+  // Each hook is called at the beginning of the function of its name. If a hook
+  // throws, the function throws the same and leaves the ordering unchanged.
   std::function<void()> on_push = [] {};
   std::function<void()> on_touch = [] {};
   std::function<void()> on_pop = [] {};
@@ -49,15 +49,15 @@ class WatchedFifo final : public Ordering<T> {
   // The items touched so far.
   std::vector<T> touched() const { return touched_; }
 
-  // Blocks until other threads than that which made this have looked `n` times
-  // for how many items there are, and have let go of the queue's lock. `Get()`
-  // and `ShutDownWithDrain()` look just before they wait.
+  // Blocks until threads other than the one that made this ordering have called
+  // `Len()` `n` times and have released the queue's lock. `Get()` and
+  // `ShutDownWithDrain()` call `Len()` just before they wait.
   void AwaitBlocked(const Interface<T>& queue, int n) {
     {
       internal::MutexLock lock(&mu_);
       while (looks_ < n) looked_.Wait(&mu_);
     }
-    queue.Len();  // Takes the lock, after the last of them.
+    queue.Len();  // Gets the lock only once the last of them waits.
   }
 
   void Push(QueuedItem<T>* item) override {

@@ -18,17 +18,18 @@
 namespace workqueue {
 namespace internal {
 
-// Returns an `absl::InternalError` with `message`, or without one if there is
-// no memory for it.
+// Returns an `absl::InternalError` with `message`. If there is no memory for
+// the message, the error has none. Does not throw.
 inline absl::Status InternalErrorIfMemory(const char* message) {
   absl::Status status(absl::StatusCode::kInternal, "");
   TryCall([&] { status = absl::InternalError(message); });
   return status;
 }
 
-// Returns what `f()` does, an `absl::Status` or an `absl::StatusOr`, or OK if
-// that is nothing; if it throws, an `absl::InternalError` that tells what. Does
-// not throw itself. Compiles without exceptions too.
+// Calls `f()` and returns its result, an `absl::Status` or an `absl::StatusOr`.
+// Returns OK if `f` returns nothing. If `f` throws, returns an
+// `absl::InternalError` with the message of the exception. Does not throw. Also
+// compiles without exceptions.
 template <typename F>
 auto CatchAsStatus(F&& f) -> std::conditional_t<std::is_void_v<decltype(f())>,
                                                 absl::Status, decltype(f())> {

@@ -17,8 +17,8 @@ namespace internal {
 
 // Each of these functions returns OK if `value` has the property in the
 // function's name. Otherwise it returns an `absl::InvalidArgumentError` that
-// contains `name`, the name of the option or parameter, and `value`. A value
-// that only has to be positive or not negative may be infinite.
+// contains `name`, the name of the option or parameter, and `value`.
+// `CheckNotNegative()` and `CheckPositive()` accept an infinite value.
 absl::Status CheckNotNegative(absl::string_view name, absl::Duration value);
 absl::Status CheckPositive(absl::string_view name, absl::Duration value);
 absl::Status CheckFiniteAndNotNegative(absl::string_view name,

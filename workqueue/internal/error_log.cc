@@ -16,7 +16,7 @@ namespace internal {
 
 void ErrorLog::Write(absl::FunctionRef<std::string()> what,
                      const absl::Status& why) {
-  // The clock is the user's.
+  // The clock is the user's and may throw.
   internal::TryCall([&] {
     const absl::Time now = clock_->TimeNow();
     if (now - written_at_ < Period()) {

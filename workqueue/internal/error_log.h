@@ -27,26 +27,28 @@ namespace internal {
 
 // ErrorLog
 //
-// Where a queue tells of the errors that no caller is told of.
+// Logs those errors of a queue that cannot be returned to a caller.
 //
-// What fails for one item may fail for a million others at the same time. So
-// there is one message in half a second, at most, and it says how many errors
-// before it were left out. What is tried again a second later is told each
-// time, if nothing else fails.
+// An operation that fails for one item may fail for many items at the same
+// time. So this class writes at most one message per 500 ms. A message contains
+// the number of errors that have been left out since the previous message. An
+// operation that is retried every `RetryDelay()` is logged each time if nothing
+// else fails.
 //
 // Does not throw. Not thread-safe.
 class ErrorLog {
  public:
-  // For the queue `name`. `sink` may be null.
+  // `name` is the name of the queue. `sink` may be null.
   ErrorLog(absl::string_view name, LogSink* sink, Clock* clock)
       : log_("queue", name, sink), clock_(clock) {}
 
-  // What each message is preceded by.
+  // Returns the text with which each message begins.
   const std::string& who() const { return log_.who(); }
 
-  // Calls `f`, which returns a status or nothing. Returns whether it returned,
-  // and that is OK. If not, tells why after what `what()` returns: that which
-  // could not be done.
+  // Calls `f`, which returns an `absl::Status` or nothing. Returns false if `f`
+  // throws or returns an error, and true otherwise. If the result is false,
+  // logs the result of `what()`, which describes the failed operation, and then
+  // the error.
   template <typename What, typename F>
   bool Try(What what, F f) {
     const absl::Status status = internal::CatchAsStatus(f);
@@ -63,11 +65,11 @@ class ErrorLog {
   const Log log_;
   Clock* const clock_;
   absl::Time written_at_ = absl::InfinitePast();
-  size_t left_out_ = 0;  // since then
+  size_t left_out_ = 0;  // the errors since written_at_
 };
 
-// Returns what a queue tells of `item`, whose time has come, and which could
-// not be added. It is tried again.
+// Returns the message that `item` is due but could not be added. The queue
+// tries again to add the item.
 template <typename T>
 std::string DueButNotAdded(const T& item) {
   return absl::StrCat(DescribeItem(item), " is due and cannot be added yet");

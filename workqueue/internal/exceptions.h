@@ -16,9 +16,10 @@
 namespace workqueue {
 namespace internal {
 
-// Calls `f()` and returns true; if it throws, swallows that and returns false.
-// For threads of the library, which call code that users supply and must
-// survive it. Compiles without exceptions too.
+// Calls `f()` and returns true. If `f` throws, drops the exception and returns
+// false. The library uses this function where it calls the user's code and must
+// not let an exception through, for example on its own threads. Also compiles
+// without exceptions.
 template <typename F>
 bool TryCall(F&& f) {
 #ifdef ABSL_HAVE_EXCEPTIONS
@@ -34,7 +35,7 @@ bool TryCall(F&& f) {
 #endif
 }
 
-// Throws `std::bad_alloc`; without exceptions, ends the program.
+// Throws `std::bad_alloc`. If exceptions are disabled, aborts the program.
 [[noreturn]] inline void ThrowBadAlloc() {
 #ifdef ABSL_HAVE_EXCEPTIONS
   throw std::bad_alloc();

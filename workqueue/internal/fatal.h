@@ -16,8 +16,8 @@
 namespace workqueue {
 namespace internal {
 
-// Writes `message` to the standard error stream and ends the program: for a
-// caller's mistake after which nothing can be relied on.
+// Writes `message` to the standard error stream and aborts the program. For an
+// error of the caller after which the library cannot continue safely.
 [[noreturn]] inline void Fatal(absl::string_view message) {
   std::fprintf(stderr, "workqueue: %.*s\n", static_cast<int>(message.size()),
                message.data());

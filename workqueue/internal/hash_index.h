@@ -24,7 +24,7 @@ namespace internal {
 //
 // This class is a hash table of the ids of a slab's objects. It requires hashes
 // of 32 bits that are spread evenly. Several ids may have the same hash: the
-// caller of `Find()` tells them apart.
+// predicate of `Find()` distinguishes them.
 //
 // Example:
 //
@@ -33,15 +33,16 @@ namespace internal {
 //       ids.Insert(ids.PrepareInsert(hash, position), hash, id);
 //     }
 //
-// The slots are sorted by hash. Each slot is as close behind the position where
-// its hash belongs as the slots before it permit (ordered linear probing, as in
-// O. Amble and D. E. Knuth, "Ordered hash tables", 1974). So a search ends
-// within a cache line or two, whether or not it finds an id. Growing is one
-// pass over memory. Erasing leaves no tombstone.
+// The ids are sorted by hash. Each hash has a home position. An id is at that
+// position or as close behind it as the order of the ids permits (ordered
+// linear probing, as in O. Amble and D. E. Knuth, "Ordered hash tables", 1974).
+// So a search ends within a cache line or two, whether or not it finds an id.
+// Growing is one pass over memory. Erasing leaves no tombstone.
 //
-// The table takes 10 to 15 bytes for each id, and more if there are few ids. It
-// frees all memory but a megabyte when few ids are left. If allocating throws,
-// the table is unchanged. (An Abseil hash table is left corrupted.)
+// The table takes 10 to 15 bytes for each id, and more if there are few ids or
+// if many ids have been erased. A table of more than a megabyte shrinks when
+// less than an eighth of its slots are in use. If allocating throws, the table
+// is unchanged. (An Abseil hash table is left corrupted.)
 //
 // Not thread-safe.
 class HashIndex {
@@ -142,8 +143,8 @@ class HashIndex {
     SlabId id = kNoSlabId;
   };
 
-  // Returns the position where `hash` belongs in a table of `capacity`. A
-  // greater hash has the same or a greater position.
+  // Returns the home position of `hash` in a table of `capacity`. A greater
+  // hash has the same or a greater position.
   static size_t HomeOf(uint32_t hash, size_t capacity) {
     return static_cast<size_t>((uint64_t{hash} * capacity) >> 32);
   }

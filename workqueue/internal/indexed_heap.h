@@ -69,8 +69,8 @@ class IndexedHeap {
     if (index < size_) Sift(index, last);
   }
 
-  // Frees most of the memory if there is no slot. The effect of `Reserve()`
-  // ends.
+  // Frees the memory if there is no slot and the memory is for more than 1024
+  // slots. Earlier calls of `Reserve()` then have no effect any more.
   void ReleaseIfEmpty() {
     constexpr size_t kKeep = 1024;
     if (empty() && slots_.capacity() > kKeep) Clear();

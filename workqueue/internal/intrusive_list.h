@@ -13,12 +13,12 @@
 namespace workqueue {
 namespace internal {
 
-// What an element of an `IntrusiveList` derives from. An element is in one list
-// at a time.
+// The base class of the elements of an `IntrusiveList`. An element is in at
+// most one list at a time.
 template <typename E>
 class IntrusiveLink {
  public:
-  // The element behind this one in its list; null at the end.
+  // Returns the next element of the list; null for the last element.
   E* next() const { return next_; }
 
  private:
@@ -31,8 +31,9 @@ class IntrusiveLink {
 
 // IntrusiveList
 //
-// A doubly linked list through its elements, which it does not own. All of it
-// takes constant time, allocates nothing and throws nothing.
+// A doubly linked list whose elements contain the links. The list does not own
+// the elements. Every operation takes constant time. No operation allocates or
+// throws.
 template <typename E>
 class IntrusiveList {
  public:
@@ -43,7 +44,7 @@ class IntrusiveList {
   bool empty() const { return front_ == nullptr; }
   size_t size() const { return size_; }
 
-  // The first element; null if there is none.
+  // Returns the first element; null if there is none.
   E* front() const { return front_; }
 
   void PushBack(E* element) {
@@ -64,7 +65,7 @@ class IntrusiveList {
     ++size_;
   }
 
-  // Removes `element`, which is in this list.
+  // Removes `element`, which must be in this list.
   void Remove(E* element) {
     IntrusiveLink<E>* link = element;
     (link->prev_ == nullptr ? front_ : Link(link->prev_)->next_) = link->next_;
@@ -72,14 +73,14 @@ class IntrusiveList {
     --size_;
   }
 
-  // Removes the first element, of at least one, and returns it.
+  // Removes the first element and returns it. The list must not be empty.
   E* PopFront() {
     E* element = front_;
     Remove(element);
     return element;
   }
 
-  // Removes all elements, in constant time.
+  // Removes all elements. Does not touch them.
   void Clear() {
     front_ = back_ = nullptr;
     size_ = 0;

@@ -20,20 +20,20 @@ namespace internal {
 
 // Log
 //
-// What something writes its messages to. Without a sink they are not even
-// made. What making or writing one throws is dropped.
+// Writes the messages of one object to a `LogSink`. Without a sink, no message
+// is made. If making or writing a message throws, the exception is dropped.
 //
 // Thread-safe.
 class Log {
  public:
-  // Each message is preceded by `kind`, what it is that writes, and its `name`
-  // unless that is empty. `sink` may be null.
+  // Each message begins with `kind`, the kind of the object that logs, and with
+  // its `name` unless the name is empty. `sink` may be null.
   Log(absl::string_view kind, absl::string_view name, LogSink* sink);
 
-  // What each message is preceded by.
+  // Returns the text with which each message begins.
   const std::string& who() const { return who_; }
 
-  // Writes what `message` returns.
+  // Writes the result of `message()`.
   void Info(absl::FunctionRef<std::string()> message) const;
   void Error(absl::FunctionRef<std::string()> message) const;
 

@@ -19,8 +19,9 @@ namespace internal {
 
 // HasLowerCaseLock
 //
-// Abseil renamed `Mutex::Lock()` to `lock()` and deprecated the old name; the
-// oldest release that this library supports has only the old one.
+// True if `M` has `lock()`. Abseil renamed `Mutex::Lock()` to `lock()` and
+// deprecated the old name. The oldest release that this library supports has
+// only `Lock()`.
 template <typename M, typename = void>
 struct HasLowerCaseLock : std::false_type {};
 template <typename M>
@@ -29,9 +30,10 @@ struct HasLowerCaseLock<M, std::void_t<decltype(std::declval<M&>().lock())>>
 
 // MutexLock
 //
-// `absl::MutexLock`, spelled the same with every supported Abseil: holds `mu`
-// from construction to destruction. All locking in the library goes through
-// it, so that the difference between Abseil's releases shows only here.
+// Holds `mu` from construction to destruction, as `absl::MutexLock` does. Is
+// used in the same way with every supported release of Abseil. The library
+// locks a mutex only through this class, so no other code depends on the
+// release.
 template <typename M>
 class ABSL_SCOPED_LOCKABLE BasicMutexLock {
  public:

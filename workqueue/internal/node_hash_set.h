@@ -48,18 +48,17 @@ class ItemNode : public HashSetNode {
 
 // NodeHashSet
 //
-// This class is a hash set that finds a queue's entry for an item. Each item is
-// stored once, in its entry. An entry has the same address from its insertion
-// to its erasure.
+// This class is a hash set of entries, one for each item. Each item is stored
+// once, in its entry. An entry has the same address from its insertion to its
+// erasure.
 //
-// `Entry` derives from `HashSetNode`. It requires a constructor from an item,
-// copied or moved, and a method `const T& item() const`.
+// `Entry` must derive from `HashSetNode`. It must have constructors from a
+// `const T&` and a `T&&`, and a method `const T& item() const`.
 //
 // The caller computes hashes, so that it can do so before it takes a lock. A
 // hash function may be the identity, because this class mixes its result.
-// Storage of erased entries is reused, so that a queue in its steady state
-// allocates nothing but what copying an item allocates. After a spike the
-// storage is freed.
+// Storage of erased entries is reused. So in the steady state nothing is
+// allocated except by copying an item. After a spike the storage is freed.
 //
 // If constructing an entry, comparing or allocating throws, the set is
 // unchanged.

@@ -28,14 +28,14 @@ struct IsStreamable<T, std::void_t<decltype(std::declval<std::ostream&>()
 
 // IsPrintable
 //
-// Whether an item of type `T` can be printed, by `operator<<` or by
+// True if an item of type `T` can be printed, either with `operator<<` or with
 // `absl::StrCat()`.
 template <typename T>
 struct IsPrintable
     : std::disjunction<IsStreamable<T>,
                        std::is_convertible<const T&, absl::AlphaNum>> {};
 
-// Prints `item`, which can be.
+// Prints `item`. Requires `IsPrintable<T>`.
 template <typename T>
 void PrintItem(std::ostream& os, const T& item) {
   if constexpr (IsStreamable<T>::value) {
@@ -45,7 +45,8 @@ void PrintItem(std::ostream& os, const T& item) {
   }
 }
 
-// Returns what messages call `item`, which need not be printable.
+// Returns a description of `item` for messages: the printed item, or "an item"
+// if a `T` cannot be printed.
 template <typename T>
 std::string DescribeItem(const T& item) {
   if constexpr (IsPrintable<T>::value) {

@@ -13,7 +13,7 @@
 namespace workqueue {
 namespace internal {
 
-// Returns when to try again what failed on a thread of the library's own.
+// Returns the time after which the library's threads retry a failed operation.
 constexpr absl::Duration RetryDelay() { return absl::Seconds(1); }
 
 }  // namespace internal

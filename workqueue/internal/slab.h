@@ -160,7 +160,7 @@ class Slab {
   static int IndexOf(SlabId id) { return static_cast<int>(id % kChunkSize); }
 
   ABSL_ATTRIBUTE_NOINLINE void AddChunk() {
-    // So that freeing a chunk throws nothing.
+    // Reserves memory here, so that freeing a chunk does not throw.
     if (free_numbers_.capacity() <= chunks_.size()) {
       free_numbers_.reserve(2 * chunks_.size() + 1);
     }

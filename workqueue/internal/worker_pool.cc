@@ -16,7 +16,7 @@ namespace workqueue {
 namespace internal {
 namespace {
 
-// The one whose thread this is.
+// The pool that started the current thread; null for other threads.
 thread_local const WorkerPool* pool_of_thread = nullptr;
 
 }  // namespace
@@ -33,7 +33,7 @@ absl::Status WorkerPool::Start(size_t workers,
     }
   });
   if (started) return absl::OkStatus();
-  // There may be no memory for that either.
+  // There may be no memory for the error's message either.
   return internal::CatchAsStatus([&] {
     return absl::ResourceExhaustedError(
         absl::StrCat("only ", threads_.size(), " of ", workers,

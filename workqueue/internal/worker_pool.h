@@ -20,30 +20,33 @@ namespace internal {
 
 // WorkerPool
 //
-// Threads that all do the same work, which ends when their owner tells it to.
+// Threads that all run the same function. The owner of the pool must make the
+// function return: the pool cannot interrupt it.
 //
-// Not thread-safe, but for `RunsThisThread()`.
+// Not thread-safe, except for `RunsThisThread()`.
 class WorkerPool {
  public:
   WorkerPool() = default;
-  // Waits for the threads.
+  // Blocks until all threads have ended.
   ~WorkerPool() { Join(); }
 
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  // Starts `workers` threads, each of which calls `work` with a number of its
-  // own below that. Returns `absl::ResourceExhaustedError` if not all of them
-  // could be started; those that were are at work.
+  // Starts `workers` threads. Each thread calls `work` once, with its own
+  // number from 0 to `workers` - 1. Returns `absl::ResourceExhaustedError` if
+  // not all threads could be started, or `absl::InternalError` if there is no
+  // memory for that error's message either. The threads that were started keep
+  // running.
   absl::Status Start(size_t workers, const std::function<void(size_t)>& work);
 
-  // Returns how many threads have been started.
+  // Returns the number of threads that have been started and not joined.
   size_t size() const { return threads_.size(); }
 
-  // Waits until each thread's work has returned.
+  // Blocks until all threads have ended.
   void Join();
 
-  // Returns whether it is one of the threads that calls this.
+  // Returns whether the calling thread is one of the pool's threads.
   bool RunsThisThread() const;
 
  private:

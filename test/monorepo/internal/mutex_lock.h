@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A header of the project's own, of the same name as one of the library's.
+// A header of the project with the same name as one of the library's headers.
 
 #ifndef INTERNAL_MUTEX_LOCK_H_
 #define INTERNAL_MUTEX_LOCK_H_

@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A header of the project's own, of the same name as one of the library's.
+// A header of the project with the same name as one of the library's headers.
 
 #ifndef TIMER_SCHEDULER_H_
 #define TIMER_SCHEDULER_H_
@@ -10,7 +10,7 @@
 
 namespace timer {
 
-// Has it be midnight.
+// Sets the clock to midnight.
 class Scheduler {
  public:
   explicit Scheduler(clocks::FakeClock* clock) : clock_(clock) {}

@@ -13,7 +13,7 @@
 namespace workqueue {
 namespace internal {
 
-// The error of `Interface::AcquireUpTo(0)`.
+// Returns the error of `Interface::AcquireUpTo(0)`.
 inline absl::Status ZeroMaxError() {
   return absl::InvalidArgumentError("max is 0; it must be at least 1");
 }

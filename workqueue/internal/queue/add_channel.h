@@ -24,18 +24,19 @@ namespace internal {
 
 // AddChannel
 //
-// The bounded buffer between those who add an item for later and the waiting
-// loop that acts on it. Any number of threads push; one at a time receives.
+// A bounded buffer of items that are to be added later. Callers of a queue push
+// items. The queue receives them, mostly on the thread of its waiting loop (the
+// loop).
 //
-// The loop says until when it sleeps, and a push wakes it only if its item is
-// due before that or the buffer fills up: items due later stay until somebody
-// receives them anyway.
+// The loop tells the channel until when it sleeps. A push wakes the loop only
+// if the item is due before that time or if the channel is at least half full.
+// Other items stay in the channel until the next `Receive()`.
 //
 // Thread-safe.
 template <typename T>
 class AddChannel {
  public:
-  // How many items the channel holds; client-go's is of the same size.
+  // The maximum number of items in the channel, the same as in client-go.
   static constexpr size_t kCapacity = 1000;
 
   struct Addition {
@@ -46,12 +47,12 @@ class AddChannel {
 
   enum class TryPushResult { kPushed, kClosed, kWouldWake };
 
-  // `wake` wakes the loop. It is called with the channel locked, so that
-  // whoever pushes next and finds that the loop has been asked to wake can rely
-  // on that.
+  // `wake` wakes the loop. It is called with the channel's mutex locked. So a
+  // push that finds that the loop need not be woken can rely on an earlier call
+  // of `wake` to have returned.
   explicit AddChannel(std::function<void()> wake) : wake_(std::move(wake)) {}
 
-  // Closes the channel, and waits for the calls that block in it.
+  // Closes the channel, and blocks until no call blocks in it.
   ~AddChannel() {
     Close();
     internal::MutexLock lock(&mu_);
@@ -62,8 +63,8 @@ class AddChannel {
   AddChannel(const AddChannel&) = delete;
   AddChannel& operator=(const AddChannel&) = delete;
 
-  // Puts `item`, which hashes to `hash`, in. Blocks while the channel is full,
-  // until somebody receives or `Close()` is called. Returns false if the
+  // Adds `item`, which hashes to `hash`, to the channel. While the channel is
+  // full, blocks until `Receive()` or `Close()` is called. Returns false if the
   // channel is closed.
   bool Push(const T& item, size_t hash, absl::Time ready_at) {
     internal::MutexLock lock(&mu_);
@@ -73,8 +74,9 @@ class AddChannel {
     return true;
   }
 
-  // As `Push()`, but does not put `item` in if the loop sleeps and is to be
-  // woken because that is due earlier, and this has not blocked.
+  // Does what `Push()` does, except if `item` is due before the loop's wake
+  // time and the call has not blocked: then adds nothing and returns
+  // `kWouldWake`.
   TryPushResult TryPush(const T& item, size_t hash, absl::Time ready_at) {
     internal::MutexLock lock(&mu_);
     const bool blocks = IsFull();
@@ -87,22 +89,22 @@ class AddChannel {
     return TryPushResult::kPushed;
   }
 
-  // Moves all that is in to `*additions`, which must be empty, in the order in
-  // which it came.
+  // Moves all items to `*additions`, which must be empty, in the order in which
+  // they were pushed.
   void Receive(std::vector<Addition>* additions) {
     internal::MutexLock lock(&mu_);
     additions_.swap(*additions);
     not_full_.SignalAll();
   }
 
-  // The loop is awake, and need not be woken.
+  // Call this when the loop is awake and need not be woken.
   void Awake() {
     internal::MutexLock lock(&mu_);
     loop_wake_time_.Clear();
   }
 
-  // The loop goes to sleep until `until`. Returns false, and it must not, if
-  // there is something to receive.
+  // Call this before the loop sleeps until `until`. Returns true if the channel
+  // is empty. Otherwise returns false: the loop must receive the items first.
   bool SleepUntil(absl::Time until) {
     internal::MutexLock lock(&mu_);
     if (!additions_.empty()) return false;
@@ -110,13 +112,13 @@ class AddChannel {
     return true;
   }
 
-  // Wakes the loop if it sleeps longer than until `until`.
+  // Wakes the loop if it sleeps beyond `until`.
   void WakeBy(absl::Time until) {
     internal::MutexLock lock(&mu_);
     if (loop_wake_time_.WakeBy(until)) wake_();
   }
 
-  // From now on nothing is taken, and nobody blocks. What is in is dropped.
+  // Drops all items. From now on no item is taken, and no call blocks.
   void Close() {
     internal::MutexLock lock(&mu_);
     closed_ = true;
@@ -129,7 +131,7 @@ class AddChannel {
     return additions_.size() >= kCapacity;
   }
 
-  // Blocks while the channel is full, and not closed.
+  // Blocks while the channel is full and not closed.
   void AwaitRoom() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     ++blocked_;
     while (IsFull() && !closed_) not_full_.Wait(&mu_);

@@ -14,8 +14,10 @@
 namespace workqueue {
 namespace internal {
 
-// Returns an `absl::InvalidArgumentError` if the queue below, the argument
-// `name`, is not `given`, or if it is and an ordering is, too.
+// Checks the arguments of a queue that is created on a queue below. `name` is
+// the name of the argument that is the queue below. Returns an
+// `absl::InvalidArgumentError` if that argument is not `given`, or if an
+// ordering is given, too.
 absl::Status CheckQueueBelow(absl::string_view name, bool given,
                              bool has_ordering = false);
 

@@ -18,9 +18,9 @@ namespace internal {
 
 // CompactTime
 //
-// An `absl::Time` in half the room, and aligned so that it fills gaps: to the
-// nanosecond, rounded down, and no more than 292 years from 1970, beyond which
-// it is that far.
+// A time in 8 bytes, fewer than an `absl::Time` takes. The alignment of 4 bytes
+// lets it fill gaps in a struct. Times are rounded down to nanoseconds. A time
+// more than 292 years from 1970 becomes the closest time that can be stored.
 class CompactTime {
  public:
   CompactTime() = default;  // 1970

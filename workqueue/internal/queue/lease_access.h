@@ -21,24 +21,25 @@ namespace internal {
 
 // LeaseAccess
 //
-// Makes leases and batches of leases. Only queues do that, so users of a lease
-// do not see these functions.
+// The functions that make leases and batches of leases. They are for queues
+// only, so they are not part of `Lease` and `LeaseBatch`.
 struct LeaseAccess {
-  // Returns a lease of `item`, which is not null. `owner` ends it.
+  // Returns a lease of `item`, which is not null. The lease ends by a call of
+  // `owner->EndLeases()`.
   template <typename T>
   static Lease<T> Make(LeaseOwner<T>* owner, QueuedItem<T>* item) {
     return Lease<T>(owner, item);
   }
 
-  // If `owner` is the one to end `*lease`, empties `*lease` without ending it
-  // and returns its item. Returns null otherwise.
+  // If `owner` is the owner of `*lease`, empties `*lease` without ending the
+  // lease, and returns the item. Returns null otherwise.
   template <typename T>
   static QueuedItem<T>* Release(Lease<T>* lease, const LeaseOwner<T>* owner) {
     return lease->owner_ == owner ? std::exchange(lease->item_, nullptr)
                                   : nullptr;
   }
 
-  // Makes room for `n` leases.
+  // Allocates memory for `n` leases.
   template <typename T>
   static void Reserve(LeaseBatch<T>* batch, size_t n) {
     batch->leases_.reserve(n);

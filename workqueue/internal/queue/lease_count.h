@@ -16,8 +16,8 @@ namespace internal {
 
 // LeaseCount
 //
-// Counts the leases of a queue. If any is left when the queue is destroyed, the
-// program ends with a message.
+// Counts the leases of a queue. If the queue is destroyed while leases exist,
+// the destructor of the count writes a message and aborts the program.
 //
 // Thread-safe.
 class LeaseCount {

@@ -22,7 +22,7 @@ enum class LeaseEnd {
 
 // LeaseOwner
 //
-// The part of a queue that takes leases back.
+// The part of a queue that ends leases.
 template <typename T>
 class LeaseOwner {
  public:

@@ -21,48 +21,51 @@ namespace internal {
 
 // PriorityOrder
 //
-// What is queued in a `PriorityQueue`: a heap by priority and, within one, by
-// sequence number. The `Order` of a `QueueCore`.
+// The queued items of a `PriorityQueue`: a heap that is sorted by priority and,
+// within a priority, by sequence number. This class is the `Order` of a
+// `QueueCore`.
 //
-// The heap has room for all items that are dirty or being processed: when the
-// processing of an item ends, the item may be put in, and nothing may throw
-// then.
+// The heap has memory for all items that are dirty or being processed. The
+// reason is that the end of an item's processing may insert the item into the
+// heap and must not throw.
 template <typename T>
 class PriorityOrder {
  public:
-  // An item can also wait for its time, which is none of the order's business:
-  // it is then in another heap.
+  // An item may also wait for its time. A waiting item is in another heap,
+  // which is not part of this class.
   struct Entry : QueueEntry<T> {
     using QueueEntry<T>::QueueEntry;
 
     bool InUse() const { return QueueEntry<T>::InUse() || waiting; }
 
-    bool waiting = false;  // never if dirty
-    int64_t sequence = 0;  // its place within its priority
+    bool waiting = false;  // never true if dirty
+    int64_t sequence = 0;  // the place within the priority
     uint32_t heap_index = 0;
-    int handed_out_priority = 0;  // while it is being processed
+    int handed_out_priority = 0;  // valid while being processed
   };
 
   static constexpr bool kHasPriorities = true;
 
   size_t size() const { return heap_.size(); }
 
-  // Makes sure that one more entry can be dirty. The rest does not throw.
+  // Allocates memory for one more entry that is dirty or being processed. No
+  // other function throws.
   void ReserveOneMore() { heap_.Reserve(places_ + 1); }
 
-  // Gives back memory if no entry is dirty or being processed.
+  // Frees memory if no entry is dirty or being processed.
   void ReleaseIfUnused() {
     if (places_ == 0) heap_.ReleaseIfEmpty();
   }
 
-  // `entry` has become dirty.
+  // Called when `entry` has become dirty.
   void OnDirty(Entry* entry) {
     if (entry->processing) return;
     ++places_;
     Insert(entry);
   }
 
-  // `entry`, which is in the order, has another priority or sequence now.
+  // Called when the priority or the sequence of `entry`, which is in the order,
+  // has changed.
   void OnMoved(Entry* entry) {
     heap_.Replace(entry->heap_index, SlotOf(entry));
   }
@@ -78,8 +81,9 @@ class PriorityOrder {
 
   void PutBack(Entry* entry) { Insert(entry); }
 
-  // Within its priority, `entry` comes first. If its item was added again, the
-  // higher priority counts.
+  // Inserts `entry` before all other entries of its priority. This is the
+  // priority at which `entry` was handed out or, if its item was added again at
+  // a higher one, that priority.
   void GiveBack(Entry* entry, bool added_again) {
     entry->set_priority(
         added_again ? std::max(entry->priority(), entry->handed_out_priority)
@@ -90,7 +94,8 @@ class PriorityOrder {
 
   void OnDone(Entry*) { --places_; }
 
-  // In no particular order, but always the same until there is a change.
+  // Visits the entries in no particular order. The order stays the same until
+  // the next change.
   template <typename F>
   bool ForEach(F visit) const {
     heap_.ForEach([&visit](const Slot& slot) { visit(*slot.entry); });
@@ -124,8 +129,8 @@ class PriorityOrder {
   internal::IndexedHeap<Slot, SetIndex> heap_;
   // The number of entries that are dirty or being processed.
   size_t places_ = 0;
-  // The sequence of the entry that was given back last. Entries that are added
-  // have sequences from zero on.
+  // The sequence of the entry that was given back last. It is negative. The
+  // sequences of added entries start at zero.
   int64_t front_sequence_ = 0;
 };
 

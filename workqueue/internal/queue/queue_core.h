@@ -43,7 +43,7 @@
 namespace workqueue {
 namespace internal {
 
-// What a queue in memory keeps for an item.
+// The data that a queue in memory stores for an item.
 template <typename T>
 struct QueueEntry : QueuedItem<T>, HashSetNode {
   explicit QueueEntry(const T& item) : QueuedItem<T>(item) {}
@@ -55,37 +55,42 @@ struct QueueEntry : QueuedItem<T>, HashSetNode {
   bool InUse() const { return dirty || processing; }
 
   ItemTimes times;
-  bool dirty = false;       // in need of processing
-  bool processing = false;  // handed out
-  bool leased = false;      // handed out as a lease
+  bool dirty = false;       // must be processed
+  bool processing = false;  // has been handed out
+  bool leased = false;      // has been handed out as a lease
 };
 
 // QueueCore
 //
-// The part that the queues in memory share: it hands out what is queued, each
-// item to one worker at a time, and takes it back. `Queue` and `PriorityQueue`
-// derive from it and add items.
+// The part that the queues in memory share. It hands out queued items, each
+// item to one worker at a time, and ends their processing. `Queue` and
+// `PriorityQueue` derive from it and implement adding items.
 //
 // An item has an entry while it is dirty, being processed, or both. (An order
 // can keep entries longer.) An item that is dirty and not being processed is
 // queued: its entry is in `order_`. An item that is being processed is in
 // `processing_`.
 //
-// `Order` knows which entries are queued, and in which order to hand them out.
-// It has
+// `Order` contains the queued entries, and determines the order in which they
+// are handed out. It must have these members. The functions in the second group
+// must not throw.
 //
-//   * `Entry`, a `QueueEntry<T>`,
-//   * `kHasPriorities`, whether items have priorities,
-//   * `size_t size() const`,
-//   * `Entry* Pop()`, which removes the next entry, of at least one,
-//   * `void PutBack(Entry*)`, which undoes a `Pop()`; `void PushBack(Entry*,
-//     ErrorLog&)`, which takes in an entry whose item was added while it was
-//     being processed; `void GiveBack(Entry*, bool added_again)`, which
-//     takes in an entry whose item was not processed, before all others; `void
-//     OnDone(Entry*)`, which is called for an entry that is neither dirty nor
-//     being processed any more; none of them throws,
-//   * `bool ForEach(visit) const`, as `Ordering` has, except that it may visit
+//   * `Entry`, a class derived from `QueueEntry<T>`.
+//   * `kHasPriorities`: whether items have priorities.
+//   * `size_t size() const`: returns the number of entries.
+//   * `Entry* Pop()`: removes the next entry and returns it. Called only if
+//     there is an entry.
+//   * `bool ForEach(visit) const`: like `Ordering::ForEach()`, but may visit
 //     some entries before it returns false.
+//
+//   * `void PutBack(Entry*)`: undoes a `Pop()`.
+//   * `void PushBack(Entry*, ErrorLog&)`: inserts an entry whose item was added
+//     while it was being processed.
+//   * `void GiveBack(Entry*, bool added_again)`: inserts an entry whose item was
+//     handed out but not processed. The entry comes before all others (of its
+//     priority). `added_again` tells whether the item was added meanwhile.
+//   * `void OnDone(Entry*)`: called when an entry is no longer dirty or being
+//     processed.
 //
 // `InterfaceType` is the interface that the queue implements.
 template <typename T, typename InterfaceType, typename Order, typename Hash,
@@ -114,12 +119,13 @@ class QueueCore : public InterfaceType,
   using Entry = typename Order::Entry;
   using MutexLock = internal::MutexLock;
 
-  // The first four are those of `QueueOptions`. `order` makes the order.
+  // The first four parameters are the fields of `QueueOptions` of these names.
+  // `order` are the arguments of the constructor of `Order`.
   template <typename... Args>
   QueueCore(absl::string_view name, MetricsProvider* metrics_provider,
             LogSink* log_sink, const QueueClock& clock, Args&&... order);
-  // Shuts the queue down, and waits for the calls that block in it. They return
-  // nothing.
+  // Shuts the queue down, and blocks until no call blocks in it. The blocked
+  // calls return no item.
   ~QueueCore() override;
 
   // Holds the queue's lock. Once it has released the lock, it wakes threads
@@ -144,11 +150,13 @@ class QueueCore : public InterfaceType,
       size_t count = 0;
     };
 
-    Wakes wakes_;  // before lock_, so that a woken thread finds the lock free
+    // Destroyed after lock_, so that a woken thread finds the lock free.
+    Wakes wakes_;
     MutexLock lock_;
   };
 
-  // Blocks until an item is queued, and returns OK when there is one.
+  // Blocks until an item is queued, the queue is shut down, or `deadline`.
+  // Returns OK if an item is queued and may be handed out.
   absl::Status AwaitItem(absl::Time deadline)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (order_.size() > 0) return absl::OkStatus();
@@ -157,41 +165,42 @@ class QueueCore : public InterfaceType,
         [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return order_.size() > 0; });
   }
 
-  // Takes the next item, of at least one, out of the order, and marks it as
-  // being processed since `now`, which is coarse. Calls `copy` with its entry
-  // before. If `copy` throws, nothing has changed.
+  // Removes the next item from the order, and marks it as being processed since
+  // `now`, a coarse time. At least one item must be queued. Calls `copy(entry)`
+  // first. If `copy` or a metric throws, the item stays queued.
   template <typename F>
   Entry* HandOut(absl::Time now, F copy) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // Returns whether `entry` waits for its time, and ends the wait. Throws
-  // nothing.
+  // Ends the wait of `entry` if it waits for its time, and returns whether it
+  // did. Throws nothing.
   virtual bool EndWait(Entry* /*entry*/) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     return false;
   }
 
-  // Whether no item is queued or being processed.
+  // Returns whether no item is queued or being processed.
   bool Idle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     return processing_.empty() && order_.size() == 0;
   }
 
-  // Copies what is in the queue to `*snapshot`. The queued items are in their
-  // order if the order can tell it.
+  // Copies the items of the queue to `*snapshot`. The queued items are in no
+  // particular order if `Order::ForEach()` returns false.
   void CopyTo(Snapshot<T>* snapshot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   NodeHashSet<T, Entry, Hash, Eq> entries_ ABSL_GUARDED_BY(mu_);
-  // Destroyed before entries_, whose items it may look at until then.
+  // Destroyed before entries_, because its destructor may read items.
   Order order_ ABSL_GUARDED_BY(mu_);
 
  private:
   void EndLeases(absl::Span<QueuedItem<T>* const> items, LeaseEnd end) override;
 
-  // Ends the processing of `entry`, or undoes that it was handed out.
+  // `Finish()` ends the processing of `entry`. `GiveBack()` queues `entry` as
+  // if it had not been handed out.
   void Finish(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void GiveBack(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void EndLease(QueuedItem<T>* item, LeaseEnd end)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // Calls `report`, which reports to metrics, and logs what it throws.
+  // Calls `report`, which updates metrics. If `report` throws, logs the error.
   template <typename F>
   void ReportEnd(const Entry* entry, F report)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
@@ -202,7 +211,7 @@ class QueueCore : public InterfaceType,
     errors_.Try(what, report);
   }
 
-  // Hands the next item out as a lease, since `now`.
+  // Hands out the next item as a lease that begins at `now`.
   Lease<T> LeaseNext(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     Entry* const entry = HandOut(now, [](const Entry&) {});
     entry->leased = true;
@@ -215,7 +224,8 @@ class QueueCore : public InterfaceType,
   // Reports the work in progress.
   void ReportProgress();
 
-  // What is being processed, in the order in which it was handed out.
+  // The items that are being processed, in the order in which they were handed
+  // out.
   QueuedItemList<T> processing_ ABSL_GUARDED_BY(mu_);
 };
 
@@ -297,8 +307,8 @@ auto QueueCore<T, InterfaceType, Order, Hash, Eq>::HandOut(absl::Time now,
 template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
 std::optional<T> QueueCore<T, InterfaceType, Order, Hash, Eq>::Get() {
-  // The only object returned, so that returning it copies nothing: a copy could
-  // throw after the item has been handed out.
+  // Every return statement returns this object, so that the compiler does not
+  // copy it. A copy could throw after the item has been handed out.
   std::optional<T> item;
   Lock lock(this);
   if (!AwaitItem(absl::InfiniteFuture()).ok()) return item;
@@ -337,7 +347,7 @@ template <typename T, typename InterfaceType, typename Order, typename Hash,
 absl::Status QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireNext(
     Lease<T>* lease) {
   QueuedItem<T>* const item = LeaseAccess::Release<T>(lease, this);
-  lease->Done();  // a lease of another queue
+  lease->Done();  // Ends the lease if it is of another queue.
   Lock lock(this);
   if (item != nullptr) EndLease(item, LeaseEnd::kDone);
   absl::Status status = AwaitItem(absl::InfiniteFuture());
@@ -358,7 +368,7 @@ QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireUpToWithDeadline(
   LeaseAccess::Reserve(&leases, max);
   const absl::Time now = clock_->CoarseTimeNow();
   LeaseAccess::PushBack(&leases, LeaseNext(now));
-  // If something throws now, the batch has the leases acquired so far.
+  // If an exception is thrown now, the batch has the leases acquired so far.
   TryCall([&, this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     while (leases.size() < max) {
       LeaseAccess::PushBack(&leases, LeaseNext(now));
@@ -468,7 +478,7 @@ template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
 Snapshot<T> QueueCore<T, InterfaceType, Order, Hash, Eq>::TakeSnapshot() {
   Snapshot<T> snapshot;
-  snapshot.queued.reserve(Len());  // rather than with the lock held
+  snapshot.queued.reserve(Len());  // Allocates without the lock.
   MutexLock lock(&mu_);
   CopyTo(&snapshot);
   return snapshot;

@@ -26,8 +26,7 @@ void Set(SettableGaugeMetric* metric, absl::Duration value) {
   if (metric != nullptr) metric->Set(absl::ToDoubleSeconds(value));
 }
 
-// Returns the provider that a queue of this name reports to; null if it does
-// not.
+// Returns the provider of the queue `name`; null if the queue has no metrics.
 MetricsProvider* ProviderFor(absl::string_view name,
                              MetricsProvider* provider) {
   if (name.empty()) return nullptr;

@@ -23,52 +23,57 @@ namespace internal {
 
 // ItemTimes
 //
-// What the metrics have to remember of an item in a queue.
+// The times of an item that the metrics need.
 struct ItemTimes {
-  CompactTime added;    // since it was last handed out
-  CompactTime started;  // handed out
+  CompactTime added;    // when the item last became dirty
+  CompactTime started;  // when the item was last handed out
 };
 
 // QueueMetrics
 //
-// Turns what happens in a `Queue` into the metrics of a provider. The queue
-// calls it with its lock held.
+// Updates the metrics of a queue in memory. The queue calls it with the lock
+// held.
 class QueueMetrics {
  public:
-  // How often the metrics of work in progress are set.
+  // The period at which the queue calls `UpdateUnfinishedWork()`.
   static constexpr absl::Duration UpdatePeriod() {
     return absl::Milliseconds(500);
   }
 
-  // Returns the metrics of the queue `name` from `provider` or, if that is
-  // null, from the default provider; null if there is nothing to report to. A
-  // queue that has priorities reports its depth by them, if the provider can.
+  // Makes the metrics of the queue `name` with `provider` or, if `provider` is
+  // null, with the default provider. Returns null if `name` is empty or there
+  // is no provider. If `has_priorities`, reports the depth by priority if the
+  // provider has that metric.
   static std::unique_ptr<QueueMetrics> Create(absl::string_view name,
                                               MetricsProvider* provider,
                                               Clock* clock,
                                               bool has_priorities);
 
-  // An item is added, and handed out. If a metric throws, it is neither.
+  // Called before an item is added, and before it is handed out. If a metric
+  // throws, the queue must not add the item or hand it out.
   void OnAdd(ItemTimes& times, int priority);
   void OnGet(ItemTimes& times, int priority);
 
-  // The priority of an item that has been added and not handed out changes.
+  // Called when the priority of an item that has been added and not yet handed
+  // out changes.
   void OnPriorityChange(int from, int to);
 
-  // An item that was handed out is queued again unprocessed, at `priority`. It
-  // was queued already, at `added_priority`, if it was added meanwhile.
+  // Called when an item that was handed out is queued again at `priority`,
+  // unprocessed. If the item has been added since it was handed out,
+  // `added_priority` is the priority of that add.
   void OnGiveBack(const ItemTimes& times, int priority,
                   std::optional<int> added_priority);
 
-  // The processing of an item has ended, even if a metric throws.
+  // Called when the processing of an item ends. If a metric throws, the
+  // processing counts as ended nevertheless.
   void OnDone(const ItemTimes& times);
 
-  // Reports on the work in progress; `oldest` is the times of the item that has
-  // been so longest, null if none is.
+  // Reports the work in progress. `oldest` points to the times of the item that
+  // has been processed longest; null if no item is being processed.
   void UpdateUnfinishedWork(const ItemTimes* oldest);
 
  private:
-  // The item of `times` is no longer in progress.
+  // Removes the item of `times` from the items in progress.
   void EndProgress(const ItemTimes& times);
 
   QueueMetrics(absl::string_view name, MetricsProvider* provider, Clock* clock,
@@ -76,7 +81,7 @@ class QueueMetrics {
 
   Clock* const clock_;
   const absl::Time epoch_;
-  // One of the two, or none.
+  // At most one of these two is not null.
   const std::unique_ptr<PriorityGaugeMetric> depth_by_priority_;
   const std::unique_ptr<GaugeMetric> depth_;
   const std::unique_ptr<CounterMetric> adds_;
@@ -85,14 +90,16 @@ class QueueMetrics {
   const std::unique_ptr<SettableGaugeMetric> unfinished_work_seconds_;
   const std::unique_ptr<SettableGaugeMetric> longest_running_processor_seconds_;
 
-  // The items in progress, and the sum of their starts, since epoch_. The sum
-  // of their ages follows from these without a walk over them.
+  // The number of items in progress, and the sum of the times from epoch_ to
+  // their starts. These two give the sum of the items' ages without a visit to
+  // each item.
   size_t in_progress_ = 0;
   absl::Duration starts_;
 };
 
-// Returns the metric of retries for the queue `name`, as
-// `QueueMetrics::Create`; null if there is nothing to report to.
+// Makes the metric of retries of the queue `name`. Chooses the provider as
+// `QueueMetrics::Create()` does. Returns null if `name` is empty, if there is
+// no provider, or if the provider does not have this metric.
 std::unique_ptr<CounterMetric> NewRetriesMetric(absl::string_view name,
                                                 MetricsProvider* provider);
 

@@ -24,11 +24,12 @@ namespace internal {
 
 // QueueOrder
 //
-// What is queued in a `Queue`: in the user's `Ordering` or, if there is none,
-// first in, first out. The `Order` of a `QueueCore`.
+// The queued items of a `Queue`: in the user's `Ordering` or, without an
+// ordering, first in, first out. This class is the `Order` of a `QueueCore`.
 //
-// An ordering may throw when no caller can be told. What it would not take then
-// goes to the list instead, which comes before it, so that nothing is lost.
+// An ordering may throw in a call that cannot return the error to a caller. The
+// item then goes to a list instead, so that it is not lost. Items in the list
+// are handed out before those in the ordering.
 template <typename T>
 class QueueOrder {
  public:
@@ -47,7 +48,7 @@ class QueueOrder {
     return list_.size() + (ordering_ != nullptr ? ordering_->Len() : 0);
   }
 
-  // Takes `entry` in. If the ordering throws, so does this.
+  // Adds `entry`. Throws what the ordering throws.
   void Push(Entry* entry) {
     if (ordering_ == nullptr) {
       list_.PushBack(entry);

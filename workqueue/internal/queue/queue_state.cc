@@ -63,7 +63,7 @@ absl::Status QueueState::AwaitItem(absl::Time deadline,
   }
   --blocked_;
   if (item_queued() && !closing_) return absl::OkStatus();
-  // Without a message, which a caller that polls would pay for.
+  // The error has no message, because a caller that polls would pay for it.
   if (!IsShuttingDown()) return absl::DeadlineExceededError("");
   absl::Status cancelled(absl::StatusCode::kCancelled, "");
   // A worker must learn of the end even if there is no memory for the message.
@@ -123,7 +123,7 @@ void QueueState::AwaitNobodyBlocks() {
 }
 
 void QueueState::AwaitWakes() {
-  // For no longer than a system call takes.
+  // This takes no longer than the system call of a wake-up.
   while (waking_.load(std::memory_order_acquire) > 0) {
     std::this_thread::yield();
   }

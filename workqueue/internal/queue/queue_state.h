@@ -38,9 +38,9 @@ namespace internal {
 // the lock, the threads that block, the shutdown and the drains. `QueueCore`
 // derives from it.
 //
-// A thread blocks until an item is queued, or until the queue drains. Which
-// items there are is for the derived class to say, by functions that are called
-// with the lock held.
+// A thread blocks until an item is queued, or until the queue is drained. This
+// class does not know the items. The derived class passes functions that tell
+// whether the condition holds; they are called with the lock held.
 class QueueState {
  public:
   QueueState(const QueueState&) = delete;
@@ -67,7 +67,7 @@ class QueueState {
   bool AwaitDrained(absl::Time deadline, absl::FunctionRef<bool()> idle)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // Whether a thread waits for an item, and for no deadline.
+  // Returns whether a thread waits for an item without a deadline.
   bool GettersWait() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     return waiting_getters_ > 0;
   }
@@ -79,8 +79,8 @@ class QueueState {
   // must follow.
   size_t BeginWakes(size_t queued) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // Wakes `count` threads. The queue may be gone when this returns: a woken
-  // thread may have destroyed it.
+  // Wakes `count` threads. A woken thread may destroy the queue before this
+  // function returns. So the caller must not use the queue afterwards.
   void Wake(size_t count) ABSL_LOCKS_EXCLUDED(mu_);
 
   void BeginShutDown() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -91,13 +91,14 @@ class QueueState {
   // The queue has become idle: ends the drains in progress with success.
   void NotifyIdle() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { drained_.SignalAll(); }
 
-  // The two parts of the destructor. The first one blocks until no thread
-  // blocks in the queue. After the second one no thread touches the queue.
+  // The destructor of the derived class calls these functions in this order.
+  // The first one shuts the queue down and blocks until no thread blocks in the
+  // queue. The second one blocks until no thread uses the queue any more.
   void AwaitNobodyBlocks() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AwaitWakes() ABSL_LOCKS_EXCLUDED(mu_);
 
-  // Ends the program: the queue is destroyed while `leases` leases exist, one
-  // of them of `item`.
+  // Aborts the program with a message: the queue is destroyed while `leases`
+  // leases exist, and one of them is of `item`.
   [[noreturn]] void DieOfLeases(size_t leases, absl::string_view item) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
@@ -111,8 +112,9 @@ class QueueState {
   mutable absl::Mutex mu_;
   ErrorLog errors_ ABSL_GUARDED_BY(mu_);
 
-  // Calls the function of `StartReports()`; null without metrics. The derived
-  // class must destroy it first.
+  // Calls the function of `StartReports()`; null without metrics. The
+  // destructor of the derived class must destroy it, because the function uses
+  // the derived class.
   std::unique_ptr<Ticker> ticker_;
 
  private:
@@ -129,16 +131,16 @@ class QueueState {
   std::atomic<bool> shutting_down_{false};
   // The number of calls of `EndDrains()`.
   int64_t drain_ends_ ABSL_GUARDED_BY(mu_) = 0;
-  // The number of threads that wait for queued_, and how many of them have been
-  // woken and do not run yet. If an item is queued and a thread waits, one
-  // thread is woken.
+  // The number of threads that wait for queued_, and the number of those that
+  // have been woken and do not run yet. While an item is queued and a thread
+  // waits, at least one thread has been woken.
   size_t waiting_getters_ ABSL_GUARDED_BY(mu_) = 0;
   size_t woken_getters_ ABSL_GUARDED_BY(mu_) = 0;
   // The number of threads that block in `AwaitItem()` or `AwaitDrained()`.
   size_t blocked_ ABSL_GUARDED_BY(mu_) = 0;
   // The number of calls of `Wake()` that are in progress or must follow.
   std::atomic<int> waking_{0};
-  // The destructor has begun, and nothing is handed out any more.
+  // True once the destructor has begun. No item is handed out then.
   bool closing_ ABSL_GUARDED_BY(mu_) = false;
 };
 

@@ -20,8 +20,8 @@
 namespace workqueue {
 namespace internal {
 
-// Sorts `*v` by `less(i, j)`, which compares two indices. Assigns no element: a
-// `T` need not be assignable.
+// Sorts `*v` by `less(i, j)`, which compares the elements at two indices. Does
+// not assign elements, because a `T` need not be assignable.
 template <typename V, typename Less>
 void SortByIndex(std::vector<V>* v, Less less) {
   std::vector<size_t> order(v->size());
@@ -33,7 +33,8 @@ void SortByIndex(std::vector<V>* v, Less less) {
   v->swap(sorted);
 }
 
-// Sorts the waiting items of `*snapshot` by their times.
+// Sorts the waiting items of `*snapshot` by their times and, within a time, by
+// priority, the highest first.
 template <typename T>
 void SortWaiting(Snapshot<T>* snapshot) {
   const auto& waiting = snapshot->waiting;
@@ -44,8 +45,8 @@ void SortWaiting(Snapshot<T>* snapshot) {
   });
 }
 
-// Sorts the queued items of `*snapshot` by priority and, within a priority, by
-// `sequences`, which has one number for each item.
+// Sorts the queued items of `*snapshot` by priority, the highest first, and,
+// within a priority, by `sequences`, which has one number for each item.
 template <typename T>
 void SortQueued(Snapshot<T>* snapshot, const std::vector<int64_t>& sequences) {
   const auto& queued = snapshot->queued;
@@ -56,7 +57,8 @@ void SortQueued(Snapshot<T>* snapshot, const std::vector<int64_t>& sequences) {
   });
 }
 
-// Fills in the failures that `limiter`, a rate limiter, counts.
+// Sets the number of failures of each item in `*snapshot`, as counted by
+// `limiter`, a rate limiter.
 template <typename T, typename Limiter>
 void CountFailures(Snapshot<T>* snapshot, Limiter& limiter) {
   const auto count = [&limiter](auto& items) {

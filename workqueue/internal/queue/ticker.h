@@ -21,9 +21,11 @@ namespace internal {
 
 // Ticker
 //
-// Calls a function on a waiting loop at each multiple of `period` after its
-// creation; once if several have passed at a time. The function must not throw.
-// The destructor waits for a call in progress.
+// Calls a function each time that a `period` has passed, counted from the
+// creation of the ticker. The call is on the thread of a waiting loop. If
+// several periods pass before the call, the function is called once for them.
+// The function must not throw. The destructor blocks until no call is in
+// progress.
 class Ticker final : private WaitingLoop::Client {
  public:
   Ticker(std::shared_ptr<WaitingLoop> loop, Clock* clock, absl::Duration period,

@@ -22,18 +22,19 @@ namespace internal {
 
 // WaitingItems
 //
-// The items that wait for their time, each once: a `WaitingSet` and a table
-// that finds an item in it.
+// The waiting items of a queue, each stored once: a `WaitingSet` and a hash
+// table that finds an item's entry in the set.
 //
-// Times are the set's: a timing wheel rounds them up to its ticks.
+// A `WaitingSet` with a timing wheel rounds times up to the ticks of the wheel.
 //
-// If copying, comparing or allocating throws, nothing has changed.
+// In each function, `hash` is the hash of `item`, and `now` is the current
+// time. If copying, comparing or allocating throws, nothing has changed.
 //
 // Not thread-safe.
 template <typename T, typename Hash, typename Eq>
 class WaitingItems {
  public:
-  // An item that waits.
+  // A waiting item.
   using Entry = internal::ItemNode<T>;
 
   WaitingItems(const WaitingSetOptions& options, absl::Time now)
@@ -41,9 +42,8 @@ class WaitingItems {
 
   size_t size() const { return set_.size(); }
 
-  // Has `item`, which hashes to `hash`, wait until `due_at`. If it waits
-  // already, the earlier of the two times counts, and it is not moved from. It
-  // is `now`.
+  // Makes `item` wait until `due_at`. If `item` already waits, the earlier of
+  // the two times counts, and `item` is not moved from.
   void Insert(T&& item, size_t hash, absl::Time due_at, absl::Time now) {
     set_.Reserve(table_.NextId(), due_at);
     const auto [entry, is_new] = table_.FindOrInsert(std::move(item), hash);
@@ -54,9 +54,8 @@ class WaitingItems {
     }
   }
 
-  // Has `item`, which hashes to `hash`, wait until `due_at`, whether or not it
-  // waits already. Returns when to call `Due()` next on its account. It is
-  // `now`.
+  // Makes `item` wait until `due_at`, whether or not it already waits. Returns
+  // the time at which `Due()` must be called for `item`.
   absl::Time InsertOrMove(const T& item, size_t hash, absl::Time due_at,
                           absl::Time now) {
     set_.Reserve(table_.NextId(), due_at);
@@ -65,36 +64,37 @@ class WaitingItems {
                   : set_.Move(entry->id(), due_at, now);
   }
 
-  // Returns the entry of `item`, which hashes to `hash`; null if it does not
-  // wait.
+  // Returns the entry of `item`; null if `item` does not wait.
   Entry* Find(const T& item, size_t hash) const {
     return table_.Find(item, hash);
   }
 
-  // Has the item of `entry` wait until `due_at`. It is `now`. Throws nothing.
+  // Makes the item of `entry` wait until `due_at`. Does not throw.
   void Postpone(Entry* entry, absl::Time due_at, absl::Time now) {
     set_.Move(entry->id(), due_at, now);
   }
 
-  // Removes the item of `entry`. Throws nothing.
+  // Removes the item of `entry`, and destroys the entry. Does not throw.
   void Remove(Entry* entry) {
     set_.Remove(entry->id());
     table_.Erase(entry);
   }
 
-  // Removes all items, and gives back the memory. Throws nothing.
+  // Removes all items, and frees the memory. Does not throw.
   void Clear() {
     set_.Clear();
     table_.Clear();
   }
 
-  // Returns the entry that comes first of those due at `now`; null if none is.
+  // Returns the first of the entries that are due at `now`; null if none is
+  // due.
   Entry* Due(absl::Time now) {
     const internal::SlabId id = set_.Due(now);
     return id == internal::kNoSlabId ? nullptr : table_.At(id);
   }
 
-  // Returns when to call `Due()` next; infinitely late if there is no need.
+  // Returns the time at which `Due()` must be called next;
+  // `absl::InfiniteFuture()` if no item waits.
   absl::Time NextWake() const { return set_.NextWake(); }
 
   // Calls `visit(item, due_at)` for each item, in no particular order.
