@@ -423,7 +423,9 @@ absl::Time DelayingQueue<T, Hash, Eq>::Run(absl::Time now) {
   absl::Time next = waiting_.NextWake();
   if (!took_in_all) {
     next = std::min(next, now + internal::RetryDelay());
-    add_channel_.SleepUntil(next);  // An earlier item wakes the loop.
+    // If the channel is empty, an earlier item wakes the loop. Otherwise the
+    // loop takes in what is in the channel at the retry.
+    add_channel_.SleepUntil(next);
     return next;
   }
   // An exception in another thread may have left some to be taken in.

@@ -100,11 +100,10 @@ class Interface {
   // Does what `Get()` does, but blocks no longer than until `deadline`. Returns
   //
   //   * `absl::DeadlineExceededError` if there was no item until `deadline`,
-  //   * `absl::CancelledError` if the queue has been shut down and is empty:
-  //   the
-  //     worker should end,
-  //   * any other error if an implementation could not reach its engine: the
-  //     worker should try again later.
+  //   * `absl::CancelledError` if the queue has been shut down and is empty,
+  //     so that the worker should end,
+  //   * any other error if an implementation could not reach its engine, so
+  //     that the worker should try again later.
   //
   // Here and below, times are those of the queue's clock, and a call with a
   // deadline in the past does not block.

@@ -52,8 +52,7 @@ class WaitingSetOptions {
   // Hierarchical Timing Wheels", 1987). So no turn visits the values of later
   // turns. An empty wheel wakes no thread.
   //
-  // The wheel takes about 16 bytes for each slot of each ring in use, and 64
-  // more bytes if the slot is not empty.
+  // The wheel takes about 8 bytes for each slot of each ring in use.
   //
   // Returns `absl::InvalidArgumentError`, which names the parameter and its
   // value, if `tick` is less than a nanosecond or more than 24 hours, or if

@@ -87,9 +87,8 @@ struct QueueEntry : QueuedItem<T>, HashSetNode {
 //   * `void PushBack(Entry*, ErrorLog&)`: inserts an entry whose item was added
 //     while it was being processed.
 //   * `void GiveBack(Entry*, bool added_again)`: inserts an entry whose item
-//   was
-//     handed out but not processed. The entry comes before all others (of its
-//     priority). `added_again` tells whether the item was added meanwhile.
+//     was handed out but not processed. The entry comes before all others (of
+//     its priority). `added_again` tells whether the item was added meanwhile.
 //   * `void OnDone(Entry*)`: called when an entry is no longer dirty or being
 //     processed.
 //
