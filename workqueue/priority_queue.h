@@ -47,7 +47,7 @@ namespace workqueue {
 // Options of a `PriorityQueue`. Every field has a usable default.
 template <typename T>
 struct PriorityQueueOptions {
-  // As in `QueueOptions`.
+  // See `QueueOptions`.
   std::string name;
   MetricsProvider* metrics_provider = nullptr;
   LogSink* log_sink = nullptr;
@@ -316,7 +316,8 @@ void PriorityQueue<T, Hash, Eq>::AddLocked(const T& item, size_t hash,
   if (entry->waiting) {
     ready_at = std::min(ready_at, waiting_[entry->heap_index].ready_at);
   }
-  // If the item is due already, waking the loop would only cost time.
+  // If the item is due already, a wake-up of the loop would only cost two
+  // changes of threads.
   if (loop_wake_time_.IsAfter(ready_at) &&
       ready_at <= this->clock_->TimeNow()) {
     MakeDirty(entry, priority, next_sequence_++);
@@ -449,14 +450,14 @@ int PriorityQueue<T, Hash, Eq>::NumRequeues(const T& item) const {
 template <typename T, typename Hash, typename Eq>
 void PriorityQueue<T, Hash, Eq>::ShutDown() {
   Core::ShutDown();
-  loop_->Wake(this);  // to drop the items that wait
+  loop_->Wake(this);  // to drop the waiting items
 }
 
 template <typename T, typename Hash, typename Eq>
 bool PriorityQueue<T, Hash, Eq>::ShutDownWithDrainUntil(absl::Time deadline) {
   MutexLock lock(&this->mu_);
   this->BeginShutDown();
-  loop_->Wake(this);  // to drop the items that wait
+  loop_->Wake(this);  // to drop the waiting items
   return this->AwaitDrained(deadline, [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     return this->Idle();
   });
@@ -465,7 +466,7 @@ bool PriorityQueue<T, Hash, Eq>::ShutDownWithDrainUntil(absl::Time deadline) {
 template <typename T, typename Hash, typename Eq>
 void PriorityQueue<T, Hash, Eq>::Close() {
   Core::Close();
-  loop_->Wake(this);  // to drop the items that wait
+  loop_->Wake(this);  // to drop the waiting items
 }
 
 template <typename T, typename Hash, typename Eq>

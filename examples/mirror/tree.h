@@ -5,7 +5,7 @@
 // examples/mirror/tree.h
 // -----------------------------------------------------------------------------
 //
-// Access to a directory tree. A path in a tree is relative to the root and has
+// Reads a directory tree. A path in a tree is relative to the root and has
 // no slash at either end. The root itself is "". These paths are the keys of
 // the work queue.
 

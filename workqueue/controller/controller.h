@@ -143,8 +143,9 @@ struct ControllerOptions {
 // counts the failure once more.) Exceptions of `Forget()` and `NumRequeues()`
 // are logged.
 //
-// A worker ends when the queue returns `absl::CancelledError`: the queue has
-// been closed or shut down.
+// A worker ends when the queue returns `absl::CancelledError`, because the
+// queue has been closed or shut down. No other error of the queue ends a
+// worker.
 //
 // `T` is copyable. `Hash` and `Eq` are those of the queue that the controller
 // makes: equal items must have equal hashes.
@@ -192,9 +193,9 @@ class Controller {
   //
   // Blocks no longer than until `drain_until`, a time on the controller's
   // clock. At that time, the queue is closed in any case. If items are left to
-  // reconcile, `Stop()` then notifies `ReconcileContext::stop`. The workers
-  // leave the items in the queue that they have not begun to reconcile.
-  // Reconciliations in progress go on, and the destructor waits for them.
+  // reconcile, `Stop()` then notifies `ReconcileContext::stop`. Items that no
+  // worker has begun to reconcile stay in the queue. Reconciliations in
+  // progress go on, and the destructor waits for them.
   //
   // A queue that the controller makes is destroyed with the controller. A queue
   // whose items live elsewhere keeps them there, and `Stop()` does not wait for

@@ -43,8 +43,7 @@ struct ParallelizeOptions {
 // Returns
 //
 //   * `absl::CancelledError` if some pieces were not done because of `stop`,
-//   * `absl::InvalidArgumentError` if `workers` or `options.chunk_size` is
-//   zero.
+//   * `absl::InvalidArgumentError` if `workers` or the chunk size is zero.
 //
 // If `do_piece` throws, no further call begins, and `ParallelizeUntil()` throws
 // the first exception. If a thread cannot be started, the threads that could be

@@ -54,7 +54,7 @@ struct LifecycleHooks {
 // Thread-safe.
 class Lifecycle {
  public:
-  // `clock` and `log` must outlive this.
+  // `clock` and `log` must outlive the object.
   Lifecycle(Clock* clock, const Log* log, size_t workers,
             absl::Duration sync_timeout, std::vector<LifecycleSource> sources,
             LifecycleHooks hooks);
