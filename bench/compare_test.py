@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests what bench/compare makes of figures."""
+"""Tests the medians, ratios, tables and charts of bench/compare."""
 
 import collections
 import importlib.machinery
@@ -29,7 +29,7 @@ GROUP = compare.Group("Queues & such", "queue", ("queue-floor", "queue-wheel"),
 
 
 def figures(*outputs):
-    """Of as many rounds as a subject has outputs."""
+    """Returns figures. The i-th output of a subject is from its i-th round."""
     result = compare.Figures()
     rounds = collections.Counter()
     for subject, output in outputs:
@@ -63,7 +63,7 @@ class RatioTest(unittest.TestCase):
         self.assertEqual(compare.ratio(10, 5), 0.5)
 
     def test_is_the_median_of_its_rounds(self):
-        # On a machine that is slower in every second round.
+        # The machine is slower in every second round.
         f = figures(("queue", "cycle\t100\tns\n"),
                     ("queue", "cycle\t200\tns\n"),
                     ("queue", "cycle\t100\tns\n"),

@@ -4,7 +4,7 @@
 // The cost of metrics in a queue and a controller, on the real clock.
 //
 // The cases. CPU times are per item.
-//   GetDone    -- add an item to a `Queue`, get it, and be done with it
+//   GetDone    -- add an item to a `Queue`, get it, and end its processing
 //   Acquire    -- the same with a lease
 //   Priority   -- the same with a lease of a `PriorityQueue`
 //   Reconcile  -- add an item to a `Controller`, whose worker reconciles it; a
@@ -22,7 +22,7 @@
 //
 //     tools/bazelw run -c opt //bench:metrics_benchmark
 //
-// `bench/metrics_cost` prints a table of all.
+// `bench/metrics_cost` prints a table of all figures.
 
 #include <cstdint>
 #include <functional>

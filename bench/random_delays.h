@@ -18,10 +18,11 @@ namespace workqueue {
 // RandomDelays
 //
 // This class draws delays that are spread evenly over an interval. Each run has
-// the same delays. Drawing one takes a few nanoseconds, so that a benchmark can
-// do it while it takes the time.
-// (The generator is xorshift64*, from S. Vigna, "An experimental exploration of
-// Marsaglia's xorshift generators, scrambled", 2016.)
+// the same delays. A draw takes a few nanoseconds, so that a benchmark can draw
+// during a measurement.
+//
+// The generator is xorshift64*, from S. Vigna, "An experimental exploration of
+// Marsaglia's xorshift generators, scrambled", 2016.
 class RandomDelays {
  public:
   // Draws from `min` (inclusive) to `max` (exclusive).

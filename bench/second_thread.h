@@ -17,9 +17,9 @@ namespace workqueue {
 // SecondThread
 //
 // This class runs a thread that sleeps until the destructor. Every benchmark
-// has one. In a process with one thread, glibc leaves out the atomic operations
-// of its locks and of `malloc()`. A program that needs a queue has more
-// threads, and would not see such figures.
+// has such a thread. In a process with one thread, glibc leaves out the atomic
+// operations of its locks and of `malloc()`. A program that needs a queue has
+// several threads, and pays for these operations.
 class SecondThread {
  public:
   SecondThread() = default;

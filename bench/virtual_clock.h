@@ -23,7 +23,7 @@ namespace workqueue {
 // of the sleep. Hours pass at once, and reading the clock costs almost nothing.
 // So a benchmark measures the code that uses the clock.
 //
-// Unlike other clocks it is for one thread only.
+// Unlike other clocks, this clock is for one thread only.
 class VirtualClock final : public Clock {
  public:
   // The number of sleeps so far.

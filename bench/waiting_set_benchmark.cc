@@ -10,7 +10,7 @@
 //   PushAndCancel  -- push a value and cancel another, chosen at random: a
 //                     timeout that never comes
 //   PushAndCancelFirst
-//                  -- push a value due within a second, before all others, and
+//                  -- push a value due within a second, before all others, then
 //                     cancel it: a short timeout among long ones
 //   Reset          -- give a value, chosen at random, another time
 //   Tick           -- push a value, sleep for a tick until it is due, and take
@@ -32,7 +32,7 @@
 //
 //     tools/bazelw run -c opt //bench:waiting_set_benchmark
 //
-// `bench/growth` prints a table of all.
+// `bench/growth` prints a table of all figures.
 
 #include <cstddef>
 #include <cstdint>
@@ -198,7 +198,7 @@ void RegisterAll(int64_t max_waiting) {
       auto* const family = benchmark::RegisterBenchmark(
           absl::StrCat(case_name, "/", candidate.name).c_str(), run,
           std::cref(candidate));
-      // Few enough that the waiting values do not come due.
+      // Few iterations, so that the waiting values do not become due.
       if (run == Tick) family->Iterations(1000000);
       for (int64_t n : {1000, 100000, 1000000, 10000000}) {
         if (n <= max_waiting) family->Arg(n);

@@ -19,7 +19,7 @@ absl::Status ParseCommandLine(
     int argc, char* argv[], const struct option* options,
     absl::FunctionRef<absl::Status(int val, absl::string_view value)> set) {
   opterr = 0;  // This file writes its own messages.
-  optind = 0;  // Starts anew if getopt_long() was called before.
+  optind = 0;  // Resets getopt_long(), in case it was called before.
   while (true) {
     const int current = optind == 0 ? 1 : optind;
     const int val = getopt_long(argc, argv, "+:", options, nullptr);

@@ -22,8 +22,8 @@ inline constexpr int kHelp = 0;
 
 // Parses the arguments of `main()`, which must all be options. Calls `set` for
 // each option, with the option's `val` and its value, until `set` returns an
-// error. `options` has the format of `getopt_long()`. An error's message is one
-// line that names the wrong argument and the reason. Not thread-safe.
+// error. `options` has the format of `getopt_long()`. The message of an error
+// is one line that names the wrong argument and the reason. Not thread-safe.
 absl::Status ParseCommandLine(
     int argc, char* argv[], const struct option* options,
     absl::FunctionRef<absl::Status(int val, absl::string_view value)> set);
@@ -36,7 +36,8 @@ absl::Status ParseInt(absl::string_view option, absl::string_view value,
 absl::Status ParsePeriod(absl::string_view option, absl::string_view value,
                          absl::Duration* result);
 
-// Returns the error that `option` is wrong with `value`, and `why`.
+// Returns an error that names `option`, its wrong `value`, and the reason
+// `why`.
 absl::Status BadOption(absl::string_view option, absl::string_view value,
                        absl::string_view why);
 

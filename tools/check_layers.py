@@ -1,23 +1,24 @@
 #!/usr/bin/env python3
 """Checks includes and header guards.
 
-    tools/check_layers.py [ROOT]
+Usage: tools/check_layers.py [ROOT]
 
-checks the repository in the folder ROOT, by default this one. The rules:
+Checks the repository in the folder ROOT, by default this repository. The rules:
 
   * A layer includes only itself and the layers below it (LAYERS).
   * Only a folder itself and the tests include the folder's internal/. The
     library's layers and bench/ may also include workqueue/internal/.
   * The guard of a header is made from the header's path.
 
-Prints one line for each error, and exits with 1 if there is any.
+Prints one line for each error. Exits with 1 if there is an error.
 """
 
 import pathlib
 import re
 import sys
 
-# Lowest layer first. A file belongs to the most deeply nested folder.
+# The folders of each layer, lowest layer first. A file belongs to the most
+# deeply nested folder that contains it.
 LAYERS = (
     ("workqueue/internal",),
     ("workqueue/clock",),
@@ -35,7 +36,7 @@ LAYER_OF_FOLDER = {
 # Any layer may include these. They include no header of this repository.
 LEAVES = ("workqueue/log_sink.h", "workqueue/metrics.h")
 
-# Files that include one layer above their own, and this layer.
+# Files that may include one layer above their own, and that layer.
 EXCEPTIONS = {
     "workqueue/internal/error_log.cc": "workqueue/clock",
     "workqueue/internal/error_log.h": "workqueue/clock",
@@ -44,7 +45,7 @@ EXCEPTIONS = {
 # The files below include the library as its users do.
 USERS = ("examples", "test/monorepo")
 
-# A project of its own, whose paths begin below it.
+# A separate project. The paths of its headers are relative to this folder.
 MONOREPO = "test/monorepo/"
 
 INCLUDE = re.compile(r'#include "(.*)"')
@@ -55,7 +56,7 @@ def is_in(path, *folders):
 
 
 def folder_of(path):
-    """Returns the folder in LAYERS of `path`, or None."""
+    """Returns the folder in LAYERS that contains `path`, or None."""
     return max((folder for folder in LAYER_OF_FOLDER if is_in(path, folder)),
                key=len, default=None)
 
@@ -113,7 +114,7 @@ def check(root):
             error = match and include_error(path, match[1])
             if error:
                 errors.append("%s:%d: %s: %s" % (path, number, match[1], error))
-        # A header of bench/plain takes the place of one that it is named after.
+        # A header of bench/plain replaces another header, and has its guard.
         if is_in(path, "bench/plain") or file.suffix != ".h":
             continue
         if not has_guard(text, guard_of(path)):

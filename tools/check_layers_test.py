@@ -35,7 +35,7 @@ class CheckLayersTest(unittest.TestCase):
             return check_layers.check(pathlib.Path(root))
 
     def assert_include(self, path, include, error=None):
-        """Fails unless `path` including `include` is the error, or none."""
+        """Fails unless the include of `include` by `path` gives `error`."""
         expected = ["%s:1: %s: %s" % (path, include, error)] if error else []
         self.assertEqual(self.errors({path: source(include)}), expected)
 

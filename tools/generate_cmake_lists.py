@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Writes the CMakeLists.txt of each folder from its BUILD.bazel.
 
-With --check it writes nothing, and fails if it would change a file.
+Usage: tools/generate_cmake_lists.py [--check]
 
-A BUILD.bazel is valid Python. The script runs it with functions in place of
-Bazel's rules. The functions take only the attributes that this repository uses,
-so an attribute that has no translation is an error.
+With --check, writes nothing, and fails if a file is out of date.
+
+A BUILD.bazel is valid Python. The script runs the file with functions in place
+of Bazel's rules. The functions take only the attributes that this repository
+uses. So an attribute without a translation is an error.
 """
 
 import collections
@@ -19,8 +21,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # benchmarks.
 FOLDERS = ("workqueue", "ratelimit", "examples", "test")
 
-# Targets that may be missing. Abseil has the first two since 20260526, the
-# second only if it was built with its tests. prometheus-cpp is optional.
+# Targets that may be missing. Abseil has the first two since 20260526. It has
+# the second one only if Abseil was built with its tests. prometheus-cpp is
+# optional.
 OPTIONAL = (
     "absl::clock_interface",
     "absl::simulated_clock",
@@ -32,7 +35,8 @@ OPTIONAL = (
 EXTERNAL = {
     "@com_google_absl//absl/algorithm:container":
         ["absl::algorithm_container"],
-    # Abseil installs this header without its target. The header needs these.
+    # Abseil installs this header without its target. The header depends on
+    # these targets.
     "@com_google_absl//absl/hash:hash_testing":
         ["absl::hash", "absl::str_format"],
     "@com_github_jupp0r_prometheus_cpp//core": ["prometheus-cpp::core"],
@@ -49,7 +53,7 @@ Rule = collections.namedtuple("Rule",
 
 
 class Package:
-    """The rules of a BUILD.bazel, in its order."""
+    """The rules of a BUILD.bazel, in the order of the file."""
 
     def __init__(self, folder):
         self.folder = str(folder)
@@ -63,7 +67,8 @@ class Package:
             "glob": lambda patterns: [],
             "licenses": lambda kinds: None,
             "package": lambda **attributes: None,
-            # All choices. The target requires those in OPTIONAL.
+            # Returns all choices. A target requires its dependencies in
+            # OPTIONAL, and is left out if they are missing.
             "select": lambda choices: sum(choices.values(), []),
         }
 
@@ -101,7 +106,8 @@ class Package:
             Rule(kind, self._whole(":" + name), name, flags, lists))
 
     def _whole(self, label):
-        """:queue is //workqueue:queue, and //examples is //examples:examples."""
+        """Returns the absolute label: //workqueue:queue for :queue, and
+        //examples:examples for //examples."""
         if label.startswith(":"):
             return "//%s%s" % (self.folder, label)
         if label.startswith("//") and ":" not in label:
@@ -133,7 +139,8 @@ class Targets:
         return self._names[rule.label]
 
     def of(self, labels):
-        """//workqueue:queue is workqueue::queue, absl/time is absl::time."""
+        """Returns the CMake targets of `labels`: workqueue::queue for
+        //workqueue:queue, and absl::time for Abseil's //absl/time."""
         targets = []
         for label in labels:
             if label in self._names:
@@ -148,7 +155,7 @@ class Targets:
 
     def requires(self, rule):
         """Returns the targets of OPTIONAL that `rule` depends on, directly or
-        not."""
+        indirectly."""
         needed = set()
         seen = set()
         labels = [rule.label]

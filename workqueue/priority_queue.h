@@ -47,13 +47,13 @@ namespace workqueue {
 // Options of a `PriorityQueue`. Every field has a usable default.
 template <typename T>
 struct PriorityQueueOptions {
-  // As in `QueueOptions`.
+  // See `QueueOptions`.
   std::string name;
   MetricsProvider* metrics_provider = nullptr;
   LogSink* log_sink = nullptr;
   QueueClock clock;
 
-  // Chooses the delays of rate limited adds; null means an
+  // Chooses the delays of rate-limited additions; null means an
   // `ItemExponentialFailureRateLimiter` from 5 ms to 1000 s, as in
   // controller-runtime.
   std::unique_ptr<RateLimiter<T>> rate_limiter;
@@ -61,12 +61,13 @@ struct PriorityQueueOptions {
 
 // PriorityQueue
 //
-// A rate limiting queue whose items have priorities: it hands out the item of
-// the highest priority, and among these the one added first. An item of a high
-// priority keeps those of lower ones waiting for as long as there is any.
+// A rate-limiting queue whose items have priorities. The queue hands out the
+// item of the highest priority. Items of the same priority are handed out first
+// in, first out. An item is handed out only if no item of a higher priority is
+// queued.
 //
-// Example: a controller that starts looks at every object once, and yet acts on
-// what changes meanwhile without delay.
+// Example: a controller reconciles every object once when it starts, and still
+// reacts to changes at once.
 //
 //     workqueue::PriorityQueue<std::string> queue;
 //     workqueue::AddOptions initial;
@@ -74,30 +75,37 @@ struct PriorityQueueOptions {
 //     queue.AddWithOptions(initial, all_keys);
 //     queue.Add("default/web");  // changed: is handed out next
 //
-// It has the semantics of controller-runtime's priorityqueue, which differ from
-// those of `RateLimitingQueue` in that an item is in the queue once, either
-// waiting for its time or to be handed out:
+// The semantics are those of controller-runtime's priorityqueue. They differ
+// from the semantics of `RateLimitingQueue`: an item is in the queue once. It
+// is either a waiting item or a queued item.
 //
-//   * Of an item that is added while it is in the queue, the highest priority
-//     and the earliest time count. An add without a delay ends its waiting; one
-//     with a delay changes nothing for an item that waits for no time.
-//   * Within a priority, items are handed out in the order in which they were
-//     added. One whose priority rises goes to the end of its new priority; one
-//     whose time has come counts as added then.
-//   * An item that is added while it is being processed has the place of that
-//     add when it has been done with.
+//   * If an item is added several times, its highest priority and its earliest
+//     time count. An addition without a delay ends the item's waiting. An
+//     addition with a delay does not delay an item that is queued already.
+//   * Items of the same priority are handed out in the order of their
+//     additions. A further addition of an item does not change its place. But
+//     if the priority of an item rises, the item goes to the end of its new
+//     priority. If the time of a waiting item comes, the item counts as added
+//     at that time.
+//   * An item may be added while it is being processed. When the processing
+//     ends, the item is queued at the place of that addition.
 //
-// Unlike there, and as in all queues here, what is queued at `ShutDown()` is
-// still handed out, and `ShutDownWithDrain()` drains. `Reschedule()` moves only
-// an item that waits for a time.
+// Two rules differ from controller-runtime and are the same for all queues of
+// this library: items that are queued at `ShutDown()` are still handed out, and
+// `ShutDownWithDrain()` waits until they have been processed.
 //
-// Each call takes O(log n) for each item, for n items in the queue, and
-// allocates nothing in the steady state (copying a `T` may, and so may calls
-// for many). If hashing, comparing or copying a `T`, the rate limiter or a
-// metric throw, the exception comes out of the call and the queue is as it was,
-// except that of many items the first ones may have been added. `Done()` and
-// leases end the processing in any case. What throws on the queue's own thread
-// is logged, and the item is tried again a second later.
+// `Reschedule()` moves the time of a waiting item only. For any other item it
+// does what `AddAfter()` does.
+//
+// Each call takes O(log n) for each item, for n items in the queue. It
+// allocates nothing in the steady state; copying a `T` may allocate, and calls
+// for many items may.
+//
+// If hashing, comparing or copying a `T`, the rate limiter or a metric throws,
+// the call throws the exception and the queue is unchanged. But if the call was
+// for several items, the first ones may have been added. `Done()` and the end
+// of a lease always end the processing. An exception on the queue's own thread
+// is logged, and the thread tries the item again a second later.
 //
 // Thread-safe. Do not destroy the queue from a function that its own thread
 // calls.
@@ -136,7 +144,7 @@ class PriorityQueue
   using typename Core::Lock;
   using typename Core::MutexLock;
 
-  // An item that waits for its time, and its order.
+  // A waiting item. Sorts by the order in which the items become due.
   struct WaitingSlot {
     bool operator<(const WaitingSlot& other) const {
       if (ready_at != other.ready_at) return ready_at < other.ready_at;
@@ -163,15 +171,16 @@ class PriorityQueue
   static std::unique_ptr<RateLimiter<T>> OrDefault(
       std::unique_ptr<RateLimiter<T>> given);
 
-  // How long an item that is added with `options` is to wait.
+  // Returns how long `item` must wait if it is added with `options`. Asks the
+  // rate limiter if `options` say so.
   absl::Duration DelayOf(const T& item, const AddOptions& options);
 
-  // Adds `item`, which hashes to `hash`.
+  // Adds `item`, whose hash is `hash`.
   void AddLocked(const T& item, size_t hash, absl::Duration delay, int priority)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
 
-  // Returns the entry of `item`, which hashes to `hash`. `DropIfUnused()` must
-  // follow.
+  // Returns the entry of `item`, whose hash is `hash`. Makes the entry if there
+  // is none. The caller must call `DropIfUnused()` afterwards.
   Entry* FindOrInsert(const T& item, size_t hash)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
     return this->entries_.FindOrInsert(item, hash).first;
@@ -180,18 +189,18 @@ class PriorityQueue
     if (!entry->InUse()) this->entries_.Erase(entry);
   }
 
-  // Has `entry` wait until `ready_at`, or ready at once. What they do before
-  // they change anything may throw.
+  // Make `entry` a waiting item, or an item that is ready at once. If they
+  // throw, nothing has changed.
   void MakeWaiting(Entry* entry, absl::Time ready_at, int priority,
                    int64_t sequence) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
   void MakeDirty(Entry* entry, int priority, int64_t sequence)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
 
-  // Gives `entry`, which is dirty, a higher priority.
+  // Gives `entry`, which must be dirty, the higher priority `priority`.
   void Raise(Entry* entry, int priority)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
 
-  // `entry` waits no longer.
+  // Removes `entry` from the waiting items.
   void StopWaiting(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
 
   bool EndWait(Entry* entry) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
@@ -200,14 +209,14 @@ class PriorityQueue
     return true;
   }
 
-  // The waiting loop's part: hands over what is due.
+  // Called by the waiting loop. Makes a batch of the items that are due ready.
   absl::Time Run(absl::Time now) override;
 
-  // Hands over some of it, and returns when to be called next.
+  // Does the work of `Run()`, and returns the time of the next call.
   absl::Time RunBatch(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
 
-  // Has `entry`, which is due, ready: it counts as added now. Returns false,
-  // and nothing has changed, if something throws.
+  // Makes `entry`, which is due, ready. The item counts as added now. If
+  // something throws, changes nothing, logs the exception and returns false.
   bool AddDue(Entry* entry, int priority)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
 
@@ -216,9 +225,9 @@ class PriorityQueue
 
   internal::IndexedHeap<WaitingSlot, SetWaitingIndex> waiting_
       ABSL_GUARDED_BY(this->mu_);
-  // Grows with each add that gives an item a new place.
+  // Grows with each addition that gives an item a new place.
   int64_t next_sequence_ ABSL_GUARDED_BY(this->mu_) = 0;
-  // The waiting loop's, as far as this queue is concerned.
+  // The time at which the waiting loop calls Run() next, unless it is woken.
   internal::WakeTime loop_wake_time_ ABSL_GUARDED_BY(this->mu_);
 
   const std::shared_ptr<WaitingLoop> loop_;
@@ -241,7 +250,7 @@ template <typename T, typename Hash, typename Eq>
 std::unique_ptr<RateLimiter<T>> PriorityQueue<T, Hash, Eq>::OrDefault(
     std::unique_ptr<RateLimiter<T>> given) {
   if (given != nullptr) return given;
-  // With these numbers, this does not fail.
+  // Create() does not fail with these delays.
   return *ItemExponentialFailureRateLimiter<T, Hash, Eq>::Create(
       absl::Milliseconds(5), absl::Seconds(1000));
 }
@@ -260,7 +269,8 @@ bool PriorityQueue<T, Hash, Eq>::AddWithOptions(const AddOptions& options,
   };
   absl::InlinedVector<Addition, 16> additions;
   additions.reserve(items.size());
-  // The limiter is not asked in vain, nor with the lock held.
+  // Do not ask the limiter if the queue takes no items, and do not ask it with
+  // the lock held.
   if (this->ShuttingDown()) return items.empty();
   for (const T& item : items) {
     additions.push_back({Hash()(item), DelayOf(item, options)});
@@ -297,7 +307,7 @@ void PriorityQueue<T, Hash, Eq>::AddLocked(const T& item, size_t hash,
     if (priority > entry->priority()) Raise(entry, priority);
     return;
   }
-  // What waits keeps its place, unless its priority rises.
+  // A waiting item keeps its place, unless its priority rises.
   int64_t sequence = entry->sequence;
   if (!entry->waiting || priority > entry->priority()) {
     sequence = next_sequence_++;
@@ -312,7 +322,8 @@ void PriorityQueue<T, Hash, Eq>::AddLocked(const T& item, size_t hash,
   if (entry->waiting) {
     ready_at = std::min(ready_at, waiting_[entry->heap_index].ready_at);
   }
-  // For one that is due by now, two changes of threads would be a waste.
+  // If the item is due already, a wake-up of the loop would only cost two
+  // changes of threads.
   if (loop_wake_time_.IsAfter(ready_at) &&
       ready_at <= this->clock_->TimeNow()) {
     MakeDirty(entry, priority, next_sequence_++);
@@ -342,7 +353,7 @@ void PriorityQueue<T, Hash, Eq>::MakeDirty(Entry* entry, int priority,
                                            int64_t sequence) {
   this->order_.ReserveOneMore();
   if (this->metrics_ != nullptr) this->metrics_->OnAdd(entry->times, priority);
-  // From here on nothing throws.
+  // Nothing below throws.
   if (entry->waiting) StopWaiting(entry);
   entry->set_priority(priority);
   entry->sequence = sequence;
@@ -445,14 +456,14 @@ int PriorityQueue<T, Hash, Eq>::NumRequeues(const T& item) const {
 template <typename T, typename Hash, typename Eq>
 void PriorityQueue<T, Hash, Eq>::ShutDown() {
   Core::ShutDown();
-  loop_->Wake(this);  // to drop the items that wait
+  loop_->Wake(this);  // to drop the waiting items
 }
 
 template <typename T, typename Hash, typename Eq>
 bool PriorityQueue<T, Hash, Eq>::ShutDownWithDrainUntil(absl::Time deadline) {
   MutexLock lock(&this->mu_);
   this->BeginShutDown();
-  loop_->Wake(this);  // to drop the items that wait
+  loop_->Wake(this);  // to drop the waiting items
   return this->AwaitDrained(deadline, [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     return this->Idle();
   });
@@ -461,7 +472,7 @@ bool PriorityQueue<T, Hash, Eq>::ShutDownWithDrainUntil(absl::Time deadline) {
 template <typename T, typename Hash, typename Eq>
 void PriorityQueue<T, Hash, Eq>::Close() {
   Core::Close();
-  loop_->Wake(this);  // to drop the items that wait
+  loop_->Wake(this);  // to drop the waiting items
 }
 
 template <typename T, typename Hash, typename Eq>
@@ -500,7 +511,8 @@ absl::Time PriorityQueue<T, Hash, Eq>::Run(absl::Time now) {
 
 template <typename T, typename Hash, typename Eq>
 absl::Time PriorityQueue<T, Hash, Eq>::RunBatch(absl::Time now) {
-  // The lock is released, and others have a turn, after as many.
+  // The lock is released after this many items, so that other threads can take
+  // it.
   constexpr int kBatchSize = 100;
   for (int i = 0; i < kBatchSize; ++i) {
     if (waiting_.empty()) {

@@ -33,10 +33,10 @@ namespace workqueue {
 // This class does the least that a queue which deduplicates, delays and limits
 // rates can do. It has one lock for each call, the hash table, the list of
 // queued items, the heap of waiting items, and a second lock and table for the
-// failures. It uses the library's own hash table: bench/plain compares that
-// table with plain ones. It has no layers, thread, options, metrics or
-// shutdown, and any exception breaks it. A batch begins and ends with one lock
-// for all its items.
+// failures. It uses the library's own hash table, which bench/plain compares
+// with plain tables. It has no layers, thread, options, metrics or shutdown,
+// and any exception breaks it. A batch begins and ends with one lock for all
+// its items.
 template <typename T>
 class FloorQueue {
  private:

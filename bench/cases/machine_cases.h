@@ -5,8 +5,8 @@
 // bench/cases/machine_cases.h
 // -----------------------------------------------------------------------------
 //
-// The cost of operations that every queue needs, on this machine. The figures
-// tell how much of a queue's figure they are.
+// The cost of operations that every queue needs, on this machine. bench/compare
+// computes their share of a queue's figure.
 
 #ifndef WORKQUEUE_BENCH_CASES_MACHINE_CASES_H_
 #define WORKQUEUE_BENCH_CASES_MACHINE_CASES_H_

@@ -131,9 +131,9 @@ void Mpmc() {
 }
 
 // The cost of adding to a long queue that many workers use
-// (https://github.com/kubernetes-sigs/controller-runtime/pull/3415): in elapsed
-// time, which includes waiting for a core, and in CPU time of the adding
-// thread.
+// (https://github.com/kubernetes-sigs/controller-runtime/pull/3415). One figure
+// is in elapsed time, which includes the wait for a core. The other figure is
+// in CPU time of the adding thread.
 template <template <typename> class Queue>
 void BlockedWorkers() {
   constexpr int kWorkers = 1000;
@@ -167,7 +167,7 @@ void BlockedWorkers() {
     const double each = NsEach(start, kAdds);
     cpu_ns = absl::ToDoubleNanoseconds(ThreadCpuTime() - cpu_before) / kAdds;
     stopped = true;
-    // One item for each worker, so that none waits forever.
+    // One item for each worker, so that no worker waits forever.
     for (int64_t w = 1; w <= kWorkers; ++w) queue.Add(queued + kAdds + w);
     for (std::thread& worker : workers) worker.join();
     return each;

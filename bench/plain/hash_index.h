@@ -36,7 +36,7 @@ class HashIndex {
     using is_transparent = void;
     template <typename K>
     size_t operator()(const K& key) const {
-      // Abseil takes 7 bits for its tags and the others for the position.
+      // Abseil uses 7 bits for its tags, and the other bits for the position.
       return key.hash;
     }
   };

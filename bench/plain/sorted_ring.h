@@ -17,7 +17,7 @@
 namespace workqueue {
 namespace internal {
 
-// Never has room, so that everything goes to the heap.
+// A ring without room, so that every element goes to the heap.
 template <typename Slot, typename SetIndex, uint32_t kIndices>
 class SortedRing {
  public:

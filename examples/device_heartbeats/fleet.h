@@ -36,20 +36,21 @@ struct FleetOptions {
   absl::Duration period = absl::Seconds(3);
   absl::Duration timeout = absl::Seconds(5);
   absl::Duration duration = absl::Seconds(12);
-  int seed = 1;              // of the random choices
+  int seed = 1;              // seed of the random choices
   int silent_one_in = 1000;  // one in this many devices falls silent
 };
 
 // The history of one device.
 struct Device {
-  // Read just before the latest heartbeat. The fleet's start if there was none.
+  // The time just before the latest heartbeat, or the fleet's start if the
+  // device has sent no heartbeat.
   absl::Time last_heartbeat;
   // For each return of a missing device, the time of the last heartbeat before
   // the device was missing.
   std::vector<absl::Time> missing_after;
 
-  // When the device fell silent, and its last heartbeat before that. Infinite
-  // if it never did.
+  // The time at which the device fell silent, and its last heartbeat before
+  // that time. Infinite if the device did not fall silent.
   absl::Time fell_silent = absl::InfiniteFuture();
   absl::Time last_before_silence = absl::InfiniteFuture();
 };
@@ -69,9 +70,8 @@ struct Record {
 // later.
 class Fleet {
  public:
-  // Starts the heartbeats. A device that falls silent does so after the first
-  // period, and early enough that more than the timeout remains of the
-  // duration.
+  // Starts the heartbeats. No device falls silent during the first period or
+  // during the last timeout of the duration.
   static absl::StatusOr<std::unique_ptr<Fleet>> Start(
       const FleetOptions& options);
 
@@ -102,8 +102,8 @@ class Fleet {
   absl::Status ScheduleSilence(size_t i, workqueue::TaskId heartbeats,
                                std::mt19937& random);
 
-  // The functions that the tasks run. No two tasks of one device run at the
-  // same time.
+  // The functions of the tasks. The tasks of one device never run at the same
+  // time.
   void SendHeartbeat(size_t i);
   void FallSilent(size_t i, workqueue::TaskId heartbeats,
                   std::optional<absl::Duration> back_after);

@@ -7,9 +7,9 @@
 //
 // Continue reading in
 //
-//     watchdog.h   the delay queue and everything that the watchdog does with
-//     it fleet.cc     the devices, which are tasks of a scheduler report.cc
-//     what the watchdog should have found
+//     watchdog.h   the delay queue, and how the watchdog uses it
+//     fleet.cc     the devices, which are tasks of a scheduler
+//     report.cc    which devices the watchdog should have found
 
 #include <getopt.h>
 #include <sys/resource.h>
@@ -49,8 +49,8 @@ silent. A watchdog finds the missing devices.
   --seed N       seed of the random choices, 0 to 1000000 (default: 1)
   --help         print this text and exit
 
-Exit status: 0 if every device that stayed silent was found, and none before its
-timeout, 1 if not, 2 if a flag is wrong.
+Exit status: 0 if every device that stayed silent was found and no device was
+found before its timeout, 1 if not, 2 if a flag is wrong.
 )";
 
 absl::Duration Rounded(absl::Duration d) {

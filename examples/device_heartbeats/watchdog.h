@@ -30,10 +30,10 @@ struct Alarm {
 //
 // Each device that is not missing has a value in a `DelayQueue`, due `timeout`
 // after its last heartbeat. A heartbeat resets that time. The queue decides
-// whether a heartbeat came in time: either it still has the value and resets
-// it, or it has handed the value out, and then there is an alarm or will be one
-// at once. A missing device gets a new value only from its own next heartbeat.
-// So the watchdog needs no lock of its own.
+// whether a heartbeat came in time. If the queue still has the value, the queue
+// resets the value's time. If the queue has handed the value out, the watchdog
+// raises an alarm. A missing device gets a new value only from its own next
+// heartbeat. So the watchdog needs no lock of its own.
 //
 // Thread-safe, except that the caller must not send two heartbeats of one
 // device at the same time.
@@ -49,8 +49,9 @@ struct Alarm {
 //     // alarms has one entry for each time that a device was missing.
 class Watchdog {
  public:
-  // Watches devices 0 to `devices` - 1 from now on. Appends to `*alarms`, which
-  // it does not own. Read `*alarms` only after the watchdog has been destroyed.
+  // Watches devices 0 to `devices` - 1 from now on. Appends to `*alarms`. Not
+  // owned; the caller must read `*alarms` only after the watchdog has been
+  // destroyed.
   Watchdog(size_t devices, absl::Duration timeout,
            const workqueue::DelayQueueOptions& options,
            std::vector<Alarm>* alarms)
@@ -69,7 +70,7 @@ class Watchdog {
     });
   }
 
-  // Finds all devices whose timeout has ended by now, and stops.
+  // Raises the alarms of all devices whose timeout has ended by now, and stops.
   ~Watchdog() {
     timeouts_.ShutDown();
     raising_alarms_.join();

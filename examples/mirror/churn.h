@@ -17,19 +17,18 @@ namespace mirror {
 
 // Churn
 //
-// This class makes random changes to a directory tree, as fast as it can. The
-// demo and the tests use it to change the source. The same seed makes the same
-// choices.
+// This class makes random changes to a directory tree. The demo and the tests
+// use it to change the source. The same seed makes the same choices.
 class Churn {
  public:
   Churn(std::filesystem::path root, uint32_t seed);
 
-  // Creates `n` files, in as many directories as suit that number.
+  // Creates `n` files, and a new directory for every 20 files.
   void CreateFiles(int n);
 
-  // Makes one change: creates, rewrites, moves or removes a file, a directory
-  // or a symbolic link, changes its permissions, or replaces one of them by
-  // another. Ignores a change that the system refuses.
+  // Makes one random change: creates, rewrites, moves or removes a file, a
+  // directory or a symbolic link, changes its permissions, or replaces it by
+  // another kind. Ignores a change that the system refuses.
   void Step();
 
  private:

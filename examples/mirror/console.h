@@ -20,8 +20,8 @@ namespace mirror {
 // Console
 //
 // This class writes the program's messages to standard error while the program
-// runs. Each message stays. If standard error is a terminal, a line that shows
-// the progress follows below them.
+// runs. If standard error is a terminal, a line that shows the progress follows
+// below the messages.
 //
 // Thread-safe.
 class Console {
@@ -34,12 +34,12 @@ class Console {
 
   void Line(absl::string_view text);
 
-  // Prints `failure`, unless it printed a failure with the same status code in
-  // the last few seconds. A full disk, for example, makes thousands of files
+  // Prints `failure`, unless a failure with the same status code was printed in
+  // the last 10 seconds. A full disk, for example, makes thousands of files
   // fail.
   void Failure(const absl::Status& failure);
 
-  // Replaces the progress line. Has no effect if there is no terminal.
+  // Replaces the progress line. Has no effect if standard error is no terminal.
   void Progress(absl::string_view text);
   void ClearProgress();
 

@@ -90,8 +90,8 @@ class Faults {
 
 absl::Time Now() { return workqueue::Clock::GetRealClock()->TimeNow(); }
 
-// Changes the tree at `from` for `duration`. For a tenth of that time, moves
-// the tree at `to` away.
+// Changes the tree at `from` for `duration`. Moves the tree at `to` away for a
+// tenth of that time.
 void MakeChanges(const fs::path& from, const fs::path& to, int files,
                  absl::Duration duration, const std::atomic<bool>& stop) {
   Churn churn(from, /*seed=*/1);
@@ -129,7 +129,7 @@ int RunDemo(const Options& options, Mirror::Options mirror_options,
   std::error_code error;
   fs::create_directory(from, error);
   fs::create_directory(to, error);
-  std::ofstream(from / Faults::kRefused) << "but not for ever";
+  std::ofstream(from / Faults::kRefused) << "until the demo ends";
   std::printf("demo: %s -> %s\n%s\n", from.c_str(), to.c_str(),
               Faults::kDescription);
   std::fflush(stdout);

@@ -15,10 +15,10 @@
 
 namespace mirror {
 
-// Creates two temporary trees, mirrors one to the other while changing it and
-// injecting failures, and compares the trees at the end. `mirror_options` has
-// the settings that the demo does not choose itself. Returns the exit status of
-// the process.
+// Creates two temporary trees and mirrors one to the other. Meanwhile, changes
+// the source and injects failures. Compares the trees at the end.
+// `mirror_options` has the settings that the demo does not choose itself.
+// Returns the exit status of the process.
 int RunDemo(const Options& options, Mirror::Options mirror_options,
             StopSignals& signals, Console& console);
 

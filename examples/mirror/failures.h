@@ -21,8 +21,9 @@ namespace mirror {
 
 // Failures
 //
-// This class holds the paths whose last reconcile failed, with their errors.
-// Most will be tried again. Those with a terminal error have been given up.
+// This class holds the paths whose last reconciliation failed, with their
+// errors. A path with a terminal error has been given up. All other paths will
+// be tried again.
 //
 // Thread-safe.
 class Failures {

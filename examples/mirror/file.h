@@ -28,7 +28,8 @@ namespace mirror {
 class File {
  public:
   // Opens `name` in `directory` for reading. Does not follow a symbolic link,
-  // and does not wait for the other end of a fifo.
+  // and does not wait for the other end of a fifo. `description` names the file
+  // in errors.
   static absl::StatusOr<File> Open(int directory, const std::string& name,
                                    std::string description);
 
@@ -47,7 +48,7 @@ class File {
 
   absl::Status SetPermissions(mode_t permissions);
 
-  // Sets the file's time of modification.
+  // Sets the modification time of the file.
   absl::Status SetModified(const struct timespec& time);
 
   // Closes the file. Some file systems report a failed write only here.

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A controller that keeps one directory tree a copy of another one. It works
-// like a controller of Kubernetes, on something that every machine has.
+// like a Kubernetes controller, but on files.
 //
 // Continue reading in
 //
 //     mirror.cc        the controller
-//     reconciler.h     what its workers do with a path
-//     tree_watcher.h   how it learns which paths have changed
+//     reconciler.h     how a worker reconciles a path
+//     tree_watcher.h   how the controller learns which paths have changed
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -35,11 +35,11 @@
 namespace mirror {
 namespace {
 
-// With --once nothing waits for a cause of failure to go away. This many tries
-// take 2.6 s.
+// With --once, the mirror gives a path up after this many tries, which take
+// 2.6 s.
 constexpr int kTriesWithOnce = 10;
 
-// Allows for the files that each worker has open at a time.
+// Raises the limit of open files, because each worker has several files open.
 void RaiseFileLimit() {
   struct rlimit limit;
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -91,7 +91,8 @@ int Main(int argc, char* argv[]) {
     std::fputs(std::string(Usage()).c_str(), stdout);
     return 0;
   }
-  signal(SIGPIPE, SIG_IGN);  // So that the demo can still remove its files.
+  // Without this, a closed pipe would end the demo before it removes its files.
+  signal(SIGPIPE, SIG_IGN);
   RaiseFileLimit();
   StopSignals signals;
 

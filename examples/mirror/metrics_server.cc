@@ -30,7 +30,7 @@ absl::StatusOr<std::unique_ptr<MetricsServer>> MetricsServer::Start(int port) {
     server->exposer_ =
         std::make_unique<prometheus::Exposer>(absl::StrCat("0.0.0.0:", port));
     server->exposer_->RegisterCollectable(server->registry_);
-  } catch (const std::exception&) {  // The exception does not tell the reason.
+  } catch (const std::exception&) {  // Its message does not name the reason.
     return examples::BadOption("--metrics-port", absl::StrCat(port),
                                "cannot listen there; is the port taken?");
   }

@@ -34,7 +34,7 @@ class MetricsServer {
   // Returns the URL of the metrics on this machine.
   std::string Url() const;
 
-  // Not null.
+  // Returns the provider; never null. Owned by the server.
   workqueue::PrometheusMetricsProvider* provider() { return provider_.get(); }
 
  private:

@@ -25,10 +25,11 @@
 namespace mirror {
 namespace {
 
+// The number of times that Stop() tries the failed paths again.
 constexpr int kLastTries = 5;
 
-// The number of tries that may find a path being changed by another process
-// before the mirror reports it.
+// If another process changes a path during a reconciliation, the mirror retries
+// the path. The mirror reports the failure only after this many tries.
 constexpr int kPatience = 8;
 
 double ToMilliseconds(absl::Duration d) {
@@ -90,7 +91,8 @@ absl::Status Mirror::CreateController() {
       workqueue::Controller<std::string>::Create(std::move(options));
   if (!controller.ok()) return controller.status();
   controller_ = *std::move(controller);
-  // Without a watcher nothing adds paths. The root stands for the whole tree.
+  // Without a watcher, no other code adds paths. The root stands for the whole
+  // tree.
   if (watcher_ == nullptr) Enqueue("");
   return absl::OkStatus();
 }
@@ -132,7 +134,7 @@ void Mirror::Enqueue(const std::string& path) {
 Mirror::~Mirror() { Abort(); }
 
 bool Mirror::Finished() const {
-  const int64_t done = metrics_.done();  // Must be read first, see Quiet().
+  const int64_t done = metrics_.done();  // must be read first; see Quiet()
   return !failures_.any_retried() && metrics_.adds() == done;
 }
 
@@ -146,8 +148,8 @@ bool Mirror::Quiet() const {
 
 bool Mirror::Stop(StopSignals& signals) {
   if (watcher_ != nullptr) watcher_->Stop();
-  // A running reconcile may enqueue more paths. The controller would reject
-  // them once it is being stopped.
+  // A reconciliation in progress may enqueue more paths. The controller would
+  // reject them once it is being stopped.
   bool quiet = AwaitQuiet(signals);
   for (int i = 0; i < kLastTries && quiet; ++i) {
     for (const std::string& path : failures_.retried()) Enqueue(path);
@@ -171,12 +173,12 @@ bool Mirror::AwaitQuiet(StopSignals& signals) {
 
 void Mirror::Abort() {
   if (controller_ == nullptr) return;
-  // Paths that are dropped count as failed.
+  // The queued paths are dropped, and count as failed.
   for (const auto& queued : controller_->queue().TakeSnapshot().queued) {
     failures_.Insert(queued.item, absl::CancelledError("stopped"));
   }
   controller_->Stop(absl::InfinitePast());
-  // waits for the reconciles in progress, which were cancelled above
+  // Waits for the reconciliations in progress, which were cancelled above.
   controller_->Stop();
 }
 

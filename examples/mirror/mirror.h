@@ -47,7 +47,7 @@ class Mirror {
     // If false, the tree is mirrored once, as it is now.
     bool watch = true;
     absl::Duration resync = absl::Minutes(1);
-    // The number of tries before a failing path is given up.
+    // The number of tries after which a failing path is given up.
     int max_tries = std::numeric_limits<int>::max();
     // See `Reconciler::Hooks`.
     std::function<absl::Status(const std::string& path)> before_change;
@@ -68,12 +68,12 @@ class Mirror {
   bool Finished() const;
 
   // Mirrors all changes made up to now, tries failed paths a few more times,
-  // and stops. A signal in `signals` aborts that. Returns true if it was not
-  // aborted.
+  // and stops. A signal in `signals` aborts the call. Returns false if the call
+  // was aborted.
   bool Stop(StopSignals& signals);
 
-  // Stops as soon as the reconciles in progress notice it. Drops everything
-  // that is queued.
+  // Cancels the reconciliations in progress, drops all queued paths, and blocks
+  // until the reconciliations have ended.
   void Abort();
 
   // Returns one line that describes the progress.

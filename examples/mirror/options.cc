@@ -94,14 +94,15 @@ absl::string_view Usage() {
 
 Keeps one directory tree a copy of another. Copies files, directories, symbolic
 links, their permission bits, and the modification times of files. Runs until
-SIGINT or SIGTERM, and then finishes the work it has. A second signal stops it
-at once.
+SIGINT or SIGTERM, then mirrors the changes made so far, and exits. A second
+signal stops the program at once.
 
-Without --from and --to it runs a demo on two temporary trees, which it removes
-at the end.
+Without --from and --to, the program runs a demo on two temporary trees, and
+removes them at the end.
 
   --from DIR       the source tree
-  --to DIR         the copy; everything that is not in the source is removed
+  --to DIR         the copy; everything in it that is not in the source is
+                   removed
   --workers N      number of worker threads, 1 to 1024 (default: 4)
   --resync D       time between checks of the whole tree (default: 1m)
   --once           mirror the tree as it is now, compare, and exit

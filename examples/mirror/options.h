@@ -21,7 +21,7 @@ namespace mirror {
 struct Options {
   bool help = false;
   std::string from;  // empty for the demo
-  std::string to;
+  std::string to;    // empty for the demo
   int workers = 4;
   absl::Duration resync = absl::Minutes(1);
   bool once = false;
@@ -32,8 +32,8 @@ struct Options {
 // Returns the text of `--help`.
 absl::string_view Usage();
 
-// Parses the arguments of `main()` and checks the directories. An error's
-// message is one line that names the wrong argument and the reason.
+// Parses the arguments of `main()` and checks the directories. The message of
+// an error is one line that names the wrong argument and the reason.
 absl::StatusOr<Options> ParseOptions(int argc, char* argv[]);
 
 }  // namespace mirror

@@ -20,7 +20,7 @@ namespace mirror {
 
 // QueueMetrics
 //
-// This class collects the metrics of one queue that this program needs.
+// This class collects the metrics of one queue that the summary shows.
 //
 // Thread-safe. Must outlive the queue.
 class QueueMetrics final : public workqueue::MetricsProvider {

@@ -34,8 +34,8 @@ bool SameTime(const struct timespec& a, const struct timespec& b) {
   return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
-// Returns an error unless `file` is the file that `looked_at` describes and has
-// not been changed since.
+// Returns an error unless `file` is the file that `looked_at` describes and is
+// unchanged.
 absl::Status CheckUnchanged(const File& file, const Entry& looked_at,
                             const std::string& description) {
   const absl::StatusOr<struct stat> now = file.Stat();
@@ -71,9 +71,9 @@ Reconciler::Reconciler(std::string source, std::string copy, Hooks hooks)
 absl::Status Reconciler::Reconcile(const std::string& path,
                                    const absl::Notification& stop) {
   if (stop.HasBeenNotified()) return absl::CancelledError("stopped");
-  // Look at the source before the copy. If the directory has no copy yet, the
-  // copy's creator enqueues everything that was in the source before that. See
-  // MakeDirectory().
+  // Look at the source before the copy. If the parent directory has no copy
+  // yet, a later call creates that copy, and then enqueues all paths that are
+  // in the source by then. See MakeDirectory().
   absl::StatusOr<Entry> source = source_.Look(path);
   if (!source.ok()) return source.status();
   absl::StatusOr<Entry> copy = copy_.Look(path);
@@ -118,8 +118,8 @@ absl::Status Reconciler::MakeDirectory(Pair& pair) {
     pair.copy.stat.st_mode = S_IFDIR | 0700;
   }
 
-  // Set the permissions first, because the old ones may prevent the steps
-  // below. If this fails, still do as much of these steps as possible.
+  // Set the permissions first, because the old ones may prevent the next step.
+  // If this fails, still do the next step as far as possible.
   absl::Status status;
   if (pair.copy.permissions() != pair.source.permissions()) {
     status = SetPermissions(pair);
@@ -133,7 +133,7 @@ absl::Status Reconciler::EnqueueWhatIsIn(const Pair& pair) {
   if (!source.ok()) return source.status();
   const absl::StatusOr<Fd> copy = copy_.OpenDirectory(pair.path, O_PATH);
   if (!copy.ok()) return copy.status();
-  // Look at the names that are on only one of the two sides, too.
+  // Include names that are in only one of the two trees.
   absl::btree_set<std::string> names;
   for (const auto& [directory, tree] :
        {std::pair(source->get(), &source_), std::pair(copy->get(), &copy_)}) {
@@ -150,8 +150,7 @@ absl::Status Reconciler::EnqueueWhatIsIn(const Pair& pair) {
       return fstatat(directory.get(), name.c_str(), result,
                      AT_SYMLINK_NOFOLLOW) == 0;
     };
-    // Most files can be recognized as unchanged here, without a pass through
-    // the queue.
+    // Most files can be recognized as unchanged here, without the queue.
     struct stat in_source, in_copy;
     if (look(*source, &in_source) && look(*copy, &in_copy) &&
         verified_files_.Contains(path, in_source, in_copy)) {
@@ -313,7 +312,7 @@ absl::Status Reconciler::BeginChangeOfDirectory(Pair& pair) {
   const absl::Status status = BeginChange(pair);
   if (!status.ok()) return status;
   // The copy of a write-protected directory is write-protected, too. A later
-  // reconcile of the directory restores that.
+  // reconciliation of the directory restores the write protection.
   pair.directory_opened_up |= OpenUpDirectory(pair.copy.parent.get());
   return absl::OkStatus();
 }

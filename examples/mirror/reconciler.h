@@ -29,30 +29,32 @@ namespace mirror {
 // This class makes the copy of a path like its source. The source and the copy
 // are two directory trees.
 //
-// It is level-triggered. The caller tells it where to look, and never what
-// happened. It looks at both sides and makes the changes that are needed, many,
-// few or none. So an unnecessary call does no harm, nor does a call after one
-// that failed halfway. If a path changes during a call, the next call corrects
-// the copy.
+// The reconciler is level-triggered. The caller passes a path, and not an
+// event. The reconciler compares the path's entries in both trees, and makes
+// the changes that are needed. So an unnecessary call does no harm. A call
+// after a call that failed halfway does no harm either. If a path changes
+// during a call, the next call corrects the copy.
 //
-// A call works on one path. It enqueues other paths that need a look:
+// A call works on one path. It enqueues other paths that may need a change:
 //
-//   * For a directory, everything in it, on either side, except files that
-//     are known to equal their copies. So the root stands for the whole tree.
+//   * For a directory, all paths directly in it, in either tree, except files
+//     that are known to equal their copies. So the root stands for the whole
+//     tree.
 //   * For a path whose directory has no copy yet, that directory.
 //
-// It mirrors files, directories and symbolic links with their permission bits,
-// and the modification times of files. It does not mirror owners, hard links,
-// extended attributes or access control lists. It ignores special files.
+// The reconciler mirrors files, directories and symbolic links with their
+// permission bits, and the modification times of files. It does not mirror
+// owners, hard links, extended attributes or access control lists. It ignores
+// special files.
 //
-// It copies a file under a temporary name and then renames the copy. So a copy
-// always has the complete contents that its source had at some time. If the
-// source changes while it is read, the copy is discarded. So a file that is
-// written all the time is copied only once it stays unchanged for long enough
-// to read it.
+// The reconciler copies a file under a temporary name and then renames the
+// copy. So a copy always has the complete contents that its source had at some
+// time. If the source changes while it is read, the copy is discarded. So a
+// file that is written all the time is copied only when it stays unchanged for
+// long enough to read it.
 //
-// Thread-safe, but two threads must not reconcile the same path at the same
-// time.
+// Thread-safe, but the caller must ensure that no two threads reconcile the
+// same path at the same time.
 //
 // Example:
 //
@@ -64,16 +66,16 @@ class Reconciler {
     // Must add `path` to the queue.
     std::function<void(const std::string& path)> enqueue;
 
-    // If set, called before each change of the copy. If it returns an error,
-    // the change is not made and counts as failed. The demo and the tests use
-    // it to inject failures.
+    // If set, called before each change of the copy. If `before_change` returns
+    // an error, the change is not made and counts as failed. The demo and the
+    // tests use `before_change` to inject failures.
     std::function<absl::Status(const std::string& path)> before_change;
   };
 
   Reconciler(std::string source, std::string copy, Hooks hooks);
 
-  // Makes the copy of `path` like its source. On error the copy may still
-  // differ:
+  // Makes the copy of `path` like its source. After an error, the copy may
+  // still differ:
   //
   //   - `absl::AbortedError`: another process made a change at the same time.
   //     Try again soon.
@@ -114,8 +116,8 @@ class Reconciler {
 
   absl::Status CopyFile(Pair& pair);
 
-  // Calls `make` with a temporary name and moves what it made to the copy's
-  // place.
+  // Calls `make` with a temporary name, and renames the file that `make` made
+  // to the copy's name.
   absl::Status Replace(
       Pair& pair,
       absl::FunctionRef<absl::Status(const std::string& name)> make);
@@ -123,8 +125,9 @@ class Reconciler {
   // Removes the copy and everything in it. Has no effect if there is no copy.
   absl::Status Remove(Pair& pair);
 
-  // Every change of the copy begins with a call of one of these, which prepare
-  // a change of the copy itself and of the directory that contains it.
+  // Each change of the copy begins with a call of one of these functions. The
+  // first one prepares a change of the copy itself, the second one a change of
+  // the directory that contains the copy.
   absl::Status BeginChange(const Pair& pair) const;
   absl::Status BeginChangeOfDirectory(Pair& pair);
 

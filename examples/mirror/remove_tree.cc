@@ -54,7 +54,7 @@ bool OpenUpDirectory(int directory) {
   struct stat stat;
   if (fstat(directory, &stat) != 0) return false;
   // `directory` may be open with O_PATH, and its permissions may not allow a
-  // lookup of ".". So take the way through /proc.
+  // lookup of ".". So use a path in /proc.
   const std::string path = absl::StrCat("/proc/self/fd/", directory);
   return chmod(path.c_str(), (stat.st_mode & 07777) | 0700) == 0;
 }

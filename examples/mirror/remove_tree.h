@@ -14,9 +14,10 @@
 
 namespace mirror {
 
-// Removes `name` in `directory`, with everything in it if it is a directory.
-// Follows no symbolic link. Makes write-protected directories writable on the
-// way. `description` names the tree in errors.
+// Removes `name` in `directory`. If `name` is a directory, removes its
+// contents, too. Follows no symbolic link. Makes write-protected directories
+// writable before it removes their contents. `description` names the tree in
+// errors.
 absl::Status RemoveTree(int directory, const std::string& name,
                         const std::string& description);
 

@@ -14,8 +14,8 @@
 
 namespace mirror {
 
-// These functions print to standard output. They return true if there is
-// nothing to complain about. They print only the beginning of a long list.
+// These functions print to standard output. They return true if there is no
+// difference and no failure. They print only the beginning of a long list.
 
 // Compares the two trees and prints the result.
 bool ReportComparison(const Tree& source, const Tree& copy);

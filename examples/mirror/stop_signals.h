@@ -16,9 +16,9 @@ namespace mirror {
 
 // StopSignals
 //
-// This class lets one thread wait for SIGINT and SIGTERM. They no longer
-// interrupt any thread. Create the object before any other thread, because
-// later threads inherit its signal mask.
+// This class lets one thread wait for SIGINT and SIGTERM. It blocks these
+// signals in the calling thread and in the threads that this thread creates
+// later. So create the object before any other thread.
 class StopSignals {
  public:
   StopSignals() {
@@ -38,7 +38,8 @@ class StopSignals {
     return sigtimedwait(&signals_, nullptr, &time) > 0;
   }
 
-  // From this call on, these signals end the process again.
+  // Unblocks the signals in the calling thread: from this call on, they end the
+  // process.
   void Restore() { pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr); }
 
  private:

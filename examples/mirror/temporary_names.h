@@ -27,7 +27,7 @@ namespace mirror {
 // Thread-safe.
 class TemporaryNames {
  public:
-  // Returns a new name and marks it as in use.
+  // Returns a new name. The name is in use until `GiveBack()`.
   std::string Take() {
     const std::lock_guard<std::mutex> lock(mu_);
     const std::string name =

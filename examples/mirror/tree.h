@@ -5,9 +5,9 @@
 // examples/mirror/tree.h
 // -----------------------------------------------------------------------------
 //
-// One of the two directory trees. A path in a tree is relative to the root and
-// has no slash at either end. The root itself is "". These paths are the keys
-// of the work queue.
+// Reads a directory tree. A path in a tree is relative to the root and has
+// no slash at either end. The root itself is "". These paths are the keys of
+// the work queue.
 
 #ifndef WORKQUEUE_EXAMPLES_MIRROR_TREE_H_
 #define WORKQUEUE_EXAMPLES_MIRROR_TREE_H_
@@ -52,10 +52,10 @@ struct Entry {
 
 // Tree
 //
-// This class looks at a directory tree. It resolves a path from the root, one
-// directory at a time, and follows no symbolic link. So it never touches
-// anything outside of the tree. It opens the root anew for each call. A missing
-// root is an error, and does not count as a tree in which every path is absent.
+// This class reads a directory tree. It resolves a path from the root, one
+// directory at a time, and follows no symbolic link. So it never touches a file
+// outside of the tree. Each call opens the root again. A missing root is an
+// error, and does not count as a tree in which every path is absent.
 //
 // Thread-safe.
 class Tree {
@@ -64,7 +64,7 @@ class Tree {
 
   const std::string& root() const { return root_; }
 
-  // Returns what is at `path`.
+  // Returns the entry at `path`.
   absl::StatusOr<Entry> Look(absl::string_view path) const;
 
   // Opens the directory at `path`. Returns an `Fd` without a descriptor if
@@ -98,9 +98,10 @@ std::string JoinPath(absl::string_view directory, absl::string_view name);
 // root.
 std::string ParentOf(absl::string_view path);
 
-// Returns `errno` as a status. The message contains the action and its object.
-// The status is an `absl::AbortedError` if another process changed the tree in
-// the meantime, which calls for another look at the tree.
+// Returns `errno` as a status. The message contains the action `doing` and its
+// object `description`. The status is an `absl::AbortedError` if `errno` means
+// that another process changed the tree at the same time. The caller should
+// then try again.
 absl::Status ErrnoStatus(absl::string_view doing,
                          absl::string_view description);
 

@@ -17,7 +17,7 @@
 namespace mirror {
 
 struct Comparison {
-  // Counts of what is in the source.
+  // Counts of the source's entries, and its bytes.
   int64_t files = 0;
   int64_t directories = 0;  // without the root
   int64_t symlinks = 0;
@@ -30,8 +30,8 @@ struct Comparison {
 
 // Compares the entries, their kinds, the contents of files, the targets of
 // symbolic links, and the permission bits. Special files of the source must
-// have no copy. Does not rely on anything that the mirror relies on, for
-// example times.
+// have no copy. Does not rely on the data that the mirror relies on, for
+// example modification times.
 Comparison CompareTrees(const Tree& source, const Tree& copy);
 
 }  // namespace mirror

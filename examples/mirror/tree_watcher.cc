@@ -100,7 +100,7 @@ void TreeWatcher::Resync() {
   resync_needed_ = false;
   seen_.clear();
   Watch("");
-  // The other directories were moved away.
+  // The directories that were not seen have been moved away.
   std::vector<std::string> gone;
   for (const auto& [watch, path] : path_of_) {
     if (!seen_.contains(watch)) gone.push_back(path);
@@ -153,9 +153,9 @@ void TreeWatcher::Handle(const struct inotify_event& event) {
     options_.on_change(path);
     return;
   }
-  // Look at the path, whatever the event says. When two directories exchange
+  // Look at the path for every kind of event. When two directories exchange
   // places, one arrives before the other leaves. Permissions may also have
-  // prevented a watch of this directory or of those below it.
+  // prevented a watch of this directory or of directories below it.
   if (event.mask & IN_MOVED_FROM) Unwatch(path);
   Watch(path);
 }
@@ -179,15 +179,15 @@ void TreeWatcher::Watch(const std::string& path) {
         }
       }
     }
-    // Report the directory only now that it is watched. Report it also if it
-    // cannot be watched, because reconciling it then reveals the reason.
+    // Report the directory only after the watch begins. Also report a directory
+    // that cannot be watched, because its reconciliation reveals the reason.
     options_.on_change(next);
   }
 }
 
 void TreeWatcher::AddWatch(const Fd& directory, const std::string& path) {
-  // Use the descriptor, because the path may lead elsewhere by now. If the
-  // directory is already watched, this returns the existing watch.
+  // Use the descriptor, because another directory may be at the path by now. If
+  // the directory is already watched, the call returns the existing watch.
   const int watch = inotify_add_watch(
       inotify_.get(), absl::StrCat("/proc/self/fd/", directory.get()).c_str(),
       kEvents | IN_ONLYDIR | (path.empty() ? IN_MOVE_SELF : 0));

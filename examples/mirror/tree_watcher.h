@@ -31,15 +31,15 @@ namespace mirror {
 // TreeWatcher
 //
 // This class reports which paths of a tree have changed. It uses inotify(7),
-// which watches single directories and not trees. When a directory appears,
-// because it is new or was moved here, the watcher first watches it and then
-// reports it. So a reader that lists the directory after the report sees
-// everything from before the watch, and everything later is an event.
+// which watches single directories and not trees. If a directory is created in
+// the tree or moved into it, the watcher first watches the directory and then
+// reports it. So no change is lost: a caller that lists the directory after the
+// report sees each change before the watch, and later changes are events.
 //
-// Some changes can still be missed, for example when the system drops events. A
-// resync finds these changes: it watches every directory that should be watched
-// and reports every directory. A resync takes place at the start, at regular
-// intervals, and when the system says that it dropped events.
+// The watcher can still miss changes, for example when the system drops events.
+// A resync finds these changes: it watches every directory of the tree and
+// reports it. A resync takes place at the start, at regular intervals, and
+// after the system has dropped events.
 //
 // Thread-safe. The thread that calls `Run()` does all of the work and makes all
 // callbacks.
@@ -58,7 +58,7 @@ class TreeWatcher {
     // The time between two resyncs.
     absl::Duration resync = absl::Minutes(1);
 
-    // Called when `path` may have changed. If it is a directory, anything
+    // Called when `path` may have changed. If `path` is a directory, any path
     // directly in it may have changed, too.
     std::function<void(const std::string& path)> on_change;
 
@@ -74,11 +74,11 @@ class TreeWatcher {
   // `Stop()`, first reports the changes made up to that call. Call it once.
   void Run();
 
-  // Makes `Run()` return. Does not wait for that.
+  // Makes `Run()` return. Does not block.
   void Stop();
 
-  // Makes `Run()` return without reporting changes that it has not reported
-  // yet. Does not wait for that.
+  // Makes `Run()` return, and drops the changes that `Run()` has not reported
+  // yet. Does not block.
   void Cancel();
 
   // Returns whether `Run()` has reported the last change.
@@ -92,7 +92,7 @@ class TreeWatcher {
 
   void Resync();
 
-  // Handles the events that are there now.
+  // Handles the events that have arrived by now.
   void HandleEvents();
   void Handle(const struct inotify_event& event);
 
@@ -113,8 +113,8 @@ class TreeWatcher {
   absl::Notification ended_;
 
   // Only the thread of Run() uses these members. A watch stays with its
-  // directory when the directory is moved. `path_of_` has the path where the
-  // directory was seen last. `watch_at_` is its inverse.
+  // directory when the directory is moved. `path_of_` has the last known path
+  // of each watch's directory. `watch_at_` is its inverse.
   absl::flat_hash_map<int, std::string> path_of_;
   PathMap<int> watch_at_;
   absl::flat_hash_set<int> seen_;  // watches seen by the current resync

@@ -19,7 +19,7 @@ namespace {
 
 // Many file systems take a file's times from a clock that ticks every few
 // milliseconds, and some take them from another machine's clock. A file that
-// changed more recently than this could change again without a visible
+// changed less than this time ago could change again without a visible
 // difference in its times.
 constexpr absl::Duration SettleTime() { return absl::Seconds(2); }
 

@@ -45,10 +45,10 @@ std::vector<Event> EventsOf(const std::vector<Order>& orders) {
 // Moves the clock to `time`, and stops at each time that the shop's thread
 // waits for.
 //
-// SetTime() wakes that thread but does not wait for its next action. Once the
-// thread waits on the clock again, it has cancelled every order that was due.
-// So this function and the thread take turns. An order is cancelled at its own
-// time, and before any other event of that time.
+// SetTime() wakes the shop's thread but does not wait until the thread acts.
+// When the thread waits on the clock again, it has cancelled every order that
+// was due. So this function and the thread take turns. An order is cancelled at
+// its own time, and before any other event of that time.
 void MoveTo(absl::Time time, workqueue::FakeClock& clock) {
   clock.AwaitWaiters(1);
   while (clock.TimeNow() < time) {

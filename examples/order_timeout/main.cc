@@ -6,7 +6,7 @@
 //
 // Continue reading in
 //
-//     shop.h    the queue and everything that the shop does with it
+//     shop.h    the delay queue, and how the shop uses it
 //     day.cc    how time passes, and the correct outcome
 
 #include <getopt.h>

@@ -41,9 +41,9 @@ struct Books {
 // then.
 //
 // A `DelayQueue` holds the orders that can be paid. An order leaves the queue
-// in one of two ways: a payment removes it by `Cancel()`, or the shop's thread
-// takes it when it is due. The queue gives each order to only one of them. So
-// the shop needs no lock of its own.
+// in one of two ways: a payment removes the order by `Cancel()`, or the shop's
+// thread takes the order when it is due. The queue ensures that only one of the
+// two happens. So the shop needs no lock of its own.
 //
 // Only one thread at a time may call `Place()`, `AskForTime()` and `Pay()`.
 //
@@ -58,8 +58,8 @@ struct Books {
 //     // books.paid has order 0.
 class Shop {
  public:
-  // Uses the clock of `options`. Appends to `*books`, which it does not own.
-  // Read `*books` only after the shop has been destroyed.
+  // Uses the clock of `options`. Appends to `*books`. Not owned; the caller
+  // must read `*books` only after the shop has been destroyed.
   Shop(const workqueue::DelayQueueOptions& options, Books* books)
       : clock_(workqueue::OrRealClock(options.clock)),
         books_(books),
@@ -92,7 +92,7 @@ class Shop {
   Books* const books_;
   workqueue::DelayQueue<size_t> unpaid_;
   absl::flat_hash_map<size_t, workqueue::DelayQueueHandle> timeouts_;
-  // the last member, because the thread uses the others
+  // The last member, because the thread uses the other members.
   std::thread cancelling_;
 };
 

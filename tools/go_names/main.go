@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Prints the exported names of a Go package: its types, functions, constants and
-// variables, and the methods and fields of its types as TYPE.NAME. Use it to
-// compare a new release of client-go with this library:
+// variables, and the methods and fields of its types as TYPE.NAME. Use the
+// program to compare a new release of client-go with this library:
 //
 //	go run tools/go_names/main.go MODULE@VERSION PACKAGE
 package main
@@ -23,8 +23,8 @@ import (
 	"strings"
 )
 
-// baseName returns the name of a type as an embedded field or a receiver has it:
-// Limiter for *rate.Limiter, Typed for *Typed[T].
+// baseName returns the name of the type of an embedded field or a receiver, for
+// example Limiter for *rate.Limiter, and Typed for *Typed[T].
 func baseName(t ast.Expr) string {
 	switch t := t.(type) {
 	case *ast.StarExpr:

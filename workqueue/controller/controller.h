@@ -54,10 +54,11 @@ struct ControllerOptions {
   // reports no metrics.
   std::string name;
 
-  // Called with each item.
+  // The function that the workers call with each item.
   ReconcileFunction<T> reconcile;
 
-  // How many items are reconciled at the same time, at most. At least 1.
+  // The number of workers, and so the maximum number of items that are
+  // reconciled at the same time. At least 1.
   size_t workers = 1;
 
   // The clock of the controller; null means the real clock. Not owned; must
@@ -68,24 +69,25 @@ struct ControllerOptions {
   // `PriorityQueue`. Must be null if `queue` is given.
   std::unique_ptr<RateLimiter<T>> rate_limiter;
 
-  // The queue; null means a `PriorityQueue`. It need not have priorities, and
-  // must go by `clock`. It has its own rate limiter, metrics and log sink.
+  // The queue; null means a new `PriorityQueue`. A given queue uses its own
+  // rate limiter, metrics and log sink. Its clock must be `clock`. It need not
+  // have priorities.
   std::unique_ptr<RateLimitingInterface<T>> queue;
 
-  // Where items come from. Other code can also add items to the queue at any
+  // The sources of items. Other code may also add items to the queue at any
   // time.
   std::vector<Source<T>> sources;
 
-  // How long `Start()` waits for the sources, at most. Not negative; may be
+  // The maximum time that `Start()` waits for the sources. Not negative; may be
   // infinite.
   absl::Duration sync_timeout = absl::Minutes(2);
 
-  // How long a reconciliation may take; see `ReconcileContext::deadline`.
+  // The maximum time of a reconciliation; see `ReconcileContext::deadline`.
   // Positive; may be infinite.
   absl::Duration reconcile_timeout = absl::InfiniteDuration();
 
-  // The provider of the metrics of the queue that the controller makes; null
-  // means the default provider of queues. Must be null if `queue` is given. Not
+  // The provider of metrics for the queue that the controller makes; null means
+  // the default provider of queues. Must be null if `queue` is given. Not
   // owned; must outlive the controller.
   MetricsProvider* queue_metrics_provider = nullptr;
 
@@ -93,24 +95,26 @@ struct ControllerOptions {
   // owned; must outlive the controller.
   ControllerMetricsProvider* metrics_provider = nullptr;
 
-  // Receives the messages of the controller, and of the queue that it makes;
-  // null means that nobody does. Not owned; must outlive the controller.
+  // Receives the messages of the controller and of the queue that the
+  // controller makes; null means that nobody does. Not owned; must outlive the
+  // controller.
   LogSink* log_sink = nullptr;
 };
 
 // Controller
 //
-// Calls a reconcile function with each item that is added to its queue, on a
-// number of workers, until the function succeeds. Its rules are those of
-// controller-runtime:
+// A controller owns a queue and a number of workers. The workers call a
+// reconcile function with each item of the queue, and call it again until it
+// succeeds. The rules are those of controller-runtime:
 //
-//   * One worker at a time reconciles an item. An item that is added meanwhile
-//     is reconciled again.
-//   * After an error, the item is added again rate limited, at its priority.
-//     After a `TerminalError()` it is not. An exception counts as an error.
+//   * At most one worker reconciles an item at a time. If an item is added
+//     while it is being reconciled, it is reconciled again.
+//   * After an error, the controller adds the item again, rate-limited and at
+//     its priority. After a `TerminalError()`, the controller does not add the
+//     item again. An exception counts as an error.
 //   * After a success, the rate limiter forgets the item. If
-//     `ReconcileResult::requeue_after` is set, the item is added again when
-//     that has passed.
+//     `ReconcileResult::requeue_after` is positive, the controller adds the
+//     item again after that time.
 //
 // Example:
 //
@@ -130,14 +134,18 @@ struct ControllerOptions {
 //     (*controller)->Stop();
 //
 // Unlike in controller-runtime, the rate limiter also forgets an item after a
-// terminal error: nobody else would.
+// terminal error, because no other code would make it forget the item.
 //
-// If the queue throws or returns an error when a worker asks for an item or
-// adds an item again, the worker logs the error and tries again a second later.
-// It keeps the item meanwhile. Only `absl::CancelledError` ends a worker: the
-// queue has ended. (A rate limiter that counted the failure before the queue
-// threw counts it again.) Exceptions of `Forget()` and `NumRequeues()` are
-// logged.
+// If the queue throws or returns an error when a worker gets an item or adds an
+// item again, the worker logs the error and tries again a second later. The
+// worker keeps the item that it adds again until the queue has taken it. (If
+// the rate limiter counted a failure before the queue threw, the rate limiter
+// counts the failure once more.) Exceptions of `Forget()` and `NumRequeues()`
+// are logged.
+//
+// A worker ends when the queue returns `absl::CancelledError`, because the
+// queue has been closed or shut down. No other error of the queue ends a
+// worker.
 //
 // `T` is copyable. `Hash` and `Eq` are those of the queue that the controller
 // makes: equal items must have equal hashes.
@@ -155,54 +163,69 @@ class Controller {
       ControllerOptions<T> options);
 
   // Calls `Stop(absl::InfinitePast())`, and blocks until all threads have
-  // ended. The reconcile function and the sources must not call this.
+  // ended. The reconcile function and the sources must not destroy the
+  // controller.
   ~Controller() { lifecycle_.Join(); }
 
   Controller(const Controller&) = delete;
   Controller& operator=(const Controller&) = delete;
 
-  // Starts the sources, waits until they are in sync, and starts the workers.
+  // Starts the sources, blocks until they are in sync, and starts the workers.
   // A controller can be started once.
   //
-  // If an error is returned, the controller is stopped. The error is that of a
-  // source that failed, `absl::DeadlineExceededError` if a source is not in
-  // sync in time, `absl::ResourceExhaustedError` if a thread cannot be started,
-  // `absl::CancelledError` if the controller is stopped meanwhile, and
-  // `absl::FailedPreconditionError` if it was started or stopped before.
+  // After an error, the controller is stopped. The errors are:
+  //
+  //   * the error of a source, if a source fails,
+  //   * `absl::DeadlineExceededError` if a source is not in sync within
+  //     `sync_timeout`,
+  //   * `absl::ResourceExhaustedError` if a thread cannot be started,
+  //   * `absl::CancelledError` if the controller is stopped during the start,
+  //   * `absl::FailedPreconditionError` if the controller has been started or
+  //     stopped before. Such a call does not stop a controller that runs.
   absl::Status Start() { return lifecycle_.Start(); }
 
-  // Tells the sources to stop and, when they have returned, closes the queue.
-  // Then blocks until all queued items have been reconciled, or until
-  // `drain_until`, a time on the controller's clock. Closing the queue drops
-  // the items that wait for their time. An item that fails after that is not
-  // tried again.
+  // Stops the controller:
   //
-  // At `drain_until`, notifies `ReconcileContext::stop` and returns. Items that
-  // no worker has begun to reconcile are left in the queue. (A queue that the
-  // controller makes is destroyed with the controller. A queue whose items live
-  // elsewhere keeps them, and `Stop()` does not wait for these: see
-  // `Interface::Close()`.) The destructor waits for reconciliations in
-  // progress.
+  //   1. Tells the sources to stop, and blocks until they have returned.
+  //   2. Closes the queue. This drops the waiting items. From then on, an item
+  //      that fails is not tried again.
+  //   3. Blocks until all queued items have been reconciled.
   //
-  // Returns whether by then the sources had returned and nothing was left for
-  // this controller to reconcile. Items that were reconciled without success do
-  // not count as left. May be called from any thread and
-  // more than once. If the reconcile function or a source calls it, the
-  // controller begins to stop, and `Stop()` returns false without waiting.
+  // Blocks no longer than until `drain_until`, a time on the controller's
+  // clock. At that time, the queue is closed in any case. If items are left to
+  // reconcile, `Stop()` then notifies `ReconcileContext::stop`. Items that no
+  // worker has begun to reconcile stay in the queue. Reconciliations in
+  // progress go on, and the destructor waits for them.
+  //
+  // A queue that the controller makes is destroyed with the controller. A queue
+  // whose items live elsewhere keeps them there, and `Stop()` does not wait for
+  // them: see `Interface::Close()`.
+  //
+  // Returns true if all sources have returned and no item is left for this
+  // controller to reconcile. An item that was reconciled without success does
+  // not count as left.
+  //
+  // May be called from any thread and more than once. If one call reaches its
+  // `drain_until`, other calls that wait for the queued items return, too. If
+  // the reconcile function or a source calls `Stop()`, the controller begins to
+  // stop, and `Stop()` returns false without waiting.
   bool Stop(absl::Time drain_until = absl::InfiniteFuture()) {
     return lifecycle_.Stop(drain_until);
   }
 
-  // The queue to add items to, before and after the start.
+  // Returns the queue. Items may be added to it before and after the start. The
+  // controller owns the queue.
   RateLimitingInterface<T>& queue() { return *queue_; }
 
-  // Blocks until no item is queued or being reconciled or, after a `Stop()`
-  // that reached its deadline, until all workers have ended. Items may wait for
-  // their time. The controller's own workers wake this; others that take items
-  // from the queue do not. Must not be called by the reconcile function, nor
-  // before the start.
+  // For tests. Blocks until no item is queued or being reconciled. Waiting
+  // items do not count. After a `Stop()` that reached its deadline, blocks
+  // until all workers have ended.
   //
-  // For tests: copies the items being processed to find out.
+  // The controller's own workers wake the call. Other consumers of the queue do
+  // not. The caller must ensure that the controller has been started. The
+  // reconcile function must not call `AwaitIdle()`.
+  //
+  // Slow: each check copies the items being processed.
   void AwaitIdle() { lifecycle_.AwaitIdle(); }
 
  private:
@@ -212,10 +235,13 @@ class Controller {
   static std::unique_ptr<RateLimitingInterface<T>> QueueOf(
       ControllerOptions<T>& options);
 
-  // Returns `sources` and this controller's functions for the lifecycle.
+  // Returns `sources` without the type of their items.
   std::vector<internal::LifecycleSource> Erase(std::vector<Source<T>> sources);
+
+  // Returns the functions that the lifecycle calls.
   internal::LifecycleHooks Hooks();
 
+  // Returns whether no item is queued or being reconciled.
   bool Idle();
 
   // The loop of a worker.
@@ -226,21 +252,23 @@ class Controller {
                    int failures);
   void HandleSuccess(const Lease<T>& lease, const ReconcileResult& result);
 
-  // Calls `f`, which does `what` with `item`. Returns whether `f` returned OK,
-  // and logs its error or exception.
+  // Calls `f`, and returns whether it returned OK. Logs an error or exception
+  // of `f`; `what` and `item` tell in the message what `f` does.
   bool Try(absl::string_view what, const T& item,
            absl::FunctionRef<absl::Status()> f);
 
-  // Returns the time if a timeout or a metric needs it.
+  // Returns the time on the controller's clock if a timeout or a metric needs
+  // it, and a constant otherwise.
   absl::Time NowIfTimed() const {
     return timed_ ? clock_->TimeNow() : absl::UnixEpoch();
   }
 
-  // Do what the queue's functions of these names do, but do not throw.
+  // Call the queue's functions of the same names, and log their exceptions.
   int NumRequeues(const T& item);
   void Forget(const T& item);
 
-  // Adds `item` again, and tries until the queue takes it.
+  // Adds `item` again. Tries until the queue takes the item or the controller
+  // begins to stop.
   void AddAgain(const T& item, const AddOptions& options);
 
   const std::string name_;
@@ -332,7 +360,7 @@ internal::LifecycleHooks Controller<T, Hash, Eq>::Hooks() {
 
 template <typename T, typename Hash, typename Eq>
 bool Controller<T, Hash, Eq>::Idle() {
-  if (queue_->Len() > 0) return false;  // No need to copy them.
+  if (queue_->Len() > 0) return false;  // without a copy of the items
   const Snapshot<T> snapshot = queue_->TakeSnapshot();
   return snapshot.queued.empty() && snapshot.processing.empty();
 }
@@ -471,7 +499,7 @@ void Controller<T, Hash, Eq>::AddAgain(const T& item,
     return absl::UnavailableError("the queue has not taken it");
   };
   while (!Try("adding again", item, add)) {
-    // A queue that is closed would drop it anyway.
+    // The queue will be closed, and a closed queue drops the item anyway.
     if (lifecycle_.stopping().HasBeenNotified()) return;
     lifecycle_.AwaitRetry(lifecycle_.stopping());
   }

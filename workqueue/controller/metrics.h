@@ -17,53 +17,58 @@ namespace workqueue {
 
 // ControllerMetricsProvider
 //
-// Makes the metrics of controllers: those of controller-runtime, whose names
-// are given with each. Each function is called once for each new controller
-// that has a name, with that, and the first one once for each result. It may
-// return null for a metric that is not wanted. Metrics are called by the
-// workers, with no lock held; what they throw is dropped.
+// Creates the metrics of controllers. The metrics are those of
+// controller-runtime; each function below names its metric. Each function is
+// called once for each new controller that has a name, with that name.
+// `NewReconcileTotalMetric()` is called once for each result. A function may
+// return null for an unwanted metric. A controller owns its metrics.
 //
-// Thread-safe. A provider must outlive the controllers that were given it, and
-// they own the metrics that it makes.
+// The workers call the metrics with no lock held. So a metric must be
+// thread-safe. An exception from a metric is dropped.
+//
+// Thread-safe. A provider must outlive the controllers that use it.
 class ControllerMetricsProvider {
  public:
   virtual ~ControllerMetricsProvider() = default;
 
-  // How often reconciling has come to `result`: "success", "error" or
+  // The number of reconciliations with `result`, which is "success", "error" or
   // "requeue_after". (controller_runtime_reconcile_total)
   virtual std::unique_ptr<CounterMetric> NewReconcileTotalMetric(
       absl::string_view controller, absl::string_view result) = 0;
 
-  // How often it has failed, for whatever reason, those of the next two
-  // included. (controller_runtime_reconcile_errors_total)
+  // The number of reconciliations that failed for any reason, including the
+  // reasons of the next two metrics.
+  // (controller_runtime_reconcile_errors_total)
   virtual std::unique_ptr<CounterMetric> NewReconcileErrorsMetric(
       absl::string_view controller) = 0;
 
-  // ... with a `TerminalError()`.
+  // The number of reconciliations that returned a `TerminalError()`.
   // (controller_runtime_terminal_reconcile_errors_total)
   virtual std::unique_ptr<CounterMetric> NewTerminalReconcileErrorsMetric(
       absl::string_view controller) = 0;
 
-  // ... with an exception. (controller_runtime_reconcile_panics_total)
+  // The number of reconciliations that threw an exception.
+  // (controller_runtime_reconcile_panics_total)
   virtual std::unique_ptr<CounterMetric> NewReconcilePanicsMetric(
       absl::string_view controller) = 0;
 
-  // How often it was not over at its deadline.
+  // The number of reconciliations that were in progress at their deadline.
   // (controller_runtime_reconcile_timeouts_total)
   virtual std::unique_ptr<CounterMetric> NewReconcileTimeoutsMetric(
       absl::string_view controller) = 0;
 
-  // Seconds that reconciling an item takes.
+  // The seconds that a reconciliation takes.
   // (controller_runtime_reconcile_time_seconds)
   virtual std::unique_ptr<HistogramMetric> NewReconcileTimeMetric(
       absl::string_view controller) = 0;
 
-  // How many workers there are. Set once.
+  // The number of workers. Set once.
   // (controller_runtime_max_concurrent_reconciles)
   virtual std::unique_ptr<SettableGaugeMetric> NewMaxConcurrentReconcilesMetric(
       absl::string_view controller) = 0;
 
-  // How many of them are reconciling. (controller_runtime_active_workers)
+  // The number of workers that are reconciling an item.
+  // (controller_runtime_active_workers)
   virtual std::unique_ptr<GaugeMetric> NewActiveWorkersMetric(
       absl::string_view controller) = 0;
 };

@@ -20,7 +20,7 @@
 namespace workqueue {
 namespace {
 
-// The work that the threads share.
+// The pieces of one call, and what the threads share to do them.
 class Work {
  public:
   Work(const absl::Notification* stop, size_t pieces, size_t chunk_size,
@@ -33,7 +33,8 @@ class Work {
 
   size_t chunks() const { return chunks_; }
 
-  // Does pieces until there are none left, or it is time to stop.
+  // Does pieces until none is left or the work is stopped. Keeps the first
+  // exception for `AllDone()`.
   void Do() {
 #ifdef ABSL_HAVE_EXCEPTIONS
     try {
@@ -47,8 +48,8 @@ class Work {
 #endif
   }
 
-  // Whether all pieces have been done. If one threw, so does this. To be called
-  // when all threads have ended.
+  // Returns whether all pieces have been done. Throws the exception if a piece
+  // threw. Call this only when all threads have ended.
   bool AllDone() const {
 #ifdef ABSL_HAVE_EXCEPTIONS
     if (error_ != nullptr) std::rethrow_exception(error_);
@@ -78,9 +79,9 @@ class Work {
   const absl::FunctionRef<void(size_t)> do_piece_;
 
   std::atomic<size_t> next_chunk_{0};
-  // Whether some pieces are not to be done.
+  // Whether some pieces will not be done.
   std::atomic<bool> stopped_{false};
-  // Whether one threw, and what the first one did.
+  // Whether a piece threw, and the first exception.
   std::atomic<bool> failed_{false};
   std::exception_ptr error_;
 };

@@ -18,18 +18,19 @@ namespace workqueue {
 
 // ParallelizeOptions
 //
-// How pieces of work are handed out.
+// Options of `ParallelizeUntil()`. Every field has a usable default.
 struct ParallelizeOptions {
-  // How many pieces in a row a worker takes at a time: more than one pays where
-  // a piece is so short that taking it would be felt. At least 1.
+  // The number of consecutive pieces that a thread takes at a time. At least 1.
+  // A larger number reduces the cost of taking pieces, which matters if the
+  // pieces are short.
   size_t chunk_size = 1;
 };
 
 // ParallelizeUntil()
 //
-// Calls `do_piece` with each number from 0 up to `pieces`, on `workers` threads
-// at most, the caller's being one of them, and returns when all calls have. The
-// function of this name in client-go.
+// Calls `do_piece` with each number from 0 to `pieces` - 1. Uses at most
+// `workers` threads, one of which is the calling thread. Blocks until all calls
+// have returned. client-go has a function of the same name.
 //
 // Example:
 //
@@ -38,18 +39,19 @@ struct ParallelizeOptions {
 //         &stop, /*workers=*/16, nodes.size(),
 //         [&nodes](size_t i) { Score(nodes[i]); });
 //
-// Once `*stop` has been notified, no further piece is begun; a null `stop` says
-// that this never happens. Returns `absl::CancelledError` if some pieces have
-// not been done for that reason, and `absl::InvalidArgumentError` if `workers`
-// or the chunk size is zero.
+// After `*stop` has been notified, no further call begins. `stop` may be null.
+// Returns
 //
-// If `do_piece` throws, no further piece is begun either, and the first
-// exception comes out of this. If a thread cannot be started, those that could
-// be do the work.
+//   * `absl::CancelledError` if some pieces were not done because of `stop`,
+//   * `absl::InvalidArgumentError` if `workers` or the chunk size is zero.
 //
-// Pieces are begun in order, and each is done once at most. `do_piece` is
-// called from several threads at the same time. What it did happens before this
-// returns.
+// If `do_piece` throws, no further call begins, and `ParallelizeUntil()` throws
+// the first exception. If a thread cannot be started, the threads that could be
+// started do the work.
+//
+// The threads take the pieces in increasing order. No piece is done twice.
+// `do_piece` must be thread-safe. Each call of `do_piece` happens before the
+// return of `ParallelizeUntil()`.
 absl::Status ParallelizeUntil(const absl::Notification* stop, size_t workers,
                               size_t pieces,
                               absl::FunctionRef<void(size_t)> do_piece,

@@ -10,13 +10,15 @@
 namespace workqueue {
 namespace {
 
-// What the payload goes by.
+// The type URL of the payload that marks a terminal error.
 constexpr absl::string_view kTerminalUrl = "workqueue/controller.TerminalError";
 
 }  // namespace
 
 absl::Status TerminalError(absl::Status error) {
-  if (error.ok()) error = absl::InternalError("a terminal error that was OK");
+  if (error.ok()) {
+    error = absl::InternalError("TerminalError() was called with an OK status");
+  }
   error.SetPayload(kTerminalUrl, absl::Cord());
   return error;
 }

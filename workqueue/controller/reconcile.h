@@ -25,44 +25,46 @@ namespace workqueue {
 
 // ReconcileResult
 //
-// What a reconcile function that has succeeded returns: `ReconcileResult()`, if
-// there is nothing left to be done until the item is added again.
+// The result of a reconcile function that succeeded. The default value means
+// that nothing is left to do until the item is added again.
 struct ReconcileResult {
-  // If positive, the item is reconciled again when this has passed, if not
-  // before.
+  // If positive, the item is added again after this time.
   absl::Duration requeue_after = absl::ZeroDuration();
 
-  // The priority of that; the one that the item had, by default. Without
-  // meaning for a queue that has no priorities.
+  // The priority at which `requeue_after` adds the item; the item's priority by
+  // default. Ignored by a queue without priorities.
   std::optional<int> priority = std::nullopt;
 };
 
 // ReconcileContext
 //
-// What a reconcile function is told beside its item. To be used only until it
+// The context of one call of a reconcile function. Valid until the function
 // returns.
 struct ReconcileContext {
-  // The controller's.
+  // The controller's name and clock.
   const std::string& controller_name;
   Clock* clock;
 
-  // Notified when the controller is being stopped and no longer waits for what
-  // is queued: what takes long should be given up.
+  // Notified when the controller is being stopped and does not wait any longer
+  // for the queued items. The function should then return soon.
   const absl::Notification& stop;
 
-  // When the reconciliation should be over, on `clock`; infinitely far away if
-  // the controller has no timeout. It is up to the function to keep to it.
+  // The time on `clock` at which the reconciliation should be over;
+  // `absl::InfiniteFuture()` if the controller has no timeout. The controller
+  // does not interrupt the function: the function must observe its deadline.
   absl::Time deadline;
 
-  // The priority at which the item was handed out; zero if there are none.
+  // The priority at which the item was handed out; zero if the queue has no
+  // priorities.
   int priority;
 
-  // How often in a row reconciling the item has failed, as the queue's rate
-  // limiter counts it (`NumRequeues()`): one with a bound may have forgotten
-  // some, and a `BucketRateLimiter` counts none.
+  // The number of consecutive failures of the item, as the queue's rate limiter
+  // counts them (`NumRequeues()`). A rate limiter with a bound may have
+  // forgotten failures. A `BucketRateLimiter` counts none.
   int failures;
 
-  // Whether to give up: `stop` has been notified, or the deadline has passed.
+  // Returns whether the function should return soon: `stop` has been notified,
+  // or the deadline has passed.
   bool Cancelled() const {
     return stop.HasBeenNotified() || clock->TimeNow() >= deadline;
   }
@@ -70,22 +72,25 @@ struct ReconcileContext {
 
 // ReconcileFunction
 //
-// Makes the world as it should be for one item. It is called again whenever
-// that may have changed, and so must not depend on how often that is.
+// A function that brings the actual state of one item to the desired state. The
+// controller calls it each time that either state may have changed. So the
+// function must be idempotent.
 //
-// After an error it is called again, later each time, but not after one made by
-// `TerminalError()`. An exception counts as an error.
+// After an error, the controller calls the function again, later each time. But
+// after a `TerminalError()`, it does not. An exception counts as an error.
 //
-// Made of anything copyable that can be called with the item and the context,
-// or with the item alone, and that returns an
-// `absl::StatusOr<ReconcileResult>`, a `ReconcileResult` or an `absl::Status`,
-// of which OK is as good as `ReconcileResult()`:
+// A `ReconcileFunction` is made from a copyable function or function object.
+// The function takes the item and the context, or the item alone. It returns an
+// `absl::StatusOr<ReconcileResult>`, a `ReconcileResult` or an `absl::Status`.
+// An OK status means `ReconcileResult()`.
+//
+// Example:
 //
 //     absl::Status MakeItSo(const std::string& key);
 //
 //     options.reconcile = MakeItSo;
 //
-// Several workers may call it at the same time, for different items.
+// Several workers may call the function at the same time, for different items.
 template <typename T>
 class ReconcileFunction {
   template <typename F>
@@ -93,11 +98,12 @@ class ReconcileFunction {
       std::is_invocable_v<F&, const T&, const ReconcileContext&>;
 
  public:
-  // An empty one, which must not be called.
+  // Make an empty function, which must not be called.
   ReconcileFunction() = default;
   ReconcileFunction(std::nullptr_t) {}  // NOLINT(runtime/explicit)
 
-  // Calls `f`. Empty if `f` is null or an empty `std::function`.
+  // Makes a function that calls `f`. The function is empty if `f` is null or an
+  // empty `std::function`.
   template <typename F,
             typename = std::enable_if_t<kTakesContext<F> ||
                                         std::is_invocable_v<F&, const T&>>>
@@ -161,11 +167,11 @@ class ReconcileFunction {
       function_;
 };
 
-// Returns `error`, marked as one that trying again would not mend: the item is
-// not reconciled again until it is added anew. An OK status becomes an
-// `absl::InternalError`.
+// Returns `error`, marked as an error that a retry would not fix. The
+// controller does not reconcile the item again until the item is added again.
+// An OK status becomes an `absl::InternalError`.
 //
-// The mark is a payload of the status, and stays with its copies.
+// The mark is a payload of the status. Copies of the status keep it.
 absl::Status TerminalError(absl::Status error);
 
 // Returns whether `error` comes from `TerminalError()`.

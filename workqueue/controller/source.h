@@ -20,27 +20,28 @@ namespace workqueue {
 
 // SourceContext
 //
-// What a source works with. To be used only until it returns.
+// The context of a source's `run`. Valid until `run` returns.
 template <typename T>
 struct SourceContext {
-  // Where to add items.
+  // The controller's queue, to which the source adds items.
   RateLimitingInterface<T>& queue;
 
   // Notified when the controller is being stopped.
   const absl::Notification& stop;
 
-  // The controller's.
+  // The controller's clock.
   Clock* clock;
 
-  // To be called when all that is there at first has been added; see
-  // `Source::wait_for_sync`. May be called from any thread and more than once.
+  // The source calls this function when it has added all items that exist at
+  // the start; see `Source::wait_for_sync`. May be called from any thread and
+  // more than once.
   std::function<void()> mark_synced;
 };
 
 // Source
 //
-// Where a controller's items come from: something that watches the world, and
-// adds an item whenever that may have to be reconciled.
+// A source of a controller's items. It watches for events, and adds an item to
+// the queue each time that the item may need a reconciliation.
 //
 // Example:
 //
@@ -58,24 +59,27 @@ struct SourceContext {
 //     };
 template <typename T>
 struct Source {
-  // For messages.
+  // The source's name in messages.
   std::string name;
 
-  // Adds items to the queue. Has a thread of its own for that, and must return
-  // when `stop` is notified; it may return before. An error or an exception
-  // ends the controller's start, if that is in progress; later it is only
-  // logged.
+  // Adds items to the queue. The controller calls `run` on a thread of its own.
+  // `run` must return soon after `context.stop` is notified. It may return
+  // earlier. An error or an exception makes `Controller::Start()` fail if the
+  // start is still in progress. Later errors are only logged.
   std::function<absl::Status(SourceContext<T>& context)> run;
 
-  // If set, called once when `stop` has been notified, for a `run` that waits
-  // where that does not wake it: in poll(2), or for a server's next message.
-  // Called by the thread that stops the controller, which may be another
-  // source's; maybe before `run`, after it, or if that is never called. It must
-  // not block, nor stop the controller itself. What it throws is logged.
+  // If set, called once after `context.stop` has been notified. Use it to wake
+  // a `run` that blocks where the notification does not wake it, for example in
+  // poll(2) or in a read from a server.
+  //
+  // The thread that stops the controller calls `on_stop`; that thread may be
+  // another source's. The call may come before `run` begins, after `run` has
+  // returned, or although `run` is never called. `on_stop` must not block, and
+  // must not stop the controller. An exception from it is logged.
   std::function<void()> on_stop;
 
-  // Whether the workers start only when `run` has called `mark_synced()`, or
-  // has returned.
+  // Whether the workers start only when `run` has called `mark_synced()` or has
+  // returned OK.
   bool wait_for_sync = false;
 };
 

@@ -16,8 +16,8 @@
 //               return std::make_unique<MyQueue>(clock);
 //             }}));
 //
-// The program needs GoogleTest's main function. No test sleeps: the time of the
-// queue is that of the `FakeClock`.
+// The program needs GoogleTest's main function. The queue must use the
+// `FakeClock`, so that no test sleeps.
 
 #ifndef WORKQUEUE_TESTING_QUEUE_TEST_SUITE_H_
 #define WORKQUEUE_TESTING_QUEUE_TEST_SUITE_H_
@@ -48,18 +48,19 @@ namespace workqueue {
 //
 // An implementation of `Interface` under test.
 struct QueueTestCase {
+  // The name of the implementation in messages.
   std::string name;
 
-  // Returns an empty queue that goes by the clock.
+  // Returns an empty queue that uses the given clock.
   std::function<std::unique_ptr<Interface<std::string>>(FakeClock*)> make;
 
-  // Whether items that were added while they were being processed come back in
-  // the order of these adds, as in `PriorityQueue`, and not in the order of
-  // their `Done()`.
+  // Whether items that were added while they were being processed are queued
+  // again in the order of these additions, as in `PriorityQueue`, and not in
+  // the order of their `Done()`.
   bool comes_back_in_order_of_add = false;
 
-  // Whether an item that is given back keeps its place. `QueueBase` puts it
-  // last.
+  // Whether an item keeps its place when its lease is given back. `QueueBase`
+  // puts the item last.
   bool give_back_keeps_place = true;
 
   friend void PrintTo(const QueueTestCase& test_case, std::ostream* os) {
@@ -71,9 +72,10 @@ struct QueueTestCase {
 //
 // An implementation of `DelayingInterface` under test.
 struct DelayingQueueTestCase {
+  // The name of the implementation in messages.
   std::string name;
 
-  // Returns an empty queue that goes by the clock.
+  // Returns an empty queue that uses the given clock.
   std::function<std::unique_ptr<DelayingInterface<std::string>>(FakeClock*)>
       make;
 
@@ -85,10 +87,11 @@ struct DelayingQueueTestCase {
 
 // QueueTestSuite
 //
-// The promises of `Interface`.
+// Tests the promises of `Interface`.
 class QueueTestSuite : public testing::TestWithParam<QueueTestCase> {
  protected:
-  // Blocks until a shutdown has begun on another thread. Nothing is queued.
+  // Blocks until a shutdown has begun on another thread. The queue must be
+  // empty.
   void AwaitShutDown() { EXPECT_EQ(queue_->Get(), std::nullopt); }
 
   // Starts `ShutDownWithDrain()` on another thread, and returns its result.
@@ -104,13 +107,14 @@ class QueueTestSuite : public testing::TestWithParam<QueueTestCase> {
 
 // DelayingQueueTestSuite
 //
-// The promises of `DelayingInterface`.
+// Tests the promises of `DelayingInterface`.
 class DelayingQueueTestSuite
     : public testing::TestWithParam<DelayingQueueTestCase> {
  protected:
   static constexpr absl::Duration kNs = absl::Nanoseconds(1);
 
-  // Takes all queued items and ends their processing. Returns them in order.
+  // Gets all queued items and ends their processing. Returns the items in the
+  // order of the gets.
   std::vector<std::string> TakeAll() {
     std::vector<std::string> items;
     while (queue_->Len() > 0) {
@@ -125,7 +129,7 @@ class DelayingQueueTestSuite
       GetParam().make(&clock_);
 };
 
-// A program need not instantiate both suites.
+// A program may instantiate only one of the suites.
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(QueueTestSuite);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(DelayingQueueTestSuite);
 
@@ -208,8 +212,7 @@ TEST_P(QueueTestSuite, DoneIgnoresWhatIsNotBeingProcessed) {
   EXPECT_EQ(queue_->Get(), "a");
 }
 
-// The second Done() of a careless worker does no harm to an item that has come
-// back.
+// A worker that calls Done() twice does not harm an item that is queued again.
 TEST_P(QueueTestSuite, DoneTwiceLeavesAnItemThatCameBackQueued) {
   queue_->Add("a");
   ASSERT_EQ(queue_->Get(), "a");
@@ -399,8 +402,8 @@ TEST_P(QueueTestSuite, DrainWaitsForWhatComesBack) {
   queue_->Add("a");
   auto drained = StartDrain();
   AwaitShutDown();
-  // The drain has an item to wait for after this, though for a moment nobody
-  // processes any.
+  // No item is being processed after this call, but the drain must still wait:
+  // the item is queued again.
   EXPECT_TRUE(queue_->Done("a"));
   queue_->ShutDown();
   EXPECT_FALSE(drained.get());

@@ -22,9 +22,9 @@ namespace workqueue {
 
 // WaitingLoop
 //
-// A thread that runs clients when their time comes. A delaying queue uses it to
-// move items that are due to the queue below it; a queue with metrics uses it
-// to report the work in progress.
+// A thread that runs clients when their time comes. A delaying queue uses the
+// loop to add items that are due to the queue below. A queue with metrics uses
+// the loop to report the work in progress.
 //
 // A user of queues needs this class only to let several queues share a thread:
 // make one loop and pass it in the options of each queue. The thread ends when
@@ -36,15 +36,14 @@ namespace workqueue {
 //     options.clock = loop;
 //
 // The loop and all of its clients must use the same clock: the loop passes the
-// times of its clock to the clients and takes the times that they return as
-// times of its clock. So the options of queues take either a clock or a loop
-// (`QueueClock`).
+// times of its clock to the clients, and the clients return times of the same
+// clock. So the options of queues take either a clock or a loop (`QueueClock`).
 //
 // Thread-safe.
 class WaitingLoop {
  public:
-  // The longest time that the loop sleeps. It runs its clients at least this
-  // often, as insurance against a lost wake-up.
+  // The longest time that the loop sleeps. The loop runs its clients at least
+  // this often, as insurance against a lost wake-up.
   static constexpr absl::Duration Heartbeat() { return absl::Seconds(10); }
 
   // An object that the loop runs at the times that it asks for.
@@ -52,9 +51,9 @@ class WaitingLoop {
    public:
     virtual ~Client() = default;
 
-    // Does what is due at `now`, and returns the time of the next call. The
-    // loop may call it earlier, too. Runs on the loop's thread, one call at a
-    // time. Must not throw.
+    // Does the work that is due at `now`, and returns the time of the next
+    // call. The loop may call `Run()` earlier, too. The loop's thread makes all
+    // calls, one at a time. Must not throw.
     virtual absl::Time Run(absl::Time now) = 0;
 
    private:
@@ -62,11 +61,12 @@ class WaitingLoop {
     absl::Time next_run_;  // guarded by the loop's mu_
   };
 
-  // Starts the thread. `clock` is not owned and must outlive the loop; null for
-  // the real clock.
+  // Starts the thread. `clock` is not owned and must outlive the loop; null
+  // means the real clock.
   explicit WaitingLoop(Clock* clock);
 
-  // Ends the thread and waits for it. All clients must have been removed.
+  // Blocks until the thread has ended. The caller must ensure that all clients
+  // have been removed.
   ~WaitingLoop();
 
   WaitingLoop(const WaitingLoop&) = delete;
@@ -75,7 +75,8 @@ class WaitingLoop {
   // Returns the clock of the loop; never null.
   Clock* clock() const { return clock_; }
 
-  // Adds `client`, which is not owned, and runs it soon.
+  // Adds `client`, and runs it soon. Not owned; the client must be removed
+  // before it is destroyed.
   void Add(Client* client);
 
   // Removes `client`. Blocks until no call of `client->Run()` is in progress;
@@ -104,8 +105,8 @@ class WaitingLoop {
   std::unique_ptr<Parker> parker_ ABSL_GUARDED_BY(mu_);
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
   std::vector<Client*> clients_ ABSL_GUARDED_BY(mu_);
-  // The client whose Run() is in progress; null if there is none. run_ended_ is
-  // signalled when the call ends.
+  // The client whose Run() is in progress, or null. run_ended_ is signalled
+  // when the call ends.
   Client* running_ ABSL_GUARDED_BY(mu_) = nullptr;
   absl::CondVar run_ended_;
 

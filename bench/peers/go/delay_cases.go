@@ -5,18 +5,19 @@ package main
 
 import "time"
 
-// A delayer hands out what it is given when its delay is over.
+// delayer hands out each item when the item's delay has passed.
 type delayer[T any] interface {
 	add(item T, delay time.Duration)
-	// take blocks until an item is due, and returns when it was had.
+	// take blocks until an item is due, and returns the time when it had the
+	// item.
 	take() time.Time
-	// awaitTakenIn returns when all that was added waits for its time, and is not
-	// on its way to where it does.
+	// awaitTakenIn blocks until all added items are in the waiting set, and none
+	// is left in a buffer.
 	awaitTakenIn()
 	close()
 }
 
-// The cases of anything that has delays.
+// delayCases returns the cases of every peer with delays.
 func delayCases(newStrings func() delayer[string], newInts func() delayer[int]) []benchCase {
 	return []benchCase{
 		{"add_after_far", func(report report) {
@@ -80,8 +81,9 @@ func reportLateness(d delayer[int], report report) {
 	report("lateness_p99", float64(percentile(late, 99).Nanoseconds())/1000, "us")
 }
 
-// Returns how long one of as many adds as there are items waiting takes, or of
-// 100,000 if there are more. Few of them are repeated.
+// addAmong returns the nanoseconds of one add while `waiting` items wait. It
+// measures as many adds as items wait, but at most 100,000, and repeats a small
+// number of adds.
 func addAmong(newInts func() delayer[int], waiting int) float64 {
 	adds := min(waiting, 100*1000)
 	rounds := max(1, 20*1000/adds)

@@ -9,7 +9,7 @@ import (
 	"peers/delayqueue"
 )
 
-// queueOfDelays is a delayqueue.DelayQueue as the cases want it.
+// queueOfDelays is a delayer on a delayqueue.DelayQueue.
 type queueOfDelays[T any] struct {
 	queue *delayqueue.DelayQueue[T]
 }

@@ -14,7 +14,7 @@ const (
 	million  = 1000000
 )
 
-// The i-th of the keys that are strings, all of them different.
+// stringKey returns the i-th string key. All keys are different.
 func stringKey(i int) string {
 	return fmt.Sprintf("namespace-%d/object-name-%d", i%100, i)
 }
@@ -35,7 +35,7 @@ func intKeys() []int {
 	return keys
 }
 
-// A random is the generator of bench/random_delays.h, and draws what that does.
+// random is the generator of bench/random_delays.h, and draws the same numbers.
 type random struct {
 	state uint64
 }
@@ -50,12 +50,12 @@ func (r *random) below(bound uint64) uint64 {
 	return high
 }
 
-// A delay from 1 h to 1,300 h.
+// farDelay draws a delay from 1 h to 1,300 h.
 func (r *random) farDelay() time.Duration {
 	return time.Hour + time.Duration(r.below(uint64(1299*time.Hour)))
 }
 
-// The numbers below n, in random order.
+// shuffled returns the numbers from 0 to n - 1 in random order.
 func shuffled(n int) []int {
 	numbers := inOrder(n)
 	random := newRandom()
@@ -66,7 +66,7 @@ func shuffled(n int) []int {
 	return numbers
 }
 
-// The numbers below n.
+// inOrder returns the numbers from 0 to n - 1 in order.
 func inOrder(n int) []int {
 	numbers := make([]int, n)
 	for i := range numbers {

@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Runs one of the benchmark's cases on one of the peers in Go. See
+// Runs a case of the benchmark on a peer that is written in Go. See
 // bench/peers/README.md.
 package main
 
@@ -25,7 +25,7 @@ type benchCase struct {
 	run  func(report)
 }
 
-// A report takes one figure of a case.
+// report takes one figure of a case.
 type report func(name string, value float64, unit string)
 
 var idleTime = time.Minute
@@ -52,8 +52,8 @@ func main() {
 		}
 	case len(args) >= 2:
 		flags := flag.NewFlagSet("PEER CASE", flag.ExitOnError)
-		reps := flags.Int("reps", 1, "how often to measure")
-		flags.Func("seconds", "how long `idle` looks (default 60)", func(s string) (err error) {
+		reps := flags.Int("reps", 1, "number of measurements")
+		flags.Func("seconds", "duration of the case idle in `seconds` (default 60)", func(s string) (err error) {
 			idleTime, err = time.ParseDuration(s + "s")
 			return err
 		})
@@ -75,7 +75,7 @@ func find(peers []peer, peerName, caseName string) benchCase {
 			}
 		}
 	}
-	fail(fmt.Sprintf("%s does not run %s; --list tells what there is", peerName, caseName))
+	fail(fmt.Sprintf("%s does not run %s; --list prints all peers and cases", peerName, caseName))
 	panic("unreachable")
 }
 
@@ -87,7 +87,8 @@ func goVersion() string {
 	return fmt.Sprintf("%s, GOMAXPROCS=%d", runtime.Version(), runtime.GOMAXPROCS(0))
 }
 
-// The version of the module at `path` that this program was built with.
+// moduleVersion returns the version of the module at `path` that this program
+// was built with.
 func moduleVersion(path string) string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, module := range info.Deps {

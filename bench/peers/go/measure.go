@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Returns how many nanoseconds one of the n operations of a pass takes. There
-// is a pass to warm up, and then as many as half a second has room for.
+// nsPerOp returns the nanoseconds of one operation. `pass` does n operations. It
+// runs once to warm up, and then repeatedly for half a second.
 func nsPerOp(n int, pass func()) float64 {
 	pass()
 	start := begin()
@@ -28,14 +28,15 @@ func nsPerOp(n int, pass func()) float64 {
 	return nsEach(start, n*passes)
 }
 
-// For what is done once: runs it with a tenth of n to warm up, and returns what
-// it returns for n.
+// warmedUp returns run(n), after a call with a tenth of n to warm up. It is for
+// cases that run once.
 func warmedUp(n int, run func(n int) float64) float64 {
 	run(n / 10)
 	return run(n)
 }
 
-// What was allocated before the time is taken is not collected while it is.
+// begin collects the garbage, so that the measurement does not include the
+// collection, and returns the start time of a measurement.
 func begin() time.Time {
 	runtime.GC()
 	return time.Now()
@@ -50,8 +51,9 @@ func percentile(samples []time.Duration, p int) time.Duration {
 	return samples[len(samples)*p/100]
 }
 
-// The bytes of this process that are resident when it has collected its garbage
-// and given back what it need not keep, and those on its heap.
+// memory returns the resident bytes of this process and the bytes on its heap,
+// after it has collected its garbage and has returned unused memory to the
+// system.
 func memory() (resident, heap float64) {
 	debug.FreeOSMemory()
 	var total, pages float64
@@ -61,9 +63,9 @@ func memory() (resident, heap float64) {
 	return pages * float64(os.Getpagesize()), float64(stats.HeapAlloc)
 }
 
-// Reports what the process costs a minute when nobody asks it for anything.
+// reportIdle observes the idle process, and reports its cost in a minute.
 func reportIdle(report report) {
-	time.Sleep(time.Second) // for what starting it leaves to be done
+	time.Sleep(time.Second) // until the work of starting has ended
 	wakeups, cpu := voluntarySwitches(), cpuTime()
 	time.Sleep(idleTime)
 	minutes := idleTime.Minutes()
@@ -71,7 +73,8 @@ func reportIdle(report report) {
 	report("idle_cpu", float64((cpuTime()-cpu).Microseconds())/minutes, "us/min")
 }
 
-// How often a thread of this process went to sleep of itself.
+// voluntarySwitches returns the number of voluntary context switches of all
+// threads of this process.
 func voluntarySwitches() (sum int) {
 	threads, _ := filepath.Glob("/proc/self/task/*/status")
 	for _, status := range threads {

@@ -5,7 +5,8 @@ package main
 
 import "sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 
-// Without a name it has no metrics, as the others have none.
+// newPriorityQueue returns a queue without a name, and so without metrics, like
+// the other peers.
 func newPriorityQueue[T comparable]() priorityqueue.PriorityQueue[T] {
 	return priorityqueue.New("", func(o *priorityqueue.Opts[T]) { o.RateLimiter = instantLimiter[T]() })
 }
@@ -19,7 +20,7 @@ func priorityQueueCases() []benchCase {
 		func() queue[int] { return newPriorityQueue[int]() }), batch)
 }
 
-// It adds many at a time, and hands out one.
+// cycleBatch adds 64 keys at a time. The queue hands out one key at a time.
 func cycleBatch(q priorityqueue.PriorityQueue[string]) float64 {
 	defer q.ShutDown()
 	const size = 64

@@ -11,15 +11,16 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// client-go's interface, which controller-runtime's queue has, too.
+// queue is client-go's interface. controller-runtime's queue implements it, too.
 type queue[T comparable] = workqueue.TypedRateLimitingInterface[T]
 
-// A limiter whose delays are over at once.
+// instantLimiter returns a limiter whose first delay is 1 ns.
 func instantLimiter[T comparable]() workqueue.TypedRateLimiter[T] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[T](time.Nanosecond, time.Second)
 }
 
-// The cases of a queue that deduplicates, those of its delays among them.
+// queueCases returns the cases of a queue that deduplicates, including the cases
+// of its delays.
 func queueCases(newStrings func() queue[string], newInts func() queue[int]) []benchCase {
 	cases := []benchCase{
 		{"cycle_string", func(report report) {
@@ -76,8 +77,8 @@ func addDuplicate(q queue[string]) float64 {
 	return nsPerOp(len(keys), func() { addAll(q, keys) })
 }
 
-// Adds the keys, and returns when the queue has seen them: Len() takes in what
-// controller-runtime's has only noted.
+// addAll adds the keys, and blocks until the queue has taken them in.
+// controller-runtime's queue keeps added items in a buffer; Len() takes them in.
 func addAll[T comparable](q queue[T], keys []T) {
 	for _, key := range keys {
 		q.Add(key)
@@ -107,7 +108,8 @@ func mpmcCase(name string, producers, consumers int, newInts func() queue[int]) 
 	}}
 }
 
-// Each producer adds its share of n keys, each consumer handles its share.
+// mpmc returns the nanoseconds for each of n keys. Each producer adds its share
+// of the keys. Each consumer gets its share.
 func mpmc(q queue[int], n, producers, consumers int) float64 {
 	defer q.ShutDown()
 	var running sync.WaitGroup
@@ -131,8 +133,8 @@ func mpmc(q queue[int], n, producers, consumers int) float64 {
 	return nsEach(start, n)
 }
 
-// The case of controller-runtime#3415: what it costs to add to a long queue while
-// many workers come back to it.
+// addToBlockedWorkers is the case of controller-runtime#3415: the cost of adding
+// to a long queue that many workers use.
 func addToBlockedWorkers(q queue[int], queued int) float64 {
 	const workers, adds = 1000, 20 * 1000
 	for i := range queued {

@@ -5,7 +5,7 @@ package main
 
 import "time"
 
-// queueDelayer is a queue that is used for its delays.
+// queueDelayer is a delayer on a queue.
 type queueDelayer[T comparable] struct {
 	queue queue[T]
 }
@@ -19,8 +19,8 @@ func (d queueDelayer[T]) take() time.Time {
 	return had
 }
 
-// Items are taken in in the order in which they were added. No key is the zero
-// one.
+// awaitTakenIn adds one more item, the zero value, and takes it. The queue takes
+// items in in the order in which they were added. No key is the zero value.
 func (d queueDelayer[T]) awaitTakenIn() {
 	var last T
 	d.add(last, time.Nanosecond)

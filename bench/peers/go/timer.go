@@ -8,11 +8,12 @@ import (
 	"time"
 )
 
-// timers are timers of Go's runtime, whose functions have the item when it is
-// due. Who may want to cancel them has to keep them, as is done here.
+// timers is a delayer on the timers of Go's runtime. A timer's function has the
+// item when the function runs. A program that cancels timers must keep them. So
+// this type keeps them, too.
 type timers[T any] struct {
 	ran     chan time.Time
-	pending [][]*time.Timer // in pieces, so that nothing is moved
+	pending [][]*time.Timer // in pieces, so that growth moves no timers
 }
 
 func newTimers[T any]() delayer[T] { return &timers[T]{ran: make(chan time.Time)} }
@@ -50,7 +51,8 @@ func timerCases() []benchCase {
 	return append(delayCases(newTimers[string], newTimers[int]), cancel)
 }
 
-// Cancels in the given order what was scheduled.
+// scheduleCancel returns the nanoseconds to schedule a timer and cancel it. It
+// cancels the timers in the given order.
 func scheduleCancel(order []int) float64 {
 	scheduled := make([]*time.Timer, len(order))
 	return nsPerOp(len(order), func() {

@@ -17,7 +17,8 @@
 namespace workqueue {
 namespace internal {
 
-// The facts about a `ControllerOptions` that are checked.
+// The properties of a `ControllerOptions` that `CheckOptions()` checks. They do
+// not depend on the type of the items.
 struct CheckedOptions {
   bool has_reconcile = false;
   size_t workers = 0;

@@ -30,11 +30,11 @@ namespace workqueue {
 namespace internal {
 namespace {
 
-// Returns what `f()`, a function of `source`, returns. An error names the
-// source.
+// Calls `f()`, a function of `source`, and returns its status. Turns an
+// exception into an error. The message of an error names the source.
 template <typename F>
 absl::Status Call(const LifecycleSource& source, F f) {
-  // The outer call catches what is thrown for want of memory for a message.
+  // The outer call catches an exception from the annotation, which allocates.
   return CatchAsStatus(
       [&] { return AnnotateWithSource(source.name, CatchAsStatus(f)); });
 }
@@ -63,14 +63,15 @@ absl::Status Lifecycle::Start() {
     state_ = State::kStarting;
   }
   log_->Info([] { return "starting"; });
-  // Running out of memory is an error like any other.
+  // Turns std::bad_alloc into a status.
   absl::Status status = CatchAsStatus([this] {
     const absl::Status started = StartSources();
     return started.ok() ? AwaitSync() : started;
   });
   {
     MutexLock lock(&mu_);
-    // With the lock, so that nothing comes between its checks and the workers.
+    // With the lock, so that no stop can begin between the checks in
+    // StartWorkers() and the start of the workers.
     status = CatchAsStatus([this, &status]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
       return StartWorkers(status);
     });
@@ -118,7 +119,7 @@ absl::Status Lifecycle::AwaitSync() {
 }
 
 absl::Status Lifecycle::StartWorkers(const absl::Status& sources_started) {
-  // A source that fails after it is told to stop does not fail the start.
+  // source_status_ has no error of a source that failed after the stop began.
   if (!source_status_.ok()) return source_status_;
   if (stopping_.HasBeenNotified()) {
     return absl::CancelledError("stopped before it was started");
@@ -128,7 +129,8 @@ absl::Status Lifecycle::StartWorkers(const absl::Status& sources_started) {
       [this] { return absl::StrCat("starting workers: ", num_workers_); });
   const absl::Status status =
       worker_pool_.Start(num_workers_, [this](size_t) { RunWorker(); });
-  running_workers_ = worker_pool_.size();  // No worker ends before mu_ is free.
+  // The count is in time: a worker that ends must take mu_ first.
+  running_workers_ = worker_pool_.size();
   return status;
 }
 
@@ -169,7 +171,9 @@ void Lifecycle::BeginStop() {
   {
     MutexLock lock(&mu_);
     if (stopping_.HasBeenNotified()) return;
-    log_->Info([] { return "stopping"; });  // before the messages of others
+    // Logged before the notification, so that this message precedes the
+    // messages that the notification causes.
+    log_->Info([] { return "stopping"; });
     stopping_.Notify();
   }
   for (const LifecycleSource& source : sources_) {
@@ -210,8 +214,9 @@ bool Lifecycle::Stop(absl::Time drain_until) {
   bool workers_ended = false;
   {
     MutexLock lock(&mu_);
-    // A call with an earlier deadline ends this one. A call after that deadline
-    // waits for what is in progress.
+    // If another call reaches its deadline first, this call returns, too. But a
+    // call that begins after abandoning_ was notified waits for the
+    // reconciliations in progress.
     const bool abandoned_before = abandoning_.HasBeenNotified();
     const auto over = [this,
                        abandoned_before]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
@@ -221,8 +226,8 @@ bool Lifecycle::Stop(absl::Time drain_until) {
     clock_->AwaitWithDeadline(&mu_, absl::Condition(&over), drain_until);
     workers_ended = state_ == State::kRunning && running_workers_ == 0;
   }
-  // Workers that have nothing left to do may still be on their way out, and a
-  // controller that does not run has none.
+  // Workers without work may not have ended yet, and a controller that does not
+  // run has no workers. Idle() decides these cases.
   const bool done = workers_ended || Idle();
   MutexLock lock(&mu_);
   if (!done) BeginAbandoning();
@@ -239,7 +244,7 @@ void Lifecycle::Join() {
   Stop(absl::InfinitePast());
   {
     MutexLock lock(&mu_);
-    BeginAbandoning();  // A worker may wait to try again.
+    BeginAbandoning();  // Wakes workers in AwaitRetry().
   }
   source_pool_.Join();
   worker_pool_.Join();
@@ -258,8 +263,8 @@ void Lifecycle::AwaitIdle() {
   const auto abandoned = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     return abandoning_.HasBeenNotified() && running_workers_ == 0;
   };
-  // A worker that is done with an item after `idle()` has looked at the queue
-  // sees idle_waiters_, waits for mu_, and then signals.
+  // No signal is lost: a worker that finishes an item after `idle()` has looked
+  // at the queue sees idle_waiters_, and takes mu_ before it signals.
   while (!hooks_.idle() && !abandoned()) item_done_.Wait(&mu_);
 }
 

@@ -48,13 +48,13 @@ struct LifecycleHooks {
 
 // Lifecycle
 //
-// Starts and stops the sources and workers of a controller. `Controller` has
-// the promises of `Start()`, `Stop()` and `AwaitIdle()`.
+// Starts and stops the sources and workers of a controller. `Controller`
+// documents `Start()`, `Stop()` and `AwaitIdle()`.
 //
 // Thread-safe.
 class Lifecycle {
  public:
-  // `clock` and `log` must outlive this.
+  // `clock` and `log` must outlive the object.
   Lifecycle(Clock* clock, const Log* log, size_t workers,
             absl::Duration sync_timeout, std::vector<LifecycleSource> sources,
             LifecycleHooks hooks);
@@ -66,51 +66,56 @@ class Lifecycle {
   bool Stop(absl::Time drain_until);
   void AwaitIdle();
 
-  // The destructor's part: stops at once, and blocks until all threads have
-  // ended.
+  // Stops at once, and blocks until all threads have ended. The destructor of
+  // the controller calls it.
   void Join();
 
-  // Notified when the controller begins to stop, and when it no longer waits
-  // for the items that are queued.
+  // Notified when the controller begins to stop.
   const absl::Notification& stopping() const { return stopping_; }
+
+  // Notified when the controller no longer waits for the queued items.
   const absl::Notification& abandoning() const { return abandoning_; }
 
-  // A worker is done with an item.
+  // A worker calls this function after each item.
   void OnItemDone();
 
-  // Blocks until it is time to try again, or until `over` is notified, which is
-  // one of the two above.
+  // Blocks until it is time for a retry, or until `over` is notified. `over`
+  // must be `stopping()` or `abandoning()`.
   void AwaitRetry(const absl::Notification& over);
 
-  // Calls `f`. Returns whether it returned OK. Logs its error, or the exception
-  // that it threw, after the text that `what` returns.
+  // Calls `f`, and returns whether it returned OK. Logs an error or exception
+  // of `f`. The message begins with the text that `what` returns.
   bool Try(absl::FunctionRef<std::string()> what,
            absl::FunctionRef<absl::Status()> f) const;
 
  private:
   enum class State { kNew, kStarting, kRunning, kNotRunning };
 
-  // The parts of Start(). `sources_started` is the status of the first two.
+  // The parts of Start(), in order. `sources_started` is the status of the
+  // first two.
   absl::Status StartSources();
   absl::Status AwaitSync();
   absl::Status StartWorkers(const absl::Status& sources_started)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Removes `source` from the sources that the start waits for.
   void MarkSynced(const LifecycleSource& source);
 
-  // Notifies stopping_ and tells the sources, unless that has been done before.
+  // Notifies stopping_ and calls `on_stop` of the sources. Does nothing if
+  // called before.
   void BeginStop();
 
-  // Notifies abandoning_, unless that has been done before.
+  // Notifies abandoning_, if that has not been done before.
   void BeginAbandoning() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   bool Idle() const;
 
-  // Whether the calling thread runs the reconcile function or a source.
+  // Returns whether the calling thread runs the reconcile function or a source.
   bool RunsThisThread() const {
     return source_pool_.RunsThisThread() || worker_pool_.RunsThisThread();
   }
 
-  // The function of a source's thread, and of a worker's.
+  // The functions of a source's thread and of a worker's thread.
   void RunSource(const LifecycleSource& source);
   void RunWorker();
 
@@ -133,10 +138,11 @@ class Lifecycle {
   // The numbers of sources and of workers that have not returned.
   size_t running_sources_ ABSL_GUARDED_BY(mu_) = 0;
   size_t running_workers_ ABSL_GUARDED_BY(mu_) = 0;
-  // The first error of a source before the workers were started.
+  // The first error of a source before the workers were started and before the
+  // stop began.
   absl::Status source_status_ ABSL_GUARDED_BY(mu_);
-  // Signalled when a worker has ended, when an item is done, if a thread waits
-  // for that, and when abandoning_ is notified.
+  // Signalled when a worker has ended, when abandoning_ is notified, and, if
+  // idle_waiters_ is not zero, when an item is done.
   absl::CondVar item_done_;
   std::atomic<int> idle_waiters_{0};
 

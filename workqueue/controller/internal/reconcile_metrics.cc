@@ -14,7 +14,7 @@ namespace workqueue {
 namespace internal {
 namespace {
 
-// Calls `act(metric)`, if there is a metric.
+// Calls `act(*metric)` if `metric` is not null. Drops an exception.
 template <typename Metric, typename F>
 void With(const Metric& metric, F act) {
   if (metric == nullptr) return;

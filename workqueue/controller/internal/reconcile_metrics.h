@@ -21,28 +21,32 @@ namespace internal {
 
 // ReconcileMetrics
 //
-// A controller's metrics. They report to nobody if there is no provider, and
-// never throw: what a metric throws is dropped.
+// The metrics of a controller. No function but the constructor throws: an
+// exception from a metric is dropped.
 //
 // Thread-safe.
 class ReconcileMetrics {
  public:
-  // `provider` may be null. There are none for a controller without a name.
+  // Creates the metrics. Creates none if `provider` is null or `controller`,
+  // the controller's name, is empty: then the functions below do nothing.
   ReconcileMetrics(absl::string_view controller, size_t workers,
                    ControllerMetricsProvider* provider);
 
-  // Whether there are any.
+  // Returns whether the constructor created the metrics.
   bool wanted() const { return wanted_; }
 
-  // One reconciliation, from its begin to its end.
+  // Called at the begin and at the end of a reconciliation. `took` is its
+  // duration.
   void RecordStart() const;
   void RecordEnd(absl::Duration took) const;
 
-  // What came of it: one of these,
+  // Records the result of a reconciliation. Call exactly one of these functions
+  // for each reconciliation.
   void RecordSuccess() const;
   void RecordRequeueAfter() const;
   void RecordError() const;
-  // ... and these besides.
+
+  // Record further facts about a reconciliation.
   void RecordTerminalError() const;
   void RecordException() const;
   void RecordTimeout() const;

@@ -14,8 +14,8 @@
 namespace workqueue {
 namespace internal {
 
-// Returns `status`, its message preceded by the name of the source that it
-// comes from. OK stays OK.
+// Returns `status` with "source `name`: " put before its message. Keeps the
+// code and the payloads. Returns an OK status unchanged.
 absl::Status AnnotateWithSource(absl::string_view name,
                                 const absl::Status& status);
 

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package delayqueue has a delay queue as write-ups of such queues in Go
-// describe it: a heap under a mutex, and a channel that wakes the one who
-// sleeps until the first item is due, when an earlier one has come.
+// describe it: a heap under a mutex, and a channel. A goroutine sleeps until the
+// first item is due. The channel wakes the goroutine when an earlier item is
+// added.
 package delayqueue
 
 import (
@@ -12,13 +13,13 @@ import (
 	"time"
 )
 
-// DelayQueue hands out items when their delay is over, the earliest first, to
-// one goroutine.
+// DelayQueue hands out each item when the item's delay has passed, the earliest
+// item first. Only one goroutine may take items.
 type DelayQueue[T any] struct {
 	mu      sync.Mutex
 	waiting entries[T]
 
-	// Holds a wake-up until it is seen.
+	// Holds a wake-up until Take() receives it.
 	earlier chan struct{}
 }
 
@@ -26,7 +27,7 @@ func New[T any]() *DelayQueue[T] {
 	return &DelayQueue[T]{earlier: make(chan struct{}, 1)}
 }
 
-// Push adds item, to come out once delay has passed.
+// Push adds item. Take returns the item after delay has passed.
 func (q *DelayQueue[T]) Push(item T, delay time.Duration) {
 	e := &entry[T]{item: item, due: time.Now().Add(delay)}
 	q.mu.Lock()
@@ -61,8 +62,8 @@ func (q *DelayQueue[T]) Take() T {
 	}
 }
 
-// Removes and returns the first entry if it is due, and otherwise how long it
-// is until it will be; zero if there is none.
+// poll removes and returns the first entry if it is due. Otherwise it returns
+// the time until that entry is due, or zero if there is no entry.
 func (q *DelayQueue[T]) poll() (*entry[T], time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -88,7 +88,8 @@ pub fn schedule_cancel() {
     report("schedule_cancel_shuffled", cancel_all(shuffled(N)), "ns");
 }
 
-/// Cancels in the given order what was scheduled.
+/// Returns the nanoseconds to insert an item and remove it. Removes the items in
+/// the given order.
 fn cancel_all(order: Vec<usize>) -> f64 {
     let mut queue = DelayQueue::new();
     let mut scheduled = Vec::with_capacity(order.len());
@@ -110,8 +111,9 @@ pub fn growth() {
     report("growth_10M", add_among(10 * MILLION), "ns");
 }
 
-/// Returns how long one of as many adds as there are items waiting takes, or of
-/// 100,000 if there are more. Few of them are repeated.
+/// Returns the nanoseconds of one insert while `waiting` items wait. Measures as
+/// many inserts as items wait, but at most 100,000, and repeats a small number
+/// of inserts.
 fn add_among(waiting: u64) -> f64 {
     let adds = waiting.min(100_000);
     let rounds = (20_000 / adds).max(1);

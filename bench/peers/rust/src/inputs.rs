@@ -6,19 +6,19 @@ use std::time::Duration;
 pub const MILLION: u64 = 1_000_000;
 pub const HOUR: Duration = Duration::from_secs(3600);
 
-/// The i-th of the keys that are strings, all of them different.
+/// Returns the i-th string key. All keys are different.
 pub fn string_key(i: u64) -> String {
     let mut key = format!("namespace-{}/object-name-{i}", i % 100);
     key.shrink_to_fit();
     key
 }
 
-/// The numbers below `n`.
+/// Returns the numbers from 0 to `n` - 1 in order.
 pub fn in_order(n: usize) -> Vec<usize> {
     (0..n).collect()
 }
 
-/// The numbers below `n`, in random order.
+/// Returns the numbers from 0 to `n` - 1 in random order.
 pub fn shuffled(n: usize) -> Vec<usize> {
     let mut numbers = in_order(n);
     let mut random = Random::new();
@@ -28,7 +28,7 @@ pub fn shuffled(n: usize) -> Vec<usize> {
     numbers
 }
 
-/// The generator of bench/random_delays.h, which draws what that does.
+/// The generator of bench/random_delays.h, which draws the same numbers.
 pub struct Random {
     state: u64,
 }
@@ -46,7 +46,7 @@ impl Random {
         ((u128::from(random) * u128::from(bound)) >> 64) as u64
     }
 
-    /// A delay from 1 h to 1,300 h.
+    /// Draws a delay from 1 h to 1,300 h.
     pub fn far_delay(&mut self) -> Duration {
         HOUR + Duration::from_nanos(self.below(1299 * HOUR.as_nanos() as u64))
     }

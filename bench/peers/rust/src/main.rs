@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-//! Runs one of the benchmark's cases on one of the peers in Rust. See
+//! Runs a case of the benchmark on a peer that is written in Rust. See
 //! bench/peers/README.md.
 
 mod cases;
@@ -43,16 +43,16 @@ async fn main() {
                 match (option[0], option[1].parse()) {
                     ("--reps", Ok(n)) => reps = n,
                     ("--seconds", Ok(n)) => idle_time = Duration::from_secs(n),
-                    _ => fail(&format!("what is {} {}?", option[0], option[1])),
+                    _ => fail(&format!("invalid option: {} {}", option[0], option[1])),
                 }
             }
             let Some(&(peer, case)) = CASES.iter().find(|&&found| found == (peer, case)) else {
                 fail(&format!(
-                    "{peer} does not run {case}; --list tells what there is"
+                    "{peer} does not run {case}; --list prints all peers and cases"
                 ));
             };
             for _ in 0..reps {
-                // As a task, so that it runs where programs do what they do.
+                // In a task, because programs do their work in tasks.
                 tokio::spawn(run(peer, case, idle_time)).await.unwrap();
             }
         }
@@ -74,7 +74,7 @@ async fn run(peer: &str, case: &str, idle_time: Duration) {
     }
 }
 
-/// The version of a crate that this program is built with.
+/// Returns the version of the crate `name` that this program is built with.
 fn locked_version(name: &str) -> &'static str {
     include_str!("../Cargo.lock")
         .split("[[package]]")

@@ -12,8 +12,8 @@ pub fn ns_each(elapsed: Duration, n: u64) -> f64 {
     elapsed.as_nanos() as f64 / n as f64
 }
 
-/// Returns how many nanoseconds one of the `n` operations of a pass takes.
-/// There is a pass to warm up, and then as many as half a second has room for.
+/// Returns the nanoseconds of one operation. `pass` does `n` operations. It runs
+/// once to warm up, and then repeatedly for half a second.
 pub fn ns_per_op(n: u64, mut pass: impl FnMut()) -> f64 {
     pass();
     let mut passes = 0;
@@ -25,7 +25,7 @@ pub fn ns_per_op(n: u64, mut pass: impl FnMut()) -> f64 {
     ns_each(start.elapsed(), n * passes)
 }
 
-/// The bytes of this process that are resident.
+/// Returns the resident bytes of this process.
 pub fn resident() -> f64 {
     const PAGE_SIZE: f64 = 4096.0;
     let statm = fs::read_to_string("/proc/self/statm").unwrap();
@@ -33,9 +33,9 @@ pub fn resident() -> f64 {
     pages * PAGE_SIZE
 }
 
-/// Reports what the process costs a minute when nobody asks it for anything.
+/// Observes the idle process for `time`, and reports its cost in a minute.
 pub async fn report_idle(time: Duration) {
-    // For what starting it leaves to be done.
+    // Waits until the work of starting has ended.
     tokio::time::sleep(Duration::from_secs(1)).await;
     let before = Activity::now();
     tokio::time::sleep(time).await;
@@ -47,8 +47,8 @@ pub async fn report_idle(time: Duration) {
     report("idle_cpu", cpu_us / minutes, "us/min");
 }
 
-/// How often the threads of this process went to sleep of themselves, and their
-/// CPU time.
+/// The voluntary context switches and the CPU time of all threads of this
+/// process since their start.
 #[derive(Default)]
 struct Activity {
     wakeups: u64,

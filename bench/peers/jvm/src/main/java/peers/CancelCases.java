@@ -5,18 +5,18 @@ package peers;
 
 import static peers.Measure.report;
 
-/** Timeouts that never come. */
+/** The cases of timeouts that are cancelled. */
 final class CancelCases {
   static final int TASKS = 100_000;
 
-  /** Runs it in the order of scheduling, and for some tasks in random order. */
+  /** Cancels the tasks in the order of scheduling, and {@code shuffledTasks} in random order. */
   static void run(Delayer.Maker maker, int shuffledTasks) throws InterruptedException {
     report("schedule_cancel", scheduleCancel(maker, Inputs.inOrder(TASKS)), "ns");
     double shuffled = scheduleCancel(maker, Inputs.shuffled(shuffledTasks));
     report("schedule_cancel_shuffled", shuffled, "ns");
   }
 
-  /** Cancels in the given order what was scheduled. */
+  /** Returns the nanoseconds to schedule a task and cancel it. Cancels in the given order. */
   private static double scheduleCancel(Delayer.Maker maker, int[] order)
       throws InterruptedException {
     int n = order.length;

@@ -9,7 +9,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.Arrays;
 
-/** The cases of anything that has delays. */
+/** The cases of every peer with delays. */
 final class DelayCases {
   static void addAfterFar(Delayer.Maker maker) throws InterruptedException {
     Measure.warmUp(() -> addAfterFar(maker, Inputs.MILLION / 10));
@@ -89,8 +89,8 @@ final class DelayCases {
   }
 
   /**
-   * Returns how long one of as many adds as there are items waiting takes, or of 100,000 if there
-   * are more. Few of them are repeated.
+   * Returns the nanoseconds of one add while {@code waiting} items wait. Measures as many adds as
+   * items wait, but at most 100,000, and repeats a small number of adds.
    */
   private static double addAmong(Delayer.Maker maker, int waiting) throws InterruptedException {
     int adds = Math.min(waiting, 100_000);

@@ -3,25 +3,25 @@
 
 package peers;
 
-/** Hands out what it is given when its delay is over. */
+/** Hands out each item when the item's delay has passed. */
 interface Delayer extends AutoCloseable {
-  /** Makes one, with nothing in it. */
+  /** Makes an empty delayer. */
   interface Maker {
     Delayer make();
   }
 
-  /** Returns what names the item to {@link #cancel}. */
+  /** Adds an item. Returns the object to pass to {@link #cancel}. */
   Object add(long item, long delayNanos);
 
-  /** As for a long. */
+  /** Does the same with a string. */
   Object add(String item, long delayNanos);
 
   void cancel(Object added);
 
-  /** Blocks until an item is due, and returns {@link System#nanoTime} as of when it was had. */
+  /** Blocks until an item is due. Returns {@link System#nanoTime} when it had the item. */
   long take() throws InterruptedException;
 
-  /** Returns when all that was added waits for its time, and is not on its way to where it does. */
+  /** Blocks until all added items are in the waiting set, and none is left in a buffer. */
   void awaitTakenIn() throws InterruptedException;
 
   @Override

@@ -5,22 +5,22 @@ package peers;
 
 import java.util.stream.IntStream;
 
-/** What every peer is given. */
+/** The inputs of the cases, which are the same for every peer. */
 final class Inputs {
   static final int MILLION = 1_000_000;
   static final long HOUR_NANOS = 3_600_000_000_000L;
 
-  /** The i-th of the keys that are strings, all of them different. */
+  /** Returns the i-th string key. All keys are different. */
   static String stringKey(int i) {
     return "namespace-" + i % 100 + "/object-name-" + i;
   }
 
-  /** The numbers below n. */
+  /** Returns the numbers from 0 to n - 1 in order. */
   static int[] inOrder(int n) {
     return IntStream.range(0, n).toArray();
   }
 
-  /** The numbers below n, in random order. */
+  /** Returns the numbers from 0 to n - 1 in random order. */
   static int[] shuffled(int n) {
     int[] numbers = inOrder(n);
     Random random = new Random();
@@ -33,7 +33,7 @@ final class Inputs {
     return numbers;
   }
 
-  /** The generator of bench/random_delays.h, which draws what that does. */
+  /** The generator of bench/random_delays.h, which draws the same numbers. */
   static final class Random {
     private long state = 1;
 
@@ -42,11 +42,11 @@ final class Inputs {
       state ^= state << 25;
       state ^= state >>> 27;
       long random = state * 0x2545F4914F6CDD1DL;
-      // The high half of the product, as if `random` had no sign.
+      // The high half of the product of unsigned numbers.
       return Math.multiplyHigh(random, bound) + (random < 0 ? bound : 0);
     }
 
-    /** A delay from 1 h to 1,300 h. */
+    /** Draws a delay from 1 h to 1,300 h. */
     long farDelayNanos() {
       return HOUR_NANOS + below(1299 * HOUR_NANOS);
     }

@@ -9,7 +9,7 @@ import java.util.concurrent.DelayQueue;
 import java.util.concurrent.Delayed;
 import java.util.concurrent.TimeUnit;
 
-/** {@link java.util.concurrent.DelayQueue}. */
+/** A delayer on {@link java.util.concurrent.DelayQueue}. */
 final class JavaDelayQueue implements Delayer {
   private static class Entry implements Delayed {
     private final long due;
@@ -47,7 +47,7 @@ final class JavaDelayQueue implements Delayer {
     }
   }
 
-  /** Runs push_take. */
+  /** Runs the case push_take. */
   static void pushTake() throws InterruptedException {
     DelayQueue<Entry> queue = new DelayQueue<>();
     double ns =

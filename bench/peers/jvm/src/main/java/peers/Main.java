@@ -8,7 +8,7 @@ import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** Runs one of the benchmark's cases on one of the peers in Java. See bench/peers/README.md. */
+/** Runs a case of the benchmark on a peer that is written in Java. See bench/peers/README.md. */
 public final class Main {
   private record Peer(String version, Map<String, Case> cases) {}
 
@@ -30,12 +30,12 @@ public final class Main {
         switch (args[i]) {
           case "--reps" -> reps = Integer.parseInt(args[i + 1]);
           case "--seconds" -> idleTime = Duration.ofSeconds(Long.parseLong(args[i + 1]));
-          default -> fail("there is no option " + args[i]);
+          default -> fail("unknown option: " + args[i]);
         }
       }
       Peer peer = peers.get(args[0]);
       if (peer == null || !peer.cases.containsKey(args[1])) {
-        fail(args[0] + " does not run " + args[1] + "; --list tells what there is");
+        fail(args[0] + " does not run " + args[1] + "; --list prints all peers and cases");
       }
       for (int i = 0; i < reps; ++i) {
         peer.cases.get(args[1]).run();
@@ -43,7 +43,7 @@ public final class Main {
     } else {
       fail("usage: run PEER CASE [--reps N] [--seconds N] | --list | --versions");
     }
-    System.exit(0); // Some threads may be waiting.
+    System.exit(0); // Threads that wait must not keep the process running.
   }
 
   private static Map<String, Peer> peers() {
@@ -53,10 +53,10 @@ public final class Main {
     Map<String, Case> delayQueue = cases(JavaDelayQueue::new);
     delayQueue.put("lateness", () -> DelayCases.lateness(JavaDelayQueue::new));
     delayQueue.put("push_take", JavaDelayQueue::pushTake);
-    // Removing one in the middle of n takes O(n).
+    // The removal of a value takes O(n), so the case has fewer values.
     delayQueue.put("schedule_cancel", () -> CancelCases.run(JavaDelayQueue::new, 10_000));
 
-    // At a tick of 100 ms lateness is up to that, and shows nothing more.
+    // No lateness: with a tick of 100 ms, the figure would only show the tick.
     Map<String, Case> wheel = cases(NettyWheel::new);
     wheel.put("schedule_cancel", () -> CancelCases.run(NettyWheel::new, CancelCases.TASKS));
 

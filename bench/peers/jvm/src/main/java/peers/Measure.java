@@ -12,7 +12,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Locale;
 
-/** Taking and reporting figures. */
+/** Functions that measure and report figures. */
 final class Measure {
   interface Pass {
     void run() throws InterruptedException;
@@ -26,7 +26,7 @@ final class Measure {
     System.out.printf(Locale.ROOT, "%s\t%.1f\t%s%n", name, value, unit);
   }
 
-  /** Runs the pass for as long as the compiler takes to have compiled it as well as it can. */
+  /** Runs the pass for 3 s, which is enough for the compiler to optimize it fully. */
   static void warmUp(Pass pass) throws InterruptedException {
     long start = System.nanoTime();
     while (System.nanoTime() - start < WARM_UP_NANOS) {
@@ -34,7 +34,7 @@ final class Measure {
     }
   }
 
-  /** Returns how many nanoseconds one of the n operations of a pass takes. */
+  /** Returns the nanoseconds of one operation. {@code pass} does n operations. */
   static double nsPerOp(long n, Pass pass) throws InterruptedException {
     warmUp(pass);
     long passes = 0;
@@ -46,7 +46,10 @@ final class Measure {
     return nsEach(start, n * passes);
   }
 
-  /** What was allocated before the time is taken is not collected while it is. */
+  /**
+   * Collects the garbage, so that the measurement does not include the collection. Returns the
+   * start time of a measurement.
+   */
   static long begin() {
     System.gc();
     return System.nanoTime();
@@ -58,12 +61,15 @@ final class Measure {
 
   record Memory(long resident, long heap) {}
 
-  /** What this process uses when it has collected its garbage and given back what it can. */
+  /**
+   * Returns the memory of this process, after it has collected its garbage and has returned unused
+   * memory to the system.
+   */
   static Memory memory() throws IOException {
     var options = ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class);
     options.setVMOption("MinHeapFreeRatio", "0");
     options.setVMOption("MaxHeapFreeRatio", "0");
-    // What one collection empties, the next ones give back.
+    // The first collection frees memory. The next ones return it to the system.
     for (int i = 0; i < 3; ++i) {
       System.gc();
     }
@@ -73,9 +79,9 @@ final class Measure {
         pages * PAGE_SIZE, ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed());
   }
 
-  /** Reports what the process costs a minute when nobody asks it for anything. */
+  /** Observes the idle process for {@code idleTime}, and reports its cost in a minute. */
   static void reportIdle(Duration idleTime) throws IOException, InterruptedException {
-    Thread.sleep(1000); // For what starting it leaves to be done.
+    Thread.sleep(1000); // Until the work of starting has ended.
     Activity before = activity();
     Thread.sleep(idleTime.toMillis());
     Activity after = activity();
@@ -84,7 +90,7 @@ final class Measure {
     report("idle_cpu", (after.cpuNanos - before.cpuNanos) / 1e3 / minutes, "us/min");
   }
 
-  /** How often the threads of this process went to sleep of themselves, and their CPU time. */
+  /** The voluntary context switches and the CPU time of all threads of this process. */
   private record Activity(long wakeups, long cpuNanos) {}
 
   private static Activity activity() throws IOException {

@@ -12,7 +12,7 @@ import io.netty.util.TimerTask;
 import java.time.Duration;
 import java.util.concurrent.SynchronousQueue;
 
-/** Netty's {@link HashedWheelTimer}, whose tasks have the item when it is due. */
+/** A delayer on Netty's {@link HashedWheelTimer}. A task has the item when the task runs. */
 final class NettyWheel implements Delayer {
   private final class LongTask implements TimerTask {
     final long item;
@@ -43,7 +43,7 @@ final class NettyWheel implements Delayer {
   private final HashedWheelTimer timer;
   private final SynchronousQueue<Long> ran = new SynchronousQueue<>();
 
-  /** With its default tick, 100 ms. */
+  /** Makes a timer with the default tick, 100 ms. */
   NettyWheel() {
     timer = new HashedWheelTimer();
   }
@@ -72,7 +72,10 @@ final class NettyWheel implements Delayer {
     return ran.take();
   }
 
-  /** Its thread puts 100,000 a tick on the wheel, in the order in which they were added. */
+  /**
+   * Adds one more task and waits until it runs. The timer's thread puts up to 100,000 tasks on the
+   * wheel in each tick, in the order in which they were added.
+   */
   @Override
   public void awaitTakenIn() throws InterruptedException {
     add(0, 0);
