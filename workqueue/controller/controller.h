@@ -122,7 +122,7 @@ struct ControllerOptions {
 //     options.name = "deployments";
 //     options.workers = 2;
 //     options.reconcile = [](const std::string& key) -> absl::Status {
-//       return MakeItSo(key);  // The controller tries again after an error.
+//       return Deploy(key);  // The controller tries again after an error.
 //     };
 //     auto controller =
 //         workqueue::Controller<std::string>::Create(std::move(options));

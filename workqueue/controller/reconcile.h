@@ -86,9 +86,9 @@ struct ReconcileContext {
 //
 // Example:
 //
-//     absl::Status MakeItSo(const std::string& key);
+//     absl::Status Deploy(const std::string& key);
 //
-//     options.reconcile = MakeItSo;
+//     options.reconcile = Deploy;
 //
 // Several workers may call the function at the same time, for different items.
 template <typename T>
