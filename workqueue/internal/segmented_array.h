@@ -26,8 +26,8 @@ namespace internal {
 //
 // This class is an array that grows without moving its elements. It grows by
 // segments, each twice as large as the one before. So growing takes no longer
-// with many elements than with few. Memory that has not been written to need
-// not be resident.
+// with many elements than with few. It shrinks in the same way. Memory that has
+// not been written to need not be resident.
 //
 // `E` must be trivially copyable. An element has no value until it is written
 // to. The array can have as many elements as an index of 32 bits can address.
@@ -49,6 +49,14 @@ class SegmentedArray {
     while (ABSL_PREDICT_FALSE(capacity_ < size)) AddSegment();
   }
 
+  // Frees a part of the memory if there is much more than `size` elements need:
+  // more than for 1,008 elements, and more than twice the memory that an array
+  // has after `Reserve(size)` has made it grow. The elements from `size` on have
+  // no values any more.
+  void Shrink(size_t size) {
+    while (ABSL_PREDICT_FALSE(size < shrink_below_)) RemoveSegment();
+  }
+
   // Returns the element at `index`, which must be less than `capacity()`.
   E& operator[](uint32_t index) { return *At(index); }
   const E& operator[](uint32_t index) const { return *At(index); }
@@ -56,7 +64,7 @@ class SegmentedArray {
   // Frees the memory.
   void Clear() {
     for (Segment& segment : segments_) segment = nullptr;
-    capacity_ = 0;
+    capacity_ = shrink_below_ = 0;
   }
 
  private:
@@ -73,6 +81,8 @@ class SegmentedArray {
   static constexpr int kFirstBits = 4;
   static constexpr size_t kFirst = size_t{1} << kFirstBits;
   static constexpr size_t kMaxSegments = 33 - kFirstBits;
+  // An array up to this capacity does not shrink.
+  static constexpr size_t kKept = 64 * kFirst - kFirst;
 
   // An element's number is its index plus the size of the first segment. All
   // elements whose numbers have the same highest bit are in one segment.
@@ -88,11 +98,25 @@ class SegmentedArray {
     const size_t number = absl::bit_width(size) - 1 - kFirstBits;
     if (number == kMaxSegments) ThrowBadAlloc();
     segments_[number].reset(new Line[(size * sizeof(E) + 63) / 64]);
-    capacity_ += size;
+    SetCapacity(capacity_ + size);
+  }
+
+  ABSL_ATTRIBUTE_NOINLINE void RemoveSegment() {
+    const size_t left = (capacity_ - kFirst) / 2;
+    segments_[absl::bit_width(left + kFirst) - 1 - kFirstBits] = nullptr;
+    SetCapacity(left);
+  }
+
+  void SetCapacity(size_t capacity) {
+    capacity_ = capacity;
+    // The last segment is freed if the others are at most three quarters full.
+    // So an element that is added soon does not need it.
+    shrink_below_ = capacity <= kKept ? 0 : (capacity - kFirst) / 8 * 3 + 1;
   }
 
   std::array<Segment, kMaxSegments> segments_;
   size_t capacity_ = 0;
+  size_t shrink_below_ = 0;
 };
 
 }  // namespace internal

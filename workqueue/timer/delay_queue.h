@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/attributes.h"
+#include "absl/base/optimization.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -161,6 +163,8 @@ class DelayQueue : private internal::DelayQueueBase {
 
   struct Node : internal::SlotMapEntry {
     explicit Node(T&& v) : value(std::move(v)) {}
+    Node(Node&& other) noexcept(std::is_nothrow_move_constructible_v<T>)
+        : SlotMapEntry(other), value(std::move(other.value)) {}
     ~Node() {}  // `value` has been destroyed
 
     union {
@@ -193,6 +197,14 @@ class DelayQueue : private internal::DelayQueueBase {
 
   // Removes `node`, whose value is in the queue. Throws nothing.
   void Remove(Node* node, Removed* removed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Destroys `node`, or adds it to `*removed` if its value must be destroyed
+  // without the lock.
+  void Drop(Node* node, Removed* removed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Frees memory that the values in the queue do not need. May move a node.
+  ABSL_ATTRIBUTE_NOINLINE void Tidy(Removed* removed)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Destroys the list of removed nodes that begins with `first`.
   void Destroy(Node* first) ABSL_LOCKS_EXCLUDED(mu_);
@@ -277,6 +289,25 @@ DelayQueueHandle DelayQueue<T>::Push(T value, absl::Duration delay) {
 template <typename T>
 void DelayQueue<T>::Remove(Node* node, Removed* removed) {
   waiting_.Remove(node->slot());
+  Drop(node, removed);
+  if (ABSL_PREDICT_FALSE(nodes_.NeedsCare())) Tidy(removed);
+}
+
+template <typename T>
+void DelayQueue<T>::Tidy(Removed* removed) {
+  if (ShuttingDown()) return;  // The caller may be visiting all nodes.
+  Node* const from = nodes_.NextToMove();
+  if (from != nullptr && from->next_removed == nullptr) {
+    if (Node* const to = nodes_.Move(from)) {
+      waiting_.Renumber(from->slot(), to->slot());
+      Drop(from, removed);
+    }
+  }
+  waiting_.Shrink(nodes_.slot_limit());
+}
+
+template <typename T>
+void DelayQueue<T>::Drop(Node* node, Removed* removed) {
   if constexpr (std::is_trivially_destructible_v<T>) {
     nodes_.Delete(node);
   } else {
@@ -303,6 +334,7 @@ void DelayQueue<T>::Destroy(Node* first) {
     node = node->next_removed;
     nodes_.Delete(last);
   } while (node != last);
+  if (nodes_.NeedsCare()) waiting_.Shrink(nodes_.slot_limit());
 }
 
 template <typename T>

@@ -141,6 +141,15 @@ bool Scheduler::CancelTask(Task* task, Function* cancelled) {
 void Scheduler::Remove(Task* task) {
   waiting_.Remove(task->slot());
   tasks_.Delete(task);
+  if (!tasks_.NeedsCare()) return;
+  if (shutting_down_) return;  // The caller may be visiting all tasks.
+  if (Task* const from = tasks_.NextToMove()) {
+    if (Task* const to = tasks_.Move(from)) {
+      waiting_.Renumber(from->slot(), to->slot());
+      tasks_.Delete(from);
+    }
+  }
+  waiting_.Shrink(tasks_.slot_limit());
 }
 
 size_t Scheduler::Len() const {
@@ -199,29 +208,29 @@ bool Scheduler::ShuttingDown() const {
 }
 
 void Scheduler::Work(Worker& worker) {
-  Task* task = nullptr;
+  Run run;
   absl::Time wake_at = absl::InfinitePast();
   while (true) {
-    if (task == nullptr) {
+    if (!run) {
       worker.parker->ParkUntil(wake_at);
-    } else if (task->function) {
-      Run(task);
+    } else if (run.function) {
+      Call(run);
     }
     Function done;  // destroyed without the lock
     MutexLock lock(&mu_);
-    if (task != nullptr && task->period == absl::ZeroDuration() &&
-        task->function) {
+    if (run.function &&
+        tasks_.Find(run.task)->period == absl::ZeroDuration()) {
       // A call that waits for the end of the run waits for this, too.
-      done = std::exchange(task->function, nullptr);
+      done = std::exchange(run.function, nullptr);
       continue;
     }
     const absl::Time now = clock_->TimeNow();
     waiters_.EndWait(&worker.waiter);
-    if (task != nullptr) EndRun(task, now);
-    task = BeginRun(now);
-    if (task == nullptr && shutting_down_) break;
+    if (run) EndRun(std::move(run), now);
+    run = BeginRun(now);
+    if (!run && shutting_down_) break;
     const absl::Time next = waiting_.NextWake();
-    if (task == nullptr) {
+    if (!run) {
       wake_at = waiters_.BeginWait(&worker.waiter, next,
                                    /*deadline=*/absl::InfiniteFuture());
     }
@@ -230,22 +239,22 @@ void Scheduler::Work(Worker& worker) {
   worker.parker.reset();
 }
 
-Scheduler::Task* Scheduler::BeginRun(absl::Time now) {
+Scheduler::Run Scheduler::BeginRun(absl::Time now) {
   const internal::SlabId place = waiting_.Due(now);
-  if (place == internal::kNoSlabId) return nullptr;
+  if (place == internal::kNoSlabId) return Run();
   Task* const task = tasks_.At(place);
   // A running task is due in the infinite future, which a clock may reach.
-  if (task->running()) return nullptr;
+  if (task->running()) return Run();
   task->runner = std::this_thread::get_id();
   if (!task->fixed_rate) task->due_at = now;
   waiting_.Move(task->slot(), absl::InfiniteFuture(), now);
-  return task;
+  return {TaskTable::HandleOf(task), std::move(task->function)};
 }
 
-void Scheduler::Run(Task* task) {
+void Scheduler::Call(Run& run) {
 #ifdef ABSL_HAVE_EXCEPTIONS
   try {
-    task->function();
+    run.function();
   } catch (...) {
     {
       MutexLock lock(&mu_);
@@ -257,17 +266,19 @@ void Scheduler::Run(Task* task) {
     });
     if (on_exception_ == nullptr) return;
     internal::TryCall([&] {
-      on_exception_(TaskTable::HandleOf(task), std::current_exception());
+      on_exception_(run.task, std::current_exception());
     });
   }
 #else
-  task->function();
+  run.function();
 #endif
 }
 
-void Scheduler::EndRun(Task* task, absl::Time now) {
+void Scheduler::EndRun(Run run, absl::Time now) {
+  Task* const task = tasks_.Find(run.task);
   task->runner = std::thread::id();
-  if (task->function) {
+  if (run.function) {
+    task->function = std::move(run.function);
     task->due_at += task->period;
     waiting_.Move(task->slot(), task->due_at, now);
   } else {

@@ -205,7 +205,7 @@ class Scheduler {
     bool running() const { return runner != std::thread::id(); }
 
     std::thread::id runner;  // the thread of the run in progress, if any
-    Function function;       // empty when it has run for the last time
+    Function function;       // empty during a run; the worker has it then
     // Zero if no further run follows.
     absl::Duration period;
     // When the next run is due. During a run, the time from which the period
@@ -221,6 +221,14 @@ class Scheduler {
     std::unique_ptr<Parker> parker;
   };
 
+  // A run in progress. It does not point to the task, which may be moved.
+  struct Run {
+    explicit operator bool() const { return static_cast<bool>(task); }
+
+    TaskId task;        // false if there is no run
+    Function function;  // empty when it has run for the last time
+  };
+
   explicit Scheduler(SchedulerOptions options);
 
   absl::StatusOr<TaskId> Schedule(Function&& function, absl::Duration delay,
@@ -228,15 +236,15 @@ class Scheduler {
 
   // Runs tasks on a worker thread until the scheduler is shut down.
   void Work(Worker& worker);
-  void Run(Task* task);
+  void Call(Run& run);
 
-  // Returns a task that is due, and begins its run `now`; null if no task is
+  // Begins a run of a task that is due, `now`. Returns no run if no task is
   // due.
-  Task* BeginRun(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Run BeginRun(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // Ends the run of `task` at `now`. It is the last run if the task has no
-  // function left.
-  void EndRun(Task* task, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Ends `run` at `now`. It is the last run of its task if it has no function
+  // left.
+  void EndRun(Run run, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Prevents further runs of `task`. Returns true if it would have run again.
   // If this destroys `task`, it moves its function to `*cancelled`, which the
@@ -244,7 +252,7 @@ class Scheduler {
   bool CancelTask(Task* task, Function* cancelled)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // Destroys `task`.
+  // Destroys `task`. May move another task.
   void Remove(Task* task) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Refuses new tasks and cancels all tasks; tasks that are due only if

@@ -13,6 +13,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/base/optimization.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
@@ -77,6 +78,7 @@ struct QueueEntry : QueuedItem<T>, HashSetNode {
 //
 //   * `Entry`, a class derived from `QueueEntry<T>`.
 //   * `kHasPriorities`: whether items have priorities.
+//   * `kTidy`: whether the derived class implements `Tidy()`.
 //   * `size_t size() const`: returns the number of entries.
 //   * `Entry* Pop()`: removes the next entry and returns it. Called only if
 //     there is an entry.
@@ -176,6 +178,18 @@ class QueueCore : public InterfaceType,
   virtual bool EndWait(Entry* /*entry*/) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     return false;
   }
+
+  // Erases `entry`. If the order is `kTidy`, this may move another entry.
+  void Erase(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    entries_.Erase(entry);
+    if constexpr (Order::kTidy) {
+      if (ABSL_PREDICT_FALSE(entries_.NeedsCare())) Tidy();
+    }
+  }
+
+  // Frees memory that the present entries do not need. May move an entry. Must
+  // not throw.
+  virtual void Tidy() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {}
 
   // Returns whether no item is queued or being processed.
   bool Idle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
@@ -422,7 +436,7 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::Finish(Entry* entry) {
     return;
   }
   order_.OnDone(entry);
-  if (!entry->InUse()) entries_.Erase(entry);
+  if (!entry->InUse()) Erase(entry);
   if (IsShuttingDown() && Idle()) NotifyIdle();
 }
 

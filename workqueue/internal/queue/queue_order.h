@@ -39,6 +39,7 @@ class QueueOrder {
   };
 
   static constexpr bool kHasPriorities = false;
+  static constexpr bool kTidy = false;  // orderings have pointers to entries
 
   // `ordering` may be null.
   explicit QueueOrder(std::unique_ptr<Ordering<T>> ordering)

@@ -8,11 +8,13 @@
 #ifndef WORKQUEUE_TIMER_INTERNAL_SORTED_RING_H_
 #define WORKQUEUE_TIMER_INTERNAL_SORTED_RING_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <utility>
 
+#include "workqueue/internal/exceptions.h"
 #include "workqueue/internal/slab.h"
 
 namespace workqueue {
@@ -33,7 +35,8 @@ namespace internal {
 // Indices are less than `kIndices`, a power of two, and wrap around. There is
 // room for half as many slots and holes.
 //
-// Every operation takes amortized constant time.
+// Every operation takes amortized constant time. An operation that makes the
+// ring grow or shrink moves all slots.
 //
 // Not thread-safe.
 template <typename Slot, typename SetIndex, uint32_t kIndices>
@@ -80,10 +83,14 @@ class SortedRing {
     return !(slot < (*this)[other]);
   }
 
+  // Replaces the slot at `index` by `slot`, which must have the same place in
+  // the order.
+  void Replace(Index index, const Slot& slot) { Put(index, slot); }
+
   // Removes the last slot, of at least one.
   void PopBack() { Remove(end_ - 1); }
 
-  // Removes the slot at `index`.
+  // Removes the slot at `index`. Throws nothing.
   void Remove(Index index) {
     At(index).id = kNoSlabId;
     ++holes_;
@@ -98,6 +105,15 @@ class SortedRing {
     if (holes_ > Span() / 2) Compact();
   }
 
+  // Frees memory if there is much more than the slots need: more than for 1,024
+  // slots, and more than four times as much. Moves all slots then. Throws
+  // nothing.
+  void Shrink() {
+    size_t capacity = capacity_;
+    while (capacity > kKept && size() < capacity / 4) capacity /= 2;
+    if (capacity < capacity_) TryCall([&] { SetCapacity(capacity); });
+  }
+
   // Removes all slots, and frees the memory.
   void Clear() {
     ring_ = nullptr;
@@ -107,6 +123,8 @@ class SortedRing {
   }
 
  private:
+  static constexpr size_t kKept = 1024;
+
   static Index Next(Index index) { return (index + 1) % kIndices; }
 
   Slot& At(Index index) { return ring_[index & (capacity_ - 1)]; }
@@ -121,12 +139,21 @@ class SortedRing {
   // The number of slots and holes.
   size_t Span() const { return (end_ - begin_) % kIndices; }
 
-  void Grow() {
-    const size_t capacity = capacity_ == 0 ? 16 : 2 * capacity_;
+  void Grow() { SetCapacity(capacity_ == 0 ? 16 : 2 * capacity_); }
+
+  void SetCapacity(size_t capacity) {
     // The unused part is not written to, and so is not resident.
     std::unique_ptr<Slot[]> ring(new Slot[capacity]);
-    for (Index i = begin_; i != end_; i = Next(i)) {
-      ring[i & (capacity - 1)] = At(i);
+    // Otherwise the ring would soon grow again.
+    if (Span() > capacity / 4 * 3) Compact();
+    for (Index i = begin_; i != end_;) {
+      // So many are next to each other in both rings.
+      const size_t n =
+          std::min<size_t>({(end_ - i) % kIndices,
+                            capacity_ - (i & (capacity_ - 1)),
+                            capacity - (i & (capacity - 1))});
+      std::copy_n(&At(i), n, &ring[i & (capacity - 1)]);
+      i = (i + n) % kIndices;
     }
     ring_ = std::move(ring);
     capacity_ = capacity;
