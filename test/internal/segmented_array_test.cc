@@ -106,7 +106,9 @@ TEST(SegmentedArrayTest, ShrinksWithoutMovingAnything) {
     array.Shrink(size);
     ASSERT_EQ(CountedHeap::allocations, allocations);
     ASSERT_GE(array.capacity(), static_cast<size_t>(size));
-    if (size > 0) ASSERT_EQ(array[size - 1], size - 1);
+    if (size > 0) {
+      ASSERT_EQ(array[size - 1], size - 1);
+    }
     grown.Clear();
     grown.Reserve(size);
     ASSERT_LE(array.capacity(),

@@ -287,7 +287,7 @@ DelayQueueHandle DelayQueue<T>::Push(T value, absl::Duration delay) {
 }
 
 template <typename T>
-void DelayQueue<T>::Remove(Node* node, Removed* removed) {
+inline void DelayQueue<T>::Remove(Node* node, Removed* removed) {
   waiting_.Remove(node->slot());
   Drop(node, removed);
   if (ABSL_PREDICT_FALSE(nodes_.NeedsCare())) Tidy(removed);
@@ -307,7 +307,7 @@ void DelayQueue<T>::Tidy(Removed* removed) {
 }
 
 template <typename T>
-void DelayQueue<T>::Drop(Node* node, Removed* removed) {
+inline void DelayQueue<T>::Drop(Node* node, Removed* removed) {
   if constexpr (std::is_trivially_destructible_v<T>) {
     nodes_.Delete(node);
   } else {
