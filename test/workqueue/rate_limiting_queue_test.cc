@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/base/config.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -370,6 +371,23 @@ TEST(RateLimitingQueueOptionsTest, AllHaveADefault) {
 // -----------------------------------------------------------------------------
 // The queue below
 // -----------------------------------------------------------------------------
+
+TEST(RateLimitingQueueBelowTest, CreateNeedsAQueueAndALimiter) {
+  const auto log = std::make_shared<TestLimiter::Log>();
+  absl::Status status = RateLimitingQueue<std::string>::Create(
+                            nullptr, std::make_unique<TestLimiter>(log))
+                            .status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(),
+            "delaying_queue is null; the layer above needs a queue");
+
+  status = RateLimitingQueue<std::string>::Create(
+               std::make_unique<DelayingQueue<std::string>>(), nullptr)
+               .status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(),
+            "rate_limiter is null; a rate limiting queue needs one");
+}
 
 TEST(RateLimitingQueueBelowTest, MayBeAnyDelayingQueue) {
   Strings calls;
