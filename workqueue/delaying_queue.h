@@ -130,7 +130,7 @@ class DelayingQueue
   bool CancelDelayed(const T& item) override;
   bool Reschedule(const T& item, absl::Duration delay) override;
   void ShutDown() override;
-  bool ShutDownWithDrainUntil(absl::Time deadline) override;
+  bool ShutDownWithDrainWithin(absl::Duration timeout) override;
   void Close() override;
   bool ShuttingDown() const override;
   Snapshot<T> TakeSnapshot() override;
@@ -359,9 +359,10 @@ void DelayingQueue<T, Hash, Eq>::ShutDown() {
 }
 
 template <typename T, typename Hash, typename Eq>
-bool DelayingQueue<T, Hash, Eq>::ShutDownWithDrainUntil(absl::Time deadline) {
+bool DelayingQueue<T, Hash, Eq>::ShutDownWithDrainWithin(
+    absl::Duration timeout) {
   StopWaiting();
-  return Base::ShutDownWithDrainUntil(deadline);
+  return Base::ShutDownWithDrainWithin(timeout);
 }
 
 template <typename T, typename Hash, typename Eq>

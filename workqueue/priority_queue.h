@@ -133,7 +133,7 @@ class PriorityQueue
   void Forget(const T& item) override;
   int NumRequeues(const T& item) const override;
   void ShutDown() override;
-  bool ShutDownWithDrainUntil(absl::Time deadline) override;
+  bool ShutDownWithDrainWithin(absl::Duration timeout) override;
   void Close() override;
   Snapshot<T> TakeSnapshot() override;
 
@@ -382,7 +382,7 @@ std::optional<ItemWithPriority<T>>
 PriorityQueue<T, Hash, Eq>::GetWithPriority() {
   std::optional<ItemWithPriority<T>> item;  // as in Get()
   Lock lock(this);
-  if (!this->AwaitItem(absl::InfiniteFuture()).ok()) return item;
+  if (!this->AwaitItem(absl::InfiniteDuration()).ok()) return item;
   this->HandOut(this->clock_->CoarseTimeNow(), [&item](const Entry& entry) {
     item.emplace(ItemWithPriority<T>{entry.item(), entry.priority()});
   });
@@ -460,11 +460,12 @@ void PriorityQueue<T, Hash, Eq>::ShutDown() {
 }
 
 template <typename T, typename Hash, typename Eq>
-bool PriorityQueue<T, Hash, Eq>::ShutDownWithDrainUntil(absl::Time deadline) {
+bool PriorityQueue<T, Hash, Eq>::ShutDownWithDrainWithin(
+    absl::Duration timeout) {
   MutexLock lock(&this->mu_);
   this->BeginShutDown();
   loop_->Wake(this);  // to drop the waiting items
-  return this->AwaitDrained(deadline, [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  return this->AwaitDrained(timeout, [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     return this->Idle();
   });
 }

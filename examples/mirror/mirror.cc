@@ -177,7 +177,7 @@ void Mirror::Abort() {
   for (const auto& queued : controller_->queue().TakeSnapshot().queued) {
     failures_.Insert(queued.item, absl::CancelledError("stopped"));
   }
-  controller_->Stop(absl::InfinitePast());
+  controller_->Stop(absl::ZeroDuration());
   // Waits for the reconciliations in progress, which were cancelled above.
   controller_->Stop();
 }

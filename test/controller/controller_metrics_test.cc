@@ -217,7 +217,7 @@ TEST_F(ControllerMetricsTest, ReconcilingIsTimed) {
       });
   controller->queue().AddAll({"quick", "slow"});
   controller->AwaitIdle();
-  controller->Stop(absl::InfinitePast());
+  controller->Stop(absl::ZeroDuration());
   EXPECT_EQ(provider_.record().observed()[0], 0.25);
   EXPECT_EQ(provider_.record().observed()[1], 2);
 }

@@ -421,8 +421,7 @@ TEST_F(StopTest, ReconcilesWhatIsQueuedAndDropsWhatWaits) {
   begun_.WaitForNotification();
   controller->queue().Add("a");
   controller->queue().AddAfter("b", kSecond);
-  std::thread stopper(
-      [&] { EXPECT_TRUE(controller->Stop(start_ + absl::Hours(1))); });
+  std::thread stopper([&] { EXPECT_TRUE(controller->Stop(absl::Hours(1))); });
   clock_.AwaitWaiters(2);  // the queue's own thread is one
   EXPECT_FALSE(controller->queue().Add("c"));
   go_on_.Notify();
@@ -444,8 +443,7 @@ TEST_F(StopTest, WhatFailsThenIsNotTriedAgain) {
       }));
   controller->queue().Add("a");
   begun.WaitForNotification();
-  std::thread stopper(
-      [&] { EXPECT_TRUE(controller->Stop(start_ + absl::Hours(1))); });
+  std::thread stopper([&] { EXPECT_TRUE(controller->Stop(absl::Hours(1))); });
   clock_.AwaitWaiters(2);  // the queue's own thread is one
   go_on.Notify();
   stopper.join();
@@ -458,8 +456,7 @@ TEST_F(StopTest, LeavesInTheQueueWhatIsLeftAtTheDeadline) {
   controller->queue().Add("slow");
   begun_.WaitForNotification();
   controller->queue().Add("a");
-  std::thread stopper(
-      [&] { EXPECT_FALSE(controller->Stop(start_ + 10 * kSecond)); });
+  std::thread stopper([&] { EXPECT_FALSE(controller->Stop(10 * kSecond)); });
   clock_.AwaitWaiters(2);  // the queue's own thread is one
   EXPECT_FALSE(ended_);
   clock_.Step(10 * kSecond);
@@ -479,7 +476,7 @@ TEST_F(StopTest, WithAPastDeadlineDoesNotWait) {
   controller->queue().Add("slow");
   begun_.WaitForNotification();
   controller->queue().Add("a");
-  EXPECT_FALSE(controller->Stop(absl::InfinitePast()));
+  EXPECT_FALSE(controller->Stop(absl::ZeroDuration()));
   EXPECT_EQ(controller->queue().Len(), 1u);
   go_on_.Notify();
   // A second call does not process the remaining items.
@@ -493,10 +490,9 @@ TEST_F(StopTest, AStopThatDoesNotWaitEndsAStopThatWaits) {
   controller->queue().Add("slow");
   begun_.WaitForNotification();
   controller->queue().Add("a");
-  std::thread stopper(
-      [&] { EXPECT_FALSE(controller->Stop(start_ + absl::Hours(1))); });
+  std::thread stopper([&] { EXPECT_FALSE(controller->Stop(absl::Hours(1))); });
   clock_.AwaitWaiters(2);  // the queue's own thread is one
-  EXPECT_FALSE(controller->Stop(absl::InfinitePast()));
+  EXPECT_FALSE(controller->Stop(absl::ZeroDuration()));
   stopper.join();
   go_on_.Notify();
   controller->AwaitIdle();
@@ -511,16 +507,16 @@ class OutlivingQueue final : public RateLimitingQueue<std::string> {
   using Base = RateLimitingQueue<std::string>;
   using Base::Base;
 
-  absl::StatusOr<Lease<std::string>> AcquireWithDeadline(
-      absl::Time deadline) override {
+  absl::StatusOr<Lease<std::string>> AcquireWithTimeout(
+      absl::Duration timeout) override {
     absl::StatusOr<Lease<std::string>> lease =
-        Base::AcquireWithDeadline(deadline);
+        Base::AcquireWithTimeout(timeout);
     if (!closed_) return lease;
     if (lease.ok()) lease->GiveBack();
     return absl::CancelledError("closed");
   }
   void ShutDown() override { ADD_FAILURE() << "other clients still use it"; }
-  bool ShutDownWithDrainUntil(absl::Time) override {
+  bool ShutDownWithDrainWithin(absl::Duration) override {
     ADD_FAILURE() << "other clients still use it";
     return false;
   }
@@ -552,7 +548,7 @@ TEST_F(StopTest, ClosesAQueueWhoseItemsLiveElsewhereAndLeavesThemThere) {
   EXPECT_EQ(queue->Len(), 1u);
 }
 
-// A source that has not returned does not delay `Stop()` beyond its deadline.
+// A source that has not returned does not delay `Stop()` beyond its timeout.
 TEST_F(StopTest, DoesNotWaitForASourceBeyondItsDeadline) {
   absl::Notification go_on;
   ControllerOptions<std::string> options = ObedientOptions();
@@ -566,8 +562,7 @@ TEST_F(StopTest, DoesNotWaitForASourceBeyondItsDeadline) {
   const auto controller = Started(std::move(options));
   controller->queue().Add("slow");
   begun_.WaitForNotification();
-  std::thread stopper(
-      [&] { EXPECT_FALSE(controller->Stop(start_ + 10 * kSecond)); });
+  std::thread stopper([&] { EXPECT_FALSE(controller->Stop(10 * kSecond)); });
   clock_.AwaitWaiters(2);  // the queue's own thread is one
   EXPECT_TRUE(controller->queue().Add("a"));
   EXPECT_FALSE(ended_);
@@ -579,7 +574,7 @@ TEST_F(StopTest, DoesNotWaitForASourceBeyondItsDeadline) {
   go_on.Notify();
 }
 
-// The same, with a deadline in the past.
+// The same, with a timeout of zero.
 TEST_F(StopTest, DoesNotWaitForASourceWithAPastDeadline) {
   absl::Notification go_on;
   ControllerOptions<std::string> options = Options(Succeed);
@@ -590,7 +585,7 @@ TEST_F(StopTest, DoesNotWaitForASourceWithAPastDeadline) {
   };
   options.sources.push_back(std::move(source));
   const auto controller = Started(std::move(options));
-  EXPECT_FALSE(controller->Stop(absl::InfinitePast()));
+  EXPECT_FALSE(controller->Stop(absl::ZeroDuration()));
   EXPECT_FALSE(controller->queue().Add("a"));
   go_on.Notify();
   EXPECT_TRUE(controller->Stop());

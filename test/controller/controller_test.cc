@@ -76,7 +76,7 @@ TEST_F(ControllerTest, TheFunctionIsToldWhereItIs) {
         EXPECT_EQ(context.controller_name, "test");
         EXPECT_EQ(context.clock, &clock_);
         EXPECT_FALSE(context.stop.HasBeenNotified());
-        EXPECT_EQ(context.deadline, absl::InfiniteFuture());
+        EXPECT_EQ(context.Remaining(), absl::InfiniteDuration());
         EXPECT_FALSE(context.Cancelled());
         return ReconcileResult();
       }));
@@ -218,7 +218,7 @@ TEST_F(ControllerTest, TheTimeoutIsCountedFromTheBeginOfEach) {
   ControllerOptions<std::string> options =
       Options([this](const std::string&, const ReconcileContext& context)
                   -> absl::StatusOr<ReconcileResult> {
-        EXPECT_EQ(context.deadline, clock_.TimeNow() + 30 * kMs);
+        EXPECT_EQ(context.Remaining(), 30 * kMs);
         EXPECT_FALSE(context.Cancelled());
         clock_.Step(30 * kMs);
         EXPECT_TRUE(context.Cancelled());
@@ -545,12 +545,12 @@ class BalkingQueue final : public RateLimitingQueue<std::string> {
                int times, bool (*balk)())
       : Base(std::move(options)), asked_(asked), left_(times), balk_(balk) {}
 
-  absl::StatusOr<Lease<std::string>> AcquireWithDeadline(
-      absl::Time deadline) override {
+  absl::StatusOr<Lease<std::string>> AcquireWithTimeout(
+      absl::Duration timeout) override {
     if (Balks(Asked::kAcquire) && !balk_()) {
       return absl::UnavailableError("out of reach");
     }
-    return Base::AcquireWithDeadline(deadline);
+    return Base::AcquireWithTimeout(timeout);
   }
   bool AddRateLimited(const std::string& item) override {
     if (Balks(Asked::kAddAgain)) return balk_();
@@ -638,7 +638,7 @@ TEST_F(BalkingQueueTest, StopAtItsDeadlineEndsWorkersThatCannotAcquire) {
       Succeed, Asked::kAcquire, 1000000, [] { return false; }));
   controller->queue().Add("a");
   clock_.AwaitWaiters(2);
-  EXPECT_FALSE(controller->Stop(absl::InfinitePast()));
+  EXPECT_FALSE(controller->Stop(absl::ZeroDuration()));
   controller->AwaitIdle();
   EXPECT_EQ(Noted(), Notes());
   EXPECT_EQ(controller->queue().Len(), 1u);
@@ -740,7 +740,7 @@ TEST_F(BalkingQueueTest, StopDoesNotWaitForAQueueThatGivesNothing) {
       Started(OptionsWithQueue(Succeed, Asked::kAcquire, 1000000, Throw));
   controller->queue().Add("a");
   clock_.AwaitWaiters(2);
-  EXPECT_FALSE(controller->Stop(absl::InfinitePast()));
+  EXPECT_FALSE(controller->Stop(absl::ZeroDuration()));
   EXPECT_EQ(Noted(), Notes());
 }
 

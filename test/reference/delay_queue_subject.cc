@@ -178,8 +178,8 @@ class Run {
     } else if (choice < 48) {
       CompareTaken(queue_->TryTake(), "TryTake");
     } else if (choice < 50) {
-      CompareTaken(queue_->TakeWithDeadline(clock_.TimeNow()),
-                   "TakeWithDeadline(now)");
+      CompareTaken(queue_->TakeWithTimeout(absl::ZeroDuration()),
+                   "TakeWithTimeout(now)");
     } else if (choice < 54) {
       // Take() would block.
       if (!model_->HasDue() && !model_->ShuttingDown()) return;
@@ -251,7 +251,7 @@ class Run {
 
   void TakeUpTo(size_t max) {
     const absl::StatusOr<Values> got =
-        queue_->TakeUpToWithDeadline(max, absl::InfinitePast());
+        queue_->TakeUpToWithTimeout(max, absl::ZeroDuration());
     Values expected;
     while (expected.size() < max) {
       const size_t i = expected.size();

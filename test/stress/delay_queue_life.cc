@@ -189,9 +189,9 @@ void DelayQueueLife::TakeAll(Crew::Member& self, uint32_t seed) {
 void DelayQueueLife::TakeWithDeadlines(Crew::Member& self, uint32_t seed) {
   std::mt19937 random(seed);
   while (true) {
-    self.Doing("TakeWithDeadline");
+    self.Doing("TakeWithTimeout");
     const absl::StatusOr<Fate*> fate =
-        queue_->TakeWithDeadline(RealClock()->TimeNow() + ShortDelay(random));
+        queue_->TakeWithTimeout(ShortDelay(random));
     if (absl::IsCancelled(fate.status())) return;
     if (fate.ok()) {
       Taken(*fate, random);

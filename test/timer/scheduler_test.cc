@@ -589,9 +589,8 @@ TEST_P(SchedulerDrainTest, WhatIsDueRunsOnceAndIsWaitedFor) {
 }
 
 TEST_P(SchedulerDrainTest, ADrainEndsAtItsDeadline) {
-  std::thread drainer([&] {
-    EXPECT_FALSE(scheduler_->ShutDownWithDrainUntil(start_ + 9 * kSecond));
-  });
+  std::thread drainer(
+      [&] { EXPECT_FALSE(scheduler_->ShutDownWithDrainWithin(9 * kSecond)); });
   AwaitDrain();
   clock_.Step(5 * kSecond);
   drainer.join();

@@ -84,22 +84,23 @@ class TestDelayingQueue final : public DelayingInterface<std::string> {
     Note("Get");
     return "got";
   }
-  absl::StatusOr<std::string> GetWithDeadline(absl::Time) override {
-    Note("GetWithDeadline");
+  absl::StatusOr<std::string> GetWithTimeout(absl::Duration) override {
+    Note("GetWithTimeout");
     return "got";
   }
   bool Done(const std::string& item) override { return Note("Done " + item); }
-  absl::StatusOr<Lease<std::string>> AcquireWithDeadline(absl::Time) override {
-    Note("AcquireWithDeadline");
+  absl::StatusOr<Lease<std::string>> AcquireWithTimeout(
+      absl::Duration) override {
+    Note("AcquireWithTimeout");
     return Lease<std::string>();
   }
   absl::Status AcquireNext(Lease<std::string>*) override {
     Note("AcquireNext");
     return absl::OkStatus();
   }
-  absl::StatusOr<LeaseBatch<std::string>> AcquireUpToWithDeadline(
-      size_t, absl::Time) override {
-    Note("AcquireUpToWithDeadline");
+  absl::StatusOr<LeaseBatch<std::string>> AcquireUpToWithTimeout(
+      size_t, absl::Duration) override {
+    Note("AcquireUpToWithTimeout");
     return LeaseBatch<std::string>();
   }
   size_t Len() const override {
@@ -107,8 +108,8 @@ class TestDelayingQueue final : public DelayingInterface<std::string> {
     return 42;
   }
   void ShutDown() override { Note("ShutDown"); }
-  bool ShutDownWithDrainUntil(absl::Time) override {
-    return Note("ShutDownWithDrainUntil");
+  bool ShutDownWithDrainWithin(absl::Duration) override {
+    return Note("ShutDownWithDrainWithin");
   }
   void Close() override { Note("Close"); }
   bool ShuttingDown() const override { return Note("ShuttingDown"); }
@@ -420,10 +421,10 @@ TEST(RateLimitingQueueBelowTest, MayBeAnyDelayingQueue) {
   EXPECT_EQ(
       calls,
       (Strings{"Add a", "AddAfter b 1s", "AddAfter c 7s", "Get", "Done d",
-               "Len", "ShutDown", "ShutDownWithDrainUntil", "Close",
-               "ShuttingDown", "AddAll", "GetWithDeadline",
-               "AcquireWithDeadline", "AcquireNext", "AcquireUpToWithDeadline",
-               "CancelDelayed f", "Reschedule g 2s", "TakeSnapshot"}));
+               "Len", "ShutDown", "ShutDownWithDrainWithin", "Close",
+               "ShuttingDown", "AddAll", "GetWithTimeout", "AcquireWithTimeout",
+               "AcquireNext", "AcquireUpToWithTimeout", "CancelDelayed f",
+               "Reschedule g 2s", "TakeSnapshot"}));
 }
 
 TEST_F(RateLimitingQueueTest, TheOptionsAreTheDelayingQueuesToo) {

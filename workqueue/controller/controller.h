@@ -82,7 +82,7 @@ struct ControllerOptions {
   // infinite.
   absl::Duration sync_timeout = absl::Minutes(2);
 
-  // The maximum time of a reconciliation; see `ReconcileContext::deadline`.
+  // The maximum time of a reconciliation; see `ReconcileContext::Remaining()`.
   // Positive; may be infinite.
   absl::Duration reconcile_timeout = absl::InfiniteDuration();
 
@@ -162,7 +162,7 @@ class Controller {
   static absl::StatusOr<std::unique_ptr<Controller>> Create(
       ControllerOptions<T> options);
 
-  // Calls `Stop(absl::InfinitePast())`, and blocks until all threads have
+  // Calls `Stop(absl::ZeroDuration())`, and blocks until all threads have
   // ended. The reconcile function and the sources must not destroy the
   // controller.
   ~Controller() { lifecycle_.Join(); }
@@ -191,8 +191,8 @@ class Controller {
   //      that fails is not tried again.
   //   3. Blocks until all queued items have been reconciled.
   //
-  // Blocks no longer than until `drain_until`, a time on the controller's
-  // clock. At that time, the queue is closed in any case. If items are left to
+  // Blocks no longer than `timeout`, measured on the controller's clock. When
+  // `timeout` has passed, the queue is closed in any case. If items are left to
   // reconcile, `Stop()` then notifies `ReconcileContext::stop`. Items that no
   // worker has begun to reconcile stay in the queue. Reconciliations in
   // progress go on, and the destructor waits for them.
@@ -205,12 +205,12 @@ class Controller {
   // controller to reconcile. An item that was reconciled without success does
   // not count as left.
   //
-  // May be called from any thread and more than once. If one call reaches its
-  // `drain_until`, other calls that wait for the queued items return, too. If
+  // May be called from any thread and more than once. If the `timeout` of one
+  // call passes, other calls that wait for the queued items return, too. If
   // the reconcile function or a source calls `Stop()`, the controller begins to
   // stop, and `Stop()` returns false without waiting.
-  bool Stop(absl::Time drain_until = absl::InfiniteFuture()) {
-    return lifecycle_.Stop(drain_until);
+  bool Stop(absl::Duration timeout = absl::InfiniteDuration()) {
+    return lifecycle_.Stop(timeout);
   }
 
   // Returns the queue. Items may be added to it before and after the start. The
@@ -218,7 +218,7 @@ class Controller {
   RateLimitingInterface<T>& queue() { return *queue_; }
 
   // For tests. Blocks until no item is queued or being reconciled. Waiting
-  // items do not count. After a `Stop()` that reached its deadline, blocks
+  // items do not count. After a `Stop()` whose timeout has passed, blocks
   // until all workers have ended.
   //
   // The controller's own workers wake the call. Other consumers of the queue do
@@ -409,7 +409,7 @@ void Controller<T, Hash, Eq>::Reconcile(const Lease<T>& lease) {
   const absl::Time end = NowIfTimed();
   metrics_.RecordEnd(end - begin);
   if (threw) metrics_.RecordException();
-  if (end >= context.deadline) metrics_.RecordTimeout();
+  if (end >= context.clock_deadline) metrics_.RecordTimeout();
   if (result.ok()) {
     HandleSuccess(lease, *result);
   } else {

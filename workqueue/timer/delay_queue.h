@@ -111,23 +111,24 @@ class DelayQueue : private internal::DelayQueueBase {
   // the queue has been shut down and no value is due.
   std::optional<T> Take();
 
-  // Like `Take()`, but blocks only until `deadline`. Returns
+  // Like `Take()`, but blocks no longer than `timeout`, measured on the queue's
+  // clock; not at all if that is zero or negative. Returns
   // `absl::DeadlineExceededError` if no value was due until then, and
   // `absl::CancelledError` if the queue has been shut down.
-  absl::StatusOr<T> TakeWithDeadline(absl::Time deadline);
+  absl::StatusOr<T> TakeWithTimeout(absl::Duration timeout);
 
-  // Like `TakeWithDeadline()`, without blocking.
-  absl::StatusOr<T> TryTake() { return TakeWithDeadline(absl::InfinitePast()); }
+  // Like `TakeWithTimeout()`, without blocking.
+  absl::StatusOr<T> TryTake() { return TakeWithTimeout(absl::ZeroDuration()); }
 
-  // Blocks until a value is due, like `TakeWithDeadline()`, and then takes all
+  // Blocks until a value is due, like `TakeWithTimeout()`, and then takes all
   // values that are due, but at most `max`. Takes the lock once for the first
   // 16 values, and once more each time that the number of values doubles. On
   // success, the result has at least one value. Returns
   // `absl::InvalidArgumentError` if `max` is zero.
-  absl::StatusOr<std::vector<T>> TakeUpToWithDeadline(size_t max,
-                                                      absl::Time deadline);
+  absl::StatusOr<std::vector<T>> TakeUpToWithTimeout(size_t max,
+                                                     absl::Duration timeout);
   absl::StatusOr<std::vector<T>> TakeUpTo(size_t max) {
-    return TakeUpToWithDeadline(max, absl::InfiniteFuture());
+    return TakeUpToWithTimeout(max, absl::InfiniteDuration());
   }
 
   // Returns a range over the values as they come due, which ends once the queue
@@ -199,7 +200,7 @@ class DelayQueue : private internal::DelayQueueBase {
 
   // Calls `take(T&&)` with a value when one is due, and removes it.
   template <typename F>
-  absl::Status TakeDue(absl::Time deadline, F take) ABSL_LOCKS_EXCLUDED(mu_);
+  absl::Status TakeDue(absl::Duration timeout, F take) ABSL_LOCKS_EXCLUDED(mu_);
 
   // Moves values that are due to `*values`, for which there is room. Returns
   // whether there may be more.
@@ -307,10 +308,10 @@ void DelayQueue<T>::Destroy(Node* first) {
 
 template <typename T>
 template <typename F>
-absl::Status DelayQueue<T>::TakeDue(absl::Time deadline, F take) {
+absl::Status DelayQueue<T>::TakeDue(absl::Duration timeout, F take) {
   Removed removed(this);
   DueLock lock(this);
-  absl::Status status = lock.AwaitDue(deadline);
+  absl::Status status = lock.AwaitDue(timeout);
   if (status.ok()) {
     Node* const due = nodes_.At(lock.due());
     take(std::move(due->value));
@@ -322,24 +323,24 @@ absl::Status DelayQueue<T>::TakeDue(absl::Time deadline, F take) {
 template <typename T>
 std::optional<T> DelayQueue<T>::Take() {
   std::optional<T> value;
-  TakeDue(absl::InfiniteFuture(), [&value](T&& due) {
+  TakeDue(absl::InfiniteDuration(), [&value](T&& due) {
     value.emplace(std::move(due));
   }).IgnoreError();
   return value;
 }
 
 template <typename T>
-absl::StatusOr<T> DelayQueue<T>::TakeWithDeadline(absl::Time deadline) {
+absl::StatusOr<T> DelayQueue<T>::TakeWithTimeout(absl::Duration timeout) {
   absl::StatusOr<T> value;
   absl::Status status =
-      TakeDue(deadline, [&value](T&& due) { value.emplace(std::move(due)); });
+      TakeDue(timeout, [&value](T&& due) { value.emplace(std::move(due)); });
   if (!status.ok()) value = std::move(status);
   return value;
 }
 
 template <typename T>
-absl::StatusOr<std::vector<T>> DelayQueue<T>::TakeUpToWithDeadline(
-    size_t max, absl::Time deadline) {
+absl::StatusOr<std::vector<T>> DelayQueue<T>::TakeUpToWithTimeout(
+    size_t max, absl::Duration timeout) {
   if (max == 0) {
     return absl::InvalidArgumentError("max is 0; it must be at least 1");
   }
@@ -349,7 +350,7 @@ absl::StatusOr<std::vector<T>> DelayQueue<T>::TakeUpToWithDeadline(
   bool more = true;
   {
     DueLock lock(this);
-    absl::Status status = lock.AwaitDue(deadline);
+    absl::Status status = lock.AwaitDue(timeout);
     if (!status.ok()) return status;
     values.reserve(std::min(max, kFirstCapacity));
     values.push_back(std::move(nodes_.At(lock.due())->value));

@@ -155,13 +155,14 @@ size_t Scheduler::FailedRuns() const {
 
 void Scheduler::ShutDown() { StopScheduling(/*drop_due=*/true); }
 
-bool Scheduler::ShutDownWithDrainUntil(absl::Time deadline) {
+bool Scheduler::ShutDownWithDrainWithin(absl::Duration timeout) {
   if (StopScheduling(/*drop_due=*/false)) return false;
   const auto ended = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     return tasks_.size() == 0;
   };
   MutexLock lock(&mu_);
-  return clock_->AwaitWithDeadline(&mu_, absl::Condition(&ended), deadline) &&
+  return clock_->AwaitWithDeadline(&mu_, absl::Condition(&ended),
+                                   clock_->TimeNow() + timeout) &&
          !dropped_due_;
 }
 

@@ -185,13 +185,13 @@ class Scheduler {
   void ShutDown();
 
   // Like `ShutDown()`, but each task that is due now still runs once. Blocks
-  // until all runs have ended or until `deadline`. Returns true if all runs
-  // have ended and no due task was dropped.
+  // until all runs have ended, or until `timeout` has passed on the scheduler's
+  // clock. Returns true if all runs have ended and no due task was dropped.
   //
   // If a task makes this call, the call does not block and returns false.
-  bool ShutDownWithDrainUntil(absl::Time deadline);
+  bool ShutDownWithDrainWithin(absl::Duration timeout);
   bool ShutDownWithDrain() {
-    return ShutDownWithDrainUntil(absl::InfiniteFuture());
+    return ShutDownWithDrainWithin(absl::InfiniteDuration());
   }
 
   // Returns whether the scheduler has been shut down.

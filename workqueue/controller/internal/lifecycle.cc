@@ -80,7 +80,7 @@ absl::Status Lifecycle::Start() {
   if (!status.ok()) {
     log_->Error(
         [&status] { return absl::StrCat("not started: ", status.ToString()); });
-    Stop(absl::InfinitePast());
+    Stop(absl::ZeroDuration());
   }
   return status;
 }
@@ -189,7 +189,8 @@ void Lifecycle::BeginAbandoning() {
   item_done_.SignalAll();
 }
 
-bool Lifecycle::Stop(absl::Time drain_until) {
+bool Lifecycle::Stop(absl::Duration timeout) {
+  absl::Time drain_until = clock_->TimeNow() + timeout;
   BeginStop();
   if (RunsThisThread()) {
     hooks_.close_queue();
@@ -214,8 +215,8 @@ bool Lifecycle::Stop(absl::Time drain_until) {
   bool workers_ended = false;
   {
     MutexLock lock(&mu_);
-    // If another call reaches its deadline first, this call returns, too. But a
-    // call that begins after abandoning_ was notified waits for the
+    // If the timeout of another call passes first, this call returns, too. But
+    // a call that begins after abandoning_ was notified waits for the
     // reconciliations in progress.
     const bool abandoned_before = abandoning_.HasBeenNotified();
     const auto over = [this,
@@ -241,7 +242,7 @@ bool Lifecycle::Stop(absl::Time drain_until) {
 }
 
 void Lifecycle::Join() {
-  Stop(absl::InfinitePast());
+  Stop(absl::ZeroDuration());
   {
     MutexLock lock(&mu_);
     BeginAbandoning();  // Wakes workers in AwaitRetry().

@@ -63,7 +63,7 @@ class Lifecycle {
   Lifecycle& operator=(const Lifecycle&) = delete;
 
   absl::Status Start();
-  bool Stop(absl::Time drain_until);
+  bool Stop(absl::Duration timeout);
   void AwaitIdle();
 
   // Stops at once, and blocks until all threads have ended. The destructor of

@@ -69,10 +69,11 @@ void DelayQueueBase::DueLock::GiveBackParker() ABSL_NO_THREAD_SAFETY_ANALYSIS {
   parker_.reset();  // with the lock held: later, the clock may be gone
 }
 
-absl::Status DelayQueueBase::DueLock::WaitForDue(absl::Time deadline)
+absl::Status DelayQueueBase::DueLock::WaitForDue(absl::Duration timeout)
     ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  absl::Time now = queue_->clock_->TimeNow();
+  const absl::Time deadline = now + timeout;
   while (true) {
-    const absl::Time now = queue_->clock_->TimeNow();
     due_ = queue_->waiting_.Due(now);
     if (due_ != kNoSlabId) return absl::OkStatus();
     if (queue_->ShuttingDown()) {
@@ -90,6 +91,7 @@ absl::Status DelayQueueBase::DueLock::WaitForDue(absl::Time deadline)
     queue_->waiters_.EndWait(&waiter_);
     due_ = queue_->waiting_.KnownDue();
     if (due_ != kNoSlabId) return absl::OkStatus();
+    now = queue_->clock_->TimeNow();
   }
 }
 
