@@ -13,6 +13,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "workqueue/internal/intrusive_list.h"
+#include "workqueue/version.h"
 
 namespace workqueue {
 

@@ -13,6 +13,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "workqueue/clock/parker.h"
+#include "workqueue/version.h"
 
 // There is no namespace `clock` because <time.h> declares a function `clock()`.
 namespace workqueue {
