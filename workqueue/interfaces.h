@@ -35,6 +35,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "workqueue/clock/clock.h"
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
 #include "workqueue/snapshot.h"
@@ -192,6 +193,10 @@ class Interface {
 
   // Returns whether the queue has been shut down or closed.
   virtual bool ShuttingDown() const = 0;
+
+  // Returns the clock on which this object measures timeouts and delays. Never
+  // null. Whoever created the queue owns the clock.
+  virtual Clock* clock() const = 0;
 };
 
 // DelayingInterface

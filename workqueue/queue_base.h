@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "workqueue/clock/clock.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/internal/exceptions.h"
 #include "workqueue/internal/queue/acquire_errors.h"
@@ -62,6 +63,10 @@ class QueueBase : public InterfaceType {
   // an error for the end. An implementation that can fail must override this
   // function, and block until it has recovered.
   std::optional<T> Get() override;
+
+  // Returns the real clock. An implementation that also works on a `FakeClock`
+  // must override this function.
+  Clock* clock() const override { return Clock::GetRealClock(); }
 
   absl::StatusOr<Lease<T>> AcquireWithTimeout(absl::Duration timeout) override;
   absl::Status AcquireNext(Lease<T>* lease) override;

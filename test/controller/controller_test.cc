@@ -342,6 +342,12 @@ TEST_F(ControllerTest, EachBadOptionIsNamed) {
               };
             }),
             "sources[1].run is empty; it must be callable");
+  EXPECT_EQ(error([](auto& options) {
+              options.queue =
+                  std::make_unique<RateLimitingQueue<std::string>>();
+            }),
+            "clock is given, and queue has another clock; leave clock null, or "
+            "create queue with the same clock");
   EXPECT_EQ(
       error([](auto& options) {
         options.queue = std::make_unique<PriorityQueue<std::string>>();

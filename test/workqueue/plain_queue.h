@@ -50,6 +50,7 @@ class PlainQueue final : public QueueBase<T> {
   }
   void Close() override { queue_.Close(); }
   bool ShuttingDown() const override { return queue_.ShuttingDown(); }
+  Clock* clock() const override { return queue_.clock(); }
   absl::StatusOr<T> GetWithTimeout(absl::Duration timeout) override {
     return queue_.GetWithTimeout(timeout);
   }

@@ -84,6 +84,7 @@ class TestDelayingQueue final : public DelayingInterface<std::string> {
     Note("Get");
     return "got";
   }
+  Clock* clock() const override { return Clock::GetRealClock(); }
   absl::StatusOr<std::string> GetWithTimeout(absl::Duration) override {
     Note("GetWithTimeout");
     return "got";

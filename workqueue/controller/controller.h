@@ -61,8 +61,9 @@ struct ControllerOptions {
   // reconciled at the same time. At least 1.
   size_t workers = 1;
 
-  // The clock of the controller; null means the real clock. Not owned; must
-  // outlive the controller.
+  // The clock of the controller; null means the clock of `queue` or, if `queue`
+  // is null, the real clock. Must be the clock of `queue` if both are given.
+  // Not owned; must outlive the controller.
   Clock* clock = nullptr;
 
   // Chooses when a failed item is tried again; null means the default of
@@ -70,7 +71,7 @@ struct ControllerOptions {
   std::unique_ptr<RateLimiter<T>> rate_limiter;
 
   // The queue; null means a new `PriorityQueue`. A given queue uses its own
-  // rate limiter, metrics and log sink. Its clock must be `clock`. It need not
+  // rate limiter, metrics and log sink. It need not
   // have priorities.
   std::unique_ptr<RateLimitingInterface<T>> queue;
 
@@ -235,6 +236,12 @@ class Controller {
   static std::unique_ptr<RateLimitingInterface<T>> QueueOf(
       ControllerOptions<T>& options);
 
+  static Clock* ClockOf(const ControllerOptions<T>& options) {
+    return options.clock == nullptr && options.queue != nullptr
+               ? options.queue->clock()
+               : OrRealClock(options.clock);
+  }
+
   // Returns `sources` without the type of their items.
   std::vector<internal::LifecycleSource> Erase(std::vector<Source<T>> sources);
 
@@ -297,6 +304,8 @@ Controller<T, Hash, Eq>::Create(ControllerOptions<T> options) {
   for (const Source<T>& source : options.sources) {
     checked.sources_with_run.push_back(source.run != nullptr);
   }
+  checked.clocks_differ =
+      options.queue != nullptr && options.queue->clock() != ClockOf(options);
   checked.sync_timeout = options.sync_timeout;
   checked.reconcile_timeout = options.reconcile_timeout;
   absl::Status status = internal::CheckOptions(checked);
@@ -311,7 +320,7 @@ template <typename T, typename Hash, typename Eq>
 Controller<T, Hash, Eq>::Controller(ControllerOptions<T> options)
     : name_(options.name),
       reconcile_(std::move(options.reconcile)),
-      clock_(OrRealClock(options.clock)),
+      clock_(ClockOf(options)),
       reconcile_timeout_(options.reconcile_timeout),
       log_("controller", name_, options.log_sink),
       metrics_(name_, options.workers, options.metrics_provider),

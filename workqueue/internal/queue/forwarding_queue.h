@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "workqueue/clock/clock.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
@@ -59,6 +60,7 @@ class ForwardingQueue : public InterfaceType {
     return below_->AcquireUpToWithTimeout(max, timeout);
   }
   Snapshot<T> TakeSnapshot() override { return below_->TakeSnapshot(); }
+  Clock* clock() const override { return below_->clock(); }
 
  protected:
   // `below` is not null.

@@ -21,6 +21,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "workqueue/clock/clock.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/internal/exceptions.h"
 #include "workqueue/internal/mutex_lock.h"
@@ -114,6 +115,7 @@ class QueueCore : public InterfaceType,
   // of a derived class runs on another thread.
   bool ShuttingDown() const final { return IsShuttingDown(); }
   Snapshot<T> TakeSnapshot() override;
+  Clock* clock() const override { return clock_; }
 
  protected:
   using Entry = typename Order::Entry;
