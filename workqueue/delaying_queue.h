@@ -113,8 +113,8 @@ class DelayingQueue
   // Returns a queue on `queue`, which has its own name, metrics, log sink and
   // order. `options` apply to the delaying layer only.
   //
-  // Returns `absl::InvalidArgumentError` if `queue` is null or
-  // `options.ordering` is not.
+  // Returns `absl::InvalidArgumentError` if `queue` is null, if its clock is
+  // not `options.clock`, or if `options.ordering` is not null.
   static absl::StatusOr<std::unique_ptr<DelayingQueue>> Create(
       std::unique_ptr<Interface<T>> queue,
       DelayingQueueOptions<T> options = {});
@@ -233,8 +233,9 @@ template <typename T, typename Hash, typename Eq>
 absl::StatusOr<std::unique_ptr<DelayingQueue<T, Hash, Eq>>>
 DelayingQueue<T, Hash, Eq>::Create(std::unique_ptr<Interface<T>> queue,
                                    DelayingQueueOptions<T> options) {
-  absl::Status status = internal::CheckQueueBelow("queue", queue != nullptr,
-                                                  options.ordering != nullptr);
+  absl::Status status = internal::CheckQueueBelow(
+      "queue", queue != nullptr, options.ordering != nullptr,
+      queue != nullptr && queue->clock() != options.clock.clock());
   if (!status.ok()) return status;
   return absl::WrapUnique(
       new DelayingQueue(Layers(std::move(queue), std::move(options))));

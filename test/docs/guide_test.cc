@@ -403,7 +403,7 @@ TEST_F(GuideTest, Messages) {
   options.clock = &clock;
   const auto queue = *workqueue::DelayingQueue<std::string>::Create(
       std::make_unique<workqueue::HookedQueue<std::string>>(
-          [](const std::string&) { return false; }),
+          [](const std::string&) { return false; }, &clock),
       std::move(options));
   queue->AddAfter("default/web", absl::Seconds(1));
   testing::internal::CaptureStderr();

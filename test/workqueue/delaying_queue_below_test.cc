@@ -164,6 +164,18 @@ TEST(DelayingQueueOptionsTest, CreateRefusesAnOrderingBesideAQueue) {
             "of its own");
 }
 
+TEST(DelayingQueueOptionsTest, CreateRefusesAQueueOnAnotherClock) {
+  FakeClock clock;
+  const absl::Status status =
+      DelayingQueue<int>::Create(std::make_unique<Queue<int>>(),
+                                 On<int>(&clock))
+          .status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(),
+            "clock is not that of queue; the layer and the queue below need "
+            "the same clock");
+}
+
 TEST(DelayingQueueOptionsTest, TheOrderingIsTheQueueBelows) {
   class Lifo final : public Ordering<int> {
    public:

@@ -53,7 +53,7 @@ class MessagesTest : public testing::Test {
   std::unique_ptr<DelayingQueue<T>> Above(std::function<bool(const T&)> on_add,
                                           DelayingQueueOptions<T> options) {
     return *DelayingQueue<T>::Create(
-        std::make_unique<HookedQueue<T>>(std::move(on_add)),
+        std::make_unique<HookedQueue<T>>(std::move(on_add), &clock_),
         std::move(options));
   }
   template <typename T>
