@@ -264,7 +264,9 @@ struct AddOptions {
   // `after` counts; its delay alone counts if `after` is zero.
   bool rate_limited = false;
 
-  // An item of a higher priority is handed out first.
+  // An item of a higher priority is handed out first. A controller keeps the
+  // priority of an item when it tries the item again (see
+  // `ReconcileResult::priority`).
   int priority = 0;
 };
 

@@ -74,6 +74,9 @@ using QueuedItemList = internal::IntrusiveList<QueuedItem<T>>;
 //       std::vector<workqueue::QueuedItem<T>*> items_;
 //     };
 //
+// An item that is given back (`Lease::GiveBack()`) does not return to the
+// ordering: the queue hands it out before the items in the ordering.
+//
 // The queue calls these functions one at a time, with its lock held. They must
 // not call the queue, and should be quick. A function that throws must leave
 // the ordering unchanged.

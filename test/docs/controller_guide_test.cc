@@ -21,11 +21,14 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
+#include "workqueue/add_with_options.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/controller/source.h"
+#include "workqueue/interfaces.h"
+#include "workqueue/priority_queue.h"
 #include "workqueue/rate_limiting_queue.h"
 
 using Controller = workqueue::Controller<std::string>;
@@ -365,6 +368,20 @@ TEST(ControllerGuideTest, GivingUp) {
   }
   (*created)->AwaitIdle();
   EXPECT_EQ(calls, 5);
+}
+
+TEST(ControllerGuideTest, APriorityInASource) {
+  Cluster cluster;
+  workqueue::PriorityQueue<std::string> queue;
+  absl::Notification stop;
+  workqueue::SourceContext<std::string> context = {
+      queue, stop, workqueue::Clock::GetRealClock(), [] {}};
+  workqueue::AddOptions initial;
+  initial.priority = -100;
+  workqueue::AddWithOptions<std::string>(context.queue, initial,
+                                         cluster.List());
+  queue.Add("default/gone");
+  EXPECT_EQ(queue.Get(), "default/gone");
 }
 
 TEST(ControllerGuideTest, AnotherQueue) {

@@ -26,6 +26,7 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "ratelimit/rate_limiter.h"
+#include "workqueue/add_with_options.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/controller/internal/check_options.h"
 #include "workqueue/controller/internal/lifecycle.h"
@@ -496,14 +497,8 @@ template <typename T, typename Hash, typename Eq>
 void Controller<T, Hash, Eq>::AddAgain(const T& item,
                                        const AddOptions& options) {
   const auto add = [&] {
-    bool taken = false;
-    if (auto* const queue = queue_->AsPriorityQueue()) {
-      taken = queue->AddWithOptions(options, absl::MakeConstSpan(&item, 1));
-    } else if (options.rate_limited) {
-      taken = queue_->AddRateLimited(item);
-    } else {
-      taken = queue_->AddAfter(item, options.after);
-    }
+    const bool taken =
+        AddWithOptions(*queue_, options, absl::MakeConstSpan(&item, 1));
     if (taken || queue_->ShuttingDown()) return absl::OkStatus();
     return absl::UnavailableError("the queue has not taken it");
   };

@@ -32,8 +32,11 @@ struct ReconcileResult {
   // If positive, the item is added again after this time.
   absl::Duration requeue_after = absl::ZeroDuration();
 
-  // The priority at which `requeue_after` adds the item; the item's priority by
-  // default. Ignored by a queue without priorities.
+  // The priority at which `requeue_after` adds the item. By default the item
+  // keeps its priority, as in controller-runtime: an item that a first listing
+  // added at -100 stays at -100 until it is added at a higher priority. After
+  // an error, the item always keeps its priority. Ignored by a queue without
+  // priorities.
   std::optional<int> priority = std::nullopt;
 };
 
