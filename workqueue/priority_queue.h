@@ -89,10 +89,9 @@ struct PriorityQueueOptions {
 //     at that time.
 //   * An item may be added while it is being processed. When the processing
 //     ends, the item is queued at the place of that addition.
-//   * An item that is given back (`Lease::GiveBack()`) is queued at once,
-//   before
-//     other items of its priority. If it was added meanwhile, the higher
-//     priority counts, and its waiting ends.
+//   * An item that is given back (`Lease::GiveBack()`) is queued at once, in
+//     front of the other items of its priority. If it was added meanwhile, the
+//     higher priority counts, and its waiting ends.
 //
 // Two rules differ from controller-runtime and are the same for all queues of
 // this library: items that are queued at `ShutDown()` are still handed out, and
