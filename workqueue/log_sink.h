@@ -34,8 +34,10 @@ class LogSink {
  public:
   virtual ~LogSink() = default;
 
-  // Writes `message`, which does not end in a newline. It has several lines if
-  // it contains an error of several lines.
+  // Writes `message`, which is a single line without a newline. It is valid
+  // UTF-8 without control characters: names, items and errors are escaped as
+  // `absl::CEscape()` does, except characters that are readable. A name or an
+  // item is cut after 256 bytes, and an error after 1024 bytes.
   virtual void Log(absl::LogSeverity severity, absl::string_view message) = 0;
 };
 

@@ -728,6 +728,22 @@ TEST_P(SchedulerTest, MessagesHaveItsName) {
                                      "exception that is no std::exception"});
 }
 
+TEST_P(SchedulerTest, EachMessageIsALine) {
+  RecordingLog log;
+  SchedulerOptions options = Options(1);
+  options.name = "a\nb";
+  options.log_sink = &log;
+  const auto scheduler = *Scheduler::Create(std::move(options));
+  const auto run = [] {
+    throw std::runtime_error("two\nlines" + std::string(2000, '.'));
+  };
+  ASSERT_TRUE(scheduler->ScheduleOnce(run, kSecond).ok());
+  clock_.Step(kSecond);
+  EXPECT_EQ(log.messages(), std::vector<std::string>{
+                                "E scheduler a\\nb: a run threw: two\\nlines" +
+                                std::string(1015, '.') + "... (2009 bytes)"});
+}
+
 TEST_P(SchedulerTest, WhatTheLogThrowsIsDropped) {
   class ThrowingLog final : public LogSink {
    public:

@@ -122,6 +122,19 @@ TEST_F(MessagesTest, AQueueNeedHaveNoName) {
                                "it"});
 }
 
+TEST_F(MessagesTest, NamesAndItemsAreEscapedAndCut) {
+  auto options = Complete(DelayingQueueOptions<std::string>());
+  options.name = "a\nb";
+  const auto owned = Above<std::string>(
+      [](const std::string&) { return false; }, std::move(options));
+  owned->AddAfter("\033[2J" + std::string(1 << 20, 'x'), kSecond);
+  clock_.Step(kSecond);
+  EXPECT_EQ(Written(),
+            Strings{"E queue a\\nb: \\033[2J" + std::string(252, 'x') +
+                    "... (1048580 bytes) is due and cannot be added yet: "
+                    "UNAVAILABLE: the queue below has not taken it"});
+}
+
 TEST_F(MessagesTest, AQueueThatIsShutDownMeanwhileIsNoError) {
   DelayingQueue<int>* queue = nullptr;
   const auto owned = Above<int>([&queue](int) {
@@ -155,6 +168,17 @@ TEST_F(MessagesTest, WhatTheQueueBelowThrows) {
   clock_.Step(kSecond);
   EXPECT_EQ(Written(), Strings{"E queue test: a is due and cannot be added "
                                "yet: INTERNAL: thrown"});
+}
+
+TEST_F(MessagesTest, ErrorsAreEscapedAndCut) {
+  const auto owned = Above<std::string>([](const std::string&) -> bool {
+    throw std::runtime_error("two\nlines" + std::string(2000, '.'));
+  });
+  owned->AddAfter("a", kSecond);
+  clock_.Step(kSecond);
+  EXPECT_EQ(Written(), Strings{"E queue test: a is due and cannot be added "
+                               "yet: INTERNAL: two\\nlines" +
+                               std::string(1005, '.') + "... (2019 bytes)"});
 }
 
 TEST_F(MessagesTest, WhatThrowsWhenItemsAreTakenIn) {

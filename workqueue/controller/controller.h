@@ -37,6 +37,7 @@
 #include "workqueue/internal/catch_as_status.h"
 #include "workqueue/internal/log.h"
 #include "workqueue/internal/print_item.h"
+#include "workqueue/internal/printable.h"
 #include "workqueue/lease.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/metrics.h"
@@ -374,7 +375,9 @@ void Controller<T, Hash, Eq>::Work() {
     if (absl::IsCancelled(lease.status())) return;
     if (!lease.ok()) {
       log_.Error([&lease] {
-        return absl::StrCat("acquiring an item: ", lease.status().ToString());
+        return absl::StrCat("acquiring an item: ",
+                            internal::Printable(lease.status().ToString(),
+                                                internal::kPrintedErrorBytes));
       });
       if (abandoning.HasBeenNotified()) return;
       lifecycle_.AwaitRetry(abandoning);
@@ -427,8 +430,10 @@ void Controller<T, Hash, Eq>::HandleError(const Lease<T>& lease,
   log_.Error([&] {
     return absl::StrCat(
         "reconciling ", internal::DescribeItem(*lease),
-        terminal ? ", for the last time" : "", " (failures: ", failures,
-        "): ", error.ToString(absl::StatusToStringMode::kWithNoExtraData));
+        terminal ? ", for the last time" : "", " (failures: ", failures, "): ",
+        internal::Printable(
+            error.ToString(absl::StatusToStringMode::kWithNoExtraData),
+            internal::kPrintedErrorBytes));
   });
   if (terminal) {
     Forget(*lease);

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "workqueue/internal/exceptions.h"
+#include "workqueue/internal/printable.h"
 
 namespace workqueue {
 namespace internal {
@@ -24,7 +25,8 @@ void ErrorLog::Write(absl::FunctionRef<std::string()> what,
       return;
     }
     log_.Error([&] {
-      std::string message = absl::StrCat(what(), ": ", why.ToString());
+      std::string message = absl::StrCat(
+          what(), ": ", Printable(why.ToString(), kPrintedErrorBytes));
       if (left_out_ > 0) {
         absl::StrAppend(&message, " (errors left out before: ", left_out_, ")");
       }

@@ -24,6 +24,7 @@
 #include "workqueue/internal/check_duration.h"
 #include "workqueue/internal/exceptions.h"
 #include "workqueue/internal/mutex_lock.h"
+#include "workqueue/internal/printable.h"
 #include "workqueue/internal/slab.h"
 
 namespace workqueue {
@@ -253,7 +254,9 @@ void Scheduler::Run(Task* task) {
     }
     log_.Error([] {
       const absl::Status thrown = internal::CatchAsStatus([] { throw; });
-      return absl::StrCat("a run threw: ", thrown.message());
+      return absl::StrCat(
+          "a run threw: ",
+          internal::Printable(thrown.message(), internal::kPrintedErrorBytes));
     });
     if (on_exception_ == nullptr) return;
     internal::TryCall([&] {

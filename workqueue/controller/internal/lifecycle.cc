@@ -24,11 +24,17 @@
 #include "workqueue/internal/exceptions.h"
 #include "workqueue/internal/log.h"
 #include "workqueue/internal/mutex_lock.h"
+#include "workqueue/internal/printable.h"
 #include "workqueue/internal/retry_delay.h"
 
 namespace workqueue {
 namespace internal {
 namespace {
+
+// Returns `error` for a message.
+std::string Print(const absl::Status& error) {
+  return Printable(error.ToString(), kPrintedErrorBytes);
+}
 
 // Calls `f()`, a function of `source`, and returns its status. Turns an
 // exception into an error. The message of an error names the source.
@@ -79,7 +85,7 @@ absl::Status Lifecycle::Start() {
   }
   if (!status.ok()) {
     log_->Error(
-        [&status] { return absl::StrCat("not started: ", status.ToString()); });
+        [&status] { return absl::StrCat("not started: ", Print(status)); });
     Stop(absl::InfinitePast());
   }
   return status;
@@ -147,7 +153,7 @@ void Lifecycle::RunSource(const LifecycleSource& source) {
   if (status.ok()) {
     MarkSynced(source);
   } else if (!stopping_.HasBeenNotified()) {
-    log_->Error([&status] { return status.ToString(); });
+    log_->Error([&status] { return Print(status); });
     bool ends_start = false;
     {
       MutexLock lock(&mu_);
@@ -180,7 +186,7 @@ void Lifecycle::BeginStop() {
     if (source.on_stop == nullptr) continue;
     const absl::Status status = Call(source, source.on_stop);
     if (status.ok()) continue;
-    log_->Error([&status] { return status.ToString(); });
+    log_->Error([&status] { return Print(status); });
   }
 }
 
@@ -285,7 +291,7 @@ bool Lifecycle::Try(absl::FunctionRef<std::string()> what,
                     absl::FunctionRef<absl::Status()> f) const {
   const absl::Status status = CatchAsStatus(f);
   if (status.ok()) return true;
-  log_->Error([&] { return absl::StrCat(what(), ": ", status.ToString()); });
+  log_->Error([&] { return absl::StrCat(what(), ": ", Print(status)); });
   return false;
 }
 
