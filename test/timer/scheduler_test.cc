@@ -715,6 +715,23 @@ TEST_P(SchedulerTest, EachRunThatThrowsIsLogged) {
   EXPECT_EQ(reports, 2);
 }
 
+TEST_P(SchedulerTest, ManyRunsThatThrowAreFewMessages) {
+  RecordingLog log;
+  SchedulerOptions options = Options(1);
+  options.log_sink = &log;
+  const auto scheduler = *Scheduler::Create(std::move(options));
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_TRUE(scheduler->ScheduleOnce([] { throw 1; }, kSecond).ok());
+  }
+  clock_.Step(kSecond);
+  EXPECT_EQ(log.messages().size(), 10u);
+  const auto run = [] { throw std::runtime_error("last"); };
+  ASSERT_TRUE(scheduler->ScheduleOnce(run, kSecond).ok());
+  clock_.Step(kSecond);
+  EXPECT_EQ(log.Await(11),
+            "E scheduler: a run threw: last (errors left out before: 990)");
+}
+
 TEST_P(SchedulerTest, MessagesHaveItsName) {
   RecordingLog log;
   SchedulerOptions options = Options(1);

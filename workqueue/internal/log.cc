@@ -30,7 +30,7 @@ void Log::Error(absl::FunctionRef<std::string()> message) const {
 
 void Log::Write(absl::LogSeverity severity,
                 absl::FunctionRef<std::string()> message) const {
-  if (sink_ == nullptr) return;
+  if (!wanted()) return;
   internal::TryCall(
       [&] { sink_->Log(severity, absl::StrCat(who_, ": ", message())); });
 }

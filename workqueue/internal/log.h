@@ -38,6 +38,9 @@ class Log {
   // Returns the text with which each message begins.
   const std::string& who() const { return who_; }
 
+  // Returns whether there is a sink.
+  bool wanted() const { return sink_ != nullptr; }
+
   // Writes the result of `message()`.
   void Info(absl::FunctionRef<std::string()> message) const;
   void Error(absl::FunctionRef<std::string()> message) const;

@@ -53,7 +53,7 @@ absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Create(
 Scheduler::Scheduler(SchedulerOptions options)
     : clock_(OrRealClock(options.clock)),
       on_exception_(std::move(options.on_exception)),
-      log_("scheduler", options.name, options.log_sink),
+      errors_("scheduler", options.name, options.log_sink, clock_),
       waiting_(options.waiting_set, clock_->TimeNow()),
       workers_(options.workers) {
   for (Worker& worker : workers_) {
@@ -252,7 +252,7 @@ void Scheduler::Run(Task* task) {
       MutexLock lock(&mu_);
       ++failed_runs_;
     }
-    log_.Error([] {
+    errors_.Write([] {
       const absl::Status thrown = internal::CatchAsStatus([] { throw; });
       return absl::StrCat(
           "a run threw: ",
