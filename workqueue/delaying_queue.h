@@ -201,7 +201,7 @@ class DelayingQueue
   WaitingItems waiting_ ABSL_GUARDED_BY(mu_);
   std::vector<typename AddChannel::Addition> received_ ABSL_GUARDED_BY(mu_);
   size_t taken_in_ ABSL_GUARDED_BY(mu_) = 0;  // how many of received_
-  internal::ErrorLog errors_ ABSL_GUARDED_BY(mu_);
+  internal::ErrorLog errors_;
 
   const std::shared_ptr<WaitingLoop> loop_;
 };
@@ -251,7 +251,7 @@ DelayingQueue<T, Hash, Eq>::DelayingQueue(Layers layers)
                                           layers.options.metrics_provider)),
       add_channel_([this] { loop_->Wake(this); }),
       waiting_(layers.options.waiting_set, clock_->TimeNow()),
-      errors_(layers.options.name, layers.options.log_sink, clock_),
+      errors_("queue", layers.options.name, layers.options.log_sink, clock_),
       loop_(std::move(layers.loop)) {
   loop_->Add(this);
 }

@@ -123,6 +123,9 @@ class PriorityQueue
       : PriorityQueue(options, options.clock.LoopOrNew()) {}
   ~PriorityQueue() override;
 
+  // Returns a new rate limiter, as the queue has if its options have none.
+  static std::unique_ptr<RateLimiter<T>> NewDefaultRateLimiter();
+
   bool AddWithOptions(const AddOptions& options,
                       absl::Span<const T> items) override;
   std::optional<ItemWithPriority<T>> GetWithPriority() override;
@@ -169,10 +172,6 @@ class PriorityQueue
 
   PriorityQueue(PriorityQueueOptions<T>& options,
                 std::shared_ptr<WaitingLoop> loop);
-
-  // Returns `given` or, if that is null, the default rate limiter.
-  static std::unique_ptr<RateLimiter<T>> OrDefault(
-      std::unique_ptr<RateLimiter<T>> given);
 
   // Returns how long `item` must wait if it is added with `options`. Asks the
   // rate limiter if `options` say so.
@@ -244,15 +243,16 @@ PriorityQueue<T, Hash, Eq>::PriorityQueue(PriorityQueueOptions<T>& options,
     : Core(options.name, options.metrics_provider, options.log_sink, loop),
       retries_(
           internal::NewRetriesMetric(options.name, options.metrics_provider)),
-      rate_limiter_(OrDefault(std::move(options.rate_limiter))),
+      rate_limiter_(options.rate_limiter != nullptr
+                        ? std::move(options.rate_limiter)
+                        : NewDefaultRateLimiter()),
       loop_(std::move(loop)) {
   loop_->Add(this);
 }
 
 template <typename T, typename Hash, typename Eq>
-std::unique_ptr<RateLimiter<T>> PriorityQueue<T, Hash, Eq>::OrDefault(
-    std::unique_ptr<RateLimiter<T>> given) {
-  if (given != nullptr) return given;
+std::unique_ptr<RateLimiter<T>>
+PriorityQueue<T, Hash, Eq>::NewDefaultRateLimiter() {
   // Create() does not fail with these delays.
   return *ItemExponentialFailureRateLimiter<T, Hash, Eq>::Create(
       absl::Milliseconds(5), absl::Seconds(1000));

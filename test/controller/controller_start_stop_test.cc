@@ -196,6 +196,21 @@ TEST_F(SourceTest, ItsErrorAfterTheStartIsLogged) {
   EXPECT_TRUE(controller->Stop());
 }
 
+TEST_F(SourceTest, ItsErrorIsLoggedOnOneLine) {
+  ControllerOptions<std::string> options = Options(Succeed);
+  options.sources.push_back(
+      NewSource([](Context&) { return absl::DataLossError("two\nlines"); }));
+  options.sources[0].name = "a\nb";
+  options.sources[0].wait_for_sync = true;
+  const auto controller = New(std::move(options));
+  EXPECT_EQ(controller->Start().message(), "source a\nb: two\nlines");
+  EXPECT_EQ(log_.Await(2),
+            "E controller test: DATA_LOSS: source a\\nb: two\\nlines");
+  EXPECT_EQ(log_.Await(4),
+            "E controller test: not started: DATA_LOSS: source a\\nb: "
+            "two\\nlines");
+}
+
 TEST_F(SourceTest, ASourceThatIsNotInSyncInTimeEndsTheStart) {
   ControllerOptions<std::string> options = Options(Succeed);
   options.sync_timeout = 7 * kSecond;

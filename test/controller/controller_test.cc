@@ -464,6 +464,24 @@ TEST_F(ControllerTest, ItTellsWhatItDoesAndWhatFails) {
       }));
 }
 
+// Nothing in a message can end the line or act on a terminal.
+TEST_F(ControllerTest, EachMessageIsALine) {
+  ControllerOptions<std::string> options =
+      Options([](const std::string&, const ReconcileContext&) {
+        return absl::UnavailableError("two\nlines" + std::string(2000, '.'));
+      });
+  options.name = "a\nb";
+  const auto controller = Started(std::move(options));
+  controller->queue().Add("\033[2J" + std::string(1 << 20, 'x'));
+  controller->AwaitIdle();
+  EXPECT_EQ(log_.Await(1), "I controller a\\nb: starting");
+  EXPECT_EQ(log_.Await(3), "E controller a\\nb: reconciling \\033[2J" +
+                               std::string(252, 'x') +
+                               "... (1048580 bytes) (failures: 1): "
+                               "UNAVAILABLE: two\\nlines" +
+                               std::string(1002, '.') + "... (2022 bytes)");
+}
+
 struct Unprintable {
   bool operator==(const Unprintable&) const { return true; }
   template <typename H>

@@ -14,8 +14,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/log_severity.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
@@ -28,6 +31,7 @@
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/controller/source.h"
 #include "workqueue/interfaces.h"
+#include "workqueue/log_sink.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/rate_limiting_queue.h"
 
@@ -448,6 +452,62 @@ TEST(ControllerGuideTest, ARateLimiter) {
   clock.Step(absl::Milliseconds(1));
   (*created)->AwaitIdle();
   EXPECT_EQ(calls, 2);
+}
+
+// The objects that JsonLog has written.
+auto* const written = new std::vector<std::map<std::string, std::string>>;
+
+void Write(const std::map<std::string, absl::string_view>& object) {
+  written->emplace_back(object.begin(), object.end());
+}
+
+class JsonLog final : public workqueue::LogSink {
+ public:
+  void Log(absl::LogSeverity severity, absl::string_view message) override {
+    Write(
+        {{"severity", absl::LogSeverityName(severity)}, {"message", message}});
+  }
+
+  void LogFailure(const workqueue::ReconcileFailure& failure) override {
+    Write({{"controller", failure.controller},
+           {"key", failure.item},
+           {"failures", absl::StrCat(failure.failures)},
+           {"error", failure.error.ToString()},
+           {"retry_after", failure.retry_after.has_value()
+                               ? absl::FormatDuration(*failure.retry_after)
+                               : "unknown"},
+           {"left_out", absl::StrCat(failure.left_out)}});
+  }
+};
+
+TEST(ControllerGuideTest, FailuresAsData) {
+  JsonLog log;
+  workqueue::FakeClock clock;
+  workqueue::ControllerOptions<std::string> options;
+  options.name = "deployments";
+  options.clock = &clock;
+  options.log_sink = &log;
+  options.reconcile = [](const std::string&) {
+    return absl::InternalError("bad");
+  };
+  auto controller = Controller::Create(std::move(options));
+  ASSERT_TRUE(controller.ok());
+  ASSERT_TRUE((*controller)->Start().ok());
+  (*controller)->queue().Add("default/bad");
+  (*controller)->AwaitIdle();
+  using Object = std::map<std::string, std::string>;
+  EXPECT_EQ(*written,
+            (std::vector<Object>{
+                {{"severity", "INFO"},
+                 {"message", "controller deployments: starting"}},
+                {{"severity", "INFO"},
+                 {"message", "controller deployments: starting workers: 1"}},
+                {{"controller", "deployments"},
+                 {"key", "default/bad"},
+                 {"failures", "1"},
+                 {"error", "INTERNAL: bad"},
+                 {"retry_after", "5ms"},
+                 {"left_out", "0"}}}));
 }
 
 TEST(ControllerGuideTest, Stop) {

@@ -714,6 +714,23 @@ TEST_P(SchedulerTest, EachRunThatThrowsIsLogged) {
   EXPECT_EQ(reports, 2);
 }
 
+TEST_P(SchedulerTest, ManyRunsThatThrowAreFewMessages) {
+  RecordingLog log;
+  SchedulerOptions options = Options(1);
+  options.log_sink = &log;
+  const auto scheduler = *Scheduler::Create(std::move(options));
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_TRUE(scheduler->ScheduleOnce([] { throw 1; }, kSecond).ok());
+  }
+  clock_.Step(kSecond);
+  EXPECT_EQ(log.messages().size(), 10u);
+  const auto run = [] { throw std::runtime_error("last"); };
+  ASSERT_TRUE(scheduler->ScheduleOnce(run, kSecond).ok());
+  clock_.Step(kSecond);
+  EXPECT_EQ(log.Await(11),
+            "E scheduler: a run threw: last (errors left out before: 990)");
+}
+
 TEST_P(SchedulerTest, MessagesHaveItsName) {
   RecordingLog log;
   SchedulerOptions options = Options(1);
@@ -725,6 +742,22 @@ TEST_P(SchedulerTest, MessagesHaveItsName) {
   EXPECT_EQ(log.messages(),
             std::vector<std::string>{"E scheduler test: a run threw: an "
                                      "exception that is no std::exception"});
+}
+
+TEST_P(SchedulerTest, EachMessageIsALine) {
+  RecordingLog log;
+  SchedulerOptions options = Options(1);
+  options.name = "a\nb";
+  options.log_sink = &log;
+  const auto scheduler = *Scheduler::Create(std::move(options));
+  const auto run = [] {
+    throw std::runtime_error("two\nlines" + std::string(2000, '.'));
+  };
+  ASSERT_TRUE(scheduler->ScheduleOnce(run, kSecond).ok());
+  clock_.Step(kSecond);
+  EXPECT_EQ(log.messages(), std::vector<std::string>{
+                                "E scheduler a\\nb: a run threw: two\\nlines" +
+                                std::string(1015, '.') + "... (2009 bytes)"});
 }
 
 TEST_P(SchedulerTest, WhatTheLogThrowsIsDropped) {

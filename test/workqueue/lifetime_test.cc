@@ -230,5 +230,13 @@ TEST(LeaseLifetimeMessageTest, NamesTheQueueAndAnItem) {
       "one of them of default/web");
 }
 
+TEST(LeaseLifetimeMessageTest, EscapesTheItem) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  auto queue = std::make_unique<Queue<std::string>>();
+  queue->Add(std::string("a\n\0b", 4));
+  const Lease<std::string> lease = *queue->Acquire();
+  EXPECT_DEATH(queue.reset(), "one of them of a\\\\n\\\\000b\n");
+}
+
 }  // namespace
 }  // namespace workqueue

@@ -540,6 +540,21 @@ TEST(SnapshotPrintTest, ItemsThatPrintThemselves) {
   EXPECT_EQ(Stringified(queue.TakeSnapshot()), Printed(queue.TakeSnapshot()));
 }
 
+TEST(SnapshotPrintTest, EachItemIsOnOneLineThatATerminalDisplays) {
+  Queue<std::string> queue;
+  queue.Add("web\n1 processing:\n  \033[2Jfake");
+  queue.Add(std::string(1 << 20, 'x'));
+  EXPECT_EQ(Printed(queue.TakeSnapshot()),
+            "2 queued:\n"
+            "  web\\n1 processing:\\n  \\033[2Jfake\n"
+            "  " +
+                std::string(256, 'x') +
+                "... (1048576 bytes)\n"
+                "0 processing\n"
+                "0 waiting\n");
+  EXPECT_EQ(Stringified(queue.TakeSnapshot()), Printed(queue.TakeSnapshot()));
+}
+
 TEST(SnapshotPrintTest, Numbers) {
   Queue<int> queue;
   queue.Add(7);

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +30,7 @@
 #include "workqueue/add_with_options.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/controller/internal/check_options.h"
+#include "workqueue/controller/internal/failure_log.h"
 #include "workqueue/controller/internal/lifecycle.h"
 #include "workqueue/controller/internal/reconcile_metrics.h"
 #include "workqueue/controller/metrics.h"
@@ -36,7 +38,7 @@
 #include "workqueue/controller/source.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/internal/catch_as_status.h"
-#include "workqueue/internal/log.h"
+#include "workqueue/internal/error_log.h"
 #include "workqueue/internal/print_item.h"
 #include "workqueue/lease.h"
 #include "workqueue/log_sink.h"
@@ -100,6 +102,13 @@ struct ControllerOptions {
   // Receives the messages of the controller and of the queue that the
   // controller makes; null means that nobody does. Not owned; must outlive the
   // controller.
+  //
+  // The controller sends at most ten messages at once, and then two per second,
+  // about each of these: failed reconciliations, errors of its queue, and
+  // errors of its sources. Of the failures of an item, it sends the first, the
+  // second, the fourth, the eighth and so on, and each terminal error. A
+  // message says how many before it were left out. The messages about the start
+  // and the stop, one of each kind, have no limit.
   LogSink* log_sink = nullptr;
 };
 
@@ -141,9 +150,9 @@ struct ControllerOptions {
 // If the queue throws or returns an error when a worker gets an item or adds an
 // item again, the worker logs the error and tries again a second later. The
 // worker keeps the item that it adds again until the queue has taken it. (If
-// the rate limiter counted a failure before the queue threw, the rate limiter
-// counts the failure once more.) Exceptions of `Forget()` and `NumRequeues()`
-// are logged.
+// the rate limiter of a given queue counted a failure before the queue threw,
+// it counts the failure once more.) Exceptions of `Forget()` and
+// `NumRequeues()` are logged.
 //
 // A worker ends when the queue returns `absl::CancelledError`, because the
 // queue has been closed or shut down. No other error of the queue ends a
@@ -233,6 +242,10 @@ class Controller {
  private:
   explicit Controller(ControllerOptions<T> options);
 
+  // Returns the rate limiter in `options`, for a new queue. If there is none,
+  // first puts the default one there. Returns null if there is a queue.
+  static RateLimiter<T>* RateLimiterOf(ControllerOptions<T>& options);
+
   // Returns the queue in `options`, or a new one.
   static std::unique_ptr<RateLimitingInterface<T>> QueueOf(
       ControllerOptions<T>& options);
@@ -260,6 +273,11 @@ class Controller {
                    int failures);
   void HandleSuccess(const Lease<T>& lease, const ReconcileResult& result);
 
+  // Returns the time after which the rate limiter lets `item`, which has
+  // failed, be tried again. Returns nothing if the queue must ask its rate
+  // limiter.
+  std::optional<absl::Duration> ChooseDelay(const T& item);
+
   // Calls `f`, and returns whether it returned OK. Logs an error or exception
   // of `f`; `what` and `item` tell in the message what `f` does.
   bool Try(absl::string_view what, const T& item,
@@ -283,9 +301,13 @@ class Controller {
   const ReconcileFunction<T> reconcile_;
   Clock* const clock_;
   const absl::Duration reconcile_timeout_;
-  const internal::Log log_;
+  internal::ErrorLog queue_errors_;
+  internal::FailureLog failure_log_;
   const internal::ReconcileMetrics metrics_;
   const bool timed_;
+  // The rate limiter of the queue that the controller has made; null if the
+  // queue was given. The queue owns it.
+  RateLimiter<T>* const rate_limiter_;
   const std::unique_ptr<RateLimitingInterface<T>> queue_;
   internal::Lifecycle lifecycle_;
 };
@@ -323,13 +345,26 @@ Controller<T, Hash, Eq>::Controller(ControllerOptions<T> options)
       reconcile_(std::move(options.reconcile)),
       clock_(ClockOf(options)),
       reconcile_timeout_(options.reconcile_timeout),
-      log_("controller", name_, options.log_sink),
+      queue_errors_("controller", name_, options.log_sink, clock_),
+      failure_log_(name_, options.log_sink, clock_),
       metrics_(name_, options.workers, options.metrics_provider),
       timed_(reconcile_timeout_ < absl::InfiniteDuration() ||
              metrics_.wanted()),
+      rate_limiter_(RateLimiterOf(options)),
       queue_(QueueOf(options)),
-      lifecycle_(clock_, &log_, options.workers, options.sync_timeout,
-                 Erase(std::move(options.sources)), Hooks()) {}
+      lifecycle_(name_, options.log_sink, clock_, options.workers,
+                 options.sync_timeout, Erase(std::move(options.sources)),
+                 Hooks()) {}
+
+template <typename T, typename Hash, typename Eq>
+RateLimiter<T>* Controller<T, Hash, Eq>::RateLimiterOf(
+    ControllerOptions<T>& options) {
+  if (options.queue != nullptr) return nullptr;
+  if (options.rate_limiter == nullptr) {
+    options.rate_limiter = PriorityQueue<T, Hash, Eq>::NewDefaultRateLimiter();
+  }
+  return options.rate_limiter.get();
+}
 
 template <typename T, typename Hash, typename Eq>
 std::unique_ptr<RateLimitingInterface<T>> Controller<T, Hash, Eq>::QueueOf(
@@ -383,9 +418,7 @@ void Controller<T, Hash, Eq>::Work() {
         internal::CatchAsStatus([this] { return queue_->Acquire(); });
     if (absl::IsCancelled(lease.status())) return;
     if (!lease.ok()) {
-      log_.Error([&lease] {
-        return absl::StrCat("acquiring an item: ", lease.status().ToString());
-      });
+      queue_errors_.Write([] { return "acquiring an item"; }, lease.status());
       if (abandoning.HasBeenNotified()) return;
       lifecycle_.AwaitRetry(abandoning);
       continue;
@@ -434,18 +467,17 @@ void Controller<T, Hash, Eq>::HandleError(const Lease<T>& lease,
   const bool terminal = IsTerminalError(error);
   metrics_.RecordError();
   if (terminal) metrics_.RecordTerminalError();
-  log_.Error([&] {
-    return absl::StrCat(
-        "reconciling ", internal::DescribeItem(*lease),
-        terminal ? ", for the last time" : "", " (failures: ", failures,
-        "): ", error.ToString(absl::StatusToStringMode::kWithNoExtraData));
-  });
+  std::optional<absl::Duration> delay;
+  if (!terminal) delay = ChooseDelay(*lease);
+  failure_log_.Write([&lease] { return internal::DescribeItem(*lease); },
+                     failures, error, terminal, delay);
   if (terminal) {
     Forget(*lease);
     return;
   }
   AddOptions again;
-  again.rate_limited = true;
+  again.after = delay.value_or(absl::ZeroDuration());
+  again.rate_limited = !delay.has_value();
   again.priority = lease.priority();
   AddAgain(*lease, again);
 }
@@ -466,9 +498,21 @@ void Controller<T, Hash, Eq>::HandleSuccess(const Lease<T>& lease,
 }
 
 template <typename T, typename Hash, typename Eq>
+std::optional<absl::Duration> Controller<T, Hash, Eq>::ChooseDelay(
+    const T& item) {
+  if (rate_limiter_ == nullptr || queue_->ShuttingDown()) return std::nullopt;
+  std::optional<absl::Duration> delay;
+  Try("choosing the delay of", item, [&] {
+    delay = rate_limiter_->When(item);
+    return absl::OkStatus();
+  });
+  return delay;
+}
+
+template <typename T, typename Hash, typename Eq>
 bool Controller<T, Hash, Eq>::Try(absl::string_view what, const T& item,
                                   absl::FunctionRef<absl::Status()> f) {
-  return lifecycle_.Try(
+  return queue_errors_.Try(
       [what, &item] {
         return absl::StrCat(what, " ", internal::DescribeItem(item));
       },

@@ -24,6 +24,7 @@
 #include "workqueue/internal/check_duration.h"
 #include "workqueue/internal/exceptions.h"
 #include "workqueue/internal/mutex_lock.h"
+#include "workqueue/internal/printable.h"
 #include "workqueue/internal/slab.h"
 
 namespace workqueue {
@@ -52,7 +53,7 @@ absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Create(
 Scheduler::Scheduler(SchedulerOptions options)
     : clock_(OrRealClock(options.clock)),
       on_exception_(std::move(options.on_exception)),
-      log_("scheduler", options.name, options.log_sink),
+      errors_("scheduler", options.name, options.log_sink, clock_),
       waiting_(options.waiting_set, clock_->TimeNow()),
       workers_(options.workers) {
   for (Worker& worker : workers_) {
@@ -252,9 +253,11 @@ void Scheduler::Run(Task* task) {
       MutexLock lock(&mu_);
       ++failed_runs_;
     }
-    log_.Error([] {
+    errors_.Write([] {
       const absl::Status thrown = internal::CatchAsStatus([] { throw; });
-      return absl::StrCat("a run threw: ", thrown.message());
+      return absl::StrCat(
+          "a run threw: ",
+          internal::Printable(thrown.message(), internal::kPrintedErrorBytes));
     });
     if (on_exception_ == nullptr) return;
     internal::TryCall([&] {

@@ -26,7 +26,7 @@
 #include "absl/time/time.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
-#include "workqueue/internal/log.h"
+#include "workqueue/internal/error_log.h"
 #include "workqueue/internal/worker_pool.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/timer/internal/leader_followers.h"
@@ -67,7 +67,9 @@ struct SchedulerOptions {
   std::function<void(TaskId, std::exception_ptr)> on_exception;
 
   // Receives the messages of the scheduler, an error for each run that throws;
-  // null for no messages. Not owned; must outlive the scheduler.
+  // null for no messages. The scheduler sends at most ten messages at once, and
+  // then two per second. A message says how many runs before it were left out.
+  // Not owned; must outlive the scheduler.
   LogSink* log_sink = nullptr;
 };
 
@@ -253,7 +255,7 @@ class Scheduler {
 
   Clock* const clock_;
   const std::function<void(TaskId, std::exception_ptr)> on_exception_;
-  const internal::Log log_;
+  internal::ErrorLog errors_;
 
   mutable absl::Mutex mu_;
   TaskTable tasks_ ABSL_GUARDED_BY(mu_);

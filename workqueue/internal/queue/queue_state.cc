@@ -35,7 +35,7 @@ QueueState::QueueState(absl::string_view name,
     : clock_(clock.clock()),
       metrics_(
           QueueMetrics::Create(name, metrics_provider, clock_, has_priorities)),
-      errors_(name, log_sink, clock_) {}
+      errors_("queue", name, log_sink, clock_) {}
 
 void QueueState::StartReports(std::function<void()> report,
                               const QueueClock& clock) {

@@ -111,7 +111,7 @@ class QueueState {
   const std::unique_ptr<QueueMetrics> metrics_;
 
   mutable absl::Mutex mu_;
-  ErrorLog errors_ ABSL_GUARDED_BY(mu_);
+  ErrorLog errors_;
 
   // Calls the function of `StartReports()`; null without metrics. The
   // destructor of the derived class must destroy it, because the function uses
