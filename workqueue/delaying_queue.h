@@ -438,7 +438,7 @@ void DelayingQueue<T, Hash, Eq>::DrainAddChannel(absl::Time now) {
   const auto insert_received = [this, now]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     for (; taken_in_ < received_.size(); ++taken_in_) {
       auto& addition = received_[taken_in_];
-      waiting_.Insert(std::move(addition.item), addition.hash,
+      waiting_.Insert(std::move_if_noexcept(addition.item), addition.hash,
                       addition.ready_at, now);
     }
     received_.clear();
