@@ -489,7 +489,8 @@ void Controller<T, Hash, Eq>::AddAgain(const T& item,
   const auto add = [&] {
     bool taken = false;
     if (auto* const queue = queue_->AsPriorityQueue()) {
-      taken = queue->AddWithOptions(options, absl::MakeConstSpan(&item, 1));
+      taken = queue->AddWithOptions(
+          options, absl::MakeConstSpan(std::addressof(item), 1));
     } else if (options.rate_limited) {
       taken = queue_->AddRateLimited(item);
     } else {
