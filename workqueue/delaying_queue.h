@@ -91,8 +91,12 @@ struct DelayingQueueOptions : QueueOptions<T> {
 // catches up or the queue is shut down. `Reschedule()` and `CancelDelayed()`
 // take O(log n), plus the time to take in earlier additions. These two, and an
 // `AddAfter()` that adds its item itself, wait while the queue below takes an
-// item that is due. If hashing, comparing or copying a `T` throws, the
-// exception comes out of the call and the queue is unchanged.
+// item that is due.
+//
+// If hashing, comparing or copying a `T` throws, or if there is no memory, the
+// exception comes out of the call and the queue is unchanged. If that happens
+// to the queue's thread, the thread logs the error and tries again a second
+// later. Until then, an `AddAfter()` that would block throws `std::bad_alloc`.
 //
 // With a timing wheel, O(log n) becomes constant time, an item is late by up to
 // a tick, and items of one tick are added in any order. So are items whose time
@@ -425,9 +429,7 @@ absl::Time DelayingQueue<T, Hash, Eq>::Run(absl::Time now) {
   absl::Time next = waiting_.NextWake();
   if (!took_in_all) {
     next = std::min(next, now + internal::RetryDelay());
-    // If the channel is empty, an earlier item wakes the loop. Otherwise the
-    // loop takes in what is in the channel at the retry.
-    add_channel_.SleepUntil(next);
+    add_channel_.StallUntil(next);
     return next;
   }
   // An exception in another thread may have left some to be taken in.
@@ -440,7 +442,7 @@ void DelayingQueue<T, Hash, Eq>::DrainAddChannel(absl::Time now) {
   const auto insert_received = [this, now]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     for (; taken_in_ < received_.size(); ++taken_in_) {
       auto& addition = received_[taken_in_];
-      waiting_.Insert(std::move(addition.item), addition.hash,
+      waiting_.Insert(std::move_if_noexcept(addition.item), addition.hash,
                       addition.ready_at, now);
     }
     received_.clear();

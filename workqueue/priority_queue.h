@@ -394,7 +394,8 @@ PriorityQueue<T, Hash, Eq>::GetWithPriority() {
 
 template <typename T, typename Hash, typename Eq>
 bool PriorityQueue<T, Hash, Eq>::Add(const T& item) {
-  return AddWithOptions(AddOptions(), absl::MakeConstSpan(&item, 1));
+  return AddWithOptions(AddOptions(),
+                        absl::MakeConstSpan(std::addressof(item), 1));
 }
 
 template <typename T, typename Hash, typename Eq>
@@ -406,14 +407,14 @@ template <typename T, typename Hash, typename Eq>
 bool PriorityQueue<T, Hash, Eq>::AddAfter(const T& item, absl::Duration delay) {
   AddOptions options;
   options.after = delay;
-  return AddWithOptions(options, absl::MakeConstSpan(&item, 1));
+  return AddWithOptions(options, absl::MakeConstSpan(std::addressof(item), 1));
 }
 
 template <typename T, typename Hash, typename Eq>
 bool PriorityQueue<T, Hash, Eq>::AddRateLimited(const T& item) {
   AddOptions options;
   options.rate_limited = true;
-  return AddWithOptions(options, absl::MakeConstSpan(&item, 1));
+  return AddWithOptions(options, absl::MakeConstSpan(std::addressof(item), 1));
 }
 
 template <typename T, typename Hash, typename Eq>

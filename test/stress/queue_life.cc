@@ -106,7 +106,7 @@ class QueueLife {
 
   // The next functions get items in several ways until there are no more.
   void GetAndDo(Crew::Member& self, uint32_t seed);
-  void GetWithDeadlines(Crew::Member& self, uint32_t seed);
+  void GetWithTimeouts(Crew::Member& self, uint32_t seed);
   void Lease(Crew::Member& self, uint32_t seed);
 
   void TakeSnapshots(Crew::Member& self);
@@ -297,7 +297,7 @@ void QueueLife::GetAndDo(Crew::Member& self, uint32_t seed) {
   }
 }
 
-void QueueLife::GetWithDeadlines(Crew::Member& self, uint32_t seed) {
+void QueueLife::GetWithTimeouts(Crew::Member& self, uint32_t seed) {
   std::mt19937 random(seed);
   while (true) {
     self.Doing("GetWithTimeout");
@@ -458,7 +458,7 @@ void QueueLife::Live() {
   });
   crew.Start("getter with timeouts", UpTo(2),
              [this](Crew::Member& self, int i) {
-               GetWithDeadlines(self, life_.seed + 200 + i);
+               GetWithTimeouts(self, life_.seed + 200 + i);
              });
   crew.Start(
       "lessee", getters == 0 ? 1 : UpTo(2),

@@ -110,6 +110,20 @@ TEST_F(DelayQueueTest, MoveOnlyValues) {
   EXPECT_EQ(*queue.TakeUpTo(5)->front(), 3);
 }
 
+TEST_F(DelayQueueTest, PushCopiesAnLvalue) {
+  const std::string value = "a";
+  queue_.Push(value, absl::ZeroDuration());
+  EXPECT_EQ(TakeDue(), Strings{value});
+}
+
+TEST_F(DelayQueueTest, AValueThatIsRefusedStaysWithTheCaller) {
+  DelayQueue<std::unique_ptr<int>> queue(OnClock(&clock_));
+  queue.ShutDown();
+  auto value = std::make_unique<int>(1);
+  EXPECT_FALSE(queue.Push(std::move(value), absl::ZeroDuration()));
+  EXPECT_NE(value, nullptr);
+}
+
 // -----------------------------------------------------------------------------
 // Cancel and Reset
 // -----------------------------------------------------------------------------

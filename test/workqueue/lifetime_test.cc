@@ -98,19 +98,19 @@ TEST_P(LifetimeTest, EndsADrain) {
   DestroyWhile([](auto& queue) { EXPECT_FALSE(queue.ShutDownWithDrain()); });
 }
 
-TEST_P(LifetimeTest, EndsAGetWithDeadline) {
+TEST_P(LifetimeTest, EndsAGetWithTimeout) {
   DestroyWhileWaiting([later = Later()](auto& queue) {
     EXPECT_TRUE(absl::IsCancelled(queue.GetWithTimeout(later).status()));
   });
 }
 
-TEST_P(LifetimeTest, EndsAnAcquireWithDeadline) {
+TEST_P(LifetimeTest, EndsAnAcquireWithTimeout) {
   DestroyWhileWaiting([later = Later()](auto& queue) {
     EXPECT_TRUE(absl::IsCancelled(queue.AcquireWithTimeout(later).status()));
   });
 }
 
-TEST_P(LifetimeTest, EndsADrainWithDeadline) {
+TEST_P(LifetimeTest, EndsADrainWithTimeout) {
   queue_->Add("never processed");
   DestroyWhileWaiting([later = Later()](auto& queue) {
     EXPECT_FALSE(queue.ShutDownWithDrainWithin(later));

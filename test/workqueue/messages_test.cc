@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <new>
+#include <ostream>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -217,6 +219,27 @@ TEST_F(MessagesTest, ItemsNeedNotBePrintable) {
   EXPECT_EQ(Written(), Strings{"E queue test: an item is due and cannot be "
                                "added yet: INTERNAL: an exception that is no "
                                "std::exception"});
+}
+
+struct ThrowsWhenPrinted {
+  friend bool operator==(ThrowsWhenPrinted, ThrowsWhenPrinted) { return true; }
+  template <typename H>
+  friend H AbslHashValue(H state, ThrowsWhenPrinted) {
+    return state;
+  }
+  friend std::ostream& operator<<(std::ostream&, ThrowsWhenPrinted) {
+    throw std::bad_alloc();
+  }
+};
+
+// As it is for lack of memory.
+TEST_F(MessagesTest, AMessageThatCannotBeMade) {
+  const auto owned =
+      Above<ThrowsWhenPrinted>([](const ThrowsWhenPrinted&) { return false; });
+  owned->AddAfter({}, kSecond);
+  clock_.Step(kSecond);
+  EXPECT_EQ(Written(), Strings{"E queue test: a message cannot be made; there "
+                               "may be no memory"});
 }
 
 TEST_F(MessagesTest, WhatThrowsWhenAnItemOfAPriorityQueueIsDue) {

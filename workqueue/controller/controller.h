@@ -541,8 +541,8 @@ template <typename T, typename Hash, typename Eq>
 void Controller<T, Hash, Eq>::AddAgain(const T& item,
                                        const AddOptions& options) {
   const auto add = [&] {
-    const bool taken =
-        AddWithOptions(*queue_, options, absl::MakeConstSpan(&item, 1));
+    const bool taken = AddWithOptions(
+        *queue_, options, absl::MakeConstSpan(std::addressof(item), 1));
     if (taken || queue_->ShuttingDown()) return absl::OkStatus();
     return absl::UnavailableError("the queue has not taken it");
   };

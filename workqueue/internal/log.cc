@@ -3,6 +3,7 @@
 
 #include "workqueue/internal/log.h"
 
+#include <cstdio>
 #include <string>
 
 #include "absl/base/log_severity.h"
@@ -31,8 +32,17 @@ void Log::Error(absl::FunctionRef<std::string()> message) const {
 void Log::Write(absl::LogSeverity severity,
                 absl::FunctionRef<std::string()> message) const {
   if (!wanted()) return;
-  internal::TryCall(
-      [&] { sink_->Log(severity, absl::StrCat(who_, ": ", message())); });
+  std::string text;
+  const bool made =
+      internal::TryCall([&] { text = absl::StrCat(who_, ": ", message()); });
+  if (made) {
+    internal::TryCall([&] { sink_->Log(severity, text); });
+    return;
+  }
+  char short_text[128];  // a long name is cut off
+  std::snprintf(short_text, sizeof(short_text), "%.60s: %s", who_.c_str(),
+                "a message cannot be made; there may be no memory");
+  internal::TryCall([&] { sink_->Log(severity, short_text); });
 }
 
 }  // namespace internal

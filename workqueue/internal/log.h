@@ -21,7 +21,8 @@ namespace internal {
 // Log
 //
 // Writes the messages of one object to a `LogSink`. Without a sink, no message
-// is made. If making or writing a message throws, the exception is dropped.
+// is made. If making a message throws, writes that the message cannot be made,
+// which takes no memory. If writing throws, the exception is dropped.
 //
 // Each message must be a single line. So the caller must print items with
 // `PrintItem()` or `DescribeItem()`, and all other text that users provide with

@@ -78,8 +78,12 @@ struct DelayQueueOptions {
 //
 // `T` must be movable. `Push()`, `Cancel()`, `Reset()` and taking a value take
 // O(log n) for n values, or constant time with a timing wheel, and allocate
-// nothing in the steady state. If moving a `T`, or allocating, throws, the
-// queue is unchanged.
+// nothing in the steady state.
+//
+// If moving a `T`, or allocating, throws, the call throws the exception and the
+// queue is unchanged: the value stays in the queue, or with the caller of
+// `Push()`. So no value is lost, if a move constructor of `T` that throws
+// leaves its source unchanged.
 //
 // No `T` is destroyed with the lock held, so its destructor may call the queue,
 // even while the destructor of the queue runs. If `T` has a non-trivial
@@ -104,8 +108,11 @@ class DelayQueue : private internal::DelayQueueBase {
   // others.
   //
   // Returns a handle that names the value. If the queue has been shut down,
-  // drops the value and returns a handle that is false.
-  Handle Push(T value, absl::Duration delay);
+  // does not move from `value` and returns a handle that is false.
+  Handle Push(T&& value, absl::Duration delay);
+  Handle Push(const T& value, absl::Duration delay) {
+    return Push(T(value), delay);  // copies without the lock
+  }
 
   // Blocks until a value is due, and returns it. Returns `std::nullopt` once
   // the queue has been shut down and no value is due.
@@ -125,6 +132,13 @@ class DelayQueue : private internal::DelayQueueBase {
   // 16 values, and once more each time that the number of values doubles. On
   // success, the result has at least one value. Returns
   // `absl::InvalidArgumentError` if `max` is zero.
+  //
+  // If moving a value, or allocating, throws after some values have been taken,
+  // returns these values. The others stay in the queue.
+  //
+  // If moving a `T` may throw and a `T` cannot be copied, a vector of them
+  // cannot grow safely. The call then takes the lock once, and allocates memory
+  // for as many values as are in the queue, due or not, but at most `max`.
   absl::StatusOr<std::vector<T>> TakeUpToWithTimeout(size_t max,
                                                      absl::Duration timeout);
   absl::StatusOr<std::vector<T>> TakeUpTo(size_t max) {
@@ -132,8 +146,9 @@ class DelayQueue : private internal::DelayQueueBase {
   }
 
   // Returns a range over the values as they come due, which ends once the queue
-  // has been shut down. Each step blocks like `Take()`. Several threads can
-  // have a range each; each value goes to one of them.
+  // has been shut down. Each step blocks like `Take()`, and destroys the value
+  // of the step before. Several threads can have a range each; each value goes
+  // to one of them.
   Range Stream() { return Range(this); }
 
   // Drops the value that `handle` names. Returns false if it is gone.
@@ -198,9 +213,17 @@ class DelayQueue : private internal::DelayQueueBase {
   // Destroys the list of removed nodes that begins with `first`.
   void Destroy(Node* first) ABSL_LOCKS_EXCLUDED(mu_);
 
-  // Calls `take(T&&)` with a value when one is due, and removes it.
+  // Calls `take(T&&)` with a value when one is due, and removes it. If `take`
+  // throws, the value stays in the queue.
   template <typename F>
   absl::Status TakeDue(absl::Duration timeout, F take) ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Does what `Take()` does, but stores the result in `*value`, which is empty.
+  void TakeTo(std::optional<T>* value) ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Whether growing a vector of values that throws leaves them unchanged.
+  static constexpr bool kCanGrow = std::is_nothrow_move_constructible_v<T> ||
+                                   std::is_copy_constructible_v<T>;
 
   // Moves values that are due to `*values`, for which there is room. Returns
   // whether there may be more.
@@ -226,9 +249,7 @@ class DelayQueue<T>::Range {
     T&& operator*() { return *std::move(value_); }
     Iterator& operator++() {
       value_.reset();
-      if (std::optional<T> next = queue_->Take()) {
-        value_.emplace(*std::move(next));
-      }
+      queue_->TakeTo(&value_);
       return *this;
     }
     friend bool operator!=(const Iterator& it, End) {
@@ -264,7 +285,7 @@ DelayQueue<T>::~DelayQueue() {
 }
 
 template <typename T>
-DelayQueueHandle DelayQueue<T>::Push(T value, absl::Duration delay) {
+DelayQueueHandle DelayQueue<T>::Push(T&& value, absl::Duration delay) {
   const absl::Time now = clock_->TimeNow();
   MutexLock lock(&mu_);
   if (ShuttingDown()) return Handle();
@@ -321,17 +342,22 @@ absl::Status DelayQueue<T>::TakeDue(absl::Duration timeout, F take) {
 }
 
 template <typename T>
-std::optional<T> DelayQueue<T>::Take() {
-  std::optional<T> value;
-  TakeDue(absl::InfiniteDuration(), [&value](T&& due) {
-    value.emplace(std::move(due));
+void DelayQueue<T>::TakeTo(std::optional<T>* value) {
+  TakeDue(absl::InfiniteDuration(), [value](T&& due) {
+    value->emplace(std::move(due));
   }).IgnoreError();
+}
+
+template <typename T>
+std::optional<T> DelayQueue<T>::Take() {
+  std::optional<T> value;  // the only object returned: no move after the last
+  TakeTo(&value);
   return value;
 }
 
 template <typename T>
 absl::StatusOr<T> DelayQueue<T>::TakeWithTimeout(absl::Duration timeout) {
-  absl::StatusOr<T> value;
+  absl::StatusOr<T> value;  // as in Take()
   absl::Status status =
       TakeDue(timeout, [&value](T&& due) { value.emplace(std::move(due)); });
   if (!status.ok()) value = std::move(status);
@@ -352,7 +378,7 @@ absl::StatusOr<std::vector<T>> DelayQueue<T>::TakeUpToWithTimeout(
     DueLock lock(this);
     absl::Status status = lock.AwaitDue(timeout);
     if (!status.ok()) return status;
-    values.reserve(std::min(max, kFirstCapacity));
+    values.reserve(std::min(max, kCanGrow ? kFirstCapacity : waiting_.size()));
     values.push_back(std::move(nodes_.At(lock.due())->value));
     Remove(nodes_.At(lock.due()), &removed);
     // From here on, what has been taken is returned, whatever throws.
@@ -361,7 +387,7 @@ absl::StatusOr<std::vector<T>> DelayQueue<T>::TakeUpToWithTimeout(
     });
   }
   // Without the lock, since growing destroys the values that it moves.
-  while (more) {
+  while (kCanGrow && more) {
     more = false;
     internal::TryCall([&, this] {
       values.reserve(std::min(max, 2 * values.capacity()));

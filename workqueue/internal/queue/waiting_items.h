@@ -42,11 +42,14 @@ class WaitingItems {
 
   size_t size() const { return set_.size(); }
 
-  // Makes `item` wait until `due_at`. If `item` already waits, the earlier of
-  // the two times counts, and `item` is not moved from.
-  void Insert(T&& item, size_t hash, absl::Time due_at, absl::Time now) {
+  // Makes `item`, an lvalue or an rvalue, wait until `due_at`. If `item`
+  // already waits, the earlier of the two times counts, and `item` is not moved
+  // from.
+  template <typename U>
+  void Insert(U&& item, size_t hash, absl::Time due_at, absl::Time now) {
     set_.Reserve(table_.NextId(), due_at);
-    const auto [entry, is_new] = table_.FindOrInsert(std::move(item), hash);
+    const auto [entry, is_new] =
+        table_.FindOrInsert(std::forward<U>(item), hash);
     if (is_new) {
       set_.Insert(entry->id(), due_at, now);
     } else if (due_at < set_.DueAt(entry->id())) {
