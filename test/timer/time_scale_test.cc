@@ -45,7 +45,7 @@ TEST(TimeScaleTest, TheEndsOfTime) {
   const absl::Duration beyond =
       2 * absl::Nanoseconds(TimeScale::kNever) + kNs / 4;
   EXPECT_EQ(scale.Ceil(absl::InfiniteFuture()), TimeScale::kNever);
-  EXPECT_EQ(scale.Floor(absl::InfiniteFuture()), TimeScale::kNever);
+  EXPECT_LT(scale.Floor(absl::InfiniteFuture()), TimeScale::kNever);
   EXPECT_EQ(scale.Ceil(absl::UnixEpoch() + beyond), TimeScale::kNever);
   EXPECT_LT(scale.Floor(absl::UnixEpoch() + beyond), TimeScale::kNever);
   for (const absl::Time time :

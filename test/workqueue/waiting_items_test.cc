@@ -158,9 +158,13 @@ TEST(WaitingItemsTest, TheEndsOfTimeAreTimesToo) {
   Insert(heap, "never", absl::InfiniteFuture());
   Insert(heap, "sometime", At(1));
   Insert(heap, "always", absl::InfinitePast());
-  Insert(heap, "never again", absl::InfiniteFuture());
-  EXPECT_EQ(PopAll(heap), (std::vector<std::string>{"always", "sometime",
-                                                    "never", "never again"}));
+  EXPECT_EQ(heap.NextItem(), "always");
+  heap.PopNext();
+  EXPECT_EQ(heap.NextItem(), "sometime");
+  heap.PopNext();
+  EXPECT_EQ(heap.size(), 1u);
+  EXPECT_EQ(heap.NextDueAt(), absl::InfiniteFuture());
+  EXPECT_EQ(heap.Next(), nullptr);
 }
 
 TEST(WaitingItemsTest, APostponedItemComesLater) {
@@ -233,7 +237,7 @@ TEST(WaitingItemsTest, InsertOrMoveMakesAnItemLaterOrSooner) {
   InsertOrMove(heap, "4", At(1));
   EXPECT_EQ(heap.NextItem(), "4");
   EXPECT_EQ(heap.NextDueAt(), At(1));
-  InsertOrMove(heap, "3", absl::InfiniteFuture());
+  InsertOrMove(heap, "3", At(10));
   EXPECT_EQ(heap.size(), 5u);
   EXPECT_EQ(PopAll(heap), (std::vector<std::string>{"4", "2", "5", "1", "3"}));
 }

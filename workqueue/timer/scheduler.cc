@@ -234,8 +234,6 @@ Scheduler::Task* Scheduler::BeginRun(absl::Time now) {
   const internal::SlabId place = waiting_.Due(now);
   if (place == internal::kNoSlabId) return nullptr;
   Task* const task = tasks_.At(place);
-  // A running task is due in the infinite future, which a clock may reach.
-  if (task->running()) return nullptr;
   task->runner = std::this_thread::get_id();
   if (!task->fixed_rate) task->due_at = now;
   waiting_.Move(task->slot(), absl::InfiniteFuture(), now);

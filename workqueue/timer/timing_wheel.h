@@ -182,8 +182,7 @@ class TimingWheel {
 
   // Returns the last tick that is not after `time`.
   int64_t LastTick(absl::Time time) const {
-    return std::min(kNever - 1,
-                    std::max<int64_t>(0, scale_.Floor(time)) / tick_ns_);
+    return std::max<int64_t>(0, scale_.Floor(time)) / tick_ns_;
   }
 
   // Returns the first tick that is not before `time`.

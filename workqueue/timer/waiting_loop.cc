@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
+#include "workqueue/internal/finite_time.h"
 #include "workqueue/internal/mutex_lock.h"
 
 namespace workqueue {
@@ -62,9 +63,9 @@ void WaitingLoop::Loop() {
     MutexLock lock(&mu_);
     parker = parker_.get();
   }
-  absl::Time heartbeat = clock_->TimeNow() + Heartbeat();
+  absl::Time heartbeat = internal::FiniteTime(clock_->TimeNow()) + Heartbeat();
   while (true) {
-    const absl::Time now = clock_->TimeNow();
+    const absl::Time now = internal::FiniteTime(clock_->TimeNow());
     if (now >= heartbeat) {
       WakeAll();
       heartbeat = now + Heartbeat();

@@ -15,6 +15,7 @@
 #include "absl/time/time.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
+#include "workqueue/internal/finite_time.h"
 #include "workqueue/internal/mutex_lock.h"
 #include "workqueue/internal/slab.h"
 #include "workqueue/timer/waiting_set_options.h"
@@ -72,7 +73,7 @@ void DelayQueueBase::DueLock::GiveBackParker() ABSL_NO_THREAD_SAFETY_ANALYSIS {
 absl::Status DelayQueueBase::DueLock::WaitForDue(absl::Time deadline)
     ABSL_NO_THREAD_SAFETY_ANALYSIS {
   while (true) {
-    const absl::Time now = queue_->clock_->TimeNow();
+    const absl::Time now = FiniteTime(queue_->clock_->TimeNow());
     due_ = queue_->waiting_.Due(now);
     if (due_ != kNoSlabId) return absl::OkStatus();
     if (queue_->ShuttingDown()) {

@@ -23,7 +23,7 @@ namespace internal {
 //
 // Use `Ceil()` for a time at which something is due: a time more than 292 years
 // before or after the start becomes infinite. Use `Floor()` for the current
-// time: it becomes the infinite future only if it is infinite.
+// time: it never becomes the infinite future, which never comes.
 class TimeScale {
  public:
   static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
@@ -34,7 +34,7 @@ class TimeScale {
   int64_t Floor(absl::Time time) const {
     absl::Duration rest;
     const int64_t ns = Divide(time, &rest);
-    if (ns == kNever && time != absl::InfiniteFuture()) return kNever - 1;
+    if (ns == kNever) return kNever - 1;
     return rest < absl::ZeroDuration() && ns > kAlways ? ns - 1 : ns;
   }
 
