@@ -53,7 +53,7 @@ Scheduler::Scheduler(SchedulerOptions options)
     : clock_(OrRealClock(options.clock)),
       on_exception_(std::move(options.on_exception)),
       log_("scheduler", options.name, options.log_sink),
-      waiting_(options.waiting_set, clock_->TimeNow()),
+      waiting_(options.waiting_set, clock_),
       workers_(options.workers) {
   for (Worker& worker : workers_) {
     worker.parker = clock_->NewParker(Parker::Role::kLoop);

@@ -38,8 +38,8 @@ namespace workqueue {
 // for a very large number of timeouts, most of which are cancelled or reset
 // before they are due.
 //
-// A value that is due more than 292 years after the heap or the wheel was made
-// never comes out.
+// A value whose time is more than 146 years from the current time may never
+// come out.
 class WaitingSetOptions {
  public:
   // Chooses the heap.

@@ -25,7 +25,7 @@ namespace internal {
 
 DelayQueueBase::DelayQueueBase(Clock* clock,
                                const WaitingSetOptions& waiting_set)
-    : clock_(OrRealClock(clock)), waiting_(waiting_set, clock_->TimeNow()) {}
+    : clock_(OrRealClock(clock)), waiting_(waiting_set, clock_) {}
 
 size_t DelayQueueBase::Len() const {
   MutexLock lock(&mu_);
