@@ -136,6 +136,25 @@ TEST(FakeClockTest, MovesBack) {
   EXPECT_EQ(clock.TimeNow(), absl::UnixEpoch());
 }
 
+TEST(FakeClockTest, AStepBackUnparksEachLoop) {
+  FakeClock clock(kStart);
+  PeriodicLoop first(&clock, absl::Seconds(1));
+  PeriodicLoop second(&clock, absl::Hours(1));
+  const auto parker = clock.NewParker(Parker::Role::kCaller);
+  std::thread caller(
+      [&] { EXPECT_FALSE(parker->ParkUntil(kStart + absl::Seconds(5))); });
+  clock.AwaitWaiters(3);
+  clock.Step(-kNs);
+  EXPECT_EQ(first.wakes(), 1);
+  EXPECT_EQ(second.wakes(), 1);
+  EXPECT_EQ(first.ticks(), 0);
+  EXPECT_EQ(clock.NumWaiters(), 3u);
+  clock.SetTime(kStart - kNs);
+  EXPECT_EQ(first.wakes(), 1) << "that was no step back";
+  clock.SetTime(kStart + absl::Seconds(5));
+  caller.join();
+}
+
 TEST(FakeClockTest, AnInfiniteTimeBecomesTheFirstOrTheLast) {
   const absl::Time first = FakeClock(absl::InfinitePast()).TimeNow();
   const absl::Time last = FakeClock(absl::InfiniteFuture()).TimeNow();

@@ -414,6 +414,21 @@ TEST_F(WaitingLoopTest, BeatsForAnIdleClientBesideABusyOne) {
   loop_.Remove(&idle);
 }
 
+TEST_F(WaitingLoopTest, BeatsWhenTheClockHasGoneBack) {
+  TestClient client([](absl::Time now) { return now + absl::Minutes(1); });
+  clock_.Step(absl::Hours(1));
+  loop_.Add(&client);
+  Settle();
+  clock_.Step(-absl::Minutes(30));
+  const absl::Time back = clock_.TimeNow();
+  EXPECT_EQ(client.runs().back(), back);
+  clock_.Step(kHeartbeat - kNs);
+  EXPECT_EQ(client.runs().back(), back);
+  clock_.Step(kNs);
+  EXPECT_EQ(client.runs().back(), back + kHeartbeat);
+  loop_.Remove(&client);
+}
+
 // A clock that always shows `now`.
 class StoppedClock final : public Clock {
  public:

@@ -60,6 +60,11 @@ class FakeClock::FakeParker final : public Parker {
 
   void Unpark() override {
     MutexLock lock(&clock_->mu_);
+    UnparkLocked();
+  }
+
+  // Does the same. The caller must hold the clock's mu_.
+  void UnparkLocked() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     unparked_ = true;
     if (!parked_) return;
     auto& all = clock_->parked_;
@@ -119,7 +124,11 @@ void FakeClock::Move(absl::FunctionRef<absl::Time(absl::Time)> move) {
   absl::Time now;
   {
     MutexLock lock(&mu_);
-    now = now_ = internal::FiniteTime(move(now_));
+    now = internal::FiniteTime(move(now_));
+    if (now < now_) {
+      for (FakeParker* loop : loops_) loop->UnparkLocked();
+    }
+    now_ = now;
     const auto due = std::partition(
         parked_.begin(), parked_.end(),
         [now](const FakeParker* parker) { return parker->deadline() > now; });

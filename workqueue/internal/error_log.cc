@@ -19,7 +19,8 @@ void ErrorLog::Write(absl::FunctionRef<std::string()> what,
   // The clock is the user's and may throw.
   internal::TryCall([&] {
     const absl::Time now = clock_->TimeNow();
-    if (now - written_at_ < Period()) {
+    // The clock may have gone back.
+    if (absl::AbsDuration(now - written_at_) < Period()) {
       ++left_out_;
       return;
     }
