@@ -79,7 +79,8 @@ struct DelayingQueueOptions : QueueOptions<T> {
 // item's time has already come when `AddAfter()` would wake the thread,
 // `AddAfter()` adds the item itself, and so may call `Add()` of the queue below
 // as it does for an item without a delay. Delays are measured on the queue's
-// clock. The real clock ignores changes of the machine's wall clock.
+// clock. If the clock goes back, an item still waits until the clock reaches
+// its time. The real clock ignores changes of the machine's wall clock.
 //
 // Items that are ready at the same time are added in the order of their
 // `AddAfter()`. If the queue below throws from `Add()` or does not take an
@@ -254,7 +255,7 @@ DelayingQueue<T, Hash, Eq>::DelayingQueue(Layers layers)
       retries_(internal::NewRetriesMetric(layers.options.name,
                                           layers.options.metrics_provider)),
       add_channel_([this] { loop_->Wake(this); }),
-      waiting_(layers.options.waiting_set, clock_->TimeNow()),
+      waiting_(layers.options.waiting_set, clock_),
       errors_("queue", layers.options.name, layers.options.log_sink, clock_),
       loop_(std::move(layers.loop)) {
   loop_->Add(this);

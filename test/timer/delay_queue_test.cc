@@ -235,6 +235,15 @@ TEST_F(DelayQueueTest, TakeBlocksUntilAValueIsPushed) {
 }
 
 // Making a parker allocates.
+TEST_F(DelayQueueTest, AtTheLastTimeTakeBlocks) {
+  clock_.SetTime(absl::InfiniteFuture());
+  Takers takers(&queue_, 1);
+  clock_.AwaitWaiters(1);
+  EXPECT_EQ(clock_.GetEarliestWakeupTime(), absl::InfiniteFuture());
+  queue_.Push("a", absl::ZeroDuration());
+  EXPECT_EQ(takers.Join(), Strings{"a"});
+}
+
 TEST(DelayQueueParkersTest, ParkersAreReused) {
   FakeClock clock;
   ObservedClock observed(&clock);

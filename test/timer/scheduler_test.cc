@@ -275,6 +275,31 @@ TEST_P(SchedulerTest, ARunIsNeverOverlappedByItsNext) {
   clock_.Step(35 * kSecond);
 }
 
+TEST_P(SchedulerTest, AtTheLastTimeARunIsNotOverlappedEither) {
+  std::atomic<int> runs{0};
+  absl::Mutex mu;
+  bool end = false;
+  const auto scheduler = New(2);
+  ASSERT_TRUE(scheduler
+                  ->ScheduleEvery(
+                      [&] {
+                        ++runs;
+                        MutexLock lock(&mu);
+                        clock_.AwaitWithDeadline(&mu, absl::Condition(&end),
+                                                 absl::InfiniteFuture());
+                      },
+                      kSecond)
+                  .ok());
+  clock_.Step(absl::InfiniteDuration());
+  EXPECT_EQ(runs, 1);
+  {
+    MutexLock lock(&mu);
+    end = true;
+  }
+  clock_.Step(absl::ZeroDuration());
+  EXPECT_EQ(runs, 1) << "the next run is due a second later, which never comes";
+}
+
 TEST_P(SchedulerTest, AtAFixedRateWhatALongRunHeldUpIsMadeUpFor) {
   const auto scheduler = New(4);
   bool first = true;

@@ -120,6 +120,20 @@ TEST_F(MessagesTest, ManyErrorsAtOnceAreTenMessages) {
                                 expected[1]}));
 }
 
+TEST_F(MessagesTest, AnErrorIsToldAfterTheClockWentBackToo) {
+  const auto owned = Above<int>([](int) { return false; });
+  auto& queue = *owned;
+  queue.AddAfter(1, kSecond);
+  clock_.Step(kSecond);
+  EXPECT_EQ(Written().size(), 1u);
+  clock_.Step(-absl::Hours(1));
+  queue.AddAfter(2, kSecond);
+  clock_.Step(kSecond);
+  EXPECT_EQ(Written(), Strings{"E queue test: 2 is due and cannot be added "
+                               "yet: UNAVAILABLE: the queue below has not "
+                               "taken it"});
+}
+
 TEST_F(MessagesTest, AQueueNeedHaveNoName) {
   auto options = Complete(DelayingQueueOptions<int>());
   options.name = "";

@@ -119,6 +119,21 @@ TEST_P(SnapshotTest, HasWhatIsBeingProcessedAndSinceWhen) {
   EXPECT_TRUE(snapshot.queued.empty()) << "what was added again is not queued";
 }
 
+TEST_P(SnapshotTest, AgesAreCorrectInAnyYear) {
+  for (const absl::Time time :
+       {absl::FromCivil(absl::CivilYear(3000), absl::UTCTimeZone()),
+        absl::FromCivil(absl::CivilYear(1500), absl::UTCTimeZone()),
+        absl::InfinitePast(), absl::InfiniteFuture()}) {
+    clock_.SetTime(time);
+    queue_->Add("a");
+    ASSERT_EQ(queue_->Get(), "a");
+    const absl::Time since = clock_.TimeNow();
+    clock_.Step(absl::Seconds(3));
+    EXPECT_EQ(queue_->TakeSnapshot().processing[0].since, since);
+    queue_->Done("a");
+  }
+}
+
 TEST_P(SnapshotTest, HasWhatIsLeased) {
   queue_->Add("a");
   queue_->Add("b");

@@ -64,7 +64,8 @@ class Clock {
 
   virtual ~Clock() = default;
 
-  // Returns the current time. Does not block.
+  // Returns the current time, which must be finite: `absl::InfiniteFuture()` is
+  // a time that never comes. Does not block.
   virtual absl::Time TimeNow() = 0;
 
   // Returns the current time or a time up to some milliseconds earlier. It may

@@ -74,7 +74,9 @@ struct DelayQueueOptions {
 // A value is never taken before its time on the clock of the queue. Values that
 // are due at the same time come in the order in which they were given that
 // time. With a timing wheel, a value comes up to one tick late, and values of
-// the same tick come in any order.
+// the same tick come in any order. If the clock goes back, a value still waits
+// until the clock reaches its time. A value that was due already may also be
+// taken before the clock reaches that time again.
 //
 // `T` must be movable. `Push()`, `Cancel()`, `Reset()` and taking a value take
 // O(log n) for n values, or constant time with a timing wheel, and allocate

@@ -54,7 +54,7 @@ Scheduler::Scheduler(SchedulerOptions options)
     : clock_(OrRealClock(options.clock)),
       on_exception_(std::move(options.on_exception)),
       errors_("scheduler", options.name, options.log_sink, clock_),
-      waiting_(options.waiting_set, clock_->TimeNow()),
+      waiting_(options.waiting_set, clock_),
       workers_(options.workers) {
   for (Worker& worker : workers_) {
     worker.parker = clock_->NewParker(Parker::Role::kLoop);
@@ -236,8 +236,6 @@ Scheduler::Task* Scheduler::BeginRun(absl::Time now) {
   const internal::SlabId place = waiting_.Due(now);
   if (place == internal::kNoSlabId) return nullptr;
   Task* const task = tasks_.At(place);
-  // A running task is due in the infinite future, which a clock may reach.
-  if (task->running()) return nullptr;
   task->runner = std::this_thread::get_id();
   if (!task->fixed_rate) task->due_at = now;
   waiting_.Move(task->slot(), absl::InfiniteFuture(), now);

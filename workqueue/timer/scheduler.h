@@ -110,7 +110,9 @@ struct ScheduleEveryOptions {
 // due, it begins as soon as a thread is free; runs that are due earlier begin
 // earlier. The runs of a task never overlap: a run that is due during the
 // previous run begins when that has ended. With a timing wheel, a run is up to
-// one tick late.
+// one tick late. If the clock goes back, a run still waits until the clock
+// reaches its time. A run that was due already may also begin before the clock
+// reaches that time again.
 //
 // There is no timer thread: one of the idle workers sleeps until the first task
 // is due. So a long task delays other tasks only if all workers are busy.
