@@ -172,7 +172,7 @@ TEST(QueueLifetimeTest, AGetDuringDestructionGetsNothing) {
     waits.Notify();
     mu->Await(absl::Condition(ending, &Interface<int>::ShuttingDown));
   };
-  std::thread acquirer([&clock, q = queue.get()] {
+  std::thread acquirer([q = queue.get()] {
     constexpr absl::Duration later = absl::Hours(1);
     EXPECT_TRUE(absl::IsCancelled(q->AcquireWithTimeout(later).status()));
   });
