@@ -79,7 +79,8 @@ struct DelayingQueueOptions : QueueOptions<T> {
 // item's time has already come when `AddAfter()` would wake the thread,
 // `AddAfter()` adds the item itself, and so may call `Add()` of the queue below
 // as it does for an item without a delay. Delays are measured on the queue's
-// clock. The real clock ignores changes of the machine's wall clock.
+// clock. If the clock goes back, an item still waits until the clock reaches
+// its time. The real clock ignores changes of the machine's wall clock.
 //
 // Items that are ready at the same time are added in the order of their
 // `AddAfter()`. If the queue below throws from `Add()` or does not take an
@@ -91,8 +92,12 @@ struct DelayingQueueOptions : QueueOptions<T> {
 // catches up or the queue is shut down. `Reschedule()` and `CancelDelayed()`
 // take O(log n), plus the time to take in earlier additions. These two, and an
 // `AddAfter()` that adds its item itself, wait while the queue below takes an
-// item that is due. If hashing, comparing or copying a `T` throws, the
-// exception comes out of the call and the queue is unchanged.
+// item that is due.
+//
+// If hashing, comparing or copying a `T` throws, or if there is no memory, the
+// exception comes out of the call and the queue is unchanged. If that happens
+// to the queue's thread, the thread logs the error and tries again a second
+// later. Until then, an `AddAfter()` that would block throws `std::bad_alloc`.
 //
 // With a timing wheel, O(log n) becomes constant time, an item is late by up to
 // a tick, and items of one tick are added in any order. So are items whose time
@@ -113,8 +118,8 @@ class DelayingQueue
   // Returns a queue on `queue`, which has its own name, metrics, log sink and
   // order. `options` apply to the delaying layer only.
   //
-  // Returns `absl::InvalidArgumentError` if `queue` is null or
-  // `options.ordering` is not.
+  // Returns `absl::InvalidArgumentError` if `queue` is null, if its clock is
+  // not `options.clock`, or if `options.ordering` is not null.
   static absl::StatusOr<std::unique_ptr<DelayingQueue>> Create(
       std::unique_ptr<Interface<T>> queue,
       DelayingQueueOptions<T> options = {});
@@ -130,7 +135,7 @@ class DelayingQueue
   bool CancelDelayed(const T& item) override;
   bool Reschedule(const T& item, absl::Duration delay) override;
   void ShutDown() override;
-  bool ShutDownWithDrainUntil(absl::Time deadline) override;
+  bool ShutDownWithDrainWithin(absl::Duration timeout) override;
   void Close() override;
   bool ShuttingDown() const override;
   Snapshot<T> TakeSnapshot() override;
@@ -201,7 +206,7 @@ class DelayingQueue
   WaitingItems waiting_ ABSL_GUARDED_BY(mu_);
   std::vector<typename AddChannel::Addition> received_ ABSL_GUARDED_BY(mu_);
   size_t taken_in_ ABSL_GUARDED_BY(mu_) = 0;  // how many of received_
-  internal::ErrorLog errors_ ABSL_GUARDED_BY(mu_);
+  internal::ErrorLog errors_;
 
   const std::shared_ptr<WaitingLoop> loop_;
 };
@@ -233,8 +238,9 @@ template <typename T, typename Hash, typename Eq>
 absl::StatusOr<std::unique_ptr<DelayingQueue<T, Hash, Eq>>>
 DelayingQueue<T, Hash, Eq>::Create(std::unique_ptr<Interface<T>> queue,
                                    DelayingQueueOptions<T> options) {
-  absl::Status status = internal::CheckQueueBelow("queue", queue != nullptr,
-                                                  options.ordering != nullptr);
+  absl::Status status = internal::CheckQueueBelow(
+      "queue", queue != nullptr, options.ordering != nullptr,
+      queue != nullptr && queue->clock() != options.clock.clock());
   if (!status.ok()) return status;
   return absl::WrapUnique(
       new DelayingQueue(Layers(std::move(queue), std::move(options))));
@@ -249,8 +255,8 @@ DelayingQueue<T, Hash, Eq>::DelayingQueue(Layers layers)
       retries_(internal::NewRetriesMetric(layers.options.name,
                                           layers.options.metrics_provider)),
       add_channel_([this] { loop_->Wake(this); }),
-      waiting_(layers.options.waiting_set, clock_->TimeNow()),
-      errors_(layers.options.name, layers.options.log_sink, clock_),
+      waiting_(layers.options.waiting_set, clock_),
+      errors_("queue", layers.options.name, layers.options.log_sink, clock_),
       loop_(std::move(layers.loop)) {
   loop_->Add(this);
 }
@@ -359,9 +365,10 @@ void DelayingQueue<T, Hash, Eq>::ShutDown() {
 }
 
 template <typename T, typename Hash, typename Eq>
-bool DelayingQueue<T, Hash, Eq>::ShutDownWithDrainUntil(absl::Time deadline) {
+bool DelayingQueue<T, Hash, Eq>::ShutDownWithDrainWithin(
+    absl::Duration timeout) {
   StopWaiting();
-  return Base::ShutDownWithDrainUntil(deadline);
+  return Base::ShutDownWithDrainWithin(timeout);
 }
 
 template <typename T, typename Hash, typename Eq>
@@ -423,9 +430,7 @@ absl::Time DelayingQueue<T, Hash, Eq>::Run(absl::Time now) {
   absl::Time next = waiting_.NextWake();
   if (!took_in_all) {
     next = std::min(next, now + internal::RetryDelay());
-    // If the channel is empty, an earlier item wakes the loop. Otherwise the
-    // loop takes in what is in the channel at the retry.
-    add_channel_.SleepUntil(next);
+    add_channel_.StallUntil(next);
     return next;
   }
   // An exception in another thread may have left some to be taken in.
@@ -438,7 +443,7 @@ void DelayingQueue<T, Hash, Eq>::DrainAddChannel(absl::Time now) {
   const auto insert_received = [this, now]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     for (; taken_in_ < received_.size(); ++taken_in_) {
       auto& addition = received_[taken_in_];
-      waiting_.Insert(std::move(addition.item), addition.hash,
+      waiting_.Insert(std::move_if_noexcept(addition.item), addition.hash,
                       addition.ready_at, now);
     }
     received_.clear();

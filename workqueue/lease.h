@@ -8,11 +8,13 @@
 #ifndef WORKQUEUE_LEASE_H_
 #define WORKQUEUE_LEASE_H_
 
+#include <memory>
 #include <utility>
 
 #include "absl/types/span.h"
 #include "workqueue/internal/queue/lease_owner.h"
 #include "workqueue/ordering.h"
+#include "workqueue/version.h"
 
 namespace workqueue {
 
@@ -64,7 +66,7 @@ class Lease {
 
   // The item. Requires that this leases one.
   const T& operator*() const { return item_->item(); }
-  const T* operator->() const { return &item_->item(); }
+  const T* operator->() const { return std::addressof(item_->item()); }
 
   // The priority at which the item was handed out; zero from a queue without
   // priorities. Requires that this leases an item.

@@ -19,9 +19,10 @@
 
 namespace workqueue {
 
-// The operations of a FragileKey that can throw.
-enum class FragileOp { kCopy, kCompare, kHash };
+// Operations that can throw. A FragileKey has no moves.
+enum class FragileOp { kCopy, kCompare, kHash, kMove };
 
+// Those of a FragileKey.
 inline constexpr FragileOp kFragileOps[] = {
     FragileOp::kCopy, FragileOp::kCompare, FragileOp::kHash};
 

@@ -4,27 +4,33 @@
 // loop, the shutdown and the destructors.
 //
 // Checked with:
-//   -DPUSHERS=2 -DLAST=3 -DREFUSALS=1                   | holds, and loop_ends
-//   -DPUSHERS=2 -DLAST=3 -DTICKERS=1                    | holds
-//   -DPUSHERS=3                                         | holds
-//   -DPUSHERS=3 -DCAPACITY=1                            | holds
-//   -DPUSHERS=2 -DMOVERS=1                              | holds
-//   -DPUSHERS=2 -DSTOPPERS=1 -DEARLY_END=1              | holds, and loop_ends
-//   -DPUSHERS=1 -DSTOPPERS=1 -DMOVERS=1                 | holds
-//   -DBROKEN_SLEEP_AFTER_CHECK                          | assertion
-//   -DBROKEN_SLEEP_WITHOUT_CHECK                        | assertion
-//   -DBROKEN_END_RUN_FORGETS_WAKE                       | assertion
-//   -DBROKEN_WAKE_ONLY_UNPARKS                          | assertion
-//   -DBROKEN_UNPARK_FORGETS                             | assertion
-//   -DBROKEN_WAKE_AFTER_UNLOCK                          | assertion .*parked
-//   -DBROKEN_RESCHEDULE_WAKES_NOBODY -DMOVERS=1         | assertion
-//   -DBROKEN_FULL_WAKES_NOBODY -DPUSHERS=3 -DCAPACITY=1 | assertion .*blocked
-//   -DBROKEN_RECEIVE_FREES_NONE -DPUSHERS=3             | assertion .*blocked
-//   -DBROKEN_CLOSE_FREES_NONE -DCAPACITY=1 -DSTOPPERS=1 | assertion .*blocked
-//   -DBROKEN_DUE_COUNTS_AS_WOKEN                        | assertion
-//   -DBROKEN_NOT_DUE_IS_NOT_PUSHED                      | assertion .*owed
-//   -DBROKEN_REMOVE_DOES_NOT_WAIT -DEARLY_END=1         | assertion .*running
-//   -DBROKEN_STOP_WAKES_NOBODY                          | acceptance cycle
+//   -DPUSHERS=2 -DLAST=3 -DREFUSALS=1                                | holds, and loop_ends
+//   -DPUSHERS=2 -DLAST=3 -DTICKERS=1                                 | holds
+//   -DPUSHERS=3                                                      | holds
+//   -DPUSHERS=3 -DCAPACITY=1                                         | holds
+//   -DPUSHERS=2 -DMOVERS=1                                           | holds
+//   -DPUSHERS=2 -DLAST=3 -DFAILURES=2                                | holds, and loop_ends
+//   -DPUSHERS=3 -DCAPACITY=1 -DFAILURES=1 -DLAST=1                   | holds
+//   -DPUSHERS=1 -DMOVERS=1 -DFAILURES=2                              | holds
+//   -DPUSHERS=2 -DSTOPPERS=1 -DEARLY_END=1                           | holds, and loop_ends
+//   -DPUSHERS=1 -DSTOPPERS=1 -DMOVERS=1                              | holds
+//   -DBROKEN_SLEEP_AFTER_CHECK                                       | assertion
+//   -DBROKEN_SLEEP_WITHOUT_CHECK                                     | assertion
+//   -DBROKEN_END_RUN_FORGETS_WAKE                                    | assertion
+//   -DBROKEN_WAKE_ONLY_UNPARKS                                       | assertion
+//   -DBROKEN_UNPARK_FORGETS                                          | assertion
+//   -DBROKEN_WAKE_AFTER_UNLOCK                                       | assertion .*parked
+//   -DBROKEN_RESCHEDULE_WAKES_NOBODY -DMOVERS=1                      | assertion
+//   -DBROKEN_FULL_WAKES_NOBODY -DPUSHERS=3 -DCAPACITY=1              | assertion .*blocked
+//   -DBROKEN_RECEIVE_FREES_NONE -DPUSHERS=3                          | assertion .*blocked
+//   -DBROKEN_CLOSE_FREES_NONE -DCAPACITY=1 -DSTOPPERS=1              | assertion .*blocked
+//   -DBROKEN_STALL_FREES_NONE -DPUSHERS=3 -DCAPACITY=1 -DFAILURES=1  | assertion .*blocked
+//   -DBROKEN_STALL_IS_NOT_SEEN -DPUSHERS=3 -DCAPACITY=1 -DFAILURES=1 | assertion .*blocked
+//   -DBROKEN_STALL_ENDS_ASLEEP -DMOVERS=1 -DFAILURES=1               | assertion
+//   -DBROKEN_DUE_COUNTS_AS_WOKEN                                     | assertion
+//   -DBROKEN_NOT_DUE_IS_NOT_PUSHED                                   | assertion .*owed
+//   -DBROKEN_REMOVE_DOES_NOT_WAIT -DEARLY_END=1                      | assertion .*running
+//   -DBROKEN_STOP_WAKES_NOBODY                                       | acceptance cycle
 
 #ifndef PUSHERS  // each adds an item; at most 3
 #define PUSHERS 2
@@ -47,6 +53,9 @@
 #ifndef REFUSALS  // how often the queue below refuses an item
 #define REFUSALS 0
 #endif
+#ifndef FAILURES  // how often the loop fails to take in items
+#define FAILURES 0
+#endif
 #ifndef EARLY_END  // whether the queue may end before all due items are added
 #define EARLY_END 0
 #endif
@@ -66,10 +75,13 @@ byte channel[PUSHERS];
 byte additions;
 byte loop_wake_time;
 bool closed;
+bool stalled;
 byte blocked;  // the pushers that wait for not_full_, a bit for each
 
-// DelayingQueue::mu_, and the waiting items that it guards.
+// DelayingQueue::mu_, and what it guards: the items that have been received but
+// not taken in, and the waiting items.
 bool locked;
+byte received[PUSHERS];
 byte waiting[PUSHERS];
 bool stopped;
 
@@ -80,22 +92,28 @@ byte owed;  // a bit for each item that must be added
 byte callers = PUSHERS + MOVERS + STOPPERS;  // threads that may still call
 bool destroyed;
 byte refusals = REFUSALS;
+byte failures = FAILURES;
 
-// No due item is left, and no item at all after the shutdown. No thread blocks
-// on a full channel, because the loop has received all items.
+// No due item is left, and no item at all after the shutdown. While the loop is
+// stalled, items may be left, but the loop tries again after one unit of time.
+// No thread blocks on a full channel, because the loop has received all items or
+// is stalled.
 byte t;
 inline CheckAtRest() {
   d_step {
     if
     :: !stopped && !destroyed ->
       for (t : 0 .. PUSHERS - 1) {
-        assert(channel[t] == 0 || channel[t] > now);
+        assert(channel[t] == 0 || channel[t] > now || stalled);
+        assert(received[t] == 0 || stalled);
         assert(waiting[t] == 0 || waiting[t] > now);
-        assert(!(owed & (1 << t)) || channel[t] != 0 || waiting[t] != 0)
+        assert(!(owed & (1 << t)) || channel[t] != 0 || received[t] != 0 ||
+               waiting[t] != 0)
       }
+      assert(!stalled || LOOP_COMES_BY(now + 1))
     :: stopped && !destroyed ->
       for (t : 0 .. PUSHERS - 1) {
-        assert(channel[t] == 0 && waiting[t] == 0)
+        assert(channel[t] == 0 && received[t] == 0 && waiting[t] == 0)
       }
     :: else
     fi;
@@ -123,12 +141,12 @@ inline NextWake(wake) {
   i = 0
 }
 
-// DelayingQueue::DrainAddChannel(), with AddChannel::Receive().
-inline DrainAddChannel() {
+// AddChannel::Receive()
+inline Receive() {
   for (i : 0 .. PUSHERS - 1) {
     if
-    :: channel[i] != 0 && !EARLIER(waiting[i], channel[i]) ->
-      waiting[i] = channel[i]
+    :: channel[i] != 0 && !EARLIER(received[i], channel[i]) ->
+      received[i] = channel[i]
     :: else
     fi;
     channel[i] = 0
@@ -136,6 +154,51 @@ inline DrainAddChannel() {
   i = 0;
   additions = 0;
 #ifndef BROKEN_RECEIVE_FREES_NONE
+  blocked = 0;
+#endif
+  if
+  :: stalled ->
+    stalled = false;
+#ifndef BROKEN_STALL_ENDS_ASLEEP
+    Wake(DELAYING)
+#endif
+  :: else
+  fi
+}
+
+// DelayingQueue::DrainAddChannel(). Each item is added once, so the order in
+// which received items are taken in does not matter.
+inline DrainAddChannel() {
+  Receive();
+  for (i : 0 .. PUSHERS - 1) {
+    if
+    :: received[i] != 0 && !EARLIER(waiting[i], received[i]) ->
+      waiting[i] = received[i]
+    :: else
+    fi;
+    received[i] = 0
+  }
+  i = 0
+}
+
+// A DrainAddChannel() of the loop that fails, either because of items received
+// before or after it has received more.
+inline FailToDrain() {
+  failures--;
+  if
+  :: received[0] != 0 || received[PUSHERS - 1] != 0
+  :: Receive()
+  fi
+}
+
+// AddChannel::StallUntil()
+inline StallUntil(time) {
+  stalled = true;
+  if
+  :: additions == 0 -> SetWakeTime(loop_wake_time, time)
+  :: else
+  fi;
+#ifndef BROKEN_STALL_FREES_NONE
   blocked = 0
 #endif
 }
@@ -151,16 +214,22 @@ inline Close() {
 #endif
 }
 
-// AddChannel::AwaitRoom()
+#ifdef BROKEN_STALL_IS_NOT_SEEN
+#define THROWS false
+#else
+#define THROWS stalled
+#endif
+
+// AddChannel::AwaitRoom(). If it throws, the caller keeps the item.
 inline AwaitRoom() {
   do
-  :: additions >= CAPACITY && !closed ->
+  :: additions >= CAPACITY && !closed && !THROWS ->
     blocked = blocked | (1 << self);
     !(blocked & (1 << self))
   :: else -> break
   od;
   if
-  :: closed -> goto end
+  :: closed || additions >= CAPACITY -> owed = owed & ~(1 << self); goto end
   :: else
   fi
 }
@@ -238,7 +307,8 @@ pushed:
   fi;
 #endif
   // The loop will take care of the item.
-  assert(stopped || channel[self] == 0 || LOOP_COMES_BY(channel[self]));
+  assert(stopped || stalled || channel[self] == 0 ||
+         LOOP_COMES_BY(channel[self]));
 end:
   atomic { ready_at = 0; callers-- }
 }
@@ -302,13 +372,20 @@ inline RunDelaying(at, next) {
     atomic { Close() }
     atomic {
       !locked ->
-      for (i : 0 .. PUSHERS - 1) { waiting[i] = 0 }
+      for (i : 0 .. PUSHERS - 1) { received[i] = 0; waiting[i] = 0 }
       i = 0;
       next = NEVER
     }
   :: else ->
     ClearWakeTime(loop_wake_time);  // AddChannel::Awake()
-    atomic { !locked -> DrainAddChannel() }
+    bool failed;
+    atomic {
+      !locked ->
+      if
+      :: failures > 0 -> FailToDrain(); failed = true
+      :: true -> DrainAddChannel(); failed = false
+      fi
+    }
     // AddDue(), item by item: mu_ may be released after each.
     do
     ::
@@ -334,7 +411,6 @@ inline RunDelaying(at, next) {
     atomic {
       !locked ->
       NextWake(next);
-      // AddChannel::SleepUntil()
 #ifdef BROKEN_SLEEP_AFTER_CHECK
       if
       :: additions > 0 -> next = PAST
@@ -344,8 +420,15 @@ inline RunDelaying(at, next) {
     SetWakeTime(loop_wake_time, next);
 #else
       if
+      :: failed ->
+        if
+        :: next > at + 1 -> next = at + 1
+        :: else
+        fi;
+        StallUntil(next)
+      // AddChannel::SleepUntil()
 #ifndef BROKEN_SLEEP_WITHOUT_CHECK
-      :: additions > 0 -> next = PAST
+      :: !failed && additions > 0 -> next = PAST
 #endif
       :: else -> SetWakeTime(loop_wake_time, next)
       fi

@@ -117,7 +117,7 @@ end:
   atomic { at = 0; callers-- }
 }
 
-// ShutDown(), or the first half of ShutDownWithDrainUntil().
+// ShutDown(), or the first half of ShutDownWithDrainWithin().
 proctype Stopper() {
   if
   :: true -> goto end  // or no call at all

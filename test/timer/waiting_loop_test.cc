@@ -17,6 +17,7 @@
 #include "test/workqueue/observed_clock.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/fake_clock.h"
+#include "workqueue/clock/parker.h"
 #include "workqueue/internal/mutex_lock.h"
 
 namespace workqueue {
@@ -411,6 +412,56 @@ TEST_F(WaitingLoopTest, BeatsForAnIdleClientBesideABusyOne) {
   EXPECT_GE(idle.run_count(), 1 + 2);
   loop_.Remove(&busy);
   loop_.Remove(&idle);
+}
+
+TEST_F(WaitingLoopTest, BeatsWhenTheClockHasGoneBack) {
+  TestClient client([](absl::Time now) { return now + absl::Minutes(1); });
+  clock_.Step(absl::Hours(1));
+  loop_.Add(&client);
+  Settle();
+  clock_.Step(-absl::Minutes(30));
+  const absl::Time back = clock_.TimeNow();
+  EXPECT_EQ(client.runs().back(), back);
+  clock_.Step(kHeartbeat - kNs);
+  EXPECT_EQ(client.runs().back(), back);
+  clock_.Step(kNs);
+  EXPECT_EQ(client.runs().back(), back + kHeartbeat);
+  loop_.Remove(&client);
+}
+
+// A clock that always shows `now`.
+class StoppedClock final : public Clock {
+ public:
+  StoppedClock(FakeClock* fake, absl::Time now) : fake_(fake), now_(now) {}
+
+  absl::Time TimeNow() override { return now_; }
+  void Sleep(absl::Duration d) override { fake_->Sleep(d); }
+  void SleepUntil(absl::Time t) override { fake_->SleepUntil(t); }
+  bool AwaitWithDeadline(absl::Mutex* mu, const absl::Condition& cond,
+                         absl::Time deadline) override {
+    return fake_->AwaitWithDeadline(mu, cond, deadline);
+  }
+  std::unique_ptr<Parker> NewParker(Parker::Role role) override {
+    return fake_->NewParker(role);
+  }
+
+ private:
+  FakeClock* const fake_;
+  const absl::Time now_;
+};
+
+// No clock should show an infinite time, but a foreign one may.
+TEST(WaitingLoopLifeTest, SleepsAtAnInfiniteTime) {
+  for (const absl::Time now : {absl::InfinitePast(), absl::InfiniteFuture()}) {
+    FakeClock fake(now);
+    StoppedClock clock(&fake, now);
+    WaitingLoop loop(&clock);
+    TestClient client;
+    loop.Add(&client);
+    fake.Step(absl::ZeroDuration());  // returns when the loop sleeps
+    EXPECT_EQ(client.run_count(), 1);
+    loop.Remove(&client);
+  }
 }
 
 // A client that always has more to do does not keep the others from running.

@@ -6,9 +6,11 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <thread>  // NOLINT(build/c++11)
 #include <vector>
 
+#include "absl/base/config.h"
 #include "absl/synchronization/blocking_counter.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
@@ -37,6 +39,14 @@ class Channel : public AddChannel<int> {
   int WakesBy(absl::Time until) {
     const int wakes_before = wakes_;
     WakeBy(until);
+    return wakes_ - wakes_before;
+  }
+
+  // Returns the number of times that `Receive()` wakes the loop.
+  int WakesByReceive() {
+    const int wakes_before = wakes_;
+    std::vector<Addition> additions;
+    Receive(&additions);
     return wakes_ - wakes_before;
   }
 
@@ -186,6 +196,70 @@ TEST(AddChannelTest, PushWaitsForRoom) {
   }
   for (std::thread& pusher : pushers) pusher.join();
   EXPECT_EQ(received, kPushers * kPerPusher);
+}
+
+#ifdef ABSL_HAVE_EXCEPTIONS
+
+TEST(AddChannelTest, APushToAFullChannelThrowsWhileTheLoopIsStalled) {
+  Channel channel;
+  for (int i = 0; i < kCapacity - 1; ++i) channel.Push(i, i, At(20));
+  channel.StallUntil(At(1));
+  EXPECT_EQ(channel.Push(1, 1, At(20)), PushResult::kTaken) << "there is room";
+  EXPECT_THROW(channel.Push(2, 2, At(20)), std::bad_alloc);
+  EXPECT_THROW(channel.TryPush(2, 2, At(20)), std::bad_alloc);
+  EXPECT_EQ(Receive(channel).size(), Channel::kCapacity);
+  EXPECT_EQ(channel.Push(2, 2, At(20)), PushResult::kTaken);
+}
+
+TEST(AddChannelTest, AStallEndsThePushesThatWaitForRoom) {
+  constexpr int kPushers = 4;
+  Channel channel;
+  for (int i = 0; i < kCapacity; ++i) channel.Push(i, i, At(1));
+  absl::BlockingCounter pushing(kPushers);
+  std::vector<std::thread> pushers;
+  std::atomic<int> thrown{0};
+  for (int p = 0; p < kPushers; ++p) {
+    pushers.emplace_back([&] {
+      pushing.DecrementCount();
+      try {
+        channel.Push(-1, 1, At(1));
+      } catch (const std::bad_alloc&) {
+        ++thrown;
+      }
+    });
+  }
+  pushing.Wait();
+  channel.StallUntil(At(1));
+  for (std::thread& pusher : pushers) pusher.join();
+  EXPECT_EQ(thrown, kPushers);
+}
+
+#endif  // ABSL_HAVE_EXCEPTIONS
+
+TEST(AddChannelTest, AStalledLoopIsWokenOnlyIfTheChannelIsEmpty) {
+  Channel channel;
+  channel.StallUntil(At(10));
+  EXPECT_EQ(channel.Push(1, 1, At(5)), PushResult::kWoke);
+  channel.StallUntil(At(20));
+  EXPECT_EQ(channel.Push(2, 2, At(5)), PushResult::kTaken);
+}
+
+TEST(AddChannelTest, ReceivingWakesAStalledLoop) {
+  Channel channel;
+  channel.Push(1, 1, At(5));
+  EXPECT_EQ(channel.WakesByReceive(), 0);
+  channel.Push(1, 1, At(5));
+  channel.StallUntil(At(10));
+  EXPECT_EQ(channel.WakesByReceive(), 1);
+  EXPECT_EQ(channel.WakesByReceive(), 0);
+}
+
+TEST(AddChannelTest, APushToAStalledChannelThatIsClosedReturns) {
+  Channel channel;
+  for (int i = 0; i < kCapacity; ++i) channel.Push(i, i, At(1));
+  channel.StallUntil(At(1));
+  channel.Close();
+  EXPECT_EQ(channel.Push(1, 1, At(1)), PushResult::kClosed);
 }
 
 TEST(AddChannelTest, CloseUnblocksPushes) {

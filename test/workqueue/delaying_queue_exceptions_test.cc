@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/config.h"
@@ -112,11 +113,66 @@ TEST(DelayingQueueThrowsTest, OnItsOwnThreadLosesNothing) {
   EXPECT_GE(blown, 10);
 }
 
+// A key whose move constructor throws, and then has changed its source. So only
+// a copy of the key is safe.
+class BadMover {
+ public:
+  explicit BadMover(int value) : value_(value) {}
+  BadMover(const BadMover& other) = default;
+  BadMover(BadMover&& other)  // NOLINT: it throws
+      : value_(std::exchange(other.value_, -1)) {
+    Fuse::Count(FragileOp::kMove);
+  }
+
+  int value() const { return value_; }
+
+  friend bool operator==(const BadMover& a, const BadMover& b) {
+    return a.value_ == b.value_;
+  }
+  template <typename H>
+  friend H AbslHashValue(H state, const BadMover& key) {
+    return H::combine(std::move(state), key.value_);
+  }
+
+ private:
+  int value_;
+};
+
+TEST(DelayingQueueThrowsTest, AMoveThatThrowsLosesNothing) {
+  constexpr int kItems = 5;
+  int blown = 0;
+  for (bool threw = true; threw; ++blown) {
+    SCOPED_TRACE(blown);
+    ASSERT_LT(blown, 100);
+    FakeClock clock;
+    DelayingQueue<BadMover> queue(On<BadMover>(&clock));
+    Fuse::Arm(FragileOp::kMove, blown + 1);
+    for (int i = 0; i < kItems; ++i) {
+      const BadMover item(i);
+      if (Blows([&] { queue.AddAfter(item, absl::Seconds(1)); })) {
+        queue.AddAfter(item, absl::Seconds(1));
+      }
+    }
+    for (int second = 1; second <= 3; ++second) clock.Step(absl::Seconds(1));
+    std::vector<int> came;
+    while (queue.Len() > 0) {
+      const std::optional<BadMover> item = queue.Get();
+      came.push_back(item->value());
+      queue.Done(*item);
+    }
+    threw = Fuse::Disarm();
+    std::sort(came.begin(), came.end());
+    EXPECT_EQ(came, (std::vector<int>{0, 1, 2, 3, 4}));
+  }
+  EXPECT_GT(blown, 1);
+}
+
 TEST(DelayingQueueThrowsTest, WhatWaitsIsInTimeWhileAnotherCannotBeTakenIn) {
   FakeClock clock;
   FragileDelayingQueue queue(On<FragileKey>(&clock));
-  queue.AddAfter(FragileKey(1), 500 * kMs);
+  // The earlier one comes last, and so wakes the thread for both.
   queue.AddAfter(FragileKey(2), 600 * kMs);
+  queue.AddAfter(FragileKey(1), 500 * kMs);
   clock.Step(absl::ZeroDuration());
   queue.AddAfter(FragileKey(3), 700 * kMs);
   Fuse::ArmForOthers(FragileOp::kCopy, 1);

@@ -4,24 +4,34 @@
 // Tests in which the first, second, ... allocation of a scenario fails, on any
 // thread. No item may be lost or processed twice because of the failure.
 
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/base/config.h"
+#include "absl/base/log_severity.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "test/internal/counted_heap.h"
 #include "test/internal/every_allocation.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/fair_ordering.h"
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
+#include "workqueue/log_sink.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
@@ -259,6 +269,103 @@ TEST(OutOfMemoryTest, APriorityQueue) {
   });
 }
 
+// Takes the memory from all threads but this one, as long as it exists.
+class NoMemoryForOthers {
+ public:
+  NoMemoryForOthers() {
+    CountedHeap::Fail(1, std::numeric_limits<int64_t>::max());
+  }
+  ~NoMemoryForOthers() { CountedHeap::StopFailing(); }
+
+ private:
+  const Spared spared_{true};
+};
+
+// A sink that needs no memory to count messages.
+class CountingLog final : public LogSink {
+ public:
+  void Log(absl::LogSeverity severity, absl::string_view message) override {
+    if (severity == absl::LogSeverity::kError &&
+        absl::StartsWith(message, "queue test: ")) {
+      ++errors_;
+    }
+  }
+  int errors() const { return errors_; }
+
+ private:
+  std::atomic<int> errors_{0};
+};
+
+class NoMemoryForTheThreadTest : public testing::Test {
+ protected:
+  static constexpr int kCapacity = 1000;  // of the add-channel
+
+  NoMemoryForTheThreadTest() {
+    const Spared spared(true);
+    RateLimitingQueueOptions<std::string> options;
+    options.name = "test";
+    options.clock = &clock_;
+    options.log_sink = &log_;
+    queue_ =
+        std::make_unique<RateLimitingQueue<std::string> >(std::move(options));
+    clock_.Step(absl::ZeroDuration());
+  }
+
+  // Adds items due after a second until a call throws `std::bad_alloc`. Returns
+  // the number of items added before.
+  int AddUntilItThrows() {
+    for (int i = 0;; ++i) {
+      try {
+        EXPECT_TRUE(queue_->AddAfter(Key(i), absl::Seconds(1)));
+      } catch (const std::bad_alloc&) {
+        return i;
+      }
+    }
+  }
+
+  SparedClock clock_;
+  CountingLog log_;
+  std::unique_ptr<RateLimitingQueue<std::string> > queue_;
+};
+
+TEST_F(NoMemoryForTheThreadTest, AddAfterThrowsAndDoesNotBlock) {
+  int added = 0;
+  {
+    const NoMemoryForOthers no_memory;
+    added = AddUntilItThrows();
+    EXPECT_GE(added, kCapacity);
+    EXPECT_LE(added, 2 * kCapacity);
+    // The thread tries again each second.
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_THROW(queue_->AddAfter("a", absl::Seconds(1)), std::bad_alloc);
+      EXPECT_THROW(queue_->AddRateLimited("a"), std::bad_alloc);
+      clock_.Step(absl::Seconds(1));
+    }
+    EXPECT_EQ(queue_->Len(), 0u);
+    EXPECT_GE(log_.errors(), 3);
+  }
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(queue_->Len(), static_cast<size_t>(added));
+  EXPECT_TRUE(queue_->AddAfter("a", absl::Seconds(1)));
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(queue_->Len(), added + 1u);
+}
+
+// Once another thread has taken in the items, the queue's thread looks at them,
+// although it would not try again yet.
+TEST_F(NoMemoryForTheThreadTest, ItemsThatACallTakesInAreInTime) {
+  {
+    const NoMemoryForOthers no_memory;
+    EXPECT_TRUE(queue_->AddAfter(Key(1), absl::Milliseconds(100)));
+    EXPECT_TRUE(queue_->AddAfter(Key(2), absl::Milliseconds(200)));
+    clock_.Step(absl::ZeroDuration());
+    EXPECT_EQ(log_.errors(), 1);
+  }
+  EXPECT_TRUE(queue_->CancelDelayed(Key(2)));
+  clock_.Step(absl::Milliseconds(100));
+  EXPECT_EQ(queue_->Len(), 1u);
+}
+
 class DelayQueueOutOfMemoryTest
     : public testing::TestWithParam<WaitingSetOptions> {};
 
@@ -291,7 +398,7 @@ TEST_P(DelayQueueOutOfMemoryTest, ADelayQueue) {
     while (processed.size() < 9) {
       clock.Step(absl::Milliseconds(50));
       auto values = Persist(
-          [&] { return queue->TakeUpToWithDeadline(3, absl::InfinitePast()); });
+          [&] { return queue->TakeUpToWithTimeout(3, absl::ZeroDuration()); });
       if (!values.ok()) continue;
       for (const std::string& value : *values) ++processed[value];
     }

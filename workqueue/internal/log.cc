@@ -3,6 +3,7 @@
 
 #include "workqueue/internal/log.h"
 
+#include <cstdio>
 #include <string>
 
 #include "absl/base/log_severity.h"
@@ -10,13 +11,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "workqueue/internal/exceptions.h"
+#include "workqueue/internal/printable.h"
 #include "workqueue/log_sink.h"
 
 namespace workqueue {
 namespace internal {
 
 Log::Log(absl::string_view kind, absl::string_view name, LogSink* sink)
-    : who_(absl::StrCat(kind, name.empty() ? "" : " ", name)), sink_(sink) {}
+    : who_(absl::StrCat(kind, name.empty() ? "" : " ", Printable(name))),
+      sink_(sink) {}
 
 void Log::Info(absl::FunctionRef<std::string()> message) const {
   Write(absl::LogSeverity::kInfo, message);
@@ -28,9 +31,18 @@ void Log::Error(absl::FunctionRef<std::string()> message) const {
 
 void Log::Write(absl::LogSeverity severity,
                 absl::FunctionRef<std::string()> message) const {
-  if (sink_ == nullptr) return;
-  internal::TryCall(
-      [&] { sink_->Log(severity, absl::StrCat(who_, ": ", message())); });
+  if (!wanted()) return;
+  std::string text;
+  const bool made =
+      internal::TryCall([&] { text = absl::StrCat(who_, ": ", message()); });
+  if (made) {
+    internal::TryCall([&] { sink_->Log(severity, text); });
+    return;
+  }
+  char short_text[128];  // a long name is cut off
+  std::snprintf(short_text, sizeof(short_text), "%.60s: %s", who_.c_str(),
+                "a message cannot be made; there may be no memory");
+  internal::TryCall([&] { sink_->Log(severity, short_text); });
 }
 
 }  // namespace internal

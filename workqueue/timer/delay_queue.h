@@ -76,12 +76,18 @@ struct DelayQueueOptions {
 // A value is never taken before its time on the clock of the queue. Values that
 // are due at the same time come in the order in which they were given that
 // time. With a timing wheel, a value comes up to one tick late, and values of
-// the same tick come in any order.
+// the same tick come in any order. If the clock goes back, a value still waits
+// until the clock reaches its time. A value that was due already may also be
+// taken before the clock reaches that time again.
 //
 // `T` must be movable. `Push()`, `Cancel()`, `Reset()` and taking a value take
 // O(log n) for n values, or constant time with a timing wheel, and allocate
-// nothing in the steady state. If moving a `T`, or allocating, throws, the
-// queue is unchanged.
+// nothing in the steady state.
+//
+// If moving a `T`, or allocating, throws, the call throws the exception and the
+// queue is unchanged: the value stays in the queue, or with the caller of
+// `Push()`. So no value is lost, if a move constructor of `T` that throws
+// leaves its source unchanged.
 //
 // No `T` is destroyed with the lock held, so its destructor may call the queue,
 // even while the destructor of the queue runs. If `T` has a non-trivial
@@ -106,35 +112,47 @@ class DelayQueue : private internal::DelayQueueBase {
   // others.
   //
   // Returns a handle that names the value. If the queue has been shut down,
-  // drops the value and returns a handle that is false.
-  Handle Push(T value, absl::Duration delay);
+  // does not move from `value` and returns a handle that is false.
+  Handle Push(T&& value, absl::Duration delay);
+  Handle Push(const T& value, absl::Duration delay) {
+    return Push(T(value), delay);  // copies without the lock
+  }
 
   // Blocks until a value is due, and returns it. Returns `std::nullopt` once
   // the queue has been shut down and no value is due.
   std::optional<T> Take();
 
-  // Like `Take()`, but blocks only until `deadline`. Returns
+  // Like `Take()`, but blocks no longer than `timeout`, measured on the queue's
+  // clock; not at all if that is zero or negative. Returns
   // `absl::DeadlineExceededError` if no value was due until then, and
   // `absl::CancelledError` if the queue has been shut down.
-  absl::StatusOr<T> TakeWithDeadline(absl::Time deadline);
+  absl::StatusOr<T> TakeWithTimeout(absl::Duration timeout);
 
-  // Like `TakeWithDeadline()`, without blocking.
-  absl::StatusOr<T> TryTake() { return TakeWithDeadline(absl::InfinitePast()); }
+  // Like `TakeWithTimeout()`, without blocking.
+  absl::StatusOr<T> TryTake() { return TakeWithTimeout(absl::ZeroDuration()); }
 
-  // Blocks until a value is due, like `TakeWithDeadline()`, and then takes all
+  // Blocks until a value is due, like `TakeWithTimeout()`, and then takes all
   // values that are due, but at most `max`. Takes the lock once for the first
   // 16 values, and once more each time that the number of values doubles. On
   // success, the result has at least one value. Returns
   // `absl::InvalidArgumentError` if `max` is zero.
-  absl::StatusOr<std::vector<T>> TakeUpToWithDeadline(size_t max,
-                                                      absl::Time deadline);
+  //
+  // If moving a value, or allocating, throws after some values have been taken,
+  // returns these values. The others stay in the queue.
+  //
+  // If moving a `T` may throw and a `T` cannot be copied, a vector of them
+  // cannot grow safely. The call then takes the lock once, and allocates memory
+  // for as many values as are in the queue, due or not, but at most `max`.
+  absl::StatusOr<std::vector<T>> TakeUpToWithTimeout(size_t max,
+                                                     absl::Duration timeout);
   absl::StatusOr<std::vector<T>> TakeUpTo(size_t max) {
-    return TakeUpToWithDeadline(max, absl::InfiniteFuture());
+    return TakeUpToWithTimeout(max, absl::InfiniteDuration());
   }
 
   // Returns a range over the values as they come due, which ends once the queue
-  // has been shut down. Each step blocks like `Take()`. Several threads can
-  // have a range each; each value goes to one of them.
+  // has been shut down. Each step blocks like `Take()`, and destroys the value
+  // of the step before. Several threads can have a range each; each value goes
+  // to one of them.
   Range Stream() { return Range(this); }
 
   // Drops the value that `handle` names. Returns false if it is gone.
@@ -209,9 +227,17 @@ class DelayQueue : private internal::DelayQueueBase {
   // Destroys the list of removed nodes that begins with `first`.
   void Destroy(Node* first) ABSL_LOCKS_EXCLUDED(mu_);
 
-  // Calls `take(T&&)` with a value when one is due, and removes it.
+  // Calls `take(T&&)` with a value when one is due, and removes it. If `take`
+  // throws, the value stays in the queue.
   template <typename F>
-  absl::Status TakeDue(absl::Time deadline, F take) ABSL_LOCKS_EXCLUDED(mu_);
+  absl::Status TakeDue(absl::Duration timeout, F take) ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Does what `Take()` does, but stores the result in `*value`, which is empty.
+  void TakeTo(std::optional<T>* value) ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Whether growing a vector of values that throws leaves them unchanged.
+  static constexpr bool kCanGrow = std::is_nothrow_move_constructible_v<T> ||
+                                   std::is_copy_constructible_v<T>;
 
   // Moves values that are due to `*values`, for which there is room. Returns
   // whether there may be more.
@@ -237,9 +263,7 @@ class DelayQueue<T>::Range {
     T&& operator*() { return *std::move(value_); }
     Iterator& operator++() {
       value_.reset();
-      if (std::optional<T> next = queue_->Take()) {
-        value_.emplace(*std::move(next));
-      }
+      queue_->TakeTo(&value_);
       return *this;
     }
     friend bool operator!=(const Iterator& it, End) {
@@ -275,7 +299,7 @@ DelayQueue<T>::~DelayQueue() {
 }
 
 template <typename T>
-DelayQueueHandle DelayQueue<T>::Push(T value, absl::Duration delay) {
+DelayQueueHandle DelayQueue<T>::Push(T&& value, absl::Duration delay) {
   const absl::Time now = clock_->TimeNow();
   MutexLock lock(&mu_);
   if (ShuttingDown()) return Handle();
@@ -339,10 +363,10 @@ void DelayQueue<T>::Destroy(Node* first) {
 
 template <typename T>
 template <typename F>
-absl::Status DelayQueue<T>::TakeDue(absl::Time deadline, F take) {
+absl::Status DelayQueue<T>::TakeDue(absl::Duration timeout, F take) {
   Removed removed(this);
   DueLock lock(this);
-  absl::Status status = lock.AwaitDue(deadline);
+  absl::Status status = lock.AwaitDue(timeout);
   if (status.ok()) {
     Node* const due = nodes_.At(lock.due());
     take(std::move(due->value));
@@ -352,26 +376,31 @@ absl::Status DelayQueue<T>::TakeDue(absl::Time deadline, F take) {
 }
 
 template <typename T>
-std::optional<T> DelayQueue<T>::Take() {
-  std::optional<T> value;
-  TakeDue(absl::InfiniteFuture(), [&value](T&& due) {
-    value.emplace(std::move(due));
+void DelayQueue<T>::TakeTo(std::optional<T>* value) {
+  TakeDue(absl::InfiniteDuration(), [value](T&& due) {
+    value->emplace(std::move(due));
   }).IgnoreError();
+}
+
+template <typename T>
+std::optional<T> DelayQueue<T>::Take() {
+  std::optional<T> value;  // the only object returned: no move after the last
+  TakeTo(&value);
   return value;
 }
 
 template <typename T>
-absl::StatusOr<T> DelayQueue<T>::TakeWithDeadline(absl::Time deadline) {
-  absl::StatusOr<T> value;
+absl::StatusOr<T> DelayQueue<T>::TakeWithTimeout(absl::Duration timeout) {
+  absl::StatusOr<T> value;  // as in Take()
   absl::Status status =
-      TakeDue(deadline, [&value](T&& due) { value.emplace(std::move(due)); });
+      TakeDue(timeout, [&value](T&& due) { value.emplace(std::move(due)); });
   if (!status.ok()) value = std::move(status);
   return value;
 }
 
 template <typename T>
-absl::StatusOr<std::vector<T>> DelayQueue<T>::TakeUpToWithDeadline(
-    size_t max, absl::Time deadline) {
+absl::StatusOr<std::vector<T>> DelayQueue<T>::TakeUpToWithTimeout(
+    size_t max, absl::Duration timeout) {
   if (max == 0) {
     return absl::InvalidArgumentError("max is 0; it must be at least 1");
   }
@@ -381,9 +410,9 @@ absl::StatusOr<std::vector<T>> DelayQueue<T>::TakeUpToWithDeadline(
   bool more = true;
   {
     DueLock lock(this);
-    absl::Status status = lock.AwaitDue(deadline);
+    absl::Status status = lock.AwaitDue(timeout);
     if (!status.ok()) return status;
-    values.reserve(std::min(max, kFirstCapacity));
+    values.reserve(std::min(max, kCanGrow ? kFirstCapacity : waiting_.size()));
     values.push_back(std::move(nodes_.At(lock.due())->value));
     Remove(nodes_.At(lock.due()), &removed);
     // From here on, what has been taken is returned, whatever throws.
@@ -392,7 +421,7 @@ absl::StatusOr<std::vector<T>> DelayQueue<T>::TakeUpToWithDeadline(
     });
   }
   // Without the lock, since growing destroys the values that it moves.
-  while (more) {
+  while (kCanGrow && more) {
     more = false;
     internal::TryCall([&, this] {
       values.reserve(std::min(max, 2 * values.capacity()));

@@ -24,6 +24,7 @@
 #include "workqueue/internal/check_duration.h"
 #include "workqueue/internal/exceptions.h"
 #include "workqueue/internal/mutex_lock.h"
+#include "workqueue/internal/printable.h"
 #include "workqueue/internal/slab.h"
 
 namespace workqueue {
@@ -52,8 +53,8 @@ absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Create(
 Scheduler::Scheduler(SchedulerOptions options)
     : clock_(OrRealClock(options.clock)),
       on_exception_(std::move(options.on_exception)),
-      log_("scheduler", options.name, options.log_sink),
-      waiting_(options.waiting_set, clock_->TimeNow()),
+      errors_("scheduler", options.name, options.log_sink, clock_),
+      waiting_(options.waiting_set, clock_),
       workers_(options.workers) {
   for (Worker& worker : workers_) {
     worker.parker = clock_->NewParker(Parker::Role::kLoop);
@@ -141,15 +142,6 @@ bool Scheduler::CancelTask(Task* task, Function* cancelled) {
 void Scheduler::Remove(Task* task) {
   waiting_.Remove(task->slot());
   tasks_.Delete(task);
-  if (!tasks_.NeedsCare()) return;
-  if (shutting_down_) return;  // The caller may be visiting all tasks.
-  if (Task* const from = tasks_.NextToMove()) {
-    if (Task* const to = tasks_.Move(from)) {
-      waiting_.Renumber(from->slot(), to->slot());
-      tasks_.Delete(from);
-    }
-  }
-  waiting_.Shrink(tasks_.slot_limit());
 }
 
 size_t Scheduler::Len() const {
@@ -164,13 +156,14 @@ size_t Scheduler::FailedRuns() const {
 
 void Scheduler::ShutDown() { StopScheduling(/*drop_due=*/true); }
 
-bool Scheduler::ShutDownWithDrainUntil(absl::Time deadline) {
+bool Scheduler::ShutDownWithDrainWithin(absl::Duration timeout) {
   if (StopScheduling(/*drop_due=*/false)) return false;
   const auto ended = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     return tasks_.size() == 0;
   };
   MutexLock lock(&mu_);
-  return clock_->AwaitWithDeadline(&mu_, absl::Condition(&ended), deadline) &&
+  return clock_->AwaitWithDeadline(&mu_, absl::Condition(&ended),
+                                   clock_->TimeNow() + timeout) &&
          !dropped_due_;
 }
 
@@ -208,29 +201,29 @@ bool Scheduler::ShuttingDown() const {
 }
 
 void Scheduler::Work(Worker& worker) {
-  Run run;
+  Task* task = nullptr;
   absl::Time wake_at = absl::InfinitePast();
   while (true) {
-    if (!run) {
+    if (task == nullptr) {
       worker.parker->ParkUntil(wake_at);
-    } else if (run.function) {
-      Call(run);
+    } else if (task->function) {
+      Run(task);
     }
     Function done;  // destroyed without the lock
     MutexLock lock(&mu_);
-    if (run.function &&
-        tasks_.Find(run.task)->period == absl::ZeroDuration()) {
+    if (task != nullptr && task->period == absl::ZeroDuration() &&
+        task->function) {
       // A call that waits for the end of the run waits for this, too.
-      done = std::exchange(run.function, nullptr);
+      done = std::exchange(task->function, nullptr);
       continue;
     }
     const absl::Time now = clock_->TimeNow();
     waiters_.EndWait(&worker.waiter);
-    if (run) EndRun(std::move(run), now);
-    run = BeginRun(now);
-    if (!run && shutting_down_) break;
+    if (task != nullptr) EndRun(task, now);
+    task = BeginRun(now);
+    if (task == nullptr && shutting_down_) break;
     const absl::Time next = waiting_.NextWake();
-    if (!run) {
+    if (task == nullptr) {
       wake_at = waiters_.BeginWait(&worker.waiter, next,
                                    /*deadline=*/absl::InfiniteFuture());
     }
@@ -239,46 +232,44 @@ void Scheduler::Work(Worker& worker) {
   worker.parker.reset();
 }
 
-Scheduler::Run Scheduler::BeginRun(absl::Time now) {
+Scheduler::Task* Scheduler::BeginRun(absl::Time now) {
   const internal::SlabId place = waiting_.Due(now);
-  if (place == internal::kNoSlabId) return Run();
+  if (place == internal::kNoSlabId) return nullptr;
   Task* const task = tasks_.At(place);
-  // A running task is due in the infinite future, which a clock may reach.
-  if (task->running()) return Run();
   task->runner = std::this_thread::get_id();
   if (!task->fixed_rate) task->due_at = now;
   waiting_.Move(task->slot(), absl::InfiniteFuture(), now);
-  return {TaskTable::HandleOf(task), std::move(task->function)};
+  return task;
 }
 
-void Scheduler::Call(Run& run) {
+void Scheduler::Run(Task* task) {
 #ifdef ABSL_HAVE_EXCEPTIONS
   try {
-    run.function();
+    task->function();
   } catch (...) {
     {
       MutexLock lock(&mu_);
       ++failed_runs_;
     }
-    log_.Error([] {
+    errors_.Write([] {
       const absl::Status thrown = internal::CatchAsStatus([] { throw; });
-      return absl::StrCat("a run threw: ", thrown.message());
+      return absl::StrCat(
+          "a run threw: ",
+          internal::Printable(thrown.message(), internal::kPrintedErrorBytes));
     });
     if (on_exception_ == nullptr) return;
     internal::TryCall([&] {
-      on_exception_(run.task, std::current_exception());
+      on_exception_(TaskTable::HandleOf(task), std::current_exception());
     });
   }
 #else
-  run.function();
+  task->function();
 #endif
 }
 
-void Scheduler::EndRun(Run run, absl::Time now) {
-  Task* const task = tasks_.Find(run.task);
+void Scheduler::EndRun(Task* task, absl::Time now) {
   task->runner = std::thread::id();
-  if (run.function) {
-    task->function = std::move(run.function);
+  if (task->function) {
     task->due_at += task->period;
     waiting_.Move(task->slot(), task->due_at, now);
   } else {

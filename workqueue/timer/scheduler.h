@@ -26,7 +26,7 @@
 #include "absl/time/time.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
-#include "workqueue/internal/log.h"
+#include "workqueue/internal/error_log.h"
 #include "workqueue/internal/worker_pool.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/timer/internal/leader_followers.h"
@@ -67,7 +67,9 @@ struct SchedulerOptions {
   std::function<void(TaskId, std::exception_ptr)> on_exception;
 
   // Receives the messages of the scheduler, an error for each run that throws;
-  // null for no messages. Not owned; must outlive the scheduler.
+  // null for no messages. The scheduler sends at most ten messages at once, and
+  // then two per second. A message says how many runs before it were left out.
+  // Not owned; must outlive the scheduler.
   LogSink* log_sink = nullptr;
 };
 
@@ -108,7 +110,9 @@ struct ScheduleEveryOptions {
 // due, it begins as soon as a thread is free; runs that are due earlier begin
 // earlier. The runs of a task never overlap: a run that is due during the
 // previous run begins when that has ended. With a timing wheel, a run is up to
-// one tick late.
+// one tick late. If the clock goes back, a run still waits until the clock
+// reaches its time. A run that was due already may also begin before the clock
+// reaches that time again.
 //
 // There is no timer thread: one of the idle workers sleeps until the first task
 // is due. So a long task delays other tasks only if all workers are busy.
@@ -185,13 +189,13 @@ class Scheduler {
   void ShutDown();
 
   // Like `ShutDown()`, but each task that is due now still runs once. Blocks
-  // until all runs have ended or until `deadline`. Returns true if all runs
-  // have ended and no due task was dropped.
+  // until all runs have ended, or until `timeout` has passed on the scheduler's
+  // clock. Returns true if all runs have ended and no due task was dropped.
   //
   // If a task makes this call, the call does not block and returns false.
-  bool ShutDownWithDrainUntil(absl::Time deadline);
+  bool ShutDownWithDrainWithin(absl::Duration timeout);
   bool ShutDownWithDrain() {
-    return ShutDownWithDrainUntil(absl::InfiniteFuture());
+    return ShutDownWithDrainWithin(absl::InfiniteDuration());
   }
 
   // Returns whether the scheduler has been shut down.
@@ -205,7 +209,7 @@ class Scheduler {
     bool running() const { return runner != std::thread::id(); }
 
     std::thread::id runner;  // the thread of the run in progress, if any
-    Function function;       // empty during a run; the worker has it then
+    Function function;       // empty when it has run for the last time
     // Zero if no further run follows.
     absl::Duration period;
     // When the next run is due. During a run, the time from which the period
@@ -221,14 +225,6 @@ class Scheduler {
     std::unique_ptr<Parker> parker;
   };
 
-  // A run in progress. It does not point to the task, which may be moved.
-  struct Run {
-    explicit operator bool() const { return static_cast<bool>(task); }
-
-    TaskId task;        // false if there is no run
-    Function function;  // empty when it has run for the last time
-  };
-
   explicit Scheduler(SchedulerOptions options);
 
   absl::StatusOr<TaskId> Schedule(Function&& function, absl::Duration delay,
@@ -236,15 +232,15 @@ class Scheduler {
 
   // Runs tasks on a worker thread until the scheduler is shut down.
   void Work(Worker& worker);
-  void Call(Run& run);
+  void Run(Task* task);
 
-  // Begins a run of a task that is due, `now`. Returns no run if no task is
+  // Returns a task that is due, and begins its run `now`; null if no task is
   // due.
-  Run BeginRun(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Task* BeginRun(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // Ends `run` at `now`. It is the last run of its task if it has no function
-  // left.
-  void EndRun(Run run, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Ends the run of `task` at `now`. It is the last run if the task has no
+  // function left.
+  void EndRun(Task* task, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Prevents further runs of `task`. Returns true if it would have run again.
   // If this destroys `task`, it moves its function to `*cancelled`, which the
@@ -252,7 +248,7 @@ class Scheduler {
   bool CancelTask(Task* task, Function* cancelled)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // Destroys `task`. May move another task.
+  // Destroys `task`.
   void Remove(Task* task) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Refuses new tasks and cancels all tasks; tasks that are due only if
@@ -261,7 +257,7 @@ class Scheduler {
 
   Clock* const clock_;
   const std::function<void(TaskId, std::exception_ptr)> on_exception_;
-  const internal::Log log_;
+  internal::ErrorLog errors_;
 
   mutable absl::Mutex mu_;
   TaskTable tasks_ ABSL_GUARDED_BY(mu_);

@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
+#include "workqueue/internal/finite_time.h"
 #include "workqueue/internal/mutex_lock.h"
 
 namespace workqueue {
@@ -62,10 +63,13 @@ void WaitingLoop::Loop() {
     MutexLock lock(&mu_);
     parker = parker_.get();
   }
-  absl::Time heartbeat = clock_->TimeNow() + Heartbeat();
+  absl::Time now = internal::FiniteTime(clock_->TimeNow());
+  absl::Time heartbeat = now + Heartbeat();
   while (true) {
-    const absl::Time now = clock_->TimeNow();
-    if (now >= heartbeat) {
+    const absl::Time before = now;
+    now = internal::FiniteTime(clock_->TimeNow());
+    // If the clock has gone back, clients may have asked for too late a time.
+    if (now >= heartbeat || now < before) {
       WakeAll();
       heartbeat = now + Heartbeat();
     }

@@ -43,7 +43,8 @@ namespace workqueue {
 class WaitingLoop {
  public:
   // The longest time that the loop sleeps. The loop runs its clients at least
-  // this often, as insurance against a lost wake-up.
+  // this often, as insurance against a lost wake-up, and when it sees that the
+  // clock has gone back.
   static constexpr absl::Duration Heartbeat() { return absl::Seconds(10); }
 
   // An object that the loop runs at the times that it asks for.

@@ -16,6 +16,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "workqueue/internal/exceptions.h"
 #include "workqueue/internal/mutex_lock.h"
 #include "workqueue/internal/wake_time.h"
 
@@ -65,7 +66,8 @@ class AddChannel {
 
   // Adds `item`, which hashes to `hash`, to the channel. While the channel is
   // full, blocks until `Receive()` or `Close()` is called. Returns false if the
-  // channel is closed.
+  // channel is closed. Throws `std::bad_alloc` while the channel is full and
+  // the loop is stalled.
   bool Push(const T& item, size_t hash, absl::Time ready_at) {
     internal::MutexLock lock(&mu_);
     if (IsFull()) AwaitRoom();
@@ -91,10 +93,14 @@ class AddChannel {
 
   // Moves all items to `*additions`, which must be empty, in the order in which
   // they were pushed.
+  //
+  // Ends a stall. The loop then need not wait until it tries again, and is
+  // woken.
   void Receive(std::vector<Addition>* additions) {
     internal::MutexLock lock(&mu_);
     additions_.swap(*additions);
     not_full_.SignalAll();
+    if (std::exchange(stalled_, false)) wake_();
   }
 
   // Call this when the loop is awake and need not be woken.
@@ -110,6 +116,17 @@ class AddChannel {
     if (!additions_.empty()) return false;
     loop_wake_time_.Set(until);
     return true;
+  }
+
+  // Call this before the loop sleeps until `until` because it has failed to
+  // take in items that it has received, and will try again then. The loop is
+  // now stalled. If the channel is empty, an item that is due before `until`
+  // wakes the loop. Otherwise no push does.
+  void StallUntil(absl::Time until) {
+    internal::MutexLock lock(&mu_);
+    stalled_ = true;
+    if (additions_.empty()) loop_wake_time_.Set(until);
+    not_full_.SignalAll();
   }
 
   // Wakes the loop if it sleeps beyond `until`.
@@ -131,11 +148,13 @@ class AddChannel {
     return additions_.size() >= kCapacity;
   }
 
-  // Blocks while the channel is full and not closed.
+  // Blocks while the channel is full and not closed. Throws if the loop is
+  // stalled: there is no telling when there will be room.
   void AwaitRoom() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     ++blocked_;
-    while (IsFull() && !closed_) not_full_.Wait(&mu_);
+    while (IsFull() && !closed_ && !stalled_) not_full_.Wait(&mu_);
     --blocked_;
+    if (IsFull() && !closed_) ThrowBadAlloc();
   }
 
   void PushLocked(const T& item, size_t hash, absl::Time ready_at)
@@ -153,6 +172,8 @@ class AddChannel {
   std::vector<Addition> additions_ ABSL_GUARDED_BY(mu_);
   internal::WakeTime loop_wake_time_ ABSL_GUARDED_BY(mu_);
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
+  // Whether the loop has failed to take in what it has received.
+  bool stalled_ ABSL_GUARDED_BY(mu_) = false;
   size_t blocked_ ABSL_GUARDED_BY(mu_) = 0;  // threads in AwaitRoom()
 };
 
