@@ -3,6 +3,7 @@
 //
 // Does for controllers what guide_test.cc does for queues.
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <optional>
@@ -166,6 +167,45 @@ TEST(ControllerGuideTest, TheController) {
             (Strings{"default/web", "default/bad", "default/gone",
                      "default/web", "default/web"}));
   EXPECT_EQ(cluster.deadlines[0], start + absl::Minutes(1));
+}
+
+TEST(ControllerGuideTest, ASourceThatFails) {
+  workqueue::FakeClock clock;
+  std::atomic<int> runs{0};
+  absl::Notification synced;
+  workqueue::ControllerOptions<std::string> options;
+  options.name = "deployments";
+  options.clock = &clock;
+  options.reconcile = [](const std::string&) { return absl::OkStatus(); };
+  workqueue::Source<std::string> source;
+  source.name = "deployments";
+  source.run = [&](workqueue::SourceContext<std::string>& context) {
+    if (++runs == 1) return absl::UnavailableError("torn");
+    context.mark_synced();
+    synced.Notify();
+    context.stop.WaitForNotification();
+    return absl::OkStatus();
+  };
+  source.restart_backoff = {/*base_delay=*/absl::Seconds(1),
+                            /*max_delay=*/absl::Minutes(1)};
+  options.sources.push_back(std::move(source));
+  auto created = Controller::Create(std::move(options));
+  ASSERT_TRUE(created.ok());
+  const Controller& controller = **created;
+  ASSERT_TRUE((*created)->Start().ok());
+  clock.AwaitWaiters(2);  // the source, and the queue's waiting loop
+  {
+    const absl::Status healthy = controller.Healthy();
+    const int http_status = healthy.ok() ? 200 : 503;
+    const std::string http_body = healthy.ToString();
+    EXPECT_EQ(http_status, 503);
+    EXPECT_EQ(http_body,
+              "UNAVAILABLE: controller deployments: source deployments: torn "
+              "(it is being restarted)");
+  }
+  clock.Step(absl::Seconds(1));
+  synced.WaitForNotification();
+  EXPECT_EQ(controller.Healthy(), absl::OkStatus());
 }
 
 TEST(ControllerGuideTest, AnotherQueue) {
