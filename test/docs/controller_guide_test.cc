@@ -169,6 +169,41 @@ TEST(ControllerGuideTest, TheController) {
   EXPECT_EQ(cluster.deadlines[0], start + absl::Minutes(1));
 }
 
+TEST(ControllerGuideTest, ASourceThatPolls) {
+  Cluster cluster;
+  workqueue::FakeClock clock;
+  std::atomic<int> calls{0};
+  workqueue::ControllerOptions<std::string> options;
+  options.clock = &clock;
+  options.reconcile = [&calls](const std::string&) {
+    ++calls;
+    return absl::OkStatus();
+  };
+  workqueue::Source<std::string> source;
+  source.wait_for_sync = true;
+  source.run = [&cluster](workqueue::SourceContext<std::string>& context) {
+    do {
+      context.queue.AddAll(cluster.List());
+      context.mark_synced();
+    } while (context.Sleep(absl::Minutes(1)));
+    return absl::OkStatus();
+  };
+  options.sources.push_back(std::move(source));
+  auto created = Controller::Create(std::move(options));
+  ASSERT_TRUE(created.ok());
+  Controller& controller = **created;
+  ASSERT_TRUE(controller.Start().ok());
+  clock.AwaitWaiters(2);
+  controller.AwaitIdle();
+  EXPECT_EQ(calls, 3);
+  clock.Step(absl::Minutes(1));
+  clock.AwaitWaiters(2);  // the source, and the waiting loop of the queue
+  controller.AwaitIdle();
+  EXPECT_EQ(calls, 6);
+  EXPECT_TRUE(controller.Stop());
+  EXPECT_EQ(calls, 6);
+}
+
 TEST(ControllerGuideTest, ASourceThatFails) {
   workqueue::FakeClock clock;
   std::atomic<int> runs{0};
