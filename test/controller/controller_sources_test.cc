@@ -432,6 +432,7 @@ TEST_F(ControllerSourcesTest, ASourceCanPoll) {
     return absl::OkStatus();
   }));
   AwaitSleep();
+  controller->AwaitIdle();
   clock_.Step(kSecond - kNanosecond);
   EXPECT_EQ(polls, 1);
   StepAndAwaitSleep(kNanosecond);
