@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/memory/memory.h"
@@ -195,6 +196,29 @@ class Controller {
   //     stopped before. Such a call does not stop a controller that runs.
   absl::Status Start() { return lifecycle_.Start(); }
 
+  // Returns OK if the controller does its work, and otherwise the reason why it
+  // does not. For a probe that tells whether a service is ready. The reasons
+  // are, in this order:
+  //
+  //   * `Start()` has failed: its error,
+  //   * `absl::FailedPreconditionError`: the controller has not been started,
+  //   * `absl::CancelledError`: the controller has begun to stop,
+  //   * `absl::UnavailableError`: the controller is starting,
+  //   * `absl::UnavailableError`: the queue has been shut down or closed, so
+  //     that workers have ended,
+  //   * a source has ended with an error: this error,
+  //   * a source is being restarted after an error: this error.
+  //
+  // The message names the controller and the sources. A restarted source is
+  // healthy again when it calls `mark_synced()`, or, if it has never called it
+  // and `Source::wait_for_sync` is not set, when its `run` is called again. A
+  // source that has returned OK is healthy. Failed reconciliations do not
+  // count.
+  //
+  // Never waits for a source or for the reconcile function. Takes constant time
+  // per source.
+  absl::Status Healthy() const { return lifecycle_.Healthy(); }
+
   // Stops the controller:
   //
   //   1. Tells the sources to stop, and blocks until they have returned.
@@ -325,7 +349,7 @@ Controller<T, Hash, Eq>::Create(ControllerOptions<T> options) {
   checked.has_queue_metrics_provider =
       options.queue_metrics_provider != nullptr;
   for (const Source<T>& source : options.sources) {
-    checked.sources_with_run.push_back(source.run != nullptr);
+    checked.sources.push_back({source.run != nullptr, source.restart_backoff});
   }
   checked.clocks_differ =
       options.queue != nullptr && options.queue->clock() != ClockOf(options);
@@ -387,12 +411,16 @@ std::vector<internal::LifecycleSource> Controller<T, Hash, Eq>::Erase(
   for (Source<T>& source : sources) {
     auto run = [this, run = std::move(source.run)](
                    const std::function<void()>& mark_synced) {
-      SourceContext<T> context = {*queue_, lifecycle_.stopping(), clock_,
-                                  mark_synced};
+      metrics_.RecordSourceStart();
+      absl::Cleanup record_end = [this] { metrics_.RecordSourceEnd(); };
+      SourceContext<T> context = {
+          *queue_, lifecycle_.stopping(), clock_, mark_synced,
+          [this](absl::Duration d) { return lifecycle_.Sleep(d); }};
       return run(context);
     };
     erased.push_back({std::move(source.name), std::move(run),
-                      std::move(source.on_stop), source.wait_for_sync});
+                      source.restart_backoff, std::move(source.on_stop),
+                      source.wait_for_sync});
   }
   return erased;
 }

@@ -111,6 +111,9 @@ PrometheusMetricsProvider::Create(
   families.active_workers =
       registration.AddGauge("controller_runtime_active_workers",
                             "Number of workers that are reconciling an item.");
+  families.running_sources =
+      registration.AddGauge("workqueue_controller_running_sources",
+                            "Number of sources of items that run.");
 
   if (!registration.status().ok()) return registration.status();
   return absl::WrapUnique(
@@ -229,6 +232,12 @@ std::unique_ptr<GaugeMetric> PrometheusMetricsProvider::NewActiveWorkersMetric(
     absl::string_view controller) {
   return std::make_unique<GaugeShare>(
       &families_.active_workers->Add(ControllerLabels(controller)));
+}
+
+std::unique_ptr<GaugeMetric> PrometheusMetricsProvider::NewRunningSourcesMetric(
+    absl::string_view controller) {
+  return std::make_unique<GaugeShare>(
+      &families_.running_sources->Add(ControllerLabels(controller)));
 }
 
 }  // namespace workqueue

@@ -33,7 +33,8 @@ namespace workqueue {
 // This class keeps the metrics of queues and controllers in a registry of
 // prometheus-cpp. The names, labels and buckets of queues are Kubernetes', and
 // the names, labels and buckets of controllers are controller-runtime's. So
-// dashboards and alerts made for controllers in Go work unchanged.
+// dashboards and alerts made for controllers in Go work unchanged. Only
+// `workqueue_controller_running_sources` has no counterpart there.
 //
 // A queue has these metrics:
 //
@@ -55,6 +56,7 @@ namespace workqueue {
 //     controller_runtime_reconcile_time_seconds           histogram
 //     controller_runtime_max_concurrent_reconciles        gauge
 //     controller_runtime_active_workers                   gauge
+//     workqueue_controller_running_sources                gauge
 //
 // Example, for a controller and its queue:
 //
@@ -137,6 +139,8 @@ class PrometheusMetricsProvider final : public MetricsProvider,
       absl::string_view controller) override;
   std::unique_ptr<GaugeMetric> NewActiveWorkersMetric(
       absl::string_view controller) override;
+  std::unique_ptr<GaugeMetric> NewRunningSourcesMetric(
+      absl::string_view controller) override;
 
  private:
   // Owned by the registry.
@@ -159,6 +163,7 @@ class PrometheusMetricsProvider final : public MetricsProvider,
     prometheus::Family<prometheus::Histogram>* reconcile_time;
     prometheus::Family<prometheus::Gauge>* max_concurrent_reconciles;
     prometheus::Family<prometheus::Gauge>* active_workers;
+    prometheus::Family<prometheus::Gauge>* running_sources;
   };
 
   PrometheusMetricsProvider(std::shared_ptr<prometheus::Registry> registry,
