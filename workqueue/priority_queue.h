@@ -211,7 +211,7 @@ class PriorityQueue
     return true;
   }
 
-  void Tidy() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
+  void Compact() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
 
   // Called by the waiting loop. Makes a batch of the items that are due ready.
   absl::Time Run(absl::Time now) override;
@@ -383,11 +383,10 @@ void PriorityQueue<T, Hash, Eq>::StopWaiting(Entry* entry) {
 }
 
 template <typename T, typename Hash, typename Eq>
-void PriorityQueue<T, Hash, Eq>::Tidy() {
+void PriorityQueue<T, Hash, Eq>::Compact() {
   waiting_.Shrink(waiting_.size());
   this->order_.Shrink();
   Entry* const entry = this->entries_.NextToMove();
-  // A lease or a list has the address of an entry that is being processed.
   if (entry == nullptr || entry->processing) return;
   Entry* const moved = this->entries_.Move(entry);
   if (moved->waiting) {

@@ -111,6 +111,8 @@ class Queue : public internal::QueueCore<T, Interface<T>,
   void AddLocked(const T& item, size_t hash)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
 
+  void Compact() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
+
   // Calls `f(add)` with the lock held, and returns what it returns. `add(item)`
   // is `Add(item)`.
   template <typename F>
@@ -171,6 +173,13 @@ void Queue<T, Hash, Eq>::AddLocked(const T& item, size_t hash) {
   if (!entry->processing) this->order_.Push(entry);
   std::move(undo).Cancel();
   entry->dirty = true;
+}
+
+template <typename T, typename Hash, typename Eq>
+void Queue<T, Hash, Eq>::Compact() {
+  Entry* const entry = this->entries_.NextToMove();
+  if (entry == nullptr || entry->processing || entry->in_ordering) return;
+  this->order_.OnMoved(this->entries_.Move(entry));
 }
 
 // Instantiated in queue.cc.

@@ -104,7 +104,7 @@ class FailureCounts {
   // Erases `entry`, which is not in `by_last_failure_`. May move another entry.
   void EraseEntry(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     entries_.Erase(entry);
-    if (ABSL_PREDICT_TRUE(!entries_.NeedsCare())) return;
+    if (ABSL_PREDICT_TRUE(!entries_.CompactionDue())) return;
     if (Entry* const from = entries_.NextToMove()) {
       Entry* const moved = entries_.Move(from);
       if (IsBounded()) by_last_failure_.ReplaceByCopy(moved);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "workqueue/internal/exceptions.h"
+#include "workqueue/internal/shrink.h"
 #include "workqueue/internal/slab.h"
 
 namespace workqueue {
@@ -39,11 +40,11 @@ namespace internal {
 // So a search ends within a cache line or two, whether or not it finds an id.
 // Growing is one pass over memory. Erasing leaves no tombstone.
 //
-// The table takes 10 to 15 bytes for each id, up to 32 bytes if ids have been
-// erased, and more if there are few ids. A table of more than 256 KB shrinks
-// when less than a quarter of its slots are in use. Shrinking is one pass over
-// memory, like growing. If allocating throws, the table is unchanged. (An Abseil
-// hash table is left corrupted.)
+// The table takes 10 to 15 bytes for each id, up to 27 bytes if ids have been
+// erased, and more if there are few ids. It shrinks as `MinSize()` says, but
+// not below 64 KB. Shrinking is one pass over memory, like growing. If
+// allocating throws, the table is unchanged. (An Abseil hash table is left
+// corrupted.)
 //
 // Not thread-safe.
 class HashIndex {
@@ -136,9 +137,6 @@ class HashIndex {
   // 32 KB. A table up to this size stays half empty, which makes searches
   // shorter.
   static constexpr size_t kSmallCapacity = 4096;
-  // 256 KB. A smaller table does not shrink, because all objects of a cluster
-  // may come and go repeatedly.
-  static constexpr size_t kKeptCapacity = 32 * 1024;
 
   struct Slot {
     bool empty() const { return id == kNoSlabId; }
@@ -175,13 +173,13 @@ class HashIndex {
     slots_.swap(slots);
     capacity_ = capacity;
     overflow_ = overflow;
-    min_size_ = capacity <= kKeptCapacity ? 0 : capacity / 4;
     max_size_ = capacity <= kSmallCapacity ? capacity / 2 : capacity / 5 * 4;
+    min_size_ = capacity <= 2 * kSmallCapacity ? 0 : MinSize<Slot>(max_size_);
   }
 
   void Shrink() {
     TryCall(
-        [this] { Rebuild(std::max(kKeptCapacity, 2 * size_), kMinCapacity); });
+        [this] { Rebuild(std::max(2 * size_, kSmallCapacity), kMinCapacity); });
   }
 
   std::vector<Slot> slots_;  // capacity_ + overflow_ of them

@@ -60,8 +60,8 @@ class ItemNode : public HashSetNode {
 // hash function may be the identity, because this class mixes its result.
 // Storage of erased entries is reused. So in the steady state nothing is
 // allocated except by copying an item. After a spike the storage is freed, but
-// an entry that remains keeps the storage of up to 63 others, 4 KB at most. A
-// caller that moves entries, as `NextToMove()` says, prevents this.
+// an entry that remains keeps the storage of up to 63 others, 4 KB at most,
+// unless the caller compacts the set, as `Slab` describes.
 //
 // If constructing an entry, comparing or allocating throws, the set is
 // unchanged.
@@ -123,9 +123,8 @@ class NodeHashSet {
     entries_.Delete(id);
   }
 
-  // Returns whether, after an `Erase()`, the caller should call `NextToMove()`,
-  // and free memory for ids from `id_limit()` on.
-  bool NeedsCare() const { return entries_.NeedsCare(); }
+  // See `Slab::CompactionDue()`.
+  bool CompactionDue() const { return entries_.CompactionDue(); }
 
   // Returns null or an entry for `Move()`; see `Slab::NextToMove()`. Always
   // returns null if moving an entry may throw.

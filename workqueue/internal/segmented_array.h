@@ -18,6 +18,7 @@
 #include "absl/base/optimization.h"
 #include "absl/numeric/bits.h"
 #include "workqueue/internal/exceptions.h"
+#include "workqueue/internal/shrink.h"
 
 namespace workqueue {
 namespace internal {
@@ -49,12 +50,11 @@ class SegmentedArray {
     while (ABSL_PREDICT_FALSE(capacity_ < size)) AddSegment();
   }
 
-  // Frees a part of the memory if there is much more than `size` elements need:
-  // more than for 1,008 elements, and more than twice the memory that an array
-  // has after `Reserve(size)` has made it grow. The elements from `size` on have
-  // no values any more.
+  // Frees segments if there is much more memory than `size` elements need, as
+  // `MinSize()` says. The elements from `size` on have no values any more.
+  // Throws nothing.
   void Shrink(size_t size) {
-    while (ABSL_PREDICT_FALSE(size < shrink_below_)) RemoveSegment();
+    while (ABSL_PREDICT_FALSE(size < MinSize<E>(capacity_))) RemoveSegment();
   }
 
   // Returns the element at `index`, which must be less than `capacity()`.
@@ -64,7 +64,7 @@ class SegmentedArray {
   // Frees the memory.
   void Clear() {
     for (Segment& segment : segments_) segment = nullptr;
-    capacity_ = shrink_below_ = 0;
+    capacity_ = 0;
   }
 
  private:
@@ -81,8 +81,6 @@ class SegmentedArray {
   static constexpr int kFirstBits = 4;
   static constexpr size_t kFirst = size_t{1} << kFirstBits;
   static constexpr size_t kMaxSegments = 33 - kFirstBits;
-  // An array up to this capacity does not shrink.
-  static constexpr size_t kKept = 64 * kFirst - kFirst;
 
   // An element's number is its index plus the size of the first segment. All
   // elements whose numbers have the same highest bit are in one segment.
@@ -98,25 +96,17 @@ class SegmentedArray {
     const size_t number = absl::bit_width(size) - 1 - kFirstBits;
     if (number == kMaxSegments) ThrowBadAlloc();
     segments_[number].reset(new Line[(size * sizeof(E) + 63) / 64]);
-    SetCapacity(capacity_ + size);
+    capacity_ += size;
   }
 
+  // Frees the last segment, which is larger than all others together.
   ABSL_ATTRIBUTE_NOINLINE void RemoveSegment() {
-    const size_t left = (capacity_ - kFirst) / 2;
-    segments_[absl::bit_width(left + kFirst) - 1 - kFirstBits] = nullptr;
-    SetCapacity(left);
-  }
-
-  void SetCapacity(size_t capacity) {
-    capacity_ = capacity;
-    // The last segment is freed if the others are at most three quarters full.
-    // So an element that is added soon does not need it.
-    shrink_below_ = capacity <= kKept ? 0 : (capacity - kFirst) / 8 * 3 + 1;
+    capacity_ = (capacity_ - kFirst) / 2;
+    segments_[absl::bit_width(capacity_ + kFirst) - 1 - kFirstBits] = nullptr;
   }
 
   std::array<Segment, kMaxSegments> segments_;
   size_t capacity_ = 0;
-  size_t shrink_below_ = 0;
 };
 
 }  // namespace internal

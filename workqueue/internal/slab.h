@@ -22,6 +22,7 @@
 #include "absl/base/optimization.h"
 #include "absl/numeric/bits.h"
 #include "workqueue/internal/exceptions.h"
+#include "workqueue/internal/shrink.h"
 
 namespace workqueue {
 namespace internal {
@@ -36,14 +37,20 @@ inline constexpr SlabId kNoSlabId = std::numeric_limits<SlabId>::max();
 // Slab
 //
 // This class owns objects of one type, in chunks of up to 64, and finds them by
-// id. Objects that are created one after the other are neighbours in memory.
+// id. Objects that are created one after the other are neighbours in memory. An
+// object keeps its address and its id.
 //
-// An object keeps its address and its id. So after a peak, a few objects that
-// remain may keep many chunks, and arrays that are indexed by id large. An
-// owner that can move objects to other addresses and ids prevents this:
+// A new object gets a place in the chunk of the smallest number that has room,
+// and a new chunk gets the smallest free number. So ids become small again once
+// the objects of a peak are gone. A few empty chunks are kept, so that in the
+// steady state nothing is allocated. The other empty chunks are freed.
+//
+// But a few objects that remain after a peak may keep many chunks, and large
+// arrays that are indexed by id. An owner that can give objects other addresses
+// and ids prevents this by compaction: it moves one object at a time.
 //
 //     slab.Delete(id);
-//     if (slab.NeedsCare()) {
+//     if (slab.CompactionDue()) {
 //       const SlabId from = slab.NextToMove();
 //       if (from != kNoSlabId) {
 //         const SlabId to = slab.NextId();
@@ -54,12 +61,9 @@ inline constexpr SlabId kNoSlabId = std::numeric_limits<SlabId>::max();
 //       ...  // free memory for ids from slab.id_limit() on
 //     }
 //
-// Chunks are numbered, and a new chunk gets the smallest free number. So ids
-// become small again once the objects of a peak are gone. A few empty chunks
-// are kept, so that in the steady state nothing is allocated. The other empty
-// chunks are freed. `Clear()` and `ForEach()` take time proportional to the
-// number of chunks, and every other operation takes amortized constant time.
-// (More precisely, one of 64 operations takes O(log n) for n chunks.)
+// `Clear()` and `ForEach()` take time proportional to the number of chunks.
+// Every other operation takes amortized constant time: at most one of 64 takes
+// O(log n) for n chunks, or visits the pointers to all chunks.
 //
 // A slab has at most `kMaxObjects` objects.
 //
@@ -99,7 +103,6 @@ class Slab {
         E(std::forward<Args>(args)...);
     chunk->free &= chunk->free - 1;  // The first free place is taken.
     ++size_;
-    work_ += kWorkOfNew;
     return object;
   }
 
@@ -125,39 +128,26 @@ class Slab {
     if (ABSL_PREDICT_FALSE(chunk->free == 0)) ChunkHasRoom(chunk);
     chunk->free |= uint64_t{1} << IndexOf(id);
     --size_;
-    ++work_;
+    --until_compaction_;
     if (chunk->free == kAllFree && chunks_.size() > kSpareChunks) {
       ChunkIsEmpty(chunk);
     }
   }
 
   // Returns whether, after a `Delete()`, the owner should call `NextToMove()`,
-  // and free memory for ids from `id_limit()` on.
-  bool NeedsCare() const { return work_ >= next_care_; }
+  // and free memory for ids from `id_limit()` on. Returns true after every 32nd
+  // deletion, and after the last one of a peak.
+  bool CompactionDue() const { return until_compaction_ <= 0; }
 
-  // If many ids below `id_limit()` are unused, some of the calls return an
-  // object's id. The owner should then replace the object by a new one, whose
-  // id is smaller and whose storage has been allocated. Otherwise the function
-  // returns `kNoSlabId`.
-  //
-  // If the owner does so for each id, at most a fifth of the ids below
-  // `id_limit()` is unused, apart from those of a few chunks, once 32 objects
-  // have been made and deleted for each object that remains. The fewer ids are
-  // used, the more often the function returns an id. The owner may refuse to
-  // replace some of the objects. Throws nothing.
+  // If more than a fifth of the ids below `id_limit()` is unused, and more than
+  // those of a few chunks, returns the id of an object. The owner should then
+  // replace the object by a new one, whose id is smaller and whose storage has
+  // been allocated. The owner may refuse; the next calls return the ids of
+  // other objects. Otherwise returns `kNoSlabId`. Throws nothing.
   SlabId NextToMove() {
-    const size_t ids = id_limit();
-    const size_t allowed = size_ + size_ / 4 + kSpareChunks * kChunkSize;
-    if (ids <= allowed) {
-      // Only after so many deletions can there be too many ids.
-      next_care_ = work_ + (allowed - ids) / 5 * 4 + 1;
-      return kNoSlabId;
-    }
-    const SlabId id = FindToMove();
-    // Moving an object counts as work, too.
-    next_care_ = work_ + kWorkOfMove * size_ / ids + 1 +
-                 (id == kNoSlabId ? 0 : kWorkOfNew + 1);
-    return id;
+    until_compaction_ = kDeletionsPerMove;
+    const size_t enough = size_ + size_ / 4 + kSpareChunks * kChunkSize;
+    return id_limit() <= enough ? kNoSlabId : FindToMove();
   }
 
   // Destroys all objects, and frees the memory.
@@ -172,7 +162,7 @@ class Slab {
     current_ = spare_ = nullptr;
     spare_chunks_ = 0;
     size_ = 0;
-    next_care_ = work_;
+    until_compaction_ = 0;
   }
 
   // Calls `visit(E*)` for each object, in the order of their ids. `visit` may
@@ -199,12 +189,7 @@ class Slab {
   static constexpr size_t kChunkSize = ChunkSize();
   static constexpr uint64_t kAllFree = ~uint64_t{0} >> (64 - kChunkSize);
   static constexpr size_t kSpareChunks = 4;
-  // An object moves after an amount of work that depends on how many ids are
-  // unused. A deletion counts as one. A new object counts as more than that: if
-  // objects are only deleted, most of those that are moved would be deleted
-  // soon.
-  static constexpr uint64_t kWorkOfNew = 31;
-  static constexpr uint64_t kWorkOfMove = 1024;
+  static constexpr int kDeletionsPerMove = 32;
 
   struct Chunk {
     E* Object(int index) { return reinterpret_cast<E*>(storage[index]); }
@@ -312,7 +297,7 @@ class Slab {
       delete chunk;
     }
     while (chunks_.back() == nullptr) chunks_.pop_back();
-    if (chunks_.size() < chunks_.capacity() / 4 && chunks_.capacity() > 64) {
+    if (chunks_.size() < MinSize<Chunk*>(chunks_.capacity())) {
       TryCall([this] { SetCapacity(2 * chunks_.size()); });
     }
   }
@@ -355,10 +340,7 @@ class Slab {
   Chunk* spare_ = nullptr;    // a list of empty chunks
   size_t spare_chunks_ = 0;
   size_t size_ = 0;
-  // The work done so far, and how much it must be when `NextToMove()` should be
-  // called.
-  uint64_t work_ = 0;
-  uint64_t next_care_ = 0;
+  int until_compaction_ = kDeletionsPerMove;  // the number of deletions
   // The next object to move is one with a smaller id.
   size_t move_before_ = std::numeric_limits<size_t>::max();
 };

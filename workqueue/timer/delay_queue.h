@@ -221,7 +221,7 @@ class DelayQueue : private internal::DelayQueueBase {
   void Drop(Node* node, Removed* removed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Frees memory that the values in the queue do not need. May move a node.
-  ABSL_ATTRIBUTE_NOINLINE void Tidy(Removed* removed)
+  ABSL_ATTRIBUTE_NOINLINE void Compact(Removed* removed)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Destroys the list of removed nodes that begins with `first`.
@@ -314,11 +314,11 @@ template <typename T>
 inline void DelayQueue<T>::Remove(Node* node, Removed* removed) {
   waiting_.Remove(node->slot());
   Drop(node, removed);
-  if (ABSL_PREDICT_FALSE(nodes_.NeedsCare())) Tidy(removed);
+  if (ABSL_PREDICT_FALSE(nodes_.CompactionDue())) Compact(removed);
 }
 
 template <typename T>
-void DelayQueue<T>::Tidy(Removed* removed) {
+void DelayQueue<T>::Compact(Removed* removed) {
   if (ShuttingDown()) return;  // The caller may be visiting all nodes.
   Node* const from = nodes_.NextToMove();
   if (from != nullptr && from->next_removed == nullptr) {
@@ -358,7 +358,7 @@ void DelayQueue<T>::Destroy(Node* first) {
     node = node->next_removed;
     nodes_.Delete(last);
   } while (node != last);
-  if (nodes_.NeedsCare()) waiting_.Shrink(nodes_.slot_limit());
+  if (nodes_.CompactionDue()) waiting_.Shrink(nodes_.slot_limit());
 }
 
 template <typename T>

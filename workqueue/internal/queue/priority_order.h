@@ -45,7 +45,6 @@ class PriorityOrder {
   };
 
   static constexpr bool kHasPriorities = true;
-  static constexpr bool kTidy = true;
 
   size_t size() const { return heap_.size(); }
 

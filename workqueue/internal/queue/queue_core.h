@@ -79,7 +79,6 @@ struct QueueEntry : QueuedItem<T>, HashSetNode {
 //
 //   * `Entry`, a class derived from `QueueEntry<T>`.
 //   * `kHasPriorities`: whether items have priorities.
-//   * `kTidy`: whether the derived class implements `Tidy()`.
 //   * `size_t size() const`: returns the number of entries.
 //   * `Entry* Pop()`: removes the next entry and returns it. Called only if
 //     there is an entry.
@@ -181,17 +180,16 @@ class QueueCore : public InterfaceType,
     return false;
   }
 
-  // Erases `entry`. If the order is `kTidy`, this may move another entry.
+  // Erases `entry`. May move another entry to another address.
   void Erase(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     entries_.Erase(entry);
-    if constexpr (Order::kTidy) {
-      if (ABSL_PREDICT_FALSE(entries_.NeedsCare())) Tidy();
-    }
+    if (ABSL_PREDICT_FALSE(entries_.CompactionDue())) Compact();
   }
 
-  // Frees memory that the present entries do not need. May move an entry. Must
-  // not throw.
-  virtual void Tidy() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {}
+  // Frees memory that the present entries do not need. May move an entry that
+  // is not being processed: a lease has the address of its entry. Throws
+  // nothing.
+  virtual void Compact() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) = 0;
 
   // Returns whether no item is queued or being processed.
   bool Idle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {

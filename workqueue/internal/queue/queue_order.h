@@ -39,7 +39,6 @@ class QueueOrder {
   };
 
   static constexpr bool kHasPriorities = false;
-  static constexpr bool kTidy = false;  // orderings have pointers to entries
 
   // `ordering` may be null.
   explicit QueueOrder(std::unique_ptr<Ordering<T>> ordering)
@@ -82,6 +81,10 @@ class QueueOrder {
   void GiveBack(Entry* entry, bool /*added_again*/) { list_.PushFront(entry); }
 
   void OnDone(Entry*) {}
+
+  // Called when the address of `entry`, which is in the order but not in its
+  // `Ordering`, has changed.
+  void OnMoved(Entry* entry) { list_.ReplaceByCopy(entry); }
 
   bool ForEach(absl::FunctionRef<void(const QueuedItem<T>&)> visit) const {
     for (const QueuedItem<T>* item = list_.front(); item != nullptr;

@@ -87,7 +87,7 @@ class WaitingItems {
   void Remove(Entry* entry) {
     set_.Remove(entry->id());
     table_.Erase(entry);
-    if (ABSL_PREDICT_FALSE(table_.NeedsCare())) Tidy();
+    if (ABSL_PREDICT_FALSE(table_.CompactionDue())) Compact();
   }
 
   // Removes all items, and frees the memory. Does not throw.
@@ -117,7 +117,7 @@ class WaitingItems {
 
  private:
   // Frees memory that the items do not need. May move an entry.
-  ABSL_ATTRIBUTE_NOINLINE void Tidy() {
+  ABSL_ATTRIBUTE_NOINLINE void Compact() {
     if (Entry* const from = table_.NextToMove()) {
       const SlabId id = from->id();
       set_.Renumber(id, table_.Move(from)->id());

@@ -83,9 +83,9 @@ class SlotMapEntry {
 //
 // Every operation takes amortized constant time. In the steady state nothing is
 // allocated. After a spike the memory is freed, but an object that remains
-// keeps the memory of up to 63 others, 4 KB at most. A caller that moves
-// objects, as `NextToMove()` says, prevents this. The map has a hash table of
-// the objects that have moved, because their handles have other slots.
+// keeps the memory of up to 63 others, 4 KB at most, unless the caller compacts
+// the map, as `Slab` describes. The map has a hash table of the objects that
+// have moved, because their handles have other slots.
 //
 // Not thread-safe.
 template <typename Entry, typename Tag>
@@ -129,9 +129,8 @@ class SlotMap {
     entries_.Delete(entry->slot_);
   }
 
-  // Returns whether, after a `Delete()`, the caller should call `NextToMove()`,
-  // and free memory for slots from `slot_limit()` on.
-  bool NeedsCare() const { return entries_.NeedsCare(); }
+  // See `Slab::CompactionDue()`.
+  bool CompactionDue() const { return entries_.CompactionDue(); }
 
   // Returns null or an object for `Move()`; see `Slab::NextToMove()`. Always
   // returns null if moving an object may throw.
@@ -151,9 +150,8 @@ class SlotMap {
     const uint32_t hash = HashOf(entry->id_);
     const HashIndex::Position position = PositionOf(entry->id_);
     HashIndex::InsertPosition insert_at{};
-    if (!position.found && !TryCall([&] {
-          insert_at = moved_.PrepareInsert(hash, position);
-        })) {
+    if (!position.found &&
+        !TryCall([&] { insert_at = moved_.PrepareInsert(hash, position); })) {
       return nullptr;
     }
     const SlabId slot = entries_.NextId();

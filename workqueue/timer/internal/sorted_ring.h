@@ -8,13 +8,13 @@
 #ifndef WORKQUEUE_TIMER_INTERNAL_SORTED_RING_H_
 #define WORKQUEUE_TIMER_INTERNAL_SORTED_RING_H_
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <utility>
 
 #include "workqueue/internal/exceptions.h"
+#include "workqueue/internal/shrink.h"
 #include "workqueue/internal/slab.h"
 
 namespace workqueue {
@@ -105,12 +105,11 @@ class SortedRing {
     if (holes_ > Span() / 2) Compact();
   }
 
-  // Frees memory if there is much more than the slots need: more than for 1,024
-  // slots, and more than four times as much. Moves all slots then. Throws
-  // nothing.
+  // Frees memory if there is much more than the slots need, as `MinSize()`
+  // says. Moves all slots then. Throws nothing.
   void Shrink() {
     size_t capacity = capacity_;
-    while (capacity > kKept && size() < capacity / 4) capacity /= 2;
+    while (size() < MinSize<Slot>(capacity)) capacity /= 2;
     if (capacity < capacity_) TryCall([&] { SetCapacity(capacity); });
   }
 
@@ -132,8 +131,6 @@ class SortedRing {
   }
 
  private:
-  static constexpr size_t kKept = 1024;
-
   static Index Next(Index index) { return (index + 1) % kIndices; }
 
   Slot& At(Index index) { return ring_[index & (capacity_ - 1)]; }
@@ -153,16 +150,10 @@ class SortedRing {
   void SetCapacity(size_t capacity) {
     // The unused part is not written to, and so is not resident.
     std::unique_ptr<Slot[]> ring(new Slot[capacity]);
-    // Otherwise the ring would soon grow again.
+    // The holes may not fit, or the ring would soon grow again.
     if (Span() > capacity / 4 * 3) Compact();
-    for (Index i = begin_; i != end_;) {
-      // So many are next to each other in both rings.
-      const size_t n =
-          std::min<size_t>({(end_ - i) % kIndices,
-                            capacity_ - (i & (capacity_ - 1)),
-                            capacity - (i & (capacity - 1))});
-      std::copy_n(&At(i), n, &ring[i & (capacity - 1)]);
-      i = (i + n) % kIndices;
+    for (Index i = begin_; i != end_; i = Next(i)) {
+      ring[i & (capacity - 1)] = At(i);
     }
     ring_ = std::move(ring);
     capacity_ = capacity;
