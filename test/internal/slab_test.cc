@@ -310,7 +310,7 @@ constexpr int kPeak = 100000;
 // Of the objects of a peak, the first ones remain, the last ones, or some that
 // are scattered.
 TEST(SlabMoveTest, AtMostAFifthOfTheIdsIsUnusedAfterAPeak) {
-  for (const int n : {1, 10, 1000, 10000}) {
+  for (const int n : {1, 10, 1000, 5000}) {
     for (const char* which : {"first", "last", "scattered"}) {
       SCOPED_TRACE(testing::Message() << "the " << which << " " << n);
       const auto remains = [&](int value) {
@@ -350,7 +350,7 @@ TEST(SlabMoveTest, FewObjectsMoveWhileOthersAreDeleted) {
     for (int value : values) owner.Make(value);
     if (!in_order) std::shuffle(values.begin(), values.end(), std::mt19937());
     for (int value : values) owner.Delete(value);
-    EXPECT_LE(owner.moves, kPeak / 32);
+    EXPECT_LE(owner.moves, kPeak / 32 / 10);
     EXPECT_GT(owner.moves, 0);
   }
 }
@@ -391,7 +391,7 @@ TEST(SlabMoveTest, BehavesLikeAMap) {
     }
     ASSERT_NO_FATAL_FAILURE(owner.Check());
   }
-  EXPECT_GT(owner.moves, 1000);
+  EXPECT_GT(owner.moves, 100);
 }
 
 #ifdef ABSL_HAVE_EXCEPTIONS

@@ -261,7 +261,7 @@ void AddAndTake(Subject& subject, int n) {
 
 TEST_P(MemoryAfterSpikeTest, IsAtMostTwiceWhatTheItemsThatStayNeed) {
   for (const int n :
-       GetParam().compacts ? std::vector<int>{1, 2000} : std::vector<int>{1}) {
+       GetParam().compacts ? std::vector<int>{1, 500} : std::vector<int>{1}) {
     for (const Place place : {Place::kFirst, Place::kLast, Place::kScattered}) {
       SCOPED_TRACE(testing::Message()
                    << n << " items, place " << static_cast<int>(place));

@@ -103,6 +103,7 @@ class Slab {
         E(std::forward<Args>(args)...);
     chunk->free &= chunk->free - 1;  // The first free place is taken.
     ++size_;
+    ++made_;
     return object;
   }
 
@@ -142,12 +143,24 @@ class Slab {
   // If more than a fifth of the ids below `id_limit()` is unused, and more than
   // those of a few chunks, returns the id of an object. The owner should then
   // replace the object by a new one, whose id is smaller and whose storage has
-  // been allocated. The owner may refuse; the next calls return the ids of
-  // other objects. Otherwise returns `kNoSlabId`. Throws nothing.
+  // been allocated. The owner may refuse; the next calls return the ids of other
+  // objects. Otherwise returns `kNoSlabId`. Throws nothing.
+  //
+  // While objects are only deleted, one that moved would probably be deleted
+  // soon. So objects move only if new objects have been made since ids became
+  // unused, or if most ids are unused.
   SlabId NextToMove() {
+    constexpr size_t kSpare = kSpareChunks * kChunkSize;
     until_compaction_ = kDeletionsPerMove;
-    const size_t enough = size_ + size_ / 4 + kSpareChunks * kChunkSize;
-    return id_limit() <= enough ? kNoSlabId : FindToMove();
+    if (id_limit() <= size_ + size_ / 4 + kSpare) {
+      made_ = 0;
+      return kNoSlabId;
+    }
+    if (made_ < kDeletionsPerMove && id_limit() <= 16 * size_ + kSpare) {
+      return kNoSlabId;
+    }
+    made_ -= std::min(made_, kDeletionsPerMove);
+    return FindToMove();
   }
 
   // Destroys all objects, and frees the memory.
@@ -189,7 +202,7 @@ class Slab {
   static constexpr size_t kChunkSize = ChunkSize();
   static constexpr uint64_t kAllFree = ~uint64_t{0} >> (64 - kChunkSize);
   static constexpr size_t kSpareChunks = 4;
-  static constexpr int kDeletionsPerMove = 32;
+  static constexpr int64_t kDeletionsPerMove = 32;
 
   struct Chunk {
     E* Object(int index) { return reinterpret_cast<E*>(storage[index]); }
@@ -340,7 +353,10 @@ class Slab {
   Chunk* spare_ = nullptr;    // a list of empty chunks
   size_t spare_chunks_ = 0;
   size_t size_ = 0;
-  int until_compaction_ = kDeletionsPerMove;  // the number of deletions
+  int64_t until_compaction_ = kDeletionsPerMove;  // the number of deletions
+  // The number of objects made since few ids were unused, less
+  // `kDeletionsPerMove` for each that has moved since then.
+  int64_t made_ = 0;
   // The next object to move is one with a smaller id.
   size_t move_before_ = std::numeric_limits<size_t>::max();
 };

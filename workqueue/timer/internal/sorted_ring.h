@@ -8,6 +8,7 @@
 #ifndef WORKQUEUE_TIMER_INTERNAL_SORTED_RING_H_
 #define WORKQUEUE_TIMER_INTERNAL_SORTED_RING_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -152,8 +153,13 @@ class SortedRing {
     std::unique_ptr<Slot[]> ring(new Slot[capacity]);
     // The holes may not fit, or the ring would soon grow again.
     if (Span() > capacity / 4 * 3) Compact();
-    for (Index i = begin_; i != end_; i = Next(i)) {
-      ring[i & (capacity - 1)] = At(i);
+    for (Index i = begin_; i != end_;) {
+      // So many slots are next to each other in both rings.
+      const size_t n = std::min<size_t>({(end_ - i) % kIndices,
+                                         capacity_ - (i & (capacity_ - 1)),
+                                         capacity - (i & (capacity - 1))});
+      std::copy_n(&At(i), n, &ring[i & (capacity - 1)]);
+      i = static_cast<Index>((i + n) % kIndices);
     }
     ring_ = std::move(ring);
     capacity_ = capacity;
