@@ -92,7 +92,9 @@ struct DelayQueueOptions {
 // No `T` is destroyed with the lock held, so its destructor may call the queue,
 // even while the destructor of the queue runs. If `T` has a non-trivial
 // destructor, each call that removes values takes the lock a second time, to
-// reuse their memory. Moving a `T` must not call the queue.
+// reuse their memory. A call that removes a value may move one other value, to
+// free the memory of a peak, if moving a `T` does not throw. Moving a `T` must
+// not call the queue.
 //
 // Thread-safe. The destructor shuts the queue down and waits for the calls that
 // block in it, which return as after `ShutDown()`. All other calls must have
