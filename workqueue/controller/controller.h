@@ -32,6 +32,7 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/controller/internal/check_options.h"
 #include "workqueue/controller/internal/failure_log.h"
+#include "workqueue/controller/internal/last_errors.h"
 #include "workqueue/controller/internal/lifecycle.h"
 #include "workqueue/controller/internal/reconcile_metrics.h"
 #include "workqueue/controller/metrics.h"
@@ -252,6 +253,13 @@ class Controller {
   // controller owns the queue.
   RateLimitingInterface<T>& queue() { return *queue_; }
 
+  // Returns a copy of the contents of the queue, with the last error of each
+  // item that has failed and is tried again. The controller keeps these errors
+  // for the 10,000 items that failed last, cut after 256 bytes. For debugging:
+  // see `Interface::TakeSnapshot()`. If a look-up in the errors throws, logs
+  // the exception, and leaves out the error.
+  Snapshot<T> TakeSnapshot();
+
   // For tests. Blocks until no item is queued or being reconciled. Waiting
   // items do not count. After a `Stop()` whose timeout has passed, blocks
   // until all workers have ended.
@@ -314,6 +322,7 @@ class Controller {
   }
 
   // Call the queue's functions of the same names, and log their exceptions.
+  // `Forget()` also forgets the last error.
   int NumRequeues(const T& item);
   void Forget(const T& item);
 
@@ -327,6 +336,7 @@ class Controller {
   const absl::Duration reconcile_timeout_;
   internal::ErrorLog queue_errors_;
   internal::FailureLog failure_log_;
+  internal::LastErrors<T, Hash, Eq> last_errors_;
   const internal::ReconcileMetrics metrics_;
   const bool timed_;
   // The rate limiter of the queue that the controller has made; null if the
@@ -439,6 +449,23 @@ bool Controller<T, Hash, Eq>::Idle() {
 }
 
 template <typename T, typename Hash, typename Eq>
+Snapshot<T> Controller<T, Hash, Eq>::TakeSnapshot() {
+  Snapshot<T> snapshot = queue_->TakeSnapshot();
+  const auto add_errors = [this](auto& items) {
+    for (auto& it : items) {
+      Try("looking up the error of", it.item, [&] {
+        it.last_error = last_errors_.Get(it.item);
+        return absl::OkStatus();
+      });
+    }
+  };
+  add_errors(snapshot.queued);
+  add_errors(snapshot.processing);
+  add_errors(snapshot.waiting);
+  return snapshot;
+}
+
+template <typename T, typename Hash, typename Eq>
 void Controller<T, Hash, Eq>::Work() {
   const absl::Notification& abandoning = lifecycle_.abandoning();
   while (true) {
@@ -503,6 +530,10 @@ void Controller<T, Hash, Eq>::HandleError(const Lease<T>& lease,
     Forget(*lease);
     return;
   }
+  Try("keeping the error of", *lease, [&] {
+    last_errors_.Record(*lease, error);
+    return absl::OkStatus();
+  });
   AddOptions again;
   again.after = delay.value_or(absl::ZeroDuration());
   again.rate_limited = !delay.has_value();
@@ -560,6 +591,7 @@ int Controller<T, Hash, Eq>::NumRequeues(const T& item) {
 template <typename T, typename Hash, typename Eq>
 void Controller<T, Hash, Eq>::Forget(const T& item) {
   Try("forgetting the failures of", item, [&] {
+    last_errors_.Erase(item);
     queue_->Forget(item);
     return absl::OkStatus();
   });

@@ -27,6 +27,7 @@
 #include "workqueue/internal/mutex_lock.h"
 #include "workqueue/internal/printable.h"
 #include "workqueue/internal/retry_delay.h"
+#include "workqueue/internal/thread_name.h"
 #include "workqueue/log_sink.h"
 
 namespace workqueue {
@@ -52,7 +53,8 @@ absl::Status Call(const LifecycleSource& source, F f) {
 Lifecycle::Lifecycle(absl::string_view controller, LogSink* log_sink,
                      Clock* clock, size_t workers, absl::Duration sync_timeout,
                      std::vector<LifecycleSource> sources, LifecycleHooks hooks)
-    : clock_(clock),
+    : controller_(controller),
+      clock_(clock),
       log_("controller", controller, log_sink),
       errors_("controller", controller, log_sink, clock),
       num_workers_(workers),
@@ -193,6 +195,8 @@ absl::Status Lifecycle::RunSourceOnce(size_t i) {
 }
 
 void Lifecycle::RunSource(size_t i) {
+  NameThisThread(sources_[i].name.empty() ? controller_ : sources_[i].name,
+                 "source");
   const std::optional<RestartBackoff>& backoff = sources_[i].restart_backoff;
   absl::Duration delay = absl::ZeroDuration();
   while (true) {
@@ -228,6 +232,7 @@ void Lifecycle::FailStart(const absl::Status& error) {
 }
 
 void Lifecycle::RunWorker() {
+  NameThisThread(controller_, "worker");
   hooks_.work();
   MutexLock lock(&mu_);
   --running_workers_;

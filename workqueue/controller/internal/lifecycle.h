@@ -147,6 +147,7 @@ class Lifecycle {
   // Ends the start with the error of a source, if the start is in progress.
   void FailStart(const absl::Status& error);
 
+  const std::string controller_;
   Clock* const clock_;
   // `errors_` logs the errors of sources, and `log_` what happens once.
   const Log log_;
