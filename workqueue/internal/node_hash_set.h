@@ -129,11 +129,9 @@ class NodeHashSet {
   // Returns null or an entry for `Move()`; see `Slab::NextToMove()`. Always
   // returns null if moving an entry may throw.
   Entry* NextToMove() {
-    if constexpr (std::is_nothrow_move_constructible_v<Entry>) {
-      const SlabId id = entries_.NextToMove();
-      if (id != kNoSlabId) return &entries_[id];
-    }
-    return nullptr;
+    const SlabId id = entries_.NextToMove();
+    const bool can_move = std::is_nothrow_move_constructible_v<Entry>;
+    return can_move && id != kNoSlabId ? &entries_[id] : nullptr;
   }
 
   // Moves `entry`, which `NextToMove()` has returned, to another address and a

@@ -135,11 +135,9 @@ class SlotMap {
   // Returns null or an object for `Move()`; see `Slab::NextToMove()`. Always
   // returns null if moving an object may throw.
   Entry* NextToMove() {
-    if constexpr (std::is_nothrow_move_constructible_v<Entry>) {
-      const SlabId slot = entries_.NextToMove();
-      if (slot != kNoSlabId) return &entries_[slot];
-    }
-    return nullptr;
+    const SlabId slot = entries_.NextToMove();
+    const bool can_move = std::is_nothrow_move_constructible_v<Entry>;
+    return can_move && slot != kNoSlabId ? &entries_[slot] : nullptr;
   }
 
   // Replaces `entry`, which `NextToMove()` has returned, by a new object, which
