@@ -34,7 +34,7 @@
 namespace workqueue {
 namespace {
 
-constexpr int kSpike = 40000;
+constexpr int kSpike = 20000;
 // The memory that may be left in addition to twice that of the items. Most of
 // it are up to three hash tables of 64 KB.
 constexpr int64_t kConstant = 320 * 1024;
@@ -261,7 +261,7 @@ void AddAndTake(Subject& subject, int n) {
 
 TEST_P(MemoryAfterSpikeTest, IsAtMostTwiceWhatTheItemsThatStayNeed) {
   for (const int n :
-       GetParam().compacts ? std::vector<int>{1, 500} : std::vector<int>{1}) {
+       GetParam().compacts ? std::vector<int>{1, 300} : std::vector<int>{1}) {
     for (const Place place : {Place::kFirst, Place::kLast, Place::kScattered}) {
       SCOPED_TRACE(testing::Message()
                    << n << " items, place " << static_cast<int>(place));
