@@ -10,6 +10,7 @@
 #include <random>
 #include <vector>
 
+#include "absl/base/config.h"
 #include "gtest/gtest.h"
 #include "test/internal/counted_heap.h"
 #include "workqueue/internal/shrink.h"
@@ -180,6 +181,8 @@ TEST_F(SortedRingTest, ShrinkFreesMemoryThatIsNotNeeded) {
   }
 }
 
+#ifdef ABSL_HAVE_EXCEPTIONS
+
 TEST_F(SortedRingTest, ShrinkChangesNothingIfThereIsNoMemory) {
   for (SlabId id = 0; id < 10000; ++id) Append(0, id);
   for (SlabId id = 0; id < 9990; ++id) Remove(id);
@@ -193,6 +196,8 @@ TEST_F(SortedRingTest, ShrinkChangesNothingIfThereIsNoMemory) {
   EXPECT_LT(run_.capacity(), capacity);
   EXPECT_EQ(TakeAll().size(), 10u);
 }
+
+#endif  // ABSL_HAVE_EXCEPTIONS
 
 TEST_F(SortedRingTest, ReplaceKeepsThePlace) {
   for (SlabId id = 0; id < 5; ++id) Append(0, id);
