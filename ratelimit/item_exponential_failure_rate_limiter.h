@@ -16,6 +16,7 @@
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "ratelimit/internal/check_max_tracked_items.h"
 #include "ratelimit/internal/exponential_delay.h"
@@ -77,14 +78,13 @@ template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
 class ItemExponentialFailureRateLimiter final : public RateLimiter<T> {
  public:
   // Returns a new limiter that tracks no item. Both delays are rounded down to
-  // whole nanoseconds. If `max_delay` is less than `base_delay`, every delay is
-  // `max_delay`. If `base_delay` is zero, every delay is zero.
+  // whole nanoseconds. If `base_delay` is zero, every delay is zero.
   //
   // The limiter tracks at most `max_tracked_items` items at a time, by default
   // any number.
   //
   // Returns an `absl::InvalidArgumentError` if a delay is negative or infinite,
-  // or if `max_tracked_items` is zero.
+  // if `base_delay` exceeds `max_delay`, or if `max_tracked_items` is zero.
   static absl::StatusOr<std::unique_ptr<ItemExponentialFailureRateLimiter>>
   Create(absl::Duration base_delay, absl::Duration max_delay,
          size_t max_tracked_items = kUnboundedItems) {
@@ -93,6 +93,12 @@ class ItemExponentialFailureRateLimiter final : public RateLimiter<T> {
     status.Update(internal::CheckFiniteAndNotNegative("max_delay", max_delay));
     status.Update(internal::CheckMaxTrackedItems(max_tracked_items));
     if (!status.ok()) return status;
+    if (base_delay > max_delay) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("base_delay is ", absl::FormatDuration(base_delay),
+                       "; it must not exceed max_delay, which is ",
+                       absl::FormatDuration(max_delay)));
+    }
     return absl::WrapUnique(new ItemExponentialFailureRateLimiter(
         base_delay, max_delay, max_tracked_items));
   }

@@ -9,6 +9,7 @@
 #define WORKQUEUE_RATELIMIT_RATE_LIMITER_H_
 
 #include "absl/time/time.h"
+#include "workqueue/version.h"
 
 namespace workqueue {
 

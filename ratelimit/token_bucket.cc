@@ -117,7 +117,7 @@ Reservation TokenBucket::Reserve(int64_t n) {
   return ReserveWithin(n, clock_->TimeNow(), absl::InfiniteDuration());
 }
 
-absl::Status TokenBucket::Wait(int64_t n, absl::Time deadline) {
+absl::Status TokenBucket::Wait(int64_t n, absl::Duration timeout) {
   absl::Time now;
   Reservation reservation;
   {
@@ -131,12 +131,13 @@ absl::Status TokenBucket::Wait(int64_t n, absl::Time deadline) {
           "n must not exceed burst, which is ", burst_, ", but is ", n));
     }
     now = clock_->TimeNow();
-    if (now <= deadline) reservation = ReserveWithin(n, now, deadline - now);
+    reservation =
+        ReserveWithin(n, now, std::max(timeout, absl::ZeroDuration()));
   }
   if (!reservation.ok()) {
     return absl::DeadlineExceededError(
-        absl::StrCat("n = ", n, " would not be granted by the deadline, ",
-                     absl::FormatTime(deadline, absl::UTCTimeZone())));
+        absl::StrCat("n = ", n, " would not be granted within the timeout, ",
+                     absl::FormatDuration(timeout)));
   }
   if (reservation.time_to_act() > now) {
     clock_->SleepUntil(reservation.time_to_act());

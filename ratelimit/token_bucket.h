@@ -168,10 +168,10 @@ class TokenBucket {
   // On error takes no tokens and returns at once:
   //
   //   - `absl::InvalidArgumentError` if `n` is negative or exceeds the burst;
-  //   - `absl::DeadlineExceededError` if `deadline` has passed, or if the
-  //     tokens would come after `deadline` or never.
+  //   - `absl::DeadlineExceededError` if the tokens would not come within
+  //     `timeout`, measured on the bucket's clock. A negative timeout is zero.
   absl::Status Wait(int64_t n = 1,
-                    absl::Time deadline = absl::InfiniteFuture());
+                    absl::Duration timeout = absl::InfiniteDuration());
 
   // Returns the current number of tokens. It is at most `burst()`. It is
   // negative if tokens that have not come yet have been reserved.

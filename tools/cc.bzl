@@ -1,11 +1,10 @@
 """Bazel's C++ rules with this repository's compiler options."""
 
-load(
-    "@rules_cc//cc:defs.bzl",
-    _cc_binary = "cc_binary",
-    _cc_library = "cc_library",
-    _cc_test = "cc_test",
-)
+# rules_cc's defs.bzl has these rules, too, but some versions of it make Bazel
+# fetch protobuf.
+load("@rules_cc//cc:cc_binary.bzl", _cc_binary = "cc_binary")
+load("@rules_cc//cc:cc_library.bzl", _cc_library = "cc_library")
+load("@rules_cc//cc:cc_test.bzl", _cc_test = "cc_test")
 
 # Abseil uses these warnings for itself, so its headers cause none in our code.
 _WARNINGS = [
@@ -21,7 +20,7 @@ _WARNINGS = [
 ]
 
 _COPTS = _WARNINGS + select({
-    "//tools:clang": ["-Wthread-safety"],
+    "@rules_cc//cc/compiler:clang": ["-Wthread-safety"],
     "//conditions:default": [],
 }) + select({
     "//tools:werror": ["-Werror"],

@@ -34,7 +34,8 @@ LAYER_OF_FOLDER = {
     folder: i for i, folders in enumerate(LAYERS) for folder in folders}
 
 # Any layer may include these. They include no header of this repository.
-LEAVES = ("workqueue/log_sink.h", "workqueue/metrics.h")
+LEAVES = ("workqueue/log_sink.h", "workqueue/metrics.h",
+          "workqueue/version.h")
 
 # Files that may include one layer above their own, and that layer.
 EXCEPTIONS = {

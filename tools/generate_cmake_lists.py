@@ -58,13 +58,12 @@ class Package:
     def __init__(self, folder):
         self.folder = str(folder)
         self.rules = []
+        self.flags = {}  # the label of each label_flag, and its default
         scope = {
-            "cc_binary": self._cc_binary,
-            "cc_library": self._cc_library,
-            "cc_test": self._cc_test,
             "exports_files": lambda files: None,
             "filegroup": lambda name, srcs: None,
             "glob": lambda patterns: [],
+            "label_flag": self._label_flag,
             "licenses": lambda kinds: None,
             "package": lambda **attributes: None,
             # Returns all choices. A target requires its dependencies in
@@ -72,9 +71,12 @@ class Package:
             "select": lambda choices: sum(choices.values(), []),
         }
 
-        def load(_, *names):
+        # Bazel 9 has no rules for C++ but those that a file loads.
+        def load(file, *names):
+            if file != "//tools:cc.bzl":
+                sys.exit("%s loads %s, not //tools:cc.bzl" % (path, file))
             for name in names:
-                scope.setdefault(name, None)
+                scope[name] = getattr(self, "_" + name)
 
         scope["load"] = load
         path = ROOT / folder / "BUILD.bazel"
@@ -97,6 +99,9 @@ class Package:
         self._add("test", name, target_compatible_with,
                   SRCS=srcs or [name + ".cc"], DATA=data, DEPS=deps, LINKOPTS=linkopts,
                   LABELS=tags)
+
+    def _label_flag(self, name, build_setting_default, visibility=()):
+        self.flags[self._whole(":" + name)] = build_setting_default
 
     def _add(self, kind, name, target_compatible_with, **lists):
         flags = ["LINUX_ONLY"] if LINUX in target_compatible_with else []
@@ -121,10 +126,12 @@ class Targets:
     def __init__(self, packages):
         self._names = {}
         self._rules = {}
+        self._flags = {}
         # In CMake all targets share one namespace. If two targets have the
         # same name, the later one gets its folder's name as a prefix.
         taken = set()
         for package in packages:
+            self._flags.update(package.flags)
             for rule in package.rules:
                 name = rule.name
                 if name in taken:
@@ -143,6 +150,7 @@ class Targets:
         //workqueue:queue, and absl::time for Abseil's //absl/time."""
         targets = []
         for label in labels:
+            label = self._flags.get(label, label)
             if label in self._names:
                 targets.append("workqueue::" + self._names[label])
             elif label in EXTERNAL:
@@ -161,6 +169,7 @@ class Targets:
         labels = [rule.label]
         while labels:
             label = labels.pop()
+            label = self._flags.get(label, label)
             if label in seen:
                 continue
             seen.add(label)

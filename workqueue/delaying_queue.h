@@ -79,7 +79,8 @@ struct DelayingQueueOptions : QueueOptions<T> {
 // item's time has already come when `AddAfter()` would wake the thread,
 // `AddAfter()` adds the item itself, and so may call `Add()` of the queue below
 // as it does for an item without a delay. Delays are measured on the queue's
-// clock. The real clock ignores changes of the machine's wall clock.
+// clock. If the clock goes back, an item still waits until the clock reaches
+// its time. The real clock ignores changes of the machine's wall clock.
 //
 // Items that are ready at the same time are added in the order of their
 // `AddAfter()`. If the queue below throws from `Add()` or does not take an
@@ -117,8 +118,8 @@ class DelayingQueue
   // Returns a queue on `queue`, which has its own name, metrics, log sink and
   // order. `options` apply to the delaying layer only.
   //
-  // Returns `absl::InvalidArgumentError` if `queue` is null or
-  // `options.ordering` is not.
+  // Returns `absl::InvalidArgumentError` if `queue` is null, if its clock is
+  // not `options.clock`, or if `options.ordering` is not null.
   static absl::StatusOr<std::unique_ptr<DelayingQueue>> Create(
       std::unique_ptr<Interface<T>> queue,
       DelayingQueueOptions<T> options = {});
@@ -134,7 +135,7 @@ class DelayingQueue
   bool CancelDelayed(const T& item) override;
   bool Reschedule(const T& item, absl::Duration delay) override;
   void ShutDown() override;
-  bool ShutDownWithDrainUntil(absl::Time deadline) override;
+  bool ShutDownWithDrainWithin(absl::Duration timeout) override;
   void Close() override;
   bool ShuttingDown() const override;
   Snapshot<T> TakeSnapshot() override;
@@ -205,7 +206,7 @@ class DelayingQueue
   WaitingItems waiting_ ABSL_GUARDED_BY(mu_);
   std::vector<typename AddChannel::Addition> received_ ABSL_GUARDED_BY(mu_);
   size_t taken_in_ ABSL_GUARDED_BY(mu_) = 0;  // how many of received_
-  internal::ErrorLog errors_ ABSL_GUARDED_BY(mu_);
+  internal::ErrorLog errors_;
 
   const std::shared_ptr<WaitingLoop> loop_;
 };
@@ -237,8 +238,9 @@ template <typename T, typename Hash, typename Eq>
 absl::StatusOr<std::unique_ptr<DelayingQueue<T, Hash, Eq>>>
 DelayingQueue<T, Hash, Eq>::Create(std::unique_ptr<Interface<T>> queue,
                                    DelayingQueueOptions<T> options) {
-  absl::Status status = internal::CheckQueueBelow("queue", queue != nullptr,
-                                                  options.ordering != nullptr);
+  absl::Status status = internal::CheckQueueBelow(
+      "queue", queue != nullptr, options.ordering != nullptr,
+      queue != nullptr && queue->clock() != options.clock.clock());
   if (!status.ok()) return status;
   return absl::WrapUnique(
       new DelayingQueue(Layers(std::move(queue), std::move(options))));
@@ -253,8 +255,8 @@ DelayingQueue<T, Hash, Eq>::DelayingQueue(Layers layers)
       retries_(internal::NewRetriesMetric(layers.options.name,
                                           layers.options.metrics_provider)),
       add_channel_([this] { loop_->Wake(this); }),
-      waiting_(layers.options.waiting_set, clock_->TimeNow()),
-      errors_(layers.options.name, layers.options.log_sink, clock_),
+      waiting_(layers.options.waiting_set, clock_),
+      errors_("queue", layers.options.name, layers.options.log_sink, clock_),
       loop_(std::move(layers.loop)) {
   loop_->Add(this);
 }
@@ -363,9 +365,10 @@ void DelayingQueue<T, Hash, Eq>::ShutDown() {
 }
 
 template <typename T, typename Hash, typename Eq>
-bool DelayingQueue<T, Hash, Eq>::ShutDownWithDrainUntil(absl::Time deadline) {
+bool DelayingQueue<T, Hash, Eq>::ShutDownWithDrainWithin(
+    absl::Duration timeout) {
   StopWaiting();
-  return Base::ShutDownWithDrainUntil(deadline);
+  return Base::ShutDownWithDrainWithin(timeout);
 }
 
 template <typename T, typename Hash, typename Eq>

@@ -35,6 +35,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "workqueue/clock/clock.h"
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
 #include "workqueue/snapshot.h"
@@ -97,20 +98,21 @@ class Interface {
   // must call `Done()` exactly once.
   virtual std::optional<T> Get() = 0;
 
-  // Does what `Get()` does, but blocks no longer than until `deadline`. Returns
+  // Does what `Get()` does, but blocks no longer than `timeout`. Returns
   //
-  //   * `absl::DeadlineExceededError` if there was no item until `deadline`,
+  //   * `absl::DeadlineExceededError` if there was no item within `timeout`,
   //   * `absl::CancelledError` if the queue has been shut down and is empty,
   //     so that the worker should end,
   //   * any other error if an implementation could not reach its engine, so
   //     that the worker should try again later.
   //
-  // Here and below, times are those of the queue's clock, and a call with a
-  // deadline in the past does not block.
-  virtual absl::StatusOr<T> GetWithDeadline(absl::Time deadline) = 0;
+  // Here and below, a timeout is measured on the queue's clock. A call whose
+  // timeout is zero or negative does not block. An infinite timeout never
+  // passes.
+  virtual absl::StatusOr<T> GetWithTimeout(absl::Duration timeout) = 0;
 
-  // `GetWithDeadline()`, without blocking.
-  absl::StatusOr<T> TryGet() { return GetWithDeadline(absl::InfinitePast()); }
+  // `GetWithTimeout()`, without blocking.
+  absl::StatusOr<T> TryGet() { return GetWithTimeout(absl::ZeroDuration()); }
 
   // Ends the processing of `item`, which a get has returned. If `item` was
   // added meanwhile, it is queued again.
@@ -121,16 +123,17 @@ class Interface {
   // has taken `item` back.
   virtual bool Done(const T& item) = 0;
 
-  // Does what `GetWithDeadline()` does, but returns a lease, which ends the
+  // Does what `GetWithTimeout()` does, but returns a lease, which ends the
   // processing when it is destroyed.
-  virtual absl::StatusOr<Lease<T>> AcquireWithDeadline(absl::Time deadline) = 0;
+  virtual absl::StatusOr<Lease<T>> AcquireWithTimeout(
+      absl::Duration timeout) = 0;
 
-  // `AcquireWithDeadline()` without a deadline, and without blocking.
+  // `AcquireWithTimeout()` without a timeout, and without blocking.
   absl::StatusOr<Lease<T>> Acquire() {
-    return AcquireWithDeadline(absl::InfiniteFuture());
+    return AcquireWithTimeout(absl::InfiniteDuration());
   }
   absl::StatusOr<Lease<T>> TryAcquire() {
-    return AcquireWithDeadline(absl::InfinitePast());
+    return AcquireWithTimeout(absl::ZeroDuration());
   }
 
   // Ends `*lease`, if it leases an item, and acquires the next item into it as
@@ -138,16 +141,16 @@ class Interface {
   // leases nothing.
   virtual absl::Status AcquireNext(Lease<T>* lease) = 0;
 
-  // Blocks as `AcquireWithDeadline()` does until there is an item. Then
+  // Blocks as `AcquireWithTimeout()` does until there is an item. Then
   // acquires all items that there are, up to `max`, and takes the lock once for
   // them. The batch has at least one lease. Errors are those of
-  // `GetWithDeadline()`, and `absl::InvalidArgumentError` if `max` is zero.
-  virtual absl::StatusOr<LeaseBatch<T>> AcquireUpToWithDeadline(
-      size_t max, absl::Time deadline) = 0;
+  // `GetWithTimeout()`, and `absl::InvalidArgumentError` if `max` is zero.
+  virtual absl::StatusOr<LeaseBatch<T>> AcquireUpToWithTimeout(
+      size_t max, absl::Duration timeout) = 0;
 
-  // `AcquireUpToWithDeadline()` without a deadline.
+  // `AcquireUpToWithTimeout()` without a timeout.
   absl::StatusOr<LeaseBatch<T>> AcquireUpTo(size_t max) {
-    return AcquireUpToWithDeadline(max, absl::InfiniteFuture());
+    return AcquireUpToWithTimeout(max, absl::InfiniteDuration());
   }
 
   // Returns the number of items that wait for a get. The number may be out of
@@ -169,13 +172,13 @@ class Interface {
   // has been processed, false if a `ShutDown()` from another thread ended the
   // wait.
   bool ShutDownWithDrain() {
-    return ShutDownWithDrainUntil(absl::InfiniteFuture());
+    return ShutDownWithDrainWithin(absl::InfiniteDuration());
   }
 
-  // Does what `ShutDownWithDrain()` does, but blocks no longer than until
-  // `deadline`. Returns false if something was left to process. The queue is
-  // shut down in any case.
-  virtual bool ShutDownWithDrainUntil(absl::Time deadline) = 0;
+  // Does what `ShutDownWithDrain()` does, but blocks no longer than `timeout`.
+  // Returns false if something was left to process. The queue is shut down in
+  // any case.
+  virtual bool ShutDownWithDrainWithin(absl::Duration timeout) = 0;
 
   // Ends this client's use of the queue, without ending it for other clients.
   // Adds through this object are refused from now on, and `ShuttingDown()` is
@@ -190,6 +193,10 @@ class Interface {
 
   // Returns whether the queue has been shut down or closed.
   virtual bool ShuttingDown() const = 0;
+
+  // Returns the clock on which this object measures timeouts and delays. Never
+  // null. Whoever created the queue owns the clock.
+  virtual Clock* clock() const = 0;
 };
 
 // DelayingInterface
@@ -257,7 +264,9 @@ struct AddOptions {
   // `after` counts; its delay alone counts if `after` is zero.
   bool rate_limited = false;
 
-  // An item of a higher priority is handed out first.
+  // An item of a higher priority is handed out first. A controller keeps the
+  // priority of an item when it tries the item again (see
+  // `ReconcileResult::priority`).
   int priority = 0;
 };
 

@@ -14,6 +14,7 @@
 #include "absl/types/span.h"
 #include "workqueue/internal/queue/lease_owner.h"
 #include "workqueue/ordering.h"
+#include "workqueue/version.h"
 
 namespace workqueue {
 

@@ -8,10 +8,49 @@
 #ifndef WORKQUEUE_LOG_SINK_H_
 #define WORKQUEUE_LOG_SINK_H_
 
+#include <cstdint>
+#include <optional>
+
 #include "absl/base/log_severity.h"
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 
 namespace workqueue {
+
+// ReconcileFailure
+//
+// A reconciliation of a controller that failed. See `LogSink::LogFailure()`.
+struct ReconcileFailure {
+  // The controller's name, as in its options.
+  absl::string_view controller;
+
+  // The item, as in a message; "an item" if it cannot be printed.
+  absl::string_view item;
+
+  // The number of the item's failures up to this one, as the rate limiter
+  // counts them. At least 1.
+  int failures = 1;
+
+  // What the reconcile function returned, or an `absl::InternalError` with the
+  // text of the exception that it threw.
+  absl::Status error;
+
+  // Whether the item is not tried again, because `error` is a
+  // `TerminalError()`.
+  bool terminal = false;
+
+  // The time after which the item is tried again, as the rate limiter chose it.
+  // Nothing if the item is not tried again, or if the controller does not know
+  // the rate limiter, because it was given a queue.
+  std::optional<absl::Duration> retry_after;
+
+  // The number of failures before this one that the sink was not told.
+  int64_t left_out = 0;
+
+  // All of this as a message for `Log()`.
+  absl::string_view message;
+};
 
 // LogSink
 //
@@ -34,9 +73,19 @@ class LogSink {
  public:
   virtual ~LogSink() = default;
 
-  // Writes `message`, which does not end in a newline. It has several lines if
-  // it contains an error of several lines.
+  // Writes `message`, which is a single line without a newline. It is valid
+  // UTF-8 without control characters: names, items and errors are escaped as
+  // `absl::CEscape()` does, except characters that are readable. A name or an
+  // item is cut after 256 bytes, and an error after 1024 bytes.
   virtual void Log(absl::LogSeverity severity, absl::string_view message) = 0;
+
+  // Writes a failed reconciliation. Override this function to log its parts as
+  // structured data. The default calls `Log()` with an error. A controller
+  // limits the calls: see `ControllerOptions::log_sink`. The `string_view`s are
+  // valid during the call.
+  virtual void LogFailure(const ReconcileFailure& failure) {
+    Log(absl::LogSeverity::kError, failure.message);
+  }
 };
 
 }  // namespace workqueue

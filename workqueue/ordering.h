@@ -13,6 +13,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "workqueue/internal/intrusive_list.h"
+#include "workqueue/version.h"
 
 namespace workqueue {
 
@@ -72,6 +73,9 @@ using QueuedItemList = internal::IntrusiveList<QueuedItem<T>>;
 //      private:
 //       std::vector<workqueue::QueuedItem<T>*> items_;
 //     };
+//
+// An item that is given back (`Lease::GiveBack()`) does not return to the
+// ordering: the queue hands it out before the items in the ordering.
 //
 // The queue calls these functions one at a time, with its lock held. They must
 // not call the queue, and should be quick. A function that throws must leave

@@ -89,6 +89,9 @@ struct PriorityQueueOptions {
 //     at that time.
 //   * An item may be added while it is being processed. When the processing
 //     ends, the item is queued at the place of that addition.
+//   * An item that is given back (`Lease::GiveBack()`) is queued at once, in
+//     front of the other items of its priority. If it was added meanwhile, the
+//     higher priority counts, and its waiting ends.
 //
 // Two rules differ from controller-runtime and are the same for all queues of
 // this library: items that are queued at `ShutDown()` are still handed out, and
@@ -120,6 +123,9 @@ class PriorityQueue
       : PriorityQueue(options, options.clock.LoopOrNew()) {}
   ~PriorityQueue() override;
 
+  // Returns a new rate limiter, as the queue has if its options have none.
+  static std::unique_ptr<RateLimiter<T>> NewDefaultRateLimiter();
+
   bool AddWithOptions(const AddOptions& options,
                       absl::Span<const T> items) override;
   std::optional<ItemWithPriority<T>> GetWithPriority() override;
@@ -133,7 +139,7 @@ class PriorityQueue
   void Forget(const T& item) override;
   int NumRequeues(const T& item) const override;
   void ShutDown() override;
-  bool ShutDownWithDrainUntil(absl::Time deadline) override;
+  bool ShutDownWithDrainWithin(absl::Duration timeout) override;
   void Close() override;
   Snapshot<T> TakeSnapshot() override;
 
@@ -167,10 +173,6 @@ class PriorityQueue
   PriorityQueue(PriorityQueueOptions<T>& options,
                 std::shared_ptr<WaitingLoop> loop);
 
-  // Returns `given` or, if that is null, the default rate limiter.
-  static std::unique_ptr<RateLimiter<T>> OrDefault(
-      std::unique_ptr<RateLimiter<T>> given);
-
   // Returns how long `item` must wait if it is added with `options`. Asks the
   // rate limiter if `options` say so.
   absl::Duration DelayOf(const T& item, const AddOptions& options);
@@ -202,14 +204,6 @@ class PriorityQueue
 
   // Removes `entry` from the waiting items.
   void StopWaiting(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
-
-  // Refuses items from now on, and has the loop drop the waiting items. Wakes
-  // the loop with the lock held: a thread that sees the shutdown may destroy
-  // the queue.
-  void BeginShutDownAndWakeLoop() ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
-    this->BeginShutDown();
-    loop_->Wake(this);
-  }
 
   bool EndWait(Entry* entry) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
     if (!entry->waiting) return false;
@@ -249,15 +243,16 @@ PriorityQueue<T, Hash, Eq>::PriorityQueue(PriorityQueueOptions<T>& options,
     : Core(options.name, options.metrics_provider, options.log_sink, loop),
       retries_(
           internal::NewRetriesMetric(options.name, options.metrics_provider)),
-      rate_limiter_(OrDefault(std::move(options.rate_limiter))),
+      rate_limiter_(options.rate_limiter != nullptr
+                        ? std::move(options.rate_limiter)
+                        : NewDefaultRateLimiter()),
       loop_(std::move(loop)) {
   loop_->Add(this);
 }
 
 template <typename T, typename Hash, typename Eq>
-std::unique_ptr<RateLimiter<T>> PriorityQueue<T, Hash, Eq>::OrDefault(
-    std::unique_ptr<RateLimiter<T>> given) {
-  if (given != nullptr) return given;
+std::unique_ptr<RateLimiter<T>>
+PriorityQueue<T, Hash, Eq>::NewDefaultRateLimiter() {
   // Create() does not fail with these delays.
   return *ItemExponentialFailureRateLimiter<T, Hash, Eq>::Create(
       absl::Milliseconds(5), absl::Seconds(1000));
@@ -390,7 +385,7 @@ std::optional<ItemWithPriority<T>>
 PriorityQueue<T, Hash, Eq>::GetWithPriority() {
   std::optional<ItemWithPriority<T>> item;  // as in Get()
   Lock lock(this);
-  if (!this->AwaitItem(absl::InfiniteFuture()).ok()) return item;
+  if (!this->AwaitItem(absl::InfiniteDuration()).ok()) return item;
   this->HandOut(this->clock_->CoarseTimeNow(), [&item](const Entry& entry) {
     item.emplace(ItemWithPriority<T>{entry.item(), entry.priority()});
   });
@@ -464,24 +459,25 @@ int PriorityQueue<T, Hash, Eq>::NumRequeues(const T& item) const {
 
 template <typename T, typename Hash, typename Eq>
 void PriorityQueue<T, Hash, Eq>::ShutDown() {
-  MutexLock lock(&this->mu_);
-  BeginShutDownAndWakeLoop();
-  this->EndDrains();
+  Core::ShutDown();
+  loop_->Wake(this);  // to drop the waiting items
 }
 
 template <typename T, typename Hash, typename Eq>
-bool PriorityQueue<T, Hash, Eq>::ShutDownWithDrainUntil(absl::Time deadline) {
+bool PriorityQueue<T, Hash, Eq>::ShutDownWithDrainWithin(
+    absl::Duration timeout) {
   MutexLock lock(&this->mu_);
-  BeginShutDownAndWakeLoop();
-  return this->AwaitDrained(deadline, [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  this->BeginShutDown();
+  loop_->Wake(this);  // to drop the waiting items
+  return this->AwaitDrained(timeout, [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     return this->Idle();
   });
 }
 
 template <typename T, typename Hash, typename Eq>
 void PriorityQueue<T, Hash, Eq>::Close() {
-  MutexLock lock(&this->mu_);
-  BeginShutDownAndWakeLoop();
+  Core::Close();
+  loop_->Wake(this);  // to drop the waiting items
 }
 
 template <typename T, typename Hash, typename Eq>

@@ -43,8 +43,8 @@ struct QueueOptions {
 
   // Receives messages about errors that no caller can be told of, such as those
   // on the queue's own thread; null means that nobody does. Each layer sends at
-  // most one message in half a second, which says how many errors before it
-  // were left out. Not owned; must outlive the queue.
+  // most ten messages at once, and then two per second. A message says how many
+  // errors before it were left out. Not owned; must outlive the queue.
   LogSink* log_sink = nullptr;
 
   // The queue's clock, or a waiting loop that queues share; null means the real

@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "workqueue/clock/clock.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/internal/exceptions.h"
 #include "workqueue/internal/queue/acquire_errors.h"
@@ -40,11 +41,11 @@ namespace workqueue {
 //      public:
 //       bool Add(const std::string& item) override;
 //       bool Done(const std::string& item) override;
-//       absl::StatusOr<std::string> GetWithDeadline(absl::Time) override;
+//       absl::StatusOr<std::string> GetWithTimeout(absl::Duration) override;
 //       size_t Len() const override;
 //       workqueue::Snapshot<std::string> TakeSnapshot() override;
 //       void ShutDown() override;
-//       bool ShutDownWithDrainUntil(absl::Time deadline) override;
+//       bool ShutDownWithDrainWithin(absl::Duration timeout) override;
 //       void Close() override;
 //       bool ShuttingDown() const override;
 //     };
@@ -58,15 +59,19 @@ class QueueBase : public InterfaceType {
  public:
   bool AddAll(absl::Span<const T> items) override;
 
-  // Returns `std::nullopt` after any error of `GetWithDeadline()`, and so takes
+  // Returns `std::nullopt` after any error of `GetWithTimeout()`, and so takes
   // an error for the end. An implementation that can fail must override this
   // function, and block until it has recovered.
   std::optional<T> Get() override;
 
-  absl::StatusOr<Lease<T>> AcquireWithDeadline(absl::Time deadline) override;
+  // Returns the real clock. An implementation that also works on a `FakeClock`
+  // must override this function.
+  Clock* clock() const override { return Clock::GetRealClock(); }
+
+  absl::StatusOr<Lease<T>> AcquireWithTimeout(absl::Duration timeout) override;
   absl::Status AcquireNext(Lease<T>* lease) override;
-  absl::StatusOr<LeaseBatch<T>> AcquireUpToWithDeadline(
-      size_t max, absl::Time deadline) override;
+  absl::StatusOr<LeaseBatch<T>> AcquireUpToWithTimeout(
+      size_t max, absl::Duration timeout) override;
 
  protected:
   // Queues `item` again, which a get returned and nobody has processed. The
@@ -130,7 +135,7 @@ bool QueueBase<T, InterfaceType>::AddAll(absl::Span<const T> items) {
 template <typename T, typename InterfaceType>
 std::optional<T> QueueBase<T, InterfaceType>::Get() {
   std::optional<T> result;  // the only object returned: no copy after the last
-  absl::StatusOr<T> item = this->GetWithDeadline(absl::InfiniteFuture());
+  absl::StatusOr<T> item = this->GetWithTimeout(absl::InfiniteDuration());
   if (!item.ok()) return result;
   absl::Cleanup give_back = [this, &item] {
     internal::TryCall([&] { GiveBack(*item); });
@@ -141,9 +146,9 @@ std::optional<T> QueueBase<T, InterfaceType>::Get() {
 }
 
 template <typename T, typename InterfaceType>
-absl::StatusOr<Lease<T>> QueueBase<T, InterfaceType>::AcquireWithDeadline(
-    absl::Time deadline) {
-  const absl::StatusOr<T> item = this->GetWithDeadline(deadline);
+absl::StatusOr<Lease<T>> QueueBase<T, InterfaceType>::AcquireWithTimeout(
+    absl::Duration timeout) {
+  const absl::StatusOr<T> item = this->GetWithTimeout(timeout);
   if (!item.ok()) return item.status();
   absl::Cleanup give_back = [this, &item] {
     internal::TryCall([&] { GiveBack(*item); });
@@ -164,13 +169,13 @@ absl::Status QueueBase<T, InterfaceType>::AcquireNext(Lease<T>* lease) {
 
 template <typename T, typename InterfaceType>
 absl::StatusOr<LeaseBatch<T>>
-QueueBase<T, InterfaceType>::AcquireUpToWithDeadline(size_t max,
-                                                     absl::Time deadline) {
+QueueBase<T, InterfaceType>::AcquireUpToWithTimeout(size_t max,
+                                                    absl::Duration timeout) {
   using Access = internal::LeaseAccess;
   if (max == 0) return internal::ZeroMaxError();
   LeaseBatch<T> leases;
   Access::PushBack(&leases, Lease<T>());  // while there is no item to lose
-  absl::StatusOr<Lease<T>> first = this->AcquireWithDeadline(deadline);
+  absl::StatusOr<Lease<T>> first = this->AcquireWithTimeout(timeout);
   if (!first.ok()) return first.status();
   leases.back() = *std::move(first);
   // If something throws now, the batch has the leases acquired so far.

@@ -24,7 +24,9 @@ namespace workqueue {
 //
 // A snapshot is printable if its items are, with `operator<<`. It is also
 // printable with `absl::StrCat()` and similar functions if Abseil has
-// `AbslStringify`. Example:
+// `AbslStringify`. Each item is on one line: control characters, backslashes
+// and bytes that are not UTF-8 are escaped as `absl::CEscape()` does. An item
+// is cut after 256 bytes, and its size follows. Example:
 //
 //     2 queued:
 //       default/web (priority 10)

@@ -34,6 +34,8 @@ class SortedRing {
   bool BelongsNearBack(const Slot&, uint32_t) const { return false; }
   void PopBack() {}
   void Remove(uint32_t) {}
+  template <typename F>
+  void UpdateAll(F) {}
   void Clear() {}
 
  private:

@@ -63,9 +63,10 @@ class TemporaryDirectory {
 class Faults {
  public:
   static constexpr char kDescription[] =
-      "injected failures: every 50th change of the copy fails, every change "
-      "of\n"
-      "the file `refused` fails, and the copy is moved away for a while";
+      "injected failures, until the changes end: every 50th change of the "
+      "copy\n"
+      "fails, every change of the file `refused` fails, and the copy is moved\n"
+      "away for a while";
   static constexpr char kRefused[] = "refused";
 
   absl::Status Check(const std::string& path) {
@@ -163,6 +164,7 @@ int RunDemo(const Options& options, Mirror::Options mirror_options,
   }
   changes.join();
   faults.End();
+  console.Line("the changes and the injected failures have ended");
 
   const bool all_done = (*mirror)->Stop(signals);
   console.ClearProgress();

@@ -38,11 +38,25 @@ class File {
   static absl::StatusOr<File> Create(int directory, const std::string& name,
                                      std::string description);
 
-  // Reads the next `size` bytes into `data` and returns how many it read. The
-  // result is less than `size` only at the end of the file.
-  absl::StatusOr<size_t> Read(char* data, size_t size);
+  // Reads `size` bytes at `offset` into `data` and returns how many it read.
+  // The result is less than `size` only at the end of the file.
+  absl::StatusOr<size_t> Read(char* data, size_t size, off_t offset) const;
 
-  absl::Status Write(absl::string_view data);
+  absl::Status Write(absl::string_view data, off_t offset);
+
+  // The bytes from `begin` to before `end`.
+  struct Range {
+    off_t begin;
+    off_t end;
+  };
+
+  // Returns the first range at or after `offset` that is not a hole. If there
+  // is none, returns an empty range at the end of the file. A file system that
+  // does not know holes has one range in each file.
+  absl::StatusOr<Range> NextData(off_t offset) const;
+
+  // Cuts the file or appends a hole.
+  absl::Status SetSize(off_t size);
 
   absl::StatusOr<struct stat> Stat() const;
 
@@ -62,14 +76,15 @@ class File {
   std::string description_;
 };
 
-// Both functions start at the files' current positions. They return early with
-// an `absl::CancelledError` if `stop` is notified.
+// Both functions skip holes without reading them. They return early with an
+// `absl::CancelledError` if `stop` is notified.
 
-// Appends the rest of `from` to `to`.
-absl::Status CopyContents(File& from, File& to, const absl::Notification& stop);
+// Copies the contents of `from` to the empty file `to`. Holes stay holes.
+absl::Status CopyContents(const File& from, File& to,
+                          const absl::Notification& stop);
 
-// Returns whether the rest of `a` equals the rest of `b`.
-absl::StatusOr<bool> SameContents(File& a, File& b,
+// Returns whether `a` and `b` have the same contents. A hole equals zeros.
+absl::StatusOr<bool> SameContents(const File& a, const File& b,
                                   const absl::Notification& stop);
 
 }  // namespace mirror

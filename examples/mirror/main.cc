@@ -64,8 +64,13 @@ int RunMirror(const Options& options, Mirror::Options mirror_options,
     return 1;
   }
 
+  bool said_in_sync = false;
   while (!signals.Wait(absl::Milliseconds(options.once ? 5 : 200))) {
     if (options.once && (*mirror)->Finished()) break;
+    if (!said_in_sync && (*mirror)->InSync()) {
+      console.Line("in sync");
+      said_in_sync = true;
+    }
     console.Progress((*mirror)->Progress());
   }
   const bool all_done = (*mirror)->Stop(signals);

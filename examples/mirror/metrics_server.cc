@@ -28,7 +28,7 @@ absl::StatusOr<std::unique_ptr<MetricsServer>> MetricsServer::Start(int port) {
 
   try {
     server->exposer_ =
-        std::make_unique<prometheus::Exposer>(absl::StrCat("0.0.0.0:", port));
+        std::make_unique<prometheus::Exposer>(absl::StrCat("127.0.0.1:", port));
     server->exposer_->RegisterCollectable(server->registry_);
   } catch (const std::exception&) {  // Its message does not name the reason.
     return examples::BadOption("--metrics-port", absl::StrCat(port),

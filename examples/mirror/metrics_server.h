@@ -26,12 +26,11 @@ namespace mirror {
 // Thread-safe. Must outlive the controller.
 class MetricsServer {
  public:
-  // Starts to serve `/metrics` at `port` on all of the machine's addresses, as
-  // Prometheus exporters do. If `port` is 0, uses any free port. An error names
-  // the flag --metrics-port.
+  // Starts to serve `/metrics` at `port` of 127.0.0.1, to this machine only. If
+  // `port` is 0, uses any free port. An error names the flag --metrics-port.
   static absl::StatusOr<std::unique_ptr<MetricsServer>> Start(int port);
 
-  // Returns the URL of the metrics on this machine.
+  // Returns the URL of the metrics.
   std::string Url() const;
 
   // Returns the provider; never null. Owned by the server.

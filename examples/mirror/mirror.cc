@@ -115,6 +115,7 @@ absl::Status Mirror::Reconcile(const std::string& path,
     failures_.Erase(path);
     return status;
   }
+  if (!absl::IsCancelled(status)) ++failed_reconciles_;
   const bool others_change_it =
       absl::IsAborted(status) && context.failures < kPatience;
   if (!others_change_it && !absl::IsCancelled(status)) {
@@ -136,6 +137,13 @@ Mirror::~Mirror() { Abort(); }
 bool Mirror::Finished() const {
   const int64_t done = metrics_.done();  // must be read first; see Quiet()
   return !failures_.any_retried() && metrics_.adds() == done;
+}
+
+bool Mirror::InSync() const {
+  // In this order: a watcher that is in sync has added all paths, and a
+  // reconciliation that fails is a failure before it counts as done.
+  return watcher_ != nullptr && watcher_->synced() && Quiet() &&
+         failures_.size() == 0;
 }
 
 bool Mirror::Quiet() const {
@@ -177,7 +185,7 @@ void Mirror::Abort() {
   for (const auto& queued : controller_->queue().TakeSnapshot().queued) {
     failures_.Insert(queued.item, absl::CancelledError("stopped"));
   }
-  controller_->Stop(absl::InfinitePast());
+  controller_->Stop(absl::ZeroDuration());
   // Waits for the reconciliations in progress, which were cancelled above.
   controller_->Stop();
 }
@@ -200,12 +208,13 @@ std::string Mirror::Summary() const {
       "  retries             %9d\n"
       "  time in the queue   p50 %.2f ms, p99 %.2f ms\n"
       "  special files       %9d  (ignored)\n"
-      "  failing             %9d\n",
+      "  failed reconciles   %9d\n"
+      "  failing at the end  %9d\n",
       watcher_ != nullptr ? watcher_->events() : 0, asked, deduplicated,
       asked > 0 ? 100.0 * deduplicated / asked : 0.0, metrics_.done(),
       metrics_.retries(), ToMilliseconds(metrics_.latency().Percentile(0.50)),
       ToMilliseconds(metrics_.latency().Percentile(0.99)),
-      reconciler_.special_files(), failures_.size());
+      reconciler_.special_files(), failed_reconciles_.load(), failures_.size());
 }
 
 }  // namespace mirror

@@ -67,6 +67,10 @@ class Mirror {
   // Returns whether every known path is mirrored or has been given up.
   bool Finished() const;
 
+  // Returns whether the copy is like the source, as far as the mirror knows.
+  // Always false if the tree is not watched.
+  bool InSync() const;
+
   // Mirrors all changes made up to now, tries failed paths a few more times,
   // and stops. A signal in `signals` aborts the call. Returns false if the call
   // was aborted.
@@ -113,6 +117,7 @@ class Mirror {
   Failures failures_;
   QueueMetrics metrics_;
   std::atomic<int64_t> enqueued_{0};
+  std::atomic<int64_t> failed_reconciles_{0};
   Reconciler reconciler_;
   std::unique_ptr<TreeWatcher> watcher_;  // null if the tree is not watched
   std::unique_ptr<workqueue::Controller<std::string>> controller_;

@@ -93,9 +93,10 @@ absl::string_view Usage() {
   return R"(usage: mirror [flags]
 
 Keeps one directory tree a copy of another. Copies files, directories, symbolic
-links, their permission bits, and the modification times of files. Runs until
-SIGINT or SIGTERM, then mirrors the changes made so far, and exits. A second
-signal stops the program at once.
+links, their permission bits, and the modification times of files. Holes in
+files stay holes. Says once when the copy is in sync. Runs until SIGINT or
+SIGTERM, then mirrors the changes made so far, and exits. A second signal stops
+the program at once.
 
 Without --from and --to, the program runs a demo on two temporary trees, and
 removes them at the end.
@@ -107,8 +108,8 @@ removes them at the end.
   --resync D       time between checks of the whole tree (default: 1m)
   --once           mirror the tree as it is now, compare, and exit
   --demo-files N   number of files in the demo, 1 to 1000000 (default: 3000)
-  --metrics-port N serve /metrics to Prometheus at this port, 0 to 65535; 0
-                   means any free port (default: no metrics)
+  --metrics-port N serve /metrics to Prometheus at this port of 127.0.0.1, 0 to
+                   65535; 0 means any free port (default: no metrics)
   --help           print this text and exit
 
 Exit status: 0 if everything is mirrored, 1 if not, 2 if a flag is wrong.

@@ -43,9 +43,9 @@ namespace mirror {
 //   * For a path whose directory has no copy yet, that directory.
 //
 // The reconciler mirrors files, directories and symbolic links with their
-// permission bits, and the modification times of files. It does not mirror
-// owners, hard links, extended attributes or access control lists. It ignores
-// special files.
+// permission bits, and the modification times of files. A hole in a file stays
+// a hole. It does not mirror owners, hard links, extended attributes or access
+// control lists. It ignores special files.
 //
 // The reconciler copies a file under a temporary name and then renames the
 // copy. So a copy always has the complete contents that its source had at some

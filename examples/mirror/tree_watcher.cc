@@ -76,6 +76,7 @@ void TreeWatcher::Cancel() {
 
 void TreeWatcher::Run() {
   Resync();
+  synced_ = true;
   absl::Time last_resync = Now();
   struct pollfd fds[] = {{inotify_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}};
   bool stopping = false;

@@ -81,6 +81,10 @@ class TreeWatcher {
   // yet. Does not block.
   void Cancel();
 
+  // Returns whether `Run()` has reported all directories that existed at its
+  // start.
+  bool synced() const { return synced_; }
+
   // Returns whether `Run()` has reported the last change.
   bool ended() const { return ended_.HasBeenNotified(); }
 
@@ -109,6 +113,7 @@ class TreeWatcher {
   const Fd inotify_;
   const Fd stop_;  // an eventfd(2), readable once Run() must return
   std::atomic<bool> cancelled_{false};
+  std::atomic<bool> synced_{false};
   std::atomic<int64_t> events_{0};
   absl::Notification ended_;
 

@@ -26,6 +26,7 @@ namespace {
 using internal::MutexLock;
 
 const absl::Time kStart = absl::FromUnixSeconds(1000);
+constexpr absl::Duration kNs = absl::Nanoseconds(1);
 
 // A loop like the library's loops. It acts once per `period` and whenever it is
 // woken.
@@ -133,6 +134,87 @@ TEST(FakeClockTest, MovesBack) {
   EXPECT_EQ(clock.TimeNow(), kStart - absl::Seconds(5));
   clock.SetTime(absl::UnixEpoch());
   EXPECT_EQ(clock.TimeNow(), absl::UnixEpoch());
+}
+
+TEST(FakeClockTest, AStepBackUnparksEachLoop) {
+  FakeClock clock(kStart);
+  PeriodicLoop first(&clock, absl::Seconds(1));
+  PeriodicLoop second(&clock, absl::Hours(1));
+  const auto parker = clock.NewParker(Parker::Role::kCaller);
+  std::thread caller(
+      [&] { EXPECT_FALSE(parker->ParkUntil(kStart + absl::Seconds(5))); });
+  clock.AwaitWaiters(3);
+  clock.Step(-kNs);
+  EXPECT_EQ(first.wakes(), 1);
+  EXPECT_EQ(second.wakes(), 1);
+  EXPECT_EQ(first.ticks(), 0);
+  EXPECT_EQ(clock.NumWaiters(), 3u);
+  clock.SetTime(kStart - kNs);
+  EXPECT_EQ(first.wakes(), 1) << "that was no step back";
+  clock.SetTime(kStart + absl::Seconds(5));
+  caller.join();
+}
+
+TEST(FakeClockTest, AnInfiniteTimeBecomesTheFirstOrTheLast) {
+  const absl::Time first = FakeClock(absl::InfinitePast()).TimeNow();
+  const absl::Time last = FakeClock(absl::InfiniteFuture()).TimeNow();
+  EXPECT_GT(first, absl::InfinitePast());
+  EXPECT_EQ(first - kNs, absl::InfinitePast());
+  EXPECT_LT(last, absl::InfiniteFuture());
+  EXPECT_EQ(last + kNs, absl::InfiniteFuture());
+  FakeClock clock(kStart);
+  clock.Step(absl::InfiniteDuration());
+  EXPECT_EQ(clock.TimeNow(), last);
+  clock.Step(kNs);
+  EXPECT_EQ(clock.TimeNow(), last);
+  clock.Step(-absl::InfiniteDuration());
+  EXPECT_EQ(clock.TimeNow(), first);
+  clock.SetTime(absl::InfiniteFuture());
+  EXPECT_EQ(clock.TimeNow(), last);
+  clock.SetTime(absl::InfinitePast());
+  EXPECT_EQ(clock.TimeNow(), first);
+}
+
+TEST(FakeClockTest, AtTheLastTimeALoopSleeps) {
+  FakeClock clock(kStart);
+  PeriodicLoop loop(&clock, absl::Seconds(1));
+  clock.Step(absl::InfiniteDuration());
+  EXPECT_EQ(loop.ticks(), 1);
+  EXPECT_EQ(clock.GetEarliestWakeupTime(), absl::InfiniteFuture());
+}
+
+TEST(FakeClockTest, AtTheFirstTimeALoopSleeps) {
+  FakeClock clock(absl::InfinitePast());
+  PeriodicLoop loop(&clock, absl::Seconds(1));
+  clock.Step(absl::Seconds(1));
+  EXPECT_EQ(loop.ticks(), 1);
+}
+
+TEST(FakeClockTest, AnInfiniteDeadlineNeverComes) {
+  FakeClock clock(kStart);
+  std::thread sleeper([&] { clock.Sleep(absl::Hours(1)); });
+  clock.AwaitWaiters(1);
+  const auto parker = clock.NewParker(Parker::Role::kCaller);
+  std::thread parked(
+      [&] { EXPECT_TRUE(parker->ParkUntil(absl::InfiniteFuture())); });
+  absl::Mutex mu;
+  bool flag = false;
+  std::thread awaiter([&] {
+    MutexLock lock(&mu);
+    EXPECT_TRUE(clock.AwaitWithDeadline(&mu, absl::Condition(&flag),
+                                        absl::InfiniteFuture()));
+  });
+  clock.AwaitWaiters(3);
+  clock.SetTime(absl::InfiniteFuture());
+  sleeper.join();
+  EXPECT_EQ(clock.NumWaiters(), 2u);
+  parker->Unpark();
+  parked.join();
+  {
+    MutexLock lock(&mu);
+    flag = true;
+  }
+  awaiter.join();
 }
 
 TEST(FakeClockTest, StepReturnsWhenALoopHasActed) {

@@ -97,12 +97,28 @@ Outcome Replay(absl::string_view trace) {
   if (!subject.ok()) {
     return ErrorAt(lines[0].number, subject.status().message());
   }
-  if (lines.size() == 1) {
-    return ErrorAt(lines[0].number, "no operation follows");
+  const bool has_count = lines.size() > 1 && IsCount(lines[1].text);
+  const size_t first = has_count ? 2 : 1;  // the index of the first operation
+  if (lines.size() == first) {
+    return ErrorAt(lines.back().number, "no operation follows");
+  }
+  if (has_count) {
+    const absl::StatusOr<int64_t> count = ParseCount(lines[1].text);
+    if (!count.ok()) return ErrorAt(lines[1].number, count.status().message());
+    const int64_t got = lines.size() - first;
+    if (got != *count) {
+      return ErrorAt(lines[1].number,
+                     absl::StrCat("the trace is incomplete: want ", *count,
+                                  " operations, got ", got));
+    }
+    if (trace.back() != '\n') {
+      return ErrorAt(CountLines(trace),
+                     "the trace is incomplete: its last line has no end");
+    }
   }
 
   std::vector<Operation> operations;
-  for (size_t i = 1; i < lines.size(); ++i) {
+  for (size_t i = first; i < lines.size(); ++i) {
     absl::StatusOr<Operation> operation = ParseOperation(lines[i].text);
     if (!operation.ok()) {
       return ErrorAt(lines[i].number, operation.status().message());
@@ -120,7 +136,7 @@ Outcome Replay(absl::string_view trace) {
     const Result got = (*subject)->Do(operation);
     if (!Agree(operation.want, got, operation.tolerance)) {
       return {
-          Outcome::Kind::kDiffers, lines[i + 1].number,
+          Outcome::Kind::kDiffers, lines[first + i].number,
           absl::StrCat(operation.text, ": want ", OrDone(operation.want_text),
                        ", got ", OrDone(Format(got)))};
     }

@@ -60,6 +60,7 @@ struct Recorded {
   std::string name;
   std::vector<std::string> lines;  // the lines of the file
   Header header;
+  int count = 0;                        // the index of the count, if not 0
   std::map<int, Operation> operations;  // by index in `lines`
 
   std::string Text() const { return absl::StrJoin(lines, "\n"); }
@@ -71,9 +72,10 @@ struct Recorded {
     return absl::StrJoin(altered, "\n");
   }
 
-  // Returns the text with all operations called `name` turned into comments.
+  // Returns the text with all operations called `name` turned into comments,
+  // and without the count.
   std::string Without(const std::string& name) const {
-    std::map<int, std::string> comments;
+    std::map<int, std::string> comments = {{count, "#"}};
     for (const auto& [index, operation] : operations) {
       if (operation.name == name) comments[index] = "#" + lines[index];
     }
@@ -99,6 +101,8 @@ const std::vector<Recorded>& AllRecorded() {
           const auto header = ParseHeader(line.text);
           EXPECT_TRUE(header.ok()) << trace.name << ": " << header.status();
           if (header.ok()) trace.header = *header;
+        } else if (IsCount(line.text)) {
+          trace.count = line.number - 1;
         } else {
           const auto operation = ParseOperation(line.text);
           EXPECT_TRUE(operation.ok())
@@ -188,6 +192,83 @@ TEST(RecordedTest, TheLibraryBehavesAsRecorded) {
   for (const Recorded& trace : AllRecorded()) {
     EXPECT_THAT(Replay(trace.Text()), IsAsRecorded()) << trace.name;
   }
+}
+
+TEST(RecordedTest, EachTraceHasACount) {
+  EXPECT_FALSE(AllRecorded().empty());
+  for (const Recorded& trace : AllRecorded()) {
+    ASSERT_GT(trace.count, 0) << trace.name;
+    EXPECT_EQ(trace.lines[trace.count],
+              absl::StrCat("operations ", trace.operations.size()));
+  }
+}
+
+// -----------------------------------------------------------------------------
+// Incomplete traces
+// -----------------------------------------------------------------------------
+
+TEST(IncompleteTest, ATraceThatIsCutOffAtTheEndOfALineIsAnError) {
+  for (const Recorded& trace : AllRecorded()) {
+    for (const size_t kept : {size_t{1}, trace.operations.size() / 2,
+                              trace.operations.size() - 1}) {
+      const auto first_cut = std::next(trace.operations.begin(), kept)->first;
+      const std::vector<std::string> lines(trace.lines.begin(),
+                                           trace.lines.begin() + first_cut);
+      EXPECT_THAT(
+          Replay(absl::StrCat(absl::StrJoin(lines, "\n"), "\n")),
+          Is(Kind::kError, trace.count + 1,
+             absl::StrCat("the trace is incomplete: want ",
+                          trace.operations.size(), " operations, got ", kept)))
+          << trace.name;
+    }
+  }
+}
+
+TEST(IncompleteTest, ATraceThatIsCutOffInItsLastLineIsAnError) {
+  const std::string whole = "queue base\noperations 2\nadd ab\nadd cd\n";
+  EXPECT_THAT(Replay(whole), IsAsRecorded());
+  for (size_t size : {whole.size() - 1, whole.size() - 2}) {
+    EXPECT_THAT(Replay(whole.substr(0, size)),
+                Is(Kind::kError, 4,
+                   "the trace is incomplete: its last line has no end"));
+  }
+}
+
+TEST(IncompleteTest, ATraceWithMoreOperationsIsAnError) {
+  EXPECT_THAT(
+      Replay("queue base\noperations 1\nadd a\nadd b\n"),
+      Is(Kind::kError, 2, "the trace is incomplete: want 1 operations, got 2"));
+}
+
+TEST(IncompleteTest, OnlyOperationsCount) {
+  EXPECT_THAT(Replay("# comment\nqueue base\n\n# comment\n"
+                     "  operations  2 # comment\n"
+                     "add a\n\n# comment\nlen = 1\n# the end"),
+              Is(Kind::kError, 10,
+                 "the trace is incomplete: its last line has no end"));
+  EXPECT_THAT(Replay("# comment\nqueue base\n\n# comment\n"
+                     "  operations  2 # comment\n"
+                     "add a\n\n# comment\nlen = 1\n# the end\n"),
+              IsAsRecorded());
+}
+
+TEST(IncompleteTest, TheCountFollowsTheFirstLine) {
+  EXPECT_THAT(Replay("queue base\nadd a\noperations 2\nlen = 1\n"),
+              Is(Kind::kError, 3, "unknown operation \"operations\""));
+  EXPECT_THAT(Replay("operations 2\nqueue base\nadd a\nlen = 1\n"),
+              Is(Kind::kError, 1,
+                 "want queue, limiter or bucket first, got \"operations\""));
+}
+
+TEST(IncompleteTest, AWrongCountIsAnError) {
+  for (const char* count : {"operations", "operations x", "operations 1 1",
+                            "operations 1.0", "operations = 1"}) {
+    EXPECT_EQ(Replay(absl::StrCat("queue base\n", count, "\nadd a\n")).kind,
+              Kind::kError)
+        << count;
+  }
+  EXPECT_THAT(Replay("queue base\noperations 0\n"),
+              Is(Kind::kError, 2, "no operation follows"));
 }
 
 // -----------------------------------------------------------------------------

@@ -228,6 +228,19 @@ absl::StatusOr<Header> ParseHeader(absl::string_view line) {
   return header;
 }
 
+bool IsCount(absl::string_view line) {
+  return SplitWords(line)[0] == "operations";
+}
+
+absl::StatusOr<int64_t> ParseCount(absl::string_view line) {
+  Words words = SplitWords(line);
+  words.erase(words.begin());
+  const absl::StatusOr<std::vector<Value>> count =
+      ParseValues("count", {Type::kInteger, Type::kNone}, words);
+  if (!count.ok()) return count.status();
+  return std::get<int64_t>(count->front());
+}
+
 absl::StatusOr<Operation> ParseOperation(absl::string_view line) {
   Words words = SplitWords(line);
   Words result;

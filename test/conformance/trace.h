@@ -49,6 +49,12 @@ std::vector<Line> SplitLines(absl::string_view trace);
 // Parses the first line that `SplitLines()` returns.
 absl::StatusOr<Header> ParseHeader(absl::string_view line);
 
+// Returns whether `line` begins as a count. A count may follow the first line.
+bool IsCount(absl::string_view line);
+
+// Parses a count, and returns the number of operations of the trace.
+absl::StatusOr<int64_t> ParseCount(absl::string_view line);
+
 // Parses any other line.
 absl::StatusOr<Operation> ParseOperation(absl::string_view line);
 

@@ -217,9 +217,21 @@ TEST_F(ControllerMetricsTest, ReconcilingIsTimed) {
       });
   controller->queue().AddAll({"quick", "slow"});
   controller->AwaitIdle();
-  controller->Stop(absl::InfinitePast());
+  controller->Stop(absl::ZeroDuration());
   EXPECT_EQ(provider_.record().observed()[0], 0.25);
   EXPECT_EQ(provider_.record().observed()[1], 2);
+}
+
+TEST_F(ControllerMetricsTest, NoTimeIsNegativeIfTheClockGoesBack) {
+  const auto controller = Reporting(
+      [this](const std::string&,
+             const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
+        clock_.Step(-250 * kMs);
+        return ReconcileResult();
+      });
+  controller->queue().Add("a");
+  controller->AwaitIdle();
+  EXPECT_EQ(provider_.record().observed()[0], 0);
 }
 
 TEST_F(ControllerMetricsTest,

@@ -196,6 +196,21 @@ TEST_F(SourceTest, ItsErrorAfterTheStartIsLogged) {
   EXPECT_TRUE(controller->Stop());
 }
 
+TEST_F(SourceTest, ItsErrorIsLoggedOnOneLine) {
+  ControllerOptions<std::string> options = Options(Succeed);
+  options.sources.push_back(
+      NewSource([](Context&) { return absl::DataLossError("two\nlines"); }));
+  options.sources[0].name = "a\nb";
+  options.sources[0].wait_for_sync = true;
+  const auto controller = New(std::move(options));
+  EXPECT_EQ(controller->Start().message(), "source a\nb: two\nlines");
+  EXPECT_EQ(log_.Await(2),
+            "E controller test: DATA_LOSS: source a\\nb: two\\nlines");
+  EXPECT_EQ(log_.Await(4),
+            "E controller test: not started: DATA_LOSS: source a\\nb: "
+            "two\\nlines");
+}
+
 TEST_F(SourceTest, ASourceThatIsNotInSyncInTimeEndsTheStart) {
   ControllerOptions<std::string> options = Options(Succeed);
   options.sync_timeout = 7 * kSecond;
@@ -421,8 +436,7 @@ TEST_F(StopTest, ReconcilesWhatIsQueuedAndDropsWhatWaits) {
   begun_.WaitForNotification();
   controller->queue().Add("a");
   controller->queue().AddAfter("b", kSecond);
-  std::thread stopper(
-      [&] { EXPECT_TRUE(controller->Stop(start_ + absl::Hours(1))); });
+  std::thread stopper([&] { EXPECT_TRUE(controller->Stop(absl::Hours(1))); });
   clock_.AwaitWaiters(2);  // the queue's own thread is one
   EXPECT_FALSE(controller->queue().Add("c"));
   go_on_.Notify();
@@ -444,8 +458,7 @@ TEST_F(StopTest, WhatFailsThenIsNotTriedAgain) {
       }));
   controller->queue().Add("a");
   begun.WaitForNotification();
-  std::thread stopper(
-      [&] { EXPECT_TRUE(controller->Stop(start_ + absl::Hours(1))); });
+  std::thread stopper([&] { EXPECT_TRUE(controller->Stop(absl::Hours(1))); });
   clock_.AwaitWaiters(2);  // the queue's own thread is one
   go_on.Notify();
   stopper.join();
@@ -458,8 +471,7 @@ TEST_F(StopTest, LeavesInTheQueueWhatIsLeftAtTheDeadline) {
   controller->queue().Add("slow");
   begun_.WaitForNotification();
   controller->queue().Add("a");
-  std::thread stopper(
-      [&] { EXPECT_FALSE(controller->Stop(start_ + 10 * kSecond)); });
+  std::thread stopper([&] { EXPECT_FALSE(controller->Stop(10 * kSecond)); });
   clock_.AwaitWaiters(2);  // the queue's own thread is one
   EXPECT_FALSE(ended_);
   clock_.Step(10 * kSecond);
@@ -479,7 +491,7 @@ TEST_F(StopTest, WithAPastDeadlineDoesNotWait) {
   controller->queue().Add("slow");
   begun_.WaitForNotification();
   controller->queue().Add("a");
-  EXPECT_FALSE(controller->Stop(absl::InfinitePast()));
+  EXPECT_FALSE(controller->Stop(absl::ZeroDuration()));
   EXPECT_EQ(controller->queue().Len(), 1u);
   go_on_.Notify();
   // A second call does not process the remaining items.
@@ -493,10 +505,9 @@ TEST_F(StopTest, AStopThatDoesNotWaitEndsAStopThatWaits) {
   controller->queue().Add("slow");
   begun_.WaitForNotification();
   controller->queue().Add("a");
-  std::thread stopper(
-      [&] { EXPECT_FALSE(controller->Stop(start_ + absl::Hours(1))); });
+  std::thread stopper([&] { EXPECT_FALSE(controller->Stop(absl::Hours(1))); });
   clock_.AwaitWaiters(2);  // the queue's own thread is one
-  EXPECT_FALSE(controller->Stop(absl::InfinitePast()));
+  EXPECT_FALSE(controller->Stop(absl::ZeroDuration()));
   stopper.join();
   go_on_.Notify();
   controller->AwaitIdle();
@@ -511,16 +522,16 @@ class OutlivingQueue final : public RateLimitingQueue<std::string> {
   using Base = RateLimitingQueue<std::string>;
   using Base::Base;
 
-  absl::StatusOr<Lease<std::string>> AcquireWithDeadline(
-      absl::Time deadline) override {
+  absl::StatusOr<Lease<std::string>> AcquireWithTimeout(
+      absl::Duration timeout) override {
     absl::StatusOr<Lease<std::string>> lease =
-        Base::AcquireWithDeadline(deadline);
+        Base::AcquireWithTimeout(timeout);
     if (!closed_) return lease;
     if (lease.ok()) lease->GiveBack();
     return absl::CancelledError("closed");
   }
   void ShutDown() override { ADD_FAILURE() << "other clients still use it"; }
-  bool ShutDownWithDrainUntil(absl::Time) override {
+  bool ShutDownWithDrainWithin(absl::Duration) override {
     ADD_FAILURE() << "other clients still use it";
     return false;
   }
@@ -552,7 +563,7 @@ TEST_F(StopTest, ClosesAQueueWhoseItemsLiveElsewhereAndLeavesThemThere) {
   EXPECT_EQ(queue->Len(), 1u);
 }
 
-// A source that has not returned does not delay `Stop()` beyond its deadline.
+// A source that has not returned does not delay `Stop()` beyond its timeout.
 TEST_F(StopTest, DoesNotWaitForASourceBeyondItsDeadline) {
   absl::Notification go_on;
   ControllerOptions<std::string> options = ObedientOptions();
@@ -566,8 +577,7 @@ TEST_F(StopTest, DoesNotWaitForASourceBeyondItsDeadline) {
   const auto controller = Started(std::move(options));
   controller->queue().Add("slow");
   begun_.WaitForNotification();
-  std::thread stopper(
-      [&] { EXPECT_FALSE(controller->Stop(start_ + 10 * kSecond)); });
+  std::thread stopper([&] { EXPECT_FALSE(controller->Stop(10 * kSecond)); });
   clock_.AwaitWaiters(2);  // the queue's own thread is one
   EXPECT_TRUE(controller->queue().Add("a"));
   EXPECT_FALSE(ended_);
@@ -579,7 +589,7 @@ TEST_F(StopTest, DoesNotWaitForASourceBeyondItsDeadline) {
   go_on.Notify();
 }
 
-// The same, with a deadline in the past.
+// The same, with a timeout of zero.
 TEST_F(StopTest, DoesNotWaitForASourceWithAPastDeadline) {
   absl::Notification go_on;
   ControllerOptions<std::string> options = Options(Succeed);
@@ -590,7 +600,7 @@ TEST_F(StopTest, DoesNotWaitForASourceWithAPastDeadline) {
   };
   options.sources.push_back(std::move(source));
   const auto controller = Started(std::move(options));
-  EXPECT_FALSE(controller->Stop(absl::InfinitePast()));
+  EXPECT_FALSE(controller->Stop(absl::ZeroDuration()));
   EXPECT_FALSE(controller->queue().Add("a"));
   go_on.Notify();
   EXPECT_TRUE(controller->Stop());

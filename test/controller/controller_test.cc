@@ -76,7 +76,7 @@ TEST_F(ControllerTest, TheFunctionIsToldWhereItIs) {
         EXPECT_EQ(context.controller_name, "test");
         EXPECT_EQ(context.clock, &clock_);
         EXPECT_FALSE(context.stop.HasBeenNotified());
-        EXPECT_EQ(context.deadline, absl::InfiniteFuture());
+        EXPECT_EQ(context.Remaining(), absl::InfiniteDuration());
         EXPECT_FALSE(context.Cancelled());
         return ReconcileResult();
       }));
@@ -218,7 +218,7 @@ TEST_F(ControllerTest, TheTimeoutIsCountedFromTheBeginOfEach) {
   ControllerOptions<std::string> options =
       Options([this](const std::string&, const ReconcileContext& context)
                   -> absl::StatusOr<ReconcileResult> {
-        EXPECT_EQ(context.deadline, clock_.TimeNow() + 30 * kMs);
+        EXPECT_EQ(context.Remaining(), 30 * kMs);
         EXPECT_FALSE(context.Cancelled());
         clock_.Step(30 * kMs);
         EXPECT_TRUE(context.Cancelled());
@@ -342,6 +342,12 @@ TEST_F(ControllerTest, EachBadOptionIsNamed) {
               };
             }),
             "sources[1].run is empty; it must be callable");
+  EXPECT_EQ(error([](auto& options) {
+              options.queue =
+                  std::make_unique<RateLimitingQueue<std::string>>();
+            }),
+            "clock is given, and queue has another clock; leave clock null, or "
+            "create queue with the same clock");
   EXPECT_EQ(
       error([](auto& options) {
         options.queue = std::make_unique<PriorityQueue<std::string>>();
@@ -458,6 +464,24 @@ TEST_F(ControllerTest, ItTellsWhatItDoesAndWhatFails) {
       }));
 }
 
+// Nothing in a message can end the line or act on a terminal.
+TEST_F(ControllerTest, EachMessageIsALine) {
+  ControllerOptions<std::string> options =
+      Options([](const std::string&, const ReconcileContext&) {
+        return absl::UnavailableError("two\nlines" + std::string(2000, '.'));
+      });
+  options.name = "a\nb";
+  const auto controller = Started(std::move(options));
+  controller->queue().Add("\033[2J" + std::string(1 << 20, 'x'));
+  controller->AwaitIdle();
+  EXPECT_EQ(log_.Await(1), "I controller a\\nb: starting");
+  EXPECT_EQ(log_.Await(3), "E controller a\\nb: reconciling \\033[2J" +
+                               std::string(252, 'x') +
+                               "... (1048580 bytes) (failures: 1): "
+                               "UNAVAILABLE: two\\nlines" +
+                               std::string(1002, '.') + "... (2022 bytes)");
+}
+
 struct Unprintable {
   bool operator==(const Unprintable&) const { return true; }
   template <typename H>
@@ -545,12 +569,12 @@ class BalkingQueue final : public RateLimitingQueue<std::string> {
                int times, bool (*balk)())
       : Base(std::move(options)), asked_(asked), left_(times), balk_(balk) {}
 
-  absl::StatusOr<Lease<std::string>> AcquireWithDeadline(
-      absl::Time deadline) override {
+  absl::StatusOr<Lease<std::string>> AcquireWithTimeout(
+      absl::Duration timeout) override {
     if (Balks(Asked::kAcquire) && !balk_()) {
       return absl::UnavailableError("out of reach");
     }
-    return Base::AcquireWithDeadline(deadline);
+    return Base::AcquireWithTimeout(timeout);
   }
   bool AddRateLimited(const std::string& item) override {
     if (Balks(Asked::kAddAgain)) return balk_();
@@ -638,7 +662,7 @@ TEST_F(BalkingQueueTest, StopAtItsDeadlineEndsWorkersThatCannotAcquire) {
       Succeed, Asked::kAcquire, 1000000, [] { return false; }));
   controller->queue().Add("a");
   clock_.AwaitWaiters(2);
-  EXPECT_FALSE(controller->Stop(absl::InfinitePast()));
+  EXPECT_FALSE(controller->Stop(absl::ZeroDuration()));
   controller->AwaitIdle();
   EXPECT_EQ(Noted(), Notes());
   EXPECT_EQ(controller->queue().Len(), 1u);
@@ -740,7 +764,7 @@ TEST_F(BalkingQueueTest, StopDoesNotWaitForAQueueThatGivesNothing) {
       Started(OptionsWithQueue(Succeed, Asked::kAcquire, 1000000, Throw));
   controller->queue().Add("a");
   clock_.AwaitWaiters(2);
-  EXPECT_FALSE(controller->Stop(absl::InfinitePast()));
+  EXPECT_FALSE(controller->Stop(absl::ZeroDuration()));
   EXPECT_EQ(Noted(), Notes());
 }
 

@@ -67,6 +67,36 @@ TEST(ReconcileContextTest, IsCancelledByStopAndAtTheDeadline) {
   EXPECT_TRUE(endless.Cancelled());
 }
 
+TEST(ReconcileContextTest, RemainingIsTheTimeToTheDeadline) {
+  const std::string name = "test";
+  FakeClock clock;
+  absl::Notification stop;
+  const ReconcileContext context = {
+      name,           &clock, stop, clock.TimeNow() + absl::Seconds(10),
+      /*priority=*/0,
+      /*failures=*/0};
+  EXPECT_EQ(context.Remaining(), absl::Seconds(10));
+  clock.Step(absl::Seconds(7));
+  EXPECT_EQ(context.Remaining(), absl::Seconds(3));
+  const absl::Time before = absl::Now();
+  const absl::Time wall_deadline = context.WallDeadline();
+  EXPECT_GE(wall_deadline, before + absl::Seconds(3));
+  EXPECT_LE(wall_deadline, absl::Now() + absl::Seconds(3));
+  clock.Step(absl::Seconds(7));
+  EXPECT_EQ(context.Remaining(), absl::ZeroDuration());
+}
+
+TEST(ReconcileContextTest, WithoutADeadlineRemainingIsInfinite) {
+  const std::string name = "test";
+  FakeClock clock;
+  absl::Notification stop;
+  const ReconcileContext context = {
+      name,          &clock, stop, absl::InfiniteFuture(), /*priority=*/0,
+      /*failures=*/0};
+  EXPECT_EQ(context.Remaining(), absl::InfiniteDuration());
+  EXPECT_EQ(context.WallDeadline(), absl::InfiniteFuture());
+}
+
 // Tests of each kind of function that a `ReconcileFunction` can be made of.
 class ReconcileFunctionTest : public testing::Test {
  protected:

@@ -3,23 +3,36 @@
 //
 // Does for controllers what guide_test.cc does for queues.
 
+#include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 #include <vector>
 
+#include "absl/base/log_severity.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
+#include "workqueue/add_with_options.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/controller/source.h"
+#include "workqueue/interfaces.h"
+#include "workqueue/log_sink.h"
+#include "workqueue/priority_queue.h"
 #include "workqueue/rate_limiting_queue.h"
 
 using Controller = workqueue::Controller<std::string>;
@@ -90,10 +103,9 @@ class Cluster {
     if (key == "default/away") return absl::UnavailableError(key);
     return Deployment{/*valid=*/key != "default/bad"};
   }
-  absl::Status Apply(const Deployment&, absl::Time deadline) {
-    deadlines.push_back(deadline);
-    return deadlines.size() == 1 ? absl::AbortedError("once")
-                                 : absl::OkStatus();
+  absl::Status Apply(const Deployment&, absl::Duration timeout) {
+    timeouts.push_back(timeout);
+    return timeouts.size() == 1 ? absl::AbortedError("once") : absl::OkStatus();
   }
   Strings List() { return {"default/web", "default/bad", "default/gone"}; }
   std::optional<std::string> NextChange(const absl::Notification& stop) {
@@ -102,7 +114,7 @@ class Cluster {
   }
 
   Strings found;
-  std::vector<absl::Time> deadlines;
+  std::vector<absl::Duration> timeouts;
 };
 
 TEST(ControllerGuideTest, TheController) {
@@ -122,7 +134,7 @@ TEST(ControllerGuideTest, TheController) {
       return workqueue::TerminalError(
           absl::InvalidArgumentError("trying again would not help"));
     }
-    absl::Status applied = cluster.Apply(*deployment, context.deadline);
+    absl::Status applied = cluster.Apply(*deployment, context.Remaining());
     if (!applied.ok()) return applied;
     return workqueue::ReconcileResult{/*requeue_after=*/absl::Hours(1)};
   };
@@ -141,7 +153,6 @@ TEST(ControllerGuideTest, TheController) {
   options.sources.push_back(std::move(source));
 
   workqueue::FakeClock clock;
-  const absl::Time start = clock.TimeNow();
   options.clock = &clock;
   options.workers = 1;  // so that the test knows the order
   auto created = Controller::Create(std::move(options));
@@ -160,7 +171,221 @@ TEST(ControllerGuideTest, TheController) {
   EXPECT_EQ(cluster.found,
             (Strings{"default/web", "default/bad", "default/gone",
                      "default/web", "default/web"}));
-  EXPECT_EQ(cluster.deadlines[0], start + absl::Minutes(1));
+  EXPECT_EQ(cluster.timeouts[0], absl::Minutes(1));
+}
+
+// An election that a test decides.
+class Election {
+ public:
+  // Returns true when this process is the leader, false after `Cancel()`.
+  bool AwaitLeadership() {
+    absl::MutexLock lock(&mu_);
+    const auto over = [this] { return leader_ || cancelled_; };
+    mu_.Await(absl::Condition(&over));
+    return leader_;
+  }
+  void AwaitLoss() {
+    absl::MutexLock lock(&mu_);
+    mu_.Await(absl::Condition(&cancelled_));
+  }
+  void Win() {
+    absl::MutexLock lock(&mu_);
+    leader_ = true;
+  }
+  void Cancel() {
+    absl::MutexLock lock(&mu_);
+    cancelled_ = true;
+  }
+
+ private:
+  absl::Mutex mu_;
+  bool leader_ = false;
+  bool cancelled_ = false;
+};
+
+void AddLeadership(Election& election,
+                   workqueue::ControllerOptions<std::string>& options) {
+  workqueue::Source<std::string> leadership;
+  leadership.name = "leadership";
+  leadership.wait_for_sync = true;
+  leadership.run = [&election](workqueue::SourceContext<std::string>& context) {
+    if (!election.AwaitLeadership()) return absl::OkStatus();
+    context.mark_synced();
+    election.AwaitLoss();
+    return absl::OkStatus();
+  };
+  leadership.on_stop = [&election] { election.Cancel(); };  // wakes both waits
+  options.sources.push_back(std::move(leadership));
+  options.sync_timeout = absl::InfiniteDuration();
+}
+
+TEST(ControllerGuideTest, AStandbyReconcilesWhenItHasBecomeTheLeader) {
+  Election election;
+  absl::Notification in_sync;
+  Strings reconciled;
+  workqueue::ControllerOptions<std::string> options;
+  options.reconcile = [&reconciled](const std::string& key) {
+    reconciled.push_back(key);
+    return absl::OkStatus();
+  };
+  workqueue::Source<std::string> source;
+  source.wait_for_sync = true;
+  source.run = [&](workqueue::SourceContext<std::string>& context) {
+    context.queue.Add("default/web");
+    context.mark_synced();
+    in_sync.Notify();
+    return absl::OkStatus();
+  };
+  options.sources.push_back(std::move(source));
+  AddLeadership(election, options);
+  auto created = Controller::Create(std::move(options));
+  ASSERT_TRUE(created.ok());
+  Controller& controller = **created;
+  std::thread starter([&] { EXPECT_TRUE(controller.Start().ok()); });
+  in_sync.WaitForNotification();
+  EXPECT_EQ(controller.queue().Len(), 1u);
+  EXPECT_EQ(reconciled, Strings());
+  election.Win();
+  starter.join();
+  controller.AwaitIdle();
+  EXPECT_EQ(reconciled, Strings{"default/web"});
+}
+
+TEST(ControllerGuideTest, AStandbyCanBeStopped) {
+  Election election;
+  workqueue::ControllerOptions<std::string> options;
+  options.reconcile = [](const std::string&) { return absl::OkStatus(); };
+  absl::Notification begun;
+  workqueue::Source<std::string> source;
+  source.run = [&begun](workqueue::SourceContext<std::string>&) {
+    begun.Notify();
+    return absl::OkStatus();
+  };
+  options.sources.push_back(std::move(source));
+  AddLeadership(election, options);
+  auto created = Controller::Create(std::move(options));
+  ASSERT_TRUE(created.ok());
+  std::thread starter([&] {
+    EXPECT_EQ((*created)->Start().code(), absl::StatusCode::kCancelled);
+  });
+  begun.WaitForNotification();
+  (*created)->Stop();
+  starter.join();
+}
+
+// 64-bit FNV-1a.
+uint64_t StableHash(const std::string& key) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const unsigned char c : key) hash = (hash ^ c) * 0x100000001b3;
+  return hash;
+}
+
+TEST(ControllerGuideTest, Sharding) {
+  constexpr uint64_t replicas = 2;
+  workqueue::RateLimitingQueue<std::string> queues[replicas];
+  for (const std::string key : {"a", "b", "c", "d"}) {
+    for (uint64_t ordinal = 0; ordinal < replicas; ++ordinal) {
+      struct {
+        workqueue::RateLimitingQueue<std::string>& queue;
+      } context = {queues[ordinal]};
+      if (StableHash(key) % replicas == ordinal) context.queue.Add(key);
+    }
+  }
+  EXPECT_EQ(queues[0].Len() + queues[1].Len(), 4u);
+  EXPECT_GT(queues[0].Len(), 0u);
+  EXPECT_GT(queues[1].Len(), 0u);
+}
+
+// A service that runs jobs.
+class Jobs {
+ public:
+  bool IsRunning(const std::string& key) const { return running.count(key); }
+  bool HasResult(const std::string& key) const { return ended.count(key); }
+  absl::Status TakeResult(const std::string& key) {
+    ended.erase(key);
+    ++taken;
+    return absl::OkStatus();
+  }
+  void Start(const std::string& key, std::function<void()> on_end) {
+    running[key] = std::move(on_end);
+  }
+  void End(const std::string& key) {
+    ended.insert(key);
+    const std::function<void()> on_end = std::move(running.at(key));
+    running.erase(key);
+    on_end();
+  }
+
+  std::map<std::string, std::function<void()>> running;
+  std::set<std::string> ended;
+  int taken = 0;
+};
+
+TEST(ControllerGuideTest, WorkThatEndsLater) {
+  Jobs jobs;
+  std::unique_ptr<Controller> controller;
+  workqueue::ControllerOptions<std::string> options;
+  options.reconcile = [&jobs, &controller](const std::string& key) {
+    if (jobs.IsRunning(key)) return absl::OkStatus();
+    if (jobs.HasResult(key)) return jobs.TakeResult(key);
+    jobs.Start(key, [&controller, key] { controller->queue().Add(key); });
+    return absl::OkStatus();
+  };
+  auto created = Controller::Create(std::move(options));
+  ASSERT_TRUE(created.ok());
+  controller = *std::move(created);
+  ASSERT_TRUE(controller->Start().ok());
+  controller->queue().Add("a");
+  controller->AwaitIdle();
+  controller->queue().Add("a");
+  controller->AwaitIdle();
+  EXPECT_EQ(jobs.running.size(), 1u);
+  jobs.End("a");
+  controller->AwaitIdle();
+  EXPECT_EQ(jobs.taken, 1);
+}
+
+TEST(ControllerGuideTest, GivingUp) {
+  int calls = 0;
+  const auto Deploy = [&calls](const std::string&) -> absl::Status {
+    ++calls;
+    return absl::UnavailableError("never");
+  };
+  workqueue::FakeClock clock;
+  workqueue::ControllerOptions<std::string> options;
+  options.clock = &clock;
+  options.reconcile = [&Deploy](const std::string& key,
+                                const workqueue::ReconcileContext& context) {
+    absl::Status status = Deploy(key);
+    if (!status.ok() && context.failures >= 4) {
+      return workqueue::TerminalError(std::move(status));  // the fifth failure
+    }
+    return status;
+  };
+  auto created = Controller::Create(std::move(options));
+  ASSERT_TRUE(created.ok());
+  ASSERT_TRUE((*created)->Start().ok());
+  (*created)->queue().Add("a");
+  for (int i = 0; i < 10; ++i) {
+    (*created)->AwaitIdle();
+    clock.Step(absl::Hours(1));
+  }
+  (*created)->AwaitIdle();
+  EXPECT_EQ(calls, 5);
+}
+
+TEST(ControllerGuideTest, APriorityInASource) {
+  Cluster cluster;
+  workqueue::PriorityQueue<std::string> queue;
+  absl::Notification stop;
+  workqueue::SourceContext<std::string> context = {
+      queue, stop, workqueue::Clock::GetRealClock(), [] {}};
+  workqueue::AddOptions initial;
+  initial.priority = -100;
+  workqueue::AddWithOptions<std::string>(context.queue, initial,
+                                         cluster.List());
+  queue.Add("default/gone");
+  EXPECT_EQ(queue.Get(), "default/gone");
 }
 
 TEST(ControllerGuideTest, AnotherQueue) {
@@ -229,22 +454,77 @@ TEST(ControllerGuideTest, ARateLimiter) {
   EXPECT_EQ(calls, 2);
 }
 
+// The objects that JsonLog has written.
+auto* const written = new std::vector<std::map<std::string, std::string>>;
+
+void Write(const std::map<std::string, absl::string_view>& object) {
+  written->emplace_back(object.begin(), object.end());
+}
+
+class JsonLog final : public workqueue::LogSink {
+ public:
+  void Log(absl::LogSeverity severity, absl::string_view message) override {
+    Write(
+        {{"severity", absl::LogSeverityName(severity)}, {"message", message}});
+  }
+
+  void LogFailure(const workqueue::ReconcileFailure& failure) override {
+    Write({{"controller", failure.controller},
+           {"key", failure.item},
+           {"failures", absl::StrCat(failure.failures)},
+           {"error", failure.error.ToString()},
+           {"retry_after", failure.retry_after.has_value()
+                               ? absl::FormatDuration(*failure.retry_after)
+                               : "unknown"},
+           {"left_out", absl::StrCat(failure.left_out)}});
+  }
+};
+
+TEST(ControllerGuideTest, FailuresAsData) {
+  JsonLog log;
+  workqueue::FakeClock clock;
+  workqueue::ControllerOptions<std::string> options;
+  options.name = "deployments";
+  options.clock = &clock;
+  options.log_sink = &log;
+  options.reconcile = [](const std::string&) {
+    return absl::InternalError("bad");
+  };
+  auto controller = Controller::Create(std::move(options));
+  ASSERT_TRUE(controller.ok());
+  ASSERT_TRUE((*controller)->Start().ok());
+  (*controller)->queue().Add("default/bad");
+  (*controller)->AwaitIdle();
+  using Object = std::map<std::string, std::string>;
+  EXPECT_EQ(*written,
+            (std::vector<Object>{
+                {{"severity", "INFO"},
+                 {"message", "controller deployments: starting"}},
+                {{"severity", "INFO"},
+                 {"message", "controller deployments: starting workers: 1"}},
+                {{"controller", "deployments"},
+                 {"key", "default/bad"},
+                 {"failures", "1"},
+                 {"error", "INTERNAL: bad"},
+                 {"retry_after", "5ms"},
+                 {"left_out", "0"}}}));
+}
+
 TEST(ControllerGuideTest, Stop) {
-  workqueue::FakeClock fake_clock;
-  workqueue::Clock* const clock = &fake_clock;
+  workqueue::FakeClock clock;
   Strings warnings;
   const auto LogWarning = [&warnings](const std::string& warning) {
     warnings.push_back(warning);
   };
   workqueue::ControllerOptions<std::string> options;
-  options.clock = clock;
+  options.clock = &clock;
   options.reconcile = [](const std::string&) { return absl::OkStatus(); };
   auto created = Controller::Create(std::move(options));
   ASSERT_TRUE(created.ok());
   Controller& controller = **created;
   ASSERT_TRUE(controller.Start().ok());
   controller.queue().Add("default/web");
-  if (!controller.Stop(clock->TimeNow() + absl::Seconds(25))) {
+  if (!controller.Stop(absl::Seconds(25))) {
     LogWarning("not all was reconciled");
   }
   EXPECT_EQ(warnings, Strings());

@@ -210,6 +210,6 @@ template struct Pointer<&workqueue::ControllerOptions<T>::log_sink>;
 template struct Pointer<&workqueue::Source<T>::run>;
 template struct Pointer<&workqueue::Source<T>::wait_for_sync>;
 template struct Pointer<&workqueue::SourceContext<T>::mark_synced>;
-template struct Pointer<&workqueue::ReconcileContext::deadline>;
+template struct Pointer<&workqueue::ReconcileContext::clock_deadline>;
 
 }  // namespace

@@ -251,9 +251,8 @@ TEST_F(GuideTest, FairOrdering) { EXPECT_TRUE(UseFairOrdering().ok()); }
 void LogWarning(const std::string&) {}
 
 TEST_F(GuideTest, Drain) {
-  workqueue::Clock* const clock = workqueue::Clock::GetRealClock();
   workqueue::RateLimitingQueue<std::string> queue;
-  if (!queue.ShutDownWithDrainUntil(clock->TimeNow() + absl::Seconds(30))) {
+  if (!queue.ShutDownWithDrainWithin(absl::Seconds(30))) {
     LogWarning("not all was done in 30 s");
   }
   EXPECT_TRUE(queue.ShuttingDown());
@@ -404,7 +403,7 @@ TEST_F(GuideTest, Messages) {
   options.clock = &clock;
   const auto queue = *workqueue::DelayingQueue<std::string>::Create(
       std::make_unique<workqueue::HookedQueue<std::string>>(
-          [](const std::string&) { return false; }),
+          [](const std::string&) { return false; }, &clock),
       std::move(options));
   queue->AddAfter("default/web", absl::Seconds(1));
   testing::internal::CaptureStderr();

@@ -3,16 +3,23 @@
 //
 // Scrapes the program as Prometheus does.
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <signal.h>
+#include <sys/socket.h>
 
+#include <cerrno>
+#include <cstdint>
 #include <filesystem>  // NOLINT(build/c++17)
 #include <map>
 #include <string>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "examples/mirror/fd.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "test/examples/mirror_program_fixture.h"
@@ -35,6 +42,21 @@ constexpr int kFiles = 20;
 // in Go show.
 constexpr char kQueue[] = R"(controller="mirror",name="mirror")";
 constexpr char kController[] = R"(controller="mirror")";
+
+// Returns whether a server listens at this address of this machine.
+bool CanConnect(const char* address, int port) {
+  const Fd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  struct sockaddr_in server = {};
+  server.sin_family = AF_INET;
+  server.sin_port = htons(static_cast<uint16_t>(port));
+  EXPECT_EQ(inet_pton(AF_INET, address, &server.sin_addr), 1);
+  if (connect(fd.get(), reinterpret_cast<const struct sockaddr*>(&server),
+              sizeof(server)) == 0) {
+    return true;
+  }
+  EXPECT_EQ(errno, ECONNREFUSED);
+  return false;
+}
 
 class MetricsTest : public MirrorProgramFixture {
  protected:
@@ -162,9 +184,21 @@ TEST_F(MetricsTest, AreServedToPrometheus) {
   EXPECT_THAT(value("controller_runtime_active_workers", kController),
               AllOf(Ge(0), Le(1)));
 
+  AwaitMessage("in sync");
   Signal(SIGTERM);
   EXPECT_EQ(Wait(), 0);
-  EXPECT_EQ(err(), line + "\n");  // It prints nothing more.
+  EXPECT_EQ(err(), line + "\nmirror: in sync\n");  // It prints nothing more.
+}
+
+TEST_F(MetricsTest, AreServedOnTheLoopbackAddressOnly) {
+  const std::string line = StartAndAwaitCopies();
+  const size_t begin = line.rfind(':') + 1;
+  int port = 0;
+  ASSERT_TRUE(
+      absl::SimpleAtoi(line.substr(begin, line.rfind('/') - begin), &port));
+  EXPECT_TRUE(CanConnect("127.0.0.1", port));
+  // All addresses of 127.0.0.0/8 are this machine's.
+  EXPECT_FALSE(CanConnect("127.0.0.2", port));
 }
 
 TEST_F(MetricsTest, APortThatIsTakenIsAnError) {

@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "examples/mirror/fd.h"
 #include "gtest/gtest.h"
@@ -132,6 +133,11 @@ class MirrorProgramFixture : public ::testing::Test {
   void AwaitCopy(const std::string& name, const std::string& contents) const {
     AwaitCopy();
     Await(to_, [&] { return ReadFile(to_ / name) == contents; });
+  }
+
+  // Blocks until the program has written a message that contains `text`.
+  void AwaitMessage(const std::string& text) const {
+    Await(scratch_.path(), [&] { return absl::StrContains(err(), text); });
   }
 
   const ScratchDirectory scratch_;

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <deque>
 #include <filesystem>  // NOLINT(build/c++17)
 #include <functional>
@@ -18,6 +19,7 @@
 
 #include "absl/status/status.h"
 #include "absl/synchronization/notification.h"
+#include "examples/mirror/fd.h"
 #include "examples/mirror/reconciler.h"
 #include "examples/mirror/tree.h"
 #include "examples/mirror/tree_compare.h"
@@ -123,6 +125,85 @@ TEST_F(ReconcilerTest, CreatesLargeAndEmptyFile) {
   EXPECT_EQ(ReconcileAll(), absl::OkStatus());
   EXPECT_EQ(ReadFile(to_ / "large"), large);
   EXPECT_EQ(ReadFile(to_ / "empty"), "");
+}
+
+// Writes `data` at `offset` of the file.
+void WriteAt(const fs::path& path, off_t offset, const std::string& data) {
+  const Fd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  EXPECT_EQ(pwrite(fd.get(), data.data(), data.size(), offset),
+            static_cast<ssize_t>(data.size()));
+}
+
+std::string ReadAt(const fs::path& path, off_t offset, size_t size) {
+  const Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string data(size, '\0');
+  data.resize(pread(fd.get(), data.data(), size, offset));
+  return data;
+}
+
+// The space that the file takes on the disk, in bytes.
+int64_t SpaceOf(const fs::path& path) {
+  struct stat stat;
+  EXPECT_EQ(lstat(path.c_str(), &stat), 0) << path;
+  return int64_t{stat.st_blocks} * 512;
+}
+
+constexpr off_t kGigabyte = off_t{1} << 30;
+
+TEST_F(ReconcilerTest, KeepsHoles) {
+  const std::string data(300000, 'x');  // more than two blocks of a copy
+  WriteAt(from_ / "begin", 0, data);
+  ASSERT_EQ(truncate((from_ / "begin").c_str(), kGigabyte), 0);
+  WriteAt(from_ / "end", kGigabyte - data.size(), data);
+  WriteAt(from_ / "both", 1234567, data);
+  WriteAt(from_ / "both", kGigabyte / 2 + 1, data);
+  ASSERT_EQ(truncate((from_ / "both").c_str(), kGigabyte + 1), 0);
+  WriteFile(from_ / "hole", "");
+  ASSERT_EQ(truncate((from_ / "hole").c_str(), kGigabyte), 0);
+
+  // The second time, the mirror compares the contents.
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(ReconcileAll(), absl::OkStatus());
+    NewReconciler();
+  }
+
+  for (const char* name : {"begin", "end", "both", "hole"}) {
+    EXPECT_EQ(fs::file_size(to_ / name), fs::file_size(from_ / name)) << name;
+    EXPECT_LE(SpaceOf(to_ / name), 2 << 20) << name;
+  }
+  EXPECT_EQ(ReadAt(to_ / "begin", 0, data.size() + 1), data + '\0');
+  EXPECT_EQ(ReadAt(to_ / "end", kGigabyte - data.size() - 1, data.size() + 2),
+            '\0' + data);
+  for (off_t offset : {off_t{1234567}, kGigabyte / 2 + 1}) {
+    EXPECT_EQ(ReadAt(to_ / "both", offset - 1, data.size() + 2),
+              '\0' + data + '\0');
+  }
+  EXPECT_THAT(Differences(), IsEmpty());
+}
+
+TEST_F(ReconcilerTest, FindsDataThatDiffersFromAHole) {
+  constexpr off_t kOffset = kGigabyte / 2;
+  for (const fs::path& file : {from_ / "file", to_ / "file"}) {
+    WriteFile(file, "");
+    ASSERT_EQ(truncate(file.c_str(), kGigabyte), 0);
+  }
+  WriteAt(from_ / "file", kOffset, "data");
+  EXPECT_EQ(Reconcile("file"), absl::OkStatus());
+  EXPECT_EQ(ReadAt(to_ / "file", kOffset, 4), "data");
+
+  WriteAt(to_ / "file", kOffset + (1 << 20), "damage");
+  EXPECT_EQ(Reconcile("file"), absl::OkStatus());
+  EXPECT_EQ(ReadAt(to_ / "file", kOffset + (1 << 20), 6), std::string(6, '\0'));
+  EXPECT_THAT(Differences(), IsEmpty());
+}
+
+TEST_F(ReconcilerTest, ZerosEqualAHole) {
+  WriteAt(from_ / "file", 0, std::string(300000, '\0') + "end");
+  WriteAt(to_ / "file", 300000, "end");
+  SetModifiedAt(from_ / "file", {1000000000, 0});
+  SetModifiedAt(to_ / "file", {1000000000, 0});
+  EXPECT_EQ(Reconcile("file"), absl::OkStatus());
+  EXPECT_EQ(changes_, 0);
 }
 
 TEST_F(ReconcilerTest, UpdatesFile) {

@@ -63,6 +63,18 @@ std::vector<int> PopAllKeys(Heap& heap) {
   return keys;
 }
 
+TEST(IndexedHeapTest, UpdateAllUpdatesEachSlotInItsPlace) {
+  Heap heap;
+  std::vector<Element> elements = MakeElements(100);
+  for (Element& element : elements) heap.Push({element.value, &element});
+  const std::vector<Element> before = elements;
+  heap.UpdateAll([](Slot<int>& slot) { slot.key *= 2; });
+  for (size_t i = 0; i < elements.size(); ++i) {
+    EXPECT_EQ(elements[i].heap_index, before[i].heap_index);
+    EXPECT_EQ(heap[elements[i].heap_index].key, 2 * elements[i].value);
+  }
+}
+
 TEST(IndexedHeapTest, IsEmptyAtFirst) {
   Heap heap;
   EXPECT_TRUE(heap.empty());

@@ -117,7 +117,7 @@ end:
   atomic { at = 0; callers-- }
 }
 
-// ShutDown(), or the first half of ShutDownWithDrainUntil().
+// ShutDown(), or the first half of ShutDownWithDrainWithin().
 proctype Stopper() {
   if
   :: true -> goto end  // or no call at all
@@ -127,7 +127,8 @@ proctype Stopper() {
   atomic { Wake(QUEUE) }
   atomic { !locked -> shutting_down = true }
 #else
-  atomic { !locked -> shutting_down = true; Wake(QUEUE) }
+  atomic { !locked -> shutting_down = true }
+  atomic { Wake(QUEUE) }
 #endif
 end:
   callers--

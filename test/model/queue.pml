@@ -27,7 +27,7 @@
 #ifndef WORKERS  // threads that call Get()
 #define WORKERS 2
 #endif
-#ifndef POLLERS  // threads that call GetWithDeadline(); with WORKERS at most 3
+#ifndef POLLERS  // threads that call GetWithTimeout(); with WORKERS at most 3
 #define POLLERS 0
 #endif
 #ifndef STOPPERS  // threads that call ShutDown(), and that drain; at most 1
@@ -291,7 +291,7 @@ inline BeginShutDown() {
 #define is_over (idle || shut_down_since)
 #endif
 
-// ShutDownWithDrain() or ShutDownWithDrainUntil().
+// ShutDownWithDrain() or ShutDownWithDrainWithin().
 proctype Drainer() {
   bool drained, in_time = true;
   if

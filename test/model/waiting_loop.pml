@@ -9,52 +9,27 @@
 
 #define NOBODY 2
 
-#define NOWHERE 0
-#define READY 1
-#define WAITING 2
-
 // Guarded by mu_. A critical section is an atomic block.
-byte place[2];     // in ready_, in waiting_, or NOWHERE
-byte next_run[2];  // of a client in waiting_
-byte first_ready = NOBODY;
+byte next_run[2];
+bool is_client[2];
+byte first_client;  // the first one in the list; the other ran last
 byte running = NOBODY;
-bool running_removed;
 bool stopping;
 bool remover_waits;  // for run_ended_
 
 bool loop_ended;
 
-// State of the model that the code does not have.
-bool is_client[2];
-
-// MakeReady()
-inline MakeReady(client) {
-  place[client] = READY;
-  next_run[client] = PAST;
-  first_ready = (place[1 - client] == READY -> 1 - client : client)
-}
-
-// TakeOut()
-inline TakeOut(client) {
-  place[client] = NOWHERE;
-  next_run[client] = PAST;
-  first_ready = (place[1 - client] == READY -> 1 - client : NOBODY)
-}
-
 // Add()
 inline AddClient(client) {
   is_client[client] = true;
-  MakeReady(client);
+  next_run[client] = PAST;
   Unpark(0)
 }
 
 // Wake(), in a critical section or outside of one.
 inline Wake(client) {
 #ifndef BROKEN_WAKE_ONLY_UNPARKS
-  if
-  :: place[client] != READY -> MakeReady(client)
-  :: else
-  fi;
+  next_run[client] = PAST;
 #endif
   Unpark(0)
 }
@@ -63,59 +38,41 @@ inline Wake(client) {
 inline Remove(client) {
   atomic {
     is_client[client] = false;
-    TakeOut(client);
-    if
-    :: running == client -> running_removed = true
-    :: else
-    fi;
 #ifndef BROKEN_REMOVE_DOES_NOT_WAIT
     do
     :: running == client -> remover_waits = true; !remover_waits
     :: else -> break
     od;
 #endif
-    assert(running != client && place[client] == NOWHERE)
+    assert(running != client)
   }
 }
 
-#define IS_DUE(client, at) \
-  (place[client] == WAITING && next_run[client] <= at)
-
 // BeginRun(). Stores its results in `client` and `next`.
 inline BeginRun(at, client, next) {
-  client = NOBODY;
   next = NEVER;
-  if
-  :: stopping
+  client = first_client;
+  do
+  :: stopping -> client = NOBODY; break
   :: else ->
-    // The clients that are due, in the order of their times.
     if
-    :: IS_DUE(1, at) && (!IS_DUE(0, at) || next_run[1] < next_run[0]) ->
-      MakeReady(1)
-    :: else
-    fi;
-    if
-    :: IS_DUE(0, at) -> MakeReady(0)
-    :: else
-    fi;
-    if
-    :: IS_DUE(1, at) -> MakeReady(1)
-    :: else
-    fi;
-    client = first_ready;
-    if
-    :: client != NOBODY -> TakeOut(client); running = client
-    :: else ->
+    :: is_client[client] && next_run[client] <= at ->
+      next_run[client] = NEVER;
+      first_client = 1 - client;
+      running = client;
+      break
+    :: is_client[client] && next_run[client] > at ->
       if
-      :: place[0] == WAITING -> next = next_run[0]
-      :: else
-      fi;
-      if
-      :: place[1] == WAITING && next_run[1] < next -> next = next_run[1]
+      :: next_run[client] < next -> next = next_run[client]
       :: else
       fi
+    :: else
+    fi;
+    if
+    :: client == first_client -> client = 1 - client
+    :: else -> client = NOBODY; break
     fi
-  fi
+  od
 }
 
 // EndRun()
@@ -124,22 +81,12 @@ inline EndRun(client, next) {
   remover_waits = false;
   if
 #ifdef BROKEN_END_RUN_FORGETS_WAKE
-  :: !running_removed ->
-    TakeOut(client);
-    place[client] = WAITING;
-    next_run[client] = next
-#elif defined(BROKEN_END_RUN_KEEPS_REMOVED)
-  :: place[client] == NOWHERE ->
-    place[client] = WAITING;
-    next_run[client] = next
+  :: is_client[client] -> next_run[client] = next
 #else
-  :: !running_removed && place[client] == NOWHERE ->
-    place[client] = WAITING;
-    next_run[client] = next
+  :: is_client[client] && next < next_run[client] -> next_run[client] = next
 #endif
   :: else
-  fi;
-  running_removed = false
+  fi
 }
 
 // Loop()

@@ -93,12 +93,6 @@ TEST(ItemExponentialFailureRateLimiterTest, TakesAnyFiniteDelays) {
   }
 }
 
-TEST(ItemExponentialFailureRateLimiterTest, MaximumBelowBaseIsEveryDelay) {
-  auto limiter = Make(absl::Seconds(5), absl::Seconds(2));
-  EXPECT_EQ(limiter->When("a"), absl::Seconds(2));
-  EXPECT_EQ(limiter->When("a"), absl::Seconds(2));
-}
-
 TEST(ItemExponentialFailureRateLimiterTest, ZeroBaseIsNoDelay) {
   auto limiter = Make(absl::ZeroDuration(), absl::Seconds(2));
   for (int i = 0; i < 2000; ++i) {
@@ -127,6 +121,8 @@ TEST(ItemExponentialFailureRateLimiterTest, RejectsBadDelays) {
       {absl::Seconds(1), absl::Nanoseconds(-1), "max_delay", "-1ns"},
       {absl::Seconds(1), absl::InfiniteDuration(), "max_delay", "inf"},
       {absl::Seconds(-2), absl::Seconds(-3), "base_delay", "-2s"},
+      {absl::Seconds(2), absl::Seconds(1), "base_delay", "2s"},
+      {absl::Seconds(2), absl::Seconds(1), "max_delay", "1s"},
   };
   for (const auto& test : kCases) {
     EXPECT_THAT(Limiter::Create(test.base, test.max).status(),

@@ -73,12 +73,16 @@ class Choices {
     return byte % 3 == 0 ? -absl::InfiniteDuration() : absl::InfiniteDuration();
   }
 
-  // Returns how far the time moves: usually up to 3 seconds, seldom much more.
+  // Returns how far the time moves: usually up to 3 seconds, seldom much more,
+  // and seldom back.
   absl::Duration Step() {
     const int byte = Byte();
-    if (byte < 210) return absl::Milliseconds(500 * ((byte + 1) % 7));
-    if (byte < 254) return absl::Nanoseconds(byte % 3);
-    return absl::Hours(1);
+    if (byte < 196) return absl::Milliseconds(500 * ((byte + 1) % 7));
+    if (byte < 210) return absl::Milliseconds(500 * (byte % 7 - 7));
+    if (byte < 253) return absl::Nanoseconds(byte % 3);
+    constexpr absl::Duration kFar[] = {absl::Hours(1), -absl::Hours(1),
+                                       absl::Hours(24 * 365 * 200)};
+    return kFar[byte - 253];
   }
 
  private:

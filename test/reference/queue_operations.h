@@ -86,8 +86,9 @@ class QueueOperations {
     } else if (choice < 82) {
       Get();
     } else if (choice < 84) {
-      const absl::StatusOr<int> got = queue_.GetWithDeadline(clock_.TimeNow());
-      comparison_.Returned(ToGot(got), GetFromModel(), "GetWithDeadline",
+      const absl::StatusOr<int> got =
+          queue_.GetWithTimeout(absl::ZeroDuration());
+      comparison_.Returned(ToGot(got), GetFromModel(), "GetWithTimeout",
                            clock_.TimeNow());
     } else if (choice < 88) {
       Acquire();
@@ -276,7 +277,7 @@ class QueueOperations {
 
   void AcquireUpTo(int max) {
     absl::StatusOr<LeaseBatch> batch =
-        queue_.AcquireUpToWithDeadline(max, absl::InfinitePast());
+        queue_.AcquireUpToWithTimeout(max, absl::ZeroDuration());
     std::vector<Got> got;
     std::vector<Got> expected;
     if (batch.ok()) {
@@ -333,8 +334,8 @@ class QueueOperations {
       queue_.ShutDown();
       comparison_.Did("ShutDown");
     } else if (way == 1) {
-      comparison_.Returned(queue_.ShutDownWithDrainUntil(absl::InfinitePast()),
-                           model_.Idle(), "ShutDownWithDrainUntil",
+      comparison_.Returned(queue_.ShutDownWithDrainWithin(absl::ZeroDuration()),
+                           model_.Idle(), "ShutDownWithDrainWithin",
                            absl::InfinitePast());
     } else {
       queue_.Close();

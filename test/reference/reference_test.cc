@@ -22,7 +22,6 @@
 #include <vector>
 
 #include "absl/base/config.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -81,11 +80,21 @@ TEST(ReferenceTest, Corpus) {
   EXPECT_GT(files, 0);
 }
 
-// Prints the run with the choices in `hex`. Returns whether the subject agrees
-// with its model.
-bool Replay(absl::string_view hex) {
-  const std::string bytes = absl::HexStringToBytes(hex);
-  const std::vector<uint8_t> choices(bytes.begin(), bytes.end());
+// Abseil 20250814 deprecates the function for this that Abseil 20220623 has.
+bool ParseHex(absl::string_view hex, std::vector<uint8_t>* bytes) {
+  for (; !hex.empty(); hex.remove_prefix(2)) {
+    uint32_t byte;
+    if (hex.size() < 2 || !absl::SimpleHexAtoi(hex.substr(0, 2), &byte)) {
+      return false;
+    }
+    bytes->push_back(static_cast<uint8_t>(byte));
+  }
+  return true;
+}
+
+// Prints the run with `choices`. Returns whether the subject agrees with its
+// model.
+bool Replay(const std::vector<uint8_t>& choices) {
   std::string log;
   const std::string disagreement = LinkedSubject().run(Choices(choices), &log);
   std::cout << log << disagreement << "\n";
@@ -96,7 +105,10 @@ bool Replay(absl::string_view hex) {
 int Main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     absl::string_view flag = argv[i];
-    if (absl::ConsumePrefix(&flag, "--replay=")) return Replay(flag) ? 0 : 1;
+    std::vector<uint8_t> choices;
+    if (absl::ConsumePrefix(&flag, "--replay=") && ParseHex(flag, &choices)) {
+      return Replay(choices) ? 0 : 1;
+    }
     const bool is_known = (absl::ConsumePrefix(&flag, "--operations=") &&
                            absl::SimpleAtoi(flag, &operations_to_do)) ||
                           (absl::ConsumePrefix(&flag, "--seed=") &&

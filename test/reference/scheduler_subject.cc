@@ -206,8 +206,10 @@ class Run {
                delay);
     } else if (choice < 74) {
       Cancel(/*wait=*/choices_.OneIn(4));
-    } else if (choice < 93) {
+    } else if (choice < 91) {
       Step(absl::Milliseconds(250) * choices_.Below(80));
+    } else if (choice < 93) {
+      Step(-absl::Milliseconds(250) * choices_.Below(80));
     } else if (choice < 99) {
       const absl::Time next =
           model_->Next() - absl::Nanoseconds(choices_.Below(2));

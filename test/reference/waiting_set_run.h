@@ -50,10 +50,13 @@ class WaitingSetRun {
  private:
   using SlabId = workqueue::internal::SlabId;
 
+  static constexpr absl::Duration kCenturies = absl::Hours(24 * 365 * 400);
+
   struct Entry {
     absl::Time due_at;
     int sequence;
-    absl::Time comes_at;  // the latest allowed time
+    absl::Time comes_at;
+    bool was_due;  // when it was given this time
   };
 
   bool IsHeap() const { return tick_ == absl::ZeroDuration(); }
@@ -69,9 +72,11 @@ class WaitingSetRun {
       comparison_.Did("Remove", id);
     } else if (choice < 78) {
       TakeFirst();
-    } else if (choice < 95) {
-      now_ = choice < 87 ? AnyTime() : AlmostNext();
+    } else if (choice < 93) {
+      now_ = choice < 86 ? AnyTime() : AlmostNext();
       TakeDue();
+    } else if (choice < 95) {
+      Restart();
     } else if (choice < 99) {
       CompareTimes();
     } else if (choices_.OneIn(16)) {
@@ -104,7 +109,8 @@ class WaitingSetRun {
     // often.
     const bool has_rings = reserve || due_at > now_ + absl::Minutes(1);
     if (is_new || has_rings) set_.Reserve(id, has_rings ? due_at : now_);
-    const Entry& entry = entries_[id] = {due_at, next_++, ComesAt(due_at)};
+    const Entry& entry =
+        entries_[id] = {due_at, next_++, ComesAt(due_at), due_at <= now_};
     const absl::Time wake =
         is_new ? set_.Insert(id, due_at, now_) : set_.Move(id, due_at, now_);
     comparison_.Did(is_new ? "Insert" : "Move", id, due_at);
@@ -120,8 +126,22 @@ class WaitingSetRun {
 
   // An entry that is due comes at once.
   absl::Time ComesAt(absl::Time due_at) const {
-    if (IsHeap() || due_at <= now_) return due_at;
-    return absl::UnixEpoch() + absl::Ceil(due_at - absl::UnixEpoch(), tick_);
+    if (IsHeap()) return due_at;
+    const absl::Duration d = due_at - absl::UnixEpoch();
+    return absl::UnixEpoch() +
+           (due_at <= now_ ? absl::Floor(d, tick_) : absl::Ceil(d, tick_));
+  }
+
+  // Moves the time back, or far away if no entry waits.
+  void Restart() {
+    const int shift = choices_.Below(43);
+    now_ -= absl::Nanoseconds(int64_t{choices_.Below(256)} << shift);
+    if (entries_.empty() && !in_order_) {
+      now_ += kCenturies * (choices_.Below(3) - 1);
+    }
+    set_.Restart(now_);
+    comparison_.Did("Restart", now_);
+    CompareTimes();
   }
 
   // Returns the entry with the earliest time, and the oldest one among equal
@@ -170,7 +190,9 @@ class WaitingSetRun {
     const auto it = entries_.find(id);
     comparison_.Holds(it != entries_.end(), "what is due is in the set");
     if (!comparison_.agrees()) return;
-    comparison_.Holds(it->second.due_at <= now_, "nothing is early");
+    comparison_.Holds(it->second.due_at <= now_ || it->second.was_due,
+                      "nothing is early");
+    comparison_.Holds(it->second.comes_at <= now_, "what waits again waits");
     if (IsHeap()) {
       comparison_.Same("who is due first", id, First()->first);
     }
@@ -193,11 +215,7 @@ class WaitingSetRun {
   }
 
   void CompareTime(SlabId id, const Entry& entry) {
-    if (IsHeap() || entry.comes_at > now_) {
-      comparison_.Same("DueAt()", set_.DueAt(id), entry.comes_at);
-    } else {
-      comparison_.Holds(set_.DueAt(id) <= now_, "it is due");
-    }
+    comparison_.Same("DueAt()", set_.DueAt(id), entry.comes_at);
   }
 
   void CompareTimes() {

@@ -66,7 +66,7 @@ class DelayQueueLife {
   // The next functions take values in several ways until the queue is shut
   // down.
   void TakeAll(Crew::Member& self, uint32_t seed);
-  void TakeWithDeadlines(Crew::Member& self, uint32_t seed);
+  void TakeWithTimeouts(Crew::Member& self, uint32_t seed);
   void Stream(Crew::Member& self, uint32_t seed);
 
   // Begins a lull and returns once nothing is left.
@@ -186,12 +186,12 @@ void DelayQueueLife::TakeAll(Crew::Member& self, uint32_t seed) {
   }
 }
 
-void DelayQueueLife::TakeWithDeadlines(Crew::Member& self, uint32_t seed) {
+void DelayQueueLife::TakeWithTimeouts(Crew::Member& self, uint32_t seed) {
   std::mt19937 random(seed);
   while (true) {
-    self.Doing("TakeWithDeadline");
+    self.Doing("TakeWithTimeout");
     const absl::StatusOr<Fate*> fate =
-        queue_->TakeWithDeadline(RealClock()->TimeNow() + ShortDelay(random));
+        queue_->TakeWithTimeout(ShortDelay(random));
     if (absl::IsCancelled(fate.status())) return;
     if (fate.ok()) {
       Taken(*fate, random);
@@ -238,7 +238,7 @@ void DelayQueueLife::Live() {
   });
   crew.Start("taker with deadlines", UpTo(2),
              [this](Crew::Member& self, int i) {
-               TakeWithDeadlines(self, life_.seed + 200 + i);
+               TakeWithTimeouts(self, life_.seed + 200 + i);
              });
   crew.Start("streamer", UpTo(1), [this](Crew::Member& self, int i) {
     Stream(self, life_.seed + 300 + i);

@@ -66,7 +66,7 @@ class DelayQueueStressTest : public testing::TestWithParam<bool> {
     while (true) {
       if (random() % 3 == 0) {
         absl::StatusOr<std::unique_ptr<Value>> value =
-            queue_.TakeWithDeadline(clock_->TimeNow() + RandomDelay(random));
+            queue_.TakeWithTimeout(RandomDelay(random));
         if (value.ok()) Take(**value);
       } else if (random() % 3 == 0) {
         auto values = queue_.TakeUpTo(1 + random() % 10);

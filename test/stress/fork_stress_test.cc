@@ -21,9 +21,7 @@
 namespace workqueue {
 namespace {
 
-absl::Time Soon() {
-  return Clock::GetRealClock()->TimeNow() + absl::Milliseconds(5);
-}
+constexpr absl::Duration kSoon = absl::Milliseconds(5);
 
 // Makes one item wait on a queue's own thread, makes another item fail, and
 // waits in vain for a third. Returns whether all results were right.
@@ -37,10 +35,10 @@ bool UseAQueue() {
   const std::optional<int> again = queue.Get();
   if (again != 1) return false;
   queue.Done(1);
-  if (!absl::IsDeadlineExceeded(queue.GetWithDeadline(Soon()).status())) {
+  if (!absl::IsDeadlineExceeded(queue.GetWithTimeout(kSoon).status())) {
     return false;
   }
-  return queue.ShutDownWithDrainUntil(Soon());
+  return queue.ShutDownWithDrainWithin(kSoon);
 }
 
 // Runs `f()` in a child process and returns its result.

@@ -49,7 +49,7 @@ enum Deed {
 enum class End {
   kShutDown,
   kDrain,
-  kDrainUntil,
+  kDrainWithin,
   kSeveral,      // several of the above, at once
   kWhenSettled,  // a drain, once nothing is owed
   kEnds
@@ -106,7 +106,7 @@ class QueueLife {
 
   // The next functions get items in several ways until there are no more.
   void GetAndDo(Crew::Member& self, uint32_t seed);
-  void GetWithDeadlines(Crew::Member& self, uint32_t seed);
+  void GetWithTimeouts(Crew::Member& self, uint32_t seed);
   void Lease(Crew::Member& self, uint32_t seed);
 
   void TakeSnapshots(Crew::Member& self);
@@ -116,7 +116,7 @@ class QueueLife {
   void Settle(Crew::Member& self);
 
   void BeginTheEnd(Crew& crew, End end);
-  void Drain(Crew::Member& self, absl::Time deadline, bool must_succeed);
+  void Drain(Crew::Member& self, absl::Duration timeout, bool must_succeed);
 
   int UpTo(int max) { return static_cast<int>(random_() % (max + 1)); }
 
@@ -297,12 +297,11 @@ void QueueLife::GetAndDo(Crew::Member& self, uint32_t seed) {
   }
 }
 
-void QueueLife::GetWithDeadlines(Crew::Member& self, uint32_t seed) {
+void QueueLife::GetWithTimeouts(Crew::Member& self, uint32_t seed) {
   std::mt19937 random(seed);
   while (true) {
-    self.Doing("GetWithDeadline");
-    const absl::StatusOr<int> item =
-        queue_.GetWithDeadline(RealClock()->TimeNow() + ShortDelay(random));
+    self.Doing("GetWithTimeout");
+    const absl::StatusOr<int> item = queue_.GetWithTimeout(ShortDelay(random));
     if (absl::IsCancelled(item.status())) return;
     if (!item.ok()) {
       EXPECT_TRUE(absl::IsDeadlineExceeded(item.status()));
@@ -397,10 +396,10 @@ void QueueLife::Settle(Crew::Member& self) {
   while (!debts_.Settled()) Lull::Nap();
 }
 
-void QueueLife::Drain(Crew::Member& self, absl::Time deadline,
+void QueueLife::Drain(Crew::Member& self, absl::Duration timeout,
                       bool must_succeed) {
-  self.Doing("ShutDownWithDrainUntil");
-  if (queue_.ShutDownWithDrainUntil(deadline)) {
+  self.Doing("ShutDownWithDrainWithin");
+  if (queue_.ShutDownWithDrainWithin(timeout)) {
     debts_.Close();
     life_.Count(Event::kDrains);
   } else {
@@ -411,11 +410,10 @@ void QueueLife::Drain(Crew::Member& self, absl::Time deadline,
 
 void QueueLife::BeginTheEnd(Crew& crew, End end) {
   const auto drain = [this](Crew::Member& self, int) {
-    Drain(self, absl::InfiniteFuture(), /*must_succeed=*/true);
+    Drain(self, absl::InfiniteDuration(), /*must_succeed=*/true);
   };
-  const absl::Time soon =
-      RealClock()->TimeNow() + absl::Microseconds(UpTo(2000));
-  const auto drain_until = [this, soon](Crew::Member& self, int) {
+  const absl::Duration soon = absl::Microseconds(UpTo(2000));
+  const auto drain_within = [this, soon](Crew::Member& self, int) {
     Drain(self, soon, /*must_succeed=*/false);
   };
   const auto shut_down = [this](Crew::Member& self, int) {
@@ -430,14 +428,14 @@ void QueueLife::BeginTheEnd(Crew& crew, End end) {
     case End::kDrain:
       crew.Start("ender", 1 + UpTo(1), drain);
       break;
-    case End::kDrainUntil:
-      crew.Start("ender", 1 + UpTo(1), drain_until);
+    case End::kDrainWithin:
+      crew.Start("ender", 1 + UpTo(1), drain_within);
       break;
     case End::kSeveral:
       crew.Start("ender", 1, [this](Crew::Member& self, int) {
-        Drain(self, absl::InfiniteFuture(), /*must_succeed=*/false);
+        Drain(self, absl::InfiniteDuration(), /*must_succeed=*/false);
       });
-      crew.Start("ender", 1, drain_until);
+      crew.Start("ender", 1, drain_within);
       crew.Start("ender", 2, shut_down);
       break;
     case End::kWhenSettled:
@@ -452,15 +450,15 @@ void QueueLife::BeginTheEnd(Crew& crew, End end) {
 void QueueLife::Live() {
   Crew crew(life_.name);
   crew.AbortUnlessGoneBy(life_.Deadline());
-  // A worker with deadlines also finds items that it was not woken for. So some
+  // A worker with timeouts also finds items that it was not woken for. So some
   // lives have no such worker.
   const int getters = UpTo(3);
   crew.Start("getter", getters, [this](Crew::Member& self, int i) {
     GetAndDo(self, life_.seed + 100 + i);
   });
-  crew.Start("getter with deadlines", UpTo(2),
+  crew.Start("getter with timeouts", UpTo(2),
              [this](Crew::Member& self, int i) {
-               GetWithDeadlines(self, life_.seed + 200 + i);
+               GetWithTimeouts(self, life_.seed + 200 + i);
              });
   crew.Start(
       "lessee", getters == 0 ? 1 : UpTo(2),

@@ -235,6 +235,15 @@ TEST_F(DelayQueueTest, TakeBlocksUntilAValueIsPushed) {
 }
 
 // Making a parker allocates.
+TEST_F(DelayQueueTest, AtTheLastTimeTakeBlocks) {
+  clock_.SetTime(absl::InfiniteFuture());
+  Takers takers(&queue_, 1);
+  clock_.AwaitWaiters(1);
+  EXPECT_EQ(clock_.GetEarliestWakeupTime(), absl::InfiniteFuture());
+  queue_.Push("a", absl::ZeroDuration());
+  EXPECT_EQ(takers.Join(), Strings{"a"});
+}
+
 TEST(DelayQueueParkersTest, ParkersAreReused) {
   FakeClock clock;
   ObservedClock observed(&clock);
@@ -313,10 +322,8 @@ TEST_F(DelayQueueTest, TheFirstIsCancelledWhileOneWaitsForIt) {
 TEST_F(DelayQueueTest, TheLeaderLeavesAtItsDeadlineAndAnotherLeads) {
   queue_.Push("a", absl::Seconds(2));
   absl::Status status;
-  std::thread leader([&] {
-    status =
-        queue_.TakeWithDeadline(clock_.TimeNow() + absl::Seconds(1)).status();
-  });
+  std::thread leader(
+      [&] { status = queue_.TakeWithTimeout(absl::Seconds(1)).status(); });
   clock_.AwaitWaiters(1);
   Takers takers(&queue_, 1);
   clock_.AwaitWaiters(2);
@@ -340,7 +347,7 @@ TEST_F(DelayQueueTest, TakeUpToTakesAllThatAreDue) {
   EXPECT_EQ(*queue_.TakeUpTo(2), (Strings{"a", "b"}));
   EXPECT_EQ(*queue_.TakeUpTo(2), Strings{"c"});
   EXPECT_TRUE(absl::IsDeadlineExceeded(
-      queue_.TakeUpToWithDeadline(2, absl::InfinitePast()).status()));
+      queue_.TakeUpToWithTimeout(2, absl::ZeroDuration()).status()));
 }
 
 TEST_F(DelayQueueTest, TakeUpToTakesWhatHasComeDueSinceTheLastCall) {

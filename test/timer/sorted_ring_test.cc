@@ -93,6 +93,20 @@ TEST_F(SortedRingTest, HolesAtTheEndsAreRemovedAtOnce) {
   EXPECT_EQ(TakeAll(), (std::vector<SlabId>{3, 4, 5, 6}));
 }
 
+TEST_F(SortedRingTest, UpdateAllUpdatesEachSlotButNoHole) {
+  for (SlabId id = 0; id < 10; ++id) Append(id, id);
+  for (SlabId id : {0, 3, 4, 9}) Remove(id);
+  std::vector<SlabId> updated;
+  run_.UpdateAll([&updated](Slot& slot) {
+    updated.push_back(slot.id);
+    slot.key += 100;
+  });
+  EXPECT_EQ(updated, (std::vector<SlabId>{1, 2, 5, 6, 7, 8}));
+  for (const auto& [id, place] : places_) {
+    EXPECT_EQ(run_[place].key, 100 + static_cast<int>(id));
+  }
+}
+
 TEST_F(SortedRingTest, BelongsNearBack) {
   EXPECT_TRUE(run_.BelongsNearBack({5, 9}, 0));
   for (int i = 0; i < 5; ++i) Append(10 * i, i);

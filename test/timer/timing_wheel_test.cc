@@ -3,13 +3,16 @@
 
 #include "workqueue/timer/timing_wheel.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <utility>
 
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "test/internal/counted_heap.h"
+#include "workqueue/internal/finite_time.h"
 #include "workqueue/internal/slab.h"
 
 namespace workqueue {
@@ -31,6 +34,15 @@ class TimingWheelTest : public testing::Test {
     wheel_.Reserve(entry, At(delay));
     wheel_.Insert(entry, At(delay), absl::UnixEpoch());
     return entry;
+  }
+
+  // Expects that the only entry, which is due at `time`, moves a few times
+  // until then, and not in each turn of the first ring.
+  void ExpectFewMovesUntil(absl::Time time) {
+    for (int moves = 0; wheel_.NextWake() < time; ++moves) {
+      ASSERT_EQ(wheel_.Due(wheel_.NextWake()), kNoSlabId);
+      ASSERT_LT(moves, 20);
+    }
   }
 
   SlabId next_ = 0;
@@ -146,6 +158,106 @@ TEST_F(TimingWheelTest, TimeThatGoesBackChangesNothing) {
   EXPECT_EQ(wheel_.Due(At(4 * kTick)), kNoSlabId);
   EXPECT_EQ(wheel_.Due(At(kTick)), kNoSlabId);
   EXPECT_EQ(wheel_.Due(At(5 * kTick)), entry);
+}
+
+TEST_F(TimingWheelTest, AfterARestartWhatWasDueWaitsAgain) {
+  const SlabId entry = Insert(5 * kTick);
+  EXPECT_EQ(wheel_.Due(At(6 * kTick)), entry);
+  wheel_.Restart(At(2 * kTick));
+  EXPECT_EQ(wheel_.KnownDue(), kNoSlabId);
+  EXPECT_EQ(wheel_.DueAt(entry), At(5 * kTick));
+  EXPECT_EQ(wheel_.Due(At(5 * kTick) - absl::Nanoseconds(1)), kNoSlabId);
+  EXPECT_EQ(wheel_.Due(At(5 * kTick)), entry);
+  wheel_.Restart(At(9 * kTick));
+  EXPECT_EQ(wheel_.KnownDue(), entry);
+}
+
+TEST_F(TimingWheelTest, ARestartKeepsTheTicks) {
+  const SlabId entry = Insert(5 * kTick);
+  for (const absl::Duration now : {7 * kTick / 2, -7 * kTick / 2}) {
+    wheel_.Restart(At(now));
+    EXPECT_EQ(wheel_.DueAt(entry), At(5 * kTick));
+    const absl::Time due_at = At(now) + kTick;
+    wheel_.Reserve(9, due_at);
+    wheel_.Insert(9, due_at, At(now));
+    EXPECT_EQ(wheel_.DueAt(9), due_at + kTick / 2);
+    wheel_.Remove(9);
+  }
+}
+
+TEST_F(TimingWheelTest, AfterARestartEachEntryIsDueAtItsTick) {
+  for (const absl::Duration now : {-1000 * kTick, 30 * kTick, -kTick / 2}) {
+    for (int tick = 0; tick < 200; ++tick) Insert(tick * kTick);
+    wheel_.Restart(At(now));
+    EXPECT_EQ(wheel_.Due(At(now)) == kNoSlabId, now < absl::ZeroDuration());
+    absl::Time last = At(now);
+    while (wheel_.size() > 0) {
+      last = std::max(last, wheel_.NextWake());
+      while (true) {
+        const SlabId due = wheel_.Due(last);
+        if (due == kNoSlabId) break;
+        EXPECT_EQ(std::max(wheel_.DueAt(due), At(now)), last);
+        wheel_.Remove(due);
+      }
+    }
+  }
+}
+
+TEST_F(TimingWheelTest, AfterARestartWhatIsDueForLongerComesFirst) {
+  for (int tick : {30, 3, 20, 17}) Insert(tick * kTick);
+  EXPECT_EQ(wheel_.Due(At(3 * kTick)), 1u);
+  wheel_.Restart(At(25 * kTick));
+  for (SlabId expected : {1, 3, 2}) {
+    EXPECT_EQ(wheel_.Due(At(25 * kTick)), expected);
+    wheel_.Remove(expected);
+  }
+  EXPECT_EQ(wheel_.Due(At(25 * kTick)), kNoSlabId);
+  EXPECT_EQ(wheel_.Due(At(30 * kTick)), 0u);
+}
+
+TEST_F(TimingWheelTest, AfterARestartTheTimeCanBeAnywhere) {
+  constexpr absl::Duration kThousandYears = absl::Hours(24 * 365 * 1000);
+  Insert(absl::InfiniteDuration());
+  for (const absl::Time now :
+       {At(kThousandYears), At(-kThousandYears),
+        FiniteTime(absl::InfinitePast()), At(absl::ZeroDuration())}) {
+    wheel_.Restart(now);
+    EXPECT_EQ(wheel_.Due(now), kNoSlabId);
+    const absl::Time due_at = now + kTick;
+    wheel_.Reserve(1, due_at);
+    wheel_.Insert(1, due_at, now);
+    EXPECT_EQ(wheel_.Due(due_at - absl::Nanoseconds(1)), kNoSlabId);
+    EXPECT_EQ(wheel_.Due(due_at + kTick), 1u);
+    wheel_.Remove(1);
+  }
+}
+
+TEST_F(TimingWheelTest, ARestartMakesTheRingsThatItsEntriesNeed) {
+  const SlabId entry = Insert(2 * kTick);
+  wheel_.Restart(At(-1000000 * kTick));
+  ExpectFewMovesUntil(At(2 * kTick));
+  EXPECT_EQ(wheel_.Due(At(2 * kTick)), entry);
+}
+
+TEST_F(TimingWheelTest, AfterARestartReserveMakesTheRings) {
+  wheel_.Restart(At(-1000000 * kTick));
+  wheel_.Reserve(0, At(2 * kTick));
+  wheel_.Insert(0, At(2 * kTick), At(-1000000 * kTick));
+  ExpectFewMovesUntil(At(2 * kTick));
+  EXPECT_EQ(wheel_.Due(At(2 * kTick)), 0u);
+}
+
+TEST_F(TimingWheelTest, ARestartWithoutMemoryLosesNothing) {
+  const SlabId near = Insert(3 * kTick);
+  const SlabId far = Insert(100 * kTick);
+  CountedHeap::exhausted = true;
+  wheel_.Restart(At(-1000 * kTick));
+  CountedHeap::exhausted = false;
+  for (const auto& [entry, tick] : {std::pair{near, 3}, std::pair{far, 100}}) {
+    EXPECT_EQ(wheel_.Due(At(tick * kTick) - absl::Nanoseconds(1)), kNoSlabId);
+    EXPECT_EQ(wheel_.Due(At(tick * kTick)), entry);
+    wheel_.Remove(entry);
+  }
 }
 
 TEST_F(TimingWheelTest, WithoutRoomForItAnEntryIsMovedOnUntilItIsDue) {

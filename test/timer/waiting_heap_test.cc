@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "test/internal/counted_heap.h"
+#include "workqueue/internal/finite_time.h"
 #include "workqueue/internal/slab.h"
 
 namespace workqueue {
@@ -20,6 +21,8 @@ namespace {
 
 using internal::kNoSlabId;
 using internal::SlabId;
+
+constexpr absl::Duration kThousandYears = absl::Hours(24 * 365 * 1000);
 
 absl::Time At(int64_t ns) { return absl::FromUnixNanos(ns); }
 
@@ -83,6 +86,64 @@ TEST_F(WaitingHeapTest, KnowsWhatWasDueAtTheLastLook) {
 TEST_F(WaitingHeapTest, KnowsItBeforeTheFirstLook) {
   Insert(0, At(0));
   EXPECT_EQ(heap_.KnownDue(), 0u);
+}
+
+TEST_F(WaitingHeapTest, AfterARestartWhatWasDueWaitsAgain) {
+  Insert(0, At(10));
+  Insert(1, At(20));
+  EXPECT_EQ(heap_.Due(At(12)), 0u);
+  heap_.Restart(At(9));
+  EXPECT_EQ(heap_.KnownDue(), kNoSlabId);
+  EXPECT_EQ(heap_.NextWake(), At(10));
+  EXPECT_EQ(heap_.Due(At(10)), 0u);
+  heap_.Restart(At(-5));
+  EXPECT_EQ(heap_.Due(At(9)), kNoSlabId);
+  heap_.Restart(At(15));
+  EXPECT_EQ(heap_.KnownDue(), 0u);
+}
+
+TEST_F(WaitingHeapTest, ARestartKeepsTimesAndOrder) {
+  std::mt19937 random(1);
+  std::vector<SlabId> ids;
+  for (SlabId id = 0; id < 1000; ++id) {
+    Insert(id, At(id < 500 ? id / 3 : random() % 300));
+    ids.push_back(id);
+  }
+  for (SlabId id = 0; id < 500; id += 3) {  // leaves holes
+    heap_.Remove(id);
+    ids[id] = kNoSlabId;
+  }
+  ids.erase(std::remove(ids.begin(), ids.end(), kNoSlabId), ids.end());
+  std::vector<absl::Time> times;
+  for (SlabId id : ids) times.push_back(heap_.DueAt(id));
+  // A whole number of nanoseconds away, and not.
+  for (const absl::Time now :
+       {At(1000000), At(-1000000) + absl::Nanoseconds(0.25), At(50)}) {
+    heap_.Restart(now);
+    for (size_t i = 0; i < ids.size(); ++i) {
+      ASSERT_EQ(heap_.DueAt(ids[i]), times[i]);
+    }
+  }
+  std::stable_sort(ids.begin(), ids.end(), [this](SlabId a, SlabId b) {
+    return heap_.DueAt(a) < heap_.DueAt(b);
+  });
+  EXPECT_EQ(TakeAll(), ids);
+}
+
+TEST_F(WaitingHeapTest, AfterARestartTheTimeCanBeAnywhere) {
+  Insert(0, absl::InfiniteFuture());
+  for (const absl::Time now : {At(0) + kThousandYears, At(0) - kThousandYears,
+                               FiniteTime(absl::InfinitePast()), At(0)}) {
+    heap_.Restart(now);
+    EXPECT_EQ(heap_.Due(now), kNoSlabId);
+    const absl::Time due_at = now + absl::Nanoseconds(1);
+    heap_.Reserve(1, due_at);
+    heap_.Insert(1, due_at, now);
+    EXPECT_EQ(heap_.DueAt(1), due_at);
+    EXPECT_EQ(heap_.Due(now), kNoSlabId);
+    EXPECT_EQ(heap_.Due(due_at), 1u);
+    heap_.Remove(1);
+  }
 }
 
 // An entry that is due now does not wait for the end of the nanosecond.

@@ -7,7 +7,6 @@
 #include <functional>
 #include <memory>
 #include <thread>  // NOLINT(build/c++11)
-#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -18,6 +17,7 @@
 #include "test/workqueue/observed_clock.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/fake_clock.h"
+#include "workqueue/clock/parker.h"
 #include "workqueue/internal/mutex_lock.h"
 
 namespace workqueue {
@@ -311,69 +311,6 @@ TEST_F(WaitingLoopTest, AClientCanRemoveItself) {
   EXPECT_EQ(client.run_count(), 1);
 }
 
-// A client that was woken during its run may be removed, and destroyed, before
-// the run has ended.
-TEST_F(WaitingLoopTest, AClientThatHasBeenWokenCanRemoveItself) {
-  std::unique_ptr<TestClient> client;
-  int runs = 0;
-  client = std::make_unique<TestClient>([&](absl::Time now) {
-    ++runs;
-    loop_.Wake(client.get());
-    loop_.Remove(client.get());
-    return now;
-  });
-  loop_.Add(client.get());
-  Settle();
-  client.reset();
-  clock_.Step(kHeartbeat);
-  EXPECT_EQ(runs, 1);
-}
-
-TEST_F(WaitingLoopTest, AClientCanRemoveItselfAndBeAddedAgainInOneRun) {
-  TestClient* self = nullptr;
-  bool first = true;
-  TestClient client([&](absl::Time now) {
-    if (std::exchange(first, false)) {
-      loop_.Remove(self);
-      loop_.Add(self);
-    }
-    return now + absl::Seconds(1);
-  });
-  self = &client;
-  loop_.Add(&client);
-  Settle();
-  EXPECT_EQ(client.run_count(), 2);
-  clock_.Step(absl::Seconds(1));
-  EXPECT_EQ(client.run_count(), 3);
-  loop_.Remove(&client);
-}
-
-// Removing a client leaves the times of the others as they are.
-TEST_F(WaitingLoopTest, OfManyClientsThoseThatAreLeftRunAtTheirTimes) {
-  constexpr int kClients = 200;
-  std::vector<std::unique_ptr<TestClient>> clients;
-  for (int i = 0; i < kClients; ++i) {
-    // All periods are shorter than a heartbeat and no two are equal.
-    const auto period = absl::Milliseconds(1000 + (i * 37) % kClients);
-    clients.push_back(std::make_unique<TestClient>(Each(period)));
-    loop_.Add(clients.back().get());
-  }
-  Settle();
-  for (int i = 0; i < kClients; i += 2) loop_.Remove(clients[i].get());
-  for (int i = 1; i < kClients; i += 4) loop_.Wake(clients[i].get());
-  for (int ms = 0; ms < 1000 + kClients; ++ms) {
-    clock_.Step(absl::Milliseconds(1));
-  }
-  for (int i = 0; i < kClients; ++i) {
-    const auto period = absl::Milliseconds(1000 + (i * 37) % kClients);
-    std::vector<absl::Time> expected = {kStart};
-    if (i % 4 == 1) expected.push_back(kStart);
-    if (i % 2 == 1) expected.push_back(kStart + period);
-    EXPECT_EQ(clients[i]->runs(), expected);
-    if (i % 2 == 1) loop_.Remove(clients[i].get());
-  }
-}
-
 TEST_F(WaitingLoopTest, AClientCanAddAndRemoveOthers) {
   TestClient one, two;
   TestClient client([&](absl::Time) {
@@ -477,49 +414,54 @@ TEST_F(WaitingLoopTest, BeatsForAnIdleClientBesideABusyOne) {
   loop_.Remove(&idle);
 }
 
-TEST_F(WaitingLoopTest, ClientsThatAreDueRunInTheOrderOfTheirTimes) {
-  std::vector<int> order;
-  std::vector<std::unique_ptr<TestClient>> clients;
-  for (int i : {3, 1, 4, 2, 5}) {
-    clients.push_back(std::make_unique<TestClient>(
-        [&order, i, due = kStart + absl::Seconds(i)](absl::Time now) {
-          if (now < due) return due;
-          order.push_back(i);
-          return absl::InfiniteFuture();
-        }));
-    loop_.Add(clients.back().get());
-  }
+TEST_F(WaitingLoopTest, BeatsWhenTheClockHasGoneBack) {
+  TestClient client([](absl::Time now) { return now + absl::Minutes(1); });
+  clock_.Step(absl::Hours(1));
+  loop_.Add(&client);
   Settle();
-  clock_.Step(absl::Seconds(5));
-  EXPECT_EQ(order, (std::vector<int>{1, 2, 3, 4, 5}));
-  for (const auto& client : clients) loop_.Remove(client.get());
+  clock_.Step(-absl::Minutes(30));
+  const absl::Time back = clock_.TimeNow();
+  EXPECT_EQ(client.runs().back(), back);
+  clock_.Step(kHeartbeat - kNs);
+  EXPECT_EQ(client.runs().back(), back);
+  clock_.Step(kNs);
+  EXPECT_EQ(client.runs().back(), back + kHeartbeat);
+  loop_.Remove(&client);
 }
 
-// A client that is woken over and over does not keep the others from running.
-TEST_F(WaitingLoopTest, AClientThatIsWokenAgainAndAgainDoesNotStarveOthers) {
-  constexpr int kFarTooMany = 1000;
-  const absl::Time due = kStart + absl::Seconds(1);
-  bool other_ran = false;
-  int woken_runs = 0;
-  TestClient* self = nullptr;
-  TestClient woken([&](absl::Time now) {
-    if (now < due) return due;
-    if (!other_ran && ++woken_runs < kFarTooMany) loop_.Wake(self);
-    return absl::InfiniteFuture();
-  });
-  self = &woken;
-  TestClient other([&](absl::Time now) {
-    if (now < due) return due;
-    other_ran = true;
-    return absl::InfiniteFuture();
-  });
-  loop_.Add(&woken);
-  loop_.Add(&other);
-  Settle();
-  clock_.Step(absl::Seconds(1));
-  EXPECT_LE(woken_runs, 1);
-  loop_.Remove(&woken);
-  loop_.Remove(&other);
+// A clock that always shows `now`.
+class StoppedClock final : public Clock {
+ public:
+  StoppedClock(FakeClock* fake, absl::Time now) : fake_(fake), now_(now) {}
+
+  absl::Time TimeNow() override { return now_; }
+  void Sleep(absl::Duration d) override { fake_->Sleep(d); }
+  void SleepUntil(absl::Time t) override { fake_->SleepUntil(t); }
+  bool AwaitWithDeadline(absl::Mutex* mu, const absl::Condition& cond,
+                         absl::Time deadline) override {
+    return fake_->AwaitWithDeadline(mu, cond, deadline);
+  }
+  std::unique_ptr<Parker> NewParker(Parker::Role role) override {
+    return fake_->NewParker(role);
+  }
+
+ private:
+  FakeClock* const fake_;
+  const absl::Time now_;
+};
+
+// No clock should show an infinite time, but a foreign one may.
+TEST(WaitingLoopLifeTest, SleepsAtAnInfiniteTime) {
+  for (const absl::Time now : {absl::InfinitePast(), absl::InfiniteFuture()}) {
+    FakeClock fake(now);
+    StoppedClock clock(&fake, now);
+    WaitingLoop loop(&clock);
+    TestClient client;
+    loop.Add(&client);
+    fake.Step(absl::ZeroDuration());  // returns when the loop sleeps
+    EXPECT_EQ(client.run_count(), 1);
+    loop.Remove(&client);
+  }
 }
 
 // A client that always has more to do does not keep the others from running.

@@ -67,7 +67,7 @@ class AddSupersedesTest : public testing::TestWithParam<Way> {
     options.add_supersedes_waiting = add_supersedes_waiting;
     queue_ = *DelayingQueue<std::string>::Create(
         std::make_unique<HookedQueue<std::string>>(
-            [this](const std::string& item) { return on_add_(item); }),
+            [this](const std::string& item) { return on_add_(item); }, &clock_),
         std::move(options));
     Settle();
   }

@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// `AddAll()`, `AcquireUpTo()` and `AcquireUpToWithDeadline()`.
+// `AddAll()`, `AcquireUpTo()` and `AcquireUpToWithTimeout()`.
 
 #include <algorithm>
 #include <cstddef>
@@ -42,6 +42,7 @@ template <typename T>
 using Leases = absl::StatusOr<LeaseBatch<T>>;
 
 constexpr absl::Duration kNs = absl::Nanoseconds(1);
+constexpr absl::Duration kFiveSeconds = absl::Seconds(5);
 
 // Returns the items of `leases`, in order. Empty if `leases` is an error.
 template <typename T>
@@ -185,9 +186,6 @@ TEST_P(AddAllTest, WakesGettersAgainAndAgain) {
 class AcquireUpToTest : public EveryQueueTest {
  protected:
   using StringLeases = Leases<std::string>;
-
-  absl::Time Now() { return clock_.TimeNow(); }
-  absl::Time In5Seconds() { return Now() + absl::Seconds(5); }
 };
 
 INSTANTIATE_TEST_SUITE_P(Kinds, AcquireUpToTest,
@@ -236,22 +234,22 @@ TEST_P(AcquireUpToTest, EndsAsManyAsThereAre) {
 }
 
 TEST_P(AcquireUpToTest, OfZeroIsAnErrorWhateverTheQueueHas) {
-  const auto expect_error = [this](absl::Time deadline) {
+  const auto expect_error = [this](absl::Duration timeout) {
     const absl::Status status =
-        queue_->AcquireUpToWithDeadline(0, deadline).status();
+        queue_->AcquireUpToWithTimeout(0, timeout).status();
     EXPECT_EQ(status,
               absl::InvalidArgumentError("max is 0; it must be at least 1"));
   };
-  expect_error(absl::InfiniteFuture());
-  expect_error(absl::InfinitePast());
+  expect_error(absl::InfiniteDuration());
+  expect_error(absl::ZeroDuration());
   queue_->Add("a");
-  expect_error(absl::InfiniteFuture());
+  expect_error(absl::InfiniteDuration());
   queue_->ShutDown();
-  expect_error(absl::InfiniteFuture());
+  expect_error(absl::InfiniteDuration());
   EXPECT_EQ(queue_->AcquireUpTo(0).status().code(),
             absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(GetAll(*queue_), Strings{"a"});
-  expect_error(absl::InfiniteFuture());
+  expect_error(absl::InfiniteDuration());
 }
 
 TEST_P(AcquireUpToTest, BlocksUntilThereIsOne) {
@@ -271,21 +269,22 @@ TEST_P(AcquireUpToTest, GetsAllThatAddAllAdds) {
   EXPECT_EQ(acquired.get(), (Strings{"a", "b", "c"}));
 }
 
-TEST_P(AcquireUpToTest, APastDeadlineDoesNotBlock) {
-  for (absl::Time deadline : {absl::InfinitePast(), Now() - kNs, Now()}) {
-    EXPECT_EQ(queue_->AcquireUpToWithDeadline(2, deadline).status().code(),
+TEST_P(AcquireUpToTest, AZeroTimeoutDoesNotBlock) {
+  for (absl::Duration timeout :
+       {-absl::InfiniteDuration(), -kNs, absl::ZeroDuration()}) {
+    EXPECT_EQ(queue_->AcquireUpToWithTimeout(2, timeout).status().code(),
               absl::StatusCode::kDeadlineExceeded);
     queue_->AddAll({"a", "b", "c"});
-    EXPECT_EQ(ItemsOf(queue_->AcquireUpToWithDeadline(2, deadline)),
+    EXPECT_EQ(ItemsOf(queue_->AcquireUpToWithTimeout(2, timeout)),
               (Strings{"a", "b"}));
-    EXPECT_EQ(ItemsOf(queue_->AcquireUpToWithDeadline(2, deadline)),
+    EXPECT_EQ(ItemsOf(queue_->AcquireUpToWithTimeout(2, timeout)),
               Strings{"c"});
   }
 }
 
 TEST_P(AcquireUpToTest, TheDeadlineEndsIt) {
   auto acquired = std::async(std::launch::async, [this] {
-    return queue_->AcquireUpToWithDeadline(3, In5Seconds()).status().code();
+    return queue_->AcquireUpToWithTimeout(3, kFiveSeconds).status().code();
   });
   AwaitWaiters(1);
   clock_.Step(absl::Seconds(5) - kNs);
@@ -297,7 +296,7 @@ TEST_P(AcquireUpToTest, TheDeadlineEndsIt) {
 // The call waits only for the first item.
 TEST_P(AcquireUpToTest, DoesNotWaitForMoreUntilTheDeadline) {
   auto acquired = std::async(std::launch::async, [this] {
-    return ItemsOf(queue_->AcquireUpToWithDeadline(3, In5Seconds()));
+    return ItemsOf(queue_->AcquireUpToWithTimeout(3, kFiveSeconds));
   });
   AwaitWaiters(1);
   queue_->Add("a");
@@ -311,7 +310,7 @@ TEST_P(AcquireUpToTest, ShutDownEndsIt) {
   });
   AwaitBlocked(1);
   auto hurried = std::async(std::launch::async, [this] {
-    return queue_->AcquireUpToWithDeadline(3, In5Seconds()).status().code();
+    return queue_->AcquireUpToWithTimeout(3, kFiveSeconds).status().code();
   });
   AwaitWaiters(1);
   queue_->ShutDown();

@@ -503,7 +503,7 @@ class RescheduleBelowTest : public testing::Test {
     DelayingQueueOptions<std::string> options;
     options.clock = &clock_;
     auto below = std::make_unique<HookedQueue<std::string>>(
-        [this](const std::string& item) { return on_add_(item); });
+        [this](const std::string& item) { return on_add_(item); }, &clock_);
     below_ = below.get();
     queue_ = *DelayingQueue<std::string>::Create(std::move(below),
                                                  std::move(options));
@@ -735,12 +735,14 @@ TEST(CancelThrowsTest, WhileTheLoopIsAwakeAndTheOtherItemsComeInTime) {
   absl::Notification adding, go_on;
   DelayingQueueOptions<int> options;
   options.clock = &clock;
-  auto below = std::make_unique<HookedQueue<int>>([&](int item) {
-    if (item != 0) return true;
-    adding.Notify();
-    go_on.WaitForNotification();
-    return true;
-  });
+  auto below = std::make_unique<HookedQueue<int>>(
+      [&](int item) {
+        if (item != 0) return true;
+        adding.Notify();
+        go_on.WaitForNotification();
+        return true;
+      },
+      &clock);
   const auto owned = *DelayingQueue<int, std::hash<int>, ThrowingEq>::Create(
       std::move(below), std::move(options));
   auto& queue = *owned;

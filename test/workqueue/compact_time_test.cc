@@ -4,17 +4,21 @@
 #include "workqueue/internal/queue/compact_time.h"
 
 #include <cstdint>
-#include <limits>
 
+#include "absl/time/civil_time.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
+#include "workqueue/internal/finite_time.h"
 
 namespace workqueue {
 namespace internal {
 namespace {
 
-constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
-constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
+// The last time that is stored in nanoseconds.
+constexpr int64_t kLastNanos = (int64_t{1} << 62) - 1;
+
+constexpr absl::Duration kNs = absl::Nanoseconds(1);
+constexpr absl::Duration kUs = absl::Microseconds(1);
 
 absl::Time ThereAndBack(absl::Time time) { return CompactTime(time).Get(); }
 
@@ -24,8 +28,8 @@ TEST(CompactTimeTest, HasRoomForFewBytesAnywhere) {
 }
 
 TEST(CompactTimeTest, KeepsNanoseconds) {
-  for (int64_t ns : {int64_t{0}, int64_t{1}, int64_t{-1}, kMost, kLeast,
-                     int64_t{1700000000123456789}}) {
+  for (int64_t ns : {int64_t{0}, int64_t{1}, int64_t{-1}, kLastNanos,
+                     -kLastNanos, int64_t{1700000000123456789}}) {
     EXPECT_EQ(ThereAndBack(absl::FromUnixNanos(ns)), absl::FromUnixNanos(ns));
   }
   EXPECT_EQ(CompactTime().Get(), absl::UnixEpoch());
@@ -39,11 +43,41 @@ TEST(CompactTimeTest, RoundsDown) {
             absl::FromUnixNanos(-7));
 }
 
-TEST(CompactTimeTest, EndsAfter292Years) {
-  EXPECT_EQ(ThereAndBack(absl::InfiniteFuture()), absl::FromUnixNanos(kMost));
-  EXPECT_EQ(ThereAndBack(absl::InfinitePast()), absl::FromUnixNanos(kLeast));
-  EXPECT_EQ(ThereAndBack(absl::FromUnixNanos(kMost) + absl::Hours(1)),
-            absl::FromUnixNanos(kMost));
+TEST(CompactTimeTest, KeepsMicrosecondsOfFarTimes) {
+  const absl::TimeZone utc = absl::UTCTimeZone();
+  for (const absl::Time time :
+       {absl::FromCivil(absl::CivilSecond(3000, 1, 2, 3, 4, 5), utc) + kUs,
+        absl::FromCivil(absl::CivilSecond(1500, 1, 2, 3, 4, 5), utc) + kUs,
+        absl::FromCivil(absl::CivilYear(140000), utc) + kUs,
+        absl::FromCivil(absl::CivilYear(-140000), utc) + kUs}) {
+    EXPECT_EQ(ThereAndBack(time), time);
+    EXPECT_EQ(ThereAndBack(time + kUs - kNs), time);
+  }
+}
+
+TEST(CompactTimeTest, WhereFarTimesBeginIsNoJump) {
+  const absl::Time first_far = absl::FromUnixNanos(kLastNanos) + kNs;
+  const absl::Time last_far = absl::FromUnixNanos(-kLastNanos) - kNs;
+  for (const absl::Time far : {first_far, last_far}) {
+    for (int i = -3; i <= 3; ++i) {
+      const absl::Time time = far + i * kNs;
+      EXPECT_LE(ThereAndBack(time), time);
+      EXPECT_GT(ThereAndBack(time), time - kUs);
+    }
+  }
+}
+
+TEST(CompactTimeTest, EndsAfter146000Years) {
+  for (const absl::Time end :
+       {FiniteTime(absl::InfiniteFuture()), FiniteTime(absl::InfinitePast())}) {
+    EXPECT_EQ(ThereAndBack(end), end);
+  }
+  EXPECT_EQ(ThereAndBack(
+                absl::FromCivil(absl::CivilYear(150000), absl::UTCTimeZone())),
+            FiniteTime(absl::InfiniteFuture()));
+  EXPECT_EQ(ThereAndBack(
+                absl::FromCivil(absl::CivilYear(-150000), absl::UTCTimeZone())),
+            FiniteTime(absl::InfinitePast()));
 }
 
 }  // namespace

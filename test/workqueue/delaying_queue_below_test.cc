@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/synchronization/blocking_counter.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
@@ -20,7 +21,9 @@
 #include "test/workqueue/delaying_queue_fixture.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
+#include "workqueue/fair_ordering.h"
 #include "workqueue/ordering.h"
+#include "workqueue/queue.h"
 
 namespace workqueue {
 namespace {
@@ -139,6 +142,38 @@ TEST_F(DelayingQueueBelowTest, MayRefuseUntilTheShutdown) {
   queue_->ShutDown();
   clock_.Step(absl::Hours(1));
   EXPECT_EQ(queue_->Get(), std::nullopt);
+}
+
+TEST(DelayingQueueOptionsTest, CreateNeedsAQueue) {
+  const absl::Status status =
+      DelayingQueue<int>::Create(nullptr, DelayingQueueOptions<int>()).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(), "queue is null; the layer above needs a queue");
+}
+
+TEST(DelayingQueueOptionsTest, CreateRefusesAnOrderingBesideAQueue) {
+  DelayingQueueOptions<int> options;
+  options.ordering = *FairOrdering<int, int>::Create([](int) { return 0; });
+  const absl::Status status =
+      DelayingQueue<int>::Create(std::make_unique<Queue<int>>(),
+                                 std::move(options))
+          .status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(),
+            "ordering is given, and queue, too; the queue below has an order "
+            "of its own");
+}
+
+TEST(DelayingQueueOptionsTest, CreateRefusesAQueueOnAnotherClock) {
+  FakeClock clock;
+  const absl::Status status =
+      DelayingQueue<int>::Create(std::make_unique<Queue<int>>(),
+                                 On<int>(&clock))
+          .status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(),
+            "clock is not that of queue; the layer and the queue below need "
+            "the same clock");
 }
 
 TEST(DelayingQueueOptionsTest, TheOrderingIsTheQueueBelows) {

@@ -62,7 +62,7 @@ class DelayingQueueBelowTest : public testing::Test {
  protected:
   void SetUp() override {
     auto below = std::make_unique<HookedQueue<std::string>>(
-        [this](const std::string& item) { return on_add_(item); });
+        [this](const std::string& item) { return on_add_(item); }, &clock_);
     below_ = below.get();
     queue_ = *DelayingQueue<std::string>::Create(std::move(below),
                                                  On<std::string>(&clock_));

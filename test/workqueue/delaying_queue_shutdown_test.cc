@@ -81,7 +81,9 @@ TEST_P(ShutDownReleasesTest, WhatWaits) {
 TEST(DelayingQueueGarbageCollectionTest, ShutDownOfTheQueueBelowReleases) {
   using Item = std::shared_ptr<int>;
   FakeClock clock;
-  auto owned = std::make_unique<Queue<Item>>();
+  QueueOptions<Item> options;
+  options.clock = &clock;
+  auto owned = std::make_unique<Queue<Item>>(std::move(options));
   Queue<Item>* const below = owned.get();
   const auto queue =
       *DelayingQueue<Item>::Create(std::move(owned), On<Item>(&clock));

@@ -168,7 +168,7 @@ class DueMeanwhileTest : public testing::Test {
     };
     queue_ = *DelayingQueue<std::string>::Create(
         std::make_unique<HookedQueue<std::string>>(
-            [this](const std::string& item) { return on_add_(item); }),
+            [this](const std::string& item) { return on_add_(item); }, &clock_),
         On<std::string>(&clock_));
     Settle();
   }

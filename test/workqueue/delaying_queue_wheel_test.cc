@@ -37,9 +37,10 @@ class WheelDelayingQueueTest : public testing::Test {
   FakeClock clock_;
   std::atomic<bool> takes_{true};
   const std::unique_ptr<DelayingQueue<int>> owned_ =
-      *DelayingQueue<int>::Create(std::make_unique<HookedQueue<int>>(
-                                      [this](int) { return takes_.load(); }),
-                                  Options());
+      *DelayingQueue<int>::Create(
+          std::make_unique<HookedQueue<int>>(
+              [this](int) { return takes_.load(); }, &clock_),
+          Options());
   DelayingQueue<int>& queue_ = *owned_;
 };
 

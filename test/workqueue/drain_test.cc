@@ -1,8 +1,8 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests of `ShutDownWithDrainUntil()`. interfaces_test.cc and queue_test.cc
-// test drains without a deadline, too.
+// Tests of `ShutDownWithDrainWithin()`. interfaces_test.cc and queue_test.cc
+// test drains without a timeout, too.
 
 #include <atomic>
 #include <cstddef>
@@ -25,23 +25,22 @@ namespace workqueue {
 namespace {
 
 constexpr absl::Duration kNs = absl::Nanoseconds(1);
+constexpr absl::Duration kFiveSeconds = absl::Seconds(5);
 
 class DrainTest : public EveryQueueTest {
  protected:
   DrainTest() { clock_.Step(absl::Hours(1)); }
 
-  absl::Time Now() { return clock_.TimeNow(); }
-  absl::Time In5Seconds() { return Now() + absl::Seconds(5); }
-
-  std::vector<absl::Time> PastDeadlines() {
-    return {absl::InfinitePast(), Now() - absl::Hours(1), Now() - kNs, Now()};
+  static std::vector<absl::Duration> NoTime() {
+    return {-absl::InfiniteDuration(), -absl::Hours(2), -kNs,
+            absl::ZeroDuration()};
   }
 
   // Starts a drain on another thread, and returns when it waits.
-  std::future<bool> StartDrainUntil(absl::Time deadline) {
+  std::future<bool> StartDrain(absl::Duration timeout) {
     const size_t others = NumWaiters();
-    auto drained = std::async(std::launch::async, [this, deadline] {
-      return queue_->ShutDownWithDrainUntil(deadline);
+    auto drained = std::async(std::launch::async, [this, timeout] {
+      return queue_->ShutDownWithDrainWithin(timeout);
     });
     AwaitWaiters(others + 1);
     return drained;
@@ -53,8 +52,9 @@ class DrainTest : public EveryQueueTest {
     EXPECT_EQ(queue_->Get(), item);
   }
 
-  // Checks that `drained` ends at its deadline, in 5 seconds, and not earlier.
-  void ExpectEndsAtItsDeadline(std::future<bool>& drained) {
+  // Checks that `drained` ends at its timeout, after 5 seconds, and not
+  // earlier.
+  void ExpectEndsAtItsTimeout(std::future<bool>& drained) {
     clock_.Step(absl::Seconds(5) - kNs);
     EXPECT_EQ(NumWaiters(), 1u);
     clock_.Step(kNs);
@@ -75,28 +75,28 @@ INSTANTIATE_TEST_SUITE_P(Kinds, DrainTest, testing::ValuesIn(EveryQueueKind()),
 TEST_P(DrainTest, IsTrueAtOnceIfTheQueueIsIdle) {
   AddAndGet("a");
   queue_->Done("a");
-  for (absl::Time deadline : PastDeadlines()) {
-    EXPECT_TRUE(queue_->ShutDownWithDrainUntil(deadline));
+  for (absl::Duration timeout : NoTime()) {
+    EXPECT_TRUE(queue_->ShutDownWithDrainWithin(timeout));
     ExpectShutDown();
   }
-  EXPECT_TRUE(queue_->ShutDownWithDrainUntil(In5Seconds()));
-  EXPECT_TRUE(queue_->ShutDownWithDrainUntil(absl::InfiniteFuture()));
+  EXPECT_TRUE(queue_->ShutDownWithDrainWithin(kFiveSeconds));
+  EXPECT_TRUE(queue_->ShutDownWithDrainWithin(absl::InfiniteDuration()));
 }
 
 TEST_P(DrainTest, APastDeadlineDoesNotBlockOnWhatIsInFlight) {
   AddAndGet("a");
-  for (absl::Time deadline : PastDeadlines()) {
-    EXPECT_FALSE(queue_->ShutDownWithDrainUntil(deadline));
+  for (absl::Duration timeout : NoTime()) {
+    EXPECT_FALSE(queue_->ShutDownWithDrainWithin(timeout));
     ExpectShutDown();
   }
   EXPECT_TRUE(queue_->Done("a"));
-  EXPECT_TRUE(queue_->ShutDownWithDrainUntil(Now()));
+  EXPECT_TRUE(queue_->ShutDownWithDrainWithin(absl::ZeroDuration()));
 }
 
 TEST_P(DrainTest, APastDeadlineDoesNotBlockOnWhatIsQueued) {
   queue_->Add("a");
-  for (absl::Time deadline : PastDeadlines()) {
-    EXPECT_FALSE(queue_->ShutDownWithDrainUntil(deadline));
+  for (absl::Duration timeout : NoTime()) {
+    EXPECT_FALSE(queue_->ShutDownWithDrainWithin(timeout));
     ExpectShutDown();
   }
   EXPECT_EQ(queue_->Get(), "a");
@@ -105,7 +105,7 @@ TEST_P(DrainTest, APastDeadlineDoesNotBlockOnWhatIsQueued) {
 TEST_P(DrainTest, IsTrueWhenAllIsDoneBeforeTheDeadline) {
   AddAndGet("a");
   AddAndGet("b");
-  auto drained = StartDrainUntil(In5Seconds());
+  auto drained = StartDrain(kFiveSeconds);
   ExpectShutDown();
   clock_.Step(absl::Seconds(5) - kNs);
   EXPECT_TRUE(queue_->Done("b"));
@@ -120,7 +120,7 @@ TEST_P(DrainTest, IsTrueWhenWorkersFinishWhatIsQueued) {
   for (int i = 0; i < kItems; ++i) queue_->Add(std::to_string(i));
   std::atomic<int> done{0};
   auto drained = std::async(std::launch::async, [&] {
-    const bool result = queue_->ShutDownWithDrainUntil(In5Seconds());
+    const bool result = queue_->ShutDownWithDrainWithin(kFiveSeconds);
     EXPECT_EQ(done, kItems);
     return result;
   });
@@ -133,27 +133,27 @@ TEST_P(DrainTest, IsTrueWhenWorkersFinishWhatIsQueued) {
 
 TEST_P(DrainTest, IsFalseAtTheDeadlineIfSomethingIsInFlight) {
   AddAndGet("a");
-  auto drained = StartDrainUntil(In5Seconds());
-  ExpectEndsAtItsDeadline(drained);
+  auto drained = StartDrain(kFiveSeconds);
+  ExpectEndsAtItsTimeout(drained);
   ExpectShutDown();
   EXPECT_TRUE(queue_->Done("a"));
-  EXPECT_TRUE(queue_->ShutDownWithDrainUntil(Now()));
+  EXPECT_TRUE(queue_->ShutDownWithDrainWithin(absl::ZeroDuration()));
 }
 
 TEST_P(DrainTest, IsFalseAtTheDeadlineIfSomethingIsLeased) {
   queue_->Add("a");
   Lease<std::string> lease = *queue_->Acquire();
-  auto drained = StartDrainUntil(In5Seconds());
-  ExpectEndsAtItsDeadline(drained);
+  auto drained = StartDrain(kFiveSeconds);
+  ExpectEndsAtItsTimeout(drained);
   lease.Done();
-  EXPECT_TRUE(queue_->ShutDownWithDrainUntil(Now()));
+  EXPECT_TRUE(queue_->ShutDownWithDrainWithin(absl::ZeroDuration()));
 }
 
 TEST_P(DrainTest, IsFalseAtTheDeadlineIfSomethingIsQueued) {
   queue_->Add("a");
   queue_->Add("b");
-  auto drained = StartDrainUntil(In5Seconds());
-  ExpectEndsAtItsDeadline(drained);
+  auto drained = StartDrain(kFiveSeconds);
+  ExpectEndsAtItsTimeout(drained);
   ExpectShutDown();
   EXPECT_EQ(queue_->Len(), 2u);
   EXPECT_EQ(queue_->Get(), "a") << "it is still handed out";
@@ -161,14 +161,14 @@ TEST_P(DrainTest, IsFalseAtTheDeadlineIfSomethingIsQueued) {
   EXPECT_EQ(*queue_->TryGet(), "b");
   EXPECT_TRUE(queue_->Done("b"));
   EXPECT_EQ(queue_->Get(), std::nullopt);
-  EXPECT_TRUE(queue_->ShutDownWithDrainUntil(Now()));
+  EXPECT_TRUE(queue_->ShutDownWithDrainWithin(absl::ZeroDuration()));
 }
 
 // The item was added again while it was processed, so it is queued again.
 TEST_P(DrainTest, WaitsForWhatComesBack) {
   AddAndGet("a");
   queue_->Add("a");
-  auto drained = StartDrainUntil(In5Seconds());
+  auto drained = StartDrain(kFiveSeconds);
   EXPECT_TRUE(queue_->Done("a"));
   clock_.Step(absl::Seconds(5) - kNs);
   EXPECT_EQ(NumWaiters(), 1u);
@@ -181,7 +181,7 @@ TEST_P(DrainTest, ALeaseThatGoesEndsIt) {
   queue_->Add("a");
   queue_->Add("b");
   auto leases = *queue_->AcquireUpTo(2);
-  auto drained = StartDrainUntil(In5Seconds());
+  auto drained = StartDrain(kFiveSeconds);
   leases.back().Done();
   clock_.Step(absl::Seconds(5) - kNs);
   EXPECT_EQ(NumWaiters(), 1u);
@@ -191,27 +191,27 @@ TEST_P(DrainTest, ALeaseThatGoesEndsIt) {
 
 TEST_P(DrainTest, ShutDownEndsIt) {
   AddAndGet("a");
-  auto first = StartDrainUntil(In5Seconds());
-  auto second = StartDrainUntil(In5Seconds());
+  auto first = StartDrain(kFiveSeconds);
+  auto second = StartDrain(kFiveSeconds);
   queue_->ShutDown();
   EXPECT_FALSE(first.get());
   EXPECT_FALSE(second.get());
-  EXPECT_EQ(NumWaiters(), 0u) << "before its deadline";
+  EXPECT_EQ(NumWaiters(), 0u) << "before its timeout";
   EXPECT_TRUE(queue_->Done("a"));
 }
 
 TEST_P(DrainTest, AnEarlierShutDownDoesNotEndIt) {
   AddAndGet("a");
   queue_->ShutDown();
-  auto drained = StartDrainUntil(In5Seconds());
-  ExpectEndsAtItsDeadline(drained);
+  auto drained = StartDrain(kFiveSeconds);
+  ExpectEndsAtItsTimeout(drained);
 }
 
 TEST_P(DrainTest, AnotherDrainDoesNotEndIt) {
   AddAndGet("a");
-  auto later = StartDrainUntil(Now() + absl::Seconds(6));
-  auto sooner = StartDrainUntil(In5Seconds());
-  EXPECT_FALSE(queue_->ShutDownWithDrainUntil(Now()));
+  auto later = StartDrain(absl::Seconds(6));
+  auto sooner = StartDrain(kFiveSeconds);
+  EXPECT_FALSE(queue_->ShutDownWithDrainWithin(absl::ZeroDuration()));
   clock_.Step(absl::Seconds(5));
   EXPECT_FALSE(sooner.get());
   EXPECT_EQ(NumWaiters(), 1u);
@@ -224,7 +224,7 @@ TEST_P(DrainTest, DrainsWithAndWithoutADeadline) {
   auto patient = std::async(std::launch::async,
                             [this] { return queue_->ShutDownWithDrain(); });
   EXPECT_EQ(queue_->Get(), std::nullopt) << "it has begun";
-  auto hurried = StartDrainUntil(In5Seconds());
+  auto hurried = StartDrain(kFiveSeconds);
   EXPECT_TRUE(queue_->Done("a"));
   EXPECT_TRUE(patient.get());
   EXPECT_TRUE(hurried.get());
@@ -233,15 +233,15 @@ TEST_P(DrainTest, DrainsWithAndWithoutADeadline) {
 TEST_P(DrainTest, ASpuriousDoneDoesNotEndIt) {
   AddAndGet("a");
   queue_->Add("queued");
-  auto drained = StartDrainUntil(In5Seconds());
+  auto drained = StartDrain(kFiveSeconds);
   EXPECT_FALSE(queue_->Done("never added"));
   EXPECT_FALSE(queue_->Done("queued"));
-  ExpectEndsAtItsDeadline(drained);
+  ExpectEndsAtItsTimeout(drained);
 }
 
 TEST_P(DrainTest, ADoubledDoneDoesNotEndIt) {
   for (const char* item : {"a", "b", "c"}) AddAndGet(item);
-  auto drained = StartDrainUntil(In5Seconds());
+  auto drained = StartDrain(kFiveSeconds);
   EXPECT_TRUE(queue_->Done("a"));
   for (int i = 0; i < 3; ++i) EXPECT_FALSE(queue_->Done("a"));
   EXPECT_TRUE(queue_->Done("b"));
@@ -257,8 +257,8 @@ TEST_P(DrainTest, ADoneBeforeItIsNotCounted) {
   AddAndGet("b");
   EXPECT_TRUE(queue_->Done("a"));
   EXPECT_FALSE(queue_->Done("a"));
-  auto drained = StartDrainUntil(In5Seconds());
-  ExpectEndsAtItsDeadline(drained);
+  auto drained = StartDrain(kFiveSeconds);
+  ExpectEndsAtItsTimeout(drained);
 }
 
 TEST_P(DrainTest, ADoubledDoneOfALeaseDoesNotEndIt) {
@@ -266,19 +266,19 @@ TEST_P(DrainTest, ADoubledDoneOfALeaseDoesNotEndIt) {
   queue_->Add("b");
   Lease<std::string> a = *queue_->Acquire();
   const Lease<std::string> b = *queue_->Acquire();
-  auto drained = StartDrainUntil(In5Seconds());
+  auto drained = StartDrain(kFiveSeconds);
   a.Done();
   a.Done();
-  ExpectEndsAtItsDeadline(drained);
+  ExpectEndsAtItsTimeout(drained);
 }
 
 TEST_P(DrainTest, DoneByValueOfALeasedItemDoesNotEndIt) {
   if (kind_.plain) GTEST_SKIP() << "it cannot tell a lease";
   queue_->Add("a");
   const Lease<std::string> lease = *queue_->Acquire();
-  auto drained = StartDrainUntil(In5Seconds());
+  auto drained = StartDrain(kFiveSeconds);
   EXPECT_FALSE(queue_->Done("a"));
-  ExpectEndsAtItsDeadline(drained);
+  ExpectEndsAtItsTimeout(drained);
 }
 
 TEST_P(DrainTest, WakesThoseWhoWaitForAnItem) {
@@ -287,10 +287,10 @@ TEST_P(DrainTest, WakesThoseWhoWaitForAnItem) {
       std::async(std::launch::async, [this] { return queue_->Get(); });
   AwaitBlocked(1);
   auto hurried = std::async(std::launch::async, [this] {
-    return queue_->GetWithDeadline(absl::UnixEpoch() + absl::Hours(2));
+    return queue_->GetWithTimeout(absl::Hours(2));
   });
   AwaitWaiters(1);
-  EXPECT_FALSE(queue_->ShutDownWithDrainUntil(Now()));
+  EXPECT_FALSE(queue_->ShutDownWithDrainWithin(absl::ZeroDuration()));
   EXPECT_EQ(patient.get(), std::nullopt);
   EXPECT_EQ(hurried.get().status().code(), absl::StatusCode::kCancelled);
 }
@@ -301,7 +301,7 @@ TEST(DrainOfADelayingQueueTest, DoesNotWaitForWhatWaits) {
   options.clock = &clock;
   DelayingQueue<std::string> queue(std::move(options));
   queue.AddAfter("a", absl::Seconds(1));
-  EXPECT_TRUE(queue.ShutDownWithDrainUntil(clock.TimeNow()));
+  EXPECT_TRUE(queue.ShutDownWithDrainWithin(absl::ZeroDuration()));
   clock.Step(absl::Seconds(1));
   EXPECT_EQ(queue.Len(), 0u);
 }

@@ -51,9 +51,9 @@ class HookedQueue final
     on_shut_down();
     Base::ShutDown();
   }
-  bool ShutDownWithDrainUntil(absl::Time deadline) override {
+  bool ShutDownWithDrainWithin(absl::Duration timeout) override {
     on_shut_down();
-    return Base::ShutDownWithDrainUntil(deadline);
+    return Base::ShutDownWithDrainWithin(timeout);
   }
   void Close() override {
     on_shut_down();

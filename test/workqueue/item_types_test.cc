@@ -120,7 +120,7 @@ void UseAsQueue(Interface<Item>& queue) {
   EXPECT_TRUE(queue.Add(kItems[1]));
   EXPECT_EQ(queue.TakeSnapshot().processing.size(), 1u);
   EXPECT_TRUE(queue.Done(kItems[1]));
-  EXPECT_EQ((*queue.GetWithDeadline(absl::InfiniteFuture())).value(), 3);
+  EXPECT_EQ((*queue.GetWithTimeout(absl::InfiniteDuration())).value(), 3);
   EXPECT_TRUE(queue.Done(kItems[2]));
 
   {

@@ -27,12 +27,12 @@ void Cycle(Interface<int>& queue, int& item) {
     Lease<int> a = *queue.Acquire();
     queue.Add(*a);
     Lease<int> b = *queue.TryAcquire();
-    Lease<int> c = *queue.AcquireWithDeadline(absl::InfiniteFuture());
+    Lease<int> c = *queue.AcquireWithTimeout(absl::InfiniteDuration());
     c = std::move(a);
     queue.Done(*queue.TryGet());
     b.Done();
     c.Done();
-    queue.Done(*queue.GetWithDeadline(absl::InfiniteFuture()));
+    queue.Done(*queue.GetWithTimeout(absl::InfiniteDuration()));
     // A poll that finds nothing.
     EXPECT_FALSE(queue.TryAcquire().ok());
     EXPECT_FALSE(queue.TryGet().ok());

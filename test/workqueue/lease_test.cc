@@ -142,7 +142,7 @@ TEST_P(LeaseTest, AcquireNextEndsALeaseOfAnotherQueue) {
   queue_->Add("a");
   ASSERT_TRUE(queue_->AcquireNext(&lease).ok());
   EXPECT_EQ(*lease, "a");
-  EXPECT_TRUE(other.ShutDownWithDrainUntil(absl::InfinitePast()));
+  EXPECT_TRUE(other.ShutDownWithDrainWithin(absl::ZeroDuration()));
 }
 
 TEST_P(LeaseTest, OfNothing) {
@@ -297,9 +297,9 @@ TEST_P(LeaseTest, OutlivesAShutDown) {
   lease = *queue_->Acquire();
   ASSERT_TRUE(lease);
   EXPECT_EQ(*lease, "a");
-  EXPECT_FALSE(queue_->ShutDownWithDrainUntil(absl::InfinitePast()));
+  EXPECT_FALSE(queue_->ShutDownWithDrainWithin(absl::ZeroDuration()));
   lease.Done();
-  EXPECT_TRUE(queue_->ShutDownWithDrainUntil(absl::InfinitePast()));
+  EXPECT_TRUE(queue_->ShutDownWithDrainWithin(absl::ZeroDuration()));
   EXPECT_FALSE(queue_->Acquire().ok());
 }
 
@@ -436,7 +436,7 @@ void ExpectLeasesCostNothing(Interface<CountingKey>& queue) {
     EXPECT_EQ(&*lease, item);
     lease = *queue.TryAcquire();
     EXPECT_EQ(lease->value(), 1);
-    lease = *queue.AcquireWithDeadline(absl::InfiniteFuture());
+    lease = *queue.AcquireWithTimeout(absl::InfiniteDuration());
     EXPECT_EQ(lease->value(), 2);
     const auto leases = queue.AcquireUpTo(3);
     ASSERT_EQ(leases->size(), 2u);

@@ -55,7 +55,7 @@ class LifetimeTest : public EveryQueueTest {
     thread.join();
   }
 
-  // Does the same for a call with a deadline.
+  // Does the same for a call with a timeout.
   template <typename F>
   void DestroyWhileWaiting(F f) {
     std::thread thread([f, queue = queue_.get()] { f(*queue); });
@@ -65,7 +65,7 @@ class LifetimeTest : public EveryQueueTest {
     thread.join();
   }
 
-  absl::Time Later() { return clock_.TimeNow() + absl::Hours(1); }
+  static absl::Duration Later() { return absl::Hours(1); }
 };
 
 INSTANTIATE_TEST_SUITE_P(Queues, LifetimeTest,
@@ -98,22 +98,22 @@ TEST_P(LifetimeTest, EndsADrain) {
   DestroyWhile([](auto& queue) { EXPECT_FALSE(queue.ShutDownWithDrain()); });
 }
 
-TEST_P(LifetimeTest, EndsAGetWithDeadline) {
+TEST_P(LifetimeTest, EndsAGetWithTimeout) {
   DestroyWhileWaiting([later = Later()](auto& queue) {
-    EXPECT_TRUE(absl::IsCancelled(queue.GetWithDeadline(later).status()));
+    EXPECT_TRUE(absl::IsCancelled(queue.GetWithTimeout(later).status()));
   });
 }
 
-TEST_P(LifetimeTest, EndsAnAcquireWithDeadline) {
+TEST_P(LifetimeTest, EndsAnAcquireWithTimeout) {
   DestroyWhileWaiting([later = Later()](auto& queue) {
-    EXPECT_TRUE(absl::IsCancelled(queue.AcquireWithDeadline(later).status()));
+    EXPECT_TRUE(absl::IsCancelled(queue.AcquireWithTimeout(later).status()));
   });
 }
 
-TEST_P(LifetimeTest, EndsADrainWithDeadline) {
+TEST_P(LifetimeTest, EndsADrainWithTimeout) {
   queue_->Add("never processed");
   DestroyWhileWaiting([later = Later()](auto& queue) {
-    EXPECT_FALSE(queue.ShutDownWithDrainUntil(later));
+    EXPECT_FALSE(queue.ShutDownWithDrainWithin(later));
   });
 }
 
@@ -142,14 +142,14 @@ TEST(PriorityQueueLifetimeTest, EndsAllThatBlock) {
   options.clock = &clock;
   auto queue = std::make_unique<PriorityQueue<int>>(std::move(options));
   clock.Step(absl::ZeroDuration());
-  const absl::Time later = clock.TimeNow() + absl::Hours(1);
+  constexpr absl::Duration later = absl::Hours(1);
   const size_t waiters = clock.NumWaiters();
   queue->AddAfter(1, absl::Hours(2));
   std::thread getter([later, q = queue.get()] {
-    EXPECT_TRUE(absl::IsCancelled(q->GetWithDeadline(later).status()));
+    EXPECT_TRUE(absl::IsCancelled(q->GetWithTimeout(later).status()));
   });
   std::thread acquirer([later, q = queue.get()] {
-    EXPECT_TRUE(absl::IsCancelled(q->AcquireWithDeadline(later).status()));
+    EXPECT_TRUE(absl::IsCancelled(q->AcquireWithTimeout(later).status()));
   });
   clock.AwaitWaiters(waiters + 2);
   queue->Len();  // Gets the lock only once the threads wait.
@@ -172,9 +172,9 @@ TEST(QueueLifetimeTest, AGetDuringDestructionGetsNothing) {
     waits.Notify();
     mu->Await(absl::Condition(ending, &Interface<int>::ShuttingDown));
   };
-  std::thread acquirer([&clock, q = queue.get()] {
-    const absl::Time later = clock.TimeNow() + absl::Hours(1);
-    EXPECT_TRUE(absl::IsCancelled(q->AcquireWithDeadline(later).status()));
+  std::thread acquirer([q = queue.get()] {
+    constexpr absl::Duration later = absl::Hours(1);
+    EXPECT_TRUE(absl::IsCancelled(q->AcquireWithTimeout(later).status()));
   });
   waits.WaitForNotification();
   queue->Add(1);
@@ -228,6 +228,14 @@ TEST(LeaseLifetimeMessageTest, NamesTheQueueAndAnItem) {
       queue.reset(),
       "workqueue: queue deployments is destroyed before its leases; left: 1, "
       "one of them of default/web");
+}
+
+TEST(LeaseLifetimeMessageTest, EscapesTheItem) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  auto queue = std::make_unique<Queue<std::string>>();
+  queue->Add(std::string("a\n\0b", 4));
+  const Lease<std::string> lease = *queue->Acquire();
+  EXPECT_DEATH(queue.reset(), "one of them of a\\\\n\\\\000b\n");
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 
 #include "absl/base/config.h"
 #include "absl/base/log_severity.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
@@ -55,7 +56,7 @@ class MessagesTest : public testing::Test {
   std::unique_ptr<DelayingQueue<T>> Above(std::function<bool(const T&)> on_add,
                                           DelayingQueueOptions<T> options) {
     return *DelayingQueue<T>::Create(
-        std::make_unique<HookedQueue<T>>(std::move(on_add)),
+        std::make_unique<HookedQueue<T>>(std::move(on_add), &clock_),
         std::move(options));
   }
   template <typename T>
@@ -98,18 +99,39 @@ TEST_F(MessagesTest, AnItemThatTheQueueBelowDoesNotTakeIsToldEachTime) {
   EXPECT_EQ(Written(), Strings());
 }
 
-TEST_F(MessagesTest, ManyErrorsAtOnceAreOneMessage) {
+TEST_F(MessagesTest, ManyErrorsAtOnceAreTenMessages) {
   const auto owned = Above<int>([](int) { return false; });
   auto& queue = *owned;
   for (int i = 0; i < 1000; ++i) queue.AddAfter(i, kSecond);
   clock_.Step(kSecond);
-  EXPECT_EQ(Written(), Strings{"E queue test: 0 is due and cannot be added "
+  Strings expected;
+  for (int i = 0; i < 10; ++i) {
+    expected.push_back(absl::StrCat(
+        "E queue test: ", i,
+        " is due and cannot be added yet: UNAVAILABLE: the queue below has not "
+        "taken it"));
+  }
+  EXPECT_EQ(Written(), expected);
+  clock_.Step(kSecond);
+  EXPECT_EQ(Written(), (Strings{expected[0] + " (errors left out before: 990)",
+                                expected[1]}));
+  clock_.Step(kSecond);
+  EXPECT_EQ(Written(), (Strings{expected[0] + " (errors left out before: 998)",
+                                expected[1]}));
+}
+
+TEST_F(MessagesTest, AnErrorIsToldAfterTheClockWentBackToo) {
+  const auto owned = Above<int>([](int) { return false; });
+  auto& queue = *owned;
+  queue.AddAfter(1, kSecond);
+  clock_.Step(kSecond);
+  EXPECT_EQ(Written().size(), 1u);
+  clock_.Step(-absl::Hours(1));
+  queue.AddAfter(2, kSecond);
+  clock_.Step(kSecond);
+  EXPECT_EQ(Written(), Strings{"E queue test: 2 is due and cannot be added "
                                "yet: UNAVAILABLE: the queue below has not "
                                "taken it"});
-  clock_.Step(kSecond);
-  EXPECT_EQ(Written(), Strings{"E queue test: 0 is due and cannot be added "
-                               "yet: UNAVAILABLE: the queue below has not "
-                               "taken it (errors left out before: 999)"});
 }
 
 TEST_F(MessagesTest, AQueueNeedHaveNoName) {
@@ -122,6 +144,19 @@ TEST_F(MessagesTest, AQueueNeedHaveNoName) {
   EXPECT_EQ(Written(), Strings{"E queue: 1 is due and cannot be added yet: "
                                "UNAVAILABLE: the queue below has not taken "
                                "it"});
+}
+
+TEST_F(MessagesTest, NamesAndItemsAreEscapedAndCut) {
+  auto options = Complete(DelayingQueueOptions<std::string>());
+  options.name = "a\nb";
+  const auto owned = Above<std::string>(
+      [](const std::string&) { return false; }, std::move(options));
+  owned->AddAfter("\033[2J" + std::string(1 << 20, 'x'), kSecond);
+  clock_.Step(kSecond);
+  EXPECT_EQ(Written(),
+            Strings{"E queue a\\nb: \\033[2J" + std::string(252, 'x') +
+                    "... (1048580 bytes) is due and cannot be added yet: "
+                    "UNAVAILABLE: the queue below has not taken it"});
 }
 
 TEST_F(MessagesTest, AQueueThatIsShutDownMeanwhileIsNoError) {
@@ -157,6 +192,17 @@ TEST_F(MessagesTest, WhatTheQueueBelowThrows) {
   clock_.Step(kSecond);
   EXPECT_EQ(Written(), Strings{"E queue test: a is due and cannot be added "
                                "yet: INTERNAL: thrown"});
+}
+
+TEST_F(MessagesTest, ErrorsAreEscapedAndCut) {
+  const auto owned = Above<std::string>([](const std::string&) -> bool {
+    throw std::runtime_error("two\nlines" + std::string(2000, '.'));
+  });
+  owned->AddAfter("a", kSecond);
+  clock_.Step(kSecond);
+  EXPECT_EQ(Written(), Strings{"E queue test: a is due and cannot be added "
+                               "yet: INTERNAL: two\\nlines" +
+                               std::string(1005, '.') + "... (2019 bytes)"});
 }
 
 TEST_F(MessagesTest, WhatThrowsWhenItemsAreTakenIn) {
@@ -219,12 +265,12 @@ TEST_F(MessagesTest, WhatThrowsWhenAnItemOfAPriorityQueueIsDue) {
   queue.AddAfter("b", kSecond);
   Break(MetricKind::kAdds, metrics);
   clock_.Step(kSecond);
-  EXPECT_EQ(Written(), Strings{"E queue test: a is due and cannot be added "
-                               "yet: INTERNAL: thrown"});
+  const Strings expected = {
+      "E queue test: a is due and cannot be added yet: INTERNAL: thrown",
+      "E queue test: b is due and cannot be added yet: INTERNAL: thrown"};
+  EXPECT_EQ(Written(), expected);
   clock_.Step(kSecond);
-  EXPECT_EQ(Written(),
-            Strings{"E queue test: a is due and cannot be added yet: INTERNAL: "
-                    "thrown (errors left out before: 1)"});
+  EXPECT_EQ(Written(), expected);
 }
 
 TEST_F(MessagesTest, WhatAMetricThrowsWhenProcessingEnds) {

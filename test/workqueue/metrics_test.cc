@@ -422,6 +422,48 @@ TEST_F(QueueMetricsTest, UnfinishedWorkDoesNotDrift) {
   EXPECT_EQ(metrics_.values(MetricKind::kUnfinishedWork).back(), 0.0);
 }
 
+TEST_F(QueueMetricsTest, WorkInProgressIsSetWhenTheClockHasGoneBack) {
+  clock_.Step(absl::Hours(1));
+  EXPECT_EQ(metrics_.values(MetricKind::kUnfinishedWork).size(), 1u);
+  clock_.Step(-absl::Minutes(30));
+  EXPECT_EQ(metrics_.values(MetricKind::kUnfinishedWork).size(), 1u);
+  for (size_t i = 2; i < 10; ++i) {
+    clock_.Step(kUpdatePeriod);
+    EXPECT_EQ(metrics_.values(MetricKind::kUnfinishedWork).size(), i);
+  }
+}
+
+TEST_F(QueueMetricsTest, NoAgeIsNegativeIfTheClockGoesBack) {
+  queue_.Add("a");
+  queue_.Add("b");
+  ASSERT_EQ(queue_.Get(), "a");
+  clock_.Step(-absl::Hours(1));
+  ASSERT_EQ(queue_.Get(), "b");
+  EXPECT_EQ(metrics_.values(MetricKind::kLatency), (Values{0, 0}));
+  queue_.Done("b");
+  EXPECT_EQ(metrics_.values(MetricKind::kWorkDuration), Values{0});
+  clock_.Step(kUpdatePeriod);
+  EXPECT_EQ(metrics_.values(MetricKind::kUnfinishedWork).back(), 0);
+  EXPECT_EQ(metrics_.values(MetricKind::kLongestRunning).back(), 0);
+  queue_.Done("a");
+  EXPECT_EQ(metrics_.values(MetricKind::kWorkDuration), (Values{0, 0}));
+}
+
+// The sum of ages is correct after the clock was at the ends of time.
+TEST_F(QueueMetricsTest, UnfinishedWorkIsFiniteAfterAnyTime) {
+  for (const absl::Time time :
+       {absl::InfiniteFuture(), absl::InfinitePast(), absl::UnixEpoch()}) {
+    clock_.SetTime(time);
+    for (const char* item : {"a", "b"}) queue_.Add(item);
+    for (const char* item : {"a", "b"}) ASSERT_EQ(queue_.Get(), item);
+    clock_.Step(kUpdatePeriod);
+    const double passed = time == absl::InfiniteFuture() ? 0 : 0.5;
+    EXPECT_EQ(metrics_.values(MetricKind::kUnfinishedWork).back(), 2 * passed);
+    EXPECT_EQ(metrics_.values(MetricKind::kLongestRunning).back(), passed);
+    for (const char* item : {"a", "b"}) queue_.Done(item);
+  }
+}
+
 TEST_F(QueueMetricsTest, WorkInProgressIsNotSetAfterDrain) {
   queue_.ShutDownWithDrain();
   clock_.Step(absl::Hours(1));

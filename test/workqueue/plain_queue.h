@@ -45,13 +45,14 @@ class PlainQueue final : public QueueBase<T> {
   }
   size_t Len() const override { return queue_.Len(); }
   void ShutDown() override { queue_.ShutDown(); }
-  bool ShutDownWithDrainUntil(absl::Time deadline) override {
-    return queue_.ShutDownWithDrainUntil(deadline);
+  bool ShutDownWithDrainWithin(absl::Duration timeout) override {
+    return queue_.ShutDownWithDrainWithin(timeout);
   }
   void Close() override { queue_.Close(); }
   bool ShuttingDown() const override { return queue_.ShuttingDown(); }
-  absl::StatusOr<T> GetWithDeadline(absl::Time deadline) override {
-    return queue_.GetWithDeadline(deadline);
+  Clock* clock() const override { return queue_.clock(); }
+  absl::StatusOr<T> GetWithTimeout(absl::Duration timeout) override {
+    return queue_.GetWithTimeout(timeout);
   }
   Snapshot<T> TakeSnapshot() override { return queue_.TakeSnapshot(); }
 

@@ -294,9 +294,7 @@ TEST_F(PriorityQueueTest, ItemIsReturnedAsSoonAsPossible) {
 // The same, but the test knows that the getter is blocked on the clock.
 TEST_F(PriorityQueueTest, ABlockedGetterWithADeadlineIsWoken) {
   absl::StatusOr<std::string> got;
-  std::thread getter([&] {
-    got = queue_->GetWithDeadline(clock_.TimeNow() + absl::Hours(1));
-  });
+  std::thread getter([&] { got = queue_->GetWithTimeout(absl::Hours(1)); });
   clock_.AwaitWaiters(2);  // And the queue's own thread.
   Add(At(7), {"foo"});
   getter.join();

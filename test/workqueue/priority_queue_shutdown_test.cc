@@ -58,11 +58,10 @@ TEST_F(PriorityQueueTest, DrainWaitsForWhatIsQueuedAndProcessed) {
 
 TEST_F(PriorityQueueTest, DrainIsOverAtItsDeadline) {
   Add({}, {"a"});
-  EXPECT_FALSE(queue_->ShutDownWithDrainUntil(absl::InfinitePast()));
+  EXPECT_FALSE(queue_->ShutDownWithDrainWithin(absl::ZeroDuration()));
   EXPECT_TRUE(queue_->ShuttingDown());
-  std::thread drain([this] {
-    EXPECT_FALSE(queue_->ShutDownWithDrainUntil(clock_.TimeNow() + kSecond));
-  });
+  std::thread drain(
+      [this] { EXPECT_FALSE(queue_->ShutDownWithDrainWithin(kSecond)); });
   clock_.AwaitWaiters(2);
   clock_.Step(kSecond);
   drain.join();
@@ -93,7 +92,7 @@ TEST_P(PriorityQueueEndTest, ReleasesWhatWaits) {
   EXPECT_EQ(items[0].use_count(), 2);
   EXPECT_EQ(items[2].use_count(), 1);
   if (GetParam()) {
-    EXPECT_FALSE(queue.ShutDownWithDrainUntil(absl::InfinitePast()));
+    EXPECT_FALSE(queue.ShutDownWithDrainWithin(absl::ZeroDuration()));
   } else {
     queue.ShutDown();
   }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/base/config.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -83,22 +84,24 @@ class TestDelayingQueue final : public DelayingInterface<std::string> {
     Note("Get");
     return "got";
   }
-  absl::StatusOr<std::string> GetWithDeadline(absl::Time) override {
-    Note("GetWithDeadline");
+  Clock* clock() const override { return Clock::GetRealClock(); }
+  absl::StatusOr<std::string> GetWithTimeout(absl::Duration) override {
+    Note("GetWithTimeout");
     return "got";
   }
   bool Done(const std::string& item) override { return Note("Done " + item); }
-  absl::StatusOr<Lease<std::string>> AcquireWithDeadline(absl::Time) override {
-    Note("AcquireWithDeadline");
+  absl::StatusOr<Lease<std::string>> AcquireWithTimeout(
+      absl::Duration) override {
+    Note("AcquireWithTimeout");
     return Lease<std::string>();
   }
   absl::Status AcquireNext(Lease<std::string>*) override {
     Note("AcquireNext");
     return absl::OkStatus();
   }
-  absl::StatusOr<LeaseBatch<std::string>> AcquireUpToWithDeadline(
-      size_t, absl::Time) override {
-    Note("AcquireUpToWithDeadline");
+  absl::StatusOr<LeaseBatch<std::string>> AcquireUpToWithTimeout(
+      size_t, absl::Duration) override {
+    Note("AcquireUpToWithTimeout");
     return LeaseBatch<std::string>();
   }
   size_t Len() const override {
@@ -106,8 +109,8 @@ class TestDelayingQueue final : public DelayingInterface<std::string> {
     return 42;
   }
   void ShutDown() override { Note("ShutDown"); }
-  bool ShutDownWithDrainUntil(absl::Time) override {
-    return Note("ShutDownWithDrainUntil");
+  bool ShutDownWithDrainWithin(absl::Duration) override {
+    return Note("ShutDownWithDrainWithin");
   }
   void Close() override { Note("Close"); }
   bool ShuttingDown() const override { return Note("ShuttingDown"); }
@@ -371,6 +374,23 @@ TEST(RateLimitingQueueOptionsTest, AllHaveADefault) {
 // The queue below
 // -----------------------------------------------------------------------------
 
+TEST(RateLimitingQueueBelowTest, CreateNeedsAQueueAndALimiter) {
+  const auto log = std::make_shared<TestLimiter::Log>();
+  absl::Status status = RateLimitingQueue<std::string>::Create(
+                            nullptr, std::make_unique<TestLimiter>(log))
+                            .status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(),
+            "delaying_queue is null; the layer above needs a queue");
+
+  status = RateLimitingQueue<std::string>::Create(
+               std::make_unique<DelayingQueue<std::string>>(), nullptr)
+               .status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(),
+            "rate_limiter is null; a rate limiting queue needs one");
+}
+
 TEST(RateLimitingQueueBelowTest, MayBeAnyDelayingQueue) {
   Strings calls;
   const auto log = std::make_shared<TestLimiter::Log>();
@@ -402,10 +422,10 @@ TEST(RateLimitingQueueBelowTest, MayBeAnyDelayingQueue) {
   EXPECT_EQ(
       calls,
       (Strings{"Add a", "AddAfter b 1s", "AddAfter c 7s", "Get", "Done d",
-               "Len", "ShutDown", "ShutDownWithDrainUntil", "Close",
-               "ShuttingDown", "AddAll", "GetWithDeadline",
-               "AcquireWithDeadline", "AcquireNext", "AcquireUpToWithDeadline",
-               "CancelDelayed f", "Reschedule g 2s", "TakeSnapshot"}));
+               "Len", "ShutDown", "ShutDownWithDrainWithin", "Close",
+               "ShuttingDown", "AddAll", "GetWithTimeout", "AcquireWithTimeout",
+               "AcquireNext", "AcquireUpToWithTimeout", "CancelDelayed f",
+               "Reschedule g 2s", "TakeSnapshot"}));
 }
 
 TEST_F(RateLimitingQueueTest, TheOptionsAreTheDelayingQueuesToo) {

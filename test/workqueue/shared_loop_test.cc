@@ -237,11 +237,13 @@ TEST_F(SharedLoopTest, AllKindsOfQueuesShareIt) {
 TEST_F(SharedLoopTest, AQueueThatBlocksHoldsUpWhatNeedsTheLoopOnly) {
   absl::Notification blocked, go_on;
   auto options = OnTheLoop<DelayingQueueOptions<int>>();
-  auto below = std::make_unique<HookedQueue<int>>([&](int) {
-    blocked.Notify();
-    go_on.WaitForNotification();
-    return true;
-  });
+  auto below = std::make_unique<HookedQueue<int>>(
+      [&](int) {
+        blocked.Notify();
+        go_on.WaitForNotification();
+        return true;
+      },
+      &clock_);
   const auto owned =
       *DelayingQueue<int>::Create(std::move(below), std::move(options));
   auto& blocking = *owned;

@@ -119,6 +119,21 @@ TEST_P(SnapshotTest, HasWhatIsBeingProcessedAndSinceWhen) {
   EXPECT_TRUE(snapshot.queued.empty()) << "what was added again is not queued";
 }
 
+TEST_P(SnapshotTest, AgesAreCorrectInAnyYear) {
+  for (const absl::Time time :
+       {absl::FromCivil(absl::CivilYear(3000), absl::UTCTimeZone()),
+        absl::FromCivil(absl::CivilYear(1500), absl::UTCTimeZone()),
+        absl::InfinitePast(), absl::InfiniteFuture()}) {
+    clock_.SetTime(time);
+    queue_->Add("a");
+    ASSERT_EQ(queue_->Get(), "a");
+    const absl::Time since = clock_.TimeNow();
+    clock_.Step(absl::Seconds(3));
+    EXPECT_EQ(queue_->TakeSnapshot().processing[0].since, since);
+    queue_->Done("a");
+  }
+}
+
 TEST_P(SnapshotTest, HasWhatIsLeased) {
   queue_->Add("a");
   queue_->Add("b");
@@ -537,6 +552,21 @@ TEST(SnapshotPrintTest, ItemsThatPrintThemselves) {
   queue.Add({"default", "web"});
   EXPECT_EQ(Printed(queue.TakeSnapshot()),
             "1 queued:\n  default/web\n0 processing\n0 waiting\n");
+  EXPECT_EQ(Stringified(queue.TakeSnapshot()), Printed(queue.TakeSnapshot()));
+}
+
+TEST(SnapshotPrintTest, EachItemIsOnOneLineThatATerminalDisplays) {
+  Queue<std::string> queue;
+  queue.Add("web\n1 processing:\n  \033[2Jfake");
+  queue.Add(std::string(1 << 20, 'x'));
+  EXPECT_EQ(Printed(queue.TakeSnapshot()),
+            "2 queued:\n"
+            "  web\\n1 processing:\\n  \\033[2Jfake\n"
+            "  " +
+                std::string(256, 'x') +
+                "... (1048576 bytes)\n"
+                "0 processing\n"
+                "0 waiting\n");
   EXPECT_EQ(Stringified(queue.TakeSnapshot()), Printed(queue.TakeSnapshot()));
 }
 

@@ -17,6 +17,8 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "test/internal/fragile_key.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/clock/fake_clock.h"
 #include "workqueue/timer/waiting_set_options.h"
 
 namespace workqueue {
@@ -63,7 +65,8 @@ class ItemsInHeap {
   }
 
  private:
-  Items items_{WaitingSetOptions(), absl::UnixEpoch()};
+  FakeClock clock_;
+  Items items_{WaitingSetOptions(), &clock_};
 };
 
 using StringHeap =
@@ -158,9 +161,13 @@ TEST(WaitingItemsTest, TheEndsOfTimeAreTimesToo) {
   Insert(heap, "never", absl::InfiniteFuture());
   Insert(heap, "sometime", At(1));
   Insert(heap, "always", absl::InfinitePast());
-  Insert(heap, "never again", absl::InfiniteFuture());
-  EXPECT_EQ(PopAll(heap), (std::vector<std::string>{"always", "sometime",
-                                                    "never", "never again"}));
+  EXPECT_EQ(heap.NextItem(), "always");
+  heap.PopNext();
+  EXPECT_EQ(heap.NextItem(), "sometime");
+  heap.PopNext();
+  EXPECT_EQ(heap.size(), 1u);
+  EXPECT_EQ(heap.NextDueAt(), absl::InfiniteFuture());
+  EXPECT_EQ(heap.Next(), nullptr);
 }
 
 TEST(WaitingItemsTest, APostponedItemComesLater) {
@@ -233,7 +240,7 @@ TEST(WaitingItemsTest, InsertOrMoveMakesAnItemLaterOrSooner) {
   InsertOrMove(heap, "4", At(1));
   EXPECT_EQ(heap.NextItem(), "4");
   EXPECT_EQ(heap.NextDueAt(), At(1));
-  InsertOrMove(heap, "3", absl::InfiniteFuture());
+  InsertOrMove(heap, "3", At(10));
   EXPECT_EQ(heap.size(), 5u);
   EXPECT_EQ(PopAll(heap), (std::vector<std::string>{"4", "2", "5", "1", "3"}));
 }
@@ -455,13 +462,15 @@ TEST(WaitingItemsTest, BehavesLikeTheModel) {
 
 using IntItems = WaitingItems<int, std::hash<int>, std::equal_to<>>;
 
-std::unique_ptr<IntItems> NewWheel(absl::Duration tick, size_t slots) {
+std::unique_ptr<IntItems> NewWheel(absl::Duration tick, size_t slots,
+                                   Clock* clock) {
   return std::make_unique<IntItems>(
-      *WaitingSetOptions::TimingWheel(tick, slots), At(0));
+      *WaitingSetOptions::TimingWheel(tick, slots), clock);
 }
 
 TEST(WaitingItemsTest, AWheelsTimesAreItsTicks) {
-  const auto items = NewWheel(absl::Seconds(10), 8);
+  FakeClock clock(At(0));
+  const auto items = NewWheel(absl::Seconds(10), 8, &clock);
   items->Insert(1, 1, At(11), At(0));
   items->Insert(2, 2, At(5), At(0));
   items->Insert(1, 1, At(14), At(0));
@@ -490,7 +499,8 @@ TEST(WaitingItemsTest, AWheelBehavesLikeTheModel) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
     const absl::Duration tick = absl::Seconds(seed);
-    const auto items = NewWheel(tick, seed == 1 ? 2 : 8);
+    FakeClock clock(At(0));
+    const auto items = NewWheel(tick, seed == 1 ? 2 : 8, &clock);
     const auto tick_at = [tick](absl::Time time) {
       return At(0) + absl::Ceil(time - At(0), tick);
     };

@@ -13,6 +13,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "workqueue/clock/parker.h"
+#include "workqueue/version.h"
 
 // There is no namespace `clock` because <time.h> declares a function `clock()`.
 namespace workqueue {
@@ -63,7 +64,8 @@ class Clock {
 
   virtual ~Clock() = default;
 
-  // Returns the current time. Does not block.
+  // Returns the current time, which must be finite: `absl::InfiniteFuture()` is
+  // a time that never comes. Does not block.
   virtual absl::Time TimeNow() = 0;
 
   // Returns the current time or a time up to some milliseconds earlier. It may

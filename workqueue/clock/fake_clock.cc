@@ -14,6 +14,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "workqueue/clock/parker.h"
+#include "workqueue/internal/finite_time.h"
 #include "workqueue/internal/mutex_lock.h"
 
 namespace workqueue {
@@ -59,6 +60,11 @@ class FakeClock::FakeParker final : public Parker {
 
   void Unpark() override {
     MutexLock lock(&clock_->mu_);
+    UnparkLocked();
+  }
+
+  // Does the same. The caller must hold the clock's mu_.
+  void UnparkLocked() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     unparked_ = true;
     if (!parked_) return;
     auto& all = clock_->parked_;
@@ -91,7 +97,7 @@ class FakeClock::FakeParker final : public Parker {
 
 FakeClock::FakeClock(absl::Time start)
     : awaiting_(
-          start,
+          internal::FiniteTime(start),
           [this] {
             MutexLock lock(&mu_);
             asleep_.insert(std::this_thread::get_id());
@@ -101,7 +107,7 @@ FakeClock::FakeClock(absl::Time start)
             MutexLock lock(&mu_);
             asleep_.erase(std::this_thread::get_id());
           }),
-      now_(start) {}
+      now_(internal::FiniteTime(start)) {}
 
 void FakeClock::Step(absl::Duration d) {
   Move([d](absl::Time now) { return now + d; });
@@ -118,7 +124,11 @@ void FakeClock::Move(absl::FunctionRef<absl::Time(absl::Time)> move) {
   absl::Time now;
   {
     MutexLock lock(&mu_);
-    now = now_ = move(now_);
+    now = internal::FiniteTime(move(now_));
+    if (now < now_) {
+      for (FakeParker* loop : loops_) loop->UnparkLocked();
+    }
+    now_ = now;
     const auto due = std::partition(
         parked_.begin(), parked_.end(),
         [now](const FakeParker* parker) { return parker->deadline() > now; });

@@ -54,6 +54,16 @@ namespace workqueue {
 // anything other than this clock, for example in a `Queue::Get()` without a
 // deadline, counts as working, and `Step()` waits for it.
 //
+// The time can go back. Whatever waits until a time goes on waiting for that
+// time, which is further away now. A step back unparks each loop, so that the
+// loop sees the new time.
+//
+// The time is always finite. An infinite time becomes the first or the last
+// finite `absl::Time`. At the last one, everything that waits for a finite time
+// is due, and `absl::InfiniteFuture()` never comes. (A task of a `Scheduler`
+// that runs at a fixed rate then makes up for so many runs that `Step()` does
+// not return.)
+//
 // The time jumps: `Step(absl::Hours(1))` wakes each loop once, at the end of
 // the hour, and not at the times in between. To visit those times, make several
 // smaller steps.
@@ -76,7 +86,7 @@ namespace workqueue {
 //     EXPECT_EQ(queue.Get(), "pod");
 class FakeClock final : public Clock {
  public:
-  // Creates a clock that reads `start`.
+  // Creates a clock that reads `start`, which may be infinite.
   explicit FakeClock(absl::Time start = absl::UnixEpoch());
   ~FakeClock() override = default;
 
@@ -85,11 +95,11 @@ class FakeClock final : public Clock {
 
   // Moves the time forward by `d`. Returns when everything due has been acted
   // on. If `d` is zero, only waits for work in progress. If `d` is negative,
-  // moves the time back.
+  // moves the time back. `d` may be infinite.
   void Step(absl::Duration d);
 
-  // Sets the time to `t`, which may be later or earlier than the current time.
-  // Returns when everything due has been acted on.
+  // Sets the time to `t`, which may be later or earlier than the current time,
+  // or infinite. Returns when everything due has been acted on.
   void SetTime(absl::Time t);
 
   // The next three methods describe the current moment and do not block. A loop

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,8 +27,10 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "ratelimit/rate_limiter.h"
+#include "workqueue/add_with_options.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/controller/internal/check_options.h"
+#include "workqueue/controller/internal/failure_log.h"
 #include "workqueue/controller/internal/lifecycle.h"
 #include "workqueue/controller/internal/reconcile_metrics.h"
 #include "workqueue/controller/metrics.h"
@@ -35,7 +38,7 @@
 #include "workqueue/controller/source.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/internal/catch_as_status.h"
-#include "workqueue/internal/log.h"
+#include "workqueue/internal/error_log.h"
 #include "workqueue/internal/print_item.h"
 #include "workqueue/lease.h"
 #include "workqueue/log_sink.h"
@@ -61,8 +64,9 @@ struct ControllerOptions {
   // reconciled at the same time. At least 1.
   size_t workers = 1;
 
-  // The clock of the controller; null means the real clock. Not owned; must
-  // outlive the controller.
+  // The clock of the controller; null means the clock of `queue` or, if `queue`
+  // is null, the real clock. Must be the clock of `queue` if both are given.
+  // Not owned; must outlive the controller.
   Clock* clock = nullptr;
 
   // Chooses when a failed item is tried again; null means the default of
@@ -70,7 +74,7 @@ struct ControllerOptions {
   std::unique_ptr<RateLimiter<T>> rate_limiter;
 
   // The queue; null means a new `PriorityQueue`. A given queue uses its own
-  // rate limiter, metrics and log sink. Its clock must be `clock`. It need not
+  // rate limiter, metrics and log sink. It need not
   // have priorities.
   std::unique_ptr<RateLimitingInterface<T>> queue;
 
@@ -82,7 +86,7 @@ struct ControllerOptions {
   // infinite.
   absl::Duration sync_timeout = absl::Minutes(2);
 
-  // The maximum time of a reconciliation; see `ReconcileContext::deadline`.
+  // The maximum time of a reconciliation; see `ReconcileContext::Remaining()`.
   // Positive; may be infinite.
   absl::Duration reconcile_timeout = absl::InfiniteDuration();
 
@@ -98,6 +102,13 @@ struct ControllerOptions {
   // Receives the messages of the controller and of the queue that the
   // controller makes; null means that nobody does. Not owned; must outlive the
   // controller.
+  //
+  // The controller sends at most ten messages at once, and then two per second,
+  // about each of these: failed reconciliations, errors of its queue, and
+  // errors of its sources. Of the failures of an item, it sends the first, the
+  // second, the fourth, the eighth and so on, and each terminal error. A
+  // message says how many before it were left out. The messages about the start
+  // and the stop, one of each kind, have no limit.
   LogSink* log_sink = nullptr;
 };
 
@@ -139,9 +150,9 @@ struct ControllerOptions {
 // If the queue throws or returns an error when a worker gets an item or adds an
 // item again, the worker logs the error and tries again a second later. The
 // worker keeps the item that it adds again until the queue has taken it. (If
-// the rate limiter counted a failure before the queue threw, the rate limiter
-// counts the failure once more.) Exceptions of `Forget()` and `NumRequeues()`
-// are logged.
+// the rate limiter of a given queue counted a failure before the queue threw,
+// it counts the failure once more.) Exceptions of `Forget()` and
+// `NumRequeues()` are logged.
 //
 // A worker ends when the queue returns `absl::CancelledError`, because the
 // queue has been closed or shut down. No other error of the queue ends a
@@ -162,7 +173,7 @@ class Controller {
   static absl::StatusOr<std::unique_ptr<Controller>> Create(
       ControllerOptions<T> options);
 
-  // Calls `Stop(absl::InfinitePast())`, and blocks until all threads have
+  // Calls `Stop(absl::ZeroDuration())`, and blocks until all threads have
   // ended. The reconcile function and the sources must not destroy the
   // controller.
   ~Controller() { lifecycle_.Join(); }
@@ -191,8 +202,8 @@ class Controller {
   //      that fails is not tried again.
   //   3. Blocks until all queued items have been reconciled.
   //
-  // Blocks no longer than until `drain_until`, a time on the controller's
-  // clock. At that time, the queue is closed in any case. If items are left to
+  // Blocks no longer than `timeout`, measured on the controller's clock. When
+  // `timeout` has passed, the queue is closed in any case. If items are left to
   // reconcile, `Stop()` then notifies `ReconcileContext::stop`. Items that no
   // worker has begun to reconcile stay in the queue. Reconciliations in
   // progress go on, and the destructor waits for them.
@@ -205,12 +216,12 @@ class Controller {
   // controller to reconcile. An item that was reconciled without success does
   // not count as left.
   //
-  // May be called from any thread and more than once. If one call reaches its
-  // `drain_until`, other calls that wait for the queued items return, too. If
+  // May be called from any thread and more than once. If the `timeout` of one
+  // call passes, other calls that wait for the queued items return, too. If
   // the reconcile function or a source calls `Stop()`, the controller begins to
   // stop, and `Stop()` returns false without waiting.
-  bool Stop(absl::Time drain_until = absl::InfiniteFuture()) {
-    return lifecycle_.Stop(drain_until);
+  bool Stop(absl::Duration timeout = absl::InfiniteDuration()) {
+    return lifecycle_.Stop(timeout);
   }
 
   // Returns the queue. Items may be added to it before and after the start. The
@@ -218,7 +229,7 @@ class Controller {
   RateLimitingInterface<T>& queue() { return *queue_; }
 
   // For tests. Blocks until no item is queued or being reconciled. Waiting
-  // items do not count. After a `Stop()` that reached its deadline, blocks
+  // items do not count. After a `Stop()` whose timeout has passed, blocks
   // until all workers have ended.
   //
   // The controller's own workers wake the call. Other consumers of the queue do
@@ -231,9 +242,19 @@ class Controller {
  private:
   explicit Controller(ControllerOptions<T> options);
 
+  // Returns the rate limiter in `options`, for a new queue. If there is none,
+  // first puts the default one there. Returns null if there is a queue.
+  static RateLimiter<T>* RateLimiterOf(ControllerOptions<T>& options);
+
   // Returns the queue in `options`, or a new one.
   static std::unique_ptr<RateLimitingInterface<T>> QueueOf(
       ControllerOptions<T>& options);
+
+  static Clock* ClockOf(const ControllerOptions<T>& options) {
+    return options.clock == nullptr && options.queue != nullptr
+               ? options.queue->clock()
+               : OrRealClock(options.clock);
+  }
 
   // Returns `sources` without the type of their items.
   std::vector<internal::LifecycleSource> Erase(std::vector<Source<T>> sources);
@@ -251,6 +272,11 @@ class Controller {
   void HandleError(const Lease<T>& lease, const absl::Status& error,
                    int failures);
   void HandleSuccess(const Lease<T>& lease, const ReconcileResult& result);
+
+  // Returns the time after which the rate limiter lets `item`, which has
+  // failed, be tried again. Returns nothing if the queue must ask its rate
+  // limiter.
+  std::optional<absl::Duration> ChooseDelay(const T& item);
 
   // Calls `f`, and returns whether it returned OK. Logs an error or exception
   // of `f`; `what` and `item` tell in the message what `f` does.
@@ -275,9 +301,13 @@ class Controller {
   const ReconcileFunction<T> reconcile_;
   Clock* const clock_;
   const absl::Duration reconcile_timeout_;
-  const internal::Log log_;
+  internal::ErrorLog queue_errors_;
+  internal::FailureLog failure_log_;
   const internal::ReconcileMetrics metrics_;
   const bool timed_;
+  // The rate limiter of the queue that the controller has made; null if the
+  // queue was given. The queue owns it.
+  RateLimiter<T>* const rate_limiter_;
   const std::unique_ptr<RateLimitingInterface<T>> queue_;
   internal::Lifecycle lifecycle_;
 };
@@ -297,6 +327,8 @@ Controller<T, Hash, Eq>::Create(ControllerOptions<T> options) {
   for (const Source<T>& source : options.sources) {
     checked.sources_with_run.push_back(source.run != nullptr);
   }
+  checked.clocks_differ =
+      options.queue != nullptr && options.queue->clock() != ClockOf(options);
   checked.sync_timeout = options.sync_timeout;
   checked.reconcile_timeout = options.reconcile_timeout;
   absl::Status status = internal::CheckOptions(checked);
@@ -311,15 +343,28 @@ template <typename T, typename Hash, typename Eq>
 Controller<T, Hash, Eq>::Controller(ControllerOptions<T> options)
     : name_(options.name),
       reconcile_(std::move(options.reconcile)),
-      clock_(OrRealClock(options.clock)),
+      clock_(ClockOf(options)),
       reconcile_timeout_(options.reconcile_timeout),
-      log_("controller", name_, options.log_sink),
+      queue_errors_("controller", name_, options.log_sink, clock_),
+      failure_log_(name_, options.log_sink, clock_),
       metrics_(name_, options.workers, options.metrics_provider),
       timed_(reconcile_timeout_ < absl::InfiniteDuration() ||
              metrics_.wanted()),
+      rate_limiter_(RateLimiterOf(options)),
       queue_(QueueOf(options)),
-      lifecycle_(clock_, &log_, options.workers, options.sync_timeout,
-                 Erase(std::move(options.sources)), Hooks()) {}
+      lifecycle_(name_, options.log_sink, clock_, options.workers,
+                 options.sync_timeout, Erase(std::move(options.sources)),
+                 Hooks()) {}
+
+template <typename T, typename Hash, typename Eq>
+RateLimiter<T>* Controller<T, Hash, Eq>::RateLimiterOf(
+    ControllerOptions<T>& options) {
+  if (options.queue != nullptr) return nullptr;
+  if (options.rate_limiter == nullptr) {
+    options.rate_limiter = PriorityQueue<T, Hash, Eq>::NewDefaultRateLimiter();
+  }
+  return options.rate_limiter.get();
+}
 
 template <typename T, typename Hash, typename Eq>
 std::unique_ptr<RateLimitingInterface<T>> Controller<T, Hash, Eq>::QueueOf(
@@ -373,9 +418,7 @@ void Controller<T, Hash, Eq>::Work() {
         internal::CatchAsStatus([this] { return queue_->Acquire(); });
     if (absl::IsCancelled(lease.status())) return;
     if (!lease.ok()) {
-      log_.Error([&lease] {
-        return absl::StrCat("acquiring an item: ", lease.status().ToString());
-      });
+      queue_errors_.Write([] { return "acquiring an item"; }, lease.status());
       if (abandoning.HasBeenNotified()) return;
       lifecycle_.AwaitRetry(abandoning);
       continue;
@@ -409,7 +452,7 @@ void Controller<T, Hash, Eq>::Reconcile(const Lease<T>& lease) {
   const absl::Time end = NowIfTimed();
   metrics_.RecordEnd(end - begin);
   if (threw) metrics_.RecordException();
-  if (end >= context.deadline) metrics_.RecordTimeout();
+  if (end >= context.clock_deadline) metrics_.RecordTimeout();
   if (result.ok()) {
     HandleSuccess(lease, *result);
   } else {
@@ -424,18 +467,17 @@ void Controller<T, Hash, Eq>::HandleError(const Lease<T>& lease,
   const bool terminal = IsTerminalError(error);
   metrics_.RecordError();
   if (terminal) metrics_.RecordTerminalError();
-  log_.Error([&] {
-    return absl::StrCat(
-        "reconciling ", internal::DescribeItem(*lease),
-        terminal ? ", for the last time" : "", " (failures: ", failures,
-        "): ", error.ToString(absl::StatusToStringMode::kWithNoExtraData));
-  });
+  std::optional<absl::Duration> delay;
+  if (!terminal) delay = ChooseDelay(*lease);
+  failure_log_.Write([&lease] { return internal::DescribeItem(*lease); },
+                     failures, error, terminal, delay);
   if (terminal) {
     Forget(*lease);
     return;
   }
   AddOptions again;
-  again.rate_limited = true;
+  again.after = delay.value_or(absl::ZeroDuration());
+  again.rate_limited = !delay.has_value();
   again.priority = lease.priority();
   AddAgain(*lease, again);
 }
@@ -456,9 +498,21 @@ void Controller<T, Hash, Eq>::HandleSuccess(const Lease<T>& lease,
 }
 
 template <typename T, typename Hash, typename Eq>
+std::optional<absl::Duration> Controller<T, Hash, Eq>::ChooseDelay(
+    const T& item) {
+  if (rate_limiter_ == nullptr || queue_->ShuttingDown()) return std::nullopt;
+  std::optional<absl::Duration> delay;
+  Try("choosing the delay of", item, [&] {
+    delay = rate_limiter_->When(item);
+    return absl::OkStatus();
+  });
+  return delay;
+}
+
+template <typename T, typename Hash, typename Eq>
 bool Controller<T, Hash, Eq>::Try(absl::string_view what, const T& item,
                                   absl::FunctionRef<absl::Status()> f) {
-  return lifecycle_.Try(
+  return queue_errors_.Try(
       [what, &item] {
         return absl::StrCat(what, " ", internal::DescribeItem(item));
       },
@@ -487,15 +541,8 @@ template <typename T, typename Hash, typename Eq>
 void Controller<T, Hash, Eq>::AddAgain(const T& item,
                                        const AddOptions& options) {
   const auto add = [&] {
-    bool taken = false;
-    if (auto* const queue = queue_->AsPriorityQueue()) {
-      taken = queue->AddWithOptions(
-          options, absl::MakeConstSpan(std::addressof(item), 1));
-    } else if (options.rate_limited) {
-      taken = queue_->AddRateLimited(item);
-    } else {
-      taken = queue_->AddAfter(item, options.after);
-    }
+    const bool taken = AddWithOptions(
+        *queue_, options, absl::MakeConstSpan(std::addressof(item), 1));
     if (taken || queue_->ShuttingDown()) return absl::OkStatus();
     return absl::UnavailableError("the queue has not taken it");
   };

@@ -8,6 +8,7 @@
 #ifndef WORKQUEUE_CONTROLLER_RECONCILE_H_
 #define WORKQUEUE_CONTROLLER_RECONCILE_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -31,8 +32,11 @@ struct ReconcileResult {
   // If positive, the item is added again after this time.
   absl::Duration requeue_after = absl::ZeroDuration();
 
-  // The priority at which `requeue_after` adds the item; the item's priority by
-  // default. Ignored by a queue without priorities.
+  // The priority at which `requeue_after` adds the item. By default the item
+  // keeps its priority, as in controller-runtime: an item that a first listing
+  // added at -100 stays at -100 until it is added at a higher priority. After
+  // an error, the item always keeps its priority. Ignored by a queue without
+  // priorities.
   std::optional<int> priority = std::nullopt;
 };
 
@@ -52,7 +56,9 @@ struct ReconcileContext {
   // The time on `clock` at which the reconciliation should be over;
   // `absl::InfiniteFuture()` if the controller has no timeout. The controller
   // does not interrupt the function: the function must observe its deadline.
-  absl::Time deadline;
+  //
+  // This is not a time of the wall clock: see `WallDeadline()`.
+  absl::Time clock_deadline;
 
   // The priority at which the item was handed out; zero if the queue has no
   // priorities.
@@ -66,8 +72,18 @@ struct ReconcileContext {
   // Returns whether the function should return soon: `stop` has been notified,
   // or the deadline has passed.
   bool Cancelled() const {
-    return stop.HasBeenNotified() || clock->TimeNow() >= deadline;
+    return stop.HasBeenNotified() || clock->TimeNow() >= clock_deadline;
   }
+
+  // Returns how much time is left until the deadline: zero if the deadline has
+  // passed, `absl::InfiniteDuration()` if there is none.
+  absl::Duration Remaining() const {
+    return std::max(clock_deadline - clock->TimeNow(), absl::ZeroDuration());
+  }
+
+  // Returns the deadline as a time of the wall clock, as a call of another
+  // service needs it: `absl::Now() + Remaining()`.
+  absl::Time WallDeadline() const { return absl::Now() + Remaining(); }
 };
 
 // ReconcileFunction

@@ -3,35 +3,34 @@
 
 #include "workqueue/internal/error_log.h"
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
 #include "workqueue/internal/exceptions.h"
+#include "workqueue/internal/printable.h"
 
 namespace workqueue {
 namespace internal {
 
 void ErrorLog::Write(absl::FunctionRef<std::string()> what,
                      const absl::Status& why) {
+  Write([&] {
+    return absl::StrCat(what(), ": ",
+                        Printable(why.ToString(), kPrintedErrorBytes));
+  });
+}
+
+void ErrorLog::Write(absl::FunctionRef<std::string()> message) {
+  if (!log_.wanted()) return;
   // The clock is the user's and may throw.
   internal::TryCall([&] {
-    const absl::Time now = clock_->TimeNow();
-    if (now - written_at_ < Period()) {
-      ++left_out_;
-      return;
-    }
-    log_.Error([&] {
-      std::string message = absl::StrCat(what(), ": ", why.ToString());
-      if (left_out_ > 0) {
-        absl::StrAppend(&message, " (errors left out before: ", left_out_, ")");
-      }
-      return message;
-    });
-    written_at_ = now;
-    left_out_ = 0;
+    const std::optional<int64_t> left_out = limit_.Admit(clock_->TimeNow());
+    if (!left_out.has_value()) return;
+    log_.Error([&] { return absl::StrCat(message(), LeftOut(*left_out)); });
   });
 }
 

@@ -8,17 +8,16 @@
 #ifndef WORKQUEUE_INTERNAL_ERROR_LOG_H_
 #define WORKQUEUE_INTERNAL_ERROR_LOG_H_
 
-#include <cstddef>
 #include <string>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "absl/time/time.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/internal/catch_as_status.h"
 #include "workqueue/internal/log.h"
+#include "workqueue/internal/message_limit.h"
 #include "workqueue/internal/print_item.h"
 #include "workqueue/log_sink.h"
 
@@ -27,20 +26,19 @@ namespace internal {
 
 // ErrorLog
 //
-// Logs those errors of a queue that cannot be returned to a caller.
+// Logs those errors of one object that cannot be returned to a caller.
 //
 // An operation that fails for one item may fail for many items at the same
-// time. So this class writes at most one message per 500 ms. A message contains
-// the number of errors that have been left out since the previous message. An
-// operation that is retried every `RetryDelay()` is logged each time if nothing
-// else fails.
+// time. So a `MessageLimit` limits the messages of each `ErrorLog`. A message
+// contains the number of errors that have been left out before it.
 //
-// Does not throw. Not thread-safe.
+// Thread-safe. Does not throw.
 class ErrorLog {
  public:
-  // `name` is the name of the queue. `sink` may be null.
-  ErrorLog(absl::string_view name, LogSink* sink, Clock* clock)
-      : log_("queue", name, sink), clock_(clock) {}
+  // See `Log`. `sink` may be null.
+  ErrorLog(absl::string_view kind, absl::string_view name, LogSink* sink,
+           Clock* clock)
+      : log_(kind, name, sink), clock_(clock) {}
 
   // Returns the text with which each message begins.
   const std::string& who() const { return log_.who(); }
@@ -57,15 +55,16 @@ class ErrorLog {
     return false;
   }
 
- private:
-  static constexpr absl::Duration Period() { return absl::Milliseconds(500); }
-
+  // Logs the result of `what()` and then the error `why`.
   void Write(absl::FunctionRef<std::string()> what, const absl::Status& why);
 
+  // Logs the result of `message()`.
+  void Write(absl::FunctionRef<std::string()> message);
+
+ private:
   const Log log_;
   Clock* const clock_;
-  absl::Time written_at_ = absl::InfinitePast();
-  size_t left_out_ = 0;  // the errors since written_at_
+  MessageLimit limit_;
 };
 
 // Returns the message that `item` is due but could not be added. The queue

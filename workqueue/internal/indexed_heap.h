@@ -88,6 +88,13 @@ class IndexedHeap {
     for (size_t i = 0; i < size_; ++i) visit(At(i));
   }
 
+  // Calls `update(Slot&)` for each slot. It must not change the order of the
+  // slots.
+  template <typename F>
+  void UpdateAll(F update) {
+    for (size_t i = 0; i < size_; ++i) update(slots_[kRoot + i]);
+  }
+
  private:
   static constexpr size_t kArity = 4;
   // The index of the first slot in slots_. With it the children of each node

@@ -11,13 +11,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "workqueue/internal/exceptions.h"
+#include "workqueue/internal/printable.h"
 #include "workqueue/log_sink.h"
 
 namespace workqueue {
 namespace internal {
 
 Log::Log(absl::string_view kind, absl::string_view name, LogSink* sink)
-    : who_(absl::StrCat(kind, name.empty() ? "" : " ", name)), sink_(sink) {}
+    : who_(absl::StrCat(kind, name.empty() ? "" : " ", Printable(name))),
+      sink_(sink) {}
 
 void Log::Info(absl::FunctionRef<std::string()> message) const {
   Write(absl::LogSeverity::kInfo, message);
@@ -29,7 +31,7 @@ void Log::Error(absl::FunctionRef<std::string()> message) const {
 
 void Log::Write(absl::LogSeverity severity,
                 absl::FunctionRef<std::string()> message) const {
-  if (sink_ == nullptr) return;
+  if (!wanted()) return;
   std::string text;
   const bool made =
       internal::TryCall([&] { text = absl::StrCat(who_, ": ", message()); });

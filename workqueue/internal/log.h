@@ -24,15 +24,23 @@ namespace internal {
 // is made. If making a message throws, writes that the message cannot be made,
 // which takes no memory. If writing throws, the exception is dropped.
 //
+// Each message must be a single line. So the caller must print items with
+// `PrintItem()` or `DescribeItem()`, and all other text that users provide with
+// `Printable()`.
+//
 // Thread-safe.
 class Log {
  public:
   // Each message begins with `kind`, the kind of the object that logs, and with
-  // its `name` unless the name is empty. `sink` may be null.
+  // its `name`, as `Printable()` returns it, unless the name is empty. `sink`
+  // may be null.
   Log(absl::string_view kind, absl::string_view name, LogSink* sink);
 
   // Returns the text with which each message begins.
   const std::string& who() const { return who_; }
+
+  // Returns whether there is a sink.
+  bool wanted() const { return sink_ != nullptr; }
 
   // Writes the result of `message()`.
   void Info(absl::FunctionRef<std::string()> message) const;

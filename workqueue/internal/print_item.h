@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "workqueue/internal/printable.h"
 
 namespace workqueue {
 namespace internal {
@@ -35,13 +36,18 @@ struct IsPrintable
     : std::disjunction<IsStreamable<T>,
                        std::is_convertible<const T&, absl::AlphaNum>> {};
 
-// Prints `item`. Requires `IsPrintable<T>`.
+// Prints `item` as `Printable()` says, so that the key of an object can neither
+// break a line nor act on a terminal. Requires `IsPrintable<T>`.
 template <typename T>
 void PrintItem(std::ostream& os, const T& item) {
-  if constexpr (IsStreamable<T>::value) {
-    os << item;
+  if constexpr (std::is_same_v<T, std::string>) {
+    os << Printable(item);  // without a copy of a long item
+  } else if constexpr (IsStreamable<T>::value) {
+    std::ostringstream text;
+    text << item;
+    os << Printable(text.str());
   } else {
-    os << absl::StrCat(item);
+    os << Printable(absl::StrCat(item));
   }
 }
 

@@ -74,7 +74,9 @@ struct DelayQueueOptions {
 // A value is never taken before its time on the clock of the queue. Values that
 // are due at the same time come in the order in which they were given that
 // time. With a timing wheel, a value comes up to one tick late, and values of
-// the same tick come in any order.
+// the same tick come in any order. If the clock goes back, a value still waits
+// until the clock reaches its time. A value that was due already may also be
+// taken before the clock reaches that time again.
 //
 // `T` must be movable. `Push()`, `Cancel()`, `Reset()` and taking a value take
 // O(log n) for n values, or constant time with a timing wheel, and allocate
@@ -118,15 +120,16 @@ class DelayQueue : private internal::DelayQueueBase {
   // the queue has been shut down and no value is due.
   std::optional<T> Take();
 
-  // Like `Take()`, but blocks only until `deadline`. Returns
+  // Like `Take()`, but blocks no longer than `timeout`, measured on the queue's
+  // clock; not at all if that is zero or negative. Returns
   // `absl::DeadlineExceededError` if no value was due until then, and
   // `absl::CancelledError` if the queue has been shut down.
-  absl::StatusOr<T> TakeWithDeadline(absl::Time deadline);
+  absl::StatusOr<T> TakeWithTimeout(absl::Duration timeout);
 
-  // Like `TakeWithDeadline()`, without blocking.
-  absl::StatusOr<T> TryTake() { return TakeWithDeadline(absl::InfinitePast()); }
+  // Like `TakeWithTimeout()`, without blocking.
+  absl::StatusOr<T> TryTake() { return TakeWithTimeout(absl::ZeroDuration()); }
 
-  // Blocks until a value is due, like `TakeWithDeadline()`, and then takes all
+  // Blocks until a value is due, like `TakeWithTimeout()`, and then takes all
   // values that are due, but at most `max`. Takes the lock once for the first
   // 16 values, and once more each time that the number of values doubles. On
   // success, the result has at least one value. Returns
@@ -138,10 +141,10 @@ class DelayQueue : private internal::DelayQueueBase {
   // If moving a `T` may throw and a `T` cannot be copied, a vector of them
   // cannot grow safely. The call then takes the lock once, and allocates memory
   // for as many values as are in the queue, due or not, but at most `max`.
-  absl::StatusOr<std::vector<T>> TakeUpToWithDeadline(size_t max,
-                                                      absl::Time deadline);
+  absl::StatusOr<std::vector<T>> TakeUpToWithTimeout(size_t max,
+                                                     absl::Duration timeout);
   absl::StatusOr<std::vector<T>> TakeUpTo(size_t max) {
-    return TakeUpToWithDeadline(max, absl::InfiniteFuture());
+    return TakeUpToWithTimeout(max, absl::InfiniteDuration());
   }
 
   // Returns a range over the values as they come due, which ends once the queue
@@ -215,7 +218,7 @@ class DelayQueue : private internal::DelayQueueBase {
   // Calls `take(T&&)` with a value when one is due, and removes it. If `take`
   // throws, the value stays in the queue.
   template <typename F>
-  absl::Status TakeDue(absl::Time deadline, F take) ABSL_LOCKS_EXCLUDED(mu_);
+  absl::Status TakeDue(absl::Duration timeout, F take) ABSL_LOCKS_EXCLUDED(mu_);
 
   // Does what `Take()` does, but stores the result in `*value`, which is empty.
   void TakeTo(std::optional<T>* value) ABSL_LOCKS_EXCLUDED(mu_);
@@ -328,10 +331,10 @@ void DelayQueue<T>::Destroy(Node* first) {
 
 template <typename T>
 template <typename F>
-absl::Status DelayQueue<T>::TakeDue(absl::Time deadline, F take) {
+absl::Status DelayQueue<T>::TakeDue(absl::Duration timeout, F take) {
   Removed removed(this);
   DueLock lock(this);
-  absl::Status status = lock.AwaitDue(deadline);
+  absl::Status status = lock.AwaitDue(timeout);
   if (status.ok()) {
     Node* const due = nodes_.At(lock.due());
     take(std::move(due->value));
@@ -342,7 +345,7 @@ absl::Status DelayQueue<T>::TakeDue(absl::Time deadline, F take) {
 
 template <typename T>
 void DelayQueue<T>::TakeTo(std::optional<T>* value) {
-  TakeDue(absl::InfiniteFuture(), [value](T&& due) {
+  TakeDue(absl::InfiniteDuration(), [value](T&& due) {
     value->emplace(std::move(due));
   }).IgnoreError();
 }
@@ -355,17 +358,17 @@ std::optional<T> DelayQueue<T>::Take() {
 }
 
 template <typename T>
-absl::StatusOr<T> DelayQueue<T>::TakeWithDeadline(absl::Time deadline) {
+absl::StatusOr<T> DelayQueue<T>::TakeWithTimeout(absl::Duration timeout) {
   absl::StatusOr<T> value;  // as in Take()
   absl::Status status =
-      TakeDue(deadline, [&value](T&& due) { value.emplace(std::move(due)); });
+      TakeDue(timeout, [&value](T&& due) { value.emplace(std::move(due)); });
   if (!status.ok()) value = std::move(status);
   return value;
 }
 
 template <typename T>
-absl::StatusOr<std::vector<T>> DelayQueue<T>::TakeUpToWithDeadline(
-    size_t max, absl::Time deadline) {
+absl::StatusOr<std::vector<T>> DelayQueue<T>::TakeUpToWithTimeout(
+    size_t max, absl::Duration timeout) {
   if (max == 0) {
     return absl::InvalidArgumentError("max is 0; it must be at least 1");
   }
@@ -375,7 +378,7 @@ absl::StatusOr<std::vector<T>> DelayQueue<T>::TakeUpToWithDeadline(
   bool more = true;
   {
     DueLock lock(this);
-    absl::Status status = lock.AwaitDue(deadline);
+    absl::Status status = lock.AwaitDue(timeout);
     if (!status.ok()) return status;
     values.reserve(std::min(max, kCanGrow ? kFirstCapacity : waiting_.size()));
     values.push_back(std::move(nodes_.At(lock.due())->value));

@@ -24,6 +24,7 @@
 #include "workqueue/internal/check_duration.h"
 #include "workqueue/internal/exceptions.h"
 #include "workqueue/internal/mutex_lock.h"
+#include "workqueue/internal/printable.h"
 #include "workqueue/internal/slab.h"
 
 namespace workqueue {
@@ -52,8 +53,8 @@ absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Create(
 Scheduler::Scheduler(SchedulerOptions options)
     : clock_(OrRealClock(options.clock)),
       on_exception_(std::move(options.on_exception)),
-      log_("scheduler", options.name, options.log_sink),
-      waiting_(options.waiting_set, clock_->TimeNow()),
+      errors_("scheduler", options.name, options.log_sink, clock_),
+      waiting_(options.waiting_set, clock_),
       workers_(options.workers) {
   for (Worker& worker : workers_) {
     worker.parker = clock_->NewParker(Parker::Role::kLoop);
@@ -155,13 +156,14 @@ size_t Scheduler::FailedRuns() const {
 
 void Scheduler::ShutDown() { StopScheduling(/*drop_due=*/true); }
 
-bool Scheduler::ShutDownWithDrainUntil(absl::Time deadline) {
+bool Scheduler::ShutDownWithDrainWithin(absl::Duration timeout) {
   if (StopScheduling(/*drop_due=*/false)) return false;
   const auto ended = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     return tasks_.size() == 0;
   };
   MutexLock lock(&mu_);
-  return clock_->AwaitWithDeadline(&mu_, absl::Condition(&ended), deadline) &&
+  return clock_->AwaitWithDeadline(&mu_, absl::Condition(&ended),
+                                   clock_->TimeNow() + timeout) &&
          !dropped_due_;
 }
 
@@ -234,8 +236,6 @@ Scheduler::Task* Scheduler::BeginRun(absl::Time now) {
   const internal::SlabId place = waiting_.Due(now);
   if (place == internal::kNoSlabId) return nullptr;
   Task* const task = tasks_.At(place);
-  // A running task is due in the infinite future, which a clock may reach.
-  if (task->running()) return nullptr;
   task->runner = std::this_thread::get_id();
   if (!task->fixed_rate) task->due_at = now;
   waiting_.Move(task->slot(), absl::InfiniteFuture(), now);
@@ -251,9 +251,11 @@ void Scheduler::Run(Task* task) {
       MutexLock lock(&mu_);
       ++failed_runs_;
     }
-    log_.Error([] {
+    errors_.Write([] {
       const absl::Status thrown = internal::CatchAsStatus([] { throw; });
-      return absl::StrCat("a run threw: ", thrown.message());
+      return absl::StrCat(
+          "a run threw: ",
+          internal::Printable(thrown.message(), internal::kPrintedErrorBytes));
     });
     if (on_exception_ == nullptr) return;
     internal::TryCall([&] {

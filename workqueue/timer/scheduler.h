@@ -26,7 +26,7 @@
 #include "absl/time/time.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
-#include "workqueue/internal/log.h"
+#include "workqueue/internal/error_log.h"
 #include "workqueue/internal/worker_pool.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/timer/internal/leader_followers.h"
@@ -67,7 +67,9 @@ struct SchedulerOptions {
   std::function<void(TaskId, std::exception_ptr)> on_exception;
 
   // Receives the messages of the scheduler, an error for each run that throws;
-  // null for no messages. Not owned; must outlive the scheduler.
+  // null for no messages. The scheduler sends at most ten messages at once, and
+  // then two per second. A message says how many runs before it were left out.
+  // Not owned; must outlive the scheduler.
   LogSink* log_sink = nullptr;
 };
 
@@ -108,7 +110,9 @@ struct ScheduleEveryOptions {
 // due, it begins as soon as a thread is free; runs that are due earlier begin
 // earlier. The runs of a task never overlap: a run that is due during the
 // previous run begins when that has ended. With a timing wheel, a run is up to
-// one tick late.
+// one tick late. If the clock goes back, a run still waits until the clock
+// reaches its time. A run that was due already may also begin before the clock
+// reaches that time again.
 //
 // There is no timer thread: one of the idle workers sleeps until the first task
 // is due. So a long task delays other tasks only if all workers are busy.
@@ -185,13 +189,13 @@ class Scheduler {
   void ShutDown();
 
   // Like `ShutDown()`, but each task that is due now still runs once. Blocks
-  // until all runs have ended or until `deadline`. Returns true if all runs
-  // have ended and no due task was dropped.
+  // until all runs have ended, or until `timeout` has passed on the scheduler's
+  // clock. Returns true if all runs have ended and no due task was dropped.
   //
   // If a task makes this call, the call does not block and returns false.
-  bool ShutDownWithDrainUntil(absl::Time deadline);
+  bool ShutDownWithDrainWithin(absl::Duration timeout);
   bool ShutDownWithDrain() {
-    return ShutDownWithDrainUntil(absl::InfiniteFuture());
+    return ShutDownWithDrainWithin(absl::InfiniteDuration());
   }
 
   // Returns whether the scheduler has been shut down.
@@ -253,7 +257,7 @@ class Scheduler {
 
   Clock* const clock_;
   const std::function<void(TaskId, std::exception_ptr)> on_exception_;
-  const internal::Log log_;
+  internal::ErrorLog errors_;
 
   mutable absl::Mutex mu_;
   TaskTable tasks_ ABSL_GUARDED_BY(mu_);

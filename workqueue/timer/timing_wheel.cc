@@ -9,6 +9,7 @@
 
 #include "absl/numeric/bits.h"
 #include "absl/time/time.h"
+#include "workqueue/internal/exceptions.h"
 #include "workqueue/internal/slab.h"
 
 namespace workqueue {
@@ -20,6 +21,44 @@ TimingWheel::TimingWheel(absl::Time now, absl::Duration tick, size_t slots)
       max_tick_(kNever / tick_ns_ - 1),
       slots_(static_cast<int64_t>(slots)) {
   AddRing();
+}
+
+void TimingWheel::Restart(absl::Time now) {
+  Advance(now);  // so that what is due is in order
+  List all;
+  const auto take_all = [this, &all](List& list) {
+    SlabId id = list.front;
+    while (id != kNoSlabId) {
+      const SlabId next = places_[id].next;
+      PushBack(all, id);
+      id = next;
+    }
+    list = List();
+  };
+  take_all(due_);
+  for (Ring& ring : rings_) {
+    for (List& slot : ring.slots) take_all(slot);
+    ring.Clear();
+  }
+
+  const TimeScale before = scale_;
+  scale_ = before.StartedAt(now, absl::Nanoseconds(tick_ns_));
+  now_ = 0;
+  int64_t last = 0;
+  for (SlabId id = all.front; id != kNoSlabId; id = places_[id].next) {
+    int64_t& tick = places_[id].tick;
+    tick = TickAt(before.TimeAt(tick * tick_ns_));
+    if (tick < kNever) last = std::max(last, tick);
+  }
+  SetHorizon();
+  internal::TryCall([this, last] {
+    while (RingFor(last) == rings_.size()) AddRing();
+  });
+  for (SlabId id = all.front; id != kNoSlabId;) {
+    const SlabId next = places_[id].next;
+    Put(id, places_[id].tick);
+    id = next;
+  }
 }
 
 void TimingWheel::Clear() {

@@ -52,15 +52,18 @@ namespace internal {
 // as often as there are rings. A bit for each slot tells whether the slot is
 // empty, so the wheel skips empty slots without visiting them.
 //
-// An entry that is due more than 292 years after the wheel was made is never
-// due: this is the range of 64 bits of nanoseconds.
+// The time that the wheel is told must not go back, nor come more than 146
+// years after the wheel was made, without a `Restart()`. An entry that is due
+// more than 292 years after the wheel was made or restarted is never due: this
+// is the range of 64 bits of nanoseconds.
 //
 // Only `Reserve()` and the constructor throw (`std::bad_alloc`). Not
 // thread-safe.
 class TimingWheel {
  public:
-  // Makes an empty wheel whose first tick begins at `now`. `tick` and `slots`
-  // must be in the ranges that `WaitingSetOptions::TimingWheel()` accepts.
+  // Makes an empty wheel whose first tick begins at `now`, which must be
+  // finite. `tick` and `slots` must be in the ranges that
+  // `WaitingSetOptions::TimingWheel()` accepts.
   TimingWheel(absl::Time now, absl::Duration tick, size_t slots);
 
   TimingWheel(const TimingWheel&) = delete;
@@ -103,6 +106,14 @@ class TimingWheel {
     Take(id);
     if (size_ == 0 && places_.capacity() > kKeep) places_.Clear();
   }
+
+  // Tells the wheel that the current time is `now`, which must be finite,
+  // whatever time the wheel has been told before. An entry that was due and is
+  // not due at `now` waits again. The ticks begin at the same times as before.
+  // If there is no memory for the rings that an entry needs, it moves on as
+  // after a `Move()` without them. Takes time proportional to the numbers of
+  // entries and slots.
+  void Restart(absl::Time now);
 
   // Removes all entries and frees their memory, in time proportional to the
   // number of slots and the largest id.
@@ -182,14 +193,15 @@ class TimingWheel {
 
   // Returns the last tick that is not after `time`.
   int64_t LastTick(absl::Time time) const {
-    return std::min(kNever - 1,
-                    std::max<int64_t>(0, scale_.Floor(time)) / tick_ns_);
+    const int64_t ns = scale_.Floor(time);
+    const int64_t tick = ns / tick_ns_ - (ns % tick_ns_ < 0);
+    return std::max(-max_tick_, tick);
   }
 
   // Returns the first tick that is not before `time`.
   int64_t TickAt(absl::Time time) const {
-    const int64_t ns = std::max<int64_t>(0, scale_.Ceil(time));
-    const int64_t tick = ns / tick_ns_ + (ns % tick_ns_ != 0);
+    const int64_t ns = scale_.Ceil(time);
+    const int64_t tick = ns / tick_ns_ + (ns % tick_ns_ > 0);
     return tick > max_tick_ ? kNever : tick;
   }
 
@@ -282,7 +294,7 @@ class TimingWheel {
   // Moves the entries of the slot of `ring` whose time begins now.
   void Empty(Ring& ring);
 
-  const TimeScale scale_;
+  TimeScale scale_;
   const int64_t tick_ns_;
   const int64_t max_tick_;  // later ticks never come
   const int64_t slots_;

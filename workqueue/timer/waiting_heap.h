@@ -54,15 +54,17 @@ namespace internal {
 // other entries are in an `IndexedHeap`. If a new entry comes before the last
 // entries of the ring, and these are at most four, they move to the heap.
 //
-// An entry that is due more than 292 years after the heap was made is never
-// due: this is the range of 64 bits of nanoseconds.
+// The time that the heap is told must not go back, nor come more than 146 years
+// after the heap was made, without a `Restart()`. An entry that is due more
+// than 292 years after the heap was made or restarted is never due: this is the
+// range of 64 bits of nanoseconds.
 //
 // Only `Reserve()` throws (`std::bad_alloc`). Not thread-safe.
 class WaitingHeap {
  public:
-  // Makes an empty heap at the current time `now`. Entries are numbered from
-  // `first_sequence` on, to keep those of the same time in order. The numbers
-  // wrap around; a test can make this happen soon.
+  // Makes an empty heap at the current time `now`, which must be finite.
+  // Entries are numbered from `first_sequence` on, to keep those of the same
+  // time in order. The numbers wrap around; a test can make this happen soon.
   explicit WaitingHeap(absl::Time now, uint32_t first_sequence = 0)
       : scale_(now), next_sequence_(first_sequence) {}
 
@@ -116,6 +118,25 @@ class WaitingHeap {
       heap_.Remove(place);
     }
     if (size() == 0 && places_.capacity() > kKeep) Clear();
+  }
+
+  // Tells the heap that the current time is `now`, which must be finite,
+  // whatever time the heap has been told before. An entry that was due and is
+  // not due at `now` waits again. Entries whose times are more than 292 years
+  // before `now` come in any order. Takes O(n).
+  void Restart(absl::Time now) {
+    const TimeScale scale = scale_.StartedAt(now, absl::Nanoseconds(1));
+    const auto convert = [this, &scale](Slot& slot) {
+      slot.due = scale.Ceil(scale_.TimeAt(slot.due));
+      // Two times that have become equal must not have changed their order.
+      if (slot.due == TimeScale::kAlways || slot.due == TimeScale::kNever) {
+        slot.sequence = next_sequence_;
+      }
+    };
+    run_.UpdateAll(convert);
+    heap_.UpdateAll(convert);
+    scale_ = scale;
+    latest_now_ = scale_.Floor(now);
   }
 
   // Removes all entries and frees their memory.
@@ -228,7 +249,7 @@ class WaitingHeap {
     return &heap_.front();
   }
 
-  const TimeScale scale_;
+  TimeScale scale_;
   int64_t latest_now_ = std::numeric_limits<int64_t>::min();  // on scale_
   uint32_t next_sequence_;
   // By id: an index in heap_, or kInRun and one in run_.

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <thread>  // NOLINT(build/c++11)
-#include <utility>
 
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
+#include "workqueue/internal/finite_time.h"
 #include "workqueue/internal/mutex_lock.h"
 
 namespace workqueue {
@@ -20,7 +20,6 @@ using internal::MutexLock;
 WaitingLoop::WaitingLoop(Clock* clock)
     : clock_(OrRealClock(clock)),
       parker_(clock_->NewParker(Parker::Role::kLoop)),
-      heartbeat_(clock_->TimeNow() + Heartbeat()),
       thread_([this] { Loop(); }) {}
 
 WaitingLoop::~WaitingLoop() {
@@ -34,41 +33,28 @@ WaitingLoop::~WaitingLoop() {
 
 void WaitingLoop::Add(Client* client) {
   MutexLock lock(&mu_);
-  waiting_.Reserve(clients_ + 1);
-  ++clients_;
-  MakeReady(client);
+  clients_.push_back(client);
+  client->next_run_ = absl::InfinitePast();
   parker_->Unpark();
 }
 
 void WaitingLoop::Remove(Client* client) {
   MutexLock lock(&mu_);
-  TakeOut(client);
-  if (--clients_ == 0) waiting_.Clear();
-  if (running_ != client) return;
-  running_removed_ = true;
+  clients_.erase(std::remove(clients_.begin(), clients_.end(), client),
+                 clients_.end());
   if (std::this_thread::get_id() == thread_.get_id()) return;
   while (running_ == client) run_ended_.Wait(&mu_);
 }
 
 void WaitingLoop::Wake(Client* client) {
   MutexLock lock(&mu_);
-  if (client->place_ != Client::kReady) MakeReady(client);
+  client->next_run_ = absl::InfinitePast();
   parker_->Unpark();
 }
 
-void WaitingLoop::MakeReady(Client* client) {
-  TakeOut(client);
-  ready_.PushBack(client);
-  client->place_ = Client::kReady;
-}
-
-void WaitingLoop::TakeOut(Client* client) {
-  if (client->place_ == Client::kReady) {
-    ready_.Remove(client);
-  } else if (client->place_ != Client::kNowhere) {
-    waiting_.Remove(client->place_);
-  }
-  client->place_ = Client::kNowhere;
+void WaitingLoop::WakeAll() {
+  MutexLock lock(&mu_);
+  for (Client* client : clients_) client->next_run_ = absl::InfinitePast();
 }
 
 void WaitingLoop::Loop() {
@@ -77,10 +63,18 @@ void WaitingLoop::Loop() {
     MutexLock lock(&mu_);
     parker = parker_.get();
   }
+  absl::Time now = internal::FiniteTime(clock_->TimeNow());
+  absl::Time heartbeat = now + Heartbeat();
   while (true) {
-    const absl::Time now = clock_->TimeNow();
-    absl::Time wake_at;
-    if (Client* const client = BeginRun(now, &wake_at)) {
+    const absl::Time before = now;
+    now = internal::FiniteTime(clock_->TimeNow());
+    // If the clock has gone back, clients may have asked for too late a time.
+    if (now >= heartbeat || now < before) {
+      WakeAll();
+      heartbeat = now + Heartbeat();
+    }
+    absl::Time next_run;
+    if (Client* const client = BeginRun(now, &next_run)) {
       EndRun(client, client->Run(now));
       continue;
     }
@@ -92,38 +86,38 @@ void WaitingLoop::Loop() {
         return;
       }
     }
-    parker->ParkUntil(wake_at);
+    parker->ParkUntil(std::min(next_run, heartbeat));
   }
 }
 
 WaitingLoop::Client* WaitingLoop::BeginRun(absl::Time now,
-                                           absl::Time* wake_at) {
+                                           absl::Time* next_run) {
   MutexLock lock(&mu_);
-  if (stopping_) return nullptr;
-  const bool beat = now >= heartbeat_;
-  if (beat) heartbeat_ = now + Heartbeat();
-  while (!waiting_.empty() && (beat || waiting_.front().next_run <= now)) {
-    MakeReady(waiting_.front().client);
+  *next_run = absl::InfiniteFuture();
+  for (auto it = clients_.begin(); it != clients_.end() && !stopping_; ++it) {
+    Client* const client = *it;
+    if (client->next_run_ > now) {
+      *next_run = std::min(*next_run, client->next_run_);
+      continue;
+    }
+    // A Wake() during the run makes the client due again.
+    client->next_run_ = absl::InfiniteFuture();
+    // At the next call, the other clients come first.
+    std::rotate(it, it + 1, clients_.end());
+    running_ = client;
+    return client;
   }
-  if (ready_.empty()) {
-    *wake_at = waiting_.empty()
-                   ? heartbeat_
-                   : std::min(heartbeat_, waiting_.front().next_run);
-    return nullptr;
-  }
-  Client* const client = ready_.front();
-  TakeOut(client);
-  running_ = client;
-  return client;
+  return nullptr;
 }
 
 void WaitingLoop::EndRun(Client* client, absl::Time next_run) {
   MutexLock lock(&mu_);
   running_ = nullptr;
   run_ended_.SignalAll();
-  if (std::exchange(running_removed_, false)) return;
-  // If the client has been woken during the run, it is in ready_.
-  if (client->place_ == Client::kNowhere) waiting_.Push({next_run, client});
+  // The client may have been removed and destroyed.
+  if (std::find(clients_.begin(), clients_.end(), client) != clients_.end()) {
+    client->next_run_ = std::min(client->next_run_, next_run);
+  }
 }
 
 }  // namespace workqueue

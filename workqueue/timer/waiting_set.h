@@ -8,10 +8,13 @@
 #ifndef WORKQUEUE_TIMER_WAITING_SET_H_
 #define WORKQUEUE_TIMER_WAITING_SET_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 
+#include "absl/base/optimization.h"
 #include "absl/time/time.h"
+#include "workqueue/clock/clock.h"
 #include "workqueue/internal/slab.h"
 #include "workqueue/timer/timing_wheel.h"
 #include "workqueue/timer/waiting_heap.h"
@@ -30,7 +33,7 @@ namespace internal {
 //
 // Example:
 //
-//     WaitingSet waiting(WaitingSetOptions(), now);
+//     WaitingSet waiting(WaitingSetOptions(), clock);
 //     waiting.Reserve(id, due_at);  // may throw
 //     waiting.Insert(id, due_at, now);
 //     ...
@@ -43,15 +46,18 @@ namespace internal {
 // Each call takes one branch more than a call of the heap or the wheel. The ids
 // must be less than 2^31.
 //
-// Not thread-safe.
+// The current time that a function is told, `now`, is a time of the clock,
+// which may go back. An entry that is due after `now` is never due at once,
+// even if the set has been told a later time before. An entry that `Due()` has
+// found due may be due no longer after an `Insert()` or a `Move()` at an
+// earlier time. It is due again when the clock reaches its time.
+//
+// Not thread-safe. `now` may have been read before the lock that guards the set
+// was taken.
 class WaitingSet {
  public:
-  // Makes an empty set. `now` is the current time.
-  WaitingSet(const WaitingSetOptions& options, absl::Time now) : heap_(now) {
-    if (!options.is_timing_wheel()) return;
-    wheel_ =
-        std::make_unique<TimingWheel>(now, options.tick(), options.slots());
-  }
+  // Makes an empty set on `clock`, which is not owned.
+  WaitingSet(const WaitingSetOptions& options, Clock* clock);
 
   size_t size() const { return wheel_ ? wheel_->size() : heap_.size(); }
 
@@ -60,11 +66,13 @@ class WaitingSet {
   }
 
   absl::Time Insert(SlabId id, absl::Time due_at, absl::Time now) {
+    now = Follow(id, due_at, now);
     return wheel_ ? wheel_->Insert(id, due_at, now)
                   : heap_.Insert(id, due_at, now);
   }
 
   absl::Time Move(SlabId id, absl::Time due_at, absl::Time now) {
+    now = Follow(id, due_at, now);
     return wheel_ ? wheel_->Move(id, due_at, now) : heap_.Move(id, due_at, now);
   }
 
@@ -77,6 +85,7 @@ class WaitingSet {
   }
 
   SlabId Due(absl::Time now) {
+    latest_ = std::max(latest_, now);
     return wheel_ ? wheel_->Due(now) : heap_.Due(now);
   }
 
@@ -89,6 +98,23 @@ class WaitingSet {
   }
 
  private:
+  // Called before `id` is to become due at `due_at`. Restarts the heap or the
+  // wheel if the clock has gone back and `id` would be due at once for that
+  // reason, or if the clock has come so far that `id` might never be due. Does
+  // not throw. Returns the current time.
+  absl::Time Follow(SlabId id, absl::Time due_at, absl::Time now) {
+    if (ABSL_PREDICT_FALSE(now < latest_ || now > end_)) {
+      return FollowJump(id, due_at, now);
+    }
+    latest_ = now;
+    return now;
+  }
+  absl::Time FollowJump(SlabId id, absl::Time due_at, absl::Time now);
+  void Restart(absl::Time now);
+
+  Clock* const clock_;
+  absl::Time latest_;  // the latest time told since the last restart
+  absl::Time end_;     // from here on a restart is necessary
   WaitingHeap heap_;
   std::unique_ptr<TimingWheel> wheel_;  // null for a heap
 };

@@ -38,8 +38,8 @@ namespace workqueue {
 // for a very large number of timeouts, most of which are cancelled or reset
 // before they are due.
 //
-// A value that is due more than 292 years after the heap or the wheel was made
-// never comes out.
+// A value whose time is more than 146 years after the current time may never
+// come out. Values that are more than 292 years late come out in any order.
 class WaitingSetOptions {
  public:
   // Chooses the heap.

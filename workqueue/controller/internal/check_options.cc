@@ -29,6 +29,11 @@ absl::Status CheckOptions(const CheckedOptions& options) {
         "queue_metrics_provider is given, and queue, too; a queue has its own "
         "metrics");
   }
+  if (options.clocks_differ) {
+    return absl::InvalidArgumentError(
+        "clock is given, and queue has another clock; leave clock null, or "
+        "create queue with the same clock");
+  }
   for (size_t i = 0; i < options.sources_with_run.size(); ++i) {
     if (!options.sources_with_run[i]) {
       return absl::InvalidArgumentError(

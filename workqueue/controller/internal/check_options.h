@@ -25,6 +25,7 @@ struct CheckedOptions {
   bool has_queue = false;
   bool has_rate_limiter = false;
   bool has_queue_metrics_provider = false;
+  bool clocks_differ = false;          // that of the queue, and the given one
   std::vector<bool> sources_with_run;  // whether each source has a `run`
   absl::Duration sync_timeout;
   absl::Duration reconcile_timeout;

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
-#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
@@ -22,13 +22,19 @@
 #include "workqueue/controller/internal/source_status.h"
 #include "workqueue/internal/catch_as_status.h"
 #include "workqueue/internal/exceptions.h"
-#include "workqueue/internal/log.h"
 #include "workqueue/internal/mutex_lock.h"
+#include "workqueue/internal/printable.h"
 #include "workqueue/internal/retry_delay.h"
+#include "workqueue/log_sink.h"
 
 namespace workqueue {
 namespace internal {
 namespace {
+
+// Returns `error` for a message.
+std::string Print(const absl::Status& error) {
+  return Printable(error.ToString(), kPrintedErrorBytes);
+}
 
 // Calls `f()`, a function of `source`, and returns its status. Turns an
 // exception into an error. The message of an error names the source.
@@ -41,11 +47,12 @@ absl::Status Call(const LifecycleSource& source, F f) {
 
 }  // namespace
 
-Lifecycle::Lifecycle(Clock* clock, const Log* log, size_t workers,
-                     absl::Duration sync_timeout,
+Lifecycle::Lifecycle(absl::string_view controller, LogSink* log_sink,
+                     Clock* clock, size_t workers, absl::Duration sync_timeout,
                      std::vector<LifecycleSource> sources, LifecycleHooks hooks)
     : clock_(clock),
-      log_(log),
+      log_("controller", controller, log_sink),
+      errors_("controller", controller, log_sink, clock),
       num_workers_(workers),
       sync_timeout_(sync_timeout),
       sources_(std::move(sources)),
@@ -56,13 +63,13 @@ absl::Status Lifecycle::Start() {
     MutexLock lock(&mu_);
     if (state_ != State::kNew) {
       return absl::FailedPreconditionError(absl::StrCat(
-          log_->who(), stopping_.HasBeenNotified()
-                           ? " has been stopped, and cannot be started again"
-                           : " has been started already"));
+          log_.who(), stopping_.HasBeenNotified()
+                          ? " has been stopped, and cannot be started again"
+                          : " has been started already"));
     }
     state_ = State::kStarting;
   }
-  log_->Info([] { return "starting"; });
+  log_.Info([] { return "starting"; });
   // Turns std::bad_alloc into a status.
   absl::Status status = CatchAsStatus([this] {
     const absl::Status started = StartSources();
@@ -78,9 +85,9 @@ absl::Status Lifecycle::Start() {
     state_ = status.ok() ? State::kRunning : State::kNotRunning;
   }
   if (!status.ok()) {
-    log_->Error(
-        [&status] { return absl::StrCat("not started: ", status.ToString()); });
-    Stop(absl::InfinitePast());
+    log_.Error(
+        [&status] { return absl::StrCat("not started: ", Print(status)); });
+    Stop(absl::ZeroDuration());
   }
   return status;
 }
@@ -125,7 +132,7 @@ absl::Status Lifecycle::StartWorkers(const absl::Status& sources_started) {
     return absl::CancelledError("stopped before it was started");
   }
   if (!sources_started.ok()) return sources_started;
-  log_->Info(
+  log_.Info(
       [this] { return absl::StrCat("starting workers: ", num_workers_); });
   const absl::Status status =
       worker_pool_.Start(num_workers_, [this](size_t) { RunWorker(); });
@@ -147,7 +154,7 @@ void Lifecycle::RunSource(const LifecycleSource& source) {
   if (status.ok()) {
     MarkSynced(source);
   } else if (!stopping_.HasBeenNotified()) {
-    log_->Error([&status] { return status.ToString(); });
+    errors_.Write([&status] { return Print(status); });
     bool ends_start = false;
     {
       MutexLock lock(&mu_);
@@ -173,14 +180,14 @@ void Lifecycle::BeginStop() {
     if (stopping_.HasBeenNotified()) return;
     // Logged before the notification, so that this message precedes the
     // messages that the notification causes.
-    log_->Info([] { return "stopping"; });
+    log_.Info([] { return "stopping"; });
     stopping_.Notify();
   }
   for (const LifecycleSource& source : sources_) {
     if (source.on_stop == nullptr) continue;
     const absl::Status status = Call(source, source.on_stop);
     if (status.ok()) continue;
-    log_->Error([&status] { return status.ToString(); });
+    errors_.Write([&status] { return Print(status); });
   }
 }
 
@@ -189,7 +196,8 @@ void Lifecycle::BeginAbandoning() {
   item_done_.SignalAll();
 }
 
-bool Lifecycle::Stop(absl::Time drain_until) {
+bool Lifecycle::Stop(absl::Duration timeout) {
+  absl::Time drain_until = clock_->TimeNow() + timeout;
   BeginStop();
   if (RunsThisThread()) {
     hooks_.close_queue();
@@ -214,8 +222,8 @@ bool Lifecycle::Stop(absl::Time drain_until) {
   bool workers_ended = false;
   {
     MutexLock lock(&mu_);
-    // If another call reaches its deadline first, this call returns, too. But a
-    // call that begins after abandoning_ was notified waits for the
+    // If the timeout of another call passes first, this call returns, too. But
+    // a call that begins after abandoning_ was notified waits for the
     // reconciliations in progress.
     const bool abandoned_before = abandoning_.HasBeenNotified();
     const auto over = [this,
@@ -233,7 +241,7 @@ bool Lifecycle::Stop(absl::Time drain_until) {
   if (!done) BeginAbandoning();
   const bool drained = !abandoning_.HasBeenNotified();
   if (!std::exchange(end_logged_, true)) {
-    log_->Info([drained] {
+    log_.Info([drained] {
       return drained ? "stopped" : "stopped before all was reconciled";
     });
   }
@@ -241,7 +249,7 @@ bool Lifecycle::Stop(absl::Time drain_until) {
 }
 
 void Lifecycle::Join() {
-  Stop(absl::InfinitePast());
+  Stop(absl::ZeroDuration());
   {
     MutexLock lock(&mu_);
     BeginAbandoning();  // Wakes workers in AwaitRetry().
@@ -279,14 +287,6 @@ void Lifecycle::AwaitRetry(const absl::Notification& over) {
   clock_->AwaitWithDeadline(
       &mu_, absl::Condition(&over, &absl::Notification::HasBeenNotified),
       clock_->TimeNow() + RetryDelay());
-}
-
-bool Lifecycle::Try(absl::FunctionRef<std::string()> what,
-                    absl::FunctionRef<absl::Status()> f) const {
-  const absl::Status status = CatchAsStatus(f);
-  if (status.ok()) return true;
-  log_->Error([&] { return absl::StrCat(what(), ": ", status.ToString()); });
-  return false;
 }
 
 }  // namespace internal

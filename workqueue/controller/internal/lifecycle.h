@@ -15,14 +15,16 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/internal/error_log.h"
 #include "workqueue/internal/log.h"
 #include "workqueue/internal/worker_pool.h"
+#include "workqueue/log_sink.h"
 
 namespace workqueue {
 namespace internal {
@@ -54,16 +56,17 @@ struct LifecycleHooks {
 // Thread-safe.
 class Lifecycle {
  public:
-  // `clock` and `log` must outlive the object.
-  Lifecycle(Clock* clock, const Log* log, size_t workers,
-            absl::Duration sync_timeout, std::vector<LifecycleSource> sources,
-            LifecycleHooks hooks);
+  // `controller` is the controller's name. `log_sink` may be null. `clock` and
+  // `log_sink` must outlive the object.
+  Lifecycle(absl::string_view controller, LogSink* log_sink, Clock* clock,
+            size_t workers, absl::Duration sync_timeout,
+            std::vector<LifecycleSource> sources, LifecycleHooks hooks);
 
   Lifecycle(const Lifecycle&) = delete;
   Lifecycle& operator=(const Lifecycle&) = delete;
 
   absl::Status Start();
-  bool Stop(absl::Time drain_until);
+  bool Stop(absl::Duration timeout);
   void AwaitIdle();
 
   // Stops at once, and blocks until all threads have ended. The destructor of
@@ -82,11 +85,6 @@ class Lifecycle {
   // Blocks until it is time for a retry, or until `over` is notified. `over`
   // must be `stopping()` or `abandoning()`.
   void AwaitRetry(const absl::Notification& over);
-
-  // Calls `f`, and returns whether it returned OK. Logs an error or exception
-  // of `f`. The message begins with the text that `what` returns.
-  bool Try(absl::FunctionRef<std::string()> what,
-           absl::FunctionRef<absl::Status()> f) const;
 
  private:
   enum class State { kNew, kStarting, kRunning, kNotRunning };
@@ -120,7 +118,9 @@ class Lifecycle {
   void RunWorker();
 
   Clock* const clock_;
-  const Log* const log_;
+  // `errors_` logs the errors of sources, and `log_` what happens once.
+  const Log log_;
+  ErrorLog errors_;
   const size_t num_workers_;
   const absl::Duration sync_timeout_;
   const std::vector<LifecycleSource> sources_;

@@ -3,6 +3,7 @@
 
 #include "workqueue/controller/internal/reconcile_metrics.h"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "absl/strings/string_view.h"
@@ -51,6 +52,8 @@ void ReconcileMetrics::RecordStart() const { Inc(active_workers_); }
 
 void ReconcileMetrics::RecordEnd(absl::Duration took) const {
   With(active_workers_, [](auto& m) { m.Dec(); });
+  // The clock may have gone back.
+  took = std::max(took, absl::ZeroDuration());
   With(time_, [took](auto& m) { m.Observe(absl::ToDoubleSeconds(took)); });
 }
 

@@ -11,7 +11,7 @@ namespace workqueue {
 namespace internal {
 
 absl::Status CheckQueueBelow(absl::string_view name, bool given,
-                             bool has_ordering) {
+                             bool has_ordering, bool clocks_differ) {
   if (!given) {
     return absl::InvalidArgumentError(
         absl::StrCat(name, " is null; the layer above needs a queue"));
@@ -20,6 +20,11 @@ absl::Status CheckQueueBelow(absl::string_view name, bool given,
     return absl::InvalidArgumentError(
         absl::StrCat("ordering is given, and ", name,
                      ", too; the queue below has an order of its own"));
+  }
+  if (clocks_differ) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("clock is not that of ", name,
+                     "; the layer and the queue below need the same clock"));
   }
   return absl::OkStatus();
 }

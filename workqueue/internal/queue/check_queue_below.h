@@ -16,10 +16,11 @@ namespace internal {
 
 // Checks the arguments of a queue that is created on a queue below. `name` is
 // the name of the argument that is the queue below. Returns an
-// `absl::InvalidArgumentError` if that argument is not `given`, or if an
-// ordering is given, too.
+// `absl::InvalidArgumentError` if that argument is not `given`, if an ordering
+// is given, too, or if `clocks_differ`: those of the queue and of the layer.
 absl::Status CheckQueueBelow(absl::string_view name, bool given,
-                             bool has_ordering = false);
+                             bool has_ordering = false,
+                             bool clocks_differ = false);
 
 }  // namespace internal
 }  // namespace workqueue

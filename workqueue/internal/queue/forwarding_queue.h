@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "workqueue/clock/clock.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
@@ -37,28 +38,29 @@ class ForwardingQueue : public InterfaceType {
   bool Done(const T& item) override { return below_->Done(item); }
   size_t Len() const override { return below_->Len(); }
   void ShutDown() override { below_->ShutDown(); }
-  bool ShutDownWithDrainUntil(absl::Time deadline) override {
-    return below_->ShutDownWithDrainUntil(deadline);
+  bool ShutDownWithDrainWithin(absl::Duration timeout) override {
+    return below_->ShutDownWithDrainWithin(timeout);
   }
   void Close() override { below_->Close(); }
   bool ShuttingDown() const override { return below_->ShuttingDown(); }
   bool AddAll(absl::Span<const T> items) override {
     return below_->AddAll(items);
   }
-  absl::StatusOr<T> GetWithDeadline(absl::Time deadline) override {
-    return below_->GetWithDeadline(deadline);
+  absl::StatusOr<T> GetWithTimeout(absl::Duration timeout) override {
+    return below_->GetWithTimeout(timeout);
   }
-  absl::StatusOr<Lease<T>> AcquireWithDeadline(absl::Time deadline) override {
-    return below_->AcquireWithDeadline(deadline);
+  absl::StatusOr<Lease<T>> AcquireWithTimeout(absl::Duration timeout) override {
+    return below_->AcquireWithTimeout(timeout);
   }
   absl::Status AcquireNext(Lease<T>* lease) override {
     return below_->AcquireNext(lease);
   }
-  absl::StatusOr<LeaseBatch<T>> AcquireUpToWithDeadline(
-      size_t max, absl::Time deadline) override {
-    return below_->AcquireUpToWithDeadline(max, deadline);
+  absl::StatusOr<LeaseBatch<T>> AcquireUpToWithTimeout(
+      size_t max, absl::Duration timeout) override {
+    return below_->AcquireUpToWithTimeout(max, timeout);
   }
   Snapshot<T> TakeSnapshot() override { return below_->TakeSnapshot(); }
+  Clock* clock() const override { return below_->clock(); }
 
  protected:
   // `below` is not null.

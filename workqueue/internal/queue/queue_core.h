@@ -21,6 +21,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "workqueue/clock/clock.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/internal/exceptions.h"
 #include "workqueue/internal/mutex_lock.h"
@@ -100,20 +101,21 @@ class QueueCore : public InterfaceType,
                   private LeaseOwner<T> {
  public:
   std::optional<T> Get() override;
-  absl::StatusOr<T> GetWithDeadline(absl::Time deadline) override;
+  absl::StatusOr<T> GetWithTimeout(absl::Duration timeout) override;
   bool Done(const T& item) override;
-  absl::StatusOr<Lease<T>> AcquireWithDeadline(absl::Time deadline) override;
+  absl::StatusOr<Lease<T>> AcquireWithTimeout(absl::Duration timeout) override;
   absl::Status AcquireNext(Lease<T>* lease) override;
-  absl::StatusOr<LeaseBatch<T>> AcquireUpToWithDeadline(
-      size_t max, absl::Time deadline) override;
+  absl::StatusOr<LeaseBatch<T>> AcquireUpToWithTimeout(
+      size_t max, absl::Duration timeout) override;
   size_t Len() const override;
   void ShutDown() override;
-  bool ShutDownWithDrainUntil(absl::Time deadline) override;
+  bool ShutDownWithDrainWithin(absl::Duration timeout) override;
   void Close() override;
   // Final, so that no call is virtual while the constructor or the destructor
   // of a derived class runs on another thread.
   bool ShuttingDown() const final { return IsShuttingDown(); }
   Snapshot<T> TakeSnapshot() override;
+  Clock* clock() const override { return clock_; }
 
  protected:
   using Entry = typename Order::Entry;
@@ -155,13 +157,13 @@ class QueueCore : public InterfaceType,
     MutexLock lock_;
   };
 
-  // Blocks until an item is queued, the queue is shut down, or `deadline`.
-  // Returns OK if an item is queued and may be handed out.
-  absl::Status AwaitItem(absl::Time deadline)
+  // Blocks until an item is queued, the queue is shut down, or `timeout` has
+  // passed. Returns OK if an item is queued and may be handed out.
+  absl::Status AwaitItem(absl::Duration timeout)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (order_.size() > 0) return absl::OkStatus();
     return QueueState::AwaitItem(
-        deadline,
+        timeout,
         [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return order_.size() > 0; });
   }
 
@@ -311,7 +313,7 @@ std::optional<T> QueueCore<T, InterfaceType, Order, Hash, Eq>::Get() {
   // copy it. A copy could throw after the item has been handed out.
   std::optional<T> item;
   Lock lock(this);
-  if (!AwaitItem(absl::InfiniteFuture()).ok()) return item;
+  if (!AwaitItem(absl::InfiniteDuration()).ok()) return item;
   HandOut(clock_->CoarseTimeNow(),
           [&item](const Entry& entry) { item.emplace(entry.item()); });
   return item;
@@ -319,11 +321,11 @@ std::optional<T> QueueCore<T, InterfaceType, Order, Hash, Eq>::Get() {
 
 template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
-absl::StatusOr<T> QueueCore<T, InterfaceType, Order, Hash, Eq>::GetWithDeadline(
-    absl::Time deadline) {
+absl::StatusOr<T> QueueCore<T, InterfaceType, Order, Hash, Eq>::GetWithTimeout(
+    absl::Duration timeout) {
   absl::StatusOr<T> item;  // as in Get()
   Lock lock(this);
-  if (absl::Status status = AwaitItem(deadline); !status.ok()) {
+  if (absl::Status status = AwaitItem(timeout); !status.ok()) {
     item = std::move(status);
     return item;
   }
@@ -335,10 +337,10 @@ absl::StatusOr<T> QueueCore<T, InterfaceType, Order, Hash, Eq>::GetWithDeadline(
 template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
 absl::StatusOr<Lease<T>>
-QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireWithDeadline(
-    absl::Time deadline) {
+QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireWithTimeout(
+    absl::Duration timeout) {
   Lock lock(this);
-  if (absl::Status status = AwaitItem(deadline); !status.ok()) return status;
+  if (absl::Status status = AwaitItem(timeout); !status.ok()) return status;
   return LeaseNext(clock_->CoarseTimeNow());
 }
 
@@ -350,7 +352,7 @@ absl::Status QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireNext(
   lease->Done();  // Ends the lease if it is of another queue.
   Lock lock(this);
   if (item != nullptr) EndLease(item, LeaseEnd::kDone);
-  absl::Status status = AwaitItem(absl::InfiniteFuture());
+  absl::Status status = AwaitItem(absl::InfiniteDuration());
   if (status.ok()) *lease = LeaseNext(clock_->CoarseTimeNow());
   return status;
 }
@@ -358,12 +360,12 @@ absl::Status QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireNext(
 template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
 absl::StatusOr<LeaseBatch<T>>
-QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireUpToWithDeadline(
-    size_t max, absl::Time deadline) {
+QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireUpToWithTimeout(
+    size_t max, absl::Duration timeout) {
   if (max == 0) return ZeroMaxError();
   LeaseBatch<T> leases;
   Lock lock(this);
-  if (absl::Status status = AwaitItem(deadline); !status.ok()) return status;
+  if (absl::Status status = AwaitItem(timeout); !status.ok()) return status;
   max = std::min(max, order_.size());
   LeaseAccess::Reserve(&leases, max);
   const absl::Time now = clock_->CoarseTimeNow();
@@ -459,12 +461,12 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::ShutDown() {
 
 template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
-bool QueueCore<T, InterfaceType, Order, Hash, Eq>::ShutDownWithDrainUntil(
-    absl::Time deadline) {
+bool QueueCore<T, InterfaceType, Order, Hash, Eq>::ShutDownWithDrainWithin(
+    absl::Duration timeout) {
   MutexLock lock(&mu_);
   BeginShutDown();
   return AwaitDrained(
-      deadline, [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return Idle(); });
+      timeout, [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return Idle(); });
 }
 
 template <typename T, typename InterfaceType, typename Order, typename Hash,

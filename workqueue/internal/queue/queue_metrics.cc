@@ -3,6 +3,7 @@
 
 #include "workqueue/internal/queue/queue_metrics.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -18,12 +19,17 @@ namespace workqueue {
 namespace internal {
 namespace {
 
+// The result is not negative, even if the clock has gone back.
+double ToSeconds(absl::Duration value) {
+  return absl::ToDoubleSeconds(std::max(value, absl::ZeroDuration()));
+}
+
 void Observe(HistogramMetric* metric, absl::Duration value) {
-  if (metric != nullptr) metric->Observe(absl::ToDoubleSeconds(value));
+  if (metric != nullptr) metric->Observe(ToSeconds(value));
 }
 
 void Set(SettableGaugeMetric* metric, absl::Duration value) {
-  if (metric != nullptr) metric->Set(absl::ToDoubleSeconds(value));
+  if (metric != nullptr) metric->Set(ToSeconds(value));
 }
 
 // Returns the provider of the queue `name`; null if the queue has no metrics.
@@ -48,7 +54,6 @@ std::unique_ptr<QueueMetrics> QueueMetrics::Create(absl::string_view name,
 QueueMetrics::QueueMetrics(absl::string_view name, MetricsProvider* provider,
                            Clock* clock, bool has_priorities)
     : clock_(clock),
-      epoch_(clock->TimeNow()),
       depth_by_priority_(has_priorities
                              ? provider->NewDepthMetricWithPriority(name)
                              : nullptr),
@@ -73,7 +78,10 @@ void QueueMetrics::OnGet(ItemTimes& times, int priority) {
   if (depth_ != nullptr) depth_->Dec();
   times.started = CompactTime(clock_->TimeNow());
   Observe(latency_.get(), times.started.Get() - times.added.Get());
-  ++in_progress_;
+  if (in_progress_++ == 0) {
+    epoch_ = times.started.Get();
+    starts_ = absl::ZeroDuration();
+  }
   starts_ += times.started.Get() - epoch_;
 }
 

@@ -80,7 +80,6 @@ class QueueMetrics {
                bool has_priorities);
 
   Clock* const clock_;
-  const absl::Time epoch_;
   // At most one of these two is not null.
   const std::unique_ptr<PriorityGaugeMetric> depth_by_priority_;
   const std::unique_ptr<GaugeMetric> depth_;
@@ -95,6 +94,8 @@ class QueueMetrics {
   // each item.
   size_t in_progress_ = 0;
   absl::Duration starts_;
+  // The start of the latest item that began while no other was in progress.
+  absl::Time epoch_;
 };
 
 // Makes the metric of retries of the queue `name`. Chooses the provider as

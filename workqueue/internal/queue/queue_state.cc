@@ -35,7 +35,7 @@ QueueState::QueueState(absl::string_view name,
     : clock_(clock.clock()),
       metrics_(
           QueueMetrics::Create(name, metrics_provider, clock_, has_priorities)),
-      errors_(name, log_sink, clock_) {}
+      errors_("queue", name, log_sink, clock_) {}
 
 void QueueState::StartReports(std::function<void()> report,
                               const QueueClock& clock) {
@@ -45,21 +45,22 @@ void QueueState::StartReports(std::function<void()> report,
                                QueueMetrics::UpdatePeriod(), std::move(report));
 }
 
-absl::Status QueueState::AwaitItem(absl::Time deadline,
+absl::Status QueueState::AwaitItem(absl::Duration timeout,
                                    absl::FunctionRef<bool()> item_queued) {
   const auto over = [this, item_queued] {
     return item_queued() || IsShuttingDown();
   };
   ++blocked_;
-  if (deadline == absl::InfiniteFuture()) {
+  if (timeout == absl::InfiniteDuration()) {
     while (!over()) {
       ++waiting_getters_;
       queued_.Wait(&mu_);
       --waiting_getters_;
       if (woken_getters_ > 0) --woken_getters_;
     }
-  } else if (deadline != absl::InfinitePast() && !IsShuttingDown()) {
-    clock_->AwaitWithDeadline(&mu_, absl::Condition(&over), deadline);
+  } else if (timeout > absl::ZeroDuration() && !IsShuttingDown()) {
+    clock_->AwaitWithDeadline(&mu_, absl::Condition(&over),
+                              clock_->TimeNow() + timeout);
   }
   --blocked_;
   if (item_queued() && !closing_) return absl::OkStatus();
@@ -74,17 +75,18 @@ absl::Status QueueState::AwaitItem(absl::Time deadline,
   return cancelled;
 }
 
-bool QueueState::AwaitDrained(absl::Time deadline,
+bool QueueState::AwaitDrained(absl::Duration timeout,
                               absl::FunctionRef<bool()> idle) {
   const int64_t ends_before = drain_ends_;
   const auto over = [this, idle, ends_before]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     return idle() || drain_ends_ != ends_before;
   };
   ++blocked_;
-  if (deadline == absl::InfiniteFuture()) {
+  if (timeout == absl::InfiniteDuration()) {
     while (!over()) drained_.Wait(&mu_);
-  } else if (deadline != absl::InfinitePast()) {
-    clock_->AwaitWithDeadline(&mu_, absl::Condition(&over), deadline);
+  } else if (timeout > absl::ZeroDuration()) {
+    clock_->AwaitWithDeadline(&mu_, absl::Condition(&over),
+                              clock_->TimeNow() + timeout);
   }
   --blocked_;
   return idle();

@@ -57,17 +57,18 @@ class QueueState {
   // are metrics.
   void StartReports(std::function<void()> report, const QueueClock& clock);
 
-  // Blocks until `item_queued()`, the queue is shut down, or `deadline`.
-  // Returns OK if an item is queued and may be handed out.
-  absl::Status AwaitItem(absl::Time deadline,
+  // Blocks until `item_queued()`, the queue is shut down, or `timeout` has
+  // passed. Returns OK if an item is queued and may be handed out.
+  absl::Status AwaitItem(absl::Duration timeout,
                          absl::FunctionRef<bool()> item_queued)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // Blocks until `idle()`, `EndDrains()` or `deadline`. Returns `idle()`.
-  bool AwaitDrained(absl::Time deadline, absl::FunctionRef<bool()> idle)
+  // Blocks until `idle()`, `EndDrains()`, or until `timeout` has passed.
+  // Returns `idle()`.
+  bool AwaitDrained(absl::Duration timeout, absl::FunctionRef<bool()> idle)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // Returns whether a thread waits for an item without a deadline.
+  // Returns whether a thread waits for an item without a timeout.
   bool GettersWait() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     return waiting_getters_ > 0;
   }
@@ -110,7 +111,7 @@ class QueueState {
   const std::unique_ptr<QueueMetrics> metrics_;
 
   mutable absl::Mutex mu_;
-  ErrorLog errors_ ABSL_GUARDED_BY(mu_);
+  ErrorLog errors_;
 
   // Calls the function of `StartReports()`; null without metrics. The
   // destructor of the derived class must destroy it, because the function uses

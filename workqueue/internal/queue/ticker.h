@@ -8,6 +8,7 @@
 #ifndef WORKQUEUE_INTERNAL_QUEUE_TICKER_H_
 #define WORKQUEUE_INTERNAL_QUEUE_TICKER_H_
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -24,8 +25,8 @@ namespace internal {
 // Calls a function each time that a `period` has passed, counted from the
 // creation of the ticker. The call is on the thread of a waiting loop. If
 // several periods pass before the call, the function is called once for them.
-// The function must not throw. The destructor blocks until no call is in
-// progress.
+// If the clock goes back, the periods count from then on. The function must not
+// throw. The destructor blocks until no call is in progress.
 class Ticker final : private WaitingLoop::Client {
  public:
   Ticker(std::shared_ptr<WaitingLoop> loop, Clock* clock, absl::Duration period,
@@ -45,6 +46,7 @@ class Ticker final : private WaitingLoop::Client {
       function_();
       next_ += absl::Floor(now - next_, period_) + period_;
     }
+    next_ = std::min(next_, now + period_);  // The clock may have gone back.
     return next_;
   }
 

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "absl/time/time.h"
+#include "workqueue/clock/clock.h"
 #include "workqueue/internal/node_hash_set.h"
 #include "workqueue/internal/slab.h"
 #include "workqueue/timer/waiting_set.h"
@@ -27,8 +28,9 @@ namespace internal {
 //
 // A `WaitingSet` with a timing wheel rounds times up to the ticks of the wheel.
 //
-// In each function, `hash` is the hash of `item`, and `now` is the current
-// time. If copying, comparing or allocating throws, nothing has changed.
+// In each function, `hash` is the hash of `item`, and `now` is the current time
+// (see `WaitingSet`). If copying, comparing or allocating throws, nothing has
+// changed.
 //
 // Not thread-safe.
 template <typename T, typename Hash, typename Eq>
@@ -37,13 +39,15 @@ class WaitingItems {
   // A waiting item.
   using Entry = internal::ItemNode<T>;
 
-  WaitingItems(const WaitingSetOptions& options, absl::Time now)
-      : set_(options, now) {}
+  // Makes an empty object on `clock`, which is not owned.
+  WaitingItems(const WaitingSetOptions& options, Clock* clock)
+      : set_(options, clock) {}
 
   size_t size() const { return set_.size(); }
 
-  // Makes `item`, an lvalue or an rvalue, wait until `due_at`. If `item` already
-  // waits, the earlier of the two times counts, and `item` is not moved from.
+  // Makes `item`, an lvalue or an rvalue, wait until `due_at`. If `item`
+  // already waits, the earlier of the two times counts, and `item` is not moved
+  // from.
   template <typename U>
   void Insert(U&& item, size_t hash, absl::Time due_at, absl::Time now) {
     set_.Reserve(table_.NextId(), due_at);

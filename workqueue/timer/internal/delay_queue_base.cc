@@ -15,6 +15,7 @@
 #include "absl/time/time.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
+#include "workqueue/internal/finite_time.h"
 #include "workqueue/internal/mutex_lock.h"
 #include "workqueue/internal/slab.h"
 #include "workqueue/timer/waiting_set_options.h"
@@ -24,7 +25,7 @@ namespace internal {
 
 DelayQueueBase::DelayQueueBase(Clock* clock,
                                const WaitingSetOptions& waiting_set)
-    : clock_(OrRealClock(clock)), waiting_(waiting_set, clock_->TimeNow()) {}
+    : clock_(OrRealClock(clock)), waiting_(waiting_set, clock_) {}
 
 size_t DelayQueueBase::Len() const {
   MutexLock lock(&mu_);
@@ -69,10 +70,11 @@ void DelayQueueBase::DueLock::GiveBackParker() ABSL_NO_THREAD_SAFETY_ANALYSIS {
   parker_.reset();  // with the lock held: later, the clock may be gone
 }
 
-absl::Status DelayQueueBase::DueLock::WaitForDue(absl::Time deadline)
+absl::Status DelayQueueBase::DueLock::WaitForDue(absl::Duration timeout)
     ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  absl::Time now = FiniteTime(queue_->clock_->TimeNow());
+  const absl::Time deadline = now + timeout;
   while (true) {
-    const absl::Time now = queue_->clock_->TimeNow();
     due_ = queue_->waiting_.Due(now);
     if (due_ != kNoSlabId) return absl::OkStatus();
     if (queue_->ShuttingDown()) {
@@ -90,6 +92,7 @@ absl::Status DelayQueueBase::DueLock::WaitForDue(absl::Time deadline)
     queue_->waiters_.EndWait(&waiter_);
     due_ = queue_->waiting_.KnownDue();
     if (due_ != kNoSlabId) return absl::OkStatus();
+    now = FiniteTime(queue_->clock_->TimeNow());
   }
 }
 

@@ -67,21 +67,22 @@ class DelayQueueBase {
     DueLock(const DueLock&) = delete;
     DueLock& operator=(const DueLock&) = delete;
 
-    // Blocks, without the lock, until a value is due, until `deadline`, or
-    // until the queue is shut down. Returns OK if a value is due,
+    // Blocks, without the lock, until a value is due, until `timeout` has
+    // passed, or until the queue is shut down. Returns OK if a value is due,
     // `absl::DeadlineExceededError` or `absl::CancelledError`.
-    absl::Status AwaitDue(absl::Time deadline) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    absl::Status AwaitDue(absl::Duration timeout)
+        ABSL_NO_THREAD_SAFETY_ANALYSIS {
       // What was due at the last look still is. Reading the clock takes longer
       // than all the rest.
       due_ = queue_->waiting_.KnownDue();
-      return due_ != kNoSlabId ? absl::OkStatus() : WaitForDue(deadline);
+      return due_ != kNoSlabId ? absl::OkStatus() : WaitForDue(timeout);
     }
 
     // The id of the value that `AwaitDue()` has found.
     SlabId due() const { return due_; }
 
    private:
-    absl::Status WaitForDue(absl::Time deadline);
+    absl::Status WaitForDue(absl::Duration timeout);
     void GiveBackParker();
 
     DelayQueueBase* const queue_;

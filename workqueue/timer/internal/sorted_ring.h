@@ -98,6 +98,15 @@ class SortedRing {
     if (holes_ > Span() / 2) Compact();
   }
 
+  // Calls `update(Slot&)` for each slot. It must change neither the order of
+  // the slots nor their ids.
+  template <typename F>
+  void UpdateAll(F update) {
+    for (Index i = begin_; i != end_; i = Next(i)) {
+      if (!IsHole(i)) update(At(i));
+    }
+  }
+
   // Removes all slots, and frees the memory.
   void Clear() {
     ring_ = nullptr;

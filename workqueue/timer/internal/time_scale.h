@@ -12,29 +12,41 @@
 #include <limits>
 
 #include "absl/time/time.h"
+#include "workqueue/internal/finite_time.h"
 
 namespace workqueue {
 namespace internal {
 
 // TimeScale
 //
-// Represents times as whole nanoseconds since a start. These have half the size
-// of an `absl::Time` and are faster to compare.
+// Represents times as whole nanoseconds since a start, which must be finite.
+// These have half the size of an `absl::Time` and are faster to compare.
 //
 // Use `Ceil()` for a time at which something is due: a time more than 292 years
 // before or after the start becomes infinite. Use `Floor()` for the current
-// time: it becomes the infinite future only if it is infinite.
+// time: it never becomes the infinite future, which never comes.
 class TimeScale {
  public:
+  // The infinite past and future.
+  static constexpr int64_t kAlways = std::numeric_limits<int64_t>::min();
   static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
   explicit TimeScale(absl::Time start) : start_(start) {}
+
+  // Returns the scale whose start is closest to `time`, and not after it, among
+  // those whose start is a multiple of `unit` from the start of this one.
+  // `time` must be finite.
+  TimeScale StartedAt(absl::Time time, absl::Duration unit) const {
+    const absl::Time start = start_ + absl::Floor(time - start_, unit);
+    // Two finite times may be infinitely far apart.
+    return TimeScale(FiniteTime(start) == start ? start : time);
+  }
 
   // Returns the last nanosecond that is not after `time`.
   int64_t Floor(absl::Time time) const {
     absl::Duration rest;
     const int64_t ns = Divide(time, &rest);
-    if (ns == kNever && time != absl::InfiniteFuture()) return kNever - 1;
+    if (ns == kNever) return kNever - 1;
     return rest < absl::ZeroDuration() && ns > kAlways ? ns - 1 : ns;
   }
 
@@ -53,8 +65,6 @@ class TimeScale {
   }
 
  private:
-  static constexpr int64_t kAlways = std::numeric_limits<int64_t>::min();
-
   // Rounds toward zero, and stores the remainder in `*rest`.
   int64_t Divide(absl::Time time, absl::Duration* rest) const {
     const absl::Duration since_start = time - start_;
@@ -63,7 +73,7 @@ class TimeScale {
     return ns;
   }
 
-  const absl::Time start_;
+  absl::Time start_;
 };
 
 }  // namespace internal

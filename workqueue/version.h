@@ -1,0 +1,31 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/version.h
+// -----------------------------------------------------------------------------
+//
+// The version of the library. docs/compatibility.md says what a change of each
+// number means.
+//
+// Example, for code that must also build with an earlier version:
+//
+//     #if WORKQUEUE_VERSION >= 200  // 0.2.0
+
+#ifndef WORKQUEUE_VERSION_H_
+#define WORKQUEUE_VERSION_H_
+
+#if __cplusplus < 201703L
+#error "workqueue needs C++17 or later: compile with -std=c++17"
+#endif
+
+#define WORKQUEUE_VERSION_MAJOR 0
+#define WORKQUEUE_VERSION_MINOR 1
+#define WORKQUEUE_VERSION_PATCH 0
+
+// The version as one number: 10203 is 1.2.3.
+#define WORKQUEUE_VERSION                                            \
+  (WORKQUEUE_VERSION_MAJOR * 10000 + WORKQUEUE_VERSION_MINOR * 100 + \
+   WORKQUEUE_VERSION_PATCH)
+
+#endif  // WORKQUEUE_VERSION_H_
