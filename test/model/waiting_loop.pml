@@ -23,6 +23,7 @@ bool loop_ended;
 
 // Gives `client` a turn. Its number is higher than all others.
 inline NewTurn(client, time) {
+  assert(is_client[client]);
   next_run[client] = (time > seen -> time : seen);
   first_number = 1 - client
 }
@@ -30,7 +31,11 @@ inline NewTurn(client, time) {
 // SetTurn()
 inline SetTurn(client, time) {
   if
-  :: next_run[client] > seen -> NewTurn(client, time)
+#ifdef BROKEN_WAKE_TAKES_REMOVED
+  :: !is_client[client] || next_run[client] > seen -> NewTurn(client, time)
+#else
+  :: is_client[client] && next_run[client] > seen -> NewTurn(client, time)
+#endif
   :: else
   fi
 }
@@ -94,15 +99,16 @@ inline EndRun(client, next) {
   running = NOBODY;
   remover_waits = false;
   if
-#ifndef BROKEN_END_RUN_KEEPS_REMOVED
+#ifdef BROKEN_END_RUN_KEEPS_REMOVED
+  :: true -> NewTurn(client, next)
+#else
   :: running_removed
-#endif
   :: else ->
-    assert(is_client[client]);
 #ifdef BROKEN_END_RUN_FORGETS_WAKE
     NewTurn(client, next)
 #else
     SetTurn(client, next)
+#endif
 #endif
   fi;
   running_removed = false

@@ -334,6 +334,26 @@ TEST_F(WaitingLoopTest, AClientThatHasBeenWokenCanRemoveItself) {
   EXPECT_EQ(runs, 1);
 }
 
+// A run that is in progress during a removal may still wake its client.
+TEST_F(WaitingLoopTest, AClientThatHasRemovedItselfIsNotWoken) {
+  TestClient other(Each(absl::Seconds(1)));
+  loop_.Add(&other);
+  TestClient* self = nullptr;
+  TestClient client([&](absl::Time now) {
+    loop_.Remove(self);
+    loop_.Wake(self);
+    return now;
+  });
+  self = &client;
+  loop_.Add(&client);
+  Settle();
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(client.run_count(), 1);
+  EXPECT_EQ(other.run_count(), 2);
+  loop_.Remove(&client);
+  loop_.Remove(&other);
+}
+
 TEST_F(WaitingLoopTest, AClientCanRemoveItselfAndBeAddedAgainInOneRun) {
   TestClient* self = nullptr;
   bool first = true;

@@ -4,6 +4,7 @@
 #include "workqueue/timer/waiting_loop.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <thread>  // NOLINT(build/c++11)
 #include <utility>
 
@@ -40,10 +41,12 @@ void WaitingLoop::Add(Client* client) {
 
 void WaitingLoop::Remove(Client* client) {
   MutexLock lock(&mu_);
-  turns_.Remove(client->index_);
-  turns_.ReleaseIfEmpty();
-  if (running_ != client) return;
-  running_removed_ = true;
+  if (client->index_ != Client::kNoTurn) {
+    turns_.Remove(client->index_);
+    turns_.ReleaseIfEmpty();
+    client->index_ = Client::kNoTurn;
+    if (running_ == client) running_removed_ = true;
+  }
   if (std::this_thread::get_id() == thread_.get_id()) return;
   while (running_ == client) run_ended_.Wait(&mu_);
 }
@@ -55,8 +58,9 @@ void WaitingLoop::Wake(Client* client) {
 }
 
 void WaitingLoop::SetTurn(Client* client, absl::Time time) {
-  if (turns_[client->index_].time <= now_) return;
-  turns_.Replace(client->index_,
+  const uint32_t index = client->index_;
+  if (index == Client::kNoTurn || turns_[index].time <= now_) return;
+  turns_.Replace(index,
                  {std::clamp(time, now_, heartbeat_), next_number_++, client});
 }
 

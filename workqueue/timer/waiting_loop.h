@@ -9,6 +9,7 @@
 #define WORKQUEUE_TIMER_WAITING_LOOP_H_
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <thread>  // NOLINT(build/c++11)
 
@@ -65,7 +66,11 @@ class WaitingLoop {
 
    private:
     friend class WaitingLoop;
-    uint32_t index_ = 0;  // in the loop's turns_; guarded by the loop's mu_
+
+    static constexpr uint32_t kNoTurn = std::numeric_limits<uint32_t>::max();
+
+    // The index in the loop's turns_, or kNoTurn. Guarded by the loop's mu_.
+    uint32_t index_ = kNoTurn;
   };
 
   // Starts the thread. `clock` is not owned and must outlive the loop; null
@@ -87,14 +92,13 @@ class WaitingLoop {
   // changed.
   void Add(Client* client);
 
-  // Removes `client`, which has been added. Blocks until no call of
-  // `client->Run()` is in progress; the loop makes no further call. If
-  // `client->Run()` calls this function, the function does not wait for that
-  // call.
+  // Removes `client`. Blocks until no call of `client->Run()` is in progress;
+  // the loop makes no further call. If `client->Run()` calls this function, the
+  // function does not wait for that call.
   void Remove(Client* client);
 
-  // Runs `client`, which has been added, soon: before the time that it asked
-  // for.
+  // Runs `client` soon, before the time that it asked for. Does nothing if the
+  // client is being removed, or has been removed.
   void Wake(Client* client);
 
  private:
@@ -123,7 +127,8 @@ class WaitingLoop {
   void EndRun(Client* client, absl::Time next_run);
 
   // Gives `client` a turn at `time`, but not before now_ and not after
-  // heartbeat_. If the client is due already, it keeps its turn.
+  // heartbeat_. A client that is due already keeps its turn, and a client that
+  // has been removed gets none.
   void SetTurn(Client* client, absl::Time time)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
