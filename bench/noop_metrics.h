@@ -58,6 +58,18 @@ class NoopMetrics final : public MetricsProvider {
       absl::string_view) override {
     return std::make_unique<NoopMetric>();
   }
+  std::unique_ptr<SettableGaugeMetric> NewOldestQueuedSecondsMetric(
+      absl::string_view) override {
+    return std::make_unique<NoopMetric>();
+  }
+  std::unique_ptr<SettableGaugeMetric> NewWaitingItemsMetric(
+      absl::string_view) override {
+    return std::make_unique<NoopMetric>();
+  }
+  std::unique_ptr<SettableGaugeMetric> NewFailingItemsMetric(
+      absl::string_view) override {
+    return std::make_unique<NoopMetric>();
+  }
   std::unique_ptr<CounterMetric> NewRetriesMetric(absl::string_view) override {
     return std::make_unique<NoopMetric>();
   }

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/container/flat_hash_set.h"
@@ -113,6 +114,8 @@ class ItemExponentialFailureRateLimiter final : public RateLimiter<T> {
   void Forget(const T& item) override { failures_.Erase(item); }
 
   int NumRequeues(const T& item) override { return failures_.Get(item); }
+
+  std::optional<size_t> NumTracked() override { return failures_.size(); }
 
  private:
   ItemExponentialFailureRateLimiter(absl::Duration base_delay,

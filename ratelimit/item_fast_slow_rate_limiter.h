@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/memory/memory.h"
@@ -111,6 +112,8 @@ class ItemFastSlowRateLimiter final : public RateLimiter<T> {
   void Forget(const T& item) override { failures_.Erase(item); }
 
   int NumRequeues(const T& item) override { return failures_.Get(item); }
+
+  std::optional<size_t> NumTracked() override { return failures_.size(); }
 
  private:
   ItemFastSlowRateLimiter(absl::Duration fast_delay, absl::Duration slow_delay,

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -94,6 +95,15 @@ class MaxOfRateLimiter final : public RateLimiter<T> {
     int largest = 0;
     for (const auto& limiter : limiters_) {
       largest = std::max(largest, limiter->NumRequeues(item));
+    }
+    return largest;
+  }
+
+  // Returns the largest of the limiters' numbers.
+  std::optional<size_t> NumTracked() override {
+    std::optional<size_t> largest;
+    for (const auto& limiter : limiters_) {
+      largest = std::max(largest, limiter->NumTracked());
     }
     return largest;
   }

@@ -8,6 +8,9 @@
 #ifndef WORKQUEUE_RATELIMIT_RATE_LIMITER_H_
 #define WORKQUEUE_RATELIMIT_RATE_LIMITER_H_
 
+#include <cstddef>
+#include <optional>
+
 #include "absl/time/time.h"
 #include "workqueue/version.h"
 
@@ -49,6 +52,11 @@ class RateLimiter {
   // Returns the number of failures counted for `item`, or zero if `item` is not
   // tracked.
   virtual int NumRequeues(const T& item) = 0;
+
+  // Returns the number of tracked items: those that have failed and have not
+  // been forgotten since. Returns nothing if the limiter does not know it,
+  // which is the default. For metrics.
+  virtual std::optional<size_t> NumTracked() { return std::nullopt; }
 };
 
 }  // namespace workqueue

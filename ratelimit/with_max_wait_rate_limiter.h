@@ -9,7 +9,9 @@
 #define WORKQUEUE_RATELIMIT_WITH_MAX_WAIT_RATE_LIMITER_H_
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/memory/memory.h"
@@ -68,6 +70,9 @@ class WithMaxWaitRateLimiter final : public RateLimiter<T> {
   int NumRequeues(const T& item) override {
     return limiter_->NumRequeues(item);
   }
+
+  // Returns the other limiter's number.
+  std::optional<size_t> NumTracked() override { return limiter_->NumTracked(); }
 
  private:
   WithMaxWaitRateLimiter(std::unique_ptr<RateLimiter<T>> limiter,

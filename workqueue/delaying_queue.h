@@ -33,6 +33,7 @@
 #include "workqueue/internal/queue/check_queue_below.h"
 #include "workqueue/internal/queue/forwarding_queue.h"
 #include "workqueue/internal/queue/queue_metrics.h"
+#include "workqueue/internal/queue/sampled_gauge.h"
 #include "workqueue/internal/queue/snapshot_order.h"
 #include "workqueue/internal/queue/waiting_items.h"
 #include "workqueue/internal/retry_delay.h"
@@ -178,6 +179,9 @@ class DelayingQueue
   // the rest.
   void DrainAddChannel(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
+  // Returns the number of waiting items.
+  size_t NumWaiting() ABSL_LOCKS_EXCLUDED(mu_);
+
   // Moves the items that are due to the queue below.
   void AddDue(absl::Time now);
 
@@ -209,13 +213,15 @@ class DelayingQueue
   internal::ErrorLog errors_;
 
   const std::shared_ptr<WaitingLoop> loop_;
+  // Null without this metric.
+  const std::unique_ptr<internal::SampledGauge> waiting_gauge_;
 };
 
 // Implementation details follow.
 
 template <typename T, typename Hash, typename Eq>
 DelayingQueue<T, Hash, Eq>::Layers::Layers(DelayingQueueOptions<T> given)
-    : options(std::move(given)), loop(options.clock.LoopOrNew()) {
+    : options(std::move(given)), loop(options.clock.LoopOrNew(options.name)) {
   QueueOptions<T> below;
   below.name = options.name;
   below.metrics_provider = options.metrics_provider;
@@ -231,7 +237,7 @@ template <typename T, typename Hash, typename Eq>
 DelayingQueue<T, Hash, Eq>::Layers::Layers(std::unique_ptr<Interface<T>> below,
                                            DelayingQueueOptions<T> given)
     : options(std::move(given)),
-      loop(options.clock.LoopOrNew()),
+      loop(options.clock.LoopOrNew(options.name)),
       queue(std::move(below)) {}
 
 template <typename T, typename Hash, typename Eq>
@@ -257,7 +263,11 @@ DelayingQueue<T, Hash, Eq>::DelayingQueue(Layers layers)
       add_channel_([this] { loop_->Wake(this); }),
       waiting_(layers.options.waiting_set, clock_),
       errors_("queue", layers.options.name, layers.options.log_sink, clock_),
-      loop_(std::move(layers.loop)) {
+      loop_(std::move(layers.loop)),
+      waiting_gauge_(internal::SampledGauge::Create(
+          layers.options.name, layers.options.metrics_provider,
+          &MetricsProvider::NewWaitingItemsMetric, layers.options.log_sink,
+          loop_, [this] { return NumWaiting(); })) {
   loop_->Add(this);
 }
 
@@ -400,11 +410,21 @@ Snapshot<T> DelayingQueue<T, Hash, Eq>::TakeSnapshot() {
     if (ShuttingDown()) return snapshot;
     snapshot.waiting.reserve(waiting_.size());
     waiting_.ForEach([&snapshot](const T& item, absl::Time ready_at) {
-      snapshot.waiting.push_back({item, ready_at});
+      snapshot.waiting.push_back(
+          {item, ready_at, /*priority=*/0, /*failures=*/0, /*last_error=*/""});
     });
   }
   internal::SortWaiting(&snapshot);
   return snapshot;
+}
+
+template <typename T, typename Hash, typename Eq>
+size_t DelayingQueue<T, Hash, Eq>::NumWaiting() {
+  if (ShuttingDown()) return 0;
+  const absl::Time now = clock_->TimeNow();
+  MutexLock lock(&mu_);
+  DrainAddChannel(now);
+  return waiting_.size();
 }
 
 template <typename T, typename Hash, typename Eq>

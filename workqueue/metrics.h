@@ -11,7 +11,9 @@
 // a provider has no metrics, and they cost it nothing.
 //
 // The names and meanings are those of client-go's workqueue metrics. The depth
-// by priority is a metric of controller-runtime.
+// by priority is a metric of controller-runtime. `NewWaitingItemsMetric()`,
+// `NewFailingItemsMetric()` and `NewOldestQueuedSecondsMetric()` are additions:
+// while all items fail, they wait for their next try, and the depth is zero.
 
 #ifndef WORKQUEUE_METRICS_H_
 #define WORKQUEUE_METRICS_H_
@@ -108,6 +110,30 @@ class MetricsProvider {
   // calls this function first, and calls `NewDepthMetric()` only if the result
   // is null. The default returns null.
   virtual std::unique_ptr<PriorityGaugeMetric> NewDepthMetricWithPriority(
+      absl::string_view /*name*/) {
+    return nullptr;
+  }
+
+  // The seconds since the `Add()` of the item that was added first, of the
+  // items that the depth counts; zero if there is none. Set every 500 ms, to a
+  // precision of 100 ms. The default returns null.
+  virtual std::unique_ptr<SettableGaugeMetric> NewOldestQueuedSecondsMetric(
+      absl::string_view /*name*/) {
+    return nullptr;
+  }
+
+  // The number of items that wait for their time, for example for their next
+  // try. Set every 500 ms. The default returns null.
+  virtual std::unique_ptr<SettableGaugeMetric> NewWaitingItemsMetric(
+      absl::string_view /*name*/) {
+    return nullptr;
+  }
+
+  // The number of items that have failed, by an `AddRateLimited()`, and have
+  // not been forgotten since: `RateLimiter::NumTracked()` of the queue's
+  // limiter. Set every 500 ms, unless the limiter does not know the number. The
+  // default returns null.
+  virtual std::unique_ptr<SettableGaugeMetric> NewFailingItemsMetric(
       absl::string_view /*name*/) {
     return nullptr;
   }

@@ -31,6 +31,7 @@
 #include "workqueue/internal/queue/priority_order.h"
 #include "workqueue/internal/queue/queue_core.h"
 #include "workqueue/internal/queue/queue_metrics.h"
+#include "workqueue/internal/queue/sampled_gauge.h"
 #include "workqueue/internal/queue/snapshot_order.h"
 #include "workqueue/internal/retry_delay.h"
 #include "workqueue/internal/wake_time.h"
@@ -120,7 +121,7 @@ class PriorityQueue
       private WaitingLoop::Client {
  public:
   explicit PriorityQueue(PriorityQueueOptions<T> options = {})
-      : PriorityQueue(options, options.clock.LoopOrNew()) {}
+      : PriorityQueue(options, options.clock.LoopOrNew(options.name)) {}
   ~PriorityQueue() override;
 
   // Returns a new rate limiter, as the queue has if its options have none.
@@ -205,6 +206,12 @@ class PriorityQueue
   // Removes `entry` from the waiting items.
   void StopWaiting(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
 
+  // Returns the number of waiting items.
+  size_t NumWaiting() {
+    MutexLock lock(&this->mu_);
+    return this->ShuttingDown() ? 0 : waiting_.size();
+  }
+
   // Refuses items from now on, and has the loop drop the waiting items. Wakes
   // the loop with the lock held: a thread that sees the shutdown may destroy
   // the queue.
@@ -241,6 +248,9 @@ class PriorityQueue
   internal::WakeTime loop_wake_time_ ABSL_GUARDED_BY(this->mu_);
 
   const std::shared_ptr<WaitingLoop> loop_;
+  // Null without this metric.
+  const std::unique_ptr<internal::SampledGauge> waiting_gauge_;
+  const std::unique_ptr<internal::SampledGauge> failing_gauge_;
 };
 
 // Implementation details follow.
@@ -254,7 +264,15 @@ PriorityQueue<T, Hash, Eq>::PriorityQueue(PriorityQueueOptions<T>& options,
       rate_limiter_(options.rate_limiter != nullptr
                         ? std::move(options.rate_limiter)
                         : NewDefaultRateLimiter()),
-      loop_(std::move(loop)) {
+      loop_(std::move(loop)),
+      waiting_gauge_(internal::SampledGauge::Create(
+          options.name, options.metrics_provider,
+          &MetricsProvider::NewWaitingItemsMetric, options.log_sink, loop_,
+          [this] { return NumWaiting(); })),
+      failing_gauge_(internal::SampledGauge::Create(
+          options.name, options.metrics_provider,
+          &MetricsProvider::NewFailingItemsMetric, options.log_sink, loop_,
+          [this] { return rate_limiter_->NumTracked(); })) {
   loop_->Add(this);
 }
 
@@ -363,7 +381,7 @@ template <typename T, typename Hash, typename Eq>
 void PriorityQueue<T, Hash, Eq>::MakeDirty(Entry* entry, int priority,
                                            int64_t sequence) {
   this->order_.ReserveOneMore();
-  if (this->metrics_ != nullptr) this->metrics_->OnAdd(entry->times, priority);
+  this->RecordAdd(entry, priority);
   // Nothing below throws.
   if (entry->waiting) StopWaiting(entry);
   entry->set_priority(priority);
@@ -503,8 +521,9 @@ Snapshot<T> PriorityQueue<T, Hash, Eq>::TakeSnapshot() {
     if (!this->ShuttingDown()) {
       snapshot.waiting.reserve(waiting_.size());
       waiting_.ForEach([&snapshot](const WaitingSlot& slot) {
-        snapshot.waiting.push_back(
-            {slot.entry->item(), slot.ready_at, slot.priority, /*failures=*/0});
+        snapshot.waiting.push_back({slot.entry->item(), slot.ready_at,
+                                    slot.priority, /*failures=*/0,
+                                    /*last_error=*/""});
       });
     }
   }

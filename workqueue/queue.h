@@ -165,10 +165,14 @@ void Queue<T, Hash, Eq>::AddLocked(const T& item, size_t hash) {
   absl::Cleanup undo = [this, entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     if (!entry->processing) this->entries_.Erase(entry);
   };
-  if (this->metrics_ != nullptr) {
-    this->metrics_->OnAdd(entry->times, entry->priority());
+  this->RecordAdd(entry, entry->priority());
+  if (!entry->processing) {
+    absl::Cleanup undo_record = [this, entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      this->RecordNotAdded(entry);
+    };
+    this->order_.Push(entry);
+    std::move(undo_record).Cancel();
   }
-  if (!entry->processing) this->order_.Push(entry);
   std::move(undo).Cancel();
   entry->dirty = true;
 }

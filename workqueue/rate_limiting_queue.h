@@ -23,8 +23,11 @@
 #include "workqueue/interfaces.h"
 #include "workqueue/internal/queue/check_queue_below.h"
 #include "workqueue/internal/queue/forwarding_queue.h"
+#include "workqueue/internal/queue/sampled_gauge.h"
 #include "workqueue/internal/queue/snapshot_order.h"
+#include "workqueue/metrics.h"
 #include "workqueue/snapshot.h"
+#include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue {
 
@@ -120,14 +123,17 @@ class RateLimitingQueue
         : rate_limiter(std::move(limiter)), delaying_queue(std::move(below)) {}
 
     std::unique_ptr<RateLimiter<T>> rate_limiter;
+    std::unique_ptr<internal::SampledGauge> failing_gauge;
     std::unique_ptr<DelayingInterface<T>> delaying_queue;
   };
 
   explicit RateLimitingQueue(Layers layers)
       : Base(std::move(layers.delaying_queue)),
-        rate_limiter_(std::move(layers.rate_limiter)) {}
+        rate_limiter_(std::move(layers.rate_limiter)),
+        failing_gauge_(std::move(layers.failing_gauge)) {}
 
   const std::unique_ptr<RateLimiter<T>> rate_limiter_;
+  const std::unique_ptr<internal::SampledGauge> failing_gauge_;  // may be null
 };
 
 // Implementation details follow.
@@ -140,6 +146,14 @@ RateLimitingQueue<T, Hash, Eq>::Layers::Layers(
     rate_limiter =
         DefaultControllerRateLimiter<T, Hash, Eq>(options.clock.clock());
   }
+  // The layers share a thread.
+  const std::shared_ptr<WaitingLoop> loop =
+      options.clock.LoopOrNew(options.name);
+  options.clock = loop;
+  failing_gauge = internal::SampledGauge::Create(
+      options.name, options.metrics_provider,
+      &MetricsProvider::NewFailingItemsMetric, options.log_sink, loop,
+      [limiter = rate_limiter.get()] { return limiter->NumTracked(); });
   delaying_queue =
       std::make_unique<DelayingQueue<T, Hash, Eq>>(std::move(options));
 }

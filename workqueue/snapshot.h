@@ -10,6 +10,7 @@
 
 #include <ostream>
 #include <sstream>
+#include <string>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -29,18 +30,22 @@ namespace workqueue {
 // is cut after 256 bytes, and its size follows. Example:
 //
 //     2 queued:
-//       default/web (priority 10)
-//       default/db (failures: 3)
+//       default/web for 200ms (priority 10)
+//       default/db for 15ms (failures: 3)
 //     1 processing:
 //       default/cache for 1.5s, added again
 //     1 waiting:
-//       default/mail for another 30s (failures: 1)
+//       default/mail for another 30s (failures: 1, last error: NOT_FOUND: a)
+//
+// Only a controller knows errors: see `Controller::TakeSnapshot()`.
 template <typename T>
 struct Snapshot {
   struct Queued {
     T item;
+    absl::Time since;  // of the add; may be a few milliseconds early
     int priority = 0;
-    int failures = 0;  // as counted by the rate limiter
+    int failures = 0;        // as counted by the rate limiter
+    std::string last_error;  // printable; empty if there is or was none
   };
 
   struct Processing {
@@ -48,6 +53,7 @@ struct Snapshot {
     absl::Time since;          // may be a few milliseconds early
     bool added_again = false;  // queued again when its processing ends
     int failures = 0;
+    std::string last_error;
   };
 
   struct Waiting {
@@ -55,6 +61,7 @@ struct Snapshot {
     absl::Time ready_at;
     int priority = 0;
     int failures = 0;
+    std::string last_error;
   };
 
   absl::Time taken_at;
@@ -81,10 +88,13 @@ struct Snapshot {
     internal::PrintItem(os, item);
   }
 
-  static void PrintNotes(std::ostream& os, int priority, int failures) {
+  static void PrintNotes(std::ostream& os, int priority, int failures,
+                         const std::string& last_error) {
     if (priority != 0) os << " (priority " << priority << ")";
-    if (failures != 0) os << " (failures: " << failures << ")";
-    os << "\n";
+    const bool failed = failures != 0 || !last_error.empty();
+    if (failed) os << " (failures: " << failures;
+    if (!last_error.empty()) os << ", last error: " << last_error;
+    os << (failed ? ")\n" : "\n");
   }
 
   void Print(std::ostream& os) const {
@@ -92,7 +102,8 @@ struct Snapshot {
     os << queued.size() << " queued" << (queued.empty() ? "\n" : ":\n");
     for (const Queued& it : queued) {
       PrintItem(os, it.item);
-      PrintNotes(os, it.priority, it.failures);
+      os << " for " << taken_at - it.since;
+      PrintNotes(os, it.priority, it.failures, it.last_error);
     }
     os << processing.size() << " processing"
        << (processing.empty() ? "\n" : ":\n");
@@ -100,13 +111,13 @@ struct Snapshot {
       PrintItem(os, it.item);
       os << " for " << taken_at - it.since;
       if (it.added_again) os << ", added again";
-      PrintNotes(os, /*priority=*/0, it.failures);
+      PrintNotes(os, /*priority=*/0, it.failures, it.last_error);
     }
     os << waiting.size() << " waiting" << (waiting.empty() ? "\n" : ":\n");
     for (const Waiting& it : waiting) {
       PrintItem(os, it.item);
       os << " for another " << it.ready_at - taken_at;
-      PrintNotes(os, it.priority, it.failures);
+      PrintNotes(os, it.priority, it.failures, it.last_error);
     }
   }
 };

@@ -70,6 +70,18 @@ class QueueMetrics final : public workqueue::MetricsProvider {
     return next_ ? next_->NewLongestRunningProcessorSecondsMetric(name)
                  : nullptr;
   }
+  std::unique_ptr<workqueue::SettableGaugeMetric> NewOldestQueuedSecondsMetric(
+      absl::string_view name) override {
+    return next_ ? next_->NewOldestQueuedSecondsMetric(name) : nullptr;
+  }
+  std::unique_ptr<workqueue::SettableGaugeMetric> NewWaitingItemsMetric(
+      absl::string_view name) override {
+    return next_ ? next_->NewWaitingItemsMetric(name) : nullptr;
+  }
+  std::unique_ptr<workqueue::SettableGaugeMetric> NewFailingItemsMetric(
+      absl::string_view name) override {
+    return next_ ? next_->NewFailingItemsMetric(name) : nullptr;
+  }
 
  private:
   workqueue::MetricsProvider* const next_;

@@ -83,6 +83,12 @@ class FailureCounts {
     return entry == nullptr ? 0 : entry->failures;
   }
 
+  // Returns the number of items that have a count.
+  size_t size() const {
+    internal::MutexLock lock(&mu_);
+    return entries_.size();
+  }
+
   // Sets the count of `item` to zero and removes its entry.
   void Erase(const T& item) {
     const size_t hash = Hash()(item);

@@ -25,8 +25,8 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
+#include "ratelimit/rate_limiter.h"
 #include "test/controller/controller_fixture.h"
-#include "test/workqueue/scripted_limiter.h"
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/controller/source.h"
@@ -75,6 +75,34 @@ class StructuredLog final : public LogSink {
  private:
   absl::Mutex mu_;
   std::vector<Failure> failures_ ABSL_GUARDED_BY(mu_);
+};
+
+// The calls of a `CountingLimiter`.
+struct LimiterCalls {
+  std::atomic<int> whens{0};
+  std::atomic<int> throws_left{0};  // how many calls of `When()` still throw
+};
+
+// A rate limiter whose delay is a second.
+class CountingLimiter final : public RateLimiter<std::string> {
+ public:
+  explicit CountingLimiter(LimiterCalls* calls) : calls_(calls) {}
+
+  absl::Duration When(const std::string&) override {
+#ifdef ABSL_HAVE_EXCEPTIONS
+    if (calls_->throws_left > 0) {
+      --calls_->throws_left;
+      throw std::runtime_error("thrown");
+    }
+#endif
+    ++calls_->whens;
+    return kSecond;
+  }
+  void Forget(const std::string&) override {}
+  int NumRequeues(const std::string&) override { return calls_->whens; }
+
+ private:
+  LimiterCalls* const calls_;
 };
 
 class ControllerMessagesTest : public ControllerFixture {
@@ -213,15 +241,15 @@ TEST_F(ControllerMessagesTest, TheDelayOfAGivenQueueIsUnknown) {
 }
 
 TEST_F(ControllerMessagesTest, TheRateLimiterIsAskedOncePerFailure) {
-  LimiterScript script;
+  LimiterCalls calls;
   ControllerOptions<std::string> options = Options(Fail);
-  options.rate_limiter = std::make_unique<ScriptedLimiter>(&script);
+  options.rate_limiter = std::make_unique<CountingLimiter>(&calls);
   const auto controller = Started(std::move(options));
   controller->queue().Add("a");
   controller->AwaitIdle();
-  EXPECT_EQ(script.calls, Strings{"When a"});
+  EXPECT_EQ(calls.whens, 1);
   Step(*controller, kSecond);
-  EXPECT_EQ(script.calls, (Strings{"When a", "When a"}));
+  EXPECT_EQ(calls.whens, 2);
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}, {"a", 1000, 1}}));
 }
 
@@ -248,12 +276,10 @@ TEST_F(ControllerMessagesTest, AFloodOfFailuresDoesNotHideOtherErrors) {
 #ifdef ABSL_HAVE_EXCEPTIONS
 
 TEST_F(ControllerMessagesTest, ManyErrorsOfTheQueueAreFewMessages) {
-  LimiterScript script;
-  script.on_when = [](const std::string&) {
-    throw std::runtime_error("thrown");
-  };
+  LimiterCalls calls;
+  calls.throws_left = 1000;
   ControllerOptions<std::string> options = Options(Fail);
-  options.rate_limiter = std::make_unique<ScriptedLimiter>(&script);
+  options.rate_limiter = std::make_unique<CountingLimiter>(&calls);
   options.workers = 100;
   const auto controller = Started(std::move(options));
   for (int i = 0; i < 100; ++i) controller->queue().Add(absl::StrCat(i));
@@ -267,13 +293,10 @@ TEST_F(ControllerMessagesTest, ManyErrorsOfTheQueueAreFewMessages) {
 }
 
 TEST_F(ControllerMessagesTest, ALimiterThatThrowsIsAskedAgainASecondLater) {
-  LimiterScript script;
-  int calls = 0;
-  script.on_when = [&calls](const std::string&) {
-    if (++calls <= 2) throw std::runtime_error("thrown");
-  };
+  LimiterCalls calls;
+  calls.throws_left = 2;
   ControllerOptions<std::string> options = Options(Fail);
-  options.rate_limiter = std::make_unique<ScriptedLimiter>(&script);
+  options.rate_limiter = std::make_unique<CountingLimiter>(&calls);
   const auto controller = Started(std::move(options));
   controller->queue().Add("a");
   EXPECT_EQ(log_.Await(3),

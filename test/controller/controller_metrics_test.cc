@@ -1,6 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -15,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "test/controller/controller_fixture.h"
@@ -22,6 +24,7 @@
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/metrics.h"
 #include "workqueue/controller/reconcile.h"
+#include "workqueue/controller/source.h"
 #include "workqueue/internal/mutex_lock.h"
 #include "workqueue/metrics.h"
 
@@ -136,6 +139,10 @@ class RecordingProvider final : public ControllerMetricsProvider {
       absl::string_view controller) override {
     return New(controller, "active");
   }
+  std::unique_ptr<GaugeMetric> NewRunningSourcesMetric(
+      absl::string_view controller) override {
+    return New(controller, "sources");
+  }
 
  private:
   std::unique_ptr<RecordingMetric> New(absl::string_view controller,
@@ -206,6 +213,39 @@ TEST_F(ControllerMetricsTest, AnActiveWorkerIsOneThatReconciles) {
   controller->AwaitIdle();
   EXPECT_EQ(Noted().size(), 1u);
   EXPECT_EQ(provider_.record().sums().count("test active"), 0u);
+}
+
+TEST_F(ControllerMetricsTest, ARunningSourceIsCounted) {
+  absl::Notification running, fail, restarted;
+  std::atomic<int> runs{0};
+  ControllerOptions<std::string> options = Options(Succeed);
+  options.metrics_provider = &provider_;
+  Source<std::string> restarting;
+  restarting.restart_backoff.emplace();
+  restarting.run = [&](SourceContext<std::string>& context) {
+    if (++runs == 1) {
+      running.Notify();
+      fail.WaitForNotification();
+      return absl::DataLossError("torn");
+    }
+    restarted.Notify();
+    context.stop.WaitForNotification();
+    return absl::OkStatus();
+  };
+  options.sources.push_back(std::move(restarting));
+  const auto controller = Started(std::move(options));
+  running.WaitForNotification();
+  EXPECT_EQ(provider_.record().sums(),
+            (Sums{{"test max", 1}, {"test sources", 1}}));
+  fail.Notify();
+  clock_.AwaitWaiters(2);  // the source, and the queue's own thread
+  EXPECT_EQ(provider_.record().sums(), (Sums{{"test max", 1}}));
+  clock_.Step(absl::Seconds(1));
+  restarted.WaitForNotification();
+  EXPECT_EQ(provider_.record().sums(),
+            (Sums{{"test max", 1}, {"test sources", 1}}));
+  EXPECT_TRUE(controller->Stop());
+  EXPECT_EQ(provider_.record().sums(), (Sums{{"test max", 1}}));
 }
 
 TEST_F(ControllerMetricsTest, ReconcilingIsTimed) {

@@ -3,6 +3,7 @@
 //
 // Does for controllers what guide_test.cc does for queues.
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -379,13 +380,88 @@ TEST(ControllerGuideTest, APriorityInASource) {
   workqueue::PriorityQueue<std::string> queue;
   absl::Notification stop;
   workqueue::SourceContext<std::string> context = {
-      queue, stop, workqueue::Clock::GetRealClock(), [] {}};
+      queue, stop, workqueue::Clock::GetRealClock(), /*mark_synced=*/[] {},
+      /*sleep=*/[](absl::Duration) { return true; }};
   workqueue::AddOptions initial;
   initial.priority = -100;
   workqueue::AddWithOptions<std::string>(context.queue, initial,
                                          cluster.List());
   queue.Add("default/gone");
   EXPECT_EQ(queue.Get(), "default/gone");
+}
+
+TEST(ControllerGuideTest, ASourceThatPolls) {
+  Cluster cluster;
+  workqueue::FakeClock clock;
+  std::atomic<int> calls{0};
+  workqueue::ControllerOptions<std::string> options;
+  options.clock = &clock;
+  options.reconcile = [&calls](const std::string&) {
+    ++calls;
+    return absl::OkStatus();
+  };
+  workqueue::Source<std::string> source;
+  source.wait_for_sync = true;
+  source.run = [&cluster](workqueue::SourceContext<std::string>& context) {
+    do {
+      context.queue.AddAll(cluster.List());
+      context.mark_synced();
+    } while (context.Sleep(absl::Minutes(1)));
+    return absl::OkStatus();
+  };
+  options.sources.push_back(std::move(source));
+  auto created = Controller::Create(std::move(options));
+  ASSERT_TRUE(created.ok());
+  Controller& controller = **created;
+  ASSERT_TRUE(controller.Start().ok());
+  clock.AwaitWaiters(2);
+  controller.AwaitIdle();
+  EXPECT_EQ(calls, 3);
+  clock.Step(absl::Minutes(1));
+  clock.AwaitWaiters(2);  // the source, and the waiting loop of the queue
+  controller.AwaitIdle();
+  EXPECT_EQ(calls, 6);
+  EXPECT_TRUE(controller.Stop());
+  EXPECT_EQ(calls, 6);
+}
+
+TEST(ControllerGuideTest, ASourceThatFails) {
+  workqueue::FakeClock clock;
+  std::atomic<int> runs{0};
+  absl::Notification synced;
+  workqueue::ControllerOptions<std::string> options;
+  options.name = "deployments";
+  options.clock = &clock;
+  options.reconcile = [](const std::string&) { return absl::OkStatus(); };
+  workqueue::Source<std::string> source;
+  source.name = "deployments";
+  source.run = [&](workqueue::SourceContext<std::string>& context) {
+    if (++runs == 1) return absl::UnavailableError("torn");
+    context.mark_synced();
+    synced.Notify();
+    context.stop.WaitForNotification();
+    return absl::OkStatus();
+  };
+  source.restart_backoff = {/*base_delay=*/absl::Seconds(1),
+                            /*max_delay=*/absl::Minutes(1)};
+  options.sources.push_back(std::move(source));
+  auto created = Controller::Create(std::move(options));
+  ASSERT_TRUE(created.ok());
+  const Controller& controller = **created;
+  ASSERT_TRUE((*created)->Start().ok());
+  clock.AwaitWaiters(2);  // the source, and the queue's waiting loop
+  {
+    const absl::Status healthy = controller.Healthy();
+    const int http_status = healthy.ok() ? 200 : 503;
+    const std::string http_body = healthy.ToString();
+    EXPECT_EQ(http_status, 503);
+    EXPECT_EQ(http_body,
+              "UNAVAILABLE: controller deployments: source deployments: torn "
+              "(it is being restarted)");
+  }
+  clock.Step(absl::Seconds(1));
+  synced.WaitForNotification();
+  EXPECT_EQ(controller.Healthy(), absl::OkStatus());
 }
 
 TEST(ControllerGuideTest, AnotherQueue) {

@@ -11,6 +11,8 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <ostream>
+#include <sstream>
 #include <string>
 #include <thread>  // NOLINT(build/c++11)
 #include <utility>
@@ -35,6 +37,7 @@
 #include "workqueue/lease_batch.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/priority_queue.h"
+#include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
 #include "workqueue/timer/delay_queue.h"
 #include "workqueue/timer/scheduler.h"
@@ -284,7 +287,34 @@ TEST_F(GuideTest, Snapshot) {
   testing::internal::CaptureStderr();
   std::cerr << queue.TakeSnapshot();
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "1 queued:\n  default/web\n0 processing\n0 waiting\n");
+            "1 queued:\n  default/web for 0\n0 processing\n0 waiting\n");
+}
+
+struct PodName {
+  std::string space, name;
+
+  friend std::ostream& operator<<(std::ostream& os, const PodName& pod) {
+    return os << pod.space << "/" << pod.name;
+  }
+  friend bool operator==(const PodName& a, const PodName& b) {
+    return a.space == b.space && a.name == b.name;
+  }
+  template <typename H>
+  friend H AbslHashValue(H h, const PodName& pod) {
+    return H::combine(std::move(h), pod.space, pod.name);
+  }
+};
+
+TEST_F(GuideTest, SnapshotOfStructs) {
+  workqueue::FakeClock clock;
+  workqueue::QueueOptions<PodName> options;
+  options.clock = &clock;
+  workqueue::Queue<PodName> queue(std::move(options));
+  queue.Add({"default", "web"});
+  std::ostringstream os;
+  os << queue.TakeSnapshot();
+  EXPECT_EQ(os.str(),
+            "1 queued:\n  default/web for 0\n0 processing\n0 waiting\n");
 }
 
 TEST_F(GuideTest, SharedLoop) {

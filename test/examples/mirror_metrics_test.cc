@@ -111,10 +111,13 @@ TEST_F(MetricsTest, AreServedToPrometheus) {
            {"controller_runtime_terminal_reconcile_errors_total", "counter"},
            {"workqueue_adds_total", "counter"},
            {"workqueue_depth", "gauge"},
+           {"workqueue_failing_items", "gauge"},
            {"workqueue_longest_running_processor_seconds", "gauge"},
+           {"workqueue_oldest_queued_seconds", "gauge"},
            {"workqueue_queue_duration_seconds", "histogram"},
            {"workqueue_retries_total", "counter"},
            {"workqueue_unfinished_work_seconds", "gauge"},
+           {"workqueue_waiting_items", "gauge"},
            {"workqueue_work_duration_seconds", "histogram"}}) {
     ASSERT_EQ(metrics.types.count(name), 1u) << name;
     EXPECT_EQ(metrics.types.at(name), type) << name;

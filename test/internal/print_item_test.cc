@@ -85,7 +85,8 @@ TEST(PrintItemTest, EscapesAndCutsTheResultOfAbslStringify) {
 
 TEST(PrintItemTest, ItemsNeedNotBePrintable) {
   EXPECT_FALSE(IsPrintable<Unprintable>::value);
-  EXPECT_EQ(DescribeItem(Unprintable()), "an item");
+  EXPECT_EQ(DescribeItem(Unprintable()),
+            "an item (of a type without operator<< or AbslStringify())");
 }
 
 }  // namespace

@@ -52,6 +52,9 @@ std::string QueueSeries(absl::string_view name) {
                       "{controller=\"test\",name=\"test\"}");
 }
 
+constexpr char kRunningSources[] =
+    "workqueue_controller_running_sources{controller=\"test\"}";
+
 // Returns the samples of the histogram after observing the durations
 // `observed`.
 Samples Durations(const std::vector<double>& observed) {
@@ -126,6 +129,8 @@ TEST_F(PrometheusControllerMetricsTest, ShowsEveryMetricOfAControllerAtZero) {
   };
   expected.merge(Durations({}));
   EXPECT_EQ(Scrape(*registry_).SamplesOf("controller_runtime_"), expected);
+  EXPECT_EQ(Scrape(*registry_).SamplesOf("workqueue_controller_"),
+            (Samples{{kRunningSources, 0}}));
 }
 
 TEST_F(PrometheusControllerMetricsTest, ShowsWhatAControllerAndItsQueueDo) {
@@ -211,6 +216,8 @@ TEST_F(PrometheusControllerMetricsTest, ShowsTypesAndHelp) {
        {"gauge", "Number of workers."}},
       {"controller_runtime_active_workers",
        {"gauge", "Number of workers that are reconciling an item."}},
+      {"workqueue_controller_running_sources",
+       {"gauge", "Number of sources of items that run."}},
   };
   for (const auto& [name, type_and_help] : expected) {
     EXPECT_EQ(exposition.types.at(name), type_and_help.first) << name;
@@ -258,6 +265,16 @@ TEST_F(PrometheusControllerMetricsTest, AddsUpActiveWorkers) {
   EXPECT_EQ(Value(Series("active_workers")), 2);
   other.reset();
   EXPECT_EQ(Value(Series("active_workers")), 1);
+}
+
+TEST_F(PrometheusControllerMetricsTest, AddsUpRunningSources) {
+  const auto one = provider_->NewRunningSourcesMetric("test");
+  auto other = provider_->NewRunningSourcesMetric("test");
+  one->Inc();
+  other->Inc();
+  EXPECT_EQ(Value(kRunningSources), 2);
+  other.reset();
+  EXPECT_EQ(Value(kRunningSources), 1);
 }
 
 TEST_F(PrometheusControllerMetricsTest, TheNextControllerOfANameCountsOn) {

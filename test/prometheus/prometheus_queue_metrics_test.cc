@@ -149,6 +149,9 @@ TEST_F(PrometheusQueueMetricsTest, ShowsEveryMetricOfAQueue) {
       {Series("workqueue_adds_total", "pods"), 4},
       {Series("workqueue_unfinished_work_seconds", "pods"), 0.75 + 0.5},
       {Series("workqueue_longest_running_processor_seconds", "pods"), 0.75},
+      {Series("workqueue_oldest_queued_seconds", "pods"), 0},
+      {Series("workqueue_waiting_items", "pods"), 0},
+      {Series("workqueue_failing_items", "pods"), 0},
       {Series("workqueue_retries_total", "pods"), 3},
   };
   expected.merge(Histogram("workqueue_queue_duration_seconds", "pods",
@@ -170,6 +173,9 @@ TEST_F(PrometheusQueueMetricsTest, ShowsTypesAndHelp) {
                 {"workqueue_work_duration_seconds", "histogram"},
                 {"workqueue_unfinished_work_seconds", "gauge"},
                 {"workqueue_longest_running_processor_seconds", "gauge"},
+                {"workqueue_oldest_queued_seconds", "gauge"},
+                {"workqueue_waiting_items", "gauge"},
+                {"workqueue_failing_items", "gauge"},
                 {"workqueue_retries_total", "counter"},
             }));
   EXPECT_EQ(exposition.helps.size(), exposition.types.size());
@@ -251,6 +257,23 @@ TEST_F(PrometheusQueueMetricsTest, ShowsTheLongestRunningOfAll) {
   EXPECT_EQ(longest(), 3);
   other.reset();
   EXPECT_EQ(longest(), 2);
+}
+
+TEST_F(PrometheusQueueMetricsTest, AnOutageIsVisible) {
+  const auto one = NewQueue("pods");
+  const auto other = NewPriorityQueue("pods");
+  for (RateLimitingInterface<std::string>* queue :
+       std::vector<RateLimitingInterface<std::string>*>{one.get(),
+                                                        other.get()}) {
+    queue->AddRateLimited("fails");
+    queue->AddAfter("waits", absl::Hours(1));
+    clock_.Step(absl::Milliseconds(500));
+  }
+  clock_.Step(absl::Milliseconds(500));
+  EXPECT_EQ(Value("workqueue_failing_items", "pods"), 2);
+  EXPECT_EQ(Value("workqueue_waiting_items", "pods"), 2);
+  EXPECT_EQ(Value("workqueue_oldest_queued_seconds", "pods"), 1)
+      << "the oldest of both";
 }
 
 TEST_F(PrometheusQueueMetricsTest, ASumDoesNotDrift) {

@@ -4,6 +4,7 @@
 #include "ratelimit/max_of_rate_limiter.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -81,6 +82,27 @@ TEST(MaxOfRateLimiterTest, TakesTheLargestCount) {
   EXPECT_EQ(limiter->NumRequeues("a"), 7);
   limiter->Forget("a");
   EXPECT_EQ(limiter->NumRequeues("a"), 0);
+}
+
+TEST(MaxOfRateLimiterTest, TakesTheLargestNumberOfTrackedItems) {
+  auto bounded = ItemExponentialFailureRateLimiter<std::string>::Create(
+                     absl::Milliseconds(4), absl::Seconds(100),
+                     /*max_tracked_items=*/1)
+                     .value();
+  auto limiter = Limiter::Create(std::move(bounded), FastSlow(),
+                                 std::make_unique<Fixed>(absl::Seconds(1), 2))
+                     .value();
+  EXPECT_EQ(limiter->NumTracked(), 0u);
+  for (const char* item : {"a", "b", "a"}) limiter->When(item);
+  EXPECT_EQ(limiter->NumTracked(), 2u);
+  limiter->Forget("a");
+  EXPECT_EQ(limiter->NumTracked(), 1u);
+}
+
+TEST(MaxOfRateLimiterTest, TracksNothingIfNoLimiterKnowsWhatItTracks) {
+  auto limiter =
+      Limiter::Create(std::make_unique<Fixed>(absl::Seconds(1), 2)).value();
+  EXPECT_EQ(limiter->NumTracked(), std::nullopt);
 }
 
 TEST(MaxOfRateLimiterTest, TakesAListOfLimiters) {

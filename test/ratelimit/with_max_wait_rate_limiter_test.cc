@@ -4,6 +4,7 @@
 #include "ratelimit/with_max_wait_rate_limiter.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -86,6 +87,23 @@ TEST(WithMaxWaitRateLimiterTest, TheOtherLimiterCounts) {
   limiter->Forget(1);
   EXPECT_EQ(limiter->NumRequeues(1), 0);
   EXPECT_EQ(limiter->When(1), absl::Seconds(1));
+}
+
+TEST(WithMaxWaitRateLimiterTest, TheOtherLimiterTracks) {
+  auto tracking =
+      Limiter::Create(ItemExponentialFailureRateLimiter<int>::Create(
+                          absl::Milliseconds(4), absl::Seconds(100))
+                          .value(),
+                      absl::Seconds(1))
+          .value();
+  tracking->When(1);
+  tracking->When(2);
+  EXPECT_EQ(tracking->NumTracked(), 2u);
+  auto not_tracking =
+      Limiter::Create(std::make_unique<Steps>(1, absl::Seconds(1)),
+                      absl::Seconds(1))
+          .value();
+  EXPECT_EQ(not_tracking->NumTracked(), std::nullopt);
 }
 
 TEST(WithMaxWaitRateLimiterTest, RejectsBadArguments) {

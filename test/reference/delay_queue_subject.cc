@@ -114,8 +114,8 @@ class Model {
     return {ready_at, next_++, value, ComesAt(ready_at), ready_at <= now_};
   }
 
-  // A value is never early. With a wheel it is late by less than a tick, unless
-  // it is due when it is given its time.
+  // A value is never early. With a wheel, it is late by less than a tick. It is
+  // not late if it is due when it is given its time.
   absl::Time ComesAt(absl::Time ready_at) const {
     if (tick_ == absl::ZeroDuration() || ready_at == absl::InfiniteFuture()) {
       return ready_at;

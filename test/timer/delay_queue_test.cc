@@ -287,6 +287,21 @@ TEST_F(DelayQueueTest, AllThatAreDueAtATimeAreTaken) {
   EXPECT_EQ(takers.Join(), (Strings{"a", "b", "c"}));
 }
 
+TEST_F(DelayQueueTest, AThreadThatWaitsTakesNothingEarlyAfterItWentBack) {
+  clock_.Step(absl::Hours(1));
+  EXPECT_FALSE(queue_.TryTake().ok());
+  queue_.Push("a", absl::Hours(1));
+  Takers takers(&queue_, 1);
+  clock_.AwaitWaiters(1);
+  clock_.Step(-absl::Hours(1));
+  queue_.Push("b", absl::Minutes(10));
+  clock_.AwaitWaiters(1);
+  clock_.Step(absl::Minutes(10) - absl::Nanoseconds(1));
+  EXPECT_EQ(queue_.Len(), 2u);
+  clock_.Step(absl::Nanoseconds(1));
+  EXPECT_EQ(takers.Join(), Strings{"b"});
+}
+
 TEST_F(DelayQueueTest, AnEarlierValueIsWaitedFor) {
   queue_.Push("late", absl::Hours(1));
   Takers takers(&queue_, 1);

@@ -13,8 +13,8 @@
 #include "gtest/gtest.h"
 #include "test/workqueue/recording_metrics.h"
 #include "workqueue/clock/fake_clock.h"
-#include "workqueue/delaying_queue.h"
 #include "workqueue/metrics.h"
+#include "workqueue/rate_limiting_queue.h"
 
 namespace workqueue {
 namespace {
@@ -25,11 +25,11 @@ TEST(DefaultProviderTest, IsForQueuesMadeLaterThatHaveANameAndNoProvider) {
   FakeClock clock;
   const auto make = [&clock](const std::string& name,
                              MetricsProvider* provider) {
-    DelayingQueueOptions<int> options;
+    RateLimitingQueueOptions<int> options;
     options.name = name;
     options.metrics_provider = provider;
     options.clock = &clock;
-    return std::make_unique<DelayingQueue<int>>(std::move(options));
+    return std::make_unique<RateLimitingQueue<int>>(std::move(options));
   };
   RecordingMetrics first, second, own;
 

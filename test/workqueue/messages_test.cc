@@ -230,9 +230,11 @@ TEST_F(MessagesTest, ItemsNeedNotBePrintable) {
   Fuse::ArmForOthers(FragileOp::kCopy, 1);
   clock_.Step(kSecond);
   EXPECT_TRUE(Fuse::Disarm());
-  EXPECT_EQ(Written(), Strings{"E queue test: an item is due and cannot be "
-                               "added yet: INTERNAL: an exception that is no "
-                               "std::exception"});
+  EXPECT_EQ(Written(),
+            Strings{"E queue test: an item (of a type without operator<< "
+                    "or AbslStringify()) is due and cannot be "
+                    "added yet: INTERNAL: an exception that is no "
+                    "std::exception"});
 }
 
 struct ThrowsWhenPrinted {

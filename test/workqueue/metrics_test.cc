@@ -105,20 +105,33 @@ TEST_F(QueueMetricsTest, Metrics) {
 // Which metrics a queue reports to
 // -----------------------------------------------------------------------------
 
+enum class Layer { kQueue, kDelaying, kRateLimiting };
+
+// Returns the lowest layer that has metrics of `kind`.
+Layer LayerOf(MetricKind kind) {
+  switch (kind) {
+    case MetricKind::kRetries:
+    case MetricKind::kWaitingItems:
+      return Layer::kDelaying;
+    case MetricKind::kFailingItems:
+      return Layer::kRateLimiting;
+    default:
+      return Layer::kQueue;
+  }
+}
+
 TEST_F(QueueMetricsTest, AreMadeOnceForAQueue) {
   for (MetricKind kind : kMetricKinds) {
-    const std::vector<std::string> names = metrics_.record(kind).names;
-    if (kind == MetricKind::kRetries) {
-      EXPECT_TRUE(names.empty()) << "a Queue has no AddAfter()";
-    } else {
-      EXPECT_EQ(names, std::vector<std::string>{"test"});
-    }
+    EXPECT_EQ(metrics_.record(kind).names,
+              std::vector<std::string>(LayerOf(kind) == Layer::kQueue, "test"));
   }
 }
 
 TEST_F(DelayingQueueMetricsTest, AreMadeOnceForADelayingQueue) {
   for (MetricKind kind : kMetricKinds) {
-    EXPECT_EQ(metrics_.record(kind).names, std::vector<std::string>{"test"});
+    EXPECT_EQ(
+        metrics_.record(kind).names,
+        std::vector<std::string>(LayerOf(kind) <= Layer::kDelaying, "test"));
   }
 }
 
@@ -139,9 +152,10 @@ TEST_F(MetricsTest, OfAQueueBelowAreItsOwn) {
       std::make_unique<Queue<std::string>>(std::move(below_options)),
       std::move(options));
   for (MetricKind kind : kMetricKinds) {
+    if (LayerOf(kind) == Layer::kRateLimiting) continue;
+    const bool above = LayerOf(kind) == Layer::kDelaying;
     EXPECT_EQ(metrics_.record(kind).names,
-              std::vector<std::string>{kind == MetricKind::kRetries ? "above"
-                                                                    : "below"});
+              std::vector<std::string>{above ? "above" : "below"});
   }
 }
 
@@ -174,8 +188,8 @@ TEST_F(MetricsTest, ANameWithoutAProviderReportsNothing) {
 
 TEST_F(MetricsTest, AreDestroyedWithTheirQueue) {
   {
-    const DelayingQueue<std::string> queue(
-        Reporting<DelayingQueueOptions<std::string>>());
+    const RateLimitingQueue<std::string> queue(
+        Reporting<RateLimitingQueueOptions<std::string>>());
     for (MetricKind kind : kMetricKinds) {
       EXPECT_EQ(metrics_.record(kind).live, 1);
     }
@@ -191,9 +205,9 @@ TEST_F(MetricsTest, AnyMayBeUnwanted) {
   for (MetricKind unwanted : kMetricKinds) {
     RecordingMetrics metrics;
     metrics.unwanted = {unwanted};
-    auto options = Reporting<DelayingQueueOptions<std::string>>();
+    auto options = Reporting<RateLimitingQueueOptions<std::string>>();
     options.metrics_provider = &metrics;
-    DelayingQueue<std::string> queue(std::move(options));
+    RateLimitingQueue<std::string> queue(std::move(options));
     queue.AddAfter("a", absl::ZeroDuration());
     queue.Get();
     clock_.Step(kUpdatePeriod);
@@ -207,8 +221,8 @@ TEST_F(MetricsTest, AnyMayBeUnwanted) {
 
 TEST_F(MetricsTest, AllMayBeUnwanted) {
   metrics_.unwanted.assign(std::begin(kMetricKinds), std::end(kMetricKinds));
-  DelayingQueue<std::string> queue(
-      Reporting<DelayingQueueOptions<std::string>>());
+  RateLimitingQueue<std::string> queue(
+      Reporting<RateLimitingQueueOptions<std::string>>());
   queue.AddAfter("a", absl::Seconds(1));
   clock_.Step(absl::Seconds(1));
   EXPECT_EQ(queue.Get(), "a");

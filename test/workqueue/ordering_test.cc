@@ -357,6 +357,14 @@ TEST_F(OrderingThrowsTest, FromPushInAdd) {
   EXPECT_EQ(GetAll(*queue_), (std::vector<int>{1, 2}));
 }
 
+TEST_F(OrderingThrowsTest, FromPushInAddAndMetricsStayRight) {
+  fifo_->on_push = ThrowOnce();
+  EXPECT_TRUE(Blows([&] { queue_->Add(1); }));
+  EXPECT_EQ(metrics_.count(MetricKind::kDepth), 0);
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(metrics_.values(MetricKind::kOldestQueued).back(), 0.0);
+}
+
 TEST_F(OrderingThrowsTest, FromTouch) {
   queue_->Add(1);
   fifo_->on_touch = ThrowOnce();

@@ -29,14 +29,18 @@ enum class MetricKind {
   kWorkDuration,
   kUnfinishedWork,
   kLongestRunning,
-  kRetries,
+  kOldestQueued,
+  kRetries,       // of a delaying layer
+  kWaitingItems,  // of a delaying layer
+  kFailingItems,  // of a rate limiting layer
 };
 
 inline constexpr MetricKind kMetricKinds[] = {
     MetricKind::kDepth,          MetricKind::kAdds,
     MetricKind::kLatency,        MetricKind::kWorkDuration,
     MetricKind::kUnfinishedWork, MetricKind::kLongestRunning,
-    MetricKind::kRetries,
+    MetricKind::kOldestQueued,   MetricKind::kRetries,
+    MetricKind::kWaitingItems,   MetricKind::kFailingItems,
 };
 
 // RecordingMetrics
@@ -116,6 +120,21 @@ class RecordingMetrics final : public MetricsProvider {
       return MetricsProvider::NewDepthMetricWithPriority(name);
     }
     return New<PriorityGaugeMetric, PriorityGauge>(MetricKind::kDepth, name);
+  }
+  std::unique_ptr<SettableGaugeMetric> NewOldestQueuedSecondsMetric(
+      absl::string_view name) override {
+    return New<SettableGaugeMetric, SettableGauge>(MetricKind::kOldestQueued,
+                                                   name);
+  }
+  std::unique_ptr<SettableGaugeMetric> NewWaitingItemsMetric(
+      absl::string_view name) override {
+    return New<SettableGaugeMetric, SettableGauge>(MetricKind::kWaitingItems,
+                                                   name);
+  }
+  std::unique_ptr<SettableGaugeMetric> NewFailingItemsMetric(
+      absl::string_view name) override {
+    return New<SettableGaugeMetric, SettableGauge>(MetricKind::kFailingItems,
+                                                   name);
   }
   std::unique_ptr<CounterMetric> NewRetriesMetric(
       absl::string_view name) override {

@@ -97,6 +97,37 @@ TEST_P(SnapshotTest, HasWhatIsQueued) {
   EXPECT_TRUE(snapshot.waiting.empty());
 }
 
+TEST_P(SnapshotTest, HasSinceWhenItemsAreQueued) {
+  const absl::Time start = clock_.TimeNow();
+  for (const char* item : {"a", "b", "a"}) {
+    queue_->Add(item);
+    clock_.Step(absl::Seconds(1));
+  }
+  const auto since = [this](const std::string& item) {
+    for (const auto& it : queue_->TakeSnapshot().queued) {
+      if (it.item == item) return it.since;
+    }
+    return absl::InfinitePast();
+  };
+  EXPECT_EQ(since("a"), start);
+  EXPECT_EQ(since("b"), start + absl::Seconds(1));
+  // An item that is added while it is being processed is queued later. It has
+  // waited since it was added.
+  ASSERT_EQ(queue_->Get(), "a");
+  queue_->Add("a");
+  clock_.Step(absl::Seconds(1));
+  queue_->Done("a");
+  EXPECT_EQ(since("a"), start + absl::Seconds(3));
+  // An item that is given back has waited all the time, except if a queue gives
+  // back by an `Add()`, as `QueueBase` does.
+  Lease<std::string> lease = *queue_->Acquire();
+  ASSERT_EQ(*lease, "b");
+  clock_.Step(absl::Seconds(1));
+  lease.GiveBack();
+  EXPECT_EQ(since("b"),
+            GetParam().plain ? clock_.TimeNow() : start + absl::Seconds(1));
+}
+
 TEST_P(SnapshotTest, HasWhatIsBeingProcessedAndSinceWhen) {
   std::vector<absl::Time> since;
   for (const char* item : {"c", "a", "b"}) {
@@ -483,30 +514,41 @@ TEST(SnapshotPrintTest, All) {
   const absl::Time now = absl::UnixEpoch() + absl::Hours(1);
   snapshot.taken_at = now;
   snapshot.shutting_down = true;
-  snapshot.queued.push_back({"default/web", /*priority=*/10, /*failures=*/0});
-  snapshot.queued.push_back({"default/db", /*priority=*/0, /*failures=*/3});
-  snapshot.queued.push_back({"default/ca", /*priority=*/-1, /*failures=*/2});
+  snapshot.queued.push_back({"default/web", now - absl::Hours(1),
+                             /*priority=*/10, /*failures=*/0,
+                             /*last_error=*/""});
+  snapshot.queued.push_back({"default/db", now - absl::Milliseconds(250),
+                             /*priority=*/0, /*failures=*/3,
+                             /*last_error=*/"NOT_FOUND: web"});
+  snapshot.queued.push_back({"default/ca", now, /*priority=*/-1,
+                             /*failures=*/2, /*last_error=*/""});
   snapshot.processing.push_back({"default/cache", now - absl::Seconds(1.5),
-                                 /*added_again=*/true, /*failures=*/0});
-  snapshot.processing.push_back(
-      {"default/job", now, /*added_again=*/false, /*failures=*/1});
+                                 /*added_again=*/true, /*failures=*/0,
+                                 /*last_error=*/""});
+  snapshot.processing.push_back({"default/job", now, /*added_again=*/false,
+                                 /*failures=*/1, /*last_error=*/"ABORTED: "});
   snapshot.waiting.push_back({"default/mail", now + absl::Seconds(30),
-                              /*priority=*/0, /*failures=*/1});
+                              /*priority=*/0, /*failures=*/1,
+                              /*last_error=*/""});
   snapshot.waiting.push_back({"default/cron", now + absl::Hours(2),
-                              /*priority=*/5, /*failures=*/0});
-  snapshot.waiting.push_back({"default/never", absl::InfiniteFuture()});
+                              /*priority=*/5, /*failures=*/0,
+                              /*last_error=*/"UNKNOWN: a"});
+  snapshot.waiting.push_back({"default/never", absl::InfiniteFuture(),
+                              /*priority=*/0, /*failures=*/0,
+                              /*last_error=*/""});
   EXPECT_EQ(Printed(snapshot),
             "shutting down\n"
             "3 queued:\n"
-            "  default/web (priority 10)\n"
-            "  default/db (failures: 3)\n"
-            "  default/ca (priority -1) (failures: 2)\n"
+            "  default/web for 1h (priority 10)\n"
+            "  default/db for 250ms (failures: 3, last error: NOT_FOUND: web)\n"
+            "  default/ca for 0 (priority -1) (failures: 2)\n"
             "2 processing:\n"
             "  default/cache for 1.5s, added again\n"
-            "  default/job for 0 (failures: 1)\n"
+            "  default/job for 0 (failures: 1, last error: ABORTED: )\n"
             "3 waiting:\n"
             "  default/mail for another 30s (failures: 1)\n"
-            "  default/cron for another 2h (priority 5)\n"
+            "  default/cron for another 2h (priority 5) (failures: 0, last "
+            "error: UNKNOWN: a)\n"
             "  default/never for another inf\n");
   EXPECT_EQ(Stringified(snapshot), Printed(snapshot));
 }
@@ -520,13 +562,14 @@ TEST(SnapshotPrintTest, OfAQueue) {
   clock.Step(absl::Milliseconds(1500));
   queue.Add("cache");
   queue.Add("web");
+  clock.Step(absl::Seconds(2));
   queue.AddRateLimited("db");
   queue.AddAfter("mail", absl::Seconds(30));
   EXPECT_EQ(Printed(queue.TakeSnapshot()),
             "1 queued:\n"
-            "  web\n"
+            "  web for 2s\n"
             "1 processing:\n"
-            "  cache for 1.5s, added again\n"
+            "  cache for 3.5s, added again\n"
             "2 waiting:\n"
             "  db for another 5ms (failures: 1)\n"
             "  mail for another 30s\n");
@@ -548,33 +591,36 @@ struct ObjectName {
 };
 
 TEST(SnapshotPrintTest, ItemsThatPrintThemselves) {
-  Queue<ObjectName> queue;
+  FakeClock clock;
+  Queue<ObjectName> queue(On<QueueOptions<ObjectName>>(&clock));
   queue.Add({"default", "web"});
   EXPECT_EQ(Printed(queue.TakeSnapshot()),
-            "1 queued:\n  default/web\n0 processing\n0 waiting\n");
+            "1 queued:\n  default/web for 0\n0 processing\n0 waiting\n");
   EXPECT_EQ(Stringified(queue.TakeSnapshot()), Printed(queue.TakeSnapshot()));
 }
 
 TEST(SnapshotPrintTest, EachItemIsOnOneLineThatATerminalDisplays) {
-  Queue<std::string> queue;
+  FakeClock clock;
+  Queue<std::string> queue(On<QueueOptions<std::string>>(&clock));
   queue.Add("web\n1 processing:\n  \033[2Jfake");
   queue.Add(std::string(1 << 20, 'x'));
   EXPECT_EQ(Printed(queue.TakeSnapshot()),
             "2 queued:\n"
-            "  web\\n1 processing:\\n  \\033[2Jfake\n"
+            "  web\\n1 processing:\\n  \\033[2Jfake for 0\n"
             "  " +
                 std::string(256, 'x') +
-                "... (1048576 bytes)\n"
+                "... (1048576 bytes) for 0\n"
                 "0 processing\n"
                 "0 waiting\n");
   EXPECT_EQ(Stringified(queue.TakeSnapshot()), Printed(queue.TakeSnapshot()));
 }
 
 TEST(SnapshotPrintTest, Numbers) {
-  Queue<int> queue;
+  FakeClock clock;
+  Queue<int> queue(On<QueueOptions<int>>(&clock));
   queue.Add(7);
   EXPECT_EQ(Printed(queue.TakeSnapshot()),
-            "1 queued:\n  7\n0 processing\n0 waiting\n");
+            "1 queued:\n  7 for 0\n0 processing\n0 waiting\n");
 }
 
 // -----------------------------------------------------------------------------

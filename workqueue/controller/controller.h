@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/memory/memory.h"
@@ -31,6 +32,7 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/controller/internal/check_options.h"
 #include "workqueue/controller/internal/failure_log.h"
+#include "workqueue/controller/internal/last_errors.h"
 #include "workqueue/controller/internal/lifecycle.h"
 #include "workqueue/controller/internal/reconcile_metrics.h"
 #include "workqueue/controller/metrics.h"
@@ -195,6 +197,29 @@ class Controller {
   //     stopped before. Such a call does not stop a controller that runs.
   absl::Status Start() { return lifecycle_.Start(); }
 
+  // Returns OK if the controller does its work, and otherwise the reason why it
+  // does not. For a probe that tells whether a service is ready. The reasons
+  // are, in this order:
+  //
+  //   * `Start()` has failed: its error,
+  //   * `absl::FailedPreconditionError`: the controller has not been started,
+  //   * `absl::CancelledError`: the controller has begun to stop,
+  //   * `absl::UnavailableError`: the controller is starting,
+  //   * `absl::UnavailableError`: the queue has been shut down or closed, so
+  //     that workers have ended,
+  //   * a source has ended with an error: this error,
+  //   * a source is being restarted after an error: this error.
+  //
+  // The message names the controller and the sources. A restarted source is
+  // healthy again when it calls `mark_synced()`, or, if it has never called it
+  // and `Source::wait_for_sync` is not set, when its `run` is called again. A
+  // source that has returned OK is healthy. Failed reconciliations do not
+  // count.
+  //
+  // Never waits for a source or for the reconcile function. Takes constant time
+  // per source.
+  absl::Status Healthy() const { return lifecycle_.Healthy(); }
+
   // Stops the controller:
   //
   //   1. Tells the sources to stop, and blocks until they have returned.
@@ -227,6 +252,13 @@ class Controller {
   // Returns the queue. Items may be added to it before and after the start. The
   // controller owns the queue.
   RateLimitingInterface<T>& queue() { return *queue_; }
+
+  // Returns a copy of the contents of the queue, with the last error of each
+  // item that has failed and is tried again. The controller keeps these errors
+  // for the 10,000 items that failed last, cut after 256 bytes. For debugging:
+  // see `Interface::TakeSnapshot()`. If a look-up in the errors throws, logs
+  // the exception, and leaves out the error.
+  Snapshot<T> TakeSnapshot();
 
   // For tests. Blocks until no item is queued or being reconciled. Waiting
   // items do not count. After a `Stop()` whose timeout has passed, blocks
@@ -290,6 +322,7 @@ class Controller {
   }
 
   // Call the queue's functions of the same names, and log their exceptions.
+  // `Forget()` also forgets the last error.
   int NumRequeues(const T& item);
   void Forget(const T& item);
 
@@ -303,6 +336,7 @@ class Controller {
   const absl::Duration reconcile_timeout_;
   internal::ErrorLog queue_errors_;
   internal::FailureLog failure_log_;
+  internal::LastErrors<T, Hash, Eq> last_errors_;
   const internal::ReconcileMetrics metrics_;
   const bool timed_;
   // The rate limiter of the queue that the controller has made; null if the
@@ -325,7 +359,7 @@ Controller<T, Hash, Eq>::Create(ControllerOptions<T> options) {
   checked.has_queue_metrics_provider =
       options.queue_metrics_provider != nullptr;
   for (const Source<T>& source : options.sources) {
-    checked.sources_with_run.push_back(source.run != nullptr);
+    checked.sources.push_back({source.run != nullptr, source.restart_backoff});
   }
   checked.clocks_differ =
       options.queue != nullptr && options.queue->clock() != ClockOf(options);
@@ -387,12 +421,16 @@ std::vector<internal::LifecycleSource> Controller<T, Hash, Eq>::Erase(
   for (Source<T>& source : sources) {
     auto run = [this, run = std::move(source.run)](
                    const std::function<void()>& mark_synced) {
-      SourceContext<T> context = {*queue_, lifecycle_.stopping(), clock_,
-                                  mark_synced};
+      metrics_.RecordSourceStart();
+      absl::Cleanup record_end = [this] { metrics_.RecordSourceEnd(); };
+      SourceContext<T> context = {
+          *queue_, lifecycle_.stopping(), clock_, mark_synced,
+          [this](absl::Duration d) { return lifecycle_.Sleep(d); }};
       return run(context);
     };
     erased.push_back({std::move(source.name), std::move(run),
-                      std::move(source.on_stop), source.wait_for_sync});
+                      source.restart_backoff, std::move(source.on_stop),
+                      source.wait_for_sync});
   }
   return erased;
 }
@@ -408,6 +446,23 @@ bool Controller<T, Hash, Eq>::Idle() {
   if (queue_->Len() > 0) return false;  // without a copy of the items
   const Snapshot<T> snapshot = queue_->TakeSnapshot();
   return snapshot.queued.empty() && snapshot.processing.empty();
+}
+
+template <typename T, typename Hash, typename Eq>
+Snapshot<T> Controller<T, Hash, Eq>::TakeSnapshot() {
+  Snapshot<T> snapshot = queue_->TakeSnapshot();
+  const auto add_errors = [this](auto& items) {
+    for (auto& it : items) {
+      Try("looking up the error of", it.item, [&] {
+        it.last_error = last_errors_.Get(it.item);
+        return absl::OkStatus();
+      });
+    }
+  };
+  add_errors(snapshot.queued);
+  add_errors(snapshot.processing);
+  add_errors(snapshot.waiting);
+  return snapshot;
 }
 
 template <typename T, typename Hash, typename Eq>
@@ -475,6 +530,10 @@ void Controller<T, Hash, Eq>::HandleError(const Lease<T>& lease,
     Forget(*lease);
     return;
   }
+  Try("keeping the error of", *lease, [&] {
+    last_errors_.Record(*lease, error);
+    return absl::OkStatus();
+  });
   AddOptions again;
   again.after = delay.value_or(absl::ZeroDuration());
   again.rate_limited = !delay.has_value();
@@ -532,6 +591,7 @@ int Controller<T, Hash, Eq>::NumRequeues(const T& item) {
 template <typename T, typename Hash, typename Eq>
 void Controller<T, Hash, Eq>::Forget(const T& item) {
   Try("forgetting the failures of", item, [&] {
+    last_errors_.Erase(item);
     queue_->Forget(item);
     return absl::OkStatus();
   });

@@ -18,13 +18,13 @@ namespace workqueue {
 // ControllerMetricsProvider
 //
 // Creates the metrics of controllers. The metrics are those of
-// controller-runtime; each function below names its metric. Each function is
-// called once for each new controller that has a name, with that name.
-// `NewReconcileTotalMetric()` is called once for each result. A function may
-// return null for an unwanted metric. A controller owns its metrics.
+// controller-runtime, and one more. Each function below names its metric. Each
+// function is called once for each new controller that has a name, with that
+// name. `NewReconcileTotalMetric()` is called once for each result. A function
+// may return null for an unwanted metric. A controller owns its metrics.
 //
-// The workers call the metrics with no lock held. So a metric must be
-// thread-safe. An exception from a metric is dropped.
+// The workers and the sources' threads call the metrics with no lock held. So a
+// metric must be thread-safe. An exception from a metric is dropped.
 //
 // Thread-safe. A provider must outlive the controllers that use it.
 class ControllerMetricsProvider {
@@ -71,6 +71,14 @@ class ControllerMetricsProvider {
   // (controller_runtime_active_workers)
   virtual std::unique_ptr<GaugeMetric> NewActiveWorkersMetric(
       absl::string_view controller) = 0;
+
+  // The number of sources that run. A source that has returned or waits for its
+  // restart does not count. controller-runtime has no such metric. The default
+  // implementation returns null. (workqueue_controller_running_sources)
+  virtual std::unique_ptr<GaugeMetric> NewRunningSourcesMetric(
+      absl::string_view /*controller*/) {
+    return nullptr;
+  }
 };
 
 }  // namespace workqueue

@@ -9,10 +9,12 @@
 #define WORKQUEUE_CONTROLLER_SOURCE_H_
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/interfaces.h"
 
@@ -33,9 +35,35 @@ struct SourceContext {
   Clock* clock;
 
   // The source calls this function when it has added all items that exist at
-  // the start; see `Source::wait_for_sync`. May be called from any thread and
-  // more than once.
+  // the start; see `Source::wait_for_sync`. A source that is restarted calls it
+  // in each run. May be called from any thread and more than once.
   std::function<void()> mark_synced;
+
+  // The implementation of `Sleep()`.
+  std::function<bool(absl::Duration d)> sleep;
+
+  // Blocks until `d` has passed on the controller's clock, and returns true.
+  // When the controller is being stopped, returns false at once. For a source
+  // that polls:
+  //
+  //     do {
+  //       context.queue.AddAll(pods.List());
+  //     } while (context.Sleep(absl::Minutes(1)));
+  //
+  // `d` may be infinite. If `d` is zero or negative, does not block. May be
+  // called from any thread. `FakeClock::Step()` waits until the calls whose
+  // time has come have returned, and not for what the source does then.
+  bool Sleep(absl::Duration d) const { return sleep(d); }
+};
+
+// RestartBackoff
+//
+// The delays before the restarts of a source. The first delay is `base_delay`.
+// Each delay is twice as long as the one before, up to `max_delay`. After a run
+// that lasted at least `max_delay`, the next delay is `base_delay` again.
+struct RestartBackoff {
+  absl::Duration base_delay = absl::Seconds(1);  // positive, finite
+  absl::Duration max_delay = absl::Minutes(1);  // at least `base_delay`; finite
 };
 
 // Source
@@ -63,9 +91,13 @@ struct Source {
   std::string name;
 
   // Adds items to the queue. The controller calls `run` on a thread of its own.
-  // `run` must return soon after `context.stop` is notified. It may return
-  // earlier. An error or an exception makes `Controller::Start()` fail if the
-  // start is still in progress. Later errors are only logged.
+  // `run` must return soon after `context.stop` is notified.
+  //
+  // `run` may return earlier. OK means that the source will add no more items,
+  // which the controller logs. After an error or an exception, the source is
+  // restarted if there is a `restart_backoff`. Otherwise the error makes
+  // `Controller::Start()` fail if the start is still in progress. After the
+  // start, the error is logged, and `Controller::Healthy()` returns it.
   std::function<absl::Status(SourceContext<T>& context)> run;
 
   // If set, called once after `context.stop` has been notified. Use it to wake
@@ -81,6 +113,11 @@ struct Source {
   // Whether the workers start only when `run` has called `mark_synced()` or has
   // returned OK.
   bool wait_for_sync = false;
+
+  // If set, `run` is called again after an error or an exception, when a delay
+  // has passed on the controller's clock. An error during the start then does
+  // not make `Controller::Start()` fail before `sync_timeout`.
+  std::optional<RestartBackoff> restart_backoff;
 };
 
 }  // namespace workqueue

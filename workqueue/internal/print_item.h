@@ -40,6 +40,10 @@ struct IsPrintable
 // break a line nor act on a terminal. Requires `IsPrintable<T>`.
 template <typename T>
 void PrintItem(std::ostream& os, const T& item) {
+  static_assert(IsPrintable<T>::value,
+                "Snapshots of this type of items cannot be printed. Give the "
+                "type an operator<<(std::ostream&, const T&) or, with Abseil "
+                "20230125 or later, an AbslStringify().");
   if constexpr (std::is_same_v<T, std::string>) {
     os << Printable(item);  // without a copy of a long item
   } else if constexpr (IsStreamable<T>::value) {
@@ -51,8 +55,8 @@ void PrintItem(std::ostream& os, const T& item) {
   }
 }
 
-// Returns a description of `item` for messages: the printed item, or "an item"
-// if a `T` cannot be printed.
+// Returns a description of `item` for messages: the printed item or, if a `T`
+// cannot be printed, how it can be made printable.
 template <typename T>
 std::string DescribeItem(const T& item) {
   if constexpr (IsPrintable<T>::value) {
@@ -60,7 +64,7 @@ std::string DescribeItem(const T& item) {
     PrintItem(os, item);
     return os.str();
   } else {
-    return "an item";
+    return "an item (of a type without operator<< or AbslStringify())";
   }
 }
 

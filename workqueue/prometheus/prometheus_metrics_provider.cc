@@ -86,6 +86,15 @@ PrometheusMetricsProvider::Create(
   families.longest_running_processor = registration.AddGauge(
       "workqueue_longest_running_processor_seconds",
       "Seconds for which the item longest in processing has been processed.");
+  families.oldest_queued = registration.AddGauge(
+      "workqueue_oldest_queued_seconds",
+      "Seconds since the add of the item that was added first, of the items "
+      "that wait to be processed.");
+  families.waiting_items = registration.AddGauge(
+      "workqueue_waiting_items", "Items that wait for their time.");
+  families.failing_items = registration.AddGauge(
+      "workqueue_failing_items",
+      "Items that have failed and have not been forgotten since.");
   families.retries = registration.AddCounter(
       "workqueue_retries_total", "Adds with a delay, for example retries.");
 
@@ -111,6 +120,9 @@ PrometheusMetricsProvider::Create(
   families.active_workers =
       registration.AddGauge("controller_runtime_active_workers",
                             "Number of workers that are reconciling an item.");
+  families.running_sources =
+      registration.AddGauge("workqueue_controller_running_sources",
+                            "Number of sources of items that run.");
 
   if (!registration.status().ok()) return registration.status();
   return absl::WrapUnique(
@@ -158,6 +170,25 @@ PrometheusMetricsProvider::NewLongestRunningProcessorSecondsMetric(
   return combined_gauges_.NewPart(
       &families_.longest_running_processor->Add(QueueLabels(name)),
       CombinedGauge::Max);
+}
+
+std::unique_ptr<SettableGaugeMetric>
+PrometheusMetricsProvider::NewOldestQueuedSecondsMetric(
+    absl::string_view name) {
+  return combined_gauges_.NewPart(
+      &families_.oldest_queued->Add(QueueLabels(name)), CombinedGauge::Max);
+}
+
+std::unique_ptr<SettableGaugeMetric>
+PrometheusMetricsProvider::NewWaitingItemsMetric(absl::string_view name) {
+  return combined_gauges_.NewPart(
+      &families_.waiting_items->Add(QueueLabels(name)), CombinedGauge::Sum);
+}
+
+std::unique_ptr<SettableGaugeMetric>
+PrometheusMetricsProvider::NewFailingItemsMetric(absl::string_view name) {
+  return combined_gauges_.NewPart(
+      &families_.failing_items->Add(QueueLabels(name)), CombinedGauge::Sum);
 }
 
 std::unique_ptr<PriorityGaugeMetric>
@@ -229,6 +260,12 @@ std::unique_ptr<GaugeMetric> PrometheusMetricsProvider::NewActiveWorkersMetric(
     absl::string_view controller) {
   return std::make_unique<GaugeShare>(
       &families_.active_workers->Add(ControllerLabels(controller)));
+}
+
+std::unique_ptr<GaugeMetric> PrometheusMetricsProvider::NewRunningSourcesMetric(
+    absl::string_view controller) {
+  return std::make_unique<GaugeShare>(
+      &families_.running_sources->Add(ControllerLabels(controller)));
 }
 
 }  // namespace workqueue

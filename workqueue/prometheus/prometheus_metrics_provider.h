@@ -33,7 +33,8 @@ namespace workqueue {
 // This class keeps the metrics of queues and controllers in a registry of
 // prometheus-cpp. The names, labels and buckets of queues are Kubernetes', and
 // the names, labels and buckets of controllers are controller-runtime's. So
-// dashboards and alerts made for controllers in Go work unchanged.
+// dashboards and alerts made for controllers in Go work unchanged. The metrics
+// marked with (*) have no counterpart there.
 //
 // A queue has these metrics:
 //
@@ -43,6 +44,9 @@ namespace workqueue {
 //     workqueue_work_duration_seconds              histogram
 //     workqueue_unfinished_work_seconds            gauge
 //     workqueue_longest_running_processor_seconds  gauge
+//     workqueue_oldest_queued_seconds              gauge (*)
+//     workqueue_waiting_items                      gauge (*)
+//     workqueue_failing_items                      gauge (*)
 //     workqueue_retries_total                      counter
 //
 // A controller has these metrics:
@@ -55,6 +59,7 @@ namespace workqueue {
 //     controller_runtime_reconcile_time_seconds           histogram
 //     controller_runtime_max_concurrent_reconciles        gauge
 //     controller_runtime_active_workers                   gauge
+//     workqueue_controller_running_sources                gauge (*)
 //
 // Example, for a controller and its queue:
 //
@@ -81,8 +86,9 @@ namespace workqueue {
 //
 // Queues of the same name share their metrics, and so do controllers of the
 // same name. Each gauge shows the sum of its queues or controllers, but
-// `workqueue_longest_running_processor_seconds` shows the maximum. A queue or
-// controller leaves the gauges when it is destroyed. Time series are never
+// `workqueue_longest_running_processor_seconds` and
+// `workqueue_oldest_queued_seconds` show the maximum. A queue or controller
+// leaves the gauges when it is destroyed. Time series are never
 // removed: the next queue or controller of the name continues its counters and
 // histograms.
 //
@@ -115,6 +121,12 @@ class PrometheusMetricsProvider final : public MetricsProvider,
       absl::string_view name) override;
   std::unique_ptr<SettableGaugeMetric> NewLongestRunningProcessorSecondsMetric(
       absl::string_view name) override;
+  std::unique_ptr<SettableGaugeMetric> NewOldestQueuedSecondsMetric(
+      absl::string_view name) override;
+  std::unique_ptr<SettableGaugeMetric> NewWaitingItemsMetric(
+      absl::string_view name) override;
+  std::unique_ptr<SettableGaugeMetric> NewFailingItemsMetric(
+      absl::string_view name) override;
   std::unique_ptr<PriorityGaugeMetric> NewDepthMetricWithPriority(
       absl::string_view name) override;
   std::unique_ptr<CounterMetric> NewRetriesMetric(
@@ -137,6 +149,8 @@ class PrometheusMetricsProvider final : public MetricsProvider,
       absl::string_view controller) override;
   std::unique_ptr<GaugeMetric> NewActiveWorkersMetric(
       absl::string_view controller) override;
+  std::unique_ptr<GaugeMetric> NewRunningSourcesMetric(
+      absl::string_view controller) override;
 
  private:
   // Owned by the registry.
@@ -148,6 +162,9 @@ class PrometheusMetricsProvider final : public MetricsProvider,
     prometheus::Family<prometheus::Histogram>* work_duration;
     prometheus::Family<prometheus::Gauge>* unfinished_work;
     prometheus::Family<prometheus::Gauge>* longest_running_processor;
+    prometheus::Family<prometheus::Gauge>* oldest_queued;
+    prometheus::Family<prometheus::Gauge>* waiting_items;
+    prometheus::Family<prometheus::Gauge>* failing_items;
     prometheus::Family<prometheus::Counter>* retries;
 
     // Controllers.
@@ -159,6 +176,7 @@ class PrometheusMetricsProvider final : public MetricsProvider,
     prometheus::Family<prometheus::Histogram>* reconcile_time;
     prometheus::Family<prometheus::Gauge>* max_concurrent_reconciles;
     prometheus::Family<prometheus::Gauge>* active_workers;
+    prometheus::Family<prometheus::Gauge>* running_sources;
   };
 
   PrometheusMetricsProvider(std::shared_ptr<prometheus::Registry> registry,

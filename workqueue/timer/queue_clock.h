@@ -11,6 +11,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/string_view.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/timer/waiting_loop.h"
 
@@ -45,9 +46,10 @@ class QueueClock {
   Clock* clock() const { return clock_; }
 
   // Returns the loop that this was made from, or a new one on the clock. A new
-  // loop starts a thread.
-  std::shared_ptr<WaitingLoop> LoopOrNew() const {
-    return loop_ != nullptr ? loop_ : std::make_shared<WaitingLoop>(clock_);
+  // loop starts a thread, which is named after the queue `name`.
+  std::shared_ptr<WaitingLoop> LoopOrNew(absl::string_view name) const {
+    return loop_ != nullptr ? loop_
+                            : std::make_shared<WaitingLoop>(clock_, name);
   }
 
  private:

@@ -26,6 +26,7 @@
 #include "workqueue/internal/mutex_lock.h"
 #include "workqueue/internal/printable.h"
 #include "workqueue/internal/slab.h"
+#include "workqueue/internal/thread_name.h"
 
 namespace workqueue {
 
@@ -51,7 +52,8 @@ absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Create(
 }
 
 Scheduler::Scheduler(SchedulerOptions options)
-    : clock_(OrRealClock(options.clock)),
+    : name_(options.name),
+      clock_(OrRealClock(options.clock)),
       on_exception_(std::move(options.on_exception)),
       errors_("scheduler", options.name, options.log_sink, clock_),
       waiting_(options.waiting_set, clock_),
@@ -201,6 +203,7 @@ bool Scheduler::ShuttingDown() const {
 }
 
 void Scheduler::Work(Worker& worker) {
+  internal::NameThisThread(name_, "sched");
   Task* task = nullptr;
   absl::Time wake_at = absl::InfinitePast();
   while (true) {

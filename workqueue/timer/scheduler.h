@@ -48,7 +48,7 @@ using TaskId = internal::Handle<struct TaskIdTag>;
 //
 // Options for a `Scheduler`. Every field has a usable default.
 struct SchedulerOptions {
-  // The name of the scheduler in log messages.
+  // The name of the scheduler in log messages and in the names of its threads.
   std::string name;
 
   // The clock of the scheduler; null for the real clock. Not owned; must
@@ -255,6 +255,7 @@ class Scheduler {
   // `drop_due`. Returns whether a running task has made this call.
   bool StopScheduling(bool drop_due) ABSL_LOCKS_EXCLUDED(mu_);
 
+  const std::string name_;
   Clock* const clock_;
   const std::function<void(TaskId, std::exception_ptr)> on_exception_;
   internal::ErrorLog errors_;

@@ -52,10 +52,11 @@ namespace internal {
 // as often as there are rings. A bit for each slot tells whether the slot is
 // empty, so the wheel skips empty slots without visiting them.
 //
-// The time that the wheel is told must not go back, nor come more than 146
-// years after the wheel was made, without a `Restart()`. An entry that is due
-// more than 292 years after the wheel was made or restarted is never due: this
-// is the range of 64 bits of nanoseconds.
+// If the clock has gone back, call `Restart()` before the next `Insert()` or
+// `Move()`. Otherwise an entry that is due before the latest time told is due
+// at once. Call `Restart()` also when the clock has come far: an entry that is
+// due more than 292 years after the wheel was made or restarted is never due.
+// This is the range of 64 bits of nanoseconds. A `WaitingSet` does both.
 //
 // Only `Reserve()` and the constructor throw (`std::bad_alloc`). Not
 // thread-safe.

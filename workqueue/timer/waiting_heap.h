@@ -54,10 +54,11 @@ namespace internal {
 // other entries are in an `IndexedHeap`. If a new entry comes before the last
 // entries of the ring, and these are at most four, they move to the heap.
 //
-// The time that the heap is told must not go back, nor come more than 146 years
-// after the heap was made, without a `Restart()`. An entry that is due more
-// than 292 years after the heap was made or restarted is never due: this is the
-// range of 64 bits of nanoseconds.
+// If the clock has gone back, call `Restart()` before the next `Insert()` or
+// `Move()`. Otherwise an entry that is due before the latest time told is due
+// at once. Call `Restart()` also when the clock has come far: an entry that is
+// due more than 292 years after the heap was made or restarted is never due.
+// This is the range of 64 bits of nanoseconds. A `WaitingSet` does both.
 //
 // Only `Reserve()` throws (`std::bad_alloc`). Not thread-safe.
 class WaitingHeap {

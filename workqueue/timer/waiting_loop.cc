@@ -8,19 +8,22 @@
 #include <thread>  // NOLINT(build/c++11)
 #include <utility>
 
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
 #include "workqueue/internal/finite_time.h"
 #include "workqueue/internal/mutex_lock.h"
+#include "workqueue/internal/thread_name.h"
 
 namespace workqueue {
 
 using internal::MutexLock;
 
-WaitingLoop::WaitingLoop(Clock* clock)
-    : clock_(OrRealClock(clock)),
+WaitingLoop::WaitingLoop(Clock* clock, absl::string_view name)
+    : name_(name),
+      clock_(OrRealClock(clock)),
       parker_(clock_->NewParker(Parker::Role::kLoop)),
       thread_([this] { Loop(); }) {}
 
@@ -65,6 +68,7 @@ void WaitingLoop::SetTurn(Client* client, absl::Time time) {
 }
 
 void WaitingLoop::Loop() {
+  internal::NameThisThread(name_, "loop");
   Parker* parker;
   {
     MutexLock lock(&mu_);

@@ -11,9 +11,11 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <string>
 #include <thread>  // NOLINT(build/c++11)
 
 #include "absl/base/thread_annotations.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "workqueue/clock/clock.h"
@@ -74,8 +76,9 @@ class WaitingLoop {
   };
 
   // Starts the thread. `clock` is not owned and must outlive the loop; null
-  // means the real clock.
-  explicit WaitingLoop(Clock* clock);
+  // means the real clock. The thread's name begins with `name`, cut to fit into
+  // 15 bytes, and ends with ":loop".
+  explicit WaitingLoop(Clock* clock, absl::string_view name = "");
 
   // Blocks until the thread has ended. The caller must ensure that all clients
   // have been removed.
@@ -132,6 +135,7 @@ class WaitingLoop {
   void SetTurn(Client* client, absl::Time time)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
+  const std::string name_;
   Clock* const clock_;
 
   absl::Mutex mu_;

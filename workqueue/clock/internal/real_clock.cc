@@ -23,6 +23,7 @@
 #include "workqueue/clock/parker.h"
 #include "workqueue/internal/exceptions.h"
 #include "workqueue/internal/mutex_lock.h"
+#include "workqueue/internal/thread_name.h"
 
 namespace workqueue {
 namespace internal {
@@ -77,6 +78,7 @@ class DeadlineThread {
   }
 
   void Run() {
+    internal::NameThisThread("", "clock");
     while (true) {
       waiters_.Expire(clock_->TimeNow());
       parker_->ParkUntil(waiters_.Earliest());

@@ -4,13 +4,43 @@
 #include "workqueue/controller/internal/check_options.h"
 
 #include <cstddef>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "workqueue/controller/source.h"
 #include "workqueue/internal/check_duration.h"
 
 namespace workqueue {
 namespace internal {
+
+namespace {
+
+// `name` names `source` in errors.
+absl::Status CheckSource(absl::string_view name,
+                         const CheckedOptions::Source& source) {
+  if (!source.has_run) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ".run is empty; it must be callable"));
+  }
+  if (!source.restart_backoff.has_value()) return absl::OkStatus();
+  const RestartBackoff& backoff = *source.restart_backoff;
+  const std::string base = absl::StrCat(name, ".restart_backoff.base_delay");
+  const std::string max = absl::StrCat(name, ".restart_backoff.max_delay");
+  absl::Status status = CheckFiniteAndPositive(base, backoff.base_delay);
+  status.Update(CheckFiniteAndPositive(max, backoff.max_delay));
+  if (status.ok() && backoff.max_delay < backoff.base_delay) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(max, " is ", absl::FormatDuration(backoff.max_delay),
+                     "; it must be at least base_delay, which is ",
+                     absl::FormatDuration(backoff.base_delay)));
+  }
+  return status;
+}
+
+}  // namespace
 
 absl::Status CheckOptions(const CheckedOptions& options) {
   if (!options.has_reconcile) {
@@ -34,11 +64,10 @@ absl::Status CheckOptions(const CheckedOptions& options) {
         "clock is given, and queue has another clock; leave clock null, or "
         "create queue with the same clock");
   }
-  for (size_t i = 0; i < options.sources_with_run.size(); ++i) {
-    if (!options.sources_with_run[i]) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("sources[", i, "].run is empty; it must be callable"));
-    }
+  for (size_t i = 0; i < options.sources.size(); ++i) {
+    absl::Status status =
+        CheckSource(absl::StrCat("sources[", i, "]"), options.sources[i]);
+    if (!status.ok()) return status;
   }
   absl::Status status = CheckNotNegative("sync_timeout", options.sync_timeout);
   status.Update(CheckPositive("reconcile_timeout", options.reconcile_timeout));

@@ -9,10 +9,12 @@
 #define WORKQUEUE_CONTROLLER_INTERNAL_CHECK_OPTIONS_H_
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "workqueue/controller/source.h"
 
 namespace workqueue {
 namespace internal {
@@ -25,8 +27,12 @@ struct CheckedOptions {
   bool has_queue = false;
   bool has_rate_limiter = false;
   bool has_queue_metrics_provider = false;
-  bool clocks_differ = false;          // that of the queue, and the given one
-  std::vector<bool> sources_with_run;  // whether each source has a `run`
+  bool clocks_differ = false;  // that of the queue, and the given one
+  struct Source {
+    bool has_run = false;
+    std::optional<RestartBackoff> restart_backoff;
+  };
+  std::vector<Source> sources;
   absl::Duration sync_timeout;
   absl::Duration reconcile_timeout;
 };

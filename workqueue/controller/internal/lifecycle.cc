@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,11 +21,13 @@
 #include "absl/time/time.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/controller/internal/source_status.h"
+#include "workqueue/controller/source.h"
 #include "workqueue/internal/catch_as_status.h"
 #include "workqueue/internal/exceptions.h"
 #include "workqueue/internal/mutex_lock.h"
 #include "workqueue/internal/printable.h"
 #include "workqueue/internal/retry_delay.h"
+#include "workqueue/internal/thread_name.h"
 #include "workqueue/log_sink.h"
 
 namespace workqueue {
@@ -50,13 +53,22 @@ absl::Status Call(const LifecycleSource& source, F f) {
 Lifecycle::Lifecycle(absl::string_view controller, LogSink* log_sink,
                      Clock* clock, size_t workers, absl::Duration sync_timeout,
                      std::vector<LifecycleSource> sources, LifecycleHooks hooks)
-    : clock_(clock),
+    : controller_(controller),
+      clock_(clock),
       log_("controller", controller, log_sink),
       errors_("controller", controller, log_sink, clock),
       num_workers_(workers),
       sync_timeout_(sync_timeout),
       sources_(std::move(sources)),
-      hooks_(std::move(hooks)) {}
+      hooks_(std::move(hooks)),
+      source_states_(sources_.size()) {
+  for (size_t i = 0; i < sources_.size(); ++i) {
+    if (!sources_[i].wait_for_sync) continue;
+    source_states_[i].awaited = true;
+    source_states_[i].marks_sync = true;
+    ++awaited_sources_;
+  }
+}
 
 absl::Status Lifecycle::Start() {
   {
@@ -83,6 +95,7 @@ absl::Status Lifecycle::Start() {
       return StartWorkers(status);
     });
     state_ = status.ok() ? State::kRunning : State::kNotRunning;
+    start_error_ = status;
   }
   if (!status.ok()) {
     log_.Error(
@@ -93,14 +106,9 @@ absl::Status Lifecycle::Start() {
 }
 
 absl::Status Lifecycle::StartSources() {
-  const std::function<void(size_t)> run = [this](size_t i) {
-    RunSource(sources_[i]);
-  };
+  const std::function<void(size_t)> run = [this](size_t i) { RunSource(i); };
   {
     MutexLock lock(&mu_);
-    for (const LifecycleSource& source : sources_) {
-      if (source.wait_for_sync) unsynced_.push_back(&source);
-    }
     running_sources_ = sources_.size();
   }
   const absl::Status status = source_pool_.Start(sources_.size(), run);
@@ -113,16 +121,14 @@ absl::Status Lifecycle::AwaitSync() {
   const absl::Time deadline = clock_->TimeNow() + sync_timeout_;
   MutexLock lock(&mu_);
   const auto over = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    return unsynced_.empty() || stopping_.HasBeenNotified();
+    return awaited_sources_ == 0 || stopping_.HasBeenNotified();
   };
   if (clock_->AwaitWithDeadline(&mu_, absl::Condition(&over), deadline)) {
     return absl::OkStatus();
   }
-  return absl::DeadlineExceededError(absl::StrCat(
-      "not in sync within ", absl::FormatDuration(sync_timeout_), ": ",
-      absl::StrJoin(unsynced_, ", ", [](std::string* out, const auto* source) {
-        absl::StrAppend(out, source->name);
-      })));
+  return absl::DeadlineExceededError(
+      absl::StrCat("not in sync within ", absl::FormatDuration(sync_timeout_),
+                   ": ", AwaitedSources()));
 }
 
 absl::Status Lifecycle::StartWorkers(const absl::Status& sources_started) {
@@ -141,33 +147,92 @@ absl::Status Lifecycle::StartWorkers(const absl::Status& sources_started) {
   return status;
 }
 
-void Lifecycle::MarkSynced(const LifecycleSource& source) {
+void Lifecycle::MarkSynced(size_t i) {
   MutexLock lock(&mu_);
-  unsynced_.erase(std::remove(unsynced_.begin(), unsynced_.end(), &source),
-                  unsynced_.end());
+  SourceState& state = source_states_[i];
+  if (std::exchange(state.awaited, false)) --awaited_sources_;
+  state.marks_sync = true;
+  if (state.running) state.error = absl::OkStatus();
 }
 
-void Lifecycle::RunSource(const LifecycleSource& source) {
-  const absl::Status status = Call(source, [this, &source] {
-    return source.run([this, &source] { MarkSynced(source); });
+std::string Lifecycle::AwaitedSources() const {
+  std::vector<std::string> awaited;
+  for (size_t i = 0; i < sources_.size(); ++i) {
+    const SourceState& state = source_states_[i];
+    if (!state.awaited) continue;
+    awaited.push_back(sources_[i].name);
+    if (state.error.ok()) continue;
+    absl::StrAppend(&awaited.back(), " (", state.error.message(), ")");
+  }
+  return absl::StrJoin(awaited, ", ");
+}
+
+absl::Status Lifecycle::RunSourceOnce(size_t i) {
+  {
+    MutexLock lock(&mu_);
+    SourceState& state = source_states_[i];
+    state.running = true;
+    if (!state.marks_sync) state.error = absl::OkStatus();
+  }
+  const LifecycleSource& source = sources_[i];
+  absl::Status status = Call(source, [this, &source, i] {
+    return source.run([this, i] { MarkSynced(i); });
   });
+  if (status.ok()) MarkSynced(i);
+  {
+    MutexLock lock(&mu_);
+    source_states_[i].running = false;
+    if (stopping_.HasBeenNotified()) return absl::OkStatus();
+    source_states_[i].error = status;
+  }
   if (status.ok()) {
-    MarkSynced(source);
-  } else if (!stopping_.HasBeenNotified()) {
-    errors_.Write([&status] { return Print(status); });
-    bool ends_start = false;
-    {
-      MutexLock lock(&mu_);
-      ends_start = state_ == State::kStarting && !stopping_.HasBeenNotified();
-      if (ends_start) source_status_.Update(status);
+    log_.Info([&source] {
+      return absl::StrCat("source ", Printable(source.name),
+                          " has returned OK: it adds no more items");
+    });
+  }
+  return status;
+}
+
+void Lifecycle::RunSource(size_t i) {
+  NameThisThread(sources_[i].name.empty() ? controller_ : sources_[i].name,
+                 "source");
+  const std::optional<RestartBackoff>& backoff = sources_[i].restart_backoff;
+  absl::Duration delay = absl::ZeroDuration();
+  while (true) {
+    const absl::Time begin = clock_->TimeNow();
+    const absl::Status error = RunSourceOnce(i);
+    if (error.ok()) break;
+    if (!backoff.has_value()) {
+      errors_.Write([&error] { return Print(error); });
+      FailStart(error);
+      break;
     }
-    if (ends_start) BeginStop();
+    const bool lasted = clock_->TimeNow() - begin >= backoff->max_delay;
+    delay =
+        lasted ? backoff->base_delay
+               : std::clamp(2 * delay, backoff->base_delay, backoff->max_delay);
+    errors_.Write([&error, delay] {
+      return absl::StrCat(Print(error), " (restarted in ",
+                          absl::FormatDuration(delay), ")");
+    });
+    if (!Sleep(delay)) break;
   }
   MutexLock lock(&mu_);
   --running_sources_;
 }
 
+void Lifecycle::FailStart(const absl::Status& error) {
+  {
+    MutexLock lock(&mu_);
+    if (state_ != State::kStarting || stopping_.HasBeenNotified()) return;
+    source_status_.Update(error);
+  }
+  BeginStop();
+}
+
 void Lifecycle::RunWorker() {
+  NameThisThread(controller_, "worker");
   hooks_.work();
   MutexLock lock(&mu_);
   --running_workers_;
@@ -256,6 +321,56 @@ void Lifecycle::Join() {
   }
   source_pool_.Join();
   worker_pool_.Join();
+}
+
+absl::Status Lifecycle::Healthy() const {
+  MutexLock lock(&mu_);
+  if (!start_error_.ok()) {
+    return absl::Status(start_error_.code(),
+                        absl::StrCat(log_.who(), " could not be started: ",
+                                     start_error_.message()));
+  }
+  if (state_ == State::kNew) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(log_.who(), " has not been started"));
+  }
+  if (stopping_.HasBeenNotified()) {
+    return absl::CancelledError(absl::StrCat(log_.who(), " has been stopped"));
+  }
+  if (state_ == State::kStarting) {
+    const std::string awaited = AwaitedSources();
+    return absl::UnavailableError(
+        absl::StrCat(log_.who(), " is starting",
+                     awaited.empty() ? "" : "; not in sync: ", awaited));
+  }
+  if (running_workers_ < num_workers_) {
+    return absl::UnavailableError(
+        absl::StrCat(log_.who(), " has lost workers: its queue has ended"));
+  }
+  absl::Status status;
+  std::vector<std::string> reasons;
+  for (size_t i = 0; i < sources_.size(); ++i) {
+    const SourceState& state = source_states_[i];
+    if (state.error.ok()) continue;
+    status.Update(state.error);
+    const absl::string_view next =
+        !sources_[i].restart_backoff.has_value() ? "has ended"
+        : state.running ? "has been restarted, and is not in sync yet"
+                        : "is being restarted";
+    reasons.push_back(absl::StrCat(state.error.message(), " (it ", next, ")"));
+  }
+  if (status.ok()) return status;
+  return absl::Status(
+      status.code(),
+      absl::StrCat(log_.who(), ": ", absl::StrJoin(reasons, "; ")));
+}
+
+bool Lifecycle::Sleep(absl::Duration d) {
+  MutexLock lock(&mu_);
+  clock_->AwaitWithDeadline(
+      &mu_, absl::Condition(&stopping_, &absl::Notification::HasBeenNotified),
+      clock_->TimeNow() + d);
+  return !stopping_.HasBeenNotified();
 }
 
 bool Lifecycle::Idle() const {

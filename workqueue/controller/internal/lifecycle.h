@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/controller/source.h"
 #include "workqueue/internal/error_log.h"
 #include "workqueue/internal/log.h"
 #include "workqueue/internal/worker_pool.h"
@@ -33,6 +35,7 @@ namespace internal {
 struct LifecycleSource {
   std::string name;
   std::function<absl::Status(const std::function<void()>& mark_synced)> run;
+  std::optional<RestartBackoff> restart_backoff;
   std::function<void()> on_stop;  // may be null
   bool wait_for_sync = false;
 };
@@ -51,7 +54,8 @@ struct LifecycleHooks {
 // Lifecycle
 //
 // Starts and stops the sources and workers of a controller. `Controller`
-// documents `Start()`, `Stop()` and `AwaitIdle()`.
+// documents `Start()`, `Healthy()`, `Stop()` and `AwaitIdle()`, and
+// `SourceContext` documents `Sleep()`.
 //
 // Thread-safe.
 class Lifecycle {
@@ -66,6 +70,7 @@ class Lifecycle {
   Lifecycle& operator=(const Lifecycle&) = delete;
 
   absl::Status Start();
+  absl::Status Healthy() const;
   bool Stop(absl::Duration timeout);
   void AwaitIdle();
 
@@ -79,6 +84,8 @@ class Lifecycle {
   // Notified when the controller no longer waits for the queued items.
   const absl::Notification& abandoning() const { return abandoning_; }
 
+  bool Sleep(absl::Duration d);
+
   // A worker calls this function after each item.
   void OnItemDone();
 
@@ -89,6 +96,17 @@ class Lifecycle {
  private:
   enum class State { kNew, kStarting, kRunning, kNotRunning };
 
+  struct SourceState {
+    // Whether the start waits for the source.
+    bool awaited = false;
+    // Whether `run` has been called and has not returned.
+    bool running = false;
+    // Whether the source must call mark_synced() in each run to be healthy.
+    bool marks_sync = false;
+    // The source's last error, until the source is healthy again.
+    absl::Status error;
+  };
+
   // The parts of Start(), in order. `sources_started` is the status of the
   // first two.
   absl::Status StartSources();
@@ -96,8 +114,12 @@ class Lifecycle {
   absl::Status StartWorkers(const absl::Status& sources_started)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // Removes `source` from the sources that the start waits for.
-  void MarkSynced(const LifecycleSource& source);
+  // The source with the number `i` is in sync, or has returned OK.
+  void MarkSynced(size_t i);
+
+  // Returns the names of the sources that the start waits for, and their
+  // errors.
+  std::string AwaitedSources() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Notifies stopping_ and calls `on_stop` of the sources. Does nothing if
   // called before.
@@ -113,10 +135,19 @@ class Lifecycle {
     return source_pool_.RunsThisThread() || worker_pool_.RunsThisThread();
   }
 
-  // The functions of a source's thread and of a worker's thread.
-  void RunSource(const LifecycleSource& source);
+  // The functions of the thread of the source with the number `i`, and of a
+  // worker's thread.
+  void RunSource(size_t i);
   void RunWorker();
 
+  // Calls `run` of the source with the number `i`. Returns the error if `run`
+  // returned one before the stop began, and OK otherwise.
+  absl::Status RunSourceOnce(size_t i);
+
+  // Ends the start with the error of a source, if the start is in progress.
+  void FailStart(const absl::Status& error);
+
+  const std::string controller_;
   Clock* const clock_;
   // `errors_` logs the errors of sources, and `log_` what happens once.
   const Log log_;
@@ -130,11 +161,14 @@ class Lifecycle {
   absl::Notification stopping_;
   absl::Notification abandoning_;
 
-  absl::Mutex mu_;
+  mutable absl::Mutex mu_;
   State state_ ABSL_GUARDED_BY(mu_) = State::kNew;
   bool end_logged_ ABSL_GUARDED_BY(mu_) = false;
-  // The sources that the start waits for.
-  std::vector<const LifecycleSource*> unsynced_ ABSL_GUARDED_BY(mu_);
+  // The error of Start().
+  absl::Status start_error_ ABSL_GUARDED_BY(mu_);
+  std::vector<SourceState> source_states_ ABSL_GUARDED_BY(mu_);
+  // The number of sources that the start waits for.
+  size_t awaited_sources_ ABSL_GUARDED_BY(mu_) = 0;
   // The numbers of sources and of workers that have not returned.
   size_t running_sources_ ABSL_GUARDED_BY(mu_) = 0;
   size_t running_workers_ ABSL_GUARDED_BY(mu_) = 0;

@@ -44,6 +44,7 @@ ReconcileMetrics::ReconcileMetrics(absl::string_view controller, size_t workers,
   time_ = provider->NewReconcileTimeMetric(controller);
   max_concurrent_ = provider->NewMaxConcurrentReconcilesMetric(controller);
   active_workers_ = provider->NewActiveWorkersMetric(controller);
+  running_sources_ = provider->NewRunningSourcesMetric(controller);
   With(max_concurrent_,
        [workers](auto& m) { m.Set(static_cast<double>(workers)); });
 }
@@ -55,6 +56,12 @@ void ReconcileMetrics::RecordEnd(absl::Duration took) const {
   // The clock may have gone back.
   took = std::max(took, absl::ZeroDuration());
   With(time_, [took](auto& m) { m.Observe(absl::ToDoubleSeconds(took)); });
+}
+
+void ReconcileMetrics::RecordSourceStart() const { Inc(running_sources_); }
+
+void ReconcileMetrics::RecordSourceEnd() const {
+  With(running_sources_, [](auto& m) { m.Dec(); });
 }
 
 void ReconcileMetrics::RecordSuccess() const { Inc(success_); }

@@ -46,6 +46,10 @@ class ReconcileMetrics {
   void RecordRequeueAfter() const;
   void RecordError() const;
 
+  // Called at the begin and at the end of a source's `run`.
+  void RecordSourceStart() const;
+  void RecordSourceEnd() const;
+
   // Record further facts about a reconciliation.
   void RecordTerminalError() const;
   void RecordException() const;
@@ -63,6 +67,7 @@ class ReconcileMetrics {
   std::unique_ptr<HistogramMetric> time_;
   std::unique_ptr<SettableGaugeMetric> max_concurrent_;
   std::unique_ptr<GaugeMetric> active_workers_;
+  std::unique_ptr<GaugeMetric> running_sources_;
 };
 
 }  // namespace internal

@@ -173,6 +173,25 @@ class QueueCore : public InterfaceType,
   template <typename F>
   Entry* HandOut(absl::Time now, F copy) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
+  // Call this before `entry` becomes dirty, with its priority from then on. If
+  // a metric throws, the entry must not become dirty.
+  void RecordAdd(Entry* entry, int priority)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (metrics_ != nullptr) {
+      metrics_->OnAdd(entry->times, priority);
+    } else {
+      entry->times.added = CompactTime(clock_->CoarseTimeNow());
+    }
+  }
+
+  // Call this if an entry has not become dirty after `RecordAdd()`.
+  void RecordNotAdded(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (metrics_ == nullptr) return;
+    ReportEnd(entry, [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      metrics_->OnNotAdded(entry->times, entry->priority());
+    });
+  }
+
   // Ends the wait of `entry` if it waits for its time, and returns whether it
   // did. Throws nothing.
   virtual bool EndWait(Entry* /*entry*/) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
@@ -242,7 +261,7 @@ QueueCore<T, InterfaceType, Order, Hash, Eq>::QueueCore(
     : QueueState(name, metrics_provider, log_sink, clock,
                  Order::kHasPriorities),
       order_(std::forward<Args>(order)...) {
-  StartReports([this] { ReportProgress(); }, clock);
+  StartReports([this] { ReportProgress(); }, name, clock);
 }
 
 template <typename T, typename InterfaceType, typename Order, typename Hash,
@@ -275,6 +294,8 @@ template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
 void QueueCore<T, InterfaceType, Order, Hash, Eq>::ReportProgress() {
   MutexLock lock(&mu_);
+  errors_.Try([] { return "the oldest queued item cannot be reported"; },
+              [&] { metrics_->UpdateOldestQueued(); });
   if (IsShuttingDown()) return;
   const ItemTimes* const oldest =
       processing_.empty() ? nullptr
@@ -493,7 +514,9 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::CopyTo(
   snapshot->taken_at = clock_->TimeNow();
   snapshot->shutting_down = IsShuttingDown();
   const auto copy = [snapshot](const QueuedItem<T>& item) {
-    snapshot->queued.push_back({item.item(), item.priority(), /*failures=*/0});
+    snapshot->queued.push_back(
+        {item.item(), static_cast<const Entry&>(item).times.added.Get(),
+         item.priority(), /*failures=*/0, /*last_error=*/""});
   };
   if (!order_.ForEach(copy)) {
     snapshot->queued.clear();
@@ -506,7 +529,7 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::CopyTo(
     const Entry& entry = static_cast<const Entry&>(*item);
     snapshot->processing.push_back({entry.item(), entry.times.started.Get(),
                                     /*added_again=*/entry.dirty,
-                                    /*failures=*/0});
+                                    /*failures=*/0, /*last_error=*/""});
   }
 }
 

@@ -32,14 +32,13 @@ void Set(SettableGaugeMetric* metric, absl::Duration value) {
   if (metric != nullptr) metric->Set(ToSeconds(value));
 }
 
-// Returns the provider of the queue `name`; null if the queue has no metrics.
+}  // namespace
+
 MetricsProvider* ProviderFor(absl::string_view name,
                              MetricsProvider* provider) {
   if (name.empty()) return nullptr;
   return provider != nullptr ? provider : GetProvider();
 }
-
-}  // namespace
 
 std::unique_ptr<QueueMetrics> QueueMetrics::Create(absl::string_view name,
                                                    MetricsProvider* provider,
@@ -64,18 +63,33 @@ QueueMetrics::QueueMetrics(absl::string_view name, MetricsProvider* provider,
       work_duration_(provider->NewWorkDurationMetric(name)),
       unfinished_work_seconds_(provider->NewUnfinishedWorkSecondsMetric(name)),
       longest_running_processor_seconds_(
-          provider->NewLongestRunningProcessorSecondsMetric(name)) {}
+          provider->NewLongestRunningProcessorSecondsMetric(name)),
+      oldest_queued_seconds_(provider->NewOldestQueuedSecondsMetric(name)) {}
+
+void QueueMetrics::EnterQueue(const ItemTimes& times, int priority) {
+  if (oldest_queued_seconds_ != nullptr) queued_.Insert(times.added.Get());
+  if (depth_by_priority_ != nullptr) depth_by_priority_->Inc(priority);
+  if (depth_ != nullptr) depth_->Inc();
+}
+
+void QueueMetrics::LeaveQueue(const ItemTimes& times, int priority) {
+  if (oldest_queued_seconds_ != nullptr) queued_.Erase(times.added.Get());
+  if (depth_by_priority_ != nullptr) depth_by_priority_->Dec(priority);
+  if (depth_ != nullptr) depth_->Dec();
+}
 
 void QueueMetrics::OnAdd(ItemTimes& times, int priority) {
   if (adds_ != nullptr) adds_->Inc();
-  if (depth_by_priority_ != nullptr) depth_by_priority_->Inc(priority);
-  if (depth_ != nullptr) depth_->Inc();
   times.added = CompactTime(clock_->TimeNow());
+  EnterQueue(times, priority);
+}
+
+void QueueMetrics::OnNotAdded(const ItemTimes& times, int priority) {
+  LeaveQueue(times, priority);
 }
 
 void QueueMetrics::OnGet(ItemTimes& times, int priority) {
-  if (depth_by_priority_ != nullptr) depth_by_priority_->Dec(priority);
-  if (depth_ != nullptr) depth_->Dec();
+  LeaveQueue(times, priority);
   times.started = CompactTime(clock_->TimeNow());
   Observe(latency_.get(), times.started.Get() - times.added.Get());
   if (in_progress_++ == 0) {
@@ -103,13 +117,19 @@ void QueueMetrics::OnGiveBack(const ItemTimes& times, int priority,
     OnPriorityChange(*added_priority, priority);
     return;
   }
-  if (depth_by_priority_ != nullptr) depth_by_priority_->Inc(priority);
-  if (depth_ != nullptr) depth_->Inc();
+  EnterQueue(times, priority);
 }
 
 void QueueMetrics::OnDone(const ItemTimes& times) {
   EndProgress(times);
   Observe(work_duration_.get(), clock_->TimeNow() - times.started.Get());
+}
+
+void QueueMetrics::UpdateOldestQueued() {
+  if (oldest_queued_seconds_ == nullptr) return;
+  const std::optional<absl::Time> oldest = queued_.Earliest();
+  Set(oldest_queued_seconds_.get(),
+      oldest.has_value() ? clock_->TimeNow() - *oldest : absl::ZeroDuration());
 }
 
 void QueueMetrics::UpdateUnfinishedWork(const ItemTimes* oldest) {

@@ -15,6 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/internal/queue/add_times.h"
 #include "workqueue/internal/queue/compact_time.h"
 #include "workqueue/metrics.h"
 
@@ -54,6 +55,9 @@ class QueueMetrics {
   void OnAdd(ItemTimes& times, int priority);
   void OnGet(ItemTimes& times, int priority);
 
+  // Called if the item of an `OnAdd()` has not been added after all.
+  void OnNotAdded(const ItemTimes& times, int priority);
+
   // Called when the priority of an item that has been added and not yet handed
   // out changes.
   void OnPriorityChange(int from, int to);
@@ -68,11 +72,18 @@ class QueueMetrics {
   // processing counts as ended nevertheless.
   void OnDone(const ItemTimes& times);
 
+  // Reports the age of the item that was added first.
+  void UpdateOldestQueued();
+
   // Reports the work in progress. `oldest` points to the times of the item that
   // has been processed longest; null if no item is being processed.
   void UpdateUnfinishedWork(const ItemTimes* oldest);
 
  private:
+  // The item of `times` counts as queued from now on, or no longer.
+  void EnterQueue(const ItemTimes& times, int priority);
+  void LeaveQueue(const ItemTimes& times, int priority);
+
   // Removes the item of `times` from the items in progress.
   void EndProgress(const ItemTimes& times);
 
@@ -88,6 +99,9 @@ class QueueMetrics {
   const std::unique_ptr<HistogramMetric> work_duration_;
   const std::unique_ptr<SettableGaugeMetric> unfinished_work_seconds_;
   const std::unique_ptr<SettableGaugeMetric> longest_running_processor_seconds_;
+  const std::unique_ptr<SettableGaugeMetric> oldest_queued_seconds_;
+
+  AddTimes queued_;  // empty without oldest_queued_seconds_
 
   // The number of items in progress, and the sum of the times from epoch_ to
   // their starts. These two give the sum of the items' ages without a visit to
@@ -97,6 +111,11 @@ class QueueMetrics {
   // The start of the latest item that began while no other was in progress.
   absl::Time epoch_;
 };
+
+// Returns the provider of the metrics of the queue `name`, which is `provider`
+// or, if `provider` is null, the default provider. Returns null if the queue
+// has no metrics.
+MetricsProvider* ProviderFor(absl::string_view name, MetricsProvider* provider);
 
 // Makes the metric of retries of the queue `name`. Chooses the provider as
 // `QueueMetrics::Create()` does. Returns null if `name` is empty, if there is

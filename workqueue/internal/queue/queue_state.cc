@@ -38,10 +38,10 @@ QueueState::QueueState(absl::string_view name,
       errors_("queue", name, log_sink, clock_) {}
 
 void QueueState::StartReports(std::function<void()> report,
-                              const QueueClock& clock) {
+                              absl::string_view name, const QueueClock& clock) {
   if (metrics_ == nullptr) return;
   ticker_ =
-      std::make_unique<Ticker>(clock.LoopOrNew(), clock_,
+      std::make_unique<Ticker>(clock.LoopOrNew(name), clock_,
                                QueueMetrics::UpdatePeriod(), std::move(report));
 }
 

@@ -54,8 +54,9 @@ class QueueState {
   ~QueueState() = default;
 
   // From now on calls `report` every `QueueMetrics::UpdatePeriod()`, if there
-  // are metrics.
-  void StartReports(std::function<void()> report, const QueueClock& clock);
+  // are metrics. `name` and `clock` are those of `QueueOptions`.
+  void StartReports(std::function<void()> report, absl::string_view name,
+                    const QueueClock& clock);
 
   // Blocks until `item_queued()`, the queue is shut down, or `timeout` has
   // passed. Returns OK if an item is queued and may be handed out.

@@ -1,0 +1,167 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The last errors in a controller's snapshot.
+
+#include <atomic>
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "absl/base/config.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+#include "test/controller/controller_fixture.h"
+#include "workqueue/controller/controller.h"
+#include "workqueue/controller/reconcile.h"
+#include "workqueue/snapshot.h"
+
+namespace workqueue {
+namespace {
+
+constexpr size_t kMaxErrors = 10000;
+
+class ControllerSnapshotTest : public ControllerFixture {
+ protected:
+  // Fails with `error_`, which may be OK, and the item as the message.
+  ReconcileFunction<std::string> Fail() {
+    return [this](const std::string& item,
+                  const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
+      const absl::StatusCode code = error_;
+      if (code == absl::StatusCode::kOk) return ReconcileResult();
+      return absl::Status(code, absl::StrCat("no ", item));
+    };
+  }
+
+  std::atomic<absl::StatusCode> error_{absl::StatusCode::kNotFound};
+};
+
+TEST_F(ControllerSnapshotTest, HasTheLastErrorOfAWaitingItem) {
+  const auto controller = Started(Options(Fail()));
+  controller->queue().Add("web");
+  controller->AwaitIdle();
+  Snapshot<std::string> snapshot = controller->TakeSnapshot();
+  ASSERT_EQ(snapshot.waiting.size(), 1u);
+  EXPECT_EQ(snapshot.waiting[0].failures, 1);
+  EXPECT_EQ(snapshot.waiting[0].last_error, "NOT_FOUND: no web");
+  EXPECT_EQ(snapshot.waiting[0].ready_at - snapshot.taken_at,
+            absl::Milliseconds(5));
+
+  error_ = absl::StatusCode::kAborted;
+  Step(*controller, absl::Milliseconds(5));
+  snapshot = controller->TakeSnapshot();
+  ASSERT_EQ(snapshot.waiting.size(), 1u);
+  EXPECT_EQ(snapshot.waiting[0].failures, 2);
+  EXPECT_EQ(snapshot.waiting[0].last_error, "ABORTED: no web");
+}
+
+TEST_F(ControllerSnapshotTest, HasTheLastErrorsOfQueuedAndProcessedItems) {
+  std::atomic<bool> hangs{false};
+  absl::Notification hanging, go_on;
+  const auto fail = Fail();
+  const auto controller = Started(
+      Options([&](const std::string& item, const ReconcileContext& context) {
+        if (hangs && !hanging.HasBeenNotified()) {
+          hanging.Notify();
+          go_on.WaitForNotification();
+        }
+        return fail(item, context);
+      }));
+  for (const char* item : {"a", "b"}) controller->queue().Add(item);
+  controller->AwaitIdle();
+  hangs = true;
+  clock_.Step(absl::Milliseconds(5));
+  hanging.WaitForNotification();
+  controller->queue().Add("new");
+  const Snapshot<std::string> snapshot = controller->TakeSnapshot();
+  ASSERT_EQ(snapshot.processing.size(), 1u);
+  EXPECT_EQ(snapshot.processing[0].last_error, "NOT_FOUND: no a");
+  ASSERT_EQ(snapshot.queued.size(), 2u);
+  EXPECT_EQ(snapshot.queued[0].last_error, "NOT_FOUND: no b");
+  EXPECT_EQ(snapshot.queued[1].last_error, "") << "it has not failed";
+  go_on.Notify();
+}
+
+TEST_F(ControllerSnapshotTest, ASuccessForgetsTheError) {
+  const auto controller = Started(Options(Fail()));
+  controller->queue().Add("web");
+  controller->AwaitIdle();
+  error_ = absl::StatusCode::kOk;
+  Step(*controller, absl::Milliseconds(5));
+  controller->queue().AddAfter("web", absl::Hours(1));
+  const Snapshot<std::string> snapshot = controller->TakeSnapshot();
+  ASSERT_EQ(snapshot.waiting.size(), 1u);
+  EXPECT_EQ(snapshot.waiting[0].last_error, "");
+}
+
+TEST_F(ControllerSnapshotTest, ATerminalErrorIsForgotten) {
+  bool terminal = false;
+  const auto controller = Started(Options(
+      [&terminal](const std::string&,
+                  const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
+        const absl::Status error = absl::InternalError("broken");
+        return terminal ? TerminalError(error) : error;
+      }));
+  controller->queue().Add("web");
+  controller->AwaitIdle();
+  terminal = true;
+  Step(*controller, absl::Milliseconds(5));
+  controller->queue().AddAfter("web", absl::Hours(1));
+  EXPECT_EQ(controller->TakeSnapshot().waiting.at(0).last_error, "");
+}
+
+TEST_F(ControllerSnapshotTest, AnErrorIsOneShortPrintableLine) {
+  const auto controller = Started(
+      Options([](const std::string&,
+                 const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
+        return absl::DataLossError("\n\033" + std::string(1 << 20, 'x'));
+      }));
+  controller->queue().Add("web");
+  controller->AwaitIdle();
+  const std::string error = controller->TakeSnapshot().waiting.at(0).last_error;
+  EXPECT_EQ(error.substr(0, 20), "DATA_LOSS: \\n\\033xxx");
+  EXPECT_LT(error.size(), 300u);
+}
+
+TEST_F(ControllerSnapshotTest, OnlyTheErrorsOfTheLastFailuresAreKept) {
+  auto options = Options(Fail());
+  options.log_sink = nullptr;
+  const auto controller = Started(std::move(options));
+  for (size_t i = 0; i <= kMaxErrors; ++i) {
+    controller->queue().Add(absl::StrCat(i));
+  }
+  controller->AwaitIdle();
+  size_t with_error = 0;
+  for (const auto& it : controller->TakeSnapshot().waiting) {
+    if (it.last_error.empty()) {
+      EXPECT_EQ(it.item, "0");
+    } else {
+      ++with_error;
+    }
+  }
+  EXPECT_EQ(with_error, kMaxErrors);
+}
+
+#ifdef ABSL_HAVE_EXCEPTIONS
+
+TEST_F(ControllerSnapshotTest, AnExceptionIsAnError) {
+  const auto controller = Started(
+      Options([](const std::string&,
+                 const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
+        throw std::runtime_error("thrown");
+      }));
+  controller->queue().Add("web");
+  controller->AwaitIdle();
+  EXPECT_EQ(controller->TakeSnapshot().waiting.at(0).last_error,
+            "INTERNAL: thrown");
+}
+
+#endif  // ABSL_HAVE_EXCEPTIONS
+
+}  // namespace
+}  // namespace workqueue
