@@ -3,7 +3,7 @@
 //
 // Prints a Markdown table: the share of a core that idle queues with metrics
 // use if they share a `WaitingLoop`. Each queue wakes the loop every 500 ms to
-// report its work in progress. The program takes about half a minute.
+// set its gauges. The program takes about half a minute.
 //
 //     tools/bazelw run -c opt //bench:shared_loop_benchmark
 
