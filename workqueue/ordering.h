@@ -35,6 +35,7 @@ class QueuedItem : public internal::IntrusiveLink<QueuedItem<T>> {
  protected:
   explicit QueuedItem(const T& item) : item_(item) {}
   explicit QueuedItem(T&& item) : item_(std::move(item)) {}
+  QueuedItem(QueuedItem&&) = default;
   ~QueuedItem() = default;
 
   void set_priority(int priority) { priority_ = priority; }

@@ -189,7 +189,7 @@ class PriorityQueue
     return this->entries_.FindOrInsert(item, hash).first;
   }
   void DropIfUnused(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
-    if (!entry->InUse()) this->entries_.Erase(entry);
+    if (!entry->InUse()) this->Erase(entry);
   }
 
   // Make `entry` a waiting item, or an item that is ready at once. If they
@@ -225,6 +225,8 @@ class PriorityQueue
     StopWaiting(entry);
     return true;
   }
+
+  void Compact() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
 
   // Called by the waiting loop. Makes a batch of the items that are due ready.
   absl::Time Run(absl::Time now) override;
@@ -407,6 +409,22 @@ void PriorityQueue<T, Hash, Eq>::StopWaiting(Entry* entry) {
 }
 
 template <typename T, typename Hash, typename Eq>
+void PriorityQueue<T, Hash, Eq>::Compact() {
+  waiting_.Shrink(waiting_.size());
+  this->order_.Shrink();
+  Entry* const entry = this->entries_.NextToMove();
+  if (entry == nullptr || entry->processing) return;
+  Entry* const moved = this->entries_.Move(entry);
+  if (moved->waiting) {
+    WaitingSlot slot = waiting_[moved->heap_index];
+    slot.entry = moved;
+    waiting_.Replace(moved->heap_index, slot);
+  } else {
+    this->order_.OnMoved(moved);
+  }
+}
+
+template <typename T, typename Hash, typename Eq>
 std::optional<ItemWithPriority<T>>
 PriorityQueue<T, Hash, Eq>::GetWithPriority() {
   std::optional<ItemWithPriority<T>> item;  // as in Get()
@@ -548,8 +566,7 @@ absl::Time PriorityQueue<T, Hash, Eq>::RunBatch(absl::Time now) {
   constexpr int kBatchSize = 100;
   for (int i = 0; i < kBatchSize; ++i) {
     if (waiting_.empty()) {
-      waiting_.ReleaseIfEmpty();
-      this->order_.ReleaseIfUnused();
+      if (this->ShuttingDown()) waiting_.Clear();
       return absl::InfiniteFuture();
     }
     WaitingSlot first = waiting_.front();

@@ -85,8 +85,10 @@ struct QueueOptions {
 // A call that adds items, hands them out or ends their processing takes
 // constant time for each item, whatever the queue holds. It allocates nothing
 // in the steady state; copying a `T` may allocate, and `AddAll()` and
-// `AcquireUpTo()` of many items do. Only an addition that makes the hash table
-// grow takes longer: it moves about eight bytes for each item in the queue.
+// `AcquireUpTo()` of many items do. Only a call that makes the hash table
+// grow or shrink takes longer: it moves about eight bytes for each item in the
+// queue. The end of an item's processing may move one other item, to free the
+// memory of a peak, if moving a `T` does not throw.
 //
 // Thread-safe.
 template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
@@ -110,6 +112,8 @@ class Queue : public internal::QueueCore<T, Interface<T>,
 
   void AddLocked(const T& item, size_t hash)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
+
+  void Compact() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
 
   // Calls `f(add)` with the lock held, and returns what it returns. `add(item)`
   // is `Add(item)`.
@@ -175,6 +179,13 @@ void Queue<T, Hash, Eq>::AddLocked(const T& item, size_t hash) {
   }
   std::move(undo).Cancel();
   entry->dirty = true;
+}
+
+template <typename T, typename Hash, typename Eq>
+void Queue<T, Hash, Eq>::Compact() {
+  Entry* const entry = this->entries_.NextToMove();
+  if (entry == nullptr || entry->processing || entry->in_ordering) return;
+  this->order_.OnMoved(this->entries_.Move(entry));
 }
 
 // Instantiated in queue.cc.

@@ -12,6 +12,7 @@
 #include <limits>
 #include <utility>
 
+#include "absl/base/optimization.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "ratelimit/unbounded_items.h"
@@ -68,7 +69,7 @@ class FailureCounts {
       if (!is_new) by_last_failure_.Remove(entry);
       by_last_failure_.PushBack(entry);
       if (entries_.size() > max_items_) {
-        entries_.Erase(by_last_failure_.PopFront());
+        EraseEntry(by_last_failure_.PopFront());
       }
     }
     return before;
@@ -96,7 +97,7 @@ class FailureCounts {
     Entry* const entry = entries_.Find(item, hash);
     if (entry == nullptr) return;
     if (IsBounded()) by_last_failure_.Remove(entry);
-    entries_.Erase(entry);
+    EraseEntry(entry);
   }
 
  private:
@@ -105,6 +106,16 @@ class FailureCounts {
 
     int failures = 0;
   };
+
+  // Erases `entry`, which is not in `by_last_failure_`. May move another entry.
+  void EraseEntry(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    entries_.Erase(entry);
+    if (ABSL_PREDICT_TRUE(!entries_.CompactionDue())) return;
+    if (Entry* const from = entries_.NextToMove()) {
+      Entry* const moved = entries_.Move(from);
+      if (IsBounded()) by_last_failure_.ReplaceByCopy(moved);
+    }
+  }
 
   bool IsBounded() const { return max_items_ != kUnboundedItems; }
 

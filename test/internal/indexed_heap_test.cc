@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <random>
 #include <set>
 #include <utility>
@@ -220,16 +221,23 @@ TEST(IndexedHeapTest, TheHeapCanBeUsedAfterClear) {
   EXPECT_EQ(heap[elements[5].heap_index].key, 3);
 }
 
-TEST(IndexedHeapTest, AnEmptyHeapFreesItsMemory) {
-  std::vector<Element> elements = MakeElements(3000);
+TEST(IndexedHeapTest, ShrinkFreesMemoryThatIsNotNeeded) {
+  std::vector<Element> elements = MakeElements(10000);
   Heap heap;
   const int64_t before = CountedHeap::bytes_in_use;
   for (Element& element : elements) heap.Push({element.value, &element});
-  heap.ReleaseIfEmpty();
-  EXPECT_EQ(PopAllKeys(heap).size(), elements.size());
-  EXPECT_GT(CountedHeap::bytes_in_use, before);
-  heap.ReleaseIfEmpty();
-  EXPECT_EQ(CountedHeap::bytes_in_use, before);
+  const int64_t full = CountedHeap::bytes_in_use - before;
+  for (int i = 0; i < 8000; ++i) heap.Remove(elements[i].heap_index);
+  heap.Shrink(9000);
+  EXPECT_EQ(CountedHeap::bytes_in_use - before, full) << "it is reserved";
+  heap.Shrink(heap.size());
+  EXPECT_LT(CountedHeap::bytes_in_use - before, full / 2);
+  const int64_t allocations = CountedHeap::allocations;
+  heap.Reserve(2000);
+  EXPECT_EQ(CountedHeap::allocations, allocations);
+  std::vector<int> left(2000);
+  std::iota(left.begin(), left.end(), 8000);
+  EXPECT_EQ(PopAllKeys(heap), left);
 }
 
 // A key with only `<` and copying, which shows that the heap requires nothing

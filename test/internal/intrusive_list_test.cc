@@ -90,6 +90,26 @@ TEST_F(IntrusiveListTest, AnElementCanMoveToAnotherList) {
   EXPECT_EQ(Values(other), std::vector<int>{1});
 }
 
+TEST_F(IntrusiveListTest, ACopyCanReplaceAnElement) {
+  std::vector<Element> elements;
+  for (int i = 0; i < 3; ++i) elements.emplace_back(i);
+  for (Element& element : elements) list_.PushBack(&element);
+  const std::vector<Element> copies = elements;
+  for (size_t i = 0; i < copies.size(); ++i) {
+    Element copy = elements[i];
+    copy.value = 10 + static_cast<int>(i);
+    list_.ReplaceByCopy(&copy);
+    std::vector<int> expected = {0, 1, 2};
+    expected[i] = copy.value;
+    EXPECT_EQ(Values(list_), expected);
+    list_.Remove(&copy);
+    expected.erase(expected.begin() + static_cast<int>(i));
+    EXPECT_EQ(Values(list_), expected);
+    while (!list_.empty()) list_.PopFront();
+    for (Element& element : elements) list_.PushBack(&element);
+  }
+}
+
 TEST_F(IntrusiveListTest, BehavesLikeAStandardList) {
   std::mt19937 random(1);
   std::vector<Element> elements;

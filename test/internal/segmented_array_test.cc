@@ -3,6 +3,7 @@
 
 #include "workqueue/internal/segmented_array.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -11,6 +12,7 @@
 #include "absl/base/config.h"
 #include "gtest/gtest.h"
 #include "test/internal/counted_heap.h"
+#include "workqueue/internal/shrink.h"
 
 namespace workqueue {
 namespace internal {
@@ -89,6 +91,47 @@ TEST(SegmentedArrayTest, DoublesWithoutMovingAnything) {
                 static_cast<int64_t>((array.capacity() - capacity) *
                                      sizeof(Element)));
     }
+  }
+}
+
+// After Shrink() there is about as much memory as an array has that has grown
+// to the size, or twice as much.
+TEST(SegmentedArrayTest, ShrinksWithoutMovingAnything) {
+  constexpr int kSize = 100000;
+  const int64_t before = CountedHeap::bytes_in_use;
+  SegmentedArray<int> array, grown;
+  array.Reserve(kSize);
+  for (int i = 0; i < kSize; ++i) array[i] = i;
+  for (int size = kSize; size >= 0; size -= size / 1000 + 1) {
+    const int64_t allocations = CountedHeap::allocations;
+    array.Shrink(size);
+    ASSERT_EQ(CountedHeap::allocations, allocations);
+    ASSERT_GE(array.capacity(), static_cast<size_t>(size));
+    if (size > 0) {
+      ASSERT_EQ(array[size - 1], size - 1);
+    }
+    grown.Clear();
+    grown.Reserve(size);
+    ASSERT_LE(array.capacity(), std::max<size_t>(2 * grown.capacity() + 16,
+                                                 kKeptBytes / sizeof(int)))
+        << size;
+  }
+  array.Clear();
+  EXPECT_EQ(CountedHeap::bytes_in_use, before);
+}
+
+// So that nothing is allocated while the size changes by a little.
+TEST(SegmentedArrayTest, AfterShrinkItCanGrowWithoutAnAllocation) {
+  SegmentedArray<int> array;
+  for (size_t size = 1; size < 100000; size += size / 10 + 1) {
+    array.Reserve(1000000);
+    array.Shrink(size);
+    const int64_t allocations = CountedHeap::allocations;
+    array.Reserve(size + size / 4);
+    ASSERT_EQ(CountedHeap::allocations, allocations) << size;
+    array.Shrink(size);
+    array.Reserve(size + size / 4);
+    ASSERT_EQ(CountedHeap::allocations, allocations) << size;
   }
 }
 

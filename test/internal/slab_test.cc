@@ -3,11 +3,14 @@
 
 #include "workqueue/internal/slab.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <new>
+#include <numeric>
 #include <random>
 #include <set>
 #include <utility>
@@ -17,6 +20,7 @@
 #include "gtest/gtest.h"
 #include "test/internal/counted_heap.h"
 #include "test/internal/fragile_key.h"
+#include "workqueue/internal/shrink.h"
 
 namespace workqueue {
 namespace internal {
@@ -229,7 +233,190 @@ TEST(SlabTest, FreesUnusedMemory) {
   EXPECT_LT(bytes(), 4000);
 }
 
+TEST(SlabTest, IdsBecomeSmallAgainOnceTheObjectsOfAPeakAreGone) {
+  Slab<int> slab;
+  const int64_t before = CountedHeap::bytes_in_use;
+  std::deque<SlabId> ids;
+  for (int i = 0; i < 100000; ++i) ids.push_back(New(slab, i));
+  // Objects come and go, and some always remain.
+  while (ids.size() > 100) {
+    slab.Delete(ids.front());
+    ids.pop_front();
+  }
+  for (int i = 0; i < 1000; ++i) {
+    slab.Delete(ids.front());
+    ids.pop_front();
+    ids.push_back(New(slab, i));
+  }
+  EXPECT_LE(slab.id_limit(), 512u);
+  EXPECT_LE(CountedHeap::bytes_in_use - before, 3 * kKeptBytes);
+}
+
+// -----------------------------------------------------------------------------
+// Moving objects to smaller ids
+// -----------------------------------------------------------------------------
+
+// A slab and its owner, who moves objects.
+class Owner {
+ public:
+  void Make(int value) {
+    const SlabId id = slab_.NextId();
+    slab_.New(value);
+    ASSERT_TRUE(ids_.emplace(value, id).second);
+  }
+
+  void Delete(int value) {
+    const auto it = ids_.find(value);
+    ASSERT_EQ(slab_[it->second], value);
+    slab_.Delete(it->second);
+    ids_.erase(it);
+    if (slab_.CompactionDue()) MoveOne();
+  }
+
+  void Check() {
+    ASSERT_EQ(slab_.size(), ids_.size());
+    for (const auto& [value, id] : ids_) ASSERT_EQ(slab_[id], value);
+  }
+
+  // A value that stays where it is.
+  int pinned = -1;
+  int moves = 0;
+
+  Slab<int>& slab() { return slab_; }
+  const std::map<int, SlabId>& ids() const { return ids_; }
+
+ private:
+  void MoveOne() {
+    const SlabId from = slab_.NextToMove();
+    if (from == kNoSlabId) return;
+    const int value = slab_[from];
+    if (value == pinned) return;
+    const SlabId to = slab_.NextId();
+    ASSERT_LT(to, from);
+    const int64_t before = CountedHeap::allocations;
+    slab_.New(value);
+    EXPECT_EQ(CountedHeap::allocations, before);
+    slab_.Delete(from);
+    ids_[value] = to;
+    ++moves;
+  }
+
+  Slab<int> slab_;
+  std::map<int, SlabId> ids_;  // by value
+};
+
+constexpr int kPeak = 100000;
+
+// Of the objects of a peak, the first ones remain, the last ones, or some that
+// are scattered.
+TEST(SlabMoveTest, AtMostAFifthOfTheIdsIsUnusedAfterAPeak) {
+  for (const int n : {1, 10, 1000, 5000}) {
+    for (const char* which : {"first", "last", "scattered"}) {
+      SCOPED_TRACE(testing::Message() << "the " << which << " " << n);
+      const auto remains = [&](int value) {
+        return *which == 'f'   ? value < n
+               : *which == 'l' ? value >= kPeak - n
+                               : value % (kPeak / n) == 0;
+      };
+      Owner owner;
+      for (int value = 0; value < kPeak; ++value) owner.Make(value);
+      for (int value = 0; value < kPeak; ++value) {
+        if (!remains(value)) owner.Delete(value);
+      }
+      owner.Check();
+      ASSERT_EQ(owner.slab().size(), static_cast<size_t>(n));
+      for (int i = 0; i < 32 * n + 500; ++i) {
+        owner.Make(kPeak);
+        owner.Delete(kPeak);
+      }
+      EXPECT_LE(owner.slab().id_limit(), static_cast<size_t>(n + n / 4 + 320));
+      owner.Check();
+      // Now nothing moves any more.
+      owner.moves = 0;
+      for (int i = 0; i < 1000; ++i) {
+        owner.Make(kPeak);
+        owner.Delete(kPeak);
+      }
+      EXPECT_EQ(owner.moves, 0);
+    }
+  }
+}
+
+TEST(SlabMoveTest, FewObjectsMoveWhileOthersAreDeleted) {
+  for (const bool in_order : {true, false}) {
+    Owner owner;
+    std::vector<int> values(kPeak);
+    std::iota(values.begin(), values.end(), 0);
+    for (int value : values) owner.Make(value);
+    if (!in_order) std::shuffle(values.begin(), values.end(), std::mt19937());
+    for (int value : values) owner.Delete(value);
+    EXPECT_LE(owner.moves, kPeak / 32 / 10);
+    EXPECT_GT(owner.moves, 0);
+  }
+}
+
+TEST(SlabMoveTest, AnObjectThatMayNotMoveDoesNotKeepOthersFromMoving) {
+  Owner owner;
+  owner.pinned = kPeak - 1;
+  for (int value = 0; value < kPeak; ++value) owner.Make(value);
+  for (int value = 0; value < kPeak - 1; ++value) {
+    if (value % 100 > 0) owner.Delete(value);
+  }
+  for (int i = 0; i < kPeak; ++i) {
+    owner.Make(kPeak);
+    owner.Delete(kPeak);
+  }
+  size_t large = 0;
+  for (const auto& [value, id] : owner.ids()) large += id >= 2000;
+  EXPECT_EQ(large, 1u);
+  owner.Check();
+}
+
+TEST(SlabMoveTest, BehavesLikeAMap) {
+  std::mt19937 random(1);
+  Owner owner;
+  int next = 0;
+  for (const int most : {20000, 1000, 5000, 10, 30000, 3000, 0}) {
+    while (static_cast<int>(owner.ids().size()) < most) {
+      owner.Make(next++);
+      if (random() % 3 == 0) {
+        owner.Delete(owner.ids().lower_bound(random() % next)->first);
+      }
+    }
+    while (static_cast<int>(owner.ids().size()) > most) {
+      auto it = owner.ids().lower_bound(random() % next);
+      if (it == owner.ids().end()) it = owner.ids().begin();
+      owner.Delete(it->first);
+      if (random() % 3 == 0) owner.Make(next++);
+    }
+    ASSERT_NO_FATAL_FAILURE(owner.Check());
+  }
+  EXPECT_GT(owner.moves, 100);
+}
+
 #ifdef ABSL_HAVE_EXCEPTIONS
+
+// The memory to which an object would move, and that of a smaller directory.
+TEST(SlabMoveTest, NothingMovesWithoutMemory) {
+  Slab<int> slab;
+  for (int i = 0; i < kPeak; ++i) slab.New(i);
+  CountedHeap::exhausted = true;
+  for (SlabId id = 0; id < kPeak - 10; ++id) {
+    slab.Delete(id);
+    if (slab.CompactionDue()) {
+      const SlabId from = slab.NextToMove();
+      if (from == kNoSlabId) continue;
+      const int64_t before = CountedHeap::allocations;
+      EXPECT_LT(slab.NextId(), from);
+      EXPECT_EQ(CountedHeap::allocations, before);
+    }
+  }
+  CountedHeap::exhausted = false;
+  EXPECT_EQ(slab.size(), 10u);
+  for (SlabId id = kPeak - 10; id < kPeak; ++id) {
+    EXPECT_EQ(slab[id], static_cast<int>(id));
+  }
+}
 
 TEST(SlabTest, AThrowingConstructorChangesNothing) {
   Slab<FragileKey> slab;

@@ -3,6 +3,7 @@
 
 #include "workqueue/timer/internal/sorted_ring.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -11,6 +12,7 @@
 
 #include "gtest/gtest.h"
 #include "test/internal/counted_heap.h"
+#include "workqueue/internal/shrink.h"
 #include "workqueue/internal/slab.h"
 
 namespace workqueue {
@@ -148,6 +150,57 @@ TEST_F(SortedRingTest, AnAppendAfterReserveOneAllocatesNothing) {
   }
 }
 
+// Slots that are left keep their order, and an append finds room.
+TEST_F(SortedRingTest, ShrinkFreesMemoryThatIsNotNeeded) {
+  constexpr SlabId kIds = 100000;
+  constexpr size_t kKept = kKeptBytes / sizeof(Slot);
+  for (const SlabId every : {1, 7, 1000}) {
+    for (SlabId id = 0; id < kIds; ++id) Append(static_cast<int>(id), id);
+    const size_t full = run_.capacity();
+    run_.Shrink();
+    EXPECT_EQ(run_.capacity(), full);
+    std::vector<SlabId> left;
+    for (SlabId id = 0; id < kIds; ++id) {
+      // The last ones stay, or every one of so many.
+      if (every == 1 ? id >= kIds - 50 : id % every == 0) {
+        left.push_back(id);
+      } else {
+        Remove(id);
+      }
+    }
+    run_.Shrink();
+    EXPECT_LE(run_.capacity(), std::max<size_t>(8 * left.size() / 3, kKept));
+    const size_t capacity = run_.capacity();
+    for (SlabId id = 0; id < left.size() / 2; ++id) {
+      Append(static_cast<int>(kIds), kIds + id);
+      left.push_back(kIds + id);
+    }
+    EXPECT_EQ(run_.capacity(), capacity);
+    EXPECT_EQ(TakeAll(), left);
+  }
+}
+
+TEST_F(SortedRingTest, ShrinkChangesNothingIfThereIsNoMemory) {
+  for (SlabId id = 0; id < 10000; ++id) Append(0, id);
+  for (SlabId id = 0; id < 9990; ++id) Remove(id);
+  const size_t capacity = run_.capacity();
+  CountedHeap::exhausted = true;
+  run_.Shrink();
+  CountedHeap::exhausted = false;
+  EXPECT_EQ(run_.capacity(), capacity);
+  EXPECT_EQ(run_.size(), 10u);
+  run_.Shrink();
+  EXPECT_LT(run_.capacity(), capacity);
+  EXPECT_EQ(TakeAll().size(), 10u);
+}
+
+TEST_F(SortedRingTest, ReplaceKeepsThePlace) {
+  for (SlabId id = 0; id < 5; ++id) Append(0, id);
+  run_.Replace(places_.at(2), {0, 9});
+  places_.erase(2);
+  EXPECT_EQ(TakeAll(), (std::vector<SlabId>{0, 1, 9, 3, 4}));
+}
+
 TEST_F(SortedRingTest, ClearGivesBackTheMemoryAndItGoesOn) {
   const int64_t before = CountedHeap::bytes_in_use;
   for (int round = 0; round < 3; ++round) {
@@ -174,6 +227,7 @@ void SortedRunTestWith<kIndices>::BehaveLikeAList() {
       Append(key, next);
       model.push_back({key, next++});
     } else {
+      if (random() % 50 == 0) run_.Shrink();
       const auto it = random() % 2 == 0
                           ? model.begin()
                           : model.begin() + random() % model.size();

@@ -13,6 +13,7 @@
 #include "gtest/gtest.h"
 #include "test/internal/counted_heap.h"
 #include "workqueue/internal/finite_time.h"
+#include "workqueue/internal/shrink.h"
 #include "workqueue/internal/slab.h"
 
 namespace workqueue {
@@ -321,6 +322,51 @@ TEST_F(TimingWheelTest, OnceItIsEmptyTheMemoryGoesBack) {
   EXPECT_LE(CountedHeap::bytes_in_use, before);
   const SlabId entry = Insert(kTick);
   EXPECT_EQ(wheel_.Due(At(kTick)), entry);
+}
+
+TEST_F(TimingWheelTest, ShrinkFreesTheMemoryOfRemovedEntries) {
+  wheel_.Reserve(0, At(100 * kTick));  // makes rings, which are kept
+  const int64_t before = CountedHeap::bytes_in_use;
+  constexpr int kEntries = 100000;
+  for (int i = 0; i < kEntries; ++i) Insert(i % 100 * kTick);
+  EXPECT_GT(CountedHeap::bytes_in_use - before, kEntries * 20);
+  for (SlabId id = 10; id < kEntries; ++id) wheel_.Remove(id);
+  wheel_.Shrink(10);
+  EXPECT_LE(CountedHeap::bytes_in_use - before, kKeptBytes);
+  for (SlabId id = 0; id < 10; ++id) {
+    EXPECT_EQ(wheel_.DueAt(id), At(id * kTick));
+  }
+}
+
+// The first of a slot, one in between, the last one, and one that is alone. The
+// entries are due, will be due, or never will.
+TEST(TimingWheelRenumberTest, ARenumberedEntryKeepsItsPlace) {
+  for (const absl::Time due_at :
+       {absl::UnixEpoch(), At(3 * kTick), absl::InfiniteFuture()}) {
+    for (const SlabId renumbered : {11, 13, 15}) {
+      TimingWheel wheel(absl::UnixEpoch(), kTick, /*slots=*/4);
+      const auto insert = [&](SlabId id) {
+        wheel.Reserve(id, due_at);
+        wheel.Insert(id, due_at, absl::UnixEpoch());
+      };
+      for (SlabId id = 11; id <= 15; ++id) insert(id);
+      wheel.Renumber(renumbered, 2);
+      EXPECT_EQ(wheel.size(), 5u);
+      EXPECT_EQ(wheel.DueAt(2), due_at);
+      for (SlabId id = 11; id <= 15; ++id) {
+        const SlabId expected = id == renumbered ? 2 : id;
+        if (due_at < absl::InfiniteFuture()) {
+          EXPECT_EQ(wheel.Due(due_at), expected);
+        }
+        wheel.Remove(expected);
+      }
+      insert(5);
+      wheel.Renumber(5, 4);
+      EXPECT_EQ(wheel.DueAt(4), due_at);
+      wheel.Remove(4);
+      EXPECT_EQ(wheel.NextWake(), absl::InfiniteFuture());
+    }
+  }
 }
 
 TEST_F(TimingWheelTest, WhatIsDueForLongerComesFirst) {

@@ -13,6 +13,7 @@
 #include "gtest/gtest.h"
 #include "test/internal/counted_heap.h"
 #include "workqueue/internal/finite_time.h"
+#include "workqueue/internal/shrink.h"
 #include "workqueue/internal/slab.h"
 
 namespace workqueue {
@@ -205,6 +206,58 @@ TEST_F(WaitingHeapTest, OnlyReserveAllocates) {
                At(0));
   }
   EXPECT_EQ(CountedHeap::allocations, before);
+}
+
+// After Shrink() there is still room for the entries to move from the ring to
+// the heap.
+TEST_F(WaitingHeapTest, AfterShrinkMoveDoesNotAllocate) {
+  constexpr SlabId kIds = 50000;
+  std::mt19937 random(1);
+  for (SlabId id = 0; id < kIds; ++id) Insert(id, At(id));
+  for (SlabId left = kIds; left > 0; left -= left / 10 + 1) {
+    for (SlabId id = left - left / 10 - 1; id < left; ++id) heap_.Remove(id);
+    heap_.Shrink(left);
+    const int64_t before = CountedHeap::allocations;
+    for (SlabId id = 0; id < left - left / 10 - 1; ++id) {
+      heap_.Move(id, At(static_cast<int64_t>(random() % kIds)), At(0));
+    }
+    ASSERT_EQ(CountedHeap::allocations, before);
+  }
+}
+
+TEST_F(WaitingHeapTest, ARenumberedEntryKeepsItsPlace) {
+  Insert(5, At(1));  // These are in order, and those below are not.
+  Insert(6, At(2));
+  for (SlabId id = 10; id < 20; ++id) Insert(id, At(9));
+  Insert(7, At(2));
+  Insert(8, At(2));
+  heap_.Renumber(8, 0);
+  heap_.Renumber(6, 1);
+  heap_.Renumber(19, 2);
+  EXPECT_EQ(heap_.size(), 14u);
+  EXPECT_EQ(heap_.DueAt(0), At(2));
+  EXPECT_EQ(heap_.DueAt(1), At(2));
+  EXPECT_EQ(heap_.DueAt(2), At(9));
+  heap_.Move(2, At(0), At(0));
+  heap_.Remove(10);
+  EXPECT_EQ(TakeAll(), (std::vector<SlabId>{2, 5, 1, 7, 0, 11, 12, 13, 14, 15,
+                                            16, 17, 18}));
+}
+
+TEST_F(WaitingHeapTest, ShrinkFreesTheMemoryOfRemovedEntries) {
+  constexpr SlabId kIds = 100000;
+  for (const bool in_order : {true, false}) {
+    const int64_t before = CountedHeap::bytes_in_use;
+    for (SlabId id = 0; id < kIds; ++id) {
+      Insert(id, At(in_order ? int64_t{id} : -int64_t{id}));
+    }
+    EXPECT_GT(CountedHeap::bytes_in_use - before, kIds * 20);
+    for (SlabId id = 10; id < kIds; ++id) heap_.Remove(id);
+    heap_.Shrink(10);
+    EXPECT_LE(CountedHeap::bytes_in_use - before, 3 * kKeptBytes);
+    EXPECT_EQ(TakeAll().size(), 10u);
+    heap_.Clear();
+  }
 }
 
 // An insertion that moved all entries would make its caller wait. Memory that

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "workqueue/internal/exceptions.h"
+#include "workqueue/internal/shrink.h"
 #include "workqueue/internal/slab.h"
 
 namespace workqueue {
@@ -39,10 +40,11 @@ namespace internal {
 // So a search ends within a cache line or two, whether or not it finds an id.
 // Growing is one pass over memory. Erasing leaves no tombstone.
 //
-// The table takes 10 to 15 bytes for each id, and more if there are few ids or
-// if many ids have been erased. A table of more than a megabyte shrinks when
-// less than an eighth of its slots are in use. If allocating throws, the table
-// is unchanged. (An Abseil hash table is left corrupted.)
+// The table takes 10 to 15 bytes for each id, up to 27 bytes if ids have been
+// erased, and more if there are few ids. It shrinks as `MinSize()` says, but
+// not below 64 KB. Shrinking is one pass over memory, like growing. If
+// allocating throws, the table is unchanged. (An Abseil hash table is left
+// corrupted.)
 //
 // Not thread-safe.
 class HashIndex {
@@ -108,6 +110,10 @@ class HashIndex {
     ++size_;
   }
 
+  // Replaces the id at `position`, where `Find()` has found it, by `id`, which
+  // has the same hash. Throws nothing.
+  void Replace(Position position, SlabId id) { slots_[position.index].id = id; }
+
   // Removes the id at `position`, where `Find()` has found it. Throws nothing.
   void Erase(Position position) {
     const auto slots = slots_.begin();
@@ -116,13 +122,13 @@ class HashIndex {
     std::move(slots + position.index + 1, slots + end, slots + position.index);
     slots_[end - 1] = Slot();
     --size_;
-    if (size_ < capacity_ / 8 && capacity_ > kKeptCapacity) Shrink();
+    if (size_ < min_size_) Shrink();
   }
 
   // Removes all ids, and frees the memory.
   void Clear() {
     std::vector<Slot>().swap(slots_);
-    capacity_ = size_ = max_size_ = 0;
+    capacity_ = size_ = min_size_ = max_size_ = 0;
     overflow_ = kMinCapacity;
   }
 
@@ -131,9 +137,6 @@ class HashIndex {
   // 32 KB. A table up to this size stays half empty, which makes searches
   // shorter.
   static constexpr size_t kSmallCapacity = 4096;
-  // A megabyte. A smaller table does not shrink, because all objects of a
-  // cluster may come and go repeatedly.
-  static constexpr size_t kKeptCapacity = 128 * 1024;
 
   struct Slot {
     bool empty() const { return id == kNoSlabId; }
@@ -171,17 +174,19 @@ class HashIndex {
     capacity_ = capacity;
     overflow_ = overflow;
     max_size_ = capacity <= kSmallCapacity ? capacity / 2 : capacity / 5 * 4;
+    min_size_ = capacity <= 2 * kSmallCapacity ? 0 : MinSize<Slot>(max_size_);
   }
 
   void Shrink() {
     TryCall(
-        [this] { Rebuild(std::max(kKeptCapacity, 2 * size_), kMinCapacity); });
+        [this] { Rebuild(std::max(2 * size_, kSmallCapacity), kMinCapacity); });
   }
 
   std::vector<Slot> slots_;  // capacity_ + overflow_ of them
   size_t capacity_ = 0;
   size_t overflow_ = kMinCapacity;
   size_t size_ = 0;
+  size_t min_size_ = 0;  // the table shrinks below it
   size_t max_size_ = 0;  // the table grows beyond it
 };
 

@@ -69,12 +69,10 @@ class IndexedHeap {
     if (index < size_) Sift(index, last);
   }
 
-  // Frees the memory if there is no slot and the memory is for more than 1024
-  // slots. Earlier calls of `Reserve()` then have no effect any more.
-  void ReleaseIfEmpty() {
-    constexpr size_t kKeep = 1024;
-    if (empty() && slots_.capacity() > kKeep) Clear();
-  }
+  // Frees a part of the memory if there is much more than `size` slots need;
+  // see `SegmentedArray::Shrink()`. `size` must be at least `size()`. After the
+  // call, there is memory for `size` slots if there was before.
+  void Shrink(size_t size) { slots_.Shrink(kRoot + size); }
 
   // Removes all slots, and frees the memory.
   void Clear() {

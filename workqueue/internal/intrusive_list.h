@@ -73,6 +73,14 @@ class IntrusiveList {
     --size_;
   }
 
+  // Puts `element`, which is a copy of an element of this list, in the place of
+  // that element.
+  void ReplaceByCopy(E* element) {
+    IntrusiveLink<E>* link = element;
+    (link->prev_ == nullptr ? front_ : Link(link->prev_)->next_) = element;
+    (link->next_ == nullptr ? back_ : Link(link->next_)->prev_) = element;
+  }
+
   // Removes the first element and returns it. The list must not be empty.
   E* PopFront() {
     E* element = front_;

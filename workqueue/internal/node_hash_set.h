@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include "absl/numeric/int128.h"
@@ -49,8 +50,8 @@ class ItemNode : public HashSetNode {
 // NodeHashSet
 //
 // This class is a hash set of entries, one for each item. Each item is stored
-// once, in its entry. An entry has the same address from its insertion to its
-// erasure.
+// once, in its entry. An entry has the same address and the same id from its
+// insertion to its erasure, unless the caller moves it.
 //
 // `Entry` must derive from `HashSetNode`. It must have constructors from a
 // `const T&` and a `T&&`, and a method `const T& item() const`.
@@ -58,7 +59,9 @@ class ItemNode : public HashSetNode {
 // The caller computes hashes, so that it can do so before it takes a lock. A
 // hash function may be the identity, because this class mixes its result.
 // Storage of erased entries is reused. So in the steady state nothing is
-// allocated except by copying an item. After a spike the storage is freed.
+// allocated except by copying an item. After a spike the storage is freed, but
+// an entry that remains keeps the storage of up to 63 others, 4 KB at most,
+// unless the caller compacts the set, as `Slab` describes.
 //
 // If constructing an entry, comparing or allocating throws, the set is
 // unchanged.
@@ -119,6 +122,33 @@ class NodeHashSet {
         ids_.Find(entry->hash_, [id](SlabId other) { return other == id; }));
     entries_.Delete(id);
   }
+
+  // See `Slab::CompactionDue()`.
+  bool CompactionDue() const { return entries_.CompactionDue(); }
+
+  // Returns null or an entry for `Move()`; see `Slab::NextToMove()`. Always
+  // returns null if moving an entry may throw.
+  Entry* NextToMove() {
+    const SlabId id = entries_.NextToMove();
+    const bool can_move = std::is_nothrow_move_constructible_v<Entry>;
+    return can_move && id != kNoSlabId ? &entries_[id] : nullptr;
+  }
+
+  // Moves `entry`, which `NextToMove()` has returned, to another address and a
+  // smaller id. Returns the new entry. Throws nothing.
+  Entry* Move(Entry* entry) {
+    const SlabId from = entry->id_;
+    const SlabId to = entries_.NextId();
+    Entry* const moved = entries_.New(std::move(*entry));
+    moved->id_ = to;
+    ids_.Replace(
+        ids_.Find(moved->hash_, [from](SlabId id) { return id == from; }), to);
+    entries_.Delete(from);
+    return moved;
+  }
+
+  // All ids are less than this.
+  size_t id_limit() const { return entries_.id_limit(); }
 
   // Destroys all entries, and frees the memory.
   void Clear() {

@@ -18,6 +18,7 @@
 #include "absl/base/optimization.h"
 #include "absl/numeric/bits.h"
 #include "workqueue/internal/exceptions.h"
+#include "workqueue/internal/shrink.h"
 
 namespace workqueue {
 namespace internal {
@@ -26,8 +27,8 @@ namespace internal {
 //
 // This class is an array that grows without moving its elements. It grows by
 // segments, each twice as large as the one before. So growing takes no longer
-// with many elements than with few. Memory that has not been written to need
-// not be resident.
+// with many elements than with few. It shrinks in the same way. Memory that has
+// not been written to need not be resident.
 //
 // `E` must be trivially copyable. An element has no value until it is written
 // to. The array can have as many elements as an index of 32 bits can address.
@@ -47,6 +48,13 @@ class SegmentedArray {
   // `std::bad_alloc` if there is none; no element has changed then.
   void Reserve(size_t size) {
     while (ABSL_PREDICT_FALSE(capacity_ < size)) AddSegment();
+  }
+
+  // Frees segments if there is much more memory than `size` elements need, as
+  // `MinSize()` says. The elements from `size` on have no values any more.
+  // Throws nothing.
+  void Shrink(size_t size) {
+    while (ABSL_PREDICT_FALSE(size < MinSize<E>(capacity_))) RemoveSegment();
   }
 
   // Returns the element at `index`, which must be less than `capacity()`.
@@ -89,6 +97,12 @@ class SegmentedArray {
     if (number == kMaxSegments) ThrowBadAlloc();
     segments_[number].reset(new Line[(size * sizeof(E) + 63) / 64]);
     capacity_ += size;
+  }
+
+  // Frees the last segment, which is larger than all others together.
+  ABSL_ATTRIBUTE_NOINLINE void RemoveSegment() {
+    capacity_ = (capacity_ - kFirst) / 2;
+    segments_[absl::bit_width(capacity_ + kFirst) - 1 - kFirstBits] = nullptr;
   }
 
   std::array<Segment, kMaxSegments> segments_;

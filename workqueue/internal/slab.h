@@ -8,8 +8,11 @@
 #ifndef WORKQUEUE_INTERNAL_SLAB_H_
 #define WORKQUEUE_INTERNAL_SLAB_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <iterator>
 #include <limits>
 #include <new>
 #include <utility>
@@ -19,7 +22,7 @@
 #include "absl/base/optimization.h"
 #include "absl/numeric/bits.h"
 #include "workqueue/internal/exceptions.h"
-#include "workqueue/internal/intrusive_list.h"
+#include "workqueue/internal/shrink.h"
 
 namespace workqueue {
 namespace internal {
@@ -34,12 +37,33 @@ inline constexpr SlabId kNoSlabId = std::numeric_limits<SlabId>::max();
 // Slab
 //
 // This class owns objects of one type, in chunks of up to 64, and finds them by
-// id. An object never moves. Objects that are created one after the other are
-// neighbours in memory.
+// id. Objects that are created one after the other are neighbours in memory. An
+// object keeps its address and its id.
 //
-// Every operation but `Clear()` and `ForEach()` takes constant time. A few
-// empty chunks are kept, so that in the steady state nothing is allocated. The
-// other empty chunks are freed.
+// A new object gets a place in the chunk of the smallest number that has room,
+// and a new chunk gets the smallest free number. So ids become small again once
+// the objects of a peak are gone. A few empty chunks are kept, so that in the
+// steady state nothing is allocated. The other empty chunks are freed.
+//
+// But a few objects that remain after a peak may keep many chunks, and large
+// arrays that are indexed by id. An owner that can give objects other addresses
+// and ids prevents this by compaction: it moves one object at a time.
+//
+//     slab.Delete(id);
+//     if (slab.CompactionDue()) {
+//       const SlabId from = slab.NextToMove();
+//       if (from != kNoSlabId) {
+//         const SlabId to = slab.NextId();
+//         slab.New(std::move(slab[from]));
+//         ...  // replace `from` by `to` everywhere
+//         slab.Delete(from);
+//       }
+//       ...  // free memory for ids from slab.id_limit() on
+//     }
+//
+// `Clear()` and `ForEach()` take time proportional to the number of chunks.
+// Every other operation takes amortized constant time: at most one of 64 takes
+// O(log n) for n chunks, or visits the pointers to all chunks.
 //
 // A slab has at most `kMaxObjects` objects.
 //
@@ -55,14 +79,17 @@ class Slab {
 
   size_t size() const { return size_; }
 
+  // All ids are less than this.
+  size_t id_limit() const { return chunks_.size() * kChunkSize; }
+
   // Returns the id of the next new object. Allocates the storage of that
   // object.
   //
   // Throws `std::bad_alloc` if there is no memory, or no id left.
   SlabId NextId() {
-    if (ABSL_PREDICT_FALSE(with_room_.empty())) AddChunk();
-    const Chunk* const chunk = with_room_.front();
-    return IdOf(chunk->number, absl::countr_zero(chunk->free));
+    if (ABSL_PREDICT_FALSE(!HasRoom())) NextChunk();
+    return current_->first_id +
+           static_cast<SlabId>(absl::countr_zero(current_->free));
   }
 
   // Returns a new object. Its id is the one that `NextId()` returns before the
@@ -70,14 +97,13 @@ class Slab {
   // unchanged.
   template <typename... Args>
   E* New(Args&&... args) {
-    const SlabId id = NextId();
-    Chunk* const chunk = with_room_.front();
-    E* const object =
-        ::new (chunk->storage[IndexOf(id)]) E(std::forward<Args>(args)...);
-    if (chunk->free == kAllFree) --empty_chunks_;
+    if (ABSL_PREDICT_FALSE(!HasRoom())) NextChunk();
+    Chunk* const chunk = current_;
+    E* const object = ::new (chunk->storage[absl::countr_zero(chunk->free)])
+        E(std::forward<Args>(args)...);
     chunk->free &= chunk->free - 1;  // The first free place is taken.
-    if (chunk->free == 0) with_room_.Remove(chunk);
     ++size_;
+    ++made_;
     return object;
   }
 
@@ -96,25 +122,60 @@ class Slab {
                : nullptr;
   }
 
-  // Destroys the object of `id`, which must exist.
+  // Destroys the object of `id`, which must exist. Throws nothing.
   void Delete(SlabId id) {
     Chunk* const chunk = chunks_[id / kChunkSize];
     chunk->Object(IndexOf(id))->~E();
-    if (chunk->free == 0) with_room_.PushFront(chunk);
+    if (ABSL_PREDICT_FALSE(chunk->free == 0)) ChunkHasRoom(chunk);
     chunk->free |= uint64_t{1} << IndexOf(id);
     --size_;
-    if (chunk->free == kAllFree) ChunkIsEmpty(chunk);
+    --until_compaction_;
+    if (chunk->free == kAllFree && chunks_.size() > kSpareChunks) {
+      ChunkIsEmpty(chunk);
+    }
+  }
+
+  // Returns whether, after a `Delete()`, the owner should call `NextToMove()`,
+  // and free memory for ids from `id_limit()` on. Returns true after every 32nd
+  // deletion, and after the last one of a peak.
+  bool CompactionDue() const { return until_compaction_ <= 0; }
+
+  // If more than a fifth of the ids below `id_limit()` is unused, and more than
+  // those of a few chunks, returns the id of an object. The owner should then
+  // replace the object by a new one, whose id is smaller and whose storage has
+  // been allocated. The owner may refuse; the next calls return the ids of other
+  // objects. Otherwise returns `kNoSlabId`. Throws nothing.
+  //
+  // While objects are only deleted, one that moved would probably be deleted
+  // soon. So objects move only if new objects have been made since ids became
+  // unused, or if most ids are unused.
+  SlabId NextToMove() {
+    constexpr size_t kSpare = kSpareChunks * kChunkSize;
+    until_compaction_ = kDeletionsPerMove;
+    if (id_limit() <= size_ + size_ / 4 + kSpare) {
+      made_ = 0;
+      return kNoSlabId;
+    }
+    if (made_ < kDeletionsPerMove && id_limit() <= 16 * size_ + kSpare) {
+      return kNoSlabId;
+    }
+    made_ -= std::min(made_, kDeletionsPerMove);
+    return FindToMove();
   }
 
   // Destroys all objects, and frees the memory.
   void Clear() {
     ForEach([](E* object) { object->~E(); });
     for (Chunk* chunk : chunks_) delete chunk;
+    for (Chunk* chunk = spare_; chunk != nullptr;) {
+      delete std::exchange(chunk, chunk->next_spare);
+    }
     std::vector<Chunk*>().swap(chunks_);
-    std::vector<uint32_t>().swap(free_numbers_);
-    with_room_.Clear();
-    empty_chunks_ = 0;
+    std::vector<uint32_t>().swap(with_room_);
+    current_ = spare_ = nullptr;
+    spare_chunks_ = 0;
     size_ = 0;
+    until_compaction_ = 0;
   }
 
   // Calls `visit(E*)` for each object, in the order of their ids. `visit` may
@@ -124,8 +185,7 @@ class Slab {
     for (size_t number = 0; number < chunks_.size(); ++number) {
       Chunk* const chunk = chunks_[number];
       if (chunk == nullptr) continue;
-      for (uint64_t left = ~chunk->free & kAllFree; left != 0;
-           left &= left - 1) {
+      for (uint64_t left = chunk->used(); left != 0; left &= left - 1) {
         visit(chunk->Object(absl::countr_zero(left)));
       }
     }
@@ -142,60 +202,163 @@ class Slab {
   static constexpr size_t kChunkSize = ChunkSize();
   static constexpr uint64_t kAllFree = ~uint64_t{0} >> (64 - kChunkSize);
   static constexpr size_t kSpareChunks = 4;
+  static constexpr int64_t kDeletionsPerMove = 32;
 
-  struct Chunk : IntrusiveLink<Chunk> {
-    explicit Chunk(uint32_t n) : number(n) {}
-
+  struct Chunk {
     E* Object(int index) { return reinterpret_cast<E*>(storage[index]); }
 
-    const uint32_t number;     // in chunks_
+    // A bit for each object.
+    uint64_t used() const { return ~free & kAllFree; }
+
+    uint32_t number() const { return first_id / kChunkSize; }
+
     uint64_t free = kAllFree;  // a bit for each place
+    SlabId first_id = 0;       // unless the chunk is spare
+    Chunk* next_spare = nullptr;
     alignas(E) char storage[kChunkSize][sizeof(E)];
   };
 
-  static SlabId IdOf(uint32_t number, int index) {
+  static SlabId IdOf(size_t number, int index) {
     return static_cast<SlabId>(number * kChunkSize + index);
   }
 
   static int IndexOf(SlabId id) { return static_cast<int>(id % kChunkSize); }
 
-  ABSL_ATTRIBUTE_NOINLINE void AddChunk() {
-    // Reserves memory here, so that freeing a chunk does not throw.
-    if (free_numbers_.capacity() <= chunks_.size()) {
-      free_numbers_.reserve(2 * chunks_.size() + 1);
+  bool HasRoom() const { return current_ != nullptr && current_->free != 0; }
+
+  // Handles that a place of `chunk`, which was full, becomes free.
+  ABSL_ATTRIBUTE_NOINLINE void ChunkHasRoom(Chunk* chunk) {
+    if (chunk != current_) PushWithRoom(chunk->number());
+  }
+
+  // with_room_ has memory for all numbers.
+  void PushWithRoom(uint32_t number) {
+    with_room_.push_back(number);
+    std::push_heap(with_room_.begin(), with_room_.end(), std::greater<>());
+  }
+
+  // Makes current_ the chunk of the smallest number that has room.
+  ABSL_ATTRIBUTE_NOINLINE void NextChunk() {
+    if (with_room_.empty()) AddNumber();
+    const uint32_t number = with_room_.front();
+    if (number == chunks_.size()) {
+      chunks_.push_back(NewChunk(number));
+    } else if (chunks_[number] == nullptr) {
+      chunks_[number] = NewChunk(number);
     }
-    if (free_numbers_.empty()) {
-      if (chunks_.size() == kMaxObjects / kChunkSize) ThrowBadAlloc();
-      chunks_.push_back(nullptr);
-      free_numbers_.push_back(static_cast<uint32_t>(chunks_.size() - 1));
+    std::pop_heap(with_room_.begin(), with_room_.end(), std::greater<>());
+    with_room_.pop_back();
+    Chunk* const before = std::exchange(current_, chunks_[number]);
+    if (before == nullptr || before->free == 0) return;
+    PushWithRoom(before->number());
+    if (before->free == kAllFree) ChunkIsEmpty(before);
+  }
+
+  // Adds the next number to with_room_, which is empty.
+  void AddNumber() {
+    if (chunks_.size() == kMaxObjects / kChunkSize) ThrowBadAlloc();
+    if (chunks_.size() == chunks_.capacity()) {
+      SetCapacity(std::max<size_t>(16, 2 * chunks_.size()));
     }
-    const uint32_t number = free_numbers_.back();
-    chunks_[number] = new Chunk(number);
-    free_numbers_.pop_back();
-    with_room_.PushFront(chunks_[number]);
-    ++empty_chunks_;
+    with_room_.push_back(static_cast<uint32_t>(chunks_.size()));
+  }
+
+  // Allocates memory for `capacity` numbers, and frees the present memory.
+  void SetCapacity(size_t capacity) {
+    std::vector<Chunk*> chunks;
+    std::vector<uint32_t> with_room;
+    chunks.reserve(capacity);
+    with_room.reserve(capacity);
+    chunks.insert(chunks.end(), chunks_.begin(), chunks_.end());
+    std::copy_if(with_room_.begin(), with_room_.end(),
+                 std::back_inserter(with_room),
+                 [this](uint32_t number) { return number < chunks_.size(); });
+    std::make_heap(with_room.begin(), with_room.end(), std::greater<>());
+    chunks_.swap(chunks);
+    with_room_.swap(with_room);
+  }
+
+  Chunk* NewChunk(uint32_t number) {
+    Chunk* chunk = spare_;
+    if (chunk == nullptr) {
+      chunk = new Chunk;
+    } else {
+      spare_ = chunk->next_spare;
+      --spare_chunks_;
+    }
+    chunk->first_id = IdOf(number, 0);
+    return chunk;
   }
 
   // Handles that `chunk` has become empty: keeps it or frees it.
-  void ChunkIsEmpty(Chunk* chunk) {
-    ++empty_chunks_;
-    if (chunks_.size() <= kSpareChunks) return;
+  ABSL_ATTRIBUTE_NOINLINE void ChunkIsEmpty(Chunk* chunk) {
     if (size_ == 0) {
-      Clear();  // Ids start at zero again.
-    } else if (empty_chunks_ > kSpareChunks) {
-      with_room_.Remove(chunk);
-      --empty_chunks_;
-      chunks_[chunk->number] = nullptr;
-      free_numbers_.push_back(chunk->number);
+      Clear();
+      return;
+    }
+    if (chunk == current_) {
+      // It is the next one in any case if no smaller number has room.
+      if (with_room_.empty() || with_room_.front() > chunk->number()) return;
+      PushWithRoom(chunk->number());
+      current_ = nullptr;
+    }
+    chunks_[chunk->number()] = nullptr;
+    if (spare_chunks_ < kSpareChunks) {
+      chunk->next_spare = std::exchange(spare_, chunk);
+      ++spare_chunks_;
+    } else {
       delete chunk;
+    }
+    while (chunks_.back() == nullptr) chunks_.pop_back();
+    if (chunks_.size() < MinSize<Chunk*>(chunks_.capacity())) {
+      TryCall([this] { SetCapacity(2 * chunks_.size()); });
     }
   }
 
-  std::vector<Chunk*> chunks_;  // null where a chunk has been freed
-  std::vector<uint32_t> free_numbers_;
-  IntrusiveList<Chunk> with_room_;  // the chunks that are not full
-  size_t empty_chunks_ = 0;
+  // Returns the id of the next object to move; `kNoSlabId` if none is found
+  // soon. Goes from the largest id to the smallest, and begins again.
+  ABSL_ATTRIBUTE_NOINLINE SlabId FindToMove() {
+    // current_ becomes the chunk to move objects to.
+    if (!HasRoom() ||
+        (!with_room_.empty() && with_room_.front() < current_->number())) {
+      if (!TryCall([this] { NextChunk(); })) return kNoSlabId;
+    }
+    move_before_ = std::min(move_before_, id_limit());
+    for (int steps = 0; steps < 8; ++steps) {
+      const size_t number = (move_before_ - 1) / kChunkSize;
+      if (move_before_ == 0 || number <= current_->number()) {
+        move_before_ = std::numeric_limits<size_t>::max();
+        return kNoSlabId;
+      }
+      const size_t end = move_before_ - number * kChunkSize;
+      const uint64_t used = chunks_[number] == nullptr
+                                ? 0
+                                : chunks_[number]->used() << (64 - end);
+      if (used != 0) {
+        move_before_ -= absl::countl_zero(used) + 1;
+        return static_cast<SlabId>(move_before_);
+      }
+      move_before_ = number * kChunkSize;
+    }
+    return kNoSlabId;
+  }
+
+  // By number. Null where there is no chunk; the last one is not null.
+  std::vector<Chunk*> chunks_;
+  // A heap, with the smallest number at the front: the numbers of the chunks
+  // that have room, except for current_, and all free numbers below some
+  // number. Has memory for as many numbers as chunks_.
+  std::vector<uint32_t> with_room_;
+  Chunk* current_ = nullptr;  // where the next object goes, if there is room
+  Chunk* spare_ = nullptr;    // a list of empty chunks
+  size_t spare_chunks_ = 0;
   size_t size_ = 0;
+  int64_t until_compaction_ = kDeletionsPerMove;  // the number of deletions
+  // The number of objects made since few ids were unused, less
+  // `kDeletionsPerMove` for each that has moved since then.
+  int64_t made_ = 0;
+  // The next object to move is one with a smaller id.
+  size_t move_before_ = std::numeric_limits<size_t>::max();
 };
 
 }  // namespace internal

@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/attributes.h"
+#include "absl/base/optimization.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -90,7 +92,9 @@ struct DelayQueueOptions {
 // No `T` is destroyed with the lock held, so its destructor may call the queue,
 // even while the destructor of the queue runs. If `T` has a non-trivial
 // destructor, each call that removes values takes the lock a second time, to
-// reuse their memory. Moving a `T` must not call the queue.
+// reuse their memory. A call that removes a value may move one other value, to
+// free the memory of a peak, if moving a `T` does not throw. Moving a `T` must
+// not call the queue.
 //
 // Thread-safe. The destructor shuts the queue down and waits for the calls that
 // block in it, which return as after `ShutDown()`. All other calls must have
@@ -179,6 +183,8 @@ class DelayQueue : private internal::DelayQueueBase {
 
   struct Node : internal::SlotMapEntry {
     explicit Node(T&& v) : value(std::move(v)) {}
+    Node(Node&& other) noexcept(std::is_nothrow_move_constructible_v<T>)
+        : SlotMapEntry(other), value(std::move(other.value)) {}
     ~Node() {}  // `value` has been destroyed
 
     union {
@@ -211,6 +217,14 @@ class DelayQueue : private internal::DelayQueueBase {
 
   // Removes `node`, whose value is in the queue. Throws nothing.
   void Remove(Node* node, Removed* removed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Destroys `node`, or adds it to `*removed` if its value must be destroyed
+  // without the lock.
+  void Drop(Node* node, Removed* removed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Frees memory that the values in the queue do not need. May move a node.
+  ABSL_ATTRIBUTE_NOINLINE void Compact(Removed* removed)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Destroys the list of removed nodes that begins with `first`.
   void Destroy(Node* first) ABSL_LOCKS_EXCLUDED(mu_);
@@ -299,8 +313,27 @@ DelayQueueHandle DelayQueue<T>::Push(T&& value, absl::Duration delay) {
 }
 
 template <typename T>
-void DelayQueue<T>::Remove(Node* node, Removed* removed) {
+inline void DelayQueue<T>::Remove(Node* node, Removed* removed) {
   waiting_.Remove(node->slot());
+  Drop(node, removed);
+  if (ABSL_PREDICT_FALSE(nodes_.CompactionDue())) Compact(removed);
+}
+
+template <typename T>
+void DelayQueue<T>::Compact(Removed* removed) {
+  if (ShuttingDown()) return;  // The caller may be visiting all nodes.
+  Node* const from = nodes_.NextToMove();
+  if (from != nullptr && from->next_removed == nullptr) {
+    if (Node* const to = nodes_.Move(from)) {
+      waiting_.Renumber(from->slot(), to->slot());
+      Drop(from, removed);
+    }
+  }
+  waiting_.Shrink(nodes_.slot_limit());
+}
+
+template <typename T>
+inline void DelayQueue<T>::Drop(Node* node, Removed* removed) {
   if constexpr (std::is_trivially_destructible_v<T>) {
     nodes_.Delete(node);
   } else {
@@ -327,6 +360,7 @@ void DelayQueue<T>::Destroy(Node* first) {
     node = node->next_removed;
     nodes_.Delete(last);
   } while (node != last);
+  if (nodes_.CompactionDue()) waiting_.Shrink(nodes_.slot_limit());
 }
 
 template <typename T>

@@ -144,6 +144,20 @@ bool Scheduler::CancelTask(Task* task, Function* cancelled) {
 void Scheduler::Remove(Task* task) {
   waiting_.Remove(task->slot());
   tasks_.Delete(task);
+  // No task may move while all tasks are visited.
+  if (tasks_.CompactionDue() && !shutting_down_) Compact();
+}
+
+void Scheduler::Compact() {
+  Task* const from = tasks_.NextToMove();
+  // A worker has the address of a task that runs.
+  if (from != nullptr && !from->running()) {
+    if (Task* const to = tasks_.Move(from)) {
+      waiting_.Renumber(from->slot(), to->slot());
+      tasks_.Delete(from);
+    }
+  }
+  waiting_.Shrink(tasks_.slot_limit());
 }
 
 size_t Scheduler::Len() const {

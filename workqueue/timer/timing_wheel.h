@@ -31,7 +31,8 @@ namespace internal {
 // Entries are named by ids that the caller chooses; an id is any `SlabId` but
 // `kNoSlabId`. Ids should be small and dense, as the ids of a `Slab` are: the
 // memory of a wheel is proportional to the largest id, not only to the number
-// of entries. An id may be used again once it has been removed.
+// of entries. An id may be used again once it has been removed. A caller that
+// renumbers its entries tells the wheel by `Renumber()`.
 //
 // Example:
 //
@@ -107,6 +108,20 @@ class TimingWheel {
     Take(id);
     if (size_ == 0 && places_.capacity() > kKeep) places_.Clear();
   }
+
+  // Gives the entry `id`, which must be in the wheel, the id `new_id`, which
+  // must be smaller and not in the wheel. Takes constant time.
+  void Renumber(SlabId id, SlabId new_id) {
+    const Place& at = places_[new_id] = places_[id];
+    List& list = ListOf(at);
+    (at.previous == kNoSlabId ? list.front : places_[at.previous].next) =
+        new_id;
+    (at.next == kNoSlabId ? list.back : places_[at.next].previous) = new_id;
+  }
+
+  // Frees memory if there is much more than the present entries need, of which
+  // all ids are below `id_limit`. Takes constant time.
+  void Shrink(size_t id_limit) { places_.Shrink(id_limit); }
 
   // Tells the wheel that the current time is `now`, which must be finite,
   // whatever time the wheel has been told before. An entry that was due and is
@@ -228,6 +243,13 @@ class TimingWheel {
   void AddRing();
   void AddRingsFor(absl::Time due_at);
   void SetHorizon();
+
+  // Returns the list that contains the entry at `at`.
+  List& ListOf(const Place& at) {
+    if (at.list == kDue) return due_;
+    if (at.list == kNeverDue) return never_;
+    return rings_[at.list / slots_].slots[at.list % slots_];
+  }
 
   // Appends `id` to `list`.
   void PushBack(List& list, SlabId id) {

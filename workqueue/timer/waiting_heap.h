@@ -33,7 +33,8 @@ namespace internal {
 // Entries are named by ids that the caller chooses; an id is any `SlabId` below
 // 2^31. Ids should be small and dense, as the ids of a `Slab` are: the memory
 // of a heap is proportional to the largest id, not only to the number of
-// entries. An id may be used again once it has been removed.
+// entries. An id may be used again once it has been removed. A caller that
+// renumbers its entries tells the heap by `Renumber()`.
 //
 // Example:
 //
@@ -119,6 +120,31 @@ class WaitingHeap {
       heap_.Remove(place);
     }
     if (size() == 0 && places_.capacity() > kKeep) Clear();
+  }
+
+  // Gives the entry `id`, which must be in the heap, the id `new_id`, which
+  // must be smaller and not in the heap. Takes constant time.
+  void Renumber(SlabId id, SlabId new_id) {
+    const uint32_t place = places_[id];
+    if (place >= kInRun) {
+      Slot slot = run_[place - kInRun];
+      slot.id = new_id;
+      run_.Replace(place - kInRun, slot);
+    } else {
+      Slot slot = heap_[place];
+      slot.id = new_id;
+      heap_.Replace(place, slot);
+    }
+  }
+
+  // Frees memory if there is much more than the present entries need, of which
+  // all ids are below `id_limit`. Does not throw. Takes constant time, but if
+  // it frees memory of the `SortedRing`, time proportional to the entries that
+  // remain there.
+  void Shrink(size_t id_limit) {
+    run_.Shrink();
+    heap_.Shrink(size() + 1);
+    places_.Shrink(id_limit);
   }
 
   // Tells the heap that the current time is `now`, which must be finite,

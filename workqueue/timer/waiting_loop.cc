@@ -46,7 +46,7 @@ void WaitingLoop::Remove(Client* client) {
   MutexLock lock(&mu_);
   if (client->index_ != Client::kNoTurn) {
     turns_.Remove(client->index_);
-    turns_.ReleaseIfEmpty();
+    turns_.Shrink(turns_.size());
     client->index_ = Client::kNoTurn;
     if (running_ == client) running_removed_ = true;
   }

@@ -78,6 +78,14 @@ class WaitingSet {
 
   void Remove(SlabId id) { wheel_ ? wheel_->Remove(id) : heap_.Remove(id); }
 
+  void Renumber(SlabId id, SlabId new_id) {
+    wheel_ ? wheel_->Renumber(id, new_id) : heap_.Renumber(id, new_id);
+  }
+
+  void Shrink(size_t id_limit) {
+    wheel_ ? wheel_->Shrink(id_limit) : heap_.Shrink(id_limit);
+  }
+
   void Clear() { wheel_ ? wheel_->Clear() : heap_.Clear(); }
 
   absl::Time DueAt(SlabId id) const {

@@ -52,11 +52,6 @@ class PriorityOrder {
   // other function throws.
   void ReserveOneMore() { heap_.Reserve(places_ + 1); }
 
-  // Frees memory if no entry is dirty or being processed.
-  void ReleaseIfUnused() {
-    if (places_ == 0) heap_.ReleaseIfEmpty();
-  }
-
   // Called when `entry` has become dirty.
   void OnDirty(Entry* entry) {
     if (entry->processing) return;
@@ -64,8 +59,8 @@ class PriorityOrder {
     Insert(entry);
   }
 
-  // Called when the priority or the sequence of `entry`, which is in the order,
-  // has changed.
+  // Called when the priority, the sequence or the address of `entry`, which is
+  // in the order, has changed.
   void OnMoved(Entry* entry) {
     heap_.Replace(entry->heap_index, SlotOf(entry));
   }
@@ -93,6 +88,10 @@ class PriorityOrder {
   }
 
   void OnDone(Entry*) { --places_; }
+
+  // Frees memory if there is much more than the entries need that are dirty or
+  // being processed.
+  void Shrink() { heap_.Shrink(places_); }
 
   // Visits the entries in no particular order. The order stays the same until
   // the next change.

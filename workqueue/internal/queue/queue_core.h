@@ -13,6 +13,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/base/optimization.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
@@ -197,6 +198,17 @@ class QueueCore : public InterfaceType,
   virtual bool EndWait(Entry* /*entry*/) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     return false;
   }
+
+  // Erases `entry`. May move another entry to another address.
+  void Erase(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    entries_.Erase(entry);
+    if (ABSL_PREDICT_FALSE(entries_.CompactionDue())) Compact();
+  }
+
+  // Frees memory that the present entries do not need. May move an entry that
+  // is not being processed: a lease has the address of its entry. Throws
+  // nothing.
+  virtual void Compact() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) = 0;
 
   // Returns whether no item is queued or being processed.
   bool Idle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
@@ -445,7 +457,7 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::Finish(Entry* entry) {
     return;
   }
   order_.OnDone(entry);
-  if (!entry->InUse()) entries_.Erase(entry);
+  if (!entry->InUse()) Erase(entry);
   if (IsShuttingDown() && Idle()) NotifyIdle();
 }
 

@@ -82,6 +82,10 @@ class QueueOrder {
 
   void OnDone(Entry*) {}
 
+  // Called when the address of `entry`, which is in the order but not in its
+  // `Ordering`, has changed.
+  void OnMoved(Entry* entry) { list_.ReplaceByCopy(entry); }
+
   bool ForEach(absl::FunctionRef<void(const QueuedItem<T>&)> visit) const {
     for (const QueuedItem<T>* item = list_.front(); item != nullptr;
          item = item->next()) {

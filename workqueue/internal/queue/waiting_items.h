@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "absl/base/attributes.h"
+#include "absl/base/optimization.h"
 #include "absl/time/time.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/internal/node_hash_set.h"
@@ -80,10 +82,12 @@ class WaitingItems {
     set_.Move(entry->id(), due_at, now);
   }
 
-  // Removes the item of `entry`, and destroys the entry. Does not throw.
+  // Removes the item of `entry`, and destroys the entry. May move another entry
+  // to another address. Does not throw.
   void Remove(Entry* entry) {
     set_.Remove(entry->id());
     table_.Erase(entry);
+    if (ABSL_PREDICT_FALSE(table_.CompactionDue())) Compact();
   }
 
   // Removes all items, and frees the memory. Does not throw.
@@ -112,6 +116,15 @@ class WaitingItems {
   }
 
  private:
+  // Frees memory that the items do not need. May move an entry.
+  ABSL_ATTRIBUTE_NOINLINE void Compact() {
+    if (Entry* const from = table_.NextToMove()) {
+      const SlabId id = from->id();
+      set_.Renumber(id, table_.Move(from)->id());
+    }
+    set_.Shrink(table_.id_limit());
+  }
+
   WaitingSet set_;
   internal::NodeHashSet<T, Entry, Hash, Eq> table_;
 };

@@ -8,11 +8,14 @@
 #ifndef WORKQUEUE_TIMER_INTERNAL_SORTED_RING_H_
 #define WORKQUEUE_TIMER_INTERNAL_SORTED_RING_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <utility>
 
+#include "workqueue/internal/exceptions.h"
+#include "workqueue/internal/shrink.h"
 #include "workqueue/internal/slab.h"
 
 namespace workqueue {
@@ -33,7 +36,8 @@ namespace internal {
 // Indices are less than `kIndices`, a power of two, and wrap around. There is
 // room for half as many slots and holes.
 //
-// Every operation takes amortized constant time.
+// Every operation takes amortized constant time. An operation that makes the
+// ring grow or shrink moves all slots.
 //
 // Not thread-safe.
 template <typename Slot, typename SetIndex, uint32_t kIndices>
@@ -80,10 +84,14 @@ class SortedRing {
     return !(slot < (*this)[other]);
   }
 
+  // Replaces the slot at `index` by `slot`, which must have the same place in
+  // the order.
+  void Replace(Index index, const Slot& slot) { Put(index, slot); }
+
   // Removes the last slot, of at least one.
   void PopBack() { Remove(end_ - 1); }
 
-  // Removes the slot at `index`.
+  // Removes the slot at `index`. Throws nothing.
   void Remove(Index index) {
     At(index).id = kNoSlabId;
     ++holes_;
@@ -96,6 +104,14 @@ class SortedRing {
       --holes_;
     }
     if (holes_ > Span() / 2) Compact();
+  }
+
+  // Frees memory if there is much more than the slots need, as `MinSize()`
+  // says. Moves all slots then. Throws nothing.
+  void Shrink() {
+    size_t capacity = capacity_;
+    while (size() < MinSize<Slot>(capacity)) capacity /= 2;
+    if (capacity < capacity_) TryCall([&] { SetCapacity(capacity); });
   }
 
   // Calls `update(Slot&)` for each slot. It must change neither the order of
@@ -130,12 +146,20 @@ class SortedRing {
   // The number of slots and holes.
   size_t Span() const { return (end_ - begin_) % kIndices; }
 
-  void Grow() {
-    const size_t capacity = capacity_ == 0 ? 16 : 2 * capacity_;
+  void Grow() { SetCapacity(capacity_ == 0 ? 16 : 2 * capacity_); }
+
+  void SetCapacity(size_t capacity) {
     // The unused part is not written to, and so is not resident.
     std::unique_ptr<Slot[]> ring(new Slot[capacity]);
-    for (Index i = begin_; i != end_; i = Next(i)) {
-      ring[i & (capacity - 1)] = At(i);
+    // The holes may not fit, or the ring would soon grow again.
+    if (Span() > capacity / 4 * 3) Compact();
+    for (Index i = begin_; i != end_;) {
+      // So many slots are next to each other in both rings.
+      const size_t n = std::min<size_t>({(end_ - i) % kIndices,
+                                         capacity_ - (i & (capacity_ - 1)),
+                                         capacity - (i & (capacity - 1))});
+      std::copy_n(&At(i), n, &ring[i & (capacity - 1)]);
+      i = static_cast<Index>((i + n) % kIndices);
     }
     ring_ = std::move(ring);
     capacity_ = capacity;
