@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
-"""Tests the medians, ratios, tables and charts of bench/compare."""
+"""Tests the medians, ratios, tables, charts and options of bench/compare."""
 
 import collections
+import contextlib
 import importlib.machinery
 import importlib.util
+import io
 import math
 import pathlib
 import sys
+import tempfile
 import unittest
+from unittest import mock
 from xml.etree import ElementTree
 
 PROGRAM = str(pathlib.Path(__file__).resolve().parent / "compare")
@@ -153,6 +157,111 @@ class ChosenTest(unittest.TestCase):
         self.assertEqual([g.ours for g in groups], ["scheduler"])
         self.assertEqual(groups[0].peers, ("go-timer", "netty"))
         self.assertEqual(compare.choose_groups(None), list(compare.GROUPS))
+
+
+class ArgumentsTest(unittest.TestCase):
+
+    def refusal(self, *arguments):
+        """Returns the message with which compare refuses the arguments."""
+        stderr = io.StringIO()
+        with contextlib.redirect_stderr(stderr):
+            with self.assertRaises(SystemExit):
+                compare.parse_arguments(arguments)
+        return stderr.getvalue()
+
+    def test_at_least_one_round(self):
+        for rounds in ("-3", "0"):
+            self.assertIn(f"--rounds is {rounds}; it must be at least 1",
+                          self.refusal("--rounds", rounds, "--write"))
+        self.assertEqual(compare.parse_arguments(["--rounds", "1"]).rounds, 1)
+
+    def test_writes_only_the_whole_document(self):
+        for option in (["--cases", "idle"], ["--peers", "netty"], ["--quick"]):
+            self.assertIn(f"--write renews the whole document: leave out"
+                          f" {option[0]}", self.refusal("--write", *option))
+            compare.parse_arguments(option)
+        self.assertTrue(compare.parse_arguments(["--write"]).write)
+
+    def test_peers_are_known(self):
+        with self.assertRaisesRegex(SystemExit, "there is no x; there are:"):
+            compare.choose_groups("netty,x")
+
+
+class FakePrograms:
+    """Programs of which some cannot run, or fail in some cases."""
+
+    def __init__(self, not_run=(), failing=()):
+        self.not_run = list(not_run)
+        self._failing = failing
+
+    def cases(self, subject):
+        return ["cycle"] if subject in ("queue", "client-go") else []
+
+    def version(self, subject):
+        return f"version of {subject}"
+
+    def start(self, subject, case, idle_seconds):
+        fails = (subject, case) in self._failing
+        process = mock.Mock(returncode=1 if fails else 0)
+        process.communicate.return_value = (
+            "" if fails else f"{case}\t100\tns\n", None)
+        return process
+
+
+class WriteTest(unittest.TestCase):
+
+    BEFORE = "# Benchmarks\n\n" + compare.BEGIN + "\nold tables\n"
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.document = pathlib.Path(folder.name, "benchmarks.md")
+        self.chart = pathlib.Path(folder.name, "benchmarks.svg")
+        self.document.write_text(self.BEFORE, encoding="utf-8")
+
+    def run_compare(self, programs):
+        """Returns what compare --write says when it refuses to write; None if
+        it writes."""
+        output = io.StringIO()
+        with mock.patch.multiple(compare, DOCUMENT=self.document,
+                                 CHART=self.chart,
+                                 Programs=lambda folder: programs), \
+                contextlib.redirect_stdout(output), \
+                contextlib.redirect_stderr(output):
+            try:
+                compare.main(["--write", "--rounds", "2"])
+            except SystemExit as e:
+                return str(e)
+        return None
+
+    def test_writes_what_it_has_measured(self):
+        self.assertIsNone(self.run_compare(FakePrograms()))
+        text = self.document.read_text(encoding="utf-8")
+        self.assertTrue(text.startswith("# Benchmarks\n\n" + compare.BEGIN))
+        self.assertNotIn("old tables", text)
+        self.assertIn("| cycle | ns | 100 | 100 (1.00) |", text)
+        self.assertTrue(self.chart.exists())
+
+    def assert_nothing_written(self):
+        self.assertEqual(self.document.read_text(encoding="utf-8"), self.BEFORE)
+        self.assertFalse(self.chart.exists())
+
+    def test_not_without_a_peer(self):
+        refusal = self.run_compare(FakePrograms(["toolchain missing: go"]))
+        self.assertIn("toolchain missing: go", refusal)
+        self.assert_nothing_written()
+
+    def test_not_without_a_figure(self):
+        refusal = self.run_compare(
+            FakePrograms(failing=[("client-go", "cycle")]))
+        self.assertIn("cycle failed on client-go", refusal)
+        self.assert_nothing_written()
+
+    def test_not_into_another_document(self):
+        self.document.write_text("# Other\n", encoding="utf-8")
+        refusal = self.run_compare(FakePrograms())
+        self.assertIn("benchmarks.md has no line", refusal)
+        self.assertEqual(self.document.read_text(encoding="utf-8"), "# Other\n")
 
 
 if __name__ == "__main__":

@@ -216,6 +216,7 @@ def main(arguments):
                 if rule.kind == "binary"}
 
     errors = []
+    texts = {}
     top = (ROOT / "CMakeLists.txt").read_text()
     for package in packages:
         path = package.folder + "/CMakeLists.txt"
@@ -225,12 +226,15 @@ def main(arguments):
             ["# Generated from BUILD.bazel by tools/generate_cmake_lists.py."]
             + [cmake_call(rule, targets, binaries)
                for rule in package.rules]) + "\n"
+        texts[ROOT / path] = text
         file = ROOT / path
-        if not arguments:
-            file.write_text(text)
-        elif not file.exists() or file.read_text() != text:
+        if arguments and (not file.exists() or file.read_text() != text):
             errors.append("%s is out of date: run "
                           "tools/generate_cmake_lists.py" % path)
+    # Writes all files, or none if one of them cannot be made.
+    if not arguments:
+        for file, text in texts.items():
+            file.write_text(text)
     if errors:
         sys.exit("\n".join(errors))
 

@@ -212,6 +212,14 @@ class PriorityQueue
     return this->ShuttingDown() ? 0 : waiting_.size();
   }
 
+  // Refuses items from now on, and has the loop drop the waiting items. Wakes
+  // the loop with the lock held: a thread that sees the shutdown may destroy
+  // the queue.
+  void BeginShutDownAndWakeLoop() ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
+    this->BeginShutDown();
+    loop_->Wake(this);
+  }
+
   bool EndWait(Entry* entry) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
     if (!entry->waiting) return false;
     StopWaiting(entry);
@@ -495,16 +503,16 @@ int PriorityQueue<T, Hash, Eq>::NumRequeues(const T& item) const {
 
 template <typename T, typename Hash, typename Eq>
 void PriorityQueue<T, Hash, Eq>::ShutDown() {
-  Core::ShutDown();
-  loop_->Wake(this);  // to drop the waiting items
+  MutexLock lock(&this->mu_);
+  BeginShutDownAndWakeLoop();
+  this->EndDrains();
 }
 
 template <typename T, typename Hash, typename Eq>
 bool PriorityQueue<T, Hash, Eq>::ShutDownWithDrainWithin(
     absl::Duration timeout) {
   MutexLock lock(&this->mu_);
-  this->BeginShutDown();
-  loop_->Wake(this);  // to drop the waiting items
+  BeginShutDownAndWakeLoop();
   return this->AwaitDrained(timeout, [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     return this->Idle();
   });
@@ -512,8 +520,8 @@ bool PriorityQueue<T, Hash, Eq>::ShutDownWithDrainWithin(
 
 template <typename T, typename Hash, typename Eq>
 void PriorityQueue<T, Hash, Eq>::Close() {
-  Core::Close();
-  loop_->Wake(this);  // to drop the waiting items
+  MutexLock lock(&this->mu_);
+  BeginShutDownAndWakeLoop();
 }
 
 template <typename T, typename Hash, typename Eq>

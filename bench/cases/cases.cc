@@ -206,6 +206,7 @@ int Main(const std::vector<absl::string_view>& args) {
     valid = (args[i] == "--reps" && absl::SimpleAtoi(args[i + 1], &reps)) ||
             (args[i] == "--seconds" && absl::SimpleAtoi(args[i + 1], &seconds));
   }
+  valid = valid && reps >= 1 && seconds >= 1;
   const Cases cases(absl::Seconds(seconds));
   if (args.size() == 1 && args[0] == "--list") {
     for (const Case& c : cases.all()) {
@@ -216,7 +217,7 @@ int Main(const std::vector<absl::string_view>& args) {
   if (!valid) {
     absl::FPrintF(stderr,
                   "usage: cases SUBJECT CASE [--reps N] [--seconds N] | "
-                  "--list\n");
+                  "--list\nN is at least 1.\n");
     return 2;
   }
   const Case* const c = cases.Find(args[0], args[1]);

@@ -76,6 +76,20 @@ TEST(IndexedHeapTest, UpdateAllUpdatesEachSlotInItsPlace) {
   }
 }
 
+TEST(IndexedHeapTest, UpdateAllMayPutSlotsIntoTheOrderOfTheCalls) {
+  Heap heap;
+  std::vector<Element> elements = MakeElements(100);
+  for (Element& element : elements) heap.Push({element.value, &element});
+  int calls = 0;
+  std::vector<int> expected;
+  heap.UpdateAll([&](Slot<int>& slot) {
+    expected.push_back(calls);
+    slot.key = calls++;
+  });
+  EXPECT_EQ(calls, 100);
+  EXPECT_EQ(PopAllKeys(heap), expected);
+}
+
 TEST(IndexedHeapTest, IsEmptyAtFirst) {
   Heap heap;
   EXPECT_TRUE(heap.empty());

@@ -30,6 +30,8 @@
 //   -DBROKEN_DUE_COUNTS_AS_WOKEN                                     | assertion
 //   -DBROKEN_NOT_DUE_IS_NOT_PUSHED                                   | assertion .*owed
 //   -DBROKEN_REMOVE_DOES_NOT_WAIT -DEARLY_END=1                      | assertion .*running
+//   -DBROKEN_END_RUN_KEEPS_REMOVED -DEARLY_END=1                     | assertion .*is_client
+//   -DBROKEN_WAKE_TAKES_REMOVED -DFAILURES=1 -DEARLY_END=1           | assertion .*is_client
 //   -DBROKEN_STOP_WAKES_NOBODY                                       | acceptance cycle
 
 #ifndef PUSHERS  // each adds an item; at most 3

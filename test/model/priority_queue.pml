@@ -127,8 +127,7 @@ proctype Stopper() {
   atomic { Wake(QUEUE) }
   atomic { !locked -> shutting_down = true }
 #else
-  atomic { !locked -> shutting_down = true }
-  atomic { Wake(QUEUE) }
+  atomic { !locked -> shutting_down = true; Wake(QUEUE) }
 #endif
 end:
   callers--

@@ -1,5 +1,5 @@
-// WaitingLoop (workqueue/timer/waiting_loop.cc), without its heartbeat. A model
-// that includes this file defines
+// WaitingLoop (workqueue/timer/waiting_loop.cc), without its heartbeat, and with
+// a clock that does not go back. A model that includes this file defines
 //
 //   PARKERS                1: the loop sleeps in parker 0,
 //   Run(client, at, next)  Client::Run(), which returns `next`; the two clients
@@ -10,26 +10,47 @@
 #define NOBODY 2
 
 // Guarded by mu_. A critical section is an atomic block.
-byte next_run[2];
-bool is_client[2];
-byte first_client;  // the first one in the list; the other ran last
+byte seen;           // now_
+bool is_client[2];   // whether it has a turn
+byte next_run[2];    // the time of its turn
+byte first_number;   // the client whose turn has the lower number
 byte running = NOBODY;
+bool running_removed;
 bool stopping;
 bool remover_waits;  // for run_ended_
 
 bool loop_ended;
 
+// Gives `client` a turn. Its number is higher than all others.
+inline NewTurn(client, time) {
+  assert(is_client[client]);
+  next_run[client] = (time > seen -> time : seen);
+  first_number = 1 - client
+}
+
+// SetTurn()
+inline SetTurn(client, time) {
+  if
+#ifdef BROKEN_WAKE_TAKES_REMOVED
+  :: !is_client[client] || next_run[client] > seen -> NewTurn(client, time)
+#else
+  :: is_client[client] && next_run[client] > seen -> NewTurn(client, time)
+#endif
+  :: else
+  fi
+}
+
 // Add()
 inline AddClient(client) {
   is_client[client] = true;
-  next_run[client] = PAST;
+  NewTurn(client, PAST);
   Unpark(0)
 }
 
 // Wake(), in a critical section or outside of one.
 inline Wake(client) {
 #ifndef BROKEN_WAKE_ONLY_UNPARKS
-  next_run[client] = PAST;
+  SetTurn(client, PAST);
 #endif
   Unpark(0)
 }
@@ -38,6 +59,11 @@ inline Wake(client) {
 inline Remove(client) {
   atomic {
     is_client[client] = false;
+    next_run[client] = PAST;
+    if
+    :: running == client -> running_removed = true
+    :: else
+    fi;
 #ifndef BROKEN_REMOVE_DOES_NOT_WAIT
     do
     :: running == client -> remover_waits = true; !remover_waits
@@ -48,31 +74,24 @@ inline Remove(client) {
   }
 }
 
+#define IS_BEFORE(client, other)                                     \
+  (!is_client[other] || next_run[client] < next_run[other] ||        \
+   (next_run[client] == next_run[other] && first_number == client))
+
 // BeginRun(). Stores its results in `client` and `next`.
 inline BeginRun(at, client, next) {
+  seen = at;
+  client = NOBODY;
   next = NEVER;
-  client = first_client;
-  do
-  :: stopping -> client = NOBODY; break
-  :: else ->
-    if
-    :: is_client[client] && next_run[client] <= at ->
-      next_run[client] = NEVER;
-      first_client = 1 - client;
-      running = client;
-      break
-    :: is_client[client] && next_run[client] > at ->
-      if
-      :: next_run[client] < next -> next = next_run[client]
-      :: else
-      fi
-    :: else
-    fi;
-    if
-    :: client == first_client -> client = 1 - client
-    :: else -> client = NOBODY; break
-    fi
-  od
+  if
+  :: is_client[0] && IS_BEFORE(0, 1) -> client = 0; next = next_run[0]
+  :: is_client[1] && IS_BEFORE(1, 0) -> client = 1; next = next_run[1]
+  :: else
+  fi;
+  if
+  :: stopping || next > at -> client = NOBODY
+  :: else -> running = client; next_run[client] = NEVER
+  fi
 }
 
 // EndRun()
@@ -80,13 +99,19 @@ inline EndRun(client, next) {
   running = NOBODY;
   remover_waits = false;
   if
-#ifdef BROKEN_END_RUN_FORGETS_WAKE
-  :: is_client[client] -> next_run[client] = next
+#ifdef BROKEN_END_RUN_KEEPS_REMOVED
+  :: true -> NewTurn(client, next)
 #else
-  :: is_client[client] && next < next_run[client] -> next_run[client] = next
+  :: running_removed
+  :: else ->
+#ifdef BROKEN_END_RUN_FORGETS_WAKE
+    NewTurn(client, next)
+#else
+    SetTurn(client, next)
 #endif
-  :: else
-  fi
+#endif
+  fi;
+  running_removed = false
 }
 
 // Loop()

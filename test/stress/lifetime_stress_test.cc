@@ -28,6 +28,7 @@
 #include "gtest/gtest.h"
 #include "test/stress/from_environment.h"
 #include "test/workqueue/hooked_queue.h"
+#include "test/workqueue/observed_clock.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/internal/mutex_lock.h"
@@ -250,6 +251,50 @@ TEST(LifetimeStressTest, AQueueMayBeDestroyedOnceItsItemWasHandedOut) {
     queue.reset();
     adder.AwaitReturn();
   }
+}
+
+// The thread that gets nothing more may destroy the queue, too. So a shutdown
+// must have woken the queue's loop by then.
+template <typename Q, typename Options, typename F>
+void ExpectTheLoopIsWokenFirst(F shut_down) {
+  ObservedClock clock(Clock::GetRealClock());
+  std::atomic<bool> shutting_down{false}, got{false}, got_before_wake{false};
+  clock.on_unpark = [&] {
+    if (shutting_down) {
+      absl::SleepFor(absl::Milliseconds(20));
+      if (got) got_before_wake = true;
+    }
+    return true;
+  };
+  Options options;
+  options.clock = &clock;
+  Q queue(std::move(options));
+  Caller getter;
+  getter.Begin([&queue, &got] {
+    EXPECT_EQ(queue.Get(), std::nullopt);
+    got = true;
+  });
+  getter.AwaitAsleep();
+  shutting_down = true;
+  shut_down(queue);
+  getter.AwaitReturn();
+  shutting_down = false;
+  EXPECT_FALSE(got_before_wake);
+}
+
+template <typename Q, typename Options>
+void ExpectEachShutDownWakesTheLoopFirst() {
+  ExpectTheLoopIsWokenFirst<Q, Options>([](Q& queue) { queue.ShutDown(); });
+  ExpectTheLoopIsWokenFirst<Q, Options>([](Q& queue) { queue.Close(); });
+  ExpectTheLoopIsWokenFirst<Q, Options>(
+      [](Q& queue) { EXPECT_TRUE(queue.ShutDownWithDrain()); });
+}
+
+TEST(LifetimeStressTest, AGetEndsAfterTheShutDownHasWokenTheLoop) {
+  ExpectEachShutDownWakesTheLoopFirst<DelayingQueue<int>,
+                                      DelayingQueueOptions<int>>();
+  ExpectEachShutDownWakesTheLoopFirst<PriorityQueue<int>,
+                                      PriorityQueueOptions<int>>();
 }
 
 TEST(LifetimeStressTest, ADelayQueueMayBeDestroyedOnceItsValueWasTaken) {

@@ -5,6 +5,8 @@
 // large items, and very many threads. The environment variables ITEMS and
 // FAILURES raise the numbers.
 
+#include <time.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -213,6 +215,53 @@ TEST_F(ScaleTest, AThousandBlockedWorkers) {
   workers.Join();
   ledger.ExpectAllProcessed();
   EXPECT_EQ(ledger.processings(), kItems);
+}
+
+// Returns the CPU time that this process has used.
+absl::Duration CpuTime() {
+  timespec time;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return absl::DurationFromTimespec(time);
+}
+
+class CountingClient final : public WaitingLoop::Client {
+ public:
+  explicit CountingClient(int64_t* runs) : runs_(runs) {}
+
+  absl::Time Run(absl::Time now) override {
+    ++*runs_;
+    return now + absl::Seconds(1);
+  }
+
+ private:
+  int64_t* const runs_;
+};
+
+// Returns the CPU time of `runs` runs, or some more, of `n` clients of a loop.
+// Over and over, all clients are added, run twice, and are removed.
+absl::Duration CostOfRuns(int n, int64_t runs) {
+  FakeClock clock;
+  WaitingLoop loop(&clock);
+  int64_t counted = 0;
+  std::vector<CountingClient> clients(n, CountingClient(&counted));
+  const absl::Duration before = CpuTime();
+  for (int64_t i = 0; i < runs; i += 2 * n) {
+    for (CountingClient& client : clients) loop.Add(&client);
+    clock.Step(absl::ZeroDuration());
+    clock.Step(absl::Seconds(1));
+    for (CountingClient& client : clients) loop.Remove(&client);
+  }
+  EXPECT_GE(counted, runs);
+  return CpuTime() - before;
+}
+
+// If each run visited all clients, it would cost a hundred times as much for a
+// hundred times as many clients.
+TEST(WaitingLoopScaleTest, ARunCostsLittleMoreWithManyClients) {
+  CostOfRuns(100, 10000);  // warms up
+  const absl::Duration few = CostOfRuns(400, 80000);
+  const absl::Duration many = CostOfRuns(40000, 80000);
+  EXPECT_LT(many, 10 * few);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <thread>  // NOLINT(build/c++11)
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -299,6 +300,8 @@ TEST_F(WaitingLoopTest, RemoveDoesNotWaitForOtherClients) {
 }
 
 TEST_F(WaitingLoopTest, AClientCanRemoveItself) {
+  TestClient other;
+  loop_.Add(&other);
   TestClient* self = nullptr;
   TestClient client([&](absl::Time now) {
     loop_.Remove(self);
@@ -309,6 +312,91 @@ TEST_F(WaitingLoopTest, AClientCanRemoveItself) {
   Settle();
   clock_.Step(kHeartbeat);
   EXPECT_EQ(client.run_count(), 1);
+  EXPECT_EQ(other.run_count(), 2);
+  loop_.Remove(&other);
+}
+
+// A client that was woken during its run may be removed, and destroyed, before
+// the run has ended.
+TEST_F(WaitingLoopTest, AClientThatHasBeenWokenCanRemoveItself) {
+  std::unique_ptr<TestClient> client;
+  int runs = 0;
+  client = std::make_unique<TestClient>([&](absl::Time now) {
+    ++runs;
+    loop_.Wake(client.get());
+    loop_.Remove(client.get());
+    return now;
+  });
+  loop_.Add(client.get());
+  Settle();
+  client.reset();
+  clock_.Step(kHeartbeat);
+  EXPECT_EQ(runs, 1);
+}
+
+// A run that is in progress during a removal may still wake its client.
+TEST_F(WaitingLoopTest, AClientThatHasRemovedItselfIsNotWoken) {
+  TestClient other(Each(absl::Seconds(1)));
+  loop_.Add(&other);
+  TestClient* self = nullptr;
+  TestClient client([&](absl::Time now) {
+    loop_.Remove(self);
+    loop_.Wake(self);
+    return now;
+  });
+  self = &client;
+  loop_.Add(&client);
+  Settle();
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(client.run_count(), 1);
+  EXPECT_EQ(other.run_count(), 2);
+  loop_.Remove(&client);
+  loop_.Remove(&other);
+}
+
+TEST_F(WaitingLoopTest, AClientCanRemoveItselfAndBeAddedAgainInOneRun) {
+  TestClient* self = nullptr;
+  bool first = true;
+  TestClient client([&](absl::Time now) {
+    if (std::exchange(first, false)) {
+      loop_.Remove(self);
+      loop_.Add(self);
+    }
+    return now + absl::Seconds(1);
+  });
+  self = &client;
+  loop_.Add(&client);
+  Settle();
+  EXPECT_EQ(client.run_count(), 2);
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(client.run_count(), 3);
+  loop_.Remove(&client);
+}
+
+// Removing a client leaves the times of the others as they are.
+TEST_F(WaitingLoopTest, OfManyClientsThoseThatAreLeftRunAtTheirTimes) {
+  constexpr int kClients = 200;
+  std::vector<std::unique_ptr<TestClient>> clients;
+  for (int i = 0; i < kClients; ++i) {
+    // Shorter than a heartbeat, and no two are equal.
+    const auto period = absl::Milliseconds(1000 + (i * 37) % kClients);
+    clients.push_back(std::make_unique<TestClient>(Each(period)));
+    loop_.Add(clients.back().get());
+  }
+  Settle();
+  for (int i = 0; i < kClients; i += 2) loop_.Remove(clients[i].get());
+  for (int i = 1; i < kClients; i += 4) loop_.Wake(clients[i].get());
+  for (int ms = 0; ms < 1000 + kClients; ++ms) {
+    clock_.Step(absl::Milliseconds(1));
+  }
+  for (int i = 0; i < kClients; ++i) {
+    const auto period = absl::Milliseconds(1000 + (i * 37) % kClients);
+    std::vector<absl::Time> expected = {kStart};
+    if (i % 4 == 1) expected.push_back(kStart);
+    if (i % 2 == 1) expected.push_back(kStart + period);
+    EXPECT_EQ(clients[i]->runs(), expected);
+    if (i % 2 == 1) loop_.Remove(clients[i].get());
+  }
 }
 
 TEST_F(WaitingLoopTest, AClientCanAddAndRemoveOthers) {
@@ -429,6 +517,38 @@ TEST_F(WaitingLoopTest, BeatsWhenTheClockHasGoneBack) {
   loop_.Remove(&client);
 }
 
+// After the clock has gone back, each client runs at once and then when it asks
+// for, whatever the times were before.
+TEST_F(WaitingLoopTest, ManyClientsRunWhenTheClockHasGoneBack) {
+  constexpr int kClients = 200;
+  std::vector<std::unique_ptr<TestClient>> clients;
+  const auto period = [](int i) {
+    // Shorter than a heartbeat, and no two are equal.
+    return absl::Milliseconds(1000 + (i * 37) % kClients);
+  };
+  for (int i = 0; i < kClients; ++i) {
+    clients.push_back(std::make_unique<TestClient>(Each(period(i))));
+    loop_.Add(clients.back().get());
+  }
+  clock_.Step(absl::Milliseconds(1000 + kClients / 2));
+  clock_.Step(-absl::Minutes(30));
+  const absl::Time back = clock_.TimeNow();
+  std::vector<size_t> runs_before;
+  for (const auto& client : clients) {
+    EXPECT_EQ(client->runs().back(), back);
+    runs_before.push_back(client->runs().size());
+  }
+  for (int ms = 0; ms < 1000 + kClients; ++ms) {
+    clock_.Step(absl::Milliseconds(1));
+  }
+  for (int i = 0; i < kClients; ++i) {
+    const std::vector<absl::Time> runs = clients[i]->runs();
+    EXPECT_EQ(runs.size(), runs_before[i] + 1);
+    EXPECT_EQ(runs.back(), back + period(i));
+    loop_.Remove(clients[i].get());
+  }
+}
+
 // A clock that always shows `now`.
 class StoppedClock final : public Clock {
  public:
@@ -462,6 +582,73 @@ TEST(WaitingLoopLifeTest, SleepsAtAnInfiniteTime) {
     EXPECT_EQ(client.run_count(), 1);
     loop.Remove(&client);
   }
+}
+
+TEST_F(WaitingLoopTest, ClientsThatAreDueRunInTheOrderOfTheirTimes) {
+  std::vector<int> order;
+  std::vector<std::unique_ptr<TestClient>> clients;
+  for (int i : {3, 1, 4, 2, 5}) {
+    clients.push_back(std::make_unique<TestClient>(
+        [&order, i, due = kStart + absl::Seconds(i)](absl::Time now) {
+          if (now < due) return due;
+          order.push_back(i);
+          return absl::InfiniteFuture();
+        }));
+    loop_.Add(clients.back().get());
+  }
+  Settle();
+  clock_.Step(absl::Seconds(5));
+  EXPECT_EQ(order, (std::vector<int>{1, 2, 3, 4, 5}));
+  for (const auto& client : clients) loop_.Remove(client.get());
+}
+
+// A client that is woken over and over does not keep the others from running.
+TEST_F(WaitingLoopTest, AClientThatIsWokenAgainAndAgainDoesNotStarveOthers) {
+  constexpr int kFarTooMany = 1000;
+  const absl::Time due = kStart + absl::Seconds(1);
+  bool other_ran = false;
+  int woken_runs = 0;
+  TestClient* self = nullptr;
+  TestClient woken([&](absl::Time now) {
+    if (now < due) return due;
+    if (!other_ran && ++woken_runs < kFarTooMany) loop_.Wake(self);
+    return absl::InfiniteFuture();
+  });
+  self = &woken;
+  TestClient other([&](absl::Time now) {
+    if (now < due) return due;
+    other_ran = true;
+    return absl::InfiniteFuture();
+  });
+  loop_.Add(&woken);
+  loop_.Add(&other);
+  Settle();
+  clock_.Step(absl::Seconds(1));
+  EXPECT_LE(woken_runs, 1);
+  loop_.Remove(&woken);
+  loop_.Remove(&other);
+}
+
+TEST_F(WaitingLoopTest, ClientsThatAlwaysHaveMoreToDoTakeTurns) {
+  constexpr int kClients = 5;
+  const absl::Time due = kStart + absl::Seconds(1);
+  std::vector<int> order;
+  std::vector<std::unique_ptr<TestClient>> clients;
+  for (int i = 0; i < kClients; ++i) {
+    clients.push_back(
+        std::make_unique<TestClient>([&order, i, due](absl::Time now) {
+          if (now < due) return due;
+          order.push_back(i);
+          return order.size() <= 2 * kClients ? absl::InfinitePast()
+                                              : absl::InfiniteFuture();
+        }));
+    loop_.Add(clients.back().get());
+  }
+  Settle();
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(order,
+            (std::vector<int>{0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1, 2, 3, 4}));
+  for (const auto& client : clients) loop_.Remove(client.get());
 }
 
 // A client that always has more to do does not keep the others from running.

@@ -86,8 +86,8 @@ class IndexedHeap {
     for (size_t i = 0; i < size_; ++i) visit(At(i));
   }
 
-  // Calls `update(Slot&)` for each slot. It must not change the order of the
-  // slots.
+  // Calls `update(Slot&)` for each slot. The calls must keep the order of the
+  // slots, or put the slots into the order of the calls.
   template <typename F>
   void UpdateAll(F update) {
     for (size_t i = 0; i < size_; ++i) update(slots_[kRoot + i]);

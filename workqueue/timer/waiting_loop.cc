@@ -4,7 +4,9 @@
 #include "workqueue/timer/waiting_loop.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <thread>  // NOLINT(build/c++11)
+#include <utility>
 
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
@@ -36,28 +38,33 @@ WaitingLoop::~WaitingLoop() {
 
 void WaitingLoop::Add(Client* client) {
   MutexLock lock(&mu_);
-  clients_.push_back(client);
-  client->next_run_ = absl::InfinitePast();
+  turns_.Push({now_, next_number_++, client});
   parker_->Unpark();
 }
 
 void WaitingLoop::Remove(Client* client) {
   MutexLock lock(&mu_);
-  clients_.erase(std::remove(clients_.begin(), clients_.end(), client),
-                 clients_.end());
+  if (client->index_ != Client::kNoTurn) {
+    turns_.Remove(client->index_);
+    turns_.Shrink(turns_.size());
+    client->index_ = Client::kNoTurn;
+    if (running_ == client) running_removed_ = true;
+  }
   if (std::this_thread::get_id() == thread_.get_id()) return;
   while (running_ == client) run_ended_.Wait(&mu_);
 }
 
 void WaitingLoop::Wake(Client* client) {
   MutexLock lock(&mu_);
-  client->next_run_ = absl::InfinitePast();
+  SetTurn(client, now_);
   parker_->Unpark();
 }
 
-void WaitingLoop::WakeAll() {
-  MutexLock lock(&mu_);
-  for (Client* client : clients_) client->next_run_ = absl::InfinitePast();
+void WaitingLoop::SetTurn(Client* client, absl::Time time) {
+  const uint32_t index = client->index_;
+  if (index == Client::kNoTurn || turns_[index].time <= now_) return;
+  turns_.Replace(index,
+                 {std::clamp(time, now_, heartbeat_), next_number_++, client});
 }
 
 void WaitingLoop::Loop() {
@@ -67,16 +74,8 @@ void WaitingLoop::Loop() {
     MutexLock lock(&mu_);
     parker = parker_.get();
   }
-  absl::Time now = internal::FiniteTime(clock_->TimeNow());
-  absl::Time heartbeat = now + Heartbeat();
   while (true) {
-    const absl::Time before = now;
-    now = internal::FiniteTime(clock_->TimeNow());
-    // If the clock has gone back, clients may have asked for too late a time.
-    if (now >= heartbeat || now < before) {
-      WakeAll();
-      heartbeat = now + Heartbeat();
-    }
+    const absl::Time now = internal::FiniteTime(clock_->TimeNow());
     absl::Time next_run;
     if (Client* const client = BeginRun(now, &next_run)) {
       EndRun(client, client->Run(now));
@@ -90,38 +89,37 @@ void WaitingLoop::Loop() {
         return;
       }
     }
-    parker->ParkUntil(std::min(next_run, heartbeat));
+    parker->ParkUntil(next_run);
   }
 }
 
 WaitingLoop::Client* WaitingLoop::BeginRun(absl::Time now,
                                            absl::Time* next_run) {
   MutexLock lock(&mu_);
-  *next_run = absl::InfiniteFuture();
-  for (auto it = clients_.begin(); it != clients_.end() && !stopping_; ++it) {
-    Client* const client = *it;
-    if (client->next_run_ > now) {
-      *next_run = std::min(*next_run, client->next_run_);
-      continue;
-    }
-    // A Wake() during the run makes the client due again.
-    client->next_run_ = absl::InfiniteFuture();
-    // At the next call, the other clients come first.
-    std::rotate(it, it + 1, clients_.end());
-    running_ = client;
-    return client;
+  const bool went_back = now < now_;
+  if (went_back) {
+    // The clients may have asked for too late a time.
+    turns_.UpdateAll([this, now](Turn& turn) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      turn.time = now;
+      turn.number = next_number_++;
+    });
   }
-  return nullptr;
+  if (went_back || now >= heartbeat_) heartbeat_ = now + Heartbeat();
+  now_ = now;
+  *next_run = turns_.empty() ? heartbeat_ : turns_.front().time;
+  if (stopping_ || *next_run > now) return nullptr;
+  running_ = turns_.front().client;
+  // A Wake() during the run makes the client due again.
+  turns_.Replace(0, {absl::InfiniteFuture(), 0, running_});
+  return running_;
 }
 
 void WaitingLoop::EndRun(Client* client, absl::Time next_run) {
   MutexLock lock(&mu_);
   running_ = nullptr;
   run_ended_.SignalAll();
-  // The client may have been removed and destroyed.
-  if (std::find(clients_.begin(), clients_.end(), client) != clients_.end()) {
-    client->next_run_ = std::min(client->next_run_, next_run);
-  }
+  if (std::exchange(running_removed_, false)) return;
+  SetTurn(client, next_run);
 }
 
 }  // namespace workqueue

@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""Tests that the scripts that measure refuse to measure or print nothing."""
+
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def run(command, *arguments):
+    return subprocess.run([command, *arguments], capture_output=True, text=True,
+                          check=False)
+
+
+class RefusalTest(unittest.TestCase):
+
+    def assert_refuses(self, message, script, *arguments):
+        result = run(ROOT / script, *arguments)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertEqual(result.stdout, "")
+        self.assertIn(message, result.stderr)
+
+    def test_compile_time(self):
+        for rounds in ("0", "-3", "x"):
+            self.assert_refuses(
+                f"ROUNDS is {rounds}; it must be a whole number, at least 1",
+                "bench/compile_time", rounds)
+
+    def test_plain(self):
+        for rounds in ("1", "-3"):
+            self.assert_refuses(
+                f"--rounds is {rounds}; it must be at least 2",
+                "bench/plain/run", "--rounds", rounds)
+        self.assert_refuses("there is no part x; there are: node_hash_set,",
+                            "bench/plain/run", "slab", "x")
+
+    def test_fuzz(self):
+        for seconds in ("0", "-3", "x"):
+            self.assert_refuses(
+                f"the number of seconds is '{seconds}'; it must be a whole"
+                " number, at least 1", "test/reference/fuzz", seconds)
+        self.assert_refuses("there is no subject 'x'; there are: delay_queue ",
+                            "test/reference/fuzz", "1", "queue", "x")
+
+
+class TableTest(unittest.TestCase):
+    """Runs scripts with a benchmark that prints given figures."""
+
+    def run_with(self, script, figures):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        root = pathlib.Path(folder.name)
+        (root / "bench").mkdir()
+        (root / "tools").mkdir()
+        lines = [f'"{name}_median",1,{ns},{ns},ns'
+                 for name, ns in figures.items()]
+        bazelw = root / "tools/bazelw"
+        bazelw.write_text("#!/bin/sh\ncat <<'END'\n"
+                          + "".join(line + "\n" for line in lines) + "END\n",
+                          encoding="utf-8")
+        bazelw.chmod(0o755)
+        shutil.copy(ROOT / "bench" / script, root / "bench")
+        return run(root / "bench" / script, "--benchmark_filter=X")
+
+    def assert_fails(self, script, figures):
+        result = self.run_with(script, figures)
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(result.stdout, "")
+        self.assertEqual(result.stderr,
+                         f"bench/{script}: no row of the table has run with the"
+                         ' arguments "--benchmark_filter=X"\n')
+
+    def test_growth(self):
+        heap = {"Push/heap/1000": 10, "Push/heap/100000": 11,
+                "Push/heap/1000000": 20, "Push/heap/10000000": 25}
+        part = {"Push/wheel/1000": 5, "Push/wheel/100000": 6}
+        for whole in (heap, {**heap, **part}):
+            result = self.run_with("growth", whole)
+            self.assertEqual(result.returncode, 0)
+            self.assertEqual(result.stdout.splitlines()[2:],
+                             ["| Push | heap | 10 | 11 | 20 | 25 | x2.5 |"])
+        wheel = {name.replace("heap", "wheel"): ns / 2
+                 for name, ns in heap.items()}
+        for both, row in (
+                (wheel, "| Push | wheel | 5 | 6 | 10 | 12 | x2.5 |"),
+                ({**heap, **wheel}, "| Push | wheel | 5 (0.50) | 6 (0.50) |"
+                 " 10 (0.50) | 12 (0.50) | x2.5 |")):
+            self.assertEqual(
+                self.run_with("growth", both).stdout.splitlines()[-1], row)
+        self.assert_fails("growth", part)
+        self.assert_fails("growth", {})
+
+    def test_metrics_cost(self):
+        part = {"GetDone/none": 50, "GetDone/noop": 60}
+        result = self.run_with("metrics_cost",
+                               {**part, "GetDone/prometheus": 70})
+        self.assertEqual(result.returncode, 0)
+        self.assertEqual(result.stdout.splitlines()[2:],
+                         ["| GetDone | 50 | 60 (+10) | 70 (+20) |"])
+        result = self.run_with("metrics_cost", {"ReadClock": 30})
+        self.assertEqual(result.returncode, 0)
+        self.assertEqual(result.stdout, "\nReadClock: 30\n")
+        self.assert_fails("metrics_cost", part)
+        self.assert_fails("metrics_cost", {})
+
+
+if __name__ == "__main__":
+    unittest.main()
