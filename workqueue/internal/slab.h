@@ -143,8 +143,8 @@ class Slab {
   // If more than a fifth of the ids below `id_limit()` is unused, and more than
   // those of a few chunks, returns the id of an object. The owner should then
   // replace the object by a new one, whose id is smaller and whose storage has
-  // been allocated. The owner may refuse; the next calls return the ids of other
-  // objects. Otherwise returns `kNoSlabId`. Throws nothing.
+  // been allocated. The owner may refuse; the next calls return the ids of
+  // other objects. Otherwise returns `kNoSlabId`. Throws nothing.
   //
   // While objects are only deleted, one that moved would probably be deleted
   // soon. So objects move only if new objects have been made since ids became
