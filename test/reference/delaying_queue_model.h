@@ -113,7 +113,8 @@ class DelayingQueueModel : public QueueModel {
   workqueue::Snapshot<int> TakeSnapshot() const {
     workqueue::Snapshot<int> snapshot = QueueModel::TakeSnapshot();
     for (const auto& [item, place] : waiting_) {
-      snapshot.waiting.push_back({item, TickAt(place.ready_at)});
+      snapshot.waiting.push_back({item, TickAt(place.ready_at), /*priority=*/0,
+                                  /*failures=*/0, /*last_error=*/""});
     }
     return snapshot;
   }

@@ -143,19 +143,22 @@ class PriorityQueueModel {
     workqueue::Snapshot<int> snapshot;
     snapshot.shutting_down = shutting_down_;
     for (const Entry& entry : Queued()) {
-      snapshot.queued.push_back({entry.item, entry.priority});
+      snapshot.queued.push_back({entry.item, absl::Time(), entry.priority,
+                                 /*failures=*/0, /*last_error=*/""});
     }
     for (const HandedOut& processed : processing_) {
       const bool added_again = std::any_of(
           entries_.begin(), entries_.end(), [&processed](const Entry& e) {
             return e.item == processed.item && !Waits(e);
           });
-      snapshot.processing.push_back(
-          {processed.item, absl::Time(), added_again});
+      snapshot.processing.push_back({processed.item, absl::Time(), added_again,
+                                     /*failures=*/0,
+                                     /*last_error=*/""});
     }
     for (const Entry& entry : entries_) {
       if (!Waits(entry)) continue;
-      snapshot.waiting.push_back({entry.item, entry.ready_at, entry.priority});
+      snapshot.waiting.push_back({entry.item, entry.ready_at, entry.priority,
+                                  /*failures=*/0, /*last_error=*/""});
     }
     workqueue::internal::CountFailures(&snapshot, limiter_);
     return snapshot;

@@ -90,11 +90,13 @@ class QueueModel {
     workqueue::Snapshot<int> snapshot;
     snapshot.shutting_down = shutting_down_;
     for (QueueModel rest = *this; rest.Len() > 0;) {
-      snapshot.queued.push_back({rest.Pop()});
+      snapshot.queued.push_back({rest.Pop(), absl::Time(), /*priority=*/0,
+                                 /*failures=*/0, /*last_error=*/""});
     }
     for (int item : processing_) {
       snapshot.processing.push_back(
-          {item, absl::Time(), /*added_again=*/IsDirty(item)});
+          {item, absl::Time(), /*added_again=*/IsDirty(item), /*failures=*/0,
+           /*last_error=*/""});
     }
     return snapshot;
   }
