@@ -503,7 +503,8 @@ TEST_F(ControllerTest, ItemsNeedNotBePrintable) {
   controller->queue().Add(Unprintable());
   controller->AwaitIdle();
   EXPECT_EQ(log_.Await(3),
-            "E controller test: reconciling an item (failures: 1): "
+            "E controller test: reconciling an item (of a type without "
+            "operator<< or AbslStringify()) (failures: 1): "
             "UNAVAILABLE: later");
 }
 
