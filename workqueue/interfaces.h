@@ -195,7 +195,7 @@ class Interface {
   virtual bool ShuttingDown() const = 0;
 
   // Returns the clock on which this object measures timeouts and delays. Never
-  // null. Whoever created the queue owns the clock.
+  // null. The creator of the queue owns the clock.
   virtual Clock* clock() const = 0;
 };
 

@@ -25,14 +25,15 @@ struct ReconcileFailure {
   // The controller's name, as in its options.
   absl::string_view controller;
 
-  // The item, as in a message; "an item" if it cannot be printed.
+  // The item, as in a message. If the item's type has no printer, a text that
+  // says so.
   absl::string_view item;
 
   // The number of the item's failures up to this one, as the rate limiter
   // counts them. At least 1.
   int failures = 1;
 
-  // What the reconcile function returned, or an `absl::InternalError` with the
+  // The error of the reconcile function, or an `absl::InternalError` with the
   // text of the exception that it threw.
   absl::Status error;
 

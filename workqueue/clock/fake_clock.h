@@ -54,8 +54,8 @@ namespace workqueue {
 // anything other than this clock, for example in a `Queue::Get()` without a
 // deadline, counts as working, and `Step()` waits for it.
 //
-// The time can go back. Whatever waits until a time goes on waiting for that
-// time, which is further away now. A step back unparks each loop, so that the
+// The time can go back. A thread that waits until a time then waits longer,
+// because that time is further away. A step back unparks each loop, so that the
 // loop sees the new time.
 //
 // The time is always finite. An infinite time becomes the first or the last
