@@ -21,6 +21,9 @@
 //                       thread, Get and Done in another
 //   rate_limited     -- AddRateLimited, Get, Forget, Done over 65,536 strings,
 //                       with a delay of 1 ns
+//   pause            -- Add ten million integers, then Get and Done each, then
+//                       AddAfter ten million with far delays: the longest of
+//                       these calls; needs 2 GB of memory
 // The cases of every class with delays:
 //   add_after_far    -- add a million integers due in 1 h to 1,300 h; also
 //                       until all are in the waiting set
@@ -33,8 +36,9 @@
 //                       GB of memory
 // The cases of a delay queue:
 //   push_take        -- push a million values that are due, then take them all
-//   longest_push     -- push ten million values due in 1 h to 1,300 h: the
-//                       longest of these calls; needs 2 GB of memory
+//   pause            -- push ten million values due in 1 h to 1,300 h; push ten
+//                       million that are due, and take them: the longest of
+//                       these calls; needs 2 GB of memory
 // The cases of a delay queue and of a scheduler:
 //   schedule_cancel  -- add 100,000 due in an hour, then cancel them, in order
 //                       and in random order
@@ -166,6 +170,7 @@ class Cases {
                       {subject, "blocked_workers", BlockedWorkers<Queue>},
                       {subject, "add_after_through", AddAfterThrough<Queue>},
                       {subject, "rate_limited", RateLimited<Queue>},
+                      {subject, "pause", Pause<Queue>},
                   });
   }
 
@@ -191,7 +196,7 @@ class Cases {
   void AddDelayQueue(const std::string& subject) {
     AddScheduler<Delayer>(subject);
     cases_.push_back({subject, "push_take", PushTake<Queue>});
-    cases_.push_back({subject, "longest_push", LongestPush<Queue>});
+    cases_.push_back({subject, "pause", DelayQueuePause<Queue>});
   }
 
   const absl::Duration idle_time_;

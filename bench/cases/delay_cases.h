@@ -132,22 +132,26 @@ void PushTake() {
   Report("push_take", ns, "ns");
 }
 
-// Requires a delay queue. A container that moves its contents when it grows
-// makes one push wait for that.
+// Requires a delay queue. A container that moves all its contents makes one
+// call wait for that.
 template <template <typename> class Queue>
-void LongestPush() {
-  Queue<int64_t> queue;
-  RandomDelays delays = FarDelays();
-  SteadyTime last = SteadyNow();
-  SteadyTime::duration longest{};
-  for (int64_t i = 0; i < 10 * kMillion; ++i) {
-    queue.Push(i, delays.Next());
-    const SteadyTime now = SteadyNow();
-    longest = std::max(longest, now - last);
-    last = now;
+void DelayQueuePause() {
+  constexpr int64_t kValues = 10 * kMillion;
+  {
+    Queue<int64_t> queue;
+    RandomDelays delays = FarDelays();
+    const auto push = [&queue, &delays](int64_t i) {
+      queue.Push(i, delays.Next());
+    };
+    Report("pause_push", LongestUs(kValues, push), "us");
   }
-  Report("longest_push", absl::ToDoubleMicroseconds(absl::FromChrono(longest)),
-         "us");
+  Queue<int64_t> queue;
+  const auto push = [&queue](int64_t i) {
+    queue.Push(i, absl::ZeroDuration());
+  };
+  const auto take = [&queue](int64_t) { queue.Take(); };
+  Report("pause_push_due", LongestUs(kValues, push), "us");
+  Report("pause_take", LongestUs(kValues, take), "us");
 }
 
 // Requires a delayer whose `Add()` returns a value that `Cancel()` takes.

@@ -11,6 +11,7 @@
 #ifndef WORKQUEUE_BENCH_CASES_MEASURE_H_
 #define WORKQUEUE_BENCH_CASES_MEASURE_H_
 
+#include <algorithm>
 #include <chrono>  // NOLINT(build/c++11)
 #include <cstdint>
 
@@ -51,6 +52,21 @@ template <typename F>
 double WarmedUp(int64_t n, F run) {
   run(n / 10);
   return run(n);
+}
+
+// Returns the microseconds of the longest of the calls `call(0)` to
+// `call(n - 1)`.
+template <typename F>
+double LongestUs(int64_t n, F call) {
+  SteadyTime::duration longest{};
+  SteadyTime last = SteadyNow();
+  for (int64_t i = 0; i < n; ++i) {
+    call(i);
+    const SteadyTime now = SteadyNow();
+    longest = std::max(longest, now - last);
+    last = now;
+  }
+  return absl::ToDoubleMicroseconds(absl::FromChrono(longest));
 }
 
 // Returns the CPU time of the calling thread.

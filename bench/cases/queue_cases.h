@@ -197,6 +197,25 @@ void AddAfterThrough() {
   Report("add_after_through", ns, "ns");
 }
 
+// A container that moves all its contents makes one call wait for that.
+template <template <typename> class Queue>
+void Pause() {
+  constexpr int64_t kItems = 10 * kMillion;
+  {
+    Queue<int64_t> queue;
+    const auto add = [&queue](int64_t i) { queue.Add(i + 1); };
+    const auto get_done = [&queue](int64_t) { queue.Done(*queue.Get()); };
+    Report("pause_add", LongestUs(kItems, add), "us");
+    Report("pause_get_done", LongestUs(kItems, get_done), "us");
+  }
+  Queue<int64_t> queue;
+  RandomDelays delays = FarDelays();
+  const auto add_after = [&queue, &delays](int64_t i) {
+    queue.AddAfter(i + 1, delays.Next());
+  };
+  Report("pause_add_after", LongestUs(kItems, add_after), "us");
+}
+
 template <template <typename> class Queue>
 void RateLimited() {
   Queue<std::string> queue;

@@ -74,6 +74,12 @@ class HashIndex {
     slots_.insert({hash, id});
   }
 
+  void Replace(Position position, SlabId id) {
+    const uint32_t hash = position.slot->hash;
+    slots_.erase(position.slot);
+    slots_.insert({hash, id});
+  }
+
   void Erase(Position position) { slots_.erase(position.slot); }
 
   void Clear() { slots_ = Slots(); }

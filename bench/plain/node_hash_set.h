@@ -98,6 +98,11 @@ class NodeHashSet {
     entries_.erase(entries_.find(Same{entry}));
   }
 
+  bool CompactionDue() const { return false; }
+  Entry* NextToMove() { return nullptr; }
+  Entry* Move(Entry* entry) { return entry; }
+  size_t id_limit() const { return by_id_.size(); }
+
   void Clear() {
     entries_ = Entries();
     std::vector<Entry*>().swap(by_id_);

@@ -31,6 +31,8 @@ class SegmentedArray {
     }
   }
 
+  void Shrink(size_t) {}
+
   E& operator[](uint32_t index) { return elements_[index]; }
   const E& operator[](uint32_t index) const { return elements_[index]; }
 

@@ -63,6 +63,10 @@ class Slab {
     free_.push_back(id);
   }
 
+  size_t id_limit() const { return objects_.size(); }
+  bool CompactionDue() const { return false; }
+  SlabId NextToMove() { return kNoSlabId; }
+
   void Clear() {
     std::vector<std::unique_ptr<E>>().swap(objects_);
     std::vector<SlabId>().swap(free_);

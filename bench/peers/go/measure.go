@@ -46,6 +46,19 @@ func nsEach(start time.Time, n int) float64 {
 	return float64(time.Since(start).Nanoseconds()) / float64(n)
 }
 
+// longestMicros returns the microseconds of the longest of n calls.
+func longestMicros(n int, call func(i int)) float64 {
+	var longest time.Duration
+	last := begin()
+	for i := range n {
+		call(i)
+		now := time.Now()
+		longest = max(longest, now.Sub(last))
+		last = now
+	}
+	return float64(longest.Nanoseconds()) / 1000
+}
+
 func percentile(samples []time.Duration, p int) time.Duration {
 	sort.Slice(samples, func(i, j int) bool { return samples[i] < samples[j] })
 	return samples[len(samples)*p/100]

@@ -54,6 +54,7 @@ func queueCases(newStrings func() queue[string], newInts func() queue[int]) []be
 		{"rate_limited", func(report report) {
 			report("rate_limited", rateLimited(newStrings()), "ns")
 		}},
+		{"pause", func(report report) { reportPauses(newInts, report) }},
 	}
 	return append(cases, delayCases(
 		func() delayer[string] { return queueDelayer[string]{newStrings()} },
@@ -182,6 +183,26 @@ func addAfterThrough(q queue[int], n int) float64 {
 		q.Done(item)
 	}
 	return nsEach(start, n)
+}
+
+// reportPauses reports the longest calls while a queue grows to ten million
+// items and becomes empty again.
+func reportPauses(newInts func() queue[int], report report) {
+	const items = 10 * million
+	q := newInts()
+	report("pause_add", longestMicros(items, func(i int) { q.Add(i + 1) }), "us")
+	report("pause_get_done", longestMicros(items, func(int) {
+		item, _ := q.Get()
+		q.Done(item)
+	}), "us")
+	q.ShutDown()
+
+	q = newInts()
+	defer q.ShutDown()
+	random := newRandom()
+	report("pause_add_after", longestMicros(items, func(i int) {
+		q.AddAfter(i+1, random.farDelay())
+	}), "us")
 }
 
 func rateLimited(q queue[string]) float64 {
