@@ -32,8 +32,11 @@ class SortedRing {
   bool HasRoom() const { return false; }
   void Append(const Slot&) {}
   bool BelongsNearBack(const Slot&, uint32_t) const { return false; }
+  void Replace(uint32_t, const Slot&) {}
+  void PopFront() {}
   void PopBack() {}
   void Remove(uint32_t) {}
+  bool IsSparse() const { return false; }
   template <typename F>
   void UpdateAll(F) {}
   void Clear() {}

@@ -31,6 +31,8 @@ class CountedHeap {
   inline static std::atomic<int64_t> allocations{0};
   inline static std::atomic<int64_t> blocks_in_use{0};
   inline static std::atomic<int64_t> bytes_in_use{0};
+  // The size of the largest block. A test with one thread may reset it.
+  inline static std::atomic<int64_t> largest_block{0};
 
   // Whether every allocation of this thread fails.
   inline static thread_local bool exhausted = false;
@@ -78,6 +80,7 @@ class CountedHeap {
     ::new (block) size_t(size);
     ++allocations;
     ++blocks_in_use;
+    if (static_cast<int64_t>(size) > largest_block) largest_block = size;
     bytes_in_use += static_cast<int64_t>(size);
     return block + alignment;
   }

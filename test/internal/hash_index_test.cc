@@ -203,10 +203,35 @@ TEST(HashIndexMemoryTest, UsesTenToFifteenBytesPerEntryAndFreesThem) {
   constexpr int64_t kKept = 64 << 10;
   for (SlabId id = 0; id < 500000; ++id) {
     table.Erase(table.Find(hashes[id], id_is(id)));
-    ASSERT_LE(bytes(), std::max(kKept, 27 * int64_t{500000 - id}) + 1000);
+    ASSERT_LE(bytes(), kKept + 27 * int64_t{500000 - id});
   }
   table.Clear();
   EXPECT_EQ(bytes(), 0);
+}
+
+// A call that moves many ids must allocate a large block, or many blocks.
+TEST(HashIndexMemoryTest, NoCallMovesManyIds) {
+  constexpr SlabId kIds = 1000000;
+  constexpr int64_t kLargest = 96 << 10;
+  constexpr int64_t kMostBlocks = 12;
+  std::mt19937 random(1);
+  std::vector<uint32_t> hashes(kIds);
+  for (uint32_t& hash : hashes) hash = random();
+  HashIndex table;
+  CountedHeap::largest_block = 0;
+  for (SlabId id = 0; id < kIds; ++id) {
+    const int64_t before = CountedHeap::allocations;
+    const HashIndex::Position position =
+        table.Find(hashes[id], [](SlabId) { return false; });
+    table.Insert(table.PrepareInsert(hashes[id], position), hashes[id], id);
+    ASSERT_LE(CountedHeap::allocations, before + kMostBlocks) << id;
+  }
+  for (SlabId id = 0; id < kIds; ++id) {
+    const int64_t before = CountedHeap::allocations;
+    table.Erase(table.Find(hashes[id], [id](SlabId o) { return o == id; }));
+    ASSERT_LE(CountedHeap::allocations, before + kMostBlocks) << id;
+  }
+  EXPECT_LE(CountedHeap::largest_block, kLargest);
 }
 
 TEST(HashIndexMemoryTest, IsUnchangedIfAnAllocationFails) {

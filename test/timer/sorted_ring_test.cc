@@ -3,17 +3,16 @@
 
 #include "workqueue/timer/internal/sorted_ring.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <new>
 #include <random>
 #include <vector>
 
 #include "absl/base/config.h"
 #include "gtest/gtest.h"
 #include "test/internal/counted_heap.h"
-#include "workqueue/internal/shrink.h"
 #include "workqueue/internal/slab.h"
 
 namespace workqueue {
@@ -125,19 +124,70 @@ TEST_F(SortedRingTest, BelongsNearBack) {
   EXPECT_TRUE(run_.BelongsNearBack({25, 9}, 2));
 }
 
-// At most half of the places are holes, wherever slots are removed.
-TEST_F(SortedRingTest, HolesTakeNoMoreRoomThanSlots) {
-  std::mt19937 random(1);
-  for (SlabId id = 0; id < 1000; ++id) Append(0, id);
-  const size_t full = run_.capacity();
-  for (SlabId id = 1000; id < 100000; ++id) {
-    auto it = places_.lower_bound(random() % id);
-    if (it == places_.end()) it = places_.begin();
-    Remove(it->first);
-    Append(0, id);
-    ASSERT_EQ(run_.size(), 1000u);
+// The segments of slots that have been removed are freed, wherever they are.
+TEST_F(SortedRingTest, EmptySegmentsAreFreed) {
+  constexpr SlabId kIds = 100000;
+  constexpr int64_t kConstant = 48 << 10;
+  const int64_t before = CountedHeap::bytes_in_use;
+  for (SlabId id = 0; id < kIds; ++id) Append(0, id);
+  places_.clear();
+  const auto remove = [this](SlabId begin, SlabId end) {
+    for (SlabId index = begin; index < end; ++index) run_.Remove(index);
+  };
+  remove(1, kIds / 2);
+  remove(kIds / 2 + 1, kIds - 1);
+  EXPECT_EQ(run_.size(), 3u);
+  EXPECT_LE(CountedHeap::bytes_in_use - before, kConstant);
+  EXPECT_EQ(run_.front().id, 0u);
+  run_.PopFront();
+  EXPECT_EQ(run_.front().id, kIds / 2);
+  run_.PopBack();
+  EXPECT_EQ(run_.back().id, kIds / 2);
+  EXPECT_EQ(run_.size(), 1u);
+}
+
+TEST_F(SortedRingTest, IsSparseIfMoreThanThreeFourthsAreHoles) {
+  constexpr SlabId kIds = 1000;
+  EXPECT_FALSE(run_.IsSparse());
+  for (SlabId id = 0; id < kIds; ++id) Append(0, id);
+  for (SlabId id = 1; id < kIds * 3 / 4 + 1; ++id) {
+    EXPECT_FALSE(run_.IsSparse()) << id;
+    Remove(id);
   }
-  EXPECT_LE(run_.capacity(), 2 * full);
+  EXPECT_FALSE(run_.IsSparse());
+  Remove(kIds - 2);
+  EXPECT_TRUE(run_.IsSparse());
+  run_.PopFront();
+  EXPECT_FALSE(run_.IsSparse()) << "the holes at the front are gone";
+}
+
+// A call that moves many slots must allocate a large block.
+TEST_F(SortedRingTest, GrowsWithoutALargeBlock) {
+  for (SlabId id = 0; id < 100000; ++id) places_[id] = 0;
+  CountedHeap::largest_block = 0;
+  for (SlabId id = 0; id < 100000; ++id) Append(0, id);
+  EXPECT_LE(CountedHeap::largest_block, 8192);
+}
+
+// The queue has an almost constant size.
+TEST_F(SortedRingTest, AllocatesNothingInTheSteadyState) {
+  for (const SlabId size : {1, 100, 5000}) {
+    std::vector<uint32_t> index(4 * size);
+    for (SlabId id = 0; id < size; ++id) Append(0, id);
+    for (int warm_up = 1; warm_up >= 0; --warm_up) {
+      const int64_t before = CountedHeap::allocations;
+      for (SlabId i = 0; i < 20000; ++i) {
+        run_.ReserveOne();
+        run_.Append({0, 0});
+        run_.PopFront();
+      }
+      if (warm_up == 0) {
+        EXPECT_EQ(CountedHeap::allocations, before);
+      }
+    }
+    run_.Clear();
+    places_.clear();
+  }
 }
 
 TEST_F(SortedRingTest, AnAppendAfterReserveOneAllocatesNothing) {
@@ -151,50 +201,18 @@ TEST_F(SortedRingTest, AnAppendAfterReserveOneAllocatesNothing) {
   }
 }
 
-// Slots that are left keep their order, and an append finds room.
-TEST_F(SortedRingTest, ShrinkFreesMemoryThatIsNotNeeded) {
-  constexpr SlabId kIds = 100000;
-  constexpr size_t kKept = kKeptBytes / sizeof(Slot);
-  for (const SlabId every : {1, 7, 1000}) {
-    for (SlabId id = 0; id < kIds; ++id) Append(static_cast<int>(id), id);
-    const size_t full = run_.capacity();
-    run_.Shrink();
-    EXPECT_EQ(run_.capacity(), full);
-    std::vector<SlabId> left;
-    for (SlabId id = 0; id < kIds; ++id) {
-      // The last ones stay, or every one of so many.
-      if (every == 1 ? id >= kIds - 50 : id % every == 0) {
-        left.push_back(id);
-      } else {
-        Remove(id);
-      }
-    }
-    run_.Shrink();
-    EXPECT_LE(run_.capacity(), std::max<size_t>(8 * left.size() / 3, kKept));
-    const size_t capacity = run_.capacity();
-    for (SlabId id = 0; id < left.size() / 2; ++id) {
-      Append(static_cast<int>(kIds), kIds + id);
-      left.push_back(kIds + id);
-    }
-    EXPECT_EQ(run_.capacity(), capacity);
-    EXPECT_EQ(TakeAll(), left);
-  }
-}
-
 #ifdef ABSL_HAVE_EXCEPTIONS
 
-TEST_F(SortedRingTest, ShrinkChangesNothingIfThereIsNoMemory) {
-  for (SlabId id = 0; id < 10000; ++id) Append(0, id);
-  for (SlabId id = 0; id < 9990; ++id) Remove(id);
-  const size_t capacity = run_.capacity();
+TEST_F(SortedRingTest, IsUnchangedIfThereIsNoMemory) {
+  for (SlabId id = 0; run_.empty() || run_.HasRoom(); ++id) Append(0, id);
+  const size_t size = run_.size();
   CountedHeap::exhausted = true;
-  run_.Shrink();
+  EXPECT_THROW(run_.ReserveOne(), std::bad_alloc);
   CountedHeap::exhausted = false;
-  EXPECT_EQ(run_.capacity(), capacity);
-  EXPECT_EQ(run_.size(), 10u);
-  run_.Shrink();
-  EXPECT_LT(run_.capacity(), capacity);
-  EXPECT_EQ(TakeAll().size(), 10u);
+  EXPECT_FALSE(run_.HasRoom());
+  run_.ReserveOne();
+  EXPECT_TRUE(run_.HasRoom());
+  EXPECT_EQ(TakeAll().size(), size);
 }
 
 #endif  // ABSL_HAVE_EXCEPTIONS
@@ -232,7 +250,6 @@ void SortedRunTestWith<kIndices>::BehaveLikeAList() {
       Append(key, next);
       model.push_back({key, next++});
     } else {
-      if (random() % 50 == 0) run_.Shrink();
       const auto it = random() % 2 == 0
                           ? model.begin()
                           : model.begin() + random() % model.size();
@@ -264,7 +281,8 @@ TEST_F(FewIndicesTest, UsesAtMostHalfOfTheIndices) {
   for (SlabId id = 0; id < 64; ++id) Append(0, id);
   run_.ReserveOne();
   EXPECT_FALSE(run_.HasRoom());
-  Remove(0);
+  for (SlabId id = 0; id < 48; ++id) Remove(id);
+  run_.ReserveOne();
   EXPECT_TRUE(run_.HasRoom());
 }
 

@@ -11,9 +11,17 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <initializer_list>
 #include <limits>
+#include <memory>
+#include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/base/optimization.h"
+#include "absl/numeric/bits.h"
+#include "absl/types/span.h"
 #include "workqueue/internal/exceptions.h"
 #include "workqueue/internal/shrink.h"
 #include "workqueue/internal/slab.h"
@@ -34,20 +42,34 @@ namespace internal {
 //       ids.Insert(ids.PrepareInsert(hash, position), hash, id);
 //     }
 //
-// The ids are sorted by hash. Each hash has a home position. An id is at that
-// position or as close behind it as the order of the ids permits (ordered
-// linear probing, as in O. Amble and D. E. Knuth, "Ordered hash tables", 1974).
-// So a search ends within a cache line or two, whether or not it finds an id.
-// Growing is one pass over memory. Erasing leaves no tombstone.
+// No call moves more than some thousand ids, so a table of millions grows and
+// shrinks without a pause. The table consists of segments, which are small
+// tables. The low bits of a hash select the segment. The number of segments
+// grows and shrinks by one at a time: a new segment takes its ids from one
+// other segment (linear hashing; W. Litwin, "Linear hashing: a new tool for
+// file and table addressing", 1980).
 //
-// The table takes 10 to 15 bytes for each id, up to 27 bytes if ids have been
-// erased, and more if there are few ids. It shrinks as `MinSize()` says, but
-// not below 64 KB. Shrinking is one pass over memory, like growing. If
-// allocating throws, the table is unchanged. (An Abseil hash table is left
-// corrupted.)
+// The ids in a segment are sorted by hash. Each hash has a home slot. An id is
+// in that slot or as close behind it as the order of the ids permits (ordered
+// linear probing; O. Amble and D. E. Knuth, "Ordered hash tables", 1974). So a
+// search ends within a cache line or two, whether or not it finds an id.
+// Erasing leaves no tombstone.
+//
+// The table takes 10 to 15 bytes for each id, 27 bytes if ids have been
+// erased, and up to 64 KB besides. If allocating throws, the table
+// is unchanged. (An Abseil hash table is left corrupted.)
 //
 // Not thread-safe.
 class HashIndex {
+ private:
+  struct Slot {
+    bool empty() const { return id == kNoSlabId; }
+
+    // In an empty slot, all bits are set: it has the greatest hash.
+    uint32_t hash;
+    SlabId id;
+  };
+
  public:
   HashIndex() = default;
   HashIndex(const HashIndex&) = delete;
@@ -55,139 +77,248 @@ class HashIndex {
 
   size_t size() const { return size_; }
 
-  // The position of an id, or the one where it would be inserted. Valid until
-  // the next change.
+  // The slot of an id, or the one where it would be inserted. Valid until the
+  // next change.
   struct Position {
-    size_t index;
+    size_t segment;
+    Slot* slot;
     bool found;
   };
 
   // Finds the id of hash `hash` for which `is_it(id)` is true.
   template <typename F>
   Position Find(uint32_t hash, F is_it) const {
-    if (slots_.empty()) return {0, false};
-    size_t i = HomeOf(hash);
-    while (slots_[i].hash < hash) ++i;
-    for (; slots_[i].hash == hash && !slots_[i].empty(); ++i) {
-      if (is_it(slots_[i].id)) return {i, true};
+    if (segments_.empty()) return {0, nullptr, false};
+    const size_t number = SegmentOf(hash);
+    const Segment& segment = segments_[number];
+    Slot* slot = &segment.slots[segment.HomeOf(hash)];
+    while (slot->hash < hash) ++slot;
+    for (; slot->hash == hash && !slot->empty(); ++slot) {
+      if (is_it(slot->id)) return {number, slot, true};
     }
-    return {i, false};
+    return {number, slot, false};
   }
 
   // Returns the id at `position`, where `Find()` has found one.
-  SlabId operator[](Position position) const {
-    return slots_[position.index].id;
-  }
+  SlabId operator[](Position position) const { return position.slot->id; }
 
-  // The position for a new id. Valid until the next change.
+  // The slot for a new id. Valid until the next change.
   struct InsertPosition {
-    size_t index;
-    size_t empty;  // the first empty slot at or after `index`
+    size_t segment;
+    Slot* slot;
+    Slot* empty;  // the first empty slot at or after `slot`
   };
 
   // Makes room for an id of hash `hash`. `Find()` has returned `position` for
   // it. Throws `std::bad_alloc` if there is no memory.
   InsertPosition PrepareInsert(uint32_t hash, Position position) {
-    if (size_ >= max_size_) {
-      Rebuild(std::max(kMinCapacity, capacity_ / 2 * 3), overflow_);
+    if (ABSL_PREDICT_FALSE(size_ >= max_size_)) {
+      AddSegment();
+      position = EndOf(hash);
+    }
+    Segment& segment = segments_[position.segment];
+    if (ABSL_PREDICT_FALSE(segment.size >= segment.max_size)) {
+      segment = MakeSegment(SlotsOf(segment), MaxSizeAfter(segment.size));
       position = EndOf(hash);
     }
     while (true) {
-      size_t empty = position.index;
-      while (!slots_[empty].empty()) ++empty;
-      if (empty + 1 < slots_.size()) return {position.index, empty};
-      Rebuild(capacity_, 2 * overflow_);
+      Slot* const empty = FirstEmpty(position.slot);
+      // The last slot stays empty, so that each search ends.
+      if (empty != segment.last()) {
+        return {position.segment, position.slot, empty};
+      }
+      segment =
+          MakeSegment(SlotsOf(segment), segment.max_size, 2 * segment.overflow);
       position = EndOf(hash);
     }
   }
 
   // Adds `id`. Throws nothing.
   void Insert(InsertPosition room, uint32_t hash, SlabId id) {
-    const auto slots = slots_.begin();
-    std::move_backward(slots + room.index, slots + room.empty,
-                       slots + room.empty + 1);
-    slots_[room.index] = {hash, id};
+    std::move_backward(room.slot, room.empty, room.empty + 1);
+    *room.slot = {hash, id};
+    ++segments_[room.segment].size;
     ++size_;
   }
 
   // Replaces the id at `position`, where `Find()` has found it, by `id`, which
   // has the same hash. Throws nothing.
-  void Replace(Position position, SlabId id) { slots_[position.index].id = id; }
+  void Replace(Position position, SlabId id) { position.slot->id = id; }
 
   // Removes the id at `position`, where `Find()` has found it. Throws nothing.
   void Erase(Position position) {
-    const auto slots = slots_.begin();
-    size_t end = position.index + 1;
-    while (!slots_[end].empty() && HomeOf(slots_[end].hash) < end) ++end;
-    std::move(slots + position.index + 1, slots + end, slots + position.index);
-    slots_[end - 1] = Slot();
+    Segment& segment = segments_[position.segment];
+    Slot* const slots = segment.slots.get();
+    Slot* end = position.slot + 1;
+    while (!end->empty() && &slots[segment.HomeOf(end->hash)] < end) ++end;
+    std::move(position.slot + 1, end, position.slot);
+    SetEmpty(end - 1, 1);
+    --segment.size;
     --size_;
-    if (size_ < min_size_) Shrink();
+    if (ABSL_PREDICT_FALSE(size_ < min_size_)) RemoveSegment();
   }
 
   // Removes all ids, and frees the memory.
   void Clear() {
-    std::vector<Slot>().swap(slots_);
-    capacity_ = size_ = min_size_ = max_size_ = 0;
-    overflow_ = kMinCapacity;
+    std::vector<Segment>().swap(segments_);
+    mask_ = size_ = min_size_ = max_size_ = 0;
   }
 
  private:
-  static constexpr size_t kMinCapacity = 16;
-  // 32 KB. A table up to this size stays half empty, which makes searches
-  // shorter.
-  static constexpr size_t kSmallCapacity = 4096;
+  // A segment has half to twice as many ids.
+  static constexpr size_t kIdsPerSegment = 2048;
+  static constexpr size_t kMinSize = 8;
+  static constexpr size_t kMinOverflow = 32;
 
-  struct Slot {
-    bool empty() const { return id == kNoSlabId; }
+  struct Segment {
+    absl::Span<const Slot> all() const {
+      return {slots.get(), size_t{capacity} + overflow};
+    }
+    const Slot* last() const { return &all().back(); }
 
-    // An empty slot has the greatest hash.
-    uint32_t hash = std::numeric_limits<uint32_t>::max();
-    SlabId id = kNoSlabId;
+    // Returns the number of the home slot of `hash`. A greater hash has the
+    // same or a greater number.
+    size_t HomeOf(uint32_t hash) const {
+      return static_cast<size_t>((uint64_t{hash} * capacity) >> 32);
+    }
+
+    // `capacity` home slots, and `overflow` slots for ids that the last of them
+    // displace.
+    std::unique_ptr<Slot[]> slots;
+    uint32_t capacity = 0;
+    uint32_t overflow = 0;
+    uint32_t size = 0;
+    uint32_t max_size = 0;
   };
 
-  // Returns the home position of `hash` in a table of `capacity`. A greater
-  // hash has the same or a greater position.
-  static size_t HomeOf(uint32_t hash, size_t capacity) {
-    return static_cast<size_t>((uint64_t{hash} * capacity) >> 32);
+  // Returns the number of the segment for `hash`.
+  size_t SegmentOf(uint32_t hash) const {
+    if (ABSL_PREDICT_TRUE(mask_ == 0)) return 0;
+    const size_t number = hash & mask_;
+    return number < segments_.size() ? number : hash & (mask_ >> 1);
   }
-  size_t HomeOf(uint32_t hash) const { return HomeOf(hash, capacity_); }
 
   // Returns the position after all ids of hash `hash`.
   Position EndOf(uint32_t hash) const {
     return Find(hash, [](SlabId) { return false; });
   }
 
-  // Moves all ids to a table of `capacity` slots. At least `overflow` slots
-  // follow it, for ids that the last slots displace.
-  void Rebuild(size_t capacity, size_t overflow) {
-    std::vector<Slot> slots(capacity + overflow);
-    size_t next = 0;
-    for (const Slot& slot : slots_) {
-      if (slot.empty()) continue;
-      next = std::max(next, HomeOf(slot.hash, capacity));
-      // The last slot stays empty, so that each search ends.
-      if (next + 1 == slots.size()) return Rebuild(capacity, 2 * overflow);
-      slots[next++] = slot;
+  // Returns the number of the segment that segment `number` takes its ids from
+  // when it is added.
+  static size_t PartnerOf(size_t number) {
+    return number - absl::bit_floor(number);
+  }
+
+  static void SetEmpty(Slot* slots, size_t size) {
+    static_assert(kNoSlabId == std::numeric_limits<uint32_t>::max());
+    std::memset(slots, 0xff, size * sizeof(Slot));
+  }
+
+  // Returns the first empty slot at or after `slot`.
+  static Slot* FirstEmpty(Slot* slot) {
+    while (!slot->empty()) ++slot;
+    return slot;
+  }
+
+  // Returns the number of ids that a segment of `size` ids gets room for.
+  // Unless the table is small, a segment grows twice until it is split with
+  // twice the ids.
+  static size_t MaxSizeAfter(size_t size) {
+    return size < kIdsPerSegment / 2 ? 2 * size : size / 16 * 23;
+  }
+
+  // Returns the slots of `segment` whose hashes are `number` under `mask`, in
+  // order.
+  static std::vector<Slot> SlotsOf(const Segment& segment, size_t number = 0,
+                                   size_t mask = 0) {
+    std::vector<Slot> slots(segment.size + 1);
+    size_t size = 0;
+    // A branch would often be mispredicted.
+    for (const Slot& slot : segment.all()) {
+      slots[size] = slot;
+      size += !slot.empty() & ((slot.hash & mask) == number);
     }
-    slots_.swap(slots);
-    capacity_ = capacity;
-    overflow_ = overflow;
-    max_size_ = capacity <= kSmallCapacity ? capacity / 2 : capacity / 5 * 4;
-    min_size_ = capacity <= 2 * kSmallCapacity ? 0 : MinSize<Slot>(max_size_);
+    slots.resize(size);
+    return slots;
   }
 
-  void Shrink() {
-    TryCall(
-        [this] { Rebuild(std::max(2 * size_, kSmallCapacity), kMinCapacity); });
+  // Returns a segment of `slots`, which must be in order, with room for
+  // `max_size` ids, and with at least `overflow` slots after the home slots.
+  static Segment MakeSegment(absl::Span<const Slot> slots, size_t max_size,
+                             size_t overflow = kMinOverflow) {
+    Segment segment;
+    segment.max_size = static_cast<uint32_t>(max_size);
+    // A small table stays half empty, which makes searches shorter.
+    segment.capacity = static_cast<uint32_t>(
+        max_size <= kIdsPerSegment / 2 ? 2 * max_size : max_size / 3 * 4);
+    segment.overflow = static_cast<uint32_t>(overflow);
+    segment.size = static_cast<uint32_t>(slots.size());
+    segment.slots.reset(new Slot[segment.all().size()]);
+    SetEmpty(segment.slots.get(), segment.all().size());
+    size_t next = 0;
+    for (const Slot& slot : slots) {
+      next = std::max(next, segment.HomeOf(slot.hash));
+      Slot& place = segment.slots[next++];
+      if (&place == segment.last()) {
+        return MakeSegment(slots, max_size, 2 * overflow);
+      }
+      place = slot;
+    }
+    return segment;
   }
 
-  std::vector<Slot> slots_;  // capacity_ + overflow_ of them
-  size_t capacity_ = 0;
-  size_t overflow_ = kMinCapacity;
+  // Adds a segment. It takes its ids from its partner. If there is no memory
+  // for a second segment, does nothing.
+  void AddSegment() {
+    const size_t number = segments_.size();
+    if (number == 0) {
+      segments_.push_back(MakeSegment({}, kMinSize));
+      OnSegmentsChanged();
+      return;
+    }
+    TryCall([this, number] {
+      const size_t partner = PartnerOf(number);
+      const size_t mask = absl::bit_ceil(number + 1) - 1;
+      const std::vector<Slot> kept = SlotsOf(segments_[partner], partner, mask);
+      const std::vector<Slot> taken = SlotsOf(segments_[partner], number, mask);
+      Segment smaller = MakeSegment(kept, MaxSizeAfter(kept.size()));
+      segments_.push_back(MakeSegment(taken, MaxSizeAfter(taken.size())));
+      segments_[partner] = std::move(smaller);
+      OnSegmentsChanged();
+    });
+  }
+
+  // Removes the last segment. Its partner takes its ids. If there is no memory,
+  // does nothing.
+  void RemoveSegment() {
+    TryCall([this] {
+      Segment& partner = segments_[PartnerOf(segments_.size() - 1)];
+      const std::vector<Slot> left = SlotsOf(partner);
+      const std::vector<Slot> right = SlotsOf(segments_.back());
+      std::vector<Slot> both(left.size() + right.size());
+      absl::c_merge(
+          left, right, both.begin(),
+          [](const Slot& a, const Slot& b) { return a.hash < b.hash; });
+      partner = MakeSegment(both, MaxSizeAfter(both.size()));
+      segments_.pop_back();
+      OnSegmentsChanged();
+      if (segments_.size() < MinSize<Segment>(segments_.capacity())) {
+        segments_.shrink_to_fit();
+      }
+    });
+  }
+
+  void OnSegmentsChanged() {
+    mask_ = absl::bit_ceil(segments_.size()) - 1;
+    min_size_ = (segments_.size() - 1) * kIdsPerSegment / 8 * 5;
+    max_size_ = segments_.size() * kIdsPerSegment;
+  }
+
+  std::vector<Segment> segments_;
+  size_t mask_ = 0;  // the low bits of a hash that select a segment
   size_t size_ = 0;
-  size_t min_size_ = 0;  // the table shrinks below it
-  size_t max_size_ = 0;  // the table grows beyond it
+  size_t min_size_ = 0;  // below it, there are too many segments
+  size_t max_size_ = 0;  // beyond it, there are too few segments
 };
 
 }  // namespace internal

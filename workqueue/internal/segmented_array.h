@@ -8,15 +8,18 @@
 #ifndef WORKQUEUE_INTERNAL_SEGMENTED_ARRAY_H_
 #define WORKQUEUE_INTERNAL_SEGMENTED_ARRAY_H_
 
-#include <array>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <limits>
 #include <memory>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "absl/base/attributes.h"
 #include "absl/base/optimization.h"
-#include "absl/numeric/bits.h"
 #include "workqueue/internal/exceptions.h"
 #include "workqueue/internal/shrink.h"
 
@@ -25,15 +28,16 @@ namespace internal {
 
 // SegmentedArray
 //
-// This class is an array that grows without moving its elements. It grows by
-// segments, each twice as large as the one before. So growing takes no longer
-// with many elements than with few. It shrinks in the same way. Memory that has
-// not been written to need not be resident.
+// This class is an array that grows and shrinks without a pause. Its elements
+// are in segments of up to 64 KB. There is one segment, which is replaced by a
+// larger one, until it has 64 KB. After that, only segments are added and
+// freed. Memory that has not been written to need not be resident.
 //
 // `E` must be trivially copyable. An element has no value until it is written
 // to. The array can have as many elements as an index of 32 bits can address.
 //
-// Every operation takes constant time. Not thread-safe.
+// Every operation takes amortized constant time. No call moves more than 64 KB,
+// or frees more than 2 MB. Not thread-safe.
 template <typename E>
 class SegmentedArray {
  public:
@@ -45,16 +49,17 @@ class SegmentedArray {
   size_t capacity() const { return capacity_; }
 
   // Allocates memory for at least `size` elements in total. Throws
-  // `std::bad_alloc` if there is none; no element has changed then.
+  // `std::bad_alloc` if there is none; no element has changed then. May move
+  // elements.
   void Reserve(size_t size) {
-    while (ABSL_PREDICT_FALSE(capacity_ < size)) AddSegment();
+    while (ABSL_PREDICT_FALSE(capacity_ < size)) Grow();
   }
 
-  // Frees segments if there is much more memory than `size` elements need, as
-  // `MinSize()` says. The elements from `size` on have no values any more.
-  // Throws nothing.
+  // Frees a part of the memory if there is much more than `size` elements need,
+  // as `MinSize()` says. The elements from `size` on have no values any more.
+  // May move elements. Throws nothing.
   void Shrink(size_t size) {
-    while (ABSL_PREDICT_FALSE(size < MinSize<E>(capacity_))) RemoveSegment();
+    if (ABSL_PREDICT_FALSE(size < MinSize<E>(capacity_))) FreeSome(size);
   }
 
   // Returns the element at `index`, which must be less than `capacity()`.
@@ -63,7 +68,7 @@ class SegmentedArray {
 
   // Frees the memory.
   void Clear() {
-    for (Segment& segment : segments_) segment = nullptr;
+    std::vector<Segment>().swap(segments_);
     capacity_ = 0;
   }
 
@@ -77,35 +82,59 @@ class SegmentedArray {
   };
   using Segment = std::unique_ptr<Line[]>;
 
-  // The size of the first segment is 2 to the power of this.
-  static constexpr int kFirstBits = 4;
-  static constexpr size_t kFirst = size_t{1} << kFirstBits;
-  static constexpr size_t kMaxSegments = 33 - kFirstBits;
+  static constexpr size_t kMinCapacity = 16;
+  // The number of elements in a segment, a power of two.
+  static constexpr size_t SegmentSize() {
+    size_t size = kMinCapacity;
+    while (2 * size * sizeof(E) <= 64 * 1024) size *= 2;
+    return size;
+  }
+  static constexpr size_t kSegmentSize = SegmentSize();
 
-  // An element's number is its index plus the size of the first segment. All
-  // elements whose numbers have the same highest bit are in one segment.
   E* At(uint32_t index) const {
-    const uint64_t number = uint64_t{index} + kFirst;
-    const int highest = absl::bit_width(number) - 1;
-    return reinterpret_cast<E*>(segments_[highest - kFirstBits].get()) +
-           (number - (uint64_t{1} << highest));
+    return reinterpret_cast<E*>(segments_[index / kSegmentSize].get()) +
+           index % kSegmentSize;
   }
 
-  ABSL_ATTRIBUTE_NOINLINE void AddSegment() {
-    const size_t size = capacity_ + kFirst;
-    const size_t number = absl::bit_width(size) - 1 - kFirstBits;
-    if (number == kMaxSegments) ThrowBadAlloc();
-    segments_[number].reset(new Line[(size * sizeof(E) + 63) / 64]);
-    capacity_ += size;
+  static Segment NewSegment(size_t size) {
+    return Segment(new Line[(size * sizeof(E) + 63) / 64]);
   }
 
-  // Frees the last segment, which is larger than all others together.
-  ABSL_ATTRIBUTE_NOINLINE void RemoveSegment() {
-    capacity_ = (capacity_ - kFirst) / 2;
-    segments_[absl::bit_width(capacity_ + kFirst) - 1 - kFirstBits] = nullptr;
+  ABSL_ATTRIBUTE_NOINLINE void Grow() {
+    if (capacity_ < kSegmentSize) {
+      SetCapacity(std::max(kMinCapacity, 2 * capacity_));
+      return;
+    }
+    if (capacity_ > std::numeric_limits<uint32_t>::max()) ThrowBadAlloc();
+    segments_.push_back(NewSegment(kSegmentSize));
+    capacity_ += kSegmentSize;
   }
 
-  std::array<Segment, kMaxSegments> segments_;
+  ABSL_ATTRIBUTE_NOINLINE void FreeSome(size_t size) {
+    constexpr int kMostSegments = 32;
+    for (int i = 0; i < kMostSegments && size < MinSize<E>(capacity_); ++i) {
+      if (capacity_ > kSegmentSize) {
+        segments_.pop_back();
+        capacity_ -= kSegmentSize;
+      } else if (!TryCall([this] { SetCapacity(capacity_ / 2); })) {
+        return;
+      }
+    }
+  }
+
+  // Replaces the only segment by one of `capacity`.
+  void SetCapacity(size_t capacity) {
+    if (segments_.empty()) segments_.emplace_back();
+    Segment segment = NewSegment(capacity);
+    if (capacity_ > 0) {
+      std::memcpy(segment.get(), segments_[0].get(),
+                  std::min(capacity, capacity_) * sizeof(E));
+    }
+    segments_[0] = std::move(segment);
+    capacity_ = capacity;
+  }
+
+  std::vector<Segment> segments_;
   size_t capacity_ = 0;
 };
 

@@ -11,18 +11,16 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <iterator>
 #include <limits>
 #include <new>
 #include <utility>
-#include <vector>
 
 #include "absl/base/attributes.h"
 #include "absl/base/optimization.h"
 #include "absl/numeric/bits.h"
 #include "workqueue/internal/exceptions.h"
-#include "workqueue/internal/shrink.h"
+#include "workqueue/internal/number_set.h"
+#include "workqueue/internal/segmented_array.h"
 
 namespace workqueue {
 namespace internal {
@@ -62,8 +60,8 @@ inline constexpr SlabId kNoSlabId = std::numeric_limits<SlabId>::max();
 //     }
 //
 // `Clear()` and `ForEach()` take time proportional to the number of chunks.
-// Every other operation takes amortized constant time: at most one of 64 takes
-// O(log n) for n chunks, or visits the pointers to all chunks.
+// Every other operation takes amortized constant time: at most one of 64 visits
+// the pointers to all chunks.
 //
 // A slab has at most `kMaxObjects` objects.
 //
@@ -80,7 +78,7 @@ class Slab {
   size_t size() const { return size_; }
 
   // All ids are less than this.
-  size_t id_limit() const { return chunks_.size() * kChunkSize; }
+  size_t id_limit() const { return num_chunks_ * kChunkSize; }
 
   // Returns the id of the next new object. Allocates the storage of that
   // object.
@@ -115,7 +113,7 @@ class Slab {
   // Returns the object of `id`, or null if there is none.
   E* Find(SlabId id) const {
     const size_t number = id / kChunkSize;
-    if (number >= chunks_.size() || chunks_[number] == nullptr) return nullptr;
+    if (number >= num_chunks_ || chunks_[number] == nullptr) return nullptr;
     const int index = IndexOf(id);
     return (chunks_[number]->free >> index) % 2 == 0
                ? chunks_[number]->Object(index)
@@ -130,7 +128,7 @@ class Slab {
     chunk->free |= uint64_t{1} << IndexOf(id);
     --size_;
     --until_compaction_;
-    if (chunk->free == kAllFree && chunks_.size() > kSpareChunks) {
+    if (chunk->free == kAllFree && num_chunks_ > kSpareChunks) {
       ChunkIsEmpty(chunk);
     }
   }
@@ -166,15 +164,16 @@ class Slab {
   // Destroys all objects, and frees the memory.
   void Clear() {
     ForEach([](E* object) { object->~E(); });
-    for (Chunk* chunk : chunks_) delete chunk;
+    for (size_t number = 0; number < num_chunks_; ++number) {
+      delete chunks_[number];
+    }
     for (Chunk* chunk = spare_; chunk != nullptr;) {
       delete std::exchange(chunk, chunk->next_spare);
     }
-    std::vector<Chunk*>().swap(chunks_);
-    std::vector<uint32_t>().swap(with_room_);
+    chunks_.Clear();
+    with_room_.Clear();
     current_ = spare_ = nullptr;
-    spare_chunks_ = 0;
-    size_ = 0;
+    num_chunks_ = spare_chunks_ = size_ = 0;
     until_compaction_ = 0;
   }
 
@@ -182,7 +181,7 @@ class Slab {
   // delete the object that it is called for, by its id.
   template <typename F>
   void ForEach(F visit) const {
-    for (size_t number = 0; number < chunks_.size(); ++number) {
+    for (size_t number = 0; number < num_chunks_; ++number) {
       Chunk* const chunk = chunks_[number];
       if (chunk == nullptr) continue;
       for (uint64_t left = chunk->used(); left != 0; left &= left - 1) {
@@ -210,7 +209,7 @@ class Slab {
     // A bit for each object.
     uint64_t used() const { return ~free & kAllFree; }
 
-    uint32_t number() const { return first_id / kChunkSize; }
+    size_t number() const { return first_id / kChunkSize; }
 
     uint64_t free = kAllFree;  // a bit for each place
     SlabId first_id = 0;       // unless the chunk is spare
@@ -228,57 +227,34 @@ class Slab {
 
   // Handles that a place of `chunk`, which was full, becomes free.
   ABSL_ATTRIBUTE_NOINLINE void ChunkHasRoom(Chunk* chunk) {
-    if (chunk != current_) PushWithRoom(chunk->number());
-  }
-
-  // with_room_ has memory for all numbers.
-  void PushWithRoom(uint32_t number) {
-    with_room_.push_back(number);
-    std::push_heap(with_room_.begin(), with_room_.end(), std::greater<>());
+    if (chunk != current_) with_room_.Insert(chunk->number());
   }
 
   // Makes current_ the chunk of the smallest number that has room.
   ABSL_ATTRIBUTE_NOINLINE void NextChunk() {
-    if (with_room_.empty()) AddNumber();
-    const uint32_t number = with_room_.front();
-    if (number == chunks_.size()) {
-      chunks_.push_back(NewChunk(number));
-    } else if (chunks_[number] == nullptr) {
-      chunks_[number] = NewChunk(number);
+    const size_t number = std::min(with_room_.First(), num_chunks_);
+    if (number == num_chunks_) {
+      AddChunk();
+    } else {
+      if (chunks_[number] == nullptr) chunks_[number] = NewChunk(number);
+      with_room_.Erase(number);
     }
-    std::pop_heap(with_room_.begin(), with_room_.end(), std::greater<>());
-    with_room_.pop_back();
     Chunk* const before = std::exchange(current_, chunks_[number]);
     if (before == nullptr || before->free == 0) return;
-    PushWithRoom(before->number());
+    with_room_.Insert(before->number());
     if (before->free == kAllFree) ChunkIsEmpty(before);
   }
 
-  // Adds the next number to with_room_, which is empty.
-  void AddNumber() {
-    if (chunks_.size() == kMaxObjects / kChunkSize) ThrowBadAlloc();
-    if (chunks_.size() == chunks_.capacity()) {
-      SetCapacity(std::max<size_t>(16, 2 * chunks_.size()));
-    }
-    with_room_.push_back(static_cast<uint32_t>(chunks_.size()));
+  // Makes a chunk of the next number.
+  void AddChunk() {
+    if (num_chunks_ == kMaxObjects / kChunkSize) ThrowBadAlloc();
+    chunks_.Reserve(num_chunks_ + 1);
+    with_room_.Reserve(num_chunks_ + 1);
+    chunks_[num_chunks_] = NewChunk(num_chunks_);
+    ++num_chunks_;
   }
 
-  // Allocates memory for `capacity` numbers, and frees the present memory.
-  void SetCapacity(size_t capacity) {
-    std::vector<Chunk*> chunks;
-    std::vector<uint32_t> with_room;
-    chunks.reserve(capacity);
-    with_room.reserve(capacity);
-    chunks.insert(chunks.end(), chunks_.begin(), chunks_.end());
-    std::copy_if(with_room_.begin(), with_room_.end(),
-                 std::back_inserter(with_room),
-                 [this](uint32_t number) { return number < chunks_.size(); });
-    std::make_heap(with_room.begin(), with_room.end(), std::greater<>());
-    chunks_.swap(chunks);
-    with_room_.swap(with_room);
-  }
-
-  Chunk* NewChunk(uint32_t number) {
+  Chunk* NewChunk(size_t number) {
     Chunk* chunk = spare_;
     if (chunk == nullptr) {
       chunk = new Chunk;
@@ -298,8 +274,8 @@ class Slab {
     }
     if (chunk == current_) {
       // It is the next one in any case if no smaller number has room.
-      if (with_room_.empty() || with_room_.front() > chunk->number()) return;
-      PushWithRoom(chunk->number());
+      if (with_room_.First() > chunk->number()) return;
+      with_room_.Insert(chunk->number());
       current_ = nullptr;
     }
     chunks_[chunk->number()] = nullptr;
@@ -309,18 +285,16 @@ class Slab {
     } else {
       delete chunk;
     }
-    while (chunks_.back() == nullptr) chunks_.pop_back();
-    if (chunks_.size() < MinSize<Chunk*>(chunks_.capacity())) {
-      TryCall([this] { SetCapacity(2 * chunks_.size()); });
-    }
+    while (chunks_[num_chunks_ - 1] == nullptr) --num_chunks_;
+    chunks_.Shrink(num_chunks_);
+    with_room_.Truncate(num_chunks_);
   }
 
   // Returns the id of the next object to move; `kNoSlabId` if none is found
   // soon. Goes from the largest id to the smallest, and begins again.
   ABSL_ATTRIBUTE_NOINLINE SlabId FindToMove() {
     // current_ becomes the chunk to move objects to.
-    if (!HasRoom() ||
-        (!with_room_.empty() && with_room_.front() < current_->number())) {
+    if (!HasRoom() || with_room_.First() < current_->number()) {
       if (!TryCall([this] { NextChunk(); })) return kNoSlabId;
     }
     move_before_ = std::min(move_before_, id_limit());
@@ -343,12 +317,13 @@ class Slab {
     return kNoSlabId;
   }
 
-  // By number. Null where there is no chunk; the last one is not null.
-  std::vector<Chunk*> chunks_;
-  // A heap, with the smallest number at the front: the numbers of the chunks
-  // that have room, except for current_, and all free numbers below some
-  // number. Has memory for as many numbers as chunks_.
-  std::vector<uint32_t> with_room_;
+  // By number, num_chunks_ of them. Null where there is no chunk; the last one
+  // is not null.
+  SegmentedArray<Chunk*> chunks_;
+  size_t num_chunks_ = 0;
+  // The numbers of the chunks that have room, except for current_, and of the
+  // null pointers.
+  NumberSet with_room_;
   Chunk* current_ = nullptr;  // where the next object goes, if there is room
   Chunk* spare_ = nullptr;    // a list of empty chunks
   size_t spare_chunks_ = 0;

@@ -99,7 +99,7 @@ class WaitingHeap {
   absl::Time Move(SlabId id, absl::Time due_at, absl::Time now) {
     const Slot slot = NewSlot(id, due_at, now);
     if (IsInRun(id)) {
-      run_.Remove(places_[id] - kInRun);
+      RemoveFromRun(places_[id] - kInRun);
       Put(slot);
     } else if (FitsRun(slot)) {
       heap_.Remove(places_[id]);
@@ -115,7 +115,7 @@ class WaitingHeap {
   void Remove(SlabId id) {
     const uint32_t place = places_[id];
     if (place >= kInRun) {
-      run_.Remove(place - kInRun);
+      RemoveFromRun(place - kInRun);
     } else {
       heap_.Remove(place);
     }
@@ -138,11 +138,9 @@ class WaitingHeap {
   }
 
   // Frees memory if there is much more than the present entries need, of which
-  // all ids are below `id_limit`. Does not throw. Takes constant time, but if
-  // it frees memory of the `SortedRing`, time proportional to the entries that
-  // remain there.
+  // all ids are below `id_limit`. Does not throw. Takes constant time, and
+  // frees no more than a few MB.
   void Shrink(size_t id_limit) {
-    run_.Shrink();
     heap_.Shrink(size() + 1);
     places_.Shrink(id_limit);
   }
@@ -240,6 +238,16 @@ class WaitingHeap {
   }
 
   bool IsInRun(SlabId id) const { return places_[id] >= kInRun; }
+
+  // Removes the slot at `index` of the run. If the run has become sparse, moves
+  // a few entries from it to the heap.
+  void RemoveFromRun(uint32_t index) {
+    run_.Remove(index);
+    for (int i = 0; i < 4 && run_.IsSparse(); ++i) {
+      heap_.Push(run_.front());
+      run_.PopFront();
+    }
+  }
 
   // Returns whether `slot` can be appended to the run. If so, the entries that
   // it comes before have moved from the run to the heap.
