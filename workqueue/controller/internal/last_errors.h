@@ -16,9 +16,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
-#include "workqueue/internal/intrusive_list.h"
+#include "workqueue/internal/lru_map.h"
 #include "workqueue/internal/mutex_lock.h"
-#include "workqueue/internal/node_hash_set.h"
 #include "workqueue/internal/printable.h"
 
 namespace workqueue {
@@ -30,8 +29,9 @@ namespace internal {
 // `kMaxItems` errors: one more replaces the error of the item whose last
 // failure is longest ago.
 //
-// Each operation takes constant time on average. If hashing, comparing, copying
-// or allocating throws, nothing changes.
+// Each operation takes constant time on average. The memory of a spike of
+// errors is freed, as `LruMap` says. If hashing, comparing, copying or
+// allocating throws, nothing changes.
 //
 // Thread-safe.
 template <typename T, typename Hash, typename Eq>
@@ -48,15 +48,9 @@ class LastErrors {
     std::string text = Printable(error.ToString());
     const size_t hash = Hash()(item);
     MutexLock lock(&mu_);
-    const auto [entry, is_new] = entries_.FindOrInsert(item, hash);
-    // Nothing below throws.
-    entry->error = std::move(text);
-    if (!is_new) by_last_failure_.Remove(entry);
-    by_last_failure_.PushBack(entry);
-    if (entries_.size() > kMaxItems) {
-      entries_.Erase(by_last_failure_.PopFront());
-    }
-    size_.store(entries_.size(), std::memory_order_relaxed);
+    errors_.Update(item, hash,
+                   [&text](std::string& error) { error = std::move(text); });
+    size_.store(errors_.size(), std::memory_order_relaxed);
   }
 
   // Returns the error of `item`; empty if there is none.
@@ -64,8 +58,8 @@ class LastErrors {
     if (empty()) return "";
     const size_t hash = Hash()(item);
     MutexLock lock(&mu_);
-    const Entry* const entry = entries_.Find(item, hash);
-    return entry == nullptr ? "" : entry->error;
+    const std::string* const error = errors_.Find(item, hash);
+    return error == nullptr ? "" : *error;
   }
 
   // Forgets the error of `item`. Costs almost nothing while no item fails.
@@ -73,28 +67,18 @@ class LastErrors {
     if (empty()) return;
     const size_t hash = Hash()(item);
     MutexLock lock(&mu_);
-    Entry* const entry = entries_.Find(item, hash);
-    if (entry == nullptr) return;
-    by_last_failure_.Remove(entry);
-    entries_.Erase(entry);
-    size_.store(entries_.size(), std::memory_order_relaxed);
+    errors_.Erase(item, hash);
+    size_.store(errors_.size(), std::memory_order_relaxed);
   }
 
  private:
-  struct Entry : ItemNode<T>, IntrusiveLink<Entry> {
-    using ItemNode<T>::ItemNode;
-
-    std::string error;
-  };
-
   // Only the worker that processes an item records and erases its error. So a
   // worker sees the errors that it must erase.
   bool empty() const { return size_.load(std::memory_order_relaxed) == 0; }
 
   mutable absl::Mutex mu_;
-  NodeHashSet<T, Entry, Hash, Eq> entries_ ABSL_GUARDED_BY(mu_);
-  IntrusiveList<Entry> by_last_failure_ ABSL_GUARDED_BY(mu_);
-  std::atomic<size_t> size_{0};  // of entries_; written under mu_
+  LruMap<T, std::string, Hash, Eq> errors_ ABSL_GUARDED_BY(mu_){kMaxItems};
+  std::atomic<size_t> size_{0};  // of errors_; written under mu_
 };
 
 }  // namespace internal
