@@ -55,9 +55,9 @@ namespace internal {
 // search ends within a cache line or two, whether or not it finds an id.
 // Erasing leaves no tombstone.
 //
-// The table takes 10 to 15 bytes for each id, 27 bytes if ids have been
-// erased, and up to 64 KB besides. If allocating throws, the table
-// is unchanged. (An Abseil hash table is left corrupted.)
+// The table takes 10 to 15 bytes for each id, or up to 27 bytes and 64 KB if
+// ids have been erased. If allocating throws, the table is unchanged. (An
+// Abseil hash table is left corrupted.)
 //
 // Not thread-safe.
 class HashIndex {
@@ -165,7 +165,7 @@ class HashIndex {
   }
 
  private:
-  // A segment has half to twice as many ids.
+  // On average. A segment has half to twice as many ids.
   static constexpr size_t kIdsPerSegment = 2048;
   static constexpr size_t kMinSize = 8;
   static constexpr size_t kMinOverflow = 32;
@@ -187,12 +187,13 @@ class HashIndex {
     std::unique_ptr<Slot[]> slots;
     uint32_t capacity = 0;
     uint32_t overflow = 0;
-    uint32_t size = 0;
-    uint32_t max_size = 0;
+    uint32_t size = 0;      // the number of ids
+    uint32_t max_size = 0;  // with more ids, the segment is rebuilt
   };
 
   // Returns the number of the segment for `hash`.
   size_t SegmentOf(uint32_t hash) const {
+    // A branch, so that the processor need not wait for the hash.
     if (ABSL_PREDICT_TRUE(mask_ == 0)) return 0;
     const size_t number = hash & mask_;
     return number < segments_.size() ? number : hash & (mask_ >> 1);
@@ -224,7 +225,8 @@ class HashIndex {
   // Unless the table is small, a segment grows twice until it is split with
   // twice the ids.
   static size_t MaxSizeAfter(size_t size) {
-    return size < kIdsPerSegment / 2 ? 2 * size : size / 16 * 23;
+    return size < kIdsPerSegment / 2 ? std::max(kMinSize, 2 * size)
+                                     : size / 16 * 23;
   }
 
   // Returns the slots of `segment` whose hashes are `number` under `mask`, in

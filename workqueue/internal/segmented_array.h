@@ -36,8 +36,8 @@ namespace internal {
 // `E` must be trivially copyable. An element has no value until it is written
 // to. The array can have as many elements as an index of 32 bits can address.
 //
-// Every operation takes amortized constant time. No call moves more than 64 KB,
-// or frees more than 2 MB. Not thread-safe.
+// Every operation takes amortized constant time. No call but `Clear()` moves
+// more than 64 KB, or frees more than 2 MB. Not thread-safe.
 template <typename E>
 class SegmentedArray {
  public:
