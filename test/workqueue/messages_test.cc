@@ -293,6 +293,35 @@ TEST_F(MessagesTest, WhatAMetricThrowsWhenProcessingEnds) {
   EXPECT_EQ(Written(), expected);
 }
 
+TEST_F(MessagesTest, WhatAMetricThrowsWhenAnItemIsGivenBack) {
+  RecordingMetrics metrics;
+  auto options = Complete(QueueOptions<std::string>());
+  options.metrics_provider = &metrics;
+  Queue<std::string> queue(std::move(options));
+  queue.Add("a");
+  auto lease = queue.Acquire();
+  Break(MetricKind::kDepth, metrics);
+  lease->GiveBack();
+  EXPECT_EQ(Written(), Strings{"E queue test: the return of a cannot be "
+                               "reported: INTERNAL: thrown"});
+}
+
+TEST_F(MessagesTest, WhatAMetricThrowsWhenAnItemIsNotAdded) {
+  RecordingMetrics metrics;
+  auto fifo = std::make_unique<WatchedFifo<std::string>>();
+  fifo->on_push = [&metrics] {
+    Break(MetricKind::kDepth, metrics);
+    throw std::logic_error("the caller's");
+  };
+  auto options = Complete(QueueOptions<std::string>());
+  options.metrics_provider = &metrics;
+  options.ordering = std::move(fifo);
+  Queue<std::string> queue(std::move(options));
+  EXPECT_THROW(queue.Add("a"), std::logic_error);
+  EXPECT_EQ(Written(), Strings{"E queue test: the failed addition of a cannot "
+                               "be reported: INTERNAL: thrown"});
+}
+
 TEST_F(MessagesTest, WhatAMetricOfTheWorkInProgressThrows) {
   RecordingMetrics metrics;
   auto options = Complete(QueueOptions<std::string>());

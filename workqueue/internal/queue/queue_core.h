@@ -188,7 +188,7 @@ class QueueCore : public InterfaceType,
   // Call this if an entry has not become dirty after `RecordAdd()`.
   void RecordNotAdded(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (metrics_ == nullptr) return;
-    ReportEnd(entry, [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    Report("the failed addition", entry, [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
       metrics_->OnNotAdded(entry->times, entry->priority());
     });
   }
@@ -233,12 +233,13 @@ class QueueCore : public InterfaceType,
   void EndLease(QueuedItem<T>* item, LeaseEnd end)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // Calls `report`, which updates metrics. If `report` throws, logs the error.
+  // Calls `report`, which updates metrics because of an `event` of `entry`. If
+  // `report` throws, logs the error.
   template <typename F>
-  void ReportEnd(const Entry* entry, F report)
+  void Report(absl::string_view event, const Entry* entry, F report)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    const auto what = [entry] {
-      return absl::StrCat("the end of ", DescribeItem(entry->item()),
+    const auto what = [event, entry] {
+      return absl::StrCat(event, " of ", DescribeItem(entry->item()),
                           " cannot be reported");
     };
     errors_.Try(what, report);
@@ -448,7 +449,7 @@ template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
 void QueueCore<T, InterfaceType, Order, Hash, Eq>::Finish(Entry* entry) {
   if (metrics_ != nullptr) {
-    ReportEnd(entry, [&] { metrics_->OnDone(entry->times); });
+    Report("the end", entry, [&] { metrics_->OnDone(entry->times); });
   }
   processing_.Remove(entry);
   entry->processing = false;
@@ -472,7 +473,7 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::GiveBack(Entry* entry) {
   entry->dirty = true;
   order_.GiveBack(entry, added_again);
   if (metrics_ == nullptr) return;
-  ReportEnd(entry, [&] {
+  Report("the return", entry, [&] {
     metrics_->OnGiveBack(entry->times, entry->priority(), added_priority);
   });
 }
