@@ -19,7 +19,6 @@
 #include <vector>
 
 #include "workqueue/internal/exceptions.h"
-#include "workqueue/internal/intrusive_list.h"
 
 namespace workqueue {
 namespace internal {
