@@ -155,6 +155,43 @@ class RecordingProvider final : public ControllerMetricsProvider {
   Record record_;
 };
 
+// Overrides only what a provider must, and wants no metric.
+class LeastProvider final : public ControllerMetricsProvider {
+ public:
+  std::unique_ptr<CounterMetric> NewReconcileTotalMetric(
+      absl::string_view, absl::string_view) override {
+    return nullptr;
+  }
+  std::unique_ptr<CounterMetric> NewReconcileErrorsMetric(
+      absl::string_view) override {
+    return nullptr;
+  }
+  std::unique_ptr<CounterMetric> NewTerminalReconcileErrorsMetric(
+      absl::string_view) override {
+    return nullptr;
+  }
+  std::unique_ptr<CounterMetric> NewReconcilePanicsMetric(
+      absl::string_view) override {
+    return nullptr;
+  }
+  std::unique_ptr<CounterMetric> NewReconcileTimeoutsMetric(
+      absl::string_view) override {
+    return nullptr;
+  }
+  std::unique_ptr<HistogramMetric> NewReconcileTimeMetric(
+      absl::string_view) override {
+    return nullptr;
+  }
+  std::unique_ptr<SettableGaugeMetric> NewMaxConcurrentReconcilesMetric(
+      absl::string_view) override {
+    return nullptr;
+  }
+  std::unique_ptr<GaugeMetric> NewActiveWorkersMetric(
+      absl::string_view) override {
+    return nullptr;
+  }
+};
+
 class ControllerMetricsTest : public ControllerFixture {
  protected:
   using Sums = std::map<std::string, double>;
@@ -304,6 +341,16 @@ TEST_F(ControllerMetricsTest, AControllerWithoutANameHasNoMetrics) {
 TEST_F(ControllerMetricsTest, AProviderMayReturnNoMetrics) {
   provider_.wants_none = true;
   const auto controller = Reporting(Succeed);
+  controller->queue().Add("a");
+  controller->AwaitIdle();
+  EXPECT_EQ(Noted().size(), 1u);
+}
+
+TEST_F(ControllerMetricsTest, AProviderMayOverrideOnlyWhatItMust) {
+  LeastProvider provider;
+  ControllerOptions<std::string> options = Options(Succeed);
+  options.metrics_provider = &provider;
+  const auto controller = Started(std::move(options));
   controller->queue().Add("a");
   controller->AwaitIdle();
   EXPECT_EQ(Noted().size(), 1u);

@@ -234,6 +234,26 @@ TEST(HashIndexMemoryTest, NoCallMovesManyIds) {
   EXPECT_LE(CountedHeap::largest_block, kLargest);
 }
 
+TEST(HashIndexMemoryTest, TheListOfSegmentsShrinks) {
+  constexpr SlabId kIds = 1500000;
+  constexpr int64_t kConstant = 96 << 10;
+  const int64_t before = CountedHeap::bytes_in_use;
+  HashIndex table;
+  // A multiple of an odd number distinguishes all ids.
+  const auto hash_of = [](SlabId id) { return id * 0x9e3779b1u; };
+  for (SlabId id = 0; id < kIds; ++id) {
+    const uint32_t hash = hash_of(id);
+    const HashIndex::Position position =
+        table.Find(hash, [](SlabId) { return false; });
+    table.Insert(table.PrepareInsert(hash, position), hash, id);
+  }
+  for (SlabId id = 1; id < kIds; ++id) {
+    table.Erase(table.Find(hash_of(id), [id](SlabId o) { return o == id; }));
+  }
+  EXPECT_EQ(table.size(), 1u);
+  EXPECT_LE(CountedHeap::bytes_in_use - before, kConstant);
+}
+
 TEST(HashIndexMemoryTest, IsUnchangedIfAnAllocationFails) {
 #ifdef ABSL_HAVE_EXCEPTIONS
   std::mt19937 random(1);

@@ -168,6 +168,20 @@ TEST(SegmentedArrayTest, AFailedAllocationKeepsTheElements) {
   EXPECT_EQ(array.capacity(), 32u);
 }
 
+TEST(SegmentedArrayTest, AFailedAllocationKeepsTheLargerSegment) {
+  SegmentedArray<int> array;
+  array.Reserve(10000);
+  for (int i = 0; i < 10000; ++i) array[i] = i;
+  const size_t capacity = array.capacity();
+  CountedHeap::exhausted = true;
+  array.Shrink(100);
+  CountedHeap::exhausted = false;
+  EXPECT_EQ(array.capacity(), capacity);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(array[i], i);
+  array.Shrink(100);
+  EXPECT_LT(array.capacity(), capacity);
+}
+
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace

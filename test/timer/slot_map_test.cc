@@ -114,6 +114,35 @@ TEST(SlotMapTest, OldHandlesAreSafeWhenTheMemoryHasGoneBack) {
   for (TestHandle handle : handles) EXPECT_EQ(table.Find(handle), nullptr);
 }
 
+TEST(SlotMapTest, HandlesFollowAnObjectThatMovesTwice) {
+  constexpr int kBelow = 5000;  // objects in smaller slots, at first
+  Table table;
+  std::vector<Entry*> below;
+  for (int i = 0; i < kBelow; ++i) below.push_back(table.New(nullptr));
+  std::vector<Entry*> above;
+  for (int i = 0; i < kBelow; ++i) above.push_back(table.New(nullptr));
+  const TestHandle handle = table.HandleOf(table.New(std::make_shared<int>(1)));
+  // Makes objects and deletes them, as long as the map wants objects to move.
+  const auto compact = [&table] {
+    for (int i = 0; i < kBelow; ++i) {
+      table.Delete(table.New(nullptr));
+      if (!table.CompactionDue()) continue;
+      Entry* const entry = table.NextToMove();
+      if (entry == nullptr || entry->value == nullptr) continue;
+      ASSERT_NE(table.Move(entry), nullptr);
+      table.Delete(entry);
+    }
+  };
+  for (const std::vector<Entry*>& group : {above, below}) {
+    const SlabId slot = table.Find(handle)->slot();
+    for (Entry* entry : group) table.Delete(entry);
+    compact();
+    ASSERT_NE(table.Find(handle), nullptr);
+    EXPECT_LT(table.Find(handle)->slot(), slot);
+    EXPECT_EQ(*table.Find(handle)->value, 1);
+  }
+}
+
 TEST(SlotMapTest, BehavesLikeAMap) {
   std::mt19937 random(1);
   Table table;

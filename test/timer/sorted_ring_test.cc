@@ -146,6 +146,17 @@ TEST_F(SortedRingTest, EmptySegmentsAreFreed) {
   EXPECT_EQ(run_.size(), 1u);
 }
 
+TEST_F(SortedRingTest, TheListOfSegmentsShrinks) {
+  constexpr SlabId kIds = 1200000;
+  constexpr int64_t kConstant = 48 << 10;
+  const int64_t before = CountedHeap::bytes_in_use;
+  for (SlabId id = 0; id < kIds; ++id) Append(0, id);
+  places_.clear();
+  for (SlabId index = 0; index < kIds - 1; ++index) run_.Remove(index);
+  EXPECT_EQ(run_.size(), 1u);
+  EXPECT_LE(CountedHeap::bytes_in_use - before, kConstant);
+}
+
 TEST_F(SortedRingTest, IsSparseIfMoreThanThreeFourthsAreHoles) {
   constexpr SlabId kIds = 1000;
   EXPECT_FALSE(run_.IsSparse());

@@ -221,6 +221,11 @@ TEST(ItemTypesTest, AQueueOnQueueBase) {
   UseAsQueue(queue);
 }
 
+TEST(ItemTypesTest, AQueueOnQueueBaseHasTheRealClockUnlessItSaysOtherwise) {
+  PlainQueue<Item> queue;
+  EXPECT_EQ(queue.QueueBase<Item>::clock(), Clock::GetRealClock());
+}
+
 TEST(ItemTypesTest, RateLimiters) {
   FakeClock clock;
   auto exponential = *ItemExponentialFailureRateLimiter<Item>::Create(

@@ -14,12 +14,14 @@
 #include <vector>
 
 #include "absl/base/config.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "test/workqueue/recording_metrics.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/lease.h"
+#include "workqueue/priority_queue.h"
 #include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
 #include "workqueue/timer/waiting_loop.h"
@@ -30,6 +32,36 @@ namespace {
 using Values = std::vector<double>;
 
 constexpr absl::Duration kUpdatePeriod = absl::Milliseconds(500);
+
+// Overrides only what a provider must, and wants no metric.
+class LeastProvider final : public MetricsProvider {
+ public:
+  std::unique_ptr<GaugeMetric> NewDepthMetric(absl::string_view) override {
+    return nullptr;
+  }
+  std::unique_ptr<CounterMetric> NewAddsMetric(absl::string_view) override {
+    return nullptr;
+  }
+  std::unique_ptr<HistogramMetric> NewLatencyMetric(
+      absl::string_view) override {
+    return nullptr;
+  }
+  std::unique_ptr<HistogramMetric> NewWorkDurationMetric(
+      absl::string_view) override {
+    return nullptr;
+  }
+  std::unique_ptr<SettableGaugeMetric> NewUnfinishedWorkSecondsMetric(
+      absl::string_view) override {
+    return nullptr;
+  }
+  std::unique_ptr<SettableGaugeMetric> NewLongestRunningProcessorSecondsMetric(
+      absl::string_view) override {
+    return nullptr;
+  }
+  std::unique_ptr<CounterMetric> NewRetriesMetric(absl::string_view) override {
+    return nullptr;
+  }
+};
 
 class MetricsTest : public testing::Test {
  protected:
@@ -57,6 +89,28 @@ class DelayingQueueMetricsTest : public MetricsTest {
   DelayingQueue<std::string> queue_{
       Reporting<DelayingQueueOptions<std::string>>()};
 };
+
+template <typename Queue, typename Options>
+void ProcessOneItem(MetricsProvider* provider) {
+  FakeClock clock;
+  Options options;
+  options.name = "test";
+  options.metrics_provider = provider;
+  options.clock = &clock;
+  Queue queue(std::move(options));
+  queue.AddAfter("a", kUpdatePeriod);
+  clock.Step(kUpdatePeriod);
+  EXPECT_EQ(queue.Get(), "a");
+  EXPECT_TRUE(queue.Done("a"));
+}
+
+TEST(LeastProviderTest, AProviderMayOverrideOnlyWhatItMust) {
+  LeastProvider provider;
+  ProcessOneItem<RateLimitingQueue<std::string>,
+                 RateLimitingQueueOptions<std::string>>(&provider);
+  ProcessOneItem<PriorityQueue<std::string>, PriorityQueueOptions<std::string>>(
+      &provider);
+}
 
 // -----------------------------------------------------------------------------
 // The tests of client-go's metrics_test.go, under their names
