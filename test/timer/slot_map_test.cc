@@ -13,6 +13,7 @@
 #include "absl/base/config.h"
 #include "absl/hash/hash_testing.h"
 #include "gtest/gtest.h"
+#include "test/internal/counted_heap.h"
 #include "test/internal/fragile_key.h"
 
 namespace workqueue {
@@ -20,6 +21,7 @@ namespace internal {
 namespace {
 
 using ::workqueue::Blows;
+using ::workqueue::CountedHeap;
 using ::workqueue::FragileKey;
 using ::workqueue::FragileOp;
 using ::workqueue::Fuse;
@@ -184,6 +186,23 @@ TEST(SlotMapTest, IfMakingOneThrowsNothingHasChanged) {
   Fragile* const second = table.New(key);
   EXPECT_EQ(table.size(), 2u);
   EXPECT_EQ(table.Find(table.HandleOf(second)), second);
+}
+
+TEST(SlotMapTest, WithoutMemoryNoObjectMoves) {
+  Table table;
+  std::vector<Entry*> peak;
+  for (int i = 0; i < 5000; ++i) peak.push_back(table.New(nullptr));
+  const TestHandle handle = table.HandleOf(table.New(std::make_shared<int>(1)));
+  for (Entry* entry : peak) table.Delete(entry);
+  ASSERT_TRUE(table.CompactionDue());
+  Entry* const entry = table.NextToMove();
+  ASSERT_EQ(entry, table.Find(handle));
+  CountedHeap::exhausted = true;
+  Entry* const moved = table.Move(entry);
+  CountedHeap::exhausted = false;
+  EXPECT_EQ(moved, nullptr);
+  EXPECT_EQ(table.Find(handle), entry);
+  EXPECT_EQ(*entry->value, 1);
 }
 
 #endif  // ABSL_HAVE_EXCEPTIONS
