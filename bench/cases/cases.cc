@@ -10,10 +10,13 @@
 //   cycle_int        -- the same with integers
 //   cycle_lease      -- the same with AcquireNext instead of Get and Done
 //   cycle_batch      -- the same with AddAll and AcquireUpTo of 64
-//   add_duplicate    -- Add of each of 65,536 strings that are queued
+//   add_duplicate    -- Add of each of 65,536 strings that are queued, in other
+//                       objects
 //   fill_drain       -- Add of 65,536 strings, then Get and Done of all
 //   mpmc_P_C         -- P threads add a million integers, C Get and Done them:
 //                       1 and 1, 4 and 4, 8 and 32
+//   handover_W       -- Add an item while W workers, 1, 8 or 64, are blocked in
+//                       Get, 2,000 times: until a worker has it, p50 and p99
 //   blocked_workers  -- 20,000 Adds with a million queued, while 1,000 workers
 //                       take 1 ms for each; also in CPU time
 //   add_after_through
@@ -167,6 +170,9 @@ class Cases {
                       {subject, "mpmc_1_1", Mpmc<Queue, 1, 1>},
                       {subject, "mpmc_4_4", Mpmc<Queue, 4, 4>},
                       {subject, "mpmc_8_32", Mpmc<Queue, 8, 32>},
+                      {subject, "handover_1", Handover<Queue, 1>},
+                      {subject, "handover_8", Handover<Queue, 8>},
+                      {subject, "handover_64", Handover<Queue, 64>},
                       {subject, "blocked_workers", BlockedWorkers<Queue>},
                       {subject, "add_after_through", AddAfterThrough<Queue>},
                       {subject, "rate_limited", RateLimited<Queue>},

@@ -20,6 +20,7 @@
 #include <thread>  // NOLINT(build/c++11)
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -79,9 +80,12 @@ void CycleBatch() {
   Report("cycle_batch", ns, "ns");
 }
 
+// The queue has equal keys, but other objects, because an event handler builds
+// its keys.
 template <template <typename> class Queue>
 void AddDuplicate() {
   Queue<std::string> queue;
+  for (const std::string& key : StringKeys()) queue.Add(key);
   const std::vector<std::string> keys = StringKeys();
   const double ns = NsPerOp(kKeys, [&queue, &keys] {
     for (const std::string& key : keys) queue.Add(key);
@@ -128,6 +132,46 @@ void Mpmc() {
     return NsEach(start, n);
   });
   Report(absl::StrCat("mpmc_", producers, "_", consumers), ns, "ns");
+}
+
+// The time from the beginning of an Add until a worker, which was blocked in a
+// Get, has the item. One item at a time, while `workers` workers are blocked.
+template <template <typename> class Queue, int workers>
+void Handover() {
+  constexpr size_t kSamples = 2000;
+  constexpr size_t kWarmUp = 200;
+  // After this time, a worker that had an item blocks in a Get again.
+  constexpr absl::Duration kPause = absl::Microseconds(200);
+  Queue<int64_t> queue;
+  SteadyTime added;
+  std::vector<double> took_us;
+  std::atomic<size_t> taken{0};
+  std::vector<std::thread> threads;
+  for (int w = 0; w < workers; ++w) {
+    threads.emplace_back([&queue, &added, &took_us, &taken] {
+      while (true) {
+        const std::optional<int64_t> item = queue.Get();
+        if (*item < 0) break;
+        took_us.push_back(
+            absl::ToDoubleMicroseconds(absl::FromChrono(SteadyNow() - added)));
+        queue.Done(*item);
+        ++taken;
+      }
+    });
+  }
+  for (size_t i = 1; i <= kWarmUp + kSamples; ++i) {
+    absl::SleepFor(kPause);
+    added = SteadyNow();
+    queue.Add(static_cast<int64_t>(i));
+    while (taken < i) absl::SleepFor(kPause / 10);
+  }
+  for (int64_t w = 1; w <= workers; ++w) queue.Add(-w);  // ends a worker
+  for (std::thread& thread : threads) thread.join();
+  took_us.erase(took_us.begin(), took_us.begin() + kWarmUp);
+  absl::c_sort(took_us);
+  const std::string name = absl::StrCat("handover_", workers);
+  Report(name + "_p50", took_us[kSamples * 50 / 100], "us");
+  Report(name + "_p99", took_us[kSamples * 99 / 100], "us");
 }
 
 // The cost of adding to a long queue that many workers use

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,6 +42,9 @@ func queueCases(newStrings func() queue[string], newInts func() queue[int]) []be
 		mpmcCase("mpmc_1_1", 1, 1, newInts),
 		mpmcCase("mpmc_4_4", 4, 4, newInts),
 		mpmcCase("mpmc_8_32", 8, 32, newInts),
+		handoverCase(1, newInts),
+		handoverCase(8, newInts),
+		handoverCase(64, newInts),
 		{"blocked_workers", func(report report) {
 			report("blocked_workers", warmedUp(million, func(n int) float64 {
 				return addToBlockedWorkers(newInts(), n)
@@ -74,7 +78,8 @@ func cycle[T comparable](q queue[T], keys []T) float64 {
 
 func addDuplicate(q queue[string]) float64 {
 	defer q.ShutDown()
-	keys := stringKeys()
+	addAll(q, stringKeys())
+	keys := stringKeys() // equal, but other strings
 	return nsPerOp(len(keys), func() { addAll(q, keys) })
 }
 
@@ -132,6 +137,52 @@ func mpmc(q queue[int], n, producers, consumers int) float64 {
 	}
 	running.Wait()
 	return nsEach(start, n)
+}
+
+func handoverCase(workers int, newInts func() queue[int]) benchCase {
+	name := fmt.Sprintf("handover_%d", workers)
+	return benchCase{name, func(report report) {
+		took := handover(newInts(), workers)
+		report(name+"_p50", float64(percentile(took, 50).Nanoseconds())/1000, "us")
+		report(name+"_p99", float64(percentile(took, 99).Nanoseconds())/1000, "us")
+	}}
+}
+
+// handover returns the times from the beginning of an Add until a worker, which
+// was blocked in a Get, has the item. It adds one item at a time, while all
+// workers are blocked.
+func handover(q queue[int], workers int) []time.Duration {
+	const samples, warmUp = 2000, 200
+	// After this time, a worker that had an item blocks in a Get again.
+	const pause = 200 * time.Microsecond
+	var added time.Time
+	var took []time.Duration
+	var taken atomic.Int64
+	var running sync.WaitGroup
+	for range workers {
+		running.Go(func() {
+			for {
+				item, shutdown := q.Get()
+				if shutdown {
+					return
+				}
+				took = append(took, time.Since(added))
+				q.Done(item)
+				taken.Add(1)
+			}
+		})
+	}
+	for i := range warmUp + samples {
+		time.Sleep(pause)
+		added = time.Now()
+		q.Add(i + 1)
+		for taken.Load() <= int64(i) {
+			time.Sleep(pause / 10)
+		}
+	}
+	q.ShutDown()
+	running.Wait()
+	return took[warmUp:]
 }
 
 // addToBlockedWorkers is the case of controller-runtime#3415: the cost of adding
