@@ -131,30 +131,19 @@ class QueueCore : public InterfaceType,
   // calls return no item.
   ~QueueCore() override;
 
-  // Holds the queue's lock. Once it has released the lock, it wakes threads
-  // that wait for an item, if there are items for them.
+  // Holds the queue's lock. At the end, wakes threads that wait for an item, if
+  // there are items for them. A thread that is woken with the lock held begins
+  // to run once the lock is free.
   class ABSL_SCOPED_LOCKABLE Lock {
    public:
     explicit Lock(QueueCore* queue) ABSL_EXCLUSIVE_LOCK_FUNCTION(queue->mu_)
-        : wakes_{queue}, lock_(&queue->mu_) {}
+        : queue_(queue), lock_(&queue->mu_) {}
     ~Lock() ABSL_UNLOCK_FUNCTION() {
-      QueueCore* const queue = wakes_.queue;
-      if (queue->GettersWait()) {
-        wakes_.count = queue->BeginWakes(queue->order_.size());
-      }
+      if (queue_->GettersWait()) queue_->WakeGetters(queue_->order_.size());
     }
 
    private:
-    struct Wakes {
-      ~Wakes() {
-        if (count > 0) queue->Wake(count);
-      }
-      QueueCore* const queue;
-      size_t count = 0;
-    };
-
-    // Destroyed after lock_, so that a woken thread finds the lock free.
-    Wakes wakes_;
+    QueueCore* const queue_;
     MutexLock lock_;
   };
 
@@ -285,7 +274,6 @@ QueueCore<T, InterfaceType, Order, Hash, Eq>::~QueueCore() {
     AwaitNobodyBlocks();
     CheckNoLeases();
   }
-  AwaitWakes();
   ticker_.reset();  // It calls ReportProgress().
 }
 

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 
 #include "absl/functional/function_ref.h"
@@ -53,10 +52,16 @@ absl::Status QueueState::AwaitItem(absl::Duration timeout,
   ++blocked_;
   if (timeout == absl::InfiniteDuration()) {
     while (!over()) {
-      ++waiting_getters_;
-      queued_.Wait(&mu_);
-      --waiting_getters_;
-      if (woken_getters_ > 0) --woken_getters_;
+      Getter self;
+      getters_.PushFront(&self);
+      do {
+        self.wake_up.Wait(&mu_);
+      } while (!self.woken && !over());
+      if (self.woken) {
+        --woken_getters_;
+      } else {
+        getters_.Remove(&self);
+      }
     }
   } else if (timeout > absl::ZeroDuration() && !IsShuttingDown()) {
     clock_->AwaitWithDeadline(&mu_, absl::Condition(&over),
@@ -92,24 +97,23 @@ bool QueueState::AwaitDrained(absl::Duration timeout,
   return idle();
 }
 
-size_t QueueState::BeginWakes(size_t queued) {
+void QueueState::WakeGetters(size_t queued) {
   constexpr size_t kAtATime = 4;
-  const size_t wanted = std::min({queued, waiting_getters_, kAtATime});
-  const size_t wakes = wanted - std::min(wanted, woken_getters_);
-  if (wakes == 0) return 0;
-  woken_getters_ += wakes;
-  waking_.fetch_add(1, std::memory_order_relaxed);
-  return wakes;
-}
-
-void QueueState::Wake(size_t count) {
-  for (; count > 0; --count) queued_.Signal();
-  waking_.fetch_sub(1, std::memory_order_release);
+  const size_t wanted = std::min(queued, kAtATime);
+  while (woken_getters_ < wanted && !getters_.empty()) {
+    Getter* const getter = getters_.PopFront();
+    getter->woken = true;
+    ++woken_getters_;
+    getter->wake_up.Signal();
+  }
 }
 
 void QueueState::BeginShutDown() {
   shutting_down_.store(true, std::memory_order_release);
-  queued_.SignalAll();
+  for (Getter* getter = getters_.front(); getter != nullptr;
+       getter = getter->next()) {
+    getter->wake_up.Signal();
+  }
 }
 
 void QueueState::EndDrains() {
@@ -122,13 +126,6 @@ void QueueState::AwaitNobodyBlocks() {
   BeginShutDown();
   EndDrains();
   mu_.Await(absl::Condition(this, &QueueState::NobodyBlocks));
-}
-
-void QueueState::AwaitWakes() {
-  // This takes no longer than the system call of a wake-up.
-  while (waking_.load(std::memory_order_acquire) > 0) {
-    std::this_thread::yield();
-  }
 }
 
 void QueueState::DieOfLeases(size_t leases, absl::string_view item) const {

@@ -23,6 +23,7 @@
 #include "absl/time/time.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/internal/error_log.h"
+#include "workqueue/internal/intrusive_list.h"
 #include "workqueue/internal/queue/queue_metrics.h"
 #include "workqueue/internal/queue/ticker.h"
 #include "workqueue/log_sink.h"
@@ -69,21 +70,18 @@ class QueueState {
   bool AwaitDrained(absl::Duration timeout, absl::FunctionRef<bool()> idle)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // Returns whether a thread waits for an item without a timeout.
+  // Returns whether a thread waits for an item without a timeout, and has not
+  // been woken.
   bool GettersWait() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    return waiting_getters_ > 0;
+    return !getters_.empty();
   }
 
-  // Returns how many threads to wake for `queued` items, and counts these
-  // threads as woken. Only a few are woken at a time: each of them wakes others
+  // Wakes threads that wait for an item, because `queued` items are queued.
+  // Only a few threads are on their way at a time: each of them wakes others
   // once it has taken its own item, so that a burst of items costs a few
-  // wake-ups, and not one for each item. If the result is not zero, `Wake()`
-  // must follow.
-  size_t BeginWakes(size_t queued) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-
-  // Wakes `count` threads. A woken thread may destroy the queue before this
-  // function returns. So the caller must not use the queue afterwards.
-  void Wake(size_t count) ABSL_LOCKS_EXCLUDED(mu_);
+  // wake-ups, and not one for each item. Wakes the thread first that has waited
+  // for the shortest time, because its memory is still in a cache.
+  void WakeGetters(size_t queued) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   void BeginShutDown() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
@@ -93,11 +91,9 @@ class QueueState {
   // The queue has become idle: ends the drains in progress with success.
   void NotifyIdle() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { drained_.SignalAll(); }
 
-  // The destructor of the derived class calls these functions in this order.
-  // The first one shuts the queue down and blocks until no thread blocks in the
-  // queue. The second one blocks until no thread uses the queue any more.
+  // Shuts the queue down and blocks until no thread blocks in the queue. Called
+  // by the destructor of the derived class.
   void AwaitNobodyBlocks() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void AwaitWakes() ABSL_LOCKS_EXCLUDED(mu_);
 
   // Aborts the program with a message: the queue is destroyed while `leases`
   // leases exist, and one of them is of `item`.
@@ -120,12 +116,16 @@ class QueueState {
   std::unique_ptr<Ticker> ticker_;
 
  private:
+  // A thread that waits for an item without a timeout.
+  struct Getter : IntrusiveLink<Getter> {
+    absl::CondVar wake_up;
+    bool woken = false;
+  };
+
   bool NobodyBlocks() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     return blocked_ == 0;
   }
 
-  // Signalled when an item is queued, and when the queue shuts down.
-  absl::CondVar queued_;
   // Signalled by `EndDrains()` and `NotifyIdle()`.
   absl::CondVar drained_;
 
@@ -133,15 +133,13 @@ class QueueState {
   std::atomic<bool> shutting_down_{false};
   // The number of calls of `EndDrains()`.
   int64_t drain_ends_ ABSL_GUARDED_BY(mu_) = 0;
-  // The number of threads that wait for queued_, and the number of those that
-  // have been woken and do not run yet. While an item is queued and a thread
-  // waits, at least one thread has been woken.
-  size_t waiting_getters_ ABSL_GUARDED_BY(mu_) = 0;
+  // The threads that wait and have not been woken, the last one first, and the
+  // number of threads that have been woken and do not run yet. While an item is
+  // queued and a thread waits, at least one thread has been woken.
+  IntrusiveList<Getter> getters_ ABSL_GUARDED_BY(mu_);
   size_t woken_getters_ ABSL_GUARDED_BY(mu_) = 0;
   // The number of threads that block in `AwaitItem()` or `AwaitDrained()`.
   size_t blocked_ ABSL_GUARDED_BY(mu_) = 0;
-  // The number of calls of `Wake()` that are in progress or must follow.
-  std::atomic<int> waking_{0};
   // True once the destructor has begun. No item is handed out then.
   bool closing_ ABSL_GUARDED_BY(mu_) = false;
 };
