@@ -317,23 +317,25 @@ class Slab {
     return kNoSlabId;
   }
 
-  // By number, num_chunks_ of them. Null where there is no chunk; the last one
-  // is not null.
-  SegmentedArray<Chunk*> chunks_;
-  size_t num_chunks_ = 0;
+  // The members that every call uses come last, next to each other.
+
   // The numbers of the chunks that have room, except for current_, and of the
   // null pointers.
   NumberSet with_room_;
-  Chunk* current_ = nullptr;  // where the next object goes, if there is room
-  Chunk* spare_ = nullptr;    // a list of empty chunks
+  Chunk* spare_ = nullptr;  // a list of empty chunks
   size_t spare_chunks_ = 0;
+  // The next object to move is one with a smaller id.
+  size_t move_before_ = std::numeric_limits<size_t>::max();
+  // By number, num_chunks_ of them. Null where there is no chunk; the last one
+  // is not null.
+  size_t num_chunks_ = 0;
+  SegmentedArray<Chunk*> chunks_;
+  Chunk* current_ = nullptr;  // where the next object goes, if there is room
   size_t size_ = 0;
   int64_t until_compaction_ = kDeletionsPerMove;  // the number of deletions
   // The number of objects made since few ids were unused, less
   // `kDeletionsPerMove` for each that has moved since then.
   int64_t made_ = 0;
-  // The next object to move is one with a smaller id.
-  size_t move_before_ = std::numeric_limits<size_t>::max();
 };
 
 }  // namespace internal

@@ -31,10 +31,10 @@ namespace internal {
 QueueState::QueueState(absl::string_view name,
                        MetricsProvider* metrics_provider, LogSink* log_sink,
                        const QueueClock& clock, bool has_priorities)
-    : clock_(clock.clock()),
-      metrics_(
-          QueueMetrics::Create(name, metrics_provider, clock_, has_priorities)),
-      errors_("queue", name, log_sink, clock_) {}
+    : errors_("queue", name, log_sink, clock.clock()),
+      clock_(clock.clock()),
+      metrics_(QueueMetrics::Create(name, metrics_provider, clock_,
+                                    has_priorities)) {}
 
 void QueueState::StartReports(std::function<void()> report,
                               absl::string_view name, const QueueClock& clock) {

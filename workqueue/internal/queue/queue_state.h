@@ -104,10 +104,6 @@ class QueueState {
     return shutting_down_.load(std::memory_order_acquire);
   }
 
-  Clock* const clock_;
-  const std::unique_ptr<QueueMetrics> metrics_;
-
-  mutable absl::Mutex mu_;
   ErrorLog errors_;
 
   // Calls the function of `StartReports()`; null without metrics. The
@@ -128,20 +124,27 @@ class QueueState {
 
   // Signalled by `EndDrains()` and `NotifyIdle()`.
   absl::CondVar drained_;
-
-  // Written under mu_.
-  std::atomic<bool> shutting_down_{false};
   // The number of calls of `EndDrains()`.
   int64_t drain_ends_ ABSL_GUARDED_BY(mu_) = 0;
-  // The threads that wait and have not been woken, the last one first, and the
-  // number of threads that have been woken and do not run yet. While an item is
-  // queued and a thread waits, at least one thread has been woken.
-  IntrusiveList<Getter> getters_ ABSL_GUARDED_BY(mu_);
-  size_t woken_getters_ ABSL_GUARDED_BY(mu_) = 0;
   // The number of threads that block in `AwaitItem()` or `AwaitDrained()`.
   size_t blocked_ ABSL_GUARDED_BY(mu_) = 0;
   // True once the destructor has begun. No item is handed out then.
   bool closing_ ABSL_GUARDED_BY(mu_) = false;
+
+  // Written under mu_.
+  std::atomic<bool> shutting_down_{false};
+  // The threads that wait and have not been woken, the last one first, and the
+  // number of threads that have been woken and do not run yet. While an item is
+  // queued and a thread waits, at least one thread has been woken.
+  size_t woken_getters_ ABSL_GUARDED_BY(mu_) = 0;
+  IntrusiveList<Getter> getters_ ABSL_GUARDED_BY(mu_);
+
+ protected:
+  // The members that every call uses are next to each other, because each line
+  // of the cache that another core has written costs more than the lock.
+  Clock* const clock_;
+  const std::unique_ptr<QueueMetrics> metrics_;
+  mutable absl::Mutex mu_;
 };
 
 }  // namespace internal
