@@ -430,7 +430,7 @@ PriorityQueue<T, Hash, Eq>::GetWithPriority() {
   std::optional<ItemWithPriority<T>> item;  // as in Get()
   Lock lock(this);
   if (!this->AwaitItem(absl::InfiniteDuration()).ok()) return item;
-  this->HandOut(this->clock_->CoarseTimeNow(), [&item](const Entry& entry) {
+  this->HandOut(this->CoarseNow(), [&item](const Entry& entry) {
     item.emplace(ItemWithPriority<T>{entry.item(), entry.priority()});
   });
   return item;

@@ -85,10 +85,10 @@ struct QueueOptions {
 // A call that adds items, hands them out or ends their processing takes
 // constant time for each item, whatever the queue holds. It allocates nothing
 // in the steady state; copying a `T` may allocate, and `AddAll()` and
-// `AcquireUpTo()` of many items do. Only a call that makes the hash table
-// grow or shrink takes longer: it moves about eight bytes for each item in the
-// queue. The end of an item's processing may move one other item, to free the
-// memory of a peak, if moving a `T` does not throw.
+// `AcquireUpTo()` of many items do. The hash table grows and shrinks in pieces,
+// so no call moves more than some thousand of its slots. The end of an item's
+// processing may move one other item, to free the memory of a peak, if moving a
+// `T` does not throw.
 //
 // Thread-safe.
 template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,

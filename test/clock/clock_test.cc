@@ -13,6 +13,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
+#include "workqueue/clock/coarse_real_nanos.h"
 #include "workqueue/clock/parker.h"
 #include "workqueue/internal/mutex_lock.h"
 
@@ -52,6 +53,16 @@ TEST(RealClockTest, CoarseTimeIsAtMostALittleEarlier) {
     const absl::Time coarse = clock->CoarseTimeNow();
     ASSERT_LE(coarse, clock->TimeNow());
     ASSERT_GT(coarse, before - absl::Seconds(1));
+  }
+}
+
+TEST(RealClockTest, CoarseNanosAreTheCoarseTime) {
+  Clock* clock = Clock::GetRealClock();
+  for (int i = 0; i < 10000; ++i) {
+    const absl::Time before = clock->CoarseTimeNow();
+    const absl::Time nanos = absl::FromUnixNanos(internal::CoarseRealNanos());
+    ASSERT_LE(before, nanos);
+    ASSERT_LE(nanos, clock->CoarseTimeNow());
   }
 }
 

@@ -12,6 +12,7 @@
 //   -DBROKEN_GET_WAKES_NOBODY             | assertion .*asleep
 //   -DBROKEN_WOKEN_FOR_EVER               | assertion .*asleep
 //   -DBROKEN_ONLY_WOKEN_COUNT_DOWN        | assertion .*asleep
+//   -DBROKEN_STAYS_IN_LIST                | assertion .*asleep
 //   -DBROKEN_DONE_WAKES_NOBODY            | assertion .*asleep
 //   -DBROKEN_GIVE_BACK_WAKES_NOBODY       | assertion .*asleep
 //   -DBROKEN_THROW_WAKES_NOBODY           | assertion .*asleep
@@ -59,14 +60,16 @@ byte dirty;
 byte processing;
 bool shutting_down;
 byte shut_downs;
-byte waiting_getters;
 byte woken_getters;
+// The workers in the list of waiting getters, a bit for each. A worker has been
+// woken if it waits without being in the list.
+byte getters;
 #define queued (dirty & ~processing)
 #define idle (dirty == 0 && processing == 0)
 #define item_queued_or_shut_down (queued != 0 || shutting_down)
 
-// The workers that wait for queued_, a bit for each. A worker sleeps until its
-// bit is cleared, and then is in a critical section again.
+// The workers that sleep, a bit for each. A worker sleeps until its bit is
+// cleared, and then is in a critical section again.
 byte asleep;
 // Whether the drain waits for drained_.
 bool drain_asleep;
@@ -79,34 +82,24 @@ bool resume;  // threads that pause must continue
 bool drain_began, drain_ended;
 byte before;  // shut_downs when the drain began
 
-// queued_.Signal(): wakes any one of the waiting threads, if there is one.
-inline Signal() {
+// Removes any worker from the list of getters, and wakes it. The code takes the
+// last one.
+inline WakeOne() {
   if
-  :: asleep & 1 -> asleep = asleep & ~1
-  :: asleep & 2 -> asleep = asleep & ~2
-  :: asleep & 4 -> asleep = asleep & ~4
-  :: asleep == 0
+  :: getters & 1 -> getters = getters & ~1; asleep = asleep & ~1
+  :: getters & 2 -> getters = getters & ~2; asleep = asleep & ~2
+  :: getters & 4 -> getters = getters & ~4; asleep = asleep & ~4
   fi
+  woken_getters++
 }
 
-// QueueCore::BeginWakes(), at the end of each critical section that holds a
+// QueueState::WakeGetters(), at the end of each critical section that holds a
 // QueueCore::Lock. With AT_A_TIME of 1 or 2 and two items, at most one is
 // wanted for each bit of `queued`.
-inline BeginWakes(wakes) {
-  wakes = (queued == 0 -> 0 : (queued == BOTH && AT_A_TIME > 1 -> 2 : 1));
-  if
-  :: wakes > waiting_getters -> wakes = waiting_getters
-  :: else
-  fi
-  wakes = (wakes > woken_getters -> wakes - woken_getters : 0);
-  woken_getters = woken_getters + wakes
-}
-
-// The end of a QueueCore::Lock wakes threads one by one, after it has released
-// the lock.
-inline Wake(wakes) {
+#define wanted (queued == 0 -> 0 : (queued == BOTH && AT_A_TIME > 1 -> 2 : 1))
+inline WakeGetters() {
   do
-  :: wakes > 0 -> atomic { Signal(); wakes-- }
+  :: woken_getters < wanted && getters != 0 -> WakeOne()
   :: else -> break
   od
 }
@@ -119,31 +112,29 @@ inline AddLocked(item) {
 
 // Queue::Add() of either item, or AddAll() of both.
 proctype Adder() {
-  byte items, wakes;
-#ifdef BROKEN_WAKE_BEFORE_ADD
-  wakes = (waiting_getters > 0 -> 1 : 0);
-  Wake(wakes);
-#endif
+  byte items;
   atomic {
     if
     :: items = 1
     :: items = 2
     :: items = BOTH
     fi
+#ifdef BROKEN_WAKE_BEFORE_ADD
+    WakeGetters();
+#endif
     if
     :: shutting_down
     :: else ->
       AddLocked(items)
     fi;
 #ifndef BROKEN_WAKE_BEFORE_ADD
-    BeginWakes(wakes)
+    WakeGetters()
 #endif
   }
-  Wake(wakes)
 }
 
 // QueueCore::Finish(), once the item is no longer processed.
-inline Finish(wakes) {
+inline Finish() {
   if
 #ifndef BROKEN_DONE_ENDS_NO_DRAIN
   :: shutting_down && idle -> drain_asleep = false
@@ -151,12 +142,12 @@ inline Finish(wakes) {
   :: else
   fi;
 #ifndef BROKEN_DONE_WAKES_NOBODY
-  BeginWakes(wakes)
+  WakeGetters()
 #endif
 }
 
 // Done() of `item`, or the end of its lease: Finish() or GiveBack().
-inline Done(item, wakes) {
+inline Done(item) {
   atomic {
     processing = processing & ~item;
     if
@@ -164,13 +155,12 @@ inline Done(item, wakes) {
       give_backs--;
       AddLocked(item);
 #ifndef BROKEN_GIVE_BACK_WAKES_NOBODY
-      BeginWakes(wakes)
+      WakeGetters()
 #endif
     :: true ->
-      Finish(wakes)
+      Finish()
     fi
   }
-  Wake(wakes)
 }
 
 // A worker may pause, with items or without.
@@ -184,7 +174,7 @@ inline Rest() {
 // Worker `self` gets items until a get reports the shutdown. A poller stops
 // also when its deadline passes without an item.
 proctype Worker(byte self; bool polls) {
-  byte items, wakes;
+  byte items;
   do
   ::
     atomic {
@@ -193,16 +183,29 @@ proctype Worker(byte self; bool polls) {
       :: !polls ->
         do
         :: !item_queued_or_shut_down ->
-          waiting_getters++;
-          asleep = asleep | (1 << self);
-          !(asleep & (1 << self)) -> waiting_getters--;
+          getters = getters | (1 << self);
+          do
+          :: asleep = asleep | (1 << self);
+             !(asleep & (1 << self));
+             if
+             :: (getters & (1 << self)) && !item_queued_or_shut_down
+             :: else -> break
+             fi
+          od;
           if
-#ifdef BROKEN_ONLY_WOKEN_COUNT_DOWN
-          :: woken_getters > 0 && item_queued_or_shut_down -> woken_getters--
-#elif !defined(BROKEN_WOKEN_FOR_EVER)
-          :: woken_getters > 0 -> woken_getters--
+          :: getters & (1 << self) ->  // Has not been woken.
+#ifndef BROKEN_STAYS_IN_LIST
+            getters = getters & ~(1 << self)
 #endif
+#ifdef BROKEN_ONLY_WOKEN_COUNT_DOWN
+          :: !(getters & (1 << self)) && item_queued_or_shut_down ->
+            woken_getters--
+          :: !(getters & (1 << self)) && !item_queued_or_shut_down
+#elif defined(BROKEN_WOKEN_FOR_EVER)
           :: else
+#else
+          :: else -> woken_getters--
+#endif
           fi
         :: else -> break
         od
@@ -236,20 +239,19 @@ proctype Worker(byte self; bool polls) {
 #if defined(BROKEN_THROW_WAKES_NOBODY)
       if
       :: items == 0
-      :: else -> BeginWakes(wakes)
+      :: else -> WakeGetters()
       fi
 #elif !defined(BROKEN_GET_WAKES_NOBODY)
-      BeginWakes(wakes)
+      WakeGetters()
 #endif
     }
-    Wake(wakes);
     Rest();
     if
-    :: items & 1 -> Done(1, wakes)
+    :: items & 1 -> Done(1)
     :: else
     fi
     if
-    :: items & 2 -> Done(2, wakes)
+    :: items & 2 -> Done(2)
     :: else
     fi
     items = 0;
@@ -265,14 +267,17 @@ proctype SpuriousWakeUps() {
   :: n > 0 ->
     n--;
     if
-    :: atomic { asleep != 0 -> Signal() }
+    :: atomic { asleep & 1 -> asleep = asleep & ~1 }
+    :: atomic { asleep & 2 -> asleep = asleep & ~2 }
+    :: atomic { asleep & 4 -> asleep = asleep & ~4 }
     :: atomic { drain_asleep -> drain_asleep = false }
     :: true
     fi
   od
 }
 
-// BeginShutDown(): wakes all threads that wait for an item.
+// BeginShutDown(): wakes all threads that wait for an item. They leave the list
+// themselves.
 inline BeginShutDown() {
   shutting_down = true;
 #ifndef BROKEN_SHUT_DOWN_WAKES_NOBODY

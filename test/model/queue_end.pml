@@ -1,12 +1,12 @@
 // The destructor of a queue (workqueue/internal/queue/queue_core.h). The thread
-// that has got an item calls it, while other threads block in the queue, are
-// about to return, or still wake threads for items that they have added.
+// that has got an item calls it, while other threads block in the queue, or are
+// about to return.
 //
 // Checked with:
 //   -DITEMS=1                       | holds
 //   -DITEMS=2                       | holds
 //   -DITEMS=2 -DGETTERS=3           | holds
-//   -DBROKEN_WAKES_UNCOUNTED        | assertion .*gone
+//   -DBROKEN_WAKES_UNLOCKED         | assertion .*gone
 //   -DBROKEN_LEAVES_NO_TIME         | assertion .*gone
 //   -DITEMS=1 -DBROKEN_WAKES_NOBODY | assertion .*gone
 //   -DBROKEN_HANDS_OUT              | assertion .*closing
@@ -21,58 +21,42 @@
 // Guarded by mu_. A critical section is an atomic block.
 byte queued;
 bool closing;  // also means shut down
-byte waiting_getters;
 byte woken_getters;
 byte blocked;
-// The getters that wait for queued_, a bit for each.
+// The getters in the list of those that wait and have not been woken, a bit for
+// each, and the getters that sleep.
+byte getters;
 byte asleep;
-// An atomic variable.
-byte waking;
 
 // State of the model that the code does not have.
 bool gone;       // the queue's memory has been freed
 bool destroyed;  // the destructor has been called or is about to be
 
-// queued_.Signal()
-inline Signal() {
+// QueueState::WakeGetters(), one at a time.
+inline WakeGetters() {
   assert(!gone);
   if
-  :: asleep & 1 -> asleep = asleep & ~1
-  :: asleep & 2 -> asleep = asleep & ~2
-  :: asleep & 4 -> asleep = asleep & ~4
-  :: asleep == 0
-  fi
-}
-
-// QueueCore::BeginWakes(), one at a time.
-inline BeginWakes(wakes) {
-  wakes = (queued > 0 && waiting_getters > 0 && woken_getters == 0 -> 1 : 0);
-  woken_getters = woken_getters + wakes;
-#ifndef BROKEN_WAKES_UNCOUNTED
-  waking = waking + wakes
-#endif
-}
-
-// QueueCore::Wake(), without the lock.
-inline Wake(wakes) {
-  if
-  :: wakes > 0 ->
-    atomic { Signal() };
-#ifndef BROKEN_WAKES_UNCOUNTED
-    atomic { assert(!gone); waking-- };
-#endif
-    wakes = 0
+  :: queued > 0 && woken_getters == 0 && getters != 0 ->
+    if
+    :: getters & 1 -> getters = getters & ~1; asleep = asleep & ~1
+    :: getters & 2 -> getters = getters & ~2; asleep = asleep & ~2
+    :: getters & 4 -> getters = getters & ~4; asleep = asleep & ~4
+    fi
+    woken_getters++
   :: else
   fi
 }
 
 proctype Adder() {
-  byte wakes;
   atomic {
     queued = queued + ITEMS;
-    BeginWakes(wakes)
+#ifndef BROKEN_WAKES_UNLOCKED
+    WakeGetters()
   }
-  Wake(wakes)
+#else
+  }
+  atomic { WakeGetters() }
+#endif
 }
 
 inline Destroy() {
@@ -85,14 +69,12 @@ inline Destroy() {
     blocked == 0
 #endif
   }
-  waking == 0;
   gone = true
 }
 
 // Gets an item or, when the queue ends, none. The first getter with an item
 // destroys the queue.
 proctype Getter(byte self) {
-  byte wakes;
   bool destroys;
   atomic {
     // The caller ensures that no call begins after the destructor.
@@ -103,13 +85,12 @@ proctype Getter(byte self) {
     blocked++;
     do
     :: queued == 0 && !closing ->
-      waiting_getters++;
+      getters = getters | (1 << self);
       asleep = asleep | (1 << self);
       !(asleep & (1 << self)) -> assert(!gone);
-      waiting_getters--;
       if
-      :: woken_getters > 0 -> woken_getters--
-      :: else
+      :: getters & (1 << self) -> getters = getters & ~(1 << self)
+      :: else -> woken_getters--
       fi
     :: else -> break
     od;
@@ -126,9 +107,8 @@ proctype Getter(byte self) {
       destroyed = true
     :: else
     fi;
-    BeginWakes(wakes)
+    WakeGetters()
   }
-  Wake(wakes);
   if
   :: destroys -> Destroy()
   :: else

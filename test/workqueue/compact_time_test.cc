@@ -31,6 +31,7 @@ TEST(CompactTimeTest, KeepsNanoseconds) {
   for (int64_t ns : {int64_t{0}, int64_t{1}, int64_t{-1}, kLastNanos,
                      -kLastNanos, int64_t{1700000000123456789}}) {
     EXPECT_EQ(ThereAndBack(absl::FromUnixNanos(ns)), absl::FromUnixNanos(ns));
+    EXPECT_EQ(CompactTime::FromUnixNanos(ns).Get(), absl::FromUnixNanos(ns));
   }
   EXPECT_EQ(CompactTime().Get(), absl::UnixEpoch());
 }

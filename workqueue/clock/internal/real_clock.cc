@@ -16,6 +16,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/clock/coarse_real_nanos.h"
 #include "workqueue/clock/internal/condition_variable_parker.h"
 #include "workqueue/clock/internal/deadline_waiters.h"
 #include "workqueue/clock/internal/steady_time.h"
@@ -103,16 +104,23 @@ absl::Time RealClock::TimeNow() {
 }
 
 absl::Time RealClock::CoarseTimeNow() {
+  return absl::FromUnixNanos(CoarseNanos());
+}
+
+int64_t RealClock::CoarseNanos() const {
 #ifdef CLOCK_MONOTONIC_COARSE
   // The time of the kernel's last tick; a tick takes 1 to 10 ms. The epoch is
   // the epoch of the steady clock.
   timespec now;
   if (clock_gettime(CLOCK_MONOTONIC_COARSE, &now) == 0) {
-    return absl::FromUnixNanos(epoch_ns_ + now.tv_sec * int64_t{1000000000} +
-                               now.tv_nsec);
+    return epoch_ns_ + now.tv_sec * int64_t{1000000000} + now.tv_nsec;
   }
 #endif
-  return TimeNow();
+  return epoch_ns_ + NanosSinceSteadyEpoch();
+}
+
+int64_t CoarseRealNanos() {
+  return static_cast<const RealClock*>(Clock::GetRealClock())->CoarseNanos();
 }
 
 void RealClock::Sleep(absl::Duration d) { SleepUntil(TimeNow() + d); }

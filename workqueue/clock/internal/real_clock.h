@@ -43,6 +43,9 @@ class RealClock final : public Clock {
                          absl::Time deadline) override;
   std::unique_ptr<Parker> NewParker(Parker::Role role) override;
 
+  // See coarse_real_nanos.h.
+  int64_t CoarseNanos() const;
+
  private:
   // The time of this clock at the epoch of the monotonic clock.
   absl::Time epoch() const { return absl::FromUnixNanos(epoch_ns_); }

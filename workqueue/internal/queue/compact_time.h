@@ -27,10 +27,10 @@ namespace internal {
 class CompactTime {
  public:
   CompactTime() = default;  // 1970
-  explicit CompactTime(absl::Time time) {
-    const int64_t code = Encode(time);
-    std::memcpy(code_, &code, sizeof(code));
-  }
+  explicit CompactTime(absl::Time time) : CompactTime(Encode(time)) {}
+
+  // Returns the time `ns` nanoseconds after 1970, between 1824 and 2116.
+  static CompactTime FromUnixNanos(int64_t ns) { return CompactTime(ns); }
 
   absl::Time Get() const {
     int64_t code;
@@ -42,6 +42,10 @@ class CompactTime {
   // A code of less than this stands for nanoseconds since 1970, and a greater
   // one, less this, for microseconds. The same holds for negative codes.
   static constexpr int64_t kFar = int64_t{1} << 62;
+
+  explicit CompactTime(int64_t code) {
+    std::memcpy(code_, &code, sizeof(code));
+  }
 
   static int64_t Encode(absl::Time time) {
     const int64_t ns = absl::ToUnixNanos(time);

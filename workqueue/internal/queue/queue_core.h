@@ -161,7 +161,7 @@ class QueueCore : public InterfaceType,
   // `now`, a coarse time. At least one item must be queued. Calls `copy(entry)`
   // first. If `copy` or a metric throws, the item stays queued.
   template <typename F>
-  Entry* HandOut(absl::Time now, F copy) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Entry* HandOut(CompactTime now, F copy) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Call this before `entry` becomes dirty, with its priority from then on. If
   // a metric throws, the entry must not become dirty.
@@ -170,7 +170,7 @@ class QueueCore : public InterfaceType,
     if (metrics_ != nullptr) {
       metrics_->OnAdd(entry->times, priority);
     } else {
-      entry->times.added = CompactTime(clock_->CoarseTimeNow());
+      entry->times.added = CoarseNow();
     }
   }
 
@@ -235,7 +235,7 @@ class QueueCore : public InterfaceType,
   }
 
   // Hands out the next item as a lease that begins at `now`.
-  Lease<T> LeaseNext(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+  Lease<T> LeaseNext(CompactTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     Entry* const entry = HandOut(now, [](const Entry&) {});
     entry->leased = true;
     return LeaseAccess::Make<T>(this, entry);
@@ -308,7 +308,7 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::ReportProgress() {
 template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
 template <typename F>
-auto QueueCore<T, InterfaceType, Order, Hash, Eq>::HandOut(absl::Time now,
+auto QueueCore<T, InterfaceType, Order, Hash, Eq>::HandOut(CompactTime now,
                                                            F copy) -> Entry* {
   Entry* entry = nullptr;
   absl::Cleanup undo = [this, &entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
@@ -319,7 +319,7 @@ auto QueueCore<T, InterfaceType, Order, Hash, Eq>::HandOut(absl::Time now,
   if (metrics_ != nullptr) {
     metrics_->OnGet(entry->times, entry->priority());
   } else {
-    entry->times.started = CompactTime(now);
+    entry->times.started = now;
   }
   std::move(undo).Cancel();
   entry->dirty = false;
@@ -336,7 +336,7 @@ std::optional<T> QueueCore<T, InterfaceType, Order, Hash, Eq>::Get() {
   std::optional<T> item;
   Lock lock(this);
   if (!AwaitItem(absl::InfiniteDuration()).ok()) return item;
-  HandOut(clock_->CoarseTimeNow(),
+  HandOut(CoarseNow(),
           [&item](const Entry& entry) { item.emplace(entry.item()); });
   return item;
 }
@@ -351,7 +351,7 @@ absl::StatusOr<T> QueueCore<T, InterfaceType, Order, Hash, Eq>::GetWithTimeout(
     item = std::move(status);
     return item;
   }
-  HandOut(clock_->CoarseTimeNow(),
+  HandOut(CoarseNow(),
           [&item](const Entry& entry) { item.emplace(entry.item()); });
   return item;
 }
@@ -363,7 +363,7 @@ QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireWithTimeout(
     absl::Duration timeout) {
   Lock lock(this);
   if (absl::Status status = AwaitItem(timeout); !status.ok()) return status;
-  return LeaseNext(clock_->CoarseTimeNow());
+  return LeaseNext(CoarseNow());
 }
 
 template <typename T, typename InterfaceType, typename Order, typename Hash,
@@ -375,7 +375,7 @@ absl::Status QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireNext(
   Lock lock(this);
   if (item != nullptr) EndLease(item, LeaseEnd::kDone);
   absl::Status status = AwaitItem(absl::InfiniteDuration());
-  if (status.ok()) *lease = LeaseNext(clock_->CoarseTimeNow());
+  if (status.ok()) *lease = LeaseNext(CoarseNow());
   return status;
 }
 
@@ -390,7 +390,7 @@ QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireUpToWithTimeout(
   if (absl::Status status = AwaitItem(timeout); !status.ok()) return status;
   max = std::min(max, order_.size());
   LeaseAccess::Reserve(&leases, max);
-  const absl::Time now = clock_->CoarseTimeNow();
+  const CompactTime now = CoarseNow();
   LeaseAccess::PushBack(&leases, LeaseNext(now));
   // If an exception is thrown now, the batch has the leases acquired so far.
   TryCall([&, this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {

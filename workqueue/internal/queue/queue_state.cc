@@ -33,6 +33,7 @@ QueueState::QueueState(absl::string_view name,
                        const QueueClock& clock, bool has_priorities)
     : errors_("queue", name, log_sink, clock.clock()),
       clock_(clock.clock()),
+      is_clock_real_(clock_ == Clock::GetRealClock()),
       metrics_(QueueMetrics::Create(name, metrics_provider, clock_,
                                     has_priorities)) {}
 

@@ -22,8 +22,10 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/clock/coarse_real_nanos.h"
 #include "workqueue/internal/error_log.h"
 #include "workqueue/internal/intrusive_list.h"
+#include "workqueue/internal/queue/compact_time.h"
 #include "workqueue/internal/queue/queue_metrics.h"
 #include "workqueue/internal/queue/ticker.h"
 #include "workqueue/log_sink.h"
@@ -100,6 +102,12 @@ class QueueState {
   [[noreturn]] void DieOfLeases(size_t leases, absl::string_view item) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
+  // Returns the coarse time of the clock.
+  CompactTime CoarseNow() const {
+    return is_clock_real_ ? CompactTime::FromUnixNanos(CoarseRealNanos())
+                          : CompactTime(clock_->CoarseTimeNow());
+  }
+
   bool IsShuttingDown() const {
     return shutting_down_.load(std::memory_order_acquire);
   }
@@ -143,6 +151,7 @@ class QueueState {
   // The members that every call uses are next to each other, because each line
   // of the cache that another core has written costs more than the lock.
   Clock* const clock_;
+  const bool is_clock_real_;
   const std::unique_ptr<QueueMetrics> metrics_;
   mutable absl::Mutex mu_;
 };
