@@ -90,6 +90,11 @@ struct QueueOptions {
 // processing may move one other item, to free the memory of a peak, if moving a
 // `T` does not throw.
 //
+// If threads contend for the lock of the queue, an `Add()` may leave its item to
+// the thread that holds the lock. It does so only in a queue without metrics and
+// without an ordering, and if neither moving nor comparing a `T` can throw.
+// Every later call of any thread sees the item.
+//
 // Thread-safe.
 template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
           typename Eq = typename absl::flat_hash_set<T>::key_equal>
@@ -110,8 +115,17 @@ class Queue : public internal::QueueCore<T, Interface<T>,
   using typename Core::Entry;
   using typename Core::Lock;
 
-  void AddLocked(const T& item, size_t hash)
+  // Adds `item`, a `const T&` or a `T&&`. It has been added at the time
+  // `added`, or now if `added` is null.
+  template <typename U>
+  void AddLocked(U&& item, size_t hash,
+                 const internal::CompactTime* added = nullptr)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
+
+  void AddPushed(typename internal::AddRing<T>::Addition&& pushed) override
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
+    AddLocked(std::move(pushed.item), pushed.hash, &pushed.added);
+  }
 
   void Compact() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
 
@@ -131,7 +145,8 @@ Queue<T, Hash, Eq>::Queue(QueueOptions<T> options)
 template <typename T, typename Hash, typename Eq>
 bool Queue<T, Hash, Eq>::Add(const T& item) {
   const size_t hash = Hash()(item);
-  Lock lock(this);
+  if (this->TryPush(item, hash)) return true;
+  Lock lock(this, Core::kOpenRing);
   if (this->ShuttingDown()) return false;
   AddLocked(item, hash);
   return true;
@@ -160,8 +175,11 @@ auto Queue<T, Hash, Eq>::AddSeveral(F f) {
 }
 
 template <typename T, typename Hash, typename Eq>
-void Queue<T, Hash, Eq>::AddLocked(const T& item, size_t hash) {
-  Entry* const entry = this->entries_.FindOrInsert(item, hash).first;
+template <typename U>
+void Queue<T, Hash, Eq>::AddLocked(U&& item, size_t hash,
+                                   const internal::CompactTime* added) {
+  Entry* const entry =
+      this->entries_.FindOrInsert(std::forward<U>(item), hash).first;
   if (entry->dirty) {
     if (!entry->processing) this->order_.Touch(entry);
     return;
@@ -169,7 +187,7 @@ void Queue<T, Hash, Eq>::AddLocked(const T& item, size_t hash) {
   absl::Cleanup undo = [this, entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     if (!entry->processing) this->entries_.Erase(entry);
   };
-  this->RecordAdd(entry, entry->priority());
+  this->RecordAdd(entry, entry->priority(), added);
   if (!entry->processing) {
     absl::Cleanup undo_record = [this, entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
       this->RecordNotAdded(entry);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "gtest/gtest.h"
+#include "test/workqueue/contended_queue.h"
 #include "test/workqueue/plain_queue.h"
 #include "test/workqueue/watched_fifo.h"
 #include "workqueue/clock/fake_clock.h"
@@ -36,6 +37,11 @@ std::unique_ptr<Queue<std::string>> MakeOrderedQueue(FakeClock* clock) {
   QueueOptions<std::string> options;
   options.ordering = std::make_unique<WatchedFifo<std::string>>();
   return Make<Queue<std::string>>(clock, std::move(options));
+}
+
+std::unique_ptr<ContendedQueue<std::string>> MakeContendedQueue(
+    FakeClock* clock) {
+  return Make<ContendedQueue<std::string>, QueueOptions<std::string>>(clock);
 }
 
 std::unique_ptr<DelayingQueue<std::string>> MakeDelayingQueue(
@@ -69,6 +75,7 @@ INSTANTIATE_TEST_SUITE_P(
     All, QueueTestSuite,
     testing::Values(QueueTestCase{"Queue", MakeQueue},
                     QueueTestCase{"OrderedQueue", MakeOrderedQueue},
+                    QueueTestCase{"ContendedQueue", MakeContendedQueue},
                     QueueTestCase{"DelayingQueue", MakeDelayingQueue},
                     QueueTestCase{"RateLimitingQueue", MakeRateLimitingQueue},
                     QueueTestCase{"PriorityQueue", MakePriorityQueue,

@@ -40,6 +40,12 @@ class ABSL_SCOPED_LOCKABLE BasicMutexLock {
   explicit BasicMutexLock(M* mu) ABSL_EXCLUSIVE_LOCK_FUNCTION(mu) : mu_(mu) {
     Acquire();
   }
+  // Also sets `*contended` to whether another thread held `mu`.
+  BasicMutexLock(M* mu, bool* contended) ABSL_EXCLUSIVE_LOCK_FUNCTION(mu)
+      : mu_(mu) {
+    *contended = !TryAcquire();
+    if (*contended) Acquire();
+  }
   ~BasicMutexLock() ABSL_UNLOCK_FUNCTION() { Release(); }
 
   BasicMutexLock(const BasicMutexLock&) = delete;
@@ -51,6 +57,13 @@ class ABSL_SCOPED_LOCKABLE BasicMutexLock {
       mu_->lock();
     } else {
       mu_->Lock();
+    }
+  }
+  bool TryAcquire() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    if constexpr (HasLowerCaseLock<M>::value) {
+      return mu_->try_lock();
+    } else {
+      return mu_->TryLock();
     }
   }
   void Release() ABSL_NO_THREAD_SAFETY_ANALYSIS {

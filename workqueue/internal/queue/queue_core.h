@@ -10,12 +10,16 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <optional>
+#include <string>
+#include <type_traits>
 #include <utility>
 
 #include "absl/base/optimization.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/cleanup/cleanup.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -29,6 +33,7 @@
 #include "workqueue/internal/node_hash_set.h"
 #include "workqueue/internal/print_item.h"
 #include "workqueue/internal/queue/acquire_errors.h"
+#include "workqueue/internal/queue/add_ring.h"
 #include "workqueue/internal/queue/compact_time.h"
 #include "workqueue/internal/queue/lease_access.h"
 #include "workqueue/internal/queue/lease_owner.h"
@@ -61,6 +66,28 @@ struct QueueEntry : QueuedItem<T>, HashSetNode {
   bool processing = false;  // has been handed out
   bool leased = false;      // has been handed out as a lease
 };
+
+// Returns whether an `Eq` only calls `==`. The function objects of the standard
+// library and of Abseil do, but are not declared `noexcept`.
+template <typename T, typename Eq>
+constexpr bool OnlyCompares() {
+  if constexpr (std::is_scalar_v<T> || std::is_same_v<T, std::string>) {
+    if (std::is_same_v<Eq, typename absl::flat_hash_set<T>::key_equal>) {
+      return true;
+    }
+  }
+  return std::is_same_v<Eq, std::equal_to<T>>;
+}
+
+// Returns whether comparing two items cannot throw.
+template <typename T, typename Eq>
+constexpr bool IsEqualityNoexcept() {
+  if constexpr (OnlyCompares<T, Eq>()) {
+    return noexcept(std::declval<const T&>() == std::declval<const T&>());
+  } else {
+    return std::is_nothrow_invocable_v<const Eq&, const T&, const T&>;
+  }
+}
 
 // QueueCore
 //
@@ -131,27 +158,77 @@ class QueueCore : public InterfaceType,
   // calls return no item.
   ~QueueCore() override;
 
-  // Holds the queue's lock. At the end, wakes threads that wait for an item, if
-  // there are items for them. A thread that is woken with the lock held begins
-  // to run once the lock is free.
+  // Whether an addition can be left to the thread that holds the lock. Nothing
+  // that depends on `T` may throw then, because the exception would come out of
+  // a call of that thread.
+  static constexpr bool kCanPush = !Order::kHasPriorities &&
+                                   std::is_nothrow_move_constructible_v<T> &&
+                                   IsEqualityNoexcept<T, Eq>();
+
+  // The variants of `Lock`.
+  enum IfContended { kOpenRing };
+  enum IfNoMemory { kGoOn };
+
+  // Holds the queue's lock. At the beginning, applies the additions that other
+  // threads have pushed; throws `std::bad_alloc` if there is no memory. At the
+  // end, wakes threads that wait for an item, if there are items for them. A
+  // thread that is woken with the lock held begins to run once the lock is
+  // free.
   class ABSL_SCOPED_LOCKABLE Lock {
    public:
     explicit Lock(QueueCore* queue) ABSL_EXCLUSIVE_LOCK_FUNCTION(queue->mu_)
-        : queue_(queue), lock_(&queue->mu_) {}
+        : queue_(queue), lock_(&queue->mu_) {
+      queue_->ApplyPushed();
+    }
+    // If another thread holds the lock, also lets further additions be pushed.
+    Lock(QueueCore* queue, IfContended) ABSL_EXCLUSIVE_LOCK_FUNCTION(queue->mu_)
+        : queue_(queue), lock_(&queue->mu_, &contended_) {
+      if (contended_) queue->OpenRing();
+      queue_->ApplyPushed();
+    }
+    // If there is no memory, goes on without the additions.
+    Lock(QueueCore* queue, IfNoMemory) ABSL_EXCLUSIVE_LOCK_FUNCTION(queue->mu_)
+        : queue_(queue), lock_(&queue->mu_) {
+      queue_->TryApplyPushed();
+    }
     ~Lock() ABSL_UNLOCK_FUNCTION() {
       if (queue_->GettersWait()) queue_->WakeGetters(queue_->order_.size());
     }
 
    private:
     QueueCore* const queue_;
+    bool contended_ = false;
     MutexLock lock_;
   };
+
+  // Adds `item`, which hashes to `hash`, without the lock. Returns false,
+  // without effect, if the caller must take the lock.
+  bool TryPush(const T& item, size_t hash) {
+    if constexpr (kCanPush) {
+      if (ABSL_PREDICT_FALSE(ring_.open_hint())) {
+        return ring_.TryPush({item, hash, CoarseNow()});
+      }
+    }
+    return false;
+  }
+
+  // Refuses items from now on.
+  void BeginShutDown() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    ring_.Seal();
+    TryApplyPushed();
+    QueueState::BeginShutDown();
+  }
 
   // Blocks until an item is queued, the queue is shut down, or `timeout` has
   // passed. Returns OK if an item is queued and may be handed out.
   absl::Status AwaitItem(absl::Duration timeout)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (order_.size() > 0) return absl::OkStatus();
+    if (ring_.active() && timeout > absl::ZeroDuration()) {
+      ring_.Seal();  // A push wakes nobody.
+      ApplyPushed();
+      if (order_.size() > 0) return absl::OkStatus();
+    }
     return QueueState::AwaitItem(
         timeout,
         [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return order_.size() > 0; });
@@ -164,15 +241,21 @@ class QueueCore : public InterfaceType,
   Entry* HandOut(CompactTime now, F copy) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Call this before `entry` becomes dirty, with its priority from then on. If
-  // a metric throws, the entry must not become dirty.
-  void RecordAdd(Entry* entry, int priority)
+  // a metric throws, the entry must not become dirty. The item was added at the
+  // time `added`, or now if `added` is null.
+  void RecordAdd(Entry* entry, int priority, const CompactTime* added = nullptr)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (metrics_ != nullptr) {
       metrics_->OnAdd(entry->times, priority);
     } else {
-      entry->times.added = CoarseNow();
+      entry->times.added = added != nullptr ? *added : CoarseNow();
     }
   }
+
+  // Adds the item of `pushed`. Throws only `std::bad_alloc`; then nothing has
+  // changed. Called only if `kCanPush`.
+  virtual void AddPushed(typename AddRing<T>::Addition&& /*pushed*/)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {}
 
   // Call this if an entry has not become dirty after `RecordAdd()`.
   void RecordNotAdded(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
@@ -199,9 +282,10 @@ class QueueCore : public InterfaceType,
   // nothing.
   virtual void Compact() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) = 0;
 
-  // Returns whether no item is queued or being processed.
+  // Returns whether no item is queued or being processed. The queue must be
+  // shutting down.
   bool Idle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    return processing_.empty() && order_.size() == 0;
+    return processing_.empty() && order_.size() == 0 && !ring_.active();
   }
 
   // Copies the items of the queue to `*snapshot`. The queued items are in no
@@ -213,6 +297,38 @@ class QueueCore : public InterfaceType,
   Order order_ ABSL_GUARDED_BY(mu_);
 
  private:
+  friend class RingOpener;  // in tests
+
+  // Lets additions be pushed, unless a thread blocks in the queue or something
+  // in this queue may throw.
+  void OpenRing() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if constexpr (kCanPush) {
+      if (ring_.active() || ThreadsBlock() || IsShuttingDown() ||
+          metrics_ != nullptr || order_.may_throw()) {
+        return;
+      }
+      ring_.Open();
+    }
+  }
+
+  // Applies the additions that have been pushed. Throws `std::bad_alloc` if
+  // there is no memory.
+  void ApplyPushed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (ABSL_PREDICT_TRUE(!ring_.active())) return;
+    if constexpr (kCanPush) {
+      ring_.Apply(
+          [this](typename AddRing<T>::Addition&& pushed)
+              ABSL_NO_THREAD_SAFETY_ANALYSIS { AddPushed(std::move(pushed)); });
+    }
+  }
+
+  // Does what `ApplyPushed()` does. If there is no memory, leaves the rest to a
+  // later call.
+  void TryApplyPushed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (ABSL_PREDICT_TRUE(!ring_.active())) return;
+    TryCall([this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { ApplyPushed(); });
+  }
+
   void EndLeases(absl::Span<QueuedItem<T>* const> items, LeaseEnd end) override;
 
   // `Finish()` ends the processing of `entry`. `GiveBack()` queues `entry` as
@@ -250,6 +366,9 @@ class QueueCore : public InterfaceType,
   // The items that are being processed, in the order in which they were handed
   // out.
   QueuedItemList<T> processing_ ABSL_GUARDED_BY(mu_);
+
+  // The additions that other threads have left to the thread with the lock.
+  AddRing<T> ring_;
 };
 
 // Implementation details follow.
@@ -372,7 +491,7 @@ absl::Status QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireNext(
     Lease<T>* lease) {
   QueuedItem<T>* const item = LeaseAccess::Release<T>(lease, this);
   lease->Done();  // Ends the lease if it is of another queue.
-  Lock lock(this);
+  Lock lock(this, kGoOn);
   if (item != nullptr) EndLease(item, LeaseEnd::kDone);
   absl::Status status = AwaitItem(absl::InfiniteDuration());
   if (status.ok()) *lease = LeaseNext(CoarseNow());
@@ -405,7 +524,7 @@ template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
 bool QueueCore<T, InterfaceType, Order, Hash, Eq>::Done(const T& item) {
   const size_t hash = Hash()(item);
-  Lock lock(this);
+  Lock lock(this, kGoOn);
   Entry* const entry = entries_.Find(item, hash);
   if (entry == nullptr || !entry->processing || entry->leased) return false;
   Finish(entry);
@@ -416,7 +535,7 @@ template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
 void QueueCore<T, InterfaceType, Order, Hash, Eq>::EndLeases(
     absl::Span<QueuedItem<T>* const> items, LeaseEnd end) {
-  Lock lock(this);
+  Lock lock(this, kGoOn);
   for (QueuedItem<T>* item : items) EndLease(item, end);
 }
 
@@ -469,7 +588,8 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::GiveBack(Entry* entry) {
 template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
 size_t QueueCore<T, InterfaceType, Order, Hash, Eq>::Len() const {
-  MutexLock lock(&mu_);
+  // Applies the additions that have been pushed, which a caller cannot see.
+  Lock lock(const_cast<QueueCore*>(this));
   return order_.size();
 }
 
@@ -503,7 +623,7 @@ template <typename T, typename InterfaceType, typename Order, typename Hash,
 Snapshot<T> QueueCore<T, InterfaceType, Order, Hash, Eq>::TakeSnapshot() {
   Snapshot<T> snapshot;
   snapshot.queued.reserve(Len());  // Allocates without the lock.
-  MutexLock lock(&mu_);
+  Lock lock(this);
   CopyTo(&snapshot);
   return snapshot;
 }

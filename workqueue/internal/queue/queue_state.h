@@ -78,6 +78,11 @@ class QueueState {
     return !getters_.empty();
   }
 
+  // Returns whether a thread blocks in the queue.
+  bool ThreadsBlock() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return blocked_ > 0;
+  }
+
   // Wakes threads that wait for an item, because `queued` items are queued.
   // Only a few threads are on their way at a time: each of them wakes others
   // once it has taken its own item, so that a burst of items costs a few
@@ -127,7 +132,7 @@ class QueueState {
   };
 
   bool NobodyBlocks() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    return blocked_ == 0;
+    return !ThreadsBlock();
   }
 
   // Signalled by `EndDrains()` and `NotifyIdle()`.
