@@ -90,9 +90,9 @@ struct QueueOptions {
 // processing may move one other item, to free the memory of a peak, if moving a
 // `T` does not throw.
 //
-// If threads contend for the lock of the queue, an `Add()` may leave its item to
-// the thread that holds the lock. It does so only in a queue without metrics and
-// without an ordering, and if neither moving nor comparing a `T` can throw.
+// If threads contend for the lock of the queue, an `Add()` may leave its item
+// to the thread that holds the lock. It does so only in a queue without metrics
+// and without an ordering, and if neither moving nor comparing a `T` can throw.
 // Every later call of any thread sees the item.
 //
 // Thread-safe.
