@@ -61,6 +61,8 @@
 //   ...-wheel        -- the same with a timing wheel, for cases with delays
 //   ...-floor        -- only the locks and the data structures that the work
 //                       needs: floor_queue.h and floor_delay_queue.h
+//   queue-plain      -- the same with plain data structures, for cases without
+//                       delays: plain_queue.h
 //
 // The programs in bench/peers have the same arguments and output. Their README
 // describes the cases in detail. `bench/compare` compares the figures.
@@ -80,6 +82,7 @@
 #include "bench/cases/floor_delay_queue.h"
 #include "bench/cases/floor_queue.h"
 #include "bench/cases/machine_cases.h"
+#include "bench/cases/plain_queue.h"
 #include "bench/cases/queue_cases.h"
 #include "bench/cases/subjects.h"
 #include "bench/second_thread.h"
@@ -109,6 +112,7 @@ class Cases {
     AddDelayer<HeapQueueDelayer>("queue");
     AddDelayer<WheelQueueDelayer>("queue-wheel");
     AddQueue<FloorQueue>("queue-floor");
+    AddQueueWithoutDelays<PlainQueue>("queue-plain");
     AddDelayer<FloorQueueDelayer>("queue-floor");
 
     AddDelayQueue<HeapDelayQueue, HeapDelayQueueDelayer>("delay-queue");
@@ -158,7 +162,7 @@ class Cases {
   using WheelScheduler = SchedulerDelayer<T, Wheel>;
 
   template <template <typename> class Queue>
-  void AddQueue(const std::string& subject) {
+  void AddQueueWithoutDelays(const std::string& subject) {
     cases_.insert(cases_.end(),
                   {
                       {subject, "cycle_string", CycleString<Queue>},
@@ -174,6 +178,14 @@ class Cases {
                       {subject, "handover_8", Handover<Queue, 8>},
                       {subject, "handover_64", Handover<Queue, 64>},
                       {subject, "blocked_workers", BlockedWorkers<Queue>},
+                  });
+  }
+
+  template <template <typename> class Queue>
+  void AddQueue(const std::string& subject) {
+    AddQueueWithoutDelays<Queue>(subject);
+    cases_.insert(cases_.end(),
+                  {
                       {subject, "add_after_through", AddAfterThrough<Queue>},
                       {subject, "rate_limited", RateLimited<Queue>},
                       {subject, "pause", Pause<Queue>},
