@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Tests the medians, ratios, tables, charts and options of bench/compare."""
+"""Tests the medians, ratios, tables, charts, options and document of
+bench/compare."""
 
 import collections
 import contextlib
@@ -175,9 +176,9 @@ class ArgumentsTest(unittest.TestCase):
                           self.refusal("--rounds", rounds, "--write"))
         self.assertEqual(compare.parse_arguments(["--rounds", "1"]).rounds, 1)
 
-    def test_writes_only_the_whole_document(self):
+    def test_writes_only_a_whole_section(self):
         for option in (["--cases", "idle"], ["--peers", "netty"], ["--quick"]):
-            self.assertIn(f"--write renews the whole document: leave out"
+            self.assertIn(f"--write renews a whole section: leave out"
                           f" {option[0]}", self.refusal("--write", *option))
             compare.parse_arguments(option)
         self.assertTrue(compare.parse_arguments(["--write"]).write)
@@ -185,6 +186,53 @@ class ArgumentsTest(unittest.TestCase):
     def test_peers_are_known(self):
         with self.assertRaisesRegex(SystemExit, "there is no x; there are:"):
             compare.choose_groups("netty,x")
+
+
+class SectionTest(unittest.TestCase):
+
+    # The hand-written part may show the first line of a section.
+    KEPT = ("# Benchmarks\n\n<!-- processor: EPYC -->\n\n" + compare.BEGIN)
+    XEON = "<!-- processor: Xeon(R) -->\n\n## On Xeon(R)\n\nold \\1  \n\n\n1\n"
+    EPYC = "<!-- processor: EPYC -->\n\n## On EPYC\n\nold tables\n"
+    EPYC_2 = "<!-- processor: EPYC 2 -->\n\n## On EPYC 2\n\n2\n"
+
+    def test_replaces_only_the_section_of_the_processor(self):
+        new = "<!-- processor: EPYC -->\n\nnew \\1\n"
+        for before, after in ((), ()), ((self.XEON,), (self.EPYC_2,)), \
+                ((self.EPYC_2,), (self.XEON,)), ((self.XEON, self.EPYC_2), ()):
+            old = "\n".join((self.KEPT, *before, self.EPYC, *after))
+            self.assertEqual(compare.with_section(old, "EPYC", new),
+                             "\n".join((self.KEPT, *before, new, *after)))
+
+    def test_a_name_is_not_a_pattern(self):
+        new = "<!-- processor: Xeon(R) -->\n\nnew\n"
+        self.assertEqual(
+            compare.with_section(f"{self.KEPT}\n{self.XEON}\n{self.EPYC}",
+                                 "Xeon(R)", new),
+            f"{self.KEPT}\n{new}\n{self.EPYC}")
+
+    def test_appends_a_new_section(self):
+        for old in self.KEPT, f"{self.KEPT}\n{self.XEON}\n{self.EPYC_2}":
+            self.assertEqual(compare.with_section(old, "EPYC", self.EPYC),
+                             f"{old}\n{self.EPYC}")
+
+    def test_does_not_need_blank_lines(self):
+        self.assertEqual(
+            compare.with_section(self.KEPT + self.EPYC + self.EPYC_2, "EPYC",
+                                 "new\n"),
+            self.KEPT + "new\n" + self.EPYC_2)
+        self.assertEqual(
+            compare.with_section(f"{self.KEPT}\n{self.XEON}".rstrip(), "EPYC",
+                                 self.EPYC),
+            f"{self.KEPT}\n{self.XEON}\n{self.EPYC}")
+
+    def test_each_processor_has_a_chart(self):
+        self.assertEqual(compare.chart_file("AMD EPYC").name,
+                         "benchmarks-amd-epyc.svg")
+        self.assertEqual(compare.chart_file("Intel(R) Xeon(R) Processor").name,
+                         "benchmarks-intel-xeon-processor.svg")
+        self.assertEqual(compare.chart_file("x86_64/a @ 2.0GHz").name,
+                         "benchmarks-x86-64-a-2-0ghz.svg")
 
 
 class FakePrograms:
@@ -210,21 +258,23 @@ class FakePrograms:
 
 class WriteTest(unittest.TestCase):
 
-    BEFORE = "# Benchmarks\n\n" + compare.BEGIN + "\nold tables\n"
+    KEPT = "# Benchmarks\n\n" + compare.BEGIN
+    OTHER = "\n<!-- processor: Xeon -->\n\n## On Xeon\n\nits tables\n"
+    BEFORE = (KEPT + "\n<!-- processor: AMD EPYC -->\n\nold tables\n" + OTHER)
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.document = pathlib.Path(folder.name, "benchmarks.md")
-        self.chart = pathlib.Path(folder.name, "benchmarks.svg")
+        self.chart = pathlib.Path(folder.name, "benchmarks-amd-epyc.svg")
         self.document.write_text(self.BEFORE, encoding="utf-8")
 
-    def run_compare(self, programs):
+    def run_compare(self, programs, processor="AMD EPYC"):
         """Returns what compare --write says when it refuses to write; None if
         it writes."""
         output = io.StringIO()
         with mock.patch.multiple(compare, DOCUMENT=self.document,
-                                 CHART=self.chart,
+                                 processor=lambda: processor,
                                  Programs=lambda folder: programs), \
                 contextlib.redirect_stdout(output), \
                 contextlib.redirect_stderr(output):
@@ -237,10 +287,27 @@ class WriteTest(unittest.TestCase):
     def test_writes_what_it_has_measured(self):
         self.assertIsNone(self.run_compare(FakePrograms()))
         text = self.document.read_text(encoding="utf-8")
-        self.assertTrue(text.startswith("# Benchmarks\n\n" + compare.BEGIN))
+        self.assertTrue(text.startswith(
+            self.KEPT + "\n<!-- processor: AMD EPYC -->\n\n## On AMD EPYC\n\n"
+            "Measured on "))
+        self.assertTrue(text.endswith("\n" + self.OTHER))
         self.assertNotIn("old tables", text)
+        self.assertIn("\nAMD EPYC, ", text)
+        self.assertIn("](benchmarks-amd-epyc.svg)\n", text)
+        self.assertIn("\n### A queue: RateLimitingQueue\n", text)
         self.assertIn("| cycle | ns | 100 | 100 (1.00) |", text)
+        self.assertIn("\n### Versions\n", text)
         self.assertTrue(self.chart.exists())
+
+    def test_appends_the_section_of_a_new_processor(self):
+        self.assertIsNone(self.run_compare(FakePrograms(), "Cortex-A76"))
+        text = self.document.read_text(encoding="utf-8")
+        self.assertTrue(text.startswith(
+            self.BEFORE + "\n<!-- processor: Cortex-A76 -->\n\n"))
+        self.assertIn("](benchmarks-cortex-a76.svg)\n", text)
+        self.assertTrue(
+            self.document.with_name("benchmarks-cortex-a76.svg").exists())
+        self.assertFalse(self.chart.exists())
 
     def assert_nothing_written(self):
         self.assertEqual(self.document.read_text(encoding="utf-8"), self.BEFORE)
@@ -259,7 +326,7 @@ class WriteTest(unittest.TestCase):
 
     def test_not_into_another_document(self):
         self.document.write_text("# Other\n", encoding="utf-8")
-        refusal = self.run_compare(FakePrograms())
+        refusal = self.run_compare(programs=None)  # before it measures
         self.assertIn("benchmarks.md has no line", refusal)
         self.assertEqual(self.document.read_text(encoding="utf-8"), "# Other\n")
 
