@@ -159,7 +159,10 @@ bool Queue<T, Hash, Eq>::AddAll(absl::Span<const T> items) {
   for (const T& item : items) hashes.push_back(Hash()(item));
   Lock lock(this);
   if (this->ShuttingDown()) return items.empty();
-  for (size_t i = 0; i < items.size(); ++i) AddLocked(items[i], hashes[i]);
+  const internal::CompactTime now = this->CoarseNow();
+  for (size_t i = 0; i < items.size(); ++i) {
+    AddLocked(items[i], hashes[i], &now);
+  }
   return true;
 }
 

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/base/attributes.h"
 #include "absl/base/optimization.h"
 #include "absl/numeric/bits.h"
 #include "absl/types/span.h"
@@ -112,30 +113,22 @@ class HashIndex {
   // Makes room for an id of hash `hash`. `Find()` has returned `position` for
   // it. Throws `std::bad_alloc` if there is no memory.
   InsertPosition PrepareInsert(uint32_t hash, Position position) {
-    if (ABSL_PREDICT_FALSE(size_ >= max_size_)) {
-      AddSegment();
-      position = EndOf(hash);
-    }
-    Segment& segment = segments_[position.segment];
-    if (ABSL_PREDICT_FALSE(segment.size >= segment.max_size)) {
-      segment = MakeSegment(SlotsOf(segment), MaxSizeAfter(segment.size));
-      position = EndOf(hash);
-    }
-    while (true) {
-      Slot* const empty = FirstEmpty(position.slot);
-      // The last slot stays empty, so that each search ends.
-      if (empty != segment.last()) {
-        return {position.segment, position.slot, empty};
+    if (ABSL_PREDICT_TRUE(size_ < max_size_)) {
+      const Segment& segment = segments_[position.segment];
+      if (ABSL_PREDICT_TRUE(segment.size < segment.max_size)) {
+        Slot* const empty = FirstEmpty(position.slot);
+        // The last slot stays empty, so that each search ends.
+        if (ABSL_PREDICT_TRUE(empty != segment.last())) {
+          return {position.segment, position.slot, empty};
+        }
       }
-      segment =
-          MakeSegment(SlotsOf(segment), segment.max_size, 2 * segment.overflow);
-      position = EndOf(hash);
     }
+    return PrepareRoom(hash);
   }
 
   // Adds `id`. Throws nothing.
   void Insert(InsertPosition room, uint32_t hash, SlabId id) {
-    std::move_backward(room.slot, room.empty, room.empty + 1);
+    for (Slot* slot = room.empty; slot != room.slot; --slot) *slot = slot[-1];
     *room.slot = {hash, id};
     ++segments_[room.segment].size;
     ++size_;
@@ -267,6 +260,23 @@ class HashIndex {
       place = slot;
     }
     return segment;
+  }
+
+  // Does what `PrepareInsert()` does, and makes the table larger if it has to.
+  ABSL_ATTRIBUTE_NOINLINE InsertPosition PrepareRoom(uint32_t hash) {
+    if (size_ >= max_size_) AddSegment();
+    const size_t number = SegmentOf(hash);
+    Segment& segment = segments_[number];
+    if (segment.size >= segment.max_size) {
+      segment = MakeSegment(SlotsOf(segment), MaxSizeAfter(segment.size));
+    }
+    while (true) {
+      Slot* const slot = EndOf(hash).slot;
+      Slot* const empty = FirstEmpty(slot);
+      if (empty != segment.last()) return {number, slot, empty};
+      segment =
+          MakeSegment(SlotsOf(segment), segment.max_size, 2 * segment.overflow);
+    }
   }
 
   // Adds a segment. It takes its ids from its partner. If there is no memory

@@ -4,7 +4,6 @@
 #include "workqueue/clock/internal/real_clock.h"
 
 #include <sys/types.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -104,23 +103,11 @@ absl::Time RealClock::TimeNow() {
 }
 
 absl::Time RealClock::CoarseTimeNow() {
-  return absl::FromUnixNanos(CoarseNanos());
+  return absl::FromUnixNanos(epoch_ns_ + CoarseSteadyNanos());
 }
 
-int64_t RealClock::CoarseNanos() const {
-#ifdef CLOCK_MONOTONIC_COARSE
-  // The time of the kernel's last tick; a tick takes 1 to 10 ms. The epoch is
-  // the epoch of the steady clock.
-  timespec now;
-  if (clock_gettime(CLOCK_MONOTONIC_COARSE, &now) == 0) {
-    return epoch_ns_ + now.tv_sec * int64_t{1000000000} + now.tv_nsec;
-  }
-#endif
-  return epoch_ns_ + NanosSinceSteadyEpoch();
-}
-
-int64_t CoarseRealNanos() {
-  return static_cast<const RealClock*>(Clock::GetRealClock())->CoarseNanos();
+int64_t RealClockEpochNanos() {
+  return static_cast<const RealClock*>(Clock::GetRealClock())->epoch_nanos();
 }
 
 void RealClock::Sleep(absl::Duration d) { SleepUntil(TimeNow() + d); }

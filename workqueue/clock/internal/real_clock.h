@@ -43,8 +43,8 @@ class RealClock final : public Clock {
                          absl::Time deadline) override;
   std::unique_ptr<Parker> NewParker(Parker::Role role) override;
 
-  // See coarse_real_nanos.h.
-  int64_t CoarseNanos() const;
+  // The time of this clock at the epoch of the monotonic clock, in Unix time.
+  int64_t epoch_nanos() const { return epoch_ns_; }
 
  private:
   // The time of this clock at the epoch of the monotonic clock.

@@ -16,6 +16,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "absl/base/attributes.h"
 #include "absl/base/optimization.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/cleanup/cleanup.h"
@@ -176,22 +177,25 @@ class QueueCore : public InterfaceType,
   // free.
   class ABSL_SCOPED_LOCKABLE Lock {
    public:
-    explicit Lock(QueueCore* queue) ABSL_EXCLUSIVE_LOCK_FUNCTION(queue->mu_)
+    ABSL_ATTRIBUTE_ALWAYS_INLINE explicit Lock(QueueCore* queue)
+        ABSL_EXCLUSIVE_LOCK_FUNCTION(queue->mu_)
         : queue_(queue), lock_(&queue->mu_) {
       queue_->ApplyPushed();
     }
     // If another thread holds the lock, also lets further additions be pushed.
-    Lock(QueueCore* queue, IfContended) ABSL_EXCLUSIVE_LOCK_FUNCTION(queue->mu_)
+    ABSL_ATTRIBUTE_ALWAYS_INLINE Lock(QueueCore* queue, IfContended)
+        ABSL_EXCLUSIVE_LOCK_FUNCTION(queue->mu_)
         : queue_(queue), lock_(&queue->mu_, &contended_) {
       if (contended_) queue->OpenRing();
       queue_->ApplyPushed();
     }
     // If there is no memory, goes on without the additions.
-    Lock(QueueCore* queue, IfNoMemory) ABSL_EXCLUSIVE_LOCK_FUNCTION(queue->mu_)
+    ABSL_ATTRIBUTE_ALWAYS_INLINE Lock(QueueCore* queue, IfNoMemory)
+        ABSL_EXCLUSIVE_LOCK_FUNCTION(queue->mu_)
         : queue_(queue), lock_(&queue->mu_) {
       queue_->TryApplyPushed();
     }
-    ~Lock() ABSL_UNLOCK_FUNCTION() {
+    ABSL_ATTRIBUTE_ALWAYS_INLINE ~Lock() ABSL_UNLOCK_FUNCTION() {
       if (queue_->GettersWait()) queue_->WakeGetters(queue_->order_.size());
     }
 
@@ -205,9 +209,7 @@ class QueueCore : public InterfaceType,
   // without effect, if the caller must take the lock.
   bool TryPush(const T& item, size_t hash) {
     if constexpr (kCanPush) {
-      if (ABSL_PREDICT_FALSE(ring_.open_hint())) {
-        return ring_.TryPush({item, hash, CoarseNow()});
-      }
+      return ABSL_PREDICT_FALSE(ring_.open_hint()) && Push(item, hash);
     }
     return false;
   }
@@ -223,7 +225,13 @@ class QueueCore : public InterfaceType,
   // passed. Returns OK if an item is queued and may be handed out.
   absl::Status AwaitItem(absl::Duration timeout)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    if (order_.size() > 0) return absl::OkStatus();
+    if (ABSL_PREDICT_TRUE(order_.size() > 0)) return absl::OkStatus();
+    return AwaitFirstItem(timeout);
+  }
+
+  // Does what `AwaitItem()` does if no item is queued.
+  ABSL_ATTRIBUTE_NOINLINE absl::Status AwaitFirstItem(absl::Duration timeout)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (ring_.active() && timeout > absl::ZeroDuration()) {
       ring_.Seal();  // A push wakes nobody.
       ApplyPushed();
@@ -299,9 +307,13 @@ class QueueCore : public InterfaceType,
  private:
   friend class RingOpener;  // in tests
 
+  ABSL_ATTRIBUTE_NOINLINE bool Push(const T& item, size_t hash) {
+    return ring_.TryPush({item, hash, CoarseNow()});
+  }
+
   // Lets additions be pushed, unless a thread blocks in the queue or something
   // in this queue may throw.
-  void OpenRing() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+  ABSL_ATTRIBUTE_NOINLINE void OpenRing() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if constexpr (kCanPush) {
       if (ring_.active() || ThreadsBlock() || IsShuttingDown() ||
           metrics_ != nullptr || order_.may_throw()) {
@@ -314,7 +326,9 @@ class QueueCore : public InterfaceType,
   // Applies the additions that have been pushed. Throws `std::bad_alloc` if
   // there is no memory.
   void ApplyPushed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    if (ABSL_PREDICT_TRUE(!ring_.active())) return;
+    if (ABSL_PREDICT_FALSE(ring_.active())) ApplyRing();
+  }
+  ABSL_ATTRIBUTE_NOINLINE void ApplyRing() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if constexpr (kCanPush) {
       ring_.Apply(
           [this](typename AddRing<T>::Addition&& pushed)

@@ -109,7 +109,8 @@ class QueueState {
 
   // Returns the coarse time of the clock.
   CompactTime CoarseNow() const {
-    return is_clock_real_ ? CompactTime::FromUnixNanos(CoarseRealNanos())
+    return is_clock_real_ ? CompactTime::FromUnixNanos(clock_epoch_ns_ +
+                                                       CoarseSteadyNanos())
                           : CompactTime(clock_->CoarseTimeNow());
   }
 
@@ -157,6 +158,7 @@ class QueueState {
   // of the cache that another core has written costs more than the lock.
   Clock* const clock_;
   const bool is_clock_real_;
+  const int64_t clock_epoch_ns_ = RealClockEpochNanos();
   const std::unique_ptr<QueueMetrics> metrics_;
   mutable absl::Mutex mu_;
 };
