@@ -52,6 +52,9 @@
 //   read_clock       -- read the clock
 //   copy_key         -- copy a string and free it
 //   other_core       -- read a word that another core has written to
+//   pause            -- write to a gigabyte of new memory, a page at a time:
+//   the
+//                       longest of these writes
 //
 // The subjects:
 //   queue            -- a `RateLimitingQueue`
@@ -130,6 +133,7 @@ class Cases {
                                     {"machine", "read_clock", ReadClock},
                                     {"machine", "copy_key", CopyKey},
                                     {"machine", "other_core", OtherCore},
+                                    {"machine", "pause", NewPages},
                                 });
   }
 

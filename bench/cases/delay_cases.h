@@ -143,15 +143,15 @@ void DelayQueuePause() {
     const auto push = [&queue, &delays](int64_t i) {
       queue.Push(i, delays.Next());
     };
-    Report("pause_push", LongestUs(kValues, push), "us");
+    ReportLongest("pause_push", kValues, push);
   }
   Queue<int64_t> queue;
   const auto push = [&queue](int64_t i) {
     queue.Push(i, absl::ZeroDuration());
   };
   const auto take = [&queue](int64_t) { queue.Take(); };
-  Report("pause_push_due", LongestUs(kValues, push), "us");
-  Report("pause_take", LongestUs(kValues, take), "us");
+  ReportLongest("pause_push_due", kValues, push);
+  ReportLongest("pause_take", kValues, take);
 }
 
 // Requires a delayer whose `Add()` returns a value that `Cancel()` takes.

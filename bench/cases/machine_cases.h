@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <thread>  // NOLINT(build/c++11)
 
@@ -91,6 +92,18 @@ inline void OtherCore() {
     return NsEach(start, n);
   });
   Report("other_core", ns, "ns");
+}
+
+// Writes to a gigabyte of new memory, a page at a time. A queue that grows to
+// millions of items does the same, so its longest Add takes at least as long as
+// the longest of these writes.
+inline void NewPages() {
+  constexpr int64_t kPages = 262144;
+  constexpr int64_t kPageBytes = 4096;
+  const std::unique_ptr<volatile char[]> memory(
+      new volatile char[kPages * kPageBytes]);
+  ReportLongest("pause_new_page", kPages,
+                [&memory](int64_t page) { memory[page * kPageBytes] = 1; });
 }
 
 }  // namespace workqueue

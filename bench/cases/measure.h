@@ -15,6 +15,7 @@
 #include <chrono>  // NOLINT(build/c++11)
 #include <cstdint>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 
@@ -54,23 +55,26 @@ double WarmedUp(int64_t n, F run) {
   return run(n);
 }
 
-// Returns the microseconds of the longest of the calls `call(0)` to
-// `call(n - 1)`.
-template <typename F>
-double LongestUs(int64_t n, F call) {
-  SteadyTime::duration longest{};
-  SteadyTime last = SteadyNow();
-  for (int64_t i = 0; i < n; ++i) {
-    call(i);
-    const SteadyTime now = SteadyNow();
-    longest = std::max(longest, now - last);
-    last = now;
-  }
-  return absl::ToDoubleMicroseconds(absl::FromChrono(longest));
-}
-
 // Returns the CPU time of the calling thread.
 absl::Duration ThreadCpuTime();
+
+// Calls `call(0)` to `call(n - 1)`, and reports the longest time of a call and
+// the longest CPU time of a call. Only the former includes the time in which
+// another thread or another process had the core.
+template <typename F>
+void ReportLongest(absl::string_view name, int64_t n, F call) {
+  absl::Duration longest, longest_cpu;
+  for (int64_t i = 0; i < n; ++i) {
+    const absl::Duration cpu_before = ThreadCpuTime();
+    const SteadyTime before = SteadyNow();
+    call(i);
+    longest = std::max(longest, absl::FromChrono(SteadyNow() - before));
+    longest_cpu = std::max(longest_cpu, ThreadCpuTime() - cpu_before);
+  }
+  Report(name, absl::ToDoubleMicroseconds(longest), "us");
+  Report(absl::StrCat(name, "_cpu"), absl::ToDoubleMicroseconds(longest_cpu),
+         "us");
+}
 
 // Returns the resident bytes of this process, after it has freed the memory
 // that malloc() keeps for reuse.

@@ -249,15 +249,15 @@ void Pause() {
     Queue<int64_t> queue;
     const auto add = [&queue](int64_t i) { queue.Add(i + 1); };
     const auto get_done = [&queue](int64_t) { queue.Done(*queue.Get()); };
-    Report("pause_add", LongestUs(kItems, add), "us");
-    Report("pause_get_done", LongestUs(kItems, get_done), "us");
+    ReportLongest("pause_add", kItems, add);
+    ReportLongest("pause_get_done", kItems, get_done);
   }
   Queue<int64_t> queue;
   RandomDelays delays = FarDelays();
   const auto add_after = [&queue, &delays](int64_t i) {
     queue.AddAfter(i + 1, delays.Next());
   };
-  Report("pause_add_after", LongestUs(kItems, add_after), "us");
+  ReportLongest("pause_add_after", kItems, add_after);
 }
 
 template <template <typename> class Queue>
