@@ -30,6 +30,7 @@
 #include "workqueue/internal/exceptions.h"
 #include "workqueue/internal/mutex_lock.h"
 #include "workqueue/internal/queue/add_channel.h"
+#include "workqueue/internal/queue/callback_wake_ups.h"
 #include "workqueue/internal/queue/check_queue_below.h"
 #include "workqueue/internal/queue/forwarding_queue.h"
 #include "workqueue/internal/queue/queue_metrics.h"
@@ -144,6 +145,7 @@ class DelayingQueue
  private:
   using Base = internal::ForwardingQueue<T, DelayingInterface<T>, Interface<T>>;
   using AddChannel = internal::AddChannel<T>;
+  using HoldCallbacks = internal::HoldCallbacks;
   using MutexLock = internal::MutexLock;
   using WaitingItems = internal::WaitingItems<T, Hash, Eq>;
 
@@ -283,6 +285,7 @@ bool DelayingQueue<T, Hash, Eq>::Add(const T& item) {
   if (!add_supersedes_waiting_) return Base::Add(item);
   const size_t hash = Hash()(item);
   const absl::Time now = clock_->TimeNow();
+  HoldCallbacks hold;
   MutexLock lock(&mu_);
   DrainAddChannel(now);
   return AddInsteadOfWaiting(item, hash);
@@ -292,6 +295,7 @@ template <typename T, typename Hash, typename Eq>
 bool DelayingQueue<T, Hash, Eq>::AddAll(absl::Span<const T> items) {
   if (!add_supersedes_waiting_) return Base::AddAll(items);
   const absl::Time now = clock_->TimeNow();
+  HoldCallbacks hold;
   MutexLock lock(&mu_);
   DrainAddChannel(now);
   bool taken = true;
@@ -325,6 +329,7 @@ bool DelayingQueue<T, Hash, Eq>::AddIfDue(const T& item, size_t hash,
   if (now < ready_at) return false;
   bool taken = false;
   internal::TryCall([&] {
+    HoldCallbacks hold;
     MutexLock lock(&mu_);
     DrainAddChannel(now);
     taken = AddInsteadOfWaiting(item, hash);
@@ -350,6 +355,7 @@ bool DelayingQueue<T, Hash, Eq>::Reschedule(const T& item,
                                             absl::Duration delay) {
   const size_t hash = Hash()(item);
   const absl::Time now = clock_->TimeNow();
+  HoldCallbacks hold;
   MutexLock lock(&mu_);
   if (ShuttingDown()) return false;
   DrainAddChannel(now);
@@ -404,6 +410,7 @@ Snapshot<T> DelayingQueue<T, Hash, Eq>::TakeSnapshot() {
   const absl::Time now = clock_->TimeNow();
   Snapshot<T> snapshot;
   {
+    HoldCallbacks hold;
     MutexLock lock(&mu_);
     if (!ShuttingDown()) DrainAddChannel(now);
     snapshot = Base::TakeSnapshot();
@@ -482,6 +489,7 @@ void DelayingQueue<T, Hash, Eq>::AddDue(absl::Time now) {
 
 template <typename T, typename Hash, typename Eq>
 bool DelayingQueue<T, Hash, Eq>::AddDueBatch(absl::Time now) {
+  HoldCallbacks hold;
   MutexLock lock(&mu_);
   if (own_queue_ == nullptr) {
     return AddDueBatch(now, [this](const T& item) { return Base::Add(item); });

@@ -35,7 +35,9 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "workqueue/acquire_async.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/executor.h"
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
 #include "workqueue/snapshot.h"
@@ -152,6 +154,47 @@ class Interface {
   absl::StatusOr<LeaseBatch<T>> AcquireUpTo(size_t max) {
     return AcquireUpToWithTimeout(max, absl::InfiniteDuration());
   }
+
+  // Calls `callback` once, on `executor`, when there is an item: with a lease
+  // of the item, or with an error of `AcquireWithTimeout()`. Does not block. No
+  // thread waits meanwhile.
+  //
+  //     queue.AcquireAsync(&executor, [](auto lease) {
+  //       if (!lease.ok()) return;  // The queue has been shut down.
+  //       StartProcessing(*std::move(lease));
+  //     });
+  //
+  // Callbacks are served in the order of these calls. If threads block in the
+  // queue, too, threads and callbacks take turns. The thread that makes an item
+  // available submits a task to the executor, without a lock of the queue; the
+  // task takes the item and calls `callback`. So a callback may call every
+  // function of the queue. If several callbacks are submitted at the same time
+  // to an executor with several threads, they may overtake each other.
+  //
+  // `ShutDown()` and `Close()` end the wait: if nothing is queued, the callback
+  // gets `absl::CancelledError`. If taking an item throws, the callback gets an
+  // `absl::InternalError`, and the item stays queued.
+  //
+  // A callback is owned by the queue, and is destroyed after its call. The
+  // destructor of the queue blocks until all callbacks have been called; these
+  // calls must not use the queue. `executor` is not owned and must outlive the
+  // queue.
+  //
+  // A queue of this library takes constant time and no more than 128 bytes for
+  // each callback that waits, and allocates nothing in the steady state if the
+  // callback fits into an `absl::AnyInvocable`.
+  virtual AcquireId AcquireAsync(Executor* executor,
+                                 AcquireCallback<T> callback) = 0;
+
+  // Ends `*lease`, if it leases an item, and does what `AcquireAsync()` does.
+  // Takes the lock once for both.
+  virtual AcquireId AcquireNextAsync(Lease<T>* lease, Executor* executor,
+                                     AcquireCallback<T> callback) = 0;
+
+  // Cancels the callback that `id` names, and destroys it. Returns true if it
+  // had not been called and never will be. It has then taken no item. Returns
+  // false if it has been called, is about to be, or has been cancelled before.
+  virtual bool CancelAcquire(AcquireId id) = 0;
 
   // Returns the number of items that wait for a get. The number may be out of
   // date when the caller looks at it: use it to inform, not to decide.

@@ -503,7 +503,7 @@ int PriorityQueue<T, Hash, Eq>::NumRequeues(const T& item) const {
 
 template <typename T, typename Hash, typename Eq>
 void PriorityQueue<T, Hash, Eq>::ShutDown() {
-  MutexLock lock(&this->mu_);
+  Lock lock(this, Core::kGoOn);
   BeginShutDownAndWakeLoop();
   this->EndDrains();
 }
@@ -511,16 +511,21 @@ void PriorityQueue<T, Hash, Eq>::ShutDown() {
 template <typename T, typename Hash, typename Eq>
 bool PriorityQueue<T, Hash, Eq>::ShutDownWithDrainWithin(
     absl::Duration timeout) {
+  int64_t drain = 0;
+  {
+    Lock lock(this, Core::kGoOn);  // Its end wakes callbacks.
+    BeginShutDownAndWakeLoop();
+    drain = this->BeginDrain();
+  }
   MutexLock lock(&this->mu_);
-  BeginShutDownAndWakeLoop();
-  return this->AwaitDrained(timeout, [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    return this->Idle();
-  });
+  return this->AwaitDrained(
+      drain, timeout,
+      [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return this->Idle(); });
 }
 
 template <typename T, typename Hash, typename Eq>
 void PriorityQueue<T, Hash, Eq>::Close() {
-  MutexLock lock(&this->mu_);
+  Lock lock(this, Core::kGoOn);
   BeginShutDownAndWakeLoop();
 }
 

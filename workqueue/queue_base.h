@@ -18,7 +18,9 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "workqueue/acquire_async.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/executor.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/internal/exceptions.h"
 #include "workqueue/internal/queue/acquire_errors.h"
@@ -72,6 +74,23 @@ class QueueBase : public InterfaceType {
   absl::Status AcquireNext(Lease<T>* lease) override;
   absl::StatusOr<LeaseBatch<T>> AcquireUpToWithTimeout(
       size_t max, absl::Duration timeout) override;
+
+  // Call `callback` with an `absl::UnimplementedError`. An implementation that
+  // serves callbacks must override these functions.
+  AcquireId AcquireAsync(Executor* executor,
+                         AcquireCallback<T> callback) override {
+    executor->Execute([callback = std::move(callback)]() mutable {
+      std::move(callback)(absl::UnimplementedError(
+          "this queue cannot call back when there is an item"));
+    });
+    return AcquireId();
+  }
+  AcquireId AcquireNextAsync(Lease<T>* lease, Executor* executor,
+                             AcquireCallback<T> callback) override {
+    lease->Done();
+    return this->AcquireAsync(executor, std::move(callback));
+  }
+  bool CancelAcquire(AcquireId /*id*/) override { return false; }
 
  protected:
   // Queues `item` again, which a get returned and nobody has processed. The

@@ -30,7 +30,7 @@
 #include "workqueue/internal/worker_pool.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/timer/internal/leader_followers.h"
-#include "workqueue/timer/internal/slot_map.h"
+#include "workqueue/internal/slot_map.h"
 #include "workqueue/timer/waiting_set.h"
 #include "workqueue/timer/waiting_set_options.h"
 

@@ -17,7 +17,9 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "workqueue/acquire_async.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/executor.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
@@ -58,6 +60,17 @@ class ForwardingQueue : public InterfaceType {
   absl::StatusOr<LeaseBatch<T>> AcquireUpToWithTimeout(
       size_t max, absl::Duration timeout) override {
     return below_->AcquireUpToWithTimeout(max, timeout);
+  }
+  AcquireId AcquireAsync(Executor* executor,
+                         AcquireCallback<T> callback) override {
+    return below_->AcquireAsync(executor, std::move(callback));
+  }
+  AcquireId AcquireNextAsync(Lease<T>* lease, Executor* executor,
+                             AcquireCallback<T> callback) override {
+    return below_->AcquireNextAsync(lease, executor, std::move(callback));
+  }
+  bool CancelAcquire(AcquireId id) override {
+    return below_->CancelAcquire(id);
   }
   Snapshot<T> TakeSnapshot() override { return below_->TakeSnapshot(); }
   Clock* clock() const override { return below_->clock(); }

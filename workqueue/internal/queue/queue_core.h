@@ -10,7 +10,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -27,19 +29,25 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "workqueue/acquire_async.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/executor.h"
 #include "workqueue/interfaces.h"
+#include "workqueue/internal/catch_as_status.h"
 #include "workqueue/internal/exceptions.h"
 #include "workqueue/internal/mutex_lock.h"
 #include "workqueue/internal/node_hash_set.h"
 #include "workqueue/internal/print_item.h"
 #include "workqueue/internal/queue/acquire_errors.h"
 #include "workqueue/internal/queue/add_ring.h"
+#include "workqueue/internal/queue/callback_getters.h"
+#include "workqueue/internal/queue/callback_wake_ups.h"
 #include "workqueue/internal/queue/compact_time.h"
 #include "workqueue/internal/queue/lease_access.h"
 #include "workqueue/internal/queue/lease_owner.h"
 #include "workqueue/internal/queue/queue_metrics.h"
 #include "workqueue/internal/queue/queue_state.h"
+#include "workqueue/internal/slab.h"
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
 #include "workqueue/log_sink.h"
@@ -127,7 +135,8 @@ template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
 class QueueCore : public InterfaceType,
                   protected QueueState,
-                  private LeaseOwner<T> {
+                  private LeaseOwner<T>,
+                  private CallbackRunner {
  public:
   std::optional<T> Get() override;
   absl::StatusOr<T> GetWithTimeout(absl::Duration timeout) override;
@@ -136,6 +145,11 @@ class QueueCore : public InterfaceType,
   absl::Status AcquireNext(Lease<T>* lease) override;
   absl::StatusOr<LeaseBatch<T>> AcquireUpToWithTimeout(
       size_t max, absl::Duration timeout) override;
+  AcquireId AcquireAsync(Executor* executor,
+                         AcquireCallback<T> callback) override;
+  AcquireId AcquireNextAsync(Lease<T>* lease, Executor* executor,
+                             AcquireCallback<T> callback) override;
+  bool CancelAcquire(AcquireId id) override;
   size_t Len() const override;
   void ShutDown() override;
   bool ShutDownWithDrainWithin(absl::Duration timeout) override;
@@ -172,9 +186,9 @@ class QueueCore : public InterfaceType,
 
   // Holds the queue's lock. At the beginning, applies the additions that other
   // threads have pushed; throws `std::bad_alloc` if there is no memory. At the
-  // end, wakes threads that wait for an item, if there are items for them. A
-  // thread that is woken with the lock held begins to run once the lock is
-  // free.
+  // end, wakes threads and callbacks that wait for an item, if there are items
+  // for them. A thread that is woken with the lock held begins to run once the
+  // lock is free. Wake-ups of callbacks are sent once the lock is free.
   class ABSL_SCOPED_LOCKABLE Lock {
    public:
     ABSL_ATTRIBUTE_ALWAYS_INLINE explicit Lock(QueueCore* queue)
@@ -196,12 +210,15 @@ class QueueCore : public InterfaceType,
       queue_->TryApplyPushed();
     }
     ABSL_ATTRIBUTE_ALWAYS_INLINE ~Lock() ABSL_UNLOCK_FUNCTION() {
-      if (queue_->GettersWait()) queue_->WakeGetters(queue_->order_.size());
+      if (ABSL_PREDICT_FALSE(queue_->GettersWait())) {
+        queue_->Wake(&callbacks_);
+      }
     }
 
    private:
     QueueCore* const queue_;
     bool contended_ = false;
+    CallbackWakeUps callbacks_;  // destroyed after lock_
     MutexLock lock_;
   };
 
@@ -233,8 +250,7 @@ class QueueCore : public InterfaceType,
   ABSL_ATTRIBUTE_NOINLINE absl::Status AwaitFirstItem(absl::Duration timeout)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (ring_.active() && timeout > absl::ZeroDuration()) {
-      ring_.Seal();  // A push wakes nobody.
-      ApplyPushed();
+      SealRing();
       if (order_.size() > 0) return absl::OkStatus();
     }
     return QueueState::AwaitItem(
@@ -336,6 +352,29 @@ class QueueCore : public InterfaceType,
     }
   }
 
+  // Ensures that no addition is pushed, because a push wakes nobody. Throws
+  // `std::bad_alloc` if there is no memory.
+  void SealRing() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    ring_.Seal();
+    ApplyPushed();
+  }
+
+  // Wakes threads and callbacks that wait for an item. Adds the callbacks to
+  // `*callbacks`.
+  ABSL_ATTRIBUTE_NOINLINE void Wake(CallbackWakeUps* callbacks)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    for (size_t n = WakeGetters(order_.size()); n > 0; --n) {
+      const auto* const getter = callbacks_->WakeFirst();
+      callbacks->Add({getter->executor, this, getter->slot()});
+    }
+  }
+
+  // Makes `callback` wait for an item, even if one is queued.
+  AcquireId AddCallback(Executor* executor, AcquireCallback<T>&& callback)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  void RunCallback(SlabId slot) override;
+
   // Does what `ApplyPushed()` does. If there is no memory, leaves the rest to a
   // later call.
   void TryApplyPushed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
@@ -381,6 +420,9 @@ class QueueCore : public InterfaceType,
   // out.
   QueuedItemList<T> processing_ ABSL_GUARDED_BY(mu_);
 
+  // Null until a callback waits.
+  std::unique_ptr<CallbackGetters<T>> callbacks_ ABSL_GUARDED_BY(mu_);
+
   // The additions that other threads have left to the thread with the lock.
   AddRing<T> ring_;
 };
@@ -402,6 +444,10 @@ QueueCore<T, InterfaceType, Order, Hash, Eq>::QueueCore(
 template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
 QueueCore<T, InterfaceType, Order, Hash, Eq>::~QueueCore() {
+  {
+    Lock lock(this, kGoOn);
+    BeginDestruction();
+  }
   {
     MutexLock lock(&mu_);
     AwaitNobodyBlocks();
@@ -536,6 +582,84 @@ QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireUpToWithTimeout(
 
 template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
+AcquireId QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireAsync(
+    Executor* executor, AcquireCallback<T> callback) {
+  Lock lock(this);
+  return AddCallback(executor, std::move(callback));
+}
+
+template <typename T, typename InterfaceType, typename Order, typename Hash,
+          typename Eq>
+AcquireId QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireNextAsync(
+    Lease<T>* lease, Executor* executor, AcquireCallback<T> callback) {
+  QueuedItem<T>* const item = LeaseAccess::Release<T>(lease, this);
+  lease->Done();  // Ends the lease if it is of another queue.
+  Lock lock(this, kGoOn);
+  if (item != nullptr) EndLease(item, LeaseEnd::kDone);
+  return AddCallback(executor, std::move(callback));
+}
+
+template <typename T, typename InterfaceType, typename Order, typename Hash,
+          typename Eq>
+AcquireId QueueCore<T, InterfaceType, Order, Hash, Eq>::AddCallback(
+    Executor* executor, AcquireCallback<T>&& callback) {
+  if (ring_.active()) SealRing();
+  if (callbacks_ == nullptr) {
+    callbacks_ = std::make_unique<CallbackGetters<T>>();
+  }
+  const auto* const getter = callbacks_->Add(executor, std::move(callback));
+  QueueState::AddCallback();
+  return CallbackGetters<T>::IdOf(getter);
+}
+
+template <typename T, typename InterfaceType, typename Order, typename Hash,
+          typename Eq>
+bool QueueCore<T, InterfaceType, Order, Hash, Eq>::CancelAcquire(AcquireId id) {
+  AcquireCallback<T> cancelled;  // destroyed without the lock
+  Lock lock(this, kGoOn);
+  if (callbacks_ == nullptr) return false;
+  auto* const getter = callbacks_->Find(id);
+  if (getter == nullptr || getter->callback == nullptr) return false;
+  cancelled = std::move(getter->callback);
+  getter->callback = nullptr;
+  // If it has been woken, its executor still calls RunCallback().
+  if (getter->woken) return true;
+  callbacks_->Remove(getter);
+  RemoveCallback();
+  return true;
+}
+
+template <typename T, typename InterfaceType, typename Order, typename Hash,
+          typename Eq>
+void QueueCore<T, InterfaceType, Order, Hash, Eq>::RunCallback(SlabId slot) {
+  AcquireCallback<T> callback;
+  absl::StatusOr<Lease<T>> lease;
+  {
+    Lock lock(this, kGoOn);
+    auto* const getter = callbacks_->At(slot);
+    if (getter->callback != nullptr) {
+      if (order_.size() == 0 && !IsShuttingDown()) {
+        callbacks_->WaitAgain(getter);  // Another thread has taken the item.
+        CallbackWaitsAgain();
+        return;
+      }
+      lease = CatchAsStatus(
+          [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS -> absl::StatusOr<Lease<T>> {
+            absl::Status status = AfterWait(order_.size() > 0);
+            if (!status.ok()) return status;
+            return LeaseNext(CoarseNow());
+          });
+      callback = std::move(getter->callback);
+    }
+    callbacks_->Remove(getter);
+    RemoveWokenCallback();
+  }
+  // The queue may have been destroyed, unless `lease` is of an item.
+  if (callback != nullptr) std::move(callback)(std::move(lease));
+}
+
+template <typename T, typename InterfaceType, typename Order, typename Hash,
+          typename Eq>
 bool QueueCore<T, InterfaceType, Order, Hash, Eq>::Done(const T& item) {
   const size_t hash = Hash()(item);
   Lock lock(this, kGoOn);
@@ -610,7 +734,7 @@ size_t QueueCore<T, InterfaceType, Order, Hash, Eq>::Len() const {
 template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
 void QueueCore<T, InterfaceType, Order, Hash, Eq>::ShutDown() {
-  MutexLock lock(&mu_);
+  Lock lock(this, kGoOn);
   BeginShutDown();
   EndDrains();
 }
@@ -619,16 +743,22 @@ template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
 bool QueueCore<T, InterfaceType, Order, Hash, Eq>::ShutDownWithDrainWithin(
     absl::Duration timeout) {
+  int64_t drain = 0;
+  {
+    Lock lock(this, kGoOn);  // Its end wakes callbacks.
+    BeginShutDown();
+    drain = BeginDrain();
+  }
   MutexLock lock(&mu_);
-  BeginShutDown();
-  return AwaitDrained(
-      timeout, [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return Idle(); });
+  return AwaitDrained(drain, timeout, [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return Idle();
+  });
 }
 
 template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
 void QueueCore<T, InterfaceType, Order, Hash, Eq>::Close() {
-  MutexLock lock(&mu_);
+  Lock lock(this, kGoOn);
   BeginShutDown();
 }
 

@@ -19,6 +19,7 @@
 #include "absl/time/time.h"
 #include "workqueue/internal/exceptions.h"
 #include "workqueue/internal/fatal.h"
+#include "workqueue/internal/queue/callback_wake_ups.h"
 #include "workqueue/internal/queue/queue_metrics.h"
 #include "workqueue/internal/queue/ticker.h"
 #include "workqueue/log_sink.h"
@@ -69,7 +70,11 @@ absl::Status QueueState::AwaitItem(absl::Duration timeout,
                               clock_->TimeNow() + timeout);
   }
   --blocked_;
-  if (item_queued() && !closing_) return absl::OkStatus();
+  return AfterWait(item_queued());
+}
+
+absl::Status QueueState::AfterWait(bool item_queued) const {
+  if (item_queued && !closing_) return absl::OkStatus();
   // The error has no message, because a caller that polls would pay for it.
   if (!IsShuttingDown()) return absl::DeadlineExceededError("");
   absl::Status cancelled(absl::StatusCode::kCancelled, "");
@@ -81,13 +86,11 @@ absl::Status QueueState::AwaitItem(absl::Duration timeout,
   return cancelled;
 }
 
-bool QueueState::AwaitDrained(absl::Duration timeout,
+bool QueueState::AwaitDrained(int64_t drain, absl::Duration timeout,
                               absl::FunctionRef<bool()> idle) {
-  const int64_t ends_before = drain_ends_;
-  const auto over = [this, idle, ends_before]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    return idle() || drain_ends_ != ends_before;
+  const auto over = [this, idle, drain]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return idle() || drain_ends_ != drain;
   };
-  ++blocked_;
   if (timeout == absl::InfiniteDuration()) {
     while (!over()) drained_.Wait(&mu_);
   } else if (timeout > absl::ZeroDuration()) {
@@ -98,15 +101,25 @@ bool QueueState::AwaitDrained(absl::Duration timeout,
   return idle();
 }
 
-void QueueState::WakeGetters(size_t queued) {
-  constexpr size_t kAtATime = 4;
-  const size_t wanted = std::min(queued, kAtATime);
-  while (woken_getters_ < wanted && !getters_.empty()) {
-    Getter* const getter = getters_.PopFront();
-    getter->woken = true;
+size_t QueueState::WakeGetters(size_t queued) {
+  const size_t wanted = IsShuttingDown() && waiting_callbacks_ > 0
+                            ? kMaxWoken
+                            : std::min(queued, kMaxWoken);
+  size_t callbacks = 0;
+  while (woken_getters_ < wanted && GettersWait()) {
     ++woken_getters_;
-    getter->wake_up.Signal();
+    if (waiting_callbacks_ > 0 && (turn_of_callback_ || getters_.empty())) {
+      turn_of_callback_ = false;
+      --waiting_callbacks_;
+      ++callbacks;
+    } else {
+      turn_of_callback_ = true;
+      Getter* const getter = getters_.PopFront();
+      getter->woken = true;
+      getter->wake_up.Signal();
+    }
   }
+  return callbacks;
 }
 
 void QueueState::BeginShutDown() {
@@ -122,10 +135,13 @@ void QueueState::EndDrains() {
   drained_.SignalAll();
 }
 
-void QueueState::AwaitNobodyBlocks() {
+void QueueState::BeginDestruction() {
   closing_ = true;
   BeginShutDown();
   EndDrains();
+}
+
+void QueueState::AwaitNobodyBlocks() {
   mu_.Await(absl::Condition(this, &QueueState::NobodyBlocks));
 }
 

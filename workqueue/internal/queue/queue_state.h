@@ -67,28 +67,71 @@ class QueueState {
                          absl::FunctionRef<bool()> item_queued)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // Blocks until `idle()`, `EndDrains()`, or until `timeout` has passed.
-  // Returns `idle()`.
-  bool AwaitDrained(absl::Duration timeout, absl::FunctionRef<bool()> idle)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-
-  // Returns whether a thread waits for an item without a timeout, and has not
-  // been woken.
-  bool GettersWait() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    return !getters_.empty();
+  // Begins a drain, which `AwaitDrained()` must end. From now on the thread
+  // counts as one that blocks in the queue, and so the lock may be released in
+  // between. Returns an argument of `AwaitDrained()`.
+  int64_t BeginDrain() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    ++blocked_;
+    return drain_ends_;
   }
 
-  // Returns whether a thread blocks in the queue.
+  // Blocks until `idle()`, until `EndDrains()` is called after `BeginDrain()`,
+  // which has returned `drain`, or until `timeout` has passed. Returns
+  // `idle()`.
+  bool AwaitDrained(int64_t drain, absl::Duration timeout,
+                    absl::FunctionRef<bool()> idle)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Returns whether a thread or a callback waits for an item without a timeout,
+  // and has not been woken.
+  bool GettersWait() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return getters_.size() + waiting_callbacks_ > 0;
+  }
+
+  // Returns whether a thread blocks in the queue, or a callback waits in it.
   bool ThreadsBlock() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     return blocked_ > 0;
   }
 
-  // Wakes threads that wait for an item, because `queued` items are queued.
-  // Only a few threads are on their way at a time: each of them wakes others
-  // once it has taken its own item, so that a burst of items costs a few
-  // wake-ups, and not one for each item. Wakes the thread first that has waited
-  // for the shortest time, because its memory is still in a cache.
-  void WakeGetters(size_t queued) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Wakes threads and callbacks that wait for an item, because `queued` items
+  // are queued. Returns the number of callbacks to wake; the caller must wake
+  // them. Threads and callbacks take turns.
+  //
+  // Only a few are on their way at a time: each of them wakes others once it
+  // has taken its own item, so that a burst of items costs a few wake-ups, and
+  // not one for each item. Wakes the thread first that has waited for the
+  // shortest time, because its memory is still in a cache. After the shutdown,
+  // also wakes callbacks for which there is no item.
+  size_t WakeGetters(size_t queued) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // A callback begins to wait.
+  void AddCallback() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    ++blocked_;
+    ++waiting_callbacks_;
+  }
+
+  // A callback that has not been woken is removed.
+  void RemoveCallback() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    --blocked_;
+    --waiting_callbacks_;
+  }
+
+  // A callback that has been woken found no item, and waits again.
+  void CallbackWaitsAgain() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    --woken_getters_;
+    ++waiting_callbacks_;
+  }
+
+  // A callback that has been woken is removed.
+  void RemoveWokenCallback() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    --woken_getters_;
+    --blocked_;
+  }
+
+  // Returns the status of a get that has stopped waiting: OK if an item is
+  // queued and may be handed out, and otherwise the error.
+  absl::Status AfterWait(bool item_queued) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   void BeginShutDown() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
@@ -98,8 +141,11 @@ class QueueState {
   // The queue has become idle: ends the drains in progress with success.
   void NotifyIdle() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { drained_.SignalAll(); }
 
-  // Shuts the queue down and blocks until no thread blocks in the queue. Called
-  // by the destructor of the derived class.
+  // Shuts the queue down for good: hands out no item from now on. Called by the
+  // destructor of the derived class, before `AwaitNobodyBlocks()`.
+  void BeginDestruction() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Blocks until no thread blocks and no callback waits in the queue.
   void AwaitNobodyBlocks() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Aborts the program with a message: the queue is destroyed while `leases`
@@ -140,17 +186,22 @@ class QueueState {
   absl::CondVar drained_;
   // The number of calls of `EndDrains()`.
   int64_t drain_ends_ ABSL_GUARDED_BY(mu_) = 0;
-  // The number of threads that block in `AwaitItem()` or `AwaitDrained()`.
+  // The number of threads that block in `AwaitItem()` or `AwaitDrained()`, and
+  // of callbacks that have not run.
   size_t blocked_ ABSL_GUARDED_BY(mu_) = 0;
   // True once the destructor has begun. No item is handed out then.
   bool closing_ ABSL_GUARDED_BY(mu_) = false;
 
   // Written under mu_.
   std::atomic<bool> shutting_down_{false};
-  // The threads that wait and have not been woken, the last one first, and the
-  // number of threads that have been woken and do not run yet. While an item is
-  // queued and a thread waits, at least one thread has been woken.
+  // Whether a callback is woken next if threads wait, too.
+  bool turn_of_callback_ ABSL_GUARDED_BY(mu_) = false;
+  // The threads that wait and have not been woken, the last one first, the
+  // number of callbacks likewise, and the number of both that have been woken
+  // and do not run yet. While an item is queued and one of them waits, at least
+  // one has been woken.
   size_t woken_getters_ ABSL_GUARDED_BY(mu_) = 0;
+  size_t waiting_callbacks_ ABSL_GUARDED_BY(mu_) = 0;
   IntrusiveList<Getter> getters_ ABSL_GUARDED_BY(mu_);
 
  protected:

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // -----------------------------------------------------------------------------
-// workqueue/timer/internal/slot_map.h
+// workqueue/internal/slot_map.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_TIMER_INTERNAL_SLOT_MAP_H_
-#define WORKQUEUE_TIMER_INTERNAL_SLOT_MAP_H_
+#ifndef WORKQUEUE_INTERNAL_SLOT_MAP_H_
+#define WORKQUEUE_INTERNAL_SLOT_MAP_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -206,4 +206,4 @@ class SlotMap {
 }  // namespace internal
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_TIMER_INTERNAL_SLOT_MAP_H_
+#endif  // WORKQUEUE_INTERNAL_SLOT_MAP_H_

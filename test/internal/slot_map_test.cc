@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "workqueue/timer/internal/slot_map.h"
+#include "workqueue/internal/slot_map.h"
 
 #include <cstddef>
 #include <map>

@@ -1,0 +1,83 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/executor.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_EXECUTOR_H_
+#define WORKQUEUE_EXECUTOR_H_
+
+#include "absl/functional/any_invocable.h"
+#include "workqueue/internal/error_log.h"
+#include "workqueue/log_sink.h"
+
+namespace workqueue {
+
+// Executor
+//
+// Runs tasks. A queue runs the callbacks of `AcquireAsync()` on an executor,
+// and a controller runs asynchronous reconcile functions on one.
+//
+// This library has two executors: `InlineExecutor` below, and `ThreadPool` in
+// `workqueue/thread_pool.h`. To run tasks on an event loop of your own, derive
+// a class:
+//
+//     class LoopExecutor final : public workqueue::Executor {
+//      public:
+//       explicit LoopExecutor(asio::io_context& loop) : loop_(loop) {}
+//       void Execute(absl::AnyInvocable<void() &&> task) override {
+//         asio::post(loop_, std::move(task));
+//       }
+//
+//      private:
+//       asio::io_context& loop_;
+//     };
+//
+// Implementations must be thread-safe.
+class Executor {
+ public:
+  virtual ~Executor() = default;
+
+  // Runs `task` once, now or later, on any thread. The tasks that a queue
+  // submits throw what the callbacks throw. The executor decides what happens
+  // then.
+  //
+  // Should not throw. If it throws, `task` must not have begun. A queue then
+  // runs the callback on the thread that called it.
+  virtual void Execute(absl::AnyInvocable<void() &&> task) = 0;
+};
+
+// InlineExecutor
+//
+// Runs each task on the thread that submits it, before `Execute()` returns. But
+// a task that is submitted by a running task of any `InlineExecutor` runs on
+// the same thread when that task has returned. So tasks do not nest.
+//
+// Use it for callbacks that only pass the work on. The thread that submits a
+// task may be any thread that uses the queue: for example, the thread that
+// calls `Add()`, or the queue's own thread.
+//
+// An exception of a task is logged and dropped.
+//
+// Thread-safe.
+class InlineExecutor final : public Executor {
+ public:
+  // `log_sink` receives a message for each task that throws; null means that
+  // nobody does. Not owned; must outlive the executor.
+  explicit InlineExecutor(LogSink* log_sink = nullptr);
+
+  void Execute(absl::AnyInvocable<void() &&> task) override;
+
+ private:
+  struct Submitted;
+  class TasksOfThread;
+
+  void Run(absl::AnyInvocable<void() &&> task);
+
+  internal::ErrorLog errors_;
+};
+
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_EXECUTOR_H_

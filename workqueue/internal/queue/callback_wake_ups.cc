@@ -1,0 +1,50 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/internal/queue/callback_wake_ups.h"
+
+#include <cstddef>
+#include <utility>
+
+#include "workqueue/internal/exceptions.h"
+
+namespace workqueue {
+namespace internal {
+namespace {
+
+// The outermost object of the thread; null if there is none.
+thread_local HoldCallbacks* holder = nullptr;
+
+}  // namespace
+
+void CallbackWakeUp::Send() const {
+  const auto run = [queue = queue, getter = getter] {
+    queue->RunCallback(getter);
+  };
+  if (TryCall([this, &run] { executor->Execute(run); })) return;
+  // A wake-up must not be lost.
+  TryCall(run);
+}
+
+void CallbackWakeUps::SendAll() {
+  for (size_t i = 0; i < size_; ++i) {
+    const CallbackWakeUp& wake_up = wake_ups_[i];
+    if (holder == nullptr ||
+        !TryCall([&wake_up] { holder->held_.push_back(wake_up); })) {
+      wake_up.Send();
+    }
+  }
+}
+
+HoldCallbacks::HoldCallbacks() : outer_(holder) {
+  if (outer_ == nullptr) holder = this;
+}
+
+HoldCallbacks::~HoldCallbacks() {
+  if (outer_ != nullptr) return;
+  holder = nullptr;
+  for (const CallbackWakeUp& wake_up : held_) wake_up.Send();
+}
+
+}  // namespace internal
+}  // namespace workqueue

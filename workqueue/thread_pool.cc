@@ -1,0 +1,108 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/thread_pool.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/memory/memory.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/clock/parker.h"
+#include "workqueue/internal/exceptions.h"
+#include "workqueue/internal/mutex_lock.h"
+#include "workqueue/internal/thread_name.h"
+
+namespace workqueue {
+
+using internal::MutexLock;
+
+absl::StatusOr<std::unique_ptr<ThreadPool>> ThreadPool::Create(
+    ThreadPoolOptions options) {
+  const size_t threads = options.threads;
+  if (threads == 0) {
+    return absl::InvalidArgumentError("threads is 0; it must be at least 1");
+  }
+  std::unique_ptr<ThreadPool> pool;
+  const bool made = internal::TryCall(
+      [&] { pool = absl::WrapUnique(new ThreadPool(std::move(options))); });
+  if (!made) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("there is no memory for ", threads, " threads"));
+  }
+  absl::Status started = pool->threads_.Start(
+      threads, [p = pool.get()](size_t i) { p->Work(&p->workers_[i]); });
+  if (!started.ok()) return started;
+  return pool;
+}
+
+ThreadPool::ThreadPool(ThreadPoolOptions options)
+    : name_(options.name),
+      errors_("thread pool", options.name, options.log_sink,
+              OrRealClock(options.clock)),
+      workers_(options.threads) {
+  for (Worker& worker : workers_) {
+    worker.parker = OrRealClock(options.clock)->NewParker(Parker::Role::kLoop);
+  }
+  idle_.reserve(options.threads);
+}
+
+ThreadPool::~ThreadPool() {
+  {
+    MutexLock lock(&mu_);
+    closing_ = true;
+    for (Worker* worker : idle_) worker->parker->Unpark();
+  }
+  threads_.Join();
+}
+
+void ThreadPool::Execute(absl::AnyInvocable<void() &&> task) {
+  MutexLock lock(&mu_);
+  tasks_.push_back(std::move(task));
+  if (idle_.empty()) return;
+  Worker* const worker = idle_.back();
+  idle_.pop_back();
+  worker->idle = false;
+  worker->parker->Unpark();
+}
+
+bool ThreadPool::TakeTask(Worker* self, absl::AnyInvocable<void() &&>* task) {
+  MutexLock lock(&mu_);
+  // The thread is still idle if a clock that went back has woken it.
+  if (std::exchange(self->idle, false)) {
+    idle_.erase(std::find(idle_.begin(), idle_.end(), self));
+  }
+  *task = nullptr;
+  if (tasks_.empty()) {
+    if (closing_) return false;
+    self->idle = true;
+    idle_.push_back(self);
+    return true;
+  }
+  *task = std::move(tasks_.front());
+  tasks_.pop_front();
+  return true;
+}
+
+void ThreadPool::Work(Worker* self) {
+  internal::NameThisThread(name_, "pool");
+  absl::AnyInvocable<void() &&> task;
+  while (TakeTask(self, &task)) {
+    if (task == nullptr) {
+      self->parker->ParkUntil(absl::InfiniteFuture());
+      continue;
+    }
+    errors_.Try([] { return "a task has thrown"; },
+                [&task] { std::move(task)(); });
+    task = nullptr;  // Destroyed before the thread waits.
+  }
+}
+
+}  // namespace workqueue
