@@ -36,7 +36,7 @@ class ManualExecutor final : public Executor {
   size_t size() const { return tasks_.size(); }
 
   void RunOne() {
-    absl::AnyInvocable<void() &&> task = std::move(tasks_.front());
+    absl::AnyInvocable<void()&&> task = std::move(tasks_.front());
     tasks_.pop_front();
     std::move(task)();
   }

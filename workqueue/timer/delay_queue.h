@@ -25,8 +25,8 @@
 #include "workqueue/internal/exceptions.h"
 #include "workqueue/internal/mutex_lock.h"
 #include "workqueue/internal/slab.h"
-#include "workqueue/timer/internal/delay_queue_base.h"
 #include "workqueue/internal/slot_map.h"
+#include "workqueue/timer/internal/delay_queue_base.h"
 #include "workqueue/timer/waiting_set_options.h"
 
 namespace workqueue {

@@ -27,10 +27,10 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
 #include "workqueue/internal/error_log.h"
+#include "workqueue/internal/slot_map.h"
 #include "workqueue/internal/worker_pool.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/timer/internal/leader_followers.h"
-#include "workqueue/internal/slot_map.h"
 #include "workqueue/timer/waiting_set.h"
 #include "workqueue/timer/waiting_set_options.h"
 
