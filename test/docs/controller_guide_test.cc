@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <memory>
@@ -185,13 +186,19 @@ class Election {
     mu_.Await(absl::Condition(&over));
     return leader_;
   }
+  // Blocks until `Lose()` or `Cancel()`.
   void AwaitLoss() {
     absl::MutexLock lock(&mu_);
-    mu_.Await(absl::Condition(&cancelled_));
+    const auto over = [this] { return !leader_ || cancelled_; };
+    mu_.Await(absl::Condition(&over));
   }
   void Win() {
     absl::MutexLock lock(&mu_);
     leader_ = true;
+  }
+  void Lose() {
+    absl::MutexLock lock(&mu_);
+    leader_ = false;
   }
   void Cancel() {
     absl::MutexLock lock(&mu_);
@@ -210,9 +217,13 @@ void AddLeadership(Election& election,
   leadership.name = "leadership";
   leadership.wait_for_sync = true;
   leadership.run = [&election](workqueue::SourceContext<std::string>& context) {
-    if (!election.AwaitLeadership()) return absl::OkStatus();
+    if (!election.AwaitLeadership()) {
+      return absl::UnavailableError("this process is not the leader");
+    }
     context.mark_synced();
     election.AwaitLoss();
+    // Another process may write now, and so this one must not.
+    if (!context.stop.HasBeenNotified()) std::_Exit(1);
     return absl::OkStatus();
   };
   leadership.on_stop = [&election] { election.Cancel(); };  // wakes both waits
@@ -272,6 +283,42 @@ TEST(ControllerGuideTest, AStandbyCanBeStopped) {
   begun.WaitForNotification();
   (*created)->Stop();
   starter.join();
+}
+
+TEST(ControllerGuideTest, AStandbyThatGivesUpDoesNotStart) {
+  Election election;
+  election.Cancel();
+  workqueue::ControllerOptions<std::string> options;
+  int reconciled = 0;
+  options.reconcile = [&reconciled](const std::string&) {
+    ++reconciled;
+    return absl::OkStatus();
+  };
+  AddLeadership(election, options);
+  auto created = Controller::Create(std::move(options));
+  ASSERT_TRUE(created.ok());
+  (*created)->queue().Add("default/web");
+  EXPECT_EQ((*created)->Start().code(), absl::StatusCode::kUnavailable);
+  created->reset();
+  EXPECT_EQ(reconciled, 0);
+}
+
+void LoseLeadership() {
+  Election election;
+  workqueue::ControllerOptions<std::string> options;
+  options.reconcile = [](const std::string&) { return absl::OkStatus(); };
+  AddLeadership(election, options);
+  auto created = Controller::Create(std::move(options));
+  ASSERT_TRUE(created.ok());
+  election.Win();
+  ASSERT_TRUE((*created)->Start().ok());
+  election.Lose();
+  absl::Notification().WaitForNotification();
+}
+
+TEST(ControllerGuideTest, AProcessThatLosesTheLeadershipEnds) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(LoseLeadership(), testing::ExitedWithCode(1), "");
 }
 
 // 64-bit FNV-1a.
