@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
@@ -19,8 +20,10 @@
 #include "test/internal/counted_heap.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
+#include "workqueue/executor.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/queue.h"
+#include "workqueue/timers.h"
 
 namespace workqueue {
 namespace {
@@ -133,6 +136,31 @@ TEST(SteadyStateTest, AddAfterAllocatesNothing) {
               for (int i = 0; i < 100; ++i) cycle(first += kItems);
             }),
             0);
+}
+
+TEST(SteadyStateTest, TimersAllocateNothing) {
+  constexpr int kCallbacks = 50;
+  FakeClock clock;
+  InlineExecutor executor;
+  TimersOptions options;
+  options.clock = &clock;
+  Timers timers(options);
+  int calls = 0;
+  const auto cycle = [&] {
+    for (int i = 0; i < kCallbacks; ++i) {
+      timers.CallAfter(absl::Milliseconds(i % 7), &executor,
+                       [&calls](const absl::Status&) { ++calls; });
+      timers.Cancel(timers.CallAfter(absl::Seconds(1), &executor,
+                                     [](const absl::Status&) {}));
+    }
+    clock.Step(absl::Milliseconds(10));
+  };
+  for (int i = 0; i < 20; ++i) cycle();
+  EXPECT_EQ(AllocationsIn([&] {
+              for (int i = 0; i < 100; ++i) cycle();
+            }),
+            0);
+  EXPECT_EQ(calls, 120 * kCallbacks);
 }
 
 TEST(SteadyStateTest, APriorityQueueAllocatesNothing) {

@@ -1,0 +1,156 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/timers.h"
+
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/executor.h"
+#include "workqueue/internal/exceptions.h"
+#include "workqueue/internal/mutex_lock.h"
+#include "workqueue/internal/slab.h"
+
+namespace workqueue {
+
+using internal::MutexLock;
+
+namespace {
+
+// The most callbacks that are submitted before other clients of the loop have
+// their turn.
+constexpr int kMaxSubmitted = 100;
+
+absl::Status ShutDownError() {
+  absl::Status error(absl::StatusCode::kCancelled, "");
+  internal::TryCall([&error] {
+    error = absl::CancelledError("the timers have been shut down");
+  });
+  return error;
+}
+
+}  // namespace
+
+Timers::Timers(TimersOptions options)
+    : clock_(options.clock.clock()),
+      loop_(options.clock.LoopOrNew(options.name)),
+      waiting_(options.waiting_set, clock_) {
+  loop_->Add(this);
+}
+
+Timers::~Timers() {
+  ShutDown();
+  {
+    const auto empty = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      return entries_.size() == 0;
+    };
+    MutexLock lock(&mu_);
+    clock_->AwaitWithDeadline(&mu_, absl::Condition(&empty),
+                              absl::InfiniteFuture());
+  }
+  loop_->Remove(this);
+}
+
+TimerId Timers::CallAfter(absl::Duration delay, Executor* executor,
+                          TimerCallback callback) {
+  const absl::Time now = clock_->TimeNow();
+  MutexLock lock(&mu_);
+  const absl::Time due_at = shut_down_ ? absl::InfinitePast() : now + delay;
+  waiting_.Reserve(entries_.NextSlot(), due_at);
+  Entry* const entry = entries_.New(executor, std::move(callback));
+  const absl::Time next = waiting_.Insert(entry->slot(), due_at, now);
+  if (wake_time_.WakeBy(next)) loop_->Wake(this);
+  return entries_.HandleOf(entry);
+}
+
+bool Timers::Cancel(TimerId id) {
+  TimerCallback cancelled;  // destroyed without the lock
+  MutexLock lock(&mu_);
+  Entry* const entry = entries_.Find(id);
+  if (entry == nullptr || entry->callback == nullptr) return false;
+  cancelled = std::exchange(entry->callback, nullptr);
+  if (!entry->submitted) {
+    waiting_.Remove(entry->slot());
+    Remove(entry);
+  }
+  return true;
+}
+
+void Timers::ShutDown() {
+  const absl::Time now = clock_->TimeNow();
+  MutexLock lock(&mu_);
+  if (std::exchange(shut_down_, true)) return;
+  // The earliest time is due, whatever the clock shows later.
+  entries_.ForEach([&, this](Entry* entry) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    if (entry->submitted) return;
+    waiting_.Move(entry->slot(), absl::InfinitePast(), now);
+  });
+  if (wake_time_.WakeBy(absl::InfinitePast())) loop_->Wake(this);
+}
+
+absl::Time Timers::Run(absl::Time now) {
+  Entry* first = nullptr;
+  Entry** last = &first;
+  absl::Time next = now;
+  {
+    MutexLock lock(&mu_);
+    int count = 0;
+    internal::SlabId slot = internal::kNoSlabId;
+    while (count < kMaxSubmitted &&
+           (slot = waiting_.Due(now)) != internal::kNoSlabId) {
+      waiting_.Remove(slot);
+      Entry* const entry = entries_.At(slot);
+      entry->submitted = true;
+      *last = entry;
+      last = &entry->next;
+      ++count;
+    }
+    if (slot == internal::kNoSlabId) next = waiting_.NextWake();
+    wake_time_.Set(next);
+  }
+  while (first != nullptr) Submit(std::exchange(first, first->next));
+  return next;
+}
+
+void Timers::Submit(Entry* entry) {
+  const auto call = [this, entry] { Call(entry); };
+  if (internal::TryCall([&] { entry->executor->Execute(call); })) return;
+  // The executor has not taken it, but it must not be lost.
+  internal::TryCall(call);
+}
+
+void Timers::Call(Entry* entry) {
+  const absl::Cleanup remove = [this, entry] {
+    MutexLock lock(&mu_);
+    Remove(entry);
+  };
+  TimerCallback callback;  // destroyed before the entry
+  bool shut_down;
+  {
+    MutexLock lock(&mu_);
+    callback = std::exchange(entry->callback, nullptr);
+    shut_down = shut_down_;
+  }
+  if (callback == nullptr) return;
+  std::move(callback)(shut_down ? ShutDownError() : absl::OkStatus());
+}
+
+void Timers::Remove(Entry* entry) {
+  entries_.Delete(entry);
+  if (!entries_.CompactionDue()) return;
+  Entry* const from = entries_.NextToMove();
+  // A task has the address of an entry that has been submitted.
+  if (from != nullptr && !from->submitted) {
+    if (Entry* const to = entries_.Move(from)) {
+      waiting_.Renumber(from->slot(), to->slot());
+      entries_.Delete(from);
+    }
+  }
+  waiting_.Shrink(entries_.slot_limit());
+}
+
+}  // namespace workqueue
