@@ -6,16 +6,15 @@
 
 #include "workqueue/acquire_async.h"
 
-#include <deque>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "test/workqueue/manual_executor.h"
 #include "workqueue/executor.h"
 #include "workqueue/lease.h"
 #include "workqueue/queue.h"
@@ -25,29 +24,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-// Keeps tasks until the test runs them.
-class ManualExecutor final : public Executor {
- public:
-  void Execute(absl::AnyInvocable<void() &&> task) override {
-    tasks_.push_back(std::move(task));
-  }
-
-  size_t size() const { return tasks_.size(); }
-
-  void RunOne() {
-    absl::AnyInvocable<void()&&> task = std::move(tasks_.front());
-    tasks_.pop_front();
-    std::move(task)();
-  }
-
-  void RunAll() {
-    while (!tasks_.empty()) RunOne();
-  }
-
- private:
-  std::deque<absl::AnyInvocable<void() &&>> tasks_;
-};
 
 class AcquireAsyncTest : public ::testing::Test {
  protected:

@@ -1,0 +1,65 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// test/workqueue/manual_executor.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_TEST_WORKQUEUE_MANUAL_EXECUTOR_H_
+#define WORKQUEUE_TEST_WORKQUEUE_MANUAL_EXECUTOR_H_
+
+#include <cstddef>
+#include <deque>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/any_invocable.h"
+#include "absl/synchronization/mutex.h"
+#include "workqueue/executor.h"
+#include "workqueue/internal/mutex_lock.h"
+
+namespace workqueue {
+
+// ManualExecutor
+//
+// Keeps tasks until the test runs them.
+class ManualExecutor final : public Executor {
+ public:
+  void Execute(absl::AnyInvocable<void() &&> task) override {
+    internal::MutexLock lock(&mu_);
+    tasks_.push_back(std::move(task));
+  }
+
+  // The number of tasks that have not begun.
+  size_t size() const {
+    internal::MutexLock lock(&mu_);
+    return tasks_.size();
+  }
+
+  // Runs the first task. Returns false if there is none.
+  bool RunOne() {
+    absl::AnyInvocable<void() &&> task;
+    {
+      internal::MutexLock lock(&mu_);
+      if (tasks_.empty()) return false;
+      task = std::move(tasks_.front());
+      tasks_.pop_front();
+    }
+    std::move(task)();
+    return true;
+  }
+
+  // Runs tasks until there are none.
+  void RunAll() {
+    while (RunOne()) {
+    }
+  }
+
+ private:
+  mutable absl::Mutex mu_;
+  std::deque<absl::AnyInvocable<void() &&>> tasks_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_TEST_WORKQUEUE_MANUAL_EXECUTOR_H_
