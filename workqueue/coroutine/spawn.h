@@ -10,6 +10,10 @@
 #ifndef WORKQUEUE_COROUTINE_SPAWN_H_
 #define WORKQUEUE_COROUTINE_SPAWN_H_
 
+#ifndef __cpp_impl_coroutine
+#error "workqueue/coroutine needs coroutines: compile as C++20 or later"
+#endif
+
 #include <coroutine>
 #include <exception>
 #include <utility>

@@ -10,6 +10,10 @@
 #ifndef WORKQUEUE_COROUTINE_SYNC_WAIT_H_
 #define WORKQUEUE_COROUTINE_SYNC_WAIT_H_
 
+#ifndef __cpp_impl_coroutine
+#error "workqueue/coroutine needs coroutines: compile as C++20 or later"
+#endif
+
 #include <coroutine>
 #include <exception>
 #include <utility>
@@ -51,9 +55,12 @@ class SyncWaiter {
     absl::Notification* ended_ = nullptr;
   };
 
-  SyncWaiter(const SyncWaiter&) = delete;
-  SyncWaiter& operator=(const SyncWaiter&) = delete;
-  ~SyncWaiter() { coroutine_.destroy(); }
+  SyncWaiter(SyncWaiter&& other) noexcept
+      : coroutine_(std::exchange(other.coroutine_, nullptr)) {}
+  SyncWaiter& operator=(SyncWaiter&&) = delete;
+  ~SyncWaiter() {
+    if (coroutine_ != nullptr) coroutine_.destroy();
+  }
 
   // Runs the coroutine, and blocks until it has ended.
   void Run() {
@@ -67,7 +74,7 @@ class SyncWaiter {
   explicit SyncWaiter(std::coroutine_handle<promise_type> coroutine)
       : coroutine_(coroutine) {}
 
-  const std::coroutine_handle<promise_type> coroutine_;
+  std::coroutine_handle<promise_type> coroutine_;
 };
 
 template <typename T>

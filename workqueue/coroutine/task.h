@@ -11,6 +11,10 @@
 #ifndef WORKQUEUE_COROUTINE_TASK_H_
 #define WORKQUEUE_COROUTINE_TASK_H_
 
+#ifndef __cpp_impl_coroutine
+#error "workqueue/coroutine needs coroutines: compile as C++20 or later"
+#endif
+
 #include <concepts>
 #include <coroutine>
 #include <exception>

@@ -16,11 +16,6 @@
 #ifndef WORKQUEUE_COROUTINE_INTERNAL_RESUME_LOOP_H_
 #define WORKQUEUE_COROUTINE_INTERNAL_RESUME_LOOP_H_
 
-#if !defined(__cpp_impl_coroutine)
-#error \
-    "workqueue/coroutine needs coroutines: compile as C++20, gcc 12, clang 14"
-#endif
-
 #include <coroutine>
 #include <utility>
 
