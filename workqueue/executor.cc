@@ -3,12 +3,11 @@
 
 #include "workqueue/executor.h"
 
-#include <cstddef>
 #include <utility>
-#include <vector>
 
 #include "absl/functional/any_invocable.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/internal/fifo.h"
 #include "workqueue/log_sink.h"
 
 namespace workqueue {
@@ -19,35 +18,16 @@ struct InlineExecutor::Submitted {
   absl::AnyInvocable<void() &&> task;
 };
 
-// The tasks that the running task of a thread has submitted, in order.
-class InlineExecutor::TasksOfThread {
- public:
+struct InlineExecutor::TasksOfThread {
   static TasksOfThread& Get() {
     thread_local TasksOfThread tasks;
     return tasks;
   }
 
-  bool empty() const { return first_ == tasks_.size(); }
-
-  void Push(Submitted task) { tasks_.push_back(std::move(task)); }
-
-  Submitted Pop() {
-    Submitted task = std::move(tasks_[first_++]);
-    // At most half of the vector is unused, and usually nothing is moved.
-    if (2 * first_ >= tasks_.size()) {
-      tasks_.erase(tasks_.begin(),
-                   tasks_.begin() + static_cast<std::ptrdiff_t>(first_));
-      first_ = 0;
-    }
-    return task;
-  }
-
   // Whether a task runs on this thread.
   bool running = false;
-
- private:
-  std::vector<Submitted> tasks_;
-  size_t first_ = 0;
+  // The tasks that the running task has submitted.
+  internal::Fifo<Submitted> submitted;
 };
 
 InlineExecutor::InlineExecutor(LogSink* log_sink)
@@ -56,13 +36,13 @@ InlineExecutor::InlineExecutor(LogSink* log_sink)
 void InlineExecutor::Execute(absl::AnyInvocable<void() &&> task) {
   TasksOfThread& tasks = TasksOfThread::Get();
   if (tasks.running) {
-    tasks.Push({this, std::move(task)});
+    tasks.submitted.Push({this, std::move(task)});
     return;
   }
   tasks.running = true;
   Run(std::move(task));
-  while (!tasks.empty()) {
-    Submitted next = tasks.Pop();
+  while (!tasks.submitted.empty()) {
+    Submitted next = tasks.submitted.Pop();
     next.executor->Run(std::move(next.task));
   }
   tasks.running = false;

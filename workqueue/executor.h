@@ -71,7 +71,7 @@ class InlineExecutor final : public Executor {
 
  private:
   struct Submitted;
-  class TasksOfThread;
+  struct TasksOfThread;
 
   void Run(absl::AnyInvocable<void() &&> task);
 

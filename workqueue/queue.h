@@ -130,7 +130,8 @@ class Queue : public internal::QueueCore<T, Interface<T>,
   void Compact() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
 
   // Calls `f(add)` with the lock held, and returns what it returns. `add(item)`
-  // is `Add(item)`.
+  // is `Add(item)`. Throws only what `f` throws: if there is no memory for what
+  // has been pushed, goes on without it.
   template <typename F>
   auto AddSeveral(F f);
 };
@@ -169,7 +170,7 @@ bool Queue<T, Hash, Eq>::AddAll(absl::Span<const T> items) {
 template <typename T, typename Hash, typename Eq>
 template <typename F>
 auto Queue<T, Hash, Eq>::AddSeveral(F f) {
-  Lock lock(this);
+  Lock lock(this, Core::kGoOn);
   return f([this](const T& item) ABSL_NO_THREAD_SAFETY_ANALYSIS {
     if (this->ShuttingDown()) return false;
     AddLocked(item, Hash()(item));

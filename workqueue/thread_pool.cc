@@ -65,7 +65,7 @@ ThreadPool::~ThreadPool() {
 
 void ThreadPool::Execute(absl::AnyInvocable<void() &&> task) {
   MutexLock lock(&mu_);
-  tasks_.push_back(std::move(task));
+  tasks_.Push(std::move(task));
   if (idle_.empty()) return;
   Worker* const worker = idle_.back();
   idle_.pop_back();
@@ -86,13 +86,15 @@ bool ThreadPool::TakeTask(Worker* self, absl::AnyInvocable<void() &&>* task) {
     idle_.push_back(self);
     return true;
   }
-  *task = std::move(tasks_.front());
-  tasks_.pop_front();
+  *task = tasks_.Pop();
   return true;
 }
 
 void ThreadPool::Work(Worker* self) {
   internal::NameThisThread(name_, "pool");
+  // Shows the clock this thread, so that `FakeClock::Step()` does not wait for
+  // a first task that waits on the clock.
+  self->parker->ParkUntil(absl::InfinitePast());
   absl::AnyInvocable<void() &&> task;
   while (TakeTask(self, &task)) {
     if (task == nullptr) {

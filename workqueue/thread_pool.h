@@ -9,7 +9,6 @@
 #define WORKQUEUE_THREAD_POOL_H_
 
 #include <cstddef>
-#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,6 +21,7 @@
 #include "workqueue/clock/parker.h"
 #include "workqueue/executor.h"
 #include "workqueue/internal/error_log.h"
+#include "workqueue/internal/fifo.h"
 #include "workqueue/internal/worker_pool.h"
 #include "workqueue/log_sink.h"
 
@@ -107,7 +107,7 @@ class ThreadPool final : public Executor {
   internal::ErrorLog errors_;
 
   absl::Mutex mu_;
-  std::deque<absl::AnyInvocable<void() &&>> tasks_ ABSL_GUARDED_BY(mu_);
+  internal::Fifo<absl::AnyInvocable<void() &&>> tasks_ ABSL_GUARDED_BY(mu_);
   // The threads that wait for a task and have not been woken. The last one has
   // waited for the shortest time.
   std::vector<Worker*> idle_ ABSL_GUARDED_BY(mu_);

@@ -18,20 +18,48 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "test/workqueue/recording_log.h"
+#include "workqueue/clock/clock.h"
 #include "workqueue/clock/fake_clock.h"
+#include "workqueue/controller/async_reconcile.h"
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/internal/mutex_lock.h"
+#include "workqueue/thread_pool.h"
 
 namespace workqueue {
 
+// How a test's reconcile function is called.
+enum class Workers {
+  kThreads,
+  kAsync,  // by an asynchronous function, which completes before it returns
+};
+
+// Returns an asynchronous function that calls `reconcile`.
+template <typename T>
+AsyncReconcileFunction<T> MakeAsync(ReconcileFunction<T> reconcile,
+                                    Clock* clock) {
+  return [reconcile = std::move(reconcile), clock](
+             const T& item, const AsyncReconcileContext& context,
+             ReconcileCompletion done) {
+    const auto stop = std::make_shared<absl::Notification>();
+    const absl::Time deadline = clock->TimeNow() + context.Remaining();
+    context.OnCancel([stop, clock, deadline] {
+      if (clock->TimeNow() < deadline) stop->Notify();
+    });
+    done(reconcile(item, {context.controller_name(), clock, *stop, deadline,
+                          context.priority(), context.failures()}));
+  };
+}
+
 // ControllerFixture
 //
-// A fixture with a clock, a log, and a record of reconciliations.
-class ControllerFixture : public testing::Test {
+// A fixture with a clock, a log, and a record of reconciliations. Each test
+// runs with each kind of workers.
+class ControllerFixture : public testing::TestWithParam<Workers> {
  protected:
   // Reconciliations: the item, the time in milliseconds since the start, and
   // the number of earlier failures.
@@ -58,15 +86,26 @@ class ControllerFixture : public testing::Test {
     return options;
   }
 
-  static std::unique_ptr<Controller<std::string>> New(
+  std::unique_ptr<Controller<std::string>> New(
       ControllerOptions<std::string> options) {
+    if (GetParam() == Workers::kAsync && options.reconcile) {
+      // The clock of these threads is the real one, so that `FakeClock::Step()`
+      // does not wait for a function that waits for the test.
+      ThreadPoolOptions pool;
+      pool.threads = options.workers;
+      pools_.push_back(*ThreadPool::Create(std::move(pool)));
+      options.executor = pools_.back().get();
+      options.max_in_flight = std::exchange(options.workers, 1);
+      options.reconcile_async =
+          MakeAsync(std::exchange(options.reconcile, nullptr), options.clock);
+    }
     auto controller = Controller<std::string>::Create(std::move(options));
     EXPECT_TRUE(controller.ok()) << controller.status();
     return *std::move(controller);
   }
 
   // Returns a started controller.
-  static std::unique_ptr<Controller<std::string>> Started(
+  std::unique_ptr<Controller<std::string>> Started(
       ControllerOptions<std::string> options) {
     auto controller = New(std::move(options));
     EXPECT_EQ(controller->Start(), absl::OkStatus());
@@ -105,10 +144,20 @@ class ControllerFixture : public testing::Test {
   RecordingLog log_;
 
  private:
+  std::vector<std::unique_ptr<ThreadPool>> pools_;
   absl::Mutex mu_;
   Notes noted_ ABSL_GUARDED_BY(mu_);
   std::vector<int> priorities_ ABSL_GUARDED_BY(mu_);
 };
+
+// Runs the tests of the fixture `name`, which derives from `ControllerFixture`.
+#define WORKQUEUE_INSTANTIATE(name)                                    \
+  INSTANTIATE_TEST_SUITE_P(                                            \
+      , name, testing::Values(Workers::kThreads, Workers::kAsync),     \
+      [](const testing::TestParamInfo<Workers>& info) {                \
+        return std::string(info.param == Workers::kAsync ? "Async"     \
+                                                         : "Threads"); \
+      })
 
 }  // namespace workqueue
 

@@ -122,7 +122,7 @@ class ControllerMessagesTest : public ControllerFixture {
   StructuredLog structured_log_;
 };
 
-TEST_F(ControllerMessagesTest, ManyKeysThatFailAreFewMessages) {
+TEST_P(ControllerMessagesTest, ManyKeysThatFailAreFewMessages) {
   constexpr int kKeys = 100000;
   // A controller would wake AwaitIdle() after each key. So this test waits for
   // the last key, and then for the end of its reconciliation.
@@ -167,7 +167,7 @@ TEST_F(ControllerMessagesTest, ManyKeysThatFailAreFewMessages) {
   EXPECT_EQ(told[1].left_out, 0);
 }
 
-TEST_F(ControllerMessagesTest, EachPowerOfTwoOfAKeysFailuresIsTold) {
+TEST_P(ControllerMessagesTest, EachPowerOfTwoOfAKeysFailuresIsTold) {
   const auto controller = StartedFailing();
   controller->queue().Add("a");
   controller->AwaitIdle();
@@ -181,7 +181,7 @@ TEST_F(ControllerMessagesTest, EachPowerOfTwoOfAKeysFailuresIsTold) {
                       {1, 0}, {2, 0}, {4, 1}, {8, 3}, {16, 7}}));
 }
 
-TEST_F(ControllerMessagesTest, ASinkIsToldTheParts) {
+TEST_P(ControllerMessagesTest, ASinkIsToldTheParts) {
   const auto controller = StartedFailing();
   controller->queue().Add("a\nb");
   controller->AwaitIdle();
@@ -201,7 +201,7 @@ TEST_F(ControllerMessagesTest, ASinkIsToldTheParts) {
   EXPECT_EQ(told[1].retry_after, 10 * kMs);
 }
 
-TEST_F(ControllerMessagesTest, ATerminalErrorIsAlwaysTold) {
+TEST_P(ControllerMessagesTest, ATerminalErrorIsAlwaysTold) {
   ControllerOptions<std::string> options = Options(
       [](const std::string&,
          const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
@@ -223,7 +223,7 @@ TEST_F(ControllerMessagesTest, ATerminalErrorIsAlwaysTold) {
 }
 
 // Only a queue that was given knows its rate limiter.
-TEST_F(ControllerMessagesTest, TheDelayOfAGivenQueueIsUnknown) {
+TEST_P(ControllerMessagesTest, TheDelayOfAGivenQueueIsUnknown) {
   ControllerOptions<std::string> options = Options(Fail);
   RateLimitingQueueOptions<std::string> queue_options;
   queue_options.clock = &clock_;
@@ -240,7 +240,7 @@ TEST_F(ControllerMessagesTest, TheDelayOfAGivenQueueIsUnknown) {
   EXPECT_EQ(told[1].retry_after, std::nullopt);
 }
 
-TEST_F(ControllerMessagesTest, TheRateLimiterIsAskedOncePerFailure) {
+TEST_P(ControllerMessagesTest, TheRateLimiterIsAskedOncePerFailure) {
   LimiterCalls calls;
   ControllerOptions<std::string> options = Options(Fail);
   options.rate_limiter = std::make_unique<CountingLimiter>(&calls);
@@ -254,7 +254,7 @@ TEST_F(ControllerMessagesTest, TheRateLimiterIsAskedOncePerFailure) {
 }
 
 // The message about a source has a limit of its own.
-TEST_F(ControllerMessagesTest, AFloodOfFailuresDoesNotHideOtherErrors) {
+TEST_P(ControllerMessagesTest, AFloodOfFailuresDoesNotHideOtherErrors) {
   absl::Notification end;
   ControllerOptions<std::string> options = Options(Fail);
   Source<std::string> source;
@@ -275,7 +275,7 @@ TEST_F(ControllerMessagesTest, AFloodOfFailuresDoesNotHideOtherErrors) {
 
 #ifdef ABSL_HAVE_EXCEPTIONS
 
-TEST_F(ControllerMessagesTest, ManyErrorsOfTheQueueAreFewMessages) {
+TEST_P(ControllerMessagesTest, ManyErrorsOfTheQueueAreFewMessages) {
   LimiterCalls calls;
   calls.throws_left = 1000;
   ControllerOptions<std::string> options = Options(Fail);
@@ -292,7 +292,7 @@ TEST_F(ControllerMessagesTest, ManyErrorsOfTheQueueAreFewMessages) {
   EXPECT_EQ(errors_of_the_queue, 10);
 }
 
-TEST_F(ControllerMessagesTest, ALimiterThatThrowsIsAskedAgainASecondLater) {
+TEST_P(ControllerMessagesTest, ALimiterThatThrowsIsAskedAgainASecondLater) {
   LimiterCalls calls;
   calls.throws_left = 2;
   ControllerOptions<std::string> options = Options(Fail);
@@ -313,7 +313,7 @@ TEST_F(ControllerMessagesTest, ALimiterThatThrowsIsAskedAgainASecondLater) {
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}, {"a", 2000, 1}}));
 }
 
-TEST_F(ControllerMessagesTest, WhatASinkThrowsIsDropped) {
+TEST_P(ControllerMessagesTest, WhatASinkThrowsIsDropped) {
   class ThrowingLog final : public LogSink {
    public:
     void Log(absl::LogSeverity, absl::string_view) override {}
@@ -330,6 +330,8 @@ TEST_F(ControllerMessagesTest, WhatASinkThrowsIsDropped) {
 }
 
 #endif  // ABSL_HAVE_EXCEPTIONS
+
+WORKQUEUE_INSTANTIATE(ControllerMessagesTest);
 
 }  // namespace
 }  // namespace workqueue

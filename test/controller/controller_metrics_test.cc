@@ -208,7 +208,7 @@ class ControllerMetricsTest : public ControllerFixture {
   RecordingProvider provider_;
 };
 
-TEST_F(ControllerMetricsTest, WorkersAreCountedFromTheStart) {
+TEST_P(ControllerMetricsTest, WorkersAreCountedFromTheStart) {
   ControllerOptions<std::string> options = Options(Succeed);
   options.workers = 3;
   options.metrics_provider = &provider_;
@@ -216,7 +216,7 @@ TEST_F(ControllerMetricsTest, WorkersAreCountedFromTheStart) {
   EXPECT_EQ(provider_.record().sums(), (Sums{{"test max", 3}}));
 }
 
-TEST_F(ControllerMetricsTest, EachResultIsCounted) {
+TEST_P(ControllerMetricsTest, EachResultIsCounted) {
   const auto controller = Reporting(
       [](const std::string& item,
          const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
@@ -239,7 +239,7 @@ TEST_F(ControllerMetricsTest, EachResultIsCounted) {
                                              {"test terminal", 1}}));
 }
 
-TEST_F(ControllerMetricsTest, AnActiveWorkerIsOneThatReconciles) {
+TEST_P(ControllerMetricsTest, AnActiveWorkerIsOneThatReconciles) {
   const auto controller = Reporting(
       [this](const std::string&,
              const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
@@ -252,7 +252,7 @@ TEST_F(ControllerMetricsTest, AnActiveWorkerIsOneThatReconciles) {
   EXPECT_EQ(provider_.record().sums().count("test active"), 0u);
 }
 
-TEST_F(ControllerMetricsTest, ARunningSourceIsCounted) {
+TEST_P(ControllerMetricsTest, ARunningSourceIsCounted) {
   absl::Notification running, fail, restarted;
   std::atomic<int> runs{0};
   ControllerOptions<std::string> options = Options(Succeed);
@@ -285,7 +285,7 @@ TEST_F(ControllerMetricsTest, ARunningSourceIsCounted) {
   EXPECT_EQ(provider_.record().sums(), (Sums{{"test max", 1}}));
 }
 
-TEST_F(ControllerMetricsTest, ReconcilingIsTimed) {
+TEST_P(ControllerMetricsTest, ReconcilingIsTimed) {
   const auto controller = Reporting(
       [this](const std::string& item,
              const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
@@ -299,7 +299,7 @@ TEST_F(ControllerMetricsTest, ReconcilingIsTimed) {
   EXPECT_EQ(provider_.record().observed()[1], 2);
 }
 
-TEST_F(ControllerMetricsTest, NoTimeIsNegativeIfTheClockGoesBack) {
+TEST_P(ControllerMetricsTest, NoTimeIsNegativeIfTheClockGoesBack) {
   const auto controller = Reporting(
       [this](const std::string&,
              const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
@@ -311,7 +311,7 @@ TEST_F(ControllerMetricsTest, NoTimeIsNegativeIfTheClockGoesBack) {
   EXPECT_EQ(provider_.record().observed()[0], 0);
 }
 
-TEST_F(ControllerMetricsTest,
+TEST_P(ControllerMetricsTest,
        ReconciliationsThatExceedTheirDeadlineAreCounted) {
   ControllerOptions<std::string> options = Options(
       [this](const std::string& item,
@@ -328,7 +328,7 @@ TEST_F(ControllerMetricsTest,
             (Sums{{"test max", 1}, {"test success", 2}, {"test timeouts", 1}}));
 }
 
-TEST_F(ControllerMetricsTest, AControllerWithoutANameHasNoMetrics) {
+TEST_P(ControllerMetricsTest, AControllerWithoutANameHasNoMetrics) {
   ControllerOptions<std::string> options = Options(Succeed);
   options.name = "";
   options.metrics_provider = &provider_;
@@ -338,7 +338,7 @@ TEST_F(ControllerMetricsTest, AControllerWithoutANameHasNoMetrics) {
   EXPECT_EQ(provider_.record().sums(), Sums());
 }
 
-TEST_F(ControllerMetricsTest, AProviderMayReturnNoMetrics) {
+TEST_P(ControllerMetricsTest, AProviderMayReturnNoMetrics) {
   provider_.wants_none = true;
   const auto controller = Reporting(Succeed);
   controller->queue().Add("a");
@@ -346,7 +346,7 @@ TEST_F(ControllerMetricsTest, AProviderMayReturnNoMetrics) {
   EXPECT_EQ(Noted().size(), 1u);
 }
 
-TEST_F(ControllerMetricsTest, AProviderMayOverrideOnlyWhatItMust) {
+TEST_P(ControllerMetricsTest, AProviderMayOverrideOnlyWhatItMust) {
   LeastProvider provider;
   ControllerOptions<std::string> options = Options(Succeed);
   options.metrics_provider = &provider;
@@ -356,7 +356,7 @@ TEST_F(ControllerMetricsTest, AProviderMayOverrideOnlyWhatItMust) {
   EXPECT_EQ(Noted().size(), 1u);
 }
 
-TEST_F(ControllerMetricsTest, TheQueueReportsUnderTheControllersName) {
+TEST_P(ControllerMetricsTest, TheQueueReportsUnderTheControllersName) {
   RecordingMetrics queue_metrics;
   ControllerOptions<std::string> options = Options(Succeed);
   options.queue_metrics_provider = &queue_metrics;
@@ -372,7 +372,7 @@ TEST_F(ControllerMetricsTest, TheQueueReportsUnderTheControllersName) {
 
 #ifdef ABSL_HAVE_EXCEPTIONS
 
-TEST_F(ControllerMetricsTest, ExceptionsAreErrorsAndCountedBesides) {
+TEST_P(ControllerMetricsTest, ExceptionsAreErrorsAndCountedBesides) {
   const auto controller =
       Reporting([](const std::string&,
                    const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
@@ -386,7 +386,7 @@ TEST_F(ControllerMetricsTest, ExceptionsAreErrorsAndCountedBesides) {
                                              {"test panics", 1}}));
 }
 
-TEST_F(ControllerMetricsTest, WhatAMetricThrowsIsDropped) {
+TEST_P(ControllerMetricsTest, WhatAMetricThrowsIsDropped) {
   provider_.throws = true;
   const auto controller = Reporting(
       [](const std::string&,
@@ -401,6 +401,8 @@ TEST_F(ControllerMetricsTest, WhatAMetricThrowsIsDropped) {
 }
 
 #endif  // ABSL_HAVE_EXCEPTIONS
+
+WORKQUEUE_INSTANTIATE(ControllerMetricsTest);
 
 }  // namespace
 }  // namespace workqueue

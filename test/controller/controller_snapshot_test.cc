@@ -41,7 +41,7 @@ class ControllerSnapshotTest : public ControllerFixture {
   std::atomic<absl::StatusCode> error_{absl::StatusCode::kNotFound};
 };
 
-TEST_F(ControllerSnapshotTest, HasTheLastErrorOfAWaitingItem) {
+TEST_P(ControllerSnapshotTest, HasTheLastErrorOfAWaitingItem) {
   const auto controller = Started(Options(Fail()));
   controller->queue().Add("web");
   controller->AwaitIdle();
@@ -60,7 +60,7 @@ TEST_F(ControllerSnapshotTest, HasTheLastErrorOfAWaitingItem) {
   EXPECT_EQ(snapshot.waiting[0].last_error, "ABORTED: no web");
 }
 
-TEST_F(ControllerSnapshotTest, HasTheLastErrorsOfQueuedAndProcessedItems) {
+TEST_P(ControllerSnapshotTest, HasTheLastErrorsOfQueuedAndProcessedItems) {
   std::atomic<bool> hangs{false};
   absl::Notification hanging, go_on;
   const auto fail = Fail();
@@ -87,7 +87,7 @@ TEST_F(ControllerSnapshotTest, HasTheLastErrorsOfQueuedAndProcessedItems) {
   go_on.Notify();
 }
 
-TEST_F(ControllerSnapshotTest, ASuccessForgetsTheError) {
+TEST_P(ControllerSnapshotTest, ASuccessForgetsTheError) {
   const auto controller = Started(Options(Fail()));
   controller->queue().Add("web");
   controller->AwaitIdle();
@@ -99,7 +99,7 @@ TEST_F(ControllerSnapshotTest, ASuccessForgetsTheError) {
   EXPECT_EQ(snapshot.waiting[0].last_error, "");
 }
 
-TEST_F(ControllerSnapshotTest, ATerminalErrorIsForgotten) {
+TEST_P(ControllerSnapshotTest, ATerminalErrorIsForgotten) {
   bool terminal = false;
   const auto controller = Started(Options(
       [&terminal](const std::string&,
@@ -115,7 +115,7 @@ TEST_F(ControllerSnapshotTest, ATerminalErrorIsForgotten) {
   EXPECT_EQ(controller->TakeSnapshot().waiting.at(0).last_error, "");
 }
 
-TEST_F(ControllerSnapshotTest, AnErrorIsOneShortPrintableLine) {
+TEST_P(ControllerSnapshotTest, AnErrorIsOneShortPrintableLine) {
   const auto controller = Started(
       Options([](const std::string&,
                  const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
@@ -128,7 +128,7 @@ TEST_F(ControllerSnapshotTest, AnErrorIsOneShortPrintableLine) {
   EXPECT_LT(error.size(), 300u);
 }
 
-TEST_F(ControllerSnapshotTest, OnlyTheErrorsOfTheLastFailuresAreKept) {
+TEST_P(ControllerSnapshotTest, OnlyTheErrorsOfTheLastFailuresAreKept) {
   auto options = Options(Fail());
   options.log_sink = nullptr;
   const auto controller = Started(std::move(options));
@@ -149,7 +149,7 @@ TEST_F(ControllerSnapshotTest, OnlyTheErrorsOfTheLastFailuresAreKept) {
 
 #ifdef ABSL_HAVE_EXCEPTIONS
 
-TEST_F(ControllerSnapshotTest, AnExceptionIsAnError) {
+TEST_P(ControllerSnapshotTest, AnExceptionIsAnError) {
   const auto controller = Started(
       Options([](const std::string&,
                  const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
@@ -162,6 +162,8 @@ TEST_F(ControllerSnapshotTest, AnExceptionIsAnError) {
 }
 
 #endif  // ABSL_HAVE_EXCEPTIONS
+
+WORKQUEUE_INSTANTIATE(ControllerSnapshotTest);
 
 }  // namespace
 }  // namespace workqueue

@@ -19,9 +19,11 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "test/controller/controller_fixture.h"
+#include "workqueue/acquire_async.h"
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/controller/source.h"
+#include "workqueue/executor.h"
 #include "workqueue/lease.h"
 #include "workqueue/rate_limiting_queue.h"
 
@@ -75,7 +77,7 @@ class SourceTest : public ControllerFixture {
   }
 };
 
-TEST_F(SourceTest, SourcesRunUntilTheControllerIsStopped) {
+TEST_P(SourceTest, SourcesRunUntilTheControllerIsStopped) {
   std::atomic<int> ended{0};
   ControllerOptions<std::string> options = Options(Succeed);
   for (const char* item : {"a", "b"}) {
@@ -98,7 +100,7 @@ TEST_F(SourceTest, SourcesRunUntilTheControllerIsStopped) {
                                       "I controller test: stopped"}));
 }
 
-TEST_F(SourceTest, HasTheControllersClock) {
+TEST_P(SourceTest, HasTheControllersClock) {
   ControllerOptions<std::string> options = Options(Succeed);
   options.sources.push_back(NewSource([this](Context& context) {
     EXPECT_EQ(context.clock, &clock_);
@@ -107,7 +109,7 @@ TEST_F(SourceTest, HasTheControllersClock) {
   EXPECT_TRUE(Started(std::move(options))->Stop());
 }
 
-TEST_F(SourceTest, NoWorkerStartsBeforeAllAreInSync) {
+TEST_P(SourceTest, NoWorkerStartsBeforeAllAreInSync) {
   absl::Notification go_on;
   ControllerOptions<std::string> options = Options(Succeed);
   // A source that returns counts as in sync.
@@ -135,7 +137,7 @@ TEST_F(SourceTest, NoWorkerStartsBeforeAllAreInSync) {
   EXPECT_EQ(Noted().size(), 2u);
 }
 
-TEST_F(SourceTest, StartDoesNotWaitForASourceWithoutSync) {
+TEST_P(SourceTest, StartDoesNotWaitForASourceWithoutSync) {
   absl::Notification go_on;
   ControllerOptions<std::string> options = Options(Succeed);
   options.sources.push_back(NewSource([&go_on](Context& context) {
@@ -150,7 +152,7 @@ TEST_F(SourceTest, StartDoesNotWaitForASourceWithoutSync) {
   go_on.Notify();
 }
 
-TEST_F(SourceTest, AnErrorEndsTheStart) {
+TEST_P(SourceTest, AnErrorEndsTheStart) {
   ControllerOptions<std::string> options = Options(Succeed);
   options.sources.push_back(NeverInSync("a"));
   options.sources.push_back(NewSource([](Context&) {
@@ -173,7 +175,7 @@ TEST_F(SourceTest, AnErrorEndsTheStart) {
             "directory [url='payload']");
 }
 
-TEST_F(SourceTest, ItsErrorAfterTheStartIsLogged) {
+TEST_P(SourceTest, ItsErrorAfterTheStartIsLogged) {
   absl::Notification fail;
   ControllerOptions<std::string> options = Options(Succeed);
   options.sources.push_back(NewSource([&fail](Context&) {
@@ -189,7 +191,7 @@ TEST_F(SourceTest, ItsErrorAfterTheStartIsLogged) {
   EXPECT_TRUE(controller->Stop());
 }
 
-TEST_F(SourceTest, ItsErrorIsLoggedOnOneLine) {
+TEST_P(SourceTest, ItsErrorIsLoggedOnOneLine) {
   ControllerOptions<std::string> options = Options(Succeed);
   options.sources.push_back(
       NewSource([](Context&) { return absl::DataLossError("two\nlines"); }));
@@ -204,7 +206,7 @@ TEST_F(SourceTest, ItsErrorIsLoggedOnOneLine) {
             "two\\nlines");
 }
 
-TEST_F(SourceTest, ASourceThatIsNotInSyncInTimeEndsTheStart) {
+TEST_P(SourceTest, ASourceThatIsNotInSyncInTimeEndsTheStart) {
   ControllerOptions<std::string> options = Options(Succeed);
   options.sync_timeout = 7 * kSecond;
   options.sources.push_back(NeverInSync("a"));
@@ -237,7 +239,7 @@ TEST_F(SourceTest, ASourceThatIsNotInSyncInTimeEndsTheStart) {
 
 #ifdef ABSL_HAVE_EXCEPTIONS
 
-TEST_F(SourceTest, AnExceptionEndsTheStart) {
+TEST_P(SourceTest, AnExceptionEndsTheStart) {
   ControllerOptions<std::string> options = Options(Succeed);
   options.sources.push_back(NewSource(
       [](Context&) -> absl::Status { throw std::runtime_error("thrown"); }));
@@ -246,7 +248,7 @@ TEST_F(SourceTest, AnExceptionEndsTheStart) {
             absl::InternalError("source pods: thrown"));
 }
 
-TEST_F(SourceTest, AnExceptionFromOnStopIsLogged) {
+TEST_P(SourceTest, AnExceptionFromOnStopIsLogged) {
   ControllerOptions<std::string> options = Options(Succeed);
   options.sources.push_back(Adding("a"));
   options.sources[0].on_stop = [] { throw std::runtime_error("thrown"); };
@@ -257,7 +259,7 @@ TEST_F(SourceTest, AnExceptionFromOnStopIsLogged) {
 
 #endif  // ABSL_HAVE_EXCEPTIONS
 
-TEST_F(SourceTest, OnStopIsCalledWhenTheControllerStops) {
+TEST_P(SourceTest, OnStopIsCalledWhenTheControllerStops) {
   absl::Notification told;
   ControllerOptions<std::string> options = Options(Succeed);
   options.sources.push_back(Deaf(told));
@@ -266,7 +268,7 @@ TEST_F(SourceTest, OnStopIsCalledWhenTheControllerStops) {
   EXPECT_TRUE(controller->Stop());
 }
 
-TEST_F(SourceTest, OnStopIsCalledWhenAnotherSourceFails) {
+TEST_P(SourceTest, OnStopIsCalledWhenAnotherSourceFails) {
   absl::Notification told;
   ControllerOptions<std::string> options = Options(Succeed);
   options.sources.push_back(Deaf(told));
@@ -277,7 +279,7 @@ TEST_F(SourceTest, OnStopIsCalledWhenAnotherSourceFails) {
             absl::NotFoundError("source pods: no such directory"));
 }
 
-TEST_F(SourceTest, ASourceMayBeginTheStop) {
+TEST_P(SourceTest, ASourceMayBeginTheStop) {
   ControllerOptions<std::string> options = Options(Succeed);
   Controller<std::string>* self = nullptr;
   absl::Notification go_on, stopped;
@@ -305,7 +307,7 @@ TEST_F(SourceTest, ASourceMayBeginTheStop) {
 
 class StartTest : public SourceTest {};
 
-TEST_F(StartTest, IsPossibleOnce) {
+TEST_P(StartTest, IsPossibleOnce) {
   const auto controller = Started(Options(Succeed));
   EXPECT_EQ(controller->Start(),
             absl::FailedPreconditionError(
@@ -315,7 +317,7 @@ TEST_F(StartTest, IsPossibleOnce) {
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}}));
 }
 
-TEST_F(StartTest, NeedsNoName) {
+TEST_P(StartTest, NeedsNoName) {
   ControllerOptions<std::string> options = Options(Succeed);
   options.name = "";
   const auto controller = Started(std::move(options));
@@ -323,7 +325,7 @@ TEST_F(StartTest, NeedsNoName) {
                                      "controller has been started already"));
 }
 
-TEST_F(StartTest, IsNotPossibleAfterStop) {
+TEST_P(StartTest, IsNotPossibleAfterStop) {
   const auto controller = Started(Options(Succeed));
   EXPECT_TRUE(controller->Stop());
   EXPECT_EQ(controller->Start(),
@@ -331,7 +333,7 @@ TEST_F(StartTest, IsNotPossibleAfterStop) {
                                           "and cannot be started again"));
 }
 
-TEST_F(StartTest, IsCancelledByStop) {
+TEST_P(StartTest, IsCancelledByStop) {
   ControllerOptions<std::string> options = Options(Succeed);
   options.sources.push_back(NewSource([](Context& context) {
     context.stop.WaitForNotification();
@@ -349,7 +351,7 @@ TEST_F(StartTest, IsCancelledByStop) {
   EXPECT_EQ(Noted(), Notes());
 }
 
-TEST_F(StartTest, IsCancelledByASourceThatStops) {
+TEST_P(StartTest, IsCancelledByASourceThatStops) {
   ControllerOptions<std::string> options = Options(Succeed);
   Controller<std::string>* self = nullptr;
   options.sources.push_back(NewSource([&self](Context&) {
@@ -406,7 +408,7 @@ class StopTest : public ControllerFixture {
   std::atomic<bool> ended_{false};
 };
 
-TEST_F(StopTest, BeforeTheStartLeavesWhatIsQueued) {
+TEST_P(StopTest, BeforeTheStartLeavesWhatIsQueued) {
   const auto controller = New(Options(Succeed));
   controller->queue().Add("a");
   EXPECT_FALSE(controller->Stop());
@@ -416,14 +418,14 @@ TEST_F(StopTest, BeforeTheStartLeavesWhatIsQueued) {
   EXPECT_EQ(Noted(), Notes());
 }
 
-TEST_F(StopTest, BeforeTheStartIsTrueIfNothingIsQueued) {
+TEST_P(StopTest, BeforeTheStartIsTrueIfNothingIsQueued) {
   const auto controller = New(Options(Succeed));
   controller->queue().AddAfter("a", kSecond);
   EXPECT_TRUE(controller->Stop());
   EXPECT_FALSE(controller->queue().Add("b"));
 }
 
-TEST_F(StopTest, ReconcilesWhatIsQueuedAndDropsWhatWaits) {
+TEST_P(StopTest, ReconcilesWhatIsQueuedAndDropsWhatWaits) {
   const auto controller = Started(SlowOptions());
   controller->queue().Add("slow");
   begun_.WaitForNotification();
@@ -441,7 +443,7 @@ TEST_F(StopTest, ReconcilesWhatIsQueuedAndDropsWhatWaits) {
   EXPECT_TRUE(controller->Stop());
 }
 
-TEST_F(StopTest, WhatFailsThenIsNotTriedAgain) {
+TEST_P(StopTest, WhatFailsThenIsNotTriedAgain) {
   absl::Notification begun, go_on;
   const auto controller =
       Started(Options([&](const std::string&, const ReconcileContext&) {
@@ -459,7 +461,7 @@ TEST_F(StopTest, WhatFailsThenIsNotTriedAgain) {
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}}));
 }
 
-TEST_F(StopTest, LeavesInTheQueueWhatIsLeftAtTheDeadline) {
+TEST_P(StopTest, LeavesInTheQueueWhatIsLeftAtTheDeadline) {
   const auto controller = Started(ObedientOptions());
   controller->queue().Add("slow");
   begun_.WaitForNotification();
@@ -479,7 +481,7 @@ TEST_F(StopTest, LeavesInTheQueueWhatIsLeftAtTheDeadline) {
             1);
 }
 
-TEST_F(StopTest, WithAPastDeadlineDoesNotWait) {
+TEST_P(StopTest, WithAPastDeadlineDoesNotWait) {
   const auto controller = Started(SlowOptions());
   controller->queue().Add("slow");
   begun_.WaitForNotification();
@@ -493,7 +495,7 @@ TEST_F(StopTest, WithAPastDeadlineDoesNotWait) {
   EXPECT_TRUE(stop_seen_);
 }
 
-TEST_F(StopTest, AStopThatDoesNotWaitEndsAStopThatWaits) {
+TEST_P(StopTest, AStopThatDoesNotWaitEndsAStopThatWaits) {
   const auto controller = Started(SlowOptions());
   controller->queue().Add("slow");
   begun_.WaitForNotification();
@@ -523,6 +525,19 @@ class OutlivingQueue final : public RateLimitingQueue<std::string> {
     if (lease.ok()) lease->GiveBack();
     return absl::CancelledError("closed");
   }
+  AcquireId AcquireNextAsync(Lease<std::string>* lease, Executor* executor,
+                             AcquireCallback<std::string> callback) override {
+    return Base::AcquireNextAsync(
+        lease, executor,
+        [this, callback = std::move(callback)](
+            absl::StatusOr<Lease<std::string>> acquired) mutable {
+          if (closed_) {
+            if (acquired.ok()) acquired->GiveBack();
+            acquired = absl::CancelledError("closed");
+          }
+          std::move(callback)(std::move(acquired));
+        });
+  }
   void ShutDown() override { ADD_FAILURE() << "other clients still use it"; }
   bool ShutDownWithDrainWithin(absl::Duration) override {
     ADD_FAILURE() << "other clients still use it";
@@ -537,7 +552,7 @@ class OutlivingQueue final : public RateLimitingQueue<std::string> {
   std::atomic<bool> closed_{false};
 };
 
-TEST_F(StopTest, ClosesAQueueWhoseItemsLiveElsewhereAndLeavesThemThere) {
+TEST_P(StopTest, ClosesAQueueWhoseItemsLiveElsewhereAndLeavesThemThere) {
   ControllerOptions<std::string> options = SlowOptions();
   RateLimitingQueueOptions<std::string> queue_options;
   queue_options.clock = &clock_;
@@ -557,7 +572,7 @@ TEST_F(StopTest, ClosesAQueueWhoseItemsLiveElsewhereAndLeavesThemThere) {
 }
 
 // A source that has not returned does not delay `Stop()` beyond its timeout.
-TEST_F(StopTest, DoesNotWaitForASourceBeyondItsDeadline) {
+TEST_P(StopTest, DoesNotWaitForASourceBeyondItsDeadline) {
   absl::Notification go_on;
   ControllerOptions<std::string> options = ObedientOptions();
   Source<std::string> source;
@@ -583,7 +598,7 @@ TEST_F(StopTest, DoesNotWaitForASourceBeyondItsDeadline) {
 }
 
 // The same, with a timeout of zero.
-TEST_F(StopTest, DoesNotWaitForASourceWithAPastDeadline) {
+TEST_P(StopTest, DoesNotWaitForASourceWithAPastDeadline) {
   absl::Notification go_on;
   ControllerOptions<std::string> options = Options(Succeed);
   Source<std::string> source;
@@ -599,7 +614,7 @@ TEST_F(StopTest, DoesNotWaitForASourceWithAPastDeadline) {
   EXPECT_TRUE(controller->Stop());
 }
 
-TEST_F(StopTest, IsPossibleFromManyThreads) {
+TEST_P(StopTest, IsPossibleFromManyThreads) {
   ControllerOptions<std::string> options = Options(Succeed);
   options.workers = 2;
   Source<std::string> source;
@@ -618,7 +633,7 @@ TEST_F(StopTest, IsPossibleFromManyThreads) {
   EXPECT_EQ(Noted().size(), 10u);
 }
 
-TEST_F(StopTest, TheReconcileFunctionMayBeginIt) {
+TEST_P(StopTest, TheReconcileFunctionMayBeginIt) {
   Controller<std::string>* self = nullptr;
   absl::Notification stopped;
   const auto controller = New(Options(
@@ -646,7 +661,7 @@ TEST_F(StopTest, TheReconcileFunctionMayBeginIt) {
   EXPECT_EQ(messages.back(), "I controller test: stopped");
 }
 
-TEST_F(StopTest, AReconcileFunctionMayStopAnotherController) {
+TEST_P(StopTest, AReconcileFunctionMayStopAnotherController) {
   const auto other = Started(Options(Succeed));
   const auto controller = Started(Options(
       [&other](const std::string&,
@@ -660,7 +675,7 @@ TEST_F(StopTest, AReconcileFunctionMayStopAnotherController) {
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}, {"of the other", 0, 0}}));
 }
 
-TEST_F(StopTest, TheDestructorTellsAndAwaitsWhatIsInProgress) {
+TEST_P(StopTest, TheDestructorTellsAndAwaitsWhatIsInProgress) {
   auto controller = Started(ObedientOptions());
   controller->queue().Add("slow");
   begun_.WaitForNotification();
@@ -670,14 +685,14 @@ TEST_F(StopTest, TheDestructorTellsAndAwaitsWhatIsInProgress) {
   EXPECT_EQ(Noted(), (Notes{{"slow", 0, 0}}));
 }
 
-TEST_F(StopTest, TheDestructorNeedsNoStart) {
+TEST_P(StopTest, TheDestructorNeedsNoStart) {
   auto controller = New(Options(Succeed));
   controller->queue().Add("a");
   controller.reset();
   EXPECT_EQ(Noted(), Notes());
 }
 
-TEST_F(StopTest, AQueueThatIsShutDownIsReconciledToItsEnd) {
+TEST_P(StopTest, AQueueThatIsShutDownIsReconciledToItsEnd) {
   const auto controller = Started(SlowOptions());
   controller->queue().Add("slow");
   begun_.WaitForNotification();
@@ -687,6 +702,10 @@ TEST_F(StopTest, AQueueThatIsShutDownIsReconciledToItsEnd) {
   EXPECT_TRUE(controller->Stop());
   EXPECT_EQ(Noted(), (Notes{{"slow", 0, 0}, {"a", 0, 0}}));
 }
+
+WORKQUEUE_INSTANTIATE(SourceTest);
+WORKQUEUE_INSTANTIATE(StartTest);
+WORKQUEUE_INSTANTIATE(StopTest);
 
 }  // namespace
 }  // namespace workqueue

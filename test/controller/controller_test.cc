@@ -31,8 +31,10 @@
 #include "ratelimit/token_bucket.h"
 #include "test/controller/controller_fixture.h"
 #include "test/workqueue/recording_metrics.h"
+#include "workqueue/acquire_async.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/controller/source.h"
+#include "workqueue/executor.h"
 #include "workqueue/lease.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/priority_queue.h"
@@ -54,7 +56,7 @@ class ControllerTest : public ControllerFixture {};
 // Results of a reconciliation
 // -----------------------------------------------------------------------------
 
-TEST_F(ControllerTest, WhatIsAddedBeforeAndAfterTheStartIsReconciledOnce) {
+TEST_P(ControllerTest, WhatIsAddedBeforeAndAfterTheStartIsReconciledOnce) {
   const auto controller = New(Options(Succeed));
   controller->queue().Add("before");
   EXPECT_EQ(Noted(), Notes());
@@ -69,7 +71,7 @@ TEST_F(ControllerTest, WhatIsAddedBeforeAndAfterTheStartIsReconciledOnce) {
   EXPECT_EQ(Noted(), Notes());
 }
 
-TEST_F(ControllerTest, TheFunctionIsToldWhereItIs) {
+TEST_P(ControllerTest, TheFunctionIsToldWhereItIs) {
   const auto controller = Started(
       Options([this](const std::string&, const ReconcileContext& context)
                   -> absl::StatusOr<ReconcileResult> {
@@ -85,7 +87,7 @@ TEST_F(ControllerTest, TheFunctionIsToldWhereItIs) {
   EXPECT_EQ(Noted().size(), 1u);
 }
 
-TEST_F(ControllerTest, AfterAnErrorItIsTriedAgainLaterEachTime) {
+TEST_P(ControllerTest, AfterAnErrorItIsTriedAgainLaterEachTime) {
   const auto controller = Started(Options(
       [](const std::string&,
          const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
@@ -110,7 +112,7 @@ TEST_F(ControllerTest, AfterAnErrorItIsTriedAgainLaterEachTime) {
   EXPECT_EQ(Noted(), Notes());
 }
 
-TEST_F(ControllerTest, ASuccessMakesTheNextFailureTheFirst) {
+TEST_P(ControllerTest, ASuccessMakesTheNextFailureTheFirst) {
   std::atomic<bool> fail{true};
   const auto controller = Started(Options(
       [&fail](const std::string&,
@@ -133,7 +135,7 @@ TEST_F(ControllerTest, ASuccessMakesTheNextFailureTheFirst) {
   EXPECT_EQ(Noted(), (Notes{{"a", 20, 1}}));
 }
 
-TEST_F(ControllerTest, ARetryKeepsThePriority) {
+TEST_P(ControllerTest, ARetryKeepsThePriority) {
   const auto controller = Started(Options(
       [](const std::string&,
          const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
@@ -148,7 +150,7 @@ TEST_F(ControllerTest, ARetryKeepsThePriority) {
   EXPECT_EQ(NotedPriorities(), (std::vector<int>{7, 7}));
 }
 
-TEST_F(ControllerTest, RequeueAfterForgetsAndComesBackThen) {
+TEST_P(ControllerTest, RequeueAfterForgetsAndComesBackThen) {
   std::atomic<int> calls{0};
   const auto controller = Started(Options(
       [&calls](const std::string&,
@@ -179,7 +181,7 @@ TEST_F(ControllerTest, RequeueAfterForgetsAndComesBackThen) {
   EXPECT_EQ(Noted(), Notes());
 }
 
-TEST_F(ControllerTest, RequeueAfterHasTheItemsPriorityOrItsOwn) {
+TEST_P(ControllerTest, RequeueAfterHasTheItemsPriorityOrItsOwn) {
   std::atomic<int> calls{0};
   const auto controller = Started(Options(
       [&calls](const std::string&,
@@ -198,7 +200,7 @@ TEST_F(ControllerTest, RequeueAfterHasTheItemsPriorityOrItsOwn) {
   EXPECT_EQ(NotedPriorities(), (std::vector<int>{7, 7, -1}));
 }
 
-TEST_F(ControllerTest, ATerminalErrorIsNotTriedAgainAndForgotten) {
+TEST_P(ControllerTest, ATerminalErrorIsNotTriedAgainAndForgotten) {
   const auto controller = Started(Options(
       [](const std::string&,
          const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
@@ -214,7 +216,7 @@ TEST_F(ControllerTest, ATerminalErrorIsNotTriedAgainAndForgotten) {
   EXPECT_EQ(Noted(), Notes());
 }
 
-TEST_F(ControllerTest, TheTimeoutIsCountedFromTheBeginOfEach) {
+TEST_P(ControllerTest, TheTimeoutIsCountedFromTheBeginOfEach) {
   ControllerOptions<std::string> options =
       Options([this](const std::string&, const ReconcileContext& context)
                   -> absl::StatusOr<ReconcileResult> {
@@ -237,7 +239,7 @@ TEST_F(ControllerTest, TheTimeoutIsCountedFromTheBeginOfEach) {
 // Workers
 // -----------------------------------------------------------------------------
 
-TEST_F(ControllerTest, AsManyAreReconciledAtTheSameTimeAsThereAreWorkers) {
+TEST_P(ControllerTest, AsManyAreReconciledAtTheSameTimeAsThereAreWorkers) {
   auto* const all = new absl::Barrier(3);
   ControllerOptions<std::string> options = Options(
       [all](const std::string&,
@@ -252,7 +254,7 @@ TEST_F(ControllerTest, AsManyAreReconciledAtTheSameTimeAsThereAreWorkers) {
   EXPECT_EQ(Noted().size(), 3u);
 }
 
-TEST_F(ControllerTest, WhatIsAddedWhileItIsReconciledIsReconciledAgain) {
+TEST_P(ControllerTest, WhatIsAddedWhileItIsReconciledIsReconciledAgain) {
   absl::Notification begun, other_done, go_on;
   std::atomic<int> calls{0};
   ControllerOptions<std::string> options =
@@ -281,7 +283,7 @@ TEST_F(ControllerTest, WhatIsAddedWhileItIsReconciledIsReconciledAgain) {
   EXPECT_EQ(calls, 2);
 }
 
-TEST_F(ControllerTest, AnItemIsNeverReconciledTwiceAtOnce) {
+TEST_P(ControllerTest, AnItemIsNeverReconciledTwiceAtOnce) {
   constexpr int kTimes = 200;
   struct Progress {
     std::atomic<bool> in_progress{false};
@@ -317,7 +319,7 @@ TEST_F(ControllerTest, AnItemIsNeverReconciledTwiceAtOnce) {
 // Options
 // -----------------------------------------------------------------------------
 
-TEST_F(ControllerTest, EachBadOptionIsNamed) {
+TEST_P(ControllerTest, EachBadOptionIsNamed) {
   const auto error = [this](void (*spoil)(ControllerOptions<std::string>&)) {
     ControllerOptions<std::string> options = Options(Succeed);
     spoil(options);
@@ -326,7 +328,30 @@ TEST_F(ControllerTest, EachBadOptionIsNamed) {
     return std::string(controller.status().message());
   };
   EXPECT_EQ(error([](auto& options) { options.reconcile = nullptr; }),
-            "reconcile is empty; it must be callable");
+            "reconcile is empty; it must be callable, unless reconcile_async "
+            "is");
+  EXPECT_EQ(error([](auto& options) {
+              options.reconcile_async = [](const auto&, const auto&, auto) {};
+            }),
+            "reconcile is given, and reconcile_async, too; give one of them");
+  EXPECT_EQ(error([](auto& options) {
+              options.reconcile = nullptr;
+              options.reconcile_async = [](const auto&, const auto&, auto) {};
+              options.max_in_flight = 0;
+            }),
+            "max_in_flight is 0; it must be at least 1");
+  static InlineExecutor inline_executor;
+  EXPECT_EQ(error([](auto& options) {
+              options.reconcile = nullptr;
+              options.reconcile_async = [](const auto&, const auto&, auto) {};
+              options.executor = &inline_executor;
+              options.workers = 4;
+            }),
+            "workers is 4, and executor is given, too; the executor has its "
+            "own threads");
+  EXPECT_EQ(error([](auto& options) { options.executor = &inline_executor; }),
+            "executor is given, and reconcile, too; an executor runs only "
+            "reconcile_async");
   EXPECT_EQ(error([](auto& options) { options.workers = 0; }),
             "workers is 0; it must be at least 1");
   EXPECT_EQ(error([](auto& options) { options.sync_timeout = -kNs; }),
@@ -364,14 +389,14 @@ TEST_F(ControllerTest, EachBadOptionIsNamed) {
             "own metrics");
 }
 
-TEST_F(ControllerTest, TheLimitsOfOptionsAreTaken) {
+TEST_P(ControllerTest, TheLimitsOfOptionsAreTaken) {
   ControllerOptions<std::string> options = Options(Succeed);
   options.sync_timeout = absl::ZeroDuration();
   options.reconcile_timeout = kNs;
   EXPECT_TRUE(Controller<std::string>::Create(std::move(options)).ok());
 }
 
-TEST_F(ControllerTest, TheRateLimiterIsTheOneGiven) {
+TEST_P(ControllerTest, TheRateLimiterIsTheOneGiven) {
   ControllerOptions<std::string> options = Options(
       [](const std::string&,
          const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
@@ -388,7 +413,7 @@ TEST_F(ControllerTest, TheRateLimiterIsTheOneGiven) {
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}, {"a", 3, 1}, {"a", 43, 2}}));
 }
 
-TEST_F(ControllerTest, FailuresAreWhatTheRateLimiterCounts) {
+TEST_P(ControllerTest, FailuresAreWhatTheRateLimiterCounts) {
   ControllerOptions<std::string> options = Options(
       [](const std::string&, const ReconcileContext&) { return Fail(); });
   options.rate_limiter = *BucketRateLimiter<std::string>::Create(
@@ -400,7 +425,7 @@ TEST_F(ControllerTest, FailuresAreWhatTheRateLimiterCounts) {
   EXPECT_EQ(std::get<2>(Noted().back()), 0);
 }
 
-TEST_F(ControllerTest, AQueueNeedHaveNoPriorities) {
+TEST_P(ControllerTest, AQueueNeedHaveNoPriorities) {
   std::atomic<int> calls{0};
   ControllerOptions<std::string> options = Options(
       [&calls](const std::string&,
@@ -438,7 +463,7 @@ TEST_F(ControllerTest, AQueueNeedHaveNoPriorities) {
 // Messages
 // -----------------------------------------------------------------------------
 
-TEST_F(ControllerTest, ItTellsWhatItDoesAndWhatFails) {
+TEST_P(ControllerTest, ItTellsWhatItDoesAndWhatFails) {
   const auto controller = New(Options(
       [](const std::string&,
          const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
@@ -465,7 +490,7 @@ TEST_F(ControllerTest, ItTellsWhatItDoesAndWhatFails) {
 }
 
 // Nothing in a message can end the line or act on a terminal.
-TEST_F(ControllerTest, EachMessageIsALine) {
+TEST_P(ControllerTest, EachMessageIsALine) {
   ControllerOptions<std::string> options =
       Options([](const std::string&, const ReconcileContext&) {
         return absl::UnavailableError("two\nlines" + std::string(2000, '.'));
@@ -490,7 +515,7 @@ struct Unprintable {
   }
 };
 
-TEST_F(ControllerTest, ItemsNeedNotBePrintable) {
+TEST_P(ControllerTest, ItemsNeedNotBePrintable) {
   ControllerOptions<Unprintable> options;
   options.name = "test";
   options.clock = &clock_;
@@ -508,7 +533,7 @@ TEST_F(ControllerTest, ItemsNeedNotBePrintable) {
             "UNAVAILABLE: later");
 }
 
-TEST_F(ControllerTest, WithoutALogItSaysNothing) {
+TEST_P(ControllerTest, WithoutALogItSaysNothing) {
   ControllerOptions<std::string> options = Options(
       [](const std::string&, const ReconcileContext&) { return Fail(); });
   options.log_sink = nullptr;
@@ -536,7 +561,7 @@ struct CaseInsensitive {
   std::string key;
 };
 
-TEST_F(ControllerTest, ItemsMayHaveAHashAndAnEqualityOfTheirOwn) {
+TEST_P(ControllerTest, ItemsMayHaveAHashAndAnEqualityOfTheirOwn) {
   using Items =
       Controller<CaseInsensitive, CaseInsensitive::Hash, CaseInsensitive::Eq>;
   std::vector<std::string> reconciled;
@@ -576,6 +601,17 @@ class BalkingQueue final : public RateLimitingQueue<std::string> {
       return absl::UnavailableError("out of reach");
     }
     return Base::AcquireWithTimeout(timeout);
+  }
+  AcquireId AcquireNextAsync(Lease<std::string>* lease, Executor* executor,
+                             AcquireCallback<std::string> callback) override {
+    if (Balks(Asked::kAcquire) && !balk_()) {
+      lease->Done();
+      executor->Execute([callback = std::move(callback)]() mutable {
+        std::move(callback)(absl::UnavailableError("out of reach"));
+      });
+      return AcquireId();
+    }
+    return Base::AcquireNextAsync(lease, executor, std::move(callback));
   }
   bool AddRateLimited(const std::string& item) override {
     if (Balks(Asked::kAddAgain)) return balk_();
@@ -629,7 +665,7 @@ class BalkingQueueTest : public ControllerFixture {
   }
 };
 
-TEST_F(BalkingQueueTest, WhatIsNotTakenIsAddedASecondLater) {
+TEST_P(BalkingQueueTest, WhatIsNotTakenIsAddedASecondLater) {
   const auto controller = Started(
       OptionsWithQueue(FailFirst, Asked::kAddAgain, 2, [] { return false; }));
   controller->queue().Add("a");
@@ -644,7 +680,7 @@ TEST_F(BalkingQueueTest, WhatIsNotTakenIsAddedASecondLater) {
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}, {"a", 2005, 1}}));
 }
 
-TEST_F(BalkingQueueTest, AWorkerTriesAgainASecondAfterAnErrorOfAcquire) {
+TEST_P(BalkingQueueTest, AWorkerTriesAgainASecondAfterAnErrorOfAcquire) {
   const auto controller = Started(
       OptionsWithQueue(Succeed, Asked::kAcquire, 2, [] { return false; }));
   EXPECT_EQ(log_.Await(3),
@@ -658,7 +694,7 @@ TEST_F(BalkingQueueTest, AWorkerTriesAgainASecondAfterAnErrorOfAcquire) {
   EXPECT_TRUE(controller->Stop());
 }
 
-TEST_F(BalkingQueueTest, StopAtItsDeadlineEndsWorkersThatCannotAcquire) {
+TEST_P(BalkingQueueTest, StopAtItsDeadlineEndsWorkersThatCannotAcquire) {
   const auto controller = Started(OptionsWithQueue(
       Succeed, Asked::kAcquire, 1000000, [] { return false; }));
   controller->queue().Add("a");
@@ -669,7 +705,7 @@ TEST_F(BalkingQueueTest, StopAtItsDeadlineEndsWorkersThatCannotAcquire) {
   EXPECT_EQ(controller->queue().Len(), 1u);
 }
 
-TEST_F(BalkingQueueTest, StopDoesNotWaitForWhatIsNotTaken) {
+TEST_P(BalkingQueueTest, StopDoesNotWaitForWhatIsNotTaken) {
   const auto controller = Started(OptionsWithQueue(
       FailFirst, Asked::kAddAgain, 1000000, [] { return false; }));
   controller->queue().Add("a");
@@ -682,7 +718,7 @@ TEST_F(BalkingQueueTest, StopDoesNotWaitForWhatIsNotTaken) {
 
 bool Throw() { throw std::runtime_error("out of order"); }
 
-TEST_F(ControllerTest, AnExceptionCountsAsAnError) {
+TEST_P(ControllerTest, AnExceptionCountsAsAnError) {
   const auto controller = Started(Options(
       [](const std::string&,
          const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
@@ -703,7 +739,7 @@ TEST_F(ControllerTest, AnExceptionCountsAsAnError) {
             "no std::exception");
 }
 
-TEST_F(ControllerTest, ItsQueueWritesToTheSameLog) {
+TEST_P(ControllerTest, ItsQueueWritesToTheSameLog) {
   RecordingMetrics metrics;
   ControllerOptions<std::string> options = Options(Succeed);
   options.queue_metrics_provider = &metrics;
@@ -720,7 +756,7 @@ TEST_F(ControllerTest, ItsQueueWritesToTheSameLog) {
                                      "added yet: INTERNAL: thrown"});
 }
 
-TEST_F(ControllerTest, WhatTheLogThrowsIsDropped) {
+TEST_P(ControllerTest, WhatTheLogThrowsIsDropped) {
   class ThrowingLog final : public LogSink {
    public:
     void Log(absl::LogSeverity, absl::string_view) override { throw 1; }
@@ -737,7 +773,7 @@ TEST_F(ControllerTest, WhatTheLogThrowsIsDropped) {
   EXPECT_TRUE(controller->Stop());
 }
 
-TEST_F(BalkingQueueTest, WhatAddingThrowsIsTriedAgainASecondLater) {
+TEST_P(BalkingQueueTest, WhatAddingThrowsIsTriedAgainASecondLater) {
   const auto controller =
       Started(OptionsWithQueue(FailFirst, Asked::kAddAgain, 1, Throw));
   controller->queue().Add("a");
@@ -749,7 +785,7 @@ TEST_F(BalkingQueueTest, WhatAddingThrowsIsTriedAgainASecondLater) {
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}, {"a", 1005, 1}}));
 }
 
-TEST_F(BalkingQueueTest, WhatAcquiringThrowsIsTriedAgainASecondLater) {
+TEST_P(BalkingQueueTest, WhatAcquiringThrowsIsTriedAgainASecondLater) {
   const auto controller =
       Started(OptionsWithQueue(Succeed, Asked::kAcquire, 1, Throw));
   EXPECT_EQ(log_.Await(3),
@@ -760,7 +796,7 @@ TEST_F(BalkingQueueTest, WhatAcquiringThrowsIsTriedAgainASecondLater) {
   EXPECT_EQ(Noted(), (Notes{{"a", 1000, 0}}));
 }
 
-TEST_F(BalkingQueueTest, StopDoesNotWaitForAQueueThatGivesNothing) {
+TEST_P(BalkingQueueTest, StopDoesNotWaitForAQueueThatGivesNothing) {
   const auto controller =
       Started(OptionsWithQueue(Succeed, Asked::kAcquire, 1000000, Throw));
   controller->queue().Add("a");
@@ -769,7 +805,7 @@ TEST_F(BalkingQueueTest, StopDoesNotWaitForAQueueThatGivesNothing) {
   EXPECT_EQ(Noted(), Notes());
 }
 
-TEST_F(BalkingQueueTest, WhatForgettingThrowsIsLogged) {
+TEST_P(BalkingQueueTest, WhatForgettingThrowsIsLogged) {
   const auto controller =
       Started(OptionsWithQueue(Succeed, Asked::kForget, 1, Throw));
   controller->queue().Add("a");
@@ -782,7 +818,7 @@ TEST_F(BalkingQueueTest, WhatForgettingThrowsIsLogged) {
             "order");
 }
 
-TEST_F(BalkingQueueTest, WhatCountingFailuresThrowsIsLogged) {
+TEST_P(BalkingQueueTest, WhatCountingFailuresThrowsIsLogged) {
   const auto controller =
       Started(OptionsWithQueue(Succeed, Asked::kNumRequeues, 1, Throw));
   controller->queue().Add("a");
@@ -794,6 +830,9 @@ TEST_F(BalkingQueueTest, WhatCountingFailuresThrowsIsLogged) {
 }
 
 #endif  // ABSL_HAVE_EXCEPTIONS
+
+WORKQUEUE_INSTANTIATE(ControllerTest);
+WORKQUEUE_INSTANTIATE(BalkingQueueTest);
 
 }  // namespace
 }  // namespace workqueue

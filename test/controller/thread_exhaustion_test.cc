@@ -40,6 +40,7 @@ TEST(ThreadExhaustionTest, NeedsThisFunction) {
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/controller/source.h"
 #include "workqueue/internal/worker_pool.h"
+#include "workqueue/thread_pool.h"
 #include "workqueue/timer/scheduler.h"
 
 namespace {
@@ -122,6 +123,26 @@ TEST_F(ThreadExhaustionTest, TooManyWorkersAreAnError) {
   SchedulerOptions options;
   options.workers = std::numeric_limits<size_t>::max();
   EXPECT_TRUE(absl::IsResourceExhausted(Scheduler::Create(options).status()));
+}
+
+TEST_F(ThreadExhaustionTest, APoolWithTooFewThreadsIsNotCreated) {
+  FakeClock clock;
+  ThreadPoolOptions options;
+  options.clock = &clock;
+  options.threads = 3;
+  for (int threads = 0; threads < 3; ++threads) {
+    SCOPED_TRACE(threads);
+    threads_left = threads;
+    EXPECT_TRUE(
+        absl::IsResourceExhausted(ThreadPool::Create(options).status()));
+    EXPECT_EQ(live_threads, 0);
+    clock.Step(absl::Hours(1));  // No thread waits for the clock.
+  }
+  threads_left = 3;
+  const absl::StatusOr<std::unique_ptr<ThreadPool> > pool =
+      ThreadPool::Create(options);
+  ASSERT_TRUE(pool.ok());
+  EXPECT_EQ(live_threads, 3);
 }
 
 // Returns the options of a controller with two sources and two workers.

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <memory>
@@ -25,6 +26,7 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
+#include "ratelimit/rate_limiter.h"
 #include "workqueue/add_with_options.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/fake_clock.h"
@@ -185,13 +187,19 @@ class Election {
     mu_.Await(absl::Condition(&over));
     return leader_;
   }
+  // Blocks until `Lose()` or `Cancel()`.
   void AwaitLoss() {
     absl::MutexLock lock(&mu_);
-    mu_.Await(absl::Condition(&cancelled_));
+    const auto over = [this] { return !leader_ || cancelled_; };
+    mu_.Await(absl::Condition(&over));
   }
   void Win() {
     absl::MutexLock lock(&mu_);
     leader_ = true;
+  }
+  void Lose() {
+    absl::MutexLock lock(&mu_);
+    leader_ = false;
   }
   void Cancel() {
     absl::MutexLock lock(&mu_);
@@ -210,9 +218,13 @@ void AddLeadership(Election& election,
   leadership.name = "leadership";
   leadership.wait_for_sync = true;
   leadership.run = [&election](workqueue::SourceContext<std::string>& context) {
-    if (!election.AwaitLeadership()) return absl::OkStatus();
+    if (!election.AwaitLeadership()) {
+      return absl::UnavailableError("this process is not the leader");
+    }
     context.mark_synced();
     election.AwaitLoss();
+    // Another process may write now, and so this one must not.
+    if (!context.stop.HasBeenNotified()) std::_Exit(1);
     return absl::OkStatus();
   };
   leadership.on_stop = [&election] { election.Cancel(); };  // wakes both waits
@@ -274,6 +286,42 @@ TEST(ControllerGuideTest, AStandbyCanBeStopped) {
   starter.join();
 }
 
+TEST(ControllerGuideTest, AStandbyThatGivesUpDoesNotStart) {
+  Election election;
+  election.Cancel();
+  workqueue::ControllerOptions<std::string> options;
+  int reconciled = 0;
+  options.reconcile = [&reconciled](const std::string&) {
+    ++reconciled;
+    return absl::OkStatus();
+  };
+  AddLeadership(election, options);
+  auto created = Controller::Create(std::move(options));
+  ASSERT_TRUE(created.ok());
+  (*created)->queue().Add("default/web");
+  EXPECT_EQ((*created)->Start().code(), absl::StatusCode::kUnavailable);
+  created->reset();
+  EXPECT_EQ(reconciled, 0);
+}
+
+void LoseLeadership() {
+  Election election;
+  workqueue::ControllerOptions<std::string> options;
+  options.reconcile = [](const std::string&) { return absl::OkStatus(); };
+  AddLeadership(election, options);
+  auto created = Controller::Create(std::move(options));
+  ASSERT_TRUE(created.ok());
+  election.Win();
+  ASSERT_TRUE((*created)->Start().ok());
+  election.Lose();
+  absl::Notification().WaitForNotification();
+}
+
+TEST(ControllerGuideTest, AProcessThatLosesTheLeadershipEnds) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(LoseLeadership(), testing::ExitedWithCode(1), "");
+}
+
 // 64-bit FNV-1a.
 uint64_t StableHash(const std::string& key) {
   uint64_t hash = 0xcbf29ce484222325;
@@ -305,7 +353,7 @@ class Jobs {
   absl::Status TakeResult(const std::string& key) {
     ended.erase(key);
     ++taken;
-    return absl::OkStatus();
+    return result;
   }
   void Start(const std::string& key, std::function<void()> on_end) {
     running[key] = std::move(on_end);
@@ -320,30 +368,85 @@ class Jobs {
   std::map<std::string, std::function<void()>> running;
   std::set<std::string> ended;
   int taken = 0;
+  absl::Status result;  // of each job
 };
 
-TEST(ControllerGuideTest, WorkThatEndsLater) {
-  Jobs jobs;
-  std::unique_ptr<Controller> controller;
-  workqueue::ControllerOptions<std::string> options;
-  options.reconcile = [&jobs, &controller](const std::string& key) {
-    if (jobs.IsRunning(key)) return absl::OkStatus();
-    if (jobs.HasResult(key)) return jobs.TakeResult(key);
-    jobs.Start(key, [&controller, key] { controller->queue().Add(key); });
-    return absl::OkStatus();
+void ReconcileByJobs(Jobs& jobs, std::unique_ptr<Controller>& controller,
+                     workqueue::RateLimiter<std::string>& limiter,
+                     workqueue::ControllerOptions<std::string>& options) {
+  options.reconcile = [&jobs, &controller, &limiter](const std::string& key)
+      -> absl::StatusOr<workqueue::ReconcileResult> {
+    if (jobs.IsRunning(key)) return workqueue::ReconcileResult();
+    if (!jobs.HasResult(key)) {
+      jobs.Start(key, [&controller, key] { controller->queue().Add(key); });
+      return workqueue::ReconcileResult();
+    }
+    absl::Status status = jobs.TakeResult(key);
+    if (!status.ok() && limiter.NumRequeues(key) < 4) {
+      return workqueue::ReconcileResult{/*requeue_after=*/limiter.When(key)};
+    }
+    limiter.Forget(key);
+    if (status.ok()) return workqueue::ReconcileResult();
+    return workqueue::TerminalError(std::move(status));  // the fifth failure
   };
-  auto created = Controller::Create(std::move(options));
-  ASSERT_TRUE(created.ok());
-  controller = *std::move(created);
-  ASSERT_TRUE(controller->Start().ok());
-  controller->queue().Add("a");
-  controller->AwaitIdle();
-  controller->queue().Add("a");
-  controller->AwaitIdle();
+}
+
+class WorkThatEndsLaterTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    workqueue::ControllerOptions<std::string> options;
+    options.clock = &clock;
+    ReconcileByJobs(jobs, controller, **limiter, options);
+    auto created = Controller::Create(std::move(options));
+    ASSERT_TRUE(created.ok());
+    controller = *std::move(created);
+    ASSERT_TRUE(controller->Start().ok());
+    Add("a");
+  }
+
+  void Add(const std::string& key) {
+    controller->queue().Add(key);
+    controller->AwaitIdle();
+  }
+  void End(const std::string& key) {
+    jobs.End(key);
+    controller->AwaitIdle();
+  }
+  void Step(absl::Duration d) {
+    clock.Step(d);
+    controller->AwaitIdle();
+  }
+
+  workqueue::FakeClock clock;
+  Jobs jobs;
+  const absl::StatusOr<std::unique_ptr<workqueue::RateLimiter<std::string>>>
+      limiter =
+          workqueue::ItemExponentialFailureRateLimiter<std::string>::Create(
+              absl::Milliseconds(5), absl::Seconds(1000));
+  std::unique_ptr<Controller> controller;
+};
+
+TEST_F(WorkThatEndsLaterTest, AKeyHasOneJobAtATime) {
+  Add("a");
   EXPECT_EQ(jobs.running.size(), 1u);
-  jobs.End("a");
-  controller->AwaitIdle();
+  End("a");
   EXPECT_EQ(jobs.taken, 1);
+  EXPECT_EQ(jobs.running.size(), 0u);
+}
+
+TEST_F(WorkThatEndsLaterTest, FailedJobsBeginAgainWithBackoffAndAreGivenUp) {
+  jobs.result = absl::UnavailableError("never");
+  for (const int milliseconds : {5, 10, 20, 40}) {
+    End("a");
+    Step(absl::Milliseconds(milliseconds) - absl::Nanoseconds(1));
+    EXPECT_EQ(jobs.running.size(), 0u);
+    Step(absl::Nanoseconds(1));
+    ASSERT_EQ(jobs.running.size(), 1u);
+  }
+  End("a");
+  Step(absl::Hours(1));
+  EXPECT_EQ(jobs.running.size(), 0u);
+  EXPECT_EQ(jobs.taken, 5);
 }
 
 TEST(ControllerGuideTest, GivingUp) {

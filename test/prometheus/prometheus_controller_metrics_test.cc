@@ -114,7 +114,7 @@ class PrometheusControllerMetricsTest : public ControllerFixture {
 // What a scrape reads
 // -----------------------------------------------------------------------------
 
-TEST_F(PrometheusControllerMetricsTest, ShowsEveryMetricOfAControllerAtZero) {
+TEST_P(PrometheusControllerMetricsTest, ShowsEveryMetricOfAControllerAtZero) {
   const auto controller = Reporting(Succeed, /*workers=*/3);
   Samples expected = {
       {TotalSeries("success"), 0},
@@ -133,7 +133,7 @@ TEST_F(PrometheusControllerMetricsTest, ShowsEveryMetricOfAControllerAtZero) {
             (Samples{{kRunningSources, 0}}));
 }
 
-TEST_F(PrometheusControllerMetricsTest, ShowsWhatAControllerAndItsQueueDo) {
+TEST_P(PrometheusControllerMetricsTest, ShowsWhatAControllerAndItsQueueDo) {
   const auto controller =
       Reporting([this](const std::string& item, const ReconcileContext& context)
                     -> absl::StatusOr<ReconcileResult> {
@@ -183,7 +183,7 @@ TEST_F(PrometheusControllerMetricsTest, ShowsWhatAControllerAndItsQueueDo) {
   EXPECT_EQ(samples.at(QueueSeries("longest_running_processor_seconds")), 0);
 }
 
-TEST_F(PrometheusControllerMetricsTest, ShowsActiveWorkers) {
+TEST_P(PrometheusControllerMetricsTest, ShowsActiveWorkers) {
   const auto controller = Reporting(
       [this](const std::string&,
              const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
@@ -196,7 +196,7 @@ TEST_F(PrometheusControllerMetricsTest, ShowsActiveWorkers) {
   EXPECT_EQ(Value(Series("active_workers")), 0);
 }
 
-TEST_F(PrometheusControllerMetricsTest, ShowsTypesAndHelp) {
+TEST_P(PrometheusControllerMetricsTest, ShowsTypesAndHelp) {
   const auto controller = Reporting(Succeed);
   const Exposition exposition = Scrape(*registry_);
   const std::map<std::string, std::pair<std::string, std::string>> expected = {
@@ -229,7 +229,7 @@ TEST_F(PrometheusControllerMetricsTest, ShowsTypesAndHelp) {
 // Controllers of one name, and destroyed controllers
 // -----------------------------------------------------------------------------
 
-TEST_F(PrometheusControllerMetricsTest, TellsControllersApart) {
+TEST_P(PrometheusControllerMetricsTest, TellsControllersApart) {
   const auto pods = provider_->NewReconcileErrorsMetric("pods");
   const auto nodes = provider_->NewReconcileErrorsMetric("nodes");
   pods->Inc();
@@ -240,7 +240,7 @@ TEST_F(PrometheusControllerMetricsTest, TellsControllersApart) {
                      {Series("reconcile_errors_total", "nodes"), 2}}));
 }
 
-TEST_F(PrometheusControllerMetricsTest, AddsUpControllersOfOneName) {
+TEST_P(PrometheusControllerMetricsTest, AddsUpControllersOfOneName) {
   const auto one = Reporting(Succeed, /*workers=*/2);
   auto other = Reporting(Succeed, /*workers=*/3);
   one->queue().Add("a");
@@ -257,7 +257,7 @@ TEST_F(PrometheusControllerMetricsTest, AddsUpControllersOfOneName) {
   EXPECT_EQ(Value(Series("max_concurrent_reconciles")), 2);
 }
 
-TEST_F(PrometheusControllerMetricsTest, AddsUpActiveWorkers) {
+TEST_P(PrometheusControllerMetricsTest, AddsUpActiveWorkers) {
   const auto one = provider_->NewActiveWorkersMetric("test");
   auto other = provider_->NewActiveWorkersMetric("test");
   one->Inc();
@@ -267,7 +267,7 @@ TEST_F(PrometheusControllerMetricsTest, AddsUpActiveWorkers) {
   EXPECT_EQ(Value(Series("active_workers")), 1);
 }
 
-TEST_F(PrometheusControllerMetricsTest, AddsUpRunningSources) {
+TEST_P(PrometheusControllerMetricsTest, AddsUpRunningSources) {
   const auto one = provider_->NewRunningSourcesMetric("test");
   auto other = provider_->NewRunningSourcesMetric("test");
   one->Inc();
@@ -277,7 +277,7 @@ TEST_F(PrometheusControllerMetricsTest, AddsUpRunningSources) {
   EXPECT_EQ(Value(kRunningSources), 1);
 }
 
-TEST_F(PrometheusControllerMetricsTest, TheNextControllerOfANameCountsOn) {
+TEST_P(PrometheusControllerMetricsTest, TheNextControllerOfANameCountsOn) {
   for (int controllers = 1; controllers <= 3; ++controllers) {
     {
       const auto controller = Reporting(Succeed);
@@ -290,7 +290,7 @@ TEST_F(PrometheusControllerMetricsTest, TheNextControllerOfANameCountsOn) {
   }
 }
 
-TEST_F(PrometheusControllerMetricsTest, TheNextProviderCountsOn) {
+TEST_P(PrometheusControllerMetricsTest, TheNextProviderCountsOn) {
   provider_->NewReconcileErrorsMetric("test")->Inc();
   provider_.reset();
   EXPECT_EQ(Value(Series("reconcile_errors_total")), 1);
@@ -299,7 +299,7 @@ TEST_F(PrometheusControllerMetricsTest, TheNextProviderCountsOn) {
   EXPECT_EQ(Value(Series("reconcile_errors_total")), 2);
 }
 
-TEST_F(PrometheusControllerMetricsTest, IsThreadSafe) {
+TEST_P(PrometheusControllerMetricsTest, IsThreadSafe) {
   constexpr int kThreads = 4;
   constexpr int kRounds = 500;
   std::vector<std::thread> threads;
@@ -326,6 +326,8 @@ TEST_F(PrometheusControllerMetricsTest, IsThreadSafe) {
   EXPECT_EQ(Value(Series("max_concurrent_reconciles")), 0);
   EXPECT_EQ(Value(Series("active_workers")), 0);
 }
+
+WORKQUEUE_INSTANTIATE(PrometheusControllerMetricsTest);
 
 }  // namespace
 }  // namespace workqueue

@@ -220,6 +220,36 @@ TEST_F(AddRingTest, DestroysWhatIsLeft) {
   EXPECT_EQ(value.use_count(), 1);
 }
 
+TEST(AddRingDestructorTest, DestroysWhatIsBehindACancelledPush) {
+  struct Item {
+    Item(std::shared_ptr<int> the_value, std::function<void()> the_hook)
+        : value(std::move(the_value)), hook(std::move(the_hook)) {}
+    Item(Item&& other) noexcept : value(std::move(other.value)) {
+      if (other.hook != nullptr) other.hook();
+    }
+
+    std::shared_ptr<int> value;
+    std::function<void()> hook;  // called while the item is moved
+  };
+  const auto value = std::make_shared<int>(1);
+  {
+    AddRing<Item> ring;
+    const auto push = [&ring, value](std::function<void()> hook) {
+      AddRing<Item>::Addition addition{Item(value, nullptr), 0, CompactTime()};
+      addition.item.hook = std::move(hook);
+      return ring.TryPush(std::move(addition));
+    };
+    ring.Open();
+    EXPECT_TRUE(push(nullptr));
+    EXPECT_FALSE(push([&] {
+      EXPECT_TRUE(push(nullptr));
+      ring.Seal();
+    }));
+    EXPECT_GT(value.use_count(), 3);
+  }
+  EXPECT_EQ(value.use_count(), 1);
+}
+
 #ifdef ABSL_HAVE_EXCEPTIONS
 
 TEST_F(AddRingTest, WhatCannotBeAppliedStays) {

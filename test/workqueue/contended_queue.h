@@ -8,6 +8,7 @@
 #ifndef WORKQUEUE_TEST_WORKQUEUE_CONTENDED_QUEUE_H_
 #define WORKQUEUE_TEST_WORKQUEUE_CONTENDED_QUEUE_H_
 
+#include "workqueue/delaying_queue.h"
 #include "workqueue/internal/mutex_lock.h"
 #include "workqueue/internal/queue/queue_core.h"
 #include "workqueue/queue.h"
@@ -44,6 +45,20 @@ class ContendedQueue final : public Queue<T, HashEq...> {
   }
 
   bool OpenRing() { return internal::RingOpener::Open(this); }
+};
+
+// ContendedDelayingQueue
+//
+// A delaying queue whose `Add()` is pushed to the ring of the queue below.
+template <typename T>
+class ContendedDelayingQueue final : public DelayingQueue<T> {
+ public:
+  using DelayingQueue<T>::DelayingQueue;
+
+  bool Add(const T& item) override {
+    internal::RingOpener::Open(static_cast<Queue<T>*>(&this->below()));
+    return DelayingQueue<T>::Add(item);
+  }
 };
 
 }  // namespace workqueue

@@ -22,8 +22,10 @@
 #include "gtest/gtest.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
 #include "ratelimit/rate_limiter.h"
+#include "workqueue/acquire_async.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
+#include "workqueue/executor.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
@@ -104,6 +106,16 @@ class TestDelayingQueue final : public DelayingInterface<std::string> {
     Note("AcquireUpToWithTimeout");
     return LeaseBatch<std::string>();
   }
+  AcquireId AcquireAsync(Executor*, AcquireCallback<std::string>) override {
+    Note("AcquireAsync");
+    return AcquireId();
+  }
+  AcquireId AcquireNextAsync(Lease<std::string>*, Executor*,
+                             AcquireCallback<std::string>) override {
+    Note("AcquireNextAsync");
+    return AcquireId();
+  }
+  bool CancelAcquire(AcquireId) override { return Note("CancelAcquire"); }
   size_t Len() const override {
     Note("Len");
     return 42;
@@ -416,16 +428,34 @@ TEST(RateLimitingQueueBelowTest, MayBeAnyDelayingQueue) {
   Lease<std::string> lease;
   EXPECT_TRUE(queue.AcquireNext(&lease).ok());
   EXPECT_TRUE(queue.AcquireUpTo(5)->empty());
+  InlineExecutor executor;
+  const AcquireId id = queue.AcquireAsync(&executor, [](auto) {});
+  queue.AcquireNextAsync(&lease, &executor, [](auto) {});
+  EXPECT_TRUE(queue.CancelAcquire(id));
   EXPECT_TRUE(queue.CancelDelayed("f"));
   EXPECT_TRUE(queue.Reschedule("g", absl::Seconds(2)));
   EXPECT_TRUE(queue.TakeSnapshot().queued.empty());
-  EXPECT_EQ(
-      calls,
-      (Strings{"Add a", "AddAfter b 1s", "AddAfter c 7s", "Get", "Done d",
-               "Len", "ShutDown", "ShutDownWithDrainWithin", "Close",
-               "ShuttingDown", "AddAll", "GetWithTimeout", "AcquireWithTimeout",
-               "AcquireNext", "AcquireUpToWithTimeout", "CancelDelayed f",
-               "Reschedule g 2s", "TakeSnapshot"}));
+  EXPECT_EQ(calls, (Strings{"Add a",
+                            "AddAfter b 1s",
+                            "AddAfter c 7s",
+                            "Get",
+                            "Done d",
+                            "Len",
+                            "ShutDown",
+                            "ShutDownWithDrainWithin",
+                            "Close",
+                            "ShuttingDown",
+                            "AddAll",
+                            "GetWithTimeout",
+                            "AcquireWithTimeout",
+                            "AcquireNext",
+                            "AcquireUpToWithTimeout",
+                            "AcquireAsync",
+                            "AcquireNextAsync",
+                            "CancelAcquire",
+                            "CancelDelayed f",
+                            "Reschedule g 2s",
+                            "TakeSnapshot"}));
 }
 
 TEST_F(RateLimitingQueueTest, TheOptionsAreTheDelayingQueuesToo) {

@@ -30,14 +30,18 @@
 #include "ratelimit/rate_limiter.h"
 #include "workqueue/add_with_options.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/controller/async_reconcile.h"
+#include "workqueue/controller/internal/async_workers.h"
 #include "workqueue/controller/internal/check_options.h"
 #include "workqueue/controller/internal/failure_log.h"
 #include "workqueue/controller/internal/last_errors.h"
 #include "workqueue/controller/internal/lifecycle.h"
 #include "workqueue/controller/internal/reconcile_metrics.h"
+#include "workqueue/controller/internal/reconciliation.h"
 #include "workqueue/controller/metrics.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/controller/source.h"
+#include "workqueue/executor.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/internal/catch_as_status.h"
 #include "workqueue/internal/error_log.h"
@@ -47,6 +51,8 @@
 #include "workqueue/metrics.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/snapshot.h"
+#include "workqueue/thread_pool.h"
+#include "workqueue/timer/scheduler.h"
 
 namespace workqueue {
 
@@ -59,12 +65,26 @@ struct ControllerOptions {
   // reports no metrics.
   std::string name;
 
-  // The function that the workers call with each item.
+  // The function that the workers call with each item. Give this function or
+  // `reconcile_async`.
   ReconcileFunction<T> reconcile;
 
   // The number of workers, and so the maximum number of items that are
   // reconciled at the same time. At least 1.
   size_t workers = 1;
+
+  // A function that starts to reconcile an item, in the place of `reconcile`.
+  // It is called on `executor`.
+  AsyncReconcileFunction<T> reconcile_async;
+
+  // The maximum number of items that are reconciled at the same time by
+  // `reconcile_async`. At least 1. They take no threads, so it may be large.
+  size_t max_in_flight = 100;
+
+  // The executor that calls `reconcile_async`; null means a new `ThreadPool` of
+  // `workers` threads. If given, `workers` must be 1, and `reconcile` empty.
+  // Not owned; must outlive the controller.
+  Executor* executor = nullptr;
 
   // The clock of the controller; null means the clock of `queue` or, if `queue`
   // is null, the real clock. Must be the clock of `queue` if both are given.
@@ -88,8 +108,8 @@ struct ControllerOptions {
   // infinite.
   absl::Duration sync_timeout = absl::Minutes(2);
 
-  // The maximum time of a reconciliation; see `ReconcileContext::Remaining()`.
-  // Positive; may be infinite.
+  // The maximum time of a reconciliation; see `ReconcileContext::Remaining()`
+  // and `AsyncReconcileContext::OnCancel()`. Positive; may be infinite.
   absl::Duration reconcile_timeout = absl::InfiniteDuration();
 
   // The provider of metrics for the queue that the controller makes; null means
@@ -178,7 +198,10 @@ class Controller {
   // Calls `Stop(absl::ZeroDuration())`, and blocks until all threads have
   // ended. The reconcile function and the sources must not destroy the
   // controller.
-  ~Controller() { lifecycle_.Join(); }
+  ~Controller() {
+    lifecycle_.Join();
+    if (async_workers_ != nullptr) async_workers_->Close();
+  }
 
   Controller(const Controller&) = delete;
   Controller& operator=(const Controller&) = delete;
@@ -272,7 +295,9 @@ class Controller {
   void AwaitIdle() { lifecycle_.AwaitIdle(); }
 
  private:
-  explicit Controller(ControllerOptions<T> options);
+  // `pool` and `deadlines` become the members of these names.
+  Controller(ControllerOptions<T> options, std::unique_ptr<ThreadPool> pool,
+             std::unique_ptr<Scheduler> deadlines);
 
   // Returns the rate limiter in `options`, for a new queue. If there is none,
   // first puts the default one there. Returns null if there is a queue.
@@ -292,7 +317,11 @@ class Controller {
   std::vector<internal::LifecycleSource> Erase(std::vector<Source<T>> sources);
 
   // Returns the functions that the lifecycle calls.
-  internal::LifecycleHooks Hooks();
+  internal::LifecycleHooks Hooks(bool async);
+
+  // Makes the asynchronous workers, if `options` have an asynchronous reconcile
+  // function.
+  void MakeAsyncWorkers(ControllerOptions<T>& options);
 
   // Returns whether no item is queued or being reconciled.
   bool Idle();
@@ -301,9 +330,17 @@ class Controller {
   void Work();
 
   void Reconcile(const Lease<T>& lease);
-  void HandleError(const Lease<T>& lease, const absl::Status& error,
-                   int failures);
-  void HandleSuccess(const Lease<T>& lease, const ReconcileResult& result);
+
+  // Handles the result of a reconciliation that began at `begin`. Returns how
+  // the item must be added again, or nothing.
+  std::optional<AddOptions> Handle(
+      const Lease<T>& lease, absl::Time begin, absl::Time deadline,
+      int failures, bool threw, const absl::StatusOr<ReconcileResult>& result);
+  std::optional<AddOptions> HandleError(const Lease<T>& lease,
+                                        const absl::Status& error,
+                                        int failures);
+  std::optional<AddOptions> HandleSuccess(const Lease<T>& lease,
+                                          const ReconcileResult& result);
 
   // Returns the time after which the rate limiter lets `item`, which has
   // failed, be tried again. Returns nothing if the queue must ask its rate
@@ -326,8 +363,12 @@ class Controller {
   int NumRequeues(const T& item);
   void Forget(const T& item);
 
-  // Adds `item` again. Tries until the queue takes the item or the controller
-  // begins to stop.
+  // Tries to add `item` again. Returns true if the queue has taken it, or if
+  // the controller has begun to stop.
+  bool TryAddAgain(const T& item, const AddOptions& options);
+
+  // Tries that until it returns true. `RetryAddAgain()` waits before it tries.
+  void RetryAddAgain(const T& item, const AddOptions& options);
   void AddAgain(const T& item, const AddOptions& options);
 
   const std::string name_;
@@ -342,8 +383,16 @@ class Controller {
   // The rate limiter of the queue that the controller has made; null if the
   // queue was given. The queue owns it.
   RateLimiter<T>* const rate_limiter_;
+  // The executor of asynchronous reconciliations, if it is the controller's.
+  // Destroyed after the queue, which uses it.
+  const std::unique_ptr<ThreadPool> pool_;
   const std::unique_ptr<RateLimitingInterface<T>> queue_;
   internal::Lifecycle lifecycle_;
+  // Both are null if the reconcile function is synchronous. The scheduler,
+  // which cancels reconciliations at their deadlines, is null without
+  // deadlines, too.
+  const std::unique_ptr<Scheduler> deadlines_;
+  std::unique_ptr<internal::AsyncWorkers<T>> async_workers_;
 };
 
 // Implementation details follow.
@@ -353,7 +402,10 @@ absl::StatusOr<std::unique_ptr<Controller<T, Hash, Eq>>>
 Controller<T, Hash, Eq>::Create(ControllerOptions<T> options) {
   internal::CheckedOptions checked;
   checked.has_reconcile = static_cast<bool>(options.reconcile);
+  checked.has_reconcile_async = options.reconcile_async != nullptr;
   checked.workers = options.workers;
+  checked.max_in_flight = options.max_in_flight;
+  checked.has_executor = options.executor != nullptr;
   checked.has_queue = options.queue != nullptr;
   checked.has_rate_limiter = options.rate_limiter != nullptr;
   checked.has_queue_metrics_provider =
@@ -367,28 +419,61 @@ Controller<T, Hash, Eq>::Create(ControllerOptions<T> options) {
   checked.reconcile_timeout = options.reconcile_timeout;
   absl::Status status = internal::CheckOptions(checked);
   if (!status.ok()) return status;
+  std::unique_ptr<ThreadPool> pool;
+  if (options.reconcile_async != nullptr && options.executor == nullptr) {
+    ThreadPoolOptions pool_options;
+    pool_options.name = options.name;
+    pool_options.threads = options.workers;
+    pool_options.clock = ClockOf(options);
+    pool_options.log_sink = options.log_sink;
+    auto made = ThreadPool::Create(std::move(pool_options));
+    if (!made.ok()) return made.status();
+    pool = *std::move(made);
+  }
+  std::unique_ptr<Scheduler> deadlines;
+  if (options.reconcile_async != nullptr &&
+      options.reconcile_timeout < absl::InfiniteDuration()) {
+    SchedulerOptions scheduler_options;
+    scheduler_options.name = options.name;
+    scheduler_options.clock = ClockOf(options);
+    scheduler_options.workers = 1;
+    scheduler_options.log_sink = options.log_sink;
+    auto made = Scheduler::Create(std::move(scheduler_options));
+    if (!made.ok()) return made.status();
+    deadlines = *std::move(made);
+  }
   return internal::CatchAsStatus(
-      [&options]() -> absl::StatusOr<std::unique_ptr<Controller>> {
-        return absl::WrapUnique(new Controller(std::move(options)));
+      [&]() -> absl::StatusOr<std::unique_ptr<Controller>> {
+        return absl::WrapUnique(new Controller(
+            std::move(options), std::move(pool), std::move(deadlines)));
       });
 }
 
 template <typename T, typename Hash, typename Eq>
-Controller<T, Hash, Eq>::Controller(ControllerOptions<T> options)
+Controller<T, Hash, Eq>::Controller(ControllerOptions<T> options,
+                                    std::unique_ptr<ThreadPool> pool,
+                                    std::unique_ptr<Scheduler> deadlines)
     : name_(options.name),
       reconcile_(std::move(options.reconcile)),
       clock_(ClockOf(options)),
       reconcile_timeout_(options.reconcile_timeout),
       queue_errors_("controller", name_, options.log_sink, clock_),
       failure_log_(name_, options.log_sink, clock_),
-      metrics_(name_, options.workers, options.metrics_provider),
+      metrics_(name_,
+               options.reconcile_async != nullptr ? options.max_in_flight
+                                                  : options.workers,
+               options.metrics_provider),
       timed_(reconcile_timeout_ < absl::InfiniteDuration() ||
              metrics_.wanted()),
       rate_limiter_(RateLimiterOf(options)),
+      pool_(std::move(pool)),
       queue_(QueueOf(options)),
       lifecycle_(name_, options.log_sink, clock_, options.workers,
                  options.sync_timeout, Erase(std::move(options.sources)),
-                 Hooks()) {}
+                 Hooks(options.reconcile_async != nullptr)),
+      deadlines_(std::move(deadlines)) {
+  MakeAsyncWorkers(options);
+}
 
 template <typename T, typename Hash, typename Eq>
 RateLimiter<T>* Controller<T, Hash, Eq>::RateLimiterOf(
@@ -436,9 +521,60 @@ std::vector<internal::LifecycleSource> Controller<T, Hash, Eq>::Erase(
 }
 
 template <typename T, typename Hash, typename Eq>
-internal::LifecycleHooks Controller<T, Hash, Eq>::Hooks() {
-  return {[this] { Work(); }, [this] { queue_->Close(); },
-          [this] { return Idle(); }};
+internal::LifecycleHooks Controller<T, Hash, Eq>::Hooks(bool async) {
+  internal::LifecycleHooks hooks;
+  hooks.work = [this] { Work(); };
+  hooks.close_queue = [this] { queue_->Close(); };
+  hooks.idle = [this] { return Idle(); };
+  if (!async) return hooks;
+  hooks.start_async = [this] { async_workers_->Start(); };
+  hooks.on_abandoning = [this] { async_workers_->CancelAll(); };
+  hooks.reconciles_this_thread = [this] {
+    return async_workers_->RunsThisThread();
+  };
+  return hooks;
+}
+
+template <typename T, typename Hash, typename Eq>
+void Controller<T, Hash, Eq>::MakeAsyncWorkers(ControllerOptions<T>& options) {
+  if (options.reconcile_async == nullptr) return;
+  Executor* const executor = pool_ != nullptr ? pool_.get() : options.executor;
+  internal::AsyncHooks<T> hooks;
+  hooks.reconcile = std::move(options.reconcile_async);
+  hooks.begin = [this, name = std::make_shared<const std::string>(name_)](
+                    const Lease<T>& lease) {
+    const absl::Time begun_at = NowIfTimed();
+    metrics_.RecordStart();
+    return internal::Reconciliation::Info{name,
+                                          clock_,
+                                          begun_at,
+                                          begun_at + reconcile_timeout_,
+                                          lease.priority(),
+                                          NumRequeues(*lease)};
+  };
+  hooks.end = [this](const Lease<T>& lease,
+                     const internal::Reconciliation::Info& info, bool threw,
+                     const absl::StatusOr<ReconcileResult>& result) {
+    return Handle(lease, info.begun_at, info.clock_deadline, info.failures,
+                  threw, result);
+  };
+  hooks.try_add_again = [this](const T& item, const AddOptions& again) {
+    return TryAddAgain(item, again);
+  };
+  hooks.retry_add_again = [this](const T& item, const AddOptions& again) {
+    RetryAddAgain(item, again);
+  };
+  hooks.log = [this](absl::string_view what, const absl::Status& why) {
+    queue_errors_.Write([what] { return std::string(what); }, why);
+  };
+  hooks.await_retry = [this] {
+    lifecycle_.AwaitRetry(lifecycle_.abandoning());
+  };
+  hooks.on_item_done = [this] { lifecycle_.OnItemDone(); };
+  hooks.on_end = [this] { lifecycle_.OnWorkersEnded(); };
+  async_workers_ = std::make_unique<internal::AsyncWorkers<T>>(
+      queue_.get(), executor, deadlines_.get(), options.max_in_flight,
+      lifecycle_.abandoning(), std::move(hooks));
 }
 
 template <typename T, typename Hash, typename Eq>
@@ -504,21 +640,26 @@ void Controller<T, Hash, Eq>::Reconcile(const Lease<T>& lease) {
     threw = false;
     return returned;
   });
-  const absl::Time end = NowIfTimed();
-  metrics_.RecordEnd(end - begin);
-  if (threw) metrics_.RecordException();
-  if (end >= context.clock_deadline) metrics_.RecordTimeout();
-  if (result.ok()) {
-    HandleSuccess(lease, *result);
-  } else {
-    HandleError(lease, result.status(), context.failures + 1);
-  }
+  const std::optional<AddOptions> again = Handle(
+      lease, begin, context.clock_deadline, context.failures, threw, result);
+  if (again.has_value()) AddAgain(*lease, *again);
 }
 
 template <typename T, typename Hash, typename Eq>
-void Controller<T, Hash, Eq>::HandleError(const Lease<T>& lease,
-                                          const absl::Status& error,
-                                          int failures) {
+std::optional<AddOptions> Controller<T, Hash, Eq>::Handle(
+    const Lease<T>& lease, absl::Time begin, absl::Time deadline, int failures,
+    bool threw, const absl::StatusOr<ReconcileResult>& result) {
+  const absl::Time end = NowIfTimed();
+  metrics_.RecordEnd(end - begin);
+  if (threw) metrics_.RecordException();
+  if (end >= deadline) metrics_.RecordTimeout();
+  return result.ok() ? HandleSuccess(lease, *result)
+                     : HandleError(lease, result.status(), failures + 1);
+}
+
+template <typename T, typename Hash, typename Eq>
+std::optional<AddOptions> Controller<T, Hash, Eq>::HandleError(
+    const Lease<T>& lease, const absl::Status& error, int failures) {
   const bool terminal = IsTerminalError(error);
   metrics_.RecordError();
   if (terminal) metrics_.RecordTerminalError();
@@ -528,7 +669,7 @@ void Controller<T, Hash, Eq>::HandleError(const Lease<T>& lease,
                      failures, error, terminal, delay);
   if (terminal) {
     Forget(*lease);
-    return;
+    return std::nullopt;
   }
   Try("keeping the error of", *lease, [&] {
     last_errors_.Record(*lease, error);
@@ -538,22 +679,22 @@ void Controller<T, Hash, Eq>::HandleError(const Lease<T>& lease,
   again.after = delay.value_or(absl::ZeroDuration());
   again.rate_limited = !delay.has_value();
   again.priority = lease.priority();
-  AddAgain(*lease, again);
+  return again;
 }
 
 template <typename T, typename Hash, typename Eq>
-void Controller<T, Hash, Eq>::HandleSuccess(const Lease<T>& lease,
-                                            const ReconcileResult& result) {
+std::optional<AddOptions> Controller<T, Hash, Eq>::HandleSuccess(
+    const Lease<T>& lease, const ReconcileResult& result) {
   Forget(*lease);
   if (result.requeue_after <= absl::ZeroDuration()) {
     metrics_.RecordSuccess();
-    return;
+    return std::nullopt;
   }
   metrics_.RecordRequeueAfter();
   AddOptions again;
   again.after = result.requeue_after;
   again.priority = result.priority.value_or(lease.priority());
-  AddAgain(*lease, again);
+  return again;
 }
 
 template <typename T, typename Hash, typename Eq>
@@ -598,19 +739,32 @@ void Controller<T, Hash, Eq>::Forget(const T& item) {
 }
 
 template <typename T, typename Hash, typename Eq>
-void Controller<T, Hash, Eq>::AddAgain(const T& item,
-                                       const AddOptions& options) {
+bool Controller<T, Hash, Eq>::TryAddAgain(const T& item,
+                                          const AddOptions& options) {
   const auto add = [&] {
     const bool taken = AddWithOptions(
         *queue_, options, absl::MakeConstSpan(std::addressof(item), 1));
     if (taken || queue_->ShuttingDown()) return absl::OkStatus();
     return absl::UnavailableError("the queue has not taken it");
   };
-  while (!Try("adding again", item, add)) {
-    // The queue will be closed, and a closed queue drops the item anyway.
-    if (lifecycle_.stopping().HasBeenNotified()) return;
+  // If the controller stops, the queue will be closed, and a closed queue drops
+  // the item anyway.
+  return Try("adding again", item, add) ||
+         lifecycle_.stopping().HasBeenNotified();
+}
+
+template <typename T, typename Hash, typename Eq>
+void Controller<T, Hash, Eq>::AddAgain(const T& item,
+                                       const AddOptions& options) {
+  if (!TryAddAgain(item, options)) RetryAddAgain(item, options);
+}
+
+template <typename T, typename Hash, typename Eq>
+void Controller<T, Hash, Eq>::RetryAddAgain(const T& item,
+                                            const AddOptions& options) {
+  do {
     lifecycle_.AwaitRetry(lifecycle_.stopping());
-  }
+  } while (!TryAddAgain(item, options));
 }
 
 // Instantiated in controller.cc.

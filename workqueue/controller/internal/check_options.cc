@@ -40,12 +40,38 @@ absl::Status CheckSource(absl::string_view name,
   return status;
 }
 
+// Checks the options of a controller with an asynchronous reconcile function.
+absl::Status CheckAsync(const CheckedOptions& options) {
+  if (options.has_reconcile) {
+    return absl::InvalidArgumentError(
+        "reconcile is given, and reconcile_async, too; give one of them");
+  }
+  if (options.has_executor && options.workers != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("workers is ", options.workers,
+                     ", and executor is given, too; the executor has its own "
+                     "threads"));
+  }
+  if (options.max_in_flight == 0) {
+    return absl::InvalidArgumentError(
+        "max_in_flight is 0; it must be at least 1");
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status CheckOptions(const CheckedOptions& options) {
-  if (!options.has_reconcile) {
+  if (options.has_reconcile_async) {
+    const absl::Status status = CheckAsync(options);
+    if (!status.ok()) return status;
+  } else if (!options.has_reconcile) {
     return absl::InvalidArgumentError(
-        "reconcile is empty; it must be callable");
+        "reconcile is empty; it must be callable, unless reconcile_async is");
+  } else if (options.has_executor) {
+    return absl::InvalidArgumentError(
+        "executor is given, and reconcile, too; an executor runs only "
+        "reconcile_async");
   }
   if (options.workers == 0) {
     return absl::InvalidArgumentError("workers is 0; it must be at least 1");

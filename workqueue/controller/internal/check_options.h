@@ -23,7 +23,10 @@ namespace internal {
 // not depend on the type of the items.
 struct CheckedOptions {
   bool has_reconcile = false;
+  bool has_reconcile_async = false;
   size_t workers = 0;
+  size_t max_in_flight = 0;
+  bool has_executor = false;
   bool has_queue = false;
   bool has_rate_limiter = false;
   bool has_queue_metrics_provider = false;

@@ -97,6 +97,8 @@ absl::Status Lifecycle::Start() {
     state_ = status.ok() ? State::kRunning : State::kNotRunning;
     start_error_ = status;
   }
+  // Without the lock, because a worker may run on this thread.
+  if (status.ok() && is_async()) hooks_.start_async();
   if (!status.ok()) {
     log_.Error(
         [&status] { return absl::StrCat("not started: ", Print(status)); });
@@ -140,6 +142,10 @@ absl::Status Lifecycle::StartWorkers(const absl::Status& sources_started) {
   if (!sources_started.ok()) return sources_started;
   log_.Info(
       [this] { return absl::StrCat("starting workers: ", num_workers_); });
+  if (is_async()) {
+    running_workers_ = num_workers_;
+    return absl::OkStatus();
+  }
   const absl::Status status =
       worker_pool_.Start(num_workers_, [this](size_t) { RunWorker(); });
   // The count is in time: a worker that ends must take mu_ first.
@@ -257,8 +263,12 @@ void Lifecycle::BeginStop() {
 }
 
 void Lifecycle::BeginAbandoning() {
-  if (!abandoning_.HasBeenNotified()) abandoning_.Notify();
-  item_done_.SignalAll();
+  {
+    MutexLock lock(&mu_);
+    if (!abandoning_.HasBeenNotified()) abandoning_.Notify();
+    item_done_.SignalAll();
+  }
+  if (is_async()) hooks_.on_abandoning();
 }
 
 bool Lifecycle::Stop(absl::Duration timeout) {
@@ -302,8 +312,8 @@ bool Lifecycle::Stop(absl::Duration timeout) {
   // Workers without work may not have ended yet, and a controller that does not
   // run has no workers. Idle() decides these cases.
   const bool done = workers_ended || Idle();
-  MutexLock lock(&mu_);
   if (!done) BeginAbandoning();
+  MutexLock lock(&mu_);
   const bool drained = !abandoning_.HasBeenNotified();
   if (!std::exchange(end_logged_, true)) {
     log_.Info([drained] {
@@ -315,10 +325,7 @@ bool Lifecycle::Stop(absl::Duration timeout) {
 
 void Lifecycle::Join() {
   Stop(absl::ZeroDuration());
-  {
-    MutexLock lock(&mu_);
-    BeginAbandoning();  // Wakes workers in AwaitRetry().
-  }
+  BeginAbandoning();  // Wakes workers in AwaitRetry().
   source_pool_.Join();
   worker_pool_.Join();
 }
@@ -394,6 +401,12 @@ void Lifecycle::AwaitIdle() {
 void Lifecycle::OnItemDone() {
   if (idle_waiters_ == 0) return;
   MutexLock lock(&mu_);
+  item_done_.SignalAll();
+}
+
+void Lifecycle::OnWorkersEnded() {
+  MutexLock lock(&mu_);
+  running_workers_ = 0;
   item_done_.SignalAll();
 }
 

@@ -49,6 +49,15 @@ struct LifecycleHooks {
   std::function<void()> close_queue;
   // Returns whether no item is queued or being reconciled.
   std::function<bool()> idle;
+
+  // Null if the workers are threads. Otherwise starts asynchronous workers,
+  // which call `OnWorkersEnded()` when `work` would return.
+  std::function<void()> start_async;
+  // Called if there are asynchronous workers: when `abandoning()` has been
+  // notified, and to tell whether the calling thread runs the reconcile
+  // function.
+  std::function<void()> on_abandoning;
+  std::function<bool()> reconciles_this_thread;
 };
 
 // Lifecycle
@@ -89,6 +98,9 @@ class Lifecycle {
   // A worker calls this function after each item.
   void OnItemDone();
 
+  // Asynchronous workers call this function when they have ended.
+  void OnWorkersEnded();
+
   // Blocks until it is time for a retry, or until `over` is notified. `over`
   // must be `stopping()` or `abandoning()`.
   void AwaitRetry(const absl::Notification& over);
@@ -126,13 +138,16 @@ class Lifecycle {
   void BeginStop();
 
   // Notifies abandoning_, if that has not been done before.
-  void BeginAbandoning() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void BeginAbandoning() ABSL_LOCKS_EXCLUDED(mu_);
+
+  bool is_async() const { return hooks_.start_async != nullptr; }
 
   bool Idle() const;
 
   // Returns whether the calling thread runs the reconcile function or a source.
   bool RunsThisThread() const {
-    return source_pool_.RunsThisThread() || worker_pool_.RunsThisThread();
+    return source_pool_.RunsThisThread() || worker_pool_.RunsThisThread() ||
+           (is_async() && hooks_.reconciles_this_thread());
   }
 
   // The functions of the thread of the source with the number `i`, and of a

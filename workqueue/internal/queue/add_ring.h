@@ -61,7 +61,10 @@ class AddRing {
   // No push may be in progress, unless its effect has been observed.
   ~AddRing() {
     if (slots_ == nullptr) return;
-    while (StateOf(head_) == State(head_, kFilled)) FreeHead();
+    // A cancelled push may have left a gap.
+    for (uint64_t i = head_; i != head_ + kCapacity; ++i) {
+      if (StateOf(i) == State(i, kFilled)) SlotAt(i).addition()->~Addition();
+    }
   }
 
   // Returns whether a `TryPush()` may succeed.

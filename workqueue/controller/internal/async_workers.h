@@ -1,0 +1,409 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/controller/internal/async_workers.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_CONTROLLER_INTERNAL_ASYNC_WORKERS_H_
+#define WORKQUEUE_CONTROLLER_INTERNAL_ASYNC_WORKERS_H_
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "workqueue/controller/async_reconcile.h"
+#include "workqueue/controller/internal/reconciliation.h"
+#include "workqueue/controller/reconcile.h"
+#include "workqueue/executor.h"
+#include "workqueue/interfaces.h"
+#include "workqueue/internal/catch_as_status.h"
+#include "workqueue/internal/exceptions.h"
+#include "workqueue/internal/gate.h"
+#include "workqueue/internal/intrusive_list.h"
+#include "workqueue/internal/mutex_lock.h"
+#include "workqueue/lease.h"
+#include "workqueue/timer/scheduler.h"
+
+namespace workqueue {
+namespace internal {
+
+// The functions of a controller that its asynchronous workers call.
+template <typename T>
+struct AsyncHooks {
+  AsyncReconcileFunction<T> reconcile;
+
+  // Returns what the reconcile function is told of an item that begins to be
+  // reconciled, and records the beginning.
+  std::function<Reconciliation::Info(const Lease<T>&)> begin;
+
+  // Handles a result. Returns how the item is added again, or nothing.
+  std::function<std::optional<AddOptions>(
+      const Lease<T>& lease, const Reconciliation::Info& info, bool threw,
+      const absl::StatusOr<ReconcileResult>& result)>
+      end;
+
+  // Adds an item again, and returns whether that is over.
+  std::function<bool(const T& item, const AddOptions& options)> try_add_again;
+  // Waits for a moment and tries again, until it is over. Blocks.
+  std::function<void(const T& item, const AddOptions& options)> retry_add_again;
+
+  // Logs an error of the queue.
+  std::function<void(absl::string_view what, const absl::Status& why)> log;
+  // Blocks until it is time for a retry, or until `abandoning` is notified.
+  std::function<void()> await_retry;
+  // Called when an item is done, and when all workers have ended.
+  std::function<void()> on_item_done;
+  std::function<void()> on_end;
+};
+
+// AsyncWorkers
+//
+// Reconciles the items of a queue with an asynchronous function. At most
+// `max_in_flight` reconciliations are in flight. While there are fewer, one
+// callback waits for the next item.
+//
+// Completions may outlive this object, and are called on any thread. They use
+// it only inside of a gate, which `Close()` closes.
+//
+// Thread-safe.
+template <typename T>
+class AsyncWorkers {
+ public:
+  // Nothing is owned; everything must outlive the object. `deadlines` may be
+  // null if the reconciliations have no deadline.
+  AsyncWorkers(Interface<T>* queue, Executor* executor, Scheduler* deadlines,
+               size_t max_in_flight, const absl::Notification& abandoning,
+               AsyncHooks<T> hooks)
+      : queue_(queue),
+        executor_(executor),
+        deadlines_(deadlines),
+        max_in_flight_(max_in_flight),
+        abandoning_(abandoning),
+        hooks_(std::move(hooks)),
+        shared_(std::make_shared<Shared>()) {
+    shared_->workers = this;
+  }
+
+  AsyncWorkers(const AsyncWorkers&) = delete;
+  AsyncWorkers& operator=(const AsyncWorkers&) = delete;
+
+  // Begins to acquire items. Called once.
+  void Start() {
+    {
+      MutexLock lock(&mu_);
+      acquiring_ = true;
+    }
+    Acquire(Lease<T>());
+  }
+
+  // Cancels the reconciliations in flight. `abandoning` has been notified.
+  void CancelAll();
+
+  // Blocks until no item is being acquired and no result is being handled. Then
+  // gives the items in flight back to the queue. The queue must have been
+  // closed, and `CancelAll()` been called.
+  void Close();
+
+  // Returns whether the calling thread runs the reconcile function.
+  bool RunsThisThread() const { return running() == this; }
+
+ private:
+  struct Shared {
+    Gate gate;
+    AsyncWorkers* workers;
+  };
+
+  class Flight final : public Reconciliation,
+                       public IntrusiveLink<Flight>,
+                       public std::enable_shared_from_this<Flight> {
+   public:
+    Flight(std::shared_ptr<Shared> shared, Info info, const T& the_item)
+        : Reconciliation(std::move(info)),
+          item(the_item),
+          shared_(std::move(shared)) {}
+
+    const T item;  // The user's code may use it after the lease has ended.
+    Lease<T> lease;
+    TaskId deadline;
+    bool threw = false;
+    bool cancelled = false;        // is in cancelled_; guarded by mu_
+    std::shared_ptr<Flight> self;  // while in flight; guarded by mu_
+
+   private:
+    bool OnComplete(absl::StatusOr<ReconcileResult> result) override {
+      const Gate::Pass pass(&shared_->gate);
+      if (pass) shared_->workers->End(this->shared_from_this(), result);
+      return static_cast<bool>(pass);
+    }
+
+    void OnCompletedTwice() override {
+      const Gate::Pass pass(&shared_->gate);
+      if (!pass) return;
+      shared_->workers->hooks_.log(
+          "completing a reconciliation",
+          absl::Status(absl::StatusCode::kFailedPrecondition,
+                       "it has been completed before"));
+    }
+
+    const std::shared_ptr<Shared> shared_;
+  };
+
+  using Flights = IntrusiveList<Flight>;
+
+  // The object whose reconcile function the calling thread runs, or null.
+  static const AsyncWorkers*& running() {
+    thread_local const AsyncWorkers* workers = nullptr;
+    return workers;
+  }
+
+  // Ends `lease`, if it leases an item, and waits for the next item. The caller
+  // has set acquiring_.
+  void Acquire(Lease<T> lease);
+  // Logs `error`, and acquires later.
+  void RetryAcquire(const absl::Status& error);
+  void OnAcquired(absl::StatusOr<Lease<T>> lease);
+
+  // No further item is acquired.
+  void StopAcquiring();
+
+  void Begin(const std::shared_ptr<Flight>& flight);
+  void End(const std::shared_ptr<Flight>& flight,
+           const absl::StatusOr<ReconcileResult>& result);
+  // The item of `flight` has been added again, if necessary.
+  void EndLease(const std::shared_ptr<Flight>& flight);
+
+  // Calls `on_end` if all is over.
+  void EndIfOver();
+
+  Interface<T>* const queue_;
+  Executor* const executor_;
+  Scheduler* const deadlines_;
+  const size_t max_in_flight_;
+  const absl::Notification& abandoning_;
+  const AsyncHooks<T> hooks_;
+  const std::shared_ptr<Shared> shared_;
+
+  absl::Mutex mu_;
+  // The reconciliations in flight, and those that have been cancelled.
+  Flights in_flight_ ABSL_GUARDED_BY(mu_);
+  Flights cancelled_ ABSL_GUARDED_BY(mu_);
+  bool acquiring_ ABSL_GUARDED_BY(mu_) = false;
+  bool stopped_acquiring_ ABSL_GUARDED_BY(mu_) = false;
+  bool ended_ ABSL_GUARDED_BY(mu_) = false;
+  absl::CondVar not_acquiring_;
+};
+
+// Implementation details follow.
+
+template <typename T>
+void AsyncWorkers<T>::Acquire(Lease<T> lease) {
+  const absl::Status status = CatchAsStatus([this, &lease] {
+    queue_->AcquireNextAsync(
+        &lease, executor_,
+        [shared = shared_](absl::StatusOr<Lease<T>> acquired) {
+          // Open, because Close() waits until nothing is being acquired.
+          const Gate::Pass pass(&shared->gate);
+          shared->workers->OnAcquired(std::move(acquired));
+        });
+  });
+  if (status.ok()) return;
+  lease.Done();
+  RetryAcquire(status);
+}
+
+template <typename T>
+void AsyncWorkers<T>::RetryAcquire(const absl::Status& error) {
+  hooks_.log("acquiring an item", error);
+  const auto retry = [shared = shared_] {
+    const Gate::Pass pass(&shared->gate);  // Open, as in Acquire().
+    AsyncWorkers* const self = shared->workers;
+    self->hooks_.await_retry();
+    if (self->abandoning_.HasBeenNotified()) {
+      self->StopAcquiring();
+    } else {
+      self->Acquire(Lease<T>());
+    }
+  };
+  // Only a thread of the executor may block.
+  if (!TryCall([&] { executor_->Execute(retry); })) retry();
+}
+
+template <typename T>
+void AsyncWorkers<T>::OnAcquired(absl::StatusOr<Lease<T>> lease) {
+  if (absl::IsCancelled(lease.status())) {
+    StopAcquiring();
+    return;
+  }
+  std::shared_ptr<Flight> flight;
+  absl::Status status = lease.status();
+  if (lease.ok() && !abandoning_.HasBeenNotified()) {
+    status = CatchAsStatus([&] {
+      flight = std::make_shared<Flight>(shared_, hooks_.begin(*lease), **lease);
+    });
+  }
+  if (flight == nullptr) {
+    if (lease.ok()) lease->GiveBack();
+    if (abandoning_.HasBeenNotified()) {
+      StopAcquiring();
+    } else {
+      RetryAcquire(status);
+    }
+    return;
+  }
+  flight->lease = *std::move(lease);
+  bool acquire = false;
+  {
+    MutexLock lock(&mu_);
+    flight->self = flight;
+    in_flight_.PushBack(flight.get());
+    acquire = in_flight_.size() + cancelled_.size() < max_in_flight_;
+    acquiring_ = acquire;
+    if (!acquire) not_acquiring_.SignalAll();
+  }
+  // Before the reconcile function is called, which may take a while.
+  if (acquire) Acquire(Lease<T>());
+  Begin(flight);
+}
+
+template <typename T>
+void AsyncWorkers<T>::Begin(const std::shared_ptr<Flight>& flight) {
+  const absl::Duration remaining = flight->Remaining();
+  if (deadlines_ != nullptr) {
+    // Without memory for a task, the function must observe its deadline.
+    TryCall([&] {
+      auto task =
+          deadlines_->ScheduleOnce([flight] { flight->Cancel(); }, remaining);
+      if (task.ok()) flight->deadline = *task;
+    });
+  }
+  if (abandoning_.HasBeenNotified()) flight->Cancel();  // after CancelAll()
+  // If the function throws, its argument is no dropped completion.
+  const ReconcileCompletion held(flight);
+  const AsyncWorkers* const outer = std::exchange(running(), this);
+  const absl::Status status = CatchAsStatus([this, &flight] {
+    hooks_.reconcile(flight->item, AsyncReconcileContext(flight),
+                     ReconcileCompletion(flight));
+  });
+  running() = outer;
+  if (status.ok()) return;
+  flight->threw = true;
+  flight->Complete(status);
+}
+
+template <typename T>
+void AsyncWorkers<T>::End(const std::shared_ptr<Flight>& flight,
+                          const absl::StatusOr<ReconcileResult>& result) {
+  if (deadlines_ != nullptr) deadlines_->Cancel(flight->deadline);
+  const std::optional<AddOptions> again =
+      hooks_.end(flight->lease, flight->info(), flight->threw, result);
+  if (!again.has_value() || hooks_.try_add_again(flight->item, *again)) {
+    EndLease(flight);
+    return;
+  }
+  // The queue does not take the item. Only a thread of the executor may block.
+  const auto add_again = [this, flight, again = *again] {
+    hooks_.retry_add_again(flight->item, again);
+    EndLease(flight);
+  };
+  const auto inside_the_gate = [flight, shared = shared_, add_again] {
+    const Gate::Pass pass(&shared->gate);
+    if (pass) add_again();
+  };
+  if (!TryCall([&] { executor_->Execute(inside_the_gate); })) add_again();
+}
+
+template <typename T>
+void AsyncWorkers<T>::EndLease(const std::shared_ptr<Flight>& flight) {
+  Lease<T> lease = std::move(flight->lease);
+  bool acquire = false;
+  {
+    MutexLock lock(&mu_);
+    (flight->cancelled ? cancelled_ : in_flight_).Remove(flight.get());
+    flight->self.reset();  // `flight` is another owner.
+    acquire = !acquiring_ && !stopped_acquiring_;
+    if (acquire) acquiring_ = true;
+  }
+  if (acquire) {
+    Acquire(std::move(lease));
+  } else {
+    lease.Done();
+  }
+  hooks_.on_item_done();
+  EndIfOver();
+}
+
+template <typename T>
+void AsyncWorkers<T>::StopAcquiring() {
+  {
+    MutexLock lock(&mu_);
+    acquiring_ = false;
+    stopped_acquiring_ = true;
+    not_acquiring_.SignalAll();
+  }
+  EndIfOver();
+}
+
+template <typename T>
+void AsyncWorkers<T>::EndIfOver() {
+  {
+    MutexLock lock(&mu_);
+    if (!stopped_acquiring_ || acquiring_ || ended_ || !in_flight_.empty() ||
+        !cancelled_.empty()) {
+      return;
+    }
+    ended_ = true;
+  }
+  hooks_.on_end();
+}
+
+template <typename T>
+void AsyncWorkers<T>::CancelAll() {
+  while (true) {
+    std::shared_ptr<Flight> flight;
+    {
+      MutexLock lock(&mu_);
+      if (in_flight_.empty()) return;
+      flight = in_flight_.PopFront()->self;
+      flight->cancelled = true;
+      cancelled_.PushBack(flight.get());
+    }
+    flight->Cancel();
+  }
+}
+
+template <typename T>
+void AsyncWorkers<T>::Close() {
+  {
+    MutexLock lock(&mu_);
+    stopped_acquiring_ = true;
+    while (acquiring_) not_acquiring_.Wait(&mu_);
+  }
+  shared_->gate.Close();
+  CancelAll();
+  while (true) {
+    std::shared_ptr<Flight> flight;
+    {
+      MutexLock lock(&mu_);
+      if (cancelled_.empty()) return;
+      flight = std::move(cancelled_.PopFront()->self);
+    }
+    flight->lease.GiveBack();
+    // From now on, the completions do nothing.
+    flight->Complete(absl::Status(absl::StatusCode::kCancelled, ""));
+  }
+}
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_CONTROLLER_INTERNAL_ASYNC_WORKERS_H_

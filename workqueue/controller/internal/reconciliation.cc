@@ -1,0 +1,80 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/controller/internal/reconciliation.h"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "workqueue/controller/reconcile.h"
+#include "workqueue/internal/catch_as_status.h"
+#include "workqueue/internal/mutex_lock.h"
+
+namespace workqueue {
+namespace internal {
+
+bool Reconciliation::Cancelled() const {
+  // A complete reconciliation may not read the clock, which may be gone.
+  return cancelled_ || completed_ ||
+         info_.clock->TimeNow() >= info_.clock_deadline;
+}
+
+absl::Duration Reconciliation::Remaining() const {
+  if (cancelled_ || completed_) return absl::ZeroDuration();
+  return std::max(info_.clock_deadline - info_.clock->TimeNow(),
+                  absl::ZeroDuration());
+}
+
+void Reconciliation::OnCancel(absl::AnyInvocable<void() &&> callback) {
+  {
+    MutexLock lock(&mu_);
+    if (completed_) return;
+    if (!cancelled_) {
+      std::swap(on_cancel_, callback);
+      return;  // The earlier callback is destroyed without the lock.
+    }
+  }
+  std::move(callback)();
+}
+
+void Reconciliation::Cancel() {
+  absl::AnyInvocable<void() &&> callback;
+  {
+    MutexLock lock(&mu_);
+    if (completed_ || cancelled_) return;
+    cancelled_ = true;
+    callback = std::move(on_cancel_);
+    on_cancel_ = nullptr;
+  }
+  if (callback != nullptr) std::move(callback)();
+}
+
+bool Reconciliation::Complete(absl::StatusOr<ReconcileResult> result) {
+  absl::AnyInvocable<void() &&> callback;  // destroyed without the lock
+  bool twice = false;
+  {
+    MutexLock lock(&mu_);
+    twice = completed_.exchange(true);
+    callback = std::move(on_cancel_);
+    on_cancel_ = nullptr;
+  }
+  if (!twice) return OnComplete(std::move(result));
+  OnCompletedTwice();
+  return false;
+}
+
+void Reconciliation::DropCompletion() {
+  if (completions_.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
+  if (completed_) return;
+  Complete(CatchAsStatus([]() -> absl::StatusOr<ReconcileResult> {
+    return absl::AbortedError("the completion was dropped without a call");
+  }));
+}
+
+}  // namespace internal
+}  // namespace workqueue
