@@ -25,6 +25,7 @@ LAYERS = (
     ("workqueue/timer",),
     ("ratelimit",),
     ("workqueue", "workqueue/internal/queue"),
+    ("workqueue/coroutine",),
     ("workqueue/controller",),
     ("workqueue/prometheus",),
     ("examples",),

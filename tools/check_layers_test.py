@@ -54,7 +54,8 @@ class CheckLayersTest(unittest.TestCase):
     def test_layers_include_downwards(self):
         layers = ["workqueue/internal/x", "workqueue/clock/x",
                   "workqueue/timer/x", "ratelimit/x", "workqueue/x",
-                  "workqueue/controller/x", "workqueue/prometheus/x"]
+                  "workqueue/coroutine/x", "workqueue/controller/x",
+                  "workqueue/prometheus/x"]
         for i, upper in enumerate(layers):
             for lower in layers[:i]:
                 self.assert_include(upper + ".cc", lower + ".h")

@@ -4,8 +4,6 @@
 #include "workqueue/timers.h"
 
 #include <atomic>
-#include <cstddef>
-#include <deque>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -23,6 +21,7 @@
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/executor.h"
 #include "workqueue/internal/mutex_lock.h"
+#include "workqueue/testing/manual_executor.h"
 #include "workqueue/thread_pool.h"
 #include "workqueue/timer/queue_clock.h"
 #include "workqueue/timer/waiting_loop.h"
@@ -35,33 +34,6 @@ using internal::MutexLock;
 
 constexpr absl::Duration kSecond = absl::Seconds(1);
 constexpr absl::Duration kNs = absl::Nanoseconds(1);
-
-// Keeps tasks until the test runs them.
-class ManualExecutor final : public Executor {
- public:
-  void Execute(absl::AnyInvocable<void() &&> task) override {
-    MutexLock lock(&mu_);
-    tasks_.push_back(std::move(task));
-  }
-
-  size_t size() {
-    MutexLock lock(&mu_);
-    return tasks_.size();
-  }
-
-  void RunAll() {
-    std::deque<absl::AnyInvocable<void() &&>> tasks;
-    {
-      MutexLock lock(&mu_);
-      tasks.swap(tasks_);
-    }
-    for (auto& task : tasks) std::move(task)();
-  }
-
- private:
-  absl::Mutex mu_;
-  std::deque<absl::AnyInvocable<void() &&>> tasks_ ABSL_GUARDED_BY(mu_);
-};
 
 // Runs with a heap, and with a wheel that ticks every second: every time below
 // is a whole number of seconds.

@@ -1,0 +1,138 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/coroutine/internal/stoppable_wait.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_COROUTINE_INTERNAL_STOPPABLE_WAIT_H_
+#define WORKQUEUE_COROUTINE_INTERNAL_STOPPABLE_WAIT_H_
+
+#include <atomic>
+#include <coroutine>
+#include <optional>
+#include <stop_token>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "workqueue/coroutine/internal/resume_loop.h"
+#include "workqueue/executor.h"
+#include "workqueue/internal/exceptions.h"
+
+namespace workqueue {
+namespace internal {
+
+// StoppableWait
+//
+// What a coroutine awaits while it waits for a callback. A stop token can end
+// the wait before. `Source` is where the callback comes from. It has these
+// members:
+//
+//     using Result = ...;  // an absl::Status or an absl::StatusOr
+//     using Id = ...;
+//
+//     // Has `callback(Result)` called once, on `executor`, unless it is
+//     // cancelled.
+//     Id Begin(Executor* executor, Callback callback);
+//
+//     // Returns whether the callback will never be called.
+//     bool Cancel(Id id);
+//
+// The coroutine resumes on the executor, with the result of the callback, or
+// with `absl::CancelledError` if the token has cancelled the callback. If a
+// stop has been requested before, the coroutine does not suspend.
+//
+// A coroutine must not be destroyed while it waits.
+template <typename Source>
+class [[nodiscard]] StoppableWait {
+ public:
+  using Result = typename Source::Result;
+
+  StoppableWait(Source source, Executor* executor, std::stop_token stop)
+      : source_(std::move(source)),
+        executor_(executor),
+        stop_(std::move(stop)) {}
+
+  StoppableWait(const StoppableWait&) = delete;
+  StoppableWait& operator=(const StoppableWait&) = delete;
+
+  bool await_ready() {
+    if (!stop_.stop_requested()) return false;
+    result_ = Stopped();
+    return true;
+  }
+
+  // If this throws, the coroutine does not wait.
+  bool await_suspend(std::coroutine_handle<> waiter) {
+    waiter_ = waiter;
+    const auto callback = [this](Result result) {
+      result_ = std::move(result);
+      if (IsLastEvent()) ResumeLoop::Run(waiter_);
+    };
+    if (!stop_.stop_possible()) {
+      events_ = 1;
+      source_.Begin(executor_, callback);
+      return true;  // The coroutine may be gone.
+    }
+    id_ = source_.Begin(executor_, callback);
+    on_stop_.emplace(stop_, OnStop{this});
+    if (!IsLastEvent()) return true;  // The coroutine may be gone.
+    return ResumeOnExecutor();
+  }
+
+  Result await_resume() {
+    // Blocks while another thread executes OnStop.
+    on_stop_.reset();
+    return std::move(result_);
+  }
+
+ private:
+  struct OnStop {
+    void operator()() const {
+      if (!wait->source_.Cancel(wait->id_)) return;
+      wait->result_ = Stopped();
+      if (!wait->IsLastEvent()) return;
+      const std::coroutine_handle<> waiter = wait->waiter_;
+      if (!wait->ResumeOnExecutor()) ResumeLoop::Run(waiter);
+    }
+
+    StoppableWait* wait;
+  };
+
+  static absl::Status Stopped() {
+    absl::Status status(absl::StatusCode::kCancelled, "");
+    TryCall([&status] {
+      status = absl::CancelledError("a stop has been requested");
+    });
+    return status;
+  }
+
+  // The wait ends with the last of two events. One is the end of
+  // await_suspend(), which still needs this object if there is a token. The
+  // other one is the callback, or the stop that has cancelled it.
+  bool IsLastEvent() {
+    return events_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  }
+
+  // Returns false if the executor has thrown. Otherwise the coroutine may be
+  // gone.
+  bool ResumeOnExecutor() {
+    return TryCall([this] {
+      executor_->Execute([waiter = waiter_] { ResumeLoop::Run(waiter); });
+    });
+  }
+
+  Source source_;
+  Executor* const executor_;
+  const std::stop_token stop_;
+  std::coroutine_handle<> waiter_;
+  std::atomic<int> events_{2};
+  typename Source::Id id_;
+  Result result_;
+  std::optional<std::stop_callback<OnStop>> on_stop_;
+};
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_COROUTINE_INTERNAL_STOPPABLE_WAIT_H_
