@@ -63,6 +63,18 @@ TEST_F(IntrusiveListTest, PopFrontRemovesTheFirst) {
   EXPECT_EQ(list_.front(), nullptr);
 }
 
+TEST_F(IntrusiveListTest, InsertBeforeInsertsAnywhere) {
+  list_.InsertBefore(&three_, nullptr);
+  list_.InsertBefore(&one_, &three_);
+  list_.InsertBefore(&two_, &three_);
+  EXPECT_EQ(list_.size(), 3u);
+  EXPECT_EQ(Values(list_), (std::vector<int>{1, 2, 3}));
+  list_.Remove(&two_);
+  list_.InsertBefore(&two_, nullptr);
+  EXPECT_EQ(Values(list_), (std::vector<int>{1, 3, 2}));
+  EXPECT_EQ(list_.PopFront(), &one_);
+}
+
 TEST_F(IntrusiveListTest, RemovesFromAnywhere) {
   for (Element* removed : {&one_, &two_, &three_}) {
     SCOPED_TRACE(removed->value);

@@ -21,14 +21,17 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "test/reference/callback_model.h"
 #include "test/reference/choices.h"
 #include "test/reference/comparison.h"
 #include "test/reference/queue_model.h"
+#include "workqueue/acquire_async.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
 #include "workqueue/snapshot.h"
+#include "workqueue/testing/manual_executor.h"
 
 namespace reference {
 
@@ -65,6 +68,11 @@ class QueueOperations {
         clock_(*clock),
         comparison_(*comparison) {}
 
+  ~QueueOperations() {
+    queue_.ShutDown();
+    executor_.RunAll();  // The destructor of the queue waits for callbacks.
+  }
+
   // Performs an operation on some of `items` items. Makes at most three
   // choices.
   void DoOne(Choices& choices, int items) {
@@ -97,14 +105,19 @@ class QueueOperations {
     } else if (choice < 95) {
       AcquireUpTo(1 + choices.Below(10));
     } else if (choice < 99) {
-      CompareSnapshots();
-    } else if (const int way = choices.Below(32); way < 3) {
-      ShutDown(way);
+      const int what = choices.Below(256);
+      what < 64 ? CompareSnapshots() : UseCallbacks(what, item);
+    } else {
+      const int way = choices.Below(32);
+      way < 3 ? ShutDown(way) : UseCallbacks(way, item);
     }
   }
 
   // Compares the state that is cheap to observe.
   void Compare() {
+    callbacks_.Submit(model_.Len(), model_.ShuttingDown());
+    comparison_.Same("the number of submitted callbacks", executor_.size(),
+                     callbacks_.submitted());
     comparison_.Same("Len()", queue_.Len(), model_.Len());
     comparison_.Same("ShuttingDown()", queue_.ShuttingDown(),
                      model_.ShuttingDown());
@@ -138,6 +151,11 @@ class QueueOperations {
     queue_.ShutDown();
     model_.ShutDown();
     comparison_.Did("ShutDown");
+    Compare();
+    while (comparison_.agrees() && executor_.size() > 0) {
+      RunCallback();
+      Compare();
+    }
     while (comparison_.agrees() && model_.Len() > 0) {
       Get();
       Compare();
@@ -296,6 +314,77 @@ class QueueOperations {
     if (batch.ok()) batches_.push_back(*std::move(batch));
   }
 
+  // Performs an operation of callbacks.
+  void UseCallbacks(int what, int index) {
+    switch (what % 8) {
+      case 0:
+      case 1:
+      case 2:
+        ids_.push_back(queue_.AcquireAsync(&executor_, NewCallback()));
+        comparison_.Did("AcquireAsync", ids_.size() - 1);
+        break;
+      case 3:
+        AcquireNextAsync(index);
+        break;
+      case 4:
+        CancelAcquire(index);
+        break;
+      default:
+        RunCallback();
+    }
+  }
+
+  // Returns a callback that records its number and what it gets.
+  workqueue::AcquireCallback<int> NewCallback() {
+    return [this, callback = callbacks_.Add()](absl::StatusOr<Lease> lease) {
+      called_ = callback;
+      called_with_ = lease.ok() ? ToGot(*lease) : Got{lease.status().code()};
+      if (!lease.ok()) return;
+      leased_.insert(**lease);
+      leases_.push_back(*std::move(lease));
+    };
+  }
+
+  void AcquireNextAsync(int index) {
+    Lease lease;
+    if (!leases_.empty()) {
+      const auto it = leases_.begin() + index % leases_.size();
+      lease = std::move(*it);
+      leases_.erase(it);
+    }
+    const int before = lease ? *lease : -1;
+    if (lease) EndInModel(lease);
+    ids_.push_back(queue_.AcquireNextAsync(&lease, &executor_, NewCallback()));
+    comparison_.Did("AcquireNextAsync", before, ids_.size() - 1);
+    comparison_.Holds(!lease, "the lease has ended");
+  }
+
+  // Cancels a callback, `index` callbacks before the last one if possible.
+  void CancelAcquire(int index) {
+    if (ids_.empty()) return;
+    const int callback =
+        static_cast<int>(ids_.size() - 1 - index % ids_.size());
+    comparison_.Returned(queue_.CancelAcquire(ids_[callback]),
+                         callbacks_.Cancel(callback), "CancelAcquire",
+                         callback);
+  }
+
+  // Runs the first task of the executor, if there is one.
+  void RunCallback() {
+    if (executor_.size() == 0) return;
+    const std::optional<int> expected =
+        callbacks_.Run(model_.Len(), model_.ShuttingDown());
+    Got expected_with{absl::StatusCode::kOk};
+    if (expected.has_value()) {
+      expected_with = GetFromModel(/*with_priority=*/true);
+    }
+    called_ = std::nullopt;
+    called_with_ = {absl::StatusCode::kOk};
+    executor_.RunOne();
+    comparison_.Returned(called_, expected, "RunCallback");
+    comparison_.Returned(called_with_, expected_with, "RunCallback");
+  }
+
   // Ends all leases of a batch at once, or one of them before the others.
   void EndBatch(Choices& choices) {
     if (batches_.empty()) return;
@@ -350,6 +439,13 @@ class QueueOperations {
   std::set<int> leased_;
   std::vector<Lease> leases_;
   std::vector<LeaseBatch> batches_;
+
+  workqueue::ManualExecutor executor_;
+  CallbackModel callbacks_;
+  std::vector<workqueue::AcquireId> ids_;  // by the number of the callback
+  // What the last task of the executor has called.
+  std::optional<int> called_;
+  Got called_with_{absl::StatusCode::kOk};
 };
 
 }  // namespace reference

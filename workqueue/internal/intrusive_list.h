@@ -65,6 +65,21 @@ class IntrusiveList {
     ++size_;
   }
 
+  // Inserts `element` before `next`, which is in this list, or at the end if
+  // `next` is null.
+  void InsertBefore(E* element, E* next) {
+    if (next == nullptr) {
+      PushBack(element);
+      return;
+    }
+    IntrusiveLink<E>* link = element;
+    link->prev_ = Link(next)->prev_;
+    link->next_ = next;
+    (link->prev_ == nullptr ? front_ : Link(link->prev_)->next_) = element;
+    Link(next)->prev_ = element;
+    ++size_;
+  }
+
   // Removes `element`, which must be in this list.
   void Remove(E* element) {
     IntrusiveLink<E>* link = element;

@@ -113,6 +113,11 @@ class SlotMap {
     return {entry->slot_, entry->id_};
   }
 
+  // Returns whether `a` was made before `b`.
+  static bool IsOlder(const Entry* a, const Entry* b) {
+    return a->id_ < b->id_;
+  }
+
   // Returns the object of `handle`, or null if it has been destroyed.
   Entry* Find(Handle<Tag> handle) const {
     Entry* const entry = entries_.Find(handle.slot_);

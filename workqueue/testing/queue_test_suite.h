@@ -755,6 +755,19 @@ TEST_P(AcquireAsyncTestSuite, ACallbackWithoutAnItemWaitsAgainAsTheFirst) {
   EXPECT_EQ(results_, (Results{"a:2", "b:3"}));
 }
 
+TEST_P(AcquireAsyncTestSuite, CallbacksThatWaitAgainKeepTheirOrder) {
+  for (const char* name : {"a", "b", "c", "d", "e"}) Acquire(name);
+  queue_->AddAll({"1", "2", "3"});
+  EXPECT_EQ(queue_->AcquireUpTo(3)->size(), 3u) << "a thread is faster";
+  executor_.RunAll();
+  EXPECT_EQ(results_, Results());
+  for (const char* item : {"4", "5", "6", "7", "8"}) {
+    queue_->Add(item);
+    executor_.RunAll();
+  }
+  EXPECT_EQ(results_, (Results{"a:4", "b:5", "c:6", "d:7", "e:8"}));
+}
+
 TEST_P(AcquireAsyncTestSuite, ACancelledCallbackIsNeverCalled) {
   const AcquireId a = Acquire("a");
   const AcquireId b = Acquire("b");

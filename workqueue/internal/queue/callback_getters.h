@@ -69,10 +69,16 @@ class CallbackGetters {
     return getter;
   }
 
-  // Makes `getter`, which has been woken, wait again, as the first one.
+  // Makes `getter`, which has been woken, wait again, in its old place. Only
+  // those that are older come before it. They were on their way together with
+  // it, so there are few.
   void WaitAgain(Getter* getter) {
     getter->woken = false;
-    waiting_.PushFront(getter);
+    Getter* next = waiting_.front();
+    while (next != nullptr && getters_.IsOlder(next, getter)) {
+      next = next->next();
+    }
+    waiting_.InsertBefore(getter, next);
   }
 
   void Remove(Getter* getter) {
