@@ -184,6 +184,9 @@ Reservation TokenBucket::ReserveWithin(int64_t n, absl::Time now,
   if (IsUnlimited(rate_)) return Reservation(this, /*tokens=*/0, rate_, now);
   if (n > burst_) return Reservation();
 
+  // If the clock has gone back, an empty bucket must not wait until the clock
+  // has caught up.
+  last_ = std::min(last_, now);
   const double tokens = TokensAt(now) - static_cast<double>(n);
   const absl::Duration wait =
       tokens < 0 ? TimeFor(-tokens, rate_) : absl::ZeroDuration();

@@ -111,12 +111,14 @@ class Reservation {
 //
 // The algorithm is that of the Limiter of Go's golang.org/x/time/rate, with the
 // same arithmetic: tokens are doubles, and waiting times are whole nanoseconds,
-// rounded down. There are two differences. This class refuses a wait of 2^63
+// rounded down. There are three differences. This class refuses a wait of 2^63
 // nanoseconds (292 years) or more. `Reservation::Cancel()` never returns more
-// tokens than the reservation took.
+// tokens than the reservation took. And a refused call sees that the clock has
+// gone back.
 //
 // If the clock goes back, the bucket neither loses nor gains tokens. From the
-// next event on, it gains tokens from the earlier time.
+// next `Allow()`, `Reserve()` or `Wait()` on, it gains tokens from the earlier
+// time. A call whose `n` is out of range does not count.
 //
 // Thread-safe. Every method takes constant time and, except `Wait()`, blocks
 // for nothing but the bucket's mutex.
@@ -203,7 +205,7 @@ class TokenBucket {
   TokenBucket(double rate, int64_t burst, Clock* clock);
 
   // Reserves `n` tokens if they come no later than `max_wait` after `now`.
-  // Otherwise changes nothing and returns a reservation that is not `ok()`.
+  // Otherwise takes nothing and returns a reservation that is not `ok()`.
   Reservation ReserveWithin(int64_t n, absl::Time now, absl::Duration max_wait)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 

@@ -21,7 +21,6 @@
 #include "absl/synchronization/blocking_counter.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "test/workqueue/manual_executor.h"
 #include "workqueue/coroutine/spawn.h"
 #include "workqueue/coroutine/sync_wait.h"
 #include "workqueue/coroutine/task.h"
@@ -30,6 +29,7 @@
 #include "workqueue/lease.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/queue.h"
+#include "workqueue/testing/manual_executor.h"
 #include "workqueue/thread_pool.h"
 
 namespace workqueue {

@@ -19,7 +19,6 @@
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "test/workqueue/manual_executor.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/coroutine/async_queue.h"
 #include "workqueue/coroutine/spawn.h"
@@ -27,6 +26,7 @@
 #include "workqueue/delaying_queue.h"
 #include "workqueue/executor.h"
 #include "workqueue/lease.h"
+#include "workqueue/testing/manual_executor.h"
 #include "workqueue/thread_pool.h"
 #include "workqueue/timers.h"
 

@@ -19,10 +19,10 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/blocking_counter.h"
 #include "gtest/gtest.h"
-#include "test/workqueue/manual_executor.h"
 #include "test/workqueue/recording_log.h"
 #include "workqueue/coroutine/task.h"
 #include "workqueue/executor.h"
+#include "workqueue/testing/manual_executor.h"
 #include "workqueue/thread_pool.h"
 
 namespace workqueue {

@@ -119,6 +119,15 @@ TEST_F(TokenBucketAllowTest, ClockGoesBack) {
                    });
 }
 
+TEST_F(TokenBucketAllowTest, ClockGoesBackWhileEmpty) {
+  Run(*Make(4, 2), {
+                       {1000, 2, 2, true},
+                       {0, 0, 1, false},
+                       {1, 1, 1, true},  // Refused calls count, too.
+                       {1, 0, 1, false},
+                   });
+}
+
 TEST_F(TokenBucketAllowTest, ClockGoesBackWhileFull) {
   Run(*Make(4, 2), {
                        {9, 2, 0, true},
@@ -853,16 +862,23 @@ TEST_F(TokenBucketWaitTest, ANegativeTimeoutIsZero) {
   EXPECT_TRUE(absl::IsDeadlineExceeded(bucket->Wait(1, absl::ZeroDuration())));
 }
 
-TEST_F(TokenBucketWaitTest,
-       ShortTimeoutChangesNothingEvenWithTheClockGoneBack) {
+TEST_F(TokenBucketWaitTest, ARefusedWaitTakesNothing) {
   auto bucket = Make(4, 2);
   At(2);
   EXPECT_EQ(Reserve(*bucket, 2), 2);
   EXPECT_EQ(Reserve(*bucket, 1), 3);
-  At(0);
   EXPECT_TRUE(absl::IsDeadlineExceeded(bucket->Wait(2, kTick)));
-  At(2);
   EXPECT_EQ(Reserve(*bucket, 1), 4);
+}
+
+TEST_F(TokenBucketWaitTest, TokensComeAfterAWaitThatWasRefusedAtAnEarlierTime) {
+  auto bucket = Make(4, 2);
+  At(1000);
+  EXPECT_EQ(Reserve(*bucket, 2), 1000);
+  At(0);
+  EXPECT_TRUE(absl::IsDeadlineExceeded(bucket->Wait(1, absl::ZeroDuration())));
+  At(1);
+  EXPECT_TRUE(bucket->Wait(1, absl::ZeroDuration()).ok());
 }
 
 TEST_F(TokenBucketWaitTest, EndlessWaitIsAnError) {

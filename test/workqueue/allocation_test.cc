@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
@@ -21,6 +22,7 @@
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/executor.h"
+#include "workqueue/lease.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/queue.h"
 #include "workqueue/timers.h"
@@ -62,6 +64,48 @@ TEST(SteadyStateTest, AddGetDoneAllocateNothing) {
               for (int i = 0; i < 200; ++i) cycle(first += kItems);
             }),
             0);
+}
+
+TEST(SteadyStateTest, CallbacksAllocateNothing) {
+  constexpr int kCallbacks = 20;
+  Queue<int> queue;
+  InlineExecutor executor;
+  int processed = 0;
+  int next = 0;
+  const auto cycle = [&] {
+    for (int i = 0; i < kCallbacks; ++i) {
+      queue.AcquireAsync(
+          &executor, [&processed](absl::StatusOr<Lease<int>>) { ++processed; });
+    }
+    // A callback that waits for the next cycle, and one that is cancelled.
+    Lease<int> lease;
+    queue.AcquireNextAsync(&lease, &executor,
+                           [&](absl::StatusOr<Lease<int>>) { ++processed; });
+    EXPECT_TRUE(queue.CancelAcquire(
+        queue.AcquireAsync(&executor, [](absl::StatusOr<Lease<int>>) {})));
+    for (int i = 0; i < kCallbacks; ++i) queue.Add(next++);
+    queue.Add(next++);
+  };
+  for (int i = 0; i < 10; ++i) cycle();
+  EXPECT_EQ(AllocationsIn([&] {
+              for (int i = 0; i < 100; ++i) cycle();
+            }),
+            0);
+  EXPECT_EQ(processed, 110 * (kCallbacks + 1));
+}
+
+// As workqueue/interfaces.h promises.
+TEST(MemoryTest, ACallbackThatWaitsTakesAtMost128Bytes) {
+  constexpr int kCallbacks = 100000;
+  Queue<int> queue;
+  InlineExecutor executor;
+  const int64_t before = CountedHeap::bytes_in_use;
+  for (int i = 0; i < kCallbacks; ++i) {
+    queue.AcquireAsync(&executor, [](absl::StatusOr<Lease<int>>) {});
+  }
+  EXPECT_LE(CountedHeap::bytes_in_use - before, int64_t{kCallbacks} * 128);
+  queue.ShutDown();
+  EXPECT_LE(CountedHeap::bytes_in_use - before, 64 * 1024);
 }
 
 // Copying a long string allocates memory once.

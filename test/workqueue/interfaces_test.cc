@@ -15,6 +15,7 @@
 #include "test/workqueue/watched_fifo.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
+#include "workqueue/fair_ordering.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
@@ -39,6 +40,14 @@ std::unique_ptr<Queue<std::string>> MakeOrderedQueue(FakeClock* clock) {
   return Make<Queue<std::string>>(clock, std::move(options));
 }
 
+// A queue with a group for each item hands items out in their order.
+std::unique_ptr<Queue<std::string>> MakeFairQueue(FakeClock* clock) {
+  QueueOptions<std::string> options;
+  options.ordering = *FairOrdering<std::string>::Create(
+      [](const std::string& item) { return item; });
+  return Make<Queue<std::string>>(clock, std::move(options));
+}
+
 std::unique_ptr<ContendedQueue<std::string>> MakeContendedQueue(
     FakeClock* clock) {
   return Make<ContendedQueue<std::string>, QueueOptions<std::string>>(clock);
@@ -48,6 +57,13 @@ std::unique_ptr<DelayingQueue<std::string>> MakeDelayingQueue(
     FakeClock* clock) {
   return Make<DelayingQueue<std::string>, DelayingQueueOptions<std::string>>(
       clock);
+}
+
+std::unique_ptr<DelayingQueue<std::string>> MakeSupersedingQueue(
+    FakeClock* clock) {
+  DelayingQueueOptions<std::string> options;
+  options.add_supersedes_waiting = true;
+  return Make<DelayingQueue<std::string>>(clock, std::move(options));
 }
 
 std::unique_ptr<RateLimitingQueue<std::string>> MakeRateLimitingQueue(
@@ -75,6 +91,7 @@ INSTANTIATE_TEST_SUITE_P(
     All, QueueTestSuite,
     testing::Values(QueueTestCase{"Queue", MakeQueue},
                     QueueTestCase{"OrderedQueue", MakeOrderedQueue},
+                    QueueTestCase{"FairQueue", MakeFairQueue},
                     QueueTestCase{"ContendedQueue", MakeContendedQueue},
                     QueueTestCase{"DelayingQueue", MakeDelayingQueue},
                     QueueTestCase{"RateLimitingQueue", MakeRateLimitingQueue},
@@ -83,6 +100,18 @@ INSTANTIATE_TEST_SUITE_P(
                     QueueTestCase{"PlainQueue", MakePlainQueue,
                                   /*comes_back_in_order_of_add=*/false,
                                   /*give_back_keeps_place=*/false}),
+    NameOf<QueueTestCase>);
+
+INSTANTIATE_TEST_SUITE_P(
+    All, AcquireAsyncTestSuite,
+    testing::Values(QueueTestCase{"Queue", MakeQueue},
+                    QueueTestCase{"OrderedQueue", MakeOrderedQueue},
+                    QueueTestCase{"FairQueue", MakeFairQueue},
+                    QueueTestCase{"ContendedQueue", MakeContendedQueue},
+                    QueueTestCase{"DelayingQueue", MakeDelayingQueue},
+                    QueueTestCase{"SupersedingQueue", MakeSupersedingQueue},
+                    QueueTestCase{"RateLimitingQueue", MakeRateLimitingQueue},
+                    QueueTestCase{"PriorityQueue", MakePriorityQueue}),
     NameOf<QueueTestCase>);
 
 INSTANTIATE_TEST_SUITE_P(

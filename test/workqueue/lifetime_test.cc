@@ -5,6 +5,8 @@
 // leases exist.
 
 #include <algorithm>
+#include <atomic>
+#include <cstddef>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -13,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
@@ -22,12 +25,15 @@
 #include "gtest/gtest.h"
 #include "test/workqueue/every_queue.h"
 #include "test/workqueue/observed_clock.h"
+#include "workqueue/acquire_async.h"
 #include "workqueue/clock/fake_clock.h"
+#include "workqueue/executor.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/queue.h"
+#include "workqueue/thread_pool.h"
 
 namespace workqueue {
 namespace {
@@ -180,6 +186,108 @@ TEST(QueueLifetimeTest, AGetDuringDestructionGetsNothing) {
   queue->Add(1);
   queue.reset();
   acquirer.join();
+}
+
+// -----------------------------------------------------------------------------
+// Callbacks that wait
+// -----------------------------------------------------------------------------
+
+std::vector<QueueKind> KindsWithCallbacks() {
+  std::vector<QueueKind> kinds = EveryQueueKind();
+  kinds.erase(std::remove_if(kinds.begin(), kinds.end(),
+                             [](const QueueKind& k) { return k.plain; }),
+              kinds.end());
+  return kinds;
+}
+
+using Item = absl::StatusOr<Lease<std::string>>;
+
+class CallbackLifetimeTest : public EveryQueueTest {
+ protected:
+  CallbackLifetimeTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Queues, CallbackLifetimeTest,
+                         testing::ValuesIn(KindsWithCallbacks()),
+                         NameOfQueueKind);
+
+// Keeps tasks until there are `n`, and then runs them.
+class HoldingExecutor final : public Executor {
+ public:
+  explicit HoldingExecutor(size_t n) : n_(n) {}
+
+  void Execute(absl::AnyInvocable<void() &&> task) override {
+    tasks_.push_back(std::move(task));
+    if (tasks_.size() < n_) return;
+    for (auto& held : tasks_) std::move(held)();
+    tasks_.clear();
+  }
+
+ private:
+  const size_t n_;
+  std::vector<absl::AnyInvocable<void() &&>> tasks_;
+};
+
+// A lease that a callback acquired would outlive the queue. The first callback
+// is on its way, and the destructor submits the second one.
+TEST_P(CallbackLifetimeTest, ACallbackDuringDestructionGetsNothing) {
+  HoldingExecutor executor(2);
+  int cancelled = 0;
+  for (int i = 0; i < 2; ++i) {
+    queue_->AcquireAsync(&executor, [&cancelled](Item item) {
+      cancelled += absl::IsCancelled(item.status()) ? 1 : 0;
+    });
+  }
+  queue_->Add("a");
+  EXPECT_EQ(cancelled, 0);
+  queue_.reset();
+  EXPECT_EQ(cancelled, 2);
+}
+
+// A callback has been submitted for an item that another thread has taken.
+TEST_P(CallbackLifetimeTest, ACallbackMayRunWhileItsQueueIsDestroyed) {
+  std::atomic<bool> cancelled{false};
+  absl::Notification go_on;
+  ThreadPoolOptions options;
+  options.threads = 1;
+  const auto pool = *ThreadPool::Create(options);
+  pool->Execute([&go_on] { go_on.WaitForNotification(); });
+  queue_->AcquireAsync(pool.get(), [&cancelled](Item item) {
+    cancelled = absl::IsCancelled(item.status());
+  });
+  queue_->Add("a");
+  queue_->Done(*queue_->Get());
+  go_on.Notify();
+  queue_.reset();
+  absl::Notification all_ran;
+  pool->Execute([&all_ran] { all_ran.Notify(); });
+  all_ran.WaitForNotification();
+  EXPECT_TRUE(cancelled);
+}
+
+TEST_P(CallbackLifetimeTest, ACancelledCallbackOnItsWayDelaysTheDestructor) {
+  ThreadPoolOptions options;
+  options.threads = 1;
+  const auto pool = *ThreadPool::Create(options);
+  absl::Notification go_on;
+  pool->Execute([&go_on] { go_on.WaitForNotification(); });
+  const AcquireId id = queue_->AcquireAsync(
+      pool.get(), [](Item) { ADD_FAILURE() << "it is cancelled"; });
+  queue_->Add("a");
+  EXPECT_TRUE(queue_->CancelAcquire(id));
+  go_on.Notify();
+  queue_.reset();
+}
+
+TEST_P(CallbackLifetimeTest, TheLeaseOfACallbackThatOutlivesItsQueue) {
+  InlineExecutor executor;
+  Lease<std::string> lease;
+  queue_->AcquireAsync(&executor,
+                       [&lease](Item item) { lease = *std::move(item); });
+  queue_->Add("default/web");
+  EXPECT_DEATH(queue_.reset(),
+               "is destroyed before its leases; left: 1, one of them of "
+               "default/web");
 }
 
 // -----------------------------------------------------------------------------

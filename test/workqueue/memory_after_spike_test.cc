@@ -20,8 +20,10 @@
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
 #include "ratelimit/rate_limiter.h"
 #include "test/internal/counted_heap.h"
+#include "workqueue/acquire_async.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
+#include "workqueue/executor.h"
 #include "workqueue/fair_ordering.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/priority_queue.h"
@@ -92,6 +94,26 @@ class QueueSubject : public Subject {
   }
 
   std::optional<Q> queue_;
+};
+
+// The items are callbacks that wait.
+class CallbackSubject : public Subject {
+ public:
+  void Add(int item) override {
+    const AcquireId id = queue_.AcquireAsync(&executor_, [](auto) {});
+    if (!Stays(item)) ids_.push_back(id);
+  }
+
+  void Take(int n) override {
+    EXPECT_EQ(ids_.size(), static_cast<size_t>(n));
+    for (AcquireId id : ids_) EXPECT_TRUE(queue_.CancelAcquire(id));
+    std::vector<AcquireId>().swap(ids_);
+  }
+
+ private:
+  InlineExecutor executor_;
+  Queue<int> queue_;
+  std::vector<AcquireId> ids_;
 };
 
 template <typename T>
@@ -172,6 +194,10 @@ std::unique_ptr<Subject> NewFairQueue() {
   return std::make_unique<QueueSubject<Queue<int>, AddNow>>(std::move(options));
 }
 
+std::unique_ptr<Subject> NewCallbacks() {
+  return std::make_unique<CallbackSubject>();
+}
+
 template <WaitingSetOptions (*kWaitingSet)()>
 std::unique_ptr<Subject> NewDelayingQueue() {
   DelayingQueueOptions<int> options;
@@ -223,6 +249,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Kind{"Queue", NewQueue},
         Kind{"FairOrdering", NewFairQueue, /*compacts=*/false},
+        Kind{"Callbacks", NewCallbacks},
         Kind{"DelayingQueueHeap", NewDelayingQueue<Heap>},
         Kind{"DelayingQueueWheel", NewDelayingQueue<Wheel>},
         Kind{"RateLimitingQueueHeap", NewRateLimitingQueue<Heap>},

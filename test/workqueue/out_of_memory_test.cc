@@ -18,6 +18,7 @@
 
 #include "absl/base/config.h"
 #include "absl/base/log_severity.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -28,7 +29,9 @@
 #include "test/internal/counted_heap.h"
 #include "test/internal/every_allocation.h"
 #include "test/workqueue/contended_queue.h"
+#include "workqueue/acquire_async.h"
 #include "workqueue/delaying_queue.h"
+#include "workqueue/executor.h"
 #include "workqueue/fair_ordering.h"
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
@@ -120,6 +123,60 @@ void UseAsQueue(Q& queue) {
   EXPECT_TRUE(queue.TakeSnapshot().processing.empty());
 }
 
+// Callbacks get the items. A callback that gets an error for want of memory
+// tries again.
+template <typename Q>
+void UseWithCallbacks(Q& queue) {
+  constexpr int kItems = 8;
+  struct Worker {
+    void Next() {
+      Persist([this] {
+        queue->AcquireNextAsync(
+            &lease, &executor,
+            [this](absl::StatusOr<Lease<std::string> > next) {
+              const Spared spared(true);
+              if (next.ok()) {
+                lease = *std::move(next);
+                ++(*processed)[*lease];
+              } else if (absl::IsCancelled(next.status())) {
+                ++ended;
+                return;
+              }
+              Next();
+            });
+      });
+    }
+
+    Q* queue;
+    Processed* processed;
+    InlineExecutor executor;
+    Lease<std::string> lease;
+    int ended = 0;
+  };
+  Processed processed;
+  Worker workers[6];
+  for (Worker& worker : workers) {
+    worker.queue = &queue;
+    worker.processed = &processed;
+    worker.Next();
+  }
+  bool called = false;
+  const AcquireId cancelled = Persist([&] {
+    return queue.AcquireAsync(&workers[0].executor,
+                              [&called](auto) { called = true; });
+  });
+  for (int i = 0; i < kItems; ++i) {
+    if (i == kItems / 2) {
+      EXPECT_TRUE(Persist([&] { return queue.CancelAcquire(cancelled); }));
+    }
+    EXPECT_TRUE(Persist([&] { return queue.Add(Key(i)); }));
+  }
+  ExpectOnceEach(processed, kItems);
+  Persist([&] { queue.ShutDown(); });
+  for (const Worker& worker : workers) EXPECT_EQ(worker.ended, 1);
+  EXPECT_FALSE(called);
+}
+
 // Calls the other functions of `DelayingInterface`.
 template <typename Q>
 void UseAsDelayingQueue(Q& queue, SparedClock& clock) {
@@ -199,6 +256,48 @@ TEST(OutOfMemoryTest, AQueue) {
   ForEveryAllocation([] {
     SparedClock clock;
     UseAsQueue(*MakeOn<Queue<std::string>, QueueOptions<std::string> >(clock));
+  });
+}
+
+TEST(OutOfMemoryTest, CallbacksOfAQueue) {
+  ForEveryAllocation([] {
+    SparedClock clock;
+    UseWithCallbacks(
+        *MakeOn<Queue<std::string>, QueueOptions<std::string> >(clock));
+  });
+}
+
+TEST(OutOfMemoryTest, CallbacksOfAQueueWithAnOrdering) {
+  ForEveryAllocation([] {
+    auto queue = Persist([] {
+      QueueOptions<std::string> options;
+      options.ordering = *FairOrdering<std::string>::Create(
+          [](const std::string& key) { return key.substr(key.size() / 2); });
+      return std::make_unique<Queue<std::string> >(std::move(options));
+    });
+    UseWithCallbacks(*queue);
+  });
+}
+
+TEST(OutOfMemoryTest, CallbacksOfADelayingQueue) {
+  ForEveryAllocation([] {
+    SparedClock clock;
+    auto queue = Persist([&clock] {
+      DelayingQueueOptions<std::string> options;
+      options.clock = &clock;
+      options.add_supersedes_waiting = true;
+      return std::make_unique<DelayingQueue<std::string> >(std::move(options));
+    });
+    UseWithCallbacks(*queue);
+  });
+}
+
+TEST(OutOfMemoryTest, CallbacksOfAPriorityQueue) {
+  ForEveryAllocation([] {
+    SparedClock clock;
+    UseWithCallbacks(
+        *MakeOn<PriorityQueue<std::string>, PriorityQueueOptions<std::string> >(
+            clock));
   });
 }
 

@@ -18,11 +18,15 @@
 //
 // The program needs GoogleTest's main function. The queue must use the
 // `FakeClock`, so that no test sleeps.
+//
+// Instantiate `AcquireAsyncTestSuite`, too, if the queue serves callbacks. A
+// queue that leaves `AcquireAsync()` to `QueueBase` does not.
 
 #ifndef WORKQUEUE_TESTING_QUEUE_TEST_SUITE_H_
 #define WORKQUEUE_TESTING_QUEUE_TEST_SUITE_H_
 
 #include <atomic>
+#include <cstddef>
 #include <functional>
 #include <future>  // NOLINT(build/c++11)
 #include <memory>
@@ -37,10 +41,14 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
+#include "workqueue/acquire_async.h"
 #include "workqueue/clock/fake_clock.h"
+#include "workqueue/executor.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
+#include "workqueue/testing/manual_executor.h"
+#include "workqueue/thread_pool.h"
 
 namespace workqueue {
 
@@ -105,6 +113,57 @@ class QueueTestSuite : public testing::TestWithParam<QueueTestCase> {
       GetParam().make(&clock_);
 };
 
+// AcquireAsyncTestSuite
+//
+// Tests the promises of `Interface::AcquireAsync()` and of the functions that
+// belong to it.
+class AcquireAsyncTestSuite : public testing::TestWithParam<QueueTestCase> {
+ protected:
+  using Item = absl::StatusOr<Lease<std::string>>;
+  using Results = std::vector<std::string>;
+
+  ~AcquireAsyncTestSuite() override {
+    // The destructor of the queue waits for all callbacks.
+    queue_->ShutDown();
+    executor_.RunAll();
+  }
+
+  // Returns a callback that appends its `name` and its item or error to
+  // results_. It ends the processing of the item at once.
+  AcquireCallback<std::string> Note(const std::string& name) {
+    return [this, name](Item item) {
+      results_.push_back(
+          name + ":" +
+          (item.ok() ? **item
+                     : absl::StatusCodeToString(item.status().code())));
+    };
+  }
+
+  // Makes that callback wait, on executor_.
+  AcquireId Acquire(const std::string& name) {
+    return queue_->AcquireAsync(&executor_, Note(name));
+  }
+
+  // Makes `n` callbacks wait in `*queue`, which count their calls and must get
+  // `absl::CancelledError`.
+  static void AcquireMany(Interface<std::string>* queue, Executor* executor,
+                          int n, int* cancelled) {
+    for (int i = 0; i < n; ++i) {
+      queue->AcquireAsync(executor, [i, cancelled](Item item) {
+        EXPECT_TRUE(absl::IsCancelled(item.status())) << i;
+        ++*cancelled;
+      });
+    }
+  }
+
+  FakeClock clock_;
+  ManualExecutor executor_;
+  InlineExecutor inline_;
+  Results results_;
+  const std::unique_ptr<Interface<std::string>> queue_ =
+      GetParam().make(&clock_);
+};
+
 // DelayingQueueTestSuite
 //
 // Tests the promises of `DelayingInterface`.
@@ -131,6 +190,7 @@ class DelayingQueueTestSuite
 
 // A program may instantiate only one of the suites.
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(QueueTestSuite);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(AcquireAsyncTestSuite);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(DelayingQueueTestSuite);
 
 // Implementation details follow.
@@ -616,6 +676,429 @@ TEST_P(QueueTestSuite, CloseEndsEveryGet) {
   }
   queue_->Close();
   for (auto& getter : getters) EXPECT_EQ(getter.get(), std::nullopt);
+}
+
+TEST_P(AcquireAsyncTestSuite, ServesCallbacksInTheirOrder) {
+  Acquire("a");
+  Acquire("b");
+  Acquire("c");
+  queue_->AddAll({"1", "2"});
+  executor_.RunAll();
+  EXPECT_EQ(results_, (Results{"a:1", "b:2"}));
+  EXPECT_EQ(queue_->Len(), 0u);
+  queue_->Add("3");
+  executor_.RunAll();
+  EXPECT_EQ(results_, (Results{"a:1", "b:2", "c:3"}));
+}
+
+TEST_P(AcquireAsyncTestSuite, OnlyTheExecutorCalls) {
+  queue_->Add("1");
+  Acquire("a");
+  EXPECT_EQ(results_, Results());
+  EXPECT_EQ(executor_.size(), 1u);
+  executor_.RunAll();
+  EXPECT_EQ(results_, Results{"a:1"});
+}
+
+TEST_P(AcquireAsyncTestSuite, CallsEachCallbackOnce) {
+  for (int i = 0; i < 100; ++i) Acquire("a");
+  for (int i = 0; i < 200; ++i) queue_->Add(std::to_string(i));
+  executor_.RunAll();
+  EXPECT_EQ(results_.size(), 100u);
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(results_[i], "a:" + std::to_string(i));
+  }
+  EXPECT_EQ(queue_->Len(), 100u);
+  queue_->ShutDown();
+  executor_.RunAll();
+  EXPECT_EQ(results_.size(), 100u);
+}
+
+TEST_P(AcquireAsyncTestSuite, AnItemIsProcessedUntilItsLeaseEnds) {
+  Lease<std::string> lease;
+  queue_->AcquireAsync(&inline_,
+                       [&lease](Item item) { lease = *std::move(item); });
+  queue_->Add("1");
+  ASSERT_TRUE(lease);
+  EXPECT_EQ(*lease, "1");
+  Acquire("a");
+  queue_->Add("1");
+  EXPECT_EQ(executor_.size(), 0u) << "it is still being processed";
+  EXPECT_FALSE(queue_->Done("1")) << "only the lease ends that";
+  lease.Done();
+  executor_.RunAll();
+  EXPECT_EQ(results_, Results{"a:1"});
+}
+
+TEST_P(AcquireAsyncTestSuite, AnItemThatIsGivenBackServesACallback) {
+  Lease<std::string> lease;
+  queue_->AcquireAsync(&inline_,
+                       [&lease](Item item) { lease = *std::move(item); });
+  queue_->Add("1");
+  Acquire("a");
+  lease.GiveBack();
+  executor_.RunAll();
+  EXPECT_EQ(results_, Results{"a:1"});
+}
+
+TEST_P(AcquireAsyncTestSuite, ACallbackWithoutAnItemWaitsAgainAsTheFirst) {
+  Acquire("a");
+  Acquire("b");
+  queue_->Add("1");
+  EXPECT_EQ(executor_.size(), 1u);
+  EXPECT_EQ(queue_->Get(), "1") << "a thread is faster";
+  executor_.RunAll();
+  EXPECT_EQ(results_, Results());
+  queue_->Add("2");
+  queue_->Add("3");
+  executor_.RunAll();
+  EXPECT_EQ(results_, (Results{"a:2", "b:3"}));
+}
+
+TEST_P(AcquireAsyncTestSuite, ACancelledCallbackIsNeverCalled) {
+  const AcquireId a = Acquire("a");
+  const AcquireId b = Acquire("b");
+  Acquire("c");
+  EXPECT_TRUE(queue_->CancelAcquire(b)) << "in the middle";
+  EXPECT_TRUE(queue_->CancelAcquire(a)) << "the first";
+  EXPECT_FALSE(queue_->CancelAcquire(a)) << "again";
+  queue_->Add("1");
+  executor_.RunAll();
+  EXPECT_EQ(results_, Results{"c:1"});
+  EXPECT_FALSE(queue_->CancelAcquire(b));
+}
+
+TEST_P(AcquireAsyncTestSuite, ACallbackCanBeCancelledOnItsWay) {
+  const AcquireId a = Acquire("a");
+  Acquire("b");
+  queue_->Add("1");
+  EXPECT_EQ(executor_.size(), 1u);
+  EXPECT_TRUE(queue_->CancelAcquire(a));
+  EXPECT_FALSE(queue_->CancelAcquire(a));
+  EXPECT_EQ(queue_->Len(), 1u) << "it has taken no item";
+  executor_.RunAll();
+  EXPECT_EQ(results_, Results{"b:1"}) << "the next one gets the item";
+}
+
+TEST_P(AcquireAsyncTestSuite, AThreadGetsTheItemOfACancelledCallback) {
+  const AcquireId a = Acquire("a");
+  queue_->Add("1");
+  auto got = std::async(std::launch::async, [this] { return queue_->Get(); });
+  EXPECT_TRUE(queue_->CancelAcquire(a));
+  executor_.RunAll();
+  EXPECT_EQ(got.get(), "1");
+}
+
+TEST_P(AcquireAsyncTestSuite, ACallbackCanBeCancelledAfterTheShutDown) {
+  std::vector<AcquireId> ids;
+  for (int i = 0; i < 20; ++i) ids.push_back(Acquire(std::to_string(i)));
+  queue_->ShutDown();
+  for (int i = 0; i < 20; i += 2) EXPECT_TRUE(queue_->CancelAcquire(ids[i]));
+  executor_.RunAll();
+  EXPECT_EQ(results_.size(), 10u);
+  for (AcquireId id : ids) EXPECT_FALSE(queue_->CancelAcquire(id));
+}
+
+TEST_P(AcquireAsyncTestSuite, ACalledCallbackCannotBeCancelled) {
+  const AcquireId a = Acquire("a");
+  queue_->Add("1");
+  executor_.RunAll();
+  EXPECT_FALSE(queue_->CancelAcquire(a));
+  const AcquireId b = Acquire("b");
+  EXPECT_NE(a, b);
+  EXPECT_FALSE(queue_->CancelAcquire(a)) << "an id is not used again";
+  EXPECT_FALSE(queue_->CancelAcquire(AcquireId()));
+  EXPECT_TRUE(queue_->CancelAcquire(b));
+}
+
+TEST_P(AcquireAsyncTestSuite, ACallbackMayCancel) {
+  AcquireId self, other;
+  self = queue_->AcquireAsync(&executor_, [&](Item) {
+    EXPECT_FALSE(queue_->CancelAcquire(self)) << "it has been called";
+    EXPECT_TRUE(queue_->CancelAcquire(other));
+  });
+  other = Acquire("a");
+  Acquire("b");
+  queue_->Add("1");
+  queue_->Add("2");
+  executor_.RunAll();
+  EXPECT_EQ(results_, Results{"b:2"});
+}
+
+TEST_P(AcquireAsyncTestSuite, ACallbackIsDestroyedWhenItIsOver) {
+  const auto owned = std::make_shared<int>();
+  const auto acquire = [&] {
+    return queue_->AcquireAsync(&executor_, [owned](Item) {});
+  };
+  const AcquireId cancelled = acquire();
+  EXPECT_EQ(owned.use_count(), 2);
+  queue_->CancelAcquire(cancelled);
+  EXPECT_EQ(owned.use_count(), 1);
+
+  const AcquireId cancelled_on_its_way = acquire();
+  queue_->Add("1");
+  queue_->CancelAcquire(cancelled_on_its_way);
+  EXPECT_EQ(owned.use_count(), 1);
+
+  acquire();
+  executor_.RunAll();
+  EXPECT_EQ(owned.use_count(), 1);
+}
+
+// A callback that is destroyed may use the queue, too.
+TEST_P(AcquireAsyncTestSuite, ACallbackIsDestroyedWithoutALock) {
+  const auto note_end = [this] {
+    return std::shared_ptr<int>(new int(), [this](int* p) {
+      delete p;
+      results_.push_back("end of " + std::to_string(queue_->Len()));
+    });
+  };
+  const AcquireId id = queue_->AcquireAsync(
+      &executor_, [owned = note_end()](Item) { (void)owned; });
+  queue_->CancelAcquire(id);
+  queue_->AcquireAsync(&executor_, [owned = note_end()](Item) { (void)owned; });
+  queue_->AddAll({"1", "2"});
+  executor_.RunAll();
+  EXPECT_EQ(results_, (Results{"end of 0", "end of 1"}));
+}
+
+TEST_P(AcquireAsyncTestSuite, AcquireNextAsyncEndsTheLease) {
+  queue_->Add("1");
+  Lease<std::string> lease = *queue_->Acquire();
+  queue_->Add("1");
+  queue_->AcquireNextAsync(&lease, &executor_, Note("a"));
+  EXPECT_FALSE(lease);
+  executor_.RunAll();
+  EXPECT_EQ(results_, Results{"a:1"});
+}
+
+TEST_P(AcquireAsyncTestSuite, AcquireNextAsyncTakesAnEmptyLease) {
+  Lease<std::string> lease;
+  const AcquireId a = queue_->AcquireNextAsync(&lease, &executor_, Note("a"));
+  queue_->AcquireNextAsync(&lease, &executor_, Note("b"));
+  EXPECT_FALSE(lease);
+  EXPECT_TRUE(queue_->CancelAcquire(a));
+  queue_->Add("1");
+  executor_.RunAll();
+  EXPECT_EQ(results_, Results{"b:1"});
+}
+
+TEST_P(AcquireAsyncTestSuite, AcquireNextAsyncEndsALeaseOfAnotherQueue) {
+  const auto other = GetParam().make(&clock_);
+  other->Add("1");
+  Lease<std::string> lease = *other->Acquire();
+  queue_->AcquireNextAsync(&lease, &executor_, Note("a"));
+  EXPECT_FALSE(lease);
+  EXPECT_TRUE(other->ShutDownWithDrain()) << "nothing is left to process";
+  queue_->Add("2");
+  executor_.RunAll();
+  EXPECT_EQ(results_, Results{"a:2"});
+}
+
+TEST_P(AcquireAsyncTestSuite, WhatIsQueuedIsHandedOutAfterShutDown) {
+  for (const char* name : {"a", "b", "c", "d", "e", "f"}) Acquire(name);
+  queue_->AddAll({"1", "2", "3"});
+  queue_->ShutDown();
+  EXPECT_EQ(results_, Results());
+  executor_.RunAll();
+  EXPECT_EQ(results_, (Results{"a:1", "b:2", "c:3", "d:CANCELLED",
+                               "e:CANCELLED", "f:CANCELLED"}));
+}
+
+TEST_P(AcquireAsyncTestSuite, ACallbackMayComeAfterTheShutDown) {
+  queue_->Add("1");
+  queue_->ShutDown();
+  Acquire("a");
+  Acquire("b");
+  executor_.RunAll();
+  EXPECT_EQ(results_, (Results{"a:1", "b:CANCELLED"}));
+}
+
+TEST_P(AcquireAsyncTestSuite, ShutDownEndsTheWaitOfMany) {
+  constexpr int kMany = 10000;
+  int cancelled = 0;
+  AcquireMany(queue_.get(), &executor_, kMany, &cancelled);
+  queue_->ShutDown();
+  EXPECT_EQ(cancelled, 0);
+  executor_.RunAll();
+  EXPECT_EQ(cancelled, kMany);
+}
+
+TEST_P(AcquireAsyncTestSuite, EveryEndEndsTheWaitOfMany) {
+  constexpr int kMany = 10000;
+  const std::vector<std::function<void(Interface<std::string>*)>> ends = {
+      [](auto* queue) { queue->ShutDown(); },
+      [](auto* queue) { queue->Close(); },
+      [](auto* queue) { EXPECT_TRUE(queue->ShutDownWithDrain()); },
+      [](auto* queue) {
+        EXPECT_TRUE(queue->ShutDownWithDrainWithin(absl::ZeroDuration()));
+      }};
+  for (const auto& end : ends) {
+    const auto queue = GetParam().make(&clock_);
+    int cancelled = 0;
+    AcquireMany(queue.get(), &inline_, kMany, &cancelled);
+    end(queue.get());
+    EXPECT_EQ(cancelled, kMany);
+  }
+}
+
+TEST_P(AcquireAsyncTestSuite, TheDestructorEndsTheWaitOfMany) {
+  constexpr int kMany = 10000;
+  int cancelled = 0;
+  auto queue = GetParam().make(&clock_);
+  AcquireMany(queue.get(), &inline_, kMany, &cancelled);
+  queue.reset();
+  EXPECT_EQ(cancelled, kMany);
+}
+
+TEST_P(AcquireAsyncTestSuite, TheDestructorWaitsForAPool) {
+  std::atomic<int> cancelled{0};
+  ThreadPoolOptions options;
+  options.threads = 3;
+  options.clock = &clock_;
+  const auto pool = *ThreadPool::Create(options);
+  auto queue = GetParam().make(&clock_);
+  for (int i = 0; i < 1000; ++i) {
+    queue->AcquireAsync(pool.get(), [&cancelled](Item item) {
+      cancelled += absl::IsCancelled(item.status()) ? 1 : 0;
+    });
+  }
+  queue.reset();
+  // A callback has been submitted by then, and may still run.
+  clock_.Step(absl::ZeroDuration());
+  EXPECT_EQ(cancelled, 1000);
+}
+
+TEST_P(AcquireAsyncTestSuite, DrainWaitsForTheLeasesOfCallbacks) {
+  std::vector<Lease<std::string>> leases;
+  for (int i = 0; i < 6; ++i) {
+    queue_->AcquireAsync(&inline_, [&leases](Item item) {
+      if (item.ok()) leases.push_back(*std::move(item));
+    });
+  }
+  queue_->AddAll({"1", "2", "3"});
+  ASSERT_EQ(leases.size(), 3u);
+  EXPECT_FALSE(queue_->ShutDownWithDrainWithin(absl::ZeroDuration()));
+  auto drained = std::async(std::launch::async,
+                            [this] { return queue_->ShutDownWithDrain(); });
+  leases.clear();
+  EXPECT_TRUE(drained.get());
+}
+
+// Each callback processes an item and then waits for the next one.
+TEST_P(AcquireAsyncTestSuite, CallbacksProcessAllItems) {
+  struct Worker {
+    void Next() {
+      queue->AcquireNextAsync(&lease, executor, [this](Item item) {
+        if (!item.ok()) return;
+        lease = *std::move(item);
+        ++*processed;
+        Next();
+      });
+    }
+
+    Interface<std::string>* queue;
+    Executor* executor;
+    std::atomic<int>* processed;
+    Lease<std::string> lease;
+  };
+  constexpr int kItems = 1000;
+  ThreadPoolOptions options;
+  options.threads = 2;
+  options.clock = &clock_;
+  const auto pool = *ThreadPool::Create(options);
+  std::atomic<int> processed{0};
+  std::vector<std::unique_ptr<Worker>> workers;
+  for (Executor* executor :
+       {static_cast<Executor*>(&inline_), static_cast<Executor*>(pool.get())}) {
+    for (int i = 0; i < 5; ++i) {
+      workers.emplace_back(new Worker{queue_.get(), executor, &processed, {}});
+      workers.back()->Next();
+    }
+  }
+  for (int i = 0; i < kItems; ++i) queue_->Add(std::to_string(i));
+  EXPECT_TRUE(queue_->ShutDownWithDrain());
+  EXPECT_EQ(processed, kItems);
+  clock_.Step(absl::ZeroDuration());  // The pool's callbacks have ended, too.
+}
+
+TEST_P(AcquireAsyncTestSuite, ThreadsAndCallbacksProcessEachItemOnce) {
+  constexpr int kItems = 1000;
+  std::vector<std::atomic<int>> processed(kItems);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&] {
+      while (std::optional<std::string> item = queue_->Get()) {
+        ++processed[std::stoi(*item)];
+        queue_->Done(*item);
+      }
+    });
+  }
+  std::function<void(Item)> process = [&](Item item) {
+    if (!item.ok()) return;
+    ++processed[std::stoi(**item)];
+    queue_->AcquireNextAsync(&*item, &inline_, process);
+  };
+  for (int i = 0; i < 3; ++i) queue_->AcquireAsync(&inline_, process);
+  for (int i = 0; i < kItems; ++i) queue_->Add(std::to_string(i));
+  EXPECT_TRUE(queue_->ShutDownWithDrain());
+  for (std::thread& thread : threads) thread.join();
+  for (int i = 0; i < kItems; ++i) EXPECT_EQ(processed[i], 1) << i;
+}
+
+// If a call held a lock while it calls back, the callback could not make its
+// calls.
+TEST_P(AcquireAsyncTestSuite, ACallbackMayCallEverything) {
+  const auto use_all = [this](const std::string& expected) {
+    queue_->AcquireAsync(&inline_, [this, expected](Item item) {
+      ASSERT_TRUE(item.ok());
+      EXPECT_EQ(**item, expected);
+      queue_->Add("x");
+      queue_->AddAll({"y", "z"});
+      EXPECT_EQ(queue_->Len(), 3u);
+      EXPECT_EQ(queue_->TakeSnapshot().queued.size(), 3u);
+      EXPECT_EQ(queue_->Get(), "x");
+      EXPECT_TRUE(queue_->Done("x"));
+      EXPECT_EQ(**queue_->Acquire(), "y");
+      EXPECT_EQ(queue_->AcquireUpTo(5)->size(), 1u);
+      EXPECT_TRUE(queue_->CancelAcquire(Acquire("never")));
+      EXPECT_FALSE(queue_->ShuttingDown());
+      results_.push_back(**item);
+    });
+  };
+  use_all("1");
+  queue_->Add("1");
+  use_all("2");
+  queue_->AddAll({"2"});
+  queue_->Add("3");
+  use_all("3");
+  Lease<std::string> lease;
+  queue_->Add("4");
+  ASSERT_TRUE(queue_->AcquireNext(&lease).ok());
+  use_all("4");
+  lease.GiveBack();
+  queue_->Add("5");
+  ASSERT_EQ(queue_->Get(), "5");
+  queue_->Add("5");
+  use_all("5");
+  queue_->Done("5");
+  EXPECT_EQ(results_, (Results{"1", "2", "3", "4", "5"}));
+}
+
+TEST_P(AcquireAsyncTestSuite, ACallbackMayShutDown) {
+  int cancelled = 0;
+  queue_->AcquireAsync(&inline_, [this](Item item) {
+    EXPECT_TRUE(item.ok());
+    queue_->ShutDown();
+    queue_->Close();
+    EXPECT_FALSE(queue_->ShutDownWithDrainWithin(absl::ZeroDuration()))
+        << "its item is not done";
+    EXPECT_FALSE(queue_->Add("2"));
+  });
+  AcquireMany(queue_.get(), &inline_, 100, &cancelled);
+  EXPECT_TRUE(queue_->Add("1"));
+  EXPECT_EQ(cancelled, 100);
+  EXPECT_TRUE(queue_->ShutDownWithDrain());
 }
 
 TEST_P(DelayingQueueTestSuite, AddsWhenTheDelayHasPassed) {

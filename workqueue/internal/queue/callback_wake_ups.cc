@@ -18,9 +18,7 @@ thread_local HoldCallbacks* holder = nullptr;
 }  // namespace
 
 void CallbackWakeUp::Send() const {
-  const auto run = [queue = queue, getter = getter] {
-    queue->RunCallback(getter);
-  };
+  const auto run = [queue = queue, getter = getter] { queue->Run(getter); };
   if (TryCall([this, &run] { executor->Execute(run); })) return;
   // A wake-up must not be lost.
   TryCall(run);

@@ -24,15 +24,21 @@ inline constexpr size_t kMaxWoken = 4;
 
 // CallbackRunner
 //
-// The part of a queue that runs a callback that has been woken.
+// The part of a queue that runs a callback that has been woken. A thread may
+// call `Run()` while the destructor of the queue runs on another thread. So
+// `Run()` calls a pointer: a virtual call would race with the destructor.
 class CallbackRunner {
  public:
+  using Function = void (*)(CallbackRunner* self, SlabId getter);
+
+  explicit CallbackRunner(Function run) : run_(run) {}
+
   // Called once for each wake-up, on a thread that the executor chooses. The
   // queue exists until then.
-  virtual void RunCallback(SlabId getter) = 0;
+  void Run(SlabId getter) { run_(this, getter); }
 
- protected:
-  ~CallbackRunner() = default;
+ private:
+  const Function run_;
 };
 
 // CallbackWakeUp

@@ -373,7 +373,8 @@ class QueueCore : public InterfaceType,
   AcquireId AddCallback(Executor* executor, AcquireCallback<T>&& callback)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  void RunCallback(SlabId slot) override;
+  // Runs the callback of `slot`, which has been woken.
+  void RunCallback(SlabId slot);
 
   // Does what `ApplyPushed()` does. If there is no memory, leaves the rest to a
   // later call.
@@ -437,6 +438,9 @@ QueueCore<T, InterfaceType, Order, Hash, Eq>::QueueCore(
     LogSink* log_sink, const QueueClock& clock, Args&&... order)
     : QueueState(name, metrics_provider, log_sink, clock,
                  Order::kHasPriorities),
+      CallbackRunner([](CallbackRunner* self, SlabId getter) {
+        static_cast<QueueCore*>(self)->RunCallback(getter);
+      }),
       order_(std::forward<Args>(order)...) {
   StartReports([this] { ReportProgress(); }, name, clock);
 }

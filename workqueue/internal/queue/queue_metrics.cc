@@ -73,9 +73,9 @@ void QueueMetrics::EnterQueue(const ItemTimes& times, int priority) {
 }
 
 void QueueMetrics::LeaveQueue(const ItemTimes& times, int priority) {
-  if (oldest_queued_seconds_ != nullptr) queued_.Erase(times.added.Get());
   if (depth_by_priority_ != nullptr) depth_by_priority_->Dec(priority);
   if (depth_ != nullptr) depth_->Dec();
+  if (oldest_queued_seconds_ != nullptr) queued_.Erase(times.added.Get());
 }
 
 void QueueMetrics::OnAdd(ItemTimes& times, int priority) {
@@ -89,9 +89,10 @@ void QueueMetrics::OnNotAdded(const ItemTimes& times, int priority) {
 }
 
 void QueueMetrics::OnGet(ItemTimes& times, int priority) {
-  LeaveQueue(times, priority);
   times.started = CompactTime(clock_->TimeNow());
+  // If a metric throws, the item stays queued, so its depth must not change.
   Observe(latency_.get(), times.started.Get() - times.added.Get());
+  LeaveQueue(times, priority);
   if (in_progress_++ == 0) {
     epoch_ = times.started.Get();
     starts_ = absl::ZeroDuration();

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // -----------------------------------------------------------------------------
-// test/workqueue/manual_executor.h
+// workqueue/testing/manual_executor.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_TEST_WORKQUEUE_MANUAL_EXECUTOR_H_
-#define WORKQUEUE_TEST_WORKQUEUE_MANUAL_EXECUTOR_H_
+#ifndef WORKQUEUE_TESTING_MANUAL_EXECUTOR_H_
+#define WORKQUEUE_TESTING_MANUAL_EXECUTOR_H_
 
 #include <cstddef>
 #include <deque>
@@ -22,7 +22,10 @@ namespace workqueue {
 
 // ManualExecutor
 //
-// Keeps tasks until the test runs them.
+// An executor for tests. It keeps tasks until the test runs them, so the test
+// determines what happens between a submission and its task.
+//
+// Thread-safe.
 class ManualExecutor final : public Executor {
  public:
   void Execute(absl::AnyInvocable<void() &&> task) override {
@@ -30,13 +33,13 @@ class ManualExecutor final : public Executor {
     tasks_.push_back(std::move(task));
   }
 
-  // The number of tasks that have not begun.
+  // Returns the number of tasks that have been submitted and have not begun.
   size_t size() const {
     internal::MutexLock lock(&mu_);
     return tasks_.size();
   }
 
-  // Runs the first task. Returns false if there is none.
+  // Runs the first task on the calling thread. Returns false if there is none.
   bool RunOne() {
     absl::AnyInvocable<void() &&> task;
     {
@@ -49,7 +52,8 @@ class ManualExecutor final : public Executor {
     return true;
   }
 
-  // Runs tasks until there are none.
+  // Runs tasks on the calling thread until there are none, also those that the
+  // tasks submit.
   void RunAll() {
     while (RunOne()) {
     }
@@ -62,4 +66,4 @@ class ManualExecutor final : public Executor {
 
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_TEST_WORKQUEUE_MANUAL_EXECUTOR_H_
+#endif  // WORKQUEUE_TESTING_MANUAL_EXECUTOR_H_
