@@ -122,6 +122,15 @@ class OutputTest(unittest.TestCase):
             "| wakeups | 1/min | 0 |  | 6.00 (inf) |\n"
             "| batch | ns | 9.00 |  |  |\n")
 
+    def test_a_column_is_named_by_what_differs_from_ours(self):
+        for ours, own, title in (("queue", "queue-floor", "floor"),
+                                 ("delay-queue", "delay-queue-wheel", "wheel"),
+                                 ("queue-async", "queue-threads", "threads")):
+            group = compare.Group("", ours, (own,), ("go-timer",))
+            self.assertEqual(compare.column_title(group, own), title)
+            self.assertEqual(compare.column_title(group, "go-timer"),
+                             "go-timer")
+
     def test_chart_is_xml_with_a_mark_for_each_ratio(self):
         chart = ElementTree.fromstring(
             compare.Chart([GROUP], self.figures).svg())
@@ -158,6 +167,24 @@ class ChosenTest(unittest.TestCase):
         self.assertEqual([g.ours for g in groups], ["scheduler"])
         self.assertEqual(groups[0].peers, ("go-timer", "netty"))
         self.assertEqual(compare.choose_groups(None), list(compare.GROUPS))
+
+    def test_a_peer_may_be_in_several_groups(self):
+        groups = compare.choose_groups("client-go")
+        self.assertEqual([g.ours for g in groups], ["queue", "queue-async"])
+
+
+class MeasureTest(unittest.TestCase):
+
+    def test_runs_the_peer_of_two_groups_once(self):
+        groups = [compare.Group("", "queue", (), ("client-go",)),
+                  compare.Group("", "queue-async", (), ("client-go",))]
+        programs = FakePrograms()
+        with mock.patch.object(programs, "start",
+                               side_effect=programs.start) as start, \
+                contextlib.redirect_stderr(io.StringIO()):
+            compare.measure(programs, groups, ["cycle"], 1, 1)
+        self.assertEqual([call.args[0] for call in start.call_args_list],
+                         ["queue", "client-go", "queue-async"])
 
 
 class ArgumentsTest(unittest.TestCase):
@@ -243,7 +270,8 @@ class FakePrograms:
         self._failing = failing
 
     def cases(self, subject):
-        return ["cycle"] if subject in ("queue", "client-go") else []
+        having = ("queue", "queue-async", "client-go")
+        return ["cycle"] if subject in having else []
 
     def version(self, subject):
         return f"version of {subject}"
@@ -297,6 +325,7 @@ class WriteTest(unittest.TestCase):
         self.assertIn("\n### A queue: RateLimitingQueue\n", text)
         self.assertIn("| cycle | ns | 100 | 100 (1.00) |", text)
         self.assertIn("\n### Versions\n", text)
+        self.assertEqual(text.count("| version of client-go |"), 1)
         self.assertTrue(self.chart.exists())
 
     def test_appends_the_section_of_a_new_processor(self):

@@ -27,6 +27,16 @@
 //   pause            -- Add ten million integers, then Get and Done each, then
 //                       AddAfter ten million with far delays: the longest of
 //                       these calls; needs 2 GB of memory
+// The cases of a queue whose workers are callbacks:
+//   blocked_workers  -- as above; the 1 ms of a worker is a wait for `Timers`
+//   blocked_workers_100k
+//                    -- Add a million items, while 100,000 workers take 100 ms
+//                       for each, until all are processed; also the resident
+//                       bytes of a worker
+//   async_cycle      -- one thread goes over 65,536 strings with Add, and runs
+//                       the callback, which calls AcquireNextAsync
+//   async_wake       -- Add an item while the thread of the callback is idle,
+//                       2,000 times: until the callback has it, p50 and p99
 // The cases of every class with delays:
 //   add_after_far    -- add a million integers due in 1 h to 1,300 h; also
 //                       until all are in the waiting set
@@ -58,6 +68,9 @@
 //
 // The subjects:
 //   queue            -- a `RateLimitingQueue`
+//   queue-async      -- the same with callbacks as its workers
+//   queue-threads    -- the same with threads: cycle_lease for async_cycle, and
+//                       handover_1 for async_wake
 //   delay-queue      -- a `DelayQueue`
 //   scheduler        -- a `workqueue::Scheduler`
 //   machine          -- only the clock of this library
@@ -80,6 +93,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "bench/cases/async_queue_cases.h"
 #include "bench/cases/delay_cases.h"
 #include "bench/cases/delayers.h"
 #include "bench/cases/floor_delay_queue.h"
@@ -117,6 +131,7 @@ class Cases {
     AddQueue<FloorQueue>("queue-floor");
     AddQueueWithoutDelays<PlainQueue>("queue-plain");
     AddDelayer<FloorQueueDelayer>("queue-floor");
+    AddAsyncQueue<HeapQueue>();
 
     AddDelayQueue<HeapDelayQueue, HeapDelayQueueDelayer>("delay-queue");
     AddDelayQueue<WheelDelayQueue, WheelDelayQueueDelayer>("delay-queue-wheel");
@@ -167,22 +182,24 @@ class Cases {
 
   template <template <typename> class Queue>
   void AddQueueWithoutDelays(const std::string& subject) {
-    cases_.insert(cases_.end(),
-                  {
-                      {subject, "cycle_string", CycleString<Queue>},
-                      {subject, "cycle_int", CycleInt<Queue>},
-                      {subject, "cycle_lease", CycleLease<Queue>},
-                      {subject, "cycle_batch", CycleBatch<Queue>},
-                      {subject, "add_duplicate", AddDuplicate<Queue>},
-                      {subject, "fill_drain", FillDrain<Queue>},
-                      {subject, "mpmc_1_1", Mpmc<Queue, 1, 1>},
-                      {subject, "mpmc_4_4", Mpmc<Queue, 4, 4>},
-                      {subject, "mpmc_8_32", Mpmc<Queue, 8, 32>},
-                      {subject, "handover_1", Handover<Queue, 1>},
-                      {subject, "handover_8", Handover<Queue, 8>},
-                      {subject, "handover_64", Handover<Queue, 64>},
-                      {subject, "blocked_workers", BlockedWorkers<Queue>},
-                  });
+    cases_.insert(
+        cases_.end(),
+        {
+            {subject, "cycle_string", CycleString<Queue>},
+            {subject, "cycle_int", CycleInt<Queue>},
+            {subject, "cycle_lease", [] { CycleLease<Queue>("cycle_lease"); }},
+            {subject, "cycle_batch", CycleBatch<Queue>},
+            {subject, "add_duplicate", AddDuplicate<Queue>},
+            {subject, "fill_drain", FillDrain<Queue>},
+            {subject, "mpmc_1_1", Mpmc<Queue, 1, 1>},
+            {subject, "mpmc_4_4", Mpmc<Queue, 4, 4>},
+            {subject, "mpmc_8_32", Mpmc<Queue, 8, 32>},
+            {subject, "handover_1", [] { Handover<Queue, 1>("handover_1"); }},
+            {subject, "handover_8", [] { Handover<Queue, 8>("handover_8"); }},
+            {subject, "handover_64",
+             [] { Handover<Queue, 64>("handover_64"); }},
+            {subject, "blocked_workers", BlockedWorkers<Queue>},
+        });
   }
 
   template <template <typename> class Queue>
@@ -194,6 +211,25 @@ class Cases {
                       {subject, "rate_limited", RateLimited<Queue>},
                       {subject, "pause", Pause<Queue>},
                   });
+  }
+
+  // The subject queue-threads does the same work with threads that block.
+  template <template <typename> class Queue>
+  void AddAsyncQueue() {
+    cases_.insert(
+        cases_.end(),
+        {
+            {"queue-async", "blocked_workers", AsyncBlockedWorkers<Queue>},
+            {"queue-async", "blocked_workers_100k",
+             AsyncBlockedWorkers100K<Queue>},
+            {"queue-async", "async_cycle", AsyncCycle<Queue>},
+            {"queue-async", "async_wake", AsyncWake<Queue>},
+            {"queue-threads", "blocked_workers", BlockedWorkers<Queue>},
+            {"queue-threads", "async_cycle",
+             [] { CycleLease<Queue>("async_cycle"); }},
+            {"queue-threads", "async_wake",
+             [] { Handover<Queue, 1>("async_wake"); }},
+        });
   }
 
   template <template <typename> class Delayer>

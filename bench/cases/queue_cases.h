@@ -22,6 +22,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
@@ -53,7 +54,7 @@ void CycleInt() {
 }
 
 template <template <typename> class Queue>
-void CycleLease() {
+void CycleLease(absl::string_view name) {
   Queue<std::string> queue;
   const std::vector<std::string> keys = StringKeys();
   typename Queue<std::string>::Lease lease;
@@ -63,7 +64,7 @@ void CycleLease() {
       (void)queue.AcquireNext(&lease);
     }
   });
-  Report("cycle_lease", ns, "ns");
+  Report(name, ns, "ns");
 }
 
 template <template <typename> class Queue>
@@ -137,7 +138,7 @@ void Mpmc() {
 // The time from the beginning of an Add until a worker, which was blocked in a
 // Get, has the item. One item at a time, while `workers` workers are blocked.
 template <template <typename> class Queue, int workers>
-void Handover() {
+void Handover(absl::string_view name) {
   constexpr size_t kSamples = 2000;
   constexpr size_t kWarmUp = 200;
   // After this time, a worker that had an item blocks in a Get again.
@@ -169,9 +170,8 @@ void Handover() {
   for (std::thread& thread : threads) thread.join();
   took_us.erase(took_us.begin(), took_us.begin() + kWarmUp);
   absl::c_sort(took_us);
-  const std::string name = absl::StrCat("handover_", workers);
-  Report(name + "_p50", took_us[kSamples * 50 / 100], "us");
-  Report(name + "_p99", took_us[kSamples * 99 / 100], "us");
+  Report(absl::StrCat(name, "_p50"), took_us[kSamples * 50 / 100], "us");
+  Report(absl::StrCat(name, "_p99"), took_us[kSamples * 99 / 100], "us");
 }
 
 // The cost of adding to a long queue that many workers use

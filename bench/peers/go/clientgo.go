@@ -10,8 +10,15 @@ func newClientGo[T comparable]() queue[T] {
 }
 
 func clientGoCases() []benchCase {
-	batch := benchCase{"cycle_batch", func(report report) {
-		report("cycle_batch", cycle(newClientGo[string](), stringKeys()), "ns")
-	}}
-	return append(queueCases(newClientGo[string], newClientGo[int]), batch)
+	return append(queueCases(newClientGo[string], newClientGo[int]),
+		benchCase{"cycle_batch", func(report report) {
+			report("cycle_batch", cycle(newClientGo[string](), stringKeys()), "ns")
+		}},
+		benchCase{"blocked_workers_100k", func(report report) {
+			blockedWorkers100K(newClientGo[int], report)
+		}},
+		benchCase{"async_cycle", func(report report) {
+			report("async_cycle", cycle(newClientGo[string](), stringKeys()), "ns")
+		}},
+		handoverCase("async_wake", 1, newClientGo[int]))
 }

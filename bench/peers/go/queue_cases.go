@@ -4,7 +4,6 @@
 package main
 
 import (
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -42,9 +41,9 @@ func queueCases(newStrings func() queue[string], newInts func() queue[int]) []be
 		mpmcCase("mpmc_1_1", 1, 1, newInts),
 		mpmcCase("mpmc_4_4", 4, 4, newInts),
 		mpmcCase("mpmc_8_32", 8, 32, newInts),
-		handoverCase(1, newInts),
-		handoverCase(8, newInts),
-		handoverCase(64, newInts),
+		handoverCase("handover_1", 1, newInts),
+		handoverCase("handover_8", 8, newInts),
+		handoverCase("handover_64", 64, newInts),
 		{"blocked_workers", func(report report) {
 			report("blocked_workers", warmedUp(million, func(n int) float64 {
 				return addToBlockedWorkers(newInts(), n)
@@ -139,8 +138,7 @@ func mpmc(q queue[int], n, producers, consumers int) float64 {
 	return nsEach(start, n)
 }
 
-func handoverCase(workers int, newInts func() queue[int]) benchCase {
-	name := fmt.Sprintf("handover_%d", workers)
+func handoverCase(name string, workers int, newInts func() queue[int]) benchCase {
 	return benchCase{name, func(report report) {
 		took := handover(newInts(), workers)
 		report(name+"_p50", float64(percentile(took, 50).Nanoseconds())/1000, "us")
@@ -219,6 +217,71 @@ func addToBlockedWorkers(q queue[int], queued int) float64 {
 	q.ShutDown()
 	running.Wait()
 	return each
+}
+
+// blockedWorkers100K measures 100,000 workers that wait for each item they have.
+func blockedWorkers100K(newInts func() queue[int], report report) {
+	const workers = 100 * 1000
+	bytes := bytesOfWorker(newInts(), workers)
+	report("blocked_workers_100k", processMillionWith(newInts(), workers), "ns")
+	report("blocked_workers_100k_memory", bytes, "B")
+}
+
+// bytesOfWorker returns the resident bytes of each of n workers while all of
+// them wait.
+func bytesOfWorker(q queue[int], n int) float64 {
+	for i := range n {
+		q.Add(i + 1)
+	}
+	before, _ := memory()
+	var acquired atomic.Int64
+	ended := startWaitingWorkers(q, n, 3*time.Second, &acquired, new(atomic.Int64))
+	for acquired.Load() < int64(n) {
+		time.Sleep(time.Millisecond)
+	}
+	after, _ := memory()
+	q.ShutDown()
+	ended.Wait()
+	return (after - before) / float64(n)
+}
+
+// processMillionWith returns the nanoseconds of an item while a goroutine adds a
+// million, and n workers take 100 ms for each.
+func processMillionWith(q queue[int], n int) float64 {
+	var acquired, waitedFor atomic.Int64
+	ended := startWaitingWorkers(q, n, 100*time.Millisecond, &acquired, &waitedFor)
+	start := begin()
+	for i := range million {
+		q.Add(i + 1)
+	}
+	for waitedFor.Load() < million {
+		time.Sleep(time.Millisecond)
+	}
+	each := nsEach(start, million)
+	q.ShutDown()
+	ended.Wait()
+	return each
+}
+
+// startWaitingWorkers starts n goroutines that wait for each item they have, and
+// end when the queue has been shut down and is empty.
+func startWaitingWorkers(q queue[int], n int, wait time.Duration, acquired, waitedFor *atomic.Int64) *sync.WaitGroup {
+	var running sync.WaitGroup
+	for range n {
+		running.Go(func() {
+			for {
+				item, shutdown := q.Get()
+				if shutdown {
+					return
+				}
+				acquired.Add(1)
+				time.Sleep(wait)
+				waitedFor.Add(1)
+				q.Done(item)
+			}
+		})
+	}
+	return &running
 }
 
 func addAfterThrough(q queue[int], n int) float64 {

@@ -6,12 +6,13 @@
 
 mod cases;
 mod inputs;
+mod kube_cases;
 mod measure;
 
 use std::process::exit;
 use std::time::Duration;
 
-const CASES: [(&str, &str); 8] = [
+const CASES: [(&str, &str); 9] = [
     ("tokio-delayqueue", "push_take"),
     ("tokio-delayqueue", "add_after_far"),
     ("tokio-delayqueue", "pending_memory"),
@@ -20,6 +21,7 @@ const CASES: [(&str, &str); 8] = [
     ("tokio-delayqueue", "growth"),
     ("tokio-delayqueue", "idle"),
     ("tokio-runtime", "idle"),
+    ("kube-rs", "blocked_workers_100k"),
 ];
 
 #[tokio::main]
@@ -34,6 +36,7 @@ async fn main() {
         }
         ["--versions"] => {
             println!("tokio-delayqueue\t{}", locked_version("tokio-util"));
+            println!("kube-rs\t{}", locked_version("kube-runtime"));
             println!("tokio-runtime\t{}", locked_version("tokio"));
         }
         [peer, case, ref options @ ..] if options.len() % 2 == 0 => {
@@ -62,6 +65,7 @@ async fn main() {
 
 async fn run(peer: &str, case: &str, idle_time: Duration) {
     match (peer, case) {
+        ("kube-rs", _) => kube_cases::blocked_workers_100k().await,
         ("tokio-runtime", _) => measure::report_idle(idle_time).await,
         (_, "push_take") => cases::push_take().await,
         (_, "add_after_far") => cases::add_after_far(),
