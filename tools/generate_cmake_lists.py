@@ -22,9 +22,10 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = ("workqueue", "ratelimit", "examples", "test")
 
 # Targets that may be missing. Abseil has the first two since 20260526. It has
-# the second one only if Abseil was built with its tests. prometheus-cpp is
-# optional.
+# the second one only if Abseil was built with its tests. Boost and
+# prometheus-cpp are optional.
 OPTIONAL = (
+    "Boost::headers",
     "absl::clock_interface",
     "absl::simulated_clock",
     "prometheus-cpp::core",
@@ -33,6 +34,7 @@ OPTIONAL = (
 
 # The CMake targets of labels whose names differ.
 EXTERNAL = {
+    "//third_party/boost:headers": ["Boost::headers"],
     "@com_google_absl//absl/algorithm:container":
         ["absl::algorithm_container"],
     # Abseil installs this header without its target. The header depends on
@@ -176,7 +178,8 @@ class Targets:
             if label in self._rules:
                 lists = self._rules[label].lists
                 labels += lists["DEPS"] + lists["DATA"]
-            elif label.startswith("@"):  # Other labels are files.
+            elif label.startswith("@") or label in EXTERNAL:
+                # Other labels are files.
                 needed.update(self.of([label]))
         return sorted(needed.intersection(OPTIONAL))
 

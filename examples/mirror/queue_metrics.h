@@ -13,7 +13,7 @@
 #include <memory>
 
 #include "absl/strings/string_view.h"
-#include "examples/mirror/latency_histogram.h"
+#include "examples/latency_histogram.h"
 #include "workqueue/metrics.h"
 
 namespace mirror {
@@ -41,7 +41,7 @@ class QueueMetrics final : public workqueue::MetricsProvider {
   int64_t retries() const { return retries_; }
 
   // Returns how long items waited in the queue for a worker.
-  const LatencyHistogram& latency() const { return latency_; }
+  const examples::LatencyHistogram& latency() const { return latency_; }
 
   std::unique_ptr<workqueue::CounterMetric> NewAddsMetric(
       absl::string_view name) override;
@@ -88,7 +88,7 @@ class QueueMetrics final : public workqueue::MetricsProvider {
   std::atomic<int64_t> adds_{0};
   std::atomic<int64_t> done_{0};
   std::atomic<int64_t> retries_{0};
-  LatencyHistogram latency_;
+  examples::LatencyHistogram latency_;
 };
 
 }  // namespace mirror

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/time/time.h"
-#include "examples/mirror/latency_histogram.h"
 #include "examples/mirror/queue_metrics.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -73,23 +72,6 @@ TEST(QueueMetricsTest, PassOnAll) {
   EXPECT_EQ(metrics.adds(), 1);
   EXPECT_EQ(metrics.retries(), 1);
   EXPECT_EQ(metrics.done(), 1);
-}
-
-TEST(LatencyHistogramTest, Percentile) {
-  LatencyHistogram histogram;
-  EXPECT_EQ(histogram.Percentile(0.5), absl::ZeroDuration());
-  for (int i = 1; i <= 1000; ++i) histogram.Observe(i * 1e-3);
-  for (const double fraction : {0.01, 0.5, 0.99, 1.0}) {
-    const double seconds =
-        absl::ToDoubleSeconds(histogram.Percentile(fraction));
-    EXPECT_GE(seconds, fraction);
-    EXPECT_LE(seconds, fraction * 1.1);
-  }
-  EXPECT_GT(histogram.Percentile(0), absl::ZeroDuration() - absl::Seconds(1));
-  for (const double extreme : {0.0, -1.0, 1e-300, 1e300}) {
-    histogram.Observe(extreme);
-  }
-  EXPECT_GT(histogram.Percentile(1), absl::Hours(1));
 }
 
 }  // namespace

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // -----------------------------------------------------------------------------
-// examples/mirror/latency_histogram.h
+// examples/latency_histogram.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_EXAMPLES_MIRROR_LATENCY_HISTOGRAM_H_
-#define WORKQUEUE_EXAMPLES_MIRROR_LATENCY_HISTOGRAM_H_
+#ifndef WORKQUEUE_EXAMPLES_LATENCY_HISTOGRAM_H_
+#define WORKQUEUE_EXAMPLES_LATENCY_HISTOGRAM_H_
 
 #include <algorithm>
 #include <array>
@@ -16,12 +16,12 @@
 
 #include "absl/time/time.h"
 
-namespace mirror {
+namespace examples {
 
 // LatencyHistogram
 //
-// This class counts durations in buckets. Each bucket is 9% longer than the one
-// before, so percentiles have about this precision.
+// This class counts durations in buckets. Each bucket is 1.1% longer than the
+// one before, so percentiles have about this precision.
 //
 // Thread-safe.
 class LatencyHistogram {
@@ -47,7 +47,7 @@ class LatencyHistogram {
 
  private:
   static constexpr double kShortest = 1e-7;
-  static constexpr int kBucketsPerDoubling = 8;
+  static constexpr int kBucketsPerDoubling = 64;
   static constexpr int kBuckets = 40 * kBucketsPerDoubling;
 
   static absl::Duration UpperBound(int bucket) {
@@ -58,6 +58,6 @@ class LatencyHistogram {
   std::array<std::atomic<int64_t>, kBuckets> buckets_ = {};
 };
 
-}  // namespace mirror
+}  // namespace examples
 
-#endif  // WORKQUEUE_EXAMPLES_MIRROR_LATENCY_HISTOGRAM_H_
+#endif  // WORKQUEUE_EXAMPLES_LATENCY_HISTOGRAM_H_

@@ -1,0 +1,134 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tests the client and the server of the example, with each other.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/blocking_counter.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "examples/async_probe/beast_client.h"
+#include "examples/async_probe/event_loop.h"
+#include "examples/async_probe/http_client.h"
+#include "examples/async_probe/http_server.h"
+#include "gtest/gtest.h"
+
+namespace async_probe {
+namespace {
+
+// The answer to a request, which the test awaits.
+class Answer {
+ public:
+  HttpCallback Callback() {
+    return [this](absl::StatusOr<int> http_status) {
+      http_status_ = std::move(http_status);
+      received_.Notify();
+    };
+  }
+
+  const absl::StatusOr<int>& Await() const {
+    received_.WaitForNotification();
+    return http_status_;
+  }
+
+ private:
+  absl::StatusOr<int> http_status_;
+  absl::Notification received_;
+};
+
+class ClientTest : public testing::Test {
+ protected:
+  ~ClientTest() override { loop_.Stop(); }
+
+  static std::unique_ptr<HttpServer> StartServer() {
+    HttpServerOptions options;
+    options.latency = absl::Milliseconds(1);
+    options.answer = [](const std::string& target) -> std::optional<int> {
+      if (target == "/never") return std::nullopt;
+      return target == "/bad" ? 503 : 200;
+    };
+    auto server = HttpServer::Start(std::move(options));
+    EXPECT_TRUE(server.ok()) << server.status();
+    return *std::move(server);
+  }
+
+  absl::StatusOr<int> Get(const std::string& target) {
+    Answer answer;
+    client_.Get(target, answer.Callback());
+    return answer.Await();
+  }
+
+  std::unique_ptr<HttpServer> server_ = StartServer();
+  EventLoop loop_{2};
+  BeastClient client_{loop_.get(), server_->port()};
+};
+
+TEST_F(ClientTest, ReceivesTheStatusCode) {
+  // All requests but the first one take the same connection.
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(*Get("/good"), 200);
+    EXPECT_EQ(*Get("/bad"), 503);
+  }
+}
+
+TEST_F(ClientTest, ManyRequestsAtTheSameTime) {
+  constexpr int kRequests = 200;
+  absl::BlockingCounter unanswered(kRequests);
+  for (int i = 0; i < kRequests; ++i) {
+    client_.Get("/good", [&unanswered](absl::StatusOr<int> http_status) {
+      EXPECT_EQ(*http_status, 200);
+      unanswered.DecrementCount();
+    });
+  }
+  unanswered.Wait();
+}
+
+TEST_F(ClientTest, ACancelledRequestFails) {
+  Answer answer;
+  const std::function<void()> cancel = client_.Get("/never", answer.Callback());
+  EXPECT_EQ(*Get("/good"), 200);
+  cancel();
+  EXPECT_TRUE(absl::IsUnavailable(answer.Await().status()))
+      << answer.Await().status();
+  cancel();
+  EXPECT_EQ(*Get("/good"), 200);
+}
+
+TEST_F(ClientTest, CancellingAnAnsweredRequestDoesNotCancelTheNextOne) {
+  Answer first;
+  const std::function<void()> cancel = client_.Get("/good", first.Callback());
+  EXPECT_EQ(*first.Await(), 200);
+  Answer second;
+  client_.Get("/good", second.Callback());
+  cancel();
+  EXPECT_EQ(*second.Await(), 200);
+}
+
+TEST_F(ClientTest, WithoutAServerARequestFails) {
+  server_.reset();
+  EXPECT_TRUE(absl::IsUnavailable(Get("/good").status()));
+}
+
+TEST_F(ClientTest, ARequestMayBeInFlightAtTheEnd) {
+  // The callback is destroyed without a call.
+  client_.Get("/never", [](absl::StatusOr<int>) {});
+}
+
+TEST(LoopExecutorTest, RunsATaskOnTheLoop) {
+  EventLoop loop(1);
+  LoopExecutor executor(loop.get());
+  absl::Notification ran;
+  executor.Execute([&ran] { ran.Notify(); });
+  ran.WaitForNotification();
+}
+
+}  // namespace
+}  // namespace async_probe
