@@ -25,13 +25,16 @@ namespace workqueue {
 //
 //     class LoopExecutor final : public workqueue::Executor {
 //      public:
-//       explicit LoopExecutor(asio::io_context& loop) : loop_(loop) {}
+//       explicit LoopExecutor(boost::asio::io_context* loop) : loop_(*loop) {}
+//
 //       void Execute(absl::AnyInvocable<void() &&> task) override {
-//         asio::post(loop_, std::move(task));
+//         boost::asio::post(loop_, [task = std::move(task)]() mutable {
+//           std::move(task)();
+//         });
 //       }
 //
 //      private:
-//       asio::io_context& loop_;
+//       boost::asio::io_context& loop_;
 //     };
 //
 // Implementations must be thread-safe.

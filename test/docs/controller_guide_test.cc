@@ -6,11 +6,9 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <thread>  // NOLINT(build/c++11)
 #include <utility>
@@ -26,7 +24,6 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
-#include "ratelimit/rate_limiter.h"
 #include "workqueue/add_with_options.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/fake_clock.h"
@@ -343,110 +340,6 @@ TEST(ControllerGuideTest, Sharding) {
   EXPECT_EQ(queues[0].Len() + queues[1].Len(), 4u);
   EXPECT_GT(queues[0].Len(), 0u);
   EXPECT_GT(queues[1].Len(), 0u);
-}
-
-// A service that runs jobs.
-class Jobs {
- public:
-  bool IsRunning(const std::string& key) const { return running.count(key); }
-  bool HasResult(const std::string& key) const { return ended.count(key); }
-  absl::Status TakeResult(const std::string& key) {
-    ended.erase(key);
-    ++taken;
-    return result;
-  }
-  void Start(const std::string& key, std::function<void()> on_end) {
-    running[key] = std::move(on_end);
-  }
-  void End(const std::string& key) {
-    ended.insert(key);
-    const std::function<void()> on_end = std::move(running.at(key));
-    running.erase(key);
-    on_end();
-  }
-
-  std::map<std::string, std::function<void()>> running;
-  std::set<std::string> ended;
-  int taken = 0;
-  absl::Status result;  // of each job
-};
-
-void ReconcileByJobs(Jobs& jobs, std::unique_ptr<Controller>& controller,
-                     workqueue::RateLimiter<std::string>& limiter,
-                     workqueue::ControllerOptions<std::string>& options) {
-  options.reconcile = [&jobs, &controller, &limiter](const std::string& key)
-      -> absl::StatusOr<workqueue::ReconcileResult> {
-    if (jobs.IsRunning(key)) return workqueue::ReconcileResult();
-    if (!jobs.HasResult(key)) {
-      jobs.Start(key, [&controller, key] { controller->queue().Add(key); });
-      return workqueue::ReconcileResult();
-    }
-    absl::Status status = jobs.TakeResult(key);
-    if (!status.ok() && limiter.NumRequeues(key) < 4) {
-      return workqueue::ReconcileResult{/*requeue_after=*/limiter.When(key)};
-    }
-    limiter.Forget(key);
-    if (status.ok()) return workqueue::ReconcileResult();
-    return workqueue::TerminalError(std::move(status));  // the fifth failure
-  };
-}
-
-class WorkThatEndsLaterTest : public testing::Test {
- protected:
-  void SetUp() override {
-    workqueue::ControllerOptions<std::string> options;
-    options.clock = &clock;
-    ReconcileByJobs(jobs, controller, **limiter, options);
-    auto created = Controller::Create(std::move(options));
-    ASSERT_TRUE(created.ok());
-    controller = *std::move(created);
-    ASSERT_TRUE(controller->Start().ok());
-    Add("a");
-  }
-
-  void Add(const std::string& key) {
-    controller->queue().Add(key);
-    controller->AwaitIdle();
-  }
-  void End(const std::string& key) {
-    jobs.End(key);
-    controller->AwaitIdle();
-  }
-  void Step(absl::Duration d) {
-    clock.Step(d);
-    controller->AwaitIdle();
-  }
-
-  workqueue::FakeClock clock;
-  Jobs jobs;
-  const absl::StatusOr<std::unique_ptr<workqueue::RateLimiter<std::string>>>
-      limiter =
-          workqueue::ItemExponentialFailureRateLimiter<std::string>::Create(
-              absl::Milliseconds(5), absl::Seconds(1000));
-  std::unique_ptr<Controller> controller;
-};
-
-TEST_F(WorkThatEndsLaterTest, AKeyHasOneJobAtATime) {
-  Add("a");
-  EXPECT_EQ(jobs.running.size(), 1u);
-  End("a");
-  EXPECT_EQ(jobs.taken, 1);
-  EXPECT_EQ(jobs.running.size(), 0u);
-}
-
-TEST_F(WorkThatEndsLaterTest, FailedJobsBeginAgainWithBackoffAndAreGivenUp) {
-  jobs.result = absl::UnavailableError("never");
-  for (const int milliseconds : {5, 10, 20, 40}) {
-    End("a");
-    Step(absl::Milliseconds(milliseconds) - absl::Nanoseconds(1));
-    EXPECT_EQ(jobs.running.size(), 0u);
-    Step(absl::Nanoseconds(1));
-    ASSERT_EQ(jobs.running.size(), 1u);
-  }
-  End("a");
-  Step(absl::Hours(1));
-  EXPECT_EQ(jobs.running.size(), 0u);
-  EXPECT_EQ(jobs.taken, 5);
 }
 
 TEST(ControllerGuideTest, GivingUp) {

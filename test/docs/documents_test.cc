@@ -1,9 +1,9 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests that each C++ block in a document is also in a test, which is compiled
-// and run, and that each link has a target. Blanks may differ, because line
-// lengths and indentation differ.
+// Tests that each C++ block in a document is also in a test or in an example,
+// which is compiled and run, and that each link has a target. Blanks may
+// differ, because line lengths and indentation differ.
 
 #include <algorithm>
 #include <cstddef>
@@ -65,9 +65,12 @@ class DocumentsTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(DocumentsTest, CodeIsCompiledAndRun) {
   std::string tested;
-  for (const char* test :
-       {"guide_test.cc", "controller_guide_test.cc", "metrics_guide_test.cc"}) {
-    tested += WithoutBlanks(ReadFile(absl::StrCat("test/docs/", test)));
+  for (const char* file :
+       {"test/docs/guide_test.cc", "test/docs/async_guide_test.cc",
+        "test/docs/controller_guide_test.cc", "test/docs/metrics_guide_test.cc",
+        "examples/async_probe/event_loop.h",
+        "examples/async_probe/prober.cc"}) {
+    tested += WithoutBlanks(ReadFile(file));
   }
   const std::vector<std::string> blocks = CodeIn(ReadFile(GetParam()));
   EXPECT_FALSE(blocks.empty());
