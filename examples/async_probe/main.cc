@@ -7,14 +7,16 @@
 //
 // Continue reading in
 //
-//     prober.cc      the reconcile function, which sends a request
-//     event_loop.h   the executor, an event loop of Boost.Asio
-//     program.cc     the controller
-//     beast_client.cc, http_server.cc   HTTP, by Boost.Beast
+//     prober.cc            the reconcile function, which sends a request
+//     coroutine_prober.h   the same as a coroutine, for coroutine_main.cc
+//     event_loop.h         the executor, an event loop of Boost.Asio
+//     program.cc           the controller
+//     beast_client.cc      the HTTP client, made of Boost.Beast
+//     http_server.cc       the HTTP server
 //
-// HTTP is Boost's, because Beast has a client and a server that do not block,
-// and needs only headers. A server with a thread for each connection could not
-// keep 2,000 requests waiting.
+// Beast, because it has a client and a server that do not block, and needs only
+// headers. A server with a thread for each connection could not keep 2,000
+// requests waiting.
 
 #include "examples/async_probe/prober.h"
 #include "examples/async_probe/program.h"

@@ -20,6 +20,10 @@
 #include "workqueue/controller/controller.h"
 #include "workqueue/executor.h"
 
+#ifdef __cpp_impl_coroutine
+#include "examples/async_probe/coroutine_prober.h"
+#endif
+
 namespace async_probe {
 namespace {
 
@@ -77,7 +81,12 @@ class FakeClient final : public HttpClient {
   std::vector<std::shared_ptr<Request>> requests;
 };
 
-class ProberTest : public testing::Test {
+struct Kind {
+  const char* name;
+  decltype(&MakeProber) make_prober;
+};
+
+class ProberTest : public testing::TestWithParam<Kind> {
  protected:
   using Controller = workqueue::Controller<std::string>;
   using Strings = std::vector<std::string>;
@@ -90,7 +99,8 @@ class ProberTest : public testing::Test {
     options.rate_limiter =
         *workqueue::ItemExponentialFailureRateLimiter<std::string>::Create(
             100 * kMs, kPeriod);
-    options.reconcile_async = MakeProber(&client_, kPeriod, &stats_);
+    options.reconcile_async =
+        GetParam().make_prober(&client_, kPeriod, &stats_);
     controller_ = *Controller::Create(std::move(options));
     EXPECT_EQ(controller_->Start(), absl::OkStatus());
   }
@@ -112,7 +122,17 @@ class ProberTest : public testing::Test {
   std::unique_ptr<Controller> controller_;
 };
 
-TEST_F(ProberTest, ProbesAHealthyEndpointOncePerPeriod) {
+INSTANTIATE_TEST_SUITE_P(All, ProberTest,
+                         testing::Values(
+#ifdef __cpp_impl_coroutine
+                             Kind{"Coroutines", MakeCoroutineProber},
+#endif
+                             Kind{"Callbacks", MakeProber}),
+                         [](const auto& info) {
+                           return std::string(info.param.name);
+                         });
+
+TEST_P(ProberTest, ProbesAHealthyEndpointOncePerPeriod) {
   controller_->queue().Add("/a");
   for (int i = 1; i <= 3; ++i) {
     clock_.Step(200 * kMs);
@@ -124,7 +144,7 @@ TEST_F(ProberTest, ProbesAHealthyEndpointOncePerPeriod) {
   EXPECT_LE(stats_.latency().Percentile(0.99), 203 * kMs);
 }
 
-TEST_F(ProberTest, TriesAnUnhealthyEndpointAgainWithBackoff) {
+TEST_P(ProberTest, TriesAnUnhealthyEndpointAgainWithBackoff) {
   controller_->queue().Add("/a");
   client_.Answer(503);
   ExpectProbeAfter(100 * kMs);
@@ -138,7 +158,7 @@ TEST_F(ProberTest, TriesAnUnhealthyEndpointAgainWithBackoff) {
   EXPECT_EQ(stats_.counts().healthy, 1);
 }
 
-TEST_F(ProberTest, CancelsARequestAtTheDeadline) {
+TEST_P(ProberTest, CancelsARequestAtTheDeadline) {
   controller_->queue().Add("/a");
   clock_.Step(kTimeout - kNs);
   EXPECT_EQ(client_.targets(), Strings{"/a"});
@@ -149,7 +169,7 @@ TEST_F(ProberTest, CancelsARequestAtTheDeadline) {
   ExpectProbeAfter(100 * kMs);
 }
 
-TEST_F(ProberTest, AnAnswerMayComeAtOnce) {
+TEST_P(ProberTest, AnAnswerMayComeAtOnce) {
   client_.next_answer = 200;
   controller_->queue().Add("/a");
   clock_.Step(kPeriod);
@@ -157,7 +177,7 @@ TEST_F(ProberTest, AnAnswerMayComeAtOnce) {
   EXPECT_EQ(stats_.counts().healthy, 2);
 }
 
-TEST_F(ProberTest, CountsEndpointsOnce) {
+TEST_P(ProberTest, CountsEndpointsOnce) {
   controller_->queue().AddAll({"/a", "/b"});
   EXPECT_EQ(stats_.counts().in_flight, 2);
   client_.Answer(200);
@@ -167,7 +187,7 @@ TEST_F(ProberTest, CountsEndpointsOnce) {
   EXPECT_EQ(stats_.counts().endpoints, 2);
 }
 
-TEST_F(ProberTest, CancelsWhatIsInFlightWhenTheControllerStops) {
+TEST_P(ProberTest, CancelsWhatIsInFlightWhenTheControllerStops) {
   controller_->queue().AddAll({"/a", "/b"});
   controller_->Stop(absl::ZeroDuration());
   EXPECT_EQ(client_.targets(), Strings());

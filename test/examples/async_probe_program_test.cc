@@ -25,8 +25,9 @@ Outcome RunProgram(absl::string_view args) {
   return examples::RunProgram("async_probe", args);
 }
 
-TEST(ProgramTest, Probe) {
-  const Outcome outcome = RunProgram(
+void ProbeWith(absl::string_view program) {
+  const Outcome outcome = examples::RunProgram(
+      program,
       "--endpoints=300 --seconds=2 --period=500ms --latency=50ms "
       "--timeout=1s --threads=2");
   EXPECT_EQ(outcome.exit_code, 0);
@@ -38,6 +39,18 @@ TEST(ProgramTest, Probe) {
                     ContainsRegex("\n[0-9]+ probes failed, [0-9]+ were "),
                     ContainsRegex("\npeak memory: [0-9.]+ MB"),
                     ContainsRegex("\n[0-9]+ threads: 2 that probe")));
+}
+
+TEST(ProgramTest, Probe) { ProbeWith("async_probe"); }
+
+TEST(ProgramTest, ProbeWithCoroutines) {
+#ifdef __cpp_impl_coroutine
+  ProbeWith("async_probe_coroutine");
+#else
+  const Outcome outcome = examples::RunProgram("async_probe_coroutine", "2>&1");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.out, HasSubstr("build it as C++20"));
+#endif
 }
 
 TEST(ProgramTest, WrongFlagsGetOneLineAndExitCode2) {
