@@ -1,8 +1,8 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A controller that keeps 10,000 HTTP endpoints probed on four threads. Up to
-// 2,000 probes are in flight at the same time, and none of them blocks a
+// A controller that keeps 10,000 HTTP endpoints probed on four threads. About
+// 1,000 probes are in flight at the same time, and none of them blocks a
 // thread. The program starts a server for this on the loopback interface.
 //
 // Continue reading in
@@ -15,7 +15,7 @@
 //     http_server.cc       the HTTP server
 //
 // Beast, because it has a client and a server that do not block, and needs only
-// headers. A server with a thread for each connection could not keep 2,000
+// headers. A server with a thread for each connection could not keep 1,000
 // requests waiting.
 
 #include "examples/async_probe/prober.h"
