@@ -82,7 +82,8 @@ struct DelayingQueueOptions : QueueOptions<T> {
 // `AddAfter()` adds the item itself, and so may call `Add()` of the queue below
 // as it does for an item without a delay. Delays are measured on the queue's
 // clock. If the clock goes back, an item still waits until the clock reaches
-// its time. The real clock ignores changes of the machine's wall clock.
+// its time. The real clock ignores changes of the machine's wall clock. A delay
+// of more than 146 years may never end.
 //
 // Items that are ready at the same time are added in the order of their
 // `AddAfter()`. If the queue below throws from `Add()` or does not take an

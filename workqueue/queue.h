@@ -92,8 +92,9 @@ struct QueueOptions {
 //
 // If threads contend for the lock of the queue, an `Add()` may leave its item
 // to the thread that holds the lock. It does so only in a queue without metrics
-// and without an ordering, and if neither moving nor comparing a `T` can throw.
-// Every later call of any thread sees the item.
+// and without an ordering, if neither moving nor comparing a `T` can throw, and
+// if a `T` has at most 256 bytes. Every later call of any thread sees the item.
+// The queue keeps the memory for this, 18 KB at most, until it is destroyed.
 //
 // Thread-safe.
 template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,

@@ -4,8 +4,10 @@
 #include "workqueue/thread_pool.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <memory>
+#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 
 #include "absl/functional/any_invocable.h"
@@ -61,16 +63,27 @@ ThreadPool::~ThreadPool() {
     for (Worker* worker : idle_) worker->parker->Unpark();
   }
   threads_.Join();
+  // The thread that has been woken may run the task, and end, before
+  // `Execute()` has returned.
+  while (waking_.load(std::memory_order_acquire) > 0) {
+    std::this_thread::yield();
+  }
 }
 
 void ThreadPool::Execute(absl::AnyInvocable<void() &&> task) {
-  MutexLock lock(&mu_);
-  tasks_.Push(std::move(task));
-  if (idle_.empty()) return;
-  Worker* const worker = idle_.back();
-  idle_.pop_back();
-  worker->idle = false;
+  Worker* worker = nullptr;
+  {
+    MutexLock lock(&mu_);
+    tasks_.Push(std::move(task));
+    if (idle_.empty()) return;
+    worker = idle_.back();
+    idle_.pop_back();
+    worker->idle = false;
+    waking_.fetch_add(1, std::memory_order_relaxed);
+  }
+  // Without the lock, because the woken thread takes it.
   worker->parker->Unpark();
+  waking_.fetch_sub(1, std::memory_order_release);
 }
 
 bool ThreadPool::TakeTask(Worker* self, absl::AnyInvocable<void() &&>* task) {

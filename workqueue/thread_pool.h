@@ -8,6 +8,7 @@
 #ifndef WORKQUEUE_THREAD_POOL_H_
 #define WORKQUEUE_THREAD_POOL_H_
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -112,6 +113,8 @@ class ThreadPool final : public Executor {
   // waited for the shortest time.
   std::vector<Worker*> idle_ ABSL_GUARDED_BY(mu_);
   bool closing_ ABSL_GUARDED_BY(mu_) = false;
+  // The number of calls of `Execute()` that wake a thread.
+  std::atomic<int> waking_{0};
 
   std::vector<Worker> workers_;
   internal::WorkerPool threads_;

@@ -16,6 +16,7 @@
 
 #include "absl/base/config.h"
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
@@ -131,6 +132,51 @@ TEST_P(ControllerSourcesTest, AStartThatFailedIsTheReason) {
   EXPECT_EQ(controller->Healthy(),
             absl::DataLossError(
                 "controller test could not be started: source pods: torn"));
+}
+
+TEST_P(ControllerSourcesTest, TheReasonIsOnOneLineAndCut) {
+  absl::Notification fail;
+  ControllerOptions<std::string> options = OptionsWith([&](Context&) {
+    fail.WaitForNotification();
+    return absl::DataLossError(absl::StrCat("a\nb", std::string(100000, 'x')));
+  });
+  options.sources[0].name = "pods\n";
+  options.sources[0].wait_for_sync = true;
+  options.sources[0].restart_backoff = {kSecond, kSecond};
+  const auto controller = New(std::move(options));
+  std::thread starter([&] { EXPECT_FALSE(controller->Start().ok()); });
+  clock_.AwaitWaiters(2);  // Start(), and the queue's own thread
+  EXPECT_EQ(controller->Healthy().message(),
+            "controller test is starting; not in sync: pods\\n");
+  fail.Notify();
+  clock_.AwaitWaiters(3);
+  const std::string reason(controller->Healthy().message());
+  EXPECT_TRUE(absl::StartsWith(reason,
+                               "controller test is starting; not in sync: "
+                               "pods\\n (source pods\\n: a\\nbxxx"))
+      << reason;
+  EXPECT_LT(reason.size(), 1200u);
+  controller->Stop();
+  starter.join();
+}
+
+TEST_P(ControllerSourcesTest, TheReasonsOfTwoSourcesAreOnOneLineAndCut) {
+  absl::Notification fail;
+  ControllerOptions<std::string> options = OptionsWith([&](Context&) {
+    fail.WaitForNotification();
+    return absl::DataLossError(absl::StrCat("a\nb", std::string(100000, 'x')));
+  });
+  options.sources[0].name = "pods\n";
+  options.sources.push_back(options.sources[0]);
+  const auto controller = Started(std::move(options));
+  fail.Notify();
+  log_.Await(4);
+  const std::string reason(controller->Healthy().message());
+  EXPECT_TRUE(
+      absl::StartsWith(reason, "controller test: source pods\\n: a\\nbxxx"))
+      << reason;
+  EXPECT_TRUE(absl::EndsWith(reason, " bytes) (it has ended)")) << reason;
+  EXPECT_LT(reason.size(), 2400u);
 }
 
 TEST_P(ControllerSourcesTest, AQueueThatHasEndedIsTheReason) {

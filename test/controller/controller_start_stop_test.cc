@@ -191,19 +191,27 @@ TEST_P(SourceTest, ItsErrorAfterTheStartIsLogged) {
   EXPECT_TRUE(controller->Stop());
 }
 
-TEST_P(SourceTest, ItsErrorIsLoggedOnOneLine) {
+TEST_P(SourceTest, ItsErrorIsOnOneLine) {
   ControllerOptions<std::string> options = Options(Succeed);
-  options.sources.push_back(
-      NewSource([](Context&) { return absl::DataLossError("two\nlines"); }));
+  options.sources.push_back(NewSource([](Context&) {
+    absl::Status error = absl::DataLossError("two\nlines");
+    error.SetPayload("type", absl::Cord("kept"));
+    return error;
+  }));
   options.sources[0].name = "a\nb";
   options.sources[0].wait_for_sync = true;
   const auto controller = New(std::move(options));
-  EXPECT_EQ(controller->Start().message(), "source a\nb: two\nlines");
+  const absl::Status started = controller->Start();
+  EXPECT_EQ(started.message(), "source a\\nb: two\\nlines");
+  EXPECT_EQ(started.GetPayload("type"), absl::Cord("kept"));
+  EXPECT_EQ(controller->Healthy().message(),
+            "controller test could not be started: source a\\nb: two\\nlines");
   EXPECT_EQ(log_.Await(2),
-            "E controller test: DATA_LOSS: source a\\nb: two\\nlines");
+            "E controller test: DATA_LOSS: source a\\nb: two\\nlines "
+            "[type='kept']");
   EXPECT_EQ(log_.Await(4),
             "E controller test: not started: DATA_LOSS: source a\\nb: "
-            "two\\nlines");
+            "two\\nlines [type='kept']");
 }
 
 TEST_P(SourceTest, ASourceThatIsNotInSyncInTimeEndsTheStart) {

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <random>
@@ -22,10 +23,12 @@
 #include "test/stress/crew.h"
 #include "test/stress/debts.h"
 #include "test/stress/lull.h"
+#include "workqueue/executor.h"
 #include "workqueue/internal/mutex_lock.h"
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
 #include "workqueue/snapshot.h"
+#include "workqueue/thread_pool.h"
 
 namespace workqueue {
 namespace {
@@ -108,6 +111,17 @@ class QueueLife {
   void GetAndDo(Crew::Member& self, uint32_t seed);
   void GetWithTimeouts(Crew::Member& self, uint32_t seed);
   void Lease(Crew::Member& self, uint32_t seed);
+
+  // Gets items in callbacks, one after the other, until there are no more.
+  struct CallbackWorker {
+    void Next();
+
+    QueueLife* life;
+    Executor* executor;
+    std::mt19937 random;
+    workqueue::Lease<int> lease;
+    std::atomic<bool> ended{false};
+  };
 
   void TakeSnapshots(Crew::Member& self);
   void Check(const Snapshot<int>& snapshot);
@@ -345,6 +359,20 @@ void QueueLife::Lease(Crew::Member& self, uint32_t seed) {
   }
 }
 
+void QueueLife::CallbackWorker::Next() {
+  life->queue_.AcquireNextAsync(
+      &lease, executor, [this](absl::StatusOr<workqueue::Lease<int>> next) {
+        if (!next.ok()) {
+          EXPECT_TRUE(absl::IsCancelled(next.status()));
+          EXPECT_FALSE(ended.exchange(true));
+          return;
+        }
+        lease = *std::move(next);
+        life->Process(*lease, random);
+        Next();
+      });
+}
+
 // -----------------------------------------------------------------------------
 // Snapshots
 // -----------------------------------------------------------------------------
@@ -463,6 +491,19 @@ void QueueLife::Live() {
   crew.Start(
       "lessee", getters == 0 ? 1 : UpTo(2),
       [this](Crew::Member& self, int i) { Lease(self, life_.seed + 300 + i); });
+  // Some callbacks run on the threads of others, and some on a pool.
+  InlineExecutor inline_executor;
+  ThreadPoolOptions pool_options;
+  pool_options.threads = 1 + UpTo(2);
+  auto pool = *ThreadPool::Create(std::move(pool_options));
+  std::deque<CallbackWorker> callbacks(UpTo(4));
+  for (CallbackWorker& worker : callbacks) {
+    worker.life = this;
+    worker.executor = UpTo(1) == 0 ? static_cast<Executor*>(&inline_executor)
+                                   : static_cast<Executor*>(pool.get());
+    worker.random.seed(random_());
+    worker.Next();
+  }
   crew.Start("producer", 1 + UpTo(3), [this](Crew::Member& self, int i) {
     Move(self, i,
          subject_.delaying != nullptr && i % 2 == 0 ? kAddAfter : kAdd);
@@ -504,6 +545,8 @@ void QueueLife::Live() {
   life_.Count(Event::kDropped, dropped);
   crew.captain().Doing("destroying the queue");
   subject_.queue.reset();
+  pool.reset();
+  for (const CallbackWorker& worker : callbacks) EXPECT_TRUE(worker.ended);
 }
 
 }  // namespace

@@ -210,6 +210,31 @@ TEST(NoRingTest, WithItemsWhoseMoveMayThrow) {
   EXPECT_EQ(queue.Len(), 1u);
 }
 
+template <size_t kBytes>
+struct OfSize {
+  bool operator==(const OfSize&) const noexcept { return true; }
+  char bytes[kBytes];
+};
+
+struct HashOfSize {
+  template <size_t kBytes>
+  size_t operator()(const OfSize<kBytes>&) const {
+    return 1;
+  }
+};
+
+template <size_t kBytes>
+using QueueOfSize =
+    ContendedQueue<OfSize<kBytes>, HashOfSize, std::equal_to<OfSize<kBytes>>>;
+
+TEST(NoRingTest, WithLargeItemsWhichWouldKeepMemory) {
+  EXPECT_TRUE(QueueOfSize<256>().OpenRing());
+  QueueOfSize<257> queue;
+  EXPECT_FALSE(queue.OpenRing());
+  EXPECT_TRUE(queue.Add({}));
+  EXPECT_EQ(queue.Len(), 1u);
+}
+
 // -----------------------------------------------------------------------------
 // Without memory
 // -----------------------------------------------------------------------------

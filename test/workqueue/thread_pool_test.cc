@@ -181,10 +181,10 @@ TEST(ThreadPoolTest, TheDestructorRunsAllTasks) {
   for (size_t threads : {1, 4}) {
     std::atomic<int> ran{0};
     {
+      absl::Notification go_on;
       ThreadPoolOptions options;
       options.threads = threads;
       const auto pool = *ThreadPool::Create(options);
-      absl::Notification go_on;
       for (size_t i = 0; i < threads; ++i) {
         pool->Execute([&go_on] { go_on.WaitForNotification(); });
       }

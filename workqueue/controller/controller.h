@@ -218,6 +218,8 @@ class Controller {
   //   * `absl::CancelledError` if the controller is stopped during the start,
   //   * `absl::FailedPreconditionError` if the controller has been started or
   //     stopped before. Such a call does not stop a controller that runs.
+  //
+  // The message of the error is a single line, as that of `Healthy()`.
   absl::Status Start() { return lifecycle_.Start(); }
 
   // Returns OK if the controller does its work, and otherwise the reason why it
@@ -233,7 +235,9 @@ class Controller {
   //   * a source has ended with an error: this error,
   //   * a source is being restarted after an error: this error.
   //
-  // The message names the controller and the sources. A restarted source is
+  // The message names the controller and the sources. It is a single line: what
+  // a terminal would act on is escaped, and the message of each error is cut
+  // after 1024 bytes. A restarted source is
   // healthy again when it calls `mark_synced()`, or, if it has never called it
   // and `Source::wait_for_sync` is not set, when its `run` is called again. A
   // source that has returned OK is healthy. Failed reconciliations do not

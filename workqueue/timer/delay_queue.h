@@ -78,7 +78,8 @@ struct DelayQueueOptions {
 // time. With a timing wheel, a value comes up to one tick late, and values of
 // the same tick come in any order. If the clock goes back, a value still waits
 // until the clock reaches its time. A value that was due already may also be
-// taken before the clock reaches that time again.
+// taken before the clock reaches that time again. A delay of more than 146
+// years may never end.
 //
 // `T` must be movable. `Push()`, `Cancel()`, `Reset()` and taking a value take
 // O(log n) for n values, or constant time with a timing wheel, and allocate

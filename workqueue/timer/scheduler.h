@@ -112,7 +112,8 @@ struct ScheduleEveryOptions {
 // previous run begins when that has ended. With a timing wheel, a run is up to
 // one tick late. If the clock goes back, a run still waits until the clock
 // reaches its time. A run that was due already may also begin before the clock
-// reaches that time again.
+// reaches that time again. A delay or period of more than 146 years may never
+// end.
 //
 // There is no timer thread: one of the idle workers sleeps until the first task
 // is due. So a long task delays other tasks only if all workers are busy.

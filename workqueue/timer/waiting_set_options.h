@@ -38,8 +38,11 @@ namespace workqueue {
 // for a very large number of timeouts, most of which are cancelled or reset
 // before they are due.
 //
-// A value whose time is more than 146 years after the current time may never
-// come out. Values that are more than 292 years late come out in any order.
+// Both count time in 64 bits of nanoseconds. So a value whose time is more than
+// 146 years after the current time may never come out, not even when its time
+// has come or at the last time of a clock. Values that are more than 292 years
+// late come out in any order. This holds for the items of a `DelayingQueue` and
+// the tasks of a `Scheduler`, too. A `PriorityQueue` has no such limit.
 class WaitingSetOptions {
  public:
   // Chooses the heap.

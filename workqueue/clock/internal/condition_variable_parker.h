@@ -9,9 +9,11 @@
 #define WORKQUEUE_CLOCK_INTERNAL_CONDITION_VARIABLE_PARKER_H_
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>              // NOLINT(build/c++11)
 #include <condition_variable>  // NOLINT(build/c++11)
 #include <mutex>               // NOLINT(build/c++11)
+#include <thread>              // NOLINT(build/c++11)
 
 #include "absl/time/time.h"
 #include "workqueue/clock/internal/steady_time.h"
@@ -30,6 +32,14 @@ class ConditionVariableParker final : public Parker {
  public:
   explicit ConditionVariableParker(absl::Time epoch) : epoch_(epoch) {}
 
+  ~ConditionVariableParker() override {
+    // The thread that has been woken may destroy this parker before `Unpark()`
+    // has returned.
+    while (notifying_.load(std::memory_order_acquire) > 0) {
+      std::this_thread::yield();
+    }
+  }
+
   bool ParkUntil(absl::Time deadline) override {
     const absl::Duration end = deadline - epoch_;
     std::unique_lock<std::mutex> lock(mu_);
@@ -46,10 +56,15 @@ class ConditionVariableParker final : public Parker {
   }
 
   void Unpark() override {
-    // The mutex is held, because the woken thread may destroy this parker.
-    std::lock_guard<std::mutex> lock(mu_);
-    unparked_ = true;
+    {
+      std::lock_guard<std::mutex> lock(mu_);
+      unparked_ = true;
+      notifying_.fetch_add(1, std::memory_order_relaxed);
+    }
+    // Without the mutex, because the woken thread takes it, and would have to
+    // sleep again.
     cv_.notify_one();
+    notifying_.fetch_sub(1, std::memory_order_release);
   }
 
  private:
@@ -57,6 +72,8 @@ class ConditionVariableParker final : public Parker {
   std::mutex mu_;
   std::condition_variable cv_;
   bool unparked_ = false;  // guarded by mu_
+  // The number of threads that notify cv_.
+  std::atomic<int> notifying_{0};
 };
 
 }  // namespace internal

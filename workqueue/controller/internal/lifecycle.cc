@@ -34,9 +34,13 @@ namespace workqueue {
 namespace internal {
 namespace {
 
-// Returns `error` for a message.
+// Return `error`, and its message only, for a message.
 std::string Print(const absl::Status& error) {
   return Printable(error.ToString(), kPrintedErrorBytes);
+}
+
+std::string PrintMessage(const absl::Status& error) {
+  return Printable(error.message(), kPrintedErrorBytes);
 }
 
 // Calls `f()`, a function of `source`, and returns its status. Turns an
@@ -104,7 +108,7 @@ absl::Status Lifecycle::Start() {
         [&status] { return absl::StrCat("not started: ", Print(status)); });
     Stop(absl::ZeroDuration());
   }
-  return status;
+  return CatchAsStatus([&status] { return WithPrintableMessage(status); });
 }
 
 absl::Status Lifecycle::StartSources() {
@@ -335,7 +339,7 @@ absl::Status Lifecycle::Healthy() const {
   if (!start_error_.ok()) {
     return absl::Status(start_error_.code(),
                         absl::StrCat(log_.who(), " could not be started: ",
-                                     start_error_.message()));
+                                     PrintMessage(start_error_)));
   }
   if (state_ == State::kNew) {
     return absl::FailedPreconditionError(
@@ -346,9 +350,9 @@ absl::Status Lifecycle::Healthy() const {
   }
   if (state_ == State::kStarting) {
     const std::string awaited = AwaitedSources();
-    return absl::UnavailableError(
-        absl::StrCat(log_.who(), " is starting",
-                     awaited.empty() ? "" : "; not in sync: ", awaited));
+    return absl::UnavailableError(absl::StrCat(
+        log_.who(), " is starting", awaited.empty() ? "" : "; not in sync: ",
+        Printable(awaited, kPrintedErrorBytes)));
   }
   if (running_workers_ < num_workers_) {
     return absl::UnavailableError(
@@ -364,7 +368,8 @@ absl::Status Lifecycle::Healthy() const {
         !sources_[i].restart_backoff.has_value() ? "has ended"
         : state.running ? "has been restarted, and is not in sync yet"
                         : "is being restarted";
-    reasons.push_back(absl::StrCat(state.error.message(), " (it ", next, ")"));
+    reasons.push_back(
+        absl::StrCat(PrintMessage(state.error), " (it ", next, ")"));
   }
   if (status.ok()) return status;
   return absl::Status(

@@ -115,7 +115,8 @@ class Lifecycle {
     bool running = false;
     // Whether the source must call mark_synced() in each run to be healthy.
     bool marks_sync = false;
-    // The source's last error, until the source is healthy again.
+    // The source's last error, until the source is healthy again. Its text
+    // is as the source wrote it. Start() and Healthy() make it printable.
     absl::Status error;
   };
 

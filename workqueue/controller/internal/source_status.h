@@ -19,6 +19,10 @@ namespace internal {
 absl::Status AnnotateWithSource(absl::string_view name,
                                 const absl::Status& status);
 
+// Returns `status` with its message as `Printable()` returns it. Keeps the code
+// and the payloads.
+absl::Status WithPrintableMessage(const absl::Status& status);
+
 }  // namespace internal
 }  // namespace workqueue
 

@@ -175,8 +175,9 @@ class QueueCore : public InterfaceType,
 
   // Whether an addition can be left to the thread that holds the lock. Nothing
   // that depends on `T` may throw then, because the exception would come out of
-  // a call of that thread.
-  static constexpr bool kCanPush = !Order::kHasPriorities &&
+  // a call of that thread. And a `T` must be small: the ring has 64 slots, and
+  // stays until the queue is destroyed.
+  static constexpr bool kCanPush = !Order::kHasPriorities && sizeof(T) <= 256 &&
                                    std::is_nothrow_move_constructible_v<T> &&
                                    IsEqualityNoexcept<T, Eq>();
 
