@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What only an asynchronous reconcile function can do. All other tests of
+// These tests are of asynchronous reconcile functions only. All other tests of
 // controllers run with both kinds of functions (see controller_fixture.h).
 
 #include <memory>

@@ -443,7 +443,7 @@ class QueueOperations {
   workqueue::ManualExecutor executor_;
   CallbackModel callbacks_;
   std::vector<workqueue::AcquireId> ids_;  // by the number of the callback
-  // What the last task of the executor has called.
+  // The callback that the last task of the executor has called.
   std::optional<int> called_;
   Got called_with_{absl::StatusCode::kOk};
 };

@@ -61,9 +61,9 @@ namespace workqueue {
 // The time is always finite. An infinite time becomes the first or the last
 // finite `absl::Time`. At the last one, everything that waits for a finite time
 // is due, and `absl::InfiniteFuture()` never comes. There are two exceptions.
-// What was more than 146 years away when it was added may never be due; see
-// `WaitingSetOptions`. And a task of a `Scheduler` that runs at a fixed rate
-// makes up for so many runs that `Step()` does not return.
+// A wait of more than 146 years may never end; see `WaitingSetOptions`. A task
+// of a `Scheduler` that runs at a fixed rate makes up for so many runs that
+// `Step()` does not return.
 //
 // The time jumps: `Step(absl::Hours(1))` wakes each loop once, at the end of
 // the hour, and not at the times in between. To visit those times, make several

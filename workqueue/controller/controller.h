@@ -235,13 +235,12 @@ class Controller {
   //   * a source has ended with an error: this error,
   //   * a source is being restarted after an error: this error.
   //
-  // The message names the controller and the sources. It is a single line: what
-  // a terminal would act on is escaped, and the message of each error is cut
-  // after 1024 bytes. A restarted source is
-  // healthy again when it calls `mark_synced()`, or, if it has never called it
-  // and `Source::wait_for_sync` is not set, when its `run` is called again. A
-  // source that has returned OK is healthy. Failed reconciliations do not
-  // count.
+  // The message names the controller and the sources. It is a single line:
+  // control characters are escaped, and the message of each error is cut after
+  // 1024 bytes. A restarted source is healthy again when it calls
+  // `mark_synced()`, or, if it has never called it and `Source::wait_for_sync`
+  // is not set, when its `run` is called again. A source that has returned OK
+  // is healthy. Failed reconciliations do not count.
   //
   // Never waits for a source or for the reconcile function. Takes constant time
   // per source.

@@ -47,7 +47,7 @@ class TaskPromiseBase {
   // The coroutine that is resumed when the task has ended.
   void set_awaiter(std::coroutine_handle<> awaiter) { awaiter_ = awaiter; }
 
-  // What the task has thrown; null if it has returned.
+  // The exception that the task has thrown; null if it has returned.
   const std::exception_ptr& thrown() const { return thrown_; }
 
  protected:

@@ -34,7 +34,7 @@ namespace internal {
 // Thread-safe.
 class Reconciliation {
  public:
-  // What the user's code is told.
+  // The properties that the user's code can read.
   struct Info {
     std::shared_ptr<const std::string> controller_name;
     Clock* clock;               // must outlive the controller

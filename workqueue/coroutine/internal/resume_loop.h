@@ -35,8 +35,8 @@ class ResumeLoop {
   ResumeLoop& operator=(const ResumeLoop&) = delete;
 
   // Resumes `coroutine`, and then each coroutine that the one before transfers
-  // to. Returns when one suspends without a transfer, or ends. Whoever calls
-  // back a coroutine that waits uses this function to resume it.
+  // to. Returns when one suspends without a transfer, or ends. A callback that
+  // ends the wait of a coroutine calls this function.
   //
   // The attribute prevents the compiler from looking up the thread before a
   // coroutine suspends, and using the result after that, on another thread.

@@ -24,8 +24,8 @@ namespace internal {
 
 // StoppableWait
 //
-// What a coroutine awaits while it waits for a callback. A stop token can end
-// the wait before. `Source` is where the callback comes from. It has these
+// A coroutine awaits such an object to wait for a callback. A stop token can
+// end the wait before. `Source` is where the callback comes from. It has these
 // members:
 //
 //     using Result = ...;  // an absl::Status or an absl::StatusOr
