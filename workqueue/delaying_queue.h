@@ -107,10 +107,11 @@ struct DelayingQueueOptions : QueueOptions<T> {
 // has come before the queue's thread takes them in.
 //
 // Thread-safe. Do not destroy the queue from a function that its own thread
-// calls.
+// calls. Final, so that the queue's own thread makes no virtual call while the
+// constructor or the destructor of a derived class runs.
 template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
           typename Eq = typename absl::flat_hash_set<T>::key_equal>
-class DelayingQueue
+class DelayingQueue final
     : public internal::ForwardingQueue<T, DelayingInterface<T>, Interface<T>>,
       private WaitingLoop::Client {
  public:
@@ -144,6 +145,8 @@ class DelayingQueue
   Snapshot<T> TakeSnapshot() override;
 
  private:
+  friend internal::RingOpener;
+
   using Base = internal::ForwardingQueue<T, DelayingInterface<T>, Interface<T>>;
   using AddChannel = internal::AddChannel<T>;
   using HoldCallbacks = internal::HoldCallbacks;

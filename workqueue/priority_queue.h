@@ -112,10 +112,11 @@ struct PriorityQueueOptions {
 // is logged, and the thread tries the item again a second later.
 //
 // Thread-safe. Do not destroy the queue from a function that its own thread
-// calls.
+// calls. Final, so that the queue's own thread makes no virtual call while the
+// constructor or the destructor of a derived class runs.
 template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
           typename Eq = typename absl::flat_hash_set<T>::key_equal>
-class PriorityQueue
+class PriorityQueue final
     : public internal::QueueCore<T, PriorityInterface<T>,
                                  internal::PriorityOrder<T>, Hash, Eq>,
       private WaitingLoop::Client {

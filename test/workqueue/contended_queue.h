@@ -8,8 +8,14 @@
 #ifndef WORKQUEUE_TEST_WORKQUEUE_CONTENDED_QUEUE_H_
 #define WORKQUEUE_TEST_WORKQUEUE_CONTENDED_QUEUE_H_
 
+#include <memory>
+#include <utility>
+
+#include "absl/time/time.h"
 #include "workqueue/delaying_queue.h"
+#include "workqueue/interfaces.h"
 #include "workqueue/internal/mutex_lock.h"
+#include "workqueue/internal/queue/forwarding_queue.h"
 #include "workqueue/internal/queue/queue_core.h"
 #include "workqueue/queue.h"
 
@@ -25,6 +31,11 @@ class RingOpener {
     MutexLock lock(&queue->mu_);
     queue->OpenRing();
     return queue->ring_.active();
+  }
+
+  template <typename... Args>
+  static bool Open(DelayingQueue<Args...>* queue) {
+    return Open(queue->own_queue_);
   }
 };
 
@@ -51,14 +62,30 @@ class ContendedQueue final : public Queue<T, HashEq...> {
 //
 // A delaying queue whose `Add()` is pushed to the ring of the queue below.
 template <typename T>
-class ContendedDelayingQueue final : public DelayingQueue<T> {
+class ContendedDelayingQueue final
+    : public internal::ForwardingQueue<T, DelayingInterface<T>,
+                                       DelayingQueue<T>> {
  public:
-  using DelayingQueue<T>::DelayingQueue;
+  explicit ContendedDelayingQueue(DelayingQueueOptions<T> options)
+      : Base(std::make_unique<DelayingQueue<T>>(std::move(options))) {}
 
   bool Add(const T& item) override {
-    internal::RingOpener::Open(static_cast<Queue<T>*>(&this->below()));
-    return DelayingQueue<T>::Add(item);
+    internal::RingOpener::Open(&this->below());
+    return Base::Add(item);
   }
+  bool AddAfter(const T& item, absl::Duration delay) override {
+    return this->below().AddAfter(item, delay);
+  }
+  bool CancelDelayed(const T& item) override {
+    return this->below().CancelDelayed(item);
+  }
+  bool Reschedule(const T& item, absl::Duration delay) override {
+    return this->below().Reschedule(item, delay);
+  }
+
+ private:
+  using Base =
+      internal::ForwardingQueue<T, DelayingInterface<T>, DelayingQueue<T>>;
 };
 
 }  // namespace workqueue

@@ -59,6 +59,8 @@
 namespace workqueue {
 namespace internal {
 
+class RingOpener;  // in tests
+
 // The data that a queue in memory stores for an item.
 template <typename T>
 struct QueueEntry : QueuedItem<T>, HashSetNode {
@@ -322,7 +324,7 @@ class QueueCore : public InterfaceType,
   Order order_ ABSL_GUARDED_BY(mu_);
 
  private:
-  friend class RingOpener;  // in tests
+  friend RingOpener;
 
   ABSL_ATTRIBUTE_NOINLINE bool Push(const T& item, size_t hash) {
     return ring_.TryPush({item, hash, CoarseNow()});
