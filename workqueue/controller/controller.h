@@ -544,10 +544,9 @@ void Controller<T, Hash, Eq>::MakeAsyncWorkers(ControllerOptions<T>& options) {
   Executor* const executor = pool_ != nullptr ? pool_.get() : options.executor;
   internal::AsyncHooks<T> hooks;
   hooks.reconcile = std::move(options.reconcile_async);
-  hooks.begin = [this, name = std::make_shared<const std::string>(name_)](
-                    const Lease<T>& lease) {
+  hooks.info = [this, name = std::make_shared<const std::string>(name_)](
+                   const Lease<T>& lease) {
     const absl::Time begun_at = NowIfTimed();
-    metrics_.RecordStart();
     return internal::Reconciliation::Info{name,
                                           clock_,
                                           begun_at,
@@ -555,6 +554,7 @@ void Controller<T, Hash, Eq>::MakeAsyncWorkers(ControllerOptions<T>& options) {
                                           lease.priority(),
                                           NumRequeues(*lease)};
   };
+  hooks.begin = [this] { metrics_.RecordStart(); };
   hooks.end = [this](const Lease<T>& lease,
                      const internal::Reconciliation::Info& info, bool threw,
                      const absl::StatusOr<ReconcileResult>& result) {

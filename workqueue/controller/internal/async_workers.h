@@ -42,11 +42,14 @@ template <typename T>
 struct AsyncHooks {
   AsyncReconcileFunction<T> reconcile;
 
-  // Returns what the reconcile function is told of an item that begins to be
-  // reconciled, and records the beginning.
-  std::function<Reconciliation::Info(const Lease<T>&)> begin;
+  // Returns what the reconcile function is told of an item.
+  std::function<Reconciliation::Info(const Lease<T>&)> info;
 
-  // Handles a result. Returns how the item is added again, or nothing.
+  // Records that the reconciliation of an item begins. Must not throw.
+  std::function<void()> begin;
+
+  // Records the end, and handles the result. Returns how the item is added
+  // again, or nothing.
   std::function<std::optional<AddOptions>(
       const Lease<T>& lease, const Reconciliation::Info& info, bool threw,
       const absl::StatusOr<ReconcileResult>& result)>
@@ -248,7 +251,7 @@ void AsyncWorkers<T>::OnAcquired(absl::StatusOr<Lease<T>> lease) {
   absl::Status status = lease.status();
   if (lease.ok() && !abandoning_.HasBeenNotified()) {
     status = CatchAsStatus([&] {
-      flight = std::make_shared<Flight>(shared_, hooks_.begin(*lease), **lease);
+      flight = std::make_shared<Flight>(shared_, hooks_.info(*lease), **lease);
     });
   }
   if (flight == nullptr) {
@@ -260,6 +263,7 @@ void AsyncWorkers<T>::OnAcquired(absl::StatusOr<Lease<T>> lease) {
     }
     return;
   }
+  hooks_.begin();
   flight->lease = *std::move(lease);
   bool acquire = false;
   {
