@@ -59,7 +59,8 @@ class Executor {
 //
 // Use it for callbacks that only pass the work on. The thread that submits a
 // task may be any thread that uses the queue: for example, the thread that
-// calls `Add()`, or the queue's own thread.
+// calls `Add()`, or the queue's own thread. A task that blocks holds up this
+// thread and the tasks that the thread has submitted.
 //
 // An exception of a task is logged and dropped.
 //

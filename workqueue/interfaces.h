@@ -177,8 +177,9 @@ class Interface {
   //
   // A callback is owned by the queue, and is destroyed after its call. The
   // destructor of the queue blocks until all callbacks have been called; these
-  // calls must not use the queue. `executor` is not owned and must outlive the
-  // queue.
+  // calls must not use the queue. So a callback must not destroy the queue.
+  // `executor` is not owned and must outlive the queue. Neither `executor` nor
+  // `callback` may be null.
   //
   // A queue of this library takes constant time and no more than 128 bytes for
   // each callback that waits, and allocates nothing in the steady state if the
