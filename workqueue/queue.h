@@ -91,10 +91,12 @@ struct QueueOptions {
 // `T` does not throw.
 //
 // If threads contend for the lock of the queue, an `Add()` may leave its item
-// to the thread that holds the lock. It does so only in a queue without metrics
-// and without an ordering, if neither moving nor comparing a `T` can throw, and
-// if a `T` has at most 256 bytes. Every later call of any thread sees the item.
-// The queue keeps the memory for this, 18 KB at most, until it is destroyed.
+// to the thread that holds the lock. It does so only in a queue without an
+// ordering, if neither moving nor comparing a `T` can throw, and if a `T` has
+// at most 256 bytes. Every later call of any thread sees the item. If a metric
+// throws while another thread adds the item, the exception is logged, and the
+// item is added. The queue keeps the memory for this, 18 KB at most, until it
+// is destroyed.
 //
 // Thread-safe.
 template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
@@ -192,7 +194,11 @@ void Queue<T, Hash, Eq>::AddLocked(U&& item, size_t hash,
   absl::Cleanup undo = [this, entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     if (!entry->processing) this->entries_.Erase(entry);
   };
-  this->RecordAdd(entry, entry->priority(), added);
+  if (added != nullptr) {
+    this->RecordPushed(entry, *added);
+  } else {
+    this->RecordAdd(entry, entry->priority());
+  }
   if (!entry->processing) {
     absl::Cleanup undo_record = [this, entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
       this->RecordNotAdded(entry);

@@ -10,6 +10,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>  // NOLINT(build/c++11)
 #include <utility>
@@ -19,6 +20,7 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "test/internal/counted_heap.h"
+#include "test/workqueue/recording_log.h"
 #include "test/workqueue/recording_metrics.h"
 #include "test/workqueue/watched_fifo.h"
 #include "workqueue/clock/fake_clock.h"
@@ -163,15 +165,6 @@ TEST(NoRingTest, WithAnOrdering) {
   EXPECT_FALSE(queue.OpenRing());
 }
 
-TEST(NoRingTest, WithMetrics) {
-  RecordingMetrics metrics;
-  QueueOptions<int> options;
-  options.name = "test";
-  options.metrics_provider = &metrics;
-  ContendedQueue<int> queue(std::move(options));
-  EXPECT_FALSE(queue.OpenRing());
-}
-
 struct MayThrowWhenCompared {
   bool operator()(int a, int b) const { return a == b; }
 };
@@ -234,6 +227,62 @@ TEST(NoRingTest, WithLargeItemsWhichWouldKeepMemory) {
   EXPECT_TRUE(queue.Add({}));
   EXPECT_EQ(queue.Len(), 1u);
 }
+
+// -----------------------------------------------------------------------------
+// With metrics
+// -----------------------------------------------------------------------------
+
+class ContendedQueueMetricsTest : public testing::Test {
+ protected:
+  QueueOptions<int> Options() {
+    QueueOptions<int> options;
+    options.name = "test";
+    options.metrics_provider = &metrics_;
+    options.clock = &clock_;
+    options.log_sink = &log_;
+    return options;
+  }
+
+  FakeClock clock_;
+  RecordingLog log_;
+  RecordingMetrics metrics_;
+  ContendedQueue<int> queue_{Options()};
+};
+
+TEST_F(ContendedQueueMetricsTest, CountFromThePush) {
+  EXPECT_TRUE(queue_.Add(1));
+  EXPECT_EQ(metrics_.count(MetricKind::kAdds), 0);  // It has been pushed.
+  clock_.Step(absl::Seconds(3));
+  EXPECT_EQ(metrics_.count(MetricKind::kAdds), 1);
+  EXPECT_EQ(metrics_.count(MetricKind::kDepth), 1);
+  EXPECT_EQ(queue_.Get(), 1);
+  EXPECT_EQ(metrics_.values(MetricKind::kLatency), std::vector<double>{3});
+  EXPECT_EQ(metrics_.count(MetricKind::kDepth), 0);
+}
+
+TEST_F(ContendedQueueMetricsTest, CountAnItemOnce) {
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(queue_.Add(1));
+  EXPECT_EQ(queue_.Len(), 1u);
+  EXPECT_EQ(metrics_.count(MetricKind::kAdds), 1);
+  EXPECT_EQ(metrics_.count(MetricKind::kDepth), 1);
+}
+
+#ifdef ABSL_HAVE_EXCEPTIONS
+
+TEST_F(ContendedQueueMetricsTest, ThatThrowLoseNoItem) {
+  EXPECT_TRUE(queue_.Add(1));
+  metrics_.on_call = [](MetricKind kind) {
+    if (kind == MetricKind::kAdds) throw std::runtime_error("thrown");
+  };
+  EXPECT_EQ(queue_.Len(), 1u);
+  metrics_.on_call = [](MetricKind) {};
+  EXPECT_EQ(queue_.Get(), 1);
+  EXPECT_EQ(log_.messages(),
+            std::vector<std::string>{"E queue test: the addition of 1 cannot "
+                                     "be reported: INTERNAL: thrown"});
+}
+
+#endif  // ABSL_HAVE_EXCEPTIONS
 
 // -----------------------------------------------------------------------------
 // Without memory

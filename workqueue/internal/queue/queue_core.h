@@ -268,15 +268,22 @@ class QueueCore : public InterfaceType,
   Entry* HandOut(CompactTime now, F copy) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Call this before `entry` becomes dirty, with its priority from then on. If
-  // a metric throws, the entry must not become dirty. The item was added at the
-  // time `added`, or now if `added` is null.
-  void RecordAdd(Entry* entry, int priority, const CompactTime* added = nullptr)
+  // a metric throws, the entry must not become dirty.
+  void RecordAdd(Entry* entry, int priority)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    if (metrics_ != nullptr) {
-      metrics_->OnAdd(entry->times, priority);
-    } else {
-      entry->times.added = added != nullptr ? *added : CoarseNow();
-    }
+    entry->times.added = TimeOfAdd();
+    if (metrics_ != nullptr) metrics_->OnAdd(entry->times, priority);
+  }
+
+  // Does what `RecordAdd()` does, for an item that was pushed at the time
+  // `added`. Throws nothing: an exception of a metric is logged.
+  void RecordPushed(Entry* entry, CompactTime added)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    entry->times.added = added;
+    if (metrics_ == nullptr) return;
+    Report("the addition", entry, [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      metrics_->OnAdd(entry->times, entry->priority());
+    });
   }
 
   // Adds the item of `pushed`. Throws only `std::bad_alloc`; then nothing has
@@ -327,15 +334,20 @@ class QueueCore : public InterfaceType,
   friend RingOpener;
 
   ABSL_ATTRIBUTE_NOINLINE bool Push(const T& item, size_t hash) {
-    return ring_.TryPush({item, hash, CoarseNow()});
+    return ring_.TryPush({item, hash, TimeOfAdd()});
   }
 
-  // Lets additions be pushed, unless a thread blocks in the queue or something
-  // in this queue may throw.
+  // The time now. Metrics need it precisely.
+  CompactTime TimeOfAdd() const {
+    return metrics_ != nullptr ? CompactTime(clock_->TimeNow()) : CoarseNow();
+  }
+
+  // Lets additions be pushed, unless a thread blocks in the queue or its
+  // ordering may throw.
   ABSL_ATTRIBUTE_NOINLINE void OpenRing() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if constexpr (kCanPush) {
       if (ring_.active() || ThreadsBlock() || IsShuttingDown() ||
-          metrics_ != nullptr || order_.may_throw()) {
+          order_.may_throw()) {
         return;
       }
       ring_.Open();

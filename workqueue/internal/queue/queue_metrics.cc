@@ -78,9 +78,8 @@ void QueueMetrics::LeaveQueue(const ItemTimes& times, int priority) {
   if (oldest_queued_seconds_ != nullptr) queued_.Erase(times.added.Get());
 }
 
-void QueueMetrics::OnAdd(ItemTimes& times, int priority) {
+void QueueMetrics::OnAdd(const ItemTimes& times, int priority) {
   if (adds_ != nullptr) adds_->Inc();
-  times.added = CompactTime(clock_->TimeNow());
   EnterQueue(times, priority);
 }
 

@@ -51,8 +51,9 @@ class QueueMetrics {
                                               bool has_priorities);
 
   // Called before an item is added, and before it is handed out. If a metric
-  // throws, the queue must not add the item or hand it out.
-  void OnAdd(ItemTimes& times, int priority);
+  // throws, the queue must not add the item or hand it out. The caller has set
+  // the time of an add.
+  void OnAdd(const ItemTimes& times, int priority);
   void OnGet(ItemTimes& times, int priority);
 
   // Called if the item of an `OnAdd()` has not been added after all.
