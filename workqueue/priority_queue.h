@@ -384,7 +384,7 @@ template <typename T, typename Hash, typename Eq>
 void PriorityQueue<T, Hash, Eq>::MakeDirty(Entry* entry, int priority,
                                            int64_t sequence) {
   this->order_.ReserveOneMore();
-  this->RecordAdd(entry, priority);
+  this->RecordAdd(entry, priority, this->TimeOfAdd());
   // Nothing below throws.
   if (entry->waiting) StopWaiting(entry);
   entry->set_priority(priority);

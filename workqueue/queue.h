@@ -14,7 +14,6 @@
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
@@ -118,18 +117,6 @@ class Queue : public internal::QueueCore<T, Interface<T>,
   using typename Core::Entry;
   using typename Core::Lock;
 
-  // Adds `item`, a `const T&` or a `T&&`. It has been added at the time
-  // `added`, or now if `added` is null.
-  template <typename U>
-  void AddLocked(U&& item, size_t hash,
-                 const internal::CompactTime* added = nullptr)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
-
-  void AddPushed(typename internal::AddRing<T>::Addition&& pushed) override
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
-    AddLocked(std::move(pushed.item), pushed.hash, &pushed.added);
-  }
-
   void Compact() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
 
   // Calls `f(add)` with the lock held, and returns what it returns. `add(item)`
@@ -152,7 +139,7 @@ bool Queue<T, Hash, Eq>::Add(const T& item) {
   if (this->TryPush(item, hash)) return true;
   Lock lock(this, Core::kOpenRing);
   if (this->ShuttingDown()) return false;
-  AddLocked(item, hash);
+  this->AddWithoutPriority(item, hash, this->TimeOfAdd());
   return true;
 }
 
@@ -163,9 +150,9 @@ bool Queue<T, Hash, Eq>::AddAll(absl::Span<const T> items) {
   for (const T& item : items) hashes.push_back(Hash()(item));
   Lock lock(this);
   if (this->ShuttingDown()) return items.empty();
-  const internal::CompactTime now = this->CoarseNow();
+  const internal::CompactTime now = this->TimeOfAdd();
   for (size_t i = 0; i < items.size(); ++i) {
-    AddLocked(items[i], hashes[i], &now);
+    this->AddWithoutPriority(items[i], hashes[i], now);
   }
   return true;
 }
@@ -176,38 +163,9 @@ auto Queue<T, Hash, Eq>::AddSeveral(F f) {
   Lock lock(this, Core::kGoOn);
   return f([this](const T& item) ABSL_NO_THREAD_SAFETY_ANALYSIS {
     if (this->ShuttingDown()) return false;
-    AddLocked(item, Hash()(item));
+    this->AddWithoutPriority(item, Hash()(item), this->TimeOfAdd());
     return true;
   });
-}
-
-template <typename T, typename Hash, typename Eq>
-template <typename U>
-void Queue<T, Hash, Eq>::AddLocked(U&& item, size_t hash,
-                                   const internal::CompactTime* added) {
-  Entry* const entry =
-      this->entries_.FindOrInsert(std::forward<U>(item), hash).first;
-  if (entry->dirty) {
-    if (!entry->processing) this->order_.Touch(entry);
-    return;
-  }
-  absl::Cleanup undo = [this, entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    if (!entry->processing) this->entries_.Erase(entry);
-  };
-  if (added != nullptr) {
-    this->RecordPushed(entry, *added);
-  } else {
-    this->RecordAdd(entry, entry->priority());
-  }
-  if (!entry->processing) {
-    absl::Cleanup undo_record = [this, entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      this->RecordNotAdded(entry);
-    };
-    this->order_.Push(entry);
-    std::move(undo_record).Cancel();
-  }
-  std::move(undo).Cancel();
-  entry->dirty = true;
 }
 
 template <typename T, typename Hash, typename Eq>

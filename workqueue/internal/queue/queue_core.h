@@ -267,29 +267,26 @@ class QueueCore : public InterfaceType,
   template <typename F>
   Entry* HandOut(CompactTime now, F copy) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // Call this before `entry` becomes dirty, with its priority from then on. If
-  // a metric throws, the entry must not become dirty.
-  void RecordAdd(Entry* entry, int priority)
+  // The time of an addition. Metrics need it precisely.
+  CompactTime TimeOfAdd() const {
+    return metrics_ != nullptr ? CompactTime(clock_->TimeNow()) : CoarseNow();
+  }
+
+  // Adds `item`, a `const T&` or a `T&&`, to a queue without priorities. `time`
+  // is that of the addition. If this throws, the queue is unchanged. An
+  // addition that has been pushed throws only `std::bad_alloc`.
+  template <typename U>
+  void AddWithoutPriority(U&& item, size_t hash, CompactTime time,
+                          bool pushed = false)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Call this before `entry` becomes dirty, at `time` and with its priority
+  // from then on. If a metric throws, the entry must not become dirty.
+  void RecordAdd(Entry* entry, int priority, CompactTime time)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    entry->times.added = TimeOfAdd();
+    entry->times.added = time;
     if (metrics_ != nullptr) metrics_->OnAdd(entry->times, priority);
   }
-
-  // Does what `RecordAdd()` does, for an item that was pushed at the time
-  // `added`. Throws nothing: an exception of a metric is logged.
-  void RecordPushed(Entry* entry, CompactTime added)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    entry->times.added = added;
-    if (metrics_ == nullptr) return;
-    Report("the addition", entry, [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      metrics_->OnAdd(entry->times, entry->priority());
-    });
-  }
-
-  // Adds the item of `pushed`. Throws only `std::bad_alloc`; then nothing has
-  // changed. Called only if `kCanPush`.
-  virtual void AddPushed(typename AddRing<T>::Addition&& /*pushed*/)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {}
 
   // Call this if an entry has not become dirty after `RecordAdd()`.
   void RecordNotAdded(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
@@ -337,11 +334,6 @@ class QueueCore : public InterfaceType,
     return ring_.TryPush({item, hash, TimeOfAdd()});
   }
 
-  // The time now. Metrics need it precisely.
-  CompactTime TimeOfAdd() const {
-    return metrics_ != nullptr ? CompactTime(clock_->TimeNow()) : CoarseNow();
-  }
-
   // Lets additions be pushed, unless a thread blocks in the queue or its
   // ordering may throw.
   ABSL_ATTRIBUTE_NOINLINE void OpenRing() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
@@ -361,9 +353,11 @@ class QueueCore : public InterfaceType,
   }
   ABSL_ATTRIBUTE_NOINLINE void ApplyRing() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if constexpr (kCanPush) {
-      ring_.Apply(
-          [this](typename AddRing<T>::Addition&& pushed)
-              ABSL_NO_THREAD_SAFETY_ANALYSIS { AddPushed(std::move(pushed)); });
+      ring_.Apply([this](typename AddRing<T>::Addition&& pushed)
+                      ABSL_NO_THREAD_SAFETY_ANALYSIS {
+                        AddWithoutPriority(std::move(pushed.item), pushed.hash,
+                                           pushed.added, /*pushed=*/true);
+                      });
     }
   }
 
@@ -492,7 +486,7 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::CheckNoLeases() const {
 template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
 void QueueCore<T, InterfaceType, Order, Hash, Eq>::ReportProgress() {
-  MutexLock lock(&mu_);
+  Lock lock(this, kGoOn);  // Also counts what has been pushed.
   errors_.Try([] { return "the oldest queued item cannot be reported"; },
               [&] { metrics_->UpdateOldestQueued(); });
   if (IsShuttingDown()) return;
@@ -501,6 +495,38 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::ReportProgress() {
                           : &static_cast<Entry*>(processing_.front())->times;
   errors_.Try([] { return "the work in progress cannot be reported"; },
               [&] { metrics_->UpdateUnfinishedWork(oldest); });
+}
+
+template <typename T, typename InterfaceType, typename Order, typename Hash,
+          typename Eq>
+template <typename U>
+void QueueCore<T, InterfaceType, Order, Hash, Eq>::AddWithoutPriority(
+    U&& item, size_t hash, CompactTime time, bool pushed) {
+  Entry* const entry = entries_.FindOrInsert(std::forward<U>(item), hash).first;
+  if (entry->dirty) {
+    if (!entry->processing) order_.Touch(entry);
+    return;
+  }
+  absl::Cleanup undo = [this, entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    if (!entry->processing) entries_.Erase(entry);
+  };
+  const auto record = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    RecordAdd(entry, entry->priority(), time);
+  };
+  if (pushed) {
+    Report("the addition", entry, record);
+  } else {
+    record();
+  }
+  if (!entry->processing) {
+    absl::Cleanup undo_record = [this, entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      RecordNotAdded(entry);
+    };
+    order_.Push(entry);
+    std::move(undo_record).Cancel();
+  }
+  std::move(undo).Cancel();
+  entry->dirty = true;
 }
 
 template <typename T, typename InterfaceType, typename Order, typename Hash,
