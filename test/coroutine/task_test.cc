@@ -130,7 +130,8 @@ TEST(TaskTest, Moves) {
   EXPECT_TRUE(b);
   b = Begin(&begun, nullptr);
   EXPECT_EQ(parameter.use_count(), 1) << "the first task is destroyed";
-  b = std::move(*&b);
+  Task<void>& itself = b;  // A name of its own, or compilers warn.
+  b = std::move(itself);
   EXPECT_TRUE(b);
   a = std::move(b);
   SyncWait(std::move(a));
