@@ -62,9 +62,9 @@
 //   read_clock       -- read the clock
 //   copy_key         -- copy a string and free it
 //   other_core       -- read a word that another core has written to
+//   callback         -- pass a callback on, without a queue, and call it
 //   pause            -- write to a gigabyte of new memory, a page at a time:
-//   the
-//                       longest of these writes
+//                       the longest of these writes
 //
 // The subjects:
 //   queue            -- a `RateLimitingQueue`
@@ -148,6 +148,7 @@ class Cases {
                                     {"machine", "read_clock", ReadClock},
                                     {"machine", "copy_key", CopyKey},
                                     {"machine", "other_core", OtherCore},
+                                    {"machine", "callback", Callback},
                                     {"machine", "pause", NewPages},
                                 });
   }

@@ -16,12 +16,15 @@
 #include <memory>
 #include <string>
 #include <thread>  // NOLINT(build/c++11)
+#include <utility>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "bench/cases/inputs.h"
 #include "bench/cases/measure.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/executor.h"
 #include "workqueue/internal/mutex_lock.h"
 
 namespace workqueue {
@@ -92,6 +95,33 @@ inline void OtherCore() {
     return NsEach(start, n);
   });
   Report("other_core", ns, "ns");
+}
+
+// Passes a callback on as an asynchronous get does, without a queue: two layers
+// pass it to a place, and a task of an inline executor takes it from there and
+// calls it.
+inline void Callback() {
+  using Function = absl::AnyInvocable<void(int64_t) &&>;
+  InlineExecutor executor;
+  Function place;
+  int64_t sum = 0;
+  const double ns = NsPerOp(kMillion, [&] {
+    for (int64_t i = 0; i < kMillion; ++i) {
+      Function layer([&sum](int64_t n) { sum += n; });
+      Use(layer);
+      Function layer_below(std::move(layer));
+      Use(layer_below);
+      place = std::move(layer_below);
+      Use(place);
+      executor.Execute([&place, i] {
+        Function callback(std::move(place));
+        Use(callback);
+        std::move(callback)(i);
+      });
+    }
+  });
+  Use(sum);
+  Report("callback", ns, "ns");
 }
 
 // Writes to a gigabyte of new memory, a page at a time. A queue that grows to

@@ -23,7 +23,10 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
+#include "ratelimit/default_rate_limiters.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
+#include "ratelimit/jitter.h"
+#include "ratelimit/with_jitter_rate_limiter.h"
 #include "workqueue/add_with_options.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/fake_clock.h"
@@ -172,6 +175,63 @@ TEST(ControllerGuideTest, TheController) {
             (Strings{"default/web", "default/bad", "default/gone",
                      "default/web", "default/web"}));
   EXPECT_EQ(cluster.timeouts[0], absl::Minutes(1));
+}
+
+absl::Status UseJitter(workqueue::ControllerOptions<std::string>& options) {
+  auto jitter = workqueue::Jitter::Create(workqueue::JitterOptions::Equal());
+  if (!jitter.ok()) return jitter.status();
+  auto limiter = workqueue::WithJitterRateLimiter<std::string>::Create(
+      workqueue::DefaultItemBasedRateLimiter<std::string>(),
+      *std::move(jitter));
+  if (!limiter.ok()) return limiter.status();
+  options.rate_limiter = *std::move(limiter);
+  return absl::OkStatus();
+}
+
+// The first listing is spread over a minute, and the next looks over two tenths
+// of an hour.
+TEST(ControllerGuideTest, Jitter) {
+  Cluster cluster;
+  const auto full =
+      *workqueue::Jitter::Create(workqueue::JitterOptions::Full());
+  const auto ten_percent =
+      *workqueue::Jitter::Create(workqueue::JitterOptions::PlusMinus(0.1));
+  workqueue::FakeClock clock;
+  workqueue::ControllerOptions<std::string> options;
+  options.clock = &clock;
+  options.reconcile = [&](const std::string& key)
+      -> absl::StatusOr<workqueue::ReconcileResult> {
+    cluster.found.push_back(key);
+    if (cluster.found.size() == 1) return absl::UnavailableError("once");
+    return workqueue::ReconcileResult{
+        /*requeue_after=*/ten_percent->Vary(absl::Hours(1))};
+  };
+  workqueue::Source<std::string> source;
+  source.wait_for_sync = true;
+  source.run = [&](workqueue::SourceContext<std::string>& context) {
+    for (const std::string& key : cluster.List()) {
+      context.queue.AddAfter(key, full->Vary(absl::Minutes(1)));
+    }
+    context.mark_synced();
+    return absl::OkStatus();
+  };
+  options.sources.push_back(std::move(source));
+  ASSERT_TRUE(UseJitter(options).ok());
+  auto created = Controller::Create(std::move(options));
+  ASSERT_TRUE(created.ok());
+  Controller& controller = **created;
+  ASSERT_TRUE(controller.Start().ok());
+  clock.Step(absl::Minutes(1));
+  controller.AwaitIdle();
+  clock.Step(absl::Milliseconds(5));
+  controller.AwaitIdle();
+  EXPECT_EQ(cluster.found.size(), 4u);  // with the retry
+  clock.Step(absl::Minutes(52));
+  controller.AwaitIdle();
+  EXPECT_EQ(cluster.found.size(), 4u);
+  clock.Step(absl::Minutes(14));
+  controller.AwaitIdle();
+  EXPECT_EQ(cluster.found.size(), 7u);
 }
 
 // An election that a test decides.

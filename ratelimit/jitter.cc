@@ -1,0 +1,59 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "ratelimit/jitter.h"
+
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <random>
+
+#include "absl/memory/memory.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "workqueue/internal/mutex_lock.h"
+
+namespace workqueue {
+
+uint64_t JitterOptions::RandomSeed() {
+  std::random_device random;  // of 32 bits
+  return (uint64_t{random()} << 32) | random();
+}
+
+absl::StatusOr<std::unique_ptr<Jitter>> Jitter::Create(
+    const JitterOptions& options) {
+  if (!(options.min_factor >= 0)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "min_factor is ", options.min_factor, "; it must not be negative"));
+  }
+  if (!(options.max_factor >= options.min_factor) ||
+      !std::isfinite(options.max_factor)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("max_factor is ", options.max_factor,
+                     "; it must be finite and at least min_factor, which is ",
+                     options.min_factor));
+  }
+  return absl::WrapUnique(new Jitter(options));
+}
+
+Jitter::Jitter(const JitterOptions& options)
+    : min_factor_(options.min_factor),
+      width_(options.max_factor - options.min_factor),
+      random_(options.seed) {}
+
+absl::Duration Jitter::Vary(absl::Duration d) {
+  if (absl::AbsDuration(d) == absl::InfiniteDuration()) return d;
+  uint64_t bits;
+  {
+    internal::MutexLock lock(&mu_);
+    bits = random_();
+  }
+  // The standard does not define the results of its distributions, so they
+  // differ between libraries. A double has 53 bits.
+  const double fraction = std::ldexp(static_cast<double>(bits >> 11), -53);
+  return d * (min_factor_ + width_ * fraction);
+}
+
+}  // namespace workqueue
