@@ -139,7 +139,7 @@ bool Queue<T, Hash, Eq>::Add(const T& item) {
   if (this->TryPush(item, hash)) return true;
   Lock lock(this, Core::kOpenRing);
   if (this->ShuttingDown()) return false;
-  this->AddWithoutPriority(item, hash, this->TimeOfAdd());
+  this->AddWithoutPriority(item, hash);
   return true;
 }
 
@@ -152,7 +152,7 @@ bool Queue<T, Hash, Eq>::AddAll(absl::Span<const T> items) {
   if (this->ShuttingDown()) return items.empty();
   const internal::CompactTime now = this->TimeOfAdd();
   for (size_t i = 0; i < items.size(); ++i) {
-    this->AddWithoutPriority(items[i], hashes[i], now);
+    this->AddWithoutPriority(items[i], hashes[i], &now);
   }
   return true;
 }
@@ -163,7 +163,7 @@ auto Queue<T, Hash, Eq>::AddSeveral(F f) {
   Lock lock(this, Core::kGoOn);
   return f([this](const T& item) ABSL_NO_THREAD_SAFETY_ANALYSIS {
     if (this->ShuttingDown()) return false;
-    this->AddWithoutPriority(item, Hash()(item), this->TimeOfAdd());
+    this->AddWithoutPriority(item, Hash()(item));
     return true;
   });
 }

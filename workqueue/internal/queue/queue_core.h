@@ -272,11 +272,13 @@ class QueueCore : public InterfaceType,
     return metrics_ != nullptr ? CompactTime(clock_->TimeNow()) : CoarseNow();
   }
 
-  // Adds `item`, a `const T&` or a `T&&`, to a queue without priorities. `time`
-  // is that of the addition. If this throws, the queue is unchanged. An
-  // addition that has been pushed throws only `std::bad_alloc`.
+  // Adds `item`, a `const T&` or a `T&&`, to a queue without priorities.
+  // `*time` is the time of the addition; null means now. If this throws, the
+  // queue is unchanged. An addition that has been pushed throws only
+  // `std::bad_alloc`.
   template <typename U>
-  void AddWithoutPriority(U&& item, size_t hash, CompactTime time,
+  void AddWithoutPriority(U&& item, size_t hash,
+                          const CompactTime* time = nullptr,
                           bool pushed = false)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
@@ -356,7 +358,7 @@ class QueueCore : public InterfaceType,
       ring_.Apply([this](typename AddRing<T>::Addition&& pushed)
                       ABSL_NO_THREAD_SAFETY_ANALYSIS {
                         AddWithoutPriority(std::move(pushed.item), pushed.hash,
-                                           pushed.added, /*pushed=*/true);
+                                           &pushed.added, /*pushed=*/true);
                       });
     }
   }
@@ -501,7 +503,7 @@ template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
 template <typename U>
 void QueueCore<T, InterfaceType, Order, Hash, Eq>::AddWithoutPriority(
-    U&& item, size_t hash, CompactTime time, bool pushed) {
+    U&& item, size_t hash, const CompactTime* time, bool pushed) {
   Entry* const entry = entries_.FindOrInsert(std::forward<U>(item), hash).first;
   if (entry->dirty) {
     if (!entry->processing) order_.Touch(entry);
@@ -511,7 +513,7 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::AddWithoutPriority(
     if (!entry->processing) entries_.Erase(entry);
   };
   const auto record = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    RecordAdd(entry, entry->priority(), time);
+    RecordAdd(entry, entry->priority(), time != nullptr ? *time : TimeOfAdd());
   };
   if (pushed) {
     Report("the addition", entry, record);
