@@ -21,8 +21,8 @@ namespace workqueue {
 
 // JitterOptions
 //
-// A `Jitter` multiplies each duration by a random factor, which is at least
-// `min_factor` and less than `max_factor`.
+// A `Jitter` multiplies each duration by a random factor from `min_factor` to
+// `max_factor`. All factors are equally likely.
 struct JitterOptions {
   double min_factor = 0.5;  // not negative
   double max_factor = 1.5;  // finite; at least `min_factor`
