@@ -1,0 +1,118 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// test/shared/redis_server.h
+// -----------------------------------------------------------------------------
+//
+// This header defines a Redis or Valkey server that a test starts, kills and
+// starts again.
+
+#ifndef WORKQUEUE_TEST_SHARED_REDIS_SERVER_H_
+#define WORKQUEUE_TEST_SHARED_REDIS_SERVER_H_
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+namespace workqueue {
+
+// RedisServer
+//
+// A server process with an empty database. It writes each command to the disk
+// before it answers, so a command that was answered survives `Kill()`. It ends
+// with this object, or with the test's process if that crashes.
+//
+// `socket_path()` and `port()` may be called from any thread. Only one thread
+// at a time may call the other functions.
+class RedisServer {
+ public:
+  struct Options {
+    // Lines of redis.conf, after those of this class, and so stronger.
+    std::vector<std::string> config;
+
+    // Whether the server also listens at a free TCP port of 127.0.0.1.
+    bool tcp = false;
+
+    // How long `Start()` and `Restart()` wait for an answer, in real time.
+    absl::Duration timeout = absl::Seconds(60);
+  };
+
+  // A program, and the name that it is given as its `argv[0]`.
+  struct Program {
+    std::string path;
+    std::string name;
+  };
+
+  // Returns the server's program: the one that the environment variable
+  // WORKQUEUE_REDIS_SERVER names, or the first of `valkey-server`,
+  // `redis-server` and `redis-check-rdb` in the PATH. Returns
+  // `absl::NotFoundError` that says what to install if there is none.
+  static absl::StatusOr<Program> Find();
+
+  // Starts a server, and waits until it answers PING.
+  static absl::StatusOr<std::unique_ptr<RedisServer>> Start(Options options);
+  static absl::StatusOr<std::unique_ptr<RedisServer>> Start() {
+    return Start(Options());
+  }
+
+  // Kills the server, and removes its files.
+  ~RedisServer();
+
+  RedisServer(const RedisServer&) = delete;
+  RedisServer& operator=(const RedisServer&) = delete;
+
+  // The path of the server's Unix socket, which no restart changes.
+  const std::string& socket_path() const { return socket_path_; }
+
+  // The TCP port, which no restart changes, or 0 without `Options::tcp`.
+  int port() const { return port_; }
+
+  // The process, or -1 after `Kill()` and `Stop()`.
+  pid_t pid() const { return pid_; }
+
+  // Kills the server by SIGKILL, as a crash does, and waits for its end. Does
+  // nothing if it does not run.
+  void Kill();
+
+  // Ends the server by SIGTERM, and waits for its end. Kills it if it has not
+  // ended after `Options::timeout`.
+  void Stop();
+
+  // Kills the server if it runs. Starts it again with the same database, socket
+  // and port, and waits until it has loaded the database and answers PING.
+  absl::Status Restart();
+
+  // Stops the process by SIGSTOP, and continues it. A paused server accepts
+  // connections and answers nothing. The server must run. `Pause()` returns
+  // when the process has stopped.
+  void Pause();
+  void Resume();
+
+ private:
+  RedisServer(Options options, Program program, std::string directory);
+
+  // Starts the process, and waits until it answers PING.
+  absl::Status Launch();
+  absl::Status AwaitPong();
+
+  // Returns `status` with the end of the server's log.
+  absl::Status WithLog(const absl::Status& status) const;
+
+  const Options options_;
+  const Program program_;
+  const std::string directory_;
+  const std::string socket_path_;
+  int port_ = 0;
+  pid_t pid_ = -1;
+};
+
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_TEST_SHARED_REDIS_SERVER_H_
