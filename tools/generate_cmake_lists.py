@@ -22,12 +22,13 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = ("workqueue", "ratelimit", "examples", "test")
 
 # Targets that may be missing. Abseil has the first two since 20260526. It has
-# the second one only if Abseil was built with its tests. Boost and
-# prometheus-cpp are optional.
+# the second one only if Abseil was built with its tests. Boost,
+# hiredis and prometheus-cpp are optional.
 OPTIONAL = (
     "Boost::headers",
     "absl::clock_interface",
     "absl::simulated_clock",
+    "hiredis::hiredis",
     "prometheus-cpp::core",
     "prometheus-cpp::pull",
 )
@@ -43,6 +44,7 @@ EXTERNAL = {
         ["absl::hash", "absl::str_format"],
     "@com_github_jupp0r_prometheus_cpp//core": ["prometheus-cpp::core"],
     "@com_github_jupp0r_prometheus_cpp//pull": ["prometheus-cpp::pull"],
+    "@hiredis//:hiredis": ["hiredis::hiredis"],
     # Bazel's targets include GoogleMock.
     "@com_google_googletest//:gtest": ["GTest::gmock"],
     "@com_google_googletest//:gtest_main": ["GTest::gmock_main"],
@@ -213,7 +215,8 @@ def main(arguments):
     packages = [Package(path.parent.relative_to(ROOT))
                 for folder in FOLDERS
                 for path in sorted(ROOT.glob(folder + "/**/BUILD.bazel"))]
-    packages = [package for package in packages if package.rules]
+    packages = [package for package in packages
+                if package.rules or package.flags]
     targets = Targets(packages)
     binaries = {rule.label for package in packages for rule in package.rules
                 if rule.kind == "binary"}
