@@ -41,7 +41,7 @@ class RedisServer {
     bool tcp = false;
 
     // How long `Start()` and `Restart()` wait for an answer, in real time.
-    absl::Duration timeout = absl::Seconds(60);
+    absl::Duration timeout = absl::Seconds(30);
   };
 
   // A program, and the name that it is given as its `argv[0]`.

@@ -45,10 +45,10 @@ std::string Send(const Connection& connection, const char* command) {
                                         : std::string(reply->str, reply->len);
 }
 
-// Returns whether the server closes the connection within a minute. To write
+// Returns whether the server closes the connection within 20 seconds. To write
 // instead would raise SIGPIPE.
 bool AwaitClose(const Connection& connection) {
-  redisSetTimeout(connection.get(), {60, 0});
+  redisSetTimeout(connection.get(), {20, 0});
   void* reply = nullptr;
   return redisGetReply(connection.get(), &reply) == REDIS_ERR &&
          (connection->err == REDIS_ERR_EOF || errno == ECONNRESET);
