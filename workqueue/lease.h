@@ -8,6 +8,7 @@
 #ifndef WORKQUEUE_LEASE_H_
 #define WORKQUEUE_LEASE_H_
 
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -72,18 +73,32 @@ class Lease {
   // priorities. Requires that this leases an item.
   int priority() const { return priority_; }
 
-  // Ends the lease now: the processing of the item is over. Does nothing if
-  // this leases no item.
-  void Done() { End(internal::LeaseEnd::kDone); }
+  // Ends the lease now: the processing of the item is over. Returns false and
+  // does nothing if this leases no item, or if the lease was lost before. Also
+  // returns false if the queue could not reach its engine: then the lease
+  // expires.
+  bool Done() { return End(internal::LeaseEnd::kDone); }
 
   // Ends the lease, and gives the item back to the queue unprocessed. The item
   // is queued again at once, also after a shutdown, as if it had not been
   // handed out: it keeps its place before the items that were added later. Does
-  // nothing if this leases no item.
+  // nothing if this leases no item. Returns what `Done()` returns.
   //
   // A worker that is told to stop gives back an item that it has not begun to
   // process. For an item whose processing failed, use `AddRateLimited()`.
-  void GiveBack() { End(internal::LeaseEnd::kGivenBack); }
+  bool GiveBack() { return End(internal::LeaseEnd::kGivenBack); }
+
+  // The fencing token of the lease: of two leases of an item, the later one has
+  // the greater token. Whatever the worker writes to can refuse a token that is
+  // less than one that it has seen, and so refuse a worker that has lost its
+  // lease and does not know it yet. Zero from a queue in the memory of this
+  // process, whose leases are never lost. Requires that this leases an item.
+  int64_t token() const { return owner_->TokenOf(*item_); }
+
+  // Returns whether the queue may have handed the item to another worker,
+  // because the lease has expired: see `SharedQueue`. The worker should stop.
+  // Requires that this leases an item.
+  bool lost() const { return owner_->IsLost(*item_); }
 
   void swap(Lease& other) noexcept {
     std::swap(owner_, other.owner_);
@@ -100,10 +115,10 @@ class Lease {
   Lease(internal::LeaseOwner<T>* owner, QueuedItem<T>* item)
       : owner_(owner), item_(item), priority_(item->priority()) {}
 
-  void End(internal::LeaseEnd end) {
-    if (item_ == nullptr) return;
+  bool End(internal::LeaseEnd end) {
+    if (item_ == nullptr) return false;
     QueuedItem<T>* const item = std::exchange(item_, nullptr);
-    owner_->EndLeases(absl::MakeConstSpan(&item, 1), end);
+    return owner_->EndLeases(absl::MakeConstSpan(&item, 1), end);
   }
 
   internal::LeaseOwner<T>* owner_ = nullptr;

@@ -128,17 +128,19 @@ class QueueBase<T, InterfaceType>::CopiedItem final
     queue_->leases_.Increment();
   }
 
-  void EndLeases(absl::Span<QueuedItem<T>* const>,
+  bool EndLeases(absl::Span<QueuedItem<T>* const>,
                  internal::LeaseEnd end) override {
     const std::unique_ptr<CopiedItem> self(this);
-    internal::TryCall([this, end] {
+    bool in_time = true;
+    const bool ended = internal::TryCall([this, end, &in_time] {
       if (end == internal::LeaseEnd::kGivenBack) {
         queue_->GiveBack(this->item());
       } else {
-        queue_->Done(this->item());
+        in_time = queue_->Done(this->item());
       }
     });
     queue_->leases_.Decrement();
+    return ended && in_time;
   }
 
   QueueBase* const queue_;

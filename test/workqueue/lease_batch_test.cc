@@ -42,13 +42,14 @@ class Owner final : public internal::LeaseOwner<int> {
  public:
   using Ended = std::vector<std::vector<int>>;
 
-  void EndLeases(absl::Span<QueuedItem<int>* const> items,
+  bool EndLeases(absl::Span<QueuedItem<int>* const> items,
                  internal::LeaseEnd end) override {
     ended_.emplace_back();
     if (end == internal::LeaseEnd::kGivenBack) ++given_back_;
     for (const QueuedItem<int>* item : items) {
       ended_.back().push_back(item->item());
     }
+    return true;
   }
 
   const Ended& ended() const { return ended_; }

@@ -79,6 +79,37 @@ class ABSL_SCOPED_LOCKABLE BasicMutexLock {
 
 using MutexLock = BasicMutexLock<absl::Mutex>;
 
+// MutexUnlock
+//
+// Releases `mu`, which the thread holds by a `MutexLock`, from construction to
+// destruction. The analysis of thread safety takes `mu` for held meanwhile.
+template <typename M>
+class BasicMutexUnlock {
+ public:
+  explicit BasicMutexUnlock(M* mu) ABSL_NO_THREAD_SAFETY_ANALYSIS : mu_(mu) {
+    if constexpr (HasLowerCaseLock<M>::value) {
+      mu_->unlock();
+    } else {
+      mu_->Unlock();
+    }
+  }
+  ~BasicMutexUnlock() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    if constexpr (HasLowerCaseLock<M>::value) {
+      mu_->lock();
+    } else {
+      mu_->Lock();
+    }
+  }
+
+  BasicMutexUnlock(const BasicMutexUnlock&) = delete;
+  BasicMutexUnlock& operator=(const BasicMutexUnlock&) = delete;
+
+ private:
+  M* const mu_;
+};
+
+using MutexUnlock = BasicMutexUnlock<absl::Mutex>;
+
 }  // namespace internal
 }  // namespace workqueue
 

@@ -8,6 +8,8 @@
 #ifndef WORKQUEUE_INTERNAL_QUEUE_LEASE_OWNER_H_
 #define WORKQUEUE_INTERNAL_QUEUE_LEASE_OWNER_H_
 
+#include <cstdint>
+
 #include "absl/types/span.h"
 #include "workqueue/ordering.h"
 
@@ -27,9 +29,15 @@ template <typename T>
 class LeaseOwner {
  public:
   // Ends the leases of `items`. Called once for each lease, on any thread. Must
-  // not throw.
-  virtual void EndLeases(absl::Span<QueuedItem<T>* const> items,
+  // not throw. Returns whether all leases had lasted until then; see
+  // `Lease::Done()`.
+  virtual bool EndLeases(absl::Span<QueuedItem<T>* const> items,
                          LeaseEnd end) = 0;
+
+  // See `Lease::token()` and `Lease::lost()`. The defaults are those of a queue
+  // whose leases last until they are ended.
+  virtual int64_t TokenOf(const QueuedItem<T>& /*item*/) const { return 0; }
+  virtual bool IsLost(const QueuedItem<T>& /*item*/) const { return false; }
 
  protected:
   ~LeaseOwner() = default;

@@ -394,7 +394,7 @@ class QueueCore : public InterfaceType,
     TryCall([this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { ApplyPushed(); });
   }
 
-  void EndLeases(absl::Span<QueuedItem<T>* const> items, LeaseEnd end) override;
+  bool EndLeases(absl::Span<QueuedItem<T>* const> items, LeaseEnd end) override;
 
   // `Finish()` ends the processing of `entry`. `GiveBack()` queues `entry` as
   // if it had not been handed out.
@@ -718,10 +718,11 @@ bool QueueCore<T, InterfaceType, Order, Hash, Eq>::Done(const T& item) {
 
 template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
-void QueueCore<T, InterfaceType, Order, Hash, Eq>::EndLeases(
+bool QueueCore<T, InterfaceType, Order, Hash, Eq>::EndLeases(
     absl::Span<QueuedItem<T>* const> items, LeaseEnd end) {
   Lock lock(this, kGoOn);
   for (QueuedItem<T>* item : items) EndLease(item, end);
+  return true;
 }
 
 template <typename T, typename InterfaceType, typename Order, typename Hash,

@@ -1,0 +1,32 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The published tests for implementations, with `SharedQueue`.
+
+#include <memory>
+#include <string>
+
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+#include "test/shared/new_shared_queue.h"
+#include "workqueue/clock/fake_clock.h"
+#include "workqueue/shared/shared_queue.h"
+#include "workqueue/testing/queue_test_suite.h"
+
+namespace workqueue {
+namespace {
+
+std::unique_ptr<SharedQueue<std::string>> New(FakeClock* clock) {
+  return NewSharedQueue(clock);
+}
+
+INSTANTIATE_TEST_SUITE_P(SharedQueue, QueueTestSuite,
+                         testing::Values(QueueTestCase{"SharedQueue", New}));
+INSTANTIATE_TEST_SUITE_P(SharedQueue, AcquireAsyncTestSuite,
+                         testing::Values(QueueTestCase{"SharedQueue", New}));
+INSTANTIATE_TEST_SUITE_P(SharedQueue, DelayingQueueTestSuite,
+                         testing::Values(DelayingQueueTestCase{"SharedQueue",
+                                                               New}));
+
+}  // namespace
+}  // namespace workqueue

@@ -1,0 +1,197 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/shared/internal/engine.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_SHARED_INTERNAL_ENGINE_H_
+#define WORKQUEUE_SHARED_INTERNAL_ENGINE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+namespace workqueue {
+namespace internal {
+
+// Times and durations in an engine are whole numbers of ticks. This duration
+// never passes.
+constexpr int64_t kForever = std::numeric_limits<int64_t>::max();
+
+// EngineOperation
+//
+// One transition of one item; see the table in docs/shared-queue.md, which also
+// tells what `x`, `y` and `z` are.
+struct EngineOperation {
+  enum Code : char {
+    kAdd = 'A',             // priority
+    kAddAfter = 'W',        // delay, priority
+    kReschedule = 'M',      // delay
+    kCancelDelayed = 'C',   //
+    kAddRateLimited = 'L',  // least delay, priority, other delay or -1
+    kForget = 'F',          //
+    kNumRequeues = 'N',     //
+    kDone = 'D',            // token
+    kGiveBack = 'G',        // token, priority
+    kRenew = 'X',           // token
+    kShutDown = 'S',        // kDrain or kAtOnce; no item. Returns the number
+                            // of shutdowns at once so far
+    kReopen = 'O',          // no item
+  };
+
+  static constexpr int64_t kDrain = 1;
+  static constexpr int64_t kAtOnce = 2;
+
+  Code code;
+  std::string item;
+  int64_t x = 0;
+  int64_t y = 0;
+  int64_t z = 0;
+};
+
+// The result of an operation that adds an item: it was added, and was not there
+// before. An item that was there already gives `kTrue`.
+constexpr int64_t kFalse = 0;
+constexpr int64_t kTrue = 1;
+constexpr int64_t kNews = 2;
+
+// EngineRequest
+//
+// What a process asks of the engine at one time. The engine applies a request
+// as a whole, or not at all.
+struct EngineRequest {
+  // The process, and the number of its request. The engine applies the last
+  // request of a client once, however often it arrives.
+  std::string client;
+  uint64_t number = 0;
+
+  // The time, if the engine is not to use its own clock.
+  std::optional<int64_t> now;
+
+  // How long a lease lasts.
+  int64_t lease = kForever;
+
+  // The delays of the retries: the last one counts for all later retries.
+  const std::vector<int64_t>* retry_schedule = nullptr;
+
+  std::vector<EngineOperation> operations;
+
+  // The number of workers that wait for an item, and the number of items that
+  // the client has received as pushes so far. The engine hands out items for
+  // these workers now, or pushes them later.
+  size_t waiting_workers = 0;
+  uint64_t received = 0;
+
+  // The number of items that the client takes besides, if there are any now.
+  size_t take = 0;
+};
+
+// An item that the engine has handed out to this client.
+struct HandedOut {
+  std::string item;
+  int64_t token = 0;
+  int64_t priority = 0;
+  int64_t ticks_queued = 0;
+};
+
+// EngineReply
+struct EngineReply {
+  int64_t now = 0;
+  int64_t next_event = -1;  // ticks until something is due; -1 for nothing
+  int64_t ready = 0;
+  int64_t waiting = 0;
+  int64_t processing = 0;
+  int64_t failing = 0;
+  bool shut_down = false;
+  int64_t expired = 0;  // leases that expired in this request
+  // The number of pushes to the client so far, and of those still to come for
+  // the workers that wait.
+  uint64_t pushes = 0;
+  std::vector<int64_t> results;  // of the operations
+  std::vector<HandedOut> items;
+};
+
+// EngineSnapshot
+struct EngineSnapshot {
+  struct Item {
+    std::string item;
+    int64_t failures = 0;
+    int64_t number = 0;  // the priority; of an item being processed, the token
+    int64_t time = 0;
+    bool added_again = false;
+  };
+
+  int64_t now = 0;
+  bool shut_down = false;
+  std::vector<Item> queued, processing, waiting;
+};
+
+// EngineListener
+//
+// Hears what an engine tells a client without having been asked. All calls come
+// from one thread.
+class EngineListener {
+ public:
+  virtual ~EngineListener() = default;
+
+  // From now on this process listens as `client`, and has received nothing.
+  virtual void OnListening(const std::string& client) = 0;
+
+  // From now on this process does not listen.
+  virtual void OnDeaf(const absl::Status& why) = 0;
+
+  // The engine has handed out an item.
+  virtual void OnPush(HandedOut item) = 0;
+
+  // Something is due in so many ticks, earlier than known before.
+  virtual void OnDue(int64_t ticks) = 0;
+
+  // The queue has been shut down. `count` is the number of shutdowns at once so
+  // far: each ends the drains that began before.
+  virtual void OnShutDown(int64_t count) = 0;
+
+  // The queue has been drained, or opened again.
+  virtual void OnDrained() = 0;
+  virtual void OnReopened() = 0;
+};
+
+// Engine
+//
+// A queue in a store that several processes share. An engine keeps the promises
+// of docs/shared-queue.md.
+//
+// Thread-safe.
+class Engine {
+ public:
+  // `Listen()` must have ended.
+  virtual ~Engine() = default;
+
+  // Applies `request`. Blocks until `deadline`, on the machine's clock, at
+  // most. After an error that is not `absl::StatusCode::kUnknown` the request
+  // has not been applied. One call at a time.
+  virtual absl::StatusOr<EngineReply> Apply(const EngineRequest& request,
+                                            absl::Time deadline) = 0;
+
+  virtual absl::StatusOr<EngineSnapshot> TakeSnapshot(
+      std::optional<int64_t> now, absl::Time deadline) = 0;
+
+  // Calls `listener` from a thread of the engine until `StopListening()`, which
+  // blocks until no call is in progress. Blocks until the first call or until
+  // `deadline`.
+  virtual absl::Status Listen(EngineListener* listener,
+                              absl::Time deadline) = 0;
+  virtual void StopListening() = 0;
+};
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_SHARED_INTERNAL_ENGINE_H_

@@ -1,0 +1,29 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/shared/internal/queue_script.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_SHARED_INTERNAL_QUEUE_SCRIPT_H_
+#define WORKQUEUE_SHARED_INTERNAL_QUEUE_SCRIPT_H_
+
+namespace workqueue {
+namespace internal {
+
+// The version of the layout of a queue in the engine. A queue of another
+// version is refused.
+constexpr int kLayoutVersion = 1;
+
+// The script, in Lua, that applies one request to a queue: the transitions of
+// docs/shared-queue.md. The head of the script documents its keys, arguments
+// and reply.
+extern const char kQueueScript[];
+
+// The script that returns all items of a queue, and changes nothing.
+extern const char kSnapshotScript[];
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_SHARED_INTERNAL_QUEUE_SCRIPT_H_

@@ -1,0 +1,110 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/shared/internal/redis_engine.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_SHARED_INTERNAL_REDIS_ENGINE_H_
+#define WORKQUEUE_SHARED_INTERNAL_REDIS_ENGINE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>  // NOLINT(build/c++11)
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "workqueue/shared/internal/engine.h"
+#include "workqueue/shared/internal/redis_connection.h"
+#include "workqueue/shared/redis_options.h"
+
+namespace workqueue {
+namespace internal {
+
+// RedisEngine
+//
+// A queue in a server of Valkey or Redis. It has two connections: one for
+// requests, each of which is one call of a script, and one that listens to the
+// server's messages, on a thread of its own. A connection that breaks is made
+// again: that of the requests by the next request.
+//
+// Thread-safe.
+class RedisEngine final : public Engine {
+ public:
+  // The engine of the queue `name`. Does not connect.
+  static absl::StatusOr<std::unique_ptr<RedisEngine>> Create(
+      absl::string_view name, RedisOptions options);
+
+  ~RedisEngine() override;
+
+  absl::StatusOr<EngineReply> Apply(const EngineRequest& request,
+                                    absl::Time deadline) override;
+  absl::StatusOr<EngineSnapshot> TakeSnapshot(std::optional<int64_t> now,
+                                              absl::Time deadline) override;
+  absl::Status Listen(EngineListener* listener, absl::Time deadline) override;
+  void StopListening() override;
+
+  // Returns which of the server's settings do not keep the promises of a shared
+  // queue, as one line for people; empty if none is known.
+  absl::StatusOr<std::string> CheckSettings(absl::Time deadline);
+
+ private:
+  enum Key { kMeta, kItems, kReady, kWaiting, kLeases, kClients, kWaiters };
+
+  // The words of a command.
+  using Command = std::vector<std::string>;
+
+  RedisEngine(absl::string_view name, RedisOptions options);
+
+  // Returns "EVALSHA", `sha` and the keys.
+  Command Evaluation(const std::string& sha) const;
+
+  // Calls `f` with a connection until it succeeds, or fails for a reason that
+  // will not pass, or until `deadline`.
+  template <typename F>
+  auto WithConnection(absl::Time deadline, F f)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_)
+          -> decltype(f(static_cast<RedisConnection*>(nullptr)));
+
+  // Connects, and loads the scripts.
+  absl::Status Connect(absl::Time deadline) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status LoadScripts(absl::Time deadline)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // The thread that listens.
+  void ListenLoop();
+  absl::Status ListenOnce();
+  static void Dispatch(const redisReply& message, absl::string_view own,
+                       EngineListener* listener);
+
+  const RedisOptions options_;
+  const std::string name_;
+  std::vector<std::string> keys_;  // by Key
+
+  absl::Mutex mu_;  // held during a request
+  std::unique_ptr<RedisConnection> connection_ ABSL_GUARDED_BY(mu_);
+  std::string queue_sha_ ABSL_GUARDED_BY(mu_);
+  std::string snapshot_sha_ ABSL_GUARDED_BY(mu_);
+  std::string run_ ABSL_GUARDED_BY(mu_);  // the server's identity
+
+  absl::Mutex listen_mu_;
+  EngineListener* listener_ = nullptr;  // set before the thread starts
+  // The connection in use by the thread; null if there is none.
+  RedisConnection* listening_ ABSL_GUARDED_BY(listen_mu_) = nullptr;
+  bool heard_ ABSL_GUARDED_BY(listen_mu_) = false;
+  absl::Status listen_error_ ABSL_GUARDED_BY(listen_mu_);
+  bool stopping_ ABSL_GUARDED_BY(listen_mu_) = false;
+  std::thread thread_;
+};
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_SHARED_INTERNAL_REDIS_ENGINE_H_

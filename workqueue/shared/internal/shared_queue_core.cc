@@ -1,0 +1,695 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/shared/internal/shared_queue_core.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "workqueue/acquire_async.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/clock/parker.h"
+#include "workqueue/executor.h"
+#include "workqueue/internal/exceptions.h"
+#include "workqueue/internal/mutex_lock.h"
+#include "workqueue/shared/internal/engine.h"
+#include "workqueue/shared/internal/ticks.h"
+#include "workqueue/timer/waiting_loop.h"
+
+namespace workqueue {
+namespace internal {
+namespace {
+
+// So many operations go in one request: the engine serves nobody else
+// meanwhile.
+constexpr size_t kMaxOperations = 1000;
+
+// How long the loop waits after a failed request.
+constexpr absl::Duration kRetryAfter = absl::Milliseconds(500);
+
+Clock* MachineClock() { return Clock::GetRealClock(); }
+
+std::vector<int64_t> ToTicks(const Ticks& ticks,
+                             const std::vector<absl::Duration>& durations) {
+  std::vector<int64_t> result;
+  for (absl::Duration d : durations) result.push_back(ticks.From(d));
+  return result;
+}
+
+}  // namespace
+
+SharedQueueCore::SharedQueueCore(Options options,
+                                 std::unique_ptr<Engine> engine)
+    : options_(std::move(options)),
+      loop_(options_.loop),
+      ticks_(options_.engine_uses_clock ? absl::Nanoseconds(1)
+                                        : absl::Microseconds(1)),
+      retry_schedule_(ToTicks(ticks_, options_.retry_schedule)),
+      errors_("shared queue", options_.name, options_.log_sink, MachineClock()),
+      engine_(std::move(engine)) {}
+
+absl::Status SharedQueueCore::Start() {
+  const absl::Time deadline = MachineClock()->TimeNow() + options_.call_timeout;
+  absl::Status status = engine_->Listen(this, deadline);
+  if (!status.ok()) return status;
+  {
+    // Sees the layout of the queue, and whether it has been shut down.
+    MutexLock lock(&mu_);
+    Call call;
+    Send(&call);
+    if (!call.status.ok()) return call.status;
+  }
+  loop_->Add(this);
+  added_to_loop_ = true;
+  return absl::OkStatus();
+}
+
+SharedQueueCore::~SharedQueueCore() {
+  Close();
+  Submit();
+  if (added_to_loop_) loop_->Remove(this);
+  {
+    MutexLock lock(&mu_);
+    mu_.Await(absl::Condition(this, &SharedQueueCore::NobodyWaits));
+    // Other processes get at once what no worker of this one has taken, and
+    // this process waits for nothing more.
+    if (added_to_loop_ && (!in_hand_.empty() || Expected() > 0)) {
+      Call call;
+      for (const HeldItem* held : in_hand_) {
+        call.operations.push_back({EngineOperation::kGiveBack, held->item,
+                                   held->token, held->priority});
+      }
+      Send(&call);
+    }
+  }
+  engine_->StopListening();
+}
+
+std::optional<int64_t> SharedQueueCore::EngineTime() const {
+  if (!options_.engine_uses_clock) return std::nullopt;
+  return absl::ToUnixNanos(clock()->TimeNow());
+}
+
+size_t SharedQueueCore::Wanted() const {
+  return closed_ || waiters_.size() < in_hand_.size()
+             ? 0
+             : waiters_.size() - in_hand_.size();
+}
+
+size_t SharedQueueCore::Expected() const {
+  return pushes_ < received_ ? 0 : pushes_ - received_;
+}
+
+bool SharedQueueCore::MustTell() const {
+  return Surplus() > 0 || (listening_ && Wanted() != Expected());
+}
+
+size_t SharedQueueCore::Surplus() const {
+  const size_t expected = (closed_ ? 0 : waiters_.size()) + taking_;
+  return in_hand_.size() < expected ? 0 : in_hand_.size() - expected;
+}
+
+bool SharedQueueCore::Ended(const Waiter& waiter) const {
+  return closed_ || waiter.first_request <= ended_as_of_;
+}
+
+absl::Status SharedQueueCore::EndedError() const {
+  return absl::CancelledError(closed_ ? "the queue has been closed"
+                                      : "the queue has been shut down");
+}
+
+void SharedQueueCore::Send(Call* call) {
+  call->deadline = MachineClock()->TimeNow() + options_.call_timeout;
+  calls_.push_back(call);
+  while (!call->done) {
+    if (sending_) {
+      call->changed.Wait(&mu_);
+    } else {
+      SendTogether();
+    }
+  }
+  if (!sending_ && !calls_.empty()) calls_.front()->changed.Signal();
+}
+
+void SharedQueueCore::SendTogether() {
+  std::vector<Call*> calls;
+  EngineRequest request;
+  request.client = client_;
+  request.number = ++request_;
+  request.lease = ticks_.From(options_.lease);
+  absl::Time deadline = absl::InfiniteFuture();
+  while (!calls_.empty() &&
+         (calls.empty() ||
+          request.operations.size() + calls_.front()->operations.size() <=
+              kMaxOperations)) {
+    Call* const call = calls_.front();
+    calls_.pop_front();
+    calls.push_back(call);
+    request.take += call->take;
+    deadline = std::min(deadline, call->deadline);
+    for (const EngineOperation& operation : call->operations) {
+      if (operation.code == EngineOperation::kAddRateLimited) {
+        request.retry_schedule = &retry_schedule_;
+      }
+      request.operations.push_back(operation);
+    }
+  }
+  // Without ears the process can only take what there is.
+  (listening_ ? request.waiting_workers : request.take) += Wanted();
+  request.received = received_;
+  request.now = EngineTime();
+  const absl::Time sent_at = clock()->TimeNow();
+  sending_ = true;
+  absl::StatusOr<EngineReply> reply = absl::UnknownError("");
+  {
+    const MutexUnlock unlock(&mu_);
+    reply = engine_->Apply(request, deadline);
+  }
+  sending_ = false;
+  size_t result = 0;
+  for (Call* call : calls) {
+    if (!reply.ok()) {
+      call->status = reply.status();
+    } else {
+      const size_t n = call->operations.size();
+      const auto first = reply->results.begin() + result;
+      call->results.assign(first, first + n);
+      result += n;
+    }
+    call->done = true;
+    call->changed.Signal();
+  }
+  if (reply.ok()) {
+    TakeIn(request, *std::move(reply), sent_at);
+  } else {
+    look_at_ = clock()->TimeNow() + kRetryAfter;
+    WakeLoop(look_at_);
+  }
+}
+
+void SharedQueueCore::TakeIn(const EngineRequest& request, EngineReply reply,
+                             absl::Time sent_at) {
+  if (request.client == client_) pushes_ = reply.pushes;
+  for (HandedOut& item : reply.items) TakeIn(std::move(item), sent_at);
+  shut_down_ = reply.shut_down;
+  ready_ = static_cast<size_t>(reply.ready);
+  drained_ = reply.shut_down && reply.ready == 0 && reply.processing == 0;
+  if (!reply.shut_down) {
+    ended_as_of_ = 0;
+  } else if (reply.ready == 0) {
+    ended_as_of_ = std::max(ended_as_of_, request.number);
+  }
+  if (drained_) WakeSleepers();
+  look_at_ =
+      sent_at +
+      (listening_ || waiters_.empty() ? WaitingLoop::Heartbeat() : kRetryAfter);
+  if (reply.next_event >= 0) {
+    look_at_ = std::min(
+        look_at_, clock()->TimeNow() + ticks_.ToDuration(reply.next_event));
+  }
+  WakeWaiters();
+  if (MustTell()) look_at_ = absl::InfinitePast();
+  WakeLoop(look_at_);
+}
+
+void SharedQueueCore::TakeIn(HandedOut item, absl::Time since) {
+  const int64_t token = item.token;
+  auto held = std::make_unique<HeldItem>(std::move(item));
+  held->expiry = since + options_.lease;
+  in_hand_.push_back(held.get());
+  held_[token] = std::move(held);
+  if (renew_at_ == absl::InfiniteFuture()) {
+    renew_at_ = since + options_.lease / 3;
+    WakeLoop(renew_at_);
+  }
+}
+
+bool SharedQueueCore::NobodyWaits() const {
+  return waiters_.empty() && tasks_ == 0;
+}
+
+void SharedQueueCore::WakeLoop(absl::Time at) {
+  if (wake_time_.WakeBy(at)) loop_->Wake(this);
+}
+
+std::vector<HeldItem*> SharedQueueCore::TakeInHand(size_t max) {
+  const size_t n = std::min(max, in_hand_.size());
+  std::vector<HeldItem*> items(in_hand_.begin(), in_hand_.begin() + n);
+  in_hand_.erase(in_hand_.begin(), in_hand_.begin() + n);
+  return items;
+}
+
+void SharedQueueCore::WakeWaiters() {
+  const bool ending = closed_ || ended_as_of_ != 0;
+  for (auto it = waiters_.begin();
+       it != waiters_.end() && woken_ < waiters_.size() &&
+       (ending || woken_ < in_hand_.size());
+       ++it) {
+    if (it->woken || (woken_ >= in_hand_.size() && !Ended(*it))) continue;
+    it->woken = true;
+    ++woken_;
+    if (it->parker != nullptr) {
+      it->parker->Unpark();
+    } else {
+      submissions_.push_back({it->executor, it->id});
+      ++tasks_;
+    }
+  }
+}
+
+void SharedQueueCore::Sleep(Waiter* waiter) {
+  if (waiter->woken) --woken_;
+  waiter->woken = false;
+}
+
+SharedQueueCore::Waiters SharedQueueCore::Remove(Waiters::iterator waiter) {
+  Sleep(&*waiter);
+  Waiters removed;
+  removed.splice(removed.end(), waiters_, waiter);
+  return removed;
+}
+
+void SharedQueueCore::WakeSleepers() {
+  for (Sleeper& sleeper : sleepers_) sleeper.parker->Unpark();
+}
+
+absl::StatusOr<std::vector<int64_t>> SharedQueueCore::Apply(
+    std::vector<EngineOperation> operations) {
+  Call call;
+  call.operations = std::move(operations);
+  {
+    MutexLock lock(&mu_);
+    Send(&call);
+  }
+  Submit();
+  if (!call.status.ok()) return call.status;
+  return std::move(call.results);
+}
+
+absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::Acquire(
+    size_t max, absl::Duration timeout, std::vector<EngineOperation> ends) {
+  const absl::Cleanup submit = [this] { Submit(); };
+  const bool blocks = timeout > absl::ZeroDuration();
+  const absl::Time deadline =
+      blocks ? clock()->TimeNow() + timeout : absl::InfinitePast();
+  std::unique_ptr<Parker> parker =
+      blocks ? clock()->NewParker(Parker::Role::kCaller) : nullptr;
+  MutexLock lock(&mu_);
+  if (ends.empty()) {
+    if (closed_) return EndedError();
+    if (!in_hand_.empty()) return TakeInHand(max);
+  }
+  Waiters waiter;
+  if (blocks && !closed_) {
+    waiter.emplace_back();
+    waiter.front().parker = parker.get();
+    waiter.front().first_request = request_ + 1;
+    waiters_.splice(waiters_.end(), waiter);
+  }
+  const Waiters::iterator self =
+      blocks && !closed_ ? std::prev(waiters_.end()) : waiters_.end();
+  Call call;
+  call.operations = std::move(ends);
+  if (!closed_) call.take = self == waiters_.end() ? max : max - 1;
+  taking_ += call.take;
+  Send(&call);
+  taking_ -= call.take;
+
+  absl::StatusOr<std::vector<HeldItem*>> result = std::vector<HeldItem*>();
+  if (self == waiters_.end()) {
+    result = TakeInHand(max);
+    if (result->empty()) {
+      if (closed_ || (call.status.ok() && ended_as_of_ != 0)) {
+        result = EndedError();
+      } else if (!call.status.ok()) {
+        result = call.status;
+      } else {
+        result = absl::DeadlineExceededError("there is no item");
+      }
+    }
+  } else {
+    bool told = false;  // the engine, that this thread waits no more
+    while (true) {
+      if (!in_hand_.empty()) {
+        // A batch leaves the others what is theirs.
+        const size_t others = waiters_.size() - 1;
+        const size_t left =
+            in_hand_.size() > others ? in_hand_.size() - others : 1;
+        result = TakeInHand(std::min(max, left));
+        break;
+      }
+      if (Ended(*self)) {
+        result = EndedError();
+        break;
+      }
+      if (!call.status.ok()) {
+        result = call.status;
+        break;
+      }
+      if (clock()->TimeNow() >= deadline) {
+        if (told || Expected() == 0) {
+          result = absl::DeadlineExceededError("there was no item in time");
+          break;
+        }
+        // What the engine has pushed meanwhile is this thread's.
+        told = true;
+        Waiters removed = Remove(self);
+        Call last;
+        Send(&last);
+        waiters_.splice(waiters_.begin(), removed);
+        call.status = absl::OkStatus();
+        continue;
+      }
+      Sleep(&*self);
+      WakeWaiters();
+      const MutexUnlock unlock(&mu_);
+      parker->ParkUntil(deadline);
+    }
+    Remove(self);
+  }
+  WakeWaiters();
+  if (MustTell()) WakeLoop(absl::InfinitePast());
+  return result;
+}
+
+AcquireId SharedQueueCore::AcquireAsync(Executor* executor, Callback callback) {
+  AcquireId id;
+  {
+    MutexLock lock(&mu_);
+    CallbackEntry* const entry = callbacks_.New();
+    id = callbacks_.HandleOf(entry);
+    waiters_.emplace_back();
+    Waiter& waiter = waiters_.back();
+    entry->waiter = std::prev(waiters_.end());
+    waiter.executor = executor;
+    waiter.callback = std::move(callback);
+    waiter.id = id;
+    waiter.first_request = request_ + 1;
+    WakeWaiters();
+    // The loop asks the engine: this thread must not block.
+    if (shut_down_) look_at_ = absl::InfinitePast();
+    if (shut_down_ || MustTell()) WakeLoop(absl::InfinitePast());
+  }
+  Submit();
+  return id;
+}
+
+bool SharedQueueCore::CancelAcquire(AcquireId id) {
+  Waiters cancelled;  // destroyed without the lock
+  {
+    MutexLock lock(&mu_);
+    CallbackEntry* const entry = callbacks_.Find(id);
+    if (entry == nullptr) return false;
+    cancelled = Remove(entry->waiter);
+    callbacks_.Delete(entry);
+    WaitersChanged();
+  }
+  Submit();
+  return true;
+}
+
+void SharedQueueCore::Submit() {
+  std::vector<Submission> submissions;
+  {
+    MutexLock lock(&mu_);
+    submissions.swap(submissions_);
+  }
+  for (const Submission& it : submissions) {
+    const auto run = [this, id = it.id] { RunCallback(id); };
+    if (!TryCall([&] { it.executor->Execute(run); })) run();
+  }
+}
+
+void SharedQueueCore::RunCallback(AcquireId id) {
+  Waiters called;  // destroyed without the lock
+  absl::StatusOr<HeldItem*> item = nullptr;
+  {
+    MutexLock lock(&mu_);
+    CallbackEntry* const entry = callbacks_.Find(id);
+    if (entry != nullptr && (!in_hand_.empty() || Ended(*entry->waiter))) {
+      called = Remove(entry->waiter);
+      callbacks_.Delete(entry);
+      if (in_hand_.empty()) {
+        item = EndedError();
+      } else {
+        item = TakeInHand(1).front();
+      }
+    } else if (entry != nullptr) {
+      // Another worker was faster. The callback keeps its place.
+      Sleep(&*entry->waiter);
+    }
+    WaitersChanged();
+  }
+  Submit();
+  const absl::Cleanup end = [this, &called] {
+    called.clear();
+    MutexLock lock(&mu_);
+    --tasks_;
+  };
+  if (!called.empty()) std::move(called.front().callback)(std::move(item));
+}
+
+void SharedQueueCore::WaitersChanged() {
+  WakeWaiters();
+  if (MustTell()) WakeLoop(absl::InfinitePast());
+}
+
+EngineOperation SharedQueueCore::End(HeldItem* held,
+                                     EngineOperation::Code code) {
+  MutexLock lock(&mu_);
+  EngineOperation end{code, held->item, held->token, held->priority};
+  held_.erase(end.x);
+  if (held_.empty()) WakeSleepers();
+  return end;
+}
+
+absl::StatusOr<bool> SharedQueueCore::ApplyEnds(
+    std::vector<EngineOperation> ends) {
+  absl::StatusOr<std::vector<int64_t>> results = Apply(std::move(ends));
+  if (!results.ok()) return results.status();
+  return std::find(results->begin(), results->end(), kFalse) == results->end();
+}
+
+void SharedQueueCore::Remember(HeldItem* held) {
+  MutexLock lock(&mu_);
+  gotten_[held->item].push_back(held);
+}
+
+HeldItem* SharedQueueCore::Recall(const std::string& item) {
+  MutexLock lock(&mu_);
+  const auto found = gotten_.find(item);
+  if (found == gotten_.end()) return nullptr;
+  HeldItem* const held = found->second.front();
+  found->second.pop_front();
+  if (found->second.empty()) gotten_.erase(found);
+  return held;
+}
+
+bool SharedQueueCore::IsLost(const HeldItem& held) {
+  if (held.lost) return true;
+  MutexLock lock(&mu_);
+  return clock()->TimeNow() >= held.expiry;
+}
+
+absl::StatusOr<size_t> SharedQueueCore::Len() {
+  Call call;
+  size_t len;
+  {
+    MutexLock lock(&mu_);
+    Send(&call);
+    len = ready_ + in_hand_.size();
+  }
+  Submit();
+  if (!call.status.ok()) return call.status;
+  return len;
+}
+
+absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshot() {
+  return engine_->TakeSnapshot(
+      EngineTime(), MachineClock()->TimeNow() + options_.call_timeout);
+}
+
+absl::Status SharedQueueCore::ShutDown() {
+  const auto results =
+      Apply({{EngineOperation::kShutDown, "", EngineOperation::kAtOnce, 0, 0}});
+  if (!results.ok()) return results.status();
+  MutexLock lock(&mu_);
+  TakeInShutDown(results->front());
+  return absl::OkStatus();
+}
+
+void SharedQueueCore::TakeInShutDown(int64_t count) {
+  shut_downs_ = std::max(shut_downs_, count);
+  WakeSleepers();
+}
+
+template <typename F>
+bool SharedQueueCore::AwaitSleeping(absl::Time deadline, F f) {
+  const auto self = sleepers_.emplace(sleepers_.end());
+  self->parker = clock()->NewParker(Parker::Role::kCaller);
+  while (!f() && clock()->TimeNow() < deadline) {
+    const MutexUnlock unlock(&mu_);
+    self->parker->ParkUntil(deadline);
+  }
+  sleepers_.erase(self);
+  return f();
+}
+
+absl::StatusOr<bool> SharedQueueCore::ShutDownWithDrain(
+    absl::Duration timeout) {
+  const absl::Time deadline = clock()->TimeNow() + timeout;
+  const auto results =
+      Apply({{EngineOperation::kShutDown, "", EngineOperation::kDrain, 0, 0}});
+  if (!results.ok()) return results.status();
+  MutexLock lock(&mu_);
+  const int64_t before = results->front();
+  AwaitSleeping(deadline, [this, before]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return drained_ || shut_downs_ > before;
+  });
+  return drained_;
+}
+
+absl::Status SharedQueueCore::Reopen() {
+  return Apply({{EngineOperation::kReopen, "", 0, 0, 0}}).status();
+}
+
+void SharedQueueCore::Close() {
+  {
+    MutexLock lock(&mu_);
+    closed_ = true;
+    WaitersChanged();
+  }
+  Submit();
+}
+
+bool SharedQueueCore::AwaitNothingHeld(absl::Duration timeout) {
+  const absl::Time deadline = clock()->TimeNow() + timeout;
+  MutexLock lock(&mu_);
+  return AwaitSleeping(deadline, [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return held_.empty();
+  });
+}
+
+void SharedQueueCore::OnListening(const std::string& client) {
+  MutexLock lock(&mu_);
+  client_ = client;
+  received_ = 0;
+  pushes_ = 0;
+  listening_ = true;
+  look_at_ = absl::InfinitePast();
+  WakeLoop(look_at_);
+}
+
+void SharedQueueCore::OnDeaf(const absl::Status& why) {
+  bool was_listening;
+  {
+    MutexLock lock(&mu_);
+    was_listening = listening_;
+    listening_ = false;
+    look_at_ = absl::InfinitePast();
+    WakeLoop(look_at_);
+  }
+  if (was_listening && !closed_) {
+    errors_.Write([] { return std::string("does not hear the engine"); }, why);
+  }
+}
+
+void SharedQueueCore::OnPush(HandedOut item) {
+  {
+    MutexLock lock(&mu_);
+    ++received_;
+    TakeIn(std::move(item), clock()->TimeNow());
+    WaitersChanged();
+  }
+  Submit();
+}
+
+void SharedQueueCore::OnDue(int64_t ticks) {
+  MutexLock lock(&mu_);
+  look_at_ = std::min(look_at_, clock()->TimeNow() + ticks_.ToDuration(ticks));
+  WakeLoop(look_at_);
+}
+
+void SharedQueueCore::OnShutDown(int64_t count) {
+  MutexLock lock(&mu_);
+  shut_down_ = true;
+  TakeInShutDown(count);
+  look_at_ = absl::InfinitePast();
+  WakeLoop(look_at_);
+}
+
+void SharedQueueCore::OnDrained() {
+  MutexLock lock(&mu_);
+  look_at_ = absl::InfinitePast();
+  WakeLoop(look_at_);
+}
+
+void SharedQueueCore::OnReopened() { OnDrained(); }
+
+absl::Time SharedQueueCore::Run(absl::Time now) {
+  absl::Time next;
+  {
+    MutexLock lock(&mu_);
+    wake_time_.Clear();
+    Call call;
+    if (now >= renew_at_) {
+      for (const auto& it : held_) {
+        if (it.second->lost) continue;
+        call.operations.push_back(
+            {EngineOperation::kRenew, it.second->item, it.first, 0, 0});
+      }
+      renew_at_ =
+          held_.empty() ? absl::InfiniteFuture() : now + options_.lease / 3;
+    }
+    const size_t renewals = call.operations.size();
+    for (size_t n = Surplus(); n > 0; --n) {
+      const HeldItem* const held = in_hand_.back();
+      in_hand_.pop_back();
+      call.operations.push_back({EngineOperation::kGiveBack, held->item,
+                                 held->token, held->priority, 0});
+      held_.erase(held->token);
+    }
+    if (!call.operations.empty() || now >= look_at_ || MustTell()) {
+      look_at_ = now + WaitingLoop::Heartbeat();
+      Send(&call);
+      if (!call.status.ok()) {
+        if (renewals > 0) renew_at_ = std::min(renew_at_, now + kRetryAfter);
+        errors_.Write([] { return std::string("does not reach the engine"); },
+                      call.status);
+      }
+    }
+    for (size_t i = 0; i < renewals && call.status.ok(); ++i) {
+      const auto held = held_.find(call.operations[i].x);
+      if (held == held_.end()) continue;
+      if (call.results[i] == kTrue) {
+        held->second->expiry = now + options_.lease;
+      } else {
+        held->second->lost = true;
+      }
+    }
+    if (!call.status.ok()) {
+      next = now + kRetryAfter;
+    } else {
+      next = MustTell() ? now : std::min(look_at_, renew_at_);
+    }
+    wake_time_.Set(next);
+  }
+  Submit();
+  return next;
+}
+
+}  // namespace internal
+}  // namespace workqueue

@@ -1,0 +1,298 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/shared/internal/shared_queue_core.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_SHARED_INTERNAL_SHARED_QUEUE_CORE_H_
+#define WORKQUEUE_SHARED_INTERNAL_SHARED_QUEUE_CORE_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "workqueue/acquire_async.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/clock/parker.h"
+#include "workqueue/executor.h"
+#include "workqueue/internal/error_log.h"
+#include "workqueue/internal/slot_map.h"
+#include "workqueue/internal/wake_time.h"
+#include "workqueue/shared/internal/engine.h"
+#include "workqueue/shared/internal/ticks.h"
+#include "workqueue/timer/waiting_loop.h"
+
+namespace workqueue {
+namespace internal {
+
+// HeldItem
+//
+// An item that the engine has handed out to this process, until the process has
+// told the engine the end of the processing.
+struct HeldItem {
+  explicit HeldItem(HandedOut out)
+      : item(std::move(out.item)), token(out.token), priority(out.priority) {}
+
+  const std::string item;
+  const int64_t token;
+  const int64_t priority;
+  std::atomic<bool> lost{false};  // the engine has taken the item back
+  // When the lease expires at the latest, unless it is renewed; guarded by the
+  // core's lock.
+  absl::Time expiry;
+};
+
+// SharedQueueCore
+//
+// One process' part in a shared queue of byte strings. It
+//
+//   * sends the calls of the process' threads to the engine, all that wait in
+//     one request. The thread whose call comes first sends, and the others
+//     wait for it,
+//   * keeps the items that the engine has handed out, and serves the process'
+//     workers with them, threads and callbacks, in turn,
+//   * renews the leases, on a `WaitingLoop`, and looks there for what is due.
+//
+// The engine knows how many workers of the process wait, and pushes items to
+// them. So an idle process makes no calls, except for a heartbeat.
+//
+// Thread-safe.
+class SharedQueueCore final : private EngineListener,
+                              private WaitingLoop::Client {
+ public:
+  struct Options {
+    std::string name;
+    std::shared_ptr<WaitingLoop> loop;
+    // Whether the engine uses this process' clock instead of its own.
+    bool engine_uses_clock = false;
+    absl::Duration lease;
+    absl::Duration call_timeout;
+    std::vector<absl::Duration> retry_schedule;
+    LogSink* log_sink = nullptr;
+  };
+
+  using Callback = absl::AnyInvocable<void(absl::StatusOr<HeldItem*> item) &&>;
+
+  SharedQueueCore(Options options, std::unique_ptr<Engine> engine);
+  ~SharedQueueCore() override;
+
+  SharedQueueCore(const SharedQueueCore&) = delete;
+  SharedQueueCore& operator=(const SharedQueueCore&) = delete;
+
+  // Begins to listen to the engine. Must be called once, before all else.
+  absl::Status Start();
+
+  Clock* clock() const { return loop_->clock(); }
+  const Ticks& ticks() const { return ticks_; }
+
+  // Applies `operations` in one request, and returns their results.
+  absl::StatusOr<std::vector<int64_t>> Apply(
+      std::vector<EngineOperation> operations);
+
+  // Applies `ends`, which may be empty. Then blocks until there is an item, or
+  // for `timeout`, and returns up to `max` items. Errors are those of
+  // `Interface::AcquireUpToWithTimeout()`.
+  absl::StatusOr<std::vector<HeldItem*>> Acquire(
+      size_t max, absl::Duration timeout, std::vector<EngineOperation> ends);
+
+  AcquireId AcquireAsync(Executor* executor, Callback callback);
+  bool CancelAcquire(AcquireId id);
+
+  // Returns the operation that ends the processing of `*held`, and forgets and
+  // destroys `*held`.
+  EngineOperation End(HeldItem* held, EngineOperation::Code code);
+
+  // Applies the results of `End()`. Returns whether all leases had lasted until
+  // then, or an error if the engine may not know of the end.
+  absl::StatusOr<bool> ApplyEnds(std::vector<EngineOperation> ends);
+
+  // An item that `Get()` returns by value is known by its bytes until `Done()`.
+  void Remember(HeldItem* held);
+  // Returns the earliest item of these bytes, or null if there is none.
+  HeldItem* Recall(const std::string& item);
+
+  // Whether `*held` may have been handed out to another worker.
+  bool IsLost(const HeldItem& held);
+
+  absl::StatusOr<size_t> Len();
+  absl::StatusOr<EngineSnapshot> TakeSnapshot();
+
+  absl::Status ShutDown();
+  absl::StatusOr<bool> ShutDownWithDrain(absl::Duration timeout);
+  absl::Status Reopen();
+  void Close();
+  // Blocks until no item is held, or for `timeout`.
+  bool AwaitNothingHeld(absl::Duration timeout);
+  bool ShuttingDown() const { return closed_ || shut_down_; }
+  bool closed() const { return closed_; }
+
+ private:
+  // A call of `Apply()` or `Acquire()`.
+  struct Call {
+    std::vector<EngineOperation> operations;
+    size_t take = 0;
+    absl::Time deadline;  // on the machine's clock
+
+    bool done = false;
+    absl::Status status;
+    std::vector<int64_t> results;
+    absl::CondVar changed;  // done, or this call's thread is to send
+  };
+
+  // A thread or a callback that waits for an item.
+  struct Waiter {
+    Parker* parker = nullptr;      // of a thread
+    Executor* executor = nullptr;  // of a callback
+    Callback callback;
+    AcquireId id;
+    bool woken = false;
+    uint64_t first_request = 0;  // the first one that counts this waiter
+  };
+  using Waiters = std::list<Waiter>;
+
+  struct CallbackEntry : SlotMapEntry {
+    Waiters::iterator waiter;
+  };
+
+  // A task that is to be submitted without the lock.
+  struct Submission {
+    Executor* executor;
+    AcquireId id;
+  };
+
+  // A thread that waits for the end of a drain, or for the end of all leases.
+  struct Sleeper {
+    std::unique_ptr<Parker> parker;
+  };
+
+  // EngineListener:
+  void OnListening(const std::string& client) override;
+  void OnDeaf(const absl::Status& why) override;
+  void OnPush(HandedOut item) override;
+  void OnDue(int64_t ticks) override;
+  void OnShutDown(int64_t count) override;
+  void OnDrained() override;
+  void OnReopened() override;
+
+  // WaitingLoop::Client:
+  absl::Time Run(absl::Time now) override;
+
+  // Sends `*call`, together with others, and waits until it is done.
+  void Send(Call* call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Sends all calls that wait, or many of them. Releases the lock meanwhile.
+  void SendTogether() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void TakeIn(const EngineRequest& request, EngineReply reply,
+              absl::Time sent_at) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void TakeIn(HandedOut item, absl::Time since)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void TakeInShutDown(int64_t count) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  std::optional<int64_t> EngineTime() const;
+
+  // The number of items that the engine is to hand out for the waiters.
+  size_t Wanted() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // The number of items that the engine will push for them.
+  size_t Expected() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Whether the engine must be told.
+  bool MustTell() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // The number of items in hand that no worker of this process will take.
+  size_t Surplus() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Whether `waiter` waits in vain, because the queue has been shut down.
+  bool Ended(const Waiter& waiter) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status EndedError() const;
+
+  std::vector<HeldItem*> TakeInHand(size_t max)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Wakes as many waiters as there are items in hand, and those that wait in
+  // vain.
+  void WakeWaiters() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Notes that `*waiter` sleeps, or is to sleep.
+  void Sleep(Waiter* waiter) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Waiters Remove(Waiters::iterator waiter) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Wakes those, and lets the loop tell the engine if it must know.
+  void WaitersChanged() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool NobodyWaits() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void WakeSleepers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Blocks until `f()`, which is called with the lock held, or `deadline`.
+  template <typename F>
+  bool AwaitSleeping(absl::Time deadline, F f)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void WakeLoop(absl::Time at) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Submits the callbacks that have been woken. Called without the lock.
+  void Submit();
+  void RunCallback(AcquireId id);
+
+  const Options options_;
+  const std::shared_ptr<WaitingLoop> loop_;
+  const Ticks ticks_;
+  const std::vector<int64_t> retry_schedule_;
+  ErrorLog errors_;
+  const std::unique_ptr<Engine> engine_;
+  bool added_to_loop_ = false;
+
+  std::atomic<bool> closed_{false};
+  std::atomic<bool> shut_down_{false};
+
+  absl::Mutex mu_;
+
+  // Calls to be sent, in their order, and whether a thread sends.
+  std::deque<Call*> calls_ ABSL_GUARDED_BY(mu_);
+  bool sending_ ABSL_GUARDED_BY(mu_) = false;
+  uint64_t request_ ABSL_GUARDED_BY(mu_) = 0;  // the number of the latest one
+
+  // Whether the process listens, as which client, and what it has heard.
+  bool listening_ ABSL_GUARDED_BY(mu_) = false;
+  std::string client_ ABSL_GUARDED_BY(mu_);
+  uint64_t received_ ABSL_GUARDED_BY(mu_) = 0;
+
+  // What the engine said last.
+  uint64_t pushes_ ABSL_GUARDED_BY(mu_) = 0;
+  size_t ready_ ABSL_GUARDED_BY(mu_) = 0;
+  bool drained_ ABSL_GUARDED_BY(mu_) = false;
+  int64_t shut_downs_ ABSL_GUARDED_BY(mu_) = 0;
+  uint64_t ended_as_of_ ABSL_GUARDED_BY(mu_) = 0;  // a request; see Ended()
+
+  // The items that this process holds, by token, and those of them that no
+  // worker has taken yet.
+  absl::flat_hash_map<int64_t, std::unique_ptr<HeldItem>> held_
+      ABSL_GUARDED_BY(mu_);
+  std::deque<HeldItem*> in_hand_ ABSL_GUARDED_BY(mu_);
+  // Those that a Get() has returned.
+  absl::flat_hash_map<std::string, std::deque<HeldItem*>> gotten_
+      ABSL_GUARDED_BY(mu_);
+
+  Waiters waiters_ ABSL_GUARDED_BY(mu_);
+  size_t woken_ ABSL_GUARDED_BY(mu_) = 0;  // of the waiters
+  SlotMap<CallbackEntry, AcquireTag> callbacks_ ABSL_GUARDED_BY(mu_);
+  size_t taking_ ABSL_GUARDED_BY(mu_) = 0;  // items that calls are to take
+  std::vector<Submission> submissions_ ABSL_GUARDED_BY(mu_);
+  size_t tasks_ ABSL_GUARDED_BY(mu_) = 0;  // submitted or to be submitted
+  std::list<Sleeper> sleepers_ ABSL_GUARDED_BY(mu_);
+
+  // When the loop is to renew the leases, and to look for what is due.
+  absl::Time renew_at_ ABSL_GUARDED_BY(mu_) = absl::InfiniteFuture();
+  absl::Time look_at_ ABSL_GUARDED_BY(mu_) = absl::InfiniteFuture();
+  WakeTime wake_time_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_SHARED_INTERNAL_SHARED_QUEUE_CORE_H_

@@ -1,0 +1,39 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/shared/redis_options.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_SHARED_REDIS_OPTIONS_H_
+#define WORKQUEUE_SHARED_REDIS_OPTIONS_H_
+
+#include <string>
+
+#include "absl/time/time.h"
+
+namespace workqueue {
+
+// RedisOptions
+//
+// Names a server of Valkey or Redis, version 7.0 or later.
+struct RedisOptions {
+  // Where the server is: "host:port", "[::1]:6379", or the absolute path of a
+  // Unix socket.
+  std::string address = "127.0.0.1:6379";
+
+  // The user and the password of the server's ACL. An empty password logs in as
+  // nobody. An empty username is the server's default user.
+  std::string username;
+  std::string password;
+
+  // The number of the server's database. A cluster has only 0.
+  int database = 0;
+
+  // How long one attempt to connect may take. Positive and finite.
+  absl::Duration connect_timeout = absl::Seconds(1);
+};
+
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_SHARED_REDIS_OPTIONS_H_

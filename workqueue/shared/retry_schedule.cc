@@ -1,0 +1,68 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/shared/retry_schedule.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+
+namespace workqueue {
+namespace {
+
+constexpr int kMaxFastAttempts = 1000;
+
+}  // namespace
+
+absl::StatusOr<RetrySchedule> ExponentialRetrySchedule(absl::Duration base,
+                                                       absl::Duration max) {
+  if (base <= absl::ZeroDuration()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "base is ", absl::FormatDuration(base), "; it must be positive"));
+  }
+  if (max <= absl::ZeroDuration() || max == absl::InfiniteDuration()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("max is ", absl::FormatDuration(max),
+                     "; it must be positive and finite"));
+  }
+  RetrySchedule schedule;
+  for (absl::Duration delay = base; delay < max; delay *= 2) {
+    schedule.push_back(delay);
+  }
+  schedule.push_back(max);
+  return schedule;
+}
+
+absl::StatusOr<RetrySchedule> FastSlowRetrySchedule(absl::Duration fast,
+                                                    absl::Duration slow,
+                                                    int max_fast_attempts) {
+  if (max_fast_attempts < 0 || max_fast_attempts > kMaxFastAttempts) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("max_fast_attempts is ", max_fast_attempts,
+                     "; it must be from 0 to ", kMaxFastAttempts));
+  }
+  RetrySchedule schedule(static_cast<size_t>(max_fast_attempts), fast);
+  schedule.push_back(slow);
+  return schedule;
+}
+
+RetrySchedule MaxOfRetrySchedules(RetrySchedule a, RetrySchedule b) {
+  if (a.empty()) return b;
+  if (b.empty()) return a;
+  const size_t size = std::max(a.size(), b.size());
+  a.resize(size, a.back());
+  b.resize(size, b.back());
+  for (size_t i = 0; i < size; ++i) a[i] = std::max(a[i], b[i]);
+  return a;
+}
+
+RetrySchedule DefaultRetrySchedule() {
+  // Does not fail with these arguments.
+  return *ExponentialRetrySchedule(absl::Milliseconds(5), absl::Seconds(1000));
+}
+
+}  // namespace workqueue

@@ -1,0 +1,750 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/shared/shared_queue.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_SHARED_SHARED_QUEUE_H_
+#define WORKQUEUE_SHARED_SHARED_QUEUE_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/memory/memory.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "workqueue/acquire_async.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/executor.h"
+#include "workqueue/interfaces.h"
+#include "workqueue/internal/error_log.h"
+#include "workqueue/internal/print_item.h"
+#include "workqueue/internal/queue/acquire_errors.h"
+#include "workqueue/internal/queue/lease_access.h"
+#include "workqueue/internal/queue/lease_count.h"
+#include "workqueue/internal/queue/lease_owner.h"
+#include "workqueue/internal/queue/snapshot_order.h"
+#include "workqueue/lease.h"
+#include "workqueue/lease_batch.h"
+#include "workqueue/log_sink.h"
+#include "workqueue/ordering.h"
+#include "workqueue/shared/codec.h"
+#include "workqueue/shared/internal/open_shared_queue.h"
+#include "workqueue/shared/internal/shared_queue_core.h"
+#include "workqueue/shared/redis_options.h"
+#include "workqueue/shared/retry_schedule.h"
+#include "workqueue/snapshot.h"
+#include "workqueue/timer/queue_clock.h"
+
+namespace workqueue {
+
+// SharedQueueOptions
+//
+// Options of a `SharedQueue`. Every field but the name has a usable default.
+// All processes that use a queue should have the same ones.
+template <typename T>
+struct SharedQueueOptions {
+  // The name of the queue in the server, which all its processes use. Must not
+  // be empty, nor contain '{' or '}'.
+  std::string name;
+
+  // The server.
+  RedisOptions redis;
+
+  // How items are written as bytes. Types other than strings and integers need
+  // one.
+  Codec<T> codec = DefaultCodec<T>();
+
+  // How long a worker may have an item without a renewal. This process renews
+  // its leases each third of that time. What a process holds that has died is
+  // handed out again when so much time has passed. A short lease finds dead
+  // processes sooner, and takes a process for dead whose threads do not run for
+  // that long: while its machine swaps, or is suspended.
+  //
+  // At least 10 ms. With an infinite lease, what a process holds that has died
+  // is never handed out again.
+  absl::Duration lease = absl::Seconds(30);
+
+  // How long a call waits for the server: connections that break are made
+  // again, and requests repeated, until that time has passed. On the machine's
+  // clock. Positive and finite.
+  absl::Duration call_timeout = absl::Seconds(5);
+
+  // The delays of `AddRateLimited()`. Must not be empty.
+  RetrySchedule retry_schedule = DefaultRetrySchedule();
+
+  // The retries of this process together are limited to so many a second, after
+  // so many at once, as client-go's default limiter does. Must not be negative;
+  // an infinite rate is no limit.
+  double retries_per_second = 10;
+  int64_t retry_burst = 100;
+
+  // If the server's settings do not keep the promises of `SharedQueue`, or
+  // cannot be seen, `Create()` fails if this is true, and logs a warning
+  // otherwise.
+  bool require_durable_server = false;
+
+  // The clock of this process' timeouts, and the thread that renews leases, or
+  // a loop to share. A call to the server can hold a shared loop up.
+  QueueClock clock;
+
+  // Receives a message for each call that fails whose error nobody is told.
+  LogSink* log_sink = nullptr;
+
+  // For tests: the queue's times are those of `clock`, instead of the server's,
+  // to the nanosecond. The clock must read less than 100 days after the Unix
+  // epoch, as a `FakeClock` does.
+  bool clock_is_the_servers = false;
+};
+
+// SharedQueue
+//
+// A queue that several processes share. Its items are in a server of Valkey or
+// Redis. Each process creates a `SharedQueue` of the same name, and uses it as
+// it would use a `RateLimitingQueue`: an item that is added by any process is
+// processed by one of them.
+//
+// Example:
+//
+//     workqueue::SharedQueueOptions<std::string> options;
+//     options.name = "pods";
+//     options.redis.address = "redis.example:6379";
+//     auto queue = workqueue::SharedQueue<std::string>::Create(options);
+//     if (!queue.ok()) return queue.status();
+//     (*queue)->Add("default/web");
+//     workqueue::Lease<std::string> lease;
+//     while ((*queue)->AcquireNext(&lease).ok()) Reconcile(*lease);
+//
+// `RateLimitingInterface` has the promises: items are handed out in the order
+// of their adds, by priority if they have one; an item that is added several
+// times is processed once; and one that is added while it is being processed,
+// by whatever process, is processed again afterwards. docs/shared-queue.md has
+// the exact transitions. Beyond that:
+//
+//   * What was acknowledged is not lost if any process, or the server, crashes,
+//     provided that the server writes its log before it answers (`appendonly
+//     yes`, `appendfsync always`) and evicts nothing (`maxmemory-policy
+//     noeviction`). A failover to a replica can lose what the replica has not
+//     received yet.
+//   * At most one worker at a time processes an item as long as its lease
+//     lives. After a crash the item is processed again. A worker whose lease
+//     has expired, because it was suspended or cut off, may overlap with the
+//     next one; its `Done()` returns false and changes nothing. To exclude
+//     that, send `Lease::token()` along with what the worker writes.
+//   * Times are the server's. Nothing comes early.
+//
+// A call fails when the server could not be reached, or did not answer, within
+// `SharedQueueOptions::call_timeout`. The functions of the interface then
+// return false, or an error if they return statuses, and log; those named
+// `...WithStatus()` return the error:
+//
+//   * `absl::UnavailableError`: nothing has been changed.
+//   * `absl::UnknownError`: the call may or may not have taken effect. It is
+//     safe to repeat it, but a failure may then be counted twice.
+//   * `absl::CancelledError`: the queue has been shut down or closed.
+//   * Other errors: the server refused the call, and says why.
+//
+// A worker that waits goes on waiting, and is served when the server is back.
+//
+// Each call is one request to the server. The calls of a process' threads that
+// meet travel together. Complexities are those of a `RateLimitingQueue`, but
+// for a logarithm of the number of items.
+//
+// Thread-safe. The destructor closes the queue, and gives back what no worker
+// has taken. It blocks until calls that wait for items have returned, and all
+// callbacks have been called. Leases must have ended. What a `Get()` returned
+// and no `Done()` ended is handed out again when its lease has expired.
+template <typename T>
+class SharedQueue final : public PriorityInterface<T>,
+                          private internal::LeaseOwner<T> {
+ public:
+  // Connects to the server. Returns
+  //
+  //   * `absl::InvalidArgumentError` that names the field and its value if the
+  //     options are wrong,
+  //   * `absl::FailedPreconditionError` if another version of this library,
+  //     with another layout, uses the queue, or if the server is not durable
+  //     and must be,
+  //   * an error of a call.
+  static absl::StatusOr<std::unique_ptr<SharedQueue>> Create(
+      SharedQueueOptions<T> options);
+
+  ~SharedQueue() override = default;
+
+  // Interface:
+  bool Add(const T& item) override;
+  bool AddAll(absl::Span<const T> items) override;
+  std::optional<T> Get() override;
+  absl::StatusOr<T> GetWithTimeout(absl::Duration timeout) override;
+  bool Done(const T& item) override;
+  absl::StatusOr<Lease<T>> AcquireWithTimeout(absl::Duration timeout) override;
+  absl::Status AcquireNext(Lease<T>* lease) override;
+  absl::StatusOr<LeaseBatch<T>> AcquireUpToWithTimeout(
+      size_t max, absl::Duration timeout) override;
+  AcquireId AcquireAsync(Executor* executor,
+                         AcquireCallback<T> callback) override;
+  // Ends the lease with a call that blocks.
+  AcquireId AcquireNextAsync(Lease<T>* lease, Executor* executor,
+                             AcquireCallback<T> callback) override;
+  bool CancelAcquire(AcquireId id) override { return core_.CancelAcquire(id); }
+  // Returns zero if the server cannot be reached.
+  size_t Len() const override;
+  // Returns an empty snapshot if the server cannot be reached. Holds the server
+  // up while it collects the items.
+  Snapshot<T> TakeSnapshot() override;
+  void ShutDown() override;
+  bool ShutDownWithDrainWithin(absl::Duration timeout) override;
+  void Close() override { core_.Close(); }
+  bool ShuttingDown() const override { return core_.ShuttingDown(); }
+  Clock* clock() const override { return core_.clock(); }
+
+  // DelayingInterface:
+  bool AddAfter(const T& item, absl::Duration delay) override;
+  bool CancelDelayed(const T& item) override;
+  bool Reschedule(const T& item, absl::Duration delay) override;
+
+  // RateLimitingInterface:
+  bool AddRateLimited(const T& item) override;
+  void Forget(const T& item) override;
+  int NumRequeues(const T& item) const override;
+
+  // PriorityInterface:
+  bool AddWithOptions(const AddOptions& options,
+                      absl::Span<const T> items) override;
+  std::optional<ItemWithPriority<T>> GetWithPriority() override;
+
+  // The same calls, which return their errors.
+  absl::Status AddWithStatus(const T& item);
+  absl::Status AddAllWithStatus(absl::Span<const T> items);
+  absl::StatusOr<bool> DoneWithStatus(const T& item);
+  absl::Status AddAfterWithStatus(const T& item, absl::Duration delay);
+  absl::StatusOr<bool> CancelDelayedWithStatus(const T& item);
+  absl::Status RescheduleWithStatus(const T& item, absl::Duration delay);
+  absl::Status AddRateLimitedWithStatus(const T& item);
+  absl::Status ForgetWithStatus(const T& item);
+  absl::StatusOr<int> NumRequeuesWithStatus(const T& item) const;
+  absl::Status AddWithOptionsWithStatus(const AddOptions& options,
+                                        absl::Span<const T> items);
+  absl::StatusOr<size_t> LenWithStatus() const { return core_.Len(); }
+  absl::StatusOr<Snapshot<T>> TakeSnapshotWithStatus();
+  absl::Status ShutDownWithStatus() { return core_.ShutDown(); }
+  absl::StatusOr<bool> ShutDownWithDrainWithStatus(absl::Duration timeout) {
+    return core_.ShutDownWithDrain(timeout);
+  }
+
+  // Closes this client, and blocks until all items that it holds have been
+  // processed or given back, `timeout` at most. Returns whether they have.
+  bool CloseWithDrainWithin(absl::Duration timeout);
+
+  // Opens the queue again, for all its clients, after a `ShutDown()`: that is
+  // remembered in the server.
+  absl::Status Reopen() { return core_.Reopen(); }
+
+ private:
+  using Operation = internal::EngineOperation;
+
+  // An item that is leased.
+  class HeldByLease;
+
+  SharedQueue(SharedQueueOptions<T> options,
+              std::unique_ptr<internal::SharedQueueParts> parts)
+      : codec_(std::move(options.codec)),
+        errors_("shared queue", options.name, options.log_sink,
+                Clock::GetRealClock()),
+        parts_(std::move(parts)),
+        core_(*parts_->core) {}
+
+  Operation MakeOperation(Operation::Code code, const T& item, int64_t x = 0,
+                          int64_t y = 0, int64_t z = 0) const {
+    return {code, codec_.encode(item), x, y, z};
+  }
+
+  // Applies operations that add items. `absl::CancelledError` if the queue has
+  // been shut down or closed.
+  absl::Status ApplyAdds(std::vector<Operation> adds);
+  absl::StatusOr<int64_t> ApplyOne(Operation operation) const;
+
+  // Logs an error, if there is one. Returns whether there is none.
+  bool Ok(const absl::Status& status, const T* item,
+          absl::string_view call) const;
+
+  // Makes a lease of `*held`, or gives an item up that cannot be decoded.
+  absl::StatusOr<Lease<T>> MakeLease(internal::HeldItem* held);
+  absl::StatusOr<T> Decode(const internal::HeldItem& held) const;
+
+  // LeaseOwner:
+  bool EndLeases(absl::Span<QueuedItem<T>* const> items,
+                 internal::LeaseEnd end) override;
+  int64_t TokenOf(const QueuedItem<T>& item) const override;
+  bool IsLost(const QueuedItem<T>& item) const override;
+
+  const Codec<T> codec_;
+  mutable internal::ErrorLog errors_;
+  internal::LeaseCount leases_;
+  const std::unique_ptr<internal::SharedQueueParts> parts_;
+  internal::SharedQueueCore& core_;
+};
+
+// Implementation details follow.
+
+template <typename T>
+class SharedQueue<T>::HeldByLease final : public QueuedItem<T> {
+ public:
+  HeldByLease(T item, internal::HeldItem* held)
+      : QueuedItem<T>(std::move(item)), held_(held) {
+    this->set_priority(static_cast<int>(held->priority));
+  }
+
+  internal::HeldItem* held() const { return held_; }
+
+ private:
+  internal::HeldItem* const held_;
+};
+
+template <typename T>
+absl::StatusOr<std::unique_ptr<SharedQueue<T>>> SharedQueue<T>::Create(
+    SharedQueueOptions<T> options) {
+  if (!options.codec.encode || !options.codec.decode) {
+    return absl::InvalidArgumentError(
+        "codec is empty; an item of this type needs its two functions");
+  }
+  internal::SharedQueueParts::Options parts_options;
+  parts_options.name = options.name;
+  parts_options.redis = options.redis;
+  parts_options.lease = options.lease;
+  parts_options.call_timeout = options.call_timeout;
+  parts_options.retry_schedule = options.retry_schedule;
+  parts_options.retries_per_second = options.retries_per_second;
+  parts_options.retry_burst = options.retry_burst;
+  parts_options.require_durable_server = options.require_durable_server;
+  parts_options.clock = options.clock;
+  parts_options.log_sink = options.log_sink;
+  parts_options.clock_is_the_servers = options.clock_is_the_servers;
+  auto parts = internal::OpenSharedQueue(std::move(parts_options));
+  if (!parts.ok()) return parts.status();
+  return absl::WrapUnique(
+      new SharedQueue(std::move(options), *std::move(parts)));
+}
+
+template <typename T>
+bool SharedQueue<T>::Ok(const absl::Status& status, const T* item,
+                        absl::string_view call) const {
+  if (status.ok()) return true;
+  if (!absl::IsCancelled(status)) {
+    errors_.Write(
+        [&] {
+          return item == nullptr
+                     ? absl::StrCat(call, " failed")
+                     : absl::StrCat(call, " of ", internal::DescribeItem(*item),
+                                    " failed");
+        },
+        status);
+  }
+  return false;
+}
+
+template <typename T>
+absl::StatusOr<int64_t> SharedQueue<T>::ApplyOne(Operation operation) const {
+  absl::StatusOr<std::vector<int64_t>> results =
+      core_.Apply({std::move(operation)});
+  if (!results.ok()) return results.status();
+  return results->front();
+}
+
+template <typename T>
+absl::Status SharedQueue<T>::ApplyAdds(std::vector<Operation> adds) {
+  if (core_.closed()) return absl::CancelledError("the queue has been closed");
+  const absl::StatusOr<std::vector<int64_t>> results =
+      core_.Apply(std::move(adds));
+  if (!results.ok()) return results.status();
+  for (int64_t result : *results) {
+    if (result == internal::kFalse) {
+      return absl::CancelledError("the queue has been shut down");
+    }
+  }
+  return absl::OkStatus();
+}
+
+template <typename T>
+absl::Status SharedQueue<T>::AddWithStatus(const T& item) {
+  return ApplyAdds({MakeOperation(Operation::kAdd, item)});
+}
+
+template <typename T>
+bool SharedQueue<T>::Add(const T& item) {
+  return Ok(AddWithStatus(item), &item, "Add()");
+}
+
+template <typename T>
+absl::Status SharedQueue<T>::AddAllWithStatus(absl::Span<const T> items) {
+  return AddWithOptionsWithStatus(AddOptions(), items);
+}
+
+template <typename T>
+bool SharedQueue<T>::AddAll(absl::Span<const T> items) {
+  return Ok(AddAllWithStatus(items), nullptr, "AddAll()");
+}
+
+template <typename T>
+absl::Status SharedQueue<T>::AddWithOptionsWithStatus(
+    const AddOptions& options, absl::Span<const T> items) {
+  const internal::Ticks& ticks = core_.ticks();
+  const int64_t after = ticks.From(options.after);
+  std::vector<Operation> adds;
+  adds.reserve(items.size());
+  for (const T& item : items) {
+    if (options.rate_limited) {
+      adds.push_back(MakeOperation(Operation::kAddRateLimited, item,
+                                   ticks.From(parts_->NextRetry()),
+                                   options.priority, after > 0 ? after : -1));
+    } else if (after > 0) {
+      adds.push_back(
+          MakeOperation(Operation::kAddAfter, item, after, options.priority));
+    } else {
+      adds.push_back(MakeOperation(Operation::kAdd, item, options.priority));
+    }
+  }
+  return ApplyAdds(std::move(adds));
+}
+
+template <typename T>
+bool SharedQueue<T>::AddWithOptions(const AddOptions& options,
+                                    absl::Span<const T> items) {
+  return Ok(AddWithOptionsWithStatus(options, items), nullptr,
+            "AddWithOptions()");
+}
+
+template <typename T>
+absl::Status SharedQueue<T>::AddAfterWithStatus(const T& item,
+                                                absl::Duration delay) {
+  return ApplyAdds(
+      {MakeOperation(Operation::kAddAfter, item, core_.ticks().From(delay))});
+}
+
+template <typename T>
+bool SharedQueue<T>::AddAfter(const T& item, absl::Duration delay) {
+  return Ok(AddAfterWithStatus(item, delay), &item, "AddAfter()");
+}
+
+template <typename T>
+absl::StatusOr<bool> SharedQueue<T>::CancelDelayedWithStatus(const T& item) {
+  const absl::StatusOr<int64_t> result =
+      ApplyOne(MakeOperation(Operation::kCancelDelayed, item));
+  if (!result.ok()) return result.status();
+  return *result != internal::kFalse;
+}
+
+template <typename T>
+bool SharedQueue<T>::CancelDelayed(const T& item) {
+  const absl::StatusOr<bool> result = CancelDelayedWithStatus(item);
+  return Ok(result.status(), &item, "CancelDelayed()") && *result;
+}
+
+template <typename T>
+absl::Status SharedQueue<T>::RescheduleWithStatus(const T& item,
+                                                  absl::Duration delay) {
+  return ApplyAdds(
+      {MakeOperation(Operation::kReschedule, item, core_.ticks().From(delay))});
+}
+
+template <typename T>
+bool SharedQueue<T>::Reschedule(const T& item, absl::Duration delay) {
+  return Ok(RescheduleWithStatus(item, delay), &item, "Reschedule()");
+}
+
+template <typename T>
+absl::Status SharedQueue<T>::AddRateLimitedWithStatus(const T& item) {
+  return ApplyAdds({MakeOperation(Operation::kAddRateLimited, item,
+                                  core_.ticks().From(parts_->NextRetry()),
+                                  /*priority=*/0, /*other=*/-1)});
+}
+
+template <typename T>
+bool SharedQueue<T>::AddRateLimited(const T& item) {
+  return Ok(AddRateLimitedWithStatus(item), &item, "AddRateLimited()");
+}
+
+template <typename T>
+absl::Status SharedQueue<T>::ForgetWithStatus(const T& item) {
+  return ApplyOne(MakeOperation(Operation::kForget, item)).status();
+}
+
+template <typename T>
+void SharedQueue<T>::Forget(const T& item) {
+  Ok(ForgetWithStatus(item), &item, "Forget()");
+}
+
+template <typename T>
+absl::StatusOr<int> SharedQueue<T>::NumRequeuesWithStatus(const T& item) const {
+  const absl::StatusOr<int64_t> result =
+      ApplyOne(MakeOperation(Operation::kNumRequeues, item));
+  if (!result.ok()) return result.status();
+  return static_cast<int>(*result);
+}
+
+template <typename T>
+int SharedQueue<T>::NumRequeues(const T& item) const {
+  const absl::StatusOr<int> result = NumRequeuesWithStatus(item);
+  return Ok(result.status(), &item, "NumRequeues()") ? *result : 0;
+}
+
+template <typename T>
+absl::StatusOr<T> SharedQueue<T>::Decode(const internal::HeldItem& held) const {
+  absl::StatusOr<T> item = codec_.decode(held.item);
+  if (!item.ok()) {
+    errors_.Write(
+        [&] {
+          return absl::StrCat("cannot decode ",
+                              internal::DescribeItem(held.item));
+        },
+        item.status());
+  }
+  return item;
+}
+
+template <typename T>
+absl::StatusOr<Lease<T>> SharedQueue<T>::MakeLease(internal::HeldItem* held) {
+  absl::StatusOr<T> item = Decode(*held);
+  if (!item.ok()) return item.status();
+  leases_.Increment();
+  return internal::LeaseAccess::Make<T>(
+      this, new HeldByLease(*std::move(item), held));
+}
+
+template <typename T>
+absl::StatusOr<T> SharedQueue<T>::GetWithTimeout(absl::Duration timeout) {
+  absl::StatusOr<std::vector<internal::HeldItem*>> got =
+      core_.Acquire(1, timeout, {});
+  if (!got.ok()) return got.status();
+  absl::StatusOr<T> item = Decode(*got->front());
+  if (item.ok()) core_.Remember(got->front());
+  return item;
+}
+
+template <typename T>
+std::optional<ItemWithPriority<T>> SharedQueue<T>::GetWithPriority() {
+  while (true) {
+    absl::StatusOr<std::vector<internal::HeldItem*>> got =
+        core_.Acquire(1, absl::InfiniteDuration(), {});
+    if (got.ok()) {
+      internal::HeldItem* const held = got->front();
+      absl::StatusOr<T> item = Decode(*held);
+      if (!item.ok()) continue;
+      const int priority = static_cast<int>(held->priority);
+      core_.Remember(held);
+      return ItemWithPriority<T>{*std::move(item), priority};
+    }
+    if (absl::IsCancelled(got.status())) return std::nullopt;
+    Ok(got.status(), nullptr, "Get()");
+  }
+}
+
+template <typename T>
+std::optional<T> SharedQueue<T>::Get() {
+  std::optional<ItemWithPriority<T>> got = GetWithPriority();
+  if (!got.has_value()) return std::nullopt;
+  return std::move(got->item);
+}
+
+template <typename T>
+absl::StatusOr<bool> SharedQueue<T>::DoneWithStatus(const T& item) {
+  internal::HeldItem* const held = core_.Recall(codec_.encode(item));
+  if (held == nullptr) return false;
+  return core_.ApplyEnds({core_.End(held, Operation::kDone)});
+}
+
+template <typename T>
+bool SharedQueue<T>::Done(const T& item) {
+  const absl::StatusOr<bool> result = DoneWithStatus(item);
+  return Ok(result.status(), &item, "Done()") && *result;
+}
+
+template <typename T>
+absl::StatusOr<Lease<T>> SharedQueue<T>::AcquireWithTimeout(
+    absl::Duration timeout) {
+  absl::StatusOr<std::vector<internal::HeldItem*>> got =
+      core_.Acquire(1, timeout, {});
+  if (!got.ok()) return got.status();
+  return MakeLease(got->front());
+}
+
+template <typename T>
+absl::Status SharedQueue<T>::AcquireNext(Lease<T>* lease) {
+  std::vector<Operation> ends;
+  const internal::LeaseOwner<T>* const owner = this;
+  QueuedItem<T>* const item = internal::LeaseAccess::Release(lease, owner);
+  if (item != nullptr) {
+    const std::unique_ptr<HeldByLease> ended(static_cast<HeldByLease*>(item));
+    ends.push_back(core_.End(ended->held(), Operation::kDone));
+    leases_.Decrement();
+  } else {
+    lease->Done();  // of another queue
+  }
+  absl::StatusOr<std::vector<internal::HeldItem*>> got =
+      core_.Acquire(1, absl::InfiniteDuration(), std::move(ends));
+  if (!got.ok()) return got.status();
+  absl::StatusOr<Lease<T>> next = MakeLease(got->front());
+  if (!next.ok()) return next.status();
+  *lease = *std::move(next);
+  return absl::OkStatus();
+}
+
+template <typename T>
+absl::StatusOr<LeaseBatch<T>> SharedQueue<T>::AcquireUpToWithTimeout(
+    size_t max, absl::Duration timeout) {
+  if (max == 0) return internal::ZeroMaxError();
+  absl::StatusOr<std::vector<internal::HeldItem*>> got =
+      core_.Acquire(max, timeout, {});
+  if (!got.ok()) return got.status();
+  LeaseBatch<T> batch;
+  absl::Status status;
+  for (internal::HeldItem* held : *got) {
+    absl::StatusOr<Lease<T>> lease = MakeLease(held);
+    if (lease.ok()) {
+      internal::LeaseAccess::PushBack(&batch, *std::move(lease));
+    } else {
+      status = lease.status();
+    }
+  }
+  if (batch.empty()) return status;
+  return batch;
+}
+
+template <typename T>
+AcquireId SharedQueue<T>::AcquireAsync(Executor* executor,
+                                       AcquireCallback<T> callback) {
+  return core_.AcquireAsync(
+      executor, [this, callback = std::move(callback)](
+                    absl::StatusOr<internal::HeldItem*> held) mutable {
+        if (held.ok()) {
+          std::move(callback)(MakeLease(*held));
+        } else {
+          std::move(callback)(held.status());
+        }
+      });
+}
+
+template <typename T>
+AcquireId SharedQueue<T>::AcquireNextAsync(Lease<T>* lease, Executor* executor,
+                                           AcquireCallback<T> callback) {
+  lease->Done();
+  return AcquireAsync(executor, std::move(callback));
+}
+
+template <typename T>
+size_t SharedQueue<T>::Len() const {
+  const absl::StatusOr<size_t> len = core_.Len();
+  return Ok(len.status(), nullptr, "Len()") ? *len : 0;
+}
+
+template <typename T>
+absl::StatusOr<Snapshot<T>> SharedQueue<T>::TakeSnapshotWithStatus() {
+  const absl::StatusOr<internal::EngineSnapshot> taken = core_.TakeSnapshot();
+  if (!taken.ok()) return taken.status();
+  Snapshot<T> snapshot;
+  snapshot.taken_at = clock()->TimeNow();
+  snapshot.shutting_down = taken->shut_down;
+  // The engine's times differ from this clock's.
+  const auto time_of = [&](const internal::EngineSnapshot::Item& it) {
+    return it.time == internal::kForever
+               ? absl::InfiniteFuture()
+               : snapshot.taken_at +
+                     core_.ticks().ToDuration(it.time - taken->now);
+  };
+  std::vector<int64_t> tokens;
+  for (const auto& it : taken->queued) {
+    absl::StatusOr<T> item = codec_.decode(it.item);
+    if (!item.ok()) continue;
+    snapshot.queued.push_back({*std::move(item), time_of(it),
+                               static_cast<int>(it.number),
+                               static_cast<int>(it.failures), ""});
+  }
+  for (const auto& it : taken->processing) {
+    absl::StatusOr<T> item = codec_.decode(it.item);
+    if (!item.ok()) continue;
+    tokens.push_back(it.number);
+    snapshot.processing.push_back({*std::move(item), time_of(it),
+                                   it.added_again,
+                                   static_cast<int>(it.failures), ""});
+  }
+  for (const auto& it : taken->waiting) {
+    absl::StatusOr<T> item = codec_.decode(it.item);
+    if (!item.ok()) continue;
+    snapshot.waiting.push_back({*std::move(item), time_of(it),
+                                static_cast<int>(it.number),
+                                static_cast<int>(it.failures), ""});
+  }
+  internal::SortByIndex(&snapshot.processing, [&](size_t a, size_t b) {
+    return tokens[a] < tokens[b];
+  });
+  return snapshot;
+}
+
+template <typename T>
+Snapshot<T> SharedQueue<T>::TakeSnapshot() {
+  absl::StatusOr<Snapshot<T>> snapshot = TakeSnapshotWithStatus();
+  if (Ok(snapshot.status(), nullptr, "TakeSnapshot()")) {
+    return *std::move(snapshot);
+  }
+  Snapshot<T> none;
+  none.taken_at = clock()->TimeNow();
+  return none;
+}
+
+template <typename T>
+void SharedQueue<T>::ShutDown() {
+  Ok(ShutDownWithStatus(), nullptr, "ShutDown()");
+}
+
+template <typename T>
+bool SharedQueue<T>::ShutDownWithDrainWithin(absl::Duration timeout) {
+  const absl::StatusOr<bool> drained = ShutDownWithDrainWithStatus(timeout);
+  return Ok(drained.status(), nullptr, "ShutDownWithDrain()") && *drained;
+}
+
+template <typename T>
+bool SharedQueue<T>::CloseWithDrainWithin(absl::Duration timeout) {
+  Close();
+  return core_.AwaitNothingHeld(timeout);
+}
+
+template <typename T>
+bool SharedQueue<T>::EndLeases(absl::Span<QueuedItem<T>* const> items,
+                               internal::LeaseEnd end) {
+  std::vector<Operation> ends;
+  ends.reserve(items.size());
+  for (QueuedItem<T>* item : items) {
+    const std::unique_ptr<HeldByLease> ended(static_cast<HeldByLease*>(item));
+    ends.push_back(core_.End(ended->held(), end == internal::LeaseEnd::kDone
+                                                ? Operation::kDone
+                                                : Operation::kGiveBack));
+  }
+  const absl::StatusOr<bool> result = core_.ApplyEnds(std::move(ends));
+  for (size_t i = 0; i < items.size(); ++i) leases_.Decrement();
+  return Ok(result.status(), nullptr, "the end of a lease") && *result;
+}
+
+template <typename T>
+int64_t SharedQueue<T>::TokenOf(const QueuedItem<T>& item) const {
+  return static_cast<const HeldByLease&>(item).held()->token;
+}
+
+template <typename T>
+bool SharedQueue<T>::IsLost(const QueuedItem<T>& item) const {
+  return core_.IsLost(*static_cast<const HeldByLease&>(item).held());
+}
+
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_SHARED_SHARED_QUEUE_H_
