@@ -138,6 +138,26 @@ class MetricsProvider {
     return nullptr;
   }
 
+  // The seconds that a request to the engine of a `SharedQueue` takes. Only such
+  // a queue calls this and the next two functions. The default returns null.
+  virtual std::unique_ptr<HistogramMetric> NewEngineRoundTripMetric(
+      absl::string_view /*name*/) {
+    return nullptr;
+  }
+
+  // The number of requests to the engine that failed. The default returns null.
+  virtual std::unique_ptr<CounterMetric> NewEngineErrorsMetric(
+      absl::string_view /*name*/) {
+    return nullptr;
+  }
+
+  // The number of leases that expired, and whose items were queued again, as
+  // this process found. The default returns null.
+  virtual std::unique_ptr<CounterMetric> NewExpiredLeasesMetric(
+      absl::string_view /*name*/) {
+    return nullptr;
+  }
+
   // The number of calls of `AddAfter()`, with or without a delay. A
   // `PriorityQueue` counts only adds with a delay, including rate limited adds.
   virtual std::unique_ptr<CounterMetric> NewRetriesMetric(

@@ -12,6 +12,7 @@
 #include "test/conformance/trace.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/interfaces.h"
+#include "workqueue/metrics.h"
 
 namespace conformance {
 
@@ -28,6 +29,13 @@ class QueueSubject : public Subject {
   using Item = std::string;
 
   explicit QueueSubject(const Header& header);
+
+  workqueue::FakeClock* clock() { return &clock_; }
+
+  // Null if the trace has no metrics.
+  workqueue::MetricsProvider* metrics_provider() {
+    return metrics_ ? &recorder_ : nullptr;
+  }
 
   // Returns options with the clock and the metrics provider. A queue without
   // metrics has no name.

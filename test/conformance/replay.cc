@@ -86,14 +86,14 @@ Outcome ReplayFile(const std::string& file) {
 
 }  // namespace
 
-Outcome Replay(absl::string_view trace) {
+Outcome Replay(absl::string_view trace, SubjectOr (*create)(const Header&)) {
   const std::vector<Line> lines = SplitLines(trace);
   if (lines.empty()) return ErrorAt(1, "the trace is empty");
   const absl::StatusOr<Header> header = ParseHeader(lines[0].text);
   if (!header.ok()) {
     return ErrorAt(lines[0].number, header.status().message());
   }
-  const SubjectOr subject = NewSubject(*header);
+  const SubjectOr subject = create(*header);
   if (!subject.ok()) {
     return ErrorAt(lines[0].number, subject.status().message());
   }

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "test/conformance/subjects.h"
+#include "test/conformance/trace.h"
 
 namespace conformance {
 
@@ -25,9 +27,11 @@ struct Outcome {
   std::string message;  // describes the difference or the error
 };
 
-// Replays `trace`, the contents of a file, on the library up to the first
-// difference. If any line has an error, replays nothing.
-Outcome Replay(absl::string_view trace);
+// Replays `trace`, the contents of a file, on the subject that `create` returns
+// for its first line, up to the first difference. If any line has an error,
+// replays nothing.
+Outcome Replay(absl::string_view trace,
+               SubjectOr (*create)(const Header&) = NewSubject);
 
 // The main function of the program. `args` does not include the program's name.
 // Prints the results to `out` and the usage text to `err`. Returns the exit

@@ -8,6 +8,7 @@
 #ifndef WORKQUEUE_TEST_REFERENCE_CHOICES_H_
 #define WORKQUEUE_TEST_REFERENCE_CHOICES_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -73,9 +74,20 @@ class Choices {
     return byte % 3 == 0 ? -absl::InfiniteDuration() : absl::InfiniteDuration();
   }
 
+  // Bounds the results of Step(), for a subject whose time has bounds.
+  void LimitSteps(absl::Duration least, absl::Duration most) {
+    least_step_ = least;
+    most_step_ = most;
+  }
+
   // Returns how far the time moves: usually up to 3 seconds, seldom much more,
   // and seldom back.
   absl::Duration Step() {
+    return std::min(std::max(AnyStep(), least_step_), most_step_);
+  }
+
+ private:
+  absl::Duration AnyStep() {
     const int byte = Byte();
     if (byte < 196) return absl::Milliseconds(500 * ((byte + 1) % 7));
     if (byte < 210) return absl::Milliseconds(500 * (byte % 7 - 7));
@@ -85,7 +97,6 @@ class Choices {
     return kFar[byte - 253];
   }
 
- private:
   int Byte() {
     if (operation_.empty()) return 0;
     const int byte = operation_.front();
@@ -93,6 +104,8 @@ class Choices {
     return byte;
   }
 
+  absl::Duration least_step_ = -absl::InfiniteDuration();
+  absl::Duration most_step_ = absl::InfiniteDuration();
   absl::Span<const uint8_t> rest_;
   absl::Span<const uint8_t> operation_;
 };

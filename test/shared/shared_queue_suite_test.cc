@@ -6,7 +6,6 @@
 #include <memory>
 #include <string>
 
-#include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "test/shared/new_shared_queue.h"
 #include "workqueue/clock/fake_clock.h"
@@ -17,7 +16,7 @@ namespace workqueue {
 namespace {
 
 std::unique_ptr<SharedQueue<std::string>> New(FakeClock* clock) {
-  return NewSharedQueue(clock);
+  return NewSharedQueue(NewSharedQueueOptions<std::string>(clock));
 }
 
 INSTANTIATE_TEST_SUITE_P(SharedQueue, QueueTestSuite,

@@ -38,6 +38,7 @@
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
 #include "workqueue/log_sink.h"
+#include "workqueue/metrics.h"
 #include "workqueue/ordering.h"
 #include "workqueue/shared/codec.h"
 #include "workqueue/shared/internal/open_shared_queue.h"
@@ -98,6 +99,12 @@ struct SharedQueueOptions {
   // The clock of this process' timeouts, and the thread that renews leases, or
   // a loop to share. A call to the server can hold a shared loop up.
   QueueClock clock;
+
+  // Makes the metrics of this process' part in the queue; null means the
+  // default provider. The depth, and the numbers of items that wait and have
+  // failed, are those of the whole queue: take the maximum over all processes,
+  // and the sum of all other metrics.
+  MetricsProvider* metrics_provider = nullptr;
 
   // Receives a message for each call that fails whose error nobody is told.
   LogSink* log_sink = nullptr;
@@ -330,6 +337,7 @@ absl::StatusOr<std::unique_ptr<SharedQueue<T>>> SharedQueue<T>::Create(
   parts_options.require_durable_server = options.require_durable_server;
   parts_options.clock = options.clock;
   parts_options.log_sink = options.log_sink;
+  parts_options.metrics_provider = options.metrics_provider;
   parts_options.clock_is_the_servers = options.clock_is_the_servers;
   auto parts = internal::OpenSharedQueue(std::move(parts_options));
   if (!parts.ok()) return parts.status();
@@ -654,7 +662,7 @@ absl::StatusOr<Snapshot<T>> SharedQueue<T>::TakeSnapshotWithStatus() {
   if (!taken.ok()) return taken.status();
   Snapshot<T> snapshot;
   snapshot.taken_at = clock()->TimeNow();
-  snapshot.shutting_down = taken->shut_down;
+  snapshot.shutting_down = taken->shut_down || ShuttingDown();
   // The engine's times differ from this clock's.
   const auto time_of = [&](const internal::EngineSnapshot::Item& it) {
     return it.time == internal::kForever

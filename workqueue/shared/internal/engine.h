@@ -111,7 +111,9 @@ struct EngineReply {
   int64_t processing = 0;
   int64_t failing = 0;
   bool shut_down = false;
-  int64_t expired = 0;  // leases that expired in this request
+  int64_t expired = 0;   // leases that expired in this request
+  int64_t dirty = 0;     // items added again while they are being processed
+  int64_t came_due = 0;  // items added in this request because they were due
   // The number of pushes to the client so far, and of those still to come for
   // the workers that wait.
   uint64_t pushes = 0;

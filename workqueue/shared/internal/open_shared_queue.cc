@@ -91,6 +91,7 @@ absl::StatusOr<std::unique_ptr<SharedQueueParts>> OpenSharedQueue(
   core.call_timeout = options.call_timeout;
   core.retry_schedule = std::move(options.retry_schedule);
   core.log_sink = options.log_sink;
+  core.metrics_provider = options.metrics_provider;
   parts->core =
       std::make_unique<SharedQueueCore>(std::move(core), *std::move(engine));
   status = parts->core->Start();

@@ -16,6 +16,7 @@
 #include "absl/time/time.h"
 #include "ratelimit/token_bucket.h"
 #include "workqueue/log_sink.h"
+#include "workqueue/metrics.h"
 #include "workqueue/shared/internal/shared_queue_core.h"
 #include "workqueue/shared/redis_options.h"
 #include "workqueue/shared/retry_schedule.h"
@@ -40,6 +41,7 @@ struct SharedQueueParts {
     bool require_durable_server;
     QueueClock clock;
     LogSink* log_sink;
+    MetricsProvider* metrics_provider;
     bool clock_is_the_servers;
   };
 

@@ -34,6 +34,7 @@ local META, ITEMS, READY, WAITING, LEASES, CLIENTS, WAITERS = unpack(KEYS)
 --
 -- Reply: { { time, ticks until something is due or -1, ready, waiting,
 -- processing, failing, state, number of leases that expired in this request,
+-- items added again while they are processed, adds because items came due,
 -- number of pushes to the client so far and still to come }, results of the
 -- operations, each item handed out: item, token, priority, ticks in the queue }.
 local client, request = ARGV[2], tonumber(ARGV[3])
@@ -58,7 +59,7 @@ end
 
 local m = redis.call('HMGET', META, 'version', 'time', 'offset', 'sequence',
                      'token', 'turn', 'state', 'run', 'grace', 'failing',
-                     'due')
+                     'due', 'dirty', 'front')
 if not m[1] then
   write('HSET', META, 'version', ARGV[1])
 elseif m[1] ~= ARGV[1] then
@@ -86,11 +87,13 @@ if now < last then
   offset = offset + last - now
   now = last
 end
-local sequence, token, turn = tonumber(m[4]) or 0, tonumber(m[5]) or 0,
-                              tonumber(m[6]) or 0
+-- The items that are queued have the numbers between these two.
+local front, sequence = tonumber(m[13]) or 2 ^ 40, tonumber(m[4]) or 2 ^ 40
+local token, turn = tonumber(m[5]) or 0, tonumber(m[6]) or 0
 local state = tonumber(m[7]) or 0
 local failing, due_before = tonumber(m[10]) or 0, tonumber(m[11]) or math.huge
-local expired = 0
+local dirty = tonumber(m[12]) or 0
+local expired, came_due = 0, 0
 
 -- After a start of the server no lease expires for as long as a lease lasts:
 -- nobody could renew it.
@@ -135,6 +138,7 @@ local function add(item, e, priority)
     return true
   elseif e[STATE] == PROCESSING then
     e[STATE], e[PRIORITY], e[SINCE] = DIRTY, priority, now
+    dirty = dirty + 1
     return true
   elseif priority > e[PRIORITY] then
     e[PRIORITY] = priority
@@ -172,7 +176,7 @@ local function is_leased(e, token)
 end
 
 -- Ends the processing of the item without a result: the item is queued again,
--- in its place.
+-- before all others of its priority.
 local function give_back(item, e, priority)
   write('ZREM', LEASES, item)
   e[TOKEN] = 0
@@ -180,7 +184,10 @@ local function give_back(item, e, priority)
     e[PRIORITY] = priority
   else
     e[PRIORITY] = math.max(e[PRIORITY], priority)
+    dirty = dirty - 1
   end
+  front = front - 1
+  e[SEQUENCE] = front
   enqueue(item, e)
 end
 
@@ -192,13 +199,15 @@ if state == 0 then
     local e = load(item)
     local priority = e[DUE_PRIORITY]
     stop_waiting(item, e)
-    add(item, e, priority)
+    if add(item, e, priority) then came_due = came_due + 1 end
     save(item, e)
   end
 end
 if now >= grace then
-  for _, item in ipairs(redis.call('ZRANGEBYSCORE', LEASES, '-inf', now,
-                                   'LIMIT', 0, AT_ONCE)) do
+  local dead = redis.call('ZRANGEBYSCORE', LEASES, '-inf', now, 'LIMIT', 0,
+                          AT_ONCE)
+  for i = #dead, 1, -1 do  -- so that they keep their order
+    local item = dead[i]
     local e = load(item)
     give_back(item, e, e[PRIORITY])
     save(item, e)
@@ -276,6 +285,7 @@ local operations = {
     write('ZREM', LEASES, item)
     e[TOKEN] = 0
     if e[STATE] == DIRTY then
+      dirty = dirty - 1
       enqueue_last(item, e)
     else
       e[STATE] = IDLE
@@ -423,11 +433,12 @@ end
 
 local reply = { { now, next_event, ready, redis.call('ZCARD', WAITING),
                   processing, failing, state, expired,
-                  wants + mine[PUSHED] }, results,
+                  dirty, came_due, wants + mine[PUSHED] }, results,
                 handed_out }
 if changed or wants ~= had[WANTED] or now > had[VALID] - lease then
   redis.call('HSET', META, 'time', now, 'offset', offset, 'sequence', sequence,
-             'token', token, 'turn', turn, 'failing', failing, 'due', due)
+             'token', token, 'turn', turn, 'failing', failing, 'due', due,
+             'dirty', dirty, 'front', front)
   mine[VALID] = now + 2 * lease
   mine[LAST_REPLY] = cmsgpack.pack(reply)
   redis.call('HSET', CLIENTS, client, cmsgpack.pack(mine))
@@ -449,8 +460,8 @@ const char kSnapshotScript[] = R"lua(
 -- Keys: those of the other script. Arguments: the version of the layout, and
 -- the time, or empty: the server's. Reply:
 -- { { time, state }, items that are queued, being processed, waiting }. Of each
--- item: item, failures, priority or token, ticks, and for those being
--- processed 1 if it has been added again.
+-- item: item, failures, priority or token, time or -1 for never, and for those
+-- being processed 1 if it has been added again.
 local META, ITEMS, READY, WAITING, LEASES = unpack(KEYS)
 local version = redis.call('HGET', META, 'version')
 if version and version ~= ARGV[1] then
@@ -479,8 +490,9 @@ local all = redis.call('ZRANGE', WAITING, 0, -1, 'WITHSCORES')
 for i = 1, #all, 2 do
   local item = string.sub(all[i], 9)
   local e = entry_of(item)
+  local due = tonumber(all[i + 1])
   waiting[#waiting + 1] = { item, e[FAILURES], e[DUE_PRIORITY],
-                            tonumber(all[i + 1]) }
+                            due < math.huge and due or -1 }
 end
 local m = redis.call('HMGET', META, 'time', 'offset', 'state')
 local now = tonumber(ARGV[2])

@@ -83,7 +83,7 @@ absl::StatusOr<EngineReply> ParseReply(const redisReply& reply) {
   const redisReply& head = *reply.element[0];
   const redisReply& results = *reply.element[1];
   const redisReply& items = *reply.element[2];
-  if (!IsArray(head, 9) || !IsArray(results, 0) || !IsArray(items, 0)) {
+  if (!IsArray(head, 11) || !IsArray(results, 0) || !IsArray(items, 0)) {
     return BadReply();
   }
   EngineReply result;
@@ -95,7 +95,9 @@ absl::StatusOr<EngineReply> ParseReply(const redisReply& reply) {
   result.failing = NumberAt(head, 5);
   result.shut_down = NumberAt(head, 6) != 0;
   result.expired = NumberAt(head, 7);
-  result.pushes = static_cast<uint64_t>(NumberAt(head, 8));
+  result.dirty = NumberAt(head, 8);
+  result.came_due = NumberAt(head, 9);
+  result.pushes = static_cast<uint64_t>(NumberAt(head, 10));
   result.results.reserve(results.elements);
   for (size_t i = 0; i < results.elements; ++i) {
     result.results.push_back(NumberAt(results, i));
@@ -115,8 +117,10 @@ absl::Status ParseItems(const redisReply& list,
   for (size_t i = 0; i < list.elements; ++i) {
     const redisReply& it = *list.element[i];
     if (!IsArray(it, 4)) return BadReply();
+    const int64_t time = NumberAt(it, 3);
     items->push_back({std::string(TextOf(*it.element[0])), NumberAt(it, 1),
-                      NumberAt(it, 2), NumberAt(it, 3), NumberAt(it, 4) != 0});
+                      NumberAt(it, 2), time < 0 ? kForever : time,
+                      NumberAt(it, 4) != 0});
   }
   return absl::OkStatus();
 }

@@ -25,7 +25,10 @@
 #include "workqueue/executor.h"
 #include "workqueue/internal/exceptions.h"
 #include "workqueue/internal/mutex_lock.h"
+#include "workqueue/internal/queue/queue_metrics.h"
+#include "workqueue/internal/queue/ticker.h"
 #include "workqueue/shared/internal/engine.h"
+#include "workqueue/shared/internal/shared_queue_metrics.h"
 #include "workqueue/shared/internal/ticks.h"
 #include "workqueue/timer/waiting_loop.h"
 
@@ -39,6 +42,31 @@ constexpr size_t kMaxOperations = 1000;
 
 // How long the loop waits after a failed request.
 constexpr absl::Duration kRetryAfter = absl::Milliseconds(500);
+
+// Reports the results of `request`.
+void ReportResults(const EngineRequest& request, const EngineReply& reply,
+                   SharedQueueMetrics* metrics) {
+  int64_t adds = reply.came_due;
+  for (size_t i = 0; i < request.operations.size(); ++i) {
+    switch (request.operations[i].code) {
+      case EngineOperation::kAddAfter:
+      case EngineOperation::kAddRateLimited:
+        if (reply.results[i] != kFalse) metrics->OnRetry();
+        break;
+      case EngineOperation::kAdd:
+      case EngineOperation::kReschedule:
+        break;
+      default:
+        continue;
+    }
+    if (reply.results[i] == kNews) ++adds;
+  }
+  metrics->OnAdds(adds);
+  metrics->OnExpired(reply.expired);
+  metrics->SetNumbers(static_cast<size_t>(reply.ready + reply.dirty),
+                      static_cast<size_t>(reply.waiting),
+                      static_cast<size_t>(reply.failing));
+}
 
 Clock* MachineClock() { return Clock::GetRealClock(); }
 
@@ -59,6 +87,8 @@ SharedQueueCore::SharedQueueCore(Options options,
                                         : absl::Microseconds(1)),
       retry_schedule_(ToTicks(ticks_, options_.retry_schedule)),
       errors_("shared queue", options_.name, options_.log_sink, MachineClock()),
+      metrics_(
+          SharedQueueMetrics::Create(options_.name, options_.metrics_provider)),
       engine_(std::move(engine)) {}
 
 absl::Status SharedQueueCore::Start() {
@@ -74,12 +104,17 @@ absl::Status SharedQueueCore::Start() {
   }
   loop_->Add(this);
   added_to_loop_ = true;
+  if (metrics_ != nullptr) {
+    ticker_ =
+        std::make_unique<Ticker>(loop_, clock(), QueueMetrics::UpdatePeriod(),
+                                 [this] { ReportWorkInProgress(); });
+  }
   return absl::OkStatus();
 }
 
 SharedQueueCore::~SharedQueueCore() {
+  ticker_.reset();
   Close();
-  Submit();
   if (added_to_loop_) loop_->Remove(this);
   {
     MutexLock lock(&mu_);
@@ -88,14 +123,38 @@ SharedQueueCore::~SharedQueueCore() {
     // this process waits for nothing more.
     if (added_to_loop_ && (!in_hand_.empty() || Expected() > 0)) {
       Call call;
-      for (const HeldItem* held : in_hand_) {
-        call.operations.push_back({EngineOperation::kGiveBack, held->item,
-                                   held->token, held->priority});
+      // Each item goes before those that are queued: the last one goes first.
+      for (auto it = in_hand_.rbegin(); it != in_hand_.rend(); ++it) {
+        call.operations.push_back({EngineOperation::kGiveBack, (*it)->item,
+                                   (*it)->token, (*it)->priority});
       }
       Send(&call);
     }
   }
   engine_->StopListening();
+}
+
+template <typename F>
+void SharedQueueCore::Report(F f) {
+  if (metrics_ == nullptr) return;
+  errors_.Try([] { return std::string("a metric fails"); },
+              [&] { f(metrics_.get()); });
+}
+
+void SharedQueueCore::ReportWorkInProgress() {
+  MutexLock lock(&mu_);
+  absl::Duration total;
+  absl::Duration longest;
+  const absl::Time now = clock()->TimeNow();
+  for (const auto& it : held_) {
+    if (it.second->taken == absl::InfiniteFuture()) continue;
+    const absl::Duration time = now - it.second->taken;
+    total += time;
+    longest = std::max(longest, time);
+  }
+  Report([&](SharedQueueMetrics* metrics) {
+    metrics->SetWorkInProgress(total, longest);
+  });
 }
 
 std::optional<int64_t> SharedQueueCore::EngineTime() const {
@@ -179,6 +238,10 @@ void SharedQueueCore::SendTogether() {
     reply = engine_->Apply(request, deadline);
   }
   sending_ = false;
+  Report([&](SharedQueueMetrics* metrics) {
+    metrics->OnRoundTrip(clock()->TimeNow() - sent_at);
+    if (!reply.ok()) metrics->OnError();
+  });
   size_t result = 0;
   for (Call* call : calls) {
     if (!reply.ok()) {
@@ -206,6 +269,9 @@ void SharedQueueCore::TakeIn(const EngineRequest& request, EngineReply reply,
   for (HandedOut& item : reply.items) TakeIn(std::move(item), sent_at);
   shut_down_ = reply.shut_down;
   ready_ = static_cast<size_t>(reply.ready);
+  Report([&](SharedQueueMetrics* metrics) {
+    ReportResults(request, reply, metrics);
+  });
   drained_ = reply.shut_down && reply.ready == 0 && reply.processing == 0;
   if (!reply.shut_down) {
     ended_as_of_ = 0;
@@ -249,6 +315,12 @@ std::vector<HeldItem*> SharedQueueCore::TakeInHand(size_t max) {
   const size_t n = std::min(max, in_hand_.size());
   std::vector<HeldItem*> items(in_hand_.begin(), in_hand_.begin() + n);
   in_hand_.erase(in_hand_.begin(), in_hand_.begin() + n);
+  Report([&](SharedQueueMetrics* metrics) {
+    for (HeldItem* held : items) {
+      held->taken = clock()->TimeNow();
+      metrics->OnTake(ticks_.ToDuration(held->ticks_queued));
+    }
+  });
   return items;
 }
 
@@ -471,6 +543,9 @@ EngineOperation SharedQueueCore::End(HeldItem* held,
                                      EngineOperation::Code code) {
   MutexLock lock(&mu_);
   EngineOperation end{code, held->item, held->token, held->priority};
+  Report([&](SharedQueueMetrics* metrics) {
+    metrics->OnEnd(clock()->TimeNow() - held->taken);
+  });
   held_.erase(end.x);
   if (held_.empty()) WakeSleepers();
   return end;
@@ -518,8 +593,28 @@ absl::StatusOr<size_t> SharedQueueCore::Len() {
 }
 
 absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshot() {
-  return engine_->TakeSnapshot(
+  absl::StatusOr<EngineSnapshot> snapshot = engine_->TakeSnapshot(
       EngineTime(), MachineClock()->TimeNow() + options_.call_timeout);
+  if (!snapshot.ok()) return snapshot;
+  // An item that no worker has taken is queued still, before all others.
+  std::vector<EngineSnapshot::Item> in_hand;
+  {
+    MutexLock lock(&mu_);
+    for (const HeldItem* held : in_hand_) {
+      auto& processing = snapshot->processing;
+      const auto found = std::find_if(
+          processing.begin(), processing.end(),
+          [held](const auto& it) { return it.number == held->token; });
+      if (found == processing.end()) continue;
+      in_hand.push_back({std::move(found->item), found->failures,
+                         held->priority, found->time - held->ticks_queued});
+      processing.erase(found);
+    }
+  }
+  snapshot->queued.insert(snapshot->queued.begin(),
+                          std::make_move_iterator(in_hand.begin()),
+                          std::make_move_iterator(in_hand.end()));
+  return snapshot;
 }
 
 absl::Status SharedQueueCore::ShutDown() {

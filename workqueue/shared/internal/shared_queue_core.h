@@ -32,9 +32,12 @@
 #include "workqueue/clock/parker.h"
 #include "workqueue/executor.h"
 #include "workqueue/internal/error_log.h"
+#include "workqueue/internal/queue/ticker.h"
 #include "workqueue/internal/slot_map.h"
 #include "workqueue/internal/wake_time.h"
+#include "workqueue/metrics.h"
 #include "workqueue/shared/internal/engine.h"
+#include "workqueue/shared/internal/shared_queue_metrics.h"
 #include "workqueue/shared/internal/ticks.h"
 #include "workqueue/timer/waiting_loop.h"
 
@@ -47,15 +50,21 @@ namespace internal {
 // told the engine the end of the processing.
 struct HeldItem {
   explicit HeldItem(HandedOut out)
-      : item(std::move(out.item)), token(out.token), priority(out.priority) {}
+      : item(std::move(out.item)),
+        token(out.token),
+        priority(out.priority),
+        ticks_queued(out.ticks_queued) {}
 
   const std::string item;
   const int64_t token;
   const int64_t priority;
+  const int64_t ticks_queued;
   std::atomic<bool> lost{false};  // the engine has taken the item back
   // When the lease expires at the latest, unless it is renewed; guarded by the
   // core's lock.
   absl::Time expiry;
+  // When a worker took the item; guarded as well.
+  absl::Time taken = absl::InfiniteFuture();
 };
 
 // SharedQueueCore
@@ -85,6 +94,7 @@ class SharedQueueCore final : private EngineListener,
     absl::Duration call_timeout;
     std::vector<absl::Duration> retry_schedule;
     LogSink* log_sink = nullptr;
+    MetricsProvider* metrics_provider = nullptr;
   };
 
   using Callback = absl::AnyInvocable<void(absl::StatusOr<HeldItem*> item) &&>;
@@ -239,11 +249,17 @@ class SharedQueueCore final : private EngineListener,
   void Submit();
   void RunCallback(AcquireId id);
 
+  // Calls `f` with the metrics, if there are any. Logs what it throws.
+  template <typename F>
+  void Report(F f);
+  void ReportWorkInProgress();
+
   const Options options_;
   const std::shared_ptr<WaitingLoop> loop_;
   const Ticks ticks_;
   const std::vector<int64_t> retry_schedule_;
   ErrorLog errors_;
+  const std::unique_ptr<SharedQueueMetrics> metrics_;  // may be null
   const std::unique_ptr<Engine> engine_;
   bool added_to_loop_ = false;
 
@@ -290,6 +306,8 @@ class SharedQueueCore final : private EngineListener,
   absl::Time renew_at_ ABSL_GUARDED_BY(mu_) = absl::InfiniteFuture();
   absl::Time look_at_ ABSL_GUARDED_BY(mu_) = absl::InfiniteFuture();
   WakeTime wake_time_ ABSL_GUARDED_BY(mu_);
+
+  std::unique_ptr<Ticker> ticker_;  // null without metrics
 };
 
 }  // namespace internal

@@ -1,0 +1,94 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/shared/internal/shared_queue_metrics.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "absl/memory/memory.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "workqueue/internal/queue/queue_metrics.h"
+#include "workqueue/metrics.h"
+
+namespace workqueue {
+namespace internal {
+namespace {
+
+void Observe(HistogramMetric* metric, absl::Duration d) {
+  if (metric != nullptr) metric->Observe(absl::ToDoubleSeconds(d));
+}
+
+void Count(CounterMetric* metric, int64_t n) {
+  for (; metric != nullptr && n > 0; --n) metric->Inc();
+}
+
+void Set(SettableGaugeMetric* metric, double value) {
+  if (metric != nullptr) metric->Set(value);
+}
+
+}  // namespace
+
+std::unique_ptr<SharedQueueMetrics> SharedQueueMetrics::Create(
+    absl::string_view name, MetricsProvider* provider) {
+  provider = ProviderFor(name, provider);
+  if (provider == nullptr) return nullptr;
+  return absl::WrapUnique(new SharedQueueMetrics(name, provider));
+}
+
+SharedQueueMetrics::SharedQueueMetrics(absl::string_view name,
+                                       MetricsProvider* provider)
+    : depth_(provider->NewDepthMetric(name)),
+      adds_(provider->NewAddsMetric(name)),
+      retries_(provider->NewRetriesMetric(name)),
+      latency_(provider->NewLatencyMetric(name)),
+      work_duration_(provider->NewWorkDurationMetric(name)),
+      unfinished_work_seconds_(provider->NewUnfinishedWorkSecondsMetric(name)),
+      longest_running_processor_seconds_(
+          provider->NewLongestRunningProcessorSecondsMetric(name)),
+      waiting_items_(provider->NewWaitingItemsMetric(name)),
+      failing_items_(provider->NewFailingItemsMetric(name)),
+      round_trip_(provider->NewEngineRoundTripMetric(name)),
+      errors_(provider->NewEngineErrorsMetric(name)),
+      expired_(provider->NewExpiredLeasesMetric(name)) {}
+
+void SharedQueueMetrics::OnAdds(int64_t n) { Count(adds_.get(), n); }
+
+void SharedQueueMetrics::OnRetry() { Count(retries_.get(), 1); }
+
+void SharedQueueMetrics::OnTake(absl::Duration queued) {
+  Observe(latency_.get(), queued);
+}
+
+void SharedQueueMetrics::OnEnd(absl::Duration work) {
+  Observe(work_duration_.get(), work);
+}
+
+void SharedQueueMetrics::OnRoundTrip(absl::Duration time) {
+  Observe(round_trip_.get(), time);
+}
+
+void SharedQueueMetrics::OnError() { Count(errors_.get(), 1); }
+
+void SharedQueueMetrics::OnExpired(int64_t n) { Count(expired_.get(), n); }
+
+void SharedQueueMetrics::SetNumbers(size_t depth, size_t waiting,
+                                    size_t failing) {
+  if (depth_ != nullptr) {
+    for (; depth_set_ < depth; ++depth_set_) depth_->Inc();
+    for (; depth_set_ > depth; --depth_set_) depth_->Dec();
+  }
+  Set(waiting_items_.get(), static_cast<double>(waiting));
+  Set(failing_items_.get(), static_cast<double>(failing));
+}
+
+void SharedQueueMetrics::SetWorkInProgress(absl::Duration total,
+                                           absl::Duration longest) {
+  Set(unfinished_work_seconds_.get(), absl::ToDoubleSeconds(total));
+  Set(longest_running_processor_seconds_.get(), absl::ToDoubleSeconds(longest));
+}
+
+}  // namespace internal
+}  // namespace workqueue

@@ -1,0 +1,68 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/shared/internal/shared_queue_metrics.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_SHARED_INTERNAL_SHARED_QUEUE_METRICS_H_
+#define WORKQUEUE_SHARED_INTERNAL_SHARED_QUEUE_METRICS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "workqueue/metrics.h"
+
+namespace workqueue {
+namespace internal {
+
+// SharedQueueMetrics
+//
+// Updates the metrics of one process' part in a shared queue. The depth and the
+// numbers of items that wait and that have failed are those of the queue, as
+// the engine said them last; all else is this process'.
+//
+// The core calls it with its lock held. May throw what a metric throws.
+class SharedQueueMetrics {
+ public:
+  // Returns null if the queue has no metrics, as `QueueMetrics::Create()` does.
+  static std::unique_ptr<SharedQueueMetrics> Create(absl::string_view name,
+                                                    MetricsProvider* provider);
+
+  void OnAdds(int64_t n);
+  void OnRetry();
+  void OnTake(absl::Duration queued);
+  void OnEnd(absl::Duration work);
+  void OnRoundTrip(absl::Duration time);
+  void OnError();
+  void OnExpired(int64_t n);
+  void SetNumbers(size_t depth, size_t waiting, size_t failing);
+
+  // `total` and `longest` of the items that workers have.
+  void SetWorkInProgress(absl::Duration total, absl::Duration longest);
+
+ private:
+  SharedQueueMetrics(absl::string_view name, MetricsProvider* provider);
+
+  const std::unique_ptr<GaugeMetric> depth_;
+  const std::unique_ptr<CounterMetric> adds_;
+  const std::unique_ptr<CounterMetric> retries_;
+  const std::unique_ptr<HistogramMetric> latency_;
+  const std::unique_ptr<HistogramMetric> work_duration_;
+  const std::unique_ptr<SettableGaugeMetric> unfinished_work_seconds_;
+  const std::unique_ptr<SettableGaugeMetric> longest_running_processor_seconds_;
+  const std::unique_ptr<SettableGaugeMetric> waiting_items_;
+  const std::unique_ptr<SettableGaugeMetric> failing_items_;
+  const std::unique_ptr<HistogramMetric> round_trip_;
+  const std::unique_ptr<CounterMetric> errors_;
+  const std::unique_ptr<CounterMetric> expired_;
+  size_t depth_set_ = 0;
+};
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_SHARED_INTERNAL_SHARED_QUEUE_METRICS_H_
