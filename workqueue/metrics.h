@@ -138,8 +138,9 @@ class MetricsProvider {
     return nullptr;
   }
 
-  // The seconds that a request to the engine of a `SharedQueue` takes. Only such
-  // a queue calls this and the next two functions. The default returns null.
+  // The seconds that a request to the engine of a `SharedQueue` takes. Only
+  // such a queue calls this and the next two functions. The default returns
+  // null.
   virtual std::unique_ptr<HistogramMetric> NewEngineRoundTripMetric(
       absl::string_view /*name*/) {
     return nullptr;

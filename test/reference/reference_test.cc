@@ -57,7 +57,7 @@ std::vector<uint8_t> RandomBytes(std::mt19937_64& random) {
 TEST(ReferenceTest, RandomOperations) {
   const Subject subject = LinkedSubject();
   std::mt19937_64 random(seed);
-  for (int64_t done = 0; done < operations_to_do;) {
+  for (int64_t done = 0; done < operations_to_do / subject.slowness;) {
     const std::vector<uint8_t> bytes = RandomBytes(random);
     const std::string failure = FindFailure(subject, bytes);
     ASSERT_TRUE(failure.empty()) << failure;

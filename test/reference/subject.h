@@ -8,6 +8,7 @@
 #ifndef WORKQUEUE_TEST_REFERENCE_SUBJECT_H_
 #define WORKQUEUE_TEST_REFERENCE_SUBJECT_H_
 
+#include <cstdint>
 #include <string>
 
 #include "absl/strings/string_view.h"
@@ -30,6 +31,9 @@ struct Subject {
   //
   // Deterministic: the same choices give the same run.
   std::string (*run)(Choices choices, std::string* log);
+
+  // The test does so many times fewer operations.
+  int64_t slowness = 1;
 };
 
 // Returns the subject that the program is linked with. Each subject has a

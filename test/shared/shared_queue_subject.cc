@@ -44,6 +44,8 @@ std::string Run(Choices choices, std::string* log) {
 }  // namespace
 
 // The runs of the corpus have the same operations.
-Subject LinkedSubject() { return {"rate_limiting_queue", Run}; }
+Subject LinkedSubject() {
+  return {"rate_limiting_queue", Run, /*slowness=*/100};
+}
 
 }  // namespace reference
