@@ -79,6 +79,9 @@ struct EngineRequest {
   // How long a lease lasts.
   int64_t lease = kForever;
 
+  // How long the client counts as alive without another request.
+  int64_t presence = kForever;
+
   // The delays of the retries: the last one counts for all later retries.
   const std::vector<int64_t>* retry_schedule = nullptr;
 

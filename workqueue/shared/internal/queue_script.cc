@@ -26,11 +26,12 @@ local META, ITEMS, READY, WAITING, LEASES, CLIENTS, WAITERS = unpack(KEYS)
 --    4  time, or empty: the server's
 --    5  identity of this run of the server, or empty if not known
 --    6  duration of a lease; inf: it never expires
---    7  number of the client's workers that wait for an item
---    8  number of pushes that the client has received
---    9  number of items that the client takes if there are any, beside 7
---   10  number n of delays in the retry schedule; 11 to 10 + n: the delays
---   From 11 + n on, five for each operation: code, item, x, y, z.
+--    7  how long the client counts as alive without another request
+--    8  number of the client's workers that wait for an item
+--    9  number of pushes that the client has received
+--   10  number of items that the client takes if there are any, beside 8
+--   11  number n of delays in the retry schedule; 12 to 11 + n: the delays
+--   From 12 + n on, five for each operation: code, item, x, y, z.
 --
 -- Reply: { { time, ticks until something is due or -1, ready, waiting,
 -- processing, failing, state, number of leases that expired in this request,
@@ -38,8 +39,8 @@ local META, ITEMS, READY, WAITING, LEASES, CLIENTS, WAITERS = unpack(KEYS)
 -- number of pushes to the client so far and still to come }, results of the
 -- operations, each item handed out: item, token, priority, ticks in the queue }.
 local client, request = ARGV[2], tonumber(ARGV[3])
-local lease = tonumber(ARGV[6])
-local delays = tonumber(ARGV[10])
+local lease, presence = tonumber(ARGV[6]), tonumber(ARGV[7])
+local delays = tonumber(ARGV[11])
 
 -- States of an item.
 local IDLE, QUEUED, PROCESSING, DIRTY = 0, 1, 2, 3
@@ -86,6 +87,7 @@ now = now + offset
 if now < last then
   offset = offset + last - now
   now = last
+  changed = true
 end
 -- The items that are queued have the numbers between these two.
 local front, sequence = tonumber(m[13]) or 2 ^ 40, tonumber(m[4]) or 2 ^ 40
@@ -258,7 +260,7 @@ local operations = {
     local delay = least
     if delays > 0 then
       local i = math.min(e[FAILURES], delays - 1)
-      delay = math.max(delay, tonumber(ARGV[11 + i]))
+      delay = math.max(delay, tonumber(ARGV[12 + i]))
     end
     if other >= 0 and other < delay then delay = other end
     if e[FAILURES] == 0 then failing = failing + 1 end
@@ -308,7 +310,7 @@ local operations = {
 local unchanged = { X = true }
 
 local results = {}
-for i = 11 + delays, #ARGV, 5 do
+for i = 12 + delays, #ARGV, 5 do
   local code, item = ARGV[i], ARGV[i + 1]
   local result
   if code == 'N' then  -- number of failures
@@ -365,14 +367,14 @@ local function claim(n, receive)
 end
 
 -- First to this client. What it has not received yet serves workers, too.
-local wants = tonumber(ARGV[7])
+local wants = tonumber(ARGV[8])
 local had = mine or { 0, 0, 0, 0, '' }
 mine = { wants, had[PUSHED], 0, request, '' }
 if wants > 0 then
-  wants = math.max(0, wants - (mine[PUSHED] - tonumber(ARGV[8])))
+  wants = math.max(0, wants - (mine[PUSHED] - tonumber(ARGV[9])))
 end
 local handed_out = {}
-claim(tonumber(ARGV[9]) + wants, function(item, token, priority, waited)
+claim(tonumber(ARGV[10]) + wants, function(item, token, priority, waited)
   for _, value in ipairs({ item, token, priority, waited }) do
     handed_out[#handed_out + 1] = value
   end
@@ -435,18 +437,18 @@ local reply = { { now, next_event, ready, redis.call('ZCARD', WAITING),
                   processing, failing, state, expired,
                   dirty, came_due, wants + mine[PUSHED] }, results,
                 handed_out }
-if changed or wants ~= had[WANTED] or now > had[VALID] - lease then
+if changed or wants ~= had[WANTED] or now > had[VALID] - presence / 2 then
   redis.call('HSET', META, 'time', now, 'offset', offset, 'sequence', sequence,
              'token', token, 'turn', turn, 'failing', failing, 'due', due,
              'dirty', dirty, 'front', front)
-  mine[VALID] = now + 2 * lease
+  mine[VALID] = now + presence
   mine[LAST_REPLY] = cmsgpack.pack(reply)
   redis.call('HSET', CLIENTS, client, cmsgpack.pack(mine))
   -- A new client removes those that have been silent for long.
   if had[LAST_REQUEST] == 0 then
     local all = redis.call('HGETALL', CLIENTS)
     for i = 1, #all, 2 do
-      if cmsgpack.unpack(all[i + 1])[VALID] + 8 * lease < now then
+      if cmsgpack.unpack(all[i + 1])[VALID] + 10 * presence < now then
         redis.call('HDEL', CLIENTS, all[i])
         redis.call('ZREM', WAITERS, all[i])
       end

@@ -239,6 +239,7 @@ absl::StatusOr<EngineReply> RedisEngine::Apply(const EngineRequest& request,
         words.push_back(request.now ? absl::StrCat(*request.now) : "");
         words.push_back(run_);
         words.push_back(TicksToText(request.lease));
+        words.push_back(TicksToText(request.presence));
         words.push_back(absl::StrCat(request.waiting_workers));
         words.push_back(absl::StrCat(request.received));
         words.push_back(absl::StrCat(request.take));

@@ -40,6 +40,10 @@ namespace {
 // meanwhile.
 constexpr size_t kMaxOperations = 1000;
 
+// How long the engine pushes items to this process without a request from it:
+// it makes one for each `WaitingLoop::Heartbeat()`.
+constexpr absl::Duration kPresence = absl::Seconds(30);
+
 // How long the loop waits after a failed request.
 constexpr absl::Duration kRetryAfter = absl::Milliseconds(500);
 
@@ -209,6 +213,7 @@ void SharedQueueCore::SendTogether() {
   request.client = client_;
   request.number = ++request_;
   request.lease = ticks_.From(options_.lease);
+  request.presence = ticks_.From(kPresence);
   absl::Time deadline = absl::InfiniteFuture();
   while (!calls_.empty() &&
          (calls.empty() ||

@@ -1,0 +1,449 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tests what a `SharedQueue` has beyond the interfaces: several clients, leases
+// that expire, and keys of all kinds.
+
+#include "workqueue/shared/shared_queue.h"
+
+#include <cstdint>
+#include <cstdio>
+#include <future>  // NOLINT(build/c++11)
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+#include "test/shared/new_shared_queue.h"
+#include "workqueue/clock/fake_clock.h"
+#include "workqueue/executor.h"
+#include "workqueue/interfaces.h"
+#include "workqueue/lease.h"
+#include "workqueue/lease_batch.h"
+#include "workqueue/shared/codec.h"
+#include "workqueue/shared/retry_schedule.h"
+#include "workqueue/snapshot.h"
+
+namespace workqueue {
+namespace {
+
+using Queue = SharedQueue<std::string>;
+using Options = SharedQueueOptions<std::string>;
+
+constexpr absl::Duration kLease = absl::Seconds(30);
+
+// Two clients of one queue, with finite leases.
+class SharedQueueTest : public testing::Test {
+ protected:
+  Options MakeOptions() {
+    Options options = NewSharedQueueOptions<std::string>(&clock_);
+    options.name = name_;
+    options.lease = kLease;
+    return options;
+  }
+
+  std::unique_ptr<Queue> NewClient() { return NewSharedQueue(MakeOptions()); }
+
+  FakeClock clock_;
+  const std::string name_ = NewQueueName();
+  std::unique_ptr<Queue> a_ = NewClient();
+  std::unique_ptr<Queue> b_ = NewClient();
+};
+
+TEST_F(SharedQueueTest, OneClientGetsWhatAnotherAdds) {
+  EXPECT_TRUE(a_->Add("x"));
+  EXPECT_EQ(b_->Len(), 1u);
+  EXPECT_EQ(b_->Get(), "x");
+  EXPECT_EQ(a_->Len(), 0u);
+  EXPECT_TRUE(a_->Add("x")) << "while it is being processed elsewhere";
+  EXPECT_EQ(a_->Len(), 0u);
+  EXPECT_TRUE(absl::IsDeadlineExceeded(a_->TryGet().status()));
+  EXPECT_TRUE(b_->Done("x"));
+  EXPECT_EQ(a_->Get(), "x") << "again, after that";
+  EXPECT_FALSE(b_->Done("x")) << "it is not that client's";
+  EXPECT_TRUE(a_->Done("x"));
+}
+
+TEST_F(SharedQueueTest, AWorkerThatWaitsIsServedByAnotherClient) {
+  for (int i = 0; i < 100; ++i) {
+    auto got = std::async(std::launch::async, [this] { return b_->Get(); });
+    EXPECT_TRUE(a_->Add("x"));
+    EXPECT_EQ(got.get(), "x");
+    EXPECT_TRUE(b_->Done("x"));
+  }
+}
+
+TEST_F(SharedQueueTest, ADoneServesAWorkerOfAnotherClient) {
+  a_->Add("x");
+  ASSERT_EQ(a_->Get(), "x");
+  auto got = std::async(std::launch::async, [this] { return b_->Get(); });
+  a_->Add("x");
+  a_->Done("x");
+  EXPECT_EQ(got.get(), "x");
+}
+
+TEST_F(SharedQueueTest, WhatWaitsComesToAnyClient) {
+  EXPECT_TRUE(a_->AddAfter("x", absl::Seconds(5)));
+  a_.reset();
+  auto got = std::async(std::launch::async, [this] { return b_->Get(); });
+  clock_.AwaitWaiters(2);  // the worker and the client's loop
+  clock_.Step(absl::Seconds(5));
+  EXPECT_EQ(got.get(), "x");
+}
+
+TEST_F(SharedQueueTest, WhatWaitsCanBeChangedByAnotherClient) {
+  EXPECT_TRUE(a_->AddAfter("x", absl::Seconds(5)));
+  EXPECT_TRUE(b_->AddAfter("x", absl::Seconds(3)));
+  EXPECT_TRUE(a_->AddAfter("y", absl::Seconds(3)));
+  EXPECT_TRUE(b_->Reschedule("y", absl::Seconds(9)));
+  EXPECT_TRUE(a_->AddAfter("z", absl::Seconds(3)));
+  EXPECT_TRUE(b_->CancelDelayed("z"));
+  EXPECT_FALSE(a_->CancelDelayed("z"));
+  clock_.Step(absl::Seconds(3));
+  EXPECT_EQ(a_->Get(), "x");
+  EXPECT_EQ(a_->Len(), 0u);
+  clock_.Step(absl::Seconds(6));
+  EXPECT_EQ(b_->Get(), "y");
+}
+
+TEST_F(SharedQueueTest, FailuresAreCountedForAllClients) {
+  EXPECT_TRUE(a_->AddRateLimited("x"));
+  EXPECT_TRUE(b_->AddRateLimited("x"));
+  EXPECT_EQ(a_->NumRequeues("x"), 2);
+  b_->Forget("x");
+  EXPECT_EQ(a_->NumRequeues("x"), 0);
+}
+
+TEST_F(SharedQueueTest, TheProcessLimitsItsRetries) {
+  Options options = MakeOptions();
+  options.retries_per_second = 1;
+  options.retry_burst = 1;
+  options.retry_schedule = {absl::ZeroDuration()};
+  const auto limited = NewSharedQueue(std::move(options));
+  limited->AddRateLimited("x");
+  EXPECT_EQ(limited->Len(), 1u);
+  limited->AddRateLimited("y");
+  EXPECT_EQ(limited->Len(), 1u);
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(limited->Len(), 2u);
+}
+
+TEST_F(SharedQueueTest, ALeaseIsRenewed) {
+  a_->Add("x");
+  const Lease<std::string> lease = *a_->Acquire();
+  for (int i = 0; i < 20; ++i) {
+    clock_.Step(kLease / 3);
+    EXPECT_FALSE(lease.lost());
+    EXPECT_EQ(b_->Len(), 0u);
+  }
+}
+
+TEST_F(SharedQueueTest, WhatADeadClientHeldIsHandedOutAgain) {
+  a_->AddAll({"x", "y", "later"});
+  Lease<std::string> lost_x = *a_->Acquire();
+  Lease<std::string> lost_y = *a_->Acquire();
+  const int64_t token = lost_x.token();
+  EXPECT_GT(lost_y.token(), token);
+  // The step is too long for a renewal.
+  clock_.Step(kLease);
+  EXPECT_TRUE(lost_x.lost());
+  ASSERT_EQ(b_->Len(), 3u);
+  const Lease<std::string> x = *b_->Acquire();
+  EXPECT_EQ(*x, "x") << "before those that were never handed out";
+  EXPECT_GT(x.token(), token);
+  EXPECT_FALSE(lost_x.Done()) << "too late";
+  b_->Add("x");
+  EXPECT_EQ(b_->Get(), "y");
+  EXPECT_FALSE(lost_y.GiveBack()) << "too late";
+  EXPECT_EQ(b_->Get(), "later");
+  EXPECT_EQ(b_->Len(), 0u) << "x is still being processed";
+}
+
+TEST_F(SharedQueueTest, ALateDoneAfterAGetReturnsFalse) {
+  a_->Add("x");
+  ASSERT_EQ(a_->Get(), "x");
+  clock_.Step(kLease);
+  ASSERT_EQ(b_->Get(), "x");
+  EXPECT_FALSE(a_->Done("x"));
+  EXPECT_TRUE(b_->Done("x"));
+}
+
+TEST_F(SharedQueueTest, AnExpiredLeaseServesAWorkerThatWaits) {
+  a_->Add("x");
+  Lease<std::string> lease = *a_->Acquire();
+  auto got = std::async(std::launch::async, [this] { return b_->Get(); });
+  clock_.AwaitWaiters(3);
+  clock_.Step(kLease);
+  EXPECT_EQ(got.get(), "x");
+  EXPECT_FALSE(lease.Done());
+}
+
+TEST_F(SharedQueueTest, ADestroyedClientGivesBackWhatNobodyTook) {
+  bool called = false;
+  a_->Add("x");
+  // The executor never runs the task before the client is closed.
+  struct Later final : Executor {
+    void Execute(absl::AnyInvocable<void() &&> task) override {
+      tasks.push_back(std::move(task));
+    }
+    std::vector<absl::AnyInvocable<void() &&>> tasks;
+  } executor;
+  const AcquireId id = a_->AcquireAsync(
+      &executor,
+      [&called](absl::StatusOr<Lease<std::string>>) { called = true; });
+  clock_.Step(absl::ZeroDuration());
+  EXPECT_EQ(executor.tasks.size(), 1u);
+  EXPECT_EQ(b_->Len(), 0u) << "it has been handed out";
+  EXPECT_TRUE(a_->CancelAcquire(id));
+  for (auto& task : executor.tasks) std::move(task)();
+  a_.reset();
+  EXPECT_FALSE(called);
+  EXPECT_EQ(b_->Get(), "x");
+}
+
+TEST_F(SharedQueueTest, CloseLeavesTheItemsToOtherClients) {
+  a_->Add("x");
+  a_->AddAfter("y", absl::Seconds(1));
+  a_->Close();
+  EXPECT_TRUE(a_->ShuttingDown());
+  EXPECT_FALSE(b_->ShuttingDown());
+  EXPECT_FALSE(a_->Add("z"));
+  EXPECT_EQ(a_->Get(), std::nullopt);
+  EXPECT_EQ(b_->Get(), "x");
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(b_->Get(), "y");
+}
+
+TEST_F(SharedQueueTest, CloseWithDrainWaitsForTheLeasesOfThisClient) {
+  a_->AddAll({"x", "y"});
+  Lease<std::string> x = *a_->Acquire();
+  const Lease<std::string> y = *b_->Acquire();
+  EXPECT_FALSE(a_->CloseWithDrainWithin(absl::ZeroDuration()));
+  auto drained = std::async(std::launch::async, [this] {
+    return a_->CloseWithDrainWithin(absl::InfiniteDuration());
+  });
+  EXPECT_TRUE(x.Done());
+  EXPECT_TRUE(drained.get());
+}
+
+TEST_F(SharedQueueTest, ShutDownIsForAllClients) {
+  auto got = std::async(std::launch::async, [this] { return b_->Get(); });
+  a_->ShutDown();
+  EXPECT_EQ(got.get(), std::nullopt);
+  EXPECT_TRUE(b_->ShuttingDown());
+  EXPECT_FALSE(b_->Add("x"));
+  EXPECT_TRUE(NewClient()->ShuttingDown()) << "it is remembered";
+  EXPECT_TRUE(a_->Reopen().ok());
+  EXPECT_TRUE(b_->Add("x"));
+  EXPECT_EQ(b_->Get(), "x");
+}
+
+TEST_F(SharedQueueTest, DrainWaitsForAllClients) {
+  a_->Add("x");
+  Lease<std::string> lease = *b_->Acquire();
+  EXPECT_FALSE(a_->ShutDownWithDrainWithin(absl::ZeroDuration()));
+  auto drained = std::async(std::launch::async,
+                            [this] { return a_->ShutDownWithDrain(); });
+  EXPECT_TRUE(lease.Done());
+  EXPECT_TRUE(drained.get());
+}
+
+TEST_F(SharedQueueTest, ShutDownOfOneClientEndsTheDrainOfAnother) {
+  a_->Add("x");
+  Lease<std::string> lease = *b_->Acquire();
+  auto drained = std::async(std::launch::async,
+                            [this] { return a_->ShutDownWithDrain(); });
+  EXPECT_EQ(a_->Get(), std::nullopt) << "the drain has begun";
+  b_->ShutDown();
+  EXPECT_FALSE(drained.get());
+}
+
+TEST_F(SharedQueueTest, HandsOutByPriority) {
+  a_->AddWithOptions({absl::ZeroDuration(), false, 1}, {"low", "raised"});
+  a_->AddWithOptions({absl::ZeroDuration(), false, 5}, {"high"});
+  b_->AddWithOptions({absl::ZeroDuration(), false, 9}, {"raised"});
+  b_->AddWithOptions({absl::Seconds(1), false, 7}, {"waits"});
+  clock_.Step(absl::Seconds(1));
+  for (const auto& [item, priority] : {std::pair<std::string, int>{"raised", 9},
+                                       {"waits", 7},
+                                       {"high", 5},
+                                       {"low", 1}}) {
+    const std::optional<ItemWithPriority<std::string>> got =
+        b_->GetWithPriority();
+    ASSERT_TRUE(got.has_value());
+    EXPECT_EQ(got->item, item);
+    EXPECT_EQ(got->priority, priority);
+  }
+}
+
+TEST_F(SharedQueueTest, BatchesAreOneCall) {
+  std::vector<std::string> items;
+  for (int i = 0; i < 3000; ++i) items.push_back(absl::StrCat(i));
+  EXPECT_TRUE(a_->AddAll(items));
+  LeaseBatch<std::string> batch = *b_->AcquireUpTo(5000);
+  ASSERT_EQ(batch.size(), 3000u);
+  for (int i = 0; i < 3000; ++i) EXPECT_EQ(*batch[i], items[i]);
+  batch.Done();
+  EXPECT_TRUE(a_->ShutDownWithDrain());
+}
+
+TEST_F(SharedQueueTest, TheSnapshotIsTheQueues) {
+  a_->AddAll({"p", "q"});
+  ASSERT_EQ(b_->Get(), "p");
+  a_->Add("p");
+  a_->AddRateLimited("w");
+  clock_.Step(absl::Milliseconds(1));
+  const Snapshot<std::string> snapshot = a_->TakeSnapshot();
+  std::ostringstream printed;
+  printed << snapshot;
+  EXPECT_EQ(printed.str(),
+            "1 queued:\n  q for 1ms\n1 processing:\n  p for 1ms, added again\n"
+            "1 waiting:\n  w for another 4ms (failures: 1)\n");
+}
+
+TEST_F(SharedQueueTest, TimeThatGoesBackDelaysNothing) {
+  a_->AddAfter("x", absl::Seconds(10));
+  clock_.Step(absl::Seconds(5));
+  EXPECT_EQ(a_->Len(), 0u);
+  a_->Add("now");  // a change, with which the time is remembered
+  clock_.Step(-absl::Seconds(3));
+  EXPECT_EQ(a_->Len(), 1u);
+  clock_.Step(absl::Seconds(5) - absl::Nanoseconds(1));
+  EXPECT_EQ(a_->Len(), 1u) << "never early";
+  clock_.Step(absl::Nanoseconds(1));
+  EXPECT_EQ(a_->Len(), 2u);
+}
+
+TEST_F(SharedQueueTest, ItemsHaveAnyBytes) {
+  std::vector<std::string> items = {"",
+                                    " ",
+                                    std::string("\0", 1),
+                                    "\xff\xfe",
+                                    "a\r\nb",
+                                    "{tag}",
+                                    "*?[a]\\",
+                                    "]]..redis.call('FLUSHALL')..[[",
+                                    "%s%n%d",
+                                    "nil",
+                                    "-1",
+                                    std::string(1 << 20, 'x')};
+  std::string all;
+  for (int c = 0; c < 256; ++c) all.push_back(static_cast<char>(c));
+  items.push_back(all);
+  EXPECT_TRUE(a_->AddAll(items));
+  for (const std::string& item : items) {
+    EXPECT_TRUE(a_->Add(item)) << "it is there already";
+    EXPECT_EQ(b_->Get(), item);
+    EXPECT_TRUE(b_->Done(item));
+    EXPECT_TRUE(b_->AddAfter(item, absl::Seconds(1)));
+  }
+  // Pushed, instead of replied.
+  for (const std::string& item : items) EXPECT_TRUE(b_->CancelDelayed(item));
+  for (const std::string& item : items) {
+    auto got = std::async(std::launch::async, [this] { return b_->Get(); });
+    EXPECT_TRUE(a_->Add(item));
+    EXPECT_EQ(got.get(), item);
+    EXPECT_TRUE(b_->Done(item));
+  }
+}
+
+TEST_F(SharedQueueTest, AMillionItemsWait) {
+#ifdef NDEBUG
+  constexpr int kItems = 1000000;
+#else
+  constexpr int kItems = 100000;
+#endif
+  std::vector<std::string> batch;
+  for (int i = 0; i < kItems; ++i) {
+    batch.push_back(absl::StrCat("item ", i));
+    if (batch.size() < 1000) continue;
+    EXPECT_TRUE(a_->AddWithOptions({absl::Milliseconds(1 + i)}, batch));
+    batch.clear();
+  }
+  EXPECT_EQ(a_->Len(), 0u);
+  EXPECT_EQ(a_->TakeSnapshot().waiting.size(), size_t{kItems});
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(b_->Len(), 1000u) << "the first thousand has one time";
+  EXPECT_EQ(b_->Get(), "item 0");
+}
+
+struct Point {
+  int x, y;
+  friend bool operator==(const Point& a, const Point& b) {
+    return a.x == b.x && a.y == b.y;
+  }
+};
+
+TEST(SharedQueueCodecTest, ATypeOfTheUsersHasACodec) {
+  FakeClock clock;
+  auto options = NewSharedQueueOptions<Point>(&clock);
+  EXPECT_EQ(SharedQueue<Point>::Create(options).status().message(),
+            "codec is empty; an item of this type needs its two functions");
+  options.codec.encode = [](const Point& p) {
+    return absl::StrCat(p.x, ",", p.y);
+  };
+  options.codec.decode = [](absl::string_view bytes) -> absl::StatusOr<Point> {
+    int x, y;
+    if (sscanf(std::string(bytes).c_str(), "%d,%d", &x, &y) == 2) {
+      return Point{x, y};
+    }
+    return absl::InvalidArgumentError("no point");
+  };
+  const auto queue = NewSharedQueue(std::move(options));
+  queue->Add({1, 2});
+  queue->Add({1, 2});
+  queue->Add({3, 4});
+  EXPECT_EQ(queue->Len(), 2u);
+  EXPECT_EQ(queue->Get(), (Point{1, 2}));
+  EXPECT_EQ(queue->Get(), (Point{3, 4}));
+  EXPECT_TRUE(queue->Done({1, 2}));
+}
+
+TEST(SharedQueueCodecTest, IntegersHaveOne) {
+  FakeClock clock;
+  const auto queue = NewSharedQueue(NewSharedQueueOptions<int64_t>(&clock));
+  queue->Add(INT64_MIN);
+  EXPECT_EQ(queue->Get(), INT64_MIN);
+}
+
+TEST(SharedQueueOptionsTest, WrongOptionsAreRefused) {
+  FakeClock clock;
+  const auto error = [&](void (*change)(Options*)) {
+    Options options = NewSharedQueueOptions<std::string>(&clock);
+    change(&options);
+    const absl::Status status = Queue::Create(options).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    return std::string(status.message());
+  };
+  EXPECT_EQ(error([](Options* o) { o->name = ""; }),
+            "name is empty; a shared queue needs one");
+  EXPECT_EQ(error([](Options* o) { o->name = "a{b}"; }),
+            "name is \"a{b}\"; it must not contain '{' or '}'");
+  EXPECT_EQ(error([](Options* o) { o->lease = absl::Milliseconds(9); }),
+            "lease is 9ms; it must be at least 10ms");
+  EXPECT_EQ(error([](Options* o) { o->call_timeout = absl::ZeroDuration(); }),
+            "call_timeout is 0; it must be positive and finite");
+  EXPECT_EQ(error([](Options* o) { o->retry_schedule.clear(); }),
+            "retry_schedule is empty; it must have at least one delay");
+  EXPECT_TRUE(
+      absl::StartsWith(error([](Options* o) { o->retries_per_second = -1; }),
+                       "retries_per_second"));
+  EXPECT_EQ(error([](Options* o) { o->redis.address = "nowhere"; }),
+            "address is \"nowhere\"; it must be \"host:port\" or the absolute "
+            "path of a socket");
+  EXPECT_EQ(error([](Options* o) { o->redis.database = -1; }),
+            "database is -1; it must not be negative");
+}
+
+}  // namespace
+}  // namespace workqueue
