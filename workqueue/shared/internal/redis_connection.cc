@@ -28,6 +28,7 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "hiredis/hiredis.h"
+#include "workqueue/shared/internal/queue_script.h"
 #include "workqueue/shared/redis_options.h"
 
 namespace workqueue {
@@ -104,6 +105,12 @@ absl::Status ErrorOf(absl::string_view text) {
     if (absl::StartsWith(text, prefix)) {
       return absl::PermissionDeniedError(message);
     }
+  }
+  absl::string_view layout = text;
+  if (absl::ConsumePrefix(&layout, "WQLAYOUT ")) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the queue has layout ", layout,
+                     ", and this program knows layout ", kLayoutVersion));
   }
   if (absl::StartsWith(text, "OOM")) {
     return absl::ResourceExhaustedError(message);

@@ -204,8 +204,10 @@ auto RedisEngine::WithConnection(absl::Time deadline, F f)
         // SCRIPT FLUSH. The scripts are there again for the next attempt.
         status = LoadScripts(deadline);
         if (status.ok()) status = absl::UnavailableError("no script");
-      } else if (!MayPass(result.status())) {
+      } else if (result.ok()) {
         return result;
+      } else if (!MayPass(result.status())) {
+        status = result.status();
       } else {
         status = result.status();
         sent |= absl::IsUnknown(status);

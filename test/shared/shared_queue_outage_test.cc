@@ -1,0 +1,273 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tests what a `SharedQueue` does when its server fails, on the real clock.
+
+#include <future>  // NOLINT(build/c++11)
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/log_severity.h"
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+#include "test/shared/redis_fixture.h"
+#include "test/shared/redis_server.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/internal/mutex_lock.h"
+#include "workqueue/lease.h"
+#include "workqueue/log_sink.h"
+#include "workqueue/shared/internal/redis_connection.h"
+#include "workqueue/shared/redis_options.h"
+#include "workqueue/shared/shared_queue.h"
+
+namespace workqueue {
+namespace {
+
+using Queue = SharedQueue<std::string>;
+using Options = SharedQueueOptions<std::string>;
+
+absl::Time Now() { return Clock::GetRealClock()->TimeNow(); }
+
+class Messages final : public LogSink {
+ public:
+  void Log(absl::LogSeverity, absl::string_view message) override {
+    internal::MutexLock lock(&mu_);
+    messages_.emplace_back(message);
+  }
+
+  std::string All() const {
+    internal::MutexLock lock(&mu_);
+    return absl::StrJoin(messages_, "\n");
+  }
+
+ private:
+  mutable absl::Mutex mu_;
+  std::vector<std::string> messages_ ABSL_GUARDED_BY(mu_);
+};
+
+class SharedQueueOutageTest : public RedisFixture {
+ protected:
+  using RedisFixture::RedisFixture;
+
+  Options MakeOptions() {
+    Options options;
+    options.name = "q";
+    options.redis.address = server()->socket_path();
+    options.lease = absl::Seconds(60);
+    options.call_timeout = absl::Milliseconds(500);
+    options.log_sink = &messages_;
+    return options;
+  }
+
+  std::unique_ptr<Queue> NewQueue() {
+    auto queue = Queue::Create(MakeOptions());
+    EXPECT_TRUE(queue.ok()) << queue.status();
+    return queue.ok() ? *std::move(queue) : nullptr;
+  }
+
+  // Sends a command to the server, and returns its reply if that is a text.
+  std::string Command(std::vector<absl::string_view> words) {
+    RedisOptions options;
+    options.address = server()->socket_path();
+    auto connection =
+        internal::RedisConnection::Connect(options, absl::Seconds(10));
+    if (!connection.ok()) return connection.status().ToString();
+    auto reply = (*connection)->Call(words, absl::Seconds(10));
+    if (!reply.ok()) return reply.status().ToString();
+    return (*reply)->str == nullptr ? ""
+                                    : std::string(internal::TextOf(**reply));
+  }
+
+  Messages messages_;
+};
+
+TEST_F(SharedQueueOutageTest, ACallFailsInTimeIfThereIsNoServer) {
+  const auto queue = NewQueue();
+  ASSERT_NE(queue, nullptr);
+  server()->Kill();
+  const absl::Time start = Now();
+  // The server could have received the first call on the old connection.
+  queue->AddWithStatus("x").IgnoreError();
+  const absl::Status status = queue->AddWithStatus("x");
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), "queue \"q\" at ")) << status;
+  EXPECT_FALSE(queue->Add("x"));
+  EXPECT_FALSE(queue->ShuttingDown()) << "that is not the reason";
+  EXPECT_TRUE(absl::IsUnavailable(queue->TryAcquire().status()));
+  EXPECT_EQ(queue->Len(), 0u);
+  EXPECT_LT(Now() - start, absl::Seconds(10));
+  EXPECT_TRUE(absl::StrContains(messages_.All(), "Add() of x failed"))
+      << messages_.All();
+  EXPECT_TRUE(absl::IsUnavailable(Queue::Create(MakeOptions()).status()));
+}
+
+TEST_F(SharedQueueOutageTest, AServerThatDoesNotAnswerMayHaveExecutedTheCall) {
+  const auto queue = NewQueue();
+  ASSERT_NE(queue, nullptr);
+  server()->Pause();
+  const absl::Status status = queue->AddWithStatus("x");
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnknown) << status;
+  server()->Resume();
+  EXPECT_TRUE(queue->AddWithStatus("x").ok());
+  EXPECT_EQ(queue->Get(), "x");
+  EXPECT_TRUE(queue->Done("x"));
+  EXPECT_EQ(queue->Len(), 0u) << "however often it was added";
+}
+
+TEST_F(SharedQueueOutageTest, WhatWasAcknowledgedIsThereAfterACrash) {
+  const auto queue = NewQueue();
+  ASSERT_NE(queue, nullptr);
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(queue->Add(absl::StrCat(i)));
+  Lease<std::string> lease = *queue->Acquire();
+  server()->Kill();
+  ASSERT_TRUE(server()->Restart().ok());
+  EXPECT_EQ(queue->Len(), 99u);
+  EXPECT_TRUE(lease.Done()) << "its lease has lasted";
+  for (int i = 1; i < 100; ++i) EXPECT_EQ(queue->Get(), absl::StrCat(i));
+}
+
+TEST_F(SharedQueueOutageTest, WorkersComeBackByThemselves) {
+  const auto queue = NewQueue();
+  const auto other = NewQueue();
+  ASSERT_NE(queue, nullptr);
+  ASSERT_NE(other, nullptr);
+  std::vector<std::future<std::string>> got;
+  for (int i = 0; i < 3; ++i) {
+    got.push_back(
+        std::async(std::launch::async, [&queue] { return *queue->Get(); }));
+  }
+  server()->Kill();
+  // A call that begins during the outage.
+  got.push_back(
+      std::async(std::launch::async, [&queue] { return *queue->Get(); }));
+  EXPECT_FALSE(other->Add("lost"));
+  ASSERT_TRUE(server()->Restart().ok());
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(other->Add(absl::StrCat(i)));
+  for (auto& one : got) EXPECT_FALSE(one.get().empty());
+}
+
+TEST_F(SharedQueueOutageTest, AServerThatStartsAgainSoonIsNotNoticed) {
+  const auto queue = NewQueue();
+  ASSERT_NE(queue, nullptr);
+  for (int i = 0; i < 5; ++i) {
+    server()->Kill();
+    auto restarted =
+        std::async(std::launch::async, [this] { return server()->Restart(); });
+    while (!queue->AddWithStatus(absl::StrCat(i)).ok()) {
+    }
+    EXPECT_TRUE(restarted.get().ok());
+  }
+  EXPECT_EQ(queue->Len(), 5u);
+}
+
+TEST_F(SharedQueueOutageTest, FlushedScriptsAreLoadedAgain) {
+  const auto queue = NewQueue();
+  ASSERT_NE(queue, nullptr);
+  queue->Add("x");
+  Command({"SCRIPT", "FLUSH"});
+  EXPECT_TRUE(queue->Add("y"));
+  Command({"SCRIPT", "FLUSH"});
+  EXPECT_EQ(queue->TakeSnapshot().queued.size(), 2u);
+}
+
+TEST_F(SharedQueueOutageTest, AnotherLayoutIsRefused) {
+  const auto queue = NewQueue();
+  ASSERT_NE(queue, nullptr);
+  queue->Add("x");
+  Command({"HSET", "{q}:workqueue", "version", "99"});
+  const absl::Status expected = absl::FailedPreconditionError("");
+  const absl::Status later = queue->AddWithStatus("y");
+  EXPECT_EQ(later.code(), expected.code()) << later;
+  const absl::Status status = Queue::Create(MakeOptions()).status();
+  EXPECT_EQ(status.code(), expected.code()) << status;
+  EXPECT_TRUE(absl::StrContains(
+      status.message(), "has layout 99, and this program knows layout 1"))
+      << status;
+}
+
+TEST_F(SharedQueueOutageTest, AnotherUseOfTheKeysIsRefused) {
+  Command({"SET", "{q}:workqueue", "text"});
+  EXPECT_EQ(Queue::Create(MakeOptions()).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(SharedQueueOutageTest, AUserWithoutRightsIsTold) {
+  Command({"ACL", "SETUSER", "worker", "on", ">secret", "~{q}:*", "&{q}:*",
+           "+@all", "-@admin", "-@dangerous"});
+  Options options = MakeOptions();
+  options.redis.username = "worker";
+  options.redis.password = "secret";
+  const auto queue = Queue::Create(options);
+  ASSERT_TRUE(queue.ok()) << queue.status();
+  EXPECT_TRUE((*queue)->Add("x"));
+  EXPECT_TRUE(absl::StrContains(messages_.All(), "cannot see appendonly"))
+      << messages_.All();
+  options.name = "other";
+  EXPECT_TRUE(absl::IsPermissionDenied(Queue::Create(options).status()))
+      << Queue::Create(options).status();
+  options.redis.password = "wrong";
+  EXPECT_TRUE(absl::IsPermissionDenied(Queue::Create(options).status()));
+}
+
+class SharedQueueSettingsTest : public SharedQueueOutageTest {
+ protected:
+  SharedQueueSettingsTest()
+      : SharedQueueOutageTest([] {
+          RedisServer::Options options;
+          options.config = {"appendfsync everysec",
+                            "maxmemory-policy allkeys-lru"};
+          return options;
+        }()) {}
+};
+
+TEST_F(SharedQueueSettingsTest, SettingsThatLoseItemsAreTold) {
+  ASSERT_NE(NewQueue(), nullptr);
+  EXPECT_EQ(
+      messages_.All(),
+      absl::StrCat("the server at ", server()->socket_path(),
+                   " does not keep all promises of a shared queue: appendfsync "
+                   "is everysec, not always: a crash of the server loses what "
+                   "was acknowledged; maxmemory-policy is allkeys-lru, not "
+                   "noeviction: the server may remove items"));
+  Options options = MakeOptions();
+  options.require_durable_server = true;
+  EXPECT_EQ(Queue::Create(options).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
+class SharedQueueMemoryTest : public SharedQueueOutageTest {
+ protected:
+  SharedQueueMemoryTest()
+      : SharedQueueOutageTest([] {
+          RedisServer::Options options;
+          options.config = {"maxmemory 4mb"};
+          return options;
+        }()) {}
+};
+
+TEST_F(SharedQueueMemoryTest, AFullServerRefusesAdds) {
+  const auto queue = NewQueue();
+  ASSERT_NE(queue, nullptr);
+  int added = 0;
+  absl::Status status;
+  while ((status = queue->AddWithStatus(
+              absl::StrCat(added, std::string(10000, 'x'))))
+             .ok()) {
+    ++added;
+  }
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_GT(added, 0);
+}
+
+}  // namespace
+}  // namespace workqueue
