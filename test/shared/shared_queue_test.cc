@@ -224,6 +224,19 @@ TEST_F(SharedQueueTest, CloseLeavesTheItemsToOtherClients) {
   EXPECT_EQ(b_->Get(), "y");
 }
 
+TEST_F(SharedQueueTest, AClosedClientCanAddWhatItHolds) {
+  a_->Add("x");
+  Lease<std::string> lease = *a_->Acquire();
+  a_->Close();
+  EXPECT_FALSE(a_->AddRateLimited("y"));
+  EXPECT_FALSE(a_->AddAll({"x", "y"}));
+  EXPECT_TRUE(a_->AddRateLimited("x")) << "its processing has failed";
+  EXPECT_TRUE(lease.Done());
+  EXPECT_FALSE(a_->AddRateLimited("x")) << "it is not held any more";
+  clock_.Step(absl::Milliseconds(5));
+  EXPECT_EQ(b_->Get(), "x");
+}
+
 TEST_F(SharedQueueTest, CloseWithDrainWaitsForTheLeasesOfThisClient) {
   a_->AddAll({"x", "y"});
   Lease<std::string> x = *a_->Acquire();

@@ -212,6 +212,9 @@ class SharedQueue final : public PriorityInterface<T>,
   Snapshot<T> TakeSnapshot() override;
   void ShutDown() override;
   bool ShutDownWithDrainWithin(absl::Duration timeout) override;
+  // Does what `Interface::Close()` says, with one exception: an item that this
+  // client holds can still be added, so that its processing can fail and be
+  // tried again, by any client.
   void Close() override { core_.Close(); }
   bool ShuttingDown() const override { return core_.ShuttingDown(); }
   Clock* clock() const override { return core_.clock(); }
@@ -372,7 +375,9 @@ absl::StatusOr<int64_t> SharedQueue<T>::ApplyOne(Operation operation) const {
 
 template <typename T>
 absl::Status SharedQueue<T>::ApplyAdds(std::vector<Operation> adds) {
-  if (core_.closed()) return absl::CancelledError("the queue has been closed");
+  if (core_.closed() && !core_.HoldsAll(adds)) {
+    return absl::CancelledError("the queue has been closed");
+  }
   const absl::StatusOr<std::vector<int64_t>> results =
       core_.Apply(std::move(adds));
   if (!results.ok()) return results.status();

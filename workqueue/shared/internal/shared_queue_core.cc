@@ -578,6 +578,17 @@ HeldItem* SharedQueueCore::Recall(const std::string& item) {
   return held;
 }
 
+bool SharedQueueCore::HoldsAll(const std::vector<EngineOperation>& operations) {
+  MutexLock lock(&mu_);
+  return std::all_of(
+      operations.begin(), operations.end(),
+      [this](const EngineOperation& it) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+        return std::any_of(held_.begin(), held_.end(), [&it](const auto& held) {
+          return held.second->item == it.item;
+        });
+      });
+}
+
 bool SharedQueueCore::IsLost(const HeldItem& held) {
   if (held.lost) return true;
   MutexLock lock(&mu_);

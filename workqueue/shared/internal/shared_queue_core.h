@@ -137,6 +137,9 @@ class SharedQueueCore final : private EngineListener,
   // Returns the earliest item of these bytes, or null if there is none.
   HeldItem* Recall(const std::string& item);
 
+  // Whether this process holds the items of all `operations`.
+  bool HoldsAll(const std::vector<EngineOperation>& operations);
+
   // Whether `*held` may have been handed out to another worker.
   bool IsLost(const HeldItem& held);
 
