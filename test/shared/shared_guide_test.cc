@@ -1,0 +1,78 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The code of the guide's chapter about several processes on one queue.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+#include "test/shared/redis_fixture.h"
+#include "workqueue/controller/controller.h"
+#include "workqueue/controller/reconcile.h"
+#include "workqueue/lease.h"
+#include "workqueue/shared/shared_queue.h"
+
+namespace {
+
+class SharedGuideTest : public workqueue::RedisFixture {};
+
+TEST_F(SharedGuideTest, AController) {
+  const std::string address = server()->socket_path();
+  absl::Notification reconciled;
+  workqueue::ControllerOptions<std::string> options;
+  options.reconcile = [&](const std::string& key,
+                          const workqueue::ReconcileContext&) {
+    EXPECT_EQ(key, "default/web");
+    reconciled.Notify();
+    return absl::OkStatus();
+  };
+  const auto start = [&]() -> absl::Status {
+    workqueue::SharedQueueOptions<std::string> shared;
+    shared.name = "pods";
+    shared.redis.address = address;
+    auto queue = workqueue::SharedQueue<std::string>::Create(std::move(shared));
+    if (!queue.ok()) return queue.status();
+    options.queue = *std::move(queue);
+    return absl::OkStatus();
+  };
+  ASSERT_TRUE(start().ok());
+  auto controller =
+      *workqueue::Controller<std::string>::Create(std::move(options));
+  ASSERT_TRUE(controller->Start().ok());
+  EXPECT_TRUE(controller->queue().Add("default/web"));
+  reconciled.WaitForNotification();
+  EXPECT_TRUE(controller->Stop());
+}
+
+TEST_F(SharedGuideTest, Fencing) {
+  workqueue::SharedQueueOptions<std::string> shared;
+  shared.name = "pods";
+  shared.redis.address = server()->socket_path();
+  const auto queue =
+      *workqueue::SharedQueue<std::string>::Create(std::move(shared));
+  queue->Add("default/web");
+  int64_t written = 0;
+  const auto WriteUnlessNewer = [&](const std::string&, int64_t token) {
+    if (token <= written) return absl::AbortedError("a newer worker wrote");
+    written = token;
+    return absl::OkStatus();
+  };
+  absl::Status status = absl::UnknownError("");
+  absl::StatusOr<workqueue::Lease<std::string>> lease = queue->Acquire();
+  if (!lease.ok()) return;
+  status = WriteUnlessNewer(**lease, lease->token());
+  if (!lease->Done()) {
+    // Another worker may have the item. Nothing is left to do here.
+  }
+  EXPECT_TRUE(status.ok());
+  EXPECT_GT(written, 0);
+}
+
+}  // namespace
