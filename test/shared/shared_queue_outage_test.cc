@@ -180,6 +180,24 @@ TEST_F(SharedQueueOutageTest, FlushedScriptsAreLoadedAgain) {
   EXPECT_EQ(queue->TakeSnapshot().queued.size(), 2u);
 }
 
+// A failover can lose the last tokens: the server hands them out again, maybe
+// to a process that still holds them.
+TEST_F(SharedQueueOutageTest, ATokenMayComeAgainIfTheServerLosesItsData) {
+  const auto queue = NewQueue();
+  ASSERT_NE(queue, nullptr);
+  queue->Add("x");
+  Lease<std::string> x = *queue->Acquire();
+  Command({"FLUSHALL"});
+  queue->Add("y");
+  Lease<std::string> y = *queue->Acquire();
+  ASSERT_EQ(x.token(), y.token());
+  EXPECT_EQ(*x, "x");
+  EXPECT_FALSE(x.Done());
+  EXPECT_FALSE(queue->CloseWithDrainWithin(absl::ZeroDuration()));
+  EXPECT_TRUE(y.Done());
+  EXPECT_TRUE(queue->CloseWithDrainWithin(absl::ZeroDuration()));
+}
+
 TEST_F(SharedQueueOutageTest, AnotherLayoutIsRefused) {
   const auto queue = NewQueue();
   ASSERT_NE(queue, nullptr);

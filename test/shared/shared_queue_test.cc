@@ -178,6 +178,16 @@ TEST_F(SharedQueueTest, ALateDoneAfterAGetReturnsFalse) {
   EXPECT_TRUE(b_->Done("x"));
 }
 
+// However short a lease is, the engine does not take a process that waits for
+// dead.
+TEST_F(SharedQueueTest, AWorkerIsServedAfterAWaitOfManyLeases) {
+  auto got = std::async(std::launch::async, [this] { return b_->Get(); });
+  clock_.AwaitWaiters(3);
+  for (int i = 0; i < 100; ++i) clock_.Step(kLease / 5);
+  EXPECT_TRUE(a_->Add("x"));
+  EXPECT_EQ(got.get(), "x");
+}
+
 TEST_F(SharedQueueTest, AnExpiredLeaseServesAWorkerThatWaits) {
   a_->Add("x");
   Lease<std::string> lease = *a_->Acquire();

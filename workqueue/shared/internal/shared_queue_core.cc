@@ -297,11 +297,11 @@ void SharedQueueCore::TakeIn(const EngineRequest& request, EngineReply reply,
 }
 
 void SharedQueueCore::TakeIn(HandedOut item, absl::Time since) {
-  const int64_t token = item.token;
-  auto held = std::make_unique<HeldItem>(std::move(item));
+  const uint64_t id = ++last_id_;
+  auto held = std::make_unique<HeldItem>(std::move(item), id);
   held->expiry = since + options_.lease;
   in_hand_.push_back(held.get());
-  held_[token] = std::move(held);
+  held_[id] = std::move(held);
   if (renew_at_ == absl::InfiniteFuture()) {
     renew_at_ = since + options_.lease / 3;
     WakeLoop(renew_at_);
@@ -314,6 +314,17 @@ bool SharedQueueCore::NobodyWaits() const {
 
 void SharedQueueCore::WakeLoop(absl::Time at) {
   if (wake_time_.WakeBy(at)) loop_->Wake(this);
+}
+
+void SharedQueueCore::DropLostInHand() {
+  if (in_hand_.empty()) return;
+  const absl::Time now = clock()->TimeNow();
+  const auto lost = std::stable_partition(
+      in_hand_.begin(), in_hand_.end(), [now](const HeldItem* held) {
+        return !held->lost && now < held->expiry;
+      });
+  for (auto it = lost; it != in_hand_.end(); ++it) held_.erase((*it)->id);
+  in_hand_.erase(lost, in_hand_.end());
 }
 
 std::vector<HeldItem*> SharedQueueCore::TakeInHand(size_t max) {
@@ -387,6 +398,7 @@ absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::Acquire(
   MutexLock lock(&mu_);
   if (ends.empty()) {
     if (closed_) return EndedError();
+    DropLostInHand();
     if (!in_hand_.empty()) return TakeInHand(max);
   }
   Waiters waiter;
@@ -420,6 +432,7 @@ absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::Acquire(
   } else {
     bool told = false;  // the engine, that this thread waits no more
     while (true) {
+      DropLostInHand();
       if (!in_hand_.empty()) {
         // A batch leaves the others what is theirs.
         const size_t others = waiters_.size() - 1;
@@ -515,6 +528,7 @@ void SharedQueueCore::RunCallback(AcquireId id) {
   absl::StatusOr<HeldItem*> item = nullptr;
   {
     MutexLock lock(&mu_);
+    DropLostInHand();
     CallbackEntry* const entry = callbacks_.Find(id);
     if (entry != nullptr && (!in_hand_.empty() || Ended(*entry->waiter))) {
       called = Remove(entry->waiter);
@@ -551,7 +565,7 @@ EngineOperation SharedQueueCore::End(HeldItem* held,
   Report([&](SharedQueueMetrics* metrics) {
     metrics->OnEnd(clock()->TimeNow() - held->taken);
   });
-  held_.erase(end.x);
+  held_.erase(held->id);
   if (held_.empty()) WakeSleepers();
   return end;
 }
@@ -756,34 +770,36 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
     MutexLock lock(&mu_);
     wake_time_.Clear();
     Call call;
+    std::vector<uint64_t> renewed;  // the ids of the first operations
     if (now >= renew_at_) {
       for (const auto& it : held_) {
         if (it.second->lost) continue;
         call.operations.push_back(
-            {EngineOperation::kRenew, it.second->item, it.first, 0, 0});
+            {EngineOperation::kRenew, it.second->item, it.second->token, 0, 0});
+        renewed.push_back(it.first);
       }
       renew_at_ =
           held_.empty() ? absl::InfiniteFuture() : now + options_.lease / 3;
     }
-    const size_t renewals = call.operations.size();
     for (size_t n = Surplus(); n > 0; --n) {
       const HeldItem* const held = in_hand_.back();
       in_hand_.pop_back();
       call.operations.push_back({EngineOperation::kGiveBack, held->item,
                                  held->token, held->priority, 0});
-      held_.erase(held->token);
+      held_.erase(held->id);
     }
     if (!call.operations.empty() || now >= look_at_ || MustTell()) {
       look_at_ = now + WaitingLoop::Heartbeat();
       Send(&call);
       if (!call.status.ok()) {
-        if (renewals > 0) renew_at_ = std::min(renew_at_, now + kRetryAfter);
+        if (!renewed.empty())
+          renew_at_ = std::min(renew_at_, now + kRetryAfter);
         errors_.Write([] { return std::string("does not reach the engine"); },
                       call.status);
       }
     }
-    for (size_t i = 0; i < renewals && call.status.ok(); ++i) {
-      const auto held = held_.find(call.operations[i].x);
+    for (size_t i = 0; i < renewed.size() && call.status.ok(); ++i) {
+      const auto held = held_.find(renewed[i]);
       if (held == held_.end()) continue;
       if (call.results[i] == kTrue) {
         held->second->expiry = now + options_.lease;

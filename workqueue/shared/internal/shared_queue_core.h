@@ -49,12 +49,15 @@ namespace internal {
 // An item that the engine has handed out to this process, until the process has
 // told the engine the end of the processing.
 struct HeldItem {
-  explicit HeldItem(HandedOut out)
-      : item(std::move(out.item)),
+  HeldItem(HandedOut out, uint64_t the_id)
+      : id(the_id),
+        item(std::move(out.item)),
         token(out.token),
         priority(out.priority),
         ticks_queued(out.ticks_queued) {}
 
+  // Unique in this process, as the token is not if the engine loses its memory.
+  const uint64_t id;
   const std::string item;
   const int64_t token;
   const int64_t priority;
@@ -230,6 +233,8 @@ class SharedQueueCore final : private EngineListener,
   bool Ended(const Waiter& waiter) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status EndedError() const;
 
+  // Forgets the items in hand that another process may have by now.
+  void DropLostInHand() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   std::vector<HeldItem*> TakeInHand(size_t max)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Wakes as many waiters as there are items in hand, and those that wait in
@@ -288,10 +293,11 @@ class SharedQueueCore final : private EngineListener,
   int64_t shut_downs_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t ended_as_of_ ABSL_GUARDED_BY(mu_) = 0;  // a request; see Ended()
 
-  // The items that this process holds, by token, and those of them that no
-  // worker has taken yet.
-  absl::flat_hash_map<int64_t, std::unique_ptr<HeldItem>> held_
+  // The items that this process holds, by id, and those of them that no worker
+  // has taken yet.
+  absl::flat_hash_map<uint64_t, std::unique_ptr<HeldItem>> held_
       ABSL_GUARDED_BY(mu_);
+  uint64_t last_id_ ABSL_GUARDED_BY(mu_) = 0;
   std::deque<HeldItem*> in_hand_ ABSL_GUARDED_BY(mu_);
   // Those that a Get() has returned.
   absl::flat_hash_map<std::string, std::deque<HeldItem*>> gotten_
