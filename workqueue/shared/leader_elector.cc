@@ -372,8 +372,8 @@ void LeaderElector::WakeToTry() {
 void LeaderElector::Lose(absl::string_view why) const {
   if (lost_) return;
   lost_ = true;
-  log_.Error([&] {
-    return absl::StrCat("no longer leads, with token ", token_, ": ", why);
+  log_.Error([why, token = token_] {
+    return absl::StrCat("no longer leads, with token ", token, ": ", why);
   });
 }
 
