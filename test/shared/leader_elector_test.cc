@@ -1,0 +1,795 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/shared/leader_elector.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>  // NOLINT(build/c++11)
+#include <utility>
+#include <vector>
+
+#include "absl/base/config.h"
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "test/shared/redis_fixture.h"
+#include "test/workqueue/recording_log.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/clock/fake_clock.h"
+#include "workqueue/internal/mutex_lock.h"
+#include "workqueue/shared/internal/leader_lease.h"
+#include "workqueue/shared/internal/redis_connection.h"
+
+namespace workqueue {
+namespace {
+
+using internal::LeaderLease;
+using internal::MutexLock;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr absl::Duration kTick = absl::Nanoseconds(1);
+
+// The calls of callbacks, in order.
+class Events {
+ public:
+  void Add(std::string event) {
+    MutexLock lock(&mu_);
+    events_.push_back(std::move(event));
+  }
+
+  // Blocks until there are `n` events that are `event`.
+  void Await(const std::string& event, int n = 1) const {
+    MutexLock lock(&mu_);
+    const auto there = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      return std::count(events_.begin(), events_.end(), event) >= n;
+    };
+    mu_.Await(absl::Condition(&there));
+  }
+
+  std::vector<std::string> Get() const {
+    MutexLock lock(&mu_);
+    return events_;
+  }
+
+ private:
+  mutable absl::Mutex mu_;
+  std::vector<std::string> events_ ABSL_GUARDED_BY(mu_);
+};
+
+class LeaderElectorTest : public RedisFixture {
+ protected:
+  // Options of an elector that leads until it is told to stop.
+  LeaderElectorOptions Options(const std::string& identity) {
+    LeaderElectorOptions options;
+    options.name = "election";
+    options.redis.address = server()->socket_path();
+    options.identity = identity;
+    options.clock = &clock_;
+    options.clock_is_the_servers = true;
+    options.log_sink = &log_;
+    options.on_started_leading = [this, identity](const Leadership& it) {
+      events_.Add(identity + " leads");
+      it.WaitUntilStopping();
+    };
+    options.on_stopped_leading = [this, identity] {
+      events_.Add(identity + " stopped");
+    };
+    return options;
+  }
+
+  static std::unique_ptr<LeaderElector> Create(LeaderElectorOptions options) {
+    auto elector = LeaderElector::Create(std::move(options));
+    EXPECT_TRUE(elector.ok()) << elector.status();
+    return *std::move(elector);
+  }
+
+  // Starts an elector, and waits for its first request.
+  std::unique_ptr<LeaderElector> Start(LeaderElectorOptions options) {
+    std::unique_ptr<LeaderElector> elector = Create(std::move(options));
+    EXPECT_TRUE(elector->Start().ok());
+    clock_.Step(absl::ZeroDuration());
+    return elector;
+  }
+  std::unique_ptr<LeaderElector> Start(const std::string& identity) {
+    return Start(Options(identity));
+  }
+
+  // Lets `d` pass, in steps in which each request comes in its time.
+  void Pass(absl::Duration d, absl::Duration step = absl::Milliseconds(500)) {
+    for (; d > absl::ZeroDuration(); d -= step) clock_.Step(std::min(d, step));
+  }
+
+  // Sends a command to the server.
+  void Send(const std::vector<absl::string_view>& command) {
+    RedisOptions redis;
+    redis.address = server()->socket_path();
+    auto connection =
+        internal::RedisConnection::Connect(redis, absl::Seconds(10));
+    ASSERT_TRUE(connection.ok()) << connection.status();
+    const auto reply = (*connection)->Call(command, absl::Seconds(10));
+    ASSERT_TRUE(reply.ok()) << reply.status();
+  }
+
+  FakeClock clock_;
+  RecordingLog log_;
+  Events events_;
+};
+
+TEST_F(LeaderElectorTest, OneOfTwoLeads) {
+  const auto a = Start("a");
+  const auto b = Start("b");
+  events_.Await("a leads");
+  EXPECT_TRUE(a->IsLeader());
+  EXPECT_FALSE(b->IsLeader());
+  EXPECT_GT(a->token(), 0);
+  EXPECT_EQ(b->token(), 0);
+  EXPECT_EQ(a->Leader(), "a");
+  EXPECT_EQ(b->Leader(), "a");
+  EXPECT_TRUE(a->Healthy().ok());
+  EXPECT_TRUE(b->Healthy().ok());
+}
+
+TEST_F(LeaderElectorTest, RenewalsKeepTheLease) {
+  const auto a = Start("a");
+  const auto b = Start("b");
+  const int64_t token = a->token();
+  for (int i = 0; i < 200; ++i) {
+    clock_.Step(absl::Milliseconds(500));
+    ASSERT_TRUE(a->IsLeader());
+    ASSERT_FALSE(b->IsLeader());
+  }
+  EXPECT_EQ(a->token(), token);
+  EXPECT_THAT(events_.Get(), ElementsAre("a leads"));
+}
+
+TEST_F(LeaderElectorTest, StopHandsOverAtOnce) {
+  const auto a = Start("a");
+  const auto b = Start("b");
+  events_.Await("a leads");
+  const int64_t token = a->token();
+  a->Stop();
+  EXPECT_FALSE(a->IsLeader());
+  EXPECT_EQ(a->Leader(), "");
+  events_.Await("b leads");  // at the same time
+  EXPECT_TRUE(b->IsLeader());
+  EXPECT_EQ(b->token(), token + 1);
+  EXPECT_THAT(events_.Get(), ElementsAre("a leads", "a stopped", "b leads"));
+}
+
+TEST_F(LeaderElectorTest, TheDestructorHandsOverAtOnce) {
+  auto a = Start("a");
+  const auto b = Start("b");
+  a.reset();
+  events_.Await("b leads");
+}
+
+TEST_F(LeaderElectorTest, WithoutReleaseTheOthersWaitForTheExpiry) {
+  LeaderElectorOptions options = Options("a");
+  options.release_on_stop = false;
+  const auto a = Start(options);
+  const auto b = Start("b");
+  a->Stop();
+  Pass(absl::Seconds(15) - kTick);
+  EXPECT_FALSE(b->IsLeader());
+  clock_.Step(kTick);  // when the lease ends, and not a retry_period later
+  EXPECT_TRUE(b->IsLeader());
+}
+
+TEST_F(LeaderElectorTest, ALeaderWithoutAServerGivesUpAndAnotherTakesOver) {
+  LeaderElectorOptions options = Options("a");
+  options.run_again = false;
+  std::atomic<bool> lost_in_callback{false};
+  options.on_started_leading = [&](const Leadership& it) {
+    events_.Add("a leads");
+    it.WaitUntilStopping();
+    lost_in_callback = it.Lost();
+  };
+  const auto a = Start(options);
+  const auto b = Start("b");
+  const int64_t token = a->token();
+  server()->Kill();
+  Pass(absl::Seconds(10) - kTick);
+  EXPECT_TRUE(a->IsLeader());
+  EXPECT_FALSE(a->Healthy().ok());
+  clock_.Step(kTick);
+  EXPECT_FALSE(a->IsLeader());
+  EXPECT_EQ(a->token(), 0);
+  events_.Await("a stopped");
+  EXPECT_TRUE(lost_in_callback);
+
+  ASSERT_TRUE(server()->Restart().ok());
+  Pass(absl::Seconds(5) - kTick);
+  EXPECT_FALSE(b->IsLeader());
+  Pass(absl::Seconds(3));
+  EXPECT_TRUE(b->IsLeader());
+  EXPECT_EQ(b->token(), token + 1);
+  EXPECT_FALSE(a->IsLeader());
+  EXPECT_TRUE(b->Healthy().ok());
+}
+
+TEST_F(LeaderElectorTest, ALeaderGivesUpWhileTheServerDoesNotAnswer) {
+  LeaderElectorOptions options = Options("a");
+  // An attempt takes as long in real time.
+  options.retry_period = absl::Milliseconds(20);
+  options.renew_deadline = absl::Milliseconds(100);
+  options.lease_duration = absl::Milliseconds(150);
+  const auto a = Start(options);
+  options = Options("b");
+  options.retry_period = absl::Milliseconds(20);
+  options.renew_deadline = absl::Milliseconds(100);
+  options.lease_duration = absl::Milliseconds(150);
+  const auto b = Start(options);
+  EXPECT_TRUE(a->IsLeader());
+  server()->Pause();
+  Pass(absl::Milliseconds(100) - kTick, absl::Milliseconds(10));
+  EXPECT_TRUE(a->IsLeader());
+  clock_.Step(kTick);
+  EXPECT_FALSE(a->IsLeader());
+  events_.Await("a stopped");
+  server()->Resume();
+  // Either leads now: what the server had received while it paused may have
+  // renewed the lease.
+  while (!a->IsLeader() && !b->IsLeader()) {
+    Pass(absl::Milliseconds(10), absl::Milliseconds(10));
+  }
+  EXPECT_NE(a->IsLeader(), b->IsLeader());
+}
+
+TEST_F(LeaderElectorTest, ALeaderRenewsAgainWhenTheServerIsBack) {
+  const auto a = Start("a");
+  const int64_t token = a->token();
+  server()->Kill();
+  Pass(absl::Seconds(7));
+  ASSERT_TRUE(server()->Restart().ok());
+  Pass(absl::Seconds(20));
+  EXPECT_TRUE(a->IsLeader());
+  EXPECT_EQ(a->token(), token);
+}
+
+TEST_F(LeaderElectorTest, TakesPartAgainAfterALoss) {
+  const auto a = Start("a");
+  const int64_t token = a->token();
+  server()->Kill();
+  Pass(absl::Seconds(11));
+  events_.Await("a stopped");
+  ASSERT_TRUE(server()->Restart().ok());
+  Pass(absl::Seconds(3));
+  EXPECT_TRUE(a->IsLeader());
+  EXPECT_GT(a->token(), token);
+  events_.Await("a leads", 2);
+}
+
+TEST_F(LeaderElectorTest, EndsAfterALossIfItIsTold) {
+  LeaderElectorOptions options = Options("a");
+  options.run_again = false;
+  const auto a = Start(options);
+  server()->Kill();
+  Pass(absl::Seconds(11));
+  events_.Await("a stopped");
+  ASSERT_TRUE(server()->Restart().ok());
+  Pass(absl::Minutes(1));
+  EXPECT_FALSE(a->IsLeader());
+  a->Stop();
+  EXPECT_THAT(events_.Get(), ElementsAre("a leads", "a stopped"));
+}
+
+TEST_F(LeaderElectorTest, LooksOnWhileTheCallbackOfALostTermRuns) {
+  absl::Notification end;
+  LeaderElectorOptions options = Options("a");
+  options.run_again = false;
+  options.on_started_leading = [&](const Leadership& it) {
+    events_.Add("a leads");
+    end.WaitForNotification();
+    EXPECT_TRUE(it.Lost());
+  };
+  const auto a = Start(options);
+  events_.Await("a leads");
+  server()->Kill();
+  Pass(absl::Seconds(11));
+  EXPECT_FALSE(a->IsLeader());
+  ASSERT_TRUE(server()->Restart().ok());
+  Pass(absl::Seconds(10));
+  EXPECT_EQ(a->Leader(), "");
+  EXPECT_FALSE(a->IsLeader());  // it could, but for the callback
+  const auto b = Start("b");
+  Pass(absl::Seconds(3));
+  EXPECT_EQ(a->Leader(), "b");
+  end.Notify();
+  events_.Await("a stopped");
+}
+
+TEST_F(LeaderElectorTest, ALeaderWhoseLeaseIsGoneHasLost) {
+  LeaderElectorOptions options = Options("a");
+  options.clock_is_the_servers = false;
+  const auto a = Start(options);
+  const int64_t token = a->token();
+  events_.Await("a leads");
+  Send({"FLUSHALL"});
+  clock_.Step(absl::Seconds(2));
+  events_.Await("a stopped");
+  events_.Await("a leads", 2);
+  // Although the server does not know the last one any more.
+  EXPECT_GT(a->token(), token);
+}
+
+TEST_F(LeaderElectorTest, TokensGrowWithEachTerm) {
+  int64_t last = 0;
+  for (int i = 0; i < 5; ++i) {
+    const auto a = Start(absl::StrCat("a", i));
+    ASSERT_GT(a->token(), last);
+    last = a->token();
+  }
+}
+
+TEST_F(LeaderElectorTest, TheCallbackGetsTheToken) {
+  LeaderElectorOptions options = Options("a");
+  absl::Notification called;
+  int64_t token = 0;
+  options.on_started_leading = [&](const Leadership& it) {
+    EXPECT_FALSE(it.Lost());
+    EXPECT_FALSE(it.Stopping());
+    token = it.token();
+    called.Notify();
+  };
+  const auto a = Start(options);
+  called.WaitForNotification();
+  EXPECT_EQ(a->token(), token);
+  // It returned early, and still leads.
+  Pass(absl::Minutes(1));
+  EXPECT_EQ(a->token(), token);
+  EXPECT_THAT(events_.Get(), ElementsAre());
+  a->Stop();
+  EXPECT_THAT(events_.Get(), ElementsAre("a stopped"));
+}
+
+TEST_F(LeaderElectorTest, LeadsWithoutCallbacks) {
+  LeaderElectorOptions options;
+  options.name = "election";
+  options.redis.address = server()->socket_path();
+  options.clock = &clock_;
+  const auto a = Start(options);
+  EXPECT_TRUE(a->IsLeader());
+  EXPECT_EQ(a->Leader(), a->identity());
+  const auto b = Start(options);
+  EXPECT_NE(a->identity(), b->identity());
+  EXPECT_FALSE(b->IsLeader());
+}
+
+TEST_F(LeaderElectorTest, SleepEndsWithItsTimeOrWithTheTerm) {
+  LeaderElectorOptions options = Options("a");
+  options.on_started_leading = [&](const Leadership& it) {
+    EXPECT_TRUE(it.Sleep(absl::ZeroDuration()));
+    EXPECT_TRUE(it.Sleep(-absl::Seconds(1)));
+    events_.Add("sleeps");
+    // Longer than renew_deadline.
+    events_.Add(it.Sleep(absl::Seconds(30)) ? "slept" : "woken");
+    events_.Add(it.Sleep(absl::Seconds(30)) ? "slept" : "woken");
+  };
+  const auto a = Start(options);
+  events_.Await("sleeps");
+  clock_.AwaitWaiters(2);  // the elector's thread and the callback
+  Pass(absl::Seconds(30) - kTick);
+  EXPECT_THAT(events_.Get(), ElementsAre("sleeps"));
+  clock_.Step(kTick);
+  events_.Await("slept");
+  a->Stop();
+  EXPECT_THAT(events_.Get(),
+              ElementsAre("sleeps", "slept", "woken", "a stopped"));
+}
+
+TEST_F(LeaderElectorTest, KeepsTheLeaseUntilTheCallbacksHaveReturned) {
+  absl::Notification go_on;
+  LeaderElectorOptions options = Options("a");
+  options.on_started_leading = [&](const Leadership& it) {
+    it.WaitUntilStopping();
+    events_.Add("winds up");
+    go_on.WaitForNotification();
+    EXPECT_TRUE(it.Stopping());
+    EXPECT_FALSE(it.Lost());
+  };
+  const auto a = Start(options);
+  const auto b = Start("b");
+  std::thread stop([&] { a->Stop(); });
+  events_.Await("winds up");
+  Pass(absl::Minutes(1));
+  EXPECT_TRUE(a->IsLeader());
+  EXPECT_FALSE(b->IsLeader());
+  go_on.Notify();
+  stop.join();
+  events_.Await("b leads");
+  EXPECT_THAT(events_.Get(), ElementsAre("winds up", "a stopped", "b leads"));
+}
+
+TEST_F(LeaderElectorTest, CallbacksComeInOrder) {
+  const auto with_new_leader = [this](const std::string& identity) {
+    LeaderElectorOptions options = Options(identity);
+    options.on_new_leader = [this, identity](const std::string& leader) {
+      events_.Add(absl::StrCat(identity, " sees ", leader));
+    };
+    return options;
+  };
+  const auto a = Start(with_new_leader("a"));
+  events_.Await("a leads");
+  const auto b = Start(with_new_leader("b"));
+  Pass(absl::Seconds(10));
+  a->Stop();
+  events_.Await("b leads");
+  Pass(absl::Seconds(10));
+  b->Stop();
+  EXPECT_THAT(events_.Get(),
+              ElementsAre("a sees a", "a leads", "b sees a", "a stopped",
+                          "b sees b", "b leads", "b stopped"));
+}
+
+TEST_F(LeaderElectorTest, ACallbackMayStop) {
+  LeaderElectorOptions options = Options("a");
+  LeaderElector* self = nullptr;
+  options.on_started_leading = [&](const Leadership& it) {
+    self->Stop();
+    EXPECT_TRUE(it.Stopping());
+    EXPECT_TRUE(self->IsLeader());
+  };
+  const auto a = Create(options);
+  self = a.get();
+  ASSERT_TRUE(a->Start().ok());
+  events_.Await("a stopped");
+  const auto b = Start("b");
+  events_.Await("b leads");
+  EXPECT_FALSE(a->IsLeader());
+}
+
+TEST_F(LeaderElectorTest, OnNewLeaderMayStop) {
+  LeaderElectorOptions options = Options("a");
+  LeaderElector* self = nullptr;
+  options.on_new_leader = [&](const std::string&) { self->Stop(); };
+  const auto a = Create(options);
+  self = a.get();
+  ASSERT_TRUE(a->Start().ok());
+  const auto b = Start("b");  // what a had got was released
+  events_.Await("b leads");
+  a->Stop();
+  EXPECT_THAT(events_.Get(), ElementsAre("b leads"));
+}
+
+#ifdef ABSL_HAVE_EXCEPTIONS
+TEST_F(LeaderElectorTest, CallbacksMayThrow) {
+  LeaderElectorOptions options = Options("a");
+  options.on_started_leading = [](const Leadership&) {
+    throw std::runtime_error("no start");
+  };
+  options.on_stopped_leading = [] { throw std::runtime_error("no stop"); };
+  options.on_new_leader = [](const std::string&) {
+    throw std::runtime_error("no news");
+  };
+  const auto a = Start(options);
+  EXPECT_TRUE(a->IsLeader());
+  a->Stop();
+  EXPECT_THAT(log_.messages(),
+              testing::IsSupersetOf(
+                  {HasSubstr("on_new_leader: INTERNAL: no news"),
+                   HasSubstr("on_started_leading: INTERNAL: no sta"),
+                   HasSubstr("on_stopped_leading: INTERNAL: no st")}));
+}
+#endif
+
+TEST_F(LeaderElectorTest, StartsOnce) {
+  const auto a = Start("a");
+  EXPECT_EQ(a->Start().code(), absl::StatusCode::kFailedPrecondition);
+  a->Stop();
+  a->Stop();
+  EXPECT_EQ(a->Start().code(), absl::StatusCode::kFailedPrecondition);
+  const auto b = Create(Options("b"));
+  b->Stop();
+  EXPECT_EQ(b->Start().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_FALSE(b->IsLeader());
+}
+
+TEST_F(LeaderElectorTest, LeadsWhenTheServerComes) {
+  server()->Kill();
+  const auto a = Start("a");
+  Pass(absl::Seconds(10));
+  EXPECT_FALSE(a->IsLeader());
+  EXPECT_EQ(a->Healthy().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(log_.messages(), Contains(HasSubstr("a request failed")));
+  ASSERT_TRUE(server()->Restart().ok());
+  Pass(absl::Seconds(3));
+  EXPECT_TRUE(a->IsLeader());
+}
+
+TEST_F(LeaderElectorTest, RefusesAnotherLayout) {
+  Send({"HSET", internal::LeaderKey("election"), "version", "77"});
+  const auto a = Start("a");
+  EXPECT_FALSE(a->IsLeader());
+  EXPECT_EQ(a->Healthy().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(a->Healthy().message()), HasSubstr("WQLAYOUT 77"));
+  EXPECT_THAT(log_.messages(), Contains(HasSubstr("WQLAYOUT 77")));
+}
+
+// Two with one identity, as after an error in a configuration.
+TEST_F(LeaderElectorTest, EqualIdentitiesDoNotLeadAtTheSameTime) {
+  const auto a = Start("a");
+  const auto also_a = Start("a");
+  Pass(absl::Minutes(1));
+  EXPECT_TRUE(a->IsLeader());
+  EXPECT_FALSE(also_a->IsLeader());
+}
+
+TEST_F(LeaderElectorTest, ElectionsHaveTheirNames) {
+  const auto a = Start("a");
+  LeaderElectorOptions options = Options("b");
+  options.name = "another";
+  const auto b = Start(options);
+  EXPECT_TRUE(a->IsLeader());
+  EXPECT_TRUE(b->IsLeader());
+}
+
+// The real clock, and what it was advanced by.
+class AdvancedClock final : public Clock {
+ public:
+  void Advance(absl::Duration d) { ahead_ += absl::ToInt64Nanoseconds(d); }
+
+  absl::Time TimeNow() override { return real().TimeNow() + ahead(); }
+  void Sleep(absl::Duration d) override { real().Sleep(d); }
+  void SleepUntil(absl::Time t) override { real().SleepUntil(t - ahead()); }
+  bool AwaitWithDeadline(absl::Mutex* mu, const absl::Condition& cond,
+                         absl::Time deadline) override {
+    return real().AwaitWithDeadline(mu, cond, deadline - ahead());
+  }
+
+ private:
+  static Clock& real() { return *Clock::GetRealClock(); }
+  absl::Duration ahead() const { return absl::Nanoseconds(ahead_.load()); }
+
+  std::atomic<int64_t> ahead_{0};
+};
+
+TEST_F(LeaderElectorTest, TimeCountsFromBeforeTheRequest) {
+  AdvancedClock clock;
+  LeaderElectorOptions options = Options("a");
+  options.clock = &clock;
+  options.clock_is_the_servers = false;
+  absl::Notification seen;
+  options.on_new_leader = [&](const std::string& identity) {
+    EXPECT_EQ(identity, "a");
+    clock.Advance(absl::Seconds(10));  // as if the reply had taken as long
+    seen.Notify();
+  };
+  options.release_on_stop = false;
+  const auto a = Create(options);
+  ASSERT_TRUE(a->Start().ok());
+  seen.WaitForNotification();
+  EXPECT_FALSE(a->IsLeader());
+  a->Stop();
+  EXPECT_THAT(events_.Get(), ElementsAre());
+}
+
+TEST_F(LeaderElectorTest, RefusesWrongOptions) {
+  const auto error = [&](const std::function<void(LeaderElectorOptions*)>& f) {
+    LeaderElectorOptions options;
+    options.name = "election";
+    f(&options);
+    const auto elector = LeaderElector::Create(options);
+    EXPECT_EQ(elector.status().code(), absl::StatusCode::kInvalidArgument);
+    return std::string(elector.status().message());
+  };
+  using O = LeaderElectorOptions;
+  EXPECT_EQ(error([](O* o) { o->name = ""; }),
+            "name is empty; an election needs one");
+  EXPECT_EQ(error([](O* o) { o->name = "a{b"; }),
+            "name is \"a{b\"; it must not contain '{' or '}'");
+  EXPECT_THAT(error([](O* o) { o->redis.address = "nowhere"; }),
+              HasSubstr("address is \"nowhere\""));
+  EXPECT_EQ(error([](O* o) { o->lease_duration = absl::Seconds(10); }),
+            "lease_duration is 10s; it must be more than renew_deadline, which "
+            "is 10s");
+  EXPECT_EQ(error([](O* o) { o->renew_deadline = absl::Milliseconds(2400); }),
+            "renew_deadline is 2.4s; it must be more than 1.2 times "
+            "retry_period, which is 2s");
+  EXPECT_EQ(error([](O* o) { o->retry_period = absl::ZeroDuration(); }),
+            "retry_period is 0; it must be finite and positive");
+  EXPECT_EQ(error([](O* o) { o->renew_deadline = -absl::Seconds(1); }),
+            "renew_deadline is -1s; it must be finite and positive");
+  EXPECT_EQ(error([](O* o) { o->lease_duration = absl::InfiniteDuration(); }),
+            "lease_duration is inf; it must be finite and positive");
+  EXPECT_THAT(
+      error([](O* o) { o->lease_duration = absl::Hours(24) * 365 * 1000; }),
+      HasSubstr("it must be less than 100 years"));
+}
+
+// The lease alone, with the server's clock in the test's hand.
+class LeaderLeaseTest : public LeaderElectorTest {
+ protected:
+  std::unique_ptr<LeaderLease> Lease(const std::string& identity) {
+    LeaderLease::Options options;
+    options.election = "election";
+    options.redis.address = server()->socket_path();
+    options.identity = identity;
+    options.duration = absl::Seconds(15);
+    options.timeout = absl::Seconds(20);
+    options.clock = &clock_;
+    return std::make_unique<LeaderLease>(options);
+  }
+
+  void SetTime(int seconds) { clock_.SetTime(absl::FromUnixSeconds(seconds)); }
+};
+
+TEST_F(LeaderLeaseTest, TheServersClockMayGoBack) {
+  const auto a = Lease("a");
+  const auto b = Lease("b");
+  SetTime(1000);
+  ASSERT_TRUE(a->Take()->done);
+  SetTime(1010);
+  EXPECT_EQ(b->Take()->remaining, absl::Seconds(5));
+  SetTime(500);
+  // As it was at the last renewal, and goes on from there.
+  EXPECT_EQ(b->Look()->remaining, absl::Seconds(15));
+  EXPECT_EQ(b->Take()->remaining, absl::Seconds(15));
+  SetTime(510);
+  EXPECT_EQ(b->Take()->remaining, absl::Seconds(5));
+  EXPECT_FALSE(b->Take()->done);
+  SetTime(515);
+  EXPECT_TRUE(b->Take()->done);
+  SetTime(400);
+  EXPECT_EQ(a->Take()->remaining, absl::Seconds(15));
+  EXPECT_EQ(a->Take()->holder, "b");
+}
+
+TEST_F(LeaderLeaseTest, OnlyTheHolderOfTheTokenRenewsAndReleases) {
+  const auto a = Lease("a");
+  const auto b = Lease("b");
+  const int64_t first = a->Take()->token;
+  const int64_t token = a->Take()->token;  // as if the first reply was lost
+  EXPECT_EQ(token, first + 1);
+  EXPECT_FALSE(a->Renew(first, absl::Seconds(20))->done);
+  EXPECT_FALSE(b->Renew(token, absl::Seconds(20))->done);
+  EXPECT_FALSE(a->Release(first)->done);
+  EXPECT_FALSE(b->Release(token)->done);
+  EXPECT_TRUE(a->Renew(token, absl::Seconds(20))->done);
+  EXPECT_TRUE(a->Release(token)->done);
+  EXPECT_FALSE(a->Renew(token, absl::Seconds(20))->done);
+  EXPECT_FALSE(a->Release(token)->done);
+  const auto taken = b->Take();
+  EXPECT_TRUE(taken->done);
+  EXPECT_EQ(taken->token, token + 1);
+  EXPECT_EQ(taken->holder, "b");
+  EXPECT_EQ(taken->remaining, absl::Seconds(15));
+}
+
+TEST_F(LeaderLeaseTest, AnExpiredLeaseThatNobodyTookCanBeRenewed) {
+  const auto a = Lease("a");
+  const auto b = Lease("b");
+  const int64_t token = a->Take()->token;
+  SetTime(15);
+  EXPECT_EQ(b->Look()->holder, "");
+  EXPECT_TRUE(a->Renew(token, absl::Seconds(20))->done);
+  EXPECT_FALSE(b->Take()->done);
+  SetTime(30);
+  EXPECT_TRUE(b->Take()->done);
+  EXPECT_FALSE(a->Renew(token, absl::Seconds(20))->done);
+}
+
+TEST_F(LeaderLeaseTest, SurvivesARestartOfTheServer) {
+  const auto a = Lease("a");
+  const int64_t token = a->Take()->token;
+  ASSERT_TRUE(server()->Restart().ok());
+  const auto renewed = a->Renew(token, absl::Seconds(20));
+  ASSERT_TRUE(renewed.ok()) << renewed.status();  // on a new connection
+  EXPECT_TRUE(renewed->done);
+}
+
+TEST_F(LeaderLeaseTest, ReleasesWithoutTheRightToPublish) {
+  Send({"ACL", "SETUSER", "mute", "on", ">secret", "~*", "+@all",
+        "resetchannels"});
+  LeaderLease::Options options;
+  options.election = "election";
+  options.redis.address = server()->socket_path();
+  options.redis.username = "mute";
+  options.redis.password = "secret";
+  options.identity = "a";
+  options.duration = absl::Seconds(15);
+  options.timeout = absl::Seconds(20);
+  LeaderLease lease(options);
+  const auto taken = lease.Take();
+  ASSERT_TRUE(taken.ok()) << taken.status();
+  const auto released = lease.Release(taken->token);
+  ASSERT_TRUE(released.ok()) << released.status();
+  EXPECT_TRUE(released->done);
+}
+
+// A store that several leaders write to.
+class Store {
+ public:
+  // Writes as the leader `it`. If a later leader has written before, `it` must
+  // have lost.
+  void Write(const Leadership& it) {
+    MutexLock lock(&mu_);
+    if (largest_ > it.token()) {
+      EXPECT_TRUE(it.Lost())
+          << it.token() << " led at the same time as " << largest_;
+      return;
+    }
+    largest_ = it.token();
+    ++writes_;
+  }
+
+  int writes() const {
+    MutexLock lock(&mu_);
+    return writes_;
+  }
+  int64_t largest() const {
+    MutexLock lock(&mu_);
+    return largest_;
+  }
+
+ private:
+  mutable absl::Mutex mu_;
+  int64_t largest_ ABSL_GUARDED_BY(mu_) = 0;
+  int writes_ ABSL_GUARDED_BY(mu_) = 0;
+};
+
+// In real time. Electors start, stop, and lose their server.
+TEST_F(LeaderElectorTest, NoTwoLeadAtTheSameTime) {
+  Store store;
+  std::atomic<bool> over{false};
+  std::vector<std::thread> processes;
+  for (int i = 0; i < 4; ++i) {
+    processes.emplace_back([&, i] {
+      for (int life = 0; !over; ++life) {
+        std::atomic<int> writes{0};
+        LeaderElectorOptions options = Options(absl::StrCat(i, " ", life));
+        options.clock = nullptr;
+        options.clock_is_the_servers = false;
+        options.lease_duration = absl::Milliseconds(150);
+        options.renew_deadline = absl::Milliseconds(100);
+        options.retry_period = absl::Milliseconds(20);
+        options.release_on_stop = i != 0;
+        options.on_started_leading = [&](const Leadership& it) {
+          do {
+            store.Write(it);
+            ++writes;
+          } while (it.Sleep(absl::Milliseconds(1)));
+        };
+        const auto elector = Create(options);
+        EXPECT_TRUE(elector->Start().ok());
+        while (!over && writes < 30) {
+          Clock::GetRealClock()->Sleep(absl::Milliseconds(5));
+        }
+      }
+    });
+  }
+  for (int i = 0; i < 6; ++i) {
+    Clock::GetRealClock()->Sleep(absl::Milliseconds(300));
+    if (i % 2 == 0) {
+      EXPECT_TRUE(server()->Restart().ok());
+    } else {
+      server()->Pause();
+      Clock::GetRealClock()->Sleep(absl::Milliseconds(150));
+      server()->Resume();
+    }
+  }
+  const int64_t largest = store.largest();
+  while (store.largest() == largest) {  // they lead again
+    Clock::GetRealClock()->Sleep(absl::Milliseconds(5));
+  }
+  over = true;
+  for (std::thread& process : processes) process.join();
+  EXPECT_GT(store.writes(), 30);
+}
+
+}  // namespace
+}  // namespace workqueue

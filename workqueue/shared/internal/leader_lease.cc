@@ -1,0 +1,126 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/shared/internal/leader_lease.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "hiredis/hiredis.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/shared/internal/engine.h"
+#include "workqueue/shared/internal/leader_script.h"
+#include "workqueue/shared/internal/redis_connection.h"
+#include "workqueue/shared/internal/ticks.h"
+#include "workqueue/shared/redis_options.h"
+
+namespace workqueue {
+namespace internal {
+namespace {
+
+absl::Time Now() { return Clock::GetRealClock()->TimeNow(); }
+
+absl::Status Named(const absl::Status& status, absl::string_view key,
+                   absl::string_view address) {
+  return absl::Status(
+      absl::StrContains(status.message(), "WQLAYOUT")
+          ? absl::StatusCode::kFailedPrecondition
+          : status.code(),
+      absl::StrCat(key, " at ", address, ": ", status.message()));
+}
+
+}  // namespace
+
+std::string NewUniqueText() {
+  std::random_device random;
+  std::string text;
+  for (int i = 0; i < 4; ++i) {
+    absl::StrAppend(&text, absl::Hex(random(), absl::kZeroPad8));
+  }
+  return text;
+}
+
+std::string LeaderKey(absl::string_view election) {
+  // The braces make a hash tag, as in the keys of a queue.
+  return absl::StrCat("{", election, "}:workqueue:leader");
+}
+
+LeaderLease::LeaderLease(Options options)
+    : redis_(std::move(options.redis)),
+      key_(LeaderKey(options.election)),
+      identity_(std::move(options.identity)),
+      owner_(NewUniqueText()),
+      timeout_(options.timeout),
+      clock_(options.clock),
+      ticks_(clock_ != nullptr ? absl::Nanoseconds(1) : absl::Microseconds(1)),
+      duration_(ticks_.From(options.duration)) {}
+
+bool LeaderLease::CanLast(absl::Duration duration) {
+  return Ticks(absl::Microseconds(1)).From(duration) != kForever;
+}
+
+absl::StatusOr<LeaderLease::State> LeaderLease::Call(absl::string_view mode,
+                                                     int64_t token,
+                                                     absl::Duration timeout) {
+  const absl::Time deadline = Now() + std::min(timeout, timeout_);
+  absl::StatusOr<RedisReply> reply = Evaluate(mode, token, deadline);
+  if (!reply.ok()) return Named(reply.status(), key_, redis_.address);
+  return Parse(**reply);
+}
+
+absl::StatusOr<RedisReply> LeaderLease::Evaluate(absl::string_view mode,
+                                                 int64_t token,
+                                                 absl::Time deadline) {
+  const std::string version = absl::StrCat(kLeaderLayoutVersion);
+  const std::string token_text = absl::StrCat(token);
+  const std::string duration = absl::StrCat(duration_);
+  while (true) {
+    const bool is_new = connection_ == nullptr || connection_->broken();
+    if (is_new) {
+      connection_.reset();
+      auto connection = RedisConnection::Connect(redis_, deadline - Now());
+      if (!connection.ok()) return connection.status();
+      connection_ = *std::move(connection);
+    }
+    const std::string now =
+        clock_ != nullptr ? absl::StrCat(absl::ToUnixNanos(clock_->TimeNow()))
+                          : "";
+    auto reply =
+        connection_->Call({"EVAL", kLeaderScript, "1", key_, version, mode,
+                           owner_, identity_, token_text, duration, now},
+                          deadline - Now());
+    // The server may have closed an old connection long ago.
+    if (reply.ok() || is_new || !connection_->broken() || Now() >= deadline) {
+      return reply;
+    }
+  }
+}
+
+absl::StatusOr<LeaderLease::State> LeaderLease::Parse(
+    const redisReply& reply) const {
+  if (reply.type != REDIS_REPLY_ARRAY || reply.elements != 4 ||
+      reply.element[0]->type != REDIS_REPLY_INTEGER ||
+      reply.element[1]->type != REDIS_REPLY_INTEGER ||
+      reply.element[2]->type != REDIS_REPLY_STRING ||
+      reply.element[3]->type != REDIS_REPLY_INTEGER) {
+    return absl::InternalError("the script's reply has an unexpected form");
+  }
+  State state;
+  state.done = reply.element[0]->integer != 0;
+  state.token = reply.element[1]->integer;
+  state.holder = std::string(TextOf(*reply.element[2]));
+  state.remaining = ticks_.ToDuration(reply.element[3]->integer);
+  return state;
+}
+
+}  // namespace internal
+}  // namespace workqueue

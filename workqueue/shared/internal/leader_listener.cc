@@ -1,0 +1,79 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/shared/internal/leader_listener.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "workqueue/internal/catch_as_status.h"
+#include "workqueue/internal/mutex_lock.h"
+#include "workqueue/shared/internal/redis_connection.h"
+#include "workqueue/shared/redis_options.h"
+
+namespace workqueue {
+namespace internal {
+namespace {
+
+// The pauses between attempts to connect: doubled from the first to the last.
+constexpr absl::Duration kFirstPause = absl::Milliseconds(20);
+constexpr absl::Duration kLastPause = absl::Seconds(2);
+
+}  // namespace
+
+LeaderListener::LeaderListener(RedisOptions redis, std::string channel)
+    : redis_(std::move(redis)), channel_(std::move(channel)) {}
+
+void LeaderListener::Run(absl::FunctionRef<void()> heard) {
+  absl::Duration pause = kFirstPause;
+  while (true) {
+    bool listened = false;
+    // The election goes on without the listener, so an error is no error.
+    CatchAsStatus([&] {
+      return ListenOnce([&] {
+        listened = true;
+        heard();
+      });
+    }).IgnoreError();
+    if (listened) pause = kFirstPause;
+    MutexLock lock(&mu_);
+    if (mu_.AwaitWithTimeout(absl::Condition(&stopping_), pause)) return;
+    pause = std::min(2 * pause, kLastPause);
+  }
+}
+
+absl::Status LeaderListener::ListenOnce(absl::FunctionRef<void()> heard) {
+  auto connection = RedisConnection::Connect(redis_, redis_.connect_timeout);
+  if (!connection.ok()) return connection.status();
+  {
+    MutexLock lock(&mu_);
+    if (stopping_) return absl::CancelledError("stopped");
+    connection_ = connection->get();
+  }
+  const absl::Cleanup forget = [this] {
+    MutexLock lock(&mu_);
+    connection_ = nullptr;
+  };
+  auto reply =
+      (*connection)->Call({"SUBSCRIBE", channel_}, redis_.connect_timeout);
+  while (reply.ok()) {
+    heard();
+    reply = (*connection)->Read(absl::InfiniteDuration());
+  }
+  return reply.status();
+}
+
+void LeaderListener::Stop() {
+  MutexLock lock(&mu_);
+  stopping_ = true;
+  if (connection_ != nullptr) connection_->ShutDown();
+}
+
+}  // namespace internal
+}  // namespace workqueue

@@ -1,0 +1,58 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/shared/internal/leader_listener.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_SHARED_INTERNAL_LEADER_LISTENER_H_
+#define WORKQUEUE_SHARED_INTERNAL_LEADER_LISTENER_H_
+
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "workqueue/shared/internal/redis_connection.h"
+#include "workqueue/shared/redis_options.h"
+
+namespace workqueue {
+namespace internal {
+
+// LeaderListener
+//
+// Hears that the lease of an election has been released.
+//
+// Thread-safe.
+class LeaderListener {
+ public:
+  LeaderListener(RedisOptions redis, std::string channel);
+
+  LeaderListener(const LeaderListener&) = delete;
+  LeaderListener& operator=(const LeaderListener&) = delete;
+
+  // Calls `heard` for each message of the channel, and when it begins to
+  // listen, as it may have missed one before. Makes the connection again when
+  // it breaks. Returns after `Stop()`.
+  void Run(absl::FunctionRef<void()> heard);
+
+  // Ends `Run()`, now or later. Blocks no longer than for a mutex.
+  void Stop();
+
+ private:
+  absl::Status ListenOnce(absl::FunctionRef<void()> heard);
+
+  const RedisOptions redis_;
+  const std::string channel_;
+
+  absl::Mutex mu_;
+  // The connection in use by `Run()`; null if there is none.
+  RedisConnection* connection_ ABSL_GUARDED_BY(mu_) = nullptr;
+  bool stopping_ ABSL_GUARDED_BY(mu_) = false;
+};
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_SHARED_INTERNAL_LEADER_LISTENER_H_

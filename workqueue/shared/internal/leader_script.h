@@ -1,0 +1,25 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/shared/internal/leader_script.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_SHARED_INTERNAL_LEADER_SCRIPT_H_
+#define WORKQUEUE_SHARED_INTERNAL_LEADER_SCRIPT_H_
+
+namespace workqueue {
+namespace internal {
+
+// The version of the layout of an election in the server. An election of
+// another version is refused.
+constexpr int kLeaderLayoutVersion = 1;
+
+// The script, in Lua, that acquires, renews, shows or releases the lease of an
+// election. The head of the script documents its key, arguments and reply.
+extern const char kLeaderScript[];
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_SHARED_INTERNAL_LEADER_SCRIPT_H_

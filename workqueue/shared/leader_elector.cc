@@ -1,0 +1,423 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/shared/leader_elector.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+
+#include "absl/memory/memory.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/clock/parker.h"
+#include "workqueue/internal/catch_as_status.h"
+#include "workqueue/internal/check_duration.h"
+#include "workqueue/internal/mutex_lock.h"
+#include "workqueue/internal/thread_name.h"
+#include "workqueue/shared/internal/leader_lease.h"
+#include "workqueue/shared/internal/redis_connection.h"
+
+namespace workqueue {
+
+using internal::LeaderLease;
+using internal::MutexLock;
+
+namespace {
+
+// client-go's name, and its check. client-go's own pauses are up to 2.2 times
+// `retry_period`.
+constexpr double kJitterFactor = 1.2;
+
+std::string DefaultIdentity() {
+  char host[256] = "";
+  gethostname(host, sizeof(host) - 1);
+  return absl::StrCat(host, "-", getpid(), "-", internal::NewUniqueText());
+}
+
+absl::Status CheckDurations(const LeaderElectorOptions& options) {
+  absl::Status status =
+      internal::CheckFiniteAndPositive("retry_period", options.retry_period);
+  status.Update(internal::CheckFiniteAndPositive("renew_deadline",
+                                                 options.renew_deadline));
+  status.Update(internal::CheckFiniteAndPositive("lease_duration",
+                                                 options.lease_duration));
+  if (!status.ok()) return status;
+  if (options.lease_duration <= options.renew_deadline) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "lease_duration is ", absl::FormatDuration(options.lease_duration),
+        "; it must be more than renew_deadline, which is ",
+        absl::FormatDuration(options.renew_deadline)));
+  }
+  if (options.renew_deadline <= options.retry_period * kJitterFactor) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "renew_deadline is ", absl::FormatDuration(options.renew_deadline),
+        "; it must be more than ", kJitterFactor,
+        " times retry_period, which is ",
+        absl::FormatDuration(options.retry_period)));
+  }
+  if (!LeaderLease::CanLast(options.lease_duration)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "lease_duration is ", absl::FormatDuration(options.lease_duration),
+        "; it must be less than 100 years"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Check(const LeaderElectorOptions& options) {
+  if (options.name.empty()) {
+    return absl::InvalidArgumentError("name is empty; an election needs one");
+  }
+  if (options.name.find_first_of("{}") != std::string::npos) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "name is \"", options.name, "\"; it must not contain '{' or '}'"));
+  }
+  absl::Status status = internal::RedisConnection::Check(options.redis);
+  status.Update(CheckDurations(options));
+  return status;
+}
+
+LeaderLease::Options LeaseOptions(const LeaderElectorOptions& options,
+                                  Clock* clock) {
+  LeaderLease::Options lease;
+  lease.election = options.name;
+  lease.redis = options.redis;
+  lease.identity = options.identity;
+  lease.duration = options.lease_duration;
+  lease.timeout = options.retry_period;
+  if (options.clock_is_the_servers) lease.clock = clock;
+  return lease;
+}
+
+}  // namespace
+
+bool Leadership::Lost() const { return elector_.TermIsLost(); }
+
+bool Leadership::Stopping() const { return elector_.TermIsStopping(); }
+
+bool Leadership::Sleep(absl::Duration d) const {
+  return elector_.SleepInTerm(d);
+}
+
+absl::StatusOr<std::unique_ptr<LeaderElector>> LeaderElector::Create(
+    LeaderElectorOptions options) {
+  absl::Status status = Check(options);
+  if (!status.ok()) return status;
+  if (options.identity.empty()) options.identity = DefaultIdentity();
+  return absl::WrapUnique(new LeaderElector(std::move(options)));
+}
+
+LeaderElector::LeaderElector(LeaderElectorOptions options)
+    : options_(std::move(options)),
+      clock_(OrRealClock(options_.clock)),
+      log_("leader elector", options_.name, options_.log_sink),
+      errors_("leader elector", options_.name, options_.log_sink, clock_),
+      listener_(options_.redis, internal::LeaderKey(options_.name)),
+      lease_(LeaseOptions(options_, clock_)),
+      random_(std::random_device()()) {}
+
+LeaderElector::~LeaderElector() { Stop(); }
+
+absl::Status LeaderElector::Start() {
+  {
+    MutexLock lock(&mu_);
+    if (started_ || stopping_) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(log_.who(), ": has been ",
+                       stopping_ ? "stopped" : "started", " before"));
+    }
+    parker_ = clock_->NewParker(Parker::Role::kLoop);
+    started_ = true;
+  }
+  MutexLock threads_lock(&threads_mu_);
+  // The last one begins terms, which need the others.
+  absl::Status status = threads_.Start(3, [this](size_t i) {
+    if (i == 0) CallBack();
+    if (i == 1) listener_.Run([this] { WakeToTry(); });
+    if (i == 2) Elect();
+  });
+  if (status.ok()) return status;
+  {
+    MutexLock lock(&mu_);
+    stopping_ = true;
+    ended_ = true;
+    parker_.reset();
+  }
+  listener_.Stop();
+  threads_.Join();
+  return status;
+}
+
+void LeaderElector::Stop() {
+  {
+    MutexLock lock(&mu_);
+    stopping_ = true;
+    Wake();
+  }
+  if (RunsThisThread()) return;
+  MutexLock threads_lock(&threads_mu_);
+  threads_.Join();
+}
+
+bool LeaderElector::RunsThisThread() const ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  return threads_.RunsThisThread();
+}
+
+bool LeaderElector::IsLeader() const {
+  MutexLock lock(&mu_);
+  return Leads();
+}
+
+std::string LeaderElector::Leader() const {
+  MutexLock lock(&mu_);
+  return leader_;
+}
+
+int64_t LeaderElector::token() const {
+  MutexLock lock(&mu_);
+  return Leads() ? token_ : 0;
+}
+
+absl::Status LeaderElector::Healthy() const {
+  MutexLock lock(&mu_);
+  return error_;
+}
+
+void LeaderElector::Elect() {
+  internal::NameThisThread(options_.name, "elect");
+  Parker* parker;
+  {
+    MutexLock lock(&mu_);
+    parker = parker_.get();
+  }
+  absl::Time next = absl::InfinitePast();
+  while (true) {
+    Term term;
+    bool leads;
+    bool due;
+    absl::Time wake;
+    {
+      MutexLock lock(&mu_);
+      term = term_;
+      if (term == Term::kNone && stopping_) break;
+      leads = Leads();
+      // A leader renews in its own time.
+      const bool try_now = std::exchange(try_now_, false) && !leads;
+      due = try_now || clock_->TimeNow() >= next;
+      wake = leads ? std::min(next, deadline_) : next;
+    }
+    if (term == Term::kOver) {
+      if (!EndTerm()) break;
+      next = absl::InfinitePast();
+    } else if (!due) {
+      parker->ParkUntil(wake);
+    } else if (term == Term::kNone) {
+      next = TryToLead();
+    } else {
+      next = leads ? Renew() : Look();
+    }
+  }
+  listener_.Stop();
+  MutexLock lock(&mu_);
+  ended_ = true;
+  // From here on, a simulated clock does not wait for this thread.
+  parker_.reset();
+}
+
+absl::Time LeaderElector::TryToLead() {
+  // Before the request: it counts from then.
+  const absl::Time sent = clock_->TimeNow();
+  const absl::StatusOr<LeaderLease::State> state =
+      internal::CatchAsStatus([this] { return lease_.Take(); });
+  Observe(state);
+  const absl::Time retry = sent + Jittered(options_.retry_period);
+  if (!state.ok()) return retry;
+  if (!state->done) {
+    return std::min(retry, clock_->TimeNow() + state->remaining);
+  }
+  if (BeginTerm(state->token, sent + options_.renew_deadline)) {
+    return sent + options_.retry_period;
+  }
+  Release(state->token);
+  return retry;
+}
+
+absl::Time LeaderElector::Renew() {
+  int64_t token;
+  absl::Time deadline;
+  {
+    MutexLock lock(&mu_);
+    token = token_;
+    deadline = deadline_;
+  }
+  const absl::Time sent = clock_->TimeNow();  // before the request, again
+  const absl::StatusOr<LeaderLease::State> state = internal::CatchAsStatus(
+      [&] { return lease_.Renew(token, deadline - sent); });
+  if (state.ok()) {
+    MutexLock lock(&mu_);
+    if (!state->done) {
+      Lose(state->holder.empty() ? "the server does not know the lease"
+                                 : "another process has the lease");
+    } else if (!HasLost()) {
+      deadline_ = sent + options_.renew_deadline;
+    }
+  }
+  Observe(state);
+  return sent + options_.retry_period;
+}
+
+absl::Time LeaderElector::Look() {
+  const absl::Time sent = clock_->TimeNow();
+  Observe(internal::CatchAsStatus([this] { return lease_.Look(); }));
+  return sent + Jittered(options_.retry_period);
+}
+
+void LeaderElector::Release(int64_t token) {
+  if (!options_.release_on_stop) return;
+  const absl::StatusOr<LeaderLease::State> state =
+      internal::CatchAsStatus([&] { return lease_.Release(token); });
+  Observe(state);
+}
+
+void LeaderElector::Observe(const absl::StatusOr<LeaderLease::State>& state) {
+  {
+    MutexLock lock(&mu_);
+    error_ = state.status();
+    if (state.ok()) leader_ = state->holder;
+  }
+  if (!state.ok()) {
+    errors_.Write([] { return "a request failed"; }, state.status());
+    return;
+  }
+  if (state->holder.empty() || state->holder == reported_) return;
+  reported_ = state->holder;
+  if (!options_.on_new_leader) return;
+  errors_.Try([] { return "on_new_leader"; },
+              [this] { options_.on_new_leader(reported_); });
+}
+
+bool LeaderElector::BeginTerm(int64_t token, absl::Time deadline) {
+  MutexLock lock(&mu_);
+  if (stopping_ || clock_->TimeNow() >= deadline) return false;
+  term_ = Term::kLed;
+  token_ = token;
+  deadline_ = deadline;
+  lost_ = false;
+  log_.Info([&] { return absl::StrCat("leads, with token ", token); });
+  return true;
+}
+
+bool LeaderElector::EndTerm() {
+  int64_t token;
+  bool goes_on;
+  {
+    MutexLock lock(&mu_);
+    token = token_;
+    goes_on = !stopping_ && options_.run_again;
+  }
+  if (!goes_on) Release(token);
+  MutexLock lock(&mu_);
+  log_.Info([&] { return absl::StrCat("ended the term with token ", token); });
+  term_ = Term::kNone;
+  return goes_on;
+}
+
+void LeaderElector::CallBack() {
+  internal::NameThisThread(options_.name, "leader");
+  while (true) {
+    int64_t token;
+    {
+      MutexLock lock(&mu_);
+      mu_.Await(absl::Condition(this, &LeaderElector::MustCallBack));
+      if (term_ != Term::kLed) return;
+      token = token_;
+    }
+    const Leadership leadership(this, token);
+    if (options_.on_started_leading) {
+      errors_.Try([] { return "on_started_leading"; },
+                  [&] { options_.on_started_leading(leadership); });
+    }
+    leadership.WaitUntilStopping();
+    if (options_.on_stopped_leading) {
+      errors_.Try([] { return "on_stopped_leading"; },
+                  [this] { options_.on_stopped_leading(); });
+    }
+    MutexLock lock(&mu_);
+    term_ = Term::kOver;
+    Wake();
+  }
+}
+
+void LeaderElector::Wake() {
+  if (parker_ != nullptr) parker_->Unpark();
+}
+
+void LeaderElector::WakeToTry() {
+  MutexLock lock(&mu_);
+  try_now_ = true;
+  Wake();
+}
+
+void LeaderElector::Lose(absl::string_view why) const {
+  if (lost_) return;
+  lost_ = true;
+  log_.Error([why, token = token_] {
+    return absl::StrCat("no longer leads, with token ", token, ": ", why);
+  });
+}
+
+bool LeaderElector::HasLost() const {
+  if (!lost_ && clock_->TimeNow() >= deadline_) {
+    Lose("the lease could not be renewed within renew_deadline");
+  }
+  return lost_;
+}
+
+bool LeaderElector::Leads() const { return term_ == Term::kLed && !HasLost(); }
+
+bool LeaderElector::MustCallBack() const {
+  return term_ == Term::kLed || (ended_ && term_ == Term::kNone);
+}
+
+bool LeaderElector::LostOrStopping() const { return lost_ || stopping_; }
+
+bool LeaderElector::TermIsLost() const {
+  MutexLock lock(&mu_);
+  return HasLost();
+}
+
+bool LeaderElector::TermIsStopping() const {
+  MutexLock lock(&mu_);
+  return HasLost() || stopping_;
+}
+
+bool LeaderElector::SleepInTerm(absl::Duration d) const {
+  MutexLock lock(&mu_);
+  const absl::Time end = clock_->TimeNow() + d;
+  while (true) {
+    if (HasLost() || stopping_) return false;
+    if (clock_->TimeNow() >= end) return true;
+    // Renewals postpone the deadline.
+    clock_->AwaitWithDeadline(
+        &mu_, absl::Condition(this, &LeaderElector::LostOrStopping),
+        std::min(end, deadline_));
+  }
+}
+
+absl::Duration LeaderElector::Jittered(absl::Duration period) {
+  return period *
+         std::uniform_real_distribution<double>(1, kJitterFactor)(random_);
+}
+
+}  // namespace workqueue
