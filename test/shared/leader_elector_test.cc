@@ -516,8 +516,9 @@ TEST_F(LeaderElectorTest, RefusesAnotherLayout) {
   const auto a = Start("a");
   EXPECT_FALSE(a->IsLeader());
   EXPECT_EQ(a->Healthy().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(a->Healthy().message()), HasSubstr("WQLAYOUT 77"));
-  EXPECT_THAT(log_.messages(), Contains(HasSubstr("WQLAYOUT 77")));
+  EXPECT_THAT(std::string(a->Healthy().message()),
+              HasSubstr("they have layout 77"));
+  EXPECT_THAT(log_.messages(), Contains(HasSubstr("they have layout 77")));
 }
 
 // Two with one identity, as after an error in a configuration.

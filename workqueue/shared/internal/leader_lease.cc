@@ -11,7 +11,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -31,11 +30,8 @@ absl::Time Now() { return Clock::GetRealClock()->TimeNow(); }
 
 absl::Status Named(const absl::Status& status, absl::string_view key,
                    absl::string_view address) {
-  return absl::Status(
-      absl::StrContains(status.message(), "WQLAYOUT")
-          ? absl::StatusCode::kFailedPrecondition
-          : status.code(),
-      absl::StrCat(key, " at ", address, ": ", status.message()));
+  return absl::Status(status.code(), absl::StrCat(key, " at ", address, ": ",
+                                                  status.message()));
 }
 
 }  // namespace

@@ -28,7 +28,6 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "hiredis/hiredis.h"
-#include "workqueue/shared/internal/queue_script.h"
 #include "workqueue/shared/redis_options.h"
 
 namespace workqueue {
@@ -108,9 +107,9 @@ absl::Status ErrorOf(absl::string_view text) {
   }
   absl::string_view layout = text;
   if (absl::ConsumePrefix(&layout, "WQLAYOUT ")) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the queue has layout ", layout,
-                     ", and this program knows layout ", kLayoutVersion));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "another version of this library wrote the keys: they have layout ",
+        layout));
   }
   if (absl::StartsWith(text, "OOM")) {
     return absl::ResourceExhaustedError(message);
