@@ -17,6 +17,7 @@
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/lease.h"
+#include "workqueue/shared/leader_elector.h"
 #include "workqueue/shared/shared_queue.h"
 
 namespace {
@@ -49,6 +50,34 @@ TEST_F(SharedGuideTest, AController) {
   EXPECT_TRUE(controller->queue().Add("default/web"));
   reconciled.WaitForNotification();
   EXPECT_TRUE(controller->Stop());
+}
+
+TEST_F(SharedGuideTest, LeaderElection) {
+  const std::string address = server()->socket_path();
+  absl::Notification cleaned_up;
+  const auto CleanUp = [&](int64_t token) {
+    EXPECT_GT(token, 0);
+    cleaned_up.Notify();
+  };
+  std::unique_ptr<workqueue::LeaderElector> running;
+  const auto start = [&]() -> absl::Status {
+    workqueue::LeaderElectorOptions election;
+    election.name = "pods";
+    election.redis.address = address;
+    election.on_started_leading = [&](const workqueue::Leadership& leadership) {
+      do {
+        CleanUp(leadership.token());
+      } while (leadership.Sleep(absl::Minutes(1)));
+    };
+    auto elector = workqueue::LeaderElector::Create(std::move(election));
+    if (!elector.ok()) return elector.status();
+    absl::Status started = (*elector)->Start();
+    running = *std::move(elector);
+    return started;
+  };
+  ASSERT_TRUE(start().ok());
+  cleaned_up.WaitForNotification();
+  running->Stop();
 }
 
 TEST_F(SharedGuideTest, Fencing) {
