@@ -201,11 +201,10 @@ struct LeaderElectorOptions {
 // refuses an earlier leader. After a loss of the server's data tokens still
 // grow, unless the server's clock went back.
 //
-// What happens when a leader loses the leadership differs from client-go, where
-// `Run()` returns and the process usually exits: `Leadership::Lost()` becomes
-// true, what waits in `Leadership::Sleep()` wakes, and the process takes part
-// again when `on_started_leading` and `on_stopped_leading` have returned. See
-// `LeaderElectorOptions::run_again`.
+// After a loss, client-go's `Run()` returns, and the process usually exits.
+// Here `Leadership::Lost()` becomes true, a `Leadership::Sleep()` returns, and
+// the process takes part again when `on_started_leading` and
+// `on_stopped_leading` have returned. See `LeaderElectorOptions::run_again`.
 //
 // Each elector has three threads: one makes the requests, one runs the
 // callbacks of terms, and one listens for a lease that is released, so that
