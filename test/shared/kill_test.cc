@@ -1,0 +1,462 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kills, stops and cuts off everything that a shared queue consists of while it
+// is in use, and proves from the records of all processes that no promise was
+// broken. For as long as you like:
+//
+//     tools/bazelw test -c opt //test/shared:kill_test
+//         --test_arg=--duration=3m --test_timeout=600 --test_output=all
+//
+// The clock of the server is the machine's, and is left alone.
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>  // NOLINT(build/c++17)
+#include <iostream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+#include "hiredis/hiredis.h"
+#include "test/shared/cutting_proxy.h"
+#include "test/shared/kill_checks.h"
+#include "test/shared/kill_record.h"
+#include "test/shared/kill_worker.h"
+#include "test/shared/redis_fixture.h"
+#include "test/shared/redis_server.h"
+#include "workqueue/shared/shared_queue.h"
+
+namespace workqueue {
+namespace {
+
+constexpr absl::Duration kLease = absl::Milliseconds(300);
+constexpr size_t kWorkers = 4;
+constexpr char kQueue[] = "killed";
+
+// The settings from the command line.
+struct Flags {
+  // How long to kill. There are at least `kills` in any case.
+  absl::Duration duration = absl::Seconds(12);
+  int kills = 100;
+
+  // The seed of all random choices.
+  uint32_t seed = std::random_device()();
+
+  // Parses `argument`. Returns whether it is one of these flags.
+  bool Take(absl::string_view argument) {
+    if (absl::ConsumePrefix(&argument, "--duration=")) {
+      return absl::ParseDuration(argument, &duration);
+    }
+    if (absl::ConsumePrefix(&argument, "--kills=")) {
+      return absl::SimpleAtoi(argument, &kills);
+    }
+    return absl::ConsumePrefix(&argument, "--seed=") &&
+           absl::SimpleAtoi(argument, &seed);
+  }
+};
+
+Flags& TheFlags() {
+  static Flags flags;
+  return flags;
+}
+
+// Ordeal
+//
+// One server with a queue, the processes that use it, and their end.
+class Ordeal {
+ public:
+  struct Options {
+    absl::Duration duration;
+    int kills = 0;
+    uint32_t seed = 0;
+    std::vector<std::string> config;  // lines of redis.conf
+    bool only_kills_server = false;
+    // How long the queue may take to become empty in the end.
+    absl::Duration drain = absl::Seconds(30);
+    // A change of the queue's script; see CuttingProxy.
+    std::string from;
+    std::string to;
+  };
+
+  explicit Ordeal(Options options)
+      : options_(std::move(options)), random_(options_.seed) {}
+
+  ~Ordeal() {
+    for (Worker& worker : workers_) Kill(&worker);
+    proxy_.reset();
+    server_.reset();
+    std::error_code error;
+    std::filesystem::remove_all(directory_, error);
+  }
+
+  // Kills, lets new processes empty the queue, and checks the records.
+  KillReport Run() {
+    KillReport report;
+    if (!Start()) {
+      report.violations.push_back({KillViolation::kFailure, "cannot start"});
+      return report;
+    }
+    const absl::Time end = absl::Now() + options_.duration;
+    while (absl::Now() < end || kills() < options_.kills) {
+      DoSomething();
+      absl::SleepFor(absl::Milliseconds(random_() % 100));
+      ReplaceTheDead();
+      ContinueStopped(absl::Now());
+    }
+    for (Worker& worker : workers_) Kill(&worker);
+    const std::string rest = Drain();
+    for (Worker& worker : workers_) Kill(&worker);
+
+    std::vector<KillRecord> records;
+    for (int i = 0; i < processes_; ++i) {
+      ReadKillRecords(RecordsOf(i), i, &records);
+    }
+    report = CheckKillRecords(records, kLease);
+    if (!rest.empty()) {
+      report.violations.push_back({KillViolation::kStuck, rest});
+    }
+    if (ended_ > 0) {
+      report.violations.push_back(
+          {KillViolation::kFailure,
+           absl::StrCat(ended_, " processes ended on their own")});
+    }
+    if (!error_.empty()) {
+      report.violations.push_back({KillViolation::kFailure, error_});
+    }
+    return report;
+  }
+
+  // How many processes and connections have been killed or stopped.
+  int kills() const {
+    int sum = 0;
+    for (const auto& it : counts_) sum += it.second;
+    return sum;
+  }
+
+  std::string Summary() const {
+    std::string text = absl::StrCat(kills(), " kills:");
+    for (const auto& [what, count] : counts_) {
+      absl::StrAppend(&text, " ", count, " x ", what, ",");
+    }
+    if (proxy_ == nullptr) return text;
+    return absl::StrCat(text, " and at random ", proxy_->cuts(),
+                        " connections cut, ", proxy_->dropped_replies(),
+                        " replies dropped, ", proxy_->stalls(), " stalls");
+  }
+
+  int64_t replacements() const { return proxy_->replacements(); }
+
+ private:
+  struct Worker {
+    pid_t pid = -1;
+    absl::Time continues_at = absl::InfiniteFuture();
+  };
+
+  bool Start() {
+    RedisServer::Options options;
+    options.config = options_.config;
+    auto server = RedisServer::Start(std::move(options));
+    if (!server.ok()) return false;
+    server_ = *std::move(server);
+    std::string directory = "/tmp/kill-XXXXXX";
+    if (mkdtemp(directory.data()) == nullptr) return false;
+    directory_ = directory;
+    CuttingProxy::Options proxy;
+    proxy.server = server_->socket_path();
+    proxy.socket = directory_ + "/proxy";
+    proxy.seed = options_.seed;
+    proxy.longest_stall = 2 * kLease;
+    proxy.from = options_.from;
+    proxy.to = options_.to;
+    proxy_ = std::make_unique<CuttingProxy>(std::move(proxy));
+    workers_.resize(kWorkers);
+    for (size_t i = 0; i < kWorkers; ++i) StartWorker(i, /*adds=*/true);
+    return true;
+  }
+
+  void StartWorker(size_t i, bool adds) {
+    KillWorker worker;
+    // A changed script is sent through the proxy, so by all.
+    worker.socket = i % 2 == 0 || !options_.from.empty()
+                        ? proxy_->socket()
+                        : server_->socket_path();
+    worker.queue = kQueue;
+    worker.records = RecordsOf(processes_++);
+    worker.lease = kLease;
+    worker.seed = options_.seed + 100 * static_cast<uint32_t>(processes_);
+    worker.adds = adds;
+    workers_[i] = Worker();
+    workers_[i].pid = worker.Start();
+  }
+
+  std::string RecordsOf(int process) const {
+    return absl::StrCat(directory_, "/", process);
+  }
+
+  static void Kill(Worker* worker) {
+    if (worker->pid < 0) return;
+    kill(worker->pid, SIGKILL);
+    waitpid(worker->pid, nullptr, 0);
+    worker->pid = -1;
+  }
+
+  void ReplaceTheDead() {
+    for (size_t i = 0; i < workers_.size(); ++i) {
+      const pid_t pid = workers_[i].pid;
+      if (pid >= 0 && waitpid(pid, nullptr, WNOHANG) == pid) {
+        ++ended_;
+        workers_[i].pid = -1;
+      }
+      if (workers_[i].pid < 0) StartWorker(i, /*adds=*/true);
+    }
+  }
+
+  void ContinueStopped(absl::Time now) {
+    for (Worker& worker : workers_) {
+      if (now < worker.continues_at) continue;
+      kill(worker.pid, SIGCONT);
+      worker.continues_at = absl::InfiniteFuture();
+    }
+  }
+
+  void DoSomething() {
+    const uint32_t what = options_.only_kills_server ? 70 : random_() % 100;
+    Worker& worker = workers_[random_() % workers_.size()];
+    if (what < 40) {
+      ++counts_["worker killed"];
+      Kill(&worker);
+    } else if (what < 65) {
+      if (worker.continues_at != absl::InfiniteFuture()) return;
+      ++counts_["worker stopped"];
+      kill(worker.pid, SIGSTOP);
+      worker.continues_at = absl::Now() + kLease + Random(2 * kLease);
+    } else if (what < 75) {
+      ++counts_["server killed"];
+      if (options_.only_kills_server) AwaitUnwritten();
+      server_->Kill();
+      absl::SleepFor(Random(absl::Milliseconds(50)));
+      Restart();
+    } else if (what < 80) {
+      ++counts_["server restarted"];
+      server_->Stop();
+      Restart();
+    } else if (what < 85) {
+      ++counts_["server stopped"];
+      server_->Pause();
+      absl::SleepFor(Random(kLease));
+      server_->Resume();
+    } else if (what < 92) {
+      ++counts_["all connections cut"];
+      proxy_->CutAll();
+    } else {
+      ++counts_["scripts flushed"];
+      FlushScripts();
+    }
+  }
+
+  absl::Duration Random(absl::Duration longest) {
+    return longest * (random_() % 1000) / 1000;
+  }
+
+  void Restart() {
+    const absl::Status status = server_->Restart();
+    if (!status.ok()) error_ = status.ToString();
+  }
+
+  void FlushScripts() { Command({"SCRIPT", "FLUSH"}); }
+
+  // Waits until the server, if it writes without waiting for the disk, has
+  // answered what it has not written: while the disk is busy. For a second, at
+  // which it begins to write to the disk, and a little more, at most.
+  void AwaitUnwritten() {
+    const absl::Time end = absl::Now() + absl::Milliseconds(1200);
+    const std::string much(1 << 20, 'x');
+    while (absl::Now() < end) {
+      Command({"SET", "much", much});
+      const std::string info = Command({"INFO", "persistence"});
+      if (absl::StrContains(info, "aof_pending_bio_fsync:1") &&
+          !absl::StrContains(info, "aof_buffer_length:0")) {
+        return;
+      }
+    }
+  }
+
+  // Returns the reply if it is a text.
+  std::string Command(const std::vector<std::string>& words) {
+    const std::unique_ptr<redisContext, void (*)(redisContext*)> redis(
+        redisConnectUnix(server_->socket_path().c_str()), redisFree);
+    if (redis == nullptr || redis->err != 0) return "";
+    std::vector<const char*> texts;
+    std::vector<size_t> sizes;
+    for (const std::string& word : words) {
+      texts.push_back(word.data());
+      sizes.push_back(word.size());
+    }
+    const std::unique_ptr<redisReply, void (*)(void*)> reply(
+        static_cast<redisReply*>(
+            redisCommandArgv(redis.get(), static_cast<int>(words.size()),
+                             texts.data(), sizes.data())),
+        freeReplyObject);
+    return reply == nullptr || reply->str == nullptr
+               ? ""
+               : std::string(reply->str, reply->len);
+  }
+
+  // Lets new processes empty the queue. Returns what is left.
+  std::string Drain() {
+    for (size_t i = 0; i < workers_.size(); ++i) StartWorker(i, false);
+    SharedQueueOptions<std::string> options;
+    options.name = kQueue;
+    // Through the proxy, too: its own script must not mend what a changed one
+    // does.
+    options.redis.address = proxy_->socket();
+    options.lease = kLease;
+    auto queue = SharedQueue<std::string>::Create(std::move(options));
+    if (!queue.ok()) return queue.status().ToString();
+    const absl::Time deadline = absl::Now() + options_.drain;
+    std::string rest;
+    do {
+      absl::SleepFor(absl::Milliseconds(20));
+      const auto snapshot = (*queue)->TakeSnapshotWithStatus();
+      if (!snapshot.ok()) return snapshot.status().ToString();
+      rest = snapshot->queued.empty() && snapshot->processing.empty() &&
+                     snapshot->waiting.empty()
+                 ? ""
+                 : absl::StrCat(snapshot->queued.size(), " queued, ",
+                                snapshot->processing.size(), " processing, ",
+                                snapshot->waiting.size(), " waiting");
+    } while (!rest.empty() && absl::Now() < deadline);
+    return rest;
+  }
+
+  const Options options_;
+  std::mt19937 random_;
+  std::unique_ptr<RedisServer> server_;
+  std::string directory_;
+  std::unique_ptr<CuttingProxy> proxy_;
+  std::vector<Worker> workers_;
+  int processes_ = 0;  // so far
+  int ended_ = 0;      // of these on their own
+  std::map<std::string, int> counts_;
+  std::string error_;
+};
+
+// Skips a test where there is no server.
+using KillTest = RedisFixture;
+
+TEST_F(KillTest, KeepsItsPromises) {
+  const Flags& flags = TheFlags();
+  // Is printed even if the test is killed later.
+  std::cout << "--seed=" << flags.seed << std::endl;
+  Ordeal::Options options;
+  options.duration = flags.duration;
+  options.kills = flags.kills;
+  options.seed = flags.seed;
+  Ordeal ordeal(std::move(options));
+  const KillReport report = ordeal.Run();
+  std::cout << ordeal.Summary() << "\n" << report.Summary() << "\n";
+  EXPECT_TRUE(report.violations.empty()) << report.Violations();
+  EXPECT_GE(ordeal.kills(), flags.kills);
+  EXPECT_GT(report.done, 0);
+}
+
+// Something that does not keep its promises.
+struct Broken {
+  std::string name;
+  KillViolation::Kind violates;
+  // A change of the queue's script, of the same length.
+  std::string from;
+  std::string to;
+  // Or a setting of the server, which is killed.
+  std::string config = "";
+};
+
+// A check that cannot fail would prove nothing.
+class BrokenKillTest : public RedisFixture,
+                       public testing::WithParamInterface<Broken> {};
+
+TEST_P(BrokenKillTest, IsFound) {
+  const Broken& broken = GetParam();
+  uint32_t seed = TheFlags().seed;
+  for (int round = 1; round <= 20; ++round) {
+    Ordeal::Options options;
+    options.duration = absl::Seconds(2);
+    options.drain = absl::Seconds(3);
+    options.seed = ++seed;
+    options.from = broken.from;
+    options.to = broken.to;
+    if (!broken.config.empty()) {
+      options.config = {broken.config};
+      options.only_kills_server = true;
+    }
+    Ordeal ordeal(std::move(options));
+    const KillReport report = ordeal.Run();
+    if (!broken.from.empty()) {
+      ASSERT_GT(ordeal.replacements(), 0) << "the script is another";
+    }
+    if (report.Has(broken.violates)) {
+      std::cout << "found in round " << round << ":\n" << report.Violations();
+      return;
+    }
+  }
+  ADD_FAILURE() << "not found";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, BrokenKillTest,
+    testing::ValuesIn(std::vector<Broken>{
+        {"NoTokenCheck", KillViolation::kStaleDone, "e[TOKEN] == token",
+         "e[TOKEN] ~= -1   "},
+        {"ShortLease", KillViolation::kOverlap, "LEASES, now + lease",
+         "LEASES, now + 20000"},
+        {"LostLeaseIsRenewed", KillViolation::kFalselyAlive,
+         "return 0 end\n    write('ZADD'", "return 1 end\n    write('ZADD'"},
+        {"NoDelay", KillViolation::kEarly, "now + delay", "now + 1    "},
+        {"AddWhileProcessedIsLost", KillViolation::kLost,
+         "e[STATE] == DIRTY then", "e[STATE] == 77777 then"},
+        {"LeaseNeverExpires", KillViolation::kStuck, "now >= grace",
+         "now < 0 + 00"},
+        {"AppendFsyncEverySec", KillViolation::kLost, "", "",
+         "appendfsync everysec"},
+        {"NoAppendOnlyFile", KillViolation::kLost, "", "", "appendonly no"},
+    }),
+    [](const testing::TestParamInfo<Broken>& broken) {
+      return broken.param.name;
+    });
+
+}  // namespace
+}  // namespace workqueue
+
+int main(int argc, char** argv) {
+  if (const auto worker = workqueue::KillWorker::FromArguments(argc, argv)) {
+    return worker->Run();
+  }
+  testing::InitGoogleTest(&argc, argv);
+  for (int i = 1; i < argc; ++i) {
+    if (workqueue::TheFlags().Take(argv[i])) continue;
+    std::cerr << argv[i] << ": none of --duration=5s, --kills=9, --seed=1\n";
+    return 2;
+  }
+  return RUN_ALL_TESTS();
+}
