@@ -31,6 +31,8 @@
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
 #include "workqueue/shared/codec.h"
+#include "workqueue/shared/internal/redis_connection.h"
+#include "workqueue/shared/redis_options.h"
 #include "workqueue/shared/retry_schedule.h"
 #include "workqueue/snapshot.h"
 
@@ -176,6 +178,32 @@ TEST_F(SharedQueueTest, ALateDoneAfterAGetReturnsFalse) {
   ASSERT_EQ(b_->Get(), "x");
   EXPECT_FALSE(a_->Done("x"));
   EXPECT_TRUE(b_->Done("x"));
+}
+
+// The engine forgets a client that it has not heard of for long.
+TEST_F(SharedQueueTest, AForgottenClientIsSentNoMoreThanItAsksFor) {
+  for (int i = 0; i < 3; ++i) {
+    auto got = std::async(std::launch::async, [this] { return b_->Get(); });
+    clock_.AwaitWaiters(3);
+    EXPECT_TRUE(a_->Add("x"));
+    EXPECT_EQ(got.get(), "x");
+    EXPECT_TRUE(b_->Done("x"));
+  }
+  RedisOptions server;
+  server.address = ServerOfThisProgram();
+  auto connection =
+      internal::RedisConnection::Connect(server, absl::Seconds(10));
+  ASSERT_TRUE(connection.ok()) << connection.status();
+  ASSERT_TRUE((*connection)->Call({"FLUSHALL"}, absl::Seconds(10)).ok());
+
+  auto got = std::async(std::launch::async, [this] { return b_->Get(); });
+  clock_.AwaitWaiters(3);
+  EXPECT_TRUE(a_->AddAll({"1", "2", "3"}));
+  EXPECT_EQ(got.get(), "1");
+  absl::StatusOr<Lease<std::string>> lease = a_->Acquire();
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  EXPECT_EQ(**lease, "2");
+  EXPECT_EQ(lease->token(), 2) << "nobody else had it before";
 }
 
 // However short a lease is, the engine does not take a process that waits for

@@ -368,7 +368,8 @@ end
 
 -- First to this client. What it has not received yet serves workers, too.
 local wants = tonumber(ARGV[8])
-local had = mine or { 0, 0, 0, 0, '' }
+-- A client that is not known, any more, has received all that it was sent.
+local had = mine or { 0, tonumber(ARGV[9]), 0, 0, '' }
 mine = { wants, had[PUSHED], 0, request, '' }
 if wants > 0 then
   wants = math.max(0, wants - (mine[PUSHED] - tonumber(ARGV[9])))
