@@ -45,6 +45,7 @@
 #include "test/shared/kill_worker.h"
 #include "test/shared/redis_fixture.h"
 #include "test/shared/redis_server.h"
+#include "workqueue/lease.h"
 #include "workqueue/shared/shared_queue.h"
 
 namespace workqueue {
@@ -379,6 +380,72 @@ TEST_F(KillTest, KeepsItsPromises) {
   EXPECT_TRUE(report.violations.empty()) << report.Violations();
   EXPECT_GE(ordeal.kills(), flags.kills);
   EXPECT_GT(report.done, 0);
+}
+
+// An item may be sent to a process that does not run. The process must not take
+// it for its own when its lease has expired meanwhile.
+TEST_F(KillTest, WhatCameDuringAStopIsLost) {
+  std::string directory = "/tmp/kill-XXXXXX";
+  ASSERT_NE(mkdtemp(directory.data()), nullptr);
+  KillWorker worker;
+  worker.socket = server()->socket_path();
+  worker.queue = kQueue;
+  worker.records = directory + "/records";
+  worker.lease = kLease;
+  worker.adds = false;
+  SharedQueueOptions<std::string> options;
+  options.name = kQueue;
+  options.redis.address = server()->socket_path();
+  options.lease = kLease;
+  auto queue = SharedQueue<std::string>::Create(std::move(options));
+  ASSERT_TRUE(queue.ok()) << queue.status();
+
+  const pid_t pid = worker.Start();
+  ASSERT_GE(pid, 0);
+  const auto hand_outs_of_worker = [&](absl::string_view item) {
+    std::vector<KillRecord> records;
+    ReadKillRecords(worker.records, 0, &records);
+    return std::count_if(
+        records.begin(), records.end(), [&](const KillRecord& it) {
+          return it.kind == KillRecord::kHandedOut && it.item == item;
+        });
+  };
+  int added = 0;
+  std::string item;
+  absl::StatusOr<Lease<std::string>> lease;
+  for (;;) {  // until the worker waited when it was stopped
+    item = absl::StrCat("x", ++added);
+    kill(pid, SIGSTOP);
+    siginfo_t info;
+    waitid(P_PID, pid, &info, WSTOPPED | WEXITED | WNOWAIT);
+    ASSERT_TRUE((*queue)->Add(item));
+    lease = (*queue)->TryAcquire();
+    if (!lease.ok()) break;
+    lease->Done();
+    kill(pid, SIGCONT);
+    ASSERT_LT(added, 1000);
+    absl::SleepFor(absl::Milliseconds(20));
+  }
+  // The lease that the worker does not know of expires.
+  lease = (*queue)->AcquireWithTimeout(absl::Seconds(30));
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  ASSERT_EQ(**lease, item);
+  kill(pid, SIGCONT);
+  absl::SleepFor(kLease / 2);
+  EXPECT_EQ(hand_outs_of_worker(item), 0);
+  EXPECT_FALSE(lease->lost());
+  EXPECT_TRUE(lease->Done());
+  // The worker goes on.
+  ASSERT_TRUE((*queue)->Add("last"));
+  const absl::Time deadline = absl::Now() + absl::Seconds(30);
+  while (hand_outs_of_worker("last") == 0 && absl::Now() < deadline) {
+    absl::SleepFor(absl::Milliseconds(5));
+  }
+  EXPECT_EQ(hand_outs_of_worker("last"), 1);
+  kill(pid, SIGKILL);
+  waitpid(pid, nullptr, 0);
+  std::error_code error;
+  std::filesystem::remove_all(directory, error);
 }
 
 // Something that does not keep its promises.

@@ -153,8 +153,8 @@ class EngineListener {
   // From now on this process does not listen.
   virtual void OnDeaf(const absl::Status& why) = 0;
 
-  // The engine has handed out an item.
-  virtual void OnPush(HandedOut item) = 0;
+  // The engine has handed out an item, when its time was `now`.
+  virtual void OnPush(HandedOut item, int64_t now) = 0;
 
   // Something is due in so many ticks, earlier than known before.
   virtual void OnDue(int64_t ticks) = 0;

@@ -368,7 +368,7 @@ end
 
 -- First to this client. What it has not received yet serves workers, too.
 local wants = tonumber(ARGV[8])
--- A client that is not known, any more, has received all that it was sent.
+-- A client that is not known (any more) has received all that it was sent.
 local had = mine or { 0, tonumber(ARGV[9]), 0, 0, '' }
 mine = { wants, had[PUSHED], 0, request, '' }
 if wants > 0 then
@@ -400,7 +400,7 @@ while redis.call('ZCARD', READY) > 0 do
   if now < entry[VALID] then
     claim(1, function(item, token, priority, waited)
       received = redis.call('PUBLISH', META .. ':' .. other, string.format(
-          '%.0f %.0f %.0f ', token, priority, waited) .. item) > 0
+          '%.0f %.0f %.0f %.0f ', token, priority, waited, now) .. item) > 0
       return received
     end)
   end

@@ -407,13 +407,15 @@ void RedisEngine::Dispatch(const redisReply& message, absl::string_view own,
   absl::string_view text = TextOf(*message.element[2]);
   if (channel == own) {
     const std::vector<absl::string_view> parts =
-        absl::StrSplit(text, absl::MaxSplits(' ', 3));
+        absl::StrSplit(text, absl::MaxSplits(' ', 4));
     HandedOut out;
-    if (parts.size() == 4 && absl::SimpleAtoi(parts[0], &out.token) &&
+    int64_t now;
+    if (parts.size() == 5 && absl::SimpleAtoi(parts[0], &out.token) &&
         absl::SimpleAtoi(parts[1], &out.priority) &&
-        absl::SimpleAtoi(parts[2], &out.ticks_queued)) {
-      out.item = std::string(parts[3]);
-      listener->OnPush(std::move(out));
+        absl::SimpleAtoi(parts[2], &out.ticks_queued) &&
+        absl::SimpleAtoi(parts[3], &now)) {
+      out.item = std::string(parts[4]);
+      listener->OnPush(std::move(out), now);
     }
   } else if (absl::ConsumePrefix(&text, "due ")) {
     int64_t ticks;

@@ -271,6 +271,8 @@ void SharedQueueCore::SendTogether() {
 void SharedQueueCore::TakeIn(const EngineRequest& request, EngineReply reply,
                              absl::Time sent_at) {
   if (request.client == client_) pushes_ = reply.pushes;
+  engine_now_ = reply.now;
+  not_before_ = sent_at;
   for (HandedOut& item : reply.items) TakeIn(std::move(item), sent_at);
   shut_down_ = reply.shut_down;
   ready_ = static_cast<size_t>(reply.ready);
@@ -732,11 +734,14 @@ void SharedQueueCore::OnDeaf(const absl::Status& why) {
   }
 }
 
-void SharedQueueCore::OnPush(HandedOut item) {
+void SharedQueueCore::OnPush(HandedOut item, int64_t now) {
   {
     MutexLock lock(&mu_);
     ++received_;
-    TakeIn(std::move(item), clock()->TimeNow());
+    // The push may have come long ago: while this process was suspended.
+    const absl::Time sent_at =
+        not_before_ + ticks_.ToDuration(now - engine_now_);
+    TakeIn(std::move(item), std::min(sent_at, clock()->TimeNow()));
     WaitersChanged();
   }
   Submit();

@@ -200,7 +200,7 @@ class SharedQueueCore final : private EngineListener,
   // EngineListener:
   void OnListening(const std::string& client) override;
   void OnDeaf(const absl::Status& why) override;
-  void OnPush(HandedOut item) override;
+  void OnPush(HandedOut item, int64_t now) override;
   void OnDue(int64_t ticks) override;
   void OnShutDown(int64_t count) override;
   void OnDrained() override;
@@ -288,6 +288,8 @@ class SharedQueueCore final : private EngineListener,
 
   // What the engine said last.
   uint64_t pushes_ ABSL_GUARDED_BY(mu_) = 0;
+  int64_t engine_now_ ABSL_GUARDED_BY(mu_) = 0;  // its time, which was
+  absl::Time not_before_ ABSL_GUARDED_BY(mu_);   // not before this one
   size_t ready_ ABSL_GUARDED_BY(mu_) = 0;
   bool drained_ ABSL_GUARDED_BY(mu_) = false;
   int64_t shut_downs_ ABSL_GUARDED_BY(mu_) = 0;
