@@ -93,6 +93,7 @@ class Ordeal {
     uint32_t seed = 0;
     std::vector<std::string> config;  // lines of redis.conf
     bool only_kills_server = false;
+    bool mostly_stops = false;  // workers
     // How long the queue may take to become empty in the end.
     absl::Duration drain = absl::Seconds(30);
     // A change of the queue's script; see CuttingProxy.
@@ -242,7 +243,9 @@ class Ordeal {
   }
 
   void DoSomething() {
-    const uint32_t what = options_.only_kills_server ? 70 : random_() % 100;
+    uint32_t what = random_() % 100;
+    if (options_.only_kills_server) what = 70;
+    if (options_.mostly_stops && random_() % 2 == 0) what = 40;
     Worker& worker = workers_[random_() % workers_.size()];
     if (what < 40) {
       ++counts_["worker killed"];
@@ -466,13 +469,14 @@ class BrokenKillTest : public RedisFixture,
 TEST_P(BrokenKillTest, IsFound) {
   const Broken& broken = GetParam();
   uint32_t seed = TheFlags().seed;
-  for (int round = 1; round <= 20; ++round) {
+  for (int round = 1; round <= 40; ++round) {
     Ordeal::Options options;
     options.duration = absl::Seconds(2);
     options.drain = absl::Seconds(3);
     options.seed = ++seed;
     options.from = broken.from;
     options.to = broken.to;
+    options.mostly_stops = true;  // most is broken when a lease expires
     if (!broken.config.empty()) {
       options.config = {broken.config};
       options.only_kills_server = true;
