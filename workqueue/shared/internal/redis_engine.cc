@@ -192,8 +192,8 @@ absl::Status RedisEngine::LoadScripts(absl::Time deadline) {
 }
 
 template <typename F>
-auto RedisEngine::WithConnection(absl::Time deadline, F f)
-    -> decltype(f(static_cast<RedisConnection*>(nullptr))) {
+std::invoke_result_t<F, RedisConnection*> RedisEngine::WithConnection(
+    absl::Time deadline, F f) {
   bool sent = false;  // whether an attempt may have been executed
   for (absl::Duration pause = kFirstPause;;
        pause = std::min(2 * pause, kLastPause)) {

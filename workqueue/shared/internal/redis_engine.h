@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <thread>  // NOLINT(build/c++11)
+#include <type_traits>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -69,9 +70,9 @@ class RedisEngine final : public Engine {
   // Calls `f` with a connection until it succeeds, or fails for a reason that
   // will not pass, or until `deadline`.
   template <typename F>
-  auto WithConnection(absl::Time deadline, F f)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_)
-          -> decltype(f(static_cast<RedisConnection*>(nullptr)));
+  std::invoke_result_t<F, RedisConnection*> WithConnection(absl::Time deadline,
+                                                           F f)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Connects, and loads the scripts.
   absl::Status Connect(absl::Time deadline) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
