@@ -74,7 +74,8 @@ struct SharedQueueOptions {
   // that long: while its machine swaps, or is suspended.
   //
   // At least 10 ms. With an infinite lease, what a process holds that has died
-  // is never handed out again.
+  // is never handed out again, nor what was on its way to a process when a
+  // connection broke.
   absl::Duration lease = absl::Seconds(30);
 
   // How long a call waits for the server: connections that break are made
