@@ -135,6 +135,16 @@ std::string FieldOf(absl::string_view info, absl::string_view field) {
   return "";
 }
 
+// Loads `script`, and stores the name by which it is called.
+absl::Status LoadScript(const char* script, RedisConnection* connection,
+                        absl::Time deadline, std::string* sha) {
+  const auto reply =
+      connection->Call({"SCRIPT", "LOAD", script}, deadline - Now());
+  if (!reply.ok()) return reply.status();
+  *sha = std::string(TextOf(**reply));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<RedisEngine>> RedisEngine::Create(
@@ -166,40 +176,37 @@ RedisEngine::Command RedisEngine::Evaluation(const std::string& sha) const {
 }
 
 absl::Status RedisEngine::Connect(absl::Time deadline) {
-  if (connection_ != nullptr && !connection_->broken()) return absl::OkStatus();
-  connection_.reset();
+  if (session_.connection != nullptr && !session_.connection->broken())
+    return absl::OkStatus();
+  session_.connection.reset();
   auto connection = RedisConnection::Connect(options_, deadline - Now());
   if (!connection.ok()) return connection.status();
-  connection_ = *std::move(connection);
+  session_.connection = *std::move(connection);
   // Who may not ask gets no grace for leases after a start of the server.
-  const auto info = connection_->Call({"INFO", "server"}, deadline - Now());
-  run_ = info.ok() ? FieldOf(TextOf(**info), "run_id") : "";
+  const auto info =
+      session_.connection->Call({"INFO", "server"}, deadline - Now());
+  session_.run = info.ok() ? FieldOf(TextOf(**info), "run_id") : "";
   if (!info.ok() && MayPass(info.status())) return info.status();
   return LoadScripts(deadline);
 }
 
 absl::Status RedisEngine::LoadScripts(absl::Time deadline) {
-  const auto load = [&](const char* script, std::string* sha) {
-    auto reply =
-        connection_->Call({"SCRIPT", "LOAD", script}, deadline - Now());
-    if (!reply.ok()) return reply.status();
-    *sha = std::string(TextOf(**reply));
-    return absl::OkStatus();
-  };
-  absl::Status status = load(kQueueScript, &queue_sha_);
-  if (status.ok()) status = load(kSnapshotScript, &snapshot_sha_);
+  absl::Status status = LoadScript(kQueueScript, session_.connection.get(),
+                                   deadline, &session_.queue_sha);
+  status.Update(LoadScript(kSnapshotScript, session_.connection.get(), deadline,
+                           &session_.snapshot_sha));
   return status;
 }
 
 template <typename F>
-std::invoke_result_t<F, RedisConnection*> RedisEngine::WithConnection(
-    absl::Time deadline, F f) {
+std::invoke_result_t<F, const RedisEngine::Session&>
+RedisEngine::WithConnection(absl::Time deadline, F f) {
   bool sent = false;  // whether an attempt may have been executed
   for (absl::Duration pause = kFirstPause;;
        pause = std::min(2 * pause, kLastPause)) {
     absl::Status status = Connect(deadline);
     if (status.ok()) {
-      auto result = f(connection_.get());
+      auto result = f(session_);
       if (absl::IsNotFound(result.status())) {
         // SCRIPT FLUSH. The scripts are there again for the next attempt.
         status = LoadScripts(deadline);
@@ -232,14 +239,13 @@ absl::StatusOr<EngineReply> RedisEngine::Apply(const EngineRequest& request,
   MutexLock lock(&mu_);
   Command words;
   return WithConnection(
-      deadline,
-      [&](RedisConnection* connection) -> absl::StatusOr<EngineReply> {
-        words = Evaluation(queue_sha_);
+      deadline, [&](const Session& session) -> absl::StatusOr<EngineReply> {
+        words = Evaluation(session.queue_sha);
         words.push_back(absl::StrCat(kLayoutVersion));
         words.push_back(request.client);
         words.push_back(absl::StrCat(request.number));
         words.push_back(request.now ? absl::StrCat(*request.now) : "");
-        words.push_back(run_);
+        words.push_back(session.run);
         words.push_back(TicksToText(request.lease));
         words.push_back(TicksToText(request.presence));
         words.push_back(absl::StrCat(request.waiting_workers));
@@ -258,7 +264,7 @@ absl::StatusOr<EngineReply> RedisEngine::Apply(const EngineRequest& request,
           }
         }
         const std::vector<absl::string_view> views(words.begin(), words.end());
-        auto reply = connection->Call(views, deadline - Now());
+        auto reply = session.connection->Call(views, deadline - Now());
         if (!reply.ok()) return reply.status();
         return ParseReply(**reply);
       });
@@ -268,13 +274,12 @@ absl::StatusOr<EngineSnapshot> RedisEngine::TakeSnapshot(
     std::optional<int64_t> now, absl::Time deadline) {
   MutexLock lock(&mu_);
   return WithConnection(
-      deadline,
-      [&](RedisConnection* connection) -> absl::StatusOr<EngineSnapshot> {
-        Command words = Evaluation(snapshot_sha_);
+      deadline, [&](const Session& session) -> absl::StatusOr<EngineSnapshot> {
+        Command words = Evaluation(session.snapshot_sha);
         words.push_back(absl::StrCat(kLayoutVersion));
         words.push_back(now ? absl::StrCat(*now) : "");
         const std::vector<absl::string_view> views(words.begin(), words.end());
-        auto reply = connection->Call(views, deadline - Now());
+        auto reply = session.connection->Call(views, deadline - Now());
         if (!reply.ok()) return reply.status();
         const redisReply& all = **reply;
         if (!IsArray(all, 4) || !IsArray(*all.element[0], 2)) return BadReply();
@@ -292,14 +297,13 @@ absl::StatusOr<EngineSnapshot> RedisEngine::TakeSnapshot(
 absl::StatusOr<std::string> RedisEngine::CheckSettings(absl::Time deadline) {
   MutexLock lock(&mu_);
   return WithConnection(
-      deadline,
-      [&](RedisConnection* connection) -> absl::StatusOr<std::string> {
+      deadline, [&](const Session& session) -> absl::StatusOr<std::string> {
         std::vector<std::string> problems;
         const auto expect = [&](absl::string_view setting,
                                 absl::string_view value,
                                 absl::string_view why) {
-          auto reply =
-              connection->Call({"CONFIG", "GET", setting}, deadline - Now());
+          auto reply = session.connection->Call({"CONFIG", "GET", setting},
+                                                deadline - Now());
           if (!reply.ok()) {
             if (MayPass(reply.status())) return reply.status();
             problems.push_back(absl::StrCat("cannot see ", setting, " (",
@@ -320,7 +324,8 @@ absl::StatusOr<std::string> RedisEngine::CheckSettings(absl::Time deadline) {
         status.Update(expect("maxmemory-policy", "noeviction",
                              "the server may remove items"));
         if (!status.ok()) return status;
-        auto info = connection->Call({"INFO", "replication"}, deadline - Now());
+        auto info =
+            session.connection->Call({"INFO", "replication"}, deadline - Now());
         if (!info.ok()) {
           if (MayPass(info.status())) return info.status();
         } else if (FieldOf(TextOf(**info), "role") == "slave") {

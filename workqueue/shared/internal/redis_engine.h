@@ -59,6 +59,14 @@ class RedisEngine final : public Engine {
  private:
   enum Key { kMeta, kItems, kReady, kWaiting, kLeases, kClients, kWaiters };
 
+  // A connection for requests, and what is known of the server.
+  struct Session {
+    std::unique_ptr<RedisConnection> connection;
+    std::string queue_sha;
+    std::string snapshot_sha;
+    std::string run;  // the server's identity
+  };
+
   // The words of a command.
   using Command = std::vector<std::string>;
 
@@ -67,11 +75,11 @@ class RedisEngine final : public Engine {
   // Returns "EVALSHA", `sha` and the keys.
   Command Evaluation(const std::string& sha) const;
 
-  // Calls `f` with a connection until it succeeds, or fails for a reason that
+  // Calls `f` with the session until it succeeds, or fails for a reason that
   // will not pass, or until `deadline`.
   template <typename F>
-  std::invoke_result_t<F, RedisConnection*> WithConnection(absl::Time deadline,
-                                                           F f)
+  std::invoke_result_t<F, const Session&> WithConnection(absl::Time deadline,
+                                                         F f)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Connects, and loads the scripts.
@@ -90,10 +98,7 @@ class RedisEngine final : public Engine {
   std::vector<std::string> keys_;  // by Key
 
   absl::Mutex mu_;  // held during a request
-  std::unique_ptr<RedisConnection> connection_ ABSL_GUARDED_BY(mu_);
-  std::string queue_sha_ ABSL_GUARDED_BY(mu_);
-  std::string snapshot_sha_ ABSL_GUARDED_BY(mu_);
-  std::string run_ ABSL_GUARDED_BY(mu_);  // the server's identity
+  Session session_ ABSL_GUARDED_BY(mu_);
 
   absl::Mutex listen_mu_;
   EngineListener* listener_ = nullptr;  // set before the thread starts
