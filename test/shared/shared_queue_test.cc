@@ -299,6 +299,17 @@ TEST_F(SharedQueueTest, ShutDownIsForAllClients) {
   EXPECT_EQ(b_->Get(), "x");
 }
 
+// The news of a shutdown may overtake the reply of a request that was before
+// it.
+TEST_F(SharedQueueTest, AShutDownReachesAWorkerThatBeginsToWait) {
+  for (int i = 0; i < 300; ++i) {
+    auto got = std::async(std::launch::async, [this] { return b_->Get(); });
+    a_->ShutDown();
+    EXPECT_EQ(got.get(), std::nullopt);
+    EXPECT_TRUE(a_->Reopen().ok());
+  }
+}
+
 TEST_F(SharedQueueTest, DrainWaitsForAllClients) {
   a_->Add("x");
   Lease<std::string> lease = *b_->Acquire();

@@ -236,6 +236,7 @@ void SharedQueueCore::SendTogether() {
   request.received = received_;
   request.now = EngineTime();
   const absl::Time sent_at = clock()->TimeNow();
+  const uint64_t heard = heard_;
   sending_ = true;
   absl::StatusOr<EngineReply> reply = absl::UnknownError("");
   {
@@ -261,15 +262,14 @@ void SharedQueueCore::SendTogether() {
     call->changed.Signal();
   }
   if (reply.ok()) {
-    TakeIn(request, *std::move(reply), sent_at);
+    TakeIn(request, *std::move(reply), sent_at, heard);
   } else {
-    look_at_ = clock()->TimeNow() + kRetryAfter;
-    WakeLoop(look_at_);
+    LookAt(clock()->TimeNow() + kRetryAfter, heard);
   }
 }
 
 void SharedQueueCore::TakeIn(const EngineRequest& request, EngineReply reply,
-                             absl::Time sent_at) {
+                             absl::Time sent_at, uint64_t heard) {
   if (request.client == client_) pushes_ = reply.pushes;
   engine_now_ = reply.now;
   not_before_ = sent_at;
@@ -286,16 +286,15 @@ void SharedQueueCore::TakeIn(const EngineRequest& request, EngineReply reply,
     ended_as_of_ = std::max(ended_as_of_, request.number);
   }
   if (drained_) WakeSleepers();
-  look_at_ =
+  absl::Time next =
       sent_at +
       (listening_ || waiters_.empty() ? WaitingLoop::Heartbeat() : kRetryAfter);
   if (reply.next_event >= 0) {
-    look_at_ = std::min(
-        look_at_, clock()->TimeNow() + ticks_.ToDuration(reply.next_event));
+    next = std::min(next,
+                    clock()->TimeNow() + ticks_.ToDuration(reply.next_event));
   }
   WakeWaiters();
-  if (MustTell()) look_at_ = absl::InfinitePast();
-  WakeLoop(look_at_);
+  LookAt(MustTell() ? absl::InfinitePast() : next, heard);
 }
 
 void SharedQueueCore::TakeIn(HandedOut item, absl::Time since) {
@@ -312,6 +311,18 @@ void SharedQueueCore::TakeIn(HandedOut item, absl::Time since) {
 
 bool SharedQueueCore::NobodyWaits() const {
   return waiters_.empty() && tasks_ == 0;
+}
+
+void SharedQueueCore::LookAt(absl::Time time, uint64_t heard) {
+  // What the engine said meanwhile may be later than the reply.
+  look_at_ = heard == heard_ ? time : std::min(look_at_, time);
+  WakeLoop(look_at_);
+}
+
+void SharedQueueCore::Heard(absl::Time look_at) {
+  ++heard_;
+  look_at_ = std::min(look_at_, look_at);
+  WakeLoop(look_at_);
 }
 
 void SharedQueueCore::WakeLoop(absl::Time at) {
@@ -716,8 +727,7 @@ void SharedQueueCore::OnListening(const std::string& client) {
   received_ = 0;
   pushes_ = 0;
   listening_ = true;
-  look_at_ = absl::InfinitePast();
-  WakeLoop(look_at_);
+  Heard(absl::InfinitePast());
 }
 
 void SharedQueueCore::OnDeaf(const absl::Status& why) {
@@ -726,8 +736,7 @@ void SharedQueueCore::OnDeaf(const absl::Status& why) {
     MutexLock lock(&mu_);
     was_listening = listening_;
     listening_ = false;
-    look_at_ = absl::InfinitePast();
-    WakeLoop(look_at_);
+    Heard(absl::InfinitePast());
   }
   if (was_listening && !closed_) {
     errors_.Write([] { return std::string("does not hear the engine"); }, why);
@@ -749,22 +758,19 @@ void SharedQueueCore::OnPush(HandedOut item, int64_t now) {
 
 void SharedQueueCore::OnDue(int64_t ticks) {
   MutexLock lock(&mu_);
-  look_at_ = std::min(look_at_, clock()->TimeNow() + ticks_.ToDuration(ticks));
-  WakeLoop(look_at_);
+  Heard(clock()->TimeNow() + ticks_.ToDuration(ticks));
 }
 
 void SharedQueueCore::OnShutDown(int64_t count) {
   MutexLock lock(&mu_);
   shut_down_ = true;
   TakeInShutDown(count);
-  look_at_ = absl::InfinitePast();
-  WakeLoop(look_at_);
+  Heard(absl::InfinitePast());
 }
 
 void SharedQueueCore::OnDrained() {
   MutexLock lock(&mu_);
-  look_at_ = absl::InfinitePast();
-  WakeLoop(look_at_);
+  Heard(absl::InfinitePast());
 }
 
 void SharedQueueCore::OnReopened() { OnDrained(); }

@@ -214,7 +214,8 @@ class SharedQueueCore final : private EngineListener,
   // Sends all calls that wait, or many of them. Releases the lock meanwhile.
   void SendTogether() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void TakeIn(const EngineRequest& request, EngineReply reply,
-              absl::Time sent_at) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+              absl::Time sent_at, uint64_t heard)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void TakeIn(HandedOut item, absl::Time since)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void TakeInShutDown(int64_t count) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -251,6 +252,12 @@ class SharedQueueCore final : private EngineListener,
   template <typename F>
   bool AwaitSleeping(absl::Time deadline, F f)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Lets the loop make a request at `time`, or earlier if it was to, because of
+  // something that was heard after `heard`.
+  void LookAt(absl::Time time, uint64_t heard)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Lets the loop make a request at `look_at`, because of what the engine said.
+  void Heard(absl::Time look_at) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void WakeLoop(absl::Time at) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Submits the callbacks that have been woken. Called without the lock.
@@ -315,6 +322,7 @@ class SharedQueueCore final : private EngineListener,
 
   // When the loop is to renew the leases, and to look for what is due.
   absl::Time renew_at_ ABSL_GUARDED_BY(mu_) = absl::InfiniteFuture();
+  uint64_t heard_ ABSL_GUARDED_BY(mu_) = 0;  // counts what the engine said
   absl::Time look_at_ ABSL_GUARDED_BY(mu_) = absl::InfiniteFuture();
   WakeTime wake_time_ ABSL_GUARDED_BY(mu_);
 
