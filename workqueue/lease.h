@@ -89,10 +89,11 @@ class Lease {
   bool GiveBack() { return End(internal::LeaseEnd::kGivenBack); }
 
   // The fencing token of the lease: of two leases of an item, the later one has
-  // the greater token. Whatever the worker writes to can refuse a token that is
-  // less than one that it has seen, and so refuse a worker that has lost its
-  // lease and does not know it yet. Zero from a queue in the memory of this
-  // process, whose leases are never lost. Requires that this leases an item.
+  // the greater token. The worker can send the token with each write. A store
+  // that refuses a token less than the greatest one that it has seen refuses a
+  // worker that has lost its lease and does not know it yet. Zero from a queue
+  // in the memory of this process, whose leases are never lost. Requires that
+  // this leases an item.
   int64_t token() const { return owner_->TokenOf(*item_); }
 
   // Returns whether the queue may have handed the item to another worker,

@@ -21,7 +21,7 @@ namespace {
 
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
-// What is known of one token.
+// The facts that are known of one token.
 struct HandOut {
   int process = 0;
   std::string item;

@@ -24,7 +24,7 @@ namespace workqueue {
 
 // KillWorker
 //
-// What the process is to do. It gets this as its arguments.
+// The task of the process, which gets it as its arguments.
 struct KillWorker {
   std::string socket;   // of the server, or of a proxy
   std::string queue;    // its name

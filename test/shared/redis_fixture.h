@@ -8,7 +8,6 @@
 #ifndef WORKQUEUE_TEST_SHARED_REDIS_FIXTURE_H_
 #define WORKQUEUE_TEST_SHARED_REDIS_FIXTURE_H_
 
-#include <stdlib.h>
 
 #include <memory>
 #include <utility>
@@ -33,9 +32,7 @@ class RedisFixture : public testing::Test {
   void SetUp() override {
     absl::StatusOr<std::unique_ptr<RedisServer>> server =
         RedisServer::Start(options_);
-    const char* const require = getenv("REQUIRE_REDIS_SERVER");
-    if (absl::IsNotFound(server.status()) &&
-        (require == nullptr || *require == '\0')) {
+    if (absl::IsNotFound(server.status()) && !RedisServer::IsRequired()) {
       GTEST_SKIP() << server.status().message();
     }
     ASSERT_TRUE(server.ok()) << server.status();

@@ -249,6 +249,11 @@ absl::Status Ping(const std::string& socket_path) {
 
 }  // namespace
 
+bool RedisServer::IsRequired() {
+  const char* const require = getenv("REQUIRE_REDIS_SERVER");
+  return require != nullptr && *require != '\0';
+}
+
 absl::StatusOr<RedisServer::Program> RedisServer::Find() {
   std::vector<std::string> names = {"valkey-server", "redis-server",
                                     std::string(kCheckRdb)};

@@ -56,6 +56,10 @@ class RedisServer {
   // `absl::NotFoundError` that says what to install if there is none.
   static absl::StatusOr<Program> Find();
 
+  // Returns whether a test must fail if there is no server, instead of being
+  // skipped: the environment variable REQUIRE_REDIS_SERVER is set.
+  static bool IsRequired();
+
   // Starts a server, and waits until it answers PING.
   static absl::StatusOr<std::unique_ptr<RedisServer>> Start(Options options);
   static absl::StatusOr<std::unique_ptr<RedisServer>> Start() {

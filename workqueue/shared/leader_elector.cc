@@ -28,6 +28,7 @@
 #include "workqueue/internal/thread_name.h"
 #include "workqueue/shared/internal/leader_lease.h"
 #include "workqueue/shared/internal/redis_connection.h"
+#include "workqueue/shared/internal/unique_text.h"
 
 namespace workqueue {
 

@@ -68,8 +68,8 @@ struct SharedQueueOptions {
   Codec<T> codec = DefaultCodec<T>();
 
   // How long a worker may have an item without a renewal. This process renews
-  // its leases each third of that time. What a process holds that has died is
-  // handed out again when so much time has passed. A short lease finds dead
+  // its leases each third of that time. The items that a dead process held
+  // are handed out again when so much time has passed. A short lease finds dead
   // processes sooner, and takes a process for dead whose threads do not run for
   // that long: while its machine swaps, or is suspended.
   //
@@ -171,8 +171,9 @@ struct SharedQueueOptions {
 //
 // Thread-safe. The destructor closes the queue, and gives back what no worker
 // has taken. It blocks until calls that wait for items have returned, and all
-// callbacks have been called. Leases must have ended. What a `Get()` returned
-// and no `Done()` ended is handed out again when its lease has expired.
+// callbacks have been called. Leases must have ended. An item that
+// a `Get()` returned and no `Done()` ended is handed out again when its lease
+// has expired.
 template <typename T>
 class SharedQueue final : public PriorityInterface<T>,
                           private internal::LeaseOwner<T> {

@@ -65,7 +65,7 @@ constexpr int64_t kNews = 2;
 
 // EngineRequest
 //
-// What a process asks of the engine at one time. The engine applies a request
+// The operations that a process sends at one time. The engine applies a request
 // as a whole, or not at all.
 struct EngineRequest {
   // The process, and the number of its request. The engine applies the last
@@ -163,9 +163,8 @@ class EngineListener {
   // far: each ends the drains that began before.
   virtual void OnShutDown(int64_t count) = 0;
 
-  // The queue has been drained, or opened again.
-  virtual void OnDrained() = 0;
-  virtual void OnReopened() = 0;
+  // The queue has been drained, or opened again: the next reply tells.
+  virtual void OnNews() = 0;
 };
 
 // Engine

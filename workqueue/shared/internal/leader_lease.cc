@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <random>
 #include <string>
 #include <utility>
 
@@ -20,6 +19,7 @@
 #include "workqueue/shared/internal/leader_script.h"
 #include "workqueue/shared/internal/redis_connection.h"
 #include "workqueue/shared/internal/ticks.h"
+#include "workqueue/shared/internal/unique_text.h"
 #include "workqueue/shared/redis_options.h"
 
 namespace workqueue {
@@ -35,15 +35,6 @@ absl::Status Named(const absl::Status& status, absl::string_view key,
 }
 
 }  // namespace
-
-std::string NewUniqueText() {
-  std::random_device random;
-  std::string text;
-  for (int i = 0; i < 4; ++i) {
-    absl::StrAppend(&text, absl::Hex(random(), absl::kZeroPad8));
-  }
-  return text;
-}
 
 std::string LeaderKey(absl::string_view election) {
   // The braces make a hash tag, as in the keys of a queue.

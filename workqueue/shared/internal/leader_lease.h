@@ -24,9 +24,6 @@
 namespace workqueue {
 namespace internal {
 
-// Returns a text that no other process has, nor this one before.
-std::string NewUniqueText();
-
 // Returns the key of an election. Messages about it come on the channel of the
 // same name.
 std::string LeaderKey(absl::string_view election);

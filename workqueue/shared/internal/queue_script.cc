@@ -193,7 +193,7 @@ local function give_back(item, e, priority)
   enqueue(item, e)
 end
 
--- What is due.
+-- Items that are due, and leases that have expired.
 if state == 0 then
   for _, it in ipairs(redis.call('ZRANGEBYSCORE', WAITING, '-inf', now, 'LIMIT',
                                  0, AT_ONCE)) do
@@ -366,7 +366,7 @@ local function claim(n, receive)
   end
 end
 
--- First to this client. What it has not received yet serves workers, too.
+-- First to this client. Pushes that it has not received yet serve workers, too.
 local wants = tonumber(ARGV[8])
 -- A client that is not known (any more) has received all that it was sent.
 local had = mine or { 0, tonumber(ARGV[9]), 0, 0, '' }

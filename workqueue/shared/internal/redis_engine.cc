@@ -3,14 +3,11 @@
 
 #include "workqueue/shared/internal/redis_engine.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <random>
 #include <string>
 #include <thread>  // NOLINT(build/c++11)
 #include <utility>
@@ -35,6 +32,7 @@
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/internal/queue_script.h"
 #include "workqueue/shared/internal/redis_connection.h"
+#include "workqueue/shared/internal/unique_text.h"
 #include "workqueue/shared/redis_options.h"
 
 namespace workqueue {
@@ -54,13 +52,6 @@ bool MayPass(const absl::Status& status) {
 
 std::string TicksToText(int64_t ticks) {
   return ticks == kForever ? "inf" : absl::StrCat(ticks);
-}
-
-// A name that no other process has, nor this one before.
-std::string NewClientName() {
-  std::random_device random;
-  return absl::StrCat(absl::Hex(random(), absl::kZeroPad8),
-                      absl::Hex(random(), absl::kZeroPad8), "-", getpid());
 }
 
 absl::Status BadReply() {
@@ -182,7 +173,7 @@ absl::Status RedisEngine::Connect(absl::Time deadline) {
   auto connection = RedisConnection::Connect(options_, deadline - Now());
   if (!connection.ok()) return connection.status();
   session_.connection = *std::move(connection);
-  // Who may not ask gets no grace for leases after a start of the server.
+  // Without the right to ask, leases get no grace after a start of the server.
   const auto info =
       session_.connection->Call({"INFO", "server"}, deadline - Now());
   session_.run = info.ok() ? FieldOf(TextOf(**info), "run_id") : "";
@@ -385,7 +376,7 @@ absl::Status RedisEngine::ListenOnce() {
     MutexLock lock(&listen_mu_);
     listening_ = nullptr;
   };
-  const std::string client = NewClientName();
+  const std::string client = NewUniqueText();
   const std::string& common = keys_[kMeta];
   const std::string own = absl::StrCat(common, ":", client);
   auto reply =
@@ -428,10 +419,8 @@ void RedisEngine::Dispatch(const redisReply& message, absl::string_view own,
   } else if (absl::ConsumePrefix(&text, "shutdown ")) {
     int64_t count;
     if (absl::SimpleAtoi(text, &count)) listener->OnShutDown(count);
-  } else if (text == "drained") {
-    listener->OnDrained();
-  } else if (text == "open") {
-    listener->OnReopened();
+  } else if (text == "drained" || text == "open") {
+    listener->OnNews();
   }
 }
 

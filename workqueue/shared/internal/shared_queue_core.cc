@@ -314,7 +314,7 @@ bool SharedQueueCore::NobodyWaits() const {
 }
 
 void SharedQueueCore::LookAt(absl::Time time, uint64_t heard) {
-  // What the engine said meanwhile may be later than the reply.
+  // A message that came meanwhile may be later than the reply.
   look_at_ = heard == heard_ ? time : std::min(look_at_, time);
   WakeLoop(look_at_);
 }
@@ -467,7 +467,7 @@ absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::Acquire(
           result = absl::DeadlineExceededError("there was no item in time");
           break;
         }
-        // What the engine has pushed meanwhile is this thread's.
+        // This thread takes an item that the engine has pushed meanwhile.
         told = true;
         Waiters removed = Remove(self);
         Call last;
@@ -768,12 +768,10 @@ void SharedQueueCore::OnShutDown(int64_t count) {
   Heard(absl::InfinitePast());
 }
 
-void SharedQueueCore::OnDrained() {
+void SharedQueueCore::OnNews() {
   MutexLock lock(&mu_);
   Heard(absl::InfinitePast());
 }
-
-void SharedQueueCore::OnReopened() { OnDrained(); }
 
 absl::Time SharedQueueCore::Run(absl::Time now) {
   absl::Time next;

@@ -203,8 +203,7 @@ class SharedQueueCore final : private EngineListener,
   void OnPush(HandedOut item, int64_t now) override;
   void OnDue(int64_t ticks) override;
   void OnShutDown(int64_t count) override;
-  void OnDrained() override;
-  void OnReopened() override;
+  void OnNews() override;
 
   // WaitingLoop::Client:
   absl::Time Run(absl::Time now) override;
@@ -293,7 +292,7 @@ class SharedQueueCore final : private EngineListener,
   std::string client_ ABSL_GUARDED_BY(mu_);
   uint64_t received_ ABSL_GUARDED_BY(mu_) = 0;
 
-  // What the engine said last.
+  // The contents of the last reply.
   uint64_t pushes_ ABSL_GUARDED_BY(mu_) = 0;
   int64_t engine_now_ ABSL_GUARDED_BY(mu_) = 0;  // its time, which was
   absl::Time not_before_ ABSL_GUARDED_BY(mu_);   // not before this one

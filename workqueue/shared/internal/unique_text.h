@@ -1,0 +1,32 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/shared/internal/unique_text.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_SHARED_INTERNAL_UNIQUE_TEXT_H_
+#define WORKQUEUE_SHARED_INTERNAL_UNIQUE_TEXT_H_
+
+#include <random>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+
+namespace workqueue {
+namespace internal {
+
+// Returns a text that no other process has, nor this one before.
+inline std::string NewUniqueText() {
+  std::random_device random;
+  std::string text;
+  for (int i = 0; i < 4; ++i) {
+    absl::StrAppend(&text, absl::Hex(random(), absl::kZeroPad8));
+  }
+  return text;
+}
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_SHARED_INTERNAL_UNIQUE_TEXT_H_
