@@ -8,7 +8,6 @@
 #ifndef WORKQUEUE_TEST_SHARED_REDIS_FIXTURE_H_
 #define WORKQUEUE_TEST_SHARED_REDIS_FIXTURE_H_
 
-
 #include <memory>
 #include <utility>
 
