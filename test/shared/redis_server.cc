@@ -289,6 +289,11 @@ absl::StatusOr<std::unique_ptr<RedisServer>> RedisServer::Start(
       if (!port.ok()) return port.status();
       server->port_ = *port;
     }
+    if (server->options_.cluster) {
+      absl::StatusOr<int> port = FreePort();
+      if (!port.ok()) return port.status();
+      server->cluster_port_ = *port;
+    }
     status = server->Launch();
     if (status.ok()) return server;
   }
@@ -357,6 +362,12 @@ absl::Status RedisServer::Launch() {
        << "appendfsync always\n"
        << "save \"\"\n"
        << "maxmemory-policy noeviction\n";
+  if (options_.cluster) {
+    file << "cluster-enabled yes\n"
+         << "cluster-port " << cluster_port_ << "\n"
+         << "cluster-node-timeout 1000\n"
+         << "cluster-require-full-coverage no\n";
+  }
   for (const std::string& line : options_.config) file << line << "\n";
   file.close();
   if (!file) return absl::InternalError("cannot write " + config);

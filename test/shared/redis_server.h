@@ -29,8 +29,8 @@ namespace workqueue {
 // before it answers, so a command that was answered survives `Kill()`. It ends
 // with this object, or with the test's process if that crashes.
 //
-// `socket_path()` and `port()` may be called from any thread. Only one thread
-// at a time may call the other functions.
+// `socket_path()`, `port()` and `cluster_port()` may be called from any thread.
+// Only one thread at a time may call the other functions.
 class RedisServer {
  public:
   struct Options {
@@ -39,6 +39,10 @@ class RedisServer {
 
     // Whether the server also listens at a free TCP port of 127.0.0.1.
     bool tcp = false;
+
+    // Whether the server is a node of a cluster, yet without slots. Requires
+    // `tcp`.
+    bool cluster = false;
 
     // How long `Start()` and `Restart()` wait for an answer, in real time.
     absl::Duration timeout = absl::Seconds(30);
@@ -78,6 +82,10 @@ class RedisServer {
   // The TCP port, which no restart changes, or 0 without `Options::tcp`.
   int port() const { return port_; }
 
+  // The port at which the nodes of a cluster talk, or 0 without
+  // `Options::cluster`.
+  int cluster_port() const { return cluster_port_; }
+
   // The process, or -1 after `Kill()` and `Stop()`.
   pid_t pid() const { return pid_; }
 
@@ -114,6 +122,7 @@ class RedisServer {
   const std::string directory_;
   const std::string socket_path_;
   int port_ = 0;
+  int cluster_port_ = 0;
   pid_t pid_ = -1;
 };
 

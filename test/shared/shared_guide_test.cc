@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
@@ -50,6 +51,18 @@ TEST_F(SharedGuideTest, AController) {
   EXPECT_TRUE(controller->queue().Add("default/web"));
   reconciled.WaitForNotification();
   EXPECT_TRUE(controller->Stop());
+}
+
+TEST_F(SharedGuideTest, Partitions) {
+  workqueue::SharedQueueOptions<std::string> shared;
+  shared.name = "pods in partitions";
+  shared.redis.address = "10.0.0.1:6379,10.0.0.2:6379";  // any nodes
+  shared.partitions = 6;
+  shared.redis.address = server()->socket_path();
+  const auto queue =
+      *workqueue::SharedQueue<std::string>::Create(std::move(shared));
+  for (int i = 0; i < 20; ++i) queue->Add(absl::StrCat(i));
+  EXPECT_EQ(queue->Len(), 20u);
 }
 
 TEST_F(SharedGuideTest, LeaderElection) {

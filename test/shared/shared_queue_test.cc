@@ -13,6 +13,7 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 #include <vector>
 
@@ -74,6 +75,20 @@ TEST_F(SharedQueueTest, OneClientGetsWhatAnotherAdds) {
   EXPECT_EQ(a_->Get(), "x") << "again, after that";
   EXPECT_FALSE(b_->Done("x")) << "it is not that client's";
   EXPECT_TRUE(a_->Done("x"));
+}
+
+TEST_F(SharedQueueTest, CountsTheItemsOfAllClients) {
+  a_->Add("queued");
+  ASSERT_EQ(a_->Get(), "queued");
+  a_->AddRateLimited("failing");
+  a_->AddAfter("waiting", absl::Seconds(5));
+  a_->AddAll({"x", "y", "z"});
+  const absl::StatusOr<SharedQueueCounts> counts = b_->Count();
+  ASSERT_TRUE(counts.ok()) << counts.status();
+  EXPECT_EQ(counts->queued, 3u);
+  EXPECT_EQ(counts->processing, 1u);
+  EXPECT_EQ(counts->waiting, 2u);
+  EXPECT_EQ(counts->failing, 1u);
 }
 
 TEST_F(SharedQueueTest, AWorkerThatWaitsIsServedByAnotherClient) {
@@ -310,6 +325,30 @@ TEST_F(SharedQueueTest, AShutDownReachesAWorkerThatBeginsToWait) {
   }
 }
 
+// When the client hears of the shutdown, it makes a request, which may be under
+// way when a callback begins to wait in the place of one that was cancelled. To
+// the engine nothing has changed.
+TEST_F(SharedQueueTest, AShutDownReachesACallbackThatBeginsToWait) {
+  InlineExecutor executor;
+  for (int i = 0; i < 300; ++i) {
+    const AcquireId first = b_->AcquireAsync(
+        &executor, [](const absl::StatusOr<Lease<std::string>>&) {});
+    b_->Len();  // tells the engine of the first callback
+    auto shut_down = std::async(std::launch::async, [this] { a_->ShutDown(); });
+    while (!b_->ShuttingDown()) std::this_thread::yield();
+    b_->CancelAcquire(first);
+    std::promise<absl::Status> ended;
+    b_->AcquireAsync(&executor,
+                     [&](const absl::StatusOr<Lease<std::string>>& lease) {
+                       ended.set_value(lease.status());
+                     });
+    EXPECT_TRUE(absl::IsCancelled(ended.get_future().get()));
+    shut_down.get();
+    EXPECT_TRUE(a_->Reopen().ok());
+    while (b_->ShuttingDown()) std::this_thread::yield();
+  }
+}
+
 TEST_F(SharedQueueTest, DrainWaitsForAllClients) {
   a_->Add("x");
   Lease<std::string> lease = *b_->Acquire();
@@ -500,9 +539,12 @@ TEST(SharedQueueOptionsTest, WrongOptionsAreRefused) {
   EXPECT_TRUE(
       absl::StartsWith(error([](Options* o) { o->retries_per_second = -1; }),
                        "retries_per_second"));
-  EXPECT_EQ(error([](Options* o) { o->redis.address = "nowhere"; }),
-            "address is \"nowhere\"; it must be \"host:port\" or the absolute "
-            "path of a socket");
+  EXPECT_EQ(
+      error([](Options* o) { o->redis.address = "nowhere"; }),
+      "address is \"nowhere\"; it must be \"host:port\", several of these "
+      "with commas between, or the absolute path of a socket");
+  EXPECT_EQ(error([](Options* o) { o->partitions = 0; }),
+            "partitions is 0; it must be from 1 to 256");
   EXPECT_EQ(error([](Options* o) { o->redis.database = -1; }),
             "database is -1; it must not be negative");
 }

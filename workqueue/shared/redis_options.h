@@ -19,7 +19,9 @@ namespace workqueue {
 // Names a server of Valkey or Redis, version 7.0 or later.
 struct RedisOptions {
   // Where the server is: "host:port", "[::1]:6379", or the absolute path of a
-  // Unix socket.
+  // Unix socket. Of a cluster: any of its nodes, or several with commas
+  // between, of which one must answer. The nodes then tell where the others
+  // are. A server that is no cluster is refused if there are several addresses.
   std::string address = "127.0.0.1:6379";
 
   // The user and the password of the server's ACL. An empty password logs in as

@@ -41,79 +41,23 @@
 #include "workqueue/metrics.h"
 #include "workqueue/ordering.h"
 #include "workqueue/shared/codec.h"
+#include "workqueue/shared/internal/byte_queue.h"
+#include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/internal/open_shared_queue.h"
-#include "workqueue/shared/internal/shared_queue_core.h"
-#include "workqueue/shared/redis_options.h"
-#include "workqueue/shared/retry_schedule.h"
+#include "workqueue/shared/shared_queue_options.h"
 #include "workqueue/snapshot.h"
-#include "workqueue/timer/queue_clock.h"
 
 namespace workqueue {
 
-// SharedQueueOptions
+// SharedQueueCounts
 //
-// Options of a `SharedQueue`. Every field but the name has a usable default.
-// All processes that use a queue should have the same ones.
-template <typename T>
-struct SharedQueueOptions {
-  // The name of the queue in the server, which all its processes use. Must not
-  // be empty, nor contain '{' or '}'.
-  std::string name;
-
-  // The server.
-  RedisOptions redis;
-
-  // How items are written as bytes. Types other than strings and integers need
-  // one.
-  Codec<T> codec = DefaultCodec<T>();
-
-  // How long a worker may have an item without a renewal. This process renews
-  // its leases each third of that time. The items that a dead process held
-  // are handed out again when so much time has passed. A short lease finds dead
-  // processes sooner, and takes a process for dead whose threads do not run for
-  // that long: while its machine swaps, or is suspended.
-  //
-  // At least 10 ms. With an infinite lease, what a process holds that has died
-  // is never handed out again, nor what was on its way to a process when a
-  // connection broke.
-  absl::Duration lease = absl::Seconds(30);
-
-  // How long a call waits for the server: connections that break are made
-  // again, and requests repeated, until that time has passed. On the machine's
-  // clock. Positive and finite.
-  absl::Duration call_timeout = absl::Seconds(5);
-
-  // The delays of `AddRateLimited()`. Must not be empty.
-  RetrySchedule retry_schedule = DefaultRetrySchedule();
-
-  // The retries of this process together are limited to so many a second, after
-  // so many at once, as client-go's default limiter does. Must not be negative;
-  // an infinite rate is no limit.
-  double retries_per_second = 10;
-  int64_t retry_burst = 100;
-
-  // If the server's settings do not keep the promises of `SharedQueue`, or
-  // cannot be seen, `Create()` fails if this is true, and logs a warning
-  // otherwise.
-  bool require_durable_server = false;
-
-  // The clock of this process' timeouts, and the thread that renews leases, or
-  // a loop to share. A call to the server can hold a shared loop up.
-  QueueClock clock;
-
-  // Makes the metrics of this process' part in the queue; null means the
-  // default provider. The depth, and the numbers of items that wait and have
-  // failed, are those of the whole queue: take the maximum over all processes,
-  // and the sum of all other metrics.
-  MetricsProvider* metrics_provider = nullptr;
-
-  // Receives a message for each call that fails whose error nobody is told.
-  LogSink* log_sink = nullptr;
-
-  // For tests: the queue's times are those of `clock`, instead of the server's,
-  // to the nanosecond. The clock must read less than 100 days after the Unix
-  // epoch, as a `FakeClock` does.
-  bool clock_is_the_servers = false;
+// The numbers of items in a `SharedQueue`, of all its clients together. An item
+// that waits or has failed may be queued or being processed, too.
+struct SharedQueueCounts {
+  size_t queued = 0;
+  size_t processing = 0;
+  size_t waiting = 0;  // added with a delay that has not passed
+  size_t failing = 0;  // not forgotten since a rate limited add
 };
 
 // SharedQueue
@@ -206,7 +150,7 @@ class SharedQueue final : public PriorityInterface<T>,
   // Ends the lease with a call that blocks.
   AcquireId AcquireNextAsync(Lease<T>* lease, Executor* executor,
                              AcquireCallback<T> callback) override;
-  bool CancelAcquire(AcquireId id) override { return core_.CancelAcquire(id); }
+  bool CancelAcquire(AcquireId id) override { return queue_.CancelAcquire(id); }
   // Returns zero if the server cannot be reached.
   size_t Len() const override;
   // Returns an empty snapshot if the server cannot be reached. Holds the server
@@ -217,9 +161,9 @@ class SharedQueue final : public PriorityInterface<T>,
   // Does what `Interface::Close()` says, with one exception: an item that this
   // client holds can still be added, so that its processing can fail and be
   // tried again, by any client.
-  void Close() override { core_.Close(); }
-  bool ShuttingDown() const override { return core_.ShuttingDown(); }
-  Clock* clock() const override { return core_.clock(); }
+  void Close() override { queue_.Close(); }
+  bool ShuttingDown() const override { return queue_.ShuttingDown(); }
+  Clock* clock() const override { return queue_.clock(); }
 
   // DelayingInterface:
   bool AddAfter(const T& item, absl::Duration delay) override;
@@ -248,12 +192,16 @@ class SharedQueue final : public PriorityInterface<T>,
   absl::StatusOr<int> NumRequeuesWithStatus(const T& item) const;
   absl::Status AddWithOptionsWithStatus(const AddOptions& options,
                                         absl::Span<const T> items);
-  absl::StatusOr<size_t> LenWithStatus() const { return core_.Len(); }
+  absl::StatusOr<size_t> LenWithStatus() const;
   absl::StatusOr<Snapshot<T>> TakeSnapshotWithStatus();
-  absl::Status ShutDownWithStatus() { return core_.ShutDown(); }
+  absl::Status ShutDownWithStatus() { return queue_.ShutDown(); }
   absl::StatusOr<bool> ShutDownWithDrainWithStatus(absl::Duration timeout) {
-    return core_.ShutDownWithDrain(timeout);
+    return queue_.ShutDownWithDrain(timeout);
   }
+
+  // Counts the items of the whole queue. The numbers are those of one moment,
+  // or of one moment for each partition.
+  absl::StatusOr<SharedQueueCounts> Count() const;
 
   // Closes this client, and blocks until all items that it holds have been
   // processed or given back, `timeout` at most. Returns whether they have.
@@ -261,7 +209,7 @@ class SharedQueue final : public PriorityInterface<T>,
 
   // Opens the queue again, for all its clients, after a `ShutDown()`: that is
   // remembered in the server.
-  absl::Status Reopen() { return core_.Reopen(); }
+  absl::Status Reopen() { return queue_.Reopen(); }
 
  private:
   using Operation = internal::EngineOperation;
@@ -275,7 +223,7 @@ class SharedQueue final : public PriorityInterface<T>,
         errors_("shared queue", options.name, options.log_sink,
                 Clock::GetRealClock()),
         parts_(std::move(parts)),
-        core_(*parts_->core) {}
+        queue_(*parts_->queue) {}
 
   Operation MakeOperation(Operation::Code code, const T& item, int64_t x = 0,
                           int64_t y = 0, int64_t z = 0) const {
@@ -305,7 +253,7 @@ class SharedQueue final : public PriorityInterface<T>,
   mutable internal::ErrorLog errors_;
   internal::LeaseCount leases_;
   const std::unique_ptr<internal::SharedQueueParts> parts_;
-  internal::SharedQueueCore& core_;
+  internal::ByteQueue& queue_;
 };
 
 // Implementation details follow.
@@ -331,20 +279,7 @@ absl::StatusOr<std::unique_ptr<SharedQueue<T>>> SharedQueue<T>::Create(
     return absl::InvalidArgumentError(
         "codec is empty; an item of this type needs its two functions");
   }
-  internal::SharedQueueParts::Options parts_options;
-  parts_options.name = options.name;
-  parts_options.redis = options.redis;
-  parts_options.lease = options.lease;
-  parts_options.call_timeout = options.call_timeout;
-  parts_options.retry_schedule = options.retry_schedule;
-  parts_options.retries_per_second = options.retries_per_second;
-  parts_options.retry_burst = options.retry_burst;
-  parts_options.require_durable_server = options.require_durable_server;
-  parts_options.clock = options.clock;
-  parts_options.log_sink = options.log_sink;
-  parts_options.metrics_provider = options.metrics_provider;
-  parts_options.clock_is_the_servers = options.clock_is_the_servers;
-  auto parts = internal::OpenSharedQueue(std::move(parts_options));
+  auto parts = internal::OpenSharedQueue(options);
   if (!parts.ok()) return parts.status();
   return absl::WrapUnique(
       new SharedQueue(std::move(options), *std::move(parts)));
@@ -370,18 +305,21 @@ bool SharedQueue<T>::Ok(const absl::Status& status, const T* item,
 template <typename T>
 absl::StatusOr<int64_t> SharedQueue<T>::ApplyOne(Operation operation) const {
   absl::StatusOr<std::vector<int64_t>> results =
-      core_.Apply({std::move(operation)});
+      queue_.Apply({std::move(operation)});
   if (!results.ok()) return results.status();
   return results->front();
 }
 
 template <typename T>
 absl::Status SharedQueue<T>::ApplyAdds(std::vector<Operation> adds) {
-  if (core_.closed() && !core_.HoldsAll(adds)) {
+  if (queue_.closed() &&
+      !std::all_of(adds.begin(), adds.end(), [this](const Operation& add) {
+        return queue_.Holds(add.item);
+      })) {
     return absl::CancelledError("the queue has been closed");
   }
   const absl::StatusOr<std::vector<int64_t>> results =
-      core_.Apply(std::move(adds));
+      queue_.Apply(std::move(adds));
   if (!results.ok()) return results.status();
   for (int64_t result : *results) {
     if (result == internal::kFalse) {
@@ -414,7 +352,7 @@ bool SharedQueue<T>::AddAll(absl::Span<const T> items) {
 template <typename T>
 absl::Status SharedQueue<T>::AddWithOptionsWithStatus(
     const AddOptions& options, absl::Span<const T> items) {
-  const internal::Ticks& ticks = core_.ticks();
+  const internal::Ticks& ticks = queue_.ticks();
   const int64_t after = ticks.From(options.after);
   std::vector<Operation> adds;
   adds.reserve(items.size());
@@ -444,7 +382,7 @@ template <typename T>
 absl::Status SharedQueue<T>::AddAfterWithStatus(const T& item,
                                                 absl::Duration delay) {
   return ApplyAdds(
-      {MakeOperation(Operation::kAddAfter, item, core_.ticks().From(delay))});
+      {MakeOperation(Operation::kAddAfter, item, queue_.ticks().From(delay))});
 }
 
 template <typename T>
@@ -469,8 +407,8 @@ bool SharedQueue<T>::CancelDelayed(const T& item) {
 template <typename T>
 absl::Status SharedQueue<T>::RescheduleWithStatus(const T& item,
                                                   absl::Duration delay) {
-  return ApplyAdds(
-      {MakeOperation(Operation::kReschedule, item, core_.ticks().From(delay))});
+  return ApplyAdds({MakeOperation(Operation::kReschedule, item,
+                                  queue_.ticks().From(delay))});
 }
 
 template <typename T>
@@ -481,7 +419,7 @@ bool SharedQueue<T>::Reschedule(const T& item, absl::Duration delay) {
 template <typename T>
 absl::Status SharedQueue<T>::AddRateLimitedWithStatus(const T& item) {
   return ApplyAdds({MakeOperation(Operation::kAddRateLimited, item,
-                                  core_.ticks().From(parts_->NextRetry()),
+                                  queue_.ticks().From(parts_->NextRetry()),
                                   /*priority=*/0, /*other=*/-1)});
 }
 
@@ -540,10 +478,10 @@ absl::StatusOr<Lease<T>> SharedQueue<T>::MakeLease(internal::HeldItem* held) {
 template <typename T>
 absl::StatusOr<T> SharedQueue<T>::GetWithTimeout(absl::Duration timeout) {
   absl::StatusOr<std::vector<internal::HeldItem*>> got =
-      core_.Acquire(1, timeout, {});
+      queue_.Acquire(1, timeout, {});
   if (!got.ok()) return got.status();
   absl::StatusOr<T> item = Decode(*got->front());
-  if (item.ok()) core_.Remember(got->front());
+  if (item.ok()) queue_.Remember(got->front());
   return item;
 }
 
@@ -551,13 +489,13 @@ template <typename T>
 std::optional<ItemWithPriority<T>> SharedQueue<T>::GetWithPriority() {
   while (true) {
     absl::StatusOr<std::vector<internal::HeldItem*>> got =
-        core_.Acquire(1, absl::InfiniteDuration(), {});
+        queue_.Acquire(1, absl::InfiniteDuration(), {});
     if (got.ok()) {
       internal::HeldItem* const held = got->front();
       absl::StatusOr<T> item = Decode(*held);
       if (!item.ok()) continue;
       const int priority = static_cast<int>(held->priority);
-      core_.Remember(held);
+      queue_.Remember(held);
       return ItemWithPriority<T>{*std::move(item), priority};
     }
     if (absl::IsCancelled(got.status())) return std::nullopt;
@@ -574,9 +512,9 @@ std::optional<T> SharedQueue<T>::Get() {
 
 template <typename T>
 absl::StatusOr<bool> SharedQueue<T>::DoneWithStatus(const T& item) {
-  internal::HeldItem* const held = core_.Recall(codec_.encode(item));
+  internal::HeldItem* const held = queue_.Recall(codec_.encode(item));
   if (held == nullptr) return false;
-  return core_.ApplyEnds({core_.End(held, Operation::kDone)});
+  return queue_.ApplyEnds({queue_.End(held, Operation::kDone)});
 }
 
 template <typename T>
@@ -589,7 +527,7 @@ template <typename T>
 absl::StatusOr<Lease<T>> SharedQueue<T>::AcquireWithTimeout(
     absl::Duration timeout) {
   absl::StatusOr<std::vector<internal::HeldItem*>> got =
-      core_.Acquire(1, timeout, {});
+      queue_.Acquire(1, timeout, {});
   if (!got.ok()) return got.status();
   return MakeLease(got->front());
 }
@@ -601,13 +539,13 @@ absl::Status SharedQueue<T>::AcquireNext(Lease<T>* lease) {
   QueuedItem<T>* const item = internal::LeaseAccess::Release(lease, owner);
   if (item != nullptr) {
     const std::unique_ptr<HeldByLease> ended(static_cast<HeldByLease*>(item));
-    ends.push_back(core_.End(ended->held(), Operation::kDone));
+    ends.push_back(queue_.End(ended->held(), Operation::kDone));
     leases_.Decrement();
   } else {
     lease->Done();  // of another queue
   }
   absl::StatusOr<std::vector<internal::HeldItem*>> got =
-      core_.Acquire(1, absl::InfiniteDuration(), std::move(ends));
+      queue_.Acquire(1, absl::InfiniteDuration(), std::move(ends));
   if (!got.ok()) return got.status();
   absl::StatusOr<Lease<T>> next = MakeLease(got->front());
   if (!next.ok()) return next.status();
@@ -620,7 +558,7 @@ absl::StatusOr<LeaseBatch<T>> SharedQueue<T>::AcquireUpToWithTimeout(
     size_t max, absl::Duration timeout) {
   if (max == 0) return internal::ZeroMaxError();
   absl::StatusOr<std::vector<internal::HeldItem*>> got =
-      core_.Acquire(max, timeout, {});
+      queue_.Acquire(max, timeout, {});
   if (!got.ok()) return got.status();
   LeaseBatch<T> batch;
   absl::Status status;
@@ -639,7 +577,7 @@ absl::StatusOr<LeaseBatch<T>> SharedQueue<T>::AcquireUpToWithTimeout(
 template <typename T>
 AcquireId SharedQueue<T>::AcquireAsync(Executor* executor,
                                        AcquireCallback<T> callback) {
-  return core_.AcquireAsync(
+  return queue_.AcquireAsync(
       executor, [this, callback = std::move(callback)](
                     absl::StatusOr<internal::HeldItem*> held) mutable {
         if (held.ok()) {
@@ -658,14 +596,30 @@ AcquireId SharedQueue<T>::AcquireNextAsync(Lease<T>* lease, Executor* executor,
 }
 
 template <typename T>
+absl::StatusOr<SharedQueueCounts> SharedQueue<T>::Count() const {
+  const absl::StatusOr<internal::ByteQueueCounts> counts = queue_.Count();
+  if (!counts.ok()) return counts.status();
+  return SharedQueueCounts{counts->queued + counts->in_hand,
+                           counts->processing - counts->in_hand,
+                           counts->waiting, counts->failing};
+}
+
+template <typename T>
+absl::StatusOr<size_t> SharedQueue<T>::LenWithStatus() const {
+  const absl::StatusOr<SharedQueueCounts> counts = Count();
+  if (!counts.ok()) return counts.status();
+  return counts->queued;
+}
+
+template <typename T>
 size_t SharedQueue<T>::Len() const {
-  const absl::StatusOr<size_t> len = core_.Len();
+  const absl::StatusOr<size_t> len = LenWithStatus();
   return Ok(len.status(), nullptr, "Len()") ? *len : 0;
 }
 
 template <typename T>
 absl::StatusOr<Snapshot<T>> SharedQueue<T>::TakeSnapshotWithStatus() {
-  const absl::StatusOr<internal::EngineSnapshot> taken = core_.TakeSnapshot();
+  const absl::StatusOr<internal::EngineSnapshot> taken = queue_.TakeSnapshot();
   if (!taken.ok()) return taken.status();
   Snapshot<T> snapshot;
   snapshot.taken_at = clock()->TimeNow();
@@ -675,7 +629,7 @@ absl::StatusOr<Snapshot<T>> SharedQueue<T>::TakeSnapshotWithStatus() {
     return it.time == internal::kForever
                ? absl::InfiniteFuture()
                : snapshot.taken_at +
-                     core_.ticks().ToDuration(it.time - taken->now);
+                     queue_.ticks().ToDuration(it.time - taken->now);
   };
   std::vector<int64_t> tokens;
   for (const auto& it : taken->queued) {
@@ -731,7 +685,7 @@ bool SharedQueue<T>::ShutDownWithDrainWithin(absl::Duration timeout) {
 template <typename T>
 bool SharedQueue<T>::CloseWithDrainWithin(absl::Duration timeout) {
   Close();
-  return core_.AwaitNothingHeld(timeout);
+  return queue_.AwaitNothingHeld(timeout);
 }
 
 template <typename T>
@@ -741,11 +695,11 @@ bool SharedQueue<T>::EndLeases(absl::Span<QueuedItem<T>* const> items,
   ends.reserve(items.size());
   for (QueuedItem<T>* item : items) {
     const std::unique_ptr<HeldByLease> ended(static_cast<HeldByLease*>(item));
-    ends.push_back(core_.End(ended->held(), end == internal::LeaseEnd::kDone
-                                                ? Operation::kDone
-                                                : Operation::kGiveBack));
+    ends.push_back(queue_.End(ended->held(), end == internal::LeaseEnd::kDone
+                                                 ? Operation::kDone
+                                                 : Operation::kGiveBack));
   }
-  const absl::StatusOr<bool> result = core_.ApplyEnds(std::move(ends));
+  const absl::StatusOr<bool> result = queue_.ApplyEnds(std::move(ends));
   for (size_t i = 0; i < items.size(); ++i) leases_.Decrement();
   return Ok(result.status(), nullptr, "the end of a lease") && *result;
 }
@@ -757,7 +711,7 @@ int64_t SharedQueue<T>::TokenOf(const QueuedItem<T>& item) const {
 
 template <typename T>
 bool SharedQueue<T>::IsLost(const QueuedItem<T>& item) const {
-  return core_.IsLost(*static_cast<const HeldByLease&>(item).held());
+  return queue_.IsLost(*static_cast<const HeldByLease&>(item).held());
 }
 
 }  // namespace workqueue

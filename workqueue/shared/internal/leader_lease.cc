@@ -49,7 +49,8 @@ LeaderLease::LeaderLease(Options options)
       timeout_(options.timeout),
       clock_(options.clock),
       ticks_(clock_ != nullptr ? absl::Nanoseconds(1) : absl::Microseconds(1)),
-      duration_(ticks_.From(options.duration)) {}
+      duration_(ticks_.From(options.duration)),
+      connector_(redis_) {}
 
 bool LeaderLease::CanLast(absl::Duration duration) {
   return Ticks(absl::Microseconds(1)).From(duration) != kForever;
@@ -71,22 +72,23 @@ absl::StatusOr<RedisReply> LeaderLease::Evaluate(absl::string_view mode,
   const std::string token_text = absl::StrCat(token);
   const std::string duration = absl::StrCat(duration_);
   while (true) {
-    const bool is_new = connection_ == nullptr || connection_->broken();
+    const bool is_new = !connector_.connected();
     if (is_new) {
-      connection_.reset();
-      auto connection = RedisConnection::Connect(redis_, deadline - Now());
-      if (!connection.ok()) return connection.status();
-      connection_ = *std::move(connection);
+      const absl::Status status = connector_.Connect(deadline - Now());
+      if (!status.ok()) return status;
     }
     const std::string now =
         clock_ != nullptr ? absl::StrCat(absl::ToUnixNanos(clock_->TimeNow()))
                           : "";
+    RedisConnection* const connection = connector_.connection();
     auto reply =
-        connection_->Call({"EVAL", kLeaderScript, "1", key_, version, mode,
-                           owner_, identity_, token_text, duration, now},
-                          deadline - Now());
-    // The server may have closed an old connection long ago.
-    if (reply.ok() || is_new || !connection_->broken() || Now() >= deadline) {
+        connection->Call({"EVAL", kLeaderScript, "1", key_, version, mode,
+                          owner_, identity_, token_text, duration, now},
+                         deadline - Now());
+    // The server may have closed an old connection long ago, and a new one may
+    // be to a node that has not got the key.
+    const bool may_pass = !is_new || !connection->moved_to().empty();
+    if (reply.ok() || !may_pass || !connection->broken() || Now() >= deadline) {
       return reply;
     }
   }

@@ -18,6 +18,7 @@
 #include "absl/time/time.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/shared/internal/redis_connection.h"
+#include "workqueue/shared/internal/redis_connector.h"
 #include "workqueue/shared/internal/ticks.h"
 #include "workqueue/shared/redis_options.h"
 
@@ -97,7 +98,7 @@ class LeaderLease {
   Clock* const clock_;
   const Ticks ticks_;
   const int64_t duration_;  // in ticks
-  std::unique_ptr<RedisConnection> connection_;
+  RedisConnector connector_;
 };
 
 }  // namespace internal

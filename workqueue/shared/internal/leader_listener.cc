@@ -28,7 +28,9 @@ constexpr absl::Duration kLastPause = absl::Seconds(2);
 }  // namespace
 
 LeaderListener::LeaderListener(RedisOptions redis, std::string channel)
-    : redis_(std::move(redis)), channel_(std::move(channel)) {}
+    : redis_(std::move(redis)),
+      channel_(std::move(channel)),
+      connector_(redis_) {}
 
 void LeaderListener::Run(absl::FunctionRef<void()> heard) {
   absl::Duration pause = kFirstPause;
@@ -49,22 +51,23 @@ void LeaderListener::Run(absl::FunctionRef<void()> heard) {
 }
 
 absl::Status LeaderListener::ListenOnce(absl::FunctionRef<void()> heard) {
-  auto connection = RedisConnection::Connect(redis_, redis_.connect_timeout);
-  if (!connection.ok()) return connection.status();
+  absl::Status status = connector_.Connect(redis_.connect_timeout);
+  if (!status.ok()) return status;
   {
     MutexLock lock(&mu_);
     if (stopping_) return absl::CancelledError("stopped");
-    connection_ = connection->get();
+    connection_ = connector_.connection();
   }
   const absl::Cleanup forget = [this] {
     MutexLock lock(&mu_);
     connection_ = nullptr;
   };
+  RedisConnection* const connection = connector_.connection();
   auto reply =
-      (*connection)->Call({"SUBSCRIBE", channel_}, redis_.connect_timeout);
+      connection->Call({"SUBSCRIBE", channel_}, redis_.connect_timeout);
   while (reply.ok()) {
     heard();
-    reply = (*connection)->Read(absl::InfiniteDuration());
+    reply = connection->Read(absl::InfiniteDuration());
   }
   return reply.status();
 }

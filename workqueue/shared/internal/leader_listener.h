@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "workqueue/shared/internal/redis_connection.h"
+#include "workqueue/shared/internal/redis_connector.h"
 #include "workqueue/shared/redis_options.h"
 
 namespace workqueue {
@@ -45,6 +46,7 @@ class LeaderListener {
 
   const RedisOptions redis_;
   const std::string channel_;
+  RedisConnector connector_;  // of the thread in `Run()`
 
   absl::Mutex mu_;
   // The connection in use by `Run()`; null if there is none.

@@ -3,28 +3,34 @@
 
 #include "workqueue/shared/internal/open_shared_queue.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/base/log_severity.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "ratelimit/token_bucket.h"
 #include "workqueue/clock/clock.h"
-#include "workqueue/internal/error_log.h"
+#include "workqueue/shared/internal/partition_names.h"
+#include "workqueue/shared/internal/partitioned_queue.h"
 #include "workqueue/shared/internal/redis_engine.h"
 #include "workqueue/shared/internal/shared_queue_core.h"
+#include "workqueue/shared/shared_queue_options.h"
 
 namespace workqueue {
 namespace internal {
 namespace {
 
-absl::Status Check(const SharedQueueParts::Options& options) {
+constexpr int kMaxPartitions = 256;
+
+absl::Status Check(const SharedQueueOptionsBase& options) {
   if (options.name.empty()) {
     return absl::InvalidArgumentError(
         "name is empty; a shared queue needs one");
@@ -32,6 +38,11 @@ absl::Status Check(const SharedQueueParts::Options& options) {
   if (options.name.find_first_of("{}") != std::string::npos) {
     return absl::InvalidArgumentError(absl::StrCat(
         "name is \"", options.name, "\"; it must not contain '{' or '}'"));
+  }
+  if (options.partitions < 1 || options.partitions > kMaxPartitions) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("partitions is ", options.partitions,
+                     "; it must be from 1 to ", kMaxPartitions));
   }
   if (options.lease < absl::Milliseconds(10)) {
     return absl::InvalidArgumentError(
@@ -51,11 +62,62 @@ absl::Status Check(const SharedQueueParts::Options& options) {
   return absl::OkStatus();
 }
 
+// Looks at the settings of the server that has a partition. Adds what is wrong
+// with them to `*problems`, if it is new.
+absl::Status CheckServer(const SharedQueueOptionsBase& options,
+                         RedisEngine* engine,
+                         std::vector<std::string>* problems) {
+  const absl::StatusOr<std::string> found = engine->CheckSettings(
+      Clock::GetRealClock()->TimeNow() + options.call_timeout);
+  if (!found.ok()) return found.status();
+  if (found->empty() || std::find(problems->begin(), problems->end(), *found) !=
+                            problems->end()) {
+    return absl::OkStatus();
+  }
+  problems->push_back(*found);
+  const std::string message =
+      absl::StrCat("the server at ", options.redis.address,
+                   " does not keep all promises of a shared queue: ", *found);
+  if (options.require_durable_server) {
+    return absl::FailedPreconditionError(message);
+  }
+  if (options.log_sink != nullptr) {
+    options.log_sink->Log(absl::LogSeverity::kWarning, message);
+  }
+  return absl::OkStatus();
+}
+
+// Opens partition `i`. `*problems` are those of the servers so far.
+absl::StatusOr<std::unique_ptr<SharedQueueCore>> OpenPartition(
+    const SharedQueueOptionsBase& options, size_t i,
+    std::vector<std::string>* problems) {
+  const size_t n = static_cast<size_t>(options.partitions);
+  auto engine =
+      RedisEngine::Create(PartitionName(options.name, i, n), n, options.redis);
+  if (!engine.ok()) return engine.status();
+  absl::Status status = CheckServer(options, engine->get(), problems);
+  if (!status.ok()) return status;
+  SharedQueueCore::Options core;
+  core.name = n == 1 ? options.name : absl::StrCat(options.name, "/", i);
+  core.loop = options.clock.LoopOrNew(options.name);
+  core.engine_uses_clock = options.clock_is_the_servers;
+  core.lease = options.lease;
+  core.call_timeout = options.call_timeout;
+  core.retry_schedule = options.retry_schedule;
+  core.log_sink = options.log_sink;
+  core.metrics_provider = options.metrics_provider;
+  auto partition =
+      std::make_unique<SharedQueueCore>(std::move(core), *std::move(engine));
+  status = partition->Start();
+  if (!status.ok()) return status;
+  return partition;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SharedQueueParts>> OpenSharedQueue(
-    SharedQueueParts::Options options) {
-  absl::Status status = Check(options);
+    const SharedQueueOptionsBase& options) {
+  const absl::Status status = Check(options);
   if (!status.ok()) return status;
   auto parts = std::make_unique<SharedQueueParts>();
   if (!std::isinf(options.retries_per_second)) {
@@ -67,35 +129,19 @@ absl::StatusOr<std::unique_ptr<SharedQueueParts>> OpenSharedQueue(
     }
     parts->bucket = *std::move(bucket);
   }
-  auto engine = RedisEngine::Create(options.name, options.redis);
-  if (!engine.ok()) return engine.status();
-  const absl::StatusOr<std::string> problems = (*engine)->CheckSettings(
-      Clock::GetRealClock()->TimeNow() + options.call_timeout);
-  if (!problems.ok()) return problems.status();
-  if (!problems->empty()) {
-    const std::string message = absl::StrCat(
-        "the server at ", options.redis.address,
-        " does not keep all promises of a shared queue: ", *problems);
-    if (options.require_durable_server) {
-      return absl::FailedPreconditionError(message);
-    }
-    if (options.log_sink != nullptr) {
-      options.log_sink->Log(absl::LogSeverity::kWarning, message);
-    }
+  PartitionedQueue::Partitions partitions;
+  std::vector<std::string> problems;
+  for (int i = 0; i < options.partitions; ++i) {
+    auto partition = OpenPartition(options, static_cast<size_t>(i), &problems);
+    if (!partition.ok()) return partition.status();
+    partitions.push_back(*std::move(partition));
   }
-  SharedQueueCore::Options core;
-  core.name = options.name;
-  core.loop = options.clock.LoopOrNew(options.name);
-  core.engine_uses_clock = options.clock_is_the_servers;
-  core.lease = options.lease;
-  core.call_timeout = options.call_timeout;
-  core.retry_schedule = std::move(options.retry_schedule);
-  core.log_sink = options.log_sink;
-  core.metrics_provider = options.metrics_provider;
-  parts->core =
-      std::make_unique<SharedQueueCore>(std::move(core), *std::move(engine));
-  status = parts->core->Start();
-  if (!status.ok()) return status;
+  if (partitions.size() == 1) {
+    parts->queue = std::move(partitions.front());
+  } else {
+    parts->queue = std::make_unique<PartitionedQueue>(
+        std::move(partitions), options.clock.LoopOrNew(options.name));
+  }
   return parts;
 }
 

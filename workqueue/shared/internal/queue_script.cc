@@ -329,12 +329,12 @@ for i = 12 + delays, #ARGV, 5 do
     state = 1
     write('HSET', META, 'state', state)
     result = redis.call('HINCRBY', META, 'shutdowns', how == 2 and 1 or 0)
-    redis.call('PUBLISH', META, 'shutdown ' .. result)
+    redis.call('SPUBLISH', META, 'shutdown ' .. result)
   elseif code == 'O' then  -- open again
     result = state
     state = 0
     write('HSET', META, 'state', state)
-    redis.call('PUBLISH', META, 'open')
+    redis.call('SPUBLISH', META, 'open')
   else
     local e = load(item)
     local before = changed
@@ -399,7 +399,7 @@ while redis.call('ZCARD', READY) > 0 do
   local received = false
   if now < entry[VALID] then
     claim(1, function(item, token, priority, waited)
-      received = redis.call('PUBLISH', META .. ':' .. other, string.format(
+      received = redis.call('SPUBLISH', META .. ':' .. other, string.format(
           '%.0f %.0f %.0f %.0f ', token, priority, waited, now) .. item) > 0
       return received
     end)
@@ -429,9 +429,9 @@ next_event = next_event < math.huge and next_event - now or -1
 
 local ready, processing = redis.call('ZCARD', READY), redis.call('ZCARD', LEASES)
 if changed and state ~= 0 and ready == 0 and processing == 0 then
-  redis.call('PUBLISH', META, 'drained')
+  redis.call('SPUBLISH', META, 'drained')
 elseif due < due_before then  -- tell those who would look too late
-  redis.call('PUBLISH', META, string.format('due %.0f', due - now))
+  redis.call('SPUBLISH', META, string.format('due %.0f', due - now))
 end
 
 local reply = { { now, next_event, ready, redis.call('ZCARD', WAITING),

@@ -23,6 +23,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
@@ -96,8 +97,10 @@ class NoSigpipe {
 // Returns the error that the server sent as `text`.
 absl::Status ErrorOf(absl::string_view text) {
   const std::string message = absl::StrCat("the server says: ", text);
-  for (const char* prefix :
-       {"LOADING", "BUSY ", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN"}) {
+  // ASK: the keys have left this node, and the other one has not got the slot
+  // yet.
+  for (const char* prefix : {"LOADING", "BUSY ", "MASTERDOWN", "CLUSTERDOWN",
+                             "TRYAGAIN", "ASK ", "MOVED "}) {
     if (absl::StartsWith(text, prefix)) return absl::UnavailableError(message);
   }
   for (const char* prefix : {"NOAUTH", "WRONGPASS", "NOPERM"}) {
@@ -108,14 +111,14 @@ absl::Status ErrorOf(absl::string_view text) {
   absl::string_view layout = text;
   if (absl::ConsumePrefix(&layout, "WQLAYOUT ")) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "another version of this library wrote the keys: they have layout ",
+        "another version of this library, or a client with another number of "
+        "partitions, wrote the keys: they have layout ",
         layout));
   }
   if (absl::StartsWith(text, "OOM")) {
     return absl::ResourceExhaustedError(message);
   }
-  for (const char* prefix :
-       {"READONLY", "MISCONF", "MOVED", "ASK", "WRONGTYPE", "CROSSSLOT"}) {
+  for (const char* prefix : {"READONLY", "MISCONF", "WRONGTYPE", "CROSSSLOT"}) {
     if (absl::StartsWith(text, prefix)) {
       return absl::FailedPreconditionError(message);
     }
@@ -126,13 +129,20 @@ absl::Status ErrorOf(absl::string_view text) {
 
 }  // namespace
 
+std::vector<std::string> RedisConnection::AddressesOf(
+    const RedisOptions& options) {
+  if (absl::StartsWith(options.address, "/")) return {options.address};
+  return absl::StrSplit(options.address, ',');
+}
+
 absl::Status RedisConnection::Check(const RedisOptions& options) {
-  HostAndPort parsed;
-  if (!absl::StartsWith(options.address, "/") &&
-      !Parse(options.address, &parsed)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "address is \"", options.address,
-        "\"; it must be \"host:port\" or the absolute path of a socket"));
+  for (const std::string& address : AddressesOf(options)) {
+    HostAndPort parsed;
+    if (absl::StartsWith(address, "/") || Parse(address, &parsed)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("address is \"", options.address,
+                     "\"; it must be \"host:port\", several of these with "
+                     "commas between, or the absolute path of a socket"));
   }
   if (options.database < 0) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -153,25 +163,26 @@ absl::StatusOr<std::unique_ptr<RedisConnection>> RedisConnection::Connect(
   if (!status.ok()) return status;
   timeout = std::min(timeout, options.connect_timeout);
   const timeval wait = KernelTimeout(timeout);
+  const std::string address = AddressesOf(options).front();
+  const bool is_socket = absl::StartsWith(address, "/");
   Context context;
-  if (absl::StartsWith(options.address, "/")) {
-    context.reset(redisConnectUnixWithTimeout(options.address.c_str(), wait));
+  if (is_socket) {
+    context.reset(redisConnectUnixWithTimeout(address.c_str(), wait));
   } else {
     HostAndPort to;
-    Parse(options.address, &to);
+    Parse(address, &to);
     context.reset(redisConnectWithTimeout(to.host.c_str(), to.port, wait));
   }
   if (context == nullptr) {
     return absl::ResourceExhaustedError("no memory to connect");
   }
   if (context->err != 0) {
-    return absl::UnavailableError(absl::StrCat(
-        "cannot connect to ", options.address, ": ", context->errstr));
+    return absl::UnavailableError(
+        absl::StrCat("cannot connect to ", address, ": ", context->errstr));
   }
-  auto connection = absl::WrapUnique(new RedisConnection(std::move(context)));
-  if (absl::StartsWith(options.address, "/") == false) {
-    redisEnableKeepAlive(connection->context_.get());
-  }
+  auto connection =
+      absl::WrapUnique(new RedisConnection(std::move(context), address));
+  if (!is_socket) redisEnableKeepAlive(connection->context_.get());
   if (!options.password.empty()) {
     std::vector<absl::string_view> auth = {"AUTH"};
     if (!options.username.empty()) auth.push_back(options.username);
@@ -207,8 +218,9 @@ absl::Status RedisConnection::SetTimeout(absl::Duration timeout) {
 absl::StatusOr<RedisReply> RedisConnection::Call(
     absl::Span<const absl::string_view> command, absl::Duration timeout) {
   if (broken()) {
-    return absl::UnavailableError(
-        absl::StrCat("the connection is broken: ", context_->errstr));
+    return absl::UnavailableError(absl::StrCat(
+        "the connection is broken: ",
+        moved_to_.empty() ? context_->errstr : "the keys have moved"));
   }
   absl::InlinedVector<const char*, 32> texts;
   absl::InlinedVector<size_t, 32> sizes;
@@ -240,8 +252,25 @@ absl::StatusOr<RedisReply> RedisConnection::Read(absl::Duration timeout) {
     return Broken(in_time ? "the connection broke" : "no reply in time");
   }
   RedisReply reply(static_cast<redisReply*>(result));
-  if (reply->type == REDIS_REPLY_ERROR) return ErrorOf(TextOf(*reply));
+  if (reply->type == REDIS_REPLY_ERROR) {
+    NoteMove(TextOf(*reply));
+    return ErrorOf(TextOf(*reply));
+  }
   return reply;
+}
+
+void RedisConnection::NoteMove(absl::string_view text) {
+  if (!absl::ConsumePrefix(&text, "MOVED ")) return;
+  const std::vector<absl::string_view> words = absl::StrSplit(text, ' ');
+  if (words.size() != 2) return;
+  std::string address(words[1]);
+  HostAndPort here;
+  // A node that does not know its name leaves it out: it is this connection's.
+  if (absl::StartsWith(address, ":") && Parse(address_, &here)) {
+    address = absl::StrCat(here.host, address);
+  }
+  HostAndPort parsed;
+  if (Parse(address, &parsed)) moved_to_ = address;
 }
 
 void RedisConnection::ShutDown() { ::shutdown(context_->fd, SHUT_RDWR); }

@@ -9,6 +9,9 @@
 #define WORKQUEUE_SHARED_INTERNAL_REDIS_CONNECTION_H_
 
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -44,18 +47,23 @@ inline absl::string_view TextOf(const redisReply& reply) {
 //   * other errors if the server refused the command, with its words.
 //
 // After an `absl::UnknownError` the connection is broken, and further calls
-// return `absl::UnavailableError`.
+// return `absl::UnavailableError`. A node of a cluster that does not have the
+// keys of a command names the node that has: that breaks the connection, too.
 //
 // Not thread-safe, except `ShutDown()`.
 class RedisConnection {
  public:
-  // Connects, logs in, and selects the database.
+  // Connects to the first one of the addresses, logs in, and selects the
+  // database.
   static absl::StatusOr<std::unique_ptr<RedisConnection>> Connect(
       const RedisOptions& options, absl::Duration timeout);
 
   // Returns an `absl::InvalidArgumentError` that names the field if `options`
   // are wrong.
   static absl::Status Check(const RedisOptions& options);
+
+  // The addresses that `options` name.
+  static std::vector<std::string> AddressesOf(const RedisOptions& options);
 
   RedisConnection(const RedisConnection&) = delete;
   RedisConnection& operator=(const RedisConnection&) = delete;
@@ -72,7 +80,10 @@ class RedisConnection {
   // Ends the present and every further call with an error.
   void ShutDown();
 
-  bool broken() const { return context_->err != 0; }
+  bool broken() const { return context_->err != 0 || !moved_to_.empty(); }
+
+  // The address of the node that has the keys, if this one does not.
+  const std::string& moved_to() const { return moved_to_; }
 
  private:
   struct FreeContext {
@@ -80,7 +91,8 @@ class RedisConnection {
   };
   using Context = std::unique_ptr<redisContext, FreeContext>;
 
-  explicit RedisConnection(Context context) : context_(std::move(context)) {}
+  RedisConnection(Context context, std::string address)
+      : context_(std::move(context)), address_(std::move(address)) {}
 
   // Returns the error of the connection.
   absl::Status Broken(absl::string_view what) const;
@@ -88,7 +100,13 @@ class RedisConnection {
   // How long the kernel may wait in a call.
   absl::Status SetTimeout(absl::Duration timeout);
 
+  // Notes the address in `text`, the server's words, if it sends the client to
+  // another node.
+  void NoteMove(absl::string_view text);
+
   const Context context_;
+  const std::string address_;
+  std::string moved_to_;
   absl::Duration timeout_;  // the one that is set
 };
 

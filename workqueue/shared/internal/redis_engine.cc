@@ -32,6 +32,7 @@
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/internal/queue_script.h"
 #include "workqueue/shared/internal/redis_connection.h"
+#include "workqueue/shared/internal/redis_connector.h"
 #include "workqueue/shared/internal/unique_text.h"
 #include "workqueue/shared/redis_options.h"
 
@@ -52,6 +53,13 @@ bool MayPass(const absl::Status& status) {
 
 std::string TicksToText(int64_t ticks) {
   return ticks == kForever ? "inf" : absl::StrCat(ticks);
+}
+
+// The layout of a queue's data. Clients with different numbers of partitions
+// would look for an item in different places, so theirs differ.
+std::string LayoutOf(size_t partitions) {
+  return partitions == 1 ? absl::StrCat(kLayoutVersion)
+                         : absl::StrCat(kLayoutVersion, "/", partitions);
 }
 
 absl::Status BadReply() {
@@ -139,14 +147,19 @@ absl::Status LoadScript(const char* script, RedisConnection* connection,
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<RedisEngine>> RedisEngine::Create(
-    absl::string_view name, RedisOptions options) {
+    absl::string_view name, size_t partitions, RedisOptions options) {
   absl::Status status = RedisConnection::Check(options);
   if (!status.ok()) return status;
-  return absl::WrapUnique(new RedisEngine(name, std::move(options)));
+  return absl::WrapUnique(
+      new RedisEngine(name, partitions, std::move(options)));
 }
 
-RedisEngine::RedisEngine(absl::string_view name, RedisOptions options)
-    : options_(std::move(options)), name_(name) {
+RedisEngine::RedisEngine(absl::string_view name, size_t partitions,
+                         RedisOptions options)
+    : options_(std::move(options)),
+      name_(name),
+      layout_(LayoutOf(partitions)),
+      connector_(options_) {
   // The braces make a hash tag: all keys are in one slot of a cluster.
   const std::string prefix = absl::StrCat("{", name, "}:workqueue");
   keys_ = {prefix,
@@ -167,12 +180,11 @@ RedisEngine::Command RedisEngine::Evaluation(const std::string& sha) const {
 }
 
 absl::Status RedisEngine::Connect(absl::Time deadline) {
-  if (session_.connection != nullptr && !session_.connection->broken())
-    return absl::OkStatus();
-  session_.connection.reset();
-  auto connection = RedisConnection::Connect(options_, deadline - Now());
-  if (!connection.ok()) return connection.status();
-  session_.connection = *std::move(connection);
+  if (connector_.connected()) return absl::OkStatus();
+  session_ = {};
+  const absl::Status status = connector_.Connect(deadline - Now());
+  if (!status.ok()) return status;
+  session_.connection = connector_.connection();
   // Without the right to ask, leases get no grace after a start of the server.
   const auto info =
       session_.connection->Call({"INFO", "server"}, deadline - Now());
@@ -182,9 +194,9 @@ absl::Status RedisEngine::Connect(absl::Time deadline) {
 }
 
 absl::Status RedisEngine::LoadScripts(absl::Time deadline) {
-  absl::Status status = LoadScript(kQueueScript, session_.connection.get(),
-                                   deadline, &session_.queue_sha);
-  status.Update(LoadScript(kSnapshotScript, session_.connection.get(), deadline,
+  absl::Status status = LoadScript(kQueueScript, session_.connection, deadline,
+                                   &session_.queue_sha);
+  status.Update(LoadScript(kSnapshotScript, session_.connection, deadline,
                            &session_.snapshot_sha));
   return status;
 }
@@ -232,7 +244,7 @@ absl::StatusOr<EngineReply> RedisEngine::Apply(const EngineRequest& request,
   return WithConnection(
       deadline, [&](const Session& session) -> absl::StatusOr<EngineReply> {
         words = Evaluation(session.queue_sha);
-        words.push_back(absl::StrCat(kLayoutVersion));
+        words.push_back(layout_);
         words.push_back(request.client);
         words.push_back(absl::StrCat(request.number));
         words.push_back(request.now ? absl::StrCat(*request.now) : "");
@@ -267,7 +279,7 @@ absl::StatusOr<EngineSnapshot> RedisEngine::TakeSnapshot(
   return WithConnection(
       deadline, [&](const Session& session) -> absl::StatusOr<EngineSnapshot> {
         Command words = Evaluation(session.snapshot_sha);
-        words.push_back(absl::StrCat(kLayoutVersion));
+        words.push_back(layout_);
         words.push_back(now ? absl::StrCat(*now) : "");
         const std::vector<absl::string_view> views(words.begin(), words.end());
         auto reply = session.connection->Call(views, deadline - Now());
@@ -289,6 +301,12 @@ absl::StatusOr<std::string> RedisEngine::CheckSettings(absl::Time deadline) {
   MutexLock lock(&mu_);
   return WithConnection(
       deadline, [&](const Session& session) -> absl::StatusOr<std::string> {
+        // Finds the node of a cluster that has the queue.
+        absl::Status status =
+            session.connection
+                ->Call({"HGET", keys_[kMeta], "version"}, deadline - Now())
+                .status();
+        if (!status.ok()) return status;
         std::vector<std::string> problems;
         const auto expect = [&](absl::string_view setting,
                                 absl::string_view value,
@@ -310,7 +328,7 @@ absl::StatusOr<std::string> RedisEngine::CheckSettings(absl::Time deadline) {
         };
         const absl::string_view lost =
             "a crash of the server loses what was acknowledged";
-        absl::Status status = expect("appendonly", "yes", lost);
+        status = expect("appendonly", "yes", lost);
         status.Update(expect("appendfsync", "always", lost));
         status.Update(expect("maxmemory-policy", "noeviction",
                              "the server may remove items"));
@@ -348,10 +366,11 @@ void RedisEngine::StopListening() {
 }
 
 void RedisEngine::ListenLoop() {
+  RedisConnector connector(options_);
   absl::Duration pause = kFirstPause;
   while (true) {
     const absl::Time start = Now();
-    const absl::Status status = ListenOnce();
+    const absl::Status status = ListenOnce(&connector);
     listener_->OnDeaf(status);
     if (Now() - start > absl::Seconds(1)) pause = kFirstPause;
     MutexLock lock(&listen_mu_);
@@ -363,14 +382,14 @@ void RedisEngine::ListenLoop() {
   }
 }
 
-absl::Status RedisEngine::ListenOnce() {
-  auto connection =
-      RedisConnection::Connect(options_, options_.connect_timeout);
-  if (!connection.ok()) return connection.status();
+absl::Status RedisEngine::ListenOnce(RedisConnector* connector) {
+  absl::Status status = connector->Connect(options_.connect_timeout);
+  if (!status.ok()) return status;
+  RedisConnection* const connection = connector->connection();
   {
     MutexLock lock(&listen_mu_);
     if (stopping_) return absl::CancelledError("stopped");
-    listening_ = connection->get();
+    listening_ = connection;
   }
   const absl::Cleanup forget = [this] {
     MutexLock lock(&listen_mu_);
@@ -380,9 +399,9 @@ absl::Status RedisEngine::ListenOnce() {
   const std::string& common = keys_[kMeta];
   const std::string own = absl::StrCat(common, ":", client);
   auto reply =
-      (*connection)->Call({"SUBSCRIBE", common, own}, options_.connect_timeout);
+      connection->Call({"SSUBSCRIBE", common, own}, options_.connect_timeout);
   if (!reply.ok()) return reply.status();
-  reply = (*connection)->Read(options_.connect_timeout);  // the second channel
+  reply = connection->Read(options_.connect_timeout);  // the second channel
   if (!reply.ok()) return reply.status();
   listener_->OnListening(client);
   {
@@ -390,15 +409,19 @@ absl::Status RedisEngine::ListenOnce() {
     heard_ = true;
   }
   while (true) {
-    reply = (*connection)->Read(absl::InfiniteDuration());
+    reply = connection->Read(absl::InfiniteDuration());
     if (!reply.ok()) return reply.status();
-    Dispatch(**reply, own, listener_);
+    if (!Dispatch(**reply, own, listener_)) {
+      return absl::UnavailableError("the keys have moved");
+    }
   }
 }
 
-void RedisEngine::Dispatch(const redisReply& message, absl::string_view own,
+bool RedisEngine::Dispatch(const redisReply& message, absl::string_view own,
                            EngineListener* listener) {
-  if (!IsArray(message, 3) || TextOf(*message.element[0]) != "message") return;
+  if (!IsArray(message, 3)) return true;
+  const absl::string_view kind = TextOf(*message.element[0]);
+  if (kind != "smessage") return kind != "sunsubscribe";
   const absl::string_view channel = TextOf(*message.element[1]);
   absl::string_view text = TextOf(*message.element[2]);
   if (channel == own) {
@@ -422,6 +445,7 @@ void RedisEngine::Dispatch(const redisReply& message, absl::string_view own,
   } else if (text == "drained" || text == "open") {
     listener->OnNews();
   }
+  return true;
 }
 
 }  // namespace internal

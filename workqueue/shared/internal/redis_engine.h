@@ -8,6 +8,7 @@
 #ifndef WORKQUEUE_SHARED_INTERNAL_REDIS_ENGINE_H_
 #define WORKQUEUE_SHARED_INTERNAL_REDIS_ENGINE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -24,6 +25,7 @@
 #include "absl/time/time.h"
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/internal/redis_connection.h"
+#include "workqueue/shared/internal/redis_connector.h"
 #include "workqueue/shared/redis_options.h"
 
 namespace workqueue {
@@ -39,9 +41,10 @@ namespace internal {
 // Thread-safe.
 class RedisEngine final : public Engine {
  public:
-  // The engine of the queue `name`. Does not connect.
+  // The engine of a queue, or of one of its `partitions`, with the hash tag
+  // `name`. Does not connect.
   static absl::StatusOr<std::unique_ptr<RedisEngine>> Create(
-      absl::string_view name, RedisOptions options);
+      absl::string_view name, size_t partitions, RedisOptions options);
 
   ~RedisEngine() override;
 
@@ -61,7 +64,7 @@ class RedisEngine final : public Engine {
 
   // A connection for requests, and what is known of the server.
   struct Session {
-    std::unique_ptr<RedisConnection> connection;
+    RedisConnection* connection = nullptr;
     std::string queue_sha;
     std::string snapshot_sha;
     std::string run;  // the server's identity
@@ -70,7 +73,7 @@ class RedisEngine final : public Engine {
   // The words of a command.
   using Command = std::vector<std::string>;
 
-  RedisEngine(absl::string_view name, RedisOptions options);
+  RedisEngine(absl::string_view name, size_t partitions, RedisOptions options);
 
   // Returns "EVALSHA", `sha` and the keys.
   Command Evaluation(const std::string& sha) const;
@@ -89,15 +92,19 @@ class RedisEngine final : public Engine {
 
   // The thread that listens.
   void ListenLoop();
-  absl::Status ListenOnce();
-  static void Dispatch(const redisReply& message, absl::string_view own,
+  absl::Status ListenOnce(RedisConnector* connector);
+  // Passes `message` on. Returns false if the server has ended the
+  // subscription, because another node of the cluster has the keys now.
+  static bool Dispatch(const redisReply& message, absl::string_view own,
                        EngineListener* listener);
 
   const RedisOptions options_;
   const std::string name_;
+  const std::string layout_;
   std::vector<std::string> keys_;  // by Key
 
   absl::Mutex mu_;  // held during a request
+  RedisConnector connector_ ABSL_GUARDED_BY(mu_);
   Session session_ ABSL_GUARDED_BY(mu_);
 
   absl::Mutex listen_mu_;

@@ -27,6 +27,7 @@
 #include "workqueue/internal/mutex_lock.h"
 #include "workqueue/internal/queue/queue_metrics.h"
 #include "workqueue/internal/queue/ticker.h"
+#include "workqueue/shared/internal/byte_queue.h"
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/internal/shared_queue_metrics.h"
 #include "workqueue/shared/internal/ticks.h"
@@ -244,6 +245,7 @@ void SharedQueueCore::SendTogether() {
     reply = engine_->Apply(request, deadline);
   }
   sending_ = false;
+  reachable_ = reply.ok();
   Report([&](SharedQueueMetrics* metrics) {
     metrics->OnRoundTrip(clock()->TimeNow() - sent_at);
     if (!reply.ok()) metrics->OnError();
@@ -275,7 +277,10 @@ void SharedQueueCore::TakeIn(const EngineRequest& request, EngineReply reply,
   not_before_ = sent_at;
   for (HandedOut& item : reply.items) TakeIn(std::move(item), sent_at);
   shut_down_ = reply.shut_down;
-  ready_ = static_cast<size_t>(reply.ready);
+  counts_.queued = static_cast<size_t>(reply.ready);
+  counts_.processing = static_cast<size_t>(reply.processing);
+  counts_.waiting = static_cast<size_t>(reply.waiting);
+  counts_.failing = static_cast<size_t>(reply.failing);
   Report([&](SharedQueueMetrics* metrics) {
     ReportResults(request, reply, metrics);
   });
@@ -314,7 +319,7 @@ bool SharedQueueCore::NobodyWaits() const {
 }
 
 void SharedQueueCore::LookAt(absl::Time time, uint64_t heard) {
-  // A message that came meanwhile may be later than the reply.
+  // What came meanwhile may be later than the reply.
   look_at_ = heard == heard_ ? time : std::min(look_at_, time);
   WakeLoop(look_at_);
 }
@@ -503,8 +508,13 @@ AcquireId SharedQueueCore::AcquireAsync(Executor* executor, Callback callback) {
     waiter.first_request = request_ + 1;
     WakeWaiters();
     // The loop asks the engine: this thread must not block.
-    if (shut_down_) look_at_ = absl::InfinitePast();
-    if (shut_down_ || MustTell()) WakeLoop(absl::InfinitePast());
+    // A request under way does not count this callback, even if it says the
+    // right number of them.
+    if (shut_down_) {
+      Heard(absl::InfinitePast());
+    } else if (MustTell()) {
+      WakeLoop(absl::InfinitePast());
+    }
   }
   Submit();
   return id;
@@ -583,13 +593,6 @@ EngineOperation SharedQueueCore::End(HeldItem* held,
   return end;
 }
 
-absl::StatusOr<bool> SharedQueueCore::ApplyEnds(
-    std::vector<EngineOperation> ends) {
-  absl::StatusOr<std::vector<int64_t>> results = Apply(std::move(ends));
-  if (!results.ok()) return results.status();
-  return std::find(results->begin(), results->end(), kFalse) == results->end();
-}
-
 void SharedQueueCore::Remember(HeldItem* held) {
   MutexLock lock(&mu_);
   gotten_[held->item].push_back(held);
@@ -605,15 +608,11 @@ HeldItem* SharedQueueCore::Recall(const std::string& item) {
   return held;
 }
 
-bool SharedQueueCore::HoldsAll(const std::vector<EngineOperation>& operations) {
+bool SharedQueueCore::Holds(const std::string& item) {
   MutexLock lock(&mu_);
-  return std::all_of(
-      operations.begin(), operations.end(),
-      [this](const EngineOperation& it) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-        return std::any_of(held_.begin(), held_.end(), [&it](const auto& held) {
-          return held.second->item == it.item;
-        });
-      });
+  return std::any_of(held_.begin(), held_.end(), [&item](const auto& held) {
+    return held.second->item == item;
+  });
 }
 
 bool SharedQueueCore::IsLost(const HeldItem& held) {
@@ -622,17 +621,18 @@ bool SharedQueueCore::IsLost(const HeldItem& held) {
   return clock()->TimeNow() >= held.expiry;
 }
 
-absl::StatusOr<size_t> SharedQueueCore::Len() {
+absl::StatusOr<ByteQueueCounts> SharedQueueCore::Count() {
   Call call;
-  size_t len;
+  ByteQueueCounts counts;
   {
     MutexLock lock(&mu_);
     Send(&call);
-    len = ready_ + in_hand_.size();
+    counts = counts_;
+    counts.in_hand = in_hand_.size();
   }
   Submit();
   if (!call.status.ok()) return call.status;
-  return len;
+  return counts;
 }
 
 absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshot() {
@@ -689,14 +689,25 @@ bool SharedQueueCore::AwaitSleeping(absl::Time deadline, F f) {
 absl::StatusOr<bool> SharedQueueCore::ShutDownWithDrain(
     absl::Duration timeout) {
   const absl::Time deadline = clock()->TimeNow() + timeout;
+  const absl::StatusOr<int64_t> before = BeginDrain();
+  if (!before.ok()) return before.status();
+  return AwaitDrained(*before, deadline);
+}
+
+absl::StatusOr<int64_t> SharedQueueCore::BeginDrain() {
   const auto results =
       Apply({{EngineOperation::kShutDown, "", EngineOperation::kDrain, 0, 0}});
   if (!results.ok()) return results.status();
+  return results->front();
+}
+
+bool SharedQueueCore::AwaitDrained(int64_t shut_downs_before,
+                                   absl::Time deadline) {
   MutexLock lock(&mu_);
-  const int64_t before = results->front();
-  AwaitSleeping(deadline, [this, before]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    return drained_ || shut_downs_ > before;
-  });
+  AwaitSleeping(deadline,
+                [this, shut_downs_before]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+                  return drained_ || shut_downs_ > shut_downs_before;
+                });
   return drained_;
 }
 

@@ -21,7 +21,6 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -36,6 +35,7 @@
 #include "workqueue/internal/slot_map.h"
 #include "workqueue/internal/wake_time.h"
 #include "workqueue/metrics.h"
+#include "workqueue/shared/internal/byte_queue.h"
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/internal/shared_queue_metrics.h"
 #include "workqueue/shared/internal/ticks.h"
@@ -43,32 +43,6 @@
 
 namespace workqueue {
 namespace internal {
-
-// HeldItem
-//
-// An item that the engine has handed out to this process, until the process has
-// told the engine the end of the processing.
-struct HeldItem {
-  HeldItem(HandedOut out, uint64_t the_id)
-      : id(the_id),
-        item(std::move(out.item)),
-        token(out.token),
-        priority(out.priority),
-        ticks_queued(out.ticks_queued) {}
-
-  // Unique in this process, as the token is not if the engine loses its memory.
-  const uint64_t id;
-  const std::string item;
-  const int64_t token;
-  const int64_t priority;
-  const int64_t ticks_queued;
-  std::atomic<bool> lost{false};  // the engine has taken the item back
-  // When the lease expires at the latest, unless it is renewed; guarded by the
-  // core's lock.
-  absl::Time expiry;
-  // When a worker took the item; guarded as well.
-  absl::Time taken = absl::InfiniteFuture();
-};
 
 // SharedQueueCore
 //
@@ -85,7 +59,8 @@ struct HeldItem {
 // them. So an idle process makes no calls, except for a heartbeat.
 //
 // Thread-safe.
-class SharedQueueCore final : private EngineListener,
+class SharedQueueCore final : public ByteQueue,
+                              private EngineListener,
                               private WaitingLoop::Client {
  public:
   struct Options {
@@ -100,8 +75,6 @@ class SharedQueueCore final : private EngineListener,
     MetricsProvider* metrics_provider = nullptr;
   };
 
-  using Callback = absl::AnyInvocable<void(absl::StatusOr<HeldItem*> item) &&>;
-
   SharedQueueCore(Options options, std::unique_ptr<Engine> engine);
   ~SharedQueueCore() override;
 
@@ -111,52 +84,38 @@ class SharedQueueCore final : private EngineListener,
   // Begins to listen to the engine. Must be called once, before all else.
   absl::Status Start();
 
-  Clock* clock() const { return loop_->clock(); }
-  const Ticks& ticks() const { return ticks_; }
-
-  // Applies `operations` in one request, and returns their results.
+  // ByteQueue. `Apply()` makes one request.
+  Clock* clock() const override { return loop_->clock(); }
+  const Ticks& ticks() const override { return ticks_; }
   absl::StatusOr<std::vector<int64_t>> Apply(
-      std::vector<EngineOperation> operations);
-
-  // Applies `ends`, which may be empty. Then blocks until there is an item, or
-  // for `timeout`, and returns up to `max` items. Errors are those of
-  // `Interface::AcquireUpToWithTimeout()`.
+      std::vector<EngineOperation> operations) override;
   absl::StatusOr<std::vector<HeldItem*>> Acquire(
-      size_t max, absl::Duration timeout, std::vector<EngineOperation> ends);
+      size_t max, absl::Duration timeout,
+      std::vector<EngineOperation> ends) override;
+  AcquireId AcquireAsync(Executor* executor, Callback callback) override;
+  bool CancelAcquire(AcquireId id) override;
+  EngineOperation End(HeldItem* held, EngineOperation::Code code) override;
+  void Remember(HeldItem* held) override;
+  HeldItem* Recall(const std::string& item) override;
+  bool Holds(const std::string& item) override;
+  bool IsLost(const HeldItem& held) override;
+  absl::StatusOr<ByteQueueCounts> Count() override;
+  absl::StatusOr<EngineSnapshot> TakeSnapshot() override;
+  absl::Status ShutDown() override;
+  absl::StatusOr<bool> ShutDownWithDrain(absl::Duration timeout) override;
+  absl::Status Reopen() override;
+  void Close() override;
+  bool AwaitNothingHeld(absl::Duration timeout) override;
+  bool ShuttingDown() const override { return closed_ || shut_down_; }
+  bool closed() const override { return closed_; }
 
-  AcquireId AcquireAsync(Executor* executor, Callback callback);
-  bool CancelAcquire(AcquireId id);
+  // The parts of `ShutDownWithDrain()`. The first one returns the number of
+  // shutdowns at once so far. A later one ends the drain.
+  absl::StatusOr<int64_t> BeginDrain();
+  bool AwaitDrained(int64_t shut_downs_before, absl::Time deadline);
 
-  // Returns the operation that ends the processing of `*held`, and forgets and
-  // destroys `*held`.
-  EngineOperation End(HeldItem* held, EngineOperation::Code code);
-
-  // Applies the results of `End()`. Returns whether all leases had lasted until
-  // then, or an error if the engine may not know of the end.
-  absl::StatusOr<bool> ApplyEnds(std::vector<EngineOperation> ends);
-
-  // An item that `Get()` returns by value is known by its bytes until `Done()`.
-  void Remember(HeldItem* held);
-  // Returns the earliest item of these bytes, or null if there is none.
-  HeldItem* Recall(const std::string& item);
-
-  // Whether this process holds the items of all `operations`.
-  bool HoldsAll(const std::vector<EngineOperation>& operations);
-
-  // Whether `*held` may have been handed out to another worker.
-  bool IsLost(const HeldItem& held);
-
-  absl::StatusOr<size_t> Len();
-  absl::StatusOr<EngineSnapshot> TakeSnapshot();
-
-  absl::Status ShutDown();
-  absl::StatusOr<bool> ShutDownWithDrain(absl::Duration timeout);
-  absl::Status Reopen();
-  void Close();
-  // Blocks until no item is held, or for `timeout`.
-  bool AwaitNothingHeld(absl::Duration timeout);
-  bool ShuttingDown() const { return closed_ || shut_down_; }
-  bool closed() const { return closed_; }
+  // Whether the last request succeeded.
+  bool reachable() const { return reachable_; }
 
  private:
   // A call of `Apply()` or `Acquire()`.
@@ -255,7 +214,8 @@ class SharedQueueCore final : private EngineListener,
   // something that was heard after `heard`.
   void LookAt(absl::Time time, uint64_t heard)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Lets the loop make a request at `look_at`, because of what the engine said.
+  // Lets the loop make a request at `look_at`, because of something that no
+  // request under way can tell.
   void Heard(absl::Time look_at) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void WakeLoop(absl::Time at) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
@@ -279,6 +239,7 @@ class SharedQueueCore final : private EngineListener,
 
   std::atomic<bool> closed_{false};
   std::atomic<bool> shut_down_{false};
+  std::atomic<bool> reachable_{true};
 
   absl::Mutex mu_;
 
@@ -296,7 +257,7 @@ class SharedQueueCore final : private EngineListener,
   uint64_t pushes_ ABSL_GUARDED_BY(mu_) = 0;
   int64_t engine_now_ ABSL_GUARDED_BY(mu_) = 0;  // its time, which was
   absl::Time not_before_ ABSL_GUARDED_BY(mu_);   // not before this one
-  size_t ready_ ABSL_GUARDED_BY(mu_) = 0;
+  ByteQueueCounts counts_ ABSL_GUARDED_BY(mu_);
   bool drained_ ABSL_GUARDED_BY(mu_) = false;
   int64_t shut_downs_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t ended_as_of_ ABSL_GUARDED_BY(mu_) = 0;  // a request; see Ended()
@@ -321,7 +282,7 @@ class SharedQueueCore final : private EngineListener,
 
   // When the loop is to renew the leases, and to look for what is due.
   absl::Time renew_at_ ABSL_GUARDED_BY(mu_) = absl::InfiniteFuture();
-  uint64_t heard_ ABSL_GUARDED_BY(mu_) = 0;  // counts what the engine said
+  uint64_t heard_ ABSL_GUARDED_BY(mu_) = 0;  // counts the calls of Heard()
   absl::Time look_at_ ABSL_GUARDED_BY(mu_) = absl::InfiniteFuture();
   WakeTime wake_time_ ABSL_GUARDED_BY(mu_);
 

@@ -1,0 +1,283 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tests a `SharedQueue` on a cluster of three masters, on the real clock.
+
+#include <atomic>
+#include <cstddef>
+#include <future>  // NOLINT(build/c++11)
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+#include "test/shared/redis_cluster.h"
+#include "test/shared/redis_server.h"
+#include "workqueue/lease.h"
+#include "workqueue/shared/internal/partition_names.h"
+#include "workqueue/shared/leader_elector.h"
+#include "workqueue/shared/shared_queue.h"
+
+namespace workqueue {
+namespace {
+
+using Queue = SharedQueue<std::string>;
+using Options = SharedQueueOptions<std::string>;
+
+constexpr size_t kNodes = 3;
+std::string Item(int i) { return absl::StrCat("default/web-", i); }
+
+// Returns the node that has `slot`.
+size_t NodeOf(int slot) {
+  return static_cast<size_t>(slot) * kNodes / internal::kClusterSlots;
+}
+
+// All tests use one cluster. Each has a queue of its own, and leaves each slot
+// where it was.
+class SharedQueueClusterTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    cluster_ = new absl::StatusOr<std::unique_ptr<RedisCluster>>(
+        RedisCluster::Start(kNodes));
+  }
+
+  static void TearDownTestSuite() {
+    delete cluster_;
+    cluster_ = nullptr;
+  }
+
+  void SetUp() override {
+    if (absl::IsNotFound(cluster_->status()) && !RedisServer::IsRequired()) {
+      GTEST_SKIP() << cluster_->status().message();
+    }
+    ASSERT_TRUE(cluster_->ok()) << cluster_->status();
+  }
+
+  static RedisCluster& cluster() { return ***cluster_; }
+
+  // Returns the slot of `item`.
+  int SlotOf(const std::string& item) const {
+    const size_t partition = internal::PartitionOf(item, kNodes);
+    return internal::ClusterSlotOf(
+        internal::PartitionName(name_, partition, kNodes));
+  }
+
+  Options MakeOptions() {
+    Options options;
+    options.name = name_;
+    options.redis.address = cluster().AddressOf(0);
+    options.partitions = kNodes;
+    options.lease = absl::Seconds(60);
+    options.require_durable_server = true;
+    return options;
+  }
+
+  static std::unique_ptr<Queue> NewQueue(const Options& options) {
+    auto queue = Queue::Create(options);
+    EXPECT_TRUE(queue.ok()) << queue.status();
+    return queue.ok() ? *std::move(queue) : nullptr;
+  }
+
+  static absl::StatusOr<std::unique_ptr<RedisCluster>>* cluster_;
+
+  const std::string name_ =
+      testing::UnitTest::GetInstance()->current_test_info()->name();
+};
+
+absl::StatusOr<std::unique_ptr<RedisCluster>>*
+    SharedQueueClusterTest::cluster_ = nullptr;
+
+TEST_F(SharedQueueClusterTest, SpreadsOverTheMasters) {
+  const auto a = NewQueue(MakeOptions());
+  const auto b = NewQueue(MakeOptions());
+  ASSERT_NE(b, nullptr);
+  std::set<std::string> added;
+  std::set<size_t> nodes;
+  for (int i = 0; i < 300; ++i) {
+    EXPECT_TRUE(a->Add(Item(i)));
+    added.insert(Item(i));
+  }
+  for (size_t i = 0; i < kNodes; ++i) {
+    const int slot =
+        internal::ClusterSlotOf(internal::PartitionName(name_, i, kNodes));
+    nodes.insert(NodeOf(slot));
+    const auto keys = cluster().Command(
+        NodeOf(slot), {"CLUSTER", "COUNTKEYSINSLOT", absl::StrCat(slot)});
+    ASSERT_TRUE(keys.ok()) << keys.status();
+    EXPECT_NE(*keys, "0") << "partition " << i;
+  }
+  EXPECT_EQ(nodes.size(), kNodes) << "each has one partition";
+  EXPECT_EQ(b->Len(), 300u);
+  std::set<std::string> got;
+  Lease<std::string> lease;
+  b->ShutDown();
+  while (b->AcquireNext(&lease).ok()) EXPECT_TRUE(got.insert(*lease).second);
+  EXPECT_EQ(got, added);
+}
+
+TEST_F(SharedQueueClusterTest, AQueueWithoutPartitionsIsOnOneMaster) {
+  Options options = MakeOptions();
+  options.partitions = 1;
+  for (size_t i = 0; i < kNodes; ++i) {
+    options.redis.address = cluster().AddressOf(i);
+    const auto queue = NewQueue(options);
+    ASSERT_NE(queue, nullptr);
+    auto got = std::async(std::launch::async, [&] { return queue->Get(); });
+    EXPECT_TRUE(queue->Add("x"));
+    EXPECT_EQ(got.get(), "x");
+    EXPECT_TRUE(queue->Done("x"));
+  }
+}
+
+TEST_F(SharedQueueClusterTest, AnyAddressOfTheClusterWillDo) {
+  Options options = MakeOptions();
+  options.redis.address = absl::StrCat("127.0.0.1:1,", cluster().AddressOf(1));
+  const auto queue = NewQueue(options);
+  ASSERT_NE(queue, nullptr);
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(queue->Add(Item(i)));
+  EXPECT_EQ(queue->Len(), 10u);
+}
+
+TEST_F(SharedQueueClusterTest, SeveralAddressesMustBeThoseOfACluster) {
+  RedisServer::Options server_options;
+  server_options.tcp = true;
+  const auto server = RedisServer::Start(server_options);
+  ASSERT_TRUE(server.ok()) << server.status();
+  Options options = MakeOptions();
+  options.redis.address =
+      absl::StrCat("127.0.0.1:", (*server)->port(), ",127.0.0.1:1");
+  const absl::Status status = Queue::Create(options).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), options.redis.address))
+      << status;
+}
+
+TEST_F(SharedQueueClusterTest, ASlotThatMovesTakesItsItemsAlong) {
+  const auto a = NewQueue(MakeOptions());
+  const auto b = NewQueue(MakeOptions());
+  ASSERT_NE(b, nullptr);
+  const std::string x = Item(0);
+  const int slot = SlotOf(x);
+  const size_t home = NodeOf(slot);
+  size_t node = home;
+  for (int i = 0; i < 6; ++i) {
+    // A worker waits while the slot moves, and an item is there.
+    EXPECT_TRUE(a->Add(x));
+    EXPECT_EQ(b->Get(), x);
+    auto got = std::async(std::launch::async, [&] { return b->Get(); });
+    EXPECT_TRUE(a->Add(x));
+    const size_t next = (node + 1) % kNodes;
+    const absl::Status moved = cluster().MoveSlot(slot, node, next);
+    ASSERT_TRUE(moved.ok()) << moved;
+    node = next;
+    EXPECT_TRUE(b->Done(x));
+    EXPECT_EQ(got.get(), x) << "it was added again meanwhile";
+    EXPECT_TRUE(b->Done(x));
+  }
+  EXPECT_EQ(node, home);
+}
+
+TEST_F(SharedQueueClusterTest, NothingIsLostIfSlotsMoveUnderLoad) {
+  const auto a = NewQueue(MakeOptions());
+  const auto b = NewQueue(MakeOptions());
+  ASSERT_NE(b, nullptr);
+  std::set<std::string> got;
+  auto worker = std::async(std::launch::async, [&] {
+    Lease<std::string> lease;
+    while (true) {
+      const absl::Status status = b->AcquireNext(&lease);
+      if (absl::IsCancelled(status)) return;
+      EXPECT_TRUE(status.ok()) << status;
+      if (status.ok()) got.insert(*lease);
+    }
+  });
+  std::atomic<bool> end{false};
+  std::set<std::string> added;
+  auto adder = std::async(std::launch::async, [&] {
+    for (int i = 0; !end; ++i) {
+      const absl::Status status = a->AddWithStatus(Item(i));
+      EXPECT_TRUE(status.ok()) << status;
+      added.insert(Item(i));
+    }
+  });
+  const int slot = SlotOf(Item(0));
+  size_t node = NodeOf(slot);
+  for (int i = 0; i < 9; ++i) {
+    const size_t next = (node + 1) % kNodes;
+    const absl::Status moved = cluster().MoveSlot(slot, node, next);
+    ASSERT_TRUE(moved.ok()) << moved;
+    node = next;
+  }
+  end = true;
+  adder.get();
+  EXPECT_TRUE(a->ShutDownWithDrainWithin(absl::Minutes(1)));
+  worker.get();
+  EXPECT_EQ(got, added);
+}
+
+TEST_F(SharedQueueClusterTest, OtherMastersServeWhileOneIsDead) {
+  Options options = MakeOptions();
+  options.call_timeout = absl::Milliseconds(300);
+  const size_t dead = NodeOf(SlotOf(Item(0)));
+  options.redis.address = absl::StrCat(
+      cluster().AddressOf(dead), ",", cluster().AddressOf((dead + 1) % kNodes));
+  const auto queue = NewQueue(options);
+  ASSERT_NE(queue, nullptr);
+  std::set<std::string> there;
+  for (int i = 0; i < 30; ++i) {
+    EXPECT_TRUE(queue->Add(Item(i)));
+    there.insert(Item(i));
+  }
+  cluster().node(dead).Kill();
+  size_t of_dead = 0;
+  for (const std::string& item : there) {
+    const bool is_of_dead = NodeOf(SlotOf(item)) == dead;
+    of_dead += is_of_dead ? 1 : 0;
+  }
+  EXPECT_FALSE(queue->AddWithStatus(Item(0)).ok());
+  for (size_t i = 0; i < there.size() - of_dead; ++i) {
+    auto lease = queue->AcquireWithTimeout(absl::Seconds(30));
+    ASSERT_TRUE(lease.ok()) << lease.status();
+    EXPECT_NE(NodeOf(SlotOf(**lease)), dead);
+    EXPECT_TRUE(lease->Done());
+  }
+  // Its items are there when it is. A worker that waits gets them.
+  auto next = std::async(std::launch::async, [&] { return queue->Acquire(); });
+  ASSERT_TRUE(cluster().node(dead).Restart().ok());
+  for (size_t i = 0; i < kNodes; ++i) {
+    ASSERT_TRUE(cluster().AwaitComplete(i).ok());
+  }
+  auto lease = next.get();
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  EXPECT_EQ(NodeOf(SlotOf(**lease)), dead);
+  EXPECT_TRUE(lease->Done());
+  EXPECT_EQ(queue->Len(), of_dead - 1);
+}
+
+TEST_F(SharedQueueClusterTest, ElectsALeader) {
+  for (size_t i = 0; i < kNodes; ++i) {
+    LeaderElectorOptions options;
+    options.name = "leader";
+    options.redis.address = cluster().AddressOf(i);
+    absl::Notification leads;
+    options.on_started_leading = [&](const Leadership& leadership) {
+      leads.Notify();
+      leadership.WaitUntilStopping();
+    };
+    auto elector = LeaderElector::Create(std::move(options));
+    ASSERT_TRUE(elector.ok()) << elector.status();
+    ASSERT_TRUE((*elector)->Start().ok());
+    leads.WaitForNotification();
+  }
+}
+
+}  // namespace
+}  // namespace workqueue

@@ -1,0 +1,137 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/shared/internal/byte_queue.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_SHARED_INTERNAL_BYTE_QUEUE_H_
+#define WORKQUEUE_SHARED_INTERNAL_BYTE_QUEUE_H_
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "workqueue/acquire_async.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/executor.h"
+#include "workqueue/shared/internal/engine.h"
+#include "workqueue/shared/internal/ticks.h"
+
+namespace workqueue {
+namespace internal {
+
+// HeldItem
+//
+// An item that the engine has handed out to this process, until the process has
+// told the engine the end of the processing.
+struct HeldItem {
+  HeldItem(HandedOut out, uint64_t the_id)
+      : id(the_id),
+        item(std::move(out.item)),
+        token(out.token),
+        priority(out.priority),
+        ticks_queued(out.ticks_queued) {}
+
+  // Unique in this process, as the token is not if the engine loses its memory.
+  const uint64_t id;
+  const std::string item;
+  const int64_t token;
+  const int64_t priority;
+  const int64_t ticks_queued;
+  std::atomic<bool> lost{false};  // the engine has taken the item back
+  // When the lease expires at the latest, unless it is renewed; guarded by the
+  // lock of the queue.
+  absl::Time expiry;
+  // When a worker took the item; guarded as well.
+  absl::Time taken = absl::InfiniteFuture();
+};
+
+// The numbers of items of all clients together, but `in_hand`: of those being
+// processed, the items that no worker of this process has taken yet.
+struct ByteQueueCounts {
+  size_t queued = 0;
+  size_t processing = 0;
+  size_t waiting = 0;
+  size_t failing = 0;
+  size_t in_hand = 0;
+};
+
+// ByteQueue
+//
+// A shared queue of byte strings, as one process sees it: the part of a
+// `SharedQueue` that does not depend on the type of its items.
+//
+// Thread-safe.
+class ByteQueue {
+ public:
+  using Callback = absl::AnyInvocable<void(absl::StatusOr<HeldItem*> item) &&>;
+
+  virtual ~ByteQueue() = default;
+
+  virtual Clock* clock() const = 0;
+  virtual const Ticks& ticks() const = 0;
+
+  // Applies `operations`, and returns their results.
+  virtual absl::StatusOr<std::vector<int64_t>> Apply(
+      std::vector<EngineOperation> operations) = 0;
+
+  // Applies `ends`, which may be empty. Then blocks until there is an item, or
+  // for `timeout`, and returns up to `max` items. Errors are those of
+  // `Interface::AcquireUpToWithTimeout()`.
+  virtual absl::StatusOr<std::vector<HeldItem*>> Acquire(
+      size_t max, absl::Duration timeout,
+      std::vector<EngineOperation> ends) = 0;
+
+  virtual AcquireId AcquireAsync(Executor* executor, Callback callback) = 0;
+  virtual bool CancelAcquire(AcquireId id) = 0;
+
+  // Returns the operation that ends the processing of `*held`, and forgets and
+  // destroys `*held`.
+  virtual EngineOperation End(HeldItem* held, EngineOperation::Code code) = 0;
+
+  // Applies the results of `End()`. Returns whether all leases had lasted until
+  // then, or an error if the engine may not know of the end.
+  absl::StatusOr<bool> ApplyEnds(std::vector<EngineOperation> ends) {
+    absl::StatusOr<std::vector<int64_t>> results = Apply(std::move(ends));
+    if (!results.ok()) return results.status();
+    return std::find(results->begin(), results->end(), kFalse) ==
+           results->end();
+  }
+
+  // An item that `Get()` returns by value is known by its bytes until `Done()`.
+  virtual void Remember(HeldItem* held) = 0;
+  // Returns the earliest item of these bytes, or null if there is none.
+  virtual HeldItem* Recall(const std::string& item) = 0;
+
+  // Whether this process holds `item`.
+  virtual bool Holds(const std::string& item) = 0;
+
+  // Whether `*held` may have been handed out to another worker.
+  virtual bool IsLost(const HeldItem& held) = 0;
+
+  virtual absl::StatusOr<ByteQueueCounts> Count() = 0;
+  virtual absl::StatusOr<EngineSnapshot> TakeSnapshot() = 0;
+
+  virtual absl::Status ShutDown() = 0;
+  virtual absl::StatusOr<bool> ShutDownWithDrain(absl::Duration timeout) = 0;
+  virtual absl::Status Reopen() = 0;
+  virtual void Close() = 0;
+  // Blocks until no item is held, or for `timeout`.
+  virtual bool AwaitNothingHeld(absl::Duration timeout) = 0;
+  virtual bool ShuttingDown() const = 0;
+  virtual bool closed() const = 0;
+};
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_SHARED_INTERNAL_BYTE_QUEUE_H_

@@ -1,0 +1,459 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/shared/internal/partitioned_queue.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "workqueue/acquire_async.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/clock/parker.h"
+#include "workqueue/executor.h"
+#include "workqueue/internal/exceptions.h"
+#include "workqueue/internal/mutex_lock.h"
+#include "workqueue/shared/internal/byte_queue.h"
+#include "workqueue/shared/internal/engine.h"
+#include "workqueue/shared/internal/partition_names.h"
+#include "workqueue/shared/internal/shared_queue_core.h"
+#include "workqueue/timer/waiting_loop.h"
+
+namespace workqueue {
+namespace internal {
+namespace {
+
+// How long a worker waits before it asks a partition again that has been shut
+// down while others have not: it may be opened again.
+constexpr absl::Duration kAskAgainAfter = absl::Milliseconds(500);
+
+// Runs each task at once: `PartitionedQueue::Receive()` does nothing but note.
+Executor* Directly() {
+  class DirectExecutor final : public Executor {
+   public:
+    void Execute(absl::AnyInvocable<void() &&> task) override {
+      std::move(task)();
+    }
+  };
+  static auto* const executor = new DirectExecutor;
+  return executor;
+}
+
+}  // namespace
+
+PartitionedQueue::PartitionedQueue(Partitions partitions,
+                                   std::shared_ptr<WaitingLoop> loop)
+    : loop_(std::move(loop)), partitions_(std::move(partitions)) {
+  loop_->Add(this);
+}
+
+PartitionedQueue::~PartitionedQueue() {
+  Close();
+  {
+    MutexLock lock(&mu_);
+    mu_.Await(absl::Condition(this, &PartitionedQueue::NothingPending));
+  }
+  loop_->Remove(this);
+  Run(clock()->TimeNow());  // gives back what came last
+}
+
+bool PartitionedQueue::NothingPending() const {
+  return waiters_.empty() && tasks_ == 0 && requests_ == 0;
+}
+
+SharedQueueCore& PartitionedQueue::PartitionFor(absl::string_view item) const {
+  return *partitions_[PartitionOf(item, partitions_.size())];
+}
+
+absl::StatusOr<std::vector<int64_t>> PartitionedQueue::Apply(
+    std::vector<EngineOperation> operations) {
+  const size_t n = partitions_.size();
+  std::vector<std::vector<EngineOperation>> parts(n);
+  std::vector<std::vector<size_t>> places(n);
+  for (size_t i = 0; i < operations.size(); ++i) {
+    const size_t p = PartitionOf(operations[i].item, n);
+    parts[p].push_back(std::move(operations[i]));
+    places[p].push_back(i);
+  }
+  std::vector<int64_t> results(operations.size());
+  absl::Status status;
+  for (size_t p = 0; p < n; ++p) {
+    if (parts[p].empty()) continue;
+    const auto applied = partitions_[p]->Apply(std::move(parts[p]));
+    status.Update(applied.status());
+    if (!applied.ok()) continue;
+    for (size_t i = 0; i < applied->size(); ++i) {
+      results[places[p][i]] = (*applied)[i];
+    }
+  }
+  if (!status.ok()) return status;
+  return results;
+}
+
+std::vector<SharedQueueCore*> PartitionedQueue::Turn() {
+  const size_t n = partitions_.size();
+  const size_t first = turn_++;
+  std::vector<SharedQueueCore*> result;
+  for (size_t i = 0; i < n; ++i) {
+    SharedQueueCore* const partition = partitions_[(first + i) % n].get();
+    if (partition->reachable()) result.push_back(partition);
+  }
+  // If none can be reached, one of them tells why.
+  if (result.empty()) result.push_back(partitions_[first % n].get());
+  return result;
+}
+
+absl::StatusOr<std::vector<HeldItem*>> PartitionedQueue::Acquire(
+    size_t max, absl::Duration timeout, std::vector<EngineOperation> ends) {
+  const bool blocks = timeout > absl::ZeroDuration();
+  const absl::Time deadline =
+      blocks ? clock()->TimeNow() + timeout : absl::InfinitePast();
+  if (!ends.empty()) {
+    const absl::Status status = Apply(std::move(ends)).status();
+    if (!status.ok()) return status;
+  }
+  const std::vector<SharedQueueCore*> turn = Turn();
+  absl::Status error;  // the last one
+  bool all_ended = turn.size() == partitions_.size();
+  bool all_failed = true;
+  for (SharedQueueCore* partition : turn) {
+    auto got = partition->Acquire(max, absl::ZeroDuration(), {});
+    if (got.ok()) return got;
+    error = got.status();
+    all_ended &= absl::IsCancelled(error);
+    all_failed &= !absl::IsCancelled(error) && !absl::IsDeadlineExceeded(error);
+  }
+  if (all_ended || all_failed) return error;
+  if (!blocks) return absl::DeadlineExceededError("there is no item");
+
+  const std::unique_ptr<Parker> parker =
+      clock()->NewParker(Parker::Role::kCaller);
+  Waiter waiter;
+  waiter.parker = parker.get();
+  const AcquireId id = AddWaiter(std::move(waiter));
+  MutexLock lock(&mu_);
+  Waiter& self = *Find(id);
+  while (!self.result.has_value()) {
+    if (clock()->TimeNow() >= deadline) {
+      Withdraw(self);
+      self.result = absl::DeadlineExceededError("there was no item in time");
+      break;
+    }
+    const MutexUnlock unlock(&mu_);
+    parker->ParkUntil(deadline);
+  }
+  const absl::StatusOr<HeldItem*> result = *Remove(id).front().result;
+  if (!result.ok()) return result.status();
+  return std::vector<HeldItem*>{*result};
+}
+
+AcquireId PartitionedQueue::AcquireAsync(Executor* executor,
+                                         Callback callback) {
+  Waiter waiter;
+  waiter.executor = executor;
+  waiter.callback = std::move(callback);
+  return AddWaiter(std::move(waiter));
+}
+
+AcquireId PartitionedQueue::AddWaiter(Waiter waiter) {
+  const size_t n = partitions_.size();
+  waiter.requests.resize(n);
+  AcquireId id;
+  {
+    MutexLock lock(&mu_);
+    waiters_.push_back(std::move(waiter));
+    Entry* const entry = entries_.New();
+    entry->waiter = std::prev(waiters_.end());
+    id = waiters_.back().id = entries_.HandleOf(entry);
+    requests_ += n;
+  }
+  for (size_t p = 0; p < n; ++p) Ask(id, p);
+  return id;
+}
+
+void PartitionedQueue::Ask(AcquireId waiter, size_t partition) {
+  const AcquireId request = partitions_[partition]->AcquireAsync(
+      Directly(), [this, waiter, partition](absl::StatusOr<HeldItem*> item) {
+        Receive(waiter, partition, std::move(item));
+      });
+  MutexLock lock(&mu_);
+  Waiter* const found = Find(waiter);
+  if (found != nullptr && !found->result.has_value()) {
+    found->requests[partition].id = request;
+  } else {
+    withdrawals_.push_back({partition, request});
+    WakeLoop(absl::InfinitePast());
+  }
+}
+
+void PartitionedQueue::Receive(AcquireId waiter, size_t partition,
+                               absl::StatusOr<HeldItem*> item) {
+  absl::AnyInvocable<void()&&> wake = nullptr;
+  {
+    MutexLock lock(&mu_);
+    --requests_;
+    const auto waits = [](const Waiter* it) {
+      return it != nullptr && !it->result.has_value();
+    };
+    Waiter* it = Find(waiter);
+    if (item.ok()) {
+      if (!waits(it)) {
+        // This one has an item already, or waits no more. Another one may.
+        const auto other =
+            std::find_if(waiters_.begin(), waiters_.end(),
+                         [&waits](const Waiter& each) { return waits(&each); });
+        it = other == waiters_.end() ? nullptr : &*other;
+      }
+      if (it != nullptr) {
+        wake = Finish(it, item);
+      } else {
+        surplus_.push_back(*item);
+        WakeLoop(absl::InfinitePast());
+      }
+    } else if (waits(it)) {
+      it->requests[partition].ended = true;
+      if (std::all_of(it->requests.begin(), it->requests.end(),
+                      [](const Request& each) { return each.ended; })) {
+        wake = Finish(it, item);
+      } else {
+        ask_again_at_ =
+            std::min(ask_again_at_, clock()->TimeNow() + kAskAgainAfter);
+        WakeLoop(ask_again_at_);
+      }
+    }
+  }
+  if (wake != nullptr) std::move(wake)();
+}
+
+absl::AnyInvocable<void() &&> PartitionedQueue::Finish(
+    Waiter* waiter, absl::StatusOr<HeldItem*> result) {
+  Withdraw(*waiter);
+  waiter->result = std::move(result);
+  if (waiter->parker != nullptr) {
+    waiter->parker->Unpark();
+    return nullptr;
+  }
+  ++tasks_;
+  return [this, executor = waiter->executor, id = waiter->id] {
+    const auto run = [this, id] { RunCallback(id); };
+    if (!TryCall([&] { executor->Execute(run); })) run();
+  };
+}
+
+void PartitionedQueue::Withdraw(const Waiter& waiter) {
+  for (size_t p = 0; p < waiter.requests.size(); ++p) {
+    withdrawals_.push_back({p, waiter.requests[p].id});
+  }
+  WakeLoop(absl::InfinitePast());
+}
+
+void PartitionedQueue::RunCallback(AcquireId id) {
+  Waiters called;  // destroyed without the lock
+  {
+    MutexLock lock(&mu_);
+    called = Remove(id);
+  }
+  const absl::Cleanup end = [this, &called] {
+    called.clear();
+    MutexLock lock(&mu_);
+    --tasks_;
+  };
+  Waiter& waiter = called.front();
+  std::move(waiter.callback)(*std::move(waiter.result));
+}
+
+bool PartitionedQueue::CancelAcquire(AcquireId id) {
+  Waiters cancelled;  // destroyed without the lock
+  MutexLock lock(&mu_);
+  const Waiter* const waiter = Find(id);
+  if (waiter == nullptr || waiter->result.has_value()) return false;
+  Withdraw(*waiter);
+  cancelled = Remove(id);
+  return true;
+}
+
+PartitionedQueue::Waiter* PartitionedQueue::Find(AcquireId id) {
+  Entry* const entry = entries_.Find(id);
+  return entry == nullptr ? nullptr : &*entry->waiter;
+}
+
+PartitionedQueue::Waiters PartitionedQueue::Remove(AcquireId id) {
+  Entry* const entry = entries_.Find(id);
+  Waiters removed;
+  removed.splice(removed.end(), waiters_, entry->waiter);
+  entries_.Delete(entry);
+  return removed;
+}
+
+void PartitionedQueue::WakeLoop(absl::Time at) {
+  if (wake_time_.WakeBy(at)) loop_->Wake(this);
+}
+
+absl::Time PartitionedQueue::Run(absl::Time now) {
+  std::vector<Withdrawal> withdrawals;
+  std::vector<HeldItem*> surplus;
+  std::vector<std::pair<AcquireId, size_t>> again;
+  {
+    MutexLock lock(&mu_);
+    wake_time_.Clear();
+    withdrawals.swap(withdrawals_);
+    surplus.swap(surplus_);
+    if (now >= ask_again_at_) {
+      ask_again_at_ = absl::InfiniteFuture();
+      for (Waiter& waiter : waiters_) {
+        if (waiter.result.has_value()) continue;
+        for (size_t p = 0; p < waiter.requests.size(); ++p) {
+          if (!waiter.requests[p].ended) continue;
+          waiter.requests[p].ended = false;
+          again.emplace_back(waiter.id, p);
+          ++requests_;
+        }
+      }
+    }
+  }
+  size_t withdrawn = 0;
+  for (const Withdrawal& it : withdrawals) {
+    withdrawn += partitions_[it.partition]->CancelAcquire(it.id) ? 1 : 0;
+  }
+  for (HeldItem* held : surplus) {
+    SharedQueueCore& partition = PartitionFor(held->item);
+    // If that fails, the item is handed out when its lease has expired.
+    partition.ApplyEnds({partition.End(held, EngineOperation::kGiveBack)})
+        .IgnoreError();
+  }
+  for (const auto& [waiter, partition] : again) Ask(waiter, partition);
+
+  MutexLock lock(&mu_);
+  requests_ -= withdrawn;
+  const bool more = !withdrawals_.empty() || !surplus_.empty();
+  const absl::Time next = more ? now : ask_again_at_;
+  wake_time_.Set(next);
+  return next;
+}
+
+EngineOperation PartitionedQueue::End(HeldItem* held,
+                                      EngineOperation::Code code) {
+  return PartitionFor(held->item).End(held, code);
+}
+
+void PartitionedQueue::Remember(HeldItem* held) {
+  PartitionFor(held->item).Remember(held);
+}
+
+HeldItem* PartitionedQueue::Recall(const std::string& item) {
+  return PartitionFor(item).Recall(item);
+}
+
+bool PartitionedQueue::Holds(const std::string& item) {
+  return PartitionFor(item).Holds(item);
+}
+
+bool PartitionedQueue::IsLost(const HeldItem& held) {
+  return PartitionFor(held.item).IsLost(held);
+}
+
+absl::StatusOr<ByteQueueCounts> PartitionedQueue::Count() {
+  ByteQueueCounts sum;
+  for (const auto& partition : partitions_) {
+    const absl::StatusOr<ByteQueueCounts> part = partition->Count();
+    if (!part.ok()) return part.status();
+    sum.queued += part->queued;
+    sum.processing += part->processing;
+    sum.waiting += part->waiting;
+    sum.failing += part->failing;
+    sum.in_hand += part->in_hand;
+  }
+  return sum;
+}
+
+absl::StatusOr<EngineSnapshot> PartitionedQueue::TakeSnapshot() {
+  EngineSnapshot all;
+  for (size_t p = 0; p < partitions_.size(); ++p) {
+    absl::StatusOr<EngineSnapshot> part = partitions_[p]->TakeSnapshot();
+    if (!part.ok()) return part.status();
+    if (p == 0) all.now = part->now;
+    // Each node of a cluster has a clock of its own.
+    const int64_t shift = all.now - part->now;
+    const auto append = [shift](std::vector<EngineSnapshot::Item>* from,
+                                std::vector<EngineSnapshot::Item>* to) {
+      for (EngineSnapshot::Item& item : *from) {
+        if (item.time != kForever) item.time += shift;
+        to->push_back(std::move(item));
+      }
+    };
+    append(&part->queued, &all.queued);
+    append(&part->processing, &all.processing);
+    append(&part->waiting, &all.waiting);
+    all.shut_down |= part->shut_down;
+  }
+  return all;
+}
+
+absl::Status PartitionedQueue::ShutDown() {
+  absl::Status status;
+  for (const auto& partition : partitions_) {
+    status.Update(partition->ShutDown());
+  }
+  return status;
+}
+
+absl::StatusOr<bool> PartitionedQueue::ShutDownWithDrain(
+    absl::Duration timeout) {
+  const absl::Time deadline = clock()->TimeNow() + timeout;
+  std::vector<int64_t> shut_downs;
+  absl::Status status;
+  for (const auto& partition : partitions_) {
+    const absl::StatusOr<int64_t> begun = partition->BeginDrain();
+    status.Update(begun.status());
+    shut_downs.push_back(begun.value_or(0));
+  }
+  if (!status.ok()) return status;
+  bool drained = true;
+  for (size_t p = 0; p < partitions_.size(); ++p) {
+    drained &= partitions_[p]->AwaitDrained(shut_downs[p], deadline);
+  }
+  return drained;
+}
+
+absl::Status PartitionedQueue::Reopen() {
+  absl::Status status;
+  for (const auto& partition : partitions_) {
+    status.Update(partition->Reopen());
+  }
+  return status;
+}
+
+void PartitionedQueue::Close() {
+  for (const auto& partition : partitions_) partition->Close();
+}
+
+bool PartitionedQueue::AwaitNothingHeld(absl::Duration timeout) {
+  const absl::Time deadline = clock()->TimeNow() + timeout;
+  bool nothing = true;
+  for (const auto& partition : partitions_) {
+    nothing &= partition->AwaitNothingHeld(deadline - clock()->TimeNow());
+  }
+  return nothing;
+}
+
+bool PartitionedQueue::ShuttingDown() const {
+  return std::any_of(
+      partitions_.begin(), partitions_.end(),
+      [](const auto& partition) { return partition->ShuttingDown(); });
+}
+
+}  // namespace internal
+}  // namespace workqueue

@@ -1,0 +1,57 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/shared/internal/redis_connector.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "workqueue/shared/internal/redis_connection.h"
+#include "workqueue/shared/redis_options.h"
+
+namespace workqueue {
+namespace internal {
+
+absl::Status RedisConnector::Connect(absl::Duration timeout) {
+  RedisOptions to = options_;
+  const std::vector<std::string> addresses =
+      RedisConnection::AddressesOf(options_);
+  to.address = addresses[attempts_ % addresses.size()];
+  const bool moved = connection_ != nullptr && !connection_->moved_to().empty();
+  if (moved) to.address = connection_->moved_to();
+  connection_.reset();
+  auto connection = RedisConnection::Connect(to, timeout);
+  absl::Status status = connection.status();
+  if (status.ok()) {
+    connection_ = *std::move(connection);
+    if (!moved && addresses.size() > 1) status = CheckCluster(timeout);
+  }
+  if (!status.ok()) {
+    connection_.reset();
+    if (!moved) ++attempts_;
+  }
+  return status;
+}
+
+absl::Status RedisConnector::CheckCluster(absl::Duration timeout) const {
+  const auto info = connection_->Call({"INFO", "cluster"}, timeout);
+  if (!info.ok()) return info.status();
+  if (absl::StrContains(TextOf(**info), "cluster_enabled:1")) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("address is \"", options_.address,
+                   "\": several addresses must be those of a cluster, and a "
+                   "server there is none"));
+}
+
+}  // namespace internal
+}  // namespace workqueue

@@ -1,0 +1,64 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/shared/internal/redis_connector.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_SHARED_INTERNAL_REDIS_CONNECTOR_H_
+#define WORKQUEUE_SHARED_INTERNAL_REDIS_CONNECTOR_H_
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "workqueue/shared/internal/redis_connection.h"
+#include "workqueue/shared/redis_options.h"
+
+namespace workqueue {
+namespace internal {
+
+// RedisConnector
+//
+// Keeps a connection to the server that has some keys, and makes it again when
+// it breaks. In a cluster it goes to the node that the last answer named, and
+// after a failure to the addresses of the options in turn.
+//
+// Not thread-safe.
+class RedisConnector {
+ public:
+  explicit RedisConnector(RedisOptions options)
+      : options_(std::move(options)) {}
+
+  RedisConnector(const RedisConnector&) = delete;
+  RedisConnector& operator=(const RedisConnector&) = delete;
+
+  // Whether there is a connection that is not known to be broken.
+  bool connected() const {
+    return connection_ != nullptr && !connection_->broken();
+  }
+
+  // The connection; null before the first `Connect()`, and after one that
+  // failed.
+  RedisConnection* connection() const { return connection_.get(); }
+
+  // Makes a new connection in one attempt.
+  absl::Status Connect(absl::Duration timeout);
+
+ private:
+  // Returns an error unless the server is a cluster, if it must be one.
+  absl::Status CheckCluster(absl::Duration timeout) const;
+
+  const RedisOptions options_;
+  size_t attempts_ = 0;  // failed ones, which choose the address
+  std::unique_ptr<RedisConnection> connection_;
+};
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_SHARED_INTERNAL_REDIS_CONNECTOR_H_

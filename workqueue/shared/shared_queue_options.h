@@ -1,0 +1,108 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/shared/shared_queue_options.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_SHARED_SHARED_QUEUE_OPTIONS_H_
+#define WORKQUEUE_SHARED_SHARED_QUEUE_OPTIONS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/time/time.h"
+#include "workqueue/log_sink.h"
+#include "workqueue/metrics.h"
+#include "workqueue/shared/codec.h"
+#include "workqueue/shared/redis_options.h"
+#include "workqueue/shared/retry_schedule.h"
+#include "workqueue/timer/queue_clock.h"
+
+namespace workqueue {
+
+// SharedQueueOptionsBase
+//
+// The options of a `SharedQueue` that do not depend on the type of its items.
+// Every field but the name has a usable default. All processes that use a queue
+// should have the same ones.
+struct SharedQueueOptionsBase {
+  // The name of the queue in the server, which all its processes use. Must not
+  // be empty, nor contain '{' or '}'.
+  std::string name;
+
+  // The server, or the cluster.
+  RedisOptions redis;
+
+  // The number of the parts into which the queue is divided, 1 to 256. Each
+  // item belongs to one of them, by a hash of its bytes. In a cluster they are
+  // spread evenly over the nodes, and more than one node serves the queue.
+  // Items are handed out in the order of their adds within a partition, and a
+  // process' workers take from the partitions in turn. In this process each
+  // partition has two connections and two threads, and metrics of its own,
+  // named "NAME/0", "NAME/1" and so on. All processes must have the same
+  // number: others are refused. See docs/shared-queue.md for how to change it.
+  int partitions = 1;
+
+  // How long a worker may have an item without a renewal. This process renews
+  // its leases each third of that time. The items that a dead process held
+  // are handed out again when so much time has passed. A short lease finds dead
+  // processes sooner, and takes a process for dead whose threads do not run for
+  // that long: while its machine swaps, or is suspended.
+  //
+  // At least 10 ms. With an infinite lease, what a process holds that has died
+  // is never handed out again, nor what was on its way to a process when a
+  // connection broke.
+  absl::Duration lease = absl::Seconds(30);
+
+  // How long a call waits for the server: connections that break are made
+  // again, and requests repeated, until that time has passed. On the machine's
+  // clock. Positive and finite.
+  absl::Duration call_timeout = absl::Seconds(5);
+
+  // The delays of `AddRateLimited()`. Must not be empty.
+  RetrySchedule retry_schedule = DefaultRetrySchedule();
+
+  // The retries of this process together are limited to so many a second, after
+  // so many at once, as client-go's default limiter does. Must not be negative;
+  // an infinite rate is no limit.
+  double retries_per_second = 10;
+  int64_t retry_burst = 100;
+
+  // If the server's settings do not keep the promises of `SharedQueue`, or
+  // cannot be seen, `Create()` fails if this is true, and logs a warning
+  // otherwise.
+  bool require_durable_server = false;
+
+  // The clock of this process' timeouts, and the thread that renews leases, or
+  // a loop to share. A call to the server can hold a shared loop up.
+  QueueClock clock;
+
+  // Makes the metrics of this process' part in the queue; null means the
+  // default provider. The depth, and the numbers of items that wait and have
+  // failed, are those of the whole queue: take the maximum over all processes,
+  // and the sum of all other metrics.
+  MetricsProvider* metrics_provider = nullptr;
+
+  // Receives a message for each call that fails whose error nobody is told.
+  LogSink* log_sink = nullptr;
+
+  // For tests: the queue's times are those of `clock`, instead of the server's,
+  // to the nanosecond. The clock must read less than 100 days after the Unix
+  // epoch, as a `FakeClock` does.
+  bool clock_is_the_servers = false;
+};
+
+// SharedQueueOptions
+//
+// Options of a `SharedQueue`.
+template <typename T>
+struct SharedQueueOptions : SharedQueueOptionsBase {
+  // How items are written as bytes. Types other than strings and integers need
+  // one.
+  Codec<T> codec = DefaultCodec<T>();
+};
+
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_SHARED_SHARED_QUEUE_OPTIONS_H_
