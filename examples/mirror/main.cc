@@ -29,8 +29,10 @@
 #include "examples/mirror/mirror.h"
 #include "examples/mirror/options.h"
 #include "examples/mirror/report.h"
+#include "examples/mirror/shared_queue.h"
 #include "examples/mirror/stop_signals.h"
 #include "examples/mirror/tree.h"
+#include "workqueue/metrics.h"
 
 namespace mirror {
 namespace {
@@ -104,6 +106,12 @@ int Main(int argc, char* argv[]) {
   Mirror::Options mirror_options;
   mirror_options.workers = options->workers;
   mirror_options.resync = options->resync;
+  if (!options->shared.empty()) {
+    mirror_options.make_queue = [&](workqueue::MetricsProvider* metrics) {
+      return OpenSharedQueue(options->shared, options->queue, &console,
+                             metrics);
+    };
+  }
   std::unique_ptr<MetricsServer> metrics;
   if (options->metrics_port.has_value()) {
     auto started = MetricsServer::Start(*options->metrics_port);

@@ -3,6 +3,7 @@
 
 #include "examples/mirror/mirror.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -45,7 +46,8 @@ Mirror::Mirror(Options options, Console* console)
       reconciler_(
           options_.from, options_.to,
           {/*enqueue=*/[this](const std::string& path) { Enqueue(path); },
-           /*before_change=*/options_.before_change}) {}
+           /*before_change=*/options_.before_change},
+          /*shared=*/options_.make_queue != nullptr) {}
 
 absl::StatusOr<std::unique_ptr<Mirror>> Mirror::Start(Options options,
                                                       Console* console) {
@@ -79,12 +81,19 @@ absl::Status Mirror::CreateController() {
                              const workqueue::ReconcileContext& context) {
     return Reconcile(path, context);
   };
-  // The default limiter's delays grow to 1000 s. The mirror should react
-  // sooner, for example when a full disk has space again.
-  options.rate_limiter =
-      *workqueue::ItemExponentialFailureRateLimiter<std::string>::Create(
-          absl::Milliseconds(5), absl::Seconds(10));
-  options.queue_metrics_provider = &metrics_;
+  if (options_.make_queue) {
+    absl::StatusOr<SharedQueue> made = options_.make_queue(&metrics_);
+    if (!made.ok()) return made.status();
+    options.queue = std::move(made->queue);
+    idle_ = std::move(made->idle);
+  } else {
+    // The default limiter's delays grow to 1000 s. The mirror should react
+    // sooner, for example when a full disk has space again.
+    options.rate_limiter =
+        *workqueue::ItemExponentialFailureRateLimiter<std::string>::Create(
+            kFirstRetry, kLongestRetry);
+    options.queue_metrics_provider = &metrics_;
+  }
   options.metrics_provider = options_.controller_metrics;
   if (watcher_ != nullptr) options.sources.push_back(WatcherSource());
   auto controller =
@@ -121,10 +130,10 @@ absl::Status Mirror::Reconcile(const std::string& path,
   if (!others_change_it && !absl::IsCancelled(status)) {
     console_->Failure(status);
   }
-  if (context.failures + 1 >= options_.max_tries) {
-    status = workqueue::TerminalError(std::move(status));
-  }
-  failures_.Insert(path, status);
+  const bool gives_up = context.failures + 1 >= options_.max_tries;
+  if (gives_up) status = workqueue::TerminalError(std::move(status));
+  // Another process may try the path of a shared queue again.
+  if (!shared() || gives_up) failures_.Insert(path, status);
   return status;
 }
 
@@ -135,6 +144,7 @@ void Mirror::Enqueue(const std::string& path) {
 Mirror::~Mirror() { Abort(); }
 
 bool Mirror::Finished() const {
+  if (shared()) return idle_();
   const int64_t done = metrics_.done();  // must be read first; see Quiet()
   return !failures_.any_retried() && metrics_.adds() == done;
 }
@@ -147,6 +157,7 @@ bool Mirror::InSync() const {
 }
 
 bool Mirror::Quiet() const {
+  if (shared()) return idle_();
   // `done` must be read first, because it never exceeds the number of paths
   // added. If the two are equal, everything was done at the time of this line,
   // and nothing has been added since.
@@ -156,6 +167,7 @@ bool Mirror::Quiet() const {
 
 bool Mirror::Stop(StopSignals& signals) {
   if (watcher_ != nullptr) watcher_->Stop();
+  if (shared()) return controller_->Stop();
   // A reconciliation in progress may enqueue more paths. The controller would
   // reject them once it is being stopped.
   bool quiet = AwaitQuiet(signals);
@@ -181,9 +193,12 @@ bool Mirror::AwaitQuiet(StopSignals& signals) {
 
 void Mirror::Abort() {
   if (controller_ == nullptr) return;
-  // The queued paths are dropped, and count as failed.
-  for (const auto& queued : controller_->queue().TakeSnapshot().queued) {
-    failures_.Insert(queued.item, absl::CancelledError("stopped"));
+  // The queued paths are dropped, and count as failed. Those of a shared queue
+  // stay there.
+  if (!shared()) {
+    for (const auto& queued : controller_->queue().TakeSnapshot().queued) {
+      failures_.Insert(queued.item, absl::CancelledError("stopped"));
+    }
   }
   controller_->Stop(absl::ZeroDuration());
   // Waits for the reconciliations in progress, which were cancelled above.
@@ -199,12 +214,14 @@ std::string Mirror::Progress() const {
 
 std::string Mirror::Summary() const {
   const int64_t asked = enqueued_ + metrics_.retries();
-  const int64_t deduplicated = asked - metrics_.adds();
+  // The retries that come due in a shared queue may count in another process.
+  const int64_t deduplicated = std::max<int64_t>(0, asked - metrics_.adds());
   return absl::StrFormat(
       "  events seen         %9d\n"
       "  paths added         %9d\n"
       "    deduplicated      %9d  (%.1f%%: the path was queued already)\n"
       "  reconciles run      %9d\n"
+      "  files copied        %9d\n"
       "  retries             %9d\n"
       "  time in the queue   p50 %.2f ms, p99 %.2f ms\n"
       "  special files       %9d  (ignored)\n"
@@ -212,7 +229,8 @@ std::string Mirror::Summary() const {
       "  failing at the end  %9d\n",
       watcher_ != nullptr ? watcher_->events() : 0, asked, deduplicated,
       asked > 0 ? 100.0 * deduplicated / asked : 0.0, metrics_.done(),
-      metrics_.retries(), ToMilliseconds(metrics_.latency().Percentile(0.50)),
+      reconciler_.copied_files(), metrics_.retries(),
+      ToMilliseconds(metrics_.latency().Percentile(0.50)),
       ToMilliseconds(metrics_.latency().Percentile(0.99)),
       reconciler_.special_files(), failed_reconciles_.load(), failures_.size());
 }

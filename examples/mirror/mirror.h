@@ -29,6 +29,7 @@
 #include "workqueue/controller/metrics.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/controller/source.h"
+#include "workqueue/interfaces.h"
 #include "workqueue/metrics.h"
 
 namespace mirror {
@@ -40,6 +41,18 @@ namespace mirror {
 // workers call a `Reconciler`, which updates the copy.
 class Mirror {
  public:
+  // The delays of a failed path: the first one, which doubles, and the longest.
+  static constexpr absl::Duration kFirstRetry = absl::Milliseconds(5);
+  static constexpr absl::Duration kLongestRetry = absl::Seconds(10);
+
+  // A queue that other processes use, too, which mirror the same tree.
+  struct SharedQueue {
+    std::unique_ptr<workqueue::RateLimitingInterface<std::string>> queue;
+    // Returns whether no process has anything left to do. Called until the
+    // queue is destroyed.
+    std::function<bool()> idle;
+  };
+
   struct Options {
     std::string from;
     std::string to;
@@ -51,6 +64,9 @@ class Mirror {
     int max_tries = std::numeric_limits<int>::max();
     // See `Reconciler::Hooks`.
     std::function<absl::Status(const std::string& path)> before_change;
+    // If set, makes the queue. If empty, the queue is in this process' memory.
+    std::function<absl::StatusOr<SharedQueue>(workqueue::MetricsProvider*)>
+        make_queue;
     // If not null, receives the metrics of the queue and the controller.
     workqueue::MetricsProvider* queue_metrics = nullptr;
     workqueue::ControllerMetricsProvider* controller_metrics = nullptr;
@@ -73,7 +89,8 @@ class Mirror {
 
   // Mirrors all changes made up to now, tries failed paths a few more times,
   // and stops. A signal in `signals` aborts the call. Returns false if the call
-  // was aborted.
+  // was aborted. Leaves a shared queue to the other processes as it is, and
+  // only ends what this process has begun.
   bool Stop(StopSignals& signals);
 
   // Cancels the reconciliations in progress, drops all queued paths, and blocks
@@ -112,6 +129,8 @@ class Mirror {
   // quiet. Returns false if a signal came first.
   bool AwaitQuiet(StopSignals& signals);
 
+  bool shared() const { return idle_ != nullptr; }
+
   const Options options_;
   Console* const console_;
   Failures failures_;
@@ -119,6 +138,7 @@ class Mirror {
   std::atomic<int64_t> enqueued_{0};
   std::atomic<int64_t> failed_reconciles_{0};
   Reconciler reconciler_;
+  std::function<bool()> idle_;  // `SharedQueue::idle`; null without one
   std::unique_ptr<TreeWatcher> watcher_;  // null if the tree is not watched
   std::unique_ptr<workqueue::Controller<std::string>> controller_;
 };

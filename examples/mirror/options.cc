@@ -72,7 +72,9 @@ enum Id {
   kResync,
   kOnce,
   kDemoFiles,
-  kMetricsPort
+  kMetricsPort,
+  kShared,
+  kQueue
 };
 
 constexpr struct option kOptions[] = {
@@ -84,6 +86,8 @@ constexpr struct option kOptions[] = {
     {"once", no_argument, nullptr, kOnce},
     {"demo-files", required_argument, nullptr, kDemoFiles},
     {"metrics-port", required_argument, nullptr, kMetricsPort},
+    {"shared", required_argument, nullptr, kShared},
+    {"queue", required_argument, nullptr, kQueue},
     {nullptr, 0, nullptr, 0},
 };
 
@@ -110,6 +114,10 @@ removes them at the end.
   --demo-files N   number of files in the demo, 1 to 1000000 (default: 3000)
   --metrics-port N serve /metrics to Prometheus at this port of 127.0.0.1, 0 to
                    65535; 0 means any free port (default: no metrics)
+  --shared ADDRESS share the work with other processes, which have the same
+                   trees: keep the queue in the server of Valkey or Redis at
+                   HOST:PORT, or at the path of its socket
+  --queue NAME     the name of the queue in that server (default: mirror)
   --help           print this text and exit
 
 Exit status: 0 if everything is mirrored, 1 if not, 2 if a flag is wrong.
@@ -143,6 +151,15 @@ absl::StatusOr<Options> ParseOptions(int argc, char* argv[]) {
       case kMetricsPort:
         return ParseInt("--metrics-port", value, 0, 65535,
                         &options.metrics_port.emplace());
+      case kShared:
+        options.shared = std::string(value);
+        if (value.empty()) {
+          return BadOption("--shared", "", "must not be empty");
+        }
+        break;
+      case kQueue:
+        options.queue = std::string(value);
+        break;
     }
     return absl::OkStatus();
   };
@@ -157,6 +174,9 @@ absl::StatusOr<Options> ParseOptions(int argc, char* argv[]) {
   if (options.from.empty()) {
     if (options.once)
       return BadOption("--once", "", "requires --from and --to");
+    if (!options.shared.empty()) {
+      return BadOption("--shared", options.shared, "requires --from and --to");
+    }
     return options;
   }
   status = CheckDirectories(options.from, options.to);

@@ -27,6 +27,8 @@ struct Options {
   bool once = false;
   int demo_files = 3000;
   std::optional<int> metrics_port;  // where to serve metrics, if set
+  std::string shared;  // the server of the queue; empty for a queue in memory
+  std::string queue = "mirror";  // the name of the queue there
 };
 
 // Returns the text of `--help`.

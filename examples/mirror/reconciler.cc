@@ -30,6 +30,10 @@
 namespace mirror {
 namespace {
 
+// An unfinished copy of another process that has not changed for so long was
+// left by a process that was killed.
+constexpr absl::Duration kAbandoned = absl::Seconds(10);
+
 bool SameTime(const struct timespec& a, const struct timespec& b) {
   return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
@@ -63,10 +67,12 @@ absl::StatusOr<File> OpenUnchanged(const Entry& entry,
 
 }  // namespace
 
-Reconciler::Reconciler(std::string source, std::string copy, Hooks hooks)
+Reconciler::Reconciler(std::string source, std::string copy, Hooks hooks,
+                       bool shared)
     : source_(std::move(source)),
       copy_(std::move(copy)),
-      hooks_(std::move(hooks)) {}
+      hooks_(std::move(hooks)),
+      shared_(shared) {}
 
 absl::Status Reconciler::Reconcile(const std::string& path,
                                    const absl::Notification& stop) {
@@ -152,6 +158,10 @@ absl::Status Reconciler::EnqueueWhatIsIn(const Pair& pair) {
     };
     // Most files can be recognized as unchanged here, without the queue.
     struct stat in_source, in_copy;
+    if (shared_ && TemporaryNames::IsOne(name) && look(*copy, &in_copy) &&
+        absl::Now() - absl::TimeFromTimespec(in_copy.st_ctim) < kAbandoned) {
+      continue;
+    }
     if (look(*source, &in_source) && look(*copy, &in_copy) &&
         verified_files_.Contains(path, in_source, in_copy)) {
       continue;
@@ -261,7 +271,7 @@ absl::Status Reconciler::CopyFile(Pair& pair) {
   const std::string description = source_.Describe(pair.path);
   absl::StatusOr<File> source = OpenUnchanged(pair.source, description);
   if (!source.ok()) return source.status();
-  return Replace(pair, [&](const std::string& name) {
+  absl::Status replaced = Replace(pair, [&](const std::string& name) {
     absl::StatusOr<File> copy =
         File::Create(pair.copy.parent.get(), name, copy_.Describe(pair.path));
     if (!copy.ok()) return copy.status();
@@ -272,6 +282,8 @@ absl::Status Reconciler::CopyFile(Pair& pair) {
     if (status.ok()) status = copy->Close();
     return status;
   });
+  if (replaced.ok()) ++copied_files_;
+  return replaced;
 }
 
 absl::Status Reconciler::Replace(

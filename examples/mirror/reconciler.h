@@ -8,7 +8,9 @@
 #ifndef WORKQUEUE_EXAMPLES_MIRROR_RECONCILER_H_
 #define WORKQUEUE_EXAMPLES_MIRROR_RECONCILER_H_
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <mutex>  // NOLINT(build/c++11)
 #include <string>
@@ -72,7 +74,11 @@ class Reconciler {
     std::function<absl::Status(const std::string& path)> before_change;
   };
 
-  Reconciler(std::string source, std::string copy, Hooks hooks);
+  // `shared` says that other processes reconcile other paths of the same trees.
+  // Then an unfinished copy that has changed within the last 10 seconds is
+  // left alone: it may be another process'.
+  Reconciler(std::string source, std::string copy, Hooks hooks,
+             bool shared = false);
 
   // Makes the copy of `path` like its source. After an error, the copy may
   // still differ:
@@ -83,6 +89,9 @@ class Reconciler {
   //   - Any other error comes from the system.
   absl::Status Reconcile(const std::string& path,
                          const absl::Notification& stop);
+
+  // Returns the number of copies made of files.
+  int64_t copied_files() const { return copied_files_; }
 
   // Returns the number of special files seen in the source.
   size_t special_files() const;
@@ -137,7 +146,9 @@ class Reconciler {
   const Tree source_;
   const Tree copy_;
   const Hooks hooks_;
+  const bool shared_;
 
+  std::atomic<int64_t> copied_files_{0};
   TemporaryNames temporary_names_;
   VerifiedFiles verified_files_;
 

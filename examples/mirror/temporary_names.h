@@ -14,7 +14,9 @@
 #include <string>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 
 namespace mirror {
 
@@ -27,11 +29,16 @@ namespace mirror {
 // Thread-safe.
 class TemporaryNames {
  public:
+  // Returns whether `name` looks like a name of this or another process.
+  static bool IsOne(absl::string_view name) {
+    return absl::StartsWith(name, kPrefix);
+  }
+
   // Returns a new name. The name is in use until `GiveBack()`.
   std::string Take() {
     const std::lock_guard<std::mutex> lock(mu_);
     const std::string name =
-        absl::StrCat(".mirror-", absl::Hex(token_), "-", ++taken_);
+        absl::StrCat(kPrefix, absl::Hex(token_), "-", ++taken_);
     in_use_.insert(name);
     return name;
   }
@@ -47,6 +54,8 @@ class TemporaryNames {
   }
 
  private:
+  static constexpr absl::string_view kPrefix = ".mirror-";
+
   const uint32_t token_ = std::random_device()();
 
   mutable std::mutex mu_;

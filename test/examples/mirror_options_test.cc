@@ -47,6 +47,8 @@ TEST(OptionsTest, WithoutFlagsRunsTheDemo) {
   EXPECT_FALSE(options->once);
   EXPECT_FALSE(options->help);
   EXPECT_EQ(options->metrics_port, std::nullopt);
+  EXPECT_EQ(options->shared, "");
+  EXPECT_EQ(options->queue, "mirror");
 }
 
 TEST(OptionsTest, All) {
@@ -56,7 +58,8 @@ TEST(OptionsTest, All) {
   const std::string to = scratch.path() / "to";
   const absl::StatusOr<Options> options =
       Parse({"--from", from, absl::StrCat("--to=", to), "--workers=1024",
-             "--resync", "1h30m", "--once", "--metrics-port=9100"});
+             "--resync", "1h30m", "--once", "--metrics-port=9100",
+             "--shared=localhost:6379", "--queue", "mine"});
   ASSERT_TRUE(options.ok()) << options.status();
   EXPECT_EQ(options->from, from);
   EXPECT_EQ(options->to, to);
@@ -64,6 +67,8 @@ TEST(OptionsTest, All) {
   EXPECT_EQ(options->resync, absl::Minutes(90));
   EXPECT_TRUE(options->once);
   EXPECT_EQ(options->metrics_port, 9100);
+  EXPECT_EQ(options->shared, "localhost:6379");
+  EXPECT_EQ(options->queue, "mine");
 }
 
 TEST(OptionsTest, HelpNamesAllFlags) {
@@ -72,7 +77,7 @@ TEST(OptionsTest, HelpNamesAllFlags) {
   EXPECT_TRUE(options->help);
   for (const char* const flag :
        {"--from", "--to", "--workers", "--resync", "--once", "--demo-files",
-        "--metrics-port", "--help"}) {
+        "--metrics-port", "--shared", "--queue", "--help"}) {
     EXPECT_TRUE(absl::StrContains(Usage(), flag)) << flag;
   }
 }
@@ -112,6 +117,9 @@ TEST(OptionsTest, OneDirectoryIsNotEnough) {
   EXPECT_EQ(ErrorOf({"--to=/"}), "--to: requires --from");
   EXPECT_EQ(ErrorOf({"--once"}), "--once: requires --from and --to");
   EXPECT_EQ(ErrorOf({"--from="}), "--from: must not be empty");
+  EXPECT_EQ(ErrorOf({"--shared=x:1"}),
+            "--shared=x:1: requires --from and --to");
+  EXPECT_EQ(ErrorOf({"--shared="}), "--shared: must not be empty");
 }
 
 TEST(OptionsTest, RejectsUnsuitableDirectories) {

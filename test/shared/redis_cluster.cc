@@ -3,8 +3,10 @@
 
 #include "test/shared/redis_cluster.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,6 +42,24 @@ std::string ToText(const redisReply& reply) {
     absl::StrAppend(&text, i > 0 ? " " : "", ToText(*reply.element[i]));
   }
   return text;
+}
+
+// Returns what `nodes`, the reply of CLUSTER NODES, says of each node: its id,
+// its epoch and its slots. A newer epoch that a node does not know yet could
+// take a slot away from it.
+std::vector<std::string> ViewOf(absl::string_view nodes) {
+  std::vector<std::string> view;
+  for (absl::string_view line :
+       absl::StrSplit(nodes, '\n', absl::SkipEmpty())) {
+    const std::vector<std::string> words = absl::StrSplit(line, ' ');
+    std::string node = words[0];
+    for (size_t i = 6; i < words.size(); ++i) {
+      if (i != 7) absl::StrAppend(&node, " ", words[i]);
+    }
+    view.push_back(std::move(node));
+  }
+  std::sort(view.begin(), view.end());
+  return view;
 }
 
 // Returns whether `nodes`, the reply of CLUSTER NODES, says that the node `id`
@@ -168,16 +188,21 @@ absl::Status RedisCluster::MoveSlot(int slot, size_t from, size_t to) {
     status.Update(
         Command(i, {"CLUSTER", "SETSLOT", number, "NODE", *to_id}).status());
   }
-  for (size_t i : order) status.Update(AwaitOwner(i, slot, *to_id));
-  return status;
+  if (!status.ok()) return status;
+  return AwaitAgreement(slot, *to_id);
 }
 
-absl::Status RedisCluster::AwaitOwner(size_t i, int slot,
-                                      const std::string& owner) {
+absl::Status RedisCluster::AwaitAgreement(int slot, const std::string& owner) {
   const absl::Time deadline = absl::Now() + kTimeout;
   while (absl::Now() < deadline) {
-    const auto nodes = Command(i, {"CLUSTER", "NODES"});
-    if (nodes.ok() && HasSlot(*nodes, owner, slot)) return absl::OkStatus();
+    std::set<std::vector<std::string>> views;
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      const auto nodes = Command(i, {"CLUSTER", "NODES"});
+      if (!nodes.ok()) return nodes.status();
+      views.insert(ViewOf(*nodes));
+      if (!HasSlot(*nodes, owner, slot)) views.insert({});
+    }
+    if (views.size() == 1) return absl::OkStatus();
     absl::SleepFor(kPollInterval);
   }
   return absl::DeadlineExceededError("the nodes do not agree about a slot");

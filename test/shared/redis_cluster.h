@@ -57,7 +57,7 @@ class RedisCluster {
       : nodes_(std::move(nodes)) {}
 
   absl::Status Join();
-  absl::Status AwaitOwner(size_t i, int slot, const std::string& owner);
+  absl::Status AwaitAgreement(int slot, const std::string& owner);
 
   const std::vector<std::unique_ptr<RedisServer>> nodes_;
 };

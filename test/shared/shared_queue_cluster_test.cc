@@ -213,7 +213,8 @@ TEST_F(SharedQueueClusterTest, NothingIsLostIfSlotsMoveUnderLoad) {
   for (int i = 0; i < 9; ++i) {
     const size_t next = (node + 1) % kNodes;
     const absl::Status moved = cluster().MoveSlot(slot, node, next);
-    ASSERT_TRUE(moved.ok()) << moved;
+    EXPECT_TRUE(moved.ok()) << moved;
+    if (!moved.ok()) break;
     node = next;
   }
   end = true;

@@ -1,0 +1,70 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "examples/mirror/shared_queue.h"
+
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/base/log_severity.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "examples/mirror/console.h"
+#include "examples/mirror/mirror.h"
+#include "workqueue/log_sink.h"
+#include "workqueue/metrics.h"
+#include "workqueue/shared/retry_schedule.h"
+#include "workqueue/shared/shared_queue.h"
+
+namespace mirror {
+namespace {
+
+// A process that has died is found out after this time, and another one copies
+// what it had.
+constexpr absl::Duration kLease = absl::Seconds(5);
+
+class ConsoleLog final : public workqueue::LogSink {
+ public:
+  explicit ConsoleLog(Console* console) : console_(console) {}
+
+  void Log(absl::LogSeverity, absl::string_view message) override {
+    console_->Line(message);
+  }
+
+ private:
+  Console* const console_;
+};
+
+}  // namespace
+
+absl::StatusOr<Mirror::SharedQueue> OpenSharedQueue(
+    const std::string& address, const std::string& name, Console* console,
+    workqueue::MetricsProvider* metrics) {
+  const auto log = std::make_shared<ConsoleLog>(console);
+  workqueue::SharedQueueOptions<std::string> options;
+  options.name = name;
+  options.redis.address = address;
+  options.lease = kLease;
+  options.retry_schedule = *workqueue::ExponentialRetrySchedule(
+      Mirror::kFirstRetry, Mirror::kLongestRetry);
+  options.retries_per_second = std::numeric_limits<double>::infinity();
+  options.metrics_provider = metrics;
+  options.log_sink = log.get();
+  auto opened = workqueue::SharedQueue<std::string>::Create(std::move(options));
+  if (!opened.ok()) return opened.status();
+  Mirror::SharedQueue result;
+  result.idle = [queue = opened->get(), log] {
+    const auto counts = queue->Count();
+    return counts.ok() && counts->queued + counts->processing +
+                                  counts->waiting + counts->failing ==
+                              0;
+  };
+  result.queue = *std::move(opened);
+  return result;
+}
+
+}  // namespace mirror

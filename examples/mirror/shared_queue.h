@@ -1,0 +1,28 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// examples/mirror/shared_queue.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_EXAMPLES_MIRROR_SHARED_QUEUE_H_
+#define WORKQUEUE_EXAMPLES_MIRROR_SHARED_QUEUE_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "examples/mirror/console.h"
+#include "examples/mirror/mirror.h"
+#include "workqueue/metrics.h"
+
+namespace mirror {
+
+// Opens the queue `name` in the server at `address`. Reports failures of the
+// server to `console`, which must outlive the queue, as must `metrics`.
+absl::StatusOr<Mirror::SharedQueue> OpenSharedQueue(
+    const std::string& address, const std::string& name, Console* console,
+    workqueue::MetricsProvider* metrics);
+
+}  // namespace mirror
+
+#endif  // WORKQUEUE_EXAMPLES_MIRROR_SHARED_QUEUE_H_
