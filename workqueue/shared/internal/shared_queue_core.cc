@@ -417,7 +417,12 @@ absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::Acquire(
   if (ends.empty()) {
     if (closed_) return EndedError();
     DropLostInHand();
-    if (!in_hand_.empty()) return TakeInHand(max);
+    if (!in_hand_.empty()) {
+      // Perhaps the engine has pushed the items for others.
+      std::vector<HeldItem*> items = TakeInHand(max);
+      WaitersChanged();
+      return items;
+    }
   }
   Waiters waiter;
   if (blocks && !closed_) {
@@ -482,14 +487,13 @@ absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::Acquire(
         continue;
       }
       Sleep(&*self);
-      WakeWaiters();
+      WaitersChanged();
       const MutexUnlock unlock(&mu_);
       parker->ParkUntil(deadline);
     }
     Remove(self);
   }
-  WakeWaiters();
-  if (MustTell()) WakeLoop(absl::InfinitePast());
+  WaitersChanged();
   return result;
 }
 

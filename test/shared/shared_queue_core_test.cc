@@ -1,0 +1,213 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tests `SharedQueueCore` with an engine that replies and pushes when the test
+// says so: orders of events that test/model/shared_queue.pml has found.
+
+#include "workqueue/shared/internal/shared_queue_core.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <future>  // NOLINT(build/c++11)
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+#include "workqueue/acquire_async.h"
+#include "workqueue/clock/fake_clock.h"
+#include "workqueue/executor.h"
+#include "workqueue/internal/mutex_lock.h"
+#include "workqueue/shared/internal/engine.h"
+#include "workqueue/timer/waiting_loop.h"
+
+namespace workqueue {
+namespace internal {
+namespace {
+
+constexpr absl::Duration kLong = absl::Seconds(10);
+
+// Has no items but those that the test pushes.
+class FakeEngine final : public Engine {
+ public:
+  absl::StatusOr<EngineReply> Apply(const EngineRequest& request,
+                                    absl::Time /*deadline*/) override {
+    MutexLock lock(&mu_);
+    ++requests_;
+    waiting_ = request.waiting_workers;
+    mu_.Await(absl::Condition(&replies_));
+    EngineReply reply;
+    reply.shut_down = shut_down_;
+    const uint64_t coming = pushed_ - request.received;
+    reply.pushes = pushed_ + (waiting_ > coming ? waiting_ - coming : 0);
+    reply.results.assign(request.operations.size(), kTrue);
+    return reply;
+  }
+
+  absl::StatusOr<EngineSnapshot> TakeSnapshot(
+      std::optional<int64_t> /*now*/, absl::Time /*deadline*/) override {
+    return absl::UnimplementedError("");
+  }
+
+  absl::Status Listen(EngineListener* listener,
+                      absl::Time /*deadline*/) override {
+    listener_ = listener;
+    listener->OnListening("client");
+    return absl::OkStatus();
+  }
+
+  void StopListening() override {}
+
+  // From now on requests get no reply, or get one.
+  void SetReplies(bool replies) {
+    MutexLock lock(&mu_);
+    replies_ = replies;
+  }
+
+  void ShutDown() {
+    MutexLock lock(&mu_);
+    shut_down_ = true;
+  }
+
+  // Hands out an item that `Deliver()` will bring.
+  void Push() {
+    MutexLock lock(&mu_);
+    ++pushed_;
+  }
+
+  void Deliver(const std::string& item) {
+    listener_->OnPush({item, /*token=*/1, 0, 0}, 0);
+  }
+
+  EngineListener* listener() const { return listener_; }
+
+  size_t requests() {
+    MutexLock lock(&mu_);
+    return requests_;
+  }
+
+  // Blocks until there have been more than `before` requests, and the last one
+  // says that so many workers wait.
+  bool AwaitRequest(size_t before, size_t waiting) {
+    MutexLock lock(&mu_);
+    const auto arrived = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      return requests_ > before && waiting_ == waiting;
+    };
+    return mu_.AwaitWithTimeout(absl::Condition(&arrived), kLong);
+  }
+
+ private:
+  EngineListener* listener_ = nullptr;
+  absl::Mutex mu_;
+  bool replies_ ABSL_GUARDED_BY(mu_) = true;
+  bool shut_down_ ABSL_GUARDED_BY(mu_) = false;
+  uint64_t pushed_ ABSL_GUARDED_BY(mu_) = 0;
+  size_t requests_ ABSL_GUARDED_BY(mu_) = 0;
+  size_t waiting_ ABSL_GUARDED_BY(mu_) = 0;
+};
+
+// Runs no task before `RunAll()`.
+class SlowExecutor final : public Executor {
+ public:
+  void Execute(absl::AnyInvocable<void() &&> task) override {
+    MutexLock lock(&mu_);
+    tasks_.push_back(std::move(task));
+  }
+
+  void RunAll() {
+    std::vector<absl::AnyInvocable<void() &&>> tasks;
+    {
+      MutexLock lock(&mu_);
+      tasks.swap(tasks_);
+    }
+    for (auto& task : tasks) std::move(task)();
+  }
+
+ private:
+  absl::Mutex mu_;
+  std::vector<absl::AnyInvocable<void() &&>> tasks_ ABSL_GUARDED_BY(mu_);
+};
+
+// The result of a callback.
+class Result {
+ public:
+  SharedQueueCore::Callback Callback() {
+    return [this](absl::StatusOr<HeldItem*> item) {
+      item_ = std::move(item);
+      called_.Notify();
+    };
+  }
+
+  // Blocks until the callback has been called. Returns its item, or null.
+  const HeldItem* Await() {
+    if (!called_.WaitForNotificationWithTimeout(kLong)) {
+      ADD_FAILURE() << "the callback has not been called";
+      return nullptr;
+    }
+    return item_.ok() ? *item_ : nullptr;
+  }
+
+ private:
+  absl::StatusOr<HeldItem*> item_ = nullptr;
+  absl::Notification called_;
+};
+
+class SharedQueueCoreTest : public testing::Test {
+ protected:
+  SharedQueueCoreTest() {
+    SharedQueueCore::Options options;
+    options.name = "queue";
+    options.loop = std::make_shared<WaitingLoop>(&clock_);
+    options.engine_uses_clock = true;
+    options.lease = absl::InfiniteDuration();
+    options.call_timeout = kLong;
+    auto engine = std::make_unique<FakeEngine>();
+    engine_ = engine.get();
+    core_ = std::make_unique<SharedQueueCore>(std::move(options),
+                                              std::move(engine));
+    EXPECT_TRUE(core_->Start().ok());
+  }
+
+  // Blocks until the engine knows that so many workers wait, and the replies
+  // have come.
+  void AwaitWaiting(size_t waiting) {
+    EXPECT_TRUE(engine_->AwaitRequest(0, waiting));
+    EXPECT_TRUE(core_->Len().ok());
+  }
+
+  FakeClock clock_;
+  FakeEngine* engine_;
+  InlineExecutor executor_;
+  SlowExecutor slow_executor_;
+  Result first_, second_;
+  std::unique_ptr<SharedQueueCore> core_;
+};
+
+TEST_F(SharedQueueCoreTest, TheEngineHearsOfAWorkerWhoseItemAnotherTakes) {
+  core_->AcquireAsync(&slow_executor_, first_.Callback());
+  AwaitWaiting(1);
+  engine_->Push();
+  engine_->Deliver("x");
+  const size_t before = engine_->requests();
+  const auto taken = core_->Acquire(1, absl::ZeroDuration(), {});
+  ASSERT_TRUE(taken.ok());
+  EXPECT_EQ(taken->front()->item, "x");
+  EXPECT_TRUE(engine_->AwaitRequest(before, 1));
+  core_->Close();
+  slow_executor_.RunAll();
+  EXPECT_EQ(first_.Await(), nullptr);
+}
+
+}  // namespace
+}  // namespace internal
+}  // namespace workqueue
