@@ -208,6 +208,25 @@ TEST_F(SharedQueueCoreTest, TheEngineHearsOfAWorkerWhoseItemAnotherTakes) {
   EXPECT_EQ(first_.Await(), nullptr);
 }
 
+TEST_F(SharedQueueCoreTest, AWorkerWhoseTimeIsOverTakesAPushThatComes) {
+  auto got = std::async(std::launch::async, [this] {
+    return core_->Acquire(1, absl::Seconds(1), {});
+  });
+  AwaitWaiting(1);
+  clock_.AwaitWaiters(2);  // the worker and the loop
+  engine_->Push();
+  engine_->SetReplies(false);
+  const size_t before = engine_->requests();
+  clock_.Step(absl::Seconds(1));
+  EXPECT_TRUE(engine_->AwaitRequest(before, 0));
+  engine_->Deliver("x");
+  absl::SleepFor(absl::Milliseconds(50));  // The loop may give it back.
+  engine_->SetReplies(true);
+  const auto items = got.get();
+  ASSERT_TRUE(items.ok()) << items.status();
+  EXPECT_EQ(items->front()->item, "x");
+}
+
 }  // namespace
 }  // namespace internal
 }  // namespace workqueue

@@ -481,7 +481,9 @@ absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::Acquire(
         told = true;
         Waiters removed = Remove(self);
         Call last;
+        ++taking_;
         Send(&last);
+        --taking_;
         waiters_.splice(waiters_.begin(), removed);
         call.status = absl::OkStatus();
         continue;
