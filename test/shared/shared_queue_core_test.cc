@@ -227,6 +227,20 @@ TEST_F(SharedQueueCoreTest, AWorkerWhoseTimeIsOverTakesAPushThatComes) {
   EXPECT_EQ(items->front()->item, "x");
 }
 
+TEST_F(SharedQueueCoreTest, AWorkerThatReplacesAnotherHearsOfAShutDown) {
+  const AcquireId id = core_->AcquireAsync(&executor_, first_.Callback());
+  AwaitWaiting(1);
+  engine_->SetReplies(false);
+  engine_->ShutDown();
+  const size_t before = engine_->requests();
+  engine_->listener()->OnShutDown(1);
+  EXPECT_TRUE(engine_->AwaitRequest(before, 1));
+  EXPECT_TRUE(core_->CancelAcquire(id));
+  core_->AcquireAsync(&executor_, second_.Callback());
+  engine_->SetReplies(true);
+  EXPECT_EQ(second_.Await(), nullptr);
+}
+
 }  // namespace
 }  // namespace internal
 }  // namespace workqueue

@@ -299,7 +299,10 @@ void SharedQueueCore::TakeIn(const EngineRequest& request, EngineReply reply,
                     clock()->TimeNow() + ticks_.ToDuration(reply.next_event));
   }
   WakeWaiters();
-  LookAt(MustTell() ? absl::InfinitePast() : next, heard);
+  // A callback that waits in vain since then must hear of it, too.
+  const bool more_to_end = reply.shut_down && !waiters_.empty() &&
+                           waiters_.back().first_request > request.number;
+  LookAt(MustTell() || more_to_end ? absl::InfinitePast() : next, heard);
 }
 
 void SharedQueueCore::TakeIn(HandedOut item, absl::Time since) {
