@@ -48,6 +48,7 @@ class FakeEngine final : public Engine {
     mu_.Await(absl::Condition(&replies_));
     EngineReply reply;
     reply.shut_down = shut_down_;
+    reply.pushed = pushed_;
     const uint64_t coming = pushed_ - request.received;
     reply.pushes = pushed_ + (waiting_ > coming ? waiting_ - coming : 0);
     reply.results.assign(request.operations.size(), kTrue);
@@ -148,6 +149,8 @@ class Result {
     };
   }
 
+  bool called() const { return called_.HasBeenNotified(); }
+
   // Blocks until the callback has been called. Returns its item, or null.
   const HeldItem* Await() {
     if (!called_.WaitForNotificationWithTimeout(kLong)) {
@@ -238,6 +241,22 @@ TEST_F(SharedQueueCoreTest, AWorkerThatReplacesAnotherHearsOfAShutDown) {
   EXPECT_TRUE(core_->CancelAcquire(id));
   core_->AcquireAsync(&executor_, second_.Callback());
   engine_->SetReplies(true);
+  EXPECT_EQ(second_.Await(), nullptr);
+}
+
+TEST_F(SharedQueueCoreTest, AShutDownDoesNotOvertakeAPush) {
+  core_->AcquireAsync(&executor_, first_.Callback());
+  core_->AcquireAsync(&executor_, second_.Callback());
+  AwaitWaiting(2);
+  engine_->Push();
+  engine_->ShutDown();
+  EXPECT_TRUE(core_->Len().ok());
+  EXPECT_FALSE(first_.called());
+  EXPECT_FALSE(second_.called());
+  engine_->Deliver("x");
+  const HeldItem* const item = first_.Await();
+  ASSERT_NE(item, nullptr);
+  EXPECT_EQ(item->item, "x");
   EXPECT_EQ(second_.Await(), nullptr);
 }
 

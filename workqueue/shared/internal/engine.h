@@ -120,6 +120,7 @@ struct EngineReply {
   // The number of pushes to the client so far, and of those still to come for
   // the workers that wait.
   uint64_t pushes = 0;
+  uint64_t pushed = 0;           // the former only
   std::vector<int64_t> results;  // of the operations
   std::vector<HandedOut> items;
 };

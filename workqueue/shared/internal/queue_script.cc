@@ -36,8 +36,9 @@ local META, ITEMS, READY, WAITING, LEASES, CLIENTS, WAITERS = unpack(KEYS)
 -- Reply: { { time, ticks until something is due or -1, ready, waiting,
 -- processing, failing, state, number of leases that expired in this request,
 -- items added again while they are processed, adds because items came due,
--- number of pushes to the client so far and still to come }, results of the
--- operations, each item handed out: item, token, priority, ticks in the queue }.
+-- number of pushes to the client so far and still to come, number of those so
+-- far }, results of the operations, each item handed out: item, token, priority,
+-- ticks in the queue }.
 local client, request = ARGV[2], tonumber(ARGV[3])
 local lease, presence = tonumber(ARGV[6]), tonumber(ARGV[7])
 local delays = tonumber(ARGV[11])
@@ -436,7 +437,7 @@ end
 
 local reply = { { now, next_event, ready, redis.call('ZCARD', WAITING),
                   processing, failing, state, expired,
-                  dirty, came_due, wants + mine[PUSHED] }, results,
+                  dirty, came_due, wants + mine[PUSHED], mine[PUSHED] }, results,
                 handed_out }
 if changed or wants ~= had[WANTED] or now > had[VALID] - presence / 2 then
   redis.call('HSET', META, 'time', now, 'offset', offset, 'sequence', sequence,

@@ -82,7 +82,7 @@ absl::StatusOr<EngineReply> ParseReply(const redisReply& reply) {
   const redisReply& head = *reply.element[0];
   const redisReply& results = *reply.element[1];
   const redisReply& items = *reply.element[2];
-  if (!IsArray(head, 11) || !IsArray(results, 0) || !IsArray(items, 0)) {
+  if (!IsArray(head, 12) || !IsArray(results, 0) || !IsArray(items, 0)) {
     return BadReply();
   }
   EngineReply result;
@@ -97,6 +97,7 @@ absl::StatusOr<EngineReply> ParseReply(const redisReply& reply) {
   result.dirty = NumberAt(head, 8);
   result.came_due = NumberAt(head, 9);
   result.pushes = static_cast<uint64_t>(NumberAt(head, 10));
+  result.pushed = static_cast<uint64_t>(NumberAt(head, 11));
   result.results.reserve(results.elements);
   for (size_t i = 0; i < results.elements; ++i) {
     result.results.push_back(NumberAt(results, i));

@@ -272,6 +272,8 @@ void SharedQueueCore::SendTogether() {
 
 void SharedQueueCore::TakeIn(const EngineRequest& request, EngineReply reply,
                              absl::Time sent_at, uint64_t heard) {
+  const bool pushes_come =
+      request.client == client_ && reply.pushed > received_;
   if (request.client == client_) pushes_ = reply.pushes;
   engine_now_ = reply.now;
   not_before_ = sent_at;
@@ -287,7 +289,7 @@ void SharedQueueCore::TakeIn(const EngineRequest& request, EngineReply reply,
   drained_ = reply.shut_down && reply.ready == 0 && reply.processing == 0;
   if (!reply.shut_down) {
     ended_as_of_ = 0;
-  } else if (reply.ready == 0) {
+  } else if (reply.ready == 0 && !pushes_come) {
     ended_as_of_ = std::max(ended_as_of_, request.number);
   }
   if (drained_) WakeSleepers();
@@ -772,6 +774,8 @@ void SharedQueueCore::OnPush(HandedOut item, int64_t now) {
         not_before_ + ticks_.ToDuration(now - engine_now_);
     TakeIn(std::move(item), std::min(sent_at, clock()->TimeNow()));
     WaitersChanged();
+    // The other waiters may end now.
+    if (shut_down_) Heard(absl::InfinitePast());
   }
   Submit();
 }
