@@ -39,7 +39,8 @@ TEST(PrometheusMetricsProviderTest, RefusesOtherMetricsOfTheNames) {
               NameIsTaken(gauge));
   }
   for (const char* counter :
-       {"workqueue_retries_total", "controller_runtime_reconcile_total"}) {
+       {"workqueue_retries_total", "workqueue_expired_leases_total",
+        "controller_runtime_reconcile_total"}) {
     const auto registry = std::make_shared<prometheus::Registry>();
     prometheus::BuildGauge().Name(counter).Register(*registry);
     EXPECT_EQ(PrometheusMetricsProvider::Create(registry).status(),

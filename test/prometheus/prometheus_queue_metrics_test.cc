@@ -185,6 +185,37 @@ TEST_F(PrometheusQueueMetricsTest, ShowsTypesAndHelp) {
   }
 }
 
+// Only a `SharedQueue` calls these functions: the tests above show that other
+// queues have none of these metrics.
+TEST_F(PrometheusQueueMetricsTest, ShowsTheEngineOfASharedQueue) {
+  const auto round_trip = provider_->NewEngineRoundTripMetric("pods");
+  const auto errors = provider_->NewEngineErrorsMetric("pods");
+  const auto expired = provider_->NewExpiredLeasesMetric("pods");
+  round_trip->Observe(0.25);
+  round_trip->Observe(0.5);
+  errors->Inc();
+  for (int i = 0; i < 3; ++i) expired->Inc();
+
+  Samples expected = {
+      {Series("workqueue_engine_errors_total", "pods"), 1},
+      {Series("workqueue_expired_leases_total", "pods"), 3},
+  };
+  expected.merge(Histogram("workqueue_engine_round_trip_seconds", "pods",
+                           {0, 0, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2}, 0.25 + 0.5,
+                           2));
+  const Exposition exposition = Scrape(*registry_);
+  EXPECT_EQ(exposition.samples, expected);
+  EXPECT_EQ(exposition.types,
+            (std::map<std::string, std::string>{
+                {"workqueue_engine_round_trip_seconds", "histogram"},
+                {"workqueue_engine_errors_total", "counter"},
+                {"workqueue_expired_leases_total", "counter"},
+            }));
+  for (const auto& [name, help] : exposition.helps) {
+    EXPECT_FALSE(help.empty()) << name;
+  }
+}
+
 TEST_F(PrometheusQueueMetricsTest, ABucketHoldsWhatIsAsLargeAsItsBound) {
   const auto latency = provider_->NewLatencyMetric("pods");
   for (double value : {1e-8, 2e-8, 0.001, 0.0011, 1000.0, 1000.1}) {

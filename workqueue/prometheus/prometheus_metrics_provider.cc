@@ -98,6 +98,15 @@ PrometheusMetricsProvider::Create(
   families.retries = registration.AddCounter(
       "workqueue_retries_total", "Adds with a delay, for example retries.");
 
+  families.engine_round_trip = registration.AddHistogram(
+      "workqueue_engine_round_trip_seconds",
+      "Seconds that a request to the engine of a shared queue took.");
+  families.engine_errors = registration.AddCounter(
+      "workqueue_engine_errors_total", "Requests to the engine that failed.");
+  families.expired_leases = registration.AddCounter(
+      "workqueue_expired_leases_total",
+      "Leases that expired, so that their items were queued again.");
+
   families.reconcile_total = registration.AddCounter(
       "controller_runtime_reconcile_total", "Reconciliations by result.");
   families.reconcile_errors =
@@ -202,6 +211,22 @@ PrometheusMetricsProvider::NewDepthMetricWithPriority(absl::string_view name) {
 std::unique_ptr<CounterMetric> PrometheusMetricsProvider::NewRetriesMetric(
     absl::string_view name) {
   return Wrap(families_.retries->Add(QueueLabels(name)));
+}
+
+std::unique_ptr<HistogramMetric>
+PrometheusMetricsProvider::NewEngineRoundTripMetric(absl::string_view name) {
+  return Wrap(
+      families_.engine_round_trip->Add(QueueLabels(name), QueueBuckets()));
+}
+
+std::unique_ptr<CounterMetric> PrometheusMetricsProvider::NewEngineErrorsMetric(
+    absl::string_view name) {
+  return Wrap(families_.engine_errors->Add(QueueLabels(name)));
+}
+
+std::unique_ptr<CounterMetric>
+PrometheusMetricsProvider::NewExpiredLeasesMetric(absl::string_view name) {
+  return Wrap(families_.expired_leases->Add(QueueLabels(name)));
 }
 
 // -----------------------------------------------------------------------------

@@ -49,6 +49,13 @@ namespace workqueue {
 //     workqueue_failing_items                      gauge (*)
 //     workqueue_retries_total                      counter
 //
+// A `SharedQueue` also has these metrics, but not the age of the oldest queued
+// item:
+//
+//     workqueue_engine_round_trip_seconds  histogram (*)
+//     workqueue_engine_errors_total        counter (*)
+//     workqueue_expired_leases_total       counter (*)
+//
 // A controller has these metrics:
 //
 //     controller_runtime_reconcile_total                  counter
@@ -127,6 +134,12 @@ class PrometheusMetricsProvider final : public MetricsProvider,
       absl::string_view name) override;
   std::unique_ptr<SettableGaugeMetric> NewFailingItemsMetric(
       absl::string_view name) override;
+  std::unique_ptr<HistogramMetric> NewEngineRoundTripMetric(
+      absl::string_view name) override;
+  std::unique_ptr<CounterMetric> NewEngineErrorsMetric(
+      absl::string_view name) override;
+  std::unique_ptr<CounterMetric> NewExpiredLeasesMetric(
+      absl::string_view name) override;
   std::unique_ptr<PriorityGaugeMetric> NewDepthMetricWithPriority(
       absl::string_view name) override;
   std::unique_ptr<CounterMetric> NewRetriesMetric(
@@ -166,6 +179,11 @@ class PrometheusMetricsProvider final : public MetricsProvider,
     prometheus::Family<prometheus::Gauge>* waiting_items;
     prometheus::Family<prometheus::Gauge>* failing_items;
     prometheus::Family<prometheus::Counter>* retries;
+
+    // Shared queues.
+    prometheus::Family<prometheus::Histogram>* engine_round_trip;
+    prometheus::Family<prometheus::Counter>* engine_errors;
+    prometheus::Family<prometheus::Counter>* expired_leases;
 
     // Controllers.
     prometheus::Family<prometheus::Counter>* reconcile_total;
