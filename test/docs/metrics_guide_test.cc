@@ -15,6 +15,7 @@
 #include "test/docs/read_file.h"
 #include "test/prometheus/exposition.h"
 #include "workqueue/controller/controller.h"
+#include "workqueue/metrics.h"
 #include "workqueue/prometheus/prometheus_metrics_provider.h"
 
 namespace {
@@ -36,6 +37,14 @@ absl::Status RunWithMetrics() {
 
   options.metrics_provider = metrics->get();
   options.queue_metrics_provider = metrics->get();
+
+  // The metrics of a shared queue's server.
+  const std::unique_ptr<workqueue::CounterMetric> errors =
+      (*metrics)->NewEngineErrorsMetric("deployments");
+  const std::unique_ptr<workqueue::CounterMetric> expired =
+      (*metrics)->NewExpiredLeasesMetric("deployments");
+  const std::unique_ptr<workqueue::HistogramMetric> round_trips =
+      (*metrics)->NewEngineRoundTripMetric("deployments");
 
   auto controller = Controller::Create(std::move(options));
   if (!controller.ok()) return controller.status();
@@ -67,6 +76,7 @@ TEST(MetricsGuideTest, TheMetricsInTheGuideExist) {
   }
   // The samples of a histogram have a suffix.
   names.erase("workqueue_queue_duration_seconds_bucket");
+  names.erase("workqueue_engine_round_trip_seconds_bucket");
   EXPECT_GE(names.size(), 9u);
   for (const std::string& name : names) {
     EXPECT_EQ(scraped.types.count(name), 1u) << name;

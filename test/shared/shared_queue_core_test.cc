@@ -28,6 +28,7 @@
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/executor.h"
 #include "workqueue/internal/mutex_lock.h"
+#include "workqueue/shared/internal/byte_queue.h"
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/timer/waiting_loop.h"
 
@@ -142,7 +143,7 @@ class SlowExecutor final : public Executor {
 // The result of a callback.
 class Result {
  public:
-  SharedQueueCore::Callback Callback() {
+  ByteQueue::Callback Callback() {
     return [this](absl::StatusOr<HeldItem*> item) {
       item_ = std::move(item);
       called_.Notify();
@@ -185,7 +186,7 @@ class SharedQueueCoreTest : public testing::Test {
   // have come.
   void AwaitWaiting(size_t waiting) {
     EXPECT_TRUE(engine_->AwaitRequest(0, waiting));
-    EXPECT_TRUE(core_->Len().ok());
+    EXPECT_TRUE(core_->Count().ok());
   }
 
   FakeClock clock_;
@@ -250,7 +251,7 @@ TEST_F(SharedQueueCoreTest, AShutDownDoesNotOvertakeAPush) {
   AwaitWaiting(2);
   engine_->Push();
   engine_->ShutDown();
-  EXPECT_TRUE(core_->Len().ok());
+  EXPECT_TRUE(core_->Count().ok());
   EXPECT_FALSE(first_.called());
   EXPECT_FALSE(second_.called());
   engine_->Deliver("x");

@@ -519,13 +519,8 @@ AcquireId SharedQueueCore::AcquireAsync(Executor* executor, Callback callback) {
     waiter.first_request = request_ + 1;
     WakeWaiters();
     // The loop asks the engine: this thread must not block.
-    // A request under way does not count this callback, even if it says the
-    // right number of them.
-    if (shut_down_) {
-      Heard(absl::InfinitePast());
-    } else if (MustTell()) {
-      WakeLoop(absl::InfinitePast());
-    }
+    if (shut_down_) look_at_ = absl::InfinitePast();
+    if (shut_down_ || MustTell()) WakeLoop(absl::InfinitePast());
   }
   Submit();
   return id;
