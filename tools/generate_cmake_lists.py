@@ -45,6 +45,8 @@ EXTERNAL = {
     "@com_github_jupp0r_prometheus_cpp//core": ["prometheus-cpp::core"],
     "@com_github_jupp0r_prometheus_cpp//pull": ["prometheus-cpp::pull"],
     "@hiredis//:hiredis": ["hiredis::hiredis"],
+    # A test preloads it, and leaves something out without it.
+    "//test/shared:libstep_clock.so": [],
     # Bazel's targets include GoogleMock.
     "@com_google_googletest//:gtest": ["GTest::gmock"],
     "@com_google_googletest//:gtest_main": ["GTest::gmock_main"],
@@ -91,9 +93,9 @@ class Package:
         self._add("library", name, target_compatible_with,
                   HDRS=hdrs, SRCS=srcs, DEPS=deps)
 
-    def _cc_binary(self, name, srcs, deps=(), tags=(),
+    def _cc_binary(self, name, srcs, deps=(), tags=(), linkshared=False,
                    target_compatible_with=(), visibility=()):
-        if "manual" in tags:
+        if "manual" in tags or linkshared:
             return
         self._add("binary", name, target_compatible_with,
                   SRCS=srcs, DEPS=deps)

@@ -8,17 +8,20 @@
 //     tools/bazelw test -c opt //test/shared:kill_test
 //         --test_arg=--duration=3m --test_timeout=600 --test_output=all
 //
-// The clock of the server is the machine's, and is left alone.
+// The clock of the server is stepped back, too, if the server can preload
+// step_clock.cc: not with a sanitizer, and only where Bazel has built that.
 
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/types.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>  // NOLINT(build/c++17)
+#include <fstream>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -28,6 +31,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/config.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
@@ -82,6 +86,22 @@ Flags& TheFlags() {
   return flags;
 }
 
+// Returns the path of the library with the server's clock, or an empty string
+// if there is none.
+std::string StepClockLibrary() {
+#if !defined(ABSL_HAVE_ADDRESS_SANITIZER) && \
+    !defined(ABSL_HAVE_THREAD_SANITIZER)
+  const char* const folder = getenv("TEST_SRCDIR");
+  const char* const workspace = getenv("TEST_WORKSPACE");
+  if (folder != nullptr && workspace != nullptr) {
+    std::string path =
+        absl::StrCat(folder, "/", workspace, "/test/shared/libstep_clock.so");
+    if (access(path.c_str(), R_OK) == 0) return path;
+  }
+#endif
+  return "";
+}
+
 // Ordeal
 //
 // One server with a queue, the processes that use it, and their end.
@@ -94,6 +114,7 @@ class Ordeal {
     std::vector<std::string> config;  // lines of redis.conf
     bool only_kills_server = false;
     bool mostly_stops = false;  // workers
+    bool mostly_steps = false;  // the clock
     // How long the queue may take to become empty in the end.
     absl::Duration drain = absl::Seconds(30);
     // A change of the queue's script; see CuttingProxy.
@@ -176,14 +197,21 @@ class Ordeal {
   };
 
   bool Start() {
-    RedisServer::Options options;
-    options.config = options_.config;
-    auto server = RedisServer::Start(std::move(options));
-    if (!server.ok()) return false;
-    server_ = *std::move(server);
     std::string directory = "/tmp/kill-XXXXXX";
     if (mkdtemp(directory.data()) == nullptr) return false;
     directory_ = directory;
+    RedisServer::Options options;
+    options.config = options_.config;
+    const std::string library = StepClockLibrary();
+    if (!library.empty()) {
+      if (!StepBack(absl::ZeroDuration())) return false;
+      options.environment = {"LD_PRELOAD=" + library,
+                             "STEP_CLOCK_FILE=" + ClockFile()};
+      steps_clock_ = true;
+    }
+    auto server = RedisServer::Start(std::move(options));
+    if (!server.ok()) return false;
+    server_ = *std::move(server);
     CuttingProxy::Options proxy;
     proxy.server = server_->socket_path();
     proxy.socket = directory_ + "/proxy";
@@ -216,6 +244,20 @@ class Ordeal {
     return absl::StrCat(directory_, "/", process);
   }
 
+  std::string ClockFile() const { return directory_ + "/clock"; }
+
+  // Steps the server's clock back. Returns whether it could.
+  bool StepBack(absl::Duration by) {
+    offset_ -= by;
+    const int64_t micros = absl::ToInt64Microseconds(offset_);
+    std::fstream file(ClockFile(),
+                      std::ios::in | std::ios::out | std::ios::binary);
+    if (!file) file.open(ClockFile(), std::ios::out | std::ios::binary);
+    // In one write, and without truncation: the server has mapped the file.
+    file.write(reinterpret_cast<const char*>(&micros), sizeof(micros));
+    return static_cast<bool>(file.flush());
+  }
+
   static void Kill(Worker* worker) {
     if (worker->pid < 0) return;
     kill(worker->pid, SIGKILL);
@@ -246,6 +288,7 @@ class Ordeal {
     uint32_t what = random_() % 100;
     if (options_.only_kills_server) what = 70;
     if (options_.mostly_stops && random_() % 2 == 0) what = 40;
+    if (options_.mostly_steps && random_() % 2 == 0) what = 96;
     Worker& worker = workers_[random_() % workers_.size()];
     if (what < 40) {
       ++counts_["worker killed"];
@@ -273,9 +316,12 @@ class Ordeal {
     } else if (what < 92) {
       ++counts_["all connections cut"];
       proxy_->CutAll();
-    } else {
+    } else if (what < 96 || !steps_clock_) {
       ++counts_["scripts flushed"];
       FlushScripts();
+    } else {
+      ++counts_["clock stepped back"];
+      StepBack(Random(absl::Hours(1)));
     }
   }
 
@@ -362,6 +408,8 @@ class Ordeal {
   std::vector<Worker> workers_;
   int processes_ = 0;  // so far
   int ended_ = 0;      // of these on their own
+  bool steps_clock_ = false;
+  absl::Duration offset_;  // of the server's clock
   std::map<std::string, int> counts_;
   std::string error_;
 };
@@ -460,6 +508,8 @@ struct Broken {
   std::string to;
   // Or a setting of the server, which is killed.
   std::string config = "";
+  // Whether it shows when the server's clock is stepped.
+  bool steps_clock = false;
 };
 
 // A check that cannot fail would prove nothing.
@@ -468,6 +518,9 @@ class BrokenKillTest : public RedisFixture,
 
 TEST_P(BrokenKillTest, IsFound) {
   const Broken& broken = GetParam();
+  if (broken.steps_clock && StepClockLibrary().empty()) {
+    GTEST_SKIP() << "cannot step the server's clock";
+  }
   uint32_t seed = TheFlags().seed;
   for (int round = 1; round <= 40; ++round) {
     Ordeal::Options options;
@@ -476,7 +529,9 @@ TEST_P(BrokenKillTest, IsFound) {
     options.seed = ++seed;
     options.from = broken.from;
     options.to = broken.to;
-    options.mostly_stops = true;  // most is broken when a lease expires
+    // Most is broken when a lease expires.
+    options.mostly_stops = !broken.steps_clock;
+    options.mostly_steps = broken.steps_clock;
     if (!broken.config.empty()) {
       options.config = {broken.config};
       options.only_kills_server = true;
@@ -508,6 +563,8 @@ INSTANTIATE_TEST_SUITE_P(
          "e[STATE] == DIRTY then", "e[STATE] == 77777 then"},
         {"LeaseNeverExpires", KillViolation::kStuck, "now >= grace",
          "now < 0 + 00"},
+        {"TimeGoesBack", KillViolation::kStuck, "if now < last then",
+         "if now < 0000 then", "", /*steps_clock=*/true},
         {"AppendFsyncEverySec", KillViolation::kLost, "", "",
          "appendfsync everysec"},
         {"NoAppendOnlyFile", KillViolation::kLost, "", "", "appendonly no"},

@@ -121,8 +121,8 @@ class ForkThread {
 // `errno` to the file `errors` if that fails. The other threads do not exist
 // here, and may have held any lock. So this calls only functions that are safe
 // in a signal handler.
-[[noreturn]] void Exec(const char* path, char* const* argv, int output,
-                       int errors, pid_t parent) {
+[[noreturn]] void Exec(const char* path, char* const* argv, char* const* envp,
+                       int output, int errors, pid_t parent) {
   sigset_t signals;
   sigemptyset(&signals);
   const int input = open("/dev/null", O_RDONLY);
@@ -139,19 +139,28 @@ class ForkThread {
         fcntl(fd, F_SETFD, FD_CLOEXEC);
       }
     }
-    execv(path, argv);
+    execve(path, argv, envp);
   }
   const int error = errno;
   [[maybe_unused]] const ssize_t written = write(errors, &error, sizeof(error));
   _exit(1);
 }
 
-// Starts `program` with the argument `argument`. Its output goes to the end of
-// the file `log`. Returns the process.
+// Starts `program` with the argument `argument`, and `variables` in its
+// environment. Its output goes to the end of the file `log`. Returns the
+// process.
 absl::StatusOr<pid_t> Spawn(const RedisServer::Program& program,
-                            std::string argument, const std::string& log) {
+                            std::string argument,
+                            std::vector<std::string> variables,
+                            const std::string& log) {
   std::string name = program.name;
   char* const argv[] = {name.data(), argument.data(), nullptr};
+  std::vector<char*> envp;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    envp.push_back(*variable);
+  }
+  for (std::string& variable : variables) envp.push_back(variable.data());
+  envp.push_back(nullptr);
   const int output =
       open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (output < 0) return ErrnoError(log, errno);
@@ -168,7 +177,7 @@ absl::StatusOr<pid_t> Spawn(const RedisServer::Program& program,
     const pid_t parent = getpid();
     pid = fork();
     if (pid == 0) {
-      Exec(program.path.c_str(), argv, output, errors[1], parent);
+      Exec(program.path.c_str(), argv, envp.data(), output, errors[1], parent);
     }
     if (pid < 0) error = errno;
   });
@@ -372,7 +381,8 @@ absl::Status RedisServer::Launch() {
   file.close();
   if (!file) return absl::InternalError("cannot write " + config);
 
-  absl::StatusOr<pid_t> pid = Spawn(program_, config, directory_ + "/log");
+  absl::StatusOr<pid_t> pid =
+      Spawn(program_, config, options_.environment, directory_ + "/log");
   if (!pid.ok()) return pid.status();
   pid_ = *pid;
   const absl::Status status = AwaitPong();

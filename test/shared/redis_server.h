@@ -44,6 +44,9 @@ class RedisServer {
     // `tcp`.
     bool cluster = false;
 
+    // Further variables of the server's environment, as "NAME=value".
+    std::vector<std::string> environment;
+
     // How long `Start()` and `Restart()` wait for an answer, in real time.
     absl::Duration timeout = absl::Seconds(30);
   };

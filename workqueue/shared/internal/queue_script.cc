@@ -22,7 +22,8 @@ local META, ITEMS, READY, WAITING, LEASES, CLIENTS, WAITERS = unpack(KEYS)
 --    1  version of the layout
 --    2  client
 --    3  number of the request; a request with the number of the client's last
---       one is that one again, and gets the same reply
+--       one is that one again, and gets the same reply. One with a lower number
+--       is a copy that comes late, on a connection that the client has given up
 --    4  time, or empty: the server's
 --    5  identity of this run of the server, or empty if not known
 --    6  duration of a lease; inf: it never expires
@@ -71,7 +72,7 @@ end
 local mine = redis.call('HGET', CLIENTS, client)
 if mine then
   mine = cmsgpack.unpack(mine)
-  if mine[LAST_REQUEST] == request then
+  if mine[LAST_REQUEST] >= request then
     return cmsgpack.unpack(mine[LAST_REPLY])
   end
 end
