@@ -18,6 +18,9 @@ import time
 
 START_LIMIT = 30  # seconds
 
+# The beginning of a command whose process dies when this one does.
+DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL")
+
 
 class Missing(Exception):
     """The server's programs are not there. The message says which."""
@@ -79,7 +82,7 @@ class Server(abc.ABC):
             # A session of its own: Ctrl-C reaches only this process, which
             # then stops the server.
             self._process = subprocess.Popen(
-                ["setpriv", "--pdeathsig", "KILL", *command],
+                [*DIES_WITH_US, *command],
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output,
                 start_new_session=True, **options)
         end = time.monotonic() + START_LIMIT
