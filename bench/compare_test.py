@@ -28,6 +28,7 @@ def load(program):
 
 
 compare = load(PROGRAM)
+servers = compare.servers
 
 GROUP = compare.Group("Queues & such", "queue", ("queue-floor", "queue-wheel"),
                       ("client-go", "priorityqueue"))
@@ -163,14 +164,37 @@ class ChosenTest(unittest.TestCase):
             compare.chosen("a,x", ["a", "b"])
 
     def test_groups_without_a_chosen_peer_are_left_out(self):
-        groups = compare.choose_groups("netty,go-timer")
-        self.assertEqual([g.ours for g in groups], ["scheduler"])
+        groups = compare.choose_groups(None, "netty,go-timer")
+        self.assertEqual([g.ours for g in groups], ["scheduler", "machine"])
         self.assertEqual(groups[0].peers, ("go-timer", "netty"))
-        self.assertEqual(compare.choose_groups(None), list(compare.GROUPS))
+        self.assertEqual(compare.choose_groups(None, None),
+                         [*compare.GROUPS, compare.MACHINE])
 
     def test_a_peer_may_be_in_several_groups(self):
-        groups = compare.choose_groups("client-go")
-        self.assertEqual([g.ours for g in groups], ["queue", "queue-async"])
+        groups = compare.choose_groups(None, "client-go")
+        self.assertEqual([g.ours for g in groups],
+                         ["queue", "queue-async", "machine"])
+
+    def test_groups(self):
+        groups = compare.choose_groups("shared-queue", None)
+        self.assertEqual([g.ours for g in groups], ["shared-queue"])
+        groups = compare.choose_groups("scheduler,queue", "client-go")
+        self.assertEqual([g.ours for g in groups], ["queue", "machine"])
+        with self.assertRaisesRegex(SystemExit, "there is no x; there are:"):
+            compare.choose_groups("x", None)
+
+    def test_writes_only_whole_sections(self):
+        for names in None, "shared-queue", \
+                "queue,queue-async,delay-queue,scheduler":
+            compare.check_whole_sections(compare.choose_groups(names, None))
+        with self.assertRaisesRegex(
+                SystemExit, "add to --groups: queue-async,scheduler$"):
+            compare.check_whole_sections(compare.choose_groups(
+                "queue,delay-queue,shared-queue", None))
+
+    def test_each_target_has_a_section(self):
+        targets = {group.target for group in compare.GROUPS}
+        self.assertEqual(targets, compare.SECTIONS.keys())
 
 
 class MeasureTest(unittest.TestCase):
@@ -179,12 +203,167 @@ class MeasureTest(unittest.TestCase):
         groups = [compare.Group("", "queue", (), ("client-go",)),
                   compare.Group("", "queue-async", (), ("client-go",))]
         programs = FakePrograms()
-        with mock.patch.object(programs, "start",
-                               side_effect=programs.start) as start, \
+        with mock.patch.object(programs, "run",
+                               side_effect=programs.run) as run, \
                 contextlib.redirect_stderr(io.StringIO()):
-            compare.measure(programs, groups, ["cycle"], 1, 1)
-        self.assertEqual([call.args[0] for call in start.call_args_list],
+            compare.measure(programs, groups, ["cycle"], 1, True)
+        self.assertEqual([call.args[0] for call in run.call_args_list],
                          ["queue", "client-go", "queue-async"])
+
+
+class SleepingServer(servers.Server):
+    """A server that does nothing. Remembers its processes and folders."""
+
+    COMMAND = ("sleep", "60")
+    ANSWERS = True
+    started = []
+
+    @classmethod
+    def version(cls):
+        return "sleep 1"
+
+    def _start(self, folder):
+        self.address = str(folder / "socket")
+        try:
+            self._run(*self.COMMAND)
+        finally:
+            self.started.append((self._process, folder))
+
+    def _answers(self):
+        return self.ANSWERS
+
+
+class ServerTest(unittest.TestCase):
+
+    def setUp(self):
+        SleepingServer.started.clear()
+
+    def assert_gone(self):
+        for process, folder in SleepingServer.started:
+            self.assertIsNotNone(process.returncode)
+            self.assertFalse(folder.exists())
+
+    def test_is_there_until_the_end(self):
+        with SleepingServer() as server:
+            process, folder = server.started[0]
+            self.assertIsNone(process.poll())
+            self.assertEqual(server.address, f"{folder}/socket")
+        self.assert_gone()
+
+    def test_each_is_new(self):
+        for _ in range(2):
+            with SleepingServer():
+                pass
+        self.assertNotEqual(*(folder for _, folder in SleepingServer.started))
+
+    def test_an_exception_stops_it(self):
+        for exception in ValueError, KeyboardInterrupt, SystemExit:
+            with self.assertRaises(exception), SleepingServer():
+                raise exception
+        self.assert_gone()
+
+    def test_says_why_it_does_not_start(self):
+        with mock.patch.multiple(
+                SleepingServer, ANSWERS=False,
+                COMMAND=("sh", "-c", "echo my reason; exit 1")), \
+                self.assertRaisesRegex(RuntimeError, "my reason"), \
+                SleepingServer():
+            pass
+        self.assert_gone()
+
+    def test_a_start_that_takes_too_long(self):
+        with mock.patch.object(SleepingServer, "ANSWERS", False), \
+                mock.patch.object(servers, "START_LIMIT", .1), \
+                self.assertRaisesRegex(RuntimeError, "does not start"), \
+                SleepingServer():
+            pass
+        self.assert_gone()
+
+    def test_finds_the_server_that_the_environment_names(self):
+        with mock.patch.dict("os.environ", WORKQUEUE_REDIS_SERVER="not-there"):
+            with self.assertRaisesRegex(servers.Missing,
+                                        "server missing: not-there"):
+                servers.Redis.version()
+
+    def test_postgres_may_be_missing(self):
+        with mock.patch("shutil.which", return_value=None):
+            with self.assertRaisesRegex(servers.Missing, "server missing"):
+                servers.Postgres.version()
+
+
+class ProgramsTest(unittest.TestCase):
+    """Runs programs that are scripts, which print their arguments."""
+
+    GROUP = compare.Group("", "ours", (), ("peer",), "//bench/x", ("y",))
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        self.script("tools/bazelw", "true")
+        for name, subject in (("bazel-bin/bench/x/x", "ours"),
+                              ("bench/peers/y/run", "peer")):
+            self.script(name, 'case $1 in',
+                        f"--list) printf '{subject}\\tcycle\\n';;",
+                        f"--versions) printf '{subject}\\t1.2\\n';;",
+                        '*) echo "$@"; esac')
+
+    def script(self, name, *lines):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n".join(("#!/bin/sh", *lines)), encoding="utf-8")
+        path.chmod(0o755)
+
+    def programs(self, **server_of):
+        with mock.patch.multiple(compare, ROOT=self.root, SERVERS=server_of):
+            return compare.Programs(self.root, [self.GROUP])
+
+    def output(self, programs, subject, quick, **server_of):
+        with mock.patch.object(compare, "SERVERS", server_of), \
+                programs.run(subject, "cycle", quick) as process:
+            return compare.finish(process)
+
+    def test_without_a_server(self):
+        programs = self.programs()
+        self.assertEqual(programs.not_run, [])
+        self.assertEqual(programs.version("peer"), "1.2")
+        self.assertEqual(self.output(programs, "ours", False),
+                         "ours cycle --seconds 60\n")
+        self.assertEqual(self.output(programs, "peer", True),
+                         "peer cycle --seconds 3\n")
+
+    def test_with_a_server(self):
+        programs = self.programs(peer=SleepingServer)
+        self.assertEqual(programs.version("peer"), "1.2, sleep 1")
+        self.assertRegex(
+            self.output(programs, "peer", True, peer=SleepingServer),
+            "^peer cycle --server /.*/socket --items 10000\n$")
+        self.assertRegex(
+            self.output(programs, "peer", False, peer=SleepingServer),
+            "--items 100000\n$")
+
+    def test_a_missing_server_leaves_the_subject_out(self):
+        with mock.patch.object(SleepingServer, "version",
+                               side_effect=servers.Missing("no sleep")):
+            programs = self.programs(peer=SleepingServer)
+        self.assertEqual(programs.not_run, ["peer: no sleep"])
+        self.assertEqual(programs.cases("ours"), ["cycle"])
+        self.assertEqual(list(programs.cases("peer")), [])
+
+    def test_a_missing_toolchain_leaves_the_peers_out(self):
+        self.script("bench/peers/y/run", "echo toolchain missing: y >&2",
+                    "exit 3")
+        programs = self.programs(peer=SleepingServer)
+        self.assertEqual(programs.not_run, ["toolchain missing: y"])
+
+    def test_a_process_ends_with_its_context(self):
+        self.script("bazel-bin/bench/x/x", "[ $1 = --list ] || exec sleep 60",
+                    "printf 'ours\\tcycle\\n'")
+        programs = self.programs()
+        with self.assertRaises(KeyboardInterrupt), \
+                programs.run("ours", "cycle", True) as process:
+            raise KeyboardInterrupt
+        self.assertIsNotNone(process.returncode)
 
 
 class ArgumentsTest(unittest.TestCase):
@@ -212,7 +391,7 @@ class ArgumentsTest(unittest.TestCase):
 
     def test_peers_are_known(self):
         with self.assertRaisesRegex(SystemExit, "there is no x; there are:"):
-            compare.choose_groups("netty,x")
+            compare.choose_groups(None, "netty,x")
 
 
 class SectionTest(unittest.TestCase):
@@ -270,18 +449,19 @@ class FakePrograms:
         self._failing = failing
 
     def cases(self, subject):
-        having = ("queue", "queue-async", "client-go")
+        having = ("queue", "queue-async", "client-go", "shared-queue", "river")
         return ["cycle"] if subject in having else []
 
     def version(self, subject):
         return f"version of {subject}"
 
-    def start(self, subject, case, idle_seconds):
+    @contextlib.contextmanager
+    def run(self, subject, case, quick):
         fails = (subject, case) in self._failing
         process = mock.Mock(returncode=1 if fails else 0)
         process.communicate.return_value = (
             "" if fails else f"{case}\t100\tns\n", None)
-        return process
+        yield process
 
 
 class WriteTest(unittest.TestCase):
@@ -297,17 +477,17 @@ class WriteTest(unittest.TestCase):
         self.chart = pathlib.Path(folder.name, "benchmarks-amd-epyc.svg")
         self.document.write_text(self.BEFORE, encoding="utf-8")
 
-    def run_compare(self, programs, processor="AMD EPYC"):
+    def run_compare(self, programs, processor="AMD EPYC", groups=()):
         """Returns what compare --write says when it refuses to write; None if
         it writes."""
         output = io.StringIO()
         with mock.patch.multiple(compare, DOCUMENT=self.document,
                                  processor=lambda: processor,
-                                 Programs=lambda folder: programs), \
+                                 Programs=lambda *_: programs), \
                 contextlib.redirect_stdout(output), \
                 contextlib.redirect_stderr(output):
             try:
-                compare.main(["--write", "--rounds", "2"])
+                compare.main(["--write", "--rounds", "2", *groups])
             except SystemExit as e:
                 return str(e)
         return None
@@ -318,7 +498,9 @@ class WriteTest(unittest.TestCase):
         self.assertTrue(text.startswith(
             self.KEPT + "\n<!-- processor: AMD EPYC -->\n\n## On AMD EPYC\n\n"
             "Measured on "))
-        self.assertTrue(text.endswith("\n" + self.OTHER))
+        self.assertIn(
+            "\n" + self.OTHER + "\n<!-- processor: AMD EPYC, shared queue -->",
+            text)
         self.assertNotIn("old tables", text)
         self.assertIn("\nAMD EPYC, ", text)
         self.assertIn("](benchmarks-amd-epyc.svg)\n", text)
@@ -327,6 +509,35 @@ class WriteTest(unittest.TestCase):
         self.assertIn("\n### Versions\n", text)
         self.assertEqual(text.count("| version of client-go |"), 1)
         self.assertTrue(self.chart.exists())
+
+    def test_writes_only_the_section_of_the_groups(self):
+        self.assertIsNone(self.run_compare(
+            FakePrograms(), groups=("--groups", "shared-queue")))
+        text = self.document.read_text(encoding="utf-8")
+        self.assertTrue(text.startswith(
+            self.BEFORE + "\n<!-- processor: AMD EPYC, shared queue -->\n\n"
+            "## On AMD EPYC, shared queue\n\nMeasured on "))
+        self.assertIn("](benchmarks-amd-epyc-shared-queue.svg)\n", text)
+        self.assertIn("| version of river |", text)
+        self.assertNotIn("| version of client-go |", text)
+        self.assertFalse(self.chart.exists())
+        self.assertTrue(self.document.with_name(
+            "benchmarks-amd-epyc-shared-queue.svg").exists())
+
+    def test_keeps_the_section_of_other_groups(self):
+        self.run_compare(FakePrograms(), groups=("--groups", "shared-queue"))
+        section = self.document.read_text(
+            encoding="utf-8").removeprefix(self.BEFORE)
+        self.assertIsNone(self.run_compare(FakePrograms(), groups=(
+            "--groups", "queue,queue-async,delay-queue,scheduler")))
+        text = self.document.read_text(encoding="utf-8")
+        self.assertNotIn("old tables", text)
+        self.assertTrue(text.endswith(section))
+
+    def test_not_a_part_of_a_section(self):
+        refusal = self.run_compare(programs=None, groups=("--groups", "queue"))
+        self.assertIn("--write renews a whole section", refusal)
+        self.assert_nothing_written()
 
     def test_appends_the_section_of_a_new_processor(self):
         self.assertIsNone(self.run_compare(FakePrograms(), "Cortex-A76"))
