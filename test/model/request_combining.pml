@@ -31,10 +31,18 @@ bool asleep[CALLERS];  // whether the thread waits for `changed` of its call
 
 byte ended;  // state of the model that the code does not have
 
-// The beginning of SendTogether(). A set of calls has a bit for each.
-inline BeginRequest(set, i) {
+// The beginning of SendTogether(). Then the thread waits for more calls, for a
+// short time, without the lock.
+inline BeginToLead() {
   assert(!sending);
   sending = true;
+  leads = true
+}
+
+// The thread has waited. A set of calls has a bit for each.
+inline BeginRequest(set, i) {
+  leads = false;
+  sends = true;
   do
   :: len(calls) > 0 && i < MOST -> calls?one; set = set | (1 << one); i++
   :: else -> break
@@ -62,6 +70,7 @@ inline EndRequest(set, i) {
 proctype Caller(byte self) {
   byte left = CALLS;
   byte set, i, one;
+  bool leads;  // waits for more calls, or
   bool sends;  // has sent a request, and the lock is free meanwhile
 again:
   atomic { left--; done[self] = false; calls!self }
@@ -70,6 +79,7 @@ look:
   atomic {
     !asleep[self] ->
     if
+    :: leads -> BeginRequest(set, i); goto look
     :: sends ->
       sends = false;
       EndRequest(set, i);
@@ -80,10 +90,10 @@ look:
     fi;
     if
 #ifdef BROKEN_SENDS_MEANWHILE
-    :: !done[self] -> BeginRequest(set, i); sends = true; goto look
+    :: !done[self] -> BeginToLead(); goto look
 #else
     :: !done[self] && sending -> asleep[self] = true; goto look
-    :: !done[self] && !sending -> BeginRequest(set, i); sends = true; goto look
+    :: !done[self] && !sending -> BeginToLead(); goto look
 #endif
     :: done[self]
     fi;

@@ -45,6 +45,9 @@ constexpr size_t kMaxOperations = 1000;
 // it makes one for each `WaitingLoop::Heartbeat()`.
 constexpr absl::Duration kPresence = absl::Seconds(30);
 
+// The longest time that a request waits for calls; see AwaitCompany().
+constexpr absl::Duration kLongestWait = absl::Microseconds(500);
+
 // How long the loop waits after a failed request.
 constexpr absl::Duration kRetryAfter = absl::Milliseconds(500);
 
@@ -198,6 +201,7 @@ absl::Status SharedQueueCore::EndedError() const {
 void SharedQueueCore::Send(Call* call) {
   call->deadline = MachineClock()->TimeNow() + options_.call_timeout;
   calls_.push_back(call);
+  if (calls_.size() == company_) company_came_.Signal();
   while (!call->done) {
     if (sending_) {
       call->changed.Wait(&mu_);
@@ -208,7 +212,18 @@ void SharedQueueCore::Send(Call* call) {
   if (!sending_ && !calls_.empty()) calls_.front()->changed.Signal();
 }
 
+void SharedQueueCore::AwaitCompany() {
+  const absl::Time end =
+      MachineClock()->TimeNow() + std::min(round_trip_ / 4, kLongestWait);
+  while (calls_.size() < company_ &&
+         !company_came_.WaitWithDeadline(&mu_, end)) {
+  }
+  company_ = 0;
+}
+
 void SharedQueueCore::SendTogether() {
+  sending_ = true;
+  AwaitCompany();
   std::vector<Call*> calls;
   EngineRequest request;
   request.client = client_;
@@ -238,13 +253,17 @@ void SharedQueueCore::SendTogether() {
   request.now = EngineTime();
   const absl::Time sent_at = clock()->TimeNow();
   const uint64_t heard = heard_;
-  sending_ = true;
+  absl::Duration round_trip;
   absl::StatusOr<EngineReply> reply = absl::UnknownError("");
   {
     const MutexUnlock unlock(&mu_);
+    const absl::Time start = MachineClock()->TimeNow();
     reply = engine_->Apply(request, deadline);
+    round_trip = MachineClock()->TimeNow() - start;
   }
+  round_trip_ = round_trip;
   sending_ = false;
+  company_ = calls.size() + calls_.size();
   reachable_ = reply.ok();
   Report([&](SharedQueueMetrics* metrics) {
     metrics->OnRoundTrip(clock()->TimeNow() - sent_at);

@@ -169,6 +169,11 @@ class SharedQueueCore final : public ByteQueue,
 
   // Sends `*call`, together with others, and waits until it is done.
   void Send(Call* call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Waits until as many calls are there as the last request has left or
+  // released, a fraction of its time at most. The threads that a reply releases
+  // come back soon with their next calls. Otherwise they would split into two
+  // groups of which each waits for the other's request, and then for its own.
+  void AwaitCompany() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Sends all calls that wait, or many of them. Releases the lock meanwhile.
   void SendTogether() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void TakeIn(const EngineRequest& request, EngineReply reply,
@@ -246,6 +251,9 @@ class SharedQueueCore final : public ByteQueue,
   // Calls to be sent, in their order, and whether a thread sends.
   std::deque<Call*> calls_ ABSL_GUARDED_BY(mu_);
   bool sending_ ABSL_GUARDED_BY(mu_) = false;
+  size_t company_ ABSL_GUARDED_BY(mu_) = 0;  // the calls to wait for, or 0
+  absl::CondVar company_came_ ABSL_GUARDED_BY(mu_);
+  absl::Duration round_trip_ ABSL_GUARDED_BY(mu_);  // of the last request
   uint64_t request_ ABSL_GUARDED_BY(mu_) = 0;  // the number of the latest one
 
   // Whether the process listens, as which client, and what it has heard.
