@@ -5,8 +5,8 @@
 // bench/shared_cases/server.h
 // -----------------------------------------------------------------------------
 //
-// What a Redis server tells about itself. `address` is the path of its socket.
-// A function that cannot reach the server ends the program.
+// Figures of a Redis server. `address` is the path of its socket. A function
+// that cannot reach the server ends the program.
 
 #ifndef WORKQUEUE_BENCH_SHARED_CASES_SERVER_H_
 #define WORKQUEUE_BENCH_SHARED_CASES_SERVER_H_

@@ -109,9 +109,11 @@ struct SharedQueueCounts {
 //
 // A worker that waits goes on waiting, and is served when the server is back.
 //
-// Each call is one request to the server. The calls of a process' threads that
-// meet travel together. Complexities are those of a `RateLimitingQueue`, but
-// for a logarithm of the number of items.
+// Each call is one request to the server, or one to each partition that it
+// concerns. The calls of a process' threads that meet travel together. A call
+// for several items, of several partitions, may have taken effect in some of
+// them if it returns an error. Complexities are those of a `RateLimitingQueue`,
+// but for a logarithm of the number of items.
 //
 // Thread-safe. The destructor closes the queue, and gives back what no worker
 // has taken. It blocks until calls that wait for items have returned, and all
@@ -127,8 +129,8 @@ class SharedQueue final : public PriorityInterface<T>,
   //   * `absl::InvalidArgumentError` that names the field and its value if the
   //     options are wrong,
   //   * `absl::FailedPreconditionError` if another version of this library,
-  //     with another layout, uses the queue, or if the server is not durable
-  //     and must be,
+  //     with another layout, uses the queue, or a client with another number of
+  //     partitions, or if the server is not durable and must be,
   //   * an error of a call.
   static absl::StatusOr<std::unique_ptr<SharedQueue>> Create(
       SharedQueueOptions<T> options);

@@ -34,14 +34,16 @@ struct SharedQueueOptionsBase {
   // The server, or the cluster.
   RedisOptions redis;
 
-  // The number of the parts into which the queue is divided, 1 to 256. Each
-  // item belongs to one of them, by a hash of its bytes. In a cluster they are
-  // spread evenly over the nodes, and more than one node serves the queue.
-  // Items are handed out in the order of their adds within a partition, and a
-  // process' workers take from the partitions in turn. In this process each
-  // partition has two connections and two threads, and metrics of its own,
-  // named "NAME/0", "NAME/1" and so on. All processes must have the same
-  // number: others are refused. See docs/shared-queue.md for how to change it.
+  // The number of partitions, 1 to 256. Each item belongs to one of them, by a
+  // hash of its bytes. A cluster's nodes serve the partitions, which are spread
+  // evenly over them. Items are handed out in the order of their adds, and by
+  // priority, within a partition. A process' workers take from the partitions
+  // in turn.
+  //
+  // Each partition costs this process two connections and two threads, and has
+  // metrics of its own, named "NAME/0", "NAME/1" and so on. All processes must
+  // have the same number: others are refused. docs/guide.md says how to change
+  // it.
   int partitions = 1;
 
   // How long a worker may have an item without a renewal. This process renews

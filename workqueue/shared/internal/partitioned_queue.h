@@ -113,7 +113,7 @@ class PartitionedQueue final : public ByteQueue, private WaitingLoop::Client {
     Waiters::iterator waiter;
   };
 
-  // A request to withdraw, or an item to give back.
+  // A request that is to be withdrawn.
   struct Withdrawal {
     size_t partition;
     AcquireId id;
