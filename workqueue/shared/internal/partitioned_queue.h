@@ -91,7 +91,7 @@ class PartitionedQueue final : public ByteQueue, private WaitingLoop::Client {
   bool closed() const override { return partitions_[0]->closed(); }
 
  private:
-  // What a worker has asked a partition for.
+  // A request of a worker to a partition.
   struct Request {
     AcquireId id;        // names nothing until the partition has returned it
     bool ended = false;  // the partition has been shut down
@@ -104,7 +104,7 @@ class PartitionedQueue final : public ByteQueue, private WaitingLoop::Client {
     Executor* executor = nullptr;  // of a callback
     Callback callback;
     std::vector<Request> requests;  // by partition
-    // What the worker gets; then it waits no more.
+    // The worker gets this, and waits no more.
     std::optional<absl::StatusOr<HeldItem*>> result;
   };
   using Waiters = std::list<Waiter>;

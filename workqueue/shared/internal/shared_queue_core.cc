@@ -343,7 +343,7 @@ bool SharedQueueCore::NobodyWaits() const {
 }
 
 void SharedQueueCore::LookAt(absl::Time time, uint64_t heard) {
-  // What came meanwhile may be later than the reply.
+  // Something that came meanwhile may be later than the reply.
   look_at_ = heard == heard_ ? time : std::min(look_at_, time);
   WakeLoop(look_at_);
 }
