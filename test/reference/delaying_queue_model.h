@@ -80,6 +80,9 @@ class DelayingQueueModel : public QueueModel {
   // tried again one second later.
   void MoveTo(absl::Time now,
               absl::FunctionRef<workqueue::Snapshot<int>()> look) {
+    // A step of zero wakes no thread, so the wheel may not have taken in what
+    // was added before.
+    const bool moves = now > now_;
     now_ = now;
     workqueue::Snapshot<int> seen;
     if (IsWheel()) seen = look();
@@ -102,7 +105,7 @@ class DelayingQueueModel : public QueueModel {
         waiting_[item] = {now_ + absl::Seconds(1), next_++};
       }
     }
-    next_at_move_ = next_;
+    if (moves) next_at_move_ = next_;
   }
 
   void ShutDown() {
