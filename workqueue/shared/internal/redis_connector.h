@@ -14,7 +14,6 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "workqueue/shared/internal/redis_connection.h"
 #include "workqueue/shared/redis_options.h"

@@ -213,10 +213,12 @@ void SharedQueueCore::Send(Call* call) {
 }
 
 void SharedQueueCore::AwaitCompany() {
-  const absl::Time end =
-      MachineClock()->TimeNow() + std::min(round_trip_ / 4, kLongestWait);
-  while (calls_.size() < company_ &&
-         !company_came_.WaitWithDeadline(&mu_, end)) {
+  if (calls_.size() < company_) {
+    const absl::Time end =
+        MachineClock()->TimeNow() + std::min(round_trip_ / 4, kLongestWait);
+    while (calls_.size() < company_ &&
+           !company_came_.WaitWithDeadline(&mu_, end)) {
+    }
   }
   company_ = 0;
 }
