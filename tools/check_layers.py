@@ -27,6 +27,7 @@ LAYERS = (
     ("workqueue", "workqueue/internal/queue"),
     ("workqueue/coroutine",),
     ("workqueue/controller",),
+    ("workqueue/testing",),
     ("workqueue/shared",),
     ("workqueue/prometheus",),
     ("examples",),

@@ -341,6 +341,36 @@ TEST_P(ControllerSourcesTest, ASourceThatMarksNoSyncIsHealthyWhileItRuns) {
   EXPECT_EQ(controller->Healthy(), absl::OkStatus());
 }
 
+TEST_P(ControllerSourcesTest, ASourceThatGoesOnReportsItsHealth) {
+  absl::Notification failed, mended, broke_again, go_on, end;
+  ControllerOptions<std::string> options =
+      OptionsWithRestarts([&](Context& context) -> absl::Status {
+        context.mark_unhealthy(absl::UnavailableError("broken"));
+        failed.Notify();
+        go_on.WaitForNotification();
+        context.mark_synced();
+        mended.Notify();
+        end.WaitForNotification();
+        context.mark_unhealthy(absl::DataLossError("torn"));
+        broke_again.Notify();
+        context.stop.WaitForNotification();
+        return absl::OkStatus();
+      });
+  const auto controller = Started(std::move(options));
+  failed.WaitForNotification();
+  EXPECT_EQ(controller->Healthy(),
+            absl::UnavailableError(
+                "controller test: source pods: broken (it goes on)"));
+  go_on.Notify();
+  mended.WaitForNotification();
+  EXPECT_EQ(controller->Healthy(), absl::OkStatus());
+  end.Notify();
+  broke_again.WaitForNotification();
+  EXPECT_EQ(
+      controller->Healthy(),
+      absl::DataLossError("controller test: source pods: torn (it goes on)"));
+}
+
 TEST_P(ControllerSourcesTest, ASourceThatReturnsOkIsNotRestarted) {
   std::atomic<int> runs{0};
   const auto controller = Started(OptionsWithRestarts([&](Context&) {

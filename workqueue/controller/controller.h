@@ -233,7 +233,8 @@ class Controller {
   //   * `absl::UnavailableError`: the queue has been shut down or closed, so
   //     that workers have ended,
   //   * a source has ended with an error: this error,
-  //   * a source is being restarted after an error: this error.
+  //   * a source is being restarted after an error: this error,
+  //   * a source has called `mark_unhealthy()`: this error.
   //
   // The message names the controller and the sources. It is a single line:
   // control characters are escaped, and the message of each error is cut after
@@ -507,15 +508,21 @@ std::vector<internal::LifecycleSource> Controller<T, Hash, Eq>::Erase(
   std::vector<internal::LifecycleSource> erased;
   erased.reserve(sources.size());
   for (Source<T>& source : sources) {
-    auto run = [this, run = std::move(source.run)](
-                   const std::function<void()>& mark_synced) {
-      metrics_.RecordSourceStart();
-      absl::Cleanup record_end = [this] { metrics_.RecordSourceEnd(); };
-      SourceContext<T> context = {
-          *queue_, lifecycle_.stopping(), clock_, mark_synced,
-          [this](absl::Duration d) { return lifecycle_.Sleep(d); }};
-      return run(context);
-    };
+    auto run =
+        [this, run = std::move(source.run)](
+            const std::function<void()>& mark_synced,
+            const std::function<void(const absl::Status&)>& mark_unhealthy) {
+          metrics_.RecordSourceStart();
+          absl::Cleanup record_end = [this] { metrics_.RecordSourceEnd(); };
+          SourceContext<T> context = {
+              *queue_,
+              lifecycle_.stopping(),
+              clock_,
+              mark_synced,
+              [this](absl::Duration d) { return lifecycle_.Sleep(d); },
+              mark_unhealthy};
+          return run(context);
+        };
     erased.push_back({std::move(source.name), std::move(run),
                       source.restart_backoff, std::move(source.on_stop),
                       source.wait_for_sync});

@@ -54,6 +54,14 @@ struct SourceContext {
   // called from any thread. `FakeClock::Step()` waits until the calls whose
   // time has come have returned, and not for what the source does then.
   bool Sleep(absl::Duration d) const { return sleep(d); }
+
+  // A source that goes on after an error calls this function with the error,
+  // which must not be OK. `Controller::Healthy()` then returns the error until
+  // the source calls `mark_synced()`. The controller does not log the error.
+  // May be called from any thread and more than once, but not after `run` has
+  // returned.
+  std::function<void(const absl::Status& error)> mark_unhealthy =
+      [](const absl::Status&) {};
 };
 
 // RestartBackoff

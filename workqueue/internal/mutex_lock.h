@@ -79,6 +79,42 @@ class ABSL_SCOPED_LOCKABLE BasicMutexLock {
 
 using MutexLock = BasicMutexLock<absl::Mutex>;
 
+// ReaderMutexLock
+//
+// Holds `mu` shared with other readers from construction to destruction, as
+// `absl::ReaderMutexLock` does.
+template <typename M>
+class ABSL_SCOPED_LOCKABLE BasicReaderMutexLock {
+ public:
+  explicit BasicReaderMutexLock(M* mu) ABSL_SHARED_LOCK_FUNCTION(mu) : mu_(mu) {
+    Acquire();
+  }
+  ~BasicReaderMutexLock() ABSL_UNLOCK_FUNCTION() { Release(); }
+
+  BasicReaderMutexLock(const BasicReaderMutexLock&) = delete;
+  BasicReaderMutexLock& operator=(const BasicReaderMutexLock&) = delete;
+
+ private:
+  void Acquire() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    if constexpr (HasLowerCaseLock<M>::value) {
+      mu_->lock_shared();
+    } else {
+      mu_->ReaderLock();
+    }
+  }
+  void Release() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    if constexpr (HasLowerCaseLock<M>::value) {
+      mu_->unlock_shared();
+    } else {
+      mu_->ReaderUnlock();
+    }
+  }
+
+  M* const mu_;
+};
+
+using ReaderMutexLock = BasicReaderMutexLock<absl::Mutex>;
+
 // MutexUnlock
 //
 // Releases `mu`, which the thread holds by a `MutexLock`, from construction to

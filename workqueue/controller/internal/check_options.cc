@@ -4,13 +4,12 @@
 #include "workqueue/controller/internal/check_options.h"
 
 #include <cstddef>
-#include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "workqueue/controller/source.h"
+#include "workqueue/controller/internal/restart_delays.h"
 #include "workqueue/internal/check_duration.h"
 
 namespace workqueue {
@@ -26,18 +25,8 @@ absl::Status CheckSource(absl::string_view name,
         absl::StrCat(name, ".run is empty; it must be callable"));
   }
   if (!source.restart_backoff.has_value()) return absl::OkStatus();
-  const RestartBackoff& backoff = *source.restart_backoff;
-  const std::string base = absl::StrCat(name, ".restart_backoff.base_delay");
-  const std::string max = absl::StrCat(name, ".restart_backoff.max_delay");
-  absl::Status status = CheckFiniteAndPositive(base, backoff.base_delay);
-  status.Update(CheckFiniteAndPositive(max, backoff.max_delay));
-  if (status.ok() && backoff.max_delay < backoff.base_delay) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(max, " is ", absl::FormatDuration(backoff.max_delay),
-                     "; it must be at least base_delay, which is ",
-                     absl::FormatDuration(backoff.base_delay)));
-  }
-  return status;
+  return CheckRestartBackoff(absl::StrCat(name, ".restart_backoff"),
+                             *source.restart_backoff);
 }
 
 // Checks the options of a controller with an asynchronous reconcile function.

@@ -3,7 +3,6 @@
 
 #include "workqueue/controller/internal/lifecycle.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -20,6 +19,7 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/controller/internal/restart_delays.h"
 #include "workqueue/controller/internal/source_status.h"
 #include "workqueue/controller/source.h"
 #include "workqueue/internal/catch_as_status.h"
@@ -165,6 +165,15 @@ void Lifecycle::MarkSynced(size_t i) {
   if (state.running) state.error = absl::OkStatus();
 }
 
+void Lifecycle::MarkUnhealthy(size_t i, const absl::Status& error) {
+  const absl::Status named = AnnotateWithSource(sources_[i].name, error);
+  MutexLock lock(&mu_);
+  SourceState& state = source_states_[i];
+  if (!state.running) return;
+  state.error = named;
+  state.reported = true;
+}
+
 std::string Lifecycle::AwaitedSources() const {
   std::vector<std::string> awaited;
   for (size_t i = 0; i < sources_.size(); ++i) {
@@ -182,11 +191,14 @@ absl::Status Lifecycle::RunSourceOnce(size_t i) {
     MutexLock lock(&mu_);
     SourceState& state = source_states_[i];
     state.running = true;
+    state.reported = false;
     if (!state.marks_sync) state.error = absl::OkStatus();
   }
   const LifecycleSource& source = sources_[i];
   absl::Status status = Call(source, [this, &source, i] {
-    return source.run([this, i] { MarkSynced(i); });
+    return source.run(
+        [this, i] { MarkSynced(i); },
+        [this, i](const absl::Status& error) { MarkUnhealthy(i, error); });
   });
   if (status.ok()) MarkSynced(i);
   {
@@ -208,7 +220,7 @@ void Lifecycle::RunSource(size_t i) {
   NameThisThread(sources_[i].name.empty() ? controller_ : sources_[i].name,
                  "source");
   const std::optional<RestartBackoff>& backoff = sources_[i].restart_backoff;
-  absl::Duration delay = absl::ZeroDuration();
+  RestartDelays delays(backoff.value_or(RestartBackoff()));
   while (true) {
     const absl::Time begin = clock_->TimeNow();
     const absl::Status error = RunSourceOnce(i);
@@ -218,10 +230,7 @@ void Lifecycle::RunSource(size_t i) {
       FailStart(error);
       break;
     }
-    const bool lasted = clock_->TimeNow() - begin >= backoff->max_delay;
-    delay =
-        lasted ? backoff->base_delay
-               : std::clamp(2 * delay, backoff->base_delay, backoff->max_delay);
+    const absl::Duration delay = delays.Next(clock_->TimeNow() - begin);
     errors_.Write([&error, delay] {
       return absl::StrCat(Print(error), " (restarted in ",
                           absl::FormatDuration(delay), ")");
@@ -365,9 +374,10 @@ absl::Status Lifecycle::Healthy() const {
     if (state.error.ok()) continue;
     status.Update(state.error);
     const absl::string_view next =
-        !sources_[i].restart_backoff.has_value() ? "has ended"
+        state.running && state.reported ? "goes on"
         : state.running ? "has been restarted, and is not in sync yet"
-                        : "is being restarted";
+        : sources_[i].restart_backoff.has_value() ? "is being restarted"
+                                                  : "has ended";
     reasons.push_back(
         absl::StrCat(PrintMessage(state.error), " (it ", next, ")"));
   }

@@ -34,7 +34,10 @@ namespace internal {
 // A `Source`, without the type of its items.
 struct LifecycleSource {
   std::string name;
-  std::function<absl::Status(const std::function<void()>& mark_synced)> run;
+  std::function<absl::Status(
+      const std::function<void()>& mark_synced,
+      const std::function<void(const absl::Status&)>& mark_unhealthy)>
+      run;
   std::optional<RestartBackoff> restart_backoff;
   std::function<void()> on_stop;  // may be null
   bool wait_for_sync = false;
@@ -113,6 +116,8 @@ class Lifecycle {
     bool awaited = false;
     // Whether `run` has been called and has not returned.
     bool running = false;
+    // Whether `error` was reported by the source in this run.
+    bool reported = false;
     // Whether the source must call mark_synced() in each run to be healthy.
     bool marks_sync = false;
     // The source's last error, until the source is healthy again. Its text
@@ -129,6 +134,9 @@ class Lifecycle {
 
   // The source with the number `i` is in sync, or has returned OK.
   void MarkSynced(size_t i);
+
+  // The source with the number `i` has reported `error`, and goes on.
+  void MarkUnhealthy(size_t i, const absl::Status& error);
 
   // Returns the names of the sources that the start waits for, and their
   // errors.

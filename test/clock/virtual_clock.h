@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // -----------------------------------------------------------------------------
-// bench/virtual_clock.h
+// test/clock/virtual_clock.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_BENCH_VIRTUAL_CLOCK_H_
-#define WORKQUEUE_BENCH_VIRTUAL_CLOCK_H_
+#ifndef WORKQUEUE_TEST_CLOCK_VIRTUAL_CLOCK_H_
+#define WORKQUEUE_TEST_CLOCK_VIRTUAL_CLOCK_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -21,7 +21,8 @@ namespace workqueue {
 //
 // This class is a clock whose time moves only when a thread sleeps, to the end
 // of the sleep. Hours pass at once, and reading the clock costs almost nothing.
-// So a benchmark measures the code that uses the clock.
+// So a benchmark measures the code that uses the clock, and a
+// test need not wake a thread that sleeps.
 //
 // Unlike other clocks, this clock is for one thread only.
 class VirtualClock final : public Clock {
@@ -48,4 +49,4 @@ class VirtualClock final : public Clock {
 
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_BENCH_VIRTUAL_CLOCK_H_
+#endif  // WORKQUEUE_TEST_CLOCK_VIRTUAL_CLOCK_H_

@@ -1,0 +1,282 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/controller/informer_source.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_CONTROLLER_INFORMER_SOURCE_H_
+#define WORKQUEUE_CONTROLLER_INFORMER_SOURCE_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/cleanup/cleanup.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "workqueue/add_with_options.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/controller/informer.h"
+#include "workqueue/controller/source.h"
+#include "workqueue/interfaces.h"
+#include "workqueue/internal/catch_as_status.h"
+#include "workqueue/internal/check_duration.h"
+#include "workqueue/internal/mutex_lock.h"
+#include "workqueue/internal/retry_delay.h"
+
+namespace workqueue {
+
+// InformerSourceOptions
+//
+// Options of `MakeInformerSource()`.
+template <typename Object>
+struct InformerSourceOptions {
+  // A function that returns the items that an object concerns.
+  template <typename T>
+  using Items = std::function<std::vector<T>(const Object& object)>;
+
+  // The source's name in messages. Empty means the informer's name.
+  std::string name;
+
+  // Returns whether an event concerns the controller. If null, every event
+  // does. See also `ObjectChanged()`.
+  std::function<bool(const ObjectEvent<Object>& event)> predicate;
+
+  // The priority of items that are added because an object is in the initial
+  // list, or because of a resync. So changes are not kept waiting. The default
+  // is that of controller-runtime. A queue without priorities ignores it.
+  int initial_priority = -100;
+
+  // The period after which the source adds the items of all objects again, as
+  // insurance against an event that the reconcile function did not act on. The
+  // predicate is called with events whose `old_object` is the `new_object`.
+  // Positive; infinite means never.
+  absl::Duration resync_period = absl::InfiniteDuration();
+};
+
+// MakeInformerSource()
+//
+// Returns a source that adds items to a controller's queue when objects of
+// `informer` change. `items` returns the items that an object concerns: the
+// object's own key, the key of its owner, or any number of keys. After an
+// update the source adds those of the old state and those of the new one.
+//
+// The source starts the informer. It is in sync when it has added the items of
+// all objects of the first list. It is healthy while the informer watches its
+// server. When the controller stops, the informer goes on, because other
+// sources may use it.
+//
+// If the queue does not take items, because it throws or its store cannot be
+// reached, the source keeps them and tries again each second.
+//
+// `informer` must outlive the controller. `items` and the predicate are called
+// as a handler of the informer is; see `InformerHandler`. A bad option makes
+// `Controller::Start()` fail.
+//
+// Example, a controller of deployments, which also looks at their pods:
+//
+//     controller_options.sources = {
+//         workqueue::MakeInformerSource<std::string>(
+//             *deployments, [](const Deployment& it) {
+//               return std::vector<std::string>{it.name};
+//             }),
+//         workqueue::MakeInformerSource<std::string>(
+//             *pods, [](const Pod& it) {
+//               return std::vector<std::string>{it.owner};
+//             })};
+template <typename T, typename Object>
+Source<T> MakeInformerSource(
+    Informer<Object>& informer,
+    typename InformerSourceOptions<Object>::template Items<T> items,
+    InformerSourceOptions<Object> options = {});
+
+// ObjectChanged()
+//
+// Returns a predicate for `InformerSourceOptions`. It accepts an update if
+// `part` of the two states differs, and every other event. `part` returns the
+// part of an object that matters, for example its labels. A resync is not
+// accepted.
+template <typename Object, typename Part>
+std::function<bool(const ObjectEvent<Object>&)> ObjectChanged(Part part) {
+  return [part = std::move(part)](const ObjectEvent<Object>& event) {
+    return event.old_object == nullptr || event.new_object == nullptr ||
+           part(*event.old_object) != part(*event.new_object);
+  };
+}
+
+// -----------------------------------------------------------------------------
+// Implementation details follow.
+// -----------------------------------------------------------------------------
+
+namespace internal {
+
+template <typename T, typename Object>
+class InformerSource {
+ public:
+  InformerSource(
+      Informer<Object>* informer,
+      typename InformerSourceOptions<Object>::template Items<T> items,
+      InformerSourceOptions<Object> options)
+      : informer_(informer),
+        items_(std::move(items)),
+        options_(std::move(options)) {}
+
+  // The functions of the source.
+  absl::Status Run(SourceContext<T>& context);
+  void Stop();
+
+ private:
+  absl::Status CheckOptions() const;
+
+  // Handles an event of the informer, or one that a resync makes.
+  void OnEvent(RateLimitingInterface<T>& queue,
+               const ObjectEvent<Object>& event, int priority);
+
+  // Adds the items, or keeps them for a retry.
+  void Add(RateLimitingInterface<T>& queue, int priority, std::vector<T> items);
+
+  // Adds the items that were kept.
+  void Retry(RateLimitingInterface<T>& queue);
+
+  // Adds the items of all objects.
+  void Resync(RateLimitingInterface<T>& queue);
+
+  Informer<Object>* const informer_;
+  const typename InformerSourceOptions<Object>::template Items<T> items_;
+  const InformerSourceOptions<Object> options_;
+
+  struct Kept {
+    int priority;
+    std::vector<T> items;
+  };
+  absl::Mutex mu_;
+  bool stopping_ ABSL_GUARDED_BY(mu_) = false;
+  std::vector<Kept> kept_ ABSL_GUARDED_BY(mu_);
+};
+
+template <typename T, typename Object>
+absl::Status InformerSource<T, Object>::Run(SourceContext<T>& context) {
+  const absl::Status checked = CheckOptions();
+  if (!checked.ok()) return checked;
+  InformerHandler<Object> handler;
+  handler.on_event = [this, &context](const ObjectEvent<Object>& event) {
+    OnEvent(context.queue, event,
+            event.is_in_initial_list ? options_.initial_priority : 0);
+  };
+  handler.on_synced = context.mark_synced;
+  handler.on_health = [&context](const absl::Status& status) {
+    status.ok() ? context.mark_synced() : context.mark_unhealthy(status);
+  };
+  const auto id = informer_->AddHandler(std::move(handler));
+  absl::Cleanup remove = [&] { informer_->RemoveHandler(id); };
+  const absl::Status started = informer_->Start();
+  if (!started.ok()) return started;
+
+  absl::Time resync_at = context.clock->TimeNow() + options_.resync_period;
+  while (true) {
+    bool retry = false;
+    {
+      MutexLock lock(&mu_);
+      const auto due = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+        return stopping_ || !kept_.empty();
+      };
+      context.clock->AwaitWithDeadline(&mu_, absl::Condition(&due), resync_at);
+      if (stopping_) return absl::OkStatus();
+      retry = !kept_.empty();
+    }
+    if (retry) {
+      if (!context.Sleep(RetryDelay())) return absl::OkStatus();
+      Retry(context.queue);
+    } else {
+      Resync(context.queue);
+      resync_at = context.clock->TimeNow() + options_.resync_period;
+    }
+  }
+}
+
+template <typename T, typename Object>
+void InformerSource<T, Object>::Stop() {
+  MutexLock lock(&mu_);
+  stopping_ = true;
+}
+
+template <typename T, typename Object>
+absl::Status InformerSource<T, Object>::CheckOptions() const {
+  if (items_ == nullptr) {
+    return absl::InvalidArgumentError("items is empty; it must be callable");
+  }
+  return CheckPositive("resync_period", options_.resync_period);
+}
+
+template <typename T, typename Object>
+void InformerSource<T, Object>::OnEvent(RateLimitingInterface<T>& queue,
+                                        const ObjectEvent<Object>& event,
+                                        int priority) {
+  if (options_.predicate != nullptr && !options_.predicate(event)) return;
+  std::vector<T> items;
+  if (event.new_object != nullptr) items = items_(*event.new_object);
+  if (event.old_object != nullptr && event.old_object != event.new_object) {
+    for (T& item : items_(*event.old_object)) items.push_back(std::move(item));
+  }
+  Add(queue, priority, std::move(items));
+}
+
+template <typename T, typename Object>
+void InformerSource<T, Object>::Add(RateLimitingInterface<T>& queue,
+                                    int priority, std::vector<T> items) {
+  const absl::Status added = CatchAsStatus([&] {
+    AddOptions options;
+    options.priority = priority;
+    return AddWithOptions<T>(queue, options, items) || queue.ShuttingDown()
+               ? absl::OkStatus()
+               : absl::UnavailableError("the queue has not taken the items");
+  });
+  if (added.ok()) return;
+  MutexLock lock(&mu_);
+  kept_.push_back({priority, std::move(items)});
+}
+
+template <typename T, typename Object>
+void InformerSource<T, Object>::Retry(RateLimitingInterface<T>& queue) {
+  std::vector<Kept> kept;
+  {
+    MutexLock lock(&mu_);
+    kept = std::exchange(kept_, {});
+  }
+  for (Kept& it : kept) Add(queue, it.priority, std::move(it.items));
+}
+
+template <typename T, typename Object>
+void InformerSource<T, Object>::Resync(RateLimitingInterface<T>& queue) {
+  for (const auto& object : informer_->store().List()) {
+    OnEvent(queue, {object, object}, options_.initial_priority);
+  }
+}
+
+}  // namespace internal
+
+template <typename T, typename Object>
+Source<T> MakeInformerSource(
+    Informer<Object>& informer,
+    typename InformerSourceOptions<Object>::template Items<T> items,
+    InformerSourceOptions<Object> options) {
+  Source<T> source;
+  source.name = options.name.empty() ? informer.name() : options.name;
+  source.wait_for_sync = true;
+  auto state = std::make_shared<internal::InformerSource<T, Object>>(
+      &informer, std::move(items), std::move(options));
+  source.on_stop = [state] { state->Stop(); };
+  source.run = [state](SourceContext<T>& context) {
+    return state->Run(context);
+  };
+  return source;
+}
+
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_CONTROLLER_INFORMER_SOURCE_H_

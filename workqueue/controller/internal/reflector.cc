@@ -1,0 +1,165 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/controller/internal/reflector.h"
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "ratelimit/jitter.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/controller/source.h"
+#include "workqueue/internal/catch_as_status.h"
+#include "workqueue/internal/error_log.h"
+#include "workqueue/internal/mutex_lock.h"
+#include "workqueue/internal/printable.h"
+#include "workqueue/internal/thread_name.h"
+#include "workqueue/log_sink.h"
+
+namespace workqueue {
+namespace internal {
+namespace {
+
+// client-go calls a watch without an event "very short" if it is shorter.
+constexpr absl::Duration kShortestWatch = absl::Seconds(1);
+
+}  // namespace
+
+Reflector::Reflector(absl::string_view name, Clock* clock, LogSink* log_sink,
+                     const RestartBackoff& backoff,
+                     std::unique_ptr<Jitter> jitter, ReflectorHooks hooks)
+    : name_(name),
+      clock_(clock),
+      errors_("informer", name, log_sink, clock),
+      jitter_(std::move(jitter)),
+      hooks_(std::move(hooks)),
+      health_(absl::UnavailableError("no list has been read yet")),
+      delays_(backoff) {}
+
+absl::Status Reflector::Start() {
+  MutexLock lock(&thread_mu_);
+  if (stopping_.HasBeenNotified()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(errors_.who(), " has been stopped"));
+  }
+  if (thread_.size() > 0) return absl::OkStatus();
+  return thread_.Start(1, [this](size_t) { Run(); });
+}
+
+void Reflector::Stop() {
+  MutexLock lock(&thread_mu_);
+  {
+    MutexLock state_lock(&mu_);
+    if (!stopping_.HasBeenNotified()) stopping_.Notify();
+  }
+  errors_.Try([] { return "stopping"; }, hooks_.interrupt);
+  thread_.Join();
+}
+
+bool Reflector::HasSynced() const {
+  MutexLock lock(&mu_);
+  return synced_;
+}
+
+bool Reflector::AwaitSync(absl::Duration timeout) const {
+  MutexLock lock(&mu_);
+  const auto over = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return synced_ || stopping_.HasBeenNotified();
+  };
+  clock_->AwaitWithDeadline(&mu_, absl::Condition(&over),
+                            clock_->TimeNow() + timeout);
+  return synced_;
+}
+
+absl::Status Reflector::Healthy() const {
+  MutexLock lock(&mu_);
+  return health_;
+}
+
+void Reflector::Run() {
+  NameThisThread(name_, "informer");
+  while (!stopping_.HasBeenNotified()) {
+    const absl::Time begin = clock_->TimeNow();
+    const absl::Status error = CatchAsStatus([this] { return ListAndWatch(); });
+    if (stopping_.HasBeenNotified()) return;
+    const absl::Duration delay =
+        jitter_->Vary(delays_.Next(clock_->TimeNow() - begin));
+    errors_.Write([&error, delay] {
+      return absl::StrCat(Printable(error.ToString(), kPrintedErrorBytes),
+                          " (tries again in ", absl::FormatDuration(delay),
+                          ")");
+    });
+    SetHealth(error);
+    Sleep(delay);
+  }
+}
+
+absl::Status Reflector::ListAndWatch() {
+  if (must_list_) {
+    absl::StatusOr<std::string> version = hooks_.list(version_);
+    if (!version.ok()) return Lose(version.status());
+    version_ = *std::move(version);
+    must_list_ = false;
+    MutexLock lock(&mu_);
+    synced_ = true;
+  }
+  while (true) {
+    const absl::Status ended = Watch();
+    if (!ended.ok()) return Lose(ended);
+  }
+}
+
+absl::Status Reflector::Watch() {
+  const absl::Status began = hooks_.watch(version_);
+  if (!began.ok()) return began;
+  SetHealth(absl::OkStatus());
+  const absl::Time begin = clock_->TimeNow();
+  bool any_event = false;
+  while (true) {
+    absl::StatusOr<std::optional<std::string>> version = hooks_.next();
+    if (!version.ok()) return version.status();
+    if (!version->has_value()) break;
+    any_event = true;
+    version_ = **std::move(version);
+  }
+  if (any_event || clock_->TimeNow() - begin >= kShortestWatch) {
+    return absl::OkStatus();
+  }
+  return absl::UnavailableError(absl::StrCat(
+      "the watch has ended within ", absl::FormatDuration(kShortestWatch),
+      " and without an event"));
+}
+
+absl::Status Reflector::Lose(const absl::Status& error) {
+  if (absl::IsOutOfRange(error) || absl::IsDataLoss(error)) must_list_ = true;
+  if (absl::IsOutOfRange(error)) version_.clear();
+  return error;
+}
+
+void Reflector::SetHealth(const absl::Status& status) {
+  {
+    MutexLock lock(&mu_);
+    health_ = status;
+  }
+  hooks_.on_health(status);
+}
+
+void Reflector::Sleep(absl::Duration d) {
+  MutexLock lock(&mu_);
+  clock_->AwaitWithDeadline(
+      &mu_, absl::Condition(&stopping_, &absl::Notification::HasBeenNotified),
+      clock_->TimeNow() + d);
+}
+
+}  // namespace internal
+}  // namespace workqueue

@@ -1,0 +1,133 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/controller/internal/reflector.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_CONTROLLER_INTERNAL_REFLECTOR_H_
+#define WORKQUEUE_CONTROLLER_INTERNAL_REFLECTOR_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "ratelimit/jitter.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/controller/internal/restart_delays.h"
+#include "workqueue/controller/source.h"
+#include "workqueue/internal/error_log.h"
+#include "workqueue/internal/worker_pool.h"
+#include "workqueue/log_sink.h"
+
+namespace workqueue {
+namespace internal {
+
+// The functions of an informer that its reflector calls. All but `on_health`
+// may throw.
+struct ReflectorHooks {
+  // Lists all objects and hands them over. Returns the version of the list.
+  std::function<absl::StatusOr<std::string>(const std::string& min_version)>
+      list;
+  // Begins to watch.
+  std::function<absl::Status(const std::string& version)> watch;
+  // Waits for the next event, and hands it over. Returns the version after the
+  // event, or nothing if the watch has ended.
+  std::function<absl::StatusOr<std::optional<std::string>>()> next;
+  // Makes the functions above return. Called from another thread.
+  std::function<void()> interrupt;
+  // Tells that a watch has begun, or the error that ended the list or the
+  // watch.
+  std::function<void(const absl::Status& status)> on_health;
+};
+
+// Reflector
+//
+// The loop of an informer: lists, watches, watches again after a break, and
+// lists again if that is not possible. It follows the Reflector of client-go's
+// tools/cache. It knows no objects: see `ListerWatcher` for the meaning of
+// versions and errors.
+//
+// A watch that ends within a second and without an event counts as an error, as
+// in client-go, so that such a server is not asked without a pause.
+//
+// `Informer` documents `Start()`, `Stop()`, `HasSynced()`, `AwaitSync()` and
+// `Healthy()`.
+//
+// Thread-safe. Does not throw.
+class Reflector {
+ public:
+  // `name` is the informer's name. `jitter` varies the delays of `backoff`.
+  // `log_sink` may be null. `clock` and `log_sink` must outlive the object.
+  Reflector(absl::string_view name, Clock* clock, LogSink* log_sink,
+            const RestartBackoff& backoff, std::unique_ptr<Jitter> jitter,
+            ReflectorHooks hooks);
+  ~Reflector() { Stop(); }
+
+  Reflector(const Reflector&) = delete;
+  Reflector& operator=(const Reflector&) = delete;
+
+  absl::Status Start();
+  void Stop();
+  bool HasSynced() const;
+  bool AwaitSync(absl::Duration timeout) const;
+  absl::Status Healthy() const;
+
+  const std::string& name() const { return name_; }
+
+  // The log of the informer's errors.
+  ErrorLog& errors() { return errors_; }
+
+ private:
+  // The function of the thread.
+  void Run();
+
+  // Lists, if necessary, and watches until there is an error. Returns it.
+  absl::Status ListAndWatch();
+
+  // Watches until there is an error, which it returns, or the watch has ended.
+  absl::Status Watch();
+
+  // Forgets what has been lost, as the error of a list or a watch says. Returns
+  // the error.
+  absl::Status Lose(const absl::Status& error);
+
+  void SetHealth(const absl::Status& status);
+
+  // Blocks until `d` has passed or the stop has begun.
+  void Sleep(absl::Duration d);
+
+  const std::string name_;
+  Clock* const clock_;
+  ErrorLog errors_;
+  const std::unique_ptr<Jitter> jitter_;
+  const ReflectorHooks hooks_;
+
+  mutable absl::Mutex mu_;
+  absl::Notification stopping_;  // notified under mu_
+  bool synced_ ABSL_GUARDED_BY(mu_) = false;
+  absl::Status health_ ABSL_GUARDED_BY(mu_);
+
+  // The next three are used by the thread alone. The version from which to
+  // watch or, if the objects must be listed first, the least version of the
+  // list.
+  std::string version_;
+  bool must_list_ = true;
+  RestartDelays delays_;
+
+  absl::Mutex thread_mu_ ABSL_ACQUIRED_BEFORE(mu_);
+  WorkerPool thread_ ABSL_GUARDED_BY(thread_mu_);
+};
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_CONTROLLER_INTERNAL_REFLECTOR_H_

@@ -1,0 +1,43 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/controller/internal/restart_delays.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "workqueue/controller/source.h"
+#include "workqueue/internal/check_duration.h"
+
+namespace workqueue {
+namespace internal {
+
+absl::Status CheckRestartBackoff(absl::string_view name,
+                                 const RestartBackoff& backoff) {
+  const std::string base = absl::StrCat(name, ".base_delay");
+  const std::string max = absl::StrCat(name, ".max_delay");
+  absl::Status status = CheckFiniteAndPositive(base, backoff.base_delay);
+  status.Update(CheckFiniteAndPositive(max, backoff.max_delay));
+  if (status.ok() && backoff.max_delay < backoff.base_delay) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(max, " is ", absl::FormatDuration(backoff.max_delay),
+                     "; it must be at least base_delay, which is ",
+                     absl::FormatDuration(backoff.base_delay)));
+  }
+  return status;
+}
+
+absl::Duration RestartDelays::Next(absl::Duration lasted) {
+  delay_ =
+      lasted >= backoff_.max_delay
+          ? backoff_.base_delay
+          : std::clamp(2 * delay_, backoff_.base_delay, backoff_.max_delay);
+  return delay_;
+}
+
+}  // namespace internal
+}  // namespace workqueue
