@@ -22,20 +22,26 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = ("workqueue", "ratelimit", "examples", "test")
 
 # Targets that may be missing. Abseil has the first two since 20260526. It has
-# the second one only if Abseil was built with its tests. Boost,
-# hiredis and prometheus-cpp are optional.
+# the second one only if Abseil was built with its tests. Boost, hiredis,
+# prometheus-cpp and the libraries of the Kubernetes client are optional.
 OPTIONAL = (
     "Boost::headers",
+    "CURL::libcurl",
     "absl::clock_interface",
     "absl::simulated_clock",
     "hiredis::hiredis",
+    "nlohmann_json::nlohmann_json",
     "prometheus-cpp::core",
     "prometheus-cpp::pull",
+    "yaml-cpp",
 )
 
 # The CMake targets of labels whose names differ.
 EXTERNAL = {
     "//third_party/boost:headers": ["Boost::headers"],
+    "//third_party/kubernetes:curl": ["CURL::libcurl"],
+    "//third_party/kubernetes:nlohmann_json": ["nlohmann_json::nlohmann_json"],
+    "//third_party/kubernetes:yaml_cpp": ["yaml-cpp"],
     "@com_google_absl//absl/algorithm:container":
         ["absl::algorithm_container"],
     # Abseil installs this header without its target. The header depends on
