@@ -44,6 +44,7 @@ EXTERNAL = {
     "//third_party/kubernetes:yaml_cpp": ["yaml-cpp"],
     "@com_google_absl//absl/algorithm:container":
         ["absl::algorithm_container"],
+    "@com_google_absl//absl/random": ["absl::random_random"],
     # Abseil installs this header without its target. The header depends on
     # these targets.
     "@com_google_absl//absl/hash:hash_testing":

@@ -1,0 +1,39 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// examples/kubernetes/json.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_EXAMPLES_KUBERNETES_JSON_H_
+#define WORKQUEUE_EXAMPLES_KUBERNETES_JSON_H_
+
+#include <initializer_list>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "nlohmann/json.hpp"
+
+namespace kubernetes {
+
+using Json = nlohmann::json;
+
+// Parses `text`. An error tells where the text is wrong.
+absl::StatusOr<Json> ParseJson(absl::string_view text);
+
+// Returns the text of `json`. It is an error if a string in it is not UTF-8.
+absl::StatusOr<std::string> SerializeJson(const Json& json);
+
+// Returns the value at `path` in `json`, or null if there is none. The keys are
+// those of nested objects. The result lives in `json`.
+const Json* ValueAt(const Json& json, std::initializer_list<const char*> path);
+
+// Returns the string at `path`. It is empty if there is none, or if the value
+// there is no string.
+absl::string_view StringAt(const Json& json,
+                           std::initializer_list<const char*> path);
+
+}  // namespace kubernetes
+
+#endif  // WORKQUEUE_EXAMPLES_KUBERNETES_JSON_H_
