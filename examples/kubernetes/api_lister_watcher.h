@@ -1,0 +1,157 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// examples/kubernetes/api_lister_watcher.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_EXAMPLES_KUBERNETES_API_LISTER_WATCHER_H_
+#define WORKQUEUE_EXAMPLES_KUBERNETES_API_LISTER_WATCHER_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "examples/kubernetes/client.h"
+#include "examples/kubernetes/config.h"
+#include "examples/kubernetes/json.h"
+#include "examples/kubernetes/objects.h"
+#include "examples/kubernetes/watcher.h"
+#include "workqueue/controller/informer.h"
+#include "workqueue/controller/lister_watcher.h"
+#include "workqueue/controller/object_store.h"
+#include "workqueue/log_sink.h"
+
+namespace kubernetes {
+
+// ApiWatcher
+//
+// A watch of an API server, for an informer.
+template <typename Object>
+class ApiWatcher final : public workqueue::Watcher<Object> {
+ public:
+  explicit ApiWatcher(std::unique_ptr<Watcher> watcher)
+      : watcher_(std::move(watcher)) {}
+
+  absl::StatusOr<std::optional<workqueue::WatchEvent<Object>>> Next() override {
+    const absl::StatusOr<std::optional<WatchEvent>> next = watcher_->Next();
+    if (!next.ok()) return next.status();
+    if (!next->has_value()) return std::nullopt;
+    workqueue::WatchEvent<Object> event;
+    event.type = TypeOf((*next)->type);
+    const Json& json = (*next)->object;
+    event.version =
+        std::string(StringAt(json, {"metadata", "resourceVersion"}));
+    if ((*next)->type != WatchEvent::Type::kBookmark) {
+      absl::StatusOr<Object> object = ParseObject<Object>(json);
+      if (!object.ok()) return object.status();
+      event.object = std::make_shared<const Object>(*std::move(object));
+    }
+    return event;
+  }
+
+ private:
+  using Type = typename workqueue::WatchEvent<Object>::Type;
+
+  static Type TypeOf(WatchEvent::Type type) {
+    switch (type) {
+      case WatchEvent::Type::kAdded:
+        return Type::kAdded;
+      case WatchEvent::Type::kModified:
+        return Type::kModified;
+      case WatchEvent::Type::kDeleted:
+        return Type::kDeleted;
+      default:
+        return Type::kBookmark;
+    }
+  }
+
+  const std::unique_ptr<Watcher> watcher_;
+};
+
+// ApiListerWatcher
+//
+// Lists and watches the objects of one type in all namespaces of an API server,
+// for an informer.
+template <typename Object>
+class ApiListerWatcher final : public workqueue::ListerWatcher<Object> {
+ public:
+  // No other code uses `client`, because `Stop()` stops it.
+  explicit ApiListerWatcher(std::unique_ptr<Client> client)
+      : client_(std::move(client)) {}
+
+  absl::StatusOr<workqueue::ObjectPage<Object>> List(
+      const workqueue::ListOptions& options) override {
+    ListOptions list;
+    list.continue_token = options.page;
+    if (options.page.empty() && !options.min_version.empty()) {
+      list.resource_version = options.min_version;
+      list.resource_version_match = "NotOlderThan";
+    }
+    // If the pages of a list expire before they have been read, the next list
+    // has one page, as in client-go.
+    list.limit = pages_expired_ ? 0 : kPageSize;
+    const absl::StatusOr<ListPage> listed =
+        client_->List(ResourceOf<Object>(), list);
+    pages_expired_ = absl::IsOutOfRange(listed.status());
+    if (!listed.ok()) return listed.status();
+    workqueue::ObjectPage<Object> page;
+    page.objects.reserve(listed->items.size());
+    for (const Json& json : listed->items) {
+      absl::StatusOr<Object> object = ParseObject<Object>(json);
+      if (!object.ok()) return object.status();
+      page.objects.push_back(
+          std::make_shared<const Object>(*std::move(object)));
+    }
+    page.version = listed->resource_version;
+    page.next_page = listed->continue_token;
+    return page;
+  }
+
+  absl::StatusOr<std::unique_ptr<workqueue::Watcher<Object>>> Watch(
+      const std::string& version) override {
+    WatchOptions options;
+    options.resource_version = version;
+    absl::StatusOr<std::unique_ptr<Watcher>> watcher =
+        client_->Watch(ResourceOf<Object>(), options);
+    if (!watcher.ok()) return watcher.status();
+    return std::make_unique<ApiWatcher<Object>>(*std::move(watcher));
+  }
+
+  void Stop() override { client_->Stop(); }
+
+ private:
+  static constexpr int64_t kPageSize = 500;  // as in client-go
+
+  const std::unique_ptr<Client> client_;
+  bool pages_expired_ = false;
+};
+
+// Returns an informer of all objects of a type. `log_sink` must outlive it.
+template <typename Object>
+absl::StatusOr<std::unique_ptr<workqueue::Informer<Object>>> NewInformer(
+    const Config& config, std::vector<workqueue::Indexer<Object>> indexers = {},
+    workqueue::LogSink* log_sink = nullptr) {
+  absl::StatusOr<std::unique_ptr<Client>> client = Client::Create(config);
+  if (!client.ok()) return client.status();
+  workqueue::InformerOptions<Object> options;
+  options.name = ResourceOf<Object>().plural;
+  options.lister_watcher =
+      std::make_unique<ApiListerWatcher<Object>>(*std::move(client));
+  options.key = [](const Object& object) { return KeyOf(object.meta); };
+  options.is_newer = [](const Object& a, const Object& b) {
+    return IsNewer(a.meta.resource_version, b.meta.resource_version);
+  };
+  options.indexers = std::move(indexers);
+  options.log_sink = log_sink;
+  return workqueue::Informer<Object>::Create(std::move(options));
+}
+
+}  // namespace kubernetes
+
+#endif  // WORKQUEUE_EXAMPLES_KUBERNETES_API_LISTER_WATCHER_H_

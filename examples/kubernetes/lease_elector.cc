@@ -1,0 +1,154 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "examples/kubernetes/lease_elector.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "examples/kubernetes/client.h"
+#include "examples/kubernetes/json.h"
+#include "examples/kubernetes/resource.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/clock/parker.h"
+
+namespace kubernetes {
+namespace {
+
+const Resource& Leases() {
+  static const auto* const leases =
+      new Resource{"coordination.k8s.io", "v1", "leases"};
+  return *leases;
+}
+
+// Returns a time as a MicroTime of Kubernetes.
+std::string MicroTime(absl::Time time) {
+  return absl::FormatTime("%Y-%m-%d%ET%H:%M:%E6SZ", time, absl::UTCTimeZone());
+}
+
+}  // namespace
+
+LeaseElector::LeaseElector(Client* client, LeaseElectorOptions options)
+    : client_(client),
+      options_(std::move(options)),
+      clock_(workqueue::OrRealClock(options_.clock)),
+      parker_(clock_->NewParker(workqueue::Parker::Role::kCaller)) {}
+
+absl::Status LeaseElector::Run(
+    const std::function<void()>& on_started_leading) {
+  while (!TryAcquireOrRenew().ok()) {
+    if (!Sleep()) return absl::OkStatus();
+  }
+  on_started_leading();
+  absl::Time renewed_at = clock_->TimeNow();
+  while (Sleep()) {
+    const absl::Time begin = clock_->TimeNow();
+    const absl::Status renewed = TryAcquireOrRenew();
+    if (renewed.ok()) {
+      renewed_at = begin;
+    } else if (!Leads()) {
+      return absl::AbortedError(
+          absl::StrCat("another process leads: ", renewed.message()));
+    } else if (clock_->TimeNow() - renewed_at >= options_.renew_deadline) {
+      return absl::DeadlineExceededError(
+          absl::StrCat("the lease could not be renewed within ",
+                       absl::FormatDuration(options_.renew_deadline), ": ",
+                       renewed.message()));
+    }
+  }
+  Release();
+  return absl::OkStatus();
+}
+
+void LeaseElector::Stop() {
+  stopping_ = true;
+  parker_->Unpark();
+}
+
+absl::Status LeaseElector::TryAcquireOrRenew() {
+  // A leader writes without reading first. If the server has another version,
+  // the next try reads it.
+  if (Leads()) {
+    const absl::Status renewed =
+        Write(options_.identity, options_.lease_duration, /*acquire=*/false);
+    if (renewed.ok()) return renewed;
+  }
+  const absl::StatusOr<Json> lease =
+      client_->Get(Leases(), {options_.ns, options_.name},
+                   /*timeout=*/options_.renew_deadline / 2);
+  if (lease.ok()) {
+    Observe(*lease);
+  } else if (absl::IsNotFound(lease.status())) {
+    observed_ = Json();
+  } else {
+    return lease.status();
+  }
+  const absl::string_view holder =
+      StringAt(observed_, {"spec", "holderIdentity"});
+  if (!holder.empty() && !Leads()) {
+    const Json* const seconds =
+        ValueAt(observed_, {"spec", "leaseDurationSeconds"});
+    const absl::Duration duration =
+        absl::Seconds(seconds != nullptr && seconds->is_number_integer()
+                          ? seconds->get<int64_t>()
+                          : 0);
+    if (clock_->TimeNow() < observed_at_ + duration) {
+      return absl::UnavailableError(absl::StrCat(holder, " has the lease"));
+    }
+  }
+  return Write(options_.identity, options_.lease_duration,
+               /*acquire=*/!Leads());
+}
+
+void LeaseElector::Release() {
+  // As in client-go, so that the next leader need not wait.
+  Write("", absl::Seconds(1), /*acquire=*/false).IgnoreError();
+}
+
+absl::Status LeaseElector::Write(const std::string& holder,
+                                 absl::Duration duration, bool acquire) {
+  const absl::Duration timeout = options_.renew_deadline / 2;
+  const std::string now = MicroTime(clock_->TimeNow());
+  const bool create = observed_.is_null();
+  Json lease = observed_;
+  lease["metadata"]["namespace"] = options_.ns;
+  lease["metadata"]["name"] = options_.name;
+  Json& spec = lease["spec"];
+  spec["holderIdentity"] = holder;
+  spec["leaseDurationSeconds"] = absl::ToInt64Seconds(duration);
+  spec["renewTime"] = now;
+  if (acquire) {
+    spec["acquireTime"] = now;
+    spec["leaseTransitions"] =
+        create ? 0 : spec.value("leaseTransitions", int64_t{0}) + 1;
+  }
+  const absl::StatusOr<Json> written =
+      create ? client_->Create(Leases(), lease, timeout)
+             : client_->Update(Leases(), lease, timeout);
+  if (written.ok()) Observe(*written);
+  return written.status();
+}
+
+void LeaseElector::Observe(const Json& lease) {
+  if (lease == observed_) return;
+  observed_ = lease;
+  observed_at_ = clock_->TimeNow();
+}
+
+bool LeaseElector::Leads() const {
+  return StringAt(observed_, {"spec", "holderIdentity"}) == options_.identity;
+}
+
+bool LeaseElector::Sleep() {
+  parker_->ParkUntil(clock_->TimeNow() + options_.retry_period);
+  return !stopping_;
+}
+
+}  // namespace kubernetes

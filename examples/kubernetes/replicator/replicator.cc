@@ -1,0 +1,242 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "examples/kubernetes/replicator/replicator.h"
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "examples/kubernetes/client.h"
+#include "examples/kubernetes/json.h"
+#include "examples/kubernetes/label_selector.h"
+#include "examples/kubernetes/objects.h"
+#include "workqueue/controller/object_store.h"
+#include "workqueue/controller/reconcile.h"
+
+namespace replicator {
+namespace {
+
+using kubernetes::Client;
+using kubernetes::ConfigMap;
+using kubernetes::Find;
+using kubernetes::Json;
+using kubernetes::KeyOf;
+using kubernetes::LabelSelector;
+using kubernetes::Namespace;
+using kubernetes::ResourceOf;
+
+constexpr char kSelector[] = "replicator.example.com/namespace-selector";
+constexpr char kSource[] = "replicator.example.com/source";
+constexpr char kFinalizer[] = "replicator.example.com/cleanup";
+constexpr char kManagedBy[] = "app.kubernetes.io/managed-by";
+constexpr char kManager[] = "replicator";
+
+// The indexes of ConfigMaps: copies by the keys of their sources, and sources
+// by their names. Each source also has the name kAnyName, which is no valid
+// one.
+constexpr char kCopies[] = "copies";
+constexpr char kSources[] = "sources";
+constexpr char kAnyName[] = "*";
+
+// Returns the key of the source, or null if the object is not a copy.
+const std::string* SourceOf(const ConfigMap& object) {
+  const std::string* const source = Find(object.meta.annotations, kSource);
+  const std::string* const manager = Find(object.meta.labels, kManagedBy);
+  const bool is_copy =
+      source != nullptr && manager != nullptr && *manager == kManager &&
+      absl::EndsWith(*source, absl::StrCat("/", object.meta.name));
+  return is_copy ? source : nullptr;
+}
+
+bool HasFinalizer(const ConfigMap& object) {
+  return absl::c_linear_search(object.meta.finalizers, kFinalizer);
+}
+
+// Returns whether the object is, or was, a source.
+bool IsSource(const ConfigMap& object) {
+  return SourceOf(object) == nullptr &&
+         (Find(object.meta.annotations, kSelector) != nullptr ||
+          HasFinalizer(object));
+}
+
+bool IsUpToDate(const ConfigMap& copy, const ConfigMap& source) {
+  return copy.data == source.data && copy.binary_data == source.binary_data;
+}
+
+Json CopyOf(const ConfigMap& source, const std::string& ns) {
+  return {{"metadata",
+           {{"namespace", ns},
+            {"name", source.meta.name},
+            {"labels", {{kManagedBy, kManager}}},
+            {"annotations", {{kSource, KeyOf(source.meta)}}}}},
+          {"data", source.data},
+          {"binaryData", source.binary_data}};
+}
+
+}  // namespace
+
+std::vector<workqueue::Indexer<ConfigMap>> Replicator::Indexers() {
+  using Values = std::vector<std::string>;
+  return {{kCopies,
+           [](const ConfigMap& object) {
+             const std::string* const source = SourceOf(object);
+             return source != nullptr ? Values{*source} : Values();
+           }},
+          {kSources, [](const ConfigMap& object) {
+             return IsSource(object) ? Values{object.meta.name, kAnyName}
+                                     : Values();
+           }}};
+}
+
+Replicator::Replicator(Client* client,
+                       const workqueue::ObjectStore<ConfigMap>* config_maps,
+                       const workqueue::ObjectStore<Namespace>* namespaces,
+                       std::function<void(absl::string_view)> on_foreign_object)
+    : client_(client),
+      config_maps_(config_maps),
+      namespaces_(namespaces),
+      on_foreign_object_(std::move(on_foreign_object)) {}
+
+absl::Status Replicator::Reconcile(const std::string& key) {
+  const std::shared_ptr<const ConfigMap> source = config_maps_->Get(key);
+  const bool exists = source != nullptr && IsSource(*source);
+  const std::string* const selector =
+      exists && !source->meta.being_deleted
+          ? Find(source->meta.annotations, kSelector)
+          : nullptr;
+
+  std::set<std::string> missing;
+  if (selector != nullptr) {
+    absl::StatusOr<std::set<std::string>> targets = Targets(*source, *selector);
+    if (!targets.ok()) return targets.status();
+    missing = *std::move(targets);
+    if (!HasFinalizer(*source)) {
+      const absl::Status applied = ApplyFinalizers(*source, {kFinalizer});
+      if (!applied.ok()) return applied;
+    }
+  }
+
+  const auto copies = config_maps_->ByIndex(kCopies, key);
+  if (!copies.ok()) return copies.status();
+  absl::Status status;
+  for (const auto& copy : *copies) {
+    if (missing.erase(copy->meta.ns) == 0) {
+      status.Update(DeleteCopy(*copy));
+    } else if (!IsUpToDate(*copy, *source)) {
+      status.Update(UpdateCopy(*copy, *source));
+    }
+  }
+  for (const std::string& ns : missing) {
+    status.Update(CreateCopy(ns, *source));
+  }
+  if (status.ok() && exists && selector == nullptr && HasFinalizer(*source)) {
+    status = ApplyFinalizers(*source, {});
+  }
+  return status;
+}
+
+absl::StatusOr<std::set<std::string>> Replicator::Targets(
+    const ConfigMap& source, const std::string& selector) const {
+  const absl::StatusOr<LabelSelector> parsed = LabelSelector::Parse(selector);
+  if (!parsed.ok()) return workqueue::TerminalError(parsed.status());
+  std::set<std::string> targets;
+  for (const auto& ns : namespaces_->List()) {
+    if (!ns->meta.being_deleted && ns->meta.name != source.meta.ns &&
+        parsed->Matches(ns->meta.labels)) {
+      targets.insert(ns->meta.name);
+    }
+  }
+  return targets;
+}
+
+absl::Status Replicator::CreateCopy(const std::string& ns,
+                                    const ConfigMap& source) {
+  const std::string key = absl::StrCat(ns, "/", source.meta.name);
+  if (config_maps_->Get(key) != nullptr) {
+    on_foreign_object_(key);
+    return absl::OkStatus();  // A change of the object brings the source back.
+  }
+  return client_->Create(ResourceOf<ConfigMap>(), CopyOf(source, ns)).status();
+}
+
+// Replaces the copy. Server-side apply would leave the keys that the source has
+// lost, because they belong to the request that created the copy, too.
+absl::Status Replicator::UpdateCopy(const ConfigMap& copy,
+                                    const ConfigMap& source) {
+  Json updated = CopyOf(source, copy.meta.ns);
+  updated["metadata"]["labels"] = copy.meta.labels;
+  updated["metadata"]["annotations"] = copy.meta.annotations;
+  updated["metadata"]["finalizers"] = copy.meta.finalizers;
+  updated["metadata"]["uid"] = copy.meta.uid;
+  updated["metadata"]["resourceVersion"] = copy.meta.resource_version;
+  return client_->Update(ResourceOf<ConfigMap>(), updated).status();
+}
+
+absl::Status Replicator::DeleteCopy(const ConfigMap& copy) {
+  if (copy.meta.being_deleted) return absl::OkStatus();
+  const absl::Status deleted =
+      client_->Delete(ResourceOf<ConfigMap>(), {copy.meta.ns, copy.meta.name},
+                      {copy.meta.uid, copy.meta.resource_version});
+  return absl::IsNotFound(deleted) ? absl::OkStatus() : deleted;
+}
+
+absl::Status Replicator::ApplyFinalizers(
+    const ConfigMap& source, const std::vector<std::string>& finalizers) {
+  kubernetes::ApplyOptions options;
+  options.field_manager = kManager;
+  options.force = true;
+  return client_
+      ->Apply(ResourceOf<ConfigMap>(),
+              {{"apiVersion", "v1"},
+               {"kind", "ConfigMap"},
+               {"metadata",
+                {{"namespace", source.meta.ns},
+                 {"name", source.meta.name},
+                 {"uid", source.meta.uid},
+                 {"resourceVersion", source.meta.resource_version},
+                 {"finalizers", finalizers}}}},
+              options)
+      .status();
+}
+
+std::vector<std::string> Replicator::KeysOf(const ConfigMap& object) const {
+  std::vector<std::string> keys;
+  if (const std::string* const source = SourceOf(object); source != nullptr) {
+    keys.push_back(*source);
+  } else if (IsSource(object)) {
+    keys.push_back(KeyOf(object.meta));
+  }
+  // The object stands, or stood, where these sources want their copies.
+  const auto sources = config_maps_->ByIndex(kSources, object.meta.name);
+  if (!sources.ok()) return keys;
+  for (const auto& source : *sources) keys.push_back(KeyOf(source->meta));
+  return keys;
+}
+
+std::vector<std::string> Replicator::KeysOf(const Namespace& object) const {
+  std::vector<std::string> keys;
+  const auto sources = config_maps_->ByIndex(kSources, kAnyName);
+  if (!sources.ok()) return keys;
+  for (const auto& source : *sources) {
+    const std::string* const selector =
+        Find(source->meta.annotations, kSelector);
+    if (selector == nullptr) continue;
+    const auto parsed = LabelSelector::Parse(*selector);
+    if (parsed.ok() && parsed->Matches(object.meta.labels)) {
+      keys.push_back(KeyOf(source->meta));
+    }
+  }
+  return keys;
+}
+
+}  // namespace replicator
