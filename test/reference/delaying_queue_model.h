@@ -58,6 +58,10 @@ class DelayingQueueModel : public QueueModel {
     const auto it = waiting_.find(item);
     if (it == waiting_.end() || ready_at < it->second.ready_at) {
       waiting_[item] = {ready_at, next_++};
+    } else if (ready_at < TickAt(it->second.ready_at)) {
+      // A wheel knows only the tick of the item, so this looks like an earlier
+      // time to it, and it moves the item.
+      it->second.sequence = next_++;
     }
     return true;
   }
