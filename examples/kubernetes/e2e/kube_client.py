@@ -1,0 +1,77 @@
+"""A client of a Kubernetes API server: as much as a test needs."""
+
+import collections
+import http.client
+import json
+import threading
+
+CALL_LIMIT = 120  # seconds
+
+MERGE_PATCH = "application/merge-patch+json"
+
+
+class Failed(Exception):
+    """The server refused a request. `status` is its HTTP status."""
+
+    def __init__(self, status, method, path, answer):
+        super().__init__(f"{method} {path}: {status}: {answer[:300]}")
+        self.status = status
+
+
+class Client:
+    """Threads may share it. Each has a connection of its own, which stays open.
+    Raises Failed, and OSError or HTTPException if there is no answer."""
+
+    def __init__(self, api):
+        self._api = api
+        self._local = threading.local()
+        self._lock = threading.Lock()
+        # By (verb, resource), as the server's own metrics name them.
+        self.counts = collections.Counter()
+
+    def call(self, method, path, body=None, content_type="application/json"):
+        """Returns the answer, parsed."""
+        self._count(method, path)
+        headers = self._api.headers()
+        if body is not None:
+            body = json.dumps(body).encode()
+            headers["Content-Type"] = content_type
+        connection = self._connection()
+        try:
+            connection.request(method, path, body, headers)
+            answer = connection.getresponse()
+            content = answer.read()
+        except (OSError, http.client.HTTPException):
+            connection.close()  # The next request connects again.
+            raise
+        if answer.status >= 300:
+            raise Failed(answer.status, method, path, content.decode())
+        return json.loads(content)
+
+    def watch(self, path, timeout):
+        """Yields the events of a watch, parsed, on a connection of its own. Ends
+        when the server ends it. Raises TimeoutError after `timeout` seconds
+        without an event."""
+        connection = self._api.connect(timeout)
+        try:
+            connection.request("GET", path, headers=self._api.headers())
+            answer = connection.getresponse()
+            if answer.status >= 300:
+                raise Failed(answer.status, "GET", path, answer.read().decode())
+            for line in answer:
+                yield json.loads(line)
+        finally:
+            connection.close()
+
+    def _connection(self):
+        if not hasattr(self._local, "connection"):
+            self._local.connection = self._api.connect(CALL_LIMIT)
+        return self._local.connection
+
+    def _count(self, method, path):
+        parts = path.split("?")[0].split("/")[3:]  # behind /api/v1
+        if parts[0] == "namespaces" and len(parts) > 2:
+            parts = parts[2:]
+        verb = {"GET": "LIST", "DELETE": "DELETECOLLECTION"}.get(method, method)
+        with self._lock:
+            self.counts[method if len(parts) > 1 else verb, parts[0]] += 1
