@@ -3,11 +3,15 @@
 import collections
 import http.client
 import json
+import re
 import threading
 
 CALL_LIMIT = 120  # seconds
 
 MERGE_PATCH = "application/merge-patch+json"
+
+# The kind and the name in a path.
+OBJECT = re.compile(r"/v1/(?:namespaces/[^/?]+/)?(\w+)(/[^/?]+)?")
 
 
 class Failed(Exception):
@@ -42,7 +46,7 @@ class Client:
             answer = connection.getresponse()
             content = answer.read()
         except (OSError, http.client.HTTPException):
-            connection.close()  # The next request connects again.
+            self.close()
             raise
         if answer.status >= 300:
             raise Failed(answer.status, method, path, content.decode())
@@ -63,15 +67,20 @@ class Client:
         finally:
             connection.close()
 
+    def close(self):
+        """Closes this thread's connection. The next request connects again."""
+        self._connection().close()
+
     def _connection(self):
         if not hasattr(self._local, "connection"):
             self._local.connection = self._api.connect(CALL_LIMIT)
         return self._local.connection
 
     def _count(self, method, path):
-        parts = path.split("?")[0].split("/")[3:]  # behind /api/v1
-        if parts[0] == "namespaces" and len(parts) > 2:
-            parts = parts[2:]
-        verb = {"GET": "LIST", "DELETE": "DELETECOLLECTION"}.get(method, method)
+        kind, name = OBJECT.search(path).groups()
+        verb = method
+        if not name:
+            verb = {"GET": "LIST", "DELETE": "DELETECOLLECTION"}.get(method,
+                                                                     method)
         with self._lock:
-            self.counts[method if len(parts) > 1 else verb, parts[0]] += 1
+            self.counts[verb, kind] += 1
