@@ -37,6 +37,26 @@ class RefusalTest(unittest.TestCase):
         self.assert_refuses("there is no part x; there are: node_hash_set,",
                             "bench/plain/run", "slab", "x")
 
+    def test_kubernetes_compare(self):
+        script = "bench/kubernetes_compare"
+        self.assert_refuses("--rounds is 0; it must be at least 1", script,
+                            "--operator", "x=/bin/true", "--rounds", "0")
+        self.assert_refuses("--rate, or a source changes twice", script,
+                            "--operator", "x=/bin/true", "--rate", "501")
+        for operator in ("x", "x=/no/program", "=/bin/true"):
+            self.assert_refuses(f"--operator is {operator}; it must be a new"
+                                " name, = and a program", script, "--operator",
+                                operator)
+
+    def test_kubernetes_e2e(self):
+        script = "examples/kubernetes/e2e/run"
+        self.assert_refuses("--sources is 0; it must be at least 10", script,
+                            "--sources", "0")
+        self.assert_refuses("--rate is nan; it must be at least 0.1", script,
+                            "--rate", "nan")
+        self.assert_refuses("--operator is /no/program; it is not a program",
+                            script, "--operator", "/no/program")
+
     def test_fuzz(self):
         for seconds in ("0", "-3", "x"):
             self.assert_refuses(
