@@ -439,8 +439,9 @@ auto Informer<Object>::AddHandler(InformerHandler<Object> handler)
       });
     }
   }
+  const bool synced = synced_;
   Call(added, [&](const InformerHandler<Object>& it) {
-    if (synced_ && it.on_synced != nullptr) it.on_synced();
+    if (synced && it.on_synced != nullptr) it.on_synced();
     if (it.on_health != nullptr) it.on_health(Healthy());
   });
   return id;
