@@ -16,7 +16,11 @@ namespace kubernetes {
 
 absl::StatusOr<Json> ParseJson(absl::string_view text) {
   try {
-    return Json::parse(text.begin(), text.end());
+    return Json::parse(text.begin(), text.end(),
+                       [](int, Json::parse_event_t event, Json& value) {
+                         return event != Json::parse_event_t::key ||
+                                value != "managedFields";
+                       });
   } catch (const Json::exception& error) {
     return absl::InternalError(absl::StrCat("invalid JSON: ", error.what()));
   }

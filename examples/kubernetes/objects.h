@@ -25,8 +25,7 @@ using StringMap = std::map<std::string, std::string>;
 
 // ObjectMeta
 //
-// The metadata that controllers use most. Leaves out managedFields, which are
-// often larger than the rest of the object.
+// The metadata that controllers use most.
 struct ObjectMeta {
   std::string ns;  // empty if the resource is not namespaced
   std::string name;

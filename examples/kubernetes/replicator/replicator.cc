@@ -73,6 +73,14 @@ bool IsUpToDate(const ConfigMap& copy, const ConfigMap& source) {
   return copy.data == source.data && copy.binary_data == source.binary_data;
 }
 
+// Returns OK if the server has refused a write because it has a newer object
+// than the store. The informer will tell of that object, and KeysOf() brings
+// the source back.
+absl::Status UnlessStale(const absl::Status& status) {
+  const bool stale = absl::IsAlreadyExists(status) || absl::IsAborted(status);
+  return stale ? absl::OkStatus() : status;
+}
+
 Json CopyOf(const ConfigMap& source, const std::string& ns) {
   return {{"metadata",
            {{"namespace", ns},
@@ -162,11 +170,16 @@ absl::StatusOr<std::set<std::string>> Replicator::Targets(
 absl::Status Replicator::CreateCopy(const std::string& ns,
                                     const ConfigMap& source) {
   const std::string key = absl::StrCat(ns, "/", source.meta.name);
-  if (config_maps_->Get(key) != nullptr) {
-    on_foreign_object_(key);
-    return absl::OkStatus();  // A change of the object brings the source back.
+  const std::shared_ptr<const ConfigMap> there = config_maps_->Get(key);
+  if (there == nullptr) {
+    return UnlessStale(
+        client_->Create(ResourceOf<ConfigMap>(), CopyOf(source, ns)).status());
   }
-  return client_->Create(ResourceOf<ConfigMap>(), CopyOf(source, ns)).status();
+  const std::string* const its_source = SourceOf(*there);
+  const bool is_copy =
+      its_source != nullptr && *its_source == KeyOf(source.meta);
+  if (!is_copy) on_foreign_object_(key);
+  return absl::OkStatus();  // A change of the object brings the source back.
 }
 
 // Replaces the copy. Server-side apply would leave the keys that the source has
@@ -179,7 +192,8 @@ absl::Status Replicator::UpdateCopy(const ConfigMap& copy,
   updated["metadata"]["finalizers"] = copy.meta.finalizers;
   updated["metadata"]["uid"] = copy.meta.uid;
   updated["metadata"]["resourceVersion"] = copy.meta.resource_version;
-  return client_->Update(ResourceOf<ConfigMap>(), updated).status();
+  return UnlessStale(
+      client_->Update(ResourceOf<ConfigMap>(), updated).status());
 }
 
 absl::Status Replicator::DeleteCopy(const ConfigMap& copy) {
@@ -187,7 +201,7 @@ absl::Status Replicator::DeleteCopy(const ConfigMap& copy) {
   const absl::Status deleted =
       client_->Delete(ResourceOf<ConfigMap>(), {copy.meta.ns, copy.meta.name},
                       {copy.meta.uid, copy.meta.resource_version});
-  return absl::IsNotFound(deleted) ? absl::OkStatus() : deleted;
+  return absl::IsNotFound(deleted) ? absl::OkStatus() : UnlessStale(deleted);
 }
 
 absl::Status Replicator::ApplyFinalizers(
