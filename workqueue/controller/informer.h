@@ -429,11 +429,12 @@ template <typename Object>
 auto Informer<Object>::AddHandler(InformerHandler<Object> handler)
     -> HandlerId {
   internal::MutexLock lock(&handling_);
+  std::vector<ObjectPtr> objects = store_.List();
   const HandlerId id = next_handler_++;
   const InformerHandler<Object>& added =
       handlers_.emplace(id, std::move(handler)).first->second;
   if (added.on_event != nullptr) {
-    for (ObjectPtr& object : store_.List()) {
+    for (ObjectPtr& object : objects) {
       Call(added, [&](const InformerHandler<Object>& it) {
         it.on_event({nullptr, std::move(object), /*is_in_initial_list=*/true});
       });
