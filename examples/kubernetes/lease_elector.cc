@@ -3,6 +3,7 @@
 
 #include "examples/kubernetes/lease_elector.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -43,20 +44,23 @@ LeaseElector::LeaseElector(Client* client, LeaseElectorOptions options)
 
 absl::Status LeaseElector::Run(
     const std::function<void()>& on_started_leading) {
+  absl::Time begin = clock_->TimeNow();
   while (!TryAcquireOrRenew().ok()) {
     if (!Sleep()) return absl::OkStatus();
+    begin = clock_->TimeNow();
   }
+  deadline_ = begin + options_.renew_deadline;
   on_started_leading();
-  absl::Time renewed_at = clock_->TimeNow();
+  absl::Status renewed;
   while (Sleep()) {
-    const absl::Time begin = clock_->TimeNow();
-    const absl::Status renewed = TryAcquireOrRenew();
-    if (renewed.ok()) {
-      renewed_at = begin;
-    } else if (!Leads()) {
+    begin = clock_->TimeNow();
+    if (begin < deadline_) renewed = TryAcquireOrRenew();
+    if (begin < deadline_ && renewed.ok()) {
+      deadline_ = begin + options_.renew_deadline;
+    } else if (!Holder().empty() && !Leads()) {
       return absl::AbortedError(
           absl::StrCat("another process leads: ", renewed.message()));
-    } else if (clock_->TimeNow() - renewed_at >= options_.renew_deadline) {
+    } else if (clock_->TimeNow() >= deadline_) {
       return absl::DeadlineExceededError(
           absl::StrCat("the lease could not be renewed within ",
                        absl::FormatDuration(options_.renew_deadline), ": ",
@@ -81,8 +85,7 @@ absl::Status LeaseElector::TryAcquireOrRenew() {
     if (renewed.ok()) return renewed;
   }
   const absl::StatusOr<Json> lease =
-      client_->Get(Leases(), {options_.ns, options_.name},
-                   /*timeout=*/options_.renew_deadline / 2);
+      client_->Get(Leases(), {options_.ns, options_.name}, RequestTimeout());
   if (lease.ok()) {
     Observe(*lease);
   } else if (absl::IsNotFound(lease.status())) {
@@ -90,8 +93,7 @@ absl::Status LeaseElector::TryAcquireOrRenew() {
   } else {
     return lease.status();
   }
-  const absl::string_view holder =
-      StringAt(observed_, {"spec", "holderIdentity"});
+  const absl::string_view holder = Holder();
   if (!holder.empty() && !Leads()) {
     const Json* const seconds =
         ValueAt(observed_, {"spec", "leaseDurationSeconds"});
@@ -114,7 +116,7 @@ void LeaseElector::Release() {
 
 absl::Status LeaseElector::Write(const std::string& holder,
                                  absl::Duration duration, bool acquire) {
-  const absl::Duration timeout = options_.renew_deadline / 2;
+  const absl::Duration timeout = RequestTimeout();
   const std::string now = MicroTime(clock_->TimeNow());
   const bool create = observed_.is_null();
   Json lease = observed_;
@@ -142,12 +144,19 @@ void LeaseElector::Observe(const Json& lease) {
   observed_at_ = clock_->TimeNow();
 }
 
-bool LeaseElector::Leads() const {
-  return StringAt(observed_, {"spec", "holderIdentity"}) == options_.identity;
+absl::string_view LeaseElector::Holder() const {
+  return StringAt(observed_, {"spec", "holderIdentity"});
+}
+
+bool LeaseElector::Leads() const { return Holder() == options_.identity; }
+
+absl::Duration LeaseElector::RequestTimeout() const {
+  return std::min(options_.renew_deadline / 2, deadline_ - clock_->TimeNow());
 }
 
 bool LeaseElector::Sleep() {
-  parker_->ParkUntil(clock_->TimeNow() + options_.retry_period);
+  parker_->ParkUntil(
+      std::min(clock_->TimeNow() + options_.retry_period, deadline_));
   return !stopping_;
 }
 

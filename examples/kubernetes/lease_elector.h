@@ -14,6 +14,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "examples/kubernetes/client.h"
 #include "examples/kubernetes/json.h"
@@ -77,10 +78,14 @@ class LeaseElector {
   // Remembers the lease, as the server has it.
   void Observe(const Json& lease);
 
+  // Returns the holder of the observed lease. Empty if there is none.
+  absl::string_view Holder() const;
   bool Leads() const;
 
-  // Blocks until it is time for the next try. Returns false if `Stop()` was
-  // called.
+  absl::Duration RequestTimeout() const;
+
+  // Blocks until it is time for the next try, or to give up. Returns false if
+  // `Stop()` was called.
   bool Sleep();
 
   Client* const client_;
@@ -90,6 +95,9 @@ class LeaseElector {
   // The lease as it was last seen, null before, and the time when it changed.
   Json observed_;
   absl::Time observed_at_ = absl::InfinitePast();
+
+  // The time when a leader gives up, unless it renews its lease before.
+  absl::Time deadline_ = absl::InfiniteFuture();
 
   std::atomic<bool> stopping_{false};
   const std::unique_ptr<workqueue::Parker> parker_;
