@@ -71,6 +71,7 @@ absl::StatusOr<LabelSelector> LabelSelector::Parse(absl::string_view text) {
     it.any_value = it.negated;
     it.key = scanner.Word();
     if (it.key.empty()) return scanner.Expected("key");
+    const Scanner at_operator = scanner;
     if (it.negated) {
       // There is no more.
     } else if (scanner.Skip("==") || scanner.Skip("=")) {
@@ -79,7 +80,9 @@ absl::StatusOr<LabelSelector> LabelSelector::Parse(absl::string_view text) {
       it.negated = true;
       it.values.insert(scanner.Word());
     } else if (const std::string op = scanner.Word(); !op.empty()) {
-      if (op != "in" && op != "notin") return scanner.Expected("operator");
+      if (op != "in" && op != "notin") {
+        return at_operator.Expected("operator");
+      }
       it.negated = op == "notin";
       if (!scanner.Skip("(")) return scanner.Expected("(");
       do {
