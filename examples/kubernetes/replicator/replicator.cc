@@ -73,14 +73,6 @@ bool IsUpToDate(const ConfigMap& copy, const ConfigMap& source) {
   return copy.data == source.data && copy.binary_data == source.binary_data;
 }
 
-// Returns OK if the server has refused a write because it has a newer object
-// than the store. The informer will tell of that object, and KeysOf() brings
-// the source back.
-absl::Status UnlessStale(const absl::Status& status) {
-  const bool stale = absl::IsAlreadyExists(status) || absl::IsAborted(status);
-  return stale ? absl::OkStatus() : status;
-}
-
 Json CopyOf(const ConfigMap& source, const std::string& ns) {
   return {{"metadata",
            {{"namespace", ns},
@@ -172,9 +164,12 @@ absl::Status Replicator::CreateCopy(const std::string& ns,
   const std::string key = absl::StrCat(ns, "/", source.meta.name);
   const std::shared_ptr<const ConfigMap> there = config_maps_->Get(key);
   if (there == nullptr) {
-    return UnlessStale(
-        client_->Create(ResourceOf<ConfigMap>(), CopyOf(source, ns)).status());
+    const absl::Status created =
+        client_->Create(ResourceOf<ConfigMap>(), CopyOf(source, ns)).status();
+    // The store will have the object soon, and that brings the source back.
+    return absl::IsAlreadyExists(created) ? absl::OkStatus() : created;
   }
+  // A copy may have come into the store since Reconcile() looked.
   const std::string* const its_source = SourceOf(*there);
   const bool is_copy =
       its_source != nullptr && *its_source == KeyOf(source.meta);
@@ -192,8 +187,7 @@ absl::Status Replicator::UpdateCopy(const ConfigMap& copy,
   updated["metadata"]["finalizers"] = copy.meta.finalizers;
   updated["metadata"]["uid"] = copy.meta.uid;
   updated["metadata"]["resourceVersion"] = copy.meta.resource_version;
-  return UnlessStale(
-      client_->Update(ResourceOf<ConfigMap>(), updated).status());
+  return client_->Update(ResourceOf<ConfigMap>(), updated).status();
 }
 
 absl::Status Replicator::DeleteCopy(const ConfigMap& copy) {
@@ -201,7 +195,7 @@ absl::Status Replicator::DeleteCopy(const ConfigMap& copy) {
   const absl::Status deleted =
       client_->Delete(ResourceOf<ConfigMap>(), {copy.meta.ns, copy.meta.name},
                       {copy.meta.uid, copy.meta.resource_version});
-  return absl::IsNotFound(deleted) ? absl::OkStatus() : UnlessStale(deleted);
+  return absl::IsNotFound(deleted) ? absl::OkStatus() : deleted;
 }
 
 absl::Status Replicator::ApplyFinalizers(
