@@ -3,6 +3,7 @@
 
 #include "examples/kubernetes/status_server.h"
 
+#include <algorithm>
 #include <chrono>  // NOLINT(build/c++11)
 #include <cstdint>
 #include <memory>
@@ -53,7 +54,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Write() {
     StatusServer::Page page = {404, "not found\n"};
     const auto target = request_.target();
-    const auto it = pages_.find(std::string(target.begin(), target.end()));
+    const auto path_end = std::find(target.begin(), target.end(), '?');
+    const auto it = pages_.find(std::string(target.begin(), path_end));
     if (request_.method() != http::verb::get) {
       page = {405, "only GET\n"};
     } else if (it != pages_.end()) {

@@ -1,0 +1,194 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "examples/kubernetes/status_server.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "boost/asio/buffer.hpp"
+#include "boost/asio/io_context.hpp"
+#include "boost/asio/ip/address_v4.hpp"
+#include "boost/asio/ip/tcp.hpp"
+#include "boost/asio/read.hpp"
+#include "boost/asio/write.hpp"
+#include "boost/system/error_code.hpp"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace kubernetes {
+namespace {
+
+namespace asio = ::boost::asio;
+using ::testing::AllOf;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+constexpr char kLoopback[] = "127.0.0.1:0";
+
+std::unique_ptr<StatusServer> Start(StatusServer::Pages pages) {
+  auto server = StatusServer::Start(kLoopback, std::move(pages));
+  EXPECT_TRUE(server.ok()) << server.status();
+  return *std::move(server);
+}
+
+// Sends `text`, and returns the bytes that come until the server closes the
+// connection.
+std::string Send(const StatusServer& server, absl::string_view text) {
+  asio::io_context io;
+  asio::ip::tcp::socket socket(io);
+  socket.connect(
+      {asio::ip::address_v4::loopback(), static_cast<uint16_t>(server.port())});
+  asio::write(socket, asio::buffer(text.data(), text.size()));
+  std::string answer;
+  boost::system::error_code end;
+  asio::read(socket, asio::dynamic_buffer(answer), end);
+  EXPECT_EQ(end, asio::error::eof);
+  return answer;
+}
+
+std::string Request(const StatusServer& server, absl::string_view method,
+                    absl::string_view target) {
+  return Send(server, absl::StrCat(method, " ", target,
+                                   " HTTP/1.1\r\nConnection: close\r\n\r\n"));
+}
+
+StatusServer::Page Ok() { return {200, "fine\n"}; }
+
+TEST(StatusServerTest, AnswersWithThePage) {
+  const auto server =
+      Start({{"/ok", Ok}, {"/other", [] {
+                             return StatusServer::Page{200, "{}", "text/x"};
+                           }}});
+  EXPECT_THAT(
+      Request(*server, "GET", "/ok"),
+      AllOf(StartsWith("HTTP/1.1 200 OK\r\n"),
+            HasSubstr("\r\nContent-Type: text/plain; charset=utf-8\r\n"),
+            HasSubstr("\r\nContent-Length: 5\r\n"),
+            EndsWith("\r\n\r\nfine\n")));
+  EXPECT_THAT(
+      Request(*server, "GET", "/other"),
+      AllOf(StartsWith("HTTP/1.1 200 OK\r\n"),
+            HasSubstr("\r\nContent-Type: text/x\r\n"), EndsWith("\r\n\r\n{}")));
+}
+
+TEST(StatusServerTest, CallsThePageForEachRequest) {
+  int calls = 0;
+  const auto server =
+      Start({{"/", [&calls] {
+                ++calls;
+                return StatusServer::Page{calls == 1 ? 503 : 200,
+                                          absl::StrCat("call ", calls)};
+              }}});
+  EXPECT_THAT(Request(*server, "GET", "/"),
+              AllOf(StartsWith("HTTP/1.1 503 Service Unavailable\r\n"),
+                    EndsWith("\r\n\r\ncall 1")));
+  EXPECT_THAT(
+      Request(*server, "GET", "/"),
+      AllOf(StartsWith("HTTP/1.1 200 OK\r\n"), EndsWith("\r\n\r\ncall 2")));
+}
+
+TEST(StatusServerTest, OtherPathsAreNotFound) {
+  const auto server = Start({{"/ok", Ok}});
+  for (const char* path : {"/", "/ok/", "/okay", "/OK", "ok"}) {
+    EXPECT_THAT(Request(*server, "GET", path),
+                AllOf(StartsWith("HTTP/1.1 404 Not Found\r\n"),
+                      EndsWith("\r\n\r\nnot found\n")))
+        << path;
+  }
+}
+
+TEST(StatusServerTest, AQueryIsNotPartOfThePath) {
+  const auto server = Start({{"/ok", Ok}});
+  EXPECT_THAT(Request(*server, "GET", "/ok?verbose"),
+              StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_THAT(Request(*server, "GET", "/?/ok"),
+              StartsWith("HTTP/1.1 404 Not Found\r\n"));
+}
+
+TEST(StatusServerTest, OtherMethodsAreNotAllowed) {
+  const auto server = Start({{"/ok", Ok}});
+  for (const char* method : {"POST", "PUT", "DELETE"}) {
+    EXPECT_THAT(Request(*server, method, "/ok"),
+                AllOf(StartsWith("HTTP/1.1 405 Method Not Allowed\r\n"),
+                      EndsWith("\r\n\r\nonly GET\n")))
+        << method;
+  }
+}
+
+TEST(StatusServerTest, AConnectionMayHaveManyRequests) {
+  const auto server = Start({{"/ok", Ok}});
+  const std::string answers = Send(*server,
+                                   "GET /ok HTTP/1.1\r\n\r\n"
+                                   "POST /ok HTTP/1.1\r\n"
+                                   "Content-Length: 2\r\n\r\nab"
+                                   "GET /ok HTTP/1.0\r\n\r\n");
+  EXPECT_THAT(answers, AllOf(StartsWith("HTTP/1.1 200 OK\r\n"),
+                             HasSubstr("\r\n\r\nfine\nHTTP/1.1 405 "),
+                             HasSubstr("\r\n\r\nonly GET\nHTTP/1.0 200 OK\r\n"),
+                             EndsWith("\r\n\r\nfine\n")));
+}
+
+TEST(StatusServerTest, NonsenseDoesNotEndTheServer) {
+  const auto server = Start({{"/ok", Ok}});
+  EXPECT_THAT(Send(*server, "nonsense\r\n\r\n"), IsEmpty());
+  EXPECT_THAT(Request(*server, "GET", "/ok"),
+              StartsWith("HTTP/1.1 200 OK\r\n"));
+}
+
+TEST(StatusServerTest, TheEndDoesNotWaitForClients) {
+  auto server = Start({{"/ok", Ok}});
+  asio::io_context io;
+  asio::ip::tcp::socket socket(io);
+  socket.connect({asio::ip::address_v4::loopback(),
+                  static_cast<uint16_t>(server->port())});
+  server = nullptr;
+  char byte;
+  boost::system::error_code error;
+  EXPECT_EQ(socket.read_some(asio::buffer(&byte, 1), error), 0);
+  EXPECT_TRUE(error);
+}
+
+TEST(StatusServerTest, PortZeroIsAFreePort) {
+  const auto a = Start({});
+  const auto b = Start({});
+  EXPECT_GT(a->port(), 0);
+  EXPECT_GT(b->port(), 0);
+  EXPECT_NE(a->port(), b->port());
+}
+
+TEST(StatusServerTest, AWrongAddressIsAnError) {
+  const auto error = [](absl::string_view address) {
+    return StatusServer::Start(address, {}).status();
+  };
+  for (const char* address :
+       {"", "8080", "127.0.0.1", "127.0.0.1:", "127.0.0.1:http",
+        "127.0.0.1:65536", "127.0.0.1:-1"}) {
+    EXPECT_EQ(error(address),
+              absl::InvalidArgumentError(absl::StrCat(
+                  "the address '", address, "': it must be HOST:PORT")));
+  }
+  EXPECT_EQ(error("localhost:0"),
+            absl::InvalidArgumentError(
+                "the address 'localhost:0': HOST must be an IP address"));
+}
+
+TEST(StatusServerTest, AnAddressInUseIsAnError) {
+  const auto server = Start({});
+  const std::string address = absl::StrCat("127.0.0.1:", server->port());
+  const absl::Status error = StatusServer::Start(address, {}).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(error)) << error;
+  EXPECT_THAT(std::string(error.message()),
+              StartsWith(absl::StrCat("the address '", address,
+                                      "': cannot listen there: ")));
+}
+
+}  // namespace
+}  // namespace kubernetes
