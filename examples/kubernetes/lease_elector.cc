@@ -54,17 +54,22 @@ absl::Status LeaseElector::Run(
   absl::Status renewed;
   while (Sleep()) {
     begin = clock_->TimeNow();
-    if (begin < deadline_) renewed = TryAcquireOrRenew();
-    if (begin < deadline_ && renewed.ok()) {
-      deadline_ = begin + options_.renew_deadline;
-    } else if (!Holder().empty() && !Leads()) {
-      return absl::AbortedError(
-          absl::StrCat("another process leads: ", renewed.message()));
-    } else if (clock_->TimeNow() >= deadline_) {
-      return absl::DeadlineExceededError(
-          absl::StrCat("the lease could not be renewed within ",
-                       absl::FormatDuration(options_.renew_deadline), ": ",
-                       renewed.message()));
+    if (begin < deadline_) {
+      renewed = TryAcquireOrRenew();
+      if (renewed.ok()) {
+        deadline_ = begin + options_.renew_deadline;
+        continue;
+      }
+      if (!Holder().empty() && !Leads()) {
+        return absl::AbortedError(
+            absl::StrCat("another process leads: ", renewed.message()));
+      }
+    }
+    if (clock_->TimeNow() >= deadline_) {
+      return absl::DeadlineExceededError(absl::StrCat(
+          "the lease could not be renewed within ",
+          absl::FormatDuration(options_.renew_deadline), ": ",
+          renewed.ok() ? "no try began in time" : renewed.message()));
     }
   }
   Release();

@@ -54,8 +54,9 @@ class LeaseElector {
   LeaseElector(const LeaseElector&) = delete;
   LeaseElector& operator=(const LeaseElector&) = delete;
 
-  // Waits until this process is the leader, and calls `on_started_leading`.
-  // Renews the lease until `Stop()`, and then gives it back and returns OK. If
+  // Waits until this process is the leader, and calls `on_started_leading`,
+  // which must not block, because the lease is not renewed meanwhile. Renews
+  // the lease until `Stop()`, and then gives it back and returns OK. If
   // the lease is lost, returns `absl::DeadlineExceededError`, which has the
   // last error, or `absl::AbortedError` if another process has it. The process
   // must end at once then. Called once.

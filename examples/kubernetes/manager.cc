@@ -82,11 +82,15 @@ absl::Status Manager::Run(Client* client) {
 
   std::atomic<bool> stopping{false};
   LeaseElector elector(client, options_.lease);
-  std::thread leader([&] {
-    const auto lead = [&] {
+  std::thread starter;
+  // A controller waits for its informers, while the lease must be renewed.
+  const auto lead = [&] {
+    starter = std::thread([&] {
       const absl::Status started = StartControllers();
       if (!started.ok() && !stopping) Die(started);
-    };
+    });
+  };
+  std::thread leader([&] {
     if (!options_.leader_elect) return lead();
     const absl::Status led = elector.Run(lead);
     if (!led.ok()) Die(led);
@@ -99,6 +103,7 @@ absl::Status Manager::Run(Client* client) {
   for (const Controller& it : controllers_) it.stop(kTimeToFinish);
   elector.Stop();
   leader.join();
+  if (starter.joinable()) starter.join();
   return absl::OkStatus();
 }
 

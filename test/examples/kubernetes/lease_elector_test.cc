@@ -428,6 +428,17 @@ TEST_F(LeaseElectorTest, SendsNothingAfterTheDeadline) {
   EXPECT_EQ(server_.TakeMethods(), "PUT");
 }
 
+// For example because the machine slept.
+TEST_F(LeaseElectorTest, GivesUpIfItWakesAfterTheDeadline) {
+  Start();
+  server_.TakeMethods();
+  clock_.Step(absl::Seconds(10));
+  EXPECT_EQ(Join(), absl::DeadlineExceededError(
+                        "the lease could not be renewed within 10s: no try "
+                        "began in time"));
+  EXPECT_EQ(server_.TakeMethods(), "");
+}
+
 TEST_F(LeaseElectorTest, StopEndsTheWaitForTheLease) {
   server_.Change([](Json& lease) { lease = LeaseOf("other", 15); });
   Start();

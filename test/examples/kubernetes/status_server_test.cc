@@ -15,11 +15,10 @@
 #include "boost/asio/io_context.hpp"
 #include "boost/asio/ip/address_v4.hpp"
 #include "boost/asio/ip/tcp.hpp"
-#include "boost/asio/read.hpp"
-#include "boost/asio/write.hpp"
 #include "boost/system/error_code.hpp"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "test/examples/kubernetes/exchange.h"
 
 namespace kubernetes {
 namespace {
@@ -39,27 +38,6 @@ std::unique_ptr<StatusServer> Start(StatusServer::Pages pages) {
   return *std::move(server);
 }
 
-// Sends `text`, and returns the bytes that come until the server closes the
-// connection.
-std::string Send(const StatusServer& server, absl::string_view text) {
-  asio::io_context io;
-  asio::ip::tcp::socket socket(io);
-  socket.connect(
-      {asio::ip::address_v4::loopback(), static_cast<uint16_t>(server.port())});
-  asio::write(socket, asio::buffer(text.data(), text.size()));
-  std::string answer;
-  boost::system::error_code end;
-  asio::read(socket, asio::dynamic_buffer(answer), end);
-  EXPECT_EQ(end, asio::error::eof);
-  return answer;
-}
-
-std::string Request(const StatusServer& server, absl::string_view method,
-                    absl::string_view target) {
-  return Send(server, absl::StrCat(method, " ", target,
-                                   " HTTP/1.1\r\nConnection: close\r\n\r\n"));
-}
-
 StatusServer::Page Ok() { return {200, "fine\n"}; }
 
 TEST(StatusServerTest, AnswersWithThePage) {
@@ -68,13 +46,13 @@ TEST(StatusServerTest, AnswersWithThePage) {
                              return StatusServer::Page{200, "{}", "text/x"};
                            }}});
   EXPECT_THAT(
-      Request(*server, "GET", "/ok"),
+      Request(server->port(), "GET", "/ok"),
       AllOf(StartsWith("HTTP/1.1 200 OK\r\n"),
             HasSubstr("\r\nContent-Type: text/plain; charset=utf-8\r\n"),
             HasSubstr("\r\nContent-Length: 5\r\n"),
             EndsWith("\r\n\r\nfine\n")));
   EXPECT_THAT(
-      Request(*server, "GET", "/other"),
+      Request(server->port(), "GET", "/other"),
       AllOf(StartsWith("HTTP/1.1 200 OK\r\n"),
             HasSubstr("\r\nContent-Type: text/x\r\n"), EndsWith("\r\n\r\n{}")));
 }
@@ -87,18 +65,18 @@ TEST(StatusServerTest, CallsThePageForEachRequest) {
                 return StatusServer::Page{calls == 1 ? 503 : 200,
                                           absl::StrCat("call ", calls)};
               }}});
-  EXPECT_THAT(Request(*server, "GET", "/"),
+  EXPECT_THAT(Request(server->port(), "GET", "/"),
               AllOf(StartsWith("HTTP/1.1 503 Service Unavailable\r\n"),
                     EndsWith("\r\n\r\ncall 1")));
   EXPECT_THAT(
-      Request(*server, "GET", "/"),
+      Request(server->port(), "GET", "/"),
       AllOf(StartsWith("HTTP/1.1 200 OK\r\n"), EndsWith("\r\n\r\ncall 2")));
 }
 
 TEST(StatusServerTest, OtherPathsAreNotFound) {
   const auto server = Start({{"/ok", Ok}});
   for (const char* path : {"/", "/ok/", "/okay", "/OK", "ok"}) {
-    EXPECT_THAT(Request(*server, "GET", path),
+    EXPECT_THAT(Request(server->port(), "GET", path),
                 AllOf(StartsWith("HTTP/1.1 404 Not Found\r\n"),
                       EndsWith("\r\n\r\nnot found\n")))
         << path;
@@ -107,16 +85,16 @@ TEST(StatusServerTest, OtherPathsAreNotFound) {
 
 TEST(StatusServerTest, AQueryIsNotPartOfThePath) {
   const auto server = Start({{"/ok", Ok}});
-  EXPECT_THAT(Request(*server, "GET", "/ok?verbose"),
+  EXPECT_THAT(Request(server->port(), "GET", "/ok?verbose"),
               StartsWith("HTTP/1.1 200 OK\r\n"));
-  EXPECT_THAT(Request(*server, "GET", "/?/ok"),
+  EXPECT_THAT(Request(server->port(), "GET", "/?/ok"),
               StartsWith("HTTP/1.1 404 Not Found\r\n"));
 }
 
 TEST(StatusServerTest, OtherMethodsAreNotAllowed) {
   const auto server = Start({{"/ok", Ok}});
   for (const char* method : {"POST", "PUT", "DELETE"}) {
-    EXPECT_THAT(Request(*server, method, "/ok"),
+    EXPECT_THAT(Request(server->port(), method, "/ok"),
                 AllOf(StartsWith("HTTP/1.1 405 Method Not Allowed\r\n"),
                       EndsWith("\r\n\r\nonly GET\n")))
         << method;
@@ -125,11 +103,11 @@ TEST(StatusServerTest, OtherMethodsAreNotAllowed) {
 
 TEST(StatusServerTest, AConnectionMayHaveManyRequests) {
   const auto server = Start({{"/ok", Ok}});
-  const std::string answers = Send(*server,
-                                   "GET /ok HTTP/1.1\r\n\r\n"
-                                   "POST /ok HTTP/1.1\r\n"
-                                   "Content-Length: 2\r\n\r\nab"
-                                   "GET /ok HTTP/1.0\r\n\r\n");
+  const std::string answers = Exchange(server->port(),
+                                       "GET /ok HTTP/1.1\r\n\r\n"
+                                       "POST /ok HTTP/1.1\r\n"
+                                       "Content-Length: 2\r\n\r\nab"
+                                       "GET /ok HTTP/1.0\r\n\r\n");
   EXPECT_THAT(answers, AllOf(StartsWith("HTTP/1.1 200 OK\r\n"),
                              HasSubstr("\r\n\r\nfine\nHTTP/1.1 405 "),
                              HasSubstr("\r\n\r\nonly GET\nHTTP/1.0 200 OK\r\n"),
@@ -138,8 +116,8 @@ TEST(StatusServerTest, AConnectionMayHaveManyRequests) {
 
 TEST(StatusServerTest, NonsenseDoesNotEndTheServer) {
   const auto server = Start({{"/ok", Ok}});
-  EXPECT_THAT(Send(*server, "nonsense\r\n\r\n"), IsEmpty());
-  EXPECT_THAT(Request(*server, "GET", "/ok"),
+  EXPECT_THAT(Exchange(server->port(), "nonsense\r\n\r\n"), IsEmpty());
+  EXPECT_THAT(Request(server->port(), "GET", "/ok"),
               StartsWith("HTTP/1.1 200 OK\r\n"));
 }
 

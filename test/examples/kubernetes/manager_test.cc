@@ -1,0 +1,244 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "examples/kubernetes/manager.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>  // NOLINT(build/c++11)
+#include <utility>
+#include <vector>
+
+#include "absl/base/log_severity.h"
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "examples/kubernetes/api_lister_watcher.h"
+#include "examples/kubernetes/client.h"
+#include "examples/kubernetes/config.h"
+#include "examples/kubernetes/json.h"
+#include "examples/kubernetes/objects.h"
+#include "examples/kubernetes/status_server.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "prometheus/counter.h"
+#include "test/examples/kubernetes/exchange.h"
+#include "test/examples/kubernetes/scripted_server.h"
+#include "workqueue/clock/fake_clock.h"
+#include "workqueue/controller/controller.h"
+#include "workqueue/controller/informer.h"
+#include "workqueue/controller/informer_source.h"
+#include "workqueue/log_sink.h"
+
+namespace kubernetes {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// Writes messages to standard error, where a death test reads them.
+class StderrLog final : public workqueue::LogSink {
+ public:
+  void Log(absl::LogSeverity, absl::string_view message) override {
+    std::fprintf(stderr, "%s\n", std::string(message).c_str());
+  }
+};
+
+int FreePort() {
+  const auto server = StatusServer::Start("127.0.0.1:0", {});
+  EXPECT_TRUE(server.ok()) << server.status();
+  return (*server)->port();
+}
+
+// A program with an informer of ConfigMaps and a controller. The server has a
+// ConfigMap "ns/a", and takes each Lease that is written.
+class Program {
+ public:
+  Program() {
+    Config config;
+    config.server = server_.url();
+    client_ = *Client::Create(config);
+    informer_ = *NewInformer<ConfigMap>(config);
+    workqueue::InformerHandler<ConfigMap> handler;
+    handler.on_health = [this](const absl::Status& status) {
+      if (status.ok()) watching.Notify();
+    };
+    informer_->AddHandler(std::move(handler));
+    workqueue::ControllerOptions<std::string> options;
+    options.reconcile = [this](const std::string& key) {
+      EXPECT_EQ(key, "ns/a");
+      reconciled.Notify();
+      return absl::OkStatus();
+    };
+    options.sources = {workqueue::MakeInformerSource<std::string>(
+        *informer_, [](const ConfigMap& object) {
+          return std::vector<std::string>{KeyOf(object.meta)};
+        })};
+    controller_ =
+        *workqueue::Controller<std::string>::Create(std::move(options));
+    manager.Add(informer_.get());
+    manager.Add(controller_.get());
+  }
+
+  // Runs the manager until a signal comes, while `f` runs in another thread.
+  absl::Status RunWhile(const std::function<void()>& f) {
+    std::thread thread(f);
+    const absl::Status status = manager.Run(client_.get());
+    thread.join();
+    return status;
+  }
+
+  // As the signal of a terminal or of Kubernetes.
+  static void Signal(int signal) { kill(getpid(), signal); }
+
+  Json lease() const {
+    Json lease;
+    for (const ReceivedRequest& request : server_.requests()) {
+      if (!request.body.empty()) lease = Json::parse(request.body);
+    }
+    return lease;
+  }
+
+  const int metrics_port = FreePort();
+  const int probe_port = FreePort();
+  workqueue::FakeClock clock;  // of the lease
+  absl::Notification watching;
+  absl::Notification reconciled;
+  absl::Notification may_list;
+  std::atomic<bool> lease_fails{false};
+
+ private:
+  ManagerOptions Options() {
+    ManagerOptions options;
+    options.leader_elect = true;
+    options.lease.ns = "ns";
+    options.lease.name = "it";
+    options.lease.clock = &clock;
+    options.metrics_address = absl::StrCat("127.0.0.1:", metrics_port);
+    options.probe_address = absl::StrCat("127.0.0.1:", probe_port);
+    return options;
+  }
+
+  void Answer(const ReceivedRequest& request, Responder& responder) {
+    if (absl::StrContains(request.target, "/leases")) {
+      if (request.method == "GET" || lease_fails) {
+        return responder.Respond(404, R"({"kind":"Status"})");
+      }
+      return responder.Respond(200, request.body);
+    }
+    if (absl::StrContains(request.target, "watch=true")) {
+      responder.BeginStream();
+      return responder.AwaitHangUp();
+    }
+    may_list.WaitForNotification();
+    responder.Respond(200, R"({
+      "metadata": {"resourceVersion": "1"},
+      "items": [{"metadata": {"namespace": "ns", "name": "a", "uid": "u",
+                              "resourceVersion": "1"}}]})");
+  }
+
+  StderrLog log_;
+
+ public:
+  // Before all that has threads.
+  Manager manager{Options(), &log_};
+
+ private:
+  ScriptedServer server_{
+      [this](const ReceivedRequest& request, Responder& responder) {
+        Answer(request, responder);
+      }};
+  std::unique_ptr<Client> client_;
+  std::unique_ptr<workqueue::Informer<ConfigMap>> informer_;
+  std::unique_ptr<workqueue::Controller<std::string>> controller_;
+};
+
+TEST(ManagerTest, RunsUntilASignal) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    Program program;
+    prometheus::BuildCounter()
+        .Name("of_the_program")
+        .Register(*program.manager.registry())
+        .Add({});
+    program.may_list.Notify();
+    const absl::Status status = program.RunWhile([&] {
+      program.reconciled.WaitForNotification();
+      program.watching.WaitForNotification();
+      EXPECT_THAT(Request(program.probe_port, "GET", "/healthz"),
+                  StartsWith("HTTP/1.1 200 OK\r\n"));
+      EXPECT_THAT(Request(program.probe_port, "GET", "/readyz"),
+                  StartsWith("HTTP/1.1 200 OK\r\n"));
+      EXPECT_THAT(Request(program.metrics_port, "GET", "/metrics"),
+                  HasSubstr("\nof_the_program 0\n"));
+      EXPECT_NE(program.lease()["spec"]["holderIdentity"], "");
+      Program::Signal(signal);
+    });
+    EXPECT_EQ(status, absl::OkStatus());
+    // It has given the lease back.
+    EXPECT_EQ(program.lease()["spec"]["holderIdentity"], "");
+  }
+}
+
+TEST(ManagerTest, RenewsTheLeaseWhileTheControllersWaitForTheirInformers) {
+  Program program;
+  const absl::Status status = program.RunWhile([&] {
+    for (int i = 0; i < 3; ++i) {
+      program.clock.AwaitWaiters(1);
+      program.clock.Step(absl::Seconds(2));
+    }
+    program.clock.AwaitWaiters(1);
+    EXPECT_EQ(program.lease()["spec"]["renewTime"],
+              "1970-01-01T00:00:06.000000Z");
+    EXPECT_THAT(Request(program.probe_port, "GET", "/healthz"),
+                StartsWith("HTTP/1.1 200 OK\r\n"));
+    EXPECT_THAT(Request(program.probe_port, "GET", "/readyz"),
+                StartsWith("HTTP/1.1 503 Service Unavailable\r\n"));
+    program.may_list.Notify();
+    Program::Signal(SIGTERM);
+  });
+  EXPECT_EQ(status, absl::OkStatus());
+}
+
+// At once, because another process may lead already.
+TEST(ManagerDeathTest, EndsTheProcessIfTheLeadershipIsLost) {
+  const auto lose = [] {
+    Program program;
+    program.may_list.Notify();
+    program
+        .RunWhile([&] {
+          program.reconciled.WaitForNotification();
+          program.lease_fails = true;
+          while (true) {
+            program.clock.AwaitWaiters(1);
+            program.clock.Step(absl::Seconds(2));
+          }
+        })
+        .IgnoreError();
+  };
+  EXPECT_EXIT(lose(), testing::ExitedWithCode(1),
+              "the lease could not be renewed within 10s");
+}
+
+TEST(ManagerTest, AnAddressInUseIsAnError) {
+  Program program;
+  program.may_list.Notify();
+  const auto other =
+      StatusServer::Start(absl::StrCat("127.0.0.1:", program.probe_port), {});
+  ASSERT_TRUE(other.ok()) << other.status();
+  const absl::Status status = program.RunWhile([] {});
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr(absl::StrCat(program.probe_port)));
+}
+
+}  // namespace
+}  // namespace kubernetes
