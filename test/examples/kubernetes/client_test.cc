@@ -485,12 +485,14 @@ TEST(ClientTest, InterimResponsesAreSkipped) {
 }
 
 TEST(ClientTest, RequestsAtTheSameTimeHaveConnectionsOfTheirOwn) {
+  absl::Notification first_arrived;
   absl::Notification second_arrived;
   ScriptedServer server(
       [&](const ReceivedRequest& request, Responder& responder) {
         if (request.target == "/api/v1/namespaces/second") {
           second_arrived.Notify();
         } else {
+          first_arrived.Notify();
           second_arrived.WaitForNotification();
         }
         responder.Respond(200, "{}");
@@ -499,6 +501,7 @@ TEST(ClientTest, RequestsAtTheSameTimeHaveConnectionsOfTheirOwn) {
   std::thread first([&] {
     EXPECT_TRUE(client->Get(kNamespaces, {"", "first"}).ok());
   });
+  first_arrived.WaitForNotification();
   EXPECT_TRUE(client->Get(kNamespaces, {"", "second"}).ok());
   first.join();
   const auto requests = server.requests();
