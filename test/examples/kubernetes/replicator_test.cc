@@ -459,6 +459,18 @@ TEST_F(ReplicatorTest, AnObjectThatExistsAlreadyNeedsNoRetry) {
   EXPECT_THAT(TakeRequests(), ElementsAre("POST a"));
 }
 
+// For example a conflict about the quota of the namespace.
+TEST_F(ReplicatorTest, AConflictOfACreationIsAnError) {
+  Put(Source("team=a"));
+  answer_ = [](const ReceivedRequest&, Responder& responder) {
+    responder.Respond(409, R"({"kind":"Status","reason":"Conflict"})");
+    return true;
+  };
+  const absl::Status status = Reconcile();
+  EXPECT_TRUE(absl::IsAborted(status)) << status;
+  EXPECT_FALSE(workqueue::IsTerminalError(status));
+}
+
 TEST_F(ReplicatorTest, KeysOfConfigMaps) {
   EXPECT_THAT(KeysOf(Object("a")), IsEmpty());
   // A source that is not, or no longer, in the store.
