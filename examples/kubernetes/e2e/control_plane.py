@@ -246,10 +246,11 @@ class ApiServer(servers.Server):
             self.kill()  # It would wait for its clients otherwise.
         super().__exit__()
 
-    def write_kubeconfig(self, path, server=None, certificate=False):
+    def write_kubeconfig(self, path, server=None, certificate=False,
+                         token=TOKEN):
         """Writes a kubeconfig file for the user, with the token or with the
         certificate. `server` is a URL that takes the place of the address."""
-        user = f"    token: {TOKEN}"
+        user = f"    token: {token}"
         if certificate:
             user = (f"    client-certificate: {self.file('admin.crt')}\n"
                     f"    client-key: {self.file('admin.key')}")

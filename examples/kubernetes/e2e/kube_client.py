@@ -9,6 +9,7 @@ import threading
 CALL_LIMIT = 120  # seconds
 
 MERGE_PATCH = "application/merge-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
 
 # The kind and the name in a path.
 OBJECT = re.compile(r"/v1/(?:namespaces/[^/?]+/)?(\w+)(/[^/?]+)?")
@@ -34,11 +35,12 @@ class Client:
         self.counts = collections.Counter()
 
     def call(self, method, path, body=None, content_type="application/json"):
-        """Returns the answer, parsed."""
+        """Returns the answer, parsed. `body` is bytes, or becomes JSON."""
         self._count(method, path)
         headers = self._api.headers()
         if body is not None:
-            body = json.dumps(body).encode()
+            if not isinstance(body, bytes):
+                body = json.dumps(body).encode()
             headers["Content-Type"] = content_type
         connection = self._connection()
         try:
