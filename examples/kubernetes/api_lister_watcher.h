@@ -132,11 +132,10 @@ class ApiListerWatcher final : public workqueue::ListerWatcher<Object> {
   bool pages_expired_ = false;
 };
 
-// Returns an informer of all objects of a type. `log_sink` must outlive it.
+// Returns the options of an informer of all objects of a type.
 template <typename Object>
-absl::StatusOr<std::unique_ptr<workqueue::Informer<Object>>> NewInformer(
-    const Config& config, std::vector<workqueue::Indexer<Object>> indexers = {},
-    workqueue::LogSink* log_sink = nullptr) {
+absl::StatusOr<workqueue::InformerOptions<Object>> ApiInformerOptions(
+    const Config& config) {
   absl::StatusOr<std::unique_ptr<Client>> client = Client::Create(config);
   if (!client.ok()) return client.status();
   workqueue::InformerOptions<Object> options;
@@ -147,9 +146,20 @@ absl::StatusOr<std::unique_ptr<workqueue::Informer<Object>>> NewInformer(
   options.is_newer = [](const Object& a, const Object& b) {
     return IsNewer(a.meta.resource_version, b.meta.resource_version);
   };
-  options.indexers = std::move(indexers);
-  options.log_sink = log_sink;
-  return workqueue::Informer<Object>::Create(std::move(options));
+  return options;
+}
+
+// Returns an informer of all objects of a type. `log_sink` must outlive it.
+template <typename Object>
+absl::StatusOr<std::unique_ptr<workqueue::Informer<Object>>> NewInformer(
+    const Config& config, std::vector<workqueue::Indexer<Object>> indexers = {},
+    workqueue::LogSink* log_sink = nullptr) {
+  absl::StatusOr<workqueue::InformerOptions<Object>> options =
+      ApiInformerOptions<Object>(config);
+  if (!options.ok()) return options.status();
+  options->indexers = std::move(indexers);
+  options->log_sink = log_sink;
+  return workqueue::Informer<Object>::Create(*std::move(options));
 }
 
 }  // namespace kubernetes

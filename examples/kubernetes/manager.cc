@@ -50,6 +50,16 @@ ManagerOptions WithIdentity(ManagerOptions options) {
   return options;
 }
 
+// Starts each of `parts`, up to the first error.
+template <typename Parts>
+absl::Status StartAll(const Parts& parts) {
+  for (const auto& it : parts) {
+    const absl::Status started = it.start();
+    if (!started.ok()) return started;
+  }
+  return absl::OkStatus();
+}
+
 StatusServer::Page MetricsPage(const prometheus::Registry& registry) {
   return {200, prometheus::TextSerializer().Serialize(registry.Collect()),
           "text/plain; version=0.0.4; charset=utf-8"};
@@ -77,7 +87,7 @@ absl::Status Manager::Run(Client* client) {
                                 }},
                                {"/readyz", [this] { return Ready(); }}});
   if (!probes.ok()) return probes.status();
-  const absl::Status informers = StartInformers();
+  const absl::Status informers = StartAll(informers_);
   if (!informers.ok()) return informers;
 
   std::atomic<bool> stopping{false};
@@ -86,7 +96,7 @@ absl::Status Manager::Run(Client* client) {
   // A controller waits for its informers, while the lease must be renewed.
   const auto lead = [&] {
     starter = std::thread([&] {
-      const absl::Status started = StartControllers();
+      const absl::Status started = StartAll(controllers_);
       if (!started.ok() && !stopping) Die(started);
     });
   };
@@ -111,22 +121,6 @@ StatusServer::Page Manager::Ready() const {
   absl::Status status;
   for (const Informer& it : informers_) status.Update(it.healthy());
   return {status.ok() ? 200 : 503, absl::StrCat(status.ToString(), "\n")};
-}
-
-absl::Status Manager::StartInformers() {
-  for (const Informer& it : informers_) {
-    const absl::Status started = it.start();
-    if (!started.ok()) return started;
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Manager::StartControllers() {
-  for (const Controller& it : controllers_) {
-    const absl::Status started = it.start();
-    if (!started.ok()) return started;
-  }
-  return absl::OkStatus();
 }
 
 void Manager::Die(const absl::Status& error) {

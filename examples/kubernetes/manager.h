@@ -90,9 +90,6 @@ class Manager {
   // The page of /readyz.
   StatusServer::Page Ready() const;
 
-  absl::Status StartInformers();
-  absl::Status StartControllers();
-
   // Ends the process with an error.
   [[noreturn]] void Die(const absl::Status& error);
 

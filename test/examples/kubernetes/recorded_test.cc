@@ -20,7 +20,6 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "examples/kubernetes/api_lister_watcher.h"
-#include "examples/kubernetes/client.h"
 #include "examples/kubernetes/config.h"
 #include "examples/kubernetes/json.h"
 #include "examples/kubernetes/objects.h"
@@ -91,16 +90,11 @@ TEST(RecordedTest, AnInformerFollowsARealServer) {
 
   Config config;
   config.server = server.url();
-  workqueue::InformerOptions<ConfigMap> options;
-  options.lister_watcher = std::make_unique<ApiListerWatcher<ConfigMap>>(
-      *Client::Create(std::move(config)));
-  options.key = [](const ConfigMap& object) { return KeyOf(object.meta); };
-  options.is_newer = [](const ConfigMap& a, const ConfigMap& b) {
-    return IsNewer(a.meta.resource_version, b.meta.resource_version);
-  };
-  options.backoff = {absl::Milliseconds(1), absl::Milliseconds(1)};
+  auto options = ApiInformerOptions<ConfigMap>(config);
+  ASSERT_TRUE(options.ok()) << options.status();
+  options->backoff = {absl::Milliseconds(1), absl::Milliseconds(1)};
   const auto informer =
-      workqueue::Informer<ConfigMap>::Create(std::move(options));
+      workqueue::Informer<ConfigMap>::Create(*std::move(options));
   ASSERT_TRUE(informer.ok()) << informer.status();
   std::map<std::string, std::string> seen;
   std::map<std::string, int> deletions;
