@@ -77,7 +77,9 @@ class ApiWatcher final : public workqueue::Watcher<Object> {
 // ApiListerWatcher
 //
 // Lists and watches the objects of one type in all namespaces of an API server,
-// for an informer.
+// for an informer. Asks as client-go's reflector does: the first list may be of
+// any state that the server has in its cache, in one answer, and a later one is
+// of the newest state, in pages, if the version of the last one has expired.
 template <typename Object>
 class ApiListerWatcher final : public workqueue::ListerWatcher<Object> {
  public:
@@ -89,25 +91,32 @@ class ApiListerWatcher final : public workqueue::ListerWatcher<Object> {
       const workqueue::ListOptions& options) override {
     ListOptions list;
     list.continue_token = options.page;
+    list.limit = kPageSize;
     if (options.page.empty() && !options.min_version.empty()) {
       list.resource_version = options.min_version;
       list.resource_version_match = "NotOlderThan";
+      list.limit = 0;  // Only then the server uses its cache.
+    } else if (!listed_) {
+      list.resource_version = "0";
     }
     // If the pages of a list expire before they have been read, the next list
-    // has one page, as in client-go.
-    list.limit = pages_expired_ ? 0 : kPageSize;
-    const absl::StatusOr<ListPage> listed =
-        client_->List(ResourceOf<Object>(), list);
+    // has one page.
+    if (pages_expired_) list.limit = 0;
+
+    workqueue::ObjectPage<Object> page;
+    absl::Status invalid;
+    const absl::StatusOr<ListPage> listed = client_->List(
+        ResourceOf<Object>(), list, [&page, &invalid](const Json& json) {
+          absl::StatusOr<Object> object = ParseObject<Object>(json);
+          invalid.Update(object.status());
+          if (!object.ok()) return;
+          page.objects.push_back(
+              std::make_shared<const Object>(*std::move(object)));
+        });
     pages_expired_ = absl::IsOutOfRange(listed.status());
     if (!listed.ok()) return listed.status();
-    workqueue::ObjectPage<Object> page;
-    page.objects.reserve(listed->items.size());
-    for (const Json& json : listed->items) {
-      absl::StatusOr<Object> object = ParseObject<Object>(json);
-      if (!object.ok()) return object.status();
-      page.objects.push_back(
-          std::make_shared<const Object>(*std::move(object)));
-    }
+    if (!invalid.ok()) return invalid;
+    listed_ = true;
     page.version = listed->resource_version;
     page.next_page = listed->continue_token;
     return page;
@@ -129,6 +138,7 @@ class ApiListerWatcher final : public workqueue::ListerWatcher<Object> {
   static constexpr int64_t kPageSize = 500;  // as in client-go
 
   const std::unique_ptr<Client> client_;
+  bool listed_ = false;
   bool pages_expired_ = false;
 };
 

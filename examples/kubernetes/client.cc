@@ -4,10 +4,12 @@
 #include "examples/kubernetes/client.h"
 
 #include <algorithm>
+#include <functional>
+#include <istream>
 #include <memory>
+#include <streambuf>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/memory/memory.h"
 #include "absl/random/random.h"
@@ -74,6 +76,32 @@ absl::StatusOr<std::string> ReadBody(HttpCall& call) {
     if (!*read) return body;
   }
 }
+
+// BodyBuffer
+//
+// Reads the rest of a response's body for a stream. If that fails, the stream
+// ends, and `status()` has the error.
+class BodyBuffer final : public std::streambuf {
+ public:
+  explicit BodyBuffer(HttpCall* call) : call_(*call) {}
+
+  const absl::Status& status() const { return status_; }
+
+ protected:
+  int_type underflow() override {
+    part_.clear();
+    const absl::StatusOr<bool> read = call_.Read(&part_);
+    status_ = read.status();
+    if (!read.ok() || !*read) return traits_type::eof();
+    setg(part_.data(), part_.data(), part_.data() + part_.size());
+    return traits_type::to_int_type(part_[0]);
+  }
+
+ private:
+  HttpCall& call_;
+  std::string part_;
+  absl::Status status_;
+};
 
 // Returns the time after which the server asks to try again, or a negative time
 // if it does not ask.
@@ -181,8 +209,9 @@ absl::StatusOr<Json> Client::Get(const Resource& resource, const ObjectKey& key,
   return Exchange(GetRequest(*std::move(path)), timeout);
 }
 
-absl::StatusOr<ListPage> Client::List(const Resource& resource,
-                                      const ListOptions& options) {
+absl::StatusOr<ListPage> Client::List(
+    const Resource& resource, const ListOptions& options,
+    const std::function<void(const Json& object)>& on_item) {
   absl::StatusOr<std::string> path = CollectionPath(resource, options.ns);
   if (!path.ok()) return path.status();
   Target target(*std::move(path));
@@ -193,20 +222,23 @@ absl::StatusOr<ListPage> Client::List(const Resource& resource,
   target.Add("resourceVersion", options.resource_version);
   target.Add("resourceVersionMatch", options.resource_version_match);
   const HttpRequest request = GetRequest(std::move(target).Build());
-  absl::StatusOr<Json> list = Exchange(request, options.timeout);
-  if (!list.ok()) return list.status();
+  const absl::StatusOr<CallPool::Call> call = Send(
+      request, clock_.TimeNow() + options.timeout, absl::InfiniteDuration());
+  if (!call.ok()) return call.status();
 
-  ListPage page;
-  page.resource_version =
-      std::string(StringAt(*list, {"metadata", "resourceVersion"}));
-  page.continue_token = std::string(StringAt(*list, {"metadata", "continue"}));
-  const auto items = list->find("items");
-  if (items != list->end() && items->is_array()) {
-    page.items = std::move(items->get_ref<Json::array_t&>());
-  } else if (items == list->end() || !items->is_null()) {
-    return WithRequest(request, absl::InternalError("the answer has no items"));
+  BodyBuffer body(call->get());
+  std::istream stream(&body);
+  const absl::StatusOr<Json> list = ParseJsonList(stream, on_item);
+  if (!body.status().ok()) return WithRequest(request, body.status());
+  if (!list.ok()) return WithRequest(request, list.status());
+  const Json* const items = ValueAt(*list, {"items"});
+  // The array is empty if each item was an object.
+  if (items == nullptr || !(items->is_array() || items->is_null()) ||
+      !items->empty()) {
+    return WithRequest(request, absl::InternalError("this is no list"));
   }
-  return page;
+  return ListPage{std::string(StringAt(*list, {"metadata", "resourceVersion"})),
+                  std::string(StringAt(*list, {"metadata", "continue"}))};
 }
 
 absl::StatusOr<Json> Client::Create(const Resource& resource,

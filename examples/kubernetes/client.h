@@ -9,9 +9,9 @@
 #define WORKQUEUE_EXAMPLES_KUBERNETES_CLIENT_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -50,8 +50,6 @@ struct ListOptions {
 };
 
 struct ListPage {
-  // The server leaves out `kind` and `apiVersion` of most objects in a list.
-  std::vector<Json> items;
   std::string resource_version;
   std::string continue_token;  // empty if this is the last page
 };
@@ -119,9 +117,13 @@ class Client {
   absl::StatusOr<Json> Get(const Resource& resource, const ObjectKey& key,
                            absl::Duration timeout = kRequestTimeout);
 
-  // Returns one page of the objects of `resource`.
-  absl::StatusOr<ListPage> List(const Resource& resource,
-                                const ListOptions& options = {});
+  // Lists one page of the objects of `resource`. Calls `on_item` with each
+  // object as soon as it has arrived. If the answer breaks off, this is an
+  // error after some calls. The server leaves out `kind` and `apiVersion` of
+  // most objects in a list.
+  absl::StatusOr<ListPage> List(
+      const Resource& resource, const ListOptions& options,
+      const std::function<void(const Json& object)>& on_item);
 
   // The next three methods take the namespace and the name from the metadata of
   // `object`, and return the object as the server has it then.

@@ -3,7 +3,9 @@
 
 #include "examples/kubernetes/json.h"
 
+#include <functional>
 #include <initializer_list>
+#include <istream>
 #include <string>
 
 #include "absl/status/status.h"
@@ -13,16 +15,44 @@
 #include "nlohmann/json.hpp"
 
 namespace kubernetes {
+namespace {
+
+using Event = Json::parse_event_t;
+
+bool IsKept(Event event, const Json& value) {
+  return event != Event::key || value != "managedFields";
+}
+
+absl::Status InvalidJson(const Json::exception& error) {
+  return absl::InternalError(absl::StrCat("invalid JSON: ", error.what()));
+}
+
+}  // namespace
 
 absl::StatusOr<Json> ParseJson(absl::string_view text) {
   try {
-    return Json::parse(text.begin(), text.end(),
-                       [](int, Json::parse_event_t event, Json& value) {
-                         return event != Json::parse_event_t::key ||
-                                value != "managedFields";
-                       });
+    return Json::parse(
+        text.begin(), text.end(),
+        [](int, Event event, Json& value) { return IsKept(event, value); });
   } catch (const Json::exception& error) {
-    return absl::InternalError(absl::StrCat("invalid JSON: ", error.what()));
+    return InvalidJson(error);
+  }
+}
+
+absl::StatusOr<Json> ParseJsonList(
+    std::istream& stream, const std::function<void(const Json&)>& on_item) {
+  bool in_items = false;
+  try {
+    return Json::parse(stream, [&](int depth, Event event, Json& value) {
+      if (depth == 1 && event == Event::key) in_items = value == "items";
+      if (depth == 2 && event == Event::object_end && in_items) {
+        on_item(value);
+        return false;
+      }
+      return IsKept(event, value);
+    });
+  } catch (const Json::exception& error) {
+    return InvalidJson(error);
   }
 }
 

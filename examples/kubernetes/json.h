@@ -8,7 +8,9 @@
 #ifndef WORKQUEUE_EXAMPLES_KUBERNETES_JSON_H_
 #define WORKQUEUE_EXAMPLES_KUBERNETES_JSON_H_
 
+#include <functional>
 #include <initializer_list>
+#include <istream>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -22,6 +24,12 @@ using Json = nlohmann::json;
 // Parses `text`. Leaves out each field managedFields, which is often the
 // largest part of an object. An error tells where the text is wrong.
 absl::StatusOr<Json> ParseJson(absl::string_view text);
+
+// Parses the text of a list from `stream`, up to its end. Calls `on_item` with
+// each object in the list's array "items" as soon as the object is complete.
+// Returns the list without these objects.
+absl::StatusOr<Json> ParseJsonList(
+    std::istream& stream, const std::function<void(const Json&)>& on_item);
 
 // Returns the text of `json`. It is an error if a string in it is not UTF-8.
 absl::StatusOr<std::string> SerializeJson(const Json& json);

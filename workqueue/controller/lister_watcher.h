@@ -21,8 +21,9 @@ namespace workqueue {
 //
 // Says which part of a list `ListerWatcher::List()` returns.
 struct ListOptions {
-  // The list must not be older than this version. Empty means the newest state
-  // that the server has.
+  // The list must not be older than this version. If this is empty, the first
+  // list of all may be of any state that the server has had, and a later one
+  // must be of the newest state.
   std::string min_version;
 
   // The `ObjectPage::next_page` of the page before. Empty for the first page.

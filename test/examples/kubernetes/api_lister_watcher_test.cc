@@ -110,7 +110,7 @@ TEST_F(ApiListerWatcherTest, ListsPageByPage) {
   EXPECT_EQ(page->objects[1]->meta.name, "b");
   EXPECT_EQ(page->version, "7");
   EXPECT_EQ(page->next_page, "next page");
-  EXPECT_EQ(LastTarget(), "/api/v1/configmaps?limit=500");
+  EXPECT_EQ(LastTarget(), "/api/v1/configmaps?limit=500&resourceVersion=0");
 
   page = api_->List({/*min_version=*/"", page->next_page});
   ASSERT_TRUE(page.ok()) << page.status();
@@ -127,10 +127,20 @@ TEST_F(ApiListerWatcherTest, AListIsNotOlderThanTheVersion) {
       [](Responder& responder) { responder.Respond(200, ListBody({}, "7")); });
   EXPECT_TRUE(api_->List({/*min_version=*/"5", /*page=*/""}).ok());
   EXPECT_EQ(LastTarget(),
-            "/api/v1/configmaps?limit=500&resourceVersion=5"
+            "/api/v1/configmaps?resourceVersion=5"
             "&resourceVersionMatch=NotOlderThan");
   EXPECT_TRUE(api_->List({/*min_version=*/"5", /*page=*/"p"}).ok());
   EXPECT_EQ(LastTarget(), "/api/v1/configmaps?limit=500&continue=p");
+}
+
+// The informer has seen a version, so the server's cache may be older than what
+// the informer has.
+TEST_F(ApiListerWatcherTest, AfterAnExpiredVersionTheListIsTheNewest) {
+  Serve(
+      [](Responder& responder) { responder.Respond(200, ListBody({}, "7")); });
+  EXPECT_TRUE(api_->List({}).ok());
+  EXPECT_TRUE(api_->List({}).ok());
+  EXPECT_EQ(LastTarget(), "/api/v1/configmaps?limit=500");
 }
 
 TEST_F(ApiListerWatcherTest, AfterAnExpiredPageTheNextListIsInOnePiece) {
@@ -157,7 +167,7 @@ TEST_F(ApiListerWatcherTest, AListFailsAsTheServerDoes) {
   EXPECT_TRUE(absl::IsPermissionDenied(error)) << error;
   EXPECT_TRUE(absl::IsPermissionDenied(api_->Watch("5").status()));
   EXPECT_TRUE(api_->List({}).status() == error);
-  EXPECT_EQ(LastTarget(), "/api/v1/configmaps?limit=500");
+  EXPECT_EQ(LastTarget(), "/api/v1/configmaps?limit=500&resourceVersion=0");
 }
 
 TEST_F(ApiListerWatcherTest, ABadObjectInAListIsAnError) {
@@ -237,7 +247,7 @@ TEST_F(ApiListerWatcherTest, AnExpiredWatchDoesNotChangeTheList) {
   });
   EXPECT_FALSE(api_->Watch("5").ok());
   EXPECT_TRUE(api_->List({}).ok());
-  EXPECT_EQ(LastTarget(), "/api/v1/configmaps?limit=500");
+  EXPECT_EQ(LastTarget(), "/api/v1/configmaps?limit=500&resourceVersion=0");
 }
 
 TEST_F(ApiListerWatcherTest, StopEndsAWatch) {

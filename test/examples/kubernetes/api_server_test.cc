@@ -16,6 +16,7 @@
 #include <string>
 #include <thread>  // NOLINT(build/c++11)
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -74,15 +75,29 @@ class ApiServerTest : public testing::Test {
     options.ns = "default";
     options.label_selector = "test=client";
     for (const Resource& resource : {kConfigMaps, kLeases}) {
-      const auto page = client_->List(resource, options);
+      std::vector<std::string> names;
+      const auto page = List(resource, options, &names);
       ASSERT_TRUE(page.ok()) << page.status();
-      for (const Json& object : page->items) {
-        const std::string name(StringAt(object, {"metadata", "name"}));
+      for (const std::string& name : names) {
         const absl::Status status =
             client_->Delete(resource, {"default", name});
         EXPECT_TRUE(status.ok()) << status;
       }
     }
+  }
+
+  // Lists a page, and appends the names in it.
+  absl::StatusOr<ListPage> List(const Resource& resource,
+                                const ListOptions& options,
+                                std::vector<std::string>* names) {
+    return client_->List(resource, options, [names](const Json& object) {
+      names->emplace_back(StringAt(object, {"metadata", "name"}));
+    });
+  }
+
+  absl::StatusOr<ListPage> List(const ListOptions& options) {
+    std::vector<std::string> names;
+    return List(kConfigMaps, options, &names);
   }
 
   Config config_;
@@ -143,25 +158,25 @@ TEST_F(ApiServerTest, ListsPages) {
   ListOptions options;
   options.label_selector = "test in (client)";
   options.limit = 2;
-  const auto first = client_->List(kConfigMaps, options);
+  std::vector<std::string> names;
+  const auto first = List(kConfigMaps, options, &names);
   ASSERT_TRUE(first.ok()) << first.status();
-  ASSERT_EQ(first->items.size(), 2);
+  EXPECT_EQ(names, (std::vector<std::string>{"a", "b"}));
   options.continue_token = first->continue_token;
-  const auto second = client_->List(kConfigMaps, options);
+  names.clear();
+  const auto second = List(kConfigMaps, options, &names);
   ASSERT_TRUE(second.ok()) << second.status();
-  ASSERT_EQ(second->items.size(), 1);
-  EXPECT_EQ(StringAt(second->items[0], {"metadata", "name"}), "c");
+  EXPECT_EQ(names, std::vector<std::string>{"c"});
   EXPECT_EQ(second->continue_token, "");
   EXPECT_EQ(second->resource_version, first->resource_version);
   options.continue_token = "nonsense";
-  ExpectCode(client_->List(kConfigMaps, options).status(),
-             absl::StatusCode::kInvalidArgument);
+  ExpectCode(List(options).status(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST_F(ApiServerTest, WatchesChanges) {
   ListOptions list;
   list.label_selector = "test=client";
-  const auto page = client_->List(kConfigMaps, list);
+  const auto page = List(list);
   ASSERT_TRUE(page.ok()) << page.status();
   WatchOptions options;
   options.resource_version = page->resource_version;
@@ -198,7 +213,7 @@ TEST_F(ApiServerTest, WatchesChanges) {
 }
 
 TEST_F(ApiServerTest, StopEndsAWatch) {
-  const auto page = client_->List(kConfigMaps);
+  const auto page = List({});
   ASSERT_TRUE(page.ok()) << page.status();
   WatchOptions options;
   options.resource_version = page->resource_version;
@@ -232,8 +247,7 @@ TEST_F(ApiServerTest, AWrongTokenIsUnauthenticated) {
   config_.client_cert = config_.client_key = "";
   config_.token = "wrong";
   client_ = *Client::Create(config_);
-  ExpectCode(client_->List(kConfigMaps).status(),
-             absl::StatusCode::kUnauthenticated);
+  ExpectCode(List({}).status(), absl::StatusCode::kUnauthenticated);
   client_ = nullptr;
 }
 

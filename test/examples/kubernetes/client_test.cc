@@ -30,9 +30,11 @@
 namespace kubernetes {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 const Resource kConfigMaps = {"", "v1", "configmaps"};
 const Resource kLeases = {"coordination.k8s.io", "v1", "leases"};
@@ -175,20 +177,23 @@ TEST(ClientTest, ListsPages) {
   options.limit = 2;
   options.resource_version = "0";
   options.resource_version_match = "NotOlderThan";
-  auto page = client->List(kConfigMaps, options);
+  std::vector<Json> items;
+  const auto add = [&items](const Json& item) { items.push_back(item); };
+  auto page = client->List(kConfigMaps, options, add);
   ASSERT_TRUE(page.ok()) << page.status();
   EXPECT_EQ(page->resource_version, "9");
   EXPECT_EQ(page->continue_token, "t/+=");
-  ASSERT_THAT(page->items, SizeIs(2));
-  EXPECT_EQ(StringAt(page->items[0], {"metadata", "name"}), "a");
+  EXPECT_THAT(items,
+              ElementsAre(Json{{"metadata", {{"name", "a"}}}}, Json::object()));
 
   ListOptions next;
   next.ns = "ns";
   next.continue_token = page->continue_token;
-  page = client->List(kConfigMaps, next);
+  items.clear();
+  page = client->List(kConfigMaps, next, add);
   ASSERT_TRUE(page.ok()) << page.status();
   EXPECT_EQ(page->continue_token, "");
-  EXPECT_THAT(page->items, IsEmpty());
+  EXPECT_THAT(items, IsEmpty());
 
   const auto requests = server.requests();
   EXPECT_EQ(requests[0].target,
@@ -263,10 +268,57 @@ TEST(ClientTest, AnAnswerMustBeJson) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("column 9"));
 }
 
-TEST(ClientTest, AListMustHaveItems) {
-  ScriptedServer server(RespondOk);
-  const absl::Status status = NewClient(server)->List(kNamespaces).status();
-  EXPECT_TRUE(absl::IsInternal(status)) << status;
+TEST(ClientTest, TellsAnItemBeforeTheNextOneArrives) {
+  absl::Notification told;
+  ScriptedServer server([&](const ReceivedRequest&, Responder& responder) {
+    responder.BeginStream();
+    responder.Chunk(R"({"metadata":{"resourceVersion":"9"},"items":[)"
+                    R"({"metadata":{"name":"a","managedFields":[{"f":{}}]}},)");
+    told.WaitForNotification();
+    responder.Chunk(R"({"metadata":{"name":"b"}}]})");
+    responder.EndStream();
+  });
+  std::vector<Json> items;
+  const auto page =
+      NewClient(server)->List(kNamespaces, {}, [&](const Json& item) {
+        items.push_back(item);
+        if (items.size() == 1) told.Notify();
+      });
+  ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_EQ(page->resource_version, "9");
+  EXPECT_THAT(items, ElementsAre(Json{{"metadata", {{"name", "a"}}}},
+                                 Json{{"metadata", {{"name", "b"}}}}));
+}
+
+TEST(ClientTest, AListThatBreaksOffIsAnError) {
+  ScriptedServer server([](const ReceivedRequest&, Responder& responder) {
+    responder.BeginStream();
+    responder.Chunk(R"({"items":[{"metadata":{"name":"a"}},)");
+    responder.Cut();
+  });
+  int items = 0;
+  const absl::Status status =
+      NewClient(server)
+          ->List(kNamespaces, {}, [&items](const Json&) { ++items; })
+          .status();
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_THAT(std::string(status.message()), StartsWith("GET /api/v1/"));
+  EXPECT_EQ(items, 1);
+}
+
+TEST(ClientTest, AListMustBeOne) {
+  std::string body;
+  ScriptedServer server([&](const ReceivedRequest&, Responder& responder) {
+    responder.Respond(200, body);
+  });
+  const auto client = NewClient(server);
+  for (const char* text :
+       {"{}", R"({"items":{}})", R"({"items":[1]})", R"({"items":[{}])"}) {
+    body = text;
+    const absl::Status status =
+        client->List(kNamespaces, {}, [](const Json&) {}).status();
+    EXPECT_TRUE(absl::IsInternal(status)) << text << ": " << status;
+  }
 }
 
 TEST(ClientTest, ChecksArguments) {
