@@ -40,6 +40,8 @@ class ApiWatcher final : public workqueue::Watcher<Object> {
 
   absl::StatusOr<std::optional<workqueue::WatchEvent<Object>>> Next() override {
     const absl::StatusOr<std::optional<WatchEvent>> next = watcher_->Next();
+    // Nothing may have happened for so long. The next watch finds out.
+    if (absl::IsDeadlineExceeded(next.status())) return std::nullopt;
     if (!next.ok()) return next.status();
     if (!next->has_value()) return std::nullopt;
     workqueue::WatchEvent<Object> event;

@@ -320,7 +320,8 @@ absl::StatusOr<std::unique_ptr<Watcher>> Client::Watch(
   target.Add("fieldSelector", options.field_selector);
   if (options.allow_bookmarks) target.Add("allowWatchBookmarks", "true");
   target.Add("timeoutSeconds", absl::StrCat(absl::ToInt64Seconds(timeout)));
-  const HttpRequest request = GetRequest(std::move(target).Build());
+  HttpRequest request = GetRequest(std::move(target).Build());
+  request.silence_limit = options.silence_limit;
   absl::StatusOr<CallPool::Call> call =
       Send(request, absl::InfiniteFuture(), timeout + kWatchGrace);
   if (!call.ok()) return call.status();

@@ -74,6 +74,10 @@ struct WatchOptions {
   std::string label_selector;
   std::string field_selector;
   bool allow_bookmarks = true;
+  // The time without a byte from the server after which the connection counts
+  // as lost, in whole seconds. A server sends a bookmark each minute, but not
+  // if its state has not changed since it started. Zero means no limit.
+  absl::Duration silence_limit = absl::Minutes(2);
   // The time after which the server ends the stream, in whole seconds. Zero
   // means a random time of 5 to 10 minutes, as in client-go's reflector. The
   // client ends the stream itself 30 seconds after that time.

@@ -3,6 +3,10 @@
 
 #include "examples/kubernetes/http_call.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -24,11 +28,13 @@
 namespace kubernetes {
 namespace {
 
-// As client-go: the time limit for a connection, and the keep-alive probes of
-// TCP, which Go sends in this interval after the connection was idle for as
-// long.
-constexpr absl::Duration kConnectLimit = absl::Seconds(30);
-constexpr absl::Duration kKeepAlive = absl::Seconds(30);
+constexpr absl::Duration kConnectLimit = absl::Seconds(30);  // as client-go
+
+// The keep-alive probes of TCP: the time before the first one, the interval,
+// and the number of those without an answer after which the connection is lost.
+constexpr int kKeepAliveIdleSeconds = 30;
+constexpr int kKeepAliveIntervalSeconds = 5;
+constexpr int kKeepAliveProbes = 3;
 
 // libcurl wakes earlier if it has something to do.
 constexpr int kPollMilliseconds = std::numeric_limits<int>::max();
@@ -118,9 +124,7 @@ void HttpCall::SetConstantOptions() {
   if (endpoint_.url.is_loopback) Set(CURLOPT_PROXY, "");
 
   Set(CURLOPT_CONNECTTIMEOUT_MS, ToMilliseconds(kConnectLimit));
-  Set(CURLOPT_TCP_KEEPALIVE, 1L);
-  Set(CURLOPT_TCP_KEEPIDLE, ToMilliseconds(kKeepAlive) / 1000);
-  Set(CURLOPT_TCP_KEEPINTVL, ToMilliseconds(kKeepAlive) / 1000);
+  Set(CURLOPT_SOCKOPTFUNCTION, &HttpCall::OnSocket);
 
   const Config& config = endpoint_.config;
   Set(CURLOPT_SSLVERSION, long{CURL_SSLVERSION_TLSv1_2});
@@ -169,6 +173,8 @@ absl::StatusOr<int> HttpCall::Send(const HttpRequest& request,
   option_error_ = CURLE_OK;
   Set(CURLOPT_URL, absl::StrCat(endpoint_.url.base, request.target).c_str());
   Set(CURLOPT_TIMEOUT_MS, ToMilliseconds(limit));
+  Set(CURLOPT_LOW_SPEED_LIMIT, 1L);
+  Set(CURLOPT_LOW_SPEED_TIME, ToMilliseconds(request.silence_limit) / 1000);
   SetHeaders(request, token);
   Set(CURLOPT_HTTPGET, 1L);
   if (!request.content_type.empty()) {
@@ -265,6 +271,18 @@ void HttpCall::Cancel() {
   cancelled_ = true;
   curl_multi_wakeup(multi_.get());
   parker_->Unpark();
+}
+
+int HttpCall::OnSocket(void*, curl_socket_t socket, curlsocktype) {
+  const auto set = [socket](int level, int option, int value) {
+    return setsockopt(socket, level, option, &value, sizeof(value)) == 0;
+  };
+  const bool all_set =
+      set(SOL_SOCKET, SO_KEEPALIVE, 1) &&
+      set(IPPROTO_TCP, TCP_KEEPIDLE, kKeepAliveIdleSeconds) &&
+      set(IPPROTO_TCP, TCP_KEEPINTVL, kKeepAliveIntervalSeconds) &&
+      set(IPPROTO_TCP, TCP_KEEPCNT, kKeepAliveProbes);
+  return all_set ? CURL_SOCKOPT_OK : CURL_SOCKOPT_ERROR;
 }
 
 size_t HttpCall::OnHeader(char* data, size_t size, size_t n, void* call) {

@@ -36,6 +36,9 @@ struct HttpRequest {
   std::string target;        // the path and the query
   std::string content_type;  // of the body; empty if there is no body
   std::string body;
+  // The connection counts as lost if no byte of the response has come for this
+  // time, in whole seconds. Zero means no limit.
+  absl::Duration silence_limit = absl::ZeroDuration();
 };
 
 // HttpCall
@@ -47,9 +50,10 @@ struct HttpRequest {
 //
 // libcurl speaks HTTP/1.1 here. A request on a connection that the server has
 // closed in the meantime is sent again on a new one. The system probes a silent
-// connection after 30 seconds, and then every 30 seconds, as client-go does. A
-// server on another machine may be reached by the proxy that the environment
-// names (see curl(1)); a server on this machine is not, as in Go.
+// connection after 30 seconds, and closes it if there is no answer within 15
+// more, the limits of client-go's HTTP/2 connections. A server on another
+// machine may be reached by the proxy that the environment names (see curl(1));
+// a server on this machine is not, as in Go.
 //
 // Thread safety: only `Cancel()` and `cancelled()` may be called at the same
 // time as another method.
@@ -76,8 +80,8 @@ class HttpCall {
 
   // Appends the next part of the response's body to `*body`. Blocks until there
   // is one. Returns false if the body has ended. An error is Cancelled after
-  // `Cancel()`, DeadlineExceeded after the time limit, and Unavailable if the
-  // connection was lost.
+  // `Cancel()`, DeadlineExceeded after a limit of the request, and Unavailable
+  // if the connection was lost.
   absl::StatusOr<bool> Read(std::string* body);
 
   // Blocks until the clock reaches `wakeup_time`, and returns true, or until
@@ -104,6 +108,7 @@ class HttpCall {
 
   HttpCall(const HttpEndpoint* endpoint, workqueue::Clock* clock);
 
+  static int OnSocket(void* call, curl_socket_t socket, curlsocktype purpose);
   static size_t OnHeader(char* data, size_t size, size_t n, void* call);
   static size_t OnBody(char* data, size_t size, size_t n, void* call);
 

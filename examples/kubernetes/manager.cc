@@ -119,7 +119,7 @@ absl::Status Manager::Run(Client* client) {
 
 StatusServer::Page Manager::Ready() const {
   absl::Status status;
-  for (const Informer& it : informers_) status.Update(it.healthy());
+  for (const Informer& it : informers_) status.Update(it.synced());
   return {status.ok() ? 200 : 503, absl::StrCat(status.ToString(), "\n")};
 }
 

@@ -59,7 +59,10 @@ class Manager {
   template <typename Object>
   void Add(workqueue::Informer<Object>* informer) {
     informers_.push_back({[informer] { return informer->Start(); },
-                          [informer] { return informer->Healthy(); }});
+                          [informer] {
+                            return informer->HasSynced() ? absl::OkStatus()
+                                                         : informer->Healthy();
+                          }});
   }
   template <typename T>
   void Add(workqueue::Controller<T>* controller) {
@@ -80,14 +83,15 @@ class Manager {
  private:
   struct Informer {
     std::function<absl::Status()> start;
-    std::function<absl::Status()> healthy;
+    std::function<absl::Status()> synced;
   };
   struct Controller {
     std::function<absl::Status()> start;
     std::function<void(absl::Duration timeout)> stop;
   };
 
-  // The page of /readyz.
+  // The page of /readyz: whether each informer has had its first list. A later
+  // outage of the API server does not count, because a restart would not help.
   StatusServer::Page Ready() const;
 
   // Ends the process with an error.

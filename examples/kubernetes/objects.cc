@@ -48,6 +48,7 @@ void from_json(const Json& json, ObjectMeta& meta) {
   meta.labels = json.value("labels", StringMap());
   meta.annotations = json.value("annotations", StringMap());
   meta.finalizers = json.value("finalizers", std::vector<std::string>());
+  meta.owner_references = json.value("ownerReferences", Json());
 }
 
 void from_json(const Json& json, ConfigMap& object) {

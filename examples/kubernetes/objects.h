@@ -35,6 +35,7 @@ struct ObjectMeta {
   StringMap labels;
   StringMap annotations;
   std::vector<std::string> finalizers;
+  Json owner_references;  // as the server sends them; null if there are none
 };
 
 struct ConfigMap {

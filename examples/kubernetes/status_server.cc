@@ -13,12 +13,14 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "boost/asio/io_context.hpp"
 #include "boost/asio/ip/address.hpp"
 #include "boost/asio/ip/tcp.hpp"
+#include "boost/asio/steady_timer.hpp"
 #include "boost/beast/core.hpp"
 #include "boost/beast/http.hpp"
 #include "boost/system/error_code.hpp"
@@ -34,6 +36,7 @@ using boost::system::error_code;
 
 // The time that a client may take for a request.
 constexpr std::chrono::seconds kClientTimeout(10);
+constexpr std::chrono::milliseconds kAcceptRetry(100);
 
 // A connection. It lives as long as one of its callbacks may be called.
 class Connection : public std::enable_shared_from_this<Connection> {
@@ -56,7 +59,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
     const auto target = request_.target();
     const auto path_end = std::find(target.begin(), target.end(), '?');
     const auto it = pages_.find(std::string(target.begin(), path_end));
-    if (request_.method() != http::verb::get) {
+    if (request_.method() == http::verb::head) {
+      page = {405, ""};  // The response to this one has no body.
+    } else if (request_.method() != http::verb::get) {
       page = {405, "only GET\n"};
     } else if (it != pages_.end()) {
       page = it->second();
@@ -101,9 +106,11 @@ class BeastServer final : public StatusServer {
  private:
   void Accept() {
     acceptor_.async_accept([this](error_code error, tcp::socket socket) {
-      if (!error) {
-        std::make_shared<Connection>(std::move(socket), pages_)->Read();
+      if (error) {  // for example, there are too many open files
+        retry_.expires_after(kAcceptRetry);
+        return retry_.async_wait([this](error_code) { Accept(); });
       }
+      std::make_shared<Connection>(std::move(socket), pages_)->Read();
       Accept();
     });
   }
@@ -111,6 +118,7 @@ class BeastServer final : public StatusServer {
   const Pages pages_;
   asio::io_context context_{1};
   tcp::acceptor acceptor_;
+  asio::steady_timer retry_{context_};
   std::thread thread_;
 };
 
@@ -128,7 +136,10 @@ absl::StatusOr<std::unique_ptr<StatusServer>> StatusServer::Start(
       !absl::SimpleAtoi(address.substr(colon + 1), &port) || port > 65535) {
     return error("it must be HOST:PORT");
   }
-  const std::string host(address.substr(0, colon));
+  std::string host(address.substr(0, colon));
+  if (absl::StartsWith(host, "[") && absl::EndsWith(host, "]")) {
+    host = host.substr(1, host.size() - 2);
+  }
   error_code bad_host;
   const auto ip = asio::ip::make_address(host.empty() ? "::" : host, bad_host);
   if (bad_host) return error("HOST must be an IP address");

@@ -35,7 +35,8 @@ class StatusServer {
   using Pages = std::map<std::string, std::function<Page()>>;
 
   // Starts a server on `address`, "HOST:PORT", where HOST is an IP address or
-  // empty for all addresses of the machine. Port 0 is a free port.
+  // empty for all addresses of the machine. An IPv6 address is in brackets.
+  // Port 0 is a free port.
   static absl::StatusOr<std::unique_ptr<StatusServer>> Start(
       absl::string_view address, Pages pages);
 

@@ -51,7 +51,8 @@ class Watcher {
   // - OutOfRange: the server does not have the changes since that
   //   resourceVersion any more. List again.
   // - Unavailable: the connection was lost.
-  // - DeadlineExceeded: the server has not ended the stream in time.
+  // - DeadlineExceeded: the server has been silent for too long, or has not
+  //   ended the stream in time; see `WatchOptions`.
   // - Internal: the stream has something that is no event.
   // - Any other error that the server reports; see api_error.h.
   //

@@ -250,6 +250,24 @@ TEST_F(ApiListerWatcherTest, AnExpiredWatchDoesNotChangeTheList) {
   EXPECT_EQ(LastTarget(), "/api/v1/configmaps?limit=500&resourceVersion=0");
 }
 
+// Then the informer watches again, and finds out whether there is a server.
+TEST_F(ApiListerWatcherTest, ASilentWatchEnds) {
+  ScriptedServer server([](const ReceivedRequest&, Responder& responder) {
+    responder.BeginStream();
+    responder.AwaitHangUp();
+  });
+  Config config;
+  config.server = server.url();
+  const auto client = *Client::Create(config);
+  WatchOptions options;
+  options.silence_limit = absl::Seconds(1);
+  ApiWatcher<ConfigMap> watcher(
+      *client->Watch(ResourceOf<ConfigMap>(), options));
+  const auto end = watcher.Next();
+  ASSERT_TRUE(end.ok()) << end.status();
+  EXPECT_FALSE(end->has_value());
+}
+
 TEST_F(ApiListerWatcherTest, StopEndsAWatch) {
   Serve([](Responder& responder) {
     responder.BeginStream();

@@ -34,6 +34,7 @@ Json WholeConfigMap() {
       "labels": {"l": "1"},
       "annotations": {"a": "2"},
       "finalizers": ["f/1", "f/2"],
+      "ownerReferences": [{"uid": "o"}],
       "managedFields": [{"manager": "m"}]
     },
     "data": {"d": "3"},
@@ -52,6 +53,7 @@ TEST(ObjectsTest, ReadsAllFields) {
   EXPECT_THAT(object->meta.labels, ElementsAre(Pair("l", "1")));
   EXPECT_THAT(object->meta.annotations, ElementsAre(Pair("a", "2")));
   EXPECT_THAT(object->meta.finalizers, ElementsAre("f/1", "f/2"));
+  EXPECT_EQ(object->meta.owner_references, Json::parse(R"([{"uid": "o"}])"));
   EXPECT_THAT(object->data, ElementsAre(Pair("d", "3")));
   EXPECT_THAT(object->binary_data, ElementsAre(Pair("b", "NA==")));
 }
@@ -67,6 +69,7 @@ TEST(ObjectsTest, MostFieldsMayBeMissing) {
   EXPECT_THAT(ns->meta.labels, IsEmpty());
   EXPECT_THAT(ns->meta.annotations, IsEmpty());
   EXPECT_THAT(ns->meta.finalizers, IsEmpty());
+  EXPECT_TRUE(ns->meta.owner_references.is_null());
   const auto config_map = ParseObject<ConfigMap>(json);
   ASSERT_TRUE(config_map.ok()) << config_map.status();
   EXPECT_THAT(config_map->data, IsEmpty());

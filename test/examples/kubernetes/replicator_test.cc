@@ -256,6 +256,7 @@ TEST_F(ReplicatorTest, UpdatesAStaleCopy) {
   copy.meta.labels["added"] = "label";
   copy.meta.annotations["added"] = "annotation";
   copy.meta.finalizers = {"added/finalizer"};
+  copy.meta.owner_references = Json::parse(R"([{"uid": "of the owner"}])");
   copy.data = {{"old", "v"}};
   Put(copy);
   copy = Copy("b");
@@ -278,7 +279,8 @@ TEST_F(ReplicatorTest, UpdatesAStaleCopy) {
         "replicator.example.com/source": "src/it",
         "added": "annotation"
       },
-      "finalizers": ["added/finalizer"]
+      "finalizers": ["added/finalizer"],
+      "ownerReferences": [{"uid": "of the owner"}]
     },
     "data": {"k": "v"},
     "binaryData": {"b": "AA=="}

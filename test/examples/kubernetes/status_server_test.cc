@@ -101,6 +101,13 @@ TEST(StatusServerTest, OtherMethodsAreNotAllowed) {
   }
 }
 
+TEST(StatusServerTest, TheResponseToHeadHasNoBody) {
+  const auto server = Start({{"/ok", Ok}});
+  EXPECT_THAT(Request(server->port(), "HEAD", "/ok"),
+              AllOf(StartsWith("HTTP/1.1 405 Method Not Allowed\r\n"),
+                    EndsWith("\r\n\r\n")));
+}
+
 TEST(StatusServerTest, AConnectionMayHaveManyRequests) {
   const auto server = Start({{"/ok", Ok}});
   const std::string answers = Exchange(server->port(),
@@ -153,9 +160,19 @@ TEST(StatusServerTest, AWrongAddressIsAnError) {
               absl::InvalidArgumentError(absl::StrCat(
                   "the address '", address, "': it must be HOST:PORT")));
   }
-  EXPECT_EQ(error("localhost:0"),
-            absl::InvalidArgumentError(
-                "the address 'localhost:0': HOST must be an IP address"));
+  for (const char* address : {"localhost:0", "[127.0.0.1:0", "[]x:0"}) {
+    EXPECT_EQ(error(address),
+              absl::InvalidArgumentError(absl::StrCat(
+                  "the address '", address, "': HOST must be an IP address")));
+  }
+}
+
+// An error of the system is fine: it has read the address.
+TEST(StatusServerTest, AnAddressMayBeOfIpv6) {
+  const auto server = StatusServer::Start("[::1]:0", {});
+  if (server.ok()) return;
+  EXPECT_THAT(std::string(server.status().message()),
+              HasSubstr("cannot listen there"));
 }
 
 TEST(StatusServerTest, AnAddressInUseIsAnError) {

@@ -31,6 +31,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
+using ::testing::StartsWith;
 
 const Resource kConfigMaps = {"", "v1", "configmaps"};
 
@@ -219,6 +220,19 @@ TEST_F(WatcherTest, AStreamThatIsCutIsUnavailable) {
     responder.EndStream();
   });
   EXPECT_THAT(Next(*watcher), HasSubstr("ended within an event"));
+}
+
+TEST_F(WatcherTest, ASilentStreamIsAnError) {
+  Serve([](Responder& responder) {
+    responder.BeginStream();
+    responder.AwaitHangUp();
+  });
+  WatchOptions options;
+  options.silence_limit = absl::Seconds(1);
+  const auto watcher = client_->Watch(kConfigMaps, options);
+  ASSERT_TRUE(watcher.ok()) << watcher.status();
+  EXPECT_THAT(Next(**watcher),
+              StartsWith("DEADLINE_EXCEEDED: WATCH /api/v1/configmaps: "));
 }
 
 TEST_F(WatcherTest, ARefusalIsAnError) {
