@@ -41,6 +41,9 @@ class RefusalTest(unittest.TestCase):
         script = "bench/kubernetes_compare"
         self.assert_refuses("--rounds is 0; it must be at least 1", script,
                             "--operator", "x=/bin/true", "--rounds", "0")
+        self.assert_refuses("--rounds is 1; it must be at least the number of"
+                            " operators", script, "--operator", "x=/bin/true",
+                            "--operator", "y=/bin/true", "--rounds", "1")
         self.assert_refuses("--rate, or a source changes twice", script,
                             "--operator", "x=/bin/true", "--rate", "501")
         for operator in ("x", "x=/no/program", "=/bin/true"):
