@@ -70,6 +70,8 @@ class Changes:
             each(self.make_namespace, labels.items())
             each(self.make_foreign, foreign)
             each(self.make_source, objects)
+        for source in self._world.sources():
+            self._need(source, 1)
 
     def make_namespace(self, name, labels):
         self._client.call("POST", path("namespaces"),
@@ -82,10 +84,9 @@ class Changes:
         o.resource_version = answer["metadata"]["resourceVersion"]
 
     def make_source(self, namespace, name, selector):
-        source = namespace, name
-        self._post(source, model.ConfigMap(
+        """Does not count what the operator needs."""
+        self._post((namespace, name), model.ConfigMap(
             self._new_data(), {"blob": self._blob()}, selector))
-        self._need(source, 1)
 
     def run(self, rate, seconds):
         """Makes changes, `rate` a second. Returns their number."""
@@ -115,8 +116,9 @@ class Changes:
 
     def create(self):
         self._revision += 1
-        self.make_source(self._any_namespace(), f"new-{self._revision}",
-                         self._random.choice(SELECTORS))
+        source = self._any_namespace(), f"new-{self._revision}"
+        self.make_source(*source, self._random.choice(SELECTORS))
+        self._need(source, 1)
 
     def delete(self):
         source = self._any_source()
