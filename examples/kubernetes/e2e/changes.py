@@ -18,6 +18,7 @@ WEIGHTS = {
 SELECTORS = ("replicate=yes", "replicate=yes,team in (a,b)", "team=c", "team!=a",
              "!team", "")
 BROKEN = "team in"
+MAX_BROKEN = 3  # sources with this selector at a time
 THREADS = 16
 
 
@@ -76,7 +77,7 @@ class Changes:
     def make_namespace(self, name, labels):
         self._client.call("POST", path("namespaces"),
                           {"metadata": {"name": name, "labels": labels}})
-        self._world.namespaces[name] = labels
+        self._world.label(name, labels)
 
     def make_foreign(self, namespace, name):
         o = model.ConfigMap({"mine": "yes"})
@@ -111,7 +112,7 @@ class Changes:
         self._patch(source, {
             "data": {key: None for key in o.data} | data,
             "binaryData": {key: None for key in o.binary_data} | blob})
-        o.data, o.binary_data = data, blob
+        self._world.change(source, data=data, binary_data=blob)
         self._need(source)
 
     def create(self):
@@ -154,17 +155,20 @@ class Changes:
             self._need_rivals(source)
 
     def break_selector(self):
-        """Mends a source's selector, if one is broken, or breaks one."""
-        for source in self._world.sources():
-            if self._world.objects[source].is_broken:
-                self._select(source, SELECTORS[0])
-                self._need(source, 1)
-                return
+        """Breaks a source's selector, or mends the first of MAX_BROKEN."""
+        broken = [s for s in self._world.sources()
+                  if self._world.objects[s].is_broken]
+        if len(broken) == MAX_BROKEN:
+            self._select(broken[0], SELECTORS[0])
+            self._need(broken[0], 1)
+            return
         source = self._any_source()
         if source:
             # The copies may not fit the next selector.
             self._need(source)
             self._select(source, BROKEN)
+            # Its copies show that the operator has seen the selector, too.
+            self.update()
 
     def remove_foreign(self):
         foreign = [key for key, o in self._world.objects.items()
@@ -186,7 +190,7 @@ class Changes:
             "PATCH", path("namespaces", namespace),
             {"metadata": {"labels": {key: None for key in old} | new}},
             kube_client.MERGE_PATCH)
-        self._world.namespaces[namespace] = new
+        self._world.label(namespace, new)
         self.needed += len(before ^ self._copies_in(namespace))
 
     def burst(self):
@@ -242,7 +246,7 @@ class Changes:
     def _select(self, source, selector):
         self._patch(source,
                     {"metadata": {"annotations": {model.SELECTOR: selector}}})
-        self._world.objects[source].selector = selector
+        self._world.change(source, selector=selector)
 
     def _need(self, source, more=0):
         self.needed += more + len(self._world.copies(source))

@@ -36,7 +36,8 @@ class SelectorTest(unittest.TestCase):
                 model.matches(selector, {})
 
 
-class WorldTest(unittest.TestCase):
+class World(unittest.TestCase):
+    """A cluster without problems."""
 
     def setUp(self):
         self.world = model.World({"kube-system": {}})
@@ -57,6 +58,9 @@ class WorldTest(unittest.TestCase):
 
     def assert_problems(self, *problems):
         self.assertCountEqual(self.world.problems(self.items), problems)
+
+
+class WorldTest(World):
 
     def test_right(self):
         self.assert_problems()
@@ -138,10 +142,145 @@ class WorldTest(unittest.TestCase):
         other["data"] = {"k": "v"}
         self.assert_problems("b/s: the copy differs from d/s")
 
-    def test_broken_selector_keeps_copies(self):
-        self.world.objects["a", "s"].selector = "team in"
-        self.copy["data"] = {"old": "v"}
+
+class BrokenSelectorTest(World):
+    """The selector of the source a/s is "team=x", and breaks."""
+
+    def setUp(self):
+        super().setUp()
+        self.world.settle(self.items)
+
+    def break_selector(self):
+        self.world.change(("a", "s"), selector="team in")
+
+    def update(self, **data):
+        """Changes the source."""
+        self.world.change(("a", "s"), data=data)
+        self.source["data"] = data
+
+    def test_copies_stay(self):
+        self.break_selector()
         self.assert_problems()
+
+    def test_copy_deleted(self):
+        self.break_selector()
+        self.items.remove(self.copy)
+        self.assert_problems("b/s: the copy is missing")
+
+    def test_copy_changed(self):
+        self.break_selector()
+        self.copy["data"] = {"another": "v"}
+        self.assert_problems("b/s: the copy differs from what a/s had")
+
+    def test_copy_where_none_was(self):
+        self.break_selector()
+        self.items.append(copy_of("a/s", "d", {"k": "v"}))
+        self.assert_problems("d/s: there should be no copy of a/s")
+
+    def test_copy_follows_broken_source(self):
+        self.break_selector()
+        self.update(k="w")
+        self.copy["data"] = {"k": "w"}
+        self.assert_problems("b/s: the copy differs from what a/s had")
+
+    def test_each_content_since_the_settled_state(self):
+        self.update(k="w")
+        self.update(k="x")
+        self.break_selector()
+        for value in "vwx":
+            self.copy["data"] = {"k": value}
+            self.assert_problems()
+        # What the operator has not done by the next settled state, it never
+        # does.
+        self.copy["data"] = {"k": "w"}
+        self.world.settle(self.items)
+        self.assert_problems()
+        self.copy["data"] = {"k": "x"}
+        self.assert_problems("b/s: the copy differs from what a/s had")
+
+    def test_selector_changed_before(self):
+        self.world.change(("a", "s"), selector="!team")
+        self.break_selector()
+        self.assert_problems()
+        self.items.append(copy_of("a/s", "d", {"k": "v"}))
+        self.assert_problems()
+        self.items.remove(self.copy)
+        self.assert_problems()
+
+    def test_label_changed(self):
+        for change_first in (True, False):
+            self.setUp()
+            if change_first:
+                self.world.label("d", {"team": "x"})
+            self.break_selector()
+            if not change_first:
+                self.world.label("d", {"team": "x"})
+            self.assert_problems()
+            self.items.append(copy_of("a/s", "d", {"k": "v"}))
+            self.assert_problems()
+            self.world.settle(self.items)
+            self.world.label("d", {})
+            self.assert_problems()
+            self.items.pop()
+            self.assert_problems("d/s: the copy is missing")
+
+    def test_namespace_made(self):
+        self.world.label("new", {"team": "x"})
+        self.break_selector()
+        self.assert_problems()
+        self.items.append(copy_of("a/s", "new", {"k": "v"}))
+        self.assert_problems()
+
+    def test_namespace_deleted(self):
+        self.break_selector()
+        self.items.remove(self.copy)
+        del self.world.namespaces["b"]
+        self.assert_problems()
+
+    def test_foreign_object_in_the_place(self):
+        self.break_selector()
+        self.world.objects["b", "s"] = model.ConfigMap({})
+        self.items[self.items.index(self.copy)] = item("b", "s", {})
+        self.assert_problems()
+
+    def test_foreign_object_gone(self):
+        del self.world.objects["c", "s"]
+        self.items.remove(self.foreign)
+        self.break_selector()
+        self.assert_problems()
+        self.items.append(copy_of("a/s", "c", {"k": "v"}))
+        self.assert_problems()
+
+    def test_new_source(self):
+        self.world.objects["d", "t"] = model.ConfigMap({}, selector="team")
+        self.items.append(item("d", "t", {}))
+        self.world.change(("d", "t"), selector="team in")
+        self.assert_problems()
+        self.items.append(copy_of("d/t", "b", {}))
+        self.assert_problems()
+        self.items.append(copy_of("d/t", "kube-system", {}))
+        self.assert_problems("kube-system/t: there should be no copy of d/t")
+
+    def test_another_source_takes_no_kept_place(self):
+        self.break_selector()
+        self.world.objects["d", "s"] = model.ConfigMap({}, selector="team=x")
+        self.items.append(item("d", "s", {}, finalizers=[model.FINALIZER]))
+        self.assert_problems()
+        self.items[self.items.index(self.copy)] = copy_of("d/s", "b", {})
+        self.assert_problems("b/s: the copy is missing")
+
+    def test_source_deleted(self):
+        self.break_selector()
+        del self.world.objects["a", "s"]
+        self.items.remove(self.source)
+        self.assert_problems("b/s: there should be no copy of a/s")
+
+    def test_mended(self):
+        self.break_selector()
+        self.world.change(("a", "s"), selector="team notin (x)")
+        self.world.label("kube-system", {"team": "x"})
+        self.assert_problems("b/s: there should be no copy of a/s",
+                             "d/s: the copy is missing")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The cluster as it should be, and how a given state differs from that."""
 
 import dataclasses
+import itertools
 import re
 
 SELECTOR = "replicator.example.com/namespace-selector"
@@ -47,6 +48,8 @@ class ConfigMap:
     selector: str = None
     # Of an object that nobody may change.
     resource_version: str = None
+    # How it was since the last settled state, except now.
+    past: list = dataclasses.field(default_factory=list)
 
     @property
     def is_broken(self):
@@ -55,6 +58,20 @@ class ConfigMap:
             return False
         except ValueError:
             return True
+
+    @property
+    def content(self):
+        return self.data, self.binary_data
+
+    def selects(self, labels):
+        """Returns whether the object is a source, and has its copies where the
+        labels are these. None means that there is no namespace."""
+        return (self.selector is not None and labels is not None
+                and matches(self.selector, labels))
+
+
+def content_of(item):
+    return item.get("data", {}), item.get("binaryData", {})
 
 
 def source_of(item):
@@ -69,7 +86,8 @@ def source_of(item):
 
 class World:
     """Namespaces, and objects that the operator did not make, by (namespace,
-    name). Their copies follow from both."""
+    name). Their copies follow from both, and those of a source with a broken
+    selector from the past. The state is settled when there are no problems."""
 
     def __init__(self, system_namespaces=None):
         # By name: labels.
@@ -77,6 +95,32 @@ class World:
         # Other programs have objects there.
         self._system = frozenset(self.namespaces)
         self.objects = {}
+        # The labels of namespaces since the last settled state, except now.
+        self._past_labels = {}
+        # The settled copies: by (source, namespace), what they have.
+        self._settled = {}
+
+    def label(self, namespace, labels):
+        """Makes a namespace, or changes its labels."""
+        self._past_labels.setdefault(namespace, []).append(
+            self.namespaces.get(namespace))
+        self.namespaces[namespace] = labels
+
+    def change(self, key, **fields):
+        """Changes fields of an object."""
+        o = self.objects[key]
+        o.past.append(dataclasses.replace(o, past=[]))
+        vars(o).update(fields)
+
+    def settle(self, items):
+        """Remembers the copies among these ConfigMaps. Call it when there are
+        no problems."""
+        self._settled = {
+            (source_of(i), i["metadata"]["namespace"]): content_of(i)
+            for i in items if source_of(i)}
+        self._past_labels.clear()
+        for o in self.objects.values():
+            o.past.clear()
 
     def sources(self):
         return [key for key, o in self.objects.items()
@@ -91,7 +135,7 @@ class World:
             return set()
         return {namespace for namespace, labels in self.namespaces.items()
                 if namespace != own and (namespace, name) not in self.objects
-                and matches(o.selector, labels)}
+                and o.selects(labels)}
 
     def problems(self, items):
         """Returns the differences between these ConfigMaps, which are parsed
@@ -115,6 +159,9 @@ class World:
             result.append(f"{'/'.join(key)}: the object is gone")
         for key in wanted.keys() - seen:
             result.append(f"{'/'.join(key)}: the copy is missing")
+        for source in self.sources():
+            if self.objects[source].is_broken:
+                result += self._problems_of_kept_copies(source, items)
         return result
 
     def _problem_of_object(self, key, item):
@@ -145,14 +192,47 @@ class World:
             return "nobody has made this object"
         o = self.objects.get(source)
         if o is not None and o.selector is not None and o.is_broken:
-            return None  # Its copies stay as they were.
+            return None  # See _problems_of_kept_copies().
         if not sources or source not in sources:
             return f"there should be no copy of {'/'.join(source)}"
         if not self._same(item, o):
             return f"the copy differs from {'/'.join(source)}"
         return None
 
+    def _problems_of_kept_copies(self, source, items):
+        """The copies of a source with a broken selector stay as they were."""
+        found = {item["metadata"]["namespace"]: content_of(item)
+                 for item in items if source_of(item) == source}
+        for namespace in self.namespaces.keys() | found.keys():
+            key = namespace, source[1]
+            kept = self._kept(source, namespace)
+            content = found.get(namespace)
+            if key in self.objects or content in kept:
+                continue
+            if content is None:
+                problem = "the copy is missing"
+            elif kept == [None]:
+                problem = f"there should be no copy of {'/'.join(source)}"
+            else:
+                problem = f"the copy differs from what {'/'.join(source)} had"
+            yield f"{'/'.join(key)}: {problem}"
+
+    def _kept(self, source, namespace):
+        """Returns what a copy may have that stays as it was when its source's
+        selector broke. None means that there is no copy. The operator may not
+        have seen the last changes before, or may have seen those of the
+        namespace first that came after."""
+        o = self.objects[source]
+        valid = [p for p in (*o.past, o) if not p.is_broken]
+        labels = (*self._past_labels.get(namespace, ()),
+                  self.namespaces.get(namespace))
+        result = [self._settled.get((source, namespace))]
+        for p, seen in itertools.product(valid, labels):
+            content = p.content if p.selects(seen) else None
+            if content not in result:
+                result.append(content)
+        return result
+
     @staticmethod
     def _same(item, o):
-        return (item.get("data", {}) == o.data
-                and item.get("binaryData", {}) == o.binary_data)
+        return content_of(item) == o.content
