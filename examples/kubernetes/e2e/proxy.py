@@ -1,9 +1,48 @@
-"""A TCP proxy whose connections can be cut."""
+"""A TCP proxy whose connections can be cut, and can fall silent."""
 
 import asyncio
 import threading
 
 CHUNK = 1 << 16  # bytes
+
+
+class Connection:
+    """Passes bytes between a client and a server until one of them closes. Once
+    it is frozen it loses all bytes, and only the client can end it."""
+
+    def __init__(self, client, server):
+        # Both are a pair of a reader and a writer.
+        self._client = client
+        self._server = server
+        self.frozen = False
+
+    async def run(self):
+        try:
+            await asyncio.gather(
+                self._pump(self._client[0], self._server[1]),
+                self._pump(self._server[0], self._client[1]))
+        except OSError:
+            pass
+        finally:
+            self.cut()
+
+    def cut(self):
+        for _, writer in (self._client, self._server):
+            writer.transport.abort()
+
+    async def _pump(self, reader, writer):
+        try:
+            while data := await reader.read(CHUNK):
+                if not self.frozen:
+                    writer.write(data)
+                    await writer.drain()
+        except OSError:
+            if not self.frozen:
+                raise
+        if not self.frozen:
+            writer.write_eof()
+        elif reader is self._client[0]:
+            self.cut()
 
 
 class Proxy:
@@ -13,7 +52,7 @@ class Proxy:
     def __init__(self, target):
         self._target = target
         self._loop = asyncio.new_event_loop()
-        self._writers = set()
+        self._connections = set()
         self._blocked = False
         self.port = None
 
@@ -34,12 +73,11 @@ class Proxy:
 
     def cut(self):
         """Resets all connections. Returns their number."""
-        async def abort():
-            writers = list(self._writers)
-            for writer in writers:
-                writer.transport.abort()
-            return len(writers) // 2
-        return asyncio.run_coroutine_threadsafe(abort(), self._loop).result()
+        def cut(connections):
+            for connection in connections:
+                connection.cut()
+            return len(connections)
+        return self._on_connections(cut)
 
     def block(self):
         """Resets all connections, and new ones until unblock()."""
@@ -49,38 +87,44 @@ class Proxy:
     def unblock(self):
         self._blocked = False
 
+    def freeze(self):
+        """Passes no more bytes on the connections that there are, and keeps
+        them open. Returns their number."""
+        def freeze(connections):
+            for connection in connections:
+                connection.frozen = True
+            return len(connections)
+        return self._on_connections(freeze)
+
+    def frozen(self):
+        """Returns the number of frozen connections that the clients have not
+        closed yet."""
+        return self._on_connections(lambda all: sum(c.frozen for c in all))
+
+    def _on_connections(self, function):
+        """Calls the function in the loop. Returns its result."""
+        async def call():
+            return function(list(self._connections))
+        return asyncio.run_coroutine_threadsafe(call(), self._loop).result()
+
     async def _stop(self):
+        """Waits for the connections, which have been cut."""
         self._server.close()
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in others:
-            task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
+        await asyncio.gather(
+            *(asyncio.all_tasks() - {asyncio.current_task()}))
 
     async def _serve(self, reader, writer):
+        try:
+            server = await asyncio.open_connection("127.0.0.1", self._target)
+        except OSError:
+            writer.transport.abort()
+            return
+        connection = Connection((reader, writer), server)
         if self._blocked:
-            writer.transport.abort()
+            connection.cut()
             return
+        self._connections.add(connection)
         try:
-            to_reader, to_writer = await asyncio.open_connection(
-                "127.0.0.1", self._target)
-        except OSError:
-            writer.transport.abort()
-            return
-        writers = {writer, to_writer}
-        self._writers |= writers
-        try:
-            await asyncio.gather(self._pump(reader, to_writer),
-                                 self._pump(to_reader, writer))
-        except OSError:
-            pass
+            await connection.run()
         finally:
-            self._writers -= writers
-            for w in writers:
-                w.transport.abort()
-
-    @staticmethod
-    async def _pump(reader, writer):
-        while data := await reader.read(CHUNK):
-            writer.write(data)
-            await writer.drain()
-        writer.write_eof()
+            self._connections.remove(connection)
