@@ -34,7 +34,18 @@ def create(client):
         path = COLLECTIONS[kind].format(ns=NAMESPACE) + "/" + name
         client.call("PATCH", path + "?fieldManager=e2e", document.encode(),
                     kube_client.APPLY_PATCH)
+    return _token(client, "replicator")
+
+
+def create_powerless(client):
+    """Returns a token of a service account without permissions."""
+    client.call("POST", COLLECTIONS["ServiceAccount"].format(ns=NAMESPACE),
+                {"metadata": {"name": "powerless"}})
+    return _token(client, "powerless")
+
+
+def _token(client, name):
     answer = client.call(
         "POST", COLLECTIONS["ServiceAccount"].format(ns=NAMESPACE)
-        + "/replicator/token", {"spec": {"expirationSeconds": TOKEN_SECONDS}})
+        + f"/{name}/token", {"spec": {"expirationSeconds": TOKEN_SECONDS}})
     return answer["status"]["token"]
