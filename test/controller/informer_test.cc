@@ -149,6 +149,25 @@ TEST_F(InformerTest, ResumesFromTheLastVersionAfterABreak) {
   EXPECT_EQ(server_.lists(), 1);
 }
 
+// The server had accepted the watch, so it can be asked again.
+TEST_F(InformerTest, WatchesAgainAtOnceAfterABreak) {
+  auto informer = Recorded();
+  server_.Put({"a", "n1"});
+  server_.AwaitWatched();
+  server_.EndWatches(broken_);
+  server_.Put({"a", "n2"});
+  server_.AwaitWatched();
+  clock_.Step(absl::Seconds(1));
+  server_.EndWatches(broken_);
+  server_.AwaitWatched();
+  EXPECT_THAT(Calls(), ElementsAre("- -> a@n1", "UNAVAILABLE", "watching",
+                                   "a@n1 -> a@n2", "UNAVAILABLE", "watching"));
+  EXPECT_EQ(server_.lists(), 1);
+  const char* const message =
+      "E informer pods: UNAVAILABLE: broken (watches again)";
+  EXPECT_THAT(log_.messages(), ElementsAre(message, message));
+}
+
 TEST_F(InformerTest, ResumesFromABookmark) {
   auto informer = Recorded();
   server_.Put({"a", "n1"});
@@ -217,6 +236,7 @@ TEST_F(InformerTest, DelaysGrowAndBeginAgain) {
   StepToRetry(4 * kRetry);
   server_.AwaitWatched();
   clock_.Step(4 * kRetry);
+  server_.FailWatches(1, broken_);
   server_.EndWatches(broken_);
   StepToRetry(kRetry);
   server_.AwaitWatched();

@@ -121,11 +121,12 @@ struct InformerHandler {
 //
 //   * It lists all objects, page by page, and then watches the changes.
 //   * When a watch ends or breaks, it watches again from the version of the
-//     last event.
+//     last event, at once if the watch has lasted for a second or has had an
+//     event.
 //   * When the server no longer has that version, or events were missed, it
 //     lists again. The differences from the store become events: an object that
 //     the list lacks has been deleted.
-//   * After an error, it waits before it tries again; see
+//   * After any other error, it waits before it tries again; see
 //     `InformerOptions::backoff`.
 //
 // An informer may have any number of handlers, and several controllers may use

@@ -185,7 +185,9 @@ absl::Status Replicator::UpdateCopy(const ConfigMap& copy,
   updated["metadata"]["labels"] = copy.meta.labels;
   updated["metadata"]["annotations"] = copy.meta.annotations;
   updated["metadata"]["finalizers"] = copy.meta.finalizers;
-  updated["metadata"]["ownerReferences"] = copy.meta.owner_references;
+  if (!copy.meta.owner_references.is_null()) {
+    updated["metadata"]["ownerReferences"] = copy.meta.owner_references;
+  }
   updated["metadata"]["uid"] = copy.meta.uid;
   updated["metadata"]["resourceVersion"] = copy.meta.resource_version;
   return client_->Update(ResourceOf<ConfigMap>(), updated).status();

@@ -94,12 +94,7 @@ void Reflector::Run() {
     if (stopping_.HasBeenNotified()) return;
     const absl::Duration delay =
         jitter_->Vary(delays_.Next(clock_->TimeNow() - begin));
-    errors_.Write([&error, delay] {
-      return absl::StrCat(Printable(error.ToString(), kPrintedErrorBytes),
-                          " (tries again in ", absl::FormatDuration(delay),
-                          ")");
-    });
-    SetHealth(error);
+    Report(error, absl::StrCat("tries again in ", absl::FormatDuration(delay)));
     Sleep(delay);
   }
 }
@@ -125,25 +120,40 @@ absl::Status Reflector::Watch() {
   SetHealth(absl::OkStatus());
   const absl::Time begin = clock_->TimeNow();
   bool any_event = false;
+  absl::StatusOr<std::optional<std::string>> version;
   while (true) {
-    absl::StatusOr<std::optional<std::string>> version = hooks_.next();
-    if (!version.ok()) return version.status();
-    if (!version->has_value()) break;
+    version = hooks_.next();
+    if (!version.ok() || !version->has_value()) break;
     any_event = true;
     version_ = **std::move(version);
   }
+  if (MustList(version.status())) return version.status();
   if (any_event || clock_->TimeNow() - begin >= kShortestWatch) {
+    if (!version.ok()) Report(version.status(), "watches again");
     return absl::OkStatus();
   }
+  if (!version.ok()) return version.status();
   return absl::UnavailableError(absl::StrCat(
       "the watch has ended within ", absl::FormatDuration(kShortestWatch),
       " and without an event"));
 }
 
 absl::Status Reflector::Lose(const absl::Status& error) {
-  if (absl::IsOutOfRange(error) || absl::IsDataLoss(error)) must_list_ = true;
+  if (MustList(error)) must_list_ = true;
   if (absl::IsOutOfRange(error)) version_.clear();
   return error;
+}
+
+bool Reflector::MustList(const absl::Status& error) {
+  return absl::IsOutOfRange(error) || absl::IsDataLoss(error);
+}
+
+void Reflector::Report(const absl::Status& error, absl::string_view next) {
+  errors_.Write([&error, next] {
+    return absl::StrCat(Printable(error.ToString(), kPrintedErrorBytes), " (",
+                        next, ")");
+  });
+  SetHealth(error);
 }
 
 void Reflector::SetHealth(const absl::Status& status) {

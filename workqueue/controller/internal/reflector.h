@@ -56,8 +56,9 @@ struct ReflectorHooks {
 // tools/cache. It knows no objects: see `ListerWatcher` for the meaning of
 // versions and errors.
 //
-// A watch that ends within a second and without an event counts as an error, as
-// in client-go, so that such a server is not asked without a pause.
+// A watch that ends or breaks is begun again at once, as in client-go: the
+// server has accepted it. But if that was within a second and without an event,
+// it counts as an error, so that such a server is not asked without a pause.
 //
 // `Informer` documents `Start()`, `Stop()`, `HasSynced()`, `AwaitSync()` and
 // `Healthy()`.
@@ -93,12 +94,19 @@ class Reflector {
   // Lists, if necessary, and watches until there is an error. Returns it.
   absl::Status ListAndWatch();
 
-  // Watches until there is an error, which it returns, or the watch has ended.
+  // Watches until the watch has ended or broken. Returns OK if it can be begun
+  // again at once, and otherwise an error.
   absl::Status Watch();
 
   // Forgets what has been lost, as the error of a list or a watch says. Returns
   // the error.
   absl::Status Lose(const absl::Status& error);
+
+  // Returns whether `error` means that the objects must be listed again.
+  static bool MustList(const absl::Status& error);
+
+  // Logs `error` and what the reflector does next, and is unhealthy.
+  void Report(const absl::Status& error, absl::string_view next);
 
   void SetHealth(const absl::Status& status);
 
