@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/strip.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "prometheus/registry.h"
 #include "test/docs/read_file.h"
@@ -19,6 +21,8 @@
 #include "workqueue/prometheus/prometheus_metrics_provider.h"
 
 namespace {
+
+using ::testing::IsSupersetOf;
 
 using Controller = workqueue::Controller<std::string>;
 
@@ -64,24 +68,68 @@ TEST(MetricsGuideTest, AControllerIsMeasured) {
             1);
 }
 
-// An alert on a metric that does not exist never fires.
-TEST(MetricsGuideTest, TheMetricsInTheGuideExist) {
-  ASSERT_EQ(RunWithMetrics(), absl::OkStatus());
-  const std::string guide = ReadFile("docs/guide.md");
-  const std::regex metric("(workqueue|controller_runtime)_[a-z_]+");
+// The files that name metrics.
+constexpr char kGuide[] = "docs/guide.md";
+constexpr char kAlerts[] = "workqueue/prometheus/alerts.yaml";
+constexpr char kAlertsTest[] = "workqueue/prometheus/alerts_test.yaml";
+constexpr char kDashboard[] = "workqueue/prometheus/grafana_dashboard.json";
+
+// Returns what the first group of `pattern` matches in a file.
+std::set<std::string> Matches(const std::string& file,
+                              const std::string& pattern) {
+  const std::string text = ReadFile(file);
+  const std::regex regex(pattern);
+  std::set<std::string> found;
+  for (std::sregex_iterator it(text.begin(), text.end(), regex), end; it != end;
+       ++it) {
+    found.insert(it->str(1));
+  }
+  return found;
+}
+
+// Returns the metrics that a file names. The samples of a histogram have a
+// suffix, which is left out.
+std::set<std::string> MetricsIn(const std::string& file) {
   std::set<std::string> names;
-  for (std::sregex_iterator it(guide.begin(), guide.end(), metric), end;
-       it != end; ++it) {
-    names.insert(it->str());
+  for (const std::string& name :
+       Matches(file, "((workqueue|controller_runtime)_[a-z_]+)")) {
+    const std::string base(absl::StripSuffix(name, "_bucket"));
+    const auto type = scraped.types.find(base);
+    const bool is_histogram =
+        type != scraped.types.end() && type->second == "histogram";
+    names.insert(is_histogram ? base : name);
   }
-  // The samples of a histogram have a suffix.
-  names.erase("workqueue_queue_duration_seconds_bucket");
-  names.erase("workqueue_engine_round_trip_seconds_bucket");
-  EXPECT_GE(names.size(), 9u);
-  for (const std::string& name : names) {
-    EXPECT_EQ(scraped.types.count(name), 1u) << name;
+  return names;
+}
+
+std::set<std::string> ScrapedMetrics() {
+  std::set<std::string> names;
+  for (const auto& [name, type] : scraped.types) names.insert(name);
+  return names;
+}
+
+// An alert on a metric that does not exist never fires.
+TEST(MetricsGuideTest, TheMetricsInTheFilesExist) {
+  ASSERT_EQ(RunWithMetrics(), absl::OkStatus());
+  for (const char* file : {kGuide, kAlerts, kAlertsTest}) {
+    const std::set<std::string> names = MetricsIn(file);
+    EXPECT_GE(names.size(), 4u) << file;
+    EXPECT_THAT(ScrapedMetrics(), IsSupersetOf(names)) << file;
   }
-  EXPECT_EQ(scraped.types.at("workqueue_queue_duration_seconds"), "histogram");
+}
+
+TEST(MetricsGuideTest, TheDashboardShowsAllMetrics) {
+  ASSERT_EQ(RunWithMetrics(), absl::OkStatus());
+  EXPECT_EQ(MetricsIn(kDashboard), ScrapedMetrics());
+}
+
+TEST(MetricsGuideTest, TheGuideExplainsEachAlertAndEachHasAnExample) {
+  const std::set<std::string> alerts = Matches(kAlerts, "alert: (\\w+)");
+  EXPECT_GE(alerts.size(), 10u);
+  EXPECT_EQ(
+      Matches(kGuide, "\\| `((Workqueue|Controller|SharedQueue)\\w+)` \\|"),
+      alerts);
+  EXPECT_EQ(Matches(kAlertsTest, "alertname=\"(\\w+)\""), alerts);
 }
 
 }  // namespace

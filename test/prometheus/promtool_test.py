@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Lets promtool check the alerts, their examples, and the queries of the dashboard.
+
+promtool must be in the PATH. Debian's package prometheus has it.
+"""
+
+import json
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+FOLDER = (pathlib.Path(__file__).resolve().parent.parent.parent
+          / "workqueue/prometheus")
+
+
+def promtool(*arguments):
+    """Returns whether promtool finds no fault, and its output."""
+    result = subprocess.run(["promtool", *arguments], capture_output=True,
+                            text=True, check=False)
+    return result.returncode == 0, result.stdout + result.stderr
+
+
+def queries():
+    dashboard = json.loads((FOLDER / "grafana_dashboard.json").read_text())
+    for panel in dashboard["panels"]:
+        for target in panel.get("targets", ()):
+            yield panel["title"], target["expr"]
+
+
+class PromtoolTest(unittest.TestCase):
+
+    def assert_good(self, *arguments):
+        good, output = promtool(*arguments)
+        self.assertTrue(good, output)
+
+    def check_query(self, query):
+        """Returns what promtool says of a query of the dashboard."""
+        for variable, value in (("$__rate_interval", "5m"), ("$job", ".*"),
+                                ("$name", ".*")):
+            query = query.replace(variable, value)
+        rule = {"record": "x", "expr": query}
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            # JSON is YAML.
+            json.dump({"groups": [{"name": "x", "rules": [rule]}]}, file)
+            file.flush()
+            return promtool("check", "rules", file.name)
+
+    def test_alerts(self):
+        self.assert_good("check", "rules", str(FOLDER / "alerts.yaml"))
+
+    def test_examples_of_alerts(self):
+        self.assert_good("test", "rules", str(FOLDER / "alerts_test.yaml"))
+
+    def test_dashboard(self):
+        count = 0
+        for title, query in queries():
+            good, output = self.check_query(query)
+            self.assertTrue(good, f"{title}: {output}")
+            count += 1
+        self.assertGreater(count, 20)
+
+    def test_a_wrong_query_is_found(self):
+        self.assertFalse(self.check_query("sum by (name) (")[0])
+
+    def test_panels_do_not_overlap(self):
+        dashboard = json.loads((FOLDER / "grafana_dashboard.json").read_text())
+        cells = set()
+        for panel in dashboard["panels"]:
+            at = panel["gridPos"]
+            for x in range(at["x"], at["x"] + at["w"]):
+                for y in range(at["y"], at["y"] + at["h"]):
+                    self.assertNotIn((x, y), cells, panel["title"])
+                    cells.add((x, y))
+        ids = [panel["id"] for panel in dashboard["panels"]]
+        self.assertEqual(len(ids), len(set(ids)))
+
+
+if __name__ == "__main__":
+    unittest.main()
