@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "examples/kubernetes/client.h"
@@ -89,8 +90,9 @@ class ApiListerWatcher final : public workqueue::ListerWatcher<Object> {
   explicit ApiListerWatcher(std::unique_ptr<Client> client)
       : client_(std::move(client)) {}
 
-  absl::StatusOr<workqueue::ObjectPage<Object>> List(
-      const workqueue::ListOptions& options) override {
+  absl::StatusOr<workqueue::ListPage> List(
+      const workqueue::ListOptions& options,
+      absl::FunctionRef<void(std::shared_ptr<const Object>)> add) override {
     ListOptions list;
     list.continue_token = options.page;
     list.limit = kPageSize;
@@ -105,23 +107,20 @@ class ApiListerWatcher final : public workqueue::ListerWatcher<Object> {
     // has one page.
     if (pages_expired_) list.limit = 0;
 
-    workqueue::ObjectPage<Object> page;
     absl::Status invalid;
     const absl::StatusOr<ListPage> listed = client_->List(
-        ResourceOf<Object>(), list, [&page, &invalid](const Json& json) {
+        ResourceOf<Object>(), list, [&add, &invalid](const Json& json) {
           absl::StatusOr<Object> object = ParseObject<Object>(json);
           invalid.Update(object.status());
           if (!object.ok()) return;
-          page.objects.push_back(
-              std::make_shared<const Object>(*std::move(object)));
+          add(std::make_shared<const Object>(*std::move(object)));
         });
     pages_expired_ = absl::IsOutOfRange(listed.status());
     if (!listed.ok()) return listed.status();
     if (!invalid.ok()) return invalid;
     listed_ = true;
-    page.version = listed->resource_version;
-    page.next_page = listed->continue_token;
-    return page;
+    return workqueue::ListPage{listed->resource_version,
+                               listed->continue_token};
   }
 
   absl::StatusOr<std::unique_ptr<workqueue::Watcher<Object>>> Watch(

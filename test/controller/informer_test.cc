@@ -17,6 +17,7 @@
 
 #include "absl/base/config.h"
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -331,14 +332,14 @@ class ScriptedServer final : public ListerWatcher<Pod> {
                  std::vector<WatchEvent<Pod>> events)
       : lists_(std::move(lists)), events_(std::move(events)) {}
 
-  absl::StatusOr<ObjectPage<Pod>> List(const ListOptions& options) override {
+  absl::StatusOr<ListPage> List(
+      const ListOptions& options,
+      absl::FunctionRef<void(std::shared_ptr<const Pod>)> add) override {
     EXPECT_EQ(options.min_version, next_ == 0 ? "" : "7");
-    ObjectPage<Pod> page;
     for (const Pod& pod : lists_.at(next_++)) {
-      page.objects.push_back(std::make_shared<const Pod>(pod));
+      add(std::make_shared<const Pod>(pod));
     }
-    page.version = "7";
-    return page;
+    return ListPage{/*version=*/"7", /*next_page=*/""};
   }
 
   absl::StatusOr<std::unique_ptr<Watcher<Pod>>> Watch(

@@ -323,15 +323,15 @@ absl::StatusOr<std::string> Informer<Object>::List(
   // The keys that no page has had so far.
   const std::vector<std::string> keys = store_.Keys();
   absl::flat_hash_set<std::string> unlisted(keys.begin(), keys.end());
+  const auto add = [this, &unlisted](const ObjectPtr& object) {
+    const std::string key = key_(*object);
+    unlisted.erase(key);
+    Put(key, object, /*from_list=*/true);
+  };
   ListOptions options = {min_version, /*page=*/""};
   while (true) {
-    absl::StatusOr<ObjectPage<Object>> page = lister_watcher_->List(options);
+    absl::StatusOr<ListPage> page = lister_watcher_->List(options, add);
     if (!page.ok()) return page.status();
-    for (const ObjectPtr& object : page->objects) {
-      const std::string key = key_(*object);
-      unlisted.erase(key);
-      Put(key, object, /*from_list=*/true);
-    }
     options.page = std::move(page->next_page);
     if (!options.page.empty()) continue;
     for (const std::string& key : unlisted) Erase(key);

@@ -11,8 +11,8 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 
 namespace workqueue {
@@ -26,17 +26,15 @@ struct ListOptions {
   // must be of the newest state.
   std::string min_version;
 
-  // The `ObjectPage::next_page` of the page before. Empty for the first page.
+  // The `ListPage::next_page` of the page before. Empty for the first page.
   std::string page;
 };
 
-// ObjectPage
+// ListPage
 //
-// A part of a list. A server that returns everything at once returns one page.
-template <typename Object>
-struct ObjectPage {
-  std::vector<std::shared_ptr<const Object>> objects;  // none is null
-
+// Describes a part of a list. A server that returns everything at once returns
+// one page.
+struct ListPage {
   // The version of the server's state of which this is a list. All pages of a
   // list are of one version.
   std::string version;
@@ -103,11 +101,13 @@ class ListerWatcher {
  public:
   virtual ~ListerWatcher() = default;
 
-  // Returns a page of the list of all objects. Returns an
-  // `absl::OutOfRangeError` if `options.page` has expired. After any error the
-  // informer begins again with the first page.
-  virtual absl::StatusOr<ObjectPage<Object>> List(
-      const ListOptions& options) = 0;
+  // Lists a page of all objects. Calls `add` with each object, which is not
+  // null, as soon as the server has sent it. Returns an `absl::OutOfRangeError`
+  // if `options.page` has expired. After any error the informer begins again
+  // with the first page, and the objects so far stay in its store.
+  virtual absl::StatusOr<ListPage> List(
+      const ListOptions& options,
+      absl::FunctionRef<void(std::shared_ptr<const Object>)> add) = 0;
 
   // Begins to watch the changes after `version`. Returns when the server has
   // accepted the watch. The caller destroys the watcher before the next call.

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
@@ -133,9 +134,10 @@ class FakeObjectServer {
   };
 
   // The methods of `Client` and `ClientWatcher`. `Next()` blocks.
-  absl::StatusOr<ObjectPage<Object>> List(Client& client,
-                                          const ListOptions& options)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::StatusOr<ListPage> List(
+      Client& client, const ListOptions& options,
+      absl::FunctionRef<void(std::shared_ptr<const Object>)> add)
+      ABSL_LOCKS_EXCLUDED(mu_);
   absl::StatusOr<std::unique_ptr<Watcher<Object>>> Watch(
       const Client& client, const std::string& version)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -187,9 +189,10 @@ class FakeObjectServer<Object>::Client final : public ListerWatcher<Object> {
  public:
   explicit Client(FakeObjectServer* server) : server_(server) {}
 
-  absl::StatusOr<ObjectPage<Object>> List(const ListOptions& options) override {
-    internal::MutexLock lock(&server_->mu_);
-    return server_->List(*this, options);
+  absl::StatusOr<ListPage> List(
+      const ListOptions& options,
+      absl::FunctionRef<void(std::shared_ptr<const Object>)> add) override {
+    return server_->List(*this, options, add);
   }
 
   absl::StatusOr<std::unique_ptr<Watcher<Object>>> Watch(
@@ -340,29 +343,38 @@ FakeObjectServer<Object>::objects() const {
 }
 
 template <typename Object>
-absl::StatusOr<ObjectPage<Object>> FakeObjectServer<Object>::List(
-    Client& client, const ListOptions& options) {
-  ++lists_;
-  if (client.stopped) return absl::CancelledError("stopped");
-  const absl::Status failure = list_failures_.Next();
-  if (!failure.ok()) return failure;
-  size_t begin = 0;
-  if (options.page.empty()) {
-    client.listed.clear();
-    for (const auto& [key, object] : objects_) client.listed.push_back(object);
-    client.listed_version = version_;
-  } else if (client.listed_version < compacted_version_) {
-    return absl::OutOfRangeError("the list has expired");
-  } else if (!absl::SimpleAtoi(options.page, &begin)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("page is '", options.page, "'; it must be a number"));
+absl::StatusOr<ListPage> FakeObjectServer<Object>::List(
+    Client& client, const ListOptions& options,
+    absl::FunctionRef<void(std::shared_ptr<const Object>)> add) {
+  std::vector<std::shared_ptr<const Object>> objects;
+  ListPage page;
+  {
+    internal::MutexLock lock(&mu_);
+    ++lists_;
+    if (client.stopped) return absl::CancelledError("stopped");
+    const absl::Status failure = list_failures_.Next();
+    if (!failure.ok()) return failure;
+    size_t begin = 0;
+    if (options.page.empty()) {
+      client.listed.clear();
+      for (const auto& [key, object] : objects_) {
+        client.listed.push_back(object);
+      }
+      client.listed_version = version_;
+    } else if (client.listed_version < compacted_version_) {
+      return absl::OutOfRangeError("the list has expired");
+    } else if (!absl::SimpleAtoi(options.page, &begin)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("page is '", options.page, "'; it must be a number"));
+    }
+    const size_t end =
+        std::min(client.listed.size() - begin, page_size_) + begin;
+    objects.assign(client.listed.begin() + begin, client.listed.begin() + end);
+    page.version = absl::StrCat(client.listed_version);
+    if (end < client.listed.size()) page.next_page = absl::StrCat(end);
   }
-  const size_t end = std::min(client.listed.size() - begin, page_size_) + begin;
-  ObjectPage<Object> page;
-  page.objects.assign(client.listed.begin() + begin,
-                      client.listed.begin() + end);
-  page.version = absl::StrCat(client.listed_version);
-  if (end < client.listed.size()) page.next_page = absl::StrCat(end);
+  // The receiver may use the server.
+  for (const auto& object : objects) add(object);
   return page;
 }
 
