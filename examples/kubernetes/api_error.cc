@@ -5,6 +5,7 @@
 
 #include <cstddef>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -17,8 +18,10 @@ namespace {
 // How much of a body that is no Status a message has.
 constexpr size_t kExcerpt = 200;
 
+constexpr char kTooLarge[] = "ResourceVersionTooLarge";
+
 absl::StatusCode CodeOf(int http_status, absl::string_view reason) {
-  if (reason == "Expired" || reason == "Gone") {
+  if (reason == "Expired" || reason == "Gone" || reason == kTooLarge) {
     return absl::StatusCode::kOutOfRange;
   }
   switch (http_status) {
@@ -56,13 +59,23 @@ absl::Status Error(absl::string_view request, int http_status,
                                    reason.empty() ? "" : " ", reason, ")"));
 }
 
+// Returns the reason of an object of kind Status.
+absl::string_view ReasonOf(const Json& status) {
+  const Json* const causes = ValueAt(status, {"details", "causes"});
+  const bool too_large =
+      causes != nullptr && absl::c_any_of(*causes, [](const Json& cause) {
+        return StringAt(cause, {"reason"}) == kTooLarge;
+      });
+  return too_large ? kTooLarge : StringAt(status, {"reason"});
+}
+
 }  // namespace
 
 absl::Status ResponseError(absl::string_view request, int http_status,
                            absl::string_view body) {
   const absl::StatusOr<Json> status = ParseJson(body);
   if (status.ok() && StringAt(*status, {"kind"}) == "Status") {
-    return Error(request, http_status, StringAt(*status, {"reason"}),
+    return Error(request, http_status, ReasonOf(*status),
                  StringAt(*status, {"message"}));
   }
   return Error(request, http_status, "", body.substr(0, kExcerpt));
@@ -73,7 +86,7 @@ absl::Status StatusObjectError(absl::string_view request, const Json& status) {
   return Error(
       request,
       code != nullptr && code->is_number_integer() ? code->get<int>() : 0,
-      StringAt(status, {"reason"}), StringAt(status, {"message"}));
+      ReasonOf(status), StringAt(status, {"message"}));
 }
 
 }  // namespace kubernetes

@@ -26,7 +26,7 @@ namespace kubernetes {
 // | 409 | AlreadyExists | AlreadyExists |
 // | 409 | any other, such as Conflict | Aborted |
 // | 410 | | OutOfRange |
-// | any | Expired or Gone | OutOfRange |
+// | any | Expired or Gone, or the cause ResourceVersionTooLarge | OutOfRange |
 // | 429 | | ResourceExhausted |
 // | 502, 503, 504 | | Unavailable |
 // | any other 5xx | | Internal |

@@ -82,7 +82,8 @@ class ApiWatcher final : public workqueue::Watcher<Object> {
 // Lists and watches the objects of one type in all namespaces of an API server,
 // for an informer. Asks as client-go's reflector does: the first list may be of
 // any state that the server has in its cache, in one answer, and a later one is
-// of the newest state, in pages, if the version of the last one has expired.
+// not older than what the informer has seen, in one answer, too. If that is not
+// possible, it is of the newest state, in pages.
 template <typename Object>
 class ApiListerWatcher final : public workqueue::ListerWatcher<Object> {
  public:
@@ -115,7 +116,8 @@ class ApiListerWatcher final : public workqueue::ListerWatcher<Object> {
           if (!object.ok()) return;
           add(std::make_shared<const Object>(*std::move(object)));
         });
-    pages_expired_ = absl::IsOutOfRange(listed.status());
+    pages_expired_ =
+        !options.page.empty() && absl::IsOutOfRange(listed.status());
     if (!listed.ok()) return listed.status();
     if (!invalid.ok()) return invalid;
     listed_ = true;

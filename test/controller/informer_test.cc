@@ -391,6 +391,52 @@ TEST_F(InformerTest, BelievesAListWhoseStateIsOlder) {
   EXPECT_THAT(Calls(), ElementsAre("a@n1 -> a@n2", "watching", "DATA_LOSS"));
 }
 
+// A server that has forgotten all versions. Notes what lists ask for.
+class ForgetfulServer final : public ListerWatcher<Pod> {
+ public:
+  // Lists return the next of `versions`.
+  ForgetfulServer(std::vector<absl::StatusOr<std::string>> versions,
+                  std::vector<std::string>* min_versions)
+      : versions_(std::move(versions)), min_versions_(*min_versions) {}
+
+  absl::StatusOr<ListPage> List(
+      const ListOptions& options,
+      absl::FunctionRef<void(std::shared_ptr<const Pod>)>) override {
+    min_versions_.push_back(options.min_version);
+    const absl::StatusOr<std::string>& version =
+        versions_.at(min_versions_.size() - 1);
+    if (!version.ok()) return version.status();
+    return ListPage{*version, /*next_page=*/""};
+  }
+
+  absl::StatusOr<std::unique_ptr<Watcher<Pod>>> Watch(
+      const std::string&) override {
+    return absl::OutOfRangeError("gone");
+  }
+
+  void Stop() override {}
+
+ private:
+  const std::vector<absl::StatusOr<std::string>> versions_;
+  std::vector<std::string>& min_versions_;
+};
+
+TEST_F(InformerTest, AListIsNotOlderThanTheLastVersionIfThatIsPossible) {
+  std::vector<std::string> min_versions;
+  InformerOptions<Pod> options = Options();
+  options.lister_watcher = std::make_unique<ForgetfulServer>(
+      std::vector<absl::StatusOr<std::string>>{
+          "7", absl::OutOfRangeError("not reached"), "5", "6"},
+      &min_versions);
+  auto informer = New(std::move(options));
+  ASSERT_TRUE(informer->Start().ok());
+  StepToRetry(kRetry);
+  StepToRetry(2 * kRetry);
+  StepToRetry(4 * kRetry);
+  clock_.AwaitWaiters(1);
+  EXPECT_THAT(min_versions, ElementsAre("", "7", "", "5"));
+}
+
 TEST_F(InformerTest, ALaterHandlerIsToldOfTheStore) {
   server_.Put({"a", "n1"});
   auto informer = Started(Options());

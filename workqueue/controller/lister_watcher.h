@@ -103,8 +103,11 @@ class ListerWatcher {
 
   // Lists a page of all objects. Calls `add` with each object, which is not
   // null, as soon as the server has sent it. Returns an `absl::OutOfRangeError`
-  // if `options.page` has expired. After any error the informer begins again
-  // with the first page, and the objects so far stay in its store.
+  // if `options.page` has expired, or if the server will not reach
+  // `options.min_version`, for example because it was restored from a backup.
+  // After any error the informer begins again with the first page, and the
+  // objects so far stay in its store. After this one, it asks for the newest
+  // state.
   virtual absl::StatusOr<ListPage> List(
       const ListOptions& options,
       absl::FunctionRef<void(std::shared_ptr<const Object>)> add) = 0;

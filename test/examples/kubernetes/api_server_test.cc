@@ -169,6 +169,13 @@ TEST_F(ApiServerTest, ListsPages) {
   EXPECT_EQ(names, std::vector<std::string>{"c"});
   EXPECT_EQ(second->continue_token, "");
   EXPECT_EQ(second->resource_version, first->resource_version);
+  options.continue_token = "";
+  options.resource_version = "1000000000000";
+  options.resource_version_match = "NotOlderThan";
+  options.limit = 0;
+  options.timeout = absl::Seconds(4);  // The server itself waits for three.
+  ExpectCode(List(options).status(), absl::StatusCode::kOutOfRange);
+  options.resource_version = options.resource_version_match = "";
   options.continue_token = "nonsense";
   ExpectCode(List(options).status(), absl::StatusCode::kInvalidArgument);
 }

@@ -257,6 +257,20 @@ TEST(ClientTest, QuotesABodyThatIsNoStatus) {
   EXPECT_LT(status.message().size(), 300);
 }
 
+// The API server has been restored from a backup.
+TEST(ClientTest, AVersionThatTheServerDoesNotReachIsOutOfRange) {
+  ScriptedServer server([](const ReceivedRequest&, Responder& responder) {
+    responder.Respond(504, R"({"kind":"Status","reason":"Timeout",
+        "message":"Too large resource version: 9, current: 5",
+        "details":{"causes":[{"reason":"ResourceVersionTooLarge"}]}})");
+  });
+  EXPECT_EQ(
+      NewClient(server)->List(kNamespaces, {}, [](const Json&) {}).status(),
+      absl::OutOfRangeError(
+          "GET /api/v1/namespaces: Too large resource version: 9, "
+          "current: 5 (504 ResourceVersionTooLarge)"));
+}
+
 TEST(ClientTest, AnAnswerMustBeJson) {
   ScriptedServer server([](const ReceivedRequest&, Responder& responder) {
     responder.Respond(200, R"({"kind":})");

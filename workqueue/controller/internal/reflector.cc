@@ -102,7 +102,8 @@ void Reflector::Run() {
 absl::Status Reflector::ListAndWatch() {
   if (must_list_) {
     absl::StatusOr<std::string> version = hooks_.list(version_);
-    if (!version.ok()) return Lose(version.status());
+    if (absl::IsOutOfRange(version.status())) version_.clear();
+    if (!version.ok()) return version.status();
     version_ = *std::move(version);
     must_list_ = false;
     MutexLock lock(&mu_);
@@ -110,7 +111,9 @@ absl::Status Reflector::ListAndWatch() {
   }
   while (true) {
     const absl::Status ended = Watch();
-    if (!ended.ok()) return Lose(ended);
+    if (ended.ok()) continue;
+    must_list_ = MustList(ended);
+    return ended;
   }
 }
 
@@ -136,12 +139,6 @@ absl::Status Reflector::Watch() {
   return absl::UnavailableError(absl::StrCat(
       "the watch has ended within ", absl::FormatDuration(kShortestWatch),
       " and without an event"));
-}
-
-absl::Status Reflector::Lose(const absl::Status& error) {
-  if (MustList(error)) must_list_ = true;
-  if (absl::IsOutOfRange(error)) version_.clear();
-  return error;
 }
 
 bool Reflector::MustList(const absl::Status& error) {

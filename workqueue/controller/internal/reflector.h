@@ -98,11 +98,8 @@ class Reflector {
   // again at once, and otherwise an error.
   absl::Status Watch();
 
-  // Forgets what has been lost, as the error of a list or a watch says. Returns
-  // the error.
-  absl::Status Lose(const absl::Status& error);
-
-  // Returns whether `error` means that the objects must be listed again.
+  // Returns whether the error of a watch means that the objects must be listed
+  // again.
   static bool MustList(const absl::Status& error);
 
   // Logs `error` and what the reflector does next, and is unhealthy.
