@@ -4,13 +4,13 @@
 #include "examples/kubernetes/client.h"
 
 #include <algorithm>
-#include <functional>
 #include <istream>
 #include <memory>
 #include <streambuf>
 #include <string>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/memory/memory.h"
 #include "absl/random/random.h"
 #include "absl/status/status.h"
@@ -211,7 +211,7 @@ absl::StatusOr<Json> Client::Get(const Resource& resource, const ObjectKey& key,
 
 absl::StatusOr<ListPage> Client::List(
     const Resource& resource, const ListOptions& options,
-    const std::function<void(const Json& object)>& on_item) {
+    absl::FunctionRef<void(const Json& object)> on_item) {
   absl::StatusOr<std::string> path = CollectionPath(resource, options.ns);
   if (!path.ok()) return path.status();
   Target target(*std::move(path));

@@ -9,10 +9,10 @@
 #define WORKQUEUE_EXAMPLES_KUBERNETES_CLIENT_H_
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -127,7 +127,7 @@ class Client {
   // most objects in a list.
   absl::StatusOr<ListPage> List(
       const Resource& resource, const ListOptions& options,
-      const std::function<void(const Json& object)>& on_item);
+      absl::FunctionRef<void(const Json& object)> on_item);
 
   // The next three methods take the namespace and the name from the metadata of
   // `object`, and return the object as the server has it then.

@@ -69,6 +69,19 @@ long ToMilliseconds(absl::Duration limit) {  // NOLINT(runtime/int)
                           std::numeric_limits<int32_t>::max()));
 }
 
+// libcurl calls this for each new socket.
+int SetKeepAlive(void* /*data*/, curl_socket_t socket, curlsocktype) {
+  const auto set = [socket](int level, int option, int value) {
+    return setsockopt(socket, level, option, &value, sizeof(value)) == 0;
+  };
+  const bool all_set =
+      set(SOL_SOCKET, SO_KEEPALIVE, 1) &&
+      set(IPPROTO_TCP, TCP_KEEPIDLE, kKeepAliveIdleSeconds) &&
+      set(IPPROTO_TCP, TCP_KEEPINTVL, kKeepAliveIntervalSeconds) &&
+      set(IPPROTO_TCP, TCP_KEEPCNT, kKeepAliveProbes);
+  return all_set ? CURL_SOCKOPT_OK : CURL_SOCKOPT_ERROR;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<HttpCall>> HttpCall::Create(
@@ -124,7 +137,8 @@ void HttpCall::SetConstantOptions() {
   if (endpoint_.url.is_loopback) Set(CURLOPT_PROXY, "");
 
   Set(CURLOPT_CONNECTTIMEOUT_MS, ToMilliseconds(kConnectLimit));
-  Set(CURLOPT_SOCKOPTFUNCTION, &HttpCall::OnSocket);
+  Set(CURLOPT_SOCKOPTFUNCTION, &SetKeepAlive);
+  Set(CURLOPT_LOW_SPEED_LIMIT, 1L);  // of bytes a second; less is silence
 
   const Config& config = endpoint_.config;
   Set(CURLOPT_SSLVERSION, long{CURL_SSLVERSION_TLSv1_2});
@@ -173,7 +187,6 @@ absl::StatusOr<int> HttpCall::Send(const HttpRequest& request,
   option_error_ = CURLE_OK;
   Set(CURLOPT_URL, absl::StrCat(endpoint_.url.base, request.target).c_str());
   Set(CURLOPT_TIMEOUT_MS, ToMilliseconds(limit));
-  Set(CURLOPT_LOW_SPEED_LIMIT, 1L);
   Set(CURLOPT_LOW_SPEED_TIME, ToMilliseconds(request.silence_limit) / 1000);
   SetHeaders(request, token);
   Set(CURLOPT_HTTPGET, 1L);
@@ -271,18 +284,6 @@ void HttpCall::Cancel() {
   cancelled_ = true;
   curl_multi_wakeup(multi_.get());
   parker_->Unpark();
-}
-
-int HttpCall::OnSocket(void*, curl_socket_t socket, curlsocktype) {
-  const auto set = [socket](int level, int option, int value) {
-    return setsockopt(socket, level, option, &value, sizeof(value)) == 0;
-  };
-  const bool all_set =
-      set(SOL_SOCKET, SO_KEEPALIVE, 1) &&
-      set(IPPROTO_TCP, TCP_KEEPIDLE, kKeepAliveIdleSeconds) &&
-      set(IPPROTO_TCP, TCP_KEEPINTVL, kKeepAliveIntervalSeconds) &&
-      set(IPPROTO_TCP, TCP_KEEPCNT, kKeepAliveProbes);
-  return all_set ? CURL_SOCKOPT_OK : CURL_SOCKOPT_ERROR;
 }
 
 size_t HttpCall::OnHeader(char* data, size_t size, size_t n, void* call) {

@@ -108,7 +108,6 @@ class HttpCall {
 
   HttpCall(const HttpEndpoint* endpoint, workqueue::Clock* clock);
 
-  static int OnSocket(void* call, curl_socket_t socket, curlsocktype purpose);
   static size_t OnHeader(char* data, size_t size, size_t n, void* call);
   static size_t OnBody(char* data, size_t size, size_t n, void* call);
 

@@ -3,11 +3,11 @@
 
 #include "examples/kubernetes/json.h"
 
-#include <functional>
 #include <initializer_list>
 #include <istream>
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -40,7 +40,7 @@ absl::StatusOr<Json> ParseJson(absl::string_view text) {
 }
 
 absl::StatusOr<Json> ParseJsonList(
-    std::istream& stream, const std::function<void(const Json&)>& on_item) {
+    std::istream& stream, absl::FunctionRef<void(const Json&)> on_item) {
   bool in_items = false;
   try {
     return Json::parse(stream, [&](int depth, Event event, Json& value) {

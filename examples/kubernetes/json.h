@@ -8,11 +8,11 @@
 #ifndef WORKQUEUE_EXAMPLES_KUBERNETES_JSON_H_
 #define WORKQUEUE_EXAMPLES_KUBERNETES_JSON_H_
 
-#include <functional>
 #include <initializer_list>
 #include <istream>
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "nlohmann/json.hpp"
@@ -29,7 +29,7 @@ absl::StatusOr<Json> ParseJson(absl::string_view text);
 // each object in the list's array "items" as soon as the object is complete.
 // Returns the list without these objects.
 absl::StatusOr<Json> ParseJsonList(
-    std::istream& stream, const std::function<void(const Json&)>& on_item);
+    std::istream& stream, absl::FunctionRef<void(const Json&)> on_item);
 
 // Returns the text of `json`. It is an error if a string in it is not UTF-8.
 absl::StatusOr<std::string> SerializeJson(const Json& json);

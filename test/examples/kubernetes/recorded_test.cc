@@ -6,8 +6,6 @@
 // answer that the history is gone, and a list again.
 
 #include <cstddef>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -21,6 +19,7 @@
 #include "absl/time/time.h"
 #include "examples/kubernetes/api_lister_watcher.h"
 #include "examples/kubernetes/config.h"
+#include "examples/kubernetes/file_contents.h"
 #include "examples/kubernetes/json.h"
 #include "examples/kubernetes/objects.h"
 #include "gmock/gmock.h"
@@ -35,10 +34,9 @@ using ::testing::ElementsAre;
 using ::testing::Key;
 
 Json ReadAnswers() {
-  std::ifstream file("test/examples/kubernetes/recorded/informer.json");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const auto json = Json::parse(text);
-  return json.at("answers");
+  return Json::parse(
+             *ReadFile("test/examples/kubernetes/recorded/informer.json"))
+      .at("answers");
 }
 
 bool IsWatch(absl::string_view query) {

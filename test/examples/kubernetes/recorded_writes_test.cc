@@ -7,8 +7,6 @@
 // their real form.
 
 #include <cstddef>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -18,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "examples/kubernetes/client.h"
 #include "examples/kubernetes/config.h"
+#include "examples/kubernetes/file_contents.h"
 #include "examples/kubernetes/json.h"
 #include "examples/kubernetes/objects.h"
 #include "examples/kubernetes/replicator/replicator.h"
@@ -40,10 +39,9 @@ using kubernetes::ScriptedServer;
 using ::testing::HasSubstr;
 
 Json ReadExchanges() {
-  std::ifstream file("test/examples/kubernetes/recorded/writes.json");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const auto json = Json::parse(text);
-  return json.at("exchanges");
+  return Json::parse(*kubernetes::ReadFile(
+                         "test/examples/kubernetes/recorded/writes.json"))
+      .at("exchanges");
 }
 
 // A replicator, whose stores have objects of recorded answers.
