@@ -147,6 +147,51 @@ TEST_P(ControllerSnapshotTest, OnlyTheErrorsOfTheLastFailuresAreKept) {
   EXPECT_EQ(with_error, kMaxErrors);
 }
 
+TEST_P(ControllerSnapshotTest, TellsWhichItemsFailSinceWhen) {
+  const auto controller = Started(Options(Fail()));
+  const absl::Time start = clock_.TimeNow();
+  controller->queue().Add("web");
+  controller->AwaitIdle();
+  EXPECT_EQ(controller->NumFailedItems(), 1u);
+  Step(*controller, absl::Milliseconds(5));
+  controller->queue().Add("db");
+  controller->AwaitIdle();
+
+  const auto failed = controller->FailedItems(10);
+  ASSERT_EQ(failed.size(), 2u);
+  EXPECT_EQ(failed[0].item, "web");
+  EXPECT_EQ(failed[0].failures, 2);
+  EXPECT_EQ(failed[0].last_error, "NOT_FOUND: no web");
+  EXPECT_EQ(failed[0].first_failed_at, start);
+  EXPECT_EQ(failed[0].last_failed_at, start + absl::Milliseconds(5));
+  EXPECT_EQ(failed[1].item, "db");
+  EXPECT_EQ(controller->FailedItems(1).size(), 1u);
+  EXPECT_EQ(controller->FindFailedItem("db")->failures, 1);
+  EXPECT_FALSE(controller->FindFailedItem("cache").has_value());
+}
+
+TEST_P(ControllerSnapshotTest, ForgetForgetsTheFailuresAndTheirDelay) {
+  const auto controller = Started(Options(Fail()));
+  controller->queue().Add("web");
+  controller->AwaitIdle();
+  Step(*controller, absl::Milliseconds(5));
+  ASSERT_EQ(controller->queue().NumRequeues("web"), 2);
+  controller->Forget("web");
+  EXPECT_EQ(controller->queue().NumRequeues("web"), 0);
+  EXPECT_EQ(controller->NumFailedItems(), 0u);
+  EXPECT_EQ(controller->TakeSnapshot().waiting.size(), 1u) << "it still waits";
+}
+
+TEST_P(ControllerSnapshotTest, TellsItsOptions) {
+  auto options = Options(Fail());
+  options.workers = 3;
+  options.reconcile_timeout = absl::Seconds(7);
+  const auto controller = New(std::move(options));
+  EXPECT_EQ(controller->name(), "test");
+  EXPECT_EQ(controller->max_concurrent_reconciles(), 3u);
+  EXPECT_EQ(controller->reconcile_timeout(), absl::Seconds(7));
+}
+
 #ifdef ABSL_HAVE_EXCEPTIONS
 
 TEST_P(ControllerSnapshotTest, AnExceptionIsAnError) {

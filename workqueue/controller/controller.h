@@ -31,6 +31,7 @@
 #include "workqueue/add_with_options.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/controller/async_reconcile.h"
+#include "workqueue/controller/failed_item.h"
 #include "workqueue/controller/internal/async_workers.h"
 #include "workqueue/controller/internal/check_options.h"
 #include "workqueue/controller/internal/failure_log.h"
@@ -287,6 +288,38 @@ class Controller {
   // the exception, and leaves out the error.
   Snapshot<T> TakeSnapshot();
 
+  // Returns at most `max` items that have failed and are tried again, those
+  // with the most failures first. Of equal numbers, the item whose failures
+  // began first comes first. The controller keeps the failures of the 10,000
+  // items that failed last. Takes O(n) for n such items.
+  std::vector<FailedItem<T>> FailedItems(size_t max) const {
+    return last_errors_.MostFailed(max);
+  }
+
+  // Returns the failures of `item`; nothing if it has not failed since its last
+  // success. Takes constant time.
+  std::optional<FailedItem<T>> FindFailedItem(const T& item) const {
+    return last_errors_.Find(item);
+  }
+
+  // Returns the number of items that `FailedItems()` can return.
+  size_t NumFailedItems() const { return last_errors_.size(); }
+
+  // Makes the controller and the rate limiter of the queue forget the failures
+  // of `item`, so that the delay after its next failure is short. Does not
+  // change when an item that waits is tried again. Logs an exception of the
+  // queue.
+  void Forget(const T& item);
+
+  // Returns options of the controller: its name, the maximum number of items
+  // that are reconciled at the same time, and the maximum time of a
+  // reconciliation.
+  const std::string& name() const { return name_; }
+  size_t max_concurrent_reconciles() const {
+    return max_concurrent_reconciles_;
+  }
+  absl::Duration reconcile_timeout() const { return reconcile_timeout_; }
+
   // For tests. Blocks until no item is queued or being reconciled. Waiting
   // items do not count. After a `Stop()` whose timeout has passed, blocks
   // until all workers have ended.
@@ -362,10 +395,8 @@ class Controller {
     return timed_ ? clock_->TimeNow() : absl::UnixEpoch();
   }
 
-  // Call the queue's functions of the same names, and log their exceptions.
-  // `Forget()` also forgets the last error.
+  // Calls the queue's function of the same name, and logs its exceptions.
   int NumRequeues(const T& item);
-  void Forget(const T& item);
 
   // Tries to add `item` again. Returns true if the queue has taken it, or if
   // the controller has begun to stop.
@@ -379,6 +410,7 @@ class Controller {
   const ReconcileFunction<T> reconcile_;
   Clock* const clock_;
   const absl::Duration reconcile_timeout_;
+  const size_t max_concurrent_reconciles_;
   internal::ErrorLog queue_errors_;
   internal::FailureLog failure_log_;
   internal::LastErrors<T, Hash, Eq> last_errors_;
@@ -461,12 +493,12 @@ Controller<T, Hash, Eq>::Controller(ControllerOptions<T> options,
       reconcile_(std::move(options.reconcile)),
       clock_(ClockOf(options)),
       reconcile_timeout_(options.reconcile_timeout),
+      max_concurrent_reconciles_(options.reconcile_async != nullptr
+                                     ? options.max_in_flight
+                                     : options.workers),
       queue_errors_("controller", name_, options.log_sink, clock_),
       failure_log_(name_, options.log_sink, clock_),
-      metrics_(name_,
-               options.reconcile_async != nullptr ? options.max_in_flight
-                                                  : options.workers,
-               options.metrics_provider),
+      metrics_(name_, max_concurrent_reconciles_, options.metrics_provider),
       timed_(reconcile_timeout_ < absl::InfiniteDuration() ||
              metrics_.wanted()),
       rate_limiter_(RateLimiterOf(options)),
@@ -682,7 +714,7 @@ std::optional<AddOptions> Controller<T, Hash, Eq>::HandleError(
     return std::nullopt;
   }
   Try("keeping the error of", *lease, [&] {
-    last_errors_.Record(*lease, error);
+    last_errors_.Record(*lease, error, clock_->TimeNow());
     return absl::OkStatus();
   });
   AddOptions again;

@@ -29,7 +29,8 @@ namespace internal {
 // is the result of `Hash()(item)`. The caller computes it, so that the caller
 // can do so before it takes a lock.
 //
-// Each operation takes constant time on average, and looks the item up once.
+// Each operation except `ForEach()` takes constant time on average, and looks
+// the item up once.
 // Growing the table hashes nothing. In the steady state nothing is allocated
 // except by copying an item. The memory of a spike is freed even if some of its
 // items stay, unless moving a `T` or a `Value` may throw.
@@ -54,6 +55,14 @@ class LruMap {
   const Value* Find(const T& item, size_t hash) const {
     const Entry* const entry = entries_.Find(item, hash);
     return entry == nullptr ? nullptr : &entry->value;
+  }
+
+  // Calls `visit(const T&, const Value&)` for each item, in no particular
+  // order.
+  template <typename F>
+  void ForEach(F visit) const {
+    entries_.ForEach(
+        [&visit](const Entry& entry) { visit(entry.item(), entry.value); });
   }
 
   // Calls `update(Value&)` for the value of `item`, which is `Value()` if there
