@@ -168,6 +168,33 @@ TEST(IndexedHeapTest, KeepsEqualKeys) {
   EXPECT_EQ(came.size(), elements.size());
 }
 
+TEST(IndexedHeapTest, VisitInOrderVisitsTheLeastSlotsInOrder) {
+  std::mt19937 random(1);
+  for (int n = 0; n < 100; ++n) {
+    Heap heap;
+    std::vector<Element> elements = MakeElements(n);
+    for (Element& element : elements) {
+      heap.Push({static_cast<int>(random() % 50), &element});
+    }
+    std::vector<int> visited;
+    heap.VisitInOrder([&visited](const Slot<int>& slot) {
+      visited.push_back(slot.key);
+      return true;
+    });
+    std::vector<int> first;
+    if (n > 0) {
+      heap.VisitInOrder([&first, n](const Slot<int>& slot) {
+        first.push_back(slot.key);
+        return first.size() < size_t(n + 1) / 2;
+      });
+    }
+    const std::vector<int> expected = PopAllKeys(heap);
+    EXPECT_EQ(visited, expected);
+    EXPECT_EQ(first, std::vector<int>(expected.begin(),
+                                      expected.begin() + (n + 1) / 2));
+  }
+}
+
 TEST(IndexedHeapTest, ForEachVisitsEachEntryOnceWithItsKey) {
   Heap heap;
   std::vector<Element> elements = MakeElements(50);
@@ -300,6 +327,26 @@ TEST(IndexedHeapTest, ComparesInProportionToTheLevels) {
     heap.Remove(element.heap_index);
     ASSERT_LE(CountingKey::TakeCount(), 1 + 4 * levels);
   }
+}
+
+// For each visit, one slot leaves the frontier and four come to it.
+TEST(IndexedHeapTest, VisitInOrderComparesFewSlots) {
+  const auto comparisons_with = [](unsigned n) {
+    HeapOf<CountingKey> heap;
+    std::vector<Element> elements = MakeElements(static_cast<int>(n));
+    for (unsigned i = 0; i < n; ++i) {
+      heap.Push({CountingKey(i), &elements[i]});
+    }
+    CountingKey::TakeCount();
+    int visits = 0;
+    heap.VisitInOrder(
+        [&visits](const Slot<CountingKey>&) { return ++visits < 10; });
+    EXPECT_EQ(visits, 10);
+    return CountingKey::TakeCount();
+  };
+  const int comparisons = comparisons_with(1000);
+  EXPECT_LE(comparisons, 10 * (4 + 2) * 5) << "the frontier has 5 levels";
+  EXPECT_EQ(comparisons_with(100000), comparisons);
 }
 
 class IndexedHeapModelTest : public testing::TestWithParam<int> {};

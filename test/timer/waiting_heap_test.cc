@@ -191,6 +191,43 @@ TEST_F(WaitingHeapTest, AFewThatAreLateComeLate) {
   EXPECT_EQ(TakeAll(), expected);
 }
 
+// Some entries are in the ring, with holes, and others in the heap.
+TEST_F(WaitingHeapTest, VisitInOrderVisitsTheFirstInOrder) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 20; ++round) {
+    SlabId id = 0;
+    for (; id < 3000; ++id) Insert(id, At(id / 2));
+    for (; id < 4000; ++id) Insert(id, At(random() % 3000));
+    for (id = 0; id < 4000; ++id) {
+      if (static_cast<int>(random() % 20) < round) heap_.Remove(id);
+    }
+    std::vector<SlabId> all;
+    heap_.VisitInOrder([&all](SlabId visited) {
+      all.push_back(visited);
+      return true;
+    });
+    std::vector<std::vector<SlabId>> prefixes;
+    for (size_t max : {1, 2, 3, 100}) {
+      prefixes.emplace_back();
+      heap_.VisitInOrder([&prefixes, max](SlabId visited) {
+        prefixes.back().push_back(visited);
+        return prefixes.back().size() < max;
+      });
+    }
+    EXPECT_EQ(TakeAll(), all);
+    size_t i = 0;
+    for (size_t max : {1, 2, 3, 100}) {
+      const size_t n = std::min(max, all.size());
+      EXPECT_EQ(prefixes[i++],
+                std::vector<SlabId>(all.begin(), all.begin() + n));
+    }
+  }
+  heap_.VisitInOrder([](SlabId) -> bool {
+    ADD_FAILURE() << "there is none";
+    return true;
+  });
+}
+
 TEST_F(WaitingHeapTest, OnlyReserveAllocates) {
   constexpr SlabId kIds = 5000;
   std::mt19937 random(1);

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "workqueue/internal/segmented_array.h"
 
@@ -84,6 +85,30 @@ class IndexedHeap {
   template <typename F>
   void ForEach(F visit) const {
     for (size_t i = 0; i < size_; ++i) visit(At(i));
+  }
+
+  // Calls `visit(const Slot&)` for the slots in order, the least one first,
+  // until `visit` returns false or there are no more. k calls take O(k log k),
+  // for any number of slots. Allocates memory for O(k) indices.
+  template <typename F>
+  void VisitInOrder(F visit) const {
+    // The indices of the slots that may come next: a binary heap in which
+    // `after` puts the least slot first. All slots that have not been visited
+    // are below these.
+    const auto after = [this](size_t a, size_t b) { return At(b) < At(a); };
+    std::vector<size_t> next;
+    if (size_ > 0) next.push_back(0);
+    while (!next.empty()) {
+      std::pop_heap(next.begin(), next.end(), after);
+      const size_t index = next.back();
+      next.pop_back();
+      if (!visit(At(index))) return;
+      const size_t first = index * kArity + 1;
+      for (size_t i = first; i < std::min(first + kArity, size_); ++i) {
+        next.push_back(i);
+        std::push_heap(next.begin(), next.end(), after);
+      }
+    }
   }
 
   // Calls `update(Slot&)` for each slot. The calls must keep the order of the

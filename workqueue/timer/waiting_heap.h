@@ -177,6 +177,29 @@ class WaitingHeap {
                                      : heap_[places_[id]].due);
   }
 
+  // Calls `visit(SlabId)` for the entries in the order in which they are due,
+  // until `visit` returns false or there are no more. k calls take O(k log k),
+  // plus the time to skip holes of the ring: see `SortedRing::NextIndex()`.
+  // Allocates memory for O(k) indices.
+  template <typename F>
+  void VisitInOrder(F visit) const {
+    size_t in_run = run_.size();  // how many are left to visit
+    uint32_t index = run_.FirstIndex();
+    bool go_on = true;
+    // Visits the entries of the run that come before `slot`; all if it is null.
+    const auto visit_run = [&](const Slot* slot) {
+      while (go_on && in_run > 0 && (slot == nullptr || run_[index] < *slot)) {
+        go_on = visit(run_[index].id);
+        if (--in_run > 0) index = run_.NextIndex(index);
+      }
+      return go_on;
+    };
+    heap_.VisitInOrder([&](const Slot& slot) {
+      return go_on = visit_run(&slot) && visit(slot.id);
+    });
+    visit_run(nullptr);
+  }
+
   // Returns the first entry that is due at `now`, or `kNoSlabId` if there is
   // none.
   SlabId Due(absl::Time now) {

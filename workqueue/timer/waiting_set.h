@@ -92,6 +92,15 @@ class WaitingSet {
     return wheel_ ? wheel_->DueAt(id) : heap_.DueAt(id);
   }
 
+  // Does what `WaitingHeap::VisitInOrder()` does, and returns true. A wheel has
+  // no order: it returns false and visits nothing.
+  template <typename F>
+  bool VisitInOrder(F visit) const {
+    if (wheel_) return false;
+    heap_.VisitInOrder(visit);
+    return true;
+  }
+
   SlabId Due(absl::Time now) {
     latest_ = std::max(latest_, now);
     return wheel_ ? wheel_->Due(now) : heap_.Due(now);

@@ -116,6 +116,25 @@ class SortedRing {
   void PopFront() { Remove(begin_); }
   void PopBack() { Remove(Before(end_)); }
 
+  // Visits the slots in order:
+  //
+  //     Index i = ring.FirstIndex();
+  //     for (size_t left = ring.size(); left > 0; --left) {
+  //       Visit(ring[i]);
+  //       if (left > 1) i = ring.NextIndex(i);
+  //     }
+  //
+  // `NextIndex()` returns the index of the slot after the one at `index`, which
+  // must not be the last. It skips holes: fewer than two segments of them, and
+  // each empty segment at once.
+  Index FirstIndex() const { return begin_; }
+  Index NextIndex(Index index) const {
+    do {
+      index = AfterHole(index);
+    } while (IsHole(index));
+    return index;
+  }
+
   // Returns whether there are more than three times as many holes as slots.
   bool IsSparse() const { return size_ < Span() / 4; }
 
@@ -173,6 +192,14 @@ class SortedRing {
            segment.slots[index % kSegmentSize].id == kNoSlabId;
   }
 
+  // Returns the index after `index` or, if the segment has only holes, after
+  // the segment.
+  Index AfterHole(Index index) const {
+    return segments_[SegmentOf(index)].size == 0
+               ? (StartOf(index) + kSegmentSize) % kIndices
+               : After(index);
+  }
+
   void Put(Index index, const Slot& slot) {
     At(index) = slot;
     set_index_(slot, index);
@@ -201,11 +228,7 @@ class SortedRing {
 
   // Makes begin_ the index of the first slot; end_ if there is none.
   void TrimFront() {
-    while (begin_ != end_ && IsHole(begin_)) {
-      const bool whole = segments_[SegmentOf(begin_)].size == 0;
-      begin_ =
-          whole ? (StartOf(begin_) + kSegmentSize) % kIndices : After(begin_);
-    }
+    while (begin_ != end_ && IsHole(begin_)) begin_ = AfterHole(begin_);
     const size_t unused = SegmentOf(begin_);
     if (unused <= segments_.size() / 2) return;
     segments_.erase(segments_.begin(), segments_.begin() + unused);
