@@ -142,7 +142,8 @@ class DelayingQueue final
   bool ShutDownWithDrainWithin(absl::Duration timeout) override;
   void Close() override;
   bool ShuttingDown() const override;
-  Snapshot<T> TakeSnapshot() override;
+  Snapshot<T> TakeSnapshotUpTo(size_t max) override;
+  Snapshot<T> TakeSnapshotOf(const T& item) override;
 
  private:
   friend internal::RingOpener;
@@ -184,6 +185,13 @@ class DelayingQueue final
   // Takes in the additions so far. If something throws, the next call takes in
   // the rest.
   void DrainAddChannel(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Returns the snapshot of the queue below that `take_below()` returns, with
+  // at most `max` waiting items. `for_waiting(copy)` calls `copy(item,
+  // ready_at)` for those of this layer.
+  template <typename TakeBelow, typename ForWaiting>
+  Snapshot<T> TakeSnapshotWith(size_t max, TakeBelow take_below,
+                               ForWaiting for_waiting) ABSL_LOCKS_EXCLUDED(mu_);
 
   // Returns the number of waiting items.
   size_t NumWaiting() ABSL_LOCKS_EXCLUDED(mu_);
@@ -410,22 +418,47 @@ void DelayingQueue<T, Hash, Eq>::StopWaiting() {
 }
 
 template <typename T, typename Hash, typename Eq>
-Snapshot<T> DelayingQueue<T, Hash, Eq>::TakeSnapshot() {
+Snapshot<T> DelayingQueue<T, Hash, Eq>::TakeSnapshotUpTo(size_t max) {
+  return TakeSnapshotWith(
+      max, [this, max] { return Base::TakeSnapshotUpTo(max); },
+      [this, max](auto copy)
+          ABSL_NO_THREAD_SAFETY_ANALYSIS { waiting_.ForFirst(max, copy); });
+}
+
+template <typename T, typename Hash, typename Eq>
+Snapshot<T> DelayingQueue<T, Hash, Eq>::TakeSnapshotOf(const T& item) {
+  const size_t hash = Hash()(item);
+  return TakeSnapshotWith(
+      /*max=*/1, [this, &item] { return Base::TakeSnapshotOf(item); },
+      [this, &item, hash](auto copy) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+        const auto* const entry = waiting_.Find(item, hash);
+        if (entry != nullptr) copy(entry->item(), waiting_.DueAt(entry));
+      });
+}
+
+template <typename T, typename Hash, typename Eq>
+template <typename TakeBelow, typename ForWaiting>
+Snapshot<T> DelayingQueue<T, Hash, Eq>::TakeSnapshotWith(
+    size_t max, TakeBelow take_below, ForWaiting for_waiting) {
   const absl::Time now = clock_->TimeNow();
   Snapshot<T> snapshot;
   {
     HoldCallbacks hold;
     MutexLock lock(&mu_);
     if (!ShuttingDown()) DrainAddChannel(now);
-    snapshot = Base::TakeSnapshot();
+    snapshot = take_below();
     if (ShuttingDown()) return snapshot;
-    snapshot.waiting.reserve(waiting_.size());
-    waiting_.ForEach([&snapshot](const T& item, absl::Time ready_at) {
+    snapshot.num_waiting += waiting_.size();
+    snapshot.waiting.reserve(snapshot.waiting.size() +
+                             std::min(max, waiting_.size()));
+    for_waiting([&snapshot](const T& item, absl::Time ready_at) {
       snapshot.waiting.push_back(
           {item, ready_at, /*priority=*/0, /*failures=*/0, /*last_error=*/""});
     });
   }
   internal::SortWaiting(&snapshot);
+  // In the queue below, items may wait, too.
+  while (snapshot.waiting.size() > max) snapshot.waiting.pop_back();
   return snapshot;
 }
 

@@ -117,25 +117,30 @@ class FairOrdering final : public Ordering<T> {
   }
 
   bool ForEach(
-      absl::FunctionRef<void(const QueuedItem<T>&)> visit) const override {
+      absl::FunctionRef<bool(const QueuedItem<T>&)> visit) const override {
     struct Rest {
       const QueuedItem<T>* next;
-      int left;
       int weight;
     };
-    std::deque<Rest> ring;
+    std::deque<Rest> rests;  // of the groups that have had a turn
+    // Visits the items of one turn. Returns whether to go on.
+    const auto take_turn = [&visit, &rests](const QueuedItem<T>* next, int left,
+                                            int weight) {
+      for (; next != nullptr && left > 0; --left) {
+        if (!visit(*next)) return false;
+        next = next->next();
+      }
+      if (next != nullptr) rests.push_back({next, weight});
+      return true;
+    };
     for (const Turn* turn = ring_.front(); turn != nullptr;
          turn = turn->next()) {
-      ring.push_back({turn->items.front(), turn->left, turn->weight});
+      if (!take_turn(turn->items.front(), turn->left, turn->weight))
+        return true;
     }
-    for (; !ring.empty(); ring.pop_front()) {
-      Rest rest = ring.front();
-      for (; rest.next != nullptr && rest.left > 0; --rest.left) {
-        visit(*rest.next);
-        rest.next = rest.next->next();
-      }
-      rest.left = rest.weight;
-      if (rest.next != nullptr) ring.push_back(rest);
+    for (; !rests.empty(); rests.pop_front()) {
+      const Rest rest = rests.front();
+      if (!take_turn(rest.next, rest.weight, rest.weight)) return true;
     }
     return true;
   }

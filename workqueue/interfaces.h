@@ -29,6 +29,7 @@
 #define WORKQUEUE_INTERFACES_H_
 
 #include <cstddef>
+#include <limits>
 #include <optional>
 
 #include "absl/status/status.h"
@@ -201,9 +202,28 @@ class Interface {
   // date when the caller looks at it: use it to inform, not to decide.
   virtual size_t Len() const = 0;
 
-  // Returns copies of all items in the queue, in O(n log n) for n items. Other
-  // calls wait only while the items are copied.
-  virtual Snapshot<T> TakeSnapshot() = 0;
+  // Returns the numbers of items in the queue, and copies of at most `max`
+  // items of each kind: the queued items that are handed out next, the items
+  // whose processing began first, and the waiting items that are due first. If
+  // `max` is zero, returns only the numbers.
+  //
+  // A queue of this library takes O(max log max), and other calls wait for that
+  // long, however many items there are. There are two exceptions, which look at
+  // all items but copy no more than `max`: an `Ordering` without `ForEach()`,
+  // and a timing wheel. If there are no more than `max` items of a kind, other
+  // calls wait only while they are copied, and not while they are sorted.
+  virtual Snapshot<T> TakeSnapshotUpTo(size_t max) = 0;
+
+  // Returns copies of all items in the queue, in O(n log n) for n items.
+  Snapshot<T> TakeSnapshot() {
+    return TakeSnapshotUpTo(std::numeric_limits<size_t>::max());
+  }
+
+  // Returns the numbers of items in the queue, and copies of `item` only: each
+  // list has one element if `item` is in this state, and otherwise none. (A
+  // waiting item may be queued or being processed, too.) A queue of this
+  // library takes constant time on average.
+  virtual Snapshot<T> TakeSnapshotOf(const T& item) = 0;
 
   // Shuts the queue down, for all its clients: it takes no more items. Gets
   // still hand out what is queued, and then find nothing. Ends the drains that

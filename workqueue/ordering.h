@@ -100,12 +100,14 @@ class Ordering {
   // Removes the next item and returns it. Called only if `Len()` is not zero.
   virtual QueuedItem<T>* Pop() = 0;
 
-  // Calls `visit` with each item in the ordering, the next item first, and
-  // returns true. The queue uses this function for snapshots. An ordering that
+  // Calls `visit` with the items in the ordering, the next item first, until
+  // `visit` returns false or there are no more, and returns true. The queue
+  // uses this function for snapshots, which may need a few of many items. So
+  // the function should take time for the visited items only. An ordering that
   // does not support it returns false and does not call `visit`; the snapshot
-  // then has the items in no particular order.
+  // then has any of the items, in no particular order.
   virtual bool ForEach(
-      absl::FunctionRef<void(const QueuedItem<T>&)> /*visit*/) const {
+      absl::FunctionRef<bool(const QueuedItem<T>&)> /*visit*/) const {
     return false;
   }
 };

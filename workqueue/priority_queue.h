@@ -143,7 +143,8 @@ class PriorityQueue final
   void ShutDown() override;
   bool ShutDownWithDrainWithin(absl::Duration timeout) override;
   void Close() override;
-  Snapshot<T> TakeSnapshot() override;
+  Snapshot<T> TakeSnapshotUpTo(size_t max) override;
+  Snapshot<T> TakeSnapshotOf(const T& item) override;
 
  private:
   using Core = internal::QueueCore<T, PriorityInterface<T>,
@@ -211,6 +212,18 @@ class PriorityQueue final
   size_t NumWaiting() {
     MutexLock lock(&this->mu_);
     return this->ShuttingDown() ? 0 : waiting_.size();
+  }
+
+  // Copies at most `max` waiting items to `*snapshot`, those that are due
+  // first. If there are no more, copies them in no particular order and appends
+  // their sequences to `*sequences`.
+  void CopyWaiting(size_t max, Snapshot<T>* snapshot,
+                   std::vector<int64_t>* sequences)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
+  static void CopySlot(const WaitingSlot& slot, Snapshot<T>* snapshot) {
+    snapshot->waiting.push_back({slot.entry->item(), slot.ready_at,
+                                 slot.priority, /*failures=*/0,
+                                 /*last_error=*/""});
   }
 
   // Refuses items from now on, and has the loop drop the waiting items. Wakes
@@ -531,28 +544,65 @@ void PriorityQueue<T, Hash, Eq>::Close() {
 }
 
 template <typename T, typename Hash, typename Eq>
-Snapshot<T> PriorityQueue<T, Hash, Eq>::TakeSnapshot() {
+Snapshot<T> PriorityQueue<T, Hash, Eq>::TakeSnapshotUpTo(size_t max) {
   Snapshot<T> snapshot;
-  snapshot.queued.reserve(this->Len());
-  std::vector<int64_t> sequences;
+  if (max > 0) snapshot.queued.reserve(std::min(max, this->Len()));
+  // Of the queued and of the waiting items; empty if these are in order.
+  std::vector<int64_t> queued_sequences;
+  std::vector<int64_t> waiting_sequences;
   {
     MutexLock lock(&this->mu_);
-    this->CopyTo(&snapshot);
-    sequences.reserve(snapshot.queued.size());
-    this->order_.ForEach([&sequences](const Entry& entry) {
-      sequences.push_back(entry.sequence);
-    });
-    if (!this->ShuttingDown()) {
-      snapshot.waiting.reserve(waiting_.size());
-      waiting_.ForEach([&snapshot](const WaitingSlot& slot) {
-        snapshot.waiting.push_back({slot.entry->item(), slot.ready_at,
-                                    slot.priority, /*failures=*/0,
-                                    /*last_error=*/""});
+    this->CopyUpTo(max, &snapshot);
+    if (max >= snapshot.num_queued) {
+      queued_sequences.reserve(snapshot.num_queued);
+      this->order_.ForFirst(max, [&queued_sequences](const Entry& entry) {
+        queued_sequences.push_back(entry.sequence);
       });
     }
+    CopyWaiting(max, &snapshot, &waiting_sequences);
   }
-  internal::SortQueued(&snapshot, sequences);
-  internal::SortWaiting(&snapshot);
+  internal::SortQueued(&snapshot, queued_sequences);
+  internal::SortWaiting(&snapshot, waiting_sequences);
+  internal::CountFailures(&snapshot, *rate_limiter_);
+  return snapshot;
+}
+
+template <typename T, typename Hash, typename Eq>
+void PriorityQueue<T, Hash, Eq>::CopyWaiting(size_t max, Snapshot<T>* snapshot,
+                                             std::vector<int64_t>* sequences) {
+  if (this->ShuttingDown()) return;
+  snapshot->num_waiting = waiting_.size();
+  if (max == 0) return;
+  snapshot->waiting.reserve(std::min(max, waiting_.size()));
+  if (max < waiting_.size()) {
+    waiting_.VisitInOrder([max, snapshot](const WaitingSlot& slot) {
+      CopySlot(slot, snapshot);
+      return snapshot->waiting.size() < max;
+    });
+    return;
+  }
+  sequences->reserve(waiting_.size());
+  waiting_.ForEach([snapshot, sequences](const WaitingSlot& slot) {
+    CopySlot(slot, snapshot);
+    sequences->push_back(slot.sequence);
+  });
+}
+
+template <typename T, typename Hash, typename Eq>
+Snapshot<T> PriorityQueue<T, Hash, Eq>::TakeSnapshotOf(const T& item) {
+  const size_t hash = Hash()(item);
+  Snapshot<T> snapshot;
+  {
+    MutexLock lock(&this->mu_);
+    const Entry* const entry = this->entries_.Find(item, hash);
+    this->CopyOf(entry, &snapshot);
+    if (!this->ShuttingDown()) {
+      snapshot.num_waiting = waiting_.size();
+      if (entry != nullptr && entry->waiting) {
+        CopySlot(waiting_[entry->heap_index], &snapshot);
+      }
+    }
+  }
   internal::CountFailures(&snapshot, *rate_limiter_);
   return snapshot;
 }

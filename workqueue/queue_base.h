@@ -9,9 +9,11 @@
 #define WORKQUEUE_QUEUE_BASE_H_
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
@@ -30,6 +32,7 @@
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
 #include "workqueue/ordering.h"
+#include "workqueue/snapshot.h"
 
 namespace workqueue {
 
@@ -45,7 +48,7 @@ namespace workqueue {
 //       bool Done(const std::string& item) override;
 //       absl::StatusOr<std::string> GetWithTimeout(absl::Duration) override;
 //       size_t Len() const override;
-//       workqueue::Snapshot<std::string> TakeSnapshot() override;
+//       workqueue::Snapshot<std::string> TakeSnapshotUpTo(size_t max) override;
 //       void ShutDown() override;
 //       bool ShutDownWithDrainWithin(absl::Duration timeout) override;
 //       void Close() override;
@@ -53,10 +56,14 @@ namespace workqueue {
 //     };
 //
 // Override more where the implementation can do better: a lease made here
-// copies its item, and a batch makes one call for each item.
+// copies its item, a batch makes one call for each item, and a snapshot of one
+// item looks at all.
+//
+// `Eq` compares items.
 //
 // Thread-safe, if those functions are.
-template <typename T, typename InterfaceType = Interface<T>>
+template <typename T, typename InterfaceType = Interface<T>,
+          typename Eq = std::equal_to<T>>
 class QueueBase : public InterfaceType {
  public:
   bool AddAll(absl::Span<const T> items) override;
@@ -92,6 +99,9 @@ class QueueBase : public InterfaceType {
   }
   bool CancelAcquire(AcquireId /*id*/) override { return false; }
 
+  // Takes O(n log n) for n items, as `TakeSnapshot()` does.
+  Snapshot<T> TakeSnapshotOf(const T& item) override;
+
  protected:
   // Queues `item` again, which a get returned and nobody has processed. The
   // default adds `item` and ends its processing, so that `item` comes last; if
@@ -105,6 +115,16 @@ class QueueBase : public InterfaceType {
  private:
   class CopiedItem;
 
+  // Removes all other items than `item` from `*list`.
+  template <typename Part>
+  static void KeepOnly(const T& item, std::vector<Part>* list) {
+    std::vector<Part> kept;  // A `T` need not be assignable.
+    for (Part& it : *list) {
+      if (Eq()(it.item, item)) kept.push_back(std::move(it));
+    }
+    list->swap(kept);
+  }
+
   // Leases made here. None may outlive the queue.
   internal::LeaseCount leases_;
 };
@@ -112,8 +132,8 @@ class QueueBase : public InterfaceType {
 // Implementation details follow.
 
 // A lease of an item that a get has returned by value.
-template <typename T, typename InterfaceType>
-class QueueBase<T, InterfaceType>::CopiedItem final
+template <typename T, typename InterfaceType, typename Eq>
+class QueueBase<T, InterfaceType, Eq>::CopiedItem final
     : public QueuedItem<T>,
       private internal::LeaseOwner<T> {
  public:
@@ -146,15 +166,15 @@ class QueueBase<T, InterfaceType>::CopiedItem final
   QueueBase* const queue_;
 };
 
-template <typename T, typename InterfaceType>
-bool QueueBase<T, InterfaceType>::AddAll(absl::Span<const T> items) {
+template <typename T, typename InterfaceType, typename Eq>
+bool QueueBase<T, InterfaceType, Eq>::AddAll(absl::Span<const T> items) {
   bool taken = true;
   for (const T& item : items) taken &= this->Add(item);
   return taken;
 }
 
-template <typename T, typename InterfaceType>
-std::optional<T> QueueBase<T, InterfaceType>::Get() {
+template <typename T, typename InterfaceType, typename Eq>
+std::optional<T> QueueBase<T, InterfaceType, Eq>::Get() {
   std::optional<T> result;  // the only object returned: no copy after the last
   absl::StatusOr<T> item = this->GetWithTimeout(absl::InfiniteDuration());
   if (!item.ok()) return result;
@@ -166,8 +186,8 @@ std::optional<T> QueueBase<T, InterfaceType>::Get() {
   return result;
 }
 
-template <typename T, typename InterfaceType>
-absl::StatusOr<Lease<T>> QueueBase<T, InterfaceType>::AcquireWithTimeout(
+template <typename T, typename InterfaceType, typename Eq>
+absl::StatusOr<Lease<T>> QueueBase<T, InterfaceType, Eq>::AcquireWithTimeout(
     absl::Duration timeout) {
   const absl::StatusOr<T> item = this->GetWithTimeout(timeout);
   if (!item.ok()) return item.status();
@@ -179,8 +199,8 @@ absl::StatusOr<Lease<T>> QueueBase<T, InterfaceType>::AcquireWithTimeout(
   return lease;
 }
 
-template <typename T, typename InterfaceType>
-absl::Status QueueBase<T, InterfaceType>::AcquireNext(Lease<T>* lease) {
+template <typename T, typename InterfaceType, typename Eq>
+absl::Status QueueBase<T, InterfaceType, Eq>::AcquireNext(Lease<T>* lease) {
   lease->Done();
   absl::StatusOr<Lease<T>> next = this->Acquire();
   if (!next.ok()) return next.status();
@@ -188,10 +208,10 @@ absl::Status QueueBase<T, InterfaceType>::AcquireNext(Lease<T>* lease) {
   return absl::OkStatus();
 }
 
-template <typename T, typename InterfaceType>
+template <typename T, typename InterfaceType, typename Eq>
 absl::StatusOr<LeaseBatch<T>>
-QueueBase<T, InterfaceType>::AcquireUpToWithTimeout(size_t max,
-                                                    absl::Duration timeout) {
+QueueBase<T, InterfaceType, Eq>::AcquireUpToWithTimeout(
+    size_t max, absl::Duration timeout) {
   using Access = internal::LeaseAccess;
   if (max == 0) return internal::ZeroMaxError();
   LeaseBatch<T> leases;
@@ -210,6 +230,15 @@ QueueBase<T, InterfaceType>::AcquireUpToWithTimeout(size_t max,
   });
   if (!leases.back()) Access::PopBack(&leases);
   return leases;
+}
+
+template <typename T, typename InterfaceType, typename Eq>
+Snapshot<T> QueueBase<T, InterfaceType, Eq>::TakeSnapshotOf(const T& item) {
+  Snapshot<T> snapshot = this->TakeSnapshot();
+  KeepOnly(item, &snapshot.queued);
+  KeepOnly(item, &snapshot.processing);
+  KeepOnly(item, &snapshot.waiting);
+  return snapshot;
 }
 
 }  // namespace workqueue

@@ -105,10 +105,12 @@ class RateLimitingQueue
     return rate_limiter_->NumRequeues(item);
   }
 
-  Snapshot<T> TakeSnapshot() override {
-    Snapshot<T> snapshot = Base::TakeSnapshot();
-    internal::CountFailures(&snapshot, *rate_limiter_);
-    return snapshot;
+  Snapshot<T> TakeSnapshotUpTo(size_t max) override {
+    return WithFailures(Base::TakeSnapshotUpTo(max));
+  }
+
+  Snapshot<T> TakeSnapshotOf(const T& item) override {
+    return WithFailures(Base::TakeSnapshotOf(item));
   }
 
  private:
@@ -131,6 +133,11 @@ class RateLimitingQueue
       : Base(std::move(layers.delaying_queue)),
         rate_limiter_(std::move(layers.rate_limiter)),
         failing_gauge_(std::move(layers.failing_gauge)) {}
+
+  Snapshot<T> WithFailures(Snapshot<T> snapshot) {
+    internal::CountFailures(&snapshot, *rate_limiter_);
+    return snapshot;
+  }
 
   const std::unique_ptr<RateLimiter<T>> rate_limiter_;
   const std::unique_ptr<internal::SampledGauge> failing_gauge_;  // may be null

@@ -8,6 +8,7 @@
 #ifndef WORKQUEUE_SNAPSHOT_H_
 #define WORKQUEUE_SNAPSHOT_H_
 
+#include <cstddef>
 #include <ostream>
 #include <sstream>
 #include <string>
@@ -21,7 +22,9 @@ namespace workqueue {
 // Snapshot
 //
 // A copy of the contents of a queue at one moment, for debugging.
-// `Interface::TakeSnapshot()` returns it.
+// `Interface::TakeSnapshot()` returns it. A snapshot of
+// `Interface::TakeSnapshotUpTo()` or `Interface::TakeSnapshotOf()` has copies
+// of some items only; the numbers are of all items.
 //
 // A snapshot is printable if its items are, with `operator<<`. It is also
 // printable with `absl::StrCat()` and similar functions if Abseil has
@@ -36,6 +39,9 @@ namespace workqueue {
 //       default/cache for 1.5s, added again
 //     1 waiting:
 //       default/mail for another 30s (failures: 1, last error: NOT_FOUND: a)
+//
+// If there are more items than the snapshot has, the heading says so, as in "2
+// of 1000000 queued:".
 //
 // Only a controller knows errors: see `Controller::TakeSnapshot()`.
 template <typename T>
@@ -66,6 +72,12 @@ struct Snapshot {
 
   absl::Time taken_at;
   bool shutting_down = false;
+
+  // The numbers of all items in the queue, at least the sizes of these lists.
+  size_t num_queued = 0;
+  size_t num_processing = 0;
+  size_t num_waiting = 0;
+
   std::vector<Queued> queued;          // in the order of handing out
   std::vector<Processing> processing;  // in the order of their handing out
   std::vector<Waiting> waiting;        // in the order of `ready_at`
@@ -83,6 +95,14 @@ struct Snapshot {
   }
 
  private:
+  // `listed` is the number of items that follow, of `all`.
+  static void PrintHeading(std::ostream& os, size_t listed, size_t all,
+                           const char* what) {
+    os << listed;
+    if (listed < all) os << " of " << all;
+    os << what << (listed == 0 ? "\n" : ":\n");
+  }
+
   static void PrintItem(std::ostream& os, const T& item) {
     os << "  ";
     internal::PrintItem(os, item);
@@ -99,21 +119,20 @@ struct Snapshot {
 
   void Print(std::ostream& os) const {
     if (shutting_down) os << "shutting down\n";
-    os << queued.size() << " queued" << (queued.empty() ? "\n" : ":\n");
+    PrintHeading(os, queued.size(), num_queued, " queued");
     for (const Queued& it : queued) {
       PrintItem(os, it.item);
       os << " for " << taken_at - it.since;
       PrintNotes(os, it.priority, it.failures, it.last_error);
     }
-    os << processing.size() << " processing"
-       << (processing.empty() ? "\n" : ":\n");
+    PrintHeading(os, processing.size(), num_processing, " processing");
     for (const Processing& it : processing) {
       PrintItem(os, it.item);
       os << " for " << taken_at - it.since;
       if (it.added_again) os << ", added again";
       PrintNotes(os, /*priority=*/0, it.failures, it.last_error);
     }
-    os << waiting.size() << " waiting" << (waiting.empty() ? "\n" : ":\n");
+    PrintHeading(os, waiting.size(), num_waiting, " waiting");
     for (const Waiting& it : waiting) {
       PrintItem(os, it.item);
       os << " for another " << it.ready_at - taken_at;

@@ -87,6 +87,25 @@ TEST_P(ControllerSnapshotTest, HasTheLastErrorsOfQueuedAndProcessedItems) {
   go_on.Notify();
 }
 
+TEST_P(ControllerSnapshotTest, BoundedOnesHaveTheErrorsToo) {
+  const auto controller = Started(Options(Fail()));
+  for (const char* item : {"a", "b", "c"}) controller->queue().Add(item);
+  controller->AwaitIdle();
+  Snapshot<std::string> snapshot = controller->TakeSnapshotUpTo(1);
+  EXPECT_EQ(snapshot.num_waiting, 3u);
+  ASSERT_EQ(snapshot.waiting.size(), 1u);
+  EXPECT_EQ(snapshot.waiting[0].failures, 1);
+  EXPECT_EQ(snapshot.waiting[0].last_error,
+            "NOT_FOUND: no " + snapshot.waiting[0].item);
+  snapshot = controller->TakeSnapshotOf("b");
+  EXPECT_EQ(snapshot.num_waiting, 3u);
+  ASSERT_EQ(snapshot.waiting.size(), 1u);
+  EXPECT_EQ(snapshot.waiting[0].item, "b");
+  EXPECT_EQ(snapshot.waiting[0].last_error, "NOT_FOUND: no b");
+  snapshot = controller->TakeSnapshotOf("d");
+  EXPECT_TRUE(snapshot.waiting.empty());
+}
+
 TEST_P(ControllerSnapshotTest, ASuccessForgetsTheError) {
   const auto controller = Started(Options(Fail()));
   controller->queue().Add("web");

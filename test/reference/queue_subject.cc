@@ -43,8 +43,10 @@ class TouchedLast final : public workqueue::Ordering<int> {
     return item;
   }
 
-  bool ForEach(absl::FunctionRef<void(const Item&)> visit) const override {
-    for (const Item* item : items_) visit(*item);
+  bool ForEach(absl::FunctionRef<bool(const Item&)> visit) const override {
+    for (const Item* item : items_) {
+      if (!visit(*item)) break;
+    }
     return true;
   }
 

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <future>  // NOLINT(build/c++11)
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -57,7 +56,8 @@ class FakeEngine final : public Engine {
   }
 
   absl::StatusOr<EngineSnapshot> TakeSnapshot(
-      std::optional<int64_t> /*now*/, absl::Time /*deadline*/) override {
+      const EngineSnapshotRequest& /*request*/,
+      absl::Time /*deadline*/) override {
     return absl::UnimplementedError("");
   }
 

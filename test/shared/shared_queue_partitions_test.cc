@@ -3,6 +3,7 @@
 //
 // Tests a `SharedQueue` of several partitions, all in one server.
 
+#include <algorithm>
 #include <chrono>  // NOLINT(build/c++11)
 #include <cstddef>
 #include <cstdint>
@@ -288,6 +289,47 @@ TEST_F(SharedQueuePartitionsTest, ALeaseExpiresInItsPartition) {
   EXPECT_TRUE(lease->lost());
 }
 
+// The parts are merged by time.
+TEST_F(SharedQueuePartitionsTest, ABoundedSnapshotHasTheFirstItems) {
+  for (int i = 0; i < 12; ++i) {
+    EXPECT_TRUE(a_->Add(absl::StrCat("queued ", i)));
+    clock_.Step(absl::Seconds(1));
+  }
+  for (int i = 0; i < 12; ++i) {
+    EXPECT_TRUE(a_->AddAfter(absl::StrCat("waiting ", i),
+                             absl::Hours(1) - absl::Seconds(i)));
+  }
+  std::vector<std::string> processing;
+  for (int i = 0; i < 4; ++i) {
+    processing.push_back(*b_->Get());
+    clock_.Step(absl::Seconds(1));
+  }
+  const Snapshot<std::string> all = a_->TakeSnapshot();
+  ASSERT_EQ(all.queued.size(), 8u);
+  ASSERT_EQ(all.processing.size(), 4u);
+  ASSERT_EQ(all.waiting.size(), 12u);
+  for (size_t max = 0; max < 14; ++max) {
+    const Snapshot<std::string> some = a_->TakeSnapshotUpTo(max);
+    EXPECT_EQ(some.num_queued, 8u);
+    EXPECT_EQ(some.num_processing, 4u);
+    EXPECT_EQ(some.num_waiting, 12u);
+    ASSERT_EQ(some.queued.size(), std::min<size_t>(max, 8));
+    ASSERT_EQ(some.processing.size(), std::min<size_t>(max, 4));
+    ASSERT_EQ(some.waiting.size(), std::min<size_t>(max, 12));
+    for (size_t i = 0; i < some.queued.size(); ++i) {
+      EXPECT_EQ(some.queued[i].item, all.queued[i].item);
+      if (i > 0) EXPECT_LT(some.queued[i - 1].since, some.queued[i].since);
+    }
+    for (size_t i = 0; i < some.processing.size(); ++i) {
+      EXPECT_EQ(some.processing[i].item, processing[i]);
+    }
+    for (size_t i = 0; i < some.waiting.size(); ++i) {
+      EXPECT_EQ(some.waiting[i].item, absl::StrCat("waiting ", 11 - i));
+    }
+  }
+  for (const std::string& item : processing) EXPECT_TRUE(b_->Done(item));
+}
+
 TEST_F(SharedQueuePartitionsTest, HasAllCallsForItems) {
   const std::string x = ItemIn(1);
   const std::string y = ItemIn(2);
@@ -318,6 +360,14 @@ TEST_F(SharedQueuePartitionsTest, HasAllCallsForItems) {
   EXPECT_EQ(snapshot.waiting[0].item, y);
   EXPECT_EQ(snapshot.waiting[0].ready_at,
             clock_.TimeNow() + absl::Milliseconds(5));
+  const Snapshot<std::string> one = a_->TakeSnapshotOf(y);
+  EXPECT_EQ(one.num_queued, 1u);
+  EXPECT_EQ(one.num_processing, 1u);
+  EXPECT_EQ(one.num_waiting, 1u);
+  EXPECT_TRUE(one.queued.empty());
+  EXPECT_TRUE(one.processing.empty());
+  ASSERT_EQ(one.waiting.size(), 1u);
+  EXPECT_EQ(one.waiting[0].item, y);
 
   absl::StatusOr<LeaseBatch<std::string>> batch =
       a_->AcquireUpToWithTimeout(10, absl::ZeroDuration());

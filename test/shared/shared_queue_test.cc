@@ -427,6 +427,12 @@ TEST_F(SharedQueueTest, BatchesAreOneCall) {
   EXPECT_TRUE(a_->ShutDownWithDrain());
 }
 
+std::string Printed(const Snapshot<std::string>& snapshot) {
+  std::ostringstream printed;
+  printed << snapshot;
+  return printed.str();
+}
+
 TEST_F(SharedQueueTest, TheSnapshotIsTheQueues) {
   a_->AddAll({"p", "q"});
   ASSERT_EQ(b_->Get(), "p");
@@ -434,11 +440,59 @@ TEST_F(SharedQueueTest, TheSnapshotIsTheQueues) {
   a_->AddRateLimited("w");
   clock_.Step(absl::Milliseconds(1));
   const Snapshot<std::string> snapshot = a_->TakeSnapshot();
-  std::ostringstream printed;
-  printed << snapshot;
-  EXPECT_EQ(printed.str(),
+  EXPECT_EQ(Printed(snapshot),
             "1 queued:\n  q for 1ms\n1 processing:\n  p for 1ms, added again\n"
             "1 waiting:\n  w for another 4ms (failures: 1)\n");
+}
+
+TEST_F(SharedQueueTest, ABoundedSnapshotHasTheFirstItems) {
+  a_->AddAll({"p", "q", "r", "s", "t"});
+  ASSERT_EQ(b_->Get(), "p");
+  clock_.Step(absl::Seconds(1));
+  ASSERT_EQ(b_->Get(), "q");
+  a_->Add("p");
+  a_->AddAfter("w", absl::Seconds(3));
+  a_->AddAfter("v", absl::Seconds(2));
+  a_->AddAfter("u", absl::Seconds(1));
+  EXPECT_EQ(Printed(a_->TakeSnapshotUpTo(0)),
+            "0 of 3 queued\n0 of 2 processing\n0 of 3 waiting\n");
+  EXPECT_EQ(Printed(a_->TakeSnapshotUpTo(1)),
+            "1 of 3 queued:\n  r for 1s\n"
+            "1 of 2 processing:\n  p for 1s, added again\n"
+            "1 of 3 waiting:\n  u for another 1s\n");
+  EXPECT_EQ(Printed(a_->TakeSnapshotUpTo(2)),
+            "2 of 3 queued:\n  r for 1s\n  s for 1s\n"
+            "2 processing:\n  p for 1s, added again\n  q for 0\n"
+            "2 of 3 waiting:\n  u for another 1s\n  v for another 2s\n");
+  const std::string all = Printed(a_->TakeSnapshot());
+  EXPECT_EQ(Printed(a_->TakeSnapshotUpTo(3)), all);
+  EXPECT_EQ(Printed(a_->TakeSnapshotUpTo(4)), all);
+  EXPECT_EQ(Printed(a_->TakeSnapshotUpTo(size_t{1} << 40)), all);
+}
+
+TEST_F(SharedQueueTest, ASnapshotOfOneItemHasItsStates) {
+  a_->AddRateLimited("x");
+  EXPECT_EQ(Printed(b_->TakeSnapshotOf("x")),
+            "0 queued\n0 processing\n"
+            "1 waiting:\n  x for another 5ms (failures: 1)\n");
+  a_->AddAll({"x", "y"});
+  EXPECT_EQ(Printed(b_->TakeSnapshotOf("x")),
+            "1 of 2 queued:\n  x for 0 (failures: 1)\n0 processing\n"
+            "1 waiting:\n  x for another 5ms (failures: 1)\n");
+  ASSERT_EQ(b_->Get(), "x");
+  a_->Add("x");
+  b_->CancelDelayed("x");
+  EXPECT_EQ(Printed(a_->TakeSnapshotOf("x")),
+            "0 of 1 queued\n"
+            "1 processing:\n  x for 0, added again (failures: 1)\n"
+            "0 waiting\n");
+  EXPECT_EQ(Printed(a_->TakeSnapshotOf("y")),
+            "1 queued:\n  y for 0\n0 of 1 processing\n0 waiting\n");
+  EXPECT_EQ(Printed(a_->TakeSnapshotOf("z")),
+            "0 of 1 queued\n0 of 1 processing\n0 waiting\n");
+  a_->AddAfter("never", absl::InfiniteDuration());
+  EXPECT_EQ(a_->TakeSnapshotOf("never").waiting.at(0).ready_at,
+            absl::InfiniteFuture());
 }
 
 TEST_F(SharedQueueTest, TimeThatGoesBackDelaysNothing) {

@@ -12,8 +12,10 @@
 #include <functional>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "workqueue/interfaces.h"
 #include "workqueue/queue.h"
 #include "workqueue/queue_base.h"
 #include "workqueue/snapshot.h"
@@ -23,9 +25,9 @@ namespace workqueue {
 // PlainQueue
 //
 // An implementation on `QueueBase` that overrides only what it must.
-// `HashEq` are the hash and equality, if any.
-template <typename T, typename... HashEq>
-class PlainQueue final : public QueueBase<T> {
+template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
+          typename Eq = std::equal_to<T>>
+class PlainQueue final : public QueueBase<T, Interface<T>, Eq> {
  public:
   explicit PlainQueue(QueueOptions<T> options = {})
       : queue_(std::move(options)) {}
@@ -54,10 +56,12 @@ class PlainQueue final : public QueueBase<T> {
   absl::StatusOr<T> GetWithTimeout(absl::Duration timeout) override {
     return queue_.GetWithTimeout(timeout);
   }
-  Snapshot<T> TakeSnapshot() override { return queue_.TakeSnapshot(); }
+  Snapshot<T> TakeSnapshotUpTo(size_t max) override {
+    return queue_.TakeSnapshotUpTo(max);
+  }
 
  private:
-  Queue<T, HashEq...> queue_;
+  Queue<T, Hash, Eq> queue_;
 };
 
 }  // namespace workqueue

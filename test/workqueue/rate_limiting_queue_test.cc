@@ -126,8 +126,12 @@ class TestDelayingQueue final : public DelayingInterface<std::string> {
   }
   void Close() override { Note("Close"); }
   bool ShuttingDown() const override { return Note("ShuttingDown"); }
-  Snapshot<std::string> TakeSnapshot() override {
-    Note("TakeSnapshot");
+  Snapshot<std::string> TakeSnapshotUpTo(size_t max) override {
+    Note("TakeSnapshotUpTo " + std::to_string(max));
+    return {};
+  }
+  Snapshot<std::string> TakeSnapshotOf(const std::string& item) override {
+    Note("TakeSnapshotOf " + item);
     return {};
   }
   bool CancelDelayed(const std::string& item) override {
@@ -435,6 +439,8 @@ TEST(RateLimitingQueueBelowTest, MayBeAnyDelayingQueue) {
   EXPECT_TRUE(queue.CancelDelayed("f"));
   EXPECT_TRUE(queue.Reschedule("g", absl::Seconds(2)));
   EXPECT_TRUE(queue.TakeSnapshot().queued.empty());
+  EXPECT_TRUE(queue.TakeSnapshotUpTo(7).queued.empty());
+  EXPECT_TRUE(queue.TakeSnapshotOf("h").queued.empty());
   EXPECT_EQ(calls, (Strings{"Add a",
                             "AddAfter b 1s",
                             "AddAfter c 7s",
@@ -455,7 +461,9 @@ TEST(RateLimitingQueueBelowTest, MayBeAnyDelayingQueue) {
                             "CancelAcquire",
                             "CancelDelayed f",
                             "Reschedule g 2s",
-                            "TakeSnapshot"}));
+                            "TakeSnapshotUpTo 18446744073709551615",
+                            "TakeSnapshotUpTo 7",
+                            "TakeSnapshotOf h"}));
 }
 
 TEST_F(RateLimitingQueueTest, TheOptionsAreTheDelayingQueuesToo) {

@@ -284,8 +284,10 @@ class ListingLifo final : public Ordering<int> {
     return item;
   }
   bool ForEach(
-      absl::FunctionRef<void(const QueuedItem<int>&)> visit) const override {
-    for (auto it = items_.rbegin(); it != items_.rend(); ++it) visit(**it);
+      absl::FunctionRef<bool(const QueuedItem<int>&)> visit) const override {
+    for (auto it = items_.rbegin(); it != items_.rend(); ++it) {
+      if (!visit(**it)) break;
+    }
     return true;
   }
 

@@ -61,7 +61,7 @@ class ItemsInHeap {
 
   template <typename F>
   void ForEach(F visit) const {
-    items_.ForEach(visit);
+    items_.ForFirst(size(), visit);
   }
 
  private:
@@ -481,7 +481,7 @@ TEST(WaitingItemsTest, AWheelsTimesAreItsTicks) {
   items->Postpone(items->Due(At(10)), At(1000000), At(10));
   EXPECT_EQ(items->Due(At(10)), nullptr);
   EXPECT_EQ(items->NextWake(), At(20));
-  items->ForEach([](int item, absl::Time due_at) {
+  items->ForFirst(2, [](int item, absl::Time due_at) {
     EXPECT_EQ(due_at, item == 1 ? At(20) : At(1000000));
   });
   items->Insert(1, 1, At(3), At(10));
@@ -492,6 +492,26 @@ TEST(WaitingItemsTest, AWheelsTimesAreItsTicks) {
   EXPECT_EQ(items->Due(At(10)), nullptr);
   items->Insert(3, 3, At(11), At(10));
   EXPECT_EQ(items->NextWake(), At(20));
+}
+
+// A wheel does not know the order of the items in a slot.
+TEST(WaitingItemsTest, ForFirstFindsTheFirstInAWheel) {
+  FakeClock clock(At(0));
+  const auto items = NewWheel(absl::Seconds(1), 4, &clock);
+  for (int i = 0; i < 100; ++i) {
+    const int item = i * 37 % 100;
+    items->Insert(item, item, At(1000 + item), At(0));
+  }
+  for (int max : {0, 1, 2, 99, 100}) {
+    std::vector<int> first;
+    items->ForFirst(max, [&first](int item, absl::Time due_at) {
+      EXPECT_EQ(due_at, At(1000 + item));
+      first.push_back(item);
+    });
+    ASSERT_EQ(first.size(), static_cast<size_t>(max));
+    if (max == 100) std::sort(first.begin(), first.end());
+    for (int i = 0; i < max; ++i) EXPECT_EQ(first[i], i) << max;
+  }
 }
 
 TEST(WaitingItemsTest, AWheelBehavesLikeTheModel) {
@@ -544,7 +564,7 @@ TEST(WaitingItemsTest, AWheelBehavesLikeTheModel) {
       ASSERT_EQ(items->size(), model.size());
       if (i % 50 != 0) continue;
       std::map<int, absl::Time> times;
-      items->ForEach([&times](int item, absl::Time due_at) {
+      items->ForFirst(items->size(), [&times](int item, absl::Time due_at) {
         EXPECT_TRUE(times.emplace(item, due_at).second);
       });
       ASSERT_EQ(times, model.Times());

@@ -281,12 +281,18 @@ class Controller {
   // controller owns the queue.
   RateLimitingInterface<T>& queue() { return *queue_; }
 
-  // Returns a copy of the contents of the queue, with the last error of each
-  // item that has failed and is tried again. The controller keeps these errors
-  // for the 10,000 items that failed last, cut after 256 bytes. For debugging:
-  // see `Interface::TakeSnapshot()`. If a look-up in the errors throws, logs
-  // the exception, and leaves out the error.
-  Snapshot<T> TakeSnapshot();
+  // Return a copy of the contents of the queue, as the functions of `Interface`
+  // of these names do, with the last error of each item that has failed and is
+  // tried again. The controller keeps these errors for the 10,000 items that
+  // failed last, cut after 256 bytes. For debugging. If a look-up in the errors
+  // throws, they log the exception, and leave out the error.
+  Snapshot<T> TakeSnapshot() { return WithErrors(queue_->TakeSnapshot()); }
+  Snapshot<T> TakeSnapshotUpTo(size_t max) {
+    return WithErrors(queue_->TakeSnapshotUpTo(max));
+  }
+  Snapshot<T> TakeSnapshotOf(const T& item) {
+    return WithErrors(queue_->TakeSnapshotOf(item));
+  }
 
   // Returns at most `max` items that have failed and are tried again, those
   // with the most failures first. Of equal numbers, the item whose failures
@@ -327,8 +333,6 @@ class Controller {
   // The controller's own workers wake the call. Other consumers of the queue do
   // not. The caller must ensure that the controller has been started. The
   // reconcile function must not call `AwaitIdle()`.
-  //
-  // Slow: each check copies the items being processed.
   void AwaitIdle() { lifecycle_.AwaitIdle(); }
 
  private:
@@ -362,6 +366,9 @@ class Controller {
 
   // Returns whether no item is queued or being reconciled.
   bool Idle();
+
+  // Returns `snapshot` with the last errors of its items.
+  Snapshot<T> WithErrors(Snapshot<T> snapshot);
 
   // The loop of a worker.
   void Work();
@@ -621,14 +628,12 @@ void Controller<T, Hash, Eq>::MakeAsyncWorkers(ControllerOptions<T>& options) {
 
 template <typename T, typename Hash, typename Eq>
 bool Controller<T, Hash, Eq>::Idle() {
-  if (queue_->Len() > 0) return false;  // without a copy of the items
-  const Snapshot<T> snapshot = queue_->TakeSnapshot();
-  return snapshot.queued.empty() && snapshot.processing.empty();
+  const Snapshot<T> snapshot = queue_->TakeSnapshotUpTo(0);
+  return snapshot.num_queued == 0 && snapshot.num_processing == 0;
 }
 
 template <typename T, typename Hash, typename Eq>
-Snapshot<T> Controller<T, Hash, Eq>::TakeSnapshot() {
-  Snapshot<T> snapshot = queue_->TakeSnapshot();
+Snapshot<T> Controller<T, Hash, Eq>::WithErrors(Snapshot<T> snapshot) {
   const auto add_errors = [this](auto& items) {
     for (auto& it : items) {
       Try("looking up the error of", it.item, [&] {

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,7 +35,6 @@
 #include "workqueue/internal/queue/lease_access.h"
 #include "workqueue/internal/queue/lease_count.h"
 #include "workqueue/internal/queue/lease_owner.h"
-#include "workqueue/internal/queue/snapshot_order.h"
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
 #include "workqueue/log_sink.h"
@@ -155,9 +155,11 @@ class SharedQueue final : public PriorityInterface<T>,
   bool CancelAcquire(AcquireId id) override { return queue_.CancelAcquire(id); }
   // Returns zero if the server cannot be reached.
   size_t Len() const override;
-  // Returns an empty snapshot if the server cannot be reached. Holds the server
-  // up while it collects the items.
-  Snapshot<T> TakeSnapshot() override;
+  // Return an empty snapshot if the server cannot be reached. Hold the server
+  // up while it collects the items: a snapshot of at most `max` items takes
+  // O(max), and O(p log p) for p items being processed.
+  Snapshot<T> TakeSnapshotUpTo(size_t max) override;
+  Snapshot<T> TakeSnapshotOf(const T& item) override;
   void ShutDown() override;
   bool ShutDownWithDrainWithin(absl::Duration timeout) override;
   // Does what `Interface::Close()` says, with one exception: an item that this
@@ -195,7 +197,11 @@ class SharedQueue final : public PriorityInterface<T>,
   absl::Status AddWithOptionsWithStatus(const AddOptions& options,
                                         absl::Span<const T> items);
   absl::StatusOr<size_t> LenWithStatus() const;
-  absl::StatusOr<Snapshot<T>> TakeSnapshotWithStatus();
+  absl::StatusOr<Snapshot<T>> TakeSnapshotUpToWithStatus(size_t max);
+  absl::StatusOr<Snapshot<T>> TakeSnapshotOfWithStatus(const T& item);
+  absl::StatusOr<Snapshot<T>> TakeSnapshotWithStatus() {
+    return TakeSnapshotUpToWithStatus(std::numeric_limits<size_t>::max());
+  }
   absl::Status ShutDownWithStatus() { return queue_.ShutDown(); }
   absl::StatusOr<bool> ShutDownWithDrainWithStatus(absl::Duration timeout) {
     return queue_.ShutDownWithDrain(timeout);
@@ -240,6 +246,15 @@ class SharedQueue final : public PriorityInterface<T>,
   // Logs an error, if there is one. Returns whether there is none.
   bool Ok(const absl::Status& status, const T* item,
           absl::string_view call) const;
+
+  // Returns what an engine has returned as a snapshot of this queue.
+  absl::StatusOr<Snapshot<T>> ToSnapshot(
+      const absl::StatusOr<internal::EngineSnapshot>& taken);
+
+  // Returns the snapshot that `call`, of `item` if it is not null, has
+  // returned. After an error, logs it and returns an empty snapshot.
+  Snapshot<T> OrNone(absl::StatusOr<Snapshot<T>> snapshot, const T* item,
+                     absl::string_view call) const;
 
   // Makes a lease of `*held`, or gives an item up that cannot be decoded.
   absl::StatusOr<Lease<T>> MakeLease(internal::HeldItem* held);
@@ -620,8 +635,20 @@ size_t SharedQueue<T>::Len() const {
 }
 
 template <typename T>
-absl::StatusOr<Snapshot<T>> SharedQueue<T>::TakeSnapshotWithStatus() {
-  const absl::StatusOr<internal::EngineSnapshot> taken = queue_.TakeSnapshot();
+absl::StatusOr<Snapshot<T>> SharedQueue<T>::TakeSnapshotUpToWithStatus(
+    size_t max) {
+  return ToSnapshot(queue_.TakeSnapshotUpTo(max));
+}
+
+template <typename T>
+absl::StatusOr<Snapshot<T>> SharedQueue<T>::TakeSnapshotOfWithStatus(
+    const T& item) {
+  return ToSnapshot(queue_.TakeSnapshotOf(codec_.encode(item)));
+}
+
+template <typename T>
+absl::StatusOr<Snapshot<T>> SharedQueue<T>::ToSnapshot(
+    const absl::StatusOr<internal::EngineSnapshot>& taken) {
   if (!taken.ok()) return taken.status();
   Snapshot<T> snapshot;
   snapshot.taken_at = clock()->TimeNow();
@@ -633,7 +660,9 @@ absl::StatusOr<Snapshot<T>> SharedQueue<T>::TakeSnapshotWithStatus() {
                : snapshot.taken_at +
                      queue_.ticks().ToDuration(it.time - taken->now);
   };
-  std::vector<int64_t> tokens;
+  snapshot.num_queued = taken->num_queued;
+  snapshot.num_processing = taken->num_processing;
+  snapshot.num_waiting = taken->num_waiting;
   for (const auto& it : taken->queued) {
     absl::StatusOr<T> item = codec_.decode(it.item);
     if (!item.ok()) continue;
@@ -644,7 +673,6 @@ absl::StatusOr<Snapshot<T>> SharedQueue<T>::TakeSnapshotWithStatus() {
   for (const auto& it : taken->processing) {
     absl::StatusOr<T> item = codec_.decode(it.item);
     if (!item.ok()) continue;
-    tokens.push_back(it.number);
     snapshot.processing.push_back({*std::move(item), time_of(it),
                                    it.added_again,
                                    static_cast<int>(it.failures), ""});
@@ -656,18 +684,24 @@ absl::StatusOr<Snapshot<T>> SharedQueue<T>::TakeSnapshotWithStatus() {
                                 static_cast<int>(it.number),
                                 static_cast<int>(it.failures), ""});
   }
-  internal::SortByIndex(&snapshot.processing, [&](size_t a, size_t b) {
-    return tokens[a] < tokens[b];
-  });
   return snapshot;
 }
 
 template <typename T>
-Snapshot<T> SharedQueue<T>::TakeSnapshot() {
-  absl::StatusOr<Snapshot<T>> snapshot = TakeSnapshotWithStatus();
-  if (Ok(snapshot.status(), nullptr, "TakeSnapshot()")) {
-    return *std::move(snapshot);
-  }
+Snapshot<T> SharedQueue<T>::TakeSnapshotUpTo(size_t max) {
+  return OrNone(TakeSnapshotUpToWithStatus(max), nullptr, "TakeSnapshot()");
+}
+
+template <typename T>
+Snapshot<T> SharedQueue<T>::TakeSnapshotOf(const T& item) {
+  return OrNone(TakeSnapshotOfWithStatus(item), &item, "TakeSnapshotOf()");
+}
+
+template <typename T>
+Snapshot<T> SharedQueue<T>::OrNone(absl::StatusOr<Snapshot<T>> snapshot,
+                                   const T* item,
+                                   absl::string_view call) const {
+  if (Ok(snapshot.status(), item, call)) return *std::move(snapshot);
   Snapshot<T> none;
   none.taken_at = clock()->TimeNow();
   return none;

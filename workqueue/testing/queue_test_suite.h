@@ -47,6 +47,7 @@
 #include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
+#include "workqueue/snapshot.h"
 #include "workqueue/testing/manual_executor.h"
 #include "workqueue/thread_pool.h"
 
@@ -685,6 +686,74 @@ TEST_P(QueueTestSuite, CloseEndsEveryGet) {
   for (auto& getter : getters) EXPECT_EQ(getter.get(), std::nullopt);
 }
 
+TEST_P(QueueTestSuite, ASnapshotHasAllItems) {
+  queue_->AddAll({"a", "b", "c", "d", "e"});
+  EXPECT_EQ(queue_->Get(), "a");
+  EXPECT_EQ(queue_->Get(), "b");
+  queue_->Add("b");
+  const Snapshot<std::string> snapshot = queue_->TakeSnapshot();
+  EXPECT_EQ(snapshot.taken_at, clock_.TimeNow());
+  EXPECT_FALSE(snapshot.shutting_down);
+  EXPECT_EQ(snapshot.queued.size(), 3u);
+  EXPECT_EQ(snapshot.num_queued, 3u);
+  ASSERT_EQ(snapshot.processing.size(), 2u);
+  EXPECT_EQ(snapshot.num_processing, 2u);
+  EXPECT_EQ(snapshot.processing[0].item, "a");
+  EXPECT_FALSE(snapshot.processing[0].added_again);
+  EXPECT_EQ(snapshot.processing[1].item, "b");
+  EXPECT_TRUE(snapshot.processing[1].added_again);
+  EXPECT_TRUE(snapshot.waiting.empty());
+  EXPECT_EQ(snapshot.num_waiting, 0u);
+}
+
+TEST_P(QueueTestSuite, ABoundedSnapshotHasTheFirstItemsAndAllNumbers) {
+  queue_->AddAll({"a", "b", "c", "d", "e"});
+  EXPECT_EQ(queue_->Get(), "a");
+  EXPECT_EQ(queue_->Get(), "b");
+  const Snapshot<std::string> all = queue_->TakeSnapshot();
+  ASSERT_EQ(all.queued.size(), 3u);
+  ASSERT_EQ(all.processing.size(), 2u);
+  for (size_t max = 0; max < 5; ++max) {
+    const Snapshot<std::string> snapshot = queue_->TakeSnapshotUpTo(max);
+    EXPECT_EQ(snapshot.num_queued, 3u);
+    EXPECT_EQ(snapshot.num_processing, 2u);
+    EXPECT_EQ(snapshot.num_waiting, 0u);
+    ASSERT_EQ(snapshot.queued.size(), max < 3 ? max : 3);
+    for (size_t i = 0; i < snapshot.queued.size(); ++i) {
+      EXPECT_EQ(snapshot.queued[i].item, all.queued[i].item) << max;
+    }
+    ASSERT_EQ(snapshot.processing.size(), max < 2 ? max : 2);
+    for (size_t i = 0; i < snapshot.processing.size(); ++i) {
+      EXPECT_EQ(snapshot.processing[i].item, all.processing[i].item) << max;
+    }
+  }
+}
+
+TEST_P(QueueTestSuite, ASnapshotOfOneItemHasThatItemAndAllNumbers) {
+  queue_->AddAll({"a", "b", "c", "d"});
+  EXPECT_EQ(queue_->Get(), "a");
+  const auto check = [this](const std::string& item, size_t queued,
+                            size_t processing, bool added_again) {
+    const Snapshot<std::string> snapshot = queue_->TakeSnapshotOf(item);
+    EXPECT_EQ(snapshot.num_queued, 3u);
+    EXPECT_EQ(snapshot.num_processing, 1u);
+    EXPECT_EQ(snapshot.num_waiting, 0u);
+    EXPECT_TRUE(snapshot.waiting.empty());
+    ASSERT_EQ(snapshot.queued.size(), queued) << item;
+    ASSERT_EQ(snapshot.processing.size(), processing) << item;
+    for (const auto& it : snapshot.queued) EXPECT_EQ(it.item, item);
+    for (const auto& it : snapshot.processing) {
+      EXPECT_EQ(it.item, item);
+      EXPECT_EQ(it.added_again, added_again);
+    }
+  };
+  check("none", 0, 0, false);
+  check("c", 1, 0, false);
+  check("a", 0, 1, false);
+  queue_->Add("a");
+  check("a", 0, 1, true);
+}
+
 TEST_P(AcquireAsyncTestSuite, ServesCallbacksInTheirOrder) {
   Acquire("a");
   Acquire("b");
@@ -1142,6 +1211,33 @@ TEST_P(DelayingQueueTestSuite, AddsWhenTheDelayHasPassed) {
   EXPECT_EQ(queue_->Len(), 0u) << "never early";
   clock_.Step(kNs);
   EXPECT_EQ(queue_->Get(), "a");
+}
+
+TEST_P(DelayingQueueTestSuite, ASnapshotHasWhatWaits) {
+  const absl::Time start = clock_.TimeNow();
+  for (int i : {4, 1, 3, 2}) {
+    queue_->AddAfter(std::string(1, static_cast<char>('0' + i)),
+                     i * absl::Seconds(10));
+  }
+  for (size_t max = 0; max < 6; ++max) {
+    const Snapshot<std::string> snapshot = queue_->TakeSnapshotUpTo(max);
+    EXPECT_EQ(snapshot.num_waiting, 4u);
+    ASSERT_EQ(snapshot.waiting.size(), max < 4 ? max : 4);
+    for (size_t i = 0; i < snapshot.waiting.size(); ++i) {
+      EXPECT_EQ(snapshot.waiting[i].item,
+                std::string(1, static_cast<char>('1' + i)));
+    }
+  }
+  Snapshot<std::string> snapshot = queue_->TakeSnapshotOf("3");
+  EXPECT_EQ(snapshot.num_waiting, 4u);
+  ASSERT_EQ(snapshot.waiting.size(), 1u);
+  EXPECT_EQ(snapshot.waiting[0].item, "3");
+  EXPECT_GE(snapshot.waiting[0].ready_at, start + absl::Seconds(30));
+  EXPECT_TRUE(snapshot.queued.empty());
+  queue_->CancelDelayed("3");
+  snapshot = queue_->TakeSnapshotOf("3");
+  EXPECT_EQ(snapshot.num_waiting, 3u);
+  EXPECT_TRUE(snapshot.waiting.empty());
 }
 
 TEST_P(DelayingQueueTestSuite, AddsAtOnceForNoDelay) {

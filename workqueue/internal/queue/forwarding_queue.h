@@ -72,7 +72,12 @@ class ForwardingQueue : public InterfaceType {
   bool CancelAcquire(AcquireId id) override {
     return below_->CancelAcquire(id);
   }
-  Snapshot<T> TakeSnapshot() override { return below_->TakeSnapshot(); }
+  Snapshot<T> TakeSnapshotUpTo(size_t max) override {
+    return below_->TakeSnapshotUpTo(max);
+  }
+  Snapshot<T> TakeSnapshotOf(const T& item) override {
+    return below_->TakeSnapshotOf(item);
+  }
   Clock* clock() const override { return below_->clock(); }
 
  protected:

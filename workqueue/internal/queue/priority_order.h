@@ -93,11 +93,19 @@ class PriorityOrder {
   // being processed.
   void Shrink() { heap_.Shrink(places_); }
 
-  // Visits the entries in no particular order. The order stays the same until
-  // the next change.
+  // If there are more than `max` entries, visits the first `max` of them in
+  // order. Otherwise visits all of them in no particular order, which stays the
+  // same until the next change.
   template <typename F>
-  bool ForEach(F visit) const {
-    heap_.ForEach([&visit](const Slot& slot) { visit(*slot.entry); });
+  bool ForFirst(size_t max, F visit) const {
+    if (max >= size()) {
+      heap_.ForEach([&visit](const Slot& slot) { visit(*slot.entry); });
+    } else if (max > 0) {
+      heap_.VisitInOrder([&max, &visit](const Slot& slot) {
+        visit(*slot.entry);
+        return --max > 0;
+      });
+    }
     return true;
   }
 

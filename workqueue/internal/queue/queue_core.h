@@ -120,8 +120,9 @@ constexpr bool IsEqualityNoexcept() {
 //   * `size_t size() const`: returns the number of entries.
 //   * `Entry* Pop()`: removes the next entry and returns it. Called only if
 //     there is an entry.
-//   * `bool ForEach(visit) const`: like `Ordering::ForEach()`, but may visit
-//     some entries before it returns false.
+//   * `bool ForFirst(size_t max, visit) const`: calls `visit` with the first
+//     `max` entries, or with all if there are no more, and returns true. If it
+//     cannot tell the order, it returns false, and may have visited some.
 //
 //   * `void PutBack(Entry*)`: undoes a `Pop()`.
 //   * `void PushBack(Entry*, ErrorLog&)`: inserts an entry whose item was added
@@ -159,7 +160,8 @@ class QueueCore : public InterfaceType,
   // Final, so that no call is virtual while the constructor or the destructor
   // of a derived class runs on another thread.
   bool ShuttingDown() const final { return IsShuttingDown(); }
-  Snapshot<T> TakeSnapshot() override;
+  Snapshot<T> TakeSnapshotUpTo(size_t max) override;
+  Snapshot<T> TakeSnapshotOf(const T& item) override;
   Clock* clock() const override { return clock_; }
 
  protected:
@@ -321,9 +323,14 @@ class QueueCore : public InterfaceType,
     return processing_.empty() && order_.size() == 0 && !ring_.active();
   }
 
-  // Copies the items of the queue to `*snapshot`. The queued items are in no
-  // particular order if `Order::ForEach()` returns false.
-  void CopyTo(Snapshot<T>* snapshot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Fill in `*snapshot` apart from what waits. `CopyUpTo()` copies at most
+  // `max` items of each kind; the queued items are in no particular order if
+  // `Order::ForFirst()` returns false. `CopyOf()` copies the item of `entry`,
+  // which may be null.
+  void CopyUpTo(size_t max, Snapshot<T>* snapshot)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void CopyOf(const Entry* entry, Snapshot<T>* snapshot)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   NodeHashSet<T, Entry, Hash, Eq> entries_ ABSL_GUARDED_BY(mu_);
   // Destroyed before entries_, because its destructor may read items.
@@ -413,6 +420,24 @@ class QueueCore : public InterfaceType,
                           " cannot be reported");
     };
     errors_.Try(what, report);
+  }
+
+  // The parts of `CopyUpTo()` and `CopyOf()`.
+  void CopyNumbers(Snapshot<T>* snapshot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    snapshot->taken_at = clock_->TimeNow();
+    snapshot->shutting_down = IsShuttingDown();
+    snapshot->num_queued = order_.size();
+    snapshot->num_processing = processing_.size();
+  }
+  static void CopyQueued(Snapshot<T>* snapshot, const Entry& entry) {
+    snapshot->queued.push_back({entry.item(), entry.times.added.Get(),
+                                entry.priority(), /*failures=*/0,
+                                /*last_error=*/""});
+  }
+  static void CopyProcessing(Snapshot<T>* snapshot, const Entry& entry) {
+    snapshot->processing.push_back({entry.item(), entry.times.started.Get(),
+                                    /*added_again=*/entry.dirty,
+                                    /*failures=*/0, /*last_error=*/""});
   }
 
   // Hands out the next item as a lease that begins at `now`.
@@ -812,37 +837,61 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::Close() {
 
 template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
-Snapshot<T> QueueCore<T, InterfaceType, Order, Hash, Eq>::TakeSnapshot() {
+Snapshot<T> QueueCore<T, InterfaceType, Order, Hash, Eq>::TakeSnapshotUpTo(
+    size_t max) {
   Snapshot<T> snapshot;
-  snapshot.queued.reserve(Len());  // Allocates without the lock.
+  // Allocates without the lock.
+  if (max > 0) snapshot.queued.reserve(std::min(max, Len()));
   Lock lock(this);
-  CopyTo(&snapshot);
+  CopyUpTo(max, &snapshot);
   return snapshot;
 }
 
 template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
-void QueueCore<T, InterfaceType, Order, Hash, Eq>::CopyTo(
-    Snapshot<T>* snapshot) {
-  snapshot->taken_at = clock_->TimeNow();
-  snapshot->shutting_down = IsShuttingDown();
-  const auto copy = [snapshot](const QueuedItem<T>& item) {
-    snapshot->queued.push_back(
-        {item.item(), static_cast<const Entry&>(item).times.added.Get(),
-         item.priority(), /*failures=*/0, /*last_error=*/""});
-  };
-  if (!order_.ForEach(copy)) {
+Snapshot<T> QueueCore<T, InterfaceType, Order, Hash, Eq>::TakeSnapshotOf(
+    const T& item) {
+  const size_t hash = Hash()(item);
+  Snapshot<T> snapshot;
+  Lock lock(this);
+  CopyOf(entries_.Find(item, hash), &snapshot);
+  return snapshot;
+}
+
+template <typename T, typename InterfaceType, typename Order, typename Hash,
+          typename Eq>
+void QueueCore<T, InterfaceType, Order, Hash, Eq>::CopyUpTo(
+    size_t max, Snapshot<T>* snapshot) {
+  CopyNumbers(snapshot);
+  const bool in_order =
+      order_.ForFirst(max, [snapshot](const QueuedItem<T>& item) {
+        CopyQueued(snapshot, static_cast<const Entry&>(item));
+      });
+  if (!in_order) {
     snapshot->queued.clear();
-    entries_.ForEach([&copy](const Entry& entry) {
-      if (entry.dirty && !entry.processing) copy(entry);
+    entries_.ForEach([snapshot, max](const Entry& entry) {
+      if (entry.dirty && !entry.processing && snapshot->queued.size() < max) {
+        CopyQueued(snapshot, entry);
+      }
     });
   }
-  for (const QueuedItem<T>* item = processing_.front(); item != nullptr;
+  for (const QueuedItem<T>* item = processing_.front();
+       item != nullptr && snapshot->processing.size() < max;
        item = item->next()) {
-    const Entry& entry = static_cast<const Entry&>(*item);
-    snapshot->processing.push_back({entry.item(), entry.times.started.Get(),
-                                    /*added_again=*/entry.dirty,
-                                    /*failures=*/0, /*last_error=*/""});
+    CopyProcessing(snapshot, static_cast<const Entry&>(*item));
+  }
+}
+
+template <typename T, typename InterfaceType, typename Order, typename Hash,
+          typename Eq>
+void QueueCore<T, InterfaceType, Order, Hash, Eq>::CopyOf(
+    const Entry* entry, Snapshot<T>* snapshot) {
+  CopyNumbers(snapshot);
+  if (entry == nullptr) return;
+  if (entry->processing) {
+    CopyProcessing(snapshot, *entry);
+  } else if (entry->dirty) {
+    CopyQueued(snapshot, *entry);
   }
 }
 

@@ -89,12 +89,21 @@ class QueueOrder {
   // `Ordering`, has changed.
   void OnMoved(Entry* entry) { list_.ReplaceByCopy(entry); }
 
-  bool ForEach(absl::FunctionRef<void(const QueuedItem<T>&)> visit) const {
+  // Returns false if the ordering does not tell the order.
+  bool ForFirst(size_t max,
+                absl::FunctionRef<void(const QueuedItem<T>&)> visit) const {
     for (const QueuedItem<T>* item = list_.front(); item != nullptr;
          item = item->next()) {
+      if (max == 0) return true;
       visit(*item);
+      --max;
     }
-    return ordering_ == nullptr || ordering_->ForEach(visit);
+    if (ordering_ == nullptr || max == 0) return true;
+    return ordering_->ForEach([&max, &visit](const QueuedItem<T>& item) {
+      if (max == 0) return false;
+      visit(item);
+      return --max > 0;
+    });
   }
 
  private:

@@ -33,22 +33,38 @@ void SortByIndex(std::vector<V>* v, Less less) {
   v->swap(sorted);
 }
 
-// Sorts the waiting items of `*snapshot` by their times and, within a time, by
-// priority, the highest first.
+// Sorts the waiting items of `*snapshot` by their times. Items of one time keep
+// their order.
 template <typename T>
 void SortWaiting(Snapshot<T>* snapshot) {
   const auto& waiting = snapshot->waiting;
   SortByIndex(&snapshot->waiting, [&waiting](size_t a, size_t b) {
-    return waiting[a].ready_at != waiting[b].ready_at
-               ? waiting[a].ready_at < waiting[b].ready_at
-               : waiting[a].priority > waiting[b].priority;
+    return waiting[a].ready_at < waiting[b].ready_at;
+  });
+}
+
+// Sorts the waiting items of `*snapshot` by their times, within a time by
+// priority, the highest first, and within a priority by `sequences`. This has
+// one number for each item; if it is empty, the items are in order already.
+template <typename T>
+void SortWaiting(Snapshot<T>* snapshot, const std::vector<int64_t>& sequences) {
+  if (sequences.empty()) return;
+  const auto& waiting = snapshot->waiting;
+  SortByIndex(&snapshot->waiting, [&waiting, &sequences](size_t a, size_t b) {
+    if (waiting[a].ready_at != waiting[b].ready_at) {
+      return waiting[a].ready_at < waiting[b].ready_at;
+    }
+    return waiting[a].priority != waiting[b].priority
+               ? waiting[a].priority > waiting[b].priority
+               : sequences[a] < sequences[b];
   });
 }
 
 // Sorts the queued items of `*snapshot` by priority, the highest first, and,
-// within a priority, by `sequences`, which has one number for each item.
+// within a priority, by `sequences`, as `SortWaiting()` does.
 template <typename T>
 void SortQueued(Snapshot<T>* snapshot, const std::vector<int64_t>& sequences) {
+  if (sequences.empty()) return;
   const auto& queued = snapshot->queued;
   SortByIndex(&snapshot->queued, [&queued, &sequences](size_t a, size_t b) {
     return queued[a].priority != queued[b].priority

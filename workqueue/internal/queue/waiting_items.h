@@ -8,8 +8,10 @@
 #ifndef WORKQUEUE_INTERNAL_QUEUE_WAITING_ITEMS_H_
 #define WORKQUEUE_INTERNAL_QUEUE_WAITING_ITEMS_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
+#include <vector>
 
 #include "absl/base/attributes.h"
 #include "absl/base/optimization.h"
@@ -107,15 +109,57 @@ class WaitingItems {
   // `absl::InfiniteFuture()` if no item waits.
   absl::Time NextWake() const { return set_.NextWake(); }
 
-  // Calls `visit(item, due_at)` for each item, in no particular order.
+  // Returns the time until which the item of `entry` waits.
+  absl::Time DueAt(const Entry* entry) const { return set_.DueAt(entry->id()); }
+
+  // If there are more than `max` items, calls `visit(item, due_at)` for the
+  // `max` items that are due first, in the order of their times. Otherwise
+  // calls it for each item, in no particular order.
+  //
+  // k calls out of n items take O(k log k) with a heap (see
+  // `WaitingHeap::VisitInOrder()`). With a timing wheel they take O(n log k):
+  // the order is that of the wheel's slots, not of the times in a slot.
   template <typename F>
-  void ForEach(F visit) const {
-    table_.ForEach([this, &visit](const Entry& entry) {
-      visit(entry.item(), set_.DueAt(entry.id()));
+  void ForFirst(size_t max, F visit) const {
+    if (max >= size()) {
+      table_.ForEach([this, &visit](const Entry& entry) {
+        visit(entry.item(), DueAt(&entry));
+      });
+      return;
+    }
+    if (max == 0) return;
+    const auto visit_id = [this, &visit](SlabId id) {
+      const Entry* const entry = table_.At(id);
+      visit(entry->item(), DueAt(entry));
+    };
+    const bool has_order = set_.VisitInOrder([&max, &visit_id](SlabId id) {
+      visit_id(id);
+      return --max > 0;
     });
+    if (has_order) return;
+    for (const auto& [due_at, id] : FindFirst(max)) visit_id(id);
   }
 
  private:
+  // Returns the `max` items that are due first, in the order of their times,
+  // and of their ids within a time. Looks at all items. `max` must not be zero.
+  std::vector<std::pair<absl::Time, SlabId>> FindFirst(size_t max) const {
+    std::vector<std::pair<absl::Time, SlabId>> first;  // a heap: the last first
+    first.reserve(max);
+    table_.ForEach([this, max, &first](const Entry& entry) {
+      const std::pair<absl::Time, SlabId> due(DueAt(&entry), entry.id());
+      if (first.size() == max) {
+        if (!(due < first.front())) return;
+        std::pop_heap(first.begin(), first.end());
+        first.pop_back();
+      }
+      first.push_back(due);
+      std::push_heap(first.begin(), first.end());
+    });
+    std::sort_heap(first.begin(), first.end());
+    return first;
+  }
+
   // Frees memory that the items do not need. May move an entry.
   ABSL_ATTRIBUTE_NOINLINE void Compact() {
     if (Entry* const from = table_.NextToMove()) {

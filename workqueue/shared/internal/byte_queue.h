@@ -119,7 +119,10 @@ class ByteQueue {
   virtual bool IsLost(const HeldItem& held) = 0;
 
   virtual absl::StatusOr<ByteQueueCounts> Count() = 0;
-  virtual absl::StatusOr<EngineSnapshot> TakeSnapshot() = 0;
+  // As those of `Interface`.
+  virtual absl::StatusOr<EngineSnapshot> TakeSnapshotUpTo(size_t max) = 0;
+  virtual absl::StatusOr<EngineSnapshot> TakeSnapshotOf(
+      const std::string& item) = 0;
 
   virtual absl::Status ShutDown() = 0;
   virtual absl::StatusOr<bool> ShutDownWithDrain(absl::Duration timeout) = 0;

@@ -125,7 +125,29 @@ struct EngineReply {
   std::vector<HandedOut> items;
 };
 
+// EngineSnapshotRequest
+//
+// Which items a snapshot has.
+struct EngineSnapshotRequest {
+  // The time, if the engine is not to use its own clock.
+  std::optional<int64_t> now;
+
+  // Only this item, if it is given: at most one element in each list.
+  std::optional<std::string> item;
+
+  // Otherwise so many items of each kind: those that are handed out next, that
+  // have been handed out first, and that are due first.
+  size_t max = 0;
+
+  // And those of these items that are being processed, besides.
+  std::vector<std::string> in_hand;
+};
+
 // EngineSnapshot
+//
+// Queued items are in the order of their handing out, items being processed in
+// the order of their tokens, and waiting items in the order of their times. The
+// numbers are those of all items in the queue.
 struct EngineSnapshot {
   struct Item {
     std::string item;
@@ -137,6 +159,7 @@ struct EngineSnapshot {
 
   int64_t now = 0;
   bool shut_down = false;
+  size_t num_queued = 0, num_processing = 0, num_waiting = 0;
   std::vector<Item> queued, processing, waiting;
 };
 
@@ -186,7 +209,7 @@ class Engine {
                                             absl::Time deadline) = 0;
 
   virtual absl::StatusOr<EngineSnapshot> TakeSnapshot(
-      std::optional<int64_t> now, absl::Time deadline) = 0;
+      const EngineSnapshotRequest& request, absl::Time deadline) = 0;
 
   // Calls `listener` from a thread of the engine until `StopListening()`, which
   // blocks until no call is in progress. Blocks until the first call or until

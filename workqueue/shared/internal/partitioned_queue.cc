@@ -52,6 +52,64 @@ Executor* Directly() {
   return executor;
 }
 
+// Returns the first `max` items of the lists `part.*list`, each of which keeps
+// its order. `before(a, b)` chooses among the first items that are left.
+template <typename Before>
+std::vector<EngineSnapshot::Item> MergeLists(
+    std::vector<EngineSnapshot>& parts,
+    std::vector<EngineSnapshot::Item> EngineSnapshot::*list, size_t max,
+    Before before) {
+  std::vector<size_t> next(parts.size(), 0);
+  std::vector<EngineSnapshot::Item> merged;
+  while (merged.size() < max) {
+    EngineSnapshot::Item* first = nullptr;
+    size_t from = 0;
+    for (size_t p = 0; p < parts.size(); ++p) {
+      auto& items = parts[p].*list;
+      if (next[p] == items.size()) continue;
+      EngineSnapshot::Item& item = items[next[p]];
+      if (first != nullptr && !before(item, *first)) continue;
+      first = &item;
+      from = p;
+    }
+    if (first == nullptr) break;
+    merged.push_back(std::move(*first));
+    ++next[from];
+  }
+  return merged;
+}
+
+// Returns one snapshot of the partitions' snapshots, of which each is bounded
+// by `max`, as is the result.
+EngineSnapshot Merge(std::vector<EngineSnapshot> parts, size_t max) {
+  using Item = EngineSnapshot::Item;
+  EngineSnapshot all;
+  all.now = parts[0].now;
+  for (EngineSnapshot& part : parts) {
+    all.shut_down |= part.shut_down;
+    all.num_queued += part.num_queued;
+    all.num_processing += part.num_processing;
+    all.num_waiting += part.num_waiting;
+    // Each node of a cluster has a clock of its own.
+    const int64_t shift = all.now - part.now;
+    for (auto* list : {&part.queued, &part.processing, &part.waiting}) {
+      for (Item& item : *list) {
+        if (item.time != kForever) item.time += shift;
+      }
+    }
+  }
+  const auto earlier = [](const Item& a, const Item& b) {
+    return a.time < b.time;
+  };
+  all.queued = MergeLists(
+      parts, &EngineSnapshot::queued, max, [](const Item& a, const Item& b) {
+        return a.number != b.number ? a.number > b.number : a.time < b.time;
+      });
+  all.processing = MergeLists(parts, &EngineSnapshot::processing, max, earlier);
+  all.waiting = MergeLists(parts, &EngineSnapshot::waiting, max, earlier);
+  return all;
+}
+
 }  // namespace
 
 PartitionedQueue::PartitionedQueue(Partitions partitions,
@@ -379,27 +437,28 @@ absl::StatusOr<ByteQueueCounts> PartitionedQueue::Count() {
   return sum;
 }
 
-absl::StatusOr<EngineSnapshot> PartitionedQueue::TakeSnapshot() {
-  EngineSnapshot all;
-  for (size_t p = 0; p < partitions_.size(); ++p) {
-    absl::StatusOr<EngineSnapshot> part = partitions_[p]->TakeSnapshot();
+absl::StatusOr<EngineSnapshot> PartitionedQueue::TakeSnapshotUpTo(size_t max) {
+  std::vector<EngineSnapshot> parts;
+  for (const auto& partition : partitions_) {
+    absl::StatusOr<EngineSnapshot> part = partition->TakeSnapshotUpTo(max);
     if (!part.ok()) return part.status();
-    if (p == 0) all.now = part->now;
-    // Each node of a cluster has a clock of its own.
-    const int64_t shift = all.now - part->now;
-    const auto append = [shift](std::vector<EngineSnapshot::Item>* from,
-                                std::vector<EngineSnapshot::Item>* to) {
-      for (EngineSnapshot::Item& item : *from) {
-        if (item.time != kForever) item.time += shift;
-        to->push_back(std::move(item));
-      }
-    };
-    append(&part->queued, &all.queued);
-    append(&part->processing, &all.processing);
-    append(&part->waiting, &all.waiting);
-    all.shut_down |= part->shut_down;
+    parts.push_back(*std::move(part));
   }
-  return all;
+  return Merge(std::move(parts), max);
+}
+
+absl::StatusOr<EngineSnapshot> PartitionedQueue::TakeSnapshotOf(
+    const std::string& item) {
+  std::vector<EngineSnapshot> parts;
+  for (const auto& partition : partitions_) {
+    absl::StatusOr<EngineSnapshot> part =
+        partition.get() == &PartitionFor(item)
+            ? partition->TakeSnapshotOf(item)
+            : partition->TakeSnapshotUpTo(/*max=*/0);
+    if (!part.ok()) return part.status();
+    parts.push_back(*std::move(part));
+  }
+  return Merge(std::move(parts), /*max=*/1);
 }
 
 absl::Status PartitionedQueue::ShutDown() {

@@ -462,11 +462,18 @@ return reply
 )lua";
 
 const char kSnapshotScript[] = R"lua(
--- Keys: those of the other script. Arguments: the version of the layout, and
--- the time, or empty: the server's. Reply:
--- { { time, state }, items that are queued, being processed, waiting }. Of each
--- item: item, failures, priority or token, time or -1 for never, and for those
--- being processed 1 if it has been added again.
+-- Keys: those of the other script. Arguments:
+--    1  version of the layout
+--    2  time, or empty: the server's
+--    3  largest number of items of each kind; inf: all
+--    4  one, for a snapshot of argument 5 only; otherwise all
+--   From 5 on, if all: items that are listed if they are being processed,
+--   besides those of argument 3.
+--
+-- Reply: { { time, state, numbers of all items that are queued, being processed,
+-- waiting }, items that are queued, being processed, waiting }. Of each item:
+-- item, failures, priority or token, time or -1 for never, and for those being
+-- processed 1 if it has been added again.
 local META, ITEMS, READY, WAITING, LEASES = unpack(KEYS)
 local version = redis.call('HGET', META, 'version')
 if version and version ~= ARGV[1] then
@@ -474,31 +481,73 @@ if version and version ~= ARGV[1] then
 end
 local STATE, FAILURES, PRIORITY, SEQUENCE, SINCE, TOKEN, DUE_SEQUENCE,
       DUE_PRIORITY, BEGAN = 1, 2, 3, 4, 5, 6, 7, 8, 9
-local DIRTY = 3
+local IDLE, QUEUED, PROCESSING, DIRTY = 0, 1, 2, 3
+local max = tonumber(ARGV[3])
 
-local function entry_of(item)
-  return cmsgpack.unpack(redis.call('HGET', ITEMS, item))
+local function load(item)
+  local entry = redis.call('HGET', ITEMS, item)
+  return entry and cmsgpack.unpack(entry)
+end
+
+local function first_of(set, ...)
+  if max == 0 then return {} end
+  return redis.call('ZRANGE', set, 0, max < math.huge and max - 1 or -1, ...)
 end
 
 local queued, processing, waiting = {}, {}, {}
-for _, it in ipairs(redis.call('ZRANGE', READY, 0, -1)) do
-  local item = string.sub(it, 9)
-  local e = entry_of(item)
+local function list_queued(item, e)
   queued[#queued + 1] = { item, e[FAILURES], e[PRIORITY], e[SINCE] }
 end
-for _, item in ipairs(redis.call('ZRANGE', LEASES, 0, -1)) do
-  local e = entry_of(item)
+local function list_processing(item, e)
   processing[#processing + 1] = { item, e[FAILURES], e[TOKEN], e[BEGAN],
                                   e[STATE] == DIRTY and 1 or 0 }
 end
-local all = redis.call('ZRANGE', WAITING, 0, -1, 'WITHSCORES')
-for i = 1, #all, 2 do
-  local item = string.sub(all[i], 9)
-  local e = entry_of(item)
-  local due = tonumber(all[i + 1])
+local function list_waiting(item, e, due)
   waiting[#waiting + 1] = { item, e[FAILURES], e[DUE_PRIORITY],
                             due < math.huge and due or -1 }
 end
+
+if ARGV[4] == 'one' then
+  local item = ARGV[5]
+  local e = load(item)
+  if e and e[STATE] == QUEUED then
+    list_queued(item, e)
+  elseif e and e[STATE] ~= IDLE then
+    list_processing(item, e)
+  end
+  if e and e[DUE_SEQUENCE] ~= 0 then
+    list_waiting(item, e, tonumber(redis.call(
+        'ZSCORE', WAITING, struct.pack('>I8', e[DUE_SEQUENCE]) .. item)))
+  end
+else
+  for _, it in ipairs(first_of(READY)) do
+    local item = string.sub(it, 9)
+    list_queued(item, load(item))
+  end
+  local listed = {}
+  for i = 5, #ARGV do
+    local e = load(ARGV[i])
+    if e and e[STATE] >= PROCESSING then
+      listed[ARGV[i]] = true
+      list_processing(ARGV[i], e)
+    end
+  end
+  -- Leases are in the order of their ends, so the tokens of all are needed.
+  local others = {}
+  for _, item in ipairs(max > 0 and redis.call('ZRANGE', LEASES, 0, -1) or {}) do
+    if not listed[item] then others[#others + 1] = { item, load(item) } end
+  end
+  table.sort(others, function(a, b) return a[2][TOKEN] < b[2][TOKEN] end)
+  for i = 1, math.min(max, #others) do
+    list_processing(others[i][1], others[i][2])
+  end
+  local due = first_of(WAITING, 'WITHSCORES')
+  for i = 1, #due, 2 do
+    local item = string.sub(due[i], 9)
+    list_waiting(item, load(item), tonumber(due[i + 1]))
+  end
+end
+
 local m = redis.call('HMGET', META, 'time', 'offset', 'state')
 local now = tonumber(ARGV[2])
 if not now then
@@ -506,7 +555,9 @@ if not now then
   now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 end
 now = math.max(now + (tonumber(m[2]) or 0), tonumber(m[1]) or 0)
-return { { now, tonumber(m[3]) or 0 }, queued, processing, waiting }
+return { { now, tonumber(m[3]) or 0, redis.call('ZCARD', READY),
+           redis.call('ZCARD', LEASES), redis.call('ZCARD', WAITING) },
+         queued, processing, waiting }
 )lua";
 
 }  // namespace internal

@@ -20,7 +20,8 @@ constexpr int kLayoutVersion = 1;
 // and reply.
 extern const char kQueueScript[];
 
-// The script that returns all items of a queue, and changes nothing.
+// The script that returns items of a queue, and their numbers, and changes
+// nothing. Its head documents its arguments and reply.
 extern const char kSnapshotScript[];
 
 }  // namespace internal

@@ -44,6 +44,9 @@ namespace {
 constexpr absl::Duration kFirstPause = absl::Milliseconds(5);
 constexpr absl::Duration kLastPause = absl::Milliseconds(250);
 
+// So many items are all, in a snapshot.
+constexpr size_t kUnlimited = size_t{1} << 31;
+
 absl::Time Now() { return Clock::GetRealClock()->TimeNow(); }
 
 // Whether another attempt may succeed where one returned `status`.
@@ -275,21 +278,34 @@ absl::StatusOr<EngineReply> RedisEngine::Apply(const EngineRequest& request,
 }
 
 absl::StatusOr<EngineSnapshot> RedisEngine::TakeSnapshot(
-    std::optional<int64_t> now, absl::Time deadline) {
+    const EngineSnapshotRequest& request, absl::Time deadline) {
   MutexLock lock(&mu_);
   return WithConnection(
       deadline, [&](const Session& session) -> absl::StatusOr<EngineSnapshot> {
         Command words = Evaluation(session.snapshot_sha);
         words.push_back(layout_);
-        words.push_back(now ? absl::StrCat(*now) : "");
+        words.push_back(request.now ? absl::StrCat(*request.now) : "");
+        words.push_back(request.max < kUnlimited ? absl::StrCat(request.max)
+                                                 : "inf");
+        words.emplace_back(request.item ? "one" : "all");
+        if (request.item) {
+          words.push_back(*request.item);
+        } else {
+          words.insert(words.end(), request.in_hand.begin(),
+                       request.in_hand.end());
+        }
         const std::vector<absl::string_view> views(words.begin(), words.end());
         auto reply = session.connection->Call(views, deadline - Now());
         if (!reply.ok()) return reply.status();
         const redisReply& all = **reply;
-        if (!IsArray(all, 4) || !IsArray(*all.element[0], 2)) return BadReply();
+        if (!IsArray(all, 4) || !IsArray(*all.element[0], 5)) return BadReply();
+        const redisReply& head = *all.element[0];
         EngineSnapshot snapshot;
-        snapshot.now = NumberAt(*all.element[0], 0);
-        snapshot.shut_down = NumberAt(*all.element[0], 1) != 0;
+        snapshot.now = NumberAt(head, 0);
+        snapshot.shut_down = NumberAt(head, 1) != 0;
+        snapshot.num_queued = static_cast<size_t>(NumberAt(head, 2));
+        snapshot.num_processing = static_cast<size_t>(NumberAt(head, 3));
+        snapshot.num_waiting = static_cast<size_t>(NumberAt(head, 4));
         absl::Status status = ParseItems(*all.element[1], &snapshot.queued);
         status.Update(ParseItems(*all.element[2], &snapshot.processing));
         status.Update(ParseItems(*all.element[3], &snapshot.waiting));

@@ -50,8 +50,8 @@ class RedisEngine final : public Engine {
 
   absl::StatusOr<EngineReply> Apply(const EngineRequest& request,
                                     absl::Time deadline) override;
-  absl::StatusOr<EngineSnapshot> TakeSnapshot(std::optional<int64_t> now,
-                                              absl::Time deadline) override;
+  absl::StatusOr<EngineSnapshot> TakeSnapshot(
+      const EngineSnapshotRequest& request, absl::Time deadline) override;
   absl::Status Listen(EngineListener* listener, absl::Time deadline) override;
   void StopListening() override;
 

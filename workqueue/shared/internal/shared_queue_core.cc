@@ -662,12 +662,40 @@ absl::StatusOr<ByteQueueCounts> SharedQueueCore::Count() {
   return counts;
 }
 
-absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshot() {
+absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshotUpTo(size_t max) {
+  EngineSnapshotRequest request;
+  request.max = max;
+  {
+    MutexLock lock(&mu_);
+    for (const HeldItem* held : in_hand_) request.in_hand.push_back(held->item);
+  }
+  absl::StatusOr<EngineSnapshot> snapshot = TakeSnapshot(std::move(request));
+  if (!snapshot.ok()) return snapshot;
+  // What was in hand comes first, and may have been taken meanwhile.
+  std::sort(snapshot->processing.begin(), snapshot->processing.end(),
+            [](const auto& a, const auto& b) { return a.number < b.number; });
+  for (auto* list : {&snapshot->queued, &snapshot->processing}) {
+    if (list->size() > max) list->resize(max);
+  }
+  return snapshot;
+}
+
+absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshotOf(
+    const std::string& item) {
+  EngineSnapshotRequest request;
+  request.item = item;
+  return TakeSnapshot(std::move(request));
+}
+
+absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshot(
+    EngineSnapshotRequest request) {
+  request.now = EngineTime();
   absl::StatusOr<EngineSnapshot> snapshot = engine_->TakeSnapshot(
-      EngineTime(), MachineClock()->TimeNow() + options_.call_timeout);
+      request, MachineClock()->TimeNow() + options_.call_timeout);
   if (!snapshot.ok()) return snapshot;
   // An item that no worker has taken is queued still, before all others.
   std::vector<EngineSnapshot::Item> in_hand;
+  size_t num_in_hand;
   {
     MutexLock lock(&mu_);
     for (const HeldItem* held : in_hand_) {
@@ -680,7 +708,13 @@ absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshot() {
                          held->priority, found->time - held->ticks_queued});
       processing.erase(found);
     }
+    // The snapshot of one item does not tell which of the others are there.
+    num_in_hand = request.item
+                      ? std::min(in_hand_.size(), snapshot->num_processing)
+                      : in_hand.size();
   }
+  snapshot->num_queued += num_in_hand;
+  snapshot->num_processing -= num_in_hand;
   snapshot->queued.insert(snapshot->queued.begin(),
                           std::make_move_iterator(in_hand.begin()),
                           std::make_move_iterator(in_hand.end()));

@@ -100,7 +100,9 @@ class SharedQueueCore final : public ByteQueue,
   bool Holds(const std::string& item) override;
   bool IsLost(const HeldItem& held) override;
   absl::StatusOr<ByteQueueCounts> Count() override;
-  absl::StatusOr<EngineSnapshot> TakeSnapshot() override;
+  absl::StatusOr<EngineSnapshot> TakeSnapshotUpTo(size_t max) override;
+  absl::StatusOr<EngineSnapshot> TakeSnapshotOf(
+      const std::string& item) override;
   absl::Status ShutDown() override;
   absl::StatusOr<bool> ShutDownWithDrain(absl::Duration timeout) override;
   absl::Status Reopen() override;
@@ -118,6 +120,10 @@ class SharedQueueCore final : public ByteQueue,
   bool reachable() const { return reachable_; }
 
  private:
+  // Takes a snapshot at the present time. An item that no worker has taken is
+  // queued in it.
+  absl::StatusOr<EngineSnapshot> TakeSnapshot(EngineSnapshotRequest request);
+
   // A call of `Apply()` or `Acquire()`.
   struct Call {
     std::vector<EngineOperation> operations;
