@@ -130,6 +130,7 @@ class QueueOperations {
   // Compares everything in the queue.
   void CompareSnapshots() {
     const workqueue::Snapshot<int> got = queue_.TakeSnapshot();
+    CompareParts(got);
     const workqueue::Snapshot<int> expected = model_.TakeSnapshot();
     comparison_.Did("TakeSnapshot");
     comparison_.Same("when the snapshot was taken", got.taken_at,
@@ -146,6 +147,33 @@ class QueueOperations {
         got.waiting.begin(), got.waiting.end(),
         [](const auto& a, const auto& b) { return a.ready_at < b.ready_at; });
     comparison_.Holds(sorted, "what waits is in the order of time");
+  }
+
+  // Compares a snapshot of a few items, and one of one item, with `all`, the
+  // snapshot of all.
+  void CompareParts(const workqueue::Snapshot<int>& all) {
+    const size_t max = all.queued.size() / 2;
+    const workqueue::Snapshot<int> some = queue_.TakeSnapshotUpTo(max);
+    comparison_.Same(
+        "the numbers of a bounded snapshot", Numbers(some),
+        std::vector<size_t>{all.queued.size(), all.processing.size(),
+                            all.waiting.size()});
+    comparison_.Same("the first that are queued", Queued(some),
+                     First(Queued(all), max));
+    comparison_.Same("the first that are processed", Processing(some),
+                     First(Processing(all), max));
+    comparison_.Same("the times of the first that wait", Times(some),
+                     First(Times(all), max));
+    if (all.queued.empty()) return;
+    // The middle one is looked up.
+    const workqueue::Snapshot<int> one =
+        queue_.TakeSnapshotOf(all.queued[max].item);
+    comparison_.Same("the numbers of a snapshot of one item", Numbers(one),
+                     Numbers(some));
+    comparison_.Same("the one that is queued", Queued(one),
+                     decltype(Queued(one)){Queued(all)[max]});
+    comparison_.Same("whether it is processed", one.processing.size(),
+                     size_t{0});
   }
 
   // Checks that everything in the queue at the end comes out correctly.
@@ -189,6 +217,23 @@ class QueueOperations {
     }
     return {model_.ShuttingDown() ? absl::StatusCode::kCancelled
                                   : absl::StatusCode::kDeadlineExceeded};
+  }
+
+  static std::vector<size_t> Numbers(const workqueue::Snapshot<int>& snapshot) {
+    return {snapshot.num_queued, snapshot.num_processing, snapshot.num_waiting};
+  }
+
+  static std::vector<absl::Time> Times(
+      const workqueue::Snapshot<int>& snapshot) {
+    std::vector<absl::Time> times;
+    for (const auto& it : snapshot.waiting) times.push_back(it.ready_at);
+    return times;
+  }
+
+  template <typename T>
+  static std::vector<T> First(std::vector<T> list, size_t max) {
+    if (list.size() > max) list.resize(max);
+    return list;
   }
 
   static auto Queued(const workqueue::Snapshot<int>& snapshot) {
