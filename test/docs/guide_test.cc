@@ -290,6 +290,24 @@ TEST_F(GuideTest, Snapshot) {
             "1 queued:\n  default/web for 0\n0 processing\n0 waiting\n");
 }
 
+TEST_F(GuideTest, BoundedSnapshots) {
+  workqueue::FakeClock clock;
+  workqueue::RateLimitingQueueOptions<std::string> options;
+  options.clock = &clock;
+  workqueue::RateLimitingQueue<std::string> queue(std::move(options));
+  queue.AddAll({"default/db", "default/mail", "default/web"});
+  testing::internal::CaptureStderr();
+  std::cerr << queue.TakeSnapshotUpTo(2);
+  std::cerr << queue.TakeSnapshotOf("default/web");
+  const size_t waiting = queue.TakeSnapshotUpTo(0).num_waiting;  // no copies
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "2 of 3 queued:\n  default/db for 0\n  default/mail for 0\n"
+            "0 processing\n0 waiting\n"
+            "1 of 3 queued:\n  default/web for 0\n"
+            "0 processing\n0 waiting\n");
+  EXPECT_EQ(waiting, 0u);
+}
+
 struct PodName {
   std::string space, name;
 
