@@ -29,7 +29,9 @@ LAYERS = (
     ("workqueue/controller",),
     ("workqueue/testing",),
     ("workqueue/shared",),
+    ("workqueue/tracing",),
     ("workqueue/prometheus",),
+    ("workqueue/opentelemetry",),
     ("examples",),
     ("bench", "test", "tools"),
 )

@@ -55,7 +55,8 @@ class CheckLayersTest(unittest.TestCase):
         layers = ["workqueue/internal/x", "workqueue/clock/x",
                   "workqueue/timer/x", "ratelimit/x", "workqueue/x",
                   "workqueue/coroutine/x", "workqueue/controller/x",
-                  "workqueue/shared/x", "workqueue/prometheus/x"]
+                  "workqueue/shared/x", "workqueue/tracing/x",
+                  "workqueue/prometheus/x", "workqueue/opentelemetry/x"]
         for i, upper in enumerate(layers):
             for lower in layers[:i]:
                 self.assert_include(upper + ".cc", lower + ".h")
@@ -99,7 +100,7 @@ class CheckLayersTest(unittest.TestCase):
     def test_internal_folders(self):
         for folder in ("ratelimit", "workqueue/clock", "workqueue/timer",
                        "workqueue/controller", "workqueue/shared",
-                       "workqueue/prometheus"):
+                       "workqueue/tracing", "workqueue/prometheus"):
             internal = folder + "/internal/x.h"
             self.assert_include(folder + "/x.cc", internal)
             self.assert_include(folder + "/internal/y.cc", internal)

@@ -1,0 +1,535 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/tracing/tracing_queue.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_TRACING_TRACING_QUEUE_H_
+#define WORKQUEUE_TRACING_TRACING_QUEUE_H_
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/attributes.h"
+#include "absl/cleanup/cleanup.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/memory/memory.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "workqueue/acquire_async.h"
+#include "workqueue/add_with_options.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/controller/async_reconcile.h"
+#include "workqueue/controller/make_completion.h"
+#include "workqueue/controller/reconcile.h"
+#include "workqueue/executor.h"
+#include "workqueue/interfaces.h"
+#include "workqueue/internal/gate.h"
+#include "workqueue/internal/queue/forwarding_queue.h"
+#include "workqueue/lease.h"
+#include "workqueue/lease_batch.h"
+#include "workqueue/log_sink.h"
+#include "workqueue/tracing/internal/rethrow_after.h"
+#include "workqueue/tracing/internal/trace_book.h"
+#include "workqueue/tracing/queue_tracer.h"
+#include "workqueue/tracing/trace_context.h"
+#include "workqueue/tracing/trace_scope.h"
+
+namespace workqueue {
+
+// TracingQueueOptions
+//
+// Options of a `TracingQueue`. Only `queue` must be set.
+template <typename T>
+struct TracingQueueOptions {
+  // The name of the queue in messages.
+  std::string name;
+
+  // The queue that keeps the items.
+  std::unique_ptr<RateLimitingInterface<T>> queue;
+
+  // What happens to the items is told to each of these, in order. If several of
+  // them make a context, that of the first one travels. Without a tracer, the
+  // current contexts of the adding threads travel (see `TraceScope`).
+  std::vector<std::shared_ptr<QueueTracer<T>>> tracers;
+
+  // The maximum number of contexts of an item. If an item is added more often
+  // before it is handed out, the first contexts travel, and the others are
+  // counted. At least 1.
+  size_t max_contexts = 8;
+
+  // The maximum number of items whose contexts are kept. At least 1. The
+  // contexts of a further item replace those of the item whose last change is
+  // longest ago. An item takes about 250 bytes beside itself.
+  size_t max_items = 100'000;
+
+  // Receives the errors of the tracers; null means that nobody does. At most
+  // ten messages at once, and then two per second. Not owned; must outlive the
+  // queue.
+  LogSink* log_sink = nullptr;
+};
+
+// TracingQueue
+//
+// A queue on another queue, which carries a trace context with each item: from
+// the code that adds the item to the worker that processes it, and from a
+// failed attempt to the next one. It tells `QueueTracer`s what happens. For
+// example, `OpenTelemetryTracer` makes spans of it.
+//
+// Example, a controller:
+//
+//     workqueue::TracingQueueOptions<std::string> tracing;
+//     tracing.queue =
+//         std::make_unique<workqueue::PriorityQueue<std::string>>();
+//     tracing.tracers = {tracer};
+//     auto queue =
+//         workqueue::TracingQueue<std::string>::Create(std::move(tracing));
+//     if (!queue.ok()) return queue.status();
+//     options.reconcile = (*queue)->Traced(Deploy);
+//     options.queue = *std::move(queue);
+//
+// Example, the loop of a worker:
+//
+//     workqueue::Lease<std::string> lease;
+//     while (queue.AcquireNext(&lease).ok()) {
+//       auto attempt = queue.BeginAttempt(*lease);
+//       absl::Status status = Deploy(*lease);
+//       attempt.End(status);
+//       if (!status.ok()) queue.AddRateLimited(*lease);
+//     }
+//
+// How contexts travel:
+//
+//   * An add brings the context that the tracers make for it. Several adds of
+//     an item before it is handed out bring several contexts. The hand-out
+//     takes all of them. The context of an item that is added while it is being
+//     processed waits for the next hand-out.
+//   * If the queue below does not take an item, or throws, the context of the
+//     add is forgotten. If it does not take all items of an `AddAll()` or an
+//     `AddWithOptions()`, the contexts of all of them are.
+//   * `CancelDelayed()`, if it returns true, forgets the contexts of all adds
+//     with a delay that have not been handed out.
+//   * An attempt takes the contexts of the last hand-out. If no attempt begins,
+//     they are kept until `Done()`, until the next hand-out, or until other
+//     items replace them.
+//   * `Lease::GiveBack()` does not bring the contexts back.
+//
+// Contexts are kept in the memory of this process. If the queue below is a
+// `SharedQueue`, the contexts of an add do not reach a worker in another
+// process: there the item has none.
+//
+// The queue has priorities (`AsPriorityQueue()` is not null) if the queue below
+// has them. Each function does what the function of the queue below does. In
+// addition, it calls the tracers, without a lock, and takes a lock of its own
+// for a short time. An add and an attempt copy the item. `AcquireAsync()` also
+// allocates memory for the callback. Errors of the tracers and of the memory
+// lose contexts, but no items.
+//
+// `T`, `Hash` and `Eq` are those of the queue below.
+//
+// Thread-safe.
+template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
+          typename Eq = typename absl::flat_hash_set<T>::key_equal>
+class TracingQueue final
+    : public internal::ForwardingQueue<T, PriorityInterface<T>,
+                                       RateLimitingInterface<T>> {
+ public:
+  class Attempt;
+
+  // Returns `absl::InvalidArgumentError`, which names the field and its value,
+  // if an option is null or out of its range.
+  static absl::StatusOr<std::unique_ptr<TracingQueue>> Create(
+      TracingQueueOptions<T> options);
+
+  ~TracingQueue() override { shared_->gate.Close(); }
+
+  // Returns a function that calls `f` in a traced attempt: for
+  // `ControllerOptions::reconcile`. The attempt is the current one of the
+  // thread meanwhile (see `TraceScope` and `ReconcileSpan::Enter()`). The items
+  // must come from this queue, which must outlive the calls. Returns an empty
+  // function if `f` is empty.
+  ReconcileFunction<T> Traced(ReconcileFunction<T> f);
+
+  // Does the same for `ControllerOptions::reconcile_async`, and so for the
+  // result of `CoroutineReconcile()`. The attempt is the current one of the
+  // thread while `f` runs: until a coroutine is suspended for the first time.
+  // The attempt ends with the reconciliation. If that happens after this queue
+  // has been destroyed, nobody is told.
+  AsyncReconcileFunction<T> TracedAsync(AsyncReconcileFunction<T> f);
+
+  // Begins a traced attempt to process `item`, which a get has returned, and
+  // makes it the current one of this thread. For workers without a controller.
+  // `item` is not copied: like this queue, it must outlive the attempt.
+  Attempt BeginAttempt(const T& item ABSL_ATTRIBUTE_LIFETIME_BOUND,
+                       int priority = 0);
+
+  bool Add(const T& item) override {
+    return TraceAdd(One(item), {}, [&] { return this->below().Add(item); });
+  }
+  bool AddAll(absl::Span<const T> items) override {
+    return TraceAdd(items, {}, [&] { return this->below().AddAll(items); });
+  }
+  bool AddAfter(const T& item, absl::Duration delay) override {
+    return TraceAdd(One(item), Delayed(AddKind::kAddAfter, delay),
+                    [&] { return this->below().AddAfter(item, delay); });
+  }
+  bool Reschedule(const T& item, absl::Duration delay) override {
+    return TraceAdd(One(item), Delayed(AddKind::kReschedule, delay),
+                    [&] { return this->below().Reschedule(item, delay); });
+  }
+  bool AddRateLimited(const T& item) override {
+    return TraceAdd(One(item), {AddKind::kRetry, std::nullopt},
+                    [&] { return this->below().AddRateLimited(item); });
+  }
+  bool AddWithOptions(const AddOptions& options,
+                      absl::Span<const T> items) override;
+
+  bool CancelDelayed(const T& item) override {
+    const bool cancelled = this->below().CancelDelayed(item);
+    if (cancelled) book().CancelDelayed(item);
+    return cancelled;
+  }
+  void Forget(const T& item) override { this->below().Forget(item); }
+  int NumRequeues(const T& item) const override {
+    return this->below().NumRequeues(item);
+  }
+  PriorityInterface<T>* AsPriorityQueue() override {
+    return this->below().AsPriorityQueue() == nullptr ? nullptr : this;
+  }
+
+  std::optional<T> Get() override {
+    std::optional<T> item = this->below().Get();
+    if (item.has_value()) book().HandOut(*item);
+    return item;
+  }
+  // The priority is zero if the queue below has none.
+  std::optional<ItemWithPriority<T>> GetWithPriority() override;
+  absl::StatusOr<T> GetWithTimeout(absl::Duration timeout) override {
+    absl::StatusOr<T> item = this->below().GetWithTimeout(timeout);
+    if (item.ok()) book().HandOut(*item);
+    return item;
+  }
+  absl::StatusOr<Lease<T>> AcquireWithTimeout(absl::Duration timeout) override {
+    absl::StatusOr<Lease<T>> lease = this->below().AcquireWithTimeout(timeout);
+    if (lease.ok()) book().HandOut(**lease);
+    return lease;
+  }
+  absl::Status AcquireNext(Lease<T>* lease) override {
+    absl::Status status = this->below().AcquireNext(lease);
+    if (status.ok()) book().HandOut(**lease);
+    return status;
+  }
+  absl::StatusOr<LeaseBatch<T>> AcquireUpToWithTimeout(
+      size_t max, absl::Duration timeout) override {
+    absl::StatusOr<LeaseBatch<T>> batch =
+        this->below().AcquireUpToWithTimeout(max, timeout);
+    if (!batch.ok()) return batch;
+    for (const Lease<T>& lease : *batch) book().HandOut(*lease);
+    return batch;
+  }
+  AcquireId AcquireAsync(Executor* executor,
+                         AcquireCallback<T> callback) override {
+    return this->below().AcquireAsync(executor,
+                                      TraceCallback(std::move(callback)));
+  }
+  AcquireId AcquireNextAsync(Lease<T>* lease, Executor* executor,
+                             AcquireCallback<T> callback) override {
+    return this->below().AcquireNextAsync(lease, executor,
+                                          TraceCallback(std::move(callback)));
+  }
+
+  bool Done(const T& item) override {
+    // Before another worker can get the item.
+    book().Done(item);
+    return this->below().Done(item);
+  }
+
+ private:
+  using Base = internal::ForwardingQueue<T, PriorityInterface<T>,
+                                         RateLimitingInterface<T>>;
+  using Book = internal::TraceBook<T, Hash, Eq>;
+  using Adding = typename Book::Adding;
+  using Entered = internal::EnteredAttempt<T, Hash, Eq>;
+
+  // Callbacks and completions may outlive the queue.
+  struct Shared {
+    template <typename... Args>
+    explicit Shared(Args&&... args) : book(std::forward<Args>(args)...) {}
+
+    Book book;
+    // Open while the queue, its clock and its sink exist.
+    internal::Gate gate;
+  };
+
+  // An asynchronous attempt.
+  struct Flight {
+    // Tells the tracers of the end, the first time.
+    void End(Shared& shared, ReconcileOutcome outcome) {
+      if (ended.exchange(true)) return;
+      const internal::Gate::Pass pass(&shared.gate);
+      if (pass) shared.book.End(item, attempt, std::move(outcome));
+    }
+
+    const T& item;
+    internal::TracedAttempt attempt;
+    std::atomic<bool> ended{false};
+    std::atomic<bool> threw{false};
+
+    Flight(const T& the_item, internal::TracedAttempt the_attempt)
+        : item(the_item), attempt(std::move(the_attempt)) {}
+  };
+
+  TracingQueue(TracingQueueOptions<T> options, Clock* clock)
+      : Base(std::move(options.queue)),
+        shared_(std::make_shared<Shared>(
+            options.name, std::move(options.tracers), options.max_contexts,
+            options.max_items, clock, options.log_sink)) {}
+
+  static absl::Span<const T> One(const T& item) {
+    return absl::MakeConstSpan(std::addressof(item), 1);
+  }
+
+  static Adding Delayed(AddKind kind, absl::Duration delay) {
+    return {kind, std::max(delay, absl::ZeroDuration())};
+  }
+
+  static ReconcileOutcome OutcomeOf(
+      const absl::StatusOr<ReconcileResult>& result) {
+    ReconcileOutcome outcome = OutcomeOf(result.status());
+    if (result.ok()) outcome.requeue_after = result->requeue_after;
+    return outcome;
+  }
+  static ReconcileOutcome OutcomeOf(const absl::Status& status) {
+    ReconcileOutcome outcome;
+    outcome.status = status;
+    outcome.terminal = IsTerminalError(status);
+    return outcome;
+  }
+  static ReconcileOutcome OutcomeOfException(const absl::Status& status) {
+    ReconcileOutcome outcome;
+    outcome.status = status;
+    outcome.threw = true;
+    return outcome;
+  }
+
+  Book& book() { return shared_->book; }
+
+  // Calls `add()`, which adds `items`, and returns its result.
+  template <typename F>
+  bool TraceAdd(absl::Span<const T> items, const Adding& adding, F add);
+
+  AcquireCallback<T> TraceCallback(AcquireCallback<T> callback);
+
+  const std::shared_ptr<Shared> shared_;
+};
+
+// TracingQueue::Attempt
+//
+// An attempt to process an item, by a worker without a controller. It is the
+// current one of the thread that began it until it ends. The same thread must
+// end it, before the processing of the item ends. Attempts of a thread end in
+// the opposite order of their begins.
+template <typename T, typename Hash, typename Eq>
+class TracingQueue<T, Hash, Eq>::Attempt {
+ public:
+  // Ends the attempt with an `absl::AbortedError`, unless it has ended.
+  ~Attempt() { End(absl::Status(absl::StatusCode::kAborted, "")); }
+
+  Attempt(const Attempt&) = delete;
+  Attempt& operator=(const Attempt&) = delete;
+
+  // The context of the attempt. May be invalid.
+  const TraceContext& context() const { return attempt_.context; }
+
+  // Ends the attempt. Does nothing if it has ended. After an error, a call of
+  // `AddRateLimited()` links to this attempt.
+  void End(const absl::Status& status) { EndWith(OutcomeOf(status)); }
+  void End(const absl::StatusOr<ReconcileResult>& result) {
+    EndWith(OutcomeOf(result));
+  }
+
+ private:
+  friend class TracingQueue;
+
+  Attempt(Book* book, const T& item, ReconcileInfo info)
+      : book_(book),
+        item_(item),
+        attempt_(book->Begin(item, info)),
+        entered_(std::in_place, book, item_, attempt_) {}
+
+  void EndWith(ReconcileOutcome outcome) {
+    if (!entered_.has_value()) return;
+    entered_.reset();
+    book_->End(item_, attempt_, std::move(outcome));
+  }
+
+  Book* const book_;
+  const T& item_;
+  internal::TracedAttempt attempt_;
+  std::optional<Entered> entered_;  // until the end
+};
+
+// Implementation details follow.
+
+template <typename T, typename Hash, typename Eq>
+absl::StatusOr<std::unique_ptr<TracingQueue<T, Hash, Eq>>>
+TracingQueue<T, Hash, Eq>::Create(TracingQueueOptions<T> options) {
+  if (options.queue == nullptr) {
+    return absl::InvalidArgumentError(
+        "queue is null; a tracing queue needs one");
+  }
+  for (size_t i = 0; i < options.tracers.size(); ++i) {
+    if (options.tracers[i] != nullptr) continue;
+    return absl::InvalidArgumentError(absl::StrCat("tracers[", i, "] is null"));
+  }
+  if (options.max_contexts == 0) {
+    return absl::InvalidArgumentError(
+        "max_contexts is 0; it must be at least 1");
+  }
+  if (options.max_items == 0) {
+    return absl::InvalidArgumentError("max_items is 0; it must be at least 1");
+  }
+  Clock* const clock = options.queue->clock();
+  return absl::WrapUnique(new TracingQueue(std::move(options), clock));
+}
+
+template <typename T, typename Hash, typename Eq>
+ReconcileFunction<T> TracingQueue<T, Hash, Eq>::Traced(ReconcileFunction<T> f) {
+  if (!f) return f;
+  return
+      [shared = shared_, f = std::move(f)](
+          const T& item,
+          const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
+        Book& book = shared->book;
+        ReconcileInfo info;
+        info.controller_name = context.controller_name;
+        info.priority = context.priority;
+        info.failures = context.failures;
+        internal::TracedAttempt attempt = book.Begin(item, info);
+        absl::StatusOr<ReconcileResult> result = internal::RethrowAfter(
+            [&] {
+              const Entered entered(&book, item, attempt);
+              return f(item, context);
+            },
+            [&](const absl::Status& status) {
+              book.End(item, attempt, OutcomeOfException(status));
+            });
+        book.End(item, attempt, OutcomeOf(result));
+        return result;
+      };
+}
+
+template <typename T, typename Hash, typename Eq>
+AsyncReconcileFunction<T> TracingQueue<T, Hash, Eq>::TracedAsync(
+    AsyncReconcileFunction<T> f) {
+  if (f == nullptr) return f;
+  return [shared = shared_, f = std::move(f)](
+             const T& item, const AsyncReconcileContext& context,
+             ReconcileCompletion done) {
+    ReconcileInfo info;
+    info.controller_name = context.controller_name();
+    info.priority = context.priority();
+    info.failures = context.failures();
+    const auto flight =
+        std::make_shared<Flight>(item, shared->book.Begin(item, info));
+    // `done` keeps the item.
+    ReconcileCompletion traced = MakeCompletion(
+        [shared, flight, done](absl::StatusOr<ReconcileResult> result) {
+          // The controller itself handles an exception.
+          if (flight->threw) return false;
+          flight->End(*shared, OutcomeOf(result));
+          // The controller adds the item again, or begins with another one.
+          const TraceScope outside(TraceContext{});
+          return done(std::move(result));
+        });
+    internal::RethrowAfter(
+        [&] {
+          const Entered entered(&shared->book, item, flight->attempt);
+          f(item, context, traced);
+        },
+        [&](const absl::Status& status) {
+          flight->threw = true;
+          flight->End(*shared, OutcomeOfException(status));
+        });
+  };
+}
+
+template <typename T, typename Hash, typename Eq>
+typename TracingQueue<T, Hash, Eq>::Attempt
+TracingQueue<T, Hash, Eq>::BeginAttempt(const T& item, int priority) {
+  ReconcileInfo info;
+  info.priority = priority;
+  info.failures = NumRequeues(item);
+  return Attempt(&book(), item, info);
+}
+
+template <typename T, typename Hash, typename Eq>
+bool TracingQueue<T, Hash, Eq>::AddWithOptions(const AddOptions& options,
+                                               absl::Span<const T> items) {
+  Adding adding = Delayed(
+      options.after > absl::ZeroDuration() ? AddKind::kAddAfter : AddKind::kAdd,
+      options.after);
+  if (options.rate_limited) {
+    adding.kind = AddKind::kRetry;
+    if (options.after <= absl::ZeroDuration()) adding.delay = std::nullopt;
+  }
+  adding.priority = options.priority;
+  return TraceAdd(items, adding, [&] {
+    return workqueue::AddWithOptions<T>(this->below(), options, items);
+  });
+}
+
+template <typename T, typename Hash, typename Eq>
+std::optional<ItemWithPriority<T>>
+TracingQueue<T, Hash, Eq>::GetWithPriority() {
+  PriorityInterface<T>* const priorities = this->below().AsPriorityQueue();
+  if (priorities == nullptr) {
+    std::optional<T> item = Get();
+    if (!item.has_value()) return std::nullopt;
+    return ItemWithPriority<T>{*std::move(item), 0};
+  }
+  std::optional<ItemWithPriority<T>> item = priorities->GetWithPriority();
+  if (item.has_value()) book().HandOut(item->item);
+  return item;
+}
+
+template <typename T, typename Hash, typename Eq>
+template <typename F>
+bool TracingQueue<T, Hash, Eq>::TraceAdd(absl::Span<const T> items,
+                                         const Adding& adding, F add) {
+  absl::InlinedVector<typename Book::Added, 1> added;
+  added.reserve(items.size());
+  for (const T& item : items) added.push_back(book().Add(item, adding));
+  bool taken = false;
+  const absl::Cleanup refuse = [&] {
+    if (taken) return;
+    for (size_t i = 0; i < items.size(); ++i) book().Refuse(items[i], added[i]);
+  };
+  taken = add();
+  return taken;
+}
+
+template <typename T, typename Hash, typename Eq>
+AcquireCallback<T> TracingQueue<T, Hash, Eq>::TraceCallback(
+    AcquireCallback<T> callback) {
+  return [shared = shared_, callback = std::move(callback)](
+             absl::StatusOr<Lease<T>> lease) mutable {
+    if (lease.ok()) shared->book.HandOut(**lease);
+    std::move(callback)(std::move(lease));
+  };
+}
+
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_TRACING_TRACING_QUEUE_H_
