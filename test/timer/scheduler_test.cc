@@ -685,6 +685,53 @@ TEST_P(SchedulerTest, BadOptionsAreErrors) {
   EXPECT_EQ(scheduler->Len(), 0u);
 }
 
+TEST_P(SchedulerTest, ASnapshotHasTheRunsAndTheFirstTasks) {
+  const auto scheduler = New(2);
+  EXPECT_EQ(scheduler->num_workers(), 2u);
+  std::vector<TaskId> ids;
+  for (int i : {30, 10, 40, 20}) {
+    ids.push_back(*scheduler->ScheduleOnce([] {}, i * kSecond));
+  }
+  const TaskId every = *scheduler->ScheduleEvery([] {}, 15 * kSecond);
+  clock_.Step(kSecond);
+
+  SchedulerSnapshot snapshot = scheduler->TakeSnapshotUpTo(3);
+  EXPECT_EQ(snapshot.taken_at, start_ + kSecond);
+  EXPECT_FALSE(snapshot.shutting_down);
+  EXPECT_EQ(snapshot.num_waiting, 5u);
+  EXPECT_EQ(snapshot.running.size(), 0u);
+  ASSERT_EQ(snapshot.waiting.size(), 3u);
+  EXPECT_EQ(snapshot.waiting[0].id, ids[1]);
+  EXPECT_EQ(snapshot.waiting[0].due_at, start_ + 10 * kSecond);
+  EXPECT_EQ(snapshot.waiting[0].period, absl::ZeroDuration());
+  EXPECT_EQ(snapshot.waiting[1].id, every);
+  EXPECT_EQ(snapshot.waiting[1].period, 15 * kSecond);
+  EXPECT_EQ(snapshot.waiting[2].id, ids[3]);
+  EXPECT_EQ(scheduler->TakeSnapshotUpTo(0).waiting.size(), 0u);
+  EXPECT_EQ(scheduler->TakeSnapshotUpTo(100).waiting.size(), 5u);
+  scheduler->ShutDown();
+  snapshot = scheduler->TakeSnapshotUpTo(100);
+  EXPECT_TRUE(snapshot.shutting_down);
+  EXPECT_EQ(snapshot.num_waiting, 0u);
+}
+
+TEST_P(SchedulerTest, ASnapshotInARunHasThatRun) {
+  const auto scheduler = New(1);
+  SchedulerSnapshot snapshot;
+  const TaskId id = *scheduler->ScheduleEvery(
+      [&] { snapshot = scheduler->TakeSnapshotUpTo(10); }, 10 * kSecond);
+  const TaskId other = *scheduler->ScheduleOnce([] {}, 25 * kSecond);
+  clock_.Step(10 * kSecond);
+  ASSERT_EQ(snapshot.running.size(), 1u);
+  EXPECT_EQ(snapshot.running[0].id, id);
+  EXPECT_EQ(snapshot.running[0].since, start_ + 10 * kSecond);
+  EXPECT_EQ(snapshot.running[0].period, 10 * kSecond);
+  EXPECT_EQ(snapshot.num_waiting, 1u);
+  ASSERT_EQ(snapshot.waiting.size(), 1u);
+  EXPECT_EQ(snapshot.waiting[0].id, other);
+  EXPECT_EQ(scheduler->TakeSnapshotUpTo(10).running.size(), 0u);
+}
+
 #ifdef ABSL_HAVE_EXCEPTIONS
 
 TEST_P(SchedulerTest, ATaskThatThrowsIsReportedAndNothingElseHappens) {

@@ -170,6 +170,46 @@ size_t Scheduler::FailedRuns() const {
   return failed_runs_;
 }
 
+SchedulerSnapshot Scheduler::TakeSnapshotUpTo(size_t max) const {
+  SchedulerSnapshot snapshot;
+  MutexLock lock(&mu_);
+  snapshot.taken_at = clock_->TimeNow();
+  snapshot.shutting_down = shutting_down_;
+  snapshot.failed_runs = failed_runs_;
+  for (const Worker& worker : workers_) {
+    if (worker.task == nullptr) continue;
+    snapshot.running.push_back({TaskTable::HandleOf(worker.task),
+                                worker.began_at, worker.task->period});
+  }
+  std::sort(snapshot.running.begin(), snapshot.running.end(),
+            [](const auto& a, const auto& b) { return a.since < b.since; });
+  snapshot.num_waiting = tasks_.size() - snapshot.running.size();
+  for (const Task* task : FirstDue(std::min(max, snapshot.num_waiting))) {
+    snapshot.waiting.push_back(
+        {TaskTable::HandleOf(task), task->due_at, task->period});
+  }
+  return snapshot;
+}
+
+std::vector<const Scheduler::Task*> Scheduler::FirstDue(size_t count) const {
+  std::vector<const Task*> tasks;
+  if (count == 0) return tasks;
+  const bool in_order = waiting_.VisitInOrder(
+      [&, this](internal::SlabId slot) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+        if (!tasks_.At(slot)->running()) tasks.push_back(tasks_.At(slot));
+        return tasks.size() < count;
+      });
+  if (in_order) return tasks;
+  tasks_.ForEach([&tasks](const Task* task) {
+    if (!task->running()) tasks.push_back(task);
+  });
+  std::partial_sort(
+      tasks.begin(), tasks.begin() + count, tasks.end(),
+      [](const Task* a, const Task* b) { return a->due_at < b->due_at; });
+  tasks.resize(count);
+  return tasks;
+}
+
 void Scheduler::ShutDown() { StopScheduling(/*drop_due=*/true); }
 
 bool Scheduler::ShutDownWithDrainWithin(absl::Duration timeout) {
@@ -238,6 +278,8 @@ void Scheduler::Work(Worker& worker) {
     waiters_.EndWait(&worker.waiter);
     if (task != nullptr) EndRun(task, now);
     task = BeginRun(now);
+    worker.task = task;
+    worker.began_at = now;
     if (task == nullptr && shutting_down_) break;
     const absl::Time next = waiting_.NextWake();
     if (task == nullptr) {

@@ -89,6 +89,30 @@ struct ScheduleEveryOptions {
   bool fixed_rate = false;
 };
 
+// SchedulerSnapshot
+//
+// The tasks of a `Scheduler` at one moment, for debugging.
+struct SchedulerSnapshot {
+  struct Running {
+    TaskId id;
+    absl::Time since;
+    absl::Duration period;  // zero if no further run follows
+  };
+
+  struct Waiting {
+    TaskId id;
+    absl::Time due_at;
+    absl::Duration period;  // zero if no run follows the next one
+  };
+
+  absl::Time taken_at;
+  bool shutting_down = false;
+  size_t num_waiting = 0;  // which may exceed the size of the list
+  size_t failed_runs = 0;
+  std::vector<Running> running;  // running longest first
+  std::vector<Waiting> waiting;  // due first first
+};
+
 // Scheduler
 //
 // Runs functions at a later time, once or periodically, on a fixed number of
@@ -184,6 +208,15 @@ class Scheduler {
   // Returns the number of runs that have thrown.
   size_t FailedRuns() const;
 
+  // Returns the runs in progress, and the `max` tasks that are due first. Takes
+  // O(`max` log `max`) with the lock held; with a timing wheel O(n) for n
+  // tasks.
+  SchedulerSnapshot TakeSnapshotUpTo(size_t max) const;
+
+  // Return options of the scheduler.
+  const std::string& name() const { return name_; }
+  size_t num_workers() const { return workers_.size(); }
+
   // Refuses new tasks and begins no further run. Destroys all tasks; a running
   // task is destroyed when its run has ended. Does not block. May be called
   // from any thread and more than once.
@@ -224,6 +257,8 @@ class Scheduler {
   struct Worker {
     internal::LeaderFollowers::Waiter waiter;
     std::unique_ptr<Parker> parker;
+    Task* task = nullptr;  // the one that runs; null if there is none
+    absl::Time began_at;   // valid during a run
   };
 
   explicit Scheduler(SchedulerOptions options);
@@ -238,6 +273,11 @@ class Scheduler {
   // Returns a task that is due, and begins its run `now`; null if no task is
   // due.
   Task* BeginRun(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Returns the `count` tasks that wait and are due first, in this order. There
+  // must be as many.
+  std::vector<const Task*> FirstDue(size_t count) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Ends the run of `task` at `now`. It is the last run if the task has no
   // function left.
@@ -275,7 +315,7 @@ class Scheduler {
   bool dropped_due_ ABSL_GUARDED_BY(mu_) = false;
   size_t failed_runs_ ABSL_GUARDED_BY(mu_) = 0;
 
-  std::vector<Worker> workers_;
+  std::vector<Worker> workers_;  // mu_ guards the tasks and their times
   internal::WorkerPool pool_;
 };
 
