@@ -32,6 +32,7 @@ LAYERS = (
     ("workqueue/tracing",),
     ("workqueue/prometheus",),
     ("workqueue/opentelemetry",),
+    ("workqueue/inspect",),
     ("examples",),
     ("bench", "test", "tools"),
 )

@@ -1,0 +1,131 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/inspect/internal/findings.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "test/inspect/fake_inspectable.h"
+#include "workqueue/inspect/inspection.h"
+#include "workqueue/inspect/internal/groups.h"
+
+namespace workqueue {
+namespace internal {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// Returns the findings, each with the key in front.
+std::vector<std::string> Texts(const Inspection& inspection) {
+  std::vector<std::string> texts;
+  for (const Finding& it : Findings(inspection)) {
+    texts.push_back(it.key.empty() ? it.text
+                                   : absl::StrCat(it.key, " ", it.text));
+  }
+  return texts;
+}
+
+TEST(FindingsTest, AStuckQueueHasThemAll) {
+  Inspection it = StuckInspection();
+  it.health = absl::UnavailableError("a source\nhas ended");
+  EXPECT_THAT(
+      Texts(it),
+      ElementsAre(
+          R"(Not healthy: UNAVAILABLE: a source\nhas ended)",
+          "The only worker is busy, and 1,000,000 items are queued.",
+          "shop/hangs has been processed for 12m.",
+          "shop/fails has failed 37 times in 20m, last with NOT_FOUND: no "
+          "such pod",
+          "\"flood\" has 940 of the next 1000 queued items.",
+          "flood/1 is next, and has been queued for 1m30s."));
+}
+
+TEST(FindingsTest, ABusyQueueHasNone) {
+  Inspection it = StuckInspection();
+  it.num_workers = 2;
+  it.processing[0].time = it.taken_at - absl::Minutes(1);
+  it.queued[0].time = it.taken_at - absl::Minutes(1);
+  it.failing[0].failures = 4;
+  it.groups[0].items = 500;
+  EXPECT_THAT(Texts(it), IsEmpty());
+}
+
+TEST(FindingsTest, AFewItemsOfAGroupAreNoFlood) {
+  Inspection it;
+  it.num_grouped = 99;
+  it.groups = {{"shop", 99}};
+  EXPECT_THAT(Texts(it), IsEmpty());
+  it.num_grouped = 100;
+  it.groups[0].items = 51;
+  EXPECT_THAT(Texts(it),
+              ElementsAre("\"shop\" has 51 of the next 100 queued items."));
+}
+
+TEST(FindingsTest, NamesThreeItemsOfAKind) {
+  Inspection it = StuckInspection();
+  it.num_workers.reset();
+  it.queued.clear();
+  it.groups.clear();
+  it.failing.resize(1000, it.failing[0]);
+  it.processing.resize(1000, it.processing[0]);
+  EXPECT_EQ(Texts(it).size(), 6u);
+}
+
+TEST(FindingsTest, CountsSeveralWorkersAndOneItem) {
+  Inspection it;
+  it.num_workers = 4;
+  it.num_processing = 4;
+  EXPECT_THAT(Texts(it), IsEmpty()) << "nothing is queued";
+  it.num_queued = 1;
+  EXPECT_THAT(Texts(it),
+              ElementsAre("All 4 workers are busy, and 1 item is queued."));
+}
+
+TEST(GroupsTest, TheLargestComesFirstAndOneItemIsNoGroup) {
+  Inspection it;
+  for (const char* key : {"b/1", "a/1", "a/2", "c/1", "b/2", "a/3", "plain",
+                          "plain2", "late/1", "late/2"}) {
+    it.queued.emplace_back();
+    it.queued.back().key = key;
+  }
+  GroupQueued(8, &it);
+  EXPECT_EQ(it.num_grouped, 8u);
+  ASSERT_EQ(it.groups.size(), 2u);
+  EXPECT_EQ(it.groups[0].name, "a");
+  EXPECT_EQ(it.groups[0].items, 3u);
+  EXPECT_EQ(it.groups[1].name, "b");
+  EXPECT_EQ(it.groups[1].items, 2u);
+}
+
+TEST(GroupsTest, TenAreKept) {
+  Inspection it;
+  for (int i = 0; i < 40; ++i) {
+    it.queued.emplace_back();
+    it.queued.back().key = absl::StrCat(i % 20, "/", i);
+  }
+  GroupQueued(1000, &it);
+  EXPECT_EQ(it.num_grouped, 40u);
+  EXPECT_EQ(it.groups.size(), 10u);
+}
+
+TEST(GroupsTest, KeepFirstBoundsEachList) {
+  Inspection it = StuckInspection();
+  it.queued.resize(5, it.queued[0]);
+  it.failing.resize(5, it.failing[0]);
+  KeepFirst(2, &it);
+  EXPECT_EQ(it.queued.size(), 2u);
+  EXPECT_EQ(it.failing.size(), 2u);
+  EXPECT_EQ(it.processing.size(), 1u);
+  EXPECT_EQ(it.num_queued, 1000000u);
+}
+
+}  // namespace
+}  // namespace internal
+}  // namespace workqueue

@@ -1,0 +1,334 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tests the pages, the JSON and the changes of an InspectHandler. The browser's
+// view of the pages is tested by page_test.py.
+
+#include "workqueue/inspect/inspect_handler.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "test/inspect/fake_inspectable.h"
+#include "workqueue/clock/fake_clock.h"
+#include "workqueue/inspect/inspection_registry.h"
+
+namespace workqueue {
+namespace {
+
+using ::nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+using Parameters = std::map<std::string, std::string>;
+
+class InspectHandlerTest : public testing::Test {
+ protected:
+  InspectHandlerTest() {
+    InspectionRegistryOptions options;
+    options.clock = &clock_;
+    registry_ = *InspectionRegistry::Create(options);
+    state_.inspection = StuckInspection();
+    registration_ =
+        *registry_->Add("orders", std::make_unique<FakeInspectable>(&state_));
+    handler_ = std::make_unique<InspectHandler>(registry_.get());
+  }
+
+  // Lets a handler permit changes whose header `user` is "admin".
+  void Authorize() {
+    InspectHandlerOptions options;
+    options.authorizer = [](const InspectRequest& request) {
+      const auto it = request.headers.find("user");
+      if (it != request.headers.end() && it->second == "admin") {
+        return absl::OkStatus();
+      }
+      return absl::PermissionDeniedError("only the admin may do this");
+    };
+    handler_ = std::make_unique<InspectHandler>(registry_.get(), options);
+  }
+
+  InspectResponse Get(Parameters parameters = {}) {
+    return handler_->Handle({"GET", std::move(parameters), {}});
+  }
+
+  json GetJson(Parameters parameters, int status = 200) {
+    parameters["format"] = "json";
+    const InspectResponse response = Get(std::move(parameters));
+    EXPECT_EQ(response.status, status);
+    EXPECT_EQ(HeaderOf(response, "Content-Type"), "application/json");
+    return json::parse(response.body);
+  }
+
+  InspectResponse Post(Parameters parameters, Parameters headers) {
+    return handler_->Handle(
+        {"POST", std::move(parameters), std::move(headers)});
+  }
+
+  static std::string HeaderOf(const InspectResponse& response,
+                              absl::string_view name) {
+    for (const auto& [header, value] : response.headers) {
+      if (header == name) return value;
+    }
+    return "";
+  }
+
+  FakeClock clock_;
+  FakeState state_;
+  std::unique_ptr<InspectionRegistry> registry_;
+  std::unique_ptr<InspectionRegistration> registration_;
+  std::unique_ptr<InspectHandler> handler_;
+};
+
+TEST_F(InspectHandlerTest, TheOverviewTellsWhatIsWrong) {
+  const InspectResponse response = Get();
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(HeaderOf(response, "Content-Type"), "text/html; charset=utf-8");
+  for (const char* text :
+       {"orders", "fake queue", "1,000,000", "Needs attention",
+        "The only worker is busy", "shop/hangs", "for 12m", "shop/fails",
+        "37 times", "no such pod",
+        "&quot;flood&quot; has 940 of the next 1000"}) {
+    EXPECT_THAT(response.body, HasSubstr(text));
+  }
+}
+
+TEST_F(InspectHandlerTest, TheOverviewOfNothingSaysSo) {
+  registration_.reset();
+  EXPECT_THAT(Get().body, HasSubstr("Nothing has been registered"));
+  EXPECT_THAT(Get().body, HasSubstr("Nothing needs attention"));
+}
+
+TEST_F(InspectHandlerTest, ThePageOfAnObjectHasItsListsAndOptions) {
+  const std::string body = Get({{"name", "orders"}}).body;
+  for (const char* text :
+       {"Processing", "shop/hangs", "Failing", "20m", "in <span", "Groups",
+        "940", "94", "Queued", "1 of 1,000,000", "flood/1", "priority 7",
+        "Waiting", "History", "failed after 1s", "workers", "Find a key"}) {
+    EXPECT_THAT(body, HasSubstr(text));
+  }
+}
+
+TEST_F(InspectHandlerTest, ThePageOfAKeyTellsWhereItIs) {
+  const std::string body =
+      Get({{"name", "orders"}, {"key", "shop/fails"}}).body;
+  EXPECT_THAT(body, HasSubstr("Waiting for another 30s"));
+  EXPECT_THAT(body, HasSubstr("Has failed 37 times in 20m, last 30s ago"));
+  EXPECT_THAT(body, HasSubstr("failed after 1s"));
+  EXPECT_THAT(body, Not(HasSubstr("shop/hangs")));
+  EXPECT_THAT(Get({{"name", "orders"}, {"key", "other"}}).body,
+              HasSubstr("Not in the queue"));
+}
+
+TEST_F(InspectHandlerTest, JsonHasTheSame) {
+  const json all = GetJson({});
+  EXPECT_EQ(all["version"], 1);
+  ASSERT_EQ(all["objects"].size(), 1u);
+  const json object = GetJson({{"name", "orders"}});
+  EXPECT_EQ(object["version"], 1);
+  for (const json& it : {all["objects"][0], object}) {
+    EXPECT_EQ(it["name"], "orders");
+    EXPECT_EQ(it["kind"], "fake queue");
+    EXPECT_EQ(it["taken_at"], "1970-01-01T01:00:00+00:00");
+    EXPECT_EQ(it["health"], "OK");
+    EXPECT_EQ(it["num_queued"], 1000000);
+    EXPECT_EQ(it["num_failing"], 1);
+    EXPECT_EQ(it["num_workers"], 1);
+    EXPECT_EQ(it["queued"][0]["seconds"], 90);
+    EXPECT_EQ(it["queued"][0]["priority"], 7);
+    EXPECT_EQ(it["processing"][0]["since"], "1970-01-01T00:48:00+00:00");
+    EXPECT_EQ(it["processing"][0]["added_again"], false);
+    EXPECT_EQ(it["waiting"][0]["seconds_left"], 30);
+    EXPECT_EQ(it["failing"][0]["next_try_at"], "1970-01-01T01:00:30+00:00");
+    EXPECT_EQ(it["groups"][0]["items"], 940);
+    EXPECT_EQ(it["events"][0]["key"], "shop/fails");
+    EXPECT_EQ(it["options"]["workers"], "1");
+    EXPECT_EQ(it["samples"][0]["queued"], 1000000);
+    EXPECT_EQ(it["findings"].size(), 5u);
+  }
+  const json key = GetJson({{"name", "orders"}, {"key", "shop/hangs"}});
+  EXPECT_EQ(key["processing"].size(), 1u);
+  EXPECT_EQ(key["failing"].size(), 0u);
+}
+
+TEST_F(InspectHandlerTest, JsonLeavesOutWhatIsUnknown) {
+  state_.inspection->num_failing.reset();
+  state_.inspection->num_workers.reset();
+  state_.inspection->failing[0].next_try_at.reset();
+  state_.inspection->queued[0].time = absl::InfinitePast();
+  const json object = GetJson({{"name", "orders"}});
+  EXPECT_FALSE(object.contains("num_failing"));
+  EXPECT_FALSE(object.contains("num_workers"));
+  EXPECT_FALSE(object["failing"][0].contains("next_try_at"));
+  EXPECT_TRUE(object["queued"][0]["seconds"].is_null());
+}
+
+TEST_F(InspectHandlerTest, AnErrorOfAnObjectLeavesTheOthersVisible) {
+  FakeState broken;
+  broken.inspection = absl::UnavailableError("no <server>");
+  const auto registration =
+      registry_->Add("broken", std::make_unique<FakeInspectable>(&broken));
+  ASSERT_TRUE(registration.ok());
+  EXPECT_THAT(Get().body, HasSubstr("UNAVAILABLE: no &lt;server&gt;"));
+  EXPECT_THAT(Get().body, HasSubstr("shop/hangs"));
+  EXPECT_EQ(Get({{"name", "broken"}}).status, 200);
+  EXPECT_EQ(GetJson({})["objects"][0]["error"], "UNAVAILABLE: no <server>");
+}
+
+TEST_F(InspectHandlerTest, BadRequestsGetOneClearError) {
+  EXPECT_EQ(Get({{"name", "<x>"}}).status, 404);
+  EXPECT_THAT(Get({{"name", "<x>"}}).body,
+              HasSubstr("there is no &quot;&lt;x&gt;&quot;"));
+  EXPECT_EQ(GetJson({{"name", "x"}}, 404)["error"],
+            "NOT_FOUND: there is no \"x\"");
+  EXPECT_EQ(Get({{"name", "orders"}, {"key", "not a key"}}).status, 400);
+  const InspectResponse response = handler_->Handle({"PUT", {}, {}});
+  EXPECT_EQ(response.status, 405);
+  EXPECT_EQ(HeaderOf(response, "Allow"), "GET, POST");
+}
+
+TEST_F(InspectHandlerTest, KeysAreHarmless) {
+  const std::string evil = "\"><script>alert('x')</script>&<img src=x>";
+  state_.inspection->queued[0].key = evil;
+  state_.inspection->failing[0].key = evil;
+  state_.inspection->failing[0].last_error = evil;
+  state_.inspection->groups[0].name = evil;
+  state_.inspection->options.emplace_back(evil, evil);
+  state_.inspection->health = absl::InternalError(evil);
+  const auto registration =
+      registry_->Add(evil, std::make_unique<FakeInspectable>(&state_));
+  ASSERT_TRUE(registration.ok());
+  for (const InspectResponse& response :
+       {Get(), Get({{"name", evil}}), Get({{"name", evil}, {"key", evil}}),
+        Get({{"name", evil + "x"}})}) {
+    EXPECT_THAT(response.body, Not(HasSubstr("<script>")));
+    EXPECT_THAT(response.body, Not(HasSubstr("<img")));
+    EXPECT_THAT(response.body, HasSubstr("&lt;script&gt;"));
+    EXPECT_THAT(HeaderOf(response, "Content-Security-Policy"),
+                HasSubstr("default-src 'none'"));
+  }
+}
+
+TEST_F(InspectHandlerTest, EachResponseHasANonceOfItsOwn) {
+  const auto nonce_of = [](const std::string& body) {
+    const size_t begin = body.find("<script nonce=\"") + 15;
+    return body.substr(begin, body.find('"', begin) - begin);
+  };
+  const InspectResponse first = Get();
+  const std::string nonce = nonce_of(first.body);
+  EXPECT_EQ(nonce.size(), 32u);
+  EXPECT_THAT(HeaderOf(first, "Content-Security-Policy"), HasSubstr(nonce));
+  EXPECT_NE(nonce_of(Get().body), nonce);
+}
+
+TEST_F(InspectHandlerTest, WithoutAnAuthorizerThePageOnlyReads) {
+  EXPECT_THAT(Get({{"name", "orders"}, {"key", "x"}}).body,
+              Not(HasSubstr("method=\"post\"")));
+  const InspectResponse response =
+      Post({{"name", "orders"}, {"key", "x"}, {"action", "cancel"}},
+           {{"workqueue-inspect", "1"}});
+  EXPECT_EQ(response.status, 403);
+  EXPECT_THAT(response.body, HasSubstr("no authorizer"));
+  EXPECT_THAT(state_.actions, IsEmpty());
+}
+
+TEST_F(InspectHandlerTest, AnAuthorizedRequestChangesAnItem) {
+  Authorize();
+  const Parameters headers = {{"workqueue-inspect", "1"}, {"user", "admin"}};
+  InspectResponse response = Post(
+      {{"name", "orders"}, {"key", "a b"}, {"action", "requeue"}}, headers);
+  EXPECT_EQ(response.status, 303);
+  EXPECT_EQ(HeaderOf(response, "Location"), "?name=orders&key=a%20b");
+  Post({{"name", "orders"}, {"key", "x"}, {"action", "forget"}}, headers);
+  response = Post({{"name", "orders"},
+                   {"key", "shop/hangs"},
+                   {"action", "cancel"},
+                   {"format", "json"}},
+                  headers);
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(json::parse(response.body)["processing"].size(), 1u);
+  EXPECT_THAT(state_.actions,
+              ElementsAre("requeue a b", "forget x", "cancel shop/hangs"));
+}
+
+TEST_F(InspectHandlerTest, AFormOfThePageChangesAnItem) {
+  Authorize();
+  const std::string body = Get({{"name", "orders"}, {"key", "x"}}).body;
+  const std::string before = "name=\"token\" value=\"";
+  const size_t begin = body.find(before) + before.size();
+  const std::string token = body.substr(begin, 32);
+  EXPECT_EQ(body[begin + 32], '"');
+  const Parameters form = {
+      {"name", "orders"}, {"key", "x"}, {"action", "cancel"}, {"token", token}};
+  EXPECT_EQ(Post(form, {{"user", "admin"}}).status, 303);
+  EXPECT_THAT(state_.actions, ElementsAre("cancel x"));
+}
+
+TEST_F(InspectHandlerTest, AnotherSiteCannotChangeAnItem) {
+  Authorize();
+  for (const char* token : {"", "guess"}) {
+    const InspectResponse response = Post({{"name", "orders"},
+                                           {"key", "x"},
+                                           {"action", "cancel"},
+                                           {"token", token}},
+                                          {{"user", "admin"}});
+    EXPECT_EQ(response.status, 403);
+    EXPECT_THAT(response.body, HasSubstr("reload the page"));
+  }
+  EXPECT_THAT(state_.actions, IsEmpty());
+}
+
+TEST_F(InspectHandlerTest, TheAuthorizerRefusesAChange) {
+  Authorize();
+  const InspectResponse response =
+      Post({{"name", "orders"}, {"key", "x"}, {"action", "cancel"}},
+           {{"workqueue-inspect", "1"}});
+  EXPECT_EQ(response.status, 403);
+  EXPECT_THAT(response.body, HasSubstr("only the admin may do this"));
+  EXPECT_THAT(state_.actions, IsEmpty());
+}
+
+TEST_F(InspectHandlerTest, BadChangesGetOneClearError) {
+  Authorize();
+  const auto post = [this](Parameters parameters) {
+    parameters["format"] = "json";
+    const InspectResponse response = Post(
+        std::move(parameters), {{"workqueue-inspect", "1"}, {"user", "admin"}});
+    return std::make_pair(
+        response.status,
+        json::parse(response.body)["error"].get<std::string>());
+  };
+  EXPECT_EQ(post({{"name", "orders"}, {"key", "x"}, {"action", "drop"}}),
+            std::make_pair(
+                400, std::string("INVALID_ARGUMENT: action is \"drop\"; it "
+                                 "must be requeue, forget or cancel")));
+  EXPECT_EQ(
+      post({{"name", "orders"}, {"action", "cancel"}}),
+      std::make_pair(400, std::string("INVALID_ARGUMENT: key is missing")));
+  EXPECT_EQ(post({{"name", "x"}, {"key", "x"}, {"action", "cancel"}}).first,
+            404);
+  state_.act_result = absl::FailedPreconditionError("it is shutting down");
+  EXPECT_EQ(
+      post({{"name", "orders"}, {"key", "x"}, {"action", "cancel"}}).first,
+      409);
+}
+
+TEST_F(InspectHandlerTest, AnEmptyKeyIsAKey) {
+  state_.inspection->queued[0].key = "";
+  EXPECT_THAT(Get({{"name", "orders"}}).body, HasSubstr("(empty)"));
+  EXPECT_THAT(Get({{"name", "orders"}, {"key", ""}}).body,
+              HasSubstr("Queued for"));
+}
+
+}  // namespace
+}  // namespace workqueue

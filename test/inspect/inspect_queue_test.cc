@@ -1,0 +1,358 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Inspects real queues, controllers and schedulers.
+
+#include "workqueue/inspect/inspect_queue.h"
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "workqueue/clock/fake_clock.h"
+#include "workqueue/controller/controller.h"
+#include "workqueue/controller/reconcile.h"
+#include "workqueue/delaying_queue.h"
+#include "workqueue/inspect/history_tracer.h"
+#include "workqueue/inspect/inspect_controller.h"
+#include "workqueue/inspect/inspect_scheduler.h"
+#include "workqueue/inspect/inspectable.h"
+#include "workqueue/inspect/inspection.h"
+#include "workqueue/inspect/item_history.h"
+#include "workqueue/priority_queue.h"
+#include "workqueue/queue.h"
+#include "workqueue/rate_limiting_queue.h"
+#include "workqueue/timer/scheduler.h"
+#include "workqueue/tracing/tracing_queue.h"
+
+namespace workqueue {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+template <typename Items>
+std::vector<std::string> Keys(const Items& items) {
+  std::vector<std::string> keys;
+  for (const auto& it : items) keys.push_back(it.key);
+  return keys;
+}
+
+class InspectTest : public testing::Test {
+ protected:
+  template <typename Options>
+  Options With(Options options) {
+    options.clock = &clock_;
+    return options;
+  }
+
+  FakeClock clock_;
+};
+
+using InspectQueueTest = InspectTest;
+
+TEST_F(InspectQueueTest, ShowsAPriorityQueue) {
+  PriorityQueue<std::string> queue(With(PriorityQueueOptions<std::string>()));
+  const auto inspectable = InspectQueue(&queue);
+  EXPECT_EQ(inspectable->Kind(), "priority queue");
+  queue.AddWithOptions({absl::ZeroDuration(), false, 7}, {"a/1"});
+  queue.AddAll({"a/2", "a/3", "b/1"});
+  queue.AddAfter("later", absl::Seconds(30));
+  queue.AddRateLimited("failed");
+  const Lease<std::string> lease = *queue.TryAcquire();
+  queue.Add("a/1");
+  clock_.Step(absl::Milliseconds(1));
+
+  const Inspection it = *inspectable->Inspect(2);
+  EXPECT_EQ(it.taken_at, clock_.TimeNow());
+  EXPECT_EQ(it.num_queued, 3u);
+  EXPECT_EQ(it.num_processing, 1u);
+  EXPECT_EQ(it.num_waiting, 2u);
+  EXPECT_FALSE(it.num_failing.has_value());
+  EXPECT_THAT(Keys(it.queued), ElementsAre("a/2", "a/3"));
+  ASSERT_THAT(Keys(it.processing), ElementsAre("a/1"));
+  EXPECT_TRUE(it.processing[0].added_again);
+  ASSERT_THAT(Keys(it.waiting), ElementsAre("failed", "later"));
+  EXPECT_EQ(it.waiting[0].failures, 1);
+  EXPECT_EQ(it.num_grouped, 3u) << "more than the items that are shown";
+  ASSERT_EQ(it.groups.size(), 1u);
+  EXPECT_EQ(it.groups[0].items, 2u);
+}
+
+TEST_F(InspectQueueTest, ASampleHasOnlyTheNumbers) {
+  Queue<std::string> queue(With(QueueOptions<std::string>()));
+  queue.AddAll({"a/1", "a/2"});
+  const Inspection it = *InspectQueue(&queue)->Inspect(0);
+  EXPECT_EQ(it.num_queued, 2u);
+  EXPECT_THAT(it.queued, IsEmpty());
+  EXPECT_THAT(it.groups, IsEmpty());
+}
+
+TEST_F(InspectQueueTest, NamesTheKinds) {
+  Queue<std::string> queue(With(QueueOptions<std::string>()));
+  EXPECT_EQ(InspectQueue(&queue)->Kind(), "queue");
+  DelayingQueue<std::string> delaying(
+      With(DelayingQueueOptions<std::string>()));
+  EXPECT_EQ(InspectQueue(&delaying)->Kind(), "delaying queue");
+  RateLimitingQueue<std::string> limiting(
+      With(RateLimitingQueueOptions<std::string>()));
+  EXPECT_EQ(InspectQueue(&limiting)->Kind(), "rate limiting queue");
+}
+
+TEST_F(InspectQueueTest, FindsAnItemByItsKey) {
+  RateLimitingQueue<std::string> queue(
+      With(RateLimitingQueueOptions<std::string>()));
+  const auto inspectable = InspectQueue(&queue);
+  queue.AddAll({"a", "b\n\xff\\"});
+  const Inspection b = *inspectable->InspectKey("b\\n\\377\\\\");
+  EXPECT_THAT(Keys(b.queued), ElementsAre("b\\n\\377\\\\"));
+  EXPECT_EQ(b.num_queued, 2u);
+  EXPECT_THAT(inspectable->InspectKey("c")->queued, IsEmpty());
+  EXPECT_EQ(inspectable->InspectKey("c\\").status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(InspectQueueTest, TheKeyOfALongItemIsNotCut) {
+  Queue<std::string> queue(With(QueueOptions<std::string>()));
+  const std::string longest(10000, 'x');
+  queue.Add(longest);
+  EXPECT_EQ(InspectQueue(&queue)->Inspect(1)->queued[0].key, longest);
+}
+
+TEST_F(InspectQueueTest, ChangesAnItem) {
+  RateLimitingQueue<std::string> queue(
+      With(RateLimitingQueueOptions<std::string>()));
+  const auto inspectable = InspectQueue(&queue);
+  queue.AddRateLimited("a");
+  ASSERT_EQ(queue.NumRequeues("a"), 1);
+  EXPECT_EQ(inspectable->Act(InspectAction::kForget, "a"), absl::OkStatus());
+  EXPECT_EQ(queue.NumRequeues("a"), 0);
+  EXPECT_EQ(inspectable->Act(InspectAction::kCancel, "a"), absl::OkStatus());
+  EXPECT_EQ(inspectable->Act(InspectAction::kCancel, "a"),
+            absl::NotFoundError("the item does not wait"));
+  queue.AddAfter("a", absl::Hours(1));
+  EXPECT_EQ(inspectable->Act(InspectAction::kRequeue, "a"), absl::OkStatus());
+  const Inspection it = *inspectable->Inspect(10);
+  EXPECT_EQ(it.num_queued, 1u);
+  EXPECT_EQ(it.num_waiting, 0u) << "it must not come twice";
+  queue.ShutDown();
+  EXPECT_EQ(inspectable->Act(InspectAction::kRequeue, "b").code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(InspectQueueTest, APlainQueueHasNoDelaysAndCountsNoFailures) {
+  Queue<std::string> queue(With(QueueOptions<std::string>()));
+  const auto inspectable = InspectQueue(&queue);
+  EXPECT_EQ(inspectable->Act(InspectAction::kRequeue, "a"), absl::OkStatus());
+  EXPECT_EQ(queue.Len(), 1u);
+  for (const InspectAction action :
+       {InspectAction::kForget, InspectAction::kCancel}) {
+    EXPECT_EQ(inspectable->Act(action, "a").code(),
+              absl::StatusCode::kUnimplemented);
+  }
+}
+
+// An item that can be printed, and not read.
+struct Point {
+  int x, y;
+
+  friend bool operator==(const Point& a, const Point& b) {
+    return a.x == b.x && a.y == b.y;
+  }
+  template <typename H>
+  friend H AbslHashValue(H state, const Point& p) {
+    return H::combine(std::move(state), p.x, p.y);
+  }
+  friend std::ostream& operator<<(std::ostream& os, const Point& p) {
+    return os << p.x << "|" << p.y;
+  }
+};
+
+TEST_F(InspectQueueTest, ItemsOfOtherTypesArePrinted) {
+  Queue<Point> queue(With(QueueOptions<Point>()));
+  queue.Add({1, 2});
+  const auto inspectable = InspectQueue(&queue);
+  EXPECT_THAT(Keys(inspectable->Inspect(1)->queued), ElementsAre("1|2"));
+  EXPECT_EQ(inspectable->InspectKey("1|2").status().code(),
+            absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(inspectable->Act(InspectAction::kRequeue, "1|2").code(),
+            absl::StatusCode::kUnimplemented);
+}
+
+TEST_F(InspectQueueTest, ACodecReadsItemsOfOtherTypes) {
+  Queue<Point> queue(With(QueueOptions<Point>()));
+  InspectOptions<Point> options;
+  options.codec.encode = [](const Point& p) {
+    return absl::StrCat(p.x, ",", p.y);
+  };
+  options.codec.decode = [](absl::string_view text) -> absl::StatusOr<Point> {
+    if (text == "1,2") return Point{1, 2};
+    return absl::InvalidArgumentError("this is no point");
+  };
+  options.options = {{"limiter", "none"}};
+  const auto inspectable = InspectQueue(&queue, options);
+  EXPECT_EQ(inspectable->Act(InspectAction::kRequeue, "1,2"), absl::OkStatus());
+  EXPECT_THAT(Keys(inspectable->InspectKey("1,2")->queued), ElementsAre("1,2"));
+  EXPECT_EQ(inspectable->InspectKey("1").status(),
+            absl::InvalidArgumentError("key \"1\": this is no point"));
+  EXPECT_EQ(inspectable->Inspect(1)->options[0].second, "none");
+}
+
+class InspectControllerTest : public InspectTest {
+ protected:
+  // Makes a controller whose items "hang" hangs and "fail" fails.
+  std::unique_ptr<Controller<std::string>> New() {
+    ControllerOptions<std::string> options;
+    options.name = "orders";
+    options.clock = &clock_;
+    options.workers = 2;
+    options.reconcile = [this](const std::string& key) -> absl::Status {
+      if (key == "hang") {
+        hangs_.Notify();
+        go_on_.WaitForNotification();
+      }
+      if (key == "fail") return absl::NotFoundError("no such pod");
+      return absl::OkStatus();
+    };
+    auto queue = MakeQueue();
+    options.reconcile = queue->Traced(std::move(options.reconcile));
+    options.queue = std::move(queue);
+    auto controller = *Controller<std::string>::Create(std::move(options));
+    EXPECT_EQ(controller->Start(), absl::OkStatus());
+    return controller;
+  }
+
+  std::unique_ptr<TracingQueue<std::string>> MakeQueue() {
+    TracingQueueOptions<std::string> tracing;
+    tracing.queue = std::make_unique<PriorityQueue<std::string>>(
+        With(PriorityQueueOptions<std::string>()));
+    tracing.tracers = {std::make_shared<HistoryTracer<std::string>>(history_)};
+    return *TracingQueue<std::string>::Create(std::move(tracing));
+  }
+
+  std::unique_ptr<Inspectable> Inspect(Controller<std::string>* controller) {
+    InspectOptions<std::string> options;
+    options.history = history_;
+    return InspectController(controller, options);
+  }
+
+  const std::shared_ptr<ItemHistory> history_ = std::make_shared<ItemHistory>();
+  absl::Notification hangs_, go_on_;
+};
+
+TEST_F(InspectControllerTest, TellsWhichItemsHangAndFailAndWhy) {
+  const auto controller = New();
+  const auto inspectable = Inspect(controller.get());
+  EXPECT_EQ(inspectable->Kind(), "controller on a priority queue");
+  controller->queue().Add("fail");
+  controller->AwaitIdle();
+  clock_.Step(absl::Milliseconds(5));
+  controller->AwaitIdle();
+  controller->queue().Add("hang");
+  hangs_.WaitForNotification();
+
+  const Inspection it = *inspectable->Inspect(10);
+  EXPECT_EQ(it.health, absl::OkStatus());
+  EXPECT_EQ(it.num_workers, 2u);
+  EXPECT_EQ(it.num_failing, 1u);
+  EXPECT_THAT(Keys(it.processing), ElementsAre("hang"));
+  ASSERT_THAT(Keys(it.failing), ElementsAre("fail"));
+  EXPECT_EQ(it.failing[0].failures, 2);
+  EXPECT_EQ(it.failing[0].last_error, "NOT_FOUND: no such pod");
+  EXPECT_EQ(it.failing[0].last_failed_at - it.failing[0].first_failed_at,
+            absl::Milliseconds(5));
+  EXPECT_EQ(it.failing[0].next_try_at,
+            clock_.TimeNow() + absl::Milliseconds(10));
+  EXPECT_EQ(it.options[0],
+            (std::pair<std::string, std::string>("workers", "2")));
+  EXPECT_EQ(inspectable->Inspect(0)->num_failing, 1u);
+  EXPECT_THAT(inspectable->Inspect(0)->failing, IsEmpty());
+
+  const Inspection key = *inspectable->InspectKey("fail");
+  EXPECT_THAT(Keys(key.waiting), ElementsAre("fail"));
+  EXPECT_EQ(key.waiting[0].last_error, "NOT_FOUND: no such pod");
+  EXPECT_THAT(Keys(key.failing), ElementsAre("fail"));
+  EXPECT_THAT(inspectable->InspectKey("hang")->failing, IsEmpty());
+  go_on_.Notify();
+}
+
+TEST_F(InspectControllerTest, TellsTheHistoryOfAnItem) {
+  const auto controller = New();
+  const auto inspectable = Inspect(controller.get());
+  controller->queue().Add("fail");
+  controller->AwaitIdle();
+  controller->queue().Add("good");
+  controller->AwaitIdle();
+  std::vector<std::string> history;
+  const Inspection fail = *inspectable->InspectKey("fail");
+  for (const InspectedEvent& it : fail.events) history.push_back(it.what);
+  EXPECT_THAT(history,
+              ElementsAre("retry", "failed after 0s: NOT_FOUND: no such pod",
+                          "handed out, 0s after the add", "add"));
+  const Inspection all = *inspectable->Inspect(3);
+  EXPECT_EQ(all.events.size(), 3u);
+  EXPECT_EQ(all.events[0].key, "good");
+  ASSERT_TRUE(all.totals.has_value());
+  EXPECT_EQ(all.totals->added, 2u);
+  EXPECT_EQ(all.totals->retried, 1u);
+  EXPECT_EQ(all.totals->handed_out, 2u);
+  EXPECT_EQ(all.totals->succeeded, 1u);
+  EXPECT_EQ(all.totals->failed, 1u);
+}
+
+TEST_F(InspectControllerTest, ForgetsTheFailuresOfAnItem) {
+  const auto controller = New();
+  const auto inspectable = Inspect(controller.get());
+  controller->queue().Add("fail");
+  controller->AwaitIdle();
+  EXPECT_EQ(inspectable->Act(InspectAction::kForget, "fail"), absl::OkStatus());
+  EXPECT_EQ(controller->NumFailedItems(), 0u);
+}
+
+TEST_F(InspectControllerTest, TellsThatItIsStopped) {
+  const auto controller = New();
+  const auto inspectable = Inspect(controller.get());
+  controller->Stop();
+  const Inspection it = *inspectable->Inspect(1);
+  EXPECT_TRUE(it.shutting_down);
+  EXPECT_EQ(it.health.code(), absl::StatusCode::kCancelled);
+}
+
+using InspectSchedulerTest = InspectTest;
+
+TEST_F(InspectSchedulerTest, ShowsTheTasks) {
+  const auto scheduler = *Scheduler::Create(With(SchedulerOptions()));
+  const auto inspectable = InspectScheduler(scheduler.get());
+  EXPECT_EQ(inspectable->Kind(), "scheduler");
+  Inspection during;
+  ASSERT_TRUE(scheduler
+                  ->ScheduleEvery([&] { during = *inspectable->Inspect(10); },
+                                  absl::Seconds(10))
+                  .ok());
+  ASSERT_TRUE(scheduler->ScheduleOnce([] {}, absl::Seconds(15)).ok());
+  const Inspection before = *inspectable->Inspect(10);
+  EXPECT_EQ(before.num_workers, 4u);
+  EXPECT_THAT(Keys(before.waiting), ElementsAre("every 10s", "once"));
+  EXPECT_EQ(before.waiting[1].time, clock_.TimeNow() + absl::Seconds(15));
+  EXPECT_THAT(inspectable->Inspect(0)->waiting, IsEmpty());
+  EXPECT_EQ(inspectable->Inspect(0)->num_waiting, 2u);
+  clock_.Step(absl::Seconds(10));
+  EXPECT_THAT(Keys(during.processing), ElementsAre("every 10s"));
+  EXPECT_THAT(Keys(during.waiting), ElementsAre("once"));
+  EXPECT_EQ(inspectable->InspectKey("once").status().code(),
+            absl::StatusCode::kUnimplemented);
+}
+
+}  // namespace
+}  // namespace workqueue

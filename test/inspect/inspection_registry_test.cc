@@ -1,0 +1,206 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/inspect/inspection_registry.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/config.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "test/inspect/fake_inspectable.h"
+#include "workqueue/clock/fake_clock.h"
+#include "workqueue/inspect/inspectable.h"
+#include "workqueue/inspect/inspection.h"
+
+namespace workqueue {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+
+class InspectionRegistryTest : public testing::Test {
+ protected:
+  InspectionRegistryTest() {
+    InspectionRegistryOptions options;
+    options.clock = &clock_;
+    options.sample_period = absl::Seconds(5);
+    options.max_samples = 3;
+    registry_ = *InspectionRegistry::Create(options);
+  }
+
+  std::unique_ptr<InspectionRegistration> Add(absl::string_view name,
+                                              FakeState* state) {
+    auto added = registry_->Add(name, std::make_unique<FakeInspectable>(state));
+    EXPECT_TRUE(added.ok()) << added.status();
+    return *std::move(added);
+  }
+
+  std::vector<std::string> Names() {
+    std::vector<std::string> names;
+    for (const NamedInspection& it : registry_->InspectAll(1)) {
+      names.push_back(it.name);
+    }
+    return names;
+  }
+
+  FakeClock clock_;
+  FakeState state_;
+  std::unique_ptr<InspectionRegistry> registry_;
+};
+
+TEST_F(InspectionRegistryTest, ListsObjectsByNameUntilTheirRegistrationsEnd) {
+  EXPECT_THAT(Names(), ElementsAre());
+  auto b = Add("b", &state_);
+  auto a = Add("a", &state_);
+  EXPECT_THAT(Names(), ElementsAre("a", "b"));
+  a.reset();
+  EXPECT_THAT(Names(), ElementsAre("b"));
+  EXPECT_EQ(registry_->Inspect("a", 1).status(),
+            absl::NotFoundError("there is no \"a\""));
+  a = Add("a", &state_);
+  EXPECT_EQ(registry_->Inspect("a", 1)->kind, "fake queue");
+}
+
+TEST_F(InspectionRegistryTest, RefusesBadNames) {
+  const auto add = [this](absl::string_view name) {
+    return registry_->Add(name, std::make_unique<FakeInspectable>(&state_))
+        .status();
+  };
+  EXPECT_EQ(add(""), absl::InvalidArgumentError("name is empty"));
+  const auto a = Add("a", &state_);
+  EXPECT_EQ(add("a"),
+            absl::AlreadyExistsError("name is \"a\", which exists already"));
+}
+
+TEST_F(InspectionRegistryTest, RefusesBadOptions) {
+  InspectionRegistryOptions options;
+  options.sample_period = absl::ZeroDuration();
+  EXPECT_EQ(InspectionRegistry::Create(options).status(),
+            absl::InvalidArgumentError(
+                "sample_period is 0; it must be finite and positive"));
+  options.sample_period = absl::Seconds(1);
+  options.max_samples = 0;
+  EXPECT_EQ(
+      InspectionRegistry::Create(options).status(),
+      absl::InvalidArgumentError("max_samples is 0; it must be at least 1"));
+}
+
+TEST_F(InspectionRegistryTest, KeepsTheLastSamplesOfTheDepths) {
+  state_.inspection->num_queued = 1;
+  state_.inspection->num_processing = 2;
+  state_.inspection->num_waiting = 3;
+  state_.inspection->num_failing = 4;
+  const auto a = Add("a", &state_);
+  ASSERT_EQ(registry_->Inspect("a", 7)->samples.size(), 1u);
+  const DepthSample first = registry_->Inspect("a", 7)->samples[0];
+  EXPECT_EQ(first.queued, 1u);
+  EXPECT_EQ(first.processing, 2u);
+  EXPECT_EQ(first.waiting, 3u);
+  EXPECT_EQ(first.failing, 4u);
+
+  clock_.Step(absl::Seconds(4));
+  EXPECT_EQ(registry_->Inspect("a", 7)->samples.size(), 1u);
+  for (int i = 2; i <= 4; ++i) {
+    state_.inspection->num_queued = i;
+    clock_.Step(absl::Seconds(5));
+  }
+  std::vector<size_t> queued;
+  const NamedInspection a_now = *registry_->Inspect("a", 7);
+  for (const DepthSample& it : a_now.samples) queued.push_back(it.queued);
+  EXPECT_THAT(queued, ElementsAre(2, 3, 4));
+}
+
+TEST_F(InspectionRegistryTest, ARateIsThatOfTheLastMinute) {
+  InspectionRegistryOptions options;
+  options.clock = &clock_;
+  options.sample_period = absl::Seconds(30);
+  registry_ = *InspectionRegistry::Create(options);
+  const auto a = Add("a", &state_);
+  const auto step_to = [this](uint64_t added, uint64_t failed) {
+    clock_.Step(absl::Seconds(30));
+    state_.inspection->taken_at = clock_.TimeNow();
+    state_.inspection->totals = {added, /*retried=*/0, /*handed_out=*/0,
+                                 /*succeeded=*/0, failed};
+  };
+  // Each step takes a sample before it changes the totals.
+  state_.inspection->taken_at = clock_.TimeNow();
+  EXPECT_FALSE(registry_->Inspect("a", 1)->rates.has_value());
+  step_to(300, 3);
+  step_to(600, 3);
+  step_to(600, 33);
+  const auto rates = registry_->Inspect("a", 1)->rates;
+  ASSERT_TRUE(rates.has_value());
+  EXPECT_EQ(rates->added, 5);
+  EXPECT_EQ(rates->failed, 0.5);
+  EXPECT_EQ(rates->retried, 0);
+}
+
+TEST_F(InspectionRegistryTest, ASampleRequestsOnlyTheNumbers) {
+  const auto a = Add("a", &state_);
+  clock_.Step(absl::Seconds(5));
+  EXPECT_EQ(state_.max_items.size(), 2u);
+  EXPECT_THAT(state_.max_items, Each(0u));
+}
+
+TEST_F(InspectionRegistryTest, AnErrorStandsInThePlaceOfTheContents) {
+  const auto a = Add("a", &state_);
+  state_.inspection = absl::UnavailableError("no server");
+  clock_.Step(absl::Seconds(5));
+  const auto all = registry_->InspectAll(1);
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].inspection.status(), absl::UnavailableError("no server"));
+  EXPECT_EQ(all[0].samples.size(), 1u) << "there is no sample of an error";
+}
+
+TEST_F(InspectionRegistryTest, PassesKeysAndActionsOn) {
+  state_.inspection = StuckInspection();
+  const auto a = Add("a", &state_);
+  EXPECT_EQ(
+      registry_->InspectKey("a", "shop/hangs")->inspection->processing.size(),
+      1u);
+  EXPECT_EQ(registry_->InspectKey("b", "x").status().code(),
+            absl::StatusCode::kNotFound);
+  state_.act_result = absl::NotFoundError("it does not wait");
+  EXPECT_EQ(registry_->Act("a", InspectAction::kCancel, "x"),
+            state_.act_result);
+  EXPECT_EQ(registry_->Act("b", InspectAction::kForget, "x").code(),
+            absl::StatusCode::kNotFound);
+  EXPECT_THAT(state_.actions, ElementsAre("cancel x"));
+}
+
+#ifdef ABSL_HAVE_EXCEPTIONS
+
+TEST_F(InspectionRegistryTest, AnExceptionIsAnError) {
+  class Throws final : public Inspectable {
+   public:
+    std::string Kind() const override { return "throws"; }
+    absl::StatusOr<Inspection> Inspect(size_t) override {
+      throw std::runtime_error("broken");
+    }
+    absl::Status Act(InspectAction, absl::string_view) override {
+      throw std::runtime_error("broken");
+    }
+  };
+  const auto a = registry_->Add("a", std::make_unique<Throws>());
+  ASSERT_TRUE(a.ok());
+  EXPECT_EQ(registry_->Inspect("a", 1)->inspection.status(),
+            absl::InternalError("broken"));
+  EXPECT_EQ(registry_->Act("a", InspectAction::kForget, "x"),
+            absl::InternalError("broken"));
+}
+
+#endif  // ABSL_HAVE_EXCEPTIONS
+
+}  // namespace
+}  // namespace workqueue

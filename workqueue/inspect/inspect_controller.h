@@ -1,0 +1,132 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/inspect/inspect_controller.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_INSPECT_INSPECT_CONTROLLER_H_
+#define WORKQUEUE_INSPECT_INSPECT_CONTROLLER_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "workqueue/controller/controller.h"
+#include "workqueue/controller/failed_item.h"
+#include "workqueue/inspect/inspect_queue.h"
+#include "workqueue/inspect/inspectable.h"
+#include "workqueue/inspect/inspection.h"
+#include "workqueue/interfaces.h"
+#include "workqueue/snapshot.h"
+
+namespace workqueue {
+namespace internal {
+
+// ControllerInspectable
+//
+// Inspects a controller and its queue.
+template <typename T, typename Hash, typename Eq>
+class ControllerInspectable final
+    : public QueueInspectable<T, RateLimitingInterface<T>> {
+ public:
+  // `controller` is not owned.
+  ControllerInspectable(Controller<T, Hash, Eq>* controller,
+                        InspectOptions<T> options)
+      : Base(&controller->queue(), std::move(options)),
+        controller_(controller) {}
+
+  std::string Kind() const override {
+    return absl::StrCat("controller on a ", Base::Kind());
+  }
+
+  absl::StatusOr<Inspection> Inspect(size_t max_items) override {
+    absl::StatusOr<Inspection> inspection = Base::Inspect(max_items);
+    if (!inspection.ok()) return inspection;
+    AddState(&*inspection);
+    if (max_items == 0) return inspection;
+    for (const FailedItem<T>& failed : controller_->FailedItems(max_items)) {
+      AddFailure(failed, &*inspection);
+    }
+    return inspection;
+  }
+
+  absl::StatusOr<Inspection> InspectKey(absl::string_view key) override {
+    const absl::StatusOr<T> item = this->keys().Parse(key);
+    if (!item.ok()) return item.status();
+    absl::StatusOr<Inspection> inspection = Base::InspectKey(key);
+    if (!inspection.ok()) return inspection;
+    AddState(&*inspection);
+    const std::optional<FailedItem<T>> failed =
+        controller_->FindFailedItem(*item);
+    if (failed.has_value()) AddFailure(*failed, &*inspection);
+    return inspection;
+  }
+
+ protected:
+  Snapshot<T> TakeSnapshot(size_t max) override {
+    return controller_->TakeSnapshotUpTo(max);
+  }
+  Snapshot<T> TakeSnapshotOf(const T& item) override {
+    return controller_->TakeSnapshotOf(item);
+  }
+
+  absl::Status Forget(const T& item) override {
+    controller_->Forget(item);
+    return absl::OkStatus();
+  }
+
+ private:
+  using Base = QueueInspectable<T, RateLimitingInterface<T>>;
+
+  void AddState(Inspection* inspection) const {
+    inspection->health = controller_->Healthy();
+    inspection->num_failing = controller_->NumFailedItems();
+    inspection->num_workers = controller_->max_concurrent_reconciles();
+    inspection->options.insert(
+        inspection->options.begin(),
+        {{"workers", absl::StrCat(*inspection->num_workers)},
+         {"reconcile timeout",
+          absl::FormatDuration(controller_->reconcile_timeout())}});
+  }
+
+  void AddFailure(const FailedItem<T>& failed, Inspection* inspection) {
+    // The look-up finds the item wherever it waits, unlike the bounded list.
+    const Snapshot<T> snapshot = this->queue().TakeSnapshotOf(failed.item);
+    std::optional<absl::Time> next_try_at;
+    if (!snapshot.waiting.empty()) next_try_at = snapshot.waiting[0].ready_at;
+    inspection->failing.push_back(
+        {this->keys().Of(failed.item), failed.failures, failed.last_error,
+         failed.first_failed_at, failed.last_failed_at, next_try_at});
+  }
+
+  Controller<T, Hash, Eq>* const controller_;
+};
+
+}  // namespace internal
+
+// InspectController()
+//
+// Returns an object that inspects `controller` and its queue, as
+// `InspectQueue()` does, with the failing items and their errors.
+//
+// `controller` is not owned. It must outlive the result, which must not be
+// null.
+template <typename T, typename Hash, typename Eq>
+std::unique_ptr<Inspectable> InspectController(
+    Controller<T, Hash, Eq>* controller, InspectOptions<T> options = {}) {
+  return std::make_unique<internal::ControllerInspectable<T, Hash, Eq>>(
+      controller, std::move(options));
+}
+
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_INSPECT_INSPECT_CONTROLLER_H_

@@ -1,0 +1,206 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/inspect/inspect_handler.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
+#include "workqueue/inspect/inspectable.h"
+#include "workqueue/inspect/inspection_json.h"
+#include "workqueue/inspect/inspection_registry.h"
+#include "workqueue/inspect/internal/html.h"
+#include "workqueue/inspect/internal/page.h"
+#include "workqueue/internal/printable.h"
+
+namespace workqueue {
+namespace {
+
+// The numbers of items in each list of a page. The overview shows findings, for
+// which a few items suffice.
+constexpr size_t kMaxItems = 100;
+constexpr size_t kMaxItemsOfOverview = 5;
+
+// Returns 128 random bits, which another site cannot guess.
+std::string NewSecret() {
+  std::random_device random;
+  std::string secret;
+  for (int i = 0; i < 4; ++i) {
+    absl::StrAppendFormat(&secret, "%08x", static_cast<uint32_t>(random()));
+  }
+  return secret;
+}
+
+// Returns the parameter `name`; empty if there is none.
+const std::string& Parameter(const InspectRequest& request,
+                             const std::string& name) {
+  static const std::string* const empty = new std::string();
+  const auto it = request.parameters.find(name);
+  return it == request.parameters.end() ? *empty : it->second;
+}
+
+bool WantsJson(const InspectRequest& request) {
+  return Parameter(request, "format") == "json";
+}
+
+std::optional<InspectAction> ParseAction(absl::string_view text) {
+  if (text == "requeue") return InspectAction::kRequeue;
+  if (text == "forget") return InspectAction::kForget;
+  if (text == "cancel") return InspectAction::kCancel;
+  return std::nullopt;
+}
+
+int HttpStatus(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kOk:
+      return 200;
+    case absl::StatusCode::kInvalidArgument:
+      return 400;
+    case absl::StatusCode::kUnauthenticated:
+      return 401;
+    case absl::StatusCode::kPermissionDenied:
+      return 403;
+    case absl::StatusCode::kNotFound:
+      return 404;
+    case absl::StatusCode::kFailedPrecondition:
+      return 409;
+    case absl::StatusCode::kUnimplemented:
+      return 501;
+    case absl::StatusCode::kUnavailable:
+      return 503;
+    default:
+      return 500;
+  }
+}
+
+InspectResponse HtmlResponse(int status, std::string body,
+                             const std::string& nonce) {
+  return {status,
+          {{"Content-Type", "text/html; charset=utf-8"},
+           {"Content-Security-Policy",
+            absl::StrCat(
+                "default-src 'none'; script-src 'nonce-", nonce,
+                "'; style-src 'nonce-", nonce,
+                "'; connect-src 'self'; img-src data:; form-action 'self'; "
+                "base-uri 'none'; frame-ancestors 'none'")},
+           {"X-Content-Type-Options", "nosniff"},
+           {"Referrer-Policy", "same-origin"},
+           {"Cache-Control", "no-store"}},
+          std::move(body)};
+}
+
+InspectResponse JsonResponse(int status, std::string body) {
+  return {status,
+          {{"Content-Type", "application/json"},
+           {"X-Content-Type-Options", "nosniff"},
+           {"Cache-Control", "no-store"}},
+          std::move(body)};
+}
+
+InspectResponse Error(const InspectRequest& request,
+                      const absl::Status& error) {
+  const int status = HttpStatus(error);
+  if (WantsJson(request)) {
+    return JsonResponse(status, InspectionErrorJson(error));
+  }
+  internal::PageOptions page;
+  page.nonce = NewSecret();
+  return HtmlResponse(status, internal::ErrorPage(error.message(), page),
+                      page.nonce);
+}
+
+}  // namespace
+
+InspectHandler::InspectHandler(InspectionRegistry* registry,
+                               InspectHandlerOptions options)
+    : registry_(registry), options_(std::move(options)), token_(NewSecret()) {}
+
+InspectResponse InspectHandler::Handle(const InspectRequest& request) {
+  if (request.method == "GET") return Get(request);
+  if (request.method == "POST") return Post(request);
+  InspectResponse response =
+      Error(request, absl::InvalidArgumentError(absl::StrCat(
+                         "method is ", internal::Printable(request.method),
+                         "; it must be GET or POST")));
+  response.status = 405;
+  response.headers.emplace_back("Allow", "GET, POST");
+  return response;
+}
+
+InspectResponse InspectHandler::Get(const InspectRequest& request) {
+  const std::string& name = Parameter(request, "name");
+  const std::string& key = Parameter(request, "key");
+  internal::PageOptions page;
+  page.nonce = NewSecret();
+  if (options_.authorizer != nullptr) page.token = token_;
+
+  if (name.empty()) {
+    const auto objects = registry_->InspectAll(kMaxItemsOfOverview);
+    if (WantsJson(request)) return JsonResponse(200, InspectionJson(objects));
+    return HtmlResponse(200, internal::OverviewPage(objects, page), page.nonce);
+  }
+
+  // An empty key is a key, if the request has one.
+  const bool has_key = request.parameters.count("key") != 0;
+  const absl::StatusOr<NamedInspection> object =
+      has_key ? registry_->InspectKey(name, key)
+              : registry_->Inspect(name, kMaxItems);
+  if (!object.ok()) return Error(request, object.status());
+  if (has_key && !object->inspection.ok()) {
+    return Error(request, object->inspection.status());
+  }
+  if (WantsJson(request)) return JsonResponse(200, InspectionJson(*object));
+  return HtmlResponse(200,
+                      has_key ? internal::KeyPage(*object, key, page)
+                              : internal::ObjectPage(*object, page),
+                      page.nonce);
+}
+
+InspectResponse InspectHandler::Post(const InspectRequest& request) {
+  if (request.headers.count("workqueue-inspect") == 0 &&
+      Parameter(request, "token") != token_) {
+    return Error(request,
+                 absl::PermissionDeniedError(
+                     "the request has neither the header workqueue-inspect "
+                     "nor the token of this page: reload the page"));
+  }
+  if (options_.authorizer == nullptr) {
+    return Error(request, absl::PermissionDeniedError(
+                              "this program permits no changes: it has no "
+                              "authorizer"));
+  }
+  const absl::Status authorized = options_.authorizer(request);
+  if (!authorized.ok()) return Error(request, authorized);
+
+  const std::string& name = Parameter(request, "name");
+  const std::string& key = Parameter(request, "key");
+  const std::string& action_text = Parameter(request, "action");
+  const std::optional<InspectAction> action = ParseAction(action_text);
+  if (!action.has_value()) {
+    return Error(request, absl::InvalidArgumentError(absl::StrCat(
+                              "action is \"", internal::Printable(action_text),
+                              "\"; it must be requeue, forget or cancel")));
+  }
+  if (request.parameters.count("key") == 0) {
+    return Error(request, absl::InvalidArgumentError("key is missing"));
+  }
+  const absl::Status done = registry_->Act(name, *action, key);
+  if (!done.ok()) return Error(request, done);
+  if (WantsJson(request)) return Get(request);
+  // The browser loads the page of the item, so that a reload does not repeat
+  // the action.
+  internal::Html location;
+  location.Markup("?name=").Parameter(name).Markup("&key=").Parameter(key);
+  return {303, {{"Location", std::move(location).Take()}}, ""};
+}
+
+}  // namespace workqueue

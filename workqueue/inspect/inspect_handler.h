@@ -1,0 +1,111 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/inspect/inspect_handler.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_INSPECT_INSPECT_HANDLER_H_
+#define WORKQUEUE_INSPECT_INSPECT_HANDLER_H_
+
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "workqueue/inspect/inspection_registry.h"
+
+namespace workqueue {
+
+// InspectRequest
+//
+// An HTTP request, as an HTTP server has parsed it.
+struct InspectRequest {
+  std::string method = "GET";
+
+  // The parameters of the query and, of a POST, of the form in the body (of
+  // type application/x-www-form-urlencoded). Decoded.
+  std::map<std::string, std::string> parameters;
+
+  // The headers. Their names are in lower case.
+  std::map<std::string, std::string> headers;
+};
+
+// InspectResponse
+//
+// The response to an `InspectRequest`.
+struct InspectResponse {
+  int status = 200;
+  std::vector<std::pair<std::string, std::string>> headers;
+  std::string body;
+};
+
+// InspectHandlerOptions
+//
+// Options for an `InspectHandler`. Every field has a usable default.
+struct InspectHandlerOptions {
+  // Decides whether the sender of a request may change an item. Returns OK or
+  // the reason for the refusal, which the response contains. Called from any
+  // thread. Null, the default, refuses all changes.
+  std::function<absl::Status(const InspectRequest&)> authorizer;
+};
+
+// InspectHandler
+//
+// The page of an `InspectionRegistry`, and the same as JSON. Mount it on a path
+// of an HTTP server: `CivetwebInspectPage` does so for CivetWeb, and any other
+// server calls `Handle()`.
+//
+//     InspectHandler handler(registry.get());
+//     server.Get("/workqueue", [&](const auto& request, auto& response) {
+//       InspectResponse page = handler.Handle({"GET", request.parameters});
+//       ...
+//     });
+//
+// The page has one path. These parameters choose what a GET returns:
+//
+//   * none: an overview of all objects,
+//   * `name`: the page of one object,
+//   * `name` and `key`: one item of this object,
+//   * `format=json` with any of these: the same as JSON, as docs/inspection.md
+//     describes it.
+//
+// A POST changes the item `key` of the object `name`. The parameter `action` is
+// `requeue`, `forget` or `cancel`; see `InspectAction`. The authorizer must
+// permit the POST. Besides, a POST must have a header `workqueue-inspect`, with
+// any value, or the parameter `token` of the page's own forms. Other web sites
+// can make a browser send neither.
+//
+// The page reads without JavaScript. With JavaScript, it refreshes itself every
+// two seconds. It loads nothing from other servers. All texts are escaped, and
+// the response forbids every script but the page's own. Whoever reads the page
+// sees the keys and the errors: serve it where only operators can reach it.
+//
+// Thread-safe.
+class InspectHandler {
+ public:
+  // `registry` is not owned. It must not be null, and must outlive the handler.
+  explicit InspectHandler(InspectionRegistry* registry,
+                          InspectHandlerOptions options = {});
+
+  InspectHandler(const InspectHandler&) = delete;
+  InspectHandler& operator=(const InspectHandler&) = delete;
+
+  // Returns the response to `request`. Blocks as the registry's functions do.
+  InspectResponse Handle(const InspectRequest& request);
+
+ private:
+  InspectResponse Get(const InspectRequest& request);
+  InspectResponse Post(const InspectRequest& request);
+
+  InspectionRegistry* const registry_;
+  const InspectHandlerOptions options_;
+  const std::string token_;  // a secret of this process
+};
+
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_INSPECT_INSPECT_HANDLER_H_

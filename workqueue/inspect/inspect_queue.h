@@ -1,0 +1,227 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/inspect/inspect_queue.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_INSPECT_INSPECT_QUEUE_H_
+#define WORKQUEUE_INSPECT_INSPECT_QUEUE_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "workqueue/inspect/inspectable.h"
+#include "workqueue/inspect/inspection.h"
+#include "workqueue/inspect/internal/groups.h"
+#include "workqueue/inspect/internal/key_text.h"
+#include "workqueue/inspect/item_history.h"
+#include "workqueue/interfaces.h"
+#include "workqueue/shared/codec.h"
+#include "workqueue/snapshot.h"
+
+namespace workqueue {
+
+// InspectOptions
+//
+// How the items of a queue are shown. Every field has a usable default.
+template <typename T>
+struct InspectOptions {
+  // Writes an item as text, and reads the text of an item. The default serves
+  // strings and integers. Without `encode`, the text is the one of `operator<<`
+  // or `absl::StrCat()`. Without `decode`, items cannot be found or changed.
+  Codec<T> codec = DefaultCodec<T>();
+
+  // The events to show; null for none. See `HistoryTracer`.
+  std::shared_ptr<ItemHistory> history;
+
+  // More names and values to show among the options, for example the delays of
+  // the rate limiter.
+  std::vector<std::pair<std::string, std::string>> options;
+};
+
+namespace internal {
+
+// QueueInspectable
+//
+// Inspects a queue that implements `QueueInterface`, one of the interfaces in
+// workqueue/interfaces.h.
+template <typename T, typename QueueInterface>
+class QueueInspectable : public Inspectable {
+ public:
+  // `queue` is not owned.
+  QueueInspectable(QueueInterface* queue, InspectOptions<T> options)
+      : queue_(queue), options_(std::move(options)), keys_(options_.codec) {}
+
+  std::string Kind() const override {
+    if constexpr (kIsRateLimiting) {
+      return queue_->AsPriorityQueue() != nullptr ? "priority queue"
+                                                  : "rate limiting queue";
+    } else {
+      return kIsDelaying ? "delaying queue" : "queue";
+    }
+  }
+
+  absl::StatusOr<Inspection> Inspect(size_t max_items) override {
+    const size_t num_grouped = max_items == 0 ? 0 : kNumGrouped;
+    Inspection inspection =
+        ToInspection(TakeSnapshot(std::max(max_items, num_grouped)));
+    inspection.options = options_.options;
+    if (options_.history != nullptr) {
+      inspection.events = options_.history->Last(max_items);
+      inspection.totals = options_.history->totals();
+    }
+    internal::GroupQueued(num_grouped, &inspection);
+    internal::KeepFirst(max_items, &inspection);
+    return inspection;
+  }
+
+  absl::StatusOr<Inspection> InspectKey(absl::string_view key) override {
+    absl::StatusOr<T> item = keys_.Parse(key);
+    if (!item.ok()) return item.status();
+    Inspection inspection = ToInspection(TakeSnapshotOf(*item));
+    if (options_.history != nullptr) {
+      inspection.events = options_.history->Of(keys_.Of(*item), kMaxEvents);
+    }
+    return inspection;
+  }
+
+  absl::Status Act(InspectAction action, absl::string_view key) override {
+    absl::StatusOr<T> item = keys_.Parse(key);
+    if (!item.ok()) return item.status();
+    switch (action) {
+      case InspectAction::kRequeue:
+        return Requeue(*item);
+      case InspectAction::kForget:
+        return Forget(*item);
+      case InspectAction::kCancel:
+        return Cancel(*item);
+    }
+    return absl::InvalidArgumentError("unknown action");
+  }
+
+ protected:
+  QueueInterface& queue() { return *queue_; }
+  const InspectOptions<T>& options() const { return options_; }
+  const internal::KeyText<T>& keys() const { return keys_; }
+
+  virtual Snapshot<T> TakeSnapshot(size_t max) {
+    return queue_->TakeSnapshotUpTo(max);
+  }
+  virtual Snapshot<T> TakeSnapshotOf(const T& item) {
+    return queue_->TakeSnapshotOf(item);
+  }
+
+  virtual absl::Status Forget(const T& item) {
+    if constexpr (kIsRateLimiting) {
+      queue_->Forget(item);
+      return absl::OkStatus();
+    } else {
+      return absl::UnimplementedError("this queue does not count failures");
+    }
+  }
+
+ private:
+  static constexpr bool kIsDelaying =
+      std::is_base_of_v<DelayingInterface<T>, QueueInterface>;
+  static constexpr bool kIsRateLimiting =
+      std::is_base_of_v<RateLimitingInterface<T>, QueueInterface>;
+
+  // The number of queued items whose groups are counted. Copying so many takes
+  // a fraction of a millisecond.
+  static constexpr size_t kNumGrouped = 1000;
+
+  // The number of events of one item that are shown.
+  static constexpr size_t kMaxEvents = 100;
+
+  absl::Status Requeue(const T& item) {
+    bool taken;
+    if constexpr (kIsDelaying) {
+      taken = queue_->Reschedule(item, absl::ZeroDuration());
+    } else {
+      taken = queue_->Add(item);
+    }
+    if (taken) return absl::OkStatus();
+    return absl::FailedPreconditionError("the queue has not taken the item");
+  }
+
+  absl::Status Cancel(const T& item) {
+    if constexpr (kIsDelaying) {
+      if (queue_->CancelDelayed(item)) return absl::OkStatus();
+      return absl::NotFoundError("the item does not wait");
+    } else {
+      return absl::UnimplementedError("no item waits in this queue");
+    }
+  }
+
+  Inspection ToInspection(const Snapshot<T>& snapshot) const {
+    Inspection inspection;
+    inspection.taken_at = snapshot.taken_at;
+    inspection.shutting_down = snapshot.shutting_down;
+    inspection.num_queued = snapshot.num_queued;
+    inspection.num_processing = snapshot.num_processing;
+    inspection.num_waiting = snapshot.num_waiting;
+    for (const auto& it : snapshot.queued) {
+      inspection.queued.push_back({keys_.Of(it.item), it.since, it.priority,
+                                   it.failures, it.last_error});
+    }
+    for (const auto& it : snapshot.processing) {
+      inspection.processing.push_back({keys_.Of(it.item), it.since,
+                                       /*priority=*/0, it.failures,
+                                       it.last_error, it.added_again});
+    }
+    for (const auto& it : snapshot.waiting) {
+      inspection.waiting.push_back({keys_.Of(it.item), it.ready_at, it.priority,
+                                    it.failures, it.last_error});
+    }
+    return inspection;
+  }
+
+  QueueInterface* const queue_;
+  const InspectOptions<T> options_;
+  const internal::KeyText<T> keys_;
+};
+
+}  // namespace internal
+
+// InspectQueue()
+//
+// Returns an object that inspects `queue`. An inspection takes the lock of the
+// queue for as long as it takes to copy at most 1000 items of each kind. The
+// copying does not take longer if the queue has more items, except for waiting
+// items in a timing wheel (see `Interface::TakeSnapshotUpTo()`).
+//
+// `queue` is not owned. It must not be null, and must outlive the
+// result.
+template <typename T>
+std::unique_ptr<Inspectable> InspectQueue(RateLimitingInterface<T>* queue,
+                                          InspectOptions<T> options = {}) {
+  return std::make_unique<
+      internal::QueueInspectable<T, RateLimitingInterface<T>>>(
+      queue, std::move(options));
+}
+template <typename T>
+std::unique_ptr<Inspectable> InspectQueue(DelayingInterface<T>* queue,
+                                          InspectOptions<T> options = {}) {
+  return std::make_unique<internal::QueueInspectable<T, DelayingInterface<T>>>(
+      queue, std::move(options));
+}
+template <typename T>
+std::unique_ptr<Inspectable> InspectQueue(Interface<T>* queue,
+                                          InspectOptions<T> options = {}) {
+  return std::make_unique<internal::QueueInspectable<T, Interface<T>>>(
+      queue, std::move(options));
+}
+
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_INSPECT_INSPECT_QUEUE_H_

@@ -1,0 +1,138 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/inspect/inspection.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_INSPECT_INSPECTION_H_
+#define WORKQUEUE_INSPECT_INSPECTION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+
+namespace workqueue {
+
+// InspectedItem
+//
+// An item in a queue, or a task in a scheduler.
+struct InspectedItem {
+  // The item as text, on one line. Control characters, backslashes and bytes
+  // that are not UTF-8 are escaped as `absl::CEscape()` does. Never cut.
+  std::string key;
+
+  // Of a queued item: when it was added. Of an item being processed: when it
+  // was handed out. Of a waiting item: when it is due.
+  absl::Time time;
+
+  int priority = 0;
+  int failures = 0;          // as counted by the rate limiter
+  std::string last_error;    // printable; empty if unknown
+  bool added_again = false;  // queued again when its processing ends
+};
+
+// InspectedFailure
+//
+// An item that has failed and is tried again.
+struct InspectedFailure {
+  std::string key;
+  int failures = 0;
+  std::string last_error;  // printable
+  absl::Time first_failed_at;
+  absl::Time last_failed_at;
+
+  // When the next try is due, if the item waits. An item that does not wait is
+  // queued or being processed.
+  std::optional<absl::Time> next_try_at;
+};
+
+// InspectedGroup
+//
+// The items whose keys have the same text before the first slash, for example
+// those of one namespace.
+struct InspectedGroup {
+  std::string name;
+  size_t items = 0;
+};
+
+// InspectedEventKind
+//
+// The kinds of events in the history of an item.
+enum class InspectedEventKind {
+  kAdded,      // by any add but a rate limited one
+  kRetried,    // by a rate limited add
+  kHandedOut,  // to a worker
+  kSucceeded,  // a reconciliation
+  kFailed,     // a reconciliation
+};
+
+// InspectedEvent
+//
+// An event in the history of an item.
+struct InspectedEvent {
+  absl::Time time;
+  InspectedEventKind kind = InspectedEventKind::kAdded;
+  std::string key;   // as `InspectedItem::key`
+  std::string what;  // printable, for example "failed after 2s: NOT_FOUND: web"
+};
+
+// InspectedTotals
+//
+// The numbers of all events since the begin, by their kinds.
+struct InspectedTotals {
+  uint64_t added = 0;
+  uint64_t retried = 0;
+  uint64_t handed_out = 0;
+  uint64_t succeeded = 0;
+  uint64_t failed = 0;
+};
+
+// Inspection
+//
+// The contents of a queue, a controller or a scheduler at one moment, as text,
+// and bounded in size.
+struct Inspection {
+  absl::Time taken_at;
+  bool shutting_down = false;
+
+  // OK if the work goes on, and otherwise the reason why it does not.
+  absl::Status health;
+
+  // The numbers of all items, which may exceed the sizes of the lists below.
+  // The number of failing items is unknown for a queue without a controller.
+  size_t num_queued = 0;
+  size_t num_processing = 0;
+  size_t num_waiting = 0;
+  std::optional<size_t> num_failing;
+
+  // The maximum number of items that are processed at the same time, if known.
+  std::optional<size_t> num_workers;
+
+  std::vector<InspectedItem> queued;      // in the order of handing out
+  std::vector<InspectedItem> processing;  // processed longest first
+  std::vector<InspectedItem> waiting;     // due first first
+  std::vector<InspectedFailure> failing;  // most failures first
+
+  // The groups of the next `num_grouped` queued items, the largest first.
+  size_t num_grouped = 0;
+  std::vector<InspectedGroup> groups;
+
+  // The last events, the newest first. Of one item, if the inspection is that
+  // of one item. If nobody records events, there are neither events nor totals.
+  std::vector<InspectedEvent> events;
+  std::optional<InspectedTotals> totals;
+
+  // Names and values of options.
+  std::vector<std::pair<std::string, std::string>> options;
+};
+
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_INSPECT_INSPECTION_H_

@@ -1,0 +1,218 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/inspect/inspection_registry.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
+#include "absl/memory/memory.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "workqueue/inspect/inspectable.h"
+#include "workqueue/inspect/inspection.h"
+#include "workqueue/internal/catch_as_status.h"
+#include "workqueue/internal/check_duration.h"
+#include "workqueue/internal/mutex_lock.h"
+#include "workqueue/internal/printable.h"
+#include "workqueue/timer/scheduler.h"
+
+namespace workqueue {
+
+using internal::MutexLock;
+
+namespace {
+
+absl::Status NoObject(absl::string_view name) {
+  return absl::NotFoundError(
+      absl::StrCat("there is no \"", internal::Printable(name), "\""));
+}
+
+// Returns the rates from the first of `samples` that is at most a minute older
+// than `inspection`.
+std::optional<InspectedRates> RatesOf(const Inspection& inspection,
+                                      const std::vector<DepthSample>& samples) {
+  if (!inspection.totals.has_value()) return std::nullopt;
+  const auto first = std::find_if(
+      samples.begin(), samples.end(), [&inspection](const DepthSample& it) {
+        return inspection.taken_at - it.time <= absl::Minutes(1);
+      });
+  if (first == samples.end() || first->time >= inspection.taken_at) {
+    return std::nullopt;
+  }
+  const double seconds =
+      absl::ToDoubleSeconds(inspection.taken_at - first->time);
+  const InspectedTotals& begin = first->totals;
+  const InspectedTotals& end = *inspection.totals;
+  return InspectedRates{(end.added - begin.added) / seconds,
+                        (end.retried - begin.retried) / seconds,
+                        (end.handed_out - begin.handed_out) / seconds,
+                        (end.succeeded - begin.succeeded) / seconds,
+                        (end.failed - begin.failed) / seconds};
+}
+
+}  // namespace
+
+InspectionRegistry::Object::Object(absl::string_view name,
+                                   std::unique_ptr<Inspectable> inspectable)
+    : name(name),
+      kind(inspectable->Kind()),
+      inspectable(std::move(inspectable)) {}
+
+absl::StatusOr<std::unique_ptr<InspectionRegistry>> InspectionRegistry::Create(
+    InspectionRegistryOptions options) {
+  absl::Status status =
+      internal::CheckFiniteAndPositive("sample_period", options.sample_period);
+  if (!status.ok()) return status;
+  if (options.max_samples == 0) {
+    return absl::InvalidArgumentError(
+        "max_samples is 0; it must be at least 1");
+  }
+  auto registry = absl::WrapUnique(new InspectionRegistry(options));
+  SchedulerOptions scheduler_options;
+  scheduler_options.name = "inspection";
+  scheduler_options.clock = options.clock;
+  scheduler_options.workers = 1;
+  absl::StatusOr<std::unique_ptr<Scheduler>> scheduler =
+      Scheduler::Create(std::move(scheduler_options));
+  if (!scheduler.ok()) return scheduler.status();
+  registry->scheduler_ = *std::move(scheduler);
+  const absl::StatusOr<TaskId> task = registry->scheduler_->ScheduleEvery(
+      [r = registry.get()] { r->TakeSamples(); }, options.sample_period);
+  if (!task.ok()) return task.status();
+  return registry;
+}
+
+InspectionRegistry::InspectionRegistry(const InspectionRegistryOptions& options)
+    : max_samples_(options.max_samples) {}
+
+InspectionRegistry::~InspectionRegistry() = default;
+
+absl::StatusOr<std::unique_ptr<InspectionRegistration>> InspectionRegistry::Add(
+    absl::string_view name, std::unique_ptr<Inspectable> inspectable) {
+  if (name.empty()) return absl::InvalidArgumentError("name is empty");
+  auto object = std::make_shared<Object>(name, std::move(inspectable));
+  TakeSample(*object);
+  MutexLock lock(&mu_);
+  if (!objects_.try_emplace(object->name, object).second) {
+    return absl::AlreadyExistsError(absl::StrCat(
+        "name is \"", internal::Printable(name), "\", which exists already"));
+  }
+  return absl::WrapUnique(new InspectionRegistration(this, std::move(object)));
+}
+
+void InspectionRegistry::Remove(Object* object) {
+  {
+    MutexLock lock(&mu_);
+    objects_.erase(object->name);
+  }
+  MutexLock lock(&object->mu);
+  object->inspectable = nullptr;
+}
+
+std::shared_ptr<InspectionRegistry::Object> InspectionRegistry::Find(
+    absl::string_view name) const {
+  MutexLock lock(&mu_);
+  const auto it = objects_.find(name);
+  return it == objects_.end() ? nullptr : it->second;
+}
+
+std::vector<std::shared_ptr<InspectionRegistry::Object>>
+InspectionRegistry::All() const {
+  std::vector<std::shared_ptr<Object>> all;
+  MutexLock lock(&mu_);
+  for (const auto& [name, object] : objects_) all.push_back(object);
+  return all;
+}
+
+absl::StatusOr<NamedInspection> InspectionRegistry::InspectWith(
+    Object& object,
+    absl::FunctionRef<absl::StatusOr<Inspection>(Inspectable&)> inspect) {
+  MutexLock lock(&object.mu);
+  if (object.inspectable == nullptr) return NoObject(object.name);
+  NamedInspection result = {
+      object.name, object.kind,
+      internal::CatchAsStatus([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+        return inspect(*object.inspectable);
+      }),
+      object.samples, std::nullopt};
+  if (result.inspection.ok()) {
+    result.rates = RatesOf(*result.inspection, result.samples);
+  }
+  return result;
+}
+
+std::vector<NamedInspection> InspectionRegistry::InspectAll(size_t max_items) {
+  std::vector<NamedInspection> all;
+  for (const std::shared_ptr<Object>& object : All()) {
+    absl::StatusOr<NamedInspection> inspected =
+        InspectWith(*object, [max_items](Inspectable& inspectable) {
+          return inspectable.Inspect(max_items);
+        });
+    if (inspected.ok()) all.push_back(*std::move(inspected));
+  }
+  return all;
+}
+
+absl::StatusOr<NamedInspection> InspectionRegistry::Inspect(
+    absl::string_view name, size_t max_items) {
+  const std::shared_ptr<Object> object = Find(name);
+  if (object == nullptr) return NoObject(name);
+  return InspectWith(*object, [max_items](Inspectable& inspectable) {
+    return inspectable.Inspect(max_items);
+  });
+}
+
+absl::StatusOr<NamedInspection> InspectionRegistry::InspectKey(
+    absl::string_view name, absl::string_view key) {
+  const std::shared_ptr<Object> object = Find(name);
+  if (object == nullptr) return NoObject(name);
+  return InspectWith(*object, [key](Inspectable& inspectable) {
+    return inspectable.InspectKey(key);
+  });
+}
+
+absl::Status InspectionRegistry::Act(absl::string_view name,
+                                     InspectAction action,
+                                     absl::string_view key) {
+  const std::shared_ptr<Object> object = Find(name);
+  if (object == nullptr) return NoObject(name);
+  MutexLock lock(&object->mu);
+  if (object->inspectable == nullptr) return NoObject(name);
+  return internal::CatchAsStatus([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return object->inspectable->Act(action, key);
+  });
+}
+
+void InspectionRegistry::TakeSamples() {
+  for (const std::shared_ptr<Object>& object : All()) TakeSample(*object);
+}
+
+void InspectionRegistry::TakeSample(Object& object) {
+  MutexLock lock(&object.mu);
+  if (object.inspectable == nullptr) return;
+  const absl::StatusOr<Inspection> inspection =
+      internal::CatchAsStatus([&object]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+        return object.inspectable->Inspect(0);
+      });
+  if (!inspection.ok()) return;
+  if (object.samples.size() == max_samples_) {
+    object.samples.erase(object.samples.begin());
+  }
+  object.samples.push_back({inspection->taken_at, inspection->num_queued,
+                            inspection->num_processing, inspection->num_waiting,
+                            inspection->num_failing.value_or(0),
+                            inspection->totals.value_or(InspectedTotals())});
+}
+
+}  // namespace workqueue

@@ -1,0 +1,205 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/inspect/inspection_registry.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_INSPECT_INSPECTION_REGISTRY_H_
+#define WORKQUEUE_INSPECT_INSPECTION_REGISTRY_H_
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/inspect/inspectable.h"
+#include "workqueue/inspect/inspection.h"
+#include "workqueue/timer/scheduler.h"
+
+namespace workqueue {
+
+// DepthSample
+//
+// The numbers of items in a queue at one moment, and of the events until then.
+struct DepthSample {
+  absl::Time time;
+  size_t queued = 0;
+  size_t processing = 0;
+  size_t waiting = 0;
+  size_t failing = 0;      // zero if unknown
+  InspectedTotals totals;  // zero if unknown
+};
+
+// InspectedRates
+//
+// The numbers of events per second, in the last minute or since the begin.
+struct InspectedRates {
+  double added = 0;
+  double retried = 0;
+  double handed_out = 0;
+  double succeeded = 0;
+  double failed = 0;
+};
+
+// NamedInspection
+//
+// The inspection of one object of a registry.
+struct NamedInspection {
+  std::string name;
+  std::string kind;
+  absl::StatusOr<Inspection> inspection;
+  std::vector<DepthSample> samples;  // of the last minutes, the oldest first
+
+  // Nothing if the totals are unknown, or if no time has passed since the first
+  // sample.
+  std::optional<InspectedRates> rates;
+};
+
+// InspectionRegistryOptions
+//
+// Options for an `InspectionRegistry`. Every field has a usable default.
+struct InspectionRegistryOptions {
+  // The clock of the samples; null for the real clock. Not owned; must outlive
+  // the registry.
+  Clock* clock = nullptr;
+
+  // The time between two samples of the depths. Positive and finite.
+  absl::Duration sample_period = absl::Seconds(5);
+
+  // The number of samples to keep of each object. The default is ten minutes.
+  // At least 1.
+  size_t max_samples = 120;
+};
+
+class InspectionRegistration;
+
+// InspectionRegistry
+//
+// The queues, controllers and schedulers of a process that can be inspected. A
+// program that does not add an object to a registry pays nothing: the object
+// does not know the registry.
+//
+// Example:
+//
+//     auto registry = workqueue::InspectionRegistry::Create();
+//     if (!registry.ok()) return registry.status();
+//     auto registration = (*registry)->Add(
+//         "deployments", workqueue::InspectController(controller.get()));
+//     if (!registration.ok()) return registration.status();
+//     workqueue::InspectHandler handler(registry->get());
+//
+// The registry has one thread, which takes the samples. Thread-safe.
+class InspectionRegistry {
+ public:
+  // Returns `absl::InvalidArgumentError`, which names the field and its value,
+  // if an option is out of its range, and `absl::ResourceExhaustedError` if the
+  // thread could not be started.
+  static absl::StatusOr<std::unique_ptr<InspectionRegistry>> Create(
+      InspectionRegistryOptions options = {});
+
+  // All registrations must have been destroyed. Blocks until a sample in
+  // progress has been taken.
+  ~InspectionRegistry();
+
+  InspectionRegistry(const InspectionRegistry&) = delete;
+  InspectionRegistry& operator=(const InspectionRegistry&) = delete;
+
+  // Adds `inspectable`, which must not be null, under `name` until the result
+  // is destroyed. The object that is inspected must live as long.
+  //
+  // Returns `absl::InvalidArgumentError` if `name` is empty, and
+  // `absl::AlreadyExistsError` if the registry has an object of that name.
+  absl::StatusOr<std::unique_ptr<InspectionRegistration>> Add(
+      absl::string_view name, std::unique_ptr<Inspectable> inspectable);
+
+  // Inspects all objects, in the order of their names. See
+  // `Inspectable::Inspect()`.
+  std::vector<NamedInspection> InspectAll(size_t max_items);
+
+  // Calls the function of the same name of the object `name`. Returns
+  // `absl::NotFoundError` if there is none.
+  absl::StatusOr<NamedInspection> Inspect(absl::string_view name,
+                                          size_t max_items);
+  absl::StatusOr<NamedInspection> InspectKey(absl::string_view name,
+                                             absl::string_view key);
+  absl::Status Act(absl::string_view name, InspectAction action,
+                   absl::string_view key);
+
+ private:
+  friend class InspectionRegistration;
+
+  // An object, which calls use one at a time.
+  struct Object {
+    Object(absl::string_view name, std::unique_ptr<Inspectable> inspectable);
+
+    const std::string name;
+    const std::string kind;
+    absl::Mutex mu;
+    // Null once the registration has been destroyed.
+    std::unique_ptr<Inspectable> inspectable ABSL_GUARDED_BY(mu);
+    std::vector<DepthSample> samples ABSL_GUARDED_BY(mu);
+  };
+
+  explicit InspectionRegistry(const InspectionRegistryOptions& options);
+
+  // Removes `object`, and blocks until no call uses it.
+  void Remove(Object* object);
+
+  std::shared_ptr<Object> Find(absl::string_view name) const;
+  std::vector<std::shared_ptr<Object>> All() const;
+
+  // Returns the result of `inspect(inspectable)` for the inspectable of
+  // `object`. Returns `absl::NotFoundError` if it has been removed meanwhile.
+  static absl::StatusOr<NamedInspection> InspectWith(
+      Object& object,
+      absl::FunctionRef<absl::StatusOr<Inspection>(Inspectable&)> inspect);
+
+  void TakeSamples();
+  void TakeSample(Object& object);
+
+  const size_t max_samples_;
+  mutable absl::Mutex mu_;
+  std::map<std::string, std::shared_ptr<Object>, std::less<>> objects_
+      ABSL_GUARDED_BY(mu_);
+  std::unique_ptr<Scheduler> scheduler_;  // calls TakeSamples()
+};
+
+// InspectionRegistration
+//
+// Keeps an object in a registry. The registry must outlive the registration.
+class InspectionRegistration {
+ public:
+  // Removes the object. Blocks until no inspection of it is in progress. So the
+  // object that was inspected can be destroyed afterwards.
+  ~InspectionRegistration() { registry_->Remove(object_.get()); }
+
+  InspectionRegistration(const InspectionRegistration&) = delete;
+  InspectionRegistration& operator=(const InspectionRegistration&) = delete;
+
+ private:
+  friend class InspectionRegistry;
+
+  InspectionRegistration(InspectionRegistry* registry,
+                         std::shared_ptr<InspectionRegistry::Object> object)
+      : registry_(registry), object_(std::move(object)) {}
+
+  InspectionRegistry* const registry_;
+  const std::shared_ptr<InspectionRegistry::Object> object_;
+};
+
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_INSPECT_INSPECTION_REGISTRY_H_

@@ -1,0 +1,43 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/inspect/internal/findings.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_INSPECT_INTERNAL_FINDINGS_H_
+#define WORKQUEUE_INSPECT_INTERNAL_FINDINGS_H_
+
+#include <string>
+#include <vector>
+
+#include "workqueue/inspect/inspection.h"
+
+namespace workqueue {
+namespace internal {
+
+// A state that a person on call should know first.
+struct Finding {
+  // A sentence. If there is a key, the key is the subject of the sentence, and
+  // `text` is the rest, for example "has failed 37 times in 20m".
+  std::string text;
+  std::string key;
+};
+
+// Returns the findings in `inspection`, the most serious kind first:
+//
+//   * the health is not OK,
+//   * all workers are busy, and items are queued,
+//   * an item has been processed for more than a minute,
+//   * an item has failed at least five times,
+//   * one group has more than half of the next queued items, and there are at
+//     least 100 of them,
+//   * the item that is handed out next has been queued for more than a minute.
+//
+// Names at most three items of each kind. All texts are on one line.
+std::vector<Finding> Findings(const Inspection& inspection);
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_INSPECT_INTERNAL_FINDINGS_H_

@@ -1,0 +1,56 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/inspect/internal/html.h"
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
+
+namespace workqueue {
+namespace internal {
+
+Html& Html::Text(absl::string_view text) {
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        html_ += "&amp;";
+        break;
+      case '<':
+        html_ += "&lt;";
+        break;
+      case '>':
+        html_ += "&gt;";
+        break;
+      case '"':
+        html_ += "&quot;";
+        break;
+      case '\'':
+        html_ += "&#39;";
+        break;
+      default:
+        if (absl::ascii_iscntrl(static_cast<unsigned char>(c))) {
+          html_ += "\xEF\xBF\xBD";
+        } else {
+          html_ += c;
+        }
+    }
+  }
+  return *this;
+}
+
+Html& Html::Parameter(absl::string_view text) {
+  for (const char c : text) {
+    if (absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '-' ||
+        c == '_' || c == '.' || c == '~') {
+      html_ += c;
+    } else {
+      absl::StrAppendFormat(&html_, "%%%02X", static_cast<unsigned char>(c));
+    }
+  }
+  return *this;
+}
+
+}  // namespace internal
+}  // namespace workqueue

@@ -1,0 +1,44 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/inspect/internal/page.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_INSPECT_INTERNAL_PAGE_H_
+#define WORKQUEUE_INSPECT_INTERNAL_PAGE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "workqueue/inspect/inspection_registry.h"
+
+namespace workqueue {
+namespace internal {
+
+// What all pages of a response need.
+struct PageOptions {
+  // The nonce of the page's script and style, which the response's policy
+  // names.
+  std::string nonce;
+
+  // The token of the forms that change items. Empty for a page without such
+  // forms.
+  std::string token;
+};
+
+// Return the pages of an `InspectHandler`, as UTF-8.
+std::string OverviewPage(const std::vector<NamedInspection>& objects,
+                         const PageOptions& options);
+std::string ObjectPage(const NamedInspection& object,
+                       const PageOptions& options);
+std::string KeyPage(const NamedInspection& object, absl::string_view key,
+                    const PageOptions& options);
+std::string ErrorPage(absl::string_view message, const PageOptions& options);
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_INSPECT_INTERNAL_PAGE_H_
