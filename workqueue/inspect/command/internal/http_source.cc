@@ -146,6 +146,8 @@ absl::StatusOr<HttpSource::Response> HttpSource::Send(
   Response response;
   response.status = info.status_code;
   char buffer[16384];
+  // Without a length, the answer ends with the connection, which is an error to
+  // CivetWeb. JSON that is not complete is found later.
   int read;
   while ((read = mg_read(connection.get(), buffer, sizeof(buffer))) > 0) {
     response.body.append(buffer, static_cast<size_t>(read));
@@ -154,9 +156,8 @@ absl::StatusOr<HttpSource::Response> HttpSource::Send(
           absl::StrCat("the server has sent more than ", kMaxBody, " bytes"));
     }
   }
-  if (read < 0 ||
-      (info.content_length >= 0 &&
-       static_cast<size_t>(info.content_length) != response.body.size())) {
+  if (info.content_length >= 0 &&
+      static_cast<size_t>(info.content_length) != response.body.size()) {
     return absl::UnavailableError("the connection broke in the answer");
   }
   return response;

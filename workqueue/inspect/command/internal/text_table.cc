@@ -59,8 +59,9 @@ std::string TextTable::Text(absl::string_view indent) const {
   for (const std::vector<std::string>& line : lines) {
     std::string padded(indent);
     for (size_t i = 0; i < line.size(); ++i) {
+      if (widths[i] == 0) continue;
       const std::string padding(widths[i] - WidthOf(line[i]), ' ');
-      absl::StrAppend(&padded, i == 0 ? "" : "  ",
+      absl::StrAppend(&padded, padded.size() == indent.size() ? "" : "  ",
                       columns_[i].right ? padding : "", line[i],
                       columns_[i].right ? "" : padding);
     }

@@ -24,8 +24,8 @@ std::string TerminalText(absl::string_view text);
 
 // TextTable
 //
-// Lines of columns. Each column is as wide as its widest cell, except the last.
-// Numbers and times align at the right.
+// Lines of columns. Each column is as wide as its widest cell, and a column
+// without text is left out.
 class TextTable {
  public:
   struct Column {
