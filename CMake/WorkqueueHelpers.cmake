@@ -61,7 +61,7 @@ endfunction()
 # workqueue_cc_binary()
 #
 # Adds the program NAME. Its file is in the build folder of the caller, where the
-# tests look for it.
+# tests look for it. A program that is installed finds the libraries beside it.
 #
 # Parameters:
 # NAME: name of the target
@@ -80,7 +80,15 @@ function(workqueue_cc_binary)
     OUTPUT_NAME ${ARG_NAME}
     # CMake does not append the configuration to a generator expression.
     RUNTIME_OUTPUT_DIRECTORY "$<1:${CMAKE_CURRENT_BINARY_DIR}>"
+    EXPORT_NAME ${ARG_NAME}
   )
+  if(APPLE)
+    set(origin "@loader_path")
+  else()
+    set(origin "$ORIGIN")
+  endif()
+  set_target_properties(${target} PROPERTIES
+    INSTALL_RPATH "${origin}/../${CMAKE_INSTALL_LIBDIR}")
   target_link_libraries(${target} PRIVATE ${ARG_DEPS})
 endfunction()
 

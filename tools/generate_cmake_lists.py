@@ -22,13 +22,15 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = ("workqueue", "ratelimit", "examples", "test")
 
 # Targets that may be missing. Abseil has the first two since 20260526. It has
-# the second one only if Abseil was built with its tests. Boost, hiredis,
-# prometheus-cpp and the libraries of the Kubernetes client are optional.
+# the second one only if Abseil was built with its tests. Boost, CivetWeb, hiredis,
+# nlohmann/json, prometheus-cpp and the libraries of the Kubernetes client are
+# optional.
 OPTIONAL = (
     "Boost::headers",
     "CURL::libcurl",
     "absl::clock_interface",
     "absl::simulated_clock",
+    "civetweb::civetweb",
     "hiredis::hiredis",
     "nlohmann_json::nlohmann_json",
     "prometheus-cpp::core",
@@ -49,9 +51,11 @@ EXTERNAL = {
     # these targets.
     "@com_google_absl//absl/hash:hash_testing":
         ["absl::hash", "absl::str_format"],
+    "@civetweb//:civetweb": ["civetweb::civetweb"],
     "@com_github_jupp0r_prometheus_cpp//core": ["prometheus-cpp::core"],
     "@com_github_jupp0r_prometheus_cpp//pull": ["prometheus-cpp::pull"],
     "@hiredis//:hiredis": ["hiredis::hiredis"],
+    "@nlohmann_json//:json": ["nlohmann_json::nlohmann_json"],
     # A test preloads it, and leaves something out without it.
     "//test/shared:libstep_clock.so": [],
     # Bazel's targets include GoogleMock.
