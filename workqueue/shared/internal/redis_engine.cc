@@ -30,6 +30,7 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/internal/mutex_lock.h"
 #include "workqueue/shared/internal/engine.h"
+#include "workqueue/shared/internal/layout.h"
 #include "workqueue/shared/internal/queue_script.h"
 #include "workqueue/shared/internal/redis_connection.h"
 #include "workqueue/shared/internal/redis_connector.h"
@@ -56,13 +57,6 @@ bool MayPass(const absl::Status& status) {
 
 std::string TicksToText(int64_t ticks) {
   return ticks == kForever ? "inf" : absl::StrCat(ticks);
-}
-
-// The layout of a queue's data. Clients with different numbers of partitions
-// would look for an item in different places, so theirs differ.
-std::string LayoutOf(size_t partitions) {
-  return partitions == 1 ? absl::StrCat(kLayoutVersion)
-                         : absl::StrCat(kLayoutVersion, "/", partitions);
 }
 
 absl::Status BadReply() {
@@ -164,8 +158,7 @@ RedisEngine::RedisEngine(absl::string_view name, size_t partitions,
       name_(name),
       layout_(LayoutOf(partitions)),
       connector_(options_) {
-  // The braces make a hash tag: all keys are in one slot of a cluster.
-  const std::string prefix = absl::StrCat("{", name, "}:workqueue");
+  const std::string prefix = MetaKeyOf(name);
   keys_ = {prefix,
            prefix + ":items",
            prefix + ":ready",

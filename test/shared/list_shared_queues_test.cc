@@ -1,0 +1,170 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/shared/list_shared_queues.h"
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "test/shared/redis_cluster.h"
+#include "test/shared/redis_fixture.h"
+#include "test/shared/redis_server.h"
+#include "workqueue/shared/internal/partition_names.h"
+#include "workqueue/shared/internal/redis_connection.h"
+#include "workqueue/shared/redis_options.h"
+#include "workqueue/shared/shared_queue.h"
+
+namespace workqueue {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr absl::Duration kTimeout = absl::Seconds(30);
+
+// Each queue as "NAME PARTITIONS", or the error.
+std::vector<std::string> List(const RedisOptions& redis) {
+  const auto queues = ListSharedQueues(redis, kTimeout);
+  if (!queues.ok()) return {queues.status().ToString()};
+  std::vector<std::string> texts;
+  for (const SharedQueueName& queue : *queues) {
+    texts.push_back(absl::StrCat(queue.name, " ", queue.partitions));
+  }
+  return texts;
+}
+
+// Opens and closes a queue, which remains in the server.
+void Make(const RedisOptions& redis, const std::string& name, int partitions) {
+  SharedQueueOptions<std::string> options;
+  options.name = name;
+  options.redis = redis;
+  options.partitions = partitions;
+  const auto queue = SharedQueue<std::string>::Create(options);
+  ASSERT_TRUE(queue.ok()) << queue.status();
+}
+
+class ListSharedQueuesTest : public RedisFixture {
+ protected:
+  void SetUp() override {
+    RedisFixture::SetUp();
+    if (server() != nullptr) redis_.address = server()->socket_path();
+  }
+
+  // Sends a command, which must succeed. Returns the number in the reply.
+  int64_t Command(std::vector<absl::string_view> words) {
+    auto connection =
+        internal::RedisConnection::Connect(redis_, absl::Seconds(30));
+    EXPECT_TRUE(connection.ok()) << connection.status();
+    const auto reply = (*connection)->Call(words, kTimeout);
+    EXPECT_TRUE(reply.ok()) << reply.status();
+    return (*reply)->integer;
+  }
+
+  RedisOptions redis_;
+};
+
+TEST_F(ListSharedQueuesTest, FindsNothingInAnEmptyServerAndChangesNothing) {
+  EXPECT_THAT(List(redis_), IsEmpty());
+  EXPECT_TRUE(
+      absl::IsNotFound(FindSharedQueue(redis_, "pods", kTimeout).status()));
+  EXPECT_EQ(Command({"DBSIZE"}), 0);
+}
+
+TEST_F(ListSharedQueuesTest, FindsQueuesOfAnyNameOnce) {
+  const std::string odd("*[a]\n\0?", 7);
+  Make(redis_, odd, 1);
+  Make(redis_, "pods", 3);
+  // It looks like a partition of the one before, but has none.
+  Make(redis_, "pods/1.0", 1);
+  // It has as many partitions, but another name than theirs.
+  Make(redis_, "pods/1.x", 3);
+  Make(redis_, "pods/4.1", 3);
+  EXPECT_THAT(List(redis_), ElementsAre(odd + " 1", "pods 3", "pods/1.0 1",
+                                        "pods/1.x 3", "pods/4.1 3"));
+  const auto pods = FindSharedQueue(redis_, "pods", kTimeout);
+  ASSERT_TRUE(pods.ok()) << pods.status();
+  EXPECT_EQ(pods->partitions, 3);
+  const auto found = FindSharedQueue(redis_, odd, kTimeout);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->name, odd);
+}
+
+TEST_F(ListSharedQueuesTest, PassesOverOtherKeys) {
+  Command({"SET", "{pods}:workqueue", "text"});
+  Command({"HSET", "{other}:workqueue", "a", "b"});
+  Command({"HSET", "{}:workqueue", "version", "1"});
+  Command({"HSET", "{a}b}:workqueue", "version", "1"});
+  Command({"HSET", "{a}:workqueue:items", "version", "1"});
+  EXPECT_THAT(List(redis_), IsEmpty());
+  EXPECT_TRUE(
+      absl::IsNotFound(FindSharedQueue(redis_, "other", kTimeout).status()));
+}
+
+TEST_F(ListSharedQueuesTest, LooksAtMoreKeysThanOneStepReturns) {
+  for (int i = 0; i < 30; ++i) Make(redis_, absl::StrCat("q", i), 1);
+  for (int i = 0; i < 5000; i += 10) {
+    std::vector<std::string> words = {"MSET"};
+    for (int j = i; j < i + 10; ++j) {
+      words.push_back(absl::StrCat("key", j));
+      words.push_back("");
+    }
+    Command({words.begin(), words.end()});
+  }
+  EXPECT_EQ(List(redis_).size(), 30);
+}
+
+TEST_F(ListSharedQueuesTest, ReturnsErrors) {
+  RedisOptions wrong;
+  wrong.address = "nowhere";
+  EXPECT_EQ(ListSharedQueues(wrong, kTimeout).status(),
+            absl::InvalidArgumentError(
+                "address is \"nowhere\"; it must be \"host:port\", several "
+                "of these with commas between, or the absolute path of a "
+                "socket"));
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      FindSharedQueue(wrong, "pods", kTimeout).status()));
+  server()->Kill();
+  EXPECT_TRUE(absl::IsUnavailable(ListSharedQueues(redis_, kTimeout).status()));
+  EXPECT_TRUE(
+      absl::IsUnavailable(FindSharedQueue(redis_, "pods", kTimeout).status()));
+}
+
+TEST(ListSharedQueuesClusterTest, AsksAllNodes) {
+  const auto cluster = RedisCluster::Start(3);
+  if (absl::IsNotFound(cluster.status()) && !RedisServer::IsRequired()) {
+    GTEST_SKIP() << cluster.status().message();
+  }
+  ASSERT_TRUE(cluster.ok()) << cluster.status();
+  RedisOptions redis;
+  redis.address = (*cluster)->AddressOf(0);
+  std::vector<std::string> expected;
+  std::set<int> nodes;
+  for (int i = 0; i < 9; ++i) {
+    const std::string name = absl::StrCat("q", i);
+    nodes.insert(internal::ClusterSlotOf(name) * 3 / internal::kClusterSlots);
+    Make(redis, name, 2);
+    expected.push_back(name + " 2");
+  }
+  ASSERT_EQ(nodes.size(), 3);
+  EXPECT_EQ(List(redis), expected);
+  // The first address does not answer.
+  redis.address = absl::StrCat("127.0.0.1:1,", (*cluster)->AddressOf(1));
+  EXPECT_EQ(List(redis), expected);
+  for (int i = 0; i < 9; ++i) {
+    const auto found = FindSharedQueue(redis, absl::StrCat("q", i), kTimeout);
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_EQ(found->partitions, 2);
+  }
+}
+
+}  // namespace
+}  // namespace workqueue

@@ -1,0 +1,184 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/shared/list_shared_queues.h"
+
+#include <cstddef>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "hiredis/hiredis.h"
+#include "workqueue/shared/internal/layout.h"
+#include "workqueue/shared/internal/partition_names.h"
+#include "workqueue/shared/internal/redis_connection.h"
+#include "workqueue/shared/internal/redis_connector.h"
+#include "workqueue/shared/redis_options.h"
+
+namespace workqueue {
+namespace {
+
+using internal::RedisConnection;
+using internal::RedisConnector;
+
+// The number of partitions of each queue, by the name. Each partition counts as
+// a queue.
+using Found = std::map<std::string, int>;
+
+absl::Status BadReply() {
+  return absl::InternalError("the server's reply has an unexpected form");
+}
+
+// Connects to the first one of the addresses that answers.
+absl::Status Connect(const RedisOptions& redis, absl::Duration timeout,
+                     RedisConnector* connector) {
+  absl::Status status = RedisConnection::Check(redis);
+  if (!status.ok()) return status;
+  const size_t addresses = RedisConnection::AddressesOf(redis).size();
+  for (size_t i = 0; i < addresses; ++i) {
+    status = connector->Connect(timeout);
+    if (status.ok()) break;
+  }
+  return status;
+}
+
+// Returns the addresses of the masters of the cluster that the server belongs
+// to, or none if it belongs to no cluster.
+absl::StatusOr<std::set<std::string>> MastersOf(RedisConnection* connection,
+                                                absl::Duration timeout) {
+  std::set<std::string> masters;
+  const auto info = connection->Call({"INFO", "cluster"}, timeout);
+  if (!info.ok()) return info.status();
+  if (!absl::StrContains(internal::TextOf(**info), "cluster_enabled:1")) {
+    return masters;
+  }
+  const auto reply = connection->Call({"CLUSTER", "SLOTS"}, timeout);
+  if (!reply.ok()) return reply.status();
+  for (size_t i = 0; i < (*reply)->elements; ++i) {
+    // The first slot, the last slot, the master, and its replicas.
+    const redisReply& range = *(*reply)->element[i];
+    if (range.elements < 3 || range.element[2]->elements < 2) return BadReply();
+    const redisReply& host = *range.element[2]->element[0];
+    const redisReply& port = *range.element[2]->element[1];
+    if (host.type != REDIS_REPLY_STRING || host.len == 0) {
+      return absl::UnavailableError(
+          "a node of the cluster does not know its address");
+    }
+    masters.insert(absl::StrCat(internal::TextOf(host), ":", port.integer));
+  }
+  return masters;
+}
+
+// Adds the queue that has `key`, if the key belongs to one.
+absl::Status AddQueue(RedisConnection* connection, absl::string_view key,
+                      absl::Duration timeout, Found* found) {
+  std::string name;
+  if (!internal::ParseMetaKey(key, &name)) return absl::OkStatus();
+  const auto layout = connection->Call({"HGET", key, "version"}, timeout);
+  if (!layout.ok()) return layout.status();
+  if ((*layout)->type != REDIS_REPLY_STRING) return absl::OkStatus();
+  (*found)[name] = internal::PartitionsOf(internal::TextOf(**layout));
+  return absl::OkStatus();
+}
+
+// Adds the queues of one server.
+absl::Status Scan(RedisConnection* connection, absl::Duration timeout,
+                  Found* found) {
+  const std::string pattern = internal::MetaKeyOf("*");
+  std::string cursor = "0";
+  do {
+    const auto reply = connection->Call(
+        {"SCAN", cursor, "MATCH", pattern, "COUNT", "1000", "TYPE", "hash"},
+        timeout);
+    if (!reply.ok()) return reply.status();
+    if ((*reply)->elements != 2) return BadReply();
+    cursor = std::string(internal::TextOf(*(*reply)->element[0]));
+    const redisReply& keys = *(*reply)->element[1];
+    for (size_t i = 0; i < keys.elements; ++i) {
+      const absl::Status status = AddQueue(
+          connection, internal::TextOf(*keys.element[i]), timeout, found);
+      if (!status.ok()) return status;
+    }
+  } while (cursor != "0");
+  return absl::OkStatus();
+}
+
+// Returns whether `name` is a partition of another queue in `found`.
+bool IsPartition(const Found& found, const std::string& name, int partitions) {
+  const size_t slash = name.rfind('/');
+  if (partitions == 1 || slash == std::string::npos) return false;
+  const std::string queue = name.substr(0, slash);
+  const auto it = found.find(queue);
+  if (it == found.end() || it->second != partitions) return false;
+  for (int i = 1; i < partitions; ++i) {
+    // The name of a partition takes some time, so most are not made.
+    if (absl::StartsWith(name.substr(slash), absl::StrCat("/", i, ".")) &&
+        internal::PartitionName(queue, i, partitions) == name) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<SharedQueueName>> ListSharedQueues(
+    const RedisOptions& redis, absl::Duration timeout) {
+  RedisConnector connector(redis);
+  absl::Status status = Connect(redis, timeout, &connector);
+  if (!status.ok()) return status;
+  const absl::StatusOr<std::set<std::string>> masters =
+      MastersOf(connector.connection(), timeout);
+  if (!masters.ok()) return masters.status();
+  Found found;
+  if (masters->empty()) {
+    status = Scan(connector.connection(), timeout, &found);
+  }
+  for (const std::string& master : *masters) {
+    RedisOptions to = redis;
+    to.address = master;
+    const auto connection = RedisConnection::Connect(to, timeout);
+    if (!connection.ok()) return connection.status();
+    status.Update(Scan(connection->get(), timeout, &found));
+  }
+  if (!status.ok()) return status;
+  std::vector<SharedQueueName> queues;
+  for (const auto& [name, partitions] : found) {
+    if (!IsPartition(found, name, partitions)) {
+      queues.push_back({name, partitions});
+    }
+  }
+  return queues;
+}
+
+absl::StatusOr<SharedQueueName> FindSharedQueue(const RedisOptions& redis,
+                                                absl::string_view name,
+                                                absl::Duration timeout) {
+  RedisConnector connector(redis);
+  absl::Status status = Connect(redis, timeout, &connector);
+  if (!status.ok()) return status;
+  Found found;
+  const std::string key = internal::MetaKeyOf(name);
+  status = AddQueue(connector.connection(), key, timeout, &found);
+  if (!status.ok() && !connector.connection()->moved_to().empty()) {
+    // Another node of the cluster has the key.
+    status = connector.Connect(timeout);
+    if (!status.ok()) return status;
+    status = AddQueue(connector.connection(), key, timeout, &found);
+  }
+  if (!status.ok()) return status;
+  if (found.empty()) {
+    return absl::NotFoundError(
+        absl::StrCat("there is no shared queue \"", name, "\""));
+  }
+  return SharedQueueName{found.begin()->first, found.begin()->second};
+}
+
+}  // namespace workqueue

@@ -1,0 +1,47 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/shared/list_shared_queues.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_SHARED_LIST_SHARED_QUEUES_H_
+#define WORKQUEUE_SHARED_LIST_SHARED_QUEUES_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "workqueue/shared/redis_options.h"
+
+namespace workqueue {
+
+// SharedQueueName
+//
+// What a client must know to open a shared queue.
+struct SharedQueueName {
+  std::string name;
+  int partitions = 1;  // of `SharedQueueOptionsBase`
+};
+
+// Returns the shared queues of a server, or of all nodes of a cluster, in the
+// order of their names. Changes nothing in the server. Looks at each key of the
+// database, in steps, so that the server serves its other clients in between.
+// `timeout` is that of one step.
+//
+// Returns the errors of `SharedQueue::Create()`.
+absl::StatusOr<std::vector<SharedQueueName>> ListSharedQueues(
+    const RedisOptions& redis, absl::Duration timeout);
+
+// Returns the shared queue `name`, or `absl::NotFoundError` if there is none:
+// `SharedQueue::Create()` would make it. Changes nothing in the server. Returns
+// the errors of `SharedQueue::Create()`.
+absl::StatusOr<SharedQueueName> FindSharedQueue(const RedisOptions& redis,
+                                                absl::string_view name,
+                                                absl::Duration timeout);
+
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_SHARED_LIST_SHARED_QUEUES_H_
