@@ -38,6 +38,9 @@ OPTIONAL = (
     "yaml-cpp",
 )
 
+# CMake builds the folders that begin with these if WORKQUEUE_WITH_INSPECT is set.
+OPTIONAL_FOLDERS = ("//test/inspect", "//workqueue/inspect")
+
 # The CMake targets of labels whose names differ.
 EXTERNAL = {
     "//third_party/boost:headers": ["Boost::headers"],
@@ -105,7 +108,7 @@ class Package:
                   HDRS=hdrs, SRCS=srcs, DEPS=deps)
 
     def _cc_binary(self, name, srcs, deps=(), tags=(), linkshared=False,
-                   target_compatible_with=(), visibility=()):
+                   target_compatible_with=(), testonly=False, visibility=()):
         if "manual" in tags or linkshared:
             return
         self._add("binary", name, target_compatible_with,
@@ -180,7 +183,9 @@ class Targets:
 
     def requires(self, rule):
         """Returns the targets of OPTIONAL that `rule` depends on, directly or
-        indirectly."""
+        indirectly, and those targets of OPTIONAL_FOLDERS that rules of other
+        folders depend on."""
+        optional = set(OPTIONAL)
         needed = set()
         seen = set()
         labels = [rule.label]
@@ -192,11 +197,17 @@ class Targets:
             seen.add(label)
             if label in self._rules:
                 lists = self._rules[label].lists
-                labels += lists["DEPS"] + lists["DATA"]
+                direct = lists["DEPS"] + lists["DATA"]
+                labels += direct
+                if not label.startswith(OPTIONAL_FOLDERS):
+                    entries = self.of(dep for dep in direct
+                                      if dep.startswith(OPTIONAL_FOLDERS))
+                    optional.update(entries)
+                    needed.update(entries)
             elif label.startswith("@") or label in EXTERNAL:
                 # Other labels are files.
                 needed.update(self.of([label]))
-        return sorted(needed.intersection(OPTIONAL))
+        return sorted(needed.intersection(optional))
 
 
 def cmake_call(rule, targets, binaries):
