@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
-#include <string>
 #include <utility>
 #include <variant>
 
@@ -17,8 +17,11 @@
 #include "workqueue/inspect/command/internal/address.h"
 #include "workqueue/inspect/command/internal/arguments.h"
 #include "workqueue/inspect/command/internal/http_source.h"
+#include "workqueue/inspect/command/internal/redis_source.h"
 #include "workqueue/inspect/command/internal/run_command.h"
 #include "workqueue/inspect/command/internal/source.h"
+#include "workqueue/inspect/command/internal/text_table.h"
+#include "workqueue/shared/redis_options.h"
 
 namespace workqueue {
 namespace internal {
@@ -28,8 +31,17 @@ absl::StatusOr<std::unique_ptr<Source>> NewSource(
     const CommandArguments& arguments) {
   absl::StatusOr<Address> address = ParseAddress(arguments.address);
   if (!address.ok()) return address.status();
-  return std::make_unique<HttpSource>(std::get<HttpAddress>(*address),
-                                      arguments.headers);
+  if (const auto* http = std::get_if<HttpAddress>(&*address)) {
+    return std::make_unique<HttpSource>(*http, arguments.headers);
+  }
+  if (!arguments.headers.empty()) {
+    return BadArgument("--header", arguments.headers.front().first,
+                       "only an ADDRESS with http:// has headers");
+  }
+  auto options = std::get<RedisOptions>(*std::move(address));
+  const char* const password = std::getenv("WORKQUEUE_REDIS_PASSWORD");
+  if (password != nullptr) options.password = password;
+  return std::make_unique<RedisSource>(arguments.address, std::move(options));
 }
 
 absl::Status Run(int argc, char* argv[]) {
@@ -52,8 +64,9 @@ absl::Status Run(int argc, char* argv[]) {
 int main(int argc, char* argv[]) {
   const absl::Status status = workqueue::internal::Run(argc, argv);
   if (!status.ok()) {
+    // A message can contain the words of a server.
     std::fprintf(stderr, "workqueue-inspect: %s\n",
-                 std::string(status.message()).c_str());
+                 workqueue::internal::TerminalText(status.message()).c_str());
   }
   return workqueue::internal::ExitCodeOf(status);
 }
