@@ -201,7 +201,8 @@ class Targets:
                 labels += direct
                 if not label.startswith(OPTIONAL_FOLDERS):
                     entries = self.of(dep for dep in direct
-                                      if dep.startswith(OPTIONAL_FOLDERS))
+                                      if dep in self._rules
+                                      and dep.startswith(OPTIONAL_FOLDERS))
                     optional.update(entries)
                     needed.update(entries)
             elif label.startswith("@") or label in EXTERNAL:
