@@ -207,8 +207,8 @@ class Interface {
   // whose processing began first, and the waiting items that are due first. If
   // `max` is zero, returns only the numbers.
   //
-  // A queue of this library takes O(max log max), and other calls wait for that
-  // long, however many items there are. There are two exceptions, which look at
+  // A queue in memory takes O(max log max), and other calls wait for that long,
+  // however many items there are. There are two exceptions, which look at
   // all items but copy no more than `max`: an `Ordering` without `ForEach()`,
   // and a timing wheel. If there are no more than `max` items of a kind, other
   // calls wait only while they are copied, and not while they are sorted.

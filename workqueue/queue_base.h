@@ -59,7 +59,7 @@ namespace workqueue {
 // copies its item, a batch makes one call for each item, and a snapshot of one
 // item looks at all.
 //
-// `Eq` compares items.
+// `Eq` tells whether two items are equal.
 //
 // Thread-safe, if those functions are.
 template <typename T, typename InterfaceType = Interface<T>,

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <future>  // NOLINT(build/c++11)
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,10 +57,14 @@ class FakeEngine final : public Engine {
   }
 
   absl::StatusOr<EngineSnapshot> TakeSnapshot(
-      const EngineSnapshotRequest& /*request*/,
-      absl::Time /*deadline*/) override {
-    return absl::UnimplementedError("");
+      const EngineSnapshotRequest& request, absl::Time /*deadline*/) override {
+    snapshot_request = request;
+    return snapshot;
   }
+
+  // What the next snapshot is, and the request for the last one.
+  EngineSnapshot snapshot;
+  EngineSnapshotRequest snapshot_request;
 
   absl::Status Listen(EngineListener* listener,
                       absl::Time /*deadline*/) override {
@@ -210,6 +215,44 @@ TEST_F(SharedQueueCoreTest, TheEngineHearsOfAWorkerWhoseItemAnotherTakes) {
   core_->Close();
   slow_executor_.RunAll();
   EXPECT_EQ(first_.Await(), nullptr);
+}
+
+// An item that has come for a worker which has not taken it yet is queued.
+TEST_F(SharedQueueCoreTest, ASnapshotHasWhatIsInHandAsQueued) {
+  core_->AcquireAsync(&slow_executor_, first_.Callback());
+  AwaitWaiting(1);
+  engine_->Push();
+  engine_->Deliver("x");  // Its token is 1.
+  const EngineSnapshot::Item x = {"x", /*failures=*/2, /*number=*/1};
+  engine_->snapshot.num_queued = 4;
+  engine_->snapshot.num_processing = 7;
+  engine_->snapshot.queued = {{"q"}};
+  engine_->snapshot.processing = {x, {"p", /*failures=*/0, /*number=*/5}};
+  auto taken = core_->TakeSnapshotUpTo(1);
+  ASSERT_TRUE(taken.ok()) << taken.status();
+  EXPECT_EQ(engine_->snapshot_request.item, std::nullopt);
+  EXPECT_EQ(engine_->snapshot_request.max, 1u);
+  EXPECT_EQ(engine_->snapshot_request.in_hand, std::vector<std::string>{"x"});
+  EXPECT_EQ(taken->num_queued, 5u);
+  EXPECT_EQ(taken->num_processing, 6u);
+  ASSERT_EQ(taken->queued.size(), 1u);
+  EXPECT_EQ(taken->queued[0].item, "x");
+  EXPECT_EQ(taken->queued[0].failures, 2);
+  ASSERT_EQ(taken->processing.size(), 1u);
+  EXPECT_EQ(taken->processing[0].item, "p");
+
+  engine_->snapshot.queued.clear();
+  engine_->snapshot.processing = {x};
+  taken = core_->TakeSnapshotOf("x");
+  ASSERT_TRUE(taken.ok()) << taken.status();
+  EXPECT_EQ(engine_->snapshot_request.item, "x");
+  EXPECT_EQ(taken->num_queued, 5u);
+  EXPECT_EQ(taken->num_processing, 6u);
+  ASSERT_EQ(taken->queued.size(), 1u);
+  EXPECT_EQ(taken->queued[0].item, "x");
+  EXPECT_TRUE(taken->processing.empty());
+  core_->Close();
+  slow_executor_.RunAll();
 }
 
 TEST_F(SharedQueueCoreTest, AWorkerWhoseTimeIsOverTakesAPushThatComes) {

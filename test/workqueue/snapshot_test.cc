@@ -704,14 +704,19 @@ TEST(SnapshotItemsTest, TheQueueIsAsItWasIfACopyThrows) {
   FragileQueue queue(On<DelayingQueueOptions<FragileKey>>(&clock));
   Fill(queue);
   clock.Step(absl::ZeroDuration());  // Ends the copies on the queue's thread.
+  const FragileKey four(4);
   int throws = 0;
   for (bool done = false; !done;) {
     Fuse::Arm(FragileOp::kCopy, ++throws);
-    done = !Blows([&] { queue.TakeSnapshot(); });
+    done = !Blows([&] {
+      queue.TakeSnapshot();
+      queue.TakeSnapshotUpTo(1);
+      queue.TakeSnapshotOf(four);
+    });
     Fuse::Disarm();
     ExpectFilled(queue.TakeSnapshot());
   }
-  EXPECT_GT(throws, 6) << "there are six items to copy";
+  EXPECT_GT(throws, 6 + 3 + 1) << "these are the items to copy";
   clock.Step(absl::Seconds(6));
   for (int i : {2, 3, 4, 5, 6}) EXPECT_EQ(queue.Get()->value(), i);
 }
