@@ -68,6 +68,7 @@ class TracingQueueTest : public testing::Test {
 
   std::unique_ptr<TracingQueue<std::string>> New() { return New(Options()); }
 
+  const std::string a_ = "a";
   FakeClock clock_;
   RecordingLog log_;
   const std::shared_ptr<RecordingTracer> tracer_ =
@@ -230,7 +231,7 @@ TEST_F(TracingQueueTest, FurtherContextsAreCounted) {
   queue->Get();
   EXPECT_EQ(tracer_->Take().back(), "a: got [1 2] and 3 after 0");
   {
-    auto attempt = queue->BeginAttempt("a");
+    auto attempt = queue->BeginAttempt(a_);
     EXPECT_EQ(tracer_->Take().back(),
               "a: begin 6 of [1 2] and 3 by '' priority 0 failures 0");
   }
@@ -254,7 +255,7 @@ TEST_F(TracingQueueTest, TheContextOfAnAddWhileProcessingWaits) {
   queue->Get();
   queue->Add("a");
   {
-    auto attempt = queue->BeginAttempt("a");
+    auto attempt = queue->BeginAttempt(a_);
     EXPECT_EQ(tracer_->Take().back(),
               "a: begin 3 of [1] by '' priority 0 failures 0");
   }
@@ -267,9 +268,9 @@ TEST_F(TracingQueueTest, AnAttemptTakesTheContextsOnce) {
   auto queue = New();
   queue->Add("a");
   queue->Get();
-  queue->BeginAttempt("a").End(absl::OkStatus());
+  queue->BeginAttempt(a_).End(absl::OkStatus());
   tracer_->Take();
-  queue->BeginAttempt("a", 3).End(absl::OkStatus());
+  queue->BeginAttempt(a_, 3).End(absl::OkStatus());
   EXPECT_EQ(tracer_->Take(),
             (Events{"a: begin 3 of [] by '' priority 3 failures 0",
                     "a: end 3 after 0 OK"}));
@@ -281,7 +282,7 @@ TEST_F(TracingQueueTest, WithoutAnAttemptContextsEndWithDone) {
   queue->Get();
   queue->Done("a");
   tracer_->Take();
-  queue->BeginAttempt("a").End(absl::OkStatus());
+  queue->BeginAttempt(a_).End(absl::OkStatus());
   EXPECT_EQ(tracer_->Take().front(),
             "a: begin 2 of [] by '' priority 0 failures 0");
 }
@@ -366,7 +367,7 @@ TEST_F(TracingQueueTest, TheContextOfTheFirstTracerTravels) {
   second->Take();
   queue->Add("a");
   queue->Get();
-  queue->BeginAttempt("a").End(absl::OkStatus());
+  queue->BeginAttempt(a_).End(absl::OkStatus());
   EXPECT_EQ(tracer_->Take(),
             (Events{"a: add 1 in 0", "a: got [1] after 0",
                     "a: begin 2 of [1] by '' priority 0 failures 0",
@@ -451,7 +452,7 @@ TEST_F(TracingQueueTest, NothingLinksToATerminalError) {
 TEST_F(TracingQueueTest, AnAttemptThatIsDroppedIsAborted) {
   auto queue = New();
   tracer_->RecordScopes();
-  { auto attempt = queue->BeginAttempt("a"); }
+  { auto attempt = queue->BeginAttempt(a_); }
   EXPECT_EQ(tracer_->Take(),
             (Events{"a: begin 1 of [] by '' priority 0 failures 0", "a: enter",
                     "a: leave", "a: end 1 after 0 ABORTED ''"}));
@@ -556,9 +557,9 @@ TEST_F(TracingQueueTest, ATracerThatThrowsLosesNothing) {
   auto queue = New(std::move(options));
   EXPECT_TRUE(queue->Add("a"));
   EXPECT_EQ(queue->Get(), "a");
-  queue->BeginAttempt("a").End(absl::OkStatus());
+  queue->BeginAttempt(a_).End(absl::OkStatus());
   throwing->with_span = true;
-  queue->BeginAttempt("a").End(absl::OkStatus());
+  queue->BeginAttempt(a_).End(absl::OkStatus());
   queue->ShutDown();
   EXPECT_FALSE(queue->Add("a"));
   EXPECT_EQ(tracer_->Take(),

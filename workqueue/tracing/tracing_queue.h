@@ -17,7 +17,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/base/attributes.h"
 #include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
@@ -114,7 +113,8 @@ struct TracingQueueOptions {
 //   * An add brings the context that the tracers make for it. Several adds of
 //     an item before it is handed out bring several contexts. The hand-out
 //     takes all of them. The context of an item that is added while it is being
-//     processed waits for the next hand-out.
+//     processed waits for the next hand-out. If an item is added and handed out
+//     at the same time, this hand-out may take the context already.
 //   * If the queue below does not take an item, or throws, the context of the
 //     add is forgotten. If it does not take all items of an `AddAll()` or an
 //     `AddWithOptions()`, the contexts of all of them are.
@@ -171,8 +171,8 @@ class TracingQueue final
   // Begins a traced attempt to process `item`, which a get has returned, and
   // makes it the current one of this thread. For workers without a controller.
   // `item` is not copied: like this queue, it must outlive the attempt.
-  Attempt BeginAttempt(const T& item ABSL_ATTRIBUTE_LIFETIME_BOUND,
-                       int priority = 0);
+  Attempt BeginAttempt(const T& item, int priority = 0);
+  Attempt BeginAttempt(const T&& item, int priority = 0) = delete;
 
   bool Add(const T& item) override {
     return TraceAdd(One(item), {}, [&] { return this->below().Add(item); });
@@ -529,6 +529,9 @@ AcquireCallback<T> TracingQueue<T, Hash, Eq>::TraceCallback(
     std::move(callback)(std::move(lease));
   };
 }
+
+// Instantiated in tracing_queue.cc.
+extern template class TracingQueue<std::string>;
 
 }  // namespace workqueue
 
