@@ -100,7 +100,8 @@ class CheckLayersTest(unittest.TestCase):
     def test_internal_folders(self):
         for folder in ("ratelimit", "workqueue/clock", "workqueue/timer",
                        "workqueue/controller", "workqueue/shared",
-                       "workqueue/tracing", "workqueue/prometheus"):
+                       "workqueue/tracing", "workqueue/prometheus",
+                       "workqueue/opentelemetry"):
             internal = folder + "/internal/x.h"
             self.assert_include(folder + "/x.cc", internal)
             self.assert_include(folder + "/internal/y.cc", internal)

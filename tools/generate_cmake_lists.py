@@ -33,6 +33,9 @@ OPTIONAL = (
     "civetweb::civetweb",
     "hiredis::hiredis",
     "nlohmann_json::nlohmann_json",
+    "opentelemetry-cpp::api",
+    "opentelemetry-cpp::in_memory_span_exporter",
+    "opentelemetry-cpp::trace",
     "prometheus-cpp::core",
     "prometheus-cpp::pull",
     "yaml-cpp",
@@ -47,6 +50,10 @@ EXTERNAL = {
     "//third_party/kubernetes:curl": ["CURL::libcurl"],
     "//third_party/kubernetes:nlohmann_json": ["nlohmann_json::nlohmann_json"],
     "//third_party/kubernetes:yaml_cpp": ["yaml-cpp"],
+    "//third_party/opentelemetry:api": ["opentelemetry-cpp::api"],
+    "//third_party/opentelemetry:sdk":
+        ["opentelemetry-cpp::in_memory_span_exporter",
+         "opentelemetry-cpp::trace"],
     "@com_google_absl//absl/algorithm:container":
         ["absl::algorithm_container"],
     "@com_google_absl//absl/random": ["absl::random_random"],
