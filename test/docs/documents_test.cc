@@ -68,8 +68,9 @@ TEST_P(DocumentsTest, CodeIsCompiledAndRun) {
   for (const char* file :
        {"test/docs/guide_test.cc", "test/docs/async_guide_test.cc",
         "test/docs/controller_guide_test.cc", "test/docs/metrics_guide_test.cc",
-        "test/docs/informer_guide_test.cc",
+        "test/docs/informer_guide_test.cc", "test/docs/tracing_guide_test.cc",
         "test/inspect/inspect_guide_test.cc",
+        "test/opentelemetry/opentelemetry_tracer_test.cc",
         "test/shared/shared_guide_test.cc",
         "examples/async_probe/coroutine_prober.h",
         "examples/async_probe/event_loop.h",
