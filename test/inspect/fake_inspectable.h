@@ -99,9 +99,9 @@ inline Inspection StuckInspection() {
                         now + absl::Seconds(30)});
   it.num_grouped = 1000;
   it.groups = {{"flood", 940}, {"shop", 60}};
-  it.events.push_back({now - absl::Seconds(30), InspectedEventKind::kFailed,
-                       "shop/fails",
-                       "failed after 1s: NOT_FOUND: no such pod"});
+  it.events.push_back({now - absl::Seconds(30), "shop/fails",
+                       "failed after 1s: NOT_FOUND: no such pod",
+                       InspectedEventKind::kFailed});
   it.totals = InspectedTotals();
   it.options = {{"workers", "1"}, {"reconcile timeout", "inf"}};
   return it;

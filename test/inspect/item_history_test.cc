@@ -31,7 +31,7 @@ TEST(ItemHistoryTest, KeepsTheLastEventsAndCountsAll) {
   EXPECT_THAT(history.Last(10), IsEmpty());
   const auto record = [&history](InspectedEventKind kind, const char* key,
                                  const char* what) {
-    history.Record({absl::UnixEpoch(), kind, key, what});
+    history.Record({absl::UnixEpoch(), key, what, kind});
   };
   record(InspectedEventKind::kAdded, "a", "1");
   record(InspectedEventKind::kHandedOut, "b", "2");
@@ -52,7 +52,7 @@ TEST(ItemHistoryTest, KeepsTheLastEventsAndCountsAll) {
 
 TEST(ItemHistoryTest, KeepsAtLeastOneEvent) {
   ItemHistory history(0);
-  history.Record({absl::UnixEpoch(), InspectedEventKind::kAdded, "a", "1"});
+  history.Record({absl::UnixEpoch(), "a", "1"});
   EXPECT_EQ(history.Last(10).size(), 1u);
 }
 

@@ -99,10 +99,9 @@ class HistoryTracer final : public QueueTracer<T> {
         absl::StrAppend(&what, ": ",
                         internal::Printable(outcome.status.ToString()));
       }
-      history_->Record({outcome.time,
+      history_->Record({outcome.time, key_, std::move(what),
                         outcome.status.ok() ? InspectedEventKind::kSucceeded
-                                            : InspectedEventKind::kFailed,
-                        key_, std::move(what)});
+                                            : InspectedEventKind::kFailed});
     }
 
    private:
@@ -112,7 +111,7 @@ class HistoryTracer final : public QueueTracer<T> {
 
   void Record(const T& item, absl::Time time, InspectedEventKind kind,
               std::string what) {
-    history_->Record({time, kind, keys_.Of(item), std::move(what)});
+    history_->Record({time, keys_.Of(item), std::move(what), kind});
   }
 
   const std::shared_ptr<ItemHistory> history_;

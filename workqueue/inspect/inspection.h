@@ -78,9 +78,9 @@ enum class InspectedEventKind {
 // An event in the history of an item.
 struct InspectedEvent {
   absl::Time time;
-  InspectedEventKind kind = InspectedEventKind::kAdded;
   std::string key;   // as `InspectedItem::key`
   std::string what;  // printable, for example "failed after 2s: NOT_FOUND: web"
+  InspectedEventKind kind = InspectedEventKind::kAdded;
 };
 
 // InspectedTotals

@@ -65,7 +65,7 @@ struct NamedInspection {
 
   // Nothing if the totals are unknown, or if no time has passed since the first
   // sample.
-  std::optional<InspectedRates> rates;
+  std::optional<InspectedRates> rates = std::nullopt;
 };
 
 // InspectionRegistryOptions
