@@ -185,7 +185,7 @@ Needs attention:
   broken   )",
                 std::string(sizeof(kKey) - 1, ' '), R"(  INTERNAL: no\nway
   my pods  )",
-                kKey, "  It is next, and has been queued for 2m.\n"));
+                kKey, "  is next, and has been queued for 2m.\n"));
 
   const Outcome show =
       RunInspect({"--table", Url("/refusing"), "show", "my pods"});
