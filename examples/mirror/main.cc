@@ -122,7 +122,9 @@ int Main(int argc, char* argv[]) {
     metrics = *std::move(started);
     mirror_options.queue_metrics = metrics->provider();
     mirror_options.controller_metrics = metrics->provider();
-    console.Line(absl::StrCat("metrics: ", metrics->Url()));
+    mirror_options.inspection = metrics->inspection();
+    console.Line(absl::StrCat("metrics: ", metrics->MetricsUrl()));
+    console.Line(absl::StrCat("page: ", metrics->PageUrl()));
   }
   return (options->from.empty() ? RunDemo : RunMirror)(
       *options, std::move(mirror_options), signals, console);

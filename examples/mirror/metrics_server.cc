@@ -8,12 +8,17 @@
 #include <string>
 #include <utility>
 
+#include "CivetServer.h"
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "examples/command_line.h"
 #include "prometheus/exposer.h"
+#include "workqueue/inspect/civetweb_inspect_page.h"
+#include "workqueue/inspect/inspect_handler.h"
+#include "workqueue/inspect/inspection_registry.h"
 #include "workqueue/prometheus/prometheus_metrics_provider.h"
 
 namespace mirror {
@@ -26,20 +31,35 @@ absl::StatusOr<std::unique_ptr<MetricsServer>> MetricsServer::Start(int port) {
   if (!provider.ok()) return provider.status();
   server->provider_ = *std::move(provider);
 
+  auto inspection = workqueue::InspectionRegistry::Create();
+  if (!inspection.ok()) return inspection.status();
+  server->inspection_ = *std::move(inspection);
+  server->handler_ =
+      std::make_unique<workqueue::InspectHandler>(server->inspection_.get());
+
+  // The exposer does not tell its server. The server tells it while it starts,
+  // on this thread.
+  static thread_local struct mg_context* context;
+  CivetCallbacks callbacks;
+  callbacks.init_context = [](const struct mg_context* started) {
+    context = const_cast<struct mg_context*>(started);
+  };
   try {
-    server->exposer_ =
-        std::make_unique<prometheus::Exposer>(absl::StrCat("127.0.0.1:", port));
+    server->exposer_ = std::make_unique<prometheus::Exposer>(
+        absl::StrCat("127.0.0.1:", port), /*num_threads=*/2, &callbacks);
     server->exposer_->RegisterCollectable(server->registry_);
   } catch (const std::exception&) {  // Its message does not name the reason.
     return examples::BadOption("--metrics-port", absl::StrCat(port),
                                "cannot listen there; is the port taken?");
   }
+  server->page_ = std::make_unique<workqueue::CivetwebInspectPage>(
+      context, "/workqueue", server->handler_.get());
   return server;
 }
 
-std::string MetricsServer::Url() const {
+std::string MetricsServer::Url(absl::string_view path) const {
   return absl::StrCat(
-      "http://127.0.0.1:", exposer_->GetListeningPorts().front(), "/metrics");
+      "http://127.0.0.1:", exposer_->GetListeningPorts().front(), path);
 }
 
 }  // namespace mirror

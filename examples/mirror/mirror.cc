@@ -15,6 +15,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
 #include "examples/mirror/console.h"
+#include "examples/mirror/inspection.h"
 #include "examples/mirror/reconciler.h"
 #include "examples/mirror/stop_signals.h"
 #include "examples/mirror/tree_watcher.h"
@@ -96,10 +97,19 @@ absl::Status Mirror::CreateController() {
   }
   options.metrics_provider = options_.controller_metrics;
   if (watcher_ != nullptr) options.sources.push_back(WatcherSource());
+  if (options_.inspection != nullptr) {
+    inspection_ = std::make_unique<Inspection>(options_.inspection);
+    const absl::Status status = inspection_->RecordHistory(&options);
+    if (!status.ok()) return status;
+  }
   auto controller =
       workqueue::Controller<std::string>::Create(std::move(options));
   if (!controller.ok()) return controller.status();
   controller_ = *std::move(controller);
+  if (inspection_ != nullptr) {
+    const absl::Status status = inspection_->Show(controller_.get());
+    if (!status.ok()) return status;
+  }
   // Without a watcher, no other code adds paths. The root stands for the whole
   // tree.
   if (watcher_ == nullptr) Enqueue("");

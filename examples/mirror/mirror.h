@@ -20,6 +20,7 @@
 #include "absl/time/time.h"
 #include "examples/mirror/console.h"
 #include "examples/mirror/failures.h"
+#include "examples/mirror/inspection.h"
 #include "examples/mirror/path_map.h"
 #include "examples/mirror/queue_metrics.h"
 #include "examples/mirror/reconciler.h"
@@ -29,6 +30,7 @@
 #include "workqueue/controller/metrics.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/controller/source.h"
+#include "workqueue/inspect/inspection_registry.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/metrics.h"
 
@@ -70,6 +72,8 @@ class Mirror {
     // If not null, receives the metrics of the queue and the controller.
     workqueue::MetricsProvider* queue_metrics = nullptr;
     workqueue::ControllerMetricsProvider* controller_metrics = nullptr;
+    // If not null, shows the controller, with the history of its paths.
+    workqueue::InspectionRegistry* inspection = nullptr;
   };
 
   // Starts to mirror. Reports failures to `console`, which must outlive the
@@ -141,6 +145,7 @@ class Mirror {
   std::function<bool()> idle_;  // `SharedQueue::idle`; null without one
   std::unique_ptr<TreeWatcher> watcher_;  // null if the tree is not watched
   std::unique_ptr<workqueue::Controller<std::string>> controller_;
+  std::unique_ptr<Inspection> inspection_;  // null if nobody inspects
 };
 
 }  // namespace mirror

@@ -33,6 +33,7 @@ namespace {
 namespace fs = ::std::filesystem;
 using ::testing::AllOf;
 using ::testing::Ge;
+using ::testing::HasSubstr;
 using ::testing::Le;
 using ::testing::MatchesRegex;
 
@@ -87,6 +88,26 @@ class MetricsTest : public MirrorProgramFixture {
         "PATH=/usr/bin:$PATH python3 test/examples/scrape.py ", url));
     EXPECT_EQ(outcome.exit_code, 0);
     return workqueue::ParseExposition(outcome.out);
+  }
+
+  // Returns the line that tells the URL of the page, after `line`, which tells
+  // the one of the metrics.
+  static std::string PageLineOf(absl::string_view line) {
+    return absl::StrCat(
+        "mirror: page: ",
+        absl::StripSuffix(absl::StripPrefix(line, "mirror: metrics: "),
+                          "/metrics"),
+        "/workqueue");
+  }
+
+  static std::string Fetch(const std::string& url) {
+    const examples::Outcome outcome = examples::RunCommand(absl::StrCat(
+        "PATH=/usr/bin:$PATH python3 -c 'import sys, urllib.request as r; "
+        "opener = r.build_opener(r.ProxyHandler({})); "
+        "print(opener.open(sys.argv[1]).read().decode())' '",
+        url, "'"));
+    EXPECT_EQ(outcome.exit_code, 0) << url;
+    return outcome.out;
   }
 
  private:
@@ -190,7 +211,20 @@ TEST_F(MetricsTest, AreServedToPrometheus) {
   AwaitMessage("in sync");
   Signal(SIGTERM);
   EXPECT_EQ(Wait(), 0);
-  EXPECT_EQ(err(), line + "\nmirror: in sync\n");  // It prints nothing more.
+  // It prints nothing more.
+  EXPECT_EQ(err(),
+            absl::StrCat(line, "\n", PageLineOf(line), "\nmirror: in sync\n"));
+}
+
+TEST_F(MetricsTest, ThePageIsServedBesideThem) {
+  const std::string line = StartAndAwaitCopies();
+  AwaitMessage("in sync");
+  const std::string url(absl::StripPrefix(PageLineOf(line), "mirror: page: "));
+  const std::string overview = Fetch(url);
+  EXPECT_THAT(overview, HasSubstr("controller on a priority queue"));
+  EXPECT_THAT(overview, HasSubstr("Nothing needs attention."));
+  EXPECT_THAT(Fetch(url + "?name=mirror&key=file0&format=json"),
+              HasSubstr("succeeded after"));
 }
 
 TEST_F(MetricsTest, AreServedOnTheLoopbackAddressOnly) {
