@@ -273,7 +273,8 @@ Html GroupTable(const Inspection& inspection) {
   for (const InspectedGroup& group : inspection.groups) {
     const size_t percent = 100 * group.items / inspection.num_grouped;
     html.Markup("<tr><td>").Text(group.name);
-    html.Markup("</td><td class=\"number\">").Number(group.items);
+    html.Markup("</td><td class=\"number\">");
+    html.Text(ReadableNumber(group.items));
     html.Markup("</td><td><meter min=\"0\" max=\"100\" value=\"");
     html.Number(percent).Markup("\"></meter> ").Number(percent);
     html.Markup(" %</td></tr>\n");
@@ -385,7 +386,12 @@ void AppendItemTables(const NamedInspection& object, Html* html) {
   const auto left = [now](const InspectedItem& item) {
     return item.time - now;
   };
-  html->Append(ItemTable(object, "Processing", "for", it.processing,
+  const std::string processing =
+      it.num_workers.has_value()
+          ? absl::StrCat("Processing, by ",
+                         ReadableCount(*it.num_workers, "worker"))
+          : "Processing";
+  html->Append(ItemTable(object, processing, "for", it.processing,
                          it.num_processing, age));
   html->Append(FailureTable(object));
   html->Append(GroupTable(it));

@@ -43,7 +43,9 @@ th, td {
   text-align: left; vertical-align: top; padding: .35rem .7rem .35rem 0;
   border-bottom: 1px solid var(--line); overflow-wrap: anywhere;
 }
-th { color: var(--dim); font-weight: 500; font-size: .85rem; }
+th {
+  color: var(--dim); font-weight: 500; font-size: .85rem; white-space: nowrap;
+}
 .number { white-space: nowrap; font-variant-numeric: tabular-nums; }
 .good { color: var(--good); }
 .bad { color: var(--bad); }
