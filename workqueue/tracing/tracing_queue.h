@@ -70,7 +70,7 @@ struct TracingQueueOptions {
 
   // The maximum number of items whose contexts are kept. At least 1. The
   // contexts of a further item replace those of the item whose last change is
-  // longest ago. An item takes about 250 bytes beside itself.
+  // longest ago. An item takes a few hundred bytes beside itself.
   size_t max_items = 100'000;
 
   // Receives the errors of the tracers; null means that nobody does. At most
