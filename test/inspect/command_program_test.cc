@@ -202,7 +202,7 @@ Needs attention:
 
   Queued for 2m: priority 5
 
-Events:
+History:
   AGO  EVENT
    1s  added
 )"));

@@ -241,7 +241,7 @@ constexpr char kObject[] = R"({
   "taken_at": "2026-01-02T03:04:05+00:00", "shutting_down": false,
   "health": "OK", "num_queued": 1200, "num_processing": 1, "num_waiting": 1,
   "num_failing": 2, "num_workers": 4,
-  "findings": [{"key": "a\\001", "text": "It is next."}],
+  "findings": [{"key": "a\\001", "text": "is next."}],
   "queued": [{"key": "a\\001", "since": "2026-01-02T03:03:05+00:00",
               "priority": 7, "failures": 0, "last_error": ""}],
   "processing": [{"key": "", "since": "2026-01-02T03:04:04.5+00:00",
@@ -256,6 +256,8 @@ constexpr char kObject[] = R"({
   "num_grouped": 1000, "groups": [{"name": "default", "items": 255}],
   "events": [{"time": "2026-01-02T03:04:03+00:00", "key": "w",
               "what": "failed: y"}],
+  "rates": {"added": 1.25, "retried": 0, "handed_out": 2, "succeeded": 1200.5,
+            "failed": "?"},
   "options": {"workers": "4"}, "samples": []})";
 
 TEST(TablesTest, ShowAnObject) {
@@ -267,11 +269,15 @@ TEST(TablesTest, ShowAnObject) {
   processing  1 of 4
   waiting     1
   failing     2
+  added       1.2/s
+  retried     0.0/s
+  succeeded   1200.5/s
+  failed      0.0/s
   health      OK
   workers     4
 
 Needs attention:
-  a\001  It is next.
+  a\001  is next.
 
 Processing (1):
   KEY        FOR  NOTES
@@ -291,9 +297,9 @@ Queued (1 of 1,200):
 
 Waiting (1):
   KEY    DUE IN  NOTES
-  w    for ever  2 failures
+  w       inf  2 failures
 
-Events:
+History:
   AGO  KEY  EVENT
    2s  w    failed: y
 )");
@@ -306,10 +312,10 @@ TEST(TablesTest, ShowAnItem) {
 
   Being processed for 500ms: added again, 1 failure, NOT_FOUND: x
   Queued for 1m: priority 7
-  Waiting for another for ever: 2 failures
+  Waiting for another inf: 2 failures
   Has failed 2 times in 1m, last 2s ago: UNKNOWN: y
 
-Events:
+History:
   AGO  EVENT
    2s  failed: y
 )");

@@ -136,9 +136,10 @@ class QueueInspectable : public Inspectable {
   static constexpr bool kIsRateLimiting =
       std::is_base_of_v<RateLimitingInterface<T>, QueueInterface>;
 
-  // The number of queued items whose groups are counted. Copying so many takes
-  // a fraction of a millisecond.
-  static constexpr size_t kNumGrouped = 1000;
+  // The number of queued items whose groups are counted: enough to see a group
+  // that has most of them, and few enough to copy them while others wait for
+  // the lock.
+  static constexpr size_t kNumGrouped = 250;
 
   // The number of events of one item that are shown.
   static constexpr size_t kMaxEvents = 100;
@@ -196,12 +197,11 @@ class QueueInspectable : public Inspectable {
 // InspectQueue()
 //
 // Returns an object that inspects `queue`. An inspection takes the lock of the
-// queue for as long as it takes to copy at most 1000 items of each kind. The
+// queue for as long as it takes to copy at most 250 items of each kind. The
 // copying does not take longer if the queue has more items, except for waiting
 // items in a timing wheel (see `Interface::TakeSnapshotUpTo()`).
 //
-// `queue` is not owned. It must not be null, and must outlive the
-// result.
+// `queue` is not owned. It must not be null, and must outlive the result.
 template <typename T>
 std::unique_ptr<Inspectable> InspectQueue(RateLimitingInterface<T>* queue,
                                           InspectOptions<T> options = {}) {

@@ -117,7 +117,7 @@ struct Inspection {
 
   std::vector<InspectedItem> queued;      // in the order of handing out
   std::vector<InspectedItem> processing;  // processed longest first
-  std::vector<InspectedItem> waiting;     // due first first
+  std::vector<InspectedItem> waiting;     // in the order of their times
   std::vector<InspectedFailure> failing;  // most failures first
 
   // The groups of the next `num_grouped` queued items, the largest first.

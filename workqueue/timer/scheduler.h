@@ -110,7 +110,7 @@ struct SchedulerSnapshot {
   size_t num_waiting = 0;  // which may exceed the size of the list
   size_t failed_runs = 0;
   std::vector<Running> running;  // running longest first
-  std::vector<Waiting> waiting;  // due first first
+  std::vector<Waiting> waiting;  // in the order of `due_at`
 };
 
 // Scheduler

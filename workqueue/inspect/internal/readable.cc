@@ -15,7 +15,7 @@ namespace workqueue {
 namespace internal {
 
 std::string ReadableDuration(absl::Duration d) {
-  if (d == absl::InfiniteDuration()) return "for ever";
+  if (d == absl::InfiniteDuration()) return "inf";
   if (d <= absl::ZeroDuration()) return "0s";
   constexpr absl::Duration kDay = absl::Hours(24);
   absl::Duration unit = kDay;

@@ -19,7 +19,7 @@ namespace internal {
 
 // Returns `d` with the precision that a person needs: "3ms", "1.5s", "42s",
 // "5m10s", "3h20m", "12d4h". A negative duration becomes "0s", an infinite one
-// "for ever".
+// "inf".
 std::string ReadableDuration(absl::Duration d);
 
 // Returns a number with commas: "1,234,567".

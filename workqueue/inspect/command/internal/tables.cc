@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -61,6 +62,11 @@ int64_t Integer(const Json& json, const char* name) {
 size_t Number(const Json& json, const char* name) {
   const int64_t number = Integer(json, name);
   return number < 0 ? 0 : static_cast<size_t>(number);
+}
+
+double Real(const Json& json, const char* name) {
+  const Json& member = Member(json, name);
+  return member.is_number() ? member.get<double>() : 0;
 }
 
 absl::Time Time(const Json& json, const char* name) {
@@ -229,7 +235,7 @@ std::string EventTable(const Json& object, bool names_keys) {
     table.Add({Between(Time(event, "time"), Time(object, "taken_at")),
                names_keys ? Key(event) : "", Text(event, "what")});
   }
-  return table.empty() ? "" : "\nEvents:\n" + table.Text("  ");
+  return table.empty() ? "" : "\nHistory:\n" + table.Text("  ");
 }
 
 // The name and the kind of an object.
@@ -245,6 +251,12 @@ std::string Summary(const Json& object) {
   table.Add({"processing", Processing(object)});
   table.Add({"waiting", ReadableNumber(Number(object, "num_waiting"))});
   table.Add({"failing", Failing(object)});
+  const Json& rates = Member(object, "rates");
+  for (const char* name : {"added", "retried", "succeeded", "failed"}) {
+    if (Has(rates, name)) {
+      table.Add({name, absl::StrFormat("%.1f/s", Real(rates, name))});
+    }
+  }
   table.Add({"health", Health(object)});
   const Json& options = Member(object, "options");
   if (options.is_object()) {
