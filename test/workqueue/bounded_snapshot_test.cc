@@ -327,7 +327,9 @@ TEST_P(BoundedSnapshotTest, IsTheBeginningOfTheWholeSnapshot) {
   }
   EXPECT_GE(queued, 5u);
   EXPECT_GE(processing, 5u);
-  if (subject_.delaying != nullptr) EXPECT_GE(waiting, 5u);
+  if (subject_.delaying != nullptr) {
+    EXPECT_GE(waiting, 5u);
+  }
 }
 
 TEST_P(BoundedSnapshotTest, OfOneItemHasTheStatesOfThatItem) {
