@@ -318,7 +318,9 @@ TEST_F(SharedQueuePartitionsTest, ABoundedSnapshotHasTheFirstItems) {
     ASSERT_EQ(some.waiting.size(), std::min<size_t>(max, 12));
     for (size_t i = 0; i < some.queued.size(); ++i) {
       EXPECT_EQ(some.queued[i].item, all.queued[i].item);
-      if (i > 0) EXPECT_LT(some.queued[i - 1].since, some.queued[i].since);
+      if (i > 0) {
+        EXPECT_LT(some.queued[i - 1].since, some.queued[i].since);
+      }
     }
     for (size_t i = 0; i < some.processing.size(); ++i) {
       EXPECT_EQ(some.processing[i].item, processing[i]);
