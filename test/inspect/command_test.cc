@@ -296,7 +296,7 @@ Queued (1 of 1,200):
   a\001   1m  priority 7
 
 Waiting (1):
-  KEY    DUE IN  NOTES
+  KEY  DUE IN  NOTES
   w       inf  2 failures
 
 History:
