@@ -31,6 +31,7 @@ OPTIONAL = (
     "absl::clock_interface",
     "absl::simulated_clock",
     "civetweb::civetweb",
+    "civetweb::civetweb-cpp",
     "hiredis::hiredis",
     "nlohmann_json::nlohmann_json",
     "opentelemetry-cpp::api",
@@ -63,7 +64,9 @@ EXTERNAL = {
         ["absl::hash", "absl::str_format"],
     "@civetweb//:civetweb": ["civetweb::civetweb"],
     "@com_github_jupp0r_prometheus_cpp//core": ["prometheus-cpp::core"],
-    "@com_github_jupp0r_prometheus_cpp//pull": ["prometheus-cpp::pull"],
+    # Programs pass CivetWeb's CivetCallbacks to the library.
+    "@com_github_jupp0r_prometheus_cpp//pull":
+        ["prometheus-cpp::pull", "civetweb::civetweb-cpp"],
     "@hiredis//:hiredis": ["hiredis::hiredis"],
     "@nlohmann_json//:json": ["nlohmann_json::nlohmann_json"],
     # A test preloads it, and leaves something out without it.
