@@ -77,13 +77,17 @@ int OnRequest(struct mg_connection* connection, void* handler) {
     request.headers[absl::AsciiStrToLower(info->http_headers[i].name)] =
         info->http_headers[i].value;
   }
+  bool too_long = false;
+  if (request.method == "POST") {
+    const std::optional<std::string> body = ReadBody(connection);
+    too_long = !body.has_value();
+    if (!too_long) AddParameters(*body, &request.parameters);
+  }
   InspectResponse response;
-  const std::optional<std::string> body = ReadBody(connection);
-  if (body.has_value()) {
-    if (request.method == "POST") AddParameters(*body, &request.parameters);
-    response = static_cast<InspectHandler*>(handler)->Handle(request);
-  } else {
+  if (too_long) {
     response.status = 413;
+  } else {
+    response = static_cast<InspectHandler*>(handler)->Handle(request);
   }
   Send(connection, response);
   return response.status;
