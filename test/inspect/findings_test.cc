@@ -84,6 +84,12 @@ TEST(FindingsTest, CountsSeveralWorkersAndOneItem) {
   it.num_processing = 4;
   EXPECT_THAT(Texts(it), IsEmpty()) << "nothing is queued";
   it.num_queued = 1;
+  it.queued.emplace_back();
+  it.queued.emplace_back();  // added later, but of a higher priority
+  it.taken_at = it.queued[1].time + absl::Seconds(1);
+  it.queued[0].time = it.taken_at;
+  EXPECT_THAT(Texts(it), IsEmpty()) << "for a short time only";
+  it.taken_at += absl::Nanoseconds(1);
   EXPECT_THAT(Texts(it),
               ElementsAre("All 4 workers are busy, and 1 item is queued."));
 }

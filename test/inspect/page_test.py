@@ -15,6 +15,7 @@ import sys
 import unittest
 
 from selenium import webdriver
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
@@ -59,14 +60,33 @@ class PageTest(unittest.TestCase):
         self.assertIsNone(
             self.browser.execute_script("return window.pwned || null"))
 
-    def text(self):
-        return self.browser.find_element(By.TAG_NAME, "main").text
+    def text(self, selector="main"):
+        """Returns the text of an element; empty while a page loads."""
+        # At once, because the page may refresh itself meanwhile.
+        return self.browser.execute_script(
+            "return document.querySelector(arguments[0])?.innerText ?? ''",
+            selector)
 
     def wait_for(self, condition, browser=None):
         WebDriverWait(browser or self.browser, 60).until(lambda _: condition())
 
+    def use(self, by, what, action):
+        """Does `action` to the element. The page may replace the element by a
+        new one at any time, until the user is in it."""
+        wait = WebDriverWait(self.browser, 60, ignored_exceptions=[
+            StaleElementReferenceException])
+        wait.until(
+            lambda browser: (action(browser.find_element(by, what)), True)[1])
+
+    def click(self, by, what):
+        self.use(by, what, lambda element: element.click())
+
     def follow(self, text):
-        self.browser.find_element(By.PARTIAL_LINK_TEXT, text).click()
+        self.click(By.PARTIAL_LINK_TEXT, text)
+
+    def find(self, key):
+        self.use(By.CSS_SELECTOR, "input[name=key]",
+                 lambda element: element.send_keys(key))
 
     def shot(self, name):
         if ARGUMENTS.screenshots is None:
@@ -106,8 +126,7 @@ class PageTest(unittest.TestCase):
 
     def test_key_page_tells_the_history(self):
         self.follow("orders")
-        field = self.browser.find_element(By.CSS_SELECTOR, "input[name=key]")
-        field.send_keys("shop/fails\n")
+        self.find("shop/fails\n")
         self.wait_for(lambda: "History" in self.text())
         text = self.text()
         self.assertRegex(text, r"Has failed \d+ times")
@@ -131,16 +150,16 @@ class PageTest(unittest.TestCase):
 
     def test_does_not_refresh_what_the_user_writes(self):
         self.follow("orders")
+        self.find("shop/")
+        self.wait_for(lambda: self.text("#refresh") == "paused")
         field = self.browser.find_element(By.CSS_SELECTOR, "input[name=key]")
-        field.send_keys("shop/")
-        note = self.browser.find_element(By.ID, "refresh")
-        self.wait_for(lambda: note.text == "paused")
         self.assertEqual(field.get_attribute("value"), "shop/")
 
     def test_keys_with_markup_are_text(self):
         self.follow("orders")
         self.follow("window.pwned")
-        heading = self.browser.find_element(By.CSS_SELECTOR, "h2.key").text
+        self.wait_for(lambda: self.text("h2.key"))
+        heading = self.text("h2.key")
         self.assertIn("<script>window.pwned = 1</script>", heading)
         self.assertIn(r"\n\001\377&amp;", heading)
         self.assertRegex(self.text(), r"Has failed \d+ time")
@@ -159,11 +178,11 @@ class PageTest(unittest.TestCase):
         self.browser.get(self.url + "?name=orders&key=shop%2Flater")
         self.assertIn("Waiting for another 59m", self.text())
         button = "//button[text()='%s']"
-        self.browser.find_element(By.XPATH, button % "Cancel waiting").click()
+        self.click(By.XPATH, button % "Cancel waiting")
         self.wait_for(lambda: "Not in the queue" in self.text())
-        self.browser.find_element(By.XPATH, button % "Requeue now").click()
+        self.click(By.XPATH, button % "Requeue now")
         self.wait_for(lambda: "Queued for" in self.text())
-        self.browser.find_element(By.XPATH, button % "Forget failures").click()
+        self.click(By.XPATH, button % "Forget failures")
         self.wait_for(lambda: "Queued for" in self.text())
 
     def test_reads_without_javascript(self):

@@ -20,6 +20,7 @@ namespace internal {
 namespace {
 
 constexpr size_t kMaxItems = 3;
+constexpr absl::Duration kNotable = absl::Seconds(1);
 constexpr absl::Duration kLong = absl::Minutes(1);
 constexpr int kManyFailures = 5;
 constexpr size_t kManyQueued = 100;
@@ -39,7 +40,10 @@ std::vector<Finding> Findings(const Inspection& inspection) {
 
   if (inspection.num_workers.has_value() &&
       inspection.num_processing >= *inspection.num_workers &&
-      inspection.num_queued > 0) {
+      std::any_of(inspection.queued.begin(), inspection.queued.end(),
+                  [&inspection](const InspectedItem& item) {
+                    return inspection.taken_at - item.time > kNotable;
+                  })) {
     add(absl::StrCat(
         *inspection.num_workers == 1
             ? "The only worker is"

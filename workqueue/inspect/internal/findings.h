@@ -27,7 +27,8 @@ struct Finding {
 // Returns the findings in `inspection`, the most serious kind first:
 //
 //   * the health is not OK,
-//   * all workers are busy, and items are queued,
+//   * all workers are busy, and one of the next items has been queued for more
+//     than a second,
 //   * an item has been processed for more than a minute,
 //   * an item has failed at least five times,
 //   * one group has more than half of the next queued items, and there are at
