@@ -436,7 +436,7 @@ class RunCommandTest : public testing::Test {
     return status;
   }
 
-  // What has been written so far.
+  // Returns the text that has been written so far.
   std::string Written() {
     std::rewind(file_);
     std::string text;

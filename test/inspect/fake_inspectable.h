@@ -23,7 +23,8 @@
 
 namespace workqueue {
 
-// What a test sees of a `FakeInspectable`, which a registry owns.
+// The part of a `FakeInspectable` that a test reads and writes. A registry owns
+// the `FakeInspectable`.
 struct FakeState {
   absl::StatusOr<Inspection> inspection = Inspection();
   absl::Status act_result;

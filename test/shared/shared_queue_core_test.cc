@@ -62,7 +62,7 @@ class FakeEngine final : public Engine {
     return snapshot;
   }
 
-  // What the next snapshot is, and the request for the last one.
+  // The next snapshot, and the request for the last one.
   EngineSnapshot snapshot;
   EngineSnapshotRequest snapshot_request;
 

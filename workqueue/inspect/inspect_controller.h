@@ -72,10 +72,10 @@ class ControllerInspectable final
   }
 
  protected:
-  Snapshot<T> TakeSnapshot(size_t max) override {
+  absl::StatusOr<Snapshot<T>> TakeSnapshot(size_t max) override {
     return controller_->TakeSnapshotUpTo(max);
   }
-  Snapshot<T> TakeSnapshotOf(const T& item) override {
+  absl::StatusOr<Snapshot<T>> TakeSnapshotOf(const T& item) override {
     return controller_->TakeSnapshotOf(item);
   }
 

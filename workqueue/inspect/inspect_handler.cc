@@ -19,16 +19,12 @@
 #include "workqueue/inspect/inspection_json.h"
 #include "workqueue/inspect/inspection_registry.h"
 #include "workqueue/inspect/internal/html.h"
+#include "workqueue/inspect/internal/list_limits.h"
 #include "workqueue/inspect/internal/page.h"
 #include "workqueue/internal/printable.h"
 
 namespace workqueue {
 namespace {
-
-// The numbers of items in each list of a page. The overview shows findings, for
-// which a few items suffice.
-constexpr size_t kMaxItems = 100;
-constexpr size_t kMaxItemsOfOverview = 5;
 
 // Returns 128 random bits, which another site cannot guess.
 std::string NewSecret() {
@@ -139,13 +135,17 @@ InspectResponse InspectHandler::Handle(const InspectRequest& request) {
 InspectResponse InspectHandler::Get(const InspectRequest& request) {
   const std::string& name = Parameter(request, "name");
   const std::string& key = Parameter(request, "key");
-  internal::PageOptions page;
-  page.nonce = NewSecret();
-  if (options_.authorizer != nullptr) page.token = token_;
+  const auto new_page = [this] {
+    internal::PageOptions page;
+    page.nonce = NewSecret();
+    if (options_.authorizer != nullptr) page.token = token_;
+    return page;
+  };
 
   if (name.empty()) {
-    const auto objects = registry_->InspectAll(kMaxItemsOfOverview);
+    const auto objects = registry_->InspectAll(internal::kMaxItemsOfOverview);
     if (WantsJson(request)) return JsonResponse(200, InspectionJson(objects));
+    const internal::PageOptions page = new_page();
     return HtmlResponse(200, internal::OverviewPage(objects, page), page.nonce);
   }
 
@@ -153,12 +153,13 @@ InspectResponse InspectHandler::Get(const InspectRequest& request) {
   const bool has_key = request.parameters.count("key") != 0;
   const absl::StatusOr<NamedInspection> object =
       has_key ? registry_->InspectKey(name, key)
-              : registry_->Inspect(name, kMaxItems);
+              : registry_->Inspect(name, internal::kMaxItems);
   if (!object.ok()) return Error(request, object.status());
   if (has_key && !object->inspection.ok()) {
     return Error(request, object->inspection.status());
   }
   if (WantsJson(request)) return JsonResponse(200, InspectionJson(*object));
+  const internal::PageOptions page = new_page();
   return HtmlResponse(200,
                       has_key ? internal::KeyPage(*object, key, page)
                               : internal::ObjectPage(*object, page),

@@ -81,8 +81,9 @@ struct InspectHandlerOptions {
 //
 // The page reads without JavaScript. With JavaScript, it refreshes itself every
 // two seconds. It loads nothing from other servers. All texts are escaped, and
-// the response forbids every script but the page's own. Whoever reads the page
-// sees the keys and the errors: serve it where only operators can reach it.
+// the response forbids every script but the page's own. Every reader of the
+// page sees the keys and the errors: serve it where only operators can reach
+// it.
 //
 // Thread-safe.
 class InspectHandler {

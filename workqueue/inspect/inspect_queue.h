@@ -73,8 +73,10 @@ class QueueInspectable : public Inspectable {
 
   absl::StatusOr<Inspection> Inspect(size_t max_items) override {
     const size_t num_grouped = max_items == 0 ? 0 : kNumGrouped;
-    Inspection inspection =
-        ToInspection(TakeSnapshot(std::max(max_items, num_grouped)));
+    const absl::StatusOr<Snapshot<T>> snapshot =
+        TakeSnapshot(std::max(max_items, num_grouped));
+    if (!snapshot.ok()) return snapshot.status();
+    Inspection inspection = ToInspection(*snapshot);
     inspection.options = options_.options;
     if (options_.history != nullptr) {
       inspection.events = options_.history->Last(max_items);
@@ -88,7 +90,9 @@ class QueueInspectable : public Inspectable {
   absl::StatusOr<Inspection> InspectKey(absl::string_view key) override {
     absl::StatusOr<T> item = keys_.Parse(key);
     if (!item.ok()) return item.status();
-    Inspection inspection = ToInspection(TakeSnapshotOf(*item));
+    const absl::StatusOr<Snapshot<T>> snapshot = TakeSnapshotOf(*item);
+    if (!snapshot.ok()) return snapshot.status();
+    Inspection inspection = ToInspection(*snapshot);
     if (options_.history != nullptr) {
       inspection.events = options_.history->Of(keys_.Of(*item), kMaxEvents);
     }
@@ -114,10 +118,10 @@ class QueueInspectable : public Inspectable {
   const InspectOptions<T>& options() const { return options_; }
   const internal::KeyText<T>& keys() const { return keys_; }
 
-  virtual Snapshot<T> TakeSnapshot(size_t max) {
+  virtual absl::StatusOr<Snapshot<T>> TakeSnapshot(size_t max) {
     return queue_->TakeSnapshotUpTo(max);
   }
-  virtual Snapshot<T> TakeSnapshotOf(const T& item) {
+  virtual absl::StatusOr<Snapshot<T>> TakeSnapshotOf(const T& item) {
     return queue_->TakeSnapshotOf(item);
   }
 

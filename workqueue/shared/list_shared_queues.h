@@ -20,7 +20,7 @@ namespace workqueue {
 
 // SharedQueueName
 //
-// What a client must know to open a shared queue.
+// The options that a client needs to open a shared queue.
 struct SharedQueueName {
   std::string name;
   int partitions = 1;  // of `SharedQueueOptionsBase`

@@ -58,9 +58,10 @@ struct TracingQueueOptions {
   // The queue that keeps the items.
   std::unique_ptr<RateLimitingInterface<T>> queue;
 
-  // What happens to the items is told to each of these, in order. If several of
-  // them make a context, that of the first one travels. Without a tracer, the
-  // current contexts of the adding threads travel (see `TraceScope`).
+  // The queue tells each of these what happens to the items, in order. If
+  // several of them make a context, that of the first one travels. Without a
+  // tracer, the current contexts of the adding threads travel (see
+  // `TraceScope`).
   std::vector<std::shared_ptr<QueueTracer<T>>> tracers;
 
   // The maximum number of contexts of an item. If an item is added more often

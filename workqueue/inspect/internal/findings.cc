@@ -19,7 +19,7 @@ namespace workqueue {
 namespace internal {
 namespace {
 
-constexpr size_t kMaxItems = 3;
+constexpr size_t kMaxNamed = 3;
 constexpr absl::Duration kNotable = absl::Seconds(1);
 constexpr absl::Duration kLong = absl::Minutes(1);
 constexpr int kManyFailures = 5;
@@ -53,7 +53,7 @@ std::vector<Finding> Findings(const Inspection& inspection) {
   }
 
   const size_t num_processing =
-      std::min(kMaxItems, inspection.processing.size());
+      std::min(kMaxNamed, inspection.processing.size());
   for (size_t i = 0; i < num_processing; ++i) {
     const InspectedItem& item = inspection.processing[i];
     const absl::Duration age = inspection.taken_at - item.time;
@@ -62,7 +62,7 @@ std::vector<Finding> Findings(const Inspection& inspection) {
         item.key);
   }
 
-  const size_t num_failing = std::min(kMaxItems, inspection.failing.size());
+  const size_t num_failing = std::min(kMaxNamed, inspection.failing.size());
   for (size_t i = 0; i < num_failing; ++i) {
     const InspectedFailure& item = inspection.failing[i];
     if (item.failures < kManyFailures) break;

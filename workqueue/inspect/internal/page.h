@@ -18,7 +18,7 @@
 namespace workqueue {
 namespace internal {
 
-// What all pages of a response need.
+// The options of all pages.
 struct PageOptions {
   // The nonce of the page's script and style, which the response's policy
   // names.

@@ -671,7 +671,7 @@ absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshotUpTo(size_t max) {
   }
   absl::StatusOr<EngineSnapshot> snapshot = TakeSnapshot(std::move(request));
   if (!snapshot.ok()) return snapshot;
-  // What was in hand comes first, and may have been taken meanwhile.
+  // The items in hand come first. Workers may have taken them meanwhile.
   std::sort(snapshot->processing.begin(), snapshot->processing.end(),
             [](const auto& a, const auto& b) { return a.number < b.number; });
   for (auto* list : {&snapshot->queued, &snapshot->processing}) {

@@ -60,7 +60,7 @@ class ItemTraces {
   ItemTraces(size_t max_contexts, size_t max_items)
       : max_contexts_(max_contexts), entries_(max_items) {}
 
-  // What an add has changed, for `Undo()`.
+  // The change that an add has made, for `Undo()`.
   struct Added {
     TraceContext context;
     absl::Time time;

@@ -92,7 +92,7 @@ bool IsHeaderNameCharacter(char c) {
 
 absl::Status AddHeader(absl::string_view value, CommandArguments* arguments) {
   const size_t colon = value.find(':');
-  // What is not the name may be a secret, so no message contains it.
+  // The value may be a secret, so no message contains it.
   if (colon == absl::string_view::npos) {
     return absl::InvalidArgumentError(
         "--header has no colon: it must be a name, a colon and a value");

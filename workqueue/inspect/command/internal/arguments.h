@@ -23,7 +23,7 @@ namespace internal {
 
 // CommandArguments
 //
-// What the command line of `workqueue-inspect` says.
+// The parsed command line of `workqueue-inspect`.
 struct CommandArguments {
   enum class Command { kList, kShow, kWatch, kRequeue, kForget, kCancel };
 

@@ -20,6 +20,7 @@
 #include "workqueue/inspect/inspection.h"
 #include "workqueue/inspect/inspection_json.h"
 #include "workqueue/inspect/inspection_registry.h"
+#include "workqueue/inspect/internal/list_limits.h"
 #include "workqueue/shared/list_shared_queues.h"
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/shared/shared_queue_options.h"
@@ -30,10 +31,6 @@ namespace internal {
 namespace {
 
 using Queue = SharedQueue<std::string>;
-
-// The numbers of items in each list, as in the documents of an inspection page.
-constexpr size_t kMaxItems = 100;
-constexpr size_t kMaxItemsOfOverview = 5;
 
 // How long the server may take for a step of a search for queues.
 constexpr absl::Duration kTimeout = absl::Seconds(5);
@@ -51,16 +48,10 @@ class SharedQueueInspectable final
 
   absl::StatusOr<Inspection> Inspect(size_t max_items) override {
     absl::StatusOr<Inspection> inspection = Base::Inspect(max_items);
-    if (!error_.ok()) return error_;
+    if (!inspection.ok()) return inspection;
     const absl::StatusOr<SharedQueueCounts> counts = queue().Count();
     if (!counts.ok()) return counts.status();
     inspection->num_failing = counts->failing;
-    return inspection;
-  }
-
-  absl::StatusOr<Inspection> InspectKey(absl::string_view key) override {
-    absl::StatusOr<Inspection> inspection = Base::InspectKey(key);
-    if (inspection.ok() && !error_.ok()) return error_;
     return inspection;
   }
 
@@ -83,19 +74,13 @@ class SharedQueueInspectable final
   }
 
  private:
-  Snapshot<std::string> TakeSnapshot(size_t max) override {
-    return Keep(queue().TakeSnapshotUpToWithStatus(max));
+  absl::StatusOr<Snapshot<std::string>> TakeSnapshot(size_t max) override {
+    return queue().TakeSnapshotUpToWithStatus(max);
   }
-  Snapshot<std::string> TakeSnapshotOf(const std::string& item) override {
-    return Keep(queue().TakeSnapshotOfWithStatus(item));
+  absl::StatusOr<Snapshot<std::string>> TakeSnapshotOf(
+      const std::string& item) override {
+    return queue().TakeSnapshotOfWithStatus(item);
   }
-
-  Snapshot<std::string> Keep(absl::StatusOr<Snapshot<std::string>> snapshot) {
-    error_ = snapshot.status();
-    return snapshot.ok() ? *std::move(snapshot) : Snapshot<std::string>();
-  }
-
-  absl::Status error_;  // of the last snapshot
 };
 
 // Returns `status` as an error about `argument`, if the argument is wrong.

@@ -19,13 +19,12 @@ namespace internal {
 
 // Source
 //
-// Where the documents of docs/inspection.md come from. All functions block for
-// the server. They return
+// A server of the documents of docs/inspection.md. All functions block for the
+// server. They return
 //
 //   * `absl::NotFoundError` if there is no object `name`,
-//   * `absl::InvalidArgumentError`, which names the argument of the command
-//   line
-//     and its value, if one is wrong,
+//   * `absl::InvalidArgumentError`, which names an argument of the command line
+//     and its value, if the argument is wrong,
 //   * another error if the server cannot be reached or refuses the request.
 //
 // Messages are one line.
