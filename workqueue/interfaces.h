@@ -332,6 +332,12 @@ struct AddOptions {
   // priority of an item when it tries the item again (see
   // `ReconcileResult::priority`).
   int priority = 0;
+
+  // Whether the items are added because their processing failed. A
+  // `rate_limited` addition is a retry in any case. An `Ordering` can tell
+  // retries from other additions, and so can a controller's metrics. An item
+  // that is also added for another reason is no retry.
+  bool retry = false;
 };
 
 // ItemWithPriority

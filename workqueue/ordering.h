@@ -32,6 +32,10 @@ class QueuedItem : public internal::IntrusiveLink<QueuedItem<T>> {
   // The priority of the item. Zero in a queue without priorities.
   int priority() const { return priority_; }
 
+  // Whether the item was added only because its processing failed; see
+  // `AddOptions::retry`. False in a queue without priorities.
+  bool is_retry() const { return is_retry_; }
+
  protected:
   explicit QueuedItem(const T& item) : item_(item) {}
   explicit QueuedItem(T&& item) : item_(std::move(item)) {}
@@ -39,10 +43,12 @@ class QueuedItem : public internal::IntrusiveLink<QueuedItem<T>> {
   ~QueuedItem() = default;
 
   void set_priority(int priority) { priority_ = priority; }
+  void set_is_retry(bool is_retry) { is_retry_ = is_retry; }
 
  private:
   T item_;
   int priority_ = 0;
+  bool is_retry_ = false;
 };
 
 // QueuedItemList
@@ -54,8 +60,9 @@ using QueuedItemList = internal::IntrusiveList<QueuedItem<T>>;
 
 // Ordering
 //
-// The order in which a `Queue` hands out the queued items. client-go calls this
-// interface `Queue`. A queue without an ordering is first in, first out.
+// The order in which a queue hands out the queued items. client-go calls this
+// interface `Queue`. Without an ordering, a `Queue` is first in, first out, and
+// a `PriorityQueue` sorts by priority.
 //
 // Example, last in, first out:
 //
@@ -75,8 +82,14 @@ using QueuedItemList = internal::IntrusiveList<QueuedItem<T>>;
 //       std::vector<workqueue::QueuedItem<T>*> items_;
 //     };
 //
+// An ordering may hold items back: `HasNext()` tells whether there is an item
+// to hand out, and `OnDone()` tells the ordering that the processing of an item
+// has ended. An item must not be held back for ever: if no item that `Pop()`
+// has returned is being processed, `HasNext()` must be `Len() > 0`.
+//
 // An item that is given back (`Lease::GiveBack()`) does not return to the
-// ordering: the queue hands it out before the items in the ordering.
+// ordering: the queue hands it out before the items in the ordering. To the
+// ordering, the item is still being processed.
 //
 // The queue calls these functions one at a time, with its lock held. They must
 // not call the queue, and should be quick. A function that throws must leave
@@ -94,11 +107,27 @@ class Ordering {
   // An ordering may move the item. The default does nothing.
   virtual void Touch(QueuedItem<T>* /*item*/) {}
 
-  // Returns the number of items in the ordering.
+  // Returns the number of items in the ordering, with those held back.
   virtual size_t Len() const = 0;
 
-  // Removes the next item and returns it. Called only if `Len()` is not zero.
+  // Returns whether there is an item to hand out. Must not throw. The default
+  // is for an ordering that holds no item back. The result may change only in
+  // the other functions of this class.
+  virtual bool HasNext() const { return Len() > 0; }
+
+  // Removes the next item and returns it. Called only if `HasNext()`.
   virtual QueuedItem<T>* Pop() = 0;
+
+  // Called when the processing of `item`, which `Pop()` has returned, has
+  // ended. If `item` was added meanwhile, a call of `Push()` follows. Must not
+  // throw. The default does nothing.
+  virtual void OnDone(QueuedItem<T>* /*item*/) {}
+
+  // Removes `item`, which is in the ordering, and returns true. A
+  // `PriorityQueue` calls this before it raises the priority of `item` or makes
+  // a retry an ordinary addition, and then calls `Push()`. Must not throw. The
+  // default returns false: `item` then stays where it is.
+  virtual bool Remove(QueuedItem<T>* /*item*/) { return false; }
 
   // Calls `visit` with the items in the ordering, the next item first, until
   // `visit` returns false or there are no more, and returns true. The queue
