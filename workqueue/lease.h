@@ -52,7 +52,8 @@ class Lease {
   Lease(Lease&& other) noexcept
       : owner_(other.owner_),
         item_(std::exchange(other.item_, nullptr)),
-        priority_(other.priority_) {}
+        priority_(other.priority_),
+        is_retry_(other.is_retry_) {}
 
   // Ends the lease that `*this` held before.
   Lease& operator=(Lease&& other) noexcept {
@@ -72,6 +73,11 @@ class Lease {
   // The priority at which the item was handed out; zero from a queue without
   // priorities. Requires that this leases an item.
   int priority() const { return priority_; }
+
+  // Whether the item was added only because its processing failed; see
+  // `AddOptions::retry`. False from a queue without priorities. Requires that
+  // this leases an item.
+  bool is_retry() const { return is_retry_; }
 
   // Ends the lease now: the processing of the item is over. Returns false and
   // does nothing if this leases no item, or if the lease was lost before. Also
@@ -105,6 +111,7 @@ class Lease {
     std::swap(owner_, other.owner_);
     std::swap(item_, other.item_);
     std::swap(priority_, other.priority_);
+    std::swap(is_retry_, other.is_retry_);
   }
   friend void swap(Lease& a, Lease& b) noexcept { a.swap(b); }
 
@@ -114,7 +121,10 @@ class Lease {
 
   // Leases `item`, which is not null. `owner` ends the lease.
   Lease(internal::LeaseOwner<T>* owner, QueuedItem<T>* item)
-      : owner_(owner), item_(item), priority_(item->priority()) {}
+      : owner_(owner),
+        item_(item),
+        priority_(item->priority()),
+        is_retry_(item->is_retry()) {}
 
   bool End(internal::LeaseEnd end) {
     if (item_ == nullptr) return false;
@@ -125,6 +135,7 @@ class Lease {
   internal::LeaseOwner<T>* owner_ = nullptr;
   QueuedItem<T>* item_ = nullptr;  // null if nothing is leased
   int priority_ = 0;
+  bool is_retry_ = false;
 };
 
 }  // namespace workqueue

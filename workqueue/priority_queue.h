@@ -37,6 +37,7 @@
 #include "workqueue/internal/wake_time.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/metrics.h"
+#include "workqueue/ordering.h"
 #include "workqueue/snapshot.h"
 #include "workqueue/timer/queue_clock.h"
 #include "workqueue/timer/waiting_loop.h"
@@ -58,6 +59,10 @@ struct PriorityQueueOptions {
   // `ItemExponentialFailureRateLimiter` from 5 ms to 1000 s, as in
   // controller-runtime.
   std::unique_ptr<RateLimiter<T>> rate_limiter;
+
+  // The order in which items are handed out; null means by priority, and within
+  // a priority first in, first out.
+  std::unique_ptr<Ordering<T>> ordering;
 };
 
 // PriorityQueue
@@ -93,6 +98,12 @@ struct PriorityQueueOptions {
 //   * An item that is given back (`Lease::GiveBack()`) is queued at once, in
 //     front of the other items of its priority. If it was added meanwhile, the
 //     higher priority counts, and its waiting ends.
+//
+// With an `Ordering`, such as a `FairOrdering`, the ordering has the items that
+// are queued. It gets an item that was added while it was being processed when
+// the processing ends. An item that is given back comes before all others, of
+// any priority. If the ordering throws in a call that adds nothing, the queue
+// logs the exception, and the item comes before all others, too.
 //
 // Two rules differ from controller-runtime and are the same for all queues of
 // this library: items that are queued at `ShutDown()` are still handed out, and
@@ -152,6 +163,7 @@ class PriorityQueue final
   using typename Core::Entry;
   using typename Core::Lock;
   using typename Core::MutexLock;
+  using Place = typename internal::PriorityOrder<T>::Place;
 
   // A waiting item. Sorts by the order in which the items become due.
   struct WaitingSlot {
@@ -181,8 +193,8 @@ class PriorityQueue final
   absl::Duration DelayOf(const T& item, const AddOptions& options);
 
   // Adds `item`, whose hash is `hash`.
-  void AddLocked(const T& item, size_t hash, absl::Duration delay, int priority)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
+  void AddLocked(const T& item, size_t hash, absl::Duration delay, int priority,
+                 bool is_retry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
 
   // Returns the entry of `item`, whose hash is `hash`. Makes the entry if there
   // is none. The caller must call `DropIfUnused()` afterwards.
@@ -196,13 +208,13 @@ class PriorityQueue final
 
   // Make `entry` a waiting item, or an item that is ready at once. If they
   // throw, nothing has changed.
-  void MakeWaiting(Entry* entry, absl::Time ready_at, int priority,
-                   int64_t sequence) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
-  void MakeDirty(Entry* entry, int priority, int64_t sequence)
+  void MakeWaiting(Entry* entry, absl::Time ready_at, const Place& place)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
+  void MakeDirty(Entry* entry, const Place& place)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
 
-  // Gives `entry`, which must be dirty, the higher priority `priority`.
-  void Raise(Entry* entry, int priority)
+  // Adds `entry`, which must be dirty, once more.
+  void AddAgain(Entry* entry, int priority, bool is_retry)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
 
   // Removes `entry` from the waiting items.
@@ -250,8 +262,7 @@ class PriorityQueue final
 
   // Makes `entry`, which is due, ready. The item counts as added now. If
   // something throws, changes nothing, logs the exception and returns false.
-  bool AddDue(Entry* entry, int priority)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
+  bool AddDue(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
 
   const std::unique_ptr<CounterMetric> retries_;
   const std::unique_ptr<RateLimiter<T>> rate_limiter_;
@@ -274,7 +285,8 @@ class PriorityQueue final
 template <typename T, typename Hash, typename Eq>
 PriorityQueue<T, Hash, Eq>::PriorityQueue(PriorityQueueOptions<T>& options,
                                           std::shared_ptr<WaitingLoop> loop)
-    : Core(options.name, options.metrics_provider, options.log_sink, loop),
+    : Core(options.name, options.metrics_provider, options.log_sink, loop,
+           std::move(options.ordering)),
       retries_(
           internal::NewRetriesMetric(options.name, options.metrics_provider)),
       rate_limiter_(options.rate_limiter != nullptr
@@ -323,8 +335,8 @@ bool PriorityQueue<T, Hash, Eq>::AddWithOptions(const AddOptions& options,
   Lock lock(this);
   if (this->ShuttingDown()) return items.empty();
   for (size_t i = 0; i < items.size(); ++i) {
-    AddLocked(items[i], additions[i].hash, additions[i].delay,
-              options.priority);
+    AddLocked(items[i], additions[i].hash, additions[i].delay, options.priority,
+              options.retry || options.rate_limited);
   }
   return true;
 }
@@ -342,25 +354,28 @@ absl::Duration PriorityQueue<T, Hash, Eq>::DelayOf(const T& item,
 
 template <typename T, typename Hash, typename Eq>
 void PriorityQueue<T, Hash, Eq>::AddLocked(const T& item, size_t hash,
-                                           absl::Duration delay, int priority) {
+                                           absl::Duration delay, int priority,
+                                           bool is_retry) {
   const bool at_once = delay <= absl::ZeroDuration();
   if (!at_once && retries_ != nullptr) retries_->Inc();
   Entry* const entry = FindOrInsert(item, hash);
   absl::Cleanup drop_if_unused =
       [this, entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS { DropIfUnused(entry); };
   if (entry->dirty) {
-    if (priority > entry->priority()) Raise(entry, priority);
+    AddAgain(entry, priority, is_retry);
     return;
   }
-  // A waiting item keeps its place, unless its priority rises.
-  int64_t sequence = entry->sequence;
+  Place place = {priority, is_retry, entry->sequence};
   if (!entry->waiting || priority > entry->priority()) {
-    sequence = next_sequence_++;
-  } else {
-    priority = entry->priority();
+    place.sequence = next_sequence_++;
+  }
+  // A waiting item keeps its place, unless its priority rises.
+  if (entry->waiting) {
+    place.priority = std::max(priority, entry->priority());
+    place.is_retry = is_retry && entry->is_retry();
   }
   if (at_once) {
-    MakeDirty(entry, priority, sequence);
+    MakeDirty(entry, place);
     return;
   }
   absl::Time ready_at = this->clock_->TimeNow() + delay;
@@ -371,19 +386,19 @@ void PriorityQueue<T, Hash, Eq>::AddLocked(const T& item, size_t hash,
   // changes of threads.
   if (loop_wake_time_.IsAfter(ready_at) &&
       ready_at <= this->clock_->TimeNow()) {
-    MakeDirty(entry, priority, next_sequence_++);
+    place.sequence = next_sequence_++;
+    MakeDirty(entry, place);
     return;
   }
-  MakeWaiting(entry, ready_at, priority, sequence);
+  MakeWaiting(entry, ready_at, place);
 }
 
 template <typename T, typename Hash, typename Eq>
 void PriorityQueue<T, Hash, Eq>::MakeWaiting(Entry* entry, absl::Time ready_at,
-                                             int priority, int64_t sequence) {
+                                             const Place& place) {
   waiting_.ReserveOne();
-  entry->set_priority(priority);
-  entry->sequence = sequence;
-  const WaitingSlot slot = {ready_at, priority, sequence, entry};
+  this->order_.Set(entry, place);
+  const WaitingSlot slot = {ready_at, place.priority, place.sequence, entry};
   if (entry->waiting) {
     waiting_.Replace(entry->heap_index, slot);
   } else {
@@ -394,26 +409,35 @@ void PriorityQueue<T, Hash, Eq>::MakeWaiting(Entry* entry, absl::Time ready_at,
 }
 
 template <typename T, typename Hash, typename Eq>
-void PriorityQueue<T, Hash, Eq>::MakeDirty(Entry* entry, int priority,
-                                           int64_t sequence) {
-  this->order_.ReserveOneMore();
-  this->RecordAdd(entry, priority, this->TimeOfAdd());
+void PriorityQueue<T, Hash, Eq>::MakeDirty(Entry* entry, const Place& place) {
+  this->RecordAdd(entry, place.priority, this->TimeOfAdd());
+  absl::Cleanup undo_record = [this, entry, &place]()
+                                  ABSL_NO_THREAD_SAFETY_ANALYSIS {
+                                    this->RecordNotAdded(entry, place.priority);
+                                  };
+  this->order_.BeginAdd(entry, place);
+  std::move(undo_record).Cancel();
   // Nothing below throws.
   if (entry->waiting) StopWaiting(entry);
-  entry->set_priority(priority);
-  entry->sequence = sequence;
   entry->dirty = true;
-  this->order_.OnDirty(entry);
+  this->order_.Add(entry, place);
 }
 
 template <typename T, typename Hash, typename Eq>
-void PriorityQueue<T, Hash, Eq>::Raise(Entry* entry, int priority) {
-  if (this->metrics_ != nullptr) {
-    this->metrics_->OnPriorityChange(entry->priority(), priority);
+void PriorityQueue<T, Hash, Eq>::AddAgain(Entry* entry, int priority,
+                                          bool is_retry) {
+  Place place = {entry->priority(), entry->is_retry() && is_retry,
+                 entry->sequence};
+  if (priority > place.priority) {
+    if (this->metrics_ != nullptr) {
+      this->metrics_->OnPriorityChange(place.priority, priority);
+    }
+    place.priority = priority;
+    place.sequence = next_sequence_++;
+  } else if (place.is_retry == entry->is_retry()) {
+    return;
   }
-  entry->set_priority(priority);
-  entry->sequence = next_sequence_++;
-  if (!entry->processing) this->order_.OnMoved(entry);
+  this->order_.Move(entry, place, this->errors_);
 }
 
 template <typename T, typename Hash, typename Eq>
@@ -427,7 +451,7 @@ void PriorityQueue<T, Hash, Eq>::Compact() {
   waiting_.Shrink(waiting_.size());
   this->order_.Shrink();
   Entry* const entry = this->entries_.NextToMove();
-  if (entry == nullptr || entry->processing) return;
+  if (entry == nullptr || entry->processing || entry->in_ordering) return;
   Entry* const moved = this->entries_.Move(entry);
   if (moved->waiting) {
     WaitingSlot slot = waiting_[moved->heap_index];
@@ -495,12 +519,12 @@ bool PriorityQueue<T, Hash, Eq>::Reschedule(const T& item,
   if (this->ShuttingDown()) return false;
   Entry* const entry = this->entries_.Find(item, hash);
   if (entry == nullptr || !entry->waiting) {
-    AddLocked(item, hash, delay, /*priority=*/0);
+    AddLocked(item, hash, delay, /*priority=*/0, /*is_retry=*/false);
   } else if (delay > absl::ZeroDuration()) {
-    MakeWaiting(entry, this->clock_->TimeNow() + delay, entry->priority(),
-                entry->sequence);
+    MakeWaiting(entry, this->clock_->TimeNow() + delay,
+                this->order_.PlaceOf(*entry));
   } else {
-    MakeDirty(entry, entry->priority(), entry->sequence);
+    MakeDirty(entry, this->order_.PlaceOf(*entry));
   }
   return true;
 }
@@ -553,7 +577,7 @@ Snapshot<T> PriorityQueue<T, Hash, Eq>::TakeSnapshotUpTo(size_t max) {
   {
     MutexLock lock(&this->mu_);
     this->CopyUpTo(max, &snapshot);
-    if (max >= snapshot.num_queued) {
+    if (max >= snapshot.num_queued && !this->order_.has_ordering()) {
       queued_sequences.reserve(snapshot.num_queued);
       this->order_.ForFirst(max, [&queued_sequences](const Entry& entry) {
         queued_sequences.push_back(entry.sequence);
@@ -632,7 +656,7 @@ absl::Time PriorityQueue<T, Hash, Eq>::RunBatch(absl::Time now) {
       continue;
     }
     if (first.ready_at > now) return first.ready_at;
-    if (!AddDue(first.entry, first.priority)) {
+    if (!AddDue(first.entry)) {
       first.ready_at = now + internal::RetryDelay();
       waiting_.Replace(first.entry->heap_index, first);
     }
@@ -641,11 +665,12 @@ absl::Time PriorityQueue<T, Hash, Eq>::RunBatch(absl::Time now) {
 }
 
 template <typename T, typename Hash, typename Eq>
-bool PriorityQueue<T, Hash, Eq>::AddDue(Entry* entry, int priority) {
+bool PriorityQueue<T, Hash, Eq>::AddDue(Entry* entry) {
   return this->errors_.Try(
       [entry] { return internal::DueButNotAdded(entry->item()); },
       [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-        MakeDirty(entry, priority, next_sequence_++);
+        MakeDirty(entry,
+                  {entry->priority(), entry->is_retry(), next_sequence_++});
       });
 }
 

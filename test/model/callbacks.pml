@@ -1,7 +1,8 @@
 // Callbacks that wait in a queue (workqueue/internal/queue/queue_core.h,
 // callback_getters.h, callback_wake_ups.h), together with threads that call
 // Get(): AcquireAsync(), CancelAcquire(), the shutdown, a drain and the
-// destructor.
+// destructor. With BOUND, the queue has an ordering that holds each item back
+// while BOUND others are processed.
 //
 // Checked with:
 //   -DCALLBACKS=2                                | holds, and all_end
@@ -11,6 +12,8 @@
 //   -DGETTERS=2 -DCALLBACKS=1                    | holds
 //   -DSTOPPERS=1 -DADDERS=1                      | holds, and all_end
 //   -DSTOPPERS=1 -DADDERS=1 -DINLINE=1           | holds
+//   -DBOUND=1                                    | holds, and all_end
+//   -DBOUND=1 -DSTOPPERS=1 -DCALLBACKS=1         | holds
 //   -DBROKEN_CANCELLED_WAKES_NOBODY              | assertion .*waiting
 //   -DBROKEN_CANCEL_REMOVES_THE_WOKEN            | assertion .*gone
 //   -DGETTERS=0 -DBROKEN_RUN_WAKES_NOBODY        | assertion .*waiting
@@ -26,6 +29,7 @@
 //   -DSTOPPERS=1 -DBROKEN_DRAIN_BLOCKS_LATE      | assertion .*gone
 //   -DBROKEN_DESTRUCTOR_WAITS_FOR_NO_CALLBACK    | assertion .*gone
 //   -DBROKEN_DESTRUCTOR_HANDS_OUT                | assertion .*closing
+//   -DBOUND=1 -DBROKEN_RUNS_WHAT_IS_HELD_BACK    | assertion .*BOUND
 
 #ifndef ADDERS  // threads that add one item
 #define ADDERS 2
@@ -41,6 +45,9 @@
 #endif
 #ifndef AT_A_TIME  // the limit of those that are woken and do not run yet
 #define AT_A_TIME 1
+#endif
+#ifndef BOUND  // the most items that are processed at a time; 0 for any number
+#define BOUND 0
 #endif
 #ifndef INLINE  // whether the executor is an InlineExecutor, and not a pool
 #define INLINE 0
@@ -67,6 +74,13 @@ byte getters;
 byte asleep;
 bool drain_asleep;
 #define idle (queued == 0 && processing == 0)
+// HasNext() of the ordering, and QueueState::MustWait()
+#if BOUND
+#define ready (queued > 0 && processing < BOUND)
+#else
+#define ready (queued > 0)
+#endif
+#define must_wait (!ready && !closing && (queued > 0 || !shutting_down))
 
 // The tasks of a pool.
 byte submitted;
@@ -125,13 +139,17 @@ inline WakeThread() {
 #define callback_is_next (turn_of_callback || getters == 0)
 #endif
 
-#define for_items (queued < AT_A_TIME -> queued : AT_A_TIME)
+#define for_items (!ready -> 0 : (queued < AT_A_TIME -> queued : AT_A_TIME))
 
 // QueueState::WakeGetters(), at the end of each critical section that holds a
 // QueueCore::Lock.
 inline WakeGetters() {
   assert(!gone);
-  wanted = (shutting_down && waiting != 0 -> AT_A_TIME : for_items);
+  if
+  :: shutting_down && queued == 0 -> asleep = asleep & ~getters
+  :: else
+  fi;
+  wanted = (waiting != 0 && shutting_down && !must_wait -> AT_A_TIME : for_items);
   WakeUpTo(wanted)
 }
 inline WakeUpTo(most) {
@@ -184,11 +202,13 @@ inline RunCallback(one) {
     assert(!(over & one) || (cancelled & one));
     got = false;
     threw = false;
-#if defined(BROKEN_WAITS_AGAIN_AFTER_SHUT_DOWN)
+#if defined(BROKEN_RUNS_WHAT_IS_HELD_BACK)
+    waits_again = !(cancelled & one) && queued == 0 && !shutting_down;
+#elif defined(BROKEN_WAITS_AGAIN_AFTER_SHUT_DOWN)
     waits_again = !(cancelled & one) && queued == 0;
     assert(!waits_again || !closing);
 #else
-    waits_again = !(cancelled & one) && queued == 0 && !shutting_down;
+    waits_again = !(cancelled & one) && must_wait;
 #endif
     if
     :: waits_again ->
@@ -200,12 +220,16 @@ inline RunCallback(one) {
       over = over | one;
 #if defined(BROKEN_DESTRUCTOR_HANDS_OUT)
       if
-      :: queued > 0 ->
-#else
+      :: ready ->
+#elif defined(BROKEN_RUNS_WHAT_IS_HELD_BACK)
       if
       :: queued > 0 && !closing ->
+#else
+      if
+      :: ready && !closing ->
 #endif
         assert(!closing);
+        assert(!BOUND || processing < BOUND);
         if
         :: throws > 0 -> throws--; threw = true
         :: true -> queued--; processing++; got = true
@@ -359,7 +383,7 @@ proctype Getter(byte self) {
       blocked++;
       threads_busy--;
       do
-      :: queued == 0 && !shutting_down ->
+      :: must_wait ->
         getters = getters | self;
         asleep = asleep | self;
         !(asleep & self) && !locked ->
@@ -371,7 +395,7 @@ proctype Getter(byte self) {
       :: else -> break
       od;
       blocked--;
-      taken = queued > 0 && !closing;
+      taken = ready && !closing;
       if
       :: taken -> queued--; processing++; threads_busy++
       :: else
@@ -506,12 +530,12 @@ init {
   // pause only if nobody else waits for an item. After the shutdown nobody
   // waits.
   timeout;
-  assert(queued == 0 || (waiting == 0 && asleep == 0));
-  assert(!shutting_down || waiting == 0);
+  assert(!ready || (waiting == 0 && asleep == 0));
+  assert(!shutting_down || queued > 0 || waiting == 0);
   assert(!drain_asleep || !(idle || drain_ends != drain_began));
   resume = true;
   timeout;
-  assert(queued == 0 || (waiting == 0 && asleep == 0));
+  assert(!ready || (waiting == 0 && asleep == 0));
   end_it = true;
   timeout;
   assert(over == ALL);

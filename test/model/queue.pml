@@ -1,6 +1,7 @@
 // Queue (workqueue/queue.h, workqueue/internal/queue/queue_core.h): threads
 // that add items, threads that process items, and the shutdown with and without
-// a drain.
+// a drain. With BOUND, the queue has an ordering that holds each item back while
+// another one is processed.
 //
 // Checked with:
 //   -DWORKERS=2                           | holds, and drain_ends
@@ -8,6 +9,9 @@
 //   -DWORKERS=3 -DSTOPPERS=0 -DSPURIOUS=0 | holds
 //   -DAT_A_TIME=2 -DSTOPPERS=0            | holds
 //   -DGIVE_BACKS=1 -DSPURIOUS=0           | holds, and drain_ends
+//   -DBOUND=1                             | holds, and drain_ends
+//   -DBOUND=1 -DPOLLERS=1 -DSPURIOUS=0    | holds
+//   -DBOUND=1 -DWORKERS=3 -DADDERS=1      | holds
 //   -DBROKEN_WAKE_BEFORE_ADD              | assertion .*asleep
 //   -DBROKEN_GET_WAKES_NOBODY             | assertion .*asleep
 //   -DBROKEN_WOKEN_FOR_EVER               | assertion .*asleep
@@ -21,6 +25,9 @@
 //   -DBROKEN_SHUT_DOWN_IS_A_FLAG          | assertion .*in_time
 //   -DBROKEN_SHUT_DOWN_ENDS_NO_DRAIN      | assertion .*drain_asleep
 //   -DBROKEN_SHUT_DOWN_WAKES_NOBODY       | invalid end state
+//   -DBOUND=1 -DBROKEN_DONE_WAKES_NOBODY  | assertion .*asleep
+//   -DBOUND=1 -DBROKEN_ENDS_ON_HELD_BACK  | assertion .*polls
+//   -DBOUND=1 -DWORKERS=3 -DADDERS=1 -DBROKEN_LAST_ENDS_NOBODY | invalid end state
 
 #ifndef ADDERS
 #define ADDERS 2
@@ -42,6 +49,10 @@
 #endif
 #ifndef THROWS  // the number of copies of an item that throw
 #define THROWS 1
+#endif
+
+#ifndef BOUND  // 1 if at most one item is processed at a time
+#define BOUND 0
 #endif
 
 #ifndef GIVE_BACKS  // leases that are given back
@@ -66,7 +77,18 @@ byte woken_getters;
 byte getters;
 #define queued (dirty & ~processing)
 #define idle (dirty == 0 && processing == 0)
-#define item_queued_or_shut_down (queued != 0 || shutting_down)
+// HasNext() of the ordering.
+#if BOUND
+#define ready (queued != 0 && processing == 0)
+#else
+#define ready (queued != 0)
+#endif
+// Not QueueState::MustWait()
+#ifdef BROKEN_ENDS_ON_HELD_BACK
+#define get_is_over (ready || shutting_down)
+#else
+#define get_is_over (ready || (shutting_down && queued == 0))
+#endif
 
 // The workers that sleep, a bit for each. A worker sleeps until its bit is
 // cleared, and then is in a critical section again.
@@ -96,8 +118,14 @@ inline WakeOne() {
 // QueueState::WakeGetters(), at the end of each critical section that holds a
 // QueueCore::Lock. With AT_A_TIME of 1 or 2 and two items, at most one is
 // wanted for each bit of `queued`.
-#define wanted (queued == 0 -> 0 : (queued == BOTH && AT_A_TIME > 1 -> 2 : 1))
+#define wanted (!ready -> 0 : (queued == BOTH && AT_A_TIME > 1 -> 2 : 1))
 inline WakeGetters() {
+#ifndef BROKEN_LAST_ENDS_NOBODY
+  if
+  :: shutting_down && queued == 0 -> asleep = asleep & ~getters
+  :: else
+  fi;
+#endif
   do
   :: woken_getters < wanted && getters != 0 -> WakeOne()
   :: else -> break
@@ -182,13 +210,13 @@ proctype Worker(byte self; bool polls) {
       if
       :: !polls ->
         do
-        :: !item_queued_or_shut_down ->
+        :: !get_is_over ->
           getters = getters | (1 << self);
           do
           :: asleep = asleep | (1 << self);
              !(asleep & (1 << self));
              if
-             :: (getters & (1 << self)) && !item_queued_or_shut_down
+             :: (getters & (1 << self)) && !get_is_over
              :: else -> break
              fi
           od;
@@ -198,9 +226,9 @@ proctype Worker(byte self; bool polls) {
             getters = getters & ~(1 << self)
 #endif
 #ifdef BROKEN_ONLY_WOKEN_COUNT_DOWN
-          :: !(getters & (1 << self)) && item_queued_or_shut_down ->
+          :: !(getters & (1 << self)) && get_is_over ->
             woken_getters--
-          :: !(getters & (1 << self)) && !item_queued_or_shut_down
+          :: !(getters & (1 << self)) && !get_is_over
 #elif defined(BROKEN_WOKEN_FOR_EVER)
           :: else
 #else
@@ -212,19 +240,21 @@ proctype Worker(byte self; bool polls) {
       :: else ->
         // AwaitWithDeadline() evaluates the condition itself.
         if
-        :: item_queued_or_shut_down
+        :: get_is_over
         :: true
         fi
       fi
       if
-      :: queued == 0 -> break
+      :: !ready ->
+        assert(polls || queued == 0);
+        break
       :: else
       fi
       // HandOut() of any queued item.
       if
       :: queued & 1 -> items = 1
       :: queued & 2 -> items = 2
-      :: queued == BOTH -> items = BOTH  // AcquireUpTo()
+      :: queued == BOTH && !BOUND -> items = BOTH  // AcquireUpTo()
       fi
       if
       :: throws > 0 ->
@@ -368,7 +398,7 @@ init {
   // No thread can make a step by itself. Some threads pause: a queued item
   // waits for them only if no other thread could take the item.
   timeout;
-  assert(queued == 0 || asleep == 0);
+  assert(!ready || asleep == 0);
   assert(!drain_asleep || !(idle || shut_downs != before));
   resume = true;
   timeout;

@@ -11,19 +11,25 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "workqueue/internal/error_log.h"
 #include "workqueue/internal/indexed_heap.h"
 #include "workqueue/internal/queue/queue_core.h"
+#include "workqueue/internal/queue/queue_order.h"
+#include "workqueue/internal/queue/queue_state.h"
+#include "workqueue/ordering.h"
 
 namespace workqueue {
 namespace internal {
 
 // PriorityOrder
 //
-// The queued items of a `PriorityQueue`: a heap that is sorted by priority and,
-// within a priority, by sequence number. This class is the `Order` of a
-// `QueueCore`.
+// The queued items of a `PriorityQueue`: in the user's `Ordering` or, without
+// an ordering, in a heap that is sorted by priority and, within a priority, by
+// sequence number. This class is the `Order` of a `QueueCore`.
 //
 // The heap has memory for all items that are dirty or being processed. The
 // reason is that the end of an item's processing may insert the item into the
@@ -33,71 +39,168 @@ class PriorityOrder {
  public:
   // An item may also wait for its time. A waiting item is in another heap,
   // which is not part of this class.
-  struct Entry : QueueEntry<T> {
-    using QueueEntry<T>::QueueEntry;
+  struct Entry : QueueOrder<T>::Entry {
+    using QueueOrder<T>::Entry::Entry;
 
     bool InUse() const { return QueueEntry<T>::InUse() || waiting; }
 
+    using QueuedItem<T>::set_is_retry;
+
     bool waiting = false;  // never true if dirty
+    // Valid while being processed.
+    bool handed_out_as_retry = false;
+    int handed_out_priority = 0;
     int64_t sequence = 0;  // the place within the priority
     uint32_t heap_index = 0;
-    int handed_out_priority = 0;  // valid while being processed
+  };
+
+  // How an item was added.
+  struct Place {
+    int priority;
+    bool is_retry;
+    int64_t sequence;
   };
 
   static constexpr bool kHasPriorities = true;
 
-  size_t size() const { return heap_.size(); }
+  // `ordering` may be null.
+  explicit PriorityOrder(std::unique_ptr<Ordering<T>> ordering) {
+    if (ordering == nullptr) return;
+    ordered_ = std::make_unique<QueueOrder<T>>(std::move(ordering));
+  }
 
-  // Allocates memory for one more entry that is dirty or being processed. No
-  // other function throws.
-  void ReserveOneMore() { heap_.Reserve(places_ + 1); }
+  static Place PlaceOf(const Entry& entry) {
+    return {entry.priority(), entry.is_retry(), entry.sequence};
+  }
 
-  // Called when `entry` has become dirty.
-  void OnDirty(Entry* entry) {
+  static void Set(Entry* entry, const Place& place) {
+    entry->set_priority(place.priority);
+    entry->set_is_retry(place.is_retry);
+    entry->sequence = place.sequence;
+  }
+
+  bool has_ordering() const { return ordered_ != nullptr; }
+
+  size_t size() const {
+    return ordered_ == nullptr ? heap_.size() : ordered_->size();
+  }
+
+  NextItem next() const {
+    if (ordered_ != nullptr) return ordered_->next();
+    return heap_.empty() ? NextItem::kNone : NextItem::kReady;
+  }
+
+  // Does the part of `Add()` that may throw: there may be no memory, or the
+  // ordering may throw. Then nothing has changed. No other function throws.
+  void BeginAdd(Entry* entry, const Place& place) {
+    if (ordered_ == nullptr) {
+      heap_.Reserve(places_ + 1);
+    } else if (!entry->processing) {
+      absl::Cleanup undo = [entry, before = PlaceOf(*entry)] {
+        Set(entry, before);
+      };
+      Set(entry, place);
+      ordered_->Push(entry);
+      std::move(undo).Cancel();
+    }
+  }
+
+  // Adds `entry`, which becomes dirty, at `place`. Call `BeginAdd()` before.
+  void Add(Entry* entry, const Place& place) {
+    Set(entry, place);
     if (entry->processing) return;
     ++places_;
-    Insert(entry);
+    if (ordered_ == nullptr) Insert(entry);
   }
 
-  // Called when the priority, the sequence or the address of `entry`, which is
-  // in the order, has changed.
+  // Moves `entry`, which is dirty, to `place`.
+  void Move(Entry* entry, const Place& place, ErrorLog& errors) {
+    if (ordered_ != nullptr) {
+      ordered_->Move(
+          entry, [entry, &place] { Set(entry, place); }, errors);
+      return;
+    }
+    Set(entry, place);
+    if (!entry->processing) heap_.Replace(entry->heap_index, SlotOf(entry));
+  }
+
+  // Called when the address of `entry`, which is in the order but not in its
+  // `Ordering`, has changed.
   void OnMoved(Entry* entry) {
-    heap_.Replace(entry->heap_index, SlotOf(entry));
+    if (ordered_ != nullptr) {
+      ordered_->OnMoved(entry);
+    } else {
+      heap_.Replace(entry->heap_index, SlotOf(entry));
+    }
   }
 
-  void PushBack(Entry* entry, ErrorLog&) { Insert(entry); }
+  void PushBack(Entry* entry, ErrorLog& errors) {
+    if (ordered_ != nullptr) {
+      ordered_->PushBack(entry, errors);
+    } else {
+      Insert(entry);
+    }
+  }
 
   Entry* Pop() {
-    Entry* const entry = heap_.front().entry;
-    heap_.Remove(entry->heap_index);
+    Entry* entry;
+    if (ordered_ != nullptr) {
+      entry = static_cast<Entry*>(ordered_->Pop());
+    } else {
+      entry = heap_.front().entry;
+      heap_.Remove(entry->heap_index);
+    }
     entry->handed_out_priority = entry->priority();
+    entry->handed_out_as_retry = entry->is_retry();
     return entry;
   }
 
-  void PutBack(Entry* entry) { Insert(entry); }
-
-  // Inserts `entry` before all other entries of its priority. This is the
-  // priority at which `entry` was handed out or, if its item was added again at
-  // a higher one, that priority.
-  void GiveBack(Entry* entry, bool added_again) {
-    entry->set_priority(
-        added_again ? std::max(entry->priority(), entry->handed_out_priority)
-                    : entry->handed_out_priority);
-    entry->sequence = --front_sequence_;
-    Insert(entry);
+  void PutBack(Entry* entry) {
+    if (ordered_ != nullptr) {
+      ordered_->PutBack(entry);
+    } else {
+      Insert(entry);
+    }
   }
 
-  void OnDone(Entry*) { --places_; }
+  // Inserts `entry` before all other entries of its priority or, with an
+  // ordering, before all others. Its priority is the one at which it was handed
+  // out or, if its item was added again at a higher one, that priority.
+  void GiveBack(Entry* entry, bool added_again) {
+    Place place = {entry->handed_out_priority, entry->handed_out_as_retry,
+                   --front_sequence_};
+    if (added_again) {
+      place.priority = std::max(place.priority, entry->priority());
+      place.is_retry = place.is_retry && entry->is_retry();
+    }
+    Set(entry, place);
+    if (ordered_ != nullptr) {
+      ordered_->GiveBack(entry, added_again);
+    } else {
+      Insert(entry);
+    }
+  }
+
+  void OnDone(Entry* entry) {
+    --places_;
+    if (ordered_ != nullptr) ordered_->OnDone(entry);
+  }
 
   // Frees memory if there is much more than the entries need that are dirty or
   // being processed.
-  void Shrink() { heap_.Shrink(places_); }
+  void Shrink() { heap_.Shrink(ordered_ == nullptr ? places_ : 0); }
 
   // If there are more than `max` entries, visits the first `max` of them in
-  // order. Otherwise visits all of them in no particular order, which stays the
-  // same until the next change.
+  // order. Otherwise visits all of them: with an ordering in order, and without
+  // one in no particular order, which stays the same until the next change.
+  // Returns false if the ordering does not tell the order.
   template <typename F>
   bool ForFirst(size_t max, F visit) const {
+    if (ordered_ != nullptr) {
+      return ordered_->ForFirst(max, [&visit](const QueuedItem<T>& item) {
+        visit(static_cast<const Entry&>(item));
+      });
+    }
     if (max >= size()) {
       heap_.ForEach([&visit](const Slot& slot) { visit(*slot.entry); });
     } else if (max > 0) {
@@ -133,6 +236,8 @@ class PriorityOrder {
 
   void Insert(Entry* entry) { heap_.Push(SlotOf(entry)); }
 
+  // The entries, if there is an ordering; otherwise null.
+  std::unique_ptr<QueueOrder<T>> ordered_;
   internal::IndexedHeap<Slot, SetIndex> heap_;
   // The number of entries that are dirty or being processed.
   size_t places_ = 0;

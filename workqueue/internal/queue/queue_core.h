@@ -118,15 +118,18 @@ constexpr bool IsEqualityNoexcept() {
 //   * `Entry`, a class derived from `QueueEntry<T>`.
 //   * `kHasPriorities`: whether items have priorities.
 //   * `size_t size() const`: returns the number of entries.
-//   * `Entry* Pop()`: removes the next entry and returns it. Called only if
-//     there is an entry.
+//   * `NextItem next() const`: returns whether there is an entry, and whether
+//   it
+//     is ready.
+//   * `Entry* Pop()`: removes the next entry and returns it. Called only if one
+//     is ready.
 //   * `bool ForFirst(size_t max, visit) const`: calls `visit` with the first
 //     `max` entries, or with all if there are no more, and returns true. If it
 //     cannot tell the order, it returns false, and may have visited some.
 //
 //   * `void PutBack(Entry*)`: undoes a `Pop()`.
 //   * `void PushBack(Entry*, ErrorLog&)`: inserts an entry whose item was added
-//     while it was being processed.
+//     while it was being processed, which it no longer is.
 //   * `void GiveBack(Entry*, bool added_again)`: inserts an entry whose item
 //     was handed out but not processed. The entry comes before all others (of
 //     its priority). `added_again` tells whether the item was added meanwhile.
@@ -243,28 +246,32 @@ class QueueCore : public InterfaceType,
     QueueState::BeginShutDown();
   }
 
-  // Blocks until an item is queued, the queue is shut down, or `timeout` has
-  // passed. Returns OK if an item is queued and may be handed out.
+  // Blocks until an item is ready, the queue is shut down and has no item, or
+  // `timeout` has passed. Returns OK if an item may be handed out.
   absl::Status AwaitItem(absl::Duration timeout)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    if (ABSL_PREDICT_TRUE(order_.size() > 0)) return absl::OkStatus();
+    if (ABSL_PREDICT_TRUE(ItemReady())) return absl::OkStatus();
     return AwaitFirstItem(timeout);
   }
 
-  // Does what `AwaitItem()` does if no item is queued.
+  bool ItemReady() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return order_.next() == NextItem::kReady;
+  }
+
+  // Does what `AwaitItem()` does if no item is ready.
   ABSL_ATTRIBUTE_NOINLINE absl::Status AwaitFirstItem(absl::Duration timeout)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (ring_.active() && timeout > absl::ZeroDuration()) {
       SealRing();
-      if (order_.size() > 0) return absl::OkStatus();
+      if (ItemReady()) return absl::OkStatus();
     }
     return QueueState::AwaitItem(
         timeout,
-        [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return order_.size() > 0; });
+        [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return order_.next(); });
   }
 
   // Removes the next item from the order, and marks it as being processed since
-  // `now`, a coarse time. At least one item must be queued. Calls `copy(entry)`
+  // `now`, a coarse time. An item must be ready. Calls `copy(entry)`
   // first. If `copy` or a metric throws, the item stays queued.
   template <typename F>
   Entry* HandOut(CompactTime now, F copy) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -293,10 +300,11 @@ class QueueCore : public InterfaceType,
   }
 
   // Call this if an entry has not become dirty after `RecordAdd()`.
-  void RecordNotAdded(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+  void RecordNotAdded(Entry* entry, int priority)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (metrics_ == nullptr) return;
     Report("the failed addition", entry, [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      metrics_->OnNotAdded(entry->times, entry->priority());
+      metrics_->OnNotAdded(entry->times, priority);
     });
   }
 
@@ -381,7 +389,7 @@ class QueueCore : public InterfaceType,
   // `*callbacks`.
   ABSL_ATTRIBUTE_NOINLINE void Wake(CallbackWakeUps* callbacks)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    for (size_t n = WakeGetters(order_.size()); n > 0; --n) {
+    for (size_t n = WakeGetters(order_.next(), order_.size()); n > 0; --n) {
       const auto* const getter = callbacks_->WakeFirst();
       callbacks->Add({getter->executor, this, getter->slot()});
     }
@@ -547,7 +555,7 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::AddWithoutPriority(
   }
   if (!entry->processing) {
     absl::Cleanup undo_record = [this, entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      RecordNotAdded(entry);
+      RecordNotAdded(entry, entry->priority());
     };
     order_.Push(entry);
     std::move(undo_record).Cancel();
@@ -645,7 +653,7 @@ QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireUpToWithTimeout(
   LeaseAccess::PushBack(&leases, LeaseNext(now));
   // If an exception is thrown now, the batch has the leases acquired so far.
   TryCall([&, this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    while (leases.size() < max) {
+    while (leases.size() < max && ItemReady()) {
       LeaseAccess::PushBack(&leases, LeaseNext(now));
     }
   });
@@ -710,14 +718,14 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::RunCallback(SlabId slot) {
     Lock lock(this, kGoOn);
     auto* const getter = callbacks_->At(slot);
     if (getter->callback != nullptr) {
-      if (order_.size() == 0 && !IsShuttingDown()) {
+      if (MustWait(order_.next())) {
         callbacks_->WaitAgain(getter);  // Another thread has taken the item.
         CallbackWaitsAgain();
         return;
       }
       lease = CatchAsStatus(
           [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS -> absl::StatusOr<Lease<T>> {
-            absl::Status status = AfterWait(order_.size() > 0);
+            absl::Status status = AfterWait(order_.next());
             if (!status.ok()) return status;
             return LeaseNext(CoarseNow());
           });

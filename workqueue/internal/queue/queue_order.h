@@ -17,6 +17,7 @@
 #include "workqueue/internal/error_log.h"
 #include "workqueue/internal/print_item.h"
 #include "workqueue/internal/queue/queue_core.h"
+#include "workqueue/internal/queue/queue_state.h"
 #include "workqueue/ordering.h"
 
 namespace workqueue {
@@ -36,6 +37,8 @@ class QueueOrder {
   struct Entry : QueueEntry<T> {
     using QueueEntry<T>::QueueEntry;
     bool in_ordering = false;
+    // The ordering has handed the item out, and does not know that it is done.
+    bool from_ordering = false;
   };
 
   static constexpr bool kHasPriorities = false;
@@ -49,6 +52,12 @@ class QueueOrder {
 
   size_t size() const {
     return list_.size() + (ordering_ != nullptr ? ordering_->Len() : 0);
+  }
+
+  NextItem next() const {
+    if (!list_.empty()) return NextItem::kReady;
+    if (ordering_ == nullptr || ordering_->Len() == 0) return NextItem::kNone;
+    return ordering_->HasNext() ? NextItem::kReady : NextItem::kHeldBack;
   }
 
   // Adds `entry`. Throws what the ordering throws.
@@ -65,25 +74,37 @@ class QueueOrder {
     if (entry->in_ordering) ordering_->Touch(entry);
   }
 
+  // Calls `change()`, which changes the priority of `entry` or whether it is a
+  // retry, and moves `entry` to its new place.
+  template <typename F>
+  void Move(Entry* entry, F change, ErrorLog& errors) {
+    const bool removed = entry->in_ordering && ordering_->Remove(entry);
+    if (removed) entry->in_ordering = false;
+    change();
+    if (removed) PushOrKeep(entry, errors);
+  }
+
   void PushBack(Entry* entry, ErrorLog& errors) {
-    const auto what = [entry] {
-      return absl::StrCat(DescribeItem(entry->item()),
-                          " cannot be ordered, and comes first");
-    };
-    if (!errors.Try(what, [&] { Push(entry); })) list_.PushBack(entry);
+    OnDone(entry);
+    PushOrKeep(entry, errors);
   }
 
   Entry* Pop() {
     if (!list_.empty()) return static_cast<Entry*>(list_.PopFront());
     Entry* const entry = static_cast<Entry*>(ordering_->Pop());
     entry->in_ordering = false;
+    entry->from_ordering = true;
     return entry;
   }
 
   void PutBack(Entry* entry) { list_.PushFront(entry); }
   void GiveBack(Entry* entry, bool /*added_again*/) { list_.PushFront(entry); }
 
-  void OnDone(Entry*) {}
+  void OnDone(Entry* entry) {
+    if (!entry->from_ordering) return;
+    entry->from_ordering = false;
+    ordering_->OnDone(entry);
+  }
 
   // Called when the address of `entry`, which is in the order but not in its
   // `Ordering`, has changed.
@@ -107,6 +128,15 @@ class QueueOrder {
   }
 
  private:
+  // Adds `entry`: to the list if the ordering throws.
+  void PushOrKeep(Entry* entry, ErrorLog& errors) {
+    const auto what = [entry] {
+      return absl::StrCat(DescribeItem(entry->item()),
+                          " cannot be ordered, and comes first");
+    };
+    if (!errors.Try(what, [&] { Push(entry); })) list_.PushBack(entry);
+  }
+
   const std::unique_ptr<Ordering<T>> ordering_;
   QueuedItemList<T> list_;
 };

@@ -47,9 +47,9 @@ void QueueState::StartReports(std::function<void()> report,
 }
 
 absl::Status QueueState::AwaitItem(absl::Duration timeout,
-                                   absl::FunctionRef<bool()> item_queued) {
-  const auto over = [this, item_queued] {
-    return item_queued() || IsShuttingDown();
+                                   absl::FunctionRef<NextItem()> next) {
+  const auto over = [this, next]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return !MustWait(next());
   };
   ++blocked_;
   if (timeout == absl::InfiniteDuration()) {
@@ -65,18 +65,18 @@ absl::Status QueueState::AwaitItem(absl::Duration timeout,
         getters_.Remove(&self);
       }
     }
-  } else if (timeout > absl::ZeroDuration() && !IsShuttingDown()) {
+  } else if (timeout > absl::ZeroDuration() && !over()) {
     clock_->AwaitWithDeadline(&mu_, absl::Condition(&over),
                               clock_->TimeNow() + timeout);
   }
   --blocked_;
-  return AfterWait(item_queued());
+  return AfterWait(next());
 }
 
-absl::Status QueueState::AfterWait(bool item_queued) const {
-  if (item_queued && !closing_) return absl::OkStatus();
+absl::Status QueueState::AfterWait(NextItem next) const {
+  if (next == NextItem::kReady && !closing_) return absl::OkStatus();
   // The error has no message, because a caller that polls would pay for it.
-  if (!IsShuttingDown()) return absl::DeadlineExceededError("");
+  if (MustWait(next)) return absl::DeadlineExceededError("");
   absl::Status cancelled(absl::StatusCode::kCancelled, "");
   // A worker must learn of the end even if there is no memory for the message.
   TryCall([&cancelled] {
@@ -101,10 +101,13 @@ bool QueueState::AwaitDrained(int64_t drain, absl::Duration timeout,
   return idle();
 }
 
-size_t QueueState::WakeGetters(size_t queued) {
-  const size_t wanted = IsShuttingDown() && waiting_callbacks_ > 0
-                            ? kMaxWoken
-                            : std::min(queued, kMaxWoken);
+size_t QueueState::WakeGetters(NextItem next, size_t queued) {
+  size_t wanted = next == NextItem::kReady ? std::min(queued, kMaxWoken) : 0;
+  if (IsShuttingDown() && !MustWait(next)) {
+    if (waiting_callbacks_ > 0) wanted = kMaxWoken;
+    // They may have waited for an item that was held back.
+    if (next == NextItem::kNone) SignalGetters();
+  }
   size_t callbacks = 0;
   while (woken_getters_ < wanted && GettersWait()) {
     ++woken_getters_;
@@ -124,6 +127,10 @@ size_t QueueState::WakeGetters(size_t queued) {
 
 void QueueState::BeginShutDown() {
   shutting_down_.store(true, std::memory_order_release);
+  SignalGetters();
+}
+
+void QueueState::SignalGetters() {
   for (Getter* getter = getters_.front(); getter != nullptr;
        getter = getter->next()) {
     getter->wake_up.Signal();

@@ -35,13 +35,20 @@
 namespace workqueue {
 namespace internal {
 
+// Whether a queue has an item that it can hand out now.
+enum class NextItem {
+  kNone,      // No item is queued.
+  kHeldBack,  // Each queued item waits until the processing of another ends.
+  kReady,
+};
+
 // QueueState
 //
 // The part of a queue in memory that does not depend on the type of its items:
 // the lock, the threads that block, the shutdown and the drains. `QueueCore`
 // derives from it.
 //
-// A thread blocks until an item is queued, or until the queue is drained. This
+// A thread blocks until an item is ready, or until the queue is drained. This
 // class does not know the items. The derived class passes functions that tell
 // whether the condition holds; they are called with the lock held.
 class QueueState {
@@ -61,11 +68,18 @@ class QueueState {
   void StartReports(std::function<void()> report, absl::string_view name,
                     const QueueClock& clock);
 
-  // Blocks until `item_queued()`, the queue is shut down, or `timeout` has
-  // passed. Returns OK if an item is queued and may be handed out.
+  // Blocks until `next()` tells of an item that is ready, the queue is shut
+  // down and has no item, or `timeout` has passed. Returns OK if an item may be
+  // handed out.
   absl::Status AwaitItem(absl::Duration timeout,
-                         absl::FunctionRef<bool()> item_queued)
+                         absl::FunctionRef<NextItem()> next)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Returns whether a get must go on waiting.
+  bool MustWait(NextItem next) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (next == NextItem::kReady || closing_) return false;
+    return next == NextItem::kHeldBack || !IsShuttingDown();
+  }
 
   // Begins a drain, which `AwaitDrained()` must end. From now on the thread
   // counts as one that blocks in the queue, and so the lock may be released in
@@ -93,16 +107,18 @@ class QueueState {
     return blocked_ > 0;
   }
 
-  // Wakes threads and callbacks that wait for an item, because `queued` items
-  // are queued. Returns the number of callbacks to wake; the caller must wake
-  // them. Threads and callbacks take turns.
+  // Wakes threads and callbacks that wait for an item. `queued` items are
+  // queued, of which `next` tells whether the first is ready. Returns the
+  // number of callbacks to wake; the caller must wake them. Threads and
+  // callbacks take turns.
   //
   // Only a few are on their way at a time: each of them wakes others once it
   // has taken its own item, so that a burst of items costs a few wake-ups, and
   // not one for each item. Wakes the thread first that has waited for the
   // shortest time, because its memory is still in a cache. After the shutdown,
-  // also wakes callbacks for which there is no item.
-  size_t WakeGetters(size_t queued) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // also wakes threads and callbacks for which there is no item.
+  size_t WakeGetters(NextItem next, size_t queued)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // A callback begins to wait.
   void AddCallback() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
@@ -128,9 +144,9 @@ class QueueState {
     --blocked_;
   }
 
-  // Returns the status of a get that has stopped waiting: OK if an item is
-  // queued and may be handed out, and otherwise the error.
-  absl::Status AfterWait(bool item_queued) const
+  // Returns the status of a get that has stopped waiting: OK if an item may be
+  // handed out, and otherwise the error.
+  absl::Status AfterWait(NextItem next) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   void BeginShutDown() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -178,6 +194,10 @@ class QueueState {
     bool woken = false;
   };
 
+  // Wakes all threads that wait for an item, so that they look whether they
+  // must end. They leave the list themselves.
+  void SignalGetters() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
   bool NobodyBlocks() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     return !ThreadsBlock();
   }
@@ -198,7 +218,7 @@ class QueueState {
   bool turn_of_callback_ ABSL_GUARDED_BY(mu_) = false;
   // The threads that wait and have not been woken, the last one first, the
   // number of callbacks likewise, and the number of both that have been woken
-  // and do not run yet. While an item is queued and one of them waits, at least
+  // and do not run yet. While an item is ready and one of them waits, at least
   // one has been woken.
   size_t woken_getters_ ABSL_GUARDED_BY(mu_) = 0;
   size_t waiting_callbacks_ ABSL_GUARDED_BY(mu_) = 0;
