@@ -10,29 +10,76 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <deque>
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/functional/function_ref.h"
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "workqueue/internal/intrusive_list.h"
+#include "absl/strings/str_cat.h"
+#include "workqueue/internal/exceptions.h"
 #include "workqueue/internal/node_hash_set.h"
+#include "workqueue/internal/queue/fair_lane.h"
+#include "workqueue/internal/queue/fair_turns.h"
 #include "workqueue/ordering.h"
 
 namespace workqueue {
 
+// FairDimension
+//
+// How a `FairOrdering` divides items into groups, for example by namespace. The
+// functions are called with the queue's lock held, and must not call the queue.
+template <typename T, typename Group = std::string>
+struct FairDimension {
+  // Returns the group of an item. The group must be the same for equal items.
+  // Must be set.
+  std::function<Group(const T&)> group_of;
+
+  // Returns the weight of a group. Called when the group gets its first item,
+  // or its first item of a priority. A weight less than 1 counts as 1. Null
+  // means weight 1 for all groups.
+  std::function<int(const Group&)> weight_of;
+
+  // At most so many items of a group are processed at the same time. Must be at
+  // least 1. The items of a group at its bound stay queued, and the other
+  // groups' items overtake them.
+  size_t max_in_process = std::numeric_limits<size_t>::max();
+
+  // Whether the next item comes from the group that has the fewest items in
+  // process, relative to its weight. Groups that have the same share take
+  // turns. So slow items do not give a group more workers than the others have.
+  // If false, groups take turns, whatever is being processed.
+  bool count_processing = false;
+};
+
+// FairOrderingOptions
+//
+// Options of a `FairOrdering`.
+template <typename T, typename Group = std::string>
+struct FairOrderingOptions {
+  // The outermost dimension first, for example clusters and then namespaces.
+  // The groups of a dimension are within the groups of the dimension before:
+  // two clusters may each have a namespace `default`, and these are two groups.
+  // There may be no dimension.
+  std::vector<FairDimension<T, Group>> dimensions;
+
+  // At most so many retries are processed at the same time; see
+  // `QueuedItem::is_retry()`. Must be at least 1. Further retries stay queued,
+  // and other items overtake them.
+  size_t max_retries_in_process = std::numeric_limits<size_t>::max();
+};
+
 // FairOrdering
 //
-// An ordering in which groups of items take turns. A group with a million items
-// does not delay the first item of another group. Within a group, items are
-// handed out first in, first out.
+// An ordering by priority, in which groups of items take turns. A group with a
+// million items does not delay the first item of another group.
 //
 // Example, a queue of `namespace/name` keys in which namespaces take turns:
 //
@@ -46,15 +93,54 @@ namespace workqueue {
 //     options.ordering = *std::move(ordering);
 //     workqueue::RateLimitingQueue<std::string> queue(std::move(options));
 //
-// The ordering is a weighted round robin. In its turn, a group hands out as
-// many items as its weight, or all its items if it has fewer. The next turn of
-// the group follows one turn of every other group that has items. A group that
-// gets its first item takes the last turn. The weights count items, not the
-// time that processing them takes.
+// Example, clusters that take turns and, within a cluster, its namespaces, each
+// with at most two items in process:
 //
-// Each call takes constant time for each item, apart from the functions given
-// to the ordering. In the steady state it allocates nothing, apart from what
-// these functions allocate. A group without items takes no memory.
+//     workqueue::FairOrderingOptions<std::string> options;
+//     options.dimensions.resize(2);
+//     options.dimensions[0].group_of = ClusterOf;
+//     options.dimensions[1].group_of = NamespaceOf;
+//     options.dimensions[1].max_in_process = 2;
+//     auto ordering =
+//         workqueue::FairOrdering<std::string>::Create(std::move(options));
+//
+// An item is ready if no bound holds it back. The next item is determined in
+// this order:
+//
+//   1. It is one of the highest priority at which an item is ready.
+//   2. If retries and other items are ready at this priority, they take turns:
+//      one retry, then one other item.
+//   3. The groups of the first dimension take turns, then within the group
+//      those of the second dimension, and so on. The turns at different
+//      priorities, and those of retries, are independent of each other.
+//   4. Within a group of the last dimension, items are handed out first in,
+//      first out.
+//
+// The turns are a weighted round robin. In its turn, a group hands out as many
+// items as its weight, or all its ready items if it has fewer. The next turn of
+// the group follows one turn of every other group that has ready items. A group
+// takes the last turn when it gets its first item, and when it is no longer
+// held back. The weights count items, not the time that processing them takes.
+// With `count_processing`, the shares come before the turns.
+//
+// An item is in process from the moment that it is handed out until `Done()` or
+// the end of its lease, and also while it is queued after
+// `Lease::GiveBack()`. The bounds apply to a group's items of all priorities
+// together, with its retries.
+//
+// Each call takes constant time for each item and dimension, apart from the
+// functions given to the ordering, and O(log n) for n priorities and, with
+// `count_processing`, for n groups. If `max_in_process` or `count_processing`
+// is set, it also takes time for each priority at which the item's groups have
+// items. In the steady state it allocates nothing, apart from what these
+// functions allocate. A group takes no memory if none of its items is queued or
+// in process. An item takes memory only if there is a bound or
+// `count_processing`.
+//
+// A snapshot has the items in the order in which they would be handed out if
+// none were added, and if the processing of none ended. Items that would then
+// be held back come last, those of the highest priority first. It takes time
+// for the visited items, and for each priority.
 //
 // `Hash` and `Eq` hash and compare groups, as in a hash set.
 //
@@ -62,110 +148,279 @@ namespace workqueue {
 template <typename T, typename Group = std::string,
           typename Hash = typename absl::flat_hash_set<Group>::hasher,
           typename Eq = typename absl::flat_hash_set<Group>::key_equal>
-class FairOrdering final : public Ordering<T> {
+class FairOrdering final : public internal::FairTurns<T> {
  public:
-  // Returns the group of an item. The group must be the same for equal items.
   using GroupOf = std::function<Group(const T&)>;
-
-  // Returns the weight of a group. Called when the group gets its first item. A
-  // weight less than 1 counts as 1.
   using WeightOf = std::function<int(const Group&)>;
 
-  // Returns a new ordering. A null `weight_of` means weight 1 for all groups.
-  // The functions are called with the queue's lock held, and must not call the
-  // queue.
-  //
-  // Returns an `absl::InvalidArgumentError` if `group_of` is null.
+  // Returns a new ordering. Returns an `absl::InvalidArgumentError` if a
+  // `group_of` is null or a bound is 0.
   static absl::StatusOr<std::unique_ptr<FairOrdering>> Create(
-      GroupOf group_of, WeightOf weight_of = nullptr) {
-    if (group_of == nullptr) {
-      return absl::InvalidArgumentError("group_of is null");
-    }
-    return absl::WrapUnique(
-        new FairOrdering(std::move(group_of), std::move(weight_of)));
-  }
+      FairOrderingOptions<T, Group> options);
 
-  void Push(QueuedItem<T>* item) override {
-    const Group group = group_of_(item->item());
-    const auto [turn, is_new] = turns_.FindOrInsert(group, Hash()(group));
-    if (is_new) {
-      absl::Cleanup undo = [this, turn = turn] { turns_.Erase(turn); };
-      turn->weight = weight_of_ == nullptr ? 1 : std::max(1, weight_of_(group));
-      std::move(undo).Cancel();
-      turn->left = turn->weight;
-      ring_.PushBack(turn);
-    }
-    turn->items.PushBack(item);
-    ++size_;
-  }
+  // Returns a new ordering with one dimension.
+  static absl::StatusOr<std::unique_ptr<FairOrdering>> Create(
+      GroupOf group_of, WeightOf weight_of = nullptr);
 
-  size_t Len() const override { return size_; }
-
-  QueuedItem<T>* Pop() override {
-    Turn* const turn = ring_.front();
-    QueuedItem<T>* const item = turn->items.PopFront();
-    --size_;
-    if (turn->items.empty()) {
-      ring_.Remove(turn);
-      turns_.Erase(turn);
-    } else if (--turn->left == 0) {
-      turn->left = turn->weight;
-      ring_.Remove(turn);
-      ring_.PushBack(turn);
-    }
-    return item;
-  }
-
-  bool ForEach(
-      absl::FunctionRef<bool(const QueuedItem<T>&)> visit) const override {
-    struct Rest {
-      const QueuedItem<T>* next;
-      int weight;
-    };
-    std::deque<Rest> rests;  // of the groups that have had a turn
-    // Visits the items of one turn. Returns whether to go on.
-    const auto take_turn = [&visit, &rests](const QueuedItem<T>* next, int left,
-                                            int weight) {
-      for (; next != nullptr && left > 0; --left) {
-        if (!visit(*next)) return false;
-        next = next->next();
-      }
-      if (next != nullptr) rests.push_back({next, weight});
-      return true;
-    };
-    for (const Turn* turn = ring_.front(); turn != nullptr;
-         turn = turn->next()) {
-      if (!take_turn(turn->items.front(), turn->left, turn->weight))
-        return true;
-    }
-    for (; !rests.empty(); rests.pop_front()) {
-      const Rest rest = rests.front();
-      if (!take_turn(rest.next, rest.weight, rest.weight)) return true;
-    }
-    return true;
-  }
+  void Push(QueuedItem<T>* item) override;
+  void OnDone(QueuedItem<T>* item) override;
+  bool Remove(QueuedItem<T>* item) override;
 
  private:
-  // A group that has queued items.
-  struct Turn : internal::ItemNode<Group>, internal::IntrusiveLink<Turn> {
-    using internal::ItemNode<Group>::ItemNode;
+  using Options = FairOrderingOptions<T, Group>;
+  using FairGroup = internal::FairGroup;
+  using Lane = internal::FairLane<T>;
 
-    QueuedItemList<T> items;  // never empty
-    int weight = 1;
-    int left = 1;  // items left in the current turn, or in the next turn
+  // Identifies a group, or its lane, within `parent`, a `FairGroup` or a lane.
+  struct Key {
+    const void* parent;
+    Group group;
+  };
+  struct KeyEq {
+    bool operator()(const Key& a, const Key& b) const {
+      return a.parent == b.parent && Eq()(a.group, b.group);
+    }
+  };
+  // `Hash` may be the identity, and many pointers end with the same bits.
+  static size_t HashOf(size_t group_hash, const void* parent) {
+    return group_hash +
+           reinterpret_cast<uintptr_t>(parent) * uintptr_t{0x9e3779b97f4a7c15};
+  }
+
+  template <typename Base>
+  struct Keyed : internal::ItemNode<Key>, Base {
+    using internal::ItemNode<Key>::ItemNode;
+  };
+  template <typename Base>
+  using KeyedSet = internal::NodeHashSet<Key, Keyed<Base>, Hash, KeyEq>;
+
+  // What is known of an item from `Push()` to `OnDone()`.
+  struct Record : internal::ItemNode<const QueuedItem<T>*> {
+    using internal::ItemNode<const QueuedItem<T>*>::ItemNode;
+
+    Lane* lane = nullptr;  // valid until `Pop()`
+    FairGroup* group = nullptr;
+    bool is_retry = false;
+  };
+  struct PointerHash {
+    size_t operator()(const void* p) const {
+      return reinterpret_cast<uintptr_t>(p);
+    }
   };
 
-  FairOrdering(GroupOf group_of, WeightOf weight_of)
-      : group_of_(std::move(group_of)), weight_of_(std::move(weight_of)) {}
+  static constexpr size_t kUnbounded = std::numeric_limits<size_t>::max();
 
-  const GroupOf group_of_;
-  const WeightOf weight_of_;
+  explicit FairOrdering(Options options);
 
-  internal::NodeHashSet<Group, Turn, Hash, Eq> turns_;
-  // The group whose turn it is comes first.
-  internal::IntrusiveList<Turn> ring_;
-  size_t size_ = 0;
+  // Whether the groups of dimension `d` are ordered by what is in process.
+  bool Counts(size_t d) const {
+    return d < dimensions_.size() && dimensions_[d].count_processing;
+  }
+
+  // Replaces `*lane` by its child for the group of `item` in dimension `d`. If
+  // an exception is thrown, `*lane` may be a new child without items.
+  void FindOrInsertLane(const T& item, size_t d, Lane** lane);
+  FairGroup* FindOrInsertGroup(FairGroup* parent, const Group& group,
+                               size_t group_hash, size_t max_in_process);
+
+  // Return the lane that contains `item`. `FindLane()` calls functions that may
+  // throw. `SearchLane()` searches all lanes. It need not search the roots,
+  // because it is called only if there are dimensions.
+  Lane* FindLane(const QueuedItem<T>& item) const;
+  Lane* SearchLane(const QueuedItem<T>* item) const;
+
+  Record* FindRecord(const QueuedItem<T>* item) const {
+    return records_.Find(item, PointerHash()(item));
+  }
+
+  void EraseLane(Lane* lane) override;
+
+  // Erases `group`, which may be null, and its parents as far as no item of
+  // theirs is queued or in process.
+  void EraseUnused(FairGroup* group);
+
+  const std::vector<FairDimension<T, Group>> dimensions_;
+  const bool has_groups_;   // whether items in process are counted by group
+  const bool has_records_;  // whether they are counted at all
+
+  KeyedSet<Lane> lanes_;
+  KeyedSet<FairGroup> groups_;
+  internal::NodeHashSet<const QueuedItem<T>*, Record, PointerHash,
+                        std::equal_to<const QueuedItem<T>*>>
+      records_;
 };
+
+// Implementation details follow.
+
+template <typename T, typename Group, typename Hash, typename Eq>
+auto FairOrdering<T, Group, Hash, Eq>::Create(Options options)
+    -> absl::StatusOr<std::unique_ptr<FairOrdering>> {
+  for (size_t d = 0; d < options.dimensions.size(); ++d) {
+    const auto& dimension = options.dimensions[d];
+    if (dimension.group_of == nullptr) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("dimensions[", d, "].group_of is null"));
+    }
+    if (dimension.max_in_process == 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "dimensions[", d, "].max_in_process is 0; it must be at least 1"));
+    }
+  }
+  if (options.max_retries_in_process == 0) {
+    return absl::InvalidArgumentError(
+        "max_retries_in_process is 0; it must be at least 1");
+  }
+  return absl::WrapUnique(new FairOrdering(std::move(options)));
+}
+
+template <typename T, typename Group, typename Hash, typename Eq>
+auto FairOrdering<T, Group, Hash, Eq>::Create(GroupOf group_of,
+                                              WeightOf weight_of)
+    -> absl::StatusOr<std::unique_ptr<FairOrdering>> {
+  if (group_of == nullptr) {
+    return absl::InvalidArgumentError("group_of is null");
+  }
+  Options options;
+  options.dimensions.resize(1);
+  options.dimensions[0].group_of = std::move(group_of);
+  options.dimensions[0].weight_of = std::move(weight_of);
+  return Create(std::move(options));
+}
+
+template <typename T, typename Group, typename Hash, typename Eq>
+FairOrdering<T, Group, Hash, Eq>::FairOrdering(Options options)
+    : internal::FairTurns<T>(options.max_retries_in_process),
+      dimensions_(std::move(options.dimensions)),
+      has_groups_(std::any_of(dimensions_.begin(), dimensions_.end(),
+                              [](const FairDimension<T, Group>& dimension) {
+                                return dimension.count_processing ||
+                                       dimension.max_in_process != kUnbounded;
+                              })),
+      has_records_(has_groups_ ||
+                   options.max_retries_in_process != kUnbounded) {}
+
+template <typename T, typename Group, typename Hash, typename Eq>
+void FairOrdering<T, Group, Hash, Eq>::Push(QueuedItem<T>* item) {
+  Lane* lane = this->FindOrInsertRoot(*item, Counts(0));
+  absl::Cleanup undo = [this, &lane] { this->EraseIfEmpty(lane); };
+  for (size_t d = 0; d < dimensions_.size(); ++d) {
+    FindOrInsertLane(item->item(), d, &lane);
+  }
+  if (has_records_) {
+    Record* const record =
+        records_.FindOrInsert(item, PointerHash()(item)).first;
+    record->lane = lane;
+    record->group = lane->group;
+    record->is_retry = item->is_retry();
+  }
+  std::move(undo).Cancel();
+  this->Insert(item, lane);
+}
+
+template <typename T, typename Group, typename Hash, typename Eq>
+void FairOrdering<T, Group, Hash, Eq>::FindOrInsertLane(const T& item, size_t d,
+                                                        Lane** lane) {
+  const FairDimension<T, Group>& dimension = dimensions_[d];
+  Lane* const parent = *lane;
+  Key key{parent, dimension.group_of(item)};
+  const size_t group_hash = Hash()(key.group);
+  const auto [found, is_new] =
+      lanes_.FindOrInsert(std::move(key), HashOf(group_hash, parent));
+  *lane = found;
+  if (!is_new) return;
+  found->parent = parent;
+  found->counts = Counts(d + 1);
+  const Group& group = found->item().group;
+  if (dimension.weight_of != nullptr) {
+    found->weight = std::max(1, dimension.weight_of(group));
+  }
+  if (has_groups_) {
+    found->group = FindOrInsertGroup(parent->group, group, group_hash,
+                                     dimension.max_in_process);
+    found->group->lanes.PushBack(found);
+  }
+}
+
+template <typename T, typename Group, typename Hash, typename Eq>
+auto FairOrdering<T, Group, Hash, Eq>::FindOrInsertGroup(FairGroup* parent,
+                                                         const Group& group,
+                                                         size_t group_hash,
+                                                         size_t max_in_process)
+    -> FairGroup* {
+  const auto [found, is_new] =
+      groups_.FindOrInsert(Key{parent, group}, HashOf(group_hash, parent));
+  if (is_new) {
+    found->parent = parent;
+    found->max_in_process = max_in_process;
+  }
+  return found;
+}
+
+template <typename T, typename Group, typename Hash, typename Eq>
+void FairOrdering<T, Group, Hash, Eq>::OnDone(QueuedItem<T>* item) {
+  if (!has_records_) return;
+  Record* const record = FindRecord(item);
+  FairGroup* const group = record->group;
+  const bool is_retry = record->is_retry;
+  records_.Erase(record);
+  this->EndProcessing(group, is_retry);
+  EraseUnused(group);
+}
+
+template <typename T, typename Group, typename Hash, typename Eq>
+bool FairOrdering<T, Group, Hash, Eq>::Remove(QueuedItem<T>* item) {
+  Lane* lane = nullptr;
+  if (has_records_) {
+    Record* const record = FindRecord(item);
+    lane = record->lane;
+    records_.Erase(record);
+  } else if (!internal::TryCall([&] { lane = FindLane(*item); })) {
+    lane = SearchLane(item);
+  }
+  this->Take(item, lane);
+  return true;
+}
+
+template <typename T, typename Group, typename Hash, typename Eq>
+auto FairOrdering<T, Group, Hash, Eq>::FindLane(const QueuedItem<T>& item) const
+    -> Lane* {
+  Lane* lane = this->FindRoot(item);
+  for (const FairDimension<T, Group>& dimension : dimensions_) {
+    const Key key{lane, dimension.group_of(item.item())};
+    lane = lanes_.Find(key, HashOf(Hash()(key.group), lane));
+  }
+  return lane;
+}
+
+template <typename T, typename Group, typename Hash, typename Eq>
+auto FairOrdering<T, Group, Hash, Eq>::SearchLane(
+    const QueuedItem<T>* item) const -> Lane* {
+  const Lane* found = nullptr;
+  lanes_.ForEach([item, &found](const Lane& lane) {
+    for (const QueuedItem<T>* i = lane.items.front(); i != nullptr;
+         i = i->next()) {
+      if (i == item) found = &lane;
+    }
+  });
+  return const_cast<Lane*>(found);
+}
+
+template <typename T, typename Group, typename Hash, typename Eq>
+void FairOrdering<T, Group, Hash, Eq>::EraseLane(Lane* lane) {
+  FairGroup* const group = lane->group;
+  if (group != nullptr) group->lanes.Remove(lane);
+  lanes_.Erase(static_cast<Keyed<Lane>*>(lane));
+  EraseUnused(group);
+}
+
+template <typename T, typename Group, typename Hash, typename Eq>
+void FairOrdering<T, Group, Hash, Eq>::EraseUnused(FairGroup* group) {
+  while (group != nullptr && group->Unused()) {
+    FairGroup* const parent = group->parent;
+    groups_.Erase(static_cast<Keyed<FairGroup>*>(group));
+    group = parent;
+  }
+}
 
 }  // namespace workqueue
 

@@ -1,0 +1,101 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/internal/queue/fair_lane.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_INTERNAL_QUEUE_FAIR_LANE_H_
+#define WORKQUEUE_INTERNAL_QUEUE_FAIR_LANE_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "workqueue/internal/intrusive_list.h"
+#include "workqueue/internal/leftist_heap.h"
+#include "workqueue/ordering.h"
+
+namespace workqueue {
+namespace internal {
+
+// A lane of a `FairGroup`, as an element of the group's list.
+struct LaneOfGroup : IntrusiveLink<LaneOfGroup> {};
+
+// FairGroup
+//
+// The number of items of a group that are being processed. An ordering without
+// such numbers has no objects of this class.
+struct FairGroup {
+  bool AtBound() const { return in_process >= max_in_process; }
+  bool Unused() const { return in_process == 0 && lanes.empty(); }
+
+  FairGroup* parent = nullptr;  // null in the first dimension
+  size_t in_process = 0;
+  size_t max_in_process = 0;
+  // One for each priority at which the group has queued items, and for retries.
+  IntrusiveList<LaneOfGroup> lanes;
+};
+
+// FairLane
+//
+// The queued items of a group that have the same priority and are all retries
+// or all not. Lanes form trees: the parent of a lane is the lane of the outer
+// group. The root of a tree has all items of a priority that are retries, or
+// that are not. The innermost lanes, those without child lanes, have the items.
+//
+// An item is ready if it can be handed out now. A lane is ready if it has a
+// ready item. It has its place in the order of its parent's children then;
+// otherwise it is among the parent's held children.
+template <typename T>
+struct FairLane : IntrusiveLink<FairLane<T>>,
+                  LeftistHeapLink<FairLane<T>>,
+                  LaneOfGroup {
+  enum class State {
+    kEmpty,  // has no items
+    kReady,
+    kHeld,  // has no item that is ready
+  };
+
+  // Compares lanes of different groups by the groups' shares of the items that
+  // are being processed, and then by their turns.
+  struct Less {
+    bool operator()(const FairLane& a, const FairLane& b) const {
+      const uint64_t a_share = uint64_t{a.group->in_process} * b.weight;
+      const uint64_t b_share = uint64_t{b.group->in_process} * a.weight;
+      return a_share != b_share ? a_share < b_share : a.turn < b.turn;
+    }
+  };
+
+  // Returns the state according to the items, the children and the group.
+  State NewState() const {
+    const bool at_bound = group != nullptr && group->AtBound();
+    if (!items.empty() || Next() != nullptr) {
+      return at_bound ? State::kHeld : State::kReady;
+    }
+    return held.empty() ? State::kEmpty : State::kHeld;
+  }
+
+  // Returns the child that hands out the next item; null if no child is ready.
+  FairLane* Next() const { return counts ? by_share.front() : in_turn.front(); }
+
+  FairLane* NextSibling() const { return IntrusiveLink<FairLane>::next(); }
+
+  FairLane* parent = nullptr;  // null in a root
+  FairGroup* group = nullptr;  // null in a root, and in an ordering without
+  State state = State::kEmpty;
+  bool counts = false;  // whether the children are in by_share, not in in_turn
+  uint32_t weight = 1;
+  uint32_t left_in_turn = 1;  // items left in the current or the next turn
+  int64_t turn = 0;           // a greater number is a later turn
+
+  QueuedItemList<T> items;
+  // The children.
+  IntrusiveList<FairLane> in_turn;       // ready; the next one first
+  LeftistHeap<FairLane, Less> by_share;  // ready
+  IntrusiveList<FairLane> held;
+};
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_INTERNAL_QUEUE_FAIR_LANE_H_

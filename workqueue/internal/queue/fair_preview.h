@@ -1,0 +1,201 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/internal/queue/fair_preview.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_INTERNAL_QUEUE_FAIR_PREVIEW_H_
+#define WORKQUEUE_INTERNAL_QUEUE_FAIR_PREVIEW_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "workqueue/internal/queue/fair_lane.h"
+#include "workqueue/ordering.h"
+
+namespace workqueue {
+namespace internal {
+
+// FairPreview
+//
+// Tells the order in which the items of lanes would be handed out if nothing
+// else happened. Does what the ordering would do, but with copies of what would
+// change. It copies only what it comes to, so the time depends on the visited
+// items, and not on those in the lanes.
+template <typename T>
+class FairPreview {
+ public:
+  using Lane = FairLane<T>;
+
+  // `last_turn` is the greatest number of a turn.
+  explicit FairPreview(int64_t last_turn) : last_turn_(last_turn) {}
+
+  // Returns the next item of the ready items in `lane` and below, or null if
+  // there are no more. The item counts as being processed from then on.
+  const QueuedItem<T>* Take(const Lane& lane) {
+    const bool at_bound = lane.group != nullptr &&
+                          InProcess(lane.group) >= lane.group->max_in_process;
+    if (lane.state != Lane::State::kReady || at_bound) return nullptr;
+    Rest& rest = RestOf(lane);
+    const QueuedItem<T>* item = rest.item;
+    if (item != nullptr) {
+      rest.item = item->next();
+    } else {
+      item = lane.counts ? TakeByShare(&rest) : TakeInTurn(&rest);
+    }
+    if (item != nullptr && lane.group != nullptr) ++taken_[lane.group];
+    return item;
+  }
+
+  // Visits the items in `lane` and below that `Take()` has not returned, in no
+  // particular order, until `visit` returns false. Returns whether to go on.
+  bool VisitRest(const Lane& lane,
+                 absl::FunctionRef<bool(const QueuedItem<T>&)> visit) const {
+    const auto rest = rests_.find(&lane);
+    const QueuedItem<T>* item =
+        rest == rests_.end() ? lane.items.front() : rest->second.item;
+    for (; item != nullptr; item = item->next()) {
+      if (!visit(*item)) return false;
+    }
+    for (const auto* list : {&lane.in_turn, &lane.held}) {
+      for (const Lane* l = list->front(); l != nullptr; l = l->NextSibling()) {
+        if (!VisitRest(*l, visit)) return false;
+      }
+    }
+    std::vector<const Lane*> lanes = {lane.by_share.front()};
+    while (!lanes.empty()) {
+      const Lane* const l = lanes.back();
+      lanes.pop_back();
+      if (l == nullptr) continue;
+      if (!VisitRest(*l, visit)) return false;
+      lanes.push_back(l->left());
+      lanes.push_back(l->right());
+    }
+    return true;
+  }
+
+ private:
+  // A child in the order by shares.
+  struct Share {
+    // Puts the least share at the front of a binary heap.
+    bool operator<(const Share& other) const {
+      const uint64_t a = in_process * other.lane->weight;
+      const uint64_t b = other.in_process * lane->weight;
+      return a != b ? a > b : turn > other.turn;
+    }
+
+    const Lane* lane;
+    uint64_t in_process;
+    int64_t turn;
+    bool visited;  // so that the children in the lane's heap are known
+  };
+
+  // A lane without the items that have been taken.
+  struct Rest {
+    const QueuedItem<T>* item;  // the next one in an innermost lane
+    uint32_t left;              // in the turn of this lane
+    // The next children: first those in the lane's list from `unvisited` on,
+    // and then those that have had a turn.
+    const Lane* unvisited;
+    std::deque<const Lane*> visited;
+    // A binary heap, instead, if the lane counts. The children that are not in
+    // it are below one that is not `visited`, in the heap of the lane.
+    std::vector<Share> shares;
+  };
+
+  uint64_t InProcess(const FairGroup* group) const {
+    const auto taken = taken_.find(group);
+    return group->in_process + (taken == taken_.end() ? 0 : taken->second);
+  }
+
+  Rest& RestOf(const Lane& lane) {
+    const auto [it, is_new] = rests_.try_emplace(&lane);
+    Rest& rest = it->second;
+    if (is_new) {
+      rest.item = lane.items.front();
+      rest.left = lane.left_in_turn;
+      rest.unvisited = lane.in_turn.front();
+      PushUnvisited(lane.by_share.front(), &rest);
+    }
+    return rest;
+  }
+
+  // Returns whether `lane`, which has handed out an item, still has its turn.
+  bool KeepsTurn(const Lane& lane) {
+    Rest& rest = RestOf(lane);
+    if (--rest.left > 0) return true;
+    rest.left = lane.weight;
+    return false;
+  }
+
+  const QueuedItem<T>* TakeInTurn(Rest* rest) {
+    while (true) {
+      const Lane* const lane = rest->unvisited != nullptr ? rest->unvisited
+                               : rest->visited.empty()    ? nullptr
+                                                       : rest->visited.front();
+      if (lane == nullptr) return nullptr;
+      const QueuedItem<T>* const item = Take(*lane);
+      if (item != nullptr && KeepsTurn(*lane)) return item;
+      if (rest->unvisited != nullptr) {
+        rest->unvisited = lane->NextSibling();
+      } else {
+        rest->visited.pop_front();
+      }
+      if (item == nullptr) continue;
+      rest->visited.push_back(lane);
+      return item;
+    }
+  }
+
+  const QueuedItem<T>* TakeByShare(Rest* rest) {
+    while (!rest->shares.empty()) {
+      std::pop_heap(rest->shares.begin(), rest->shares.end());
+      Share share = rest->shares.back();
+      rest->shares.pop_back();
+      const Lane* const lane = share.lane;
+      if (!share.visited) {
+        PushUnvisited(lane->left(), rest);
+        PushUnvisited(lane->right(), rest);
+        share.visited = true;
+      }
+      const uint64_t in_process = InProcess(lane->group);
+      const QueuedItem<T>* item = nullptr;
+      if (in_process == share.in_process) {
+        item = Take(*lane);
+        if (item == nullptr) continue;
+        if (!KeepsTurn(*lane)) share.turn = ++last_turn_;
+      }
+      // Its share has grown, by this item or by one of another priority.
+      share.in_process = InProcess(lane->group);
+      Push(share, rest);
+      if (item != nullptr) return item;
+    }
+    return nullptr;
+  }
+
+  // Also accepts null.
+  void PushUnvisited(const Lane* lane, Rest* rest) {
+    if (lane == nullptr) return;
+    Push({lane, lane->group->in_process, lane->turn, /*visited=*/false}, rest);
+  }
+
+  void Push(const Share& share, Rest* rest) {
+    rest->shares.push_back(share);
+    std::push_heap(rest->shares.begin(), rest->shares.end());
+  }
+
+  int64_t last_turn_;
+  std::unordered_map<const Lane*, Rest> rests_;
+  std::unordered_map<const FairGroup*, uint64_t> taken_;  // by Take()
+};
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_INTERNAL_QUEUE_FAIR_PREVIEW_H_

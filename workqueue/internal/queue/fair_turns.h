@@ -1,0 +1,319 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/internal/queue/fair_turns.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_INTERNAL_QUEUE_FAIR_TURNS_H_
+#define WORKQUEUE_INTERNAL_QUEUE_FAIR_TURNS_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "workqueue/internal/intrusive_list.h"
+#include "workqueue/internal/leftist_heap.h"
+#include "workqueue/internal/node_hash_set.h"
+#include "workqueue/internal/queue/fair_lane.h"
+#include "workqueue/internal/queue/fair_preview.h"
+#include "workqueue/ordering.h"
+
+namespace workqueue {
+namespace internal {
+
+// FairTurns
+//
+// The part of a `FairOrdering` that decides which lane hands out the next item.
+// The derived class finds the lanes and the groups of an item, and owns them.
+//
+// No function throws, except `FindOrInsertRoot()` and `ForEach()`.
+template <typename T>
+class FairTurns : public Ordering<T> {
+ public:
+  size_t Len() const final { return size_; }
+  bool HasNext() const final { return NextRoot() != nullptr; }
+  QueuedItem<T>* Pop() final;
+  bool ForEach(absl::FunctionRef<bool(const QueuedItem<T>&)> visit) const final;
+
+ protected:
+  using Lane = FairLane<T>;
+  using State = typename Lane::State;
+
+  explicit FairTurns(size_t max_retries_in_process)
+      : max_retries_(max_retries_in_process) {}
+  ~FairTurns() override = default;
+
+  // Returns the root for `item`, which is new if there was none.
+  Lane* FindOrInsertRoot(const QueuedItem<T>& item, bool counts);
+
+  // Returns the root for `item`, or null.
+  Lane* FindRoot(const QueuedItem<T>& item) const;
+
+  // Adds `item` to `lane`, an innermost lane.
+  void Insert(QueuedItem<T>* item, Lane* lane) {
+    lane->items.PushBack(item);
+    ++size_;
+    Update(lane);
+  }
+
+  // Removes `item` from `lane`. Erases the lane if it is empty.
+  void Take(QueuedItem<T>* item, Lane* lane) {
+    lane->items.Remove(item);
+    --size_;
+    Update(lane);
+  }
+
+  // Erases `lane`, and its parents, as far as they are empty.
+  void EraseIfEmpty(Lane* lane) { Update(lane); }
+
+  // Notes that the processing of an item of `group` has ended. `group` is null
+  // if there are no groups.
+  void EndProcessing(FairGroup* group, bool is_retry);
+
+  // Destroys `lane`, which is empty. Not called for roots.
+  virtual void EraseLane(Lane* lane) = 0;
+
+ private:
+  struct Priority;
+  struct Root : Lane {
+    Priority* priority = nullptr;
+    bool is_retry = false;
+  };
+  // A priority at which items are queued.
+  struct Priority : ItemNode<int> {
+    explicit Priority(int priority) : ItemNode<int>(priority) {
+      additions.priority = retries.priority = this;
+      retries.is_retry = true;
+    }
+
+    Root& RootFor(bool is_retry) { return is_retry ? retries : additions; }
+
+    Root additions;
+    Root retries;
+    bool retry_is_next = false;  // if both are ready
+  };
+  struct HigherPriority {
+    bool operator()(const Lane& a, const Lane& b) const {
+      return PriorityOf(a).item() > PriorityOf(b).item();
+    }
+  };
+  using RootHeap = LeftistHeap<Lane, HigherPriority>;
+
+  static const Priority& PriorityOf(const Lane& root) {
+    return *static_cast<const Root&>(root).priority;
+  }
+
+  bool BoundsRetries() const {
+    return max_retries_ != std::numeric_limits<size_t>::max();
+  }
+  bool RetriesAtBound() const { return retries_in_process_ >= max_retries_; }
+
+  // Returns the root that hands out the next item; null if no item is ready.
+  Root* NextRoot() const;
+
+  // Erases `lane` if it is empty. Otherwise gives it its state, and its place
+  // among its siblings if the state has changed. Then does the same with its
+  // parent if that may have changed, and so on.
+  void Update(Lane* lane);
+
+  // Updates the lanes of `group`, whose number in process has changed.
+  void UpdateLanesOf(FairGroup* group);
+
+  void Leave(Lane* lane);
+  void Enter(Lane* lane, State state);
+
+  const size_t max_retries_;
+  size_t retries_in_process_ = 0;
+  size_t size_ = 0;
+  int64_t last_turn_ = 0;
+  NodeHashSet<int, Priority, std::hash<int>, std::equal_to<int>> priorities_;
+  // The ready roots. `additions_` has those of items that are no retries.
+  RootHeap additions_;
+  RootHeap retries_;
+};
+
+// Implementation details follow.
+
+template <typename T>
+auto FairTurns<T>::FindOrInsertRoot(const QueuedItem<T>& item, bool counts)
+    -> Lane* {
+  const int priority = item.priority();
+  Root& root = priorities_.FindOrInsert(priority, std::hash<int>()(priority))
+                   .first->RootFor(item.is_retry());
+  root.counts = counts;
+  return &root;
+}
+
+template <typename T>
+auto FairTurns<T>::FindRoot(const QueuedItem<T>& item) const -> Lane* {
+  const int priority = item.priority();
+  Priority* const found =
+      priorities_.Find(priority, std::hash<int>()(priority));
+  return found == nullptr ? nullptr : &found->RootFor(item.is_retry());
+}
+
+template <typename T>
+auto FairTurns<T>::NextRoot() const -> Root* {
+  auto* const addition = static_cast<Root*>(additions_.front());
+  auto* const retry =
+      RetriesAtBound() ? nullptr : static_cast<Root*>(retries_.front());
+  if (addition == nullptr || retry == nullptr) {
+    return addition == nullptr ? retry : addition;
+  }
+  if (addition->priority == retry->priority) {
+    return addition->priority->retry_is_next ? retry : addition;
+  }
+  return HigherPriority()(*addition, *retry) ? addition : retry;
+}
+
+template <typename T>
+QueuedItem<T>* FairTurns<T>::Pop() {
+  Root* const root = NextRoot();
+  root->priority->retry_is_next = !root->is_retry;
+  if (root->is_retry && BoundsRetries()) ++retries_in_process_;
+  Lane* lane = root;
+  while (Lane* next = lane->Next()) lane = next;
+  QueuedItem<T>* const item = lane->items.PopFront();
+  --size_;
+  FairGroup* const group = lane->group;
+  for (FairGroup* g = group; g != nullptr; g = g->parent) ++g->in_process;
+
+  for (Lane* l = lane; l != root; l = l->parent) {
+    if (--l->left_in_turn > 0) continue;
+    l->left_in_turn = l->weight;
+    l->turn = ++last_turn_;
+    if (l->parent->counts) continue;  // UpdateLanesOf() moves it.
+    l->parent->in_turn.Remove(l);
+    l->parent->in_turn.PushBack(l);
+  }
+  Update(lane);
+  for (FairGroup* g = group; g != nullptr; g = g->parent) UpdateLanesOf(g);
+  return item;
+}
+
+template <typename T>
+void FairTurns<T>::EndProcessing(FairGroup* group, bool is_retry) {
+  if (is_retry && BoundsRetries()) --retries_in_process_;
+  for (FairGroup* g = group; g != nullptr; g = g->parent) --g->in_process;
+  for (FairGroup* g = group; g != nullptr; g = g->parent) UpdateLanesOf(g);
+}
+
+template <typename T>
+void FairTurns<T>::Update(Lane* lane) {
+  while (true) {
+    const State state = lane->NewState();
+    if (state == lane->state && state != State::kEmpty) return;
+    Lane* const parent = lane->parent;
+    if (state != lane->state) {
+      Leave(lane);
+      Enter(lane, state);
+    }
+    if (parent == nullptr) break;
+    if (state == State::kEmpty) EraseLane(lane);
+    lane = parent;
+  }
+  Priority* const priority = static_cast<Root*>(lane)->priority;
+  if (priority->additions.state == State::kEmpty &&
+      priority->retries.state == State::kEmpty) {
+    priorities_.Erase(priority);
+  }
+}
+
+template <typename T>
+void FairTurns<T>::UpdateLanesOf(FairGroup* group) {
+  for (LaneOfGroup* link = group->lanes.front(); link != nullptr;
+       link = link->next()) {
+    Lane* const lane = static_cast<Lane*>(link);
+    if (lane->NewState() != lane->state) {
+      Update(lane);
+    } else if (lane->parent->counts && lane->state == State::kReady) {
+      lane->parent->by_share.Remove(lane);
+      lane->parent->by_share.Push(lane);
+    }
+  }
+}
+
+// Removes `lane` from where its state has put it.
+template <typename T>
+void FairTurns<T>::Leave(Lane* lane) {
+  Lane* const parent = lane->parent;
+  if (lane->state == State::kEmpty) return;
+  if (parent == nullptr) {
+    if (lane->state == State::kHeld) return;
+    (static_cast<Root*>(lane)->is_retry ? retries_ : additions_).Remove(lane);
+  } else if (lane->state == State::kHeld) {
+    parent->held.Remove(lane);
+  } else if (parent->counts) {
+    parent->by_share.Remove(lane);
+  } else {
+    parent->in_turn.Remove(lane);
+  }
+}
+
+// Puts `lane`, which has left its place, where `state` puts it. A lane that
+// becomes ready takes the last turn.
+template <typename T>
+void FairTurns<T>::Enter(Lane* lane, State state) {
+  Lane* const parent = lane->parent;
+  lane->state = state;
+  if (state == State::kEmpty) return;
+  if (parent == nullptr) {
+    if (state == State::kHeld) return;
+    (static_cast<Root*>(lane)->is_retry ? retries_ : additions_).Push(lane);
+  } else if (state == State::kHeld) {
+    parent->held.PushBack(lane);
+  } else {
+    lane->left_in_turn = lane->weight;
+    lane->turn = ++last_turn_;
+    if (parent->counts) {
+      parent->by_share.Push(lane);
+    } else {
+      parent->in_turn.PushBack(lane);
+    }
+  }
+}
+
+template <typename T>
+bool FairTurns<T>::ForEach(
+    absl::FunctionRef<bool(const QueuedItem<T>&)> visit) const {
+  std::vector<const Priority*> priorities;
+  priorities_.ForEach([&priorities](const Priority& priority) {
+    priorities.push_back(&priority);
+  });
+  std::sort(priorities.begin(), priorities.end(),
+            [](const Priority* a, const Priority* b) {
+              return a->item() > b->item();
+            });
+  FairPreview<T> preview(last_turn_);
+  size_t retries = retries_in_process_;
+  for (const Priority* priority : priorities) {
+    bool retry_is_next = priority->retry_is_next;
+    while (true) {
+      const QueuedItem<T>* item = nullptr;
+      for (const bool retry : {retry_is_next, !retry_is_next}) {
+        if (item != nullptr || (retry && retries >= max_retries_)) continue;
+        item = preview.Take(retry ? priority->retries : priority->additions);
+        if (item == nullptr) continue;
+        retries += retry ? 1 : 0;
+        retry_is_next = !retry;
+      }
+      if (item == nullptr) break;
+      if (!visit(*item)) return true;
+    }
+  }
+  for (const Priority* priority : priorities) {
+    if (!preview.VisitRest(priority->additions, visit)) break;
+    if (!preview.VisitRest(priority->retries, visit)) break;
+  }
+  return true;
+}
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_INTERNAL_QUEUE_FAIR_TURNS_H_
