@@ -144,6 +144,14 @@ class RecordingProvider final : public ControllerMetricsProvider {
       absl::string_view controller) override {
     return New(controller, "active");
   }
+  std::unique_ptr<CounterMetric> NewReconcileRetriesMetric(
+      absl::string_view controller) override {
+    return New(controller, "retries");
+  }
+  std::unique_ptr<GaugeMetric> NewActiveRetriesMetric(
+      absl::string_view controller) override {
+    return New(controller, "active_retries");
+  }
   std::unique_ptr<GaugeMetric> NewRunningSourcesMetric(
       absl::string_view controller) override {
     return New(controller, "sources");
@@ -241,7 +249,38 @@ TEST_P(ControllerMetricsTest, EachResultIsCounted) {
                                              {"test requeue_after", 1},
                                              {"test error", 5},
                                              {"test errors", 5},
-                                             {"test terminal", 1}}));
+                                             {"test terminal", 1},
+                                             {"test retries", 4}}));
+}
+
+TEST_P(ControllerMetricsTest, ARetryThatIsReconciledIsActive) {
+  const auto controller =
+      Reporting([this](const std::string&, const ReconcileContext& context)
+                    -> absl::StatusOr<ReconcileResult> {
+        EXPECT_EQ(provider_.record().sums().count("test active_retries"),
+                  context.failures);
+        if (context.failures == 0) return absl::UnavailableError("later");
+        return ReconcileResult();
+      });
+  controller->queue().Add("a");
+  controller->AwaitIdle();
+  Step(*controller, 5 * kMs);
+  EXPECT_EQ(Noted().size(), 2u);
+  EXPECT_EQ(provider_.record().sums().count("test active_retries"), 0u);
+}
+
+TEST_P(ControllerMetricsTest, AnEventOfAnItemThatHasFailedIsNoRetry) {
+  const auto controller =
+      Reporting([](const std::string&,
+                   const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
+        return absl::UnavailableError("later");
+      });
+  controller->queue().Add("a");
+  controller->AwaitIdle();
+  controller->queue().Add("a");
+  controller->AwaitIdle();
+  EXPECT_EQ(Noted().size(), 2u);
+  EXPECT_EQ(provider_.record().sums().count("test retries"), 0u);
 }
 
 TEST_P(ControllerMetricsTest, AnActiveWorkerIsOneThatReconciles) {

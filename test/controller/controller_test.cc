@@ -35,8 +35,10 @@
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/controller/source.h"
 #include "workqueue/executor.h"
+#include "workqueue/fair_ordering.h"
 #include "workqueue/lease.h"
 #include "workqueue/log_sink.h"
+#include "workqueue/ordering.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/rate_limiting_queue.h"
 
@@ -48,6 +50,12 @@ constexpr absl::Duration kNs = absl::Nanoseconds(1);
 
 absl::StatusOr<ReconcileResult> Fail() {
   return absl::UnavailableError("later");
+}
+
+// Returns an ordering in which items of the same first letter are a group.
+std::unique_ptr<Ordering<std::string>> TakeTurns() {
+  return *FairOrdering<std::string>::Create(
+      [](const std::string& item) { return item.substr(0, 1); });
 }
 
 class ControllerTest : public ControllerFixture {};
@@ -380,6 +388,11 @@ TEST_P(ControllerTest, EachBadOptionIsNamed) {
             *ItemFastSlowRateLimiter<std::string>::Create(kMs, kMs, 1);
       }),
       "rate_limiter is given, and queue, too; a queue has its own limiter");
+  EXPECT_EQ(error([](auto& options) {
+              options.queue = std::make_unique<PriorityQueue<std::string>>();
+              options.ordering = TakeTurns();
+            }),
+            "ordering is given, and queue, too; a queue has its own ordering");
   static RecordingMetrics provider;
   EXPECT_EQ(error([](auto& options) {
               options.queue = std::make_unique<PriorityQueue<std::string>>();
@@ -394,6 +407,16 @@ TEST_P(ControllerTest, TheLimitsOfOptionsAreTaken) {
   options.sync_timeout = absl::ZeroDuration();
   options.reconcile_timeout = kNs;
   EXPECT_TRUE(Controller<std::string>::Create(std::move(options)).ok());
+}
+
+TEST_P(ControllerTest, TheOrderingIsTheOneGiven) {
+  ControllerOptions<std::string> options = Options(Succeed);
+  options.ordering = TakeTurns();
+  const auto controller = New(std::move(options));
+  controller->queue().AddAll({"a1", "a2", "b1"});
+  ASSERT_TRUE(controller->Start().ok());
+  controller->AwaitIdle();
+  EXPECT_EQ(Noted(), (Notes{{"a1", 0, 0}, {"b1", 0, 0}, {"a2", 0, 0}}));
 }
 
 TEST_P(ControllerTest, TheRateLimiterIsTheOneGiven) {

@@ -52,6 +52,10 @@ std::string QueueSeries(absl::string_view name) {
                       "{controller=\"test\",name=\"test\"}");
 }
 
+constexpr char kRetries[] =
+    "workqueue_controller_reconcile_retries_total{controller=\"test\"}";
+constexpr char kActiveRetries[] =
+    "workqueue_controller_active_retries{controller=\"test\"}";
 constexpr char kRunningSources[] =
     "workqueue_controller_running_sources{controller=\"test\"}";
 
@@ -129,8 +133,9 @@ TEST_P(PrometheusControllerMetricsTest, ShowsEveryMetricOfAControllerAtZero) {
   };
   expected.merge(Durations({}));
   EXPECT_EQ(Scrape(*registry_).SamplesOf("controller_runtime_"), expected);
-  EXPECT_EQ(Scrape(*registry_).SamplesOf("workqueue_controller_"),
-            (Samples{{kRunningSources, 0}}));
+  EXPECT_EQ(
+      Scrape(*registry_).SamplesOf("workqueue_controller_"),
+      (Samples{{kRetries, 0}, {kActiveRetries, 0}, {kRunningSources, 0}}));
 }
 
 TEST_P(PrometheusControllerMetricsTest, ShowsWhatAControllerAndItsQueueDo) {
@@ -170,6 +175,8 @@ TEST_P(PrometheusControllerMetricsTest, ShowsWhatAControllerAndItsQueueDo) {
   EXPECT_EQ(exposition.SamplesOf("controller_runtime_"), expected);
 
   const Samples& samples = exposition.samples;
+  EXPECT_EQ(samples.at(kRetries), 2);
+  EXPECT_EQ(samples.at(kActiveRetries), 0);
   EXPECT_EQ(samples.at("workqueue_depth{controller=\"test\",name=\"test\","
                        "priority=\"0\"}"),
             0);
@@ -216,6 +223,12 @@ TEST_P(PrometheusControllerMetricsTest, ShowsTypesAndHelp) {
        {"gauge", "Number of workers."}},
       {"controller_runtime_active_workers",
        {"gauge", "Number of workers that are reconciling an item."}},
+      {"workqueue_controller_reconcile_retries_total",
+       {"counter",
+        "Reconciliations of items that were added because they had failed."}},
+      {"workqueue_controller_active_retries",
+       {"gauge",
+        "Number of workers that are reconciling an item that had failed."}},
       {"workqueue_controller_running_sources",
        {"gauge", "Number of sources of items that run."}},
   };

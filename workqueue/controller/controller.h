@@ -50,6 +50,7 @@
 #include "workqueue/lease.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/metrics.h"
+#include "workqueue/ordering.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/snapshot.h"
 #include "workqueue/thread_pool.h"
@@ -96,9 +97,12 @@ struct ControllerOptions {
   // `PriorityQueue`. Must be null if `queue` is given.
   std::unique_ptr<RateLimiter<T>> rate_limiter;
 
+  // The order in which the queue hands out items; null means by priority. Must
+  // be null if `queue` is given.
+  std::unique_ptr<Ordering<T>> ordering;
+
   // The queue; null means a new `PriorityQueue`. A given queue uses its own
-  // rate limiter, metrics and log sink. It need not
-  // have priorities.
+  // rate limiter, ordering, metrics and log sink. It need not have priorities.
   std::unique_ptr<RateLimitingInterface<T>> queue;
 
   // The sources of items. Other code may also add items to the queue at any
@@ -451,6 +455,7 @@ Controller<T, Hash, Eq>::Create(ControllerOptions<T> options) {
   checked.has_executor = options.executor != nullptr;
   checked.has_queue = options.queue != nullptr;
   checked.has_rate_limiter = options.rate_limiter != nullptr;
+  checked.has_ordering = options.ordering != nullptr;
   checked.has_queue_metrics_provider =
       options.queue_metrics_provider != nullptr;
   for (const Source<T>& source : options.sources) {
@@ -538,6 +543,7 @@ std::unique_ptr<RateLimitingInterface<T>> Controller<T, Hash, Eq>::QueueOf(
   queue_options.log_sink = options.log_sink;
   queue_options.clock = options.clock;
   queue_options.rate_limiter = std::move(options.rate_limiter);
+  queue_options.ordering = std::move(options.ordering);
   return std::make_unique<PriorityQueue<T, Hash, Eq>>(std::move(queue_options));
 }
 
@@ -600,7 +606,9 @@ void Controller<T, Hash, Eq>::MakeAsyncWorkers(ControllerOptions<T>& options) {
                                           lease.priority(),
                                           NumRequeues(*lease)};
   };
-  hooks.begin = [this] { metrics_.RecordStart(); };
+  hooks.begin = [this](const Lease<T>& lease) {
+    metrics_.RecordStart(lease.is_retry());
+  };
   hooks.end = [this](const Lease<T>& lease,
                      const internal::Reconciliation::Info& info, bool threw,
                      const absl::StatusOr<ReconcileResult>& result) {
@@ -680,7 +688,7 @@ void Controller<T, Hash, Eq>::Reconcile(const Lease<T>& lease) {
                                     begin + reconcile_timeout_,
                                     lease.priority(),
                                     NumRequeues(*lease)};
-  metrics_.RecordStart();
+  metrics_.RecordStart(lease.is_retry());
   bool threw = true;
   const absl::StatusOr<ReconcileResult> result = internal::CatchAsStatus([&] {
     absl::StatusOr<ReconcileResult> returned = reconcile_(*lease, context);
@@ -697,7 +705,7 @@ std::optional<AddOptions> Controller<T, Hash, Eq>::Handle(
     const Lease<T>& lease, absl::Time begin, absl::Time deadline, int failures,
     bool threw, const absl::StatusOr<ReconcileResult>& result) {
   const absl::Time end = NowIfTimed();
-  metrics_.RecordEnd(end - begin);
+  metrics_.RecordEnd(end - begin, lease.is_retry());
   if (threw) metrics_.RecordException();
   if (end >= deadline) metrics_.RecordTimeout();
   return result.ok() ? HandleSuccess(lease, *result)
@@ -726,6 +734,7 @@ std::optional<AddOptions> Controller<T, Hash, Eq>::HandleError(
   again.after = delay.value_or(absl::ZeroDuration());
   again.rate_limited = !delay.has_value();
   again.priority = lease.priority();
+  again.retry = true;
   return again;
 }
 

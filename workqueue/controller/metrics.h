@@ -18,7 +18,7 @@ namespace workqueue {
 // ControllerMetricsProvider
 //
 // Creates the metrics of controllers. The metrics are those of
-// controller-runtime, and one more. Each function below names its metric. Each
+// controller-runtime, and some more. Each function below names its metric. Each
 // function is called once for each new controller that has a name, with that
 // name. `NewReconcileTotalMetric()` is called once for each result. A function
 // may return null for an unwanted metric. A controller owns its metrics.
@@ -72,9 +72,26 @@ class ControllerMetricsProvider {
   virtual std::unique_ptr<GaugeMetric> NewActiveWorkersMetric(
       absl::string_view controller) = 0;
 
+  // The number of reconciliations of items that were added only because their
+  // processing failed; see `AddOptions::retry`. All others are those of events.
+  // A queue without priorities does not tell retries apart, so this counts none
+  // then. controller-runtime has no such metric, and also none of the next
+  // ones. Their default implementations return null.
+  // (workqueue_controller_reconcile_retries_total)
+  virtual std::unique_ptr<CounterMetric> NewReconcileRetriesMetric(
+      absl::string_view /*controller*/) {
+    return nullptr;
+  }
+
+  // The number of workers that are reconciling such an item.
+  // (workqueue_controller_active_retries)
+  virtual std::unique_ptr<GaugeMetric> NewActiveRetriesMetric(
+      absl::string_view /*controller*/) {
+    return nullptr;
+  }
+
   // The number of sources that run. A source that has returned or waits for its
-  // restart does not count. controller-runtime has no such metric. The default
-  // implementation returns null. (workqueue_controller_running_sources)
+  // restart does not count. (workqueue_controller_running_sources)
   virtual std::unique_ptr<GaugeMetric> NewRunningSourcesMetric(
       absl::string_view /*controller*/) {
     return nullptr;

@@ -129,6 +129,12 @@ PrometheusMetricsProvider::Create(
   families.active_workers =
       registration.AddGauge("controller_runtime_active_workers",
                             "Number of workers that are reconciling an item.");
+  families.reconcile_retries = registration.AddCounter(
+      "workqueue_controller_reconcile_retries_total",
+      "Reconciliations of items that were added because they had failed.");
+  families.active_retries = registration.AddGauge(
+      "workqueue_controller_active_retries",
+      "Number of workers that are reconciling an item that had failed.");
   families.running_sources =
       registration.AddGauge("workqueue_controller_running_sources",
                             "Number of sources of items that run.");
@@ -285,6 +291,18 @@ std::unique_ptr<GaugeMetric> PrometheusMetricsProvider::NewActiveWorkersMetric(
     absl::string_view controller) {
   return std::make_unique<GaugeShare>(
       &families_.active_workers->Add(ControllerLabels(controller)));
+}
+
+std::unique_ptr<CounterMetric>
+PrometheusMetricsProvider::NewReconcileRetriesMetric(
+    absl::string_view controller) {
+  return Wrap(families_.reconcile_retries->Add(ControllerLabels(controller)));
+}
+
+std::unique_ptr<GaugeMetric> PrometheusMetricsProvider::NewActiveRetriesMetric(
+    absl::string_view controller) {
+  return std::make_unique<GaugeShare>(
+      &families_.active_retries->Add(ControllerLabels(controller)));
 }
 
 std::unique_ptr<GaugeMetric> PrometheusMetricsProvider::NewRunningSourcesMetric(

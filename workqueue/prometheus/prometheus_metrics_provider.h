@@ -66,6 +66,8 @@ namespace workqueue {
 //     controller_runtime_reconcile_time_seconds           histogram
 //     controller_runtime_max_concurrent_reconciles        gauge
 //     controller_runtime_active_workers                   gauge
+//     workqueue_controller_reconcile_retries_total        counter (*)
+//     workqueue_controller_active_retries                 gauge (*)
 //     workqueue_controller_running_sources                gauge (*)
 //
 // Example, for a controller and its queue:
@@ -162,6 +164,10 @@ class PrometheusMetricsProvider final : public MetricsProvider,
       absl::string_view controller) override;
   std::unique_ptr<GaugeMetric> NewActiveWorkersMetric(
       absl::string_view controller) override;
+  std::unique_ptr<CounterMetric> NewReconcileRetriesMetric(
+      absl::string_view controller) override;
+  std::unique_ptr<GaugeMetric> NewActiveRetriesMetric(
+      absl::string_view controller) override;
   std::unique_ptr<GaugeMetric> NewRunningSourcesMetric(
       absl::string_view controller) override;
 
@@ -194,6 +200,8 @@ class PrometheusMetricsProvider final : public MetricsProvider,
     prometheus::Family<prometheus::Histogram>* reconcile_time;
     prometheus::Family<prometheus::Gauge>* max_concurrent_reconciles;
     prometheus::Family<prometheus::Gauge>* active_workers;
+    prometheus::Family<prometheus::Counter>* reconcile_retries;
+    prometheus::Family<prometheus::Gauge>* active_retries;
     prometheus::Family<prometheus::Gauge>* running_sources;
   };
 

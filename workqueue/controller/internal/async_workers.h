@@ -46,7 +46,7 @@ struct AsyncHooks {
   std::function<Reconciliation::Info(const Lease<T>&)> info;
 
   // Records that the reconciliation of an item begins. Must not throw.
-  std::function<void()> begin;
+  std::function<void(const Lease<T>& lease)> begin;
 
   // Records the end, and handles the result. Returns how the item is added
   // again, or nothing.
@@ -263,7 +263,7 @@ void AsyncWorkers<T>::OnAcquired(absl::StatusOr<Lease<T>> lease) {
     }
     return;
   }
-  hooks_.begin();
+  hooks_.begin(*lease);
   flight->lease = *std::move(lease);
   bool acquire = false;
   {

@@ -69,6 +69,10 @@ absl::Status CheckOptions(const CheckedOptions& options) {
     return absl::InvalidArgumentError(
         "rate_limiter is given, and queue, too; a queue has its own limiter");
   }
+  if (options.has_ordering && options.has_queue) {
+    return absl::InvalidArgumentError(
+        "ordering is given, and queue, too; a queue has its own ordering");
+  }
   if (options.has_queue_metrics_provider && options.has_queue) {
     return absl::InvalidArgumentError(
         "queue_metrics_provider is given, and queue, too; a queue has its own "

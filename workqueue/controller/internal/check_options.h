@@ -28,6 +28,7 @@ struct CheckedOptions {
   size_t max_in_flight = 0;
   bool has_executor = false;
   bool has_queue = false;
+  bool has_ordering = false;
   bool has_rate_limiter = false;
   bool has_queue_metrics_provider = false;
   bool clocks_differ = false;  // that of the queue, and the given one

@@ -44,15 +44,23 @@ ReconcileMetrics::ReconcileMetrics(absl::string_view controller, size_t workers,
   time_ = provider->NewReconcileTimeMetric(controller);
   max_concurrent_ = provider->NewMaxConcurrentReconcilesMetric(controller);
   active_workers_ = provider->NewActiveWorkersMetric(controller);
+  retries_ = provider->NewReconcileRetriesMetric(controller);
+  active_retries_ = provider->NewActiveRetriesMetric(controller);
   running_sources_ = provider->NewRunningSourcesMetric(controller);
   With(max_concurrent_,
        [workers](auto& m) { m.Set(static_cast<double>(workers)); });
 }
 
-void ReconcileMetrics::RecordStart() const { Inc(active_workers_); }
+void ReconcileMetrics::RecordStart(bool is_retry) const {
+  Inc(active_workers_);
+  if (!is_retry) return;
+  Inc(retries_);
+  Inc(active_retries_);
+}
 
-void ReconcileMetrics::RecordEnd(absl::Duration took) const {
+void ReconcileMetrics::RecordEnd(absl::Duration took, bool is_retry) const {
   With(active_workers_, [](auto& m) { m.Dec(); });
+  if (is_retry) With(active_retries_, [](auto& m) { m.Dec(); });
   // The clock may have gone back.
   took = std::max(took, absl::ZeroDuration());
   With(time_, [took](auto& m) { m.Observe(absl::ToDoubleSeconds(took)); });

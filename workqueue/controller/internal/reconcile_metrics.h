@@ -36,9 +36,9 @@ class ReconcileMetrics {
   bool wanted() const { return wanted_; }
 
   // Called at the begin and at the end of a reconciliation. `took` is its
-  // duration.
-  void RecordStart() const;
-  void RecordEnd(absl::Duration took) const;
+  // duration. `is_retry` is that of the item's lease.
+  void RecordStart(bool is_retry) const;
+  void RecordEnd(absl::Duration took, bool is_retry) const;
 
   // Records the result of a reconciliation. Call exactly one of these functions
   // for each reconciliation.
@@ -67,6 +67,8 @@ class ReconcileMetrics {
   std::unique_ptr<HistogramMetric> time_;
   std::unique_ptr<SettableGaugeMetric> max_concurrent_;
   std::unique_ptr<GaugeMetric> active_workers_;
+  std::unique_ptr<CounterMetric> retries_;
+  std::unique_ptr<GaugeMetric> active_retries_;
   std::unique_ptr<GaugeMetric> running_sources_;
 };
 
