@@ -25,14 +25,17 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
 #include "test/workqueue/hooked_queue.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/fake_clock.h"
+#include "workqueue/controller/controller.h"
 #include "workqueue/controller/parallelize_until.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/fair_ordering.h"
+#include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
 #include "workqueue/log_sink.h"
@@ -250,6 +253,64 @@ absl::Status UseFairOrdering() {
 }
 
 TEST_F(GuideTest, FairOrdering) { EXPECT_TRUE(UseFairOrdering().ok()); }
+
+// Keys are `cluster/namespace/name`.
+std::string ClusterOf(const std::string& key) {
+  return key.substr(0, key.find('/'));
+}
+std::string NamespaceOf(const std::string& key) {
+  return ClusterOf(key.substr(key.find('/') + 1));
+}
+
+absl::Status UseFairDimensions() {
+  workqueue::FairOrderingOptions<std::string> fair;
+  fair.dimensions.resize(2);
+  fair.dimensions[0].group_of = ClusterOf;
+  fair.dimensions[1].group_of = NamespaceOf;
+  auto ordering = workqueue::FairOrdering<std::string>::Create(std::move(fair));
+  if (!ordering.ok()) return ordering.status();
+
+  workqueue::ControllerOptions<std::string> options;
+  options.ordering = *std::move(ordering);
+  options.reconcile = Reconcile;
+  auto controller =
+      workqueue::Controller<std::string>::Create(std::move(options));
+  if (!controller.ok()) return controller.status();
+  (*controller)->queue().AddAll({"a/x/1", "a/x/2", "a/y/1", "b/x/1"});
+  if (absl::Status status = (*controller)->Start(); !status.ok()) {
+    return status;
+  }
+  (*controller)->Stop();
+  EXPECT_EQ(*reconciled, Strings({"a/x/1", "b/x/1", "a/y/1", "a/x/2"}));
+  return absl::OkStatus();
+}
+
+TEST_F(GuideTest, FairDimensions) { EXPECT_TRUE(UseFairDimensions().ok()); }
+
+TEST_F(GuideTest, Bounds) {
+  constexpr size_t workers = 4;
+  workqueue::FairOrderingOptions<std::string> fair;
+  fair.dimensions.resize(2);
+  fair.dimensions[0].group_of = ClusterOf;
+  fair.dimensions[1].group_of = NamespaceOf;
+  fair.dimensions[1].max_in_process = 2;
+  fair.max_retries_in_process = workers / 4;
+  workqueue::PriorityQueueOptions<std::string> options;
+  options.ordering =
+      *workqueue::FairOrdering<std::string>::Create(std::move(fair));
+  workqueue::PriorityQueue<std::string> queue(std::move(options));
+  queue.AddAll({"a/x/1", "a/x/2", "a/x/3", "a/y/1"});
+  workqueue::AddOptions retry;
+  retry.retry = true;
+  queue.AddWithOptions(retry, {"b/x/1", "b/x/2"});
+  std::vector<std::string> got;
+  for (auto item = queue.TryGet(); item.ok(); item = queue.TryGet()) {
+    got.push_back(*item);
+  }
+  EXPECT_THAT(
+      got, ::testing::UnorderedElementsAre("a/x/1", "a/x/2", "a/y/1", "b/x/1"));
+  EXPECT_EQ(queue.Len(), 2u);
+}
 
 void LogWarning(const std::string&) {}
 
