@@ -35,9 +35,9 @@ namespace workqueue {
 // Example:
 //
 //     auto jitter =
-//     workqueue::Jitter::Create(workqueue::JitterOptions::Full()); if
-//     (!jitter.ok()) return jitter.status(); auto limiter =
-//     workqueue::WithJitterRateLimiter<std::string>::Create(
+//         workqueue::Jitter::Create(workqueue::JitterOptions::Full());
+//     if (!jitter.ok()) return jitter.status();
+//     auto limiter = workqueue::WithJitterRateLimiter<std::string>::Create(
 //         workqueue::DefaultControllerRateLimiter<std::string>(),
 //         *std::move(jitter));
 //     if (!limiter.ok()) return limiter.status();
