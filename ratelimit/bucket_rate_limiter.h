@@ -67,6 +67,9 @@ class BucketRateLimiter final : public RateLimiter<T> {
   // Returns zero.
   int NumRequeues(const T&) override { return 0; }
 
+  // Returns `absl::InfiniteDuration()`: a token may never come.
+  absl::Duration MaxDelay() const override { return absl::InfiniteDuration(); }
+
  private:
   explicit BucketRateLimiter(std::shared_ptr<TokenBucket> bucket)
       : bucket_(std::move(bucket)) {}

@@ -117,6 +117,9 @@ class ItemExponentialFailureRateLimiter final : public RateLimiter<T> {
 
   std::optional<size_t> NumTracked() override { return failures_.size(); }
 
+  // Returns `max_delay`, even if `base_delay` is zero.
+  absl::Duration MaxDelay() const override { return max_delay_; }
+
  private:
   ItemExponentialFailureRateLimiter(absl::Duration base_delay,
                                     absl::Duration max_delay,

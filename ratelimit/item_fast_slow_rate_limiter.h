@@ -8,6 +8,7 @@
 #ifndef WORKQUEUE_RATELIMIT_ITEM_FAST_SLOW_RATE_LIMITER_H_
 #define WORKQUEUE_RATELIMIT_ITEM_FAST_SLOW_RATE_LIMITER_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -114,6 +115,11 @@ class ItemFastSlowRateLimiter final : public RateLimiter<T> {
   int NumRequeues(const T& item) override { return failures_.Get(item); }
 
   std::optional<size_t> NumTracked() override { return failures_.size(); }
+
+  // Returns the longer of the two delays.
+  absl::Duration MaxDelay() const override {
+    return std::max(fast_delay_, slow_delay_);
+  }
 
  private:
   ItemFastSlowRateLimiter(absl::Duration fast_delay, absl::Duration slow_delay,

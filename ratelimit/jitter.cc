@@ -56,4 +56,10 @@ absl::Duration Jitter::Vary(absl::Duration d) {
   return d * (min_factor_ + width_ * fraction);
 }
 
+absl::Duration Jitter::Longest(absl::Duration d) const {
+  if (absl::AbsDuration(d) == absl::InfiniteDuration()) return d;
+  // Rounded as in Vary(), so that no result of it is longer.
+  return d * (min_factor_ + width_);
+}
+
 }  // namespace workqueue

@@ -78,6 +78,10 @@ class Jitter {
   // Returns `d`, multiplied by the next factor. An infinite `d` stays infinite.
   absl::Duration Vary(absl::Duration d) ABSL_LOCKS_EXCLUDED(mu_);
 
+  // Returns `d`, multiplied by the largest factor: no result of `Vary(d)` is
+  // longer if `d` is not negative. An infinite `d` stays infinite.
+  absl::Duration Longest(absl::Duration d) const;
+
  private:
   explicit Jitter(const JitterOptions& options);
 

@@ -108,6 +108,15 @@ class MaxOfRateLimiter final : public RateLimiter<T> {
     return largest;
   }
 
+  // Returns the longest of the limiters' maxima.
+  absl::Duration MaxDelay() const override {
+    absl::Duration longest = absl::ZeroDuration();
+    for (const auto& limiter : limiters_) {
+      longest = std::max(longest, limiter->MaxDelay());
+    }
+    return longest;
+  }
+
  private:
   explicit MaxOfRateLimiter(
       std::vector<std::unique_ptr<RateLimiter<T>>> limiters)

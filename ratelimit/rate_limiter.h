@@ -8,6 +8,7 @@
 #ifndef WORKQUEUE_RATELIMIT_RATE_LIMITER_H_
 #define WORKQUEUE_RATELIMIT_RATE_LIMITER_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 
@@ -57,6 +58,19 @@ class RateLimiter {
   // been forgotten since. Returns nothing if the limiter does not know it,
   // which is the default. For metrics.
   virtual std::optional<size_t> NumTracked() { return std::nullopt; }
+
+  // Returns the limiter's maximum: no delay that `When()` returns is longer.
+  // Not negative, and always the same. The default is for a limiter without a
+  // maximum: `absl::InfiniteDuration()`.
+  virtual absl::Duration MaxDelay() const { return absl::InfiniteDuration(); }
+
+  // Counts a failure of `item`, for which the caller knows the delay, and
+  // returns this delay: at least zero, and at most `MaxDelay()`. Calls `When()`
+  // and discards its result.
+  absl::Duration WhenAfter(const T& item, absl::Duration delay) {
+    When(item);
+    return std::max(std::min(delay, MaxDelay()), absl::ZeroDuration());
+  }
 };
 
 }  // namespace workqueue

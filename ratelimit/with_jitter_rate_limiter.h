@@ -78,6 +78,11 @@ class WithJitterRateLimiter final : public RateLimiter<T> {
   // Returns the other limiter's number.
   std::optional<size_t> NumTracked() override { return limiter_->NumTracked(); }
 
+  // Returns the other limiter's maximum, multiplied by the largest factor.
+  absl::Duration MaxDelay() const override {
+    return jitter_->Longest(limiter_->MaxDelay());
+  }
+
  private:
   WithJitterRateLimiter(std::unique_ptr<RateLimiter<T>> limiter,
                         std::shared_ptr<Jitter> jitter)

@@ -74,6 +74,11 @@ class WithMaxWaitRateLimiter final : public RateLimiter<T> {
   // Returns the other limiter's number.
   std::optional<size_t> NumTracked() override { return limiter_->NumTracked(); }
 
+  // Returns the smaller of the other limiter's maximum and `max_delay`.
+  absl::Duration MaxDelay() const override {
+    return std::min(limiter_->MaxDelay(), max_delay_);
+  }
+
  private:
   WithMaxWaitRateLimiter(std::unique_ptr<RateLimiter<T>> limiter,
                          absl::Duration max_delay)

@@ -49,6 +49,11 @@ TEST(BucketRateLimiterTest, TracksNoItems) {
   EXPECT_EQ(limiter->When("a"), absl::Seconds(1));
 }
 
+TEST(BucketRateLimiterTest, HasNoMaximum) {
+  auto limiter = Limiter::Create(TokenBucket::Create(1, 1).value()).value();
+  EXPECT_EQ(limiter->MaxDelay(), absl::InfiniteDuration());
+}
+
 TEST(BucketRateLimiterTest, SeveralLimitersShareABucket) {
   FakeClock clock;
   std::shared_ptr<TokenBucket> bucket =

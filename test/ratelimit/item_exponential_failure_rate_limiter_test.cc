@@ -39,6 +39,13 @@ TEST(ItemExponentialFailureRateLimiterTest, DoublesWithEachFailure) {
   EXPECT_EQ(limiter->NumRequeues("a"), 11);
 }
 
+TEST(ItemExponentialFailureRateLimiterTest, TheMaximumIsMaxDelay) {
+  EXPECT_EQ(Make(absl::Milliseconds(3), absl::Seconds(1))->MaxDelay(),
+            absl::Seconds(1));
+  EXPECT_EQ(Make(absl::ZeroDuration(), absl::Seconds(1))->MaxDelay(),
+            absl::Seconds(1));
+}
+
 TEST(ItemExponentialFailureRateLimiterTest, CountsEachItemByItself) {
   auto limiter = Make(absl::Milliseconds(1), absl::Seconds(1));
   limiter->When("a");

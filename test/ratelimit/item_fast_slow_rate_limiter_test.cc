@@ -36,6 +36,11 @@ TEST(ItemFastSlowRateLimiterTest, IsFastAtFirst) {
   EXPECT_EQ(limiter->NumRequeues("a"), 4);
 }
 
+TEST(ItemFastSlowRateLimiterTest, TheMaximumIsTheLongerDelay) {
+  EXPECT_EQ(Limiter::Create(kFast, kSlow, 2).value()->MaxDelay(), kSlow);
+  EXPECT_EQ(Limiter::Create(kSlow, kFast, 2).value()->MaxDelay(), kSlow);
+}
+
 TEST(ItemFastSlowRateLimiterTest, CountsEachItemByItself) {
   auto limiter = Limiter::Create(kFast, kSlow, 1).value();
   EXPECT_EQ(limiter->When("a"), kFast);

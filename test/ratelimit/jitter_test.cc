@@ -95,6 +95,22 @@ TEST(JitterTest, SomeDurationsStayTheSame) {
   EXPECT_EQ(none->Vary(absl::Hours(7)), absl::Hours(7));
 }
 
+TEST(JitterTest, NothingIsLongerThanTheLongest) {
+  for (const JitterOptions& options :
+       {JitterOptions::Full(), JitterOptions::Equal(),
+        JitterOptions::PlusMinus(0.1), JitterOptions{0.1, 0.7}}) {
+    const auto jitter = Make(options);
+    const absl::Duration longest = jitter->Longest(absl::Hours(7));
+    EXPECT_LE(absl::AbsDuration(longest - absl::Hours(7) * options.max_factor),
+              absl::Nanoseconds(1));
+    for (const absl::Duration d : Vary(*jitter, absl::Hours(7), 10000)) {
+      ASSERT_LE(d, longest);
+    }
+  }
+  EXPECT_EQ(Make({})->Longest(absl::InfiniteDuration()),
+            absl::InfiniteDuration());
+}
+
 TEST(JitterTest, RejectsBadFactors) {
   EXPECT_THAT(Jitter::Create({-0.5, 1}).status(),
               IsInvalidArgument("min_factor", "-0.5"));

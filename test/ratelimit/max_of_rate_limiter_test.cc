@@ -61,6 +61,17 @@ TEST(MaxOfRateLimiterTest, TakesTheLongestDelay) {
   EXPECT_EQ(limiter->When("b"), absl::Milliseconds(5));
 }
 
+TEST(MaxOfRateLimiterTest, TheMaximumIsTheLongest) {
+  EXPECT_EQ(Limiter::Create(FastSlow(), Exponential()).value()->MaxDelay(),
+            absl::Seconds(100));
+  EXPECT_EQ(Limiter::Create(FastSlow()).value()->MaxDelay(), absl::Seconds(3));
+  EXPECT_EQ(
+      Limiter::Create(FastSlow(), std::make_unique<Fixed>(absl::Seconds(1), 2))
+          .value()
+          ->MaxDelay(),
+      absl::InfiniteDuration());
+}
+
 TEST(MaxOfRateLimiterTest, AsksAllLimitersEachTime) {
   auto limiter = Limiter::Create(FastSlow(), Exponential()).value();
   limiter->When("a");

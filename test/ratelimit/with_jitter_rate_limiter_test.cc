@@ -9,9 +9,11 @@
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "ratelimit/bucket_rate_limiter.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
 #include "ratelimit/jitter.h"
 #include "ratelimit/rate_limiter.h"
+#include "ratelimit/token_bucket.h"
 #include "ratelimit/with_max_wait_rate_limiter.h"
 #include "test/ratelimit/invalid_argument.h"
 
@@ -61,6 +63,25 @@ TEST(WithJitterRateLimiterTest, KeepsToAMaximumIfWrapped) {
   EXPECT_GE(limiter->When(1), absl::Seconds(4));
   EXPECT_GE(limiter->When(1), absl::Seconds(8));
   EXPECT_EQ(limiter->When(1), absl::Seconds(10));
+}
+
+TEST(WithJitterRateLimiterTest, TheMaximumIsWhatTheLargestFactorReaches) {
+  const auto maximum = [](JitterOptions options) {
+    return Limiter::Create(Exponential(), JitterOf(options))
+        .value()
+        ->MaxDelay();
+  };
+  EXPECT_EQ(maximum(JitterOptions::Full()), absl::Hours(1));
+  EXPECT_EQ(maximum(JitterOptions::Equal()), absl::Hours(1));
+  EXPECT_EQ(maximum({1, 1.5}), absl::Minutes(90));
+  EXPECT_EQ(maximum({0, 0}), absl::ZeroDuration());
+  auto endless =
+      Limiter::Create(BucketRateLimiter<int>::Create(
+                          TokenBucket::Create(/*rate=*/1, /*burst=*/1).value())
+                          .value(),
+                      JitterOf(JitterOptions::Full()))
+          .value();
+  EXPECT_EQ(endless->MaxDelay(), absl::InfiniteDuration());
 }
 
 TEST(WithJitterRateLimiterTest, LimitersMayShareAJitter) {

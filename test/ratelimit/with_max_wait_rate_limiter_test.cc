@@ -106,6 +106,19 @@ TEST(WithMaxWaitRateLimiterTest, TheOtherLimiterTracks) {
   EXPECT_EQ(not_tracking->NumTracked(), std::nullopt);
 }
 
+TEST(WithMaxWaitRateLimiterTest, TheMaximumIsTheSmallerOne) {
+  EXPECT_EQ(
+      Limiter::Create(Exponential(), absl::Seconds(3)).value()->MaxDelay(),
+      absl::Seconds(3));
+  EXPECT_EQ(Limiter::Create(Exponential(), absl::Hours(2)).value()->MaxDelay(),
+            absl::Hours(1));
+  EXPECT_EQ(Limiter::Create(std::make_unique<Steps>(0, absl::Seconds(1)),
+                            absl::Minutes(8))
+                .value()
+                ->MaxDelay(),
+            absl::Minutes(8));
+}
+
 TEST(WithMaxWaitRateLimiterTest, RejectsBadArguments) {
   EXPECT_THAT(Limiter::Create(nullptr, absl::Seconds(1)).status(),
               IsInvalidArgument("limiter", "null"));
