@@ -40,8 +40,10 @@ bool AddWithOptions(RateLimitingInterface<T>& queue, const AddOptions& options,
   }
   bool taken = true;
   for (const T& item : items) {
-    taken &= options.rate_limited ? queue.AddRateLimited(item)
-                                  : queue.AddAfter(item, options.after);
+    taken &= !options.rate_limited ? queue.AddAfter(item, options.after)
+             : options.retry_after.has_value()
+                 ? queue.AddRateLimitedAfter(item, *options.retry_after)
+                 : queue.AddRateLimited(item);
   }
   return taken;
 }

@@ -30,6 +30,7 @@
 
 #include <cstddef>
 #include <limits>
+#include <memory>
 #include <optional>
 
 #include "absl/status/status.h"
@@ -305,12 +306,22 @@ class RateLimitingInterface : public DelayingInterface<T> {
   // processing of `item` failed. Returns what `AddAfter()` returns.
   virtual bool AddRateLimited(const T& item) = 0;
 
+  // Does what `AddRateLimited()` does for an error that chose the delay (see
+  // `RetryAfterOf()`): the rate limiter counts a failure, but `item` is added
+  // once `delay` has passed, or at once if `delay` is zero or negative. The
+  // rate limiter's maximum, `RateLimiter::MaxDelay()`, shortens `delay`.
+  //
+  // The default, for implementations outside this library, ignores `delay`.
+  virtual bool AddRateLimitedAfter(const T& item, absl::Duration /*delay*/) {
+    return AddRateLimited(item);
+  }
+
   // Makes the rate limiter forget the failures of `item`: it succeeded, or will
   // not be tried again. `Done()` is still needed.
   virtual void Forget(const T& item) = 0;
 
-  // Returns how often `AddRateLimited()` has added `item` since it was last
-  // forgotten.
+  // Returns how often `AddRateLimited()` or `AddRateLimitedAfter()` has added
+  // `item` since it was last forgotten.
   virtual int NumRequeues(const T& item) const = 0;
 
   // Returns this queue as one with priorities; null if it has none.
@@ -338,6 +349,12 @@ struct AddOptions {
   // retries from other additions, and so can a controller's metrics. An item
   // that is also added for another reason is no retry.
   bool retry = false;
+
+  // If given, the delay of a `rate_limited` addition, as an error chose it: the
+  // rate limiter counts a failure, but this delay counts in the place of its
+  // own, up to its maximum (`RateLimiter::MaxDelay()`). A negative delay counts
+  // as zero. Ignored unless `rate_limited` is set.
+  std::optional<absl::Duration> retry_after = std::nullopt;
 };
 
 // ItemWithPriority
@@ -365,6 +382,14 @@ class PriorityInterface : public RateLimitingInterface<T> {
 
   // Does what `Get()` does, and also tells the priority. (So does a lease.)
   virtual std::optional<ItemWithPriority<T>> GetWithPriority() = 0;
+
+  bool AddRateLimitedAfter(const T& item, absl::Duration delay) override {
+    AddOptions options;
+    options.rate_limited = true;
+    options.retry_after = delay;
+    return AddWithOptions(options,
+                          absl::MakeConstSpan(std::addressof(item), 1));
+  }
 
   PriorityInterface<T>* AsPriorityQueue() override { return this; }
 };

@@ -346,7 +346,10 @@ absl::Duration PriorityQueue<T, Hash, Eq>::DelayOf(const T& item,
                                                    const AddOptions& options) {
   absl::Duration delay = options.after;
   if (options.rate_limited) {
-    const absl::Duration limited = rate_limiter_->When(item);
+    const absl::Duration limited =
+        options.retry_after.has_value()
+            ? rate_limiter_->WhenAfter(item, *options.retry_after)
+            : rate_limiter_->When(item);
     if (delay == absl::ZeroDuration() || limited < delay) delay = limited;
   }
   return delay;

@@ -99,6 +99,10 @@ class RateLimitingQueue
     return this->below().AddAfter(item, rate_limiter_->When(item));
   }
 
+  bool AddRateLimitedAfter(const T& item, absl::Duration delay) override {
+    return this->below().AddAfter(item, rate_limiter_->WhenAfter(item, delay));
+  }
+
   void Forget(const T& item) override { rate_limiter_->Forget(item); }
 
   int NumRequeues(const T& item) const override {

@@ -39,6 +39,12 @@ class PriorityQueueModel {
     options.rate_limited = true;
     return AddWithOptions(options, {item});
   }
+  bool AddRateLimitedAfter(int item, absl::Duration delay) {
+    workqueue::AddOptions options;
+    options.rate_limited = true;
+    options.retry_after = delay;
+    return AddWithOptions(options, {item});
+  }
   bool AddAfter(int item, absl::Duration delay) {
     workqueue::AddOptions options;
     options.after = delay;
@@ -51,7 +57,10 @@ class PriorityQueueModel {
     for (int item : items) {
       absl::Duration delay = options.after;
       if (options.rate_limited) {
-        const absl::Duration limited = limiter_.When(item);
+        const absl::Duration limited =
+            options.retry_after.has_value()
+                ? limiter_.WhenAfter(item, *options.retry_after)
+                : limiter_.When(item);
         if (delay == absl::ZeroDuration() || limited < delay) delay = limited;
       }
       AddOne(item, delay, options.priority);

@@ -74,11 +74,17 @@ class Run {
       operations_->DoOne(choice, choices_, items_);
     } else if (choice < 88) {
       AddWithOptions();
-    } else if (choice < 91) {
+    } else if (choice < 90) {
       const int item = choices_.Below(items_);
       comparison_.Returned(queue_->AddRateLimited(item),
                            model_->AddRateLimited(item), "AddRateLimited",
                            item);
+    } else if (choice < 91) {
+      const int item = choices_.Below(items_);
+      const absl::Duration delay = choices_.Delay();
+      comparison_.Returned(queue_->AddRateLimitedAfter(item, delay),
+                           model_->AddRateLimitedAfter(item, delay),
+                           "AddRateLimitedAfter", item, delay);
     } else if (choice < 93) {
       const int item = choices_.Below(items_);
       queue_->Forget(item);
@@ -103,19 +109,21 @@ class Run {
                                    std::numeric_limits<int>::max()};
     constexpr int kMostItems = 3;
     std::vector<int> items = {choices_.Below(items_)};
-    const int how = choices_.Below(4 * kMostItems * 7);
+    const int choice = choices_.Below(2 * 4 * kMostItems * 7);
+    const int how = choice / 2;
     workqueue::AddOptions options;
     options.priority = kPriorities[how % 7];
     if (how / 7 % 2 == 1) options.after = choices_.Delay();
     options.rate_limited = how / 14 % 2 == 1;
+    if (choice % 2 == 1) options.retry_after = choices_.Delay();
     while (static_cast<int>(items.size()) <= how / 28) {
       items.push_back((items.back() + 1) % items_);
     }
-    comparison_.Returned(queue_->AddWithOptions(options, items),
-                         model_->AddWithOptions(options, items),
-                         "AddWithOptions", items, options.priority,
-                         options.after,
-                         options.rate_limited ? "limited" : "not limited");
+    comparison_.Returned(
+        queue_->AddWithOptions(options, items),
+        model_->AddWithOptions(options, items), "AddWithOptions", items,
+        options.priority, options.after,
+        options.rate_limited ? "limited" : "not limited", options.retry_after);
   }
 
   void GetWithPriority() {

@@ -31,6 +31,13 @@ class RateLimiterModel {
     return std::min(delay, max_delay_);
   }
 
+  // Counts a failure, whose delay the caller knows.
+  absl::Duration WhenAfter(int item, absl::Duration delay) {
+    ++failures_[item];
+    if (delay > max_delay_) return max_delay_;
+    return std::max(delay, absl::ZeroDuration());
+  }
+
   void Forget(int item) { failures_.erase(item); }
 
   int NumRequeues(int item) const {

@@ -37,6 +37,9 @@ class RateLimitingQueueModel : public DelayingQueueModel {
       : DelayingQueueModel(start, Options()), limiter_(base_delay, kMaxDelay) {}
 
   bool AddRateLimited(int item) { return AddAfter(item, limiter_.When(item)); }
+  bool AddRateLimitedAfter(int item, absl::Duration delay) {
+    return AddAfter(item, limiter_.WhenAfter(item, delay));
+  }
   void Forget(int item) { limiter_.Forget(item); }
   int NumRequeues(int item) const { return limiter_.NumRequeues(item); }
 
@@ -80,10 +83,16 @@ inline std::string RunRateLimitingQueue(
     const int choice = choices.Below(100);
     if (choice < 75) {
       operations.DoOne(choice, choices, items);
-    } else if (choice < 90) {
+    } else if (choice < 85) {
       const int item = choices.Below(items);
       comparison.Returned(queue.AddRateLimited(item),
                           model.AddRateLimited(item), "AddRateLimited", item);
+    } else if (choice < 90) {
+      const int item = choices.Below(items);
+      const absl::Duration delay = choices.Delay();
+      comparison.Returned(queue.AddRateLimitedAfter(item, delay),
+                          model.AddRateLimitedAfter(item, delay),
+                          "AddRateLimitedAfter", item, delay);
     } else if (choice < 95) {
       const int item = choices.Below(items);
       queue.Forget(item);

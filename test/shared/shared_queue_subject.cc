@@ -23,10 +23,14 @@ namespace {
 std::unique_ptr<workqueue::RateLimitingInterface<int>> Make(
     workqueue::FakeClock* clock, absl::Duration base_delay) {
   auto options = workqueue::NewSharedQueueOptions<int>(clock);
-  // A limiter whose base is zero never delays.
+  // A limiter whose base is zero never delays. Its maximum is for delays that
+  // the caller gives: no run has so many failures of an item that it is reached
+  // otherwise.
   options.retry_schedule =
       base_delay == absl::ZeroDuration()
-          ? workqueue::RetrySchedule{absl::ZeroDuration()}
+          ? *workqueue::FastSlowRetrySchedule(absl::ZeroDuration(),
+                                              RateLimitingQueueModel::kMaxDelay,
+                                              /*max_fast_attempts=*/1000)
           : *workqueue::ExponentialRetrySchedule(
                 base_delay, RateLimitingQueueModel::kMaxDelay);
   return workqueue::NewSharedQueue(std::move(options));

@@ -170,6 +170,53 @@ TEST_F(SharedQueueTest, FailuresAreCountedForAllClients) {
   EXPECT_EQ(a_->NumRequeues("x"), 0);
 }
 
+TEST_F(SharedQueueTest, AnErrorMayChooseTheDelay) {
+  EXPECT_TRUE(a_->AddRateLimitedAfter("x", absl::Seconds(30)));
+  EXPECT_EQ(b_->NumRequeues("x"), 1);
+  clock_.Step(absl::Seconds(30) - absl::Nanoseconds(1));
+  EXPECT_EQ(b_->Len(), 0u);
+  clock_.Step(absl::Nanoseconds(1));
+  EXPECT_EQ(b_->Get(), "x");
+  EXPECT_TRUE(b_->AddRateLimitedAfter("x", absl::ZeroDuration()));
+  EXPECT_TRUE(b_->Done("x"));
+  EXPECT_EQ(a_->Get(), "x");
+  EXPECT_EQ(a_->NumRequeues("x"), 2);
+}
+
+TEST_F(SharedQueueTest, TheLongestDelayShortensADelayThatAnErrorChose) {
+  Options options = MakeOptions();
+  options.retry_schedule = {absl::Seconds(7), absl::Minutes(1),
+                            absl::Seconds(3)};
+  const auto queue = NewSharedQueue(std::move(options));
+  for (const absl::Duration d :
+       {absl::Minutes(1) + absl::Nanoseconds(1), absl::InfiniteDuration()}) {
+    EXPECT_TRUE(queue->AddRateLimitedAfter("x", d));
+    clock_.Step(absl::Minutes(1) - absl::Nanoseconds(1));
+    EXPECT_EQ(queue->Len(), 0u);
+    clock_.Step(absl::Nanoseconds(1));
+    EXPECT_EQ(queue->Get(), "x");
+    EXPECT_TRUE(queue->Done("x"));
+  }
+}
+
+TEST_F(SharedQueueTest, ADelayThatAnErrorChoseKeepsThePriority) {
+  AddOptions again;
+  again.rate_limited = true;
+  again.retry_after = absl::Seconds(2);
+  again.priority = 7;
+  EXPECT_TRUE(a_->AddWithOptions(again, {"x"}));
+  again.after = absl::Seconds(1);
+  EXPECT_TRUE(a_->AddWithOptions(again, {"y"}));
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(b_->GetWithPriority()->item, "y") << "the shorter delay counts";
+  EXPECT_EQ(b_->Len(), 0u);
+  clock_.Step(absl::Seconds(1));
+  const auto got = b_->GetWithPriority();
+  ASSERT_TRUE(got.has_value());
+  EXPECT_EQ(got->item, "x");
+  EXPECT_EQ(got->priority, 7);
+}
+
 TEST_F(SharedQueueTest, TheProcessLimitsItsRetries) {
   Options options = MakeOptions();
   options.retries_per_second = 1;

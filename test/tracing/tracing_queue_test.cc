@@ -85,11 +85,14 @@ TEST_F(TracingQueueTest, EveryWayToAddIsTold) {
   EXPECT_TRUE(queue->AddAfter("e", -absl::Seconds(1)));
   EXPECT_TRUE(queue->Reschedule("f", absl::Seconds(2)));
   EXPECT_TRUE(queue->AddRateLimited("g"));
+  EXPECT_TRUE(queue->AddRateLimitedAfter("h", absl::Seconds(3)));
+  EXPECT_TRUE(queue->AddRateLimitedAfter("i", -absl::Seconds(3)));
   EXPECT_EQ(tracer_->Take(),
             (Events{"a: add 1 in 0", "b: add 2 in 0", "c: add 3 in 0",
                     "d: add after 4 in 1s", "e: add after 5 in 0",
-                    "f: reschedule 6 in 2s", "g: retry 7 in ?"}));
-  EXPECT_EQ(queue->Len(), 4u);
+                    "f: reschedule 6 in 2s", "g: retry 7 in ?",
+                    "h: retry 8 in 3s", "i: retry 9 in 0"}));
+  EXPECT_EQ(queue->Len(), 5u);
   EXPECT_EQ(queue->NumRequeues("g"), 1);
   queue->Forget("g");
   EXPECT_EQ(queue->NumRequeues("g"), 0);
@@ -113,6 +116,18 @@ TEST_F(TracingQueueTest, AddWithOptionsIsTold) {
                                      "d: retry 4 in 1s at priority 7",
                                      "e: retry 5 in ? at priority 7"}));
   EXPECT_EQ(queue->GetWithPriority()->priority, 7);
+}
+
+TEST_F(TracingQueueTest, ADelayThatAnErrorChoseReachesTheQueueBelow) {
+  for (const bool with_priorities : {true, false}) {
+    auto queue = New(with_priorities ? Options() : OptionsWithoutPriorities());
+    EXPECT_TRUE(queue->AddRateLimitedAfter("a", absl::Seconds(30)));
+    EXPECT_EQ(queue->NumRequeues("a"), 1);
+    clock_.Step(absl::Seconds(30) - absl::Nanoseconds(1));
+    EXPECT_EQ(queue->Len(), 0u);
+    clock_.Step(absl::Nanoseconds(1));
+    EXPECT_EQ(queue->Len(), 1u);
+  }
 }
 
 TEST_F(TracingQueueTest, AQueueWithoutPrioritiesStaysOne) {

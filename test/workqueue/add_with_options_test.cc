@@ -84,6 +84,29 @@ TEST_F(AddWithOptionsTest, DelaysCountForBoth) {
   EXPECT_EQ(GetAll(without_), Strings{"b"});
 }
 
+TEST_F(AddWithOptionsTest, ADelayThatAnErrorChoseCountsForBoth) {
+  AddOptions after_two;
+  after_two.rate_limited = true;
+  after_two.retry_after = 2 * kSecond;
+  AddOptions not_limited;
+  not_limited.retry_after = 2 * kSecond;
+  for (RateLimitingInterface<std::string>* queue :
+       {static_cast<RateLimitingInterface<std::string>*>(&with_priorities_),
+        static_cast<RateLimitingInterface<std::string>*>(&without_)}) {
+    EXPECT_TRUE(AddWithOptions<std::string>(*queue, not_limited, {"a"}));
+    EXPECT_EQ(GetAll(*queue), Strings{"a"}) << "it is ignored";
+    EXPECT_TRUE(AddWithOptions<std::string>(*queue, after_two, {"b"}));
+    EXPECT_EQ(queue->NumRequeues("a"), 0);
+    EXPECT_EQ(queue->NumRequeues("b"), 1);
+  }
+  clock_.Step(2 * kSecond - absl::Nanoseconds(1));
+  EXPECT_EQ(GetAll(with_priorities_), Strings());
+  EXPECT_EQ(GetAll(without_), Strings());
+  clock_.Step(absl::Nanoseconds(1));
+  EXPECT_EQ(GetAll(with_priorities_), Strings{"b"});
+  EXPECT_EQ(GetAll(without_), Strings{"b"});
+}
+
 TEST_F(AddWithOptionsTest, TellsThatTheQueueTakesNothing) {
   with_priorities_.ShutDown();
   without_.ShutDown();

@@ -64,6 +64,52 @@ TEST_F(PriorityQueueLimiterTest, TheShorterOfAfterAndTheLimiterCounts) {
   }
 }
 
+TEST_F(PriorityQueueLimiterTest, ADelayThatAnErrorChoseCountsUpToTheMaximum) {
+  script_.max_delay = 5 * kSecond;
+  struct {
+    absl::Duration after, retry_after, expected;
+  } cases[] = {
+      {absl::ZeroDuration(), 2 * kSecond, 2 * kSecond},
+      {absl::ZeroDuration(), 9 * kSecond, 5 * kSecond},
+      {absl::ZeroDuration(), absl::InfiniteDuration(), 5 * kSecond},
+      {absl::ZeroDuration(), absl::ZeroDuration(), absl::ZeroDuration()},
+      {absl::ZeroDuration(), -kSecond, absl::ZeroDuration()},
+      {3 * kSecond, 2 * kSecond, 2 * kSecond},
+      {kSecond, 2 * kSecond, kSecond},
+      {6 * kSecond, 9 * kSecond, 5 * kSecond},
+  };
+  int expected_retries = 0;
+  for (const auto& c : cases) {
+    SCOPED_TRACE(testing::Message() << c.after << " " << c.retry_after);
+    script_.calls.clear();
+    AddOptions options = RateLimited(c.after);
+    options.retry_after = c.retry_after;
+    options.priority = 7;
+    EXPECT_TRUE(Add(options, {"a"}));
+    EXPECT_EQ(script_.calls, Strings{"When a"});
+    EXPECT_EQ(queue_->NumRequeues("a"), 1);
+    if (c.expected > absl::ZeroDuration()) {
+      ++expected_retries;
+      EXPECT_EQ(queue_->Len(), 0u);
+      clock_.Step(c.expected - kNs);
+      EXPECT_EQ(queue_->Len(), 0u);
+      clock_.Step(kNs);
+    }
+    EXPECT_EQ(TakeAll(), (std::vector<Taken>{{"a", 7}}));
+    EXPECT_EQ(retries(), expected_retries);
+  }
+}
+
+TEST_F(PriorityQueueLimiterTest, AddRateLimitedAfterCountsAndAddsInTime) {
+  script_.delays["a"] = absl::Hours(1);
+  EXPECT_TRUE(queue_->AddRateLimitedAfter("a", 30 * kSecond));
+  EXPECT_EQ(script_.calls, Strings{"When a"});
+  clock_.Step(30 * kSecond - kNs);
+  EXPECT_EQ(queue_->Len(), 0u);
+  clock_.Step(kNs);
+  EXPECT_EQ(TakeAll(), (std::vector<Taken>{{"a", 0}}));
+}
+
 TEST_F(PriorityQueueLimiterTest, IsAskedOnceForEachItemAndOnlyIfRateLimited) {
   Add(After(kSecond), {"a"});
   Add({}, {"b"});
@@ -80,6 +126,7 @@ TEST_F(PriorityQueueLimiterTest, AfterShutDownNothingIsTakenOrAsked) {
   queue_->ShutDown();
   EXPECT_FALSE(Add(RateLimited(), {"a", "b"}));
   EXPECT_FALSE(queue_->AddRateLimited("a"));
+  EXPECT_FALSE(queue_->AddRateLimitedAfter("a", kSecond));
   EXPECT_FALSE(queue_->Add("a"));
   EXPECT_FALSE(queue_->AddAll({"a"}));
   EXPECT_FALSE(queue_->AddAfter("a", kSecond));
@@ -125,6 +172,7 @@ TEST_F(PriorityQueueLimiterTest, AnItemWhoseAddThrewIsNotInTheQueue) {
     if (item == "bad") throw 1;
   };
   EXPECT_THROW(queue_->AddRateLimited("bad"), int);
+  EXPECT_THROW(queue_->AddRateLimitedAfter("bad", kSecond), int);
   EXPECT_THROW(Add(RateLimited(kSecond), {"bad"}), int);
   EXPECT_TRUE(Add(After(kSecond), {"bad"}));
   EXPECT_THROW(Add(RateLimited(kNs), {"bad"}), int);

@@ -31,6 +31,7 @@
 #include "workqueue/lease_batch.h"
 #include "workqueue/ordering.h"
 #include "workqueue/queue.h"
+#include "workqueue/queue_base.h"
 #include "workqueue/snapshot.h"
 
 namespace workqueue {
@@ -46,6 +47,7 @@ class TestLimiter final : public RateLimiter<std::string> {
  public:
   struct Log {
     absl::Duration delay;
+    absl::Duration max_delay = absl::InfiniteDuration();
     Strings calls;
     bool alive = true;
     bool throws = false;
@@ -63,6 +65,7 @@ class TestLimiter final : public RateLimiter<std::string> {
     Note("NumRequeues", item);
     return 42;
   }
+  absl::Duration MaxDelay() const override { return log_->max_delay; }
 
  private:
   void Note(const std::string& call, const std::string& item) {
@@ -239,6 +242,90 @@ TEST_F(RateLimitingQueueTest, NeverAddsIfTheLimiterSaysSo) {
   EXPECT_TRUE(queue_.AddRateLimited("a"));
   clock_.Step(absl::Hours(24 * 365 * 1000));
   EXPECT_EQ(queue_.Len(), 0u);
+}
+
+TEST_F(RateLimitingQueueTest, AnErrorMayChooseTheDelay) {
+  log_->delay = absl::Hours(1);
+  EXPECT_TRUE(queue_.AddRateLimitedAfter("a", absl::Seconds(30)));
+  EXPECT_EQ(log_->calls, Strings{"When a"});
+  clock_.Step(absl::Seconds(30) - kNs);
+  EXPECT_EQ(queue_.Len(), 0u);
+  clock_.Step(kNs);
+  EXPECT_EQ(queue_.Len(), 1u);
+}
+
+TEST_F(RateLimitingQueueTest, TheMaximumShortensADelayThatAnErrorChose) {
+  log_->max_delay = absl::Minutes(1);
+  for (const absl::Duration d :
+       {absl::Minutes(1) + kNs, absl::InfiniteDuration()}) {
+    EXPECT_TRUE(queue_.AddRateLimitedAfter("a", d));
+    clock_.Step(absl::Minutes(1) - kNs);
+    EXPECT_EQ(queue_.Len(), 0u);
+    clock_.Step(kNs);
+    EXPECT_EQ(queue_.Get(), "a");
+    queue_.Done("a");
+  }
+}
+
+TEST_F(RateLimitingQueueTest, AnErrorMayChooseNoDelay) {
+  log_->delay = absl::Hours(1);
+  EXPECT_TRUE(queue_.AddRateLimitedAfter("a", absl::ZeroDuration()));
+  EXPECT_TRUE(queue_.AddRateLimitedAfter("b", -absl::Seconds(1)));
+  EXPECT_EQ(queue_.Len(), 2u);
+  queue_.ShutDown();
+  EXPECT_FALSE(queue_.AddRateLimitedAfter("c", absl::ZeroDuration()));
+}
+
+// An implementation from before `AddRateLimitedAfter()`.
+class OlderQueue final
+    : public QueueBase<std::string, RateLimitingInterface<std::string>> {
+ public:
+  explicit OlderQueue(RateLimitingQueueOptions<std::string> options)
+      : queue_(std::move(options)) {}
+
+  bool Add(const std::string& item) override { return queue_.Add(item); }
+  bool Done(const std::string& item) override { return queue_.Done(item); }
+  absl::StatusOr<std::string> GetWithTimeout(absl::Duration d) override {
+    return queue_.GetWithTimeout(d);
+  }
+  size_t Len() const override { return queue_.Len(); }
+  Snapshot<std::string> TakeSnapshotUpTo(size_t max) override {
+    return queue_.TakeSnapshotUpTo(max);
+  }
+  void ShutDown() override { queue_.ShutDown(); }
+  bool ShutDownWithDrainWithin(absl::Duration timeout) override {
+    return queue_.ShutDownWithDrainWithin(timeout);
+  }
+  void Close() override { queue_.Close(); }
+  bool ShuttingDown() const override { return queue_.ShuttingDown(); }
+  bool AddAfter(const std::string& item, absl::Duration delay) override {
+    return queue_.AddAfter(item, delay);
+  }
+  bool CancelDelayed(const std::string& item) override {
+    return queue_.CancelDelayed(item);
+  }
+  bool Reschedule(const std::string& item, absl::Duration delay) override {
+    return queue_.Reschedule(item, delay);
+  }
+  bool AddRateLimited(const std::string& item) override {
+    return queue_.AddRateLimited(item);
+  }
+  void Forget(const std::string& item) override { queue_.Forget(item); }
+  int NumRequeues(const std::string& item) const override {
+    return queue_.NumRequeues(item);
+  }
+
+ private:
+  RateLimitingQueue<std::string> queue_;
+};
+
+TEST_F(RateLimitingQueueTest, AnImplementationMayIgnoreTheDelayOfAnError) {
+  log_->delay = absl::Seconds(7);
+  OlderQueue queue(Options());
+  EXPECT_TRUE(queue.AddRateLimitedAfter("a", absl::Seconds(30)));
+  EXPECT_EQ(log_->calls, Strings{"When a"});
+  clock_.Step(absl::Seconds(7));
+  EXPECT_EQ(queue.Len(), 1u);
 }
 
 TEST_F(RateLimitingQueueTest, TheEarlierTimeCounts) {
@@ -499,6 +586,7 @@ TEST_F(RateLimitingQueueTest, TheOptionsAreTheDelayingQueuesToo) {
 TEST_F(RateLimitingQueueTest, ALimiterThatThrowsLeavesTheQueueAsItWas) {
   log_->throws = true;
   EXPECT_THROW(queue_.AddRateLimited("a"), int);
+  EXPECT_THROW(queue_.AddRateLimitedAfter("a", absl::Seconds(1)), int);
   EXPECT_THROW(queue_.Forget("a"), int);
   EXPECT_THROW(queue_.NumRequeues("a"), int);
   log_->throws = false;

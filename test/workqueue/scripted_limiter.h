@@ -25,6 +25,8 @@ namespace workqueue {
 struct LimiterScript {
   // The delay of each item; one second for other items.
   std::map<std::string, absl::Duration> delays;
+  // The maximum.
+  absl::Duration max_delay = absl::InfiniteDuration();
   // "When <item>" and "Forget <item>", in the order of the calls.
   std::vector<std::string> calls;
   // Runs at the beginning of `When()`.
@@ -51,6 +53,7 @@ class ScriptedLimiter final : public RateLimiter<std::string> {
     return static_cast<int>(std::count(script_->calls.begin(),
                                        script_->calls.end(), "When " + item));
   }
+  absl::Duration MaxDelay() const override { return script_->max_delay; }
 
  private:
   LimiterScript* const script_;

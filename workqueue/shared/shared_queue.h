@@ -176,6 +176,7 @@ class SharedQueue final : public PriorityInterface<T>,
 
   // RateLimitingInterface:
   bool AddRateLimited(const T& item) override;
+  bool AddRateLimitedAfter(const T& item, absl::Duration delay) override;
   void Forget(const T& item) override;
   int NumRequeues(const T& item) const override;
 
@@ -192,6 +193,8 @@ class SharedQueue final : public PriorityInterface<T>,
   absl::StatusOr<bool> CancelDelayedWithStatus(const T& item);
   absl::Status RescheduleWithStatus(const T& item, absl::Duration delay);
   absl::Status AddRateLimitedWithStatus(const T& item);
+  absl::Status AddRateLimitedAfterWithStatus(const T& item,
+                                             absl::Duration delay);
   absl::Status ForgetWithStatus(const T& item);
   absl::StatusOr<int> NumRequeuesWithStatus(const T& item) const;
   absl::Status AddWithOptionsWithStatus(const AddOptions& options,
@@ -237,6 +240,10 @@ class SharedQueue final : public PriorityInterface<T>,
                           int64_t y = 0, int64_t z = 0) const {
     return {code, codec_.encode(item), x, y, z};
   }
+
+  // Returns the operation that adds `item`, whose processing has failed, as
+  // `options` say.
+  Operation MakeRetry(const T& item, const AddOptions& options);
 
   // Applies operations that add items. `absl::CancelledError` if the queue has
   // been shut down or closed.
@@ -367,6 +374,24 @@ bool SharedQueue<T>::AddAll(absl::Span<const T> items) {
 }
 
 template <typename T>
+typename SharedQueue<T>::Operation SharedQueue<T>::MakeRetry(
+    const T& item, const AddOptions& options) {
+  const internal::Ticks& ticks = queue_.ticks();
+  int64_t least = ticks.From(parts_->NextRetry());
+  int64_t other = -1;
+  if (options.after > absl::ZeroDuration()) other = ticks.From(options.after);
+  if (options.retry_after.has_value()) {
+    // The shorter delay counts: not that of the schedule.
+    least = internal::kForever;
+    const int64_t given =
+        ticks.From(std::min(*options.retry_after, parts_->max_retry));
+    other = other < 0 ? given : std::min(other, given);
+  }
+  return MakeOperation(Operation::kAddRateLimited, item, least,
+                       options.priority, other);
+}
+
+template <typename T>
 absl::Status SharedQueue<T>::AddWithOptionsWithStatus(
     const AddOptions& options, absl::Span<const T> items) {
   const internal::Ticks& ticks = queue_.ticks();
@@ -375,9 +400,7 @@ absl::Status SharedQueue<T>::AddWithOptionsWithStatus(
   adds.reserve(items.size());
   for (const T& item : items) {
     if (options.rate_limited) {
-      adds.push_back(MakeOperation(Operation::kAddRateLimited, item,
-                                   ticks.From(parts_->NextRetry()),
-                                   options.priority, after > 0 ? after : -1));
+      adds.push_back(MakeRetry(item, options));
     } else if (after > 0) {
       adds.push_back(
           MakeOperation(Operation::kAddAfter, item, after, options.priority));
@@ -435,14 +458,29 @@ bool SharedQueue<T>::Reschedule(const T& item, absl::Duration delay) {
 
 template <typename T>
 absl::Status SharedQueue<T>::AddRateLimitedWithStatus(const T& item) {
-  return ApplyAdds({MakeOperation(Operation::kAddRateLimited, item,
-                                  queue_.ticks().From(parts_->NextRetry()),
-                                  /*priority=*/0, /*other=*/-1)});
+  AddOptions options;
+  options.rate_limited = true;
+  return ApplyAdds({MakeRetry(item, options)});
 }
 
 template <typename T>
 bool SharedQueue<T>::AddRateLimited(const T& item) {
   return Ok(AddRateLimitedWithStatus(item), &item, "AddRateLimited()");
+}
+
+template <typename T>
+absl::Status SharedQueue<T>::AddRateLimitedAfterWithStatus(
+    const T& item, absl::Duration delay) {
+  AddOptions options;
+  options.rate_limited = true;
+  options.retry_after = delay;
+  return ApplyAdds({MakeRetry(item, options)});
+}
+
+template <typename T>
+bool SharedQueue<T>::AddRateLimitedAfter(const T& item, absl::Duration delay) {
+  return Ok(AddRateLimitedAfterWithStatus(item, delay), &item,
+            "AddRateLimitedAfter()");
 }
 
 template <typename T>

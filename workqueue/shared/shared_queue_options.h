@@ -62,7 +62,8 @@ struct SharedQueueOptionsBase {
   // clock. Positive and finite.
   absl::Duration call_timeout = absl::Seconds(5);
 
-  // The delays of `AddRateLimited()`. Must not be empty.
+  // The delays of `AddRateLimited()`. Must not be empty. The longest of them is
+  // the maximum of `AddRateLimitedAfter()`.
   RetrySchedule retry_schedule = DefaultRetrySchedule();
 
   // The retries of this process together are limited to so many a second, after

@@ -30,7 +30,7 @@ enum class AddKind {
   kAdd,         // `Add()`, `AddAll()`
   kAddAfter,    // `AddAfter()`
   kReschedule,  // `Reschedule()`
-  kRetry,       // `AddRateLimited()`
+  kRetry,       // `AddRateLimited()`, `AddRateLimitedAfter()`
 };
 
 // Returns the name of `kind`: "add", "add after", "reschedule" or "retry".
@@ -48,7 +48,9 @@ struct AddInfo {
 
   // The delay that the caller gave, not negative. Nothing if the rate limiter
   // chooses the delay, which the queue below does not tell. With
-  // `AddWithOptions()` that gives both, the delay that the caller gave.
+  // `AddWithOptions()` that gives both, the delay that the caller gave:
+  // `AddOptions::after` if it is positive, and otherwise
+  // `AddOptions::retry_after`, which the rate limiter's maximum may shorten.
   std::optional<absl::Duration> delay = absl::ZeroDuration();
 
   int priority = 0;

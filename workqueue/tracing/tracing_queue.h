@@ -483,7 +483,12 @@ bool TracingQueue<T, Hash, Eq>::AddWithOptions(const AddOptions& options,
       options.after);
   if (options.rate_limited) {
     adding.kind = AddKind::kRetry;
-    if (options.after <= absl::ZeroDuration()) adding.delay = std::nullopt;
+    if (options.after <= absl::ZeroDuration()) {
+      adding.delay = std::nullopt;
+      if (options.retry_after.has_value()) {
+        adding.delay = std::max(*options.retry_after, absl::ZeroDuration());
+      }
+    }
   }
   adding.priority = options.priority;
   return TraceAdd(items, adding, [&] {

@@ -120,6 +120,8 @@ absl::StatusOr<std::unique_ptr<SharedQueueParts>> OpenSharedQueue(
   const absl::Status status = Check(options);
   if (!status.ok()) return status;
   auto parts = std::make_unique<SharedQueueParts>();
+  parts->max_retry = *std::max_element(options.retry_schedule.begin(),
+                                       options.retry_schedule.end());
   if (!std::isinf(options.retries_per_second)) {
     auto bucket = TokenBucket::Create(
         options.retries_per_second, options.retry_burst, options.clock.clock());

@@ -29,6 +29,7 @@ struct SharedQueueParts {
   }
 
   std::shared_ptr<TokenBucket> bucket;  // null if there is no limit
+  absl::Duration max_retry;             // the longest of the retry schedule
   std::unique_ptr<ByteQueue> queue;
 };
 
