@@ -41,7 +41,8 @@ struct ReconcileFailure {
   // `TerminalError()`.
   bool terminal = false;
 
-  // The time after which the item is tried again, as the rate limiter chose it.
+  // The time after which the item is tried again, as the rate limiter or a
+  // `RetryAfterError()` chose it.
   // Nothing if the item is not tried again, or if the controller does not know
   // the rate limiter, because it was given a queue.
   std::optional<absl::Duration> retry_after;

@@ -37,6 +37,7 @@
 #include "workqueue/log_sink.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/rate_limiting_queue.h"
+#include "workqueue/retry_after.h"
 
 using Controller = workqueue::Controller<std::string>;
 
@@ -175,6 +176,50 @@ TEST(ControllerGuideTest, TheController) {
             (Strings{"default/web", "default/bad", "default/gone",
                      "default/web", "default/web"}));
   EXPECT_EQ(cluster.timeouts[0], absl::Minutes(1));
+}
+
+struct Answer {
+  int code;
+  std::string text;
+  absl::Duration retry_after;
+};
+
+// Refuses the first request.
+class Server {
+ public:
+  Answer Put(const std::string&) {
+    if (++requests == 1) return {503, "busy", absl::Seconds(30)};
+    return {200, "", absl::ZeroDuration()};
+  }
+
+  int requests = 0;
+};
+
+TEST(ControllerGuideTest, ADelayThatTheErrorChooses) {
+  Server server;
+  workqueue::FakeClock clock;
+  workqueue::ControllerOptions<std::string> options;
+  options.clock = &clock;
+  options.reconcile = [&server](const std::string& key) -> absl::Status {
+    const Answer answer = server.Put(key);
+    if (answer.code == 503) {
+      return workqueue::RetryAfterError(absl::UnavailableError(answer.text),
+                                        answer.retry_after);
+    }
+    return absl::OkStatus();
+  };
+  auto created = Controller::Create(std::move(options));
+  ASSERT_TRUE(created.ok());
+  Controller& controller = **created;
+  ASSERT_TRUE(controller.Start().ok());
+  controller.queue().Add("default/web");
+  controller.AwaitIdle();
+  clock.Step(absl::Seconds(30) - absl::Nanoseconds(1));
+  controller.AwaitIdle();
+  EXPECT_EQ(server.requests, 1);
+  clock.Step(absl::Nanoseconds(1));
+  controller.AwaitIdle();
+  EXPECT_EQ(server.requests, 2);
 }
 
 absl::Status UseJitter(workqueue::ControllerOptions<std::string>& options) {

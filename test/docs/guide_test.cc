@@ -42,6 +42,8 @@
 #include "workqueue/priority_queue.h"
 #include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
+#include "workqueue/retry_after.h"
+#include "workqueue/snapshot.h"
 #include "workqueue/timer/delay_queue.h"
 #include "workqueue/timer/scheduler.h"
 #include "workqueue/timer/waiting_loop.h"
@@ -79,6 +81,43 @@ TEST_F(GuideTest, ALoopOfYourOwn) {
   }
   EXPECT_EQ(*reconciled, (Strings{"default/web", "default/bad"}));
   EXPECT_EQ(queue.NumRequeues("default/bad"), 1);
+}
+
+TEST_F(GuideTest, ADelayThatTheErrorChooses) {
+  workqueue::FakeClock clock;
+  workqueue::RateLimitingQueueOptions<std::string> options;
+  options.clock = &clock;
+  workqueue::RateLimitingQueue<std::string> queue(std::move(options));
+  workqueue::Snapshot<std::string> snapshot;
+  const auto Put = [&](const std::string& key) -> absl::Status {
+    const absl::Status error = absl::UnavailableError("busy");
+    if (key == "default/bad") return error;
+    if (key == "default/busy") {
+      return workqueue::RetryAfterError(error, absl::Seconds(30));
+    }
+    snapshot = queue.TakeSnapshot();
+    queue.ShutDown();
+    return absl::OkStatus();
+  };
+  queue.AddAll({"default/bad", "default/busy", "default/web"});
+  while (std::optional<std::string> key = queue.Get()) {
+    const absl::Status status = Put(*key);
+    if (status.ok()) {
+      queue.Forget(*key);
+    } else if (auto delay = workqueue::RetryAfterOf(status)) {
+      queue.AddRateLimitedAfter(*key, *delay);  // counts as a failure, too
+    } else {
+      queue.AddRateLimited(*key);
+    }
+    queue.Done(*key);
+  }
+  ASSERT_EQ(snapshot.waiting.size(), 2u);
+  EXPECT_EQ(snapshot.waiting[0].item, "default/bad");
+  EXPECT_EQ(snapshot.waiting[0].ready_at,
+            clock.TimeNow() + absl::Milliseconds(5));
+  EXPECT_EQ(snapshot.waiting[1].item, "default/busy");
+  EXPECT_EQ(snapshot.waiting[1].ready_at, clock.TimeNow() + absl::Seconds(30));
+  EXPECT_EQ(snapshot.waiting[1].failures, 1);
 }
 
 TEST_F(GuideTest, TheSameLoop) {

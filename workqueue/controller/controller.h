@@ -52,6 +52,7 @@
 #include "workqueue/metrics.h"
 #include "workqueue/ordering.h"
 #include "workqueue/priority_queue.h"
+#include "workqueue/retry_after.h"
 #include "workqueue/snapshot.h"
 #include "workqueue/thread_pool.h"
 #include "workqueue/timer/scheduler.h"
@@ -148,8 +149,9 @@ struct ControllerOptions {
 //   * At most one worker reconciles an item at a time. If an item is added
 //     while it is being reconciled, it is reconciled again.
 //   * After an error, the controller adds the item again, rate-limited and at
-//     its priority. After a `TerminalError()`, the controller does not add the
-//     item again. An exception counts as an error.
+//     its priority. After a `RetryAfterError()`, the error chooses the delay,
+//     up to the rate limiter's maximum. After a `TerminalError()`, the
+//     controller does not add the item again. An exception counts as an error.
 //   * After a success, the rate limiter forgets the item. If
 //     `ReconcileResult::requeue_after` is positive, the controller adds the
 //     item again after that time.
@@ -391,9 +393,10 @@ class Controller {
                                           const ReconcileResult& result);
 
   // Returns the time after which the rate limiter lets `item`, which has
-  // failed, be tried again. Returns nothing if the queue must ask its rate
-  // limiter.
-  std::optional<absl::Duration> ChooseDelay(const T& item);
+  // failed, be tried again. `asked` is the delay that the error chose, if it
+  // did. Returns nothing if the queue must ask its rate limiter.
+  std::optional<absl::Duration> ChooseDelay(
+      const T& item, std::optional<absl::Duration> asked);
 
   // Calls `f`, and returns whether it returned OK. Logs an error or exception
   // of `f`; `what` and `item` tell in the message what `f` does.
@@ -718,8 +721,9 @@ std::optional<AddOptions> Controller<T, Hash, Eq>::HandleError(
   const bool terminal = IsTerminalError(error);
   metrics_.RecordError();
   if (terminal) metrics_.RecordTerminalError();
+  const std::optional<absl::Duration> asked = RetryAfterOf(error);
   std::optional<absl::Duration> delay;
-  if (!terminal) delay = ChooseDelay(*lease);
+  if (!terminal) delay = ChooseDelay(*lease, asked);
   failure_log_.Write([&lease] { return internal::DescribeItem(*lease); },
                      failures, error, terminal, delay);
   if (terminal) {
@@ -733,6 +737,7 @@ std::optional<AddOptions> Controller<T, Hash, Eq>::HandleError(
   AddOptions again;
   again.after = delay.value_or(absl::ZeroDuration());
   again.rate_limited = !delay.has_value();
+  again.retry_after = asked;
   again.priority = lease.priority();
   again.retry = true;
   return again;
@@ -755,11 +760,12 @@ std::optional<AddOptions> Controller<T, Hash, Eq>::HandleSuccess(
 
 template <typename T, typename Hash, typename Eq>
 std::optional<absl::Duration> Controller<T, Hash, Eq>::ChooseDelay(
-    const T& item) {
+    const T& item, std::optional<absl::Duration> asked) {
   if (rate_limiter_ == nullptr || queue_->ShuttingDown()) return std::nullopt;
   std::optional<absl::Duration> delay;
   Try("choosing the delay of", item, [&] {
-    delay = rate_limiter_->When(item);
+    delay = asked.has_value() ? rate_limiter_->WhenAfter(item, *asked)
+                              : rate_limiter_->When(item);
     return absl::OkStatus();
   });
   return delay;

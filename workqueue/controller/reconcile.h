@@ -94,7 +94,9 @@ struct ReconcileContext {
 // function must be idempotent.
 //
 // After an error, the controller calls the function again, later each time. But
-// after a `TerminalError()`, it does not. An exception counts as an error.
+// after a `TerminalError()`, it does not. A `RetryAfterError()`
+// (workqueue/retry_after.h) chooses the delay, for example that of a server's
+// `Retry-After`. An exception counts as an error.
 //
 // A `ReconcileFunction` is made from a copyable function or function object.
 // The function takes the item and the context, or the item alone. It returns an
@@ -188,7 +190,8 @@ class ReconcileFunction {
 // controller does not reconcile the item again until the item is added again.
 // An OK status becomes an `absl::InternalError`.
 //
-// The mark is a payload of the status. Copies of the status keep it.
+// The mark is a payload of the status. Copies of the status keep it. It counts
+// even if the status is a `RetryAfterError()`, too.
 absl::Status TerminalError(absl::Status error);
 
 // Returns whether `error` comes from `TerminalError()`.
