@@ -28,6 +28,7 @@
 #include "examples/kubernetes/url.h"
 #include "examples/kubernetes/watcher.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/retry_after.h"
 
 namespace kubernetes {
 namespace {
@@ -181,7 +182,11 @@ absl::StatusOr<CallPool::Call> Client::Send(const HttpRequest& request,
     const absl::Time next = clock_.TimeNow() + wait;
     if (wait < absl::ZeroDuration() || retries == kMaxRetries ||
         next >= deadline) {
-      return ResponseError(Describe(request), *http_status, *body);
+      absl::Status error =
+          ResponseError(Describe(request), *http_status, *body);
+      // Without a delay, the tries of a controller would be a hot loop.
+      if (wait <= absl::ZeroDuration()) return error;
+      return workqueue::RetryAfterError(std::move(error), wait);
     }
     if (!(*call)->WaitUntil(next)) {
       return WithRequest(request, absl::CancelledError("stopped"));

@@ -107,7 +107,9 @@ struct WatchOptions {
 // If the server answers 429 or 5xx with a `Retry-After` in seconds, the method
 // waits for that time and tries again, up to 10 times, as client-go does. If
 // the wait would pass the time limit, the method returns the server's error at
-// once.
+// once. This error, and that of the last try, is a `RetryAfterError()`
+// (workqueue/retry_after.h) with the server's time, unless that is zero. So a
+// reconcile function that returns the error is called again then.
 //
 // Thread-safe. Connections stay open and are used again; see call_pool.h. There
 // is no limit on the rate of requests.

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <filesystem>  // NOLINT(build/c++17)
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>  // NOLINT(build/c++11)
 #include <utility>
@@ -26,6 +27,7 @@
 #include "test/examples/kubernetes/scripted_server.h"
 #include "test/examples/scratch_directory.h"
 #include "workqueue/clock/fake_clock.h"
+#include "workqueue/retry_after.h"
 
 namespace kubernetes {
 namespace {
@@ -416,6 +418,7 @@ TEST(ClientTest, TriesAtMostElevenTimes) {
   const absl::Status status =
       NewClient(server)->Get(kNamespaces, {"", "a"}).status();
   EXPECT_TRUE(absl::IsInternal(status)) << status;
+  EXPECT_EQ(workqueue::RetryAfterOf(status), std::nullopt);
   EXPECT_THAT(server.requests(), SizeIs(11));
 }
 
@@ -431,7 +434,9 @@ TEST(ClientTest, DoesNotTryAgainUnlessTheServerSays) {
   });
   const auto client = NewClient(server);
   for (size_t i = 1; i <= answers.size(); ++i) {
-    EXPECT_FALSE(client->Get(kNamespaces, {"", "a"}).ok());
+    const absl::Status status = client->Get(kNamespaces, {"", "a"}).status();
+    EXPECT_FALSE(status.ok());
+    EXPECT_EQ(workqueue::RetryAfterOf(status), std::nullopt);
     EXPECT_THAT(server.requests(), SizeIs(i));
   }
 }
@@ -448,6 +453,7 @@ TEST(ClientTest, DoesNotWaitBeyondTheTimeLimit) {
           ->Get(kNamespaces, {"", "a"}, absl::Seconds(60))
           .status();
   EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_EQ(workqueue::RetryAfterOf(status), absl::Seconds(60));
 }
 
 TEST(ClientTest, StopEndsAWait) {
