@@ -41,6 +41,10 @@ struct ReconcileFailure {
   // `TerminalError()`.
   bool terminal = false;
 
+  // Whether the item is not tried again, because this failure has parked it:
+  // see `ControllerOptions::parking`.
+  bool parked = false;
+
   // The time after which the item is tried again, as the rate limiter or a
   // `RetryAfterError()` chose it.
   // Nothing if the item is not tried again, or if the controller does not know

@@ -156,6 +156,14 @@ class RecordingProvider final : public ControllerMetricsProvider {
       absl::string_view controller) override {
     return New(controller, "sources");
   }
+  std::unique_ptr<GaugeMetric> NewParkedItemsMetric(
+      absl::string_view controller) override {
+    return New(controller, "parked");
+  }
+  std::unique_ptr<CounterMetric> NewParkedTotalMetric(
+      absl::string_view controller) override {
+    return New(controller, "parked total");
+  }
 
  private:
   std::unique_ptr<RecordingMetric> New(absl::string_view controller,
@@ -327,6 +335,27 @@ TEST_P(ControllerMetricsTest, ARunningSourceIsCounted) {
             (Sums{{"test max", 1}, {"test sources", 1}}));
   EXPECT_TRUE(controller->Stop());
   EXPECT_EQ(provider_.record().sums(), (Sums{{"test max", 1}}));
+}
+
+TEST_P(ControllerMetricsTest, AParkedItemIsCounted) {
+  ControllerOptions<std::string> options =
+      Options([](const std::string&,
+                 const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
+        return absl::UnavailableError("down");
+      });
+  options.metrics_provider = &provider_;
+  options.parking.emplace();
+  options.parking->max_failures = 1;
+  const auto controller = Started(std::move(options));
+  for (const char* item : {"a", "b", "a"}) {
+    controller->queue().Add(item);
+    controller->AwaitIdle();
+  }
+  EXPECT_EQ(provider_.record().sums(), (Sums{{"test max", 1},
+                                             {"test error", 3},
+                                             {"test errors", 3},
+                                             {"test parked", 2},
+                                             {"test parked total", 3}}));
 }
 
 TEST_P(ControllerMetricsTest, ReconcilingIsTimed) {

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
+#include <iostream>
 #include <map>
 #include <memory>
 #include <optional>
@@ -449,31 +450,37 @@ TEST(ControllerGuideTest, Sharding) {
 
 TEST(ControllerGuideTest, GivingUp) {
   int calls = 0;
-  const auto Deploy = [&calls](const std::string&) -> absl::Status {
-    ++calls;
-    return absl::UnavailableError("never");
-  };
   workqueue::FakeClock clock;
   workqueue::ControllerOptions<std::string> options;
   options.clock = &clock;
-  options.reconcile = [&Deploy](const std::string& key,
-                                const workqueue::ReconcileContext& context) {
-    absl::Status status = Deploy(key);
-    if (!status.ok() && context.failures >= 4) {
-      return workqueue::TerminalError(std::move(status));  // the fifth failure
-    }
-    return status;
+  options.reconcile = [&calls](const std::string&) {
+    ++calls;
+    return absl::UnavailableError("never");
   };
+  options.parking.emplace();
+  options.parking->max_failures = 10;
+  options.parking->max_failing_time = absl::Hours(24);
   auto created = Controller::Create(std::move(options));
   ASSERT_TRUE(created.ok());
-  ASSERT_TRUE((*created)->Start().ok());
-  (*created)->queue().Add("a");
-  for (int i = 0; i < 10; ++i) {
-    (*created)->AwaitIdle();
+  Controller& controller = **created;
+  ASSERT_TRUE(controller.Start().ok());
+  controller.queue().Add("default/web");
+  for (int i = 0; i < 20; ++i) {
+    controller.AwaitIdle();
     clock.Step(absl::Hours(1));
   }
-  (*created)->AwaitIdle();
-  EXPECT_EQ(calls, 5);
+  EXPECT_EQ(calls, 10);
+  EXPECT_EQ(controller.NumParkedItems(), 1u);
+  testing::internal::CaptureStderr();
+  for (const auto& parked : controller.ParkedItems(/*max=*/100)) {
+    std::cerr << parked.item << ": " << parked.last_error << "\n";
+  }
+  controller.Unpark("default/web");
+  controller.UnparkAll();
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "default/web: UNAVAILABLE: never\n");
+  controller.AwaitIdle();
+  EXPECT_EQ(calls, 11);
 }
 
 TEST(ControllerGuideTest, APriorityInASource) {

@@ -39,6 +39,7 @@
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
 #include "workqueue/log_sink.h"
+#include "workqueue/parking_lot.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
@@ -119,6 +120,52 @@ TEST_F(GuideTest, ADelayThatTheErrorChooses) {
   EXPECT_EQ(snapshot.waiting[1].ready_at, clock.TimeNow() + absl::Seconds(30));
   EXPECT_EQ(snapshot.waiting[1].failures, 1);
 }
+
+// Gives up on an item at its tenth failure.
+absl::Status GiveUp() {
+  workqueue::ParkingLotOptions parking;
+  parking.max_failures = 10;
+  auto lot = workqueue::ParkingLot<std::string>::Create(parking);
+  if (!lot.ok()) return lot.status();
+
+  workqueue::RateLimitingQueueOptions<std::string> options;
+  options.rate_limiter =
+      *workqueue::ItemExponentialFailureRateLimiter<std::string>::Create(
+          absl::ZeroDuration(), absl::ZeroDuration());
+  workqueue::RateLimitingQueue<std::string> queue(std::move(options));
+  queue.Add("default/web");
+  int calls = 0;
+  absl::Notification tenth;
+  const auto Reconcile = [&](const std::string&) -> absl::Status {
+    if (++calls == 10) tenth.Notify();
+    return absl::UnavailableError("never");
+  };
+  std::thread worker([&] {
+    workqueue::Lease<std::string> lease;
+    while (queue.AcquireNext(&lease).ok()) {
+      if (!(*lot)->ShouldProcess(*lease)) continue;  // It is parked.
+      const absl::Status status = Reconcile(*lease);
+      if (status.ok()) {
+        (*lot)->Forget(*lease);
+        queue.Forget(*lease);
+      } else if ((*lot)->RecordFailure(*lease, status)) {
+        queue.Forget(*lease);  // It is parked now: do not retry it.
+      } else {
+        queue.AddRateLimited(*lease);
+      }
+    }
+  });
+  tenth.WaitForNotification();
+  queue.ShutDownWithDrain();
+  worker.join();
+  EXPECT_EQ(calls, 10);
+  EXPECT_EQ((*lot)->size(), 1u);
+  workqueue::RateLimitingQueue<std::string> other;
+  EXPECT_TRUE((*lot)->Unpark("default/web", &other));
+  return absl::OkStatus();
+}
+
+TEST_F(GuideTest, GivingUp) { EXPECT_EQ(GiveUp(), absl::OkStatus()); }
 
 TEST_F(GuideTest, TheSameLoop) {
   workqueue::RateLimitingQueueOptions<std::string> options;

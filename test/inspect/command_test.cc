@@ -321,6 +321,28 @@ History:
 )");
 }
 
+TEST(TablesTest, ShowParkedItems) {
+  constexpr char kDocument[] = R"({
+    "version": 1, "name": "n", "kind": "k",
+    "taken_at": "2026-01-02T03:04:05+00:00", "num_parked": 3,
+    "parked": [{"key": "p", "failures": 9, "last_error": "UNKNOWN: z",
+                "first_failed_at": "2026-01-02T03:00:05+00:00",
+                "parked_at": "2026-01-02T03:02:05+00:00"}]})";
+  const auto text = ObjectTables(kDocument);
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_THAT(*text, HasSubstr("\n  parked      3\n"));
+  EXPECT_THAT(*text, HasSubstr(R"(
+Parked (1 of 3):
+  KEY  FAILURES  PARKED FOR  LAST ERROR
+  p           9          2m  UNKNOWN: z
+)"));
+  const auto item = ItemTables(kDocument, "p");
+  ASSERT_TRUE(item.ok()) << item.status();
+  EXPECT_EQ(*item,
+            "p in n (k)\n\n  Not in the queue\n"
+            "  Parked for 2m, after 9 failures: UNKNOWN: z\n");
+}
+
 TEST(TablesTest, SayThatAnItemIsNotInTheQueue) {
   const auto text = ItemTables(R"({"version":1,"name":"n","kind":"k"})", "");
   ASSERT_TRUE(text.ok()) << text.status();
@@ -372,8 +394,9 @@ TEST(TablesTest, ReadMembersOfAnyType) {
     std::string document = R"({"version":1)";
     for (const char* name :
          {"name", "kind", "taken_at", "num_queued", "num_workers", "findings",
-          "queued", "processing", "waiting", "failing", "num_grouped", "groups",
-          "events", "options", "objects", "shutting_down", "health"}) {
+          "queued", "processing", "waiting", "failing", "num_parked", "parked",
+          "num_grouped", "groups", "events", "options", "objects",
+          "shutting_down", "health"}) {
       document += std::string(",\"") + name + "\":" + value;
     }
     document += "}";

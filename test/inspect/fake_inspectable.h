@@ -63,6 +63,7 @@ class FakeInspectable final : public Inspectable {
     keep(inspection->processing);
     keep(inspection->waiting);
     keep(inspection->failing);
+    keep(inspection->parked);
     keep(inspection->events);
     return inspection;
   }

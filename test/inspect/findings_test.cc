@@ -78,6 +78,14 @@ TEST(FindingsTest, NamesThreeItemsOfAKind) {
   EXPECT_EQ(Texts(it).size(), 6u);
 }
 
+TEST(FindingsTest, CountsParkedItems) {
+  Inspection it;
+  it.num_parked = 0;
+  EXPECT_THAT(Texts(it), IsEmpty());
+  it.num_parked = 1;
+  EXPECT_THAT(Texts(it), ElementsAre("1 item is parked, and not tried again."));
+}
+
 TEST(FindingsTest, CountsSeveralWorkersAndOneItem) {
   Inspection it;
   it.num_workers = 4;

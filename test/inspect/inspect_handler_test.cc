@@ -173,6 +173,37 @@ TEST_F(InspectHandlerTest, JsonLeavesOutWhatIsUnknown) {
   EXPECT_TRUE(object["queued"][0]["seconds"].is_null());
 }
 
+TEST_F(InspectHandlerTest, ShowsParkedItemsOfAControllerThatGivesUp) {
+  EXPECT_FALSE(GetJson({{"name", "orders"}}).contains("num_parked"));
+  EXPECT_FALSE(GetJson({{"name", "orders"}}).contains("parked"));
+  EXPECT_THAT(Get({{"name", "orders"}}).body, Not(HasSubstr("parked")));
+  Inspection& inspection = *state_.inspection;
+  inspection.num_parked = 7;
+  inspection.parked.push_back({"shop/parked", 10, "NOT_FOUND: no such shop",
+                               inspection.taken_at - absl::Hours(2),
+                               inspection.taken_at - absl::Minutes(25)});
+  const json object = GetJson({{"name", "orders"}});
+  EXPECT_EQ(object["num_parked"], 7);
+  ASSERT_EQ(object["parked"].size(), 1u);
+  const json& item = object["parked"][0];
+  EXPECT_EQ(item["key"], "shop/parked");
+  EXPECT_EQ(item["failures"], 10);
+  EXPECT_EQ(item["last_error"], "NOT_FOUND: no such shop");
+  EXPECT_EQ(item["first_failed_at"], "1969-12-31T23:00:00+00:00");
+  EXPECT_EQ(item["parked_at"], "1970-01-01T00:35:00+00:00");
+  const std::string body = Get({{"name", "orders"}}).body;
+  for (const char* text :
+       {"Parked", "1 of 7", "shop/parked", "25m", "no such shop",
+        "7 items are parked, and not tried again."}) {
+    EXPECT_THAT(body, HasSubstr(text));
+  }
+  EXPECT_THAT(Get({{"name", "orders"}, {"key", "shop/parked"}}).body,
+              HasSubstr("Parked for 25m, after 10 failures. It is not tried "
+                        "again. Last error: NOT_FOUND: no such shop"));
+  EXPECT_THAT(GetJson({{"name", "orders"}, {"key", "other"}})["parked"],
+              IsEmpty());
+}
+
 TEST_F(InspectHandlerTest, AnErrorOfAnObjectLeavesTheOthersVisible) {
   FakeState broken;
   broken.inspection = absl::UnavailableError("no <server>");

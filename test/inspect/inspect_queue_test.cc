@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,6 +31,7 @@
 #include "workqueue/inspect/inspectable.h"
 #include "workqueue/inspect/inspection.h"
 #include "workqueue/inspect/item_history.h"
+#include "workqueue/parking_lot.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
@@ -212,8 +214,10 @@ TEST_F(InspectQueueTest, ACodecReadsItemsOfOtherTypes) {
 class InspectControllerTest : public InspectTest {
  protected:
   // Makes a controller whose items "hang" hangs and "fail" fails.
-  std::unique_ptr<Controller<std::string>> New() {
+  std::unique_ptr<Controller<std::string>> New(
+      std::optional<ParkingLotOptions> parking = std::nullopt) {
     ControllerOptions<std::string> options;
+    options.parking = parking;
     options.name = "orders";
     options.clock = &clock_;
     options.workers = 2;
@@ -266,6 +270,7 @@ TEST_F(InspectControllerTest, TellsWhichItemsHangAndFailAndWhy) {
   EXPECT_EQ(it.health, absl::OkStatus());
   EXPECT_EQ(it.num_workers, 2u);
   EXPECT_EQ(it.num_failing, 1u);
+  EXPECT_FALSE(it.num_parked.has_value());
   EXPECT_THAT(Keys(it.processing), ElementsAre("hang"));
   ASSERT_THAT(Keys(it.failing), ElementsAre("fail"));
   EXPECT_EQ(it.failing[0].failures, 2);
@@ -318,6 +323,38 @@ TEST_F(InspectControllerTest, ForgetsTheFailuresOfAnItem) {
   controller->AwaitIdle();
   EXPECT_EQ(inspectable->Act(InspectAction::kForget, "fail"), absl::OkStatus());
   EXPECT_EQ(controller->NumFailedItems(), 0u);
+}
+
+TEST_F(InspectControllerTest, ShowsParkedItemsAndPutsThemBack) {
+  ParkingLotOptions parking;
+  parking.max_failures = 1;
+  parking.unpark_on_add = false;
+  const auto controller = New(parking);
+  const auto inspectable = Inspect(controller.get());
+  EXPECT_EQ(inspectable->Inspect(10)->num_parked, 0u);
+  controller->queue().Add("fail");
+  controller->AwaitIdle();
+  const Inspection it = *inspectable->Inspect(10);
+  EXPECT_EQ(it.num_parked, 1u);
+  ASSERT_THAT(Keys(it.parked), ElementsAre("fail"));
+  EXPECT_EQ(it.parked[0].failures, 1);
+  EXPECT_EQ(it.parked[0].last_error, "NOT_FOUND: no such pod");
+  EXPECT_EQ(it.parked[0].parked_at, clock_.TimeNow());
+  EXPECT_THAT(it.failing, IsEmpty());
+  EXPECT_EQ(inspectable->Inspect(0)->num_parked, 1u);
+  EXPECT_THAT(inspectable->Inspect(0)->parked, IsEmpty());
+  EXPECT_THAT(Keys(inspectable->InspectKey("fail")->parked),
+              ElementsAre("fail"));
+  EXPECT_THAT(inspectable->InspectKey("good")->parked, IsEmpty());
+
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(inspectable->Act(InspectAction::kForget, "fail"), absl::OkStatus());
+  EXPECT_EQ(controller->NumParkedItems(), 1u);
+  EXPECT_EQ(inspectable->Act(InspectAction::kRequeue, "fail"),
+            absl::OkStatus());
+  controller->AwaitIdle();
+  EXPECT_EQ(controller->FindParkedItem("fail")->parked_at, clock_.TimeNow())
+      << "it has failed once more";
 }
 
 TEST_F(InspectControllerTest, TellsThatItIsStopped) {

@@ -58,6 +58,10 @@ constexpr char kActiveRetries[] =
     "workqueue_controller_active_retries{controller=\"test\"}";
 constexpr char kRunningSources[] =
     "workqueue_controller_running_sources{controller=\"test\"}";
+constexpr char kParkedItems[] =
+    "workqueue_controller_parked_items{controller=\"test\"}";
+constexpr char kParkedTotal[] =
+    "workqueue_controller_parked_total{controller=\"test\"}";
 
 // Returns the samples of the histogram after observing the durations
 // `observed`.
@@ -203,8 +207,35 @@ TEST_P(PrometheusControllerMetricsTest, ShowsActiveWorkers) {
   EXPECT_EQ(Value(Series("active_workers")), 0);
 }
 
+TEST_P(PrometheusControllerMetricsTest, ShowsParkedItems) {
+  ControllerOptions<std::string> options =
+      Options([](const std::string&,
+                 const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
+        return absl::UnavailableError("down");
+      });
+  options.metrics_provider = provider_.get();
+  options.parking.emplace();
+  options.parking->max_failures = 1;
+  auto controller = Started(std::move(options));
+  EXPECT_EQ(Value(kParkedItems), 0);
+  EXPECT_EQ(Value(kParkedTotal), 0);
+  for (const char* item : {"a", "b", "a"}) {
+    controller->queue().Add(item);
+    controller->AwaitIdle();
+  }
+  EXPECT_EQ(Value(kParkedItems), 2);
+  EXPECT_EQ(Value(kParkedTotal), 3);
+  controller.reset();
+  EXPECT_EQ(Value(kParkedItems), 0);
+  EXPECT_EQ(Value(kParkedTotal), 3);
+}
+
 TEST_P(PrometheusControllerMetricsTest, ShowsTypesAndHelp) {
-  const auto controller = Reporting(Succeed);
+  ControllerOptions<std::string> options = Options(Succeed);
+  options.metrics_provider = provider_.get();
+  options.parking.emplace();
+  options.parking->max_failures = 1;
+  const auto controller = Started(std::move(options));
   const Exposition exposition = Scrape(*registry_);
   const std::map<std::string, std::pair<std::string, std::string>> expected = {
       {"controller_runtime_reconcile_total",
@@ -231,6 +262,10 @@ TEST_P(PrometheusControllerMetricsTest, ShowsTypesAndHelp) {
         "Number of workers that are reconciling an item that had failed."}},
       {"workqueue_controller_running_sources",
        {"gauge", "Number of sources of items that run."}},
+      {"workqueue_controller_parked_items",
+       {"gauge", "Number of items that are parked after failures."}},
+      {"workqueue_controller_parked_total",
+       {"counter", "Items that were parked after failures."}},
   };
   for (const auto& [name, type_and_help] : expected) {
     EXPECT_EQ(exposition.types.at(name), type_and_help.first) << name;

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
@@ -26,6 +27,7 @@
 #include "workqueue/executor.h"
 #include "workqueue/fair_ordering.h"
 #include "workqueue/interfaces.h"
+#include "workqueue/parking_lot.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
@@ -116,6 +118,33 @@ class CallbackSubject : public Subject {
   std::vector<AcquireId> ids_;
 };
 
+// The items are parked.
+class ParkingLotSubject : public Subject {
+ public:
+  ParkingLotSubject() {
+    ParkingLotOptions options;
+    options.clock = &clock_;
+    options.max_failures = 1;
+    options.max_parked = 2 * kSpike;
+    lot_ = *ParkingLot<int>::Create(options);
+  }
+
+  void Add(int item) override {
+    EXPECT_TRUE(lot_->RecordFailure(item, absl::Status()));
+    if (!Stays(item)) items_.push_back(item);
+  }
+
+  void Take(int n) override {
+    EXPECT_EQ(items_.size(), static_cast<size_t>(n));
+    for (int item : items_) EXPECT_TRUE(lot_->ShouldProcess(item));
+    std::vector<int>().swap(items_);
+  }
+
+ private:
+  std::unique_ptr<ParkingLot<int>> lot_;
+  std::vector<int> items_;
+};
+
 template <typename T>
 class DelayQueueSubject : public Subject {
  public:
@@ -198,6 +227,10 @@ std::unique_ptr<Subject> NewCallbacks() {
   return std::make_unique<CallbackSubject>();
 }
 
+std::unique_ptr<Subject> NewParkingLot() {
+  return std::make_unique<ParkingLotSubject>();
+}
+
 template <WaitingSetOptions (*kWaitingSet)()>
 std::unique_ptr<Subject> NewDelayingQueue() {
   DelayingQueueOptions<int> options;
@@ -249,7 +282,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Kind{"Queue", NewQueue},
         Kind{"FairOrdering", NewFairQueue, /*compacts=*/false},
-        Kind{"Callbacks", NewCallbacks},
+        Kind{"Callbacks", NewCallbacks}, Kind{"ParkingLot", NewParkingLot},
         Kind{"DelayingQueueHeap", NewDelayingQueue<Heap>},
         Kind{"DelayingQueueWheel", NewDelayingQueue<Wheel>},
         Kind{"RateLimitingQueueHeap", NewRateLimitingQueue<Heap>},

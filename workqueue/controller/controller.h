@@ -8,8 +8,11 @@
 #ifndef WORKQUEUE_CONTROLLER_CONTROLLER_H_
 #define WORKQUEUE_CONTROLLER_CONTROLLER_H_
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -51,6 +54,7 @@
 #include "workqueue/log_sink.h"
 #include "workqueue/metrics.h"
 #include "workqueue/ordering.h"
+#include "workqueue/parking_lot.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/retry_after.h"
 #include "workqueue/snapshot.h"
@@ -118,6 +122,14 @@ struct ControllerOptions {
   // and `AsyncReconcileContext::OnCancel()`. Positive; may be infinite.
   absl::Duration reconcile_timeout = absl::InfiniteDuration();
 
+  // If set, the controller gives up on an item that fails again and again: it
+  // parks the item. A parked item is not tried again, and is listed by
+  // `ParkedItems()`, until `Unpark()` or, with `unpark_on_add`, the next
+  // addition of the item to the queue. Not set means that an item is tried
+  // again for ever. The clock in these options must be null or the controller's
+  // clock.
+  std::optional<ParkingLotOptions> parking;
+
   // The provider of metrics for the queue that the controller makes; null means
   // the default provider of queues. Must be null if `queue` is given. Not
   // owned; must outlive the controller.
@@ -134,9 +146,10 @@ struct ControllerOptions {
   // The controller sends at most ten messages at once, and then two per second,
   // about each of these: failed reconciliations, errors of its queue, and
   // errors of its sources. Of the failures of an item, it sends the first, the
-  // second, the fourth, the eighth and so on, and each terminal error. A
-  // message says how many before it were left out. The messages about the start
-  // and the stop, one of each kind, have no limit.
+  // second, the fourth, the eighth and so on, each terminal error, and each
+  // failure that parks the item. A message says how many before it were left
+  // out. The messages about the start and the stop, one of each kind, have no
+  // limit.
   LogSink* log_sink = nullptr;
 };
 
@@ -152,6 +165,9 @@ struct ControllerOptions {
 //     its priority. After a `RetryAfterError()`, the error chooses the delay,
 //     up to the rate limiter's maximum. After a `TerminalError()`, the
 //     controller does not add the item again. An exception counts as an error.
+//   * After an error, the controller parks the item instead if
+//     `ControllerOptions::parking` says so. controller-runtime has no such
+//     option. The rate limiter then forgets the item.
 //   * After a success, the rate limiter forgets the item. If
 //     `ReconcileResult::requeue_after` is positive, the controller adds the
 //     item again after that time.
@@ -319,18 +335,54 @@ class Controller {
 
   // Makes the controller and the rate limiter of the queue forget the failures
   // of `item`, so that the delay after its next failure is short. Does not
-  // change when an item that waits is tried again. Logs an exception of the
-  // queue.
+  // change when an item that waits is tried again. An item that is parked stays
+  // parked. Logs an exception of the queue.
   void Forget(const T& item);
 
+  // Returns at most `max` items that are parked, the last parked one first.
+  // Takes O(`max`). The functions of parked items find none if
+  // `ControllerOptions::parking` is not set.
+  std::vector<ParkedItem<T>> ParkedItems(size_t max) const {
+    if (parking_lot_ == nullptr) return {};
+    return parking_lot_->ParkedItems(max);
+  }
+
+  // Returns `item` if it is parked, and nothing otherwise.
+  std::optional<ParkedItem<T>> FindParkedItem(const T& item) const {
+    if (parking_lot_ == nullptr) return std::nullopt;
+    return parking_lot_->Find(item);
+  }
+
+  // Returns the number of parked items.
+  size_t NumParkedItems() const {
+    return parking_lot_ == nullptr ? 0 : parking_lot_->size();
+  }
+
+  // Returns how often an item was tried again although it had reached a limit
+  // of `ControllerOptions::parking`, because `max_parked` items were parked.
+  int64_t NumParkingsRefused() const {
+    return parking_lot_ == nullptr ? 0 : parking_lot_->num_refused();
+  }
+
+  // Puts `item` back: adds it to the queue, and its failures start anew.
+  // Returns true if it was parked and has been put back. If the queue does not
+  // take it or throws, `item` stays parked. Logs an exception.
+  bool Unpark(const T& item);
+
+  // Does so with all items that are parked when the call begins, in the order
+  // in which they were parked. Returns the number of items that have been put
+  // back. Takes O(n) for n such items.
+  size_t UnparkAll();
+
   // Returns options of the controller: its name, the maximum number of items
-  // that are reconciled at the same time, and the maximum time of a
-  // reconciliation.
+  // that are reconciled at the same time, the maximum time of a reconciliation,
+  // and whether `ControllerOptions::parking` is set.
   const std::string& name() const { return name_; }
   size_t max_concurrent_reconciles() const {
     return max_concurrent_reconciles_;
   }
   absl::Duration reconcile_timeout() const { return reconcile_timeout_; }
+  bool parks() const { return parking_lot_ != nullptr; }
 
   // For tests. Blocks until no item is queued or being reconciled. Waiting
   // items do not count. After a `Stop()` whose timeout has passed, blocks
@@ -342,9 +394,14 @@ class Controller {
   void AwaitIdle() { lifecycle_.AwaitIdle(); }
 
  private:
-  // `pool` and `deadlines` become the members of these names.
+  // The other parameters become the members of their names.
   Controller(ControllerOptions<T> options, std::unique_ptr<ThreadPool> pool,
-             std::unique_ptr<Scheduler> deadlines);
+             std::unique_ptr<Scheduler> deadlines,
+             std::unique_ptr<ParkingLot<T, Hash, Eq>> parking_lot);
+
+  // Returns a new parking lot, or null if `options` have no `parking`.
+  static absl::StatusOr<std::unique_ptr<ParkingLot<T, Hash, Eq>>> NewParkingLot(
+      const ControllerOptions<T>& options);
 
   // Returns the rate limiter in `options`, for a new queue. If there is none,
   // first puts the default one there. Returns null if there is a queue.
@@ -392,6 +449,13 @@ class Controller {
   std::optional<AddOptions> HandleSuccess(const Lease<T>& lease,
                                           const ReconcileResult& result);
 
+  // Returns whether a worker reconciles `item`, which it has got. If not,
+  // `item` is parked.
+  bool ShouldProcess(const T& item);
+
+  // Returns whether `item`, which has failed, is now parked.
+  bool Park(const T& item, const absl::Status& error);
+
   // Returns the time after which the rate limiter lets `item`, which has
   // failed, be tried again. `asked` is the delay that the error chose, if it
   // did. Returns nothing if the queue must ask its rate limiter.
@@ -428,6 +492,7 @@ class Controller {
   internal::ErrorLog queue_errors_;
   internal::FailureLog failure_log_;
   internal::LastErrors<T, Hash, Eq> last_errors_;
+  const std::unique_ptr<ParkingLot<T, Hash, Eq>> parking_lot_;  // may be null
   const internal::ReconcileMetrics metrics_;
   const bool timed_;
   // The rate limiter of the queue that the controller has made; null if the
@@ -466,6 +531,9 @@ Controller<T, Hash, Eq>::Create(ControllerOptions<T> options) {
   }
   checked.clocks_differ =
       options.queue != nullptr && options.queue->clock() != ClockOf(options);
+  checked.parking_clock_differs = options.parking.has_value() &&
+                                  options.parking->clock != nullptr &&
+                                  options.parking->clock != ClockOf(options);
   checked.sync_timeout = options.sync_timeout;
   checked.reconcile_timeout = options.reconcile_timeout;
   absl::Status status = internal::CheckOptions(checked);
@@ -495,15 +563,33 @@ Controller<T, Hash, Eq>::Create(ControllerOptions<T> options) {
   }
   return internal::CatchAsStatus(
       [&]() -> absl::StatusOr<std::unique_ptr<Controller>> {
-        return absl::WrapUnique(new Controller(
-            std::move(options), std::move(pool), std::move(deadlines)));
+        auto parking_lot = NewParkingLot(options);
+        if (!parking_lot.ok()) return parking_lot.status();
+        return absl::WrapUnique(
+            new Controller(std::move(options), std::move(pool),
+                           std::move(deadlines), *std::move(parking_lot)));
       });
 }
 
 template <typename T, typename Hash, typename Eq>
-Controller<T, Hash, Eq>::Controller(ControllerOptions<T> options,
-                                    std::unique_ptr<ThreadPool> pool,
-                                    std::unique_ptr<Scheduler> deadlines)
+absl::StatusOr<std::unique_ptr<ParkingLot<T, Hash, Eq>>>
+Controller<T, Hash, Eq>::NewParkingLot(const ControllerOptions<T>& options) {
+  if (!options.parking.has_value()) return nullptr;
+  ParkingLotOptions parking = *options.parking;
+  parking.clock = ClockOf(options);
+  auto parking_lot = ParkingLot<T, Hash, Eq>::Create(
+      parking, internal::ReconcileMetrics::NewParkingMetrics(
+                   options.name, options.metrics_provider));
+  if (parking_lot.ok()) return parking_lot;
+  return absl::Status(parking_lot.status().code(),
+                      absl::StrCat("parking.", parking_lot.status().message()));
+}
+
+template <typename T, typename Hash, typename Eq>
+Controller<T, Hash, Eq>::Controller(
+    ControllerOptions<T> options, std::unique_ptr<ThreadPool> pool,
+    std::unique_ptr<Scheduler> deadlines,
+    std::unique_ptr<ParkingLot<T, Hash, Eq>> parking_lot)
     : name_(options.name),
       reconcile_(std::move(options.reconcile)),
       clock_(ClockOf(options)),
@@ -513,6 +599,7 @@ Controller<T, Hash, Eq>::Controller(ControllerOptions<T> options,
                                      : options.workers),
       queue_errors_("controller", name_, options.log_sink, clock_),
       failure_log_(name_, options.log_sink, clock_),
+      parking_lot_(std::move(parking_lot)),
       metrics_(name_, max_concurrent_reconciles_, options.metrics_provider),
       timed_(reconcile_timeout_ < absl::InfiniteDuration() ||
              metrics_.wanted()),
@@ -599,6 +686,11 @@ void Controller<T, Hash, Eq>::MakeAsyncWorkers(ControllerOptions<T>& options) {
   Executor* const executor = pool_ != nullptr ? pool_.get() : options.executor;
   internal::AsyncHooks<T> hooks;
   hooks.reconcile = std::move(options.reconcile_async);
+  if (parking_lot_ != nullptr) {
+    hooks.should_process = [this](const T& item) {
+      return ShouldProcess(item);
+    };
+  }
   hooks.info = [this, name = std::make_shared<const std::string>(name_)](
                    const Lease<T>& lease) {
     const absl::Time begun_at = NowIfTimed();
@@ -676,7 +768,7 @@ void Controller<T, Hash, Eq>::Work() {
       lease->GiveBack();
       return;
     }
-    Reconcile(*lease);
+    if (ShouldProcess(**lease)) Reconcile(*lease);
     lease->Done();
     lifecycle_.OnItemDone();
   }
@@ -721,12 +813,13 @@ std::optional<AddOptions> Controller<T, Hash, Eq>::HandleError(
   const bool terminal = IsTerminalError(error);
   metrics_.RecordError();
   if (terminal) metrics_.RecordTerminalError();
+  const bool parked = !terminal && Park(*lease, error);
   const std::optional<absl::Duration> asked = RetryAfterOf(error);
   std::optional<absl::Duration> delay;
-  if (!terminal) delay = ChooseDelay(*lease, asked);
+  if (!terminal && !parked) delay = ChooseDelay(*lease, asked);
   failure_log_.Write([&lease] { return internal::DescribeItem(*lease); },
-                     failures, error, terminal, delay);
-  if (terminal) {
+                     failures, error, terminal, parked, delay);
+  if (terminal || parked) {
     Forget(*lease);
     return std::nullopt;
   }
@@ -756,6 +849,49 @@ std::optional<AddOptions> Controller<T, Hash, Eq>::HandleSuccess(
   again.after = result.requeue_after;
   again.priority = result.priority.value_or(lease.priority());
   return again;
+}
+
+template <typename T, typename Hash, typename Eq>
+bool Controller<T, Hash, Eq>::ShouldProcess(const T& item) {
+  if (parking_lot_ == nullptr) return true;
+  bool should = true;
+  Try("looking up the parking of", item, [&] {
+    should = parking_lot_->ShouldProcess(item);
+    return absl::OkStatus();
+  });
+  return should;
+}
+
+template <typename T, typename Hash, typename Eq>
+bool Controller<T, Hash, Eq>::Park(const T& item, const absl::Status& error) {
+  if (parking_lot_ == nullptr) return false;
+  bool parked = false;
+  Try("parking", item, [&] {
+    parked = parking_lot_->RecordFailure(item, error);
+    return absl::OkStatus();
+  });
+  return parked;
+}
+
+template <typename T, typename Hash, typename Eq>
+bool Controller<T, Hash, Eq>::Unpark(const T& item) {
+  if (parking_lot_ == nullptr) return false;
+  bool unparked = false;
+  Try("putting back", item, [&] {
+    unparked = parking_lot_->Unpark(item, queue_.get());
+    return absl::OkStatus();
+  });
+  return unparked;
+}
+
+template <typename T, typename Hash, typename Eq>
+size_t Controller<T, Hash, Eq>::UnparkAll() {
+  if (parking_lot_ == nullptr) return 0;
+  const std::vector<ParkedItem<T>> items =
+      parking_lot_->ParkedItems(std::numeric_limits<size_t>::max());
+  return std::count_if(
+      items.rbegin(), items.rend(),
+      [this](const ParkedItem<T>& parked) { return Unpark(parked.item); });
 }
 
 template <typename T, typename Hash, typename Eq>
@@ -795,6 +931,7 @@ template <typename T, typename Hash, typename Eq>
 void Controller<T, Hash, Eq>::Forget(const T& item) {
   Try("forgetting the failures of", item, [&] {
     last_errors_.Erase(item);
+    if (parking_lot_ != nullptr) parking_lot_->Forget(item);
     queue_->Forget(item);
     return absl::OkStatus();
   });

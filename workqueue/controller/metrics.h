@@ -18,10 +18,12 @@ namespace workqueue {
 // ControllerMetricsProvider
 //
 // Creates the metrics of controllers. The metrics are those of
-// controller-runtime, and some more. Each function below names its metric. Each
-// function is called once for each new controller that has a name, with that
-// name. `NewReconcileTotalMetric()` is called once for each result. A function
-// may return null for an unwanted metric. A controller owns its metrics.
+// controller-runtime, and some more. Each function below names its metric.
+// Each function is called once for each new controller that has a name, with
+// that name. `NewReconcileTotalMetric()` is called once for each result. The
+// functions for parked items are called only if `ControllerOptions::parking` is
+// set. A function may return null for an unwanted metric. A controller owns its
+// metrics.
 //
 // The workers and the sources' threads call the metrics with no lock held. So a
 // metric must be thread-safe. An exception from a metric is dropped.
@@ -93,6 +95,19 @@ class ControllerMetricsProvider {
   // The number of sources that run. A source that has returned or waits for its
   // restart does not count. (workqueue_controller_running_sources)
   virtual std::unique_ptr<GaugeMetric> NewRunningSourcesMetric(
+      absl::string_view /*controller*/) {
+    return nullptr;
+  }
+
+  // The number of items that are parked: see `ControllerOptions::parking`.
+  // (workqueue_controller_parked_items)
+  virtual std::unique_ptr<GaugeMetric> NewParkedItemsMetric(
+      absl::string_view /*controller*/) {
+    return nullptr;
+  }
+
+  // How often an item was parked. (workqueue_controller_parked_total)
+  virtual std::unique_ptr<CounterMetric> NewParkedTotalMetric(
       absl::string_view /*controller*/) {
     return nullptr;
   }

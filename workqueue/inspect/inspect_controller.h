@@ -26,6 +26,7 @@
 #include "workqueue/inspect/inspectable.h"
 #include "workqueue/inspect/inspection.h"
 #include "workqueue/interfaces.h"
+#include "workqueue/parking_lot.h"
 #include "workqueue/snapshot.h"
 
 namespace workqueue {
@@ -56,6 +57,9 @@ class ControllerInspectable final
     for (const FailedItem<T>& failed : controller_->FailedItems(max_items)) {
       AddFailure(failed, &*inspection);
     }
+    for (const ParkedItem<T>& parked : controller_->ParkedItems(max_items)) {
+      AddParked(parked, &*inspection);
+    }
     return inspection;
   }
 
@@ -68,6 +72,9 @@ class ControllerInspectable final
     const std::optional<FailedItem<T>> failed =
         controller_->FindFailedItem(*item);
     if (failed.has_value()) AddFailure(*failed, &*inspection);
+    const std::optional<ParkedItem<T>> parked =
+        controller_->FindParkedItem(*item);
+    if (parked.has_value()) AddParked(*parked, &*inspection);
     return inspection;
   }
 
@@ -77,6 +84,12 @@ class ControllerInspectable final
   }
   absl::StatusOr<Snapshot<T>> TakeSnapshotOf(const T& item) override {
     return controller_->TakeSnapshotOf(item);
+  }
+
+  // Also puts a parked item back.
+  absl::Status Requeue(const T& item) override {
+    if (controller_->Unpark(item)) return absl::OkStatus();
+    return Base::Requeue(item);
   }
 
   absl::Status Forget(const T& item) override {
@@ -90,6 +103,9 @@ class ControllerInspectable final
   void AddState(Inspection* inspection) const {
     inspection->health = controller_->Healthy();
     inspection->num_failing = controller_->NumFailedItems();
+    if (controller_->parks()) {
+      inspection->num_parked = controller_->NumParkedItems();
+    }
     inspection->num_workers = controller_->max_concurrent_reconciles();
     inspection->options.insert(
         inspection->options.begin(),
@@ -108,6 +124,12 @@ class ControllerInspectable final
          failed.first_failed_at, failed.last_failed_at, next_try_at});
   }
 
+  void AddParked(const ParkedItem<T>& parked, Inspection* inspection) const {
+    inspection->parked.push_back({this->keys().Of(parked.item), parked.failures,
+                                  parked.last_error, parked.first_failed_at,
+                                  parked.parked_at});
+  }
+
   Controller<T, Hash, Eq>* const controller_;
 };
 
@@ -116,7 +138,8 @@ class ControllerInspectable final
 // InspectController()
 //
 // Returns an object that inspects `controller` and its queue, as
-// `InspectQueue()` does, with the failing items and their errors.
+// `InspectQueue()` does, with the failing and the parked items and their
+// errors. `InspectAction::kRequeue` puts a parked item back.
 //
 // `controller` is not owned. It must outlive the result, which must not be
 // null.

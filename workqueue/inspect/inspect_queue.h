@@ -125,6 +125,17 @@ class QueueInspectable : public Inspectable {
     return queue_->TakeSnapshotOf(item);
   }
 
+  virtual absl::Status Requeue(const T& item) {
+    bool taken;
+    if constexpr (kIsDelaying) {
+      taken = queue_->Reschedule(item, absl::ZeroDuration());
+    } else {
+      taken = queue_->Add(item);
+    }
+    if (taken) return absl::OkStatus();
+    return absl::FailedPreconditionError("the queue has not taken the item");
+  }
+
   virtual absl::Status Forget(const T& item) {
     if constexpr (kIsRateLimiting) {
       queue_->Forget(item);
@@ -147,17 +158,6 @@ class QueueInspectable : public Inspectable {
 
   // The number of events of one item that are shown.
   static constexpr size_t kMaxEvents = 100;
-
-  absl::Status Requeue(const T& item) {
-    bool taken;
-    if constexpr (kIsDelaying) {
-      taken = queue_->Reschedule(item, absl::ZeroDuration());
-    } else {
-      taken = queue_->Add(item);
-    }
-    if (taken) return absl::OkStatus();
-    return absl::FailedPreconditionError("the queue has not taken the item");
-  }
 
   absl::Status Cancel(const T& item) {
     if constexpr (kIsDelaying) {

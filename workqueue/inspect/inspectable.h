@@ -22,7 +22,7 @@ namespace workqueue {
 //
 // A change that a person on call can make to one item.
 enum class InspectAction {
-  kRequeue,  // add the item now, even if it waits or is not in the queue
+  kRequeue,  // add the item now, even if it waits, is parked, or is nowhere
   kForget,   // forget the item's failures, so that its next delay is short
   kCancel,   // stop the waiting of the item
 };

@@ -53,6 +53,17 @@ struct InspectedFailure {
   std::optional<absl::Time> next_try_at;
 };
 
+// InspectedParkedItem
+//
+// An item that a controller has given up: it is not tried again.
+struct InspectedParkedItem {
+  std::string key;
+  int failures = 0;
+  std::string last_error;  // printable
+  absl::Time first_failed_at;
+  absl::Time parked_at;
+};
+
 // InspectedGroup
 //
 // The items whose keys have the same text before the first slash, for example
@@ -110,15 +121,18 @@ struct Inspection {
   size_t num_queued = 0;
   size_t num_processing = 0;
   size_t num_waiting = 0;
+  // Only a controller that gives up on items has parked items.
   std::optional<size_t> num_failing;
+  std::optional<size_t> num_parked;
 
   // The maximum number of items that are processed at the same time, if known.
   std::optional<size_t> num_workers;
 
-  std::vector<InspectedItem> queued;      // in the order of handing out
-  std::vector<InspectedItem> processing;  // processed longest first
-  std::vector<InspectedItem> waiting;     // in the order of their times
-  std::vector<InspectedFailure> failing;  // most failures first
+  std::vector<InspectedItem> queued;        // in the order of handing out
+  std::vector<InspectedItem> processing;    // processed longest first
+  std::vector<InspectedItem> waiting;       // in the order of their times
+  std::vector<InspectedFailure> failing;    // most failures first
+  std::vector<InspectedParkedItem> parked;  // the last parked one first
 
   // The groups of the next `num_grouped` queued items, the largest first.
   size_t num_grouped = 0;

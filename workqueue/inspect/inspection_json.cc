@@ -49,6 +49,9 @@ Json ContentsJson(const Inspection& inspection) {
   if (inspection.num_failing.has_value()) {
     json["num_failing"] = *inspection.num_failing;
   }
+  if (inspection.num_parked.has_value()) {
+    json["num_parked"] = *inspection.num_parked;
+  }
   if (inspection.num_workers.has_value()) {
     json["num_workers"] = *inspection.num_workers;
   }
@@ -80,6 +83,16 @@ Json ContentsJson(const Inspection& inspection) {
                  {"last_failed_at", Time(it.last_failed_at)}};
     if (it.next_try_at.has_value()) item["next_try_at"] = Time(*it.next_try_at);
     failing.push_back(std::move(item));
+  }
+  if (inspection.num_parked.has_value()) {
+    Json& parked = json["parked"] = Json::array();
+    for (const InspectedParkedItem& it : inspection.parked) {
+      parked.push_back({{"key", it.key},
+                        {"failures", it.failures},
+                        {"last_error", it.last_error},
+                        {"first_failed_at", Time(it.first_failed_at)},
+                        {"parked_at", Time(it.parked_at)}});
+    }
   }
   json["num_grouped"] = inspection.num_grouped;
   Json& groups = json["groups"] = Json::array();

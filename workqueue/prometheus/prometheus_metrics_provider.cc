@@ -138,6 +138,12 @@ PrometheusMetricsProvider::Create(
   families.running_sources =
       registration.AddGauge("workqueue_controller_running_sources",
                             "Number of sources of items that run.");
+  families.parked_items =
+      registration.AddGauge("workqueue_controller_parked_items",
+                            "Number of items that are parked after failures.");
+  families.parked_total =
+      registration.AddCounter("workqueue_controller_parked_total",
+                              "Items that were parked after failures.");
 
   if (!registration.status().ok()) return registration.status();
   return absl::WrapUnique(
@@ -309,6 +315,17 @@ std::unique_ptr<GaugeMetric> PrometheusMetricsProvider::NewRunningSourcesMetric(
     absl::string_view controller) {
   return std::make_unique<GaugeShare>(
       &families_.running_sources->Add(ControllerLabels(controller)));
+}
+
+std::unique_ptr<GaugeMetric> PrometheusMetricsProvider::NewParkedItemsMetric(
+    absl::string_view controller) {
+  return std::make_unique<GaugeShare>(
+      &families_.parked_items->Add(ControllerLabels(controller)));
+}
+
+std::unique_ptr<CounterMetric> PrometheusMetricsProvider::NewParkedTotalMetric(
+    absl::string_view controller) {
+  return Wrap(families_.parked_total->Add(ControllerLabels(controller)));
 }
 
 }  // namespace workqueue

@@ -70,6 +70,12 @@ namespace workqueue {
 //     workqueue_controller_active_retries                 gauge (*)
 //     workqueue_controller_running_sources                gauge (*)
 //
+// A controller that gives up on items (`ControllerOptions::parking`) also has
+// these metrics:
+//
+//     workqueue_controller_parked_items  gauge (*)
+//     workqueue_controller_parked_total  counter (*)
+//
 // Example, for a controller and its queue:
 //
 //     auto registry = std::make_shared<prometheus::Registry>();
@@ -170,6 +176,10 @@ class PrometheusMetricsProvider final : public MetricsProvider,
       absl::string_view controller) override;
   std::unique_ptr<GaugeMetric> NewRunningSourcesMetric(
       absl::string_view controller) override;
+  std::unique_ptr<GaugeMetric> NewParkedItemsMetric(
+      absl::string_view controller) override;
+  std::unique_ptr<CounterMetric> NewParkedTotalMetric(
+      absl::string_view controller) override;
 
  private:
   // Owned by the registry.
@@ -203,6 +213,8 @@ class PrometheusMetricsProvider final : public MetricsProvider,
     prometheus::Family<prometheus::Counter>* reconcile_retries;
     prometheus::Family<prometheus::Gauge>* active_retries;
     prometheus::Family<prometheus::Gauge>* running_sources;
+    prometheus::Family<prometheus::Gauge>* parked_items;
+    prometheus::Family<prometheus::Counter>* parked_total;
   };
 
   PrometheusMetricsProvider(std::shared_ptr<prometheus::Registry> registry,

@@ -42,6 +42,10 @@ template <typename T>
 struct AsyncHooks {
   AsyncReconcileFunction<T> reconcile;
 
+  // Returns whether to reconcile an item that has been acquired. Null if every
+  // item is reconciled. Must not throw.
+  std::function<bool(const T&)> should_process;
+
   // Returns what the reconcile function is told of an item.
   std::function<Reconciliation::Info(const Lease<T>&)> info;
 
@@ -245,6 +249,12 @@ template <typename T>
 void AsyncWorkers<T>::OnAcquired(absl::StatusOr<Lease<T>> lease) {
   if (absl::IsCancelled(lease.status())) {
     StopAcquiring();
+    return;
+  }
+  if (lease.ok() && hooks_.should_process != nullptr &&
+      !abandoning_.HasBeenNotified() && !hooks_.should_process(**lease)) {
+    Acquire(*std::move(lease));
+    hooks_.on_item_done();
     return;
   }
   std::shared_ptr<Flight> flight;

@@ -83,6 +83,11 @@ absl::Status CheckOptions(const CheckedOptions& options) {
         "clock is given, and queue has another clock; leave clock null, or "
         "create queue with the same clock");
   }
+  if (options.parking_clock_differs) {
+    return absl::InvalidArgumentError(
+        "parking.clock is given, and is not the clock of the controller; leave "
+        "parking.clock null");
+  }
   for (size_t i = 0; i < options.sources.size(); ++i) {
     absl::Status status =
         CheckSource(absl::StrCat("sources[", i, "]"), options.sources[i]);

@@ -31,7 +31,8 @@ struct CheckedOptions {
   bool has_ordering = false;
   bool has_rate_limiter = false;
   bool has_queue_metrics_provider = false;
-  bool clocks_differ = false;  // that of the queue, and the given one
+  bool clocks_differ = false;          // that of the queue, and the given one
+  bool parking_clock_differs = false;  // from the controller's
   struct Source {
     bool has_run = false;
     std::optional<RestartBackoff> restart_backoff;

@@ -35,10 +35,11 @@ FailureLog::FailureLog(absl::string_view controller, LogSink* sink,
       clock_(clock) {}
 
 void FailureLog::Write(absl::FunctionRef<std::string()> item, int failures,
-                       const absl::Status& error, bool terminal,
+                       const absl::Status& error, bool terminal, bool parked,
                        std::optional<absl::Duration> retry_after) {
   if (sink_ == nullptr) return;
-  if (!terminal && !IsPowerOfTwo(static_cast<unsigned int>(failures))) {
+  if (!terminal && !parked &&
+      !IsPowerOfTwo(static_cast<unsigned int>(failures))) {
     limit_.LeaveOut();
     return;
   }
@@ -49,7 +50,10 @@ void FailureLog::Write(absl::FunctionRef<std::string()> item, int failures,
     const std::string printed_item = item();
     const std::string message = absl::StrCat(
         who_, ": reconciling ", printed_item,
-        terminal ? ", for the last time" : "", " (failures: ", failures, "): ",
+        terminal ? ", for the last time"
+        : parked ? ", and parking it"
+                 : "",
+        " (failures: ", failures, "): ",
         Printable(error.ToString(absl::StatusToStringMode::kWithNoExtraData),
                   kPrintedErrorBytes),
         LeftOut(*left_out));
@@ -59,6 +63,7 @@ void FailureLog::Write(absl::FunctionRef<std::string()> item, int failures,
     failure.failures = failures;
     failure.error = error;
     failure.terminal = terminal;
+    failure.parked = parked;
     failure.retry_after = retry_after;
     failure.left_out = *left_out;
     failure.message = message;

@@ -29,7 +29,7 @@ namespace internal {
 // out, and counts them:
 //
 //   * the failures of an item, except failure 1, 2, 4, 8 and so on, and except
-//     terminal errors,
+//     terminal errors and the failures that park the item,
 //   * the failures above a `MessageLimit`.
 //
 // Thread-safe. Does not throw.
@@ -41,7 +41,7 @@ class FailureLog {
   // Logs a failure. The arguments are parts of a `ReconcileFailure`. `item` is
   // called only if the failure is not left out.
   void Write(absl::FunctionRef<std::string()> item, int failures,
-             const absl::Status& error, bool terminal,
+             const absl::Status& error, bool terminal, bool parked,
              std::optional<absl::Duration> retry_after);
 
  private:

@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "workqueue/controller/metrics.h"
 #include "workqueue/internal/exceptions.h"
+#include "workqueue/parking_lot.h"
 
 namespace workqueue {
 namespace internal {
@@ -49,6 +50,15 @@ ReconcileMetrics::ReconcileMetrics(absl::string_view controller, size_t workers,
   running_sources_ = provider->NewRunningSourcesMetric(controller);
   With(max_concurrent_,
        [workers](auto& m) { m.Set(static_cast<double>(workers)); });
+}
+
+ParkingLotMetrics ReconcileMetrics::NewParkingMetrics(
+    absl::string_view controller, ControllerMetricsProvider* provider) {
+  ParkingLotMetrics metrics;
+  if (provider == nullptr || controller.empty()) return metrics;
+  metrics.parked = provider->NewParkedItemsMetric(controller);
+  metrics.parked_total = provider->NewParkedTotalMetric(controller);
+  return metrics;
 }
 
 void ReconcileMetrics::RecordStart(bool is_retry) const {

@@ -15,6 +15,7 @@
 #include "absl/time/time.h"
 #include "workqueue/controller/metrics.h"
 #include "workqueue/metrics.h"
+#include "workqueue/parking_lot.h"
 
 namespace workqueue {
 namespace internal {
@@ -31,6 +32,11 @@ class ReconcileMetrics {
   // the controller's name, is empty: then the functions below do nothing.
   ReconcileMetrics(absl::string_view controller, size_t workers,
                    ControllerMetricsProvider* provider);
+
+  // Creates the metrics of the controller's parked items, on the same
+  // conditions.
+  static ParkingLotMetrics NewParkingMetrics(
+      absl::string_view controller, ControllerMetricsProvider* provider);
 
   // Returns whether the constructor created the metrics.
   bool wanted() const { return wanted_; }

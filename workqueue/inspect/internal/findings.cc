@@ -73,6 +73,13 @@ std::vector<Finding> Findings(const Inspection& inspection) {
         item.key);
   }
 
+  const size_t num_parked = inspection.num_parked.value_or(0);
+  if (num_parked > 0) {
+    add(absl::StrCat(ReadableCount(num_parked, "item"),
+                     num_parked == 1 ? " is" : " are",
+                     " parked, and not tried again."));
+  }
+
   if (!inspection.groups.empty() && inspection.num_grouped >= kManyQueued &&
       inspection.groups[0].items > inspection.num_grouped / 2) {
     add(absl::StrCat("\"", inspection.groups[0].name, "\" has ",

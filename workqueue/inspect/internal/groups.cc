@@ -48,6 +48,7 @@ void KeepFirst(size_t max_items, Inspection* inspection) {
   KeepFirstOf(max_items, &inspection->processing);
   KeepFirstOf(max_items, &inspection->waiting);
   KeepFirstOf(max_items, &inspection->failing);
+  KeepFirstOf(max_items, &inspection->parked);
 }
 
 }  // namespace internal

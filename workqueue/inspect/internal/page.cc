@@ -262,6 +262,28 @@ Html FailureTable(const NamedInspection& object) {
   return html;
 }
 
+Html ParkedTable(const NamedInspection& object) {
+  const Inspection& inspection = *object.inspection;
+  const absl::Time now = inspection.taken_at;
+  Html html;
+  if (inspection.parked.empty()) return html;
+  html.Append(ListHeading("Parked", inspection.parked.size(),
+                          inspection.num_parked.value_or(0)));
+  html.Markup(
+      "<table><thead><tr><th>key</th><th>failures</th><th>parked for</th>"
+      "<th>last error</th></tr></thead>\n<tbody>\n");
+  for (const InspectedParkedItem& item : inspection.parked) {
+    html.Markup("<tr><td>").Append(LinkToKey(object.name, item.key));
+    html.Markup("</td><td class=\"number\">");
+    html.Text(ReadableNumber(item.failures));
+    html.Markup("</td><td class=\"number\">");
+    html.Append(Age(now - item.parked_at, item.parked_at));
+    html.Markup("</td><td>").Text(item.last_error).Markup("</td></tr>\n");
+  }
+  html.Markup("</tbody></table>\n");
+  return html;
+}
+
 Html GroupTable(const Inspection& inspection) {
   Html html;
   if (inspection.groups.empty()) return html;
@@ -356,6 +378,9 @@ Html Summary(const NamedInspection& object) {
   if (it.num_failing.has_value()) {
     add("failing", ReadableNumber(*it.num_failing));
   }
+  if (it.num_parked.has_value()) {
+    add("parked", ReadableNumber(*it.num_parked));
+  }
   if (object.rates.has_value()) {
     const auto add_rate = [&add](absl::string_view name, double rate) {
       add(name, absl::StrFormat("%.1f/s", rate));
@@ -394,6 +419,7 @@ void AppendItemTables(const NamedInspection& object, Html* html) {
   html->Append(ItemTable(object, processing, "for", it.processing,
                          it.num_processing, age));
   html->Append(FailureTable(object));
+  html->Append(ParkedTable(object));
   html->Append(GroupTable(it));
   html->Append(
       ItemTable(object, "Queued", "for", it.queued, it.num_queued, age));
@@ -432,6 +458,12 @@ Html ItemState(const Inspection& it) {
                      " in ", ReadableDuration(now - item.first_failed_at),
                      ", last ", ReadableDuration(now - item.last_failed_at),
                      " ago: ", item.last_error),
+        Html());
+  }
+  for (const InspectedParkedItem& item : it.parked) {
+    add(absl::StrCat("Parked for ", ReadableDuration(now - item.parked_at),
+                     ", after ", ReadableCount(item.failures, "failure"),
+                     ". It is not tried again. Last error: ", item.last_error),
         Html());
   }
   html.Markup("</ul>\n");

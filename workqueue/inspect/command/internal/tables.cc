@@ -212,6 +212,21 @@ std::string FailingTable(const Json& object) {
          table.Text("  ");
 }
 
+std::string ParkedTable(const Json& object) {
+  TextTable table(
+      {{"KEY"}, {"FAILURES", true}, {"PARKED FOR", true}, {"LAST ERROR"}});
+  const absl::Time now = Time(object, "taken_at");
+  const std::vector<Json> items = List(object, "parked");
+  for (const Json& item : items) {
+    table.Add({Key(item), ReadableNumber(Number(item, "failures")),
+               Between(Time(item, "parked_at"), now),
+               Text(item, "last_error")});
+  }
+  if (items.empty()) return "";
+  return Heading("Parked", items.size(), Number(object, "num_parked")) +
+         table.Text("  ");
+}
+
 std::string GroupTable(const Json& object) {
   TextTable table({{"GROUP"}, {"ITEMS", true}, {"SHARE", true}});
   const size_t all = Number(object, "num_grouped");
@@ -251,6 +266,9 @@ std::string Summary(const Json& object) {
   table.Add({"processing", Processing(object)});
   table.Add({"waiting", ReadableNumber(Number(object, "num_waiting"))});
   table.Add({"failing", Failing(object)});
+  if (Has(object, "num_parked")) {
+    table.Add({"parked", ReadableNumber(Number(object, "num_parked"))});
+  }
   const Json& rates = Member(object, "rates");
   for (const char* name : {"added", "retried", "succeeded", "failed"}) {
     if (Has(rates, name)) {
@@ -304,7 +322,7 @@ absl::StatusOr<std::string> ObjectTables(absl::string_view document) {
   return absl::StrCat(
       Title(*json), Summary(*json), FindingTable({*json}, /*name=*/false),
       QueuedOrProcessing(*json, "Processing", "processing", "num_processing"),
-      FailingTable(*json), GroupTable(*json),
+      FailingTable(*json), ParkedTable(*json), GroupTable(*json),
       QueuedOrProcessing(*json, "Queued", "queued", "num_queued"),
       WaitingTable(*json), EventTable(*json, /*names_keys=*/true));
 }
@@ -341,6 +359,12 @@ absl::StatusOr<std::string> ItemTables(absl::string_view document,
                     Between(Time(item, "first_failed_at"), now), ", last ",
                     Between(Time(item, "last_failed_at"), now),
                     " ago: ", TerminalText(Text(item, "last_error")), "\n");
+  }
+  for (const Json& item : List(*json, "parked")) {
+    absl::StrAppend(&text, "  Parked for ",
+                    Between(Time(item, "parked_at"), now), ", after ",
+                    ReadableCount(Number(item, "failures"), "failure"), ": ",
+                    TerminalText(Text(item, "last_error")), "\n");
   }
   return text + EventTable(*json, /*names_keys=*/false);
 }
