@@ -65,7 +65,9 @@ class FairOrderingModel {
   bool HasNext() const { return NextOf().has_value(); }
 
   Item Pop() {
-    const auto [priority, retry] = *NextOf();
+    const auto next = *NextOf();
+    const int priority = next.first;
+    const bool retry = next.second;
     retry_is_next_[priority] = !retry;
     Path path;
     while (path.size() < options_.dimensions.size()) {
