@@ -134,8 +134,8 @@ struct FairOrderingOptions {
 // is set, it also takes time for each priority at which the item's groups have
 // items. In the steady state it allocates nothing, apart from what these
 // functions allocate. A group takes no memory if none of its items is queued or
-// in process. An item takes memory only if there is a bound or
-// `count_processing`.
+// in process. An item in process takes memory only if there is a bound
+// or `count_processing`.
 //
 // A snapshot has the items in the order in which they would be handed out if
 // none were added, and if the processing of none ended. Items that would then
@@ -163,6 +163,7 @@ class FairOrdering final : public internal::FairTurns<T> {
       GroupOf group_of, WeightOf weight_of = nullptr);
 
   void Push(QueuedItem<T>* item) override;
+  QueuedItem<T>* Pop() override;
   void OnDone(QueuedItem<T>* item) override;
   bool Remove(QueuedItem<T>* item) override;
 
@@ -194,11 +195,10 @@ class FairOrdering final : public internal::FairTurns<T> {
   template <typename Base>
   using KeyedSet = internal::NodeHashSet<Key, Keyed<Base>, Hash, KeyEq>;
 
-  // What is known of an item from `Push()` to `OnDone()`.
+  // What an item in process counts for.
   struct Record : internal::ItemNode<const QueuedItem<T>*> {
     using internal::ItemNode<const QueuedItem<T>*>::ItemNode;
 
-    Lane* lane = nullptr;  // valid until `Pop()`
     FairGroup* group = nullptr;
     bool is_retry = false;
   };
@@ -228,10 +228,6 @@ class FairOrdering final : public internal::FairTurns<T> {
   // because it is called only if there are dimensions.
   Lane* FindLane(const QueuedItem<T>& item) const;
   Lane* SearchLane(const QueuedItem<T>* item) const;
-
-  Record* FindRecord(const QueuedItem<T>* item) const {
-    return records_.Find(item, PointerHash()(item));
-  }
 
   void EraseLane(Lane* lane) override;
 
@@ -306,15 +302,21 @@ void FairOrdering<T, Group, Hash, Eq>::Push(QueuedItem<T>* item) {
   for (size_t d = 0; d < dimensions_.size(); ++d) {
     FindOrInsertLane(item->item(), d, &lane);
   }
+  std::move(undo).Cancel();
+  this->Insert(item, lane);
+}
+
+template <typename T, typename Group, typename Hash, typename Eq>
+QueuedItem<T>* FairOrdering<T, Group, Hash, Eq>::Pop() {
+  Lane* const lane = this->NextLane();
   if (has_records_) {
+    const QueuedItem<T>* const item = lane->items.front();
     Record* const record =
         records_.FindOrInsert(item, PointerHash()(item)).first;
-    record->lane = lane;
     record->group = lane->group;
     record->is_retry = item->is_retry();
   }
-  std::move(undo).Cancel();
-  this->Insert(item, lane);
+  return this->PopFrom(lane);
 }
 
 template <typename T, typename Group, typename Hash, typename Eq>
@@ -359,7 +361,7 @@ auto FairOrdering<T, Group, Hash, Eq>::FindOrInsertGroup(FairGroup* parent,
 template <typename T, typename Group, typename Hash, typename Eq>
 void FairOrdering<T, Group, Hash, Eq>::OnDone(QueuedItem<T>* item) {
   if (!has_records_) return;
-  Record* const record = FindRecord(item);
+  Record* const record = records_.Find(item, PointerHash()(item));
   FairGroup* const group = record->group;
   const bool is_retry = record->is_retry;
   records_.Erase(record);
@@ -370,11 +372,7 @@ void FairOrdering<T, Group, Hash, Eq>::OnDone(QueuedItem<T>* item) {
 template <typename T, typename Group, typename Hash, typename Eq>
 bool FairOrdering<T, Group, Hash, Eq>::Remove(QueuedItem<T>* item) {
   Lane* lane = nullptr;
-  if (has_records_) {
-    Record* const record = FindRecord(item);
-    lane = record->lane;
-    records_.Erase(record);
-  } else if (!internal::TryCall([&] { lane = FindLane(*item); })) {
+  if (!internal::TryCall([&] { lane = FindLane(*item); })) {
     lane = SearchLane(item);
   }
   this->Take(item, lane);

@@ -37,7 +37,6 @@ class FairTurns : public Ordering<T> {
  public:
   size_t Len() const final { return size_; }
   bool HasNext() const final { return NextRoot() != nullptr; }
-  QueuedItem<T>* Pop() final;
   bool ForEach(absl::FunctionRef<bool(const QueuedItem<T>&)> visit) const final;
 
  protected:
@@ -53,6 +52,16 @@ class FairTurns : public Ordering<T> {
 
   // Returns the root for `item`, or null.
   Lane* FindRoot(const QueuedItem<T>& item) const;
+
+  // Returns the lane that hands out the next item. There must be one.
+  Lane* NextLane() const {
+    Lane* lane = NextRoot();
+    while (Lane* next = lane->Next()) lane = next;
+    return lane;
+  }
+
+  // Removes the next item, which is the first one of `lane`, and returns it.
+  QueuedItem<T>* PopFrom(Lane* lane);
 
   // Adds `item` to `lane`, an innermost lane.
   void Insert(QueuedItem<T>* item, Lane* lane) {
@@ -172,25 +181,24 @@ auto FairTurns<T>::NextRoot() const -> Root* {
 }
 
 template <typename T>
-QueuedItem<T>* FairTurns<T>::Pop() {
-  Root* const root = NextRoot();
-  root->priority->retry_is_next = !root->is_retry;
-  if (root->is_retry && BoundsRetries()) ++retries_in_process_;
-  Lane* lane = root;
-  while (Lane* next = lane->Next()) lane = next;
+QueuedItem<T>* FairTurns<T>::PopFrom(Lane* lane) {
   QueuedItem<T>* const item = lane->items.PopFront();
   --size_;
   FairGroup* const group = lane->group;
   for (FairGroup* g = group; g != nullptr; g = g->parent) ++g->in_process;
 
-  for (Lane* l = lane; l != root; l = l->parent) {
-    if (--l->left_in_turn > 0) continue;
-    l->left_in_turn = l->weight;
-    l->turn = ++last_turn_;
-    if (l->parent->counts) continue;  // UpdateLanesOf() moves it.
-    l->parent->in_turn.Remove(l);
-    l->parent->in_turn.PushBack(l);
+  Lane* top = lane;
+  for (; top->parent != nullptr; top = top->parent) {
+    if (--top->left_in_turn > 0) continue;
+    top->left_in_turn = top->weight;
+    top->turn = ++last_turn_;
+    if (top->parent->counts) continue;  // UpdateLanesOf() moves it.
+    top->parent->in_turn.Remove(top);
+    top->parent->in_turn.PushBack(top);
   }
+  Root* const root = static_cast<Root*>(top);
+  root->priority->retry_is_next = !root->is_retry;
+  if (root->is_retry && BoundsRetries()) ++retries_in_process_;
   Update(lane);
   for (FairGroup* g = group; g != nullptr; g = g->parent) UpdateLanesOf(g);
   return item;
