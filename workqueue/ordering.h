@@ -100,7 +100,8 @@ class Ordering {
   virtual ~Ordering() = default;
 
   // Adds `item`, which is not in the ordering. The queue owns `*item`. The
-  // pointer is valid until `Pop()` returns it or the ordering is destroyed.
+  // pointer is valid until `OnDone()` or `Remove()`, or until the ordering is
+  // destroyed.
   virtual void Push(QueuedItem<T>* item) = 0;
 
   // Called when `item`, which is in the ordering, is added to the queue again.

@@ -454,7 +454,7 @@ void PriorityQueue<T, Hash, Eq>::Compact() {
   waiting_.Shrink(waiting_.size());
   this->order_.Shrink();
   Entry* const entry = this->entries_.NextToMove();
-  if (entry == nullptr || entry->processing || entry->in_ordering) return;
+  if (entry == nullptr || entry->processing || entry->KnownToOrdering()) return;
   Entry* const moved = this->entries_.Move(entry);
   if (moved->waiting) {
     WaitingSlot slot = waiting_[moved->heap_index];

@@ -171,7 +171,7 @@ auto Queue<T, Hash, Eq>::AddSeveral(F f) {
 template <typename T, typename Hash, typename Eq>
 void Queue<T, Hash, Eq>::Compact() {
   Entry* const entry = this->entries_.NextToMove();
-  if (entry == nullptr || entry->processing || entry->in_ordering) return;
+  if (entry == nullptr || entry->processing || entry->KnownToOrdering()) return;
   this->order_.OnMoved(this->entries_.Move(entry));
 }
 

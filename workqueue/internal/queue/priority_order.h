@@ -124,8 +124,8 @@ class PriorityOrder {
     if (!entry->processing) heap_.Replace(entry->heap_index, SlotOf(entry));
   }
 
-  // Called when the address of `entry`, which is in the order but not in its
-  // `Ordering`, has changed.
+  // Called when the address of `entry`, which is in the order but not known to
+  // its `Ordering`, has changed.
   void OnMoved(Entry* entry) {
     if (ordered_ != nullptr) {
       ordered_->OnMoved(entry);

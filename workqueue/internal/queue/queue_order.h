@@ -36,6 +36,10 @@ class QueueOrder {
  public:
   struct Entry : QueueEntry<T> {
     using QueueEntry<T>::QueueEntry;
+
+    // Whether the ordering may use the address of the entry.
+    bool KnownToOrdering() const { return in_ordering || from_ordering; }
+
     bool in_ordering = false;
     // The ordering has handed the item out, and does not know that it is done.
     bool from_ordering = false;
@@ -106,8 +110,8 @@ class QueueOrder {
     ordering_->OnDone(entry);
   }
 
-  // Called when the address of `entry`, which is in the order but not in its
-  // `Ordering`, has changed.
+  // Called when the address of `entry`, which is in the order but not known to
+  // its `Ordering`, has changed.
   void OnMoved(Entry* entry) { list_.ReplaceByCopy(entry); }
 
   // Returns false if the ordering does not tell the order.
