@@ -202,11 +202,7 @@ class FairOrdering final : public internal::FairTurns<T> {
     FairGroup* group = nullptr;
     bool is_retry = false;
   };
-  struct PointerHash {
-    size_t operator()(const void* p) const {
-      return reinterpret_cast<uintptr_t>(p);
-    }
-  };
+  using PointerHash = internal::PointerHash;
 
   static constexpr size_t kUnbounded = std::numeric_limits<size_t>::max();
 

@@ -18,6 +18,13 @@
 namespace workqueue {
 namespace internal {
 
+// Hashes pointers for a `NodeHashSet`.
+struct PointerHash {
+  size_t operator()(const void* p) const {
+    return reinterpret_cast<uintptr_t>(p);
+  }
+};
+
 // A lane of a `FairGroup`, as an element of the group's list.
 struct LaneOfGroup : IntrusiveLink<LaneOfGroup> {};
 

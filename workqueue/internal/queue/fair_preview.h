@@ -11,11 +11,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <unordered_map>
+#include <functional>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "workqueue/internal/intrusive_list.h"
+#include "workqueue/internal/node_hash_set.h"
 #include "workqueue/internal/queue/fair_lane.h"
 #include "workqueue/ordering.h"
 
@@ -42,14 +43,16 @@ class FairPreview {
     const bool at_bound = lane.group != nullptr &&
                           InProcess(lane.group) >= lane.group->max_in_process;
     if (lane.state != Lane::State::kReady || at_bound) return nullptr;
-    Rest& rest = RestOf(lane);
-    const QueuedItem<T>* item = rest.item;
+    Rest* const rest = RestOf(lane);
+    const QueuedItem<T>* item = rest->next_item;
     if (item != nullptr) {
-      rest.item = item->next();
+      rest->next_item = item->next();
     } else {
-      item = lane.counts ? TakeByShare(&rest) : TakeInTurn(&rest);
+      item = lane.counts ? TakeByShare(rest) : TakeInTurn(rest);
     }
-    if (item != nullptr && lane.group != nullptr) ++taken_[lane.group];
+    if (item != nullptr && lane.group != nullptr) {
+      ++taken_.FindOrInsert(lane.group, PointerHash()(lane.group)).first->items;
+    }
     return item;
   }
 
@@ -57,9 +60,9 @@ class FairPreview {
   // particular order, until `visit` returns false. Returns whether to go on.
   bool VisitRest(const Lane& lane,
                  absl::FunctionRef<bool(const QueuedItem<T>&)> visit) const {
-    const auto rest = rests_.find(&lane);
+    const Rest* const rest = rests_.Find(&lane, PointerHash()(&lane));
     const QueuedItem<T>* item =
-        rest == rests_.end() ? lane.items.front() : rest->second.item;
+        rest == nullptr ? lane.items.front() : rest->next_item;
     for (; item != nullptr; item = item->next()) {
       if (!visit(*item)) return false;
     }
@@ -97,60 +100,72 @@ class FairPreview {
   };
 
   // A lane without the items that have been taken.
-  struct Rest {
-    const QueuedItem<T>* item;  // the next one in an innermost lane
-    uint32_t left;              // in the turn of this lane
-    // The next children: first those in the lane's list from `unvisited` on,
-    // and then those that have had a turn.
-    const Lane* unvisited;
-    std::deque<const Lane*> visited;
-    // A binary heap, instead, if the lane counts. The children that are not in
-    // it are below one that is not `visited`, in the heap of the lane.
+  struct Rest : ItemNode<const Lane*>, IntrusiveLink<Rest> {
+    using ItemNode<const Lane*>::ItemNode;
+
+    const QueuedItem<T>* next_item = nullptr;  // in an innermost lane
+    uint32_t left_in_turn = 0;
+    // The children, the next one first: those in the lane's list from
+    // `unvisited` on, and then those that have had a turn.
+    const Lane* unvisited = nullptr;
+    IntrusiveList<Rest> visited;
+    // The children instead, in a binary heap, if the lane counts. A child that
+    // is not in it is, in the heap of the lane, below one that is not visited.
     std::vector<Share> shares;
   };
 
+  // The items of a group that have been taken.
+  struct Taken : ItemNode<const FairGroup*> {
+    using ItemNode<const FairGroup*>::ItemNode;
+
+    uint64_t items = 0;
+  };
+
+  template <typename Entry, typename Of>
+  using SetBy =
+      NodeHashSet<const Of*, Entry, PointerHash, std::equal_to<const Of*>>;
+
   uint64_t InProcess(const FairGroup* group) const {
-    const auto taken = taken_.find(group);
-    return group->in_process + (taken == taken_.end() ? 0 : taken->second);
+    const Taken* const taken = taken_.Find(group, PointerHash()(group));
+    return group->in_process + (taken == nullptr ? 0 : taken->items);
   }
 
-  Rest& RestOf(const Lane& lane) {
-    const auto [it, is_new] = rests_.try_emplace(&lane);
-    Rest& rest = it->second;
+  Rest* RestOf(const Lane& lane) {
+    const auto [rest, is_new] =
+        rests_.FindOrInsert(&lane, PointerHash()(&lane));
     if (is_new) {
-      rest.item = lane.items.front();
-      rest.left = lane.left_in_turn;
-      rest.unvisited = lane.in_turn.front();
-      PushUnvisited(lane.by_share.front(), &rest);
+      rest->next_item = lane.items.front();
+      rest->left_in_turn = lane.left_in_turn;
+      rest->unvisited = lane.in_turn.front();
+      PushUnvisited(lane.by_share.front(), rest);
     }
     return rest;
   }
 
-  // Returns whether `lane`, which has handed out an item, still has its turn.
-  bool KeepsTurn(const Lane& lane) {
-    Rest& rest = RestOf(lane);
-    if (--rest.left > 0) return true;
-    rest.left = lane.weight;
+  // Returns whether the lane, which has handed out an item, still has its turn.
+  static bool KeepsTurn(Rest* rest) {
+    if (--rest->left_in_turn > 0) return true;
+    rest->left_in_turn = rest->item()->weight;
     return false;
   }
 
   const QueuedItem<T>* TakeInTurn(Rest* rest) {
-    while (true) {
-      const Lane* const lane = rest->unvisited != nullptr ? rest->unvisited
-                               : rest->visited.empty()    ? nullptr
-                                                       : rest->visited.front();
-      if (lane == nullptr) return nullptr;
-      const QueuedItem<T>* const item = Take(*lane);
-      if (item != nullptr && KeepsTurn(*lane)) return item;
-      if (rest->unvisited != nullptr) {
-        rest->unvisited = lane->NextSibling();
+    while (rest->unvisited != nullptr || !rest->visited.empty()) {
+      const bool is_new = rest->unvisited != nullptr;
+      Rest* const child =
+          is_new ? RestOf(*rest->unvisited) : rest->visited.front();
+      const QueuedItem<T>* const item = Take(*child->item());
+      if (item != nullptr && KeepsTurn(child)) return item;
+      if (is_new) {
+        rest->unvisited = rest->unvisited->NextSibling();
       } else {
-        rest->visited.pop_front();
+        rest->visited.Remove(child);
       }
       if (item == nullptr) continue;
-      rest->visited.push_back(lane);
+      rest->visited.PushBack(child);
       return item;
     }
+    return nullptr;
   }
 
   const QueuedItem<T>* TakeByShare(Rest* rest) {
@@ -169,7 +184,7 @@ class FairPreview {
       if (in_process == share.in_process) {
         item = Take(*lane);
         if (item == nullptr) continue;
-        if (!KeepsTurn(*lane)) share.turn = ++last_turn_;
+        if (!KeepsTurn(RestOf(*lane))) share.turn = ++last_turn_;
       }
       // Its share has grown, by this item or by one of another priority.
       share.in_process = InProcess(lane->group);
@@ -191,8 +206,8 @@ class FairPreview {
   }
 
   int64_t last_turn_;
-  std::unordered_map<const Lane*, Rest> rests_;
-  std::unordered_map<const FairGroup*, uint64_t> taken_;  // by Take()
+  SetBy<Rest, Lane> rests_;
+  SetBy<Taken, FairGroup> taken_;
 };
 
 }  // namespace internal
