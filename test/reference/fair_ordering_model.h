@@ -51,13 +51,10 @@ class FairOrderingModel {
     UpdateTurns();
   }
 
-  // Removes a queued item and returns it.
-  Item Remove(int item) {
-    const auto it = Find(queued_, item);
-    const Item removed = *it;
-    queued_.erase(it);
+  // Removes a queued item.
+  void Remove(int item) {
+    queued_.erase(Find(queued_, item));
     UpdateTurns();
-    return removed;
   }
 
   size_t Len() const { return queued_.size(); }
@@ -65,17 +62,15 @@ class FairOrderingModel {
   bool HasNext() const { return NextOf().has_value(); }
 
   Item Pop() {
-    const auto next = *NextOf();
-    const int priority = next.first;
-    const bool retry = next.second;
-    retry_is_next_[priority] = !retry;
+    const Next next = *NextOf();
+    retry_is_next_[next.priority] = !next.retry;
     Path path;
     while (path.size() < options_.dimensions.size()) {
-      path.push_back(UseTurn(RingId{priority, retry, path}));
+      path.push_back(UseTurn(RingId{next.priority, next.retry, path}));
     }
     const auto it =
         std::find_if(queued_.begin(), queued_.end(), [&](const Item& item) {
-          return item.priority == priority && item.retry == retry &&
+          return item.priority == next.priority && item.retry == next.retry &&
                  IsIn(item, path, path.size());
         });
     const Item item = *it;
@@ -113,6 +108,11 @@ class FairOrderingModel {
   // Identifies the groups that take turns with each other: those within the
   // groups of the path.
   using RingId = std::tuple<int /*priority*/, bool /*retry*/, Path>;
+
+  struct Next {
+    int priority;
+    bool retry;
+  };
 
   struct Turn {
     int group;
@@ -153,19 +153,19 @@ class FairOrderingModel {
   }
 
   // Returns the priority of the next item, and whether it is a retry.
-  std::optional<std::pair<int, bool>> NextOf() const {
+  std::optional<Next> NextOf() const {
     const size_t retries =
         std::count_if(processing_.begin(), processing_.end(),
                       [](const Item& item) { return item.retry; });
-    std::optional<std::pair<int, bool>> next;
+    std::optional<Next> next;
     for (const Item& item : queued_) {
       if (item.retry && retries >= options_.max_retries_in_process) continue;
       if (!IsReady(item, 0)) continue;
       const auto turn = retry_is_next_.find(item.priority);
       const bool retry_is_next = turn != retry_is_next_.end() && turn->second;
-      if (!next.has_value() || item.priority > next->first ||
-          (item.priority == next->first && item.retry == retry_is_next)) {
-        next.emplace(item.priority, item.retry);
+      if (!next.has_value() || item.priority > next->priority ||
+          (item.priority == next->priority && item.retry == retry_is_next)) {
+        next = Next{item.priority, item.retry};
       }
     }
     return next;
