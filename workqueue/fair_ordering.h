@@ -42,9 +42,8 @@ struct FairDimension {
   // Must be set.
   std::function<Group(const T&)> group_of;
 
-  // Returns the weight of a group. Called when the group gets its first item,
-  // or its first item of a priority. A weight less than 1 counts as 1. Null
-  // means weight 1 for all groups.
+  // Returns the weight of a group. Called when the group gets its first item. A
+  // weight less than 1 counts as 1. Null means weight 1 for all groups.
   std::function<int(const Group&)> weight_of;
 
   // At most so many items of a group are processed at the same time. Must be at
@@ -169,31 +168,28 @@ class FairOrdering final : public internal::FairTurns<T> {
 
  private:
   using Options = FairOrderingOptions<T, Group>;
-  using FairGroup = internal::FairGroup;
-  using Lane = internal::FairLane<T>;
+  using Turns = internal::FairTurns<T>;
+  using typename Turns::FairGroup;
+  using typename Turns::Lane;
+  using PointerHash = internal::PointerHash;
 
-  // Identifies a group, or its lane, within `parent`, a `FairGroup` or a lane.
+  // Identifies a group within its outer group, which may be null.
   struct Key {
-    const void* parent;
+    FairGroup* outer;
     Group group;
   };
   struct KeyEq {
     bool operator()(const Key& a, const Key& b) const {
-      return a.parent == b.parent && Eq()(a.group, b.group);
+      return a.outer == b.outer && Eq()(a.group, b.group);
     }
   };
-  // `Hash` may be the identity, and many pointers end with the same bits.
-  static size_t HashOf(size_t group_hash, const void* parent) {
-    return group_hash +
-           reinterpret_cast<uintptr_t>(parent) * uintptr_t{0x9e3779b97f4a7c15};
+  // `Hash` may be the identity.
+  static size_t HashOf(const Key& key) {
+    return Hash()(key.group) + PointerHash()(key.outer) * 0x9e3779b97f4a7c15;
   }
-
-  template <typename Base>
-  struct Keyed : internal::ItemNode<Key>, Base {
+  struct KeyedGroup : internal::ItemNode<Key>, FairGroup {
     using internal::ItemNode<Key>::ItemNode;
   };
-  template <typename Base>
-  using KeyedSet = internal::NodeHashSet<Key, Keyed<Base>, Hash, KeyEq>;
 
   // What an item in process counts for.
   struct Record : internal::ItemNode<const QueuedItem<T>*> {
@@ -202,22 +198,28 @@ class FairOrdering final : public internal::FairTurns<T> {
     FairGroup* group = nullptr;
     bool is_retry = false;
   };
-  using PointerHash = internal::PointerHash;
-
   static constexpr size_t kUnbounded = std::numeric_limits<size_t>::max();
 
   explicit FairOrdering(Options options);
+
+  // Whether what is in process must be counted by group.
+  static bool HasCounts(
+      const std::vector<FairDimension<T, Group>>& dimensions) {
+    return std::any_of(dimensions.begin(), dimensions.end(),
+                       [](const FairDimension<T, Group>& dimension) {
+                         return dimension.count_processing ||
+                                dimension.max_in_process != kUnbounded;
+                       });
+  }
 
   // Whether the groups of dimension `d` are ordered by what is in process.
   bool Counts(size_t d) const {
     return d < dimensions_.size() && dimensions_[d].count_processing;
   }
 
-  // Replaces `*lane` by its child for the group of `item` in dimension `d`. If
-  // an exception is thrown, `*lane` may be a new child without items.
-  void FindOrInsertLane(const T& item, size_t d, Lane** lane);
-  FairGroup* FindOrInsertGroup(FairGroup* parent, const Group& group,
-                               size_t group_hash, size_t max_in_process);
+  // Returns the group of `item` in dimension `d`, within `outer`. It is new if
+  // there was none.
+  FairGroup* FindOrInsertGroup(const T& item, size_t d, FairGroup* outer);
 
   // Return the lane that contains `item`. `FindLane()` calls functions that may
   // throw. `SearchLane()` searches all lanes. It need not search the roots,
@@ -225,18 +227,14 @@ class FairOrdering final : public internal::FairTurns<T> {
   Lane* FindLane(const QueuedItem<T>& item) const;
   Lane* SearchLane(const QueuedItem<T>* item) const;
 
-  void EraseLane(Lane* lane) override;
-
-  // Erases `group`, which may be null, and its parents as far as no item of
-  // theirs is queued or in process.
-  void EraseUnused(FairGroup* group);
+  void EraseGroup(FairGroup* group) override {
+    groups_.Erase(static_cast<KeyedGroup*>(group));
+  }
 
   const std::vector<FairDimension<T, Group>> dimensions_;
-  const bool has_groups_;   // whether items in process are counted by group
-  const bool has_records_;  // whether they are counted at all
+  const bool has_records_;
 
-  KeyedSet<Lane> lanes_;
-  KeyedSet<FairGroup> groups_;
+  internal::NodeHashSet<Key, KeyedGroup, Hash, KeyEq> groups_;
   internal::NodeHashSet<const QueuedItem<T>*, Record, PointerHash,
                         std::equal_to<const QueuedItem<T>*>>
       records_;
@@ -281,14 +279,9 @@ auto FairOrdering<T, Group, Hash, Eq>::Create(GroupOf group_of,
 
 template <typename T, typename Group, typename Hash, typename Eq>
 FairOrdering<T, Group, Hash, Eq>::FairOrdering(Options options)
-    : internal::FairTurns<T>(options.max_retries_in_process),
+    : Turns(options.max_retries_in_process, HasCounts(options.dimensions)),
       dimensions_(std::move(options.dimensions)),
-      has_groups_(std::any_of(dimensions_.begin(), dimensions_.end(),
-                              [](const FairDimension<T, Group>& dimension) {
-                                return dimension.count_processing ||
-                                       dimension.max_in_process != kUnbounded;
-                              })),
-      has_records_(has_groups_ ||
+      has_records_(this->counts_groups() ||
                    options.max_retries_in_process != kUnbounded) {}
 
 template <typename T, typename Group, typename Hash, typename Eq>
@@ -296,7 +289,8 @@ void FairOrdering<T, Group, Hash, Eq>::Push(QueuedItem<T>* item) {
   Lane* lane = this->FindOrInsertRoot(*item, Counts(0));
   absl::Cleanup undo = [this, &lane] { this->EraseIfEmpty(lane); };
   for (size_t d = 0; d < dimensions_.size(); ++d) {
-    FindOrInsertLane(item->item(), d, &lane);
+    FairGroup* const group = FindOrInsertGroup(item->item(), d, lane->group);
+    lane = this->FindOrInsertLane(group, lane, Counts(d + 1));
   }
   std::move(undo).Cancel();
   this->Insert(item, lane);
@@ -316,42 +310,24 @@ QueuedItem<T>* FairOrdering<T, Group, Hash, Eq>::Pop() {
 }
 
 template <typename T, typename Group, typename Hash, typename Eq>
-void FairOrdering<T, Group, Hash, Eq>::FindOrInsertLane(const T& item, size_t d,
-                                                        Lane** lane) {
-  const FairDimension<T, Group>& dimension = dimensions_[d];
-  Lane* const parent = *lane;
-  Key key{parent, dimension.group_of(item)};
-  const size_t group_hash = Hash()(key.group);
-  const auto [found, is_new] =
-      lanes_.FindOrInsert(std::move(key), HashOf(group_hash, parent));
-  *lane = found;
-  if (!is_new) return;
-  found->parent = parent;
-  found->counts = Counts(d + 1);
-  const Group& group = found->item().group;
-  if (dimension.weight_of != nullptr) {
-    found->weight = std::max(1, dimension.weight_of(group));
-  }
-  if (has_groups_) {
-    found->group = FindOrInsertGroup(parent->group, group, group_hash,
-                                     dimension.max_in_process);
-    found->group->lanes.PushBack(found);
-  }
-}
-
-template <typename T, typename Group, typename Hash, typename Eq>
-auto FairOrdering<T, Group, Hash, Eq>::FindOrInsertGroup(FairGroup* parent,
-                                                         const Group& group,
-                                                         size_t group_hash,
-                                                         size_t max_in_process)
+auto FairOrdering<T, Group, Hash, Eq>::FindOrInsertGroup(const T& item,
+                                                         size_t d,
+                                                         FairGroup* outer)
     -> FairGroup* {
-  const auto [found, is_new] =
-      groups_.FindOrInsert(Key{parent, group}, HashOf(group_hash, parent));
-  if (is_new) {
-    found->parent = parent;
-    found->max_in_process = max_in_process;
+  const FairDimension<T, Group>& dimension = dimensions_[d];
+  Key key{outer, dimension.group_of(item)};
+  const size_t hash = HashOf(key);
+  const auto found = groups_.FindOrInsert(std::move(key), hash);
+  KeyedGroup* const group = found.first;
+  if (!found.second) return group;
+  absl::Cleanup undo = [this, group] { groups_.Erase(group); };
+  if (dimension.weight_of != nullptr) {
+    group->weight = std::max(1, dimension.weight_of(group->item().group));
   }
-  return found;
+  std::move(undo).Cancel();
+  group->parent = outer;
+  group->max_in_process = dimension.max_in_process;
+  return group;
 }
 
 template <typename T, typename Group, typename Hash, typename Eq>
@@ -362,7 +338,6 @@ void FairOrdering<T, Group, Hash, Eq>::OnDone(QueuedItem<T>* item) {
   const bool is_retry = record->is_retry;
   records_.Erase(record);
   this->EndProcessing(group, is_retry);
-  EraseUnused(group);
 }
 
 template <typename T, typename Group, typename Hash, typename Eq>
@@ -380,8 +355,8 @@ auto FairOrdering<T, Group, Hash, Eq>::FindLane(const QueuedItem<T>& item) const
     -> Lane* {
   Lane* lane = this->FindRoot(item);
   for (const FairDimension<T, Group>& dimension : dimensions_) {
-    const Key key{lane, dimension.group_of(item.item())};
-    lane = lanes_.Find(key, HashOf(Hash()(key.group), lane));
+    const Key key{lane->group, dimension.group_of(item.item())};
+    lane = Turns::FindLane(groups_.Find(key, HashOf(key)), lane);
   }
   return lane;
 }
@@ -390,30 +365,17 @@ template <typename T, typename Group, typename Hash, typename Eq>
 auto FairOrdering<T, Group, Hash, Eq>::SearchLane(
     const QueuedItem<T>* item) const -> Lane* {
   const Lane* found = nullptr;
-  lanes_.ForEach([item, &found](const Lane& lane) {
-    for (const QueuedItem<T>* i = lane.items.front(); i != nullptr;
-         i = i->next()) {
-      if (i == item) found = &lane;
+  groups_.ForEach([item, &found](const FairGroup& group) {
+    for (const auto* link = group.lanes.front(); link != nullptr;
+         link = link->next()) {
+      const Lane* const lane = static_cast<const Lane*>(link);
+      for (const QueuedItem<T>* i = lane->items.front(); i != nullptr;
+           i = i->next()) {
+        if (i == item) found = lane;
+      }
     }
   });
   return const_cast<Lane*>(found);
-}
-
-template <typename T, typename Group, typename Hash, typename Eq>
-void FairOrdering<T, Group, Hash, Eq>::EraseLane(Lane* lane) {
-  FairGroup* const group = lane->group;
-  if (group != nullptr) group->lanes.Remove(lane);
-  lanes_.Erase(static_cast<Keyed<Lane>*>(lane));
-  EraseUnused(group);
-}
-
-template <typename T, typename Group, typename Hash, typename Eq>
-void FairOrdering<T, Group, Hash, Eq>::EraseUnused(FairGroup* group) {
-  while (group != nullptr && group->Unused()) {
-    FairGroup* const parent = group->parent;
-    groups_.Erase(static_cast<Keyed<FairGroup>*>(group));
-    group = parent;
-  }
 }
 
 }  // namespace workqueue

@@ -22,6 +22,8 @@
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/executor.h"
+#include "workqueue/fair_ordering.h"
+#include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/queue.h"
@@ -57,6 +59,42 @@ TEST(SteadyStateTest, AddGetDoneAllocateNothing) {
     for (int i = 0; i < kItems; i += 2) queue.Add(first + i);  // Again.
     for (int i = 0; i < kItems; ++i) queue.Done(first + i);
     for (int i = 0; i < kItems; i += 2) queue.Done(*queue.Get());
+  };
+  int first = 0;
+  for (int i = 0; i < 10; ++i) cycle(first += kItems);
+  EXPECT_EQ(AllocationsIn([&] {
+              for (int i = 0; i < 200; ++i) cycle(first += kItems);
+            }),
+            0);
+}
+
+TEST(SteadyStateTest, AFairOrderingAllocatesNothing) {
+  constexpr int kItems = 50;
+  FairOrderingOptions<int, int> fair;
+  fair.dimensions.resize(2);
+  fair.dimensions[0].group_of = [](int item) { return item % 7; };
+  fair.dimensions[0].max_in_process = 20;
+  fair.dimensions[1].group_of = [](int item) { return item % 11; };
+  fair.dimensions[1].count_processing = true;
+  fair.max_retries_in_process = 20;
+  PriorityQueueOptions<int> options;
+  options.ordering = *FairOrdering<int, int>::Create(std::move(fair));
+  PriorityQueue<int> queue(std::move(options));
+  const auto cycle = [&queue](int first) {
+    for (int i = 0; i < kItems; ++i) {
+      AddOptions how;
+      how.priority = i % 2;
+      how.retry = i % 3 == 0;
+      queue.AddWithOptions(how, {first + i});
+    }
+    AddOptions higher;
+    higher.priority = 2;
+    queue.AddWithOptions(higher, {first, first + 1, first + 2});
+    int got[10];
+    for (int i = 0; i < kItems; i += 10) {
+      for (int& item : got) item = *queue.Get();
+      for (int item : got) queue.Done(item);
+    }
   };
   int first = 0;
   for (int i = 0; i < 10; ++i) cycle(first += kItems);

@@ -223,6 +223,21 @@ std::unique_ptr<Subject> NewFairQueue() {
   return std::make_unique<QueueSubject<Queue<int>, AddNow>>(std::move(options));
 }
 
+// With everything that a `FairOrdering` counts.
+std::unique_ptr<Subject> NewCountingFairQueue() {
+  FairOrderingOptions<int, int> fair;
+  fair.dimensions.resize(2);
+  for (auto& dimension : fair.dimensions) {
+    dimension.group_of = [](const int& item) { return item; };
+    dimension.count_processing = true;
+    dimension.max_in_process = 1;
+  }
+  fair.max_retries_in_process = 1;
+  QueueOptions<int> options;
+  options.ordering = *FairOrdering<int, int>::Create(std::move(fair));
+  return std::make_unique<QueueSubject<Queue<int>, AddNow>>(std::move(options));
+}
+
 std::unique_ptr<Subject> NewCallbacks() {
   return std::make_unique<CallbackSubject>();
 }
@@ -282,6 +297,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Kind{"Queue", NewQueue},
         Kind{"FairOrdering", NewFairQueue, /*compacts=*/false},
+        Kind{"CountingFairOrdering", NewCountingFairQueue, /*compacts=*/false},
         Kind{"Callbacks", NewCallbacks}, Kind{"ParkingLot", NewParkingLot},
         Kind{"DelayingQueueHeap", NewDelayingQueue<Heap>},
         Kind{"DelayingQueueWheel", NewDelayingQueue<Wheel>},

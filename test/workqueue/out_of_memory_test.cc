@@ -313,6 +313,27 @@ TEST(OutOfMemoryTest, AQueueWithAnOrdering) {
   });
 }
 
+TEST(OutOfMemoryTest, AQueueWithAnOrderingThatCounts) {
+  ForEveryAllocation([] {
+    auto queue = Persist([] {
+      FairOrderingOptions<std::string> fair;
+      fair.dimensions.resize(2);
+      for (auto& dimension : fair.dimensions) {
+        dimension.group_of = [](const std::string& key) {
+          return key.substr(key.size() / 2);
+        };
+        dimension.weight_of = [](const std::string&) { return 2; };
+        dimension.count_processing = true;
+      }
+      fair.max_retries_in_process = 1;
+      QueueOptions<std::string> options;
+      options.ordering = *FairOrdering<std::string>::Create(std::move(fair));
+      return std::make_unique<Queue<std::string> >(std::move(options));
+    });
+    UseAsQueue(*queue);
+  });
+}
+
 TEST(OutOfMemoryTest, ADelayingQueue) {
   ForEveryAllocation([] {
     SparedClock clock;

@@ -25,23 +25,11 @@ struct PointerHash {
   }
 };
 
+template <typename T>
+struct FairGroup;
+
 // A lane of a `FairGroup`, as an element of the group's list.
 struct LaneOfGroup : IntrusiveLink<LaneOfGroup> {};
-
-// FairGroup
-//
-// The number of items of a group that are being processed. An ordering without
-// such numbers has no objects of this class.
-struct FairGroup {
-  bool AtBound() const { return in_process >= max_in_process; }
-  bool Unused() const { return in_process == 0 && lanes.empty(); }
-
-  FairGroup* parent = nullptr;  // null in the first dimension
-  size_t in_process = 0;
-  size_t max_in_process = 0;
-  // One for each priority at which the group has queued items, and for retries.
-  IntrusiveList<LaneOfGroup> lanes;
-};
 
 // FairLane
 //
@@ -55,9 +43,9 @@ struct FairGroup {
 // otherwise it is among the parent's held children.
 template <typename T>
 struct FairLane : IntrusiveLink<FairLane<T>>,
-                  LeftistHeapLink<FairLane<T>>,
-                  LaneOfGroup {
-  enum class State {
+                  LaneOfGroup,
+                  LeftistHeapLink<FairLane<T>> {
+  enum class State : uint8_t {
     kEmpty,  // has no items
     kReady,
     kHeld,  // has no item that is ready
@@ -67,16 +55,16 @@ struct FairLane : IntrusiveLink<FairLane<T>>,
   // are being processed, and then by their turns.
   struct Less {
     bool operator()(const FairLane& a, const FairLane& b) const {
-      const uint64_t a_share = uint64_t{a.group->in_process} * b.weight;
-      const uint64_t b_share = uint64_t{b.group->in_process} * a.weight;
+      const uint64_t a_share = uint64_t{a.group->in_process} * b.group->weight;
+      const uint64_t b_share = uint64_t{b.group->in_process} * a.group->weight;
       return a_share != b_share ? a_share < b_share : a.turn < b.turn;
     }
   };
 
   // Returns the state according to the items, the children and the group.
   State NewState() const {
-    const bool at_bound = group != nullptr && group->AtBound();
     if (!items.empty() || Next() != nullptr) {
+      const bool at_bound = group != nullptr && group->AtBound();
       return at_bound ? State::kHeld : State::kReady;
     }
     return held.empty() ? State::kEmpty : State::kHeld;
@@ -87,11 +75,10 @@ struct FairLane : IntrusiveLink<FairLane<T>>,
 
   FairLane* NextSibling() const { return IntrusiveLink<FairLane>::next(); }
 
-  FairLane* parent = nullptr;  // null in a root
-  FairGroup* group = nullptr;  // null in a root, and in an ordering without
+  FairLane* parent = nullptr;     // null in a root, and in an unused lane
+  FairGroup<T>* group = nullptr;  // null in a root
   State state = State::kEmpty;
   bool counts = false;  // whether the children are in by_share, not in in_turn
-  uint32_t weight = 1;
   uint32_t left_in_turn = 1;  // items left in the current or the next turn
   int64_t turn = 0;           // a greater number is a later turn
 
@@ -100,6 +87,23 @@ struct FairLane : IntrusiveLink<FairLane<T>>,
   IntrusiveList<FairLane> in_turn;       // ready; the next one first
   LeftistHeap<FairLane, Less> by_share;  // ready
   IntrusiveList<FairLane> held;
+};
+
+// FairGroup
+//
+// A group that has items which are queued or being processed.
+template <typename T>
+struct FairGroup {
+  bool AtBound() const { return in_process >= max_in_process; }
+
+  FairGroup* parent = nullptr;  // null in the first dimension
+  uint32_t weight = 1;
+  size_t in_process = 0;  // always 0 if it is not needed
+  size_t max_in_process = 0;
+  // The lanes that have items: one for each priority, and for retries. Most
+  // groups have one only, `first_lane`.
+  IntrusiveList<LaneOfGroup> lanes;
+  FairLane<T> first_lane;
 };
 
 }  // namespace internal

@@ -33,6 +33,7 @@ template <typename T>
 class FairPreview {
  public:
   using Lane = FairLane<T>;
+  using Group = FairGroup<T>;
 
   // `last_turn` is the greatest number of a turn.
   explicit FairPreview(int64_t last_turn) : last_turn_(last_turn) {}
@@ -88,8 +89,8 @@ class FairPreview {
   struct Share {
     // Puts the least share at the front of a binary heap.
     bool operator<(const Share& other) const {
-      const uint64_t a = in_process * other.lane->weight;
-      const uint64_t b = other.in_process * lane->weight;
+      const uint64_t a = in_process * other.lane->group->weight;
+      const uint64_t b = other.in_process * lane->group->weight;
       return a != b ? a > b : turn > other.turn;
     }
 
@@ -115,8 +116,8 @@ class FairPreview {
   };
 
   // The items of a group that have been taken.
-  struct Taken : ItemNode<const FairGroup*> {
-    using ItemNode<const FairGroup*>::ItemNode;
+  struct Taken : ItemNode<const Group*> {
+    using ItemNode<const Group*>::ItemNode;
 
     uint64_t items = 0;
   };
@@ -125,7 +126,7 @@ class FairPreview {
   using SetBy =
       NodeHashSet<const Of*, Entry, PointerHash, std::equal_to<const Of*>>;
 
-  uint64_t InProcess(const FairGroup* group) const {
+  uint64_t InProcess(const Group* group) const {
     const Taken* const taken = taken_.Find(group, PointerHash()(group));
     return group->in_process + (taken == nullptr ? 0 : taken->items);
   }
@@ -145,7 +146,7 @@ class FairPreview {
   // Returns whether the lane, which has handed out an item, still has its turn.
   static bool KeepsTurn(Rest* rest) {
     if (--rest->left_in_turn > 0) return true;
-    rest->left_in_turn = rest->item()->weight;
+    rest->left_in_turn = rest->item()->group->weight;
     return false;
   }
 
@@ -207,7 +208,7 @@ class FairPreview {
 
   int64_t last_turn_;
   SetBy<Rest, Lane> rests_;
-  SetBy<Taken, FairGroup> taken_;
+  SetBy<Taken, Group> taken_;
 };
 
 }  // namespace internal

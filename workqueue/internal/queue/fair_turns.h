@@ -29,9 +29,9 @@ namespace internal {
 // FairTurns
 //
 // The part of a `FairOrdering` that decides which lane hands out the next item.
-// The derived class finds the lanes and the groups of an item, and owns them.
+// The derived class finds the groups of an item, and owns them.
 //
-// No function throws, except `FindOrInsertRoot()` and `ForEach()`.
+// No function throws, except those that insert, and `ForEach()`.
 template <typename T>
 class FairTurns : public Ordering<T> {
  public:
@@ -41,10 +41,11 @@ class FairTurns : public Ordering<T> {
 
  protected:
   using Lane = FairLane<T>;
-  using State = typename Lane::State;
+  using FairGroup = internal::FairGroup<T>;
 
-  explicit FairTurns(size_t max_retries_in_process)
-      : max_retries_(max_retries_in_process) {}
+  // `counts_groups` tells whether to count what is in process by group.
+  FairTurns(size_t max_retries_in_process, bool counts_groups)
+      : max_retries_(max_retries_in_process), counts_groups_(counts_groups) {}
   ~FairTurns() override = default;
 
   // Returns the root for `item`, which is new if there was none.
@@ -52,6 +53,15 @@ class FairTurns : public Ordering<T> {
 
   // Returns the root for `item`, or null.
   Lane* FindRoot(const QueuedItem<T>& item) const;
+
+  // Returns the lane of `group` whose parent is `parent`. It is new and empty
+  // if there was none.
+  Lane* FindOrInsertLane(FairGroup* group, Lane* parent, bool counts);
+
+  // Returns the lane of `group` whose parent is `parent`, or null.
+  Lane* FindLane(FairGroup* group, Lane* parent) const;
+
+  bool counts_groups() const { return counts_groups_; }
 
   // Returns the lane that hands out the next item. There must be one.
   Lane* NextLane() const {
@@ -80,14 +90,15 @@ class FairTurns : public Ordering<T> {
   // Erases `lane`, and its parents, as far as they are empty.
   void EraseIfEmpty(Lane* lane) { Update(lane); }
 
-  // Notes that the processing of an item of `group` has ended. `group` is null
-  // if there are no groups.
+  // Notes that the processing of an item of `group`, the innermost one, has
+  // ended. `group` is null if there are no dimensions.
   void EndProcessing(FairGroup* group, bool is_retry);
 
-  // Destroys `lane`, which is empty. Not called for roots.
-  virtual void EraseLane(Lane* lane) = 0;
+  // Destroys `group`, which has no lanes.
+  virtual void EraseGroup(FairGroup* group) = 0;
 
  private:
+  using State = typename Lane::State;
   struct Priority;
   struct Root : Lane {
     Priority* priority = nullptr;
@@ -113,6 +124,22 @@ class FairTurns : public Ordering<T> {
   };
   using RootHeap = LeftistHeap<Lane, HigherPriority>;
 
+  struct LaneKey {
+    bool operator==(const LaneKey& other) const {
+      return group == other.group && parent == other.parent;
+    }
+    size_t Hash() const {
+      return PointerHash()(group) + PointerHash()(parent) * 0x9e3779b97f4a7c15;
+    }
+
+    const FairGroup* group;
+    const Lane* parent;
+  };
+  // A lane that is not the first one of its group.
+  struct FurtherLane : ItemNode<LaneKey>, Lane {
+    using ItemNode<LaneKey>::ItemNode;
+  };
+
   static const Priority& PriorityOf(const Lane& root) {
     return *static_cast<const Root&>(root).priority;
   }
@@ -130,13 +157,23 @@ class FairTurns : public Ordering<T> {
   // parent if that may have changed, and so on.
   void Update(Lane* lane);
 
+  // Handles that `lane` has handed out an item. Updates the lane alone.
+  void UseTurn(Lane* lane);
+
   // Updates the lanes of `group`, whose number in process has changed.
   void UpdateLanesOf(FairGroup* group);
 
+  void SetState(Lane* lane, State state);
   void Leave(Lane* lane);
-  void Enter(Lane* lane, State state);
+  void Enter(Lane* lane);
+
+  void EraseLane(Lane* lane);
+  // Erases `group`, which may be null, and its parents, as far as no item of
+  // theirs is queued or in process.
+  void EraseUnused(FairGroup* group);
 
   const size_t max_retries_;
+  const bool counts_groups_;
   size_t retries_in_process_ = 0;
   size_t size_ = 0;
   int64_t last_turn_ = 0;
@@ -144,6 +181,8 @@ class FairTurns : public Ordering<T> {
   // The ready roots. `additions_` has those of items that are no retries.
   RootHeap additions_;
   RootHeap retries_;
+  NodeHashSet<LaneKey, FurtherLane, void, std::equal_to<LaneKey>>
+      further_lanes_;
 };
 
 // Implementation details follow.
@@ -167,6 +206,51 @@ auto FairTurns<T>::FindRoot(const QueuedItem<T>& item) const -> Lane* {
 }
 
 template <typename T>
+auto FairTurns<T>::FindLane(FairGroup* group, Lane* parent) const -> Lane* {
+  if (group->first_lane.parent == parent) return &group->first_lane;
+  const LaneKey key = {group, parent};
+  return further_lanes_.Find(key, key.Hash());
+}
+
+template <typename T>
+auto FairTurns<T>::FindOrInsertLane(FairGroup* group, Lane* parent, bool counts)
+    -> Lane* {
+  Lane* lane = FindLane(group, parent);
+  if (lane != nullptr) return lane;
+  lane = &group->first_lane;
+  if (lane->parent != nullptr) {
+    const LaneKey key = {group, parent};
+    lane = further_lanes_.FindOrInsert(key, key.Hash()).first;
+  }
+  lane->parent = parent;
+  lane->group = group;
+  lane->counts = counts;
+  group->lanes.PushBack(lane);
+  return lane;
+}
+
+template <typename T>
+void FairTurns<T>::EraseLane(Lane* lane) {
+  FairGroup* const group = lane->group;
+  group->lanes.Remove(lane);
+  if (lane == &group->first_lane) {
+    lane->parent = nullptr;
+  } else {
+    further_lanes_.Erase(static_cast<FurtherLane*>(lane));
+  }
+  EraseUnused(group);
+}
+
+template <typename T>
+void FairTurns<T>::EraseUnused(FairGroup* group) {
+  while (group != nullptr && group->in_process == 0 && group->lanes.empty()) {
+    FairGroup* const parent = group->parent;
+    EraseGroup(group);
+    group = parent;
+  }
+}
+
+template <typename T>
 auto FairTurns<T>::NextRoot() const -> Root* {
   auto* const addition = static_cast<Root*>(additions_.front());
   auto* const retry =
@@ -184,31 +268,42 @@ template <typename T>
 QueuedItem<T>* FairTurns<T>::PopFrom(Lane* lane) {
   QueuedItem<T>* const item = lane->items.PopFront();
   --size_;
-  FairGroup* const group = lane->group;
+  FairGroup* const group = counts_groups_ ? lane->group : nullptr;
   for (FairGroup* g = group; g != nullptr; g = g->parent) ++g->in_process;
-
-  Lane* top = lane;
-  for (; top->parent != nullptr; top = top->parent) {
-    if (--top->left_in_turn > 0) continue;
-    top->left_in_turn = top->weight;
-    top->turn = ++last_turn_;
-    if (top->parent->counts) continue;  // UpdateLanesOf() moves it.
-    top->parent->in_turn.Remove(top);
-    top->parent->in_turn.PushBack(top);
+  while (Lane* const parent = lane->parent) {
+    UseTurn(lane);
+    lane = parent;
   }
-  Root* const root = static_cast<Root*>(top);
+  Root* const root = static_cast<Root*>(lane);
   root->priority->retry_is_next = !root->is_retry;
   if (root->is_retry && BoundsRetries()) ++retries_in_process_;
-  Update(lane);
+  Update(root);
   for (FairGroup* g = group; g != nullptr; g = g->parent) UpdateLanesOf(g);
   return item;
 }
 
 template <typename T>
+void FairTurns<T>::UseTurn(Lane* lane) {
+  const State state = lane->NewState();
+  if (state != lane->state) {
+    SetState(lane, state);
+    return;
+  }
+  if (--lane->left_in_turn > 0) return;
+  lane->left_in_turn = lane->group->weight;
+  lane->turn = ++last_turn_;
+  if (lane->parent->counts) return;  // UpdateLanesOf() moves it.
+  lane->parent->in_turn.Remove(lane);
+  lane->parent->in_turn.PushBack(lane);
+}
+
+template <typename T>
 void FairTurns<T>::EndProcessing(FairGroup* group, bool is_retry) {
   if (is_retry && BoundsRetries()) --retries_in_process_;
+  if (!counts_groups_) return;
   for (FairGroup* g = group; g != nullptr; g = g->parent) --g->in_process;
   for (FairGroup* g = group; g != nullptr; g = g->parent) UpdateLanesOf(g);
+  EraseUnused(group);
 }
 
 template <typename T>
@@ -217,18 +312,9 @@ void FairTurns<T>::Update(Lane* lane) {
     const State state = lane->NewState();
     if (state == lane->state && state != State::kEmpty) return;
     Lane* const parent = lane->parent;
-    if (state != lane->state) {
-      Leave(lane);
-      Enter(lane, state);
-    }
-    if (parent == nullptr) break;
-    if (state == State::kEmpty) EraseLane(lane);
+    SetState(lane, state);
+    if (parent == nullptr) return;
     lane = parent;
-  }
-  Priority* const priority = static_cast<Root*>(lane)->priority;
-  if (priority->additions.state == State::kEmpty &&
-      priority->retries.state == State::kEmpty) {
-    priorities_.Erase(priority);
   }
 }
 
@@ -242,6 +328,23 @@ void FairTurns<T>::UpdateLanesOf(FairGroup* group) {
     } else if (lane->parent->counts && lane->state == State::kReady) {
       lane->parent->by_share.Remove(lane);
       lane->parent->by_share.Push(lane);
+    }
+  }
+}
+
+template <typename T>
+void FairTurns<T>::SetState(Lane* lane, State state) {
+  Leave(lane);
+  lane->state = state;
+  if (state != State::kEmpty) {
+    Enter(lane);
+  } else if (lane->parent != nullptr) {
+    EraseLane(lane);
+  } else {
+    Priority* const priority = static_cast<Root*>(lane)->priority;
+    if (priority->additions.state == State::kEmpty &&
+        priority->retries.state == State::kEmpty) {
+      priorities_.Erase(priority);
     }
   }
 }
@@ -263,20 +366,18 @@ void FairTurns<T>::Leave(Lane* lane) {
   }
 }
 
-// Puts `lane`, which has left its place, where `state` puts it. A lane that
-// becomes ready takes the last turn.
+// Puts `lane` where its state puts it. A lane that becomes ready takes the last
+// turn.
 template <typename T>
-void FairTurns<T>::Enter(Lane* lane, State state) {
+void FairTurns<T>::Enter(Lane* lane) {
   Lane* const parent = lane->parent;
-  lane->state = state;
-  if (state == State::kEmpty) return;
   if (parent == nullptr) {
-    if (state == State::kHeld) return;
+    if (lane->state == State::kHeld) return;
     (static_cast<Root*>(lane)->is_retry ? retries_ : additions_).Push(lane);
-  } else if (state == State::kHeld) {
+  } else if (lane->state == State::kHeld) {
     parent->held.PushBack(lane);
   } else {
-    lane->left_in_turn = lane->weight;
+    lane->left_in_turn = lane->group->weight;
     lane->turn = ++last_turn_;
     if (parent->counts) {
       parent->by_share.Push(lane);
