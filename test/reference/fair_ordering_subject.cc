@@ -86,7 +86,7 @@ class Run {
         return item / divisor % 3;
       };
       divisor *= 3;
-      dimension.weight_of = [](int group) { return group; };
+      dimension.weight_of = [](int group) { return 2 * group; };  // 0 is 1
       const int how = choices_.Below(10);
       dimension.max_in_process = kBounds[how % 5];
       dimension.count_processing = how >= 5;
@@ -116,10 +116,10 @@ class Run {
 
   // Usually chooses one of two priorities.
   void Push(Entry& entry) {
-    constexpr int kPriorities[] = {0, 0, 0, 0, 0, 1, 1, 1, -100, 100};
-    const int how = choices_.Below(20);
-    entry.set_priority(kPriorities[how % 10]);
-    entry.set_is_retry(how >= 10);
+    constexpr int kPriorities[] = {0, 0, 0, 0, 0, 1, 1, -100};
+    const int how = choices_.Below(32);
+    entry.set_priority(kPriorities[how % 8]);
+    entry.set_is_retry(how >= 24);
     // Ends here if a function of the ordering fails, which changes nothing.
     if (!TryPush(entry, choices_.Below(30))) return;
     entry.place = Entry::Place::kQueued;
