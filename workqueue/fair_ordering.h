@@ -191,7 +191,7 @@ class FairOrdering final : public internal::FairTurns<T> {
     using internal::ItemNode<Key>::ItemNode;
   };
 
-  // What an item in process counts for.
+  // The group and the kind for which an item in process counts.
   struct Record : internal::ItemNode<const QueuedItem<T>*> {
     using internal::ItemNode<const QueuedItem<T>*>::ItemNode;
 

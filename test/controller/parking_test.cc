@@ -368,7 +368,7 @@ TEST(AsyncParkingTest, SkipsManyParkedItems) {
 
 #ifdef ABSL_HAVE_EXCEPTIONS
 
-// Whatever throws, the item is parked in the end.
+// The item is parked in the end, even if some step throws.
 TEST(ParkingThrowsTest, LosesNoItem) {
   for (const FragileOp op : kFragileOps) {
     for (int n = 1;; ++n) {

@@ -156,7 +156,7 @@ TEST(GroupBoundTest, ASnapshotHasItemsThatAreHeldBackLast) {
   EXPECT_EQ(Queued(*queue, 9).size(), 3u);
 }
 
-// Whatever the order in which the processing ends, all items are processed, and
+// In any order of the ends of processing, all items are processed, and
 // no group exceeds its bound.
 TEST(GroupBoundTest, NothingStarves) {
   FairOptions options = Bounds({3, 2});

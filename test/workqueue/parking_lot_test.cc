@@ -145,7 +145,7 @@ TEST_F(ParkingLotTest, ASuccessStartsTheFailuresAnew) {
 }
 
 // -----------------------------------------------------------------------------
-// What is told of parked items
+// The list of parked items
 // -----------------------------------------------------------------------------
 
 TEST_F(ParkingLotTest, TellsParkedItems) {
