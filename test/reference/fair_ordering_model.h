@@ -43,6 +43,22 @@ class FairOrderingModel {
 
   explicit FairOrderingModel(Options options) : options_(std::move(options)) {}
 
+  // Returns one of eight kinds of options with two dimensions.
+  static Options OptionsOf(int kind) {
+    Options options;
+    options.dimensions.resize(2);
+    options.dimensions[0].group_of = [](int item) { return item % 3; };
+    options.dimensions[1].group_of = [](int item) { return item / 3 % 2; };
+    size_t bound = 2;
+    for (auto& dimension : options.dimensions) {
+      dimension.weight_of = [](int group) { return 1 + group; };
+      if (kind % 2 == 1) dimension.max_in_process = bound--;
+      dimension.count_processing = kind / 2 % 2 == 1;
+    }
+    if (kind / 4 == 1) options.max_retries_in_process = 1;
+    return options;
+  }
+
   void Push(Item item) {
     for (const auto& dimension : options_.dimensions) {
       item.groups.push_back(dimension.group_of(item.item));
@@ -83,6 +99,12 @@ class FairOrderingModel {
   void Done(int item) {
     processing_.erase(Find(processing_, item));
     UpdateTurns();
+  }
+
+  // Returns whether `item` has been handed out and is not done.
+  bool IsProcessed(int item) const {
+    return std::any_of(processing_.begin(), processing_.end(),
+                       [item](const Item& it) { return it.item == item; });
   }
 
   // Returns the queued items that would be handed out if nothing else happened,

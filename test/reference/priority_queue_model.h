@@ -14,10 +14,12 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/time/time.h"
+#include "test/reference/fair_ordering_model.h"
 #include "test/reference/queue_model.h"
 #include "test/reference/rate_limiter_model.h"
 #include "workqueue/priority_queue.h"
@@ -30,8 +32,12 @@ namespace reference {
 // A model of what a priority queue promises, built like `QueueModel`.
 class PriorityQueueModel {
  public:
-  PriorityQueueModel(absl::Time start, RateLimiterModel limiter)
-      : now_(start), limiter_(limiter) {}
+  // `fair` are the options of the queue's `FairOrdering`, if it has one.
+  PriorityQueueModel(absl::Time start, RateLimiterModel limiter,
+                     const std::optional<FairOrderingModel::Options>& fair)
+      : now_(start), limiter_(limiter) {
+    if (fair.has_value()) ordering_.emplace(*fair);
+  }
 
   bool Add(int item) { return AddWithOptions({}, {item}); }
   bool AddRateLimited(int item) {
@@ -63,7 +69,8 @@ class PriorityQueueModel {
                 : limiter_.When(item);
         if (delay == absl::ZeroDuration() || limited < delay) delay = limited;
       }
-      AddOne(item, delay, options.priority);
+      AddOne(item, delay, options.priority,
+             options.retry || options.rate_limited);
     }
     return true;
   }
@@ -73,7 +80,7 @@ class PriorityQueueModel {
     Entry* const entry = Find(item);
     if (entry == nullptr || !Waits(*entry)) return AddAfter(item, delay);
     entry->ready_at = ReadyAt(delay);
-    if (!Waits(*entry)) ++adds_;
+    if (!Waits(*entry)) BecomeDirty(*entry);
     return true;
   }
 
@@ -90,31 +97,39 @@ class PriorityQueueModel {
 
   // Returns nothing if there is nothing to hand out.
   std::optional<HandedOut> Get() {
-    const std::vector<Entry> queued = Queued();
-    if (queued.empty()) return std::nullopt;
-    const HandedOut first = {queued.front().item, queued.front().priority};
+    if (!HasNext()) return std::nullopt;
+    const Entry first =
+        ordering_.has_value() ? *Find(PopFromOrdering()) : Queued().front();
     Erase(first.item);
-    processing_.push_back(first);
-    return first;
+    processing_.push_back({first.item, first.priority, first.is_retry});
+    return processing_.back();
   }
 
   bool Done(int item) {
     const auto it = FindProcessed(item);
     if (it == processing_.end()) return false;
     processing_.erase(it);
+    if (!ordering_.has_value()) return true;
+    if (ordering_->IsProcessed(item)) ordering_->Done(item);
+    const Entry* const entry = Find(item);
+    if (entry != nullptr && !Waits(*entry)) PushToOrdering(*entry);
     return true;
   }
 
-  // Queues `item`, which is being processed, before all others of its priority.
+  // Queues `item`, which is being processed, before all others of its priority
+  // or, with an ordering, before all others.
   void GiveBack(int item) {
     const auto it = FindProcessed(item);
-    Entry given_back = {item, it->priority, --front_, absl::InfinitePast()};
+    Entry given_back = {item, it->priority, it->is_retry, --front_,
+                        absl::InfinitePast()};
     processing_.erase(it);
     if (const Entry* const entry = Find(item)) {
       given_back.priority = std::max(given_back.priority, entry->priority);
+      given_back.is_retry = given_back.is_retry && entry->is_retry;
       Erase(item);
     }
     entries_.push_back(given_back);
+    if (ordering_.has_value()) given_back_.insert(given_back_.begin(), item);
   }
 
   // Handles a move of the time to `now`.
@@ -134,7 +149,7 @@ class PriorityQueueModel {
     for (Entry* entry : due) {
       entry->ready_at = absl::InfinitePast();
       entry->sequence = next_++;
-      ++adds_;
+      BecomeDirty(*entry);
     }
   }
 
@@ -144,7 +159,24 @@ class PriorityQueueModel {
                    entries_.end());
   }
 
-  size_t Len() const { return Queued().size(); }
+  size_t Len() const {
+    return std::count_if(entries_.begin(), entries_.end(),
+                         [this](const Entry& e) { return IsQueued(e); });
+  }
+
+  // Returns whether an item can be handed out.
+  bool HasNext() const {
+    if (!ordering_.has_value()) return Len() > 0;
+    return !given_back_.empty() || ordering_->HasNext();
+  }
+
+  // Returns how many of the queued items have a known order. The others are
+  // held back.
+  size_t NumInOrder() const {
+    if (!ordering_.has_value()) return Len();
+    return given_back_.size() + ordering_->Ready().size();
+  }
+
   bool Idle() const { return Len() == 0 && processing_.empty(); }
   bool ShuttingDown() const { return shutting_down_; }
 
@@ -189,6 +221,7 @@ class PriorityQueueModel {
   struct Entry {
     int item;
     int priority;
+    bool is_retry;
     int sequence;
     // In the past if the item does not wait for a time.
     absl::Time ready_at;
@@ -198,29 +231,76 @@ class PriorityQueueModel {
     return entry.ready_at != absl::InfinitePast();
   }
 
-  void AddOne(int item, absl::Duration delay, int priority) {
+  bool IsQueued(const Entry& entry) const {
+    return !Waits(entry) && !IsProcessed(entry.item);
+  }
+
+  void AddOne(int item, absl::Duration delay, int priority, bool is_retry) {
     if (delay > absl::ZeroDuration()) ++retries_;
     Entry* const entry = Find(item);
     if (entry == nullptr) {
-      entries_.push_back({item, priority, next_++, ReadyAt(delay)});
-      if (delay <= absl::ZeroDuration()) ++adds_;
+      entries_.push_back({item, priority, is_retry, next_++, ReadyAt(delay)});
+      if (!Waits(entries_.back())) BecomeDirty(entries_.back());
       return;
     }
+    const Entry before = *entry;
     if (priority > entry->priority) {
       entry->priority = priority;
       entry->sequence = next_++;
     }
+    entry->is_retry = entry->is_retry && is_retry;
     if (Waits(*entry)) {
       entry->ready_at = std::min(entry->ready_at, ReadyAt(delay));
-      if (!Waits(*entry)) ++adds_;
+      if (!Waits(*entry)) BecomeDirty(*entry);
+    } else if (entry->priority != before.priority ||
+               entry->is_retry != before.is_retry) {
+      MoveInOrdering(*entry);
     }
   }
 
-  // Returns the items that can be handed out, in order.
+  // Handles that `entry` no longer waits.
+  void BecomeDirty(const Entry& entry) {
+    ++adds_;
+    if (ordering_.has_value() && IsQueued(entry)) PushToOrdering(entry);
+  }
+
+  void PushToOrdering(const Entry& entry) {
+    ordering_->Push({entry.item, entry.priority, entry.is_retry});
+  }
+
+  // Handles that `entry`, which does not wait, has another priority or kind.
+  void MoveInOrdering(const Entry& entry) {
+    if (!ordering_.has_value() || !IsQueued(entry) || IsListed(entry.item)) {
+      return;
+    }
+    ordering_->Remove(entry.item);
+    PushToOrdering(entry);
+  }
+
+  // Returns whether `item` was given back, to a queue with an ordering.
+  bool IsListed(int item) const {
+    return std::count(given_back_.begin(), given_back_.end(), item) > 0;
+  }
+
+  int PopFromOrdering() {
+    if (given_back_.empty()) return ordering_->Pop().item;
+    const int item = given_back_.front();
+    given_back_.erase(given_back_.begin());
+    return item;
+  }
+
+  // Returns the queued items in order. Those that are held back come last.
   std::vector<Entry> Queued() const {
     std::vector<Entry> queued;
+    if (ordering_.has_value()) {
+      std::vector<int> items = given_back_;
+      for (int item : ordering_->Ready()) items.push_back(item);
+      for (const auto& held : ordering_->Held()) items.push_back(held.item);
+      for (int item : items) queued.push_back(*Find(item));
+      return queued;
+    }
     for (const Entry& entry : entries_) {
-      if (!Waits(entry) && !IsProcessed(entry.item)) queued.push_back(entry);
+      if (IsQueued(entry)) queued.push_back(entry);
     }
     std::sort(queued.begin(), queued.end(), [](const Entry& a, const Entry& b) {
       return a.priority != b.priority ? a.priority > b.priority
@@ -243,11 +323,14 @@ class PriorityQueueModel {
     return FindProcessed(item) != processing_.end();
   }
 
-  Entry* Find(int item) {
-    for (Entry& entry : entries_) {
+  const Entry* Find(int item) const {
+    for (const Entry& entry : entries_) {
       if (entry.item == item) return &entry;
     }
     return nullptr;
+  }
+  Entry* Find(int item) {
+    return const_cast<Entry*>(std::as_const(*this).Find(item));
   }
 
   void Erase(int item) {
@@ -263,6 +346,10 @@ class PriorityQueueModel {
   std::vector<Entry> entries_;
   // In the order in which they were handed out.
   std::vector<HandedOut> processing_;
+  // With an ordering, the queued items are in it, or have been given back. The
+  // one given back last comes first.
+  std::optional<FairOrderingModel> ordering_;
+  std::vector<int> given_back_;
   int next_ = 0;
   int front_ = 0;
   int adds_ = 0;

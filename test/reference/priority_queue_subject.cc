@@ -1,6 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+#include <algorithm>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -16,11 +17,13 @@
 #include "test/reference/choices.h"
 #include "test/reference/comparison.h"
 #include "test/reference/delaying_operations.h"
+#include "test/reference/fair_ordering_model.h"
 #include "test/reference/priority_queue_model.h"
 #include "test/reference/rate_limiter_model.h"
 #include "test/reference/subject.h"
 #include "test/workqueue/recording_metrics.h"
 #include "workqueue/clock/fake_clock.h"
+#include "workqueue/fair_ordering.h"
 #include "workqueue/priority_queue.h"
 
 namespace reference {
@@ -34,7 +37,10 @@ class Run {
   Run(Choices choices, std::string* log) : choices_(choices), comparison_(log) {
     choices_.Next();
     items_ = choices_.Items();
-    const int base = choices_.Below(3);
+    const int base_and_kind = choices_.Below(3 * 16);
+    const int base = base_and_kind / 16;
+    const int kind =
+        base_and_kind % 16 - 8;  // of the ordering, if not negative
     with_metrics_ = choices_.OneIn(4);
     const absl::Duration base_delay = absl::Milliseconds(500 * (2 - base));
     constexpr absl::Duration kMaxDelay = absl::Seconds(8);
@@ -47,11 +53,17 @@ class Run {
     options.rate_limiter =
         *workqueue::ItemExponentialFailureRateLimiter<int>::Create(base_delay,
                                                                    kMaxDelay);
+    std::optional<FairOrderingModel::Options> fair;
+    if (kind >= 0) {
+      items_ = std::min(items_, 30);  // The model is slow.
+      fair = FairOrderingModel::OptionsOf(kind);
+      options.ordering = *workqueue::FairOrdering<int, int>::Create(*fair);
+    }
     queue_ =
         std::make_unique<workqueue::PriorityQueue<int>>(std::move(options));
     model_ = std::make_unique<PriorityQueueModel>(
-        clock_.TimeNow(), RateLimiterModel(base_delay, kMaxDelay));
-    comparison_.Did("PriorityQueue", base_delay,
+        clock_.TimeNow(), RateLimiterModel(base_delay, kMaxDelay), fair);
+    comparison_.Did("PriorityQueue", base_delay, kind,
                     with_metrics_ ? "with metrics" : "without metrics");
     operations_ = std::make_unique<DelayingOperations<PriorityQueueModel>>(
         queue_.get(), model_.get(), &clock_, &comparison_);
@@ -116,18 +128,20 @@ class Run {
     if (how / 7 % 2 == 1) options.after = choices_.Delay();
     options.rate_limited = how / 14 % 2 == 1;
     if (choice % 2 == 1) options.retry_after = choices_.Delay();
+    options.retry = options.retry_after.has_value();
     while (static_cast<int>(items.size()) <= how / 28) {
       items.push_back((items.back() + 1) % items_);
     }
-    comparison_.Returned(
-        queue_->AddWithOptions(options, items),
-        model_->AddWithOptions(options, items), "AddWithOptions", items,
-        options.priority, options.after,
-        options.rate_limited ? "limited" : "not limited", options.retry_after);
+    comparison_.Returned(queue_->AddWithOptions(options, items),
+                         model_->AddWithOptions(options, items),
+                         "AddWithOptions", items, options.priority,
+                         options.after,
+                         options.rate_limited ? "limited" : "not limited",
+                         options.retry_after, options.retry);
   }
 
   void GetWithPriority() {
-    if (model_->Len() == 0 && !model_->ShuttingDown()) return;
+    if (operations_->GetsBlock()) return;
     using ItemAndPriority = std::optional<std::tuple<int, int>>;
     ItemAndPriority got, expected;
     if (const auto item = queue_->GetWithPriority()) {
@@ -165,9 +179,11 @@ class Run {
 }  // namespace
 
 Subject LinkedSubject() {
-  return {"priority_queue", [](Choices choices, std::string* log) {
+  return {"priority_queue",
+          [](Choices choices, std::string* log) {
             return Run(choices, log).Disagreement();
-          }};
+          },
+          /*slowness=*/2};
 }
 
 }  // namespace reference

@@ -15,14 +15,17 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "test/reference/fair_ordering_model.h"
 #include "workqueue/snapshot.h"
 
 namespace reference {
 
-// An item that was handed out, and its priority at that time.
+// An item that was handed out, and its priority and whether it was a retry at
+// that time.
 struct HandedOut {
   int item;
   int priority = 0;
+  bool is_retry = false;
 };
 
 // QueueModel
@@ -34,13 +37,13 @@ class QueueModel {
   enum class Order {
     kFifo,
     kTouchedLast,  // An item that is added again moves to the end.
-    kFair,         // like a `FairOrdering` by `GroupOf()` and `WeightOf()`
+    kFair,         // in a `FairOrdering`
   };
 
-  static int GroupOf(int item) { return item % 3; }
-  static int WeightOf(int group) { return 1 + group; }
-
-  explicit QueueModel(Order order = Order::kFifo) : order_(order) {}
+  // `fair` are the options of the `FairOrdering`.
+  explicit QueueModel(Order order = Order::kFifo,
+                      const FairOrderingModel::Options& fair = {})
+      : order_(order), ordering_(fair) {}
 
   bool Add(int item) {
     if (shutting_down_) return false;
@@ -57,7 +60,7 @@ class QueueModel {
 
   // Returns nothing if the queue has ended or would block.
   std::optional<HandedOut> Get() {
-    if (Len() == 0) return std::nullopt;
+    if (!HasNext()) return std::nullopt;
     const int item = Pop();
     dirty_.erase(item);
     processing_.push_back(item);
@@ -67,6 +70,7 @@ class QueueModel {
   bool Done(int item) {
     if (!IsProcessed(item)) return false;
     Erase(processing_, item);
+    if (ordering_.IsProcessed(item)) ordering_.Done(item);
     if (IsDirty(item)) Push(item);
     return true;
   }
@@ -81,7 +85,21 @@ class QueueModel {
   // Returns whether `item` must be processed, or processed again.
   bool IsDirty(int item) const { return dirty_.count(item) > 0; }
 
-  size_t Len() const { return given_back_.size() + queued_.size(); }
+  size_t Len() const {
+    return given_back_.size() + queued_.size() + ordering_.Len();
+  }
+
+  // Returns whether an item can be handed out.
+  bool HasNext() const {
+    return !given_back_.empty() || !queued_.empty() || ordering_.HasNext();
+  }
+
+  // Returns how many of the queued items have a known order. The others are
+  // held back.
+  size_t NumInOrder() const {
+    return given_back_.size() + queued_.size() + ordering_.Ready().size();
+  }
+
   bool Idle() const { return Len() == 0 && processing_.empty(); }
   void ShutDown() { shutting_down_ = true; }
   bool ShuttingDown() const { return shutting_down_; }
@@ -89,10 +107,14 @@ class QueueModel {
   workqueue::Snapshot<int> TakeSnapshot() const {
     workqueue::Snapshot<int> snapshot;
     snapshot.shutting_down = shutting_down_;
-    for (QueueModel rest = *this; rest.Len() > 0;) {
-      snapshot.queued.push_back({rest.Pop(), absl::Time(), /*priority=*/0,
+    const auto add = [&snapshot](int item) {
+      snapshot.queued.push_back({item, absl::Time(), /*priority=*/0,
                                  /*failures=*/0, /*last_error=*/""});
-    }
+    };
+    for (int item : given_back_) add(item);
+    for (int item : queued_) add(item);
+    for (int item : ordering_.Ready()) add(item);
+    for (const auto& held : ordering_.Held()) add(held.item);
     for (int item : processing_) {
       snapshot.processing.push_back(
           {item, absl::Time(), /*added_again=*/IsDirty(item), /*failures=*/0,
@@ -102,12 +124,6 @@ class QueueModel {
   }
 
  private:
-  // A group's turn. turns_ contains the groups that have queued items.
-  struct Turn {
-    int group;
-    int left;
-  };
-
   static bool Contains(const std::vector<int>& items, int item) {
     return std::count(items.begin(), items.end(), item) > 0;
   }
@@ -116,50 +132,31 @@ class QueueModel {
     items.erase(std::find(items.begin(), items.end(), item));
   }
 
-  bool IsProcessed(int item) const { return Contains(processing_, item); }
-
-  // Returns the first queued item of `group`.
-  std::vector<int>::iterator FirstOf(int group) {
-    return std::find_if(queued_.begin(), queued_.end(),
-                        [group](int item) { return GroupOf(item) == group; });
+  static int PopFront(std::vector<int>& items) {
+    const int item = items.front();
+    items.erase(items.begin());
+    return item;
   }
 
+  bool IsProcessed(int item) const { return Contains(processing_, item); }
+
   void Push(int item) {
-    const int group = GroupOf(item);
-    if (FirstOf(group) == queued_.end()) {
-      turns_.push_back({group, WeightOf(group)});
+    if (order_ == Order::kFair) {
+      ordering_.Push({item});
+    } else {
+      queued_.push_back(item);
     }
-    queued_.push_back(item);
   }
 
   int Pop() {
-    if (!given_back_.empty()) {
-      const int item = given_back_.front();
-      given_back_.erase(given_back_.begin());
-      return item;
-    }
-    Turn turn = turns_.front();
-    const auto next =
-        order_ == Order::kFair ? FirstOf(turn.group) : queued_.begin();
-    const int item = *next;
-    queued_.erase(next);
-    if (order_ != Order::kFair) return item;
-
-    const bool has_more = FirstOf(turn.group) != queued_.end();
-    if (has_more && turn.left > 1) {
-      --turns_.front().left;
-      return item;
-    }
-    turns_.erase(turns_.begin());
-    if (has_more) turns_.push_back({turn.group, WeightOf(turn.group)});
-    return item;
+    if (!given_back_.empty()) return PopFront(given_back_);
+    return order_ == Order::kFair ? ordering_.Pop().item : PopFront(queued_);
   }
 
   const Order order_;
   std::vector<int> given_back_;  // queued before all others; the last one first
-  std::vector<int>
-      queued_;  // the others, in the order in which they were queued
-  std::vector<Turn> turns_;  // the next one first
+  std::vector<int> queued_;      // in the order in which they were queued
+  FairOrderingModel ordering_;   // the queued items, if the order is fair
   std::set<int> dirty_;
   std::vector<int> processing_;  // in the order in which they were handed out
   bool shutting_down_ = false;

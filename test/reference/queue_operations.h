@@ -39,18 +39,21 @@ namespace reference {
 struct Got {
   bool operator==(const Got& other) const {
     return code == other.code && item == other.item &&
-           priority == other.priority;
+           priority == other.priority && is_retry == other.is_retry;
   }
 
   absl::StatusCode code;
   int item = -1;
   int priority = 0;
+  bool is_retry = false;
 };
 
 inline std::string ToText(const Got& got) {
   if (got.code != absl::StatusCode::kOk) return ToText(got.code);
-  if (got.priority == 0) return ToText(got.item);
-  return absl::StrCat(got.item, " at priority ", got.priority);
+  std::string text = ToText(got.item);
+  if (got.priority != 0) absl::StrAppend(&text, " at ", got.priority);
+  if (got.is_retry) absl::StrAppend(&text, ", a retry");
+  return text;
 }
 
 // QueueOperations
@@ -119,7 +122,7 @@ class QueueOperations {
 
   // Compares the state that is cheap to observe.
   void Compare() {
-    callbacks_.Submit(model_.Len(), model_.ShuttingDown());
+    callbacks_.Submit(NumReady(), Ends());
     comparison_.Same("the number of submitted callbacks", executor_.size(),
                      callbacks_.submitted());
     comparison_.Same("Len()", queue_.Len(), model_.Len());
@@ -138,7 +141,7 @@ class QueueOperations {
     comparison_.Same("whether the queue is shutting down", got.shutting_down,
                      expected.shutting_down);
     comparison_.Same("what is queued, with its priority and failures,",
-                     Queued(got), Queued(expected));
+                     SortHeldBack(Queued(got)), SortHeldBack(Queued(expected)));
     comparison_.Same("what is processed, whether again, and its failures,",
                      Processing(got), Processing(expected));
     comparison_.Same("what waits, with its priority and failures,",
@@ -189,12 +192,26 @@ class QueueOperations {
       Compare();
     }
     while (comparison_.agrees() && model_.Len() > 0) {
-      Get();
+      if (model_.HasNext()) {
+        Get();
+      } else {
+        EndAll();
+      }
       Compare();
     }
   }
 
+  // Returns whether a blocking get would block. Such a get is then not
+  // performed.
+  bool GetsBlock() const { return !model_.HasNext() && !Ends(); }
+
  private:
+  // Returns whether no get waits, because the queue is shut down and holds
+  // nothing back.
+  bool Ends() const {
+    return model_.ShuttingDown() && (model_.HasNext() || model_.Len() == 0);
+  }
+
   using Lease = workqueue::Lease<int>;
   using LeaseBatch = workqueue::LeaseBatch<int>;
 
@@ -204,19 +221,19 @@ class QueueOperations {
   }
 
   static Got ToGot(const Lease& lease) {
-    return {absl::StatusCode::kOk, *lease, lease.priority()};
+    return {absl::StatusCode::kOk, *lease, lease.priority(), lease.is_retry()};
   }
 
-  // Returns the item that the model hands out, with its priority if
-  // `with_priority` is true.
-  Got GetFromModel(bool with_priority = false) {
+  // Returns the item that the model hands out, with what a lease tells of it if
+  // `leased` is true.
+  Got GetFromModel(bool leased = false) {
     const std::optional<HandedOut> got = model_.Get();
-    if (got.has_value()) {
-      return {absl::StatusCode::kOk, got->item,
-              with_priority ? got->priority : 0};
+    if (!got.has_value()) {
+      return {Ends() ? absl::StatusCode::kCancelled
+                     : absl::StatusCode::kDeadlineExceeded};
     }
-    return {model_.ShuttingDown() ? absl::StatusCode::kCancelled
-                                  : absl::StatusCode::kDeadlineExceeded};
+    if (!leased) return {absl::StatusCode::kOk, got->item};
+    return {absl::StatusCode::kOk, got->item, got->priority, got->is_retry};
   }
 
   static std::vector<size_t> Numbers(const workqueue::Snapshot<int>& snapshot) {
@@ -252,6 +269,14 @@ class QueueOperations {
     return processing;
   }
 
+  // Sorts the items that are held back, which come last in no particular order.
+  template <typename T>
+  std::vector<T> SortHeldBack(std::vector<T> queued) const {
+    std::sort(queued.begin() + std::min(queued.size(), model_.NumInOrder()),
+              queued.end());
+    return queued;
+  }
+
   // Returns the waiting items in a fixed order. Without this, items that wait
   // for the same time could be in any order.
   static auto Waiting(const workqueue::Snapshot<int>& snapshot) {
@@ -278,9 +303,8 @@ class QueueOperations {
     comparison_.Returned(queue_.Done(item), expected, "Done", item);
   }
 
-  // Returns whether a blocking get would block. Such a get is then not
-  // performed.
-  bool GetsBlock() const { return model_.Len() == 0 && !model_.ShuttingDown(); }
+  // Returns the number of queued items, or zero if all are held back.
+  size_t NumReady() const { return model_.HasNext() ? model_.Len() : 0; }
 
   void Get() {
     if (GetsBlock()) return;
@@ -293,8 +317,7 @@ class QueueOperations {
   void Acquire() {
     absl::StatusOr<Lease> lease = queue_.TryAcquire();
     const Got got = lease.ok() ? ToGot(*lease) : Got{lease.status().code()};
-    comparison_.Returned(got, GetFromModel(/*with_priority=*/true),
-                         "TryAcquire");
+    comparison_.Returned(got, GetFromModel(/*leased=*/true), "TryAcquire");
     if (!lease.ok()) return;
     leased_.insert(**lease);
     leases_.push_back(*std::move(lease));
@@ -321,6 +344,27 @@ class QueueOperations {
     leases_.erase(lease);
   }
 
+  void End(Lease& lease) {
+    comparison_.Did("lease.Done", *lease);
+    EndInModel(lease);
+    lease.Done();
+  }
+
+  // Ends the processing of all items.
+  void EndAll() {
+    for (Lease& lease : leases_) End(lease);
+    leases_.clear();
+    for (LeaseBatch& batch : batches_) {
+      for (Lease& lease : batch) {
+        if (lease) End(lease);
+      }
+    }
+    batches_.clear();
+    for (const auto& processed : model_.TakeSnapshot().processing) {
+      Done(processed.item);
+    }
+  }
+
   void AcquireNext(Choices& choices) {
     if (leases_.empty()) leases_.emplace_back();
     const auto lease = leases_.begin() + choices.Below(256) % leases_.size();
@@ -333,8 +377,8 @@ class QueueOperations {
     }
     const absl::Status acquired = queue_.AcquireNext(&*lease);
     const Got got = acquired.ok() ? ToGot(*lease) : Got{acquired.code()};
-    comparison_.Returned(got, GetFromModel(/*with_priority=*/true),
-                         "AcquireNext", before);
+    comparison_.Returned(got, GetFromModel(/*leased=*/true), "AcquireNext",
+                         before);
     if (acquired.ok()) {
       leased_.insert(**lease);
     } else {
@@ -355,9 +399,9 @@ class QueueOperations {
     } else {
       got.push_back({batch.status().code()});
     }
-    expected.push_back(GetFromModel(/*with_priority=*/true));
-    while (static_cast<int>(expected.size()) < max && model_.Len() > 0) {
-      expected.push_back(GetFromModel(/*with_priority=*/true));
+    expected.push_back(GetFromModel(/*leased=*/true));
+    while (static_cast<int>(expected.size()) < max && model_.HasNext()) {
+      expected.push_back(GetFromModel(/*leased=*/true));
     }
     comparison_.Returned(got, expected, "AcquireUpTo", max);
     if (batch.ok()) batches_.push_back(*std::move(batch));
@@ -422,11 +466,10 @@ class QueueOperations {
   // Runs the first task of the executor, if there is one.
   void RunCallback() {
     if (executor_.size() == 0) return;
-    const std::optional<int> expected =
-        callbacks_.Run(model_.Len(), model_.ShuttingDown());
+    const std::optional<int> expected = callbacks_.Run(NumReady(), Ends());
     Got expected_with{absl::StatusCode::kOk};
     if (expected.has_value()) {
-      expected_with = GetFromModel(/*with_priority=*/true);
+      expected_with = GetFromModel(/*leased=*/true);
     }
     called_ = std::nullopt;
     called_with_ = {absl::StatusCode::kOk};

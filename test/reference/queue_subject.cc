@@ -11,6 +11,7 @@
 #include "absl/functional/function_ref.h"
 #include "test/reference/choices.h"
 #include "test/reference/comparison.h"
+#include "test/reference/fair_ordering_model.h"
 #include "test/reference/queue_model.h"
 #include "test/reference/queue_operations.h"
 #include "test/reference/subject.h"
@@ -54,15 +55,15 @@ class TouchedLast final : public workqueue::Ordering<int> {
   std::vector<Item*> items_;
 };
 
-std::unique_ptr<workqueue::Ordering<int>> NewOrdering(QueueModel::Order order) {
+std::unique_ptr<workqueue::Ordering<int>> NewOrdering(
+    QueueModel::Order order, const FairOrderingModel::Options& fair) {
   switch (order) {
     case QueueModel::Order::kFifo:
       break;
     case QueueModel::Order::kTouchedLast:
       return std::make_unique<TouchedLast>();
     case QueueModel::Order::kFair:
-      return *workqueue::FairOrdering<int, int>::Create(QueueModel::GroupOf,
-                                                        QueueModel::WeightOf);
+      return *workqueue::FairOrdering<int, int>::Create(fair);
   }
   return nullptr;
 }
@@ -74,23 +75,26 @@ std::string Run(Choices choices, std::string* log) {
   constexpr const char* kNames[] = {"first in, first out", "touched last",
                                     "fair"};
   choices.Next();
-  const int order = choices.Below(3);
+  const int order_and_kind = choices.Below(3 * 8);
+  const int order = order_and_kind / 8;
+  const int kind = order_and_kind % 8;
+  const FairOrderingModel::Options fair = FairOrderingModel::OptionsOf(kind);
   const int items = 1 + choices.Below(choices.OneIn(2) ? 30 : 6);
 
   workqueue::FakeClock clock;
   workqueue::QueueOptions<int> options;
   options.clock = &clock;
-  options.ordering = NewOrdering(kOrders[order]);
+  options.ordering = NewOrdering(kOrders[order], fair);
   // With the fourth byte. The queue is used as if threads contended for it.
   const bool contended = choices.OneIn(2);
   const std::unique_ptr<workqueue::Queue<int>> queue =
       contended
           ? std::make_unique<workqueue::ContendedQueue<int>>(std::move(options))
           : std::make_unique<workqueue::Queue<int>>(std::move(options));
-  QueueModel model(kOrders[order]);
+  QueueModel model(kOrders[order], fair);
 
   Comparison comparison(log);
-  comparison.Did(contended ? "ContendedQueue" : "Queue", kNames[order]);
+  comparison.Did(contended ? "ContendedQueue" : "Queue", kNames[order], kind);
   QueueOperations<QueueModel> operations(queue.get(), &model, &clock,
                                          &comparison);
   while (!choices.empty() && comparison.agrees()) {
