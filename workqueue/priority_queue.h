@@ -188,9 +188,9 @@ class PriorityQueue final
   PriorityQueue(PriorityQueueOptions<T>& options,
                 std::shared_ptr<WaitingLoop> loop);
 
-  // Returns how long `item` must wait if it is added with `options`. Asks the
-  // rate limiter if `options` say so.
-  absl::Duration DelayOf(const T& item, const AddOptions& options);
+  // Returns how long `item` must wait if it is added with `options`, which say
+  // that the rate limiter is to be asked.
+  absl::Duration LimitedDelayOf(const T& item, const AddOptions& options);
 
   // Adds `item`, whose hash is `hash`.
   void AddLocked(const T& item, size_t hash, absl::Duration delay, int priority,
@@ -211,6 +211,10 @@ class PriorityQueue final
   void MakeWaiting(Entry* entry, absl::Time ready_at, const Place& place)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
   void MakeDirty(Entry* entry, const Place& place)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
+
+  // The part of `MakeDirty()` for a queue with an ordering.
+  ABSL_ATTRIBUTE_NOINLINE void PushToOrdering(Entry* entry, const Place& place)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
 
   // Adds `entry`, which must be dirty, once more.
@@ -330,7 +334,9 @@ bool PriorityQueue<T, Hash, Eq>::AddWithOptions(const AddOptions& options,
   // the lock held.
   if (this->ShuttingDown()) return items.empty();
   for (const T& item : items) {
-    additions.push_back({Hash()(item), DelayOf(item, options)});
+    additions.push_back({Hash()(item), options.rate_limited
+                                           ? LimitedDelayOf(item, options)
+                                           : options.after});
   }
   Lock lock(this);
   if (this->ShuttingDown()) return items.empty();
@@ -342,17 +348,15 @@ bool PriorityQueue<T, Hash, Eq>::AddWithOptions(const AddOptions& options,
 }
 
 template <typename T, typename Hash, typename Eq>
-absl::Duration PriorityQueue<T, Hash, Eq>::DelayOf(const T& item,
-                                                   const AddOptions& options) {
-  absl::Duration delay = options.after;
-  if (options.rate_limited) {
-    const absl::Duration limited =
-        options.retry_after.has_value()
-            ? rate_limiter_->WhenAfter(item, *options.retry_after)
-            : rate_limiter_->When(item);
-    if (delay == absl::ZeroDuration() || limited < delay) delay = limited;
-  }
-  return delay;
+absl::Duration PriorityQueue<T, Hash, Eq>::LimitedDelayOf(
+    const T& item, const AddOptions& options) {
+  const absl::Duration limited =
+      options.retry_after.has_value()
+          ? rate_limiter_->WhenAfter(item, *options.retry_after)
+          : rate_limiter_->When(item);
+  return options.after == absl::ZeroDuration()
+             ? limited
+             : std::min(options.after, limited);
 }
 
 template <typename T, typename Hash, typename Eq>
@@ -413,17 +417,28 @@ void PriorityQueue<T, Hash, Eq>::MakeWaiting(Entry* entry, absl::Time ready_at,
 
 template <typename T, typename Hash, typename Eq>
 void PriorityQueue<T, Hash, Eq>::MakeDirty(Entry* entry, const Place& place) {
+  if (this->order_.has_ordering()) {
+    PushToOrdering(entry, place);
+  } else {
+    this->order_.ReserveForAdd();
+    this->RecordAdd(entry, place.priority, this->TimeOfAdd());
+  }
+  // Nothing below throws.
+  if (entry->waiting) StopWaiting(entry);
+  entry->dirty = true;
+  this->order_.Add(entry, place);
+}
+
+template <typename T, typename Hash, typename Eq>
+void PriorityQueue<T, Hash, Eq>::PushToOrdering(Entry* entry,
+                                                const Place& place) {
   this->RecordAdd(entry, place.priority, this->TimeOfAdd());
   absl::Cleanup undo_record = [this, entry, &place]()
                                   ABSL_NO_THREAD_SAFETY_ANALYSIS {
                                     this->RecordNotAdded(entry, place.priority);
                                   };
-  this->order_.BeginAdd(entry, place);
+  this->order_.PushToOrdering(entry, place);
   std::move(undo_record).Cancel();
-  // Nothing below throws.
-  if (entry->waiting) StopWaiting(entry);
-  entry->dirty = true;
-  this->order_.Add(entry, place);
 }
 
 template <typename T, typename Hash, typename Eq>

@@ -178,6 +178,9 @@ class FairTurns : public Ordering<T> {
   size_t size_ = 0;
   int64_t last_turn_ = 0;
   NodeHashSet<int, Priority, std::hash<int>, std::equal_to<int>> priorities_;
+  // The priority of the item that was inserted last, unless it has been erased.
+  // Most items have the same one.
+  Priority* recent_ = nullptr;
   // The ready roots. `additions_` has those of items that are no retries.
   RootHeap additions_;
   RootHeap retries_;
@@ -191,8 +194,11 @@ template <typename T>
 auto FairTurns<T>::FindOrInsertRoot(const QueuedItem<T>& item, bool counts)
     -> Lane* {
   const int priority = item.priority();
-  Root& root = priorities_.FindOrInsert(priority, std::hash<int>()(priority))
-                   .first->RootFor(item.is_retry());
+  if (recent_ == nullptr || recent_->item() != priority) {
+    recent_ =
+        priorities_.FindOrInsert(priority, std::hash<int>()(priority)).first;
+  }
+  Root& root = recent_->RootFor(item.is_retry());
   root.counts = counts;
   return &root;
 }
@@ -344,6 +350,7 @@ void FairTurns<T>::SetState(Lane* lane, State state) {
     Priority* const priority = static_cast<Root*>(lane)->priority;
     if (priority->additions.state == State::kEmpty &&
         priority->retries.state == State::kEmpty) {
+      if (recent_ == priority) recent_ = nullptr;
       priorities_.Erase(priority);
     }
   }

@@ -14,6 +14,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/base/optimization.h"
 #include "absl/cleanup/cleanup.h"
 #include "workqueue/internal/error_log.h"
 #include "workqueue/internal/indexed_heap.h"
@@ -79,43 +80,45 @@ class PriorityOrder {
     entry->sequence = place.sequence;
   }
 
-  bool has_ordering() const { return ordered_ != nullptr; }
+  bool has_ordering() const { return ABSL_PREDICT_FALSE(ordered_ != nullptr); }
 
   size_t size() const {
-    return ordered_ == nullptr ? heap_.size() : ordered_->size();
+    return has_ordering() ? ordered_->size() : heap_.size();
   }
 
   NextItem next() const {
-    if (ordered_ != nullptr) return ordered_->next();
+    if (has_ordering()) return ordered_->next();
     return heap_.empty() ? NextItem::kNone : NextItem::kReady;
   }
 
-  // Does the part of `Add()` that may throw: there may be no memory, or the
-  // ordering may throw. Then nothing has changed. No other function throws.
-  void BeginAdd(Entry* entry, const Place& place) {
-    if (ordered_ == nullptr) {
-      heap_.Reserve(places_ + 1);
-    } else if (!entry->processing) {
-      absl::Cleanup undo = [entry, before = PlaceOf(*entry)] {
-        Set(entry, before);
-      };
-      Set(entry, place);
-      ordered_->Push(entry);
-      std::move(undo).Cancel();
-    }
+  // One of these two functions does the part of `Add()` that may throw. Then
+  // nothing has changed. No other function throws.
+
+  // For an order without an ordering. There may be no memory.
+  void ReserveForAdd() { heap_.Reserve(places_ + 1); }
+
+  // For an order with an ordering, which may throw.
+  void PushToOrdering(Entry* entry, const Place& place) {
+    if (entry->processing) return;
+    absl::Cleanup undo = [entry, before = PlaceOf(*entry)] {
+      Set(entry, before);
+    };
+    Set(entry, place);
+    ordered_->Push(entry);
+    std::move(undo).Cancel();
   }
 
-  // Adds `entry`, which becomes dirty, at `place`. Call `BeginAdd()` before.
+  // Adds `entry`, which becomes dirty, at `place`.
   void Add(Entry* entry, const Place& place) {
     Set(entry, place);
     if (entry->processing) return;
     ++places_;
-    if (ordered_ == nullptr) Insert(entry);
+    if (!has_ordering()) Insert(entry);
   }
 
   // Moves `entry`, which is dirty, to `place`.
   void Move(Entry* entry, const Place& place, ErrorLog& errors) {
-    if (ordered_ != nullptr) {
+    if (has_ordering()) {
       ordered_->Move(
           entry, [entry, &place] { Set(entry, place); }, errors);
       return;
@@ -127,7 +130,7 @@ class PriorityOrder {
   // Called when the address of `entry`, which is in the order but not known to
   // its `Ordering`, has changed.
   void OnMoved(Entry* entry) {
-    if (ordered_ != nullptr) {
+    if (has_ordering()) {
       ordered_->OnMoved(entry);
     } else {
       heap_.Replace(entry->heap_index, SlotOf(entry));
@@ -135,7 +138,7 @@ class PriorityOrder {
   }
 
   void PushBack(Entry* entry, ErrorLog& errors) {
-    if (ordered_ != nullptr) {
+    if (has_ordering()) {
       ordered_->PushBack(entry, errors);
     } else {
       Insert(entry);
@@ -144,8 +147,8 @@ class PriorityOrder {
 
   Entry* Pop() {
     Entry* entry;
-    if (ordered_ != nullptr) {
-      entry = static_cast<Entry*>(ordered_->Pop());
+    if (has_ordering()) {
+      entry = PopOrdered();
     } else {
       entry = heap_.front().entry;
       heap_.Remove(entry->heap_index);
@@ -156,7 +159,7 @@ class PriorityOrder {
   }
 
   void PutBack(Entry* entry) {
-    if (ordered_ != nullptr) {
+    if (has_ordering()) {
       ordered_->PutBack(entry);
     } else {
       Insert(entry);
@@ -174,7 +177,7 @@ class PriorityOrder {
       place.is_retry = place.is_retry && entry->is_retry();
     }
     Set(entry, place);
-    if (ordered_ != nullptr) {
+    if (has_ordering()) {
       ordered_->GiveBack(entry, added_again);
     } else {
       Insert(entry);
@@ -183,12 +186,12 @@ class PriorityOrder {
 
   void OnDone(Entry* entry) {
     --places_;
-    if (ordered_ != nullptr) ordered_->OnDone(entry);
+    if (has_ordering()) ordered_->OnDone(entry);
   }
 
   // Frees memory if there is much more than the entries need that are dirty or
   // being processed.
-  void Shrink() { heap_.Shrink(ordered_ == nullptr ? places_ : 0); }
+  void Shrink() { heap_.Shrink(has_ordering() ? 0 : places_); }
 
   // If there are more than `max` entries, visits the first `max` of them in
   // order. Otherwise visits all of them: with an ordering in order, and without
@@ -196,7 +199,7 @@ class PriorityOrder {
   // Returns false if the ordering does not tell the order.
   template <typename F>
   bool ForFirst(size_t max, F visit) const {
-    if (ordered_ != nullptr) {
+    if (has_ordering()) {
       return ordered_->ForFirst(max, [&visit](const QueuedItem<T>& item) {
         visit(static_cast<const Entry&>(item));
       });
@@ -232,6 +235,11 @@ class PriorityOrder {
 
   static Slot SlotOf(Entry* entry) {
     return {entry->priority(), entry->sequence, entry};
+  }
+
+  // Not inline, so that the compiler has room for the code without an ordering.
+  ABSL_ATTRIBUTE_NOINLINE Entry* PopOrdered() {
+    return static_cast<Entry*>(ordered_->Pop());
   }
 
   void Insert(Entry* entry) { heap_.Push(SlotOf(entry)); }

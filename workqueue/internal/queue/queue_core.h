@@ -274,7 +274,8 @@ class QueueCore : public InterfaceType,
   // `now`, a coarse time. An item must be ready. Calls `copy(entry)`
   // first. If `copy` or a metric throws, the item stays queued.
   template <typename F>
-  Entry* HandOut(CompactTime now, F copy) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  ABSL_ATTRIBUTE_ALWAYS_INLINE inline Entry* HandOut(CompactTime now, F copy)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // The time of an addition. Metrics need it precisely.
   CompactTime TimeOfAdd() const {
@@ -449,7 +450,8 @@ class QueueCore : public InterfaceType,
   }
 
   // Hands out the next item as a lease that begins at `now`.
-  Lease<T> LeaseNext(CompactTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+  ABSL_ATTRIBUTE_ALWAYS_INLINE Lease<T> LeaseNext(CompactTime now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     Entry* const entry = HandOut(now, [](const Entry&) {});
     entry->leased = true;
     return LeaseAccess::Make<T>(this, entry);
@@ -567,8 +569,8 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::AddWithoutPriority(
 template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
 template <typename F>
-auto QueueCore<T, InterfaceType, Order, Hash, Eq>::HandOut(CompactTime now,
-                                                           F copy) -> Entry* {
+inline auto QueueCore<T, InterfaceType, Order, Hash, Eq>::HandOut(
+    CompactTime now, F copy) -> Entry* {
   Entry* entry = nullptr;
   absl::Cleanup undo = [this, &entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     if (entry != nullptr) order_.PutBack(entry);
