@@ -60,9 +60,8 @@ class QueueOrder {
 
   NextItem next() const {
     if (!list_.empty()) return NextItem::kReady;
-    if (ordering_ == nullptr) return NextItem::kNone;
-    if (ordering_->HasNext()) return NextItem::kReady;
-    return ordering_->Len() == 0 ? NextItem::kNone : NextItem::kHeldBack;
+    if (ordering_ == nullptr || ordering_->Len() == 0) return NextItem::kNone;
+    return ordering_->HasNext() ? NextItem::kReady : NextItem::kHeldBack;
   }
 
   // Adds `entry`. Throws what the ordering throws.
