@@ -29,7 +29,7 @@
 //   -DSTOPPERS=1 -DBROKEN_DRAIN_BLOCKS_LATE      | assertion .*gone
 //   -DBROKEN_DESTRUCTOR_WAITS_FOR_NO_CALLBACK    | assertion .*gone
 //   -DBROKEN_DESTRUCTOR_HANDS_OUT                | assertion .*closing
-//   -DBOUND=1 -DBROKEN_RUNS_WHAT_IS_HELD_BACK    | assertion .*BOUND
+//   -DBOUND=1 -DBROKEN_RUNS_WHAT_IS_HELD_BACK    | assertion .*processing
 
 #ifndef ADDERS  // threads that add one item
 #define ADDERS 2
