@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/attributes.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_set.h"
@@ -213,7 +214,8 @@ class PriorityQueue final
   void MakeDirty(Entry* entry, const Place& place)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
 
-  // The part of `MakeDirty()` for a queue with an ordering.
+  // The part of `MakeDirty()` for a queue with an ordering. Not inline, so that
+  // other queues do not pay for its clean-up.
   ABSL_ATTRIBUTE_NOINLINE void PushToOrdering(Entry* entry, const Place& place)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
 

@@ -14,6 +14,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/base/attributes.h"
 #include "absl/base/optimization.h"
 #include "absl/cleanup/cleanup.h"
 #include "workqueue/internal/error_log.h"
@@ -91,13 +92,12 @@ class PriorityOrder {
     return heap_.empty() ? NextItem::kNone : NextItem::kReady;
   }
 
-  // One of these two functions does the part of `Add()` that may throw. Then
-  // nothing has changed. No other function throws.
-
-  // For an order without an ordering. There may be no memory.
+  // Prepares `Add()`, if there is no ordering. Throws if there is no memory.
+  // Then nothing has changed.
   void ReserveForAdd() { heap_.Reserve(places_ + 1); }
 
-  // For an order with an ordering, which may throw.
+  // Prepares `Add()`, if there is an ordering. Throws what the ordering throws.
+  // Then nothing has changed. No other function of this class throws.
   void PushToOrdering(Entry* entry, const Place& place) {
     if (entry->processing) return;
     absl::Cleanup undo = [entry, before = PlaceOf(*entry)] {
@@ -108,7 +108,8 @@ class PriorityOrder {
     std::move(undo).Cancel();
   }
 
-  // Adds `entry`, which becomes dirty, at `place`.
+  // Adds `entry`, which becomes dirty, at `place`. One of the two functions
+  // above must have prepared this.
   void Add(Entry* entry, const Place& place) {
     Set(entry, place);
     if (entry->processing) return;
