@@ -255,7 +255,8 @@ class PriorityQueue final
   bool EndWait(Entry* entry) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
     if (!entry->waiting) return false;
     StopWaiting(entry);
-    return true;
+    // The shutdown drops what waits, even if the loop has not come to it yet.
+    return !this->ShuttingDown();
   }
 
   void Compact() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);

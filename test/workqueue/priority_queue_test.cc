@@ -183,6 +183,16 @@ TEST_F(PriorityQueueTest, ACancelledAddDoesNotRaiseAnItemThatIsGivenBack) {
   EXPECT_EQ(TakeAll(), (std::vector<Taken>{{"a", 5}}));
 }
 
+// The waiting loop may not have come to the waiting item yet.
+TEST_F(PriorityQueueTest, AnAddDroppedByTheShutdownRaisesNoItemGivenBack) {
+  Add(At(5), {"a"});
+  Lease<std::string> lease = *queue_->Acquire();
+  Add(At(7, kSecond), {"a"});
+  queue_->ShutDown();
+  lease.GiveBack();
+  EXPECT_EQ(TakeAll(), (std::vector<Taken>{{"a", 5}}));
+}
+
 TEST_F(PriorityQueueTest, ABatchIsInTheOrderOfPriority) {
   for (int i = 0; i < 10; ++i) Add(At(i % 3), {std::to_string(i)});
   auto leases = queue_->AcquireUpTo(5);

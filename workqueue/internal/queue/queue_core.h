@@ -309,8 +309,8 @@ class QueueCore : public InterfaceType,
     });
   }
 
-  // Ends the wait of `entry` if it waits for its time, and returns whether it
-  // did. Throws nothing.
+  // Ends the wait of `entry` if it waits for its time, and returns whether its
+  // item has thereby been added. Throws nothing.
   virtual bool EndWait(Entry* /*entry*/) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     return false;
   }
