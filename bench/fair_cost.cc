@@ -14,7 +14,8 @@
 // ratios to the neighbouring cycles without an ordering. One of the cases has
 // no ordering, and calls the functions that return the two groups of the key.
 //
-// Run it with `tools/bazelw run -c opt //bench:fair_cost`. It takes a minute.
+// Run it with `tools/bazelw run -c opt //bench:fair_cost`. It takes less than a
+// minute.
 
 #include <algorithm>
 #include <cstddef>
