@@ -187,7 +187,7 @@ class ParkingLot {
   std::optional<ParkedItem<T>> Find(const T& item) const;
 
   // Returns the number of parked items. Takes no lock.
-  size_t size() const { return num_parked_.load(std::memory_order_relaxed); }
+  size_t size() const { return num_parked_.load(); }
 
   // Returns how often an item had reached a limit and was not parked, because
   // `max_parked` items were. Such an item counts again at each failure.
@@ -243,8 +243,8 @@ class ParkingLot {
 
   // Updates the numbers that are read without the lock.
   void UpdateNumbers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    num_entries_.store(entries_.size(), std::memory_order_relaxed);
-    num_parked_.store(parked_.size(), std::memory_order_relaxed);
+    num_entries_.store(entries_.size());
+    num_parked_.store(parked_.size());
   }
 
   void RecordUnparked() const {
@@ -351,7 +351,7 @@ bool ParkingLot<T, Hash, Eq>::Park(const T& item, size_t hash,
 
 template <typename T, typename Hash, typename Eq>
 void ParkingLot<T, Hash, Eq>::Forget(const T& item) {
-  if (num_entries_.load(std::memory_order_relaxed) == 0) return;
+  if (num_entries_.load() == 0) return;
   const size_t hash = Hash()(item);
   internal::MutexLock lock(&mu_);
   Entry* const entry = entries_.Find(item, hash);

@@ -65,7 +65,7 @@ ThreadPool::~ThreadPool() {
   threads_.Join();
   // The thread that has been woken may run the task, and end, before
   // `Execute()` has returned.
-  while (waking_.load(std::memory_order_acquire) > 0) {
+  while (waking_.load() > 0) {
     std::this_thread::yield();
   }
 }
@@ -79,11 +79,11 @@ void ThreadPool::Execute(absl::AnyInvocable<void() &&> task) {
     worker = idle_.back();
     idle_.pop_back();
     worker->idle = false;
-    waking_.fetch_add(1, std::memory_order_relaxed);
+    waking_.fetch_add(1);
   }
   // Without the lock, because the woken thread takes it.
   worker->parker->Unpark();
-  waking_.fetch_sub(1, std::memory_order_release);
+  waking_.fetch_sub(1);
 }
 
 bool ThreadPool::TakeTask(Worker* self, absl::AnyInvocable<void() &&>* task) {

@@ -35,7 +35,7 @@ class ConditionVariableParker final : public Parker {
   ~ConditionVariableParker() override {
     // The thread that has been woken may destroy this parker before `Unpark()`
     // has returned.
-    while (notifying_.load(std::memory_order_acquire) > 0) {
+    while (notifying_.load() > 0) {
       std::this_thread::yield();
     }
   }
@@ -59,12 +59,12 @@ class ConditionVariableParker final : public Parker {
     {
       std::lock_guard<std::mutex> lock(mu_);
       unparked_ = true;
-      notifying_.fetch_add(1, std::memory_order_relaxed);
+      notifying_.fetch_add(1);
     }
     // Without the mutex, because the woken thread takes it, and would have to
     // sleep again.
     cv_.notify_one();
-    notifying_.fetch_sub(1, std::memory_order_release);
+    notifying_.fetch_sub(1);
   }
 
  private:

@@ -59,7 +59,7 @@ class LastErrors {
       failures.last_at = now;
       failures.last_error = std::move(text);
     });
-    size_.store(errors_.size(), std::memory_order_relaxed);
+    size_.store(errors_.size());
   }
 
   // Returns the error of `item`; empty if there is none.
@@ -106,7 +106,7 @@ class LastErrors {
   }
 
   // Returns the number of items. Takes no lock.
-  size_t size() const { return size_.load(std::memory_order_relaxed); }
+  size_t size() const { return size_.load(); }
 
   // Forgets the error of `item`. Costs almost nothing while no item fails.
   void Erase(const T& item) {
@@ -114,7 +114,7 @@ class LastErrors {
     const size_t hash = Hash()(item);
     MutexLock lock(&mu_);
     errors_.Erase(item, hash);
-    size_.store(errors_.size(), std::memory_order_relaxed);
+    size_.store(errors_.size());
   }
 
  private:

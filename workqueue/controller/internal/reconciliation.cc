@@ -69,7 +69,7 @@ bool Reconciliation::Complete(absl::StatusOr<ReconcileResult> result) {
 }
 
 void Reconciliation::DropCompletion() {
-  if (completions_.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
+  if (completions_.fetch_sub(1) > 1) return;
   if (completed_) return;
   Complete(CatchAsStatus([]() -> absl::StatusOr<ReconcileResult> {
     return absl::AbortedError("the completion was dropped without a call");

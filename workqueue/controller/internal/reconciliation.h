@@ -69,7 +69,7 @@ class Reconciliation {
 
   // A `ReconcileCompletion` comes into being or is destroyed. If none is left,
   // and none has been called, the reconciliation ends with an error.
-  void AddCompletion() { completions_.fetch_add(1, std::memory_order_relaxed); }
+  void AddCompletion() { completions_.fetch_add(1); }
   void DropCompletion();
 
  private:

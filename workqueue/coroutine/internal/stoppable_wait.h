@@ -110,9 +110,7 @@ class [[nodiscard]] StoppableWait {
   // The wait ends with the last of two events. One is the end of
   // await_suspend(), which still needs this object if there is a token. The
   // other one is the callback, or the stop that has cancelled it.
-  bool IsLastEvent() {
-    return events_.fetch_sub(1, std::memory_order_acq_rel) == 1;
-  }
+  bool IsLastEvent() { return events_.fetch_sub(1) == 1; }
 
   // Returns false if the executor has thrown. Otherwise the coroutine may be
   // gone.

@@ -41,6 +41,14 @@ namespace internal {
 // D. Hendler, I. Incze, N. Shavit and M. Tzafrir, 2010. The states of the slots
 // resemble those of the bounded queue by D. Vyukov, 2010.)
 //
+// Each atomic operation is sequentially consistent, except for two stores that
+// would cost a fence for each addition: of the state of a slot that becomes
+// free, and of the tail. They are releases. So a thread that takes the lock
+// applies each push that it can know of: if it has learned that the push has
+// returned, or if the push could not see, by an operation of this kind, what
+// the thread did before. `test/memory_model/check` shows that each of these
+// orders is enough, and that a weaker one is not.
+//
 // Moving a `T` must not throw.
 //
 // `TryPush()` may be called by any thread. All other functions require the lock
@@ -68,24 +76,24 @@ class AddRing {
   }
 
   // Returns whether a `TryPush()` may succeed.
-  bool open_hint() const {
-    return shared_.load(std::memory_order_relaxed) != nullptr;
-  }
+  bool open_hint() const { return shared_.load() != nullptr; }
 
   // Pushes `addition`. Returns false, without effect, if the ring is sealed or
   // full, or if the push has been cancelled. The caller must then take the
   // lock.
   bool TryPush(Addition&& addition) {
-    Shared* const shared = shared_.load(std::memory_order_acquire);
+    Shared* const shared = shared_.load();
     if (shared == nullptr) return false;
-    uint64_t position = shared->tail.load(std::memory_order_relaxed);
+    uint64_t position = shared->tail.load();
     for (int step = 0; step < kMaxSteps; ++step) {
       Slot& slot = shared->slots[position % kCapacity];
-      uint64_t state = slot.state.load(std::memory_order_relaxed);
+      uint64_t state = slot.state.load();
       if (state == State(position, kFree) &&
-          slot.state.compare_exchange_strong(state, State(position, kClaimed),
-                                             std::memory_order_acquire)) {
-        shared->tail.store(position + 1, std::memory_order_relaxed);
+          slot.state.compare_exchange_strong(state,
+                                             State(position, kClaimed))) {
+        // A push that begins here knows that the earlier positions have been
+        // claimed, and so does who knows of that push.
+        shared->tail.store(position + 1, std::memory_order_release);
         return Publish(slot, position, std::move(addition));
       }
       // Full, or sealed.
@@ -109,9 +117,9 @@ class AddRing {
     }
     // A push that was cancelled in the last round may still use the slot.
     if (StateOf(head_) == State(head_ - kCapacity, kCancelled)) return;
-    SlotAt(head_).state.store(State(head_, kFree), std::memory_order_release);
-    slots_->tail.store(head_, std::memory_order_relaxed);
-    shared_.store(slots_.get(), std::memory_order_release);
+    SlotAt(head_).state.store(State(head_, kFree));
+    slots_->tail.store(head_);
+    shared_.store(slots_.get());
     active_ = true;
     sealed_ = false;
     empty_calls_ = 0;
@@ -137,7 +145,7 @@ class AddRing {
   // Refuses additions from now on. `Apply()` must follow if the ring is active.
   void Seal() {
     if (sealed_) return;
-    shared_.store(nullptr, std::memory_order_relaxed);
+    shared_.store(nullptr);
     end_ = head_;
     while (end_ != head_ + kCapacity && !SealAt(end_)) ++end_;
     sealed_ = true;
@@ -181,8 +189,7 @@ class AddRing {
   struct alignas(64) Shared {
     Shared() {
       for (uint64_t i = 0; i < kCapacity; ++i) {
-        slots[i].state.store(State(kCapacity + i, kFree),
-                             std::memory_order_relaxed);
+        slots[i].state.store(State(kCapacity + i, kFree));
       }
     }
 
@@ -197,13 +204,11 @@ class AddRing {
   static bool Publish(Slot& slot, uint64_t position, Addition&& addition) {
     ::new (slot.storage) Addition(std::move(addition));
     uint64_t state = State(position, kClaimed);
-    if (slot.state.compare_exchange_strong(state, State(position, kFilled),
-                                           std::memory_order_release,
-                                           std::memory_order_relaxed)) {
+    if (slot.state.compare_exchange_strong(state, State(position, kFilled))) {
       return true;
     }
     slot.addition()->~Addition();
-    slot.state.store(State(position, kAbandoned), std::memory_order_release);
+    slot.state.store(State(position, kAbandoned));
     return false;
   }
 
@@ -211,7 +216,7 @@ class AddRing {
     return slots_->slots[position % kCapacity];
   }
   uint64_t StateOf(uint64_t position) const {
-    return SlotAt(position).state.load(std::memory_order_acquire);
+    return SlotAt(position).state.load();
   }
 
   // Handles the position head_, and goes to the next one. Returns false if no
@@ -234,7 +239,7 @@ class AddRing {
       return true;
     }
     if (state == State(head_ - kCapacity, kAbandoned) && !sealed_) {
-      SlotAt(head_).state.store(State(head_, kFree), std::memory_order_release);
+      SlotAt(head_).state.store(State(head_, kFree));
     }
     return false;
   }
@@ -259,8 +264,7 @@ class AddRing {
   uint64_t Cancel(uint64_t position) {
     uint64_t state = State(position, kClaimed);
     const uint64_t cancelled = State(position, kCancelled);
-    return SlotAt(position).state.compare_exchange_strong(
-               state, cancelled, std::memory_order_acquire)
+    return SlotAt(position).state.compare_exchange_strong(state, cancelled)
                ? cancelled
                : state;
   }
@@ -271,7 +275,7 @@ class AddRing {
     uint64_t state = StateOf(position);
     if (state == State(position, kFree) &&
         SlotAt(position).state.compare_exchange_strong(
-            state, State(position, kSealed), std::memory_order_acquire)) {
+            state, State(position, kSealed))) {
       return true;
     }
     if (state == State(position, kClaimed)) Cancel(position);
@@ -287,6 +291,7 @@ class AddRing {
   void PassHead() {
     const uint64_t next = head_ + kCapacity;
     const Phase phase = sealed_ && next == end_ ? kSealed : kFree;
+    // The push that claims the slot next comes after the end of the addition.
     SlotAt(head_).state.store(State(next, phase), std::memory_order_release);
     ++head_;
   }

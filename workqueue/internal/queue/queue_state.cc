@@ -126,7 +126,7 @@ size_t QueueState::WakeGetters(NextItem next, size_t queued) {
 }
 
 void QueueState::BeginShutDown() {
-  shutting_down_.store(true, std::memory_order_release);
+  shutting_down_.store(true);
   SignalGetters();
 }
 

@@ -176,9 +176,7 @@ class QueueState {
                           : CompactTime(clock_->CoarseTimeNow());
   }
 
-  bool IsShuttingDown() const {
-    return shutting_down_.load(std::memory_order_acquire);
-  }
+  bool IsShuttingDown() const { return shutting_down_.load(); }
 
   ErrorLog errors_;
 

@@ -35,11 +35,11 @@ class GaugeShare final : public GaugeMetric {
 
   void Inc() override {
     gauge_->Increment();
-    count_.fetch_add(1, std::memory_order_relaxed);
+    count_.fetch_add(1);
   }
   void Dec() override {
     gauge_->Decrement();
-    count_.fetch_sub(1, std::memory_order_relaxed);
+    count_.fetch_sub(1);
   }
 
  private:

@@ -44,15 +44,15 @@ class PriorityDepthGauges::Metric final : public PriorityGaugeMetric {
   // Takes a lock only for the first item of a priority, and for priorities that
   // use the shared gauge.
   GaugeShare* DepthOf(int priority) {
-    GaugeShare* depth = Find(priority, size_.load(std::memory_order_acquire));
+    GaugeShare* depth = Find(priority, size_.load());
     if (depth != nullptr) return depth;
     MutexLock lock(&mu_);
-    const size_t size = size_.load(std::memory_order_relaxed);
+    const size_t size = size_.load();
     depth = Find(priority, size);
     if (depth != nullptr) return depth;
     if (prometheus::Gauge* const gauge = gauges_->GaugeOf(priority)) {
       depths_[size] = std::make_unique<Depth>(priority, gauge);
-      size_.store(size + 1, std::memory_order_release);
+      size_.store(size + 1);
       return &depths_[size]->share;
     }
     if (!others_.has_value()) others_.emplace(gauges_->GaugeOfOthers());

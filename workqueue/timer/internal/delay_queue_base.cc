@@ -39,7 +39,7 @@ void DelayQueueBase::Move(SlabId id, absl::Time due_at, absl::Time now) {
 
 bool DelayQueueBase::BeginShutDown() {
   if (ShuttingDown()) return false;
-  shutting_down_.store(true, std::memory_order_release);
+  shutting_down_.store(true);
   waiters_.WakeAll();
   return true;
 }

@@ -44,9 +44,7 @@ class DelayQueueBase {
 
   // See `DelayQueue`.
   size_t Len() const ABSL_LOCKS_EXCLUDED(mu_);
-  bool ShuttingDown() const {
-    return shutting_down_.load(std::memory_order_acquire);
-  }
+  bool ShuttingDown() const { return shutting_down_.load(); }
 
  protected:
   // Holds the lock of a queue, and waits for a value that is due. The
