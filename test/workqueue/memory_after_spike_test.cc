@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -15,25 +16,40 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
+#include "ratelimit/item_fast_slow_rate_limiter.h"
 #include "ratelimit/rate_limiter.h"
 #include "test/internal/counted_heap.h"
 #include "workqueue/acquire_async.h"
 #include "workqueue/clock/fake_clock.h"
+#include "workqueue/controller/informer.h"
+#include "workqueue/controller/internal/last_errors.h"
+#include "workqueue/controller/lister_watcher.h"
+#include "workqueue/controller/object_store.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/executor.h"
 #include "workqueue/fair_ordering.h"
 #include "workqueue/interfaces.h"
+#include "workqueue/internal/fifo.h"
+#include "workqueue/internal/mutex_lock.h"
 #include "workqueue/parking_lot.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
+#include "workqueue/thread_pool.h"
 #include "workqueue/timer/delay_queue.h"
 #include "workqueue/timer/scheduler.h"
 #include "workqueue/timer/waiting_set_options.h"
+#include "workqueue/timers.h"
 
 namespace workqueue {
 namespace {
@@ -186,6 +202,215 @@ class SchedulerSubject : public Subject {
   std::unique_ptr<Scheduler> scheduler_;
 };
 
+// The items wait in a `Timers`.
+class TimersSubject : public Subject {
+ public:
+  explicit TimersSubject(WaitingSetOptions waiting_set) {
+    TimersOptions options;
+    options.clock = &clock_;
+    options.waiting_set = waiting_set;
+    timers_.emplace(options);
+  }
+
+  void Add(int item) override {
+    timers_->CallAfter(DelayOf(item), &executor_, [](absl::Status) {});
+  }
+
+  void Take(int) override { clock_.Step(kSoon); }
+
+ private:
+  InlineExecutor executor_;
+  std::optional<Timers> timers_;
+};
+
+// The items are tasks of a pool whose only thread is busy until they are taken.
+// A task that stays submits itself again.
+class ThreadPoolSubject : public Subject {
+ public:
+  ThreadPoolSubject() {
+    ThreadPoolOptions options;
+    options.threads = 1;
+    pool_ = *ThreadPool::Create(options);
+    BlockThread();
+  }
+  ~ThreadPoolSubject() override {
+    ending_ = true;
+    go_on_->Notify();
+  }
+
+  void Add(int item) override {
+    pool_->Execute([this, item] {
+      if (Stays(item) && !ending_) Add(item);
+    });
+  }
+
+  void Take(int) override {
+    const std::unique_ptr<absl::Notification> go_on = std::move(go_on_);
+    absl::Notification taken;
+    pool_->Execute([&taken] { taken.Notify(); });
+    BlockThread();
+    go_on->Notify();
+    taken.WaitForNotification();
+  }
+
+ private:
+  void BlockThread() {
+    go_on_ = std::make_unique<absl::Notification>();
+    pool_->Execute([go_on = go_on_.get()] { go_on->WaitForNotification(); });
+  }
+
+  std::atomic<bool> ending_{false};
+  std::unique_ptr<absl::Notification> go_on_;
+  std::unique_ptr<ThreadPool> pool_;
+};
+
+// A map that is told when an item comes and goes.
+template <typename Map>
+class MapSubject : public Subject {
+ public:
+  void Add(int item) override {
+    map_.Add(item);
+    if (!Stays(item)) items_.push_back(item);
+  }
+
+  void Take(int n) override {
+    EXPECT_EQ(items_.size(), static_cast<size_t>(n));
+    for (int item : items_) map_.Erase(item);
+    map_.Await();
+    std::vector<int>().swap(items_);
+  }
+
+ private:
+  Map map_;
+  std::vector<int> items_;
+};
+
+// Each object has a value of its own in one index, and the same in the other.
+std::vector<Indexer<int>> Indexers() {
+  return {{"own",
+           [](const int& object) {
+             return std::vector<std::string>{absl::StrCat(object)};
+           }},
+          {"all", [](const int&) { return std::vector<std::string>{""}; }}};
+}
+
+class StoredObjects {
+ public:
+  void Add(int item) {
+    store_.Put(absl::StrCat(item), std::make_shared<int>(item));
+  }
+  void Erase(int item) { EXPECT_NE(store_.Erase(absl::StrCat(item)), nullptr); }
+  void Await() {}
+
+ private:
+  ObjectStore<int> store_{Indexers()};
+};
+
+// A server with a watch. Stores nothing itself.
+class Feed : public ListerWatcher<int> {
+ public:
+  using Event = WatchEvent<int>;
+
+  absl::StatusOr<ListPage> List(
+      const ListOptions&,
+      absl::FunctionRef<void(std::shared_ptr<const int>)>) override {
+    return ListPage();
+  }
+  absl::StatusOr<std::unique_ptr<Watcher<int>>> Watch(
+      const std::string&) override {
+    return std::make_unique<Follower>(this);
+  }
+  absl::StatusOr<std::optional<Event>> Next() {
+    internal::MutexLock lock(&mu_);
+    idle_ = events_.empty();
+    mu_.Await(absl::Condition(
+        +[](Feed* self) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+          return self->stopped_ || !self->events_.empty();
+        },
+        this));
+    if (stopped_) return absl::CancelledError("stopped");
+    idle_ = false;
+    return events_.Pop();
+  }
+  void Stop() override {
+    internal::MutexLock lock(&mu_);
+    stopped_ = true;
+  }
+
+  void Send(Event::Type type, int item) {
+    internal::MutexLock lock(&mu_);
+    events_.Push({type, std::make_shared<int>(item), ""});
+  }
+  // Blocks until the informer has handled all events.
+  void Await() {
+    internal::MutexLock lock(&mu_);
+    mu_.Await(absl::Condition(
+        +[](Feed* self) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+          return self->idle_ && self->events_.empty();
+        },
+        this));
+  }
+
+ private:
+  struct Follower : Watcher<int> {
+    explicit Follower(Feed* the_feed) : feed(the_feed) {}
+    absl::StatusOr<std::optional<Event>> Next() override {
+      return feed->Next();
+    }
+    Feed* feed;
+  };
+
+  absl::Mutex mu_;
+  internal::Fifo<Event> events_ ABSL_GUARDED_BY(mu_);
+  bool idle_ ABSL_GUARDED_BY(mu_) = false;
+  bool stopped_ ABSL_GUARDED_BY(mu_) = false;
+};
+
+class WatchedObjects {
+ public:
+  WatchedObjects() {
+    InformerOptions<int> options;
+    auto feed = std::make_unique<Feed>();
+    feed_ = feed.get();
+    options.lister_watcher = std::move(feed);
+    options.key = [](const int& object) { return absl::StrCat(object); };
+    options.indexers = Indexers();
+    informer_ = *Informer<int>::Create(std::move(options));
+    EXPECT_TRUE(informer_->Start().ok());
+  }
+
+  void Add(int item) { feed_->Send(Feed::Event::Type::kAdded, item); }
+  void Erase(int item) { feed_->Send(Feed::Event::Type::kDeleted, item); }
+  void Await() { feed_->Await(); }
+
+ private:
+  Feed* feed_;
+  std::unique_ptr<Informer<int>> informer_;
+};
+
+class CountedFailures {
+ public:
+  void Add(int item) { limiter_->When(item); }
+  void Erase(int item) { limiter_->Forget(item); }
+  void Await() {}
+
+ private:
+  std::unique_ptr<ItemFastSlowRateLimiter<int>> limiter_ =
+      *ItemFastSlowRateLimiter<int>::Create(kSoon, kSoon, 1);
+};
+
+class KeptErrors {
+ public:
+  void Add(int item) {
+    errors_.Record(item, absl::InternalError("it has failed"), absl::Time());
+  }
+  void Erase(int item) { errors_.Erase(item); }
+  void Await() {}
+
+ private:
+  internal::LastErrors<int, std::hash<int>, std::equal_to<int>> errors_;
+};
+
 template <typename Q>
 void AddNow(Q& queue, int item) {
   queue.Add(item);
@@ -238,14 +463,6 @@ std::unique_ptr<Subject> NewCountingFairQueue() {
   return std::make_unique<QueueSubject<Queue<int>, AddNow>>(std::move(options));
 }
 
-std::unique_ptr<Subject> NewCallbacks() {
-  return std::make_unique<CallbackSubject>();
-}
-
-std::unique_ptr<Subject> NewParkingLot() {
-  return std::make_unique<ParkingLotSubject>();
-}
-
 template <WaitingSetOptions (*kWaitingSet)()>
 std::unique_ptr<Subject> NewDelayingQueue() {
   DelayingQueueOptions<int> options;
@@ -280,6 +497,16 @@ std::unique_ptr<Subject> NewScheduler() {
   return std::make_unique<SchedulerSubject>(kWaitingSet());
 }
 
+template <typename S>
+std::unique_ptr<Subject> New() {
+  return std::make_unique<S>();
+}
+
+template <WaitingSetOptions (*kWaitingSet)()>
+std::unique_ptr<Subject> NewTimers() {
+  return std::make_unique<TimersSubject>(kWaitingSet());
+}
+
 struct Kind {
   const char* name;
   std::unique_ptr<Subject> (*make)();
@@ -298,7 +525,15 @@ INSTANTIATE_TEST_SUITE_P(
         Kind{"Queue", NewQueue},
         Kind{"FairOrdering", NewFairQueue, /*compacts=*/false},
         Kind{"CountingFairOrdering", NewCountingFairQueue, /*compacts=*/false},
-        Kind{"Callbacks", NewCallbacks}, Kind{"ParkingLot", NewParkingLot},
+        Kind{"Callbacks", New<CallbackSubject>},
+        Kind{"ParkingLot", New<ParkingLotSubject>},
+        Kind{"ObjectStore", New<MapSubject<StoredObjects>>},
+        Kind{"Informer", New<MapSubject<WatchedObjects>>},
+        Kind{"FastSlowLimiter", New<MapSubject<CountedFailures>>},
+        Kind{"LastErrors", New<MapSubject<KeptErrors>>},
+        Kind{"ThreadPool", New<ThreadPoolSubject>, /*compacts=*/false},
+        Kind{"TimersHeap", NewTimers<Heap>, /*compacts=*/false},
+        Kind{"TimersWheel", NewTimers<Wheel>, /*compacts=*/false},
         Kind{"DelayingQueueHeap", NewDelayingQueue<Heap>},
         Kind{"DelayingQueueWheel", NewDelayingQueue<Wheel>},
         Kind{"RateLimitingQueueHeap", NewRateLimitingQueue<Heap>},

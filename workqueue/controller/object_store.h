@@ -8,6 +8,7 @@
 #ifndef WORKQUEUE_CONTROLLER_OBJECT_STORE_H_
 #define WORKQUEUE_CONTROLLER_OBJECT_STORE_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -15,15 +16,18 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/cleanup/cleanup.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/types/span.h"
+#include "workqueue/internal/intrusive_list.h"
+#include "workqueue/internal/lru_map.h"
 #include "workqueue/internal/mutex_lock.h"
 
 namespace workqueue {
@@ -37,8 +41,7 @@ struct Indexer {
   std::string name;
 
   // Returns the values under which the object is found. Equal values count
-  // once. It must return the same values for an object each time. It is called
-  // with the lock of the store, so it must be quick and must not use the store.
+  // once. It is called once for each `Put()`, with no lock held.
   std::function<std::vector<std::string>(const Object& object)> values;
 };
 
@@ -62,6 +65,10 @@ struct Indexer {
 // Readers share a lock. A reader waits at most for the change of one object, or
 // for the end of a reader's copy if a change waits for it. No lock is held
 // while an `Informer` waits for its server.
+//
+// Memory is proportional to the objects, and the memory of a peak is freed even
+// if some of its objects stay. No change takes longer because there are many
+// objects.
 //
 // Thread-safe.
 template <typename Object>
@@ -101,22 +108,42 @@ class ObjectStore {
   ObjectPtr Erase(absl::string_view key);
 
  private:
-  using Objects = absl::flat_hash_set<ObjectPtr>;
+  // That an object is found by a value of an index.
+  struct Membership : internal::IntrusiveLink<Membership> {
+    Membership(size_t index, std::string&& value, const ObjectPtr& object)
+        : index(index), value(std::move(value)), object(object) {}
 
-  using Index = absl::flat_hash_map<std::string, Objects>;
+    size_t index;  // the number of its indexer
+    std::string value;
+    ObjectPtr object;
+  };
+  using Memberships = std::vector<Membership>;
 
-  // The values of an object in each index.
-  using Values = std::vector<std::vector<std::string>>;
+  struct Stored {
+    ObjectPtr object;
+    Memberships memberships;  // not resized, because they are in lists
+  };
 
-  Values ValuesOf(const Object& object) const;
-  void AddToIndexes(const ObjectPtr& object, const Values& values)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void RemoveFromIndexes(const ObjectPtr& object, const Values& values)
+  using Strings = absl::flat_hash_set<std::string>;
+  template <typename Value>
+  using Map =
+      internal::LruMap<std::string, Value, Strings::hasher, Strings::key_equal>;
+  // The memberships of each value.
+  using Index = Map<internal::IntrusiveList<Membership>>;
+
+  static size_t HashOf(absl::string_view text) {
+    return Strings::hasher()(text);
+  }
+
+  Memberships MembershipsOf(const ObjectPtr& object) const;
+  void AddToIndex(Membership* membership) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Throws nothing.
+  void RemoveFromIndexes(absl::Span<Membership> memberships)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const std::vector<Indexer<Object>> indexers_;
   mutable absl::Mutex mu_;
-  absl::flat_hash_map<std::string, ObjectPtr> objects_ ABSL_GUARDED_BY(mu_);
+  Map<Stored> objects_ ABSL_GUARDED_BY(mu_);
   // The index of the indexer with the same number.
   std::vector<Index> indexes_ ABSL_GUARDED_BY(mu_);
 };
@@ -131,9 +158,10 @@ ObjectStore<Object>::ObjectStore(std::vector<Indexer<Object>> indexers)
 
 template <typename Object>
 auto ObjectStore<Object>::Get(absl::string_view key) const -> ObjectPtr {
+  const size_t hash = HashOf(key);
   internal::ReaderMutexLock lock(&mu_);
-  const auto it = objects_.find(key);
-  return it == objects_.end() ? nullptr : it->second;
+  const Stored* const stored = objects_.Find(key, hash);
+  return stored == nullptr ? nullptr : stored->object;
 }
 
 template <typename Object>
@@ -141,7 +169,9 @@ auto ObjectStore<Object>::List() const -> std::vector<ObjectPtr> {
   std::vector<ObjectPtr> objects;
   internal::ReaderMutexLock lock(&mu_);
   objects.reserve(objects_.size());
-  for (const auto& [key, object] : objects_) objects.push_back(object);
+  objects_.ForEach([&objects](const std::string&, const Stored& stored) {
+    objects.push_back(stored.object);
+  });
   return objects;
 }
 
@@ -150,7 +180,8 @@ std::vector<std::string> ObjectStore<Object>::Keys() const {
   std::vector<std::string> keys;
   internal::ReaderMutexLock lock(&mu_);
   keys.reserve(objects_.size());
-  for (const auto& [key, object] : objects_) keys.push_back(key);
+  objects_.ForEach(
+      [&keys](const std::string& key, const Stored&) { keys.push_back(key); });
   return keys;
 }
 
@@ -166,10 +197,15 @@ auto ObjectStore<Object>::ByIndex(absl::string_view index,
     -> absl::StatusOr<std::vector<ObjectPtr>> {
   for (size_t i = 0; i < indexers_.size(); ++i) {
     if (indexers_[i].name != index) continue;
+    std::vector<ObjectPtr> objects;
+    const size_t hash = HashOf(value);
     internal::ReaderMutexLock lock(&mu_);
-    const auto it = indexes_[i].find(value);
-    if (it == indexes_[i].end()) return std::vector<ObjectPtr>();
-    return std::vector<ObjectPtr>(it->second.begin(), it->second.end());
+    const auto* const memberships = indexes_[i].Find(value, hash);
+    if (memberships == nullptr) return objects;
+    objects.reserve(memberships->size());
+    const Membership* it = memberships->front();
+    for (; it != nullptr; it = it->next()) objects.push_back(it->object);
+    return objects;
   }
   return absl::NotFoundError(absl::StrCat("there is no index '", index, "'"));
 }
@@ -177,66 +213,70 @@ auto ObjectStore<Object>::ByIndex(absl::string_view index,
 template <typename Object>
 auto ObjectStore<Object>::Put(absl::string_view key, ObjectPtr object)
     -> ObjectPtr {
-  const Values values = ValuesOf(*object);
+  Memberships memberships = MembershipsOf(object);
+  const size_t hash = HashOf(key);
   internal::MutexLock lock(&mu_);
-  const auto it = objects_.find(key);
-  const ObjectPtr old = it == objects_.end() ? nullptr : it->second;
+  const Stored* const stored = objects_.Find(key, hash);
+  const ObjectPtr old = stored == nullptr ? nullptr : stored->object;
   if (old == object) return old;
+  size_t added = 0;
   absl::Cleanup undo = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    RemoveFromIndexes(object, values);
+    RemoveFromIndexes(absl::MakeSpan(memberships).first(added));
   };
-  AddToIndexes(object, values);
-  if (old != nullptr) {
-    RemoveFromIndexes(old, ValuesOf(*old));
-    it->second = object;
-  } else {
-    objects_.emplace(key, object);
-  }
+  for (; added < memberships.size(); ++added) AddToIndex(&memberships[added]);
+  objects_.Update(std::string(key), hash, [&](Stored& it) {
+    it.object = std::move(object);
+    std::swap(it.memberships, memberships);
+  });
   std::move(undo).Cancel();
+  RemoveFromIndexes(absl::MakeSpan(memberships));
   return old;
 }
 
 template <typename Object>
 auto ObjectStore<Object>::Erase(absl::string_view key) -> ObjectPtr {
+  const size_t hash = HashOf(key);
+  Stored erased;  // destroyed without the lock
   internal::MutexLock lock(&mu_);
-  const auto it = objects_.find(key);
-  if (it == objects_.end()) return nullptr;
-  RemoveFromIndexes(it->second, ValuesOf(*it->second));
-  ObjectPtr erased = std::move(it->second);
-  objects_.erase(it);
-  return erased;
+  Stored* const stored = objects_.Find(key, hash);
+  if (stored == nullptr) return nullptr;
+  erased = std::move(*stored);
+  RemoveFromIndexes(absl::MakeSpan(erased.memberships));
+  objects_.Erase(key, hash);
+  return erased.object;
 }
 
 template <typename Object>
-auto ObjectStore<Object>::ValuesOf(const Object& object) const -> Values {
-  Values values;
-  values.reserve(indexers_.size());
-  for (const Indexer<Object>& it : indexers_) {
-    values.push_back(it.values(object));
-  }
-  return values;
-}
-
-template <typename Object>
-void ObjectStore<Object>::AddToIndexes(const ObjectPtr& object,
-                                       const Values& values) {
-  for (size_t i = 0; i < indexes_.size(); ++i) {
-    for (const std::string& value : values[i]) {
-      indexes_[i][value].insert(object);
+auto ObjectStore<Object>::MembershipsOf(const ObjectPtr& object) const
+    -> Memberships {
+  Memberships memberships;
+  for (size_t i = 0; i < indexers_.size(); ++i) {
+    std::vector<std::string> values = indexers_[i].values(*object);
+    absl::c_sort(values);
+    values.erase(std::unique(values.begin(), values.end()), values.end());
+    for (std::string& value : values) {
+      memberships.emplace_back(i, std::move(value), object);
     }
   }
+  return memberships;
 }
 
 template <typename Object>
-void ObjectStore<Object>::RemoveFromIndexes(const ObjectPtr& object,
-                                            const Values& values) {
-  for (size_t i = 0; i < indexes_.size(); ++i) {
-    for (const std::string& value : values[i]) {
-      const auto it = indexes_[i].find(value);
-      if (it == indexes_[i].end()) continue;
-      it->second.erase(object);
-      if (it->second.empty()) indexes_[i].erase(it);
-    }
+void ObjectStore<Object>::AddToIndex(Membership* membership) {
+  indexes_[membership->index].Update(
+      membership->value, HashOf(membership->value),
+      [membership](auto& members) { members.PushBack(membership); });
+}
+
+template <typename Object>
+void ObjectStore<Object>::RemoveFromIndexes(
+    absl::Span<Membership> memberships) {
+  for (Membership& it : memberships) {
+    Index& index = indexes_[it.index];
+    const size_t hash = HashOf(it.value);
+    auto* const members = index.Find(it.value, hash);
+    members->Remove(&it);
+    if (members->empty()) index.Erase(it.value, hash);
   }
 }
 

@@ -9,6 +9,7 @@
 #define WORKQUEUE_INTERNAL_INTRUSIVE_LIST_H_
 
 #include <cstddef>
+#include <utility>
 
 namespace workqueue {
 namespace internal {
@@ -38,6 +39,11 @@ template <typename E>
 class IntrusiveList {
  public:
   IntrusiveList() = default;
+  // Takes the elements of `other`.
+  IntrusiveList(IntrusiveList&& other) noexcept
+      : front_(std::exchange(other.front_, nullptr)),
+        back_(std::exchange(other.back_, nullptr)),
+        size_(std::exchange(other.size_, 0)) {}
   IntrusiveList(const IntrusiveList&) = delete;
   IntrusiveList& operator=(const IntrusiveList&) = delete;
 

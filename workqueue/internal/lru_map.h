@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <limits>
+#include <utility>
 
 #include "absl/base/optimization.h"
 #include "workqueue/internal/intrusive_list.h"
@@ -44,16 +45,24 @@ class LruMap {
   // Keeps at most `max_items` items, which must be at least one; any number if
   // it is the largest `size_t`. While a new item replaces an old one, both
   // exist for a moment.
-  explicit LruMap(size_t max_items) : max_items_(max_items) {}
+  explicit LruMap(size_t max_items = std::numeric_limits<size_t>::max())
+      : max_items_(max_items) {}
   LruMap(const LruMap&) = delete;
   LruMap& operator=(const LruMap&) = delete;
 
   size_t size() const { return entries_.size(); }
 
   // Returns the value of `item`; null if there is none. Valid until the next
-  // change of the map.
-  const Value* Find(const T& item, size_t hash) const {
+  // change of the map. `Key` is `T`, or a type that `Eq` compares a `T` with;
+  // and so are the parameters of this name below.
+  template <typename Key>
+  const Value* Find(const Key& item, size_t hash) const {
     const Entry* const entry = entries_.Find(item, hash);
+    return entry == nullptr ? nullptr : &entry->value;
+  }
+  template <typename Key>
+  Value* Find(const Key& item, size_t hash) {
+    Entry* const entry = entries_.Find(item, hash);
     return entry == nullptr ? nullptr : &entry->value;
   }
 
@@ -66,10 +75,11 @@ class LruMap {
   }
 
   // Calls `update(Value&)` for the value of `item`, which is `Value()` if there
-  // was none. `update` must not throw.
-  template <typename F>
-  void Update(const T& item, size_t hash, F update) {
-    const auto [entry, is_new] = entries_.FindOrInsert(item, hash);
+  // was none. `update` must not throw. `item` is a `T`, an lvalue or an rvalue.
+  template <typename U, typename F>
+  void Update(U&& item, size_t hash, F update) {
+    const auto [entry, is_new] =
+        entries_.FindOrInsert(std::forward<U>(item), hash);
     // Nothing below throws. So no item is replaced for a call that fails.
     update(entry->value);
     if (!IsBounded()) return;
@@ -79,7 +89,8 @@ class LruMap {
   }
 
   // Erases `item` and its value, if the map has them.
-  void Erase(const T& item, size_t hash) {
+  template <typename Key>
+  void Erase(const Key& item, size_t hash) {
     Entry* const entry = entries_.Find(item, hash);
     if (entry == nullptr) return;
     if (IsBounded()) by_last_update_.Remove(entry);

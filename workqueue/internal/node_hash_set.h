@@ -77,8 +77,9 @@ class NodeHashSet {
   size_t size() const { return ids_.size(); }
 
   // Returns the entry for `item`, which hashes to `hash`; null if there is
-  // none.
-  Entry* Find(const T& item, size_t hash) const {
+  // none. `Key` is `T`, or a type that `Eq` compares a `T` with.
+  template <typename Key>
+  Entry* Find(const Key& item, size_t hash) const {
     const HashIndex::Position position = ids_.Find(Mix(hash), IsFor(item));
     return position.found ? &entries_[ids_[position]] : nullptr;
   }
@@ -158,7 +159,8 @@ class NodeHashSet {
 
  private:
   // Returns a predicate on ids: whether the entry of the id is for `item`.
-  auto IsFor(const T& item) const {
+  template <typename Key>
+  auto IsFor(const Key& item) const {
     return [this, &item](SlabId id) { return Eq()(entries_[id].item(), item); };
   }
 
