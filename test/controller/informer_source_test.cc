@@ -251,5 +251,86 @@ TEST_F(InformerSourceTest, LosesNothingThatTheQueueRefuses) {
   EXPECT_THAT(reconciled, ElementsAre("a", "b"));
 }
 
+#ifdef ABSL_HAVE_EXCEPTIONS
+// A function that throws when it is called the first `n` times.
+class Flaky {
+ public:
+  void Call() {
+    if (left_-- > 0) throw std::bad_alloc();
+  }
+  void Throw(int n) { left_ = n; }
+
+ private:
+  std::atomic<int> left_{0};
+};
+
+// The changes are reconciled although the functions of the source throw.
+TEST_F(InformerSourceTest, LosesNothingWhenItsFunctionsThrow) {
+  Flaky items, predicate;
+  InformerSourceOptions<Pod> source;
+  source.predicate = [&](const ObjectEvent<Pod>&) {
+    predicate.Call();
+    return true;
+  };
+  auto informer = New(Options());
+  auto controller =
+      StartedController(ControllerWith(MakeInformerSource<std::string>(
+          *informer,
+          [&](const Pod& pod) {
+            items.Call();
+            return NodeOf(pod);
+          },
+          source)));
+  int node = 0;
+  for (Flaky* const flaky : {&items, &predicate}) {
+    for (const int times : {1, 2}) {
+      flaky->Throw(times);
+      const std::string name = absl::StrCat("n", ++node);
+      server_.Put({absl::StrCat("a", node), name});
+      EXPECT_THAT(Reconciled(*controller), IsEmpty());
+      EXPECT_EQ(controller->Healthy(),
+                absl::InternalError("controller test: source pods: "
+                                    "std::bad_alloc (it goes on)"));
+      Strings reconciled;
+      while (reconciled.empty()) {
+        clock_.Step(absl::Seconds(1));
+        reconciled = Reconciled(*controller);
+      }
+      EXPECT_THAT(reconciled, ElementsAre(name));
+      while (!controller->Healthy().ok()) std::this_thread::yield();
+    }
+  }
+}
+
+TEST_F(InformerSourceTest, AResyncWhoseFunctionThrowsGoesOn) {
+  Flaky items;
+  InformerSourceOptions<Pod> source;
+  source.resync_period = absl::Minutes(10);
+  auto informer = New(Options());
+  auto controller =
+      StartedController(ControllerWith(MakeInformerSource<std::string>(
+          *informer,
+          [&](const Pod& pod) {
+            items.Call();
+            return NameOf(pod);
+          },
+          source)));
+  server_.Put({"a", "n1"});
+  server_.Put({"b", "n1"});
+  EXPECT_THAT(Reconciled(*controller), UnorderedElementsAre("a", "b"));
+  items.Throw(1);
+  clock_.AwaitWaiters(kWaiters);
+  clock_.Step(absl::Minutes(10));
+  std::set<std::string> reconciled;
+  while (reconciled.size() < 2) {
+    clock_.Step(absl::Seconds(1));
+    for (const std::string& item : Reconciled(*controller)) {
+      reconciled.insert(item);
+    }
+  }
+  EXPECT_THAT(reconciled, ElementsAre("a at -100", "b at -100"));
+}
+#endif  // ABSL_HAVE_EXCEPTIONS
+
 }  // namespace
 }  // namespace workqueue

@@ -530,25 +530,6 @@ TEST_F(InformerTest, LogsErrors) {
 }
 
 #ifdef ABSL_HAVE_EXCEPTIONS
-TEST_F(InformerTest, SurvivesExceptions) {
-  auto informer = New(Options());
-  InformerHandler<Pod> handler;
-  handler.on_event = [](const ObjectEvent<Pod>&) {
-    throw std::runtime_error("no thanks");
-  };
-  informer->AddHandler(std::move(handler));
-  informer->AddHandler(Recorder());
-  ASSERT_TRUE(informer->Start().ok());
-  server_.AwaitWatched();
-  Calls();
-  server_.Put({"a", "n1"});
-  server_.AwaitWatched();
-  EXPECT_THAT(Calls(), ElementsAre("- -> a@n1"));
-  EXPECT_THAT(log_.messages(),
-              ElementsAre("E informer pods: calling a handler: INTERNAL: "
-                          "no thanks"));
-}
-
 TEST_F(InformerTest, AnEventThatCannotBeAppliedIsReadAgain) {
   InformerOptions<Pod> options = Options();
   int calls = 0;

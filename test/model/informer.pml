@@ -1,9 +1,10 @@
 // An informer and a source of a controller that is made of it
 // (workqueue/controller/informer.h, informer_source.h). A server changes one
 // object. The informer's thread watches it, changes the store and calls the
-// handler of the source, which adds an item to the queue. The queue may refuse
-// the item for a while. The source's thread adds its handler at any time, and
-// tries again what was refused. A worker reads the store.
+// handler of the source, which adds an item to the queue. The handler may throw
+// for a while; the informer's second thread then tells it again. The queue may
+// refuse the item for a while. The source's thread adds its handler at any
+// time, and tries again what was refused. A worker reads the store.
 //
 // The model asserts that the worker has seen the last state when nothing more
 // happens. With -DSTOP everything must end after a stop at any time.
@@ -15,11 +16,15 @@
 //   -DBROKEN_REGISTERS_LATE      | assertion .*reconciled
 //   -DBROKEN_STORES_LATE         | assertion .*reconciled
 //   -DBROKEN_DROPS_REFUSED       | assertion .*reconciled
+//   -DBROKEN_DROPS_THROWN        | assertion .*reconciled
+//   -DBROKEN_TELLS_ONCE_MORE     | assertion .*reconciled
+//   -DBROKEN_LOWERS_LATE         | assertion .*reconciled
 //   -DBROKEN_FORGETS_LATE        | assertion .*reconciled
 //   -DBROKEN_RESUMES_LATE        | assertion .*reconciled
 //   -DSTOP -DBROKEN_NO_INTERRUPT | invalid end state
 //   -DSTOP -DBROKEN_DEAF_SLEEP   | invalid end state
 //   -DSTOP -DBROKEN_DEAF_SOURCE  | invalid end state
+//   -DSTOP -DBROKEN_DEAF_TELLER  | invalid end state
 
 #ifndef CHANGES
 #define CHANGES 2
@@ -34,6 +39,9 @@ byte stored;   // the version of the object in the store
 
 bool handling;        // Informer::handling_ is held
 bool has_handler;     // the source's handler has been added
+bool throws = true;   // the handler throws
+bool untold;          // the handler must be told of the object
+bool must_tell;       // Reflector::must_tell_again_
 bool refuses = true;  // the queue refuses items
 bool kept;            // the source keeps an item, under its mutex
 bool queued;          // an item is in the queue
@@ -44,6 +52,7 @@ bool interrupted;      // ListerWatcher::Stop() has been called
 bool source_stopping;  // InformerSource::stopping_
 bool source_ended;
 bool informer_ended;
+bool teller_ended;
 
 #define saw_all (reconciled == CHANGES)
 
@@ -62,9 +71,20 @@ inline add() {
   fi
 }
 
+inline call_handler() {
+  if
+  :: !throws -> untold = false; add()
+#ifndef BROKEN_DROPS_THROWN
+  :: throws -> untold = true; must_tell = true
+#else
+  :: throws
+#endif
+  fi
+}
+
 inline tell() {
   if
-  :: has_handler -> add()
+  :: has_handler -> call_handler()
   :: !has_handler
   fi
 }
@@ -77,6 +97,8 @@ active proctype Server() {
 }
 
 active proctype Queue() { refuses = false }
+
+active proctype Handler() { throws = false }
 
 // Reflector::Run()
 active proctype Informer() {
@@ -113,19 +135,59 @@ end_sleeping:
   informer_ended = true
 }
 
+// Reflector::RunTellAgain()
+active proctype Teller() {
+end_waiting:
+  if
+  :: stopping -> goto ends
+  :: must_tell
+  fi;
+#ifndef BROKEN_LOWERS_LATE
+  must_tell = false;
+#endif
+  // Sleeps. The time may pass at once or never.
+end_sleeping:
+  if
+#ifndef BROKEN_DEAF_TELLER
+  :: stopping -> goto ends
+#endif
+  :: !stopping
+  fi;
+  lock();
+  if
+  :: has_handler && untold ->
+#ifdef BROKEN_TELLS_ONCE_MORE
+     if
+     :: !throws -> untold = false; add()
+     :: throws
+     fi
+#else
+     call_handler()
+#endif
+  :: else
+  fi;
+  unlock();
+#ifdef BROKEN_LOWERS_LATE
+  must_tell = false;
+#endif
+  goto end_waiting;
+ends:
+  teller_ended = true
+}
+
 // InformerSource::Run()
 active proctype Source() {
   bool retry;
 #ifdef BROKEN_REGISTERS_LATE
   if
-  :: stored > 0 -> add()
+  :: stored > 0 -> call_handler()
   :: stored == 0
   fi;
   has_handler = true;
 #else
   lock();
   if
-  :: stored > 0 -> add()
+  :: stored > 0 -> call_handler()
   :: stored == 0
   fi;
   has_handler = true;
@@ -175,7 +237,8 @@ active proctype Stopper() {
 #ifndef BROKEN_NO_INTERRUPT
   interrupted = true;
 #endif
-  informer_ended
+  informer_ended;
+  teller_ended
 }
 #else
 active proctype Judge() {

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
@@ -33,6 +35,7 @@
 #include "workqueue/controller/lister_watcher.h"
 #include "workqueue/controller/object_store.h"
 #include "workqueue/controller/source.h"
+#include "workqueue/internal/catch_as_status.h"
 #include "workqueue/internal/mutex_lock.h"
 #include "workqueue/log_sink.h"
 
@@ -98,10 +101,18 @@ struct ObjectEvent {
 //
 // The functions that an informer calls. Each of them may be null. They are
 // called one at a time, must not block for long, and must not call
-// `AddHandler()` or `RemoveHandler()`. An exception is logged.
+// `AddHandler()`, `RemoveHandler()` or `Resync()`.
+//
+// A call that throws is made again, so no change is lost: each second on the
+// informer's clock, and, if it is one of `on_event`, also before the next event
+// of the same object. An exception is logged.
 template <typename Object>
 struct InformerHandler {
   // Called after each change in the store.
+  //
+  // The events of an object that follow a call that throws are not told before
+  // that call has returned. They become one event meanwhile, or two if the
+  // object has been deleted. Events of other objects do not wait.
   std::function<void(const ObjectEvent<Object>& event)> on_event;
 
   // Called once, when `on_event` has been called for all objects of the first
@@ -109,7 +120,8 @@ struct InformerHandler {
   std::function<void()> on_synced;
 
   // Called with OK when a watch has begun, and with the error when a list or a
-  // watch has ended with one.
+  // watch has ended with one. While another function of this handler must be
+  // called again, called with its exception in the place of OK.
   std::function<void(const absl::Status& status)> on_health;
 };
 
@@ -147,8 +159,9 @@ struct InformerHandler {
 //
 // Unlike in client-go, there is no queue between the watch and the handlers:
 // they run on the informer's thread, and the work queue behind them merges the
-// changes. An informer does not resync; a source does, see
-// `InformerSourceOptions::resync_period`.
+// changes. A second thread, which the informer starts when it is first needed,
+// makes the calls that are made again. An informer does not resync by itself; a
+// source does, see `InformerSourceOptions::resync_period`.
 //
 // Thread-safe.
 template <typename Object>
@@ -174,9 +187,9 @@ class Informer {
   // `absl::FailedPreconditionError` if the informer has been stopped.
   absl::Status Start() { return reflector_.Start(); }
 
-  // Ends the informer, and blocks until its thread has ended. That thread ends
-  // soon after `ListerWatcher::Stop()`. The store keeps its objects. Must not
-  // be called from a handler.
+  // Ends the informer, and blocks until its threads have ended. They end soon
+  // after `ListerWatcher::Stop()`. The store keeps its objects. Must not be
+  // called from a handler.
   void Stop() { reflector_.Stop(); }
 
   // Returns whether the store has all objects of the first list, and the
@@ -208,8 +221,34 @@ class Informer {
   // again.
   void RemoveHandler(HandlerId id);
 
+  // Tells a handler of each object in the store, with an event whose
+  // `old_object` is the `new_object`. Does nothing if there is no such handler.
+  // Blocks until this is done.
+  void Resync(HandlerId id);
+
  private:
   using ObjectPtr = std::shared_ptr<const Object>;
+
+  // What a handler must be told of an object, because it has thrown.
+  struct Untold {
+    ObjectPtr old_object;   // the state that the handler knows; may be null
+    ObjectPtr last_object;  // the last state; not null
+    bool deleted = false;   // whether that state is gone
+    bool is_in_initial_list = false;
+  };
+  using UntoldObjects = std::map<std::string, Untold>;  // by key
+
+  struct Listener {
+    InformerHandler<Object> handler;
+    UntoldObjects untold;
+    // The node of the next element of `untold`, so that there is memory for it
+    // when the handler throws.
+    typename UntoldObjects::node_type spare;
+    bool must_tell_synced = false;
+    bool must_tell_health = false;
+    bool failing = false;  // whether on_health has been told `error`
+    absl::Status error;    // the last exception
+  };
 
   Informer(InformerOptions<Object> options, std::unique_ptr<Jitter> jitter);
 
@@ -218,21 +257,50 @@ class Informer {
   absl::StatusOr<std::string> List(const std::string& min_version);
   absl::Status Watch(const std::string& version);
   absl::StatusOr<std::optional<std::string>> Next();
-  void OnHealth(const absl::Status& status);
+  void OnHealth();
 
   // Applies the state of an object that a list or an event tells.
   void Put(const std::string& key, const ObjectPtr& object, bool from_list);
   void Erase(const std::string& key);
 
-  void OnEvent(const ObjectEvent<Object>& event)
+  // Allocates what `Tell()` needs for the object with the key. `Tell()` does
+  // not throw, and must follow before the next call.
+  void Prepare(Listener& listener, const std::string& key)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(handling_);
+  void Tell(Listener& listener, const std::string& key,
+            const ObjectEvent<Object>& event)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(handling_);
 
-  // Call `f` with each handler, or with one. Log exceptions.
-  template <typename F>
-  void CallHandlers(F f) ABSL_EXCLUSIVE_LOCKS_REQUIRED(handling_);
-  template <typename F>
-  void Call(const InformerHandler<Object>& handler, F f)
+  // Do so with all handlers.
+  void PrepareAll(const std::string& key)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(handling_);
+  void TellAll(const std::string& key, const ObjectEvent<Object>& event)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(handling_);
+
+  // Tells of all objects in the store.
+  void TellStore(Listener& listener, bool as_initial_list)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(handling_);
+
+  // Tells what the handler does not know of an object. Returns whether it knows
+  // all then.
+  bool TellUntold(Listener& listener, Untold& untold)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(handling_);
+
+  // Tell that the informer is in sync, and the health.
+  void TellSynced(Listener& listener) ABSL_EXCLUSIVE_LOCKS_REQUIRED(handling_);
+  void TellHealth(Listener& listener) ABSL_EXCLUSIVE_LOCKS_REQUIRED(handling_);
+
+  // Tells the health if the handler has begun or ceased to fail, and makes the
+  // reflector call `TellAgain()` if a call must be made again.
+  void Settle(Listener& listener) ABSL_EXCLUSIVE_LOCKS_REQUIRED(handling_);
+
+  // Makes the calls that must be made again.
+  void TellAgain();
+
+  // Calls `f`, and returns whether it has returned. Logs an exception.
+  static constexpr auto kCalling = [] { return "calling a handler"; };
+  template <typename F>
+  bool Call(Listener& listener, F f) ABSL_EXCLUSIVE_LOCKS_REQUIRED(handling_);
 
   const std::function<std::string(const Object&)> key_;
   const std::function<bool(const Object&, const Object&)> is_newer_;
@@ -242,8 +310,7 @@ class Informer {
   // Held while the store changes and the handlers are told. So each handler
   // sees the changes in the order of the store, and a new one misses none.
   absl::Mutex handling_;
-  std::map<HandlerId, InformerHandler<Object>> handlers_
-      ABSL_GUARDED_BY(handling_);
+  std::map<HandlerId, Listener> listeners_ ABSL_GUARDED_BY(handling_);
   HandlerId next_handler_ ABSL_GUARDED_BY(handling_) = 0;
   // Whether the first list has been handed over.
   bool synced_ ABSL_GUARDED_BY(handling_) = false;
@@ -251,7 +318,7 @@ class Informer {
   // Used by the reflector's thread alone. Null if there is no watch.
   std::unique_ptr<Watcher<Object>> watcher_;
 
-  // The last member: its thread uses the others.
+  // The last member: its threads use the others.
   internal::Reflector reflector_;
 };
 
@@ -312,7 +379,8 @@ internal::ReflectorHooks Informer<Object>::Hooks() {
   hooks.watch = [this](const std::string& version) { return Watch(version); };
   hooks.next = [this] { return Next(); };
   hooks.interrupt = [this] { lister_watcher_->Stop(); };
-  hooks.on_health = [this](const absl::Status& status) { OnHealth(status); };
+  hooks.on_health = [this] { OnHealth(); };
+  hooks.tell_again = [this] { TellAgain(); };
   return hooks;
 }
 
@@ -337,9 +405,7 @@ absl::StatusOr<std::string> Informer<Object>::List(
     for (const std::string& key : unlisted) Erase(key);
     internal::MutexLock lock(&handling_);
     if (!std::exchange(synced_, true)) {
-      CallHandlers([](const InformerHandler<Object>& handler) {
-        if (handler.on_synced != nullptr) handler.on_synced();
-      });
+      for (auto& [id, listener] : listeners_) TellSynced(listener);
     }
     return std::move(page->version);
   }
@@ -376,11 +442,9 @@ absl::StatusOr<std::optional<std::string>> Informer<Object>::Next() {
 }
 
 template <typename Object>
-void Informer<Object>::OnHealth(const absl::Status& status) {
+void Informer<Object>::OnHealth() {
   internal::MutexLock lock(&handling_);
-  CallHandlers([&](const InformerHandler<Object>& handler) {
-    if (handler.on_health != nullptr) handler.on_health(status);
-  });
+  for (auto& [id, listener] : listeners_) TellHealth(listener);
 }
 
 template <typename Object>
@@ -395,64 +459,175 @@ void Informer<Object>::Put(const std::string& key, const ObjectPtr& object,
     if (!differs) return;
   }
   internal::MutexLock lock(&handling_);
+  PrepareAll(key);
   store_.Put(key, object);
-  OnEvent({stored, object, /*is_in_initial_list=*/!synced_});
+  TellAll(key, {stored, object, /*is_in_initial_list=*/!synced_});
 }
 
 template <typename Object>
 void Informer<Object>::Erase(const std::string& key) {
   internal::MutexLock lock(&handling_);
+  PrepareAll(key);
   const ObjectPtr erased = store_.Erase(key);
-  if (erased != nullptr) OnEvent({erased, nullptr});
+  if (erased != nullptr) TellAll(key, {erased, nullptr});
 }
 
 template <typename Object>
-void Informer<Object>::OnEvent(const ObjectEvent<Object>& event) {
-  CallHandlers([&](const InformerHandler<Object>& handler) {
-    if (handler.on_event != nullptr) handler.on_event(event);
+void Informer<Object>::Prepare(Listener& listener, const std::string& key) {
+  if (listener.handler.on_event == nullptr) return;
+  if (listener.spare.empty()) {
+    UntoldObjects nodes;
+    nodes.try_emplace(std::string());
+    listener.spare = nodes.extract(nodes.begin());
+  }
+  listener.spare.key() = key;
+}
+
+template <typename Object>
+void Informer<Object>::Tell(Listener& listener, const std::string& key,
+                            const ObjectEvent<Object>& event) {
+  if (listener.handler.on_event == nullptr) return;
+  auto it = listener.untold.find(key);
+  if (it != listener.untold.end() && TellUntold(listener, it->second)) {
+    listener.untold.erase(it);
+    it = listener.untold.end();
+  }
+  if (it == listener.untold.end()) {
+    if (!Call(listener, [&] { listener.handler.on_event(event); })) {
+      it = listener.untold.insert(std::move(listener.spare)).position;
+      it->second = {event.old_object, event.old_object, false,
+                    event.is_in_initial_list};
+    }
+  }
+  if (it != listener.untold.end()) {
+    Untold& untold = it->second;
+    untold.deleted = event.new_object == nullptr;
+    if (!untold.deleted) untold.last_object = event.new_object;
+    untold.is_in_initial_list &= event.is_in_initial_list;
+  }
+  Settle(listener);
+}
+
+template <typename Object>
+void Informer<Object>::PrepareAll(const std::string& key) {
+  for (auto& [id, listener] : listeners_) Prepare(listener, key);
+}
+
+template <typename Object>
+void Informer<Object>::TellAll(const std::string& key,
+                               const ObjectEvent<Object>& event) {
+  for (auto& [id, listener] : listeners_) Tell(listener, key, event);
+}
+
+template <typename Object>
+void Informer<Object>::TellStore(Listener& listener, bool as_initial_list) {
+  for (const std::string& key : store_.Keys()) {
+    const ObjectPtr object = store_.Get(key);
+    Prepare(listener, key);
+    Tell(listener, key,
+         {as_initial_list ? nullptr : object, object, as_initial_list});
+  }
+}
+
+template <typename Object>
+bool Informer<Object>::TellUntold(Listener& listener, Untold& untold) {
+  const auto tell = [&](const ObjectPtr& now) {
+    return Call(listener, [&] {
+      listener.handler.on_event(
+          {untold.old_object, now, untold.is_in_initial_list});
+    });
+  };
+  if (!untold.deleted || untold.old_object != untold.last_object) {
+    if (!tell(untold.last_object)) return false;
+    untold.old_object = untold.last_object;
+    untold.is_in_initial_list = false;
+  }
+  return !untold.deleted || tell(nullptr);
+}
+
+template <typename Object>
+void Informer<Object>::TellSynced(Listener& listener) {
+  listener.must_tell_synced = !Call(listener, [&] {
+    if (listener.handler.on_synced != nullptr) listener.handler.on_synced();
   });
+  Settle(listener);
+}
+
+template <typename Object>
+void Informer<Object>::TellHealth(Listener& listener) {
+  listener.failing = listener.must_tell_synced || !listener.untold.empty();
+  absl::Status status = Healthy();
+  if (status.ok() && listener.failing) status = listener.error;
+  // An exception of on_health is not in listener.error: it says nothing of what
+  // the handler knows.
+  listener.must_tell_health = !reflector_.errors().Try(kCalling, [&] {
+    if (listener.handler.on_health != nullptr) {
+      listener.handler.on_health(status);
+    }
+  });
+  Settle(listener);
+}
+
+template <typename Object>
+void Informer<Object>::Settle(Listener& listener) {
+  const bool failing = listener.must_tell_synced || !listener.untold.empty();
+  if (failing != listener.failing) return TellHealth(listener);
+  if (failing || listener.must_tell_health) reflector_.TellAgainLater();
+}
+
+template <typename Object>
+void Informer<Object>::TellAgain() {
+  internal::MutexLock lock(&handling_);
+  for (auto& [id, listener] : listeners_) {
+    for (auto it = listener.untold.begin(); it != listener.untold.end();) {
+      const auto next = std::next(it);
+      if (TellUntold(listener, it->second)) listener.untold.erase(it);
+      it = next;
+    }
+    if (listener.must_tell_synced) TellSynced(listener);
+    if (listener.must_tell_health) TellHealth(listener);
+    Settle(listener);
+  }
 }
 
 template <typename Object>
 template <typename F>
-void Informer<Object>::CallHandlers(F f) {
-  for (const auto& [id, handler] : handlers_) Call(handler, f);
-}
-
-template <typename Object>
-template <typename F>
-void Informer<Object>::Call(const InformerHandler<Object>& handler, F f) {
-  reflector_.errors().Try([] { return "calling a handler"; },
-                          [&] { f(handler); });
+bool Informer<Object>::Call(Listener& listener, F f) {
+  const absl::Status status = internal::CatchAsStatus(f);
+  if (status.ok()) return true;
+  reflector_.errors().Write(kCalling, status);
+  listener.error = status;
+  return false;
 }
 
 template <typename Object>
 auto Informer<Object>::AddHandler(InformerHandler<Object> handler)
     -> HandlerId {
   internal::MutexLock lock(&handling_);
-  std::vector<ObjectPtr> objects = store_.List();
   const HandlerId id = next_handler_++;
-  const InformerHandler<Object>& added =
-      handlers_.emplace(id, std::move(handler)).first->second;
-  if (added.on_event != nullptr) {
-    for (ObjectPtr& object : objects) {
-      Call(added, [&](const InformerHandler<Object>& it) {
-        it.on_event({nullptr, std::move(object), /*is_in_initial_list=*/true});
-      });
-    }
-  }
-  const bool synced = synced_;
-  Call(added, [&](const InformerHandler<Object>& it) {
-    if (synced && it.on_synced != nullptr) it.on_synced();
-    if (it.on_health != nullptr) it.on_health(Healthy());
-  });
+  Listener& listener = listeners_[id];
+  absl::Cleanup remove = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    listeners_.erase(id);
+  };
+  listener.handler = std::move(handler);
+  TellStore(listener, /*as_initial_list=*/true);
+  if (synced_) TellSynced(listener);
+  TellHealth(listener);
+  std::move(remove).Cancel();
   return id;
+}
+
+template <typename Object>
+void Informer<Object>::Resync(HandlerId id) {
+  internal::MutexLock lock(&handling_);
+  const auto it = listeners_.find(id);
+  if (it != listeners_.end()) TellStore(it->second, /*as_initial_list=*/false);
 }
 
 template <typename Object>
 void Informer<Object>::RemoveHandler(HandlerId id) {
   internal::MutexLock lock(&handling_);
-  handlers_.erase(id);
+  listeners_.erase(id);
 }
 
 }  // namespace workqueue

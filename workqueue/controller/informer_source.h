@@ -9,6 +9,7 @@
 #define WORKQUEUE_CONTROLLER_INFORMER_SOURCE_H_
 
 #include <functional>
+#include <list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -53,9 +54,9 @@ struct InformerSourceOptions {
   int initial_priority = -100;
 
   // The period after which the source adds the items of all objects again, as
-  // insurance against an event that the reconcile function did not act on. The
-  // predicate is called with events whose `old_object` is the `new_object`.
-  // Positive; infinite means never.
+  // insurance against an event that the reconcile function did not act on; see
+  // `Informer::Resync()`. The predicate is called, too. Positive; infinite
+  // means never.
   absl::Duration resync_period = absl::InfiniteDuration();
 };
 
@@ -74,8 +75,12 @@ struct InformerSourceOptions {
 // If the queue does not take items, because it throws or its store cannot be
 // reached, the source keeps them and tries again each second.
 //
-// `informer` must outlive the controller. `items` and the predicate are called
-// as a handler of the informer is; see `InformerHandler`. A bad option makes
+// `items` and the predicate are called as a handler of the informer is; see
+// `InformerHandler`. If one of them throws, the event is told again each
+// second, and `Controller::Healthy()` returns the exception until the event has
+// been told.
+//
+// `informer` must outlive the controller. A bad option makes
 // `Controller::Start()` fail.
 //
 // Example, a controller of deployments, which also looks at their pods:
@@ -133,30 +138,30 @@ class InformerSource {
  private:
   absl::Status CheckOptions() const;
 
-  // Handles an event of the informer, or one that a resync makes.
-  void OnEvent(RateLimitingInterface<T>& queue,
-               const ObjectEvent<Object>& event, int priority);
+  // Items that the queue has not taken.
+  struct Kept {
+    int priority;
+    std::vector<T> items;
+  };
 
-  // Adds the items, or keeps them for a retry.
-  void Add(RateLimitingInterface<T>& queue, int priority, std::vector<T> items);
+  // Handles an event of the informer. Adds the items, or keeps them for a
+  // retry.
+  void OnEvent(RateLimitingInterface<T>& queue,
+               const ObjectEvent<Object>& event);
+
+  // Adds the items. Returns whether the queue need not be asked again.
+  static bool TryAdd(RateLimitingInterface<T>& queue, const Kept& kept);
 
   // Adds the items that were kept.
   void Retry(RateLimitingInterface<T>& queue);
-
-  // Adds the items of all objects.
-  void Resync(RateLimitingInterface<T>& queue);
 
   Informer<Object>* const informer_;
   const typename InformerSourceOptions<Object>::template Items<T> items_;
   const InformerSourceOptions<Object> options_;
 
-  struct Kept {
-    int priority;
-    std::vector<T> items;
-  };
   absl::Mutex mu_;
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
-  std::vector<Kept> kept_ ABSL_GUARDED_BY(mu_);
+  std::list<Kept> kept_ ABSL_GUARDED_BY(mu_);
 };
 
 template <typename T, typename Object>
@@ -165,8 +170,7 @@ absl::Status InformerSource<T, Object>::Run(SourceContext<T>& context) {
   if (!checked.ok()) return checked;
   InformerHandler<Object> handler;
   handler.on_event = [this, &context](const ObjectEvent<Object>& event) {
-    OnEvent(context.queue, event,
-            event.is_in_initial_list ? options_.initial_priority : 0);
+    OnEvent(context.queue, event);
   };
   handler.on_synced = context.mark_synced;
   handler.on_health = [&context](const absl::Status& status) {
@@ -193,8 +197,9 @@ absl::Status InformerSource<T, Object>::Run(SourceContext<T>& context) {
       if (!context.Sleep(RetryDelay())) return absl::OkStatus();
       Retry(context.queue);
     } else {
-      Resync(context.queue);
-      resync_at = context.clock->TimeNow() + options_.resync_period;
+      const bool resynced = CatchAsStatus([&] { informer_->Resync(id); }).ok();
+      resync_at = context.clock->TimeNow() +
+                  (resynced ? options_.resync_period : RetryDelay());
     }
   }
 }
@@ -215,47 +220,46 @@ absl::Status InformerSource<T, Object>::CheckOptions() const {
 
 template <typename T, typename Object>
 void InformerSource<T, Object>::OnEvent(RateLimitingInterface<T>& queue,
-                                        const ObjectEvent<Object>& event,
-                                        int priority) {
+                                        const ObjectEvent<Object>& event) {
   if (options_.predicate != nullptr && !options_.predicate(event)) return;
-  std::vector<T> items;
-  if (event.new_object != nullptr) items = items_(*event.new_object);
-  if (event.old_object != nullptr && event.old_object != event.new_object) {
-    for (T& item : items_(*event.old_object)) items.push_back(std::move(item));
+  const bool is_resync = event.old_object == event.new_object;
+  Kept kept;
+  kept.priority =
+      event.is_in_initial_list || is_resync ? options_.initial_priority : 0;
+  if (event.new_object != nullptr) kept.items = items_(*event.new_object);
+  if (event.old_object != nullptr && !is_resync) {
+    for (T& item : items_(*event.old_object)) {
+      kept.items.push_back(std::move(item));
+    }
   }
-  Add(queue, priority, std::move(items));
+  if (TryAdd(queue, kept)) return;
+  MutexLock lock(&mu_);
+  kept_.push_back(std::move(kept));
 }
 
 template <typename T, typename Object>
-void InformerSource<T, Object>::Add(RateLimitingInterface<T>& queue,
-                                    int priority, std::vector<T> items) {
+bool InformerSource<T, Object>::TryAdd(RateLimitingInterface<T>& queue,
+                                       const Kept& kept) {
   const absl::Status added = CatchAsStatus([&] {
     AddOptions options;
-    options.priority = priority;
-    return AddWithOptions<T>(queue, options, items) || queue.ShuttingDown()
+    options.priority = kept.priority;
+    return AddWithOptions<T>(queue, options, kept.items) || queue.ShuttingDown()
                ? absl::OkStatus()
                : absl::UnavailableError("the queue has not taken the items");
   });
-  if (added.ok()) return;
-  MutexLock lock(&mu_);
-  kept_.push_back({priority, std::move(items)});
+  return added.ok();
 }
 
 template <typename T, typename Object>
 void InformerSource<T, Object>::Retry(RateLimitingInterface<T>& queue) {
-  std::vector<Kept> kept;
+  std::list<Kept> kept;
   {
     MutexLock lock(&mu_);
-    kept = std::exchange(kept_, {});
+    kept.swap(kept_);
   }
-  for (Kept& it : kept) Add(queue, it.priority, std::move(it.items));
-}
-
-template <typename T, typename Object>
-void InformerSource<T, Object>::Resync(RateLimitingInterface<T>& queue) {
-  for (const auto& object : informer_->store().List()) {
-    OnEvent(queue, {object, object}, options_.initial_priority);
-  }
+  kept.remove_if([&queue](const Kept& it) { return TryAdd(queue, it); });
+  MutexLock lock(&mu_);
+  kept_.splice(kept_.begin(), kept);
 }
 
 }  // namespace internal

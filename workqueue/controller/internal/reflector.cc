@@ -23,6 +23,7 @@
 #include "workqueue/internal/error_log.h"
 #include "workqueue/internal/mutex_lock.h"
 #include "workqueue/internal/printable.h"
+#include "workqueue/internal/retry_delay.h"
 #include "workqueue/internal/thread_name.h"
 #include "workqueue/log_sink.h"
 
@@ -64,6 +65,11 @@ void Reflector::Stop() {
   }
   errors_.Try([] { return "stopping"; }, hooks_.interrupt);
   thread_.Join();
+  // The thread takes mu_. It is not started any more.
+  const auto join = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    telling_thread_.Join();
+  };
+  join();
 }
 
 bool Reflector::HasSynced() const {
@@ -84,6 +90,36 @@ bool Reflector::AwaitSync(absl::Duration timeout) const {
 absl::Status Reflector::Healthy() const {
   MutexLock lock(&mu_);
   return health_;
+}
+
+void Reflector::TellAgainLater() {
+  absl::Status started;
+  {
+    MutexLock lock(&mu_);
+    must_tell_again_ = true;
+    if (stopping_.HasBeenNotified() || telling_thread_.size() > 0) return;
+    started = telling_thread_.Start(1, [this](size_t) { RunTellAgain(); });
+  }
+  if (started.ok()) return;
+  errors_.Write([] { return "starting the thread that calls handlers again"; },
+                started);
+}
+
+void Reflector::RunTellAgain() {
+  NameThisThread(name_, "informer");
+  while (true) {
+    {
+      MutexLock lock(&mu_);
+      const auto awaited = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+        return must_tell_again_ || stopping_.HasBeenNotified();
+      };
+      mu_.Await(absl::Condition(&awaited));
+      must_tell_again_ = false;
+    }
+    Sleep(RetryDelay());
+    if (stopping_.HasBeenNotified()) return;
+    hooks_.tell_again();
+  }
 }
 
 void Reflector::Run() {
@@ -158,7 +194,7 @@ void Reflector::SetHealth(const absl::Status& status) {
     MutexLock lock(&mu_);
     health_ = status;
   }
-  hooks_.on_health(status);
+  hooks_.on_health();
 }
 
 void Reflector::Sleep(absl::Duration d) {

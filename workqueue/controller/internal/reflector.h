@@ -31,8 +31,8 @@
 namespace workqueue {
 namespace internal {
 
-// The functions of an informer that its reflector calls. All but `on_health`
-// may throw.
+// The functions of an informer that its reflector calls. The last two do not
+// throw.
 struct ReflectorHooks {
   // Lists all objects and hands them over. Returns the version of the list.
   std::function<absl::StatusOr<std::string>(const std::string& min_version)>
@@ -44,9 +44,10 @@ struct ReflectorHooks {
   std::function<absl::StatusOr<std::optional<std::string>>()> next;
   // Makes the functions above return. Called from another thread.
   std::function<void()> interrupt;
-  // Tells that a watch has begun, or the error that ended the list or the
-  // watch.
-  std::function<void(const absl::Status& status)> on_health;
+  // Tells the handlers of a change of `Reflector::Healthy()`.
+  std::function<void()> on_health;
+  // Makes the calls of handlers that must be made again.
+  std::function<void()> tell_again;
 };
 
 // Reflector
@@ -87,9 +88,14 @@ class Reflector {
   // The log of the informer's errors.
   ErrorLog& errors() { return errors_; }
 
+  // Makes a thread call `ReflectorHooks::tell_again` a second later, unless the
+  // reflector has been stopped.
+  void TellAgainLater();
+
  private:
-  // The function of the thread.
+  // The functions of the threads.
   void Run();
+  void RunTellAgain();
 
   // Lists, if necessary, and watches until there is an error. Returns it.
   absl::Status ListAndWatch();
@@ -120,6 +126,7 @@ class Reflector {
   absl::Notification stopping_;  // notified under mu_
   bool synced_ ABSL_GUARDED_BY(mu_) = false;
   absl::Status health_ ABSL_GUARDED_BY(mu_);
+  bool must_tell_again_ ABSL_GUARDED_BY(mu_) = false;
 
   // The next three are used by the thread alone. The version from which to
   // watch or, if the objects must be listed first, the least version of the
@@ -130,6 +137,8 @@ class Reflector {
 
   absl::Mutex thread_mu_ ABSL_ACQUIRED_BEFORE(mu_);
   WorkerPool thread_ ABSL_GUARDED_BY(thread_mu_);
+  // Started when it is first needed.
+  WorkerPool telling_thread_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace internal
