@@ -225,7 +225,80 @@ TEST_F(InspectHandlerTest, BadRequestsGetOneClearError) {
   EXPECT_EQ(Get({{"name", "orders"}, {"key", "not a key"}}).status, 400);
   const InspectResponse response = handler_->Handle({"PUT", {}, {}});
   EXPECT_EQ(response.status, 405);
-  EXPECT_EQ(HeaderOf(response, "Allow"), "GET, POST");
+  EXPECT_EQ(HeaderOf(response, "Allow"), "GET, HEAD, POST");
+}
+
+TEST_F(InspectHandlerTest, HeadIsGetWithoutTheBody) {
+  for (const Parameters& parameters :
+       {Parameters{{"format", "json"}}, Parameters{{"name", "orders"}},
+        Parameters{{"name", "x"}}}) {
+    const InspectResponse get = Get(parameters);
+    const InspectResponse head = handler_->Handle({"HEAD", parameters, {}});
+    EXPECT_EQ(head.status, get.status);
+    EXPECT_THAT(head.body, IsEmpty());
+    EXPECT_EQ(HeaderOf(head, "Content-Type"), HeaderOf(get, "Content-Type"));
+    EXPECT_EQ(HeaderOf(head, "Content-Length"),
+              std::to_string(get.body.size()));
+  }
+}
+
+TEST_F(InspectHandlerTest, ThePageHasTheHostsThatItIsServedAs) {
+  InspectHandlerOptions options;
+  options.hosts = {"queues.example.com", "Short:8080"};
+  InspectHandler handler(registry_.get(), options);
+  for (const char* host :
+       {"localhost", "localhost:9090", "LocalHost.", "127.0.0.1:9090",
+        "10.0.0.255", "[::1]", "[fe80::1]:9090", "[::ffff:10.0.0.1]:9090",
+        "queues.example.com", "Queues.Example.Com.:443", "short"}) {
+    EXPECT_EQ(handler.Handle({"GET", {}, {{"host", host}}}).status, 200)
+        << host;
+  }
+  EXPECT_EQ(handler.Handle({"GET", {}, {}}).status, 200);
+}
+
+TEST_F(InspectHandlerTest, AnotherSiteCannotGiveThePageItsName) {
+  Authorize();
+  for (const char* host :
+       {"evil.example", "evil.example:9090", "", "localhost.evil.example",
+        "localhost:evil", "127.0.0.1.evil.example", "1.2.3", "1.2.3.256",
+        "1.2.3.4.5", "1.2.3.-4", "1..3.4", "[::1", "[::1]x", "[evil]", "::1",
+        "queues.example.com"}) {
+    for (const char* method : {"GET", "HEAD", "POST", "PUT"}) {
+      const InspectResponse response = handler_->Handle(
+          {method,
+           {{"name", "orders"}, {"key", "x"}, {"action", "cancel"}},
+           {{"host", host}, {"workqueue-inspect", "1"}, {"user", "admin"}}});
+      EXPECT_EQ(response.status, 403) << method << " " << host;
+      EXPECT_THAT(response.body, Not(HasSubstr("name=\"token\"")));
+    }
+  }
+  EXPECT_THAT(state_.actions, IsEmpty());
+  const InspectResponse response =
+      handler_->Handle({"GET", {}, {{"host", "evil.example"}}});
+  EXPECT_THAT(response.body,
+              HasSubstr("host is &quot;evil.example&quot;; it must be "
+                        "localhost, an IP address, or a name in "
+                        "InspectHandlerOptions::hosts"));
+}
+
+TEST_F(InspectHandlerTest, TheOriginIsThePageItself) {
+  InspectHandlerOptions options;
+  options.hosts = {"queues.example.com"};
+  InspectHandler handler(registry_.get(), options);
+  const auto status_of = [&handler](Parameters headers) {
+    return handler.Handle({"GET", {}, std::move(headers)}).status;
+  };
+  const std::string host = "127.0.0.1:9090";
+  for (const char* origin : {"http://127.0.0.1:9090", "https://127.0.0.1:9090",
+                             "https://queues.example.com"}) {
+    EXPECT_EQ(status_of({{"host", host}, {"origin", origin}}), 200) << origin;
+  }
+  for (const char* origin :
+       {"http://127.0.0.1:3000", "http://localhost:9090", "null", "",
+        "https://evil.example", "127.0.0.1:9090x"}) {
+    EXPECT_EQ(status_of({{"host", host}, {"origin", origin}}), 403) << origin;
+  }
+  EXPECT_EQ(status_of({{"origin", "http://127.0.0.1:9090"}}), 403);
 }
 
 TEST_F(InspectHandlerTest, KeysAreHarmless) {

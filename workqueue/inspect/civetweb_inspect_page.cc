@@ -53,14 +53,18 @@ std::optional<std::string> ReadBody(struct mg_connection* connection) {
   return body;
 }
 
-void Send(struct mg_connection* connection, const InspectResponse& response) {
+// Sends `response`. The length of a response to a HEAD is among its headers.
+void Send(struct mg_connection* connection, const InspectResponse& response,
+          bool is_head) {
   mg_response_header_start(connection, response.status);
   for (const auto& [name, value] : response.headers) {
     mg_response_header_add(connection, name.c_str(), value.data(),
                            static_cast<int>(value.size()));
   }
-  const std::string length = std::to_string(response.body.size());
-  mg_response_header_add(connection, "Content-Length", length.c_str(), -1);
+  if (!is_head) {
+    const std::string length = std::to_string(response.body.size());
+    mg_response_header_add(connection, "Content-Length", length.c_str(), -1);
+  }
   mg_response_header_send(connection);
   mg_write(connection, response.body.data(), response.body.size());
 }
@@ -89,7 +93,7 @@ int OnRequest(struct mg_connection* connection, void* handler) {
   } else {
     response = static_cast<InspectHandler*>(handler)->Handle(request);
   }
-  Send(connection, response);
+  Send(connection, response, request.method == "HEAD");
   return response.status;
 }
 

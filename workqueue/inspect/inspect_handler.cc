@@ -18,6 +18,7 @@
 #include "workqueue/inspect/inspectable.h"
 #include "workqueue/inspect/inspection_json.h"
 #include "workqueue/inspect/inspection_registry.h"
+#include "workqueue/inspect/internal/check_host.h"
 #include "workqueue/inspect/internal/html.h"
 #include "workqueue/inspect/internal/list_limits.h"
 #include "workqueue/inspect/internal/page.h"
@@ -34,6 +35,17 @@ std::string NewSecret() {
     absl::StrAppendFormat(&secret, "%08x", static_cast<uint32_t>(random()));
   }
   return secret;
+}
+
+// Returns whether `a` is `b`, a secret. Takes the same time for all texts of
+// the length of `b`, so that nobody can guess one character after the other.
+bool SameSecret(absl::string_view a, absl::string_view b) {
+  if (a.size() != b.size()) return false;
+  unsigned difference = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    difference |= static_cast<unsigned char>(a[i] ^ b[i]);
+  }
+  return difference == 0;
 }
 
 // Returns the parameter `name`; empty if there is none.
@@ -121,14 +133,29 @@ InspectHandler::InspectHandler(InspectionRegistry* registry,
     : registry_(registry), options_(std::move(options)), token_(NewSecret()) {}
 
 InspectResponse InspectHandler::Handle(const InspectRequest& request) {
-  if (request.method == "GET") return Get(request);
-  if (request.method == "POST") return Post(request);
-  InspectResponse response =
-      Error(request, absl::InvalidArgumentError(absl::StrCat(
-                         "method is ", internal::Printable(request.method),
-                         "; it must be GET or POST")));
-  response.status = 405;
-  response.headers.emplace_back("Allow", "GET, POST");
+  const bool is_head = request.method == "HEAD";
+  InspectResponse response;
+  const absl::Status host =
+      internal::CheckHost(request.headers, options_.hosts);
+  if (!host.ok()) {
+    response = Error(request, host);
+  } else if (request.method == "GET" || is_head) {
+    response = Get(request);
+  } else if (request.method == "POST") {
+    response = Post(request);
+  } else {
+    response =
+        Error(request, absl::InvalidArgumentError(absl::StrCat(
+                           "method is ", internal::Printable(request.method),
+                           "; it must be GET, HEAD or POST")));
+    response.status = 405;
+    response.headers.emplace_back("Allow", "GET, HEAD, POST");
+  }
+  if (is_head) {
+    response.headers.emplace_back("Content-Length",
+                                  absl::StrCat(response.body.size()));
+    response.body.clear();
+  }
   return response;
 }
 
@@ -168,7 +195,7 @@ InspectResponse InspectHandler::Get(const InspectRequest& request) {
 
 InspectResponse InspectHandler::Post(const InspectRequest& request) {
   if (request.headers.count("workqueue-inspect") == 0 &&
-      Parameter(request, "token") != token_) {
+      !SameSecret(Parameter(request, "token"), token_)) {
     return Error(request,
                  absl::PermissionDeniedError(
                      "the request has neither the header workqueue-inspect "

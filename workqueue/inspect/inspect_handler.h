@@ -51,6 +51,11 @@ struct InspectHandlerOptions {
   // the reason for the refusal, which the response contains. Called from any
   // thread. Null, the default, refuses all changes.
   std::function<absl::Status(const InspectRequest&)> authorizer;
+
+  // The names of hosts that the page is served as, for example
+  // "queues.example.com". A page is always served as "localhost", and as an IP
+  // address. Capital letters and ports don't matter.
+  std::vector<std::string> hosts;
 };
 
 // InspectHandler
@@ -73,11 +78,21 @@ struct InspectHandlerOptions {
 //   * `format=json` with any of these: the same as JSON, as docs/inspection.md
 //     describes it.
 //
+// The response to a HEAD is that to a GET, without the body. Its header
+// `Content-Length` has the size of the body.
+//
 // A POST changes the item `key` of the object `name`. The parameter `action` is
 // `requeue`, `forget` or `cancel`; see `InspectAction`. The authorizer must
 // permit the POST. Besides, a POST must have a header `workqueue-inspect`, with
 // any value, or the parameter `token` of the page's own forms. Other web sites
 // can make a browser send neither.
+//
+// A web site can give its own name the address of this server, and so make a
+// browser take the page for the site's. So a request whose header `host` has
+// another name than `InspectHandlerOptions::hosts` allows is refused, with
+// status 403. So is one whose header `origin` is neither the host of the
+// request nor one of `hosts`. A request without these headers comes from no
+// browser, and is answered.
 //
 // The page reads without JavaScript. With JavaScript, it refreshes itself every
 // two seconds. It loads nothing from other servers. All texts are escaped, and
