@@ -236,6 +236,32 @@ TEST_F(SharedQueueOutageTest, AUserWithoutRightsIsTold) {
   EXPECT_TRUE(absl::IsPermissionDenied(Queue::Create(options).status()));
 }
 
+TEST_F(SharedQueueOutageTest, AUserWithoutChannelsIsTold) {
+  Command({"ACL", "SETUSER", "worker", "on", ">secret", "~*", "+@all"});
+  Options options = MakeOptions();
+  options.redis.username = "worker";
+  options.redis.password = "secret";
+  options.call_timeout = absl::Seconds(60);  // does not pass
+  const auto expect_told = [](const absl::Status& status) {
+    EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
+    EXPECT_TRUE(absl::StrContains(status.message(), "the channels &{q}:*"))
+        << status;
+  };
+  expect_told(Queue::Create(options).status());
+  // The right can be taken away later, too.
+  Command({"ACL", "SETUSER", "worker", "&*"});
+  const auto queue = Queue::Create(options);
+  ASSERT_TRUE(queue.ok()) << queue.status();
+  Command({"ACL", "SETUSER", "worker", "resetchannels"});
+  expect_told((*queue)->Reopen());
+  Command({"ACL", "SETUSER", "worker", "&*", "-spublish"});
+  expect_told((*queue)->Reopen());
+  Command({"ACL", "SETUSER", "worker", "+@all", "-evalsha"});
+  expect_told((*queue)->AddWithStatus("x"));
+  Command({"ACL", "SETUSER", "worker", "+@all"});
+  EXPECT_TRUE((*queue)->AddWithStatus("x").ok());
+}
+
 class SharedQueueSettingsTest : public SharedQueueOutageTest {
  protected:
   SharedQueueSettingsTest()

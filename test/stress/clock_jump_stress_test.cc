@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <thread>  // NOLINT(build/c++11)
+#include <vector>
 
 #include "absl/base/config.h"
 #include "absl/status/status.h"
@@ -24,8 +25,10 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
+#include "test/shared/redis_fixture.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/rate_limiting_queue.h"
+#include "workqueue/shared/shared_queue.h"
 #include "workqueue/timer/delay_queue.h"
 #include "workqueue/timer/scheduler.h"
 
@@ -140,6 +143,42 @@ TEST_P(WallClockJumpTest, PeriodsAreUnaffected) {
     Jump();
     runs.Wait();
   });
+}
+
+// The calls of a shared queue, with and without company, its delays and its
+// timeouts.
+class SharedQueueJumpTest : public RedisFixture {
+ protected:
+  ~SharedQueueJumpTest() override { wall_shift_seconds = 0; }
+};
+
+TEST_F(SharedQueueJumpTest, IsUnaffected) {
+  SharedQueueOptions<int> options;
+  options.name = "q";
+  options.redis.address = server()->socket_path();
+  auto created = SharedQueue<int>::Create(options);
+  ASSERT_TRUE(created.ok()) << created.status();
+  auto& queue = **created;
+  for (int shift : {3600, -3600}) {
+    ExpectOnTime([&] {
+      queue.AddAfter(1, kDelay);
+      std::vector<std::thread> threads;
+      for (int t = 0; t < 4; ++t) {
+        threads.emplace_back([&queue] {
+          for (int i = 0; i < 50; ++i) EXPECT_TRUE(queue.Add(2));
+        });
+      }
+      wall_shift_seconds = shift;
+      for (std::thread& thread : threads) thread.join();
+      EXPECT_TRUE(queue.Add(2));
+      EXPECT_EQ(queue.Get(), 2);
+      EXPECT_EQ(queue.Get(), 1);
+      EXPECT_TRUE(absl::IsDeadlineExceeded(
+          queue.GetWithTimeout(absl::Milliseconds(1)).status()));
+      EXPECT_TRUE(queue.Done(1));
+      EXPECT_TRUE(queue.Done(2));
+    });
+  }
 }
 
 // Simulates a machine that was suspended while its monotonic clock went on, or

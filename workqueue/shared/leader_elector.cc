@@ -297,6 +297,11 @@ void LeaderElector::Observe(const absl::StatusOr<LeaderLease::State>& state) {
     error_ = state.status();
     if (state.ok()) leader_ = state->holder;
   }
+  if (state.ok() && lease_.connections() != connections_) {
+    // What broke the old connection need not have broken the listener's.
+    if (connections_ != 0) listener_.ConnectAgain();
+    connections_ = lease_.connections();
+  }
   if (!state.ok()) {
     errors_.Write([] { return "a request failed"; }, state.status());
     return;

@@ -110,8 +110,7 @@ struct LeaderElectorOptions {
   // The time between two renewals of a leader. The others try to acquire the
   // lease after this time, up to 1.2 times as much by random, and also when
   // they hear that it was released and when it ends. An attempt takes as long
-  // at most, on the machine's clock, and at most `redis.connect_timeout` longer
-  // than that if a name server does not answer. Positive.
+  // at most, on the machine's clock. Positive.
   absl::Duration retry_period = absl::Seconds(2);
 
   // Whether an elector that ends gives the lease up, so that another process
@@ -333,6 +332,7 @@ class LeaderElector {
 
   // Of the thread that makes the requests.
   internal::LeaderLease lease_;
+  int64_t connections_ = 0;  // of the lease, that the listener has followed
   std::minstd_rand random_;
   std::string reported_;  // the leader that `on_new_leader` was told last
 

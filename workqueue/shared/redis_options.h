@@ -32,7 +32,8 @@ struct RedisOptions {
   // The number of the server's database. A cluster has only 0.
   int database = 0;
 
-  // How long one attempt to connect may take. Positive and finite.
+  // How long one attempt to connect may take: to resolve the name, to connect,
+  // and to log in. Positive and finite.
   absl::Duration connect_timeout = absl::Seconds(1);
 };
 

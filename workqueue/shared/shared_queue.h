@@ -101,19 +101,23 @@ struct SharedQueueCounts {
 // return false, or an error if they return statuses, and log; those named
 // `...WithStatus()` return the error:
 //
-//   * `absl::UnavailableError`: nothing has been changed.
+//   * `absl::UnavailableError`: nothing has been changed. There was no server,
+//     or it did not serve all that time: it loads its data, or is a replica.
 //   * `absl::UnknownError`: the call may or may not have taken effect. It is
 //     safe to repeat it, but a failure may then be counted twice.
 //   * `absl::CancelledError`: the queue has been shut down or closed.
+//   * `absl::PermissionDeniedError`: the user lacks a right. The error names
+//     those that it needs.
 //   * Other errors: the server refused the call, and says why.
 //
 // A worker that waits goes on waiting, and is served when the server is back.
 //
 // Each call is one request to the server, or one to each partition that it
-// concerns. The calls of a process' threads that meet travel together. A call
-// for several items, of several partitions, may have taken effect in some of
-// them if it returns an error. Complexities are those of a `RateLimitingQueue`,
-// but for a logarithm of the number of items.
+// concerns, at the same time, on threads that it starts. The calls of a
+// process' threads that meet travel together. A call for several items, of
+// several partitions, may have taken effect in some of them if it returns an
+// error. Complexities are those of a `RateLimitingQueue`, but for a logarithm
+// of the number of items.
 //
 // Thread-safe. The destructor closes the queue, and gives back what no worker
 // has taken. It blocks until calls that wait for items have returned, and all

@@ -58,8 +58,10 @@ struct SharedQueueOptionsBase {
   absl::Duration lease = absl::Seconds(30);
 
   // How long a call waits for the server: connections that break are made
-  // again, and requests repeated, until that time has passed. On the machine's
-  // clock. Positive and finite.
+  // again, and requests repeated, until that time has passed. It is one time
+  // for all that the call does, and for all partitions. A call that also waits
+  // for an item, or for the end of a drain, may take its own timeout besides.
+  // On the machine's clock. Positive and finite.
   absl::Duration call_timeout = absl::Seconds(5);
 
   // The delays of `AddRateLimited()`. Must not be empty. The longest of them is

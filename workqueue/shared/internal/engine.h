@@ -203,8 +203,9 @@ class Engine {
   virtual ~Engine() = default;
 
   // Applies `request`. Blocks until `deadline`, on the machine's clock, at
-  // most. After an error that is not `absl::StatusCode::kUnknown` the request
-  // has not been applied. One call at a time.
+  // most, also for other calls that are in progress. After an error that is not
+  // `absl::StatusCode::kUnknown` the request has not been applied. One call at
+  // a time.
   virtual absl::StatusOr<EngineReply> Apply(const EngineRequest& request,
                                             absl::Time deadline) = 0;
 

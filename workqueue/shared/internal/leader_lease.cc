@@ -62,7 +62,10 @@ absl::StatusOr<LeaderLease::State> LeaderLease::Call(absl::string_view mode,
   const absl::Time deadline = Now() + std::min(timeout, timeout_);
   absl::StatusOr<RedisReply> reply = Evaluate(mode, token, deadline);
   if (!reply.ok()) return Named(reply.status(), key_, redis_.address);
-  return Parse(**reply);
+  absl::StatusOr<State> state = Parse(**reply);
+  // What follows may be out of step.
+  if (!state.ok()) connector_.connection()->Break(state.status().message());
+  return state;
 }
 
 absl::StatusOr<RedisReply> LeaderLease::Evaluate(absl::string_view mode,
@@ -76,6 +79,7 @@ absl::StatusOr<RedisReply> LeaderLease::Evaluate(absl::string_view mode,
     if (is_new) {
       const absl::Status status = connector_.Connect(deadline - Now());
       if (!status.ok()) return status;
+      ++connections_;
     }
     const std::string now =
         clock_ != nullptr ? absl::StrCat(absl::ToUnixNanos(clock_->TimeNow()))
@@ -85,8 +89,8 @@ absl::StatusOr<RedisReply> LeaderLease::Evaluate(absl::string_view mode,
         connection->Call({"EVAL", kLeaderScript, "1", key_, version, mode,
                           owner_, identity_, token_text, duration, now},
                          deadline - Now());
-    // The server may have closed an old connection long ago, and a new one may
-    // be to a node that has not got the key.
+    // The server may have closed an old connection long ago, or have become a
+    // replica, and a new one may be to a node that has not got the key.
     const bool may_pass = !is_new || !connection->moved_to().empty();
     if (reply.ok() || !may_pass || !connection->broken() || Now() >= deadline) {
       return reply;
@@ -100,8 +104,9 @@ absl::StatusOr<LeaderLease::State> LeaderLease::Parse(
       reply.element[0]->type != REDIS_REPLY_INTEGER ||
       reply.element[1]->type != REDIS_REPLY_INTEGER ||
       reply.element[2]->type != REDIS_REPLY_STRING ||
-      reply.element[3]->type != REDIS_REPLY_INTEGER) {
-    return absl::InternalError("the script's reply has an unexpected form");
+      reply.element[3]->type != REDIS_REPLY_INTEGER ||
+      reply.element[1]->integer < 0 || reply.element[3]->integer < 0) {
+    return absl::UnknownError("the script's reply has an unexpected form");
   }
   State state;
   state.done = reply.element[0]->integer != 0;

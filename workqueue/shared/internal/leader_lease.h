@@ -83,6 +83,9 @@ class LeaderLease {
     return Call("release", token, timeout_);
   }
 
+  // How many connections have been made so far.
+  int64_t connections() const { return connections_; }
+
  private:
   absl::StatusOr<State> Call(absl::string_view mode, int64_t token,
                              absl::Duration timeout);
@@ -99,6 +102,7 @@ class LeaderLease {
   const Ticks ticks_;
   const int64_t duration_;  // in ticks
   RedisConnector connector_;
+  int64_t connections_ = 0;
 };
 
 }  // namespace internal

@@ -7,11 +7,11 @@
 #include <string>
 #include <utility>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "workqueue/clock/clock.h"
 #include "workqueue/internal/catch_as_status.h"
 #include "workqueue/internal/mutex_lock.h"
 #include "workqueue/shared/internal/redis_connection.h"
@@ -30,9 +30,10 @@ constexpr absl::Duration kLastPause = absl::Seconds(2);
 LeaderListener::LeaderListener(RedisOptions redis, std::string channel)
     : redis_(std::move(redis)),
       channel_(std::move(channel)),
-      connector_(redis_) {}
+      connector_(redis_, &interrupt_) {}
 
 void LeaderListener::Run(absl::FunctionRef<void()> heard) {
+  Clock* const clock = Clock::GetRealClock();
   absl::Duration pause = kFirstPause;
   while (true) {
     bool listened = false;
@@ -45,26 +46,27 @@ void LeaderListener::Run(absl::FunctionRef<void()> heard) {
     }).IgnoreError();
     if (listened) pause = kFirstPause;
     MutexLock lock(&mu_);
-    if (mu_.AwaitWithTimeout(absl::Condition(&stopping_), pause)) return;
+    if (clock->AwaitWithDeadline(&mu_, absl::Condition(&stopping_),
+                                 clock->TimeNow() + pause)) {
+      return;
+    }
     pause = std::min(2 * pause, kLastPause);
   }
 }
 
 absl::Status LeaderListener::ListenOnce(absl::FunctionRef<void()> heard) {
-  absl::Status status = connector_.Connect(redis_.connect_timeout);
-  if (!status.ok()) return status;
   {
     MutexLock lock(&mu_);
     if (stopping_) return absl::CancelledError("stopped");
-    connection_ = connector_.connection();
+    interrupt_.Clear();
   }
-  const absl::Cleanup forget = [this] {
-    MutexLock lock(&mu_);
-    connection_ = nullptr;
-  };
+  Clock* const clock = Clock::GetRealClock();
+  const absl::Time deadline = clock->TimeNow() + redis_.connect_timeout;
+  absl::Status status = connector_.Connect(deadline - clock->TimeNow());
+  if (!status.ok()) return status;
   RedisConnection* const connection = connector_.connection();
   auto reply =
-      connection->Call({"SUBSCRIBE", channel_}, redis_.connect_timeout);
+      connection->Call({"SUBSCRIBE", channel_}, deadline - clock->TimeNow());
   while (reply.ok()) {
     heard();
     reply = connection->Read(absl::InfiniteDuration());
@@ -75,7 +77,7 @@ absl::Status LeaderListener::ListenOnce(absl::FunctionRef<void()> heard) {
 void LeaderListener::Stop() {
   MutexLock lock(&mu_);
   stopping_ = true;
-  if (connection_ != nullptr) connection_->ShutDown();
+  interrupt_.Set();
 }
 
 }  // namespace internal

@@ -14,8 +14,8 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
-#include "workqueue/shared/internal/redis_connection.h"
 #include "workqueue/shared/internal/redis_connector.h"
+#include "workqueue/shared/internal/wake_fd.h"
 #include "workqueue/shared/redis_options.h"
 
 namespace workqueue {
@@ -38,6 +38,10 @@ class LeaderListener {
   // it breaks. Returns after `Stop()`.
   void Run(absl::FunctionRef<void()> heard);
 
+  // Makes the connection again: perhaps another server has the lease now. Does
+  // not block.
+  void ConnectAgain() { interrupt_.Set(); }
+
   // Ends `Run()`, now or later. Blocks no longer than for a mutex.
   void Stop();
 
@@ -46,11 +50,10 @@ class LeaderListener {
 
   const RedisOptions redis_;
   const std::string channel_;
+  WakeFd interrupt_;          // of the connection
   RedisConnector connector_;  // of the thread in `Run()`
 
   absl::Mutex mu_;
-  // The connection in use by `Run()`; null if there is none.
-  RedisConnection* connection_ ABSL_GUARDED_BY(mu_) = nullptr;
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
 };
 

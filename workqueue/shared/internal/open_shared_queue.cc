@@ -62,22 +62,19 @@ absl::Status Check(const SharedQueueOptionsBase& options) {
   return absl::OkStatus();
 }
 
-// Looks at the settings of the server that has a partition. Adds what is wrong
-// with them to `*problems`, if it is new.
-absl::Status CheckServer(const SharedQueueOptionsBase& options,
-                         RedisEngine* engine,
-                         std::vector<std::string>* problems) {
-  const absl::StatusOr<std::string> found = engine->CheckSettings(
-      Clock::GetRealClock()->TimeNow() + options.call_timeout);
-  if (!found.ok()) return found.status();
-  if (found->empty() || std::find(problems->begin(), problems->end(), *found) !=
-                            problems->end()) {
+// Tells `found`, what is wrong with the settings of the server that has a
+// partition, unless it is in `*told`.
+absl::Status TellProblem(const SharedQueueOptionsBase& options,
+                         const std::string& found,
+                         std::vector<std::string>* told) {
+  if (found.empty() ||
+      std::find(told->begin(), told->end(), found) != told->end()) {
     return absl::OkStatus();
   }
-  problems->push_back(*found);
+  told->push_back(found);
   const std::string message =
       absl::StrCat("the server at ", options.redis.address,
-                   " does not keep all promises of a shared queue: ", *found);
+                   " does not keep all promises of a shared queue: ", found);
   if (options.require_durable_server) {
     return absl::FailedPreconditionError(message);
   }
@@ -87,18 +84,12 @@ absl::Status CheckServer(const SharedQueueOptionsBase& options,
   return absl::OkStatus();
 }
 
-// Opens partition `i`. `*problems` are those of the servers so far.
-absl::StatusOr<std::unique_ptr<SharedQueueCore>> OpenPartition(
+std::unique_ptr<SharedQueueCore> NewPartition(
     const SharedQueueOptionsBase& options, size_t i,
-    std::vector<std::string>* problems) {
-  const size_t n = static_cast<size_t>(options.partitions);
-  auto engine =
-      RedisEngine::Create(PartitionName(options.name, i, n), n, options.redis);
-  if (!engine.ok()) return engine.status();
-  absl::Status status = CheckServer(options, engine->get(), problems);
-  if (!status.ok()) return status;
+    std::unique_ptr<RedisEngine> engine) {
   SharedQueueCore::Options core;
-  core.name = n == 1 ? options.name : absl::StrCat(options.name, "/", i);
+  core.name = options.partitions == 1 ? options.name
+                                      : absl::StrCat(options.name, "/", i);
   core.loop = options.clock.LoopOrNew(options.name);
   core.engine_uses_clock = options.clock_is_the_servers;
   core.lease = options.lease;
@@ -106,18 +97,50 @@ absl::StatusOr<std::unique_ptr<SharedQueueCore>> OpenPartition(
   core.retry_schedule = options.retry_schedule;
   core.log_sink = options.log_sink;
   core.metrics_provider = options.metrics_provider;
-  auto partition =
-      std::make_unique<SharedQueueCore>(std::move(core), *std::move(engine));
-  status = partition->Start();
-  if (!status.ok()) return status;
-  return partition;
+  return std::make_unique<SharedQueueCore>(std::move(core), std::move(engine));
+}
+
+// Opens all partitions at the same time, within `call_timeout`.
+absl::Status OpenPartitions(const SharedQueueOptionsBase& options,
+                            PartitionedQueue::Partitions* partitions) {
+  const absl::Time deadline =
+      Clock::GetRealClock()->TimeNow() + options.call_timeout;
+  const size_t n = static_cast<size_t>(options.partitions);
+  std::vector<std::unique_ptr<RedisEngine>> engines;
+  for (size_t i = 0; i < n; ++i) {
+    auto engine = RedisEngine::Create(PartitionName(options.name, i, n), n,
+                                      options.redis);
+    if (!engine.ok()) return engine.status();
+    engines.push_back(*std::move(engine));
+  }
+  std::vector<absl::StatusOr<std::string>> problems(n);
+  PartitionedQueue::ForEach(
+      n, [&](size_t i) { problems[i] = engines[i]->CheckSettings(deadline); });
+  std::vector<std::string> told;
+  for (const auto& found : problems) {
+    if (!found.ok()) return found.status();
+    absl::Status status = TellProblem(options, *found, &told);
+    if (!status.ok()) return status;
+  }
+  std::vector<absl::Status> statuses(n);
+  for (size_t i = 0; i < n; ++i) {
+    partitions->push_back(NewPartition(options, i, std::move(engines[i])));
+  }
+  PartitionedQueue::ForEach(
+      n, [&](size_t i) { statuses[i] = (*partitions)[i]->Start(deadline); });
+  for (const absl::Status& status : statuses) {
+    if (status.ok()) continue;
+    PartitionedQueue::ForEach(n, [&](size_t i) { (*partitions)[i].reset(); });
+    return status;
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SharedQueueParts>> OpenSharedQueue(
     const SharedQueueOptionsBase& options) {
-  const absl::Status status = Check(options);
+  absl::Status status = Check(options);
   if (!status.ok()) return status;
   auto parts = std::make_unique<SharedQueueParts>();
   parts->max_retry = *std::max_element(options.retry_schedule.begin(),
@@ -132,12 +155,8 @@ absl::StatusOr<std::unique_ptr<SharedQueueParts>> OpenSharedQueue(
     parts->bucket = *std::move(bucket);
   }
   PartitionedQueue::Partitions partitions;
-  std::vector<std::string> problems;
-  for (int i = 0; i < options.partitions; ++i) {
-    auto partition = OpenPartition(options, static_cast<size_t>(i), &problems);
-    if (!partition.ok()) return partition.status();
-    partitions.push_back(*std::move(partition));
-  }
+  status = OpenPartitions(options, &partitions);
+  if (!status.ok()) return status;
   if (partitions.size() == 1) {
     parts->queue = std::move(partitions.front());
   } else {

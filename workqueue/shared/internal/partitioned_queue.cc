@@ -15,6 +15,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/functional/any_invocable.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -23,6 +24,7 @@
 #include "workqueue/acquire_async.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
+#include "workqueue/controller/parallelize_until.h"
 #include "workqueue/executor.h"
 #include "workqueue/internal/exceptions.h"
 #include "workqueue/internal/mutex_lock.h"
@@ -126,6 +128,12 @@ PartitionedQueue::~PartitionedQueue() {
   }
   loop_->Remove(this);
   Run(clock()->TimeNow());  // gives back what came last
+  ForEach(partitions_.size(), [this](size_t p) { partitions_[p].reset(); });
+}
+
+void PartitionedQueue::ForEach(size_t partitions,
+                               absl::FunctionRef<void(size_t)> f) {
+  ParallelizeUntil(/*stop=*/nullptr, partitions, partitions, f).IgnoreError();
 }
 
 bool PartitionedQueue::NothingPending() const {
@@ -146,19 +154,40 @@ absl::StatusOr<std::vector<int64_t>> PartitionedQueue::Apply(
     parts[p].push_back(std::move(operations[i]));
     places[p].push_back(i);
   }
-  std::vector<int64_t> results(operations.size());
-  absl::Status status;
+  std::vector<size_t> concerned;
   for (size_t p = 0; p < n; ++p) {
-    if (parts[p].empty()) continue;
+    if (!parts[p].empty()) concerned.push_back(p);
+  }
+  std::vector<int64_t> results(operations.size());
+  std::vector<absl::Status> statuses(concerned.size());
+  ForEach(concerned.size(), [&](size_t c) {
+    const size_t p = concerned[c];
     const auto applied = partitions_[p]->Apply(std::move(parts[p]));
-    status.Update(applied.status());
-    if (!applied.ok()) continue;
+    statuses[c] = applied.status();
+    if (!applied.ok()) return;
     for (size_t i = 0; i < applied->size(); ++i) {
       results[places[p][i]] = (*applied)[i];
     }
+  });
+  for (const absl::Status& status : statuses) {
+    if (!status.ok()) return status;
   }
-  if (!status.ok()) return status;
   return results;
+}
+
+template <typename F>
+auto PartitionedQueue::Collect(F f) const {
+  using Result = decltype(f(*partitions_[0]));
+  std::vector<Result> results(partitions_.size(), absl::UnknownError(""));
+  ForEach(partitions_.size(),
+          [&](size_t p) { results[p] = f(*partitions_[p]); });
+  absl::StatusOr<std::vector<typename Result::value_type>> all;
+  all.emplace();
+  for (Result& result : results) {
+    if (!result.ok()) return decltype(all)(result.status());
+    all->push_back(*std::move(result));
+  }
+  return all;
 }
 
 std::vector<SharedQueueCore*> PartitionedQueue::Turn() {
@@ -179,6 +208,8 @@ absl::StatusOr<std::vector<HeldItem*>> PartitionedQueue::Acquire(
   const bool blocks = timeout > absl::ZeroDuration();
   const absl::Time deadline =
       blocks ? clock()->TimeNow() + timeout : absl::InfinitePast();
+  const absl::Time call_deadline =
+      Clock::GetRealClock()->TimeNow() + partitions_[0]->call_timeout();
   if (!ends.empty()) {
     const absl::Status status = Apply(std::move(ends)).status();
     if (!status.ok()) return status;
@@ -186,15 +217,20 @@ absl::StatusOr<std::vector<HeldItem*>> PartitionedQueue::Acquire(
   const std::vector<SharedQueueCore*> turn = Turn();
   absl::Status error;  // the last one
   bool all_ended = turn.size() == partitions_.size();
-  bool all_failed = true;
   for (SharedQueueCore* partition : turn) {
-    auto got = partition->Acquire(max, absl::ZeroDuration(), {});
+    auto got = partition->Acquire(max, absl::ZeroDuration(), {}, call_deadline);
     if (got.ok()) return got;
     error = got.status();
-    all_ended &= absl::IsCancelled(error);
-    all_failed &= !absl::IsCancelled(error) && !absl::IsDeadlineExceeded(error);
+    const bool ended = absl::IsCancelled(error);
+    all_ended &= ended;
+    // One that cannot be reached has used the time of this call up.
+    if (!ended && !absl::IsDeadlineExceeded(error)) {
+      if (turn.size() == 1 || clock()->TimeNow() >= deadline) return error;
+      break;
+    }
+    if (Clock::GetRealClock()->TimeNow() >= call_deadline) break;
   }
-  if (all_ended || all_failed) return error;
+  if (all_ended) return error;
   if (!blocks) return absl::DeadlineExceededError("there is no item");
 
   const std::unique_ptr<Parker> parker =
@@ -386,11 +422,13 @@ absl::Time PartitionedQueue::Run(absl::Time now) {
   for (const Withdrawal& it : withdrawals) {
     withdrawn += partitions_[it.partition]->CancelAcquire(it.id) ? 1 : 0;
   }
-  for (HeldItem* held : surplus) {
-    SharedQueueCore& partition = PartitionFor(held->item);
-    // If that fails, the item is handed out when its lease has expired.
-    partition.ApplyEnds({partition.End(held, EngineOperation::kGiveBack)})
-        .IgnoreError();
+  if (!surplus.empty()) {
+    std::vector<EngineOperation> ends;
+    for (HeldItem* held : surplus) {
+      ends.push_back(End(held, EngineOperation::kGiveBack));
+    }
+    // If that fails, the items are handed out when their leases have expired.
+    ApplyEnds(std::move(ends)).IgnoreError();
   }
   for (const auto& [waiter, partition] : again) Ask(waiter, partition);
 
@@ -424,75 +462,65 @@ bool PartitionedQueue::IsLost(const HeldItem& held) {
 }
 
 absl::StatusOr<ByteQueueCounts> PartitionedQueue::Count() {
+  const auto parts = Collect([](SharedQueueCore& it) { return it.Count(); });
+  if (!parts.ok()) return parts.status();
   ByteQueueCounts sum;
-  for (const auto& partition : partitions_) {
-    const absl::StatusOr<ByteQueueCounts> part = partition->Count();
-    if (!part.ok()) return part.status();
-    sum.queued += part->queued;
-    sum.processing += part->processing;
-    sum.waiting += part->waiting;
-    sum.failing += part->failing;
-    sum.in_hand += part->in_hand;
+  for (const ByteQueueCounts& part : *parts) {
+    sum.queued += part.queued;
+    sum.processing += part.processing;
+    sum.waiting += part.waiting;
+    sum.failing += part.failing;
+    sum.in_hand += part.in_hand;
   }
   return sum;
 }
 
 absl::StatusOr<EngineSnapshot> PartitionedQueue::TakeSnapshotUpTo(size_t max) {
-  std::vector<EngineSnapshot> parts;
-  for (const auto& partition : partitions_) {
-    absl::StatusOr<EngineSnapshot> part = partition->TakeSnapshotUpTo(max);
-    if (!part.ok()) return part.status();
-    parts.push_back(*std::move(part));
-  }
-  return Merge(std::move(parts), max);
+  auto parts =
+      Collect([max](SharedQueueCore& it) { return it.TakeSnapshotUpTo(max); });
+  if (!parts.ok()) return parts.status();
+  return Merge(*std::move(parts), max);
 }
 
 absl::StatusOr<EngineSnapshot> PartitionedQueue::TakeSnapshotOf(
     const std::string& item) {
-  std::vector<EngineSnapshot> parts;
-  for (const auto& partition : partitions_) {
-    absl::StatusOr<EngineSnapshot> part =
-        partition.get() == &PartitionFor(item)
-            ? partition->TakeSnapshotOf(item)
-            : partition->TakeSnapshotUpTo(/*max=*/0);
-    if (!part.ok()) return part.status();
-    parts.push_back(*std::move(part));
-  }
-  return Merge(std::move(parts), /*max=*/1);
+  auto parts = Collect([&](SharedQueueCore& it) {
+    return &it == &PartitionFor(item) ? it.TakeSnapshotOf(item)
+                                      : it.TakeSnapshotUpTo(/*max=*/0);
+  });
+  if (!parts.ok()) return parts.status();
+  return Merge(*std::move(parts), /*max=*/1);
 }
 
 absl::Status PartitionedQueue::ShutDown() {
-  absl::Status status;
-  for (const auto& partition : partitions_) {
-    status.Update(partition->ShutDown());
-  }
-  return status;
+  return Collect([](SharedQueueCore& it) -> absl::StatusOr<bool> {
+           absl::Status status = it.ShutDown();
+           if (!status.ok()) return status;
+           return true;
+         })
+      .status();
 }
 
 absl::StatusOr<bool> PartitionedQueue::ShutDownWithDrain(
     absl::Duration timeout) {
   const absl::Time deadline = clock()->TimeNow() + timeout;
-  std::vector<int64_t> shut_downs;
-  absl::Status status;
-  for (const auto& partition : partitions_) {
-    const absl::StatusOr<int64_t> begun = partition->BeginDrain();
-    status.Update(begun.status());
-    shut_downs.push_back(begun.value_or(0));
-  }
-  if (!status.ok()) return status;
+  const auto shut_downs =
+      Collect([](SharedQueueCore& it) { return it.BeginDrain(); });
+  if (!shut_downs.ok()) return shut_downs.status();
   bool drained = true;
   for (size_t p = 0; p < partitions_.size(); ++p) {
-    drained &= partitions_[p]->AwaitDrained(shut_downs[p], deadline);
+    drained &= partitions_[p]->AwaitDrained((*shut_downs)[p], deadline);
   }
   return drained;
 }
 
 absl::Status PartitionedQueue::Reopen() {
-  absl::Status status;
-  for (const auto& partition : partitions_) {
-    status.Update(partition->Reopen());
-  }
-  return status;
+  return Collect([](SharedQueueCore& it) -> absl::StatusOr<bool> {
+           absl::Status status = it.Reopen();
+           if (!status.ok()) return status;
+           return true;
+         })
+      .status();
 }
 
 void PartitionedQueue::Close() {

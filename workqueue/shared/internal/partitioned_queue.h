@@ -49,7 +49,9 @@ namespace internal {
 // and what has come besides goes to another worker, or is given back.
 //
 // A partition that cannot be reached fails the calls for its items. Workers
-// pass over it until it is there again.
+// pass over it until it is there again. A call that concerns several partitions
+// makes their requests at the same time, each on a thread, so that it takes as
+// long as the slowest one.
 //
 // Thread-safe.
 class PartitionedQueue final : public ByteQueue, private WaitingLoop::Client {
@@ -59,6 +61,10 @@ class PartitionedQueue final : public ByteQueue, private WaitingLoop::Client {
   // The partitions must have been started. `loop` gives back what nobody takes.
   PartitionedQueue(Partitions partitions, std::shared_ptr<WaitingLoop> loop);
   ~PartitionedQueue() override;
+
+  // Calls `f` with each number of a partition, on threads of their own. Blocks
+  // until all calls have returned.
+  static void ForEach(size_t partitions, absl::FunctionRef<void(size_t)> f);
 
   PartitionedQueue(const PartitionedQueue&) = delete;
   PartitionedQueue& operator=(const PartitionedQueue&) = delete;
@@ -126,6 +132,10 @@ class PartitionedQueue final : public ByteQueue, private WaitingLoop::Client {
 
   SharedQueueCore& PartitionFor(absl::string_view item) const;
 
+  // Returns the results of `f` for all partitions, or an error of one of them.
+  template <typename F>
+  auto Collect(F f) const;
+
   // Returns the partitions from which a worker is to take now, in turn.
   std::vector<SharedQueueCore*> Turn();
 
@@ -163,7 +173,7 @@ class PartitionedQueue final : public ByteQueue, private WaitingLoop::Client {
   absl::Time ask_again_at_ ABSL_GUARDED_BY(mu_) = absl::InfiniteFuture();
   WakeTime wake_time_ ABSL_GUARDED_BY(mu_);
 
-  const Partitions partitions_;
+  Partitions partitions_;
 };
 
 }  // namespace internal

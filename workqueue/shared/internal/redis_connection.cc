@@ -3,20 +3,26 @@
 
 #include "workqueue/shared/internal/redis_connection.h"
 
-#include <pthread.h>
-#include <signal.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
-#include <sys/time.h>
+#include <sys/types.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/container/inlined_vector.h"
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -29,6 +35,9 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "hiredis/hiredis.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/shared/internal/host_lookup.h"
+#include "workqueue/shared/internal/wake_fd.h"
 #include "workqueue/shared/redis_options.h"
 
 namespace workqueue {
@@ -54,77 +63,128 @@ bool Parse(absl::string_view address, HostAndPort* result) {
          result->port > 0 && result->port < 65536;
 }
 
-// A timeout of zero would mean none.
-timeval KernelTimeout(absl::Duration timeout) {
-  return absl::ToTimeval(std::max(timeout, absl::Microseconds(1)));
+absl::Time Now() { return Clock::GetRealClock()->TimeNow(); }
+
+// The longest path of a socket.
+constexpr size_t kMaxPath = sizeof(sockaddr_un::sun_path) - 1;
+
+SocketAddress AddressOfPath(const std::string& path) {
+  SocketAddress address;
+  auto* const socket = reinterpret_cast<sockaddr_un*>(&address.storage);
+  socket->sun_family = AF_UNIX;
+  memcpy(socket->sun_path, path.data(), std::min(path.size(), kMaxPath));
+  address.size = sizeof(*socket);
+  return address;
 }
 
-// NoSigpipe
-//
-// While it exists, writing to a connection that the server has closed returns
-// an error, and does not end the process: hiredis writes without MSG_NOSIGNAL.
-class NoSigpipe {
- public:
-  NoSigpipe() {
-    sigset_t pending;
-    sigemptyset(&pending);
-    sigpending(&pending);
-    was_pending_ = sigismember(&pending, SIGPIPE) == 1;
-    sigemptyset(&sigpipe_);
-    sigaddset(&sigpipe_, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &sigpipe_, &mask_);
-  }
+void SetOption(int fd, int level, int name, int value) {
+  setsockopt(fd, level, name, &value, sizeof(value));
+}
 
-  ~NoSigpipe() {
-    if (!was_pending_) {
-      const timespec at_once = {0, 0};
-      while (sigtimedwait(&sigpipe_, nullptr, &at_once) == -1 &&
-             errno == EINTR) {
+// Sends at once, and notices within half a minute that the other machine has
+// gone. A Unix socket refuses these options.
+void SetOptions(int fd) {
+  SetOption(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+  SetOption(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+#ifdef TCP_KEEPIDLE
+  SetOption(fd, IPPROTO_TCP, TCP_KEEPIDLE, 15);
+  SetOption(fd, IPPROTO_TCP, TCP_KEEPINTVL, 5);
+  SetOption(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
+#endif
+}
+
+// Writing to a connection that the server has closed returns an error, and
+// sends no signal.
+#ifdef MSG_NOSIGNAL
+constexpr int kSendFlags = MSG_NOSIGNAL;
+void PreventSignals(int) {}
+#else
+constexpr int kSendFlags = 0;
+void PreventSignals(int fd) { SetOption(fd, SOL_SOCKET, SO_NOSIGPIPE, 1); }
+#endif
+
+bool WouldBlock(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
+
+// Returns a reader of replies that refuses arrays of more elements than any
+// reply of a sane server has: for an array it allocates memory before it has
+// read the elements.
+redisReader* NewReader() {
+  constexpr size_t kMaxElements = size_t{1} << 24;
+  static decltype(redisReplyObjectFunctions::createArray) create_array;
+  redisReader* const reader = redisReaderCreate();
+  if (reader == nullptr) return nullptr;
+  static redisReplyObjectFunctions* const functions = [reader] {
+    auto* const result = new redisReplyObjectFunctions(*reader->fn);
+    create_array = result->createArray;
+    // The type of a size depends on hiredis' version.
+    struct Bounded {
+      static void* Create(const redisReadTask* task, size_t elements) {
+        return elements <= kMaxElements ? create_array(task, elements)
+                                        : nullptr;
       }
-    }
-    pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
-  }
+      static void* Create(const redisReadTask* task, int elements) {
+        return Create(task, static_cast<size_t>(elements));
+      }
+    };
+    result->createArray = Bounded::Create;
+    return result;
+  }();
+  reader->fn = functions;
+  return reader;
+}
 
-  NoSigpipe(const NoSigpipe&) = delete;
-  NoSigpipe& operator=(const NoSigpipe&) = delete;
-
- private:
-  bool was_pending_;
-  sigset_t sigpipe_;
-  sigset_t mask_;
+// An error that the server has sent.
+struct ServerError {
+  absl::Status status;
+  // Whether it comes from the state of this server, while another one may do:
+  // the connection is to be made again.
+  bool leave = false;
 };
 
-// Returns the error that the server sent as `text`.
-absl::Status ErrorOf(absl::string_view text) {
+ServerError ErrorOf(absl::string_view text) {
   const std::string message = absl::StrCat("the server says: ", text);
+  // The server has not begun, has become a replica, or is cut off from others.
+  // All of it passes, or the server's name leads to another one.
+  for (const char* prefix :
+       {"LOADING", "MASTERDOWN", "READONLY", "NOREPLICAS", "CLUSTERDOWN",
+        "ERR max number of clients reached"}) {
+    if (absl::StartsWith(text, prefix)) {
+      return {absl::UnavailableError(message), true};
+    }
+  }
   // ASK: the keys have left this node, and the other one has not got the slot
   // yet.
-  for (const char* prefix : {"LOADING", "BUSY ", "MASTERDOWN", "CLUSTERDOWN",
-                             "TRYAGAIN", "ASK ", "MOVED "}) {
-    if (absl::StartsWith(text, prefix)) return absl::UnavailableError(message);
-  }
-  for (const char* prefix : {"NOAUTH", "WRONGPASS", "NOPERM"}) {
+  for (const char* prefix : {"BUSY ", "TRYAGAIN", "ASK ", "MOVED "}) {
     if (absl::StartsWith(text, prefix)) {
-      return absl::PermissionDeniedError(message);
+      return {absl::UnavailableError(message)};
+    }
+  }
+  // The last one is that of a command in a script, before version 7.2.
+  for (const char* prefix : {"NOAUTH", "WRONGPASS", "NOPERM",
+                             "ERR The user executing the script can't"}) {
+    if (absl::StartsWith(text, prefix)) {
+      return {absl::PermissionDeniedError(message)};
     }
   }
   absl::string_view layout = text;
   if (absl::ConsumePrefix(&layout, "WQLAYOUT ")) {
-    return absl::FailedPreconditionError(absl::StrCat(
+    return {absl::FailedPreconditionError(absl::StrCat(
         "another version of this library, or a client with another number of "
         "partitions, wrote the keys: they have layout ",
-        layout));
+        layout))};
   }
   if (absl::StartsWith(text, "OOM")) {
-    return absl::ResourceExhaustedError(message);
+    return {absl::ResourceExhaustedError(message)};
   }
-  for (const char* prefix : {"READONLY", "MISCONF", "WRONGTYPE", "CROSSSLOT"}) {
+  for (const char* prefix : {"MISCONF", "WRONGTYPE", "CROSSSLOT"}) {
     if (absl::StartsWith(text, prefix)) {
-      return absl::FailedPreconditionError(message);
+      return {absl::FailedPreconditionError(message)};
     }
   }
-  if (absl::StartsWith(text, "NOSCRIPT")) return absl::NotFoundError(message);
-  return absl::InternalError(message);
+  if (absl::StartsWith(text, "NOSCRIPT")) {
+    return {absl::NotFoundError(message)};
+  }
+  return {absl::InternalError(message)};
 }
 
 }  // namespace
@@ -138,7 +198,13 @@ std::vector<std::string> RedisConnection::AddressesOf(
 absl::Status RedisConnection::Check(const RedisOptions& options) {
   for (const std::string& address : AddressesOf(options)) {
     HostAndPort parsed;
-    if (absl::StartsWith(address, "/") || Parse(address, &parsed)) continue;
+    if (absl::StartsWith(address, "/")) {
+      if (address.size() <= kMaxPath) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          "address is \"", address, "\"; the path of a socket has ", kMaxPath,
+          " bytes at most"));
+    }
+    if (Parse(address, &parsed)) continue;
     return absl::InvalidArgumentError(
         absl::StrCat("address is \"", options.address,
                      "\"; it must be \"host:port\", several of these with "
@@ -158,105 +224,205 @@ absl::Status RedisConnection::Check(const RedisOptions& options) {
 }
 
 absl::StatusOr<std::unique_ptr<RedisConnection>> RedisConnection::Connect(
-    const RedisOptions& options, absl::Duration timeout) {
+    const RedisOptions& options, absl::Duration timeout,
+    const WakeFd* interrupt) {
   absl::Status status = Check(options);
   if (!status.ok()) return status;
-  timeout = std::min(timeout, options.connect_timeout);
-  const timeval wait = KernelTimeout(timeout);
-  const std::string address = AddressesOf(options).front();
-  const bool is_socket = absl::StartsWith(address, "/");
-  Context context;
-  if (is_socket) {
-    context.reset(redisConnectUnixWithTimeout(address.c_str(), wait));
-  } else {
-    HostAndPort to;
-    Parse(address, &to);
-    context.reset(redisConnectWithTimeout(to.host.c_str(), to.port, wait));
+  if (interrupt != nullptr && !interrupt->ok()) {
+    return absl::ResourceExhaustedError("no file descriptor is left");
   }
-  if (context == nullptr) {
+  const absl::Time deadline =
+      Now() + std::min(timeout, options.connect_timeout);
+  auto connection = absl::WrapUnique(
+      new RedisConnection(AddressesOf(options).front(), interrupt));
+  if (connection->reader_ == nullptr) {
     return absl::ResourceExhaustedError("no memory to connect");
   }
-  if (context->err != 0) {
-    return absl::UnavailableError(
-        absl::StrCat("cannot connect to ", address, ": ", context->errstr));
+  const auto addresses = connection->Resolve(deadline);
+  if (!addresses.ok()) return addresses.status();
+  status = absl::UnavailableError("the name has no address");
+  for (size_t left = addresses->size(); left > 0 && !status.ok(); --left) {
+    // Leaves time for the other addresses.
+    const absl::Time now = Now();
+    status = connection->ConnectTo((*addresses)[addresses->size() - left],
+                                   now + (deadline - now) / left);
   }
-  auto connection =
-      absl::WrapUnique(new RedisConnection(std::move(context), address));
-  if (!is_socket) redisEnableKeepAlive(connection->context_.get());
+  if (!status.ok()) {
+    return absl::UnavailableError(absl::StrCat(
+        "cannot connect to ", connection->address_, ": ", status.message()));
+  }
   if (!options.password.empty()) {
     std::vector<absl::string_view> auth = {"AUTH"};
     if (!options.username.empty()) auth.push_back(options.username);
     auth.push_back(options.password);
-    status = connection->Call(auth, timeout).status();
+    status = connection->Call(auth, deadline - Now()).status();
     if (!status.ok()) return status;
   }
   if (options.database != 0) {
     status =
-        connection->Call({"SELECT", absl::StrCat(options.database)}, timeout)
+        connection
+            ->Call({"SELECT", absl::StrCat(options.database)}, deadline - Now())
             .status();
     if (!status.ok()) return status;
   }
   return connection;
 }
 
-absl::Status RedisConnection::Broken(absl::string_view what) const {
-  return absl::UnknownError(absl::StrCat(what, ": ", context_->errstr));
+RedisConnection::RedisConnection(std::string address, const WakeFd* interrupt)
+    : address_(std::move(address)),
+      interrupt_(interrupt),
+      reader_(NewReader()) {}
+
+RedisConnection::~RedisConnection() {
+  if (fd_ >= 0) close(fd_);
 }
 
-absl::Status RedisConnection::SetTimeout(absl::Duration timeout) {
-  if (timeout == timeout_) return absl::OkStatus();
-  const timeval wait = timeout == absl::InfiniteDuration()
-                           ? timeval{0, 0}
-                           : KernelTimeout(timeout);
-  if (redisSetTimeout(context_.get(), wait) != REDIS_OK) {
-    return Broken("cannot set the timeout");
+void RedisConnection::Break(absl::string_view why) {
+  if (!broken()) broken_ = std::string(why);
+}
+
+absl::StatusOr<HostLookup::Addresses> RedisConnection::Resolve(
+    absl::Time deadline) const {
+  if (absl::StartsWith(address_, "/")) {
+    return HostLookup::Addresses{AddressOfPath(address_)};
   }
-  timeout_ = timeout;
+  HostAndPort to;
+  Parse(address_, &to);
+  HostLookup::Addresses numeric = HostLookup::Parse(to.host, to.port);
+  if (!numeric.empty()) return numeric;
+  const auto lookup = HostLookup::Begin(to.host);
+  if (!lookup.ok()) return lookup.status();
+  if (!Await((*lookup)->done_fd(), POLLIN, deadline).ok()) {
+    return absl::UnavailableError(
+        absl::StrCat("cannot resolve ", to.host, " in time"));
+  }
+  return (*lookup)->Found(to.port);
+}
+
+absl::Status RedisConnection::ConnectTo(const SocketAddress& address,
+                                        absl::Time deadline) {
+  if (fd_ >= 0) close(fd_);
+  fd_ = socket(address.storage.ss_family, SOCK_STREAM, 0);
+  if (fd_ < 0) return absl::UnavailableError(strerror(errno));
+  fcntl(fd_, F_SETFL, O_NONBLOCK);
+  fcntl(fd_, F_SETFD, FD_CLOEXEC);
+  PreventSignals(fd_);
+  if (address.storage.ss_family != AF_UNIX) SetOptions(fd_);
+  int error = connect(fd_, reinterpret_cast<const sockaddr*>(&address.storage),
+                      address.size) == 0
+                  ? 0
+                  : errno;
+  // A connection to a Unix socket is there at once, or refused.
+  if (error == EINPROGRESS || error == EINTR) {
+    absl::Status status = Await(fd_, POLLOUT, deadline);
+    if (!status.ok()) return status;
+    socklen_t size = sizeof(error);
+    getsockopt(fd_, SOL_SOCKET, SO_ERROR, &error, &size);
+  }
+  if (error != 0) return absl::UnavailableError(strerror(error));
   return absl::OkStatus();
+}
+
+absl::Status RedisConnection::Await(int fd,
+                                    short events,  // NOLINT(runtime/int)
+                                    absl::Time deadline) const {
+  pollfd fds[2] = {{fd, events, 0}, {-1, POLLIN, 0}};
+  if (interrupt_ != nullptr) fds[1].fd = interrupt_->fd();
+  while (true) {
+    const absl::Duration left = deadline - Now();
+    if (left <= absl::ZeroDuration()) {
+      return absl::DeadlineExceededError("no answer in time");
+    }
+    const int64_t milliseconds =
+        absl::ToInt64Milliseconds(absl::Ceil(left, absl::Milliseconds(1)));
+    const int ready =
+        poll(fds, 2,
+             static_cast<int>(std::min(
+                 milliseconds, int64_t{std::numeric_limits<int>::max()})));
+    if (ready < 0 && errno != EINTR) {
+      return absl::UnavailableError(strerror(errno));
+    }
+    if (ready <= 0) continue;
+    if (fds[1].revents != 0) return absl::CancelledError("interrupted");
+    return absl::OkStatus();
+  }
 }
 
 absl::StatusOr<RedisReply> RedisConnection::Call(
     absl::Span<const absl::string_view> command, absl::Duration timeout) {
+  if (timeout <= absl::ZeroDuration()) {
+    return absl::UnavailableError("no time is left");
+  }
+  const absl::Time deadline = Now() + timeout;
+  if (reader_->pos != reader_->len) Break("the server has sent too much");
   if (broken()) {
-    return absl::UnavailableError(absl::StrCat(
-        "the connection is broken: ",
-        moved_to_.empty() ? context_->errstr : "the keys have moved"));
+    return absl::UnavailableError(
+        absl::StrCat("the connection is broken: ", broken_));
   }
-  absl::InlinedVector<const char*, 32> texts;
-  absl::InlinedVector<size_t, 32> sizes;
+  std::string bytes = absl::StrCat("*", command.size(), "\r\n");
   for (absl::string_view word : command) {
-    texts.push_back(word.data() != nullptr ? word.data() : "");
-    sizes.push_back(word.size());
+    absl::StrAppend(&bytes, "$", word.size(), "\r\n", word, "\r\n");
   }
-  // An appended command is sent by the first call that waits for a reply.
-  if (redisAppendCommandArgv(context_.get(), static_cast<int>(command.size()),
-                             texts.data(), sizes.data()) != REDIS_OK) {
-    return Broken("cannot send");
+  absl::Status status = Send(bytes, deadline);
+  if (!status.ok()) {
+    // The server executes no command that it has not got as a whole.
+    Break(status.message());
+    return absl::UnavailableError(
+        absl::StrCat("cannot send: ", status.message()));
   }
-  return Read(timeout);
+  return Receive(deadline);
 }
 
 absl::StatusOr<RedisReply> RedisConnection::Read(absl::Duration timeout) {
-  absl::Status status = SetTimeout(timeout);
-  if (!status.ok()) return status;
-  void* result = nullptr;
-  bool in_time = true;
-  int returned;
-  {
-    const NoSigpipe no_sigpipe;
-    errno = 0;
-    returned = redisGetReply(context_.get(), &result);
-    in_time = errno != EAGAIN;
+  return Receive(Now() + timeout);
+}
+
+absl::Status RedisConnection::Send(absl::string_view bytes,
+                                   absl::Time deadline) {
+  while (true) {
+    const ssize_t sent = send(fd_, bytes.data(), bytes.size(), kSendFlags);
+    if (sent >= 0) {
+      bytes.remove_prefix(static_cast<size_t>(sent));
+    } else if (!WouldBlock(errno) && errno != EINTR) {
+      return absl::UnavailableError(strerror(errno));
+    }
+    if (bytes.empty()) return absl::OkStatus();
+    absl::Status status = Await(fd_, POLLOUT, deadline);
+    if (!status.ok()) return status;
   }
-  if (returned != REDIS_OK) {
-    return Broken(in_time ? "the connection broke" : "no reply in time");
+}
+
+absl::StatusOr<RedisReply> RedisConnection::Receive(absl::Time deadline) {
+  absl::Status status;
+  while (status.ok()) {
+    void* result = nullptr;
+    if (redisReaderGetReply(reader_.get(), &result) != REDIS_OK) {
+      status = absl::UnknownError(
+          absl::StrCat("the reply cannot be read: ", reader_->errstr));
+      break;
+    }
+    if (result != nullptr) {
+      RedisReply reply(static_cast<redisReply*>(result));
+      if (reply->type != REDIS_REPLY_ERROR) return reply;
+      const ServerError error = ErrorOf(TextOf(*reply));
+      NoteMove(TextOf(*reply));
+      if (error.leave) Break(error.status.message());
+      return error.status;
+    }
+    status = Await(fd_, POLLIN, deadline);
+    if (!status.ok()) break;
+    char buffer[16384];
+    const ssize_t size = recv(fd_, buffer, sizeof(buffer), 0);
+    if (size > 0) {
+      redisReaderFeed(reader_.get(), buffer, static_cast<size_t>(size));
+    } else if (size == 0) {
+      status = absl::UnknownError("the server has closed the connection");
+    } else if (!WouldBlock(errno) && errno != EINTR) {
+      status = absl::UnknownError(strerror(errno));
+    }
   }
-  RedisReply reply(static_cast<redisReply*>(result));
-  if (reply->type == REDIS_REPLY_ERROR) {
-    NoteMove(TextOf(*reply));
-    return ErrorOf(TextOf(*reply));
-  }
-  return reply;
+  Break(status.message());
+  return absl::UnknownError(broken_);
 }
 
 void RedisConnection::NoteMove(absl::string_view text) {
@@ -270,10 +436,10 @@ void RedisConnection::NoteMove(absl::string_view text) {
     address = absl::StrCat(here.host, address);
   }
   HostAndPort parsed;
-  if (Parse(address, &parsed)) moved_to_ = address;
+  if (!Parse(address, &parsed)) return;
+  moved_to_ = address;
+  Break("the keys have moved");
 }
-
-void RedisConnection::ShutDown() { ::shutdown(context_->fd, SHUT_RDWR); }
 
 }  // namespace internal
 }  // namespace workqueue

@@ -10,7 +10,6 @@
 
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -19,6 +18,8 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "hiredis/hiredis.h"
+#include "workqueue/shared/internal/host_lookup.h"
+#include "workqueue/shared/internal/wake_fd.h"
 #include "workqueue/shared/redis_options.h"
 
 namespace workqueue {
@@ -41,22 +42,33 @@ inline absl::string_view TextOf(const redisReply& reply) {
 // A connection to a server of Valkey or Redis. Errors of calls are
 //
 //   * `absl::UnavailableError` if the command has not been executed and a later
-//     attempt may succeed: the server is not there, or is loading its data,
+//     attempt may succeed: the server is not there, is loading its data, or has
+//     become a replica,
 //   * `absl::UnknownError` if the connection broke or the reply did not come in
 //     time: the command may have been executed,
 //   * other errors if the server refused the command, with its words.
 //
-// After an `absl::UnknownError` the connection is broken, and further calls
-// return `absl::UnavailableError`. A node of a cluster that does not have the
-// keys of a command names the node that has: that breaks the connection, too.
+// Each call keeps its timeout, whatever the server does: all that blocks is one
+// `poll()` for a socket that does not block, until one time for all parts of
+// the call. The time is that of the real `Clock`.
 //
-// Not thread-safe, except `ShutDown()`.
+// After an `absl::UnknownError` the connection is broken, and further calls
+// return `absl::UnavailableError`. The state of a server that another one may
+// replace breaks the connection, too: the next one may lead to that one. So
+// does a node of a cluster that does not have the keys of a command, and names
+// the node that has.
+//
+// Not thread-safe.
 class RedisConnection {
  public:
   // Connects to the first one of the addresses, logs in, and selects the
-  // database.
+  // database. Takes `timeout` at most, and `options.connect_timeout`.
+  // While `*interrupt` is set, this call and those of the connection that would
+  // block return an error instead, and the connection is broken. It may be
+  // null, and must outlive the connection.
   static absl::StatusOr<std::unique_ptr<RedisConnection>> Connect(
-      const RedisOptions& options, absl::Duration timeout);
+      const RedisOptions& options, absl::Duration timeout,
+      const WakeFd* interrupt = nullptr);
 
   // Returns an `absl::InvalidArgumentError` that names the field if `options`
   // are wrong.
@@ -64,6 +76,8 @@ class RedisConnection {
 
   // The addresses that `options` name.
   static std::vector<std::string> AddressesOf(const RedisOptions& options);
+
+  ~RedisConnection();
 
   RedisConnection(const RedisConnection&) = delete;
   RedisConnection& operator=(const RedisConnection&) = delete;
@@ -73,41 +87,49 @@ class RedisConnection {
                                   absl::Duration timeout);
 
   // Waits for a message to a connection that has subscribed. An infinite
-  // timeout never passes. After the timeout returns `absl::DeadlineExceeded`,
-  // and the connection is broken.
+  // timeout never passes. After the timeout returns `absl::UnknownError`, and
+  // the connection is broken.
   absl::StatusOr<RedisReply> Read(absl::Duration timeout);
 
-  // Ends the present and every further call with an error.
-  void ShutDown();
+  // Breaks the connection: its replies may be out of step.
+  void Break(absl::string_view why);
 
-  bool broken() const { return context_->err != 0 || !moved_to_.empty(); }
+  bool broken() const { return !broken_.empty(); }
+
+  // The address of the server, as the options or another node wrote it.
+  const std::string& address() const { return address_; }
 
   // The address of the node that has the keys, if this one does not.
   const std::string& moved_to() const { return moved_to_; }
 
  private:
-  struct FreeContext {
-    void operator()(redisContext* context) const { redisFree(context); }
+  struct FreeReader {
+    void operator()(redisReader* reader) const { redisReaderFree(reader); }
   };
-  using Context = std::unique_ptr<redisContext, FreeContext>;
 
-  RedisConnection(Context context, std::string address)
-      : context_(std::move(context)), address_(std::move(address)) {}
+  RedisConnection(std::string address, const WakeFd* interrupt);
 
-  // Returns the error of the connection.
-  absl::Status Broken(absl::string_view what) const;
+  // The addresses of the server's socket.
+  absl::StatusOr<HostLookup::Addresses> Resolve(absl::Time deadline) const;
+  absl::Status ConnectTo(const SocketAddress& address, absl::Time deadline);
 
-  // How long the kernel may wait in a call.
-  absl::Status SetTimeout(absl::Duration timeout);
+  absl::Status Send(absl::string_view bytes, absl::Time deadline);
+  absl::StatusOr<RedisReply> Receive(absl::Time deadline);
+
+  // Blocks until `fd` is ready, which is all that this class does to wait.
+  absl::Status Await(int fd, short events,  // NOLINT(runtime/int)
+                     absl::Time deadline) const;
 
   // Notes the address in `text`, the server's words, if it sends the client to
   // another node.
   void NoteMove(absl::string_view text);
 
-  const Context context_;
   const std::string address_;
+  const WakeFd* const interrupt_;
+  const std::unique_ptr<redisReader, FreeReader> reader_;
+  int fd_ = -1;
+  std::string broken_;  // why
   std::string moved_to_;
-  absl::Duration timeout_;  // the one that is set
 };
 
 }  // namespace internal

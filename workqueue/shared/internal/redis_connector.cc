@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "workqueue/clock/clock.h"
 #include "workqueue/shared/internal/redis_connection.h"
 #include "workqueue/shared/redis_options.h"
 
@@ -21,6 +22,8 @@ namespace workqueue {
 namespace internal {
 
 absl::Status RedisConnector::Connect(absl::Duration timeout) {
+  Clock* const clock = Clock::GetRealClock();
+  const absl::Time deadline = clock->TimeNow() + timeout;
   RedisOptions to = options_;
   const std::vector<std::string> addresses =
       RedisConnection::AddressesOf(options_);
@@ -28,11 +31,13 @@ absl::Status RedisConnector::Connect(absl::Duration timeout) {
   const bool moved = connection_ != nullptr && !connection_->moved_to().empty();
   if (moved) to.address = connection_->moved_to();
   connection_.reset();
-  auto connection = RedisConnection::Connect(to, timeout);
+  auto connection = RedisConnection::Connect(to, timeout, interrupt_);
   absl::Status status = connection.status();
   if (status.ok()) {
     connection_ = *std::move(connection);
-    if (!moved && addresses.size() > 1) status = CheckCluster(timeout);
+    if (!moved && addresses.size() > 1) {
+      status = CheckCluster(deadline - clock->TimeNow());
+    }
   }
   if (!status.ok()) {
     connection_.reset();

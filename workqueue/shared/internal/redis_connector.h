@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "workqueue/shared/internal/redis_connection.h"
+#include "workqueue/shared/internal/wake_fd.h"
 #include "workqueue/shared/redis_options.h"
 
 namespace workqueue {
@@ -30,8 +31,10 @@ namespace internal {
 // Not thread-safe.
 class RedisConnector {
  public:
-  explicit RedisConnector(RedisOptions options)
-      : options_(std::move(options)) {}
+  // `interrupt` is that of the connections.
+  explicit RedisConnector(RedisOptions options,
+                          const WakeFd* interrupt = nullptr)
+      : options_(std::move(options)), interrupt_(interrupt) {}
 
   RedisConnector(const RedisConnector&) = delete;
   RedisConnector& operator=(const RedisConnector&) = delete;
@@ -45,7 +48,7 @@ class RedisConnector {
   // failed.
   RedisConnection* connection() const { return connection_.get(); }
 
-  // Makes a new connection in one attempt.
+  // Makes a new connection in one attempt, which takes `timeout` at most.
   absl::Status Connect(absl::Duration timeout);
 
  private:
@@ -53,6 +56,7 @@ class RedisConnector {
   absl::Status CheckCluster(absl::Duration timeout) const;
 
   const RedisOptions options_;
+  const WakeFd* const interrupt_;
   size_t attempts_ = 0;  // failed ones, which choose the address
   std::unique_ptr<RedisConnection> connection_;
 };

@@ -59,67 +59,142 @@ std::string TicksToText(int64_t ticks) {
   return ticks == kForever ? "inf" : absl::StrCat(ticks);
 }
 
+// The request may have been applied.
 absl::Status BadReply() {
-  return absl::InternalError("the script's reply has an unexpected form");
+  return absl::UnknownError("the script's reply has an unexpected form");
 }
 
 bool IsArray(const redisReply& reply, size_t size) {
   return reply.type == REDIS_REPLY_ARRAY && reply.elements >= size;
 }
 
-// Returns number `i` of an array, or 0 if it is no number.
-int64_t NumberAt(const redisReply& array, size_t i) {
-  return i < array.elements && array.element[i]->type == REDIS_REPLY_INTEGER
-             ? array.element[i]->integer
-             : 0;
+// Whether a script can count to `number`, whose sums then do not overflow.
+bool IsExact(int64_t number) {
+  constexpr int64_t kMax = int64_t{1} << 53;
+  return -kMax <= number && number <= kMax;
 }
 
-absl::StatusOr<EngineReply> ParseReply(const redisReply& reply) {
-  if (!IsArray(reply, 3)) return BadReply();
-  const redisReply& head = *reply.element[0];
-  const redisReply& results = *reply.element[1];
-  const redisReply& items = *reply.element[2];
-  if (!IsArray(head, 12) || !IsArray(results, 0) || !IsArray(items, 0)) {
+bool ParseNumber(absl::string_view text, int64_t* number) {
+  return absl::SimpleAtoi(text, number) && IsExact(*number);
+}
+
+// Elements
+//
+// Reads the elements of an array in their order. After one that is not there,
+// or is not what is asked for, `ok()` is false, and all that follow are empty.
+// Everything in a script's reply is checked here, and nowhere else.
+class Elements {
+ public:
+  explicit Elements(const redisReply& reply)
+      : array_(reply), ok_(reply.type == REDIS_REPLY_ARRAY) {}
+
+  bool ok() const { return ok_; }
+  size_t left() const { return ok_ ? array_.elements - next_ : 0; }
+
+  int64_t Number() {
+    const redisReply* const element = Next(REDIS_REPLY_INTEGER);
+    if (element == nullptr) return 0;
+    ok_ = IsExact(element->integer);
+    return ok_ ? element->integer : 0;
+  }
+
+  // A number of things.
+  int64_t Count() { return std::max<int64_t>(Number(), 0); }
+
+  std::string Text() {
+    const redisReply* const element = Next(REDIS_REPLY_STRING);
+    return element == nullptr ? "" : std::string(TextOf(*element));
+  }
+
+  Elements Array() {
+    const redisReply* const element = Next(REDIS_REPLY_ARRAY);
+    return Elements(element == nullptr ? array_ : *element, element != nullptr);
+  }
+
+ private:
+  Elements(const redisReply& array, bool ok) : array_(array), ok_(ok) {}
+
+  // Returns null unless the next element has this type.
+  const redisReply* Next(int type) {
+    ok_ = left() > 0 && array_.element[next_]->type == type;
+    return ok_ ? array_.element[next_++] : nullptr;
+  }
+
+  const redisReply& array_;
+  size_t next_ = 0;
+  bool ok_;
+};
+
+// Parses the reply to a request of so many operations.
+absl::StatusOr<EngineReply> ParseReply(const redisReply& reply,
+                                       size_t operations) {
+  Elements all(reply);
+  Elements head = all.Array();
+  EngineReply result;
+  result.now = head.Number();
+  result.next_event = head.Number();
+  result.ready = head.Count();
+  result.waiting = head.Count();
+  result.processing = head.Count();
+  result.failing = head.Count();
+  result.shut_down = head.Number() != 0;
+  result.expired = head.Count();
+  result.dirty = head.Count();
+  result.came_due = head.Count();
+  result.pushes = static_cast<uint64_t>(head.Count());
+  result.pushed = static_cast<uint64_t>(head.Count());
+  Elements results = all.Array();
+  if (!head.ok() || !results.ok() || results.left() != operations) {
     return BadReply();
   }
-  EngineReply result;
-  result.now = NumberAt(head, 0);
-  result.next_event = NumberAt(head, 1);
-  result.ready = NumberAt(head, 2);
-  result.waiting = NumberAt(head, 3);
-  result.processing = NumberAt(head, 4);
-  result.failing = NumberAt(head, 5);
-  result.shut_down = NumberAt(head, 6) != 0;
-  result.expired = NumberAt(head, 7);
-  result.dirty = NumberAt(head, 8);
-  result.came_due = NumberAt(head, 9);
-  result.pushes = static_cast<uint64_t>(NumberAt(head, 10));
-  result.pushed = static_cast<uint64_t>(NumberAt(head, 11));
-  result.results.reserve(results.elements);
-  for (size_t i = 0; i < results.elements; ++i) {
-    result.results.push_back(NumberAt(results, i));
+  while (results.left() > 0) result.results.push_back(results.Number());
+  Elements items = all.Array();
+  while (items.left() > 0) {
+    HandedOut item;
+    item.item = items.Text();
+    item.token = items.Number();
+    item.priority = items.Number();
+    item.ticks_queued = items.Number();
+    result.items.push_back(std::move(item));
   }
-  for (size_t i = 0; i + 4 <= items.elements; i += 4) {
-    result.items.push_back({std::string(TextOf(*items.element[i])),
-                            NumberAt(items, i + 1), NumberAt(items, i + 2),
-                            NumberAt(items, i + 3)});
-  }
+  if (!results.ok() || !items.ok()) return BadReply();
   return result;
 }
 
-// Parses the items of one list of a snapshot.
-absl::Status ParseItems(const redisReply& list,
-                        std::vector<EngineSnapshot::Item>* items) {
-  if (!IsArray(list, 0)) return BadReply();
-  for (size_t i = 0; i < list.elements; ++i) {
-    const redisReply& it = *list.element[i];
-    if (!IsArray(it, 4)) return BadReply();
-    const int64_t time = NumberAt(it, 3);
-    items->push_back({std::string(TextOf(*it.element[0])), NumberAt(it, 1),
-                      NumberAt(it, 2), time < 0 ? kForever : time,
-                      NumberAt(it, 4) != 0});
+// Parses the items of one list of a snapshot. `tells_added_again`: each of them
+// has one element more.
+bool ParseItems(Elements list, bool tells_added_again,
+                std::vector<EngineSnapshot::Item>* items) {
+  while (list.left() > 0) {
+    Elements it = list.Array();
+    EngineSnapshot::Item item;
+    item.item = it.Text();
+    item.failures = it.Count();
+    item.number = it.Number();
+    const int64_t time = it.Number();
+    item.time = time < 0 ? kForever : time;
+    item.added_again = tells_added_again && it.Number() != 0;
+    if (!it.ok()) return false;
+    items->push_back(std::move(item));
   }
-  return absl::OkStatus();
+  return list.ok();
+}
+
+absl::StatusOr<EngineSnapshot> ParseSnapshot(const redisReply& reply) {
+  Elements all(reply);
+  Elements head = all.Array();
+  EngineSnapshot snapshot;
+  snapshot.now = head.Number();
+  snapshot.shut_down = head.Number() != 0;
+  snapshot.num_queued = static_cast<size_t>(head.Count());
+  snapshot.num_processing = static_cast<size_t>(head.Count());
+  snapshot.num_waiting = static_cast<size_t>(head.Count());
+  if (!head.ok() || !ParseItems(all.Array(), false, &snapshot.queued) ||
+      !ParseItems(all.Array(), true, &snapshot.processing) ||
+      !ParseItems(all.Array(), false, &snapshot.waiting)) {
+    return BadReply();
+  }
+  return snapshot;
 }
 
 // Returns the value of `field` in the reply of INFO.
@@ -130,6 +205,15 @@ std::string FieldOf(absl::string_view info, absl::string_view field) {
     }
   }
   return "";
+}
+
+// Returns the identity of the server, or nothing if the user may not ask.
+absl::StatusOr<std::string> RunOf(RedisConnection* connection,
+                                  absl::Time deadline) {
+  const auto info = connection->Call({"INFO", "server"}, deadline - Now());
+  if (info.ok()) return FieldOf(TextOf(**info), "run_id");
+  if (MayPass(info.status())) return info.status();
+  return std::string();
 }
 
 // Loads `script`, and stores the name by which it is called.
@@ -157,7 +241,8 @@ RedisEngine::RedisEngine(absl::string_view name, size_t partitions,
     : options_(std::move(options)),
       name_(name),
       layout_(LayoutOf(partitions)),
-      connector_(options_) {
+      connector_(options_),
+      address_(RedisConnection::AddressesOf(options_).front()) {
   const std::string prefix = MetaKeyOf(name);
   keys_ = {prefix,
            prefix + ":items",
@@ -183,11 +268,18 @@ absl::Status RedisEngine::Connect(absl::Time deadline) {
   if (!status.ok()) return status;
   session_.connection = connector_.connection();
   // Without the right to ask, leases get no grace after a start of the server.
-  const auto info =
-      session_.connection->Call({"INFO", "server"}, deadline - Now());
-  session_.run = info.ok() ? FieldOf(TextOf(**info), "run_id") : "";
-  if (!info.ok() && MayPass(info.status())) return info.status();
+  auto run = RunOf(session_.connection, deadline);
+  if (!run.ok()) return run.status();
+  session_.run = *std::move(run);
   return LoadScripts(deadline);
+}
+
+void RedisEngine::LeadListener() {
+  session_.led = true;
+  MutexLock lock(&listen_mu_);
+  address_ = session_.connection->address();
+  run_ = session_.run;
+  if (run_.empty() || listening_run_.value_or(run_) != run_) interrupt_.Set();
 }
 
 absl::Status RedisEngine::LoadScripts(absl::Time deadline) {
@@ -198,9 +290,40 @@ absl::Status RedisEngine::LoadScripts(absl::Time deadline) {
   return status;
 }
 
+absl::Status RedisEngine::Named(const absl::Status& status) const {
+  std::string message = absl::StrCat("queue \"", name_, "\" at ",
+                                     options_.address, ": ", status.message());
+  if (absl::IsPermissionDenied(status)) {
+    absl::StrAppend(&message, "; the user needs the keys ~{", name_,
+                    "}:*, the channels &{", name_,
+                    "}:*, and the commands that docs/guide.md names");
+  }
+  return absl::Status(status.code(), message);
+}
+
 template <typename F>
 std::invoke_result_t<F, const RedisEngine::Session&>
 RedisEngine::WithConnection(absl::Time deadline, F f) {
+  {
+    MutexLock lock(&mu_);
+    const auto free = [this]()
+                          ABSL_NO_THREAD_SAFETY_ANALYSIS { return !busy_; };
+    if (!Clock::GetRealClock()->AwaitWithDeadline(&mu_, absl::Condition(&free),
+                                                  deadline)) {
+      return Named(absl::UnavailableError("earlier calls wait for the server"));
+    }
+    busy_ = true;
+  }
+  const absl::Cleanup end = [this] {
+    MutexLock lock(&mu_);
+    busy_ = false;
+  };
+  return Repeat(deadline, std::move(f));
+}
+
+template <typename F>
+std::invoke_result_t<F, const RedisEngine::Session&> RedisEngine::Repeat(
+    absl::Time deadline, F f) {
   bool sent = false;  // whether an attempt may have been executed
   for (absl::Duration pause = kFirstPause;;
        pause = std::min(2 * pause, kLastPause)) {
@@ -212,6 +335,7 @@ RedisEngine::WithConnection(absl::Time deadline, F f) {
         status = LoadScripts(deadline);
         if (status.ok()) status = absl::UnavailableError("no script");
       } else if (result.ok()) {
+        if (!session_.led) LeadListener();
         return result;
       } else if (!MayPass(result.status())) {
         status = result.status();
@@ -220,23 +344,19 @@ RedisEngine::WithConnection(absl::Time deadline, F f) {
         sent |= absl::IsUnknown(status);
       }
     }
-    const absl::Duration left = deadline - Now();
-    if (!MayPass(status) || left <= absl::ZeroDuration()) {
-      const std::string message =
-          absl::StrCat("queue \"", name_, "\" at ", options_.address, ": ",
-                       status.message());
-      if (sent) return absl::UnknownError(message);
-      return absl::Status(
-          MayPass(status) ? absl::StatusCode::kUnavailable : status.code(),
-          message);
+    if (MayPass(status)) {
+      Clock::GetRealClock()->SleepUntil(std::min(Now() + pause, deadline));
     }
-    Clock::GetRealClock()->Sleep(std::min(pause, left));
+    if (!MayPass(status) || Now() >= deadline) {
+      if (sent) return Named(absl::UnknownError(status.message()));
+      return Named(MayPass(status) ? absl::UnavailableError(status.message())
+                                   : status);
+    }
   }
 }
 
 absl::StatusOr<EngineReply> RedisEngine::Apply(const EngineRequest& request,
                                                absl::Time deadline) {
-  MutexLock lock(&mu_);
   Command words;
   return WithConnection(
       deadline, [&](const Session& session) -> absl::StatusOr<EngineReply> {
@@ -266,13 +386,14 @@ absl::StatusOr<EngineReply> RedisEngine::Apply(const EngineRequest& request,
         const std::vector<absl::string_view> views(words.begin(), words.end());
         auto reply = session.connection->Call(views, deadline - Now());
         if (!reply.ok()) return reply.status();
-        return ParseReply(**reply);
+        auto parsed = ParseReply(**reply, request.operations.size());
+        if (!parsed.ok()) session.connection->Break(parsed.status().message());
+        return parsed;
       });
 }
 
 absl::StatusOr<EngineSnapshot> RedisEngine::TakeSnapshot(
     const EngineSnapshotRequest& request, absl::Time deadline) {
-  MutexLock lock(&mu_);
   return WithConnection(
       deadline, [&](const Session& session) -> absl::StatusOr<EngineSnapshot> {
         Command words = Evaluation(session.snapshot_sha);
@@ -290,25 +411,13 @@ absl::StatusOr<EngineSnapshot> RedisEngine::TakeSnapshot(
         const std::vector<absl::string_view> views(words.begin(), words.end());
         auto reply = session.connection->Call(views, deadline - Now());
         if (!reply.ok()) return reply.status();
-        const redisReply& all = **reply;
-        if (!IsArray(all, 4) || !IsArray(*all.element[0], 5)) return BadReply();
-        const redisReply& head = *all.element[0];
-        EngineSnapshot snapshot;
-        snapshot.now = NumberAt(head, 0);
-        snapshot.shut_down = NumberAt(head, 1) != 0;
-        snapshot.num_queued = static_cast<size_t>(NumberAt(head, 2));
-        snapshot.num_processing = static_cast<size_t>(NumberAt(head, 3));
-        snapshot.num_waiting = static_cast<size_t>(NumberAt(head, 4));
-        absl::Status status = ParseItems(*all.element[1], &snapshot.queued);
-        status.Update(ParseItems(*all.element[2], &snapshot.processing));
-        status.Update(ParseItems(*all.element[3], &snapshot.waiting));
-        if (!status.ok()) return status;
-        return snapshot;
+        auto parsed = ParseSnapshot(**reply);
+        if (!parsed.ok()) session.connection->Break(parsed.status().message());
+        return parsed;
       });
 }
 
 absl::StatusOr<std::string> RedisEngine::CheckSettings(absl::Time deadline) {
-  MutexLock lock(&mu_);
   return WithConnection(
       deadline, [&](const Session& session) -> absl::StatusOr<std::string> {
         // Finds the node of a cluster that has the queue.
@@ -359,60 +468,74 @@ absl::Status RedisEngine::Listen(EngineListener* listener,
   listener_ = listener;
   thread_ = std::thread([this] { ListenLoop(); });
   MutexLock lock(&listen_mu_);
-  if (listen_mu_.AwaitWithTimeout(absl::Condition(&heard_), deadline - Now())) {
-    return absl::OkStatus();
-  }
-  return listen_error_.ok() ? absl::UnavailableError("cannot listen")
-                            : listen_error_;
+  const auto over = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return heard_ || !(listen_error_.ok() || MayPass(listen_error_));
+  };
+  Clock::GetRealClock()->AwaitWithDeadline(&listen_mu_, absl::Condition(&over),
+                                           deadline);
+  if (heard_) return absl::OkStatus();
+  return Named(listen_error_.ok() ? absl::UnavailableError("cannot listen")
+                                  : listen_error_);
 }
 
 void RedisEngine::StopListening() {
   {
     MutexLock lock(&listen_mu_);
     stopping_ = true;
-    if (listening_ != nullptr) listening_->ShutDown();
+    interrupt_.Set();
   }
   if (thread_.joinable()) thread_.join();
 }
 
 void RedisEngine::ListenLoop() {
-  RedisConnector connector(options_);
   absl::Duration pause = kFirstPause;
   while (true) {
     const absl::Time start = Now();
-    const absl::Status status = ListenOnce(&connector);
+    const absl::Status status = ListenOnce();
     listener_->OnDeaf(status);
     if (Now() - start > absl::Seconds(1)) pause = kFirstPause;
     MutexLock lock(&listen_mu_);
     listen_error_ = status;
-    if (listen_mu_.AwaitWithTimeout(absl::Condition(&stopping_), pause)) {
+    if (Clock::GetRealClock()->AwaitWithDeadline(
+            &listen_mu_, absl::Condition(&stopping_), Now() + pause)) {
       return;
     }
     pause = std::min(2 * pause, kLastPause);
   }
 }
 
-absl::Status RedisEngine::ListenOnce(RedisConnector* connector) {
-  absl::Status status = connector->Connect(options_.connect_timeout);
-  if (!status.ok()) return status;
-  RedisConnection* const connection = connector->connection();
+absl::Status RedisEngine::ListenOnce() {
+  RedisOptions to = options_;
   {
     MutexLock lock(&listen_mu_);
     if (stopping_) return absl::CancelledError("stopped");
-    listening_ = connection;
+    interrupt_.Clear();
+    to.address = address_;
   }
-  const absl::Cleanup forget = [this] {
-    MutexLock lock(&listen_mu_);
-    listening_ = nullptr;
-  };
+  const absl::Time deadline = Now() + options_.connect_timeout;
+  auto connected = RedisConnection::Connect(to, deadline - Now(), &interrupt_);
+  if (!connected.ok()) return connected.status();
+  RedisConnection* const connection = connected->get();
+  const auto run = RunOf(connection, deadline);
+  if (!run.ok()) return run.status();
   const std::string client = NewUniqueText();
   const std::string& common = keys_[kMeta];
   const std::string own = absl::StrCat(common, ":", client);
-  auto reply =
-      connection->Call({"SSUBSCRIBE", common, own}, options_.connect_timeout);
+  auto reply = connection->Call({"SSUBSCRIBE", common, own}, deadline - Now());
   if (!reply.ok()) return reply.status();
-  reply = connection->Read(options_.connect_timeout);  // the second channel
+  reply = connection->Read(deadline - Now());  // the second channel
   if (!reply.ok()) return reply.status();
+  {
+    MutexLock lock(&listen_mu_);
+    if (!run->empty() && !run_.empty() && *run != run_) {
+      return absl::UnavailableError("the requests go to another server");
+    }
+    listening_run_ = *run;
+  }
+  const absl::Cleanup forget = [this] {
+    MutexLock lock(&listen_mu_);
+    listening_run_.reset();
+  };
   listener_->OnListening(client);
   {
     MutexLock lock(&listen_mu_);
@@ -439,19 +562,19 @@ bool RedisEngine::Dispatch(const redisReply& message, absl::string_view own,
         absl::StrSplit(text, absl::MaxSplits(' ', 4));
     HandedOut out;
     int64_t now;
-    if (parts.size() == 5 && absl::SimpleAtoi(parts[0], &out.token) &&
-        absl::SimpleAtoi(parts[1], &out.priority) &&
-        absl::SimpleAtoi(parts[2], &out.ticks_queued) &&
-        absl::SimpleAtoi(parts[3], &now)) {
+    if (parts.size() == 5 && ParseNumber(parts[0], &out.token) &&
+        ParseNumber(parts[1], &out.priority) &&
+        ParseNumber(parts[2], &out.ticks_queued) &&
+        ParseNumber(parts[3], &now)) {
       out.item = std::string(parts[4]);
       listener->OnPush(std::move(out), now);
     }
   } else if (absl::ConsumePrefix(&text, "due ")) {
     int64_t ticks;
-    if (absl::SimpleAtoi(text, &ticks)) listener->OnDue(ticks);
+    if (ParseNumber(text, &ticks)) listener->OnDue(ticks);
   } else if (absl::ConsumePrefix(&text, "shutdown ")) {
     int64_t count;
-    if (absl::SimpleAtoi(text, &count)) listener->OnShutDown(count);
+    if (ParseNumber(text, &count)) listener->OnShutDown(count);
   } else if (text == "drained" || text == "open") {
     listener->OnNews();
   }

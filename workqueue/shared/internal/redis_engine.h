@@ -26,6 +26,7 @@
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/internal/redis_connection.h"
 #include "workqueue/shared/internal/redis_connector.h"
+#include "workqueue/shared/internal/wake_fd.h"
 #include "workqueue/shared/redis_options.h"
 
 namespace workqueue {
@@ -36,7 +37,8 @@ namespace internal {
 // A queue in a server of Valkey or Redis. It has two connections: one for
 // requests, each of which is one call of a script, and one that listens to the
 // server's messages, on a thread of its own. A connection that breaks is made
-// again: that of the requests by the next request.
+// again: that of the requests by the next request. The other one is always to
+// the same server: when requests have found another, it follows them.
 //
 // Thread-safe.
 class RedisEngine final : public Engine {
@@ -67,7 +69,8 @@ class RedisEngine final : public Engine {
     RedisConnection* connection = nullptr;
     std::string queue_sha;
     std::string snapshot_sha;
-    std::string run;  // the server's identity
+    std::string run;   // the server's identity
+    bool led = false;  // whether the listener has been told
   };
 
   // The words of a command.
@@ -78,21 +81,26 @@ class RedisEngine final : public Engine {
   // Returns "EVALSHA", `sha` and the keys.
   Command Evaluation(const std::string& sha) const;
 
-  // Calls `f` with the session until it succeeds, or fails for a reason that
-  // will not pass, or until `deadline`.
+  // Waits for its turn, and calls `f` with the session until it succeeds, or
+  // fails for a reason that will not pass, or until `deadline`.
   template <typename F>
   std::invoke_result_t<F, const Session&> WithConnection(absl::Time deadline,
-                                                         F f)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+                                                         F f);
+  template <typename F>
+  std::invoke_result_t<F, const Session&> Repeat(absl::Time deadline, F f);
+
+  // Returns `status` with the name of the queue, and what to do about it.
+  absl::Status Named(const absl::Status& status) const;
 
   // Connects, and loads the scripts.
-  absl::Status Connect(absl::Time deadline) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  absl::Status LoadScripts(absl::Time deadline)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status Connect(absl::Time deadline);
+  absl::Status LoadScripts(absl::Time deadline);
+  // Lets the other connection follow to the server of this one.
+  void LeadListener();
 
   // The thread that listens.
   void ListenLoop();
-  absl::Status ListenOnce(RedisConnector* connector);
+  absl::Status ListenOnce();
   // Passes `message` on. Returns false if the server has ended the
   // subscription, because another node of the cluster has the keys now.
   static bool Dispatch(const redisReply& message, absl::string_view own,
@@ -103,14 +111,20 @@ class RedisEngine final : public Engine {
   const std::string layout_;
   std::vector<std::string> keys_;  // by Key
 
-  absl::Mutex mu_;  // held during a request
-  RedisConnector connector_ ABSL_GUARDED_BY(mu_);
-  Session session_ ABSL_GUARDED_BY(mu_);
+  // Whether a request is in progress. Its thread uses the following members.
+  absl::Mutex mu_;
+  bool busy_ ABSL_GUARDED_BY(mu_) = false;
+  RedisConnector connector_;
+  Session session_;
 
   absl::Mutex listen_mu_;
   EngineListener* listener_ = nullptr;  // set before the thread starts
-  // The connection in use by the thread; null if there is none.
-  RedisConnection* listening_ ABSL_GUARDED_BY(listen_mu_) = nullptr;
+  WakeFd interrupt_;                    // of the connection that listens
+  // Where the requests go, and which server is there; empty if that is unknown.
+  std::string address_ ABSL_GUARDED_BY(listen_mu_);
+  std::string run_ ABSL_GUARDED_BY(listen_mu_);
+  // The server that the thread listens to; null if it does not listen.
+  std::optional<std::string> listening_run_ ABSL_GUARDED_BY(listen_mu_);
   bool heard_ ABSL_GUARDED_BY(listen_mu_) = false;
   absl::Status listen_error_ ABSL_GUARDED_BY(listen_mu_);
   bool stopping_ ABSL_GUARDED_BY(listen_mu_) = false;

@@ -97,16 +97,19 @@ SharedQueueCore::SharedQueueCore(Options options,
       errors_("shared queue", options_.name, options_.log_sink, MachineClock()),
       metrics_(
           SharedQueueMetrics::Create(options_.name, options_.metrics_provider)),
-      engine_(std::move(engine)) {}
+      engine_(std::move(engine)),
+      company_came_(MachineClock()->NewParker(Parker::Role::kCaller)) {}
 
-absl::Status SharedQueueCore::Start() {
-  const absl::Time deadline = MachineClock()->TimeNow() + options_.call_timeout;
+absl::Status SharedQueueCore::Start(absl::Time deadline) {
+  deadline =
+      std::min(deadline, MachineClock()->TimeNow() + options_.call_timeout);
   absl::Status status = engine_->Listen(this, deadline);
   if (!status.ok()) return status;
   {
     // Sees the layout of the queue, and whether it has been shut down.
     MutexLock lock(&mu_);
     Call call;
+    call.deadline = deadline;
     Send(&call);
     if (!call.status.ok()) return call.status;
   }
@@ -199,9 +202,10 @@ absl::Status SharedQueueCore::EndedError() const {
 }
 
 void SharedQueueCore::Send(Call* call) {
-  call->deadline = MachineClock()->TimeNow() + options_.call_timeout;
+  call->deadline = std::min(call->deadline,
+                            MachineClock()->TimeNow() + options_.call_timeout);
   calls_.push_back(call);
-  if (calls_.size() == company_) company_came_.Signal();
+  if (calls_.size() == company_) company_came_->Unpark();
   while (!call->done) {
     if (sending_) {
       call->changed.Wait(&mu_);
@@ -216,8 +220,9 @@ void SharedQueueCore::AwaitCompany() {
   if (calls_.size() < company_) {
     const absl::Time end =
         MachineClock()->TimeNow() + std::min(round_trip_ / 4, kLongestWait);
-    while (calls_.size() < company_ &&
-           !company_came_.WaitWithDeadline(&mu_, end)) {
+    while (calls_.size() < company_ && MachineClock()->TimeNow() < end) {
+      const MutexUnlock unlock(&mu_);
+      company_came_->ParkUntil(end);
     }
   }
   company_ = 0;
@@ -432,7 +437,8 @@ absl::StatusOr<std::vector<int64_t>> SharedQueueCore::Apply(
 }
 
 absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::Acquire(
-    size_t max, absl::Duration timeout, std::vector<EngineOperation> ends) {
+    size_t max, absl::Duration timeout, std::vector<EngineOperation> ends,
+    absl::Time call_deadline) {
   const absl::Cleanup submit = [this] { Submit(); };
   const bool blocks = timeout > absl::ZeroDuration();
   const absl::Time deadline =
@@ -460,6 +466,7 @@ absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::Acquire(
   const Waiters::iterator self =
       blocks && !closed_ ? std::prev(waiters_.end()) : waiters_.end();
   Call call;
+  call.deadline = call_deadline;
   call.operations = std::move(ends);
   if (!closed_) call.take = self == waiters_.end() ? max : max - 1;
   taking_ += call.take;

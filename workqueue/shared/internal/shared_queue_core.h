@@ -81,8 +81,10 @@ class SharedQueueCore final : public ByteQueue,
   SharedQueueCore(const SharedQueueCore&) = delete;
   SharedQueueCore& operator=(const SharedQueueCore&) = delete;
 
-  // Begins to listen to the engine. Must be called once, before all else.
-  absl::Status Start();
+  // Begins to listen to the engine. Blocks for `call_timeout` at most, and not
+  // after `deadline`, on the machine's clock. Must be called once, before all
+  // else.
+  absl::Status Start(absl::Time deadline = absl::InfiniteFuture());
 
   // ByteQueue. `Apply()` makes one request.
   Clock* clock() const override { return loop_->clock(); }
@@ -91,7 +93,9 @@ class SharedQueueCore final : public ByteQueue,
       std::vector<EngineOperation> operations) override;
   absl::StatusOr<std::vector<HeldItem*>> Acquire(
       size_t max, absl::Duration timeout,
-      std::vector<EngineOperation> ends) override;
+      std::vector<EngineOperation> ends) override {
+    return Acquire(max, timeout, std::move(ends), absl::InfiniteFuture());
+  }
   AcquireId AcquireAsync(Executor* executor, Callback callback) override;
   bool CancelAcquire(AcquireId id) override;
   EngineOperation End(HeldItem* held, EngineOperation::Code code) override;
@@ -111,10 +115,18 @@ class SharedQueueCore final : public ByteQueue,
   bool ShuttingDown() const override { return closed_ || shut_down_; }
   bool closed() const override { return closed_; }
 
+  // The same, but the request takes not longer than until `call_deadline`, on
+  // the machine's clock.
+  absl::StatusOr<std::vector<HeldItem*>> Acquire(
+      size_t max, absl::Duration timeout, std::vector<EngineOperation> ends,
+      absl::Time call_deadline);
+
   // The parts of `ShutDownWithDrain()`. The first one returns the number of
   // shutdowns at once so far. A later one ends the drain.
   absl::StatusOr<int64_t> BeginDrain();
   bool AwaitDrained(int64_t shut_downs_before, absl::Time deadline);
+
+  absl::Duration call_timeout() const { return options_.call_timeout; }
 
   // Whether the last request succeeded.
   bool reachable() const { return reachable_; }
@@ -128,7 +140,8 @@ class SharedQueueCore final : public ByteQueue,
   struct Call {
     std::vector<EngineOperation> operations;
     size_t take = 0;
-    absl::Time deadline;  // on the machine's clock
+    // On the machine's clock. Is `call_timeout` from now at most.
+    absl::Time deadline = absl::InfiniteFuture();
 
     bool done = false;
     absl::Status status;
@@ -257,8 +270,8 @@ class SharedQueueCore final : public ByteQueue,
   // Calls to be sent, in their order, and whether a thread sends.
   std::deque<Call*> calls_ ABSL_GUARDED_BY(mu_);
   bool sending_ ABSL_GUARDED_BY(mu_) = false;
-  size_t company_ ABSL_GUARDED_BY(mu_) = 0;  // the calls to wait for, or 0
-  absl::CondVar company_came_ ABSL_GUARDED_BY(mu_);
+  size_t company_ ABSL_GUARDED_BY(mu_) = 0;     // the calls to wait for, or 0
+  const std::unique_ptr<Parker> company_came_;  // of the thread that sends
   absl::Duration round_trip_ ABSL_GUARDED_BY(mu_);  // of the last request
   uint64_t request_ ABSL_GUARDED_BY(mu_) = 0;  // the number of the latest one
 

@@ -1,0 +1,341 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tests that each call of a connection keeps its timeout, whatever the network
+// does. This program replaces the functions of the C library that can block a
+// connection, and checks each call of them.
+
+#include "workqueue/shared/internal/redis_connection.h"
+
+#include "absl/base/config.h"
+#include "gtest/gtest.h"
+
+#if defined(ABSL_HAVE_THREAD_SANITIZER) || defined(ABSL_HAVE_ADDRESS_SANITIZER)
+
+TEST(RedisConnectionTest, NeedsTheseFunctions) {
+  GTEST_SKIP() << "the sanitizer has replaced them itself";
+}
+
+#else
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <thread>  // NOLINT(build/c++11)
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "test/shared/redis_fixture.h"
+#include "test/shared/redis_server.h"
+#include "test/shared/reply_proxy.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/shared/internal/wake_fd.h"
+#include "workqueue/shared/redis_options.h"
+
+namespace {
+
+constexpr char kSilentHost[] = "silent.example";
+
+// Whether the thread is watched, and what such threads have done: calls that
+// may block without end, and polls.
+thread_local bool watches = false;
+std::atomic<int> unbounded{0};
+std::atomic<int> polls{0};
+std::atomic<int> longest_poll{0};  // in milliseconds, the timeout
+std::atomic<int> lookups{0};
+// Holds up lookups of the silent host while it is not null.
+std::atomic<absl::Notification*> name_server{nullptr};
+
+template <typename F>
+F* Next(const char* name) {
+  return reinterpret_cast<F*>(dlsym(RTLD_NEXT, name));
+}
+
+void CheckSocket(int fd) {
+  if (watches && (fcntl(fd, F_GETFL) & O_NONBLOCK) == 0) ++unbounded;
+}
+
+}  // namespace
+
+extern "C" {
+
+int poll(pollfd* fds, nfds_t n, int timeout) {
+  if (watches) {
+    ++polls;
+    if (timeout < 0) ++unbounded;
+    longest_poll = std::max<int>(longest_poll, timeout);
+  }
+  return Next<decltype(poll)>("poll")(fds, n, timeout);
+}
+
+int connect(int fd, const sockaddr* address, socklen_t size) {
+  CheckSocket(fd);
+  return Next<decltype(connect)>("connect")(fd, address, size);
+}
+
+ssize_t recv(int fd, void* buffer, size_t size, int flags) {
+  CheckSocket(fd);
+  return Next<decltype(recv)>("recv")(fd, buffer, size, flags);
+}
+
+ssize_t send(int fd, const void* buffer, size_t size, int flags) {
+  CheckSocket(fd);
+  return Next<decltype(send)>("send")(fd, buffer, size, flags);
+}
+
+ssize_t read(int fd, void* buffer, size_t size) {
+  CheckSocket(fd);
+  return Next<decltype(read)>("read")(fd, buffer, size);
+}
+
+ssize_t write(int fd, const void* buffer, size_t size) {
+  CheckSocket(fd);
+  return Next<decltype(write)>("write")(fd, buffer, size);
+}
+
+int getaddrinfo(const char* host, const char* service, const addrinfo* hints,
+                addrinfo** result) {
+  if ((hints->ai_flags & AI_NUMERICHOST) == 0) {
+    if (watches) ++unbounded;
+    ++lookups;
+    if (strcmp(host, kSilentHost) == 0) {
+      absl::Notification* const answers = name_server;
+      if (answers != nullptr) answers->WaitForNotification();
+      host = "localhost";
+    }
+  }
+  return Next<decltype(getaddrinfo)>("getaddrinfo")(host, service, hints,
+                                                    result);
+}
+
+}  // extern "C"
+
+namespace workqueue {
+namespace internal {
+namespace {
+
+constexpr absl::Duration kTimeout = absl::Milliseconds(200);
+// Much longer than a call may take, and much shorter than it would take if its
+// timeout began anew with each byte.
+constexpr absl::Duration kPatience = absl::Seconds(3);
+
+absl::Time Now() { return Clock::GetRealClock()->TimeNow(); }
+
+class RedisConnectionTest : public RedisFixture {
+ protected:
+  RedisConnectionTest()
+      : RedisFixture([] {
+          RedisServer::Options options;
+          options.tcp = true;
+          return options;
+        }()) {}
+
+  void SetUp() override {
+    RedisFixture::SetUp();
+    if (server() == nullptr) return;
+    proxy_ = std::make_unique<ReplyProxy>(server()->socket_path());
+    options_.address = proxy_->socket_path();
+    options_.connect_timeout = kTimeout;
+    unbounded = 0;
+    polls = 0;
+    longest_poll = 0;
+    lookups = 0;
+  }
+
+  void TearDown() override {
+    watches = false;
+    EXPECT_EQ(unbounded, 0) << "calls that may block without end";
+    if (server() == nullptr) return;
+    EXPECT_LE(longest_poll, absl::ToInt64Milliseconds(kTimeout) + 1);
+  }
+
+  // Returns the result of `f()`, which must come in time.
+  template <typename F>
+  auto InTime(F f) {
+    const absl::Time start = Now();
+    watches = true;
+    auto result = f();
+    watches = false;
+    EXPECT_LT(Now() - start, kPatience);
+    return result;
+  }
+
+  absl::StatusOr<std::unique_ptr<RedisConnection> > Connect() {
+    return InTime([this] {
+      return RedisConnection::Connect(options_, absl::Seconds(60));
+    });
+  }
+
+  std::unique_ptr<RedisConnection> MustConnect() {
+    auto connection = Connect();
+    EXPECT_TRUE(connection.ok()) << connection.status();
+    return connection.ok() ? *std::move(connection) : nullptr;
+  }
+
+  RedisOptions options_;
+  std::unique_ptr<ReplyProxy> proxy_;
+};
+
+TEST_F(RedisConnectionTest, Calls) {
+  const auto connection = MustConnect();
+  ASSERT_NE(connection, nullptr);
+  const std::string large(1 << 20, 'x');
+  for (absl::string_view value :
+       {absl::string_view("a\r\n\0b", 5), absl::string_view(),
+        absl::string_view(large)}) {
+    auto reply = InTime([&] {
+      return connection->Call({"ECHO", value}, kTimeout);
+    });
+    ASSERT_TRUE(reply.ok()) << reply.status();
+    EXPECT_EQ(TextOf(**reply), value);
+  }
+  EXPECT_GT(polls, 0) << "seen by this test";
+}
+
+TEST_F(RedisConnectionTest, AReplyThatDripsIsNotInTime) {
+  const auto connection = MustConnect();
+  ASSERT_NE(connection, nullptr);
+  proxy_->Drip(true);
+  const auto reply =
+      InTime([&] { return connection->Call({"INFO"}, kTimeout); });
+  EXPECT_EQ(reply.status().code(), absl::StatusCode::kUnknown)
+      << reply.status();
+  EXPECT_TRUE(connection->broken());
+  proxy_->Drip(false);
+  EXPECT_TRUE(
+      absl::IsUnavailable(connection->Call({"PING"}, kTimeout).status()));
+}
+
+TEST_F(RedisConnectionTest, ARequestThatTheServerDoesNotReadIsNotExecuted) {
+  const auto connection = MustConnect();
+  ASSERT_NE(connection, nullptr);
+  proxy_->Hold(true);
+  const std::string large(64 << 20, 'x');
+  const auto reply = InTime([&] {
+    return connection->Call({"SET", "a", large}, kTimeout);
+  });
+  EXPECT_TRUE(absl::IsUnavailable(reply.status())) << reply.status();
+  EXPECT_TRUE(connection->broken());
+}
+
+// An attempt to connect has one timeout, with all that belongs to it.
+TEST_F(RedisConnectionTest, AnAttemptToConnectIsInTimeIfItsRepliesDrip) {
+  options_.password = "the server has none, and says so in many words";
+  proxy_->Drip(true);
+  EXPECT_EQ(Connect().status().code(), absl::StatusCode::kUnknown);
+  options_.password = "";
+  options_.database = 3000;  // out of range
+  EXPECT_EQ(Connect().status().code(), absl::StatusCode::kUnknown);
+}
+
+TEST_F(RedisConnectionTest, ANameServerThatDoesNotAnswerHoldsNothingUp) {
+  options_.address = absl::StrCat(kSilentHost, ":", server()->port());
+  absl::Notification answers;
+  name_server = &answers;
+  for (int i = 0; i < 3; ++i) {
+    const auto connection = Connect();
+    EXPECT_TRUE(absl::IsUnavailable(connection.status()));
+    EXPECT_TRUE(absl::StrContains(connection.status().message(),
+                                  "cannot resolve silent.example in time"))
+        << connection.status();
+  }
+  EXPECT_EQ(lookups, 1) << "all attempts share it";
+  answers.Notify();
+  name_server = nullptr;
+  while (!Connect().ok()) {
+  }
+}
+
+TEST_F(RedisConnectionTest, KnowsHostsByNameAndByNumber) {
+  for (const char* host : {"localhost", "127.0.0.1"}) {
+    options_.address = absl::StrCat(host, ":", server()->port());
+    const auto connection = MustConnect();
+    ASSERT_NE(connection, nullptr);
+    EXPECT_TRUE(
+        InTime([&] { return connection->Call({"PING"}, kTimeout); }).ok());
+  }
+  options_.address = "no such host.invalid:1";
+  EXPECT_TRUE(absl::IsUnavailable(Connect().status()));
+  options_.address = "127.0.0.1:1";
+  EXPECT_TRUE(absl::IsUnavailable(Connect().status()));
+}
+
+TEST_F(RedisConnectionTest, ARefusedSocketIsNoServer) {
+  options_.address = absl::StrCat(server()->socket_path(), "x");
+  EXPECT_TRUE(absl::IsUnavailable(Connect().status()));
+  options_.address = std::string(sizeof(sockaddr_un::sun_path), '/');
+  EXPECT_TRUE(absl::IsInvalidArgument(Connect().status()));
+}
+
+TEST_F(RedisConnectionTest, AnInterruptEndsAWaitWithoutEnd) {
+  WakeFd interrupt;
+  auto connection =
+      RedisConnection::Connect(options_, absl::Seconds(60), &interrupt);
+  ASSERT_TRUE(connection.ok()) << connection.status();
+  std::thread interrupter([&] {
+    Clock::GetRealClock()->Sleep(absl::Milliseconds(20));
+    interrupt.Set();
+  });
+  EXPECT_FALSE((*connection)->Read(absl::InfiniteDuration()).ok());
+  interrupter.join();
+  EXPECT_TRUE((*connection)->broken());
+  // Those that begin while it is set do not wait, either.
+  auto other = RedisConnection::Connect(options_, kTimeout, &interrupt);
+  EXPECT_FALSE(other.ok() && (*other)->Call({"PING"}, kTimeout).ok());
+  interrupt.Clear();
+  other = RedisConnection::Connect(options_, kTimeout, &interrupt);
+  ASSERT_TRUE(other.ok()) << other.status();
+  EXPECT_TRUE((*other)->Call({"PING"}, kTimeout).ok());
+}
+
+// What is too much would be taken for the reply to the next request.
+TEST_F(RedisConnectionTest, AReplyTooManyBreaksTheConnection) {
+  const auto connection = MustConnect();
+  ASSERT_NE(connection, nullptr);
+  proxy_->SetHook([](std::string* reply) { *reply += "+PONG\r\n"; });
+  EXPECT_TRUE(
+      InTime([&] { return connection->Call({"PING"}, kTimeout); }).ok());
+  EXPECT_TRUE(
+      absl::IsUnavailable(connection->Call({"ECHO", "x"}, kTimeout).status()));
+}
+
+TEST_F(RedisConnectionTest, AHugeArrayIsRefusedBeforeItsMemoryIsTaken) {
+  for (const char* size : {"2147483648", "2147483647", "16777217", "-2",
+                           "9223372036854775807", "99999999999999999999"}) {
+    proxy_->SetHook([size](std::string* reply) {
+      *reply = absl::StrCat("*", size, "\r\n");
+    });
+    const auto connection = MustConnect();
+    ASSERT_NE(connection, nullptr);
+    const auto reply =
+        InTime([&] { return connection->Call({"PING"}, kTimeout); });
+    EXPECT_EQ(reply.status().code(), absl::StatusCode::kUnknown) << size;
+    EXPECT_TRUE(absl::StrContains(reply.status().message(), "cannot be read"))
+        << reply.status();
+    EXPECT_TRUE(connection->broken());
+  }
+}
+
+}  // namespace
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // no sanitizer

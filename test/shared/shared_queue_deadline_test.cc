@@ -1,0 +1,194 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tests that each call of a `SharedQueue` or a `LeaderElector` returns in time,
+// on the real clock, whatever the server and the network do.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>  // NOLINT(build/c++11)
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+#include "test/shared/redis_fixture.h"
+#include "test/shared/redis_server.h"
+#include "test/shared/reply_proxy.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/lease.h"
+#include "workqueue/shared/leader_elector.h"
+#include "workqueue/shared/shared_queue.h"
+
+namespace workqueue {
+namespace {
+
+using Queue = SharedQueue<std::string>;
+using Options = SharedQueueOptions<std::string>;
+
+constexpr absl::Duration kTimeout = absl::Milliseconds(500);
+// Far less than two timeouts one after the other would take for each of eight
+// partitions or threads.
+constexpr absl::Duration kPatience = absl::Milliseconds(2500);
+constexpr int kMany = 8;
+
+absl::Time Now() { return Clock::GetRealClock()->TimeNow(); }
+
+class SharedQueueDeadlineTest : public RedisFixture {
+ protected:
+  void SetUp() override {
+    RedisFixture::SetUp();
+    if (server() == nullptr) return;
+    proxy_ = std::make_unique<ReplyProxy>(server()->socket_path());
+  }
+
+  Options MakeOptions() const {
+    Options options;
+    options.name = "q";
+    options.redis.address = proxy_->socket_path();
+    options.lease = absl::Seconds(60);
+    options.call_timeout = kTimeout;
+    return options;
+  }
+
+  static std::unique_ptr<Queue> Create(const Options& options) {
+    auto queue = Queue::Create(options);
+    EXPECT_TRUE(queue.ok()) << queue.status();
+    return queue.ok() ? *std::move(queue) : nullptr;
+  }
+
+  // Calls `f`, which must return an error in time.
+  static void FailsInTime(const char* what,
+                          const std::function<absl::Status()>& f) {
+    const absl::Time start = Now();
+    const absl::Status status = f();
+    EXPECT_FALSE(status.ok()) << what;
+    EXPECT_LT(Now() - start, kPatience) << what;
+  }
+
+  // All calls of a queue fail in time.
+  static void AllFailInTime(Queue* queue) {
+    std::vector<std::string> many;
+    for (int i = 0; i < 100; ++i) many.push_back(absl::StrCat(i));
+    const absl::Duration soon = absl::Milliseconds(100);
+    FailsInTime("Add", [&] { return queue->AddWithStatus("x"); });
+    FailsInTime("AddAll", [&] { return queue->AddAllWithStatus(many); });
+    FailsInTime("Count", [&] { return queue->Count().status(); });
+    FailsInTime("TryAcquire", [&] { return queue->TryAcquire().status(); });
+    FailsInTime("AcquireWithTimeout",
+                [&] { return queue->AcquireWithTimeout(soon).status(); });
+    FailsInTime("AcquireUpToWithTimeout", [&] {
+      return queue->AcquireUpToWithTimeout(9, soon).status();
+    });
+    FailsInTime("TakeSnapshot",
+                [&] { return queue->TakeSnapshotWithStatus().status(); });
+    FailsInTime("TakeSnapshotOf",
+                [&] { return queue->TakeSnapshotOfWithStatus("x").status(); });
+    FailsInTime("ShutDownWithDrain", [&] {
+      return queue->ShutDownWithDrainWithStatus(soon).status();
+    });
+    FailsInTime("ShutDown", [&] { return queue->ShutDownWithStatus(); });
+  }
+
+  std::unique_ptr<ReplyProxy> proxy_;
+};
+
+TEST_F(SharedQueueDeadlineTest, PartitionsWaitAtTheSameTime) {
+  Options options = MakeOptions();
+  options.partitions = kMany;
+  auto queue = Create(options);
+  ASSERT_NE(queue, nullptr);
+  ASSERT_TRUE(queue->Add("a"));
+  Lease<std::string> lease = *queue->Acquire();
+  server()->Pause();
+  AllFailInTime(queue.get());
+  FailsInTime("Done", [&] {
+    return lease.Done() ? absl::OkStatus() : absl::UnknownError("not done");
+  });
+  options.name = "other";
+  FailsInTime("Create", [&] { return Queue::Create(options).status(); });
+  const absl::Time start = Now();
+  queue.reset();
+  EXPECT_LT(Now() - start, kPatience);
+  server()->Resume();
+}
+
+TEST_F(SharedQueueDeadlineTest, RepliesThatDripAreNotInTime) {
+  auto queue = Create(MakeOptions());
+  ASSERT_NE(queue, nullptr);
+  ASSERT_TRUE(queue->Add("a"));
+  proxy_->Drip(true);
+  AllFailInTime(queue.get());
+  FailsInTime("Create", [&] { return Queue::Create(MakeOptions()).status(); });
+  const absl::Time start = Now();
+  queue.reset();
+  EXPECT_LT(Now() - start, kPatience);
+}
+
+TEST_F(SharedQueueDeadlineTest, ARequestThatIsNotReadIsNotInTime) {
+  const auto queue = Create(MakeOptions());
+  ASSERT_NE(queue, nullptr);
+  proxy_->Hold(true);
+  const std::string large(16 << 20, 'x');
+  FailsInTime("Add", [&] { return queue->AddWithStatus(large); });
+  proxy_->Hold(false);
+  EXPECT_TRUE(queue->Add("small"));
+}
+
+// A call that waits for those of other threads waits no longer for that.
+TEST_F(SharedQueueDeadlineTest, CallsBesideEachOtherKeepTheirTimes) {
+  const auto queue = Create(MakeOptions());
+  ASSERT_NE(queue, nullptr);
+  server()->Pause();
+  const absl::Time end = Now() + 4 * kTimeout;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kMany; ++i) {
+    threads.emplace_back([&queue, end, i] {
+      while (Now() < end) {
+        FailsInTime("a call", [&] {
+          return i % 4 == 0 ? queue->AddWithStatus("x")
+                            : queue->TakeSnapshotWithStatus().status();
+        });
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  server()->Resume();
+}
+
+TEST_F(SharedQueueDeadlineTest, AnElectorStopsInTime) {
+  for (bool drips : {true, false}) {
+    LeaderElectorOptions options;
+    options.name = "election";
+    options.redis.address = proxy_->socket_path();
+    options.redis.connect_timeout = absl::Seconds(30);
+    options.lease_duration = absl::Seconds(20);
+    options.renew_deadline = absl::Seconds(10);
+    options.retry_period = kTimeout;
+    auto elector = LeaderElector::Create(options);
+    ASSERT_TRUE(elector.ok()) << elector.status();
+    ASSERT_TRUE((*elector)->Start().ok());
+    while (!(*elector)->IsLeader()) {
+    }
+    if (drips) {
+      proxy_->Drip(true);
+    } else {
+      server()->Pause();
+    }
+    // A renewal is in progress, and a listener that begins anew waits, too.
+    while ((*elector)->Healthy().ok()) {
+    }
+    const absl::Time start = Now();
+    (*elector)->Stop();
+    EXPECT_LT(Now() - start, kPatience) << drips;
+    proxy_->Drip(false);
+    if (!drips) server()->Resume();
+  }
+}
+
+}  // namespace
+}  // namespace workqueue

@@ -1,0 +1,208 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tests what a `SharedQueue` and a `LeaderElector` do when another server takes
+// the place of theirs, behind the same address, while the old one goes on to
+// answer; and when a server refuses its service for some time.
+
+#include <atomic>
+#include <future>  // NOLINT(build/c++11)
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+#include "test/shared/redis_fixture.h"
+#include "test/shared/redis_server.h"
+#include "test/shared/reply_proxy.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/shared/internal/redis_connection.h"
+#include "workqueue/shared/leader_elector.h"
+#include "workqueue/shared/redis_options.h"
+#include "workqueue/shared/shared_queue.h"
+
+namespace workqueue {
+namespace {
+
+using Queue = SharedQueue<std::string>;
+
+void Sleep(absl::Duration d) { Clock::GetRealClock()->Sleep(d); }
+
+// How a server ends its service. Each is a list of commands.
+struct Demotion {
+  const char* name;
+  std::vector<std::vector<std::string>> commands;
+};
+
+std::vector<Demotion> Demotions() {
+  return {
+      {"ToReplica", {{"REPLICAOF", "127.0.0.1", "1"}}},
+      {"ToReplicaWithoutMaster",
+       {{"CONFIG", "SET", "replica-serve-stale-data", "no"},
+        {"REPLICAOF", "127.0.0.1", "1"}}},
+      {"WithoutReplicas", {{"CONFIG", "SET", "min-replicas-to-write", "1"}}},
+  };
+}
+
+class SharedQueueFailoverTest : public RedisFixture,
+                                public testing::WithParamInterface<Demotion> {
+ protected:
+  void SetUp() override {
+    RedisFixture::SetUp();
+    if (server() == nullptr) return;
+    auto other = RedisServer::Start();
+    ASSERT_TRUE(other.ok()) << other.status();
+    other_ = *std::move(other);
+    proxy_ = std::make_unique<ReplyProxy>(server()->socket_path());
+  }
+
+  std::unique_ptr<Queue> NewQueue(const std::string& address) {
+    SharedQueueOptions<std::string> options;
+    options.name = "q";
+    options.redis.address = address;
+    auto queue = Queue::Create(options);
+    EXPECT_TRUE(queue.ok()) << queue.status();
+    return queue.ok() ? *std::move(queue) : nullptr;
+  }
+
+  // Sends a command to the old server, and returns the size of its reply.
+  size_t Command(const std::vector<std::string>& command) {
+    RedisOptions redis;
+    redis.address = server()->socket_path();
+    const std::vector<absl::string_view> words(command.begin(), command.end());
+    auto connection =
+        internal::RedisConnection::Connect(redis, absl::Seconds(10));
+    EXPECT_TRUE(connection.ok()) << connection.status();
+    auto reply = (*connection)->Call(words, absl::Seconds(10));
+    EXPECT_TRUE(reply.ok()) << reply.status();
+    return reply.ok() ? (*reply)->elements : 0;
+  }
+
+  void Demote() {
+    for (const auto& command : GetParam().commands) Command(command);
+  }
+
+  // Nobody listens to the old server soon.
+  void ExpectNoListener(const char* command) {
+    while (Command({"PUBSUB", command}) > 0) Sleep(absl::Milliseconds(10));
+  }
+
+  std::unique_ptr<RedisServer> other_;
+  std::unique_ptr<ReplyProxy> proxy_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Any, SharedQueueFailoverTest,
+                         testing::ValuesIn(Demotions()), [](const auto& info) {
+                           return std::string(info.param.name);
+                         });
+
+TEST_P(SharedQueueFailoverTest, CallsFindTheNewServer) {
+  const auto queue = NewQueue(proxy_->socket_path());
+  ASSERT_NE(queue, nullptr);
+  ASSERT_TRUE(queue->Add("old"));
+  Demote();
+  auto failover = std::async(std::launch::async, [this] {
+    Sleep(absl::Milliseconds(200));
+    proxy_->LeadTo(other_->socket_path());
+  });
+  const absl::Status status = queue->AddWithStatus("new");
+  EXPECT_TRUE(status.ok()) << status;
+  failover.get();
+  EXPECT_EQ(NewQueue(other_->socket_path())->Get(), "new");
+}
+
+TEST_P(SharedQueueFailoverTest, WorkersThatWaitAreServedByTheNewServer) {
+  const auto queue = NewQueue(proxy_->socket_path());
+  ASSERT_NE(queue, nullptr);
+  auto got = std::async(std::launch::async, [&queue] { return queue->Get(); });
+  Sleep(absl::Milliseconds(50));
+  Demote();
+  proxy_->LeadTo(other_->socket_path());
+  ASSERT_TRUE(queue->Add("first"));
+  EXPECT_EQ(got.get(), "first");
+  ExpectNoListener("SHARDCHANNELS");
+  // The engine pushes what other processes add to the new server.
+  got = std::async(std::launch::async, [&queue] { return queue->Get(); });
+  ASSERT_TRUE(NewQueue(other_->socket_path())->Add("second"));
+  EXPECT_EQ(got.get(), "second");
+}
+
+TEST_P(SharedQueueFailoverTest, ALeaderLeadsThere) {
+  LeaderElectorOptions options;
+  options.name = "election";
+  options.redis.address = proxy_->socket_path();
+  options.lease_duration = absl::Seconds(60);
+  options.renew_deadline = absl::Seconds(30);
+  options.retry_period = absl::Milliseconds(50);
+  auto elector = LeaderElector::Create(options);
+  ASSERT_TRUE(elector.ok()) << elector.status();
+  ASSERT_TRUE((*elector)->Start().ok());
+  int64_t token;
+  while ((token = (*elector)->token()) == 0) Sleep(absl::Milliseconds(1));
+  Demote();
+  while ((*elector)->Healthy().ok()) Sleep(absl::Milliseconds(1));
+  EXPECT_TRUE(absl::IsUnavailable((*elector)->Healthy()))
+      << (*elector)->Healthy();
+  proxy_->LeadTo(other_->socket_path());
+  while ((*elector)->token() <= token) Sleep(absl::Milliseconds(1));
+  EXPECT_TRUE((*elector)->Healthy().ok()) << (*elector)->Healthy();
+  ExpectNoListener("CHANNELS");
+}
+
+// What a server says while it refuses its service, and ought to be asked again.
+class PassingStateTest : public SharedQueueFailoverTest {};
+
+INSTANTIATE_TEST_SUITE_P(
+    Any, PassingStateTest,
+    testing::Values(
+        Demotion{"Loading", {{"LOADING Redis is loading the dataset"}}},
+        Demotion{"ReadOnly",
+                 {{"READONLY You can't write against a read only replica."}}},
+        Demotion{"MasterDown", {{"MASTERDOWN Link with MASTER is down"}}},
+        Demotion{"NoReplicas", {{"NOREPLICAS Not enough good replicas"}}},
+        Demotion{"ClusterDown", {{"CLUSTERDOWN The cluster is down"}}},
+        Demotion{"TryAgain", {{"TRYAGAIN Multiple keys request"}}},
+        Demotion{"Ask", {{"ASK 1 127.0.0.1:1"}}},
+        Demotion{"Busy", {{"BUSY Redis is busy running a script."}}},
+        Demotion{"MaxClients", {{"ERR max number of clients reached"}}}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST_P(PassingStateTest, IsNotSeenIfItPasses) {
+  const auto queue = NewQueue(proxy_->socket_path());
+  ASSERT_NE(queue, nullptr);
+  std::atomic<int> left{5};
+  proxy_->SetHook([&left](std::string* reply) {
+    if (left-- > 0) {
+      *reply = absl::StrCat("-", GetParam().commands[0][0], "\r\n");
+    }
+  });
+  const absl::Status status = queue->AddWithStatus("x");
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_LE(left, 0);
+  proxy_->SetHook(nullptr);
+}
+
+TEST_P(PassingStateTest, IsAnErrorOfACallIfItLasts) {
+  SharedQueueOptions<std::string> options;
+  options.name = "q";
+  options.redis.address = proxy_->socket_path();
+  options.call_timeout = absl::Milliseconds(300);
+  auto queue = Queue::Create(options);
+  ASSERT_TRUE(queue.ok()) << queue.status();
+  proxy_->SetHook([](std::string* reply) {
+    *reply = absl::StrCat("-", GetParam().commands[0][0], "\r\n");
+  });
+  const absl::Status status = (*queue)->AddWithStatus("x");
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_TRUE(absl::IsUnavailable(Queue::Create(options).status()));
+  proxy_->SetHook(nullptr);
+}
+
+}  // namespace
+}  // namespace workqueue

@@ -1,0 +1,124 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/shared/internal/host_lookup.h"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>  // NOLINT(build/c++11)
+#include <utility>
+
+#include "absl/base/const_init.h"
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "workqueue/internal/catch_as_status.h"
+#include "workqueue/internal/exceptions.h"
+#include "workqueue/internal/mutex_lock.h"
+#include "workqueue/internal/thread_name.h"
+#include "workqueue/shared/internal/wake_fd.h"
+
+namespace workqueue {
+namespace internal {
+namespace {
+
+// The lookups in progress. A child of `fork()` does not have its parent's
+// threads, and so none of these.
+using InProgress =
+    std::map<std::pair<pid_t, std::string>, std::shared_ptr<HostLookup>>;
+
+absl::Mutex mu(absl::kConstInit);
+
+InProgress& AllInProgress() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) {
+  static auto* const lookups = new InProgress;
+  return *lookups;
+}
+
+absl::StatusOr<HostLookup::Addresses> GetAddresses(const std::string& host,
+                                                   int flags) {
+  addrinfo hints = {};
+  hints.ai_flags = flags;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* first = nullptr;
+  const int error = getaddrinfo(host.c_str(), nullptr, &hints, &first);
+  if (error != 0) {
+    return absl::UnavailableError(
+        absl::StrCat("cannot resolve ", host, ": ", gai_strerror(error)));
+  }
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> all(first,
+                                                               &freeaddrinfo);
+  HostLookup::Addresses addresses;
+  for (const addrinfo* it = first; it != nullptr; it = it->ai_next) {
+    if (it->ai_family != AF_INET && it->ai_family != AF_INET6) continue;
+    SocketAddress address;
+    memcpy(&address.storage, it->ai_addr, it->ai_addrlen);
+    address.size = it->ai_addrlen;
+    addresses.push_back(address);
+  }
+  return addresses;
+}
+
+HostLookup::Addresses WithPort(HostLookup::Addresses addresses, int port) {
+  const in_port_t number = htons(static_cast<in_port_t>(port));
+  for (SocketAddress& it : addresses) {
+    if (it.storage.ss_family == AF_INET) {
+      reinterpret_cast<sockaddr_in*>(&it.storage)->sin_port = number;
+    } else {
+      reinterpret_cast<sockaddr_in6*>(&it.storage)->sin6_port = number;
+    }
+  }
+  return addresses;
+}
+
+}  // namespace
+
+HostLookup::Addresses HostLookup::Parse(const std::string& host, int port) {
+  return WithPort(GetAddresses(host, AI_NUMERICHOST).value_or(Addresses()),
+                  port);
+}
+
+absl::StatusOr<std::shared_ptr<HostLookup>> HostLookup::Begin(
+    const std::string& host) {
+  MutexLock lock(&mu);
+  std::shared_ptr<HostLookup>& lookup = AllInProgress()[{getpid(), host}];
+  if (lookup != nullptr) return lookup;
+  lookup = std::make_shared<HostLookup>();
+  const auto start = [lookup, host] {
+    std::thread([lookup, host] { lookup->Run(host); }).detach();
+  };
+  if (lookup->done_.ok() && TryCall(start)) return lookup;
+  AllInProgress().erase({getpid(), host});
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "no thread or no file descriptor is left to resolve ", host));
+}
+
+void HostLookup::Run(const std::string& host) {
+  NameThisThread("", "resolve");
+  absl::StatusOr<Addresses> found =
+      CatchAsStatus([&host] { return GetAddresses(host, 0); });
+  {
+    MutexLock lock(&mu_);
+    found_ = std::move(found);
+  }
+  MutexLock lock(&mu);
+  AllInProgress().erase({getpid(), host});
+  done_.Set();
+}
+
+absl::StatusOr<HostLookup::Addresses> HostLookup::Found(int port) const {
+  MutexLock lock(&mu_);
+  if (!found_.ok()) return found_.status();
+  return WithPort(*found_, port);
+}
+
+}  // namespace internal
+}  // namespace workqueue

@@ -1,0 +1,74 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/shared/internal/host_lookup.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_SHARED_INTERNAL_HOST_LOOKUP_H_
+#define WORKQUEUE_SHARED_INTERNAL_HOST_LOOKUP_H_
+
+#include <sys/socket.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "workqueue/shared/internal/wake_fd.h"
+
+namespace workqueue {
+namespace internal {
+
+// The address of a socket.
+struct SocketAddress {
+  sockaddr_storage storage = {};
+  socklen_t size = 0;
+};
+
+// HostLookup
+//
+// Finds the addresses of a host by its name, on a thread of its own: nothing
+// bounds how long the system takes for that. All that look for the same host at
+// the same time share one lookup. So a name server that does not answer holds
+// up one thread for each name.
+//
+// Thread-safe.
+class HostLookup {
+ public:
+  using Addresses = std::vector<SocketAddress>;
+
+  // Returns the addresses of a host that is written as a number, and none of
+  // one that is not. Does not block.
+  static Addresses Parse(const std::string& host, int port);
+
+  // Begins a lookup, or joins the one that is in progress.
+  static absl::StatusOr<std::shared_ptr<HostLookup>> Begin(
+      const std::string& host);
+
+  HostLookup() = default;
+
+  HostLookup(const HostLookup&) = delete;
+  HostLookup& operator=(const HostLookup&) = delete;
+
+  // Is readable when the lookup has ended.
+  int done_fd() const { return done_.fd(); }
+
+  // Returns what the lookup that has ended has found.
+  absl::StatusOr<Addresses> Found(int port) const;
+
+ private:
+  void Run(const std::string& host);
+
+  mutable absl::Mutex mu_;
+  absl::StatusOr<Addresses> found_ ABSL_GUARDED_BY(mu_);
+  WakeFd done_;
+};
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_SHARED_INTERNAL_HOST_LOOKUP_H_
