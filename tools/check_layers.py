@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks includes and header guards.
+"""Checks includes, header guards and waits.
 
 Usage: tools/check_layers.py [ROOT]
 
@@ -9,6 +9,9 @@ Checks the repository in the folder ROOT, by default this repository. The rules:
   * Only a folder itself and the tests include the folder's internal/. The
     library's layers and bench/ may also include workqueue/internal/.
   * The guard of a header is made from the header's path.
+  * The library waits for a time only through a Clock or a Parker, and reads the
+    time only from a Clock. So no wait depends on the wall clock. WAITS has the
+    names of all other functions that wait.
 
 Prints one line for each error. Exits with 1 if there is an error.
 """
@@ -57,6 +60,35 @@ MONOREPO = "test/monorepo/"
 
 INCLUDE = re.compile(r'#include "(.*)"')
 
+# The folders of the library, but for the one that implements the clocks.
+WAITING_FOLDERS = ("ratelimit", "workqueue")
+CLOCKS = "workqueue/clock"
+
+# Whatever waits for a time, or reads a clock, other than a Clock and a Parker.
+WAITS = re.compile(r"""
+    \b(?: \w*AwaitWithTimeout | WaitWith(?:Timeout|Deadline)
+      | WaitForNotificationWith\w+ | \w*LockWhenWith\w+ | SleepFor
+      | sleep_(?:for|until) | (?:wait|try_lock|try_acquire)_(?:for|until)
+      | absl::Now | GetCurrentTimeNanos | system_clock | gettimeofday
+      | CLOCK_REALTIME | SO_(?:RCV|SND)TIMEO | timerfd_\w+ | sigtimedwait
+      | \w+_(?:timedwait|clockwait|timedlock|clocklock)
+    )\b
+  | \b(?: u?sleep | (?:clock_)?nanosleep | p?poll | p?select | epoll_p?wait\d?
+      )(?=\s*\()
+  | (?<! [cC]lock-> ) (?<! clock_-> ) (?<! Clock\(\)-> ) \bAwaitWithDeadline\b
+    """, re.VERBOSE)
+
+# What some files may do nevertheless.
+ALLOWED_WAITS = {
+    # A deadline for other processes.
+    "workqueue/controller/async_reconcile.h": "absl::Now",
+    "workqueue/controller/reconcile.h": "absl::Now",
+    # A member of that name.
+    "workqueue/controller/source.h": "sleep",
+    # The only wait for a socket. Its timeout is relative.
+    "workqueue/shared/internal/redis_connection.cc": "poll",
+}
+
 
 def is_in(path, *folders):
     return path.startswith(tuple(folder + "/" for folder in folders))
@@ -102,6 +134,15 @@ def guard_of(path):
     return re.sub(r"\W", "_", path).upper() + "_"
 
 
+def wait_errors(path, line):
+    """Returns the waits in `line` that are not allowed."""
+    if not is_in(path, *WAITING_FOLDERS) or is_in(path, CLOCKS):
+        return []
+    code = re.sub(r'"[^"]*"|//.*', "", line)
+    return [name for name in WAITS.findall(code)
+            if name != ALLOWED_WAITS.get(path)]
+
+
 def has_guard(text, guard):
     return re.search(r"^#ifndef %s\n#define %s\n(.*\n)*#endif  // %s\n\Z"
                      % (guard, guard, guard), text, re.MULTILINE) is not None
@@ -121,6 +162,9 @@ def check(root):
             error = match and include_error(path, match[1])
             if error:
                 errors.append("%s:%d: %s: %s" % (path, number, match[1], error))
+            for name in wait_errors(path, line):
+                errors.append("%s:%d: %s: only a Clock or a Parker waits"
+                              % (path, number, name))
         # A header of bench/plain replaces another header, and has its guard.
         if is_in(path, "bench/plain") or file.suffix != ".h":
             continue

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests which includes and header guards tools/check_layers.py rejects."""
+"""Tests what tools/check_layers.py rejects."""
 
 import pathlib
 import subprocess
@@ -136,6 +136,43 @@ class CheckLayersTest(unittest.TestCase):
             self.assertEqual(
                 self.errors({path: header(guard).replace(
                     "#define " + guard, "#define OTHER_H_")}), error)
+
+    def test_waits(self):
+        path = "workqueue/x.cc"
+        for name, line in (
+                ("AwaitWithTimeout", "mu_.AwaitWithTimeout(cond, d);"),
+                ("AwaitWithDeadline", "mu_.AwaitWithDeadline(cond, t);"),
+                ("AwaitWithDeadline", "mu->AwaitWithDeadline(cond, t);"),
+                ("WaitWithDeadline", "cv.WaitWithDeadline(&mu_, end)"),
+                ("WaitWithTimeout", "cv.WaitWithTimeout(&mu_, d)"),
+                ("WaitForNotificationWithTimeout",
+                 "n.WaitForNotificationWithTimeout(d);"),
+                ("LockWhenWithTimeout", "mu.LockWhenWithTimeout(cond, d);"),
+                ("SleepFor", "absl::SleepFor(d);"),
+                ("absl::Now", "const absl::Time now = absl::Now();"),
+                ("sleep_for", "std::this_thread::sleep_for(d);"),
+                ("wait_for", "cv.wait_for(lock, d);"),
+                ("system_clock", "std::chrono::system_clock::now();"),
+                ("pthread_cond_timedwait", "pthread_cond_timedwait(a, b, c);"),
+                ("usleep", "usleep(1);"),
+                ("poll", "poll(&fd, 1, 10);"),
+                ("SO_RCVTIMEO", "setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO);")):
+            self.assertEqual(
+                self.errors({path: line + "\n"}),
+                ["%s:1: %s: only a Clock or a Parker waits" % (path, name)])
+            for other in ("workqueue/clock/x.cc", "test/x.cc", "bench/x.cc"):
+                self.assertEqual(self.errors({other: line + "\n"}), [])
+        for line in ("clock_->AwaitWithDeadline(&mu_, cond, t);",
+                     "Clock::GetRealClock()->AwaitWithDeadline(&mu_, cond, t);",
+                     "parker->ParkUntil(t);", "clock->Sleep(d);",
+                     "// as absl::SleepFor(d) does", "x = wait_for_sync;",
+                     'Log("poll()");'):
+            self.assertEqual(self.errors({path: line + "\n"}), [])
+
+    def test_waits_that_are_allowed(self):
+        connection = "workqueue/shared/internal/redis_connection.cc"
+        self.assertEqual(self.errors({connection: "poll(&fd, 1, 10);\n"}), [])
+        self.assertEqual(len(self.errors({connection: "sleep(1);\n"})), 1)
 
     def test_the_script_prints_each_error_and_fails(self):
         with tempfile.TemporaryDirectory() as root:
