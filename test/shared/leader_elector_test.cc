@@ -477,13 +477,60 @@ TEST_F(LeaderElectorTest, CallbacksMayThrow) {
     throw std::runtime_error("no news");
   };
   const auto a = Start(options);
-  EXPECT_TRUE(a->IsLeader());
   a->Stop();
   EXPECT_THAT(log_.messages(),
               testing::IsSupersetOf(
                   {HasSubstr("on_new_leader: INTERNAL: no news"),
                    HasSubstr("on_started_leading: INTERNAL: no sta"),
                    HasSubstr("on_stopped_leading: INTERNAL: no st")}));
+}
+
+TEST_F(LeaderElectorTest, ALeaderThatFailsToStartLeadsNoMore) {
+  LeaderElectorOptions options = Options("a");
+  std::atomic<int> starts{0};
+  options.on_started_leading = [&](const Leadership& it) {
+    if (++starts < 3) throw std::runtime_error("no start");
+    events_.Add("a leads");
+    it.WaitUntilStopping();
+  };
+  const auto a = Start(options);
+  events_.Await("a stopped");
+  EXPECT_FALSE(a->IsLeader());
+  EXPECT_EQ(a->token(), 0);
+  EXPECT_EQ(a->Healthy().code(), absl::StatusCode::kInternal);
+  EXPECT_THAT(std::string(a->Healthy().message()),
+              HasSubstr("on_started_leading: no start"));
+  // Others lead at once. Without one, it is tried again in time.
+  auto b = Start("b");
+  events_.Await("b leads");
+  Pass(absl::Seconds(10));
+  EXPECT_EQ(starts, 1);
+  EXPECT_FALSE(a->Healthy().ok()) << "whatever its requests return";
+  b.reset();
+  events_.Await("a stopped", 2);
+  EXPECT_EQ(starts, 2);
+  while (!a->Leader().empty()) {  // it gives the lease up
+  }
+  Pass(absl::Seconds(3));
+  events_.Await("a leads");
+  EXPECT_TRUE(a->IsLeader());
+  EXPECT_TRUE(a->Healthy().ok());
+}
+
+TEST_F(LeaderElectorTest, ALeaderThatFailsToStartEndsIfItIsTold) {
+  LeaderElectorOptions options = Options("a");
+  options.run_again = false;
+  options.on_started_leading = [](const Leadership&) {
+    throw std::runtime_error("no start");
+  };
+  const auto a = Start(options);
+  events_.Await("a stopped");
+  Pass(absl::Seconds(30));
+  EXPECT_FALSE(a->IsLeader());
+  EXPECT_FALSE(a->Healthy().ok());
+  EXPECT_THAT(events_.Get(), ElementsAre("a stopped"));
+  const auto b = Start("b");
+  events_.Await("b leads");
 }
 #endif
 

@@ -192,7 +192,7 @@ int64_t LeaderElector::token() const {
 
 absl::Status LeaderElector::Healthy() const {
   MutexLock lock(&mu_);
-  return error_;
+  return error_.ok() ? failure_ : error_;
 }
 
 void LeaderElector::Elect() {
@@ -203,6 +203,7 @@ void LeaderElector::Elect() {
     parker = parker_.get();
   }
   absl::Time next = absl::InfinitePast();
+  absl::Time pause_until = absl::InfinitePast();
   while (true) {
     Term term;
     bool leads;
@@ -215,12 +216,19 @@ void LeaderElector::Elect() {
       leads = Leads();
       // A leader renews in its own time.
       const bool try_now = std::exchange(try_now_, false) && !leads;
-      due = try_now || clock_->TimeNow() >= next;
+      const absl::Time now = clock_->TimeNow();
+      due = now >= (try_now ? pause_until : next);
       wake = leads ? std::min(next, deadline_) : next;
     }
     if (term == Term::kOver) {
-      if (!EndTerm()) break;
+      bool failed;
+      if (!EndTerm(&failed)) break;
       next = absl::InfinitePast();
+      if (failed) {
+        // The others come first.
+        next = clock_->TimeNow() + Jittered(options_.retry_period);
+        pause_until = next;
+      }
     } else if (!due) {
       parker->ParkUntil(wake);
     } else if (term == Term::kNone) {
@@ -320,19 +328,21 @@ bool LeaderElector::BeginTerm(int64_t token, absl::Time deadline) {
   token_ = token;
   deadline_ = deadline;
   lost_ = false;
+  failure_ = absl::OkStatus();
   log_.Info([&] { return absl::StrCat("leads, with token ", token); });
   return true;
 }
 
-bool LeaderElector::EndTerm() {
+bool LeaderElector::EndTerm(bool* failed) {
   int64_t token;
   bool goes_on;
   {
     MutexLock lock(&mu_);
     token = token_;
     goes_on = !stopping_ && options_.run_again;
+    *failed = !failure_.ok();
   }
-  if (!goes_on) Release(token);
+  if (!goes_on || *failed) Release(token);
   MutexLock lock(&mu_);
   log_.Info([&] { return absl::StrCat("ended the term with token ", token); });
   term_ = Term::kNone;
@@ -351,8 +361,9 @@ void LeaderElector::CallBack() {
     }
     const Leadership leadership(this, token);
     if (options_.on_started_leading) {
-      errors_.Try([] { return "on_started_leading"; },
-                  [&] { options_.on_started_leading(leadership); });
+      const absl::Status status = internal::CatchAsStatus(
+          [&] { options_.on_started_leading(leadership); });
+      if (!status.ok()) Fail(status);
     }
     leadership.WaitUntilStopping();
     if (options_.on_stopped_leading) {
@@ -363,6 +374,14 @@ void LeaderElector::CallBack() {
     term_ = Term::kOver;
     Wake();
   }
+}
+
+void LeaderElector::Fail(const absl::Status& status) {
+  errors_.Write([] { return "on_started_leading"; }, status);
+  MutexLock lock(&mu_);
+  failure_ = absl::Status(
+      status.code(), absl::StrCat("on_started_leading: ", status.message()));
+  Lose("on_started_leading has failed");
 }
 
 void LeaderElector::Wake() {

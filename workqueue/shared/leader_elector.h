@@ -125,7 +125,9 @@ struct LeaderElectorOptions {
   // Called at the start of each term, on a thread of its own. It should return
   // when `Leadership::Stopping()`: until then this process does not lead again,
   // and `Stop()` blocks. If it returns earlier, the process stays the leader.
-  // May be empty. An exception is logged, and counts as a return.
+  // An exception is logged, and ends the term: the lease is given up, unless
+  // `release_on_stop` is false, and this process takes part again after a
+  // `retry_period`, if it does. `Healthy()` tells. May be empty.
   std::function<void(const Leadership& leadership)> on_started_leading;
 
   // Called once at the end of each term, after `on_started_leading` has
@@ -258,12 +260,14 @@ class LeaderElector {
   // error:
   //
   //   * `absl::FailedPreconditionError` if another version of this library,
-  //     with another layout, uses the election, or if the server is a replica,
+  //     with another layout, uses the election,
   //   * `absl::UnavailableError` or `absl::UnknownError` if there is no server,
-  //     or no answer,
+  //     or no answer, or if the server is a replica, or does not begin yet,
   //   * other errors if the server refused the request, with its words.
   //
-  // The elector tries again in any case.
+  // The elector tries again in any case. After a term that has ended because
+  // `on_started_leading` threw, returns an `absl::InternalError` with the words
+  // of the exception until the next term of this process.
   absl::Status Healthy() const;
 
  private:
@@ -299,8 +303,11 @@ class LeaderElector {
   bool BeginTerm(int64_t token, absl::Time deadline);
 
   // Ends a term whose callbacks have returned. Returns whether the elector
-  // goes on.
-  bool EndTerm();
+  // goes on, and in `*failed` whether a callback has failed.
+  bool EndTerm(bool* failed);
+
+  // Ends the present term because of the error of `on_started_leading`.
+  void Fail(const absl::Status& status);
 
   // Wakes the thread that makes the requests.
   void Wake() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -344,7 +351,8 @@ class LeaderElector {
   bool ended_ ABSL_GUARDED_BY(mu_) = false;  // no term follows
   bool try_now_ ABSL_GUARDED_BY(mu_) = false;
   std::string leader_ ABSL_GUARDED_BY(mu_);
-  absl::Status error_ ABSL_GUARDED_BY(mu_);
+  absl::Status error_ ABSL_GUARDED_BY(mu_);    // of the last request
+  absl::Status failure_ ABSL_GUARDED_BY(mu_);  // of the last term
 
   Term term_ ABSL_GUARDED_BY(mu_) = Term::kNone;
   int64_t token_ ABSL_GUARDED_BY(mu_) = 0;
