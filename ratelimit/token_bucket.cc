@@ -9,6 +9,8 @@
 #include <limits>
 #include <memory>
 
+#include "absl/cleanup/cleanup.h"
+#include "absl/functional/function_ref.h"
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -112,12 +114,30 @@ bool TokenBucket::Allow(int64_t n) {
   return ReserveWithin(n, clock_->TimeNow(), absl::ZeroDuration()).ok();
 }
 
-Reservation TokenBucket::Reserve(int64_t n) {
+Reservation TokenBucket::Reserve(int64_t n, absl::Duration max_wait) {
   MutexLock lock(&mu_);
-  return ReserveWithin(n, clock_->TimeNow(), absl::InfiniteDuration());
+  return ReserveWithin(n, clock_->TimeNow(),
+                       std::max(max_wait, absl::ZeroDuration()));
 }
 
 absl::Status TokenBucket::Wait(int64_t n, absl::Duration timeout) {
+  return DoWait(n, timeout, [this](const Reservation& reservation) {
+    clock_->SleepUntil(reservation.time_to_act());
+    return true;
+  });
+}
+
+absl::Status TokenBucket::WaitBy(
+    int64_t n, absl::Duration timeout,
+    absl::FunctionRef<bool(absl::Duration d)> sleep) {
+  return DoWait(n, timeout, [sleep](const Reservation& reservation) {
+    return sleep(reservation.Delay());
+  });
+}
+
+absl::Status TokenBucket::DoWait(
+    int64_t n, absl::Duration timeout,
+    absl::FunctionRef<bool(const Reservation& reservation)> sleep) {
   absl::Time now;
   Reservation reservation;
   {
@@ -139,9 +159,12 @@ absl::Status TokenBucket::Wait(int64_t n, absl::Duration timeout) {
         absl::StrCat("n = ", n, " would not be granted within the timeout, ",
                      absl::FormatDuration(timeout)));
   }
-  if (reservation.time_to_act() > now) {
-    clock_->SleepUntil(reservation.time_to_act());
+  if (reservation.time_to_act() <= now) return absl::OkStatus();
+  absl::Cleanup give_back = [&reservation] { reservation.Cancel(); };
+  if (!sleep(reservation)) {
+    return absl::CancelledError("the wait for tokens has been cancelled");
   }
+  std::move(give_back).Cancel();
   return absl::OkStatus();
 }
 
@@ -184,9 +207,6 @@ Reservation TokenBucket::ReserveWithin(int64_t n, absl::Time now,
   if (IsUnlimited(rate_)) return Reservation(this, /*tokens=*/0, rate_, now);
   if (n > burst_) return Reservation();
 
-  // If the clock has gone back, an empty bucket must not wait until the clock
-  // has caught up.
-  last_ = std::min(last_, now);
   const double tokens = TokensAt(now) - static_cast<double>(n);
   const absl::Duration wait =
       tokens < 0 ? TimeFor(-tokens, rate_) : absl::ZeroDuration();

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
@@ -113,12 +114,12 @@ class Reservation {
 // same arithmetic: tokens are doubles, and waiting times are whole nanoseconds,
 // rounded down. There are three differences. This class refuses a wait of 2^63
 // nanoseconds (292 years) or more. `Reservation::Cancel()` never returns more
-// tokens than the reservation took. And a refused call sees that the clock has
-// gone back.
+// tokens than the reservation took. And a negative `n` is refused: in Go it
+// puts tokens into the bucket.
 //
 // If the clock goes back, the bucket neither loses nor gains tokens. From the
-// next `Allow()`, `Reserve()` or `Wait()` on, it gains tokens from the earlier
-// time. A call whose `n` is out of range does not count.
+// next call on that takes tokens, it gains tokens from the earlier time. Until
+// then it gains none before the clock has caught up.
 //
 // Thread-safe. Every method takes constant time and, except `Wait()`, blocks
 // for nothing but the bucket's mutex.
@@ -160,9 +161,11 @@ class TokenBucket {
   bool Allow(int64_t n = 1);
 
   // Takes `n` tokens, which may come later. The result tells when. If `n` is
-  // negative or exceeds the burst, or if the tokens would never come, takes
-  // nothing and returns a reservation that is not `ok()`.
-  Reservation Reserve(int64_t n = 1);
+  // negative or exceeds the burst, or if the tokens would come later than
+  // `max_wait` from now, or never, takes nothing and returns a reservation that
+  // is not `ok()`. A negative `max_wait` is zero.
+  Reservation Reserve(int64_t n = 1,
+                      absl::Duration max_wait = absl::InfiniteDuration());
 
   // Takes `n` tokens and blocks until they are there. The wait ends only when
   // the bucket's clock reaches that time. It cannot be interrupted.
@@ -174,6 +177,26 @@ class TokenBucket {
   //     `timeout`, measured on the bucket's clock. A negative timeout is zero.
   absl::Status Wait(int64_t n = 1,
                     absl::Duration timeout = absl::InfiniteDuration());
+
+  // Does what `Wait()` does, but blocks by a call of `sleep(d)`, so that the
+  // wait can be cancelled. `sleep` must block for `d` on the bucket's clock and
+  // return true, or return false as soon as the wait is to end. Then this
+  // function gives the tokens back and returns `absl::CancelledError`. If
+  // `sleep` throws, the tokens are given back, too. If there is no need to
+  // wait, it is not called.
+  //
+  // `SourceContext::sleep` is such a function. Another one, for a program that
+  // sets `stopping` with `mu` locked:
+  //
+  //     const auto sleep = [&](absl::Duration d) {
+  //       absl::MutexLock lock(&mu);
+  //       return !clock->AwaitWithDeadline(&mu, absl::Condition(&stopping),
+  //                                        clock->TimeNow() + d);
+  //     };
+  //     absl::Status status =
+  //         bucket->WaitBy(1, absl::InfiniteDuration(), sleep);
+  absl::Status WaitBy(int64_t n, absl::Duration timeout,
+                      absl::FunctionRef<bool(absl::Duration d)> sleep);
 
   // Returns the current number of tokens. It is at most `burst()`. It is
   // negative if tokens that have not come yet have been reserved.
@@ -208,6 +231,12 @@ class TokenBucket {
   // Otherwise takes nothing and returns a reservation that is not `ok()`.
   Reservation ReserveWithin(int64_t n, absl::Time now, absl::Duration max_wait)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // The implementation of `Wait()` and `WaitBy()`. `sleep` blocks until the
+  // time to act, and returns false if the wait is to end before.
+  absl::Status DoWait(
+      int64_t n, absl::Duration timeout,
+      absl::FunctionRef<bool(const Reservation& reservation)> sleep);
 
   // Returns the tokens of `reservation`, except those that later reservations
   // rely on.

@@ -143,6 +143,7 @@ template struct Pointer<&workqueue::TokenBucket::Create>;
 template struct Pointer<&workqueue::TokenBucket::Allow>;
 template struct Pointer<&workqueue::TokenBucket::Reserve>;
 template struct Pointer<&workqueue::TokenBucket::Wait>;
+template struct Pointer<&workqueue::TokenBucket::WaitBy>;
 template struct Pointer<&workqueue::TokenBucket::SetLimit>;
 template struct Pointer<&workqueue::TokenBucket::SetBurst>;
 template struct Pointer<&workqueue::TokenBucket::limit>;

@@ -13,11 +13,13 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "test/ratelimit/invalid_argument.h"
 #include "workqueue/clock/fake_clock.h"
+#include "workqueue/internal/mutex_lock.h"
 
 namespace workqueue {
 namespace {
@@ -121,10 +123,13 @@ TEST_F(TokenBucketAllowTest, ClockGoesBack) {
 
 TEST_F(TokenBucketAllowTest, ClockGoesBackWhileEmpty) {
   Run(*Make(4, 2), {
-                       {1000, 2, 2, true},
+                       {3, 2, 2, true},
                        {0, 0, 1, false},
-                       {1, 1, 1, true},  // Refused calls count, too.
-                       {1, 0, 1, false},
+                       {1, 0, 1, false},  // A refused call changes nothing.
+                       {3, 0, 1, false},
+                       {4, 1, 1, true},
+                       {3, 0, 0, true},
+                       {4, 1, 1, true},
                    });
 }
 
@@ -257,6 +262,14 @@ TEST_F(TokenBucketReserveTest, RejectsMoreThanTheBurst) {
   EXPECT_EQ(reservation.Delay(), absl::InfiniteDuration());
   EXPECT_EQ(reservation.time_to_act(), absl::InfiniteFuture());
   EXPECT_EQ(bucket->Tokens(), 2);
+}
+
+TEST_F(TokenBucketReserveTest, TakesNothingThatComesTooLate) {
+  auto bucket = Make(4, 1);
+  EXPECT_TRUE(bucket->Reserve(1, -kTick).ok());
+  EXPECT_FALSE(bucket->Reserve(1, kTick - absl::Nanoseconds(1)).ok());
+  EXPECT_EQ(bucket->Tokens(), 0);
+  EXPECT_EQ(TickToAct(bucket->Reserve(1, kTick)), 1);
 }
 
 TEST_F(TokenBucketReserveTest, RejectsNegative) {
@@ -871,14 +884,54 @@ TEST_F(TokenBucketWaitTest, ARefusedWaitTakesNothing) {
   EXPECT_EQ(Reserve(*bucket, 1), 4);
 }
 
-TEST_F(TokenBucketWaitTest, TokensComeAfterAWaitThatWasRefusedAtAnEarlierTime) {
+TEST_F(TokenBucketWaitTest, AWaitThatIsRefusedAtAnEarlierTimeChangesNothing) {
   auto bucket = Make(4, 2);
-  At(1000);
-  EXPECT_EQ(Reserve(*bucket, 2), 1000);
+  At(3);
+  EXPECT_EQ(Reserve(*bucket, 2), 3);
   At(0);
   EXPECT_TRUE(absl::IsDeadlineExceeded(bucket->Wait(1, absl::ZeroDuration())));
-  At(1);
-  EXPECT_TRUE(bucket->Wait(1, absl::ZeroDuration()).ok());
+  At(3);
+  EXPECT_EQ(bucket->Tokens(), 0);
+}
+
+TEST_F(TokenBucketWaitTest, CanBeCancelled) {
+  auto bucket = Make(4, 3);
+  ASSERT_TRUE(bucket->Wait(2).ok());
+  absl::Mutex mu;
+  bool stopping = false;
+  absl::Status status;
+  std::thread thread([&] {
+    status = bucket->WaitBy(3, absl::InfiniteDuration(), [&](absl::Duration d) {
+      EXPECT_EQ(d, 2 * kTick);
+      internal::MutexLock lock(&mu);
+      return !clock_.AwaitWithDeadline(&mu, absl::Condition(&stopping),
+                                       clock_.TimeNow() + d);
+    });
+  });
+  clock_.AwaitWaiters(1);
+  EXPECT_EQ(bucket->Tokens(), -2);
+  {
+    internal::MutexLock lock(&mu);
+    stopping = true;
+  }
+  thread.join();
+  EXPECT_TRUE(absl::IsCancelled(status)) << status;
+  EXPECT_EQ(bucket->Tokens(), 1);  // They have been given back.
+}
+
+TEST_F(TokenBucketWaitTest, SleepsAsItIsTold) {
+  auto bucket = Make(4, 1);
+  std::vector<absl::Duration> slept;
+  const auto sleep = [&](absl::Duration d) {
+    slept.push_back(d);
+    clock_.Step(d);
+    return true;
+  };
+  EXPECT_TRUE(bucket->WaitBy(1, absl::InfiniteDuration(), sleep).ok());
+  EXPECT_TRUE(bucket->WaitBy(1, kTick, sleep).ok());
+  EXPECT_TRUE(absl::IsDeadlineExceeded(bucket->WaitBy(1, kTick / 2, sleep)));
+  EXPECT_EQ(slept, std::vector<absl::Duration>{kTick});
+  EXPECT_EQ(bucket->Tokens(), 0);
 }
 
 TEST_F(TokenBucketWaitTest, EndlessWaitIsAnError) {
