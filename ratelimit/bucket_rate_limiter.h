@@ -8,29 +8,48 @@
 #ifndef WORKQUEUE_RATELIMIT_BUCKET_RATE_LIMITER_H_
 #define WORKQUEUE_RATELIMIT_BUCKET_RATE_LIMITER_H_
 
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
 #include <memory>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/cleanup/cleanup.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "ratelimit/rate_limiter.h"
 #include "ratelimit/token_bucket.h"
+#include "workqueue/internal/lru_map.h"
+#include "workqueue/internal/mutex_lock.h"
 
 namespace workqueue {
 
 // BucketRateLimiter
 //
 // This class limits the rate of all items together. Each item takes one token
-// from a `TokenBucket` and waits until that token has come. The limiter tracks
-// no items, so `Forget()` and `NumRequeues()` have nothing to do.
+// from a `TokenBucket` and waits until that token has come. While it waits, it
+// takes no other one. So an item that is added again and again does not make
+// the others wait: the bucket owes at most one token to each item. (client-go's
+// limiter takes a token at each call, and its debt grows without a bound.)
+//
+// The limiter counts no failures. It remembers an item until its token has
+// come, whether or not the item is forgotten.
 //
 // Several limiters may share a bucket. The bucket then limits all their items
 // together.
 //
-// Thread-safe. Every operation takes constant time. `When()` takes the bucket's
-// mutex and blocks for nothing else.
+// Items must be copyable. `Hash` and `Eq` must be suitable for an
+// `absl::flat_hash_set<T>` and default-constructible. If hashing, comparing,
+// copying or allocating throws, nothing changes.
+//
+// Thread-safe. Every operation takes constant time on average, and blocks for
+// nothing but the mutexes of the limiter and the bucket. Memory is proportional
+// to the items that wait for a token, and is freed by later calls.
 //
 // Example:
 //
@@ -40,7 +59,8 @@ namespace workqueue {
 //         *std::move(bucket));
 //     if (!limiter.ok()) return limiter.status();
 //     (*limiter)->When("pod");    // zero for the first hundred calls
-template <typename T>
+template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
+          typename Eq = typename absl::flat_hash_set<T>::key_equal>
 class BucketRateLimiter final : public RateLimiter<T> {
  public:
   // Returns a new limiter that takes its tokens from `bucket` and shares its
@@ -55,14 +75,24 @@ class BucketRateLimiter final : public RateLimiter<T> {
     return absl::WrapUnique(new BucketRateLimiter(std::move(bucket)));
   }
 
-  // Takes a token and returns the time until it comes, zero if it is there. If
-  // the token would never come, takes none and returns
-  // `absl::InfiniteDuration()`. This happens if the bucket is empty and its
-  // rate is zero, or if the wait would be 2^63 ns (292 years) or longer.
-  absl::Duration When(const T&) override { return bucket_->Reserve().Delay(); }
+  // Returns the time until the token of `item` comes. If `item` waits for none,
+  // takes one first; the time is zero if it is there. If the token would never
+  // come, takes none and returns `absl::InfiniteDuration()`. This happens if
+  // the bucket is empty and its rate is zero, or if the wait would be 2^63 ns
+  // (292 years) or longer.
+  absl::Duration When(const T& item) override {
+    return WhenUpTo(item, absl::InfiniteDuration());
+  }
 
-  // Does nothing.
-  void Forget(const T&) override {}
+  // Does the same, but takes no token that comes later than `max` from now.
+  absl::Duration WhenUpTo(const T& item, absl::Duration max) override;
+
+  // Does nothing to `item`, which may still wait for its token.
+  void Forget(const T&) override {
+    if (num_waiting_ == 0) return;
+    internal::MutexLock lock(&mu_);
+    DropSome();
+  }
 
   // Returns zero.
   int NumRequeues(const T&) override { return 0; }
@@ -74,8 +104,54 @@ class BucketRateLimiter final : public RateLimiter<T> {
   explicit BucketRateLimiter(std::shared_ptr<TokenBucket> bucket)
       : bucket_(std::move(bucket)) {}
 
+  // Drops a few items whose tokens have come.
+  void DropSome() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
   const std::shared_ptr<TokenBucket> bucket_;
+
+  absl::Mutex mu_;
+  // The items that wait for their tokens, in the order in which these come. The
+  // bound is only there because a map without one has no order.
+  internal::LruMap<T, Reservation, Hash, Eq> waiting_ ABSL_GUARDED_BY(mu_){
+      size_t{1} << 31};
+  std::atomic<size_t> num_waiting_{0};  // of waiting_; written under mu_
 };
+
+// Implementation details follow.
+
+template <typename T, typename Hash, typename Eq>
+absl::Duration BucketRateLimiter<T, Hash, Eq>::WhenUpTo(const T& item,
+                                                        absl::Duration max) {
+  const size_t hash = Hash()(item);
+  internal::MutexLock lock(&mu_);
+  DropSome();
+  const Reservation* const earlier = waiting_.Find(item, hash);
+  if (earlier != nullptr) {
+    const absl::Duration delay = earlier->Delay();
+    if (delay > absl::ZeroDuration()) return std::min(delay, max);
+  }
+  Reservation reservation = bucket_->Reserve(1, max);
+  if (!reservation.ok()) return max;
+  const absl::Duration delay = reservation.Delay();
+  if (delay == absl::ZeroDuration()) return delay;
+  absl::Cleanup give_back = [&reservation] { reservation.Cancel(); };
+  waiting_.Update(item, hash, [&](Reservation& it) {
+    std::move(give_back).Cancel();
+    it = std::move(reservation);
+  });
+  num_waiting_ = waiting_.size();
+  return delay;
+}
+
+template <typename T, typename Hash, typename Eq>
+void BucketRateLimiter<T, Hash, Eq>::DropSome() {
+  constexpr int kSome = 2;  // more than a call adds
+  for (int i = 0; i < kSome && waiting_.size() > 0; ++i) {
+    if (waiting_.Oldest().Delay() > absl::ZeroDuration()) break;
+    waiting_.EraseOldest();
+  }
+  num_waiting_ = waiting_.size();
+}
 
 }  // namespace workqueue
 

@@ -67,7 +67,7 @@ std::unique_ptr<RateLimiter<T>> DefaultControllerRateLimiter(
   return *MaxOfRateLimiter<T>::Create(
       *ItemExponentialFailureRateLimiter<T, Hash, Eq>::Create(
           absl::Milliseconds(5), absl::Seconds(1000)),
-      *BucketRateLimiter<T>::Create(
+      *BucketRateLimiter<T, Hash, Eq>::Create(
           *TokenBucket::Create(/*rate=*/10, /*burst=*/100, clock)));
 }
 

@@ -78,9 +78,12 @@ class MaxOfRateLimiter final : public RateLimiter<T> {
   // Counts a failure of `item` in every limiter and returns the longest of
   // their delays.
   absl::Duration When(const T& item) override {
+    return WhenUpTo(item, absl::InfiniteDuration());
+  }
+  absl::Duration WhenUpTo(const T& item, absl::Duration max) override {
     absl::Duration longest = absl::ZeroDuration();
     for (const auto& limiter : limiters_) {
-      longest = std::max(longest, limiter->When(item));
+      longest = std::max(longest, limiter->WhenUpTo(item, max));
     }
     return longest;
   }

@@ -45,6 +45,14 @@ class RateLimiter {
   // `absl::InfiniteDuration()` means that the item may never be tried again.
   virtual absl::Duration When(const T& item) = 0;
 
+  // Does what `When()` does, but returns at most `max`, which is not negative.
+  // A limiter whose delay would be longer need not spend anything on the item:
+  // a bucket keeps its token. The default returns the smaller of `When()` and
+  // `max`.
+  virtual absl::Duration WhenUpTo(const T& item, absl::Duration max) {
+    return std::min(When(item), max);
+  }
+
   // Stops tracking `item` and discards its count of failures. Call this when
   // the item will not be tried again, because it succeeded or was given up. Has
   // no effect if `item` is not tracked.

@@ -8,6 +8,7 @@
 #ifndef WORKQUEUE_RATELIMIT_WITH_JITTER_RATE_LIMITER_H_
 #define WORKQUEUE_RATELIMIT_WITH_JITTER_RATE_LIMITER_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -65,6 +66,9 @@ class WithJitterRateLimiter final : public RateLimiter<T> {
   // delay, multiplied by a random factor. An infinite delay stays infinite.
   absl::Duration When(const T& item) override {
     return jitter_->Vary(limiter_->When(item));
+  }
+  absl::Duration WhenUpTo(const T& item, absl::Duration max) override {
+    return std::min(jitter_->Vary(limiter_->WhenUpTo(item, max)), max);
   }
 
   // Makes the other limiter forget `item`.

@@ -28,7 +28,9 @@ namespace workqueue {
 // This class shortens the delays of another limiter to at most `max_delay`. Use
 // it with a limiter whose delays have no maximum, for example a
 // `BucketRateLimiter` under many requests. It does what client-go's limiter of
-// the same name does.
+// the same name does, except that an item whose delay is shortened takes no
+// token of a bucket. So the bucket's debt ends: `max_delay` after the last
+// failure of an outage, a failure waits for no token.
 //
 // Thread-safe.
 //
@@ -60,7 +62,11 @@ class WithMaxWaitRateLimiter final : public RateLimiter<T> {
   // Counts a failure of `item` in the other limiter. Returns the smaller of
   // that limiter's delay and `max_delay`, and never less than zero.
   absl::Duration When(const T& item) override {
-    return std::clamp(limiter_->When(item), absl::ZeroDuration(), max_delay_);
+    return WhenUpTo(item, max_delay_);
+  }
+  absl::Duration WhenUpTo(const T& item, absl::Duration max) override {
+    max = std::min(max, max_delay_);
+    return std::clamp(limiter_->WhenUpTo(item, max), absl::ZeroDuration(), max);
   }
 
   // Makes the other limiter forget `item`.

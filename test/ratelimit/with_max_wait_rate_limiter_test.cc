@@ -13,9 +13,15 @@
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "ratelimit/bucket_rate_limiter.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
+#include "ratelimit/jitter.h"
+#include "ratelimit/max_of_rate_limiter.h"
 #include "ratelimit/rate_limiter.h"
+#include "ratelimit/token_bucket.h"
+#include "ratelimit/with_jitter_rate_limiter.h"
 #include "test/ratelimit/invalid_argument.h"
+#include "workqueue/clock/fake_clock.h"
 
 namespace workqueue {
 namespace {
@@ -117,6 +123,33 @@ TEST(WithMaxWaitRateLimiterTest, TheMaximumIsTheSmallerOne) {
                 .value()
                 ->MaxDelay(),
             absl::Minutes(8));
+}
+
+// Returns a limiter with a bucket under two others.
+std::unique_ptr<RateLimiter<int>> OnBucket(std::shared_ptr<TokenBucket> bucket,
+                                           absl::Duration max_delay) {
+  std::shared_ptr<Jitter> jitter =
+      Jitter::Create(JitterOptions::PlusMinus(0)).value();
+  auto varied = WithJitterRateLimiter<int>::Create(
+                    BucketRateLimiter<int>::Create(bucket).value(), jitter)
+                    .value();
+  return Limiter::Create(
+             MaxOfRateLimiter<int>::Create(Exponential(), std::move(varied))
+                 .value(),
+             max_delay)
+      .value();
+}
+
+TEST(WithMaxWaitRateLimiterTest, ShortenedDelaysTakeNoTokens) {
+  FakeClock clock;
+  std::shared_ptr<TokenBucket> bucket =
+      TokenBucket::Create(10, 100, &clock).value();
+  auto limiter = OnBucket(bucket, absl::Minutes(1));
+  for (int i = 0; i < 100000; ++i) limiter->When(i);  // an outage
+  EXPECT_EQ(limiter->When(-1), absl::Minutes(1));
+  EXPECT_EQ(bucket->Tokens(), -600);
+  clock.Step(absl::Minutes(1));
+  EXPECT_EQ(limiter->When(-2), absl::Seconds(1));  // the exponential delay
 }
 
 TEST(WithMaxWaitRateLimiterTest, RejectsBadArguments) {

@@ -25,9 +25,11 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
+#include "ratelimit/bucket_rate_limiter.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
 #include "ratelimit/item_fast_slow_rate_limiter.h"
 #include "ratelimit/rate_limiter.h"
+#include "ratelimit/token_bucket.h"
 #include "test/internal/counted_heap.h"
 #include "workqueue/acquire_async.h"
 #include "workqueue/clock/fake_clock.h"
@@ -399,6 +401,26 @@ class CountedFailures {
       *ItemFastSlowRateLimiter<int>::Create(kSoon, kSoon, 1);
 };
 
+// Items that wait for the tokens of a bucket. None stays: tokens come in turn.
+class AwaitedTokens {
+ public:
+  void Add(int item) {
+    if (item >= 0) limiter_->When(item);
+  }
+  void Erase(int item) {
+    if (clock_.TimeNow() < end_) clock_.SetTime(end_);
+    limiter_->Forget(item);
+  }
+  void Await() { end_ = clock_.TimeNow() + kSoon; }
+
+ private:
+  FakeClock clock_;
+  absl::Time end_ = clock_.TimeNow() + kSoon;
+  std::unique_ptr<BucketRateLimiter<int>> limiter_ =
+      *BucketRateLimiter<int>::Create(
+          *TokenBucket::Create(/*rate=*/2 * kSpike, /*burst=*/1, &clock_));
+};
+
 class KeptErrors {
  public:
   void Add(int item) {
@@ -530,6 +552,7 @@ INSTANTIATE_TEST_SUITE_P(
         Kind{"ObjectStore", New<MapSubject<StoredObjects>>},
         Kind{"Informer", New<MapSubject<WatchedObjects>>},
         Kind{"FastSlowLimiter", New<MapSubject<CountedFailures>>},
+        Kind{"BucketLimiter", New<MapSubject<AwaitedTokens>>},
         Kind{"LastErrors", New<MapSubject<KeptErrors>>},
         Kind{"ThreadPool", New<ThreadPoolSubject>, /*compacts=*/false},
         Kind{"TimersHeap", NewTimers<Heap>, /*compacts=*/false},

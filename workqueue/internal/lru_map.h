@@ -88,6 +88,13 @@ class LruMap {
     if (entries_.size() > max_items_) EraseEntry(by_last_update_.PopFront());
   }
 
+  // Returns the value of the item whose last update is longest ago. There must
+  // be an item and a bound.
+  const Value& Oldest() const { return by_last_update_.front()->value; }
+
+  // Erases that item.
+  void EraseOldest() { EraseEntry(by_last_update_.PopFront()); }
+
   // Erases `item` and its value, if the map has them.
   template <typename Key>
   void Erase(const Key& item, size_t hash) {
