@@ -28,12 +28,14 @@ absl::StatusOr<std::unique_ptr<Jitter>> Jitter::Create(
     return absl::InvalidArgumentError(absl::StrCat(
         "min_factor is ", options.min_factor, "; it must not be negative"));
   }
-  if (!(options.max_factor >= options.min_factor) ||
-      !std::isfinite(options.max_factor)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("max_factor is ", options.max_factor,
-                     "; it must be finite and at least min_factor, which is ",
-                     options.min_factor));
+  // A larger one would turn a short delay into one that never ends.
+  constexpr double kMostFactor = 1000;
+  if (!(options.max_factor >= options.min_factor &&
+        options.max_factor <= kMostFactor)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "max_factor is ", options.max_factor, "; it must be at most ",
+        kMostFactor, " and at least min_factor, which is ",
+        options.min_factor));
   }
   return absl::WrapUnique(new Jitter(options));
 }

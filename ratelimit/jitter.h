@@ -25,7 +25,7 @@ namespace workqueue {
 // `max_factor`. All factors are equally likely.
 struct JitterOptions {
   double min_factor = 0.5;  // not negative
-  double max_factor = 1.5;  // finite; at least `min_factor`
+  double max_factor = 1.5;  // at least `min_factor`, at most 1000
 
   // Jitters with the same seed and the same factors return the same results, on
   // every machine. A test can give a seed.

@@ -120,6 +120,11 @@ TEST(JitterTest, RejectsBadFactors) {
               IsInvalidArgument("max_factor", "0.25"));
   EXPECT_THAT(Jitter::Create({0.5, kNan}).status(),
               IsInvalidArgument("max_factor", "nan"));
+  EXPECT_THAT(Jitter::Create({0.5, 1e300}).status(),
+              IsInvalidArgument("max_factor", "1e+300"));
+  EXPECT_THAT(Jitter::Create({0.5, 1000.5}).status(),
+              IsInvalidArgument("max_factor", "1000.5"));
+  EXPECT_TRUE(Jitter::Create({0.5, 1000}).ok());
   EXPECT_THAT(Jitter::Create({0.5, kInf}).status(),
               IsInvalidArgument("max_factor", "inf"));
   EXPECT_THAT(Jitter::Create({kInf, kInf}).status(),
