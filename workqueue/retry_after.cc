@@ -18,6 +18,8 @@ namespace {
 // The type URL of the payload that has the delay.
 constexpr absl::string_view kRetryAfterUrl = "workqueue/RetryAfter";
 
+constexpr absl::Duration LeastDelay() { return absl::Milliseconds(100); }
+
 }  // namespace
 
 absl::Status RetryAfterError(absl::Status error, absl::Duration delay) {
@@ -39,7 +41,7 @@ std::optional<absl::Duration> RetryAfterOf(const absl::Status& error) {
       delay < absl::ZeroDuration() || delay == absl::InfiniteDuration()) {
     return std::nullopt;
   }
-  return delay;
+  return std::max(delay, LeastDelay());
 }
 
 }  // namespace workqueue

@@ -36,10 +36,11 @@ namespace workqueue {
 //     }
 //
 // The rate limiter counts a failure, as after any other error. Its maximum
-// (`RateLimiter::MaxDelay()`) shortens a delay that is longer. A `delay` of
-// zero or less asks for a retry at once. An infinite `delay` leaves `error` as
-// it is, so that the rate limiter chooses the delay: an error that must not be
-// tried again is a `TerminalError()`. An error that is terminal, too, is not
+// (`RateLimiter::MaxDelay()`) shortens a delay that is longer. A `delay` that
+// is shorter than 100 ms, or negative, counts as 100 ms: a server that says 0
+// each time must not be asked in a hot loop. An infinite `delay` leaves `error`
+// as it is, so that the rate limiter chooses the delay: an error that must not
+// be tried again is a `TerminalError()`. An error that is terminal, too, is not
 // tried again.
 //
 // An OK status becomes an `absl::InternalError`.
@@ -52,8 +53,9 @@ absl::Status RetryAfterError(absl::Status error, absl::Duration delay);
 
 // RetryAfterOf()
 //
-// Returns the delay that `error` chooses, not negative and finite. Returns
-// nothing if `error` chooses none, is OK, or has a mark that is no such delay.
+// Returns the delay that `error` chooses, finite and at least 100 ms. Returns
+// nothing if `error` chooses none, is OK, or has a mark that is no finite
+// delay, or is negative.
 std::optional<absl::Duration> RetryAfterOf(const absl::Status& error);
 
 }  // namespace workqueue

@@ -20,6 +20,8 @@ namespace {
 
 constexpr char kUrl[] = "workqueue/RetryAfter";
 
+constexpr absl::Duration kLeast = absl::Milliseconds(100);
+
 absl::Status Busy() { return absl::ResourceExhaustedError("busy"); }
 
 TEST(RetryAfterTest, OnlyAMarkedErrorChooses) {
@@ -68,8 +70,8 @@ TEST(RetryAfterTest, TheTextIsExact) {
   const auto expect_kept = [](absl::Duration d) {
     ASSERT_EQ(RetryAfterOf(RetryAfterError(Busy(), d)), d) << d;
   };
-  expect_kept(absl::Nanoseconds(1) / 4);  // the shortest
-  expect_kept(absl::Nanoseconds(1));
+  expect_kept(kLeast);
+  expect_kept(kLeast + absl::Nanoseconds(1) / 4);
   expect_kept(absl::Seconds(60) - absl::Nanoseconds(1) / 4);
   expect_kept(absl::Hours(24 * 365 * 292));
   expect_kept(absl::Seconds(std::numeric_limits<int64_t>::max()));
@@ -77,15 +79,20 @@ TEST(RetryAfterTest, TheTextIsExact) {
   for (int i = 0; i < 10000; ++i) {
     // Of each order of magnitude, as often as of any other.
     const auto quarters = static_cast<int64_t>(random() >> (1 + random() % 63));
-    expect_kept(absl::Nanoseconds(1) / 4 * quarters);
+    expect_kept(kLeast + absl::Nanoseconds(1) / 4 * quarters);
   }
 }
 
-TEST(RetryAfterTest, ANegativeDelayIsZero) {
-  for (const absl::Duration d : {absl::ZeroDuration(), -absl::Nanoseconds(1),
-                                 -absl::Hours(1), -absl::InfiniteDuration()}) {
-    EXPECT_EQ(RetryAfterOf(RetryAfterError(Busy(), d)), absl::ZeroDuration());
+TEST(RetryAfterTest, AShortOrNegativeDelayIsTheLeastOne) {
+  for (const absl::Duration d :
+       {kLeast - absl::Nanoseconds(1), absl::Nanoseconds(1) / 4,
+        absl::ZeroDuration(), -absl::Nanoseconds(1), -absl::Hours(1),
+        -absl::InfiniteDuration()}) {
+    EXPECT_EQ(RetryAfterOf(RetryAfterError(Busy(), d)), kLeast);
   }
+  absl::Status received = Busy();
+  received.SetPayload(kUrl, absl::Cord("0"));
+  EXPECT_EQ(RetryAfterOf(received), kLeast);
 }
 
 TEST(RetryAfterTest, AnInfiniteDelayIsNone) {
