@@ -32,7 +32,7 @@ TEST(HtmlTest, TextIsNoMarkupAndEndsNoAttribute) {
 
 TEST(HtmlTest, TextHasNoControlCharacters) {
   EXPECT_EQ(Text(absl::string_view("a\0b\nc\x7f", 6)), "a\uFFFDb\uFFFDc\uFFFD");
-  EXPECT_EQ(Text("\u00e9"), "\u00e9");
+  EXPECT_EQ(Text("\u00e9\xff<"), "\u00e9\uFFFD&lt;");
 }
 
 TEST(HtmlTest, AParameterHasOnlyUnreservedCharacters) {

@@ -83,6 +83,19 @@ TEST_F(InspectionRegistryTest, RefusesBadNames) {
             absl::AlreadyExistsError("name is \"a\", which exists already"));
 }
 
+TEST_F(InspectionRegistryTest, ANameIsUtf8) {
+  FakeState state;
+  const auto registration =
+      *registry_->Add("p\xffrs", std::make_unique<FakeInspectable>(&state));
+  const auto all = registry_->InspectAll(0);
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].name, "p\uFFFDrs");
+  for (const char* name : {"p\xffrs", "p\uFFFDrs"}) {
+    EXPECT_TRUE(registry_->Inspect(name, 0).ok());
+    EXPECT_TRUE(registry_->Act(name, InspectAction::kForget, "web").ok());
+  }
+}
+
 TEST_F(InspectionRegistryTest, RefusesBadOptions) {
   InspectionRegistryOptions options;
   options.sample_period = absl::ZeroDuration();

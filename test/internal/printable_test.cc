@@ -86,6 +86,24 @@ TEST(PrintableTest, CanBeUndone) {
   }
 }
 
+TEST(ToUtf8Test, KeepsUtf8) {
+  for (const char* text :
+       {"", "a\\b\n\"", "\u00e9\u4e16\u009b\u202e", "\U0010FFFF"}) {
+    EXPECT_EQ(ToUtf8(text), text);
+  }
+  const absl::string_view zero("a\0b", 3);
+  EXPECT_EQ(ToUtf8(zero), zero);
+}
+
+TEST(ToUtf8Test, ReplacesEachOtherByte) {
+  EXPECT_EQ(ToUtf8("\x80"), "\uFFFD");
+  EXPECT_EQ(ToUtf8("a\xc3"), "a\uFFFD");
+  EXPECT_EQ(ToUtf8("\xc3(\xa9\u00e9"), "\uFFFD(\uFFFD\u00e9");
+  EXPECT_EQ(ToUtf8("\xc0\xaf"), "\uFFFD\uFFFD");
+  EXPECT_EQ(ToUtf8("\xed\xa0\x80"), "\uFFFD\uFFFD\uFFFD");
+  EXPECT_EQ(ToUtf8("\xf0\x9f\x98"), "\uFFFD\uFFFD\uFFFD");
+}
+
 }  // namespace
 }  // namespace internal
 }  // namespace workqueue

@@ -277,5 +277,24 @@ TEST_F(OpenTelemetryTracerTest, TheIdCanBeChosen) {
   EXPECT_EQ(AttributesOf(*spans[0]).at("messaging.message.id"), "secret");
 }
 
+TEST_F(OpenTelemetryTracerTest, TheTextsAreUtf8) {
+  OpenTelemetryTracer<int> tracer(provider_->GetTracer("test"), "numb\xffrs",
+                                  [](int) { return std::string("id\xff"); });
+  tracer.OnAdd(42, AddInfo());
+  ReconcileOutcome outcome;
+  outcome.status = absl::InternalError("bad \xff");
+  tracer.OnReconcileBegin(42, {}, ReconcileInfo())->End(outcome);
+  const SpanList spans = Take();
+  ASSERT_EQ(spans.size(), 2u);
+  EXPECT_EQ(NameOf(*spans[0]), "publish numb\uFFFDrs");
+  EXPECT_EQ(NameOf(*spans[1]), "process numb\uFFFDrs");
+  for (const auto& span : spans) {
+    EXPECT_EQ(AttributesOf(*span).at("messaging.destination.name"),
+              "numb\uFFFDrs");
+    EXPECT_EQ(AttributesOf(*span).at("messaging.message.id"), "id\uFFFD");
+  }
+  EXPECT_EQ(spans[1]->GetDescription(), "bad \uFFFD");
+}
+
 }  // namespace
 }  // namespace workqueue

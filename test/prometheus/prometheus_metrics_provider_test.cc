@@ -65,5 +65,28 @@ TEST(PrometheusMetricsProviderTest, ShowsNothingBeforeTheFirstMetric) {
                                          {"workqueue_adds_total", "counter"}}));
 }
 
+// A page that is not UTF-8 is refused as a whole.
+TEST(PrometheusMetricsProviderTest, AllLabelsAreUtf8) {
+  const auto registry = std::make_shared<prometheus::Registry>();
+  const auto provider = PrometheusMetricsProvider::Create(registry).value();
+  const char name[] = "p\xffrs \xc3\xa9\xed\xa0\x80";
+  provider->NewAddsMetric(name)->Inc();
+  const auto depth = provider->NewDepthMetricWithPriority(name);
+  depth->Inc(1);
+  provider->NewReconcileTotalMetric(name, name)->Inc();
+  provider->NewReconcilePanicsMetric(name)->Inc();
+  size_t labels = 0;
+  for (const prometheus::MetricFamily& family : registry->Collect()) {
+    for (const prometheus::ClientMetric& metric : family.metric) {
+      for (const prometheus::ClientMetric::Label& label : metric.label) {
+        if (label.name == "priority") continue;
+        EXPECT_EQ(label.value, "p\uFFFDrs \u00e9\uFFFD\uFFFD\uFFFD");
+        ++labels;
+      }
+    }
+  }
+  EXPECT_EQ(labels, 7u);
+}
+
 }  // namespace
 }  // namespace workqueue

@@ -65,7 +65,7 @@ std::optional<InspectedRates> RatesOf(const Inspection& inspection,
 
 InspectionRegistry::Object::Object(absl::string_view name,
                                    std::unique_ptr<Inspectable> inspectable)
-    : name(name),
+    : name(internal::ToUtf8(name)),
       kind(inspectable->Kind()),
       inspectable(std::move(inspectable)) {}
 
@@ -123,7 +123,7 @@ void InspectionRegistry::Remove(Object* object) {
 std::shared_ptr<InspectionRegistry::Object> InspectionRegistry::Find(
     absl::string_view name) const {
   MutexLock lock(&mu_);
-  const auto it = objects_.find(name);
+  const auto it = objects_.find(internal::ToUtf8(name));
   return it == objects_.end() ? nullptr : it->second;
 }
 

@@ -3,6 +3,8 @@
 
 #include "workqueue/internal/log.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <string>
 
@@ -39,8 +41,12 @@ void Log::Write(absl::LogSeverity severity,
     internal::TryCall([&] { sink_->Log(severity, text); });
     return;
   }
-  char short_text[128];  // a long name is cut off
-  std::snprintf(short_text, sizeof(short_text), "%.60s: %s", who_.c_str(),
+  // A long name is cut off, between two characters.
+  size_t size = std::min(who_.size(), size_t{60});
+  while (size < who_.size() && (who_[size] & 0xC0) == 0x80) --size;
+  char short_text[128];
+  std::snprintf(short_text, sizeof(short_text), "%.*s: %s",
+                static_cast<int>(size), who_.c_str(),
                 "a message cannot be made; there may be no memory");
   internal::TryCall([&] { sink_->Log(severity, short_text); });
 }

@@ -73,5 +73,16 @@ std::string Printable(absl::string_view text, size_t max_bytes) {
   return printable;
 }
 
+std::string ToUtf8(absl::string_view text) {
+  std::string utf8;
+  while (!text.empty()) {
+    uint32_t code_point = 0;
+    const size_t length = DecodeUtf8(text, code_point);
+    absl::StrAppend(&utf8, length > 0 ? text.substr(0, length) : "\uFFFD");
+    text.remove_prefix(length > 0 ? length : 1);
+  }
+  return utf8;
+}
+
 }  // namespace internal
 }  // namespace workqueue

@@ -38,6 +38,13 @@ constexpr size_t kPrintedErrorBytes = 1024;
 std::string Printable(absl::string_view text,
                       size_t max_bytes = kPrintedItemBytes);
 
+// Returns `text` with U+FFFD in the place of each byte that is not valid UTF-8.
+// This is for texts that leave the process in a format that is UTF-8 and has
+// escapes of its own: labels of Prometheus, attributes of OpenTelemetry, HTML.
+//
+// Takes O(n) for n bytes.
+std::string ToUtf8(absl::string_view text);
+
 }  // namespace internal
 }  // namespace workqueue
 

@@ -72,7 +72,7 @@ class OpenTelemetryTracer final : public QueueTracer<T> {
       opentelemetry::nostd::shared_ptr<opentelemetry::trace::Tracer> tracer,
       std::string name,
       std::function<std::string(const T&)> id = internal::DescribeItem<T>)
-      : spans_(std::move(tracer), std::move(name)), id_(std::move(id)) {}
+      : spans_(std::move(tracer), name), id_(std::move(id)) {}
 
   TraceContext OnAdd(const T& item, const AddInfo& info) override {
     return spans_.Publish(id_(item), info);

@@ -17,6 +17,7 @@
 #include "prometheus/labels.h"
 #include "prometheus/registry.h"
 #include "workqueue/internal/mutex_lock.h"
+#include "workqueue/internal/printable.h"
 #include "workqueue/metrics.h"
 #include "workqueue/prometheus/internal/combined_gauge.h"
 #include "workqueue/prometheus/internal/gauge_share.h"
@@ -30,14 +31,16 @@ namespace {
 using internal::CombinedGauge;
 using internal::GaugeShare;
 using internal::MutexLock;
+using internal::ToUtf8;
 using internal::Wrap;
 
 prometheus::Labels QueueLabels(absl::string_view name) {
-  return {{"name", std::string(name)}, {"controller", std::string(name)}};
+  const std::string label = ToUtf8(name);
+  return {{"name", label}, {"controller", label}};
 }
 
 prometheus::Labels ControllerLabels(absl::string_view controller) {
-  return {{"controller", std::string(controller)}};
+  return {{"controller", ToUtf8(controller)}};
 }
 
 // Returns the bounds of the buckets of queues. Each bound is the one before,
@@ -216,7 +219,7 @@ std::unique_ptr<PriorityGaugeMetric>
 PrometheusMetricsProvider::NewDepthMetricWithPriority(absl::string_view name) {
   MutexLock lock(&mu_);
   return priority_depth_gauges_
-      .try_emplace(std::string(name), families_.depth, QueueLabels(name))
+      .try_emplace(ToUtf8(name), families_.depth, QueueLabels(name))
       .first->second.NewMetric();
 }
 
@@ -249,7 +252,7 @@ std::unique_ptr<CounterMetric>
 PrometheusMetricsProvider::NewReconcileTotalMetric(absl::string_view controller,
                                                    absl::string_view result) {
   prometheus::Labels labels = ControllerLabels(controller);
-  labels.emplace("result", std::string(result));
+  labels.emplace("result", ToUtf8(result));
   return Wrap(families_.reconcile_total->Add(labels));
 }
 

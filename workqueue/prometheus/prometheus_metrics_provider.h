@@ -225,7 +225,7 @@ class PrometheusMetricsProvider final : public MetricsProvider,
   internal::CombinedGauges combined_gauges_;
 
   absl::Mutex mu_;
-  // The keys are the names of queues.
+  // The keys are the names of queues, as in the labels.
   std::map<std::string, internal::PriorityDepthGauges> priority_depth_gauges_
       ABSL_GUARDED_BY(mu_);
 };

@@ -7,12 +7,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
+#include "workqueue/internal/printable.h"
 
 namespace workqueue {
 namespace internal {
 
 Html& Html::Text(absl::string_view text) {
-  for (const char c : text) {
+  for (const char c : ToUtf8(text)) {
     switch (c) {
       case '&':
         html_ += "&amp;";

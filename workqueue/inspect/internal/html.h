@@ -34,7 +34,8 @@ class Html {
     return *this;
   }
 
-  // Appends `text`, escaped. Control characters become U+FFFD.
+  // Appends `text`, escaped. Control characters, and bytes that are not UTF-8,
+  // become U+FFFD.
   Html& Text(absl::string_view text);
 
   // Appends a number.

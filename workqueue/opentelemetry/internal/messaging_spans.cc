@@ -31,6 +31,7 @@
 #include "opentelemetry/trace/trace_flags.h"
 #include "opentelemetry/trace/trace_id.h"
 #include "opentelemetry/trace/tracer.h"
+#include "workqueue/internal/printable.h"
 #include "workqueue/tracing/queue_tracer.h"
 #include "workqueue/tracing/trace_context.h"
 
@@ -95,7 +96,7 @@ class ProcessSpan final : public ReconcileSpan {
                         : absl::StatusCodeToString(outcome.status.code());
       span_->SetAttribute("error.type", ToOtel(code));
       span_->SetStatus(otel::StatusCode::kError,
-                       ToOtel(outcome.status.message()));
+                       ToUtf8(outcome.status.message()));
     }
     if (outcome.requeue_after > absl::ZeroDuration()) {
       span_->SetAttribute("workqueue.requeue_after",
@@ -112,14 +113,15 @@ class ProcessSpan final : public ReconcileSpan {
 }  // namespace
 
 MessagingSpans::MessagingSpans(shared_ptr<otel::Tracer> tracer,
-                               std::string queue)
+                               absl::string_view queue)
     : tracer_(std::move(tracer)),
-      queue_(std::move(queue)),
+      queue_(ToUtf8(queue)),
       publish_name_(absl::StrCat("publish ", queue_)),
       process_name_(absl::StrCat("process ", queue_)) {}
 
-TraceContext MessagingSpans::Publish(const std::string& id,
+TraceContext MessagingSpans::Publish(absl::string_view item_id,
                                      const AddInfo& info) const {
+  const std::string id = ToUtf8(item_id);
   Attributes attributes = CommonAttributes("publish", "send", queue_, id);
   attributes.emplace_back("workqueue.add.kind", ToOtel(AddKindName(info.kind)));
   if (info.delay.value_or(absl::ZeroDuration()) > absl::ZeroDuration()) {
@@ -147,8 +149,9 @@ TraceContext MessagingSpans::Publish(const std::string& id,
 }
 
 std::unique_ptr<ReconcileSpan> MessagingSpans::Process(
-    const std::string& id, absl::Span<const TraceContext> contexts,
+    absl::string_view item_id, absl::Span<const TraceContext> contexts,
     const ReconcileInfo& info) const {
+  const std::string id = ToUtf8(item_id);
   Attributes attributes = CommonAttributes("process", "process", queue_, id);
   attributes.emplace_back("workqueue.failures",
                           static_cast<int64_t>(info.failures));

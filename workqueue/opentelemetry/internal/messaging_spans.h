@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "opentelemetry/nostd/shared_ptr.h"
 #include "opentelemetry/trace/tracer.h"
@@ -22,22 +23,23 @@ namespace internal {
 
 // MessagingSpans
 //
-// The spans of an `OpenTelemetryTracer`, without the type of the items. `id` is
-// the identifier of an item.
+// The spans of an `OpenTelemetryTracer`, without the type of the items.
+// `item_id` is the identifier of an item. All texts of a span are UTF-8; see
+// `ToUtf8()`.
 //
 // Thread-safe.
 class MessagingSpans {
  public:
   MessagingSpans(
       opentelemetry::nostd::shared_ptr<opentelemetry::trace::Tracer> tracer,
-      std::string queue);
+      absl::string_view queue);
 
   // Makes the span of an add, and returns its context.
-  TraceContext Publish(const std::string& id, const AddInfo& info) const;
+  TraceContext Publish(absl::string_view item_id, const AddInfo& info) const;
 
   // Starts the span of an attempt.
   std::unique_ptr<ReconcileSpan> Process(
-      const std::string& id, absl::Span<const TraceContext> contexts,
+      absl::string_view item_id, absl::Span<const TraceContext> contexts,
       const ReconcileInfo& info) const;
 
  private:
