@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/btree_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -290,13 +290,13 @@ class SharedQueueCore final : public ByteQueue,
   uint64_t ended_as_of_ ABSL_GUARDED_BY(mu_) = 0;  // a request; see Ended()
 
   // The items that this process holds, by id, and those of them that no worker
-  // has taken yet.
-  absl::flat_hash_map<uint64_t, std::unique_ptr<HeldItem>> held_
+  // has taken yet. (A hash table would keep the memory of a peak.)
+  absl::btree_map<uint64_t, std::unique_ptr<HeldItem>> held_
       ABSL_GUARDED_BY(mu_);
   uint64_t last_id_ ABSL_GUARDED_BY(mu_) = 0;
   std::deque<HeldItem*> in_hand_ ABSL_GUARDED_BY(mu_);
   // Those that a Get() has returned.
-  absl::flat_hash_map<std::string, std::deque<HeldItem*>> gotten_
+  absl::btree_map<std::string, std::deque<HeldItem*>> gotten_
       ABSL_GUARDED_BY(mu_);
 
   Waiters waiters_ ABSL_GUARDED_BY(mu_);
