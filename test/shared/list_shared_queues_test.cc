@@ -109,6 +109,17 @@ TEST_F(ListSharedQueuesTest, PassesOverOtherKeys) {
       absl::IsNotFound(FindSharedQueue(redis_, "other", kTimeout).status()));
 }
 
+// Looking for two billion partitions would take minutes.
+TEST_F(ListSharedQueuesTest, ALayoutOfTooManyPartitionsHasOne) {
+  for (const char* version : {"5/2147483647", "5/257", "5/0", "5/-3", "5/x"}) {
+    for (const char* name : {"a", "a/1.x"}) {
+      Command(
+          {"HSET", absl::StrCat("{", name, "}:workqueue"), "version", version});
+    }
+    EXPECT_THAT(List(redis_), ElementsAre("a 1", "a/1.x 1")) << version;
+  }
+}
+
 TEST_F(ListSharedQueuesTest, LooksAtMoreKeysThanOneStepReturns) {
   for (int i = 0; i < 30; ++i) Make(redis_, absl::StrCat("q", i), 1);
   for (int i = 0; i < 5000; i += 10) {

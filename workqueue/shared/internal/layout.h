@@ -23,6 +23,9 @@
 namespace workqueue {
 namespace internal {
 
+// The largest number of partitions of a queue.
+constexpr int kMaxPartitions = 256;
+
 // Returns the key of the hash that each queue, or partition, with the hash tag
 // `name` has. It is also the beginning of the queue's other keys. The braces
 // make a hash tag: all keys are in one slot of a cluster.
@@ -49,12 +52,13 @@ inline std::string LayoutOf(size_t partitions) {
 }
 
 // Returns the number of partitions in a layout of any version. Returns 1 if the
-// text has none.
+// text has none that a queue can have.
 inline int PartitionsOf(absl::string_view layout) {
   int partitions = 1;
   const size_t slash = layout.find('/');
   return slash != absl::string_view::npos &&
-                 absl::SimpleAtoi(layout.substr(slash + 1), &partitions)
+                 absl::SimpleAtoi(layout.substr(slash + 1), &partitions) &&
+                 partitions >= 1 && partitions <= kMaxPartitions
              ? partitions
              : 1;
 }

@@ -18,6 +18,7 @@
 #include "absl/time/time.h"
 #include "ratelimit/token_bucket.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/shared/internal/layout.h"
 #include "workqueue/shared/internal/partition_names.h"
 #include "workqueue/shared/internal/partitioned_queue.h"
 #include "workqueue/shared/internal/redis_engine.h"
@@ -27,8 +28,6 @@
 namespace workqueue {
 namespace internal {
 namespace {
-
-constexpr int kMaxPartitions = 256;
 
 absl::Status Check(const SharedQueueOptionsBase& options) {
   if (options.name.empty()) {

@@ -217,20 +217,22 @@ absl::StatusOr<std::vector<HeldItem*>> PartitionedQueue::Acquire(
   const std::vector<SharedQueueCore*> turn = Turn();
   absl::Status error;  // the last one
   bool all_ended = turn.size() == partitions_.size();
-  for (SharedQueueCore* partition : turn) {
-    auto got = partition->Acquire(max, absl::ZeroDuration(), {}, call_deadline);
+  bool all_failed = true;
+  size_t asked = 0;
+  while (asked < turn.size()) {
+    // One that cannot be reached uses the time of this call up.
+    if (asked > 0 && Clock::GetRealClock()->TimeNow() >= call_deadline) break;
+    auto got =
+        turn[asked++]->Acquire(max, absl::ZeroDuration(), {}, call_deadline);
     if (got.ok()) return got;
     error = got.status();
-    const bool ended = absl::IsCancelled(error);
-    all_ended &= ended;
-    // One that cannot be reached has used the time of this call up.
-    if (!ended && !absl::IsDeadlineExceeded(error)) {
-      if (turn.size() == 1 || clock()->TimeNow() >= deadline) return error;
-      break;
-    }
-    if (Clock::GetRealClock()->TimeNow() >= call_deadline) break;
+    all_ended &= absl::IsCancelled(error);
+    all_failed &= !absl::IsCancelled(error) && !absl::IsDeadlineExceeded(error);
   }
-  if (all_ended) return error;
+  if (asked == turn.size() ? all_ended || all_failed
+                           : clock()->TimeNow() >= deadline) {
+    return error;
+  }
   if (!blocks) return absl::DeadlineExceededError("there is no item");
 
   const std::unique_ptr<Parker> parker =
