@@ -129,15 +129,15 @@ absl::Status TokenBucket::Wait(int64_t n, absl::Duration timeout) {
 
 absl::Status TokenBucket::WaitBy(
     int64_t n, absl::Duration timeout,
-    absl::FunctionRef<bool(absl::Duration d)> sleep) {
-  return DoWait(n, timeout, [sleep](const Reservation& reservation) {
-    return sleep(reservation.Delay());
+    absl::FunctionRef<bool(absl::Duration d)> pause) {
+  return DoWait(n, timeout, [pause](const Reservation& reservation) {
+    return pause(reservation.Delay());
   });
 }
 
 absl::Status TokenBucket::DoWait(
     int64_t n, absl::Duration timeout,
-    absl::FunctionRef<bool(const Reservation& reservation)> sleep) {
+    absl::FunctionRef<bool(const Reservation& reservation)> pause) {
   absl::Time now;
   Reservation reservation;
   {
@@ -161,7 +161,7 @@ absl::Status TokenBucket::DoWait(
   }
   if (reservation.time_to_act() <= now) return absl::OkStatus();
   absl::Cleanup give_back = [&reservation] { reservation.Cancel(); };
-  if (!sleep(reservation)) {
+  if (!pause(reservation)) {
     return absl::CancelledError("the wait for tokens has been cancelled");
   }
   std::move(give_back).Cancel();

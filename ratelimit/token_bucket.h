@@ -178,25 +178,25 @@ class TokenBucket {
   absl::Status Wait(int64_t n = 1,
                     absl::Duration timeout = absl::InfiniteDuration());
 
-  // Does what `Wait()` does, but blocks by a call of `sleep(d)`, so that the
-  // wait can be cancelled. `sleep` must block for `d` on the bucket's clock and
+  // Does what `Wait()` does, but blocks by a call of `pause(d)`, so that the
+  // wait can be cancelled. `pause` must block for `d` on the bucket's clock and
   // return true, or return false as soon as the wait is to end. Then this
   // function gives the tokens back and returns `absl::CancelledError`. If
-  // `sleep` throws, the tokens are given back, too. If there is no need to
+  // `pause` throws, the tokens are given back, too. If there is no need to
   // wait, it is not called.
   //
   // `SourceContext::sleep` is such a function. Another one, for a program that
   // sets `stopping` with `mu` locked:
   //
-  //     const auto sleep = [&](absl::Duration d) {
+  //     const auto pause = [&](absl::Duration d) {
   //       absl::MutexLock lock(&mu);
   //       return !clock->AwaitWithDeadline(&mu, absl::Condition(&stopping),
   //                                        clock->TimeNow() + d);
   //     };
   //     absl::Status status =
-  //         bucket->WaitBy(1, absl::InfiniteDuration(), sleep);
+  //         bucket->WaitBy(1, absl::InfiniteDuration(), pause);
   absl::Status WaitBy(int64_t n, absl::Duration timeout,
-                      absl::FunctionRef<bool(absl::Duration d)> sleep);
+                      absl::FunctionRef<bool(absl::Duration d)> pause);
 
   // Returns the current number of tokens. It is at most `burst()`. It is
   // negative if tokens that have not come yet have been reserved.
@@ -232,11 +232,11 @@ class TokenBucket {
   Reservation ReserveWithin(int64_t n, absl::Time now, absl::Duration max_wait)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // The implementation of `Wait()` and `WaitBy()`. `sleep` blocks until the
+  // The implementation of `Wait()` and `WaitBy()`. `pause` blocks until the
   // time to act, and returns false if the wait is to end before.
   absl::Status DoWait(
       int64_t n, absl::Duration timeout,
-      absl::FunctionRef<bool(const Reservation& reservation)> sleep);
+      absl::FunctionRef<bool(const Reservation& reservation)> pause);
 
   // Returns the tokens of `reservation`, except those that later reservations
   // rely on.
