@@ -579,12 +579,13 @@ inline Finish(c, w) {
 
 // Acquire()
 proctype Getter(byte c; byte w) {
-  bool expired, told;
+  bool expired, told, refused;
   mtype then;
 again:
   atomic {
     expired = false;
     told = false;
+    refused = false;
     if
     :: in_hand[c] > 0 ->
       in_hand[c]--;
@@ -613,7 +614,9 @@ look:
     :: in_hand[c] > 0 -> in_hand[c]--; then = process
     :: in_hand[c] == 0 && has_ended[w] -> then = leave
     :: in_hand[c] == 0 && !has_ended[w] && !told && (failed[c] & BIT(w)) ->
-      then = acquire
+      // It waits for a while before it makes the next request.
+      then = (refused -> acquire : sleep);
+      refused = true
     :: else ->
       if
       :: c == 0 && timeouts > 0 && !expired -> timeouts--; expired = true
@@ -649,6 +652,9 @@ end_asleep:
   atomic {
     if
     :: then == sleep && unparked[w] -> unparked[w] = false; then = 0; goto look
+#if FAILURES
+    :: then == sleep && refused -> then = 0; goto look
+#endif
     :: then == sleep && c == 0 && timeouts > 0 ->
       timeouts--;
       expired = true;

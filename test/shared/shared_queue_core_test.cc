@@ -47,6 +47,7 @@ class FakeEngine final : public Engine {
     ++requests_;
     waiting_ = request.waiting_workers;
     mu_.Await(absl::Condition(&replies_));
+    if (refuses_) return absl::PermissionDeniedError("refused");
     EngineReply reply;
     reply.shut_down = shut_down_;
     reply.pushed = pushed_;
@@ -79,6 +80,12 @@ class FakeEngine final : public Engine {
   void SetReplies(bool replies) {
     MutexLock lock(&mu_);
     replies_ = replies;
+  }
+
+  // From now on each request fails at once, or does not.
+  void SetRefuses(bool refuses) {
+    MutexLock lock(&mu_);
+    refuses_ = refuses;
   }
 
   void ShutDown() {
@@ -117,6 +124,7 @@ class FakeEngine final : public Engine {
   EngineListener* listener_ = nullptr;
   absl::Mutex mu_;
   bool replies_ ABSL_GUARDED_BY(mu_) = true;
+  bool refuses_ ABSL_GUARDED_BY(mu_) = false;
   bool shut_down_ ABSL_GUARDED_BY(mu_) = false;
   uint64_t pushed_ ABSL_GUARDED_BY(mu_) = 0;
   size_t requests_ ABSL_GUARDED_BY(mu_) = 0;
@@ -272,6 +280,62 @@ TEST_F(SharedQueueCoreTest, AWorkerWhoseTimeIsOverTakesAPushThatComes) {
   const auto items = got.get();
   ASSERT_TRUE(items.ok()) << items.status();
   EXPECT_EQ(items->front()->item, "x");
+}
+
+// Its caller would ask again at once.
+TEST_F(SharedQueueCoreTest, AWorkerWhoseRequestIsRefusedPauses) {
+  engine_->SetRefuses(true);
+  const size_t before = engine_->requests();
+  auto got = std::async(std::launch::async, [this] {
+    return core_->Acquire(1, absl::InfiniteDuration(), {}).status();
+  });
+  clock_.AwaitWaiters(2);  // the worker and the loop
+  clock_.Step(SharedQueueCore::RetryAfter() - absl::Nanoseconds(1));
+  clock_.AwaitWaiters(2);
+  EXPECT_EQ(engine_->requests(), before + 1);
+  clock_.Step(absl::Nanoseconds(1));
+  EXPECT_TRUE(absl::IsPermissionDenied(got.get()));
+}
+
+TEST_F(SharedQueueCoreTest, APauseIsNotLongerThanTheCall) {
+  engine_->SetRefuses(true);
+  auto got = std::async(std::launch::async, [this] {
+    return core_->Acquire(1, absl::Milliseconds(1), {}).status();
+  });
+  clock_.AwaitWaiters(2);
+  clock_.Step(absl::Milliseconds(1));
+  EXPECT_TRUE(absl::IsPermissionDenied(got.get()));
+}
+
+TEST_F(SharedQueueCoreTest, AWorkerThatPausesIsServed) {
+  engine_->SetRefuses(true);
+  auto got = std::async(std::launch::async, [this] {
+    return core_->Acquire(1, absl::InfiniteDuration(), {});
+  });
+  clock_.AwaitWaiters(2);
+  engine_->SetRefuses(false);
+  engine_->Push();
+  engine_->Deliver("x");
+  const auto items = got.get();
+  ASSERT_TRUE(items.ok()) << items.status();
+  EXPECT_EQ(items->front()->item, "x");
+}
+
+TEST_F(SharedQueueCoreTest, CallbacksDoNotAskAServerThatRefuses) {
+  engine_->SetRefuses(true);
+  core_->AcquireAsync(&executor_, first_.Callback());
+  clock_.AwaitWaiters(1);
+  EXPECT_FALSE(core_->Count().ok());
+  const size_t before = engine_->requests();
+  for (int i = 0; i < 100; ++i) {
+    Result cancelled;
+    core_->CancelAcquire(core_->AcquireAsync(&executor_, cancelled.Callback()));
+    clock_.AwaitWaiters(1);
+  }
+  EXPECT_EQ(engine_->requests(), before);
+  engine_->SetRefuses(false);
+  clock_.Step(SharedQueueCore::RetryAfter());
+  EXPECT_TRUE(engine_->AwaitRequest(before, 1)) << "asks again by itself";
 }
 
 TEST_F(SharedQueueCoreTest, AWorkerThatReplacesAnotherHearsOfAShutDown) {

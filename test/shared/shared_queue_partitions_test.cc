@@ -69,8 +69,9 @@ class SharedQueuePartitionsTest : public testing::Test {
 
   std::unique_ptr<Queue> NewClient() { return NewSharedQueue(MakeOptions()); }
 
-  // Writes a field of the counters of the first partition.
-  void Write(absl::string_view field, absl::string_view value) {
+  // Writes a field of the counters of a partition.
+  void Write(absl::string_view field, absl::string_view value,
+             size_t partition = 0) {
     RedisOptions server;
     server.address = ServerOfThisProgram();
     auto connection =
@@ -78,9 +79,13 @@ class SharedQueuePartitionsTest : public testing::Test {
     ASSERT_TRUE(connection.ok()) << connection.status();
     const auto reply =
         (*connection)
-            ->Call(
-                {"HSET", absl::StrCat("{", name_, "}:workqueue"), field, value},
-                absl::Seconds(10));
+            ->Call({"HSET",
+                    absl::StrCat(
+                        "{",
+                        internal::PartitionName(name_, partition, kPartitions),
+                        "}:workqueue"),
+                    field, value},
+                   absl::Seconds(10));
     ASSERT_TRUE(reply.ok()) << reply.status();
   }
 
@@ -104,6 +109,22 @@ TEST_F(SharedQueuePartitionsTest, AnItemIsTheSameForAllClients) {
     EXPECT_FALSE(b_->Done(x));
     EXPECT_TRUE(a_->Done(x));
     EXPECT_EQ(a_->Len(), 0u);
+  }
+}
+
+// Its caller would ask again at once.
+TEST_F(SharedQueuePartitionsTest, AWorkerPausesIfAllPartitionsRefuse) {
+  for (size_t p = 0; p < kPartitions; ++p) Write("version", "99", p);
+  for (int i = 0; i < 2; ++i) {
+    auto got = std::async(std::launch::async,
+                          [this] { return a_->Acquire().status(); });
+    EXPECT_EQ(got.wait_for(std::chrono::milliseconds(20)),
+              std::future_status::timeout);
+    while (got.wait_for(std::chrono::milliseconds(1)) !=
+           std::future_status::ready) {
+      clock_.Step(absl::Milliseconds(100));
+    }
+    EXPECT_EQ(got.get().code(), absl::StatusCode::kFailedPrecondition);
   }
 }
 

@@ -110,7 +110,11 @@ struct SharedQueueCounts {
 //     those that it needs.
 //   * Other errors: the server refused the call, and says why.
 //
-// A worker that waits goes on waiting, and is served when the server is back.
+// A worker that waits goes on waiting, and is served when the server is back. A
+// call that blocks until there is an item returns an error of the server only
+// after half a second, or its timeout if that is shorter, so that a loop around
+// it does not ask a server that refuses each request as fast as it can. It
+// takes an item that comes in that time.
 //
 // Each call is one request to the server, or one to each partition that it
 // concerns, at the same time, on threads that it starts. The calls of a

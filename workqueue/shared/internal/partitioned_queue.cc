@@ -40,7 +40,7 @@ namespace {
 
 // How long a worker waits before it asks a partition again that has been shut
 // down while others have not: it may be opened again.
-constexpr absl::Duration kAskAgainAfter = absl::Milliseconds(500);
+constexpr absl::Duration kAskAgainAfter = SharedQueueCore::RetryAfter();
 
 // Runs each task at once: `PartitionedQueue::Receive()` does nothing but note.
 Executor* Directly() {
@@ -229,27 +229,35 @@ absl::StatusOr<std::vector<HeldItem*>> PartitionedQueue::Acquire(
     all_ended &= absl::IsCancelled(error);
     all_failed &= !absl::IsCancelled(error) && !absl::IsDeadlineExceeded(error);
   }
-  if (asked == turn.size() ? all_ended || all_failed
-                           : clock()->TimeNow() >= deadline) {
+  const bool refused = all_failed && asked == turn.size();
+  if ((refused && !blocks) ||
+      (asked == turn.size() ? all_ended : clock()->TimeNow() >= deadline)) {
     return error;
   }
   if (!blocks) return absl::DeadlineExceededError("there is no item");
 
   const std::unique_ptr<Parker> parker =
       clock()->NewParker(Parker::Role::kCaller);
+  // As a partition does after a failed request.
+  const absl::Time end =
+      refused ? std::min(deadline,
+                         clock()->TimeNow() + SharedQueueCore::RetryAfter())
+              : deadline;
   Waiter waiter;
   waiter.parker = parker.get();
   const AcquireId id = AddWaiter(std::move(waiter));
   MutexLock lock(&mu_);
   Waiter& self = *Find(id);
   while (!self.result.has_value()) {
-    if (clock()->TimeNow() >= deadline) {
+    if (clock()->TimeNow() >= end) {
       Withdraw(self);
-      self.result = absl::DeadlineExceededError("there was no item in time");
+      self.result =
+          refused ? error
+                  : absl::DeadlineExceededError("there was no item in time");
       break;
     }
     const MutexUnlock unlock(&mu_);
-    parker->ParkUntil(deadline);
+    parker->ParkUntil(end);
   }
   const absl::StatusOr<HeldItem*> result = *Remove(id).front().result;
   if (!result.ok()) return result.status();

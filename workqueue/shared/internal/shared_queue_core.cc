@@ -48,9 +48,6 @@ constexpr absl::Duration kPresence = absl::Seconds(30);
 // The longest time that a request waits for calls; see AwaitCompany().
 constexpr absl::Duration kLongestWait = absl::Microseconds(500);
 
-// How long the loop waits after a failed request.
-constexpr absl::Duration kRetryAfter = absl::Milliseconds(500);
-
 // Reports the results of `request`.
 void ReportResults(const EngineRequest& request, const EngineReply& reply,
                    SharedQueueMetrics* metrics) {
@@ -290,9 +287,11 @@ void SharedQueueCore::SendTogether() {
     call->changed.Signal();
   }
   if (reply.ok()) {
+    ask_at_ = absl::InfinitePast();
     TakeIn(request, *std::move(reply), sent_at, heard);
   } else {
-    LookAt(clock()->TimeNow() + kRetryAfter, heard);
+    ask_at_ = clock()->TimeNow() + RetryAfter();
+    LookAt(ask_at_, heard);
   }
 }
 
@@ -320,8 +319,8 @@ void SharedQueueCore::TakeIn(const EngineRequest& request, EngineReply reply,
   }
   if (drained_) WakeSleepers();
   absl::Time next =
-      sent_at +
-      (listening_ || waiters_.empty() ? WaitingLoop::Heartbeat() : kRetryAfter);
+      sent_at + (listening_ || waiters_.empty() ? WaitingLoop::Heartbeat()
+                                                : RetryAfter());
   if (reply.next_event >= 0) {
     next = std::min(next,
                     clock()->TimeNow() + ticks_.ToDuration(reply.next_event));
@@ -472,6 +471,9 @@ absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::Acquire(
   taking_ += call.take;
   Send(&call);
   taking_ -= call.take;
+  // Until then this thread waits for an item although the request has failed.
+  const absl::Time pause_end =
+      std::min(deadline, clock()->TimeNow() + RetryAfter());
 
   absl::StatusOr<std::vector<HeldItem*>> result = std::vector<HeldItem*>();
   if (self == waiters_.end()) {
@@ -501,11 +503,12 @@ absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::Acquire(
         result = EndedError();
         break;
       }
-      if (!call.status.ok()) {
-        result = call.status;
-        break;
-      }
-      if (clock()->TimeNow() >= deadline) {
+      const absl::Time end = call.status.ok() ? deadline : pause_end;
+      if (clock()->TimeNow() >= end) {
+        if (!call.status.ok()) {
+          result = call.status;
+          break;
+        }
         if (told || Expected() == 0) {
           result = absl::DeadlineExceededError("there was no item in time");
           break;
@@ -524,7 +527,7 @@ absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::Acquire(
       Sleep(&*self);
       WaitersChanged();
       const MutexUnlock unlock(&mu_);
-      parker->ParkUntil(deadline);
+      parker->ParkUntil(end);
     }
     Remove(self);
   }
@@ -806,6 +809,7 @@ void SharedQueueCore::OnListening(const std::string& client) {
   received_ = 0;
   pushes_ = 0;
   listening_ = true;
+  ask_at_ = absl::InfinitePast();
   Heard(absl::InfinitePast());
 }
 
@@ -859,6 +863,11 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
   {
     MutexLock lock(&mu_);
     wake_time_.Clear();
+    if (now < std::min(ask_at_, renew_at_)) {
+      next = std::min(ask_at_, renew_at_);
+      wake_time_.Set(next);
+      return next;
+    }
     Call call;
     std::vector<uint64_t> renewed;  // the ids of the first operations
     if (now >= renew_at_) {
@@ -883,7 +892,7 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
       Send(&call);
       if (!call.status.ok()) {
         if (!renewed.empty())
-          renew_at_ = std::min(renew_at_, now + kRetryAfter);
+          renew_at_ = std::min(renew_at_, now + RetryAfter());
         errors_.Write([] { return std::string("does not reach the engine"); },
                       call.status);
       }
@@ -898,7 +907,7 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
       }
     }
     if (!call.status.ok()) {
-      next = now + kRetryAfter;
+      next = now + RetryAfter();
     } else {
       next = MustTell() ? now : std::min(look_at_, renew_at_);
     }

@@ -75,6 +75,14 @@ class SharedQueueCore final : public ByteQueue,
     MetricsProvider* metrics_provider = nullptr;
   };
 
+  // How long the process makes no request for its waiting workers after one has
+  // failed, and how long a blocking call waits for an item before it returns
+  // the error. Otherwise the loops of the callers would ask a server that
+  // refuses each request at once as fast as they can.
+  static constexpr absl::Duration RetryAfter() {
+    return absl::Milliseconds(500);
+  }
+
   SharedQueueCore(Options options, std::unique_ptr<Engine> engine);
   ~SharedQueueCore() override;
 
@@ -311,6 +319,9 @@ class SharedQueueCore final : public ByteQueue,
   absl::Time renew_at_ ABSL_GUARDED_BY(mu_) = absl::InfiniteFuture();
   uint64_t heard_ ABSL_GUARDED_BY(mu_) = 0;  // counts the calls of Heard()
   absl::Time look_at_ ABSL_GUARDED_BY(mu_) = absl::InfiniteFuture();
+  // The loop makes no request before, except to renew leases, because the last
+  // one has failed.
+  absl::Time ask_at_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
   WakeTime wake_time_ ABSL_GUARDED_BY(mu_);
 
   std::unique_ptr<Ticker> ticker_;  // null without metrics
