@@ -272,21 +272,47 @@ TEST_P(ControllerSourcesTest, ASourceIsRestartedLaterEachTime) {
   EXPECT_EQ(runs, 6);
 }
 
-TEST_P(ControllerSourcesTest, ALongRunMakesTheNextDelayTheFirst) {
+TEST_P(ControllerSourcesTest, AGoodRunMakesTheNextDelayTheFirst) {
   std::atomic<int> runs{0};
-  // The third run lasts.
+  // The third run is healthy for two minutes.
   const auto controller = Started(OptionsWithRestarts([&](Context& context) {
-    if (++runs == 3) context.Sleep(5 * kSecond);
+    if (++runs == 3) context.Sleep(absl::Minutes(2));
     return absl::DataLossError("torn");
   }));
   AwaitSleep();
   StepAndAwaitSleep(kSecond);
   StepAndAwaitSleep(2 * kSecond);
   EXPECT_EQ(runs, 3);
-  StepAndAwaitSleep(5 * kSecond);
+  StepAndAwaitSleep(absl::Minutes(2));
   EXPECT_EQ(runs, 3);
   StepAndAwaitSleep(kSecond);
   EXPECT_EQ(runs, 4);
+}
+
+// A run that takes long to fail is no good run.
+TEST_P(ControllerSourcesTest, OnlyTimeInHealthMakesTheNextDelayTheFirst) {
+  std::atomic<int> runs{0};
+  // Each run is healthy for at most a minute, and then fails for an hour.
+  ControllerOptions<std::string> options =
+      OptionsWithRestarts([&](Context& context) {
+        if (++runs > 2) context.mark_synced();
+        context.Sleep(absl::Minutes(1));
+        context.mark_unhealthy(absl::UnavailableError("no answer"));
+        context.Sleep(absl::Hours(1));
+        if (runs == 1) context.mark_synced();
+        return absl::DataLossError("torn");
+      });
+  const auto controller = Started(std::move(options));
+  for (const int seconds : {1, 2, 4, 5}) {
+    AwaitSleep();
+    StepAndAwaitSleep(absl::Minutes(1));
+    StepAndAwaitSleep(absl::Hours(1));
+    const int before = runs;
+    clock_.Step(seconds * kSecond - kNanosecond);
+    EXPECT_EQ(runs, before);
+    StepAndAwaitSleep(kNanosecond);
+    EXPECT_EQ(runs, before + 1);
+  }
 }
 
 TEST_P(ControllerSourcesTest, ARestartedSourceIsHealthyWhenItIsInSyncAgain) {

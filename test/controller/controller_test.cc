@@ -171,7 +171,13 @@ TEST_P(ControllerTest, RequeueAfterForgetsAndComesBackThen) {
             result.requeue_after = 100 * kMs;
             break;
           case 3:
-            result.requeue_after = -kMs;  // is none
+            result.requeue_after = -kMs;  // at once
+            break;
+          case 4:
+            result.requeue_after = -absl::InfiniteDuration();
+            break;
+          case 5:
+            result.requeue_after = absl::InfiniteDuration();  // never
             break;
         }
         return result;
@@ -184,7 +190,7 @@ TEST_P(ControllerTest, RequeueAfterForgetsAndComesBackThen) {
   Step(*controller, 100 * kMs - kNs);
   EXPECT_EQ(Noted(), Notes());
   Step(*controller, kNs);
-  EXPECT_EQ(Noted(), (Notes{{"a", 105, 0}}));
+  EXPECT_EQ(Noted(), (Notes{{"a", 105, 0}, {"a", 105, 0}, {"a", 105, 0}}));
   Step(*controller, absl::Hours(1));
   EXPECT_EQ(Noted(), Notes());
 }

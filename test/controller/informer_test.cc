@@ -26,6 +26,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "test/controller/informer_fixture.h"
+#include "workqueue/clock/fake_clock.h"
 #include "workqueue/controller/lister_watcher.h"
 #include "workqueue/internal/mutex_lock.h"
 
@@ -236,11 +237,75 @@ TEST_F(InformerTest, DelaysGrowAndBeginAgain) {
   StepToRetry(4 * kRetry);
   StepToRetry(4 * kRetry);
   server_.AwaitWatched();
-  clock_.Step(4 * kRetry);
+  // Two watches that last for two minutes together.
+  clock_.Step(absl::Minutes(1));
+  server_.EndWatches(broken_);
+  server_.AwaitWatched();
+  clock_.Step(absl::Minutes(1));
   server_.FailWatches(1, broken_);
   server_.EndWatches(broken_);
   StepToRetry(kRetry);
   server_.AwaitWatched();
+}
+
+// A server whose lists and watches take long to fail.
+class SlowServer final : public ListerWatcher<Pod> {
+ public:
+  // Lists fail as long as `lists` is 0.
+  SlowServer(FakeClock* clock, int lists) : clock_(*clock), lists_(lists) {}
+
+  absl::StatusOr<ListPage> List(
+      const ListOptions&,
+      absl::FunctionRef<void(std::shared_ptr<const Pod>)>) override {
+    if (lists_ > 0) return ListPage{/*version=*/"7", /*next_page=*/""};
+    clock_.Step(absl::Minutes(5));
+    return absl::DeadlineExceededError("no answer");
+  }
+
+  // A watch that ends after a second, and then watches that do not begin.
+  absl::StatusOr<std::unique_ptr<Watcher<Pod>>> Watch(
+      const std::string&) override {
+    if (++watches_ > 1) {
+      clock_.Step(absl::Minutes(5));
+      return absl::DeadlineExceededError("no answer");
+    }
+    return std::make_unique<ShortWatcher>(&clock_);
+  }
+
+  void Stop() override {}
+
+ private:
+  class ShortWatcher final : public Watcher<Pod> {
+   public:
+    explicit ShortWatcher(FakeClock* clock) : clock_(*clock) {}
+    absl::StatusOr<std::optional<WatchEvent<Pod>>> Next() override {
+      clock_.Step(absl::Seconds(1));
+      return std::nullopt;
+    }
+
+   private:
+    FakeClock& clock_;
+  };
+
+  FakeClock& clock_;
+  const int lists_;
+  int watches_ = 0;
+};
+
+// Only time in health makes the delays begin again: not the time that a list,
+// or a watch after a good one, takes to fail.
+TEST_F(InformerTest, TheTimeOfAFailureIsNoGoodTime) {
+  for (const int lists : {0, 1}) {
+    InformerOptions<Pod> options = Options();
+    options.lister_watcher = std::make_unique<SlowServer>(&clock_, lists);
+    auto informer = New(std::move(options));
+    ASSERT_TRUE(informer->Start().ok());
+    StepToRetry(kRetry);
+    StepToRetry(2 * kRetry);
+    StepToRetry(4 * kRetry);
+    StepToRetry(4 * kRetry);
+    clock_.AwaitWaiters(1);
+  }
 }
 
 TEST_F(InformerTest, VariesItsDelays) {
@@ -258,13 +323,50 @@ TEST_F(InformerTest, AWatchThatEndsAtOnceCountsAsAnError) {
   server_.EndWatches(absl::OkStatus());
   clock_.AwaitWaiters(1);
   EXPECT_THAT(std::string(informer->Healthy().message()),
-              HasSubstr("ended within 1s and without an event"));
+              HasSubstr("ended within 1s and without a new version"));
   StepToRetry(kRetry);
   server_.AwaitWatched();
   clock_.Step(absl::Seconds(1));
   server_.EndWatches(absl::OkStatus());
   server_.AwaitWatched();
   EXPECT_EQ(server_.watches(), 3);
+}
+
+// A repeated event does not tell that the server makes progress.
+TEST_F(InformerTest, AWatchThatOnlyRepeatsAnEventCountsAsAnError) {
+  auto informer = Recorded();
+  server_.Put({"a", "n1"});
+  server_.AwaitWatched();
+  server_.SetRepeatedEvents(1);
+  server_.SetOnSent([this] { server_.EndWatches(absl::OkStatus()); });
+  server_.EndWatches(absl::OkStatus());  // At once: "a" was new.
+  StepToRetry(kRetry);
+  StepToRetry(2 * kRetry);
+  clock_.AwaitWaiters(1);
+  server_.SetOnSent(nullptr);
+  StepToRetry(4 * kRetry);
+  server_.AwaitWatched();
+  EXPECT_EQ(server_.watches(), 5);
+}
+
+// Each watch has one event, with a new version, and ends.
+TEST_F(InformerTest, NoServerIsWatchedWithoutAPause) {
+  int calls = 0;
+  server_.SetOnSent([&] {
+    if (++calls % 2 == 1) {
+      server_.Put({"a", "n1"});
+    } else {
+      server_.EndWatches(absl::OkStatus());
+    }
+  });
+  auto informer = New(Options());
+  ASSERT_TRUE(informer->Start().ok());
+  clock_.AwaitWaiters(1);
+  EXPECT_EQ(server_.watches(), 11);
+  StepToRetry(absl::Seconds(1) / 5);
+  clock_.AwaitWaiters(1);
+  EXPECT_EQ(server_.watches(), 12);
+  EXPECT_EQ(informer->Healthy(), absl::OkStatus());
 }
 
 TEST_F(InformerTest, DropsRepeatedEvents) {

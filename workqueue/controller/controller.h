@@ -169,8 +169,9 @@ struct ControllerOptions {
 //     `ControllerOptions::parking` says so. controller-runtime has no such
 //     option. The rate limiter then forgets the item.
 //   * After a success, the rate limiter forgets the item. If
-//     `ReconcileResult::requeue_after` is positive, the controller adds the
-//     item again after that time.
+//     `ReconcileResult::requeue_after` is not zero, the controller adds the
+//     item again after that time, at once if it is negative.
+//     controller-runtime ignores a negative one.
 //
 // Example:
 //
@@ -840,7 +841,7 @@ template <typename T, typename Hash, typename Eq>
 std::optional<AddOptions> Controller<T, Hash, Eq>::HandleSuccess(
     const Lease<T>& lease, const ReconcileResult& result) {
   Forget(*lease);
-  if (result.requeue_after <= absl::ZeroDuration()) {
+  if (result.requeue_after == absl::ZeroDuration()) {
     metrics_.RecordSuccess();
     return std::nullopt;
   }

@@ -133,8 +133,9 @@ struct InformerHandler {
 //
 //   * It lists all objects, page by page, and then watches the changes.
 //   * When a watch ends or breaks, it watches again from the version of the
-//     last event, at once if the watch has lasted for a second or has had an
-//     event.
+//     last event. It does so at once if the watch has lasted for a second, or
+//     if that version is a new one, but no more than ten times, and then five
+//     times per second.
 //   * When the server no longer has that version, or events were missed, it
 //     lists again. The differences from the store become events: an object that
 //     the list lacks has been deleted.

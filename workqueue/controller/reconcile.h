@@ -30,7 +30,9 @@ namespace workqueue {
 // The result of a reconcile function that succeeded. The default value means
 // that nothing is left to do until the item is added again.
 struct ReconcileResult {
-  // If positive, the item is added again after this time.
+  // If not zero, the item is added again after this time, as `AddAfter()` adds
+  // it: at once if the time is negative, for example because it was computed as
+  // the rest of a time that has passed; never if it is infinite.
   absl::Duration requeue_after = absl::ZeroDuration();
 
   // The priority at which `requeue_after` adds the item. By default the item

@@ -36,7 +36,8 @@ struct SourceContext {
 
   // The source calls this function when it has added all items that exist at
   // the start; see `Source::wait_for_sync`. A source that is restarted calls it
-  // in each run. May be called from any thread and more than once.
+  // in each run; see also `RestartBackoff`. May be called from any thread and
+  // more than once.
   std::function<void()> mark_synced;
 
   // The implementation of `Sleep()`.
@@ -68,7 +69,14 @@ struct SourceContext {
 //
 // The delays before the restarts of a source. The first delay is `base_delay`.
 // Each delay is twice as long as the one before, up to `max_delay`. After a run
-// that lasted at least `max_delay`, the next delay is `base_delay` again.
+// that has been healthy for at least two minutes, which are those of client-go,
+// the next delay is `base_delay` again. The time that a run takes to fail does
+// not count.
+//
+// A run of a source is healthy from `SourceContext::mark_synced()` on, or, if
+// the source has never called it and `Source::wait_for_sync` is not set, from
+// its begin; `SourceContext::mark_unhealthy()` ends that. An informer is
+// healthy while it watches.
 struct RestartBackoff {
   absl::Duration base_delay = absl::Seconds(1);  // positive, finite
   absl::Duration max_delay = absl::Minutes(1);  // at least `base_delay`; finite

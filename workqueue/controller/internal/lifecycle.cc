@@ -162,7 +162,9 @@ void Lifecycle::MarkSynced(size_t i) {
   SourceState& state = source_states_[i];
   if (std::exchange(state.awaited, false)) --awaited_sources_;
   state.marks_sync = true;
-  if (state.running) state.error = absl::OkStatus();
+  if (!state.running) return;
+  state.error = absl::OkStatus();
+  state.delays.SetHealthy(true, clock_->TimeNow());
 }
 
 void Lifecycle::MarkUnhealthy(size_t i, const absl::Status& error) {
@@ -172,6 +174,7 @@ void Lifecycle::MarkUnhealthy(size_t i, const absl::Status& error) {
   if (!state.running) return;
   state.error = named;
   state.reported = true;
+  state.delays.SetHealthy(false, clock_->TimeNow());
 }
 
 std::string Lifecycle::AwaitedSources() const {
@@ -192,7 +195,10 @@ absl::Status Lifecycle::RunSourceOnce(size_t i) {
     SourceState& state = source_states_[i];
     state.running = true;
     state.reported = false;
-    if (!state.marks_sync) state.error = absl::OkStatus();
+    if (!state.marks_sync) {
+      state.error = absl::OkStatus();
+      state.delays.SetHealthy(true, clock_->TimeNow());
+    }
   }
   const LifecycleSource& source = sources_[i];
   absl::Status status = Call(source, [this, &source, i] {
@@ -220,9 +226,7 @@ void Lifecycle::RunSource(size_t i) {
   NameThisThread(sources_[i].name.empty() ? controller_ : sources_[i].name,
                  "source");
   const std::optional<RestartBackoff>& backoff = sources_[i].restart_backoff;
-  RestartDelays delays(backoff.value_or(RestartBackoff()));
   while (true) {
-    const absl::Time begin = clock_->TimeNow();
     const absl::Status error = RunSourceOnce(i);
     if (error.ok()) break;
     if (!backoff.has_value()) {
@@ -230,7 +234,11 @@ void Lifecycle::RunSource(size_t i) {
       FailStart(error);
       break;
     }
-    const absl::Duration delay = delays.Next(clock_->TimeNow() - begin);
+    absl::Duration delay;
+    {
+      MutexLock lock(&mu_);
+      delay = source_states_[i].delays.Next(*backoff, clock_->TimeNow());
+    }
     errors_.Write([&error, delay] {
       return absl::StrCat(Print(error), " (restarted in ",
                           absl::FormatDuration(delay), ")");

@@ -22,6 +22,7 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/controller/internal/restart_delays.h"
 #include "workqueue/controller/source.h"
 #include "workqueue/internal/error_log.h"
 #include "workqueue/internal/log.h"
@@ -120,6 +121,8 @@ class Lifecycle {
     bool reported = false;
     // Whether the source must call mark_synced() in each run to be healthy.
     bool marks_sync = false;
+    // The delays before the next runs.
+    RestartDelays delays;
     // The source's last error, until the source is healthy again. Its text
     // is as the source wrote it. Start() and Healthy() make it printable.
     absl::Status error;

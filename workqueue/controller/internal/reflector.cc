@@ -34,6 +34,10 @@ namespace {
 // client-go calls a watch without an event "very short" if it is shorter.
 constexpr absl::Duration kShortestWatch = absl::Seconds(1);
 
+// The QPS and Burst of client-go's rest.Config.
+constexpr double kRewatchesPerSecond = 5;
+constexpr int kRewatchesAtOnce = 10;
+
 }  // namespace
 
 Reflector::Reflector(absl::string_view name, Clock* clock, LogSink* log_sink,
@@ -42,10 +46,12 @@ Reflector::Reflector(absl::string_view name, Clock* clock, LogSink* log_sink,
     : name_(name),
       clock_(clock),
       errors_("informer", name, log_sink, clock),
+      backoff_(backoff),
       jitter_(std::move(jitter)),
       hooks_(std::move(hooks)),
       health_(absl::UnavailableError("no list has been read yet")),
-      delays_(backoff) {}
+      rewatches_(
+          *TokenBucket::Create(kRewatchesPerSecond, kRewatchesAtOnce, clock)) {}
 
 absl::Status Reflector::Start() {
   MutexLock lock(&thread_mu_);
@@ -125,11 +131,10 @@ void Reflector::RunTellAgain() {
 void Reflector::Run() {
   NameThisThread(name_, "informer");
   while (!stopping_.HasBeenNotified()) {
-    const absl::Time begin = clock_->TimeNow();
     const absl::Status error = CatchAsStatus([this] { return ListAndWatch(); });
     if (stopping_.HasBeenNotified()) return;
     const absl::Duration delay =
-        jitter_->Vary(delays_.Next(clock_->TimeNow() - begin));
+        jitter_->Vary(delays_.Next(backoff_, clock_->TimeNow()));
     Report(error, absl::StrCat("tries again in ", absl::FormatDuration(delay)));
     Sleep(delay);
   }
@@ -147,9 +152,11 @@ absl::Status Reflector::ListAndWatch() {
   }
   while (true) {
     const absl::Status ended = Watch();
-    if (ended.ok()) continue;
-    must_list_ = MustList(ended);
-    return ended;
+    if (!ended.ok()) {
+      must_list_ = MustList(ended);
+      return ended;
+    }
+    Sleep(rewatches_->Reserve().Delay());
   }
 }
 
@@ -158,23 +165,25 @@ absl::Status Reflector::Watch() {
   if (!began.ok()) return began;
   SetHealth(absl::OkStatus());
   const absl::Time begin = clock_->TimeNow();
-  bool any_event = false;
+  delays_.SetHealthy(true, begin);
+  const std::string begin_version = version_;
   absl::StatusOr<std::optional<std::string>> version;
   while (true) {
     version = hooks_.next();
     if (!version.ok() || !version->has_value()) break;
-    any_event = true;
     version_ = **std::move(version);
   }
+  const absl::Time end = clock_->TimeNow();
+  delays_.SetHealthy(false, end);
   if (MustList(version.status())) return version.status();
-  if (any_event || clock_->TimeNow() - begin >= kShortestWatch) {
+  if (version_ != begin_version || end - begin >= kShortestWatch) {
     if (!version.ok()) Report(version.status(), "watches again");
     return absl::OkStatus();
   }
   if (!version.ok()) return version.status();
   return absl::UnavailableError(absl::StrCat(
       "the watch has ended within ", absl::FormatDuration(kShortestWatch),
-      " and without an event"));
+      " and without a new version"));
 }
 
 bool Reflector::MustList(const absl::Status& error) {

@@ -21,6 +21,7 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "ratelimit/jitter.h"
+#include "ratelimit/token_bucket.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/controller/internal/restart_delays.h"
 #include "workqueue/controller/source.h"
@@ -58,8 +59,11 @@ struct ReflectorHooks {
 // versions and errors.
 //
 // A watch that ends or breaks is begun again at once, as in client-go: the
-// server has accepted it. But if that was within a second and without an event,
-// it counts as an error, so that such a server is not asked without a pause.
+// server has accepted it. But if that was within a second and the version is
+// still the same, it counts as an error, so that such a server is not asked
+// without a pause. client-go asks again at once if there was any event, also a
+// repeated one. And no more than ten watches are begun again at once, and then
+// five per second, which is how often client-go's client sends requests.
 //
 // `Informer` documents `Start()`, `Stop()`, `HasSynced()`, `AwaitSync()` and
 // `Healthy()`.
@@ -119,6 +123,7 @@ class Reflector {
   const std::string name_;
   Clock* const clock_;
   ErrorLog errors_;
+  const RestartBackoff backoff_;
   const std::unique_ptr<Jitter> jitter_;
   const ReflectorHooks hooks_;
 
@@ -128,12 +133,14 @@ class Reflector {
   absl::Status health_ ABSL_GUARDED_BY(mu_);
   bool must_tell_again_ ABSL_GUARDED_BY(mu_) = false;
 
-  // The next three are used by the thread alone. The version from which to
+  // The next four are used by the thread alone. The version from which to
   // watch or, if the objects must be listed first, the least version of the
   // list.
   std::string version_;
   bool must_list_ = true;
   RestartDelays delays_;
+  // Limits how often a watch is begun again at once.
+  const std::unique_ptr<TokenBucket> rewatches_;
 
   absl::Mutex thread_mu_ ABSL_ACQUIRED_BEFORE(mu_);
   WorkerPool thread_ ABSL_GUARDED_BY(thread_mu_);

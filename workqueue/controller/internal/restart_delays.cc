@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -15,6 +16,12 @@
 
 namespace workqueue {
 namespace internal {
+namespace {
+
+// That of client-go's Reflector.
+constexpr absl::Duration kGoodRun = absl::Minutes(2);
+
+}  // namespace
 
 absl::Status CheckRestartBackoff(absl::string_view name,
                                  const RestartBackoff& backoff) {
@@ -31,11 +38,23 @@ absl::Status CheckRestartBackoff(absl::string_view name,
   return status;
 }
 
-absl::Duration RestartDelays::Next(absl::Duration lasted) {
-  delay_ =
-      lasted >= backoff_.max_delay
-          ? backoff_.base_delay
-          : std::clamp(2 * delay_, backoff_.base_delay, backoff_.max_delay);
+void RestartDelays::SetHealthy(bool healthy, absl::Time now) {
+  if (healthy == healthy_since_.has_value()) return;
+  if (healthy) {
+    healthy_since_ = now;
+  } else {
+    healthy_ += now - *healthy_since_;
+    healthy_since_.reset();
+  }
+}
+
+absl::Duration RestartDelays::Next(const RestartBackoff& backoff,
+                                   absl::Time now) {
+  SetHealthy(false, now);
+  if (std::exchange(healthy_, absl::ZeroDuration()) >= kGoodRun) {
+    delay_ = absl::ZeroDuration();
+  }
+  delay_ = std::clamp(2 * delay_, backoff.base_delay, backoff.max_delay);
   return delay_;
 }
 

@@ -8,6 +8,8 @@
 #ifndef WORKQUEUE_CONTROLLER_INTERNAL_RESTART_DELAYS_H_
 #define WORKQUEUE_CONTROLLER_INTERNAL_RESTART_DELAYS_H_
 
+#include <optional>
+
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -23,19 +25,24 @@ absl::Status CheckRestartBackoff(absl::string_view name,
 
 // RestartDelays
 //
-// The delays that a `RestartBackoff` describes.
+// The delays that a `RestartBackoff` describes. Knows how long each run is
+// healthy: a run that takes long to fail does not count as a good one.
 //
 // Not thread-safe.
 class RestartDelays {
  public:
-  explicit RestartDelays(const RestartBackoff& backoff) : backoff_(backoff) {}
+  // The run becomes healthy, or ceases to be healthy, at `now`. Does nothing if
+  // that is so already. A run begins unhealthy.
+  void SetHealthy(bool healthy, absl::Time now);
 
-  // Returns the delay before the restart that follows a run of length `lasted`.
-  absl::Duration Next(absl::Duration lasted);
+  // Ends the run at `now`. Returns the delay before the next run.
+  absl::Duration Next(const RestartBackoff& backoff, absl::Time now);
 
  private:
-  const RestartBackoff backoff_;
-  absl::Duration delay_ = absl::ZeroDuration();
+  absl::Duration delay_ = absl::ZeroDuration();  // the last one
+  // How long the run has been healthy, and since when it is healthy again.
+  absl::Duration healthy_ = absl::ZeroDuration();
+  std::optional<absl::Time> healthy_since_;
 };
 
 }  // namespace internal
