@@ -311,7 +311,7 @@ template <typename T, typename Hash, typename Eq>
 bool ParkingLot<T, Hash, Eq>::RecordFailure(const T& item,
                                             const absl::Status& error) {
   const absl::Time now = clock_->TimeNow();
-  std::string text = internal::Printable(error.ToString());
+  std::string text = internal::Printable(internal::StatusText(error));
   const size_t hash = Hash()(item);
   bool is_parked = false;
   if (!Park(item, hash, text, now, &is_parked)) return is_parked;

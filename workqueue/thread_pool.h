@@ -80,7 +80,8 @@ class ThreadPool final : public Executor {
       ThreadPoolOptions options = {});
 
   // Blocks until all submitted tasks have returned, also those that are
-  // submitted by tasks meanwhile.
+  // submitted by tasks meanwhile. A `std::unique_ptr` to the pool is already
+  // null then: tasks that use the pool must have a pointer of their own.
   ~ThreadPool() override;
 
   ThreadPool(const ThreadPool&) = delete;

@@ -181,6 +181,28 @@ TEST_P(ControllerRetryAfterTest, TheItemKeepsItsPriority) {
   EXPECT_EQ(NotedPriorities(), (std::vector<int>{7, 7}));
 }
 
+// The mark, a payload of the error, is in no text.
+TEST_P(ControllerRetryAfterTest, TheTextIsThatOfTheError) {
+  const absl::Status error = RetryAfterError(Busy(), kSecond);
+  ControllerOptions<std::string> options = FailWith({error, error});
+  options.log_sink = &log_;
+  options.parking.emplace();
+  options.parking->max_failures = 2;
+  const auto controller = Started(std::move(options));
+  controller->queue().Add("a");
+  controller->AwaitIdle();
+  const auto failed = controller->FindFailedItem("a");
+  ASSERT_TRUE(failed.has_value());
+  EXPECT_EQ(failed->last_error, "RESOURCE_EXHAUSTED: busy");
+  Step(*controller, kSecond);
+  const auto parked = controller->FindParkedItem("a");
+  ASSERT_TRUE(parked.has_value());
+  EXPECT_EQ(parked->last_error, "RESOURCE_EXHAUSTED: busy");
+  for (const std::string& message : log_.messages()) {
+    EXPECT_EQ(message.find("workqueue/"), std::string::npos) << message;
+  }
+}
+
 // A given queue, with or without priorities, asks its own rate limiter.
 TEST_P(ControllerRetryAfterTest, AGivenQueueTakesTheDelay) {
   for (const bool with_priorities : {true, false}) {

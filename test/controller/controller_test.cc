@@ -348,6 +348,9 @@ TEST_P(ControllerTest, EachBadOptionIsNamed) {
               options.reconcile_async = [](const auto&, const auto&, auto) {};
             }),
             "reconcile is given, and reconcile_async, too; give one of them");
+  EXPECT_EQ(error([](auto& options) { options.max_in_flight = 7; }),
+            "max_in_flight is 7, and reconcile is given, too; max_in_flight "
+            "limits only reconcile_async, and workers limits reconcile");
   EXPECT_EQ(error([](auto& options) {
               options.reconcile = nullptr;
               options.reconcile_async = [](const auto&, const auto&, auto) {};

@@ -6,6 +6,8 @@
 #include <random>
 #include <string>
 
+#include "absl/status/status.h"
+#include "absl/strings/cord.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -69,6 +71,18 @@ TEST(PrintableTest, CutsBetweenCharacters) {
   EXPECT_EQ(Printable("a\u4e16b", 3), "a... (5 bytes)");
   EXPECT_EQ(Printable("a\u4e16b", 4), "a\u4e16... (5 bytes)");
   EXPECT_EQ(Printable("a\u009bb", 2), "a... (4 bytes)");
+}
+
+TEST(PrintableTest, TheTextOfAStatusHasNoMarkOfTheLibrary) {
+  absl::Status status = absl::UnavailableError("busy");
+  EXPECT_EQ(StatusText(status), "UNAVAILABLE: busy");
+  status.SetPayload("workqueue/RetryAfter", absl::Cord("3m"));
+  status.SetPayload("workqueue/controller.TerminalError", absl::Cord());
+  EXPECT_EQ(StatusText(status), "UNAVAILABLE: busy");
+  status.SetPayload("example.com/detail", absl::Cord("full"));
+  EXPECT_EQ(StatusText(status),
+            "UNAVAILABLE: busy [example.com/detail='full']");
+  EXPECT_EQ(StatusText(absl::OkStatus()), "OK");
 }
 
 TEST(PrintableTest, CanBeUndone) {

@@ -86,6 +86,7 @@ struct ControllerOptions {
 
   // The maximum number of items that are reconciled at the same time by
   // `reconcile_async`. At least 1. They take no threads, so it may be large.
+  // With `reconcile`, must be the default: see `workers`.
   size_t max_in_flight = 100;
 
   // The executor that calls `reconcile_async`; null means a new `ThreadPool` of
@@ -521,6 +522,8 @@ Controller<T, Hash, Eq>::Create(ControllerOptions<T> options) {
   checked.has_reconcile_async = options.reconcile_async != nullptr;
   checked.workers = options.workers;
   checked.max_in_flight = options.max_in_flight;
+  checked.has_max_in_flight =
+      options.max_in_flight != ControllerOptions<T>().max_in_flight;
   checked.has_executor = options.executor != nullptr;
   checked.has_queue = options.queue != nullptr;
   checked.has_rate_limiter = options.rate_limiter != nullptr;

@@ -96,8 +96,9 @@ class HistoryTracer final : public QueueTracer<T> {
                                              : "failed after ";
       what += internal::ReadableDuration(outcome.duration);
       if (!outcome.status.ok()) {
-        absl::StrAppend(&what, ": ",
-                        internal::Printable(outcome.status.ToString()));
+        absl::StrAppend(
+            &what, ": ",
+            internal::Printable(internal::StatusText(outcome.status)));
       }
       history_->Record({outcome.time, key_, std::move(what),
                         outcome.status.ok() ? InspectedEventKind::kSucceeded

@@ -13,6 +13,7 @@
 #include "workqueue/inspect/inspection.h"
 #include "workqueue/inspect/inspection_registry.h"
 #include "workqueue/inspect/internal/findings.h"
+#include "workqueue/internal/printable.h"
 
 namespace workqueue {
 namespace {
@@ -42,7 +43,7 @@ Json ContentsJson(const Inspection& inspection) {
   const absl::Time now = inspection.taken_at;
   Json json = {{"taken_at", Time(now)},
                {"shutting_down", inspection.shutting_down},
-               {"health", inspection.health.ToString()},
+               {"health", internal::StatusText(inspection.health)},
                {"num_queued", inspection.num_queued},
                {"num_processing", inspection.num_processing},
                {"num_waiting", inspection.num_waiting}};
@@ -128,7 +129,7 @@ Json ObjectJson(const NamedInspection& object) {
                        {"failed", object.rates->failed}};
     }
   } else {
-    json["error"] = object.inspection.status().ToString();
+    json["error"] = internal::StatusText(object.inspection.status());
   }
   Json& samples = json["samples"] = Json::array();
   for (const DepthSample& it : object.samples) {
@@ -166,7 +167,7 @@ std::string InspectionJson(const NamedInspection& object) {
 }
 
 std::string InspectionErrorJson(const absl::Status& error) {
-  return Dump({{"version", kVersion}, {"error", error.ToString()}});
+  return Dump({{"version", kVersion}, {"error", internal::StatusText(error)}});
 }
 
 }  // namespace workqueue

@@ -20,7 +20,7 @@ void ErrorLog::Write(absl::FunctionRef<std::string()> what,
                      const absl::Status& why) {
   Write([&] {
     return absl::StrCat(what(), ": ",
-                        Printable(why.ToString(), kPrintedErrorBytes));
+                        Printable(StatusText(why), kPrintedErrorBytes));
   });
 }
 

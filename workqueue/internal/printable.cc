@@ -6,8 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "absl/status/status.h"
+#include "absl/strings/cord.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
@@ -82,6 +86,17 @@ std::string ToUtf8(absl::string_view text) {
     text.remove_prefix(length > 0 ? length : 1);
   }
   return utf8;
+}
+
+std::string StatusText(const absl::Status& status) {
+  std::vector<std::string> marks;
+  status.ForEachPayload([&marks](absl::string_view url, const absl::Cord&) {
+    if (absl::StartsWith(url, "workqueue/")) marks.emplace_back(url);
+  });
+  if (marks.empty()) return status.ToString();
+  absl::Status unmarked = status;
+  for (const std::string& mark : marks) unmarked.ErasePayload(mark);
+  return unmarked.ToString();
 }
 
 }  // namespace internal

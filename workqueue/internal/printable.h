@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 
 namespace workqueue {
@@ -44,6 +45,10 @@ std::string Printable(absl::string_view text,
 //
 // Takes O(n) for n bytes.
 std::string ToUtf8(absl::string_view text);
+
+// Returns `status.ToString()` without the payloads with which the library marks
+// errors: their type URLs begin with "workqueue/". Not printable.
+std::string StatusText(const absl::Status& status);
 
 }  // namespace internal
 }  // namespace workqueue

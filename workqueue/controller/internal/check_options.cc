@@ -61,6 +61,11 @@ absl::Status CheckOptions(const CheckedOptions& options) {
     return absl::InvalidArgumentError(
         "executor is given, and reconcile, too; an executor runs only "
         "reconcile_async");
+  } else if (options.has_max_in_flight) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("max_in_flight is ", options.max_in_flight,
+                     ", and reconcile is given, too; max_in_flight limits only "
+                     "reconcile_async, and workers limits reconcile"));
   }
   if (options.workers == 0) {
     return absl::InvalidArgumentError("workers is 0; it must be at least 1");

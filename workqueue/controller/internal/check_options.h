@@ -26,6 +26,7 @@ struct CheckedOptions {
   bool has_reconcile_async = false;
   size_t workers = 0;
   size_t max_in_flight = 0;
+  bool has_max_in_flight = false;  // whether it is not the default
   bool has_executor = false;
   bool has_queue = false;
   bool has_ordering = false;

@@ -48,15 +48,14 @@ void FailureLog::Write(absl::FunctionRef<std::string()> item, int failures,
     const std::optional<int64_t> left_out = limit_.Admit(clock_->TimeNow());
     if (!left_out.has_value()) return;
     const std::string printed_item = item();
-    const std::string message = absl::StrCat(
-        who_, ": reconciling ", printed_item,
-        terminal ? ", for the last time"
-        : parked ? ", and parking it"
-                 : "",
-        " (failures: ", failures, "): ",
-        Printable(error.ToString(absl::StatusToStringMode::kWithNoExtraData),
-                  kPrintedErrorBytes),
-        LeftOut(*left_out));
+    const std::string message =
+        absl::StrCat(who_, ": reconciling ", printed_item,
+                     terminal ? ", for the last time"
+                     : parked ? ", and parking it"
+                              : "",
+                     " (failures: ", failures,
+                     "): ", Printable(StatusText(error), kPrintedErrorBytes),
+                     LeftOut(*left_out));
     ReconcileFailure failure;
     failure.controller = controller_;
     failure.item = printed_item;

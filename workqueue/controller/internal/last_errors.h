@@ -51,7 +51,7 @@ class LastErrors {
   // Keeps the printed `error` of `item`, cut after 256 bytes, as that of one
   // more failure `now`.
   void Record(const T& item, const absl::Status& error, absl::Time now) {
-    std::string text = Printable(error.ToString());
+    std::string text = Printable(StatusText(error));
     const size_t hash = Hash()(item);
     MutexLock lock(&mu_);
     errors_.Update(item, hash, [&text, now](Failures& failures) {

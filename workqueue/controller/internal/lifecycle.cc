@@ -36,7 +36,7 @@ namespace {
 
 // Return `error`, and its message only, for a message.
 std::string Print(const absl::Status& error) {
-  return Printable(error.ToString(), kPrintedErrorBytes);
+  return Printable(StatusText(error), kPrintedErrorBytes);
 }
 
 std::string PrintMessage(const absl::Status& error) {

@@ -192,7 +192,7 @@ bool Reflector::MustList(const absl::Status& error) {
 
 void Reflector::Report(const absl::Status& error, absl::string_view next) {
   errors_.Write([&error, next] {
-    return absl::StrCat(Printable(error.ToString(), kPrintedErrorBytes), " (",
+    return absl::StrCat(Printable(StatusText(error), kPrintedErrorBytes), " (",
                         next, ")");
   });
   SetHealth(error);

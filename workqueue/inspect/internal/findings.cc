@@ -34,7 +34,7 @@ std::vector<Finding> Findings(const Inspection& inspection) {
   };
 
   if (!inspection.health.ok()) {
-    add(absl::StrCat("Not healthy: ", Printable(inspection.health.ToString(),
+    add(absl::StrCat("Not healthy: ", Printable(StatusText(inspection.health),
                                                 kPrintedErrorBytes)));
   }
 

@@ -19,6 +19,7 @@
 #include "workqueue/inspect/internal/html.h"
 #include "workqueue/inspect/internal/page_style.h"
 #include "workqueue/inspect/internal/readable.h"
+#include "workqueue/internal/printable.h"
 
 namespace workqueue {
 namespace internal {
@@ -113,7 +114,7 @@ Html FindingList(const std::vector<NamedInspection>& objects,
     };
     if (!object.inspection.ok()) {
       begin();
-      list.Text(object.inspection.status().ToString()).Markup("</li>\n");
+      list.Text(StatusText(object.inspection.status())).Markup("</li>\n");
       continue;
     }
     for (const Finding& finding : Findings(*object.inspection)) {
@@ -156,7 +157,7 @@ Html OverviewRow(const NamedInspection& object) {
   html.Markup("</span></td>");
   if (!object.inspection.ok()) {
     html.Markup("<td colspan=\"6\" class=\"bad\">");
-    html.Text(object.inspection.status().ToString()).Markup("</td></tr>\n");
+    html.Text(StatusText(object.inspection.status())).Markup("</td></tr>\n");
     return html;
   }
   const Inspection& it = *object.inspection;
@@ -193,7 +194,7 @@ Html OverviewRow(const NamedInspection& object) {
   } else if (it.health.ok()) {
     html.Markup("<span class=\"good\">OK</span>");
   } else {
-    html.Markup("<span class=\"bad\">").Text(it.health.ToString());
+    html.Markup("<span class=\"bad\">").Text(StatusText(it.health));
     html.Markup("</span>");
   }
   html.Markup("</td></tr>\n");
@@ -390,7 +391,7 @@ Html Summary(const NamedInspection& object) {
     add_rate("succeeded", object.rates->succeeded);
     add_rate("failed", object.rates->failed);
   }
-  add("health", it.shutting_down ? "shutting down" : it.health.ToString());
+  add("health", it.shutting_down ? "shutting down" : StatusText(it.health));
   for (const auto& [name, value] : it.options) add(name, value);
   html.Markup("</dl>\n");
   return html;
