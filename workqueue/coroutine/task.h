@@ -138,6 +138,10 @@ class TaskPromise<void> final : public TaskPromiseBase {
 // until the task ends. For the same reason, a lambda that is a task must not
 // capture anything, unless the lambda exists until its task ends.
 //
+// gcc 12 miscompiles `co_await F(c ? a : B())`: of a conditional operator in an
+// awaited expression, it destroys the temporary object twice. Make the argument
+// a variable of its own before.
+//
 // Making a task allocates the memory of its coroutine, and throws
 // `std::bad_alloc` if there is none. Awaiting it allocates nothing.
 //
