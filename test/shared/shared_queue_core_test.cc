@@ -6,9 +6,11 @@
 
 #include "workqueue/shared/internal/shared_queue_core.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <future>  // NOLINT(build/c++11)
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +21,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
@@ -38,7 +41,7 @@ namespace {
 
 constexpr absl::Duration kLong = absl::Seconds(10);
 
-// Has no items but those that the test pushes.
+// Has no items but those that the test pushes, or lets it hand out.
 class FakeEngine final : public Engine {
  public:
   absl::StatusOr<EngineReply> Apply(const EngineRequest& request,
@@ -54,7 +57,40 @@ class FakeEngine final : public Engine {
     const uint64_t coming = pushed_ - request.received;
     reply.pushes = pushed_ + (waiting_ > coming ? waiting_ - coming : 0);
     reply.results.assign(request.operations.size(), kTrue);
+    size_t size = request.operations.size() + request.take;
+    size_t bytes = 0;
+    for (const EngineOperation& operation : request.operations) {
+      operations_.push_back(operation);
+      bytes += operation.item.size();
+    }
+    largest_ = std::max(largest_, size);
+    most_bytes_ = std::max(most_bytes_, bytes);
+    for (size_t n = request.take; n > 0 && items_ > 0; --n, --items_) {
+      reply.items.push_back({"item", ++token_, 0, 0});
+    }
+    reply.ready = static_cast<int64_t>(items_);
     return reply;
+  }
+
+  // From now on there are so many items to take.
+  void SetItems(size_t n) {
+    MutexLock lock(&mu_);
+    items_ = n;
+  }
+
+  // The size of the largest request, in operations and items to take, and in
+  // bytes, and all operations since the last call.
+  size_t largest() {
+    MutexLock lock(&mu_);
+    return largest_;
+  }
+  size_t most_bytes() {
+    MutexLock lock(&mu_);
+    return most_bytes_;
+  }
+  std::vector<EngineOperation> TakeOperations() {
+    MutexLock lock(&mu_);
+    return std::exchange(operations_, {});
   }
 
   absl::StatusOr<EngineSnapshot> TakeSnapshot(
@@ -129,6 +165,11 @@ class FakeEngine final : public Engine {
   uint64_t pushed_ ABSL_GUARDED_BY(mu_) = 0;
   size_t requests_ ABSL_GUARDED_BY(mu_) = 0;
   size_t waiting_ ABSL_GUARDED_BY(mu_) = 0;
+  size_t items_ ABSL_GUARDED_BY(mu_) = 0;
+  int64_t token_ ABSL_GUARDED_BY(mu_) = 0;
+  size_t largest_ ABSL_GUARDED_BY(mu_) = 0;
+  size_t most_bytes_ ABSL_GUARDED_BY(mu_) = 0;
+  std::vector<EngineOperation> operations_ ABSL_GUARDED_BY(mu_);
 };
 
 // Runs no task before `RunAll()`.
@@ -181,12 +222,13 @@ class Result {
 
 class SharedQueueCoreTest : public testing::Test {
  protected:
-  SharedQueueCoreTest() {
+  explicit SharedQueueCoreTest(
+      absl::Duration lease = absl::InfiniteDuration()) {
     SharedQueueCore::Options options;
     options.name = "queue";
     options.loop = std::make_shared<WaitingLoop>(&clock_);
     options.engine_uses_clock = true;
-    options.lease = absl::InfiniteDuration();
+    options.lease = lease;
     options.call_timeout = kLong;
     auto engine = std::make_unique<FakeEngine>();
     engine_ = engine.get();
@@ -240,7 +282,6 @@ TEST_F(SharedQueueCoreTest, ASnapshotHasWhatIsInHandAsQueued) {
   ASSERT_TRUE(taken.ok()) << taken.status();
   EXPECT_EQ(engine_->snapshot_request.item, std::nullopt);
   EXPECT_EQ(engine_->snapshot_request.max, 1u);
-  EXPECT_EQ(engine_->snapshot_request.in_hand, std::vector<std::string>{"x"});
   EXPECT_EQ(taken->num_queued, 5u);
   EXPECT_EQ(taken->num_processing, 6u);
   ASSERT_EQ(taken->queued.size(), 1u);
@@ -366,6 +407,73 @@ TEST_F(SharedQueueCoreTest, AShutDownDoesNotOvertakeAPush) {
   ASSERT_NE(item, nullptr);
   EXPECT_EQ(item->item, "x");
   EXPECT_EQ(second_.Await(), nullptr);
+}
+
+// The engine serves nobody else during a request.
+TEST_F(SharedQueueCoreTest, ManyOperationsGoInPieces) {
+  std::vector<EngineOperation> operations;
+  for (int i = 0; i < 1700; ++i) {
+    operations.push_back({EngineOperation::kAdd, absl::StrCat(i)});
+  }
+  const auto results = core_->Apply(operations);
+  ASSERT_TRUE(results.ok()) << results.status();
+  EXPECT_EQ(results->size(), operations.size());
+  const auto sent = engine_->TakeOperations();
+  ASSERT_EQ(sent.size(), operations.size());
+  for (size_t i = 0; i < sent.size(); ++i) {
+    EXPECT_EQ(sent[i].item, operations[i].item);
+  }
+  EXPECT_LE(engine_->largest(), 500u);
+}
+
+TEST_F(SharedQueueCoreTest, ManyBytesGoInPieces) {
+  constexpr size_t kBytes = 400000;
+  const std::string item(kBytes, 'x');
+  const std::string large(10 * kBytes, 'x');
+  const auto results = core_->Apply({{EngineOperation::kAdd, item},
+                                     {EngineOperation::kAdd, item},
+                                     {EngineOperation::kAdd, item},
+                                     {EngineOperation::kAdd, large}});
+  ASSERT_TRUE(results.ok()) << results.status();
+  EXPECT_EQ(results->size(), 4u);
+  EXPECT_EQ(engine_->most_bytes(), large.size()) << "one item at least";
+}
+
+TEST_F(SharedQueueCoreTest, CallsThatMeetAreNotTogetherLargerThanAPiece) {
+  engine_->SetReplies(false);
+  engine_->SetItems(2000);
+  std::vector<std::future<size_t>> taken;
+  for (int i = 0; i < 5; ++i) {
+    taken.push_back(std::async(std::launch::async, [this] {
+      const auto items = core_->Acquire(400, absl::ZeroDuration(), {});
+      return items.ok() ? items->size() : 0;
+    }));
+  }
+  engine_->SetReplies(true);
+  for (auto& each : taken) EXPECT_LE(each.get(), 400u);
+  EXPECT_LE(engine_->largest(), 500u);
+}
+
+class SharedQueueCoreLeaseTest : public SharedQueueCoreTest {
+ protected:
+  SharedQueueCoreLeaseTest() : SharedQueueCoreTest(absl::Seconds(30)) {}
+};
+
+TEST_F(SharedQueueCoreLeaseTest, ManyItemsAreTakenAndRenewedInPieces) {
+  engine_->SetItems(1700);
+  const auto items = core_->Acquire(std::numeric_limits<size_t>::max(),
+                                    absl::ZeroDuration(), {});
+  ASSERT_TRUE(items.ok()) << items.status();
+  ASSERT_EQ(items->size(), 1700u);
+  for (int i = 0; i < 1700; ++i) EXPECT_EQ((*items)[i]->token, i + 1);
+  engine_->TakeOperations();
+  for (int i = 0; i < 10; ++i) {
+    clock_.Step(absl::Seconds(10));
+    EXPECT_TRUE(core_->Count().ok());
+  }
+  for (HeldItem* held : *items) EXPECT_FALSE(core_->IsLost(*held));
+  EXPECT_LE(engine_->largest(), 500u);
+  EXPECT_GE(engine_->TakeOperations().size(), 1700u);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <future>  // NOLINT(build/c++11)
+#include <limits>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -463,11 +464,12 @@ TEST_F(SharedQueueTest, HandsOutByPriority) {
   }
 }
 
-TEST_F(SharedQueueTest, BatchesAreOneCall) {
+TEST_F(SharedQueueTest, LargeBatchesKeepTheirOrder) {
   std::vector<std::string> items;
   for (int i = 0; i < 3000; ++i) items.push_back(absl::StrCat(i));
   EXPECT_TRUE(a_->AddAll(items));
-  LeaseBatch<std::string> batch = *b_->AcquireUpTo(5000);
+  LeaseBatch<std::string> batch =
+      *b_->AcquireUpTo(std::numeric_limits<size_t>::max());
   ASSERT_EQ(batch.size(), 3000u);
   for (int i = 0; i < 3000; ++i) EXPECT_EQ(*batch[i], items[i]);
   batch.Done();
@@ -515,6 +517,53 @@ TEST_F(SharedQueueTest, ABoundedSnapshotHasTheFirstItems) {
   EXPECT_EQ(Printed(a_->TakeSnapshotUpTo(3)), all);
   EXPECT_EQ(Printed(a_->TakeSnapshotUpTo(4)), all);
   EXPECT_EQ(Printed(a_->TakeSnapshotUpTo(size_t{1} << 40)), all);
+}
+
+// The server sends a snapshot in parts.
+TEST_F(SharedQueueTest, ALargeSnapshotHasEachItemOnce) {
+  constexpr int kItems = 2500;
+  std::vector<std::string> queued, waiting;
+  for (int i = 0; i < kItems; ++i) {
+    queued.push_back(absl::StrCat("queued ", i));
+    waiting.push_back(absl::StrCat("waiting ", i));
+  }
+  EXPECT_TRUE(a_->AddAll(queued));
+  const LeaseBatch<std::string> batch = *b_->AcquireUpTo(kItems);
+  EXPECT_TRUE(a_->AddWithOptions({absl::Seconds(9)}, waiting));
+  EXPECT_TRUE(a_->AddWithOptions({absl::ZeroDuration(), false, 1}, waiting));
+  const Snapshot<std::string> all = a_->TakeSnapshot();
+  ASSERT_EQ(all.queued.size(), size_t{kItems});
+  ASSERT_EQ(all.processing.size(), size_t{kItems});
+  ASSERT_EQ(all.waiting.size(), size_t{kItems});
+  for (int i = 0; i < kItems; ++i) {
+    EXPECT_EQ(all.queued[i].item, waiting[i]);
+    EXPECT_EQ(all.processing[i].item, queued[i]);
+    EXPECT_EQ(all.waiting[i].item, waiting[i]);
+  }
+  const Snapshot<std::string> some = a_->TakeSnapshotUpTo(1200);
+  ASSERT_EQ(some.queued.size(), 1200u);
+  ASSERT_EQ(some.processing.size(), 1200u);
+  ASSERT_EQ(some.waiting.size(), 1200u);
+  EXPECT_EQ(some.num_processing, size_t{kItems});
+  EXPECT_EQ(some.waiting.back().item, waiting[1199]);
+}
+
+// The server removes what waited in parts, which nobody sees.
+TEST_F(SharedQueueTest, AfterAShutDownNothingWaitsHoweverManyDid) {
+  std::vector<std::string> items;
+  for (int i = 0; i < 5000; ++i) items.push_back(absl::StrCat(i));
+  EXPECT_TRUE(a_->AddWithOptions({absl::Seconds(1)}, items));
+  a_->ShutDown();
+  EXPECT_EQ(b_->Count()->waiting, 0u);
+  EXPECT_FALSE(b_->CancelDelayed("4999"));
+  EXPECT_EQ(Printed(b_->TakeSnapshotUpTo(1)),
+            "shutting down\n0 queued\n0 processing\n0 waiting\n");
+  EXPECT_TRUE(a_->Reopen().ok());
+  EXPECT_TRUE(b_->AddAfter("4999", absl::Seconds(2)));
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(b_->Len(), 0u);
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(b_->Get(), "4999");
 }
 
 TEST_F(SharedQueueTest, ASnapshotOfOneItemHasItsStates) {

@@ -108,6 +108,9 @@ struct SharedQueueCounts {
 //   * `absl::CancelledError`: the queue has been shut down or closed.
 //   * `absl::PermissionDeniedError`: the user lacks a right. The error names
 //     those that it needs.
+//   * `absl::ResourceExhaustedError`: the server's memory is full. Nothing has
+//     been added. Only calls that add return this: leases are renewed and end,
+//     and items are handed out.
 //   * Other errors: the server refused the call, and says why.
 //
 // A worker that waits goes on waiting, and is served when the server is back. A
@@ -118,10 +121,13 @@ struct SharedQueueCounts {
 //
 // Each call is one request to the server, or one to each partition that it
 // concerns, at the same time, on threads that it starts. The calls of a
-// process' threads that meet travel together. A call for several items, of
-// several partitions, may have taken effect in some of them if it returns an
-// error. Complexities are those of a `RateLimitingQueue`, but for a logarithm
-// of the number of items.
+// process' threads that meet travel together. The server serves nobody else
+// during a request, so a call for more than 500 items, or a megabyte of them,
+// makes one request after the other, each of which may take `call_timeout`. A
+// call for several pieces or partitions may have taken effect in some of them
+// if it returns an error. docs/shared-queue.md says what the pieces of a call
+// are together. Complexities are those of a `RateLimitingQueue`, but for a
+// logarithm of the number of items.
 //
 // Thread-safe. The destructor closes the queue, and gives back what no worker
 // has taken. It blocks until calls that wait for items have returned, and all
@@ -163,9 +169,10 @@ class SharedQueue final : public PriorityInterface<T>,
   bool CancelAcquire(AcquireId id) override { return queue_.CancelAcquire(id); }
   // Returns zero if the server cannot be reached.
   size_t Len() const override;
-  // Return an empty snapshot if the server cannot be reached. Hold the server
-  // up while it collects the items: a snapshot of at most `max` items takes
-  // O(max), and O(p log p) for p items being processed.
+  // Return an empty snapshot if the server cannot be reached. A snapshot of at
+  // most `max` items takes O(max), and O(p log p) for p items being processed.
+  // It is read in parts of at most 1,000 items: an item that does not change
+  // meanwhile is listed once.
   Snapshot<T> TakeSnapshotUpTo(size_t max) override;
   Snapshot<T> TakeSnapshotOf(const T& item) override;
   void ShutDown() override;
@@ -227,7 +234,8 @@ class SharedQueue final : public PriorityInterface<T>,
   bool CloseWithDrainWithin(absl::Duration timeout);
 
   // Opens the queue again, for all its clients, after a `ShutDown()`: that is
-  // remembered in the server.
+  // remembered in the server. Blocks until the server has removed what waited
+  // then: a second for some 100,000 items.
   absl::Status Reopen() { return queue_.Reopen(); }
 
  private:

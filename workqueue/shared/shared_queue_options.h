@@ -59,9 +59,10 @@ struct SharedQueueOptionsBase {
 
   // How long a call waits for the server: connections that break are made
   // again, and requests repeated, until that time has passed. It is one time
-  // for all that the call does, and for all partitions. A call that also waits
-  // for an item, or for the end of a drain, may take its own timeout besides.
-  // On the machine's clock. Positive and finite.
+  // for all that the call does, and for all partitions; but a call that is made
+  // in pieces, because it is large, has it for each piece. A call that also
+  // waits for an item, or for the end of a drain, may take its own timeout
+  // besides. On the machine's clock. Positive and finite.
   absl::Duration call_timeout = absl::Seconds(5);
 
   // The delays of `AddRateLimited()`. Must not be empty. The longest of them is

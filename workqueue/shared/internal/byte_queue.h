@@ -41,7 +41,7 @@ struct HeldItem {
         priority(out.priority),
         ticks_queued(out.ticks_queued) {}
 
-  // Unique in this process, as the token is not if the engine loses its memory.
+  // Unique in this process. Tokens of different partitions may be equal.
   const uint64_t id;
   const std::string item;
   const int64_t token;

@@ -44,7 +44,7 @@ struct EngineOperation {
     kRenew = 'X',           // token
     kShutDown = 'S',        // kDrain or kAtOnce; no item. Returns the number
                             // of shutdowns at once so far
-    kReopen = 'O',          // no item
+    kReopen = 'O',          // no item. Or `kNotYet`
   };
 
   static constexpr int64_t kDrain = 1;
@@ -62,6 +62,12 @@ struct EngineOperation {
 constexpr int64_t kFalse = 0;
 constexpr int64_t kTrue = 1;
 constexpr int64_t kNews = 2;
+
+// The engine's memory is full, and the operation would have added something.
+constexpr int64_t kFull = -1;
+
+// The operation must be tried again.
+constexpr int64_t kNotYet = -2;
 
 // EngineRequest
 //
@@ -135,19 +141,21 @@ struct EngineSnapshotRequest {
   // Only this item, if it is given: at most one element in each list.
   std::optional<std::string> item;
 
-  // Otherwise so many items of each kind: those that are handed out next, that
-  // have been handed out first, and that are due first.
+  // Otherwise so many items of two kinds: those that are handed out next, and
+  // that are due first. And all that are being processed, unless this is zero.
   size_t max = 0;
 
-  // And those of these items that are being processed, besides.
-  std::vector<std::string> in_hand;
+  // The `go_on` of the last part.
+  std::vector<std::string> from;
 };
 
 // EngineSnapshot
 //
-// Queued items are in the order of their handing out, items being processed in
-// the order of their tokens, and waiting items in the order of their times. The
-// numbers are those of all items in the queue.
+// A snapshot, or a part of one. Queued items are in the order of their handing
+// out, and waiting items in the order of their times. The numbers are those of
+// all items in the queue.
+//
+// An item that does not change between two parts is in one of them.
 struct EngineSnapshot {
   struct Item {
     std::string item;
@@ -161,6 +169,9 @@ struct EngineSnapshot {
   bool shut_down = false;
   size_t num_queued = 0, num_processing = 0, num_waiting = 0;
   std::vector<Item> queued, processing, waiting;
+
+  // Where the next part begins; empty if there is none.
+  std::vector<std::string> go_on;
 };
 
 // EngineListener

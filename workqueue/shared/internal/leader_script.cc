@@ -34,6 +34,17 @@ local KEY = KEYS[1]
 -- the latest holder, identity of the holder or empty, ticks until the lease
 -- ends or 0 }.
 local mode, elector = ARGV[2], ARGV[3]
+local EXACT = 2 ^ 53  -- whole numbers are exact up to this one
+
+-- Returns the number in `text`, or `default` if there is none.
+local function number(text, default)
+  local n = text and tonumber(text)
+  if not n or n ~= n then return default end
+  return math.floor(math.max(0, math.min(EXACT, n)))
+end
+
+local duration = number(ARGV[6])
+if not duration then return redis.error_reply('ERR wrong arguments') end
 
 local m = redis.call('HMGET', KEY, 'version', 'holder', 'owner', 'token',
                      'expiry', 'time', 'offset')
@@ -43,23 +54,22 @@ end
 
 -- The time does not go back: if the clock has, the difference is added to it
 -- from now on.
-local now = tonumber(ARGV[7])
+local now = number(ARGV[7])
 if not now then
   local time = redis.call('TIME')
   now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 end
-local last, offset = tonumber(m[6]) or 0, tonumber(m[7]) or 0
+local last, offset = number(m[6], 0), number(m[7], 0)
 now = now + offset
-if now < last then
+local moved = now < last
+if moved then
   offset = offset + last - now
   now = last
-  if mode ~= 'look' then redis.call('HSET', KEY, 'offset', offset) end
 end
 
 -- The first token is the time, so that tokens grow even if the server has lost
 -- its data.
-local holder, token, expiry = m[2] or '', tonumber(m[4]) or now,
-                              tonumber(m[5]) or 0
+local holder, token, expiry = m[2] or '', number(m[4], now), number(m[5], 0)
 local mine = m[3] == elector
 
 local done = false
@@ -72,12 +82,17 @@ elseif mode == 'release' then
   done = mine and token == tonumber(ARGV[5])
 end
 
+-- An election works even if the server's memory is full: the server looks at
+-- that before the first write only, and not if it is one that frees memory. This
+-- one does nothing.
+if mode ~= 'look' then redis.call('HDEL', KEY, '') end
+if moved and mode ~= 'look' then redis.call('HSET', KEY, 'offset', offset) end
 if done and mode == 'release' then
   holder, expiry = '', 0
   redis.call('HSET', KEY, 'holder', '', 'owner', '', 'expiry', 0, 'time', now)
   redis.pcall('PUBLISH', KEY, 'released')  -- the user may not be allowed to
 elseif done then
-  holder, expiry = ARGV[4], now + tonumber(ARGV[6])
+  holder, expiry = ARGV[4], now + duration
   redis.call('HSET', KEY, 'version', ARGV[1], 'holder', holder, 'owner',
              elector, 'token', token, 'expiry', expiry, 'time', now, 'offset',
              offset)

@@ -40,9 +40,12 @@ local META, ITEMS, READY, WAITING, LEASES, CLIENTS, WAITERS = unpack(KEYS)
 -- number of pushes to the client so far and still to come, number of those so
 -- far }, results of the operations, each item handed out: item, token, priority,
 -- ticks in the queue }.
-local client, request = ARGV[2], tonumber(ARGV[3])
-local lease, presence = tonumber(ARGV[6]), tonumber(ARGV[7])
-local delays = tonumber(ARGV[11])
+--
+-- Nothing fails after the first write, or half of the request would stay: what
+-- is read is made valid where it is read, and each command and key is tried
+-- before. The server looks at the first write only whether its memory is full.
+-- So the script itself refuses then the operations that add, and does all else.
+local client = ARGV[2]
 
 -- States of an item.
 local IDLE, QUEUED, PROCESSING, DIRTY = 0, 1, 2, 3
@@ -51,68 +54,132 @@ local STATE, FAILURES, PRIORITY, SEQUENCE, SINCE, TOKEN, DUE_SEQUENCE,
       DUE_PRIORITY, BEGAN = 1, 2, 3, 4, 5, 6, 7, 8, 9
 -- Fields of a client's entry.
 local WANTED, PUSHED, VALID, LAST_REQUEST, LAST_REPLY = 1, 2, 3, 4, 5
--- How many items come due, or lose their leases, in one request.
-local AT_ONCE = 1000
+-- The server serves nobody else meanwhile. So a request concerns about so many
+-- items, and of each kind at least so many: those that come due, whose leases
+-- expire, that are handed out, that are pushed, that a shutdown lets wait no
+-- longer. The rest is for the next request, which is due at once.
+local MOST, LEAST = 1000, 100
+-- Nor does a reply hand out a further item after so many bytes.
+local MOST_BYTES = 2 ^ 18
+-- How many clients a request looks at, to remove those that are silent.
+local CLIENTS_AT_ONCE = 10
+-- Whole numbers are exact up to this one.
+local EXACT = 2 ^ 53
 
-local changed = false
-local function write(...)
-  changed = true
-  return redis.call(...)
+-- Returns the number in `text`, or the nearest whole one from `least` (0) to
+-- `most` (EXACT). Returns `default` if there is none.
+local function number(text, default, least, most)
+  local n = text and tonumber(text)
+  if not n or n ~= n then return default end
+  return math.floor(math.max(least or 0, math.min(most or EXACT, n)))
+end
+
+-- Returns the table packed in `bytes`, or nil if its first `n` elements are not
+-- exact whole numbers.
+local function unpack_numbers(bytes, n)
+  if not bytes then return nil end
+  local ok, t = pcall(cmsgpack.unpack, bytes)
+  if not ok or type(t) ~= 'table' then return nil end
+  for i = 1, n do
+    local e = t[i]
+    if type(e) ~= 'number' or e % 1 ~= 0 or e > EXACT or e < -EXACT then
+      return nil
+    end
+  end
+  return t
+end
+
+local function unpack_client(bytes)
+  local entry = unpack_numbers(bytes, 4)
+  return entry and type(entry[LAST_REPLY]) == 'string' and entry or nil
 end
 
 local m = redis.call('HMGET', META, 'version', 'time', 'offset', 'sequence',
                      'token', 'turn', 'state', 'run', 'grace', 'failing',
-                     'due', 'dirty', 'front')
-if not m[1] then
-  write('HSET', META, 'version', ARGV[1])
-elseif m[1] ~= ARGV[1] then
+                     'due', 'dirty', 'front', 'shutdowns', 'swept', 'cursor')
+if m[1] and m[1] ~= ARGV[1] then
   return redis.error_reply('WQLAYOUT ' .. m[1])
 end
 
-local mine = redis.call('HGET', CLIENTS, client)
-if mine then
-  mine = cmsgpack.unpack(mine)
-  if mine[LAST_REQUEST] >= request then
-    return cmsgpack.unpack(mine[LAST_REPLY])
-  end
+local request = number(ARGV[3])
+local lease = number(ARGV[6], nil, 0, math.huge)
+local presence = number(ARGV[7])
+local wants, received, take = number(ARGV[8]), number(ARGV[9]), number(ARGV[10])
+local delays = number(ARGV[11])
+if not (request and lease and presence and wants and received and take and
+        delays and #ARGV >= 11 + delays and (#ARGV - 11 - delays) % 5 == 0) then
+  return redis.error_reply('ERR wrong arguments')
+end
+
+local mine = unpack_client(redis.call('HGET', CLIENTS, client))
+if mine and mine[LAST_REQUEST] >= request then
+  return cmsgpack.unpack(mine[LAST_REPLY])
 end
 
 -- The queue's time does not go back: if the clock has, the difference is added
 -- to it from now on.
-local now = tonumber(ARGV[4])
+local now = number(ARGV[4])
 if not now then
   local time = redis.call('TIME')
   now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 end
-local last, offset = tonumber(m[2]) or 0, tonumber(m[3]) or 0
-now = now + offset
+local changed, told = false, false
+local last, offset = number(m[2], 0), number(m[3], 0)
+now = math.min(now + offset, EXACT)
 if now < last then
   offset = offset + last - now
   now = last
   changed = true
 end
 -- The items that are queued have the numbers between these two.
-local front, sequence = tonumber(m[13]) or 2 ^ 40, tonumber(m[4]) or 2 ^ 40
-local token, turn = tonumber(m[5]) or 0, tonumber(m[6]) or 0
-local state = tonumber(m[7]) or 0
-local failing, due_before = tonumber(m[10]) or 0, tonumber(m[11]) or math.huge
-local dirty = tonumber(m[12]) or 0
+local front, sequence = number(m[13], 2 ^ 40), number(m[4], 2 ^ 40)
+-- The next token is not less than the time: so tokens grow even if the server
+-- has lost its data, or the latest part.
+local token = math.max(number(m[5], 0), now - 1)
+local shutdowns = number(m[14], now)
+local turn, state = number(m[6], 0), number(m[7], 0)
+local failing, dirty = number(m[10], 0), number(m[12], 0)
+local due_before = number(m[11], math.huge, 0, math.huge)
 local expired, came_due = 0, 0
 
 -- After a start of the server no lease expires for as long as a lease lasts:
 -- nobody could renew it.
-local run, grace = m[8], tonumber(m[9]) or 0
+local run, grace = m[8] or '', number(m[9], 0)
 if ARGV[5] ~= '' and run ~= ARGV[5] then
-  if run and lease < math.huge then grace = now + lease end
-  write('HSET', META, 'run', ARGV[5], 'grace', grace)
+  if run ~= '' and lease < math.huge then grace = now + lease end
+  run = ARGV[5]
+  changed = true
+end
+
+-- Clients that have been silent for long: all are looked at, one part after the
+-- other.
+local silent, swept, cursor = {}, number(m[15], 0, 0, now), m[16] or '0'
+if now > swept + presence / 3 then
+  if not string.find(cursor, '^%d+$') or #cursor > 19 then cursor = '0' end
+  local part = redis.call('HSCAN', CLIENTS, cursor, 'COUNT', CLIENTS_AT_ONCE)
+  swept, cursor, told = now, part[1], true
+  for i = 1, #part[2], 2 do
+    local entry = unpack_client(part[2][i + 1])
+    if part[2][i] ~= client and
+        not (entry and entry[VALID] + 10 * presence >= now) then
+      silent[#silent + 1] = part[2][i]
+    end
+  end
+end
+
+local function write(...)
+  changed = true
+  return redis.call(...)
 end
 
 local function member(number, item) return struct.pack('>I8', number) .. item end
 
+-- Nothing waits in a queue that has been shut down.
 local function load(item)
-  local entry = redis.call('HGET', ITEMS, item)
-  if entry then return cmsgpack.unpack(entry) end
-  return { IDLE, 0, 0, 0, 0, 0, 0, 0, 0 }
+  local e = unpack_numbers(redis.call('HGET', ITEMS, item), 9) or
+            { IDLE, 0, 0, 0, 0, 0, 0, 0, 0 }
+  if state ~= 0 then e[DUE_SEQUENCE], e[DUE_PRIORITY] = 0, 0 end
+  return e
 end
 
 local function save(item, e)
@@ -164,7 +231,9 @@ local function wait(item, e, due, priority, moves)
   if e[DUE_SEQUENCE] ~= 0 then
     priority = math.max(priority, e[DUE_PRIORITY])
     local before = member(e[DUE_SEQUENCE], item)
-    if not moves and tonumber(redis.call('ZSCORE', WAITING, before)) <= due then
+    if not moves and
+        number(redis.call('ZSCORE', WAITING, before), math.huge, 0, math.huge)
+        <= due then
       e[DUE_PRIORITY] = priority
       return
     end
@@ -188,40 +257,16 @@ local function give_back(item, e, priority)
     e[PRIORITY] = priority
   else
     e[PRIORITY] = math.max(e[PRIORITY], priority)
-    dirty = dirty - 1
+    dirty = math.max(0, dirty - 1)
   end
   front = front - 1
   e[SEQUENCE] = front
   enqueue(item, e)
 end
 
--- Items that are due, and leases that have expired.
-if state == 0 then
-  for _, it in ipairs(redis.call('ZRANGEBYSCORE', WAITING, '-inf', now, 'LIMIT',
-                                 0, AT_ONCE)) do
-    local item = string.sub(it, 9)
-    local e = load(item)
-    local priority = e[DUE_PRIORITY]
-    stop_waiting(item, e)
-    if add(item, e, priority) then came_due = came_due + 1 end
-    save(item, e)
-  end
-end
-if now >= grace then
-  local dead = redis.call('ZRANGEBYSCORE', LEASES, '-inf', now, 'LIMIT', 0,
-                          AT_ONCE)
-  for i = #dead, 1, -1 do  -- so that they keep their order
-    local item = dead[i]
-    local e = load(item)
-    give_back(item, e, e[PRIORITY])
-    save(item, e)
-    expired = expired + 1
-  end
-end
-
 -- The operations. They return 0 or 1 for false or true, and `add` 2 for news.
 -- x, y and z are:
-local operations = {
+local transitions = {
   -- Add: priority. Nothing in a queue that has been shut down.
   A = function(item, e, priority)
     if state ~= 0 then return 0 end
@@ -262,11 +307,11 @@ local operations = {
     local delay = least
     if delays > 0 then
       local i = math.min(e[FAILURES], delays - 1)
-      delay = math.max(delay, tonumber(ARGV[12 + i]))
+      delay = math.max(delay, number(ARGV[12 + i], 0, 0, math.huge))
     end
     if other >= 0 and other < delay then delay = other end
     if e[FAILURES] == 0 then failing = failing + 1 end
-    e[FAILURES] = e[FAILURES] + 1
+    e[FAILURES] = math.min(e[FAILURES] + 1, 2 ^ 31 - 1)
     changed = true
     if state ~= 0 then return 0 end
     if delay > 0 then
@@ -279,7 +324,7 @@ local operations = {
   -- Forget the failures.
   F = function(item, e)
     if e[FAILURES] == 0 then return 0 end
-    failing = failing - 1
+    failing = math.max(0, failing - 1)
     e[FAILURES] = 0
     return 1
   end,
@@ -289,7 +334,7 @@ local operations = {
     write('ZREM', LEASES, item)
     e[TOKEN] = 0
     if e[STATE] == DIRTY then
-      dirty = dirty - 1
+      dirty = math.max(0, dirty - 1)
       enqueue_last(item, e)
     else
       e[STATE] = IDLE
@@ -308,47 +353,110 @@ local operations = {
     write('ZADD', LEASES, now + lease, item)
     return 1
   end,
+  -- The number of failures.
+  N = function(item, e) return e[FAILURES] end,
+  -- Shut down; x: 1 to drain, 2 at once. Returns the number of those at once.
+  S = function(item, e, how)
+    state = 1
+    changed = true
+    if how == 2 then shutdowns = shutdowns + 1 end
+    redis.call('SPUBLISH', META, string.format('shutdown %.0f', shutdowns))
+    return shutdowns
+  end,
+  -- Open again. Returns -2 if that must wait, because not all waits have ended.
+  O = function()
+    if redis.call('ZCARD', WAITING) > 0 then return -2 end
+    state = 0
+    changed = true
+    redis.call('SPUBLISH', META, 'open')
+    return 1
+  end,
 }
-local unchanged = { X = true }
+local unchanged = { X = true, N = true, S = true, O = true }
+local adds = { A = true, W = true, M = true, L = true }
+
+local operations = {}
+for i = 12 + delays, #ARGV, 5 do
+  local x, y, z = number(ARGV[i + 2], nil, -EXACT, math.huge),
+                  number(ARGV[i + 3], nil, -EXACT, math.huge),
+                  number(ARGV[i + 4], nil, -EXACT, math.huge)
+  if not (transitions[ARGV[i]] and x and y and z) then
+    return redis.error_reply('ERR wrong arguments')
+  end
+  operations[#operations + 1] = { ARGV[i], ARGV[i + 1], x, y, z }
+end
+
+-- Items that are due, and leases that have expired.
+local left = MOST - #operations
+local function share() return math.max(LEAST, left) end
+local function until_now(set)
+  return redis.call('ZRANGEBYSCORE', set, '-inf', now, 'LIMIT', 0, share())
+end
+local due_items = state == 0 and until_now(WAITING) or {}
+left = left - #due_items
+local dead = now >= grace and until_now(LEASES) or {}
+left = left - #dead
+
+-- Each type of key, and each command: those that read, those that cannot be
+-- tried, and then those that write, here nothing. The first one of these fails
+-- if the memory is full.
+redis.call('HGET', ITEMS, '')
+redis.call('ZCARD', READY)
+redis.call('ZRANGE', READY, 0, 0)
+redis.call('ZSCORE', WAITING, '')
+redis.call('ZSCORE', LEASES, '')
+for _, words in ipairs({ { 'HSET', META, 'version', ARGV[1] },
+                         { 'SPUBLISH', META, '' },
+                         { 'SPUBLISH', META .. ':' .. client, '' } }) do
+  if not redis.acl_check_cmd(unpack(words)) then
+    return redis.error_reply('NOPERM no right to ' .. words[1])
+  end
+end
+local tried = redis.pcall('ZADD', WAITERS, 'XX', 0, '')
+local full = type(tried) == 'table' and tried.err or false
+if full and not string.find(full, 'OOM', 1, true) then return tried end
+redis.call('ZREM', WAITERS, '')
+redis.call('HDEL', META, '')
+
+for _, id in ipairs(silent) do
+  redis.call('HDEL', CLIENTS, id)
+  redis.call('ZREM', WAITERS, id)
+end
+
+for _, it in ipairs(due_items) do
+  local item = string.sub(it, 9)
+  local e = load(item)
+  local priority = e[DUE_PRIORITY]
+  write('ZREM', WAITING, it)
+  e[DUE_SEQUENCE], e[DUE_PRIORITY] = 0, 0
+  if add(item, e, priority) then came_due = came_due + 1 end
+  save(item, e)
+end
+for i = #dead, 1, -1 do  -- so that they keep their order
+  local item = dead[i]
+  local e = load(item)
+  give_back(item, e, e[PRIORITY])
+  save(item, e)
+  expired = expired + 1
+end
 
 local results = {}
-for i = 12 + delays, #ARGV, 5 do
-  local code, item = ARGV[i], ARGV[i + 1]
-  local result
-  if code == 'N' then  -- number of failures
-    result = load(item)[FAILURES]
-  elseif code == 'S' then  -- shut down; x: 1 to drain, 2 at once
-    local how = tonumber(ARGV[i + 2])
-    if state == 0 then
-      for _, it in ipairs(redis.call('ZRANGE', WAITING, 0, -1)) do
-        local waits = string.sub(it, 9)
-        local e = load(waits)
-        e[DUE_SEQUENCE], e[DUE_PRIORITY] = 0, 0
-        save(waits, e)
-      end
-      write('DEL', WAITING)
-    end
-    state = 1
-    write('HSET', META, 'state', state)
-    result = redis.call('HINCRBY', META, 'shutdowns', how == 2 and 1 or 0)
-    redis.call('SPUBLISH', META, 'shutdown ' .. result)
-  elseif code == 'O' then  -- open again
-    result = state
-    state = 0
-    write('HSET', META, 'state', state)
-    redis.call('SPUBLISH', META, 'open')
+for i, operation in ipairs(operations) do
+  local code, item, x, y, z = unpack(operation)
+  if full and adds[code] then
+    results[i] = -1
   else
     local e = load(item)
     local before = changed
     changed = false
-    result = operations[code](item, e, tonumber(ARGV[i + 2]),
-                              tonumber(ARGV[i + 3]), tonumber(ARGV[i + 4]))
+    results[i] = transitions[code](item, e, x, y, z)
     -- An add of an item that is there already is written, too, so that its
     -- reply is not sent before all that it relies on is on the disk.
-    if not unchanged[code] and (changed or result ~= 0) then save(item, e) end
+    if not unchanged[code] and (changed or results[i] ~= 0) then
+      save(item, e)
+    end
     changed = changed or before
   end
-  results[#results + 1] = result
 end
 
 -- Hands out up to `n` items: passes each to `receive`, which returns false to
@@ -365,19 +473,19 @@ local function claim(n, receive)
     e[STATE], e[TOKEN], e[BEGAN] = PROCESSING, token, now
     write('ZADD', LEASES, now + lease, item)
     save(item, e)
+    left = left - 1
   end
 end
 
 -- First to this client. Pushes that it has not received yet serve workers, too.
-local wants = tonumber(ARGV[8])
 -- A client that is not known (any more) has received all that it was sent.
-local had = mine or { 0, tonumber(ARGV[9]), 0, 0, '' }
+local had = mine or { 0, received, 0, 0, '' }
 mine = { wants, had[PUSHED], 0, request, '' }
-if wants > 0 then
-  wants = math.max(0, wants - (mine[PUSHED] - tonumber(ARGV[9])))
-end
-local handed_out = {}
-claim(tonumber(ARGV[10]) + wants, function(item, token, priority, waited)
+if wants > 0 then wants = math.max(0, wants - (mine[PUSHED] - received)) end
+local handed_out, bytes = {}, 0
+claim(math.min(take + wants, share()), function(item, token, priority, waited)
+  if bytes > MOST_BYTES then return false end
+  bytes = bytes + #item
   for _, value in ipairs({ item, token, priority, waited }) do
     handed_out[#handed_out + 1] = value
   end
@@ -394,19 +502,25 @@ end
 
 -- Then to the clients that wait, in turn. A push to a client that no longer
 -- listens reaches nobody.
-while redis.call('ZCARD', READY) > 0 do
+local others, pushes = {}, share()
+while pushes > 0 and redis.call('ZCARD', READY) > 0 do
+  pushes = pushes - 1
   local other = redis.call('ZRANGE', WAITERS, 0, 0)[1]
   if not other or other == client then break end
-  local entry = cmsgpack.unpack(redis.call('HGET', CLIENTS, other))
-  local received = false
+  local entry = others[other] or
+                unpack_client(redis.call('HGET', CLIENTS, other)) or
+                { 0, 0, 0, 0, '' }
+  others[other] = entry
+  local heard = false
   if now < entry[VALID] then
     claim(1, function(item, token, priority, waited)
-      received = redis.call('SPUBLISH', META .. ':' .. other, string.format(
-          '%.0f %.0f %.0f %.0f ', token, priority, waited, now) .. item) > 0
-      return received
+      local n = redis.pcall('SPUBLISH', META .. ':' .. other, string.format(
+          '%.0f %.0f %.0f %.0f ', token, priority, waited, now) .. item)
+      heard = type(n) == 'number' and n > 0
+      return heard
     end)
   end
-  if received then
+  if heard then
     entry[WANTED], entry[PUSHED] = entry[WANTED] - 1, entry[PUSHED] + 1
   else
     entry[WANTED] = 0
@@ -417,46 +531,59 @@ while redis.call('ZCARD', READY) > 0 do
   else
     write('ZREM', WAITERS, other)
   end
+end
+for other, entry in pairs(others) do
   write('HSET', CLIENTS, other, cmsgpack.pack(entry))
 end
 
--- When the first item comes due, and when the first lease expires.
+-- What a shutdown lets wait no longer leaves no trace, some of it at a time.
+-- Nothing changes by that for those who look.
+if state ~= 0 then
+  local before = changed
+  for _, it in ipairs(redis.call('ZRANGE', WAITING, 0, share() - 1)) do
+    local item = string.sub(it, 9)
+    write('ZREM', WAITING, it)
+    save(item, load(item))
+  end
+  changed = before
+end
+
+-- When the first item comes due, and when the first lease expires. At once if
+-- this request has left something.
 local function first_of(set, from)
   local first = redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')
   return first[1] and math.max(tonumber(first[2]), from) or math.huge
 end
+local ready, waiting = redis.call('ZCARD', READY), redis.call('ZCARD', WAITING)
+local processing = redis.call('ZCARD', LEASES)
 local due = state == 0 and first_of(WAITING, now) or math.huge
 local next_event = math.min(due, first_of(LEASES, math.max(now, grace)))
+if (ready > 0 and redis.call('ZCARD', WAITERS) > 0) or
+    (state ~= 0 and waiting > 0) then
+  next_event = now
+end
 next_event = next_event < math.huge and next_event - now or -1
 
-local ready, processing = redis.call('ZCARD', READY), redis.call('ZCARD', LEASES)
 if changed and state ~= 0 and ready == 0 and processing == 0 then
   redis.call('SPUBLISH', META, 'drained')
 elseif due < due_before then  -- tell those who would look too late
   redis.call('SPUBLISH', META, string.format('due %.0f', due - now))
 end
 
-local reply = { { now, next_event, ready, redis.call('ZCARD', WAITING),
+local reply = { { now, next_event, ready, state == 0 and waiting or 0,
                   processing, failing, state, expired,
                   dirty, came_due, wants + mine[PUSHED], mine[PUSHED] }, results,
                 handed_out }
-if changed or wants ~= had[WANTED] or now > had[VALID] - presence / 2 then
-  redis.call('HSET', META, 'time', now, 'offset', offset, 'sequence', sequence,
-             'token', token, 'turn', turn, 'failing', failing, 'due', due,
-             'dirty', dirty, 'front', front)
+if changed or told or wants ~= had[WANTED] or
+    now > had[VALID] - presence / 2 then
+  redis.call('HSET', META, 'version', ARGV[1], 'time', now, 'offset', offset,
+             'sequence', sequence, 'token', token, 'turn', turn, 'failing',
+             failing, 'due', due, 'dirty', dirty, 'front', front, 'state', state,
+             'shutdowns', shutdowns, 'run', run, 'grace', grace, 'swept', swept,
+             'cursor', cursor)
   mine[VALID] = now + presence
   mine[LAST_REPLY] = cmsgpack.pack(reply)
   redis.call('HSET', CLIENTS, client, cmsgpack.pack(mine))
-  -- A new client removes those that have been silent for long.
-  if had[LAST_REQUEST] == 0 then
-    local all = redis.call('HGETALL', CLIENTS)
-    for i = 1, #all, 2 do
-      if cmsgpack.unpack(all[i + 1])[VALID] + 10 * presence < now then
-        redis.call('HDEL', CLIENTS, all[i])
-        redis.call('ZREM', WAITERS, all[i])
-      end
-    end
-  end
 end
 return reply
 )lua";
@@ -465,15 +592,18 @@ const char kSnapshotScript[] = R"lua(
 -- Keys: those of the other script. Arguments:
 --    1  version of the layout
 --    2  time, or empty: the server's
---    3  largest number of items of each kind; inf: all
+--    3  largest number of items that are queued, and that wait; inf: all
 --    4  one, for a snapshot of argument 5 only; otherwise all
---   From 5 on, if all: items that are listed if they are being processed,
---   besides those of argument 3.
+--   From 5 on, if all: where to go on, as the last reply said; nothing at first.
 --
 -- Reply: { { time, state, numbers of all items that are queued, being processed,
--- waiting }, items that are queued, being processed, waiting }. Of each item:
--- item, failures, priority or token, time or -1 for never, and for those being
--- processed 1 if it has been added again.
+-- waiting }, items that are queued, being processed, waiting, where to go on or
+-- nothing }. Of each item: item, failures, priority or token, time or -1 for
+-- never, and for those being processed 1 if it has been added again.
+--
+-- The server serves nobody else meanwhile. So one reply has a part of the items.
+-- An item that does not change between two parts is in one of them. Leases are
+-- in the order of their ends, so all are listed, unless the largest number is 0.
 local META, ITEMS, READY, WAITING, LEASES = unpack(KEYS)
 local version = redis.call('HGET', META, 'version')
 if version and version ~= ARGV[1] then
@@ -482,16 +612,20 @@ end
 local STATE, FAILURES, PRIORITY, SEQUENCE, SINCE, TOKEN, DUE_SEQUENCE,
       DUE_PRIORITY, BEGAN = 1, 2, 3, 4, 5, 6, 7, 8, 9
 local IDLE, QUEUED, PROCESSING, DIRTY = 0, 1, 2, 3
+-- A reply has no further item after so many items or bytes.
+local MOST, MOST_BYTES, AT_ONCE = 1000, 2 ^ 18, 100
 local max = tonumber(ARGV[3])
+local m = redis.call('HMGET', META, 'time', 'offset', 'state')
+local shut_down = tonumber(m[3]) == 1
 
 local function load(item)
-  local entry = redis.call('HGET', ITEMS, item)
-  return entry and cmsgpack.unpack(entry)
-end
-
-local function first_of(set, ...)
-  if max == 0 then return {} end
-  return redis.call('ZRANGE', set, 0, max < math.huge and max - 1 or -1, ...)
+  local bytes = redis.call('HGET', ITEMS, item)
+  local ok, e = pcall(cmsgpack.unpack, bytes or '')
+  if not ok or type(e) ~= 'table' then return nil end
+  for i = 1, BEGAN do
+    if type(e[i]) ~= 'number' or e[i] % 1 ~= 0 then return nil end
+  end
+  return e
 end
 
 local queued, processing, waiting = {}, {}, {}
@@ -507,6 +641,37 @@ local function list_waiting(item, e, due)
                             due < math.huge and due or -1 }
 end
 
+-- The server compares bytes. The language compares as the locale says.
+local function is_before(a, b)
+  for i = 1, math.min(#a, #b) do
+    local x, y = string.byte(a, i), string.byte(b, i)
+    if x ~= y then return x < y end
+  end
+  return #a < #b
+end
+
+-- Returns the rank of the first member that is behind `last`, of that score.
+local function rank_after(set, score, last)
+  score = tonumber(score)
+  local low, high = 0, redis.call('ZCARD', set)
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    local found = redis.call('ZRANGE', set, middle, middle, 'WITHSCORES')
+    local at = tonumber(found[2])
+    if at > score or (at == score and is_before(last, found[1])) then
+      high = middle
+    else
+      low = middle + 1
+    end
+  end
+  return low
+end
+
+-- Key, what lists an item, largest number.
+local lists = { { READY, list_queued, max },
+                { LEASES, list_processing, math.huge },
+                { WAITING, list_waiting, shut_down and 0 or max } }
+local go_on = {}
 if ARGV[4] == 'one' then
   local item = ARGV[5]
   local e = load(item)
@@ -515,49 +680,49 @@ if ARGV[4] == 'one' then
   elseif e and e[STATE] ~= IDLE then
     list_processing(item, e)
   end
-  if e and e[DUE_SEQUENCE] ~= 0 then
+  if e and e[DUE_SEQUENCE] ~= 0 and not shut_down then
     list_waiting(item, e, tonumber(redis.call(
-        'ZSCORE', WAITING, struct.pack('>I8', e[DUE_SEQUENCE]) .. item)))
+        'ZSCORE', WAITING, struct.pack('>I8', e[DUE_SEQUENCE]) .. item) or nil)
+        or math.huge)
   end
 else
-  for _, it in ipairs(first_of(READY)) do
-    local item = string.sub(it, 9)
-    list_queued(item, load(item))
-  end
-  local listed = {}
-  for i = 5, #ARGV do
-    local e = load(ARGV[i])
-    if e and e[STATE] >= PROCESSING then
-      listed[ARGV[i]] = true
-      list_processing(ARGV[i], e)
+  local from = { unpack(ARGV, 5) }  -- list, number of its items so far, the
+                                    -- last one: score, member
+  local list, listed = tonumber(from[1] or 1), tonumber(from[2] or 0)
+  local rank = from[4] and rank_after(lists[list][1], from[3], from[4]) or 0
+  local left, bytes = max > 0 and MOST or 0, 0
+  while left > 0 and bytes < MOST_BYTES and list <= #lists do
+    local set, add, most = unpack(lists[list])
+    local n = math.min(left, AT_ONCE, most - listed)
+    local found = n > 0 and redis.call('ZRANGE', set, rank, rank + n - 1,
+                                       'WITHSCORES') or {}
+    for i = 1, #found, 2 do
+      local item = string.sub(found[i], set == LEASES and 1 or 9)
+      local e = load(item)
+      if e then add(item, e, tonumber(found[i + 1])) end
+      bytes = bytes + #item
+    end
+    left = left - #found / 2
+    listed, rank = listed + #found / 2, rank + #found / 2
+    go_on = { tostring(list), tostring(listed), found[#found], found[#found - 1] }
+    if #found / 2 < n or listed >= most then
+      list, listed, rank = list + 1, 0, 0
+      go_on = { tostring(list), '0' }
     end
   end
-  -- Leases are in the order of their ends, so the tokens of all are needed.
-  local others = {}
-  for _, item in ipairs(max > 0 and redis.call('ZRANGE', LEASES, 0, -1) or {}) do
-    if not listed[item] then others[#others + 1] = { item, load(item) } end
-  end
-  table.sort(others, function(a, b) return a[2][TOKEN] < b[2][TOKEN] end)
-  for i = 1, math.min(max, #others) do
-    list_processing(others[i][1], others[i][2])
-  end
-  local due = first_of(WAITING, 'WITHSCORES')
-  for i = 1, #due, 2 do
-    local item = string.sub(due[i], 9)
-    list_waiting(item, load(item), tonumber(due[i + 1]))
-  end
+  if max == 0 or list > #lists then go_on = {} end
 end
 
-local m = redis.call('HMGET', META, 'time', 'offset', 'state')
 local now = tonumber(ARGV[2])
 if not now then
   local time = redis.call('TIME')
   now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 end
 now = math.max(now + (tonumber(m[2]) or 0), tonumber(m[1]) or 0)
-return { { now, tonumber(m[3]) or 0, redis.call('ZCARD', READY),
-           redis.call('ZCARD', LEASES), redis.call('ZCARD', WAITING) },
-         queued, processing, waiting }
+return { { now, shut_down and 1 or 0, redis.call('ZCARD', READY),
+           redis.call('ZCARD', LEASES),
+           shut_down and 0 or redis.call('ZCARD', WAITING) },
+         queued, processing, waiting, go_on }
 )lua";
 
 }  // namespace internal

@@ -194,6 +194,9 @@ absl::StatusOr<EngineSnapshot> ParseSnapshot(const redisReply& reply) {
       !ParseItems(all.Array(), false, &snapshot.waiting)) {
     return BadReply();
   }
+  Elements go_on = all.Array();
+  while (go_on.left() > 0) snapshot.go_on.push_back(go_on.Text());
+  if (!go_on.ok()) return BadReply();
   return snapshot;
 }
 
@@ -405,8 +408,7 @@ absl::StatusOr<EngineSnapshot> RedisEngine::TakeSnapshot(
         if (request.item) {
           words.push_back(*request.item);
         } else {
-          words.insert(words.end(), request.in_hand.begin(),
-                       request.in_hand.end());
+          words.insert(words.end(), request.from.begin(), request.from.end());
         }
         const std::vector<absl::string_view> views(words.begin(), words.end());
         auto reply = session.connection->Call(views, deadline - Now());

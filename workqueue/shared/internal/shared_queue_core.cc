@@ -37,9 +37,10 @@ namespace workqueue {
 namespace internal {
 namespace {
 
-// So many operations go in one request: the engine serves nobody else
-// meanwhile.
-constexpr size_t kMaxOperations = 1000;
+// So many operations and items to take, and so many bytes, go in one request:
+// the engine serves nobody else meanwhile.
+constexpr size_t kMaxOperations = 500;
+constexpr size_t kMaxBytes = size_t{1} << 20;
 
 // How long the engine pushes items to this process without a request from it:
 // it makes one for each `WaitingLoop::Heartbeat()`.
@@ -56,7 +57,7 @@ void ReportResults(const EngineRequest& request, const EngineReply& reply,
     switch (request.operations[i].code) {
       case EngineOperation::kAddAfter:
       case EngineOperation::kAddRateLimited:
-        if (reply.results[i] != kFalse) metrics->OnRetry();
+        if (reply.results[i] > kFalse) metrics->OnRetry();
         break;
       case EngineOperation::kAdd:
       case EngineOperation::kReschedule:
@@ -71,6 +72,12 @@ void ReportResults(const EngineRequest& request, const EngineReply& reply,
   metrics->SetNumbers(static_cast<size_t>(reply.ready + reply.dirty),
                       static_cast<size_t>(reply.waiting),
                       static_cast<size_t>(reply.failing));
+}
+
+void Append(std::vector<EngineSnapshot::Item> from,
+            std::vector<EngineSnapshot::Item>* to) {
+  to->insert(to->end(), std::make_move_iterator(from.begin()),
+             std::make_move_iterator(from.end()));
 }
 
 Clock* MachineClock() { return Clock::GetRealClock(); }
@@ -130,13 +137,13 @@ SharedQueueCore::~SharedQueueCore() {
     // Other processes get at once what no worker of this one has taken, and
     // this process waits for nothing more.
     if (added_to_loop_ && (!in_hand_.empty() || Expected() > 0)) {
-      Call call;
+      std::vector<EngineOperation> ends;
       // Each item goes before those that are queued: the last one goes first.
       for (auto it = in_hand_.rbegin(); it != in_hand_.rend(); ++it) {
-        call.operations.push_back({EngineOperation::kGiveBack, (*it)->item,
-                                   (*it)->token, (*it)->priority});
+        ends.push_back({EngineOperation::kGiveBack, (*it)->item, (*it)->token,
+                        (*it)->priority});
       }
-      Send(&call);
+      SendInPieces(std::move(ends)).IgnoreError();
     }
   }
   engine_->StopListening();
@@ -198,6 +205,30 @@ absl::Status SharedQueueCore::EndedError() const {
                                       : "the queue has been shut down");
 }
 
+absl::StatusOr<std::vector<int64_t>> SharedQueueCore::SendInPieces(
+    std::vector<EngineOperation> operations) {
+  std::vector<int64_t> results;
+  auto next = operations.begin();
+  do {
+    Call call;
+    while (next != operations.end() &&
+           call.operations.size() < kMaxOperations &&
+           (call.operations.empty() ||
+            call.bytes + next->item.size() <= kMaxBytes)) {
+      call.bytes += next->item.size();
+      call.operations.push_back(std::move(*next++));
+    }
+    Send(&call);
+    if (!call.status.ok()) return call.status;
+    if (std::find(call.results.begin(), call.results.end(), kFull) !=
+        call.results.end()) {
+      return absl::ResourceExhaustedError("the server's memory is full");
+    }
+    results.insert(results.end(), call.results.begin(), call.results.end());
+  } while (next != operations.end());
+  return results;
+}
+
 void SharedQueueCore::Send(Call* call) {
   call->deadline = std::min(call->deadline,
                             MachineClock()->TimeNow() + options_.call_timeout);
@@ -235,11 +266,16 @@ void SharedQueueCore::SendTogether() {
   request.lease = ticks_.From(options_.lease);
   request.presence = ticks_.From(kPresence);
   absl::Time deadline = absl::InfiniteFuture();
-  while (!calls_.empty() &&
-         (calls.empty() ||
-          request.operations.size() + calls_.front()->operations.size() <=
-              kMaxOperations)) {
+  size_t bytes = 0;
+  while (!calls_.empty()) {
     Call* const call = calls_.front();
+    bytes += call->bytes;
+    if (!calls.empty() && (bytes > kMaxBytes ||
+                           request.operations.size() + call->operations.size() +
+                                   request.take + call->take >
+                               kMaxOperations)) {
+      break;
+    }
     calls_.pop_front();
     calls.push_back(call);
     request.take += call->take;
@@ -424,18 +460,33 @@ void SharedQueueCore::WakeSleepers() {
 
 absl::StatusOr<std::vector<int64_t>> SharedQueueCore::Apply(
     std::vector<EngineOperation> operations) {
-  Call call;
-  call.operations = std::move(operations);
-  {
-    MutexLock lock(&mu_);
-    Send(&call);
-  }
-  Submit();
-  if (!call.status.ok()) return call.status;
-  return std::move(call.results);
+  const absl::Cleanup submit = [this] { Submit(); };
+  MutexLock lock(&mu_);
+  return SendInPieces(std::move(operations));
 }
 
 absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::Acquire(
+    size_t max, absl::Duration timeout, std::vector<EngineOperation> ends,
+    absl::Time call_deadline) {
+  absl::StatusOr<std::vector<HeldItem*>> items = AcquirePiece(
+      std::min(max, kMaxOperations), timeout, std::move(ends), call_deadline);
+  if (!items.ok() || items->size() == max) return items;
+  {
+    // What is added from now on is not for this call: it might never end.
+    MutexLock lock(&mu_);
+    max = items->size() + std::min(max - items->size(), counts_.queued);
+  }
+  while (items->size() < max) {
+    const auto more =
+        AcquirePiece(std::min(max - items->size(), kMaxOperations),
+                     absl::ZeroDuration(), {}, absl::InfiniteFuture());
+    if (!more.ok()) break;
+    items->insert(items->end(), more->begin(), more->end());
+  }
+  return items;
+}
+
+absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::AcquirePiece(
     size_t max, absl::Duration timeout, std::vector<EngineOperation> ends,
     absl::Time call_deadline) {
   const absl::Cleanup submit = [this] { Submit(); };
@@ -675,16 +726,10 @@ absl::StatusOr<ByteQueueCounts> SharedQueueCore::Count() {
 absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshotUpTo(size_t max) {
   EngineSnapshotRequest request;
   request.max = max;
-  {
-    MutexLock lock(&mu_);
-    for (const HeldItem* held : in_hand_) request.in_hand.push_back(held->item);
-  }
   absl::StatusOr<EngineSnapshot> snapshot = TakeSnapshot(std::move(request));
   if (!snapshot.ok()) return snapshot;
-  // The items in hand come first. Workers may have taken them meanwhile.
-  std::sort(snapshot->processing.begin(), snapshot->processing.end(),
-            [](const auto& a, const auto& b) { return a.number < b.number; });
-  for (auto* list : {&snapshot->queued, &snapshot->processing}) {
+  for (auto* list :
+       {&snapshot->queued, &snapshot->processing, &snapshot->waiting}) {
     if (list->size() > max) list->resize(max);
   }
   return snapshot;
@@ -700,34 +745,65 @@ absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshotOf(
 absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshot(
     EngineSnapshotRequest request) {
   request.now = EngineTime();
-  absl::StatusOr<EngineSnapshot> snapshot = engine_->TakeSnapshot(
-      request, MachineClock()->TimeNow() + options_.call_timeout);
-  if (!snapshot.ok()) return snapshot;
+  absl::StatusOr<EngineSnapshot> snapshot = EngineSnapshot();
+  auto& processing = snapshot->processing;
+  bool is_first = true;
+  do {
+    absl::StatusOr<EngineSnapshot> part = engine_->TakeSnapshot(
+        request, MachineClock()->TimeNow() + options_.call_timeout);
+    if (!part.ok()) return part;
+    request.from = std::move(part->go_on);
+    if (is_first) {
+      snapshot = std::move(part);
+    } else {
+      Append(std::move(part->queued), &snapshot->queued);
+      Append(std::move(part->processing), &processing);
+      Append(std::move(part->waiting), &snapshot->waiting);
+    }
+    is_first = false;
+  } while (!request.from.empty());
+  // A lease that was renewed between two parts is in both.
+  std::sort(processing.begin(), processing.end(),
+            [](const auto& a, const auto& b) { return a.number < b.number; });
+  processing.erase(std::unique(processing.begin(), processing.end(),
+                               [](const auto& a, const auto& b) {
+                                 return a.number == b.number;
+                               }),
+                   processing.end());
   // An item that no worker has taken is queued still, before all others.
   std::vector<EngineSnapshot::Item> in_hand;
   size_t num_in_hand;
   {
     MutexLock lock(&mu_);
     for (const HeldItem* held : in_hand_) {
-      auto& processing = snapshot->processing;
-      const auto found = std::find_if(
-          processing.begin(), processing.end(),
-          [held](const auto& it) { return it.number == held->token; });
-      if (found == processing.end()) continue;
-      in_hand.push_back({std::move(found->item), found->failures,
-                         held->priority, found->time - held->ticks_queued});
-      processing.erase(found);
+      const auto found = std::lower_bound(
+          processing.begin(), processing.end(), held->token,
+          [](const auto& it, int64_t token) { return it.number < token; });
+      if (found == processing.end() || found->number != held->token) continue;
+      in_hand.push_back({found->item, found->failures, held->priority,
+                         found->time - held->ticks_queued});
+      found->time = kForever;  // to be erased
     }
-    // The snapshot of one item does not tell which of the others are there.
-    num_in_hand = request.item
+    // Only a snapshot of all items tells which of these are there.
+    num_in_hand = request.item || request.max == 0
                       ? std::min(in_hand_.size(), snapshot->num_processing)
                       : in_hand.size();
   }
+  processing.erase(
+      std::remove_if(processing.begin(), processing.end(),
+                     [](const auto& it) { return it.time == kForever; }),
+      processing.end());
+  // The numbers are those of the first part.
   snapshot->num_queued += num_in_hand;
-  snapshot->num_processing -= num_in_hand;
-  snapshot->queued.insert(snapshot->queued.begin(),
-                          std::make_move_iterator(in_hand.begin()),
-                          std::make_move_iterator(in_hand.end()));
+  snapshot->num_processing -= std::min(num_in_hand, snapshot->num_processing);
+  Append(std::move(snapshot->queued), &in_hand);
+  snapshot->queued = std::move(in_hand);
+  snapshot->num_queued =
+      std::max(snapshot->num_queued, snapshot->queued.size());
+  snapshot->num_processing =
+      std::max(snapshot->num_processing, processing.size());
+  snapshot->num_waiting =
+      std::max(snapshot->num_waiting, snapshot->waiting.size());
   return snapshot;
 }
 
@@ -783,7 +859,12 @@ bool SharedQueueCore::AwaitDrained(int64_t shut_downs_before,
 }
 
 absl::Status SharedQueueCore::Reopen() {
-  return Apply({{EngineOperation::kReopen, "", 0, 0, 0}}).status();
+  // What waited when the queue was shut down is removed in parts, first.
+  while (true) {
+    const auto results = Apply({{EngineOperation::kReopen, "", 0, 0, 0}});
+    if (!results.ok()) return results.status();
+    if (results->front() != kNotYet) return absl::OkStatus();
+  }
 }
 
 void SharedQueueCore::Close() {
@@ -868,12 +949,12 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
       wake_time_.Set(next);
       return next;
     }
-    Call call;
+    std::vector<EngineOperation> operations;
     std::vector<uint64_t> renewed;  // the ids of the first operations
     if (now >= renew_at_) {
       for (const auto& it : held_) {
         if (it.second->lost) continue;
-        call.operations.push_back(
+        operations.push_back(
             {EngineOperation::kRenew, it.second->item, it.second->token, 0, 0});
         renewed.push_back(it.first);
       }
@@ -883,30 +964,29 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
     for (size_t n = Surplus(); n > 0; --n) {
       const HeldItem* const held = in_hand_.back();
       in_hand_.pop_back();
-      call.operations.push_back({EngineOperation::kGiveBack, held->item,
-                                 held->token, held->priority, 0});
+      operations.push_back({EngineOperation::kGiveBack, held->item, held->token,
+                            held->priority, 0});
       held_.erase(held->id);
     }
-    if (!call.operations.empty() || now >= look_at_ || MustTell()) {
+    absl::Status status;
+    if (!operations.empty() || now >= look_at_ || MustTell()) {
       look_at_ = now + WaitingLoop::Heartbeat();
-      Send(&call);
-      if (!call.status.ok()) {
-        if (!renewed.empty())
-          renew_at_ = std::min(renew_at_, now + RetryAfter());
-        errors_.Write([] { return std::string("does not reach the engine"); },
-                      call.status);
+      const auto results = SendInPieces(std::move(operations));
+      status = results.status();
+      for (size_t i = 0; i < renewed.size() && results.ok(); ++i) {
+        const auto held = held_.find(renewed[i]);
+        if (held == held_.end()) continue;
+        if ((*results)[i] == kTrue) {
+          held->second->expiry = now + options_.lease;
+        } else {
+          held->second->lost = true;
+        }
       }
     }
-    for (size_t i = 0; i < renewed.size() && call.status.ok(); ++i) {
-      const auto held = held_.find(renewed[i]);
-      if (held == held_.end()) continue;
-      if (call.results[i] == kTrue) {
-        held->second->expiry = now + options_.lease;
-      } else {
-        held->second->lost = true;
-      }
-    }
-    if (!call.status.ok()) {
+    if (!status.ok()) {
+      if (!renewed.empty()) renew_at_ = std::min(renew_at_, now + RetryAfter());
+      errors_.Write([] { return std::string("does not reach the engine"); },
+                    status);
       next = now + RetryAfter();
     } else {
       next = MustTell() ? now : std::min(look_at_, renew_at_);

@@ -94,7 +94,9 @@ class SharedQueueCore final : public ByteQueue,
   // else.
   absl::Status Start(absl::Time deadline = absl::InfiniteFuture());
 
-  // ByteQueue. `Apply()` makes one request.
+  // ByteQueue. `Apply()` makes one request for each piece of the operations,
+  // and `Acquire()` for each piece of the items: the engine serves nobody else
+  // during a request.
   Clock* clock() const override { return loop_->clock(); }
   const Ticks& ticks() const override { return ticks_; }
   absl::StatusOr<std::vector<int64_t>> Apply(
@@ -140,14 +142,15 @@ class SharedQueueCore final : public ByteQueue,
   bool reachable() const { return reachable_; }
 
  private:
-  // Takes a snapshot at the present time. An item that no worker has taken is
-  // queued in it.
+  // Takes a snapshot at the present time, in parts. An item that no worker has
+  // taken is queued in it.
   absl::StatusOr<EngineSnapshot> TakeSnapshot(EngineSnapshotRequest request);
 
   // A call of `Apply()` or `Acquire()`.
   struct Call {
     std::vector<EngineOperation> operations;
     size_t take = 0;
+    size_t bytes = 0;  // of the operations' items
     // On the machine's clock. Is `call_timeout` from now at most.
     absl::Time deadline = absl::InfiniteFuture();
 
@@ -194,6 +197,15 @@ class SharedQueueCore final : public ByteQueue,
   // WaitingLoop::Client:
   absl::Time Run(absl::Time now) override;
 
+  // Applies `operations`, in pieces. Returns their results, or the error of the
+  // first piece that fails, which is the last one that was sent.
+  absl::StatusOr<std::vector<int64_t>> SendInPieces(
+      std::vector<EngineOperation> operations)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Acquires one piece.
+  absl::StatusOr<std::vector<HeldItem*>> AcquirePiece(
+      size_t max, absl::Duration timeout, std::vector<EngineOperation> ends,
+      absl::Time call_deadline);
   // Sends `*call`, together with others, and waits until it is done.
   void Send(Call* call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Waits until as many calls are there as the last request has left or

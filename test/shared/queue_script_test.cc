@@ -1,0 +1,525 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tests that a request is applied as a whole or not at all, whatever fails, and
+// that its work is bounded.
+
+#include "workqueue/shared/internal/queue_script.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "gtest/gtest.h"
+#include "hiredis/hiredis.h"
+#include "test/shared/redis_fixture.h"
+#include "test/shared/redis_server.h"
+
+namespace workqueue {
+namespace internal {
+namespace {
+
+using Words = std::vector<std::string>;
+
+struct Free {
+  void operator()(redisContext* context) const { redisFree(context); }
+  void operator()(redisReply* reply) const { freeReplyObject(reply); }
+};
+using Reply = std::unique_ptr<redisReply, Free>;
+
+// The texts of numbers that nobody should send or store.
+const char* const kOddNumbers[] = {
+    "",     "x",  "nan", "-nan",  "inf",
+    "-inf", "-1", "0.5", "1e308", "18446744073709551615"};
+
+// Comes before the script: lets call number `fail_at`, the last argument, fail
+// if nothing has been written yet. Afterwards it lets a call fail whose command
+// or key has not been tried before. Writes that do nothing do not count.
+const char kFailing[] = R"lua(
+local server, calls, fail_at = redis, 0, tonumber(table.remove(ARGV))
+local commands, keys, wrote = {}, {}, false
+local function may_fail(command, key, field, zero, member)
+  calls = calls + 1
+  local writes = command == 'HSET' or command == 'SPUBLISH' or
+                 (command == 'HDEL' and field ~= '') or
+                 (command == 'ZREM' and field ~= '') or
+                 (command == 'ZADD' and field ~= 'XX')
+  wrote = wrote or writes
+  if wrote then
+    if not commands[command] then return 'untried command ' .. command end
+    if command ~= 'SPUBLISH' and not keys[key] then return 'untried ' .. key end
+  else
+    if calls == fail_at then return 'made' end
+    commands[command] = true
+    if key then keys[key] = true end
+  end
+end
+local redis = {
+  error_reply = server.error_reply,
+  acl_check_cmd = function(command, ...)
+    calls = calls + 1
+    if calls == fail_at then return false end
+    commands[command] = true
+    return server.acl_check_cmd(command, ...)
+  end,
+  call = function(...)
+    local why = may_fail(...)
+    if why then error(why) end
+    return server.call(...)
+  end,
+  pcall = function(...)
+    local why = may_fail(...)
+    if why then return { err = 'ERR ' .. why } end
+    return server.pcall(...)
+  end,
+}
+)lua";
+
+class QueueScriptTest : public RedisFixture {
+ protected:
+  static constexpr int64_t kLease = 1000;
+  static constexpr int64_t kPresence = 600;
+
+  QueueScriptTest() : RedisFixture(Options()) {
+    for (const char* key : {"", ":items", ":ready", ":waiting", ":leases",
+                            ":clients", ":waiters"}) {
+      keys_.push_back(absl::StrCat("{q}:workqueue", key));
+    }
+  }
+
+  // Nothing is lost here, so nothing is synced.
+  static RedisServer::Options Options() {
+    RedisServer::Options options;
+    options.config = {"appendonly no"};
+    return options;
+  }
+
+  void SetUp() override {
+    RedisFixture::SetUp();
+    if (server() == nullptr) return;
+    context_.reset(redisConnectUnix(server()->socket_path().c_str()));
+    ASSERT_EQ(context_->err, 0) << context_->errstr;
+  }
+
+  Reply Send(const Words& words) { return Send(words, context_.get()); }
+
+  static Reply Send(const Words& words, redisContext* context) {
+    std::vector<const char*> texts;
+    std::vector<size_t> sizes;
+    for (const std::string& word : words) {
+      texts.push_back(word.data());
+      sizes.push_back(word.size());
+    }
+    return Reply(static_cast<redisReply*>(redisCommandArgv(
+        context, static_cast<int>(words.size()), texts.data(), sizes.data())));
+  }
+
+  // A command that must succeed.
+  Reply Do(const Words& words) {
+    Reply reply = Send(words);
+    EXPECT_NE(reply->type, REDIS_REPLY_ERROR)
+        << absl::StrJoin(words, " ").substr(0, 100) << ": " << reply->str;
+    return reply;
+  }
+
+  struct Request {
+    std::string client = "client";
+    int64_t now = 0;
+    size_t waiting = 0;
+    size_t take = 0;
+    std::vector<Words> operations;  // code, item, x, y, z
+  };
+
+  Words ArgumentsOf(const Request& request) {
+    Words words = {"1",
+                   request.client,
+                   absl::StrCat(++number_),
+                   absl::StrCat(request.now),
+                   "run",
+                   absl::StrCat(kLease),
+                   absl::StrCat(kPresence),
+                   absl::StrCat(request.waiting),
+                   "0",
+                   absl::StrCat(request.take),
+                   "2",
+                   "100",
+                   "200"};
+    for (const Words& operation : request.operations) {
+      words.insert(words.end(), operation.begin(), operation.end());
+    }
+    return words;
+  }
+
+  // Calls the script, after `before`.
+  Reply Call(const Words& arguments, absl::string_view before = "") {
+    Words words = {"EVAL", absl::StrCat(before, kQueueScript),
+                   absl::StrCat(keys_.size())};
+    words.insert(words.end(), keys_.begin(), keys_.end());
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    return Send(words, limited_ ? limited_.get() : context_.get());
+  }
+
+  Reply Apply(const Request& request) {
+    Reply reply = Call(ArgumentsOf(request));
+    EXPECT_EQ(reply->type, REDIS_REPLY_ARRAY) << reply->str;
+    return reply;
+  }
+
+  // Makes a queue with items of all kinds, of which some are due at the time
+  // 2000, and some leases expire.
+  void Fill() {
+    Do({"FLUSHALL"});
+    number_ = 0;
+    Request adds;
+    adds.now = 500;
+    adds.operations = {
+        {"A", "expires", "0", "0", "-1"},    {"A", "held", "0", "0", "-1"},
+        {"A", "dirty", "0", "0", "-1"},      {"A", "queued", "5", "0", "-1"},
+        {"A", "queued too", "0", "0", "-1"}, {"W", "due", "1000", "3", "-1"},
+        {"W", "waits", "9000", "0", "-1"},   {"L", "fails", "0", "0", "9000"}};
+    Apply(adds);
+    Request take;
+    take.now = 501;
+    take.take = 4;  // "queued" first, then "expires", "held" and "dirty"
+    const Reply taken = Apply(take);
+    const redisReply& items = *taken->element[2];
+    ASSERT_EQ(items.elements, 16u);
+    token_ = std::to_string(items.element[9]->integer);  // of "held"
+    Request more;
+    more.now = 1500;
+    more.operations = {{"X", "held", token_, "0", "-1"},
+                       {"A", "dirty", "0", "0", "-1"},
+                       {"A", "last", "0", "0", "-1"}};
+    Apply(more);
+    Request waits;
+    waits.client = "waiter";
+    waits.now = 1501;
+    waits.waiting = 9;  // takes what there is
+    waits.operations = {{"A", "also", "0", "0", "-1"}};
+    Apply(waits);
+  }
+
+  // Requests that do all that there is.
+  std::vector<Request> Requests() {
+    const std::vector<Words> operations = {
+        {"A", "new", "0", "0", "-1"},     {"A", "queued", "7", "0", "-1"},
+        {"A", "held", "7", "0", "-1"},    {"W", "new", "10", "0", "-1"},
+        {"W", "waits", "10", "1", "-1"},  {"W", "new", "0", "0", "-1"},
+        {"M", "waits", "10", "0", "-1"},  {"M", "waits", "0", "0", "-1"},
+        {"C", "waits", "0", "0", "-1"},   {"L", "fails", "0", "0", "-1"},
+        {"L", "new", "10", "0", "5"},     {"F", "fails", "0", "0", "-1"},
+        {"D", "held", token_, "0", "-1"}, {"G", "held", token_, "0", "-1"},
+        {"X", "held", token_, "0", "-1"}, {"N", "fails", "0", "0", "-1"},
+        {"S", "", "1", "0", "-1"},        {"S", "", "2", "0", "-1"},
+        {"O", "", "0", "0", "-1"}};
+    std::vector<Request> requests(1);
+    requests[0].operations = operations;
+    requests[0].take = 3;
+    requests[0].waiting = 5;
+    for (const Words& operation : operations) {
+      requests.emplace_back();
+      requests.back().operations = {operation};
+    }
+    for (Request& request : requests) request.now = 2000;
+    return requests;
+  }
+
+  // Returns all that the server has.
+  Words Contents() {
+    Words contents;
+    for (const std::string& key : keys_) {
+      const Reply reply = Do({"DUMP", key});
+      contents.push_back(reply->type == REDIS_REPLY_STRING
+                             ? std::string(reply->str, reply->len)
+                             : "");
+    }
+    return contents;
+  }
+
+  // Calls the script for each of the requests, after `spoil`. Expects that
+  // nothing changes if there is an error. Returns the number of errors.
+  int TryAll(const std::function<void()>& spoil) {
+    int errors = 0;
+    for (size_t i = 0; i < 20; ++i) {
+      Fill();
+      const Request request = Requests()[i];
+      spoil();
+      const Words before = Contents();
+      const Reply reply = Call(ArgumentsOf(request));
+      limited_.reset();
+      if (reply->type != REDIS_REPLY_ERROR) continue;
+      ++errors;
+      last_error_ = reply->str;
+      EXPECT_EQ(Contents() == before, true)
+          << "request " << i << " is left half: " << reply->str;
+    }
+    return errors;
+  }
+
+  // The number of commands that the server has executed since the last call.
+  int64_t TakeCommands() {
+    const Reply info = Do({"INFO", "commandstats"});
+    int64_t sum = 0;
+    for (absl::string_view line :
+         absl::StrSplit(absl::string_view(info->str, info->len), "\r\n")) {
+      const size_t calls = line.find("calls=");
+      int64_t n = 0;
+      if (calls == absl::string_view::npos) continue;
+      line.remove_prefix(calls + 6);
+      if (absl::SimpleAtoi(line.substr(0, line.find(',')), &n)) sum += n;
+    }
+    Do({"CONFIG", "RESETSTAT"});
+    return sum;
+  }
+
+  std::vector<std::string> keys_;
+  std::unique_ptr<redisContext, Free> context_;
+  std::unique_ptr<redisContext, Free> limited_;  // of the next call, if any
+  int64_t number_ = 0;
+  std::string token_;
+  std::string last_error_;
+};
+
+TEST_F(QueueScriptTest, NothingFailsAfterTheFirstWrite) {
+  int failed = 0;
+  for (size_t i = 0; i < 20; ++i) {
+    for (int fail_at = 1;; ++fail_at) {
+      Fill();
+      Words arguments = ArgumentsOf(Requests()[i]);
+      arguments.push_back(absl::StrCat(fail_at));
+      const Words before = Contents();
+      const Reply reply = Call(arguments, kFailing);
+      if (reply->type != REDIS_REPLY_ERROR) break;
+      ++failed;
+      ASSERT_TRUE(absl::StrContains(reply->str, "made") ||
+                  absl::StrContains(reply->str, "NOPERM"))
+          << reply->str;
+      ASSERT_EQ(Contents() == before, true)
+          << "request " << i << ", call " << fail_at;
+    }
+  }
+  EXPECT_GT(failed, 20 * 10);
+}
+
+TEST_F(QueueScriptTest, AKeyOfAnotherTypeFailsTheRequest) {
+  for (const std::string& key : keys_) {
+    EXPECT_EQ(TryAll([&] { Do({"SET", key, "text"}); }), 20) << key;
+    EXPECT_TRUE(absl::StrContains(last_error_, "WRONGTYPE")) << last_error_;
+  }
+}
+
+TEST_F(QueueScriptTest, AMissingRightFailsTheRequest) {
+  for (const char* rights :
+       {"-hget", "-hmget", "-hset", "-hdel", "-hscan", "-zadd", "-zrem",
+        "-zcard", "-zscore", "-zrange", "-zrangebyscore", "-spublish",
+        "resetchannels", "resetkeys", "-@write", "-@read"}) {
+    const int errors = TryAll([&] {
+      Do({"ACL", "SETUSER", "limited", "reset", "on", "nopass", "~*", "&*",
+          "+@all", rights});
+      limited_.reset(redisConnectUnix(server()->socket_path().c_str()));
+      Send({"AUTH", "limited", "any"}, limited_.get());
+    });
+    EXPECT_GT(errors, 0) << rights;
+  }
+}
+
+TEST_F(QueueScriptTest, OddNumbersAreReadAsOthers) {
+  for (const char* field :
+       {"time", "offset", "sequence", "token", "turn", "state", "run", "grace",
+        "failing", "due", "dirty", "front", "shutdowns", "swept", "cursor"}) {
+    for (const char* odd : kOddNumbers) {
+      EXPECT_EQ(TryAll([&] {
+                  Do({"HSET", keys_[0], field, odd});
+                }),
+                0)
+          << field << " " << odd << ": " << last_error_;
+    }
+  }
+}
+
+TEST_F(QueueScriptTest, OddEntriesAreReadAsNone) {
+  // Arrays of nine: nothing, halves, and infinities.
+  const std::string nothing = "\x99\xc0\xc0\xc0\xc0\xc0\xc0\xc0\xc0\xc0";
+  std::string halves = "\x99", infinities = "\x99";
+  for (int i = 0; i < 9; ++i) {
+    halves += std::string("\xca\x3f\x00\x00\x00", 5);
+    infinities += std::string("\xca\x7f\x80\x00\x00", 5);
+  }
+  for (const std::string& odd :
+       {std::string(), std::string("text"), std::string("\xc0"),
+        std::string("\x91\x01"), std::string("\x99\x01"), nothing, halves,
+        infinities}) {
+    for (const char* key : {":items", ":clients"}) {
+      EXPECT_EQ(TryAll([&] {
+                  const std::string name = absl::StrCat(keys_[0], key);
+                  const Reply fields = Do({"HKEYS", name});
+                  for (size_t i = 0; i < fields->elements; ++i) {
+                    Do({"HSET", name, fields->element[i]->str, odd});
+                  }
+                }),
+                0)
+          << key << ": " << last_error_;
+    }
+  }
+}
+
+TEST_F(QueueScriptTest, MissingKeysFailNoRequest) {
+  for (const std::string& key : keys_) {
+    EXPECT_EQ(TryAll([&] { Do({"DEL", key}); }), 0) << key << last_error_;
+  }
+}
+
+TEST_F(QueueScriptTest, OddArgumentsChangeNothingOrAreBounded) {
+  for (size_t i = 0; i < 20; ++i) {
+    Fill();
+    const size_t size = ArgumentsOf(Requests()[i]).size();
+    for (size_t k = 2; k < size; ++k) {
+      // "run" and the operations' items may have any bytes.
+      if (k == 4 || (i == 0 && k > 13 + 5)) continue;
+      for (const char* odd : kOddNumbers) {
+        Fill();
+        Words arguments = ArgumentsOf(Requests()[i]);
+        arguments[k] = odd;
+        const Words before = Contents();
+        const Reply reply = Call(arguments);
+        if (reply->type == REDIS_REPLY_ARRAY) continue;
+        ASSERT_EQ(Contents() == before, true)
+            << "request " << i << ", argument " << k << ": " << odd;
+      }
+    }
+  }
+}
+
+TEST_F(QueueScriptTest, AFullServerRefusesOnlyAdds) {
+  const std::set<std::string> adds = {"A", "W", "M", "L"};
+  Fill();
+  const size_t size = Requests().size();
+  for (size_t i = 0; i < size; ++i) {
+    Fill();
+    const Request request = Requests()[i];
+    const Reply wanted = Apply(request);
+    Fill();
+    Do({"CONFIG", "SET", "maxmemory", "1"});
+    const Reply reply = Apply(request);
+    Do({"CONFIG", "SET", "maxmemory", "0"});
+    ASSERT_EQ(reply->elements, 3u);
+    for (size_t k = 0; k < request.operations.size(); ++k) {
+      const bool is_add = adds.count(request.operations[k][0]) > 0;
+      const int64_t result = reply->element[1]->element[k]->integer;
+      if (is_add) {
+        EXPECT_EQ(result, -1) << request.operations[k][0];
+      } else if (i > 0) {
+        EXPECT_EQ(result, wanted->element[1]->element[k]->integer);
+      }
+    }
+  }
+}
+
+TEST_F(QueueScriptTest, OneRequestDoesABoundedPartOfTheWork) {
+  constexpr int kMany = 5000;
+  // About ten commands for each of 1,000 items, and for some more.
+  constexpr int64_t kMostCommands = 15000;
+  const std::string many = std::to_string(kMany);
+  int64_t now = 1000;
+  const auto fill = [&](const char* code, const char* x) {
+    for (int i = 0; i < kMany;) {
+      Request request;
+      request.now = now;
+      for (int k = 0; k < 1000; ++k, ++i) {
+        request.operations.push_back(
+            {code, absl::StrCat("item ", i), x, "0", "-1"});
+      }
+      Apply(request);
+    }
+  };
+  const auto expect_bounded = [&](const char* what, const Request& request) {
+    TakeCommands();
+    const Reply reply = Apply(request);
+    EXPECT_LT(TakeCommands(), kMostCommands) << what;
+    EXPECT_EQ(reply->element[0]->element[1]->integer, 0)
+        << what << ": the rest is due at once";
+  };
+  Request request;
+  fill("W", "10");
+  now += 10;
+  request.now = now;
+  expect_bounded("items come due", request);
+  fill("A", "0");
+  request.take = kMany;
+  request.waiting = kMany;
+  expect_bounded("items are handed out", request);
+  for (int i = 0; i < 5; ++i) Apply(request);
+  request = Request();
+  request.now = now += kLease;
+  expect_bounded("leases expire", request);
+  Do({"FLUSHALL"});
+  fill("W", "10");
+  request.operations = {{"S", "", "2", "0", "-1"}};
+  expect_bounded("a shutdown", request);
+  request.operations = {{"O", "", "0", "0", "-1"}};
+  int again = 0;
+  for (;; ++again) {
+    const Reply reply = Apply(request);
+    EXPECT_EQ(reply->element[0]->element[3]->integer, 0) << "nothing waits";
+    if (reply->element[1]->element[0]->integer == 1) break;
+  }
+  EXPECT_GT(again, 2);
+  EXPECT_EQ(Do({"EXISTS", keys_[1], keys_[3]})->integer, 0)
+      << "what waited has left no trace";
+}
+
+TEST_F(QueueScriptTest, ClientsThatAreGoneAreForgotten) {
+  constexpr int kClients = 200;
+  Request request;
+  request.waiting = 1;
+  for (int i = 0; i < kClients; ++i) {
+    request.client = absl::StrCat("gone ", i, std::string(100, '.'));
+    Apply(request);
+  }
+  request.client = "client";
+  request.now = 11 * kPresence;
+  for (int i = 0; i < kClients; ++i) {
+    TakeCommands();
+    Apply(request);
+    EXPECT_LT(TakeCommands(), 200);
+    request.now += kPresence / 2;
+  }
+  EXPECT_EQ(Do({"HLEN", keys_[5]})->integer, 1);
+  EXPECT_EQ(Do({"ZCARD", keys_[6]})->integer, 1);
+}
+
+TEST_F(QueueScriptTest, TokensGrowAfterALossOfData) {
+  Request request;
+  request.now = 1000;
+  request.take = 1;
+  request.operations = {{"A", "x", "0", "0", "-1"}};
+  const auto token = [&] {
+    return Apply(request)->element[2]->element[1]->integer;
+  };
+  const int64_t before = token();
+  const Reply data = Do({"DUMP", keys_[0]});
+  Do({"FLUSHALL"});
+  request.now += 10;
+  const int64_t after = token();
+  EXPECT_GT(after, before);
+  // A server that has lost the latest part only.
+  Do({"FLUSHALL"});
+  Do({"RESTORE", keys_[0], "0", std::string(data->str, data->len)});
+  request.now += 10;
+  EXPECT_GT(token(), after);
+}
+
+}  // namespace
+}  // namespace internal
+}  // namespace workqueue
