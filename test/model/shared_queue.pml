@@ -7,7 +7,8 @@
 // Whenever all is at rest, no worker waits although an item is ready or due, or
 // although the queue has been shut down, and no process has an item in hand.
 // There is no heartbeat, except where the server goes on to push to a connection
-// that is broken. Leases that nobody renews expire at the last time.
+// that is broken. Leases that nobody renews expire at the last time, or BACKOFF
+// before it: then the items wait until the last time.
 //
 // Checked with:
 //   -DGETTERS=2                                                                                  | holds
@@ -24,6 +25,7 @@
 //   -DBREAKS=1 -DLAST=2 -DITEMS=1                                                                | holds
 //   -DBREAKS=1 -DLAST=2 -DOTHERS=0                                                               | holds
 //   -DBREAKS=1 -DLAST=2 -DOTHERS=0 -DUNNOTICED=1                                                 | holds
+//   -DBREAKS=1 -DLAST=3 -DITEMS=1 -DOTHERS=0 -DBACKOFF=1                                         | holds
 //   -DFAILURES=1 -DLAST=2 -DITEMS=1                                                              | holds
 //   -DBROKEN_TAKER_TELLS_NOBODY -DGETTERS=2 -DOTHERS=0                                           | assertion .*ready
 //   -DBROKEN_WOKEN_FOR_EVER -DTIMEOUTS=1                                                         | assertion .*in_hand
@@ -38,6 +40,7 @@
 //   -DBROKEN_ENDS_BEFORE_PUSH -DSTOPPERS=1 -DOTHERS=0 -DGETTERS=2 -DITEMS=1                      | assertion .*surplus
 //   -DBROKEN_GIVES_BACK_TOO_EARLY -DSTOPPERS=1 -DOTHERS=0 -DTIMEOUTS=2 -DITEMS=1                 | assertion .*added
 //   -DBROKEN_NEW_CLIENT_DOES_NOT_ASK -DBREAKS=1 -DLAST=2 -DOTHERS=0                              | assertion
+//   -DBROKEN_BACKOFF_IS_NOT_DUE -DBREAKS=1 -DLAST=3 -DITEMS=1 -DOTHERS=0 -DBACKOFF=1             | assertion .*waiting
 //   -DBROKEN_NO_HEARTBEAT -DBREAKS=1 -DLAST=2 -DOTHERS=0 -DUNNOTICED=1                           | assertion .*lost
 
 #ifndef ITEMS  // added by a process without workers
@@ -73,6 +76,9 @@
 #ifndef UNNOTICED  // whether the server may go on to send to that connection
 #define UNNOTICED 0
 #endif
+#ifndef BACKOFF  // how long an item waits whose lease has expired; at most 1
+#define BACKOFF 0
+#endif
 #ifndef FAILURES  // requests that fail, or whose reply is lost
 #define FAILURES 0
 #endif
@@ -84,6 +90,9 @@
 #ifndef LAST  // the last time; the first is 1
 #define LAST 1
 #endif
+
+#define EXPIRY (LAST - BACKOFF)  // when leases expire that nobody renews
+#define WAITS (DELAYED || BACKOFF)
 
 #define WORKERS (GETTERS + CALLBACKS)  // of the first process
 #define ALL (WORKERS + OTHERS)
@@ -208,7 +217,7 @@ inline Publish(what, when) {
 
 inline FindFirstDue() {
   n = NEVER;
-#if DELAYED
+#if WAITS && !defined(BROKEN_BACKOFF_IS_NOT_DUE)
   for (i : 1 .. LAST) {
     if
     :: waiting[i] > 0 && n == NEVER -> n = i
@@ -219,9 +228,9 @@ inline FindFirstDue() {
 #endif
 }
 
-// What is due, and leases that have expired: at the last time.
+// What is due, and leases that have expired.
 inline BeginRequest() {
-#if DELAYED
+#if WAITS
   for (i : 1 .. LAST) {
     if
     :: i <= now && waiting[i] > 0 -> ready = ready + waiting[i]; waiting[i] = 0
@@ -233,6 +242,9 @@ inline BeginRequest() {
 #if BREAKS || FAILURES
   if
   :: now == LAST -> ready = ready + lost; lost = 0
+#if BACKOFF
+  :: now == EXPIRY -> waiting[LAST] = waiting[LAST] + lost; lost = 0
+#endif
   :: else
   fi;
 #endif
@@ -399,7 +411,7 @@ end:
 #if BREAKS || FAILURES
       // Leases that nobody renews. More may be so later.
       if
-      :: lost + len(messages[0]) + len(messages[1]) > 0 -> next = least(next, LAST)
+      :: lost + len(messages[0]) + len(messages[1]) > 0 -> next = least(next, EXPIRY)
       :: else
       fi;
 #endif

@@ -48,6 +48,7 @@ using Queue = SharedQueue<std::string>;
 using Options = SharedQueueOptions<std::string>;
 
 constexpr absl::Duration kLease = absl::Seconds(30);
+constexpr absl::Duration kFirstRetry = absl::Milliseconds(5);
 
 // Two clients of one queue, with finite leases.
 class SharedQueueTest : public testing::Test {
@@ -251,22 +252,95 @@ TEST_F(SharedQueueTest, WhatADeadClientHeldIsHandedOutAgain) {
   // The step is too long for a renewal.
   clock_.Step(kLease);
   EXPECT_TRUE(lost_x.lost());
+  ASSERT_EQ(b_->Len(), 1u);
+  clock_.Step(kFirstRetry);
   ASSERT_EQ(b_->Len(), 3u);
+  EXPECT_EQ(b_->Get(), "later") << "the others have failed";
   const Lease<std::string> x = *b_->Acquire();
-  EXPECT_EQ(*x, "x") << "before those that were never handed out";
+  EXPECT_EQ(*x, "x") << "which was due first";
   EXPECT_GT(x.token(), token);
   EXPECT_FALSE(lost_x.Done()) << "too late";
   b_->Add("x");
   EXPECT_EQ(b_->Get(), "y");
   EXPECT_FALSE(lost_y.GiveBack()) << "too late";
-  EXPECT_EQ(b_->Get(), "later");
   EXPECT_EQ(b_->Len(), 0u) << "x is still being processed";
+}
+
+// It may be the item that has ended its process.
+TEST_F(SharedQueueTest, AnExpiredLeaseIsAFailure) {
+  a_->AddWithOptions({absl::ZeroDuration(), false, 7}, {"x"});
+  absl::Duration backoff = kFirstRetry;
+  for (int failures = 1; failures < 10; ++failures) {
+    ASSERT_EQ(b_->Get(), "x");
+    clock_.Step(kLease);
+    EXPECT_EQ(a_->NumRequeues("x"), failures);
+    EXPECT_EQ(a_->Count()->failing, 1u);
+    clock_.Step(backoff - absl::Nanoseconds(1));
+    EXPECT_EQ(a_->Len(), 0u);
+    EXPECT_EQ(a_->TakeSnapshot().waiting.at(0).failures, failures);
+    EXPECT_EQ(a_->TakeSnapshot().waiting.at(0).priority, 7);
+    clock_.Step(absl::Nanoseconds(1));
+    EXPECT_EQ(a_->Len(), 1u);
+    backoff *= 2;
+  }
+  a_->Forget("x");
+  ASSERT_EQ(b_->Get(), "x");
+  clock_.Step(kLease);
+  EXPECT_EQ(a_->NumRequeues("x"), 1);
+}
+
+TEST_F(SharedQueueTest, WhatWasAddedDuringALeaseThatExpiresWaitsToo) {
+  a_->Add("x");
+  ASSERT_EQ(b_->Get(), "x");
+  a_->Add("x");
+  clock_.Step(kLease);
+  EXPECT_EQ(a_->Len(), 0u);
+  clock_.Step(kFirstRetry);
+  EXPECT_EQ(a_->Get(), "x");
+  EXPECT_TRUE(a_->Done("x"));
+  EXPECT_EQ(a_->Len(), 0u) << "once for both";
+}
+
+// Nothing waits there, but nothing gets lost either.
+TEST_F(SharedQueueTest, ALeaseThatExpiresInADrainIsAFailure) {
+  a_->Add("x");
+  ASSERT_EQ(b_->Get(), "x");
+  EXPECT_FALSE(a_->ShutDownWithDrainWithin(absl::ZeroDuration()));
+  clock_.Step(kLease);
+  EXPECT_EQ(a_->NumRequeues("x"), 1);
+  clock_.Step(kFirstRetry - absl::Nanoseconds(1));
+  EXPECT_EQ(a_->Len(), 0u);
+  EXPECT_FALSE(a_->ShutDownWithDrainWithin(absl::ZeroDuration()));
+  clock_.Step(absl::Nanoseconds(1));
+  EXPECT_EQ(a_->Get(), "x");
+  EXPECT_TRUE(a_->Done("x"));
+  EXPECT_TRUE(a_->ShutDownWithDrainWithin(absl::ZeroDuration()));
+}
+
+TEST_F(SharedQueueTest, TheScheduleOfTheRetriesCountsForExpiredLeases) {
+  Options options = MakeOptions();
+  options.name = NewQueueName();
+  options.retry_schedule = {absl::Seconds(1), absl::Seconds(1),
+                            absl::Seconds(3), absl::ZeroDuration(),
+                            absl::Seconds(2)};
+  const auto queue = NewSharedQueue(std::move(options));
+  queue->Add("x");
+  for (const int seconds : {1, 1, 3, 0, 2, 2}) {
+    ASSERT_TRUE(queue->TryGet().ok());
+    clock_.Step(kLease);
+    EXPECT_EQ(queue->Len(), seconds == 0 ? 1u : 0u);
+    clock_.Step(absl::Seconds(seconds) - absl::Nanoseconds(1));
+    EXPECT_EQ(queue->Len(), seconds == 0 ? 1u : 0u);
+    clock_.Step(absl::Nanoseconds(1));
+  }
 }
 
 TEST_F(SharedQueueTest, ALateDoneAfterAGetReturnsFalse) {
   a_->Add("x");
   ASSERT_EQ(a_->Get(), "x");
   clock_.Step(kLease);
+  EXPECT_EQ(b_->Len(), 0u);
+  clock_.Step(kFirstRetry);
   ASSERT_EQ(b_->Get(), "x");
   EXPECT_FALSE(a_->Done("x"));
   EXPECT_TRUE(b_->Done("x"));
@@ -314,6 +388,8 @@ TEST_F(SharedQueueTest, AnExpiredLeaseServesAWorkerThatWaits) {
   auto got = std::async(std::launch::async, [this] { return b_->Get(); });
   clock_.AwaitWaiters(3);
   clock_.Step(kLease);
+  EXPECT_EQ(a_->NumRequeues("x"), 1);
+  clock_.Step(kFirstRetry);
   EXPECT_EQ(got.get(), "x");
   EXPECT_FALSE(lease.Done());
 }

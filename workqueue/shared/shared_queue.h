@@ -29,6 +29,7 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/executor.h"
 #include "workqueue/interfaces.h"
+#include "workqueue/internal/catch_as_status.h"
 #include "workqueue/internal/error_log.h"
 #include "workqueue/internal/print_item.h"
 #include "workqueue/internal/queue/acquire_errors.h"
@@ -90,11 +91,18 @@ struct SharedQueueCounts {
 //     noeviction`). A failover to a replica can lose what the replica has not
 //     received yet.
 //   * At most one worker at a time processes an item as long as its lease
-//     lives. After a crash the item is processed again. A worker whose lease
+//     lives. After a crash the item is processed again: a lease that expires is
+//     a failure, which `NumRequeues()` counts until a `Forget()`, and the item
+//     waits for its delay of the retry schedule. A worker whose lease
 //     has expired, because it was suspended or cut off, may overlap with the
 //     next one; its `Done()` returns false and changes nothing. To exclude
 //     that, send `Lease::token()` along with what the worker writes.
 //   * Times are the server's. Nothing comes early.
+//   * An item that cannot be handed to the worker, because the codec returns an
+//     error or the codec or `T` throws, has failed in the same way. It is
+//     logged, and waits for a second at least: a process of another version may
+//     be able to decode it. `Get()` goes on with the next item, a batch has the
+//     other items, and the other calls return the error.
 //
 // A call fails when the server could not be reached, or did not answer, within
 // `SharedQueueOptions::call_timeout`. The functions of the interface then
@@ -241,6 +249,9 @@ class SharedQueue final : public PriorityInterface<T>,
  private:
   using Operation = internal::EngineOperation;
 
+  // An item that this process cannot decode is not handed out again before.
+  static constexpr absl::Duration kDelayOfUndecodable = absl::Seconds(1);
+
   // An item that is leased.
   class HeldByLease;
 
@@ -279,9 +290,19 @@ class SharedQueue final : public PriorityInterface<T>,
   Snapshot<T> OrNone(absl::StatusOr<Snapshot<T>> snapshot, const T* item,
                      absl::string_view call) const;
 
-  // Makes a lease of `*held`, or gives an item up that cannot be decoded.
+  // Decodes `*held`, and passes the item to `receive(T&&)`. If either fails or
+  // throws, gives the item back as one whose processing has failed, logs, and
+  // returns the error: a process of another version may be able to decode it.
+  template <typename F>
+  absl::Status HandOver(internal::HeldItem* held, F receive);
+  // Does the same for a get that returns the item by value, until a `Done()`.
+  template <typename F>
+  absl::Status HandOverByValue(internal::HeldItem* held, F receive);
+  // Waits until an item has been handed over to `receive(T&&, priority)`.
+  // Returns false if the queue ends before.
+  template <typename F>
+  bool GetNext(F receive);
   absl::StatusOr<Lease<T>> MakeLease(internal::HeldItem* held);
-  absl::StatusOr<T> Decode(const internal::HeldItem& held) const;
 
   // LeaseOwner:
   bool EndLeases(absl::Span<QueuedItem<T>* const> items,
@@ -524,61 +545,105 @@ int SharedQueue<T>::NumRequeues(const T& item) const {
 }
 
 template <typename T>
-absl::StatusOr<T> SharedQueue<T>::Decode(const internal::HeldItem& held) const {
-  absl::StatusOr<T> item = codec_.decode(held.item);
-  if (!item.ok()) {
-    errors_.Write(
-        [&] {
-          return absl::StrCat("cannot decode ",
-                              internal::DescribeItem(held.item));
-        },
-        item.status());
-  }
-  return item;
+template <typename F>
+absl::Status SharedQueue<T>::HandOver(internal::HeldItem* held, F receive) {
+  const absl::Status status = internal::CatchAsStatus([&]() -> absl::Status {
+    absl::StatusOr<T> item = codec_.decode(held->item);
+    if (!item.ok()) return item.status();
+    receive(*std::move(item));
+    return absl::OkStatus();
+  });
+  if (status.ok()) return status;
+  errors_.Write(
+      [&] {
+        return absl::StrCat("gives back ", internal::DescribeItem(held->item),
+                            ", which cannot be decoded");
+      },
+      status);
+  Operation failed = queue_.End(held, Operation::kFailed);
+  failed.y = queue_.ticks().From(kDelayOfUndecodable);
+  // If the engine does not hear of it, the lease expires, which is the same.
+  queue_.ApplyEnds({std::move(failed)}).IgnoreError();
+  return status;
+}
+
+template <typename T>
+template <typename F>
+absl::Status SharedQueue<T>::HandOverByValue(internal::HeldItem* held,
+                                             F receive) {
+  return HandOver(held, [&](T&& item) {
+    std::string bytes = codec_.encode(item);  // by which `Done()` finds it
+    receive(std::move(item));
+    queue_.Remember(std::move(bytes), held);
+  });
 }
 
 template <typename T>
 absl::StatusOr<Lease<T>> SharedQueue<T>::MakeLease(internal::HeldItem* held) {
-  absl::StatusOr<T> item = Decode(*held);
-  if (!item.ok()) return item.status();
+  std::unique_ptr<HeldByLease> leased;
+  const absl::Status status = HandOver(held, [&](T&& item) {
+    leased = std::make_unique<HeldByLease>(std::move(item), held);
+  });
+  if (!status.ok()) return status;
   leases_.Increment();
-  return internal::LeaseAccess::Make<T>(
-      this, new HeldByLease(*std::move(item), held));
+  return internal::LeaseAccess::Make<T>(this, leased.release());
 }
+
+// In the following functions, only one object is returned, so that nothing
+// copies or moves it after the item has been handed over.
 
 template <typename T>
 absl::StatusOr<T> SharedQueue<T>::GetWithTimeout(absl::Duration timeout) {
+  absl::StatusOr<T> result = absl::UnknownError("");
   absl::StatusOr<std::vector<internal::HeldItem*>> got =
       queue_.Acquire(1, timeout, {});
-  if (!got.ok()) return got.status();
-  absl::StatusOr<T> item = Decode(*got->front());
-  if (item.ok()) queue_.Remember(got->front());
-  return item;
+  absl::Status status = got.status();
+  if (got.ok()) {
+    status = HandOverByValue(
+        got->front(), [&result](T&& item) { result.emplace(std::move(item)); });
+  }
+  if (!status.ok()) result = std::move(status);
+  return result;
 }
 
 template <typename T>
-std::optional<ItemWithPriority<T>> SharedQueue<T>::GetWithPriority() {
+template <typename F>
+bool SharedQueue<T>::GetNext(F receive) {
   while (true) {
     absl::StatusOr<std::vector<internal::HeldItem*>> got =
         queue_.Acquire(1, absl::InfiniteDuration(), {});
     if (got.ok()) {
       internal::HeldItem* const held = got->front();
-      absl::StatusOr<T> item = Decode(*held);
-      if (!item.ok()) continue;
       const int priority = static_cast<int>(held->priority);
-      queue_.Remember(held);
-      return ItemWithPriority<T>{*std::move(item), priority};
+      const absl::Status status = HandOverByValue(
+          held, [&](T&& item) { receive(std::move(item), priority); });
+      if (status.ok()) return true;
+    } else if (absl::IsCancelled(got.status())) {
+      return false;
+    } else {
+      Ok(got.status(), nullptr, "Get()");
     }
-    if (absl::IsCancelled(got.status())) return std::nullopt;
-    Ok(got.status(), nullptr, "Get()");
   }
 }
 
 template <typename T>
+std::optional<ItemWithPriority<T>> SharedQueue<T>::GetWithPriority() {
+  std::optional<ItemWithPriority<T>> result;
+  if (!GetNext([&result](T&& item, int priority) {
+        result.emplace(ItemWithPriority<T>{std::move(item), priority});
+      })) {
+    result.reset();
+  }
+  return result;
+}
+
+template <typename T>
 std::optional<T> SharedQueue<T>::Get() {
-  std::optional<ItemWithPriority<T>> got = GetWithPriority();
-  if (!got.has_value()) return std::nullopt;
-  return std::move(got->item);
+  std::optional<T> result;
+  if (!GetNext([&result](T&& item, int) { result.emplace(std::move(item)); })) {
+    result.reset();
+  }
+  return result;
 }
 
 template <typename T>

@@ -48,7 +48,8 @@ struct SharedQueueOptionsBase {
 
   // How long a worker may have an item without a renewal. This process renews
   // its leases each third of that time. The items that a dead process held
-  // are handed out again when so much time has passed. A short lease finds dead
+  // fail when so much time has passed, and are handed out again after their delay
+  // of the retry schedule. A short lease finds dead
   // processes sooner, and takes a process for dead whose threads do not run for
   // that long: while its machine swaps, or is suspended.
   //
@@ -65,8 +66,9 @@ struct SharedQueueOptionsBase {
   // besides. On the machine's clock. Positive and finite.
   absl::Duration call_timeout = absl::Seconds(5);
 
-  // The delays of `AddRateLimited()`. Must not be empty. The longest of them is
-  // the maximum of `AddRateLimitedAfter()`.
+  // The delays of `AddRateLimited()`, and of an item whose lease has expired.
+  // Must not be empty. The longest of them is the maximum of
+  // `AddRateLimitedAfter()`.
   RetrySchedule retry_schedule = DefaultRetrySchedule();
 
   // The retries of this process together are limited to so many a second, after

@@ -107,10 +107,11 @@ class ByteQueue {
            results->end();
   }
 
-  // An item that `Get()` returns by value is known by its bytes until `Done()`.
-  virtual void Remember(HeldItem* held) = 0;
+  // An item that `Get()` returns by value is known until `Done()` by its bytes,
+  // as this process writes them.
+  virtual void Remember(std::string bytes, HeldItem* held) = 0;
   // Returns the earliest item of these bytes, or null if there is none.
-  virtual HeldItem* Recall(const std::string& item) = 0;
+  virtual HeldItem* Recall(const std::string& bytes) = 0;
 
   // Whether this process holds `item`.
   virtual bool Holds(const std::string& item) = 0;

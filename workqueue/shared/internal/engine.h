@@ -41,6 +41,7 @@ struct EngineOperation {
     kNumRequeues = 'N',     //
     kDone = 'D',            // token
     kGiveBack = 'G',        // token, priority
+    kFailed = 'E',          // token, least delay. As if the lease expired
     kRenew = 'X',           // token
     kShutDown = 'S',        // kDrain or kAtOnce; no item. Returns the number
                             // of shutdowns at once so far
@@ -88,7 +89,8 @@ struct EngineRequest {
   // How long the client counts as alive without another request.
   int64_t presence = kForever;
 
-  // The delays of the retries: the last one counts for all later retries.
+  // The delays after the failures of an item: the last one counts for all
+  // further failures. Null means that none has a delay.
   const std::vector<int64_t>* retry_schedule = nullptr;
 
   std::vector<EngineOperation> operations;

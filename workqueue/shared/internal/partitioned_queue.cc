@@ -455,12 +455,13 @@ EngineOperation PartitionedQueue::End(HeldItem* held,
   return PartitionFor(held->item).End(held, code);
 }
 
-void PartitionedQueue::Remember(HeldItem* held) {
-  PartitionFor(held->item).Remember(held);
+void PartitionedQueue::Remember(std::string bytes, HeldItem* held) {
+  SharedQueueCore& partition = PartitionFor(bytes);
+  partition.Remember(std::move(bytes), held);
 }
 
-HeldItem* PartitionedQueue::Recall(const std::string& item) {
-  return PartitionFor(item).Recall(item);
+HeldItem* PartitionedQueue::Recall(const std::string& bytes) {
+  return PartitionFor(bytes).Recall(bytes);
 }
 
 bool PartitionedQueue::Holds(const std::string& item) {

@@ -31,8 +31,9 @@ local META, ITEMS, READY, WAITING, LEASES, CLIENTS, WAITERS = unpack(KEYS)
 --    8  number of the client's workers that wait for an item
 --    9  number of pushes that the client has received
 --   10  number of items that the client takes if there are any, beside 8
---   11  number n of delays in the retry schedule; 12 to 11 + n: the delays
---   From 12 + n on, five for each operation: code, item, x, y, z.
+--   11  the retry schedule: "delay times " of each run of equal delays, where
+--       the last delay counts for all further failures
+--   From 12 on, five for each operation: code, item, x, y, z.
 --
 -- Reply: { { time, ticks until something is due or -1, ready, waiting,
 -- processing, failing, state, number of leases that expired in this request,
@@ -105,9 +106,8 @@ local request = number(ARGV[3])
 local lease = number(ARGV[6], nil, 0, math.huge)
 local presence = number(ARGV[7])
 local wants, received, take = number(ARGV[8]), number(ARGV[9]), number(ARGV[10])
-local delays = number(ARGV[11])
 if not (request and lease and presence and wants and received and take and
-        delays and #ARGV >= 11 + delays and (#ARGV - 11 - delays) % 5 == 0) then
+        #ARGV >= 11 and (#ARGV - 11) % 5 == 0) then
   return redis.error_reply('ERR wrong arguments')
 end
 
@@ -264,6 +264,52 @@ local function give_back(item, e, priority)
   enqueue(item, e)
 end
 
+-- The delay that the retry schedule has after so many failures as the item has,
+-- but at least `least`.
+local function retry_delay(e, least)
+  local failures, delay = e[FAILURES], 0
+  for ticks, times in string.gmatch(ARGV[11], '(%S+) (%S+) ') do
+    delay = number(ticks, 0, 0, math.huge)
+    failures = failures - number(times, 1)
+    if failures < 0 then break end
+  end
+  return math.max(least, delay)
+end
+
+local function count_failure(e)
+  if e[FAILURES] == 0 then failing = failing + 1 end
+  e[FAILURES] = math.min(e[FAILURES] + 1, 2 ^ 31 - 1)
+  changed = true
+end
+
+-- Ends the processing of the item, which may have been added again meanwhile.
+local function stop_processing(item, e)
+  write('ZREM', LEASES, item)
+  if e[STATE] == DIRTY then dirty = math.max(0, dirty - 1) end
+  e[STATE], e[TOKEN] = IDLE, 0
+end
+
+-- Ends the processing of the item because it has failed: the item is added
+-- again after the delay of its failures, but at least `least`. In a queue that
+-- has been shut down nothing waits. There the item counts as being processed
+-- meanwhile, with a negative token, so that a drain does not forget it.
+local function fail(item, e, least)
+  local delay = retry_delay(e, least)
+  count_failure(e)
+  if delay > 0 and state ~= 0 then
+    token = token + 1
+    e[TOKEN] = -token
+    write('ZADD', LEASES, now + delay, item)
+    return
+  end
+  stop_processing(item, e)
+  if delay > 0 then
+    wait(item, e, now + delay, e[PRIORITY], false)
+  else
+    add(item, e, e[PRIORITY])
+  end
+end
+
 -- The operations. They return 0 or 1 for false or true, and `add` 2 for news.
 -- x, y and z are:
 local transitions = {
@@ -300,19 +346,12 @@ local transitions = {
     stop_waiting(item, e)
     return 1
   end,
-  -- Add rate limited: least delay, priority, other delay or -1. The retry
-  -- schedule has the delay after so many failures, and its last delay counts
-  -- from then on. The shorter of that and the other delay counts.
+  -- Add rate limited: least delay, priority, other delay or -1. The shorter of
+  -- the delay of the item's failures and the other delay counts.
   L = function(item, e, least, priority, other)
-    local delay = least
-    if delays > 0 then
-      local i = math.min(e[FAILURES], delays - 1)
-      delay = math.max(delay, number(ARGV[12 + i], 0, 0, math.huge))
-    end
+    local delay = retry_delay(e, least)
     if other >= 0 and other < delay then delay = other end
-    if e[FAILURES] == 0 then failing = failing + 1 end
-    e[FAILURES] = math.min(e[FAILURES] + 1, 2 ^ 31 - 1)
-    changed = true
+    count_failure(e)
     if state ~= 0 then return 0 end
     if delay > 0 then
       wait(item, e, now + delay, priority, false)
@@ -347,6 +386,12 @@ local transitions = {
     give_back(item, e, priority)
     return 1
   end,
+  -- The processing has failed: token, least delay.
+  E = function(item, e, token, least)
+    if not is_leased(e, token) then return 0 end
+    fail(item, e, least)
+    return 1
+  end,
   -- Renew the lease: token.
   X = function(item, e, token)
     if not is_leased(e, token) then return 0 end
@@ -376,7 +421,7 @@ local unchanged = { X = true, N = true, S = true, O = true }
 local adds = { A = true, W = true, M = true, L = true }
 
 local operations = {}
-for i = 12 + delays, #ARGV, 5 do
+for i = 12, #ARGV, 5 do
   local x, y, z = number(ARGV[i + 2], nil, -EXACT, math.huge),
                   number(ARGV[i + 3], nil, -EXACT, math.huge),
                   number(ARGV[i + 4], nil, -EXACT, math.huge)
@@ -432,12 +477,16 @@ for _, it in ipairs(due_items) do
   if add(item, e, priority) then came_due = came_due + 1 end
   save(item, e)
 end
-for i = #dead, 1, -1 do  -- so that they keep their order
-  local item = dead[i]
+for _, item in ipairs(dead) do
   local e = load(item)
-  give_back(item, e, e[PRIORITY])
+  if e[TOKEN] < 0 then
+    stop_processing(item, e)
+    add(item, e, e[PRIORITY])
+  else
+    fail(item, e, 0)
+    expired = expired + 1
+  end
   save(item, e)
-  expired = expired + 1
 end
 
 local results = {}

@@ -59,6 +59,19 @@ std::string TicksToText(int64_t ticks) {
   return ticks == kForever ? "inf" : absl::StrCat(ticks);
 }
 
+// Returns each run of equal delays as the delay and the length of the run.
+std::string ScheduleToText(const std::vector<int64_t>* schedule) {
+  std::string text;
+  if (schedule == nullptr) return text;
+  for (auto it = schedule->begin(); it != schedule->end();) {
+    const auto end = std::find_if(it, schedule->end(),
+                                  [it](int64_t each) { return each != *it; });
+    absl::StrAppend(&text, TicksToText(*it), " ", end - it, " ");
+    it = end;
+  }
+  return text;
+}
+
 // The request may have been applied.
 absl::Status BadReply() {
   return absl::UnknownError("the script's reply has an unexpected form");
@@ -374,11 +387,7 @@ absl::StatusOr<EngineReply> RedisEngine::Apply(const EngineRequest& request,
         words.push_back(absl::StrCat(request.waiting_workers));
         words.push_back(absl::StrCat(request.received));
         words.push_back(absl::StrCat(request.take));
-        const auto* delays = request.retry_schedule;
-        words.push_back(absl::StrCat(delays != nullptr ? delays->size() : 0));
-        if (delays != nullptr) {
-          for (int64_t delay : *delays) words.push_back(TicksToText(delay));
-        }
+        words.push_back(ScheduleToText(request.retry_schedule));
         for (const EngineOperation& operation : request.operations) {
           words.emplace_back(1, operation.code);
           words.push_back(operation.item);

@@ -265,6 +265,7 @@ void SharedQueueCore::SendTogether() {
   request.number = ++request_;
   request.lease = ticks_.From(options_.lease);
   request.presence = ticks_.From(kPresence);
+  request.retry_schedule = &retry_schedule_;
   absl::Time deadline = absl::InfiniteFuture();
   size_t bytes = 0;
   while (!calls_.empty()) {
@@ -280,12 +281,8 @@ void SharedQueueCore::SendTogether() {
     calls.push_back(call);
     request.take += call->take;
     deadline = std::min(deadline, call->deadline);
-    for (const EngineOperation& operation : call->operations) {
-      if (operation.code == EngineOperation::kAddRateLimited) {
-        request.retry_schedule = &retry_schedule_;
-      }
-      request.operations.push_back(operation);
-    }
+    request.operations.insert(request.operations.end(),
+                              call->operations.begin(), call->operations.end());
   }
   // Without ears the process can only take what there is.
   (listening_ ? request.waiting_workers : request.take) += Wanted();
@@ -681,9 +678,9 @@ EngineOperation SharedQueueCore::End(HeldItem* held,
   return end;
 }
 
-void SharedQueueCore::Remember(HeldItem* held) {
+void SharedQueueCore::Remember(std::string bytes, HeldItem* held) {
   MutexLock lock(&mu_);
-  gotten_[held->item].push_back(held);
+  gotten_[std::move(bytes)].push_back(held);
 }
 
 HeldItem* SharedQueueCore::Recall(const std::string& item) {

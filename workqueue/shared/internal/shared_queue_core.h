@@ -109,7 +109,7 @@ class SharedQueueCore final : public ByteQueue,
   AcquireId AcquireAsync(Executor* executor, Callback callback) override;
   bool CancelAcquire(AcquireId id) override;
   EngineOperation End(HeldItem* held, EngineOperation::Code code) override;
-  void Remember(HeldItem* held) override;
+  void Remember(std::string bytes, HeldItem* held) override;
   HeldItem* Recall(const std::string& item) override;
   bool Holds(const std::string& item) override;
   bool IsLost(const HeldItem& held) override;
