@@ -219,7 +219,7 @@ class QueueScriptTest : public RedisFixture {
         {"L", "new", "10", "0", "5"},     {"F", "fails", "0", "0", "-1"},
         {"D", "held", token_, "0", "-1"}, {"G", "held", token_, "0", "-1"},
         {"X", "held", token_, "0", "-1"}, {"N", "fails", "0", "0", "-1"},
-        {"E", "held", token_, "0", "-1"},
+        {"E", "held", token_, "0", "-1"}, {"R", "", "0", "0", "-1"},
         {"S", "", "1", "0", "-1"},        {"S", "", "2", "0", "-1"},
         {"O", "", "0", "0", "-1"}};
     std::vector<Request> requests(1);
@@ -250,7 +250,7 @@ class QueueScriptTest : public RedisFixture {
   // nothing changes if there is an error. Returns the number of errors.
   int TryAll(const std::function<void()>& spoil) {
     int errors = 0;
-    for (size_t i = 0; i < 21; ++i) {
+    for (size_t i = 0; i < 22; ++i) {
       Fill();
       const Request request = Requests()[i];
       spoil();
@@ -292,7 +292,7 @@ class QueueScriptTest : public RedisFixture {
 
 TEST_F(QueueScriptTest, NothingFailsAfterTheFirstWrite) {
   int failed = 0;
-  for (size_t i = 0; i < 21; ++i) {
+  for (size_t i = 0; i < 22; ++i) {
     for (int fail_at = 1;; ++fail_at) {
       Fill();
       Words arguments = ArgumentsOf(Requests()[i]);
@@ -313,7 +313,7 @@ TEST_F(QueueScriptTest, NothingFailsAfterTheFirstWrite) {
 
 TEST_F(QueueScriptTest, AKeyOfAnotherTypeFailsTheRequest) {
   for (const std::string& key : keys_) {
-    EXPECT_EQ(TryAll([&] { Do({"SET", key, "text"}); }), 21) << key;
+    EXPECT_EQ(TryAll([&] { Do({"SET", key, "text"}); }), 22) << key;
     EXPECT_TRUE(absl::StrContains(last_error_, "WRONGTYPE")) << last_error_;
   }
 }
@@ -380,7 +380,7 @@ TEST_F(QueueScriptTest, MissingKeysFailNoRequest) {
 }
 
 TEST_F(QueueScriptTest, OddArgumentsChangeNothingOrAreBounded) {
-  for (size_t i = 0; i < 21; ++i) {
+  for (size_t i = 0; i < 22; ++i) {
     Fill();
     const size_t size = ArgumentsOf(Requests()[i]).size();
     for (size_t k = 2; k < size; ++k) {

@@ -43,6 +43,7 @@ struct EngineOperation {
     kGiveBack = 'G',        // token, priority
     kFailed = 'E',          // token, least delay. As if the lease expired
     kRenew = 'X',           // token
+    kRepair = 'R',          // no item. Returns the number of items repaired
     kShutDown = 'S',        // kDrain or kAtOnce; no item. Returns the number
                             // of shutdowns at once so far
     kReopen = 'O',          // no item. Or `kNotYet`

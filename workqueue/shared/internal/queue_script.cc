@@ -62,6 +62,8 @@ local WANTED, PUSHED, VALID, LAST_REQUEST, LAST_REPLY = 1, 2, 3, 4, 5
 local MOST, LEAST = 1000, 100
 -- Nor does a reply hand out a further item after so many bytes.
 local MOST_BYTES = 2 ^ 18
+-- How many entries a repair looks at.
+local REPAIRED_AT_ONCE = 500
 -- How many clients a request looks at, to remove those that are silent.
 local CLIENTS_AT_ONCE = 10
 -- Whole numbers are exact up to this one.
@@ -90,6 +92,14 @@ local function unpack_numbers(bytes, n)
   return t
 end
 
+-- Returns the next part of a hash: where the one after it begins, and the part.
+local function scan(hash, cursor, count)
+  if not cursor or not string.find(cursor, '^%d+$') or #cursor > 19 then
+    cursor = '0'
+  end
+  return unpack(redis.call('HSCAN', hash, cursor, 'COUNT', count))
+end
+
 local function unpack_client(bytes)
   local entry = unpack_numbers(bytes, 4)
   return entry and type(entry[LAST_REPLY]) == 'string' and entry or nil
@@ -97,7 +107,8 @@ end
 
 local m = redis.call('HMGET', META, 'version', 'time', 'offset', 'sequence',
                      'token', 'turn', 'state', 'run', 'grace', 'failing',
-                     'due', 'dirty', 'front', 'shutdowns', 'swept', 'cursor')
+                     'due', 'dirty', 'front', 'shutdowns', 'swept', 'cursor',
+                     'repaired')
 if m[1] and m[1] ~= ARGV[1] then
   return redis.error_reply('WQLAYOUT ' .. m[1])
 end
@@ -154,15 +165,16 @@ end
 -- Clients that have been silent for long: all are looked at, one part after the
 -- other.
 local silent, swept, cursor = {}, number(m[15], 0, 0, now), m[16] or '0'
+local repaired, entries = m[17] or '0', {}
 if now > swept + presence / 3 then
-  if not string.find(cursor, '^%d+$') or #cursor > 19 then cursor = '0' end
-  local part = redis.call('HSCAN', CLIENTS, cursor, 'COUNT', CLIENTS_AT_ONCE)
-  swept, cursor, told = now, part[1], true
-  for i = 1, #part[2], 2 do
-    local entry = unpack_client(part[2][i + 1])
-    if part[2][i] ~= client and
+  local part
+  cursor, part = scan(CLIENTS, cursor, CLIENTS_AT_ONCE)
+  swept, told = now, true
+  for i = 1, #part, 2 do
+    local entry = unpack_client(part[i + 1])
+    if part[i] ~= client and
         not (entry and entry[VALID] + 10 * presence >= now) then
-      silent[#silent + 1] = part[2][i]
+      silent[#silent + 1] = part[i]
     end
   end
 end
@@ -310,6 +322,28 @@ local function fail(item, e, least)
   end
 end
 
+-- Puts the item back into the sets that it is missing from, because an operator
+-- has deleted one. Its times are lost with the set: a lease begins anew, and
+-- what waits is due now. Returns whether something was missing.
+local function repair(item, e)
+  local missing = false
+  local function put_back(set, score, it)
+    if not redis.call('ZSCORE', set, it) then
+      write('ZADD', set, score, it)
+      missing = true
+    end
+  end
+  if e[STATE] == QUEUED then
+    put_back(READY, -e[PRIORITY], member(e[SEQUENCE], item))
+  elseif e[STATE] >= PROCESSING then
+    put_back(LEASES, now + lease, item)
+  end
+  if e[DUE_SEQUENCE] ~= 0 then
+    put_back(WAITING, now, member(e[DUE_SEQUENCE], item))
+  end
+  return missing
+end
+
 -- The operations. They return 0 or 1 for false or true, and `add` 2 for news.
 -- x, y and z are:
 local transitions = {
@@ -398,6 +432,18 @@ local transitions = {
     write('ZADD', LEASES, now + lease, item)
     return 1
   end,
+  -- Repair a part of the items, and what is known of the client. Returns how
+  -- many items were not in line.
+  R = function()
+    local n = 0
+    for i = 1, #entries, 2 do
+      if repair(entries[i], load(entries[i])) then n = n + 1 end
+    end
+    if mine and mine[WANTED] > 0 and not redis.call('ZSCORE', WAITERS, client) then
+      mine[WANTED] = 0
+    end
+    return n
+  end,
   -- The number of failures.
   N = function(item, e) return e[FAILURES] end,
   -- Shut down; x: 1 to drain, 2 at once. Returns the number of those at once.
@@ -417,7 +463,7 @@ local transitions = {
     return 1
   end,
 }
-local unchanged = { X = true, N = true, S = true, O = true }
+local unchanged = { X = true, N = true, R = true, S = true, O = true }
 local adds = { A = true, W = true, M = true, L = true }
 
 local operations = {}
@@ -427,6 +473,11 @@ for i = 12, #ARGV, 5 do
                   number(ARGV[i + 4], nil, -EXACT, math.huge)
   if not (transitions[ARGV[i]] and x and y and z) then
     return redis.error_reply('ERR wrong arguments')
+  end
+  if ARGV[i] == 'R' then
+    local from = repaired
+    repaired, entries = scan(ITEMS, from, REPAIRED_AT_ONCE)
+    told = told or repaired ~= from
   end
   operations[#operations + 1] = { ARGV[i], ARGV[i + 1], x, y, z }
 end
@@ -473,20 +524,25 @@ for _, it in ipairs(due_items) do
   local e = load(item)
   local priority = e[DUE_PRIORITY]
   write('ZREM', WAITING, it)
-  e[DUE_SEQUENCE], e[DUE_PRIORITY] = 0, 0
-  if add(item, e, priority) then came_due = came_due + 1 end
-  save(item, e)
+  if member(e[DUE_SEQUENCE], item) == it then  -- else the entry is the truth
+    e[DUE_SEQUENCE], e[DUE_PRIORITY] = 0, 0
+    if add(item, e, priority) then came_due = came_due + 1 end
+    save(item, e)
+  end
 end
 for _, item in ipairs(dead) do
   local e = load(item)
-  if e[TOKEN] < 0 then
+  if e[STATE] < PROCESSING then
+    write('ZREM', LEASES, item)
+  elseif e[TOKEN] < 0 then
     stop_processing(item, e)
     add(item, e, e[PRIORITY])
+    save(item, e)
   else
     fail(item, e, 0)
+    save(item, e)
     expired = expired + 1
   end
-  save(item, e)
 end
 
 local results = {}
@@ -516,13 +572,17 @@ local function claim(n, receive)
   for _, it in ipairs(popped) do
     local item = string.sub(it, 9)
     local e = load(item)
-    token = token + 1
-    if not receive(item, token, e[PRIORITY], now - e[SINCE]) then return end
-    write('ZREM', READY, it)
-    e[STATE], e[TOKEN], e[BEGAN] = PROCESSING, token, now
-    write('ZADD', LEASES, now + lease, item)
-    save(item, e)
-    left = left - 1
+    if e[STATE] ~= QUEUED or member(e[SEQUENCE], item) ~= it then
+      write('ZREM', READY, it)
+    else
+      token = token + 1
+      if not receive(item, token, e[PRIORITY], now - e[SINCE]) then return end
+      write('ZREM', READY, it)
+      e[STATE], e[TOKEN], e[BEGAN] = PROCESSING, token, now
+      write('ZADD', LEASES, now + lease, item)
+      save(item, e)
+      left = left - 1
+    end
   end
 end
 
@@ -557,24 +617,24 @@ while pushes > 0 and redis.call('ZCARD', READY) > 0 do
   local other = redis.call('ZRANGE', WAITERS, 0, 0)[1]
   if not other or other == client then break end
   local entry = others[other] or
-                unpack_client(redis.call('HGET', CLIENTS, other)) or
-                { 0, 0, 0, 0, '' }
+                unpack_client(redis.call('HGET', CLIENTS, other))
   others[other] = entry
-  local heard = false
-  if now < entry[VALID] then
+  local listens, heard = entry and now < entry[VALID], false
+  if listens then
     claim(1, function(item, token, priority, waited)
       local n = redis.pcall('SPUBLISH', META .. ':' .. other, string.format(
           '%.0f %.0f %.0f %.0f ', token, priority, waited, now) .. item)
       heard = type(n) == 'number' and n > 0
+      listens = heard
       return heard
     end)
   end
   if heard then
     entry[WANTED], entry[PUSHED] = entry[WANTED] - 1, entry[PUSHED] + 1
-  else
+  elseif entry and not listens then
     entry[WANTED] = 0
   end
-  if entry[WANTED] > 0 then
+  if entry and entry[WANTED] > 0 then
     turn = turn + 1
     write('ZADD', WAITERS, turn, other)
   else
@@ -629,7 +689,7 @@ if changed or told or wants ~= had[WANTED] or
              'sequence', sequence, 'token', token, 'turn', turn, 'failing',
              failing, 'due', due, 'dirty', dirty, 'front', front, 'state', state,
              'shutdowns', shutdowns, 'run', run, 'grace', grace, 'swept', swept,
-             'cursor', cursor)
+             'cursor', cursor, 'repaired', repaired)
   mine[VALID] = now + presence
   mine[LAST_REPLY] = cmsgpack.pack(reply)
   redis.call('HSET', CLIENTS, client, cmsgpack.pack(mine))

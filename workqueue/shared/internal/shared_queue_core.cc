@@ -116,6 +116,7 @@ absl::Status SharedQueueCore::Start(absl::Time deadline) {
     call.deadline = deadline;
     Send(&call);
     if (!call.status.ok()) return call.status;
+    repair_at_ = clock()->TimeNow() + WaitingLoop::Heartbeat();
   }
   loop_->Add(this);
   added_to_loop_ = true;
@@ -965,6 +966,11 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
                             held->priority, 0});
       held_.erase(held->id);
     }
+    const bool repairs = now >= repair_at_;
+    if (repairs) {
+      operations.push_back({EngineOperation::kRepair, "", 0, 0, 0});
+      repair_at_ = now + WaitingLoop::Heartbeat();
+    }
     absl::Status status;
     if (!operations.empty() || now >= look_at_ || MustTell()) {
       look_at_ = now + WaitingLoop::Heartbeat();
@@ -979,6 +985,13 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
           held->second->lost = true;
         }
       }
+      if (repairs && results.ok() && results->back() > 0) {
+        errors_.Write([&results] {
+          return absl::StrCat("has put ", results->back(),
+                              " items back where they were missing from the "
+                              "queue's keys: somebody has deleted a key");
+        });
+      }
     }
     if (!status.ok()) {
       if (!renewed.empty()) renew_at_ = std::min(renew_at_, now + RetryAfter());
@@ -986,7 +999,7 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
                     status);
       next = now + RetryAfter();
     } else {
-      next = MustTell() ? now : std::min(look_at_, renew_at_);
+      next = MustTell() ? now : std::min({look_at_, renew_at_, repair_at_});
     }
     wake_time_.Set(next);
   }

@@ -327,10 +327,12 @@ class SharedQueueCore final : public ByteQueue,
   size_t tasks_ ABSL_GUARDED_BY(mu_) = 0;  // submitted or to be submitted
   std::list<Sleeper> sleepers_ ABSL_GUARDED_BY(mu_);
 
-  // When the loop is to renew the leases, and to look for what is due.
+  // When the loop is to renew the leases, to look for what is due, and to let
+  // the engine look for items that its sets lack.
   absl::Time renew_at_ ABSL_GUARDED_BY(mu_) = absl::InfiniteFuture();
   uint64_t heard_ ABSL_GUARDED_BY(mu_) = 0;  // counts the calls of Heard()
   absl::Time look_at_ ABSL_GUARDED_BY(mu_) = absl::InfiniteFuture();
+  absl::Time repair_at_ ABSL_GUARDED_BY(mu_) = absl::InfiniteFuture();
   // The loop makes no request before, except to renew leases, because the last
   // one has failed.
   absl::Time ask_at_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
