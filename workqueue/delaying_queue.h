@@ -92,10 +92,11 @@ struct DelayingQueueOptions : QueueOptions<T> {
 //
 // `AddAfter()` takes O(log n) for n waiting items, most of it on the queue's
 // thread. It blocks only if that thread is 1,000 items behind, until the thread
-// catches up or the queue is shut down. `Reschedule()` and `CancelDelayed()`
-// take O(log n), plus the time to take in earlier additions. These two, and an
-// `AddAfter()` that adds its item itself, wait while the queue below takes an
-// item that is due.
+// catches up or the queue is shut down. It never blocks on the thread of a
+// `WaitingLoop`, as in a callback on an `InlineExecutor`. `Reschedule()` and
+// `CancelDelayed()` take O(log n), plus the time to take in earlier additions.
+// These two, and an `AddAfter()` that adds its item itself, wait while the
+// queue below takes an item that is due.
 //
 // If hashing, comparing or copying a `T` throws, or if there is no memory, the
 // exception comes out of the call and the queue is unchanged. If that happens
@@ -512,6 +513,10 @@ void DelayingQueue<T, Hash, Eq>::DrainAddChannel(absl::Time now) {
     }
     received_.clear();
     taken_in_ = 0;
+    // A callback on the loop's thread may have added any number.
+    if (received_.capacity() > 2 * AddChannel::kCapacity) {
+      decltype(received_)().swap(received_);
+    }
   };
   insert_received();  // what an exception left
   add_channel_.Receive(&received_);

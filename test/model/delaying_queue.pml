@@ -6,6 +6,7 @@
 // Checked with:
 //   -DPUSHERS=2 -DLAST=3 -DREFUSALS=1                                | holds, and loop_ends
 //   -DPUSHERS=2 -DLAST=3 -DTICKERS=1                                 | holds
+//   -DPUSHERS=1 -DLAST=3 -DTICKERS=1 -DLOOP_ADDS=1 -DCAPACITY=1      | holds
 //   -DPUSHERS=3                                                      | holds
 //   -DPUSHERS=3 -DCAPACITY=1                                         | holds
 //   -DPUSHERS=2 -DMOVERS=1                                           | holds
@@ -22,6 +23,7 @@
 //   -DBROKEN_WAKE_AFTER_UNLOCK                                       | assertion .*parked
 //   -DBROKEN_RESCHEDULE_WAKES_NOBODY -DMOVERS=1                      | assertion
 //   -DBROKEN_FULL_WAKES_NOBODY -DPUSHERS=3 -DCAPACITY=1              | assertion .*blocked
+//   -DBROKEN_LOOP_AWAITS_ROOM -DTICKERS=1 -DLOOP_ADDS=1 -DCAPACITY=1 | assertion
 //   -DBROKEN_RECEIVE_FREES_NONE -DPUSHERS=3                          | assertion .*blocked
 //   -DBROKEN_CLOSE_FREES_NONE -DCAPACITY=1 -DSTOPPERS=1              | assertion .*blocked
 //   -DBROKEN_STALL_FREES_NONE -DPUSHERS=3 -DCAPACITY=1 -DFAILURES=1  | assertion .*blocked
@@ -49,6 +51,10 @@
 #ifndef TICKERS  // at most 1
 #define TICKERS 0
 #endif
+#ifndef LOOP_ADDS  // whether the ticker adds an item, too; needs TICKERS
+#define LOOP_ADDS 0
+#endif
+#define ITEMS (PUSHERS + LOOP_ADDS)
 #ifndef STOPPERS  // threads that call ShutDown(); at most 1
 #define STOPPERS 0
 #endif
@@ -73,7 +79,7 @@
 #define TICKER 1
 
 // Guarded by the channel's mu_. For each item, when it is due.
-byte channel[PUSHERS];
+byte channel[ITEMS];
 byte additions;
 byte loop_wake_time;
 bool closed;
@@ -83,8 +89,8 @@ byte blocked;  // the pushers that wait for not_full_, a bit for each
 // DelayingQueue::mu_, and what it guards: the items that have been received but
 // not taken in, and the waiting items.
 bool locked;
-byte received[PUSHERS];
-byte waiting[PUSHERS];
+byte received[ITEMS];
+byte waiting[ITEMS];
 bool stopped;
 
 byte next_tick = 2;
@@ -105,7 +111,7 @@ inline CheckAtRest() {
   d_step {
     if
     :: !stopped && !destroyed ->
-      for (t : 0 .. PUSHERS - 1) {
+      for (t : 0 .. ITEMS - 1) {
         assert(channel[t] == 0 || channel[t] > now || stalled);
         assert(received[t] == 0 || stalled);
         assert(waiting[t] == 0 || waiting[t] > now);
@@ -114,7 +120,7 @@ inline CheckAtRest() {
       }
       assert(!stalled || LOOP_COMES_BY(now + 1))
     :: stopped && !destroyed ->
-      for (t : 0 .. PUSHERS - 1) {
+      for (t : 0 .. ITEMS - 1) {
         assert(channel[t] == 0 && received[t] == 0 && waiting[t] == 0)
       }
     :: else
@@ -134,7 +140,7 @@ inline WakeBy(time) { IF_WAKE_BY(loop_wake_time, time, Wake(DELAYING)) }
 // WaitingItems::NextWake(). Stores the result in `wake`.
 inline NextWake(wake) {
   wake = NEVER;
-  for (i : 0 .. PUSHERS - 1) {
+  for (i : 0 .. ITEMS - 1) {
     if
     :: EARLIER(waiting[i], wake) -> wake = waiting[i]
     :: else
@@ -145,7 +151,7 @@ inline NextWake(wake) {
 
 // AddChannel::Receive()
 inline Receive() {
-  for (i : 0 .. PUSHERS - 1) {
+  for (i : 0 .. ITEMS - 1) {
     if
     :: channel[i] != 0 && !EARLIER(received[i], channel[i]) ->
       received[i] = channel[i]
@@ -172,7 +178,7 @@ inline Receive() {
 // which received items are taken in does not matter.
 inline DrainAddChannel() {
   Receive();
-  for (i : 0 .. PUSHERS - 1) {
+  for (i : 0 .. ITEMS - 1) {
     if
     :: received[i] != 0 && !EARLIER(waiting[i], received[i]) ->
       waiting[i] = received[i]
@@ -188,7 +194,7 @@ inline DrainAddChannel() {
 inline FailToDrain() {
   failures--;
   if
-  :: received[0] != 0 || received[PUSHERS - 1] != 0
+  :: received[0] != 0 || received[ITEMS - 1] != 0
   :: Receive()
   fi
 }
@@ -208,7 +214,7 @@ inline StallUntil(time) {
 // AddChannel::Close()
 inline Close() {
   closed = true;
-  for (i : 0 .. PUSHERS - 1) { channel[i] = 0 }
+  for (i : 0 .. ITEMS - 1) { channel[i] = 0 }
   i = 0;
   additions = 0;
 #ifndef BROKEN_CLOSE_FREES_NONE
@@ -374,7 +380,7 @@ inline RunDelaying(at, next) {
     atomic { Close() }
     atomic {
       !locked ->
-      for (i : 0 .. PUSHERS - 1) { received[i] = 0; waiting[i] = 0 }
+      for (i : 0 .. ITEMS - 1) { received[i] = 0; waiting[i] = 0 }
       i = 0;
       next = NEVER
     }
@@ -393,14 +399,14 @@ inline RunDelaying(at, next) {
     ::
       atomic {
         !locked ->
-        for (i : 0 .. PUSHERS - 1) {
+        for (i : 0 .. ITEMS - 1) {
           if
           :: waiting[i] != 0 && waiting[i] <= at -> break
           :: else
           fi
         }
         if
-        :: i == PUSHERS -> i = 0; break
+        :: i == ITEMS -> i = 0; break
         :: else
         fi;
         if
@@ -439,8 +445,34 @@ inline RunDelaying(at, next) {
   fi
 }
 
+#if LOOP_ADDS
+bool loop_has_added;
+
+// AddAfter() on the loop's thread, of an item that is not due yet. Does not wait
+// for room.
+inline AddOnLoop(at) {
+  atomic {
+    if
+    :: loop_has_added || closed || destroyed
+    :: else ->
+      loop_has_added = true;
+#ifdef BROKEN_LOOP_AWAITS_ROOM
+      additions < CAPACITY || closed || stalled;
+#endif
+      channel[PUSHERS] = at + 1;
+      additions++;
+      owed = owed | (1 << PUSHERS);
+      WakeBy((additions >= HALF -> PAST : at + 1))
+    fi
+  }
+}
+#endif
+
 // Ticker::Run()
 inline RunTicker(at, next) {
+#if LOOP_ADDS
+  AddOnLoop(at);
+#endif
   if
   :: at >= next_tick -> next_tick = next_tick + ((at - next_tick) / 2 + 1) * 2
   :: else

@@ -19,13 +19,14 @@
 #include "workqueue/internal/exceptions.h"
 #include "workqueue/internal/mutex_lock.h"
 #include "workqueue/internal/wake_time.h"
+#include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue {
 namespace internal {
 
 // AddChannel
 //
-// A bounded buffer of items that are to be added later. Callers of a queue push
+// A buffer of items that are to be added later. Callers of a queue push
 // items. The queue receives them, mostly on the thread of its waiting loop (the
 // loop).
 //
@@ -33,11 +34,15 @@ namespace internal {
 // if the item is due before that time or if the channel is at least half full.
 // Other items stay in the channel until the next `Receive()`.
 //
+// A push waits while the channel is full, except on the thread of a loop. The
+// channel takes more items there, since that thread may be the one that makes
+// room.
+//
 // Thread-safe.
 template <typename T>
 class AddChannel {
  public:
-  // The maximum number of items in the channel, the same as in client-go.
+  // The number of items in a full channel, the same as in client-go.
   static constexpr size_t kCapacity = 1000;
 
   struct Addition {
@@ -67,10 +72,10 @@ class AddChannel {
   // Adds `item`, which hashes to `hash`, to the channel. While the channel is
   // full, blocks until `Receive()` or `Close()` is called. Returns false if the
   // channel is closed. Throws `std::bad_alloc` while the channel is full and
-  // the loop is stalled.
+  // the loop is stalled. Does neither on the thread of a loop.
   bool Push(const T& item, size_t hash, absl::Time ready_at) {
     internal::MutexLock lock(&mu_);
-    if (IsFull()) AwaitRoom();
+    if (MustWait()) AwaitRoom();
     if (closed_) return false;
     PushLocked(item, hash, ready_at);
     return true;
@@ -81,7 +86,7 @@ class AddChannel {
   // `kWouldWake`.
   TryPushResult TryPush(const T& item, size_t hash, absl::Time ready_at) {
     internal::MutexLock lock(&mu_);
-    const bool blocks = IsFull();
+    const bool blocks = MustWait();
     if (blocks) AwaitRoom();
     if (closed_) return TryPushResult::kClosed;
     if (!blocks && loop_wake_time_.IsAfter(ready_at)) {
@@ -146,6 +151,10 @@ class AddChannel {
  private:
   bool IsFull() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     return additions_.size() >= kCapacity;
+  }
+
+  bool MustWait() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return IsFull() && !WaitingLoop::RunsThisThread();
   }
 
   // Blocks while the channel is full and not closed. Throws if the loop is
