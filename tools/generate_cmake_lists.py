@@ -30,7 +30,6 @@ OPTIONAL = (
     "CURL::libcurl",
     "absl::clock_interface",
     "absl::simulated_clock",
-    "civetweb::civetweb",
     "civetweb::civetweb-cpp",
     "hiredis::hiredis",
     "nlohmann_json::nlohmann_json",
@@ -62,11 +61,11 @@ EXTERNAL = {
     # these targets.
     "@com_google_absl//absl/hash:hash_testing":
         ["absl::hash", "absl::str_format"],
-    "@civetweb//:civetweb": ["civetweb::civetweb"],
+    # Programs pass CivetWeb's CivetCallbacks, of its library for C++, to
+    # prometheus-cpp.
+    "@civetweb//:civetweb": ["civetweb::civetweb-cpp"],
     "@com_github_jupp0r_prometheus_cpp//core": ["prometheus-cpp::core"],
-    # Programs pass CivetWeb's CivetCallbacks to the library.
-    "@com_github_jupp0r_prometheus_cpp//pull":
-        ["prometheus-cpp::pull", "civetweb::civetweb-cpp"],
+    "@com_github_jupp0r_prometheus_cpp//pull": ["prometheus-cpp::pull"],
     "@hiredis//:hiredis": ["hiredis::hiredis"],
     "@nlohmann_json//:json": ["nlohmann_json::nlohmann_json"],
     # A test preloads it, and leaves something out without it.

@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "civetweb.h"
 #include "examples/command_line.h"
 #include "prometheus/exposer.h"
 #include "workqueue/inspect/civetweb_inspect_page.h"
@@ -22,6 +23,18 @@
 #include "workqueue/prometheus/prometheus_metrics_provider.h"
 
 namespace mirror {
+namespace {
+
+constexpr char kPagePath[] = "/workqueue";
+
+// Sends somebody who names the port alone to the page. Called by CivetWeb.
+int SendToPage(struct mg_connection* connection, void*) {
+  constexpr int kFound = 302;
+  mg_send_http_redirect(connection, kPagePath, kFound);
+  return kFound;
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<MetricsServer>> MetricsServer::Start(int port) {
   auto server = absl::WrapUnique(new MetricsServer);
@@ -53,9 +66,12 @@ absl::StatusOr<std::unique_ptr<MetricsServer>> MetricsServer::Start(int port) {
                                "cannot listen there; is the port taken?");
   }
   server->page_ = std::make_unique<workqueue::CivetwebInspectPage>(
-      context, "/workqueue", server->handler_.get());
+      context, kPagePath, server->handler_.get());
+  mg_set_request_handler(context, "/$", SendToPage, nullptr);  // "/" alone
   return server;
 }
+
+std::string MetricsServer::PageUrl() const { return Url(kPagePath); }
 
 std::string MetricsServer::Url(absl::string_view path) const {
   return absl::StrCat(

@@ -31,13 +31,14 @@ namespace mirror {
 class MetricsServer {
  public:
   // Starts to serve `/metrics` and `/workqueue` at `port` of 127.0.0.1, to this
-  // machine only. If `port` is 0, uses any free port. An error names the flag
+  // machine only. Sends a request for `/` to the page. If `port` is 0, uses any
+  // free port. An error names the flag
   // --metrics-port.
   static absl::StatusOr<std::unique_ptr<MetricsServer>> Start(int port);
 
   // Return the URLs of the metrics and of the page.
   std::string MetricsUrl() const { return Url("/metrics"); }
-  std::string PageUrl() const { return Url("/workqueue"); }
+  std::string PageUrl() const;
 
   // Returns the provider; never null. Owned by the server.
   workqueue::PrometheusMetricsProvider* provider() { return provider_.get(); }

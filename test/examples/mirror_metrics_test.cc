@@ -227,6 +227,14 @@ TEST_F(MetricsTest, ThePageIsServedBesideThem) {
               HasSubstr("succeeded after"));
 }
 
+TEST_F(MetricsTest, ThePortAloneLeadsToThePage) {
+  const std::string line = StartAndAwaitCopies();
+  const std::string url(absl::StripSuffix(
+      absl::StripPrefix(line, "mirror: metrics: "), "metrics"));
+  EXPECT_THAT(Fetch(url), HasSubstr("controller on a priority queue"));
+  EXPECT_THAT(Fetch(url + "metrics"), HasSubstr("workqueue_depth"));
+}
+
 TEST_F(MetricsTest, AreServedOnTheLoopbackAddressOnly) {
   const std::string line = StartAndAwaitCopies();
   const size_t begin = line.rfind(':') + 1;
