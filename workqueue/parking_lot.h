@@ -189,6 +189,9 @@ class ParkingLot {
   // Returns the number of parked items. Takes no lock.
   size_t size() const { return num_parked_.load(); }
 
+  // Returns the options.
+  const ParkingLotOptions& options() const { return options_; }
+
   // Returns how often an item had reached a limit and was not parked, because
   // `max_parked` items were. Such an item counts again at each failure.
   int64_t num_refused() const {

@@ -100,6 +100,7 @@ inline Inspection StuckInspection() {
                         now - absl::Minutes(20), now - absl::Seconds(30),
                         now + absl::Seconds(30)});
   it.num_grouped = 1000;
+  it.num_groups = 2;
   it.groups = {{"flood", 940}, {"shop", 60}};
   it.events.push_back({now - absl::Seconds(30), "shop/fails",
                        "failed after 1s: NOT_FOUND: no such pod",

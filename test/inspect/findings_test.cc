@@ -40,11 +40,12 @@ TEST(FindingsTest, AStuckQueueHasThemAll) {
       ElementsAre(
           R"(Not healthy: UNAVAILABLE: a source\nhas ended)",
           "The only worker is busy, and 1,000,000 items are queued.",
-          "shop/hangs has been processed for 12m.",
-          "shop/fails has failed 37 times in 20m, last with NOT_FOUND: no "
-          "such pod",
+          "shop/hangs has been processed for 12m, since 00:48:00 UTC.",
+          "shop/fails has failed 37 times in 20m, since 00:40:00 UTC, last "
+          "with NOT_FOUND: no such pod",
           "\"flood\" has 940 of the next 1000 queued items.",
-          "flood/1 is next, and has been queued for 1m30s."));
+          "flood/1 is next, and has been queued for 1m30s, since 00:58:30 "
+          "UTC."));
 }
 
 TEST(FindingsTest, ABusyQueueHasNone) {
@@ -68,13 +69,31 @@ TEST(FindingsTest, AFewItemsOfAGroupAreNoFlood) {
               ElementsAre("\"shop\" has 51 of the next 100 queued items."));
 }
 
-TEST(FindingsTest, NamesThreeItemsOfAKind) {
+TEST(FindingsTest, NamesThreeItemsOfAKindAndCountsTheOthers) {
   Inspection it = StuckInspection();
   it.num_workers.reset();
   it.queued.clear();
   it.groups.clear();
-  it.failing.resize(1000, it.failing[0]);
-  it.processing.resize(1000, it.processing[0]);
+  it.failing.resize(4, it.failing[0]);
+  it.num_failing = 5;
+  it.failing.push_back(it.failing[0]);
+  it.failing[4].failures = 4;
+  it.processing.resize(1003, it.processing[0]);
+  it.num_processing = 1003;
+  std::vector<std::string> texts = Texts(it);
+  ASSERT_EQ(texts.size(), 8u);
+  EXPECT_EQ(texts[3],
+            "And 1,000 more have been processed for more than a minute.");
+  EXPECT_EQ(texts[7], "And 1 more has failed at least 5 times.");
+  // The lists may leave items out.
+  it.processing.resize(5);
+  it.failing.resize(4);
+  texts = Texts(it);
+  EXPECT_EQ(texts[3],
+            "And at least 2 more have been processed for more than a minute.");
+  EXPECT_EQ(texts[7], "And at least 1 more has failed at least 5 times.");
+  it.processing.resize(3);
+  it.failing.resize(3);
   EXPECT_EQ(Texts(it).size(), 6u);
 }
 
@@ -127,6 +146,7 @@ TEST(GroupsTest, TenAreKept) {
   GroupQueued(1000, &it);
   EXPECT_EQ(it.num_grouped, 40u);
   EXPECT_EQ(it.groups.size(), 10u);
+  EXPECT_EQ(it.num_groups, 20u);
 }
 
 TEST(GroupsTest, KeepFirstBoundsEachList) {

@@ -26,6 +26,7 @@ namespace workqueue {
 namespace {
 
 using ::nlohmann::json;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -112,18 +113,41 @@ TEST_F(InspectHandlerTest, TheOverviewOfNothingSaysSo) {
 TEST_F(InspectHandlerTest, ThePageOfAnObjectHasItsListsAndOptions) {
   const std::string body = Get({{"name", "orders"}}).body;
   for (const char* text :
-       {"Processing", "shop/hangs", "Failing", "20m", "in <span", "Groups",
+       {"Processing", "shop/hangs", "12m <span class=\"kind\">00:48:00 UTC<",
+        "Failing", "20m", "in 30s <span class=\"kind\">01:00:30 UTC<", "Groups",
         "940", "94", "Queued", "1 of 1,000,000", "flood/1", "priority 7",
         "Waiting", "History", "failed after 1s", "workers", "Find a key"}) {
     EXPECT_THAT(body, HasSubstr(text));
   }
 }
 
+TEST_F(InspectHandlerTest, AListThatIsCutSaysHowManyMoreThereAre) {
+  EXPECT_THAT(
+      Get({{"name", "orders"}}).body,
+      AllOf(HasSubstr("and 999,999 more"), Not(HasSubstr("and 0 more"))));
+  Inspection& it = *state_.inspection;
+  it.num_queued = 1;
+  it.num_failing = 9;
+  EXPECT_THAT(Get({{"name", "orders"}}).body,
+              AllOf(HasSubstr("and 8 more"), Not(HasSubstr("999,999"))));
+  it.num_failing = 1;
+  it.num_groups = 16;
+  EXPECT_THAT(Get({{"name", "orders"}}).body, HasSubstr("and 14 more"));
+  EXPECT_EQ(GetJson({{"name", "orders"}})["num_groups"], 16);
+}
+
+TEST_F(InspectHandlerTest, SaysWhenAGroupNeedsAttention) {
+  EXPECT_THAT(Get({{"name", "orders"}}).body,
+              HasSubstr("if they are at least 100"));
+}
+
 TEST_F(InspectHandlerTest, ThePageOfAKeyTellsWhereItIs) {
   const std::string body =
       Get({{"name", "orders"}, {"key", "shop/fails"}}).body;
-  EXPECT_THAT(body, HasSubstr("Waiting for another 30s"));
-  EXPECT_THAT(body, HasSubstr("Has failed 37 times in 20m, last 30s ago"));
+  EXPECT_THAT(body, HasSubstr("Waiting for another 30s, until 01:00:30 UTC."));
+  EXPECT_THAT(body,
+              HasSubstr("Has failed 37 times in 20m, since 00:40:00 UTC, last "
+                        "30s ago, at 00:59:30 UTC: NOT_FOUND"));
   EXPECT_THAT(body, HasSubstr("failed after 1s"));
   EXPECT_THAT(body, Not(HasSubstr("shop/hangs")));
   EXPECT_THAT(Get({{"name", "orders"}, {"key", "other"}}).body,
@@ -198,7 +222,8 @@ TEST_F(InspectHandlerTest, ShowsParkedItemsOfAControllerThatGivesUp) {
     EXPECT_THAT(body, HasSubstr(text));
   }
   EXPECT_THAT(Get({{"name", "orders"}, {"key", "shop/parked"}}).body,
-              HasSubstr("Parked for 25m, after 10 failures. It is not tried "
+              HasSubstr("Parked for 25m, since 00:35:00 UTC, after 10 "
+                        "failures. It is not tried "
                         "again. Last error: NOT_FOUND: no such shop"));
   EXPECT_THAT(GetJson({{"name", "orders"}, {"key", "other"}})["parked"],
               IsEmpty());

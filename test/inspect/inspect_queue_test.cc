@@ -43,6 +43,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
 
 template <typename Items>
 std::vector<std::string> Keys(const Items& items) {
@@ -332,6 +333,10 @@ TEST_F(InspectControllerTest, ShowsParkedItemsAndPutsThemBack) {
   const auto controller = New(parking);
   const auto inspectable = Inspect(controller.get());
   EXPECT_EQ(inspectable->Inspect(10)->num_parked, 0u);
+  EXPECT_THAT(inspectable->Inspect(10)->options,
+              IsSupersetOf({std::make_pair("max failures", "1"),
+                            std::make_pair("max failing time", "inf"),
+                            std::make_pair("max parked", "10000")}));
   controller->queue().Add("fail");
   controller->AwaitIdle();
   const Inspection it = *inspectable->Inspect(10);

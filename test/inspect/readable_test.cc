@@ -25,6 +25,16 @@ TEST(ReadableTest, ADurationHasThePrecisionThatAPersonNeeds) {
   EXPECT_EQ(ReadableDuration(absl::Hours(400 * 24 + 4)), "400d");
 }
 
+TEST(ReadableTest, ATimeOfAnotherDayHasItsDay) {
+  const absl::Time now = absl::UnixEpoch() + absl::Hours(25);
+  EXPECT_EQ(ReadableTime(now - absl::Milliseconds(1500), now), "00:59:58 UTC");
+  EXPECT_EQ(ReadableTime(now + absl::Minutes(5), now), "01:05:00 UTC");
+  EXPECT_EQ(ReadableTime(now - absl::Hours(2), now), "1970-01-01 23:00:00 UTC");
+  EXPECT_EQ(ReadableTime(now + absl::Hours(24), now),
+            "1970-01-03 01:00:00 UTC");
+  EXPECT_EQ(ReadableTime(absl::InfinitePast(), now), "infinite-past");
+}
+
 TEST(ReadableTest, ANumberHasCommas) {
   EXPECT_EQ(ReadableNumber(0), "0");
   EXPECT_EQ(ReadableNumber(999), "999");

@@ -378,13 +378,17 @@ class Controller {
 
   // Returns options of the controller: its name, the maximum number of items
   // that are reconciled at the same time, the maximum time of a reconciliation,
-  // and whether `ControllerOptions::parking` is set.
+  // whether `ControllerOptions::parking` is set, and these options.
   const std::string& name() const { return name_; }
   size_t max_concurrent_reconciles() const {
     return max_concurrent_reconciles_;
   }
   absl::Duration reconcile_timeout() const { return reconcile_timeout_; }
   bool parks() const { return parking_lot_ != nullptr; }
+  std::optional<ParkingLotOptions> parking() const {
+    if (parking_lot_ == nullptr) return std::nullopt;
+    return parking_lot_->options();
+  }
 
   // For tests. Blocks until no item is queued or being reconciled. Waiting
   // items do not count. After a `Stop()` whose timeout has passed, blocks

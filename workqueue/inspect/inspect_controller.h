@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -103,15 +104,24 @@ class ControllerInspectable final
   void AddState(Inspection* inspection) const {
     inspection->health = controller_->Healthy();
     inspection->num_failing = controller_->NumFailedItems();
-    if (controller_->parks()) {
-      inspection->num_parked = controller_->NumParkedItems();
-    }
     inspection->num_workers = controller_->max_concurrent_reconciles();
-    inspection->options.insert(
-        inspection->options.begin(),
-        {{"workers", absl::StrCat(*inspection->num_workers)},
-         {"reconcile timeout",
-          absl::FormatDuration(controller_->reconcile_timeout())}});
+    std::vector<std::pair<std::string, std::string>> options = {
+        {"workers", absl::StrCat(*inspection->num_workers)},
+        {"reconcile timeout",
+         absl::FormatDuration(controller_->reconcile_timeout())}};
+    const std::optional<ParkingLotOptions> parking = controller_->parking();
+    if (parking.has_value()) {
+      inspection->num_parked = controller_->NumParkedItems();
+      options.emplace_back("max failures",
+                           parking->max_failures.has_value()
+                               ? absl::StrCat(*parking->max_failures)
+                               : "inf");
+      options.emplace_back("max failing time",
+                           absl::FormatDuration(parking->max_failing_time));
+      options.emplace_back("max parked", absl::StrCat(parking->max_parked));
+    }
+    inspection->options.insert(inspection->options.begin(), options.begin(),
+                               options.end());
   }
 
   void AddFailure(const FailedItem<T>& failed, Inspection* inspection) {

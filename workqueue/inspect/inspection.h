@@ -134,8 +134,10 @@ struct Inspection {
   std::vector<InspectedFailure> failing;    // most failures first
   std::vector<InspectedParkedItem> parked;  // the last parked one first
 
-  // The groups of the next `num_grouped` queued items, the largest first.
+  // The groups of the next `num_grouped` queued items, the largest first. There
+  // are `num_groups` of at least two items.
   size_t num_grouped = 0;
+  size_t num_groups = 0;
   std::vector<InspectedGroup> groups;
 
   // The last events, the newest first. Of one item, if the inspection is that

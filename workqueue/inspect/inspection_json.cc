@@ -96,6 +96,7 @@ Json ContentsJson(const Inspection& inspection) {
     }
   }
   json["num_grouped"] = inspection.num_grouped;
+  json["num_groups"] = inspection.num_groups;
   Json& groups = json["groups"] = Json::array();
   for (const InspectedGroup& it : inspection.groups) {
     groups.push_back({{"name", it.name}, {"items", it.items}});

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "workqueue/inspect/inspection.h"
 #include "workqueue/inspect/internal/readable.h"
@@ -23,11 +24,11 @@ constexpr size_t kMaxNamed = 3;
 constexpr absl::Duration kNotable = absl::Seconds(1);
 constexpr absl::Duration kLong = absl::Minutes(1);
 constexpr int kManyFailures = 5;
-constexpr size_t kManyQueued = 100;
 
 }  // namespace
 
 std::vector<Finding> Findings(const Inspection& inspection) {
+  const absl::Time now = inspection.taken_at;
   std::vector<Finding> findings;
   const auto add = [&findings](std::string text, const std::string& key = "") {
     findings.push_back({std::move(text), key});
@@ -41,8 +42,8 @@ std::vector<Finding> Findings(const Inspection& inspection) {
   if (inspection.num_workers.has_value() &&
       inspection.num_processing >= *inspection.num_workers &&
       std::any_of(inspection.queued.begin(), inspection.queued.end(),
-                  [&inspection](const InspectedItem& item) {
-                    return inspection.taken_at - item.time > kNotable;
+                  [now](const InspectedItem& item) {
+                    return now - item.time > kNotable;
                   })) {
     add(absl::StrCat(
         *inspection.num_workers == 1
@@ -52,26 +53,42 @@ std::vector<Finding> Findings(const Inspection& inspection) {
         inspection.num_queued == 1 ? " is" : " are", " queued."));
   }
 
-  const size_t num_processing =
-      std::min(kMaxNamed, inspection.processing.size());
-  for (size_t i = 0; i < num_processing; ++i) {
-    const InspectedItem& item = inspection.processing[i];
-    const absl::Duration age = inspection.taken_at - item.time;
-    if (age <= kLong) break;  // The others have been processed for less time.
-    add(absl::StrCat("has been processed for ", ReadableDuration(age), "."),
-        item.key);
-  }
-
-  const size_t num_failing = std::min(kMaxNamed, inspection.failing.size());
-  for (size_t i = 0; i < num_failing; ++i) {
-    const InspectedFailure& item = inspection.failing[i];
-    if (item.failures < kManyFailures) break;
+  // Says how many items of a list are not named. A list that does not have all
+  // items may have left out more of them.
+  const auto add_others = [&add](size_t listed, size_t in_list, size_t all,
+                                 absl::string_view what) {
+    if (listed <= kMaxNamed) return;
     add(absl::StrCat(
-            "has failed ", item.failures, " times in ",
-            ReadableDuration(inspection.taken_at - item.first_failed_at),
-            ", last with ", item.last_error),
+        listed == in_list && in_list < all ? "And at least " : "And ",
+        ReadableNumber(listed - kMaxNamed), " more ",
+        listed - kMaxNamed == 1 ? "has " : "have ", what));
+  };
+
+  size_t num_long = 0;
+  for (const InspectedItem& item : inspection.processing) {
+    if (now - item.time <= kLong) break;  // The others: for less time.
+    if (++num_long > kMaxNamed) continue;
+    add(absl::StrCat("has been processed for ",
+                     ReadableDuration(now - item.time), ", since ",
+                     ReadableTime(item.time, now), "."),
         item.key);
   }
+  add_others(num_long, inspection.processing.size(), inspection.num_processing,
+             "been processed for more than a minute.");
+
+  size_t num_failing = 0;
+  for (const InspectedFailure& item : inspection.failing) {
+    if (item.failures < kManyFailures) break;
+    if (++num_failing > kMaxNamed) continue;
+    add(absl::StrCat("has failed ", item.failures, " times in ",
+                     ReadableDuration(now - item.first_failed_at), ", since ",
+                     ReadableTime(item.first_failed_at, now), ", last with ",
+                     item.last_error),
+        item.key);
+  }
+  add_others(num_failing, inspection.failing.size(),
+             inspection.num_failing.value_or(0),
+             absl::StrCat("failed at least ", kManyFailures, " times."));
 
   const size_t num_parked = inspection.num_parked.value_or(0);
   if (num_parked > 0) {
@@ -80,7 +97,7 @@ std::vector<Finding> Findings(const Inspection& inspection) {
                      " parked, and not tried again."));
   }
 
-  if (!inspection.groups.empty() && inspection.num_grouped >= kManyQueued &&
+  if (!inspection.groups.empty() && inspection.num_grouped >= kMinFlood &&
       inspection.groups[0].items > inspection.num_grouped / 2) {
     add(absl::StrCat("\"", inspection.groups[0].name, "\" has ",
                      inspection.groups[0].items, " of the next ",
@@ -89,10 +106,11 @@ std::vector<Finding> Findings(const Inspection& inspection) {
 
   if (!inspection.queued.empty()) {
     const InspectedItem& next = inspection.queued[0];
-    const absl::Duration age = inspection.taken_at - next.time;
+    const absl::Duration age = now - next.time;
     if (age > kLong) {
       add(absl::StrCat("is next, and has been queued for ",
-                       ReadableDuration(age), "."),
+                       ReadableDuration(age), ", since ",
+                       ReadableTime(next.time, now), "."),
           next.key);
     }
   }

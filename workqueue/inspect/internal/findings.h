@@ -8,6 +8,7 @@
 #ifndef WORKQUEUE_INSPECT_INTERNAL_FINDINGS_H_
 #define WORKQUEUE_INSPECT_INTERNAL_FINDINGS_H_
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,10 @@ struct Finding {
   std::string key;
 };
 
+// So many queued items must have been looked at before a group that has more
+// than half of them is a finding: a few items are no flood.
+constexpr size_t kMinFlood = 100;
+
 // Returns the findings in `inspection`, the most serious kind first:
 //
 //   * the health is not OK,
@@ -32,10 +37,11 @@ struct Finding {
 //   * an item has been processed for more than a minute,
 //   * an item has failed at least five times,
 //   * one group has more than half of the next queued items, and there are at
-//     least 100 of them,
+//     least `kMinFlood` of them,
 //   * the item that is handed out next has been queued for more than a minute.
 //
-// Names at most three items of each kind. All texts are on one line.
+// Names at most three items of each kind, and says how many more there are. All
+// texts are on one line.
 std::vector<Finding> Findings(const Inspection& inspection);
 
 }  // namespace internal

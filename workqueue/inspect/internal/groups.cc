@@ -40,6 +40,7 @@ void GroupQueued(size_t max_items, Inspection* inspection) {
             [](const InspectedGroup& a, const InspectedGroup& b) {
               return a.items != b.items ? a.items > b.items : a.name < b.name;
             });
+  inspection->num_groups = inspection->groups.size();
   KeepFirstOf(kMaxGroups, &inspection->groups);
 }
 

@@ -3,6 +3,7 @@
 
 #include "workqueue/inspect/internal/page.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -40,18 +41,22 @@ Html LinkToKey(absl::string_view name, absl::string_view key) {
   return html;
 }
 
-Html UtcTime(absl::Time time) {
+// The time since or until `time`, and the time itself.
+Html Age(absl::Duration age, absl::Time time, absl::Time now) {
   Html html;
-  html.Text(
-      absl::FormatTime("%Y-%m-%d %H:%M:%E3S UTC", time, absl::UTCTimeZone()));
+  html.Text(ReadableDuration(age));
+  html.Markup(" <span class=\"kind\">").Text(ReadableTime(time, now));
+  html.Markup("</span>");
   return html;
 }
 
-// The time since or until `time`, with the time itself as a tooltip.
-Html Age(absl::Duration age, absl::Time time) {
+// Says how many items a list has left out.
+Html Others(size_t shown, size_t all) {
   Html html;
-  html.Markup("<span title=\"").Append(UtcTime(time)).Markup("\">");
-  html.Text(ReadableDuration(age)).Markup("</span>");
+  if (shown < all) {
+    html.Markup("<p class=\"kind\">and ").Text(ReadableNumber(all - shown));
+    html.Markup(" more</p>\n");
+  }
   return html;
 }
 
@@ -228,10 +233,10 @@ Html ItemTable(const NamedInspection& object, absl::string_view heading,
   for (const InspectedItem& item : items) {
     html.Markup("<tr><td>").Append(LinkToKey(object.name, item.key));
     html.Markup("</td><td class=\"number\">");
-    html.Append(Age(duration(item), item.time)).Markup("</td><td>");
-    html.Append(Notes(item)).Markup("</td></tr>\n");
+    html.Append(Age(duration(item), item.time, object.inspection->taken_at));
+    html.Markup("</td><td>").Append(Notes(item)).Markup("</td></tr>\n");
   }
-  html.Markup("</tbody></table>\n");
+  html.Markup("</tbody></table>\n").Append(Others(items.size(), all));
   return html;
 }
 
@@ -250,16 +255,19 @@ Html FailureTable(const NamedInspection& object) {
     html.Markup("</td><td class=\"number\">");
     html.Text(ReadableNumber(item.failures));
     html.Markup("</td><td class=\"number\">");
-    html.Append(Age(now - item.first_failed_at, item.first_failed_at));
+    html.Append(Age(now - item.first_failed_at, item.first_failed_at, now));
     html.Markup("</td><td class=\"number\">");
     if (item.next_try_at.has_value()) {
-      html.Text("in ").Append(Age(*item.next_try_at - now, *item.next_try_at));
+      html.Text("in ").Append(
+          Age(*item.next_try_at - now, *item.next_try_at, now));
     } else {
       html.Text("now");
     }
     html.Markup("</td><td>").Text(item.last_error).Markup("</td></tr>\n");
   }
   html.Markup("</tbody></table>\n");
+  html.Append(
+      Others(inspection.failing.size(), inspection.num_failing.value_or(0)));
   return html;
 }
 
@@ -278,10 +286,12 @@ Html ParkedTable(const NamedInspection& object) {
     html.Markup("</td><td class=\"number\">");
     html.Text(ReadableNumber(item.failures));
     html.Markup("</td><td class=\"number\">");
-    html.Append(Age(now - item.parked_at, item.parked_at));
+    html.Append(Age(now - item.parked_at, item.parked_at, now));
     html.Markup("</td><td>").Text(item.last_error).Markup("</td></tr>\n");
   }
   html.Markup("</tbody></table>\n");
+  html.Append(
+      Others(inspection.parked.size(), inspection.num_parked.value_or(0)));
   return html;
 }
 
@@ -303,6 +313,10 @@ Html GroupTable(const Inspection& inspection) {
     html.Markup(" %</td></tr>\n");
   }
   html.Markup("</tbody></table>\n");
+  html.Append(Others(inspection.groups.size(), inspection.num_groups));
+  html.Markup("<p class=\"kind\">A group with more than half of them needs ");
+  html.Markup("attention, if they are at least ").Number(kMinFlood);
+  html.Markup(".</p>\n");
   return html;
 }
 
@@ -313,13 +327,16 @@ Html EventTable(const NamedInspection& object, bool names_keys) {
   Html html;
   if (inspection.events.empty()) return html;
   size_t left = names_keys ? kMaxEventsOfAll : inspection.events.size();
-  html.Markup("<h2>History</h2>\n<table><thead><tr><th>ago</th>");
+  html.Markup("<h2>History <span class=\"count\">the last ");
+  html.Text(ReadableCount(std::min(left, inspection.events.size()), "event"));
+  html.Markup("</span></h2>\n<table><thead><tr><th>ago</th>");
   if (names_keys) html.Markup("<th>key</th>");
   html.Markup("<th>event</th></tr></thead>\n<tbody>\n");
   for (const InspectedEvent& event : inspection.events) {
     if (left-- == 0) break;
     html.Markup("<tr><td class=\"number\">");
-    html.Append(Age(inspection.taken_at - event.time, event.time));
+    html.Append(
+        Age(inspection.taken_at - event.time, event.time, inspection.taken_at));
     html.Markup("</td><td>");
     if (names_keys) {
       html.Append(LinkToKey(object.name, event.key)).Markup("</td><td>");
@@ -432,23 +449,25 @@ void AppendItemTables(const NamedInspection& object, Html* html) {
 Html ItemState(const Inspection& it) {
   const absl::Time now = it.taken_at;
   Html html;
+  const auto since = [now](absl::Time time) {
+    return absl::StrCat(ReadableDuration(now - time), ", since ",
+                        ReadableTime(time, now));
+  };
   const auto add = [&html](absl::string_view text, const Html& notes) {
     html.Markup("<li>").Text(text).Markup(" ").Append(notes);
     html.Markup("</li>\n");
   };
   html.Markup("<ul class=\"state\">\n");
   for (const InspectedItem& item : it.processing) {
-    add(absl::StrCat("Being processed for ", ReadableDuration(now - item.time),
-                     "."),
+    add(absl::StrCat("Being processed for ", since(item.time), "."),
         Notes(item));
   }
   for (const InspectedItem& item : it.queued) {
-    add(absl::StrCat("Queued for ", ReadableDuration(now - item.time), "."),
-        Notes(item));
+    add(absl::StrCat("Queued for ", since(item.time), "."), Notes(item));
   }
   for (const InspectedItem& item : it.waiting) {
     add(absl::StrCat("Waiting for another ", ReadableDuration(item.time - now),
-                     "."),
+                     ", until ", ReadableTime(item.time, now), "."),
         Notes(item));
   }
   if (it.queued.empty() && it.processing.empty() && it.waiting.empty()) {
@@ -456,14 +475,15 @@ Html ItemState(const Inspection& it) {
   }
   for (const InspectedFailure& item : it.failing) {
     add(absl::StrCat("Has failed ", ReadableCount(item.failures, "time"),
-                     " in ", ReadableDuration(now - item.first_failed_at),
-                     ", last ", ReadableDuration(now - item.last_failed_at),
-                     " ago: ", item.last_error),
+                     " in ", since(item.first_failed_at), ", last ",
+                     ReadableDuration(now - item.last_failed_at), " ago, at ",
+                     ReadableTime(item.last_failed_at, now), ": ",
+                     item.last_error),
         Html());
   }
   for (const InspectedParkedItem& item : it.parked) {
-    add(absl::StrCat("Parked for ", ReadableDuration(now - item.parked_at),
-                     ", after ", ReadableCount(item.failures, "failure"),
+    add(absl::StrCat("Parked for ", since(item.parked_at), ", after ",
+                     ReadableCount(item.failures, "failure"),
                      ". It is not tried again. Last error: ", item.last_error),
         Html());
   }

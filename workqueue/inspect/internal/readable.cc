@@ -40,6 +40,13 @@ std::string ReadableDuration(absl::Duration d) {
              : absl::StrCat(text, absl::ToInt64Hours(d), "h");
 }
 
+std::string ReadableTime(absl::Time time, absl::Time now) {
+  const absl::TimeZone utc = absl::UTCTimeZone();
+  const bool today = absl::ToCivilDay(time, utc) == absl::ToCivilDay(now, utc);
+  return absl::FormatTime(today ? "%H:%M:%S UTC" : "%Y-%m-%d %H:%M:%S UTC",
+                          time, utc);
+}
+
 std::string ReadableNumber(size_t n) {
   std::string text = absl::StrCat(n);
   for (size_t end = text.size(); end > 3; end -= 3) text.insert(end - 3, ",");

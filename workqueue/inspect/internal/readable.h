@@ -22,6 +22,10 @@ namespace internal {
 // "inf".
 std::string ReadableDuration(absl::Duration d);
 
+// Returns `time` in UTC, with its day if this is not the day of `now`:
+// "09:30:00 UTC" or "2026-01-02 09:30:00 UTC".
+std::string ReadableTime(absl::Time time, absl::Time now);
+
 // Returns a number with commas: "1,234,567".
 std::string ReadableNumber(size_t n);
 
