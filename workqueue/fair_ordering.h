@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
@@ -26,9 +27,11 @@
 #include "absl/strings/str_cat.h"
 #include "workqueue/internal/exceptions.h"
 #include "workqueue/internal/node_hash_set.h"
+#include "workqueue/internal/print_item.h"
 #include "workqueue/internal/queue/fair_lane.h"
 #include "workqueue/internal/queue/fair_turns.h"
 #include "workqueue/ordering.h"
+#include "workqueue/ordering_bound.h"
 
 namespace workqueue {
 
@@ -139,7 +142,8 @@ struct FairOrderingOptions {
 // A snapshot has the items in the order in which they would be handed out if
 // none were added, and if the processing of none ended. Items that would then
 // be held back come last, those of the highest priority first. It takes time
-// for the visited items, and for each priority.
+// for the visited items, for each priority and, if there is a bound, for each
+// item in process.
 //
 // `Hash` and `Eq` hash and compare groups, as in a hash set.
 //
@@ -165,6 +169,8 @@ class FairOrdering final : public internal::FairTurns<T> {
   QueuedItem<T>* Pop() override;
   void OnDone(QueuedItem<T>* item) override;
   bool Remove(QueuedItem<T>* item) override;
+  std::vector<OrderingBound<T>> Bounds(const QueuedItem<T>* item,
+                                       size_t max_items) const override;
 
  private:
   using Options = FairOrderingOptions<T, Group>;
@@ -226,6 +232,10 @@ class FairOrdering final : public internal::FairTurns<T> {
   // because it is called only if there are dimensions.
   Lane* FindLane(const QueuedItem<T>& item) const;
   Lane* SearchLane(const QueuedItem<T>* item) const;
+
+  // Returns the name of a bound: "group shop", or "group main/shop" if "shop"
+  // is within the group "main". Of `max_retries_in_process` if `group` is null.
+  static std::string NameOf(const FairGroup* group);
 
   void EraseGroup(FairGroup* group) override {
     groups_.Erase(static_cast<KeyedGroup*>(group));
@@ -376,6 +386,59 @@ auto FairOrdering<T, Group, Hash, Eq>::SearchLane(
     }
   });
   return const_cast<Lane*>(found);
+}
+
+template <typename T, typename Group, typename Hash, typename Eq>
+std::string FairOrdering<T, Group, Hash, Eq>::NameOf(const FairGroup* group) {
+  if (group == nullptr) return "retries";
+  std::string name;
+  for (; group != nullptr; group = group->parent) {
+    std::string part = "?";
+    if constexpr (internal::IsPrintable<Group>::value) {
+      part = internal::DescribeItem(
+          static_cast<const KeyedGroup*>(group)->item().group);
+    }
+    name = name.empty() ? part : absl::StrCat(part, "/", name);
+  }
+  return absl::StrCat("group ", name);
+}
+
+template <typename T, typename Group, typename Hash, typename Eq>
+std::vector<OrderingBound<T>> FairOrdering<T, Group, Hash, Eq>::Bounds(
+    const QueuedItem<T>* item, size_t max_items) const {
+  // Null stands for the retries.
+  absl::flat_hash_set<const FairGroup*> of_item;
+  if (item != nullptr) {
+    const FairGroup* group = FindLane(*item)->group;
+    for (; group != nullptr; group = group->parent) of_item.insert(group);
+    if (item->is_retry()) of_item.insert(nullptr);
+  }
+  const bool holds_retries_back = this->HoldsRetriesBack();
+  std::vector<OrderingBound<T>> bounds;
+  absl::flat_hash_map<const FairGroup*, size_t> indices;
+  const auto count = [&](const FairGroup* group, const T& processing) {
+    const size_t max =
+        group == nullptr ? this->max_retries() : group->max_in_process;
+    if (max == kUnbounded) return;
+    const bool holds_back = group == nullptr
+                                ? holds_retries_back
+                                : group->AtBound() && !group->lanes.empty();
+    if (item != nullptr && !(holds_back && of_item.contains(group))) return;
+    const auto [it, is_new] = indices.try_emplace(group, bounds.size());
+    if (is_new) bounds.push_back({NameOf(group), max, 0, holds_back, {}});
+    OrderingBound<T>& bound = bounds[it->second];
+    ++bound.processing;
+    if (bound.items.size() < max_items) bound.items.push_back(processing);
+  };
+  records_.ForEach([&count](const Record& record) {
+    const T& processing = record.item()->item();
+    for (const FairGroup* group = record.group; group != nullptr;
+         group = group->parent) {
+      count(group, processing);
+    }
+    if (record.is_retry) count(nullptr, processing);
+  });
+  return bounds;
 }
 
 }  // namespace workqueue

@@ -13,6 +13,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "workqueue/internal/intrusive_list.h"
+#include "workqueue/ordering_bound.h"
 #include "workqueue/version.h"
 
 namespace workqueue {
@@ -139,6 +140,15 @@ class Ordering {
   virtual bool ForEach(
       absl::FunctionRef<bool(const QueuedItem<T>&)> /*visit*/) const {
     return false;
+  }
+
+  // Returns the bounds that count an item which is being processed, each with
+  // at most `max_items` items. With `item`, which is in the ordering, returns
+  // only those that hold this item back. The queue uses this function for
+  // snapshots of some items. The default is for an ordering without bounds.
+  virtual std::vector<OrderingBound<T>> Bounds(const QueuedItem<T>* /*item*/,
+                                               size_t /*max_items*/) const {
+    return {};
   }
 };
 

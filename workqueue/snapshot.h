@@ -16,6 +16,7 @@
 
 #include "absl/time/time.h"
 #include "workqueue/internal/print_item.h"
+#include "workqueue/ordering_bound.h"
 
 namespace workqueue {
 
@@ -82,6 +83,10 @@ struct Snapshot {
   std::vector<Processing> processing;  // in the order of their handing out
   std::vector<Waiting> waiting;        // in the order of `ready_at`
 
+  // The bounds of the queue's `Ordering` that count items being processed. In
+  // the snapshot of one item, those that hold this item back.
+  std::vector<OrderingBound<T>> bounds;
+
   friend std::ostream& operator<<(std::ostream& os, const Snapshot& snapshot) {
     snapshot.Print(os);
     return os;
@@ -137,6 +142,14 @@ struct Snapshot {
       PrintItem(os, it.item);
       os << " for another " << it.ready_at - taken_at;
       PrintNotes(os, it.priority, it.failures, it.last_error);
+    }
+    for (const OrderingBound<T>& it : bounds) {
+      if (!it.holds_back) continue;
+      os << it.name << " is at its bound of " << it.max << ", because of:\n";
+      for (const T& item : it.items) {
+        PrintItem(os, item);
+        os << "\n";
+      }
     }
   }
 };

@@ -381,6 +381,27 @@ TEST(TablesTest, SayThatNothingNeedsAttention) {
   EXPECT_EQ(*none, "There are no objects.\n");
 }
 
+TEST(TablesTest, ShowBounds) {
+  constexpr char kDocument[] = R"({
+    "version": 1, "name": "n", "kind": "k", "bounds": [
+      {"name": "group a", "max": 3, "processing": 3, "holds_back": true,
+       "keys": ["a/1", "a/2"]},
+      {"name": "retries", "max": 2, "processing": 1, "holds_back": false,
+       "keys": ["a/1"]}]})";
+  const auto text = ObjectTables(kDocument);
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_THAT(*text, HasSubstr(R"(
+Bounds:
+  BOUND    PROCESSING                         KEYS
+  group a  3 of 3      queued items wait for  a/1 a/2 and 1 more
+  retries  1 of 2                             a/1
+)"));
+  const auto item = ItemTables(kDocument, "a/3");
+  ASSERT_TRUE(item.ok()) << item.status();
+  EXPECT_THAT(*item, HasSubstr("  Held back: group a is at its bound of 3. It "
+                               "waits for a/1 a/2 and 1 more\n"));
+}
+
 TEST(TablesTest, RefuseAnotherVersion) {
   const auto text = ObjectTables(R"({"version":2})");
   EXPECT_TRUE(absl::IsDataLoss(text.status())) << text.status();
@@ -393,10 +414,10 @@ TEST(TablesTest, ReadMembersOfAnyType) {
                             "{\"a\":1}", "[{\"key\":[]}]"}) {
     std::string document = R"({"version":1)";
     for (const char* name :
-         {"name", "kind", "taken_at", "num_queued", "num_workers", "findings",
-          "queued", "processing", "waiting", "failing", "num_parked", "parked",
-          "num_grouped", "groups", "events", "options", "objects",
-          "shutting_down", "health"}) {
+         {"name",       "kind",    "taken_at",   "num_queued",    "num_workers",
+          "findings",   "queued",  "processing", "waiting",       "failing",
+          "num_parked", "parked",  "bounds",     "num_grouped",   "groups",
+          "events",     "options", "objects",    "shutting_down", "health"}) {
       document += std::string(",\"") + name + "\":" + value;
     }
     document += "}";

@@ -136,6 +136,27 @@ TEST_F(InspectHandlerTest, AListThatIsCutSaysHowManyMoreThereAre) {
   EXPECT_EQ(GetJson({{"name", "orders"}})["num_groups"], 16);
 }
 
+TEST_F(InspectHandlerTest, TellsWhatAGroupAtItsBoundWaitsFor) {
+  state_.inspection->bounds = {
+      {"group shop", 3, 3, /*holds_back=*/true, {"shop/hangs", "shop/1"}},
+      {"retries", 5, 1, /*holds_back=*/false, {"shop/1"}}};
+  const json object = GetJson({{"name", "orders"}});
+  EXPECT_EQ(object["bounds"][0], json({{"name", "group shop"},
+                                       {"max", 3},
+                                       {"processing", 3},
+                                       {"holds_back", true},
+                                       {"keys", {"shop/hangs", "shop/1"}}}));
+  EXPECT_EQ(object["bounds"][1]["holds_back"], false);
+  const std::string body = Get({{"name", "orders"}}).body;
+  for (const char* text : {"group shop", "3 of at most 3", "wait for these:",
+                           "shop/hangs", "and 1 more", "1 of at most 5"}) {
+    EXPECT_THAT(body, HasSubstr(text));
+  }
+  EXPECT_THAT(Get({{"name", "orders"}, {"key", "shop/fails"}}).body,
+              HasSubstr("Held back: group shop is at its bound of 3. It waits "
+                        "for <a"));
+}
+
 TEST_F(InspectHandlerTest, SaysWhenAGroupNeedsAttention) {
   EXPECT_THAT(Get({{"name", "orders"}}).body,
               HasSubstr("if they are at least 100"));

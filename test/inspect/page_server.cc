@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Serves the page of a stuck controller to a browser: one item hangs, one
-// fails, one tenant floods the queue, and some keys contain markup and control
-// characters. Prints the URL, and ends when the standard input ends.
+// fails, one tenant floods the queue, one is at its bound, and some keys
+// contain markup and control characters. Prints the URL, and ends when the
+// standard input ends.
 
+#include <cstddef>
 #include <cstdlib>
 #include <iostream>
 #include <memory>
@@ -23,6 +25,7 @@
 #include "workqueue/add_with_options.h"
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
+#include "workqueue/fair_ordering.h"
 #include "workqueue/inspect/civetweb_inspect_page.h"
 #include "workqueue/inspect/history_tracer.h"
 #include "workqueue/inspect/inspect_controller.h"
@@ -42,6 +45,9 @@ using Key = std::string;
 
 constexpr int kFlood = 2000;
 
+// The bound of a tenant.
+constexpr size_t kMaxInProcess = 2;
+
 // Markup, quotes, a new line, a control character, and a byte that is no UTF-8.
 constexpr char kEvil[] =
     "\"'><script>window.pwned = 1</script><img src=x onerror='pwned = 1'>\n"
@@ -56,7 +62,7 @@ T OrDie(absl::StatusOr<T> made) {
 }
 
 absl::Status Reconcile(const Key& key, const ReconcileContext& context) {
-  if (key == "shop/hangs") context.stop.WaitForNotification();
+  if (absl::StrContains(key, "/hangs")) context.stop.WaitForNotification();
   if (key == "shop/fails") return absl::NotFoundError("no pod <shop/fails>");
   if (key == kEvil) return absl::InternalError(kEvil);
   // The flood stays for as long as the test takes.
@@ -71,6 +77,13 @@ std::unique_ptr<TracingQueue<Key>> MakeQueue(
   PriorityQueueOptions<Key> options;
   options.rate_limiter = OrDie(ItemExponentialFailureRateLimiter<Key>::Create(
       absl::Milliseconds(50), absl::Hours(1)));
+  FairOrderingOptions<Key> fair;
+  fair.dimensions.emplace_back();
+  fair.dimensions[0].group_of = [](const Key& key) {
+    return key.substr(0, key.find('/'));
+  };
+  fair.dimensions[0].max_in_process = kMaxInProcess;
+  options.ordering = OrDie(FairOrdering<Key>::Create(std::move(fair)));
   TracingQueueOptions<Key> tracing;
   tracing.queue = std::make_unique<PriorityQueue<Key>>(std::move(options));
   tracing.tracers = {std::make_shared<HistoryTracer<Key>>(std::move(history))};
@@ -82,7 +95,9 @@ std::unique_ptr<Controller<Key>> MakeController(
   auto queue = MakeQueue(std::move(history));
   ControllerOptions<Key> options;
   options.name = "orders";
-  options.workers = 2;
+  options.workers = 4;
+  options.parking.emplace();
+  options.parking->max_failures = 1000;
   options.reconcile = queue->Traced(Reconcile);
   options.queue = std::move(queue);
   return OrDie(Controller<Key>::Create(std::move(options)));
@@ -90,6 +105,9 @@ std::unique_ptr<Controller<Key>> MakeController(
 
 void AddItems(RateLimitingInterface<Key>& queue) {
   queue.Add("shop/hangs");
+  for (const char* key : {"bank/hangs-1", "bank/hangs-2", "bank/next"}) {
+    queue.Add(key);
+  }
   // The flood does not delay the retries of these.
   AddOptions first;
   first.priority = 10;

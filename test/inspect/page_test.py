@@ -10,6 +10,7 @@ chromium-driver and python3-selenium.
 
 import argparse
 import pathlib
+import re
 import subprocess
 import sys
 import unittest
@@ -104,7 +105,7 @@ class PageTest(unittest.TestCase):
         self.wait_for(lambda: "shop/fails has failed" in self.text())
         text = self.text()
         self.assertIn("Needs attention", text)
-        self.assertIn("All 2 workers are busy", text)
+        self.assertIn("All 4 workers are busy", text)
         self.assertIn("no pod <shop/fails>", text)
         self.assertRegex(text, r'"flood" has \d+ of the next \d+ queued items')
         self.assertIn("<b>idle</b>", text)
@@ -122,18 +123,31 @@ class PageTest(unittest.TestCase):
         self.assertTrue(any(row.startswith("shop/hangs") for row in rows))
         self.assertTrue(any(row.startswith("flood") and "%" in row
                             for row in rows))
+        self.assertTrue(any(re.match(r"shop/hangs.*\d\d:\d\d:\d\d UTC", row)
+                            for row in rows))
+        self.assertTrue(any(re.match(
+            r"group bank\s+2 of at most 2\s+wait for these:\s+"
+            "bank/hangs-1 bank/hangs-2", row) for row in rows))
+        self.assertRegex(text, r"and 1,\d\d\d more")
+        self.assertRegex(text, r"max failures\s+1000")
         self.shot("controller")
 
     def test_key_page_tells_the_history(self):
         self.follow("orders")
         self.find("shop/fails\n")
-        self.wait_for(lambda: "History" in self.text())
+        self.wait_for(lambda: self.text("h2.key"))
         text = self.text()
         self.assertRegex(text, r"Has failed \d+ times")
         self.assertRegex(text, r"failed after .*: NOT_FOUND: no pod <shop/fails>")
         self.assertIn("handed out", text)
         self.assertIn("retry", text)
         self.shot("key")
+
+    def test_key_page_tells_what_a_group_at_its_bound_waits_for(self):
+        self.browser.get(self.url + "?name=orders&key=bank%2Fnext")
+        self.assertIn("Held back: group bank is at its bound of 2. It waits for "
+                      "bank/hangs-1 bank/hangs-2", self.text())
+        self.shot("held-back")
 
     def test_refreshes_itself_without_a_reload(self):
         self.follow("orders")

@@ -188,6 +188,18 @@ class QueueInspectable : public Inspectable {
       inspection.waiting.push_back({keys_.Of(it.item), it.ready_at, it.priority,
                                     it.failures, it.last_error});
     }
+    for (const auto& it : snapshot.bounds) {
+      inspection.bounds.push_back(
+          {it.name, it.max, it.processing, it.holds_back, {}});
+      std::vector<std::string>& keys = inspection.bounds.back().keys;
+      for (const T& item : it.items) keys.push_back(keys_.Of(item));
+      std::sort(keys.begin(), keys.end());
+    }
+    std::sort(inspection.bounds.begin(), inspection.bounds.end(),
+              [](const InspectedBound& a, const InspectedBound& b) {
+                return a.holds_back != b.holds_back ? a.holds_back
+                                                    : a.name < b.name;
+              });
     return inspection;
   }
 

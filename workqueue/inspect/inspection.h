@@ -73,6 +73,18 @@ struct InspectedGroup {
   size_t items = 0;
 };
 
+// InspectedBound
+//
+// A bound on the items that are processed at the same time: see
+// `OrderingBound`.
+struct InspectedBound {
+  std::string name;  // printable
+  size_t max = 0;
+  size_t processing = 0;
+  bool holds_back = false;
+  std::vector<std::string> keys;  // of the items; there may be more of them
+};
+
 // InspectedEventKind
 //
 // The kinds of events in the history of an item.
@@ -133,6 +145,10 @@ struct Inspection {
   std::vector<InspectedItem> waiting;       // in the order of their times
   std::vector<InspectedFailure> failing;    // most failures first
   std::vector<InspectedParkedItem> parked;  // the last parked one first
+
+  // The bounds that count items being processed, those that hold queued items
+  // back first. If the inspection is that of one item, those that hold it back.
+  std::vector<InspectedBound> bounds;
 
   // The groups of the next `num_grouped` queued items, the largest first. There
   // are `num_groups` of at least two items.

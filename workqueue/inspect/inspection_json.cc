@@ -95,6 +95,14 @@ Json ContentsJson(const Inspection& inspection) {
                         {"parked_at", Time(it.parked_at)}});
     }
   }
+  Json& bounds = json["bounds"] = Json::array();
+  for (const InspectedBound& it : inspection.bounds) {
+    bounds.push_back({{"name", it.name},
+                      {"max", it.max},
+                      {"processing", it.processing},
+                      {"holds_back", it.holds_back},
+                      {"keys", it.keys}});
+  }
   json["num_grouped"] = inspection.num_grouped;
   json["num_groups"] = inspection.num_groups;
   Json& groups = json["groups"] = Json::array();

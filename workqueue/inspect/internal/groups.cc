@@ -50,6 +50,10 @@ void KeepFirst(size_t max_items, Inspection* inspection) {
   KeepFirstOf(max_items, &inspection->waiting);
   KeepFirstOf(max_items, &inspection->failing);
   KeepFirstOf(max_items, &inspection->parked);
+  KeepFirstOf(max_items, &inspection->bounds);
+  for (InspectedBound& bound : inspection->bounds) {
+    KeepFirstOf(max_items, &bound.keys);
+  }
 }
 
 }  // namespace internal

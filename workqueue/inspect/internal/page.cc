@@ -295,6 +295,40 @@ Html ParkedTable(const NamedInspection& object) {
   return html;
 }
 
+// The keys of the items that a bound counts.
+Html KeysOf(const NamedInspection& object, const InspectedBound& bound) {
+  Html html;
+  for (const std::string& key : bound.keys) {
+    html.Append(LinkToKey(object.name, key)).Markup(" ");
+  }
+  if (bound.keys.size() < bound.processing) {
+    html.Text(absl::StrCat(
+        "and ", ReadableNumber(bound.processing - bound.keys.size()), " more"));
+  }
+  return html;
+}
+
+Html BoundTable(const NamedInspection& object) {
+  Html html;
+  if (object.inspection->bounds.empty()) return html;
+  html.Markup(
+      "<h2>Bounds</h2>\n<table><thead><tr><th>of</th><th>processing</th>"
+      "<th>queued items</th><th>being processed</th></tr></thead>\n<tbody>\n");
+  for (const InspectedBound& bound : object.inspection->bounds) {
+    html.Markup("<tr><td>").Text(bound.name);
+    html.Markup("</td><td class=\"number\">");
+    html.Text(ReadableNumber(bound.processing)).Markup(" of at most ");
+    html.Text(ReadableNumber(bound.max)).Markup("</td><td>");
+    if (bound.holds_back) {
+      html.Markup("<span class=\"note bad\">wait for these:</span>");
+    }
+    html.Markup("</td><td>").Append(KeysOf(object, bound));
+    html.Markup("</td></tr>\n");
+  }
+  html.Markup("</tbody></table>\n");
+  return html;
+}
+
 Html GroupTable(const Inspection& inspection) {
   Html html;
   if (inspection.groups.empty()) return html;
@@ -438,6 +472,7 @@ void AppendItemTables(const NamedInspection& object, Html* html) {
                          it.num_processing, age));
   html->Append(FailureTable(object));
   html->Append(ParkedTable(object));
+  html->Append(BoundTable(object));
   html->Append(GroupTable(it));
   html->Append(
       ItemTable(object, "Queued", "for", it.queued, it.num_queued, age));
@@ -446,7 +481,8 @@ void AppendItemTables(const NamedInspection& object, Html* html) {
 }
 
 // Says in sentences where the item of a key page is.
-Html ItemState(const Inspection& it) {
+Html ItemState(const NamedInspection& object) {
+  const Inspection& it = *object.inspection;
   const absl::Time now = it.taken_at;
   Html html;
   const auto since = [now](absl::Time time) {
@@ -464,6 +500,11 @@ Html ItemState(const Inspection& it) {
   }
   for (const InspectedItem& item : it.queued) {
     add(absl::StrCat("Queued for ", since(item.time), "."), Notes(item));
+  }
+  for (const InspectedBound& bound : it.bounds) {
+    add(absl::StrCat("Held back: ", bound.name, " is at its bound of ",
+                     ReadableNumber(bound.max), ". It waits for"),
+        KeysOf(object, bound));
   }
   for (const InspectedItem& item : it.waiting) {
     add(absl::StrCat("Waiting for another ", ReadableDuration(item.time - now),
@@ -528,7 +569,7 @@ std::string KeyPage(const NamedInspection& object, absl::string_view key,
   html.Markup("<h2 class=\"key\">").Text(key.empty() ? "(empty)" : key);
   html.Markup("</h2>\n");
   html.Append(Actions(object, key, options));
-  html.Append(ItemState(*object.inspection));
+  html.Append(ItemState(object));
   html.Append(EventTable(object, /*names_keys=*/false));
   return Page(absl::StrCat(key, " in ", object.name), html, options);
 }

@@ -62,6 +62,17 @@ class FairTurns : public Ordering<T> {
   Lane* FindLane(FairGroup* group, Lane* parent) const;
 
   bool counts_groups() const { return counts_groups_; }
+  size_t max_retries() const { return max_retries_; }
+
+  // Returns whether the bound of retries holds a queued item back. Takes time
+  // for each priority.
+  bool HoldsRetriesBack() const {
+    bool queued = false;
+    priorities_.ForEach([&queued](const Priority& priority) {
+      queued = queued || priority.retries.state != State::kEmpty;
+    });
+    return queued && RetriesAtBound();
+  }
 
   // Returns the lane that hands out the next item. There must be one.
   Lane* NextLane() const {

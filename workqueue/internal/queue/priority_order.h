@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/base/attributes.h"
 #include "absl/base/optimization.h"
@@ -23,6 +24,7 @@
 #include "workqueue/internal/queue/queue_order.h"
 #include "workqueue/internal/queue/queue_state.h"
 #include "workqueue/ordering.h"
+#include "workqueue/ordering_bound.h"
 
 namespace workqueue {
 namespace internal {
@@ -197,6 +199,12 @@ class PriorityOrder {
   // If there are more than `max` entries, visits the first `max` of them in
   // order. Otherwise visits all of them: with an ordering in order, and without
   // one in no particular order, which stays the same until the next change.
+  std::vector<OrderingBound<T>> Bounds(const Entry* entry,
+                                       size_t max_items) const {
+    if (!has_ordering()) return {};
+    return ordered_->Bounds(entry, max_items);
+  }
+
   // Returns false if the ordering does not tell the order.
   template <typename F>
   bool ForFirst(size_t max, F visit) const {

@@ -892,6 +892,7 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::CopyUpTo(
        item = item->next()) {
     CopyProcessing(snapshot, static_cast<const Entry&>(*item));
   }
+  if (max > 0) snapshot->bounds = order_.Bounds(nullptr, max);
 }
 
 template <typename T, typename InterfaceType, typename Order, typename Hash,
@@ -904,6 +905,8 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::CopyOf(
     CopyProcessing(snapshot, *entry);
   } else if (entry->dirty) {
     CopyQueued(snapshot, *entry);
+    constexpr size_t kMaxItems = 100;
+    snapshot->bounds = order_.Bounds(entry, kMaxItems);
   }
 }
 

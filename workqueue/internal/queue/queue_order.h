@@ -19,6 +19,7 @@
 #include "workqueue/internal/queue/queue_core.h"
 #include "workqueue/internal/queue/queue_state.h"
 #include "workqueue/ordering.h"
+#include "workqueue/ordering_bound.h"
 
 namespace workqueue {
 namespace internal {
@@ -129,6 +130,16 @@ class QueueOrder {
       visit(item);
       return --max > 0;
     });
+  }
+
+  // Returns the bounds of the ordering: see `Ordering::Bounds()`. `entry` is
+  // queued, or null.
+  std::vector<OrderingBound<T>> Bounds(const Entry* entry,
+                                       size_t max_items) const {
+    if (ordering_ == nullptr || (entry != nullptr && !entry->in_ordering)) {
+      return {};
+    }
+    return ordering_->Bounds(entry, max_items);
   }
 
  private:

@@ -227,6 +227,32 @@ std::string ParkedTable(const Json& object) {
          table.Text("  ");
 }
 
+// The keys of the items that a bound counts, and how many more there are.
+std::string KeysOf(const Json& bound) {
+  std::vector<std::string> keys;
+  for (const Json& key : List(bound, "keys")) {
+    if (key.is_string()) keys.push_back(key.get<std::string>());
+  }
+  const size_t all = Number(bound, "processing");
+  if (keys.size() < all) {
+    keys.push_back(
+        absl::StrCat("and ", ReadableNumber(all - keys.size()), " more"));
+  }
+  return absl::StrJoin(keys, " ");
+}
+
+std::string BoundTable(const Json& object) {
+  TextTable table({{"BOUND"}, {"PROCESSING"}, {""}, {"KEYS"}});
+  for (const Json& bound : List(object, "bounds")) {
+    table.Add({Text(bound, "name"),
+               absl::StrCat(ReadableNumber(Number(bound, "processing")), " of ",
+                            ReadableNumber(Number(bound, "max"))),
+               Flag(bound, "holds_back") ? "queued items wait for" : "",
+               KeysOf(bound)});
+  }
+  return table.empty() ? "" : "\nBounds:\n" + table.Text("  ");
+}
+
 std::string GroupTable(const Json& object) {
   TextTable table({{"GROUP"}, {"ITEMS", true}, {"SHARE", true}});
   const size_t all = Number(object, "num_grouped");
@@ -322,7 +348,8 @@ absl::StatusOr<std::string> ObjectTables(absl::string_view document) {
   return absl::StrCat(
       Title(*json), Summary(*json), FindingTable({*json}, /*name=*/false),
       QueuedOrProcessing(*json, "Processing", "processing", "num_processing"),
-      FailingTable(*json), ParkedTable(*json), GroupTable(*json),
+      FailingTable(*json), ParkedTable(*json), BoundTable(*json),
+      GroupTable(*json),
       QueuedOrProcessing(*json, "Queued", "queued", "num_queued"),
       WaitingTable(*json), EventTable(*json, /*names_keys=*/true));
 }
@@ -346,6 +373,12 @@ absl::StatusOr<std::string> ItemTables(absl::string_view document,
   }
   for (const Json& item : queued) {
     add("Queued for " + Between(Time(item, "since"), now), item);
+  }
+  for (const Json& bound : List(*json, "bounds")) {
+    absl::StrAppend(&text, "  Held back: ", TerminalText(Text(bound, "name")),
+                    " is at its bound of ",
+                    ReadableNumber(Number(bound, "max")), ". It waits for ",
+                    TerminalText(KeysOf(bound)), "\n");
   }
   for (const Json& item : waiting) {
     add("Waiting for another " + Between(now, Time(item, "ready_at")), item);
