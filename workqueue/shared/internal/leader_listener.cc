@@ -36,15 +36,17 @@ void LeaderListener::Run(absl::FunctionRef<void()> heard) {
   Clock* const clock = Clock::GetRealClock();
   absl::Duration pause = kFirstPause;
   while (true) {
-    bool listened = false;
+    absl::Time listening_since = absl::InfiniteFuture();
     // The election goes on without the listener, so an error is no error.
     CatchAsStatus([&] {
       return ListenOnce([&] {
-        listened = true;
+        listening_since = std::min(listening_since, clock->TimeNow());
         heard();
       });
     }).IgnoreError();
-    if (listened) pause = kFirstPause;
+    if (clock->TimeNow() - listening_since > absl::Seconds(1)) {
+      pause = kFirstPause;
+    }
     MutexLock lock(&mu_);
     if (clock->AwaitWithDeadline(&mu_, absl::Condition(&stopping_),
                                  clock->TimeNow() + pause)) {

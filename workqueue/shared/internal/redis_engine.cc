@@ -501,10 +501,11 @@ void RedisEngine::StopListening() {
 void RedisEngine::ListenLoop() {
   absl::Duration pause = kFirstPause;
   while (true) {
-    const absl::Time start = Now();
-    const absl::Status status = ListenOnce();
+    absl::Time listening_since = absl::InfiniteFuture();
+    const absl::Status status = ListenOnce(&listening_since);
     listener_->OnDeaf(status);
-    if (Now() - start > absl::Seconds(1)) pause = kFirstPause;
+    // The time that an attempt takes to fail does not count.
+    if (Now() - listening_since > absl::Seconds(1)) pause = kFirstPause;
     MutexLock lock(&listen_mu_);
     listen_error_ = status;
     if (Clock::GetRealClock()->AwaitWithDeadline(
@@ -515,7 +516,7 @@ void RedisEngine::ListenLoop() {
   }
 }
 
-absl::Status RedisEngine::ListenOnce() {
+absl::Status RedisEngine::ListenOnce(absl::Time* listening_since) {
   RedisOptions to = options_;
   {
     MutexLock lock(&listen_mu_);
@@ -548,6 +549,7 @@ absl::Status RedisEngine::ListenOnce() {
     listening_run_.reset();
   };
   listener_->OnListening(client);
+  *listening_since = Now();
   {
     MutexLock lock(&listen_mu_);
     heard_ = true;

@@ -98,9 +98,10 @@ class RedisEngine final : public Engine {
   // Lets the other connection follow to the server of this one.
   void LeadListener();
 
-  // The thread that listens.
+  // The thread that listens. Each attempt sets `*listening_since` when it has
+  // succeeded, and returns when it can no longer listen.
   void ListenLoop();
-  absl::Status ListenOnce();
+  absl::Status ListenOnce(absl::Time* listening_since);
   // Passes `message` on. Returns false if the server has ended the
   // subscription, because another node of the cluster has the keys now.
   static bool Dispatch(const redisReply& message, absl::string_view own,
