@@ -66,6 +66,7 @@ class SharedQueueFailoverTest : public RedisFixture,
     SharedQueueOptions<std::string> options;
     options.name = "q";
     options.redis.address = address;
+    options.require_durable_server = true;
     auto queue = Queue::Create(options);
     EXPECT_TRUE(queue.ok()) << queue.status();
     return queue.ok() ? *std::move(queue) : nullptr;
@@ -115,6 +116,18 @@ TEST_P(SharedQueueFailoverTest, CallsFindTheNewServer) {
   EXPECT_TRUE(status.ok()) << status;
   failover.get();
   EXPECT_EQ(NewQueue(other_->socket_path())->Get(), "new");
+}
+
+TEST_P(SharedQueueFailoverTest, ANewClientFindsTheNewServer) {
+  Demote();
+  auto failover = std::async(std::launch::async, [this] {
+    Sleep(absl::Milliseconds(200));
+    proxy_->LeadTo(other_->socket_path());
+  });
+  const auto queue = NewQueue(proxy_->socket_path());
+  failover.get();
+  ASSERT_NE(queue, nullptr);
+  EXPECT_TRUE(queue->Add("x"));
 }
 
 TEST_P(SharedQueueFailoverTest, WorkersThatWaitAreServedByTheNewServer) {

@@ -468,7 +468,9 @@ absl::StatusOr<std::string> RedisEngine::CheckSettings(absl::Time deadline) {
         if (!info.ok()) {
           if (MayPass(info.status())) return info.status();
         } else if (FieldOf(TextOf(**info), "role") == "slave") {
-          problems.push_back("the server is a replica");
+          // It would refuse each request. Perhaps the name leads to another.
+          session.connection->Break("the server is a replica");
+          return absl::UnavailableError("the server is a replica");
         }
         return absl::StrJoin(problems, "; ");
       });
