@@ -73,8 +73,8 @@ WAITS = re.compile(r"""
       | CLOCK_REALTIME | SO_(?:RCV|SND)TIMEO | timerfd_\w+ | sigtimedwait
       | \w+_(?:timedwait|clockwait|timedlock|clocklock)
     )\b
-  | \b(?: u?sleep | (?:clock_)?nanosleep | p?poll | p?select | epoll_p?wait\d?
-      )(?=\s*\()
+  | (?<![\w.>]) (?: ::sleep | usleep | (?:clock_)?nanosleep | p?poll | p?select
+      | epoll_p?wait\d? )(?=\s*\()
   | (?<! [cC]lock-> ) (?<! clock_-> ) (?<! Clock\(\)-> ) \bAwaitWithDeadline\b
     """, re.VERBOSE)
 
@@ -83,8 +83,6 @@ ALLOWED_WAITS = {
     # A deadline for other processes.
     "workqueue/controller/async_reconcile.h": "absl::Now",
     "workqueue/controller/reconcile.h": "absl::Now",
-    # A member of that name.
-    "workqueue/controller/source.h": "sleep",
     # The only wait for a socket. Its timeout is relative.
     "workqueue/shared/internal/redis_connection.cc": "poll",
 }
