@@ -4,10 +4,9 @@
 // A controller as a service: what a program needs besides its controller. Copy
 // this file.
 //
-//   * GET /readyz tells whether the controller does its work.
-//   * SIGTERM or SIGINT ends the program. It finishes what is queued, but
-//   within
-//     the time that it is given.
+//   - GET /readyz tells whether the controller does its work.
+//   - SIGTERM or SIGINT ends the program. It finishes what is queued, but
+//     within the time that it is given.
 //
 // usage: service [PORT]
 

@@ -91,17 +91,16 @@ struct DelayingQueueOptions : QueueOptions<T> {
 // lost.
 //
 // `AddAfter()` takes O(log n) for n waiting items, most of it on the queue's
-// thread. It blocks only if that thread is 1,000 items behind, until the thread
-// catches up or the queue is shut down. It never blocks on the thread of a
-// `WaitingLoop`, as in a callback on an `InlineExecutor`. `Reschedule()` and
-// `CancelDelayed()` take O(log n), plus the time to take in earlier additions.
-// These two, and an `AddAfter()` that adds its item itself, wait while the
-// queue below takes an item that is due.
+// thread. If that thread is 1,000 additions behind, `AddAfter()` takes these in
+// itself. It never waits for that thread, and so may be called by it.
+// `Reschedule()` and `CancelDelayed()` take O(log n), plus the time to take in
+// earlier additions. These two, and an `AddAfter()` that adds its item itself,
+// wait while the queue below takes an item that is due.
 //
 // If hashing, comparing or copying a `T` throws, or if there is no memory, the
 // exception comes out of the call and the queue is unchanged. If that happens
 // to the queue's thread, the thread logs the error and tries again a second
-// later. Until then, an `AddAfter()` that would block throws `std::bad_alloc`.
+// later.
 //
 // With a timing wheel, O(log n) becomes constant time, an item is late by up to
 // a tick, and items of one tick are added in any order. So are items whose time
@@ -179,6 +178,12 @@ class DelayingQueue final
   bool AddIfDue(const T& item, size_t hash, absl::Time ready_at)
       ABSL_LOCKS_EXCLUDED(mu_);
 
+  // Adds `item`, which hashes to `hash`, to the waiting items, after the
+  // additions so far. Returns false if it has not: because of an exception, or
+  // because a thread, maybe this one, holds mu_.
+  bool AddToWaiting(const T& item, size_t hash, absl::Time ready_at)
+      ABSL_LOCKS_EXCLUDED(mu_);
+
   // Called by the waiting loop: takes in the additions, and moves the items
   // that are due to the queue below.
   absl::Time Run(absl::Time now) override;
@@ -220,7 +225,8 @@ class DelayingQueue final
 
   // Held while an item moves from the waiting items to the queue below, so that
   // it is always in one of the two. Comes before the locks of that queue and of
-  // add_channel_. AddAfter() does not take it, unless the item is due.
+  // add_channel_. AddAfter() takes it only if the item is due or the channel is
+  // full.
   absl::Mutex mu_;
   WaitingItems waiting_ ABSL_GUARDED_BY(mu_);
   std::vector<typename AddChannel::Addition> received_ ABSL_GUARDED_BY(mu_);
@@ -326,13 +332,15 @@ bool DelayingQueue<T, Hash, Eq>::AddAfter(const T& item, absl::Duration delay) {
 
   const size_t hash = Hash()(item);
   const absl::Time ready_at = clock_->TimeNow() + delay;
-  const auto pushed = add_channel_.TryPush(item, hash, ready_at);
-  if (pushed != AddChannel::TryPushResult::kWouldWake) {
-    return pushed == AddChannel::TryPushResult::kPushed;
-  }
+  using Result = typename AddChannel::TryPushResult;
+  const Result result = add_channel_.TryPush(item, hash, ready_at);
+  if (result == Result::kPushed) return true;
+  if (result == Result::kClosed) return false;
   // If the item is due by now, the loop need not run for it.
-  return AddIfDue(item, hash, ready_at) ||
-         add_channel_.Push(item, hash, ready_at);
+  const bool added = result == Result::kFull
+                         ? AddToWaiting(item, hash, ready_at)
+                         : AddIfDue(item, hash, ready_at);
+  return added || add_channel_.Push(item, hash, ready_at);
 }
 
 template <typename T, typename Hash, typename Eq>
@@ -348,6 +356,19 @@ bool DelayingQueue<T, Hash, Eq>::AddIfDue(const T& item, size_t hash,
     taken = AddInsteadOfWaiting(item, hash);
   });
   return taken;
+}
+
+template <typename T, typename Hash, typename Eq>
+bool DelayingQueue<T, Hash, Eq>::AddToWaiting(const T& item, size_t hash,
+                                              absl::Time ready_at) {
+  const absl::Time now = clock_->TimeNow();
+  const internal::MutexTryLock lock(&mu_);
+  if (!lock.held() || ShuttingDown()) return false;
+  return internal::TryCall([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    DrainAddChannel(now);
+    waiting_.Insert(item, hash, ready_at, now);
+    add_channel_.WakeBy(waiting_.NextWake());
+  });
 }
 
 template <typename T, typename Hash, typename Eq>
@@ -513,7 +534,7 @@ void DelayingQueue<T, Hash, Eq>::DrainAddChannel(absl::Time now) {
     }
     received_.clear();
     taken_in_ = 0;
-    // A callback on the loop's thread may have added any number.
+    // The channel may have grown beyond its size.
     if (received_.capacity() > 2 * AddChannel::kCapacity) {
       decltype(received_)().swap(received_);
     }

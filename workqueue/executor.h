@@ -42,9 +42,11 @@ class Executor {
  public:
   virtual ~Executor() = default;
 
-  // Runs `task` once, now or later, on any thread. The tasks that a queue
-  // submits throw what the callbacks throw. The executor decides what happens
-  // then.
+  // Runs `task` once, now or later, on any thread. An executor may run its
+  // tasks before this returns: what such a task lets the library submit to the
+  // same executor is submitted when the task has returned, so tasks do not
+  // nest. The tasks that a queue submits throw what the callbacks throw. The
+  // executor decides what happens then.
   //
   // Should not throw. If it throws, `task` must not have begun. A queue then
   // runs the callback on the thread that called it.
@@ -74,9 +76,6 @@ class InlineExecutor final : public Executor {
   void Execute(absl::AnyInvocable<void() &&> task) override;
 
  private:
-  struct Submitted;
-  struct TasksOfThread;
-
   void Run(absl::AnyInvocable<void() &&> task);
 
   internal::ErrorLog errors_;

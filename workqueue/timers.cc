@@ -13,7 +13,9 @@
 #include "workqueue/executor.h"
 #include "workqueue/internal/exceptions.h"
 #include "workqueue/internal/mutex_lock.h"
+#include "workqueue/internal/queue/submit_task.h"
 #include "workqueue/internal/slab.h"
+#include "workqueue/internal/trampoline.h"
 
 namespace workqueue {
 
@@ -42,17 +44,23 @@ Timers::Timers(TimersOptions options)
   loop_->Add(this);
 }
 
+// This thread submits what is left, because it may be the loop's.
 Timers::~Timers() {
   ShutDown();
-  {
-    const auto empty = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      return entries_.size() == 0;
-    };
-    MutexLock lock(&mu_);
-    clock_->AwaitWithDeadline(&mu_, absl::Condition(&empty),
-                              absl::InfiniteFuture());
-  }
   loop_->Remove(this);
+  const auto left = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return entries_.size() == 0 || waiting_.size() > 0;
+  };
+  while (true) {
+    internal::Trampoline::RunDeferred();
+    {
+      MutexLock lock(&mu_);
+      clock_->AwaitWithDeadline(&mu_, absl::Condition(&left),
+                                absl::InfiniteFuture());
+      if (entries_.size() == 0) return;
+    }
+    Run(absl::InfinitePast());
+  }
 }
 
 TimerId Timers::CallAfter(absl::Duration delay, Executor* executor,
@@ -117,10 +125,7 @@ absl::Time Timers::Run(absl::Time now) {
 }
 
 void Timers::Submit(Entry* entry) {
-  const auto call = [this, entry] { Call(entry); };
-  if (internal::TryCall([&] { entry->executor->Execute(call); })) return;
-  // The executor has not taken it, but it must not be lost.
-  internal::TryCall(call);
+  internal::SubmitTask(entry->executor, [this, entry] { Call(entry); });
 }
 
 void Timers::Call(Entry* entry) {

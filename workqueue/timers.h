@@ -101,8 +101,9 @@ class Timers final : private WaitingLoop::Client {
   // Starts a thread, unless `options.clock` is a loop.
   explicit Timers(TimersOptions options = {});
 
-  // Shuts the timers down, and blocks until all callbacks have returned and are
-  // destroyed.
+  // Shuts the timers down, submits the callbacks that wait, and blocks until
+  // all have returned and are destroyed. A callback of other timers may destroy
+  // these, even on the same loop.
   ~Timers() override;
 
   Timers(const Timers&) = delete;

@@ -6,7 +6,6 @@
 // Checked with:
 //   -DPUSHERS=2 -DLAST=3 -DREFUSALS=1                                | holds, and loop_ends
 //   -DPUSHERS=2 -DLAST=3 -DTICKERS=1                                 | holds
-//   -DPUSHERS=1 -DLAST=3 -DTICKERS=1 -DLOOP_ADDS=1 -DCAPACITY=1      | holds
 //   -DPUSHERS=3                                                      | holds
 //   -DPUSHERS=3 -DCAPACITY=1                                         | holds
 //   -DPUSHERS=2 -DMOVERS=1                                           | holds
@@ -22,15 +21,11 @@
 //   -DBROKEN_UNPARK_FORGETS                                          | assertion
 //   -DBROKEN_WAKE_AFTER_UNLOCK                                       | assertion .*parked
 //   -DBROKEN_RESCHEDULE_WAKES_NOBODY -DMOVERS=1                      | assertion
-//   -DBROKEN_FULL_WAKES_NOBODY -DPUSHERS=3 -DCAPACITY=1              | assertion .*blocked
-//   -DBROKEN_LOOP_AWAITS_ROOM -DTICKERS=1 -DLOOP_ADDS=1 -DCAPACITY=1 | assertion
-//   -DBROKEN_RECEIVE_FREES_NONE -DPUSHERS=3                          | assertion .*blocked
-//   -DBROKEN_CLOSE_FREES_NONE -DCAPACITY=1 -DSTOPPERS=1              | assertion .*blocked
-//   -DBROKEN_STALL_FREES_NONE -DPUSHERS=3 -DCAPACITY=1 -DFAILURES=1  | assertion .*blocked
-//   -DBROKEN_STALL_IS_NOT_SEEN -DPUSHERS=3 -DCAPACITY=1 -DFAILURES=1 | assertion .*blocked
 //   -DBROKEN_STALL_ENDS_ASLEEP -DMOVERS=1 -DFAILURES=1               | assertion
 //   -DBROKEN_DUE_COUNTS_AS_WOKEN                                     | assertion
 //   -DBROKEN_NOT_DUE_IS_NOT_PUSHED                                   | assertion .*owed
+//   -DBROKEN_FULL_WAKES_NOBODY -DPUSHERS=3 -DCAPACITY=1              | assertion
+//   -DBROKEN_FULL_IS_NOT_PUSHED -DPUSHERS=3 -DCAPACITY=1             | assertion .*owed
 //   -DBROKEN_REMOVE_DOES_NOT_WAIT -DEARLY_END=1                      | assertion .*running
 //   -DBROKEN_END_RUN_KEEPS_REMOVED -DEARLY_END=1                     | assertion .*is_client
 //   -DBROKEN_WAKE_TAKES_REMOVED -DFAILURES=1 -DEARLY_END=1           | assertion .*is_client
@@ -51,10 +46,6 @@
 #ifndef TICKERS  // at most 1
 #define TICKERS 0
 #endif
-#ifndef LOOP_ADDS  // whether the ticker adds an item, too; needs TICKERS
-#define LOOP_ADDS 0
-#endif
-#define ITEMS (PUSHERS + LOOP_ADDS)
 #ifndef STOPPERS  // threads that call ShutDown(); at most 1
 #define STOPPERS 0
 #endif
@@ -79,18 +70,17 @@
 #define TICKER 1
 
 // Guarded by the channel's mu_. For each item, when it is due.
-byte channel[ITEMS];
+byte channel[PUSHERS];
 byte additions;
 byte loop_wake_time;
 bool closed;
 bool stalled;
-byte blocked;  // the pushers that wait for not_full_, a bit for each
 
 // DelayingQueue::mu_, and what it guards: the items that have been received but
 // not taken in, and the waiting items.
 bool locked;
-byte received[ITEMS];
-byte waiting[ITEMS];
+byte received[PUSHERS];
+byte waiting[PUSHERS];
 bool stopped;
 
 byte next_tick = 2;
@@ -104,14 +94,12 @@ byte failures = FAILURES;
 
 // No due item is left, and no item at all after the shutdown. While the loop is
 // stalled, items may be left, but the loop tries again after one unit of time.
-// No thread blocks on a full channel, because the loop has received all items or
-// is stalled.
 byte t;
 inline CheckAtRest() {
   d_step {
     if
     :: !stopped && !destroyed ->
-      for (t : 0 .. ITEMS - 1) {
+      for (t : 0 .. PUSHERS - 1) {
         assert(channel[t] == 0 || channel[t] > now || stalled);
         assert(received[t] == 0 || stalled);
         assert(waiting[t] == 0 || waiting[t] > now);
@@ -120,13 +108,12 @@ inline CheckAtRest() {
       }
       assert(!stalled || LOOP_COMES_BY(now + 1))
     :: stopped && !destroyed ->
-      for (t : 0 .. ITEMS - 1) {
+      for (t : 0 .. PUSHERS - 1) {
         assert(channel[t] == 0 && received[t] == 0 && waiting[t] == 0)
       }
     :: else
     fi;
     assert(!is_client[TICKER] || next_tick > now);
-    assert(blocked == 0);
     t = 0
   }
 }
@@ -140,7 +127,7 @@ inline WakeBy(time) { IF_WAKE_BY(loop_wake_time, time, Wake(DELAYING)) }
 // WaitingItems::NextWake(). Stores the result in `wake`.
 inline NextWake(wake) {
   wake = NEVER;
-  for (i : 0 .. ITEMS - 1) {
+  for (i : 0 .. PUSHERS - 1) {
     if
     :: EARLIER(waiting[i], wake) -> wake = waiting[i]
     :: else
@@ -151,7 +138,7 @@ inline NextWake(wake) {
 
 // AddChannel::Receive()
 inline Receive() {
-  for (i : 0 .. ITEMS - 1) {
+  for (i : 0 .. PUSHERS - 1) {
     if
     :: channel[i] != 0 && !EARLIER(received[i], channel[i]) ->
       received[i] = channel[i]
@@ -161,9 +148,6 @@ inline Receive() {
   }
   i = 0;
   additions = 0;
-#ifndef BROKEN_RECEIVE_FREES_NONE
-  blocked = 0;
-#endif
   if
   :: stalled ->
     stalled = false;
@@ -178,7 +162,7 @@ inline Receive() {
 // which received items are taken in does not matter.
 inline DrainAddChannel() {
   Receive();
-  for (i : 0 .. ITEMS - 1) {
+  for (i : 0 .. PUSHERS - 1) {
     if
     :: received[i] != 0 && !EARLIER(waiting[i], received[i]) ->
       waiting[i] = received[i]
@@ -194,7 +178,7 @@ inline DrainAddChannel() {
 inline FailToDrain() {
   failures--;
   if
-  :: received[0] != 0 || received[ITEMS - 1] != 0
+  :: received[0] != 0 || received[PUSHERS - 1] != 0
   :: Receive()
   fi
 }
@@ -205,41 +189,15 @@ inline StallUntil(time) {
   if
   :: additions == 0 -> SetWakeTime(loop_wake_time, time)
   :: else
-  fi;
-#ifndef BROKEN_STALL_FREES_NONE
-  blocked = 0
-#endif
+  fi
 }
 
 // AddChannel::Close()
 inline Close() {
   closed = true;
-  for (i : 0 .. ITEMS - 1) { channel[i] = 0 }
+  for (i : 0 .. PUSHERS - 1) { channel[i] = 0 }
   i = 0;
-  additions = 0;
-#ifndef BROKEN_CLOSE_FREES_NONE
-  blocked = 0
-#endif
-}
-
-#ifdef BROKEN_STALL_IS_NOT_SEEN
-#define THROWS false
-#else
-#define THROWS stalled
-#endif
-
-// AddChannel::AwaitRoom(). If it throws, the caller keeps the item.
-inline AwaitRoom() {
-  do
-  :: additions >= CAPACITY && !closed && !THROWS ->
-    blocked = blocked | (1 << self);
-    !(blocked & (1 << self))
-  :: else -> break
-  od;
-  if
-  :: closed || additions >= CAPACITY -> owed = owed & ~(1 << self); goto end
-  :: else
-  fi
+  additions = 0
 }
 
 // The time by which a push must wake the loop.
@@ -249,11 +207,8 @@ inline AwaitRoom() {
 inline PushLocked() {
   channel[self] = ready_at;
   additions++;
-  owed = owed | (1 << self);
 #ifdef BROKEN_WAKE_AFTER_UNLOCK
   IF_WAKE_BY(loop_wake_time, WAKE_BY, wakes = true)
-#elif defined(BROKEN_FULL_WAKES_NOBODY)
-  WakeBy(ready_at)
 #else
   WakeBy(WAKE_BY)
 #endif
@@ -261,7 +216,7 @@ inline PushLocked() {
 
 // AddAfter(). Each thread adds its own item.
 proctype Pusher(byte self) {
-  byte i, ready_at;
+  byte i, ready_at, next;
   bool wakes;
   if
   :: stopped -> goto end  // ShuttingDown()
@@ -276,10 +231,14 @@ proctype Pusher(byte self) {
   }
   // AddChannel::TryPush()
   atomic {
-    AwaitRoom();
+    if
+    :: closed -> goto end
+    :: else
+    fi;
     owed = owed | (1 << self);
     if
-    :: IS_AFTER(loop_wake_time, ready_at) ->
+    :: additions >= CAPACITY -> goto take_in
+    :: additions < CAPACITY && IS_AFTER(loop_wake_time, ready_at) ->
 #ifdef BROKEN_DUE_COUNTS_AS_WOKEN
       ClearWakeTime(loop_wake_time);
 #endif
@@ -305,8 +264,41 @@ proctype Pusher(byte self) {
 #ifdef BROKEN_NOT_DUE_IS_NOT_PUSHED
   goto end;
 #endif
+  goto push;
+take_in:
+  // AddToWaiting(). It does not wait for the lock, and an exception may end it.
+  atomic {
+    if
+    :: !locked && !stopped ->
+      if
+      :: failures > 0 -> FailToDrain()
+      :: true ->
+        DrainAddChannel();
+        if
+        :: !EARLIER(waiting[self], ready_at) -> waiting[self] = ready_at
+        :: else
+        fi;
+        NextWake(next);
+#ifndef BROKEN_FULL_WAKES_NOBODY
+        WakeBy(next);
+#endif
+        assert(LOOP_COMES_BY(waiting[self]));
+        goto end
+      fi
+    :: locked || stopped
+    fi
+  }
+#ifdef BROKEN_FULL_IS_NOT_PUSHED
+  goto end;
+#endif
+push:
   // AddChannel::Push()
-  atomic { AwaitRoom(); PushLocked() }
+  atomic {
+    if
+    :: closed -> owed = owed & ~(1 << self); goto end
+    :: else -> PushLocked()
+    fi
+  }
 pushed:
 #ifdef BROKEN_WAKE_AFTER_UNLOCK
   if
@@ -318,7 +310,7 @@ pushed:
   assert(stopped || stalled || channel[self] == 0 ||
          LOOP_COMES_BY(channel[self]));
 end:
-  atomic { ready_at = 0; callers-- }
+  atomic { ready_at = 0; next = 0; callers-- }
 }
 
 // Reschedule() or CancelDelayed() of the first item.
@@ -380,7 +372,7 @@ inline RunDelaying(at, next) {
     atomic { Close() }
     atomic {
       !locked ->
-      for (i : 0 .. ITEMS - 1) { received[i] = 0; waiting[i] = 0 }
+      for (i : 0 .. PUSHERS - 1) { received[i] = 0; waiting[i] = 0 }
       i = 0;
       next = NEVER
     }
@@ -399,14 +391,14 @@ inline RunDelaying(at, next) {
     ::
       atomic {
         !locked ->
-        for (i : 0 .. ITEMS - 1) {
+        for (i : 0 .. PUSHERS - 1) {
           if
           :: waiting[i] != 0 && waiting[i] <= at -> break
           :: else
           fi
         }
         if
-        :: i == ITEMS -> i = 0; break
+        :: i == PUSHERS -> i = 0; break
         :: else
         fi;
         if
@@ -445,34 +437,8 @@ inline RunDelaying(at, next) {
   fi
 }
 
-#if LOOP_ADDS
-bool loop_has_added;
-
-// AddAfter() on the loop's thread, of an item that is not due yet. Does not wait
-// for room.
-inline AddOnLoop(at) {
-  atomic {
-    if
-    :: loop_has_added || closed || destroyed
-    :: else ->
-      loop_has_added = true;
-#ifdef BROKEN_LOOP_AWAITS_ROOM
-      additions < CAPACITY || closed || stalled;
-#endif
-      channel[PUSHERS] = at + 1;
-      additions++;
-      owed = owed | (1 << PUSHERS);
-      WakeBy((additions >= HALF -> PAST : at + 1))
-    fi
-  }
-}
-#endif
-
 // Ticker::Run()
 inline RunTicker(at, next) {
-#if LOOP_ADDS
-  AddOnLoop(at);
-#endif
   if
   :: at >= next_tick -> next_tick = next_tick + ((at - next_tick) / 2 + 1) * 2
   :: else

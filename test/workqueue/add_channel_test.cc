@@ -171,70 +171,17 @@ TEST(AddChannelTest, FillingUpWakes) {
   EXPECT_EQ(Receive(channel).size(), Channel::kCapacity);
 }
 
-TEST(AddChannelTest, PushWaitsForRoom) {
-  constexpr int kPushers = 4;
-  constexpr int kPerPusher = kCapacity;
-  Channel channel;
-  std::atomic<int> pushed{0};
-  absl::BlockingCounter full(kCapacity);
-  std::vector<std::thread> pushers;
-  for (int p = 0; p < kPushers; ++p) {
-    pushers.emplace_back([&channel, &pushed, &full, p] {
-      for (int i = 0; i < kPerPusher; ++i) {
-        EXPECT_NE(channel.Push(p, p, At(1)), PushResult::kClosed);
-        if (++pushed <= kCapacity) full.DecrementCount();
-      }
-    });
-  }
-  full.Wait();
-  // The channel is full. The pushers continue as items are received.
-  int received = 0;
-  while (received < kPushers * kPerPusher) {
-    const size_t size = Receive(channel).size();
-    ASSERT_LE(size, Channel::kCapacity);
-    received += static_cast<int>(size);
-  }
-  for (std::thread& pusher : pushers) pusher.join();
-  EXPECT_EQ(received, kPushers * kPerPusher);
-}
-
-#ifdef ABSL_HAVE_EXCEPTIONS
-
-TEST(AddChannelTest, APushToAFullChannelThrowsWhileTheLoopIsStalled) {
+TEST(AddChannelTest, OnlyTryPushTakesNothingOnceFull) {
+  using Result = Channel::TryPushResult;
   Channel channel;
   for (int i = 0; i < kCapacity - 1; ++i) channel.Push(i, i, At(20));
-  channel.StallUntil(At(1));
-  EXPECT_EQ(channel.Push(1, 1, At(20)), PushResult::kTaken) << "there is room";
-  EXPECT_THROW(channel.Push(2, 2, At(20)), std::bad_alloc);
-  EXPECT_THROW(channel.TryPush(2, 2, At(20)), std::bad_alloc);
-  EXPECT_EQ(Receive(channel).size(), Channel::kCapacity);
-  EXPECT_EQ(channel.Push(2, 2, At(20)), PushResult::kTaken);
+  EXPECT_EQ(channel.TryPush(1, 1, At(20)), Result::kPushed);
+  EXPECT_EQ(channel.TryPush(2, 2, At(20)), Result::kFull);
+  EXPECT_EQ(channel.Push(3, 3, At(20)), PushResult::kTaken);
+  EXPECT_EQ(channel.TryPush(4, 4, At(20)), Result::kFull);
+  EXPECT_EQ(Receive(channel).size(), Channel::kCapacity + 1);
+  EXPECT_EQ(channel.TryPush(5, 5, At(20)), Result::kPushed);
 }
-
-TEST(AddChannelTest, AStallEndsThePushesThatWaitForRoom) {
-  constexpr int kPushers = 4;
-  Channel channel;
-  for (int i = 0; i < kCapacity; ++i) channel.Push(i, i, At(1));
-  absl::BlockingCounter pushing(kPushers);
-  std::vector<std::thread> pushers;
-  std::atomic<int> thrown{0};
-  for (int p = 0; p < kPushers; ++p) {
-    pushers.emplace_back([&] {
-      pushing.DecrementCount();
-      try {
-        channel.Push(-1, 1, At(1));
-      } catch (const std::bad_alloc&) {
-        ++thrown;
-      }
-    });
-  }
-  pushing.Wait();
-  channel.StallUntil(At(1));
-  for (std::thread& pusher : pushers) pusher.join();
-  EXPECT_EQ(thrown, kPushers);
-}
-
-#endif  // ABSL_HAVE_EXCEPTIONS
 
 TEST(AddChannelTest, AStalledLoopIsWokenOnlyIfTheChannelIsEmpty) {
   Channel channel;
@@ -252,33 +199,6 @@ TEST(AddChannelTest, ReceivingWakesAStalledLoop) {
   channel.StallUntil(At(10));
   EXPECT_EQ(channel.WakesByReceive(), 1);
   EXPECT_EQ(channel.WakesByReceive(), 0);
-}
-
-TEST(AddChannelTest, APushToAStalledChannelThatIsClosedReturns) {
-  Channel channel;
-  for (int i = 0; i < kCapacity; ++i) channel.Push(i, i, At(1));
-  channel.StallUntil(At(1));
-  channel.Close();
-  EXPECT_EQ(channel.Push(1, 1, At(1)), PushResult::kClosed);
-}
-
-TEST(AddChannelTest, CloseUnblocksPushes) {
-  constexpr int kPushers = 4;
-  Channel channel;
-  for (int i = 0; i < kCapacity; ++i) channel.Push(i, i, At(1));
-  absl::BlockingCounter pushing(kPushers);
-  std::vector<std::thread> pushers;
-  std::atomic<int> closed{0};
-  for (int p = 0; p < kPushers; ++p) {
-    pushers.emplace_back([&] {
-      pushing.DecrementCount();
-      closed += channel.Push(-1, 1, At(1)) == PushResult::kClosed;
-    });
-  }
-  pushing.Wait();
-  channel.Close();
-  for (std::thread& pusher : pushers) pusher.join();
-  EXPECT_EQ(closed, kPushers);
 }
 
 TEST(AddChannelTest, TakesNothingOnceClosed) {

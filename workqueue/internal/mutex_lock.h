@@ -28,6 +28,25 @@ template <typename M>
 struct HasLowerCaseLock<M, std::void_t<decltype(std::declval<M&>().lock())>>
     : std::true_type {};
 
+// Returns true if it has locked `mu`, which was free.
+template <typename M>
+bool TryLockMutex(M* mu) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  if constexpr (HasLowerCaseLock<M>::value) {
+    return mu->try_lock();
+  } else {
+    return mu->TryLock();
+  }
+}
+
+template <typename M>
+void UnlockMutex(M* mu) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  if constexpr (HasLowerCaseLock<M>::value) {
+    mu->unlock();
+  } else {
+    mu->Unlock();
+  }
+}
+
 // MutexLock
 //
 // Holds `mu` from construction to destruction, as `absl::MutexLock` does. Is
@@ -43,10 +62,10 @@ class ABSL_SCOPED_LOCKABLE BasicMutexLock {
   // Also sets `*contended` to whether another thread held `mu`.
   BasicMutexLock(M* mu, bool* contended) ABSL_EXCLUSIVE_LOCK_FUNCTION(mu)
       : mu_(mu) {
-    *contended = !TryAcquire();
+    *contended = !TryLockMutex(mu);
     if (*contended) Acquire();
   }
-  ~BasicMutexLock() ABSL_UNLOCK_FUNCTION() { Release(); }
+  ~BasicMutexLock() ABSL_UNLOCK_FUNCTION() { UnlockMutex(mu_); }
 
   BasicMutexLock(const BasicMutexLock&) = delete;
   BasicMutexLock& operator=(const BasicMutexLock&) = delete;
@@ -59,25 +78,35 @@ class ABSL_SCOPED_LOCKABLE BasicMutexLock {
       mu_->Lock();
     }
   }
-  bool TryAcquire() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    if constexpr (HasLowerCaseLock<M>::value) {
-      return mu_->try_lock();
-    } else {
-      return mu_->TryLock();
-    }
-  }
-  void Release() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    if constexpr (HasLowerCaseLock<M>::value) {
-      mu_->unlock();
-    } else {
-      mu_->Unlock();
-    }
-  }
 
   M* const mu_;
 };
 
 using MutexLock = BasicMutexLock<absl::Mutex>;
+
+// MutexTryLock
+//
+// Holds `mu` from construction to destruction, unless a thread, maybe this one,
+// held it. Does not wait.
+template <typename M>
+class BasicMutexTryLock {
+ public:
+  explicit BasicMutexTryLock(M* mu) : mu_(TryLockMutex(mu) ? mu : nullptr) {}
+  ~BasicMutexTryLock() {
+    if (mu_ != nullptr) UnlockMutex(mu_);
+  }
+
+  BasicMutexTryLock(const BasicMutexTryLock&) = delete;
+  BasicMutexTryLock& operator=(const BasicMutexTryLock&) = delete;
+
+  // Whether it holds `mu`.
+  bool held() const { return mu_ != nullptr; }
+
+ private:
+  M* const mu_;
+};
+
+using MutexTryLock = BasicMutexTryLock<absl::Mutex>;
 
 // ReaderMutexLock
 //

@@ -21,12 +21,6 @@ namespace workqueue {
 
 using internal::MutexLock;
 
-namespace {
-
-thread_local bool is_loop = false;  // whether the thread is that of a loop
-
-}  // namespace
-
 WaitingLoop::WaitingLoop(Clock* clock, absl::string_view name)
     : name_(name),
       clock_(OrRealClock(clock)),
@@ -41,8 +35,6 @@ WaitingLoop::~WaitingLoop() {
   }
   thread_.join();
 }
-
-bool WaitingLoop::RunsThisThread() { return is_loop; }
 
 void WaitingLoop::Add(Client* client) {
   MutexLock lock(&mu_);
@@ -76,7 +68,6 @@ void WaitingLoop::SetTurn(Client* client, absl::Time time) {
 }
 
 void WaitingLoop::Loop() {
-  is_loop = true;
   internal::NameThisThread(name_, "loop");
   Parker* parker;
   {

@@ -87,11 +87,6 @@ class WaitingLoop {
   WaitingLoop(const WaitingLoop&) = delete;
   WaitingLoop& operator=(const WaitingLoop&) = delete;
 
-  // Returns whether the calling thread is that of a loop. Such a thread must
-  // not wait for what a loop does: it may be that loop, or the loop may wait
-  // for it.
-  static bool RunsThisThread();
-
   // Returns the clock of the loop; never null.
   Clock* clock() const { return clock_; }
 

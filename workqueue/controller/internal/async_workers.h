@@ -31,6 +31,7 @@
 #include "workqueue/internal/gate.h"
 #include "workqueue/internal/intrusive_list.h"
 #include "workqueue/internal/mutex_lock.h"
+#include "workqueue/internal/queue/submit_task.h"
 #include "workqueue/lease.h"
 #include "workqueue/timer/scheduler.h"
 
@@ -241,8 +242,7 @@ void AsyncWorkers<T>::RetryAcquire(const absl::Status& error) {
       self->Acquire(Lease<T>());
     }
   };
-  // Only a thread of the executor may block.
-  if (!TryCall([&] { executor_->Execute(retry); })) retry();
+  SubmitTask(executor_, retry);  // Only a thread of the executor may block.
 }
 
 template <typename T>
@@ -325,15 +325,13 @@ void AsyncWorkers<T>::End(const std::shared_ptr<Flight>& flight,
     return;
   }
   // The queue does not take the item. Only a thread of the executor may block.
-  const auto add_again = [this, flight, again = *again] {
-    hooks_.retry_add_again(flight->item, again);
-    EndLease(flight);
-  };
-  const auto inside_the_gate = [flight, shared = shared_, add_again] {
+  const auto add_again = [flight, shared = shared_, again = *again] {
     const Gate::Pass pass(&shared->gate);
-    if (pass) add_again();
+    if (!pass) return;
+    shared->workers->hooks_.retry_add_again(flight->item, again);
+    shared->workers->EndLease(flight);
   };
-  if (!TryCall([&] { executor_->Execute(inside_the_gate); })) add_again();
+  SubmitTask(executor_, add_again);
 }
 
 template <typename T>

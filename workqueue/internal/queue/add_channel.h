@@ -16,33 +16,29 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "workqueue/internal/exceptions.h"
 #include "workqueue/internal/mutex_lock.h"
 #include "workqueue/internal/wake_time.h"
-#include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue {
 namespace internal {
 
 // AddChannel
 //
-// A buffer of items that are to be added later. Callers of a queue push
-// items. The queue receives them, mostly on the thread of its waiting loop (the
-// loop).
+// A buffer of items that are to be added later. Callers of a queue push items.
+// The queue receives them, mostly on the thread of its waiting loop (the loop).
+// If the channel is full, a caller should receive them itself. No call waits
+// for room: the thread that makes room may be the caller's own.
 //
 // The loop tells the channel until when it sleeps. A push wakes the loop only
 // if the item is due before that time or if the channel is at least half full.
 // Other items stay in the channel until the next `Receive()`.
 //
-// A push waits while the channel is full, except on the thread of a loop. The
-// channel takes more items there, since that thread may be the one that makes
-// room.
-//
 // Thread-safe.
 template <typename T>
 class AddChannel {
  public:
-  // The number of items in a full channel, the same as in client-go.
+  // The number of items with which the channel is full, the same as in
+  // client-go.
   static constexpr size_t kCapacity = 1000;
 
   struct Addition {
@@ -51,47 +47,34 @@ class AddChannel {
     absl::Time ready_at;
   };
 
-  enum class TryPushResult { kPushed, kClosed, kWouldWake };
+  // The result of `TryPush()`. All but the first mean that it has added
+  // nothing.
+  enum class TryPushResult { kPushed, kClosed, kFull, kWouldWake };
 
   // `wake` wakes the loop. It is called with the channel's mutex locked. So a
   // push that finds that the loop need not be woken can rely on an earlier call
   // of `wake` to have returned.
   explicit AddChannel(std::function<void()> wake) : wake_(std::move(wake)) {}
 
-  // Closes the channel, and blocks until no call blocks in it.
-  ~AddChannel() {
-    Close();
-    internal::MutexLock lock(&mu_);
-    mu_.Await(absl::Condition(
-        +[](size_t* blocked) { return *blocked == 0; }, &blocked_));
-  }
-
   AddChannel(const AddChannel&) = delete;
   AddChannel& operator=(const AddChannel&) = delete;
 
-  // Adds `item`, which hashes to `hash`, to the channel. While the channel is
-  // full, blocks until `Receive()` or `Close()` is called. Returns false if the
-  // channel is closed. Throws `std::bad_alloc` while the channel is full and
-  // the loop is stalled. Does neither on the thread of a loop.
+  // Adds `item`, which hashes to `hash`, to the channel, even if the channel is
+  // full. Returns false if the channel is closed.
   bool Push(const T& item, size_t hash, absl::Time ready_at) {
     internal::MutexLock lock(&mu_);
-    if (MustWait()) AwaitRoom();
     if (closed_) return false;
     PushLocked(item, hash, ready_at);
     return true;
   }
 
-  // Does what `Push()` does, except if `item` is due before the loop's wake
-  // time and the call has not blocked: then adds nothing and returns
-  // `kWouldWake`.
+  // Does what `Push()` does, except if the channel is full, or if `item` is due
+  // before the loop's wake time.
   TryPushResult TryPush(const T& item, size_t hash, absl::Time ready_at) {
     internal::MutexLock lock(&mu_);
-    const bool blocks = MustWait();
-    if (blocks) AwaitRoom();
     if (closed_) return TryPushResult::kClosed;
-    if (!blocks && loop_wake_time_.IsAfter(ready_at)) {
-      return TryPushResult::kWouldWake;
-    }
+    if (additions_.size() >= kCapacity) return TryPushResult::kFull;
+    if (loop_wake_time_.IsAfter(ready_at)) return TryPushResult::kWouldWake;
     PushLocked(item, hash, ready_at);
     return TryPushResult::kPushed;
   }
@@ -104,7 +87,6 @@ class AddChannel {
   void Receive(std::vector<Addition>* additions) {
     internal::MutexLock lock(&mu_);
     additions_.swap(*additions);
-    not_full_.SignalAll();
     if (std::exchange(stalled_, false)) wake_();
   }
 
@@ -131,7 +113,6 @@ class AddChannel {
     internal::MutexLock lock(&mu_);
     stalled_ = true;
     if (additions_.empty()) loop_wake_time_.Set(until);
-    not_full_.SignalAll();
   }
 
   // Wakes the loop if it sleeps beyond `until`.
@@ -140,32 +121,14 @@ class AddChannel {
     if (loop_wake_time_.WakeBy(until)) wake_();
   }
 
-  // Drops all items. From now on no item is taken, and no call blocks.
+  // Drops all items. From now on no item is taken.
   void Close() {
     internal::MutexLock lock(&mu_);
     closed_ = true;
     std::vector<Addition>().swap(additions_);
-    not_full_.SignalAll();
   }
 
  private:
-  bool IsFull() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    return additions_.size() >= kCapacity;
-  }
-
-  bool MustWait() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    return IsFull() && !WaitingLoop::RunsThisThread();
-  }
-
-  // Blocks while the channel is full and not closed. Throws if the loop is
-  // stalled: there is no telling when there will be room.
-  void AwaitRoom() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    ++blocked_;
-    while (IsFull() && !closed_ && !stalled_) not_full_.Wait(&mu_);
-    --blocked_;
-    if (IsFull() && !closed_) ThrowBadAlloc();
-  }
-
   void PushLocked(const T& item, size_t hash, absl::Time ready_at)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     additions_.push_back({item, hash, ready_at});
@@ -177,13 +140,11 @@ class AddChannel {
   const std::function<void()> wake_;
 
   absl::Mutex mu_;
-  absl::CondVar not_full_;
   std::vector<Addition> additions_ ABSL_GUARDED_BY(mu_);
   internal::WakeTime loop_wake_time_ ABSL_GUARDED_BY(mu_);
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
   // Whether the loop has failed to take in what it has received.
   bool stalled_ ABSL_GUARDED_BY(mu_) = false;
-  size_t blocked_ ABSL_GUARDED_BY(mu_) = 0;  // threads in AwaitRoom()
 };
 
 }  // namespace internal

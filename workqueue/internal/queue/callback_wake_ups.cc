@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "workqueue/internal/exceptions.h"
+#include "workqueue/internal/queue/submit_task.h"
 
 namespace workqueue {
 namespace internal {
@@ -18,10 +19,8 @@ thread_local HoldCallbacks* holder = nullptr;
 }  // namespace
 
 void CallbackWakeUp::Send() const {
-  const auto run = [queue = queue, getter = getter] { queue->Run(getter); };
-  if (TryCall([this, &run] { executor->Execute(run); })) return;
-  // A wake-up must not be lost.
-  TryCall(run);
+  SubmitTask(executor,
+             [queue = queue, getter = getter] { queue->Run(getter); });
 }
 
 void CallbackWakeUps::SendAll() {

@@ -48,6 +48,7 @@
 #include "workqueue/internal/queue/queue_metrics.h"
 #include "workqueue/internal/queue/queue_state.h"
 #include "workqueue/internal/slab.h"
+#include "workqueue/internal/trampoline.h"
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
 #include "workqueue/log_sink.h"
@@ -500,6 +501,7 @@ QueueCore<T, InterfaceType, Order, Hash, Eq>::~QueueCore() {
     Lock lock(this, kGoOn);
     BeginDestruction();
   }
+  Trampoline::RunDeferred();
   {
     MutexLock lock(&mu_);
     AwaitNobodyBlocks();

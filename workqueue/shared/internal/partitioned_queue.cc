@@ -26,8 +26,9 @@
 #include "workqueue/clock/parker.h"
 #include "workqueue/controller/parallelize_until.h"
 #include "workqueue/executor.h"
-#include "workqueue/internal/exceptions.h"
 #include "workqueue/internal/mutex_lock.h"
+#include "workqueue/internal/queue/submit_task.h"
+#include "workqueue/internal/trampoline.h"
 #include "workqueue/shared/internal/byte_queue.h"
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/internal/partition_names.h"
@@ -122,6 +123,7 @@ PartitionedQueue::PartitionedQueue(Partitions partitions,
 
 PartitionedQueue::~PartitionedQueue() {
   Close();
+  Trampoline::RunDeferred();
   {
     MutexLock lock(&mu_);
     mu_.Await(absl::Condition(this, &PartitionedQueue::NothingPending));
@@ -352,8 +354,7 @@ absl::AnyInvocable<void() &&> PartitionedQueue::Finish(
   }
   ++tasks_;
   return [this, executor = waiter->executor, id = waiter->id] {
-    const auto run = [this, id] { RunCallback(id); };
-    if (!TryCall([&] { executor->Execute(run); })) run();
+    SubmitTask(executor, [this, id] { RunCallback(id); });
   };
 }
 

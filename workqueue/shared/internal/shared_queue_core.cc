@@ -23,10 +23,11 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
 #include "workqueue/executor.h"
-#include "workqueue/internal/exceptions.h"
 #include "workqueue/internal/mutex_lock.h"
 #include "workqueue/internal/queue/queue_metrics.h"
+#include "workqueue/internal/queue/submit_task.h"
 #include "workqueue/internal/queue/ticker.h"
+#include "workqueue/internal/trampoline.h"
 #include "workqueue/shared/internal/byte_queue.h"
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/internal/shared_queue_metrics.h"
@@ -132,6 +133,7 @@ SharedQueueCore::~SharedQueueCore() {
   ticker_.reset();
   Close();
   if (added_to_loop_) loop_->Remove(this);
+  Trampoline::RunDeferred();
   {
     MutexLock lock(&mu_);
     mu_.Await(absl::Condition(this, &SharedQueueCore::NobodyWaits));
@@ -627,8 +629,7 @@ void SharedQueueCore::Submit() {
     submissions.swap(submissions_);
   }
   for (const Submission& it : submissions) {
-    const auto run = [this, id = it.id] { RunCallback(id); };
-    if (!TryCall([&] { it.executor->Execute(run); })) run();
+    SubmitTask(it.executor, [this, id = it.id] { RunCallback(id); });
   }
 }
 

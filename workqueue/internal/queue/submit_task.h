@@ -1,0 +1,50 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/internal/queue/submit_task.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_INTERNAL_QUEUE_SUBMIT_TASK_H_
+#define WORKQUEUE_INTERNAL_QUEUE_SUBMIT_TASK_H_
+
+#include <utility>
+
+#include "workqueue/executor.h"
+#include "workqueue/internal/exceptions.h"
+#include "workqueue/internal/trampoline.h"
+
+namespace workqueue {
+namespace internal {
+
+// For `SubmitTask()`: the executor of the deferred task that begins.
+inline thread_local Executor* executor_of_deferred = nullptr;
+
+// Submits `task` to `executor`. If the executor throws, runs it here: no task
+// is lost. What it throws here is dropped. If a task that this function has
+// submitted to `executor` runs further up this thread's stack, then the
+// executor runs tasks at once; submits `task` when that one has returned.
+//
+// `task` must be copyable. This allocates nothing in the steady state if `task`
+// has the size of two pointers.
+template <typename F>
+void SubmitTask(Executor* executor, const F& task) {
+  if (Trampoline::Runs(executor)) {
+    const auto submit_deferred = [](void* to, Trampoline::Task&& deferred) {
+      executor_of_deferred = static_cast<Executor*>(to);
+      std::move(deferred)();
+    };
+    const auto submit = [task] { SubmitTask(executor_of_deferred, task); };
+    if (TryCall(
+            [&] { Trampoline::Defer(submit_deferred, executor, submit); })) {
+      return;
+    }
+  }
+  const Trampoline::Running running(executor);
+  if (!TryCall([&] { executor->Execute(task); })) TryCall(task);
+}
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_INTERNAL_QUEUE_SUBMIT_TASK_H_
