@@ -532,7 +532,7 @@ void Informer<Object>::TellStore(Listener& listener, bool as_initial_list) {
 
 template <typename Object>
 bool Informer<Object>::TellUntold(Listener& listener, Untold& untold) {
-  const auto tell = [&](const ObjectPtr& now) {
+  const auto tell = [&](const ObjectPtr& now) ABSL_NO_THREAD_SAFETY_ANALYSIS {
     return Call(listener, [&] {
       listener.handler.on_event(
           {untold.old_object, now, untold.is_in_initial_list});
