@@ -216,7 +216,7 @@ inline PushLocked() {
 
 // AddAfter(). Each thread adds its own item.
 proctype Pusher(byte self) {
-  byte i, ready_at, next;
+  byte i, ready_at;
   bool wakes;
   if
   :: stopped -> goto end  // ShuttingDown()
@@ -278,9 +278,8 @@ take_in:
         :: !EARLIER(waiting[self], ready_at) -> waiting[self] = ready_at
         :: else
         fi;
-        NextWake(next);
 #ifndef BROKEN_FULL_WAKES_NOBODY
-        WakeBy(next);
+        WakeBy(waiting[self]);  // The code wakes by the earliest time of all.
 #endif
         assert(LOOP_COMES_BY(waiting[self]));
         goto end
@@ -310,7 +309,7 @@ pushed:
   assert(stopped || stalled || channel[self] == 0 ||
          LOOP_COMES_BY(channel[self]));
 end:
-  atomic { ready_at = 0; next = 0; callers-- }
+  atomic { ready_at = 0; callers-- }
 }
 
 // Reschedule() or CancelDelayed() of the first item.
