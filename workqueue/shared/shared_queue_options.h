@@ -48,10 +48,10 @@ struct SharedQueueOptionsBase {
 
   // How long a worker may have an item without a renewal. This process renews
   // its leases each third of that time. The items that a dead process held
-  // fail when so much time has passed, and are handed out again after their delay
-  // of the retry schedule. A short lease finds dead
-  // processes sooner, and takes a process for dead whose threads do not run for
-  // that long: while its machine swaps, or is suspended.
+  // fail when so much time has passed, and are handed out again after their
+  // delay of the retry schedule. A short lease finds dead processes sooner, and
+  // takes a process for dead whose threads do not run for that long: while its
+  // machine swaps, or is suspended.
   //
   // At least 10 ms. With an infinite lease, what a process holds that has died
   // is never handed out again, nor what was on its way to a process when a
