@@ -175,17 +175,19 @@ struct mg_context* CommandProgramTest::server_ = nullptr;
 TEST_F(CommandProgramTest, PrintsTables) {
   const Outcome list = RunInspect({"--table", Url("/refusing"), "list"});
   EXPECT_EQ(list.exit_code, 0);
-  EXPECT_EQ(list.out,
-            absl::StrCat(
-                R"(NAME     KIND    QUEUED  PROCESSING  WAITING  FAILING  HEALTH
+  EXPECT_EQ(
+      list.out,
+      absl::StrCat(
+          R"(NAME     KIND    QUEUED  PROCESSING  WAITING  FAILING  HEALTH
 broken   broken                                        unknown
 my pods  fake         1           0        0        ?  OK
 
 Needs attention:
   broken   )",
-                std::string(sizeof(kKey) - 1, ' '), R"(  INTERNAL: no\nway
+          std::string(sizeof(kKey) - 1, ' '), R"(  INTERNAL: no\nway
   my pods  )",
-                kKey, "  is next, and has been queued for 2m.\n"));
+          kKey,
+          "  is next, and has been queued for 2m, since 00:58:00 UTC.\n"));
 
   const Outcome show =
       RunInspect({"--table", Url("/refusing"), "show", "my pods"});
