@@ -22,12 +22,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "test/stress/from_environment.h"
-#include "test/workqueue/hooked_queue.h"
 #include "test/workqueue/observed_clock.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/delaying_queue.h"
@@ -211,32 +209,6 @@ TEST(LifetimeStressTest, QueuesCanBeDestroyedWithThreadsBlockedInThem) {
       callers[i].AwaitReturn();
     }
   }
-}
-
-// The queue's own thread is stuck, so the additions that it should take in pile
-// up.
-TEST(LifetimeStressTest, ABlockedAddAfterEnds) {
-  absl::Notification go_on;
-  auto queue = *DelayingQueue<int>::Create(
-      std::make_unique<HookedQueue<int>>([&go_on](int) {
-        go_on.WaitForNotification();
-        return true;
-      }));
-  Caller adder;
-  adder.Begin([q = queue.get()] {
-    for (int i = 0; q->AddAfter(i, absl::Milliseconds(1)); ++i) {
-    }
-  });
-  // The thread sleeps in its call if it still sleeps after a call of the
-  // queue's Len().
-  for (int i = 0; i < 10; ++i) {
-    adder.AwaitAsleep();
-    absl::SleepFor(absl::Milliseconds(10));
-  }
-  std::thread destroyer([&queue] { queue.reset(); });
-  adder.AwaitReturn();
-  go_on.Notify();
-  destroyer.join();
 }
 
 // The thread that gets an item knows that the item was added. It does not know

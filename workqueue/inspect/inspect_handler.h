@@ -55,7 +55,7 @@ struct InspectHandlerOptions {
   // The names of hosts that the page is served as, for example
   // "queues.example.com". A page is always served as "localhost", and as an IP
   // address. Capital letters and ports don't matter.
-  std::vector<std::string> hosts;
+  std::vector<std::string> hosts = {};
 };
 
 // InspectHandler
