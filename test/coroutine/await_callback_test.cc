@@ -113,8 +113,8 @@ TEST_F(AwaitCallbackTest, ADestroyedCallbackIsAnError) {
       log_, ElementsAre("ABORTED: the callback was destroyed without a call"));
 }
 
-// What the function uses exists until it has returned, even if the callback has
-// been called before, and the executor runs tasks at once.
+// The coroutine keeps its variables until the function has returned, even if
+// the function has called the callback and the executor runs tasks at once.
 TEST_F(AwaitCallbackTest, TheFunctionReturnsBeforeTheCoroutineResumes) {
   for (const bool stoppable : {false, true}) {
     Log log;

@@ -19,7 +19,7 @@
 
 #include "relacy/relacy.hpp"
 
-// What add_ring.h uses of other headers.
+// The parts of other headers that add_ring.h uses.
 namespace workqueue::internal {
 
 struct CompactTime {};

@@ -306,7 +306,7 @@ TEST_F(RedisConnectionTest, AnInterruptEndsAWaitWithoutEnd) {
   EXPECT_TRUE((*other)->Call({"PING"}, kTimeout).ok());
 }
 
-// What is too much would be taken for the reply to the next request.
+// Otherwise the next request would take the surplus reply for its own.
 TEST_F(RedisConnectionTest, AReplyTooManyBreaksTheConnection) {
   const auto connection = MustConnect();
   ASSERT_NE(connection, nullptr);

@@ -35,8 +35,8 @@ namespace workqueue {
 namespace internal {
 namespace {
 
-// What takes the place of a part of a reply. The last two leave it out, and
-// double it.
+// The texts that replace a part of a reply. The last two leave the part out,
+// and double it.
 const std::vector<std::string>& Replacements() {
   static const auto* const all = new std::vector<std::string>{
       "$-1\r\n",
@@ -210,7 +210,7 @@ TEST_F(ReplyMutationTest, Requests) {
         if (!reply.ok()) return;
         EXPECT_EQ(reply->results.size(), 3u);
       },
-      // Whatever came, the next reply is that to the next request.
+      // The next request gets its own reply, whatever came before.
       [&] {
         ++request.number;
         ++token;

@@ -111,7 +111,7 @@ void ReplyProxy::Relay(int from, int to, bool replies) {
   runs_this_thread = true;
   while (true) {
     pollfd ready = {from, POLLIN, 0};
-    // What is held back fills the network.
+    // The replies that it holds back fill the network.
     if (!replies && holds_ && !stopping_) {
       Clock::GetRealClock()->Sleep(absl::Milliseconds(1));
       continue;

@@ -168,7 +168,8 @@ TEST_P(SharedQueueFailoverTest, ALeaderLeadsThere) {
   ExpectNoListener("CHANNELS");
 }
 
-// What a server says while it refuses its service, and ought to be asked again.
+// Errors of a server that refuses its service for a while. The client must try
+// again.
 class PassingStateTest : public SharedQueueFailoverTest {};
 
 INSTANTIATE_TEST_SUITE_P(

@@ -236,7 +236,7 @@ TEST_F(UndecodableItemTest, BytesThatAnotherVersionWritesOtherwiseCanBeDone) {
 }
 
 #ifdef ABSL_HAVE_EXCEPTIONS
-// Whatever throws, and whenever: nothing is held, no lease is left, and the
+// After any exception, this process holds no item and has no lease, and the
 // item comes again.
 TEST(ThrowingItemTest, IsGivenBack) {
   FakeClock clock;

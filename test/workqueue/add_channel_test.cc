@@ -6,12 +6,8 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
-#include <new>
-#include <thread>  // NOLINT(build/c++11)
 #include <vector>
 
-#include "absl/base/config.h"
-#include "absl/synchronization/blocking_counter.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 

@@ -230,7 +230,8 @@ class Informer {
  private:
   using ObjectPtr = std::shared_ptr<const Object>;
 
-  // What a handler must be told of an object, because it has thrown.
+  // A change of an object of which a handler must be told, because it has
+  // thrown.
   struct Untold {
     ObjectPtr old_object;   // the state that the handler knows; may be null
     ObjectPtr last_object;  // the last state; not null

@@ -68,8 +68,8 @@ class CallbackState : public std::enable_shared_from_this<CallbackState<R>> {
   R result_;
 };
 
-// What all copies of a `CallbackDone` share. Its destructor completes what
-// nobody has completed.
+// All copies of a `CallbackDone` share this object. Its destructor completes
+// the wait if nobody has completed it.
 template <typename R>
 struct CallbackToken {
   explicit CallbackToken(std::shared_ptr<CallbackState<R>> s)

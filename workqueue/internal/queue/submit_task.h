@@ -20,10 +20,12 @@ namespace internal {
 // For `SubmitTask()`: the executor of the deferred task that begins.
 inline thread_local Executor* executor_of_deferred = nullptr;
 
-// Submits `task` to `executor`. If the executor throws, runs it here: no task
-// is lost. What it throws here is dropped. If a task that this function has
-// submitted to `executor` runs further up this thread's stack, then the
-// executor runs tasks at once; submits `task` when that one has returned.
+// Submits `task` to `executor`. If the executor throws, runs `task` here, and
+// drops its exceptions: no task is lost.
+//
+// If a task that this function has submitted to `executor` runs further up this
+// thread's stack, then the executor runs tasks at once. `task` is submitted
+// when that one has returned.
 //
 // `task` must be copyable. This allocates nothing in the steady state if `task`
 // has the size of two pointers.
