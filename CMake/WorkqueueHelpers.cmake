@@ -114,6 +114,11 @@ function(workqueue_cc_test)
 
   set(target "workqueue_${ARG_NAME}")
   add_executable(${target} ${ARG_SRCS})
+  # As tools/cc.bzl does. 0 is all sources in one.
+  set_target_properties(${target} PROPERTIES
+    UNITY_BUILD ON
+    UNITY_BUILD_BATCH_SIZE 0
+  )
   target_link_libraries(${target} PRIVATE
     ${ARG_DEPS}
     ${ARG_LINKOPTS}

@@ -17,7 +17,7 @@
 #include "workqueue/clock/parker.h"
 #include "workqueue/internal/mutex_lock.h"
 
-namespace workqueue {
+namespace workqueue::clock_test {
 namespace {
 
 using internal::MutexLock;
@@ -157,4 +157,4 @@ TEST(PlainClockTest, NewParkerUsesAwaitWithDeadline) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::clock_test

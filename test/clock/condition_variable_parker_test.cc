@@ -16,7 +16,7 @@
 #include "workqueue/clock/parker.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::condition_variable_parker_test {
 namespace {
 
 class ConditionVariableParkerTest : public testing::Test {
@@ -97,5 +97,5 @@ TEST_F(ConditionVariableParkerTest, MayBeDestroyedByTheThreadThatWakes) {
 }
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::condition_variable_parker_test
 }  // namespace workqueue

@@ -20,7 +20,7 @@
 #include "workqueue/clock/parker.h"
 #include "workqueue/internal/mutex_lock.h"
 
-namespace workqueue {
+namespace workqueue::fake_clock_test {
 namespace {
 
 using internal::MutexLock;
@@ -662,4 +662,4 @@ TEST(FakeClockTest, ConcurrentStepsAddUp) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::fake_clock_test

@@ -14,7 +14,7 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/internal/mutex_lock.h"
 
-namespace workqueue {
+namespace workqueue::wait_without_memory_test {
 namespace {
 
 using ::workqueue::CountedHeap;
@@ -49,4 +49,4 @@ TEST(WaitWithoutMemoryTest, AwaitWithDeadlineEnds) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::wait_without_memory_test

@@ -8,7 +8,7 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 
-namespace conformance {
+namespace conformance::limiter_spec_test {
 namespace {
 
 TEST(ParseLimiterTest, MakesExponential) {
@@ -103,4 +103,4 @@ TEST(ParseLimiterTest, LimitsTheNesting) {
 }
 
 }  // namespace
-}  // namespace conformance
+}  // namespace conformance::limiter_spec_test

@@ -27,7 +27,7 @@
 #include "test/conformance/trace.h"
 #include "test/conformance/value.h"
 
-namespace conformance {
+namespace conformance::replay_test {
 namespace {
 
 using ::testing::AllOf;
@@ -584,4 +584,4 @@ TEST_F(ReplayMainTest, HelpPrintsTheUsage) {
 }
 
 }  // namespace
-}  // namespace conformance
+}  // namespace conformance::replay_test

@@ -12,7 +12,7 @@
 #include "gtest/gtest.h"
 #include "test/conformance/value.h"
 
-namespace conformance {
+namespace conformance::trace_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -295,4 +295,4 @@ TEST(ParseOperationTest, ReportsErrors) {
 }
 
 }  // namespace
-}  // namespace conformance
+}  // namespace conformance::trace_test

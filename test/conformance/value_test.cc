@@ -10,7 +10,7 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 
-namespace conformance {
+namespace conformance::value_test {
 namespace {
 
 TEST(ParseDurationTest, ReadsWhatGoReads) {
@@ -160,4 +160,4 @@ TEST(AgreeTest, AnOverflowInGoMeansALongDelay) {
 }
 
 }  // namespace
-}  // namespace conformance
+}  // namespace conformance::value_test

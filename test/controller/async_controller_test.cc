@@ -29,7 +29,7 @@
 #include "workqueue/executor.h"
 #include "workqueue/internal/mutex_lock.h"
 
-namespace workqueue {
+namespace workqueue::async_controller_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -375,4 +375,4 @@ TEST_F(AsyncControllerTest, ManyCompleteAtOnceInline) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::async_controller_test

@@ -25,7 +25,7 @@
 #include "workqueue/priority_queue.h"
 #include "workqueue/queue.h"
 
-namespace workqueue {
+namespace workqueue::async_stack_test {
 namespace {
 
 constexpr int kItems = 20000;
@@ -121,4 +121,4 @@ TYPED_TEST(AsyncStackTest, CallbacksOfAPriorityQueue) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::async_stack_test

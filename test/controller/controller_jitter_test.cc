@@ -22,7 +22,7 @@
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/controller/source.h"
 
-namespace workqueue {
+namespace workqueue::controller_jitter_test {
 namespace {
 
 constexpr absl::Duration kNs = absl::Nanoseconds(1);
@@ -121,4 +121,4 @@ TEST_P(ControllerJitterTest, SpreadsAFirstListing) {
 WORKQUEUE_INSTANTIATE(ControllerJitterTest);
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::controller_jitter_test

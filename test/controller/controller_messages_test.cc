@@ -34,7 +34,7 @@
 #include "workqueue/log_sink.h"
 #include "workqueue/rate_limiting_queue.h"
 
-namespace workqueue {
+namespace workqueue::controller_messages_test {
 namespace {
 
 using Strings = std::vector<std::string>;
@@ -334,4 +334,4 @@ TEST_P(ControllerMessagesTest, WhatASinkThrowsIsDropped) {
 WORKQUEUE_INSTANTIATE(ControllerMessagesTest);
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::controller_messages_test

@@ -33,7 +33,7 @@
 #include "workqueue/internal/mutex_lock.h"
 #include "workqueue/metrics.h"
 
-namespace workqueue {
+namespace workqueue::controller_metrics_test {
 namespace {
 
 constexpr absl::Duration kMs = absl::Milliseconds(1);
@@ -528,4 +528,4 @@ TEST(AsyncControllerMetricsTest, AReconciliationThatCannotBeginIsNotCounted) {
 WORKQUEUE_INSTANTIATE(ControllerMetricsTest);
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::controller_metrics_test

@@ -35,7 +35,7 @@
 #include "workqueue/rate_limiting_queue.h"
 #include "workqueue/retry_after.h"
 
-namespace workqueue {
+namespace workqueue::controller_retry_after_test {
 namespace {
 
 constexpr absl::Duration kNs = absl::Nanoseconds(1);
@@ -321,4 +321,4 @@ TEST_P(ControllerRetryAfterTest, OnlyAnErrorIsARetry) {
 WORKQUEUE_INSTANTIATE(ControllerRetryAfterTest);
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::controller_retry_after_test

@@ -21,7 +21,7 @@
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/snapshot.h"
 
-namespace workqueue {
+namespace workqueue::controller_snapshot_test {
 namespace {
 
 constexpr size_t kMaxErrors = 10000;
@@ -230,4 +230,4 @@ TEST_P(ControllerSnapshotTest, AnExceptionIsAnError) {
 WORKQUEUE_INSTANTIATE(ControllerSnapshotTest);
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::controller_snapshot_test

@@ -26,7 +26,7 @@
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/controller/source.h"
 
-namespace workqueue {
+namespace workqueue::controller_sources_test {
 namespace {
 
 using Context = SourceContext<std::string>;
@@ -553,4 +553,4 @@ TEST_P(ControllerSourcesTest, ASleepOfNoTimeDoesNotBlock) {
 WORKQUEUE_INSTANTIATE(ControllerSourcesTest);
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::controller_sources_test

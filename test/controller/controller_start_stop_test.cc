@@ -27,7 +27,7 @@
 #include "workqueue/lease.h"
 #include "workqueue/rate_limiting_queue.h"
 
-namespace workqueue {
+namespace workqueue::controller_start_stop_test {
 namespace {
 
 using Context = SourceContext<std::string>;
@@ -716,4 +716,4 @@ WORKQUEUE_INSTANTIATE(StartTest);
 WORKQUEUE_INSTANTIATE(StopTest);
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::controller_start_stop_test

@@ -42,7 +42,7 @@
 #include "workqueue/priority_queue.h"
 #include "workqueue/rate_limiting_queue.h"
 
-namespace workqueue {
+namespace workqueue::controller_test {
 namespace {
 
 constexpr absl::Duration kMs = absl::Milliseconds(1);
@@ -867,4 +867,4 @@ WORKQUEUE_INSTANTIATE(ControllerTest);
 WORKQUEUE_INSTANTIATE(BalkingQueueTest);
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::controller_test

@@ -33,7 +33,7 @@
 #include "workqueue/thread_pool.h"
 #include "workqueue/timers.h"
 
-namespace workqueue {
+namespace workqueue::coroutine_reconcile_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -222,6 +222,6 @@ TEST_F(CoroutineReconcileTest, AnExceptionIsAnError) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::coroutine_reconcile_test
 
 #endif  // __cpp_impl_coroutine

@@ -22,7 +22,7 @@
 #include "workqueue/controller/informer.h"
 #include "workqueue/internal/mutex_lock.h"
 
-namespace workqueue {
+namespace workqueue::informer_exceptions_test {
 namespace {
 
 #ifndef ABSL_HAVE_EXCEPTIONS
@@ -298,4 +298,4 @@ TEST_F(InformerExceptionsTest, AStopEndsTheCallsThatAreMadeAgain) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::informer_exceptions_test

@@ -30,7 +30,7 @@
 #include "workqueue/internal/mutex_lock.h"
 #include "workqueue/rate_limiting_queue.h"
 
-namespace workqueue {
+namespace workqueue::informer_source_test {
 namespace {
 
 using testing::ElementsAre;
@@ -333,4 +333,4 @@ TEST_F(InformerSourceTest, AResyncWhoseFunctionThrowsGoesOn) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::informer_source_test

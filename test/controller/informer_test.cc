@@ -30,7 +30,7 @@
 #include "workqueue/controller/lister_watcher.h"
 #include "workqueue/internal/mutex_lock.h"
 
-namespace workqueue {
+namespace workqueue::informer_test {
 namespace {
 
 using testing::ElementsAre;
@@ -680,4 +680,4 @@ TEST_F(InformerTest, NamesABadOption) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::informer_test

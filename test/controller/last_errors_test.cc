@@ -15,7 +15,7 @@
 #include "test/internal/counted_heap.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::last_errors_test {
 namespace {
 
 using Errors = LastErrors<int, std::hash<int>, std::equal_to<int>>;
@@ -105,5 +105,5 @@ TEST(LastErrorsTest, CountsFromZeroAfterAnErase) {
 }
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::last_errors_test
 }  // namespace workqueue

@@ -14,7 +14,7 @@
 #include "workqueue/controller/async_reconcile.h"
 #include "workqueue/controller/reconcile.h"
 
-namespace workqueue {
+namespace workqueue::make_completion_test {
 namespace {
 
 class MakeCompletionTest : public testing::Test {
@@ -72,4 +72,4 @@ TEST_F(MakeCompletionTest, TheFunctionIsDestroyedWithTheLastCopy) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::make_completion_test

@@ -12,7 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace workqueue {
+namespace workqueue::object_store_test {
 namespace {
 
 using testing::ElementsAre;
@@ -120,4 +120,4 @@ TEST_F(ObjectStoreTest, AReaderKeepsWhatItHasRead) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::object_store_test

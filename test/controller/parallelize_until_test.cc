@@ -19,7 +19,7 @@
 #include "gtest/gtest.h"
 #include "workqueue/internal/mutex_lock.h"
 
-namespace workqueue {
+namespace workqueue::parallelize_until_test {
 namespace {
 
 using internal::MutexLock;
@@ -169,4 +169,4 @@ TEST(ParallelizeUntilTest, OfManyExceptionsOneIsRethrown) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::parallelize_until_test

@@ -30,7 +30,7 @@
 #include "workqueue/parking_lot.h"
 #include "workqueue/rate_limiting_queue.h"
 
-namespace workqueue {
+namespace workqueue::parking_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -405,4 +405,4 @@ TEST(ParkingThrowsTest, LosesNoItem) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::parking_test

@@ -17,7 +17,7 @@
 #include "gtest/gtest.h"
 #include "workqueue/clock/fake_clock.h"
 
-namespace workqueue {
+namespace workqueue::reconcile_test {
 namespace {
 
 TEST(TerminalErrorTest, OnlyMarkedErrorsAreTerminal) {
@@ -185,4 +185,4 @@ TEST_F(ReconcileFunctionTest, IsMadeOfNothingElse) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::reconcile_test

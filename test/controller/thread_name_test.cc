@@ -28,7 +28,7 @@
 
 #include <pthread.h>
 
-namespace workqueue {
+namespace workqueue::thread_name_test {
 namespace {
 
 std::string ThisThread() {
@@ -135,6 +135,6 @@ TEST(ThreadNameTest, OfAScheduler) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::thread_name_test
 
 #endif  // defined(__linux__) || defined(__APPLE__)

@@ -32,7 +32,7 @@
 #include "workqueue/testing/manual_executor.h"
 #include "workqueue/thread_pool.h"
 
-namespace workqueue {
+namespace workqueue::async_queue_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -334,6 +334,6 @@ TEST(AsyncQueueThreadsTest, NoStopLosesAnItem) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::async_queue_test
 
 #endif  // __cpp_impl_coroutine

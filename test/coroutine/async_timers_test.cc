@@ -30,7 +30,7 @@
 #include "workqueue/thread_pool.h"
 #include "workqueue/timers.h"
 
-namespace workqueue {
+namespace workqueue::async_timers_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -237,6 +237,6 @@ TEST_F(AsyncTimersTest, QueuesAndTimersTogether) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::async_timers_test
 
 #endif  // __cpp_impl_coroutine

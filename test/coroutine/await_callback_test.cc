@@ -29,7 +29,7 @@
 #include "workqueue/testing/manual_executor.h"
 #include "workqueue/thread_pool.h"
 
-namespace workqueue {
+namespace workqueue::await_callback_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -277,6 +277,6 @@ TEST_F(AwaitCallbackTest, AfterAnExceptionOfTheExecutorTheCallerResumes) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::await_callback_test
 
 #endif  // __cpp_impl_coroutine

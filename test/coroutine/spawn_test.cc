@@ -25,7 +25,7 @@
 #include "workqueue/testing/manual_executor.h"
 #include "workqueue/thread_pool.h"
 
-namespace workqueue {
+namespace workqueue::spawn_test {
 namespace {
 
 // Sets `*flag` when its body begins.
@@ -128,6 +128,6 @@ TEST(SpawnTest, AnExecutorThatThrowsDestroysTheTask) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::spawn_test
 
 #endif  // __cpp_impl_coroutine

@@ -23,7 +23,7 @@
 #include "gtest/gtest.h"
 #include "workqueue/coroutine/sync_wait.h"
 
-namespace workqueue {
+namespace workqueue::task_test {
 namespace {
 
 static_assert(std::is_nothrow_move_constructible_v<Task<int>>);
@@ -343,6 +343,6 @@ TEST(TaskTest, AChainThatContinuesLaterNeedsNoStack) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::task_test
 
 #endif  // __cpp_impl_coroutine

@@ -21,7 +21,7 @@
 #include "examples/async_probe/http_server.h"
 #include "gtest/gtest.h"
 
-namespace async_probe {
+namespace async_probe::async_probe_client_test {
 namespace {
 
 // The answer to a request, which the test awaits.
@@ -131,4 +131,4 @@ TEST(LoopExecutorTest, RunsATaskOnTheLoop) {
 }
 
 }  // namespace
-}  // namespace async_probe
+}  // namespace async_probe::async_probe_client_test

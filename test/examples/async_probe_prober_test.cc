@@ -24,7 +24,7 @@
 #include "examples/async_probe/coroutine_prober.h"
 #endif
 
-namespace async_probe {
+namespace async_probe::async_probe_prober_test {
 namespace {
 
 constexpr absl::Duration kMs = absl::Milliseconds(1);
@@ -195,4 +195,4 @@ TEST_P(ProberTest, CancelsWhatIsInFlightWhenTheControllerStops) {
 }
 
 }  // namespace
-}  // namespace async_probe
+}  // namespace async_probe::async_probe_prober_test

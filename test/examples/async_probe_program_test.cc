@@ -12,7 +12,7 @@
 #include "gtest/gtest.h"
 #include "test/examples/run_program.h"
 
-namespace async_probe {
+namespace async_probe::async_probe_program_test {
 namespace {
 
 using ::examples::Outcome;
@@ -87,4 +87,4 @@ TEST(ProgramTest, Help) {
 }
 
 }  // namespace
-}  // namespace async_probe
+}  // namespace async_probe::async_probe_program_test

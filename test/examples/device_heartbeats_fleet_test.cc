@@ -17,7 +17,7 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/fake_clock.h"
 
-namespace device_heartbeats {
+namespace device_heartbeats::device_heartbeats_fleet_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -168,4 +168,4 @@ TEST(FleetOptionsTest, StartReportsErrors) {
 }
 
 }  // namespace
-}  // namespace device_heartbeats
+}  // namespace device_heartbeats::device_heartbeats_fleet_test

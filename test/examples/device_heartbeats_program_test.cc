@@ -11,7 +11,7 @@
 #include "gtest/gtest.h"
 #include "test/examples/run_program.h"
 
-namespace device_heartbeats {
+namespace device_heartbeats::device_heartbeats_program_test {
 namespace {
 
 using ::examples::Outcome;
@@ -62,4 +62,4 @@ TEST(ProgramTest, Help) {
 }
 
 }  // namespace
-}  // namespace device_heartbeats
+}  // namespace device_heartbeats::device_heartbeats_program_test

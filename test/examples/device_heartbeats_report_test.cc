@@ -7,7 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace device_heartbeats {
+namespace device_heartbeats::device_heartbeats_report_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -110,4 +110,4 @@ TEST_F(ReportTest, FalseAlarm) {
 }
 
 }  // namespace
-}  // namespace device_heartbeats
+}  // namespace device_heartbeats::device_heartbeats_report_test

@@ -12,7 +12,7 @@
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/timer/delay_queue.h"
 
-namespace device_heartbeats {
+namespace device_heartbeats::device_heartbeats_watchdog_test {
 namespace {
 
 using ::testing::AllOf;
@@ -111,4 +111,4 @@ TEST_F(WatchdogTest, EitherTheHeartbeatIsInTimeOrThereIsAnAlarm) {
 }
 
 }  // namespace
-}  // namespace device_heartbeats
+}  // namespace device_heartbeats::device_heartbeats_watchdog_test

@@ -6,7 +6,7 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 
-namespace examples {
+namespace examples::latency_histogram_test {
 namespace {
 
 TEST(LatencyHistogramTest, Percentile) {
@@ -27,4 +27,4 @@ TEST(LatencyHistogramTest, Percentile) {
 }
 
 }  // namespace
-}  // namespace examples
+}  // namespace examples::latency_histogram_test

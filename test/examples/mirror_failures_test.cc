@@ -8,7 +8,7 @@
 #include "gtest/gtest.h"
 #include "workqueue/controller/reconcile.h"
 
-namespace mirror {
+namespace mirror::mirror_failures_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -58,4 +58,4 @@ TEST(PathMapTest, EraseTree) {
 }
 
 }  // namespace
-}  // namespace mirror
+}  // namespace mirror::mirror_failures_test

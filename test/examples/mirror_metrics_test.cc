@@ -27,7 +27,7 @@
 #include "test/examples/scratch_directory.h"
 #include "test/prometheus/exposition.h"
 
-namespace mirror {
+namespace mirror::mirror_metrics_test {
 namespace {
 
 namespace fs = ::std::filesystem;
@@ -259,4 +259,4 @@ TEST_F(MetricsTest, APortThatIsTakenIsAnError) {
 }
 
 }  // namespace
-}  // namespace mirror
+}  // namespace mirror::mirror_metrics_test

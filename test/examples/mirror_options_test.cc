@@ -17,7 +17,7 @@
 #include "gtest/gtest.h"
 #include "test/examples/scratch_directory.h"
 
-namespace mirror {
+namespace mirror::mirror_options_test {
 namespace {
 
 namespace fs = ::std::filesystem;
@@ -165,4 +165,4 @@ TEST(OptionsTest, AcceptsSuitableDirectories) {
 }
 
 }  // namespace
-}  // namespace mirror
+}  // namespace mirror::mirror_options_test

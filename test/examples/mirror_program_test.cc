@@ -22,7 +22,7 @@
 #include "test/examples/mirror_program_fixture.h"
 #include "test/examples/scratch_directory.h"
 
-namespace mirror {
+namespace mirror::mirror_program_test {
 namespace {
 
 namespace fs = ::std::filesystem;
@@ -225,4 +225,4 @@ TEST_F(ProgramTest, SecondSignalForces) {
 }
 
 }  // namespace
-}  // namespace mirror
+}  // namespace mirror::mirror_program_test

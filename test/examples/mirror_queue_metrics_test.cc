@@ -12,7 +12,7 @@
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/priority_queue.h"
 
-namespace mirror {
+namespace mirror::mirror_queue_metrics_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -75,4 +75,4 @@ TEST(QueueMetricsTest, PassOnAll) {
 }
 
 }  // namespace
-}  // namespace mirror
+}  // namespace mirror::mirror_queue_metrics_test

@@ -27,7 +27,7 @@
 #include "gtest/gtest.h"
 #include "test/examples/scratch_directory.h"
 
-namespace mirror {
+namespace mirror::mirror_reconciler_test {
 namespace {
 
 namespace fs = ::std::filesystem;
@@ -664,4 +664,4 @@ INSTANTIATE_TEST_SUITE_P(All, ReconcilerKindsTest,
                          ::testing::Combine(kAnything, kAnything));
 
 }  // namespace
-}  // namespace mirror
+}  // namespace mirror::mirror_reconciler_test

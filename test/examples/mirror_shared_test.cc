@@ -29,7 +29,7 @@
 #include "test/examples/scratch_directory.h"
 #include "test/shared/redis_fixture.h"
 
-namespace mirror {
+namespace mirror::mirror_shared_test {
 namespace {
 
 namespace fs = ::std::filesystem;
@@ -158,4 +158,4 @@ TEST_F(MirrorSharedTest, SaysThatThereIsNoServer) {
 }
 
 }  // namespace
-}  // namespace mirror
+}  // namespace mirror::mirror_shared_test

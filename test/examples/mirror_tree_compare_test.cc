@@ -13,7 +13,7 @@
 #include "gtest/gtest.h"
 #include "test/examples/scratch_directory.h"
 
-namespace mirror {
+namespace mirror::mirror_tree_compare_test {
 namespace {
 
 namespace fs = ::std::filesystem;
@@ -127,4 +127,4 @@ TEST_F(TreeCompareTest, NoTree) {
 }
 
 }  // namespace
-}  // namespace mirror
+}  // namespace mirror::mirror_tree_compare_test

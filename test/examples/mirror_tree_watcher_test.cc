@@ -26,7 +26,7 @@
 #include "test/examples/scratch_directory.h"
 #include "workqueue/internal/mutex_lock.h"
 
-namespace mirror {
+namespace mirror::mirror_tree_watcher_test {
 namespace {
 
 namespace fs = ::std::filesystem;
@@ -288,4 +288,4 @@ TEST_F(TreeWatcherTest, CancelDropsUnreportedChanges) {
 }
 
 }  // namespace
-}  // namespace mirror
+}  // namespace mirror::mirror_tree_watcher_test

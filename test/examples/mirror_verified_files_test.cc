@@ -7,7 +7,7 @@
 #include "examples/mirror/verified_files.h"
 #include "gtest/gtest.h"
 
-namespace mirror {
+namespace mirror::mirror_verified_files_test {
 namespace {
 
 struct stat Changed(time_t seconds, long nanoseconds) {
@@ -75,4 +75,4 @@ TEST(VerifiedFilesTest, EraseTree) {
 }
 
 }  // namespace
-}  // namespace mirror
+}  // namespace mirror::mirror_verified_files_test

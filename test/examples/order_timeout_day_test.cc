@@ -12,7 +12,7 @@
 #include "gtest/gtest.h"
 #include "workqueue/clock/fake_clock.h"
 
-namespace order_timeout {
+namespace order_timeout::order_timeout_day_test {
 namespace {
 
 using ::testing::AllOf;
@@ -160,4 +160,4 @@ TEST_F(DifferencesTest, OutOfOrder) {
 }
 
 }  // namespace
-}  // namespace order_timeout
+}  // namespace order_timeout::order_timeout_day_test

@@ -12,7 +12,7 @@
 #include "gtest/gtest.h"
 #include "test/examples/run_program.h"
 
-namespace order_timeout {
+namespace order_timeout::order_timeout_program_test {
 namespace {
 
 using ::examples::Outcome;
@@ -66,4 +66,4 @@ TEST(ProgramTest, Help) {
 }
 
 }  // namespace
-}  // namespace order_timeout
+}  // namespace order_timeout::order_timeout_program_test

@@ -28,7 +28,7 @@
 #include "workqueue/inspect/inspection_registry.h"
 #include "workqueue/internal/mutex_lock.h"
 
-namespace workqueue {
+namespace workqueue::command_program_test {
 namespace {
 
 using ::examples::Outcome;
@@ -351,4 +351,4 @@ TEST_F(CommandProgramTest, PrintsHelp) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::command_program_test

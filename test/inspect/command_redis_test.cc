@@ -24,7 +24,7 @@
 #include "workqueue/shared/redis_options.h"
 #include "workqueue/shared/shared_queue.h"
 
-namespace workqueue {
+namespace workqueue::command_redis_test {
 namespace {
 
 using ::examples::Outcome;
@@ -244,4 +244,4 @@ TEST_F(CommandRedisTest, PrintsErrorsOfTheAddressAndTheServer) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::command_redis_test

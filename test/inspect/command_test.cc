@@ -27,7 +27,7 @@
 #include "workqueue/inspect/inspectable.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::command_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -571,5 +571,5 @@ TEST_F(RunCommandTest, ReturnsAnErrorOfTheOutput) {
 }
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::command_test
 }  // namespace workqueue

@@ -16,7 +16,7 @@
 #include "workqueue/inspect/internal/groups.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::findings_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -161,5 +161,5 @@ TEST(GroupsTest, KeepFirstBoundsEachList) {
 }
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::findings_test
 }  // namespace workqueue

@@ -10,7 +10,7 @@
 #include "gtest/gtest.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::html_test {
 namespace {
 
 std::string Text(absl::string_view text) {
@@ -50,5 +50,5 @@ TEST(HtmlTest, ConcatenatesItsParts) {
 }
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::html_test
 }  // namespace workqueue

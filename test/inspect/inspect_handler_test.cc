@@ -22,7 +22,7 @@
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/inspect/inspection_registry.h"
 
-namespace workqueue {
+namespace workqueue::inspect_handler_test {
 namespace {
 
 using ::nlohmann::json;
@@ -481,4 +481,4 @@ TEST_F(InspectHandlerTest, AnEmptyKeyIsAKey) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::inspect_handler_test

@@ -38,7 +38,7 @@
 #include "workqueue/timer/scheduler.h"
 #include "workqueue/tracing/tracing_queue.h"
 
-namespace workqueue {
+namespace workqueue::inspect_queue_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -397,4 +397,4 @@ TEST_F(InspectSchedulerTest, ShowsTheTasks) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::inspect_queue_test

@@ -23,7 +23,7 @@
 #include "workqueue/inspect/inspectable.h"
 #include "workqueue/inspect/inspection.h"
 
-namespace workqueue {
+namespace workqueue::inspection_registry_test {
 namespace {
 
 using ::testing::Each;
@@ -216,4 +216,4 @@ TEST_F(InspectionRegistryTest, AnExceptionIsAnError) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::inspection_registry_test

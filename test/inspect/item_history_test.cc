@@ -12,7 +12,7 @@
 #include "gtest/gtest.h"
 #include "workqueue/inspect/inspection.h"
 
-namespace workqueue {
+namespace workqueue::item_history_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -57,4 +57,4 @@ TEST(ItemHistoryTest, KeepsAtLeastOneEvent) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::item_history_test

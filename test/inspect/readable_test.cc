@@ -7,7 +7,7 @@
 #include "gtest/gtest.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::readable_test {
 namespace {
 
 TEST(ReadableTest, ADurationHasThePrecisionThatAPersonNeeds) {
@@ -45,5 +45,5 @@ TEST(ReadableTest, ANumberHasCommas) {
 }
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::readable_test
 }  // namespace workqueue

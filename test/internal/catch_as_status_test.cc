@@ -14,7 +14,7 @@
 #include "test/internal/counted_heap.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::catch_as_status_test {
 namespace {
 
 TEST(CatchAsStatusTest, ReturnsTheStatusOfTheFunction) {
@@ -49,5 +49,5 @@ TEST(CatchAsStatusTest, ReturnsAnErrorWithoutMemoryForAMessage) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::catch_as_status_test
 }  // namespace workqueue

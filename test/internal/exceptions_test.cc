@@ -9,7 +9,7 @@
 #include "gtest/gtest.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::exceptions_test {
 namespace {
 
 TEST(TryCallTest, CallsTheFunction) {
@@ -29,5 +29,5 @@ TEST(ThrowBadAllocTest, Throws) {
 #endif
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::exceptions_test
 }  // namespace workqueue

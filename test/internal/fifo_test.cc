@@ -13,7 +13,7 @@
 #include "test/internal/counted_heap.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::fifo_test {
 namespace {
 
 TEST(FifoTest, ValuesComeOutInTheirOrder) {
@@ -76,5 +76,5 @@ TEST(FifoTest, WithoutMemoryTheValueStaysWithTheCaller) {
 #endif
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::fifo_test
 }  // namespace workqueue

@@ -7,7 +7,7 @@
 #include "gtest/gtest.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::finite_time_test {
 namespace {
 
 TEST(FiniteTimeTest, AFiniteTimeIsUnchanged) {
@@ -31,5 +31,5 @@ TEST(FiniteTimeTest, AnInfiniteTimeBecomesTheFirstOrTheLast) {
 }
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::finite_time_test
 }  // namespace workqueue

@@ -19,7 +19,7 @@
 #include "workqueue/internal/slab.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::hash_index_test {
 namespace {
 
 using ::workqueue::CountedHeap;
@@ -295,5 +295,5 @@ TEST(HashIndexMemoryTest, IsUnchangedIfAnAllocationFails) {
 }
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::hash_index_test
 }  // namespace workqueue

@@ -17,7 +17,7 @@
 #include "test/internal/counted_heap.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::indexed_heap_test {
 namespace {
 
 using ::workqueue::CountedHeap;
@@ -423,5 +423,5 @@ TEST_P(IndexedHeapModelTest, BehavesLikeAMap) {
 }
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::indexed_heap_test
 }  // namespace workqueue

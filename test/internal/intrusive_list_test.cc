@@ -12,7 +12,7 @@
 #include "gtest/gtest.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::intrusive_list_test {
 namespace {
 
 struct Element : IntrusiveLink<Element> {
@@ -147,5 +147,5 @@ TEST_F(IntrusiveListTest, BehavesLikeAStandardList) {
 }
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::intrusive_list_test
 }  // namespace workqueue

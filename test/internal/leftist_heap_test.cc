@@ -14,7 +14,7 @@
 #include "gtest/gtest.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::leftist_heap_test {
 namespace {
 
 struct Element : LeftistHeapLink<Element> {
@@ -131,5 +131,5 @@ TEST(LeftistHeapTest, EachCallComparesFew) {
 }
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::leftist_heap_test
 }  // namespace workqueue

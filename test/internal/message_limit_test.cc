@@ -10,7 +10,7 @@
 #include "gtest/gtest.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::message_limit_test {
 namespace {
 
 constexpr absl::Duration kSecond = absl::Seconds(1);
@@ -86,5 +86,5 @@ TEST_F(MessageLimitTest, TheTimeMayBeInfinite) {
 }
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::message_limit_test
 }  // namespace workqueue

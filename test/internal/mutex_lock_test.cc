@@ -9,7 +9,7 @@
 #include "gtest/gtest.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::mutex_lock_test {
 namespace {
 
 TEST(MutexLockTest, HoldsTheMutexFromConstructionToDestruction) {
@@ -44,5 +44,5 @@ TEST(MutexLockTest, SupportsOldAndNewNamesOfTheMutex) {
 }
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::mutex_lock_test
 }  // namespace workqueue

@@ -19,7 +19,7 @@
 #include "test/internal/fragile_key.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::node_hash_set_test {
 namespace {
 
 using ::workqueue::Blows;
@@ -265,5 +265,5 @@ TEST(NodeHashSetTest, AnExceptionChangesNothing) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::node_hash_set_test
 }  // namespace workqueue

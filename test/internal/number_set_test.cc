@@ -10,7 +10,7 @@
 #include "gtest/gtest.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::number_set_test {
 namespace {
 
 TEST(NumberSetTest, IsEmptyAtFirst) {
@@ -75,5 +75,5 @@ TEST(NumberSetTest, BehavesLikeASet) {
 }
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::number_set_test
 }  // namespace workqueue

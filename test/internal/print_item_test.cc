@@ -14,7 +14,7 @@
 #include "gtest/gtest.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::print_item_test {
 namespace {
 
 template <typename T>
@@ -90,5 +90,5 @@ TEST(PrintItemTest, ItemsNeedNotBePrintable) {
 }
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::print_item_test
 }  // namespace workqueue

@@ -14,7 +14,7 @@
 #include "gtest/gtest.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::printable_test {
 namespace {
 
 TEST(PrintableTest, KeepsReadableText) {
@@ -119,5 +119,5 @@ TEST(ToUtf8Test, ReplacesEachOtherByte) {
 }
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::printable_test
 }  // namespace workqueue

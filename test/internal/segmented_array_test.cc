@@ -15,7 +15,7 @@
 #include "workqueue/internal/shrink.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::segmented_array_test {
 namespace {
 
 using ::workqueue::CountedHeap;
@@ -185,5 +185,5 @@ TEST(SegmentedArrayTest, AFailedAllocationKeepsTheLargerSegment) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::segmented_array_test
 }  // namespace workqueue

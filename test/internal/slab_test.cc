@@ -23,7 +23,7 @@
 #include "workqueue/internal/shrink.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::slab_test {
 namespace {
 
 using ::workqueue::Blows;
@@ -461,5 +461,5 @@ TEST(SlabTest, RespectsTheLimitOfIds) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::slab_test
 }  // namespace workqueue

@@ -17,7 +17,7 @@
 #include "test/internal/fragile_key.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::slot_map_test {
 namespace {
 
 using ::workqueue::Blows;
@@ -208,5 +208,5 @@ TEST(SlotMapTest, WithoutMemoryNoObjectMoves) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::slot_map_test
 }  // namespace workqueue

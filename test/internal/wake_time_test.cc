@@ -7,7 +7,7 @@
 #include "gtest/gtest.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::wake_time_test {
 namespace {
 
 absl::Time At(int seconds) { return absl::FromUnixSeconds(seconds); }
@@ -81,5 +81,5 @@ TEST(WakeTimeTest, ASleepUntilTheInfinitePastIsNone) {
 }
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::wake_time_test
 }  // namespace workqueue

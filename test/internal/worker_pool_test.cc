@@ -17,7 +17,7 @@
 #include "workqueue/internal/mutex_lock.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::worker_pool_test {
 namespace {
 
 using internal::MutexLock;
@@ -87,5 +87,5 @@ TEST(WorkerPoolTest, APoolCanHaveNoThreads) {
 }
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::worker_pool_test
 }  // namespace workqueue

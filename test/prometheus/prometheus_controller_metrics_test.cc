@@ -26,7 +26,7 @@
 #include "workqueue/interfaces.h"
 #include "workqueue/prometheus/prometheus_metrics_provider.h"
 
-namespace workqueue {
+namespace workqueue::prometheus_controller_metrics_test {
 namespace {
 
 using Samples = std::map<std::string, double>;
@@ -378,4 +378,4 @@ TEST_P(PrometheusControllerMetricsTest, IsThreadSafe) {
 WORKQUEUE_INSTANTIATE(PrometheusControllerMetricsTest);
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::prometheus_controller_metrics_test

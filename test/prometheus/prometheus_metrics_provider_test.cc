@@ -15,7 +15,7 @@
 #include "prometheus/registry.h"
 #include "test/prometheus/exposition.h"
 
-namespace workqueue {
+namespace workqueue::prometheus_metrics_provider_test {
 namespace {
 
 using Samples = std::map<std::string, double>;
@@ -89,4 +89,4 @@ TEST(PrometheusMetricsProviderTest, AllLabelsAreUtf8) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::prometheus_metrics_provider_test

@@ -24,7 +24,7 @@
 #include "workqueue/prometheus/prometheus_metrics_provider.h"
 #include "workqueue/rate_limiting_queue.h"
 
-namespace workqueue {
+namespace workqueue::prometheus_queue_metrics_test {
 namespace {
 
 using Samples = std::map<std::string, double>;
@@ -478,4 +478,4 @@ TEST_F(PrometheusQueueMetricsTest, IsThreadSafe) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::prometheus_queue_metrics_test

@@ -20,7 +20,7 @@
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/rate_limiting_queue.h"
 
-namespace workqueue {
+namespace workqueue::bucket_rate_limiter_test {
 namespace {
 
 using Limiter = BucketRateLimiter<std::string>;
@@ -172,4 +172,4 @@ TEST(BucketRateLimiterTest, ThreadsGetDifferentTokens) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::bucket_rate_limiter_test

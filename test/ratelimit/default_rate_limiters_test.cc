@@ -19,7 +19,7 @@
 #include "ratelimit/token_bucket.h"
 #include "workqueue/clock/fake_clock.h"
 
-namespace workqueue {
+namespace workqueue::default_rate_limiters_test {
 namespace {
 
 TEST(DefaultControllerRateLimiterTest, DelaysAnItemThatKeepsFailing) {
@@ -126,4 +126,4 @@ TEST(DefaultRateLimitersTest, UseTheGivenHashAndEquality) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::default_rate_limiters_test

@@ -10,7 +10,7 @@
 #include "gtest/gtest.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::exponential_delay_test {
 namespace {
 
 constexpr int kMaxInt = std::numeric_limits<int>::max();
@@ -69,5 +69,5 @@ TEST(ExponentialDelayTest, IsZeroForABaseOfZero) {
 }
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::exponential_delay_test
 }  // namespace workqueue

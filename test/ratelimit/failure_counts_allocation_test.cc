@@ -13,7 +13,7 @@
 #include "test/internal/counted_heap.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::failure_counts_allocation_test {
 namespace {
 
 using Counts = FailureCounts<int, absl::flat_hash_set<int>::hasher,
@@ -109,5 +109,5 @@ TEST(FailureCountsAllocationTest, WithoutMemoryNothingIsEvicted) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::failure_counts_allocation_test
 }  // namespace workqueue

@@ -23,7 +23,7 @@
 #include "test/internal/fragile_key.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::failure_counts_bound_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -316,5 +316,5 @@ TEST(FailureCountsBoundThrowTest, GetAndErase) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::failure_counts_bound_test
 }  // namespace workqueue

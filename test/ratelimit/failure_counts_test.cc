@@ -17,7 +17,7 @@
 #include "gtest/gtest.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::failure_counts_test {
 namespace {
 
 template <typename T>
@@ -263,5 +263,5 @@ TYPED_TEST(FailureCountsThrowTest, ExceptionsChangeNothing) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::failure_counts_test
 }  // namespace workqueue

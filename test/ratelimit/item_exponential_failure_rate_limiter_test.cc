@@ -22,7 +22,7 @@
 #include "ratelimit/unbounded_items.h"
 #include "test/ratelimit/invalid_argument.h"
 
-namespace workqueue {
+namespace workqueue::item_exponential_failure_rate_limiter_test {
 namespace {
 
 using Limiter = ItemExponentialFailureRateLimiter<std::string>;
@@ -252,4 +252,4 @@ TEST(ItemExponentialFailureRateLimiterTest, ThrowingHashChangesNothing) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::item_exponential_failure_rate_limiter_test

@@ -19,7 +19,7 @@
 #include "ratelimit/unbounded_items.h"
 #include "test/ratelimit/invalid_argument.h"
 
-namespace workqueue {
+namespace workqueue::item_fast_slow_rate_limiter_test {
 namespace {
 
 using Limiter = ItemFastSlowRateLimiter<std::string>;
@@ -182,4 +182,4 @@ TEST(ItemFastSlowRateLimiterTest, ThrowingHashChangesNothing) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::item_fast_slow_rate_limiter_test

@@ -16,7 +16,7 @@
 #include "gtest/gtest.h"
 #include "test/ratelimit/invalid_argument.h"
 
-namespace workqueue {
+namespace workqueue::jitter_test {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -147,4 +147,4 @@ TEST(JitterTest, IsAskedByManyThreads) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::jitter_test

@@ -18,7 +18,7 @@
 #include "ratelimit/rate_limiter.h"
 #include "test/ratelimit/invalid_argument.h"
 
-namespace workqueue {
+namespace workqueue::max_of_rate_limiter_test {
 namespace {
 
 using Limiter = MaxOfRateLimiter<std::string>;
@@ -203,4 +203,4 @@ TEST(MaxOfRateLimiterTest, IsAskedByManyThreads) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::max_of_rate_limiter_test

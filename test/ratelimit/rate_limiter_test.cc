@@ -10,7 +10,7 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 
-namespace workqueue {
+namespace workqueue::rate_limiter_test {
 namespace {
 
 class OneSecond final : public RateLimiter<std::string> {
@@ -78,4 +78,4 @@ TEST(RateLimiterTest, RequiresNothingOfItems) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::rate_limiter_test

@@ -21,7 +21,7 @@
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/internal/mutex_lock.h"
 
-namespace workqueue {
+namespace workqueue::token_bucket_test {
 namespace {
 
 constexpr double kInfiniteRate = std::numeric_limits<double>::infinity();
@@ -1139,4 +1139,4 @@ TEST(TokenBucketRealClockTest, IsTheDefault) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::token_bucket_test

@@ -17,7 +17,7 @@
 #include "ratelimit/with_max_wait_rate_limiter.h"
 #include "test/ratelimit/invalid_argument.h"
 
-namespace workqueue {
+namespace workqueue::with_jitter_rate_limiter_test {
 namespace {
 
 using Limiter = WithJitterRateLimiter<int>;
@@ -101,4 +101,4 @@ TEST(WithJitterRateLimiterTest, RejectsBadArguments) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::with_jitter_rate_limiter_test

@@ -23,7 +23,7 @@
 #include "test/ratelimit/invalid_argument.h"
 #include "workqueue/clock/fake_clock.h"
 
-namespace workqueue {
+namespace workqueue::with_max_wait_rate_limiter_test {
 namespace {
 
 using Limiter = WithMaxWaitRateLimiter<int>;
@@ -180,4 +180,4 @@ TEST(WithMaxWaitRateLimiterTest, IsAskedByManyThreads) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::with_max_wait_rate_limiter_test

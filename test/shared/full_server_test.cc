@@ -21,7 +21,7 @@
 #include "workqueue/shared/internal/redis_connection.h"
 #include "workqueue/shared/shared_queue.h"
 
-namespace workqueue {
+namespace workqueue::full_server_test {
 namespace {
 
 constexpr absl::Duration kLease = absl::Seconds(30);
@@ -123,4 +123,4 @@ TEST_F(FullServerTest, ALeaderLeads) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::full_server_test

@@ -12,7 +12,7 @@
 #include "gtest/gtest.h"
 #include "test/shared/kill_record.h"
 
-namespace workqueue {
+namespace workqueue::kill_checks_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -147,4 +147,4 @@ TEST(KillChecksTest, FindsAFailure) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::kill_checks_test

@@ -33,7 +33,7 @@
 #include "workqueue/shared/internal/leader_lease.h"
 #include "workqueue/shared/internal/redis_connection.h"
 
-namespace workqueue {
+namespace workqueue::leader_elector_test {
 namespace {
 
 using internal::LeaderLease;
@@ -840,4 +840,4 @@ TEST_F(LeaderElectorTest, NoTwoLeadAtTheSameTime) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::leader_elector_test

@@ -23,7 +23,7 @@
 #include "workqueue/shared/redis_options.h"
 #include "workqueue/shared/shared_queue.h"
 
-namespace workqueue {
+namespace workqueue::list_shared_queues_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -178,4 +178,4 @@ TEST(ListSharedQueuesClusterTest, AsksAllNodes) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::list_shared_queues_test

@@ -12,7 +12,7 @@
 #include "gtest/gtest.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::partition_names_test {
 namespace {
 
 // From the appendix of Redis' cluster specification, and from CLUSTER KEYSLOT.
@@ -75,5 +75,5 @@ TEST(PartitionNamesTest, ThePlaceOfAnItemNeverChanges) {
 }
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::partition_names_test
 }  // namespace workqueue

@@ -27,7 +27,7 @@
 #include "test/shared/redis_server.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::queue_script_test {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -520,5 +520,5 @@ TEST_F(QueueScriptTest, TokensGrowAfterALossOfData) {
 }
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::queue_script_test
 }  // namespace workqueue

@@ -25,7 +25,7 @@
 #include "hiredis/hiredis.h"
 #include "test/shared/redis_fixture.h"
 
-namespace workqueue {
+namespace workqueue::redis_server_test {
 namespace {
 
 using Connection = std::unique_ptr<redisContext, void (*)(redisContext*)>;
@@ -81,7 +81,7 @@ class ScopedVariable {
 class RedisServerTest : public RedisFixture {
  protected:
   std::string Send(const char* command) const {
-    return workqueue::Send(Connect(server()->socket_path()), command);
+    return redis_server_test::Send(Connect(server()->socket_path()), command);
   }
 };
 
@@ -96,13 +96,14 @@ TEST_F(RedisServerTest, EachHasADatabaseOfItsOwn) {
       RedisServer::Start();
   ASSERT_TRUE(other.ok()) << other.status();
   EXPECT_EQ(Send("SET key here"), "OK");
-  EXPECT_EQ(workqueue::Send(Connect((*other)->socket_path()), "GET key"),
-            "(nil)");
+  EXPECT_EQ(
+      redis_server_test::Send(Connect((*other)->socket_path()), "GET key"),
+      "(nil)");
 }
 
 TEST_F(RedisServerTest, ADatabaseSurvivesAKill) {
   const Connection connection = Connect(server()->socket_path());
-  EXPECT_EQ(workqueue::Send(connection, "SET key value"), "OK");
+  EXPECT_EQ(redis_server_test::Send(connection, "SET key value"), "OK");
   const pid_t pid = server()->pid();
 
   server()->Kill();
@@ -139,7 +140,7 @@ TEST_F(RedisServerTest, APausedServerDoesNotAnswer) {
   server()->Pause();
   const Connection connection = Connect(server()->socket_path());
   redisSetTimeout(connection.get(), {0, 20000});
-  EXPECT_EQ(workqueue::Send(connection, "GET key"),
+  EXPECT_EQ(redis_server_test::Send(connection, "GET key"),
             "Resource temporarily unavailable");
   server()->Resume();
   EXPECT_EQ(Send("GET key"), "value");
@@ -183,7 +184,7 @@ TEST_F(RedisServerTest, ListensAtATcpPort) {
   ASSERT_TRUE((*server)->Restart().ok());
   EXPECT_EQ((*server)->port(), port);
   const Connection connection(redisConnect("127.0.0.1", port), redisFree);
-  EXPECT_EQ(workqueue::Send(connection, "PING"), "PONG");
+  EXPECT_EQ(redis_server_test::Send(connection, "PING"), "PONG");
 }
 
 TEST_F(RedisServerTest, ConfigIsStrongerThanTheDefaults) {
@@ -192,11 +193,13 @@ TEST_F(RedisServerTest, ConfigIsStrongerThanTheDefaults) {
   const absl::StatusOr<std::unique_ptr<RedisServer>> server =
       RedisServer::Start(options);
   ASSERT_TRUE(server.ok()) << server.status();
-  EXPECT_EQ(workqueue::Send(Connect((*server)->socket_path()), "SET key value"),
+  EXPECT_EQ(redis_server_test::Send(Connect((*server)->socket_path()),
+                                    "SET key value"),
             "OK");
   ASSERT_TRUE((*server)->Restart().ok());
-  EXPECT_EQ(workqueue::Send(Connect((*server)->socket_path()), "GET key"),
-            "(nil)");
+  EXPECT_EQ(
+      redis_server_test::Send(Connect((*server)->socket_path()), "GET key"),
+      "(nil)");
 }
 
 TEST_F(RedisServerTest, AnErrorHasTheLog) {
@@ -285,4 +288,4 @@ TEST(RedisServerFindTest, AnErrorSaysWhatToInstall) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::redis_server_test

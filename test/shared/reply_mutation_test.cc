@@ -32,7 +32,7 @@
 #include "workqueue/shared/shared_queue.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::reply_mutation_test {
 namespace {
 
 // The texts that replace a part of a reply. The last two leave the part out,
@@ -316,5 +316,5 @@ TEST_F(ReplyMutationTest, Noise) {
 }
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::reply_mutation_test
 }  // namespace workqueue

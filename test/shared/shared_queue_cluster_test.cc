@@ -26,7 +26,7 @@
 #include "workqueue/shared/leader_elector.h"
 #include "workqueue/shared/shared_queue.h"
 
-namespace workqueue {
+namespace workqueue::shared_queue_cluster_test {
 namespace {
 
 using Queue = SharedQueue<std::string>;
@@ -281,4 +281,4 @@ TEST_F(SharedQueueClusterTest, ElectsALeader) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::shared_queue_cluster_test

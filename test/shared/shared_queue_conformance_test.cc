@@ -22,7 +22,7 @@
 #include "workqueue/shared/retry_schedule.h"
 #include "workqueue/shared/shared_queue.h"
 
-namespace conformance {
+namespace conformance::shared_queue_conformance_test {
 namespace {
 
 using workqueue::RetrySchedule;
@@ -80,4 +80,4 @@ TEST(SharedQueueConformanceTest, BehavesAsClientGoWasRecorded) {
 }
 
 }  // namespace
-}  // namespace conformance
+}  // namespace conformance::shared_queue_conformance_test

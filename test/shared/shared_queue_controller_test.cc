@@ -22,7 +22,7 @@
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/shared/shared_queue.h"
 
-namespace workqueue {
+namespace workqueue::shared_queue_controller_test {
 namespace {
 
 class SharedQueueControllerTest : public testing::Test {
@@ -120,4 +120,4 @@ TEST_F(SharedQueueControllerTest, AnItemThatFailsDuringAStopIsNotLost) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::shared_queue_controller_test

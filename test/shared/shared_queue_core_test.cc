@@ -36,7 +36,7 @@
 #include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::shared_queue_core_test {
 namespace {
 
 constexpr absl::Duration kLong = absl::Seconds(10);
@@ -477,5 +477,5 @@ TEST_F(SharedQueueCoreLeaseTest, ManyItemsAreTakenAndRenewedInPieces) {
 }
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::shared_queue_core_test
 }  // namespace workqueue

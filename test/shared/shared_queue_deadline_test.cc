@@ -24,7 +24,7 @@
 #include "workqueue/shared/leader_elector.h"
 #include "workqueue/shared/shared_queue.h"
 
-namespace workqueue {
+namespace workqueue::shared_queue_deadline_test {
 namespace {
 
 using Queue = SharedQueue<std::string>;
@@ -191,4 +191,4 @@ TEST_F(SharedQueueDeadlineTest, AnElectorStopsInTime) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::shared_queue_deadline_test

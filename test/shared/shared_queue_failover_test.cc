@@ -27,7 +27,7 @@
 #include "workqueue/shared/redis_options.h"
 #include "workqueue/shared/shared_queue.h"
 
-namespace workqueue {
+namespace workqueue::shared_queue_failover_test {
 namespace {
 
 using Queue = SharedQueue<std::string>;
@@ -219,4 +219,4 @@ TEST_P(PassingStateTest, IsAnErrorOfACallIfItLasts) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::shared_queue_failover_test

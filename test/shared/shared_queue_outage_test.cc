@@ -30,7 +30,7 @@
 #include "workqueue/shared/redis_options.h"
 #include "workqueue/shared/shared_queue.h"
 
-namespace workqueue {
+namespace workqueue::shared_queue_outage_test {
 namespace {
 
 using Queue = SharedQueue<std::string>;
@@ -311,4 +311,4 @@ TEST_F(SharedQueueMemoryTest, AFullServerRefusesAdds) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::shared_queue_outage_test

@@ -36,7 +36,7 @@
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/snapshot.h"
 
-namespace workqueue {
+namespace workqueue::shared_queue_partitions_test {
 namespace {
 
 using ::testing::UnorderedElementsAre;
@@ -434,4 +434,4 @@ TEST_F(SharedQueuePartitionsTest, EachPartitionHasMetrics) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::shared_queue_partitions_test

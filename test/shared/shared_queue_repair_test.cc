@@ -26,7 +26,7 @@
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/timer/waiting_loop.h"
 
-namespace workqueue {
+namespace workqueue::shared_queue_repair_test {
 namespace {
 
 using Queue = SharedQueue<std::string>;
@@ -207,4 +207,4 @@ TEST_F(SharedQueueRepairTest, ARequestRepairsAPart) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::shared_queue_repair_test

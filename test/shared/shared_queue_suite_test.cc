@@ -12,7 +12,7 @@
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/testing/queue_test_suite.h"
 
-namespace workqueue {
+namespace workqueue::shared_queue_suite_test {
 namespace {
 
 std::unique_ptr<SharedQueue<std::string>> New(FakeClock* clock) {
@@ -28,4 +28,4 @@ INSTANTIATE_TEST_SUITE_P(SharedQueue, DelayingQueueTestSuite,
                                                                New}));
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::shared_queue_suite_test

@@ -41,7 +41,7 @@
 #include "workqueue/shared/retry_schedule.h"
 #include "workqueue/snapshot.h"
 
-namespace workqueue {
+namespace workqueue::shared_queue_test {
 namespace {
 
 using Queue = SharedQueue<std::string>;
@@ -805,4 +805,4 @@ TEST(SharedQueueOptionsTest, WrongOptionsAreRefused) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::shared_queue_test

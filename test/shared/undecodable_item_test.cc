@@ -28,7 +28,7 @@
 #include "workqueue/lease_batch.h"
 #include "workqueue/shared/shared_queue.h"
 
-namespace workqueue {
+namespace workqueue::undecodable_item_test {
 namespace {
 
 constexpr absl::Duration kDelay = absl::Seconds(1);
@@ -270,4 +270,4 @@ TEST(ThrowingItemTest, IsGivenBack) {
 #endif
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::undecodable_item_test

@@ -27,7 +27,7 @@
 #include "workqueue/queue.h"
 #include "workqueue/thread_pool.h"
 
-namespace workqueue {
+namespace workqueue::acquire_async_stress_test {
 namespace {
 
 enum class QueueKind { kQueue, kSupersedingQueue, kPriorityQueue };
@@ -230,4 +230,4 @@ TEST_P(AcquireAsyncStressTest, AQueueIsDestroyedWhileCallbacksAreOnTheirWay) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::acquire_async_stress_test

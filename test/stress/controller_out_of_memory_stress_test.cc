@@ -20,7 +20,7 @@
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
 
-namespace workqueue {
+namespace workqueue::controller_out_of_memory_stress_test {
 namespace {
 
 #ifndef ABSL_HAVE_EXCEPTIONS
@@ -83,4 +83,4 @@ TEST(ControllerOutOfMemoryStressTest, NoItemIsLost) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::controller_out_of_memory_stress_test

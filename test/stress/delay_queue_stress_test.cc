@@ -21,7 +21,7 @@
 #include "workqueue/timer/delay_queue.h"
 #include "workqueue/timer/waiting_set_options.h"
 
-namespace workqueue {
+namespace workqueue::delay_queue_stress_test {
 namespace {
 
 // The history of one value.
@@ -161,4 +161,4 @@ TEST_P(DelayQueueStressTest, ShutDownLeavesNoThreadBlocked) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::delay_queue_stress_test

@@ -25,7 +25,7 @@
 #include "workqueue/timer/waiting_loop.h"
 #include "workqueue/timer/waiting_set_options.h"
 
-namespace workqueue {
+namespace workqueue::delaying_queue_stress_test {
 namespace {
 
 Clock* RealClock() { return Clock::GetRealClock(); }
@@ -493,4 +493,4 @@ TEST_P(DelayingQueueStressTest, NothingIsLostOnAFakeClock) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::delaying_queue_stress_test

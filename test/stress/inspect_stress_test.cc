@@ -25,7 +25,7 @@
 #include "workqueue/queue.h"
 #include "workqueue/tracing/tracing_queue.h"
 
-namespace workqueue {
+namespace workqueue::inspect_stress_test {
 namespace {
 
 using Key = std::string;
@@ -111,4 +111,4 @@ TEST(InspectStressTest, APageOfABusyControllerIsReadAndUsed) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::inspect_stress_test

@@ -37,7 +37,7 @@
 #include "workqueue/timer/delay_queue.h"
 #include "workqueue/timer/waiting_set_options.h"
 
-namespace workqueue {
+namespace workqueue::lifetime_stress_test {
 namespace {
 
 using internal::MutexLock;
@@ -282,4 +282,4 @@ TEST(LifetimeStressTest, ADelayQueueMayBeDestroyedOnceItsValueWasTaken) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::lifetime_stress_test

@@ -28,7 +28,7 @@
 #include "workqueue/lease.h"
 #include "workqueue/priority_queue.h"
 
-namespace workqueue {
+namespace workqueue::priority_queue_stress_test {
 namespace {
 
 // Returns options with one of five priorities and a delay of up to 3 ms or
@@ -295,4 +295,4 @@ TEST(PriorityQueueStressTest, AnAddWakesOneOfAThousandBlockedWorkers) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::priority_queue_stress_test

@@ -21,7 +21,7 @@
 #include "workqueue/ordering.h"
 #include "workqueue/queue.h"
 
-namespace workqueue {
+namespace workqueue::queue_stress_test {
 namespace {
 
 // First in, first out, like the default ordering.
@@ -206,4 +206,4 @@ TEST_P(QueueStressTest, MetricsAddUp) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::queue_stress_test

@@ -35,7 +35,7 @@
 #include "workqueue/timer/waiting_loop.h"
 #include "workqueue/timer/waiting_set_options.h"
 
-namespace workqueue {
+namespace workqueue::scale_stress_test {
 namespace {
 
 // Counts comparisons of keys, to check that the work grows linearly with the
@@ -265,4 +265,4 @@ TEST(WaitingLoopScaleTest, ARunCostsLittleMoreWithManyClients) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::scale_stress_test

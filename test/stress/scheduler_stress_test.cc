@@ -24,7 +24,7 @@
 #include "workqueue/timer/scheduler.h"
 #include "workqueue/timer/waiting_set_options.h"
 
-namespace workqueue {
+namespace workqueue::scheduler_stress_test {
 namespace {
 
 using internal::MutexLock;
@@ -405,4 +405,4 @@ TEST_P(SchedulerStressTest, ShutDownAtAnyTime) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::scheduler_stress_test

@@ -21,7 +21,7 @@
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/timer/delay_queue.h"
 
-namespace workqueue {
+namespace workqueue::delay_queue_exceptions_test {
 namespace {
 
 #ifndef ABSL_HAVE_EXCEPTIONS
@@ -193,4 +193,4 @@ TYPED_TEST(DelayQueueThrowsTest, Stream) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::delay_queue_exceptions_test

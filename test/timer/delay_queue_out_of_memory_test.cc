@@ -11,7 +11,7 @@
 #include "test/internal/every_allocation.h"
 #include "workqueue/timer/delay_queue.h"
 
-namespace workqueue {
+namespace workqueue::delay_queue_out_of_memory_test {
 namespace {
 
 #ifdef ABSL_HAVE_EXCEPTIONS
@@ -50,4 +50,4 @@ TEST(DelayQueueOutOfMemoryTest, TakeUpToLosesNothingWhenItCannotGrow) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::delay_queue_out_of_memory_test

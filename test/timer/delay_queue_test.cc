@@ -26,7 +26,7 @@
 #include "workqueue/internal/mutex_lock.h"
 #include "workqueue/timer/waiting_set_options.h"
 
-namespace workqueue {
+namespace workqueue::delay_queue_test {
 namespace {
 
 using internal::MutexLock;
@@ -725,4 +725,4 @@ TEST_F(WheelDelayQueueTest, ShutDownDropsWhatHasNotComeOutYet) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::delay_queue_test

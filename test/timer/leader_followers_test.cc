@@ -8,7 +8,7 @@
 #include "workqueue/clock/parker.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::leader_followers_test {
 namespace {
 
 constexpr absl::Time kNever = absl::InfiniteFuture();
@@ -232,5 +232,5 @@ TEST_F(LeaderFollowersTest, WakeAllWakesFollowersWithoutALeader) {
 }
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::leader_followers_test
 }  // namespace workqueue

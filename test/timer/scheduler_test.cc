@@ -29,7 +29,7 @@
 #include "workqueue/log_sink.h"
 #include "workqueue/timer/waiting_set_options.h"
 
-namespace workqueue {
+namespace workqueue::scheduler_test {
 namespace {
 
 using internal::MutexLock;
@@ -853,4 +853,4 @@ TEST_P(SchedulerTest, WhatTheLogThrowsIsDropped) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::scheduler_test

@@ -16,7 +16,7 @@
 #include "workqueue/internal/slab.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::sorted_ring_test {
 namespace {
 
 using ::workqueue::CountedHeap;
@@ -298,5 +298,5 @@ TEST_F(FewIndicesTest, UsesAtMostHalfOfTheIndices) {
 }
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::sorted_ring_test
 }  // namespace workqueue

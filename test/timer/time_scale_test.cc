@@ -11,7 +11,7 @@
 #include "workqueue/internal/finite_time.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::time_scale_test {
 namespace {
 
 constexpr absl::Duration kNs = absl::Nanoseconds(1);
@@ -87,5 +87,5 @@ TEST(TimeScaleTest, CanStartAtTheEndsOfTime) {
 }
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::time_scale_test
 }  // namespace workqueue

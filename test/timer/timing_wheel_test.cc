@@ -17,7 +17,7 @@
 #include "workqueue/internal/slab.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::timing_wheel_test {
 namespace {
 
 using internal::kNoSlabId;
@@ -382,5 +382,5 @@ TEST_F(TimingWheelTest, WhatIsDueForLongerComesFirst) {
 }
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::timing_wheel_test
 }  // namespace workqueue

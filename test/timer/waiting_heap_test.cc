@@ -17,7 +17,7 @@
 #include "workqueue/internal/slab.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::waiting_heap_test {
 namespace {
 
 using internal::kNoSlabId;
@@ -326,5 +326,5 @@ TEST_F(WaitingHeapTest, OnceItIsEmptyTheMemoryGoesBack) {
 }
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::waiting_heap_test
 }  // namespace workqueue

@@ -21,7 +21,7 @@
 #include "workqueue/clock/parker.h"
 #include "workqueue/internal/mutex_lock.h"
 
-namespace workqueue {
+namespace workqueue::waiting_loop_test {
 namespace {
 
 using internal::MutexLock;
@@ -679,4 +679,4 @@ TEST_F(WaitingLoopTest, AGreedyClientDoesNotStarveOthers) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::waiting_loop_test

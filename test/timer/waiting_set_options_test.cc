@@ -10,7 +10,7 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 
-namespace workqueue {
+namespace workqueue::waiting_set_options_test {
 namespace {
 
 TEST(WaitingSetOptionsTest, AHeapByDefault) {
@@ -57,4 +57,4 @@ TEST(WaitingSetOptionsTest, BadTicksAndSlotsAreErrors) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::waiting_set_options_test

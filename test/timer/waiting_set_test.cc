@@ -11,7 +11,7 @@
 #include "workqueue/timer/waiting_set_options.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::waiting_set_test {
 namespace {
 
 constexpr absl::Duration kTick = absl::Milliseconds(1);
@@ -172,5 +172,5 @@ TEST_P(WaitingSetTest, AtTheEndOfItsReachItIsRestarted) {
 }
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::waiting_set_test
 }  // namespace workqueue

@@ -10,7 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
 
-namespace workqueue {
+namespace workqueue::trace_context_test {
 namespace {
 
 // The example of the recommendation.
@@ -126,4 +126,4 @@ TEST(TraceParentTest, WithAForbiddenValueIsRefused) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::trace_context_test

@@ -9,7 +9,7 @@
 #include "test/tracing/recording_tracer.h"
 #include "workqueue/tracing/trace_context.h"
 
-namespace workqueue {
+namespace workqueue::trace_scope_test {
 namespace {
 
 TEST(TraceScopeTest, ScopesNest) {
@@ -36,4 +36,4 @@ TEST(TraceScopeTest, BelongsToItsThread) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::trace_scope_test

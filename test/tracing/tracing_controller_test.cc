@@ -28,7 +28,7 @@
 #include "workqueue/tracing/trace_scope.h"
 #include "workqueue/tracing/tracing_queue.h"
 
-namespace workqueue {
+namespace workqueue::tracing_controller_test {
 namespace {
 
 using Events = RecordingTracer::Events;
@@ -324,4 +324,4 @@ TEST_F(TracedAsyncTest, ACompletionAfterTheEndOfTheControllerIsNotTold) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::tracing_controller_test

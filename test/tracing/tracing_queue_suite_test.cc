@@ -16,7 +16,7 @@
 #include "workqueue/testing/queue_test_suite.h"
 #include "workqueue/tracing/tracing_queue.h"
 
-namespace workqueue {
+namespace workqueue::tracing_queue_suite_test {
 namespace {
 
 template <typename Below, typename Options>
@@ -61,4 +61,4 @@ INSTANTIATE_TEST_SUITE_P(
     NameOf<DelayingQueueTestCase>);
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::tracing_queue_suite_test

@@ -31,7 +31,7 @@
 #include "workqueue/tracing/trace_context.h"
 #include "workqueue/tracing/trace_scope.h"
 
-namespace workqueue {
+namespace workqueue::tracing_queue_test {
 namespace {
 
 using Events = RecordingTracer::Events;
@@ -663,4 +663,4 @@ TEST_F(TracingQueueTest, AnItemThatThrowsIsRefused) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::tracing_queue_test

@@ -39,7 +39,7 @@
 #include "workqueue/testing/manual_executor.h"
 #include "workqueue/thread_pool.h"
 
-namespace workqueue {
+namespace workqueue::acquire_async_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -504,4 +504,4 @@ TEST_F(TakingThrowsTest, TheItemWaitsForALaterGet) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::acquire_async_test

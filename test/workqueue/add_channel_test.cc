@@ -12,7 +12,7 @@
 #include "gtest/gtest.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::add_channel_test {
 namespace {
 
 // The effect of a push.
@@ -217,5 +217,5 @@ TEST(AddChannelTest, CloseReleasesTheItems) {
 }
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::add_channel_test
 }  // namespace workqueue

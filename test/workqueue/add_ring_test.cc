@@ -18,7 +18,7 @@
 #include "workqueue/internal/queue/compact_time.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::add_ring_test {
 namespace {
 
 using Values = std::vector<int>;
@@ -319,5 +319,5 @@ TEST(AddRingThreadsTest, NothingIsLostAndEachThreadsOrderIsKept) {
 }
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::add_ring_test
 }  // namespace workqueue

@@ -19,7 +19,7 @@
 #include "workqueue/interfaces.h"
 #include "workqueue/rate_limiting_queue.h"
 
-namespace workqueue {
+namespace workqueue::add_supersedes_test {
 namespace {
 
 using Strings = std::vector<std::string>;
@@ -76,7 +76,7 @@ class AddSupersedesTest : public testing::TestWithParam<Way> {
   void Settle() { clock_.Step(absl::ZeroDuration()); }
 
   bool AddAtOnce(const std::string& item) {
-    return workqueue::AddAtOnce(*queue_, GetParam(), item);
+    return add_supersedes_test::AddAtOnce(*queue_, GetParam(), item);
   }
 
   void ExpectNothingMore() {
@@ -353,4 +353,4 @@ TEST(AddSupersedesThrowsTest, AndTheQueueIsAsItWas) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::add_supersedes_test

@@ -16,7 +16,7 @@
 #include "workqueue/priority_queue.h"
 #include "workqueue/rate_limiting_queue.h"
 
-namespace workqueue {
+namespace workqueue::add_with_options_test {
 namespace {
 
 using Strings = std::vector<std::string>;
@@ -116,4 +116,4 @@ TEST_F(AddWithOptionsTest, TellsThatTheQueueTakesNothing) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::add_with_options_test

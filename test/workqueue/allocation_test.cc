@@ -29,7 +29,7 @@
 #include "workqueue/queue.h"
 #include "workqueue/timers.h"
 
-namespace workqueue {
+namespace workqueue::allocation_test {
 namespace {
 
 // Returns the number of allocations during `f()`, on all threads.
@@ -372,4 +372,4 @@ TEST(HoardingTest, DestructionFreesAllMemory) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::allocation_test

@@ -33,7 +33,7 @@
 #include "workqueue/ordering.h"
 #include "workqueue/queue.h"
 
-namespace workqueue {
+namespace workqueue::batch_test {
 namespace {
 
 using Strings = std::vector<std::string>;
@@ -597,4 +597,4 @@ TEST_F(BatchThrowsTest, AcquireUpToLeavesTheSecondToAnotherGetter) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::batch_test

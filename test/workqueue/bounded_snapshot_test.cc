@@ -35,7 +35,7 @@
 #include "workqueue/snapshot.h"
 #include "workqueue/timer/waiting_set_options.h"
 
-namespace workqueue {
+namespace workqueue::bounded_snapshot_test {
 namespace {
 
 constexpr size_t kAll = std::numeric_limits<size_t>::max();
@@ -501,4 +501,4 @@ TEST(BoundedSnapshotPrintTest, SaysOfHowMany) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::bounded_snapshot_test

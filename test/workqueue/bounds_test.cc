@@ -16,7 +16,7 @@
 #include "workqueue/timer/delay_queue.h"
 #include "workqueue/timer/waiting_set_options.h"
 
-namespace workqueue {
+namespace workqueue::bounds_test {
 namespace {
 
 constexpr absl::Duration kNanosecond = absl::Nanoseconds(1);
@@ -152,4 +152,4 @@ TEST_P(BoundsTest, OfReset) { ExpectOfReset(WaitingSetOptions()); }
 TEST_P(BoundsTest, OfResetWithAWheel) { ExpectOfReset(wheel_, wheel_.tick()); }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::bounds_test

@@ -26,7 +26,7 @@
 #include "workqueue/interfaces.h"
 #include "workqueue/rate_limiting_queue.h"
 
-namespace workqueue {
+namespace workqueue::cancel_and_reschedule_test {
 namespace {
 
 using Strings = std::vector<std::string>;
@@ -776,4 +776,4 @@ TEST(CancelThrowsTest, WhileTheLoopIsAwakeAndTheOtherItemsComeInTime) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::cancel_and_reschedule_test

@@ -25,7 +25,7 @@
 #include "workqueue/timer/scheduler.h"
 #include "workqueue/timer/waiting_set_options.h"
 
-namespace workqueue {
+namespace workqueue::clock_jump_test {
 namespace {
 
 using Ints = std::vector<int>;
@@ -350,4 +350,4 @@ TEST_P(ClockJumpTest, ItCanBeginAtTheFirstTime) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::clock_jump_test

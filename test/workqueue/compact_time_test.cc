@@ -11,7 +11,7 @@
 #include "workqueue/internal/finite_time.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::compact_time_test {
 namespace {
 
 // The last time that is stored in nanoseconds.
@@ -82,5 +82,5 @@ TEST(CompactTimeTest, EndsAfter146000Years) {
 }
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::compact_time_test
 }  // namespace workqueue

@@ -28,7 +28,7 @@
 #include "workqueue/queue.h"
 #include "workqueue/snapshot.h"
 
-namespace workqueue {
+namespace workqueue::contended_queue_test {
 namespace {
 
 using Items = std::vector<int>;
@@ -326,4 +326,4 @@ TEST_F(NoMemoryTest, AShutdownKeepsTheItems) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::contended_queue_test

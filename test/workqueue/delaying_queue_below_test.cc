@@ -25,7 +25,7 @@
 #include "workqueue/ordering.h"
 #include "workqueue/queue.h"
 
-namespace workqueue {
+namespace workqueue::delaying_queue_below_test {
 namespace {
 
 // -----------------------------------------------------------------------------
@@ -279,4 +279,4 @@ TEST_F(StuckDelayingQueueTest, DestructionWaitsForTheQueueBelow) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::delaying_queue_below_test

@@ -18,7 +18,7 @@
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
 
-namespace workqueue {
+namespace workqueue::delaying_queue_exceptions_test {
 namespace {
 
 using FragileDelayingQueue = DelayingQueue<FragileKey, FragileHash, FragileEq>;
@@ -212,4 +212,4 @@ TEST_F(DelayingQueueBelowTest, ThrowsOutOfAdd) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::delaying_queue_exceptions_test

@@ -21,7 +21,7 @@
 #include "workqueue/queue.h"
 #include "workqueue/timer/waiting_loop.h"
 
-namespace workqueue {
+namespace workqueue::delaying_queue_shutdown_test {
 namespace {
 
 TEST_F(DelayingQueueTest, NothingIsAddedAfterShutDown) {
@@ -186,4 +186,4 @@ TEST(DelayingQueueDestructionTest, LeavesNobodyOnTheClock) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::delaying_queue_shutdown_test

@@ -17,7 +17,7 @@
 #include "test/workqueue/delaying_queue_fixture.h"
 #include "workqueue/clock/clock.h"
 
-namespace workqueue {
+namespace workqueue::delaying_queue_test {
 namespace {
 
 // -----------------------------------------------------------------------------
@@ -265,4 +265,4 @@ TEST(DelayingQueueRealClockTest, NeverEarly) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::delaying_queue_test

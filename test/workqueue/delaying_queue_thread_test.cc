@@ -24,7 +24,7 @@
 #include "workqueue/delaying_queue.h"
 #include "workqueue/timer/waiting_loop.h"
 
-namespace workqueue {
+namespace workqueue::delaying_queue_thread_test {
 namespace {
 
 // -----------------------------------------------------------------------------
@@ -328,4 +328,4 @@ TEST(SharedLoopTest, GoesOnWithoutOneOfTheQueues) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::delaying_queue_thread_test

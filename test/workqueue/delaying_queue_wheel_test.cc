@@ -19,7 +19,7 @@
 #include "workqueue/timer/waiting_loop.h"
 #include "workqueue/timer/waiting_set_options.h"
 
-namespace workqueue {
+namespace workqueue::delaying_queue_wheel_test {
 namespace {
 
 class WheelDelayingQueueTest : public testing::Test {
@@ -136,4 +136,4 @@ TEST_F(WheelDelayingQueueTest, NeverEarlyLateByATickAtMost) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::delaying_queue_wheel_test

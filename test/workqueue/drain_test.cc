@@ -21,7 +21,7 @@
 #include "workqueue/delaying_queue.h"
 #include "workqueue/lease.h"
 
-namespace workqueue {
+namespace workqueue::drain_test {
 namespace {
 
 constexpr absl::Duration kNs = absl::Nanoseconds(1);
@@ -307,4 +307,4 @@ TEST(DrainOfADelayingQueueTest, DoesNotWaitForWhatWaits) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::drain_test

@@ -22,7 +22,7 @@
 #include "test/internal/counted_heap.h"
 #include "test/workqueue/recording_log.h"
 
-namespace workqueue {
+namespace workqueue::executor_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -231,4 +231,4 @@ TEST(InlineExecutorTest, WithoutMemoryATaskIsNotSubmitted) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::executor_test

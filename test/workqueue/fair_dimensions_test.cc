@@ -21,7 +21,7 @@
 #include "workqueue/fair_ordering.h"
 #include "workqueue/priority_queue.h"
 
-namespace workqueue {
+namespace workqueue::fair_dimensions_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -327,4 +327,4 @@ TEST(FairDimensionsTest, AnItemMovesEvenIfItsGroupCannotBeFound) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::fair_dimensions_test

@@ -22,7 +22,7 @@
 #include "workqueue/queue.h"
 #include "workqueue/snapshot.h"
 
-namespace workqueue {
+namespace workqueue::fair_ordering_test {
 namespace {
 
 using Fair = FairOrdering<std::string>;
@@ -230,4 +230,4 @@ TEST(FairOrderingTest, AnExceptionLeavesItAsItWas) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::fair_ordering_test

@@ -28,7 +28,7 @@
 #include "workqueue/lease_batch.h"
 #include "workqueue/queue.h"
 
-namespace workqueue {
+namespace workqueue::get_with_timeout_test {
 namespace {
 
 using Strings = std::vector<std::string>;
@@ -463,4 +463,4 @@ TEST(DeadlineOnTheRealClockTest, AddWakesIt) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::get_with_timeout_test

@@ -23,7 +23,7 @@
 #include "workqueue/priority_queue.h"
 #include "workqueue/queue.h"
 
-namespace workqueue {
+namespace workqueue::group_bound_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -224,4 +224,4 @@ TEST(GroupBoundTest, AnItemThatIsGivenBackDoesNotMove) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::group_bound_test

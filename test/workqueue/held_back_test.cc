@@ -31,7 +31,7 @@
 #include "workqueue/snapshot.h"
 #include "workqueue/testing/manual_executor.h"
 
-namespace workqueue {
+namespace workqueue::held_back_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -432,4 +432,4 @@ TEST_F(PriorityOrderingTest, SnapshotDoesNotSortAgain) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::held_back_test

@@ -21,7 +21,7 @@
 #include "workqueue/rate_limiting_queue.h"
 #include "workqueue/testing/queue_test_suite.h"
 
-namespace workqueue {
+namespace workqueue::interfaces_test {
 namespace {
 
 template <typename Made, typename Options>
@@ -123,4 +123,4 @@ INSTANTIATE_TEST_SUITE_P(
     NameOf<DelayingQueueTestCase>);
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::interfaces_test

@@ -16,7 +16,7 @@
 #include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
 
-namespace workqueue {
+namespace workqueue::lease_allocation_test {
 namespace {
 
 // Repeats this 20 times: adds items, acquires them by each function for one
@@ -75,4 +75,4 @@ TEST(LeaseAllocationTest, NoneInARateLimitingQueue) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::lease_allocation_test

@@ -17,7 +17,7 @@
 #include "workqueue/lease.h"
 #include "workqueue/ordering.h"
 
-namespace workqueue {
+namespace workqueue::lease_batch_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -156,4 +156,4 @@ TEST_F(LeaseBatchTest, TellsEachOwnerOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::lease_batch_test

@@ -28,7 +28,7 @@
 #include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
 
-namespace workqueue {
+namespace workqueue::lease_test {
 namespace {
 
 using StringLease = Lease<std::string>;
@@ -646,4 +646,4 @@ TEST(LeaseByDefaultMemoryTest, TheCopyGoesWithTheLease) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::lease_test

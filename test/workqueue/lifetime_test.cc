@@ -35,7 +35,7 @@
 #include "workqueue/queue.h"
 #include "workqueue/thread_pool.h"
 
-namespace workqueue {
+namespace workqueue::lifetime_test {
 namespace {
 
 // -----------------------------------------------------------------------------
@@ -347,4 +347,4 @@ TEST(LeaseLifetimeMessageTest, EscapesTheItem) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::lifetime_test

@@ -23,7 +23,7 @@
 #include "workqueue/timer/waiting_loop.h"
 #include "workqueue/timers.h"
 
-namespace workqueue {
+namespace workqueue::loop_thread_test {
 namespace {
 
 constexpr int kItems = 5000;  // more than fit into any buffer
@@ -191,4 +191,4 @@ TEST_F(LoopThreadTest, DestroysQueues) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::loop_thread_test

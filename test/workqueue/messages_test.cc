@@ -32,7 +32,7 @@
 #include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
 
-namespace workqueue {
+namespace workqueue::messages_test {
 namespace {
 
 using Strings = std::vector<std::string>;
@@ -389,4 +389,4 @@ TEST_F(MessagesTest, NothingElseDependsOnTheLog) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::messages_test

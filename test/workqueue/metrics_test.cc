@@ -26,7 +26,7 @@
 #include "workqueue/rate_limiting_queue.h"
 #include "workqueue/timer/waiting_loop.h"
 
-namespace workqueue {
+namespace workqueue::metrics_test {
 namespace {
 
 using Values = std::vector<double>;
@@ -657,4 +657,4 @@ TEST_F(DelayingQueueMetricsTest, RetriesThatThrowLeaveTheQueueAsItWas) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::metrics_test

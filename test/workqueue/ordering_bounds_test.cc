@@ -21,7 +21,7 @@
 #include "workqueue/queue.h"
 #include "workqueue/snapshot.h"
 
-namespace workqueue {
+namespace workqueue::ordering_bounds_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -145,4 +145,4 @@ TEST(OrderingBoundsTest, TheNameOfAGroupIsPrintable) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::ordering_bounds_test

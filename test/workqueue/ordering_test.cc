@@ -24,7 +24,7 @@
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/queue.h"
 
-namespace workqueue {
+namespace workqueue::ordering_test {
 namespace {
 
 template <typename T>
@@ -438,4 +438,4 @@ TEST_F(OrderingThrowsTest, FromPushInDoneAndMetricsStayRight) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::ordering_test

@@ -43,7 +43,7 @@
 #include "workqueue/timer/delay_queue.h"
 #include "workqueue/timer/waiting_set_options.h"
 
-namespace workqueue {
+namespace workqueue::out_of_memory_test {
 namespace {
 
 #ifndef ABSL_HAVE_EXCEPTIONS
@@ -555,4 +555,4 @@ TEST_P(DelayQueueOutOfMemoryTest, ADelayQueue) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::out_of_memory_test

@@ -30,7 +30,7 @@
 #include "workqueue/metrics.h"
 #include "workqueue/queue.h"
 
-namespace workqueue {
+namespace workqueue::parking_lot_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -563,4 +563,4 @@ TEST_F(ParkingLotTest, WorkersAndCallsShareALot) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::parking_lot_test

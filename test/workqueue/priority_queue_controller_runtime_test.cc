@@ -20,7 +20,7 @@
 #include "test/workqueue/scripted_limiter.h"
 #include "workqueue/priority_queue.h"
 
-namespace workqueue {
+namespace workqueue::priority_queue_controller_runtime_test {
 namespace {
 
 // A getter on its own thread.
@@ -410,4 +410,4 @@ TEST(PriorityQueueShutDownTest, DoesNotDeadlockWhileHandingOutItems) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::priority_queue_controller_runtime_test

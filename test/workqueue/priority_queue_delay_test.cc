@@ -22,7 +22,7 @@
 #include "workqueue/priority_queue.h"
 #include "workqueue/timer/waiting_loop.h"
 
-namespace workqueue {
+namespace workqueue::priority_queue_delay_test {
 namespace {
 
 // -----------------------------------------------------------------------------
@@ -349,4 +349,4 @@ TEST_F(PriorityQueueTest, RescheduleToNever) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::priority_queue_delay_test

@@ -26,7 +26,7 @@
 #include "workqueue/priority_queue.h"
 #include "workqueue/snapshot.h"
 
-namespace workqueue {
+namespace workqueue::priority_queue_exceptions_test {
 namespace {
 
 using FragileQueue = PriorityQueue<FragileKey, FragileHash, FragileEq>;
@@ -282,4 +282,4 @@ TEST_F(PriorityQueueMetricThrowsTest, WhatIsTriedAgainCanBeAddedOrCancelled) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::priority_queue_exceptions_test

@@ -16,7 +16,7 @@
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/priority_queue.h"
 
-namespace workqueue {
+namespace workqueue::priority_queue_limiter_test {
 namespace {
 
 class PriorityQueueLimiterTest : public PriorityQueueTest {
@@ -185,4 +185,4 @@ TEST_F(PriorityQueueLimiterTest, AnItemWhoseAddThrewIsNotInTheQueue) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::priority_queue_limiter_test

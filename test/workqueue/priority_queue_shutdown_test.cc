@@ -19,7 +19,7 @@
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/priority_queue.h"
 
-namespace workqueue {
+namespace workqueue::priority_queue_shutdown_test {
 namespace {
 
 TEST_F(PriorityQueueTest, WhatIsQueuedAtShutDownIsHandedOutByPriority) {
@@ -143,4 +143,4 @@ TEST(PriorityQueueDestructionTest, InAnyState) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::priority_queue_shutdown_test

@@ -17,7 +17,7 @@
 #include "workqueue/lease.h"
 #include "workqueue/snapshot.h"
 
-namespace workqueue {
+namespace workqueue::priority_queue_test {
 namespace {
 
 constexpr int kMin = std::numeric_limits<int>::min();
@@ -299,4 +299,4 @@ TEST_F(PriorityQueueTest, ASnapshotWhileShuttingDownHasNothingThatWaits) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::priority_queue_test

@@ -23,7 +23,7 @@
 #include "workqueue/priority_queue.h"
 #include "workqueue/rate_limiting_queue.h"
 
-namespace workqueue {
+namespace workqueue::queue_gauges_test {
 namespace {
 
 using T = std::string;
@@ -200,4 +200,4 @@ TEST_P(QueueGaugesTest, AGaugeThatThrowsDoesNoHarm) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::queue_gauges_test

@@ -29,7 +29,7 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/fake_clock.h"
 
-namespace workqueue {
+namespace workqueue::queue_test {
 namespace {
 
 // -----------------------------------------------------------------------------
@@ -617,4 +617,4 @@ TEST(QueueThrowsInMetricsTest, DoneIsDone) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::queue_test

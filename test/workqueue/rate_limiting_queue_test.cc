@@ -34,7 +34,7 @@
 #include "workqueue/queue_base.h"
 #include "workqueue/snapshot.h"
 
-namespace workqueue {
+namespace workqueue::rate_limiting_queue_test {
 namespace {
 
 using Strings = std::vector<std::string>;
@@ -599,4 +599,4 @@ TEST_F(RateLimitingQueueTest, ALimiterThatThrowsLeavesTheQueueAsItWas) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::rate_limiting_queue_test

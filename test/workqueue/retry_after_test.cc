@@ -15,7 +15,7 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 
-namespace workqueue {
+namespace workqueue::retry_after_test {
 namespace {
 
 constexpr char kUrl[] = "workqueue/RetryAfter";
@@ -120,4 +120,4 @@ TEST(RetryAfterTest, AWrongMarkIsNone) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::retry_after_test

@@ -14,7 +14,7 @@
 #include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
 
-namespace workqueue {
+namespace workqueue::retry_bound_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -95,4 +95,4 @@ TEST(RetryBoundTest, ASnapshotHasRetriesThatAreHeldBackLast) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::retry_bound_test

@@ -22,7 +22,7 @@
 #include "workqueue/rate_limiting_queue.h"
 #include "workqueue/timer/waiting_loop.h"
 
-namespace workqueue {
+namespace workqueue::shared_loop_test {
 namespace {
 
 constexpr int kQueues = 100;
@@ -307,4 +307,4 @@ TEST_F(SharedLoopTest, TheLoopEndsWithItsLastQueueAlsoIfThatHasMetrics) {
 }
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::shared_loop_test

@@ -29,7 +29,7 @@
 #include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
 
-namespace workqueue {
+namespace workqueue::snapshot_test {
 namespace {
 
 using Strings = std::vector<std::string>;
@@ -723,4 +723,4 @@ TEST(SnapshotItemsTest, TheQueueIsAsItWasIfACopyThrows) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::snapshot_test

@@ -31,7 +31,7 @@
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/log_sink.h"
 
-namespace workqueue {
+namespace workqueue::thread_pool_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -294,4 +294,4 @@ TEST(ThreadPoolTest, WithoutMemoryATaskIsNotSubmitted) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::thread_pool_test

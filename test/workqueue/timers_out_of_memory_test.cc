@@ -12,7 +12,7 @@
 #include "workqueue/executor.h"
 #include "workqueue/timers.h"
 
-namespace workqueue {
+namespace workqueue::timers_out_of_memory_test {
 namespace {
 
 #ifdef ABSL_HAVE_EXCEPTIONS
@@ -47,4 +47,4 @@ TEST(TimersOutOfMemoryTest, EachCallbackIsCalledOnce) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::timers_out_of_memory_test

@@ -27,7 +27,7 @@
 #include "workqueue/timer/waiting_loop.h"
 #include "workqueue/timer/waiting_set_options.h"
 
-namespace workqueue {
+namespace workqueue::timers_test {
 namespace {
 
 using internal::MutexLock;
@@ -369,4 +369,4 @@ TEST_P(TimersTest, ACallbackIsCalledEvenIfTheExecutorThrows) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace workqueue
+}  // namespace workqueue::timers_test

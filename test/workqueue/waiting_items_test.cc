@@ -22,7 +22,7 @@
 #include "workqueue/timer/waiting_set_options.h"
 
 namespace workqueue {
-namespace internal {
+namespace internal::waiting_items_test {
 namespace {
 
 // Waiting items in a heap, whose times are exact.
@@ -628,5 +628,5 @@ TEST(WaitingItemsTest, AnExceptionLeavesItAsItWas) {
 #endif  // ABSL_HAVE_EXCEPTIONS
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::waiting_items_test
 }  // namespace workqueue

@@ -23,7 +23,7 @@
 #include "workqueue/controller/informer.h"
 #include "workqueue/controller/lister_watcher.h"
 
-namespace kubernetes {
+namespace kubernetes::api_lister_watcher_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -342,4 +342,4 @@ TEST(NewInformerTest, AWrongConfigurationIsAnError) {
 }
 
 }  // namespace
-}  // namespace kubernetes
+}  // namespace kubernetes::api_lister_watcher_test

@@ -8,7 +8,7 @@
 //
 //     examples/kubernetes/e2e/control_plane.py    # prints the path of a file
 //     export WORKQUEUE_KUBECONFIG=<path>
-//     tools/bazelw test //test/examples/kubernetes:api_server_test
+//     tools/bazelw test //test/examples/kubernetes:kubernetes_server_tests
 
 #include <stdlib.h>
 
@@ -29,7 +29,7 @@
 #include "examples/kubernetes/watcher.h"
 #include "gtest/gtest.h"
 
-namespace kubernetes {
+namespace kubernetes::api_server_test {
 namespace {
 
 const Resource kConfigMaps = {"", "v1", "configmaps"};
@@ -259,4 +259,4 @@ TEST_F(ApiServerTest, AWrongTokenIsUnauthenticated) {
 }
 
 }  // namespace
-}  // namespace kubernetes
+}  // namespace kubernetes::api_server_test

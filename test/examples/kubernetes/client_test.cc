@@ -29,7 +29,7 @@
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/retry_after.h"
 
-namespace kubernetes {
+namespace kubernetes::client_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -627,4 +627,4 @@ TEST(ClientTest, SendsTheTokenThatTheFileHasNow) {
 }
 
 }  // namespace
-}  // namespace kubernetes
+}  // namespace kubernetes::client_test

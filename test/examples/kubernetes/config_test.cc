@@ -20,7 +20,7 @@
 #include "gtest/gtest.h"
 #include "test/examples/scratch_directory.h"
 
-namespace kubernetes {
+namespace kubernetes::config_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -277,4 +277,4 @@ TEST_F(ConfigTest, TakesTheFirstSourceThatIsSet) {
 }
 
 }  // namespace
-}  // namespace kubernetes
+}  // namespace kubernetes::config_test

@@ -11,7 +11,7 @@
 #include "examples/kubernetes/objects.h"
 #include "gtest/gtest.h"
 
-namespace kubernetes {
+namespace kubernetes::label_selector_test {
 namespace {
 
 const StringMap kNone;
@@ -112,4 +112,4 @@ TEST(LabelSelectorTest, AnErrorTellsWhere) {
 }
 
 }  // namespace
-}  // namespace kubernetes
+}  // namespace kubernetes::label_selector_test

@@ -24,7 +24,7 @@
 #include "test/examples/kubernetes/scripted_server.h"
 #include "workqueue/clock/fake_clock.h"
 
-namespace kubernetes {
+namespace kubernetes::lease_elector_test {
 namespace {
 
 using ::testing::AllOf;
@@ -476,4 +476,4 @@ TEST_F(LeaseElectorTest, StopLeavesTheLeaseOfAnotherProcess) {
 }
 
 }  // namespace
-}  // namespace kubernetes
+}  // namespace kubernetes::lease_elector_test

@@ -10,7 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace kubernetes {
+namespace kubernetes::line_buffer_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -49,4 +49,4 @@ TEST(LineBufferTest, LinesMayBeTakenLater) {
 }
 
 }  // namespace
-}  // namespace kubernetes
+}  // namespace kubernetes::line_buffer_test

@@ -39,7 +39,7 @@
 #include "workqueue/controller/informer_source.h"
 #include "workqueue/log_sink.h"
 
-namespace kubernetes {
+namespace kubernetes::manager_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -241,4 +241,4 @@ TEST(ManagerTest, AnAddressInUseIsAnError) {
 }
 
 }  // namespace
-}  // namespace kubernetes
+}  // namespace kubernetes::manager_test

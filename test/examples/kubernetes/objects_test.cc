@@ -12,7 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace kubernetes {
+namespace kubernetes::objects_test {
 namespace {
 
 using ::testing::AllOf;
@@ -155,4 +155,4 @@ TEST(ObjectsTest, PathsOfTheResources) {
 }
 
 }  // namespace
-}  // namespace kubernetes
+}  // namespace kubernetes::objects_test

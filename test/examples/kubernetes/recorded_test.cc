@@ -27,7 +27,7 @@
 #include "test/examples/kubernetes/scripted_server.h"
 #include "workqueue/controller/informer.h"
 
-namespace kubernetes {
+namespace kubernetes::recorded_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -139,4 +139,4 @@ TEST(RecordedTest, AnInformerFollowsARealServer) {
 }
 
 }  // namespace
-}  // namespace kubernetes
+}  // namespace kubernetes::recorded_test

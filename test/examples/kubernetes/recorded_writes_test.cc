@@ -25,7 +25,7 @@
 #include "test/examples/kubernetes/scripted_server.h"
 #include "workqueue/controller/object_store.h"
 
-namespace replicator {
+namespace replicator::recorded_writes_test {
 namespace {
 
 using kubernetes::Client;
@@ -224,4 +224,4 @@ TEST_F(RecordedWritesTest, AnObjectIsNotValid) {
 }
 
 }  // namespace
-}  // namespace replicator
+}  // namespace replicator::recorded_writes_test

@@ -27,7 +27,7 @@
 #include "workqueue/controller/object_store.h"
 #include "workqueue/controller/reconcile.h"
 
-namespace replicator {
+namespace replicator::replicator_test {
 namespace {
 
 using kubernetes::Client;
@@ -525,4 +525,4 @@ TEST_F(ReplicatorTest, KeysOfNamespaces) {
 }
 
 }  // namespace
-}  // namespace replicator
+}  // namespace replicator::replicator_test

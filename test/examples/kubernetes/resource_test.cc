@@ -10,7 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace kubernetes {
+namespace kubernetes::resource_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -60,4 +60,4 @@ TEST(ResourceTest, TheNamespaceMustFitTheResource) {
 }
 
 }  // namespace
-}  // namespace kubernetes
+}  // namespace kubernetes::resource_test

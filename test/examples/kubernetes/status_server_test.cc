@@ -20,7 +20,7 @@
 #include "gtest/gtest.h"
 #include "test/examples/kubernetes/exchange.h"
 
-namespace kubernetes {
+namespace kubernetes::status_server_test {
 namespace {
 
 namespace asio = ::boost::asio;
@@ -186,4 +186,4 @@ TEST(StatusServerTest, AnAddressInUseIsAnError) {
 }
 
 }  // namespace
-}  // namespace kubernetes
+}  // namespace kubernetes::status_server_test

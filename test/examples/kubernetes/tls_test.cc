@@ -28,7 +28,7 @@
 #include "test/examples/run_program.h"
 #include "test/examples/scratch_directory.h"
 
-namespace kubernetes {
+namespace kubernetes::tls_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -188,4 +188,4 @@ TEST_F(TlsTest, ReportsWhatIsNoCertificateOrKey) {
 }
 
 }  // namespace
-}  // namespace kubernetes
+}  // namespace kubernetes::tls_test

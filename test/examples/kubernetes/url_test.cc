@@ -10,7 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace kubernetes {
+namespace kubernetes::url_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -49,4 +49,4 @@ TEST(PercentEscapeTest, TakesAnyBytes) {
 }
 
 }  // namespace
-}  // namespace kubernetes
+}  // namespace kubernetes::url_test

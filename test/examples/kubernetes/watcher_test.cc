@@ -26,7 +26,7 @@
 #include "test/examples/kubernetes/scripted_server.h"
 #include "workqueue/clock/fake_clock.h"
 
-namespace kubernetes {
+namespace kubernetes::watcher_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -323,4 +323,4 @@ TEST_F(WatcherTest, TheConnectionOfACompleteStreamIsUsedAgain) {
 }
 
 }  // namespace
-}  // namespace kubernetes
+}  // namespace kubernetes::watcher_test
