@@ -30,6 +30,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 class CivetwebInspectPageTest : public testing::Test {
  protected:
@@ -59,9 +60,9 @@ class CivetwebInspectPageTest : public testing::Test {
                         rest);
   }
 
-  // Sends `requests` on one connection, and after them a GET that ends the
-  // connection. Returns what the server sends.
-  std::string Exchange(absl::string_view requests) {
+  // Sends `all` on one connection, and then nothing more. Returns what the
+  // server sends.
+  std::string Send(absl::string_view all) {
     mg_server_port port = {};
     EXPECT_EQ(mg_get_server_ports(server_, 1, &port), 1);
     const int fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -72,8 +73,6 @@ class CivetwebInspectPageTest : public testing::Test {
     EXPECT_EQ(connect(fd, reinterpret_cast<const struct sockaddr*>(&address),
                       sizeof(address)),
               0);
-    const std::string all =
-        absl::StrCat(requests, Request("GET", "Connection: close\r\n\r\n"));
     size_t sent = 0;
     while (sent < all.size()) {
       const ssize_t n = send(fd, &all[sent], all.size() - sent, MSG_NOSIGNAL);
@@ -81,6 +80,7 @@ class CivetwebInspectPageTest : public testing::Test {
       sent += static_cast<size_t>(n);
     }
     EXPECT_EQ(sent, all.size());
+    EXPECT_EQ(shutdown(fd, SHUT_WR), 0);
     std::string received;
     char buffer[4096];
     ssize_t n;
@@ -89,6 +89,12 @@ class CivetwebInspectPageTest : public testing::Test {
     }
     close(fd);
     return received;
+  }
+
+  // Sends `requests`, and after them a GET that ends the connection.
+  std::string Exchange(absl::string_view requests) {
+    return Send(
+        absl::StrCat(requests, Request("GET", "Connection: close\r\n\r\n")));
   }
 
   // Removes the first response from `*received`, and returns its status. Puts
@@ -180,6 +186,18 @@ TEST_F(CivetwebInspectPageTest, ABodyOfAnyMethodLeavesTheConnectionInStep) {
         ExpectLast(&received);
       }
     }
+  }
+}
+
+// A part of a key is another key. A handler that got it would answer 403.
+TEST_F(CivetwebInspectPageTest, ABodyThatBreaksOffIsRefused) {
+  for (const absl::string_view rest :
+       {"Content-Length: 100\r\n\r\naction=forget&item=ke",
+        "Content-Length: 100\r\n\r\n",
+        "Transfer-Encoding: chunked\r\n\r\n20\r\naction=forget&item=ke",
+        "Transfer-Encoding: chunked\r\n\r\n3\r\nite\r\n"}) {
+    EXPECT_THAT(Send(Request("POST", rest)), StartsWith("HTTP/1.1 400 "))
+        << rest;
   }
 }
 

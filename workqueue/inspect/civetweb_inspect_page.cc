@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <map>
-#include <optional>
 #include <string>
 
 #include "absl/strings/ascii.h"
@@ -39,18 +38,24 @@ void AddParameters(absl::string_view text,
   }
 }
 
-// Returns the body of the request, or nothing if it is too long.
-std::optional<std::string> ReadBody(struct mg_connection* connection) {
-  std::string body(kMaxBody + 1, '\0');
+// Reads the body of a request into `body`. Returns the status of the response:
+// 200 if the whole body has come, so that nobody acts on a part of it.
+int ReadBody(struct mg_connection* connection, std::string* body) {
+  body->resize(kMaxBody + 1);
   size_t size = 0;
-  while (size < body.size()) {
-    const int read = mg_read(connection, &body[size], body.size() - size);
-    if (read <= 0) break;
-    size += read;
+  int read = 1;
+  while (size < body->size() && read > 0) {
+    read = mg_read(connection, &(*body)[size], body->size() - size);
+    if (read > 0) size += read;
   }
-  if (size > kMaxBody) return std::nullopt;
-  body.resize(size);
-  return body;
+  if (size > kMaxBody) return 413;
+  body->resize(size);
+  // A chunked body has no length before it, and ends with an empty chunk.
+  const auto length = mg_get_request_info(connection)->content_length;
+  if (read < 0 || (length >= 0 && size < static_cast<size_t>(length))) {
+    return 400;
+  }
+  return 200;
 }
 
 // Sends `response`. The length of a response to a HEAD is among its headers.
@@ -81,16 +86,14 @@ int OnRequest(struct mg_connection* connection, void* handler) {
     request.headers[absl::AsciiStrToLower(info->http_headers[i].name)] =
         info->http_headers[i].value;
   }
-  bool too_long = false;
-  if (request.method == "POST") {
-    const std::optional<std::string> body = ReadBody(connection);
-    too_long = !body.has_value();
-    if (!too_long) AddParameters(*body, &request.parameters);
-  }
   InspectResponse response;
-  if (too_long) {
-    response.status = 413;
-  } else {
+  response.status = 200;
+  if (request.method == "POST") {
+    std::string body;
+    response.status = ReadBody(connection, &body);
+    AddParameters(body, &request.parameters);
+  }
+  if (response.status == 200) {
     response = static_cast<InspectHandler*>(handler)->Handle(request);
   }
   Send(connection, response, request.method == "HEAD");
