@@ -53,7 +53,7 @@ int clock_gettime(clockid_t clock, timespec* now) noexcept {
 
 }  // extern "C"
 
-namespace workqueue::clock_jump_stress_test {
+namespace workqueue {
 namespace {
 
 constexpr absl::Duration kDelay = absl::Milliseconds(50);
@@ -202,4 +202,4 @@ TEST(MonotonicClockJumpTest, ItemsThatBecameDueAreHandedOut) {
 }
 
 }  // namespace
-}  // namespace workqueue::clock_jump_stress_test
+}  // namespace workqueue

@@ -273,7 +273,7 @@ TEST_F(DueMeanwhileTest, IsTriedAgainASecondLaterIfTheQueueBelowThrows) {
 // A loop for several queues
 // -----------------------------------------------------------------------------
 
-TEST(SharedLoopTest, ServesEachQueue) {
+TEST(DelayingQueuesOnOneLoopTest, ServesEachQueue) {
   constexpr int kQueues = 5;
   FakeClock clock;
   std::vector<std::unique_ptr<DelayingQueue<int>>> queues;
@@ -303,7 +303,7 @@ TEST(SharedLoopTest, ServesEachQueue) {
   }
 }
 
-TEST(SharedLoopTest, GoesOnWithoutOneOfTheQueues) {
+TEST(DelayingQueuesOnOneLoopTest, GoesOnWithoutOneOfTheQueues) {
   FakeClock clock;
   const auto loop = std::make_shared<WaitingLoop>(&clock);
   const auto make = [&] {
