@@ -31,7 +31,8 @@ namespace workqueue {
 //     prometheus::Exposer exposer("127.0.0.1:9090", 2, &callbacks);
 //     workqueue::CivetwebInspectPage page(server, "/workqueue", &handler);
 //
-// A body of more than 64 KiB is answered with status 413.
+// A body of more than 64 KiB is answered with status 413, and one that breaks
+// off with 400.
 class CivetwebInspectPage {
  public:
   // Serves `handler` on `path` of `server`. Neither is owned; both must outlive
