@@ -199,8 +199,8 @@ struct LeaderElectorOptions {
 // after it has asked. The real clock of a machine that was suspended even says
 // afterwards that no time has passed. The fencing token makes it exact: tokens
 // grow with each term, and a store that remembers the largest token it has seen
-// refuses an earlier leader. After a loss of the server's data tokens still
-// grow, unless the server's clock went back.
+// refuses an earlier leader. After a loss of the server's data, or of a part of
+// them, tokens still grow, unless the server's clock went back.
 //
 // After a loss, client-go's `Run()` returns, and the process usually exits.
 // Here `Leadership::Lost()` becomes true, a `Leadership::Sleep()` returns, and

@@ -67,15 +67,15 @@ if moved then
   now = last
 end
 
--- The first token is the time, so that tokens grow even if the server has lost
--- its data.
-local holder, token, expiry = m[2] or '', number(m[4], now), number(m[5], 0)
+local holder, token, expiry = m[2] or '', number(m[4], 0), number(m[5], 0)
 local mine = m[3] == elector
 
 local done = false
 if mode == 'take' then
   done = mine or expiry <= now
-  if done then token = token + 1 end
+  -- A token is not less than the time: so tokens grow even if the server has
+  -- lost its data, or the latest part.
+  if done then token = math.max(token + 1, now) end
 elseif mode == 'renew' then
   done = mine and token == tonumber(ARGV[5])
 elseif mode == 'release' then
