@@ -130,7 +130,7 @@ struct SharedQueueCounts {
 // Each call is one request to the server, or one to each partition that it
 // concerns, at the same time, on threads that it starts. The calls of a
 // process' threads that meet travel together. The server serves nobody else
-// during a request, so a call for more than 500 items, or a megabyte of them,
+// during a request, so a call for more than 125 items, or 256 kB of them,
 // makes one request after the other, each of which may take `call_timeout`. A
 // call for several pieces or partitions may have taken effect in some of them
 // if it returns an error. docs/shared-queue.md says what the pieces of a call
@@ -179,7 +179,7 @@ class SharedQueue final : public PriorityInterface<T>,
   size_t Len() const override;
   // Return an empty snapshot if the server cannot be reached. A snapshot of at
   // most `max` items takes O(max), and O(p log p) for p items being processed.
-  // It is read in parts of at most 1,000 items: an item that does not change
+  // It is read in parts of at most 250 items: an item that does not change
   // meanwhile is listed once.
   Snapshot<T> TakeSnapshotUpTo(size_t max) override;
   Snapshot<T> TakeSnapshotOf(const T& item) override;

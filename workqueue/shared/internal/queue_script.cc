@@ -55,15 +55,16 @@ local STATE, FAILURES, PRIORITY, SEQUENCE, SINCE, TOKEN, DUE_SEQUENCE,
       DUE_PRIORITY, BEGAN = 1, 2, 3, 4, 5, 6, 7, 8, 9
 -- Fields of a client's entry.
 local WANTED, PUSHED, VALID, LAST_REQUEST, LAST_REPLY = 1, 2, 3, 4, 5
--- The server serves nobody else meanwhile. So a request concerns about so many
--- items, and of each kind at least so many: those that come due, whose leases
--- expire, that are handed out, that are pushed, that a shutdown lets wait no
--- longer. The rest is for the next request, which is due at once.
-local MOST, LEAST = 1000, 100
+-- The server serves nobody else meanwhile, some 30 microseconds for each item.
+-- So a request concerns about so many items, and of each kind at least so many:
+-- those that come due, whose leases expire, that are handed out, that are
+-- pushed, that a shutdown lets wait no longer. The rest is for the next request,
+-- which is due at once.
+local MOST, LEAST = 250, 25
 -- Nor does a reply hand out a further item after so many bytes.
 local MOST_BYTES = 2 ^ 18
 -- How many entries a repair looks at.
-local REPAIRED_AT_ONCE = 500
+local REPAIRED_AT_ONCE = 250
 -- How many clients a request looks at, to remove those that are silent.
 local CLIENTS_AT_ONCE = 10
 -- Whole numbers are exact up to this one.
@@ -722,7 +723,7 @@ local STATE, FAILURES, PRIORITY, SEQUENCE, SINCE, TOKEN, DUE_SEQUENCE,
       DUE_PRIORITY, BEGAN = 1, 2, 3, 4, 5, 6, 7, 8, 9
 local IDLE, QUEUED, PROCESSING, DIRTY = 0, 1, 2, 3
 -- A reply has no further item after so many items or bytes.
-local MOST, MOST_BYTES, AT_ONCE = 1000, 2 ^ 18, 100
+local MOST, MOST_BYTES, AT_ONCE = 250, 2 ^ 18, 50
 local max = tonumber(ARGV[3])
 local m = redis.call('HMGET', META, 'time', 'offset', 'state')
 local shut_down = tonumber(m[3]) == 1

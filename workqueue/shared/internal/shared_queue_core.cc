@@ -39,9 +39,9 @@ namespace internal {
 namespace {
 
 // So many operations and items to take, and so many bytes, go in one request:
-// the engine serves nobody else meanwhile.
-constexpr size_t kMaxOperations = 500;
-constexpr size_t kMaxBytes = size_t{1} << 20;
+// the engine serves nobody else meanwhile, for some milliseconds.
+constexpr size_t kMaxOperations = 125;
+constexpr size_t kMaxBytes = size_t{1} << 18;
 
 // How long the engine pushes items to this process without a request from it:
 // it makes one for each `WaitingLoop::Heartbeat()`.
