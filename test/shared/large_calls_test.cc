@@ -253,7 +253,7 @@ TEST_F(LargeCallsTest, AShutDown) {
   Watch("ShutDown and Reopen", [this] {
     queue_->ShutDown();
     EXPECT_EQ(queue_->Count()->waiting, 0u);
-    queue_->Reopen();
+    EXPECT_TRUE(queue_->Reopen().ok());
   });
   Watch("AddRateLimited", [this] {
     EXPECT_TRUE(queue_->AddWithOptions({absl::ZeroDuration(), true}, items_));
