@@ -88,7 +88,7 @@ class Other {
 
 class LargeCallsTest : public RedisFixture {
  protected:
-  // The server keeps the time of each command that takes longer than nothing.
+  // The server keeps the time of each command that takes longer than 200 us.
   static RedisServer::Options ServerOptions() {
     RedisServer::Options options;
     options.config = {"slowlog-log-slower-than 200", "slowlog-max-len 1000000"};
