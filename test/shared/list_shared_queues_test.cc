@@ -3,6 +3,7 @@
 
 #include "workqueue/shared/list_shared_queues.h"
 
+#include <atomic>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -18,6 +19,8 @@
 #include "test/shared/redis_cluster.h"
 #include "test/shared/redis_fixture.h"
 #include "test/shared/redis_server.h"
+#include "test/shared/reply_proxy.h"
+#include "workqueue/clock/clock.h"
 #include "workqueue/shared/internal/partition_names.h"
 #include "workqueue/shared/internal/redis_connection.h"
 #include "workqueue/shared/redis_options.h"
@@ -144,9 +147,58 @@ TEST_F(ListSharedQueuesTest, ReturnsErrors) {
   EXPECT_TRUE(absl::IsInvalidArgument(
       FindSharedQueue(wrong, "pods", kTimeout).status()));
   server()->Kill();
-  EXPECT_TRUE(absl::IsUnavailable(ListSharedQueues(redis_, kTimeout).status()));
+  constexpr absl::Duration kSoon = absl::Milliseconds(20);
+  EXPECT_TRUE(absl::IsUnavailable(ListSharedQueues(redis_, kSoon).status()));
   EXPECT_TRUE(
-      absl::IsUnavailable(FindSharedQueue(redis_, "pods", kTimeout).status()));
+      absl::IsUnavailable(FindSharedQueue(redis_, "pods", kSoon).status()));
+}
+
+// States of a server that pass, and a connection that breaks.
+constexpr const char* kPassing[] = {"-MASTERDOWN Link with MASTER is down\r\n",
+                                    "-BUSY Redis is busy running a script.\r\n",
+                                    "-ERR max number of clients reached\r\n",
+                                    "-LOADING Redis is loading the dataset\r\n",
+                                    "?\r\n"};
+
+TEST_F(ListSharedQueuesTest, WaitsForAServerThatIsNotReady) {
+  Make(redis_, "pods", 2);
+  ReplyProxy proxy(redis_.address);
+  redis_.address = proxy.socket_path();
+  for (const char* passing : kPassing) {
+    std::atomic<int> left{0};
+    proxy.SetHook([&left, passing](std::string* reply) {
+      if (left-- > 0) *reply = passing;
+    });
+    left = 3;
+    EXPECT_THAT(List(redis_), ElementsAre("pods 2")) << passing;
+    EXPECT_LE(left, 0);
+    left = 3;
+    const auto found = FindSharedQueue(redis_, "pods", kTimeout);
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_EQ(found->partitions, 2);
+    EXPECT_LE(left, 0);
+    proxy.SetHook(nullptr);
+  }
+}
+
+// The time is that of the call, not of each of its requests.
+TEST_F(ListSharedQueuesTest, ReturnsInTimeIfTheServerIsNeverReady) {
+  Make(redis_, "pods", 2);
+  ReplyProxy proxy(redis_.address);
+  redis_.address = proxy.socket_path();
+  constexpr absl::Duration kShort = absl::Milliseconds(300);
+  for (const char* passing : kPassing) {
+    proxy.SetHook([passing](std::string* reply) { *reply = passing; });
+    EXPECT_FALSE(ListSharedQueues(redis_, kShort).ok()) << passing;
+    EXPECT_FALSE(FindSharedQueue(redis_, "pods", kShort).ok()) << passing;
+    proxy.SetHook(nullptr);
+  }
+  proxy.Drip(true);
+  Clock* const clock = Clock::GetRealClock();
+  const absl::Time start = clock->TimeNow();
+  EXPECT_TRUE(absl::IsUnknown(ListSharedQueues(redis_, kShort).status()));
+  // The reply to the first request has some hundred bytes: seconds.
+  EXPECT_LT(clock->TimeNow() - start, absl::Seconds(2));
 }
 
 TEST(ListSharedQueuesClusterTest, AsksAllNodes) {

@@ -16,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "hiredis/hiredis.h"
+#include "workqueue/clock/clock.h"
 #include "workqueue/shared/internal/layout.h"
 #include "workqueue/shared/internal/partition_names.h"
 #include "workqueue/shared/internal/redis_connection.h"
@@ -36,30 +37,26 @@ absl::Status BadReply() {
   return absl::InternalError("the server's reply has an unexpected form");
 }
 
-// Connects to the first one of the addresses that answers.
-absl::Status Connect(const RedisOptions& redis, absl::Duration timeout,
-                     RedisConnector* connector) {
-  absl::Status status = RedisConnection::Check(redis);
-  if (!status.ok()) return status;
-  const size_t addresses = RedisConnection::AddressesOf(redis).size();
-  for (size_t i = 0; i < addresses; ++i) {
-    status = connector->Connect(timeout);
-    if (status.ok()) break;
-  }
-  return status;
+absl::Duration Left(absl::Time deadline) {
+  return deadline - Clock::GetRealClock()->TimeNow();
+}
+
+absl::Status Connect(RedisConnector* connector, absl::Time deadline) {
+  return connector->connected() ? absl::OkStatus()
+                                : connector->Connect(Left(deadline));
 }
 
 // Returns the addresses of the masters of the cluster that the server belongs
 // to, or none if it belongs to no cluster.
 absl::StatusOr<std::set<std::string>> MastersOf(RedisConnection* connection,
-                                                absl::Duration timeout) {
+                                                absl::Time deadline) {
   std::set<std::string> masters;
-  const auto info = connection->Call({"INFO", "cluster"}, timeout);
+  const auto info = connection->Call({"INFO", "cluster"}, Left(deadline));
   if (!info.ok()) return info.status();
   if (!absl::StrContains(internal::TextOf(**info), "cluster_enabled:1")) {
     return masters;
   }
-  const auto reply = connection->Call({"CLUSTER", "SLOTS"}, timeout);
+  const auto reply = connection->Call({"CLUSTER", "SLOTS"}, Left(deadline));
   if (!reply.ok()) return reply.status();
   for (size_t i = 0; i < (*reply)->elements; ++i) {
     // The first slot, the last slot, the master, and its replicas.
@@ -78,10 +75,11 @@ absl::StatusOr<std::set<std::string>> MastersOf(RedisConnection* connection,
 
 // Adds the queue that has `key`, if the key belongs to one.
 absl::Status AddQueue(RedisConnection* connection, absl::string_view key,
-                      absl::Duration timeout, Found* found) {
+                      absl::Time deadline, Found* found) {
   std::string name;
   if (!internal::ParseMetaKey(key, &name)) return absl::OkStatus();
-  const auto layout = connection->Call({"HGET", key, "version"}, timeout);
+  const auto layout =
+      connection->Call({"HGET", key, "version"}, Left(deadline));
   if (!layout.ok()) return layout.status();
   if ((*layout)->type != REDIS_REPLY_STRING) return absl::OkStatus();
   (*found)[name] = internal::PartitionsOf(internal::TextOf(**layout));
@@ -89,21 +87,21 @@ absl::Status AddQueue(RedisConnection* connection, absl::string_view key,
 }
 
 // Adds the queues of one server.
-absl::Status Scan(RedisConnection* connection, absl::Duration timeout,
+absl::Status Scan(RedisConnection* connection, absl::Time deadline,
                   Found* found) {
   const std::string pattern = internal::MetaKeyOf("*");
   std::string cursor = "0";
   do {
     const auto reply = connection->Call(
         {"SCAN", cursor, "MATCH", pattern, "COUNT", "1000", "TYPE", "hash"},
-        timeout);
+        Left(deadline));
     if (!reply.ok()) return reply.status();
     if ((*reply)->elements != 2) return BadReply();
     cursor = std::string(internal::TextOf(*(*reply)->element[0]));
     const redisReply& keys = *(*reply)->element[1];
     for (size_t i = 0; i < keys.elements; ++i) {
       const absl::Status status = AddQueue(
-          connection, internal::TextOf(*keys.element[i]), timeout, found);
+          connection, internal::TextOf(*keys.element[i]), deadline, found);
       if (!status.ok()) return status;
     }
   } while (cursor != "0");
@@ -127,27 +125,39 @@ bool IsPartition(const Found& found, const std::string& name, int partitions) {
   return false;
 }
 
+// Adds all queues. A cursor of one server says nothing to another, so each
+// attempt begins anew.
+absl::Status FindAll(const RedisOptions& redis, RedisConnector* connector,
+                     absl::Time deadline, Found* found) {
+  absl::Status status = Connect(connector, deadline);
+  if (!status.ok()) return status;
+  const auto masters = MastersOf(connector->connection(), deadline);
+  if (!masters.ok()) return masters.status();
+  if (masters->empty()) return Scan(connector->connection(), deadline, found);
+  for (const std::string& master : *masters) {
+    RedisOptions to = redis;
+    to.address = master;
+    const auto connection = RedisConnection::Connect(to, Left(deadline));
+    if (!connection.ok()) return connection.status();
+    status = Scan(connection->get(), deadline, found);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<SharedQueueName>> ListSharedQueues(
     const RedisOptions& redis, absl::Duration timeout) {
-  RedisConnector connector(redis);
-  absl::Status status = Connect(redis, timeout, &connector);
+  const absl::Time deadline = Clock::GetRealClock()->TimeNow() + timeout;
+  absl::Status status = RedisConnection::Check(redis);
   if (!status.ok()) return status;
-  const absl::StatusOr<std::set<std::string>> masters =
-      MastersOf(connector.connection(), timeout);
-  if (!masters.ok()) return masters.status();
+  RedisConnector connector(redis);
   Found found;
-  if (masters->empty()) {
-    status = Scan(connector.connection(), timeout, &found);
-  }
-  for (const std::string& master : *masters) {
-    RedisOptions to = redis;
-    to.address = master;
-    const auto connection = RedisConnection::Connect(to, timeout);
-    if (!connection.ok()) return connection.status();
-    status.Update(Scan(connection->get(), timeout, &found));
-  }
+  status = internal::RepeatUntil(deadline, [&] {
+    found.clear();
+    return FindAll(redis, &connector, deadline, &found);
+  });
   if (!status.ok()) return status;
   std::vector<SharedQueueName> queues;
   for (const auto& [name, partitions] : found) {
@@ -161,18 +171,18 @@ absl::StatusOr<std::vector<SharedQueueName>> ListSharedQueues(
 absl::StatusOr<SharedQueueName> FindSharedQueue(const RedisOptions& redis,
                                                 absl::string_view name,
                                                 absl::Duration timeout) {
-  RedisConnector connector(redis);
-  absl::Status status = Connect(redis, timeout, &connector);
+  const absl::Time deadline = Clock::GetRealClock()->TimeNow() + timeout;
+  absl::Status status = RedisConnection::Check(redis);
   if (!status.ok()) return status;
+  RedisConnector connector(redis);
   Found found;
   const std::string key = internal::MetaKeyOf(name);
-  status = AddQueue(connector.connection(), key, timeout, &found);
-  if (!status.ok() && !connector.connection()->moved_to().empty()) {
-    // Another node of the cluster has the key.
-    status = connector.Connect(timeout);
-    if (!status.ok()) return status;
-    status = AddQueue(connector.connection(), key, timeout, &found);
-  }
+  status = internal::RepeatUntil(deadline, [&] {
+    const absl::Status connected = Connect(&connector, deadline);
+    return connected.ok()
+               ? AddQueue(connector.connection(), key, deadline, &found)
+               : connected;
+  });
   if (!status.ok()) return status;
   if (found.empty()) {
     return absl::NotFoundError(

@@ -37,6 +37,11 @@ inline absl::string_view TextOf(const redisReply& reply) {
   return absl::string_view(reply.str, reply.len);
 }
 
+// Whether another attempt may succeed where a call returned `status`.
+inline bool MayPass(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsUnknown(status);
+}
+
 // RedisConnection
 //
 // A connection to a server of Valkey or Redis. Errors of calls are

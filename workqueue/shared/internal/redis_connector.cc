@@ -3,11 +3,13 @@
 
 #include "workqueue/shared/internal/redis_connector.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
@@ -20,6 +22,18 @@
 
 namespace workqueue {
 namespace internal {
+
+absl::Status RepeatUntil(absl::Time deadline,
+                         absl::FunctionRef<absl::Status()> attempt) {
+  Clock* const clock = Clock::GetRealClock();
+  for (absl::Duration pause = kFirstRetryPause;;
+       pause = std::min(2 * pause, kLastRetryPause)) {
+    absl::Status status = attempt();
+    if (!MayPass(status)) return status;
+    clock->SleepUntil(std::min(clock->TimeNow() + pause, deadline));
+    if (clock->TimeNow() >= deadline) return status;
+  }
+}
 
 absl::Status RedisConnector::Connect(absl::Duration timeout) {
   Clock* const clock = Clock::GetRealClock();

@@ -13,6 +13,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "workqueue/shared/internal/redis_connection.h"
@@ -21,6 +22,15 @@
 
 namespace workqueue {
 namespace internal {
+
+// The pauses between attempts: doubled from the first to the last.
+inline constexpr absl::Duration kFirstRetryPause = absl::Milliseconds(5);
+inline constexpr absl::Duration kLastRetryPause = absl::Milliseconds(250);
+
+// Calls `attempt` until it succeeds, or fails for a reason that will not pass,
+// or until `deadline`, with these pauses. Returns its last status.
+absl::Status RepeatUntil(absl::Time deadline,
+                         absl::FunctionRef<absl::Status()> attempt);
 
 // RedisConnector
 //

@@ -41,19 +41,10 @@ namespace workqueue {
 namespace internal {
 namespace {
 
-// The pauses between attempts to connect: doubled from the first to the last.
-constexpr absl::Duration kFirstPause = absl::Milliseconds(5);
-constexpr absl::Duration kLastPause = absl::Milliseconds(250);
-
 // So many items are all, in a snapshot.
 constexpr size_t kUnlimited = size_t{1} << 31;
 
 absl::Time Now() { return Clock::GetRealClock()->TimeNow(); }
-
-// Whether another attempt may succeed where one returned `status`.
-bool MayPass(const absl::Status& status) {
-  return absl::IsUnavailable(status) || absl::IsUnknown(status);
-}
 
 std::string TicksToText(int64_t ticks) {
   return ticks == kForever ? "inf" : absl::StrCat(ticks);
@@ -341,34 +332,26 @@ template <typename F>
 std::invoke_result_t<F, const RedisEngine::Session&> RedisEngine::Repeat(
     absl::Time deadline, F f) {
   bool sent = false;  // whether an attempt may have been executed
-  for (absl::Duration pause = kFirstPause;;
-       pause = std::min(2 * pause, kLastPause)) {
-    absl::Status status = Connect(deadline);
-    if (status.ok()) {
-      auto result = f(session_);
-      if (absl::IsNotFound(result.status())) {
-        // SCRIPT FLUSH. The scripts are there again for the next attempt.
-        status = LoadScripts(deadline);
-        if (status.ok()) status = absl::UnavailableError("no script");
-      } else if (result.ok()) {
-        if (!session_.led) LeadListener();
-        return result;
-      } else if (!MayPass(result.status())) {
-        status = result.status();
-      } else {
-        status = result.status();
-        sent |= absl::IsUnknown(status);
-      }
+  std::invoke_result_t<F, const Session&> result = absl::UnknownError("");
+  absl::Status status = RepeatUntil(deadline, [&] {
+    absl::Status connected = Connect(deadline);
+    if (!connected.ok()) return connected;
+    result = f(session_);
+    // SCRIPT FLUSH. The scripts are there again for the next attempt.
+    if (absl::IsNotFound(result.status())) {
+      connected = LoadScripts(deadline);
+      return connected.ok() ? absl::UnavailableError("no script") : connected;
     }
-    if (MayPass(status)) {
-      Clock::GetRealClock()->SleepUntil(std::min(Now() + pause, deadline));
-    }
-    if (!MayPass(status) || Now() >= deadline) {
-      if (sent) return Named(absl::UnknownError(status.message()));
-      return Named(MayPass(status) ? absl::UnavailableError(status.message())
-                                   : status);
-    }
+    sent |= absl::IsUnknown(result.status());
+    return result.status();
+  });
+  if (status.ok()) {
+    if (!session_.led) LeadListener();
+    return result;
   }
+  if (sent) return Named(absl::UnknownError(status.message()));
+  return Named(MayPass(status) ? absl::UnavailableError(status.message())
+                               : status);
 }
 
 absl::StatusOr<EngineReply> RedisEngine::Apply(const EngineRequest& request,
@@ -501,20 +484,20 @@ void RedisEngine::StopListening() {
 }
 
 void RedisEngine::ListenLoop() {
-  absl::Duration pause = kFirstPause;
+  absl::Duration pause = kFirstRetryPause;
   while (true) {
     absl::Time listening_since = absl::InfiniteFuture();
     const absl::Status status = ListenOnce(&listening_since);
     listener_->OnDeaf(status);
     // The time that an attempt takes to fail does not count.
-    if (Now() - listening_since > absl::Seconds(1)) pause = kFirstPause;
+    if (Now() - listening_since > absl::Seconds(1)) pause = kFirstRetryPause;
     MutexLock lock(&listen_mu_);
     listen_error_ = status;
     if (Clock::GetRealClock()->AwaitWithDeadline(
             &listen_mu_, absl::Condition(&stopping_), Now() + pause)) {
       return;
     }
-    pause = std::min(2 * pause, kLastPause);
+    pause = std::min(2 * pause, kLastRetryPause);
   }
 }
 
