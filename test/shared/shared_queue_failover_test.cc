@@ -187,19 +187,70 @@ INSTANTIATE_TEST_SUITE_P(
         Demotion{"MaxClients", {{"ERR max number of clients reached"}}}),
     [](const auto& info) { return std::string(info.param.name); });
 
+// Each call of a queue that has "x" in process, once, and "ready" and
+// "waiting".
+struct Call {
+  const char* name;
+  absl::Status (*call)(Queue& queue);
+};
+
+constexpr Call kCalls[] = {
+    {"Add", [](Queue& q) { return q.AddWithStatus("y"); }},
+    {"AddAll",
+     [](Queue& q) {
+       return q.AddAllWithStatus({"y", "z"});
+     }},
+    {"AddAfter",
+     [](Queue& q) { return q.AddAfterWithStatus("y", absl::Hours(1)); }},
+    {"Reschedule",
+     [](Queue& q) { return q.RescheduleWithStatus("y", absl::Hours(1)); }},
+    {"CancelDelayed",
+     [](Queue& q) { return q.CancelDelayedWithStatus("waiting").status(); }},
+    {"AddRateLimited",
+     [](Queue& q) { return q.AddRateLimitedWithStatus("x"); }},
+    {"Forget", [](Queue& q) { return q.ForgetWithStatus("x"); }},
+    {"NumRequeues",
+     [](Queue& q) { return q.NumRequeuesWithStatus("x").status(); }},
+    {"Done", [](Queue& q) { return q.DoneWithStatus("x").status(); }},
+    {"Len", [](Queue& q) { return q.LenWithStatus().status(); }},
+    {"Count", [](Queue& q) { return q.Count().status(); }},
+    {"TakeSnapshot",
+     [](Queue& q) { return q.TakeSnapshotWithStatus().status(); }},
+    {"TakeSnapshotOf",
+     [](Queue& q) { return q.TakeSnapshotOfWithStatus("x").status(); }},
+    {"TryGet", [](Queue& q) { return q.TryGet().status(); }},
+    {"TryAcquire", [](Queue& q) { return q.TryAcquire().status(); }},
+    {"AcquireUpTo",
+     [](Queue& q) { return q.AcquireUpToWithTimeout(2, {}).status(); }},
+    {"ShutDown", [](Queue& q) { return q.ShutDownWithStatus(); }},
+    {"Reopen", [](Queue& q) { return q.Reopen(); }},
+};
+
 TEST_P(PassingStateTest, IsNotSeenIfItPasses) {
   const auto queue = NewQueue(proxy_->socket_path());
   ASSERT_NE(queue, nullptr);
-  std::atomic<int> left{5};
-  proxy_->SetHook([&left](std::string* reply) {
-    if (left-- > 0) {
-      *reply = absl::StrCat("-", GetParam().commands[0][0], "\r\n");
+  for (const Call& call : kCalls) {
+    ASSERT_TRUE(queue->Reopen().ok());
+    ASSERT_TRUE(queue->AddAll({"x", "ready"}));
+    ASSERT_TRUE(queue->AddAfter("waiting", absl::Hours(1)));
+    while (queue->TryGet().ok()) {
     }
-  });
-  const absl::Status status = queue->AddWithStatus("x");
-  EXPECT_TRUE(status.ok()) << status;
-  EXPECT_LE(left, 0);
-  proxy_->SetHook(nullptr);
+    ASSERT_TRUE(queue->Done("ready"));
+    ASSERT_TRUE(queue->Add("ready"));
+    std::atomic<int> left{5};
+    proxy_->SetHook([&left](std::string* reply) {
+      if (left-- > 0) {
+        *reply = absl::StrCat("-", GetParam().commands[0][0], "\r\n");
+      }
+    });
+    const absl::Status status = call.call(*queue);
+    EXPECT_TRUE(status.ok()) << call.name << ": " << status;
+    EXPECT_LE(left, 0) << call.name;
+    proxy_->SetHook(nullptr);
+    for (const auto& item : queue->TakeSnapshot().processing) {
+      queue->Done(item.item);
+    }
+  }
 }
 
 TEST_P(PassingStateTest, IsAnErrorOfACallIfItLasts) {

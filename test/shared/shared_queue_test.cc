@@ -467,6 +467,14 @@ TEST_F(SharedQueueTest, ShutDownIsForAllClients) {
   EXPECT_EQ(b_->Get(), "x");
 }
 
+// Another client may have opened it before.
+TEST_F(SharedQueueTest, ReopenOfAnOpenQueueKeepsWhatWaits) {
+  EXPECT_TRUE(a_->AddAfter("x", absl::Seconds(1)));
+  EXPECT_TRUE(b_->Reopen().ok());
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(a_->Get(), "x");
+}
+
 // The news of a shutdown may overtake the reply of a request that was before
 // it.
 TEST_F(SharedQueueTest, AShutDownReachesAWorkerThatBeginsToWait) {

@@ -457,6 +457,7 @@ local transitions = {
   end,
   -- Open again. Returns -2 if that must wait, because not all waits have ended.
   O = function()
+    if state == 0 then return 1 end
     if redis.call('ZCARD', WAITING) > 0 then return -2 end
     state = 0
     changed = true
