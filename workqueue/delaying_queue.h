@@ -91,11 +91,12 @@ struct DelayingQueueOptions : QueueOptions<T> {
 // lost.
 //
 // `AddAfter()` takes O(log n) for n waiting items, most of it on the queue's
-// thread. If that thread is 1,000 additions behind, `AddAfter()` takes these in
-// itself. It never waits for that thread, and so may be called by it.
-// `Reschedule()` and `CancelDelayed()` take O(log n), plus the time to take in
-// earlier additions. These two, and an `AddAfter()` that adds its item itself,
-// wait while the queue below takes an item that is due.
+// thread. If that thread is 1,000 additions behind, `AddAfter()` waits for it,
+// a millisecond at most, and then takes these in itself. So that thread may
+// call it, too. `Reschedule()` and `CancelDelayed()` take O(log n), plus the
+// time to take in earlier additions. These two, and an `AddAfter()` that adds
+// its item or takes in others itself, wait while the queue below takes an item
+// that is due.
 //
 // If hashing, comparing or copying a `T` throws, or if there is no memory, the
 // exception comes out of the call and the queue is unchanged. If that happens
@@ -178,11 +179,9 @@ class DelayingQueue final
   bool AddIfDue(const T& item, size_t hash, absl::Time ready_at)
       ABSL_LOCKS_EXCLUDED(mu_);
 
-  // Adds `item`, which hashes to `hash`, to the waiting items, after the
-  // additions so far. Returns false if it has not: because of an exception, or
-  // because a thread, maybe this one, holds mu_.
-  bool AddToWaiting(const T& item, size_t hash, absl::Time ready_at)
-      ABSL_LOCKS_EXCLUDED(mu_);
+  // Takes in the additions, unless the loop soon does. Does not if that throws,
+  // or if a thread, maybe this one, holds mu_.
+  void MakeRoomInAddChannel() ABSL_LOCKS_EXCLUDED(mu_);
 
   // Called by the waiting loop: takes in the additions, and moves the items
   // that are due to the queue below.
@@ -336,11 +335,12 @@ bool DelayingQueue<T, Hash, Eq>::AddAfter(const T& item, absl::Duration delay) {
   const Result result = add_channel_.TryPush(item, hash, ready_at);
   if (result == Result::kPushed) return true;
   if (result == Result::kClosed) return false;
-  // If the item is due by now, the loop need not run for it.
-  const bool added = result == Result::kFull
-                         ? AddToWaiting(item, hash, ready_at)
-                         : AddIfDue(item, hash, ready_at);
-  return added || add_channel_.Push(item, hash, ready_at);
+  if (result == Result::kFull) {
+    MakeRoomInAddChannel();
+  } else if (AddIfDue(item, hash, ready_at)) {
+    return true;  // The loop need not run for it.
+  }
+  return add_channel_.Push(item, hash, ready_at);
 }
 
 template <typename T, typename Hash, typename Eq>
@@ -359,16 +359,13 @@ bool DelayingQueue<T, Hash, Eq>::AddIfDue(const T& item, size_t hash,
 }
 
 template <typename T, typename Hash, typename Eq>
-bool DelayingQueue<T, Hash, Eq>::AddToWaiting(const T& item, size_t hash,
-                                              absl::Time ready_at) {
+void DelayingQueue<T, Hash, Eq>::MakeRoomInAddChannel() {
   const absl::Time now = clock_->TimeNow();
+  if (add_channel_.AwaitRoom()) return;
   const internal::MutexTryLock lock(&mu_);
-  if (!lock.held() || ShuttingDown()) return false;
-  return internal::TryCall([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    DrainAddChannel(now);
-    waiting_.Insert(item, hash, ready_at, now);
-    add_channel_.WakeBy(waiting_.NextWake());
-  });
+  if (!lock.held() || ShuttingDown()) return;
+  internal::TryCall(
+      [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { DrainAddChannel(now); });
 }
 
 template <typename T, typename Hash, typename Eq>

@@ -24,7 +24,6 @@
 //   -DBROKEN_STALL_ENDS_ASLEEP -DMOVERS=1 -DFAILURES=1               | assertion
 //   -DBROKEN_DUE_COUNTS_AS_WOKEN                                     | assertion
 //   -DBROKEN_NOT_DUE_IS_NOT_PUSHED                                   | assertion .*owed
-//   -DBROKEN_FULL_WAKES_NOBODY -DPUSHERS=3 -DCAPACITY=1              | assertion
 //   -DBROKEN_FULL_IS_NOT_PUSHED -DPUSHERS=3 -DCAPACITY=1             | assertion .*owed
 //   -DBROKEN_REMOVE_DOES_NOT_WAIT -DEARLY_END=1                      | assertion .*running
 //   -DBROKEN_END_RUN_KEEPS_REMOVED -DEARLY_END=1                     | assertion .*is_client
@@ -266,25 +265,16 @@ proctype Pusher(byte self) {
 #endif
   goto push;
 take_in:
-  // AddToWaiting(). It does not wait for the lock, and an exception may end it.
+  // MakeRoomInAddChannel(). It waits for room for a short time, but not for the
+  // lock, and an exception may end it.
   atomic {
     if
     :: !locked && !stopped ->
       if
       :: failures > 0 -> FailToDrain()
-      :: true ->
-        DrainAddChannel();
-        if
-        :: !EARLIER(waiting[self], ready_at) -> waiting[self] = ready_at
-        :: else
-        fi;
-#ifndef BROKEN_FULL_WAKES_NOBODY
-        WakeBy(waiting[self]);  // The code wakes by the earliest time of all.
-#endif
-        assert(LOOP_COMES_BY(waiting[self]));
-        goto end
+      :: true -> DrainAddChannel()
       fi
-    :: locked || stopped
+    :: true
     fi
   }
 #ifdef BROKEN_FULL_IS_NOT_PUSHED

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <future>  // NOLINT(build/c++11)
 #include <memory>
 #include <vector>
 
@@ -167,16 +168,34 @@ TEST(AddChannelTest, FillingUpWakes) {
   EXPECT_EQ(Receive(channel).size(), Channel::kCapacity);
 }
 
-TEST(AddChannelTest, OnlyTryPushTakesNothingOnceFull) {
+// So a caller that cannot make room waits for it once for so many items.
+TEST(AddChannelTest, TryPushFindsItFullAtEachMultipleOfItsCapacity) {
   using Result = Channel::TryPushResult;
   Channel channel;
-  for (int i = 0; i < kCapacity - 1; ++i) channel.Push(i, i, At(20));
+  for (int i = 0; i < 3 * kCapacity; ++i) {
+    if (i == 0 || i % kCapacity != 0) {
+      EXPECT_EQ(channel.TryPush(i, i, At(20)), Result::kPushed) << i;
+    } else {
+      EXPECT_EQ(channel.TryPush(i, i, At(20)), Result::kFull) << i;
+      EXPECT_EQ(channel.Push(i, i, At(20)), PushResult::kTaken) << i;
+    }
+  }
+  EXPECT_EQ(Receive(channel).size(), 3 * Channel::kCapacity);
   EXPECT_EQ(channel.TryPush(1, 1, At(20)), Result::kPushed);
-  EXPECT_EQ(channel.TryPush(2, 2, At(20)), Result::kFull);
-  EXPECT_EQ(channel.Push(3, 3, At(20)), PushResult::kTaken);
-  EXPECT_EQ(channel.TryPush(4, 4, At(20)), Result::kFull);
-  EXPECT_EQ(Receive(channel).size(), Channel::kCapacity + 1);
-  EXPECT_EQ(channel.TryPush(5, 5, At(20)), Result::kPushed);
+}
+
+TEST(AddChannelTest, WaitsForRoomForAShortTime) {
+  Channel channel;
+  EXPECT_TRUE(channel.AwaitRoom());
+  for (int i = 0; i < kCapacity; ++i) channel.Push(i, i, At(20));
+  EXPECT_FALSE(channel.AwaitRoom());
+  auto receive = std::async(std::launch::async, [&] { Receive(channel); });
+  while (!channel.AwaitRoom()) {
+  }
+  receive.get();
+  for (int i = 0; i < kCapacity; ++i) channel.Push(i, i, At(20));
+  channel.Close();
+  EXPECT_TRUE(channel.AwaitRoom());
 }
 
 TEST(AddChannelTest, AStalledLoopIsWokenOnlyIfTheChannelIsEmpty) {

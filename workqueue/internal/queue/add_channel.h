@@ -16,6 +16,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "workqueue/clock/clock.h"
 #include "workqueue/internal/mutex_lock.h"
 #include "workqueue/internal/wake_time.h"
 
@@ -26,8 +27,9 @@ namespace internal {
 //
 // A buffer of items that are to be added later. Callers of a queue push items.
 // The queue receives them, mostly on the thread of its waiting loop (the loop).
-// If the channel is full, a caller should receive them itself. No call waits
-// for room: the thread that makes room may be the caller's own.
+// If the channel is full, a caller waits for room for a short time only: the
+// thread that makes room may be the caller's own. Then it should receive them
+// itself.
 //
 // The loop tells the channel until when it sleeps. A push wakes the loop only
 // if the item is due before that time or if the channel is at least half full.
@@ -59,6 +61,18 @@ class AddChannel {
   AddChannel(const AddChannel&) = delete;
   AddChannel& operator=(const AddChannel&) = delete;
 
+  // Gives the loop a millisecond to make room, and returns whether there is
+  // any.
+  bool AwaitRoom() {
+    Clock* const clock = Clock::GetRealClock();
+    const auto has_room = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      return !IsFull();
+    };
+    internal::MutexLock lock(&mu_);
+    return clock->AwaitWithDeadline(&mu_, absl::Condition(&has_room),
+                                    clock->TimeNow() + absl::Milliseconds(1));
+  }
+
   // Adds `item`, which hashes to `hash`, to the channel, even if the channel is
   // full. Returns false if the channel is closed.
   bool Push(const T& item, size_t hash, absl::Time ready_at) {
@@ -68,12 +82,15 @@ class AddChannel {
     return true;
   }
 
-  // Does what `Push()` does, except if the channel is full, or if `item` is due
-  // before the loop's wake time.
+  // Does what `Push()` does, except if `item` is due before the loop's wake
+  // time, or if the channel is full. It is so at each multiple of `kCapacity`,
+  // so that callers wait for room only then.
   TryPushResult TryPush(const T& item, size_t hash, absl::Time ready_at) {
     internal::MutexLock lock(&mu_);
     if (closed_) return TryPushResult::kClosed;
-    if (additions_.size() >= kCapacity) return TryPushResult::kFull;
+    if (IsFull() && additions_.size() % kCapacity == 0) {
+      return TryPushResult::kFull;
+    }
     if (loop_wake_time_.IsAfter(ready_at)) return TryPushResult::kWouldWake;
     PushLocked(item, hash, ready_at);
     return TryPushResult::kPushed;
@@ -129,6 +146,10 @@ class AddChannel {
   }
 
  private:
+  bool IsFull() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return additions_.size() >= kCapacity;
+  }
+
   void PushLocked(const T& item, size_t hash, absl::Time ready_at)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     additions_.push_back({item, hash, ready_at});
