@@ -1,0 +1,29 @@
+# What the parts of each library are called: their headers' names, which are the
+# names of Bazel's targets, too. A name of a part means the whole library.
+
+set(WORKQUEUE_NAMES_workqueue
+  absl_clock_adapter acquire_async add_with_options async_queue async_reconcile
+  async_timers await_callback bucket_rate_limiter clock controller
+  controller_metrics coroutine_reconcile default_rate_limiters delay_queue
+  delaying_queue executor failed_item fair_ordering fake_clock informer
+  informer_source interfaces item_exponential_failure_rate_limiter
+  item_fast_slow_rate_limiter jitter lease lease_batch lister_watcher log_sink
+  make_completion max_of_rate_limiter metrics object_store ordering
+  ordering_bound parallelize_until parker parking_lot priority_queue queue
+  queue_base queue_clock rate_limiter rate_limiting_queue reconcile retry_after
+  scheduler snapshot source spawn sync_wait task thread_pool timers timing_wheel
+  token_bucket unbounded_items version waiting_heap waiting_loop waiting_set
+  waiting_set_options with_jitter_rate_limiter with_max_wait_rate_limiter)
+set(WORKQUEUE_NAMES_tracing
+  queue_tracer trace_context trace_scope tracing_queue)
+set(WORKQUEUE_NAMES_shared
+  codec leader_elector list_shared_queues redis_options retry_schedule
+  shared_queue shared_queue_options)
+set(WORKQUEUE_NAMES_prometheus prometheus_metrics_provider)
+set(WORKQUEUE_NAMES_opentelemetry opentelemetry_tracer)
+set(WORKQUEUE_NAMES_inspect
+  civetweb_inspect_page history_tracer inspect_controller inspect_handler
+  inspect_queue inspect_scheduler inspectable inspection inspection_json
+  inspection_registry item_history)
+set(WORKQUEUE_NAMES_testing
+  fake_object_server manual_executor queue_test_suite)
