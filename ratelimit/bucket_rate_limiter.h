@@ -24,8 +24,8 @@
 #include "absl/time/time.h"
 #include "ratelimit/rate_limiter.h"
 #include "ratelimit/token_bucket.h"
-#include "workqueue/internal/lru_map.h"
-#include "workqueue/internal/mutex_lock.h"
+#include "workqueue/base/lru_map.h"
+#include "workqueue/base/mutex_lock.h"
 
 namespace workqueue {
 

@@ -24,7 +24,7 @@
 #include "ratelimit/internal/failure_counts.h"
 #include "ratelimit/rate_limiter.h"
 #include "ratelimit/unbounded_items.h"
-#include "workqueue/internal/check_duration.h"
+#include "workqueue/base/check_duration.h"
 
 namespace workqueue {
 

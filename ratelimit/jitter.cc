@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "workqueue/internal/mutex_lock.h"
+#include "workqueue/base/mutex_lock.h"
 
 namespace workqueue {
 

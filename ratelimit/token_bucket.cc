@@ -16,8 +16,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/clock.h"
-#include "workqueue/internal/mutex_lock.h"
 
 namespace workqueue {
 namespace {

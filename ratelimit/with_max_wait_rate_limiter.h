@@ -19,7 +19,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "ratelimit/rate_limiter.h"
-#include "workqueue/internal/check_duration.h"
+#include "workqueue/base/check_duration.h"
 
 namespace workqueue {
 

@@ -7,7 +7,7 @@ Checks the repository in the folder ROOT, by default this repository. The rules:
 
   * A layer includes only itself and the layers below it (LAYERS).
   * Only a folder itself and the tests include the folder's internal/. The
-    library's layers and bench/ may also include workqueue/internal/.
+    library's layers and bench/ may also include workqueue/base/.
   * The guard of a header is made from the header's path.
   * The library waits for a time only through a Clock or a Parker, and reads the
     time only from a Clock. So no wait depends on the wall clock. WAITS has the
@@ -20,37 +20,24 @@ import pathlib
 import re
 import sys
 
-# The folders of each layer, lowest layer first. A file belongs to the most
-# deeply nested folder that contains it.
+# The parts of each layer, lowest layer first. A part is a folder, or the files of a
+# name. A file belongs to the longest part that it is in.
 LAYERS = (
-    ("workqueue/internal",),
+    ("workqueue/log_sink", "workqueue/metrics", "workqueue/version"),
+    ("workqueue/base",),
     ("workqueue/clock",),
-    ("workqueue/timer",),
-    ("ratelimit",),
-    ("workqueue", "workqueue/internal/queue"),
+    ("workqueue/base/error_log",),
+    ("ratelimit", "workqueue/timer"),
+    ("workqueue",),
     ("workqueue/coroutine",),
     ("workqueue/controller",),
-    ("workqueue/testing",),
-    ("workqueue/shared",),
-    ("workqueue/tracing",),
-    ("workqueue/prometheus",),
-    ("workqueue/opentelemetry",),
-    ("workqueue/inspect",),
+    ("workqueue/prometheus", "workqueue/shared", "workqueue/testing",
+     "workqueue/tracing"),
+    ("workqueue/inspect", "workqueue/opentelemetry"),
     ("examples",),
     ("bench", "test", "tools"),
 )
-LAYER_OF_FOLDER = {
-    folder: i for i, folders in enumerate(LAYERS) for folder in folders}
-
-# Any layer may include these. They include no header of this repository.
-LEAVES = ("workqueue/log_sink.h", "workqueue/metrics.h",
-          "workqueue/version.h")
-
-# Files that may include one layer above their own, and that layer.
-EXCEPTIONS = {
-    "workqueue/internal/error_log.cc": "workqueue/clock",
-    "workqueue/internal/error_log.h": "workqueue/clock",
-}
+LAYER_OF_PART = {part: i for i, parts in enumerate(LAYERS) for part in parts}
 
 # The files below include the library as its users do.
 USERS = ("examples", "test/monorepo")
@@ -92,34 +79,35 @@ def is_in(path, *folders):
     return path.startswith(tuple(folder + "/" for folder in folders))
 
 
-def folder_of(path):
-    """Returns the folder in LAYERS that contains `path`, or None."""
-    return max((folder for folder in LAYER_OF_FOLDER if is_in(path, folder)),
+def part_of(path):
+    """Returns the part in LAYERS that contains `path`, or None."""
+    return max((part for part in LAYER_OF_PART
+                if is_in(path, part) or path.rpartition(".")[0] == part),
                key=len, default=None)
 
 
 def include_error(path, include):
     """Returns why `path` must not include `include`, or None if it may."""
-    folder = folder_of(include)
-    if folder is None:
+    part = part_of(include)
+    if part is None:
         return None
-    if path in LEAVES:
-        return "a leaf header includes no header of this repository"
-    if include in LEAVES:
-        return None
+    if is_in(path, *USERS) and is_in(include, "workqueue/base"):
+        return "is for the library alone"
 
     owner, internal, _ = include.partition("/internal/")
     if internal:
         allowed = [owner, "test"]
         if owner == "workqueue":
-            allowed += ["ratelimit", "bench"]
+            allowed.append("bench")
         if is_in(path, *USERS) or not is_in(path, *allowed):
             return "is internal to " + owner
 
-    if EXCEPTIONS.get(path) == folder:
-        return None
-    if LAYER_OF_FOLDER[folder] > LAYER_OF_FOLDER[folder_of(path)]:
+    own = part_of(path)
+    if LAYER_OF_PART[part] > LAYER_OF_PART[own]:
         return "is in a higher layer"
+    if (part != own and LAYER_OF_PART[part] == LAYER_OF_PART[own]
+            and LAYER_OF_PART[own] < len(LAYERS) - 1):
+        return "is in the same layer"
     return None
 
 
@@ -149,7 +137,7 @@ def has_guard(text, guard):
 def check(root):
     """Returns the errors of the repository in the folder `root`."""
     errors = []
-    folders = {folder.split("/")[0] for folder in LAYER_OF_FOLDER}
+    folders = {part.split("/")[0] for part in LAYER_OF_PART}
     for file in sorted(file for folder in folders
                        for file in (root / folder).rglob("*")
                        if file.suffix in (".cc", ".h")):

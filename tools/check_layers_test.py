@@ -44,7 +44,7 @@ class CheckLayersTest(unittest.TestCase):
             "workqueue/queue.h": header(
                 "WORKQUEUE_QUEUE_H_", "absl/time/time.h",
                 "ratelimit/rate_limiter.h", "workqueue/clock/clock.h",
-                "workqueue/internal/queue/queue_core.h"),
+                "workqueue/internal/queue_core.h"),
             "ratelimit/rate_limiter.h": header(
                 "WORKQUEUE_RATELIMIT_RATE_LIMITER_H_"),
             "test/workqueue/plain.h": header("WORKQUEUE_TEST_WORKQUEUE_PLAIN_H_",
@@ -52,11 +52,11 @@ class CheckLayersTest(unittest.TestCase):
         }), [])
 
     def test_layers_include_downwards(self):
-        layers = ["workqueue/internal/x", "workqueue/clock/x",
-                  "workqueue/timer/x", "ratelimit/x", "workqueue/x",
+        layers = ["workqueue/log_sink", "workqueue/base/x",
+                  "workqueue/clock/x", "workqueue/base/error_log",
+                  "workqueue/timer/x", "workqueue/x",
                   "workqueue/coroutine/x", "workqueue/controller/x",
-                  "workqueue/shared/x", "workqueue/tracing/x",
-                  "workqueue/prometheus/x", "workqueue/opentelemetry/x"]
+                  "workqueue/tracing/x", "workqueue/opentelemetry/x"]
         for i, upper in enumerate(layers):
             for lower in layers[:i]:
                 self.assert_include(upper + ".cc", lower + ".h")
@@ -65,30 +65,24 @@ class CheckLayersTest(unittest.TestCase):
             self.assert_include(upper + ".cc", upper + ".h")
 
     def test_the_parts_of_queues_are_in_the_layer_of_queues(self):
-        part = "workqueue/internal/queue/x"
+        part = "workqueue/internal/x"
         self.assert_include(part + ".cc", "workqueue/x.h")
         self.assert_include("workqueue/x.cc", part + ".h")
         self.assert_include(part + ".cc", "ratelimit/x.h")
-        self.assert_include("workqueue/internal/x.cc", part + ".h",
+        self.assert_include("workqueue/base/x.cc", part + ".h",
                             "is in a higher layer")
         self.assert_include("ratelimit/x.cc", part + ".h",
-                            "is in a higher layer")
+                            "is internal to workqueue")
 
-    def test_leaf_headers(self):
-        for leaf in ("workqueue/log_sink.h", "workqueue/metrics.h"):
-            self.assert_include("workqueue/internal/x.cc", leaf)
-            self.assertEqual(
-                self.errors({leaf: source("workqueue/internal/x.h") + header(
-                    leaf.upper().replace("/", "_").replace(".", "_") + "_")}),
-                [leaf + ":1: workqueue/internal/x.h: a leaf header includes "
-                 "no header of this repository"])
-
-    def test_the_error_log_may_include_the_clock(self):
-        self.assert_include("workqueue/internal/error_log.cc",
-                            "workqueue/clock/clock.h")
-        self.assert_include("workqueue/internal/error_log.cc",
-                            "workqueue/timer/scheduler.h",
-                            "is in a higher layer")
+    def test_parts_of_a_layer_do_not_include_each_other(self):
+        for part, other in (("ratelimit/x", "workqueue/timer/x"),
+                            ("workqueue/shared/x", "workqueue/tracing/x"),
+                            ("workqueue/log_sink", "workqueue/metrics")):
+            self.assert_include(part + ".cc", other + ".h",
+                                "is in the same layer")
+            self.assert_include(other + ".cc", part + ".h",
+                                "is in the same layer")
+        self.assert_include("bench/x.cc", "test/x.h")
 
     def test_the_library_includes_nothing_above_it(self):
         for folder in ("bench", "examples", "test"):
@@ -113,16 +107,17 @@ class CheckLayersTest(unittest.TestCase):
                             "workqueue/timer/internal/x.h",
                             "is internal to workqueue/timer")
 
-    def test_the_shared_internal_folders(self):
-        for internal in ("workqueue/internal/x.h",
-                         "workqueue/internal/queue/x.h"):
+    def test_what_the_library_shares(self):
+        for header, error in (
+                ("workqueue/base/x.h", "is for the library alone"),
+                ("workqueue/internal/x.h", "is internal to workqueue")):
             for path in ("workqueue/x.cc", "workqueue/controller/x.cc",
                          "test/any/x.cc", "bench/x.cc"):
-                self.assert_include(path, internal)
+                self.assert_include(path, header)
             for path in ("examples/x.cc", "examples/mirror/x.cc",
                          "test/monorepo/main.cc"):
-                self.assert_include(path, internal, "is internal to workqueue")
-        self.assert_include("ratelimit/x.cc", "workqueue/internal/x.h")
+                self.assert_include(path, header, error)
+        self.assert_include("ratelimit/x.cc", "workqueue/base/x.h")
 
     def test_header_guards(self):
         for path, guard in (
@@ -180,14 +175,14 @@ class CheckLayersTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as root:
             pathlib.Path(root, "examples").mkdir()
             pathlib.Path(root, "examples/x.cc").write_text(
-                source("workqueue/queue.h", "workqueue/internal/slab.h"))
+                source("workqueue/queue.h", "workqueue/base/slab.h"))
             run = subprocess.run(
                 [sys.executable, check_layers.__file__, root], text=True,
                 stderr=subprocess.PIPE)
         self.assertEqual(run.returncode, 1)
         self.assertEqual(run.stderr,
-                         "examples/x.cc:2: workqueue/internal/slab.h: "
-                         "is internal to workqueue\n")
+                         "examples/x.cc:2: workqueue/base/slab.h: "
+                         "is for the library alone\n")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
-#include "workqueue/internal/slot_map.h"
+#include "workqueue/base/slot_map.h"
 #include "workqueue/lease.h"
 
 namespace workqueue {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/functional/any_invocable.h"
+#include "workqueue/base/trampoline.h"
 #include "workqueue/clock/clock.h"
-#include "workqueue/internal/trampoline.h"
 #include "workqueue/log_sink.h"
 
 namespace workqueue {

@@ -9,7 +9,7 @@
 #define WORKQUEUE_EXECUTOR_H_
 
 #include "absl/functional/any_invocable.h"
-#include "workqueue/internal/error_log.h"
+#include "workqueue/base/error_log.h"
 #include "workqueue/log_sink.h"
 
 namespace workqueue {

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "absl/types/span.h"
-#include "workqueue/internal/queue/lease_owner.h"
+#include "workqueue/internal/lease_owner.h"
 #include "workqueue/ordering.h"
 #include "workqueue/version.h"
 

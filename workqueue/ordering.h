@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "absl/functional/function_ref.h"
-#include "workqueue/internal/intrusive_list.h"
+#include "workqueue/base/intrusive_list.h"
 #include "workqueue/ordering_bound.h"
 #include "workqueue/version.h"
 

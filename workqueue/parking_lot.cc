@@ -6,7 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "workqueue/internal/check_duration.h"
+#include "workqueue/base/check_duration.h"
 
 namespace workqueue {
 namespace internal {

@@ -28,13 +28,13 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "workqueue/base/exceptions.h"
+#include "workqueue/base/intrusive_list.h"
+#include "workqueue/base/mutex_lock.h"
+#include "workqueue/base/node_hash_set.h"
+#include "workqueue/base/printable.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/interfaces.h"
-#include "workqueue/internal/exceptions.h"
-#include "workqueue/internal/intrusive_list.h"
-#include "workqueue/internal/mutex_lock.h"
-#include "workqueue/internal/node_hash_set.h"
-#include "workqueue/internal/printable.h"
 #include "workqueue/metrics.h"
 
 namespace workqueue {

@@ -7,8 +7,8 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "workqueue/interfaces.h"
-#include "workqueue/internal/queue/queue_core.h"
-#include "workqueue/internal/queue/queue_order.h"
+#include "workqueue/internal/queue_core.h"
+#include "workqueue/internal/queue_order.h"
 
 namespace workqueue {
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "workqueue/internal/print_item.h"
+#include "workqueue/base/print_item.h"
 #include "workqueue/ordering_bound.h"
 
 namespace workqueue {

@@ -16,11 +16,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "workqueue/base/exceptions.h"
+#include "workqueue/base/mutex_lock.h"
+#include "workqueue/base/thread_name.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
-#include "workqueue/internal/exceptions.h"
-#include "workqueue/internal/mutex_lock.h"
-#include "workqueue/internal/thread_name.h"
 
 namespace workqueue {
 

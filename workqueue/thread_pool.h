@@ -18,12 +18,12 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "workqueue/base/error_log.h"
+#include "workqueue/base/fifo.h"
+#include "workqueue/base/worker_pool.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
 #include "workqueue/executor.h"
-#include "workqueue/internal/error_log.h"
-#include "workqueue/internal/fifo.h"
-#include "workqueue/internal/worker_pool.h"
 #include "workqueue/log_sink.h"
 
 namespace workqueue {

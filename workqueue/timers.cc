@@ -9,13 +9,13 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "workqueue/base/exceptions.h"
+#include "workqueue/base/mutex_lock.h"
+#include "workqueue/base/slab.h"
+#include "workqueue/base/trampoline.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/executor.h"
-#include "workqueue/internal/exceptions.h"
-#include "workqueue/internal/mutex_lock.h"
-#include "workqueue/internal/queue/submit_task.h"
-#include "workqueue/internal/slab.h"
-#include "workqueue/internal/trampoline.h"
+#include "workqueue/internal/submit_task.h"
 
 namespace workqueue {
 

@@ -27,7 +27,7 @@
 #include "absl/time/time.h"
 #include "bench/cases/measure.h"
 #include "bench/cases/subjects.h"
-#include "workqueue/internal/mutex_lock.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/timer/scheduler.h"
 
 namespace workqueue {

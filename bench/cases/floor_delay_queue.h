@@ -15,9 +15,9 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "workqueue/internal/indexed_heap.h"
-#include "workqueue/internal/mutex_lock.h"
-#include "workqueue/internal/slab.h"
+#include "workqueue/base/indexed_heap.h"
+#include "workqueue/base/mutex_lock.h"
+#include "workqueue/base/slab.h"
 
 namespace workqueue {
 

@@ -21,10 +21,10 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
-#include "workqueue/internal/indexed_heap.h"
-#include "workqueue/internal/intrusive_list.h"
-#include "workqueue/internal/mutex_lock.h"
-#include "workqueue/internal/node_hash_set.h"
+#include "workqueue/base/indexed_heap.h"
+#include "workqueue/base/intrusive_list.h"
+#include "workqueue/base/mutex_lock.h"
+#include "workqueue/base/node_hash_set.h"
 
 namespace workqueue {
 

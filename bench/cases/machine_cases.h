@@ -23,9 +23,9 @@
 #include "absl/time/time.h"
 #include "bench/cases/inputs.h"
 #include "bench/cases/measure.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/executor.h"
-#include "workqueue/internal/mutex_lock.h"
 
 namespace workqueue {
 

@@ -18,7 +18,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
-#include "workqueue/internal/mutex_lock.h"
+#include "workqueue/base/mutex_lock.h"
 
 namespace workqueue {
 

@@ -6,16 +6,16 @@
 // -----------------------------------------------------------------------------
 //
 // bench/plain/run replaces the following header by this file:
-// workqueue/internal/hash_index.h.
+// workqueue/base/hash_index.h.
 
-#ifndef WORKQUEUE_INTERNAL_HASH_INDEX_H_
-#define WORKQUEUE_INTERNAL_HASH_INDEX_H_
+#ifndef WORKQUEUE_BASE_HASH_INDEX_H_
+#define WORKQUEUE_BASE_HASH_INDEX_H_
 
 #include <cstddef>
 #include <cstdint>
 
 #include "absl/container/flat_hash_set.h"
-#include "workqueue/internal/slab.h"
+#include "workqueue/base/slab.h"
 
 namespace workqueue {
 namespace internal {
@@ -91,4 +91,4 @@ class HashIndex {
 }  // namespace internal
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_INTERNAL_HASH_INDEX_H_
+#endif  // WORKQUEUE_BASE_HASH_INDEX_H_

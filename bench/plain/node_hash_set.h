@@ -6,10 +6,10 @@
 // -----------------------------------------------------------------------------
 //
 // bench/plain/run replaces the following header by this file:
-// workqueue/internal/node_hash_set.h.
+// workqueue/base/node_hash_set.h.
 
-#ifndef WORKQUEUE_INTERNAL_NODE_HASH_SET_H_
-#define WORKQUEUE_INTERNAL_NODE_HASH_SET_H_
+#ifndef WORKQUEUE_BASE_NODE_HASH_SET_H_
+#define WORKQUEUE_BASE_NODE_HASH_SET_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/hash/hash.h"
-#include "workqueue/internal/slab.h"
+#include "workqueue/base/slab.h"
 
 namespace workqueue {
 namespace internal {
@@ -151,4 +151,4 @@ class NodeHashSet {
 }  // namespace internal
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_INTERNAL_NODE_HASH_SET_H_
+#endif  // WORKQUEUE_BASE_NODE_HASH_SET_H_

@@ -6,10 +6,10 @@
 // -----------------------------------------------------------------------------
 //
 // bench/plain/run replaces the following header by this file:
-// workqueue/internal/segmented_array.h.
+// workqueue/base/segmented_array.h.
 
-#ifndef WORKQUEUE_INTERNAL_SEGMENTED_ARRAY_H_
-#define WORKQUEUE_INTERNAL_SEGMENTED_ARRAY_H_
+#ifndef WORKQUEUE_BASE_SEGMENTED_ARRAY_H_
+#define WORKQUEUE_BASE_SEGMENTED_ARRAY_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -45,4 +45,4 @@ class SegmentedArray {
 }  // namespace internal
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_INTERNAL_SEGMENTED_ARRAY_H_
+#endif  // WORKQUEUE_BASE_SEGMENTED_ARRAY_H_

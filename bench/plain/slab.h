@@ -6,10 +6,10 @@
 // -----------------------------------------------------------------------------
 //
 // bench/plain/run replaces the following header by this file:
-// workqueue/internal/slab.h.
+// workqueue/base/slab.h.
 
-#ifndef WORKQUEUE_INTERNAL_SLAB_H_
-#define WORKQUEUE_INTERNAL_SLAB_H_
+#ifndef WORKQUEUE_BASE_SLAB_H_
+#define WORKQUEUE_BASE_SLAB_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "workqueue/internal/exceptions.h"
+#include "workqueue/base/exceptions.h"
 
 namespace workqueue {
 namespace internal {
@@ -86,4 +86,4 @@ class Slab {
 }  // namespace internal
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_INTERNAL_SLAB_H_
+#endif  // WORKQUEUE_BASE_SLAB_H_

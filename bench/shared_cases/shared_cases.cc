@@ -44,7 +44,7 @@
 #include "absl/time/time.h"
 #include "bench/cases/measure.h"
 #include "bench/shared_cases/server.h"
-#include "workqueue/internal/mutex_lock.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/lease.h"
 #include "workqueue/shared/shared_queue.h"
 

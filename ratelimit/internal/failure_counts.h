@@ -15,8 +15,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "ratelimit/unbounded_items.h"
-#include "workqueue/internal/lru_map.h"
-#include "workqueue/internal/mutex_lock.h"
+#include "workqueue/base/lru_map.h"
+#include "workqueue/base/mutex_lock.h"
 
 namespace workqueue {
 namespace internal {

@@ -13,9 +13,9 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/coarse_real_nanos.h"
 #include "workqueue/clock/parker.h"
-#include "workqueue/internal/mutex_lock.h"
 
 namespace workqueue::clock_test {
 namespace {

@@ -22,9 +22,9 @@ TEST(MonotonicWaitTest, NeedsTheseFunctions) {
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "test/clock/counted_waits.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
-#include "workqueue/internal/mutex_lock.h"
 
 namespace workqueue {
 namespace {

@@ -10,9 +10,9 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
-#include "test/internal/counted_heap.h"
+#include "test/base/counted_heap.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/clock.h"
-#include "workqueue/internal/mutex_lock.h"
 
 namespace workqueue::wait_without_memory_test {
 namespace {

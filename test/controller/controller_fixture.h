@@ -22,12 +22,12 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "test/workqueue/recording_log.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/controller/async_reconcile.h"
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
-#include "workqueue/internal/mutex_lock.h"
 #include "workqueue/thread_pool.h"
 
 namespace workqueue {

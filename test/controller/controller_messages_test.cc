@@ -27,10 +27,10 @@
 #include "gtest/gtest.h"
 #include "ratelimit/rate_limiter.h"
 #include "test/controller/controller_fixture.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/controller/source.h"
-#include "workqueue/internal/mutex_lock.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/rate_limiting_queue.h"
 

@@ -24,13 +24,13 @@
 #include "test/controller/controller_fixture.h"
 #include "test/workqueue/recording_log.h"
 #include "test/workqueue/recording_metrics.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/controller/async_reconcile.h"
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/metrics.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/controller/source.h"
-#include "workqueue/internal/mutex_lock.h"
 #include "workqueue/metrics.h"
 
 namespace workqueue::controller_metrics_test {

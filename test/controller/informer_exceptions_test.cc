@@ -19,8 +19,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "test/controller/informer_fixture.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/controller/informer.h"
-#include "workqueue/internal/mutex_lock.h"
 
 namespace workqueue::informer_exceptions_test {
 namespace {

@@ -24,10 +24,10 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "test/controller/informer_fixture.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/informer.h"
 #include "workqueue/controller/reconcile.h"
-#include "workqueue/internal/mutex_lock.h"
 #include "workqueue/rate_limiting_queue.h"
 
 namespace workqueue::informer_source_test {

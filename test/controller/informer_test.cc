@@ -26,9 +26,9 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "test/controller/informer_fixture.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/controller/lister_watcher.h"
-#include "workqueue/internal/mutex_lock.h"
 
 namespace workqueue::informer_test {
 namespace {

@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
-#include "test/internal/counted_heap.h"
+#include "test/base/counted_heap.h"
 
 namespace workqueue {
 namespace internal::last_errors_test {

@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
-#include "test/internal/every_allocation.h"
+#include "test/base/every_allocation.h"
 #include "workqueue/timer/scheduler.h"
 
 namespace workqueue {

@@ -35,11 +35,11 @@ TEST(ThreadExhaustionTest, NeedsThisFunction) {
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "workqueue/base/worker_pool.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/controller/source.h"
-#include "workqueue/internal/worker_pool.h"
 #include "workqueue/thread_pool.h"
 #include "workqueue/timer/scheduler.h"
 

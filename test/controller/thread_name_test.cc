@@ -3,7 +3,7 @@
 //
 // The names of the library's threads.
 
-#include "workqueue/internal/thread_name.h"
+#include "workqueue/base/thread_name.h"
 
 #include <memory>
 #include <string>

@@ -21,12 +21,12 @@
 #include "gtest/gtest.h"
 #include "test/examples/run_program.h"
 #include "test/inspect/run_inspect.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/inspect/civetweb_inspect_page.h"
 #include "workqueue/inspect/inspect_handler.h"
 #include "workqueue/inspect/inspectable.h"
 #include "workqueue/inspect/inspection.h"
 #include "workqueue/inspect/inspection_registry.h"
-#include "workqueue/internal/mutex_lock.h"
 
 namespace workqueue::command_program_test {
 namespace {

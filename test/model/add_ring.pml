@@ -1,4 +1,4 @@
-// AddRing (workqueue/internal/queue/add_ring.h) as QueueCore uses it: threads
+// AddRing (workqueue/internal/add_ring.h) as QueueCore uses it: threads
 // that add items by a push or with the lock, and a thread that gets them.
 //
 // Checked with:

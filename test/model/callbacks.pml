@@ -1,4 +1,4 @@
-// Callbacks that wait in a queue (workqueue/internal/queue/queue_core.h,
+// Callbacks that wait in a queue (workqueue/internal/queue_core.h,
 // callback_getters.h, callback_wake_ups.h), together with threads that call
 // Get(): AcquireAsync(), CancelAcquire(), the shutdown, a drain and the
 // destructor. With BOUND, the queue has an ordering that holds each item back

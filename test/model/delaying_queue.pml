@@ -1,5 +1,5 @@
 // DelayingQueue (workqueue/delaying_queue.h) and AddChannel
-// (workqueue/internal/queue/add_channel.h): threads that add items for later,
+// (workqueue/internal/add_channel.h): threads that add items for later,
 // the loop that adds them when their time has come, a ticker that shares the
 // loop, the shutdown and the destructors.
 //

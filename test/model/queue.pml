@@ -1,4 +1,4 @@
-// Queue (workqueue/queue.h, workqueue/internal/queue/queue_core.h): threads
+// Queue (workqueue/queue.h, workqueue/internal/queue_core.h): threads
 // that add items, threads that process items, and the shutdown with and without
 // a drain. With BOUND, the queue has an ordering that holds each item back while
 // another one is processed.

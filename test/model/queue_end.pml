@@ -1,4 +1,4 @@
-// The destructor of a queue (workqueue/internal/queue/queue_core.h). The thread
+// The destructor of a queue (workqueue/internal/queue_core.h). The thread
 // that has got an item calls it, while other threads block in the queue, or are
 // about to return.
 //

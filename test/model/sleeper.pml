@@ -1,4 +1,4 @@
-// WakeTime (workqueue/internal/wake_time.h), used as its comment describes. One
+// WakeTime (workqueue/base/wake_time.h), used as its comment describes. One
 // thread, the sleeper, handles events when they are due and sleeps in between.
 // Other threads add events.
 //

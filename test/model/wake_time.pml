@@ -1,4 +1,4 @@
-// WakeTime (workqueue/internal/wake_time.h). `wake_time` is a variable of type
+// WakeTime (workqueue/base/wake_time.h). `wake_time` is a variable of type
 // byte, which begins as PAST. Other models include this file after parker.pml.
 // Every call is part of a critical section.
 

@@ -10,7 +10,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "gtest/gtest.h"
 #include "ratelimit/internal/failure_counts.h"
-#include "test/internal/counted_heap.h"
+#include "test/base/counted_heap.h"
 
 namespace workqueue {
 namespace internal::failure_counts_allocation_test {

@@ -20,7 +20,7 @@
 #include "gtest/gtest.h"
 #include "ratelimit/internal/failure_counts.h"
 #include "ratelimit/unbounded_items.h"
-#include "test/internal/fragile_key.h"
+#include "test/base/fragile_key.h"
 
 namespace workqueue {
 namespace internal::failure_counts_bound_test {

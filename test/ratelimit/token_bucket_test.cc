@@ -18,8 +18,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "test/ratelimit/invalid_argument.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/fake_clock.h"
-#include "workqueue/internal/mutex_lock.h"
 
 namespace workqueue::token_bucket_test {
 namespace {

@@ -21,7 +21,7 @@
 #include "test/reference/rate_limiter_model.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/interfaces.h"
-#include "workqueue/internal/queue/snapshot_order.h"
+#include "workqueue/internal/snapshot_order.h"
 #include "workqueue/snapshot.h"
 
 namespace reference {

@@ -17,8 +17,8 @@
 #include "test/reference/choices.h"
 #include "test/reference/comparison.h"
 #include "test/reference/subject.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/fake_clock.h"
-#include "workqueue/internal/mutex_lock.h"
 #include "workqueue/timer/scheduler.h"
 #include "workqueue/timer/waiting_set_options.h"
 

@@ -16,7 +16,7 @@
 #include "absl/time/time.h"
 #include "test/reference/choices.h"
 #include "test/reference/comparison.h"
-#include "workqueue/internal/slab.h"
+#include "workqueue/base/slab.h"
 
 namespace reference {
 

@@ -27,9 +27,9 @@
 #include "gtest/gtest.h"
 #include "test/shared/redis_fixture.h"
 #include "test/workqueue/recording_log.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/fake_clock.h"
-#include "workqueue/internal/mutex_lock.h"
 #include "workqueue/shared/internal/leader_lease.h"
 #include "workqueue/shared/internal/redis_connection.h"
 

@@ -21,8 +21,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/clock.h"
-#include "workqueue/internal/mutex_lock.h"
 
 namespace workqueue {
 namespace {

@@ -16,7 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
-#include "test/internal/every_allocation.h"
+#include "test/base/every_allocation.h"
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
 

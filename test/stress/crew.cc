@@ -11,8 +11,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/clock.h"
-#include "workqueue/internal/mutex_lock.h"
 
 namespace workqueue {
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "gtest/gtest.h"
-#include "workqueue/internal/mutex_lock.h"
+#include "workqueue/base/mutex_lock.h"
 
 namespace workqueue {
 

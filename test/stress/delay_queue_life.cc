@@ -20,7 +20,7 @@
 #include "gtest/gtest.h"
 #include "test/stress/crew.h"
 #include "test/stress/lull.h"
-#include "workqueue/internal/mutex_lock.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/timer/delay_queue.h"
 
 namespace workqueue {

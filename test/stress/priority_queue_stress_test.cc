@@ -22,9 +22,9 @@
 #include "gtest/gtest.h"
 #include "test/stress/ledger.h"
 #include "test/workqueue/recording_metrics.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/fake_clock.h"
-#include "workqueue/internal/mutex_lock.h"
 #include "workqueue/lease.h"
 #include "workqueue/priority_queue.h"
 

@@ -23,7 +23,7 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
-#include "test/internal/counted_heap.h"
+#include "test/base/counted_heap.h"
 #include "test/stress/from_environment.h"
 #include "test/stress/ledger.h"
 #include "workqueue/clock/fake_clock.h"

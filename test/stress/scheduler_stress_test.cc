@@ -19,8 +19,8 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "test/stress/ledger.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/clock.h"
-#include "workqueue/internal/mutex_lock.h"
 #include "workqueue/timer/scheduler.h"
 #include "workqueue/timer/waiting_set_options.h"
 

@@ -8,7 +8,7 @@
 #include "absl/base/config.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
-#include "test/internal/every_allocation.h"
+#include "test/base/every_allocation.h"
 #include "workqueue/timer/delay_queue.h"
 
 namespace workqueue::delay_queue_out_of_memory_test {

@@ -22,8 +22,8 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "test/workqueue/observed_clock.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/fake_clock.h"
-#include "workqueue/internal/mutex_lock.h"
 #include "workqueue/timer/waiting_set_options.h"
 
 namespace workqueue::delay_queue_test {

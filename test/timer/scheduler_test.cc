@@ -24,8 +24,8 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "test/workqueue/recording_log.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/fake_clock.h"
-#include "workqueue/internal/mutex_lock.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/timer/waiting_set_options.h"
 

@@ -12,8 +12,8 @@
 
 #include "absl/base/config.h"
 #include "gtest/gtest.h"
-#include "test/internal/counted_heap.h"
-#include "workqueue/internal/slab.h"
+#include "test/base/counted_heap.h"
+#include "workqueue/base/slab.h"
 
 namespace workqueue {
 namespace internal::sorted_ring_test {

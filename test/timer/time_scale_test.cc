@@ -8,7 +8,7 @@
 
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
-#include "workqueue/internal/finite_time.h"
+#include "workqueue/base/finite_time.h"
 
 namespace workqueue {
 namespace internal::time_scale_test {

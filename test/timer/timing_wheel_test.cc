@@ -11,10 +11,10 @@
 
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
-#include "test/internal/counted_heap.h"
-#include "workqueue/internal/finite_time.h"
-#include "workqueue/internal/shrink.h"
-#include "workqueue/internal/slab.h"
+#include "test/base/counted_heap.h"
+#include "workqueue/base/finite_time.h"
+#include "workqueue/base/shrink.h"
+#include "workqueue/base/slab.h"
 
 namespace workqueue {
 namespace internal::timing_wheel_test {

@@ -16,10 +16,10 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "test/workqueue/observed_clock.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/clock/parker.h"
-#include "workqueue/internal/mutex_lock.h"
 
 namespace workqueue::waiting_loop_test {
 namespace {

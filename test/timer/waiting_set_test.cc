@@ -6,8 +6,8 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "test/workqueue/observed_clock.h"
+#include "workqueue/base/slab.h"
 #include "workqueue/clock/fake_clock.h"
-#include "workqueue/internal/slab.h"
 #include "workqueue/timer/waiting_set_options.h"
 
 namespace workqueue {

@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "workqueue/internal/queue/add_channel.h"
+#include "workqueue/internal/add_channel.h"
 
 #include <atomic>
 #include <cstddef>

@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "workqueue/internal/queue/add_ring.h"
+#include "workqueue/internal/add_ring.h"
 
 #include <cstddef>
 #include <functional>
@@ -14,8 +14,8 @@
 #include "absl/base/config.h"
 #include "absl/synchronization/mutex.h"
 #include "gtest/gtest.h"
-#include "workqueue/internal/mutex_lock.h"
-#include "workqueue/internal/queue/compact_time.h"
+#include "workqueue/base/mutex_lock.h"
+#include "workqueue/internal/compact_time.h"
 
 namespace workqueue {
 namespace internal::add_ring_test {

@@ -12,7 +12,7 @@
 #include "absl/base/config.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
-#include "test/internal/fragile_key.h"
+#include "test/base/fragile_key.h"
 #include "test/workqueue/hooked_queue.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"

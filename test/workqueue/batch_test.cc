@@ -21,7 +21,7 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "gtest/gtest.h"
-#include "test/internal/fragile_key.h"
+#include "test/base/fragile_key.h"
 #include "test/workqueue/every_queue.h"
 #include "test/workqueue/plain_queue.h"
 #include "test/workqueue/recording_metrics.h"

@@ -22,7 +22,7 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
-#include "test/internal/counted_heap.h"
+#include "test/base/counted_heap.h"
 #include "test/workqueue/plain_queue.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"

@@ -16,7 +16,7 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
-#include "test/internal/fragile_key.h"
+#include "test/base/fragile_key.h"
 #include "test/workqueue/hooked_queue.h"
 #include "test/workqueue/observed_clock.h"
 #include "test/workqueue/recording_metrics.h"

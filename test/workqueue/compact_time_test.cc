@@ -1,14 +1,14 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "workqueue/internal/queue/compact_time.h"
+#include "workqueue/internal/compact_time.h"
 
 #include <cstdint>
 
 #include "absl/time/civil_time.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
-#include "workqueue/internal/finite_time.h"
+#include "workqueue/base/finite_time.h"
 
 namespace workqueue {
 namespace internal::compact_time_test {

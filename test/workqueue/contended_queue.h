@@ -12,11 +12,11 @@
 #include <utility>
 
 #include "absl/time/time.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/interfaces.h"
-#include "workqueue/internal/mutex_lock.h"
-#include "workqueue/internal/queue/forwarding_queue.h"
-#include "workqueue/internal/queue/queue_core.h"
+#include "workqueue/internal/forwarding_queue.h"
+#include "workqueue/internal/queue_core.h"
 #include "workqueue/queue.h"
 
 namespace workqueue {

@@ -19,7 +19,7 @@
 #include "absl/base/config.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
-#include "test/internal/counted_heap.h"
+#include "test/base/counted_heap.h"
 #include "test/workqueue/recording_log.h"
 #include "test/workqueue/recording_metrics.h"
 #include "test/workqueue/watched_fifo.h"

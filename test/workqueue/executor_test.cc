@@ -19,7 +19,7 @@
 #include "absl/base/config.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "test/internal/counted_heap.h"
+#include "test/base/counted_heap.h"
 #include "test/workqueue/recording_log.h"
 
 namespace workqueue::executor_test {

@@ -16,7 +16,7 @@
 #include "absl/types/span.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/interfaces.h"
-#include "workqueue/internal/queue/forwarding_queue.h"
+#include "workqueue/internal/forwarding_queue.h"
 #include "workqueue/queue.h"
 
 namespace workqueue {

@@ -12,8 +12,8 @@
 #include "absl/types/span.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "workqueue/internal/queue/lease_access.h"
-#include "workqueue/internal/queue/lease_owner.h"
+#include "workqueue/internal/lease_access.h"
+#include "workqueue/internal/lease_owner.h"
 #include "workqueue/lease.h"
 #include "workqueue/ordering.h"
 

@@ -18,7 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
-#include "test/internal/fragile_key.h"
+#include "test/base/fragile_key.h"
 #include "test/workqueue/every_queue.h"
 #include "test/workqueue/plain_queue.h"
 #include "workqueue/clock/fake_clock.h"

@@ -19,7 +19,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
-#include "test/internal/fragile_key.h"
+#include "test/base/fragile_key.h"
 #include "test/workqueue/hooked_queue.h"
 #include "test/workqueue/recording_log.h"
 #include "test/workqueue/recording_metrics.h"

@@ -18,7 +18,7 @@
 
 #include "absl/base/config.h"
 #include "gtest/gtest.h"
-#include "test/internal/fragile_key.h"
+#include "test/base/fragile_key.h"
 #include "test/workqueue/recording_metrics.h"
 #include "test/workqueue/watched_fifo.h"
 #include "workqueue/clock/fake_clock.h"

@@ -22,7 +22,7 @@
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "test/internal/fragile_key.h"
+#include "test/base/fragile_key.h"
 #include "test/ratelimit/invalid_argument.h"
 #include "test/workqueue/hooked_queue.h"
 #include "workqueue/clock/fake_clock.h"

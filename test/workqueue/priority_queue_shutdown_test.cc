@@ -14,7 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
-#include "test/internal/fragile_key.h"
+#include "test/base/fragile_key.h"
 #include "test/workqueue/priority_queue_fixture.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/priority_queue.h"

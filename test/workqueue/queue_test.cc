@@ -23,7 +23,7 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
-#include "test/internal/fragile_key.h"
+#include "test/base/fragile_key.h"
 #include "test/workqueue/recording_metrics.h"
 #include "test/workqueue/watched_fifo.h"
 #include "workqueue/clock/clock.h"

@@ -26,7 +26,7 @@
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "test/internal/counted_heap.h"
+#include "test/base/counted_heap.h"
 #include "test/workqueue/recording_log.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/log_sink.h"

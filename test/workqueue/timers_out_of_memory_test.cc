@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
-#include "test/internal/every_allocation.h"
+#include "test/base/every_allocation.h"
 #include "workqueue/executor.h"
 #include "workqueue/timers.h"
 

@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "workqueue/internal/queue/waiting_items.h"
+#include "workqueue/internal/waiting_items.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -16,7 +16,7 @@
 #include "absl/base/config.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
-#include "test/internal/fragile_key.h"
+#include "test/base/fragile_key.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/timer/waiting_set_options.h"

@@ -16,8 +16,8 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/interfaces.h"
-#include "workqueue/internal/mutex_lock.h"
 #include "workqueue/ordering.h"
 
 namespace workqueue {

@@ -13,9 +13,9 @@
 #include "absl/functional/function_ref.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "workqueue/base/finite_time.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/parker.h"
-#include "workqueue/internal/finite_time.h"
-#include "workqueue/internal/mutex_lock.h"
 
 namespace workqueue {
 

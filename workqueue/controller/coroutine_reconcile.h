@@ -21,11 +21,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "workqueue/base/catch_as_status.h"
 #include "workqueue/controller/async_reconcile.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/coroutine/spawn.h"
 #include "workqueue/coroutine/task.h"
-#include "workqueue/internal/catch_as_status.h"
 
 namespace workqueue {
 namespace internal {

@@ -29,14 +29,14 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "ratelimit/jitter.h"
+#include "workqueue/base/catch_as_status.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/controller/internal/reflector.h"
 #include "workqueue/controller/internal/restart_delays.h"
 #include "workqueue/controller/lister_watcher.h"
 #include "workqueue/controller/object_store.h"
 #include "workqueue/controller/source.h"
-#include "workqueue/internal/catch_as_status.h"
-#include "workqueue/internal/mutex_lock.h"
 #include "workqueue/log_sink.h"
 
 namespace workqueue {

@@ -21,14 +21,14 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "workqueue/add_with_options.h"
+#include "workqueue/base/catch_as_status.h"
+#include "workqueue/base/check_duration.h"
+#include "workqueue/base/mutex_lock.h"
+#include "workqueue/base/retry_delay.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/controller/informer.h"
 #include "workqueue/controller/source.h"
 #include "workqueue/interfaces.h"
-#include "workqueue/internal/catch_as_status.h"
-#include "workqueue/internal/check_duration.h"
-#include "workqueue/internal/mutex_lock.h"
-#include "workqueue/internal/retry_delay.h"
 
 namespace workqueue {
 

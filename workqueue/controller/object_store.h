@@ -26,9 +26,9 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
-#include "workqueue/internal/intrusive_list.h"
-#include "workqueue/internal/lru_map.h"
-#include "workqueue/internal/mutex_lock.h"
+#include "workqueue/base/intrusive_list.h"
+#include "workqueue/base/lru_map.h"
+#include "workqueue/base/mutex_lock.h"
 
 namespace workqueue {
 

@@ -15,7 +15,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/notification.h"
-#include "workqueue/internal/exceptions.h"
+#include "workqueue/base/exceptions.h"
 
 namespace workqueue {
 namespace {

@@ -25,9 +25,9 @@
 #include "absl/base/config.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
+#include "workqueue/base/exceptions.h"
 #include "workqueue/coroutine/internal/stoppable_wait.h"
 #include "workqueue/executor.h"
-#include "workqueue/internal/exceptions.h"
 
 namespace workqueue {
 namespace internal {

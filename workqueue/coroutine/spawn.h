@@ -20,11 +20,11 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
+#include "workqueue/base/catch_as_status.h"
+#include "workqueue/base/exceptions.h"
 #include "workqueue/coroutine/internal/resume_loop.h"
 #include "workqueue/coroutine/task.h"
 #include "workqueue/executor.h"
-#include "workqueue/internal/catch_as_status.h"
-#include "workqueue/internal/exceptions.h"
 
 namespace workqueue {
 

@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
+#include "workqueue/base/printable.h"
 #include "workqueue/inspect/inspectable.h"
 #include "workqueue/inspect/inspection_json.h"
 #include "workqueue/inspect/inspection_registry.h"
@@ -22,7 +23,6 @@
 #include "workqueue/inspect/internal/html.h"
 #include "workqueue/inspect/internal/list_limits.h"
 #include "workqueue/inspect/internal/page.h"
-#include "workqueue/internal/printable.h"
 
 namespace workqueue {
 namespace {

@@ -10,10 +10,10 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "nlohmann/json.hpp"
+#include "workqueue/base/printable.h"
 #include "workqueue/inspect/inspection.h"
 #include "workqueue/inspect/inspection_registry.h"
 #include "workqueue/inspect/internal/findings.h"
-#include "workqueue/internal/printable.h"
 
 namespace workqueue {
 namespace {

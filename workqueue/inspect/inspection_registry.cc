@@ -19,12 +19,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "workqueue/base/catch_as_status.h"
+#include "workqueue/base/check_duration.h"
+#include "workqueue/base/mutex_lock.h"
+#include "workqueue/base/printable.h"
 #include "workqueue/inspect/inspectable.h"
 #include "workqueue/inspect/inspection.h"
-#include "workqueue/internal/catch_as_status.h"
-#include "workqueue/internal/check_duration.h"
-#include "workqueue/internal/mutex_lock.h"
-#include "workqueue/internal/printable.h"
 #include "workqueue/timer/scheduler.h"
 
 namespace workqueue {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/inspect/inspection.h"
-#include "workqueue/internal/mutex_lock.h"
 
 namespace workqueue {
 

@@ -27,8 +27,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/controller/lister_watcher.h"
-#include "workqueue/internal/mutex_lock.h"
 
 namespace workqueue {
 

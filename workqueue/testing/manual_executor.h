@@ -15,8 +15,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/synchronization/mutex.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/executor.h"
-#include "workqueue/internal/mutex_lock.h"
 
 namespace workqueue {
 

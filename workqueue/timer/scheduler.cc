@@ -18,15 +18,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "workqueue/base/catch_as_status.h"
+#include "workqueue/base/check_duration.h"
+#include "workqueue/base/exceptions.h"
+#include "workqueue/base/mutex_lock.h"
+#include "workqueue/base/printable.h"
+#include "workqueue/base/slab.h"
+#include "workqueue/base/thread_name.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
-#include "workqueue/internal/catch_as_status.h"
-#include "workqueue/internal/check_duration.h"
-#include "workqueue/internal/exceptions.h"
-#include "workqueue/internal/mutex_lock.h"
-#include "workqueue/internal/printable.h"
-#include "workqueue/internal/slab.h"
-#include "workqueue/internal/thread_name.h"
 
 namespace workqueue {
 

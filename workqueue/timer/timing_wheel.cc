@@ -9,8 +9,8 @@
 
 #include "absl/numeric/bits.h"
 #include "absl/time/time.h"
-#include "workqueue/internal/exceptions.h"
-#include "workqueue/internal/slab.h"
+#include "workqueue/base/exceptions.h"
+#include "workqueue/base/slab.h"
 
 namespace workqueue {
 namespace internal {

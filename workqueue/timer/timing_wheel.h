@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "workqueue/internal/segmented_array.h"
-#include "workqueue/internal/slab.h"
+#include "workqueue/base/segmented_array.h"
+#include "workqueue/base/slab.h"
 #include "workqueue/timer/internal/time_scale.h"
 
 namespace workqueue {

@@ -14,10 +14,10 @@
 #include <limits>
 
 #include "absl/time/time.h"
-#include "workqueue/internal/exceptions.h"
-#include "workqueue/internal/indexed_heap.h"
-#include "workqueue/internal/segmented_array.h"
-#include "workqueue/internal/slab.h"
+#include "workqueue/base/exceptions.h"
+#include "workqueue/base/indexed_heap.h"
+#include "workqueue/base/segmented_array.h"
+#include "workqueue/base/slab.h"
 #include "workqueue/timer/internal/sorted_ring.h"
 #include "workqueue/timer/internal/time_scale.h"
 

@@ -11,11 +11,11 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "workqueue/base/finite_time.h"
+#include "workqueue/base/mutex_lock.h"
+#include "workqueue/base/thread_name.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
-#include "workqueue/internal/finite_time.h"
-#include "workqueue/internal/mutex_lock.h"
-#include "workqueue/internal/thread_name.h"
 
 namespace workqueue {
 

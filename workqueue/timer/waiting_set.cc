@@ -7,10 +7,10 @@
 #include <memory>
 
 #include "absl/time/time.h"
+#include "workqueue/base/exceptions.h"
+#include "workqueue/base/finite_time.h"
+#include "workqueue/base/slab.h"
 #include "workqueue/clock/clock.h"
-#include "workqueue/internal/exceptions.h"
-#include "workqueue/internal/finite_time.h"
-#include "workqueue/internal/slab.h"
 #include "workqueue/timer/timing_wheel.h"
 #include "workqueue/timer/waiting_set_options.h"
 

@@ -14,8 +14,8 @@
 
 #include "absl/base/optimization.h"
 #include "absl/time/time.h"
+#include "workqueue/base/slab.h"
 #include "workqueue/clock/clock.h"
-#include "workqueue/internal/slab.h"
 #include "workqueue/timer/timing_wheel.h"
 #include "workqueue/timer/waiting_heap.h"
 #include "workqueue/timer/waiting_set_options.h"

@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "workqueue/internal/printable.h"
+#include "workqueue/base/printable.h"
 
 namespace workqueue {
 namespace {

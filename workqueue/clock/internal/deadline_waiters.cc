@@ -7,8 +7,8 @@
 
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "workqueue/internal/intrusive_list.h"
-#include "workqueue/internal/mutex_lock.h"
+#include "workqueue/base/intrusive_list.h"
+#include "workqueue/base/mutex_lock.h"
 
 namespace workqueue {
 namespace internal {

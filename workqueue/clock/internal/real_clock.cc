@@ -14,6 +14,9 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "workqueue/base/exceptions.h"
+#include "workqueue/base/mutex_lock.h"
+#include "workqueue/base/thread_name.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/coarse_real_nanos.h"
 #include "workqueue/clock/internal/condition_variable_parker.h"
@@ -21,9 +24,6 @@
 #include "workqueue/clock/internal/steady_time.h"
 #include "workqueue/clock/internal/timer_slack.h"
 #include "workqueue/clock/parker.h"
-#include "workqueue/internal/exceptions.h"
-#include "workqueue/internal/mutex_lock.h"
-#include "workqueue/internal/thread_name.h"
 
 namespace workqueue {
 namespace internal {

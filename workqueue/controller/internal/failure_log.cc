@@ -12,11 +12,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "workqueue/base/exceptions.h"
+#include "workqueue/base/log.h"
+#include "workqueue/base/message_limit.h"
+#include "workqueue/base/printable.h"
 #include "workqueue/clock/clock.h"
-#include "workqueue/internal/exceptions.h"
-#include "workqueue/internal/log.h"
-#include "workqueue/internal/message_limit.h"
-#include "workqueue/internal/printable.h"
 #include "workqueue/log_sink.h"
 
 namespace workqueue {

@@ -15,8 +15,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "workqueue/base/message_limit.h"
 #include "workqueue/clock/clock.h"
-#include "workqueue/internal/message_limit.h"
 #include "workqueue/log_sink.h"
 
 namespace workqueue {

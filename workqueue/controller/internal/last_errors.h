@@ -20,10 +20,10 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "workqueue/base/lru_map.h"
+#include "workqueue/base/mutex_lock.h"
+#include "workqueue/base/printable.h"
 #include "workqueue/controller/failed_item.h"
-#include "workqueue/internal/lru_map.h"
-#include "workqueue/internal/mutex_lock.h"
-#include "workqueue/internal/printable.h"
 
 namespace workqueue {
 namespace internal {

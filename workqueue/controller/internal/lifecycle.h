@@ -21,12 +21,12 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
+#include "workqueue/base/error_log.h"
+#include "workqueue/base/log.h"
+#include "workqueue/base/worker_pool.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/controller/internal/restart_delays.h"
 #include "workqueue/controller/source.h"
-#include "workqueue/internal/error_log.h"
-#include "workqueue/internal/log.h"
-#include "workqueue/internal/worker_pool.h"
 #include "workqueue/log_sink.h"
 
 namespace workqueue {

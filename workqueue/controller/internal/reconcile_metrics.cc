@@ -8,8 +8,8 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "workqueue/base/exceptions.h"
 #include "workqueue/controller/metrics.h"
-#include "workqueue/internal/exceptions.h"
 #include "workqueue/parking_lot.h"
 
 namespace workqueue {

@@ -11,9 +11,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "workqueue/base/catch_as_status.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/controller/reconcile.h"
-#include "workqueue/internal/catch_as_status.h"
-#include "workqueue/internal/mutex_lock.h"
 
 namespace workqueue {
 namespace internal {

@@ -22,11 +22,11 @@
 #include "absl/time/time.h"
 #include "ratelimit/jitter.h"
 #include "ratelimit/token_bucket.h"
+#include "workqueue/base/error_log.h"
+#include "workqueue/base/worker_pool.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/controller/internal/restart_delays.h"
 #include "workqueue/controller/source.h"
-#include "workqueue/internal/error_log.h"
-#include "workqueue/internal/worker_pool.h"
 #include "workqueue/log_sink.h"
 
 namespace workqueue {

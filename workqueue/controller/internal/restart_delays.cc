@@ -11,8 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "workqueue/base/check_duration.h"
 #include "workqueue/controller/source.h"
-#include "workqueue/internal/check_duration.h"
 
 namespace workqueue {
 namespace internal {

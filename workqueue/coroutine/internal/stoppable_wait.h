@@ -15,9 +15,9 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "workqueue/base/exceptions.h"
 #include "workqueue/coroutine/internal/resume_loop.h"
 #include "workqueue/executor.h"
-#include "workqueue/internal/exceptions.h"
 
 namespace workqueue {
 namespace internal {

@@ -17,7 +17,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "workqueue/internal/printable.h"
+#include "workqueue/base/printable.h"
 
 namespace workqueue {
 namespace internal {

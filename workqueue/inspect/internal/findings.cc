@@ -12,9 +12,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "workqueue/base/printable.h"
 #include "workqueue/inspect/inspection.h"
 #include "workqueue/inspect/internal/readable.h"
-#include "workqueue/internal/printable.h"
 
 namespace workqueue {
 namespace internal {

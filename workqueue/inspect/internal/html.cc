@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
-#include "workqueue/internal/printable.h"
+#include "workqueue/base/printable.h"
 
 namespace workqueue {
 namespace internal {

@@ -13,6 +13,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "workqueue/base/printable.h"
 #include "workqueue/inspect/inspection.h"
 #include "workqueue/inspect/inspection_registry.h"
 #include "workqueue/inspect/internal/depth_plot.h"
@@ -20,7 +21,6 @@
 #include "workqueue/inspect/internal/html.h"
 #include "workqueue/inspect/internal/page_style.h"
 #include "workqueue/inspect/internal/readable.h"
-#include "workqueue/internal/printable.h"
 
 namespace workqueue {
 namespace internal {

@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "absl/base/thread_annotations.h"
-#include "workqueue/internal/intrusive_list.h"
-#include "workqueue/internal/mutex_lock.h"
+#include "workqueue/base/intrusive_list.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/metrics.h"
 
 namespace workqueue {

@@ -14,7 +14,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "prometheus/gauge.h"
-#include "workqueue/internal/intrusive_list.h"
+#include "workqueue/base/intrusive_list.h"
 #include "workqueue/metrics.h"
 
 namespace workqueue {

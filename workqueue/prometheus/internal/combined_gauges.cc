@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "prometheus/gauge.h"
-#include "workqueue/internal/mutex_lock.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/metrics.h"
 #include "workqueue/prometheus/internal/combined_gauge.h"
 

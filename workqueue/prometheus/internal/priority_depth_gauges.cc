@@ -17,7 +17,7 @@
 #include "prometheus/family.h"
 #include "prometheus/gauge.h"
 #include "prometheus/labels.h"
-#include "workqueue/internal/mutex_lock.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/metrics.h"
 #include "workqueue/prometheus/internal/gauge_share.h"
 

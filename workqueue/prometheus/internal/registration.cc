@@ -10,7 +10,7 @@
 #include "prometheus/gauge.h"
 #include "prometheus/histogram.h"
 #include "prometheus/registry.h"
-#include "workqueue/internal/exceptions.h"
+#include "workqueue/base/exceptions.h"
 
 namespace workqueue {
 namespace internal {

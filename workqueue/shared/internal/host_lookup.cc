@@ -21,10 +21,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "workqueue/internal/catch_as_status.h"
-#include "workqueue/internal/exceptions.h"
-#include "workqueue/internal/mutex_lock.h"
-#include "workqueue/internal/thread_name.h"
+#include "workqueue/base/catch_as_status.h"
+#include "workqueue/base/exceptions.h"
+#include "workqueue/base/mutex_lock.h"
+#include "workqueue/base/thread_name.h"
 #include "workqueue/shared/internal/wake_fd.h"
 
 namespace workqueue {

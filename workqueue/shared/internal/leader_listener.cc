@@ -11,9 +11,9 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "workqueue/base/catch_as_status.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/clock.h"
-#include "workqueue/internal/catch_as_status.h"
-#include "workqueue/internal/mutex_lock.h"
 #include "workqueue/shared/internal/redis_connection.h"
 #include "workqueue/shared/redis_options.h"
 

@@ -10,7 +10,7 @@
 #include "absl/memory/memory.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "workqueue/internal/queue/queue_metrics.h"
+#include "workqueue/internal/queue_metrics.h"
 #include "workqueue/metrics.h"
 
 namespace workqueue {

@@ -13,11 +13,11 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "workqueue/base/finite_time.h"
+#include "workqueue/base/mutex_lock.h"
+#include "workqueue/base/slab.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
-#include "workqueue/internal/finite_time.h"
-#include "workqueue/internal/mutex_lock.h"
-#include "workqueue/internal/slab.h"
 #include "workqueue/timer/waiting_set_options.h"
 
 namespace workqueue {

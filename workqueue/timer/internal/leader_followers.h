@@ -11,9 +11,9 @@
 #include <algorithm>
 
 #include "absl/time/time.h"
+#include "workqueue/base/intrusive_list.h"
+#include "workqueue/base/wake_time.h"
 #include "workqueue/clock/parker.h"
-#include "workqueue/internal/intrusive_list.h"
-#include "workqueue/internal/wake_time.h"
 
 namespace workqueue {
 namespace internal {

@@ -16,9 +16,9 @@
 
 #include "absl/base/attributes.h"
 #include "absl/cleanup/cleanup.h"
-#include "workqueue/internal/exceptions.h"
-#include "workqueue/internal/shrink.h"
-#include "workqueue/internal/slab.h"
+#include "workqueue/base/exceptions.h"
+#include "workqueue/base/shrink.h"
+#include "workqueue/base/slab.h"
 
 namespace workqueue {
 namespace internal {

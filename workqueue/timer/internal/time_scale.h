@@ -12,7 +12,7 @@
 #include <limits>
 
 #include "absl/time/time.h"
-#include "workqueue/internal/finite_time.h"
+#include "workqueue/base/finite_time.h"
 
 namespace workqueue {
 namespace internal {

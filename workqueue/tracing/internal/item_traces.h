@@ -17,9 +17,9 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "workqueue/internal/exceptions.h"
-#include "workqueue/internal/lru_map.h"
-#include "workqueue/internal/mutex_lock.h"
+#include "workqueue/base/exceptions.h"
+#include "workqueue/base/lru_map.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/tracing/queue_tracer.h"
 #include "workqueue/tracing/trace_context.h"
 

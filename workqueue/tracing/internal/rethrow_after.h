@@ -10,7 +10,7 @@
 
 #include "absl/base/config.h"
 #include "absl/status/status.h"
-#include "workqueue/internal/catch_as_status.h"
+#include "workqueue/base/catch_as_status.h"
 
 namespace workqueue {
 namespace internal {

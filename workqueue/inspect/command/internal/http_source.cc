@@ -13,11 +13,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "civetweb.h"
+#include "workqueue/base/printable.h"
 #include "workqueue/inspect/command/internal/arguments.h"
 #include "workqueue/inspect/command/internal/document.h"
 #include "workqueue/inspect/inspectable.h"
 #include "workqueue/inspect/internal/html.h"
-#include "workqueue/internal/printable.h"
 
 namespace workqueue {
 namespace internal {

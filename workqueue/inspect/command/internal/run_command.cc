@@ -10,13 +10,13 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "workqueue/base/printable.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/inspect/command/internal/arguments.h"
 #include "workqueue/inspect/command/internal/document.h"
 #include "workqueue/inspect/command/internal/source.h"
 #include "workqueue/inspect/command/internal/tables.h"
 #include "workqueue/inspect/inspectable.h"
-#include "workqueue/internal/printable.h"
 
 namespace workqueue {
 namespace internal {

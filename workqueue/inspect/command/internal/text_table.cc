@@ -14,7 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "workqueue/internal/printable.h"
+#include "workqueue/base/printable.h"
 
 namespace workqueue {
 namespace internal {

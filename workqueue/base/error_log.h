@@ -1,0 +1,80 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/base/error_log.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_BASE_ERROR_LOG_H_
+#define WORKQUEUE_BASE_ERROR_LOG_H_
+
+#include <string>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "workqueue/base/catch_as_status.h"
+#include "workqueue/base/log.h"
+#include "workqueue/base/message_limit.h"
+#include "workqueue/base/print_item.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/log_sink.h"
+
+namespace workqueue {
+namespace internal {
+
+// ErrorLog
+//
+// Logs those errors of one object that cannot be returned to a caller.
+//
+// An operation that fails for one item may fail for many items at the same
+// time. So a `MessageLimit` limits the messages of each `ErrorLog`. A message
+// contains the number of errors that have been left out before it.
+//
+// Thread-safe. Does not throw.
+class ErrorLog {
+ public:
+  // See `Log`. `sink` may be null.
+  ErrorLog(absl::string_view kind, absl::string_view name, LogSink* sink,
+           Clock* clock)
+      : log_(kind, name, sink), clock_(clock) {}
+
+  // Returns the text with which each message begins.
+  const std::string& who() const { return log_.who(); }
+
+  // Calls `f`, which returns an `absl::Status` or nothing. Returns false if `f`
+  // throws or returns an error, and true otherwise. If the result is false,
+  // logs the result of `what()`, which describes the failed operation, and then
+  // the error.
+  template <typename What, typename F>
+  bool Try(What what, F f) {
+    const absl::Status status = internal::CatchAsStatus(f);
+    if (status.ok()) return true;
+    Write(what, status);
+    return false;
+  }
+
+  // Logs the result of `what()` and then the error `why`.
+  void Write(absl::FunctionRef<std::string()> what, const absl::Status& why);
+
+  // Logs the result of `message()`.
+  void Write(absl::FunctionRef<std::string()> message);
+
+ private:
+  const Log log_;
+  Clock* const clock_;
+  MessageLimit limit_;
+};
+
+// Returns the message that `item` is due but could not be added. The queue
+// tries again to add the item.
+template <typename T>
+std::string DueButNotAdded(const T& item) {
+  return absl::StrCat(DescribeItem(item), " is due and cannot be added yet");
+}
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_BASE_ERROR_LOG_H_

@@ -1,0 +1,181 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/base/node_hash_set.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_BASE_NODE_HASH_SET_H_
+#define WORKQUEUE_BASE_NODE_HASH_SET_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "absl/numeric/int128.h"
+#include "workqueue/base/hash_index.h"
+#include "workqueue/base/slab.h"
+
+namespace workqueue {
+namespace internal {
+
+// The base class of the entries of a `NodeHashSet`.
+class HashSetNode {
+ public:
+  // Ids are small. No other entry has this id until this one is destroyed.
+  SlabId id() const { return id_; }
+
+ private:
+  template <typename, typename, typename, typename>
+  friend class NodeHashSet;
+
+  uint32_t hash_ = 0;
+  SlabId id_ = 0;
+};
+
+// An entry that stores an item. Derived classes add members.
+template <typename T>
+class ItemNode : public HashSetNode {
+ public:
+  explicit ItemNode(const T& item) : item_(item) {}
+  explicit ItemNode(T&& item) : item_(std::move(item)) {}
+
+  const T& item() const { return item_; }
+
+ private:
+  T item_;
+};
+
+// NodeHashSet
+//
+// This class is a hash set of entries, one for each item. Each item is stored
+// once, in its entry. An entry has the same address and the same id from its
+// insertion to its erasure, unless the caller moves it.
+//
+// `Entry` must derive from `HashSetNode`. It must have constructors from a
+// `const T&` and a `T&&`, and a method `const T& item() const`.
+//
+// The caller computes hashes, so that it can do so before it takes a lock. A
+// hash function may be the identity, because this class mixes its result.
+// Storage of erased entries is reused. So in the steady state nothing is
+// allocated except by copying an item. After a spike the storage is freed, but
+// an entry that remains keeps the storage of up to 63 others, 4 KB at most,
+// unless the caller compacts the set, as `Slab` describes.
+//
+// If constructing an entry, comparing or allocating throws, the set is
+// unchanged.
+//
+// Not thread-safe.
+template <typename T, typename Entry, typename Hash, typename Eq>
+class NodeHashSet {
+ public:
+  NodeHashSet() = default;
+  NodeHashSet(const NodeHashSet&) = delete;
+  NodeHashSet& operator=(const NodeHashSet&) = delete;
+
+  size_t size() const { return ids_.size(); }
+
+  // Returns the entry for `item`, which hashes to `hash`; null if there is
+  // none. `Key` is `T`, or a type that `Eq` compares a `T` with.
+  template <typename Key>
+  Entry* Find(const Key& item, size_t hash) const {
+    const HashIndex::Position position = ids_.Find(Mix(hash), IsFor(item));
+    return position.found ? &entries_[ids_[position]] : nullptr;
+  }
+
+  // Returns the id of the next new entry. Allocates the storage of that entry.
+  SlabId NextId() { return entries_.NextId(); }
+
+  // Returns the entry for `item`, and whether the entry is new. `item` is a
+  // `T`, an lvalue or an rvalue; an rvalue is moved from only if the entry is
+  // new.
+  template <typename U>
+  std::pair<Entry*, bool> FindOrInsert(U&& item, size_t hash) {
+    const uint32_t mixed = Mix(hash);
+    const HashIndex::Position position = ids_.Find(mixed, IsFor(item));
+    if (position.found) return {&entries_[ids_[position]], false};
+    const HashIndex::InsertPosition insert_at =
+        ids_.PrepareInsert(mixed, position);
+    const SlabId id = entries_.NextId();
+    Entry* const entry = entries_.New(std::forward<U>(item));
+    // From here on nothing throws.
+    entry->hash_ = mixed;
+    entry->id_ = id;
+    ids_.Insert(insert_at, mixed, id);
+    return {entry, true};
+  }
+
+  // Returns the entry of `id`, which must exist.
+  Entry* At(SlabId id) const { return &entries_[id]; }
+
+  // Calls `visit(const Entry&)` for each entry, in no particular order. `visit`
+  // must not change the set.
+  template <typename F>
+  void ForEach(F visit) const {
+    entries_.ForEach([&visit](const Entry* entry) { visit(*entry); });
+  }
+
+  // Destroys `entry`, which is in the set. Throws nothing.
+  void Erase(Entry* entry) {
+    const SlabId id = entry->id_;
+    ids_.Erase(
+        ids_.Find(entry->hash_, [id](SlabId other) { return other == id; }));
+    entries_.Delete(id);
+  }
+
+  // See `Slab::CompactionDue()`.
+  bool CompactionDue() const { return entries_.CompactionDue(); }
+
+  // Returns null or an entry for `Move()`; see `Slab::NextToMove()`. Always
+  // returns null if moving an entry may throw.
+  Entry* NextToMove() {
+    const SlabId id = entries_.NextToMove();
+    const bool can_move = std::is_nothrow_move_constructible_v<Entry>;
+    return can_move && id != kNoSlabId ? &entries_[id] : nullptr;
+  }
+
+  // Moves `entry`, which `NextToMove()` has returned, to another address and a
+  // smaller id. Returns the new entry. Throws nothing.
+  Entry* Move(Entry* entry) {
+    const SlabId from = entry->id_;
+    const SlabId to = entries_.NextId();
+    Entry* const moved = entries_.New(std::move(*entry));
+    moved->id_ = to;
+    ids_.Replace(
+        ids_.Find(moved->hash_, [from](SlabId id) { return id == from; }), to);
+    entries_.Delete(from);
+    return moved;
+  }
+
+  // All ids are less than this.
+  size_t id_limit() const { return entries_.id_limit(); }
+
+  // Destroys all entries, and frees the memory.
+  void Clear() {
+    ids_.Clear();
+    entries_.Clear();
+  }
+
+ private:
+  // Returns a predicate on ids: whether the entry of the id is for `item`.
+  template <typename Key>
+  auto IsFor(const Key& item) const {
+    return [this, &item](SlabId id) { return Eq()(entries_[id].item(), item); };
+  }
+
+  // Each bit of the result depends on all of `hash`.
+  static uint32_t Mix(uint64_t hash) {
+    const absl::uint128 product = absl::uint128(hash) * 0x9e3779b97f4a7c15;
+    return static_cast<uint32_t>(
+        (absl::Uint128High64(product) ^ absl::Uint128Low64(product)) >> 32);
+  }
+
+  Slab<Entry> entries_;
+  HashIndex ids_;
+};
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_BASE_NODE_HASH_SET_H_

@@ -1,0 +1,344 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/base/slab.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_BASE_SLAB_H_
+#define WORKQUEUE_BASE_SLAB_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <new>
+#include <utility>
+
+#include "absl/base/attributes.h"
+#include "absl/base/optimization.h"
+#include "absl/numeric/bits.h"
+#include "workqueue/base/exceptions.h"
+#include "workqueue/base/number_set.h"
+#include "workqueue/base/segmented_array.h"
+
+namespace workqueue {
+namespace internal {
+
+// Identifies an object in a `Slab`. The id of a destroyed object is reused, so
+// that ids stay small and can be indices of an array.
+using SlabId = uint32_t;
+
+// Not the id of any object.
+inline constexpr SlabId kNoSlabId = std::numeric_limits<SlabId>::max();
+
+// Slab
+//
+// This class owns objects of one type, in chunks of up to 64, and finds them by
+// id. Objects that are created one after the other are neighbours in memory. An
+// object keeps its address and its id.
+//
+// A new object gets a place in the chunk of the smallest number that has room,
+// and a new chunk gets the smallest free number. So ids become small again once
+// the objects of a peak are gone. A few empty chunks are kept, so that in the
+// steady state nothing is allocated. The other empty chunks are freed.
+//
+// But a few objects that remain after a peak may keep many chunks, and large
+// arrays that are indexed by id. An owner that can give objects other addresses
+// and ids prevents this by compaction: it moves one object at a time.
+//
+//     slab.Delete(id);
+//     if (slab.CompactionDue()) {
+//       const SlabId from = slab.NextToMove();
+//       if (from != kNoSlabId) {
+//         const SlabId to = slab.NextId();
+//         slab.New(std::move(slab[from]));
+//         ...  // replace `from` by `to` everywhere
+//         slab.Delete(from);
+//       }
+//       ...  // free memory for ids from slab.id_limit() on
+//     }
+//
+// `Clear()` and `ForEach()` take time proportional to the number of chunks.
+// Every other operation takes amortized constant time: at most one of 64 visits
+// the pointers to all chunks.
+//
+// A slab has at most `kMaxObjects` objects.
+//
+// Not thread-safe.
+template <typename E, SlabId kMaxObjects = kNoSlabId>
+class Slab {
+ public:
+  Slab() = default;
+  Slab(const Slab&) = delete;
+  Slab& operator=(const Slab&) = delete;
+
+  ~Slab() { Clear(); }
+
+  size_t size() const { return size_; }
+
+  // All ids are less than this.
+  size_t id_limit() const { return num_chunks_ * kChunkSize; }
+
+  // Returns the id of the next new object. Allocates the storage of that
+  // object.
+  //
+  // Throws `std::bad_alloc` if there is no memory, or no id left.
+  SlabId NextId() {
+    if (ABSL_PREDICT_FALSE(!HasRoom())) NextChunk();
+    return current_->first_id +
+           static_cast<SlabId>(absl::countr_zero(current_->free));
+  }
+
+  // Returns a new object. Its id is the one that `NextId()` returns before the
+  // call. If constructing the object, or allocating, throws, the slab is
+  // unchanged.
+  template <typename... Args>
+  E* New(Args&&... args) {
+    if (ABSL_PREDICT_FALSE(!HasRoom())) NextChunk();
+    Chunk* const chunk = current_;
+    E* const object = ::new (chunk->storage[absl::countr_zero(chunk->free)])
+        E(std::forward<Args>(args)...);
+    chunk->free &= chunk->free - 1;  // The first free place is taken.
+    ++size_;
+    ++made_;
+    return object;
+  }
+
+  // Returns the object of `id`, which must exist.
+  E& operator[](SlabId id) const {
+    return *chunks_[id / kChunkSize]->Object(IndexOf(id));
+  }
+
+  // Returns the object of `id`, or null if there is none.
+  E* Find(SlabId id) const {
+    const size_t number = id / kChunkSize;
+    if (number >= num_chunks_ || chunks_[number] == nullptr) return nullptr;
+    const int index = IndexOf(id);
+    return (chunks_[number]->free >> index) % 2 == 0
+               ? chunks_[number]->Object(index)
+               : nullptr;
+  }
+
+  // Destroys the object of `id`, which must exist. Throws nothing.
+  void Delete(SlabId id) {
+    Chunk* const chunk = chunks_[id / kChunkSize];
+    chunk->Object(IndexOf(id))->~E();
+    if (ABSL_PREDICT_FALSE(chunk->free == 0)) ChunkHasRoom(chunk);
+    chunk->free |= uint64_t{1} << IndexOf(id);
+    --size_;
+    --until_compaction_;
+    if (chunk->free == kAllFree && num_chunks_ > kSpareChunks) {
+      ChunkIsEmpty(chunk);
+    }
+  }
+
+  // Returns whether, after a `Delete()`, the owner should call `NextToMove()`,
+  // and free memory for ids from `id_limit()` on. Returns true after every 32nd
+  // deletion, and after the last one of a peak.
+  bool CompactionDue() const { return until_compaction_ <= 0; }
+
+  // If more than a fifth of the ids below `id_limit()` is unused, and more than
+  // those of a few chunks, returns the id of an object. The owner should then
+  // replace the object by a new one, whose id is smaller and whose storage has
+  // been allocated. The owner may refuse; the next calls return the ids of
+  // other objects. Otherwise returns `kNoSlabId`. Throws nothing.
+  //
+  // While objects are only deleted, one that moved would probably be deleted
+  // soon. So objects move only if new objects have been made since ids became
+  // unused, or if most ids are unused.
+  SlabId NextToMove() {
+    constexpr size_t kSpare = kSpareChunks * kChunkSize;
+    until_compaction_ = kDeletionsPerMove;
+    if (id_limit() <= size_ + size_ / 4 + kSpare) {
+      made_ = 0;
+      return kNoSlabId;
+    }
+    if (made_ < kDeletionsPerMove && id_limit() <= 16 * size_ + kSpare) {
+      return kNoSlabId;
+    }
+    made_ -= std::min(made_, kDeletionsPerMove);
+    return FindToMove();
+  }
+
+  // Destroys all objects, and frees the memory.
+  void Clear() {
+    ForEach([](E* object) { object->~E(); });
+    for (size_t number = 0; number < num_chunks_; ++number) {
+      delete chunks_[number];
+    }
+    for (Chunk* chunk = spare_; chunk != nullptr;) {
+      delete std::exchange(chunk, chunk->next_spare);
+    }
+    chunks_.Clear();
+    with_room_.Clear();
+    current_ = spare_ = nullptr;
+    num_chunks_ = spare_chunks_ = size_ = 0;
+    until_compaction_ = 0;
+  }
+
+  // Calls `visit(E*)` for each object, in the order of their ids. `visit` may
+  // delete the object that it is called for, by its id.
+  template <typename F>
+  void ForEach(F visit) const {
+    for (size_t number = 0; number < num_chunks_; ++number) {
+      Chunk* const chunk = chunks_[number];
+      if (chunk == nullptr) continue;
+      for (uint64_t left = chunk->used(); left != 0; left &= left - 1) {
+        visit(chunk->Object(absl::countr_zero(left)));
+      }
+    }
+  }
+
+ private:
+  // A chunk has as many objects as fit into 4 KB, but no more than a word has
+  // bits.
+  static constexpr size_t ChunkSize() {
+    size_t size = 64;
+    while (size > 1 && size * sizeof(E) > 4096) size /= 2;
+    return size;
+  }
+  static constexpr size_t kChunkSize = ChunkSize();
+  static constexpr uint64_t kAllFree = ~uint64_t{0} >> (64 - kChunkSize);
+  static constexpr size_t kSpareChunks = 4;
+  static constexpr int64_t kDeletionsPerMove = 32;
+
+  struct Chunk {
+    E* Object(int index) { return reinterpret_cast<E*>(storage[index]); }
+
+    // A bit for each object.
+    uint64_t used() const { return ~free & kAllFree; }
+
+    size_t number() const { return first_id / kChunkSize; }
+
+    uint64_t free = kAllFree;  // a bit for each place
+    SlabId first_id = 0;       // unless the chunk is spare
+    Chunk* next_spare = nullptr;
+    alignas(E) char storage[kChunkSize][sizeof(E)];
+  };
+
+  static SlabId IdOf(size_t number, int index) {
+    return static_cast<SlabId>(number * kChunkSize + index);
+  }
+
+  static int IndexOf(SlabId id) { return static_cast<int>(id % kChunkSize); }
+
+  bool HasRoom() const { return current_ != nullptr && current_->free != 0; }
+
+  // Handles that a place of `chunk`, which was full, becomes free.
+  ABSL_ATTRIBUTE_NOINLINE void ChunkHasRoom(Chunk* chunk) {
+    if (chunk != current_) with_room_.Insert(chunk->number());
+  }
+
+  // Makes current_ the chunk of the smallest number that has room.
+  ABSL_ATTRIBUTE_NOINLINE void NextChunk() {
+    const size_t number = std::min(with_room_.First(), num_chunks_);
+    if (number == num_chunks_) {
+      AddChunk();
+    } else {
+      if (chunks_[number] == nullptr) chunks_[number] = NewChunk(number);
+      with_room_.Erase(number);
+    }
+    Chunk* const before = std::exchange(current_, chunks_[number]);
+    if (before == nullptr || before->free == 0) return;
+    with_room_.Insert(before->number());
+    if (before->free == kAllFree) ChunkIsEmpty(before);
+  }
+
+  // Makes a chunk of the next number.
+  void AddChunk() {
+    if (num_chunks_ == kMaxObjects / kChunkSize) ThrowBadAlloc();
+    chunks_.Reserve(num_chunks_ + 1);
+    with_room_.Reserve(num_chunks_ + 1);
+    chunks_[num_chunks_] = NewChunk(num_chunks_);
+    ++num_chunks_;
+  }
+
+  Chunk* NewChunk(size_t number) {
+    Chunk* chunk = spare_;
+    if (chunk == nullptr) {
+      chunk = new Chunk;
+    } else {
+      spare_ = chunk->next_spare;
+      --spare_chunks_;
+    }
+    chunk->first_id = IdOf(number, 0);
+    return chunk;
+  }
+
+  // Handles that `chunk` has become empty: keeps it or frees it.
+  ABSL_ATTRIBUTE_NOINLINE void ChunkIsEmpty(Chunk* chunk) {
+    if (size_ == 0) {
+      Clear();
+      return;
+    }
+    if (chunk == current_) {
+      // It is the next one in any case if no smaller number has room.
+      if (with_room_.First() > chunk->number()) return;
+      with_room_.Insert(chunk->number());
+      current_ = nullptr;
+    }
+    chunks_[chunk->number()] = nullptr;
+    if (spare_chunks_ < kSpareChunks) {
+      chunk->next_spare = std::exchange(spare_, chunk);
+      ++spare_chunks_;
+    } else {
+      delete chunk;
+    }
+    while (chunks_[num_chunks_ - 1] == nullptr) --num_chunks_;
+    chunks_.Shrink(num_chunks_);
+    with_room_.Truncate(num_chunks_);
+  }
+
+  // Returns the id of the next object to move; `kNoSlabId` if none is found
+  // soon. Goes from the largest id to the smallest, and begins again.
+  ABSL_ATTRIBUTE_NOINLINE SlabId FindToMove() {
+    // current_ becomes the chunk to move objects to.
+    if (!HasRoom() || with_room_.First() < current_->number()) {
+      if (!TryCall([this] { NextChunk(); })) return kNoSlabId;
+    }
+    move_before_ = std::min(move_before_, id_limit());
+    for (int steps = 0; steps < 8; ++steps) {
+      const size_t number = (move_before_ - 1) / kChunkSize;
+      if (move_before_ == 0 || number <= current_->number()) {
+        move_before_ = std::numeric_limits<size_t>::max();
+        return kNoSlabId;
+      }
+      const size_t end = move_before_ - number * kChunkSize;
+      const uint64_t used = chunks_[number] == nullptr
+                                ? 0
+                                : chunks_[number]->used() << (64 - end);
+      if (used != 0) {
+        move_before_ -= absl::countl_zero(used) + 1;
+        return static_cast<SlabId>(move_before_);
+      }
+      move_before_ = number * kChunkSize;
+    }
+    return kNoSlabId;
+  }
+
+  // The members that every call uses come last, next to each other.
+
+  // The numbers of the chunks that have room, except for current_, and of the
+  // null pointers.
+  NumberSet with_room_;
+  Chunk* spare_ = nullptr;  // a list of empty chunks
+  size_t spare_chunks_ = 0;
+  // The next object to move is one with a smaller id.
+  size_t move_before_ = std::numeric_limits<size_t>::max();
+  // By number, num_chunks_ of them. Null where there is no chunk; the last one
+  // is not null.
+  size_t num_chunks_ = 0;
+  SegmentedArray<Chunk*> chunks_;
+  Chunk* current_ = nullptr;  // where the next object goes, if there is room
+  size_t size_ = 0;
+  int64_t until_compaction_ = kDeletionsPerMove;  // the number of deletions
+  // The number of objects made since few ids were unused, less
+  // `kDeletionsPerMove` for each that has moved since then.
+  int64_t made_ = 0;
+};
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_BASE_SLAB_H_

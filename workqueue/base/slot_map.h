@@ -1,0 +1,214 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/base/slot_map.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_BASE_SLOT_MAP_H_
+#define WORKQUEUE_BASE_SLOT_MAP_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "absl/base/attributes.h"
+#include "absl/base/optimization.h"
+#include "workqueue/base/exceptions.h"
+#include "workqueue/base/hash_index.h"
+#include "workqueue/base/slab.h"
+
+namespace workqueue {
+namespace internal {
+
+// Handle
+//
+// This class identifies an object in a `SlotMap`. A handle may outlive its
+// object: it identifies nothing then, and never another object. A default
+// constructed handle identifies nothing. Copyable. `Tag` makes the handles of
+// different kinds of maps different types.
+template <typename Tag>
+class Handle {
+ public:
+  Handle() = default;
+
+  // Whether the handle identifies an object, which may have been destroyed.
+  explicit operator bool() const { return id_ != 0; }
+
+  friend bool operator==(const Handle& a, const Handle& b) {
+    return a.id_ == b.id_;
+  }
+  friend bool operator!=(const Handle& a, const Handle& b) { return !(a == b); }
+
+  template <typename H>
+  friend H AbslHashValue(H state, const Handle& handle) {
+    return H::combine(std::move(state), handle.id_);
+  }
+
+ private:
+  template <typename, typename>
+  friend class SlotMap;
+
+  Handle(SlabId slot, uint64_t id) : id_(id), slot_(slot) {}
+
+  uint64_t id_ = 0;  // unique in its map; zero for none
+  SlabId slot_ = 0;  // where the object was at first
+};
+
+// The base class of the objects in a `SlotMap`.
+class SlotMapEntry {
+ public:
+  SlotMapEntry() : slot_(0), moved_(0) {}
+
+  // Slots are small. No other object has this slot until this one is destroyed.
+  SlabId slot() const { return slot_; }
+
+ private:
+  template <typename, typename>
+  friend class SlotMap;
+
+  static constexpr SlabId kMaxSlots = SlabId{1} << 31;
+
+  uint64_t id_ = 0;
+  SlabId slot_ : 31;
+  SlabId moved_ : 1;  // whether the handles have another slot
+};
+
+// SlotMap
+//
+// This class owns objects, and finds them by handle. A handle has a slot in the
+// map and an id. An id is never reused, so that a handle of an earlier object
+// in a slot does not find the present one.
+//
+// Every operation takes amortized constant time. In the steady state nothing is
+// allocated. After a spike the memory is freed, but an object that remains
+// keeps the memory of up to 63 others, 4 KB at most, unless the caller compacts
+// the map, as `Slab` describes. The map has a hash table of the objects that
+// have moved, because their handles have other slots.
+//
+// Not thread-safe.
+template <typename Entry, typename Tag>
+class SlotMap {
+ public:
+  size_t size() const { return entries_.size(); }
+
+  // Returns the slot of the next new object. Allocates the storage of that
+  // object.
+  SlabId NextSlot() { return entries_.NextId(); }
+
+  // Returns a new object. If constructing it, or allocating, throws, the map is
+  // unchanged.
+  template <typename... Args>
+  Entry* New(Args&&... args) {
+    const SlabId slot = entries_.NextId();
+    Entry* const entry = entries_.New(std::forward<Args>(args)...);
+    entry->slot_ = slot;
+    entry->id_ = ++last_id_;
+    return entry;
+  }
+
+  // Returns the handle of `entry`, which is in a map.
+  static Handle<Tag> HandleOf(const Entry* entry) {
+    return {entry->slot_, entry->id_};
+  }
+
+  // Returns whether `a` was made before `b`.
+  static bool IsOlder(const Entry* a, const Entry* b) {
+    return a->id_ < b->id_;
+  }
+
+  // Returns the object of `handle`, or null if it has been destroyed.
+  Entry* Find(Handle<Tag> handle) const {
+    Entry* const entry = entries_.Find(handle.slot_);
+    if (entry != nullptr && entry->id_ == handle.id_) return entry;
+    return moved_.size() == 0 ? nullptr : FindMoved(handle.id_);
+  }
+
+  // Returns the object at `slot`, which must exist.
+  Entry* At(SlabId slot) const { return &entries_[slot]; }
+
+  // Destroys `entry`, which is in the map. Throws nothing.
+  void Delete(Entry* entry) {
+    if (ABSL_PREDICT_FALSE(entry->moved_)) ForgetMoved(entry);
+    entries_.Delete(entry->slot_);
+  }
+
+  // See `Slab::CompactionDue()`.
+  bool CompactionDue() const { return entries_.CompactionDue(); }
+
+  // Returns null or an object for `Move()`; see `Slab::NextToMove()`. Always
+  // returns null if moving an object may throw.
+  Entry* NextToMove() {
+    const SlabId slot = entries_.NextToMove();
+    const bool can_move = std::is_nothrow_move_constructible_v<Entry>;
+    return can_move && slot != kNoSlabId ? &entries_[slot] : nullptr;
+  }
+
+  // Replaces `entry`, which `NextToMove()` has returned, by a new object, which
+  // is moved from it and has a smaller slot. The handles of `entry` become
+  // handles of the new object. The caller must delete `entry`, too. Returns the
+  // new object, or null if there is no memory; then nothing has changed.
+  Entry* Move(Entry* entry) {
+    const uint32_t hash = HashOf(entry->id_);
+    const HashIndex::Position position = PositionOf(entry->id_);
+    HashIndex::InsertPosition insert_at{};
+    if (!position.found &&
+        !TryCall([&] { insert_at = moved_.PrepareInsert(hash, position); })) {
+      return nullptr;
+    }
+    const SlabId slot = entries_.NextId();
+    Entry* const moved = entries_.New(std::move(*entry));
+    moved->slot_ = slot;
+    moved->moved_ = true;
+    if (position.found) {
+      moved_.Replace(position, slot);
+    } else {
+      moved_.Insert(insert_at, hash, slot);
+    }
+    entry->id_ = 0;
+    entry->moved_ = false;
+    return moved;
+  }
+
+  // All slots are less than this.
+  size_t slot_limit() const { return entries_.id_limit(); }
+
+  // Calls `visit(Entry*)` for each object, in no particular order. `visit` may
+  // delete the object that it is called for.
+  template <typename F>
+  void ForEach(F visit) const {
+    entries_.ForEach(visit);
+  }
+
+ private:
+  // The ids are consecutive. So multiplying spreads their hashes evenly.
+  static uint32_t HashOf(uint64_t id) {
+    return static_cast<uint32_t>((id * 0x9e3779b97f4a7c15) >> 32);
+  }
+
+  // Returns the position in moved_ of the object of `id`.
+  HashIndex::Position PositionOf(uint64_t id) const {
+    return moved_.Find(HashOf(id), [this, id](SlabId slot) {
+      return entries_[slot].id_ == id;
+    });
+  }
+
+  ABSL_ATTRIBUTE_NOINLINE void ForgetMoved(Entry* entry) {
+    moved_.Erase(PositionOf(entry->id_));
+  }
+
+  ABSL_ATTRIBUTE_NOINLINE Entry* FindMoved(uint64_t id) const {
+    const HashIndex::Position position = PositionOf(id);
+    return position.found ? &entries_[moved_[position]] : nullptr;
+  }
+
+  Slab<Entry, SlotMapEntry::kMaxSlots> entries_;
+  HashIndex moved_;  // the slots of the objects that have moved
+  uint64_t last_id_ = 0;
+};
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_BASE_SLOT_MAP_H_

@@ -1,0 +1,58 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/base/trampoline.h"
+
+#include <utility>
+
+#include "workqueue/base/fifo.h"
+
+namespace workqueue {
+namespace internal {
+
+struct Trampoline::State {
+  Running* innermost = nullptr;
+  Fifo<Deferred> deferred;
+};
+
+Trampoline::State& Trampoline::OfThread() {
+  thread_local State state;
+  return state;
+}
+
+Trampoline::Running::Running(const void* kind)
+    : kind_(kind), outer_(std::exchange(OfThread().innermost, this)) {}
+
+Trampoline::Running::~Running() {
+  State& state = OfThread();
+  if (outer_ == nullptr) {
+    kind_ = nullptr;  // The task has returned. But this stays the outermost.
+    while (!state.deferred.empty()) {
+      Deferred next = state.deferred.Pop();
+      next.run(next.executor, std::move(next.task));
+    }
+  }
+  state.innermost = outer_;
+}
+
+bool Trampoline::Runs(const void* kind) {
+  const Running* running = OfThread().innermost;
+  while (running != nullptr && running->kind_ != kind) {
+    running = running->outer_;
+  }
+  return running != nullptr;
+}
+
+void Trampoline::Defer(RunFunction run, void* executor, Task&& task) {
+  OfThread().deferred.Push({run, executor, std::move(task)});
+}
+
+void Trampoline::RunDeferred() {
+  Running*& innermost = OfThread().innermost;
+  Running* const hidden = std::exchange(innermost, nullptr);
+  { const Running nothing(nullptr); }  // Its end runs them.
+  innermost = hidden;
+}
+
+}  // namespace internal
+}  // namespace workqueue

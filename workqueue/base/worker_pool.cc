@@ -1,0 +1,52 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/base/worker_pool.h"
+
+#include <cstddef>
+#include <functional>
+#include <thread>  // NOLINT(build/c++11)
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "workqueue/base/catch_as_status.h"
+#include "workqueue/base/exceptions.h"
+
+namespace workqueue {
+namespace internal {
+namespace {
+
+// The pool that started the current thread; null for other threads.
+thread_local const WorkerPool* pool_of_thread = nullptr;
+
+}  // namespace
+
+absl::Status WorkerPool::Start(size_t workers,
+                               const std::function<void(size_t)>& work) {
+  const bool started = internal::TryCall([&] {
+    threads_.reserve(workers);
+    for (size_t i = 0; i < workers; ++i) {
+      threads_.emplace_back([this, work, i] {
+        pool_of_thread = this;
+        work(i);
+      });
+    }
+  });
+  if (started) return absl::OkStatus();
+  // There may be no memory for the error's message either.
+  return internal::CatchAsStatus([&] {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("only ", threads_.size(), " of ", workers,
+                     " threads could be started"));
+  });
+}
+
+void WorkerPool::Join() {
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+bool WorkerPool::RunsThisThread() const { return pool_of_thread == this; }
+
+}  // namespace internal
+}  // namespace workqueue

@@ -1,0 +1,98 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/internal/forwarding_queue.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_INTERNAL_FORWARDING_QUEUE_H_
+#define WORKQUEUE_INTERNAL_FORWARDING_QUEUE_H_
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "workqueue/acquire_async.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/executor.h"
+#include "workqueue/interfaces.h"
+#include "workqueue/lease.h"
+#include "workqueue/lease_batch.h"
+#include "workqueue/snapshot.h"
+
+namespace workqueue {
+namespace internal {
+
+// ForwardingQueue
+//
+// A queue that implements `InterfaceType` and owns a queue that implements
+// `Below`. It forwards every function of `Interface<T>` to that queue.
+template <typename T, typename InterfaceType, typename Below>
+class ForwardingQueue : public InterfaceType {
+ public:
+  bool Add(const T& item) override { return below_->Add(item); }
+  std::optional<T> Get() override { return below_->Get(); }
+  bool Done(const T& item) override { return below_->Done(item); }
+  size_t Len() const override { return below_->Len(); }
+  void ShutDown() override { below_->ShutDown(); }
+  bool ShutDownWithDrainWithin(absl::Duration timeout) override {
+    return below_->ShutDownWithDrainWithin(timeout);
+  }
+  void Close() override { below_->Close(); }
+  bool ShuttingDown() const override { return below_->ShuttingDown(); }
+  bool AddAll(absl::Span<const T> items) override {
+    return below_->AddAll(items);
+  }
+  absl::StatusOr<T> GetWithTimeout(absl::Duration timeout) override {
+    return below_->GetWithTimeout(timeout);
+  }
+  absl::StatusOr<Lease<T>> AcquireWithTimeout(absl::Duration timeout) override {
+    return below_->AcquireWithTimeout(timeout);
+  }
+  absl::Status AcquireNext(Lease<T>* lease) override {
+    return below_->AcquireNext(lease);
+  }
+  absl::StatusOr<LeaseBatch<T>> AcquireUpToWithTimeout(
+      size_t max, absl::Duration timeout) override {
+    return below_->AcquireUpToWithTimeout(max, timeout);
+  }
+  AcquireId AcquireAsync(Executor* executor,
+                         AcquireCallback<T> callback) override {
+    return below_->AcquireAsync(executor, std::move(callback));
+  }
+  AcquireId AcquireNextAsync(Lease<T>* lease, Executor* executor,
+                             AcquireCallback<T> callback) override {
+    return below_->AcquireNextAsync(lease, executor, std::move(callback));
+  }
+  bool CancelAcquire(AcquireId id) override {
+    return below_->CancelAcquire(id);
+  }
+  Snapshot<T> TakeSnapshotUpTo(size_t max) override {
+    return below_->TakeSnapshotUpTo(max);
+  }
+  Snapshot<T> TakeSnapshotOf(const T& item) override {
+    return below_->TakeSnapshotOf(item);
+  }
+  Clock* clock() const override { return below_->clock(); }
+
+ protected:
+  // `below` is not null.
+  explicit ForwardingQueue(std::unique_ptr<Below> below)
+      : below_(std::move(below)) {}
+
+  Below& below() { return *below_; }
+  const Below& below() const { return *below_; }
+
+ private:
+  const std::unique_ptr<Below> below_;
+};
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_INTERNAL_FORWARDING_QUEUE_H_

@@ -1,0 +1,62 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/internal/lease_access.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_INTERNAL_LEASE_ACCESS_H_
+#define WORKQUEUE_INTERNAL_LEASE_ACCESS_H_
+
+#include <cstddef>
+#include <utility>
+
+#include "workqueue/internal/lease_owner.h"
+#include "workqueue/lease.h"
+#include "workqueue/lease_batch.h"
+#include "workqueue/ordering.h"
+
+namespace workqueue {
+namespace internal {
+
+// LeaseAccess
+//
+// The functions that make leases and batches of leases. They are for queues
+// only, so they are not part of `Lease` and `LeaseBatch`.
+struct LeaseAccess {
+  // Returns a lease of `item`, which is not null. The lease ends by a call of
+  // `owner->EndLeases()`.
+  template <typename T>
+  static Lease<T> Make(LeaseOwner<T>* owner, QueuedItem<T>* item) {
+    return Lease<T>(owner, item);
+  }
+
+  // If `owner` is the owner of `*lease`, empties `*lease` without ending the
+  // lease, and returns the item. Returns null otherwise.
+  template <typename T>
+  static QueuedItem<T>* Release(Lease<T>* lease, const LeaseOwner<T>* owner) {
+    return lease->owner_ == owner ? std::exchange(lease->item_, nullptr)
+                                  : nullptr;
+  }
+
+  // Allocates memory for `n` leases.
+  template <typename T>
+  static void Reserve(LeaseBatch<T>* batch, size_t n) {
+    batch->leases_.reserve(n);
+  }
+
+  template <typename T>
+  static void PushBack(LeaseBatch<T>* batch, Lease<T> lease) {
+    batch->leases_.push_back(std::move(lease));
+  }
+
+  template <typename T>
+  static void PopBack(LeaseBatch<T>* batch) {
+    batch->leases_.pop_back();
+  }
+};
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_INTERNAL_LEASE_ACCESS_H_

@@ -1,0 +1,269 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/internal/priority_order.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_INTERNAL_PRIORITY_ORDER_H_
+#define WORKQUEUE_INTERNAL_PRIORITY_ORDER_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/base/attributes.h"
+#include "absl/base/optimization.h"
+#include "absl/cleanup/cleanup.h"
+#include "workqueue/base/error_log.h"
+#include "workqueue/base/indexed_heap.h"
+#include "workqueue/internal/queue_core.h"
+#include "workqueue/internal/queue_order.h"
+#include "workqueue/internal/queue_state.h"
+#include "workqueue/ordering.h"
+#include "workqueue/ordering_bound.h"
+
+namespace workqueue {
+namespace internal {
+
+// PriorityOrder
+//
+// The queued items of a `PriorityQueue`: in the user's `Ordering` or, without
+// an ordering, in a heap that is sorted by priority and, within a priority, by
+// sequence number. This class is the `Order` of a `QueueCore`.
+//
+// The heap has memory for all items that are dirty or being processed. The
+// reason is that the end of an item's processing may insert the item into the
+// heap and must not throw.
+template <typename T>
+class PriorityOrder {
+ public:
+  // An item may also wait for its time. A waiting item is in another heap,
+  // which is not part of this class.
+  struct Entry : QueueOrder<T>::Entry {
+    using QueueOrder<T>::Entry::Entry;
+
+    bool InUse() const { return QueueEntry<T>::InUse() || waiting; }
+
+    using QueuedItem<T>::set_is_retry;
+
+    bool waiting = false;  // never true if dirty
+    // Valid while being processed.
+    bool handed_out_as_retry = false;
+    int handed_out_priority = 0;
+    int64_t sequence = 0;  // the place within the priority
+    uint32_t heap_index = 0;
+  };
+
+  // How an item was added.
+  struct Place {
+    int priority;
+    bool is_retry;
+    int64_t sequence;
+  };
+
+  static constexpr bool kHasPriorities = true;
+
+  // `ordering` may be null.
+  explicit PriorityOrder(std::unique_ptr<Ordering<T>> ordering) {
+    if (ordering == nullptr) return;
+    ordered_ = std::make_unique<QueueOrder<T>>(std::move(ordering));
+  }
+
+  static Place PlaceOf(const Entry& entry) {
+    return {entry.priority(), entry.is_retry(), entry.sequence};
+  }
+
+  static void Set(Entry* entry, const Place& place) {
+    entry->set_priority(place.priority);
+    entry->set_is_retry(place.is_retry);
+    entry->sequence = place.sequence;
+  }
+
+  bool has_ordering() const { return ABSL_PREDICT_FALSE(ordered_ != nullptr); }
+
+  size_t size() const {
+    return has_ordering() ? ordered_->size() : heap_.size();
+  }
+
+  NextItem next() const {
+    if (has_ordering()) return ordered_->next();
+    return heap_.empty() ? NextItem::kNone : NextItem::kReady;
+  }
+
+  // Prepares `Add()`, if there is no ordering. Throws if there is no memory.
+  // Then nothing has changed.
+  void ReserveForAdd() { heap_.Reserve(places_ + 1); }
+
+  // Prepares `Add()`, if there is an ordering. Throws what the ordering throws.
+  // Then nothing has changed. No other function of this class throws.
+  void PushToOrdering(Entry* entry, const Place& place) {
+    if (entry->processing) return;
+    absl::Cleanup undo = [entry, before = PlaceOf(*entry)] {
+      Set(entry, before);
+    };
+    Set(entry, place);
+    ordered_->Push(entry);
+    std::move(undo).Cancel();
+  }
+
+  // Adds `entry`, which becomes dirty, at `place`. One of the two functions
+  // above must have prepared this.
+  void Add(Entry* entry, const Place& place) {
+    Set(entry, place);
+    if (entry->processing) return;
+    ++places_;
+    if (!has_ordering()) Insert(entry);
+  }
+
+  // Moves `entry`, which is dirty, to `place`.
+  void Move(Entry* entry, const Place& place, ErrorLog& errors) {
+    if (has_ordering()) {
+      ordered_->Move(
+          entry, [entry, &place] { Set(entry, place); }, errors);
+      return;
+    }
+    Set(entry, place);
+    if (!entry->processing) heap_.Replace(entry->heap_index, SlotOf(entry));
+  }
+
+  // Called when the address of `entry`, which is in the order but not known to
+  // its `Ordering`, has changed.
+  void OnMoved(Entry* entry) {
+    if (has_ordering()) {
+      ordered_->OnMoved(entry);
+    } else {
+      heap_.Replace(entry->heap_index, SlotOf(entry));
+    }
+  }
+
+  void PushBack(Entry* entry, ErrorLog& errors) {
+    if (has_ordering()) {
+      ordered_->PushBack(entry, errors);
+    } else {
+      Insert(entry);
+    }
+  }
+
+  Entry* Pop() {
+    Entry* entry;
+    if (has_ordering()) {
+      entry = PopOrdered();
+    } else {
+      entry = heap_.front().entry;
+      heap_.Remove(entry->heap_index);
+    }
+    entry->handed_out_priority = entry->priority();
+    entry->handed_out_as_retry = entry->is_retry();
+    return entry;
+  }
+
+  void PutBack(Entry* entry) {
+    if (has_ordering()) {
+      ordered_->PutBack(entry);
+    } else {
+      Insert(entry);
+    }
+  }
+
+  // Inserts `entry` before all other entries of its priority or, with an
+  // ordering, before all others. Its priority is the one at which it was handed
+  // out or, if its item was added again at a higher one, that priority.
+  void GiveBack(Entry* entry, bool added_again) {
+    Place place = {entry->handed_out_priority, entry->handed_out_as_retry,
+                   --front_sequence_};
+    if (added_again) {
+      place.priority = std::max(place.priority, entry->priority());
+      place.is_retry = place.is_retry && entry->is_retry();
+    }
+    Set(entry, place);
+    if (has_ordering()) {
+      ordered_->GiveBack(entry, added_again);
+    } else {
+      Insert(entry);
+    }
+  }
+
+  void OnDone(Entry* entry) {
+    --places_;
+    if (has_ordering()) ordered_->OnDone(entry);
+  }
+
+  // Frees memory if there is much more than the entries need that are dirty or
+  // being processed.
+  void Shrink() { heap_.Shrink(has_ordering() ? 0 : places_); }
+
+  // If there are more than `max` entries, visits the first `max` of them in
+  // order. Otherwise visits all of them: with an ordering in order, and without
+  // one in no particular order, which stays the same until the next change.
+  std::vector<OrderingBound<T>> Bounds(const Entry* entry,
+                                       size_t max_items) const {
+    if (!has_ordering()) return {};
+    return ordered_->Bounds(entry, max_items);
+  }
+
+  // Returns false if the ordering does not tell the order.
+  template <typename F>
+  bool ForFirst(size_t max, F visit) const {
+    if (has_ordering()) {
+      return ordered_->ForFirst(max, [&visit](const QueuedItem<T>& item) {
+        visit(static_cast<const Entry&>(item));
+      });
+    }
+    if (max >= size()) {
+      heap_.ForEach([&visit](const Slot& slot) { visit(*slot.entry); });
+    } else if (max > 0) {
+      heap_.VisitInOrder([&max, &visit](const Slot& slot) {
+        visit(*slot.entry);
+        return --max > 0;
+      });
+    }
+    return true;
+  }
+
+ private:
+  struct Slot {
+    bool operator<(const Slot& other) const {
+      return priority != other.priority ? priority > other.priority
+                                        : sequence < other.sequence;
+    }
+
+    int priority;
+    int64_t sequence;
+    Entry* entry;
+  };
+
+  struct SetIndex {
+    void operator()(const Slot& slot, uint32_t index) const {
+      slot.entry->heap_index = index;
+    }
+  };
+
+  static Slot SlotOf(Entry* entry) {
+    return {entry->priority(), entry->sequence, entry};
+  }
+
+  // Not inline, so that the compiler has room for the code without an ordering.
+  ABSL_ATTRIBUTE_NOINLINE Entry* PopOrdered() {
+    return static_cast<Entry*>(ordered_->Pop());
+  }
+
+  void Insert(Entry* entry) { heap_.Push(SlotOf(entry)); }
+
+  // The entries, if there is an ordering; otherwise null.
+  std::unique_ptr<QueueOrder<T>> ordered_;
+  internal::IndexedHeap<Slot, SetIndex> heap_;
+  // The number of entries that are dirty or being processed.
+  size_t places_ = 0;
+  // The sequence of the entry that was given back last. It is negative. The
+  // sequences of added entries start at zero.
+  int64_t front_sequence_ = 0;
+};
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_INTERNAL_PRIORITY_ORDER_H_

@@ -1,0 +1,918 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/internal/queue_core.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_INTERNAL_QUEUE_CORE_H_
+#define WORKQUEUE_INTERNAL_QUEUE_CORE_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "absl/base/attributes.h"
+#include "absl/base/optimization.h"
+#include "absl/base/thread_annotations.h"
+#include "absl/cleanup/cleanup.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "workqueue/acquire_async.h"
+#include "workqueue/base/catch_as_status.h"
+#include "workqueue/base/exceptions.h"
+#include "workqueue/base/mutex_lock.h"
+#include "workqueue/base/node_hash_set.h"
+#include "workqueue/base/print_item.h"
+#include "workqueue/base/slab.h"
+#include "workqueue/base/trampoline.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/executor.h"
+#include "workqueue/interfaces.h"
+#include "workqueue/internal/acquire_errors.h"
+#include "workqueue/internal/add_ring.h"
+#include "workqueue/internal/callback_getters.h"
+#include "workqueue/internal/callback_wake_ups.h"
+#include "workqueue/internal/compact_time.h"
+#include "workqueue/internal/lease_access.h"
+#include "workqueue/internal/lease_owner.h"
+#include "workqueue/internal/queue_metrics.h"
+#include "workqueue/internal/queue_state.h"
+#include "workqueue/lease.h"
+#include "workqueue/lease_batch.h"
+#include "workqueue/log_sink.h"
+#include "workqueue/metrics.h"
+#include "workqueue/ordering.h"
+#include "workqueue/snapshot.h"
+#include "workqueue/timer/queue_clock.h"
+
+namespace workqueue {
+namespace internal {
+
+class RingOpener;  // in tests
+
+// The data that a queue in memory stores for an item.
+template <typename T>
+struct QueueEntry : QueuedItem<T>, HashSetNode {
+  explicit QueueEntry(const T& item) : QueuedItem<T>(item) {}
+  explicit QueueEntry(T&& item) : QueuedItem<T>(std::move(item)) {}
+
+  using QueuedItem<T>::set_priority;
+
+  // Whether the queue must keep the entry.
+  bool InUse() const { return dirty || processing; }
+
+  ItemTimes times;
+  bool dirty = false;       // must be processed
+  bool processing = false;  // has been handed out
+  bool leased = false;      // has been handed out as a lease
+};
+
+// Returns whether an `Eq` only calls `==`. The function objects of the standard
+// library and of Abseil do, but are not declared `noexcept`.
+template <typename T, typename Eq>
+constexpr bool OnlyCompares() {
+  if constexpr (std::is_scalar_v<T> || std::is_same_v<T, std::string>) {
+    if (std::is_same_v<Eq, typename absl::flat_hash_set<T>::key_equal>) {
+      return true;
+    }
+  }
+  return std::is_same_v<Eq, std::equal_to<T>>;
+}
+
+// Returns whether comparing two items cannot throw.
+template <typename T, typename Eq>
+constexpr bool IsEqualityNoexcept() {
+  if constexpr (OnlyCompares<T, Eq>()) {
+    return noexcept(std::declval<const T&>() == std::declval<const T&>());
+  } else {
+    return std::is_nothrow_invocable_v<const Eq&, const T&, const T&>;
+  }
+}
+
+// QueueCore
+//
+// The part that the queues in memory share. It hands out queued items, each
+// item to one worker at a time, and ends their processing. `Queue` and
+// `PriorityQueue` derive from it and implement adding items.
+//
+// An item has an entry while it is dirty, being processed, or both. (An order
+// can keep entries longer.) An item that is dirty and not being processed is
+// queued: its entry is in `order_`. An item that is being processed is in
+// `processing_`.
+//
+// `Order` contains the queued entries, and determines the order in which they
+// are handed out. It must have these members. The functions in the second group
+// must not throw.
+//
+//   * `Entry`, a class derived from `QueueEntry<T>`.
+//   * `kHasPriorities`: whether items have priorities.
+//   * `size_t size() const`: returns the number of entries.
+//   * `NextItem next() const`: returns whether there is an entry, and whether
+//   it
+//     is ready.
+//   * `Entry* Pop()`: removes the next entry and returns it. Called only if one
+//     is ready.
+//   * `bool ForFirst(size_t max, visit) const`: calls `visit` with the first
+//     `max` entries, or with all if there are no more, and returns true. If it
+//     cannot tell the order, it returns false, and may have visited some.
+//
+//   * `void PutBack(Entry*)`: undoes a `Pop()`.
+//   * `void PushBack(Entry*, ErrorLog&)`: inserts an entry whose item was added
+//     while it was being processed, which it no longer is.
+//   * `void GiveBack(Entry*, bool added_again)`: inserts an entry whose item
+//     was handed out but not processed. The entry comes before all others (of
+//     its priority). `added_again` tells whether the item was added meanwhile.
+//   * `void OnDone(Entry*)`: called when an entry is no longer dirty or being
+//     processed.
+//
+// `InterfaceType` is the interface that the queue implements.
+template <typename T, typename InterfaceType, typename Order, typename Hash,
+          typename Eq>
+class QueueCore : public InterfaceType,
+                  protected QueueState,
+                  private LeaseOwner<T>,
+                  private CallbackRunner {
+ public:
+  std::optional<T> Get() override;
+  absl::StatusOr<T> GetWithTimeout(absl::Duration timeout) override;
+  bool Done(const T& item) override;
+  absl::StatusOr<Lease<T>> AcquireWithTimeout(absl::Duration timeout) override;
+  absl::Status AcquireNext(Lease<T>* lease) override;
+  absl::StatusOr<LeaseBatch<T>> AcquireUpToWithTimeout(
+      size_t max, absl::Duration timeout) override;
+  AcquireId AcquireAsync(Executor* executor,
+                         AcquireCallback<T> callback) override;
+  AcquireId AcquireNextAsync(Lease<T>* lease, Executor* executor,
+                             AcquireCallback<T> callback) override;
+  bool CancelAcquire(AcquireId id) override;
+  size_t Len() const override;
+  void ShutDown() override;
+  bool ShutDownWithDrainWithin(absl::Duration timeout) override;
+  void Close() override;
+  // Final, so that no call is virtual while the constructor or the destructor
+  // of a derived class runs on another thread.
+  bool ShuttingDown() const final { return IsShuttingDown(); }
+  Snapshot<T> TakeSnapshotUpTo(size_t max) override;
+  Snapshot<T> TakeSnapshotOf(const T& item) override;
+  Clock* clock() const override { return clock_; }
+
+ protected:
+  using Entry = typename Order::Entry;
+  using MutexLock = internal::MutexLock;
+
+  // The first four parameters are the fields of `QueueOptions` of these names.
+  // `order` are the arguments of the constructor of `Order`.
+  template <typename... Args>
+  QueueCore(absl::string_view name, MetricsProvider* metrics_provider,
+            LogSink* log_sink, const QueueClock& clock, Args&&... order);
+  // Shuts the queue down, and blocks until no call blocks in it. The blocked
+  // calls return no item.
+  ~QueueCore() override;
+
+  // Whether an addition can be left to the thread that holds the lock. Nothing
+  // that depends on `T` may throw then, because the exception would come out of
+  // a call of that thread. And a `T` must be small: the ring has 64 slots, and
+  // stays until the queue is destroyed.
+  static constexpr bool kCanPush = !Order::kHasPriorities && sizeof(T) <= 256 &&
+                                   std::is_nothrow_move_constructible_v<T> &&
+                                   IsEqualityNoexcept<T, Eq>();
+
+  // The variants of `Lock`.
+  enum IfContended { kOpenRing };
+  enum IfNoMemory { kGoOn };
+
+  // Holds the queue's lock. At the beginning, applies the additions that other
+  // threads have pushed; throws `std::bad_alloc` if there is no memory. At the
+  // end, wakes threads and callbacks that wait for an item, if there are items
+  // for them. A thread that is woken with the lock held begins to run once the
+  // lock is free. Wake-ups of callbacks are sent once the lock is free.
+  class ABSL_SCOPED_LOCKABLE Lock {
+   public:
+    ABSL_ATTRIBUTE_ALWAYS_INLINE explicit Lock(QueueCore* queue)
+        ABSL_EXCLUSIVE_LOCK_FUNCTION(queue->mu_)
+        : queue_(queue), lock_(&queue->mu_) {
+      queue_->ApplyPushed();
+    }
+    // If another thread holds the lock, also lets further additions be pushed.
+    ABSL_ATTRIBUTE_ALWAYS_INLINE Lock(QueueCore* queue, IfContended)
+        ABSL_EXCLUSIVE_LOCK_FUNCTION(queue->mu_)
+        : queue_(queue), lock_(&queue->mu_, &contended_) {
+      if (contended_) queue->OpenRing();
+      queue_->ApplyPushed();
+    }
+    // If there is no memory, goes on without the additions.
+    ABSL_ATTRIBUTE_ALWAYS_INLINE Lock(QueueCore* queue, IfNoMemory)
+        ABSL_EXCLUSIVE_LOCK_FUNCTION(queue->mu_)
+        : queue_(queue), lock_(&queue->mu_) {
+      queue_->TryApplyPushed();
+    }
+    ABSL_ATTRIBUTE_ALWAYS_INLINE ~Lock() ABSL_UNLOCK_FUNCTION() {
+      if (ABSL_PREDICT_FALSE(queue_->GettersWait())) {
+        queue_->Wake(&callbacks_);
+      }
+    }
+
+   private:
+    QueueCore* const queue_;
+    bool contended_ = false;
+    CallbackWakeUps callbacks_;  // destroyed after lock_
+    MutexLock lock_;
+  };
+
+  // Adds `item`, which hashes to `hash`, without the lock. Returns false,
+  // without effect, if the caller must take the lock.
+  bool TryPush(const T& item, size_t hash) {
+    if constexpr (kCanPush) {
+      return ABSL_PREDICT_FALSE(ring_.open_hint()) && Push(item, hash);
+    }
+    return false;
+  }
+
+  // Refuses items from now on.
+  void BeginShutDown() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    ring_.Seal();
+    TryApplyPushed();
+    QueueState::BeginShutDown();
+  }
+
+  // Blocks until an item is ready, the queue is shut down and has no item, or
+  // `timeout` has passed. Returns OK if an item may be handed out.
+  absl::Status AwaitItem(absl::Duration timeout)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (ABSL_PREDICT_TRUE(ItemReady())) return absl::OkStatus();
+    return AwaitFirstItem(timeout);
+  }
+
+  bool ItemReady() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return order_.next() == NextItem::kReady;
+  }
+
+  // Does what `AwaitItem()` does if no item is ready.
+  ABSL_ATTRIBUTE_NOINLINE absl::Status AwaitFirstItem(absl::Duration timeout)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (ring_.active() && timeout > absl::ZeroDuration()) {
+      SealRing();
+      if (ItemReady()) return absl::OkStatus();
+    }
+    return QueueState::AwaitItem(
+        timeout,
+        [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return order_.next(); });
+  }
+
+  // Removes the next item from the order, and marks it as being processed since
+  // `now`, a coarse time. An item must be ready. Calls `copy(entry)`
+  // first. If `copy` or a metric throws, the item stays queued.
+  template <typename F>
+  ABSL_ATTRIBUTE_ALWAYS_INLINE inline Entry* HandOut(CompactTime now, F copy)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // The time of an addition. Metrics need it precisely.
+  CompactTime TimeOfAdd() const {
+    return metrics_ != nullptr ? CompactTime(clock_->TimeNow()) : CoarseNow();
+  }
+
+  // Adds `item`, a `const T&` or a `T&&`, to a queue without priorities.
+  // `*time` is the time of the addition; null means now. If this throws, the
+  // queue is unchanged. An addition that has been pushed throws only
+  // `std::bad_alloc`.
+  template <typename U>
+  void AddWithoutPriority(U&& item, size_t hash,
+                          const CompactTime* time = nullptr,
+                          bool pushed = false)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Call this before `entry` becomes dirty, at `time` and with its priority
+  // from then on. If a metric throws, the entry must not become dirty.
+  void RecordAdd(Entry* entry, int priority, CompactTime time)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    entry->times.added = time;
+    if (metrics_ != nullptr) metrics_->OnAdd(entry->times, priority);
+  }
+
+  // Call this if an entry has not become dirty after `RecordAdd()`.
+  void RecordNotAdded(Entry* entry, int priority)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (metrics_ == nullptr) return;
+    Report("the failed addition", entry, [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      metrics_->OnNotAdded(entry->times, priority);
+    });
+  }
+
+  // Ends the wait of `entry` if it waits for its time, and returns whether its
+  // item has thereby been added. Throws nothing.
+  virtual bool EndWait(Entry* /*entry*/) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return false;
+  }
+
+  // Erases `entry`. May move another entry to another address.
+  void Erase(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    entries_.Erase(entry);
+    if (ABSL_PREDICT_FALSE(entries_.CompactionDue())) Compact();
+  }
+
+  // Frees memory that the present entries do not need. May move an entry that
+  // is not being processed: a lease has the address of its entry. Throws
+  // nothing.
+  virtual void Compact() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) = 0;
+
+  // Returns whether no item is queued or being processed. The queue must be
+  // shutting down.
+  bool Idle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return processing_.empty() && order_.size() == 0 && !ring_.active();
+  }
+
+  // Fill in `*snapshot` apart from what waits. `CopyUpTo()` copies at most
+  // `max` items of each kind; the queued items are in no particular order if
+  // `Order::ForFirst()` returns false. `CopyOf()` copies the item of `entry`,
+  // which may be null.
+  void CopyUpTo(size_t max, Snapshot<T>* snapshot)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void CopyOf(const Entry* entry, Snapshot<T>* snapshot)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  NodeHashSet<T, Entry, Hash, Eq> entries_ ABSL_GUARDED_BY(mu_);
+  // Destroyed before entries_, because its destructor may read items.
+  Order order_ ABSL_GUARDED_BY(mu_);
+
+ private:
+  friend RingOpener;
+
+  ABSL_ATTRIBUTE_NOINLINE bool Push(const T& item, size_t hash) {
+    return ring_.TryPush({item, hash, TimeOfAdd()});
+  }
+
+  // Lets additions be pushed, unless a thread blocks in the queue or its
+  // ordering may throw.
+  ABSL_ATTRIBUTE_NOINLINE void OpenRing() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if constexpr (kCanPush) {
+      if (ring_.active() || ThreadsBlock() || IsShuttingDown() ||
+          order_.may_throw()) {
+        return;
+      }
+      ring_.Open();
+    }
+  }
+
+  // Applies the additions that have been pushed. Throws `std::bad_alloc` if
+  // there is no memory.
+  void ApplyPushed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (ABSL_PREDICT_FALSE(ring_.active())) ApplyRing();
+  }
+  ABSL_ATTRIBUTE_NOINLINE void ApplyRing() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if constexpr (kCanPush) {
+      ring_.Apply([this](typename AddRing<T>::Addition&& pushed)
+                      ABSL_NO_THREAD_SAFETY_ANALYSIS {
+                        AddWithoutPriority(std::move(pushed.item), pushed.hash,
+                                           &pushed.added, /*pushed=*/true);
+                      });
+    }
+  }
+
+  // Ensures that no addition is pushed, because a push wakes nobody. Throws
+  // `std::bad_alloc` if there is no memory.
+  void SealRing() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    ring_.Seal();
+    ApplyPushed();
+  }
+
+  // Wakes threads and callbacks that wait for an item. Adds the callbacks to
+  // `*callbacks`.
+  ABSL_ATTRIBUTE_NOINLINE void Wake(CallbackWakeUps* callbacks)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    for (size_t n = WakeGetters(order_.next(), order_.size()); n > 0; --n) {
+      const auto* const getter = callbacks_->WakeFirst();
+      callbacks->Add({getter->executor, this, getter->slot()});
+    }
+  }
+
+  // Makes `callback` wait for an item, even if one is queued.
+  AcquireId AddCallback(Executor* executor, AcquireCallback<T>&& callback)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Runs the callback of `slot`, which has been woken.
+  void RunCallback(SlabId slot);
+
+  // Does what `ApplyPushed()` does. If there is no memory, leaves the rest to a
+  // later call.
+  void TryApplyPushed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (ABSL_PREDICT_TRUE(!ring_.active())) return;
+    TryCall([this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { ApplyPushed(); });
+  }
+
+  bool EndLeases(absl::Span<QueuedItem<T>* const> items, LeaseEnd end) override;
+
+  // `Finish()` ends the processing of `entry`. `GiveBack()` queues `entry` as
+  // if it had not been handed out.
+  void Finish(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void GiveBack(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void EndLease(QueuedItem<T>* item, LeaseEnd end)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Calls `report`, which updates metrics because of an `event` of `entry`. If
+  // `report` throws, logs the error.
+  template <typename F>
+  void Report(absl::string_view event, const Entry* entry, F report)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    const auto what = [event, entry] {
+      return absl::StrCat(event, " of ", DescribeItem(entry->item()),
+                          " cannot be reported");
+    };
+    errors_.Try(what, report);
+  }
+
+  // The parts of `CopyUpTo()` and `CopyOf()`.
+  void CopyNumbers(Snapshot<T>* snapshot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    snapshot->taken_at = clock_->TimeNow();
+    snapshot->shutting_down = IsShuttingDown();
+    snapshot->num_queued = order_.size();
+    snapshot->num_processing = processing_.size();
+  }
+  static void CopyQueued(Snapshot<T>* snapshot, const Entry& entry) {
+    snapshot->queued.push_back({entry.item(), entry.times.added.Get(),
+                                entry.priority(), /*failures=*/0,
+                                /*last_error=*/""});
+  }
+  static void CopyProcessing(Snapshot<T>* snapshot, const Entry& entry) {
+    snapshot->processing.push_back({entry.item(), entry.times.started.Get(),
+                                    /*added_again=*/entry.dirty,
+                                    /*failures=*/0, /*last_error=*/""});
+  }
+
+  // Hands out the next item as a lease that begins at `now`. Inline, because
+  // gcc otherwise makes calls of it, which take a `PriorityQueue` 30
+  // instructions.
+  ABSL_ATTRIBUTE_ALWAYS_INLINE Lease<T> LeaseNext(CompactTime now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    Entry* const entry = HandOut(now, [](const Entry&) {});
+    entry->leased = true;
+    return LeaseAccess::Make<T>(this, entry);
+  }
+
+  // Ends the program if an item is leased.
+  void CheckNoLeases() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Reports the work in progress.
+  void ReportProgress();
+
+  // The items that are being processed, in the order in which they were handed
+  // out.
+  QueuedItemList<T> processing_ ABSL_GUARDED_BY(mu_);
+
+  // Null until a callback waits.
+  std::unique_ptr<CallbackGetters<T>> callbacks_ ABSL_GUARDED_BY(mu_);
+
+  // The additions that other threads have left to the thread with the lock.
+  AddRing<T> ring_;
+};
+
+// Implementation details follow.
+
+template <typename T, typename InterfaceType, typename Order, typename Hash,
+          typename Eq>
+template <typename... Args>
+QueueCore<T, InterfaceType, Order, Hash, Eq>::QueueCore(
+    absl::string_view name, MetricsProvider* metrics_provider,
+    LogSink* log_sink, const QueueClock& clock, Args&&... order)
+    : QueueState(name, metrics_provider, log_sink, clock,
+                 Order::kHasPriorities),
+      CallbackRunner([](CallbackRunner* self, SlabId getter) {
+        static_cast<QueueCore*>(self)->RunCallback(getter);
+      }),
+      order_(std::forward<Args>(order)...) {
+  StartReports([this] { ReportProgress(); }, name, clock);
+}
+
+template <typename T, typename InterfaceType, typename Order, typename Hash,
+          typename Eq>
+QueueCore<T, InterfaceType, Order, Hash, Eq>::~QueueCore() {
+  {
+    Lock lock(this, kGoOn);
+    BeginDestruction();
+  }
+  Trampoline::RunDeferred();
+  {
+    MutexLock lock(&mu_);
+    AwaitNobodyBlocks();
+    CheckNoLeases();
+  }
+  ticker_.reset();  // It calls ReportProgress().
+}
+
+template <typename T, typename InterfaceType, typename Order, typename Hash,
+          typename Eq>
+void QueueCore<T, InterfaceType, Order, Hash, Eq>::CheckNoLeases() const {
+  const Entry* leased = nullptr;
+  size_t leases = 0;
+  for (const QueuedItem<T>* item = processing_.front(); item != nullptr;
+       item = item->next()) {
+    const Entry* const entry = static_cast<const Entry*>(item);
+    if (!entry->leased) continue;
+    if (leases++ == 0) leased = entry;
+  }
+  if (leases > 0) DieOfLeases(leases, DescribeItem(leased->item()));
+}
+
+template <typename T, typename InterfaceType, typename Order, typename Hash,
+          typename Eq>
+void QueueCore<T, InterfaceType, Order, Hash, Eq>::ReportProgress() {
+  Lock lock(this, kGoOn);  // Also counts what has been pushed.
+  errors_.Try([] { return "the oldest queued item cannot be reported"; },
+              [&] { metrics_->UpdateOldestQueued(); });
+  if (IsShuttingDown()) return;
+  const ItemTimes* const oldest =
+      processing_.empty() ? nullptr
+                          : &static_cast<Entry*>(processing_.front())->times;
+  errors_.Try([] { return "the work in progress cannot be reported"; },
+              [&] { metrics_->UpdateUnfinishedWork(oldest); });
+}
+
+template <typename T, typename InterfaceType, typename Order, typename Hash,
+          typename Eq>
+template <typename U>
+void QueueCore<T, InterfaceType, Order, Hash, Eq>::AddWithoutPriority(
+    U&& item, size_t hash, const CompactTime* time, bool pushed) {
+  Entry* const entry = entries_.FindOrInsert(std::forward<U>(item), hash).first;
+  if (entry->dirty) {
+    if (!entry->processing) order_.Touch(entry);
+    return;
+  }
+  absl::Cleanup undo = [this, entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    if (!entry->processing) entries_.Erase(entry);
+  };
+  const auto record = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    RecordAdd(entry, entry->priority(), time != nullptr ? *time : TimeOfAdd());
+  };
+  if (pushed) {
+    Report("the addition", entry, record);
+  } else {
+    record();
+  }
+  if (!entry->processing) {
+    absl::Cleanup undo_record = [this, entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      RecordNotAdded(entry, entry->priority());
+    };
+    order_.Push(entry);
+    std::move(undo_record).Cancel();
+  }
+  std::move(undo).Cancel();
+  entry->dirty = true;
+}
+
+template <typename T, typename InterfaceType, typename Order, typename Hash,
+          typename Eq>
+template <typename F>
+inline auto QueueCore<T, InterfaceType, Order, Hash, Eq>::HandOut(
+    CompactTime now, F copy) -> Entry* {
+  Entry* entry = nullptr;
+  absl::Cleanup undo = [this, &entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    if (entry != nullptr) order_.PutBack(entry);
+  };
+  entry = order_.Pop();
+  copy(*entry);
+  if (metrics_ != nullptr) {
+    metrics_->OnGet(entry->times, entry->priority());
+  } else {
+    entry->times.started = now;
+  }
+  std::move(undo).Cancel();
+  entry->dirty = false;
+  entry->processing = true;
+  processing_.PushBack(entry);
+  return entry;
+}
+
+template <typename T, typename InterfaceType, typename Order, typename Hash,
+          typename Eq>
+std::optional<T> QueueCore<T, InterfaceType, Order, Hash, Eq>::Get() {
+  // Every return statement returns this object, so that the compiler does not
+  // copy it. A copy could throw after the item has been handed out.
+  std::optional<T> item;
+  Lock lock(this);
+  if (!AwaitItem(absl::InfiniteDuration()).ok()) return item;
+  HandOut(CoarseNow(),
+          [&item](const Entry& entry) { item.emplace(entry.item()); });
+  return item;
+}
+
+template <typename T, typename InterfaceType, typename Order, typename Hash,
+          typename Eq>
+absl::StatusOr<T> QueueCore<T, InterfaceType, Order, Hash, Eq>::GetWithTimeout(
+    absl::Duration timeout) {
+  absl::StatusOr<T> item;  // as in Get()
+  Lock lock(this);
+  if (absl::Status status = AwaitItem(timeout); !status.ok()) {
+    item = std::move(status);
+    return item;
+  }
+  HandOut(CoarseNow(),
+          [&item](const Entry& entry) { item.emplace(entry.item()); });
+  return item;
+}
+
+template <typename T, typename InterfaceType, typename Order, typename Hash,
+          typename Eq>
+absl::StatusOr<Lease<T>>
+QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireWithTimeout(
+    absl::Duration timeout) {
+  Lock lock(this);
+  if (absl::Status status = AwaitItem(timeout); !status.ok()) return status;
+  return LeaseNext(CoarseNow());
+}
+
+template <typename T, typename InterfaceType, typename Order, typename Hash,
+          typename Eq>
+absl::Status QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireNext(
+    Lease<T>* lease) {
+  QueuedItem<T>* const item = LeaseAccess::Release<T>(lease, this);
+  lease->Done();  // Ends the lease if it is of another queue.
+  Lock lock(this, kGoOn);
+  if (item != nullptr) EndLease(item, LeaseEnd::kDone);
+  absl::Status status = AwaitItem(absl::InfiniteDuration());
+  if (status.ok()) *lease = LeaseNext(CoarseNow());
+  return status;
+}
+
+template <typename T, typename InterfaceType, typename Order, typename Hash,
+          typename Eq>
+absl::StatusOr<LeaseBatch<T>>
+QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireUpToWithTimeout(
+    size_t max, absl::Duration timeout) {
+  if (max == 0) return ZeroMaxError();
+  LeaseBatch<T> leases;
+  Lock lock(this);
+  if (absl::Status status = AwaitItem(timeout); !status.ok()) return status;
+  max = std::min(max, order_.size());
+  LeaseAccess::Reserve(&leases, max);
+  const CompactTime now = CoarseNow();
+  LeaseAccess::PushBack(&leases, LeaseNext(now));
+  // If an exception is thrown now, the batch has the leases acquired so far.
+  TryCall([&, this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    while (leases.size() < max && ItemReady()) {
+      LeaseAccess::PushBack(&leases, LeaseNext(now));
+    }
+  });
+  return leases;
+}
+
+template <typename T, typename InterfaceType, typename Order, typename Hash,
+          typename Eq>
+AcquireId QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireAsync(
+    Executor* executor, AcquireCallback<T> callback) {
+  Lock lock(this);
+  return AddCallback(executor, std::move(callback));
+}
+
+template <typename T, typename InterfaceType, typename Order, typename Hash,
+          typename Eq>
+AcquireId QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireNextAsync(
+    Lease<T>* lease, Executor* executor, AcquireCallback<T> callback) {
+  QueuedItem<T>* const item = LeaseAccess::Release<T>(lease, this);
+  lease->Done();  // Ends the lease if it is of another queue.
+  Lock lock(this, kGoOn);
+  if (item != nullptr) EndLease(item, LeaseEnd::kDone);
+  return AddCallback(executor, std::move(callback));
+}
+
+template <typename T, typename InterfaceType, typename Order, typename Hash,
+          typename Eq>
+AcquireId QueueCore<T, InterfaceType, Order, Hash, Eq>::AddCallback(
+    Executor* executor, AcquireCallback<T>&& callback) {
+  if (ring_.active()) SealRing();
+  if (callbacks_ == nullptr) {
+    callbacks_ = std::make_unique<CallbackGetters<T>>();
+  }
+  const auto* const getter = callbacks_->Add(executor, std::move(callback));
+  QueueState::AddCallback();
+  return CallbackGetters<T>::IdOf(getter);
+}
+
+template <typename T, typename InterfaceType, typename Order, typename Hash,
+          typename Eq>
+bool QueueCore<T, InterfaceType, Order, Hash, Eq>::CancelAcquire(AcquireId id) {
+  AcquireCallback<T> cancelled;  // destroyed without the lock
+  Lock lock(this, kGoOn);
+  if (callbacks_ == nullptr) return false;
+  auto* const getter = callbacks_->Find(id);
+  if (getter == nullptr || getter->callback == nullptr) return false;
+  cancelled = std::move(getter->callback);
+  getter->callback = nullptr;
+  // If it has been woken, its executor still calls RunCallback().
+  if (getter->woken) return true;
+  callbacks_->Remove(getter);
+  RemoveCallback();
+  return true;
+}
+
+template <typename T, typename InterfaceType, typename Order, typename Hash,
+          typename Eq>
+void QueueCore<T, InterfaceType, Order, Hash, Eq>::RunCallback(SlabId slot) {
+  AcquireCallback<T> callback;
+  absl::StatusOr<Lease<T>> lease;
+  {
+    Lock lock(this, kGoOn);
+    auto* const getter = callbacks_->At(slot);
+    if (getter->callback != nullptr) {
+      if (MustWait(order_.next())) {
+        callbacks_->WaitAgain(getter);  // Another thread has taken the item.
+        CallbackWaitsAgain();
+        return;
+      }
+      lease = CatchAsStatus(
+          [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS -> absl::StatusOr<Lease<T>> {
+            absl::Status status = AfterWait(order_.next());
+            if (!status.ok()) return status;
+            return LeaseNext(CoarseNow());
+          });
+      callback = std::move(getter->callback);
+    }
+    callbacks_->Remove(getter);
+    RemoveWokenCallback();
+  }
+  // The queue may have been destroyed, unless `lease` is of an item.
+  if (callback != nullptr) std::move(callback)(std::move(lease));
+}
+
+template <typename T, typename InterfaceType, typename Order, typename Hash,
+          typename Eq>
+bool QueueCore<T, InterfaceType, Order, Hash, Eq>::Done(const T& item) {
+  const size_t hash = Hash()(item);
+  Lock lock(this, kGoOn);
+  Entry* const entry = entries_.Find(item, hash);
+  if (entry == nullptr || !entry->processing || entry->leased) return false;
+  Finish(entry);
+  return true;
+}
+
+template <typename T, typename InterfaceType, typename Order, typename Hash,
+          typename Eq>
+bool QueueCore<T, InterfaceType, Order, Hash, Eq>::EndLeases(
+    absl::Span<QueuedItem<T>* const> items, LeaseEnd end) {
+  Lock lock(this, kGoOn);
+  for (QueuedItem<T>* item : items) EndLease(item, end);
+  return true;
+}
+
+template <typename T, typename InterfaceType, typename Order, typename Hash,
+          typename Eq>
+void QueueCore<T, InterfaceType, Order, Hash, Eq>::EndLease(QueuedItem<T>* item,
+                                                            LeaseEnd end) {
+  Entry* const entry = static_cast<Entry*>(item);
+  entry->leased = false;
+  if (end == LeaseEnd::kGivenBack) {
+    GiveBack(entry);
+  } else {
+    Finish(entry);
+  }
+}
+
+template <typename T, typename InterfaceType, typename Order, typename Hash,
+          typename Eq>
+void QueueCore<T, InterfaceType, Order, Hash, Eq>::Finish(Entry* entry) {
+  if (metrics_ != nullptr) {
+    Report("the end", entry, [&] { metrics_->OnDone(entry->times); });
+  }
+  processing_.Remove(entry);
+  entry->processing = false;
+  if (entry->dirty) {
+    order_.PushBack(entry, errors_);
+    return;
+  }
+  order_.OnDone(entry);
+  if (!entry->InUse()) Erase(entry);
+  if (IsShuttingDown() && Idle()) NotifyIdle();
+}
+
+template <typename T, typename InterfaceType, typename Order, typename Hash,
+          typename Eq>
+void QueueCore<T, InterfaceType, Order, Hash, Eq>::GiveBack(Entry* entry) {
+  const bool added_again = EndWait(entry) || entry->dirty;
+  std::optional<int> added_priority;
+  if (entry->dirty) added_priority = entry->priority();
+  processing_.Remove(entry);
+  entry->processing = false;
+  entry->dirty = true;
+  order_.GiveBack(entry, added_again);
+  if (metrics_ == nullptr) return;
+  Report("the return", entry, [&] {
+    metrics_->OnGiveBack(entry->times, entry->priority(), added_priority);
+  });
+}
+
+template <typename T, typename InterfaceType, typename Order, typename Hash,
+          typename Eq>
+size_t QueueCore<T, InterfaceType, Order, Hash, Eq>::Len() const {
+  // Applies the additions that have been pushed, which a caller cannot see.
+  Lock lock(const_cast<QueueCore*>(this));
+  return order_.size();
+}
+
+template <typename T, typename InterfaceType, typename Order, typename Hash,
+          typename Eq>
+void QueueCore<T, InterfaceType, Order, Hash, Eq>::ShutDown() {
+  Lock lock(this, kGoOn);
+  BeginShutDown();
+  EndDrains();
+}
+
+template <typename T, typename InterfaceType, typename Order, typename Hash,
+          typename Eq>
+bool QueueCore<T, InterfaceType, Order, Hash, Eq>::ShutDownWithDrainWithin(
+    absl::Duration timeout) {
+  int64_t drain = 0;
+  {
+    Lock lock(this, kGoOn);  // Its end wakes callbacks.
+    BeginShutDown();
+    drain = BeginDrain();
+  }
+  MutexLock lock(&mu_);
+  return AwaitDrained(drain, timeout, [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return Idle();
+  });
+}
+
+template <typename T, typename InterfaceType, typename Order, typename Hash,
+          typename Eq>
+void QueueCore<T, InterfaceType, Order, Hash, Eq>::Close() {
+  Lock lock(this, kGoOn);
+  BeginShutDown();
+}
+
+template <typename T, typename InterfaceType, typename Order, typename Hash,
+          typename Eq>
+Snapshot<T> QueueCore<T, InterfaceType, Order, Hash, Eq>::TakeSnapshotUpTo(
+    size_t max) {
+  Snapshot<T> snapshot;
+  // Allocates without the lock.
+  if (max > 0) snapshot.queued.reserve(std::min(max, Len()));
+  Lock lock(this);
+  CopyUpTo(max, &snapshot);
+  return snapshot;
+}
+
+template <typename T, typename InterfaceType, typename Order, typename Hash,
+          typename Eq>
+Snapshot<T> QueueCore<T, InterfaceType, Order, Hash, Eq>::TakeSnapshotOf(
+    const T& item) {
+  const size_t hash = Hash()(item);
+  Snapshot<T> snapshot;
+  Lock lock(this);
+  CopyOf(entries_.Find(item, hash), &snapshot);
+  return snapshot;
+}
+
+template <typename T, typename InterfaceType, typename Order, typename Hash,
+          typename Eq>
+void QueueCore<T, InterfaceType, Order, Hash, Eq>::CopyUpTo(
+    size_t max, Snapshot<T>* snapshot) {
+  CopyNumbers(snapshot);
+  const bool in_order =
+      order_.ForFirst(max, [snapshot](const QueuedItem<T>& item) {
+        CopyQueued(snapshot, static_cast<const Entry&>(item));
+      });
+  if (!in_order) {
+    snapshot->queued.clear();
+    entries_.ForEach([snapshot, max](const Entry& entry) {
+      if (entry.dirty && !entry.processing && snapshot->queued.size() < max) {
+        CopyQueued(snapshot, entry);
+      }
+    });
+  }
+  for (const QueuedItem<T>* item = processing_.front();
+       item != nullptr && snapshot->processing.size() < max;
+       item = item->next()) {
+    CopyProcessing(snapshot, static_cast<const Entry&>(*item));
+  }
+  if (max > 0) snapshot->bounds = order_.Bounds(nullptr, max);
+}
+
+template <typename T, typename InterfaceType, typename Order, typename Hash,
+          typename Eq>
+void QueueCore<T, InterfaceType, Order, Hash, Eq>::CopyOf(
+    const Entry* entry, Snapshot<T>* snapshot) {
+  CopyNumbers(snapshot);
+  if (entry == nullptr) return;
+  if (entry->processing) {
+    CopyProcessing(snapshot, *entry);
+  } else if (entry->dirty) {
+    CopyQueued(snapshot, *entry);
+    constexpr size_t kMaxItems = 100;
+    snapshot->bounds = order_.Bounds(entry, kMaxItems);
+  }
+}
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_INTERNAL_QUEUE_CORE_H_

@@ -1,0 +1,150 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/internal/queue_metrics.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "absl/memory/memory.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/internal/compact_time.h"
+#include "workqueue/metrics.h"
+
+namespace workqueue {
+namespace internal {
+namespace {
+
+// The result is not negative, even if the clock has gone back.
+double ToSeconds(absl::Duration value) {
+  return absl::ToDoubleSeconds(std::max(value, absl::ZeroDuration()));
+}
+
+void Observe(HistogramMetric* metric, absl::Duration value) {
+  if (metric != nullptr) metric->Observe(ToSeconds(value));
+}
+
+void Set(SettableGaugeMetric* metric, absl::Duration value) {
+  if (metric != nullptr) metric->Set(ToSeconds(value));
+}
+
+}  // namespace
+
+MetricsProvider* ProviderFor(absl::string_view name,
+                             MetricsProvider* provider) {
+  if (name.empty()) return nullptr;
+  return provider != nullptr ? provider : GetProvider();
+}
+
+std::unique_ptr<QueueMetrics> QueueMetrics::Create(absl::string_view name,
+                                                   MetricsProvider* provider,
+                                                   Clock* clock,
+                                                   bool has_priorities) {
+  provider = ProviderFor(name, provider);
+  if (provider == nullptr) return nullptr;
+  return absl::WrapUnique(
+      new QueueMetrics(name, provider, clock, has_priorities));
+}
+
+QueueMetrics::QueueMetrics(absl::string_view name, MetricsProvider* provider,
+                           Clock* clock, bool has_priorities)
+    : clock_(clock),
+      depth_by_priority_(has_priorities
+                             ? provider->NewDepthMetricWithPriority(name)
+                             : nullptr),
+      depth_(depth_by_priority_ == nullptr ? provider->NewDepthMetric(name)
+                                           : nullptr),
+      adds_(provider->NewAddsMetric(name)),
+      latency_(provider->NewLatencyMetric(name)),
+      work_duration_(provider->NewWorkDurationMetric(name)),
+      unfinished_work_seconds_(provider->NewUnfinishedWorkSecondsMetric(name)),
+      longest_running_processor_seconds_(
+          provider->NewLongestRunningProcessorSecondsMetric(name)),
+      oldest_queued_seconds_(provider->NewOldestQueuedSecondsMetric(name)) {}
+
+void QueueMetrics::EnterQueue(const ItemTimes& times, int priority) {
+  if (oldest_queued_seconds_ != nullptr) queued_.Insert(times.added.Get());
+  if (depth_by_priority_ != nullptr) depth_by_priority_->Inc(priority);
+  if (depth_ != nullptr) depth_->Inc();
+}
+
+void QueueMetrics::LeaveQueue(const ItemTimes& times, int priority) {
+  if (depth_by_priority_ != nullptr) depth_by_priority_->Dec(priority);
+  if (depth_ != nullptr) depth_->Dec();
+  if (oldest_queued_seconds_ != nullptr) queued_.Erase(times.added.Get());
+}
+
+void QueueMetrics::OnAdd(const ItemTimes& times, int priority) {
+  if (adds_ != nullptr) adds_->Inc();
+  EnterQueue(times, priority);
+}
+
+void QueueMetrics::OnNotAdded(const ItemTimes& times, int priority) {
+  LeaveQueue(times, priority);
+}
+
+void QueueMetrics::OnGet(ItemTimes& times, int priority) {
+  times.started = CompactTime(clock_->TimeNow());
+  // If a metric throws, the item stays queued, so its depth must not change.
+  Observe(latency_.get(), times.started.Get() - times.added.Get());
+  LeaveQueue(times, priority);
+  if (in_progress_++ == 0) {
+    epoch_ = times.started.Get();
+    starts_ = absl::ZeroDuration();
+  }
+  starts_ += times.started.Get() - epoch_;
+}
+
+void QueueMetrics::OnPriorityChange(int from, int to) {
+  if (depth_by_priority_ == nullptr || from == to) return;
+  depth_by_priority_->Dec(from);
+  depth_by_priority_->Inc(to);
+}
+
+void QueueMetrics::EndProgress(const ItemTimes& times) {
+  --in_progress_;
+  starts_ -= times.started.Get() - epoch_;
+}
+
+void QueueMetrics::OnGiveBack(const ItemTimes& times, int priority,
+                              std::optional<int> added_priority) {
+  EndProgress(times);
+  if (added_priority.has_value()) {
+    OnPriorityChange(*added_priority, priority);
+    return;
+  }
+  EnterQueue(times, priority);
+}
+
+void QueueMetrics::OnDone(const ItemTimes& times) {
+  EndProgress(times);
+  Observe(work_duration_.get(), clock_->TimeNow() - times.started.Get());
+}
+
+void QueueMetrics::UpdateOldestQueued() {
+  if (oldest_queued_seconds_ == nullptr) return;
+  const std::optional<absl::Time> oldest = queued_.Earliest();
+  Set(oldest_queued_seconds_.get(),
+      oldest.has_value() ? clock_->TimeNow() - *oldest : absl::ZeroDuration());
+}
+
+void QueueMetrics::UpdateUnfinishedWork(const ItemTimes* oldest) {
+  const absl::Time now = clock_->TimeNow();
+  Set(unfinished_work_seconds_.get(),
+      static_cast<int64_t>(in_progress_) * (now - epoch_) - starts_);
+  Set(longest_running_processor_seconds_.get(),
+      oldest == nullptr ? absl::ZeroDuration() : now - oldest->started.Get());
+}
+
+std::unique_ptr<CounterMetric> NewRetriesMetric(absl::string_view name,
+                                                MetricsProvider* provider) {
+  provider = ProviderFor(name, provider);
+  return provider == nullptr ? nullptr : provider->NewRetriesMetric(name);
+}
+
+}  // namespace internal
+}  // namespace workqueue

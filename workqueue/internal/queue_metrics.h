@@ -1,0 +1,130 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/internal/queue_metrics.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_INTERNAL_QUEUE_METRICS_H_
+#define WORKQUEUE_INTERNAL_QUEUE_METRICS_H_
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/internal/add_times.h"
+#include "workqueue/internal/compact_time.h"
+#include "workqueue/metrics.h"
+
+namespace workqueue {
+namespace internal {
+
+// ItemTimes
+//
+// The times of an item that the metrics need.
+struct ItemTimes {
+  CompactTime added;    // when the item last became dirty
+  CompactTime started;  // when the item was last handed out
+};
+
+// QueueMetrics
+//
+// Updates the metrics of a queue in memory. The queue calls it with the lock
+// held.
+class QueueMetrics {
+ public:
+  // The period at which the queue calls `UpdateUnfinishedWork()`.
+  static constexpr absl::Duration UpdatePeriod() {
+    return absl::Milliseconds(500);
+  }
+
+  // Makes the metrics of the queue `name` with `provider` or, if `provider` is
+  // null, with the default provider. Returns null if `name` is empty or there
+  // is no provider. If `has_priorities`, reports the depth by priority if the
+  // provider has that metric.
+  static std::unique_ptr<QueueMetrics> Create(absl::string_view name,
+                                              MetricsProvider* provider,
+                                              Clock* clock,
+                                              bool has_priorities);
+
+  // Called before an item is added, and before it is handed out. If a metric
+  // throws, the queue must not add the item or hand it out. The caller has set
+  // the time of an add.
+  void OnAdd(const ItemTimes& times, int priority);
+  void OnGet(ItemTimes& times, int priority);
+
+  // Called if the item of an `OnAdd()` has not been added after all.
+  void OnNotAdded(const ItemTimes& times, int priority);
+
+  // Called when the priority of an item that has been added and not yet handed
+  // out changes.
+  void OnPriorityChange(int from, int to);
+
+  // Called when an item that was handed out is queued again at `priority`,
+  // unprocessed. If the item has been added since it was handed out,
+  // `added_priority` is the priority of that add.
+  void OnGiveBack(const ItemTimes& times, int priority,
+                  std::optional<int> added_priority);
+
+  // Called when the processing of an item ends. If a metric throws, the
+  // processing counts as ended nevertheless.
+  void OnDone(const ItemTimes& times);
+
+  // Reports the age of the item that was added first.
+  void UpdateOldestQueued();
+
+  // Reports the work in progress. `oldest` points to the times of the item that
+  // has been processed longest; null if no item is being processed.
+  void UpdateUnfinishedWork(const ItemTimes* oldest);
+
+ private:
+  // The item of `times` counts as queued from now on, or no longer.
+  void EnterQueue(const ItemTimes& times, int priority);
+  void LeaveQueue(const ItemTimes& times, int priority);
+
+  // Removes the item of `times` from the items in progress.
+  void EndProgress(const ItemTimes& times);
+
+  QueueMetrics(absl::string_view name, MetricsProvider* provider, Clock* clock,
+               bool has_priorities);
+
+  Clock* const clock_;
+  // At most one of these two is not null.
+  const std::unique_ptr<PriorityGaugeMetric> depth_by_priority_;
+  const std::unique_ptr<GaugeMetric> depth_;
+  const std::unique_ptr<CounterMetric> adds_;
+  const std::unique_ptr<HistogramMetric> latency_;
+  const std::unique_ptr<HistogramMetric> work_duration_;
+  const std::unique_ptr<SettableGaugeMetric> unfinished_work_seconds_;
+  const std::unique_ptr<SettableGaugeMetric> longest_running_processor_seconds_;
+  const std::unique_ptr<SettableGaugeMetric> oldest_queued_seconds_;
+
+  AddTimes queued_;  // empty without oldest_queued_seconds_
+
+  // The number of items in progress, and the sum of the times from epoch_ to
+  // their starts. These two give the sum of the items' ages without a visit to
+  // each item.
+  size_t in_progress_ = 0;
+  absl::Duration starts_;
+  // The start of the latest item that began while no other was in progress.
+  absl::Time epoch_;
+};
+
+// Returns the provider of the metrics of the queue `name`, which is `provider`
+// or, if `provider` is null, the default provider. Returns null if the queue
+// has no metrics.
+MetricsProvider* ProviderFor(absl::string_view name, MetricsProvider* provider);
+
+// Makes the metric of retries of the queue `name`. Chooses the provider as
+// `QueueMetrics::Create()` does. Returns null if `name` is empty, if there is
+// no provider, or if the provider does not have this metric.
+std::unique_ptr<CounterMetric> NewRetriesMetric(absl::string_view name,
+                                                MetricsProvider* provider);
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_INTERNAL_QUEUE_METRICS_H_

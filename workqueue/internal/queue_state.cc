@@ -1,0 +1,161 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/internal/queue_state.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "workqueue/base/exceptions.h"
+#include "workqueue/base/fatal.h"
+#include "workqueue/internal/callback_wake_ups.h"
+#include "workqueue/internal/queue_metrics.h"
+#include "workqueue/internal/ticker.h"
+#include "workqueue/log_sink.h"
+#include "workqueue/metrics.h"
+#include "workqueue/timer/queue_clock.h"
+
+namespace workqueue {
+namespace internal {
+
+QueueState::QueueState(absl::string_view name,
+                       MetricsProvider* metrics_provider, LogSink* log_sink,
+                       const QueueClock& clock, bool has_priorities)
+    : errors_("queue", name, log_sink, clock.clock()),
+      clock_(clock.clock()),
+      is_clock_real_(clock_ == Clock::GetRealClock()),
+      metrics_(QueueMetrics::Create(name, metrics_provider, clock_,
+                                    has_priorities)) {}
+
+void QueueState::StartReports(std::function<void()> report,
+                              absl::string_view name, const QueueClock& clock) {
+  if (metrics_ == nullptr) return;
+  ticker_ =
+      std::make_unique<Ticker>(clock.LoopOrNew(name), clock_,
+                               QueueMetrics::UpdatePeriod(), std::move(report));
+}
+
+absl::Status QueueState::AwaitItem(absl::Duration timeout,
+                                   absl::FunctionRef<NextItem()> next) {
+  const auto over = [this, next]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return !MustWait(next());
+  };
+  ++blocked_;
+  if (timeout == absl::InfiniteDuration()) {
+    while (!over()) {
+      Getter self;
+      getters_.PushFront(&self);
+      do {
+        self.wake_up.Wait(&mu_);
+      } while (!self.woken && !over());
+      if (self.woken) {
+        --woken_getters_;
+      } else {
+        getters_.Remove(&self);
+      }
+    }
+  } else if (timeout > absl::ZeroDuration() && !over()) {
+    clock_->AwaitWithDeadline(&mu_, absl::Condition(&over),
+                              clock_->TimeNow() + timeout);
+  }
+  --blocked_;
+  return AfterWait(next());
+}
+
+absl::Status QueueState::AfterWait(NextItem next) const {
+  if (next == NextItem::kReady && !closing_) return absl::OkStatus();
+  // The error has no message, because a caller that polls would pay for it.
+  if (MustWait(next)) return absl::DeadlineExceededError("");
+  absl::Status cancelled(absl::StatusCode::kCancelled, "");
+  // A worker must learn of the end even if there is no memory for the message.
+  TryCall([&cancelled] {
+    cancelled =
+        absl::CancelledError("the queue has been shut down and is empty");
+  });
+  return cancelled;
+}
+
+bool QueueState::AwaitDrained(int64_t drain, absl::Duration timeout,
+                              absl::FunctionRef<bool()> idle) {
+  const auto over = [this, idle, drain]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return idle() || drain_ends_ != drain;
+  };
+  if (timeout == absl::InfiniteDuration()) {
+    while (!over()) drained_.Wait(&mu_);
+  } else if (timeout > absl::ZeroDuration()) {
+    clock_->AwaitWithDeadline(&mu_, absl::Condition(&over),
+                              clock_->TimeNow() + timeout);
+  }
+  --blocked_;
+  return idle();
+}
+
+size_t QueueState::WakeGetters(NextItem next, size_t queued) {
+  size_t wanted = next == NextItem::kReady ? std::min(queued, kMaxWoken) : 0;
+  if (IsShuttingDown() && !MustWait(next)) {
+    if (waiting_callbacks_ > 0) wanted = kMaxWoken;
+    // They may have waited for an item that was held back.
+    if (next == NextItem::kNone) SignalGetters();
+  }
+  size_t callbacks = 0;
+  while (woken_getters_ < wanted && GettersWait()) {
+    ++woken_getters_;
+    if (waiting_callbacks_ > 0 && (turn_of_callback_ || getters_.empty())) {
+      turn_of_callback_ = false;
+      --waiting_callbacks_;
+      ++callbacks;
+    } else {
+      turn_of_callback_ = true;
+      Getter* const getter = getters_.PopFront();
+      getter->woken = true;
+      getter->wake_up.Signal();
+    }
+  }
+  return callbacks;
+}
+
+void QueueState::BeginShutDown() {
+  shutting_down_.store(true);
+  SignalGetters();
+}
+
+void QueueState::SignalGetters() {
+  for (Getter* getter = getters_.front(); getter != nullptr;
+       getter = getter->next()) {
+    getter->wake_up.Signal();
+  }
+}
+
+void QueueState::EndDrains() {
+  ++drain_ends_;
+  drained_.SignalAll();
+}
+
+void QueueState::BeginDestruction() {
+  closing_ = true;
+  BeginShutDown();
+  EndDrains();
+}
+
+void QueueState::AwaitNobodyBlocks() {
+  mu_.Await(absl::Condition(this, &QueueState::NobodyBlocks));
+}
+
+void QueueState::DieOfLeases(size_t leases, absl::string_view item) const {
+  Fatal(absl::StrCat(errors_.who(), " is destroyed before its leases; left: ",
+                     leases, ", one of them of ", item));
+}
+
+}  // namespace internal
+}  // namespace workqueue

@@ -1,0 +1,238 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/internal/queue_state.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_INTERNAL_QUEUE_STATE_H_
+#define WORKQUEUE_INTERNAL_QUEUE_STATE_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "workqueue/base/error_log.h"
+#include "workqueue/base/intrusive_list.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/clock/coarse_real_nanos.h"
+#include "workqueue/internal/compact_time.h"
+#include "workqueue/internal/queue_metrics.h"
+#include "workqueue/internal/ticker.h"
+#include "workqueue/log_sink.h"
+#include "workqueue/metrics.h"
+#include "workqueue/timer/queue_clock.h"
+
+namespace workqueue {
+namespace internal {
+
+// Whether a queue has an item that it can hand out now.
+enum class NextItem {
+  kNone,      // No item is queued.
+  kHeldBack,  // Each queued item waits until the processing of another ends.
+  kReady,
+};
+
+// QueueState
+//
+// The part of a queue in memory that does not depend on the type of its items:
+// the lock, the threads that block, the shutdown and the drains. `QueueCore`
+// derives from it.
+//
+// A thread blocks until an item is ready, or until the queue is drained. This
+// class does not know the items. The derived class passes functions that tell
+// whether the condition holds; they are called with the lock held.
+class QueueState {
+ public:
+  QueueState(const QueueState&) = delete;
+  QueueState& operator=(const QueueState&) = delete;
+
+ protected:
+  // `name`, `metrics_provider`, `log_sink` and `clock` are those of
+  // `QueueOptions`.
+  QueueState(absl::string_view name, MetricsProvider* metrics_provider,
+             LogSink* log_sink, const QueueClock& clock, bool has_priorities);
+  ~QueueState() = default;
+
+  // From now on calls `report` every `QueueMetrics::UpdatePeriod()`, if there
+  // are metrics. `name` and `clock` are those of `QueueOptions`.
+  void StartReports(std::function<void()> report, absl::string_view name,
+                    const QueueClock& clock);
+
+  // Blocks until `next()` tells of an item that is ready, the queue is shut
+  // down and has no item, or `timeout` has passed. Returns OK if an item may be
+  // handed out.
+  absl::Status AwaitItem(absl::Duration timeout,
+                         absl::FunctionRef<NextItem()> next)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Returns whether a get must go on waiting.
+  bool MustWait(NextItem next) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (next == NextItem::kReady || closing_) return false;
+    return next == NextItem::kHeldBack || !IsShuttingDown();
+  }
+
+  // Begins a drain, which `AwaitDrained()` must end. From now on the thread
+  // counts as one that blocks in the queue, and so the lock may be released in
+  // between. Returns an argument of `AwaitDrained()`.
+  int64_t BeginDrain() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    ++blocked_;
+    return drain_ends_;
+  }
+
+  // Blocks until `idle()`, until `EndDrains()` is called after `BeginDrain()`,
+  // which has returned `drain`, or until `timeout` has passed. Returns
+  // `idle()`.
+  bool AwaitDrained(int64_t drain, absl::Duration timeout,
+                    absl::FunctionRef<bool()> idle)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Returns whether a thread or a callback waits for an item without a timeout,
+  // and has not been woken.
+  bool GettersWait() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return getters_.size() + waiting_callbacks_ > 0;
+  }
+
+  // Returns whether a thread blocks in the queue, or a callback waits in it.
+  bool ThreadsBlock() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return blocked_ > 0;
+  }
+
+  // Wakes threads and callbacks that wait for an item. `queued` items are
+  // queued, of which `next` tells whether the first is ready. Returns the
+  // number of callbacks to wake; the caller must wake them. Threads and
+  // callbacks take turns.
+  //
+  // Only a few are on their way at a time: each of them wakes others once it
+  // has taken its own item, so that a burst of items costs a few wake-ups, and
+  // not one for each item. Wakes the thread first that has waited for the
+  // shortest time, because its memory is still in a cache. After the shutdown,
+  // also wakes threads and callbacks for which there is no item.
+  size_t WakeGetters(NextItem next, size_t queued)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // A callback begins to wait.
+  void AddCallback() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    ++blocked_;
+    ++waiting_callbacks_;
+  }
+
+  // A callback that has not been woken is removed.
+  void RemoveCallback() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    --blocked_;
+    --waiting_callbacks_;
+  }
+
+  // A callback that has been woken found no item, and waits again.
+  void CallbackWaitsAgain() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    --woken_getters_;
+    ++waiting_callbacks_;
+  }
+
+  // A callback that has been woken is removed.
+  void RemoveWokenCallback() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    --woken_getters_;
+    --blocked_;
+  }
+
+  // Returns the status of a get that has stopped waiting: OK if an item may be
+  // handed out, and otherwise the error.
+  absl::Status AfterWait(NextItem next) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  void BeginShutDown() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Ends the drains in progress.
+  void EndDrains() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // The queue has become idle: ends the drains in progress with success.
+  void NotifyIdle() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { drained_.SignalAll(); }
+
+  // Shuts the queue down for good: hands out no item from now on. Called by the
+  // destructor of the derived class, before `AwaitNobodyBlocks()`.
+  void BeginDestruction() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Blocks until no thread blocks and no callback waits in the queue.
+  void AwaitNobodyBlocks() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Aborts the program with a message: the queue is destroyed while `leases`
+  // leases exist, and one of them is of `item`.
+  [[noreturn]] void DieOfLeases(size_t leases, absl::string_view item) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Returns the coarse time of the clock.
+  CompactTime CoarseNow() const {
+    return is_clock_real_ ? CompactTime::FromUnixNanos(clock_epoch_ns_ +
+                                                       CoarseSteadyNanos())
+                          : CompactTime(clock_->CoarseTimeNow());
+  }
+
+  bool IsShuttingDown() const { return shutting_down_.load(); }
+
+  ErrorLog errors_;
+
+  // Calls the function of `StartReports()`; null without metrics. The
+  // destructor of the derived class must destroy it, because the function uses
+  // the derived class.
+  std::unique_ptr<Ticker> ticker_;
+
+ private:
+  // A thread that waits for an item without a timeout.
+  struct Getter : IntrusiveLink<Getter> {
+    absl::CondVar wake_up;
+    bool woken = false;
+  };
+
+  // Wakes all threads that wait for an item, so that they look whether they
+  // must end. They leave the list themselves.
+  void SignalGetters() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  bool NobodyBlocks() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return !ThreadsBlock();
+  }
+
+  // Signalled by `EndDrains()` and `NotifyIdle()`.
+  absl::CondVar drained_;
+  // The number of calls of `EndDrains()`.
+  int64_t drain_ends_ ABSL_GUARDED_BY(mu_) = 0;
+  // The number of threads that block in `AwaitItem()` or `AwaitDrained()`, and
+  // of callbacks that have not run.
+  size_t blocked_ ABSL_GUARDED_BY(mu_) = 0;
+  // True once the destructor has begun. No item is handed out then.
+  bool closing_ ABSL_GUARDED_BY(mu_) = false;
+
+  // Written under mu_.
+  std::atomic<bool> shutting_down_{false};
+  // Whether a callback is woken next if threads wait, too.
+  bool turn_of_callback_ ABSL_GUARDED_BY(mu_) = false;
+  // The threads that wait and have not been woken, the last one first, the
+  // number of callbacks likewise, and the number of both that have been woken
+  // and do not run yet. While an item is ready and one of them waits, at least
+  // one has been woken.
+  size_t woken_getters_ ABSL_GUARDED_BY(mu_) = 0;
+  size_t waiting_callbacks_ ABSL_GUARDED_BY(mu_) = 0;
+  IntrusiveList<Getter> getters_ ABSL_GUARDED_BY(mu_);
+
+ protected:
+  // The members that every call uses are next to each other, because each line
+  // of the cache that another core has written costs more than the lock.
+  Clock* const clock_;
+  const bool is_clock_real_;
+  const int64_t clock_epoch_ns_ = RealClockEpochNanos();
+  const std::unique_ptr<QueueMetrics> metrics_;
+  mutable absl::Mutex mu_;
+};
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_INTERNAL_QUEUE_STATE_H_

@@ -1,0 +1,62 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// workqueue/internal/ticker.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_INTERNAL_TICKER_H_
+#define WORKQUEUE_INTERNAL_TICKER_H_
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "absl/time/time.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/timer/waiting_loop.h"
+
+namespace workqueue {
+namespace internal {
+
+// Ticker
+//
+// Calls a function each time that a `period` has passed, counted from the
+// creation of the ticker. The call is on the thread of a waiting loop. If
+// several periods pass before the call, the function is called once for them.
+// If the clock goes back, the periods count from then on. The function must not
+// throw. The destructor blocks until no call is in progress.
+class Ticker final : private WaitingLoop::Client {
+ public:
+  Ticker(std::shared_ptr<WaitingLoop> loop, Clock* clock, absl::Duration period,
+         std::function<void()> function)
+      : loop_(std::move(loop)),
+        period_(period),
+        function_(std::move(function)),
+        next_(clock->TimeNow() + period) {
+    loop_->Add(this);
+  }
+
+  ~Ticker() override { loop_->Remove(this); }
+
+ private:
+  absl::Time Run(absl::Time now) override {
+    if (now >= next_) {
+      function_();
+      next_ += absl::Floor(now - next_, period_) + period_;
+    }
+    next_ = std::min(next_, now + period_);  // The clock may have gone back.
+    return next_;
+  }
+
+  const std::shared_ptr<WaitingLoop> loop_;
+  const absl::Duration period_;
+  const std::function<void()> function_;
+  absl::Time next_;
+};
+
+}  // namespace internal
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_INTERNAL_TICKER_H_
