@@ -33,6 +33,19 @@ def cc_binary(name, **kwargs):
 def cc_library(name, **kwargs):
     _cc_library(name = name, copts = _COPTS, **kwargs)
 
+def header_aliases(actual, exclude = [], **kwargs):
+    """Adds an alias of `actual` for each header in the folder, by its name.
+
+    So a user can name the header instead of the target that has it.
+
+    Args:
+      actual: name of the target that has the headers
+      exclude: headers without an alias
+      **kwargs: as in Bazel's alias
+    """
+    for header in native.glob(["*.h"], exclude = exclude):
+        native.alias(name = header[:-len(".h")], actual = ":" + actual, **kwargs)
+
 def cc_test(name, srcs = None, size = "small", deps = [], **kwargs):
     """Adds a test. By default it is small and has one source of its name.
 
