@@ -338,6 +338,23 @@ TEST_F(SharedQueueCoreTest, AWorkerWhoseRequestIsRefusedPauses) {
   EXPECT_TRUE(absl::IsPermissionDenied(got.get()));
 }
 
+TEST_F(SharedQueueCoreTest, TheLoopAsksNothingWhileARequestIsOnItsWay) {
+  engine_->SetReplies(false);
+  const size_t before = engine_->requests();
+  auto got = std::async(std::launch::async, [this] {
+    return core_->Acquire(1, absl::Milliseconds(1), {}).status();
+  });
+  EXPECT_TRUE(engine_->AwaitRequest(before, 1));
+  engine_->listener()->OnNews();
+  clock_.AwaitWaiters(1);  // the loop
+  engine_->SetRefuses(true);
+  engine_->SetReplies(true);
+  clock_.AwaitWaiters(2);
+  EXPECT_EQ(engine_->requests(), before + 1);
+  clock_.Step(absl::Milliseconds(1));
+  EXPECT_TRUE(absl::IsPermissionDenied(got.get()));
+}
+
 TEST_F(SharedQueueCoreTest, APauseIsNotLongerThanTheCall) {
   engine_->SetRefuses(true);
   auto got = std::async(std::launch::async, [this] {

@@ -973,7 +973,8 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
       repair_at_ = now + WaitingLoop::Heartbeat();
     }
     absl::Status status;
-    if (!operations.empty() || now >= look_at_ || MustTell()) {
+    // The reply to a request that is on its way says when to look.
+    if (!operations.empty() || (!sending_ && (now >= look_at_ || MustTell()))) {
       look_at_ = now + WaitingLoop::Heartbeat();
       const auto results = SendInPieces(std::move(operations));
       status = results.status();
@@ -1000,7 +1001,8 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
                     status);
       next = now + RetryAfter();
     } else {
-      next = MustTell() ? now : std::min({look_at_, renew_at_, repair_at_});
+      next = std::min(renew_at_, repair_at_);
+      if (!sending_) next = MustTell() ? now : std::min(next, look_at_);
     }
     wake_time_.Set(next);
   }
