@@ -19,11 +19,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "ratelimit/internal/check_max_tracked_items.h"
-#include "ratelimit/internal/exponential_delay.h"
 #include "ratelimit/internal/failure_counts.h"
 #include "ratelimit/rate_limiter.h"
-#include "ratelimit/unbounded_items.h"
 #include "workqueue/base/check_duration.h"
 
 namespace workqueue {

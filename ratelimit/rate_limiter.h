@@ -10,12 +10,17 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <optional>
 
 #include "absl/time/time.h"
 #include "workqueue/version.h"
 
 namespace workqueue {
+
+// The `max_tracked_items` of a limiter that tracks any number of items, as
+// client-go's limiters do.
+inline constexpr size_t kUnboundedItems = std::numeric_limits<size_t>::max();
 
 // RateLimiter
 //

@@ -46,7 +46,7 @@ def header_aliases(actual, exclude = [], **kwargs):
     for header in native.glob(["*.h"], exclude = exclude):
         native.alias(name = header[:-len(".h")], actual = ":" + actual, **kwargs)
 
-def cc_test(name, srcs = None, size = "small", deps = [], **kwargs):
+def cc_test(name, srcs = None, size = "small", deps = [], instances = None, **kwargs):
     """Adds a test. By default it is small and has one source of its name.
 
     Several sources are compiled as one, because most of a test's compile time is
@@ -58,21 +58,25 @@ def cc_test(name, srcs = None, size = "small", deps = [], **kwargs):
       srcs: source files
       size: size of the test, which limits its time, as in Bazel's cc_test
       deps: as in Bazel's cc_test
+      instances: label of a library whose header, of the same name, declares
+        templates that it instantiates; included before the sources
       **kwargs: as in Bazel's cc_test
     """
     srcs = srcs or [name + ".cc"]
-    if len(srcs) > 1:
-        folder = native.package_name()
+    if len(srcs) > 1 or instances:
+        headers = [native.package_name() + "/" + src for src in srcs]
+        if instances:
+            headers = [instances[2:].replace(":", "/") + ".h"] + headers
+            deps = deps + [instances]
         _cc_library(name = name + "_srcs", testonly = True, textual_hdrs = srcs)
         native.genrule(
             name = name + "_in_one",
             testonly = True,
-            outs = [name + ".cc"],
-            cmd = "printf '#include \"%s\"\\n' >$@ " +
-                  " ".join([folder + "/" + src for src in srcs]),
+            outs = [name + "_in_one.cc"],
+            cmd = "printf '#include \"%s\"\\n' >$@ " + " ".join(headers),
         )
         deps = deps + [":%s_srcs" % name]
-        srcs = [name + ".cc"]
+        srcs = [name + "_in_one.cc"]
     _cc_test(
         name = name,
         size = size,

@@ -3,9 +3,11 @@
 
 #include "workqueue/executor.h"
 
+#include <memory>
 #include <utility>
 
 #include "absl/functional/any_invocable.h"
+#include "workqueue/base/error_log.h"
 #include "workqueue/base/trampoline.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/log_sink.h"
@@ -13,7 +15,10 @@
 namespace workqueue {
 
 InlineExecutor::InlineExecutor(LogSink* log_sink)
-    : errors_("inline executor", "", log_sink, Clock::GetRealClock()) {}
+    : errors_(std::make_unique<internal::ErrorLog>(
+          "inline executor", "", log_sink, Clock::GetRealClock())) {}
+
+InlineExecutor::~InlineExecutor() = default;
 
 void InlineExecutor::Execute(absl::AnyInvocable<void() &&> task) {
   static constexpr char kAnyInlineExecutor = 0;
@@ -30,8 +35,8 @@ void InlineExecutor::Execute(absl::AnyInvocable<void() &&> task) {
 }
 
 void InlineExecutor::Run(absl::AnyInvocable<void() &&> task) {
-  errors_.Try([] { return "a task has thrown"; },
-              [&task] { std::move(task)(); });
+  errors_->Try([] { return "a task has thrown"; },
+               [&task] { std::move(task)(); });
 }
 
 }  // namespace workqueue

@@ -8,11 +8,17 @@
 #ifndef WORKQUEUE_EXECUTOR_H_
 #define WORKQUEUE_EXECUTOR_H_
 
+#include <memory>
+
 #include "absl/functional/any_invocable.h"
-#include "workqueue/base/error_log.h"
-#include "workqueue/log_sink.h"
 
 namespace workqueue {
+
+class LogSink;
+
+namespace internal {
+class ErrorLog;
+}  // namespace internal
 
 // Executor
 //
@@ -72,13 +78,14 @@ class InlineExecutor final : public Executor {
   // `log_sink` receives a message for each task that throws; null means that
   // nobody does. Not owned; must outlive the executor.
   explicit InlineExecutor(LogSink* log_sink = nullptr);
+  ~InlineExecutor() override;
 
   void Execute(absl::AnyInvocable<void() &&> task) override;
 
  private:
   void Run(absl::AnyInvocable<void() &&> task);
 
-  internal::ErrorLog errors_;
+  const std::unique_ptr<internal::ErrorLog> errors_;
 };
 
 }  // namespace workqueue

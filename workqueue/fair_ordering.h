@@ -27,11 +27,10 @@
 #include "absl/strings/str_cat.h"
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/node_hash_set.h"
-#include "workqueue/base/print_item.h"
+#include "workqueue/base/printable.h"
 #include "workqueue/internal/fair_lane.h"
 #include "workqueue/internal/fair_turns.h"
 #include "workqueue/ordering.h"
-#include "workqueue/ordering_bound.h"
 
 namespace workqueue {
 

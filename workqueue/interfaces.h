@@ -33,11 +33,12 @@
 #include <memory>
 #include <optional>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
-#include "workqueue/acquire_async.h"
+#include "workqueue/base/handle.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/executor.h"
 #include "workqueue/lease.h"
@@ -45,6 +46,26 @@
 #include "workqueue/snapshot.h"
 
 namespace workqueue {
+
+// AcquireCallback
+//
+// A function that receives a lease of an item, or the error that
+// `Interface::AcquireWithTimeout()` would return.
+template <typename T>
+using AcquireCallback =
+    absl::AnyInvocable<void(absl::StatusOr<Lease<T>> lease) &&>;
+
+namespace internal {
+struct AcquireTag;
+}  // namespace internal
+
+// AcquireId
+//
+// Names a callback that waits for an item, for `Interface::CancelAcquire()`. An
+// id can be kept for any time: once its callback has run, it names nothing, and
+// never another callback. Copyable, comparable and hashable; a
+// default-constructed id names nothing.
+using AcquireId = internal::Handle<internal::AcquireTag>;
 
 // Interface
 //

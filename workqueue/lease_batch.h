@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "workqueue/internal/lease_owner.h"
 #include "workqueue/lease.h"
 #include "workqueue/ordering.h"
 

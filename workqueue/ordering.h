@@ -9,14 +9,33 @@
 #define WORKQUEUE_ORDERING_H_
 
 #include <cstddef>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "workqueue/base/intrusive_list.h"
-#include "workqueue/ordering_bound.h"
 #include "workqueue/version.h"
 
 namespace workqueue {
+
+// OrderingBound
+//
+// A bound of an `Ordering` on the items that are processed at the same time,
+// and the items that count.
+template <typename T>
+struct OrderingBound {
+  std::string name;       // for people, and printable: for example "group shop"
+  size_t max = 0;         // at least 1
+  size_t processing = 0;  // at most `max`
+
+  // Whether the bound is reached and holds queued items back. They wait for the
+  // items that are being processed.
+  bool holds_back = false;
+
+  // Of the items that are being processed. There may be more of them.
+  std::vector<T> items;
+};
 
 // QueuedItem
 //

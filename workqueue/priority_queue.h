@@ -28,7 +28,6 @@
 #include "ratelimit/rate_limiter.h"
 #include "workqueue/base/error_log.h"
 #include "workqueue/base/indexed_heap.h"
-#include "workqueue/base/retry_delay.h"
 #include "workqueue/base/wake_time.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/internal/priority_order.h"

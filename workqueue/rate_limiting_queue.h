@@ -21,7 +21,6 @@
 #include "ratelimit/rate_limiter.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/interfaces.h"
-#include "workqueue/internal/check_queue_below.h"
 #include "workqueue/internal/forwarding_queue.h"
 #include "workqueue/internal/sampled_gauge.h"
 #include "workqueue/internal/snapshot_order.h"

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "workqueue/base/print_item.h"
-#include "workqueue/ordering_bound.h"
+#include "workqueue/base/printable.h"
+#include "workqueue/ordering.h"
 
 namespace workqueue {
 

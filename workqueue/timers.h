@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "workqueue/base/handle.h"
 #include "workqueue/base/slot_map.h"
 #include "workqueue/base/wake_time.h"
 #include "workqueue/clock/clock.h"

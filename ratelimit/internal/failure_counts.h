@@ -8,18 +8,46 @@
 #ifndef WORKQUEUE_RATELIMIT_INTERNAL_FAILURE_COUNTS_H_
 #define WORKQUEUE_RATELIMIT_INTERNAL_FAILURE_COUNTS_H_
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "ratelimit/unbounded_items.h"
+#include "absl/time/time.h"
+#include "ratelimit/rate_limiter.h"
 #include "workqueue/base/lru_map.h"
 #include "workqueue/base/mutex_lock.h"
 
 namespace workqueue {
 namespace internal {
+
+// Returns the smaller of `base` * 2^`failures` and `max`. `failures` must not
+// be negative. `base` must be zero or at least one nanosecond.
+//
+// The result is exact if `max` is less than 2^63 nanoseconds (292 years), where
+// client-go's durations end. For a longer `max`, the result is `max` if there
+// are 63 failures or more. (client-go's own check lets exactly 2^63 ns pass,
+// which becomes a negative delay on some machines.)
+inline absl::Duration ExponentialDelay(absl::Duration base, absl::Duration max,
+                                       int failures) {
+  if (base == absl::ZeroDuration()) return base;
+  if (failures >= 63) return max;
+  // This saturates: a product that is too large becomes an infinite duration.
+  return std::min(base * (int64_t{1} << failures), max);
+}
+
+// Returns OK if `max_tracked_items` is at least one. Otherwise returns an
+// `absl::InvalidArgumentError` that names the parameter and its value.
+inline absl::Status CheckMaxTrackedItems(size_t max_tracked_items) {
+  if (max_tracked_items > 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "max_tracked_items must be at least 1, but is ", max_tracked_items));
+}
 
 // Returns `failures` + 1, or `failures` if it is the largest `int`.
 constexpr int OneMoreFailure(int failures) {

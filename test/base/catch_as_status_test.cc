@@ -3,8 +3,6 @@
 //
 // This program replaces `operator new` by one that can run out of memory.
 
-#include "workqueue/base/catch_as_status.h"
-
 #include <stdexcept>
 
 #include "absl/base/config.h"
@@ -12,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "gtest/gtest.h"
 #include "test/base/counted_heap.h"
+#include "workqueue/base/exceptions.h"
 
 namespace workqueue {
 namespace internal::catch_as_status_test {

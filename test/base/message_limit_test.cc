@@ -1,13 +1,12 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "workqueue/base/message_limit.h"
-
 #include <cstdint>
 #include <optional>
 
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
+#include "workqueue/base/error_log.h"
 
 namespace workqueue {
 namespace internal::message_limit_test {

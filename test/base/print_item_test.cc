@@ -1,8 +1,6 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "workqueue/base/print_item.h"
-
 #include <iomanip>
 #include <ostream>
 #include <sstream>
@@ -12,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
+#include "workqueue/base/printable.h"
 
 namespace workqueue {
 namespace internal::print_item_test {

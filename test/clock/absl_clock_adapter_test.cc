@@ -8,7 +8,6 @@
 #ifdef WORKQUEUE_HAVE_ABSL_CLOCK
 
 #include <memory>
-#include <thread>  // NOLINT(build/c++11)
 
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock_interface.h"
@@ -16,6 +15,7 @@
 #include "absl/time/time.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/clock/parker.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue {
 namespace {
@@ -45,7 +45,7 @@ TEST(FromAbslClockTest, ParksOnASimulatedClock) {
   FromAbslClock clock(&simulated);
   auto parker = clock.NewParker(Parker::Role::kLoop);
   bool unparked = true;
-  std::thread thread(
+  Thread thread(
       [&] { unparked = parker->ParkUntil(kStart + absl::Seconds(1)); });
   // This moves only the simulated clock. It makes no difference whether the
   // thread parks before or after it.
@@ -59,7 +59,7 @@ TEST(ToAbslClockTest, FollowsAFakeClock) {
   ToAbslClock adapter(&fake);
   absl::Clock& clock = adapter;
   EXPECT_EQ(clock.TimeNow(), kStart);
-  std::thread sleeper([&] { clock.Sleep(absl::Seconds(2)); });
+  Thread sleeper([&] { clock.Sleep(absl::Seconds(2)); });
   fake.AwaitWaiters(1);
   fake.Step(absl::Seconds(2));
   sleeper.join();

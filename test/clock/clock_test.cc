@@ -7,15 +7,15 @@
 #include "workqueue/clock/clock.h"
 
 #include <memory>
-#include <thread>  // NOLINT(build/c++11)
 
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "workqueue/base/mutex_lock.h"
-#include "workqueue/clock/coarse_real_nanos.h"
 #include "workqueue/clock/parker.h"
+#include "workqueue/clock/steady_time.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::clock_test {
 namespace {
@@ -94,7 +94,7 @@ TEST(RealClockTest, UnparkEndsParkUntil) {
   parker->Unpark();
   parker->Unpark();
   EXPECT_TRUE(parker->ParkUntil(absl::InfiniteFuture()));
-  std::thread other([&] { parker->Unpark(); });
+  Thread other([&] { parker->Unpark(); });
   EXPECT_TRUE(parker->ParkUntil(absl::InfiniteFuture()));
   other.join();
 }
@@ -103,7 +103,7 @@ TEST(RealClockTest, AwaitWithDeadline) {
   Clock* clock = Clock::GetRealClock();
   absl::Mutex mu;
   bool flag = false;
-  std::thread setter;
+  Thread setter;
   {
     MutexLock lock(&mu);
     EXPECT_FALSE(clock->AwaitWithDeadline(&mu, absl::Condition(&flag),
@@ -113,7 +113,7 @@ TEST(RealClockTest, AwaitWithDeadline) {
         clock->AwaitWithDeadline(&mu, absl::Condition(&flag), start + kShort));
     EXPECT_GE(clock->TimeNow() - start, kShort);
 
-    setter = std::thread([&] {
+    setter = Thread([&] {
       MutexLock lock(&mu);
       flag = true;
     });
@@ -150,7 +150,7 @@ TEST(PlainClockTest, NewParkerUsesAwaitWithDeadline) {
   parker->Unpark();
   parker->Unpark();
   EXPECT_TRUE(parker->ParkUntil(absl::InfiniteFuture()));
-  std::thread other([&] { parker->Unpark(); });
+  Thread other([&] { parker->Unpark(); });
   EXPECT_TRUE(parker->ParkUntil(absl::InfiniteFuture()));
   other.join();
   EXPECT_FALSE(parker->ParkUntil(clock.TimeNow()));

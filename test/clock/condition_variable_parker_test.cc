@@ -8,12 +8,12 @@
 
 #include <atomic>
 #include <memory>
-#include <thread>  // NOLINT(build/c++11)
 
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
-#include "workqueue/clock/internal/steady_time.h"
 #include "workqueue/clock/parker.h"
+#include "workqueue/clock/steady_time.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue {
 namespace internal::condition_variable_parker_test {
@@ -45,7 +45,7 @@ TEST_F(ConditionVariableParkerTest, IsNotEndedByASignal) {
   const auto parker = New();
   const absl::Time deadline = Now() + absl::Milliseconds(1);
   std::atomic<bool> ended{false};
-  std::thread other([&ended, sleeper = pthread_self()] {
+  Thread other([&ended, sleeper = pthread_self()] {
     while (!ended) pthread_kill(sleeper, SIGUSR1);
   });
   EXPECT_FALSE(parker->ParkUntil(deadline));
@@ -70,7 +70,7 @@ TEST_F(ConditionVariableParkerTest, SeesWritesBeforeUnpark) {
   constexpr int kRounds = 10000;
   const auto ping = New(), pong = New();
   int ball = 0;  // guarded by the order of turns
-  std::thread other([&] {
+  Thread other([&] {
     for (int i = 0; i < kRounds; ++i) {
       EXPECT_TRUE(ping->ParkUntil(absl::InfiniteFuture()));
       ++ball;
@@ -89,7 +89,7 @@ TEST_F(ConditionVariableParkerTest, SeesWritesBeforeUnpark) {
 TEST_F(ConditionVariableParkerTest, MayBeDestroyedByTheThreadThatWakes) {
   for (int i = 0; i < 1000; ++i) {
     auto parker = New();
-    std::thread other([p = parker.get()] { p->Unpark(); });
+    Thread other([p = parker.get()] { p->Unpark(); });
     EXPECT_TRUE(parker->ParkUntil(absl::InfiniteFuture()));
     parker.reset();
     other.join();

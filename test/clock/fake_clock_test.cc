@@ -19,6 +19,7 @@
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::fake_clock_test {
 namespace {
@@ -70,7 +71,7 @@ class PeriodicLoop {
   std::atomic<int> ticks_{0};
   std::atomic<int> wakes_{0};
   absl::Time next_;
-  std::thread thread_;
+  Thread thread_;
 };
 
 // A loop that runs functions.
@@ -110,7 +111,7 @@ class Worker {
   std::atomic<bool> stop_{false};
   absl::Mutex mu_;
   std::vector<std::function<void()>> functions_ ABSL_GUARDED_BY(mu_);
-  std::thread thread_;
+  Thread thread_;
 };
 
 TEST(FakeClockTest, StartsAtTheGivenTime) {
@@ -141,7 +142,7 @@ TEST(FakeClockTest, AStepBackUnparksEachLoop) {
   PeriodicLoop first(&clock, absl::Seconds(1));
   PeriodicLoop second(&clock, absl::Hours(1));
   const auto parker = clock.NewParker(Parker::Role::kCaller);
-  std::thread caller(
+  Thread caller(
       [&] { EXPECT_FALSE(parker->ParkUntil(kStart + absl::Seconds(5))); });
   clock.AwaitWaiters(3);
   clock.Step(-kNs);
@@ -192,14 +193,14 @@ TEST(FakeClockTest, AtTheFirstTimeALoopSleeps) {
 
 TEST(FakeClockTest, AnInfiniteDeadlineNeverComes) {
   FakeClock clock(kStart);
-  std::thread sleeper([&] { clock.Sleep(absl::Hours(1)); });
+  Thread sleeper([&] { clock.Sleep(absl::Hours(1)); });
   clock.AwaitWaiters(1);
   const auto parker = clock.NewParker(Parker::Role::kCaller);
-  std::thread parked(
+  Thread parked(
       [&] { EXPECT_TRUE(parker->ParkUntil(absl::InfiniteFuture())); });
   absl::Mutex mu;
   bool flag = false;
-  std::thread awaiter([&] {
+  Thread awaiter([&] {
     MutexLock lock(&mu);
     EXPECT_TRUE(clock.AwaitWithDeadline(&mu, absl::Condition(&flag),
                                         absl::InfiniteFuture()));
@@ -269,7 +270,7 @@ TEST(FakeClockTest, StepWaitsForALoopThatAnotherLoopWakes) {
   PeriodicLoop second(&clock, absl::Hours(1000));
   std::atomic<bool> stop{false};
   auto parker = clock.NewParker(Parker::Role::kLoop);
-  std::thread first([&] {
+  Thread first([&] {
     absl::Time next = kStart + absl::Seconds(1);
     while (!stop) {
       parker->ParkUntil(next);
@@ -297,7 +298,7 @@ TEST(FakeClockTest, ALoopThatHasEndedIsNotWaitedFor) {
 TEST(FakeClockTest, SleepEndsWhenItsTimeComes) {
   FakeClock clock(kStart);
   absl::Notification woke;
-  std::thread sleeper([&] {
+  Thread sleeper([&] {
     clock.Sleep(absl::Seconds(10));
     woke.Notify();
   });
@@ -325,13 +326,13 @@ TEST(FakeClockTest, ReportsWaiters) {
   EXPECT_FALSE(clock.HasWaiters());
   EXPECT_EQ(clock.GetEarliestWakeupTime(), absl::InfiniteFuture());
 
-  std::thread late([&] { clock.Sleep(absl::Seconds(20)); });
+  Thread late([&] { clock.Sleep(absl::Seconds(20)); });
   clock.AwaitWaiters(1);
-  std::thread early([&] { clock.Sleep(absl::Seconds(10)); });
+  Thread early([&] { clock.Sleep(absl::Seconds(10)); });
   clock.AwaitWaiters(2);
   absl::Mutex mu;
   bool never = false;
-  std::thread awaiter([&] {
+  Thread awaiter([&] {
     MutexLock lock(&mu);
     clock.AwaitWithDeadline(&mu, absl::Condition(&never),
                             kStart + absl::Seconds(5));
@@ -359,7 +360,7 @@ class AwaitWithDeadlineTest : public testing::Test {
   }
 
   void StartAwaiting(const absl::Condition& condition, absl::Time deadline) {
-    thread_ = std::thread([this, condition, deadline] {
+    thread_ = Thread([this, condition, deadline] {
       MutexLock lock(&mu_);
       result_ = clock_.AwaitWithDeadline(&mu_, condition, deadline);
       returned_at_ = clock_.TimeNow();
@@ -376,7 +377,7 @@ class AwaitWithDeadlineTest : public testing::Test {
   bool flag_ = false;
   bool result_ = false;
   absl::Time returned_at_;
-  std::thread thread_;
+  Thread thread_;
 };
 
 TEST_F(AwaitWithDeadlineTest, EndsWhenTheConditionHolds) {
@@ -428,13 +429,13 @@ TEST_F(AwaitWithDeadlineTest, ReturnsTrueIfTheConditionHoldsAtTheDeadline) {
 TEST(FakeClockTest, AwaitWithDeadlineDoesNotTouchTheMutexAfterwards) {
   FakeClock clock(kStart);
   std::atomic<bool> stop{false};
-  std::thread mover([&] {
+  Thread mover([&] {
     while (!stop) clock.Step(absl::Seconds(1));
   });
   for (int i = 0; i < 1000; ++i) {
     auto mu = std::make_unique<absl::Mutex>();
     bool flag = false;
-    std::thread setter([&] {
+    Thread setter([&] {
       MutexLock lock(mu.get());
       flag = true;
     });
@@ -551,7 +552,7 @@ TEST_P(LoopThatWaitsTest, DoesNotHideALoopThatMovedToAnotherThread) {
 
   absl::Notification taken;
   std::atomic<bool> taker_done{false};
-  std::thread taker([&] {
+  Thread taker([&] {
     given->ParkUntil(absl::InfinitePast());
     taken.Notify();
     std::this_thread::yield();
@@ -651,13 +652,13 @@ TEST(FakeClockTest, ParkerKeepsOneUnpark) {
 
 TEST(FakeClockTest, ConcurrentStepsAddUp) {
   FakeClock clock(kStart);
-  std::vector<std::thread> movers;
+  std::vector<Thread> movers;
   for (int i = 0; i < 4; ++i) {
     movers.emplace_back([&] {
       for (int j = 0; j < 100; ++j) clock.Step(absl::Seconds(1));
     });
   }
-  for (std::thread& mover : movers) mover.join();
+  for (Thread& mover : movers) mover.join();
   EXPECT_EQ(clock.TimeNow(), kStart + absl::Seconds(400));
 }
 

@@ -21,11 +21,10 @@ TEST(TimerSlackTest, NeedsThisFunction) {
 #include <sys/prctl.h>
 #include <time.h>
 
-#include <thread>  // NOLINT(build/c++11)
-
 #include "absl/time/time.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
+#include "workqueue/testing/thread.h"
 
 namespace {
 
@@ -56,7 +55,7 @@ class TimerSlackTest : public testing::Test {
   // Runs `test` in a new thread, which has a slack of its own.
   template <typename F>
   static void InNewThread(F test) {
-    std::thread([&test] {
+    Thread([&test] {
       prctl(PR_SET_TIMERSLACK, kOwnSlack);
       test();
     }).join();
@@ -117,7 +116,7 @@ TEST_F(TimerSlackTest, ALoopsThreadHasTheLeast) {
 TEST_F(TimerSlackTest, WhoMakesAndUnparksALoopsParkerKeepsItsOwn) {
   InNewThread([] {
     const auto parker = clock()->NewParker(Parker::Role::kLoop);
-    std::thread loop([&parker] { parker->ParkUntil(absl::InfiniteFuture()); });
+    Thread loop([&parker] { parker->ParkUntil(absl::InfiniteFuture()); });
     parker->Unpark();
     loop.join();
     EXPECT_EQ(Slack(), kOwnSlack);

@@ -28,6 +28,7 @@
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/executor.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::async_controller_test {
 namespace {
@@ -128,7 +129,7 @@ TEST_F(AsyncControllerTest, AwaitIdleWaitsForACompletion) {
   const auto controller = Started(Options());
   controller->queue().Add("a");
   std::vector<Call> calls = Calls();
-  std::thread completer([&calls] { (*calls[0].done)(absl::OkStatus()); });
+  Thread completer([&calls] { (*calls[0].done)(absl::OkStatus()); });
   controller->AwaitIdle();
   EXPECT_TRUE(controller->TakeSnapshot().processing.empty());
   completer.join();
@@ -217,7 +218,7 @@ TEST_F(AsyncControllerTest, ACompletionMayBeCalledAtTheControllersEnd) {
     for (int i = 0; i < 10; ++i) controller->queue().Add(absl::StrCat(i));
     std::vector<Call> calls = Calls();
     ASSERT_EQ(calls.size(), 10u);
-    std::thread completer([&calls] {
+    Thread completer([&calls] {
       for (Call& call : calls) (*call.done)(absl::OkStatus());
     });
     controller.reset();
@@ -294,7 +295,7 @@ TEST_F(AsyncControllerTest, StopWaitsForWhatIsInFlight) {
   const auto controller = Started(Options());
   controller->queue().Add("a");
   std::vector<Call> calls = Calls();
-  std::thread stopper([&] { EXPECT_TRUE(controller->Stop()); });
+  Thread stopper([&] { EXPECT_TRUE(controller->Stop()); });
   while (!controller->queue().ShuttingDown()) std::this_thread::yield();
   EXPECT_FALSE(calls[0].context.Cancelled());
   (*calls[0].done)(absl::OkStatus());

@@ -25,6 +25,7 @@
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/controller/source.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::controller_sources_test {
 namespace {
@@ -113,7 +114,7 @@ TEST_P(ControllerSourcesTest, IsNotHealthyWhileItStarts) {
   });
   options.sources[0].wait_for_sync = true;
   const auto controller = New(std::move(options));
-  std::thread starter([&] { EXPECT_TRUE(controller->Start().ok()); });
+  Thread starter([&] { EXPECT_TRUE(controller->Start().ok()); });
   clock_.AwaitWaiters(2);  // Start(), and the queue's own thread
   EXPECT_EQ(
       controller->Healthy(),
@@ -144,7 +145,7 @@ TEST_P(ControllerSourcesTest, TheReasonIsOnOneLineAndCut) {
   options.sources[0].wait_for_sync = true;
   options.sources[0].restart_backoff = {kSecond, kSecond};
   const auto controller = New(std::move(options));
-  std::thread starter([&] { EXPECT_FALSE(controller->Start().ok()); });
+  Thread starter([&] { EXPECT_FALSE(controller->Start().ok()); });
   clock_.AwaitWaiters(2);  // Start(), and the queue's own thread
   EXPECT_EQ(controller->Healthy().message(),
             "controller test is starting; not in sync: pods\\n");
@@ -422,7 +423,7 @@ TEST_P(ControllerSourcesTest, AnErrorDuringTheStartIsNotTheEnd) {
       });
   options.sources[0].wait_for_sync = true;
   const auto controller = New(std::move(options));
-  std::thread starter([&] { EXPECT_TRUE(controller->Start().ok()); });
+  Thread starter([&] { EXPECT_TRUE(controller->Start().ok()); });
   clock_.AwaitWaiters(3);  // the source, Start(), and the queue's own thread
   EXPECT_EQ(controller->Healthy(),
             absl::UnavailableError("controller test is starting; not in sync: "
@@ -441,7 +442,7 @@ TEST_P(ControllerSourcesTest, TheTimeoutOfTheStartNamesTheLastError) {
   options.sources[0].wait_for_sync = true;
   options.sync_timeout = kSecond / 2;
   const auto controller = New(std::move(options));
-  std::thread starter([&] {
+  Thread starter([&] {
     EXPECT_EQ(controller->Start(),
               absl::DeadlineExceededError(
                   "not in sync within 500ms: pods (source pods: not yet)"));

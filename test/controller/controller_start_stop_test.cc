@@ -19,13 +19,14 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "test/controller/controller_fixture.h"
-#include "workqueue/acquire_async.h"
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/controller/source.h"
 #include "workqueue/executor.h"
+#include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
 #include "workqueue/rate_limiting_queue.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::controller_start_stop_test {
 namespace {
@@ -128,7 +129,7 @@ TEST_P(SourceTest, NoWorkerStartsBeforeAllAreInSync) {
   }));
   options.sources[1].wait_for_sync = true;
   const auto controller = New(std::move(options));
-  std::thread starter([&controller] { EXPECT_TRUE(controller->Start().ok()); });
+  Thread starter([&controller] { EXPECT_TRUE(controller->Start().ok()); });
   clock_.AwaitWaiters(2);  // Start(), and the queue's own thread
   EXPECT_EQ(Noted(), Notes());
   go_on.Notify();
@@ -230,7 +231,7 @@ TEST_P(SourceTest, ASourceThatIsNotInSyncInTimeEndsTheStart) {
   options.sources[2].name = "nodes";
   absl::Notification ended;
   const auto controller = New(std::move(options));
-  std::thread starter([&controller, &ended] {
+  Thread starter([&controller, &ended] {
     EXPECT_EQ(controller->Start(), absl::DeadlineExceededError(
                                        "not in sync within 7s: pods, nodes"));
     ended.Notify();
@@ -349,7 +350,7 @@ TEST_P(StartTest, IsCancelledByStop) {
   }));
   options.sources[0].wait_for_sync = true;
   const auto controller = New(std::move(options));
-  std::thread starter([&controller] {
+  Thread starter([&controller] {
     EXPECT_EQ(controller->Start(),
               absl::CancelledError("stopped before it was started"));
   });
@@ -439,7 +440,7 @@ TEST_P(StopTest, ReconcilesWhatIsQueuedAndDropsWhatWaits) {
   begun_.WaitForNotification();
   controller->queue().Add("a");
   controller->queue().AddAfter("b", kSecond);
-  std::thread stopper([&] { EXPECT_TRUE(controller->Stop(absl::Hours(1))); });
+  Thread stopper([&] { EXPECT_TRUE(controller->Stop(absl::Hours(1))); });
   clock_.AwaitWaiters(2);  // the queue's own thread is one
   EXPECT_FALSE(controller->queue().Add("c"));
   go_on_.Notify();
@@ -461,7 +462,7 @@ TEST_P(StopTest, WhatFailsThenIsNotTriedAgain) {
       }));
   controller->queue().Add("a");
   begun.WaitForNotification();
-  std::thread stopper([&] { EXPECT_TRUE(controller->Stop(absl::Hours(1))); });
+  Thread stopper([&] { EXPECT_TRUE(controller->Stop(absl::Hours(1))); });
   clock_.AwaitWaiters(2);  // the queue's own thread is one
   go_on.Notify();
   stopper.join();
@@ -474,7 +475,7 @@ TEST_P(StopTest, LeavesInTheQueueWhatIsLeftAtTheDeadline) {
   controller->queue().Add("slow");
   begun_.WaitForNotification();
   controller->queue().Add("a");
-  std::thread stopper([&] { EXPECT_FALSE(controller->Stop(10 * kSecond)); });
+  Thread stopper([&] { EXPECT_FALSE(controller->Stop(10 * kSecond)); });
   clock_.AwaitWaiters(2);  // the queue's own thread is one
   EXPECT_FALSE(ended_);
   clock_.Step(10 * kSecond);
@@ -508,7 +509,7 @@ TEST_P(StopTest, AStopThatDoesNotWaitEndsAStopThatWaits) {
   controller->queue().Add("slow");
   begun_.WaitForNotification();
   controller->queue().Add("a");
-  std::thread stopper([&] { EXPECT_FALSE(controller->Stop(absl::Hours(1))); });
+  Thread stopper([&] { EXPECT_FALSE(controller->Stop(absl::Hours(1))); });
   clock_.AwaitWaiters(2);  // the queue's own thread is one
   EXPECT_FALSE(controller->Stop(absl::ZeroDuration()));
   stopper.join();
@@ -571,7 +572,7 @@ TEST_P(StopTest, ClosesAQueueWhoseItemsLiveElsewhereAndLeavesThemThere) {
   queue->Add("slow");
   begun_.WaitForNotification();
   queue->Add("a");
-  std::thread stopper([&] { EXPECT_TRUE(controller->Stop()); });
+  Thread stopper([&] { EXPECT_TRUE(controller->Stop()); });
   while (!queue->ShuttingDown()) std::this_thread::yield();
   go_on_.Notify();
   stopper.join();
@@ -593,7 +594,7 @@ TEST_P(StopTest, DoesNotWaitForASourceBeyondItsDeadline) {
   const auto controller = Started(std::move(options));
   controller->queue().Add("slow");
   begun_.WaitForNotification();
-  std::thread stopper([&] { EXPECT_FALSE(controller->Stop(10 * kSecond)); });
+  Thread stopper([&] { EXPECT_FALSE(controller->Stop(10 * kSecond)); });
   clock_.AwaitWaiters(2);  // the queue's own thread is one
   EXPECT_TRUE(controller->queue().Add("a"));
   EXPECT_FALSE(ended_);
@@ -633,11 +634,11 @@ TEST_P(StopTest, IsPossibleFromManyThreads) {
   };
   options.sources.push_back(std::move(source));
   const auto controller = Started(std::move(options));
-  std::vector<std::thread> stoppers;
+  std::vector<Thread> stoppers;
   for (int i = 0; i < 4; ++i) {
     stoppers.emplace_back([&controller] { EXPECT_TRUE(controller->Stop()); });
   }
-  for (std::thread& stopper : stoppers) stopper.join();
+  for (Thread& stopper : stoppers) stopper.join();
   EXPECT_EQ(Noted().size(), 10u);
 }
 

@@ -29,6 +29,7 @@
 #include "workqueue/controller/informer.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/rate_limiting_queue.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::informer_source_test {
 namespace {
@@ -142,7 +143,7 @@ TEST_F(InformerSourceTest, StartWaitsForTheFirstList) {
   options.sync_timeout = kRetry / 2;
   auto controller = *Controller<std::string>::Create(std::move(options));
   absl::Status started;
-  std::thread start([&] { started = controller->Start(); });
+  Thread start([&] { started = controller->Start(); });
   // The queue, the start, the source, and the informer wait.
   clock_.AwaitWaiters(4);
   clock_.Step(kRetry / 2);

@@ -11,7 +11,6 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
-#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 #include <vector>
 
@@ -29,6 +28,7 @@
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/controller/lister_watcher.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::informer_test {
 namespace {
@@ -555,7 +555,7 @@ TEST_F(InformerTest, ALaterHandlerIsToldOfTheStore) {
 
 TEST_F(InformerTest, AHandlerMissesNothingWhileItIsAdded) {
   auto informer = Started(Options());
-  std::thread changes([this] {
+  Thread changes([this] {
     for (int i = 0; i < 200; ++i) {
       server_.Put({absl::StrCat("p", i % 20), absl::StrCat(i)});
       if (i % 7 == 0) server_.Erase(absl::StrCat("p", (i + 3) % 20));
@@ -595,7 +595,7 @@ TEST_F(InformerTest, AwaitSyncWaitsOnTheClock) {
   clock_.AwaitWaiters(1);
   EXPECT_FALSE(informer->AwaitSync(absl::ZeroDuration()));
   bool synced = false;
-  std::thread waiter([&] { synced = informer->AwaitSync(absl::Seconds(10)); });
+  Thread waiter([&] { synced = informer->AwaitSync(absl::Seconds(10)); });
   clock_.AwaitWaiters(2);
   clock_.Step(kRetry);
   waiter.join();
@@ -608,7 +608,7 @@ TEST_F(InformerTest, StopWakesEverything) {
   auto informer = New(Options());
   ASSERT_TRUE(informer->Start().ok());
   clock_.AwaitWaiters(1);
-  std::thread waiter([&] { EXPECT_FALSE(informer->AwaitSync()); });
+  Thread waiter([&] { EXPECT_FALSE(informer->AwaitSync()); });
   clock_.AwaitWaiters(2);
   informer->Stop();
   waiter.join();

@@ -10,7 +10,7 @@
 #if !defined(ABSL_HAVE_EXCEPTIONS)
 
 TEST(ThreadExhaustionTest, NeedsExceptions) {
-  GTEST_SKIP() << "without them std::thread ends the program";
+  GTEST_SKIP() << "without them Thread ends the program";
 }
 
 #elif defined(__clang__) && (defined(ABSL_HAVE_THREAD_SANITIZER) || \
@@ -40,6 +40,7 @@ TEST(ThreadExhaustionTest, NeedsThisFunction) {
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/controller/source.h"
+#include "workqueue/testing/thread.h"
 #include "workqueue/thread_pool.h"
 #include "workqueue/timer/scheduler.h"
 

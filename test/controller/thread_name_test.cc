@@ -7,7 +7,6 @@
 
 #include <memory>
 #include <string>
-#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 
 #include "absl/status/status.h"
@@ -20,6 +19,7 @@
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/source.h"
 #include "workqueue/delaying_queue.h"
+#include "workqueue/testing/thread.h"
 #include "workqueue/timer/queue_clock.h"
 #include "workqueue/timer/scheduler.h"
 #include "workqueue/timer/waiting_loop.h"
@@ -39,7 +39,7 @@ std::string ThisThread() {
 
 std::string Named(absl::string_view owner, absl::string_view role) {
   std::string name;
-  std::thread thread([&] {
+  Thread thread([&] {
     internal::NameThisThread(owner, role);
     name = ThisThread();
   });

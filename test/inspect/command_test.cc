@@ -5,7 +5,6 @@
 
 #include <cstdio>
 #include <string>
-#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 #include <variant>
 #include <vector>
@@ -25,6 +24,7 @@
 #include "workqueue/inspect/command/internal/tables.h"
 #include "workqueue/inspect/command/internal/text_table.h"
 #include "workqueue/inspect/inspectable.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue {
 namespace internal::command_test {
@@ -520,7 +520,7 @@ TEST_F(RunCommandTest, AsksForEachCommand) {
 }
 
 TEST_F(RunCommandTest, WatchesUntilAnErrorAndClearsTheTerminal) {
-  std::thread watch([this] {
+  Thread watch([this] {
     const absl::Status status =
         Run({"watch"}, {kEmpty, kEmpty, absl::UnavailableError("gone")}, true);
     EXPECT_EQ(status, absl::UnavailableError("http://h/: gone"));

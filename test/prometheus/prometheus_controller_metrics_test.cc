@@ -8,7 +8,6 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 #include <vector>
 
@@ -25,6 +24,7 @@
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/prometheus/prometheus_metrics_provider.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::prometheus_controller_metrics_test {
 namespace {
@@ -350,7 +350,7 @@ TEST_P(PrometheusControllerMetricsTest, TheNextProviderCountsOn) {
 TEST_P(PrometheusControllerMetricsTest, IsThreadSafe) {
   constexpr int kThreads = 4;
   constexpr int kRounds = 500;
-  std::vector<std::thread> threads;
+  std::vector<Thread> threads;
   for (int i = 0; i < kThreads; ++i) {
     threads.emplace_back([this] {
       for (int round = 0; round < kRounds; ++round) {
@@ -368,7 +368,7 @@ TEST_P(PrometheusControllerMetricsTest, IsThreadSafe) {
       }
     });
   }
-  for (std::thread& thread : threads) thread.join();
+  for (Thread& thread : threads) thread.join();
   EXPECT_EQ(Value(TotalSeries("success")), kThreads * kRounds);
   EXPECT_EQ(Value(Series("reconcile_time_seconds_count")), kThreads * kRounds);
   EXPECT_EQ(Value(Series("max_concurrent_reconciles")), 0);

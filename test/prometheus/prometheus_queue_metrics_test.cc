@@ -8,7 +8,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 #include <vector>
 
@@ -23,6 +22,7 @@
 #include "workqueue/priority_queue.h"
 #include "workqueue/prometheus/prometheus_metrics_provider.h"
 #include "workqueue/rate_limiting_queue.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::prometheus_queue_metrics_test {
 namespace {
@@ -429,7 +429,7 @@ TEST_F(PrometheusQueueMetricsTest, CountsPrioritiesInSeveralThreads) {
   constexpr int kThreads = 4;
   constexpr int kPriorities = 30;
   const auto depth = provider_->NewDepthMetricWithPriority("pods");
-  std::vector<std::thread> threads;
+  std::vector<Thread> threads;
   for (int i = 0; i < kThreads; ++i) {
     threads.emplace_back([&depth] {
       for (int priority = 0; priority < kPriorities; ++priority) {
@@ -437,7 +437,7 @@ TEST_F(PrometheusQueueMetricsTest, CountsPrioritiesInSeveralThreads) {
       }
     });
   }
-  for (std::thread& thread : threads) thread.join();
+  for (Thread& thread : threads) thread.join();
   Samples expected;
   for (int priority = 0; priority < 25; ++priority) {
     expected[DepthSeries("pods", absl::StrCat(priority))] = kThreads;
@@ -450,7 +450,7 @@ TEST_F(PrometheusQueueMetricsTest, CountsPrioritiesInSeveralThreads) {
 TEST_F(PrometheusQueueMetricsTest, IsThreadSafe) {
   constexpr int kThreads = 4;
   constexpr int kRounds = 500;
-  std::vector<std::thread> threads;
+  std::vector<Thread> threads;
   for (int i = 0; i < kThreads; ++i) {
     threads.emplace_back([this, i] {
       for (int round = 0; round < kRounds; ++round) {
@@ -469,7 +469,7 @@ TEST_F(PrometheusQueueMetricsTest, IsThreadSafe) {
       }
     });
   }
-  for (std::thread& thread : threads) thread.join();
+  for (Thread& thread : threads) thread.join();
   for (const auto& [series, value] : Depths()) EXPECT_EQ(value, 0) << series;
   EXPECT_EQ(Value("workqueue_adds_total", "pods"), kThreads * kRounds);
   EXPECT_EQ(Value("workqueue_queue_duration_seconds_count", "pods"),

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -19,6 +18,7 @@
 #include "test/ratelimit/invalid_argument.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/rate_limiting_queue.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::bucket_rate_limiter_test {
 namespace {
@@ -158,7 +158,7 @@ TEST(BucketRateLimiterTest, ThreadsGetDifferentTokens) {
   auto limiter =
       Limiter::Create(TokenBucket::Create(1, 1, &clock).value()).value();
   std::vector<std::atomic<int>> granted(kThreads * kTokens);
-  std::vector<std::thread> threads;
+  std::vector<Thread> threads;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&limiter, &granted, t] {
       for (int i = 0; i < kTokens; ++i) {
@@ -167,7 +167,7 @@ TEST(BucketRateLimiterTest, ThreadsGetDifferentTokens) {
       }
     });
   }
-  for (std::thread& thread : threads) thread.join();
+  for (Thread& thread : threads) thread.join();
   for (const std::atomic<int>& n : granted) EXPECT_EQ(n, 1);
 }
 

@@ -1,13 +1,12 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "ratelimit/internal/exponential_delay.h"
-
 #include <cstdint>
 #include <limits>
 
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
+#include "ratelimit/internal/failure_counts.h"
 
 namespace workqueue {
 namespace internal::exponential_delay_test {

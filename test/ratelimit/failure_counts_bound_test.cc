@@ -11,7 +11,6 @@
 #include <map>
 #include <random>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/base/config.h"
@@ -19,8 +18,9 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ratelimit/internal/failure_counts.h"
-#include "ratelimit/unbounded_items.h"
+#include "ratelimit/rate_limiter.h"
 #include "test/base/fragile_key.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue {
 namespace internal::failure_counts_bound_test {
@@ -235,7 +235,7 @@ TEST(FailureCountsBoundTest, ManyThreadsEvictIdleItems) {
   // item fail. So the busy item is never evicted, and all others are.
   constexpr int kBound = kThreads + 1;
   IntCounts counts(kBound);
-  std::vector<std::thread> threads;
+  std::vector<Thread> threads;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&counts, busy, t] {
       for (int round = 0; round < kRounds; ++round) {
@@ -247,7 +247,7 @@ TEST(FailureCountsBoundTest, ManyThreadsEvictIdleItems) {
       }
     });
   }
-  for (std::thread& thread : threads) thread.join();
+  for (Thread& thread : threads) thread.join();
   EXPECT_EQ(counts.Get(busy), kThreads * kRounds);
   int others = 0;
   for (int i = 0; i < kThreads * kRounds; ++i) others += counts.Get(i);

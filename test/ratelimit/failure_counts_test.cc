@@ -8,13 +8,13 @@
 #include <limits>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/base/config.h"
 #include "absl/container/flat_hash_set.h"
 #include "gtest/gtest.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue {
 namespace internal::failure_counts_test {
@@ -144,7 +144,7 @@ TEST(FailureCountsTest, LosesNoFailureOfManyThreads) {
   constexpr int kRounds = 1000;
   constexpr int kItems = 10;
   Counts<int> counts;
-  std::vector<std::thread> threads;
+  std::vector<Thread> threads;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&counts, t] {
       for (int round = 0; round < kRounds; ++round) {
@@ -159,7 +159,7 @@ TEST(FailureCountsTest, LosesNoFailureOfManyThreads) {
       }
     });
   }
-  for (std::thread& thread : threads) thread.join();
+  for (Thread& thread : threads) thread.join();
   for (int i = 0; i < kItems; ++i) {
     EXPECT_EQ(counts.Get(i), kThreads * kRounds);
   }

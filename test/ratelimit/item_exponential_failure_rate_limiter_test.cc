@@ -10,7 +10,6 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -19,8 +18,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ratelimit/rate_limiter.h"
-#include "ratelimit/unbounded_items.h"
 #include "test/ratelimit/invalid_argument.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::item_exponential_failure_rate_limiter_test {
 namespace {
@@ -206,7 +205,7 @@ TEST(ItemExponentialFailureRateLimiterTest, CountsTheFailuresOfAllThreads) {
   constexpr int kThreads = 4;
   constexpr int kFailures = 1000;
   auto limiter = Make(absl::Nanoseconds(1), absl::Seconds(1));
-  std::vector<std::thread> threads;
+  std::vector<Thread> threads;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&limiter, t] {
       const std::string own(1, static_cast<char>('a' + t));
@@ -218,7 +217,7 @@ TEST(ItemExponentialFailureRateLimiterTest, CountsTheFailuresOfAllThreads) {
       }
     });
   }
-  for (std::thread& thread : threads) thread.join();
+  for (Thread& thread : threads) thread.join();
   EXPECT_EQ(limiter->NumRequeues("shared"), kThreads * kFailures);
 }
 

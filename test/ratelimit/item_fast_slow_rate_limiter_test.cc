@@ -9,15 +9,15 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/base/config.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "ratelimit/unbounded_items.h"
+#include "ratelimit/rate_limiter.h"
 #include "test/ratelimit/invalid_argument.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::item_fast_slow_rate_limiter_test {
 namespace {
@@ -139,7 +139,7 @@ TEST(ItemFastSlowRateLimiterTest, CountsTheFastAttemptsOfAllThreads) {
   constexpr int kFastAttempts = 777;
   auto limiter = Limiter::Create(kFast, kSlow, kFastAttempts).value();
   std::vector<int> fast(kThreads);
-  std::vector<std::thread> threads;
+  std::vector<Thread> threads;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&limiter, &fast, t] {
       for (int i = 0; i < kFailures; ++i) {
@@ -147,7 +147,7 @@ TEST(ItemFastSlowRateLimiterTest, CountsTheFastAttemptsOfAllThreads) {
       }
     });
   }
-  for (std::thread& thread : threads) thread.join();
+  for (Thread& thread : threads) thread.join();
   int all_fast = 0;
   for (const int n : fast) all_fast += n;
   EXPECT_EQ(all_fast, kFastAttempts);

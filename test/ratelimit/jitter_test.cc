@@ -8,13 +8,13 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <thread>
 #include <vector>
 
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "test/ratelimit/invalid_argument.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::jitter_test {
 namespace {
@@ -135,7 +135,7 @@ TEST(JitterTest, RejectsBadFactors) {
 
 TEST(JitterTest, IsAskedByManyThreads) {
   const auto jitter = Make({});
-  std::vector<std::thread> threads;
+  std::vector<Thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&jitter] {
       for (const absl::Duration d : Vary(*jitter, absl::Seconds(1), 1000)) {
@@ -143,7 +143,7 @@ TEST(JitterTest, IsAskedByManyThreads) {
       }
     });
   }
-  for (std::thread& thread : threads) thread.join();
+  for (Thread& thread : threads) thread.join();
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -17,6 +16,7 @@
 #include "ratelimit/item_fast_slow_rate_limiter.h"
 #include "ratelimit/rate_limiter.h"
 #include "test/ratelimit/invalid_argument.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::max_of_rate_limiter_test {
 namespace {
@@ -187,7 +187,7 @@ TEST(MaxOfRateLimiterTest, IsAskedByManyThreads) {
   constexpr int kThreads = 4;
   constexpr int kFailures = 500;
   auto limiter = Limiter::Create(FastSlow(), Exponential()).value();
-  std::vector<std::thread> threads;
+  std::vector<Thread> threads;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&limiter] {
       for (int i = 0; i < kFailures; ++i) {
@@ -198,7 +198,7 @@ TEST(MaxOfRateLimiterTest, IsAskedByManyThreads) {
       }
     });
   }
-  for (std::thread& thread : threads) thread.join();
+  for (Thread& thread : threads) thread.join();
   EXPECT_EQ(limiter->NumRequeues("a"), kThreads * kFailures);
 }
 

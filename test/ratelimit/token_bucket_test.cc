@@ -8,7 +8,6 @@
 #include <limits>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -20,6 +19,7 @@
 #include "test/ratelimit/invalid_argument.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/fake_clock.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::token_bucket_test {
 namespace {
@@ -204,7 +204,7 @@ TEST_F(TokenBucketAllowTest, ThreadsGetNoMoreThanTheBurst) {
   constexpr int kBurst = 100;
   auto bucket = Make(1, kBurst);
   std::atomic<int> allowed{0};
-  std::vector<std::thread> threads;
+  std::vector<Thread> threads;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&] {
       for (int i = 0; i < kBurst; ++i) {
@@ -212,7 +212,7 @@ TEST_F(TokenBucketAllowTest, ThreadsGetNoMoreThanTheBurst) {
       }
     });
   }
-  for (std::thread& thread : threads) thread.join();
+  for (Thread& thread : threads) thread.join();
   EXPECT_EQ(allowed, kBurst);
 }
 
@@ -328,7 +328,7 @@ TEST_F(TokenBucketReserveTest, ThreadsGetDifferentTimes) {
   constexpr int kTokens = 250;
   auto bucket = Make(4, 1);
   std::vector<std::atomic<int>> granted(kThreads * kTokens);
-  std::vector<std::thread> threads;
+  std::vector<Thread> threads;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&] {
       for (int i = 0; i < kTokens; ++i) {
@@ -336,7 +336,7 @@ TEST_F(TokenBucketReserveTest, ThreadsGetDifferentTimes) {
       }
     });
   }
-  for (std::thread& thread : threads) thread.join();
+  for (Thread& thread : threads) thread.join();
   for (const std::atomic<int>& n : granted) EXPECT_EQ(n, 1);
 }
 
@@ -609,7 +609,7 @@ TEST_F(ReservationTest, ThreadsCancelTheirs) {
   constexpr int kThreads = 4;
   constexpr int kRounds = 500;
   auto bucket = Make(4, kThreads);
-  std::vector<std::thread> threads;
+  std::vector<Thread> threads;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&] {
       for (int i = 0; i < kRounds; ++i) {
@@ -619,7 +619,7 @@ TEST_F(ReservationTest, ThreadsCancelTheirs) {
       }
     });
   }
-  for (std::thread& thread : threads) thread.join();
+  for (Thread& thread : threads) thread.join();
   EXPECT_EQ(bucket->Tokens(), kThreads);
 }
 
@@ -717,7 +717,7 @@ TEST_F(TokenBucketSetTest, WhileInUse) {
   constexpr int kThreads = 3;
   constexpr int kRounds = 500;
   auto bucket = Make(4, 10);
-  std::vector<std::thread> threads;
+  std::vector<Thread> threads;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&] {
       for (int i = 0; i < kRounds; ++i) {
@@ -736,7 +736,7 @@ TEST_F(TokenBucketSetTest, WhileInUse) {
     EXPECT_GE(bucket->burst(), 1);
     clock_.Step(absl::Milliseconds(10));
   }
-  for (std::thread& thread : threads) thread.join();
+  for (Thread& thread : threads) thread.join();
 }
 
 // ---- Wait() -----------------------------------------------------------------
@@ -749,7 +749,7 @@ class TokenBucketWaitTest : public TokenBucketTest {
                        absl::Duration timeout = absl::InfiniteDuration()) {
     const absl::Time begin = clock_.TimeNow();
     std::atomic<bool> done{false};
-    std::thread thread([&] {
+    Thread thread([&] {
       EXPECT_TRUE(bucket.Wait(n, timeout).ok());
       done = true;
     });
@@ -781,7 +781,7 @@ TEST_F(TokenBucketWaitTest, SleepsOnTheClockForTheLastNanosecond) {
   auto bucket = Make(4, 1);
   EXPECT_TRUE(bucket->Wait().ok());
   std::atomic<bool> done{false};
-  std::thread thread([&] {
+  Thread thread([&] {
     EXPECT_TRUE(bucket->Wait().ok());
     done = true;
   });
@@ -797,7 +797,7 @@ TEST_F(TokenBucketWaitTest, SleepsOnTheClockForTheLastNanosecond) {
 TEST_F(TokenBucketWaitTest, LocksNothingWhileItSleeps) {
   auto bucket = Make(4, 2);
   EXPECT_TRUE(bucket->Wait(2).ok());
-  std::thread thread([&] { EXPECT_TRUE(bucket->Wait(1).ok()); });
+  Thread thread([&] { EXPECT_TRUE(bucket->Wait(1).ok()); });
   clock_.AwaitWaiters(1);
   EXPECT_EQ(bucket->Tokens(), -1);
   EXPECT_FALSE(bucket->Allow());
@@ -812,7 +812,7 @@ TEST_F(TokenBucketWaitTest, ThreadsWaitInTurn) {
   auto bucket = Make(4, 1);
   EXPECT_TRUE(bucket->Wait().ok());
   std::atomic<int> done{0};
-  std::vector<std::thread> threads;
+  std::vector<Thread> threads;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&] {
       EXPECT_TRUE(bucket->Wait().ok());
@@ -824,7 +824,7 @@ TEST_F(TokenBucketWaitTest, ThreadsWaitInTurn) {
     At(tick);
     EXPECT_EQ(clock_.NumWaiters(), static_cast<size_t>(kThreads - tick));
   }
-  for (std::thread& thread : threads) thread.join();
+  for (Thread& thread : threads) thread.join();
   EXPECT_EQ(done, kThreads);
 }
 
@@ -900,7 +900,7 @@ TEST_F(TokenBucketWaitTest, CanBeCancelled) {
   absl::Mutex mu;
   bool stopping = false;
   absl::Status status;
-  std::thread thread([&] {
+  Thread thread([&] {
     status = bucket->WaitBy(3, absl::InfiniteDuration(), [&](absl::Duration d) {
       EXPECT_EQ(d, 2 * kTick);
       internal::MutexLock lock(&mu);

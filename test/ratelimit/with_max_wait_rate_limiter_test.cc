@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -22,6 +21,7 @@
 #include "ratelimit/with_jitter_rate_limiter.h"
 #include "test/ratelimit/invalid_argument.h"
 #include "workqueue/clock/fake_clock.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::with_max_wait_rate_limiter_test {
 namespace {
@@ -165,7 +165,7 @@ TEST(WithMaxWaitRateLimiterTest, IsAskedByManyThreads) {
   constexpr int kThreads = 4;
   constexpr int kFailures = 500;
   auto limiter = Limiter::Create(Exponential(), absl::Seconds(3)).value();
-  std::vector<std::thread> threads;
+  std::vector<Thread> threads;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&limiter] {
       for (int i = 0; i < kFailures; ++i) {
@@ -175,7 +175,7 @@ TEST(WithMaxWaitRateLimiterTest, IsAskedByManyThreads) {
       }
     });
   }
-  for (std::thread& thread : threads) thread.join();
+  for (Thread& thread : threads) thread.join();
   EXPECT_EQ(limiter->NumRequeues(1), kThreads * kFailures);
 }
 

@@ -25,7 +25,6 @@
 #include "test/reference/choices.h"
 #include "test/reference/comparison.h"
 #include "test/reference/queue_model.h"
-#include "workqueue/acquire_async.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/lease.h"

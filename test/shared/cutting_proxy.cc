@@ -22,6 +22,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue {
 namespace {
@@ -65,7 +66,7 @@ CuttingProxy::CuttingProxy(Options options)
     perror(options_.socket.c_str());
     exit(1);
   }
-  thread_ = std::thread([this] { Run(); });
+  thread_ = Thread([this] { Run(); });
 }
 
 CuttingProxy::~CuttingProxy() {

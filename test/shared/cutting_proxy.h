@@ -15,10 +15,10 @@
 #include <memory>
 #include <random>
 #include <string>
-#include <thread>  // NOLINT(build/c++11)
 #include <vector>
 
 #include "absl/time/time.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue {
 
@@ -96,7 +96,7 @@ class CuttingProxy {
   std::atomic<int64_t> dropped_{0};
   std::atomic<int64_t> stalls_{0};
   std::atomic<int64_t> replacements_{0};
-  std::thread thread_;
+  Thread thread_;
 };
 
 }  // namespace workqueue

@@ -16,7 +16,6 @@
 #include <optional>
 #include <random>
 #include <string>
-#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 #include <vector>
 
@@ -32,6 +31,7 @@
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
 #include "workqueue/shared/shared_queue.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue {
 namespace {
@@ -53,7 +53,7 @@ class Process {
       : worker_(worker), recorder_(worker.records), queue_(std::move(queue)) {}
 
   [[noreturn]] void Run() {
-    std::vector<std::thread> threads;
+    std::vector<Thread> threads;
     uint32_t seed = worker_.seed;
     for (int i = 0; i < (worker_.adds ? 2 : 0); ++i) {
       threads.emplace_back([this, seed = ++seed] { AddForever(seed); });

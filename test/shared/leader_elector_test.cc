@@ -10,7 +10,6 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 #include <vector>
 
@@ -32,6 +31,7 @@
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/shared/internal/leader_lease.h"
 #include "workqueue/shared/internal/redis_connection.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::leader_elector_test {
 namespace {
@@ -404,7 +404,7 @@ TEST_F(LeaderElectorTest, KeepsTheLeaseUntilTheCallbacksHaveReturned) {
   };
   const auto a = Start(options);
   const auto b = Start("b");
-  std::thread stop([&] { a->Stop(); });
+  Thread stop([&] { a->Stop(); });
   events_.Await("winds up");
   Pass(absl::Minutes(1));
   EXPECT_TRUE(a->IsLeader());
@@ -829,7 +829,7 @@ class Store {
 TEST_F(LeaderElectorTest, NoTwoLeadAtTheSameTime) {
   Store store;
   std::atomic<bool> over{false};
-  std::vector<std::thread> processes;
+  std::vector<Thread> processes;
   for (int i = 0; i < 4; ++i) {
     processes.emplace_back([&, i] {
       for (int life = 0; !over; ++life) {
@@ -870,7 +870,7 @@ TEST_F(LeaderElectorTest, NoTwoLeadAtTheSameTime) {
     Clock::GetRealClock()->Sleep(absl::Milliseconds(5));
   }
   over = true;
-  for (std::thread& process : processes) process.join();
+  for (Thread& process : processes) process.join();
   EXPECT_GT(store.writes(), 30);
 }
 

@@ -32,7 +32,6 @@ TEST(RedisConnectionTest, NeedsTheseFunctions) {
 #include <cstring>
 #include <memory>
 #include <string>
-#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 #include <vector>
 
@@ -49,6 +48,7 @@ TEST(RedisConnectionTest, NeedsTheseFunctions) {
 #include "workqueue/clock/clock.h"
 #include "workqueue/shared/internal/wake_fd.h"
 #include "workqueue/shared/redis_options.h"
+#include "workqueue/testing/thread.h"
 
 namespace {
 
@@ -290,7 +290,7 @@ TEST_F(RedisConnectionTest, AnInterruptEndsAWaitWithoutEnd) {
   auto connection =
       RedisConnection::Connect(options_, absl::Seconds(60), &interrupt);
   ASSERT_TRUE(connection.ok()) << connection.status();
-  std::thread interrupter([&] {
+  Thread interrupter([&] {
     Clock::GetRealClock()->Sleep(absl::Milliseconds(20));
     interrupt.Set();
   });

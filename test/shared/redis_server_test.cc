@@ -14,7 +14,6 @@
 #include <set>
 #include <string>
 #include <system_error>  // NOLINT(build/c++11)
-#include <thread>        // NOLINT(build/c++11)
 #include <utility>
 
 #include "absl/status/status.h"
@@ -24,6 +23,7 @@
 #include "gtest/gtest.h"
 #include "hiredis/hiredis.h"
 #include "test/shared/redis_fixture.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::redis_server_test {
 namespace {
@@ -153,7 +153,7 @@ TEST_F(RedisServerTest, StopEndsAPausedServer) {
 }
 
 TEST_F(RedisServerTest, OutlivesTheThreadThatStartsIt) {
-  std::thread([this] { EXPECT_TRUE(server()->Restart().ok()); }).join();
+  Thread([this] { EXPECT_TRUE(server()->Restart().ok()); }).join();
   EXPECT_EQ(Send("PING"), "PONG");
 }
 

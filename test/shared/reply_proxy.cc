@@ -23,6 +23,7 @@
 #include "absl/time/time.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue {
 namespace {
@@ -56,7 +57,7 @@ ReplyProxy::ReplyProxy(const std::string& server)
     perror("the socket of a proxy");
     abort();
   }
-  acceptor_ = std::thread([this] { Accept(); });
+  acceptor_ = Thread([this] { Accept(); });
 }
 
 ReplyProxy::~ReplyProxy() {
@@ -67,7 +68,7 @@ ReplyProxy::~ReplyProxy() {
     for (int each : sockets_) shutdown(each, SHUT_RDWR);
   }
   acceptor_.join();
-  for (std::thread& relay : relays_) relay.join();
+  for (Thread& relay : relays_) relay.join();
   for (int each : sockets_) close(each);
   close(listener_);
   unlink(path_.c_str());

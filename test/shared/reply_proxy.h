@@ -15,12 +15,12 @@
 #include <cstddef>
 #include <functional>
 #include <string>
-#include <thread>  // NOLINT(build/c++11)
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue {
 
@@ -78,8 +78,8 @@ class ReplyProxy {
   std::string server_ ABSL_GUARDED_BY(mu_);
   Hook hook_ ABSL_GUARDED_BY(mu_);
   std::vector<int> sockets_ ABSL_GUARDED_BY(mu_);
-  std::vector<std::thread> relays_;  // of the thread that accepts
-  std::thread acceptor_;
+  std::vector<Thread> relays_;  // of the thread that accepts
+  Thread acceptor_;
 };
 
 }  // namespace workqueue

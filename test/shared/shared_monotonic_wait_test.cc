@@ -6,7 +6,6 @@
 
 #include <memory>
 #include <string>
-#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 #include <vector>
 
@@ -25,6 +24,7 @@
 #include "workqueue/shared/leader_elector.h"
 #include "workqueue/shared/redis_options.h"
 #include "workqueue/shared/shared_queue.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue {
 namespace {
@@ -75,7 +75,7 @@ TEST_F(SharedMonotonicWaitTest, SharedQueue) {
   auto created = Queue::Create(options);
   ASSERT_TRUE(created.ok()) << created.status();
   const std::unique_ptr<Queue> queue = *std::move(created);
-  std::vector<std::thread> threads;
+  std::vector<Thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&queue, t] {
       for (int i = 0; i < 50; ++i) {
@@ -84,7 +84,7 @@ TEST_F(SharedMonotonicWaitTest, SharedQueue) {
       }
     });
   }
-  for (std::thread& thread : threads) thread.join();
+  for (Thread& thread : threads) thread.join();
   EXPECT_TRUE(queue->Add("alone"));  // in vain for company
   CutListeners();
   Lease<std::string> lease = *queue->Acquire();

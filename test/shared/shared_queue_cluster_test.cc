@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <cstddef>
-#include <future>  // NOLINT(build/c++11)
 #include <memory>
 #include <set>
 #include <string>
@@ -25,6 +24,7 @@
 #include "workqueue/shared/internal/partition_names.h"
 #include "workqueue/shared/leader_elector.h"
 #include "workqueue/shared/shared_queue.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::shared_queue_cluster_test {
 namespace {
@@ -130,7 +130,7 @@ TEST_F(SharedQueueClusterTest, AQueueWithoutPartitionsIsOnOneMaster) {
     options.redis.address = cluster().AddressOf(i);
     const auto queue = NewQueue(options);
     ASSERT_NE(queue, nullptr);
-    auto got = std::async(std::launch::async, [&] { return queue->Get(); });
+    auto got = Async([&] { return queue->Get(); });
     EXPECT_TRUE(queue->Add("x"));
     EXPECT_EQ(got.get(), "x");
     EXPECT_TRUE(queue->Done("x"));
@@ -172,7 +172,7 @@ TEST_F(SharedQueueClusterTest, ASlotThatMovesTakesItsItemsAlong) {
     // A worker waits while the slot moves, and an item is there.
     EXPECT_TRUE(a->Add(x));
     EXPECT_EQ(b->Get(), x);
-    auto got = std::async(std::launch::async, [&] { return b->Get(); });
+    auto got = Async([&] { return b->Get(); });
     EXPECT_TRUE(a->Add(x));
     const size_t next = (node + 1) % kNodes;
     const absl::Status moved = cluster().MoveSlot(slot, node, next);
@@ -190,7 +190,7 @@ TEST_F(SharedQueueClusterTest, NothingIsLostIfSlotsMoveUnderLoad) {
   const auto b = NewQueue(MakeOptions());
   ASSERT_NE(b, nullptr);
   std::set<std::string> got;
-  auto worker = std::async(std::launch::async, [&] {
+  auto worker = Async([&] {
     Lease<std::string> lease;
     while (true) {
       const absl::Status status = b->AcquireNext(&lease);
@@ -201,7 +201,7 @@ TEST_F(SharedQueueClusterTest, NothingIsLostIfSlotsMoveUnderLoad) {
   });
   std::atomic<bool> end{false};
   std::set<std::string> added;
-  auto adder = std::async(std::launch::async, [&] {
+  auto adder = Async([&] {
     for (int i = 0; !end; ++i) {
       const absl::Status status = a->AddWithStatus(Item(i));
       EXPECT_TRUE(status.ok()) << status;
@@ -251,7 +251,7 @@ TEST_F(SharedQueueClusterTest, OtherMastersServeWhileOneIsDead) {
     EXPECT_TRUE(lease->Done());
   }
   // Its items are there when it is. A worker that waits gets them.
-  auto next = std::async(std::launch::async, [&] { return queue->Acquire(); });
+  auto next = Async([&] { return queue->Acquire(); });
   ASSERT_TRUE(cluster().node(dead).Restart().ok());
   for (size_t i = 0; i < kNodes; ++i) {
     ASSERT_TRUE(cluster().AwaitComplete(i).ok());

@@ -27,12 +27,13 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
-#include "workqueue/acquire_async.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/executor.h"
+#include "workqueue/interfaces.h"
 #include "workqueue/shared/internal/byte_queue.h"
 #include "workqueue/shared/internal/engine.h"
+#include "workqueue/testing/thread.h"
 #include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue {
@@ -305,9 +306,7 @@ TEST_F(SharedQueueCoreTest, ASnapshotHasWhatIsInHandAsQueued) {
 }
 
 TEST_F(SharedQueueCoreTest, AWorkerWhoseTimeIsOverTakesAPushThatComes) {
-  auto got = std::async(std::launch::async, [this] {
-    return core_->Acquire(1, absl::Seconds(1), {});
-  });
+  auto got = Async([this] { return core_->Acquire(1, absl::Seconds(1), {}); });
   AwaitWaiting(1);
   clock_.AwaitWaiters(2);  // the worker and the loop
   engine_->Push();
@@ -327,7 +326,7 @@ TEST_F(SharedQueueCoreTest, AWorkerWhoseTimeIsOverTakesAPushThatComes) {
 TEST_F(SharedQueueCoreTest, AWorkerWhoseRequestIsRefusedPauses) {
   engine_->SetRefuses(true);
   const size_t before = engine_->requests();
-  auto got = std::async(std::launch::async, [this] {
+  auto got = Async([this] {
     return core_->Acquire(1, absl::InfiniteDuration(), {}).status();
   });
   clock_.AwaitWaiters(2);  // the worker and the loop
@@ -341,9 +340,8 @@ TEST_F(SharedQueueCoreTest, AWorkerWhoseRequestIsRefusedPauses) {
 TEST_F(SharedQueueCoreTest, TheLoopAsksNothingWhileARequestIsOnItsWay) {
   engine_->SetReplies(false);
   const size_t before = engine_->requests();
-  auto got = std::async(std::launch::async, [this] {
-    return core_->Acquire(1, absl::Milliseconds(1), {}).status();
-  });
+  auto got = Async(
+      [this] { return core_->Acquire(1, absl::Milliseconds(1), {}).status(); });
   EXPECT_TRUE(engine_->AwaitRequest(before, 1));
   engine_->listener()->OnNews();
   clock_.AwaitWaiters(1);  // the loop
@@ -357,9 +355,8 @@ TEST_F(SharedQueueCoreTest, TheLoopAsksNothingWhileARequestIsOnItsWay) {
 
 TEST_F(SharedQueueCoreTest, APauseIsNotLongerThanTheCall) {
   engine_->SetRefuses(true);
-  auto got = std::async(std::launch::async, [this] {
-    return core_->Acquire(1, absl::Milliseconds(1), {}).status();
-  });
+  auto got = Async(
+      [this] { return core_->Acquire(1, absl::Milliseconds(1), {}).status(); });
   clock_.AwaitWaiters(2);
   clock_.Step(absl::Milliseconds(1));
   EXPECT_TRUE(absl::IsPermissionDenied(got.get()));
@@ -367,9 +364,8 @@ TEST_F(SharedQueueCoreTest, APauseIsNotLongerThanTheCall) {
 
 TEST_F(SharedQueueCoreTest, AWorkerThatPausesIsServed) {
   engine_->SetRefuses(true);
-  auto got = std::async(std::launch::async, [this] {
-    return core_->Acquire(1, absl::InfiniteDuration(), {});
-  });
+  auto got =
+      Async([this] { return core_->Acquire(1, absl::InfiniteDuration(), {}); });
   clock_.AwaitWaiters(2);
   engine_->SetRefuses(false);
   engine_->Push();
@@ -461,7 +457,7 @@ TEST_F(SharedQueueCoreTest, CallsThatMeetAreNotTogetherLargerThanAPiece) {
   engine_->SetItems(2000);
   std::vector<std::future<size_t>> taken;
   for (int i = 0; i < 5; ++i) {
-    taken.push_back(std::async(std::launch::async, [this] {
+    taken.push_back(Async([this] {
       const auto items = core_->Acquire(400, absl::ZeroDuration(), {});
       return items.ok() ? items->size() : 0;
     }));

@@ -7,7 +7,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 #include <vector>
 
@@ -23,6 +22,7 @@
 #include "workqueue/lease.h"
 #include "workqueue/shared/leader_elector.h"
 #include "workqueue/shared/shared_queue.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::shared_queue_deadline_test {
 namespace {
@@ -145,7 +145,7 @@ TEST_F(SharedQueueDeadlineTest, CallsBesideEachOtherKeepTheirTimes) {
   ASSERT_NE(queue, nullptr);
   server()->Pause();
   const absl::Time end = Now() + 4 * kTimeout;
-  std::vector<std::thread> threads;
+  std::vector<Thread> threads;
   for (int i = 0; i < kMany; ++i) {
     threads.emplace_back([&queue, end, i] {
       while (Now() < end) {
@@ -156,7 +156,7 @@ TEST_F(SharedQueueDeadlineTest, CallsBesideEachOtherKeepTheirTimes) {
       }
     });
   }
-  for (std::thread& thread : threads) thread.join();
+  for (Thread& thread : threads) thread.join();
   server()->Resume();
 }
 

@@ -6,7 +6,6 @@
 // answer; and when a server refuses its service for some time.
 
 #include <atomic>
-#include <future>  // NOLINT(build/c++11)
 #include <memory>
 #include <string>
 #include <utility>
@@ -26,6 +25,7 @@
 #include "workqueue/shared/leader_elector.h"
 #include "workqueue/shared/redis_options.h"
 #include "workqueue/shared/shared_queue.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::shared_queue_failover_test {
 namespace {
@@ -108,7 +108,7 @@ TEST_P(SharedQueueFailoverTest, CallsFindTheNewServer) {
   ASSERT_NE(queue, nullptr);
   ASSERT_TRUE(queue->Add("old"));
   Demote();
-  auto failover = std::async(std::launch::async, [this] {
+  auto failover = Async([this] {
     Sleep(absl::Milliseconds(200));
     proxy_->LeadTo(other_->socket_path());
   });
@@ -120,7 +120,7 @@ TEST_P(SharedQueueFailoverTest, CallsFindTheNewServer) {
 
 TEST_P(SharedQueueFailoverTest, ANewClientFindsTheNewServer) {
   Demote();
-  auto failover = std::async(std::launch::async, [this] {
+  auto failover = Async([this] {
     Sleep(absl::Milliseconds(200));
     proxy_->LeadTo(other_->socket_path());
   });
@@ -133,7 +133,7 @@ TEST_P(SharedQueueFailoverTest, ANewClientFindsTheNewServer) {
 TEST_P(SharedQueueFailoverTest, WorkersThatWaitAreServedByTheNewServer) {
   const auto queue = NewQueue(proxy_->socket_path());
   ASSERT_NE(queue, nullptr);
-  auto got = std::async(std::launch::async, [&queue] { return queue->Get(); });
+  auto got = Async([&queue] { return queue->Get(); });
   Sleep(absl::Milliseconds(50));
   Demote();
   proxy_->LeadTo(other_->socket_path());
@@ -141,7 +141,7 @@ TEST_P(SharedQueueFailoverTest, WorkersThatWaitAreServedByTheNewServer) {
   EXPECT_EQ(got.get(), "first");
   ExpectNoListener("SHARDCHANNELS");
   // The engine pushes what other processes add to the new server.
-  got = std::async(std::launch::async, [&queue] { return queue->Get(); });
+  got = Async([&queue] { return queue->Get(); });
   ASSERT_TRUE(NewQueue(other_->socket_path())->Add("second"));
   EXPECT_EQ(got.get(), "second");
 }

@@ -29,6 +29,7 @@
 #include "workqueue/shared/internal/redis_connection.h"
 #include "workqueue/shared/redis_options.h"
 #include "workqueue/shared/shared_queue.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::shared_queue_outage_test {
 namespace {
@@ -143,13 +144,11 @@ TEST_F(SharedQueueOutageTest, WorkersComeBackByThemselves) {
   ASSERT_NE(other, nullptr);
   std::vector<std::future<std::string>> got;
   for (int i = 0; i < 3; ++i) {
-    got.push_back(
-        std::async(std::launch::async, [&queue] { return *queue->Get(); }));
+    got.push_back(Async([&queue] { return *queue->Get(); }));
   }
   server()->Kill();
   // A call that begins during the outage.
-  got.push_back(
-      std::async(std::launch::async, [&queue] { return *queue->Get(); }));
+  got.push_back(Async([&queue] { return *queue->Get(); }));
   EXPECT_FALSE(other->Add("lost"));
   ASSERT_TRUE(server()->Restart().ok());
   for (int i = 0; i < 4; ++i) ASSERT_TRUE(other->Add(absl::StrCat(i)));
@@ -161,8 +160,7 @@ TEST_F(SharedQueueOutageTest, AServerThatStartsAgainSoonIsNotNoticed) {
   ASSERT_NE(queue, nullptr);
   for (int i = 0; i < 5; ++i) {
     server()->Kill();
-    auto restarted =
-        std::async(std::launch::async, [this] { return server()->Restart(); });
+    auto restarted = Async([this] { return server()->Restart(); });
     while (!queue->AddWithStatus(absl::StrCat(i)).ok()) {
     }
     EXPECT_TRUE(restarted.get().ok());

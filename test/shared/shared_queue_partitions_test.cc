@@ -35,6 +35,7 @@
 #include "workqueue/shared/redis_options.h"
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/snapshot.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::shared_queue_partitions_test {
 namespace {
@@ -116,8 +117,7 @@ TEST_F(SharedQueuePartitionsTest, AnItemIsTheSameForAllClients) {
 TEST_F(SharedQueuePartitionsTest, AWorkerPausesIfAllPartitionsRefuse) {
   for (size_t p = 0; p < kPartitions; ++p) Write("version", "99", p);
   for (int i = 0; i < 2; ++i) {
-    auto got = std::async(std::launch::async,
-                          [this] { return a_->Acquire().status(); });
+    auto got = Async([this] { return a_->Acquire().status(); });
     EXPECT_EQ(got.wait_for(std::chrono::milliseconds(20)),
               std::future_status::timeout);
     while (got.wait_for(std::chrono::milliseconds(1)) !=
@@ -145,7 +145,7 @@ TEST_F(SharedQueuePartitionsTest, WorkersTakeFromThePartitionsInTurn) {
 
 TEST_F(SharedQueuePartitionsTest, AnyPartitionServesAWorkerThatWaits) {
   for (size_t i = 0; i < 100; ++i) {
-    auto got = std::async(std::launch::async, [this] { return b_->Get(); });
+    auto got = Async([this] { return b_->Get(); });
     const std::string x = ItemIn(i % kPartitions);
     EXPECT_TRUE(a_->Add(x));
     EXPECT_EQ(got.get(), x);
@@ -156,7 +156,7 @@ TEST_F(SharedQueuePartitionsTest, AnyPartitionServesAWorkerThatWaits) {
 // Two partitions may both send an item to the only worker that waits.
 TEST_F(SharedQueuePartitionsTest, AnItemTooManyGoesToAnotherClient) {
   for (int i = 0; i < 100; ++i) {
-    auto got = std::async(std::launch::async, [this] { return b_->Get(); });
+    auto got = Async([this] { return b_->Get(); });
     EXPECT_TRUE(a_->AddAll({ItemIn(0), ItemIn(1), ItemIn(2), ItemIn(3)}));
     std::set<std::string> all = {*got.get()};
     for (int n = 0; n < 3; ++n) all.insert(*a_->Get());
@@ -171,8 +171,7 @@ TEST_F(SharedQueuePartitionsTest, SeveralWorkersOfAClientGetAnItemEach) {
   for (int i = 0; i < 100; ++i) {
     std::vector<std::future<std::string>> got;
     for (int n = 0; n < 3; ++n) {
-      got.push_back(
-          std::async(std::launch::async, [this] { return *b_->Get(); }));
+      got.push_back(Async([this] { return *b_->Get(); }));
     }
     EXPECT_TRUE(a_->AddAll({ItemIn(0), ItemIn(1), ItemIn(1, 1)}));
     std::set<std::string> all;
@@ -183,9 +182,7 @@ TEST_F(SharedQueuePartitionsTest, SeveralWorkersOfAClientGetAnItemEach) {
 }
 
 TEST_F(SharedQueuePartitionsTest, AWorkerThatWaitsInVainLeavesNothingBehind) {
-  auto got = std::async(std::launch::async, [this] {
-    return b_->GetWithTimeout(absl::Seconds(5));
-  });
+  auto got = Async([this] { return b_->GetWithTimeout(absl::Seconds(5)); });
   clock_.AwaitWaiters(2 * (kPartitions + 1) + 1);  // loops and the worker
   clock_.Step(absl::Seconds(5));
   EXPECT_TRUE(absl::IsDeadlineExceeded(got.get().status()));
@@ -196,7 +193,7 @@ TEST_F(SharedQueuePartitionsTest, AWorkerThatWaitsInVainLeavesNothingBehind) {
 }
 
 TEST_F(SharedQueuePartitionsTest, AShutDownReachesAllWorkers) {
-  auto thread = std::async(std::launch::async, [this] { return b_->Get(); });
+  auto thread = Async([this] { return b_->Get(); });
   InlineExecutor executor;
   std::promise<absl::Status> callback;
   b_->AcquireAsync(&executor, [&](absl::StatusOr<Lease<std::string>> lease) {
@@ -215,9 +212,8 @@ TEST_F(SharedQueuePartitionsTest, AShutDownReachesAllWorkers) {
 
 TEST_F(SharedQueuePartitionsTest, ADrainWaitsForAllPartitions) {
   for (size_t p = 0; p < kPartitions; ++p) a_->Add(ItemIn(p));
-  auto drained = std::async(std::launch::async, [this] {
-    return a_->ShutDownWithDrainWithin(absl::Seconds(100));
-  });
+  auto drained =
+      Async([this] { return a_->ShutDownWithDrainWithin(absl::Seconds(100)); });
   Lease<std::string> lease;
   size_t items = 0;
   while (b_->AcquireNext(&lease).ok()) ++items;
@@ -227,9 +223,8 @@ TEST_F(SharedQueuePartitionsTest, ADrainWaitsForAllPartitions) {
 
 TEST_F(SharedQueuePartitionsTest, AShutDownEndsADrain) {
   for (size_t p = 0; p < kPartitions; ++p) a_->Add(ItemIn(p));
-  auto drained = std::async(std::launch::async, [this] {
-    return a_->ShutDownWithDrainWithin(absl::InfiniteDuration());
-  });
+  auto drained = Async(
+      [this] { return a_->ShutDownWithDrainWithin(absl::InfiniteDuration()); });
   while (!b_->ShuttingDown()) b_->Len();
   clock_.AwaitWaiters(2 * (kPartitions + 1) + 1);  // loops and the drain
   b_->ShutDown();
@@ -239,10 +234,10 @@ TEST_F(SharedQueuePartitionsTest, AShutDownEndsADrain) {
 // A shutdown may have failed for some partitions.
 TEST_F(SharedQueuePartitionsTest, AWorkerAsksAPartitionAgainThatWasShutDown) {
   Write("state", "1");
-  auto got = std::async(std::launch::async, [this] { return b_->Get(); });
+  auto got = Async([this] { return b_->Get(); });
   EXPECT_TRUE(a_->Add(ItemIn(1)));
   EXPECT_EQ(got.get(), ItemIn(1)) << "that partition is open";
-  got = std::async(std::launch::async, [this] { return b_->Get(); });
+  got = Async([this] { return b_->Get(); });
   clock_.AwaitWaiters(2 * (kPartitions + 1) + 1);  // loops and the worker
   Write("state", "0");
   std::future_status waits;

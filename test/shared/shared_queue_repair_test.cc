@@ -4,7 +4,6 @@
 // Tests that a `SharedQueue` comes back in line by itself when an operator has
 // deleted one of its keys. The entries of the items are the truth.
 
-#include <future>  // NOLINT(build/c++11)
 #include <memory>
 #include <string>
 #include <utility>
@@ -24,6 +23,7 @@
 #include "workqueue/shared/internal/redis_connection.h"
 #include "workqueue/shared/redis_options.h"
 #include "workqueue/shared/shared_queue.h"
+#include "workqueue/testing/thread.h"
 #include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue::shared_queue_repair_test {
@@ -91,7 +91,7 @@ TEST_F(SharedQueueRepairTest, ReadyItemsAreHandedOut) {
 TEST_F(SharedQueueRepairTest, AWorkerThatWaitsGetsThem) {
   a_->Add("x");
   Delete("ready");
-  auto got = std::async(std::launch::async, [this] { return b_->Get(); });
+  auto got = Async([this] { return b_->Get(); });
   clock_.AwaitWaiters(3);
   StepToRepair();
   EXPECT_EQ(got.get(), "x");
@@ -147,7 +147,7 @@ TEST_F(SharedQueueRepairTest, CallsWorkBeforeTheRepair) {
 
 TEST_F(SharedQueueRepairTest, AWorkerWhoseClientIsUnknownIsServed) {
   for (const char* key : {"waiters", "clients"}) {
-    auto got = std::async(std::launch::async, [this] { return b_->Get(); });
+    auto got = Async([this] { return b_->Get(); });
     clock_.AwaitWaiters(3);
     EXPECT_EQ(a_->Len(), 0u);
     Delete(key);
@@ -156,7 +156,7 @@ TEST_F(SharedQueueRepairTest, AWorkerWhoseClientIsUnknownIsServed) {
     EXPECT_EQ(got.get(), "x") << key;
     EXPECT_TRUE(b_->Done("x"));
     // And from then on as ever.
-    got = std::async(std::launch::async, [this] { return b_->Get(); });
+    got = Async([this] { return b_->Get(); });
     clock_.AwaitWaiters(3);
     EXPECT_TRUE(a_->Add("y")) << key;
     EXPECT_EQ(got.get(), "y") << key;

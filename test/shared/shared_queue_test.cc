@@ -40,6 +40,7 @@
 #include "workqueue/shared/redis_options.h"
 #include "workqueue/shared/retry_schedule.h"
 #include "workqueue/snapshot.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::shared_queue_test {
 namespace {
@@ -124,7 +125,7 @@ TEST_F(SharedQueueTest, CountsTheItemsOfAllClients) {
 
 TEST_F(SharedQueueTest, AWorkerThatWaitsIsServedByAnotherClient) {
   for (int i = 0; i < 100; ++i) {
-    auto got = std::async(std::launch::async, [this] { return b_->Get(); });
+    auto got = Async([this] { return b_->Get(); });
     EXPECT_TRUE(a_->Add("x"));
     EXPECT_EQ(got.get(), "x");
     EXPECT_TRUE(b_->Done("x"));
@@ -134,7 +135,7 @@ TEST_F(SharedQueueTest, AWorkerThatWaitsIsServedByAnotherClient) {
 TEST_F(SharedQueueTest, ADoneServesAWorkerOfAnotherClient) {
   a_->Add("x");
   ASSERT_EQ(a_->Get(), "x");
-  auto got = std::async(std::launch::async, [this] { return b_->Get(); });
+  auto got = Async([this] { return b_->Get(); });
   a_->Add("x");
   a_->Done("x");
   EXPECT_EQ(got.get(), "x");
@@ -143,7 +144,7 @@ TEST_F(SharedQueueTest, ADoneServesAWorkerOfAnotherClient) {
 TEST_F(SharedQueueTest, WhatWaitsComesToAnyClient) {
   EXPECT_TRUE(a_->AddAfter("x", absl::Seconds(5)));
   a_.reset();
-  auto got = std::async(std::launch::async, [this] { return b_->Get(); });
+  auto got = Async([this] { return b_->Get(); });
   clock_.AwaitWaiters(2);  // the worker and the client's loop
   clock_.Step(absl::Seconds(5));
   EXPECT_EQ(got.get(), "x");
@@ -349,7 +350,7 @@ TEST_F(SharedQueueTest, ALateDoneAfterAGetReturnsFalse) {
 // The engine forgets a client that it has not heard of for long.
 TEST_F(SharedQueueTest, AForgottenClientIsSentNoMoreThanItAsksFor) {
   for (int i = 0; i < 3; ++i) {
-    auto got = std::async(std::launch::async, [this] { return b_->Get(); });
+    auto got = Async([this] { return b_->Get(); });
     clock_.AwaitWaiters(3);
     EXPECT_TRUE(a_->Add("x"));
     EXPECT_EQ(got.get(), "x");
@@ -362,7 +363,7 @@ TEST_F(SharedQueueTest, AForgottenClientIsSentNoMoreThanItAsksFor) {
   ASSERT_TRUE(connection.ok()) << connection.status();
   ASSERT_TRUE((*connection)->Call({"FLUSHALL"}, absl::Seconds(10)).ok());
 
-  auto got = std::async(std::launch::async, [this] { return b_->Get(); });
+  auto got = Async([this] { return b_->Get(); });
   clock_.AwaitWaiters(3);
   EXPECT_TRUE(a_->AddAll({"1", "2", "3"}));
   EXPECT_EQ(got.get(), "1");
@@ -375,7 +376,7 @@ TEST_F(SharedQueueTest, AForgottenClientIsSentNoMoreThanItAsksFor) {
 // However short a lease is, the engine does not take a process that waits for
 // dead.
 TEST_F(SharedQueueTest, AWorkerIsServedAfterAWaitOfManyLeases) {
-  auto got = std::async(std::launch::async, [this] { return b_->Get(); });
+  auto got = Async([this] { return b_->Get(); });
   clock_.AwaitWaiters(3);
   for (int i = 0; i < 100; ++i) clock_.Step(kLease / 5);
   EXPECT_TRUE(a_->Add("x"));
@@ -385,7 +386,7 @@ TEST_F(SharedQueueTest, AWorkerIsServedAfterAWaitOfManyLeases) {
 TEST_F(SharedQueueTest, AnExpiredLeaseServesAWorkerThatWaits) {
   a_->Add("x");
   Lease<std::string> lease = *a_->Acquire();
-  auto got = std::async(std::launch::async, [this] { return b_->Get(); });
+  auto got = Async([this] { return b_->Get(); });
   clock_.AwaitWaiters(3);
   clock_.Step(kLease);
   EXPECT_EQ(a_->NumRequeues("x"), 1);
@@ -448,15 +449,14 @@ TEST_F(SharedQueueTest, CloseWithDrainWaitsForTheLeasesOfThisClient) {
   Lease<std::string> x = *a_->Acquire();
   const Lease<std::string> y = *b_->Acquire();
   EXPECT_FALSE(a_->CloseWithDrainWithin(absl::ZeroDuration()));
-  auto drained = std::async(std::launch::async, [this] {
-    return a_->CloseWithDrainWithin(absl::InfiniteDuration());
-  });
+  auto drained = Async(
+      [this] { return a_->CloseWithDrainWithin(absl::InfiniteDuration()); });
   EXPECT_TRUE(x.Done());
   EXPECT_TRUE(drained.get());
 }
 
 TEST_F(SharedQueueTest, ShutDownIsForAllClients) {
-  auto got = std::async(std::launch::async, [this] { return b_->Get(); });
+  auto got = Async([this] { return b_->Get(); });
   a_->ShutDown();
   EXPECT_EQ(got.get(), std::nullopt);
   EXPECT_TRUE(b_->ShuttingDown());
@@ -479,7 +479,7 @@ TEST_F(SharedQueueTest, ReopenOfAnOpenQueueKeepsWhatWaits) {
 // it.
 TEST_F(SharedQueueTest, AShutDownReachesAWorkerThatBeginsToWait) {
   for (int i = 0; i < 300; ++i) {
-    auto got = std::async(std::launch::async, [this] { return b_->Get(); });
+    auto got = Async([this] { return b_->Get(); });
     a_->ShutDown();
     EXPECT_EQ(got.get(), std::nullopt);
     EXPECT_TRUE(a_->Reopen().ok());
@@ -495,7 +495,7 @@ TEST_F(SharedQueueTest, AShutDownReachesACallbackThatBeginsToWait) {
     const AcquireId first = b_->AcquireAsync(
         &executor, [](const absl::StatusOr<Lease<std::string>>&) {});
     b_->Len();  // tells the engine of the first callback
-    auto shut_down = std::async(std::launch::async, [this] { a_->ShutDown(); });
+    auto shut_down = Async([this] { a_->ShutDown(); });
     while (!b_->ShuttingDown()) std::this_thread::yield();
     b_->CancelAcquire(first);
     std::promise<absl::Status> ended;
@@ -514,8 +514,7 @@ TEST_F(SharedQueueTest, DrainWaitsForAllClients) {
   a_->Add("x");
   Lease<std::string> lease = *b_->Acquire();
   EXPECT_FALSE(a_->ShutDownWithDrainWithin(absl::ZeroDuration()));
-  auto drained = std::async(std::launch::async,
-                            [this] { return a_->ShutDownWithDrain(); });
+  auto drained = Async([this] { return a_->ShutDownWithDrain(); });
   EXPECT_TRUE(lease.Done());
   EXPECT_TRUE(drained.get());
 }
@@ -523,8 +522,7 @@ TEST_F(SharedQueueTest, DrainWaitsForAllClients) {
 TEST_F(SharedQueueTest, ShutDownOfOneClientEndsTheDrainOfAnother) {
   a_->Add("x");
   Lease<std::string> lease = *b_->Acquire();
-  auto drained = std::async(std::launch::async,
-                            [this] { return a_->ShutDownWithDrain(); });
+  auto drained = Async([this] { return a_->ShutDownWithDrain(); });
   EXPECT_EQ(a_->Get(), std::nullopt) << "the drain has begun";
   b_->ShutDown();
   EXPECT_FALSE(drained.get());
@@ -714,7 +712,7 @@ TEST_F(SharedQueueTest, ItemsHaveAnyBytes) {
   // Pushed, instead of replied.
   for (const std::string& item : items) EXPECT_TRUE(b_->CancelDelayed(item));
   for (const std::string& item : items) {
-    auto got = std::async(std::launch::async, [this] { return b_->Get(); });
+    auto got = Async([this] { return b_->Get(); });
     EXPECT_TRUE(a_->Add(item));
     EXPECT_EQ(got.get(), item);
     EXPECT_TRUE(b_->Done(item));

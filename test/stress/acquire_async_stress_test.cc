@@ -18,7 +18,6 @@
 #include "absl/synchronization/blocking_counter.h"
 #include "gtest/gtest.h"
 #include "test/stress/ledger.h"
-#include "workqueue/acquire_async.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/executor.h"
 #include "workqueue/interfaces.h"

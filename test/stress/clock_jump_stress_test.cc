@@ -16,7 +16,6 @@
 #include <chrono>  // NOLINT(build/c++11)
 #include <memory>
 #include <optional>
-#include <thread>  // NOLINT(build/c++11)
 #include <vector>
 
 #include "absl/base/config.h"
@@ -29,6 +28,7 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/rate_limiting_queue.h"
 #include "workqueue/shared/shared_queue.h"
+#include "workqueue/testing/thread.h"
 #include "workqueue/timer/delay_queue.h"
 #include "workqueue/timer/scheduler.h"
 
@@ -112,7 +112,7 @@ TEST_P(WallClockJumpTest, DelaysAreUnaffected) {
 TEST_P(WallClockJumpTest, TimeoutsAreUnaffected) {
   RateLimitingQueue<int> queue;
   ExpectOnTime([&] {
-    std::thread getter([&queue] {
+    Thread getter([&queue] {
       EXPECT_TRUE(
           absl::IsDeadlineExceeded(queue.GetWithTimeout(kDelay).status()));
     });
@@ -166,14 +166,14 @@ TEST_F(SharedQueueJumpTest, IsUnaffected) {
   for (int shift : {3600, -3600}) {
     ExpectOnTime([&] {
       queue.AddAfter(1, kDelay);
-      std::vector<std::thread> threads;
+      std::vector<Thread> threads;
       for (int t = 0; t < 4; ++t) {
         threads.emplace_back([&queue] {
           for (int i = 0; i < 50; ++i) EXPECT_TRUE(queue.Add(2));
         });
       }
       wall_shift_seconds = shift;
-      for (std::thread& thread : threads) thread.join();
+      for (Thread& thread : threads) thread.join();
       EXPECT_TRUE(queue.Add(2));
       EXPECT_EQ(queue.Get(), 2);
       EXPECT_EQ(queue.Get(), 1);

@@ -18,6 +18,7 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/testing/thread.h"
 #include "workqueue/timer/delay_queue.h"
 #include "workqueue/timer/waiting_set_options.h"
 
@@ -121,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(WaitingSets, DelayQueueStressTest, testing::Bool(),
 TEST_P(DelayQueueStressTest, EachValueIsTakenOnceOrCancelled) {
   std::vector<std::vector<Fate>> fates;
   for (int i = 0; i < kPushers; ++i) fates.emplace_back(kEach);
-  std::vector<std::thread> threads;
+  std::vector<Thread> threads;
   for (int i = 0; i < kPushers; ++i) {
     threads.emplace_back([&, i] { Push(fates[i], i); });
   }
@@ -131,7 +132,7 @@ TEST_P(DelayQueueStressTest, EachValueIsTakenOnceOrCancelled) {
   while (left_ > 0) std::this_thread::yield();
   EXPECT_EQ(queue_.Len(), 0u);
   queue_.ShutDown();
-  for (std::thread& thread : threads) thread.join();
+  for (Thread& thread : threads) thread.join();
   for (const std::vector<Fate>& some : fates) {
     for (const Fate& fate : some) {
       EXPECT_EQ(fate.taken, fate.cancelled ? 0 : 1);
@@ -142,7 +143,7 @@ TEST_P(DelayQueueStressTest, EachValueIsTakenOnceOrCancelled) {
 TEST_P(DelayQueueStressTest, ShutDownLeavesNoThreadBlocked) {
   std::vector<std::vector<Fate>> fates;
   for (int i = 0; i < kPushers; ++i) fates.emplace_back(kEach);
-  std::vector<std::thread> threads;
+  std::vector<Thread> threads;
   for (int i = 0; i < kPushers; ++i) {
     threads.emplace_back([&, i] { Push(fates[i], i); });
   }
@@ -151,7 +152,7 @@ TEST_P(DelayQueueStressTest, ShutDownLeavesNoThreadBlocked) {
   }
   while (left_ > kPushers * kEach / 2) std::this_thread::yield();
   queue_.ShutDown();
-  for (std::thread& thread : threads) thread.join();
+  for (Thread& thread : threads) thread.join();
   EXPECT_FALSE(queue_.TryTake().ok());
   for (const std::vector<Fate>& some : fates) {
     for (const Fate& fate : some) {

@@ -6,7 +6,6 @@
 
 #include <memory>
 #include <string>
-#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 #include <vector>
 
@@ -23,6 +22,7 @@
 #include "workqueue/inspect/item_history.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/queue.h"
+#include "workqueue/testing/thread.h"
 #include "workqueue/tracing/tracing_queue.h"
 
 namespace workqueue::inspect_stress_test {
@@ -70,7 +70,7 @@ TEST(InspectStressTest, APageOfABusyControllerIsReadAndUsed) {
   };
   InspectHandler handler(registry.get(), handler_options);
 
-  std::vector<std::thread> threads;
+  std::vector<Thread> threads;
   for (int t = 0; t < 2; ++t) {
     threads.emplace_back([&controller, t] {
       for (int i = 0; i < kAddsPerThread; ++i) {
@@ -102,7 +102,7 @@ TEST(InspectStressTest, APageOfABusyControllerIsReadAndUsed) {
       EXPECT_TRUE(added.ok());
     }
   });
-  for (std::thread &thread : threads) thread.join();
+  for (Thread &thread : threads) thread.join();
   EXPECT_TRUE(controller->Stop());
   const auto after = registry->Inspect("busy", 10);
   ASSERT_TRUE(after.ok() && after->inspection.ok());

@@ -18,6 +18,7 @@
 #include "absl/synchronization/mutex.h"
 #include "gtest/gtest.h"
 #include "workqueue/base/mutex_lock.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue {
 
@@ -125,16 +126,16 @@ class Threads {
   // Starts `n` threads, which run `f(0)` to `f(n - 1)`.
   template <typename F>
   void Start(int n, F f) {
-    for (int i = 0; i < n; ++i) threads_.emplace_back(f, i);
+    for (int i = 0; i < n; ++i) threads_.emplace_back([f, i] { f(i); });
   }
 
   void Join() {
-    for (std::thread& thread : threads_) thread.join();
+    for (Thread& thread : threads_) thread.join();
     threads_.clear();
   }
 
  private:
-  std::vector<std::thread> threads_;
+  std::vector<Thread> threads_;
 };
 
 }  // namespace workqueue

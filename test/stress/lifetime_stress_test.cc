@@ -34,6 +34,7 @@
 #include "workqueue/priority_queue.h"
 #include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
+#include "workqueue/testing/thread.h"
 #include "workqueue/timer/delay_queue.h"
 #include "workqueue/timer/waiting_set_options.h"
 
@@ -124,7 +125,7 @@ class Caller {
   // about to make the call, or in it
   bool calling_ ABSL_GUARDED_BY(mu_) = false;
   int tid_ ABSL_GUARDED_BY(mu_) = 0;
-  std::thread thread_;
+  Thread thread_;
 };
 
 // A queue and a call that blocks in it.

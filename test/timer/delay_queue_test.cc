@@ -24,6 +24,7 @@
 #include "test/workqueue/observed_clock.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/fake_clock.h"
+#include "workqueue/testing/thread.h"
 #include "workqueue/timer/waiting_set_options.h"
 
 namespace workqueue::delay_queue_test {
@@ -203,7 +204,7 @@ class Takers {
 
   // Returns what the threads took, when all have ended; "-" for nothing.
   Strings Join() {
-    for (std::thread& thread : threads_) thread.join();
+    for (Thread& thread : threads_) thread.join();
     MutexLock lock(&mu_);
     std::sort(values_.begin(), values_.end());
     return values_;
@@ -213,7 +214,7 @@ class Takers {
   absl::Mutex mu_;
   absl::CondVar taken_;
   Strings values_ ABSL_GUARDED_BY(mu_);
-  std::vector<std::thread> threads_;
+  std::vector<Thread> threads_;
 };
 
 TEST_F(DelayQueueTest, TakeBlocksUntilAValueIsDue) {
@@ -337,7 +338,7 @@ TEST_F(DelayQueueTest, TheFirstIsCancelledWhileOneWaitsForIt) {
 TEST_F(DelayQueueTest, TheLeaderLeavesAtItsDeadlineAndAnotherLeads) {
   queue_.Push("a", absl::Seconds(2));
   absl::Status status;
-  std::thread leader(
+  Thread leader(
       [&] { status = queue_.TakeWithTimeout(absl::Seconds(1)).status(); });
   clock_.AwaitWaiters(1);
   Takers takers(&queue_, 1);
@@ -603,7 +604,7 @@ TEST_F(DelayQueueTest, ADroppedValueMayWaitForAThreadThatCallsTheQueue) {
                called.WaitForNotification();
              }),
              absl::Seconds(1));
-  std::thread caller([&] {
+  Thread caller([&] {
     dropping.WaitForNotification();
     EXPECT_EQ(queue.Len(), 0u);
     EXPECT_TRUE(queue.ShuttingDown());
@@ -641,7 +642,7 @@ TEST_F(DelayQueueTest, TheDestructorWaitsForATakeThatDestroysACopy) {
     destroying_queue.WaitForNotification();
     destroyed_copy = true;
   };
-  std::thread taker([q = queue.get()] { q->Take(); });
+  Thread taker([q = queue.get()] { q->Take(); });
   clock_.AwaitWaiters(1);
   queue->Push(LeavesACopy(&on_copy_destroyed), absl::ZeroDuration());
   destroying_copy.WaitForNotification();
@@ -670,7 +671,7 @@ class WheelDelayQueueTest : public testing::Test {
 };
 
 TEST_F(WheelDelayQueueTest, AnEmptyOneWakesNobody) {
-  std::thread taker([&] { EXPECT_EQ(queue_.Take(), std::nullopt); });
+  Thread taker([&] { EXPECT_EQ(queue_.Take(), std::nullopt); });
   clock_.AwaitWaiters(1);
   EXPECT_EQ(clock_.GetEarliestWakeupTime(), absl::InfiniteFuture());
   queue_.ShutDown();
@@ -679,7 +680,7 @@ TEST_F(WheelDelayQueueTest, AnEmptyOneWakesNobody) {
 
 TEST_F(WheelDelayQueueTest, AThreadSleepsUntilTheTick) {
   std::optional<int> value;
-  std::thread taker([&] { value = queue_.Take(); });
+  Thread taker([&] { value = queue_.Take(); });
   clock_.AwaitWaiters(1);
   queue_.Push(1, Tick() / 2);
   clock_.AwaitWaiters(1);
@@ -705,7 +706,7 @@ TEST_F(WheelDelayQueueTest, ZeroAndNegativeDelaysAreDueAtOnce) {
 TEST_F(WheelDelayQueueTest, AThreadWaitsForAValueManyTurnsAway) {
   std::optional<int> value;
   queue_.Push(1, 1000 * Tick());
-  std::thread taker([&] { value = queue_.Take(); });
+  Thread taker([&] { value = queue_.Take(); });
   for (int i = 0; i < 1000; ++i) {
     clock_.AwaitWaiters(1);
     clock_.Step(Tick());

@@ -27,6 +27,7 @@
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/log_sink.h"
+#include "workqueue/testing/thread.h"
 #include "workqueue/timer/waiting_set_options.h"
 
 namespace workqueue::scheduler_test {
@@ -440,7 +441,7 @@ TEST_P(SchedulerTest, CancelAndWaitWaitsForTheRunInProgress) {
       kSecond);
   ASSERT_TRUE(id.ok());
   clock_.Step(kSecond);
-  std::thread canceller([&] {
+  Thread canceller([&] {
     EXPECT_TRUE(scheduler->CancelAndWait(*id));
     EXPECT_TRUE(ended);
     EXPECT_EQ(held.use_count(), 1);
@@ -560,7 +561,7 @@ TEST_P(SchedulerTest, TheDestructorWaitsForRunsInProgress) {
                       kSecond)
                   .ok());
   clock_.Step(kSecond);
-  std::thread destroyer([&] {
+  Thread destroyer([&] {
     scheduler.reset();
     EXPECT_TRUE(ended);
   });
@@ -601,7 +602,7 @@ INSTANTIATE_TEST_SUITE_P(WaitingSet, SchedulerDrainTest, testing::Bool(),
                          });
 
 TEST_P(SchedulerDrainTest, WhatIsDueRunsOnceAndIsWaitedFor) {
-  std::thread drainer([&] { EXPECT_TRUE(scheduler_->ShutDownWithDrain()); });
+  Thread drainer([&] { EXPECT_TRUE(scheduler_->ShutDownWithDrain()); });
   AwaitDrain();
   EXPECT_EQ(scheduler_->Len(), 3u);
   EXPECT_TRUE(absl::IsFailedPrecondition(
@@ -614,7 +615,7 @@ TEST_P(SchedulerDrainTest, WhatIsDueRunsOnceAndIsWaitedFor) {
 }
 
 TEST_P(SchedulerDrainTest, ADrainEndsAtItsTimeout) {
-  std::thread drainer(
+  Thread drainer(
       [&] { EXPECT_FALSE(scheduler_->ShutDownWithDrainWithin(5 * kSecond)); });
   AwaitDrain();
   clock_.Step(5 * kSecond);
@@ -625,7 +626,7 @@ TEST_P(SchedulerDrainTest, ADrainEndsAtItsTimeout) {
 }
 
 TEST_P(SchedulerDrainTest, AShutDownEndsADrain) {
-  std::thread drainer([&] { EXPECT_FALSE(scheduler_->ShutDownWithDrain()); });
+  Thread drainer([&] { EXPECT_FALSE(scheduler_->ShutDownWithDrain()); });
   AwaitDrain();
   scheduler_->ShutDown();
   EXPECT_EQ(scheduler_->Len(), 1u);

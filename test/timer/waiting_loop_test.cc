@@ -20,6 +20,7 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/clock/parker.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::waiting_loop_test {
 namespace {
@@ -215,7 +216,7 @@ TEST_F(WaitingLoopTest, RunsAreOneAtATimeHoweverManyWake) {
   TestClient a(run), b(run);
   loop_.Add(&a);
   loop_.Add(&b);
-  std::vector<std::thread> wakers;
+  std::vector<Thread> wakers;
   for (int i = 0; i < 4; ++i) {
     wakers.emplace_back([&] {
       for (int j = 0; j < 200; ++j) {
@@ -224,7 +225,7 @@ TEST_F(WaitingLoopTest, RunsAreOneAtATimeHoweverManyWake) {
       }
     });
   }
-  for (std::thread& waker : wakers) waker.join();
+  for (Thread& waker : wakers) waker.join();
   Settle();
   const int a_runs = a.run_count();
   loop_.Wake(&a);
@@ -271,7 +272,7 @@ TEST_F(WaitingLoopTest, RemoveWaitsForARunInProgress) {
   loop_.Add(&client);
   running.WaitForNotification();
   bool ended_before_remove = false;
-  std::thread remover([&] {
+  Thread remover([&] {
     removing.Notify();
     loop_.Remove(&client);
     ended_before_remove = ended;

@@ -3,10 +3,9 @@
 
 #include "workqueue/tracing/trace_scope.h"
 
-#include <thread>  // NOLINT(build/c++11)
-
 #include "gtest/gtest.h"
 #include "test/tracing/recording_tracer.h"
+#include "workqueue/testing/thread.h"
 #include "workqueue/tracing/trace_context.h"
 
 namespace workqueue::trace_scope_test {
@@ -27,7 +26,7 @@ TEST(TraceScopeTest, ScopesNest) {
 
 TEST(TraceScopeTest, BelongsToItsThread) {
   const TraceScope scope(TestContext(1));
-  std::thread([] {
+  Thread([] {
     EXPECT_FALSE(TraceScope::Current().IsValid());
     const TraceScope other(TestContext(2));
     EXPECT_EQ(TraceScope::Current(), TestContext(2));

@@ -4,8 +4,6 @@
 // Callbacks that wait for an item. The tests that every queue must pass are in
 // workqueue/testing/queue_test_suite.h.
 
-#include "workqueue/acquire_async.h"
-
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -37,6 +35,7 @@
 #include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
 #include "workqueue/testing/manual_executor.h"
+#include "workqueue/testing/thread.h"
 #include "workqueue/thread_pool.h"
 
 namespace workqueue::acquire_async_test {
@@ -75,13 +74,13 @@ class TakeTurnsTest : public ::testing::Test {
   // Ends the waits. From then on, `got_` and `called_` do not change.
   void End() {
     queue_->ShutDown();
-    for (std::thread& thread : threads_) thread.join();
+    for (Thread& thread : threads_) thread.join();
     executor_.RunAll();  // Threads have submitted callbacks.
   }
 
   ManualExecutor executor_;
   std::unique_ptr<Queue<std::string>> queue_;
-  std::vector<std::thread> threads_;
+  std::vector<Thread> threads_;
   std::atomic<int> got_{0};
   int called_ = 0;
 };

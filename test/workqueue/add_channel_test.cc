@@ -5,12 +5,12 @@
 
 #include <atomic>
 #include <cstddef>
-#include <future>  // NOLINT(build/c++11)
 #include <memory>
 #include <vector>
 
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue {
 namespace internal::add_channel_test {
@@ -189,7 +189,7 @@ TEST(AddChannelTest, WaitsForRoomForAShortTime) {
   EXPECT_TRUE(channel.AwaitRoom());
   for (int i = 0; i < kCapacity; ++i) channel.Push(i, i, At(20));
   EXPECT_FALSE(channel.AwaitRoom());
-  auto receive = std::async(std::launch::async, [&] { Receive(channel); });
+  auto receive = Async([&] { Receive(channel); });
   while (!channel.AwaitRoom()) {
   }
   receive.get();

@@ -7,7 +7,6 @@
 #include <functional>
 #include <memory>
 #include <stdexcept>
-#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 #include <vector>
 
@@ -16,6 +15,7 @@
 #include "gtest/gtest.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/internal/compact_time.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue {
 namespace internal::add_ring_test {
@@ -295,7 +295,7 @@ TEST(AddRingThreadsTest, NothingIsLostAndEachThreadsOrderIsKept) {
     ring.Apply(
         [&add](AddRing<Value>::Addition&& addition) { add(addition.item); });
   };
-  std::vector<std::thread> threads;
+  std::vector<Thread> threads;
   for (int thread = 0; thread < kThreads; ++thread) {
     threads.emplace_back([&, thread] {
       for (int number = 1; number <= kAdds; ++number) {
@@ -314,7 +314,7 @@ TEST(AddRingThreadsTest, NothingIsLostAndEachThreadsOrderIsKept) {
       }
     });
   }
-  for (std::thread& thread : threads) thread.join();
+  for (Thread& thread : threads) thread.join();
   EXPECT_EQ(last, std::vector<int>(kThreads, kAdds));
 }
 

@@ -32,6 +32,7 @@
 #include "workqueue/lease_batch.h"
 #include "workqueue/ordering.h"
 #include "workqueue/queue.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::batch_test {
 namespace {
@@ -76,8 +77,7 @@ class AddAllTest : public EveryQueueTest {
   std::vector<std::future<Got>> StartGetters(int n) {
     std::vector<std::future<Got>> getters;
     for (int i = 0; i < n; ++i) {
-      getters.push_back(
-          std::async(std::launch::async, [this] { return queue_->Get(); }));
+      getters.push_back(Async([this] { return queue_->Get(); }));
     }
     AwaitBlocked(n);
     return getters;
@@ -169,8 +169,7 @@ TEST_P(AddAllTest, WakesGettersAgainAndAgain) {
   for (int round = 0; round < 20; ++round) {
     std::vector<std::future<Got>> getters;
     for (int i = 0; i < 3; ++i) {
-      getters.push_back(
-          std::async(std::launch::async, [this] { return queue_->Get(); }));
+      getters.push_back(Async([this] { return queue_->Get(); }));
     }
     const Strings items = {"a", "b", "c"};
     EXPECT_TRUE(queue_->AddAll(items));
@@ -253,8 +252,7 @@ TEST_P(AcquireUpToTest, OfZeroIsAnErrorWhateverTheQueueHas) {
 }
 
 TEST_P(AcquireUpToTest, BlocksUntilThereIsOne) {
-  auto acquired = std::async(
-      std::launch::async, [this] { return ItemsOf(queue_->AcquireUpTo(3)); });
+  auto acquired = Async([this] { return ItemsOf(queue_->AcquireUpTo(3)); });
   AwaitBlocked(1);
   queue_->Add("a");
   EXPECT_EQ(acquired.get(), Strings{"a"}) << "it does not wait for three";
@@ -262,8 +260,7 @@ TEST_P(AcquireUpToTest, BlocksUntilThereIsOne) {
 
 TEST_P(AcquireUpToTest, GetsAllThatAddAllAdds) {
   if (kind_.plain) GTEST_SKIP() << "its AddAll() adds one at a time";
-  auto acquired = std::async(
-      std::launch::async, [this] { return ItemsOf(queue_->AcquireUpTo(3)); });
+  auto acquired = Async([this] { return ItemsOf(queue_->AcquireUpTo(3)); });
   AwaitBlocked(1);
   queue_->AddAll({"a", "b", "c", "d"});
   EXPECT_EQ(acquired.get(), (Strings{"a", "b", "c"}));
@@ -283,7 +280,7 @@ TEST_P(AcquireUpToTest, AZeroTimeoutDoesNotBlock) {
 }
 
 TEST_P(AcquireUpToTest, TheDeadlineEndsIt) {
-  auto acquired = std::async(std::launch::async, [this] {
+  auto acquired = Async([this] {
     return queue_->AcquireUpToWithTimeout(3, kFiveSeconds).status().code();
   });
   AwaitWaiters(1);
@@ -295,7 +292,7 @@ TEST_P(AcquireUpToTest, TheDeadlineEndsIt) {
 
 // The call waits only for the first item.
 TEST_P(AcquireUpToTest, DoesNotWaitForMoreUntilTheDeadline) {
-  auto acquired = std::async(std::launch::async, [this] {
+  auto acquired = Async([this] {
     return ItemsOf(queue_->AcquireUpToWithTimeout(3, kFiveSeconds));
   });
   AwaitWaiters(1);
@@ -305,11 +302,10 @@ TEST_P(AcquireUpToTest, DoesNotWaitForMoreUntilTheDeadline) {
 }
 
 TEST_P(AcquireUpToTest, ShutDownEndsIt) {
-  auto patient = std::async(std::launch::async, [this] {
-    return queue_->AcquireUpTo(3).status().code();
-  });
+  auto patient =
+      Async([this] { return queue_->AcquireUpTo(3).status().code(); });
   AwaitBlocked(1);
-  auto hurried = std::async(std::launch::async, [this] {
+  auto hurried = Async([this] {
     return queue_->AcquireUpToWithTimeout(3, kFiveSeconds).status().code();
   });
   AwaitWaiters(1);
@@ -333,7 +329,7 @@ TEST_P(AcquireUpToTest, ManyShareTheItems) {
   for (int i = 0; i < kItems; ++i) items.push_back(std::to_string(i));
   std::vector<std::future<Ints>> workers;
   for (int w = 0; w < kWorkers; ++w) {
-    workers.push_back(std::async(std::launch::async, [this] {
+    workers.push_back(Async([this] {
       Ints got;
       while (true) {
         const StringLeases leases = queue_->AcquireUpTo(4);
@@ -472,8 +468,7 @@ TEST(AddAllThrowsInThreadsTest, ThoseBeforeWakeTheirGetters) {
     FragileQueue queue(std::move(options));
     std::vector<std::future<int>> getters;
     for (int i = 0; i < 2; ++i) {
-      getters.push_back(
-          std::async(std::launch::async, [&] { return queue.Get()->value(); }));
+      getters.push_back(Async([&] { return queue.Get()->value(); }));
     }
     fifo->AwaitBlocked(queue, 2);
     const std::vector<FragileKey> keys = Keys({1, 2, 3});
@@ -586,8 +581,7 @@ TEST_F(BatchThrowsTest, AcquireUpToFromPopAtTheSecond) {
 // Another getter gets the item that `AcquireUpTo()` could not take.
 TEST_F(BatchThrowsTest, AcquireUpToLeavesTheSecondToAnotherGetter) {
   fifo_->on_pop = ThrowsAt(2);
-  auto batch = std::async(std::launch::async,
-                          [this] { return ItemsOf(queue_->AcquireUpTo(3)); });
+  auto batch = Async([this] { return ItemsOf(queue_->AcquireUpTo(3)); });
   fifo_->AwaitBlocked(*queue_, 1);
   queue_->AddAll({1, 2});
   EXPECT_EQ(batch.get(), Ints{1});

@@ -8,7 +8,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 #include <vector>
 
@@ -25,6 +24,7 @@
 #include "workqueue/delaying_queue.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/rate_limiting_queue.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::cancel_and_reschedule_test {
 namespace {
@@ -398,7 +398,7 @@ TEST_P(CancelAndRescheduleTest, NeitherIsCountedAsARetry) {
 // The stress test covers concurrent calls for the same item.
 TEST_P(CancelAndRescheduleTest, ManyThreadsMayCancelAndReschedule) {
   constexpr int kThreads = 4, kItems = 300;
-  std::vector<std::thread> threads;
+  std::vector<Thread> threads;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([this, t] {
       for (int i = 0; i < kItems; ++i) {
@@ -413,7 +413,7 @@ TEST_P(CancelAndRescheduleTest, ManyThreadsMayCancelAndReschedule) {
       }
     });
   }
-  for (std::thread& thread : threads) thread.join();
+  for (Thread& thread : threads) thread.join();
   clock_.Step(kSecond);
   EXPECT_EQ(TakeAll(*queue_).size(), kThreads * kItems / 3u);
   clock_.Step(kSecond);
@@ -568,9 +568,9 @@ TEST_F(RescheduleBelowTest, CancelWaitsForAnItemOnItsWay) {
     return true;
   };
   queue_->AddAfter("a", kSecond);
-  std::thread stepper([this] { clock_.Step(kSecond); });
+  Thread stepper([this] { clock_.Step(kSecond); });
   on_its_way.WaitForNotification();
-  std::thread canceller([this] {
+  Thread canceller([this] {
     EXPECT_FALSE(queue_->CancelDelayed("a"));
     EXPECT_EQ(queue_->Len(), 1u);
   });
@@ -749,12 +749,12 @@ TEST(CancelThrowsTest, WhileTheLoopIsAwakeAndTheOtherItemsComeInTime) {
   // So many items that the thread releases the lock in between.
   for (int i = 0; i < kDue; ++i) queue.AddAfter(i, kSecond);
   clock.Step(absl::ZeroDuration());
-  std::thread stepper([&] { clock.Step(kSecond); });
+  Thread stepper([&] { clock.Step(kSecond); });
   adding.WaitForNotification();
   queue.AddAfter(kDue, 2 * kSecond);
   queue.AddAfter(kDue, 2 * kSecond);  // Compared with the one before.
   queue.AddAfter(kDue + 1, kSecond);
-  std::thread canceller([&] {
+  Thread canceller([&] {
     ThrowingEq::throws = true;
     go_on.Notify();
     // If this call is late, the items have been taken in and it compares

@@ -12,7 +12,6 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
-#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 #include <vector>
 
@@ -27,6 +26,7 @@
 #include "workqueue/lease.h"
 #include "workqueue/queue.h"
 #include "workqueue/snapshot.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::contended_queue_test {
 namespace {
@@ -135,7 +135,7 @@ TEST_F(ContendedQueueTest, ADrainWaitsForPushedItems) {
 
 // If a push were left alone while the worker blocks, the drain would not end.
 TEST_F(ContendedQueueTest, AWorkerThatBlocksGetsEveryItem) {
-  std::thread worker([this] {
+  Thread worker([this] {
     while (const std::optional<int> item = queue_.Get()) queue_.Done(*item);
   });
   for (int i = 0; i < 1000; ++i) queue_.Add(i);

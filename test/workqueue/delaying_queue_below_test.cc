@@ -5,11 +5,9 @@
 // shut down separately.
 
 #include <cstddef>
-#include <future>  // NOLINT(build/c++11)
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 #include <vector>
 
@@ -24,6 +22,7 @@
 #include "workqueue/fair_ordering.h"
 #include "workqueue/ordering.h"
 #include "workqueue/queue.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::delaying_queue_below_test {
 namespace {
@@ -56,8 +55,7 @@ TEST_F(DelayingQueueBelowTest, IsShutDownToo) {
 TEST_F(DelayingQueueBelowTest, IsDrainedToo) {
   below_->Add("a");
   below_->Get();
-  auto drained = std::async(std::launch::async,
-                            [this] { return queue_->ShutDownWithDrain(); });
+  auto drained = Async([this] { return queue_->ShutDownWithDrain(); });
   EXPECT_EQ(queue_->Get(), std::nullopt);
   below_->Done("a");
   EXPECT_TRUE(drained.get());
@@ -220,7 +218,7 @@ class StuckDelayingQueueTest : public DelayingQueueBelowTest {
     queue_->AddAfter("stuck", absl::Seconds(1));
     Settle();
     // `Step()` waits for the queue's thread. So another thread calls it.
-    stepper_ = std::thread([this] { clock_.Step(absl::Seconds(1)); });
+    stepper_ = Thread([this] { clock_.Step(absl::Seconds(1)); });
     stuck_.WaitForNotification();
   }
 
@@ -230,7 +228,7 @@ class StuckDelayingQueueTest : public DelayingQueueBelowTest {
   }
 
   absl::Notification stuck_, go_on_;
-  std::thread stepper_;
+  Thread stepper_;
 };
 
 TEST_F(StuckDelayingQueueTest, AThousandItemsFit) {
@@ -273,7 +271,7 @@ TEST_F(StuckDelayingQueueTest, AddAfterTakesNothingOnceShutDown) {
 
 TEST_F(StuckDelayingQueueTest, DestructionWaitsForTheQueueBelow) {
   // Otherwise the thread would use the destroyed queue.
-  std::thread destroyer([this] { queue_.reset(); });
+  Thread destroyer([this] { queue_.reset(); });
   GoOn();
   destroyer.join();
 }

@@ -5,11 +5,9 @@
 // release of its items.
 
 #include <atomic>
-#include <future>  // NOLINT(build/c++11)
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 #include <vector>
 
@@ -19,6 +17,7 @@
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/queue.h"
+#include "workqueue/testing/thread.h"
 #include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue::delaying_queue_shutdown_test {
@@ -95,7 +94,7 @@ TEST(DelayingQueueGarbageCollectionTest, ShutDownOfTheQueueBelowReleases) {
 }
 
 TEST_F(DelayingQueueTest, ShutDownFromManyThreadsWhileOthersAdd) {
-  std::vector<std::thread> threads;
+  std::vector<Thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([this] {
       for (int i = 0; i < 500; ++i) {
@@ -112,7 +111,7 @@ TEST_F(DelayingQueueTest, ShutDownFromManyThreadsWhileOthersAdd) {
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([this] { queue_.ShutDown(); });
   }
-  for (std::thread& thread : threads) thread.join();
+  for (Thread& thread : threads) thread.join();
   clock_.Step(absl::Hours(1));
   EXPECT_EQ(queue_.Len(), 0u);
   EXPECT_FALSE(queue_.AddAfter("a", kMs));
@@ -121,7 +120,7 @@ TEST_F(DelayingQueueTest, ShutDownFromManyThreadsWhileOthersAdd) {
 TEST_F(DelayingQueueTest, AWorkerMayShutDown) {
   queue_.AddAfter("a", absl::Seconds(1));
   queue_.AddAfter("b", absl::Seconds(2));
-  std::thread worker([this] {
+  Thread worker([this] {
     while (std::optional<std::string> item = queue_.Get()) {
       queue_.ShutDown();
       EXPECT_TRUE(queue_.Done(*item));
@@ -138,7 +137,7 @@ TEST_F(DelayingQueueTest, DrainWaitsForWhatIsInFlightOnly) {
   queue_.Add("in flight");
   queue_.Get();
   std::atomic<bool> done{false};
-  auto drained = std::async(std::launch::async, [&] {
+  auto drained = Async([&] {
     const bool result = queue_.ShutDownWithDrain();
     EXPECT_TRUE(done);
     return result;

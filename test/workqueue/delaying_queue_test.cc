@@ -8,7 +8,6 @@
 #include <optional>
 #include <random>
 #include <string>
-#include <thread>  // NOLINT(build/c++11)
 #include <vector>
 
 #include "absl/synchronization/notification.h"
@@ -16,6 +15,7 @@
 #include "gtest/gtest.h"
 #include "test/workqueue/delaying_queue_fixture.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::delaying_queue_test {
 namespace {
@@ -218,7 +218,7 @@ TEST_F(DelayingQueueTest, AStepOverSeveralTimesAddsAllOfThemInOrder) {
 TEST_F(DelayingQueueTest, ManyThreadsMayAdd) {
   constexpr int kThreads = 8, kItems = 400;
   DelayingQueue<int> queue(On<int>(&clock_));
-  std::vector<std::thread> threads;
+  std::vector<Thread> threads;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&queue, t] {
       for (int i = 0; i < kItems; ++i) {
@@ -226,7 +226,7 @@ TEST_F(DelayingQueueTest, ManyThreadsMayAdd) {
       }
     });
   }
-  for (std::thread& thread : threads) thread.join();
+  for (Thread& thread : threads) thread.join();
   clock_.Step(7 * kMs);
   EXPECT_EQ(queue.Len(), static_cast<size_t>(kThreads * kItems));
 }
@@ -234,7 +234,7 @@ TEST_F(DelayingQueueTest, ManyThreadsMayAdd) {
 TEST_F(DelayingQueueTest, AWorkerMayPutItsItemBack) {
   constexpr int kTimes = 5;
   std::vector<absl::Notification> processed(kTimes);
-  std::thread worker([&] {
+  Thread worker([&] {
     for (int i = 0; i < kTimes; ++i) {
       const std::optional<std::string> item = queue_.Get();
       EXPECT_EQ(item, "a");

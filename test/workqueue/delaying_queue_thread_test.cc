@@ -22,6 +22,7 @@
 #include "test/workqueue/observed_clock.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
+#include "workqueue/testing/thread.h"
 #include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue::delaying_queue_thread_test {
@@ -140,7 +141,7 @@ TEST(DelayingQueueTwoThreadsTest, AStepTakesInWhatWasAddedBefore) {
     DelayingQueue<std::string> queue(On<std::string>(&clock));
     fake.Step(absl::ZeroDuration());
     armed = true;
-    std::thread other([&queue] { queue.AddAfter("theirs", absl::Seconds(1)); });
+    Thread other([&queue] { queue.AddAfter("theirs", absl::Seconds(1)); });
     waking.WaitForNotification();
     queue.AddAfter("ours", absl::Seconds(1));
     fake.Step(absl::Seconds(1));

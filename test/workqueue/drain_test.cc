@@ -20,6 +20,7 @@
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/lease.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::drain_test {
 namespace {
@@ -39,9 +40,8 @@ class DrainTest : public EveryQueueTest {
   // Starts a drain on another thread, and returns when it waits.
   std::future<bool> StartDrain(absl::Duration timeout) {
     const size_t others = NumWaiters();
-    auto drained = std::async(std::launch::async, [this, timeout] {
-      return queue_->ShutDownWithDrainWithin(timeout);
-    });
+    auto drained = Async(
+        [this, timeout] { return queue_->ShutDownWithDrainWithin(timeout); });
     AwaitWaiters(others + 1);
     return drained;
   }
@@ -119,7 +119,7 @@ TEST_P(DrainTest, IsTrueWhenWorkersFinishWhatIsQueued) {
   constexpr int kItems = 50;
   for (int i = 0; i < kItems; ++i) queue_->Add(std::to_string(i));
   std::atomic<int> done{0};
-  auto drained = std::async(std::launch::async, [&] {
+  auto drained = Async([&] {
     const bool result = queue_->ShutDownWithDrainWithin(kFiveSeconds);
     EXPECT_EQ(done, kItems);
     return result;
@@ -221,8 +221,7 @@ TEST_P(DrainTest, AnotherDrainDoesNotEndIt) {
 
 TEST_P(DrainTest, DrainsWithAndWithoutADeadline) {
   AddAndGet("a");
-  auto patient = std::async(std::launch::async,
-                            [this] { return queue_->ShutDownWithDrain(); });
+  auto patient = Async([this] { return queue_->ShutDownWithDrain(); });
   EXPECT_EQ(queue_->Get(), std::nullopt) << "it has begun";
   auto hurried = StartDrain(kFiveSeconds);
   EXPECT_TRUE(queue_->Done("a"));
@@ -283,12 +282,10 @@ TEST_P(DrainTest, DoneByValueOfALeasedItemDoesNotEndIt) {
 
 TEST_P(DrainTest, WakesThoseWhoWaitForAnItem) {
   AddAndGet("a");
-  auto patient =
-      std::async(std::launch::async, [this] { return queue_->Get(); });
+  auto patient = Async([this] { return queue_->Get(); });
   AwaitBlocked(1);
-  auto hurried = std::async(std::launch::async, [this] {
-    return queue_->GetWithTimeout(absl::Hours(2));
-  });
+  auto hurried =
+      Async([this] { return queue_->GetWithTimeout(absl::Hours(2)); });
   AwaitWaiters(1);
   EXPECT_FALSE(queue_->ShutDownWithDrainWithin(absl::ZeroDuration()));
   EXPECT_EQ(patient.get(), std::nullopt);

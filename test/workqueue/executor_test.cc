@@ -21,6 +21,7 @@
 #include "gtest/gtest.h"
 #include "test/base/counted_heap.h"
 #include "test/workqueue/recording_log.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::executor_test {
 namespace {
@@ -70,7 +71,7 @@ TEST(InlineExecutorTest, EachThreadRunsItsOwnTasks) {
   std::vector<std::string> events;
   executor.Execute([&] {
     executor.Execute([&] { events.push_back("mine"); });
-    std::thread([&] {
+    Thread([&] {
       executor.Execute([&] { events.push_back("the other thread's"); });
     }).join();
     events.push_back("the first");
@@ -213,7 +214,7 @@ TEST(InlineExecutorTest, AnExceptionIsLoggedByTheExecutorOfItsTask) {
 
 TEST(InlineExecutorTest, WithoutMemoryATaskIsNotSubmitted) {
   // A new thread has no memory left from earlier tasks.
-  std::thread([] {
+  Thread([] {
     InlineExecutor executor;
     bool ran = false;
     bool ran_second = false;

@@ -27,6 +27,7 @@
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
 #include "workqueue/queue.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::get_with_timeout_test {
 namespace {
@@ -96,8 +97,7 @@ class TimeoutTest : public testing::TestWithParam<std::tuple<QueueKind, Call>>,
 
   // Starts a get on another thread.
   std::future<Result> StartGet(absl::Duration timeout) {
-    return std::async(std::launch::async,
-                      [this, timeout] { return GetWithin(timeout); });
+    return Async([this, timeout] { return GetWithin(timeout); });
   }
 
   static std::vector<absl::Duration> NoTime() {
@@ -280,8 +280,7 @@ class MixedWaitersTest : public TimeoutTest {
   // Starts the threads, and returns when they wait.
   void Start() {
     for (int i = 0; i < kOfEach; ++i) {
-      patient_.push_back(
-          std::async(std::launch::async, [this] { return queue_->Get(); }));
+      patient_.push_back(Async([this] { return queue_->Get(); }));
     }
     AwaitBlocked(kOfEach);
     for (int i = 0; i < kOfEach; ++i) {
@@ -418,8 +417,7 @@ TEST(DeadlineInADelayingQueueTest, AnItemWhoseTimeComesWakesIt) {
   DelayingQueue<std::string> queue(std::move(options));
   queue.AddAfter("a", absl::Seconds(3));
   clock.Step(absl::ZeroDuration());
-  auto got = std::async(std::launch::async,
-                        [&] { return queue.GetWithTimeout(absl::Seconds(5)); });
+  auto got = Async([&] { return queue.GetWithTimeout(absl::Seconds(5)); });
   clock.AwaitWaiters(2);  // The queue's own thread is the other.
   clock.Step(absl::Seconds(3));
   EXPECT_EQ(*got.get(), "a");
@@ -432,8 +430,7 @@ TEST(DeadlineInADelayingQueueTest, ALaterItemDoesNot) {
   DelayingQueue<std::string> queue(std::move(options));
   queue.AddAfter("a", absl::Seconds(5) + kNs);
   clock.Step(absl::ZeroDuration());
-  auto got = std::async(std::launch::async,
-                        [&] { return queue.GetWithTimeout(absl::Seconds(5)); });
+  auto got = Async([&] { return queue.GetWithTimeout(absl::Seconds(5)); });
   clock.AwaitWaiters(2);
   clock.Step(absl::Seconds(5));
   EXPECT_EQ(got.get().status().code(), absl::StatusCode::kDeadlineExceeded);
@@ -455,9 +452,7 @@ TEST(DeadlineOnTheRealClockTest, APastOneDoesNotBlock) {
 
 TEST(DeadlineOnTheRealClockTest, AddWakesIt) {
   Queue<int> queue;
-  auto got = std::async(std::launch::async, [&queue] {
-    return queue.GetWithTimeout(absl::Hours(1));
-  });
+  auto got = Async([&queue] { return queue.GetWithTimeout(absl::Hours(1)); });
   queue.Add(1);
   EXPECT_EQ(*got.get(), 1);
 }

@@ -8,7 +8,6 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 #include <vector>
 
@@ -30,6 +29,7 @@
 #include "workqueue/queue.h"
 #include "workqueue/snapshot.h"
 #include "workqueue/testing/manual_executor.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::held_back_test {
 namespace {
@@ -143,7 +143,7 @@ TEST_P(HeldBackTest, ItemIsHandedOutOnceAnotherIsDone) {
 
 TEST_P(HeldBackTest, DoneWakesThreadsThatWait) {
   MakeQueue(2);
-  std::vector<std::thread> workers;
+  std::vector<Thread> workers;
   for (int i = 0; i < 4; ++i) {
     workers.emplace_back([this] {
       Lease<std::string> lease;
@@ -154,7 +154,7 @@ TEST_P(HeldBackTest, DoneWakesThreadsThatWait) {
   }
   for (int i = 0; i < 200; ++i) queue_->Add(std::to_string(i));
   EXPECT_TRUE(queue_->ShutDownWithDrain());
-  for (std::thread& worker : workers) worker.join();
+  for (Thread& worker : workers) worker.join();
   EXPECT_EQ(queue_->Len(), 0u);
 }
 
@@ -190,7 +190,7 @@ TEST_P(HeldBackTest, TimeoutPasses) {
   const size_t others = GetParam() ? 1 : 0;  // the thread of the queue
   clock_.AwaitWaiters(others);
   absl::StatusCode code = absl::StatusCode::kOk;
-  std::thread getter([this, &code] {
+  Thread getter([this, &code] {
     code = queue_->GetWithTimeout(absl::Seconds(5)).status().code();
   });
   clock_.AwaitWaiters(others + 1);
@@ -225,7 +225,7 @@ TEST_P(HeldBackTest, ThreadsThatWaitAfterShutDownEndWithTheLastItem) {
   queue_->AddAll({"a", "b"});
   EXPECT_EQ(queue_->Get(), "a");
   queue_->ShutDown();
-  std::vector<std::thread> workers;
+  std::vector<Thread> workers;
   for (int i = 0; i < 3; ++i) {
     workers.emplace_back([this] {
       while (queue_->Acquire().ok()) {
@@ -233,7 +233,7 @@ TEST_P(HeldBackTest, ThreadsThatWaitAfterShutDownEndWithTheLastItem) {
     });
   }
   queue_->Done("a");
-  for (std::thread& worker : workers) worker.join();
+  for (Thread& worker : workers) worker.join();
   EXPECT_EQ(queue_->Len(), 0u);
 }
 

@@ -13,7 +13,6 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "workqueue/internal/lease_access.h"
-#include "workqueue/internal/lease_owner.h"
 #include "workqueue/lease.h"
 #include "workqueue/ordering.h"
 

@@ -8,7 +8,6 @@
 #include <future>  // NOLINT(build/c++11)
 #include <optional>
 #include <string>
-#include <thread>  // NOLINT(build/c++11)
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -27,6 +26,7 @@
 #include "workqueue/lease_batch.h"
 #include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::lease_test {
 namespace {
@@ -116,7 +116,7 @@ TEST_P(LeaseTest, AcquireNextCanGetTheSameItemAgain) {
 
 TEST_P(LeaseTest, AcquireNextEndsTheLeaseBeforeItWaits) {
   StringLease lease = AddAndAcquire("a");
-  std::thread worker(
+  Thread worker(
       [this, &lease] { EXPECT_TRUE(queue_->AcquireNext(&lease).ok()); });
   AwaitBlocked(1);
   queue_->Add("a");  // The item is not processed any more: the worker gets it.
@@ -278,7 +278,7 @@ TEST_P(LeaseTest, GoesInAnyOrder) {
 TEST_P(LeaseTest, AnEndedLeaseServesAGetIfTheItemComesBack) {
   StringLease lease = AddAndAcquire("a");
   queue_->Add("a");
-  auto getter = std::async(std::launch::async, [this] {
+  auto getter = Async([this] {
     StringLease got = *queue_->Acquire();
     return *got;
   });
@@ -306,7 +306,7 @@ TEST_P(LeaseTest, OutlivesAShutDown) {
 TEST_P(LeaseTest, ADrainWaitsForIt) {
   StringLease lease = AddAndAcquire("a");
   std::atomic<bool> ended{false};
-  auto drained = std::async(std::launch::async, [&] {
+  auto drained = Async([&] {
     const bool result = queue_->ShutDownWithDrain();
     EXPECT_TRUE(ended);
     return result;
@@ -320,7 +320,7 @@ TEST_P(LeaseTest, ADrainWaitsForIt) {
 TEST_P(LeaseTest, MayGoOnAnotherThread) {
   StringLease lease = AddAndAcquire("a");
   queue_->Add("a");
-  std::thread([moved = std::move(lease)]() mutable {
+  Thread([moved = std::move(lease)]() mutable {
     StringLease here = std::move(moved);
     EXPECT_EQ(*here, "a");
   }).join();
@@ -329,7 +329,7 @@ TEST_P(LeaseTest, MayGoOnAnotherThread) {
 }
 
 TEST_P(LeaseTest, AcquireBlocksUntilThereIsAnItem) {
-  auto acquired = std::async(std::launch::async, [this] {
+  auto acquired = Async([this] {
     const StringLease lease = *queue_->Acquire();
     return lease ? *lease : "nothing";
   });
@@ -341,8 +341,7 @@ TEST_P(LeaseTest, AcquireBlocksUntilThereIsAnItem) {
 TEST_P(LeaseTest, ShutDownEndsEveryAcquire) {
   std::vector<std::future<bool>> acquired;
   for (int i = 0; i < 4; ++i) {
-    acquired.push_back(std::async(std::launch::async,
-                                  [this] { return queue_->Acquire().ok(); }));
+    acquired.push_back(Async([this] { return queue_->Acquire().ok(); }));
   }
   AwaitBlocked(4);
   queue_->ShutDown();
@@ -352,7 +351,7 @@ TEST_P(LeaseTest, ShutDownEndsEveryAcquire) {
 TEST_P(LeaseTest, ManyProducersAndConsumers) {
   constexpr int kProducers = 2, kConsumers = 3, kItems = 10, kAdds = 300;
   std::vector<std::atomic<int>> added(kItems), seen(kItems), workers_on(kItems);
-  std::vector<std::thread> producers, consumers;
+  std::vector<Thread> producers, consumers;
   for (int p = 0; p < kProducers; ++p) {
     producers.emplace_back([&, p] {
       for (int i = 0; i < kAdds; ++i) {
@@ -373,9 +372,9 @@ TEST_P(LeaseTest, ManyProducersAndConsumers) {
       }
     });
   }
-  for (std::thread& producer : producers) producer.join();
+  for (Thread& producer : producers) producer.join();
   EXPECT_TRUE(queue_->ShutDownWithDrain());
-  for (std::thread& consumer : consumers) consumer.join();
+  for (Thread& consumer : consumers) consumer.join();
   for (int i = 0; i < kItems; ++i) EXPECT_EQ(seen[i], added[i]) << i;
 }
 

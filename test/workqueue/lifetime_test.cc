@@ -11,7 +11,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 #include <vector>
 
@@ -25,7 +24,6 @@
 #include "gtest/gtest.h"
 #include "test/workqueue/every_queue.h"
 #include "test/workqueue/observed_clock.h"
-#include "workqueue/acquire_async.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/executor.h"
 #include "workqueue/interfaces.h"
@@ -33,6 +31,7 @@
 #include "workqueue/lease_batch.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/queue.h"
+#include "workqueue/testing/thread.h"
 #include "workqueue/thread_pool.h"
 
 namespace workqueue::lifetime_test {
@@ -55,7 +54,7 @@ class LifetimeTest : public EveryQueueTest {
   // Calls `f(queue)` on a thread, and destroys the queue while `f` blocks.
   template <typename F>
   void DestroyWhile(F f) {
-    std::thread thread([f, queue = queue_.get()] { f(*queue); });
+    Thread thread([f, queue = queue_.get()] { f(*queue); });
     AwaitBlocked(1);
     queue_.reset();
     thread.join();
@@ -64,7 +63,7 @@ class LifetimeTest : public EveryQueueTest {
   // Does the same for a call with a timeout.
   template <typename F>
   void DestroyWhileWaiting(F f) {
-    std::thread thread([f, queue = queue_.get()] { f(*queue); });
+    Thread thread([f, queue = queue_.get()] { f(*queue); });
     AwaitWaiters(1);
     queue_->Len();  // Gets the lock only once the thread waits.
     queue_.reset();
@@ -125,14 +124,14 @@ TEST_P(LifetimeTest, EndsADrainWithTimeout) {
 
 TEST_P(LifetimeTest, EndsAllThatBlock) {
   constexpr int kThreads = 20;
-  std::vector<std::thread> threads;
+  std::vector<Thread> threads;
   for (int i = 0; i < kThreads; ++i) {
     threads.emplace_back(
         [queue = queue_.get()] { EXPECT_EQ(queue->Get(), std::nullopt); });
   }
   AwaitBlocked(2 * kThreads);  // Each thread calls `Len()` twice.
   queue_.reset();
-  for (std::thread& thread : threads) thread.join();
+  for (Thread& thread : threads) thread.join();
 }
 
 TEST_P(LifetimeTest, WhatIsQueuedIsDropped) {
@@ -151,10 +150,10 @@ TEST(PriorityQueueLifetimeTest, EndsAllThatBlock) {
   constexpr absl::Duration later = absl::Hours(1);
   const size_t waiters = clock.NumWaiters();
   queue->AddAfter(1, absl::Hours(2));
-  std::thread getter([later, q = queue.get()] {
+  Thread getter([later, q = queue.get()] {
     EXPECT_TRUE(absl::IsCancelled(q->GetWithTimeout(later).status()));
   });
-  std::thread acquirer([later, q = queue.get()] {
+  Thread acquirer([later, q = queue.get()] {
     EXPECT_TRUE(absl::IsCancelled(q->AcquireWithTimeout(later).status()));
   });
   clock.AwaitWaiters(waiters + 2);
@@ -178,7 +177,7 @@ TEST(QueueLifetimeTest, AGetDuringDestructionGetsNothing) {
     waits.Notify();
     mu->Await(absl::Condition(ending, &Interface<int>::ShuttingDown));
   };
-  std::thread acquirer([q = queue.get()] {
+  Thread acquirer([q = queue.get()] {
     constexpr absl::Duration later = absl::Hours(1);
     EXPECT_TRUE(absl::IsCancelled(q->AcquireWithTimeout(later).status()));
   });

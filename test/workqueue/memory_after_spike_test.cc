@@ -31,7 +31,6 @@
 #include "ratelimit/rate_limiter.h"
 #include "ratelimit/token_bucket.h"
 #include "test/base/counted_heap.h"
-#include "workqueue/acquire_async.h"
 #include "workqueue/base/fifo.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/fake_clock.h"

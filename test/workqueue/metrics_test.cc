@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 #include <vector>
 
@@ -24,6 +23,7 @@
 #include "workqueue/priority_queue.h"
 #include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
+#include "workqueue/testing/thread.h"
 #include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue::metrics_test {
@@ -605,7 +605,7 @@ TEST_F(MetricsTest, RetriesCountAddRateLimited) {
 
 TEST_F(QueueMetricsTest, AreCorrectWithManyThreads) {
   constexpr int kThreads = 4, kItems = 500;
-  std::vector<std::thread> threads;
+  std::vector<Thread> threads;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([this, t] {
       for (int i = 0; i < kItems; ++i) {

@@ -16,7 +16,7 @@
 #include "gtest/gtest.h"
 #include "test/workqueue/fair_queue.h"
 #include "workqueue/fair_ordering.h"
-#include "workqueue/ordering_bound.h"
+#include "workqueue/ordering.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/queue.h"
 #include "workqueue/snapshot.h"

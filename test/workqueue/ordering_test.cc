@@ -23,6 +23,7 @@
 #include "test/workqueue/watched_fifo.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/queue.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::ordering_test {
 namespace {
@@ -262,7 +263,7 @@ class OneAtATime final : public Ordering<int> {
 
 TEST(OrderingTest, CallsComeOneAtATime) {
   Queue<int> queue(Ordered<int>(std::make_unique<OneAtATime>()));
-  std::vector<std::thread> threads;
+  std::vector<Thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&queue] {
       for (int i = 0; i < 100; ++i) {
@@ -387,14 +388,14 @@ TEST_F(OrderingThrowsTest, FromPopInGet) {
 TEST_F(OrderingThrowsTest, FromPopInOneOfTwoGets) {
   fifo_->on_pop = ThrowOnce();
   std::atomic<int> blown{0}, got{0};
-  std::vector<std::thread> getters;
+  std::vector<Thread> getters;
   for (int i = 0; i < 2; ++i) {
     getters.emplace_back(
         [&] { blown += Blows([&] { got += queue_->Get().has_value(); }); });
   }
   fifo_->AwaitBlocked(*queue_, 2);
   queue_->Add(1);
-  for (std::thread& getter : getters) getter.join();
+  for (Thread& getter : getters) getter.join();
   EXPECT_EQ(blown, 1);
   EXPECT_EQ(got, 1);
 }

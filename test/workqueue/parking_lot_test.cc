@@ -11,7 +11,6 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 #include <vector>
 
@@ -29,6 +28,7 @@
 #include "workqueue/lease.h"
 #include "workqueue/metrics.h"
 #include "workqueue/queue.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::parking_lot_test {
 namespace {
@@ -536,7 +536,7 @@ TEST_F(ParkingLotTest, WorkersAndCallsShareALot) {
   for (int i = 0; i < kItems; ++i) queue.Add(i);
   std::atomic<bool> ends{false};
   absl::Notification all_parked;
-  std::vector<std::thread> workers;
+  std::vector<Thread> workers;
   for (int i = 0; i < 3; ++i) {
     workers.emplace_back([&] {
       Lease<int> lease;
@@ -558,7 +558,7 @@ TEST_F(ParkingLotTest, WorkersAndCallsShareALot) {
   queue.Add(0);  // so that a worker looks once more
   all_parked.WaitForNotification();
   queue.ShutDown();
-  for (std::thread& worker : workers) worker.join();
+  for (Thread& worker : workers) worker.join();
   EXPECT_EQ(lot->ParkedItems(1000).size(), size_t{kItems});
 }
 

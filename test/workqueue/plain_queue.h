@@ -26,7 +26,7 @@ namespace workqueue {
 //
 // An implementation on `QueueBase` that overrides only what it must.
 template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
-          typename Eq = std::equal_to<T>>
+          typename Eq = typename absl::flat_hash_set<T>::key_equal>
 class PlainQueue final : public QueueBase<T, Interface<T>, Eq> {
  public:
   explicit PlainQueue(QueueOptions<T> options = {})

@@ -8,7 +8,6 @@
 #include <optional>
 #include <random>
 #include <string>
-#include <thread>  // NOLINT(build/c++11)
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -19,6 +18,7 @@
 #include "test/workqueue/priority_queue_fixture.h"
 #include "test/workqueue/scripted_limiter.h"
 #include "workqueue/priority_queue.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::priority_queue_controller_runtime_test {
 namespace {
@@ -43,7 +43,7 @@ class Getter {
  private:
   absl::Notification returned_;
   std::optional<ItemWithPriority<std::string>> got_;
-  std::thread thread_;
+  Thread thread_;
 };
 
 TEST_F(PriorityQueueTest, ReturnsAnItem) {
@@ -179,7 +179,7 @@ TEST_F(PriorityQueueTest, ReturnsManyItems) {
       Add(number < 10 ? After(number * kMs) : At(number),
           {"foo" + std::to_string(i)});
     }
-    std::vector<std::thread> workers;
+    std::vector<Thread> workers;
     for (int w = 0; w < kWorkers; ++w) {
       workers.emplace_back([this] {
         for (int i = 0; i < kItems / kWorkers; ++i) {
@@ -188,7 +188,7 @@ TEST_F(PriorityQueueTest, ReturnsManyItems) {
       });
     }
     for (int i = 0; i < 10; ++i) clock_.Step(kMs);
-    for (std::thread& worker : workers) worker.join();
+    for (Thread& worker : workers) worker.join();
     EXPECT_EQ(queue_->Len(), 0u);
   }
 }
@@ -294,7 +294,7 @@ TEST_F(PriorityQueueTest, ItemIsReturnedAsSoonAsPossible) {
 // The same, but the test knows that the getter is blocked on the clock.
 TEST_F(PriorityQueueTest, ABlockedGetterWithADeadlineIsWoken) {
   absl::StatusOr<std::string> got;
-  std::thread getter([&] { got = queue_->GetWithTimeout(absl::Hours(1)); });
+  Thread getter([&] { got = queue_->GetWithTimeout(absl::Hours(1)); });
   clock_.AwaitWaiters(2);  // And the queue's own thread.
   Add(At(7), {"foo"});
   getter.join();
@@ -389,7 +389,7 @@ TEST(PriorityQueueShutDownTest, DoesNotDeadlockWhileHandingOutItems) {
     PriorityQueue<int> queue;
     std::atomic<int> next{0}, gets{0};
     absl::Notification enough;
-    std::vector<std::thread> threads;
+    std::vector<Thread> threads;
     for (int t = 0; t < kThreads; ++t) {
       threads.emplace_back([&] {
         while (true) {
@@ -404,7 +404,7 @@ TEST(PriorityQueueShutDownTest, DoesNotDeadlockWhileHandingOutItems) {
     }
     enough.WaitForNotification();
     queue.ShutDown();
-    for (std::thread& thread : threads) thread.join();
+    for (Thread& thread : threads) thread.join();
     EXPECT_EQ(queue.Len(), 0u);
   }
 }

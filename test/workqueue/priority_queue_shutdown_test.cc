@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
-#include <thread>  // NOLINT(build/c++11)
 #include <vector>
 
 #include "absl/status/status.h"
@@ -18,6 +17,7 @@
 #include "test/workqueue/priority_queue_fixture.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/priority_queue.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::priority_queue_shutdown_test {
 namespace {
@@ -42,7 +42,7 @@ TEST_F(PriorityQueueTest, DrainWaitsForWhatIsQueuedAndProcessed) {
   Add(After(kSecond), {"waits"});
   Take();
   std::atomic<bool> done{false};
-  std::thread worker([&] {
+  Thread worker([&] {
     EXPECT_EQ(queue_->Get(), "b");
     EXPECT_TRUE(queue_->Done("b"));
     EXPECT_EQ(queue_->Get(), std::nullopt);  // Shut down.
@@ -60,7 +60,7 @@ TEST_F(PriorityQueueTest, DrainIsOverAtItsDeadline) {
   Add({}, {"a"});
   EXPECT_FALSE(queue_->ShutDownWithDrainWithin(absl::ZeroDuration()));
   EXPECT_TRUE(queue_->ShuttingDown());
-  std::thread drain(
+  Thread drain(
       [this] { EXPECT_FALSE(queue_->ShutDownWithDrainWithin(kSecond)); });
   clock_.AwaitWaiters(2);
   clock_.Step(kSecond);

@@ -13,7 +13,6 @@
 #include <optional>
 #include <ostream>
 #include <string>
-#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 #include <vector>
 
@@ -28,6 +27,7 @@
 #include "test/workqueue/watched_fifo.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/fake_clock.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::queue_test {
 namespace {
@@ -63,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(Endings, ClientGoQueueTest,
 TEST_P(ClientGoQueueTest, Basic) {
   constexpr int kProducers = 50, kConsumers = 10, kAddsOfEach = 50;
   constexpr int kAddedAfterShutDown = -1;
-  std::vector<std::thread> producers, consumers;
+  std::vector<Thread> producers, consumers;
   for (int p = 0; p < kProducers; ++p) {
     producers.emplace_back([this, p] {
       for (int i = 0; i < kAddsOfEach; ++i) EXPECT_TRUE(queue_.Add(p));
@@ -79,10 +79,10 @@ TEST_P(ClientGoQueueTest, Basic) {
       }
     });
   }
-  for (std::thread& producer : producers) producer.join();
+  for (Thread& producer : producers) producer.join();
   End();
   EXPECT_FALSE(queue_.Add(kAddedAfterShutDown));
-  for (std::thread& consumer : consumers) consumer.join();
+  for (Thread& consumer : consumers) consumer.join();
   EXPECT_EQ(queue_.Len(), 0u);
   for (const std::atomic<int>& times : processed) {
     EXPECT_GE(times, 1);
@@ -92,7 +92,7 @@ TEST_P(ClientGoQueueTest, Basic) {
 
 TEST_P(ClientGoQueueTest, AddWhileProcessing) {
   constexpr int kProducers = 50, kConsumers = 10;
-  std::vector<std::thread> producers, consumers;
+  std::vector<Thread> producers, consumers;
   for (int p = 0; p < kProducers; ++p) {
     producers.emplace_back([this, p] { EXPECT_TRUE(queue_.Add(p)); });
   }
@@ -108,9 +108,9 @@ TEST_P(ClientGoQueueTest, AddWhileProcessing) {
       }
     });
   }
-  for (std::thread& producer : producers) producer.join();
+  for (Thread& producer : producers) producer.join();
   End();
-  for (std::thread& consumer : consumers) consumer.join();
+  for (Thread& consumer : consumers) consumer.join();
   EXPECT_EQ(queue_.Len(), 0u);
   for (int i = 0; i < kProducers; ++i) {
     // No two additions were merged: each came while its item was processed, one
@@ -167,7 +167,7 @@ TEST_F(WatchedQueueTest, CollapseWhileProcessing) {
   queue_.Add("foo");
   queue_.Add("foo");
   absl::Notification got;
-  std::thread other_worker([&] {
+  Thread other_worker([&] {
     EXPECT_EQ(queue_.Get(), "foo");
     got.Notify();
     queue_.Done("foo");
@@ -194,8 +194,7 @@ class BusyQueueTest : public testing::Test {
   void AwaitShutDown() { EXPECT_EQ(queue_.Get(), std::nullopt); }
 
   std::future<bool> StartDrain() {
-    return std::async(std::launch::async,
-                      [this] { return queue_.ShutDownWithDrain(); });
+    return Async([this] { return queue_.ShutDownWithDrain(); });
   }
 
   Queue<std::string> queue_;
@@ -210,7 +209,7 @@ TEST_F(BusyQueueTest, QueueDrainageUsingShutDownWithDrain) {
 }
 
 TEST_F(BusyQueueTest, NoQueueDrainageUsingShutDown) {
-  std::thread([this] { queue_.ShutDown(); }).join();
+  Thread([this] { queue_.ShutDown(); }).join();
 }
 
 TEST_F(BusyQueueTest, ForceQueueShutdownUsingShutDown) {
@@ -226,7 +225,7 @@ TEST(QueueTest, QueueDrainageUsingShutDownWithDrainWithDirtyItem) {
   ASSERT_EQ(queue.Get(), "foo");
   queue.Add("foo");
   std::atomic<int> dones{0};
-  auto drained = std::async(std::launch::async, [&] {
+  auto drained = Async([&] {
     const bool result = queue.ShutDownWithDrain();
     EXPECT_EQ(dones, 2);
     return result;
@@ -260,8 +259,7 @@ TEST_F(WatchedQueueTest, ShutDownEndsEveryDrain) {
   queue_.Add("queued");
   std::vector<std::future<bool>> drained;
   for (int i = 0; i < 4; ++i) {
-    drained.push_back(std::async(
-        std::launch::async, [this] { return queue_.ShutDownWithDrain(); }));
+    drained.push_back(Async([this] { return queue_.ShutDownWithDrain(); }));
   }
   fifo_->AwaitBlocked(queue_, 4);
   queue_.ShutDown();
@@ -271,8 +269,7 @@ TEST_F(WatchedQueueTest, ShutDownEndsEveryDrain) {
 TEST_F(WatchedQueueTest, ADrainThatBeginsAfterAShutDownIsNotEndedByIt) {
   queue_.Add("queued");
   queue_.ShutDown();
-  auto drained = std::async(std::launch::async,
-                            [this] { return queue_.ShutDownWithDrain(); });
+  auto drained = Async([this] { return queue_.ShutDownWithDrain(); });
   fifo_->AwaitBlocked(queue_, 1);
   EXPECT_EQ(queue_.Get(), "queued");
   queue_.Done("queued");
@@ -287,8 +284,7 @@ TEST_F(WatchedQueueTest, EachAddWakesAGetter) {
   constexpr int kGetters = 4;
   std::vector<std::future<std::optional<std::string>>> getters;
   for (int i = 0; i < kGetters; ++i) {
-    getters.push_back(
-        std::async(std::launch::async, [this] { return queue_.Get(); }));
+    getters.push_back(Async([this] { return queue_.Get(); }));
   }
   fifo_->AwaitBlocked(queue_, kGetters);
   for (int i = 0; i < kGetters; ++i) queue_.Add(std::to_string(i));
@@ -299,7 +295,7 @@ TEST_F(WatchedQueueTest, DoneWakesAGetter) {
   queue_.Add("a");
   queue_.Get();
   queue_.Add("a");
-  auto getter = std::async(std::launch::async, [this] { return queue_.Get(); });
+  auto getter = Async([this] { return queue_.Get(); });
   fifo_->AwaitBlocked(queue_, 1);
   queue_.Done("a");
   EXPECT_EQ(getter.get(), "a");
@@ -308,8 +304,7 @@ TEST_F(WatchedQueueTest, DoneWakesAGetter) {
 TEST_F(WatchedQueueTest, ShutDownWakesEveryGetter) {
   std::vector<std::future<std::optional<std::string>>> getters;
   for (int i = 0; i < 4; ++i) {
-    getters.push_back(
-        std::async(std::launch::async, [this] { return queue_.Get(); }));
+    getters.push_back(Async([this] { return queue_.Get(); }));
   }
   fifo_->AwaitBlocked(queue_, 4);
   queue_.ShutDown();
@@ -319,8 +314,7 @@ TEST_F(WatchedQueueTest, ShutDownWakesEveryGetter) {
 TEST_F(WatchedQueueTest, ShutDownWithDrainWakesEveryGetter) {
   std::vector<std::future<std::optional<std::string>>> getters;
   for (int i = 0; i < 4; ++i) {
-    getters.push_back(
-        std::async(std::launch::async, [this] { return queue_.Get(); }));
+    getters.push_back(Async([this] { return queue_.Get(); }));
   }
   fifo_->AwaitBlocked(queue_, 4);
   EXPECT_TRUE(queue_.ShutDownWithDrain());
@@ -329,8 +323,7 @@ TEST_F(WatchedQueueTest, ShutDownWithDrainWakesEveryGetter) {
 
 TEST_F(WatchedQueueTest, GettersAreWokenAgainAndAgain) {
   for (int round = 1; round <= 100; ++round) {
-    auto getter =
-        std::async(std::launch::async, [this] { return queue_.Get(); });
+    auto getter = Async([this] { return queue_.Get(); });
     queue_.Add("a");
     ASSERT_EQ(getter.get(), "a");
     ASSERT_TRUE(queue_.Done("a"));
@@ -533,7 +526,7 @@ TEST(QueueThrowsInThreadsTest, AnotherGetterGetsTheItem) {
   FragileQueue queue(std::move(options));
 
   std::atomic<int> blown{0}, got{0};
-  std::vector<std::thread> getters;
+  std::vector<Thread> getters;
   for (int i = 0; i < 2; ++i) {
     getters.emplace_back(
         [&] { blown += Blows([&] { got += queue.Get()->value(); }); });
@@ -541,7 +534,7 @@ TEST(QueueThrowsInThreadsTest, AnotherGetterGetsTheItem) {
   fifo->AwaitBlocked(queue, 2);
   Fuse::Arm(FragileOp::kCopy, 2);  // The first copy is into the queue.
   queue.Add(FragileKey(7));
-  for (std::thread& getter : getters) getter.join();
+  for (Thread& getter : getters) getter.join();
   EXPECT_TRUE(Fuse::Disarm());
   EXPECT_EQ(blown, 1);
   EXPECT_EQ(got, 7);

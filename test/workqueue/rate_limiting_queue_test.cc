@@ -22,7 +22,6 @@
 #include "gtest/gtest.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
 #include "ratelimit/rate_limiter.h"
-#include "workqueue/acquire_async.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/executor.h"

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <filesystem>
 #include <memory>
-#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 #include <vector>
 
@@ -20,6 +19,7 @@
 #include "workqueue/interfaces.h"
 #include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
+#include "workqueue/testing/thread.h"
 #include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue::shared_loop_test {
@@ -250,7 +250,7 @@ TEST_F(SharedLoopTest, AQueueThatBlocksHoldsUpWhatNeedsTheLoopOnly) {
   const auto other = Make();
   blocking.AddAfter(1, absl::Seconds(1));
   Settle();
-  std::thread stepper([this] { clock_.Step(absl::Seconds(1)); });
+  Thread stepper([this] { clock_.Step(absl::Seconds(1)); });
   blocked.WaitForNotification();
 
   EXPECT_TRUE(other->Add(1));

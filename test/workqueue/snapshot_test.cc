@@ -9,7 +9,6 @@
 #include <ostream>
 #include <sstream>
 #include <string>
-#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 #include <vector>
 
@@ -28,6 +27,7 @@
 #include "workqueue/ordering.h"
 #include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::snapshot_test {
 namespace {
@@ -223,7 +223,7 @@ TEST_P(SnapshotTest, ChangesNothing) {
 TEST_P(SnapshotTest, HasEachItemOnceWhileOthersProcessThem) {
   const Strings items = {"a", "b", "c", "d", "e", "f"};
   for (const std::string& item : items) queue_->Add(item);
-  std::vector<std::thread> workers;
+  std::vector<Thread> workers;
   for (int w = 0; w < 2; ++w) {
     workers.emplace_back([this] {
       for (int i = 0; i < 200; ++i) {
@@ -239,7 +239,7 @@ TEST_P(SnapshotTest, HasEachItemOnceWhileOthersProcessThem) {
     for (const auto& it : snapshot.processing) all.push_back(it.item);
     EXPECT_EQ(Sorted(all), items);
   }
-  for (std::thread& worker : workers) worker.join();
+  for (Thread& worker : workers) worker.join();
 }
 
 // -----------------------------------------------------------------------------
@@ -437,7 +437,7 @@ TEST_F(WaitingSnapshotTest, HasEachItemOnceWhileTheirTimesCome) {
   for (int i = 0; i < 500; ++i) {
     queue_.AddAfter(items[i], absl::Seconds(1 + i / 10));
   }
-  std::thread time([this] {
+  Thread time([this] {
     for (int i = 0; i < 50; ++i) clock_.Step(absl::Seconds(1));
   });
   items = Sorted(items);

@@ -19,6 +19,7 @@
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/ordering.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue {
 
@@ -34,7 +35,7 @@ namespace workqueue {
 //     QueueOptions<int> options;
 //     options.ordering = std::move(owned);
 //     Queue<int> queue(std::move(options));
-//     std::thread getter([&] { queue.Get(); });
+//     Thread getter([&] { queue.Get(); });
 //     fifo->AwaitBlocked(queue, 1);   // until `getter` waits
 //     queue.Add(1);
 template <typename T>

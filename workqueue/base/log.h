@@ -8,6 +8,8 @@
 #ifndef WORKQUEUE_BASE_LOG_H_
 #define WORKQUEUE_BASE_LOG_H_
 
+#include <cstdio>
+#include <cstdlib>
 #include <string>
 
 #include "absl/base/log_severity.h"
@@ -53,6 +55,14 @@ class Log {
   const std::string who_;
   LogSink* const sink_;
 };
+
+// Writes `message` to the standard error stream and aborts the program. For an
+// error of the caller after which the library cannot continue safely.
+[[noreturn]] inline void Fatal(absl::string_view message) {
+  std::fprintf(stderr, "workqueue: %.*s\n", static_cast<int>(message.size()),
+               message.data());
+  std::abort();
+}
 
 }  // namespace internal
 }  // namespace workqueue

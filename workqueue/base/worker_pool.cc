@@ -9,7 +9,6 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "workqueue/base/catch_as_status.h"
 #include "workqueue/base/exceptions.h"
 
 namespace workqueue {

@@ -5,11 +5,44 @@
 
 #include <memory>
 
-#include "workqueue/clock/internal/await_parker.h"
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/internal/real_clock.h"
 #include "workqueue/clock/parker.h"
 
 namespace workqueue {
+namespace {
+
+// AwaitParker
+//
+// A `Parker` that works with every `Clock`, because it needs only the clock's
+// `AwaitWithDeadline()`. It does not own the clock.
+class AwaitParker final : public Parker {
+ public:
+  explicit AwaitParker(Clock* clock) : clock_(clock) {}
+
+  bool ParkUntil(absl::Time deadline) override {
+    internal::MutexLock lock(&mu_);
+    clock_->AwaitWithDeadline(&mu_, absl::Condition(&unparked_), deadline);
+    const bool unparked = unparked_;
+    unparked_ = false;
+    return unparked;
+  }
+
+  void Unpark() override {
+    internal::MutexLock lock(&mu_);
+    unparked_ = true;
+  }
+
+ private:
+  Clock* const clock_;
+  absl::Mutex mu_;
+  bool unparked_ ABSL_GUARDED_BY(mu_) = false;
+};
+
+}  // namespace
 
 Clock* Clock::GetRealClock() {
   static Clock* const clock = new internal::RealClock;
@@ -17,7 +50,7 @@ Clock* Clock::GetRealClock() {
 }
 
 std::unique_ptr<Parker> Clock::NewParker(Parker::Role) {
-  return std::make_unique<internal::AwaitParker>(this);
+  return std::make_unique<AwaitParker>(this);
 }
 
 }  // namespace workqueue

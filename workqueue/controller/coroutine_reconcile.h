@@ -21,7 +21,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "workqueue/base/catch_as_status.h"
+#include "workqueue/base/exceptions.h"
 #include "workqueue/controller/async_reconcile.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/coroutine/spawn.h"

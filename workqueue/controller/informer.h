@@ -29,7 +29,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "ratelimit/jitter.h"
-#include "workqueue/base/catch_as_status.h"
+#include "workqueue/base/exceptions.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/controller/internal/reflector.h"

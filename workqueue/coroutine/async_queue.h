@@ -18,7 +18,6 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "workqueue/acquire_async.h"
 #include "workqueue/coroutine/internal/stoppable_wait.h"
 #include "workqueue/executor.h"
 #include "workqueue/interfaces.h"

@@ -20,7 +20,6 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
-#include "workqueue/base/catch_as_status.h"
 #include "workqueue/base/exceptions.h"
 #include "workqueue/coroutine/internal/resume_loop.h"
 #include "workqueue/coroutine/task.h"

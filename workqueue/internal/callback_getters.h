@@ -11,11 +11,11 @@
 #include <cstddef>
 #include <utility>
 
-#include "workqueue/acquire_async.h"
 #include "workqueue/base/intrusive_list.h"
 #include "workqueue/base/slab.h"
 #include "workqueue/base/slot_map.h"
 #include "workqueue/executor.h"
+#include "workqueue/interfaces.h"
 
 namespace workqueue {
 namespace internal {

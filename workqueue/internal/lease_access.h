@@ -8,10 +8,11 @@
 #ifndef WORKQUEUE_INTERNAL_LEASE_ACCESS_H_
 #define WORKQUEUE_INTERNAL_LEASE_ACCESS_H_
 
+#include <atomic>
 #include <cstddef>
 #include <utility>
 
-#include "workqueue/internal/lease_owner.h"
+#include "absl/status/status.h"
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
 #include "workqueue/ordering.h"
@@ -54,6 +55,33 @@ struct LeaseAccess {
   static void PopBack(LeaseBatch<T>* batch) {
     batch->leases_.pop_back();
   }
+};
+
+// Returns the error of `Interface::AcquireUpTo(0)`.
+inline absl::Status ZeroMaxError() {
+  return absl::InvalidArgumentError("max is 0; it must be at least 1");
+}
+
+// LeaseCount
+//
+// Counts the leases of a queue. If the queue is destroyed while leases exist,
+// the destructor of the count writes a message and aborts the program.
+//
+// Thread-safe.
+class LeaseCount {
+ public:
+  ~LeaseCount() {
+    const size_t left = count_.load();
+    if (left > 0) DieOfLeases(left);
+  }
+
+  void Increment() { ++count_; }
+  void Decrement() { --count_; }
+
+ private:
+  [[noreturn]] static void DieOfLeases(size_t left);
+
+  std::atomic<size_t> count_{0};
 };
 
 }  // namespace internal

@@ -24,7 +24,6 @@
 #include "workqueue/internal/queue_order.h"
 #include "workqueue/internal/queue_state.h"
 #include "workqueue/ordering.h"
-#include "workqueue/ordering_bound.h"
 
 namespace workqueue {
 namespace internal {

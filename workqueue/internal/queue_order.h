@@ -15,11 +15,10 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "workqueue/base/error_log.h"
-#include "workqueue/base/print_item.h"
+#include "workqueue/base/printable.h"
 #include "workqueue/internal/queue_core.h"
 #include "workqueue/internal/queue_state.h"
 #include "workqueue/ordering.h"
-#include "workqueue/ordering_bound.h"
 
 namespace workqueue {
 namespace internal {

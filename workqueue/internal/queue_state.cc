@@ -18,7 +18,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "workqueue/base/exceptions.h"
-#include "workqueue/base/fatal.h"
+#include "workqueue/base/log.h"
 #include "workqueue/internal/callback_wake_ups.h"
 #include "workqueue/internal/queue_metrics.h"
 #include "workqueue/internal/ticker.h"

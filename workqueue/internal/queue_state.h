@@ -24,7 +24,7 @@
 #include "workqueue/base/error_log.h"
 #include "workqueue/base/intrusive_list.h"
 #include "workqueue/clock/clock.h"
-#include "workqueue/clock/coarse_real_nanos.h"
+#include "workqueue/clock/steady_time.h"
 #include "workqueue/internal/compact_time.h"
 #include "workqueue/internal/queue_metrics.h"
 #include "workqueue/internal/ticker.h"

@@ -18,7 +18,7 @@
 #include "absl/types/span.h"
 #include "opentelemetry/nostd/shared_ptr.h"
 #include "opentelemetry/trace/tracer.h"
-#include "workqueue/base/print_item.h"
+#include "workqueue/base/printable.h"
 #include "workqueue/opentelemetry/internal/messaging_spans.h"
 #include "workqueue/tracing/queue_tracer.h"
 #include "workqueue/tracing/trace_context.h"

@@ -19,11 +19,9 @@
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/base/printable.h"
 #include "workqueue/metrics.h"
-#include "workqueue/prometheus/internal/combined_gauge.h"
-#include "workqueue/prometheus/internal/gauge_share.h"
+#include "workqueue/prometheus/internal/combined_gauges.h"
 #include "workqueue/prometheus/internal/priority_depth_gauges.h"
 #include "workqueue/prometheus/internal/registration.h"
-#include "workqueue/prometheus/internal/wrap.h"
 
 namespace workqueue {
 namespace {

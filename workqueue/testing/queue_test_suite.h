@@ -33,7 +33,6 @@
 #include <optional>
 #include <ostream>
 #include <string>
-#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 #include <vector>
 
@@ -41,7 +40,6 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
-#include "workqueue/acquire_async.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/executor.h"
 #include "workqueue/interfaces.h"
@@ -49,6 +47,7 @@
 #include "workqueue/lease_batch.h"
 #include "workqueue/snapshot.h"
 #include "workqueue/testing/manual_executor.h"
+#include "workqueue/testing/thread.h"
 #include "workqueue/thread_pool.h"
 
 namespace workqueue {
@@ -105,8 +104,7 @@ class QueueTestSuite : public testing::TestWithParam<QueueTestCase> {
 
   // Starts `ShutDownWithDrain()` on another thread, and returns its result.
   std::future<bool> StartDrain() {
-    return std::async(std::launch::async,
-                      [this] { return queue_->ShutDownWithDrain(); });
+    return Async([this] { return queue_->ShutDownWithDrain(); });
   }
 
   FakeClock clock_;
@@ -295,7 +293,7 @@ TEST_P(QueueTestSuite, DoneTwiceLeavesAnItemThatCameBackQueued) {
 }
 
 TEST_P(QueueTestSuite, GetBlocksUntilThereIsAnItem) {
-  auto got = std::async(std::launch::async, [this] { return queue_->Get(); });
+  auto got = Async([this] { return queue_->Get(); });
   EXPECT_TRUE(queue_->Add("a"));
   EXPECT_EQ(got.get(), "a");
 }
@@ -304,8 +302,7 @@ TEST_P(QueueTestSuite, EachAddServesOneGet) {
   constexpr int kGetters = 8;
   std::vector<std::future<std::optional<std::string>>> getters;
   for (int i = 0; i < kGetters; ++i) {
-    getters.push_back(
-        std::async(std::launch::async, [this] { return queue_->Get(); }));
+    getters.push_back(Async([this] { return queue_->Get(); }));
   }
   for (int i = 0; i < kGetters; ++i) queue_->Add(std::to_string(i));
   std::vector<bool> seen(kGetters);
@@ -316,7 +313,7 @@ TEST_P(QueueTestSuite, EachAddServesOneGet) {
 TEST_P(QueueTestSuite, DoneServesAGetIfTheItemComesBack) {
   queue_->Add("a");
   ASSERT_EQ(queue_->Get(), "a");
-  auto got = std::async(std::launch::async, [this] { return queue_->Get(); });
+  auto got = Async([this] { return queue_->Get(); });
   queue_->Add("a");
   queue_->Done("a");
   EXPECT_EQ(got.get(), "a");
@@ -368,8 +365,7 @@ TEST_P(QueueTestSuite, AnItemAddedAgainBeforeShutDownIsProcessedAfterIt) {
 TEST_P(QueueTestSuite, ShutDownEndsEveryGet) {
   std::vector<std::future<std::optional<std::string>>> getters;
   for (int i = 0; i < 8; ++i) {
-    getters.push_back(
-        std::async(std::launch::async, [this] { return queue_->Get(); }));
+    getters.push_back(Async([this] { return queue_->Get(); }));
   }
   queue_->ShutDown();
   for (auto& getter : getters) EXPECT_EQ(getter.get(), std::nullopt);
@@ -390,7 +386,7 @@ TEST_P(QueueTestSuite, ShutDownMayBeCalledAgain) {
 
 TEST_P(QueueTestSuite, ShutDownMayBeCalledByManyAtOnce) {
   queue_->Add("a");
-  std::vector<std::thread> threads;
+  std::vector<Thread> threads;
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([this] {
       queue_->ShutDown();
@@ -398,7 +394,7 @@ TEST_P(QueueTestSuite, ShutDownMayBeCalledByManyAtOnce) {
       EXPECT_FALSE(queue_->Add("b"));
     });
   }
-  for (std::thread& thread : threads) thread.join();
+  for (Thread& thread : threads) thread.join();
   EXPECT_EQ(queue_->Get(), "a");
   EXPECT_EQ(queue_->Get(), std::nullopt);
 }
@@ -406,7 +402,7 @@ TEST_P(QueueTestSuite, ShutDownMayBeCalledByManyAtOnce) {
 TEST_P(QueueTestSuite, AWorkerMayShutDown) {
   for (int i = 0; i < 10; ++i) queue_->Add(std::to_string(i));
   std::atomic<int> processed{0};
-  std::vector<std::thread> workers;
+  std::vector<Thread> workers;
   for (int w = 0; w < 4; ++w) {
     workers.emplace_back([&] {
       while (std::optional<std::string> item = queue_->Get()) {
@@ -416,7 +412,7 @@ TEST_P(QueueTestSuite, AWorkerMayShutDown) {
       }
     });
   }
-  for (std::thread& worker : workers) worker.join();
+  for (Thread& worker : workers) worker.join();
   EXPECT_EQ(processed, 10);
 }
 
@@ -434,7 +430,7 @@ TEST_P(QueueTestSuite, DrainWaitsForWhatIsInFlight) {
   ASSERT_EQ(queue_->Get(), "a");
   ASSERT_EQ(queue_->Get(), "b");
   std::atomic<bool> all_done{false};
-  auto drained = std::async(std::launch::async, [&] {
+  auto drained = Async([&] {
     const bool result = queue_->ShutDownWithDrain();
     EXPECT_TRUE(all_done);
     return result;
@@ -451,7 +447,7 @@ TEST_P(QueueTestSuite, DrainWaitsForWhatIsQueued) {
   constexpr int kItems = 50;
   for (int i = 0; i < kItems; ++i) queue_->Add(std::to_string(i));
   std::atomic<int> done{0};
-  auto drained = std::async(std::launch::async, [&] {
+  auto drained = Async([&] {
     const bool result = queue_->ShutDownWithDrain();
     EXPECT_EQ(done, kItems);
     EXPECT_EQ(queue_->Len(), 0u);
@@ -504,7 +500,7 @@ TEST_P(QueueTestSuite, DrainAfterShutDownWaitsToo) {
   ASSERT_EQ(queue_->Get(), "a");
   queue_->ShutDown();
   std::atomic<bool> done{false};
-  auto drained = std::async(std::launch::async, [&] {
+  auto drained = Async([&] {
     const bool result = queue_->ShutDownWithDrain();
     EXPECT_TRUE(done);
     return result;
@@ -528,7 +524,7 @@ TEST_P(QueueTestSuite, ManyProducersAndConsumers) {
   constexpr int kProducers = 4, kConsumers = 4, kItems = 10, kAdds = 500;
   std::vector<std::atomic<int>> added(kItems), seen(kItems), workers_on(kItems);
   std::atomic<bool> shared{false};
-  std::vector<std::thread> producers, consumers;
+  std::vector<Thread> producers, consumers;
   for (int p = 0; p < kProducers; ++p) {
     producers.emplace_back([&, p] {
       for (int i = 0; i < kAdds; ++i) {
@@ -549,9 +545,9 @@ TEST_P(QueueTestSuite, ManyProducersAndConsumers) {
       }
     });
   }
-  for (std::thread& producer : producers) producer.join();
+  for (Thread& producer : producers) producer.join();
   EXPECT_TRUE(queue_->ShutDownWithDrain());
-  for (std::thread& consumer : consumers) consumer.join();
+  for (Thread& consumer : consumers) consumer.join();
   EXPECT_FALSE(shared) << "two workers had an item at the same time";
   for (int i = 0; i < kItems; ++i) {
     EXPECT_EQ(seen[i], added[i]) << "an addition of " << i << " went unseen";
@@ -662,7 +658,7 @@ TEST_P(QueueTestSuite, AnItemThatIsGivenBackServesAGet) {
   queue_->Add("a");
   absl::StatusOr<Lease<std::string>> lease = queue_->Acquire();
   ASSERT_TRUE(lease.ok());
-  auto got = std::async(std::launch::async, [this] { return queue_->Get(); });
+  auto got = Async([this] { return queue_->Get(); });
   lease->GiveBack();
   EXPECT_EQ(got.get(), "a");
 }
@@ -679,8 +675,7 @@ TEST_P(QueueTestSuite, AClosedQueueTakesNothing) {
 TEST_P(QueueTestSuite, CloseEndsEveryGet) {
   std::vector<std::future<std::optional<std::string>>> getters;
   for (int i = 0; i < 4; ++i) {
-    getters.push_back(
-        std::async(std::launch::async, [this] { return queue_->Get(); }));
+    getters.push_back(Async([this] { return queue_->Get(); }));
   }
   queue_->Close();
   for (auto& getter : getters) EXPECT_EQ(getter.get(), std::nullopt);
@@ -874,7 +869,7 @@ TEST_P(AcquireAsyncTestSuite, ACallbackCanBeCancelledOnItsWay) {
 TEST_P(AcquireAsyncTestSuite, AThreadGetsTheItemOfACancelledCallback) {
   const AcquireId a = Acquire("a");
   queue_->Add("1");
-  auto got = std::async(std::launch::async, [this] { return queue_->Get(); });
+  auto got = Async([this] { return queue_->Get(); });
   EXPECT_TRUE(queue_->CancelAcquire(a));
   executor_.RunAll();
   EXPECT_EQ(got.get(), "1");
@@ -1078,8 +1073,7 @@ TEST_P(AcquireAsyncTestSuite, DrainWaitsForTheLeasesOfCallbacks) {
   queue_->AddAll({"1", "2", "3"});
   ASSERT_EQ(leases.size(), 3u);
   EXPECT_FALSE(queue_->ShutDownWithDrainWithin(absl::ZeroDuration()));
-  auto drained = std::async(std::launch::async,
-                            [this] { return queue_->ShutDownWithDrain(); });
+  auto drained = Async([this] { return queue_->ShutDownWithDrain(); });
   leases.clear();
   EXPECT_TRUE(drained.get());
 }
@@ -1124,7 +1118,7 @@ TEST_P(AcquireAsyncTestSuite, CallbacksProcessAllItems) {
 TEST_P(AcquireAsyncTestSuite, ThreadsAndCallbacksProcessEachItemOnce) {
   constexpr int kItems = 1000;
   std::vector<std::atomic<int>> processed(kItems);
-  std::vector<std::thread> threads;
+  std::vector<Thread> threads;
   for (int t = 0; t < 3; ++t) {
     threads.emplace_back([&] {
       while (std::optional<std::string> item = queue_->Get()) {
@@ -1141,7 +1135,7 @@ TEST_P(AcquireAsyncTestSuite, ThreadsAndCallbacksProcessEachItemOnce) {
   for (int i = 0; i < 3; ++i) queue_->AcquireAsync(&inline_, process);
   for (int i = 0; i < kItems; ++i) queue_->Add(std::to_string(i));
   EXPECT_TRUE(queue_->ShutDownWithDrain());
-  for (std::thread& thread : threads) thread.join();
+  for (Thread& thread : threads) thread.join();
   for (int i = 0; i < kItems; ++i) EXPECT_EQ(processed[i], 1) << i;
 }
 

@@ -22,6 +22,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "workqueue/base/exceptions.h"
+#include "workqueue/base/handle.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/base/slab.h"
 #include "workqueue/base/slot_map.h"

@@ -18,7 +18,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "workqueue/base/catch_as_status.h"
 #include "workqueue/base/check_duration.h"
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/mutex_lock.h"

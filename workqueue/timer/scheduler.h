@@ -25,6 +25,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "workqueue/base/error_log.h"
+#include "workqueue/base/handle.h"
 #include "workqueue/base/slot_map.h"
 #include "workqueue/base/worker_pool.h"
 #include "workqueue/clock/clock.h"

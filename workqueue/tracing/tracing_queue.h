@@ -26,7 +26,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
-#include "workqueue/acquire_async.h"
 #include "workqueue/add_with_options.h"
 #include "workqueue/base/gate.h"
 #include "workqueue/clock/clock.h"

@@ -16,8 +16,8 @@
 #include <thread>              // NOLINT(build/c++11)
 
 #include "absl/time/time.h"
-#include "workqueue/clock/internal/steady_time.h"
 #include "workqueue/clock/parker.h"
+#include "workqueue/clock/steady_time.h"
 
 namespace workqueue {
 namespace internal {

@@ -18,12 +18,11 @@
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/base/thread_name.h"
 #include "workqueue/clock/clock.h"
-#include "workqueue/clock/coarse_real_nanos.h"
 #include "workqueue/clock/internal/condition_variable_parker.h"
 #include "workqueue/clock/internal/deadline_waiters.h"
-#include "workqueue/clock/internal/steady_time.h"
 #include "workqueue/clock/internal/timer_slack.h"
 #include "workqueue/clock/parker.h"
+#include "workqueue/clock/steady_time.h"
 
 namespace workqueue {
 namespace internal {

@@ -21,7 +21,6 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
-#include "workqueue/base/catch_as_status.h"
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/gate.h"
 #include "workqueue/base/intrusive_list.h"

@@ -15,7 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "workqueue/base/message_limit.h"
+#include "workqueue/base/error_log.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/log_sink.h"
 

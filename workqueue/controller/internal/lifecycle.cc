@@ -12,26 +12,50 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
-#include "workqueue/base/catch_as_status.h"
+#include "workqueue/base/error_log.h"
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/base/printable.h"
-#include "workqueue/base/retry_delay.h"
 #include "workqueue/base/thread_name.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/controller/internal/restart_delays.h"
-#include "workqueue/controller/internal/source_status.h"
 #include "workqueue/controller/source.h"
 #include "workqueue/log_sink.h"
 
 namespace workqueue {
 namespace internal {
+
+namespace {
+
+absl::Status WithMessage(absl::string_view message,
+                         const absl::Status& status) {
+  absl::Status changed(status.code(), message);
+  status.ForEachPayload(
+      [&changed](absl::string_view type_url, const absl::Cord& payload) {
+        changed.SetPayload(type_url, payload);
+      });
+  return changed;
+}
+
+}  // namespace
+
+absl::Status AnnotateWithSource(absl::string_view name,
+                                const absl::Status& status) {
+  if (status.ok()) return status;
+  return WithMessage(absl::StrCat("source ", name, ": ", status.message()),
+                     status);
+}
+
+absl::Status WithPrintableMessage(const absl::Status& status) {
+  return WithMessage(Printable(status.message(), kPrintedErrorBytes), status);
+}
 namespace {
 
 // Return `error`, and its message only, for a message.

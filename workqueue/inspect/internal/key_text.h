@@ -17,7 +17,6 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "workqueue/base/print_item.h"
 #include "workqueue/base/printable.h"
 #include "workqueue/shared/codec.h"
 

@@ -19,7 +19,7 @@
 #include "prometheus/labels.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/metrics.h"
-#include "workqueue/prometheus/internal/gauge_share.h"
+#include "workqueue/prometheus/internal/combined_gauges.h"
 
 namespace workqueue {
 namespace internal {

@@ -3,6 +3,8 @@
 
 #include "workqueue/prometheus/internal/registration.h"
 
+#include <memory>
+
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "prometheus/counter.h"
@@ -11,6 +13,7 @@
 #include "prometheus/histogram.h"
 #include "prometheus/registry.h"
 #include "workqueue/base/exceptions.h"
+#include "workqueue/metrics.h"
 
 namespace workqueue {
 namespace internal {
@@ -49,6 +52,38 @@ prometheus::Family<Metric>* Registration::Add(Builder builder, const char* name,
         "registry must not have other metrics of the name ", name));
   }
   return family;
+}
+
+namespace {
+
+class PrometheusCounter final : public CounterMetric {
+ public:
+  explicit PrometheusCounter(prometheus::Counter* counter)
+      : counter_(counter) {}
+  void Inc() override { counter_->Increment(); }
+
+ private:
+  prometheus::Counter* const counter_;
+};
+
+class PrometheusHistogram final : public HistogramMetric {
+ public:
+  explicit PrometheusHistogram(prometheus::Histogram* histogram)
+      : histogram_(histogram) {}
+  void Observe(double value) override { histogram_->Observe(value); }
+
+ private:
+  prometheus::Histogram* const histogram_;
+};
+
+}  // namespace
+
+std::unique_ptr<CounterMetric> Wrap(prometheus::Counter& counter) {
+  return std::make_unique<PrometheusCounter>(&counter);
+}
+
+std::unique_ptr<HistogramMetric> Wrap(prometheus::Histogram& histogram) {
+  return std::make_unique<PrometheusHistogram>(&histogram);
 }
 
 }  // namespace internal

@@ -8,12 +8,15 @@
 #ifndef WORKQUEUE_PROMETHEUS_INTERNAL_REGISTRATION_H_
 #define WORKQUEUE_PROMETHEUS_INTERNAL_REGISTRATION_H_
 
+#include <memory>
+
 #include "absl/status/status.h"
 #include "prometheus/counter.h"
 #include "prometheus/family.h"
 #include "prometheus/gauge.h"
 #include "prometheus/histogram.h"
 #include "prometheus/registry.h"
+#include "workqueue/metrics.h"
 
 namespace workqueue {
 namespace internal {
@@ -46,6 +49,11 @@ class Registration {
   prometheus::Registry* const registry_;
   absl::Status status_;
 };
+
+// Each returns a metric that forwards its calls to a metric of prometheus-cpp,
+// which must outlive the returned one.
+std::unique_ptr<CounterMetric> Wrap(prometheus::Counter& counter);
+std::unique_ptr<HistogramMetric> Wrap(prometheus::Histogram& histogram);
 
 }  // namespace internal
 }  // namespace workqueue

@@ -20,9 +20,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "workqueue/acquire_async.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/executor.h"
+#include "workqueue/interfaces.h"
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/internal/ticks.h"
 

@@ -21,7 +21,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "workqueue/base/catch_as_status.h"
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/base/thread_name.h"

@@ -10,7 +10,7 @@
 
 #include "absl/base/config.h"
 #include "absl/status/status.h"
-#include "workqueue/base/catch_as_status.h"
+#include "workqueue/base/exceptions.h"
 
 namespace workqueue {
 namespace internal {

@@ -21,7 +21,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "workqueue/base/error_log.h"
-#include "workqueue/base/print_item.h"
+#include "workqueue/base/printable.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/tracing/internal/item_traces.h"

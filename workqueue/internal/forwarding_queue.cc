@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "workqueue/internal/check_queue_below.h"
+#include "workqueue/internal/forwarding_queue.h"
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"

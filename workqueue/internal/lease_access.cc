@@ -1,12 +1,12 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "workqueue/internal/lease_count.h"
+#include "workqueue/internal/lease_access.h"
 
 #include <cstddef>
 
 #include "absl/strings/str_cat.h"
-#include "workqueue/base/fatal.h"
+#include "workqueue/base/log.h"
 
 namespace workqueue {
 namespace internal {

@@ -2,19 +2,36 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // -----------------------------------------------------------------------------
-// workqueue/clock/coarse_real_nanos.h
+// workqueue/clock/steady_time.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_CLOCK_COARSE_REAL_NANOS_H_
-#define WORKQUEUE_CLOCK_COARSE_REAL_NANOS_H_
+#ifndef WORKQUEUE_CLOCK_STEADY_TIME_H_
+#define WORKQUEUE_CLOCK_STEADY_TIME_H_
 
 #include <time.h>
 
 #include <chrono>  // NOLINT(build/c++11)
 #include <cstdint>
 
+#include "absl/time/time.h"
+
 namespace workqueue {
 namespace internal {
+
+// Return the time of the machine's monotonic clock: the time since its epoch.
+inline int64_t NanosSinceSteadyEpoch() {
+  return std::chrono::nanoseconds(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+inline absl::Duration SinceSteadyEpoch() {
+  return absl::Nanoseconds(NanosSinceSteadyEpoch());
+}
+
+// The longest single wait. Longer waits are made of several. This keeps
+// deadlines far in the future from overflowing the types of the operating
+// system.
+inline constexpr absl::Duration LongestWait() { return absl::Hours(24 * 365); }
 
 // Returns the coarse time of the machine's monotonic clock in nanoseconds: the
 // time of the kernel's last tick, where the system tells it. A tick takes 1 to
@@ -39,4 +56,4 @@ int64_t RealClockEpochNanos();
 }  // namespace internal
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_CLOCK_COARSE_REAL_NANOS_H_
+#endif  // WORKQUEUE_CLOCK_STEADY_TIME_H_
