@@ -121,7 +121,7 @@ byte due_before = NEVER;
 bool shut;
 byte wanted[CLIENTS];
 byte pushed[CLIENTS];
-bool hears[CLIENTS];      // whether a push to the client has a receiver
+bool receives[CLIENTS];   // whether a push to the client has a receiver
 byte lost;                // pushes and replies that nobody has received
 byte ended;               // items whose processing has ended
 
@@ -137,7 +137,7 @@ byte pushes[2];
 byte in_hand[2];
 bool shut_down[2];
 byte look_at[2];
-bool heard[2];        // whether heard_ has changed since the request was sent
+bool noticed[2];        // whether notices_ has changed since the request was sent
 byte wake_time[2];    // of the loop, which is awake at PAST
 byte waiters[2];      // the number of those that wait, and of the woken ones
 byte woken[2];
@@ -187,7 +187,7 @@ inline PushToOthers(me) {
     :: else -> break
     fi;
     if
-    :: hears[n] && (n == 1 || connected[0] == n || now < LAST) ->
+    :: receives[n] && (n == 1 || connected[0] == n || now < LAST) ->
       wanted[n]--;
       pushed[n]++;
       ready--;
@@ -290,8 +290,8 @@ inline WakeLoop(c, at) {
   fi
 }
 
-inline Heard(c, time) {
-  heard[c] = true;
+inline Notice(c, time) {
+  noticed[c] = true;
   look_at[c] = least(look_at[c], time);
   WakeLoop(c, look_at[c])
 }
@@ -300,7 +300,7 @@ inline LookAt(c, time) {
 #ifdef BROKEN_REPLY_HIDES_MESSAGE
   look_at[c] = time;
 #else
-  look_at[c] = (heard[c] -> least(look_at[c], time) : time);
+  look_at[c] = (noticed[c] -> least(look_at[c], time) : time);
 #endif
   WakeLoop(c, look_at[c])
 }
@@ -379,7 +379,7 @@ end:
       :: else -> takes = Wanted(c)
       fi;
       has_received = received[c];
-      heard[c] = false;
+      noticed[c] = false;
       for (i : BEGIN(c) .. END(c) - 1) { not_counted[i] = false }
       i = 0
     }
@@ -517,22 +517,22 @@ end:
       WaitersChanged(c);
 #ifndef BROKEN_ENDS_BEFORE_PUSH
       if
-      :: shut_down[c] -> Heard(c, PAST)
+      :: shut_down[c] -> Notice(c, PAST)
       :: else
       fi
 #endif
     }
-  :: atomic { messages[c]?due(time) -> Heard(c, time); time = 0 }
+  :: atomic { messages[c]?due(time) -> Notice(c, time); time = 0 }
   :: atomic {
       messages[c]?shutdown(_) ->
       shut_down[c] = true;
-      Heard(c, PAST)
+      Notice(c, PAST)
     }
 #if BREAKS
   :: connected[c] == NEVER ->
-    // OnDeaf()
-    atomic { listening[c] = false; Heard(c, PAST) }
-    atomic { connected[c] = 2; hears[2] = true }
+    // OnDisconnected()
+    atomic { listening[c] = false; Notice(c, PAST) }
+    atomic { connected[c] = 2; receives[2] = true }
     // OnListening()
     atomic {
       client[c] = 2;
@@ -540,7 +540,7 @@ end:
       pushes[c] = 0;
       listening[c] = true;
 #ifndef BROKEN_NEW_CLIENT_DOES_NOT_ASK
-      Heard(c, PAST)
+      Notice(c, PAST)
 #endif
     }
 #endif
@@ -780,12 +780,12 @@ end:
     :: empty(messages[0]) -> break
     od;
 #if !UNNOTICED
-    hears[0] = false
+    receives[0] = false
 #endif
   }
 #if UNNOTICED
   if
-  :: hears[0] = false
+  :: receives[0] = false
   :: true
   fi
 #endif
@@ -810,7 +810,7 @@ init {
     for (w : 0 .. OTHERS) {
       client[w] = w;
       connected[w] = w;
-      hears[w] = true;
+      receives[w] = true;
       listening[w] = true;
       look_at[w] = NEVER;
       wake_time[w] = NEVER;

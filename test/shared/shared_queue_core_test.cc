@@ -343,7 +343,7 @@ TEST_F(SharedQueueCoreTest, TheLoopAsksNothingWhileARequestIsOnItsWay) {
   auto got = Async(
       [this] { return core_->Acquire(1, absl::Milliseconds(1), {}).status(); });
   EXPECT_TRUE(engine_->AwaitRequest(before, 1));
-  engine_->listener()->OnNews();
+  engine_->listener()->OnChanged();
   clock_.AwaitWaiters(1);  // the loop
   engine_->SetRefuses(true);
   engine_->SetReplies(true);

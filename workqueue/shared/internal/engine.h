@@ -59,11 +59,11 @@ struct EngineOperation {
   int64_t z = 0;
 };
 
-// The result of an operation that adds an item: it was added, and was not there
-// before. An item that was there already gives `kTrue`.
+// The result of an operation that adds an item: `kAdded` if the item was not
+// there before, and otherwise `kTrue`.
 constexpr int64_t kFalse = 0;
 constexpr int64_t kTrue = 1;
-constexpr int64_t kNews = 2;
+constexpr int64_t kAdded = 2;
 
 // The engine's memory is full, and the operation would have added something.
 constexpr int64_t kFull = -1;
@@ -179,8 +179,8 @@ struct EngineSnapshot {
 
 // EngineListener
 //
-// Hears what an engine tells a client without having been asked. All calls come
-// from one thread.
+// Receives what an engine tells a client without having been asked. All calls
+// come from one thread.
 class EngineListener {
  public:
   virtual ~EngineListener() = default;
@@ -188,8 +188,8 @@ class EngineListener {
   // From now on this process listens as `client`, and has received nothing.
   virtual void OnListening(const std::string& client) = 0;
 
-  // From now on this process does not listen.
-  virtual void OnDeaf(const absl::Status& why) = 0;
+  // From now on this process receives nothing, because of `why`.
+  virtual void OnDisconnected(const absl::Status& why) = 0;
 
   // The engine has handed out an item, when its time was `now`.
   virtual void OnPush(HandedOut item, int64_t now) = 0;
@@ -202,7 +202,7 @@ class EngineListener {
   virtual void OnShutDown(int64_t count) = 0;
 
   // The queue has been drained, or opened again: the next reply tells.
-  virtual void OnNews() = 0;
+  virtual void OnChanged() = 0;
 };
 
 // Engine

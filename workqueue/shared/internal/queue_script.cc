@@ -214,7 +214,7 @@ local function enqueue_last(item, e)
   enqueue(item, e)
 end
 
--- Adds the item now. Returns whether that is news.
+-- Adds the item now. Returns whether it was not there.
 local function add(item, e, priority)
   if e[STATE] == IDLE then
     e[PRIORITY], e[SINCE] = priority, now
@@ -345,8 +345,8 @@ local function repair(item, e)
   return missing
 end
 
--- The operations. They return 0 or 1 for false or true, and `add` 2 for news.
--- x, y and z are:
+-- The operations. They return 0 or 1 for false or true, and `add` 2 if the item
+-- was not there. x, y and z are:
 local transitions = {
   -- Add: priority. Nothing in a queue that has been shut down.
   A = function(item, e, priority)

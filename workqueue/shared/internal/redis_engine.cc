@@ -465,11 +465,11 @@ absl::Status RedisEngine::Listen(EngineListener* listener,
   thread_ = std::thread([this] { ListenLoop(); });
   MutexLock lock(&listen_mu_);
   const auto over = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    return heard_ || !(listen_error_.ok() || MayPass(listen_error_));
+    return subscribed_ || !(listen_error_.ok() || MayPass(listen_error_));
   };
   Clock::GetRealClock()->AwaitWithDeadline(&listen_mu_, absl::Condition(&over),
                                            deadline);
-  if (heard_) return absl::OkStatus();
+  if (subscribed_) return absl::OkStatus();
   return Named(listen_error_.ok() ? absl::UnavailableError("cannot listen")
                                   : listen_error_);
 }
@@ -488,7 +488,7 @@ void RedisEngine::ListenLoop() {
   while (true) {
     absl::Time listening_since = absl::InfiniteFuture();
     const absl::Status status = ListenOnce(&listening_since);
-    listener_->OnDeaf(status);
+    listener_->OnDisconnected(status);
     // The time that an attempt takes to fail does not count.
     if (Now() - listening_since > absl::Seconds(1)) pause = kFirstRetryPause;
     MutexLock lock(&listen_mu_);
@@ -537,7 +537,7 @@ absl::Status RedisEngine::ListenOnce(absl::Time* listening_since) {
   *listening_since = Now();
   {
     MutexLock lock(&listen_mu_);
-    heard_ = true;
+    subscribed_ = true;
   }
   while (true) {
     reply = connection->Read(absl::InfiniteDuration());
@@ -574,7 +574,7 @@ bool RedisEngine::Dispatch(const redisReply& message, absl::string_view own,
     int64_t count;
     if (ParseNumber(text, &count)) listener->OnShutDown(count);
   } else if (text == "drained" || text == "open") {
-    listener->OnNews();
+    listener->OnChanged();
   }
   return true;
 }

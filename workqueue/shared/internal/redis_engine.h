@@ -126,7 +126,7 @@ class RedisEngine final : public Engine {
   std::string run_ ABSL_GUARDED_BY(listen_mu_);
   // The server that the thread listens to; null if it does not listen.
   std::optional<std::string> listening_run_ ABSL_GUARDED_BY(listen_mu_);
-  bool heard_ ABSL_GUARDED_BY(listen_mu_) = false;
+  bool subscribed_ ABSL_GUARDED_BY(listen_mu_) = false;
   absl::Status listen_error_ ABSL_GUARDED_BY(listen_mu_);
   bool stopping_ ABSL_GUARDED_BY(listen_mu_) = false;
   std::thread thread_;

@@ -66,7 +66,7 @@ void ReportResults(const EngineRequest& request, const EngineReply& reply,
       default:
         continue;
     }
-    if (reply.results[i] == kNews) ++adds;
+    if (reply.results[i] == kAdded) ++adds;
   }
   metrics->OnAdds(adds);
   metrics->OnExpired(reply.expired);
@@ -287,12 +287,12 @@ void SharedQueueCore::SendTogether() {
     request.operations.insert(request.operations.end(),
                               call->operations.begin(), call->operations.end());
   }
-  // Without ears the process can only take what there is.
+  // Without pushes the process can only take what there is.
   (listening_ ? request.waiting_workers : request.take) += Wanted();
   request.received = received_;
   request.now = EngineTime();
   const absl::Time sent_at = clock()->TimeNow();
-  const uint64_t heard = heard_;
+  const uint64_t notices = notices_;
   absl::Duration round_trip;
   absl::StatusOr<EngineReply> reply = absl::UnknownError("");
   {
@@ -324,15 +324,15 @@ void SharedQueueCore::SendTogether() {
   }
   if (reply.ok()) {
     ask_at_ = absl::InfinitePast();
-    TakeIn(request, *std::move(reply), sent_at, heard);
+    TakeIn(request, *std::move(reply), sent_at, notices);
   } else {
     ask_at_ = clock()->TimeNow() + RetryAfter();
-    LookAt(ask_at_, heard);
+    LookAt(ask_at_, notices);
   }
 }
 
 void SharedQueueCore::TakeIn(const EngineRequest& request, EngineReply reply,
-                             absl::Time sent_at, uint64_t heard) {
+                             absl::Time sent_at, uint64_t notices) {
   const bool pushes_come =
       request.client == client_ && reply.pushed > received_;
   if (request.client == client_) pushes_ = reply.pushes;
@@ -365,7 +365,7 @@ void SharedQueueCore::TakeIn(const EngineRequest& request, EngineReply reply,
   // A callback that waits in vain since then must hear of it, too.
   const bool more_to_end = reply.shut_down && !waiters_.empty() &&
                            waiters_.back().first_request > request.number;
-  LookAt(MustTell() || more_to_end ? absl::InfinitePast() : next, heard);
+  LookAt(MustTell() || more_to_end ? absl::InfinitePast() : next, notices);
 }
 
 void SharedQueueCore::TakeIn(HandedOut item, absl::Time since) {
@@ -384,14 +384,14 @@ bool SharedQueueCore::NobodyWaits() const {
   return waiters_.empty() && tasks_ == 0;
 }
 
-void SharedQueueCore::LookAt(absl::Time time, uint64_t heard) {
+void SharedQueueCore::LookAt(absl::Time time, uint64_t notices) {
   // Something that came meanwhile may be later than the reply.
-  look_at_ = heard == heard_ ? time : std::min(look_at_, time);
+  look_at_ = notices == notices_ ? time : std::min(look_at_, time);
   WakeLoop(look_at_);
 }
 
-void SharedQueueCore::Heard(absl::Time look_at) {
-  ++heard_;
+void SharedQueueCore::Notice(absl::Time look_at) {
+  ++notices_;
   look_at_ = std::min(look_at_, look_at);
   WakeLoop(look_at_);
 }
@@ -890,19 +890,20 @@ void SharedQueueCore::OnListening(const std::string& client) {
   pushes_ = 0;
   listening_ = true;
   ask_at_ = absl::InfinitePast();
-  Heard(absl::InfinitePast());
+  Notice(absl::InfinitePast());
 }
 
-void SharedQueueCore::OnDeaf(const absl::Status& why) {
+void SharedQueueCore::OnDisconnected(const absl::Status& why) {
   bool was_listening;
   {
     MutexLock lock(&mu_);
     was_listening = listening_;
     listening_ = false;
-    Heard(absl::InfinitePast());
+    Notice(absl::InfinitePast());
   }
   if (was_listening && !closed_) {
-    errors_.Write([] { return std::string("does not hear the engine"); }, why);
+    errors_.Write(
+        [] { return std::string("receives nothing from the engine"); }, why);
   }
 }
 
@@ -916,26 +917,26 @@ void SharedQueueCore::OnPush(HandedOut item, int64_t now) {
     TakeIn(std::move(item), std::min(sent_at, clock()->TimeNow()));
     WaitersChanged();
     // The other waiters may end now.
-    if (shut_down_) Heard(absl::InfinitePast());
+    if (shut_down_) Notice(absl::InfinitePast());
   }
   Submit();
 }
 
 void SharedQueueCore::OnDue(int64_t ticks) {
   MutexLock lock(&mu_);
-  Heard(clock()->TimeNow() + ticks_.ToDuration(ticks));
+  Notice(clock()->TimeNow() + ticks_.ToDuration(ticks));
 }
 
 void SharedQueueCore::OnShutDown(int64_t count) {
   MutexLock lock(&mu_);
   shut_down_ = true;
   TakeInShutDown(count);
-  Heard(absl::InfinitePast());
+  Notice(absl::InfinitePast());
 }
 
-void SharedQueueCore::OnNews() {
+void SharedQueueCore::OnChanged() {
   MutexLock lock(&mu_);
-  Heard(absl::InfinitePast());
+  Notice(absl::InfinitePast());
 }
 
 absl::Time SharedQueueCore::Run(absl::Time now) {

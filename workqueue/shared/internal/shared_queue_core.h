@@ -188,11 +188,11 @@ class SharedQueueCore final : public ByteQueue,
 
   // EngineListener:
   void OnListening(const std::string& client) override;
-  void OnDeaf(const absl::Status& why) override;
+  void OnDisconnected(const absl::Status& why) override;
   void OnPush(HandedOut item, int64_t now) override;
   void OnDue(int64_t ticks) override;
   void OnShutDown(int64_t count) override;
-  void OnNews() override;
+  void OnChanged() override;
 
   // WaitingLoop::Client:
   absl::Time Run(absl::Time now) override;
@@ -216,7 +216,7 @@ class SharedQueueCore final : public ByteQueue,
   // Sends all calls that wait, or many of them. Releases the lock meanwhile.
   void SendTogether() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void TakeIn(const EngineRequest& request, EngineReply reply,
-              absl::Time sent_at, uint64_t heard)
+              absl::Time sent_at, uint64_t notices)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void TakeIn(HandedOut item, absl::Time since)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -255,12 +255,12 @@ class SharedQueueCore final : public ByteQueue,
   bool AwaitSleeping(absl::Time deadline, F f)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Lets the loop make a request at `time`, or earlier if it was to, because of
-  // something that was heard after `heard`.
-  void LookAt(absl::Time time, uint64_t heard)
+  // something that was noticed after `notices`.
+  void LookAt(absl::Time time, uint64_t notices)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Lets the loop make a request at `look_at`, because of something that no
   // request under way can tell.
-  void Heard(absl::Time look_at) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Notice(absl::Time look_at) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void WakeLoop(absl::Time at) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Submits the callbacks that have been woken. Called without the lock.
@@ -295,7 +295,7 @@ class SharedQueueCore final : public ByteQueue,
   absl::Duration round_trip_ ABSL_GUARDED_BY(mu_);  // of the last request
   uint64_t request_ ABSL_GUARDED_BY(mu_) = 0;  // the number of the latest one
 
-  // Whether the process listens, as which client, and what it has heard.
+  // Whether the process listens, as which client, and what it has noticed.
   bool listening_ ABSL_GUARDED_BY(mu_) = false;
   std::string client_ ABSL_GUARDED_BY(mu_);
   uint64_t received_ ABSL_GUARDED_BY(mu_) = 0;
@@ -330,7 +330,7 @@ class SharedQueueCore final : public ByteQueue,
   // When the loop is to renew the leases, to look for what is due, and to let
   // the engine look for items that its sets lack.
   absl::Time renew_at_ ABSL_GUARDED_BY(mu_) = absl::InfiniteFuture();
-  uint64_t heard_ ABSL_GUARDED_BY(mu_) = 0;  // counts the calls of Heard()
+  uint64_t notices_ ABSL_GUARDED_BY(mu_) = 0;  // counts the calls of Notice()
   absl::Time look_at_ ABSL_GUARDED_BY(mu_) = absl::InfiniteFuture();
   absl::Time repair_at_ ABSL_GUARDED_BY(mu_) = absl::InfiniteFuture();
   // The loop makes no request before, except to renew leases, because the last
