@@ -15,6 +15,8 @@
 //   fill_drain       -- Add of 65,536 strings, then Get and Done of all
 //   mpmc_P_C         -- P threads add a million integers, C Get and Done them:
 //                       1 and 1, 4 and 4, 8 and 32
+//   mpmc_work_P_C    -- the same with a microsecond of work before each Add and
+//                       after each Get: 1 and 1, 4 and 4
 //   handover_W       -- Add an item while W workers, 1, 8 or 64, are blocked in
 //                       Get, 2,000 times: until a worker has it, p50 and p99
 //   blocked_workers  -- 20,000 Adds with a million queued, while 1,000 workers
@@ -195,6 +197,8 @@ class Cases {
             {subject, "mpmc_1_1", Mpmc<Queue, 1, 1>},
             {subject, "mpmc_4_4", Mpmc<Queue, 4, 4>},
             {subject, "mpmc_8_32", Mpmc<Queue, 8, 32>},
+            {subject, "mpmc_work_1_1", MpmcWork<Queue, 1, 1>},
+            {subject, "mpmc_work_4_4", MpmcWork<Queue, 4, 4>},
             {subject, "handover_1", [] { Handover<Queue, 1>("handover_1"); }},
             {subject, "handover_8", [] { Handover<Queue, 8>("handover_8"); }},
             {subject, "handover_64",

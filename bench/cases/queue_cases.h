@@ -13,6 +13,7 @@
 #define WORKQUEUE_BENCH_CASES_QUEUE_CASES_H_
 
 #include <atomic>
+#include <chrono>  // NOLINT(build/c++11)
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -109,22 +110,35 @@ void FillDrain() {
   Report("fill_drain", ns, "ns");
 }
 
-// Each producer adds its share of a million keys. Each consumer gets its share.
-template <template <typename> class Queue, int producers, int consumers>
-void Mpmc() {
-  const double ns = WarmedUp(kMillion, [](int64_t n) {
+// Works for a microsecond, as a thread does between two calls of a queue.
+inline void Work() {
+  const SteadyTime end = SteadyNow() + std::chrono::microseconds(1);
+  while (SteadyNow() < end) {
+  }
+}
+
+// Each producer adds its share of a million keys, and calls `work` before each
+// Add. Each consumer gets its share, and calls `work` after each Get.
+template <template <typename> class Queue, int producers, int consumers,
+          typename F>
+void Mpmc(absl::string_view name, F work) {
+  const double ns = WarmedUp(kMillion, [work](int64_t n) {
     Queue<int64_t> queue;
     std::vector<std::thread> threads;
     const SteadyTime start = SteadyNow();
     for (int64_t p = 0; p < producers; ++p) {
-      threads.emplace_back([&queue, p, share = n / producers] {
-        for (int64_t i = 0; i < share; ++i) queue.Add(p * share + i + 1);
+      threads.emplace_back([&queue, work, p, share = n / producers] {
+        for (int64_t i = 0; i < share; ++i) {
+          work();
+          queue.Add(p * share + i + 1);
+        }
       });
     }
     for (int64_t c = 0; c < consumers; ++c) {
-      threads.emplace_back([&queue, share = n / consumers] {
+      threads.emplace_back([&queue, work, share = n / consumers] {
         for (int64_t i = 0; i < share; ++i) {
           const std::optional<int64_t> item = queue.Get();
+          work();
           queue.Done(*item);
         }
       });
@@ -132,7 +146,17 @@ void Mpmc() {
     for (std::thread& thread : threads) thread.join();
     return NsEach(start, n);
   });
-  Report(absl::StrCat("mpmc_", producers, "_", consumers), ns, "ns");
+  Report(absl::StrCat(name, "_", producers, "_", consumers), ns, "ns");
+}
+
+template <template <typename> class Queue, int producers, int consumers>
+void Mpmc() {
+  Mpmc<Queue, producers, consumers>("mpmc", [] {});
+}
+
+template <template <typename> class Queue, int producers, int consumers>
+void MpmcWork() {
+  Mpmc<Queue, producers, consumers>("mpmc_work", Work);
 }
 
 // The time from the beginning of an Add until a worker, which was blocked in a

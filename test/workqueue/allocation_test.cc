@@ -19,6 +19,7 @@
 #include "absl/types/span.h"
 #include "gtest/gtest.h"
 #include "test/base/counted_heap.h"
+#include "test/workqueue/recording_metrics.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/executor.h"
@@ -66,6 +67,28 @@ TEST(SteadyStateTest, AddGetDoneAllocateNothing) {
               for (int i = 0; i < 200; ++i) cycle(first += kItems);
             }),
             0);
+}
+
+// The queue must know the time of the oldest item to report it.
+TEST(SteadyStateTest, AQueueThatReportsAnAgeAllocatesNothing) {
+  FakeClock clock;
+  RecordingMetrics metrics;
+  for (const MetricKind kind : kMetricKinds) {
+    if (kind != MetricKind::kOldestQueued) metrics.unwanted.push_back(kind);
+  }
+  QueueOptions<int> options;
+  options.name = "test";
+  options.clock = &clock;
+  options.metrics_provider = &metrics;
+  Queue<int> queue(std::move(options));
+  const auto cycle = [&queue] {
+    for (int i = 0; i < 50; ++i) {
+      queue.Add(i);
+      queue.Done(*queue.Get());
+    }
+  };
+  cycle();
+  EXPECT_EQ(AllocationsIn(cycle), 0);
 }
 
 TEST(SteadyStateTest, AFairOrderingAllocatesNothing) {
