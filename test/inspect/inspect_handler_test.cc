@@ -31,6 +31,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 using Parameters = std::map<std::string, std::string>;
 
@@ -250,6 +251,48 @@ TEST_F(InspectHandlerTest, ShowsParkedItemsOfAControllerThatGivesUp) {
               IsEmpty());
 }
 
+TEST_F(InspectHandlerTest, AProgramThatDoesNotAcceptHtmlGetsText) {
+  const auto type_of = [this](Parameters parameters, Parameters headers) {
+    const InspectResponse response =
+        handler_->Handle({"GET", std::move(parameters), std::move(headers)});
+    EXPECT_EQ(response.status, 200);
+    EXPECT_EQ(HeaderOf(response, "X-Content-Type-Options"), "nosniff");
+    EXPECT_EQ(HeaderOf(response, "Cache-Control"), "no-store");
+    EXPECT_EQ(absl::StrContains(response.body, "<html"),
+              !HeaderOf(response, "Content-Security-Policy").empty());
+    return HeaderOf(response, "Content-Type");
+  };
+  const std::string html = "text/html; charset=utf-8";
+  const std::string text = "text/plain; charset=utf-8";
+  EXPECT_EQ(type_of({}, {{"accept", "*/*"}}), text);
+  EXPECT_EQ(type_of({}, {{"accept", ""}}), text);
+  EXPECT_EQ(type_of({}, {{"accept", "application/xml,Text/HTML;q=0.9,*/*"}}),
+            html);
+  EXPECT_EQ(type_of({}, {}), html);
+  // The parameter counts more than the header.
+  EXPECT_EQ(type_of({{"format", "text"}}, {{"accept", "text/html"}}), text);
+  EXPECT_EQ(type_of({{"format", "html"}}, {{"accept", "*/*"}}), html);
+  EXPECT_EQ(type_of({{"format", "json"}}, {{"accept", "*/*"}}),
+            "application/json");
+  EXPECT_EQ(type_of({{"name", "orders"}}, {{"accept", "*/*"}}), text);
+}
+
+TEST_F(InspectHandlerTest, TextHasTheSame) {
+  const auto get = [this](Parameters parameters) {
+    parameters["format"] = "text";
+    return Get(std::move(parameters));
+  };
+  EXPECT_THAT(get({}).body, HasSubstr("\n  orders  fake queue  1,000,000 "));
+  EXPECT_THAT(get({{"name", "orders"}}).body,
+              AllOf(StartsWith("orders (fake queue)\n"),
+                    HasSubstr("\nQueued (1 of 1,000,000):\n")));
+  EXPECT_THAT(get({{"name", "orders"}, {"key", "shop/fails"}}).body,
+              HasSubstr("\nshop/fails:\n  Waiting for another 30s"));
+  const InspectResponse missing = get({{"name", "x\n"}});
+  EXPECT_EQ(missing.status, 404);
+  EXPECT_EQ(missing.body, "there is no \"x\\n\"\n");
+}
+
 TEST_F(InspectHandlerTest, AnErrorOfAnObjectLeavesTheOthersVisible) {
   FakeState broken;
   broken.inspection = absl::UnavailableError("no <server>");
@@ -407,8 +450,16 @@ TEST_F(InspectHandlerTest, AnAuthorizedRequestChangesAnItem) {
                   headers);
   EXPECT_EQ(response.status, 200);
   EXPECT_EQ(json::parse(response.body)["processing"].size(), 1u);
+  // curl does not follow a redirection by itself.
+  response =
+      Post({{"name", "orders"}, {"key", "shop/hangs"}, {"action", "forget"}},
+           {{"workqueue-inspect", "1"}, {"user", "admin"}, {"accept", "*/*"}});
+  EXPECT_EQ(response.status, 200);
+  EXPECT_THAT(response.body,
+              HasSubstr("\nshop/hangs:\n  Being processed for 12m"));
   EXPECT_THAT(state_.actions,
-              ElementsAre("requeue a b", "forget x", "cancel shop/hangs"));
+              ElementsAre("requeue a b", "forget x", "cancel shop/hangs",
+                          "forget shop/hangs"));
 }
 
 TEST_F(InspectHandlerTest, AFormOfThePageChangesAnItem) {

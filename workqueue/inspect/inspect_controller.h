@@ -151,6 +151,9 @@ class ControllerInspectable final
 // `InspectQueue()` does, with the failing and the parked items and their
 // errors. `InspectAction::kRequeue` puts a parked item back.
 //
+// A `SharedQueue` whose server does not answer looks empty to its controller.
+// So add such a queue to the registry, too.
+//
 // `controller` is not owned. It must outlive the result, which must not be
 // null.
 template <typename T, typename Hash, typename Eq>

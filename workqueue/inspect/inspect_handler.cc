@@ -12,6 +12,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
@@ -56,8 +58,23 @@ const std::string& Parameter(const InspectRequest& request,
   return it == request.parameters.end() ? *empty : it->second;
 }
 
-bool WantsJson(const InspectRequest& request) {
-  return Parameter(request, "format") == "json";
+enum class Format { kHtml, kText, kJson };
+
+Format FormatOf(const InspectRequest& request) {
+  if (request.parameters.count("format") != 0) {
+    const std::string& format = Parameter(request, "format");
+    return format == "json"   ? Format::kJson
+           : format == "text" ? Format::kText
+                              : Format::kHtml;
+  }
+  // A browser says that it accepts HTML, unlike programs of a terminal. Servers
+  // may leave out the headers.
+  const auto accept = request.headers.find("accept");
+  return accept == request.headers.end() ||
+                 absl::StrContains(absl::AsciiStrToLower(accept->second),
+                                   "text/html")
+             ? Format::kHtml
+             : Format::kText;
 }
 
 std::optional<InspectAction> ParseAction(absl::string_view text) {
@@ -90,40 +107,45 @@ int HttpStatus(const absl::Status& status) {
   }
 }
 
-InspectResponse HtmlResponse(int status, std::string body,
-                             const std::string& nonce) {
+InspectResponse DataResponse(int status, const char* type, std::string body) {
   return {status,
-          {{"Content-Type", "text/html; charset=utf-8"},
-           {"Content-Security-Policy",
-            absl::StrCat(
-                "default-src 'none'; script-src 'nonce-", nonce,
-                "'; style-src 'nonce-", nonce,
-                "'; connect-src 'self'; img-src data:; form-action 'self'; "
-                "base-uri 'none'; frame-ancestors 'none'")},
+          {{"Content-Type", type},
            {"X-Content-Type-Options", "nosniff"},
-           {"Referrer-Policy", "same-origin"},
            {"Cache-Control", "no-store"}},
           std::move(body)};
 }
 
 InspectResponse JsonResponse(int status, std::string body) {
-  return {status,
-          {{"Content-Type", "application/json"},
-           {"X-Content-Type-Options", "nosniff"},
-           {"Cache-Control", "no-store"}},
-          std::move(body)};
+  return DataResponse(status, "application/json", std::move(body));
+}
+
+// Returns the response with the page `body`, which has been made with `page`.
+InspectResponse PageResponse(int status, std::string body,
+                             const internal::PageOptions& page) {
+  if (page.text) {
+    return DataResponse(status, "text/plain; charset=utf-8", std::move(body));
+  }
+  InspectResponse response =
+      DataResponse(status, "text/html; charset=utf-8", std::move(body));
+  response.headers.emplace_back(
+      "Content-Security-Policy",
+      absl::StrCat("default-src 'none'; script-src 'nonce-", page.nonce,
+                   "'; style-src 'nonce-", page.nonce,
+                   "'; connect-src 'self'; img-src data:; form-action 'self'; "
+                   "base-uri 'none'; frame-ancestors 'none'"));
+  response.headers.emplace_back("Referrer-Policy", "same-origin");
+  return response;
 }
 
 InspectResponse Error(const InspectRequest& request,
                       const absl::Status& error) {
   const int status = HttpStatus(error);
-  if (WantsJson(request)) {
+  const Format format = FormatOf(request);
+  if (format == Format::kJson) {
     return JsonResponse(status, InspectionErrorJson(error));
   }
-  internal::PageOptions page;
-  page.nonce = NewSecret();
-  return HtmlResponse(status, internal::ErrorPage(error.message(), page),
-                      page.nonce);
+  const internal::PageOptions page = {format == Format::kText, NewSecret()};
+  return PageResponse(status, internal::ErrorPage(error.message(), page), page);
 }
 
 }  // namespace
@@ -162,18 +184,16 @@ InspectResponse InspectHandler::Handle(const InspectRequest& request) {
 InspectResponse InspectHandler::Get(const InspectRequest& request) {
   const std::string& name = Parameter(request, "name");
   const std::string& key = Parameter(request, "key");
-  const auto new_page = [this] {
-    internal::PageOptions page;
-    page.nonce = NewSecret();
-    if (options_.authorizer != nullptr) page.token = token_;
-    return page;
-  };
+  const Format format = FormatOf(request);
+  const internal::PageOptions page = {
+      format == Format::kText, NewSecret(),
+      options_.authorizer != nullptr ? token_ : ""};
 
   if (name.empty()) {
     const auto objects = registry_->InspectAll(internal::kMaxItemsOfOverview);
-    if (WantsJson(request)) return JsonResponse(200, InspectionJson(objects));
-    const internal::PageOptions page = new_page();
-    return HtmlResponse(200, internal::OverviewPage(objects, page), page.nonce);
+    return format == Format::kJson
+               ? JsonResponse(200, InspectionJson(objects))
+               : PageResponse(200, internal::OverviewPage(objects, page), page);
   }
 
   // An empty key is a key, if the request has one.
@@ -185,12 +205,13 @@ InspectResponse InspectHandler::Get(const InspectRequest& request) {
   if (has_key && !object->inspection.ok()) {
     return Error(request, object->inspection.status());
   }
-  if (WantsJson(request)) return JsonResponse(200, InspectionJson(*object));
-  const internal::PageOptions page = new_page();
-  return HtmlResponse(200,
+  if (format == Format::kJson) {
+    return JsonResponse(200, InspectionJson(*object));
+  }
+  return PageResponse(200,
                       has_key ? internal::KeyPage(*object, key, page)
                               : internal::ObjectPage(*object, page),
-                      page.nonce);
+                      page);
 }
 
 InspectResponse InspectHandler::Post(const InspectRequest& request) {
@@ -223,7 +244,7 @@ InspectResponse InspectHandler::Post(const InspectRequest& request) {
   }
   const absl::Status done = registry_->Act(name, *action, key);
   if (!done.ok()) return Error(request, done);
-  if (WantsJson(request)) return Get(request);
+  if (FormatOf(request) != Format::kHtml) return Get(request);
   // The browser loads the page of the item, so that a reload does not repeat
   // the action.
   internal::Html location;

@@ -60,13 +60,14 @@ struct InspectHandlerOptions {
 
 // InspectHandler
 //
-// The page of an `InspectionRegistry`, and the same as JSON. Mount it on a path
-// of an HTTP server: `CivetwebInspectPage` does so for CivetWeb, and any other
-// server calls `Handle()`.
+// The page of an `InspectionRegistry`, and the same as text for a terminal, and
+// as JSON. Mount it on a path of an HTTP server: `CivetwebInspectPage` does so
+// for CivetWeb, and any other server calls `Handle()`.
 //
 //     InspectHandler handler(registry.get());
 //     server.Get("/workqueue", [&](const auto& request, auto& response) {
-//       InspectResponse page = handler.Handle({"GET", request.parameters});
+//       InspectResponse page =
+//           handler.Handle({"GET", request.parameters, request.headers});
 //       ...
 //     });
 //
@@ -76,7 +77,13 @@ struct InspectHandlerOptions {
 //   * `name`: the page of one object,
 //   * `name` and `key`: one item of this object,
 //   * `format=json` with any of these: the same as JSON, as docs/inspection.md
-//     describes it.
+//     describes it,
+//   * `format=text` with any of these: the same as text, in aligned columns.
+//     Control characters and bytes that are not UTF-8 are escaped.
+//
+// Without `format`, a request whose header `accept` does not name "text/html"
+// gets text: curl accepts anything, and browsers name HTML. A request without
+// this header gets HTML.
 //
 // The response to a HEAD is that to a GET, without the body. Its header
 // `Content-Length` has the size of the body.
@@ -85,7 +92,8 @@ struct InspectHandlerOptions {
 // `requeue`, `forget` or `cancel`; see `InspectAction`. The authorizer must
 // permit the POST. Besides, a POST must have a header `workqueue-inspect`, with
 // any value, or the parameter `token` of the page's own forms. Other web sites
-// can make a browser send neither.
+// can make a browser send neither. The response as text or JSON is that to a
+// GET of the item afterwards.
 //
 // A web site can give its own name the address of this server, and so make a
 // browser take the page for the site's. So a request whose header `host` has

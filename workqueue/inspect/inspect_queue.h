@@ -31,6 +31,9 @@
 
 namespace workqueue {
 
+template <typename T>
+class SharedQueue;
+
 // InspectOptions
 //
 // How the items of a queue are shown. Every field has a usable default.
@@ -107,8 +110,11 @@ class QueueInspectable : public Inspectable {
         return Requeue(*item);
       case InspectAction::kForget:
         return Forget(*item);
-      case InspectAction::kCancel:
-        return Cancel(*item);
+      case InspectAction::kCancel: {
+        const absl::StatusOr<bool> cancelled = Cancel(*item);
+        if (!cancelled.ok() || *cancelled) return cancelled.status();
+        return absl::NotFoundError("the item does not wait");
+      }
     }
     return absl::InvalidArgumentError("unknown action");
   }
@@ -145,6 +151,15 @@ class QueueInspectable : public Inspectable {
     }
   }
 
+  // Returns whether the item waited.
+  virtual absl::StatusOr<bool> Cancel(const T& item) {
+    if constexpr (kIsDelaying) {
+      return queue_->CancelDelayed(item);
+    } else {
+      return absl::UnimplementedError("no item waits in this queue");
+    }
+  }
+
  private:
   static constexpr bool kIsDelaying =
       std::is_base_of_v<DelayingInterface<T>, QueueInterface>;
@@ -158,15 +173,6 @@ class QueueInspectable : public Inspectable {
 
   // The number of events of one item that are shown.
   static constexpr size_t kMaxEvents = 100;
-
-  absl::Status Cancel(const T& item) {
-    if constexpr (kIsDelaying) {
-      if (queue_->CancelDelayed(item)) return absl::OkStatus();
-      return absl::NotFoundError("the item does not wait");
-    } else {
-      return absl::UnimplementedError("no item waits in this queue");
-    }
-  }
 
   Inspection ToInspection(const Snapshot<T>& snapshot) const {
     Inspection inspection;
@@ -208,6 +214,46 @@ class QueueInspectable : public Inspectable {
   const internal::KeyText<T> keys_;
 };
 
+// SharedQueueInspectable
+//
+// Inspects a shared queue. Returns the errors of its server: what is unknown is
+// not empty.
+template <typename T>
+class SharedQueueInspectable final
+    : public QueueInspectable<T, SharedQueue<T>> {
+ public:
+  using Base = QueueInspectable<T, SharedQueue<T>>;
+  using Base::Base;
+
+  std::string Kind() const override { return "shared queue"; }
+
+  absl::StatusOr<Inspection> Inspect(size_t max_items) override {
+    absl::StatusOr<Inspection> inspection = Base::Inspect(max_items);
+    if (!inspection.ok()) return inspection;
+    const auto counts = this->queue().Count();
+    if (!counts.ok()) return counts.status();
+    inspection->num_failing = counts->failing;
+    return inspection;
+  }
+
+ private:
+  absl::StatusOr<Snapshot<T>> TakeSnapshot(size_t max) override {
+    return this->queue().TakeSnapshotUpToWithStatus(max);
+  }
+  absl::StatusOr<Snapshot<T>> TakeSnapshotOf(const T& item) override {
+    return this->queue().TakeSnapshotOfWithStatus(item);
+  }
+  absl::Status Requeue(const T& item) override {
+    return this->queue().RescheduleWithStatus(item, absl::ZeroDuration());
+  }
+  absl::Status Forget(const T& item) override {
+    return this->queue().ForgetWithStatus(item);
+  }
+  absl::StatusOr<bool> Cancel(const T& item) override {
+    return this->queue().CancelDelayedWithStatus(item);
+  }
+};
+
 }  // namespace internal
 
 // InspectQueue()
@@ -216,6 +262,10 @@ class QueueInspectable : public Inspectable {
 // queue for as long as it takes to copy at most 250 items of each kind. The
 // copying does not take longer if the queue has more items, except for waiting
 // items in a timing wheel (see `Interface::TakeSnapshotUpTo()`).
+//
+// An inspection of a `SharedQueue` asks its server, and returns its errors, so
+// that the page says that the contents are unknown. Each of its two calls takes
+// `SharedQueueOptions::call_timeout` at most.
 //
 // `queue` is not owned. It must not be null, and must outlive the result.
 template <typename T>
@@ -235,6 +285,12 @@ template <typename T>
 std::unique_ptr<Inspectable> InspectQueue(Interface<T>* queue,
                                           InspectOptions<T> options = {}) {
   return std::make_unique<internal::QueueInspectable<T, Interface<T>>>(
+      queue, std::move(options));
+}
+template <typename T>
+std::unique_ptr<Inspectable> InspectQueue(SharedQueue<T>* queue,
+                                          InspectOptions<T> options = {}) {
+  return std::make_unique<internal::SharedQueueInspectable<T>>(
       queue, std::move(options));
 }
 

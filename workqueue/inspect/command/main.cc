@@ -1,60 +1,230 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shows queues and controllers in a terminal. See docs/inspection.md.
+// Shows the shared queues of a server of Redis or Valkey as text, when no
+// process is left that could serve a page. See docs/inspection.md.
 
-#include <unistd.h>
-
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <string>
 #include <utility>
-#include <variant>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "workqueue/clock/clock.h"
-#include "workqueue/inspect/command/internal/address.h"
-#include "workqueue/inspect/command/internal/arguments.h"
-#include "workqueue/inspect/command/internal/http_source.h"
-#include "workqueue/inspect/command/internal/redis_source.h"
-#include "workqueue/inspect/command/internal/run_command.h"
-#include "workqueue/inspect/command/internal/source.h"
-#include "workqueue/inspect/command/internal/text_table.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "absl/time/time.h"
+#include "workqueue/base/printable.h"
+#include "workqueue/inspect/inspect_queue.h"
+#include "workqueue/inspect/inspectable.h"
+#include "workqueue/inspect/inspection.h"
+#include "workqueue/inspect/inspection_registry.h"
+#include "workqueue/inspect/internal/list_limits.h"
+#include "workqueue/inspect/internal/page.h"
+#include "workqueue/shared/list_shared_queues.h"
 #include "workqueue/shared/redis_options.h"
+#include "workqueue/shared/shared_queue.h"
+#include "workqueue/shared/shared_queue_options.h"
 
 namespace workqueue {
 namespace internal {
 namespace {
 
-absl::StatusOr<std::unique_ptr<Source>> NewSource(
-    const CommandArguments& arguments) {
-  absl::StatusOr<Address> address = ParseAddress(arguments.address);
-  if (!address.ok()) return address.status();
-  if (const auto* http = std::get_if<HttpAddress>(&*address)) {
-    return std::make_unique<HttpSource>(*http, arguments.headers);
-  }
-  if (!arguments.headers.empty()) {
-    return BadArgument("--header", arguments.headers.front().first,
-                       "only an ADDRESS with http:// has headers");
-  }
-  auto options = std::get<RedisOptions>(*std::move(address));
-  const char* const password = std::getenv("WORKQUEUE_REDIS_PASSWORD");
-  if (password != nullptr) options.password = password;
-  return std::make_unique<RedisSource>(arguments.address, std::move(options));
+using Queue = SharedQueue<std::string>;
+
+constexpr char kUsage[] =
+    R"(Usage: workqueue-inspect ADDRESS [QUEUE [KEY]]
+
+Shows the shared queues of a server of Redis or Valkey: all, one, or one item of
+one. Takes no item. To see what a program shows on its inspection page, use
+curl; docs/inspection.md says how.
+
+ADDRESS:
+  redis://[USER@]HOST:PORT[/N] a server, and its database N; also valkey://
+  unix:///PATH                 a server's socket
+
+The variable WORKQUEUE_REDIS_PASSWORD has the password of the server.
+
+Exit code: 0 for success, 1 for an error of the server, 2 for a wrong argument.
+)";
+
+// How long the server may take for a step of a search for queues.
+constexpr absl::Duration kTimeout = absl::Seconds(5);
+
+struct Server {
+  std::string address;  // the argument
+  RedisOptions redis;
+};
+
+PageOptions AsText() { return {/*text=*/true}; }
+
+// Returns an error that names an argument, its wrong `value` and the reason.
+absl::Status BadArgument(absl::string_view argument, absl::string_view value,
+                         absl::string_view why) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(argument, " is \"", Printable(value), "\": ", why));
 }
 
-absl::Status Run(int argc, char* argv[]) {
-  const absl::StatusOr<CommandArguments> arguments = ParseArguments(argc, argv);
-  if (!arguments.ok()) return arguments.status();
-  if (arguments->help) {
-    std::fputs(kUsage, stdout);
-    return absl::OkStatus();
+// Returns an error that names the server.
+absl::Status ServerError(const Server& server, const absl::Status& status) {
+  if (absl::IsInvalidArgument(status)) {
+    return BadArgument("ADDRESS", server.address, status.message());
   }
-  const absl::StatusOr<std::unique_ptr<Source>> source = NewSource(*arguments);
-  if (!source.ok()) return source.status();
-  return RunCommand(*arguments, source->get(), Clock::GetRealClock(),
-                    {stdout, isatty(STDOUT_FILENO) == 1});
+  return absl::Status(status.code(), absl::StrCat(Printable(server.address),
+                                                  ": ", status.message()));
+}
+
+// Parses what follows "redis://" in `address`.
+absl::StatusOr<RedisOptions> ParseServer(absl::string_view address,
+                                         absl::string_view rest) {
+  RedisOptions options;
+  const size_t at = rest.find('@');
+  if (at != absl::string_view::npos) {
+    options.username = std::string(rest.substr(0, at));
+    rest.remove_prefix(at + 1);
+    if (options.username.find(':') != std::string::npos) {
+      // Does not print it.
+      return absl::InvalidArgumentError(
+          "ADDRESS contains a password: it must be in the variable "
+          "WORKQUEUE_REDIS_PASSWORD");
+    }
+  }
+  const size_t slash = rest.find('/');
+  if (slash != absl::string_view::npos && slash + 1 < rest.size() &&
+      (!absl::SimpleAtoi(rest.substr(slash + 1), &options.database) ||
+       options.database < 0)) {
+    return BadArgument("ADDRESS", address,
+                       "the database, after the last slash, must be a number");
+  }
+  options.address = std::string(rest.substr(0, slash));
+  return options;
+}
+
+absl::StatusOr<RedisOptions> ParseAddress(absl::string_view address) {
+  absl::string_view rest = address;
+  if (absl::ConsumePrefix(&rest, "redis://") ||
+      absl::ConsumePrefix(&rest, "valkey://")) {
+    return ParseServer(address, rest);
+  }
+  if (absl::ConsumePrefix(&rest, "unix://")) {
+    if (rest.empty() || rest[0] != '/') {
+      return BadArgument("ADDRESS", address,
+                         "the path must begin with a slash");
+    }
+    RedisOptions options;
+    options.address = std::string(rest);
+    return options;
+  }
+  if (absl::ConsumePrefix(&rest, "rediss://") ||
+      absl::ConsumePrefix(&rest, "valkeys://")) {
+    return BadArgument("ADDRESS", address,
+                       "this command has no TLS: use a tunnel, for example "
+                       "of ssh or kubectl port-forward");
+  }
+  if (absl::ConsumePrefix(&rest, "http://") ||
+      absl::ConsumePrefix(&rest, "https://")) {
+    // The URL may contain a password.
+    return absl::InvalidArgumentError(
+        "ADDRESS is an inspection page: use curl, which gets it as text");
+  }
+  return BadArgument("ADDRESS", address,
+                     "it must begin with redis://, valkey:// or unix://");
+}
+
+// Inspects a queue that is in the server: `inspect(inspectable)`.
+template <typename F>
+NamedInspection InspectWith(const Server& server, const SharedQueueName& name,
+                            F inspect) {
+  SharedQueueOptions<std::string> options;
+  options.name = name.name;
+  options.redis = server.redis;
+  options.partitions = name.partitions;
+  const absl::StatusOr<std::unique_ptr<Queue>> queue =
+      Queue::Create(std::move(options));
+  if (!queue.ok()) {
+    return {name.name, "shared queue", queue.status(), /*samples=*/{}};
+  }
+  InspectOptions<std::string> inspect_options;
+  inspect_options.options = {{"partitions", absl::StrCat(name.partitions)}};
+  const std::unique_ptr<Inspectable> inspectable =
+      InspectQueue(queue->get(), std::move(inspect_options));
+  return {name.name, inspectable->Kind(), inspect(*inspectable),
+          /*samples=*/{}};
+}
+
+absl::StatusOr<std::string> AllQueues(const Server& server) {
+  const absl::StatusOr<std::vector<SharedQueueName>> names =
+      ListSharedQueues(server.redis, kTimeout);
+  if (!names.ok()) return ServerError(server, names.status());
+  std::vector<NamedInspection> objects;
+  for (const SharedQueueName& name : *names) {
+    objects.push_back(InspectWith(server, name, [](Inspectable& inspectable) {
+      return inspectable.Inspect(kMaxItemsOfOverview);
+    }));
+  }
+  return OverviewPage(objects, AsText());
+}
+
+// Shows the item `key` if it is not null.
+absl::StatusOr<std::string> OneQueue(const Server& server,
+                                     absl::string_view queue, const char* key) {
+  const absl::StatusOr<SharedQueueName> name =
+      FindSharedQueue(server.redis, queue, kTimeout);
+  if (absl::IsNotFound(name.status())) {
+    return BadArgument(
+        "QUEUE", queue,
+        absl::StrCat(Printable(server.address), " has no such queue"));
+  }
+  if (!name.ok()) return ServerError(server, name.status());
+  const NamedInspection object =
+      InspectWith(server, *name, [key](Inspectable& inspectable) {
+        return key == nullptr ? inspectable.Inspect(kMaxItems)
+                              : inspectable.InspectKey(key);
+      });
+  const absl::Status& status = object.inspection.status();
+  if (key != nullptr && absl::IsInvalidArgument(status)) {
+    return BadArgument("KEY", key, status.message());
+  }
+  if (!status.ok()) return ServerError(server, status);
+  return key == nullptr ? ObjectPage(object, AsText())
+                        : KeyPage(object, key, AsText());
+}
+
+// Returns the text to print.
+absl::StatusOr<std::string> Run(int argc, char* argv[]) {
+  if (argc < 2) {
+    return absl::InvalidArgumentError("ADDRESS is missing: see --help");
+  }
+  if (argv[1] == absl::string_view("--help")) return kUsage;
+  if (argc > 4) {
+    return BadArgument("an argument", argv[4], "nothing may follow KEY");
+  }
+  absl::StatusOr<RedisOptions> redis = ParseAddress(argv[1]);
+  if (!redis.ok()) return redis.status();
+  const char* const password = std::getenv("WORKQUEUE_REDIS_PASSWORD");
+  if (password != nullptr) redis->password = password;
+  const Server server = {argv[1], *std::move(redis)};
+  if (argc == 2) return AllQueues(server);
+  return OneQueue(server, argv[2], argc == 4 ? argv[3] : nullptr);
+}
+
+// Returns the exit code.
+int Main(int argc, char* argv[]) {
+  absl::StatusOr<std::string> text = Run(argc, argv);
+  if (text.ok() &&
+      (std::fputs(text->c_str(), stdout) < 0 || std::fflush(stdout) != 0)) {
+    text = absl::UnavailableError("the output cannot be written");
+  }
+  if (text.ok()) return 0;
+  // A message can contain the words of a server.
+  std::fprintf(stderr, "workqueue-inspect: %s\n",
+               TerminalText(text.status().message()).c_str());
+  return absl::IsInvalidArgument(text.status()) ? 2 : 1;
 }
 
 }  // namespace
@@ -62,11 +232,5 @@ absl::Status Run(int argc, char* argv[]) {
 }  // namespace workqueue
 
 int main(int argc, char* argv[]) {
-  const absl::Status status = workqueue::internal::Run(argc, argv);
-  if (!status.ok()) {
-    // A message can contain the words of a server.
-    std::fprintf(stderr, "workqueue-inspect: %s\n",
-                 workqueue::internal::TerminalText(status.message()).c_str());
-  }
-  return workqueue::internal::ExitCodeOf(status);
+  return workqueue::internal::Main(argc, argv);
 }

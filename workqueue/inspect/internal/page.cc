@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,420 +17,302 @@
 #include "workqueue/base/printable.h"
 #include "workqueue/inspect/inspection.h"
 #include "workqueue/inspect/inspection_registry.h"
-#include "workqueue/inspect/internal/depth_plot.h"
 #include "workqueue/inspect/internal/findings.h"
-#include "workqueue/inspect/internal/html.h"
-#include "workqueue/inspect/internal/page_style.h"
+#include "workqueue/inspect/internal/page_writer.h"
 #include "workqueue/inspect/internal/readable.h"
 
 namespace workqueue {
 namespace internal {
 namespace {
 
-Html LinkToObject(absl::string_view name) {
-  Html html;
-  html.Markup("<a href=\"?name=").Parameter(name).Markup("\">");
-  html.Text(name).Markup("</a>");
-  return html;
+using Kind = PagePiece::Kind;
+
+std::unique_ptr<PageWriter> NewWriter(const PageOptions& options) {
+  return options.text ? NewTextWriter() : NewHtmlWriter(options);
 }
 
-Html LinkToKey(absl::string_view name, absl::string_view key) {
-  Html html;
-  html.Markup("<a class=\"key\" href=\"?name=").Parameter(name);
-  html.Markup("&amp;key=").Parameter(key).Markup("\">");
-  html.Text(key.empty() ? "(empty)" : key).Markup("</a>");
-  return html;
+PageCell Cell(std::string text, Kind kind = Kind::kPlain) {
+  return {{{std::move(text), kind}}};
+}
+
+PageCell Quantity(size_t n) { return Cell(ReadableNumber(n), Kind::kNumber); }
+
+PageCell LinkToKey(const NamedInspection& object, const std::string& key) {
+  return {{{key, Kind::kKey, object.name}}};
 }
 
 // The time since or until `time`, and the time itself.
-Html Age(absl::Duration age, absl::Time time, absl::Time now) {
-  Html html;
-  html.Text(ReadableDuration(age));
-  html.Markup(" <span class=\"kind\">").Text(ReadableTime(time, now));
-  html.Markup("</span>");
-  return html;
+PageCell Age(absl::Duration age, absl::Time time, absl::Time now) {
+  return {{{ReadableDuration(age)}}, ReadableTime(time, now)};
 }
 
-// Says how many items a list has left out.
-Html Others(size_t shown, size_t all) {
-  Html html;
-  if (shown < all) {
-    html.Markup("<p class=\"kind\">and ").Text(ReadableNumber(all - shown));
-    html.Markup(" more</p>\n");
-  }
-  return html;
-}
-
-// A number, or a dash for zero, so that zeros do not distract.
-Html Quantity(size_t n) {
-  Html html;
-  html.Text(n == 0 ? "–" : ReadableNumber(n));
-  return html;
+// Says how many items a list that is not empty has left out.
+void AddOthers(size_t shown, size_t all, PageWriter* page) {
+  if (shown >= all) return;
+  page->Paragraph(
+      {absl::StrCat("and ", ReadableNumber(all - shown), " more"), Kind::kDim});
 }
 
 // The notes on an item: priority, failures, the last error.
-Html Notes(const InspectedItem& item) {
-  Html html;
+PageCell Notes(const InspectedItem& item) {
+  PageCell cell;
   if (item.priority != 0) {
-    html.Markup("<span class=\"note\">priority ").Number(item.priority);
-    html.Markup("</span> ");
+    cell.pieces.push_back(
+        {absl::StrCat("priority ", item.priority), Kind::kNote});
   }
-  if (item.added_again) {
-    html.Markup("<span class=\"note\">added again</span> ");
-  }
+  if (item.added_again) cell.pieces.push_back({"added again", Kind::kNote});
   if (item.failures != 0) {
-    html.Markup("<span class=\"note bad\">");
-    html.Text(ReadableCount(item.failures, "failure")).Markup("</span> ");
+    cell.pieces.push_back(
+        {ReadableCount(item.failures, "failure"), Kind::kBadNote});
   }
-  html.Text(item.last_error);
-  return html;
+  if (!item.last_error.empty()) cell.pieces.push_back({item.last_error});
+  return cell;
 }
 
-// A page with the content `main`.
-std::string Page(absl::string_view title, const Html& main,
-                 const PageOptions& options) {
-  Html html;
-  html.Markup(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
-      "<meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width\">\n"
-      "<link rel=\"icon\" href=\"data:,\">\n<title>");
-  html.Text(title).Markup("</title>\n<style nonce=\"");
-  html.Text(options.nonce).Markup("\">").Append(PageStyle());
-  html.Markup(
-      "</style>\n</head>\n<body>\n"
-      "<header><a href=\"?\">Work queues</a> <span id=\"refresh\"></span>"
-      "</header>\n<main>\n");
-  html.Append(main).Markup("</main>\n<script nonce=\"");
-  html.Text(options.nonce).Markup("\">").Append(PageScript());
-  html.Markup("</script>\n</body>\n</html>\n");
-  return std::move(html).Take();
+// Says why an object could not be inspected, and until when it could.
+std::string UnknownText(const NamedInspection& object) {
+  std::string text = "Unknown";
+  if (!object.samples.empty()) {
+    // With the day, because no inspection tells what day it is.
+    absl::StrAppend(&text, " since ",
+                    ReadableTime(object.samples.back().time,
+                                 /*now=*/absl::InfinitePast()));
+  }
+  return absl::StrCat(text, ": ", StatusText(object.inspection.status()));
 }
 
 // The findings of all objects, as a list.
-Html FindingList(const std::vector<NamedInspection>& objects,
-                 bool names_objects) {
-  Html list;
-  bool empty = true;
+void AddFindings(const std::vector<NamedInspection>& objects,
+                 bool names_objects, PageWriter* page) {
+  std::vector<PageRow> sentences;
   for (const NamedInspection& object : objects) {
-    const auto begin = [&] {
-      list.Markup("<li>");
-      if (names_objects) list.Append(LinkToObject(object.name)).Markup(" ");
-      empty = false;
+    const auto add = [&](PageCell key, std::string text) {
+      PageCell name;
+      if (names_objects) name = Cell(object.name, Kind::kObject);
+      sentences.push_back(
+          {std::move(name), std::move(key), Cell(std::move(text))});
     };
     if (!object.inspection.ok()) {
-      begin();
-      list.Text(StatusText(object.inspection.status())).Markup("</li>\n");
+      add(PageCell(), UnknownText(object));
       continue;
     }
     for (const Finding& finding : Findings(*object.inspection)) {
-      begin();
-      if (!finding.key.empty()) {
-        list.Append(LinkToKey(object.name, finding.key)).Markup(" ");
-      }
-      list.Text(finding.text).Markup("</li>\n");
+      add(finding.key.empty() ? PageCell() : LinkToKey(object, finding.key),
+          finding.text);
     }
   }
-  Html html;
-  if (empty) {
-    html.Markup("<p class=\"good\">Nothing needs attention.</p>\n");
+  if (sentences.empty()) {
+    page->Paragraph({"Nothing needs attention.", Kind::kGood});
   } else {
-    html.Markup("<h2>Needs attention</h2>\n<ul class=\"findings\">\n");
-    html.Append(list).Markup("</ul>\n");
+    page->Heading("Needs attention", "");
+    page->List("findings", sentences);
   }
-  return html;
-}
-
-// The meaning of the lines of a plot.
-Html Legend() {
-  Html html;
-  html.Markup(
-      "<p class=\"kind legend\">Lines: "
-      "<svg width=\"16\" height=\"8\"><line class=\"queued\" x2=\"16\" "
-      "y1=\"4\" y2=\"4\"/></svg> queued, "
-      "<svg width=\"16\" height=\"8\"><line class=\"waiting\" x2=\"16\" "
-      "y1=\"4\" y2=\"4\"/></svg> waiting, "
-      "<svg width=\"16\" height=\"8\"><line class=\"failing\" x2=\"16\" "
-      "y1=\"4\" y2=\"4\"/></svg> failing</p>\n");
-  return html;
 }
 
 // A row of the overview.
-Html OverviewRow(const NamedInspection& object) {
-  Html html;
-  html.Markup("<tr><td>").Append(LinkToObject(object.name));
-  html.Markup("<br><span class=\"kind\">").Text(object.kind);
-  html.Markup("</span></td>");
+PageRow OverviewRow(const NamedInspection& object) {
+  PageRow row = {Cell(object.name, Kind::kObject)};
+  row[0].note = object.kind;
   if (!object.inspection.ok()) {
-    html.Markup("<td colspan=\"6\" class=\"bad\">");
-    html.Text(StatusText(object.inspection.status())).Markup("</td></tr>\n");
-    return html;
+    row.push_back(Cell(UnknownText(object), Kind::kBad));
+    return row;
   }
   const Inspection& it = *object.inspection;
-  html.Markup("<td>").Append(DepthPlot(object.samples));
-  html.Markup("</td><td class=\"number\">").Append(Quantity(it.num_queued));
+  PageCell plot;
+  plot.samples = &object.samples;
+
+  PageCell queued = Quantity(it.num_queued);
   if (!it.queued.empty()) {
-    html.Markup("<br><span class=\"kind\">next: ");
-    html.Text(ReadableDuration(it.taken_at - it.queued[0].time));
-    html.Markup("</span>");
+    queued.note = absl::StrCat(
+        "next: ", ReadableDuration(it.taken_at - it.queued[0].time));
   }
-  html.Markup("</td><td class=\"number\">").Append(Quantity(it.num_processing));
+
+  PageCell processing = Quantity(it.num_processing);
   if (it.num_workers.has_value()) {
-    html.Markup(" of ").Text(ReadableNumber(*it.num_workers));
+    processing.pieces.push_back(
+        {absl::StrCat("of ", ReadableNumber(*it.num_workers))});
   }
   if (!it.processing.empty()) {
-    html.Markup("<br><span class=\"kind\">longest: ");
-    html.Text(ReadableDuration(it.taken_at - it.processing[0].time));
-    html.Markup("</span>");
+    processing.note = absl::StrCat(
+        "longest: ", ReadableDuration(it.taken_at - it.processing[0].time));
   }
-  html.Markup("</td><td class=\"number\">").Append(Quantity(it.num_waiting));
-  html.Markup("</td><td class=\"number\">");
-  if (it.num_failing.has_value()) {
-    html.Append(Quantity(*it.num_failing));
-  } else {
-    html.Text("?");
-  }
+
+  PageCell failing =
+      it.num_failing.has_value() ? Quantity(*it.num_failing) : Cell("?");
   if (!it.failing.empty()) {
-    html.Markup("<br><span class=\"kind\">most: ");
-    html.Text(ReadableNumber(it.failing[0].failures)).Markup("</span>");
+    failing.note =
+        absl::StrCat("most: ", ReadableNumber(it.failing[0].failures));
   }
-  html.Markup("</td><td>");
-  if (it.shutting_down) {
-    html.Text("shutting down");
-  } else if (it.health.ok()) {
-    html.Markup("<span class=\"good\">OK</span>");
-  } else {
-    html.Markup("<span class=\"bad\">").Text(StatusText(it.health));
-    html.Markup("</span>");
-  }
-  html.Markup("</td></tr>\n");
-  return html;
+
+  row.insert(row.end(),
+             {plot, queued, processing, Quantity(it.num_waiting), failing,
+              it.shutting_down ? Cell("shutting down")
+              : it.health.ok() ? Cell("OK", Kind::kGood)
+                               : Cell(StatusText(it.health), Kind::kBad)});
+  return row;
 }
 
 // The heading of a list, with the number of the items that the list leaves out.
-Html ListHeading(absl::string_view heading, size_t shown, size_t all) {
-  Html html;
-  html.Markup("<h2>").Text(heading).Markup(" <span class=\"count\">");
-  if (shown < all) {
-    html.Text(ReadableNumber(shown)).Markup(" of ");
-  }
-  html.Text(ReadableNumber(all)).Markup("</span></h2>\n");
-  return html;
+void AddHeading(absl::string_view heading, size_t shown, size_t all,
+                PageWriter* page) {
+  page->Heading(heading,
+                absl::StrCat(shown < all ? ReadableNumber(shown) + " of " : "",
+                             ReadableNumber(all)));
 }
 
 // The table of items that are queued, being processed or waiting.
 // `time_heading` says what `duration(item)` is.
 template <typename F>
-Html ItemTable(const NamedInspection& object, absl::string_view heading,
-               absl::string_view time_heading,
-               const std::vector<InspectedItem>& items, size_t all,
-               F duration) {
-  Html html;
-  if (all == 0) return html;
-  html.Append(ListHeading(heading, items.size(), all));
-  if (items.empty()) return html;
-  html.Markup("<table><thead><tr><th>key</th><th>").Text(time_heading);
-  html.Markup("</th><th>notes</th></tr></thead>\n<tbody>\n");
+void AddItems(const NamedInspection& object, absl::string_view heading,
+              const char* time_heading, const std::vector<InspectedItem>& items,
+              size_t all, F duration, PageWriter* page) {
+  if (all == 0) return;
+  AddHeading(heading, items.size(), all, page);
+  if (items.empty()) return;
+  PageTable table = {{{"key"}, {time_heading, true}, {"notes"}}};
   for (const InspectedItem& item : items) {
-    html.Markup("<tr><td>").Append(LinkToKey(object.name, item.key));
-    html.Markup("</td><td class=\"number\">");
-    html.Append(Age(duration(item), item.time, object.inspection->taken_at));
-    html.Markup("</td><td>").Append(Notes(item)).Markup("</td></tr>\n");
+    table.rows.push_back(
+        {LinkToKey(object, item.key),
+         Age(duration(item), item.time, object.inspection->taken_at),
+         Notes(item)});
   }
-  html.Markup("</tbody></table>\n").Append(Others(items.size(), all));
-  return html;
+  page->Table(table);
+  AddOthers(items.size(), all, page);
 }
 
-Html FailureTable(const NamedInspection& object) {
+void AddFailures(const NamedInspection& object, PageWriter* page) {
   const Inspection& inspection = *object.inspection;
   const absl::Time now = inspection.taken_at;
-  Html html;
-  if (inspection.failing.empty()) return html;
-  html.Append(ListHeading("Failing", inspection.failing.size(),
-                          inspection.num_failing.value_or(0)));
-  html.Markup(
-      "<table><thead><tr><th>key</th><th>failures</th><th>failing for</th>"
-      "<th>next try</th><th>last error</th></tr></thead>\n<tbody>\n");
+  if (inspection.failing.empty()) return;
+  const size_t all = inspection.num_failing.value_or(0);
+  AddHeading("Failing", inspection.failing.size(), all, page);
+  PageTable table = {{{"key"},
+                      {"failures", true},
+                      {"failing for", true},
+                      {"next try", true},
+                      {"last error"}}};
   for (const InspectedFailure& item : inspection.failing) {
-    html.Markup("<tr><td>").Append(LinkToKey(object.name, item.key));
-    html.Markup("</td><td class=\"number\">");
-    html.Text(ReadableNumber(item.failures));
-    html.Markup("</td><td class=\"number\">");
-    html.Append(Age(now - item.first_failed_at, item.first_failed_at, now));
-    html.Markup("</td><td class=\"number\">");
+    PageCell next = Cell("now");
     if (item.next_try_at.has_value()) {
-      html.Text("in ").Append(
-          Age(*item.next_try_at - now, *item.next_try_at, now));
-    } else {
-      html.Text("now");
+      next = Age(*item.next_try_at - now, *item.next_try_at, now);
+      next.pieces[0].text.insert(0, "in ");
     }
-    html.Markup("</td><td>").Text(item.last_error).Markup("</td></tr>\n");
+    table.rows.push_back(
+        {LinkToKey(object, item.key), Cell(ReadableNumber(item.failures)),
+         Age(now - item.first_failed_at, item.first_failed_at, now),
+         std::move(next), Cell(item.last_error)});
   }
-  html.Markup("</tbody></table>\n");
-  html.Append(
-      Others(inspection.failing.size(), inspection.num_failing.value_or(0)));
-  return html;
+  page->Table(table);
+  AddOthers(inspection.failing.size(), all, page);
 }
 
-Html ParkedTable(const NamedInspection& object) {
+void AddParked(const NamedInspection& object, PageWriter* page) {
   const Inspection& inspection = *object.inspection;
   const absl::Time now = inspection.taken_at;
-  Html html;
-  if (inspection.parked.empty()) return html;
-  html.Append(ListHeading("Parked", inspection.parked.size(),
-                          inspection.num_parked.value_or(0)));
-  html.Markup(
-      "<table><thead><tr><th>key</th><th>failures</th><th>parked for</th>"
-      "<th>last error</th></tr></thead>\n<tbody>\n");
+  if (inspection.parked.empty()) return;
+  const size_t all = inspection.num_parked.value_or(0);
+  AddHeading("Parked", inspection.parked.size(), all, page);
+  PageTable table = {
+      {{"key"}, {"failures", true}, {"parked for", true}, {"last error"}}};
   for (const InspectedParkedItem& item : inspection.parked) {
-    html.Markup("<tr><td>").Append(LinkToKey(object.name, item.key));
-    html.Markup("</td><td class=\"number\">");
-    html.Text(ReadableNumber(item.failures));
-    html.Markup("</td><td class=\"number\">");
-    html.Append(Age(now - item.parked_at, item.parked_at, now));
-    html.Markup("</td><td>").Text(item.last_error).Markup("</td></tr>\n");
+    table.rows.push_back({LinkToKey(object, item.key),
+                          Cell(ReadableNumber(item.failures)),
+                          Age(now - item.parked_at, item.parked_at, now),
+                          Cell(item.last_error)});
   }
-  html.Markup("</tbody></table>\n");
-  html.Append(
-      Others(inspection.parked.size(), inspection.num_parked.value_or(0)));
-  return html;
+  page->Table(table);
+  AddOthers(inspection.parked.size(), all, page);
 }
 
-// The keys of the items that a bound counts.
-Html KeysOf(const NamedInspection& object, const InspectedBound& bound) {
-  Html html;
+// Appends the keys of the items that a bound counts.
+PageCell WithKeys(PageCell cell, const NamedInspection& object,
+                  const InspectedBound& bound) {
   for (const std::string& key : bound.keys) {
-    html.Append(LinkToKey(object.name, key)).Markup(" ");
+    cell.pieces.push_back({key, Kind::kKey, object.name});
   }
   if (bound.keys.size() < bound.processing) {
-    html.Text(absl::StrCat(
-        "and ", ReadableNumber(bound.processing - bound.keys.size()), " more"));
+    cell.pieces.push_back({absl::StrCat(
+        "and ", ReadableNumber(bound.processing - bound.keys.size()),
+        " more")});
   }
-  return html;
+  return cell;
 }
 
-Html BoundTable(const NamedInspection& object) {
-  Html html;
-  if (object.inspection->bounds.empty()) return html;
-  html.Markup(
-      "<h2>Bounds</h2>\n<table><thead><tr><th>of</th><th>processing</th>"
-      "<th>queued items</th><th>being processed</th></tr></thead>\n<tbody>\n");
+void AddBounds(const NamedInspection& object, PageWriter* page) {
+  if (object.inspection->bounds.empty()) return;
+  page->Heading("Bounds", "");
+  PageTable table = {
+      {{"of"}, {"processing", true}, {"queued items"}, {"being processed"}}};
   for (const InspectedBound& bound : object.inspection->bounds) {
-    html.Markup("<tr><td>").Text(bound.name);
-    html.Markup("</td><td class=\"number\">");
-    html.Text(ReadableNumber(bound.processing)).Markup(" of at most ");
-    html.Text(ReadableNumber(bound.max)).Markup("</td><td>");
-    if (bound.holds_back) {
-      html.Markup("<span class=\"note bad\">wait for these:</span>");
-    }
-    html.Markup("</td><td>").Append(KeysOf(object, bound));
-    html.Markup("</td></tr>\n");
+    table.rows.push_back(
+        {Cell(bound.name),
+         Cell(absl::StrCat(ReadableNumber(bound.processing), " of at most ",
+                           ReadableNumber(bound.max))),
+         bound.holds_back ? Cell("wait for these:", Kind::kBadNote)
+                          : PageCell(),
+         WithKeys(PageCell(), object, bound)});
   }
-  html.Markup("</tbody></table>\n");
-  return html;
+  page->Table(table);
 }
 
-Html GroupTable(const Inspection& inspection) {
-  Html html;
-  if (inspection.groups.empty()) return html;
-  html.Markup("<h2>Groups <span class=\"count\">of the next ");
-  html.Text(ReadableCount(inspection.num_grouped, "queued item"));
-  html.Markup(
-      "</span></h2>\n<table><thead><tr><th>group</th><th>items</th><th>share"
-      "</th></tr></thead>\n<tbody>\n");
+void AddGroups(const Inspection& inspection, PageWriter* page) {
+  if (inspection.groups.empty()) return;
+  page->Heading("Groups", absl::StrCat("of the next ",
+                                       ReadableCount(inspection.num_grouped,
+                                                     "queued item")));
+  PageTable table = {{{"group"}, {"items", true}, {"share"}}};
   for (const InspectedGroup& group : inspection.groups) {
     const size_t percent = 100 * group.items / inspection.num_grouped;
-    html.Markup("<tr><td>").Text(group.name);
-    html.Markup("</td><td class=\"number\">");
-    html.Text(ReadableNumber(group.items));
-    html.Markup("</td><td><meter min=\"0\" max=\"100\" value=\"");
-    html.Number(percent).Markup("\"></meter> ").Number(percent);
-    html.Markup(" %</td></tr>\n");
+    PageCell share = Cell(absl::StrCat(percent, " %"));
+    share.percent = percent;
+    table.rows.push_back({Cell(group.name), Cell(ReadableNumber(group.items)),
+                          std::move(share)});
   }
-  html.Markup("</tbody></table>\n");
-  html.Append(Others(inspection.groups.size(), inspection.num_groups));
-  html.Markup("<p class=\"kind\">A group with more than half of them needs ");
-  html.Markup("attention, if they are at least ").Number(kMinFlood);
-  html.Markup(".</p>\n");
-  return html;
+  page->Table(table);
+  AddOthers(inspection.groups.size(), inspection.num_groups, page);
+  page->Paragraph({absl::StrCat("A group with more than half of them needs "
+                                "attention, if they are at least ",
+                                kMinFlood, "."),
+                   Kind::kDim});
 }
 
 // The last events: those of one item or, if `names_keys`, the last few of all.
-Html EventTable(const NamedInspection& object, bool names_keys) {
+void AddEvents(const NamedInspection& object, bool names_keys,
+               PageWriter* page) {
   constexpr size_t kMaxEventsOfAll = 20;
   const Inspection& inspection = *object.inspection;
-  Html html;
-  if (inspection.events.empty()) return html;
-  size_t left = names_keys ? kMaxEventsOfAll : inspection.events.size();
-  html.Markup("<h2>History <span class=\"count\">the last ");
-  html.Text(ReadableCount(std::min(left, inspection.events.size()), "event"));
-  html.Markup("</span></h2>\n<table><thead><tr><th>ago</th>");
-  if (names_keys) html.Markup("<th>key</th>");
-  html.Markup("<th>event</th></tr></thead>\n<tbody>\n");
+  const absl::Time now = inspection.taken_at;
+  if (inspection.events.empty()) return;
+  size_t left = inspection.events.size();
+  if (names_keys) left = std::min(left, kMaxEventsOfAll);
+  page->Heading("History",
+                absl::StrCat("the last ", ReadableCount(left, "event")));
+  PageTable table = {{{"ago", true}}};
+  if (names_keys) table.columns.push_back({"key"});
+  table.columns.push_back({"event"});
   for (const InspectedEvent& event : inspection.events) {
     if (left-- == 0) break;
-    html.Markup("<tr><td class=\"number\">");
-    html.Append(
-        Age(inspection.taken_at - event.time, event.time, inspection.taken_at));
-    html.Markup("</td><td>");
-    if (names_keys) {
-      html.Append(LinkToKey(object.name, event.key)).Markup("</td><td>");
-    }
-    html.Text(event.what).Markup("</td></tr>\n");
+    PageRow row = {Age(now - event.time, event.time, now)};
+    if (names_keys) row.push_back(LinkToKey(object, event.key));
+    row.push_back(Cell(event.what));
+    table.rows.push_back(std::move(row));
   }
-  html.Markup("</tbody></table>\n");
-  return html;
-}
-
-Html SearchForm(const NamedInspection& object, absl::string_view key) {
-  Html html;
-  html.Markup("<form><input type=\"hidden\" name=\"name\" value=\"");
-  html.Text(object.name);
-  html.Markup("\"><label>Find a key: <input name=\"key\" value=\"").Text(key);
-  html.Markup("\" size=\"40\"></label> <button>Find</button></form>\n");
-  return html;
-}
-
-template <size_t N>
-void AddAction(const NamedInspection& object, absl::string_view key,
-               const char (&action)[N], absl::string_view label,
-               const PageOptions& options, Html* html) {
-  html->Markup("<form method=\"post\"><input type=\"hidden\" name=\"token\" ");
-  html->Markup("value=\"").Text(options.token);
-  html->Markup("\"><input type=\"hidden\" name=\"name\" value=\"");
-  html->Text(object.name);
-  html->Markup("\"><input type=\"hidden\" name=\"key\" value=\"").Text(key);
-  html->Markup("\"><button name=\"action\" value=\"").Markup(action);
-  html->Markup("\">").Text(label).Markup("</button></form>\n");
-}
-
-Html Actions(const NamedInspection& object, absl::string_view key,
-             const PageOptions& options) {
-  Html html;
-  if (options.token.empty()) return html;
-  html.Markup("<div class=\"actions\">\n");
-  AddAction(object, key, "requeue", "Requeue now", options, &html);
-  AddAction(object, key, "forget", "Forget failures", options, &html);
-  AddAction(object, key, "cancel", "Cancel waiting", options, &html);
-  html.Markup("</div>\n");
-  return html;
+  page->Table(table);
 }
 
 // The numbers and the options of an object.
-Html Summary(const NamedInspection& object) {
+void AddSummary(const NamedInspection& object, PageWriter* page) {
   const Inspection& it = *object.inspection;
-  Html html;
-  html.Markup("<p>").Append(DepthPlot(object.samples)).Markup("</p>\n<dl>\n");
-  const auto add = [&html](absl::string_view name, absl::string_view value) {
-    html.Markup("<div><dt>").Text(name).Markup("</dt><dd>").Text(value);
-    html.Markup("</dd></div>\n");
+  page->Plot(object.samples);
+  std::vector<PageRow> values;
+  const auto add = [&values](absl::string_view name, std::string value) {
+    values.push_back({Cell(std::string(name)), Cell(std::move(value))});
   };
   add("queued", ReadableNumber(it.num_queued));
   add("processing", ReadableNumber(it.num_processing));
   add("waiting", ReadableNumber(it.num_waiting));
-  if (it.num_failing.has_value()) {
-    add("failing", ReadableNumber(*it.num_failing));
-  }
+  add("failing",
+      it.num_failing.has_value() ? ReadableNumber(*it.num_failing) : "?");
   if (it.num_parked.has_value()) {
     add("parked", ReadableNumber(*it.num_parked));
   }
@@ -444,19 +327,10 @@ Html Summary(const NamedInspection& object) {
   }
   add("health", it.shutting_down ? "shutting down" : StatusText(it.health));
   for (const auto& [name, value] : it.options) add(name, value);
-  html.Markup("</dl>\n");
-  return html;
+  page->Values(values);
 }
 
-Html Title(const NamedInspection& object) {
-  Html html;
-  html.Markup("<h1>").Append(LinkToObject(object.name));
-  html.Markup(" <span class=\"kind\">").Text(object.kind);
-  html.Markup("</span></h1>\n");
-  return html;
-}
-
-void AppendItemTables(const NamedInspection& object, Html* html) {
+void AddLists(const NamedInspection& object, PageWriter* page) {
   const Inspection& it = *object.inspection;
   const absl::Time now = it.taken_at;
   const auto age = [now](const InspectedItem& item) { return now - item.time; };
@@ -468,32 +342,29 @@ void AppendItemTables(const NamedInspection& object, Html* html) {
           ? absl::StrCat("Processing, by ",
                          ReadableCount(*it.num_workers, "worker"))
           : "Processing";
-  html->Append(ItemTable(object, processing, "for", it.processing,
-                         it.num_processing, age));
-  html->Append(FailureTable(object));
-  html->Append(ParkedTable(object));
-  html->Append(BoundTable(object));
-  html->Append(GroupTable(it));
-  html->Append(
-      ItemTable(object, "Queued", "for", it.queued, it.num_queued, age));
-  html->Append(
-      ItemTable(object, "Waiting", "due in", it.waiting, it.num_waiting, left));
+  AddItems(object, processing, "for", it.processing, it.num_processing, age,
+           page);
+  AddFailures(object, page);
+  AddParked(object, page);
+  AddBounds(object, page);
+  AddGroups(it, page);
+  AddItems(object, "Queued", "for", it.queued, it.num_queued, age, page);
+  AddItems(object, "Waiting", "due in", it.waiting, it.num_waiting, left, page);
 }
 
 // Says in sentences where the item of a key page is.
-Html ItemState(const NamedInspection& object) {
+void AddState(const NamedInspection& object, PageWriter* page) {
   const Inspection& it = *object.inspection;
   const absl::Time now = it.taken_at;
-  Html html;
+  std::vector<PageRow> sentences;
   const auto since = [now](absl::Time time) {
     return absl::StrCat(ReadableDuration(now - time), ", since ",
                         ReadableTime(time, now));
   };
-  const auto add = [&html](absl::string_view text, const Html& notes) {
-    html.Markup("<li>").Text(text).Markup(" ").Append(notes);
-    html.Markup("</li>\n");
+  const auto add = [&sentences](std::string text, PageCell notes = PageCell()) {
+    notes.pieces.insert(notes.pieces.begin(), {std::move(text)});
+    sentences.push_back({std::move(notes)});
   };
-  html.Markup("<ul class=\"state\">\n");
   for (const InspectedItem& item : it.processing) {
     add(absl::StrCat("Being processed for ", since(item.time), "."),
         Notes(item));
@@ -504,7 +375,7 @@ Html ItemState(const NamedInspection& object) {
   for (const InspectedBound& bound : it.bounds) {
     add(absl::StrCat("Held back: ", bound.name, " is at its bound of ",
                      ReadableNumber(bound.max), ". It waits for"),
-        KeysOf(object, bound));
+        WithKeys(PageCell(), object, bound));
   }
   for (const InspectedItem& item : it.waiting) {
     add(absl::StrCat("Waiting for another ", ReadableDuration(item.time - now),
@@ -512,72 +383,76 @@ Html ItemState(const NamedInspection& object) {
         Notes(item));
   }
   if (it.queued.empty() && it.processing.empty() && it.waiting.empty()) {
-    add("Not in the queue.", Html());
+    add("Not in the queue.");
   }
   for (const InspectedFailure& item : it.failing) {
     add(absl::StrCat("Has failed ", ReadableCount(item.failures, "time"),
                      " in ", since(item.first_failed_at), ", last ",
                      ReadableDuration(now - item.last_failed_at), " ago, at ",
                      ReadableTime(item.last_failed_at, now), ": ",
-                     item.last_error),
-        Html());
+                     item.last_error));
   }
   for (const InspectedParkedItem& item : it.parked) {
     add(absl::StrCat("Parked for ", since(item.parked_at), ", after ",
                      ReadableCount(item.failures, "failure"),
-                     ". It is not tried again. Last error: ", item.last_error),
-        Html());
+                     ". It is not tried again. Last error: ", item.last_error));
   }
-  html.Markup("</ul>\n");
-  return html;
+  page->List("state", sentences);
 }
 
 }  // namespace
 
 std::string OverviewPage(const std::vector<NamedInspection>& objects,
                          const PageOptions& options) {
-  Html html;
-  html.Append(FindingList(objects, /*names_objects=*/true));
-  html.Markup(
-      "<table><thead><tr><th>name</th><th>last minutes</th><th>queued</th>"
-      "<th>processing</th><th>waiting</th><th>failing</th><th>health</th>"
-      "</tr></thead>\n<tbody>\n");
+  const std::unique_ptr<PageWriter> page = NewWriter(options);
+  AddFindings(objects, /*names_objects=*/true, page.get());
+  PageTable table = {{{"name"},
+                      {"last minutes"},
+                      {"queued", true},
+                      {"processing", true},
+                      {"waiting", true},
+                      {"failing", true},
+                      {"health"}},
+                     /*notes_below=*/true};
   for (const NamedInspection& object : objects) {
-    html.Append(OverviewRow(object));
+    table.rows.push_back(OverviewRow(object));
   }
-  html.Markup("</tbody></table>\n").Append(Legend());
-  if (objects.empty()) html.Markup("<p>Nothing has been registered.</p>\n");
-  return Page("Work queues", html, options);
+  page->Table(table);
+  page->Legend();
+  if (objects.empty()) page->Paragraph({"Nothing has been registered."});
+  return page->Finish("Work queues");
 }
 
 std::string ObjectPage(const NamedInspection& object,
                        const PageOptions& options) {
-  Html html = Title(object);
-  html.Append(FindingList({object}, /*names_objects=*/false));
+  const std::unique_ptr<PageWriter> page = NewWriter(options);
+  page->Title(object);
+  AddFindings({object}, /*names_objects=*/false, page.get());
   if (object.inspection.ok()) {
-    html.Append(Summary(object)).Append(SearchForm(object, ""));
-    AppendItemTables(object, &html);
-    html.Append(EventTable(object, /*names_keys=*/true));
+    AddSummary(object, page.get());
+    page->SearchForm(object, "");
+    AddLists(object, page.get());
+    AddEvents(object, /*names_keys=*/true, page.get());
   }
-  return Page(object.name, html, options);
+  return page->Finish(object.name);
 }
 
 std::string KeyPage(const NamedInspection& object, absl::string_view key,
                     const PageOptions& options) {
-  Html html = Title(object);
-  html.Append(SearchForm(object, key));
-  html.Markup("<h2 class=\"key\">").Text(key.empty() ? "(empty)" : key);
-  html.Markup("</h2>\n");
-  html.Append(Actions(object, key, options));
-  html.Append(ItemState(object));
-  html.Append(EventTable(object, /*names_keys=*/false));
-  return Page(absl::StrCat(key, " in ", object.name), html, options);
+  const std::unique_ptr<PageWriter> page = NewWriter(options);
+  page->Title(object);
+  page->SearchForm(object, key);
+  page->KeyHeading(key);
+  page->Actions(object, key);
+  AddState(object, page.get());
+  AddEvents(object, /*names_keys=*/false, page.get());
+  return page->Finish(absl::StrCat(key, " in ", object.name));
 }
 
 std::string ErrorPage(absl::string_view message, const PageOptions& options) {
-  Html html;
-  html.Markup("<p class=\"bad\">").Text(message).Markup("</p>\n");
-  return Page("Error", html, options);
+  const std::unique_ptr<PageWriter> page = NewWriter(options);
+  page->Paragraph({std::string(message), Kind::kBad});
+  return page->Finish("Error");
 }
 
 }  // namespace internal

@@ -20,13 +20,16 @@ namespace internal {
 
 // The options of all pages.
 struct PageOptions {
-  // The nonce of the page's script and style, which the response's policy
-  // names.
-  std::string nonce;
+  // Whether the pages are text for a terminal, and not HTML.
+  bool text = false;
 
-  // The token of the forms that change items. Empty for a page without such
-  // forms.
-  std::string token;
+  // Of HTML: the nonce of the page's script and style, which the response's
+  // policy names.
+  std::string nonce = {};
+
+  // Of HTML: the token of the forms that change items. Empty for a page without
+  // such forms.
+  std::string token = {};
 };
 
 // Return the pages of an `InspectHandler`, as UTF-8.
@@ -37,6 +40,11 @@ std::string ObjectPage(const NamedInspection& object,
 std::string KeyPage(const NamedInspection& object, absl::string_view key,
                     const PageOptions& options);
 std::string ErrorPage(absl::string_view message, const PageOptions& options);
+
+// Returns `text` on one line, in characters that a terminal displays and does
+// not act on. Leaves backslashes as they are: the keys and errors of an
+// inspection are escaped already, and a key must stay a key.
+std::string TerminalText(absl::string_view text);
 
 }  // namespace internal
 }  // namespace workqueue

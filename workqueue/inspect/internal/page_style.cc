@@ -80,7 +80,9 @@ async function refresh() {
     return;
   }
   try {
-    const response = await fetch(location.href, {cache: 'no-store'});
+    // A request that does not accept HTML gets text.
+    const response = await fetch(
+        location.href, {cache: 'no-store', headers: {Accept: 'text/html'}});
     const text = await response.text();
     // Only the content: the policy forbids the style of another response.
     const content = text.slice(text.indexOf('<main>'),
