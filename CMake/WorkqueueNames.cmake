@@ -5,8 +5,8 @@ set(WORKQUEUE_NAMES_workqueue
   absl_clock_adapter acquire_async add_with_options async_queue async_reconcile
   async_timers await_callback bucket_rate_limiter clock controller
   controller_metrics coroutine_reconcile default_rate_limiters delay_queue
-  delaying_queue executor failed_item fair_ordering fake_clock informer
-  informer_source interfaces item_exponential_failure_rate_limiter
+  delaying_queue executor failed_item failure_ledger fair_ordering fake_clock
+  informer informer_source interfaces item_exponential_failure_rate_limiter
   item_fast_slow_rate_limiter jitter lease lease_batch lister_watcher log_sink
   make_completion max_of_rate_limiter metrics object_store ordering
   ordering_bound parallelize_until parker parking_lot priority_queue queue

@@ -59,10 +59,10 @@
 #include "ratelimit/with_jitter_rate_limiter.h"
 #include "ratelimit/with_max_wait_rate_limiter.h"
 #include "workqueue/clock/fake_clock.h"
+#include "workqueue/failure_ledger.h"
 #include "workqueue/fair_ordering.h"
 #include "workqueue/lease.h"
 #include "workqueue/ordering.h"
-#include "workqueue/parking_lot.h"
 #include "workqueue/priority_queue.h"
 
 namespace workqueue {
@@ -198,10 +198,10 @@ class Month {
     options.ordering = OrderingOf(policies);
     queue_ = std::make_unique<PriorityQueue<Item>>(std::move(options));
     if (!policies.giving_up) return;
-    ParkingLotOptions parking;
+    FailureLedgerOptions parking;
     parking.max_failures = kMaxFailures;
     parking.clock = &clock_;
-    lot_ = *ParkingLot<Item>::Create(parking);
+    lot_ = *FailureLedger<Item>::Create(parking);
   }
 
   void Run() {
@@ -342,7 +342,7 @@ class Month {
   std::mt19937_64 random_{1};
   FakeClock clock_;
   std::unique_ptr<PriorityQueue<Item>> queue_;
-  std::unique_ptr<ParkingLot<Item>> lot_;  // null without `giving_up`
+  std::unique_ptr<FailureLedger<Item>> lot_;  // null without `giving_up`
   int64_t now_ = 0;
   std::multimap<int64_t, Running> running_;  // by their ends
   // The first event of each item that waits for success.

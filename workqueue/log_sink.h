@@ -42,7 +42,7 @@ struct ReconcileFailure {
   bool terminal = false;
 
   // Whether the item is not tried again, because this failure has parked it:
-  // see `ControllerOptions::parking`.
+  // see `ControllerOptions::failures`.
   bool parked = false;
 
   // The time after which the item is tried again, as the rate limiter or a

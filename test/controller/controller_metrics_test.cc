@@ -344,8 +344,7 @@ TEST_P(ControllerMetricsTest, AParkedItemIsCounted) {
         return absl::UnavailableError("down");
       });
   options.metrics_provider = &provider_;
-  options.parking.emplace();
-  options.parking->max_failures = 1;
+  options.failures.max_failures = 1;
   const auto controller = Started(std::move(options));
   for (const char* item : {"a", "b", "a"}) {
     controller->queue().Add(item);

@@ -186,16 +186,15 @@ TEST_P(ControllerRetryAfterTest, TheTextIsThatOfTheError) {
   const absl::Status error = RetryAfterError(Busy(), kSecond);
   ControllerOptions<std::string> options = FailWith({error, error});
   options.log_sink = &log_;
-  options.parking.emplace();
-  options.parking->max_failures = 2;
+  options.failures.max_failures = 2;
   const auto controller = Started(std::move(options));
   controller->queue().Add("a");
   controller->AwaitIdle();
-  const auto failed = controller->FindFailedItem("a");
+  const auto failed = controller->failures().Find("a");
   ASSERT_TRUE(failed.has_value());
   EXPECT_EQ(failed->last_error, "RESOURCE_EXHAUSTED: busy");
   Step(*controller, kSecond);
-  const auto parked = controller->FindParkedItem("a");
+  const auto parked = controller->failures().Find("a");
   ASSERT_TRUE(parked.has_value());
   EXPECT_EQ(parked->last_error, "RESOURCE_EXHAUSTED: busy");
   for (const std::string& message : log_.messages()) {

@@ -27,7 +27,7 @@
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/executor.h"
-#include "workqueue/parking_lot.h"
+#include "workqueue/failure_ledger.h"
 #include "workqueue/rate_limiting_queue.h"
 
 namespace workqueue::parking_test {
@@ -52,8 +52,7 @@ class ParkingTest : public ControllerFixture {
           if (code == absl::StatusCode::kOk) return ReconcileResult();
           return absl::Status(code, "down");
         });
-    options.parking.emplace();
-    options.parking->max_failures = n;
+    options.failures.max_failures = n;
     return options;
   }
 
@@ -65,9 +64,9 @@ class ParkingTest : public ControllerFixture {
   }
 
   // Returns the parked items, the last parked one first.
-  static Strings Parked(const Controller<std::string>& controller) {
+  static Strings Parked(Controller<std::string>& controller) {
     Strings items;
-    for (const auto& parked : controller.ParkedItems(1000)) {
+    for (const auto& parked : controller.failures().Parked(1000)) {
       items.push_back(parked.item);
     }
     return items;
@@ -80,29 +79,29 @@ TEST_P(ParkingTest, GivesUpAtTheNthFailure) {
   const auto controller = Started(AtFailure(3));
   Add(*controller, "web");
   Step(*controller, 5 * kMs);
-  EXPECT_EQ(controller->NumParkedItems(), 0u);
-  EXPECT_EQ(controller->FindFailedItem("web")->failures, 2);
+  EXPECT_EQ(controller->failures().num_parked(), 0u);
+  EXPECT_EQ(controller->failures().Find("web")->failures, 2);
   Step(*controller, 10 * kMs);
-  EXPECT_EQ(controller->NumParkedItems(), 1u);
+  EXPECT_EQ(controller->failures().num_parked(), 1u);
   Step(*controller, absl::Hours(1000));
   EXPECT_EQ(Noted(), (Notes{{"web", 0, 0}, {"web", 5, 1}, {"web", 15, 2}}));
 
-  const auto parked = controller->FindParkedItem("web");
+  const auto parked = controller->failures().Find("web");
   ASSERT_TRUE(parked.has_value());
   EXPECT_EQ(parked->failures, 3);
   EXPECT_EQ(parked->last_error, "UNAVAILABLE: down");
   EXPECT_EQ(parked->first_failed_at, start_);
-  EXPECT_EQ(parked->parked_at, start_ + 15 * kMs);
+  EXPECT_EQ(parked->last_failed_at, start_ + 15 * kMs);
   EXPECT_THAT(Parked(*controller), ElementsAre("web"));
-  EXPECT_FALSE(controller->FindFailedItem("web").has_value());
+  EXPECT_FALSE(controller->failures().Find("web").has_value());
   EXPECT_EQ(controller->queue().NumRequeues("web"), 0);
   EXPECT_EQ(controller->TakeSnapshot().waiting.size(), 0u);
 }
 
 TEST_P(ParkingTest, GivesUpSomeTimeAfterTheFirstFailure) {
   auto options = AtFailure(1);
-  options.parking->max_failures.reset();
-  options.parking->max_failing_time = 30 * kMs;
+  options.failures.max_failures.reset();
+  options.failures.max_failing_time = 30 * kMs;
   const auto controller = Started(std::move(options));
   Add(*controller, "web");
   for (const int delay : {5, 10, 20, 40}) Step(*controller, delay * kMs);
@@ -126,15 +125,15 @@ TEST_P(ParkingTest, AnAddPutsAnItemBack) {
   const auto controller = Started(AtFailure(2));
   Add(*controller, "web");
   Step(*controller, 5 * kMs);
-  ASSERT_EQ(controller->NumParkedItems(), 1u);
+  ASSERT_EQ(controller->failures().num_parked(), 1u);
   Add(*controller, "web");
-  EXPECT_EQ(controller->NumParkedItems(), 0u);
+  EXPECT_EQ(controller->failures().num_parked(), 0u);
   Step(*controller, 5 * kMs);
   EXPECT_EQ(
       Noted(),
       (Notes{{"web", 0, 0}, {"web", 5, 1}, {"web", 5, 0}, {"web", 10, 1}}))
       << "its failures start anew";
-  EXPECT_EQ(controller->NumParkedItems(), 1u);
+  EXPECT_EQ(controller->failures().num_parked(), 1u);
 }
 
 TEST_P(ParkingTest, SoDoesAnAddDuringTheLastCall) {
@@ -156,18 +155,18 @@ TEST_P(ParkingTest, SoDoesAnAddDuringTheLastCall) {
   ASSERT_EQ(controller->Start(), absl::OkStatus());
   Add(*controller, "web");
   EXPECT_EQ(Noted(), (Notes{{"web", 0, 0}}));
-  EXPECT_EQ(controller->NumParkedItems(), 0u);
+  EXPECT_EQ(controller->failures().num_parked(), 0u);
 }
 
 TEST_P(ParkingTest, AnAddDoesNotIfTheOptionSaysSo) {
   auto options = AtFailure(1);
-  options.parking->unpark_on_add = false;
+  options.failures.unpark_on_add = false;
   const auto controller = Started(std::move(options));
   Add(*controller, "web");
   EXPECT_EQ(Noted().size(), 1u);
   for (int i = 0; i < 3; ++i) Add(*controller, "web");
   EXPECT_THAT(Noted(), IsEmpty());
-  EXPECT_EQ(controller->FindParkedItem("web")->failures, 1);
+  EXPECT_EQ(controller->failures().Find("web")->failures, 1);
   EXPECT_EQ(controller->queue().NumRequeues("web"), 0);
   EXPECT_TRUE(controller->TakeSnapshot().processing.empty());
   Add(*controller, "db");
@@ -176,30 +175,30 @@ TEST_P(ParkingTest, AnAddDoesNotIfTheOptionSaysSo) {
 
 TEST_P(ParkingTest, ACallPutsAnItemBack) {
   auto options = AtFailure(1);
-  options.parking->unpark_on_add = false;
+  options.failures.unpark_on_add = false;
   const auto controller = Started(std::move(options));
-  EXPECT_FALSE(controller->Unpark("web"));
+  EXPECT_FALSE(controller->failures().Unpark("web", &controller->queue()));
   Add(*controller, "web");
   error_ = absl::StatusCode::kOk;
-  EXPECT_TRUE(controller->Unpark("web"));
-  EXPECT_FALSE(controller->Unpark("web"));
+  EXPECT_TRUE(controller->failures().Unpark("web", &controller->queue()));
+  EXPECT_FALSE(controller->failures().Unpark("web", &controller->queue()));
   controller->AwaitIdle();
-  EXPECT_EQ(controller->NumParkedItems(), 0u);
+  EXPECT_EQ(controller->failures().num_parked(), 0u);
   EXPECT_EQ(Noted(), (Notes{{"web", 0, 0}, {"web", 0, 0}}));
 }
 
 TEST_P(ParkingTest, ACallPutsAllItemsBack) {
   auto options = AtFailure(1);
-  options.parking->unpark_on_add = false;
+  options.failures.unpark_on_add = false;
   const auto controller = Started(std::move(options));
   for (const char* item : {"a", "b", "c"}) Add(*controller, item);
   EXPECT_THAT(Parked(*controller), ElementsAre("c", "b", "a"));
   EXPECT_EQ(Noted().size(), 3u);
   error_ = absl::StatusCode::kOk;
-  EXPECT_EQ(controller->UnparkAll(), 3u);
+  EXPECT_EQ(controller->failures().UnparkAll(&controller->queue()), 3u);
   controller->AwaitIdle();
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}, {"b", 0, 0}, {"c", 0, 0}}));
-  EXPECT_EQ(controller->UnparkAll(), 0u);
+  EXPECT_EQ(controller->failures().UnparkAll(&controller->queue()), 0u);
 }
 
 TEST_P(ParkingTest, ASuccessStartsTheFailuresAnew) {
@@ -209,7 +208,7 @@ TEST_P(ParkingTest, ASuccessStartsTheFailuresAnew) {
   Step(*controller, 5 * kMs);
   error_ = absl::StatusCode::kUnavailable;
   Add(*controller, "web");
-  EXPECT_EQ(controller->NumParkedItems(), 0u);
+  EXPECT_EQ(controller->failures().num_parked(), 0u);
 }
 
 TEST_P(ParkingTest, ForgetStartsTheFailuresAnewAndUnparksNothing) {
@@ -217,11 +216,11 @@ TEST_P(ParkingTest, ForgetStartsTheFailuresAnewAndUnparksNothing) {
   Add(*controller, "web");
   controller->Forget("web");
   Step(*controller, 5 * kMs);
-  EXPECT_EQ(controller->NumParkedItems(), 0u);
+  EXPECT_EQ(controller->failures().num_parked(), 0u);
   Step(*controller, 5 * kMs);
-  ASSERT_EQ(controller->NumParkedItems(), 1u);
+  ASSERT_EQ(controller->failures().num_parked(), 1u);
   controller->Forget("web");
-  EXPECT_EQ(controller->NumParkedItems(), 1u);
+  EXPECT_EQ(controller->failures().num_parked(), 1u);
 }
 
 TEST_P(ParkingTest, ATerminalErrorParksNothing) {
@@ -235,27 +234,28 @@ TEST_P(ParkingTest, ATerminalErrorParksNothing) {
   Add(*controller, "web");
   terminal = true;
   Step(*controller, 5 * kMs);
-  EXPECT_EQ(controller->NumParkedItems(), 0u);
+  EXPECT_EQ(controller->failures().num_parked(), 0u);
   terminal = false;
   Add(*controller, "web");
-  EXPECT_EQ(controller->NumParkedItems(), 0u) << "its failures start anew";
-  EXPECT_EQ(controller->NumFailedItems(), 1u);
+  EXPECT_EQ(controller->failures().num_parked(), 0u)
+      << "its failures start anew";
+  EXPECT_EQ(controller->failures().num_failing(), 1u);
 }
 
 TEST_P(ParkingTest, AFullLotLeavesItemsToBeRetried) {
   auto options = AtFailure(1);
-  options.parking->max_parked = 1;
-  options.parking->unpark_on_add = false;
+  options.failures.max_parked = 1;
+  options.failures.unpark_on_add = false;
   const auto controller = Started(std::move(options));
   Add(*controller, "a");
   Add(*controller, "b");
-  EXPECT_EQ(controller->NumParkingsRefused(), 1);
+  EXPECT_EQ(controller->failures().num_refused(), 1);
   EXPECT_THAT(Parked(*controller), ElementsAre("a"));
-  EXPECT_EQ(controller->FindFailedItem("b")->failures, 1);
+  EXPECT_EQ(controller->failures().Find("b")->failures, 1);
   Noted();
   Step(*controller, 5 * kMs);
   EXPECT_EQ(Noted(), (Notes{{"b", 5, 1}}));
-  EXPECT_EQ(controller->NumParkingsRefused(), 2);
+  EXPECT_EQ(controller->failures().num_refused(), 2);
 }
 
 TEST_P(ParkingTest, WorksOnAGivenQueue) {
@@ -275,8 +275,8 @@ TEST_P(ParkingTest, AStoppedControllerKeepsItsParkedItems) {
   const auto controller = Started(AtFailure(1));
   Add(*controller, "web");
   EXPECT_TRUE(controller->Stop());
-  EXPECT_FALSE(controller->Unpark("web"));
-  EXPECT_EQ(controller->UnparkAll(), 0u);
+  EXPECT_FALSE(controller->failures().Unpark("web", &controller->queue()));
+  EXPECT_EQ(controller->failures().UnparkAll(&controller->queue()), 0u);
   EXPECT_THAT(Parked(*controller), ElementsAre("web"));
 }
 
@@ -286,44 +286,42 @@ TEST_P(ParkingTest, ItemsThatFailDuringTheStopAreParkedToo) {
   controller->queue().AddAll({"a", "b"});
   ASSERT_EQ(controller->Start(), absl::OkStatus());
   EXPECT_TRUE(controller->Stop());
-  EXPECT_EQ(controller->NumParkedItems(), 2u);
+  EXPECT_EQ(controller->failures().num_parked(), 2u);
 }
 
 TEST_P(ParkingTest, IsOffByDefault) {
   auto options = AtFailure(1);
-  options.parking.reset();
+  options.failures.max_failures.reset();
   const auto controller = Started(std::move(options));
   Add(*controller, "web");
   for (int i = 0; i < 20; ++i) Step(*controller, absl::Hours(1));
   EXPECT_EQ(Noted().size(), 21u);
-  EXPECT_EQ(controller->NumParkedItems(), 0u);
-  EXPECT_EQ(controller->NumParkingsRefused(), 0);
-  EXPECT_THAT(controller->ParkedItems(10), IsEmpty());
-  EXPECT_FALSE(controller->FindParkedItem("web").has_value());
-  EXPECT_FALSE(controller->Unpark("web"));
-  EXPECT_EQ(controller->UnparkAll(), 0u);
+  EXPECT_EQ(controller->failures().num_parked(), 0u);
+  EXPECT_EQ(controller->failures().num_refused(), 0);
+  EXPECT_THAT(controller->failures().Parked(10), IsEmpty());
+  EXPECT_EQ(controller->failures().Find("web")->failures, 21);
+  EXPECT_FALSE(controller->failures().Unpark("web", &controller->queue()));
+  EXPECT_EQ(controller->failures().UnparkAll(&controller->queue()), 0u);
 }
 
 TEST_P(ParkingTest, RefusesBadOptions) {
-  const auto error = [this](std::function<void(ParkingLotOptions&)> change) {
+  const auto error = [this](std::function<void(FailureLedgerOptions&)> change) {
     auto options = AtFailure(1);
-    change(*options.parking);
+    change(options.failures);
     return Controller<std::string>::Create(std::move(options)).status();
   };
-  EXPECT_THAT(error([](auto& parking) { parking.max_failures = 0; }),
-              IsInvalidArgument("parking.max_failures", "0"));
-  EXPECT_THAT(error([](auto& parking) { parking.max_failures.reset(); }),
-              IsInvalidArgument("parking.max_failures", "not set"));
-  EXPECT_THAT(error([](auto& parking) {
-                parking.max_failing_time = absl::Seconds(-1);
+  EXPECT_THAT(error([](auto& failures) { failures.max_failures = 0; }),
+              IsInvalidArgument("failures.max_failures", "0"));
+  EXPECT_THAT(error([](auto& failures) {
+                failures.max_failing_time = absl::Seconds(-1);
               }),
-              IsInvalidArgument("parking.max_failing_time", "-1s"));
-  EXPECT_THAT(error([](auto& parking) { parking.max_parked = 0; }),
-              IsInvalidArgument("parking.max_parked", "0"));
+              IsInvalidArgument("failures.max_failing_time", "-1s"));
+  EXPECT_THAT(error([](auto& failures) { failures.max_parked = 0; }),
+              IsInvalidArgument("failures.max_parked", "0"));
   FakeClock other;
-  EXPECT_THAT(error([&other](auto& parking) { parking.clock = &other; }),
-              IsInvalidArgument("parking.clock", "clock of the controller"));
-  EXPECT_EQ(error([this](auto& parking) { parking.clock = &clock_; }),
+  EXPECT_THAT(error([&other](auto& failures) { failures.clock = &other; }),
+              IsInvalidArgument("failures.clock", "clock of the controller"));
+  EXPECT_EQ(error([this](auto& failures) { failures.clock = &clock_; }),
             absl::OkStatus());
 }
 
@@ -340,10 +338,9 @@ TEST(AsyncParkingTest, SkipsManyParkedItems) {
   options.clock = &clock;
   options.executor = &executor;
   options.max_in_flight = 1;
-  options.parking.emplace();
-  options.parking->max_failures = 1;
-  options.parking->max_parked = kItems;
-  options.parking->unpark_on_add = false;
+  options.failures.max_failures = 1;
+  options.failures.max_parked = kItems;
+  options.failures.unpark_on_add = false;
   options.reconcile_async = [&last](int item, const AsyncReconcileContext&,
                                     ReconcileCompletion done) {
     if (item == kItems) {
@@ -355,7 +352,7 @@ TEST(AsyncParkingTest, SkipsManyParkedItems) {
   const auto controller = *Controller<int>::Create(std::move(options));
   ASSERT_EQ(controller->Start(), absl::OkStatus());
   for (int i = 0; i < kItems; ++i) controller->queue().Add(i);
-  ASSERT_EQ(controller->NumParkedItems(), size_t{kItems});
+  ASSERT_EQ(controller->failures().num_parked(), size_t{kItems});
   controller->queue().Add(kItems);
   ASSERT_TRUE(last.has_value());
   for (int i = 0; i < kItems; ++i) controller->queue().Add(i);
@@ -363,7 +360,7 @@ TEST(AsyncParkingTest, SkipsManyParkedItems) {
   (*last)(absl::OkStatus());
   controller->AwaitIdle();
   EXPECT_EQ(controller->queue().Len(), 0u);
-  EXPECT_EQ(controller->NumParkedItems(), size_t{kItems});
+  EXPECT_EQ(controller->failures().num_parked(), size_t{kItems});
 }
 
 #ifdef ABSL_HAVE_EXCEPTIONS
@@ -377,9 +374,8 @@ TEST(ParkingThrowsTest, LosesNoItem) {
       FakeClock clock;
       ControllerOptions<FragileKey> options;
       options.clock = &clock;
-      options.parking.emplace();
-      options.parking->max_failures = 2;
-      options.parking->unpark_on_add = false;
+      options.failures.max_failures = 2;
+      options.failures.unpark_on_add = false;
       options.reconcile = [](const FragileKey&) {
         return absl::UnavailableError("down");
       };
@@ -395,8 +391,8 @@ TEST(ParkingThrowsTest, LosesNoItem) {
         controller->AwaitIdle();
       }
       const bool threw = Fuse::Disarm();
-      EXPECT_EQ(controller->NumParkedItems(), 2u);
-      EXPECT_EQ(controller->UnparkAll(), 2u);
+      EXPECT_EQ(controller->failures().num_parked(), 2u);
+      EXPECT_EQ(controller->failures().UnparkAll(&controller->queue()), 2u);
       if (!threw) break;
     }
   }

@@ -457,9 +457,8 @@ TEST(ControllerGuideTest, GivingUp) {
     ++calls;
     return absl::UnavailableError("never");
   };
-  options.parking.emplace();
-  options.parking->max_failures = 10;
-  options.parking->max_failing_time = absl::Hours(24);
+  options.failures.max_failures = 10;
+  options.failures.max_failing_time = absl::Hours(24);
   auto created = Controller::Create(std::move(options));
   ASSERT_TRUE(created.ok());
   Controller& controller = **created;
@@ -470,13 +469,13 @@ TEST(ControllerGuideTest, GivingUp) {
     clock.Step(absl::Hours(1));
   }
   EXPECT_EQ(calls, 10);
-  EXPECT_EQ(controller.NumParkedItems(), 1u);
+  EXPECT_EQ(controller.failures().num_parked(), 1u);
   testing::internal::CaptureStderr();
-  for (const auto& parked : controller.ParkedItems(/*max=*/100)) {
+  for (const auto& parked : controller.failures().Parked(/*max=*/100)) {
     std::cerr << parked.item << ": " << parked.last_error << "\n";
   }
-  controller.Unpark("default/web");
-  controller.UnparkAll();
+  controller.failures().Unpark("default/web", &controller.queue());
+  controller.failures().UnparkAll(&controller.queue());
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "default/web: UNAVAILABLE: never\n");
   controller.AwaitIdle();

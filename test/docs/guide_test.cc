@@ -34,12 +34,12 @@
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/parallelize_until.h"
 #include "workqueue/delaying_queue.h"
+#include "workqueue/failure_ledger.h"
 #include "workqueue/fair_ordering.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
 #include "workqueue/log_sink.h"
-#include "workqueue/parking_lot.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
@@ -123,10 +123,10 @@ TEST_F(GuideTest, ADelayThatTheErrorChooses) {
 
 // Gives up on an item at its tenth failure.
 absl::Status GiveUp() {
-  workqueue::ParkingLotOptions parking;
-  parking.max_failures = 10;
-  auto lot = workqueue::ParkingLot<std::string>::Create(parking);
-  if (!lot.ok()) return lot.status();
+  workqueue::FailureLedgerOptions failures;
+  failures.max_failures = 10;
+  auto ledger = workqueue::FailureLedger<std::string>::Create(failures);
+  if (!ledger.ok()) return ledger.status();
 
   workqueue::RateLimitingQueueOptions<std::string> options;
   options.rate_limiter =
@@ -143,12 +143,12 @@ absl::Status GiveUp() {
   std::thread worker([&] {
     workqueue::Lease<std::string> lease;
     while (queue.AcquireNext(&lease).ok()) {
-      if (!(*lot)->ShouldProcess(*lease)) continue;  // It is parked.
+      if (!(*ledger)->ShouldProcess(*lease)) continue;  // It is parked.
       const absl::Status status = Reconcile(*lease);
       if (status.ok()) {
-        (*lot)->Forget(*lease);
+        (*ledger)->Forget(*lease);
         queue.Forget(*lease);
-      } else if ((*lot)->RecordFailure(*lease, status)) {
+      } else if ((*ledger)->RecordFailure(*lease, status)) {
         queue.Forget(*lease);  // It is parked now: do not retry it.
       } else {
         queue.AddRateLimited(*lease);
@@ -159,9 +159,9 @@ absl::Status GiveUp() {
   queue.ShutDownWithDrain();
   worker.join();
   EXPECT_EQ(calls, 10);
-  EXPECT_EQ((*lot)->size(), 1u);
+  EXPECT_EQ((*ledger)->num_parked(), 1u);
   workqueue::RateLimitingQueue<std::string> other;
-  EXPECT_TRUE((*lot)->Unpark("default/web", &other));
+  EXPECT_TRUE((*ledger)->Unpark("default/web", &other));
   return absl::OkStatus();
 }
 

@@ -43,8 +43,7 @@ absl::Status RunWithMetrics() {
   options.queue_metrics_provider = metrics->get();
 
   // The metrics of parked items.
-  options.parking.emplace();
-  options.parking->max_failures = 1;
+  options.failures.max_failures = 1;
 
   // The metrics of a shared queue's server.
   const std::unique_ptr<workqueue::CounterMetric> errors =

@@ -25,13 +25,13 @@
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/delaying_queue.h"
+#include "workqueue/failure_ledger.h"
 #include "workqueue/inspect/history_tracer.h"
 #include "workqueue/inspect/inspect_controller.h"
 #include "workqueue/inspect/inspect_scheduler.h"
 #include "workqueue/inspect/inspectable.h"
 #include "workqueue/inspect/inspection.h"
 #include "workqueue/inspect/item_history.h"
-#include "workqueue/parking_lot.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
@@ -216,9 +216,9 @@ class InspectControllerTest : public InspectTest {
  protected:
   // Makes a controller whose items "hang" hangs and "fail" fails.
   std::unique_ptr<Controller<std::string>> New(
-      std::optional<ParkingLotOptions> parking = std::nullopt) {
+      FailureLedgerOptions failures = {}) {
     ControllerOptions<std::string> options;
-    options.parking = parking;
+    options.failures = failures;
     options.name = "orders";
     options.clock = &clock_;
     options.workers = 2;
@@ -323,11 +323,11 @@ TEST_F(InspectControllerTest, ForgetsTheFailuresOfAnItem) {
   controller->queue().Add("fail");
   controller->AwaitIdle();
   EXPECT_EQ(inspectable->Act(InspectAction::kForget, "fail"), absl::OkStatus());
-  EXPECT_EQ(controller->NumFailedItems(), 0u);
+  EXPECT_EQ(controller->failures().num_failing(), 0u);
 }
 
 TEST_F(InspectControllerTest, ShowsParkedItemsAndPutsThemBack) {
-  ParkingLotOptions parking;
+  FailureLedgerOptions parking;
   parking.max_failures = 1;
   parking.unpark_on_add = false;
   const auto controller = New(parking);
@@ -354,11 +354,12 @@ TEST_F(InspectControllerTest, ShowsParkedItemsAndPutsThemBack) {
 
   clock_.Step(absl::Seconds(1));
   EXPECT_EQ(inspectable->Act(InspectAction::kForget, "fail"), absl::OkStatus());
-  EXPECT_EQ(controller->NumParkedItems(), 1u);
+  EXPECT_EQ(controller->failures().num_parked(), 1u);
   EXPECT_EQ(inspectable->Act(InspectAction::kRequeue, "fail"),
             absl::OkStatus());
   controller->AwaitIdle();
-  EXPECT_EQ(controller->FindParkedItem("fail")->parked_at, clock_.TimeNow())
+  EXPECT_EQ(controller->failures().Find("fail")->last_failed_at,
+            clock_.TimeNow())
       << "it has failed once more";
 }
 

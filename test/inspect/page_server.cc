@@ -96,8 +96,7 @@ std::unique_ptr<Controller<Key>> MakeController(
   ControllerOptions<Key> options;
   options.name = "orders";
   options.workers = 4;
-  options.parking.emplace();
-  options.parking->max_failures = 1000;
+  options.failures.max_failures = 1000;
   options.reconcile = queue->Traced(Reconcile);
   options.queue = std::move(queue);
   return OrDie(Controller<Key>::Create(std::move(options)));

@@ -214,8 +214,7 @@ TEST_P(PrometheusControllerMetricsTest, ShowsParkedItems) {
         return absl::UnavailableError("down");
       });
   options.metrics_provider = provider_.get();
-  options.parking.emplace();
-  options.parking->max_failures = 1;
+  options.failures.max_failures = 1;
   auto controller = Started(std::move(options));
   EXPECT_EQ(Value(kParkedItems), 0);
   EXPECT_EQ(Value(kParkedTotal), 0);
@@ -233,8 +232,7 @@ TEST_P(PrometheusControllerMetricsTest, ShowsParkedItems) {
 TEST_P(PrometheusControllerMetricsTest, ShowsTypesAndHelp) {
   ControllerOptions<std::string> options = Options(Succeed);
   options.metrics_provider = provider_.get();
-  options.parking.emplace();
-  options.parking->max_failures = 1;
+  options.failures.max_failures = 1;
   const auto controller = Started(std::move(options));
   const Exposition exposition = Scrape(*registry_);
   const std::map<std::string, std::pair<std::string, std::string>> expected = {

@@ -35,14 +35,13 @@
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/controller/informer.h"
-#include "workqueue/controller/internal/last_errors.h"
 #include "workqueue/controller/lister_watcher.h"
 #include "workqueue/controller/object_store.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/executor.h"
+#include "workqueue/failure_ledger.h"
 #include "workqueue/fair_ordering.h"
 #include "workqueue/interfaces.h"
-#include "workqueue/parking_lot.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
@@ -136,29 +135,29 @@ class CallbackSubject : public Subject {
 };
 
 // The items are parked.
-class ParkingLotSubject : public Subject {
+class ParkedItemsSubject : public Subject {
  public:
-  ParkingLotSubject() {
-    ParkingLotOptions options;
+  ParkedItemsSubject() {
+    FailureLedgerOptions options;
     options.clock = &clock_;
     options.max_failures = 1;
     options.max_parked = 2 * kSpike;
-    lot_ = *ParkingLot<int>::Create(options);
+    ledger_ = *FailureLedger<int>::Create(options);
   }
 
   void Add(int item) override {
-    EXPECT_TRUE(lot_->RecordFailure(item, absl::Status()));
+    EXPECT_TRUE(ledger_->RecordFailure(item, absl::Status()));
     if (!Stays(item)) items_.push_back(item);
   }
 
   void Take(int n) override {
     EXPECT_EQ(items_.size(), static_cast<size_t>(n));
-    for (int item : items_) EXPECT_TRUE(lot_->ShouldProcess(item));
+    for (int item : items_) EXPECT_TRUE(ledger_->ShouldProcess(item));
     std::vector<int>().swap(items_);
   }
 
  private:
-  std::unique_ptr<ParkingLot<int>> lot_;
+  std::unique_ptr<FailureLedger<int>> ledger_;
   std::vector<int> items_;
 };
 
@@ -420,16 +419,16 @@ class AwaitedTokens {
           *TokenBucket::Create(/*rate=*/2 * kSpike, /*burst=*/1, &clock_));
 };
 
-class KeptErrors {
+class KeptFailures {
  public:
   void Add(int item) {
-    errors_.Record(item, absl::InternalError("it has failed"), absl::Time());
+    ledger_->RecordFailure(item, absl::InternalError("it has failed"));
   }
-  void Erase(int item) { errors_.Erase(item); }
+  void Erase(int item) { ledger_->Forget(item); }
   void Await() {}
 
  private:
-  internal::LastErrors<int, std::hash<int>, std::equal_to<int>> errors_;
+  std::unique_ptr<FailureLedger<int>> ledger_ = *FailureLedger<int>::Create({});
 };
 
 template <typename Q>
@@ -547,12 +546,12 @@ INSTANTIATE_TEST_SUITE_P(
         Kind{"FairOrdering", NewFairQueue, /*compacts=*/false},
         Kind{"CountingFairOrdering", NewCountingFairQueue, /*compacts=*/false},
         Kind{"Callbacks", New<CallbackSubject>},
-        Kind{"ParkingLot", New<ParkingLotSubject>},
+        Kind{"ParkedItems", New<ParkedItemsSubject>},
         Kind{"ObjectStore", New<MapSubject<StoredObjects>>},
         Kind{"Informer", New<MapSubject<WatchedObjects>>},
         Kind{"FastSlowLimiter", New<MapSubject<CountedFailures>>},
         Kind{"BucketLimiter", New<MapSubject<AwaitedTokens>>},
-        Kind{"LastErrors", New<MapSubject<KeptErrors>>},
+        Kind{"FailingItems", New<MapSubject<KeptFailures>>},
         Kind{"ThreadPool", New<ThreadPoolSubject>, /*compacts=*/false},
         Kind{"TimersHeap", NewTimers<Heap>},
         Kind{"TimersWheel", NewTimers<Wheel>},

@@ -37,11 +37,9 @@
 #include "workqueue/base/printable.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/controller/async_reconcile.h"
-#include "workqueue/controller/failed_item.h"
+#include "workqueue/controller/controller_options.h"
 #include "workqueue/controller/internal/async_workers.h"
-#include "workqueue/controller/internal/check_options.h"
 #include "workqueue/controller/internal/failure_log.h"
-#include "workqueue/controller/internal/last_errors.h"
 #include "workqueue/controller/internal/lifecycle.h"
 #include "workqueue/controller/internal/reconcile_metrics.h"
 #include "workqueue/controller/internal/reconciliation.h"
@@ -49,12 +47,12 @@
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/controller/source.h"
 #include "workqueue/executor.h"
+#include "workqueue/failure_ledger.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/metrics.h"
 #include "workqueue/ordering.h"
-#include "workqueue/parking_lot.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/retry_after.h"
 #include "workqueue/snapshot.h"
@@ -62,97 +60,6 @@
 #include "workqueue/timer/scheduler.h"
 
 namespace workqueue {
-
-// ControllerOptions
-//
-// Options of a `Controller`. Only `reconcile` must be set.
-template <typename T>
-struct ControllerOptions {
-  // The controller's name in metrics and messages. A controller without a name
-  // reports no metrics.
-  std::string name;
-
-  // The function that the workers call with each item. Give this function or
-  // `reconcile_async`.
-  ReconcileFunction<T> reconcile;
-
-  // The number of workers, and so the maximum number of items that are
-  // reconciled at the same time. At least 1.
-  size_t workers = 1;
-
-  // A function that starts to reconcile an item, in the place of `reconcile`.
-  // It is called on `executor`.
-  AsyncReconcileFunction<T> reconcile_async;
-
-  // The maximum number of items that are reconciled at the same time by
-  // `reconcile_async`. At least 1. They take no threads, so it may be large.
-  // With `reconcile`, must be the default: see `workers`.
-  size_t max_in_flight = 100;
-
-  // The executor that calls `reconcile_async`; null means a new `ThreadPool` of
-  // `workers` threads. If given, `workers` must be 1, and `reconcile` empty.
-  // Not owned; must outlive the controller.
-  Executor* executor = nullptr;
-
-  // The clock of the controller; null means the clock of `queue` or, if `queue`
-  // is null, the real clock. Must be the clock of `queue` if both are given.
-  // Not owned; must outlive the controller.
-  Clock* clock = nullptr;
-
-  // Chooses when a failed item is tried again; null means the default of
-  // `PriorityQueue`. Must be null if `queue` is given.
-  std::unique_ptr<RateLimiter<T>> rate_limiter;
-
-  // The order in which the queue hands out items; null means by priority. Must
-  // be null if `queue` is given.
-  std::unique_ptr<Ordering<T>> ordering;
-
-  // The queue; null means a new `PriorityQueue`. A given queue uses its own
-  // rate limiter, ordering, metrics and log sink. It need not have priorities.
-  std::unique_ptr<RateLimitingInterface<T>> queue;
-
-  // The sources of items. Other code may also add items to the queue at any
-  // time.
-  std::vector<Source<T>> sources;
-
-  // The maximum time that `Start()` waits for the sources. Not negative; may be
-  // infinite.
-  absl::Duration sync_timeout = absl::Minutes(2);
-
-  // The maximum time of a reconciliation; see `ReconcileContext::Remaining()`
-  // and `AsyncReconcileContext::OnCancel()`. Positive; may be infinite.
-  absl::Duration reconcile_timeout = absl::InfiniteDuration();
-
-  // If set, the controller gives up on an item that fails again and again: it
-  // parks the item. A parked item is not tried again, and is listed by
-  // `ParkedItems()`, until `Unpark()` or, with `unpark_on_add`, the next
-  // addition of the item to the queue. Not set means that an item is tried
-  // again for ever. The clock in these options must be null or the controller's
-  // clock.
-  std::optional<ParkingLotOptions> parking;
-
-  // The provider of metrics for the queue that the controller makes; null means
-  // the default provider of queues. Must be null if `queue` is given. Not
-  // owned; must outlive the controller.
-  MetricsProvider* queue_metrics_provider = nullptr;
-
-  // The provider of the controller's own metrics; null means no metrics. Not
-  // owned; must outlive the controller.
-  ControllerMetricsProvider* metrics_provider = nullptr;
-
-  // Receives the messages of the controller and of the queue that the
-  // controller makes; null means that nobody does. Not owned; must outlive the
-  // controller.
-  //
-  // The controller sends at most ten messages at once, and then two per second,
-  // about each of these: failed reconciliations, errors of its queue, and
-  // errors of its sources. Of the failures of an item, it sends the first, the
-  // second, the fourth, the eighth and so on, each terminal error, and each
-  // failure that parks the item. A message says how many before it were left
-  // out. The messages about the start and the stop, one of each kind, have no
-  // limit.
-  LogSink* log_sink = nullptr;
-};
 
 // Controller
 //
@@ -167,7 +74,7 @@ struct ControllerOptions {
 //     up to the rate limiter's maximum. After a `TerminalError()`, the
 //     controller does not add the item again. An exception counts as an error.
 //   * After an error, the controller parks the item instead if
-//     `ControllerOptions::parking` says so. controller-runtime has no such
+//     `ControllerOptions::failures` says so. controller-runtime has no such
 //     option. The rate limiter then forgets the item.
 //   * After a success, the rate limiter forgets the item. If
 //     `ReconcileResult::requeue_after` is not zero, the controller adds the
@@ -305,11 +212,17 @@ class Controller {
   // controller owns the queue.
   RateLimitingInterface<T>& queue() { return *queue_; }
 
+  // Returns the failures of the items, and the items that are parked. The
+  // controller records failures, and forgets them after a success. To put a
+  // parked item back:
+  //
+  //     controller->failures().Unpark("default/web", &controller->queue());
+  FailureLedger<T, Hash, Eq>& failures() { return *failures_; }
+
   // Return a copy of the contents of the queue, as the functions of `Interface`
-  // of these names do, with the last error of each item that has failed and is
-  // tried again. The controller keeps these errors for the 10,000 items that
-  // failed last, cut after 256 bytes. For debugging. If a look-up in the errors
-  // throws, they log the exception, and leave out the error.
+  // of these names do, with the last error of each item that `failures()`
+  // knows. For debugging. If a look-up in the failures throws, they log the
+  // exception, and leave out the error.
   Snapshot<T> TakeSnapshot() { return WithErrors(queue_->TakeSnapshot()); }
   Snapshot<T> TakeSnapshotUpTo(size_t max) {
     return WithErrors(queue_->TakeSnapshotUpTo(max));
@@ -318,77 +231,20 @@ class Controller {
     return WithErrors(queue_->TakeSnapshotOf(item));
   }
 
-  // Returns at most `max` items that have failed and are tried again, those
-  // with the most failures first. Of equal numbers, the item whose failures
-  // began first comes first. The controller keeps the failures of the 10,000
-  // items that failed last. Takes O(n) for n such items.
-  std::vector<FailedItem<T>> FailedItems(size_t max) const {
-    return last_errors_.MostFailed(max);
-  }
-
-  // Returns the failures of `item`; nothing if it has not failed since its last
-  // success. Takes constant time.
-  std::optional<FailedItem<T>> FindFailedItem(const T& item) const {
-    return last_errors_.Find(item);
-  }
-
-  // Returns the number of items that `FailedItems()` can return.
-  size_t NumFailedItems() const { return last_errors_.size(); }
-
-  // Makes the controller and the rate limiter of the queue forget the failures
-  // of `item`, so that the delay after its next failure is short. Does not
-  // change when an item that waits is tried again. An item that is parked stays
+  // Makes `failures()` and the rate limiter of the queue forget the failures of
+  // `item`, so that the delay after its next failure is short. Does not change
+  // when an item that waits is tried again. An item that is parked stays
   // parked. Logs an exception of the queue.
   void Forget(const T& item);
 
-  // Returns at most `max` items that are parked, the last parked one first.
-  // Takes O(`max`). The functions of parked items find none if
-  // `ControllerOptions::parking` is not set.
-  std::vector<ParkedItem<T>> ParkedItems(size_t max) const {
-    if (parking_lot_ == nullptr) return {};
-    return parking_lot_->ParkedItems(max);
-  }
-
-  // Returns `item` if it is parked, and nothing otherwise.
-  std::optional<ParkedItem<T>> FindParkedItem(const T& item) const {
-    if (parking_lot_ == nullptr) return std::nullopt;
-    return parking_lot_->Find(item);
-  }
-
-  // Returns the number of parked items.
-  size_t NumParkedItems() const {
-    return parking_lot_ == nullptr ? 0 : parking_lot_->size();
-  }
-
-  // Returns how often an item was tried again although it had reached a limit
-  // of `ControllerOptions::parking`, because `max_parked` items were parked.
-  int64_t NumParkingsRefused() const {
-    return parking_lot_ == nullptr ? 0 : parking_lot_->num_refused();
-  }
-
-  // Puts `item` back: adds it to the queue, and its failures start anew.
-  // Returns true if it was parked and has been put back. If the queue does not
-  // take it or throws, `item` stays parked. Logs an exception.
-  bool Unpark(const T& item);
-
-  // Does so with all items that are parked when the call begins, in the order
-  // in which they were parked. Returns the number of items that have been put
-  // back. Takes O(n) for n such items.
-  size_t UnparkAll();
-
-  // Returns options of the controller: its name, the maximum number of items
-  // that are reconciled at the same time, the maximum time of a reconciliation,
-  // whether `ControllerOptions::parking` is set, and these options.
+  // Return options of the controller: its name, the maximum number of items
+  // that are reconciled at the same time, and the maximum time of a
+  // reconciliation.
   const std::string& name() const { return name_; }
   size_t max_concurrent_reconciles() const {
     return max_concurrent_reconciles_;
   }
   absl::Duration reconcile_timeout() const { return reconcile_timeout_; }
-  bool parks() const { return parking_lot_ != nullptr; }
-  std::optional<ParkingLotOptions> parking() const {
-    if (parking_lot_ == nullptr) return std::nullopt;
-    return parking_lot_->options();
-  }
 
   // For tests. Blocks until no item is queued or being reconciled. Waiting
   // items do not count. After a `Stop()` whose timeout has passed, blocks
@@ -403,10 +259,9 @@ class Controller {
   // The other parameters become the members of their names.
   Controller(ControllerOptions<T> options, std::unique_ptr<ThreadPool> pool,
              std::unique_ptr<Scheduler> deadlines,
-             std::unique_ptr<ParkingLot<T, Hash, Eq>> parking_lot);
+             std::unique_ptr<FailureLedger<T, Hash, Eq>> failures);
 
-  // Returns a new parking lot, or null if `options` have no `parking`.
-  static absl::StatusOr<std::unique_ptr<ParkingLot<T, Hash, Eq>>> NewParkingLot(
+  static absl::StatusOr<std::unique_ptr<FailureLedger<T, Hash, Eq>>> NewLedger(
       const ControllerOptions<T>& options);
 
   // Returns the rate limiter in `options`, for a new queue. If there is none,
@@ -418,9 +273,8 @@ class Controller {
       ControllerOptions<T>& options);
 
   static Clock* ClockOf(const ControllerOptions<T>& options) {
-    return options.clock == nullptr && options.queue != nullptr
-               ? options.queue->clock()
-               : OrRealClock(options.clock);
+    return internal::ClockOf(
+        options, options.queue == nullptr ? nullptr : options.queue->clock());
   }
 
   // Returns `sources` without the type of their items.
@@ -459,8 +313,8 @@ class Controller {
   // `item` is parked.
   bool ShouldProcess(const T& item);
 
-  // Returns whether `item`, which has failed, is now parked.
-  bool Park(const T& item, const absl::Status& error);
+  // Records the failure of `item`. Returns whether it is now parked.
+  bool RecordFailure(const T& item, const absl::Status& error);
 
   // Returns the time after which the rate limiter lets `item`, which has
   // failed, be tried again. `asked` is the delay that the error chose, if it
@@ -497,8 +351,7 @@ class Controller {
   const size_t max_concurrent_reconciles_;
   internal::ErrorLog queue_errors_;
   internal::FailureLog failure_log_;
-  internal::LastErrors<T, Hash, Eq> last_errors_;
-  const std::unique_ptr<ParkingLot<T, Hash, Eq>> parking_lot_;  // may be null
+  const std::unique_ptr<FailureLedger<T, Hash, Eq>> failures_;
   const internal::ReconcileMetrics metrics_;
   const bool timed_;
   // The rate limiter of the queue that the controller has made; null if the
@@ -521,30 +374,15 @@ class Controller {
 template <typename T, typename Hash, typename Eq>
 absl::StatusOr<std::unique_ptr<Controller<T, Hash, Eq>>>
 Controller<T, Hash, Eq>::Create(ControllerOptions<T> options) {
-  internal::CheckedOptions checked;
-  checked.has_reconcile = static_cast<bool>(options.reconcile);
-  checked.has_reconcile_async = options.reconcile_async != nullptr;
-  checked.workers = options.workers;
-  checked.max_in_flight = options.max_in_flight;
-  checked.has_max_in_flight =
-      options.max_in_flight != ControllerOptions<T>().max_in_flight;
-  checked.has_executor = options.executor != nullptr;
-  checked.has_queue = options.queue != nullptr;
-  checked.has_rate_limiter = options.rate_limiter != nullptr;
-  checked.has_ordering = options.ordering != nullptr;
-  checked.has_queue_metrics_provider =
-      options.queue_metrics_provider != nullptr;
-  for (const Source<T>& source : options.sources) {
-    checked.sources.push_back({source.run != nullptr, source.restart_backoff});
+  const internal::GivenOptions given = {
+      static_cast<bool>(options.reconcile), options.reconcile_async != nullptr,
+      options.rate_limiter != nullptr, options.ordering != nullptr,
+      options.queue == nullptr ? nullptr : options.queue->clock()};
+  absl::Status status = internal::CheckOptions(options, given);
+  for (size_t i = 0; i < options.sources.size(); ++i) {
+    status.Update(internal::CheckSource(i, options.sources[i].run != nullptr,
+                                        options.sources[i].restart_backoff));
   }
-  checked.clocks_differ =
-      options.queue != nullptr && options.queue->clock() != ClockOf(options);
-  checked.parking_clock_differs = options.parking.has_value() &&
-                                  options.parking->clock != nullptr &&
-                                  options.parking->clock != ClockOf(options);
-  checked.sync_timeout = options.sync_timeout;
-  checked.reconcile_timeout = options.reconcile_timeout;
-  absl::Status status = internal::CheckOptions(checked);
   if (!status.ok()) return status;
   std::unique_ptr<ThreadPool> pool;
   if (options.reconcile_async != nullptr && options.executor == nullptr) {
@@ -571,33 +409,36 @@ Controller<T, Hash, Eq>::Create(ControllerOptions<T> options) {
   }
   return internal::CatchAsStatus(
       [&]() -> absl::StatusOr<std::unique_ptr<Controller>> {
-        auto parking_lot = NewParkingLot(options);
-        if (!parking_lot.ok()) return parking_lot.status();
+        auto failures = NewLedger(options);
+        if (!failures.ok()) return failures.status();
         return absl::WrapUnique(
             new Controller(std::move(options), std::move(pool),
-                           std::move(deadlines), *std::move(parking_lot)));
+                           std::move(deadlines), *std::move(failures)));
       });
 }
 
 template <typename T, typename Hash, typename Eq>
-absl::StatusOr<std::unique_ptr<ParkingLot<T, Hash, Eq>>>
-Controller<T, Hash, Eq>::NewParkingLot(const ControllerOptions<T>& options) {
-  if (!options.parking.has_value()) return nullptr;
-  ParkingLotOptions parking = *options.parking;
-  parking.clock = ClockOf(options);
-  auto parking_lot = ParkingLot<T, Hash, Eq>::Create(
-      parking, internal::ReconcileMetrics::NewParkingMetrics(
-                   options.name, options.metrics_provider));
-  if (parking_lot.ok()) return parking_lot;
-  return absl::Status(parking_lot.status().code(),
-                      absl::StrCat("parking.", parking_lot.status().message()));
+absl::StatusOr<std::unique_ptr<FailureLedger<T, Hash, Eq>>>
+Controller<T, Hash, Eq>::NewLedger(const ControllerOptions<T>& options) {
+  FailureLedgerOptions failures = options.failures;
+  failures.clock = ClockOf(options);
+  FailureLedgerMetrics metrics;
+  if (failures.parks()) {
+    metrics = internal::ReconcileMetrics::NewParkingMetrics(
+        options.name, options.metrics_provider);
+  }
+  auto ledger =
+      FailureLedger<T, Hash, Eq>::Create(failures, std::move(metrics));
+  if (ledger.ok()) return ledger;
+  return absl::Status(ledger.status().code(),
+                      absl::StrCat("failures.", ledger.status().message()));
 }
 
 template <typename T, typename Hash, typename Eq>
 Controller<T, Hash, Eq>::Controller(
     ControllerOptions<T> options, std::unique_ptr<ThreadPool> pool,
     std::unique_ptr<Scheduler> deadlines,
-    std::unique_ptr<ParkingLot<T, Hash, Eq>> parking_lot)
+    std::unique_ptr<FailureLedger<T, Hash, Eq>> failures)
     : name_(options.name),
       reconcile_(std::move(options.reconcile)),
       clock_(ClockOf(options)),
@@ -607,7 +448,7 @@ Controller<T, Hash, Eq>::Controller(
                                      : options.workers),
       queue_errors_("controller", name_, options.log_sink, clock_),
       failure_log_(name_, options.log_sink, clock_),
-      parking_lot_(std::move(parking_lot)),
+      failures_(std::move(failures)),
       metrics_(name_, max_concurrent_reconciles_, options.metrics_provider),
       timed_(reconcile_timeout_ < absl::InfiniteDuration() ||
              metrics_.wanted()),
@@ -694,7 +535,7 @@ void Controller<T, Hash, Eq>::MakeAsyncWorkers(ControllerOptions<T>& options) {
   Executor* const executor = pool_ != nullptr ? pool_.get() : options.executor;
   internal::AsyncHooks<T> hooks;
   hooks.reconcile = std::move(options.reconcile_async);
-  if (parking_lot_ != nullptr) {
+  if (failures_->options().parks()) {
     hooks.should_process = [this](const T& item) {
       return ShouldProcess(item);
     };
@@ -748,7 +589,8 @@ Snapshot<T> Controller<T, Hash, Eq>::WithErrors(Snapshot<T> snapshot) {
   const auto add_errors = [this](auto& items) {
     for (auto& it : items) {
       Try("looking up the error of", it.item, [&] {
-        it.last_error = last_errors_.Get(it.item);
+        const auto failed = failures_->Find(it.item);
+        if (failed.has_value()) it.last_error = failed->last_error;
         return absl::OkStatus();
       });
     }
@@ -821,7 +663,7 @@ std::optional<AddOptions> Controller<T, Hash, Eq>::HandleError(
   const bool terminal = IsTerminalError(error);
   metrics_.RecordError();
   if (terminal) metrics_.RecordTerminalError();
-  const bool parked = !terminal && Park(*lease, error);
+  const bool parked = !terminal && RecordFailure(*lease, error);
   const std::optional<absl::Duration> asked = RetryAfterOf(error);
   std::optional<absl::Duration> delay;
   if (!terminal && !parked) delay = ChooseDelay(*lease, asked);
@@ -831,10 +673,6 @@ std::optional<AddOptions> Controller<T, Hash, Eq>::HandleError(
     Forget(*lease);
     return std::nullopt;
   }
-  Try("keeping the error of", *lease, [&] {
-    last_errors_.Record(*lease, error, clock_->TimeNow());
-    return absl::OkStatus();
-  });
   AddOptions again;
   again.after = delay.value_or(absl::ZeroDuration());
   again.rate_limited = !delay.has_value();
@@ -861,45 +699,23 @@ std::optional<AddOptions> Controller<T, Hash, Eq>::HandleSuccess(
 
 template <typename T, typename Hash, typename Eq>
 bool Controller<T, Hash, Eq>::ShouldProcess(const T& item) {
-  if (parking_lot_ == nullptr) return true;
   bool should = true;
-  Try("looking up the parking of", item, [&] {
-    should = parking_lot_->ShouldProcess(item);
+  Try("looking up the failures of", item, [&] {
+    should = failures_->ShouldProcess(item);
     return absl::OkStatus();
   });
   return should;
 }
 
 template <typename T, typename Hash, typename Eq>
-bool Controller<T, Hash, Eq>::Park(const T& item, const absl::Status& error) {
-  if (parking_lot_ == nullptr) return false;
+bool Controller<T, Hash, Eq>::RecordFailure(const T& item,
+                                            const absl::Status& error) {
   bool parked = false;
-  Try("parking", item, [&] {
-    parked = parking_lot_->RecordFailure(item, error);
+  Try("recording the failure of", item, [&] {
+    parked = failures_->RecordFailure(item, error);
     return absl::OkStatus();
   });
   return parked;
-}
-
-template <typename T, typename Hash, typename Eq>
-bool Controller<T, Hash, Eq>::Unpark(const T& item) {
-  if (parking_lot_ == nullptr) return false;
-  bool unparked = false;
-  Try("putting back", item, [&] {
-    unparked = parking_lot_->Unpark(item, queue_.get());
-    return absl::OkStatus();
-  });
-  return unparked;
-}
-
-template <typename T, typename Hash, typename Eq>
-size_t Controller<T, Hash, Eq>::UnparkAll() {
-  if (parking_lot_ == nullptr) return 0;
-  const std::vector<ParkedItem<T>> items =
-      parking_lot_->ParkedItems(std::numeric_limits<size_t>::max());
-  return std::count_if(
-      items.rbegin(), items.rend(),
-      [this](const ParkedItem<T>& parked) { return Unpark(parked.item); });
 }
 
 template <typename T, typename Hash, typename Eq>
@@ -938,8 +754,7 @@ int Controller<T, Hash, Eq>::NumRequeues(const T& item) {
 template <typename T, typename Hash, typename Eq>
 void Controller<T, Hash, Eq>::Forget(const T& item) {
   Try("forgetting the failures of", item, [&] {
-    last_errors_.Erase(item);
-    if (parking_lot_ != nullptr) parking_lot_->Forget(item);
+    failures_->Forget(item);
     queue_->Forget(item);
     return absl::OkStatus();
   });

@@ -21,9 +21,9 @@ namespace workqueue {
 // controller-runtime, and some more. Each function below names its metric.
 // Each function is called once for each new controller that has a name, with
 // that name. `NewReconcileTotalMetric()` is called once for each result. The
-// functions for parked items are called only if `ControllerOptions::parking` is
-// set. A function may return null for an unwanted metric. A controller owns its
-// metrics.
+// functions for parked items are called only if `ControllerOptions::failures`
+// has a limit. A function may return null for an unwanted metric. A controller
+// owns its metrics.
 //
 // The workers and the sources' threads call the metrics with no lock held. So a
 // metric must be thread-safe. An exception from a metric is dropped.
@@ -99,7 +99,7 @@ class ControllerMetricsProvider {
     return nullptr;
   }
 
-  // The number of items that are parked: see `ControllerOptions::parking`.
+  // The number of items that are parked: see `ControllerOptions::failures`.
   // (workqueue_controller_parked_items)
   virtual std::unique_ptr<GaugeMetric> NewParkedItemsMetric(
       absl::string_view /*controller*/) {

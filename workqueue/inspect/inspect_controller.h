@@ -22,12 +22,11 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "workqueue/controller/controller.h"
-#include "workqueue/controller/failed_item.h"
+#include "workqueue/failure_ledger.h"
 #include "workqueue/inspect/inspect_queue.h"
 #include "workqueue/inspect/inspectable.h"
 #include "workqueue/inspect/inspection.h"
 #include "workqueue/interfaces.h"
-#include "workqueue/parking_lot.h"
 #include "workqueue/snapshot.h"
 
 namespace workqueue {
@@ -55,11 +54,11 @@ class ControllerInspectable final
     if (!inspection.ok()) return inspection;
     AddState(&*inspection);
     if (max_items == 0) return inspection;
-    for (const FailedItem<T>& failed : controller_->FailedItems(max_items)) {
+    for (const auto& failed : controller_->failures().Failing(max_items)) {
       AddFailure(failed, &*inspection);
     }
-    for (const ParkedItem<T>& parked : controller_->ParkedItems(max_items)) {
-      AddParked(parked, &*inspection);
+    for (const auto& parked : controller_->failures().Parked(max_items)) {
+      AddFailure(parked, &*inspection);
     }
     return inspection;
   }
@@ -71,11 +70,8 @@ class ControllerInspectable final
     if (!inspection.ok()) return inspection;
     AddState(&*inspection);
     const std::optional<FailedItem<T>> failed =
-        controller_->FindFailedItem(*item);
+        controller_->failures().Find(*item);
     if (failed.has_value()) AddFailure(*failed, &*inspection);
-    const std::optional<ParkedItem<T>> parked =
-        controller_->FindParkedItem(*item);
-    if (parked.has_value()) AddParked(*parked, &*inspection);
     return inspection;
   }
 
@@ -89,7 +85,9 @@ class ControllerInspectable final
 
   // Also puts a parked item back.
   absl::Status Requeue(const T& item) override {
-    if (controller_->Unpark(item)) return absl::OkStatus();
+    if (controller_->failures().Unpark(item, &controller_->queue())) {
+      return absl::OkStatus();
+    }
     return Base::Requeue(item);
   }
 
@@ -103,28 +101,34 @@ class ControllerInspectable final
 
   void AddState(Inspection* inspection) const {
     inspection->health = controller_->Healthy();
-    inspection->num_failing = controller_->NumFailedItems();
+    inspection->num_failing = controller_->failures().num_failing();
     inspection->num_workers = controller_->max_concurrent_reconciles();
     std::vector<std::pair<std::string, std::string>> options = {
         {"workers", absl::StrCat(*inspection->num_workers)},
         {"reconcile timeout",
          absl::FormatDuration(controller_->reconcile_timeout())}};
-    const std::optional<ParkingLotOptions> parking = controller_->parking();
-    if (parking.has_value()) {
-      inspection->num_parked = controller_->NumParkedItems();
+    const FailureLedgerOptions& failures = controller_->failures().options();
+    if (failures.parks()) {
+      inspection->num_parked = controller_->failures().num_parked();
       options.emplace_back("max failures",
-                           parking->max_failures.has_value()
-                               ? absl::StrCat(*parking->max_failures)
+                           failures.max_failures.has_value()
+                               ? absl::StrCat(*failures.max_failures)
                                : "inf");
       options.emplace_back("max failing time",
-                           absl::FormatDuration(parking->max_failing_time));
-      options.emplace_back("max parked", absl::StrCat(parking->max_parked));
+                           absl::FormatDuration(failures.max_failing_time));
+      options.emplace_back("max parked", absl::StrCat(failures.max_parked));
     }
     inspection->options.insert(inspection->options.begin(), options.begin(),
                                options.end());
   }
 
   void AddFailure(const FailedItem<T>& failed, Inspection* inspection) {
+    if (failed.parked) {
+      inspection->parked.push_back(
+          {this->keys().Of(failed.item), failed.failures, failed.last_error,
+           failed.first_failed_at, failed.last_failed_at});
+      return;
+    }
     // The look-up finds the item wherever it waits, unlike the bounded list.
     const Snapshot<T> snapshot = this->queue().TakeSnapshotOf(failed.item);
     std::optional<absl::Time> next_try_at;
@@ -132,12 +136,6 @@ class ControllerInspectable final
     inspection->failing.push_back(
         {this->keys().Of(failed.item), failed.failures, failed.last_error,
          failed.first_failed_at, failed.last_failed_at, next_try_at});
-  }
-
-  void AddParked(const ParkedItem<T>& parked, Inspection* inspection) const {
-    inspection->parked.push_back({this->keys().Of(parked.item), parked.failures,
-                                  parked.last_error, parked.first_failed_at,
-                                  parked.parked_at});
   }
 
   Controller<T, Hash, Eq>* const controller_;

@@ -70,7 +70,7 @@ namespace workqueue {
 //     workqueue_controller_active_retries                 gauge (*)
 //     workqueue_controller_running_sources                gauge (*)
 //
-// A controller that gives up on items (`ControllerOptions::parking`) also has
+// A controller that gives up on items (`ControllerOptions::failures`) also has
 // these metrics:
 //
 //     workqueue_controller_parked_items  gauge (*)

@@ -10,7 +10,7 @@
 #include "absl/time/time.h"
 #include "workqueue/base/exceptions.h"
 #include "workqueue/controller/metrics.h"
-#include "workqueue/parking_lot.h"
+#include "workqueue/failure_ledger.h"
 
 namespace workqueue {
 namespace internal {
@@ -52,9 +52,9 @@ ReconcileMetrics::ReconcileMetrics(absl::string_view controller, size_t workers,
        [workers](auto& m) { m.Set(static_cast<double>(workers)); });
 }
 
-ParkingLotMetrics ReconcileMetrics::NewParkingMetrics(
+FailureLedgerMetrics ReconcileMetrics::NewParkingMetrics(
     absl::string_view controller, ControllerMetricsProvider* provider) {
-  ParkingLotMetrics metrics;
+  FailureLedgerMetrics metrics;
   if (provider == nullptr || controller.empty()) return metrics;
   metrics.parked = provider->NewParkedItemsMetric(controller);
   metrics.parked_total = provider->NewParkedTotalMetric(controller);

@@ -14,8 +14,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "workqueue/controller/metrics.h"
+#include "workqueue/failure_ledger.h"
 #include "workqueue/metrics.h"
-#include "workqueue/parking_lot.h"
 
 namespace workqueue {
 namespace internal {
@@ -35,7 +35,7 @@ class ReconcileMetrics {
 
   // Creates the metrics of the controller's parked items, on the same
   // conditions.
-  static ParkingLotMetrics NewParkingMetrics(
+  static FailureLedgerMetrics NewParkingMetrics(
       absl::string_view controller, ControllerMetricsProvider* provider);
 
   // Returns whether the constructor created the metrics.

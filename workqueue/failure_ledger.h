@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // -----------------------------------------------------------------------------
-// workqueue/parking_lot.h
+// workqueue/failure_ledger.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_PARKING_LOT_H_
-#define WORKQUEUE_PARKING_LOT_H_
+#ifndef WORKQUEUE_FAILURE_LEDGER_H_
+#define WORKQUEUE_FAILURE_LEDGER_H_
 
 #include <algorithm>
 #include <atomic>
@@ -39,12 +39,12 @@
 
 namespace workqueue {
 
-// ParkingLotOptions
+// FailureLedgerOptions
 //
-// Options of a `ParkingLot`. At least one of `max_failures` and
-// `max_failing_time` must be set. If both are set, the first limit that an item
-// reaches counts.
-struct ParkingLotOptions {
+// Options of a `FailureLedger`. If neither `max_failures` nor
+// `max_failing_time` is set, no item is parked. If both are set, the first
+// limit that an item reaches counts.
+struct FailureLedgerOptions {
   // If set, an item is parked at this consecutive failure. At least 1.
   std::optional<int> max_failures;
 
@@ -64,97 +64,106 @@ struct ParkingLotOptions {
   // from time to time.
   bool unpark_on_add = true;
 
-  // The clock; null means the real clock. Not owned; must outlive the parking
-  // lot.
+  // The clock; null means the real clock. Not owned; must outlive the ledger.
   Clock* clock = nullptr;
+
+  // Whether there is a limit, at which an item is parked.
+  bool parks() const {
+    return max_failures.has_value() ||
+           max_failing_time < absl::InfiniteDuration();
+  }
 };
 
-// ParkingLotMetrics
+// FailureLedgerMetrics
 //
-// The metrics of a `ParkingLot`; null means that a metric is unwanted. They are
-// called with no lock held. An exception from a metric is dropped.
-struct ParkingLotMetrics {
+// The metrics of a `FailureLedger`; null means that a metric is unwanted. They
+// are called with no lock held. An exception from a metric is dropped.
+struct FailureLedgerMetrics {
   std::unique_ptr<GaugeMetric> parked;          // items that are parked now
   std::unique_ptr<CounterMetric> parked_total;  // times that an item was parked
 };
 
-// ParkedItem
+// FailedItem
 //
-// An item that is not retried. See `ParkingLot`.
+// An item that has failed. See `FailureLedger`.
 template <typename T>
-struct ParkedItem {
+struct FailedItem {
   T item;
+  bool parked;             // and so not retried
   int failures;            // consecutive ones
   std::string last_error;  // printable, cut after 256 bytes
-  // Times of the parking lot's clock. The item was parked at its last failure.
+  // Times of the ledger's clock. A parked item was parked at its last failure.
   absl::Time first_failed_at;
-  absl::Time parked_at;
+  absl::Time last_failed_at;
 };
 
-// ParkingLot
+// FailureLedger
 //
-// Gives up on items that fail again and again. After a number of failures, or a
-// time since the first one, an item is parked: it is not retried, and is listed
-// with its last error. It is processed again after `Unpark()`, or after it is
-// added to the queue again.
+// The failures of the items of a queue: how often each has failed, since when,
+// and with which error. A ledger with a limit also gives up on items that fail
+// again and again: at the limit an item is parked. It is not retried then,
+// until `Unpark()`, or until it is added to the queue again.
 //
-// A queue knows nothing of a parking lot: the worker calls it. A `Controller`
-// does so by itself if `ControllerOptions::parking` is set.
+// A queue knows nothing of a ledger: the worker calls it. A `Controller` has
+// one and calls it by itself.
 //
 // Example, a worker that gives up at the tenth failure of an item:
 //
-//     workqueue::ParkingLotOptions options;
+//     workqueue::FailureLedgerOptions options;
 //     options.max_failures = 10;
-//     auto lot = workqueue::ParkingLot<std::string>::Create(options);
-//     if (!lot.ok()) return lot.status();
+//     auto ledger = workqueue::FailureLedger<std::string>::Create(options);
+//     if (!ledger.ok()) return ledger.status();
 //     ...
 //     workqueue::Lease<std::string> lease;
 //     while (queue.AcquireNext(&lease).ok()) {
-//       if (!(*lot)->ShouldProcess(*lease)) continue;  // It is parked.
+//       if (!(*ledger)->ShouldProcess(*lease)) continue;  // It is parked.
 //       const absl::Status status = Reconcile(*lease);
 //       if (status.ok()) {
-//         (*lot)->Forget(*lease);
+//         (*ledger)->Forget(*lease);
 //         queue.Forget(*lease);
-//       } else if ((*lot)->RecordFailure(*lease, status)) {
+//       } else if ((*ledger)->RecordFailure(*lease, status)) {
 //         queue.Forget(*lease);  // It is parked: do not retry it.
 //       } else {
 //         queue.AddRateLimited(*lease);
 //       }
 //     }
 //
-// Parked items are in the memory of this process. They are lost when the
-// parking lot is destroyed, as waiting items are when a queue in memory is.
+// A ledger is in the memory of this process, and is lost when it is destroyed,
+// as waiting items are when a queue in memory is.
 //
 // `T`, `Hash` and `Eq` are as in an `absl::flat_hash_set<T>`. `T` need only be
 // copyable.
 //
 // Each function takes constant time on average, unless it says otherwise. While
-// no item fails, `ShouldProcess()` and `Forget()` only read a number. Memory is
-// proportional to the items that fail or are parked, and the memory of a spike
-// is freed, unless moving a `T` may throw. If hashing, comparing, copying or
-// allocating throws, nothing changes.
+// no item fails, `ShouldProcess()` and `Forget()` only read a number. Without a
+// limit, the ledger knows the `kMaxFailing` items that failed last. With one,
+// it knows all that fail or are parked, because it must count their failures.
+// The memory of a spike is freed, unless moving a `T` may throw. If hashing,
+// comparing, copying or allocating throws, nothing changes.
 //
 // Thread-safe. No function blocks, apart from the call of `Add()` in `Unpark()`
 // and `UnparkAll()`.
 template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
           typename Eq = typename absl::flat_hash_set<T>::key_equal>
-class ParkingLot {
+class FailureLedger {
  public:
+  static constexpr size_t kMaxFailing = 10000;
+
   // Returns an `absl::InvalidArgumentError`, which names the field and its
   // value, if an option is out of its range.
-  static absl::StatusOr<std::unique_ptr<ParkingLot>> Create(
-      const ParkingLotOptions& options, ParkingLotMetrics metrics = {});
+  static absl::StatusOr<std::unique_ptr<FailureLedger>> Create(
+      const FailureLedgerOptions& options, FailureLedgerMetrics metrics = {});
 
-  ParkingLot(const ParkingLot&) = delete;
-  ParkingLot& operator=(const ParkingLot&) = delete;
+  FailureLedger(const FailureLedger&) = delete;
+  FailureLedger& operator=(const FailureLedger&) = delete;
 
   // Returns whether the worker that has got `item` from the queue should
   // process it. If not, `item` is parked, and the worker should call `Done()`
   // only.
   //
-  // With `ParkingLotOptions::unpark_on_add`, always returns true. If `item` is
-  // parked, it has been added again: this call puts it back, and its failures
-  // start anew.
+  // With `FailureLedgerOptions::unpark_on_add`, always returns true. If `item`
+  // is parked, it has been added again: this call puts it back, and its
+  // failures start anew.
   bool ShouldProcess(const T& item);
 
   // Records that the processing of `item` has failed with `error`. Returns
@@ -179,18 +188,22 @@ class ParkingLot {
   // O(n) for n parked items.
   size_t UnparkAll(Interface<T>* queue);
 
+  // Returns at most `max` items that fail and are not parked, those with the
+  // most failures first. Of equal numbers, the item whose failures began first
+  // comes first. Takes O(n) for n such items.
+  std::vector<FailedItem<T>> Failing(size_t max) const;
+
   // Returns at most `max` parked items, the last parked one first. Takes
   // O(`max`).
-  std::vector<ParkedItem<T>> ParkedItems(size_t max) const;
+  std::vector<FailedItem<T>> Parked(size_t max) const;
 
-  // Returns `item` if it is parked, and nothing otherwise.
-  std::optional<ParkedItem<T>> Find(const T& item) const;
+  // Returns the failures of `item`; nothing if it has none.
+  std::optional<FailedItem<T>> Find(const T& item) const;
 
-  // Returns the number of parked items. Takes no lock.
-  size_t size() const { return num_parked_.load(); }
-
-  // Returns the options.
-  const ParkingLotOptions& options() const { return options_; }
+  // Return the numbers of items that `Failing()` and `Parked()` can return.
+  // Take no lock.
+  size_t num_failing() const { return num_failing_.load(); }
+  size_t num_parked() const { return num_parked_.load(); }
 
   // Returns how often an item had reached a limit and was not parked, because
   // `max_parked` items were. Such an item counts again at each failure.
@@ -198,6 +211,9 @@ class ParkingLot {
     internal::MutexLock lock(&mu_);
     return num_refused_;
   }
+
+  // Returns the options.
+  const FailureLedgerOptions& options() const { return options_; }
 
  private:
   struct Entry;
@@ -211,42 +227,49 @@ class ParkingLot {
   struct Entry : internal::ItemNode<T>, internal::IntrusiveLink<Entry> {
     using internal::ItemNode<T>::ItemNode;
 
-    bool parked = false;  // is in parked_
+    bool parked = false;  // is in parked_, and otherwise in failing_
     int failures = 0;
     absl::Time first_failed_at;
-    absl::Time parked_at;
-    std::string last_error;          // empty unless parked
+    absl::Time last_failed_at;
+    std::string last_error;
     Unparking* unparking = nullptr;  // the call that puts the item back
   };
 
-  ParkingLot(const ParkingLotOptions& options, ParkingLotMetrics metrics)
+  FailureLedger(const FailureLedgerOptions& options,
+                FailureLedgerMetrics metrics)
       : options_(options),
         clock_(OrRealClock(options.clock)),
         metrics_(std::move(metrics)) {}
 
   // The part of RecordFailure() that needs the lock. Returns whether the item
   // is parked now, and was not before this call.
-  bool Park(const T& item, size_t hash, std::string& error, absl::Time now,
-            bool* is_parked) ABSL_LOCKS_EXCLUDED(mu_);
+  bool Record(const T& item, size_t hash, std::string& error, absl::Time now,
+              bool* is_parked) ABSL_LOCKS_EXCLUDED(mu_);
 
-  // Whether the failures of `entry`, the last one of which is at `now`, reach a
-  // limit.
-  bool ReachesLimit(const Entry& entry, absl::Time now) const {
+  // Whether the failures of `entry` reach a limit.
+  bool ReachesLimit(const Entry& entry) const {
     return (options_.max_failures.has_value() &&
             entry.failures >= *options_.max_failures) ||
-           now - entry.first_failed_at >= options_.max_failing_time;
+           entry.last_failed_at - entry.first_failed_at >=
+               options_.max_failing_time;
   }
 
   // Ends a call of Unpark(). `taken` is whether the queue has taken the item.
   // Returns whether the item has been put back. Throws nothing.
   bool EndUnparking(Unparking* unparking, bool taken) ABSL_LOCKS_EXCLUDED(mu_);
 
+  // Returns the list of which `entry` is an element.
+  internal::IntrusiveList<Entry>& ListOf(const Entry* entry)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return entry->parked ? parked_ : failing_;
+  }
+
   // Erases `entry`. Throws nothing.
   void Erase(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Updates the numbers that are read without the lock.
   void UpdateNumbers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    num_entries_.store(entries_.size());
+    num_failing_.store(failing_.size());
     num_parked_.store(parked_.size());
   }
 
@@ -255,24 +278,26 @@ class ParkingLot {
     internal::TryCall([this] { metrics_.parked->Dec(); });
   }
 
-  static ParkedItem<T> ToParkedItem(const Entry& entry) {
-    return {entry.item(), entry.failures, entry.last_error,
-            entry.first_failed_at, entry.parked_at};
+  static FailedItem<T> ToFailedItem(const Entry& entry) {
+    return {entry.item(),     entry.parked,          entry.failures,
+            entry.last_error, entry.first_failed_at, entry.last_failed_at};
   }
 
-  const ParkingLotOptions options_;
+  const FailureLedgerOptions options_;
   Clock* const clock_;
-  const ParkingLotMetrics metrics_;
+  const FailureLedgerMetrics metrics_;
 
   mutable absl::Mutex mu_;
   internal::NodeHashSet<T, Entry, Hash, Eq> entries_ ABSL_GUARDED_BY(mu_);
+  // The entries that are not parked, the one that failed last at the end.
+  internal::IntrusiveList<Entry> failing_ ABSL_GUARDED_BY(mu_);
   // The entries that are parked, the last one first.
   internal::IntrusiveList<Entry> parked_ ABSL_GUARDED_BY(mu_);
   int64_t num_refused_ ABSL_GUARDED_BY(mu_) = 0;
-  // Of entries_ and parked_; written under mu_. An item is processed by one
-  // worker at a time, and the queue orders the workers that process it. So a
-  // worker that reads zero here has no entry of its item to find.
-  std::atomic<size_t> num_entries_{0};
+  // Of the lists; written under mu_. An item is processed by one worker at a
+  // time, and the queue orders the workers that process it. So a worker that
+  // reads zero here has no entry of its item to find.
+  std::atomic<size_t> num_failing_{0};
   std::atomic<size_t> num_parked_{0};
 };
 
@@ -282,22 +307,22 @@ namespace internal {
 
 // Returns an `absl::InvalidArgumentError` that names the field, at the
 // beginning of its message, if an option is out of its range.
-absl::Status CheckParkingLotOptions(const ParkingLotOptions& options);
+absl::Status CheckFailureLedgerOptions(const FailureLedgerOptions& options);
 
 }  // namespace internal
 
 template <typename T, typename Hash, typename Eq>
-absl::StatusOr<std::unique_ptr<ParkingLot<T, Hash, Eq>>>
-ParkingLot<T, Hash, Eq>::Create(const ParkingLotOptions& options,
-                                ParkingLotMetrics metrics) {
-  absl::Status status = internal::CheckParkingLotOptions(options);
+absl::StatusOr<std::unique_ptr<FailureLedger<T, Hash, Eq>>>
+FailureLedger<T, Hash, Eq>::Create(const FailureLedgerOptions& options,
+                                   FailureLedgerMetrics metrics) {
+  absl::Status status = internal::CheckFailureLedgerOptions(options);
   if (!status.ok()) return status;
-  return absl::WrapUnique(new ParkingLot(options, std::move(metrics)));
+  return absl::WrapUnique(new FailureLedger(options, std::move(metrics)));
 }
 
 template <typename T, typename Hash, typename Eq>
-bool ParkingLot<T, Hash, Eq>::ShouldProcess(const T& item) {
-  if (size() == 0) return true;
+bool FailureLedger<T, Hash, Eq>::ShouldProcess(const T& item) {
+  if (num_parked() == 0) return true;
   const size_t hash = Hash()(item);
   {
     internal::MutexLock lock(&mu_);
@@ -311,13 +336,13 @@ bool ParkingLot<T, Hash, Eq>::ShouldProcess(const T& item) {
 }
 
 template <typename T, typename Hash, typename Eq>
-bool ParkingLot<T, Hash, Eq>::RecordFailure(const T& item,
-                                            const absl::Status& error) {
+bool FailureLedger<T, Hash, Eq>::RecordFailure(const T& item,
+                                               const absl::Status& error) {
   const absl::Time now = clock_->TimeNow();
   std::string text = internal::Printable(internal::StatusText(error));
   const size_t hash = Hash()(item);
   bool is_parked = false;
-  if (!Park(item, hash, text, now, &is_parked)) return is_parked;
+  if (!Record(item, hash, text, now, &is_parked)) return is_parked;
   if (metrics_.parked != nullptr) {
     internal::TryCall([this] { metrics_.parked->Inc(); });
   }
@@ -328,24 +353,31 @@ bool ParkingLot<T, Hash, Eq>::RecordFailure(const T& item,
 }
 
 template <typename T, typename Hash, typename Eq>
-bool ParkingLot<T, Hash, Eq>::Park(const T& item, size_t hash,
-                                   std::string& error, absl::Time now,
-                                   bool* is_parked) {
+bool FailureLedger<T, Hash, Eq>::Record(const T& item, size_t hash,
+                                        std::string& error, absl::Time now,
+                                        bool* is_parked) {
   internal::MutexLock lock(&mu_);
   const auto [entry, is_new] = entries_.FindOrInsert(item, hash);
   // From here on nothing throws.
   *is_parked = entry->parked;
   if (entry->parked) return false;
-  if (is_new) entry->first_failed_at = now;
+  if (is_new) {
+    entry->first_failed_at = now;
+  } else {
+    failing_.Remove(entry);
+  }
   if (entry->failures < std::numeric_limits<int>::max()) ++entry->failures;
-  if (ReachesLimit(*entry, now)) {
-    if (parked_.size() < options_.max_parked) {
-      entry->parked = *is_parked = true;
-      entry->parked_at = now;
-      entry->last_error = std::move(error);
-      parked_.PushFront(entry);
-    } else {
-      ++num_refused_;
+  entry->last_failed_at = now;
+  entry->last_error = std::move(error);
+  const bool at_limit = ReachesLimit(*entry);
+  if (at_limit && parked_.size() < options_.max_parked) {
+    entry->parked = *is_parked = true;
+    parked_.PushFront(entry);
+  } else {
+    if (at_limit) ++num_refused_;
+    failing_.PushBack(entry);
+    if (!options_.parks() && failing_.size() > kMaxFailing) {
+      Erase(failing_.front());
     }
   }
   UpdateNumbers();
@@ -353,8 +385,8 @@ bool ParkingLot<T, Hash, Eq>::Park(const T& item, size_t hash,
 }
 
 template <typename T, typename Hash, typename Eq>
-void ParkingLot<T, Hash, Eq>::Forget(const T& item) {
-  if (num_entries_.load() == 0) return;
+void FailureLedger<T, Hash, Eq>::Forget(const T& item) {
+  if (num_failing() == 0) return;
   const size_t hash = Hash()(item);
   internal::MutexLock lock(&mu_);
   Entry* const entry = entries_.Find(item, hash);
@@ -362,7 +394,7 @@ void ParkingLot<T, Hash, Eq>::Forget(const T& item) {
 }
 
 template <typename T, typename Hash, typename Eq>
-bool ParkingLot<T, Hash, Eq>::Unpark(const T& item, Interface<T>* queue) {
+bool FailureLedger<T, Hash, Eq>::Unpark(const T& item, Interface<T>* queue) {
   const size_t hash = Hash()(item);
   Unparking unparking;
   {
@@ -382,7 +414,8 @@ bool ParkingLot<T, Hash, Eq>::Unpark(const T& item, Interface<T>* queue) {
 }
 
 template <typename T, typename Hash, typename Eq>
-bool ParkingLot<T, Hash, Eq>::EndUnparking(Unparking* unparking, bool taken) {
+bool FailureLedger<T, Hash, Eq>::EndUnparking(Unparking* unparking,
+                                              bool taken) {
   {
     internal::MutexLock lock(&mu_);
     if (unparking->entry == nullptr) return true;  // A worker has the item.
@@ -395,7 +428,7 @@ bool ParkingLot<T, Hash, Eq>::EndUnparking(Unparking* unparking, bool taken) {
 }
 
 template <typename T, typename Hash, typename Eq>
-size_t ParkingLot<T, Hash, Eq>::UnparkAll(Interface<T>* queue) {
+size_t FailureLedger<T, Hash, Eq>::UnparkAll(Interface<T>* queue) {
   std::vector<T> items;
   {
     internal::MutexLock lock(&mu_);
@@ -410,38 +443,62 @@ size_t ParkingLot<T, Hash, Eq>::UnparkAll(Interface<T>* queue) {
 }
 
 template <typename T, typename Hash, typename Eq>
-std::vector<ParkedItem<T>> ParkingLot<T, Hash, Eq>::ParkedItems(
+std::vector<FailedItem<T>> FailureLedger<T, Hash, Eq>::Failing(
     size_t max) const {
-  std::vector<ParkedItem<T>> items;
+  std::vector<FailedItem<T>> items;
   internal::MutexLock lock(&mu_);
-  items.reserve(std::min(max, parked_.size()));
-  const Entry* it = parked_.front();
-  for (; it != nullptr && items.size() < max; it = it->next()) {
-    items.push_back(ToParkedItem(*it));
+  std::vector<const Entry*> all;
+  all.reserve(failing_.size());
+  for (const Entry* it = failing_.front(); it != nullptr; it = it->next()) {
+    all.push_back(it);
+  }
+  const auto end = all.begin() + std::min(max, all.size());
+  std::partial_sort(all.begin(), end, all.end(),
+                    [](const Entry* a, const Entry* b) {
+                      return a->failures != b->failures
+                                 ? a->failures > b->failures
+                                 : a->first_failed_at < b->first_failed_at;
+                    });
+  items.reserve(end - all.begin());
+  for (auto it = all.begin(); it != end; ++it) {
+    items.push_back(ToFailedItem(**it));
   }
   return items;
 }
 
 template <typename T, typename Hash, typename Eq>
-std::optional<ParkedItem<T>> ParkingLot<T, Hash, Eq>::Find(
-    const T& item) const {
-  if (size() == 0) return std::nullopt;
-  const size_t hash = Hash()(item);
+std::vector<FailedItem<T>> FailureLedger<T, Hash, Eq>::Parked(
+    size_t max) const {
+  std::vector<FailedItem<T>> items;
   internal::MutexLock lock(&mu_);
-  const Entry* const entry = entries_.Find(item, hash);
-  if (entry == nullptr || !entry->parked) return std::nullopt;
-  return ToParkedItem(*entry);
+  items.reserve(std::min(max, parked_.size()));
+  const Entry* it = parked_.front();
+  for (; it != nullptr && items.size() < max; it = it->next()) {
+    items.push_back(ToFailedItem(*it));
+  }
+  return items;
 }
 
 template <typename T, typename Hash, typename Eq>
-void ParkingLot<T, Hash, Eq>::Erase(Entry* entry) {
-  if (entry->parked) parked_.Remove(entry);
+std::optional<FailedItem<T>> FailureLedger<T, Hash, Eq>::Find(
+    const T& item) const {
+  if (num_failing() == 0 && num_parked() == 0) return std::nullopt;
+  const size_t hash = Hash()(item);
+  internal::MutexLock lock(&mu_);
+  const Entry* const entry = entries_.Find(item, hash);
+  if (entry == nullptr) return std::nullopt;
+  return ToFailedItem(*entry);
+}
+
+template <typename T, typename Hash, typename Eq>
+void FailureLedger<T, Hash, Eq>::Erase(Entry* entry) {
+  ListOf(entry).Remove(entry);
   if (entry->unparking != nullptr) entry->unparking->entry = nullptr;
   entries_.Erase(entry);
   if (ABSL_PREDICT_FALSE(entries_.CompactionDue())) {
     if (Entry* const from = entries_.NextToMove()) {
       Entry* const moved = entries_.Move(from);
-      if (moved->parked) parked_.ReplaceByCopy(moved);
+      ListOf(moved).ReplaceByCopy(moved);
       if (moved->unparking != nullptr) moved->unparking->entry = moved;
     }
   }
@@ -450,4 +507,4 @@ void ParkingLot<T, Hash, Eq>::Erase(Entry* entry) {
 
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_PARKING_LOT_H_
+#endif  // WORKQUEUE_FAILURE_LEDGER_H_

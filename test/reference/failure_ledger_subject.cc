@@ -20,20 +20,20 @@
 #include "test/reference/subject.h"
 #include "test/workqueue/hooked_queue.h"
 #include "workqueue/clock/fake_clock.h"
-#include "workqueue/parking_lot.h"
+#include "workqueue/failure_ledger.h"
 
 namespace reference {
 namespace {
 
-using ::workqueue::ParkingLotOptions;
+using ::workqueue::FailureLedgerOptions;
 
-// A parked item: the item, its failures, its last error, and its times.
-using Parked = std::tuple<int, int, std::string, absl::Time, absl::Time>;
+// An item: itself, its failures, its last error, and its times.
+using Failed = std::tuple<int, int, std::string, absl::Time, absl::Time>;
 
-// A simple model of a parking lot.
+// A simple model of a ledger.
 class Model {
  public:
-  explicit Model(const ParkingLotOptions& options) : options_(options) {}
+  explicit Model(const FailureLedgerOptions& options) : options_(options) {}
 
   bool ShouldProcess(int item) {
     const auto it = Find(parked_, item);
@@ -47,10 +47,12 @@ class Model {
     if (Find(parked_, item) != parked_.end()) return true;
     auto it = Find(failing_, item);
     if (it == failing_.end()) {
-      it = failing_.insert(it, Parked(item, 0, "", now, now));
+      it = failing_.insert(it, Failed(item, 0, "", now, now));
     }
-    auto& [unused, failures, last_error, first_failed_at, parked_at] = *it;
+    auto& [unused, failures, last_error, first_failed_at, last_failed_at] = *it;
     ++failures;
+    last_error = error;
+    last_failed_at = now;
     const bool parks = (options_.max_failures.has_value() &&
                         failures >= *options_.max_failures) ||
                        now - first_failed_at >= options_.max_failing_time;
@@ -59,8 +61,6 @@ class Model {
       ++refused_;
       return false;
     }
-    last_error = error;
-    parked_at = now;
     parked_.insert(parked_.begin(), *it);
     failing_.erase(it);
     return true;
@@ -82,55 +82,62 @@ class Model {
   // Returns the items that are offered to the queue, in their order.
   std::vector<int> UnparkAll(const std::function<bool(int)>& taken) {
     std::vector<int> items;
-    for (const Parked& parked : parked_) items.push_back(std::get<0>(parked));
+    for (const Failed& parked : parked_) items.push_back(std::get<0>(parked));
     std::reverse(items.begin(), items.end());
     for (int item : items) Unpark(item, taken(item));
     return items;
   }
 
+  // In no particular order.
+  const std::vector<Failed>& failing() const { return failing_; }
+
   // The last parked item first.
-  const std::vector<Parked>& parked() const { return parked_; }
+  const std::vector<Failed>& parked() const { return parked_; }
   int64_t refused() const { return refused_; }
 
  private:
-  static std::vector<Parked>::iterator Find(std::vector<Parked>& items,
+  static std::vector<Failed>::iterator Find(std::vector<Failed>& items,
                                             int item) {
-    return std::find_if(items.begin(), items.end(), [item](const Parked& it) {
+    return std::find_if(items.begin(), items.end(), [item](const Failed& it) {
       return std::get<0>(it) == item;
     });
   }
 
-  const ParkingLotOptions options_;
-  std::vector<Parked> failing_;  // and not parked
-  std::vector<Parked> parked_;
+  const FailureLedgerOptions options_;
+  std::vector<Failed> failing_;  // and not parked
+  std::vector<Failed> parked_;
   int64_t refused_ = 0;
 };
 
-// A parking lot, with a queue that takes some of the items, and its model.
+// A ledger, with a queue that takes some of the items, and its model.
 class Run {
  public:
   Run(Choices choices, std::string* log) : choices_(choices), comparison_(log) {
     choices_.Next();
-    ParkingLotOptions options;
+    FailureLedgerOptions options;
     options.clock = &clock_;
     const int limits = choices_.Below(3);
     if (limits != 1) options.max_failures = 1 + choices_.Below(4);
     if (limits != 0) options.max_failing_time = absl::Seconds(2);
     options.max_parked = choices_.OneIn(2) ? 100 : 3;
     options.unpark_on_add = choices_.OneIn(2);
-    comparison_.Did("ParkingLot", options.max_failures,
+    comparison_.Did("FailureLedger", options.max_failures,
                     options.max_failing_time, options.max_parked,
                     options.unpark_on_add);
     model_ = std::make_unique<Model>(options);
-    lot_ = *workqueue::ParkingLot<int>::Create(options);
+    ledger_ = *workqueue::FailureLedger<int>::Create(options);
   }
 
   std::string Disagreement() && {
     while (!choices_.empty() && comparison_.agrees()) {
       choices_.Next();
       DoOne();
-      comparison_.Same("size()", lot_->size(), model_->parked().size());
-      comparison_.Same("num_refused()", lot_->num_refused(), model_->refused());
+      comparison_.Same("num_parked()", ledger_->num_parked(),
+                       model_->parked().size());
+      comparison_.Same("num_failing()", ledger_->num_failing(),
+                       model_->failing().size());
+      comparison_.Same("num_refused()", ledger_->num_refused(),
+                       model_->refused());
     }
     Compare(1000);
     return comparison_.disagreement();
@@ -143,26 +150,26 @@ class Run {
     if (choice < 45) {
       const std::string text = absl::StrCat(next_error_++);
       comparison_.Returned(
-          lot_->RecordFailure(item, absl::UnknownError(text)),
+          ledger_->RecordFailure(item, absl::UnknownError(text)),
           model_->RecordFailure(item, "UNKNOWN: " + text, clock_.TimeNow()),
           "RecordFailure", item);
     } else if (choice < 60) {
-      comparison_.Returned(lot_->ShouldProcess(item),
+      comparison_.Returned(ledger_->ShouldProcess(item),
                            model_->ShouldProcess(item), "ShouldProcess", item);
     } else if (choice < 68) {
-      lot_->Forget(item);
+      ledger_->Forget(item);
       model_->Forget(item);
       comparison_.Did("Forget", item);
     } else if (choice < 76) {
       const bool taken = Takes(item);
-      comparison_.Returned(lot_->Unpark(item, &queue_),
+      comparison_.Returned(ledger_->Unpark(item, &queue_),
                            model_->Unpark(item, taken), "Unpark", item);
       offered_.clear();
     } else if (choice < 79) {
       const auto takes = [this](int i) { return Takes(i); };
       const size_t before = model_->parked().size();
       const std::vector<int> offered = model_->UnparkAll(takes);
-      comparison_.Returned(lot_->UnparkAll(&queue_),
+      comparison_.Returned(ledger_->UnparkAll(&queue_),
                            before - model_->parked().size(), "UnparkAll");
       comparison_.Same("what the queue was offered",
                        std::exchange(offered_, {}), offered);
@@ -174,11 +181,14 @@ class Run {
       clock_.Step(step);
       comparison_.Did("Step", step);
     } else if (choice < 97) {
-      const auto parked = lot_->Find(item);
-      std::optional<Parked> got;
-      if (parked.has_value()) got = ToParked(*parked);
-      std::optional<Parked> expected;
-      for (const Parked& it : model_->parked()) {
+      const auto failed = ledger_->Find(item);
+      std::optional<Failed> got;
+      if (failed.has_value()) got = ToFailed(*failed);
+      std::optional<Failed> expected;
+      for (const Failed& it : model_->failing()) {
+        if (std::get<0>(it) == item) expected = it;
+      }
+      for (const Failed& it : model_->parked()) {
         if (std::get<0>(it) == item) expected = it;
       }
       comparison_.Returned(got, expected, "Find", item);
@@ -190,18 +200,26 @@ class Run {
   // Whether the queue takes `item`.
   bool Takes(int item) const { return item % 3 != refuses_; }
 
-  static Parked ToParked(const workqueue::ParkedItem<int>& it) {
+  static Failed ToFailed(const workqueue::FailedItem<int>& it) {
     return {it.item, it.failures, it.last_error, it.first_failed_at,
-            it.parked_at};
+            it.last_failed_at};
   }
 
-  // Compares the parked items, at most `max`.
+  // Compares the items that fail, all of them, and the parked items, at most
+  // `max`.
   void Compare(size_t max) {
-    std::vector<Parked> got;
-    for (const auto& it : lot_->ParkedItems(max)) got.push_back(ToParked(it));
-    std::vector<Parked> expected = model_->parked();
+    std::vector<Failed> got;
+    for (const auto& it : ledger_->Parked(max)) got.push_back(ToFailed(it));
+    std::vector<Failed> expected = model_->parked();
     expected.resize(std::min(max, expected.size()));
-    comparison_.Returned(got, expected, "ParkedItems", max);
+    comparison_.Returned(got, expected, "Parked", max);
+    got.clear();
+    for (const auto& it : ledger_->Failing(1000)) got.push_back(ToFailed(it));
+    // Of equal ones, any may be first.
+    std::sort(got.begin(), got.end());
+    expected = model_->failing();
+    std::sort(expected.begin(), expected.end());
+    comparison_.Returned(got, expected, "Failing", 1000);
   }
 
   Choices choices_;
@@ -216,13 +234,13 @@ class Run {
                                      },
                                      &clock_};
   std::unique_ptr<Model> model_;
-  std::unique_ptr<workqueue::ParkingLot<int>> lot_;
+  std::unique_ptr<workqueue::FailureLedger<int>> ledger_;
 };
 
 }  // namespace
 
 Subject LinkedSubject() {
-  return {"parking_lot", [](Choices choices, std::string* log) {
+  return {"failure_ledger", [](Choices choices, std::string* log) {
             return Run(choices, log).Disagreement();
           }};
 }

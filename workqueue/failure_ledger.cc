@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "workqueue/parking_lot.h"
+#include "workqueue/failure_ledger.h"
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -11,16 +11,10 @@
 namespace workqueue {
 namespace internal {
 
-absl::Status CheckParkingLotOptions(const ParkingLotOptions& options) {
+absl::Status CheckFailureLedgerOptions(const FailureLedgerOptions& options) {
   if (options.max_failures.has_value() && *options.max_failures < 1) {
     return absl::InvalidArgumentError(absl::StrCat(
         "max_failures is ", *options.max_failures, "; it must be at least 1"));
-  }
-  if (!options.max_failures.has_value() &&
-      options.max_failing_time == absl::InfiniteDuration()) {
-    return absl::InvalidArgumentError(
-        "max_failures is not set, and max_failing_time is inf; set one of "
-        "them");
   }
   if (options.max_parked == 0) {
     return absl::InvalidArgumentError("max_parked is 0; it must be at least 1");
