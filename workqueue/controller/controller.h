@@ -118,7 +118,8 @@ namespace workqueue {
 // Thread-safe.
 template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
           typename Eq = typename absl::flat_hash_set<T>::key_equal>
-class Controller {
+class Controller final : private internal::LifecycleClient,
+                         private internal::AsyncClient<T> {
  public:
   // Returns `absl::InvalidArgumentError`, which names the field and its value,
   // if an option is out of its range or contradicts another one. Returns
@@ -280,21 +281,43 @@ class Controller {
   // Returns `sources` without the type of their items.
   std::vector<internal::LifecycleSource> Erase(std::vector<Source<T>> sources);
 
-  // Returns the functions that the lifecycle calls.
-  internal::LifecycleHooks Hooks(bool async);
-
   // Makes the asynchronous workers, if `options` have an asynchronous reconcile
   // function.
   void MakeAsyncWorkers(ControllerOptions<T>& options);
 
-  // Returns whether no item is queued or being reconciled.
-  bool Idle();
+  // LifecycleClient:
+  void Work() override;
+  void CloseQueue() override { queue_->Close(); }
+  bool Idle() override;
+  void StartAsync() override { async_workers_->Start(); }
+  void OnAbandoning() override { async_workers_->CancelAll(); }
+  bool ReconcilesThisThread() override {
+    return async_workers_->RunsThisThread();
+  }
+
+  // AsyncClient:
+  bool ShouldProcess(const T& item) override;
+  internal::Reconciliation::Info InfoOf(const Lease<T>& lease) override;
+  void OnBegin(const Lease<T>& lease) override {
+    metrics_.RecordStart(lease.is_retry());
+  }
+  std::optional<AddOptions> OnEnd(
+      const Lease<T>& lease, const internal::Reconciliation::Info& info,
+      bool threw, const absl::StatusOr<ReconcileResult>& result) override {
+    return Handle(lease, info.begun_at, info.clock_deadline, info.failures,
+                  threw, result);
+  }
+  bool TryAddAgain(const T& item, const AddOptions& options) override;
+  void RetryAddAgain(const T& item, const AddOptions& options) override;
+  void LogQueueError(absl::string_view what, const absl::Status& why) override {
+    queue_errors_.Write([what] { return std::string(what); }, why);
+  }
+  void AwaitRetry() override { lifecycle_.AwaitRetry(lifecycle_.abandoning()); }
+  void OnItemDone() override { lifecycle_.OnItemDone(); }
+  void OnWorkersEnded() override { lifecycle_.OnWorkersEnded(); }
 
   // Returns `snapshot` with the last errors of its items.
   Snapshot<T> WithErrors(Snapshot<T> snapshot);
-
-  // The loop of a worker.
-  void Work();
 
   void Reconcile(const Lease<T>& lease);
 
@@ -308,10 +331,6 @@ class Controller {
                                         int failures);
   std::optional<AddOptions> HandleSuccess(const Lease<T>& lease,
                                           const ReconcileResult& result);
-
-  // Returns whether a worker reconciles `item`, which it has got. If not,
-  // `item` is parked.
-  bool ShouldProcess(const T& item);
 
   // Records the failure of `item`. Returns whether it is now parked.
   bool RecordFailure(const T& item, const absl::Status& error);
@@ -336,12 +355,7 @@ class Controller {
   // Calls the queue's function of the same name, and logs its exceptions.
   int NumRequeues(const T& item);
 
-  // Tries to add `item` again. Returns true if the queue has taken it, or if
-  // the controller has begun to stop.
-  bool TryAddAgain(const T& item, const AddOptions& options);
-
-  // Tries that until it returns true. `RetryAddAgain()` waits before it tries.
-  void RetryAddAgain(const T& item, const AddOptions& options);
+  // Calls `TryAddAgain()` until it returns true.
   void AddAgain(const T& item, const AddOptions& options);
 
   const std::string name_;
@@ -367,6 +381,9 @@ class Controller {
   // deadlines, too.
   const std::unique_ptr<Scheduler> deadlines_;
   std::unique_ptr<internal::AsyncWorkers<T>> async_workers_;
+  // The name, for asynchronous reconciliations, which may outlive the
+  // controller.
+  std::shared_ptr<const std::string> shared_name_;
 };
 
 // Implementation details follow.
@@ -457,7 +474,7 @@ Controller<T, Hash, Eq>::Controller(
       queue_(QueueOf(options)),
       lifecycle_(name_, options.log_sink, clock_, options.workers,
                  options.sync_timeout, Erase(std::move(options.sources)),
-                 Hooks(options.reconcile_async != nullptr)),
+                 options.reconcile_async != nullptr, this),
       deadlines_(std::move(deadlines)) {
   MakeAsyncWorkers(options);
 }
@@ -515,67 +532,23 @@ std::vector<internal::LifecycleSource> Controller<T, Hash, Eq>::Erase(
 }
 
 template <typename T, typename Hash, typename Eq>
-internal::LifecycleHooks Controller<T, Hash, Eq>::Hooks(bool async) {
-  internal::LifecycleHooks hooks;
-  hooks.work = [this] { Work(); };
-  hooks.close_queue = [this] { queue_->Close(); };
-  hooks.idle = [this] { return Idle(); };
-  if (!async) return hooks;
-  hooks.start_async = [this] { async_workers_->Start(); };
-  hooks.on_abandoning = [this] { async_workers_->CancelAll(); };
-  hooks.reconciles_this_thread = [this] {
-    return async_workers_->RunsThisThread();
-  };
-  return hooks;
+void Controller<T, Hash, Eq>::MakeAsyncWorkers(ControllerOptions<T>& options) {
+  if (options.reconcile_async == nullptr) return;
+  shared_name_ = std::make_shared<const std::string>(name_);
+  internal::AsyncClient<T>* const client = this;  // a private base
+  async_workers_ = std::make_unique<internal::AsyncWorkers<T>>(
+      queue_.get(), pool_ != nullptr ? pool_.get() : options.executor,
+      deadlines_.get(), options.max_in_flight, lifecycle_.abandoning(),
+      std::move(options.reconcile_async), client);
 }
 
 template <typename T, typename Hash, typename Eq>
-void Controller<T, Hash, Eq>::MakeAsyncWorkers(ControllerOptions<T>& options) {
-  if (options.reconcile_async == nullptr) return;
-  Executor* const executor = pool_ != nullptr ? pool_.get() : options.executor;
-  internal::AsyncHooks<T> hooks;
-  hooks.reconcile = std::move(options.reconcile_async);
-  if (failures_->options().parks()) {
-    hooks.should_process = [this](const T& item) {
-      return ShouldProcess(item);
-    };
-  }
-  hooks.info = [this, name = std::make_shared<const std::string>(name_)](
-                   const Lease<T>& lease) {
-    const absl::Time begun_at = NowIfTimed();
-    return internal::Reconciliation::Info{name,
-                                          clock_,
-                                          begun_at,
-                                          begun_at + reconcile_timeout_,
-                                          lease.priority(),
-                                          NumRequeues(*lease)};
-  };
-  hooks.begin = [this](const Lease<T>& lease) {
-    metrics_.RecordStart(lease.is_retry());
-  };
-  hooks.end = [this](const Lease<T>& lease,
-                     const internal::Reconciliation::Info& info, bool threw,
-                     const absl::StatusOr<ReconcileResult>& result) {
-    return Handle(lease, info.begun_at, info.clock_deadline, info.failures,
-                  threw, result);
-  };
-  hooks.try_add_again = [this](const T& item, const AddOptions& again) {
-    return TryAddAgain(item, again);
-  };
-  hooks.retry_add_again = [this](const T& item, const AddOptions& again) {
-    RetryAddAgain(item, again);
-  };
-  hooks.log = [this](absl::string_view what, const absl::Status& why) {
-    queue_errors_.Write([what] { return std::string(what); }, why);
-  };
-  hooks.await_retry = [this] {
-    lifecycle_.AwaitRetry(lifecycle_.abandoning());
-  };
-  hooks.on_item_done = [this] { lifecycle_.OnItemDone(); };
-  hooks.on_end = [this] { lifecycle_.OnWorkersEnded(); };
-  async_workers_ = std::make_unique<internal::AsyncWorkers<T>>(
-      queue_.get(), executor, deadlines_.get(), options.max_in_flight,
-      lifecycle_.abandoning(), std::move(hooks));
+internal::Reconciliation::Info Controller<T, Hash, Eq>::InfoOf(
+    const Lease<T>& lease) {
+  const absl::Time begun_at = NowIfTimed();
+  return {shared_name_,     clock_,
+          begun_at,         begun_at + reconcile_timeout_,
+          lease.priority(), NumRequeues(*lease)};
 }
 
 template <typename T, typename Hash, typename Eq>

@@ -37,40 +37,44 @@
 namespace workqueue {
 namespace internal {
 
-// The functions of a controller that its asynchronous workers call.
+// AsyncClient
+//
+// The part of a controller that its asynchronous workers call.
 template <typename T>
-struct AsyncHooks {
-  AsyncReconcileFunction<T> reconcile;
-
-  // Returns whether to reconcile an item that has been acquired. Null if every
-  // item is reconciled. Must not throw.
-  std::function<bool(const T&)> should_process;
+class AsyncClient {
+ public:
+  // Returns whether to reconcile an item that has been acquired. Does not
+  // throw.
+  virtual bool ShouldProcess(const T& item) = 0;
 
   // Returns what the reconcile function is told of an item.
-  std::function<Reconciliation::Info(const Lease<T>&)> info;
+  virtual Reconciliation::Info InfoOf(const Lease<T>& lease) = 0;
 
-  // Records that the reconciliation of an item begins. Must not throw.
-  std::function<void(const Lease<T>& lease)> begin;
+  // Records that the reconciliation of an item begins. Does not throw.
+  virtual void OnBegin(const Lease<T>& lease) = 0;
 
   // Records the end, and handles the result. Returns how the item is added
   // again, or nothing.
-  std::function<std::optional<AddOptions>(
+  virtual std::optional<AddOptions> OnEnd(
       const Lease<T>& lease, const Reconciliation::Info& info, bool threw,
-      const absl::StatusOr<ReconcileResult>& result)>
-      end;
+      const absl::StatusOr<ReconcileResult>& result) = 0;
 
   // Adds an item again, and returns whether that is over.
-  std::function<bool(const T& item, const AddOptions& options)> try_add_again;
+  virtual bool TryAddAgain(const T& item, const AddOptions& options) = 0;
   // Waits for a moment and tries again, until it is over. Blocks.
-  std::function<void(const T& item, const AddOptions& options)> retry_add_again;
+  virtual void RetryAddAgain(const T& item, const AddOptions& options) = 0;
 
   // Logs an error of the queue.
-  std::function<void(absl::string_view what, const absl::Status& why)> log;
+  virtual void LogQueueError(absl::string_view what,
+                             const absl::Status& why) = 0;
   // Blocks until it is time for a retry, or until `abandoning` is notified.
-  std::function<void()> await_retry;
+  virtual void AwaitRetry() = 0;
   // Called when an item is done, and when all workers have ended.
-  std::function<void()> on_item_done;
-  std::function<void()> on_end;
+  virtual void OnItemDone() = 0;
+  virtual void OnWorkersEnded() = 0;
+
+ protected:
+  ~AsyncClient() = default;
 };
 
 // AsyncWorkers
@@ -90,13 +94,14 @@ class AsyncWorkers {
   // null if the reconciliations have no deadline.
   AsyncWorkers(Interface<T>* queue, Executor* executor, Scheduler* deadlines,
                size_t max_in_flight, const absl::Notification& abandoning,
-               AsyncHooks<T> hooks)
+               AsyncReconcileFunction<T> reconcile, AsyncClient<T>* client)
       : queue_(queue),
         executor_(executor),
         deadlines_(deadlines),
         max_in_flight_(max_in_flight),
         abandoning_(abandoning),
-        hooks_(std::move(hooks)),
+        reconcile_(std::move(reconcile)),
+        client_(*client),
         shared_(std::make_shared<Shared>()) {
     shared_->workers = this;
   }
@@ -156,7 +161,7 @@ class AsyncWorkers {
     void OnCompletedTwice() override {
       const Gate::Pass pass(&shared_->gate);
       if (!pass) return;
-      shared_->workers->hooks_.log(
+      shared_->workers->client_.LogQueueError(
           "completing a reconciliation",
           absl::Status(absl::StatusCode::kFailedPrecondition,
                        "it has been completed before"));
@@ -197,7 +202,8 @@ class AsyncWorkers {
   Scheduler* const deadlines_;
   const size_t max_in_flight_;
   const absl::Notification& abandoning_;
-  const AsyncHooks<T> hooks_;
+  const AsyncReconcileFunction<T> reconcile_;
+  AsyncClient<T>& client_;
   const std::shared_ptr<Shared> shared_;
 
   absl::Mutex mu_;
@@ -230,11 +236,11 @@ void AsyncWorkers<T>::Acquire(Lease<T> lease) {
 
 template <typename T>
 void AsyncWorkers<T>::RetryAcquire(const absl::Status& error) {
-  hooks_.log("acquiring an item", error);
+  client_.LogQueueError("acquiring an item", error);
   const auto retry = [shared = shared_] {
     const Gate::Pass pass(&shared->gate);  // Open, as in Acquire().
     AsyncWorkers* const self = shared->workers;
-    self->hooks_.await_retry();
+    self->client_.AwaitRetry();
     if (self->abandoning_.HasBeenNotified()) {
       self->StopAcquiring();
     } else {
@@ -250,17 +256,18 @@ void AsyncWorkers<T>::OnAcquired(absl::StatusOr<Lease<T>> lease) {
     StopAcquiring();
     return;
   }
-  if (lease.ok() && hooks_.should_process != nullptr &&
-      !abandoning_.HasBeenNotified() && !hooks_.should_process(**lease)) {
+  if (lease.ok() && !abandoning_.HasBeenNotified() &&
+      !client_.ShouldProcess(**lease)) {
     Acquire(*std::move(lease));
-    hooks_.on_item_done();
+    client_.OnItemDone();
     return;
   }
   std::shared_ptr<Flight> flight;
   absl::Status status = lease.status();
   if (lease.ok() && !abandoning_.HasBeenNotified()) {
     status = CatchAsStatus([&] {
-      flight = std::make_shared<Flight>(shared_, hooks_.info(*lease), **lease);
+      flight =
+          std::make_shared<Flight>(shared_, client_.InfoOf(*lease), **lease);
     });
   }
   if (flight == nullptr) {
@@ -272,7 +279,7 @@ void AsyncWorkers<T>::OnAcquired(absl::StatusOr<Lease<T>> lease) {
     }
     return;
   }
-  hooks_.begin(*lease);
+  client_.OnBegin(*lease);
   flight->lease = *std::move(lease);
   bool acquire = false;
   {
@@ -304,8 +311,8 @@ void AsyncWorkers<T>::Begin(const std::shared_ptr<Flight>& flight) {
   const ReconcileCompletion held(flight);
   const AsyncWorkers* const outer = std::exchange(running(), this);
   const absl::Status status = CatchAsStatus([this, &flight] {
-    hooks_.reconcile(flight->item, AsyncReconcileContext(flight),
-                     ReconcileCompletion(flight));
+    reconcile_(flight->item, AsyncReconcileContext(flight),
+               ReconcileCompletion(flight));
   });
   running() = outer;
   if (status.ok()) return;
@@ -318,8 +325,8 @@ void AsyncWorkers<T>::End(const std::shared_ptr<Flight>& flight,
                           const absl::StatusOr<ReconcileResult>& result) {
   if (deadlines_ != nullptr) deadlines_->Cancel(flight->deadline);
   const std::optional<AddOptions> again =
-      hooks_.end(flight->lease, flight->info(), flight->threw, result);
-  if (!again.has_value() || hooks_.try_add_again(flight->item, *again)) {
+      client_.OnEnd(flight->lease, flight->info(), flight->threw, result);
+  if (!again.has_value() || client_.TryAddAgain(flight->item, *again)) {
     EndLease(flight);
     return;
   }
@@ -327,7 +334,7 @@ void AsyncWorkers<T>::End(const std::shared_ptr<Flight>& flight,
   const auto add_again = [flight, shared = shared_, again = *again] {
     const Gate::Pass pass(&shared->gate);
     if (!pass) return;
-    shared->workers->hooks_.retry_add_again(flight->item, again);
+    shared->workers->client_.RetryAddAgain(flight->item, again);
     shared->workers->EndLease(flight);
   };
   SubmitTask(executor_, add_again);
@@ -349,7 +356,7 @@ void AsyncWorkers<T>::EndLease(const std::shared_ptr<Flight>& flight) {
   } else {
     lease.Done();
   }
-  hooks_.on_item_done();
+  client_.OnItemDone();
   EndIfOver();
 }
 
@@ -374,7 +381,7 @@ void AsyncWorkers<T>::EndIfOver() {
     }
     ended_ = true;
   }
-  hooks_.on_end();
+  client_.OnWorkersEnded();
 }
 
 template <typename T>

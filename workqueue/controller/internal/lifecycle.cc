@@ -80,7 +80,8 @@ absl::Status Call(const LifecycleSource& source, F f) {
 
 Lifecycle::Lifecycle(absl::string_view controller, LogSink* log_sink,
                      Clock* clock, size_t workers, absl::Duration sync_timeout,
-                     std::vector<LifecycleSource> sources, LifecycleHooks hooks)
+                     std::vector<LifecycleSource> sources, bool async,
+                     LifecycleClient* client)
     : controller_(controller),
       clock_(clock),
       log_("controller", controller, log_sink),
@@ -88,7 +89,8 @@ Lifecycle::Lifecycle(absl::string_view controller, LogSink* log_sink,
       num_workers_(workers),
       sync_timeout_(sync_timeout),
       sources_(std::move(sources)),
-      hooks_(std::move(hooks)),
+      async_(async),
+      client_(client),
       source_states_(sources_.size()) {
   for (size_t i = 0; i < sources_.size(); ++i) {
     if (!sources_[i].wait_for_sync) continue;
@@ -126,7 +128,7 @@ absl::Status Lifecycle::Start() {
     start_error_ = status;
   }
   // Without the lock, because a worker may run on this thread.
-  if (status.ok() && is_async()) hooks_.start_async();
+  if (status.ok() && async_) client_->StartAsync();
   if (!status.ok()) {
     log_.Error(
         [&status] { return absl::StrCat("not started: ", Print(status)); });
@@ -170,7 +172,7 @@ absl::Status Lifecycle::StartWorkers(const absl::Status& sources_started) {
   if (!sources_started.ok()) return sources_started;
   log_.Info(
       [this] { return absl::StrCat("starting workers: ", num_workers_); });
-  if (is_async()) {
+  if (async_) {
     running_workers_ = num_workers_;
     return absl::OkStatus();
   }
@@ -284,7 +286,7 @@ void Lifecycle::FailStart(const absl::Status& error) {
 
 void Lifecycle::RunWorker() {
   NameThisThread(controller_, "worker");
-  hooks_.work();
+  client_->Work();
   MutexLock lock(&mu_);
   --running_workers_;
   item_done_.SignalAll();
@@ -313,14 +315,14 @@ void Lifecycle::BeginAbandoning() {
     if (!abandoning_.HasBeenNotified()) abandoning_.Notify();
     item_done_.SignalAll();
   }
-  if (is_async()) hooks_.on_abandoning();
+  if (async_) client_->OnAbandoning();
 }
 
 bool Lifecycle::Stop(absl::Duration timeout) {
   absl::Time drain_until = clock_->TimeNow() + timeout;
   BeginStop();
   if (RunsThisThread()) {
-    hooks_.close_queue();
+    client_->CloseQueue();
     return false;
   }
   bool sources_returned = false;
@@ -338,7 +340,7 @@ bool Lifecycle::Stop(absl::Duration timeout) {
     sources_returned = clock_->AwaitWithDeadline(
         &mu_, absl::Condition(&no_sources), drain_until);
   }
-  hooks_.close_queue();
+  client_->CloseQueue();
   bool workers_ended = false;
   {
     MutexLock lock(&mu_);
@@ -429,7 +431,7 @@ bool Lifecycle::Sleep(absl::Duration d) {
 
 bool Lifecycle::Idle() const {
   bool idle = false;
-  TryCall([&] { idle = hooks_.idle(); });
+  TryCall([&] { idle = client_->Idle(); });
   return idle;
 }
 
@@ -442,7 +444,7 @@ void Lifecycle::AwaitIdle() {
   };
   // No signal is lost: a worker that finishes an item after `idle()` has looked
   // at the queue sees idle_waiters_, and takes mu_ before it signals.
-  while (!hooks_.idle() && !abandoned()) item_done_.Wait(&mu_);
+  while (!client_->Idle() && !abandoned()) item_done_.Wait(&mu_);
 }
 
 void Lifecycle::OnItemDone() {

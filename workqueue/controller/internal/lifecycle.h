@@ -53,24 +53,29 @@ struct LifecycleSource {
   bool wait_for_sync = false;
 };
 
-// The functions of a controller that its lifecycle calls.
-struct LifecycleHooks {
-  // The loop of a worker. It returns when the queue has ended or `abandoning()`
-  // is notified.
-  std::function<void()> work;
+// LifecycleClient
+//
+// The part of a controller that its lifecycle calls.
+class LifecycleClient {
+ public:
+  // The loop of a worker. Returns when the queue has ended or `abandoning()` is
+  // notified.
+  virtual void Work() = 0;
   // `Interface::Close()` of the queue. Does not block.
-  std::function<void()> close_queue;
+  virtual void CloseQueue() = 0;
   // Returns whether no item is queued or being reconciled.
-  std::function<bool()> idle;
+  virtual bool Idle() = 0;
 
-  // Null if the workers are threads. Otherwise starts asynchronous workers,
-  // which call `OnWorkersEnded()` when `work` would return.
-  std::function<void()> start_async;
-  // Called if there are asynchronous workers: when `abandoning()` has been
-  // notified, and to tell whether the calling thread runs the reconcile
-  // function.
-  std::function<void()> on_abandoning;
-  std::function<bool()> reconciles_this_thread;
+  // The rest is called if the workers are asynchronous: to start them, when
+  // `abandoning()` has been notified, and to tell whether the calling thread
+  // runs the reconcile function. They call `OnWorkersEnded()` when `Work()`
+  // would return.
+  virtual void StartAsync() = 0;
+  virtual void OnAbandoning() = 0;
+  virtual bool ReconcilesThisThread() = 0;
+
+ protected:
+  ~LifecycleClient() = default;
 };
 
 // Lifecycle
@@ -82,11 +87,13 @@ struct LifecycleHooks {
 // Thread-safe.
 class Lifecycle {
  public:
-  // `controller` is the controller's name. `log_sink` may be null. `clock` and
-  // `log_sink` must outlive the object.
+  // `controller` is the controller's name. `async` tells whether the workers
+  // are asynchronous. `log_sink` may be null. `clock`, `log_sink` and `client`
+  // must outlive the object.
   Lifecycle(absl::string_view controller, LogSink* log_sink, Clock* clock,
             size_t workers, absl::Duration sync_timeout,
-            std::vector<LifecycleSource> sources, LifecycleHooks hooks);
+            std::vector<LifecycleSource> sources, bool async,
+            LifecycleClient* client);
 
   Lifecycle(const Lifecycle&) = delete;
   Lifecycle& operator=(const Lifecycle&) = delete;
@@ -161,14 +168,12 @@ class Lifecycle {
   // Notifies abandoning_, if that has not been done before.
   void BeginAbandoning() ABSL_LOCKS_EXCLUDED(mu_);
 
-  bool is_async() const { return hooks_.start_async != nullptr; }
-
   bool Idle() const;
 
   // Returns whether the calling thread runs the reconcile function or a source.
   bool RunsThisThread() const {
     return source_pool_.RunsThisThread() || worker_pool_.RunsThisThread() ||
-           (is_async() && hooks_.reconciles_this_thread());
+           (async_ && client_->ReconcilesThisThread());
   }
 
   // The functions of the thread of the source with the number `i`, and of a
@@ -191,7 +196,8 @@ class Lifecycle {
   const size_t num_workers_;
   const absl::Duration sync_timeout_;
   const std::vector<LifecycleSource> sources_;
-  const LifecycleHooks hooks_;
+  const bool async_;
+  LifecycleClient* const client_;
 
   // Both are notified under mu_.
   absl::Notification stopping_;
