@@ -36,6 +36,8 @@ class SortedRing {
   void PopFront() {}
   void PopBack() {}
   void Remove(uint32_t) {}
+  uint32_t FirstIndex() const { return 0; }
+  uint32_t NextIndex(uint32_t index) const { return index; }
   bool IsSparse() const { return false; }
   template <typename F>
   void UpdateAll(F) {}

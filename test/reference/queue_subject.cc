@@ -15,7 +15,6 @@
 #include "test/reference/queue_model.h"
 #include "test/reference/queue_operations.h"
 #include "test/reference/subject.h"
-#include "test/workqueue/contended_queue.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/fair_ordering.h"
 #include "workqueue/ordering.h"
@@ -85,18 +84,12 @@ std::string Run(Choices choices, std::string* log) {
   workqueue::QueueOptions<int> options;
   options.clock = &clock;
   options.ordering = NewOrdering(kOrders[order], fair);
-  // With the fourth byte. The queue is used as if threads contended for it.
-  const bool contended = choices.OneIn(2);
-  const std::unique_ptr<workqueue::Queue<int>> queue =
-      contended
-          ? std::make_unique<workqueue::ContendedQueue<int>>(std::move(options))
-          : std::make_unique<workqueue::Queue<int>>(std::move(options));
+  workqueue::Queue<int> queue(std::move(options));
   QueueModel model(kOrders[order], fair);
 
   Comparison comparison(log);
-  comparison.Did(contended ? "ContendedQueue" : "Queue", kNames[order], kind);
-  QueueOperations<QueueModel> operations(queue.get(), &model, &clock,
-                                         &comparison);
+  comparison.Did("Queue", kNames[order], kind);
+  QueueOperations<QueueModel> operations(&queue, &model, &clock, &comparison);
   while (!choices.empty() && comparison.agrees()) {
     choices.Next();
     operations.DoOne(choices, items);
