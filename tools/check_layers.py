@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks includes, header guards, waits and atomic operations.
+"""Checks includes, header guards and waits.
 
 Usage: tools/check_layers.py [ROOT]
 
@@ -12,9 +12,6 @@ Checks the repository in the folder ROOT, by default this repository. The rules:
   * The library waits for a time only through a Clock or a Parker, and reads the
     time only from a Clock. So no wait depends on the wall clock. WAITS has the
     names of all other functions that wait.
-  * The library names no memory order, so its atomic operations are sequentially
-    consistent. A test on one kind of processor cannot find an order that is too
-    weak for another.
 
 Prints one line for each error. Exits with 1 if there is an error.
 """
@@ -50,8 +47,8 @@ MONOREPO = "test/monorepo/"
 
 INCLUDE = re.compile(r'#include "(.*)"')
 
-# The folders of the library, and the one that implements the clocks.
-LIBRARY = ("ratelimit", "workqueue")
+# The folders of the library, but for the one that implements the clocks.
+WAITING_FOLDERS = ("ratelimit", "workqueue")
 CLOCKS = "workqueue/clock"
 
 # Whatever waits for a time, or reads a clock, other than a Clock and a Parker.
@@ -76,9 +73,6 @@ ALLOWED_WAITS = {
     # The only wait for a socket. Its timeout is relative.
     "workqueue/shared/internal/redis_connection.cc": "poll",
 }
-
-
-MEMORY_ORDERS = re.compile(r"\b(?:memory_order\w*|atomic_\w+_fence)\b")
 
 
 def is_in(path, *folders):
@@ -126,18 +120,13 @@ def guard_of(path):
     return re.sub(r"\W", "_", path).upper() + "_"
 
 
-def name_errors(path, line):
-    """Returns what `line` must not name, each with the reason."""
-    if not is_in(path, *LIBRARY):
+def wait_errors(path, line):
+    """Returns the waits in `line` that are not allowed."""
+    if not is_in(path, *WAITING_FOLDERS) or is_in(path, CLOCKS):
         return []
     code = re.sub(r'"[^"]*"|//.*', "", line)
-    errors = [name + ": only sequential consistency is checked"
-              for name in MEMORY_ORDERS.findall(code)]
-    if not is_in(path, CLOCKS):
-        errors += [name + ": only a Clock or a Parker waits"
-                   for name in WAITS.findall(code)
-                   if name != ALLOWED_WAITS.get(path)]
-    return errors
+    return [name for name in WAITS.findall(code)
+            if name != ALLOWED_WAITS.get(path)]
 
 
 def has_guard(text, guard):
@@ -159,8 +148,9 @@ def check(root):
             error = match and include_error(path, match[1])
             if error:
                 errors.append("%s:%d: %s: %s" % (path, number, match[1], error))
-            errors += ["%s:%d: %s" % (path, number, error)
-                       for error in name_errors(path, line)]
+            for name in wait_errors(path, line):
+                errors.append("%s:%d: %s: only a Clock or a Parker waits"
+                              % (path, number, name))
         # A header of bench/plain replaces another header, and has its guard.
         if is_in(path, "bench/plain") or file.suffix != ".h":
             continue

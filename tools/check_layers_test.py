@@ -171,18 +171,6 @@ class CheckLayersTest(unittest.TestCase):
         self.assertEqual(self.errors({connection: "poll(&fd, 1, 10);\n"}), [])
         self.assertEqual(len(self.errors({connection: "usleep(1);\n"})), 1)
 
-    def test_memory_orders(self):
-        for name, line in (
-                ("memory_order_relaxed", "n.load(std::memory_order_relaxed);"),
-                ("memory_order", "n.load(std::memory_order::acquire);"),
-                ("atomic_thread_fence", "std::atomic_thread_fence(order);")):
-            for path in ("workqueue/x.cc", "workqueue/clock/x.h",
-                         "ratelimit/x.cc"):
-                self.assertIn("%s:1: %s: only sequential consistency is checked"
-                              % (path, name), self.errors({path: line + "\n"}))
-            self.assertEqual(self.errors({"examples/x.cc": line + "\n"}), [])
-        self.assertEqual(self.errors({"workqueue/x.cc": "n.load();\n"}), [])
-
     def test_the_script_prints_each_error_and_fails(self):
         with tempfile.TemporaryDirectory() as root:
             pathlib.Path(root, "examples").mkdir()

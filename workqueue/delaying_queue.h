@@ -145,6 +145,8 @@ class DelayingQueue final
   Snapshot<T> TakeSnapshotOf(const T& item) override;
 
  private:
+  friend internal::RingOpener;
+
   using Base = internal::ForwardingQueue<T, DelayingInterface<T>, Interface<T>>;
   using AddChannel = internal::AddChannel<T>;
   using HoldCallbacks = internal::HoldCallbacks;

@@ -561,7 +561,7 @@ int PriorityQueue<T, Hash, Eq>::NumRequeues(const T& item) const {
 
 template <typename T, typename Hash, typename Eq>
 void PriorityQueue<T, Hash, Eq>::ShutDown() {
-  Lock lock(this);
+  Lock lock(this, Core::kGoOn);
   BeginShutDownAndWakeLoop();
   this->EndDrains();
 }
@@ -571,7 +571,7 @@ bool PriorityQueue<T, Hash, Eq>::ShutDownWithDrainWithin(
     absl::Duration timeout) {
   int64_t drain = 0;
   {
-    Lock lock(this);  // Its end wakes callbacks.
+    Lock lock(this, Core::kGoOn);  // Its end wakes callbacks.
     BeginShutDownAndWakeLoop();
     drain = this->BeginDrain();
   }
@@ -583,7 +583,7 @@ bool PriorityQueue<T, Hash, Eq>::ShutDownWithDrainWithin(
 
 template <typename T, typename Hash, typename Eq>
 void PriorityQueue<T, Hash, Eq>::Close() {
-  Lock lock(this);
+  Lock lock(this, Core::kGoOn);
   BeginShutDownAndWakeLoop();
 }
 

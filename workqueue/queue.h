@@ -89,6 +89,14 @@ struct QueueOptions {
 // processing may move one other item, to free the memory of a peak, if moving a
 // `T` does not throw.
 //
+// If threads contend for the lock of the queue, an `Add()` may leave its item
+// to the thread that holds the lock. It does so only in a queue without an
+// ordering, if neither moving nor comparing a `T` can throw, and if a `T` has
+// at most 256 bytes. Every later call of any thread sees the item. If a metric
+// throws while another thread adds the item, the exception is logged, and the
+// item is added. The queue keeps the memory for this, 18 KB at most, until it
+// is destroyed.
+//
 // Thread-safe.
 template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
           typename Eq = typename absl::flat_hash_set<T>::key_equal>
@@ -112,7 +120,8 @@ class Queue : public internal::QueueCore<T, Interface<T>,
   void Compact() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
 
   // Calls `f(add)` with the lock held, and returns what it returns. `add(item)`
-  // is `Add(item)`. Throws what `f` throws.
+  // is `Add(item)`. Throws only what `f` throws: if there is no memory for what
+  // has been pushed, goes on without it.
   template <typename F>
   auto AddSeveral(F f);
 };
@@ -127,7 +136,8 @@ Queue<T, Hash, Eq>::Queue(QueueOptions<T> options)
 template <typename T, typename Hash, typename Eq>
 bool Queue<T, Hash, Eq>::Add(const T& item) {
   const size_t hash = Hash()(item);
-  Lock lock(this);
+  if (this->TryPush(item, hash)) return true;
+  Lock lock(this, Core::kOpenRing);
   if (this->ShuttingDown()) return false;
   this->AddWithoutPriority(item, hash);
   return true;
@@ -150,7 +160,7 @@ bool Queue<T, Hash, Eq>::AddAll(absl::Span<const T> items) {
 template <typename T, typename Hash, typename Eq>
 template <typename F>
 auto Queue<T, Hash, Eq>::AddSeveral(F f) {
-  Lock lock(this);
+  Lock lock(this, Core::kGoOn);
   return f([this](const T& item) ABSL_NO_THREAD_SAFETY_ANALYSIS {
     if (this->ShuttingDown()) return false;
     this->AddWithoutPriority(item, Hash()(item));

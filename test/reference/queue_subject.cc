@@ -15,6 +15,7 @@
 #include "test/reference/queue_model.h"
 #include "test/reference/queue_operations.h"
 #include "test/reference/subject.h"
+#include "test/workqueue/contended_queue.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/fair_ordering.h"
 #include "workqueue/ordering.h"
@@ -84,12 +85,18 @@ std::string Run(Choices choices, std::string* log) {
   workqueue::QueueOptions<int> options;
   options.clock = &clock;
   options.ordering = NewOrdering(kOrders[order], fair);
-  workqueue::Queue<int> queue(std::move(options));
+  // With the fourth byte. The queue is used as if threads contended for it.
+  const bool contended = choices.OneIn(2);
+  const std::unique_ptr<workqueue::Queue<int>> queue =
+      contended
+          ? std::make_unique<workqueue::ContendedQueue<int>>(std::move(options))
+          : std::make_unique<workqueue::Queue<int>>(std::move(options));
   QueueModel model(kOrders[order], fair);
 
   Comparison comparison(log);
-  comparison.Did("Queue", kNames[order], kind);
-  QueueOperations<QueueModel> operations(&queue, &model, &clock, &comparison);
+  comparison.Did(contended ? "ContendedQueue" : "Queue", kNames[order], kind);
+  QueueOperations<QueueModel> operations(queue.get(), &model, &clock,
+                                         &comparison);
   while (!choices.empty() && comparison.agrees()) {
     choices.Next();
     operations.DoOne(choices, items);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "gtest/gtest.h"
+#include "test/workqueue/contended_queue.h"
 #include "test/workqueue/plain_queue.h"
 #include "test/workqueue/watched_fifo.h"
 #include "workqueue/clock/fake_clock.h"
@@ -45,6 +46,11 @@ std::unique_ptr<Queue<std::string>> MakeFairQueue(FakeClock* clock) {
   options.ordering = *FairOrdering<std::string>::Create(
       [](const std::string& item) { return item; });
   return Make<Queue<std::string>>(clock, std::move(options));
+}
+
+std::unique_ptr<ContendedQueue<std::string>> MakeContendedQueue(
+    FakeClock* clock) {
+  return Make<ContendedQueue<std::string>, QueueOptions<std::string>>(clock);
 }
 
 std::unique_ptr<DelayingQueue<std::string>> MakeDelayingQueue(
@@ -86,6 +92,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(QueueTestCase{"Queue", MakeQueue},
                     QueueTestCase{"OrderedQueue", MakeOrderedQueue},
                     QueueTestCase{"FairQueue", MakeFairQueue},
+                    QueueTestCase{"ContendedQueue", MakeContendedQueue},
                     QueueTestCase{"DelayingQueue", MakeDelayingQueue},
                     QueueTestCase{"RateLimitingQueue", MakeRateLimitingQueue},
                     QueueTestCase{"PriorityQueue", MakePriorityQueue,
@@ -100,6 +107,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(QueueTestCase{"Queue", MakeQueue},
                     QueueTestCase{"OrderedQueue", MakeOrderedQueue},
                     QueueTestCase{"FairQueue", MakeFairQueue},
+                    QueueTestCase{"ContendedQueue", MakeContendedQueue},
                     QueueTestCase{"DelayingQueue", MakeDelayingQueue},
                     QueueTestCase{"SupersedingQueue", MakeSupersedingQueue},
                     QueueTestCase{"RateLimitingQueue", MakeRateLimitingQueue},

@@ -28,6 +28,7 @@
 #include "gtest/gtest.h"
 #include "test/base/counted_heap.h"
 #include "test/base/every_allocation.h"
+#include "test/workqueue/contended_queue.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/executor.h"
 #include "workqueue/fair_ordering.h"
@@ -344,6 +345,24 @@ TEST(OutOfMemoryTest, ADelayingQueue) {
   });
 }
 
+TEST(OutOfMemoryTest, AContendedQueue) {
+  ForEveryAllocation([] {
+    SparedClock clock;
+    UseAsQueue(*MakeOn<ContendedQueue<std::string>, QueueOptions<std::string> >(
+        clock));
+  });
+}
+
+TEST(OutOfMemoryTest, AContendedDelayingQueue) {
+  ForEveryAllocation([] {
+    SparedClock clock;
+    auto queue = MakeOn<ContendedDelayingQueue<std::string>,
+                        DelayingQueueOptions<std::string> >(clock);
+    UseAsQueue(*queue);
+    UseAsDelayingQueue(*queue, clock);
+  });
+}
+
 TEST(OutOfMemoryTest, ADelayingQueueWithAWheelThatBeginsWithReschedule) {
   ForEveryAllocation([] {
     SparedClock clock;
@@ -467,6 +486,29 @@ TEST_F(NoMemoryForTheThreadTest, ItemsThatACallTakesInAreInTime) {
   EXPECT_TRUE(queue_->CancelDelayed(Key(2)));
   clock_.Step(absl::Milliseconds(100));
   EXPECT_EQ(queue_->Len(), 1u);
+}
+
+// To add what other threads have pushed, the queue's thread needs memory.
+TEST(NoMemoryForPushedItemsTest, TheThreadTriesAgain) {
+  const Spared spared(true);
+  SparedClock clock;
+  CountingLog log;
+  DelayingQueueOptions<std::string> options;
+  options.name = "test";
+  options.clock = &clock;
+  options.log_sink = &log;
+  ContendedDelayingQueue<std::string> queue(std::move(options));
+  EXPECT_TRUE(queue.AddAfter(Key(2), absl::Seconds(1)));
+  clock.Step(absl::ZeroDuration());
+  EXPECT_TRUE(queue.Add(Key(1)));
+  {
+    const NoMemoryForOthers no_memory;
+    clock.Step(absl::Seconds(1));
+    EXPECT_EQ(log.errors(), 1);
+  }
+  clock.Step(absl::Seconds(1));
+  EXPECT_EQ(queue.Get(), Key(1));
+  EXPECT_EQ(queue.Get(), Key(2));
 }
 
 class DelayQueueOutOfMemoryTest

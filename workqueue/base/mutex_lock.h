@@ -59,6 +59,12 @@ class ABSL_SCOPED_LOCKABLE BasicMutexLock {
   explicit BasicMutexLock(M* mu) ABSL_EXCLUSIVE_LOCK_FUNCTION(mu) : mu_(mu) {
     Acquire();
   }
+  // Also sets `*contended` to whether another thread held `mu`.
+  BasicMutexLock(M* mu, bool* contended) ABSL_EXCLUSIVE_LOCK_FUNCTION(mu)
+      : mu_(mu) {
+    *contended = !TryLockMutex(mu);
+    if (*contended) Acquire();
+  }
   ~BasicMutexLock() ABSL_UNLOCK_FUNCTION() { UnlockMutex(mu_); }
 
   BasicMutexLock(const BasicMutexLock&) = delete;

@@ -11,15 +11,18 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "absl/base/attributes.h"
 #include "absl/base/optimization.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/cleanup/cleanup.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -35,6 +38,7 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/executor.h"
 #include "workqueue/interfaces.h"
+#include "workqueue/internal/add_ring.h"
 #include "workqueue/internal/callback_getters.h"
 #include "workqueue/internal/callback_wake_ups.h"
 #include "workqueue/internal/compact_time.h"
@@ -52,6 +56,8 @@
 namespace workqueue {
 namespace internal {
 
+class RingOpener;  // in tests
+
 // The data that a queue in memory stores for an item.
 template <typename T>
 struct QueueEntry : QueuedItem<T>, HashSetNode {
@@ -68,6 +74,28 @@ struct QueueEntry : QueuedItem<T>, HashSetNode {
   bool processing = false;  // has been handed out
   bool leased = false;      // has been handed out as a lease
 };
+
+// Returns whether an `Eq` only calls `==`. The function objects of the standard
+// library and of Abseil do, but are not declared `noexcept`.
+template <typename T, typename Eq>
+constexpr bool OnlyCompares() {
+  if constexpr (std::is_scalar_v<T> || std::is_same_v<T, std::string>) {
+    if (std::is_same_v<Eq, typename absl::flat_hash_set<T>::key_equal>) {
+      return true;
+    }
+  }
+  return std::is_same_v<Eq, std::equal_to<T>>;
+}
+
+// Returns whether comparing two items cannot throw.
+template <typename T, typename Eq>
+constexpr bool IsEqualityNoexcept() {
+  if constexpr (OnlyCompares<T, Eq>()) {
+    return noexcept(std::declval<const T&>() == std::declval<const T&>());
+  } else {
+    return std::is_nothrow_invocable_v<const Eq&, const T&, const T&>;
+  }
+}
 
 // QueueCore
 //
@@ -149,15 +177,43 @@ class QueueCore : public InterfaceType,
   // calls return no item.
   ~QueueCore() override;
 
-  // Holds the queue's lock. At the end, wakes threads and callbacks that wait
-  // for an item, if there are items for them. A thread that is woken with the
-  // lock held begins to run once the lock is free. Wake-ups of callbacks are
-  // sent once the lock is free.
+  // Whether an addition can be left to the thread that holds the lock. Nothing
+  // that depends on `T` may throw then, because the exception would come out of
+  // a call of that thread. And a `T` must be small: the ring has 64 slots, and
+  // stays until the queue is destroyed.
+  static constexpr bool kCanPush = !Order::kHasPriorities && sizeof(T) <= 256 &&
+                                   std::is_nothrow_move_constructible_v<T> &&
+                                   IsEqualityNoexcept<T, Eq>();
+
+  // The variants of `Lock`.
+  enum IfContended { kOpenRing };
+  enum IfNoMemory { kGoOn };
+
+  // Holds the queue's lock. At the beginning, applies the additions that other
+  // threads have pushed; throws `std::bad_alloc` if there is no memory. At the
+  // end, wakes threads and callbacks that wait for an item, if there are items
+  // for them. A thread that is woken with the lock held begins to run once the
+  // lock is free. Wake-ups of callbacks are sent once the lock is free.
   class ABSL_SCOPED_LOCKABLE Lock {
    public:
     ABSL_ATTRIBUTE_ALWAYS_INLINE explicit Lock(QueueCore* queue)
         ABSL_EXCLUSIVE_LOCK_FUNCTION(queue->mu_)
-        : queue_(queue), lock_(&queue->mu_) {}
+        : queue_(queue), lock_(&queue->mu_) {
+      queue_->ApplyPushed();
+    }
+    // If another thread holds the lock, also lets further additions be pushed.
+    ABSL_ATTRIBUTE_ALWAYS_INLINE Lock(QueueCore* queue, IfContended)
+        ABSL_EXCLUSIVE_LOCK_FUNCTION(queue->mu_)
+        : queue_(queue), lock_(&queue->mu_, &contended_) {
+      if (contended_) queue->OpenRing();
+      queue_->ApplyPushed();
+    }
+    // If there is no memory, goes on without the additions.
+    ABSL_ATTRIBUTE_ALWAYS_INLINE Lock(QueueCore* queue, IfNoMemory)
+        ABSL_EXCLUSIVE_LOCK_FUNCTION(queue->mu_)
+        : queue_(queue), lock_(&queue->mu_) {
+      queue_->TryApplyPushed();
+    }
     ABSL_ATTRIBUTE_ALWAYS_INLINE ~Lock() ABSL_UNLOCK_FUNCTION() {
       if (ABSL_PREDICT_FALSE(queue_->GettersWait())) {
         queue_->Wake(&callbacks_);
@@ -166,9 +222,26 @@ class QueueCore : public InterfaceType,
 
    private:
     QueueCore* const queue_;
+    bool contended_ = false;
     CallbackWakeUps callbacks_;  // destroyed after lock_
     MutexLock lock_;
   };
+
+  // Adds `item`, which hashes to `hash`, without the lock. Returns false,
+  // without effect, if the caller must take the lock.
+  bool TryPush(const T& item, size_t hash) {
+    if constexpr (kCanPush) {
+      return ABSL_PREDICT_FALSE(ring_.open_hint()) && Push(item, hash);
+    }
+    return false;
+  }
+
+  // Refuses items from now on.
+  void BeginShutDown() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    ring_.Seal();
+    TryApplyPushed();
+    QueueState::BeginShutDown();
+  }
 
   // Blocks until an item is ready, the queue is shut down and has no item, or
   // `timeout` has passed. Returns OK if an item may be handed out.
@@ -185,6 +258,10 @@ class QueueCore : public InterfaceType,
   // Does what `AwaitItem()` does if no item is ready.
   ABSL_ATTRIBUTE_NOINLINE absl::Status AwaitFirstItem(absl::Duration timeout)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (ring_.active() && timeout > absl::ZeroDuration()) {
+      SealRing();
+      if (ItemReady()) return absl::OkStatus();
+    }
     return QueueState::AwaitItem(
         timeout,
         [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return order_.next(); });
@@ -204,10 +281,12 @@ class QueueCore : public InterfaceType,
 
   // Adds `item`, a `const T&` or a `T&&`, to a queue without priorities.
   // `*time` is the time of the addition; null means now. If this throws, the
-  // queue is unchanged.
+  // queue is unchanged. An addition that has been pushed throws only
+  // `std::bad_alloc`.
   template <typename U>
   void AddWithoutPriority(U&& item, size_t hash,
-                          const CompactTime* time = nullptr)
+                          const CompactTime* time = nullptr,
+                          bool pushed = false)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Call this before `entry` becomes dirty, at `time` and with its priority
@@ -247,7 +326,7 @@ class QueueCore : public InterfaceType,
   // Returns whether no item is queued or being processed. The queue must be
   // shutting down.
   bool Idle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    return processing_.empty() && order_.size() == 0;
+    return processing_.empty() && order_.size() == 0 && !ring_.active();
   }
 
   // Fill in `*snapshot` apart from what waits. `CopyUpTo()` copies at most
@@ -264,6 +343,46 @@ class QueueCore : public InterfaceType,
   Order order_ ABSL_GUARDED_BY(mu_);
 
  private:
+  friend RingOpener;
+
+  ABSL_ATTRIBUTE_NOINLINE bool Push(const T& item, size_t hash) {
+    return ring_.TryPush({item, hash, TimeOfAdd()});
+  }
+
+  // Lets additions be pushed, unless a thread blocks in the queue or its
+  // ordering may throw.
+  ABSL_ATTRIBUTE_NOINLINE void OpenRing() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if constexpr (kCanPush) {
+      if (ring_.active() || ThreadsBlock() || IsShuttingDown() ||
+          order_.may_throw()) {
+        return;
+      }
+      ring_.Open();
+    }
+  }
+
+  // Applies the additions that have been pushed. Throws `std::bad_alloc` if
+  // there is no memory.
+  void ApplyPushed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (ABSL_PREDICT_FALSE(ring_.active())) ApplyRing();
+  }
+  ABSL_ATTRIBUTE_NOINLINE void ApplyRing() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if constexpr (kCanPush) {
+      ring_.Apply([this](typename AddRing<T>::Addition&& pushed)
+                      ABSL_NO_THREAD_SAFETY_ANALYSIS {
+                        AddWithoutPriority(std::move(pushed.item), pushed.hash,
+                                           &pushed.added, /*pushed=*/true);
+                      });
+    }
+  }
+
+  // Ensures that no addition is pushed, because a push wakes nobody. Throws
+  // `std::bad_alloc` if there is no memory.
+  void SealRing() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    ring_.Seal();
+    ApplyPushed();
+  }
+
   // Wakes threads and callbacks that wait for an item. Adds the callbacks to
   // `*callbacks`.
   ABSL_ATTRIBUTE_NOINLINE void Wake(CallbackWakeUps* callbacks)
@@ -280,6 +399,13 @@ class QueueCore : public InterfaceType,
 
   // Runs the callback of `slot`, which has been woken.
   void RunCallback(SlabId slot);
+
+  // Does what `ApplyPushed()` does. If there is no memory, leaves the rest to a
+  // later call.
+  void TryApplyPushed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (ABSL_PREDICT_TRUE(!ring_.active())) return;
+    TryCall([this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { ApplyPushed(); });
+  }
 
   bool EndLeases(absl::Span<QueuedItem<T>* const> items, LeaseEnd end) override;
 
@@ -342,6 +468,9 @@ class QueueCore : public InterfaceType,
 
   // Null until a callback waits.
   std::unique_ptr<CallbackGetters<T>> callbacks_ ABSL_GUARDED_BY(mu_);
+
+  // The additions that other threads have left to the thread with the lock.
+  AddRing<T> ring_;
 };
 
 // Implementation details follow.
@@ -365,7 +494,7 @@ template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
 QueueCore<T, InterfaceType, Order, Hash, Eq>::~QueueCore() {
   {
-    Lock lock(this);
+    Lock lock(this, kGoOn);
     BeginDestruction();
   }
   Trampoline::RunDeferred();
@@ -394,7 +523,7 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::CheckNoLeases() const {
 template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
 void QueueCore<T, InterfaceType, Order, Hash, Eq>::ReportProgress() {
-  MutexLock lock(&mu_);
+  Lock lock(this, kGoOn);  // Also counts what has been pushed.
   errors_.Try([] { return "the oldest queued item cannot be reported"; },
               [&] { metrics_->UpdateOldestQueued(); });
   if (IsShuttingDown()) return;
@@ -409,7 +538,7 @@ template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
 template <typename U>
 void QueueCore<T, InterfaceType, Order, Hash, Eq>::AddWithoutPriority(
-    U&& item, size_t hash, const CompactTime* time) {
+    U&& item, size_t hash, const CompactTime* time, bool pushed) {
   Entry* const entry = entries_.FindOrInsert(std::forward<U>(item), hash).first;
   if (entry->dirty) {
     if (!entry->processing) order_.Touch(entry);
@@ -418,7 +547,14 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::AddWithoutPriority(
   absl::Cleanup undo = [this, entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     if (!entry->processing) entries_.Erase(entry);
   };
-  RecordAdd(entry, entry->priority(), time != nullptr ? *time : TimeOfAdd());
+  const auto record = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    RecordAdd(entry, entry->priority(), time != nullptr ? *time : TimeOfAdd());
+  };
+  if (pushed) {
+    Report("the addition", entry, record);
+  } else {
+    record();
+  }
   if (!entry->processing) {
     absl::Cleanup undo_record = [this, entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
       RecordNotAdded(entry, entry->priority());
@@ -497,7 +633,7 @@ absl::Status QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireNext(
     Lease<T>* lease) {
   QueuedItem<T>* const item = LeaseAccess::Release<T>(lease, this);
   lease->Done();  // Ends the lease if it is of another queue.
-  Lock lock(this);
+  Lock lock(this, kGoOn);
   if (item != nullptr) EndLease(item, LeaseEnd::kDone);
   absl::Status status = AwaitItem(absl::InfiniteDuration());
   if (status.ok()) *lease = LeaseNext(CoarseNow());
@@ -540,7 +676,7 @@ AcquireId QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireNextAsync(
     Lease<T>* lease, Executor* executor, AcquireCallback<T> callback) {
   QueuedItem<T>* const item = LeaseAccess::Release<T>(lease, this);
   lease->Done();  // Ends the lease if it is of another queue.
-  Lock lock(this);
+  Lock lock(this, kGoOn);
   if (item != nullptr) EndLease(item, LeaseEnd::kDone);
   return AddCallback(executor, std::move(callback));
 }
@@ -549,6 +685,7 @@ template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
 AcquireId QueueCore<T, InterfaceType, Order, Hash, Eq>::AddCallback(
     Executor* executor, AcquireCallback<T>&& callback) {
+  if (ring_.active()) SealRing();
   if (callbacks_ == nullptr) {
     callbacks_ = std::make_unique<CallbackGetters<T>>();
   }
@@ -561,7 +698,7 @@ template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
 bool QueueCore<T, InterfaceType, Order, Hash, Eq>::CancelAcquire(AcquireId id) {
   AcquireCallback<T> cancelled;  // destroyed without the lock
-  Lock lock(this);
+  Lock lock(this, kGoOn);
   if (callbacks_ == nullptr) return false;
   auto* const getter = callbacks_->Find(id);
   if (getter == nullptr || getter->callback == nullptr) return false;
@@ -580,7 +717,7 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::RunCallback(SlabId slot) {
   AcquireCallback<T> callback;
   absl::StatusOr<Lease<T>> lease;
   {
-    Lock lock(this);
+    Lock lock(this, kGoOn);
     auto* const getter = callbacks_->At(slot);
     if (getter->callback != nullptr) {
       if (MustWait(order_.next())) {
@@ -607,7 +744,7 @@ template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
 bool QueueCore<T, InterfaceType, Order, Hash, Eq>::Done(const T& item) {
   const size_t hash = Hash()(item);
-  Lock lock(this);
+  Lock lock(this, kGoOn);
   Entry* const entry = entries_.Find(item, hash);
   if (entry == nullptr || !entry->processing || entry->leased) return false;
   Finish(entry);
@@ -618,7 +755,7 @@ template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
 bool QueueCore<T, InterfaceType, Order, Hash, Eq>::EndLeases(
     absl::Span<QueuedItem<T>* const> items, LeaseEnd end) {
-  Lock lock(this);
+  Lock lock(this, kGoOn);
   for (QueuedItem<T>* item : items) EndLease(item, end);
   return true;
 }
@@ -672,14 +809,15 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::GiveBack(Entry* entry) {
 template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
 size_t QueueCore<T, InterfaceType, Order, Hash, Eq>::Len() const {
-  MutexLock lock(&mu_);
+  // Applies the additions that have been pushed, which a caller cannot see.
+  Lock lock(const_cast<QueueCore*>(this));
   return order_.size();
 }
 
 template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
 void QueueCore<T, InterfaceType, Order, Hash, Eq>::ShutDown() {
-  Lock lock(this);
+  Lock lock(this, kGoOn);
   BeginShutDown();
   EndDrains();
 }
@@ -690,7 +828,7 @@ bool QueueCore<T, InterfaceType, Order, Hash, Eq>::ShutDownWithDrainWithin(
     absl::Duration timeout) {
   int64_t drain = 0;
   {
-    Lock lock(this);  // Its end wakes callbacks.
+    Lock lock(this, kGoOn);  // Its end wakes callbacks.
     BeginShutDown();
     drain = BeginDrain();
   }
@@ -703,7 +841,7 @@ bool QueueCore<T, InterfaceType, Order, Hash, Eq>::ShutDownWithDrainWithin(
 template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
 void QueueCore<T, InterfaceType, Order, Hash, Eq>::Close() {
-  Lock lock(this);
+  Lock lock(this, kGoOn);
   BeginShutDown();
 }
 

@@ -51,6 +51,9 @@ class QueueOrder {
   explicit QueueOrder(std::unique_ptr<Ordering<T>> ordering)
       : ordering_(std::move(ordering)) {}
 
+  // Whether a call of this class may throw.
+  bool may_throw() const { return ordering_ != nullptr; }
+
   size_t size() const {
     return list_.size() + (ordering_ != nullptr ? ordering_->Len() : 0);
   }

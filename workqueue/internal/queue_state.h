@@ -102,6 +102,11 @@ class QueueState {
     return getters_.size() + waiting_callbacks_ > 0;
   }
 
+  // Returns whether a thread blocks in the queue, or a callback waits in it.
+  bool ThreadsBlock() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return blocked_ > 0;
+  }
+
   // Wakes threads and callbacks that wait for an item. `queued` items are
   // queued, of which `next` tells whether the first is ready. Returns the
   // number of callbacks to wake; the caller must wake them. Threads and
@@ -192,7 +197,7 @@ class QueueState {
   void SignalGetters() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   bool NobodyBlocks() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    return blocked_ == 0;
+    return !ThreadsBlock();
   }
 
   // Signalled by `EndDrains()` and `NotifyIdle()`.

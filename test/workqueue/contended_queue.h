@@ -1,0 +1,93 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// -----------------------------------------------------------------------------
+// test/workqueue/contended_queue.h
+// -----------------------------------------------------------------------------
+
+#ifndef WORKQUEUE_TEST_WORKQUEUE_CONTENDED_QUEUE_H_
+#define WORKQUEUE_TEST_WORKQUEUE_CONTENDED_QUEUE_H_
+
+#include <memory>
+#include <utility>
+
+#include "absl/time/time.h"
+#include "workqueue/base/mutex_lock.h"
+#include "workqueue/delaying_queue.h"
+#include "workqueue/interfaces.h"
+#include "workqueue/internal/forwarding_queue.h"
+#include "workqueue/internal/queue_core.h"
+#include "workqueue/queue.h"
+
+namespace workqueue {
+namespace internal {
+
+// Opens the ring of a queue, as a thread does that has waited for the lock.
+class RingOpener {
+ public:
+  // Returns whether the ring is open or has additions afterwards.
+  template <typename... Args>
+  static bool Open(QueueCore<Args...>* queue) {
+    MutexLock lock(&queue->mu_);
+    queue->OpenRing();
+    return queue->ring_.active();
+  }
+
+  template <typename... Args>
+  static bool Open(DelayingQueue<Args...>* queue) {
+    return Open(queue->own_queue_);
+  }
+};
+
+}  // namespace internal
+
+// ContendedQueue
+//
+// A queue that behaves as if threads always contended for its lock: each
+// `Add()` is pushed to the ring of the queue if that is possible.
+template <typename T, typename... HashEq>
+class ContendedQueue final : public Queue<T, HashEq...> {
+ public:
+  using Queue<T, HashEq...>::Queue;
+
+  bool Add(const T& item) override {
+    OpenRing();
+    return Queue<T, HashEq...>::Add(item);
+  }
+
+  bool OpenRing() { return internal::RingOpener::Open(this); }
+};
+
+// ContendedDelayingQueue
+//
+// A delaying queue whose `Add()` is pushed to the ring of the queue below.
+template <typename T>
+class ContendedDelayingQueue final
+    : public internal::ForwardingQueue<T, DelayingInterface<T>,
+                                       DelayingQueue<T>> {
+ public:
+  explicit ContendedDelayingQueue(DelayingQueueOptions<T> options)
+      : Base(std::make_unique<DelayingQueue<T>>(std::move(options))) {}
+
+  bool Add(const T& item) override {
+    internal::RingOpener::Open(&this->below());
+    return Base::Add(item);
+  }
+  bool AddAfter(const T& item, absl::Duration delay) override {
+    return this->below().AddAfter(item, delay);
+  }
+  bool CancelDelayed(const T& item) override {
+    return this->below().CancelDelayed(item);
+  }
+  bool Reschedule(const T& item, absl::Duration delay) override {
+    return this->below().Reschedule(item, delay);
+  }
+
+ private:
+  using Base =
+      internal::ForwardingQueue<T, DelayingInterface<T>, DelayingQueue<T>>;
+};
+
+}  // namespace workqueue
+
+#endif  // WORKQUEUE_TEST_WORKQUEUE_CONTENDED_QUEUE_H_
