@@ -16,9 +16,10 @@ set(WORKQUEUE_NAMES_workqueue
   waiting_set_options with_jitter_rate_limiter with_max_wait_rate_limiter)
 set(WORKQUEUE_NAMES_tracing
   queue_tracer trace_context trace_scope tracing_queue)
+set(WORKQUEUE_NAMES_redis redis_options)
 set(WORKQUEUE_NAMES_shared
-  codec leader_elector list_shared_queues redis_options retry_schedule
-  shared_queue shared_queue_options)
+  codec list_shared_queues retry_schedule shared_queue shared_queue_options)
+set(WORKQUEUE_NAMES_leader_election leader_elector)
 set(WORKQUEUE_NAMES_prometheus prometheus_metrics_provider)
 set(WORKQUEUE_NAMES_opentelemetry opentelemetry_tracer)
 set(WORKQUEUE_NAMES_inspect

@@ -27,12 +27,12 @@ LAYERS = (
     ("workqueue/base",),
     ("workqueue/clock",),
     ("workqueue/base/error_log",),
-    ("ratelimit", "workqueue/timer"),
+    ("ratelimit", "workqueue/redis", "workqueue/timer"),
     ("workqueue",),
     ("workqueue/coroutine",),
     ("workqueue/controller",),
-    ("workqueue/prometheus", "workqueue/shared", "workqueue/testing",
-     "workqueue/tracing"),
+    ("workqueue/leader_election", "workqueue/prometheus", "workqueue/shared",
+     "workqueue/testing", "workqueue/tracing"),
     ("workqueue/inspect", "workqueue/opentelemetry"),
     ("examples",),
     ("bench", "test", "tools"),
@@ -71,7 +71,7 @@ ALLOWED_WAITS = {
     "workqueue/controller/async_reconcile.h": "absl::Now",
     "workqueue/controller/reconcile.h": "absl::Now",
     # The only wait for a socket. Its timeout is relative.
-    "workqueue/shared/internal/redis_connection.cc": "poll",
+    "workqueue/redis/redis_connection.cc": "poll",
 }
 
 

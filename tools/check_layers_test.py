@@ -167,7 +167,7 @@ class CheckLayersTest(unittest.TestCase):
             self.assertEqual(self.errors({path: line + "\n"}), [])
 
     def test_waits_that_are_allowed(self):
-        connection = "workqueue/shared/internal/redis_connection.cc"
+        connection = "workqueue/redis/redis_connection.cc"
         self.assertEqual(self.errors({connection: "poll(&fd, 1, 10);\n"}), [])
         self.assertEqual(len(self.errors({connection: "usleep(1);\n"})), 1)
 

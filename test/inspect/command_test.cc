@@ -28,8 +28,8 @@
 #include "workqueue/inspect/inspectable.h"
 #include "workqueue/inspect/inspection_registry.h"
 #include "workqueue/lease.h"
-#include "workqueue/shared/internal/redis_connection.h"
-#include "workqueue/shared/redis_options.h"
+#include "workqueue/redis/redis_connection.h"
+#include "workqueue/redis/redis_options.h"
 #include "workqueue/shared/shared_queue.h"
 
 namespace workqueue {

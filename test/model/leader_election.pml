@@ -1,4 +1,4 @@
-// The lease of LeaderElector (workqueue/shared/leader_elector.h). Electors send
+// The lease of LeaderElector (workqueue/leader_election/leader_elector.h). Electors send
 // requests to a server, which executes each at any later time, or never. The
 // reply comes at any later time, or never. An elector may stop waiting for it.
 //

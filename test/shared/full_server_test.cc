@@ -16,9 +16,9 @@
 #include "gtest/gtest.h"
 #include "test/shared/redis_fixture.h"
 #include "workqueue/clock/fake_clock.h"
+#include "workqueue/leader_election/internal/leader_lease.h"
 #include "workqueue/lease.h"
-#include "workqueue/shared/internal/leader_lease.h"
-#include "workqueue/shared/internal/redis_connection.h"
+#include "workqueue/redis/redis_connection.h"
 #include "workqueue/shared/shared_queue.h"
 
 namespace workqueue::full_server_test {

@@ -33,9 +33,9 @@
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/lease_batch.h"
-#include "workqueue/shared/internal/redis_connection.h"
+#include "workqueue/redis/redis_connection.h"
+#include "workqueue/redis/redis_options.h"
 #include "workqueue/shared/list_shared_queues.h"
-#include "workqueue/shared/redis_options.h"
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/timer/waiting_loop.h"
 

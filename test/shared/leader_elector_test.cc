@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "workqueue/shared/leader_elector.h"
+#include "workqueue/leader_election/leader_elector.h"
 
 #include <algorithm>
 #include <atomic>
@@ -29,8 +29,8 @@
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/fake_clock.h"
-#include "workqueue/shared/internal/leader_lease.h"
-#include "workqueue/shared/internal/redis_connection.h"
+#include "workqueue/leader_election/internal/leader_lease.h"
+#include "workqueue/redis/redis_connection.h"
 #include "workqueue/testing/thread.h"
 
 namespace workqueue::leader_elector_test {

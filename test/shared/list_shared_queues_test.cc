@@ -21,9 +21,9 @@
 #include "test/shared/redis_server.h"
 #include "test/shared/reply_proxy.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/redis/redis_connection.h"
+#include "workqueue/redis/redis_options.h"
 #include "workqueue/shared/internal/partition_names.h"
-#include "workqueue/shared/internal/redis_connection.h"
-#include "workqueue/shared/redis_options.h"
 #include "workqueue/shared/shared_queue.h"
 
 namespace workqueue::list_shared_queues_test {

@@ -23,9 +23,9 @@
 #include "absl/time/time.h"
 #include "hiredis/hiredis.h"
 #include "test/shared/redis_server.h"
+#include "workqueue/redis/redis_connection.h"
+#include "workqueue/redis/redis_options.h"
 #include "workqueue/shared/internal/partition_names.h"
-#include "workqueue/shared/internal/redis_connection.h"
-#include "workqueue/shared/redis_options.h"
 
 namespace workqueue {
 namespace {

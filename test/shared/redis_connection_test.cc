@@ -5,7 +5,7 @@
 // does. This program replaces the functions of the C library that can block a
 // connection, and checks each call of them.
 
-#include "workqueue/shared/internal/redis_connection.h"
+#include "workqueue/redis/redis_connection.h"
 
 #include "absl/base/config.h"
 #include "gtest/gtest.h"
@@ -46,8 +46,8 @@ TEST(RedisConnectionTest, NeedsTheseFunctions) {
 #include "test/shared/redis_server.h"
 #include "test/shared/reply_proxy.h"
 #include "workqueue/clock/clock.h"
-#include "workqueue/shared/internal/wake_fd.h"
-#include "workqueue/shared/redis_options.h"
+#include "workqueue/redis/redis_options.h"
+#include "workqueue/redis/wake_fd.h"
 #include "workqueue/testing/thread.h"
 
 namespace {

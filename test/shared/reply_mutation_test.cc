@@ -23,12 +23,12 @@
 #include "test/shared/redis_server.h"
 #include "test/shared/reply_proxy.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/leader_election/internal/leader_lease.h"
 #include "workqueue/lease.h"
+#include "workqueue/redis/redis_options.h"
 #include "workqueue/shared/internal/engine.h"
-#include "workqueue/shared/internal/leader_lease.h"
 #include "workqueue/shared/internal/redis_engine.h"
 #include "workqueue/shared/list_shared_queues.h"
-#include "workqueue/shared/redis_options.h"
 #include "workqueue/shared/shared_queue.h"
 
 namespace workqueue {

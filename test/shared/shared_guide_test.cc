@@ -17,8 +17,8 @@
 #include "test/shared/redis_fixture.h"
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
+#include "workqueue/leader_election/leader_elector.h"
 #include "workqueue/lease.h"
-#include "workqueue/shared/leader_elector.h"
 #include "workqueue/shared/shared_queue.h"
 
 namespace {

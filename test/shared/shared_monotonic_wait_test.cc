@@ -19,10 +19,10 @@
 #include "test/clock/counted_waits.h"
 #include "test/shared/redis_fixture.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/leader_election/leader_elector.h"
 #include "workqueue/lease.h"
-#include "workqueue/shared/internal/redis_connection.h"
-#include "workqueue/shared/leader_elector.h"
-#include "workqueue/shared/redis_options.h"
+#include "workqueue/redis/redis_connection.h"
+#include "workqueue/redis/redis_options.h"
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/testing/thread.h"
 

@@ -20,9 +20,9 @@
 #include "gtest/gtest.h"
 #include "test/shared/redis_cluster.h"
 #include "test/shared/redis_server.h"
+#include "workqueue/leader_election/leader_elector.h"
 #include "workqueue/lease.h"
 #include "workqueue/shared/internal/partition_names.h"
-#include "workqueue/shared/leader_elector.h"
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/testing/thread.h"
 

@@ -19,8 +19,8 @@
 #include "test/shared/redis_server.h"
 #include "test/shared/reply_proxy.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/leader_election/leader_elector.h"
 #include "workqueue/lease.h"
-#include "workqueue/shared/leader_elector.h"
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/testing/thread.h"
 

@@ -21,9 +21,9 @@
 #include "test/shared/redis_server.h"
 #include "test/shared/reply_proxy.h"
 #include "workqueue/clock/clock.h"
-#include "workqueue/shared/internal/redis_connection.h"
-#include "workqueue/shared/leader_elector.h"
-#include "workqueue/shared/redis_options.h"
+#include "workqueue/leader_election/leader_elector.h"
+#include "workqueue/redis/redis_connection.h"
+#include "workqueue/redis/redis_options.h"
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/testing/thread.h"
 

@@ -26,8 +26,8 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/lease.h"
 #include "workqueue/log_sink.h"
-#include "workqueue/shared/internal/redis_connection.h"
-#include "workqueue/shared/redis_options.h"
+#include "workqueue/redis/redis_connection.h"
+#include "workqueue/redis/redis_options.h"
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/testing/thread.h"
 

@@ -17,11 +17,11 @@
 #include "absl/time/time.h"
 #include "hiredis/hiredis.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/redis/redis_connection.h"
+#include "workqueue/redis/redis_connector.h"
+#include "workqueue/redis/redis_options.h"
 #include "workqueue/shared/internal/layout.h"
 #include "workqueue/shared/internal/partition_names.h"
-#include "workqueue/shared/internal/redis_connection.h"
-#include "workqueue/shared/internal/redis_connector.h"
-#include "workqueue/shared/redis_options.h"
 
 namespace workqueue {
 namespace {

@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "workqueue/shared/redis_options.h"
+#include "workqueue/redis/redis_options.h"
 
 namespace workqueue {
 

@@ -14,8 +14,8 @@
 #include "absl/time/time.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/metrics.h"
+#include "workqueue/redis/redis_options.h"
 #include "workqueue/shared/codec.h"
-#include "workqueue/shared/redis_options.h"
 #include "workqueue/shared/retry_schedule.h"
 #include "workqueue/timer/queue_clock.h"
 

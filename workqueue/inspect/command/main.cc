@@ -26,8 +26,8 @@
 #include "workqueue/inspect/inspection_registry.h"
 #include "workqueue/inspect/internal/list_limits.h"
 #include "workqueue/inspect/internal/page.h"
+#include "workqueue/redis/redis_options.h"
 #include "workqueue/shared/list_shared_queues.h"
-#include "workqueue/shared/redis_options.h"
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/shared/shared_queue_options.h"
 

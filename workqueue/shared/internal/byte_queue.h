@@ -23,8 +23,8 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/executor.h"
 #include "workqueue/interfaces.h"
+#include "workqueue/redis/ticks.h"
 #include "workqueue/shared/internal/engine.h"
-#include "workqueue/shared/internal/ticks.h"
 
 namespace workqueue {
 namespace internal {

@@ -10,7 +10,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,13 +17,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "workqueue/redis/ticks.h"
 
 namespace workqueue {
 namespace internal {
-
-// Times and durations in an engine are whole numbers of ticks. This duration
-// never passes.
-constexpr int64_t kForever = std::numeric_limits<int64_t>::max();
 
 // EngineOperation
 //

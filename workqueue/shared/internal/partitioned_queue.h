@@ -31,10 +31,10 @@
 #include "workqueue/clock/parker.h"
 #include "workqueue/executor.h"
 #include "workqueue/interfaces.h"
+#include "workqueue/redis/ticks.h"
 #include "workqueue/shared/internal/byte_queue.h"
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/internal/shared_queue_core.h"
-#include "workqueue/shared/internal/ticks.h"
 #include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue {

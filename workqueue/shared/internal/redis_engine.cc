@@ -29,13 +29,13 @@
 #include "hiredis/hiredis.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/redis/redis_connection.h"
+#include "workqueue/redis/redis_connector.h"
+#include "workqueue/redis/redis_options.h"
+#include "workqueue/redis/unique_text.h"
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/internal/layout.h"
 #include "workqueue/shared/internal/queue_script.h"
-#include "workqueue/shared/internal/redis_connection.h"
-#include "workqueue/shared/internal/redis_connector.h"
-#include "workqueue/shared/internal/unique_text.h"
-#include "workqueue/shared/redis_options.h"
 
 namespace workqueue {
 namespace internal {

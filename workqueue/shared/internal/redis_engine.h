@@ -23,11 +23,11 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "workqueue/redis/redis_connection.h"
+#include "workqueue/redis/redis_connector.h"
+#include "workqueue/redis/redis_options.h"
+#include "workqueue/redis/wake_fd.h"
 #include "workqueue/shared/internal/engine.h"
-#include "workqueue/shared/internal/redis_connection.h"
-#include "workqueue/shared/internal/redis_connector.h"
-#include "workqueue/shared/internal/wake_fd.h"
-#include "workqueue/shared/redis_options.h"
 
 namespace workqueue {
 namespace internal {

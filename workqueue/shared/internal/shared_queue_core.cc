@@ -28,10 +28,10 @@
 #include "workqueue/internal/queue_metrics.h"
 #include "workqueue/internal/submit_task.h"
 #include "workqueue/internal/ticker.h"
+#include "workqueue/redis/ticks.h"
 #include "workqueue/shared/internal/byte_queue.h"
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/internal/shared_queue_metrics.h"
-#include "workqueue/shared/internal/ticks.h"
 #include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue {

@@ -35,10 +35,10 @@
 #include "workqueue/interfaces.h"
 #include "workqueue/internal/ticker.h"
 #include "workqueue/metrics.h"
+#include "workqueue/redis/ticks.h"
 #include "workqueue/shared/internal/byte_queue.h"
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/internal/shared_queue_metrics.h"
-#include "workqueue/shared/internal/ticks.h"
 #include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue {

@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "workqueue/shared/internal/leader_lease.h"
+#include "workqueue/leader_election/internal/leader_lease.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -15,12 +15,11 @@
 #include "absl/time/time.h"
 #include "hiredis/hiredis.h"
 #include "workqueue/clock/clock.h"
-#include "workqueue/shared/internal/engine.h"
-#include "workqueue/shared/internal/leader_script.h"
-#include "workqueue/shared/internal/redis_connection.h"
-#include "workqueue/shared/internal/ticks.h"
-#include "workqueue/shared/internal/unique_text.h"
-#include "workqueue/shared/redis_options.h"
+#include "workqueue/leader_election/internal/leader_script.h"
+#include "workqueue/redis/redis_connection.h"
+#include "workqueue/redis/redis_options.h"
+#include "workqueue/redis/ticks.h"
+#include "workqueue/redis/unique_text.h"
 
 namespace workqueue {
 namespace internal {

@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "workqueue/shared/internal/redis_connection.h"
+#include "workqueue/redis/redis_connection.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -36,9 +36,9 @@
 #include "absl/types/span.h"
 #include "hiredis/hiredis.h"
 #include "workqueue/clock/clock.h"
-#include "workqueue/shared/internal/host_lookup.h"
-#include "workqueue/shared/internal/wake_fd.h"
-#include "workqueue/shared/redis_options.h"
+#include "workqueue/redis/host_lookup.h"
+#include "workqueue/redis/redis_options.h"
+#include "workqueue/redis/wake_fd.h"
 
 namespace workqueue {
 namespace internal {

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // -----------------------------------------------------------------------------
-// workqueue/shared/internal/leader_script.h
+// workqueue/leader_election/internal/leader_script.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_SHARED_INTERNAL_LEADER_SCRIPT_H_
-#define WORKQUEUE_SHARED_INTERNAL_LEADER_SCRIPT_H_
+#ifndef WORKQUEUE_LEADER_ELECTION_INTERNAL_LEADER_SCRIPT_H_
+#define WORKQUEUE_LEADER_ELECTION_INTERNAL_LEADER_SCRIPT_H_
 
 namespace workqueue {
 namespace internal {
@@ -22,4 +22,4 @@ extern const char kLeaderScript[];
 }  // namespace internal
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_SHARED_INTERNAL_LEADER_SCRIPT_H_
+#endif  // WORKQUEUE_LEADER_ELECTION_INTERNAL_LEADER_SCRIPT_H_

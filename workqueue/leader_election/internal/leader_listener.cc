@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "workqueue/shared/internal/leader_listener.h"
+#include "workqueue/leader_election/internal/leader_listener.h"
 
 #include <algorithm>
 #include <string>
@@ -14,8 +14,8 @@
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/clock.h"
-#include "workqueue/shared/internal/redis_connection.h"
-#include "workqueue/shared/redis_options.h"
+#include "workqueue/redis/redis_connection.h"
+#include "workqueue/redis/redis_options.h"
 
 namespace workqueue {
 namespace internal {

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // -----------------------------------------------------------------------------
-// workqueue/shared/internal/host_lookup.h
+// workqueue/redis/host_lookup.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_SHARED_INTERNAL_HOST_LOOKUP_H_
-#define WORKQUEUE_SHARED_INTERNAL_HOST_LOOKUP_H_
+#ifndef WORKQUEUE_REDIS_HOST_LOOKUP_H_
+#define WORKQUEUE_REDIS_HOST_LOOKUP_H_
 
 #include <sys/socket.h>
 
@@ -18,7 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
-#include "workqueue/shared/internal/wake_fd.h"
+#include "workqueue/redis/wake_fd.h"
 
 namespace workqueue {
 namespace internal {
@@ -71,4 +71,4 @@ class HostLookup {
 }  // namespace internal
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_SHARED_INTERNAL_HOST_LOOKUP_H_
+#endif  // WORKQUEUE_REDIS_HOST_LOOKUP_H_

@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "workqueue/shared/internal/leader_script.h"
+#include "workqueue/leader_election/internal/leader_script.h"
 
 namespace workqueue {
 namespace internal {

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // -----------------------------------------------------------------------------
-// workqueue/shared/internal/redis_connector.h
+// workqueue/redis/redis_connector.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_SHARED_INTERNAL_REDIS_CONNECTOR_H_
-#define WORKQUEUE_SHARED_INTERNAL_REDIS_CONNECTOR_H_
+#ifndef WORKQUEUE_REDIS_REDIS_CONNECTOR_H_
+#define WORKQUEUE_REDIS_REDIS_CONNECTOR_H_
 
 #include <cstddef>
 #include <memory>
@@ -16,9 +16,9 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "workqueue/shared/internal/redis_connection.h"
-#include "workqueue/shared/internal/wake_fd.h"
-#include "workqueue/shared/redis_options.h"
+#include "workqueue/redis/redis_connection.h"
+#include "workqueue/redis/redis_options.h"
+#include "workqueue/redis/wake_fd.h"
 
 namespace workqueue {
 namespace internal {
@@ -74,4 +74,4 @@ class RedisConnector {
 }  // namespace internal
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_SHARED_INTERNAL_REDIS_CONNECTOR_H_
+#endif  // WORKQUEUE_REDIS_REDIS_CONNECTOR_H_

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // -----------------------------------------------------------------------------
-// workqueue/shared/internal/redis_connection.h
+// workqueue/redis/redis_connection.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_SHARED_INTERNAL_REDIS_CONNECTION_H_
-#define WORKQUEUE_SHARED_INTERNAL_REDIS_CONNECTION_H_
+#ifndef WORKQUEUE_REDIS_REDIS_CONNECTION_H_
+#define WORKQUEUE_REDIS_REDIS_CONNECTION_H_
 
 #include <memory>
 #include <string>
@@ -18,9 +18,9 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "hiredis/hiredis.h"
-#include "workqueue/shared/internal/host_lookup.h"
-#include "workqueue/shared/internal/wake_fd.h"
-#include "workqueue/shared/redis_options.h"
+#include "workqueue/redis/host_lookup.h"
+#include "workqueue/redis/redis_options.h"
+#include "workqueue/redis/wake_fd.h"
 
 namespace workqueue {
 namespace internal {
@@ -140,4 +140,4 @@ class RedisConnection {
 }  // namespace internal
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_SHARED_INTERNAL_REDIS_CONNECTION_H_
+#endif  // WORKQUEUE_REDIS_REDIS_CONNECTION_H_

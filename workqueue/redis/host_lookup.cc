@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "workqueue/shared/internal/host_lookup.h"
+#include "workqueue/redis/host_lookup.h"
 
 #include <netdb.h>
 #include <netinet/in.h>
@@ -24,7 +24,7 @@
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/base/thread_name.h"
-#include "workqueue/shared/internal/wake_fd.h"
+#include "workqueue/redis/wake_fd.h"
 
 namespace workqueue {
 namespace internal {

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // -----------------------------------------------------------------------------
-// workqueue/shared/internal/wake_fd.h
+// workqueue/redis/wake_fd.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_SHARED_INTERNAL_WAKE_FD_H_
-#define WORKQUEUE_SHARED_INTERNAL_WAKE_FD_H_
+#ifndef WORKQUEUE_REDIS_WAKE_FD_H_
+#define WORKQUEUE_REDIS_WAKE_FD_H_
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -59,4 +59,4 @@ class WakeFd {
 }  // namespace internal
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_SHARED_INTERNAL_WAKE_FD_H_
+#endif  // WORKQUEUE_REDIS_WAKE_FD_H_

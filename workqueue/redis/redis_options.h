@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // -----------------------------------------------------------------------------
-// workqueue/shared/redis_options.h
+// workqueue/redis/redis_options.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_SHARED_REDIS_OPTIONS_H_
-#define WORKQUEUE_SHARED_REDIS_OPTIONS_H_
+#ifndef WORKQUEUE_REDIS_REDIS_OPTIONS_H_
+#define WORKQUEUE_REDIS_REDIS_OPTIONS_H_
 
 #include <string>
 
@@ -39,4 +39,4 @@ struct RedisOptions {
 
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_SHARED_REDIS_OPTIONS_H_
+#endif  // WORKQUEUE_REDIS_REDIS_OPTIONS_H_

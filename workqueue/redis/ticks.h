@@ -2,28 +2,32 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // -----------------------------------------------------------------------------
-// workqueue/shared/internal/ticks.h
+// workqueue/redis/ticks.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_SHARED_INTERNAL_TICKS_H_
-#define WORKQUEUE_SHARED_INTERNAL_TICKS_H_
+#ifndef WORKQUEUE_REDIS_TICKS_H_
+#define WORKQUEUE_REDIS_TICKS_H_
 
 #include <cstdint>
+#include <limits>
 
 #include "absl/time/time.h"
-#include "workqueue/shared/internal/engine.h"
 
 namespace workqueue {
 namespace internal {
 
+// Times and durations in a server are whole numbers of ticks. This duration
+// never passes.
+constexpr int64_t kForever = std::numeric_limits<int64_t>::max();
+
 // Ticks
 //
-// Converts durations to an engine's ticks of a fixed length, and back.
+// Converts durations to a server's ticks of a fixed length, and back.
 class Ticks {
  public:
   explicit Ticks(absl::Duration tick) : tick_(tick) {}
 
-  // Returns `d` in ticks, rounded up, so that nothing comes early. The engine
+  // Returns `d` in ticks, rounded up, so that nothing comes early. The server
   // keeps numbers up to 2^53; a longer duration never passes.
   int64_t From(absl::Duration d) const {
     if (d <= absl::ZeroDuration()) return 0;
@@ -47,4 +51,4 @@ class Ticks {
 }  // namespace internal
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_SHARED_INTERNAL_TICKS_H_
+#endif  // WORKQUEUE_REDIS_TICKS_H_

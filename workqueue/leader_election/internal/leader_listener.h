@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // -----------------------------------------------------------------------------
-// workqueue/shared/internal/leader_listener.h
+// workqueue/leader_election/internal/leader_listener.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_SHARED_INTERNAL_LEADER_LISTENER_H_
-#define WORKQUEUE_SHARED_INTERNAL_LEADER_LISTENER_H_
+#ifndef WORKQUEUE_LEADER_ELECTION_INTERNAL_LEADER_LISTENER_H_
+#define WORKQUEUE_LEADER_ELECTION_INTERNAL_LEADER_LISTENER_H_
 
 #include <string>
 
@@ -14,9 +14,9 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
-#include "workqueue/shared/internal/redis_connector.h"
-#include "workqueue/shared/internal/wake_fd.h"
-#include "workqueue/shared/redis_options.h"
+#include "workqueue/redis/redis_connector.h"
+#include "workqueue/redis/redis_options.h"
+#include "workqueue/redis/wake_fd.h"
 
 namespace workqueue {
 namespace internal {
@@ -60,4 +60,4 @@ class LeaderListener {
 }  // namespace internal
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_SHARED_INTERNAL_LEADER_LISTENER_H_
+#endif  // WORKQUEUE_LEADER_ELECTION_INTERNAL_LEADER_LISTENER_H_

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // -----------------------------------------------------------------------------
-// workqueue/shared/internal/unique_text.h
+// workqueue/redis/unique_text.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_SHARED_INTERNAL_UNIQUE_TEXT_H_
-#define WORKQUEUE_SHARED_INTERNAL_UNIQUE_TEXT_H_
+#ifndef WORKQUEUE_REDIS_UNIQUE_TEXT_H_
+#define WORKQUEUE_REDIS_UNIQUE_TEXT_H_
 
 #include <random>
 #include <string>
@@ -29,4 +29,4 @@ inline std::string NewUniqueText() {
 }  // namespace internal
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_SHARED_INTERNAL_UNIQUE_TEXT_H_
+#endif  // WORKQUEUE_REDIS_UNIQUE_TEXT_H_

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // -----------------------------------------------------------------------------
-// workqueue/shared/leader_elector.h
+// workqueue/leader_election/leader_elector.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_SHARED_LEADER_ELECTOR_H_
-#define WORKQUEUE_SHARED_LEADER_ELECTOR_H_
+#ifndef WORKQUEUE_LEADER_ELECTION_LEADER_ELECTOR_H_
+#define WORKQUEUE_LEADER_ELECTION_LEADER_ELECTOR_H_
 
 #include <cstdint>
 #include <functional>
@@ -25,10 +25,10 @@
 #include "workqueue/base/worker_pool.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
+#include "workqueue/leader_election/internal/leader_lease.h"
+#include "workqueue/leader_election/internal/leader_listener.h"
 #include "workqueue/log_sink.h"
-#include "workqueue/shared/internal/leader_lease.h"
-#include "workqueue/shared/internal/leader_listener.h"
-#include "workqueue/shared/redis_options.h"
+#include "workqueue/redis/redis_options.h"
 
 namespace workqueue {
 
@@ -367,4 +367,4 @@ class LeaderElector {
 
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_SHARED_LEADER_ELECTOR_H_
+#endif  // WORKQUEUE_LEADER_ELECTION_LEADER_ELECTOR_H_

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // -----------------------------------------------------------------------------
-// workqueue/shared/internal/leader_lease.h
+// workqueue/leader_election/internal/leader_lease.h
 // -----------------------------------------------------------------------------
 
-#ifndef WORKQUEUE_SHARED_INTERNAL_LEADER_LEASE_H_
-#define WORKQUEUE_SHARED_INTERNAL_LEADER_LEASE_H_
+#ifndef WORKQUEUE_LEADER_ELECTION_INTERNAL_LEADER_LEASE_H_
+#define WORKQUEUE_LEADER_ELECTION_INTERNAL_LEADER_LEASE_H_
 
 #include <cstdint>
 #include <memory>
@@ -17,10 +17,10 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "workqueue/clock/clock.h"
-#include "workqueue/shared/internal/redis_connection.h"
-#include "workqueue/shared/internal/redis_connector.h"
-#include "workqueue/shared/internal/ticks.h"
-#include "workqueue/shared/redis_options.h"
+#include "workqueue/redis/redis_connection.h"
+#include "workqueue/redis/redis_connector.h"
+#include "workqueue/redis/redis_options.h"
+#include "workqueue/redis/ticks.h"
 
 namespace workqueue {
 namespace internal {
@@ -108,4 +108,4 @@ class LeaderLease {
 }  // namespace internal
 }  // namespace workqueue
 
-#endif  // WORKQUEUE_SHARED_INTERNAL_LEADER_LEASE_H_
+#endif  // WORKQUEUE_LEADER_ELECTION_INTERNAL_LEADER_LEASE_H_

@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "workqueue/shared/leader_elector.h"
+#include "workqueue/leader_election/leader_elector.h"
 
 #include <unistd.h>
 
@@ -26,9 +26,9 @@
 #include "workqueue/base/thread_name.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
-#include "workqueue/shared/internal/leader_lease.h"
-#include "workqueue/shared/internal/redis_connection.h"
-#include "workqueue/shared/internal/unique_text.h"
+#include "workqueue/leader_election/internal/leader_lease.h"
+#include "workqueue/redis/redis_connection.h"
+#include "workqueue/redis/unique_text.h"
 
 namespace workqueue {
 
