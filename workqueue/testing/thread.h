@@ -5,9 +5,9 @@
 // workqueue/testing/thread.h
 // -----------------------------------------------------------------------------
 //
-// `std::thread` and `std::async()` for tests. These compile some hundred
-// functions for each lambda that they are called with: a fifth of what a test
-// compiles. What is here compiles them once.
+// `std::thread` and `std::async()` for tests. The standard library compiles many
+// functions for each lambda that these two are called with. `Thread` and
+// `Async()` call them with one type, so that tests compile faster.
 
 #ifndef WORKQUEUE_TESTING_THREAD_H_
 #define WORKQUEUE_TESTING_THREAD_H_
