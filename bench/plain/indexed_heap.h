@@ -21,6 +21,8 @@ namespace workqueue {
 namespace internal {
 
 // A `std::multiset`. An index stays with its slot, and a vector finds the slot.
+// Index 0 is that of the front only if there is a single slot, as in a
+// `WaitingLoop` of one queue.
 template <typename Slot, typename SetIndex>
 class IndexedHeap {
  public:

@@ -35,6 +35,7 @@
 //   -DBROKEN_CLIENT_EXPECTS_NOTHING                                                              | assertion .*unchanged
 //   -DBROKEN_REPLY_HIDES_MESSAGE -DSTOPPERS=1 -DITEMS=0                                          | assertion .*shut
 //   -DBROKEN_REPLY_HIDES_MESSAGE -DDELAYED=1 -DLAST=3 -DOTHERS=0                                 | assertion .*waiting
+//   -DBROKEN_LOOP_FORGETS_TO_LOOK -DSTOPPERS=1 -DITEMS=0                                         | assertion .*shut
 //   -DBROKEN_DUE_IS_NOT_SENT -DDELAYED=1 -DLAST=3 -DOTHERS=0                                     | assertion .*waiting
 //   -DBROKEN_REPLY_FORGETS_CALLBACK -DSTOPPERS=1 -DGETTERS=0 -DCALLBACKS=1 -DCANCELS=1 -DITEMS=0 | assertion .*shut
 //   -DBROKEN_ENDS_BEFORE_PUSH -DSTOPPERS=1 -DOTHERS=0 -DGETTERS=2 -DITEMS=1                      | assertion .*surplus
@@ -558,19 +559,23 @@ end:
       wake_time[c] = PAST;
       surplus = Surplus(c);
       if
-      :: surplus > 0 || now >= look_at[c] || MustTell(c) ->
+      :: surplus > 0 || (sent[c] == 0 && (now >= look_at[c] || MustTell(c))) ->
         assert(surplus == 0 || given_up);
         give_backs[c] = give_backs[c] + surplus;
         in_hand[c] = in_hand[c] - surplus;
         look_at[c] = BEAT;
         Call(c, LOOP)
       :: else
+#ifdef BROKEN_LOOP_FORGETS_TO_LOOK
+        look_at[c] = BEAT
+#endif
       fi;
       surplus = 0
     }
     atomic {
       call_ends(c, LOOP) ->
-      wake_time[c] = (MustTell(c) -> PAST : look_at[c])
+      // The reply to a request that is on its way wakes the loop.
+      wake_time[c] = (sent[c] != 0 -> NEVER : (MustTell(c) -> PAST : look_at[c]))
     }
   od
 }

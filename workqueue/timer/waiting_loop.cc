@@ -110,7 +110,7 @@ WaitingLoop::Client* WaitingLoop::BeginRun(absl::Time now,
   if (stopping_ || *next_run > now) return nullptr;
   running_ = turns_.front().client;
   // A Wake() during the run makes the client due again.
-  turns_.Replace(running_->index_, {absl::InfiniteFuture(), 0, running_});
+  turns_.Replace(0, {absl::InfiniteFuture(), 0, running_});
   return running_;
 }
 
