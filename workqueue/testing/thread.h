@@ -5,8 +5,8 @@
 // workqueue/testing/thread.h
 // -----------------------------------------------------------------------------
 //
-// `std::thread` and `std::async()` for tests. The standard library compiles many
-// functions for each lambda that these two are called with. `Thread` and
+// `std::thread` and `std::async()` for tests. The standard library compiles
+// many functions for each lambda that these two are called with. `Thread` and
 // `Async()` call them with one type, so that tests compile faster.
 
 #ifndef WORKQUEUE_TESTING_THREAD_H_
