@@ -279,7 +279,10 @@ class SharedQueuePageTest : public CommandTest {
     options.redis = redis_;
     options.call_timeout = absl::Seconds(2);
     queue_ = *Queue::Create(options);
-    registry_ = *InspectionRegistry::Create();
+    InspectionRegistryOptions registry_options;
+    // Otherwise a call of this test may wait for that of a sample.
+    registry_options.sample_period = absl::Hours(1);
+    registry_ = *InspectionRegistry::Create(registry_options);
     registration_ = *registry_->Add("pods", InspectQueue(queue_.get()));
     handler_ = std::make_unique<InspectHandler>(registry_.get());
   }
