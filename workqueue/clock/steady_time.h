@@ -43,9 +43,7 @@ inline int64_t CoarseSteadyNanos() {
     return now.tv_sec * int64_t{1000000000} + now.tv_nsec;
   }
 #endif
-  return std::chrono::nanoseconds(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
+  return NanosSinceSteadyEpoch();
 }
 
 // Returns a constant. The `CoarseTimeNow()` of the real clock, in nanoseconds

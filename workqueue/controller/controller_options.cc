@@ -100,8 +100,7 @@ absl::Status CheckOptions(const ControllerOptionsBase& options,
       options.failures.clock != ClockOf(options, given.queue_clock)) {
     return absl::InvalidArgumentError(
         "failures.clock is given, and is not the clock of the controller; "
-        "leave "
-        "failures.clock null");
+        "leave failures.clock null");
   }
   status = CheckNotNegative("sync_timeout", options.sync_timeout);
   status.Update(CheckPositive("reconcile_timeout", options.reconcile_timeout));

@@ -119,6 +119,12 @@ InspectResponse JsonResponse(int status, std::string body) {
   return DataResponse(status, "application/json", std::move(body));
 }
 
+// Returns the options of a page. Only HTML has a nonce.
+internal::PageOptions NewPage(Format format, std::string token = "") {
+  if (format != Format::kHtml) return {/*text=*/true};
+  return {/*text=*/false, NewSecret(), std::move(token)};
+}
+
 // Returns the response with the page `body`, which has been made with `page`.
 InspectResponse PageResponse(int status, std::string body,
                              const internal::PageOptions& page) {
@@ -144,7 +150,7 @@ InspectResponse Error(const InspectRequest& request,
   if (format == Format::kJson) {
     return JsonResponse(status, InspectionErrorJson(error));
   }
-  const internal::PageOptions page = {format == Format::kText, NewSecret()};
+  const internal::PageOptions page = NewPage(format);
   return PageResponse(status, internal::ErrorPage(error.message(), page), page);
 }
 
@@ -185,9 +191,8 @@ InspectResponse InspectHandler::Get(const InspectRequest& request) {
   const std::string& name = Parameter(request, "name");
   const std::string& key = Parameter(request, "key");
   const Format format = FormatOf(request);
-  const internal::PageOptions page = {
-      format == Format::kText, NewSecret(),
-      options_.authorizer != nullptr ? token_ : ""};
+  const internal::PageOptions page =
+      NewPage(format, options_.authorizer != nullptr ? token_ : "");
 
   if (name.empty()) {
     const auto objects = registry_->InspectAll(internal::kMaxItemsOfOverview);

@@ -31,9 +31,18 @@
 
 namespace workqueue {
 namespace internal {
-
 namespace {
 
+// Return `error`, and its message only, for a message.
+std::string Print(const absl::Status& error) {
+  return Printable(StatusText(error), kPrintedErrorBytes);
+}
+
+std::string PrintMessage(const absl::Status& error) {
+  return Printable(error.message(), kPrintedErrorBytes);
+}
+
+// Returns `status` with another message. Keeps the code and the payloads.
 absl::Status WithMessage(absl::string_view message,
                          const absl::Status& status) {
   absl::Status changed(status.code(), message);
@@ -44,8 +53,8 @@ absl::Status WithMessage(absl::string_view message,
   return changed;
 }
 
-}  // namespace
-
+// Returns `status` with "source `name`: " put before its message. Returns an OK
+// status unchanged.
 absl::Status AnnotateWithSource(absl::string_view name,
                                 const absl::Status& status) {
   if (status.ok()) return status;
@@ -54,17 +63,7 @@ absl::Status AnnotateWithSource(absl::string_view name,
 }
 
 absl::Status WithPrintableMessage(const absl::Status& status) {
-  return WithMessage(Printable(status.message(), kPrintedErrorBytes), status);
-}
-namespace {
-
-// Return `error`, and its message only, for a message.
-std::string Print(const absl::Status& error) {
-  return Printable(StatusText(error), kPrintedErrorBytes);
-}
-
-std::string PrintMessage(const absl::Status& error) {
-  return Printable(error.message(), kPrintedErrorBytes);
+  return WithMessage(PrintMessage(status), status);
 }
 
 // Calls `f()`, a function of `source`, and returns its status. Turns an

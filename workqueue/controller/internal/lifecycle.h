@@ -32,15 +32,6 @@
 namespace workqueue {
 namespace internal {
 
-// Returns `status` with "source `name`: " put before its message. Keeps the
-// code and the payloads. Returns an OK status unchanged.
-absl::Status AnnotateWithSource(absl::string_view name,
-                                const absl::Status& status);
-
-// Returns `status` with its message as `Printable()` returns it. Keeps the code
-// and the payloads.
-absl::Status WithPrintableMessage(const absl::Status& status);
-
 // A `Source`, without the type of its items.
 struct LifecycleSource {
   std::string name;

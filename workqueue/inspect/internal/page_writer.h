@@ -46,7 +46,7 @@ struct PageCell {
   std::vector<PagePiece> pieces;
   std::string note = {};  // dim, after or below the pieces
 
-  // What only HTML shows: the plot of some samples, and a bar.
+  // Only HTML shows these: a plot of the samples, and a bar.
   const std::vector<DepthSample>* samples = nullptr;
   std::optional<size_t> percent = std::nullopt;
 };
@@ -93,7 +93,7 @@ class PageWriter {
   // Writes names and their values.
   virtual void Values(const std::vector<PageRow>& values) = 0;
 
-  // What only a browser can show.
+  // Only a browser shows these.
   virtual void Plot(const std::vector<DepthSample>& /*samples*/) {}
   virtual void Legend() {}
   virtual void SearchForm(const NamedInspection& /*object*/,
