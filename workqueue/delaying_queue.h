@@ -132,17 +132,15 @@ class DelayingQueue final
   DelayingQueue(const DelayingQueue&) = delete;
   DelayingQueue& operator=(const DelayingQueue&) = delete;
 
-  bool Add(const T& item) override;
-  bool AddAll(absl::Span<const T> items) override;
-  bool AddAfter(const T& item, absl::Duration delay) override;
-  bool CancelDelayed(const T& item) override;
-  bool Reschedule(const T& item, absl::Duration delay) override;
-  void ShutDown() override;
-  bool ShutDownWithDrainWithin(absl::Duration timeout) override;
+  absl::Status AddItems(const AddOptions& options,
+                        absl::Span<const T> items) override;
+  absl::StatusOr<bool> CancelWait(const T& item) override;
+  absl::StatusOr<bool> ShutDownAndDrain(
+      std::optional<absl::Duration> drain) override;
   void Close() override;
   bool ShuttingDown() const override;
-  Snapshot<T> TakeSnapshotUpTo(size_t max) override;
-  Snapshot<T> TakeSnapshotOf(const T& item) override;
+  absl::StatusOr<Snapshot<T>> TakeSnapshotWith(
+      const SnapshotOptions<T>& options) const override;
 
  private:
   friend internal::RingOpener;
@@ -171,6 +169,12 @@ class DelayingQueue final
   // Takes in no more items, and drops the items that wait.
   void StopWaiting();
 
+  // The parts of `AddItems()`: without a delay, with one, and with one
+  // that replaces the time of an item that waits.
+  absl::Status AddNow(const AddOptions& options, absl::Span<const T> items);
+  absl::Status AddLater(const T& item, absl::Duration delay);
+  absl::Status AddAnew(absl::Span<const T> items, absl::Duration delay);
+
   // If `item`, which hashes to `hash`, is due by now, adds it to the queue
   // below and removes it from the waiting items. Returns false if it is not due
   // or not taken; the loop must add it then.
@@ -189,13 +193,6 @@ class DelayingQueue final
   // the rest.
   void DrainAddChannel(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // Returns the snapshot of the queue below that `take_below()` returns, with
-  // at most `max` waiting items. `for_waiting(copy)` calls `copy(item,
-  // ready_at)` for those of this layer.
-  template <typename TakeBelow, typename ForWaiting>
-  Snapshot<T> TakeSnapshotWith(size_t max, TakeBelow take_below,
-                               ForWaiting for_waiting) ABSL_LOCKS_EXCLUDED(mu_);
-
   // Returns the number of waiting items.
   size_t NumWaiting() ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -203,14 +200,14 @@ class DelayingQueue final
   void AddDue(absl::Time now);
 
   // Moves some of them, and returns whether more may be due. `add(item)` adds
-  // an item to the queue below.
+  // an item to the queue below, and returns a status.
   bool AddDueBatch(absl::Time now);
   template <typename F>
   bool AddDueBatch(absl::Time now, F add) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Adds `item`, which hashes to `hash`, to the queue below and removes it from
   // the waiting items. If the queue below does not take it, does neither.
-  bool AddInsteadOfWaiting(const T& item, size_t hash)
+  absl::Status AddInsteadOfWaiting(const T& item, size_t hash)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   OwnQueue* const own_queue_;  // the queue below; null if it was given
@@ -297,48 +294,74 @@ DelayingQueue<T, Hash, Eq>::~DelayingQueue() {
 }
 
 template <typename T, typename Hash, typename Eq>
-bool DelayingQueue<T, Hash, Eq>::Add(const T& item) {
-  if (!add_supersedes_waiting_) return Base::Add(item);
-  const size_t hash = Hash()(item);
-  const absl::Time now = clock_->TimeNow();
-  HoldCallbacks hold;
-  MutexLock lock(&mu_);
-  DrainAddChannel(now);
-  return AddInsteadOfWaiting(item, hash);
-}
-
-template <typename T, typename Hash, typename Eq>
-bool DelayingQueue<T, Hash, Eq>::AddAll(absl::Span<const T> items) {
-  if (!add_supersedes_waiting_) return Base::AddAll(items);
-  const absl::Time now = clock_->TimeNow();
-  HoldCallbacks hold;
-  MutexLock lock(&mu_);
-  DrainAddChannel(now);
-  bool taken = true;
-  for (const T& item : items) {
-    taken &= AddInsteadOfWaiting(item, Hash()(item));
+absl::Status DelayingQueue<T, Hash, Eq>::AddItems(const AddOptions& options,
+                                                  absl::Span<const T> items) {
+  if (ABSL_PREDICT_TRUE(!options.after.has_value() && !options.rate_limited &&
+                        !options.reschedule)) {
+    return AddNow(options, items);
   }
-  return taken;
+  absl::Status status = CheckAddOptions(options, AddSupport::kDelayed);
+  if (!status.ok()) return status;
+  if (options.reschedule) {
+    return AddAnew(items, options.after.value_or(absl::ZeroDuration()));
+  }
+  for (const T& item : items) status.Update(AddLater(item, *options.after));
+  return status;
 }
 
 template <typename T, typename Hash, typename Eq>
-bool DelayingQueue<T, Hash, Eq>::AddAfter(const T& item, absl::Duration delay) {
-  if (ShuttingDown()) return false;
-  if (retries_ != nullptr) retries_->Inc();
-  if (delay <= absl::ZeroDuration()) return Add(item);
+absl::Status DelayingQueue<T, Hash, Eq>::AddNow(const AddOptions& options,
+                                                absl::Span<const T> items) {
+  if (ABSL_PREDICT_TRUE(!add_supersedes_waiting_)) {
+    return Base::AddItems(options, items);
+  }
+  return AddAnew(items, absl::ZeroDuration());
+}
 
+template <typename T, typename Hash, typename Eq>
+absl::Status DelayingQueue<T, Hash, Eq>::AddLater(const T& item,
+                                                  absl::Duration delay) {
+  if (ShuttingDown()) return internal::ShuttingDownError();
+  if (retries_ != nullptr) retries_->Inc();
+  if (delay <= absl::ZeroDuration()) {
+    return AddNow(internal::kAddAtOnce, this->One(item));
+  }
   const size_t hash = Hash()(item);
   const absl::Time ready_at = clock_->TimeNow() + delay;
   using Result = typename AddChannel::TryPushResult;
   const Result result = add_channel_.TryPush(item, hash, ready_at);
-  if (result == Result::kPushed) return true;
-  if (result == Result::kClosed) return false;
+  if (result == Result::kPushed) return absl::OkStatus();
+  if (result == Result::kClosed) return internal::ShuttingDownError();
   if (result == Result::kFull) {
     MakeRoomInAddChannel();
   } else if (AddIfDue(item, hash, ready_at)) {
-    return true;  // The loop need not run for it.
+    return absl::OkStatus();  // The loop need not run for it.
   }
-  return add_channel_.Push(item, hash, ready_at);
+  return add_channel_.Push(item, hash, ready_at)
+             ? absl::OkStatus()
+             : internal::ShuttingDownError();
+}
+
+template <typename T, typename Hash, typename Eq>
+absl::Status DelayingQueue<T, Hash, Eq>::AddAnew(absl::Span<const T> items,
+                                                 absl::Duration delay) {
+  const absl::Time now = clock_->TimeNow();
+  absl::Status status;
+  if (items.empty()) return status;
+  HoldCallbacks hold;
+  MutexLock lock(&mu_);
+  if (ShuttingDown()) return internal::ShuttingDownError();
+  DrainAddChannel(now);
+  for (const T& item : items) {
+    const size_t hash = Hash()(item);
+    if (delay <= absl::ZeroDuration()) {
+      status.Update(AddInsteadOfWaiting(item, hash));
+    } else {
+      waiting_.InsertOrMove(item, hash, now + delay, now);
+    }
+  }
+  if (delay > absl::ZeroDuration()) add_channel_.WakeBy(waiting_.NextWake());
+  return status;
 }
 
 template <typename T, typename Hash, typename Eq>
@@ -351,7 +374,7 @@ bool DelayingQueue<T, Hash, Eq>::AddIfDue(const T& item, size_t hash,
     HoldCallbacks hold;
     MutexLock lock(&mu_);
     DrainAddChannel(now);
-    taken = AddInsteadOfWaiting(item, hash);
+    taken = AddInsteadOfWaiting(item, hash).ok();
   });
   return taken;
 }
@@ -367,7 +390,7 @@ void DelayingQueue<T, Hash, Eq>::MakeRoomInAddChannel() {
 }
 
 template <typename T, typename Hash, typename Eq>
-bool DelayingQueue<T, Hash, Eq>::CancelDelayed(const T& item) {
+absl::StatusOr<bool> DelayingQueue<T, Hash, Eq>::CancelWait(const T& item) {
   const size_t hash = Hash()(item);
   const absl::Time now = clock_->TimeNow();
   MutexLock lock(&mu_);
@@ -380,40 +403,19 @@ bool DelayingQueue<T, Hash, Eq>::CancelDelayed(const T& item) {
 }
 
 template <typename T, typename Hash, typename Eq>
-bool DelayingQueue<T, Hash, Eq>::Reschedule(const T& item,
-                                            absl::Duration delay) {
-  const size_t hash = Hash()(item);
-  const absl::Time now = clock_->TimeNow();
-  HoldCallbacks hold;
-  MutexLock lock(&mu_);
-  if (ShuttingDown()) return false;
-  DrainAddChannel(now);
-  if (delay <= absl::ZeroDuration()) return AddInsteadOfWaiting(item, hash);
-  waiting_.InsertOrMove(item, hash, now + delay, now);
-  add_channel_.WakeBy(waiting_.NextWake());
-  return true;
-}
-
-template <typename T, typename Hash, typename Eq>
-bool DelayingQueue<T, Hash, Eq>::AddInsteadOfWaiting(const T& item,
-                                                     size_t hash) {
+absl::Status DelayingQueue<T, Hash, Eq>::AddInsteadOfWaiting(const T& item,
+                                                             size_t hash) {
   auto* const entry = waiting_.Find(item, hash);
-  if (!Base::Add(item)) return false;
-  if (entry != nullptr) waiting_.Remove(entry);
-  return true;
+  absl::Status status = Base::AddItems(internal::kAddAtOnce, this->One(item));
+  if (status.ok() && entry != nullptr) waiting_.Remove(entry);
+  return status;
 }
 
 template <typename T, typename Hash, typename Eq>
-void DelayingQueue<T, Hash, Eq>::ShutDown() {
+absl::StatusOr<bool> DelayingQueue<T, Hash, Eq>::ShutDownAndDrain(
+    std::optional<absl::Duration> drain) {
   StopWaiting();
-  Base::ShutDown();
-}
-
-template <typename T, typename Hash, typename Eq>
-bool DelayingQueue<T, Hash, Eq>::ShutDownWithDrainWithin(
-    absl::Duration timeout) {
-  StopWaiting();
-  return Base::ShutDownWithDrainWithin(timeout);
+  return Base::ShutDownAndDrain(drain);
 }
 
 template <typename T, typename Hash, typename Eq>
@@ -435,47 +437,36 @@ void DelayingQueue<T, Hash, Eq>::StopWaiting() {
 }
 
 template <typename T, typename Hash, typename Eq>
-Snapshot<T> DelayingQueue<T, Hash, Eq>::TakeSnapshotUpTo(size_t max) {
-  return TakeSnapshotWith(
-      max, [this, max] { return Base::TakeSnapshotUpTo(max); },
-      [this, max](auto copy)
-          ABSL_NO_THREAD_SAFETY_ANALYSIS { waiting_.ForFirst(max, copy); });
-}
-
-template <typename T, typename Hash, typename Eq>
-Snapshot<T> DelayingQueue<T, Hash, Eq>::TakeSnapshotOf(const T& item) {
-  const size_t hash = Hash()(item);
-  return TakeSnapshotWith(
-      /*max=*/1, [this, &item] { return Base::TakeSnapshotOf(item); },
-      [this, &item, hash](auto copy) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-        const auto* const entry = waiting_.Find(item, hash);
-        if (entry != nullptr) copy(entry->item(), waiting_.DueAt(entry));
-      });
-}
-
-template <typename T, typename Hash, typename Eq>
-template <typename TakeBelow, typename ForWaiting>
-Snapshot<T> DelayingQueue<T, Hash, Eq>::TakeSnapshotWith(
-    size_t max, TakeBelow take_below, ForWaiting for_waiting) {
+absl::StatusOr<Snapshot<T>> DelayingQueue<T, Hash, Eq>::TakeSnapshotWith(
+    const SnapshotOptions<T>& options) const {
+  auto* const self = const_cast<DelayingQueue*>(this);  // takes in additions
+  const size_t hash = options.only != nullptr ? Hash()(*options.only) : 0;
+  const size_t max = options.only != nullptr ? 1 : options.max;
   const absl::Time now = clock_->TimeNow();
-  Snapshot<T> snapshot;
+  absl::StatusOr<Snapshot<T>> snapshot;
   {
     HoldCallbacks hold;
-    MutexLock lock(&mu_);
-    if (!ShuttingDown()) DrainAddChannel(now);
-    snapshot = take_below();
-    if (ShuttingDown()) return snapshot;
-    snapshot.num_waiting += waiting_.size();
-    snapshot.waiting.reserve(snapshot.waiting.size() +
-                             std::min(max, waiting_.size()));
-    for_waiting([&snapshot](const T& item, absl::Time ready_at) {
-      snapshot.waiting.push_back(
+    MutexLock lock(&self->mu_);
+    if (!ShuttingDown()) self->DrainAddChannel(now);
+    snapshot = Base::TakeSnapshotWith(options);
+    if (!snapshot.ok() || ShuttingDown()) return snapshot;
+    snapshot->num_waiting += self->waiting_.size();
+    snapshot->waiting.reserve(snapshot->waiting.size() +
+                              std::min(max, self->waiting_.size()));
+    const auto copy = [&snapshot](const T& item, absl::Time ready_at) {
+      snapshot->waiting.push_back(
           {item, ready_at, /*priority=*/0, /*failures=*/0, /*last_error=*/""});
-    });
+    };
+    if (options.only == nullptr) {
+      self->waiting_.ForFirst(max, copy);
+    } else if (const auto* const entry =
+                   self->waiting_.Find(*options.only, hash)) {
+      copy(entry->item(), self->waiting_.DueAt(entry));
+    }
   }
-  internal::SortWaiting(&snapshot);
+  internal::SortWaiting(&*snapshot);
   // In the queue below, items may wait, too.
-  while (snapshot.waiting.size() > max) snapshot.waiting.pop_back();
+  while (snapshot->waiting.size() > max) snapshot->waiting.pop_back();
   return snapshot;
 }
 
@@ -550,7 +541,9 @@ bool DelayingQueue<T, Hash, Eq>::AddDueBatch(absl::Time now) {
   HoldCallbacks hold;
   MutexLock lock(&mu_);
   if (own_queue_ == nullptr) {
-    return AddDueBatch(now, [this](const T& item) { return Base::Add(item); });
+    return AddDueBatch(now, [this](const T& item) {
+      return Base::AddItems(internal::kAddAtOnce, this->One(item));
+    });
   }
   // With one lock for all.
   return own_queue_->AddSeveral([this, now](auto add)
@@ -569,11 +562,9 @@ bool DelayingQueue<T, Hash, Eq>::AddDueBatch(absl::Time now, F add) {
     const bool added =
         errors_.Try([due] { return internal::DueButNotAdded(due->item()); },
                     [this, due, &add] {
+                      absl::Status status = add(due->item());
                       // What is shut down meanwhile drops what waits.
-                      return add(due->item()) || ShuttingDown()
-                                 ? absl::OkStatus()
-                                 : absl::UnavailableError(
-                                       "the queue below has not taken it");
+                      return ShuttingDown() ? absl::OkStatus() : status;
                     });
     if (added) {
       waiting_.Remove(due);

@@ -10,9 +10,9 @@
 // with any implementation. `Queue`, `DelayingQueue`, `RateLimitingQueue` and
 // `PriorityQueue` are the implementations of this library.
 //
-// The interfaces contain no implementation. `workqueue/queue_base.h` has the
-// parts that a new implementation can start from, and
-// `workqueue/testing/queue_test_suite.h` the tests that it must pass.
+// An implementation provides the virtual functions, twelve at most in a queue
+// without delays. `workqueue/queue_base.h` has the parts that it can start
+// from, and `workqueue/testing/queue_test_suite.h` the tests that it must pass.
 //
 // Every implementation keeps the promises of k8s.io/client-go/util/workqueue:
 //
@@ -28,12 +28,15 @@
 #ifndef WORKQUEUE_INTERFACES_H_
 #define WORKQUEUE_INTERFACES_H_
 
+#include <algorithm>
 #include <cstddef>
-#include <limits>
 #include <memory>
 #include <optional>
+#include <utility>
 
+#include "absl/base/optimization.h"
 #include "absl/functional/any_invocable.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -50,7 +53,7 @@ namespace workqueue {
 // AcquireCallback
 //
 // A function that receives a lease of an item, or the error that
-// `Interface::AcquireWithTimeout()` would return.
+// `Interface::AcquireInto()` would return.
 template <typename T>
 using AcquireCallback =
     absl::AnyInvocable<void(absl::StatusOr<Lease<T>> lease) &&>;
@@ -66,6 +69,101 @@ struct AcquireTag;
 // never another callback. Copyable, comparable and hashable; a
 // default-constructed id names nothing.
 using AcquireId = internal::Handle<internal::AcquireTag>;
+
+// AddOptions
+//
+// How `Interface::AddItems()` adds items. By default, at once.
+struct AddOptions {
+  // If given, the items are added once this has passed; at once if it is zero
+  // or negative. If an item already waits, the earlier time counts.
+  std::optional<absl::Duration> after = std::nullopt;
+
+  // Whether the rate limiter chooses a delay. The shorter of its delay and
+  // `after` counts; its delay alone counts if `after` is zero.
+  bool rate_limited = false;
+
+  // An item of a higher priority is handed out first. A controller keeps the
+  // priority of an item when it tries the item again (see
+  // `ReconcileResult::priority`). A queue without priorities ignores it.
+  int priority = 0;
+
+  // Whether the items are added because their processing failed. A
+  // `rate_limited` addition is a retry in any case. An `Ordering` can tell
+  // retries from other additions, and so can a controller's metrics. An item
+  // that is also added for another reason is no retry. A queue without
+  // priorities ignores it.
+  bool retry = false;
+
+  // If given, the delay of a `rate_limited` addition, as an error chose it: the
+  // rate limiter counts a failure, but this delay counts in the place of its
+  // own, up to its maximum (`RateLimiter::MaxDelay()`). A negative delay counts
+  // as zero. Ignored unless `rate_limited` is set.
+  std::optional<absl::Duration> retry_after = std::nullopt;
+
+  // Whether an item that waits already is added at the time of `after`, even if
+  // that is later. Does not combine with `rate_limited`.
+  bool reschedule = false;
+
+  // Options with these fields set, and otherwise the defaults.
+  static AddOptions After(absl::Duration delay) {
+    AddOptions options;
+    options.after = delay;
+    return options;
+  }
+  static AddOptions Reschedule(absl::Duration delay) {
+    AddOptions options = After(delay);
+    options.reschedule = true;
+    return options;
+  }
+  static AddOptions RateLimited(
+      std::optional<absl::Duration> retry_after = std::nullopt) {
+    AddOptions options;
+    options.rate_limited = true;
+    options.retry_after = retry_after;
+    return options;
+  }
+};
+
+namespace internal {
+
+inline constexpr AddOptions kAddAtOnce;
+
+// Asks `limiter` for the delay of a rate limited addition.
+template <typename Limiter, typename T>
+absl::Duration LimitedDelay(Limiter& limiter, const T& item,
+                            const AddOptions& options) {
+  const absl::Duration limited =
+      options.retry_after.has_value()
+          ? limiter.WhenAfter(item, *options.retry_after)
+          : limiter.When(item);
+  const absl::Duration after = options.after.value_or(absl::ZeroDuration());
+  return after == absl::ZeroDuration() ? limited : std::min(after, limited);
+}
+
+}  // namespace internal
+
+// CheckAddOptions()
+//
+// For implementations of `Interface::AddItems()`: returns an
+// `absl::InvalidArgumentError` that names the field and its value if `options`
+// contradict each other, or ask for more than the queue can do.
+enum class AddSupport { kAtOnce, kDelayed, kRateLimited };
+absl::Status CheckAddOptions(const AddOptions& options, AddSupport support);
+
+// ItemWithPriority
+//
+// An item, and the priority at which it was handed out.
+template <typename T>
+struct ItemWithPriority {
+  T item;
+  int priority;
+};
+
+// ItemReceiver
+//
+// A function that takes an item from `Interface::GetItem()`.
+template <typename T>
+using ItemReceiver = absl::FunctionRef<void(const T& item, int priority)>;
 
 // Interface
 //
@@ -84,11 +182,27 @@ using AcquireId = internal::Handle<internal::AcquireTag>;
 //
 // `T` is copyable. Two equal items are the same item.
 //
-// An implementation keeps its items in the memory of this process, as all
-// queues of this library do, or in an engine that several processes share. Such
-// an engine can fail to be reached, and its queue outlives the clients. So a
-// call that can fail has a form that returns the error, and `Close()`, by which
-// a client leaves, differs from `ShutDown()`.
+// An implementation keeps its items in the memory of this process, or in an
+// engine that several processes share, as a `SharedQueue` does. Such an engine
+// can fail to be reached, and its queue outlives the clients. So the virtual
+// functions return the error, and `Close()`, by which a client leaves, differs
+// from `ShutDown()`. The other functions are short forms of the virtual ones:
+// client-go's, and those that say what is usual. Where a short form cannot
+// return an error, its comment says what it makes of one.
+//
+// Errors, of all functions:
+//
+//   * `absl::CancelledError`: the queue has been shut down or closed, and a get
+//     has found it empty.
+//   * `absl::DeadlineExceededError`: there was no item within the timeout.
+//   * `absl::InvalidArgumentError`: an argument is wrong; names it and its
+//     value.
+//   * Any other error: an implementation could not reach its engine. Nobody
+//     knows what is there. The caller should try again later. A queue in memory
+//     returns no such error.
+//
+// A timeout is measured on the queue's clock. A call whose timeout is zero or
+// negative does not block. An infinite timeout never passes.
 //
 // Thread-safe. The caller must ensure that no call is in progress when the
 // queue is destroyed, apart from calls that block: the destructor of a queue of
@@ -101,40 +215,89 @@ class Interface {
  public:
   virtual ~Interface() = default;
 
-  // Marks `item` as in need of processing. Does not wait for the processing of
-  // any item.
-  //
-  // Returns true if `item` will be processed because of this call or an earlier
-  // one. Returns false if the queue did not take it: the queue is shutting
-  // down, or an implementation could not reach its engine. `ShuttingDown()`
-  // tells the two cases apart.
-  virtual bool Add(const T& item) = 0;
+  // ---------------------------------------------------------------------------
+  // Adding
+  // ---------------------------------------------------------------------------
 
-  // Adds each of `items` in order, as one `Add()` each does, but takes the lock
-  // once. Returns false if the queue did not take all of them. If something
-  // throws, the first items may have been added.
-  virtual bool AddAll(absl::Span<const T> items) = 0;
+  // Marks each of `items` as in need of processing, in order, as `options` say.
+  // Takes the lock once. Does not wait for the processing of any item.
+  //
+  // After OK, the items will be processed. After an error, the queue may have
+  // taken the first items, or some of them. So it is if something throws.
+  // Returns `absl::InvalidArgumentError` if `options` ask for what the queue
+  // cannot do: a delay, say, of a queue that is no `DelayingInterface`.
+  virtual absl::Status AddItems(const AddOptions& options,
+                                absl::Span<const T> items) = 0;
 
-  // Blocks until there is an item to process, and returns it. Returns
-  // `std::nullopt` when the queue has been shut down and is empty: the worker
-  // should end.
-  //
-  // The item is being processed until `Done()` is called with it. The caller
-  // must call `Done()` exactly once.
-  virtual std::optional<T> Get() = 0;
+  // Adds `item` at once. Returns whether it will be processed because of this
+  // call or an earlier one. If not, `ShuttingDown()` tells whether the queue
+  // takes no more items, or could not be reached.
+  bool Add(const T& item) {
+    return AddItems(internal::kAddAtOnce, One(item)).ok();
+  }
 
-  // Does what `Get()` does, but blocks no longer than `timeout`. Returns
+  // Adds as `AddItems()` does. Returns whether the queue has taken all.
   //
-  //   * `absl::DeadlineExceededError` if there was no item within `timeout`,
-  //   * `absl::CancelledError` if the queue has been shut down and is empty,
-  //     so that the worker should end,
-  //   * any other error if an implementation could not reach its engine, so
-  //     that the worker should try again later.
+  //     queue->AddWithOptions(options, {"default/web", "default/db"});
+  bool AddWithOptions(const AddOptions& options, absl::Span<const T> items) {
+    return AddItems(options, items).ok();
+  }
+
+  // Adds each of `items`, as one `Add()` each does.
+  bool AddAll(absl::Span<const T> items) {
+    return AddItems(internal::kAddAtOnce, items).ok();
+  }
+
+  // ---------------------------------------------------------------------------
+  // Getting items by value
+  // ---------------------------------------------------------------------------
+
+  // Blocks until there is an item to process, and passes it to `receive`, with
+  // the priority at which it is handed out: zero without priorities. Blocks no
+  // longer than `timeout`.
   //
-  // Here and below, a timeout is measured on the queue's clock. A call whose
-  // timeout is zero or negative does not block. An infinite timeout never
-  // passes.
-  virtual absl::StatusOr<T> GetWithTimeout(absl::Duration timeout) = 0;
+  // The item is being processed until `EndProcessing()` or `Done()` is called
+  // with it, which the caller must do exactly once. If `receive` throws, the
+  // item stays in the queue. `receive` may be called with the lock of the queue
+  // held, and must not use the queue.
+  //
+  // An implementation on an engine returns an error of the engine after a pause
+  // (half a second, say, or `timeout`), so that a loop of gets asks a server
+  // that is gone no faster than that.
+  virtual absl::Status GetItem(absl::Duration timeout,
+                               ItemReceiver<T> receive) = 0;
+
+  // Blocks until there is an item, and returns it. Returns `std::nullopt` when
+  // the queue has been shut down and is empty: the worker should end. Tries
+  // again after any other error.
+  std::optional<T> Get() {
+    // The only object returned: nothing copies it once the item is handed out.
+    std::optional<T> result;
+    if (!GetNext([&result](const T& item, int) { result.emplace(item); })) {
+      result.reset();
+    }
+    return result;
+  }
+
+  // Does what `Get()` does, and also tells the priority. (So does a lease.)
+  std::optional<ItemWithPriority<T>> GetWithPriority() {
+    std::optional<ItemWithPriority<T>> result;
+    if (!GetNext([&result](const T& item, int priority) {
+          result.emplace(ItemWithPriority<T>{item, priority});
+        })) {
+      result.reset();
+    }
+    return result;
+  }
+
+  // Blocks until there is an item, or `timeout` has passed.
+  absl::StatusOr<T> GetWithTimeout(absl::Duration timeout) {
+    absl::StatusOr<T> result;  // as in Get()
+    absl::Status status = GetItem(
+        timeout, [&result](const T& item, int) { result.emplace(item); });
+    if (!status.ok()) result = std::move(status);
+    return result;
+  }
 
   // `GetWithTimeout()`, without blocking.
   absl::StatusOr<T> TryGet() { return GetWithTimeout(absl::ZeroDuration()); }
@@ -143,17 +306,39 @@ class Interface {
   // added meanwhile, it is queued again.
   //
   // Returns false and does nothing if there is nothing to end: no get returned
-  // `item`, `Done()` has been called already, `item` is leased (only its lease
-  // ends that), or an implementation that hands items out for a limited time
-  // has taken `item` back.
-  virtual bool Done(const T& item) = 0;
+  // `item`, its processing has been ended already, `item` is leased (only its
+  // lease ends that), or an implementation that hands items out for a limited
+  // time has taken `item` back.
+  virtual absl::StatusOr<bool> EndProcessing(const T& item) = 0;
 
-  // Does what `GetWithTimeout()` does, but returns a lease, which ends the
-  // processing when it is destroyed.
-  virtual absl::StatusOr<Lease<T>> AcquireWithTimeout(
-      absl::Duration timeout) = 0;
+  // `EndProcessing()`. Returns false after an error.
+  bool Done(const T& item) {
+    const absl::StatusOr<bool> ended = EndProcessing(item);
+    return ended.ok() && *ended;
+  }
 
-  // `AcquireWithTimeout()` without a timeout, and without blocking.
+  // ---------------------------------------------------------------------------
+  // Leases
+  // ---------------------------------------------------------------------------
+
+  // Ends `*lease`, if it leases an item. Then blocks as `GetItem()` does until
+  // there is an item, and leases it to `*lease`: the end of the lease ends the
+  // processing. Takes the lock once for both. After an error, `*lease` leases
+  // nothing.
+  virtual absl::Status AcquireInto(Lease<T>* lease, absl::Duration timeout) = 0;
+
+  // `AcquireInto()` without a timeout.
+  absl::Status AcquireNext(Lease<T>* lease) {
+    return AcquireInto(lease, absl::InfiniteDuration());
+  }
+
+  // `AcquireInto()` a new lease; without a timeout; and without blocking.
+  absl::StatusOr<Lease<T>> AcquireWithTimeout(absl::Duration timeout) {
+    absl::StatusOr<Lease<T>> lease = Lease<T>();
+    absl::Status status = AcquireInto(&*lease, timeout);
+    if (!status.ok()) lease = std::move(status);
+    return lease;
+  }
   absl::StatusOr<Lease<T>> Acquire() {
     return AcquireWithTimeout(absl::InfiniteDuration());
   }
@@ -161,15 +346,10 @@ class Interface {
     return AcquireWithTimeout(absl::ZeroDuration());
   }
 
-  // Ends `*lease`, if it leases an item, and acquires the next item into it as
-  // `Acquire()` does. Takes the lock once for both. After an error, `*lease`
-  // leases nothing.
-  virtual absl::Status AcquireNext(Lease<T>* lease) = 0;
-
-  // Blocks as `AcquireWithTimeout()` does until there is an item. Then
-  // acquires all items that there are, up to `max`, and takes the lock once for
-  // them. The batch has at least one lease. Errors are those of
-  // `GetWithTimeout()`, and `absl::InvalidArgumentError` if `max` is zero.
+  // Blocks as `AcquireInto()` does until there is an item. Then acquires all
+  // items that there are, up to `max`, and takes the lock once for them. The
+  // batch has at least one lease. Returns `absl::InvalidArgumentError` if `max`
+  // is zero.
   virtual absl::StatusOr<LeaseBatch<T>> AcquireUpToWithTimeout(
       size_t max, absl::Duration timeout) = 0;
 
@@ -179,8 +359,8 @@ class Interface {
   }
 
   // Calls `callback` once, on `executor`, when there is an item: with a lease
-  // of the item, or with an error of `AcquireWithTimeout()`. Does not block. No
-  // thread waits meanwhile.
+  // of the item, or with an error of `AcquireInto()`. Does not block. No thread
+  // waits meanwhile.
   //
   //     queue.AcquireAsync(&executor, [](auto lease) {
   //       if (!lease.ok()) return;  // The queue has been shut down.
@@ -204,11 +384,13 @@ class Interface {
   // `executor` is not owned and must outlive the queue. Neither `executor` nor
   // `callback` may be null.
   //
-  // A queue of this library takes constant time and no more than 128 bytes for
-  // each callback that waits, and allocates nothing in the steady state if the
+  // A queue in memory takes constant time and no more than 128 bytes for each
+  // callback that waits, and allocates nothing in the steady state if the
   // callback fits into an `absl::AnyInvocable`.
-  virtual AcquireId AcquireAsync(Executor* executor,
-                                 AcquireCallback<T> callback) = 0;
+  AcquireId AcquireAsync(Executor* executor, AcquireCallback<T> callback) {
+    Lease<T> none;
+    return AcquireNextAsync(&none, executor, std::move(callback));
+  }
 
   // Ends `*lease`, if it leases an item, and does what `AcquireAsync()` does.
   // Takes the lock once for both.
@@ -220,51 +402,75 @@ class Interface {
   // false if it has been called, is about to be, or has been cancelled before.
   virtual bool CancelAcquire(AcquireId id) = 0;
 
-  // Returns the number of items that wait for a get. The number may be out of
-  // date when the caller looks at it: use it to inform, not to decide.
-  virtual size_t Len() const = 0;
+  // ---------------------------------------------------------------------------
+  // What is in the queue
+  // ---------------------------------------------------------------------------
 
-  // Returns the numbers of items in the queue, and copies of at most `max`
-  // items of each kind: the queued items that are handed out next, the items
-  // whose processing began first, and the waiting items that are due first. If
-  // `max` is zero, returns only the numbers.
+  // Returns the numbers of items in the queue, and copies of those items that
+  // `options` choose.
   //
   // A queue in memory takes O(max log max), and other calls wait for that long,
   // however many items there are. There are two exceptions, which look at
   // all items but copy no more than `max`: an `Ordering` without `ForEach()`,
   // and a timing wheel. If there are no more than `max` items of a kind, other
-  // calls wait only while they are copied, and not while they are sorted.
-  virtual Snapshot<T> TakeSnapshotUpTo(size_t max) = 0;
+  // calls wait only while they are copied, and not while they are sorted. A
+  // snapshot of one item takes constant time on average.
+  virtual absl::StatusOr<Snapshot<T>> TakeSnapshotWith(
+      const SnapshotOptions<T>& options) const = 0;
 
-  // Returns copies of all items in the queue, in O(n log n) for n items.
-  Snapshot<T> TakeSnapshot() {
-    return TakeSnapshotUpTo(std::numeric_limits<size_t>::max());
+  // Copies all items; at most `max` of each state; and `item` only.
+  absl::StatusOr<Snapshot<T>> TakeSnapshot() const {
+    return TakeSnapshotWith(SnapshotOptions<T>());
+  }
+  absl::StatusOr<Snapshot<T>> TakeSnapshotUpTo(size_t max) const {
+    SnapshotOptions<T> options;
+    options.max = max;
+    return TakeSnapshotWith(options);
+  }
+  absl::StatusOr<Snapshot<T>> TakeSnapshotOf(const T& item) const {
+    SnapshotOptions<T> options;
+    options.only = std::addressof(item);
+    return TakeSnapshotWith(options);
   }
 
-  // Returns the numbers of items in the queue, and copies of `item` only: each
-  // list has one element if `item` is in this state, and otherwise none. (A
-  // waiting item may be queued or being processed, too.) A queue of this
-  // library takes constant time on average.
-  virtual Snapshot<T> TakeSnapshotOf(const T& item) = 0;
+  // Returns the number of items that wait for a get; zero after an error, so
+  // use `TakeSnapshotUpTo(0)` if that must be told. The number may be out of
+  // date when the caller looks at it: use it to inform, not to decide.
+  size_t Len() const {
+    const absl::StatusOr<Snapshot<T>> snapshot = TakeSnapshotUpTo(0);
+    return snapshot.ok() ? snapshot->num_queued : 0;
+  }
+
+  // ---------------------------------------------------------------------------
+  // The end
+  // ---------------------------------------------------------------------------
 
   // Shuts the queue down, for all its clients: it takes no more items. Gets
-  // still hand out what is queued, and then find nothing. Ends the drains that
-  // other threads wait for. Does not block. May be called from any thread and
-  // more than once.
-  virtual void ShutDown() = 0;
+  // still hand out what is queued, and then find nothing. May be called from
+  // any thread and more than once.
+  //
+  // With a `drain`, blocks until all that is queued has been processed, no
+  // longer than that. Workers must go on getting items meanwhile. Without one,
+  // does not block, and ends the drains that other threads wait for.
+  //
+  // Returns true if there was a `drain`, and all has been processed. After an
+  // error, it is not known whether the queue has been shut down, or what is
+  // left in it.
+  virtual absl::StatusOr<bool> ShutDownAndDrain(
+      std::optional<absl::Duration> drain) = 0;
 
-  // Shuts the queue down, and blocks until all that is queued has been
-  // processed. Workers must go on getting items meanwhile. Returns true if all
-  // has been processed, false if a `ShutDown()` from another thread ended the
-  // wait.
+  // `ShutDownAndDrain()` without a drain.
+  void ShutDown() { ShutDownAndDrain(std::nullopt).IgnoreError(); }
+
+  // `ShutDownAndDrain()`, for ever or within `timeout`. Returns false after an
+  // error.
   bool ShutDownWithDrain() {
     return ShutDownWithDrainWithin(absl::InfiniteDuration());
   }
-
-  // Does what `ShutDownWithDrain()` does, but blocks no longer than `timeout`.
-  // Returns false if something was left to process. The queue is shut down in
-  // any case.
-  virtual bool ShutDownWithDrainWithin(absl::Duration timeout) = 0;
+  bool ShutDownWithDrainWithin(absl::Duration timeout) {
+    const absl::StatusOr<bool> drained = ShutDownAndDrain(timeout);
+    return drained.ok() && *drained;
+  }
 
   // Ends this client's use of the queue, without ending it for other clients.
   // Adds through this object are refused from now on, and `ShuttingDown()` is
@@ -277,12 +483,29 @@ class Interface {
   //     Its gets return `absl::CancelledError` at once.
   virtual void Close() = 0;
 
-  // Returns whether the queue has been shut down or closed.
+  // Returns whether the queue has been shut down or closed, as far as this
+  // object knows. Does not block.
   virtual bool ShuttingDown() const = 0;
 
   // Returns the clock on which this object measures timeouts and delays. Never
   // null. The creator of the queue owns the clock.
   virtual Clock* clock() const = 0;
+
+ protected:
+  static absl::Span<const T> One(const T& item) {
+    return absl::MakeConstSpan(std::addressof(item), 1);
+  }
+
+ private:
+  // Blocks until an item has been handed out. Returns false if the queue is
+  // shut down and empty.
+  bool GetNext(ItemReceiver<T> receive) {
+    while (true) {
+      const absl::Status status = GetItem(absl::InfiniteDuration(), receive);
+      if (ABSL_PREDICT_TRUE(status.ok())) return true;
+      if (absl::IsCancelled(status)) return false;
+    }
+  }
 };
 
 // DelayingInterface
@@ -293,25 +516,31 @@ template <typename T>
 class DelayingInterface : public Interface<T> {
  public:
   // Adds `item` once `delay` has passed, or at once if `delay` is zero or
-  // negative. If `item` already waits, the earlier time counts.
-  //
-  // Returns false if the queue did not take it, as `Add()` does. A shutdown
-  // drops the items that still wait.
-  virtual bool AddAfter(const T& item, absl::Duration delay) = 0;
-
-  // Stops the waiting of `item`: it will not be added when its time comes.
-  // Returns whether it was waiting. Does not affect an item that is queued or
-  // being processed.
-  virtual bool CancelDelayed(const T& item) = 0;
+  // negative. If `item` already waits, the earlier time counts. Returns what
+  // `Add()` returns. A shutdown drops the items that still wait.
+  bool AddAfter(const T& item, absl::Duration delay) {
+    return this->AddItems(AddOptions::After(delay), this->One(item)).ok();
+  }
 
   // Adds `item` once `delay` has passed and not before, even if it waits for an
   // earlier time. So this moves the time of a waiting item, later or sooner,
   // and otherwise does what `AddAfter()` does. If each of a series of events
   // calls it, the item is added when no event has come for `delay` (a
   // debounce).
-  //
-  // Returns false if the queue did not take it, as `Add()` does.
-  virtual bool Reschedule(const T& item, absl::Duration delay) = 0;
+  bool Reschedule(const T& item, absl::Duration delay) {
+    return this->AddItems(AddOptions::Reschedule(delay), this->One(item)).ok();
+  }
+
+  // Stops the waiting of `item`: it will not be added when its time comes.
+  // Returns whether it was waiting. Does not affect an item that is queued or
+  // being processed.
+  virtual absl::StatusOr<bool> CancelWait(const T& item) = 0;
+
+  // `CancelWait()`. Returns false after an error.
+  bool CancelDelayed(const T& item) {
+    const absl::StatusOr<bool> cancelled = CancelWait(item);
+    return cancelled.ok() && *cancelled;
+  }
 };
 
 template <typename T>
@@ -324,94 +553,45 @@ template <typename T>
 class RateLimitingInterface : public DelayingInterface<T> {
  public:
   // Adds `item` once the rate limiter permits it. Call this each time the
-  // processing of `item` failed. Returns what `AddAfter()` returns.
-  virtual bool AddRateLimited(const T& item) = 0;
+  // processing of `item` failed. Returns what `Add()` returns.
+  bool AddRateLimited(const T& item) {
+    return this->AddItems(AddOptions::RateLimited(), this->One(item)).ok();
+  }
 
   // Does what `AddRateLimited()` does for an error that chose the delay (see
-  // `RetryAfterOf()`): the rate limiter counts a failure, but `item` is added
-  // once `delay` has passed, or at once if `delay` is zero or negative. The
-  // rate limiter's maximum, `RateLimiter::MaxDelay()`, shortens `delay`.
-  //
-  // The default, for implementations outside this library, ignores `delay`.
-  virtual bool AddRateLimitedAfter(const T& item, absl::Duration /*delay*/) {
-    return AddRateLimited(item);
+  // `RetryAfterOf()` and `AddOptions::retry_after`).
+  bool AddRateLimitedAfter(const T& item, absl::Duration delay) {
+    return this->AddItems(AddOptions::RateLimited(delay), this->One(item)).ok();
   }
 
   // Makes the rate limiter forget the failures of `item`: it succeeded, or will
-  // not be tried again. `Done()` is still needed.
-  virtual void Forget(const T& item) = 0;
+  // not be tried again. The processing must still be ended.
+  virtual absl::Status ForgetFailures(const T& item) = 0;
 
-  // Returns how often `AddRateLimited()` or `AddRateLimitedAfter()` has added
-  // `item` since it was last forgotten.
-  virtual int NumRequeues(const T& item) const = 0;
+  // Returns how often a rate limited addition has added `item` since it was
+  // last forgotten.
+  virtual absl::StatusOr<int> CountFailures(const T& item) const = 0;
+
+  // `ForgetFailures()`.
+  void Forget(const T& item) { ForgetFailures(item).IgnoreError(); }
+
+  // `CountFailures()`. Returns zero after an error.
+  int NumRequeues(const T& item) const {
+    const absl::StatusOr<int> failures = CountFailures(item);
+    return failures.ok() ? *failures : 0;
+  }
 
   // Returns this queue as one with priorities; null if it has none.
   virtual PriorityInterface<T>* AsPriorityQueue() { return nullptr; }
 };
 
-// AddOptions
-//
-// How a queue with priorities adds items.
-struct AddOptions {
-  // The items are added once this has passed; at once if zero or negative.
-  absl::Duration after = absl::ZeroDuration();
-
-  // Whether the rate limiter chooses a delay, too. The shorter of its delay and
-  // `after` counts; its delay alone counts if `after` is zero.
-  bool rate_limited = false;
-
-  // An item of a higher priority is handed out first. A controller keeps the
-  // priority of an item when it tries the item again (see
-  // `ReconcileResult::priority`).
-  int priority = 0;
-
-  // Whether the items are added because their processing failed. A
-  // `rate_limited` addition is a retry in any case. An `Ordering` can tell
-  // retries from other additions, and so can a controller's metrics. An item
-  // that is also added for another reason is no retry.
-  bool retry = false;
-
-  // If given, the delay of a `rate_limited` addition, as an error chose it: the
-  // rate limiter counts a failure, but this delay counts in the place of its
-  // own, up to its maximum (`RateLimiter::MaxDelay()`). A negative delay counts
-  // as zero. Ignored unless `rate_limited` is set.
-  std::optional<absl::Duration> retry_after = std::nullopt;
-};
-
-// ItemWithPriority
-//
-// An item, and the priority at which it was handed out.
-template <typename T>
-struct ItemWithPriority {
-  T item;
-  int priority;
-};
-
 // PriorityInterface
 //
-// A `RateLimitingInterface` with priorities. Functions that take no priority
-// add at priority zero.
+// A `RateLimitingInterface` that hands out items in the order of
+// `AddOptions::priority`.
 template <typename T>
 class PriorityInterface : public RateLimitingInterface<T> {
  public:
-  // Adds each of `items` in order, as `options` say, and takes the lock once.
-  // Returns false if the queue did not take all of them, as `Add()` does.
-  //
-  //     queue->AddWithOptions(options, {"default/web", "default/db"});
-  virtual bool AddWithOptions(const AddOptions& options,
-                              absl::Span<const T> items) = 0;
-
-  // Does what `Get()` does, and also tells the priority. (So does a lease.)
-  virtual std::optional<ItemWithPriority<T>> GetWithPriority() = 0;
-
-  bool AddRateLimitedAfter(const T& item, absl::Duration delay) override {
-    AddOptions options;
-    options.rate_limited = true;
-    options.retry_after = delay;
-    return AddWithOptions(options,
-                          absl::MakeConstSpan(std::addressof(item), 1));
-  }
-
   PriorityInterface<T>* AsPriorityQueue() override { return this; }
 };
 

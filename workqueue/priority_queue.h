@@ -139,23 +139,18 @@ class PriorityQueue final
   // Returns a new rate limiter, as the queue has if its options have none.
   static std::unique_ptr<RateLimiter<T>> NewDefaultRateLimiter();
 
-  bool AddWithOptions(const AddOptions& options,
-                      absl::Span<const T> items) override;
-  std::optional<ItemWithPriority<T>> GetWithPriority() override;
-
-  bool Add(const T& item) override;
-  bool AddAll(absl::Span<const T> items) override;
-  bool AddAfter(const T& item, absl::Duration delay) override;
-  bool AddRateLimited(const T& item) override;
-  bool CancelDelayed(const T& item) override;
-  bool Reschedule(const T& item, absl::Duration delay) override;
-  void Forget(const T& item) override;
-  int NumRequeues(const T& item) const override;
-  void ShutDown() override;
-  bool ShutDownWithDrainWithin(absl::Duration timeout) override;
-  void Close() override;
-  Snapshot<T> TakeSnapshotUpTo(size_t max) override;
-  Snapshot<T> TakeSnapshotOf(const T& item) override;
+  absl::Status AddItems(const AddOptions& options,
+                        absl::Span<const T> items) override;
+  absl::StatusOr<bool> CancelWait(const T& item) override;
+  absl::Status ForgetFailures(const T& item) override {
+    rate_limiter_->Forget(item);
+    return absl::OkStatus();
+  }
+  absl::StatusOr<int> CountFailures(const T& item) const override {
+    return rate_limiter_->NumRequeues(item);
+  }
+  absl::StatusOr<Snapshot<T>> TakeSnapshotWith(
+      const SnapshotOptions<T>& options) const override;
 
  private:
   using Core = internal::QueueCore<T, PriorityInterface<T>,
@@ -188,13 +183,13 @@ class PriorityQueue final
   PriorityQueue(PriorityQueueOptions<T>& options,
                 std::shared_ptr<WaitingLoop> loop);
 
-  // Returns how long `item` must wait if it is added with `options`, which say
-  // that the rate limiter is to be asked.
-  absl::Duration LimitedDelayOf(const T& item, const AddOptions& options);
-
   // Adds `item`, whose hash is `hash`.
   void AddLocked(const T& item, size_t hash, absl::Duration delay, int priority,
                  bool is_retry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
+
+  // Moves the time of `item` if it waits. Returns whether it does.
+  bool Move(const T& item, size_t hash, absl::Duration delay)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
 
   // Returns the entry of `item`, whose hash is `hash`. Makes the entry if there
   // is none. The caller must call `DropIfUnused()` afterwards.
@@ -235,7 +230,7 @@ class PriorityQueue final
   // first. If there are no more, copies them in no particular order and appends
   // their sequences to `*sequences`.
   void CopyWaiting(size_t max, Snapshot<T>* snapshot,
-                   std::vector<int64_t>* sequences)
+                   std::vector<int64_t>* sequences) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
   static void CopySlot(const WaitingSlot& slot, Snapshot<T>* snapshot) {
     snapshot->waiting.push_back({slot.entry->item(), slot.ready_at,
@@ -243,11 +238,8 @@ class PriorityQueue final
                                  /*last_error=*/""});
   }
 
-  // Refuses items from now on, and has the loop drop the waiting items. Wakes
-  // the loop with the lock held: a thread that sees the shutdown may destroy
-  // the queue.
-  void BeginShutDownAndWakeLoop() ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
-    this->BeginShutDown();
+  // Has the loop drop the waiting items.
+  void OnShutDown() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
     loop_->Wake(this);
   }
 
@@ -324,8 +316,8 @@ PriorityQueue<T, Hash, Eq>::~PriorityQueue() {
 }
 
 template <typename T, typename Hash, typename Eq>
-bool PriorityQueue<T, Hash, Eq>::AddWithOptions(const AddOptions& options,
-                                                absl::Span<const T> items) {
+absl::Status PriorityQueue<T, Hash, Eq>::AddItems(const AddOptions& options,
+                                                  absl::Span<const T> items) {
   struct Addition {
     size_t hash;
     absl::Duration delay;
@@ -334,31 +326,35 @@ bool PriorityQueue<T, Hash, Eq>::AddWithOptions(const AddOptions& options,
   additions.reserve(items.size());
   // Do not ask the limiter if the queue takes no items, and do not ask it with
   // the lock held.
-  if (this->ShuttingDown()) return items.empty();
+  if (this->ShuttingDown() && !items.empty()) {
+    return internal::ShuttingDownError();
+  }
+  absl::Duration after = absl::ZeroDuration();
+  if (ABSL_PREDICT_FALSE(options.rate_limited)) {
+    absl::Status status = CheckAddOptions(options, AddSupport::kRateLimited);
+    if (!status.ok()) return status;
+  } else if (options.after.has_value()) {
+    after = *options.after;
+  }
   for (const T& item : items) {
     additions.push_back({Hash()(item), options.rate_limited
-                                           ? LimitedDelayOf(item, options)
-                                           : options.after});
+                                           ? internal::LimitedDelay(
+                                                 *rate_limiter_, item, options)
+                                           : after});
   }
   Lock lock(this);
-  if (this->ShuttingDown()) return items.empty();
+  if (this->ShuttingDown() && !items.empty()) {
+    return internal::ShuttingDownError();
+  }
   for (size_t i = 0; i < items.size(); ++i) {
-    AddLocked(items[i], additions[i].hash, additions[i].delay, options.priority,
+    const Addition& addition = additions[i];
+    if (options.reschedule && Move(items[i], addition.hash, addition.delay)) {
+      continue;
+    }
+    AddLocked(items[i], addition.hash, addition.delay, options.priority,
               options.retry || options.rate_limited);
   }
-  return true;
-}
-
-template <typename T, typename Hash, typename Eq>
-absl::Duration PriorityQueue<T, Hash, Eq>::LimitedDelayOf(
-    const T& item, const AddOptions& options) {
-  const absl::Duration limited =
-      options.retry_after.has_value()
-          ? rate_limiter_->WhenAfter(item, *options.retry_after)
-          : rate_limiter_->When(item);
-  return options.after == absl::ZeroDuration()
-             ? limited
-             : std::min(options.after, limited);
+  return absl::OkStatus();
 }
 
 template <typename T, typename Hash, typename Eq>
@@ -483,44 +479,7 @@ void PriorityQueue<T, Hash, Eq>::Compact() {
 }
 
 template <typename T, typename Hash, typename Eq>
-std::optional<ItemWithPriority<T>>
-PriorityQueue<T, Hash, Eq>::GetWithPriority() {
-  std::optional<ItemWithPriority<T>> item;  // as in Get()
-  Lock lock(this);
-  if (!this->AwaitItem(absl::InfiniteDuration()).ok()) return item;
-  this->HandOut(this->CoarseNow(), [&item](const Entry& entry) {
-    item.emplace(ItemWithPriority<T>{entry.item(), entry.priority()});
-  });
-  return item;
-}
-
-template <typename T, typename Hash, typename Eq>
-bool PriorityQueue<T, Hash, Eq>::Add(const T& item) {
-  return AddWithOptions(AddOptions(),
-                        absl::MakeConstSpan(std::addressof(item), 1));
-}
-
-template <typename T, typename Hash, typename Eq>
-bool PriorityQueue<T, Hash, Eq>::AddAll(absl::Span<const T> items) {
-  return AddWithOptions(AddOptions(), items);
-}
-
-template <typename T, typename Hash, typename Eq>
-bool PriorityQueue<T, Hash, Eq>::AddAfter(const T& item, absl::Duration delay) {
-  AddOptions options;
-  options.after = delay;
-  return AddWithOptions(options, absl::MakeConstSpan(std::addressof(item), 1));
-}
-
-template <typename T, typename Hash, typename Eq>
-bool PriorityQueue<T, Hash, Eq>::AddRateLimited(const T& item) {
-  AddOptions options;
-  options.rate_limited = true;
-  return AddWithOptions(options, absl::MakeConstSpan(std::addressof(item), 1));
-}
-
-template <typename T, typename Hash, typename Eq>
-bool PriorityQueue<T, Hash, Eq>::CancelDelayed(const T& item) {
+absl::StatusOr<bool> PriorityQueue<T, Hash, Eq>::CancelWait(const T& item) {
   const size_t hash = Hash()(item);
   MutexLock lock(&this->mu_);
   if (this->ShuttingDown()) return false;
@@ -532,15 +491,11 @@ bool PriorityQueue<T, Hash, Eq>::CancelDelayed(const T& item) {
 }
 
 template <typename T, typename Hash, typename Eq>
-bool PriorityQueue<T, Hash, Eq>::Reschedule(const T& item,
-                                            absl::Duration delay) {
-  const size_t hash = Hash()(item);
-  Lock lock(this);
-  if (this->ShuttingDown()) return false;
+bool PriorityQueue<T, Hash, Eq>::Move(const T& item, size_t hash,
+                                      absl::Duration delay) {
   Entry* const entry = this->entries_.Find(item, hash);
-  if (entry == nullptr || !entry->waiting) {
-    AddLocked(item, hash, delay, /*priority=*/0, /*is_retry=*/false);
-  } else if (delay > absl::ZeroDuration()) {
+  if (entry == nullptr || !entry->waiting) return false;
+  if (delay > absl::ZeroDuration()) {
     MakeWaiting(entry, this->clock_->TimeNow() + delay,
                 this->order_.PlaceOf(*entry));
   } else {
@@ -550,51 +505,26 @@ bool PriorityQueue<T, Hash, Eq>::Reschedule(const T& item,
 }
 
 template <typename T, typename Hash, typename Eq>
-void PriorityQueue<T, Hash, Eq>::Forget(const T& item) {
-  rate_limiter_->Forget(item);
-}
-
-template <typename T, typename Hash, typename Eq>
-int PriorityQueue<T, Hash, Eq>::NumRequeues(const T& item) const {
-  return rate_limiter_->NumRequeues(item);
-}
-
-template <typename T, typename Hash, typename Eq>
-void PriorityQueue<T, Hash, Eq>::ShutDown() {
-  Lock lock(this, Core::kGoOn);
-  BeginShutDownAndWakeLoop();
-  this->EndDrains();
-}
-
-template <typename T, typename Hash, typename Eq>
-bool PriorityQueue<T, Hash, Eq>::ShutDownWithDrainWithin(
-    absl::Duration timeout) {
-  int64_t drain = 0;
-  {
-    Lock lock(this, Core::kGoOn);  // Its end wakes callbacks.
-    BeginShutDownAndWakeLoop();
-    drain = this->BeginDrain();
-  }
-  MutexLock lock(&this->mu_);
-  return this->AwaitDrained(
-      drain, timeout,
-      [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return this->Idle(); });
-}
-
-template <typename T, typename Hash, typename Eq>
-void PriorityQueue<T, Hash, Eq>::Close() {
-  Lock lock(this, Core::kGoOn);
-  BeginShutDownAndWakeLoop();
-}
-
-template <typename T, typename Hash, typename Eq>
-Snapshot<T> PriorityQueue<T, Hash, Eq>::TakeSnapshotUpTo(size_t max) {
+absl::StatusOr<Snapshot<T>> PriorityQueue<T, Hash, Eq>::TakeSnapshotWith(
+    const SnapshotOptions<T>& options) const {
   Snapshot<T> snapshot;
-  if (max > 0) snapshot.queued.reserve(std::min(max, this->Len()));
   // Of the queued and of the waiting items; empty if these are in order.
   std::vector<int64_t> queued_sequences;
   std::vector<int64_t> waiting_sequences;
-  {
+  if (options.only != nullptr) {
+    const size_t hash = Hash()(*options.only);
+    MutexLock lock(&this->mu_);
+    const Entry* const entry = this->entries_.Find(*options.only, hash);
+    this->CopyOf(entry, &snapshot);
+    if (!this->ShuttingDown()) {
+      snapshot.num_waiting = waiting_.size();
+      if (entry != nullptr && entry->waiting) {
+        CopySlot(waiting_[entry->heap_index], &snapshot);
+      }
+    }
+  } else {
+    const size_t max = options.max;
+    this->ReserveQueued(max, &snapshot);
     MutexLock lock(&this->mu_);
     this->CopyUpTo(max, &snapshot);
     if (max >= snapshot.num_queued && !this->order_.has_ordering()) {
@@ -612,8 +542,8 @@ Snapshot<T> PriorityQueue<T, Hash, Eq>::TakeSnapshotUpTo(size_t max) {
 }
 
 template <typename T, typename Hash, typename Eq>
-void PriorityQueue<T, Hash, Eq>::CopyWaiting(size_t max, Snapshot<T>* snapshot,
-                                             std::vector<int64_t>* sequences) {
+void PriorityQueue<T, Hash, Eq>::CopyWaiting(
+    size_t max, Snapshot<T>* snapshot, std::vector<int64_t>* sequences) const {
   if (this->ShuttingDown()) return;
   snapshot->num_waiting = waiting_.size();
   if (max == 0) return;
@@ -630,25 +560,6 @@ void PriorityQueue<T, Hash, Eq>::CopyWaiting(size_t max, Snapshot<T>* snapshot,
     CopySlot(slot, snapshot);
     sequences->push_back(slot.sequence);
   });
-}
-
-template <typename T, typename Hash, typename Eq>
-Snapshot<T> PriorityQueue<T, Hash, Eq>::TakeSnapshotOf(const T& item) {
-  const size_t hash = Hash()(item);
-  Snapshot<T> snapshot;
-  {
-    MutexLock lock(&this->mu_);
-    const Entry* const entry = this->entries_.Find(item, hash);
-    this->CopyOf(entry, &snapshot);
-    if (!this->ShuttingDown()) {
-      snapshot.num_waiting = waiting_.size();
-      if (entry != nullptr && entry->waiting) {
-        CopySlot(waiting_[entry->heap_index], &snapshot);
-      }
-    }
-  }
-  internal::CountFailures(&snapshot, *rate_limiter_);
-  return snapshot;
 }
 
 template <typename T, typename Hash, typename Eq>

@@ -13,9 +13,11 @@
 #include <string>
 #include <utility>
 
+#include "absl/base/optimization.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
+#include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/internal/queue_core.h"
@@ -105,8 +107,8 @@ class Queue : public internal::QueueCore<T, Interface<T>,
  public:
   explicit Queue(QueueOptions<T> options = {});
 
-  bool Add(const T& item) override;
-  bool AddAll(absl::Span<const T> items) override;
+  absl::Status AddItems(const AddOptions& options,
+                        absl::Span<const T> items) override;
 
  private:
   template <typename, typename, typename>
@@ -117,11 +119,14 @@ class Queue : public internal::QueueCore<T, Interface<T>,
   using typename Core::Entry;
   using typename Core::Lock;
 
+  absl::Status AddOne(const T& item);
+  absl::Status AddMany(absl::Span<const T> items);
+
   void Compact() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
 
   // Calls `f(add)` with the lock held, and returns what it returns. `add(item)`
-  // is `Add(item)`. Throws only what `f` throws: if there is no memory for what
-  // has been pushed, goes on without it.
+  // adds `item`, and returns a status. Throws only what `f` throws: if there is
+  // no memory for what has been pushed, goes on without it.
   template <typename F>
   auto AddSeveral(F f);
 };
@@ -134,27 +139,38 @@ Queue<T, Hash, Eq>::Queue(QueueOptions<T> options)
            options.clock, std::move(options.ordering)) {}
 
 template <typename T, typename Hash, typename Eq>
-bool Queue<T, Hash, Eq>::Add(const T& item) {
-  const size_t hash = Hash()(item);
-  if (this->TryPush(item, hash)) return true;
-  Lock lock(this, Core::kOpenRing);
-  if (this->ShuttingDown()) return false;
-  this->AddWithoutPriority(item, hash);
-  return true;
+absl::Status Queue<T, Hash, Eq>::AddItems(const AddOptions& options,
+                                          absl::Span<const T> items) {
+  if (ABSL_PREDICT_FALSE(options.after.has_value() || options.rate_limited)) {
+    absl::Status status = CheckAddOptions(options, AddSupport::kAtOnce);
+    if (!status.ok()) return status;
+  }
+  return items.size() == 1 ? AddOne(items.front()) : AddMany(items);
 }
 
 template <typename T, typename Hash, typename Eq>
-bool Queue<T, Hash, Eq>::AddAll(absl::Span<const T> items) {
+absl::Status Queue<T, Hash, Eq>::AddOne(const T& item) {
+  const size_t hash = Hash()(item);
+  if (this->TryPush(item, hash)) return absl::OkStatus();
+  Lock lock(this, Core::kOpenRing);
+  if (this->ShuttingDown()) return internal::ShuttingDownError();
+  this->AddWithoutPriority(item, hash);
+  return absl::OkStatus();
+}
+
+template <typename T, typename Hash, typename Eq>
+absl::Status Queue<T, Hash, Eq>::AddMany(absl::Span<const T> items) {
+  if (items.empty()) return absl::OkStatus();
   absl::InlinedVector<size_t, 32> hashes;
   hashes.reserve(items.size());
   for (const T& item : items) hashes.push_back(Hash()(item));
   Lock lock(this);
-  if (this->ShuttingDown()) return items.empty();
+  if (this->ShuttingDown()) return internal::ShuttingDownError();
   const internal::CompactTime now = this->TimeOfAdd();
   for (size_t i = 0; i < items.size(); ++i) {
     this->AddWithoutPriority(items[i], hashes[i], &now);
   }
-  return true;
+  return absl::OkStatus();
 }
 
 template <typename T, typename Hash, typename Eq>
@@ -162,9 +178,9 @@ template <typename F>
 auto Queue<T, Hash, Eq>::AddSeveral(F f) {
   Lock lock(this, Core::kGoOn);
   return f([this](const T& item) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    if (this->ShuttingDown()) return false;
+    if (this->ShuttingDown()) return internal::ShuttingDownError();
     this->AddWithoutPriority(item, Hash()(item));
-    return true;
+    return absl::OkStatus();
   });
 }
 

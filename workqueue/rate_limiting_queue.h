@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/base/optimization.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
@@ -82,38 +83,27 @@ class RateLimitingQueue
       std::unique_ptr<DelayingInterface<T>> delaying_queue,
       std::unique_ptr<RateLimiter<T>> rate_limiter);
 
-  bool AddAfter(const T& item, absl::Duration delay) override {
-    return this->below().AddAfter(item, delay);
+  absl::Status AddItems(const AddOptions& options,
+                        absl::Span<const T> items) override;
+
+  absl::StatusOr<bool> CancelWait(const T& item) override {
+    return this->below().CancelWait(item);
   }
 
-  bool CancelDelayed(const T& item) override {
-    return this->below().CancelDelayed(item);
+  absl::Status ForgetFailures(const T& item) override {
+    rate_limiter_->Forget(item);
+    return absl::OkStatus();
   }
 
-  bool Reschedule(const T& item, absl::Duration delay) override {
-    return this->below().Reschedule(item, delay);
-  }
-
-  bool AddRateLimited(const T& item) override {
-    return this->below().AddAfter(item, rate_limiter_->When(item));
-  }
-
-  bool AddRateLimitedAfter(const T& item, absl::Duration delay) override {
-    return this->below().AddAfter(item, rate_limiter_->WhenAfter(item, delay));
-  }
-
-  void Forget(const T& item) override { rate_limiter_->Forget(item); }
-
-  int NumRequeues(const T& item) const override {
+  absl::StatusOr<int> CountFailures(const T& item) const override {
     return rate_limiter_->NumRequeues(item);
   }
 
-  Snapshot<T> TakeSnapshotUpTo(size_t max) override {
-    return WithFailures(Base::TakeSnapshotUpTo(max));
-  }
-
-  Snapshot<T> TakeSnapshotOf(const T& item) override {
-    return WithFailures(Base::TakeSnapshotOf(item));
+  absl::StatusOr<Snapshot<T>> TakeSnapshotWith(
+      const SnapshotOptions<T>& options) const override {
+    absl::StatusOr<Snapshot<T>> snapshot = Base::TakeSnapshotWith(options);
+    if (snapshot.ok()) internal::CountFailures(&*snapshot, *rate_limiter_);
+    return snapshot;
   }
 
  private:
@@ -136,11 +126,6 @@ class RateLimitingQueue
       : Base(std::move(layers.delaying_queue)),
         rate_limiter_(std::move(layers.rate_limiter)),
         failing_gauge_(std::move(layers.failing_gauge)) {}
-
-  Snapshot<T> WithFailures(Snapshot<T> snapshot) {
-    internal::CountFailures(&snapshot, *rate_limiter_);
-    return snapshot;
-  }
 
   const std::unique_ptr<RateLimiter<T>> rate_limiter_;
   const std::unique_ptr<internal::SampledGauge> failing_gauge_;  // may be null
@@ -182,6 +167,24 @@ RateLimitingQueue<T, Hash, Eq>::Create(
   }
   return absl::WrapUnique(new RateLimitingQueue(
       Layers(std::move(delaying_queue), std::move(rate_limiter))));
+}
+
+template <typename T, typename Hash, typename Eq>
+absl::Status RateLimitingQueue<T, Hash, Eq>::AddItems(
+    const AddOptions& options, absl::Span<const T> items) {
+  if (ABSL_PREDICT_TRUE(!options.rate_limited)) {
+    return this->below().AddItems(options, items);
+  }
+  absl::Status status = CheckAddOptions(options, AddSupport::kRateLimited);
+  if (!status.ok()) return status;
+  AddOptions delayed = options;
+  delayed.rate_limited = false;
+  delayed.retry = true;
+  for (const T& item : items) {
+    delayed.after = internal::LimitedDelay(*rate_limiter_, item, options);
+    status.Update(this->below().AddItems(delayed, this->One(item)));
+  }
+  return status;
 }
 
 // Instantiated in rate_limiting_queue.cc.

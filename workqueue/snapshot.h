@@ -9,6 +9,7 @@
 #define WORKQUEUE_SNAPSHOT_H_
 
 #include <cstddef>
+#include <limits>
 #include <ostream>
 #include <sstream>
 #include <string>
@@ -23,9 +24,8 @@ namespace workqueue {
 // Snapshot
 //
 // A copy of the contents of a queue at one moment, for debugging.
-// `Interface::TakeSnapshot()` returns it. A snapshot of
-// `Interface::TakeSnapshotUpTo()` or `Interface::TakeSnapshotOf()` has copies
-// of some items only; the numbers are of all items.
+// `Interface::TakeSnapshot()` returns it. A snapshot can have copies of some
+// items only (see `SnapshotOptions`); the numbers are of all items.
 //
 // A snapshot is printable if its items are, with `operator<<`. It is also
 // printable with `absl::StrCat()` and similar functions if Abseil has
@@ -152,6 +152,22 @@ struct Snapshot {
       }
     }
   }
+};
+
+// SnapshotOptions
+//
+// Which items a snapshot has copies of. By default, all.
+template <typename T>
+struct SnapshotOptions {
+  // At most this many of each state: the queued items that are handed out next,
+  // the items whose processing began first, and the waiting items that are due
+  // first. With zero, the snapshot has the numbers only.
+  size_t max = std::numeric_limits<size_t>::max();
+
+  // If not null, copies of this item only: each list has one element if the
+  // item is in this state, and otherwise none. (A waiting item may be queued or
+  // being processed, too.) `max` is ignored then. Not owned.
+  const T* only = nullptr;
 };
 
 }  // namespace workqueue

@@ -206,7 +206,8 @@ void Mirror::Abort() {
   // The queued paths are dropped, and count as failed. Those of a shared queue
   // stay there.
   if (!shared()) {
-    for (const auto& queued : controller_->queue().TakeSnapshot().queued) {
+    const auto snapshot = controller_->queue().TakeSnapshot();
+    for (const auto& queued : snapshot->queued) {
       failures_.Insert(queued.item, absl::CancelledError("stopped"));
     }
   }

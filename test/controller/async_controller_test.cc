@@ -104,7 +104,7 @@ TEST_F(AsyncControllerTest, KeepsManyItemsInFlightOnOneThread) {
   std::vector<Call> calls = Calls();
   EXPECT_EQ(calls.size(), 1000u);
   EXPECT_EQ(controller->queue().Len(), 500u);
-  EXPECT_EQ(controller->TakeSnapshot().processing.size(), 1000u);
+  EXPECT_EQ(controller->TakeSnapshot()->processing.size(), 1000u);
   // Each completion makes room for one item.
   for (int i = 0; i < 10; ++i) EXPECT_TRUE((*calls[i].done)(absl::OkStatus()));
   const std::vector<Call> more = Calls();
@@ -131,7 +131,7 @@ TEST_F(AsyncControllerTest, AwaitIdleWaitsForACompletion) {
   std::vector<Call> calls = Calls();
   Thread completer([&calls] { (*calls[0].done)(absl::OkStatus()); });
   controller->AwaitIdle();
-  EXPECT_TRUE(controller->TakeSnapshot().processing.empty());
+  EXPECT_TRUE(controller->TakeSnapshot()->processing.empty());
   completer.join();
 }
 
@@ -164,7 +164,7 @@ TEST_F(AsyncControllerTest, ADroppedCompletionIsAnError) {
   std::vector<Call> calls = Calls();
   std::optional<ReconcileCompletion> copy = calls[0].done;
   calls[0].done.reset();
-  EXPECT_EQ(controller->TakeSnapshot().processing.size(), 1u);
+  EXPECT_EQ(controller->TakeSnapshot()->processing.size(), 1u);
   copy.reset();
   EXPECT_EQ(log_.Await(3),
             "E controller test: reconciling a (failures: 1): ABORTED: the "
@@ -187,7 +187,7 @@ TEST_F(AsyncControllerTest, TheSecondCallOfACompletionChangesNothing) {
             "E controller test: completing a reconciliation: "
             "FAILED_PRECONDITION: it has been completed before");
   // The second reconciliation is still in flight.
-  EXPECT_EQ(controller->TakeSnapshot().processing.size(), 1u);
+  EXPECT_EQ(controller->TakeSnapshot()->processing.size(), 1u);
   EXPECT_TRUE((*next[0].done)(absl::OkStatus()));
   controller->AwaitIdle();
   EXPECT_EQ(controller->queue().NumRequeues("a"), 0);
@@ -268,7 +268,7 @@ TEST_F(AsyncControllerTest, IsCancelledAtItsDeadline) {
   calls[0].context.OnCancel([&cancelled] { ++cancelled; });
   EXPECT_EQ(cancelled, 2);
   // The item stays in flight until the completion.
-  EXPECT_EQ(controller->TakeSnapshot().processing.size(), 1u);
+  EXPECT_EQ(controller->TakeSnapshot()->processing.size(), 1u);
   EXPECT_TRUE((*calls[0].done)(absl::DeadlineExceededError("too late")));
   controller->AwaitIdle();
   EXPECT_EQ(controller->queue().NumRequeues("a"), 1);

@@ -250,32 +250,22 @@ class OptionsQueue final
     return added_;
   }
 
-  bool AddWithOptions(const AddOptions& options,
-                      absl::Span<const std::string> items) override {
+  absl::Status AddItems(const AddOptions& options,
+                        absl::Span<const std::string> items) override {
     {
       internal::MutexLock lock(&mu_);
       added_.push_back(options);
     }
-    return below().AddWithOptions(options, items);
+    return below().AddItems(options, items);
   }
-  std::optional<ItemWithPriority<std::string>> GetWithPriority() override {
-    return below().GetWithPriority();
+  absl::StatusOr<bool> CancelWait(const std::string& item) override {
+    return below().CancelWait(item);
   }
-  bool AddAfter(const std::string& item, absl::Duration delay) override {
-    return below().AddAfter(item, delay);
+  absl::Status ForgetFailures(const std::string& item) override {
+    return below().ForgetFailures(item);
   }
-  bool CancelDelayed(const std::string& item) override {
-    return below().CancelDelayed(item);
-  }
-  bool Reschedule(const std::string& item, absl::Duration delay) override {
-    return below().Reschedule(item, delay);
-  }
-  bool AddRateLimited(const std::string& item) override {
-    return below().AddRateLimited(item);
-  }
-  void Forget(const std::string& item) override { below().Forget(item); }
-  int NumRequeues(const std::string& item) const override {
-    return below().NumRequeues(item);
+  absl::StatusOr<int> CountFailures(const std::string& item) const override {
+    return below().CountFailures(item);
   }
 
  private:
@@ -305,16 +295,17 @@ TEST_P(ControllerRetryAfterTest, OnlyAnErrorIsARetry) {
   controller->AwaitIdle();
   for (int i = 0; i < 2; ++i) Step(*controller, kSecond);
   const std::vector<AddOptions> added = recorded.Added();
-  ASSERT_EQ(added.size(), 3u);
-  for (const int i : {0, 1}) {
+  ASSERT_EQ(added.size(), 4u);
+  EXPECT_FALSE(added[0].retry) << "the first addition";
+  for (const int i : {1, 2}) {
     EXPECT_TRUE(added[i].rate_limited);
     EXPECT_TRUE(added[i].retry);
   }
-  EXPECT_EQ(added[0].retry_after, std::nullopt);
-  EXPECT_EQ(added[1].retry_after, kSecond);
-  EXPECT_FALSE(added[2].rate_limited);
-  EXPECT_FALSE(added[2].retry);
-  EXPECT_EQ(added[2].retry_after, std::nullopt);
+  EXPECT_EQ(added[1].retry_after, std::nullopt);
+  EXPECT_EQ(added[2].retry_after, kSecond);
+  EXPECT_FALSE(added[3].rate_limited);
+  EXPECT_FALSE(added[3].retry);
+  EXPECT_EQ(added[3].retry_after, std::nullopt);
 }
 
 WORKQUEUE_INSTANTIATE(ControllerRetryAfterTest);

@@ -45,7 +45,7 @@ TEST_P(ControllerSnapshotTest, HasTheLastErrorOfAWaitingItem) {
   const auto controller = Started(Options(Fail()));
   controller->queue().Add("web");
   controller->AwaitIdle();
-  Snapshot<std::string> snapshot = controller->TakeSnapshot();
+  Snapshot<std::string> snapshot = *controller->TakeSnapshot();
   ASSERT_EQ(snapshot.waiting.size(), 1u);
   EXPECT_EQ(snapshot.waiting[0].failures, 1);
   EXPECT_EQ(snapshot.waiting[0].last_error, "NOT_FOUND: no web");
@@ -54,7 +54,7 @@ TEST_P(ControllerSnapshotTest, HasTheLastErrorOfAWaitingItem) {
 
   error_ = absl::StatusCode::kAborted;
   Step(*controller, absl::Milliseconds(5));
-  snapshot = controller->TakeSnapshot();
+  snapshot = *controller->TakeSnapshot();
   ASSERT_EQ(snapshot.waiting.size(), 1u);
   EXPECT_EQ(snapshot.waiting[0].failures, 2);
   EXPECT_EQ(snapshot.waiting[0].last_error, "ABORTED: no web");
@@ -78,7 +78,7 @@ TEST_P(ControllerSnapshotTest, HasTheLastErrorsOfQueuedAndProcessedItems) {
   clock_.Step(absl::Milliseconds(5));
   hanging.WaitForNotification();
   controller->queue().Add("new");
-  const Snapshot<std::string> snapshot = controller->TakeSnapshot();
+  const Snapshot<std::string> snapshot = *controller->TakeSnapshot();
   ASSERT_EQ(snapshot.processing.size(), 1u);
   EXPECT_EQ(snapshot.processing[0].last_error, "NOT_FOUND: no a");
   ASSERT_EQ(snapshot.queued.size(), 2u);
@@ -91,18 +91,18 @@ TEST_P(ControllerSnapshotTest, BoundedOnesHaveTheErrorsToo) {
   const auto controller = Started(Options(Fail()));
   for (const char* item : {"a", "b", "c"}) controller->queue().Add(item);
   controller->AwaitIdle();
-  Snapshot<std::string> snapshot = controller->TakeSnapshotUpTo(1);
+  Snapshot<std::string> snapshot = *controller->TakeSnapshotUpTo(1);
   EXPECT_EQ(snapshot.num_waiting, 3u);
   ASSERT_EQ(snapshot.waiting.size(), 1u);
   EXPECT_EQ(snapshot.waiting[0].failures, 1);
   EXPECT_EQ(snapshot.waiting[0].last_error,
             "NOT_FOUND: no " + snapshot.waiting[0].item);
-  snapshot = controller->TakeSnapshotOf("b");
+  snapshot = *controller->TakeSnapshotOf("b");
   EXPECT_EQ(snapshot.num_waiting, 3u);
   ASSERT_EQ(snapshot.waiting.size(), 1u);
   EXPECT_EQ(snapshot.waiting[0].item, "b");
   EXPECT_EQ(snapshot.waiting[0].last_error, "NOT_FOUND: no b");
-  snapshot = controller->TakeSnapshotOf("d");
+  snapshot = *controller->TakeSnapshotOf("d");
   EXPECT_TRUE(snapshot.waiting.empty());
 }
 
@@ -113,7 +113,7 @@ TEST_P(ControllerSnapshotTest, ASuccessForgetsTheError) {
   error_ = absl::StatusCode::kOk;
   Step(*controller, absl::Milliseconds(5));
   controller->queue().AddAfter("web", absl::Hours(1));
-  const Snapshot<std::string> snapshot = controller->TakeSnapshot();
+  const Snapshot<std::string> snapshot = *controller->TakeSnapshot();
   ASSERT_EQ(snapshot.waiting.size(), 1u);
   EXPECT_EQ(snapshot.waiting[0].last_error, "");
 }
@@ -131,7 +131,7 @@ TEST_P(ControllerSnapshotTest, ATerminalErrorIsForgotten) {
   terminal = true;
   Step(*controller, absl::Milliseconds(5));
   controller->queue().AddAfter("web", absl::Hours(1));
-  EXPECT_EQ(controller->TakeSnapshot().waiting.at(0).last_error, "");
+  EXPECT_EQ(controller->TakeSnapshot()->waiting.at(0).last_error, "");
 }
 
 TEST_P(ControllerSnapshotTest, AnErrorIsOneShortPrintableLine) {
@@ -142,7 +142,8 @@ TEST_P(ControllerSnapshotTest, AnErrorIsOneShortPrintableLine) {
       }));
   controller->queue().Add("web");
   controller->AwaitIdle();
-  const std::string error = controller->TakeSnapshot().waiting.at(0).last_error;
+  const std::string error =
+      controller->TakeSnapshot()->waiting.at(0).last_error;
   EXPECT_EQ(error.substr(0, 20), "DATA_LOSS: \\n\\033xxx");
   EXPECT_LT(error.size(), 300u);
 }
@@ -156,7 +157,8 @@ TEST_P(ControllerSnapshotTest, OnlyTheErrorsOfTheLastFailuresAreKept) {
   }
   controller->AwaitIdle();
   size_t with_error = 0;
-  for (const auto& it : controller->TakeSnapshot().waiting) {
+  const auto snapshot = controller->TakeSnapshot();
+  for (const auto& it : snapshot->waiting) {
     if (it.last_error.empty()) {
       EXPECT_EQ(it.item, "0");
     } else {
@@ -198,7 +200,7 @@ TEST_P(ControllerSnapshotTest, ForgetForgetsTheFailuresAndTheirDelay) {
   controller->Forget("web");
   EXPECT_EQ(controller->queue().NumRequeues("web"), 0);
   EXPECT_EQ(controller->failures().num_failing(), 0u);
-  EXPECT_EQ(controller->TakeSnapshot().waiting.size(), 1u) << "it still waits";
+  EXPECT_EQ(controller->TakeSnapshot()->waiting.size(), 1u) << "it still waits";
 }
 
 TEST_P(ControllerSnapshotTest, TellsItsOptions) {
@@ -221,7 +223,7 @@ TEST_P(ControllerSnapshotTest, AnExceptionIsAnError) {
       }));
   controller->queue().Add("web");
   controller->AwaitIdle();
-  EXPECT_EQ(controller->TakeSnapshot().waiting.at(0).last_error,
+  EXPECT_EQ(controller->TakeSnapshot()->waiting.at(0).last_error,
             "INTERNAL: thrown");
 }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>  // NOLINT(build/c++11)
@@ -526,12 +527,11 @@ class OutlivingQueue final : public RateLimitingQueue<std::string> {
   using Base = RateLimitingQueue<std::string>;
   using Base::Base;
 
-  absl::StatusOr<Lease<std::string>> AcquireWithTimeout(
-      absl::Duration timeout) override {
-    absl::StatusOr<Lease<std::string>> lease =
-        Base::AcquireWithTimeout(timeout);
-    if (!closed_) return lease;
-    if (lease.ok()) lease->GiveBack();
+  absl::Status AcquireInto(Lease<std::string>* lease,
+                           absl::Duration timeout) override {
+    absl::Status status = Base::AcquireInto(lease, timeout);
+    if (!closed_) return status;
+    if (status.ok()) lease->GiveBack();
     return absl::CancelledError("closed");
   }
   AcquireId AcquireNextAsync(Lease<std::string>* lease, Executor* executor,
@@ -547,8 +547,8 @@ class OutlivingQueue final : public RateLimitingQueue<std::string> {
           std::move(callback)(std::move(acquired));
         });
   }
-  void ShutDown() override { ADD_FAILURE() << "other clients still use it"; }
-  bool ShutDownWithDrainWithin(absl::Duration) override {
+  absl::StatusOr<bool> ShutDownAndDrain(
+      std::optional<absl::Duration>) override {
     ADD_FAILURE() << "other clients still use it";
     return false;
   }

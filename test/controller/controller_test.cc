@@ -25,6 +25,7 @@
 #include "absl/synchronization/barrier.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "gtest/gtest.h"
 #include "ratelimit/bucket_rate_limiter.h"
 #include "ratelimit/item_fast_slow_rate_limiter.h"
@@ -41,6 +42,8 @@
 #include "workqueue/ordering.h"
 #include "workqueue/priority_queue.h"
 #include "workqueue/rate_limiting_queue.h"
+#include "workqueue/snapshot.h"
+#include "workqueue/testing/thread.h"
 
 namespace workqueue::controller_test {
 namespace {
@@ -615,7 +618,7 @@ TEST_P(ControllerTest, ItemsMayHaveAHashAndAnEqualityOfTheirOwn) {
 // -----------------------------------------------------------------------------
 
 // The function of a `BalkingQueue` that fails.
-enum class Asked { kAcquire, kAddAgain, kForget, kNumRequeues };
+enum class Asked { kAcquire, kAddAgain, kForget, kNumRequeues, kSnapshot };
 
 // A queue in which a chosen function fails a given number of times.
 class BalkingQueue final : public RateLimitingQueue<std::string> {
@@ -627,12 +630,13 @@ class BalkingQueue final : public RateLimitingQueue<std::string> {
                int times, bool (*balk)())
       : Base(std::move(options)), asked_(asked), left_(times), balk_(balk) {}
 
-  absl::StatusOr<Lease<std::string>> AcquireWithTimeout(
-      absl::Duration timeout) override {
+  absl::Status AcquireInto(Lease<std::string>* lease,
+                           absl::Duration timeout) override {
     if (Balks(Asked::kAcquire) && !balk_()) {
+      lease->Done();
       return absl::UnavailableError("out of reach");
     }
-    return Base::AcquireWithTimeout(timeout);
+    return Base::AcquireInto(lease, timeout);
   }
   AcquireId AcquireNextAsync(Lease<std::string>* lease, Executor* executor,
                              AcquireCallback<std::string> callback) override {
@@ -645,21 +649,29 @@ class BalkingQueue final : public RateLimitingQueue<std::string> {
     }
     return Base::AcquireNextAsync(lease, executor, std::move(callback));
   }
-  bool AddRateLimited(const std::string& item) override {
-    if (Balks(Asked::kAddAgain)) return balk_();
-    return Base::AddRateLimited(item);
+  absl::Status AddItems(const AddOptions& options,
+                        absl::Span<const std::string> items) override {
+    const bool again = options.rate_limited || options.after.has_value();
+    if (again && Balks(Asked::kAddAgain)) {
+      return balk_() ? absl::OkStatus()
+                     : absl::UnavailableError("out of reach");
+    }
+    return Base::AddItems(options, items);
   }
-  bool AddAfter(const std::string& item, absl::Duration delay) override {
-    if (Balks(Asked::kAddAgain)) return balk_();
-    return Base::AddAfter(item, delay);
-  }
-  void Forget(const std::string& item) override {
+  absl::Status ForgetFailures(const std::string& item) override {
     if (Balks(Asked::kForget)) balk_();
-    Base::Forget(item);
+    return Base::ForgetFailures(item);
   }
-  int NumRequeues(const std::string& item) const override {
+  absl::StatusOr<int> CountFailures(const std::string& item) const override {
     if (Balks(Asked::kNumRequeues)) balk_();
-    return Base::NumRequeues(item);
+    return Base::CountFailures(item);
+  }
+  absl::StatusOr<Snapshot<std::string>> TakeSnapshotWith(
+      const SnapshotOptions<std::string>& options) const override {
+    if (Balks(Asked::kSnapshot) && !balk_()) {
+      return absl::UnavailableError("out of reach");
+    }
+    return Base::TakeSnapshotWith(options);
   }
 
  private:
@@ -697,13 +709,44 @@ class BalkingQueueTest : public ControllerFixture {
   }
 };
 
+TEST_P(BalkingQueueTest, AnUnknownQueueIsNotIdle) {
+  absl::Notification begun, go_on;
+  const auto controller = Started(OptionsWithQueue(
+      [&](const std::string&,
+          const ReconcileContext&) -> absl::StatusOr<ReconcileResult> {
+        begun.Notify();
+        go_on.WaitForNotification();
+        return ReconcileResult();
+      },
+      Asked::kSnapshot, 3, [] { return false; }));
+  controller->queue().Add("a");
+  begun.WaitForNotification();
+  EXPECT_TRUE(absl::IsUnavailable(controller->TakeSnapshot().status()));
+  EXPECT_FALSE(controller->Stop(absl::ZeroDuration()));
+  go_on.Notify();
+}
+
+TEST_P(BalkingQueueTest, AwaitIdleAsksAgainUntilItKnows) {
+  const auto controller = Started(OptionsWithQueue(
+      [](const std::string&, const ReconcileContext&)
+          -> absl::StatusOr<ReconcileResult> { return ReconcileResult(); },
+      Asked::kSnapshot, 3, [] { return false; }));
+  controller->queue().Add("a");
+  std::atomic<bool> idle{false};
+  Thread waits([&] {
+    controller->AwaitIdle();
+    idle = true;
+  });
+  while (!idle) clock_.Step(absl::Milliseconds(10));
+  EXPECT_EQ(Noted().size(), 1u);
+}
+
 TEST_P(BalkingQueueTest, WhatIsNotTakenIsAddedASecondLater) {
   const auto controller = Started(
       OptionsWithQueue(FailFirst, Asked::kAddAgain, 2, [] { return false; }));
   controller->queue().Add("a");
   EXPECT_EQ(log_.Await(4),
-            "E controller test: adding again a: UNAVAILABLE: the queue has not "
-            "taken it");
+            "E controller test: adding again a: UNAVAILABLE: out of reach");
   StepToRetry();
   log_.Await(5);
   StepToRetry();

@@ -21,6 +21,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "test/controller/informer_fixture.h"
@@ -206,12 +207,14 @@ class RefusingQueue final : public RateLimitingQueue<std::string> {
  public:
   using RateLimitingQueue::RateLimitingQueue;
 
-  bool AddAfter(const std::string& item, absl::Duration delay) override {
+  absl::Status AddItems(const AddOptions& options,
+                        absl::Span<const std::string> items) override {
     ++calls;
 #ifdef ABSL_HAVE_EXCEPTIONS
     if (throws) throw std::bad_alloc();
 #endif
-    return !refuses && RateLimitingQueue::AddAfter(item, delay);
+    if (refuses) return absl::UnavailableError("refuses");
+    return RateLimitingQueue::AddItems(options, items);
   }
 
   std::atomic<int> calls{0};

@@ -95,7 +95,7 @@ TEST_P(ParkingTest, GivesUpAtTheNthFailure) {
   EXPECT_THAT(Parked(*controller), ElementsAre("web"));
   EXPECT_EQ(controller->failures().num_failing(), 0u);
   EXPECT_EQ(controller->queue().NumRequeues("web"), 0);
-  EXPECT_EQ(controller->TakeSnapshot().waiting.size(), 0u);
+  EXPECT_EQ(controller->TakeSnapshot()->waiting.size(), 0u);
 }
 
 TEST_P(ParkingTest, GivesUpSomeTimeAfterTheFirstFailure) {
@@ -168,7 +168,7 @@ TEST_P(ParkingTest, AnAddDoesNotIfTheOptionSaysSo) {
   EXPECT_THAT(Noted(), IsEmpty());
   EXPECT_EQ(controller->failures().Find("web")->failures, 1);
   EXPECT_EQ(controller->queue().NumRequeues("web"), 0);
-  EXPECT_TRUE(controller->TakeSnapshot().processing.empty());
+  EXPECT_TRUE(controller->TakeSnapshot()->processing.empty());
   Add(*controller, "db");
   EXPECT_EQ(Noted().size(), 1u) << "others are reconciled";
 }

@@ -28,7 +28,6 @@
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
 #include "ratelimit/jitter.h"
 #include "ratelimit/with_jitter_rate_limiter.h"
-#include "workqueue/add_with_options.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/controller/controller.h"
@@ -491,8 +490,7 @@ TEST(ControllerGuideTest, APriorityInASource) {
       /*sleep=*/[](absl::Duration) { return true; }};
   workqueue::AddOptions initial;
   initial.priority = -100;
-  workqueue::AddWithOptions<std::string>(context.queue, initial,
-                                         cluster.List());
+  context.queue.AddWithOptions(initial, cluster.List());
   queue.Add("default/gone");
   EXPECT_EQ(queue.Get(), "default/gone");
 }

@@ -96,7 +96,7 @@ TEST_F(GuideTest, ADelayThatTheErrorChooses) {
     if (key == "default/busy") {
       return workqueue::RetryAfterError(error, absl::Seconds(30));
     }
-    snapshot = queue.TakeSnapshot();
+    snapshot = *queue.TakeSnapshot();
     queue.ShutDown();
     return absl::OkStatus();
   };
@@ -432,7 +432,7 @@ TEST_F(GuideTest, Snapshot) {
   workqueue::RateLimitingQueue<std::string> queue(std::move(options));
   queue.Add("default/web");
   testing::internal::CaptureStderr();
-  std::cerr << queue.TakeSnapshot();
+  std::cerr << *queue.TakeSnapshot();
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "1 queued:\n  default/web for 0\n0 processing\n0 waiting\n");
 }
@@ -444,9 +444,9 @@ TEST_F(GuideTest, BoundedSnapshots) {
   workqueue::RateLimitingQueue<std::string> queue(std::move(options));
   queue.AddAll({"default/db", "default/mail", "default/web"});
   testing::internal::CaptureStderr();
-  std::cerr << queue.TakeSnapshotUpTo(2);
-  std::cerr << queue.TakeSnapshotOf("default/web");
-  const size_t waiting = queue.TakeSnapshotUpTo(0).num_waiting;  // no copies
+  std::cerr << *queue.TakeSnapshotUpTo(2);
+  std::cerr << *queue.TakeSnapshotOf("default/web");
+  const size_t waiting = queue.TakeSnapshotUpTo(0)->num_waiting;  // no copies
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "2 of 3 queued:\n  default/db for 0\n  default/mail for 0\n"
             "0 processing\n0 waiting\n"
@@ -477,7 +477,7 @@ TEST_F(GuideTest, SnapshotOfStructs) {
   workqueue::Queue<PodName> queue(std::move(options));
   queue.Add({"default", "web"});
   std::ostringstream os;
-  os << queue.TakeSnapshot();
+  os << *queue.TakeSnapshot();
   EXPECT_EQ(os.str(),
             "1 queued:\n  default/web for 0\n0 processing\n0 waiting\n");
 }
@@ -605,7 +605,7 @@ TEST_F(GuideTest, Messages) {
   clock.Step(absl::Seconds(1));
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "ERROR queue deployments: default/web is due and cannot be added "
-            "yet: UNAVAILABLE: the queue below has not taken it\n");
+            "yet: UNAVAILABLE: out of reach\n");
 }
 
 TEST_F(GuideTest, FakeClock) {

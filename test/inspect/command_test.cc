@@ -165,12 +165,13 @@ class CommandTest : public RedisFixture {
 
 TEST_F(CommandTest, ShowsQueuesAndTakesNoItem) {
   const auto queue = Open("my pods");
-  ASSERT_TRUE(queue->AddWithStatus("held").ok());
+  ASSERT_TRUE(queue->AddItems({}, {"held"}).ok());
   absl::StatusOr<Lease<std::string>> lease =
       queue->AcquireWithTimeout(absl::Seconds(30));
   ASSERT_TRUE(lease.ok()) << lease.status();
-  ASSERT_TRUE(queue->AddWithStatus("a\033b").ok());
-  ASSERT_TRUE(queue->AddAfterWithStatus("later", absl::Hours(24)).ok());
+  ASSERT_TRUE(queue->AddItems({}, {"a\033b"}).ok());
+  ASSERT_TRUE(
+      queue->AddItems(AddOptions::After(absl::Hours(24)), {"later"}).ok());
   Open("other", 3);
 
   const Outcome all = RunInspect({url_});
@@ -204,7 +205,7 @@ TEST_F(CommandTest, ShowsQueuesAndTakesNoItem) {
 TEST_F(CommandTest, ShowsAnItem) {
   const auto queue = Open("-pods", 2);
   const std::string item("b\0<\\>\xFF", 6);
-  ASSERT_TRUE(queue->AddAfterWithStatus(item, absl::Hours(24)).ok());
+  ASSERT_TRUE(queue->AddItems(AddOptions::After(absl::Hours(24)), {item}).ok());
   const Outcome found = RunInspect({url_, "-pods", R"(b\000<\\>\377)"});
   EXPECT_EQ(found.exit_code, 0);
   EXPECT_THAT(found.out, StartsWith(R"(-pods (shared queue)
@@ -315,17 +316,17 @@ TEST_F(SharedQueuePageTest, ChangesItems) {
   const auto act = [this](InspectAction action) {
     return registry_->Act("pods", action, "a");
   };
-  ASSERT_TRUE(queue_->AddAfterWithStatus("a", absl::Hours(24)).ok());
+  ASSERT_TRUE(queue_->AddItems(AddOptions::After(absl::Hours(24)), {"a"}).ok());
   EXPECT_TRUE(act(InspectAction::kCancel).ok());
   EXPECT_EQ(act(InspectAction::kCancel),
             absl::NotFoundError("the item does not wait"));
-  ASSERT_TRUE(queue_->AddRateLimitedWithStatus("a").ok());
+  ASSERT_TRUE(queue_->AddItems(AddOptions::RateLimited(), {"a"}).ok());
   EXPECT_TRUE(act(InspectAction::kForget).ok());
-  EXPECT_EQ(*queue_->NumRequeuesWithStatus("a"), 0);
-  ASSERT_TRUE(queue_->AddAfterWithStatus("a", absl::Hours(24)).ok());
+  EXPECT_EQ(*queue_->CountFailures("a"), 0);
+  ASSERT_TRUE(queue_->AddItems(AddOptions::After(absl::Hours(24)), {"a"}).ok());
   EXPECT_TRUE(act(InspectAction::kRequeue).ok());
-  EXPECT_EQ(*queue_->LenWithStatus(), 1u);
-  ASSERT_TRUE(queue_->ShutDownWithStatus().ok());
+  EXPECT_EQ(queue_->TakeSnapshotUpTo(0)->num_queued, 1u);
+  ASSERT_TRUE(queue_->ShutDownAndDrain(std::nullopt).status().ok());
   EXPECT_THAT(act(InspectAction::kRequeue).message(),
               HasSubstr("the queue has been shut down"));
 }

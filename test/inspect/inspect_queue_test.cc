@@ -151,7 +151,7 @@ TEST_F(InspectQueueTest, ChangesAnItem) {
   EXPECT_EQ(it.num_waiting, 0u) << "it must not come twice";
   queue.ShutDown();
   EXPECT_EQ(inspectable->Act(InspectAction::kRequeue, "b").code(),
-            absl::StatusCode::kFailedPrecondition);
+            absl::StatusCode::kCancelled);
 }
 
 TEST_F(InspectQueueTest, APlainQueueHasNoDelaysAndCountsNoFailures) {

@@ -22,7 +22,6 @@
 #include "absl/time/time.h"
 #include "civetweb.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
-#include "workqueue/add_with_options.h"
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/fair_ordering.h"
@@ -110,7 +109,7 @@ void AddItems(RateLimitingInterface<Key>& queue) {
   // The flood does not delay the retries of these.
   AddOptions first;
   first.priority = 10;
-  AddWithOptions<Key>(queue, first, {"shop/fails", kEvil});
+  queue.AddWithOptions(first, {"shop/fails", kEvil});
   for (int i = 0; i < kFlood; ++i) queue.Add(absl::StrCat("flood/", i));
   for (int i = 0; i < 40; ++i) queue.Add(absl::StrCat("shop/", i));
   queue.AddAfter("shop/later", absl::Hours(1));

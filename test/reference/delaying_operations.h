@@ -74,7 +74,7 @@ class DelayingOperations : public QueueOperations<Model> {
   }
 
   void MoveModel() {
-    model_.MoveTo(clock_.TimeNow(), [this] { return queue_.TakeSnapshot(); });
+    model_.MoveTo(clock_.TimeNow(), [this] { return *queue_.TakeSnapshot(); });
   }
 
   // Moves the clock to the next time at which an item comes, minus `before`.

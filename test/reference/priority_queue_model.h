@@ -61,7 +61,7 @@ class PriorityQueueModel {
                       const std::vector<int>& items) {
     if (shutting_down_) return items.empty();
     for (int item : items) {
-      absl::Duration delay = options.after;
+      absl::Duration delay = options.after.value_or(absl::ZeroDuration());
       if (options.rate_limited) {
         const absl::Duration limited =
             options.retry_after.has_value()

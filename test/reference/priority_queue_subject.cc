@@ -135,7 +135,7 @@ class Run {
     comparison_.Returned(queue_->AddWithOptions(options, items),
                          model_->AddWithOptions(options, items),
                          "AddWithOptions", items, options.priority,
-                         options.after,
+                         options.after.value_or(absl::ZeroDuration()),
                          options.rate_limited ? "limited" : "not limited",
                          options.retry_after, options.retry);
   }

@@ -131,7 +131,7 @@ class QueueOperations {
 
   // Compares everything in the queue.
   void CompareSnapshots() {
-    const workqueue::Snapshot<int> got = queue_.TakeSnapshot();
+    const workqueue::Snapshot<int> got = *queue_.TakeSnapshot();
     CompareParts(got);
     const workqueue::Snapshot<int> expected = model_.TakeSnapshot();
     comparison_.Did("TakeSnapshot");
@@ -155,7 +155,7 @@ class QueueOperations {
   // snapshot of all.
   void CompareParts(const workqueue::Snapshot<int>& all) {
     const size_t max = all.queued.size() / 2;
-    const workqueue::Snapshot<int> some = queue_.TakeSnapshotUpTo(max);
+    const workqueue::Snapshot<int> some = *queue_.TakeSnapshotUpTo(max);
     comparison_.Same(
         "the numbers of a bounded snapshot", Numbers(some),
         std::vector<size_t>{all.queued.size(), all.processing.size(),
@@ -169,7 +169,7 @@ class QueueOperations {
     if (all.queued.empty()) return;
     // The middle one is looked up.
     const workqueue::Snapshot<int> one =
-        queue_.TakeSnapshotOf(all.queued[max].item);
+        *queue_.TakeSnapshotOf(all.queued[max].item);
     comparison_.Same("the numbers of a snapshot of one item", Numbers(one),
                      Numbers(some));
     comparison_.Same("the one that is queued", Queued(one),

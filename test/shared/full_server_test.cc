@@ -83,17 +83,18 @@ TEST_F(FullServerTest, OnlyAddsAreRefused) {
   EXPECT_TRUE(queue->AddAfter("waits", absl::Hours(1)));
   Fill();
   for (const absl::Status& status :
-       {queue->AddWithStatus("x"), queue->AddAfterWithStatus("x", kLease),
-        queue->AddRateLimitedWithStatus("x"),
-        queue->RescheduleWithStatus("x", kLease),
-        queue->AddAllWithStatus(std::vector<std::string>(2000, "x"))}) {
+       {queue->AddItems({}, {"x"}),
+        queue->AddItems(AddOptions::After(kLease), {"x"}),
+        queue->AddItems(AddOptions::RateLimited(), {"x"}),
+        queue->AddItems(AddOptions::Reschedule(kLease), {"x"}),
+        queue->AddItems({}, std::vector<std::string>(2000, "x"))}) {
     EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
   }
   EXPECT_EQ(queue->NumRequeues("x"), 0);
-  EXPECT_TRUE(queue->ForgetWithStatus("fails").ok());
+  EXPECT_TRUE(queue->ForgetFailures("fails").ok());
   EXPECT_EQ(queue->NumRequeues("fails"), 0);
   EXPECT_TRUE(queue->CancelDelayed("waits"));
-  EXPECT_TRUE(queue->ShutDownWithStatus().ok());
+  EXPECT_TRUE(queue->ShutDownAndDrain(std::nullopt).status().ok());
   EXPECT_TRUE(queue->Reopen().ok());
   Empty();
   EXPECT_TRUE(queue->Add("x"));

@@ -388,7 +388,7 @@ class Ordeal {
     std::string rest;
     do {
       absl::SleepFor(absl::Milliseconds(20));
-      const auto snapshot = (*queue)->TakeSnapshotWithStatus();
+      const auto snapshot = (*queue)->TakeSnapshot();
       if (!snapshot.ok()) return snapshot.status().ToString();
       rest = snapshot->queued.empty() && snapshot->processing.empty() &&
                      snapshot->waiting.empty()

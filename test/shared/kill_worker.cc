@@ -83,16 +83,16 @@ class Process {
       case 0:
         recorder_.Write(KillRecord::kAddBegins, number,
                         absl::ToInt64Nanoseconds(delay), item);
-        AddEnds(number, queue_->AddAfterWithStatus(item, delay));
+        AddEnds(number, queue_->AddItems(AddOptions::After(delay), {item}));
         break;
       case 1:
         recorder_.Write(KillRecord::kAddBegins, number,
                         absl::ToInt64Nanoseconds(kFirstRetry), item);
-        AddEnds(number, queue_->AddRateLimitedWithStatus(item));
+        AddEnds(number, queue_->AddItems(AddOptions::RateLimited(), {item}));
         break;
       default:
         recorder_.Write(KillRecord::kAddBegins, number, 0, item);
-        AddEnds(number, queue_->AddWithStatus(item));
+        AddEnds(number, queue_->AddItems({}, {item}));
     }
   }
 

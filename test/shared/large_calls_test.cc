@@ -216,7 +216,7 @@ TEST_F(LargeCallsTest, AddsAndLeases) {
   Watch("renewal", [this] { Pass(kLease / 3); });
   AddAll();  // while they are processed
   Watch("snapshot of what is processed", [this] {
-    EXPECT_EQ(queue_->TakeSnapshot().processing.size(), items_.size());
+    EXPECT_EQ(queue_->TakeSnapshot()->processing.size(), items_.size());
   });
   Watch("Done", [&] { leases.Done(); });
   leases = Acquire(queue_.get());
@@ -232,7 +232,7 @@ TEST_F(LargeCallsTest, WhatIsDue) {
     }
   });
   Watch("snapshot of what is queued", [this] {
-    EXPECT_EQ(queue_->TakeSnapshot().queued.size(), items_.size());
+    EXPECT_EQ(queue_->TakeSnapshot()->queued.size(), items_.size());
   });
   // Its clock stands still, so that it renews nothing.
   FakeClock clock;
@@ -248,7 +248,7 @@ TEST_F(LargeCallsTest, WhatIsDue) {
 TEST_F(LargeCallsTest, AShutDown) {
   AddAllAfter(absl::Hours(1));
   Watch("snapshot of what waits", [this] {
-    EXPECT_EQ(queue_->TakeSnapshot().waiting.size(), items_.size());
+    EXPECT_EQ(queue_->TakeSnapshot()->waiting.size(), items_.size());
   });
   Watch("ShutDown and Reopen", [this] {
     queue_->ShutDown();

@@ -80,7 +80,7 @@ TEST_F(SharedMonotonicWaitTest, SharedQueue) {
     threads.emplace_back([&queue, t] {
       for (int i = 0; i < 50; ++i) {
         EXPECT_TRUE(queue->Add(absl::StrCat(t)));
-        queue->TakeSnapshotUpTo(1);
+        queue->TakeSnapshotUpTo(1).IgnoreError();
       }
     });
   }

@@ -203,7 +203,7 @@ TEST_F(SharedQueueClusterTest, NothingIsLostIfSlotsMoveUnderLoad) {
   std::set<std::string> added;
   auto adder = Async([&] {
     for (int i = 0; !end; ++i) {
-      const absl::Status status = a->AddWithStatus(Item(i));
+      const absl::Status status = a->AddItems({}, {Item(i)});
       EXPECT_TRUE(status.ok()) << status;
       added.insert(Item(i));
     }
@@ -243,7 +243,7 @@ TEST_F(SharedQueueClusterTest, OtherMastersServeWhileOneIsDead) {
     const bool is_of_dead = NodeOf(SlotOf(item)) == dead;
     of_dead += is_of_dead ? 1 : 0;
   }
-  EXPECT_FALSE(queue->AddWithStatus(Item(0)).ok());
+  EXPECT_FALSE(queue->AddItems({}, {Item(0)}).ok());
   for (size_t i = 0; i < there.size() - of_dead; ++i) {
     auto lease = queue->AcquireWithTimeout(absl::Seconds(30));
     ASSERT_TRUE(lease.ok()) << lease.status();

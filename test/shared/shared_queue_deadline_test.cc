@@ -75,8 +75,8 @@ class SharedQueueDeadlineTest : public RedisFixture {
     std::vector<std::string> many;
     for (int i = 0; i < 100; ++i) many.push_back(absl::StrCat(i));
     const absl::Duration soon = absl::Milliseconds(100);
-    FailsInTime("Add", [&] { return queue->AddWithStatus("x"); });
-    FailsInTime("AddAll", [&] { return queue->AddAllWithStatus(many); });
+    FailsInTime("Add", [&] { return queue->AddItems({}, {"x"}); });
+    FailsInTime("AddAll", [&] { return queue->AddItems({}, many); });
     FailsInTime("Count", [&] { return queue->Count().status(); });
     FailsInTime("TryAcquire", [&] { return queue->TryAcquire().status(); });
     FailsInTime("AcquireWithTimeout",
@@ -84,14 +84,13 @@ class SharedQueueDeadlineTest : public RedisFixture {
     FailsInTime("AcquireUpToWithTimeout", [&] {
       return queue->AcquireUpToWithTimeout(9, soon).status();
     });
-    FailsInTime("TakeSnapshot",
-                [&] { return queue->TakeSnapshotWithStatus().status(); });
+    FailsInTime("TakeSnapshot", [&] { return queue->TakeSnapshot().status(); });
     FailsInTime("TakeSnapshotOf",
-                [&] { return queue->TakeSnapshotOfWithStatus("x").status(); });
-    FailsInTime("ShutDownWithDrain", [&] {
-      return queue->ShutDownWithDrainWithStatus(soon).status();
-    });
-    FailsInTime("ShutDown", [&] { return queue->ShutDownWithStatus(); });
+                [&] { return queue->TakeSnapshotOf("x").status(); });
+    FailsInTime("ShutDownWithDrain",
+                [&] { return queue->ShutDownAndDrain(soon).status(); });
+    FailsInTime("ShutDown",
+                [&] { return queue->ShutDownAndDrain(std::nullopt).status(); });
   }
 
   std::unique_ptr<ReplyProxy> proxy_;
@@ -134,7 +133,7 @@ TEST_F(SharedQueueDeadlineTest, ARequestThatIsNotReadIsNotInTime) {
   ASSERT_NE(queue, nullptr);
   proxy_->Hold(true);
   const std::string large(16 << 20, 'x');
-  FailsInTime("Add", [&] { return queue->AddWithStatus(large); });
+  FailsInTime("Add", [&] { return queue->AddItems({}, {large}); });
   proxy_->Hold(false);
   EXPECT_TRUE(queue->Add("small"));
 }
@@ -150,8 +149,8 @@ TEST_F(SharedQueueDeadlineTest, CallsBesideEachOtherKeepTheirTimes) {
     threads.emplace_back([&queue, end, i] {
       while (Now() < end) {
         FailsInTime("a call", [&] {
-          return i % 4 == 0 ? queue->AddWithStatus("x")
-                            : queue->TakeSnapshotWithStatus().status();
+          return i % 4 == 0 ? queue->AddItems({}, {"x"})
+                            : queue->TakeSnapshot().status();
         });
       }
     });

@@ -112,7 +112,7 @@ TEST_P(SharedQueueFailoverTest, CallsFindTheNewServer) {
     Sleep(absl::Milliseconds(200));
     proxy_->LeadTo(other_->socket_path());
   });
-  const absl::Status status = queue->AddWithStatus("new");
+  const absl::Status status = queue->AddItems({}, {"new"});
   EXPECT_TRUE(status.ok()) << status;
   failover.get();
   EXPECT_EQ(NewQueue(other_->socket_path())->Get(), "new");
@@ -195,34 +195,36 @@ struct Call {
 };
 
 constexpr Call kCalls[] = {
-    {"Add", [](Queue& q) { return q.AddWithStatus("y"); }},
+    {"Add", [](Queue& q) { return q.AddItems({}, {"y"}); }},
     {"AddAll",
      [](Queue& q) {
-       return q.AddAllWithStatus({"y", "z"});
+       return q.AddItems({}, {"y", "z"});
      }},
     {"AddAfter",
-     [](Queue& q) { return q.AddAfterWithStatus("y", absl::Hours(1)); }},
+     [](Queue& q) {
+       return q.AddItems(AddOptions::After(absl::Hours(1)), {"y"});
+     }},
     {"Reschedule",
-     [](Queue& q) { return q.RescheduleWithStatus("y", absl::Hours(1)); }},
+     [](Queue& q) {
+       return q.AddItems(AddOptions::Reschedule(absl::Hours(1)), {"y"});
+     }},
     {"CancelDelayed",
-     [](Queue& q) { return q.CancelDelayedWithStatus("waiting").status(); }},
+     [](Queue& q) { return q.CancelWait("waiting").status(); }},
     {"AddRateLimited",
-     [](Queue& q) { return q.AddRateLimitedWithStatus("x"); }},
-    {"Forget", [](Queue& q) { return q.ForgetWithStatus("x"); }},
-    {"NumRequeues",
-     [](Queue& q) { return q.NumRequeuesWithStatus("x").status(); }},
-    {"Done", [](Queue& q) { return q.DoneWithStatus("x").status(); }},
-    {"Len", [](Queue& q) { return q.LenWithStatus().status(); }},
+     [](Queue& q) { return q.AddItems(AddOptions::RateLimited(), {"x"}); }},
+    {"Forget", [](Queue& q) { return q.ForgetFailures("x"); }},
+    {"NumRequeues", [](Queue& q) { return q.CountFailures("x").status(); }},
+    {"Done", [](Queue& q) { return q.EndProcessing("x").status(); }},
+    {"Len", [](Queue& q) { return q.TakeSnapshotUpTo(0).status(); }},
     {"Count", [](Queue& q) { return q.Count().status(); }},
-    {"TakeSnapshot",
-     [](Queue& q) { return q.TakeSnapshotWithStatus().status(); }},
-    {"TakeSnapshotOf",
-     [](Queue& q) { return q.TakeSnapshotOfWithStatus("x").status(); }},
+    {"TakeSnapshot", [](Queue& q) { return q.TakeSnapshot().status(); }},
+    {"TakeSnapshotOf", [](Queue& q) { return q.TakeSnapshotOf("x").status(); }},
     {"TryGet", [](Queue& q) { return q.TryGet().status(); }},
     {"TryAcquire", [](Queue& q) { return q.TryAcquire().status(); }},
     {"AcquireUpTo",
      [](Queue& q) { return q.AcquireUpToWithTimeout(2, {}).status(); }},
-    {"ShutDown", [](Queue& q) { return q.ShutDownWithStatus(); }},
+    {"ShutDown",
+     [](Queue& q) { return q.ShutDownAndDrain(std::nullopt).status(); }},
     {"Reopen", [](Queue& q) { return q.Reopen(); }},
 };
 
@@ -247,7 +249,8 @@ TEST_P(PassingStateTest, IsNotSeenIfItPasses) {
     EXPECT_TRUE(status.ok()) << call.name << ": " << status;
     EXPECT_LE(left, 0) << call.name;
     proxy_->SetHook(nullptr);
-    for (const auto& item : queue->TakeSnapshot().processing) {
+    const auto snapshot = queue->TakeSnapshot();
+    for (const auto& item : snapshot->processing) {
       queue->Done(item.item);
     }
   }
@@ -263,7 +266,7 @@ TEST_P(PassingStateTest, IsAnErrorOfACallIfItLasts) {
   proxy_->SetHook([](std::string* reply) {
     *reply = absl::StrCat("-", GetParam().commands[0][0], "\r\n");
   });
-  const absl::Status status = (*queue)->AddWithStatus("x");
+  const absl::Status status = (*queue)->AddItems({}, {"x"});
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
   EXPECT_TRUE(absl::IsUnavailable(Queue::Create(options).status()));
   proxy_->SetHook(nullptr);

@@ -98,8 +98,8 @@ TEST_F(SharedQueueOutageTest, ACallFailsInTimeIfThereIsNoServer) {
   server()->Kill();
   const absl::Time start = Now();
   // The server could have received the first call on the old connection.
-  queue->AddWithStatus("x").IgnoreError();
-  const absl::Status status = queue->AddWithStatus("x");
+  queue->AddItems({}, {"x"}).IgnoreError();
+  const absl::Status status = queue->AddItems({}, {"x"});
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
   EXPECT_TRUE(absl::StrContains(status.message(), "queue \"q\" at ")) << status;
   EXPECT_FALSE(queue->Add("x"));
@@ -107,7 +107,7 @@ TEST_F(SharedQueueOutageTest, ACallFailsInTimeIfThereIsNoServer) {
   EXPECT_TRUE(absl::IsUnavailable(queue->TryAcquire().status()));
   EXPECT_EQ(queue->Len(), 0u);
   EXPECT_LT(Now() - start, absl::Seconds(10));
-  EXPECT_TRUE(absl::StrContains(messages_.All(), "Add() of x failed"))
+  EXPECT_TRUE(absl::StrContains(messages_.All(), "an addition of x failed"))
       << messages_.All();
   EXPECT_TRUE(absl::IsUnavailable(Queue::Create(MakeOptions()).status()));
 }
@@ -116,10 +116,10 @@ TEST_F(SharedQueueOutageTest, AServerThatDoesNotAnswerMayHaveExecutedTheCall) {
   const auto queue = NewQueue();
   ASSERT_NE(queue, nullptr);
   server()->Pause();
-  const absl::Status status = queue->AddWithStatus("x");
+  const absl::Status status = queue->AddItems({}, {"x"});
   EXPECT_EQ(status.code(), absl::StatusCode::kUnknown) << status;
   server()->Resume();
-  EXPECT_TRUE(queue->AddWithStatus("x").ok());
+  EXPECT_TRUE(queue->AddItems({}, {"x"}).ok());
   EXPECT_EQ(queue->Get(), "x");
   EXPECT_TRUE(queue->Done("x"));
   EXPECT_EQ(queue->Len(), 0u) << "however often it was added";
@@ -161,7 +161,7 @@ TEST_F(SharedQueueOutageTest, AServerThatStartsAgainSoonIsNotNoticed) {
   for (int i = 0; i < 5; ++i) {
     server()->Kill();
     auto restarted = Async([this] { return server()->Restart(); });
-    while (!queue->AddWithStatus(absl::StrCat(i)).ok()) {
+    while (!queue->AddItems({}, {absl::StrCat(i)}).ok()) {
     }
     EXPECT_TRUE(restarted.get().ok());
   }
@@ -175,7 +175,7 @@ TEST_F(SharedQueueOutageTest, FlushedScriptsAreLoadedAgain) {
   Command({"SCRIPT", "FLUSH"});
   EXPECT_TRUE(queue->Add("y"));
   Command({"SCRIPT", "FLUSH"});
-  EXPECT_EQ(queue->TakeSnapshot().queued.size(), 2u);
+  EXPECT_EQ(queue->TakeSnapshot()->queued.size(), 2u);
 }
 
 // The server knows no token any more. The next one is greater all the same.
@@ -200,7 +200,7 @@ TEST_F(SharedQueueOutageTest, AnotherLayoutIsRefused) {
   queue->Add("x");
   Command({"HSET", "{q}:workqueue", "version", "99"});
   const absl::Status expected = absl::FailedPreconditionError("");
-  const absl::Status later = queue->AddWithStatus("y");
+  const absl::Status later = queue->AddItems({}, {"y"});
   EXPECT_EQ(later.code(), expected.code()) << later;
   const absl::Status status = Queue::Create(MakeOptions()).status();
   EXPECT_EQ(status.code(), expected.code()) << status;
@@ -253,9 +253,9 @@ TEST_F(SharedQueueOutageTest, AUserWithoutChannelsIsTold) {
   Command({"ACL", "SETUSER", "worker", "&*", "-spublish"});
   expect_told((*queue)->Reopen());
   Command({"ACL", "SETUSER", "worker", "+@all", "-evalsha"});
-  expect_told((*queue)->AddWithStatus("x"));
+  expect_told((*queue)->AddItems({}, {"x"}));
   Command({"ACL", "SETUSER", "worker", "+@all"});
-  EXPECT_TRUE((*queue)->AddWithStatus("x").ok());
+  EXPECT_TRUE((*queue)->AddItems({}, {"x"}).ok());
 }
 
 class SharedQueueSettingsTest : public SharedQueueOutageTest {
@@ -299,8 +299,8 @@ TEST_F(SharedQueueMemoryTest, AFullServerRefusesAdds) {
   ASSERT_NE(queue, nullptr);
   int added = 0;
   absl::Status status;
-  while ((status = queue->AddWithStatus(
-              absl::StrCat(added, std::string(10000, 'x'))))
+  while ((status = queue->AddItems(
+              {}, {absl::StrCat(added, std::string(10000, 'x'))}))
              .ok()) {
     ++added;
   }

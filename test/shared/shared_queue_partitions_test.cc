@@ -320,12 +320,12 @@ TEST_F(SharedQueuePartitionsTest, ABoundedSnapshotHasTheFirstItems) {
     processing.push_back(*b_->Get());
     clock_.Step(absl::Seconds(1));
   }
-  const Snapshot<std::string> all = a_->TakeSnapshot();
+  const Snapshot<std::string> all = *a_->TakeSnapshot();
   ASSERT_EQ(all.queued.size(), 8u);
   ASSERT_EQ(all.processing.size(), 4u);
   ASSERT_EQ(all.waiting.size(), 12u);
   for (size_t max = 0; max < 14; ++max) {
-    const Snapshot<std::string> some = a_->TakeSnapshotUpTo(max);
+    const Snapshot<std::string> some = *a_->TakeSnapshotUpTo(max);
     EXPECT_EQ(some.num_queued, 8u);
     EXPECT_EQ(some.num_processing, 4u);
     EXPECT_EQ(some.num_waiting, 12u);
@@ -364,7 +364,7 @@ TEST_F(SharedQueuePartitionsTest, HasAllCallsForItems) {
   absl::StatusOr<Lease<std::string>> lease = b_->TryAcquire();
   ASSERT_TRUE(lease.ok()) << lease.status();
 
-  const Snapshot<std::string> snapshot = a_->TakeSnapshot();
+  const Snapshot<std::string> snapshot = *a_->TakeSnapshot();
   ASSERT_EQ(snapshot.queued.size(), 1u);
   ASSERT_EQ(snapshot.processing.size(), 1u);
   EXPECT_EQ(snapshot.processing[0].item, **lease);
@@ -378,7 +378,7 @@ TEST_F(SharedQueuePartitionsTest, HasAllCallsForItems) {
   EXPECT_EQ(snapshot.waiting[0].item, y);
   EXPECT_EQ(snapshot.waiting[0].ready_at,
             clock_.TimeNow() + absl::Milliseconds(5));
-  const Snapshot<std::string> one = a_->TakeSnapshotOf(y);
+  const Snapshot<std::string> one = *a_->TakeSnapshotOf(y);
   EXPECT_EQ(one.num_queued, 1u);
   EXPECT_EQ(one.num_processing, 1u);
   EXPECT_EQ(one.num_waiting, 1u);

@@ -128,7 +128,7 @@ TEST_F(SharedQueueRepairTest, WhatWaitsComesAtOnce) {
   StepToRepair();
   AwaitRepair(2);
   EXPECT_EQ(b_->Len(), 2u) << "their times are lost";
-  EXPECT_EQ(b_->TakeSnapshot().num_waiting, 0u);
+  EXPECT_EQ(b_->TakeSnapshot()->num_waiting, 0u);
 }
 
 TEST_F(SharedQueueRepairTest, CallsWorkBeforeTheRepair) {
@@ -136,7 +136,7 @@ TEST_F(SharedQueueRepairTest, CallsWorkBeforeTheRepair) {
     a_->AddAfter(item, absl::Hours(1));
   }
   Delete("waiting");
-  EXPECT_TRUE(a_->TakeSnapshotOfWithStatus("x").ok());
+  EXPECT_TRUE(a_->TakeSnapshotOf("x").ok());
   EXPECT_TRUE(a_->AddAfter("x", absl::Seconds(2)));
   EXPECT_TRUE(a_->Reschedule("y", absl::Seconds(2)));
   EXPECT_TRUE(a_->AddRateLimited("z"));

@@ -278,8 +278,8 @@ TEST_F(SharedQueueTest, AnExpiredLeaseIsAFailure) {
     EXPECT_EQ(a_->Count()->failing, 1u);
     clock_.Step(backoff - absl::Nanoseconds(1));
     EXPECT_EQ(a_->Len(), 0u);
-    EXPECT_EQ(a_->TakeSnapshot().waiting.at(0).failures, failures);
-    EXPECT_EQ(a_->TakeSnapshot().waiting.at(0).priority, 7);
+    EXPECT_EQ(a_->TakeSnapshot()->waiting.at(0).failures, failures);
+    EXPECT_EQ(a_->TakeSnapshot()->waiting.at(0).priority, 7);
     clock_.Step(absl::Nanoseconds(1));
     EXPECT_EQ(a_->Len(), 1u);
     backoff *= 2;
@@ -570,7 +570,7 @@ TEST_F(SharedQueueTest, TheSnapshotIsTheQueues) {
   a_->Add("p");
   a_->AddRateLimited("w");
   clock_.Step(absl::Milliseconds(1));
-  const Snapshot<std::string> snapshot = a_->TakeSnapshot();
+  const Snapshot<std::string> snapshot = *a_->TakeSnapshot();
   EXPECT_EQ(Printed(snapshot),
             "1 queued:\n  q for 1ms\n1 processing:\n  p for 1ms, added again\n"
             "1 waiting:\n  w for another 4ms (failures: 1)\n");
@@ -585,20 +585,20 @@ TEST_F(SharedQueueTest, ABoundedSnapshotHasTheFirstItems) {
   a_->AddAfter("w", absl::Seconds(3));
   a_->AddAfter("v", absl::Seconds(2));
   a_->AddAfter("u", absl::Seconds(1));
-  EXPECT_EQ(Printed(a_->TakeSnapshotUpTo(0)),
+  EXPECT_EQ(Printed(*a_->TakeSnapshotUpTo(0)),
             "0 of 3 queued\n0 of 2 processing\n0 of 3 waiting\n");
-  EXPECT_EQ(Printed(a_->TakeSnapshotUpTo(1)),
+  EXPECT_EQ(Printed(*a_->TakeSnapshotUpTo(1)),
             "1 of 3 queued:\n  r for 1s\n"
             "1 of 2 processing:\n  p for 1s, added again\n"
             "1 of 3 waiting:\n  u for another 1s\n");
-  EXPECT_EQ(Printed(a_->TakeSnapshotUpTo(2)),
+  EXPECT_EQ(Printed(*a_->TakeSnapshotUpTo(2)),
             "2 of 3 queued:\n  r for 1s\n  s for 1s\n"
             "2 processing:\n  p for 1s, added again\n  q for 0\n"
             "2 of 3 waiting:\n  u for another 1s\n  v for another 2s\n");
-  const std::string all = Printed(a_->TakeSnapshot());
-  EXPECT_EQ(Printed(a_->TakeSnapshotUpTo(3)), all);
-  EXPECT_EQ(Printed(a_->TakeSnapshotUpTo(4)), all);
-  EXPECT_EQ(Printed(a_->TakeSnapshotUpTo(size_t{1} << 40)), all);
+  const std::string all = Printed(*a_->TakeSnapshot());
+  EXPECT_EQ(Printed(*a_->TakeSnapshotUpTo(3)), all);
+  EXPECT_EQ(Printed(*a_->TakeSnapshotUpTo(4)), all);
+  EXPECT_EQ(Printed(*a_->TakeSnapshotUpTo(size_t{1} << 40)), all);
 }
 
 // The server sends a snapshot in parts.
@@ -613,7 +613,7 @@ TEST_F(SharedQueueTest, ALargeSnapshotHasEachItemOnce) {
   const LeaseBatch<std::string> batch = *b_->AcquireUpTo(kItems);
   EXPECT_TRUE(a_->AddWithOptions({absl::Seconds(9)}, waiting));
   EXPECT_TRUE(a_->AddWithOptions({absl::ZeroDuration(), false, 1}, waiting));
-  const Snapshot<std::string> all = a_->TakeSnapshot();
+  const Snapshot<std::string> all = *a_->TakeSnapshot();
   ASSERT_EQ(all.queued.size(), size_t{kItems});
   ASSERT_EQ(all.processing.size(), size_t{kItems});
   ASSERT_EQ(all.waiting.size(), size_t{kItems});
@@ -622,7 +622,7 @@ TEST_F(SharedQueueTest, ALargeSnapshotHasEachItemOnce) {
     EXPECT_EQ(all.processing[i].item, queued[i]);
     EXPECT_EQ(all.waiting[i].item, waiting[i]);
   }
-  const Snapshot<std::string> some = a_->TakeSnapshotUpTo(1200);
+  const Snapshot<std::string> some = *a_->TakeSnapshotUpTo(1200);
   ASSERT_EQ(some.queued.size(), 1200u);
   ASSERT_EQ(some.processing.size(), 1200u);
   ASSERT_EQ(some.waiting.size(), 1200u);
@@ -638,7 +638,7 @@ TEST_F(SharedQueueTest, AfterAShutDownNothingWaitsHoweverManyDid) {
   a_->ShutDown();
   EXPECT_EQ(b_->Count()->waiting, 0u);
   EXPECT_FALSE(b_->CancelDelayed("4999"));
-  EXPECT_EQ(Printed(b_->TakeSnapshotUpTo(1)),
+  EXPECT_EQ(Printed(*b_->TakeSnapshotUpTo(1)),
             "shutting down\n0 queued\n0 processing\n0 waiting\n");
   EXPECT_TRUE(a_->Reopen().ok());
   EXPECT_TRUE(b_->AddAfter("4999", absl::Seconds(2)));
@@ -650,26 +650,26 @@ TEST_F(SharedQueueTest, AfterAShutDownNothingWaitsHoweverManyDid) {
 
 TEST_F(SharedQueueTest, ASnapshotOfOneItemHasItsStates) {
   a_->AddRateLimited("x");
-  EXPECT_EQ(Printed(b_->TakeSnapshotOf("x")),
+  EXPECT_EQ(Printed(*b_->TakeSnapshotOf("x")),
             "0 queued\n0 processing\n"
             "1 waiting:\n  x for another 5ms (failures: 1)\n");
   a_->AddAll({"x", "y"});
-  EXPECT_EQ(Printed(b_->TakeSnapshotOf("x")),
+  EXPECT_EQ(Printed(*b_->TakeSnapshotOf("x")),
             "1 of 2 queued:\n  x for 0 (failures: 1)\n0 processing\n"
             "1 waiting:\n  x for another 5ms (failures: 1)\n");
   ASSERT_EQ(b_->Get(), "x");
   a_->Add("x");
   b_->CancelDelayed("x");
-  EXPECT_EQ(Printed(a_->TakeSnapshotOf("x")),
+  EXPECT_EQ(Printed(*a_->TakeSnapshotOf("x")),
             "0 of 1 queued\n"
             "1 processing:\n  x for 0, added again (failures: 1)\n"
             "0 waiting\n");
-  EXPECT_EQ(Printed(a_->TakeSnapshotOf("y")),
+  EXPECT_EQ(Printed(*a_->TakeSnapshotOf("y")),
             "1 queued:\n  y for 0\n0 of 1 processing\n0 waiting\n");
-  EXPECT_EQ(Printed(a_->TakeSnapshotOf("z")),
+  EXPECT_EQ(Printed(*a_->TakeSnapshotOf("z")),
             "0 of 1 queued\n0 of 1 processing\n0 waiting\n");
   a_->AddAfter("never", absl::InfiniteDuration());
-  EXPECT_EQ(a_->TakeSnapshotOf("never").waiting.at(0).ready_at,
+  EXPECT_EQ(a_->TakeSnapshotOf("never")->waiting.at(0).ready_at,
             absl::InfiniteFuture());
 }
 
@@ -733,7 +733,7 @@ TEST_F(SharedQueueTest, AMillionItemsWait) {
     batch.clear();
   }
   EXPECT_EQ(a_->Len(), 0u);
-  EXPECT_EQ(a_->TakeSnapshot().waiting.size(), size_t{kItems});
+  EXPECT_EQ(a_->TakeSnapshot()->waiting.size(), size_t{kItems});
   clock_.Step(absl::Milliseconds(100));
   EXPECT_EQ(b_->Len(), 100u) << "the first hundred has one time";
   EXPECT_EQ(b_->Get(), "item 0");

@@ -179,7 +179,7 @@ TEST_F(UndecodableItemTest, GetGoesOn) {
   EXPECT_EQ(y->item, "y");
   EXPECT_TRUE(older_->Done("x"));
   EXPECT_TRUE(older_->Done("y"));
-  EXPECT_EQ(newer_->TakeSnapshot().waiting.size(), 2u);
+  EXPECT_EQ(newer_->TakeSnapshot()->waiting.size(), 2u);
 }
 
 TEST_F(UndecodableItemTest, ABatchHasTheOthers) {

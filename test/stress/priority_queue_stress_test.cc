@@ -132,7 +132,8 @@ TEST(PriorityQueueStressTest, NothingIsEarlyAndNothingIsLost) {
       priorities[item] = options.priority;
       // The clock advances in the meantime, so the queue's own time is not
       // earlier than this.
-      ready_at[item] = absl::ToUnixNanos(clock->TimeNow() + options.after);
+      ready_at[item] = absl::ToUnixNanos(
+          clock->TimeNow() + options.after.value_or(absl::ZeroDuration()));
       EXPECT_TRUE(Add(queue, options, item));
     }
   });
@@ -174,7 +175,7 @@ TEST(PriorityQueueStressTest, ConcurrentMovesAndCancels) {
           break;
         case 5:
           if (i % 50 == 0) clock.Step(absl::Microseconds(500));
-          if (i % 100 == 0) queue.TakeSnapshot();
+          if (i % 100 == 0) queue.TakeSnapshot().IgnoreError();
       }
     }
   });

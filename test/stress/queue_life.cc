@@ -381,7 +381,7 @@ void QueueLife::TakeSnapshots(Crew::Member& self) {
   std::mt19937 random(life_.seed);
   while (!stop_) {
     self.Doing("TakeSnapshot");
-    Check(queue_.TakeSnapshot());
+    Check(*queue_.TakeSnapshot());
     life_.Count(Event::kSnapshots);
     RealClock()->Sleep(ShortDelay(random));
   }
@@ -535,7 +535,7 @@ void QueueLife::Live() {
   EXPECT_TRUE(queue_.ShuttingDown());
   EXPECT_FALSE(queue_.Add(0));
   EXPECT_TRUE(absl::IsCancelled(queue_.TryGet().status()));
-  const Snapshot<int> snapshot = queue_.TakeSnapshot();
+  const Snapshot<int> snapshot = *queue_.TakeSnapshot();
   EXPECT_TRUE(snapshot.queued.empty());
   EXPECT_TRUE(snapshot.processing.empty());
   const int dropped = debts_.ExpectPaidButDelayed();

@@ -164,7 +164,7 @@ class CallbackWithoutLockTest : public ::testing::TestWithParam<Kind> {
     EXPECT_FALSE(queue_->CancelAcquire(id_));
     EXPECT_TRUE(queue_->AddAfter("x", absl::Hours(1)));
     EXPECT_TRUE(queue_->Reschedule("y", absl::Hours(1)));
-    EXPECT_EQ(queue_->TakeSnapshot().waiting.size(), 2u);
+    EXPECT_EQ(queue_->TakeSnapshot()->waiting.size(), 2u);
     EXPECT_TRUE(queue_->CancelDelayed("x"));
     EXPECT_TRUE(queue_->CancelDelayed("y"));
     const AcquireId other = queue_->AcquireAsync(&inline_, [](Item) {});
@@ -276,7 +276,7 @@ TEST_P(CallbackWithoutLockTest, InAShutDown) {
       EXPECT_FALSE(q->AddAfter("1", absl::Seconds(1)));
       EXPECT_FALSE(q->Reschedule("1", absl::Seconds(1)));
       EXPECT_FALSE(q->CancelDelayed("1"));
-      EXPECT_TRUE(q->TakeSnapshot().queued.empty());
+      EXPECT_TRUE(q->TakeSnapshot()->queued.empty());
       end(q);
       q->AcquireAsync(&inline_, [&called](Item) { ++called; });
       ++called;

@@ -1,8 +1,6 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "workqueue/add_with_options.h"
-
 #include <memory>
 #include <string>
 #include <utility>
@@ -57,8 +55,8 @@ TEST_F(AddWithOptionsTest, APriorityCountsIfTheQueueHasPriorities) {
   for (RateLimitingInterface<std::string>* queue :
        {static_cast<RateLimitingInterface<std::string>*>(&with_priorities_),
         static_cast<RateLimitingInterface<std::string>*>(&without_)}) {
-    EXPECT_TRUE(AddWithOptions<std::string>(*queue, AddOptions(), {"a", "b"}));
-    EXPECT_TRUE(AddWithOptions<std::string>(*queue, high, {"c"}));
+    EXPECT_TRUE(queue->AddWithOptions(AddOptions(), {"a", "b"}));
+    EXPECT_TRUE(queue->AddWithOptions(high, {"c"}));
   }
   EXPECT_EQ(GetAll(with_priorities_), (Strings{"c", "a", "b"}));
   EXPECT_EQ(GetAll(without_), (Strings{"a", "b", "c"}));
@@ -72,8 +70,8 @@ TEST_F(AddWithOptionsTest, DelaysCountForBoth) {
   for (RateLimitingInterface<std::string>* queue :
        {static_cast<RateLimitingInterface<std::string>*>(&with_priorities_),
         static_cast<RateLimitingInterface<std::string>*>(&without_)}) {
-    EXPECT_TRUE(AddWithOptions<std::string>(*queue, later, {"a"}));
-    EXPECT_TRUE(AddWithOptions<std::string>(*queue, limited, {"b"}));
+    EXPECT_TRUE(queue->AddWithOptions(later, {"a"}));
+    EXPECT_TRUE(queue->AddWithOptions(limited, {"b"}));
     EXPECT_EQ(GetAll(*queue), Strings());
   }
   clock_.Step(kSecond);
@@ -93,9 +91,9 @@ TEST_F(AddWithOptionsTest, ADelayThatAnErrorChoseCountsForBoth) {
   for (RateLimitingInterface<std::string>* queue :
        {static_cast<RateLimitingInterface<std::string>*>(&with_priorities_),
         static_cast<RateLimitingInterface<std::string>*>(&without_)}) {
-    EXPECT_TRUE(AddWithOptions<std::string>(*queue, not_limited, {"a"}));
+    EXPECT_TRUE(queue->AddWithOptions(not_limited, {"a"}));
     EXPECT_EQ(GetAll(*queue), Strings{"a"}) << "it is ignored";
-    EXPECT_TRUE(AddWithOptions<std::string>(*queue, after_two, {"b"}));
+    EXPECT_TRUE(queue->AddWithOptions(after_two, {"b"}));
     EXPECT_EQ(queue->NumRequeues("a"), 0);
     EXPECT_EQ(queue->NumRequeues("b"), 1);
   }
@@ -110,9 +108,8 @@ TEST_F(AddWithOptionsTest, ADelayThatAnErrorChoseCountsForBoth) {
 TEST_F(AddWithOptionsTest, TellsThatTheQueueTakesNothing) {
   with_priorities_.ShutDown();
   without_.ShutDown();
-  EXPECT_FALSE(
-      AddWithOptions<std::string>(with_priorities_, AddOptions(), {"a"}));
-  EXPECT_FALSE(AddWithOptions<std::string>(without_, AddOptions(), {"a"}));
+  EXPECT_FALSE(with_priorities_.AddWithOptions(AddOptions(), {"a"}));
+  EXPECT_FALSE(without_.AddWithOptions(AddOptions(), {"a"}));
 }
 
 }  // namespace

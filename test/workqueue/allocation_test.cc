@@ -87,6 +87,7 @@ TEST(SteadyStateTest, AQueueThatReportsAnAgeAllocatesNothing) {
       queue.Done(*queue.Get());
     }
   };
+  clock.AwaitWaiters(1);  // The queue's thread has begun.
   cycle();
   EXPECT_EQ(AllocationsIn(cycle), 0);
 }

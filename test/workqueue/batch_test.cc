@@ -227,9 +227,9 @@ TEST_P(AcquireUpToTest, EndsAsManyAsThereAre) {
   {
     const StringLeases leases = queue_->AcquireUpTo(items.size());
     ASSERT_EQ(ItemsOf(leases), items);
-    EXPECT_EQ(queue_->TakeSnapshot().processing.size(), items.size());
+    EXPECT_EQ(queue_->TakeSnapshot()->processing.size(), items.size());
   }
-  EXPECT_EQ(queue_->TakeSnapshot().processing.size(), 0u);
+  EXPECT_EQ(queue_->TakeSnapshot()->processing.size(), 0u);
 }
 
 TEST_P(AcquireUpToTest, OfZeroIsAnErrorWhateverTheQueueHas) {
@@ -524,7 +524,7 @@ class BatchThrowsTest : public testing::Test {
   void ExpectThrowsAndLeavesAll() {
     EXPECT_TRUE(Blows([&] { queue_->AcquireUpTo(3).IgnoreError(); }));
     EXPECT_EQ(queue_->Len(), 3u);
-    EXPECT_TRUE(queue_->TakeSnapshot().processing.empty());
+    EXPECT_TRUE(queue_->TakeSnapshot()->processing.empty());
     EXPECT_EQ(ItemsOf(queue_->AcquireUpTo(3)), (Ints{1, 2, 3}));
   }
 

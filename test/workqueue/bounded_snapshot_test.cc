@@ -260,7 +260,7 @@ class BoundedSnapshotTest : public testing::TestWithParam<Kind> {
 
   void ExpectPrefix(const Snapshot<Item>& all, size_t max) {
     SCOPED_TRACE(max);
-    const Snapshot<Item> some = queue_.TakeSnapshotUpTo(max);
+    const Snapshot<Item> some = *queue_.TakeSnapshotUpTo(max);
     EXPECT_EQ(some.taken_at, all.taken_at);
     EXPECT_EQ(some.shutting_down, all.shutting_down);
     EXPECT_EQ(some.num_queued, all.queued.size());
@@ -282,7 +282,7 @@ class BoundedSnapshotTest : public testing::TestWithParam<Kind> {
 
   void ExpectOne(const Snapshot<Item>& all, int item) {
     SCOPED_TRACE(item);
-    const Snapshot<Item> one = queue_.TakeSnapshotOf(item);
+    const Snapshot<Item> one = *queue_.TakeSnapshotOf(item);
     EXPECT_EQ(one.taken_at, all.taken_at);
     EXPECT_EQ(one.shutting_down, all.shutting_down);
     EXPECT_EQ(one.num_queued, all.num_queued);
@@ -310,7 +310,7 @@ TEST_P(BoundedSnapshotTest, IsTheBeginningOfTheWholeSnapshot) {
   for (int i = 0; i < 1500; ++i) {
     ChangeRandomly();
     if (i % 50 != 0) continue;
-    const Snapshot<Item> all = queue_.TakeSnapshot();
+    const Snapshot<Item> all = *queue_.TakeSnapshot();
     queued = std::max(queued, all.queued.size());
     processing = std::max(processing, all.processing.size());
     waiting = std::max(waiting, all.waiting.size());
@@ -336,7 +336,7 @@ TEST_P(BoundedSnapshotTest, OfOneItemHasTheStatesOfThatItem) {
   for (int i = 0; i < 1500; ++i) {
     ChangeRandomly();
     if (i % 50 != 0) continue;
-    const Snapshot<Item> all = queue_.TakeSnapshot();
+    const Snapshot<Item> all = *queue_.TakeSnapshot();
     for (int item = -1; item <= kItems; ++item) ExpectOne(all, item);
     if (testing::Test::HasFailure()) return;
   }
@@ -349,7 +349,7 @@ TEST_P(BoundedSnapshotTest, AfterAShutDown) {
     subject_.delaying->AddAfter(9, absl::Seconds(1));
   }
   queue_.ShutDown();
-  const Snapshot<Item> all = queue_.TakeSnapshot();
+  const Snapshot<Item> all = *queue_.TakeSnapshot();
   EXPECT_TRUE(all.shutting_down);
   EXPECT_EQ(all.queued.size(), 4u);
   EXPECT_EQ(all.waiting.size(), 0u);
@@ -372,10 +372,10 @@ TEST_P(BoundedSnapshotTest, CopiesAndAllocatesNoMoreOfManyItems) {
       }
     }
     clock_.Step(absl::ZeroDuration());  // Ends the copies on other threads.
-    queue_.TakeSnapshotUpTo(0);         // Takes in the additions.
+    queue_.TakeSnapshotUpTo(0).IgnoreError();  // Takes in the additions.
     const int copies = Item::copies;
     const int64_t allocations = CountedHeap::allocations;
-    const Snapshot<Item> snapshot = queue_.TakeSnapshotUpTo(kMax);
+    const Snapshot<Item> snapshot = *queue_.TakeSnapshotUpTo(kMax);
     EXPECT_EQ(snapshot.num_queued, size_t(items));
     EXPECT_EQ(snapshot.num_processing, size_t(items));
     EXPECT_EQ(snapshot.queued.size(), size_t{kMax});
@@ -388,7 +388,7 @@ TEST_P(BoundedSnapshotTest, CopiesAndAllocatesNoMoreOfManyItems) {
   EXPECT_EQ(cost_of(5000), few);
 
   const int copies = Item::copies;
-  EXPECT_EQ(queue_.TakeSnapshotUpTo(0).num_queued, 5000u);
+  EXPECT_EQ(queue_.TakeSnapshotUpTo(0)->num_queued, 5000u);
   EXPECT_EQ(Item::copies, copies) << "the numbers need no copy";
 }
 
@@ -402,7 +402,7 @@ TEST(BoundedFairSnapshotTest, VisitsFewGroups) {
   const auto allocations_with = [&](int groups) {
     for (int i = 0; i < 2 * groups; ++i) queue.Add(i);
     const int64_t before = CountedHeap::allocations;
-    const Snapshot<Item> snapshot = queue.TakeSnapshotUpTo(10);
+    const Snapshot<Item> snapshot = *queue.TakeSnapshotUpTo(10);
     EXPECT_EQ(snapshot.queued.size(), 10u);
     return CountedHeap::allocations - before;
   };
@@ -422,14 +422,14 @@ TEST(SnapshotOfOneItemTest, InEachState) {
   RateLimitingQueue<Item> queue(std::move(options));
   const absl::Time start = clock.TimeNow();
 
-  Snapshot<Item> snapshot = queue.TakeSnapshotOf(1);
+  Snapshot<Item> snapshot = *queue.TakeSnapshotOf(1);
   EXPECT_TRUE(snapshot.queued.empty());
   EXPECT_TRUE(snapshot.processing.empty());
   EXPECT_TRUE(snapshot.waiting.empty());
   EXPECT_EQ(snapshot.num_queued, 0u);
 
   queue.AddRateLimited(1);
-  snapshot = queue.TakeSnapshotOf(1);
+  snapshot = *queue.TakeSnapshotOf(1);
   ASSERT_EQ(snapshot.waiting.size(), 1u);
   EXPECT_EQ(snapshot.waiting[0].ready_at, start + absl::Seconds(1));
   EXPECT_EQ(snapshot.waiting[0].failures, 1);
@@ -437,7 +437,7 @@ TEST(SnapshotOfOneItemTest, InEachState) {
 
   queue.Add(0);
   queue.Add(1);
-  snapshot = queue.TakeSnapshotOf(1);
+  snapshot = *queue.TakeSnapshotOf(1);
   ASSERT_EQ(snapshot.queued.size(), 1u) << "it waits and is queued";
   EXPECT_EQ(snapshot.queued[0].item.value, 1);
   EXPECT_EQ(snapshot.queued[0].failures, 1);
@@ -446,14 +446,14 @@ TEST(SnapshotOfOneItemTest, InEachState) {
 
   queue.Done(*queue.Get());
   ASSERT_EQ(queue.Get(), Item(1));
-  snapshot = queue.TakeSnapshotOf(1);
+  snapshot = *queue.TakeSnapshotOf(1);
   EXPECT_TRUE(snapshot.queued.empty());
   ASSERT_EQ(snapshot.processing.size(), 1u);
   EXPECT_FALSE(snapshot.processing[0].added_again);
   EXPECT_EQ(snapshot.processing[0].failures, 1);
 
   queue.Add(1);
-  snapshot = queue.TakeSnapshotOf(1);
+  snapshot = *queue.TakeSnapshotOf(1);
   EXPECT_TRUE(snapshot.queued.empty());
   ASSERT_EQ(snapshot.processing.size(), 1u);
   EXPECT_TRUE(snapshot.processing[0].added_again);
@@ -469,7 +469,7 @@ TEST(BoundedSnapshotOfLayersTest, HasNoMoreThanMaxOfAllLayers) {
       std::move(below.owned), On<DelayingQueueOptions<Item>>(&clock, nullptr));
   for (int i : {1, 4, 5}) inner.AddAfter(i, absl::Seconds(i));
   for (int i : {2, 3, 6}) queue->AddAfter(i, absl::Seconds(i));
-  const Snapshot<Item> snapshot = queue->TakeSnapshotUpTo(3);
+  const Snapshot<Item> snapshot = *queue->TakeSnapshotUpTo(3);
   EXPECT_EQ(snapshot.num_waiting, 6u);
   ASSERT_EQ(snapshot.waiting.size(), 3u);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(snapshot.waiting[i].item.value, i + 1);
@@ -490,13 +490,13 @@ TEST(BoundedSnapshotPrintTest, SaysOfHowMany) {
   Queue<int> queue(std::move(options));
   for (int i = 0; i < 1000; ++i) queue.Add(i);
   queue.Get();
-  EXPECT_EQ(Printed(queue.TakeSnapshotUpTo(2)),
+  EXPECT_EQ(Printed(*queue.TakeSnapshotUpTo(2)),
             "2 of 999 queued:\n  1 for 0\n  2 for 0\n"
             "1 processing:\n  0 for 0\n"
             "0 waiting\n");
-  EXPECT_EQ(Printed(queue.TakeSnapshotUpTo(0)),
+  EXPECT_EQ(Printed(*queue.TakeSnapshotUpTo(0)),
             "0 of 999 queued\n0 of 1 processing\n0 waiting\n");
-  EXPECT_EQ(Printed(queue.TakeSnapshotOf(5)),
+  EXPECT_EQ(Printed(*queue.TakeSnapshotOf(5)),
             "1 of 999 queued:\n  5 for 0\n0 of 1 processing\n0 waiting\n");
 }
 

@@ -11,7 +11,9 @@
 #include <memory>
 #include <utility>
 
-#include "absl/time/time.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/delaying_queue.h"
 #include "workqueue/interfaces.h"
@@ -50,9 +52,10 @@ class ContendedQueue final : public Queue<T, HashEq...> {
  public:
   using Queue<T, HashEq...>::Queue;
 
-  bool Add(const T& item) override {
+  absl::Status AddItems(const AddOptions& options,
+                        absl::Span<const T> items) override {
     OpenRing();
-    return Queue<T, HashEq...>::Add(item);
+    return Queue<T, HashEq...>::AddItems(options, items);
   }
 
   bool OpenRing() { return internal::RingOpener::Open(this); }
@@ -69,18 +72,15 @@ class ContendedDelayingQueue final
   explicit ContendedDelayingQueue(DelayingQueueOptions<T> options)
       : Base(std::make_unique<DelayingQueue<T>>(std::move(options))) {}
 
-  bool Add(const T& item) override {
-    internal::RingOpener::Open(&this->below());
-    return Base::Add(item);
+  absl::Status AddItems(const AddOptions& options,
+                        absl::Span<const T> items) override {
+    if (!options.after.has_value()) {
+      internal::RingOpener::Open(&this->below());
+    }
+    return Base::AddItems(options, items);
   }
-  bool AddAfter(const T& item, absl::Duration delay) override {
-    return this->below().AddAfter(item, delay);
-  }
-  bool CancelDelayed(const T& item) override {
-    return this->below().CancelDelayed(item);
-  }
-  bool Reschedule(const T& item, absl::Duration delay) override {
-    return this->below().Reschedule(item, delay);
+  absl::StatusOr<bool> CancelWait(const T& item) override {
+    return this->below().CancelWait(item);
   }
 
  private:

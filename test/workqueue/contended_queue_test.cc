@@ -59,7 +59,7 @@ TEST_F(ContendedQueueTest, TheNextCallSeesThePushedItem) {
   EXPECT_TRUE(queue_.Add(1));
   EXPECT_EQ(queue_.Len(), 1u);
   EXPECT_TRUE(queue_.Add(2));
-  EXPECT_EQ(queue_.TakeSnapshot().queued.size(), 2u);
+  EXPECT_EQ(queue_.TakeSnapshot()->queued.size(), 2u);
   EXPECT_TRUE(queue_.Add(3));
   EXPECT_EQ(queue_.Get(), 1);
   EXPECT_EQ(queue_.GetWithTimeout(absl::ZeroDuration()).value(), 2);
@@ -112,7 +112,7 @@ TEST_F(ContendedQueueTest, AnItemIsOldFromItsAdd) {
   const absl::Time added = clock_.TimeNow();
   queue_.Add(1);
   clock_.Step(absl::Seconds(5));
-  const Snapshot<int> snapshot = queue_.TakeSnapshot();
+  const Snapshot<int> snapshot = *queue_.TakeSnapshot();
   ASSERT_EQ(snapshot.queued.size(), 1u);
   EXPECT_EQ(snapshot.queued[0].since, added);
 }

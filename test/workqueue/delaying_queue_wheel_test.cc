@@ -112,7 +112,8 @@ TEST_F(WheelDelayingQueueTest, NeverEarlyLateByATickAtMost) {
         break;
       case 4: {
         std::map<int, absl::Time> snapshot;
-        for (const auto& one : queue_.TakeSnapshot().waiting) {
+        const auto taken = queue_.TakeSnapshot();
+        for (const auto& one : taken->waiting) {
           ASSERT_TRUE(snapshot.emplace(one.item, one.ready_at).second);
         }
         ASSERT_EQ(snapshot.size(), waiting.size());

@@ -52,7 +52,8 @@ Strings Drain(Queue<std::string>& queue) {
 
 Strings Queued(Queue<std::string>& queue) {
   Strings queued;
-  for (const auto& it : queue.TakeSnapshot().queued) queued.push_back(it.item);
+  const auto snapshot = queue.TakeSnapshot();
+  for (const auto& it : snapshot->queued) queued.push_back(it.item);
   return queued;
 }
 

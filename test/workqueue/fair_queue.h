@@ -86,7 +86,8 @@ inline Strings Drain(StringQueue& queue) {
 // Returns the first `max` queued items.
 inline Strings Queued(StringQueue& queue, size_t max) {
   Strings queued;
-  for (const auto& it : queue.TakeSnapshotUpTo(max).queued) {
+  const auto snapshot = queue.TakeSnapshotUpTo(max);
+  for (const auto& it : snapshot->queued) {
     queued.push_back(it.item);
   }
   return queued;

@@ -134,7 +134,7 @@ TEST_P(HeldBackTest, ItemIsHandedOutOnceAnotherIsDone) {
   EXPECT_EQ(queue_->Get(), "a");
   EXPECT_EQ(TryGet(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_EQ(queue_->Len(), 1u);
-  EXPECT_EQ(queue_->TakeSnapshot().num_queued, 1u);
+  EXPECT_EQ(queue_->TakeSnapshot()->num_queued, 1u);
   queue_->Done("a");
   EXPECT_EQ(queue_->Get(), "b");
   queue_->Done("b");
@@ -148,7 +148,7 @@ TEST_P(HeldBackTest, DoneWakesThreadsThatWait) {
     workers.emplace_back([this] {
       Lease<std::string> lease;
       while (queue_->AcquireNext(&lease).ok()) {
-        EXPECT_LE(queue_->TakeSnapshot().num_processing, 2u);
+        EXPECT_LE(queue_->TakeSnapshot()->num_processing, 2u);
       }
     });
   }
@@ -295,7 +295,7 @@ TEST_P(HeldBackTest, AddThatTheOrderingRefusesChangesNothing) {
   ordering_->refuse = true;
   EXPECT_THROW(queue_->Add("a"), std::runtime_error);
   EXPECT_EQ(queue_->Len(), 0u);
-  EXPECT_EQ(queue_->TakeSnapshotOf("a").num_queued, 0u);
+  EXPECT_EQ(queue_->TakeSnapshotOf("a")->num_queued, 0u);
   ordering_->refuse = false;
   queue_->Add("a");
   EXPECT_EQ(queue_->Get(), "a");
@@ -425,7 +425,8 @@ TEST_F(PriorityOrderingTest, SnapshotDoesNotSortAgain) {
   PriorityQueue<std::string> queue(std::move(options));
   queue.AddAll({"a", "b", "c"});
   std::vector<std::string> items;
-  for (const auto& queued : queue.TakeSnapshot().queued) {
+  const auto snapshot = queue.TakeSnapshot();
+  for (const auto& queued : snapshot->queued) {
     items.push_back(queued.item);
   }
   EXPECT_THAT(items, ElementsAre("c", "b", "a"));

@@ -10,8 +10,11 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "workqueue/clock/clock.h"
@@ -29,7 +32,7 @@ template <typename T>
 class HookedQueue final
     : public internal::ForwardingQueue<T, Interface<T>, Interface<T>> {
  public:
-  // Called at the beginning of `Add()`, which takes the item only if the result
+  // Called for each item that is added. The queue takes it only if the result
   // is true.
   using OnAdd = std::function<bool(const T&)>;
 
@@ -37,23 +40,22 @@ class HookedQueue final
   explicit HookedQueue(OnAdd on_add, Clock* clock = nullptr)
       : Base(NewQueue(clock)), on_add_(std::move(on_add)) {}
 
-  // Called at the beginning of `ShutDown()`, `ShutDownWithDrain()` and
-  // `Close()`.
+  // Called at the beginning of `ShutDownAndDrain()` and `Close()`.
   std::function<void()> on_shut_down = [] {};
 
-  bool Add(const T& item) override { return on_add_(item) && Base::Add(item); }
-  bool AddAll(absl::Span<const T> items) override {
-    bool taken = true;
-    for (const T& item : items) taken &= Add(item);
-    return taken;
+  absl::Status AddItems(const AddOptions& options,
+                        absl::Span<const T> items) override {
+    absl::Status status;
+    for (const T& item : items) {
+      status.Update(on_add_(item) ? Base::AddItems(options, this->One(item))
+                                  : absl::UnavailableError("out of reach"));
+    }
+    return status;
   }
-  void ShutDown() override {
+  absl::StatusOr<bool> ShutDownAndDrain(
+      std::optional<absl::Duration> drain) override {
     on_shut_down();
-    Base::ShutDown();
-  }
-  bool ShutDownWithDrainWithin(absl::Duration timeout) override {
-    on_shut_down();
-    return Base::ShutDownWithDrainWithin(timeout);
+    return Base::ShutDownAndDrain(drain);
   }
   void Close() override {
     on_shut_down();

@@ -112,13 +112,13 @@ void UseAsQueue(Interface<Item>& queue) {
   EXPECT_TRUE(queue.Add(kItems[0]));
   EXPECT_TRUE(queue.AddAll(kItems));
   EXPECT_EQ(queue.Len(), 3u);
-  EXPECT_EQ(queue.TakeSnapshot().queued.size(), 3u);
+  EXPECT_EQ(queue.TakeSnapshot()->queued.size(), 3u);
 
   EXPECT_EQ(queue.Get()->value(), 1);
   EXPECT_TRUE(queue.Done(kItems[0]));
   EXPECT_EQ((*queue.TryGet()).value(), 2);
   EXPECT_TRUE(queue.Add(kItems[1]));
-  EXPECT_EQ(queue.TakeSnapshot().processing.size(), 1u);
+  EXPECT_EQ(queue.TakeSnapshot()->processing.size(), 1u);
   EXPECT_TRUE(queue.Done(kItems[1]));
   EXPECT_EQ((*queue.GetWithTimeout(absl::InfiniteDuration())).value(), 3);
   EXPECT_TRUE(queue.Done(kItems[2]));
@@ -146,7 +146,7 @@ void UseAsDelayingQueue(DelayingInterface<Item>& queue, FakeClock& clock) {
   EXPECT_TRUE(queue.AddAfter(kItems[1], absl::Seconds(2)));
   EXPECT_TRUE(queue.Reschedule(kItems[0], absl::Seconds(3)));
   EXPECT_TRUE(queue.CancelDelayed(kItems[1]));
-  EXPECT_EQ(queue.TakeSnapshot().waiting.size(), 1u);
+  EXPECT_EQ(queue.TakeSnapshot()->waiting.size(), 1u);
   clock.Step(absl::Seconds(3));
   EXPECT_EQ(queue.Get()->value(), 1);
   EXPECT_TRUE(queue.Done(kItems[0]));
@@ -176,7 +176,7 @@ TEST(ItemTypesTest, AQueueWithAFairOrdering) {
       [](const Item&) { return Item(0); }, [](const Item&) { return 1; });
   Queue<Item> queue(std::move(options));
   queue.AddAll(kItems);
-  EXPECT_EQ(queue.TakeSnapshot().queued.size(), 3u);
+  EXPECT_EQ(queue.TakeSnapshot()->queued.size(), 3u);
   for (int i = 1; i <= 3; ++i) EXPECT_EQ((*queue.Acquire())->value(), i);
 }
 

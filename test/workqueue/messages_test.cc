@@ -88,8 +88,8 @@ TEST_F(MessagesTest, AnItemThatTheQueueBelowDoesNotTakeIsToldEachTime) {
   queue.AddAfter("a", kSecond);
   clock_.Step(kSecond);
   const Strings expected = {
-      "E queue test: a is due and cannot be added yet: UNAVAILABLE: the queue "
-      "below has not taken it"};
+      "E queue test: a is due and cannot be added yet: UNAVAILABLE: out of "
+      "reach"};
   EXPECT_EQ(Written(), expected);
   clock_.Step(kSecond);
   EXPECT_EQ(Written(), expected);
@@ -108,8 +108,7 @@ TEST_F(MessagesTest, ManyErrorsAtOnceAreTenMessages) {
   for (int i = 0; i < 10; ++i) {
     expected.push_back(absl::StrCat(
         "E queue test: ", i,
-        " is due and cannot be added yet: UNAVAILABLE: the queue below has not "
-        "taken it"));
+        " is due and cannot be added yet: UNAVAILABLE: out of reach"));
   }
   EXPECT_EQ(Written(), expected);
   clock_.Step(kSecond);
@@ -130,8 +129,7 @@ TEST_F(MessagesTest, AnErrorIsToldAfterTheClockWentBackToo) {
   queue.AddAfter(2, kSecond);
   clock_.Step(kSecond);
   EXPECT_EQ(Written(), Strings{"E queue test: 2 is due and cannot be added "
-                               "yet: UNAVAILABLE: the queue below has not "
-                               "taken it"});
+                               "yet: UNAVAILABLE: out of reach"});
 }
 
 TEST_F(MessagesTest, AQueueNeedHaveNoName) {
@@ -142,8 +140,7 @@ TEST_F(MessagesTest, AQueueNeedHaveNoName) {
   queue.AddAfter(1, kSecond);
   clock_.Step(kSecond);
   EXPECT_EQ(Written(), Strings{"E queue: 1 is due and cannot be added yet: "
-                               "UNAVAILABLE: the queue below has not taken "
-                               "it"});
+                               "UNAVAILABLE: out of reach"});
 }
 
 TEST_F(MessagesTest, NamesAndItemsAreEscapedAndCut) {
@@ -156,7 +153,7 @@ TEST_F(MessagesTest, NamesAndItemsAreEscapedAndCut) {
   EXPECT_EQ(Written(),
             Strings{"E queue a\\nb: \\033[2J" + std::string(252, 'x') +
                     "... (1048580 bytes) is due and cannot be added yet: "
-                    "UNAVAILABLE: the queue below has not taken it"});
+                    "UNAVAILABLE: out of reach"});
 }
 
 TEST_F(MessagesTest, AQueueThatIsShutDownMeanwhileIsNoError) {

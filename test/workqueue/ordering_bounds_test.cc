@@ -55,13 +55,13 @@ TEST(OrderingBoundsTest, AQueueWithoutBoundsHasNone) {
   StringQueue plain;
   plain.AddAll({"a", "b"});
   plain.Get();
-  EXPECT_THAT(Bounds(plain.TakeSnapshot()), IsEmpty());
-  EXPECT_THAT(Bounds(plain.TakeSnapshotOf("b")), IsEmpty());
+  EXPECT_THAT(Bounds(*plain.TakeSnapshot()), IsEmpty());
+  EXPECT_THAT(Bounds(*plain.TakeSnapshotOf("b")), IsEmpty());
   const auto fair = MakeFairQueue(FairDimensions(1));
   fair->AddAll({"a/1", "a/2"});
   fair->Get();
-  EXPECT_THAT(Bounds(fair->TakeSnapshot()), IsEmpty());
-  EXPECT_THAT(Bounds(fair->TakeSnapshotOf("a/2")), IsEmpty());
+  EXPECT_THAT(Bounds(*fair->TakeSnapshot()), IsEmpty());
+  EXPECT_THAT(Bounds(*fair->TakeSnapshotOf("a/2")), IsEmpty());
 }
 
 TEST(OrderingBoundsTest, AGroupAtItsBoundWaitsForItsItems) {
@@ -69,23 +69,23 @@ TEST(OrderingBoundsTest, AGroupAtItsBoundWaitsForItsItems) {
   options.dimensions[0].max_in_process = 2;
   const auto queue = MakeFairQueue(std::move(options));
   queue->AddAll({"a/1", "a/2", "a/3", "b/1"});
-  EXPECT_THAT(Bounds(queue->TakeSnapshot()), IsEmpty());
+  EXPECT_THAT(Bounds(*queue->TakeSnapshot()), IsEmpty());
   EXPECT_THAT(GetReady(*queue), ElementsAre("a/1", "b/1", "a/2"));
-  EXPECT_THAT(Bounds(queue->TakeSnapshot()),
+  EXPECT_THAT(Bounds(*queue->TakeSnapshot()),
               UnorderedElementsAre("group a: 2 of 2! (a/1 a/2)",
                                    "group b: 1 of 2 (b/1)"));
-  EXPECT_THAT(Bounds(queue->TakeSnapshotOf("a/3")),
+  EXPECT_THAT(Bounds(*queue->TakeSnapshotOf("a/3")),
               ElementsAre("group a: 2 of 2! (a/1 a/2)"));
-  EXPECT_THAT(Bounds(queue->TakeSnapshotOf("a/1")), IsEmpty());
-  EXPECT_THAT(Bounds(queue->TakeSnapshotUpTo(0)), IsEmpty());
-  EXPECT_EQ(queue->TakeSnapshotUpTo(1).bounds[0].items.size(), 1u);
+  EXPECT_THAT(Bounds(*queue->TakeSnapshotOf("a/1")), IsEmpty());
+  EXPECT_THAT(Bounds(*queue->TakeSnapshotUpTo(0)), IsEmpty());
+  EXPECT_EQ(queue->TakeSnapshotUpTo(1)->bounds[0].items.size(), 1u);
 
   queue->Add("b/2");
-  EXPECT_THAT(Bounds(queue->TakeSnapshotOf("b/2")), IsEmpty());
+  EXPECT_THAT(Bounds(*queue->TakeSnapshotOf("b/2")), IsEmpty());
   queue->Done("a/1");
-  EXPECT_THAT(Bounds(queue->TakeSnapshotOf("a/3")), IsEmpty());
+  EXPECT_THAT(Bounds(*queue->TakeSnapshotOf("a/3")), IsEmpty());
   EXPECT_THAT(
-      Bounds(queue->TakeSnapshot()),
+      Bounds(*queue->TakeSnapshot()),
       UnorderedElementsAre("group a: 1 of 2 (a/2)", "group b: 1 of 2 (b/1)"));
 }
 
@@ -96,10 +96,10 @@ TEST(OrderingBoundsTest, AnItemMayWaitForAnOuterGroup) {
   const auto queue = MakeFairQueue(std::move(options));
   queue->AddAll({"a/x/1", "a/x/2", "a/y/1", "a/z/1"});
   EXPECT_THAT(GetReady(*queue), ElementsAre("a/x/1", "a/y/1"));
-  EXPECT_THAT(Bounds(queue->TakeSnapshotOf("a/x/2")),
+  EXPECT_THAT(Bounds(*queue->TakeSnapshotOf("a/x/2")),
               UnorderedElementsAre("group a: 2 of 2! (a/x/1 a/y/1)",
                                    "group a/x: 1 of 1! (a/x/1)"));
-  EXPECT_THAT(Bounds(queue->TakeSnapshotOf("a/z/1")),
+  EXPECT_THAT(Bounds(*queue->TakeSnapshotOf("a/z/1")),
               ElementsAre("group a: 2 of 2! (a/x/1 a/y/1)"));
 }
 
@@ -110,12 +110,12 @@ TEST(OrderingBoundsTest, RetriesHaveABound) {
   AddRetries(*queue, {"a/1", "a/2"});
   queue->Add("a/3");
   EXPECT_THAT(GetReady(*queue), UnorderedElementsAre("a/1", "a/3"));
-  EXPECT_THAT(Bounds(queue->TakeSnapshot()),
+  EXPECT_THAT(Bounds(*queue->TakeSnapshot()),
               ElementsAre("retries: 1 of 1! (a/1)"));
-  EXPECT_THAT(Bounds(queue->TakeSnapshotOf("a/2")),
+  EXPECT_THAT(Bounds(*queue->TakeSnapshotOf("a/2")),
               ElementsAre("retries: 1 of 1! (a/1)"));
   queue->Add("a/4");
-  EXPECT_THAT(Bounds(queue->TakeSnapshotOf("a/4")), IsEmpty());
+  EXPECT_THAT(Bounds(*queue->TakeSnapshotOf("a/4")), IsEmpty());
 }
 
 TEST(OrderingBoundsTest, AQueueWithoutPrioritiesHasThemToo) {
@@ -126,13 +126,13 @@ TEST(OrderingBoundsTest, AQueueWithoutPrioritiesHasThemToo) {
   Queue<std::string> queue(std::move(queue_options));
   queue.AddAll({"a/1", "a/2"});
   queue.Get();
-  EXPECT_THAT(Bounds(queue.TakeSnapshotOf("a/2")),
+  EXPECT_THAT(Bounds(*queue.TakeSnapshotOf("a/2")),
               ElementsAre("group a: 1 of 1! (a/1)"));
-  EXPECT_THAT(Text(queue.TakeSnapshot()),
+  EXPECT_THAT(Text(*queue.TakeSnapshot()),
               HasSubstr("group a is at its bound of 1, because of:\n  a/1\n"));
   queue.Done("a/1");
   queue.Get();
-  EXPECT_THAT(Text(queue.TakeSnapshot()), Not(HasSubstr("bound")));
+  EXPECT_THAT(Text(*queue.TakeSnapshot()), Not(HasSubstr("bound")));
 }
 
 TEST(OrderingBoundsTest, TheNameOfAGroupIsPrintable) {
@@ -141,7 +141,7 @@ TEST(OrderingBoundsTest, TheNameOfAGroupIsPrintable) {
   const auto queue = MakeFairQueue(std::move(options));
   queue->Add("a\n\xff/1");
   queue->Get();
-  EXPECT_EQ(queue->TakeSnapshot().bounds[0].name, "group a\\n\\377");
+  EXPECT_EQ(queue->TakeSnapshot()->bounds[0].name, "group a\\n\\377");
 }
 
 }  // namespace

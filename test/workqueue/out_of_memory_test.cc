@@ -97,7 +97,7 @@ void UseAsQueue(Q& queue) {
   }));
   EXPECT_EQ(queue.Len(), 9u);
   const Snapshot<std::string> snapshot =
-      Persist([&] { return queue.TakeSnapshot(); });
+      Persist([&] { return *queue.TakeSnapshot(); });
   EXPECT_EQ(snapshot.queued.size(), 9u);
 
   ProcessOne(queue, processed);
@@ -120,7 +120,7 @@ void UseAsQueue(Q& queue) {
   EXPECT_TRUE(Persist([&] { return queue.Done(*item); }));
   ProcessAll(queue, processed);
   ExpectOnceEach(processed, 9);
-  EXPECT_TRUE(queue.TakeSnapshot().processing.empty());
+  EXPECT_TRUE(queue.TakeSnapshot()->processing.empty());
 }
 
 // Callbacks get the items. A callback that gets an error for want of memory
@@ -192,12 +192,12 @@ void UseAsDelayingQueue(Q& queue, SparedClock& clock) {
       [&] { return queue.Reschedule(Key(6), absl::Milliseconds(25)); }));
   EXPECT_TRUE(Persist([&] { return queue.CancelDelayed(Key(4)); }));
   EXPECT_TRUE(Persist([&] { return queue.Add(Key(4)); }));
-  EXPECT_EQ(Persist([&] { return queue.TakeSnapshot(); }).waiting.size(), 5u);
+  EXPECT_EQ(Persist([&] { return *queue.TakeSnapshot(); }).waiting.size(), 5u);
   clock.Step(absl::Milliseconds(100));
   StepThroughRetries(clock, 12);
   ProcessAll(queue, processed);
   ExpectOnceEach(processed, 7);
-  EXPECT_THAT(queue.TakeSnapshot().waiting, IsEmpty());
+  EXPECT_THAT(queue.TakeSnapshot()->waiting, IsEmpty());
 }
 
 // `Reschedule()` is called first and so allocates the memory that the other
@@ -207,7 +207,7 @@ void RescheduleFirst(Q& queue, SparedClock& clock) {
   Processed processed;
   EXPECT_TRUE(Persist(
       [&] { return queue.Reschedule(Key(0), absl::Milliseconds(10)); }));
-  EXPECT_EQ(Persist([&] { return queue.TakeSnapshot(); }).waiting.size(), 1u);
+  EXPECT_EQ(Persist([&] { return *queue.TakeSnapshot(); }).waiting.size(), 1u);
   StepThroughRetries(clock, 12);
   ProcessAll(queue, processed);
   ExpectOnceEach(processed, 1);

@@ -8,13 +8,15 @@
 #ifndef WORKQUEUE_TEST_WORKQUEUE_PLAIN_QUEUE_H_
 #define WORKQUEUE_TEST_WORKQUEUE_PLAIN_QUEUE_H_
 
-#include <cstddef>
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/queue.h"
 #include "workqueue/queue_base.h"
@@ -27,38 +29,44 @@ namespace workqueue {
 // An implementation on `QueueBase` that overrides only what it must.
 template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
           typename Eq = typename absl::flat_hash_set<T>::key_equal>
-class PlainQueue final : public QueueBase<T, Interface<T>, Eq> {
+class PlainQueue final : public QueueBase<T> {
  public:
   explicit PlainQueue(QueueOptions<T> options = {})
       : queue_(std::move(options)) {}
 
-  // Each hook is called at the beginning of the function of its name. If a hook
-  // throws, the function throws the same and has no effect.
+  // Each hook is called before an item is added, or its processing ends. If a
+  // hook throws, the call throws the same, and the item is as it was.
   std::function<void()> on_add = [] {};
   std::function<void()> on_done = [] {};
 
-  bool Add(const T& item) override {
-    on_add();
-    return queue_.Add(item);
+  absl::Status AddItems(const AddOptions& options,
+                        absl::Span<const T> items) override {
+    absl::Status status;
+    for (const T& item : items) {
+      on_add();
+      status.Update(queue_.AddItems(options, this->One(item)));
+    }
+    return status;
   }
-  bool Done(const T& item) override {
+  absl::Status GetItem(absl::Duration timeout,
+                       ItemReceiver<T> receive) override {
+    return queue_.GetItem(timeout, receive);
+  }
+  absl::StatusOr<bool> EndProcessing(const T& item) override {
     on_done();
-    return queue_.Done(item);
+    return queue_.EndProcessing(item);
   }
-  size_t Len() const override { return queue_.Len(); }
-  void ShutDown() override { queue_.ShutDown(); }
-  bool ShutDownWithDrainWithin(absl::Duration timeout) override {
-    return queue_.ShutDownWithDrainWithin(timeout);
+  absl::StatusOr<Snapshot<T>> TakeSnapshotWith(
+      const SnapshotOptions<T>& options) const override {
+    return queue_.TakeSnapshotWith(options);
+  }
+  absl::StatusOr<bool> ShutDownAndDrain(
+      std::optional<absl::Duration> drain) override {
+    return queue_.ShutDownAndDrain(drain);
   }
   void Close() override { queue_.Close(); }
   bool ShuttingDown() const override { return queue_.ShuttingDown(); }
   Clock* clock() const override { return queue_.clock(); }
-  absl::StatusOr<T> GetWithTimeout(absl::Duration timeout) override {
-    return queue_.GetWithTimeout(timeout);
-  }
-  Snapshot<T> TakeSnapshotUpTo(size_t max) override {
-    return queue_.TakeSnapshotUpTo(max);
-  }
 
  private:
   Queue<T, Hash, Eq> queue_;

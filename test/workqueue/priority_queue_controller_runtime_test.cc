@@ -91,7 +91,7 @@ TEST_F(PriorityQueueTest, DeDuplicatesItems) {
   Add({}, {"foo"});
   Add({}, {"foo"});
   EXPECT_EQ(queue_->Len(), 1u);
-  EXPECT_TRUE(queue_->TakeSnapshot().processing.empty());
+  EXPECT_TRUE(queue_->TakeSnapshot()->processing.empty());
   EXPECT_EQ(depth(), (Depth{{0, 1}}));
   EXPECT_EQ(adds(), 1);
 }
@@ -144,7 +144,7 @@ TEST_F(PriorityQueueTest, RetainsTheLowestAfterDuration) {
   EXPECT_EQ(queue_->Len(), 0u);
   EXPECT_EQ(depth(), (Depth{{0, 0}}));
   EXPECT_EQ(adds(), 1);
-  EXPECT_TRUE(queue_->TakeSnapshot().waiting.empty());
+  EXPECT_TRUE(queue_->TakeSnapshot()->waiting.empty());
 }
 
 TEST_F(PriorityQueueTest, DoesNotIncludeNonReadyItemsInLen) {

@@ -42,7 +42,7 @@ TEST(PriorityQueueItemsTest, NeedOnlyBeCopyable) {
     EXPECT_TRUE(queue.Done(FragileKey(i)));
   }
   queue.AddAfter(items[0], kSecond);
-  EXPECT_EQ(queue.TakeSnapshot().waiting.size(), 1u);
+  EXPECT_EQ(queue.TakeSnapshot()->waiting.size(), 1u);
 }
 
 #ifdef ABSL_HAVE_EXCEPTIONS
@@ -52,7 +52,7 @@ using Picture = std::vector<std::tuple<char, int, int, absl::Time>>;
 
 Picture PictureOf(FragileQueue& queue) {
   Picture picture;
-  const Snapshot<FragileKey> snapshot = queue.TakeSnapshot();
+  const Snapshot<FragileKey> snapshot = *queue.TakeSnapshot();
   for (const auto& it : snapshot.queued) {
     picture.emplace_back('q', it.item.value(), it.priority, absl::Time());
   }
@@ -88,7 +88,7 @@ TEST(PriorityQueueThrowsTest, LeavesTheQueueAsItWas) {
       [&](FragileQueue& q) { q.GetWithPriority(); },
       [&](FragileQueue& q) { q.TryGet().IgnoreError(); },
       [&](FragileQueue& q) { q.Done(processing); },
-      [&](FragileQueue& q) { q.TakeSnapshot(); },
+      [&](FragileQueue& q) { q.TakeSnapshot().IgnoreError(); },
   };
   int blown = 0;
   for (size_t call = 0; call < std::size(calls); ++call) {
@@ -223,7 +223,7 @@ TEST_F(PriorityQueueMetricThrowsTest, DoneIsDoneAllTheSame) {
   lease.Done();
   Mend();
   EXPECT_EQ(queue_->Len(), 0u);
-  EXPECT_TRUE(queue_->TakeSnapshot().processing.empty());
+  EXPECT_TRUE(queue_->TakeSnapshot()->processing.empty());
 }
 
 TEST_F(PriorityQueueMetricThrowsTest, WhatIsDueIsTriedAgainASecondLater) {
@@ -232,7 +232,7 @@ TEST_F(PriorityQueueMetricThrowsTest, WhatIsDueIsTriedAgainASecondLater) {
   Break(MetricKind::kAdds);
   clock_.Step(kSecond);
   EXPECT_EQ(queue_->Len(), 0u);
-  EXPECT_EQ(queue_->TakeSnapshot().waiting.size(), 3u);
+  EXPECT_EQ(queue_->TakeSnapshot()->waiting.size(), 3u);
   Mend();
   clock_.Step(kSecond - kNs);
   EXPECT_EQ(queue_->Len(), 0u);

@@ -53,7 +53,7 @@ TEST_F(PriorityQueueLimiterTest, TheShorterOfAfterAndTheLimiterCounts) {
     if (c.expected > absl::ZeroDuration()) {
       ++expected_retries;
       EXPECT_EQ(queue_->Len(), 0u);
-      const auto snapshot = queue_->TakeSnapshot();
+      const auto snapshot = *queue_->TakeSnapshot();
       ASSERT_EQ(snapshot.waiting.size(), 1u);
       EXPECT_EQ(snapshot.waiting[0].ready_at, clock_.TimeNow() + c.expected);
       EXPECT_TRUE(queue_->CancelDelayed("a"));

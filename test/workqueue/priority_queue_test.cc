@@ -165,7 +165,7 @@ TEST_F(PriorityQueueTest, AnItemThatWaitsIsQueuedAtOnceWhenGivenBack) {
   Lease<std::string> lease = *queue_->Acquire();
   Add(At(7, kSecond), {"a"});
   lease.GiveBack();
-  EXPECT_EQ(queue_->TakeSnapshot().waiting.size(), 0u);
+  EXPECT_EQ(queue_->TakeSnapshot()->waiting.size(), 0u);
   EXPECT_EQ(depth()[7], 1);
   EXPECT_EQ(TakeAll(), (std::vector<Taken>{{"a", 7}, {"b", 4}}));
   clock_.Step(kSecond);
@@ -263,7 +263,7 @@ TEST_F(PriorityQueueTest, ASnapshotShowsTheOrderAndThePriorities) {
   queue_->AddRateLimited("w1");
   queue_->AddRateLimited("0");
 
-  const Snapshot<std::string> snapshot = queue_->TakeSnapshot();
+  const Snapshot<std::string> snapshot = *queue_->TakeSnapshot();
   EXPECT_EQ(snapshot.taken_at, clock_.TimeNow());
   EXPECT_FALSE(snapshot.shutting_down);
   ASSERT_EQ(snapshot.processing.size(), 2u);
@@ -292,7 +292,7 @@ TEST_F(PriorityQueueTest, ASnapshotWhileShuttingDownHasNothingThatWaits) {
   Add({}, {"a"});
   Add(After(kSecond), {"b"});
   queue_->ShutDown();
-  const Snapshot<std::string> snapshot = queue_->TakeSnapshot();
+  const Snapshot<std::string> snapshot = *queue_->TakeSnapshot();
   EXPECT_TRUE(snapshot.shutting_down);
   EXPECT_EQ(snapshot.queued.size(), 1u);
   EXPECT_TRUE(snapshot.waiting.empty());

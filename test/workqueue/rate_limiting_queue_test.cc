@@ -17,6 +17,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "gtest/gtest.h"
@@ -30,7 +32,6 @@
 #include "workqueue/lease_batch.h"
 #include "workqueue/ordering.h"
 #include "workqueue/queue.h"
-#include "workqueue/queue_base.h"
 #include "workqueue/snapshot.h"
 
 namespace workqueue::rate_limiting_queue_test {
@@ -82,25 +83,28 @@ class TestDelayingQueue final : public DelayingInterface<std::string> {
  public:
   explicit TestDelayingQueue(Strings* calls) : calls_(calls) {}
 
-  bool Add(const std::string& item) override { return Note("Add " + item); }
-  bool AddAll(absl::Span<const std::string>) override { return Note("AddAll"); }
-  std::optional<std::string> Get() override {
-    Note("Get");
-    return "got";
+  absl::Status AddItems(const AddOptions& options,
+                        absl::Span<const std::string> items) override {
+    std::string call = "AddItems " + absl::StrJoin(items, " ");
+    if (options.after.has_value()) {
+      absl::StrAppend(&call, " ", absl::FormatDuration(*options.after));
+    }
+    if (options.reschedule) call += " anew";
+    Note(std::move(call));
+    return absl::OkStatus();
   }
-  Clock* clock() const override { return Clock::GetRealClock(); }
-  absl::StatusOr<std::string> GetWithTimeout(absl::Duration) override {
-    Note("GetWithTimeout");
-    return "got";
+  absl::Status GetItem(absl::Duration timeout,
+                       ItemReceiver<std::string> receive) override {
+    Note("GetItem " + absl::FormatDuration(timeout));
+    receive("got", /*priority=*/0);
+    return absl::OkStatus();
   }
-  bool Done(const std::string& item) override { return Note("Done " + item); }
-  absl::StatusOr<Lease<std::string>> AcquireWithTimeout(
-      absl::Duration) override {
-    Note("AcquireWithTimeout");
-    return Lease<std::string>();
+  absl::StatusOr<bool> EndProcessing(const std::string& item) override {
+    return Note("EndProcessing " + item);
   }
-  absl::Status AcquireNext(Lease<std::string>*) override {
-    Note("AcquireNext");
+  absl::Status AcquireInto(Lease<std::string>*,
+                           absl::Duration timeout) override {
+    Note("AcquireInto " + absl::FormatDuration(timeout));
     return absl::OkStatus();
   }
   absl::StatusOr<LeaseBatch<std::string>> AcquireUpToWithTimeout(
@@ -108,47 +112,36 @@ class TestDelayingQueue final : public DelayingInterface<std::string> {
     Note("AcquireUpToWithTimeout");
     return LeaseBatch<std::string>();
   }
-  AcquireId AcquireAsync(Executor*, AcquireCallback<std::string>) override {
-    Note("AcquireAsync");
-    return AcquireId();
-  }
   AcquireId AcquireNextAsync(Lease<std::string>*, Executor*,
                              AcquireCallback<std::string>) override {
     Note("AcquireNextAsync");
     return AcquireId();
   }
   bool CancelAcquire(AcquireId) override { return Note("CancelAcquire"); }
-  size_t Len() const override {
-    Note("Len");
-    return 42;
+  absl::StatusOr<Snapshot<std::string>> TakeSnapshotWith(
+      const SnapshotOptions<std::string>& options) const override {
+    Note(options.only != nullptr
+             ? "TakeSnapshotWith " + *options.only
+             : "TakeSnapshotWith " + std::to_string(options.max));
+    Snapshot<std::string> snapshot;
+    snapshot.num_queued = 42;
+    return snapshot;
   }
-  void ShutDown() override { Note("ShutDown"); }
-  bool ShutDownWithDrainWithin(absl::Duration) override {
-    return Note("ShutDownWithDrainWithin");
+  absl::StatusOr<bool> ShutDownAndDrain(
+      std::optional<absl::Duration> drain) override {
+    return Note("ShutDownAndDrain " +
+                (drain.has_value() ? absl::FormatDuration(*drain) : "not"));
   }
   void Close() override { Note("Close"); }
   bool ShuttingDown() const override { return Note("ShuttingDown"); }
-  Snapshot<std::string> TakeSnapshotUpTo(size_t max) override {
-    Note("TakeSnapshotUpTo " + std::to_string(max));
-    return {};
-  }
-  Snapshot<std::string> TakeSnapshotOf(const std::string& item) override {
-    Note("TakeSnapshotOf " + item);
-    return {};
-  }
-  bool CancelDelayed(const std::string& item) override {
-    return Note("CancelDelayed " + item);
-  }
-  bool Reschedule(const std::string& item, absl::Duration delay) override {
-    return Note("Reschedule " + item + " " + absl::FormatDuration(delay));
-  }
-  bool AddAfter(const std::string& item, absl::Duration delay) override {
-    return Note("AddAfter " + item + " " + absl::FormatDuration(delay));
+  Clock* clock() const override { return Clock::GetRealClock(); }
+  absl::StatusOr<bool> CancelWait(const std::string& item) override {
+    return Note("CancelWait " + item);
   }
 
  private:
-  bool Note(const std::string& call) const {
-    calls_->push_back(call);
+  bool Note(std::string call) const {
+    calls_->push_back(std::move(call));
     return true;
   }
 
@@ -273,58 +266,6 @@ TEST_F(RateLimitingQueueTest, AnErrorMayChooseNoDelay) {
   EXPECT_EQ(queue_.Len(), 2u);
   queue_.ShutDown();
   EXPECT_FALSE(queue_.AddRateLimitedAfter("c", absl::ZeroDuration()));
-}
-
-// An implementation from before `AddRateLimitedAfter()`.
-class OlderQueue final
-    : public QueueBase<std::string, RateLimitingInterface<std::string>> {
- public:
-  explicit OlderQueue(RateLimitingQueueOptions<std::string> options)
-      : queue_(std::move(options)) {}
-
-  bool Add(const std::string& item) override { return queue_.Add(item); }
-  bool Done(const std::string& item) override { return queue_.Done(item); }
-  absl::StatusOr<std::string> GetWithTimeout(absl::Duration d) override {
-    return queue_.GetWithTimeout(d);
-  }
-  size_t Len() const override { return queue_.Len(); }
-  Snapshot<std::string> TakeSnapshotUpTo(size_t max) override {
-    return queue_.TakeSnapshotUpTo(max);
-  }
-  void ShutDown() override { queue_.ShutDown(); }
-  bool ShutDownWithDrainWithin(absl::Duration timeout) override {
-    return queue_.ShutDownWithDrainWithin(timeout);
-  }
-  void Close() override { queue_.Close(); }
-  bool ShuttingDown() const override { return queue_.ShuttingDown(); }
-  bool AddAfter(const std::string& item, absl::Duration delay) override {
-    return queue_.AddAfter(item, delay);
-  }
-  bool CancelDelayed(const std::string& item) override {
-    return queue_.CancelDelayed(item);
-  }
-  bool Reschedule(const std::string& item, absl::Duration delay) override {
-    return queue_.Reschedule(item, delay);
-  }
-  bool AddRateLimited(const std::string& item) override {
-    return queue_.AddRateLimited(item);
-  }
-  void Forget(const std::string& item) override { queue_.Forget(item); }
-  int NumRequeues(const std::string& item) const override {
-    return queue_.NumRequeues(item);
-  }
-
- private:
-  RateLimitingQueue<std::string> queue_;
-};
-
-TEST_F(RateLimitingQueueTest, AnImplementationMayIgnoreTheDelayOfAnError) {
-  log_->delay = absl::Seconds(7);
-  OlderQueue queue(Options());
-  EXPECT_TRUE(queue.AddRateLimitedAfter("a", absl::Seconds(30)));
-  EXPECT_EQ(log_->calls, Strings{"When a"});
-  clock_.Step(absl::Seconds(7));
-  EXPECT_EQ(queue.Len(), 1u);
 }
 
 TEST_F(RateLimitingQueueTest, TheEarlierTimeCounts) {
@@ -514,7 +455,7 @@ TEST(RateLimitingQueueBelowTest, MayBeAnyDelayingQueue) {
   EXPECT_TRUE(queue.ShuttingDown());
   EXPECT_TRUE(queue.AddAll({"e"}));
   EXPECT_EQ(*queue.TryGet(), "got");
-  EXPECT_FALSE(*queue.Acquire());
+  EXPECT_FALSE(*queue.TryAcquire());
   Lease<std::string> lease;
   EXPECT_TRUE(queue.AcquireNext(&lease).ok());
   EXPECT_TRUE(queue.AcquireUpTo(5)->empty());
@@ -524,32 +465,32 @@ TEST(RateLimitingQueueBelowTest, MayBeAnyDelayingQueue) {
   EXPECT_TRUE(queue.CancelAcquire(id));
   EXPECT_TRUE(queue.CancelDelayed("f"));
   EXPECT_TRUE(queue.Reschedule("g", absl::Seconds(2)));
-  EXPECT_TRUE(queue.TakeSnapshot().queued.empty());
-  EXPECT_TRUE(queue.TakeSnapshotUpTo(7).queued.empty());
-  EXPECT_TRUE(queue.TakeSnapshotOf("h").queued.empty());
-  EXPECT_EQ(calls, (Strings{"Add a",
-                            "AddAfter b 1s",
-                            "AddAfter c 7s",
-                            "Get",
-                            "Done d",
-                            "Len",
-                            "ShutDown",
-                            "ShutDownWithDrainWithin",
+  EXPECT_TRUE(queue.TakeSnapshot()->queued.empty());
+  EXPECT_TRUE(queue.TakeSnapshotUpTo(7)->queued.empty());
+  EXPECT_TRUE(queue.TakeSnapshotOf("h")->queued.empty());
+  EXPECT_EQ(calls, (Strings{"AddItems a",
+                            "AddItems b 1s",
+                            "AddItems c 7s",
+                            "GetItem inf",
+                            "EndProcessing d",
+                            "TakeSnapshotWith 0",
+                            "ShutDownAndDrain not",
+                            "ShutDownAndDrain inf",
                             "Close",
                             "ShuttingDown",
-                            "AddAll",
-                            "GetWithTimeout",
-                            "AcquireWithTimeout",
-                            "AcquireNext",
+                            "AddItems e",
+                            "GetItem 0",
+                            "AcquireInto 0",
+                            "AcquireInto inf",
                             "AcquireUpToWithTimeout",
-                            "AcquireAsync",
+                            "AcquireNextAsync",
                             "AcquireNextAsync",
                             "CancelAcquire",
-                            "CancelDelayed f",
-                            "Reschedule g 2s",
-                            "TakeSnapshotUpTo 18446744073709551615",
-                            "TakeSnapshotUpTo 7",
-                            "TakeSnapshotOf h"}));
+                            "CancelWait f",
+                            "AddItems g 2s anew",
+                            "TakeSnapshotWith 18446744073709551615",
+                            "TakeSnapshotWith 7",
+                            "TakeSnapshotWith h"}));
 }
 
 TEST_F(RateLimitingQueueTest, TheOptionsAreTheDelayingQueuesToo) {

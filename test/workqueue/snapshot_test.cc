@@ -76,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, SnapshotTest,
                          testing::ValuesIn(EveryQueueKind()), NameOfQueueKind);
 
 TEST_P(SnapshotTest, OfAnEmptyQueue) {
-  const Snapshot<std::string> snapshot = queue_->TakeSnapshot();
+  const Snapshot<std::string> snapshot = *queue_->TakeSnapshot();
   EXPECT_EQ(snapshot.taken_at, clock_.TimeNow());
   EXPECT_FALSE(snapshot.shutting_down);
   EXPECT_TRUE(snapshot.queued.empty());
@@ -86,7 +86,7 @@ TEST_P(SnapshotTest, OfAnEmptyQueue) {
 
 TEST_P(SnapshotTest, HasWhatIsQueued) {
   for (const char* item : {"c", "a", "b", "a"}) queue_->Add(item);
-  const Snapshot<std::string> snapshot = queue_->TakeSnapshot();
+  const Snapshot<std::string> snapshot = *queue_->TakeSnapshot();
   // A `WatchedFifo` does not support `ForEach()`.
   EXPECT_EQ(Sorted(ItemsOf(snapshot.queued)), (Strings{"a", "b", "c"}));
   for (const auto& it : snapshot.queued) {
@@ -104,7 +104,8 @@ TEST_P(SnapshotTest, HasSinceWhenItemsAreQueued) {
     clock_.Step(absl::Seconds(1));
   }
   const auto since = [this](const std::string& item) {
-    for (const auto& it : queue_->TakeSnapshot().queued) {
+    const auto snapshot = queue_->TakeSnapshot();
+    for (const auto& it : snapshot->queued) {
       if (it.item == item) return it.since;
     }
     return absl::InfinitePast();
@@ -138,7 +139,7 @@ TEST_P(SnapshotTest, HasWhatIsBeingProcessedAndSinceWhen) {
   }
   queue_->Add("a");
   clock_.Step(absl::Seconds(1));
-  const Snapshot<std::string> snapshot = queue_->TakeSnapshot();
+  const Snapshot<std::string> snapshot = *queue_->TakeSnapshot();
   EXPECT_EQ(ItemsOf(snapshot.processing), (Strings{"c", "a", "b"}))
       << "the longest first";
   for (size_t i = 0; i < 3; ++i) {
@@ -160,7 +161,7 @@ TEST_P(SnapshotTest, AgesAreCorrectInAnyYear) {
     ASSERT_EQ(queue_->Get(), "a");
     const absl::Time since = clock_.TimeNow();
     clock_.Step(absl::Seconds(3));
-    EXPECT_EQ(queue_->TakeSnapshot().processing[0].since, since);
+    EXPECT_EQ(queue_->TakeSnapshot()->processing[0].since, since);
     queue_->Done("a");
   }
 }
@@ -173,13 +174,13 @@ TEST_P(SnapshotTest, HasWhatIsLeased) {
   clock_.Step(absl::Seconds(1));
   const Lease<std::string> b = *queue_->Acquire();
   queue_->Add("a");
-  Snapshot<std::string> snapshot = queue_->TakeSnapshot();
+  Snapshot<std::string> snapshot = *queue_->TakeSnapshot();
   ASSERT_EQ(ItemsOf(snapshot.processing), (Strings{"a", "b"}));
   EXPECT_EQ(snapshot.processing[0].since, since);
   EXPECT_TRUE(snapshot.processing[0].added_again);
   EXPECT_FALSE(snapshot.processing[1].added_again);
   a.Done();
-  snapshot = queue_->TakeSnapshot();
+  snapshot = *queue_->TakeSnapshot();
   EXPECT_EQ(ItemsOf(snapshot.processing), Strings{"b"});
   EXPECT_EQ(ItemsOf(snapshot.queued), Strings{"a"});
 }
@@ -193,7 +194,7 @@ TEST_P(SnapshotTest, DoneInAnyOrderLeavesTheLongestFirst) {
   queue_->Done("a");
   queue_->Add("a");
   ASSERT_EQ(queue_->Get(), "a");
-  EXPECT_EQ(ItemsOf(queue_->TakeSnapshot().processing),
+  EXPECT_EQ(ItemsOf(queue_->TakeSnapshot()->processing),
             (Strings{"c", "d", "a"}));
 }
 
@@ -202,7 +203,7 @@ TEST_P(SnapshotTest, AfterAShutDown) {
   ASSERT_EQ(queue_->Get(), "processing");
   queue_->Add("queued");
   queue_->ShutDown();
-  const Snapshot<std::string> snapshot = queue_->TakeSnapshot();
+  const Snapshot<std::string> snapshot = *queue_->TakeSnapshot();
   EXPECT_TRUE(snapshot.shutting_down);
   EXPECT_EQ(ItemsOf(snapshot.queued), Strings{"queued"});
   EXPECT_EQ(ItemsOf(snapshot.processing), Strings{"processing"});
@@ -212,8 +213,8 @@ TEST_P(SnapshotTest, ChangesNothing) {
   for (const char* item : {"a", "b", "c"}) queue_->Add(item);
   ASSERT_EQ(queue_->Get(), "a");
   queue_->Add("a");
-  const std::string first = Printed(queue_->TakeSnapshot());
-  EXPECT_EQ(Printed(queue_->TakeSnapshot()), first);
+  const std::string first = Printed(*queue_->TakeSnapshot());
+  EXPECT_EQ(Printed(*queue_->TakeSnapshot()), first);
   EXPECT_EQ(queue_->Len(), 2u);
   EXPECT_TRUE(queue_->Done("a"));
   for (const char* item : {"b", "c", "a"}) EXPECT_EQ(queue_->Get(), item);
@@ -234,7 +235,7 @@ TEST_P(SnapshotTest, HasEachItemOnceWhileOthersProcessThem) {
     });
   }
   for (int i = 0; i < 100; ++i) {
-    const Snapshot<std::string> snapshot = queue_->TakeSnapshot();
+    const Snapshot<std::string> snapshot = *queue_->TakeSnapshot();
     Strings all = ItemsOf(snapshot.queued);
     for (const auto& it : snapshot.processing) all.push_back(it.item);
     EXPECT_EQ(Sorted(all), items);
@@ -249,10 +250,10 @@ TEST_P(SnapshotTest, HasEachItemOnceWhileOthersProcessThem) {
 TEST(SnapshotOrderTest, FirstInFirstOut) {
   Queue<int> queue;
   for (int i : {3, 1, 2, 1}) queue.Add(i);
-  EXPECT_EQ(ItemsOf(queue.TakeSnapshot().queued), (Ints{3, 1, 2}));
+  EXPECT_EQ(ItemsOf(queue.TakeSnapshot()->queued), (Ints{3, 1, 2}));
   queue.Done(*queue.Get());
   queue.Add(3);
-  EXPECT_EQ(ItemsOf(queue.TakeSnapshot().queued), (Ints{1, 2, 3}));
+  EXPECT_EQ(ItemsOf(queue.TakeSnapshot()->queued), (Ints{1, 2, 3}));
 }
 
 TEST(SnapshotOrderTest, OfTheLayersAbove) {
@@ -264,8 +265,8 @@ TEST(SnapshotOrderTest, OfTheLayersAbove) {
     delaying.Add(i);
     rate_limiting.Add(i);
   }
-  EXPECT_EQ(ItemsOf(delaying.TakeSnapshot().queued), (Ints{3, 1, 2}));
-  EXPECT_EQ(ItemsOf(rate_limiting.TakeSnapshot().queued), (Ints{3, 1, 2}));
+  EXPECT_EQ(ItemsOf(delaying.TakeSnapshot()->queued), (Ints{3, 1, 2}));
+  EXPECT_EQ(ItemsOf(rate_limiting.TakeSnapshot()->queued), (Ints{3, 1, 2}));
 }
 
 // Last in, first out, with `ForEach()`.
@@ -302,10 +303,10 @@ TEST(SnapshotOrderTest, OfAnOrderingThatTells) {
   options.ordering = std::make_unique<ListingLifo>();
   Queue<int> queue(std::move(options));
   for (int i : {3, 1, 2, 1}) queue.Add(i);
-  EXPECT_EQ(ItemsOf(queue.TakeSnapshot().queued), (Ints{2, 1, 3}));
+  EXPECT_EQ(ItemsOf(queue.TakeSnapshot()->queued), (Ints{2, 1, 3}));
   ASSERT_EQ(queue.Get(), 2);
   queue.Add(2);
-  const Snapshot<int> snapshot = queue.TakeSnapshot();
+  const Snapshot<int> snapshot = *queue.TakeSnapshot();
   EXPECT_EQ(ItemsOf(snapshot.queued), (Ints{1, 3}));
   EXPECT_EQ(ItemsOf(snapshot.processing), Ints{2});
 }
@@ -318,7 +319,7 @@ TEST(SnapshotOrderTest, OfAnOrderingThatDoesNotTell) {
   ASSERT_EQ(queue.Get(), 5);
   ASSERT_EQ(queue.Get(), 3);
   queue.Add(3);
-  const Snapshot<int> snapshot = queue.TakeSnapshot();
+  const Snapshot<int> snapshot = *queue.TakeSnapshot();
   EXPECT_EQ(Sorted(ItemsOf(snapshot.queued)), (Ints{1, 2, 4}));
   EXPECT_EQ(ItemsOf(snapshot.processing), (Ints{5, 3}));
 }
@@ -336,7 +337,7 @@ TEST(SnapshotOrderTest, WhatTheOrderingWouldNotTakeIsThere) {
   queue.Add(3);
   ordering->throws = true;
   EXPECT_TRUE(queue.Done(3));
-  EXPECT_EQ(Sorted(ItemsOf(queue.TakeSnapshot().queued)), (Ints{1, 2, 3}));
+  EXPECT_EQ(Sorted(ItemsOf(queue.TakeSnapshot()->queued)), (Ints{1, 2, 3}));
 }
 #endif  // ABSL_HAVE_EXCEPTIONS
 
@@ -361,7 +362,7 @@ TEST_F(WaitingSnapshotTest, IsSortedByTime) {
     queue_.AddAfter(std::to_string(seconds), absl::Seconds(seconds));
   }
   clock_.Step(absl::Seconds(1));
-  const Snapshot<std::string> snapshot = queue_.TakeSnapshot();
+  const Snapshot<std::string> snapshot = *queue_.TakeSnapshot();
   EXPECT_EQ(snapshot.taken_at, At(1));
   EXPECT_EQ(ItemsOf(snapshot.queued), Strings{"1"});
   ASSERT_EQ(snapshot.waiting.size(), 8u);
@@ -381,7 +382,7 @@ TEST_F(WaitingSnapshotTest, HasWhatTheThreadHasNotTakenIn) {
   queue_.AddAfter("d", absl::Seconds(4));
   queue_.AddAfter("c", absl::Seconds(3));
   queue_.AddAfter("d", absl::Seconds(5));  // Has no effect.
-  Snapshot<std::string> snapshot = queue_.TakeSnapshot();
+  Snapshot<std::string> snapshot = *queue_.TakeSnapshot();
   ASSERT_EQ(ItemsOf(snapshot.waiting), (Strings{"b", "c", "d"}));
   EXPECT_EQ(snapshot.waiting[1].ready_at, At(3));
   EXPECT_EQ(snapshot.waiting[2].ready_at, At(4));
@@ -389,7 +390,7 @@ TEST_F(WaitingSnapshotTest, HasWhatTheThreadHasNotTakenIn) {
   // The items are added at their times nevertheless.
   clock_.Step(absl::Seconds(2));
   clock_.Step(absl::Seconds(1));
-  snapshot = queue_.TakeSnapshot();
+  snapshot = *queue_.TakeSnapshot();
   EXPECT_EQ(ItemsOf(snapshot.queued), (Strings{"b", "c"}));
   EXPECT_EQ(ItemsOf(snapshot.waiting), Strings{"d"});
   clock_.Step(absl::Seconds(1));
@@ -401,7 +402,7 @@ TEST_F(WaitingSnapshotTest, HasWhatTheThreadHasNotTakenIn) {
 TEST_F(WaitingSnapshotTest, DoesNotMakeTheThreadMissAnItem) {
   for (int i = 0; i < 50; ++i) {
     queue_.AddAfter("a", absl::Seconds(1));
-    EXPECT_EQ(ItemsOf(queue_.TakeSnapshot().waiting), Strings{"a"});
+    EXPECT_EQ(ItemsOf(queue_.TakeSnapshot()->waiting), Strings{"a"});
     clock_.Step(absl::Seconds(1));
     ASSERT_EQ(queue_.Len(), 1u);
     queue_.Done(*queue_.Get());
@@ -411,11 +412,11 @@ TEST_F(WaitingSnapshotTest, DoesNotMakeTheThreadMissAnItem) {
 TEST_F(WaitingSnapshotTest, AnItemCanBeInSeveralStates) {
   queue_.Add("a");
   queue_.AddAfter("a", absl::Seconds(1));
-  Snapshot<std::string> snapshot = queue_.TakeSnapshot();
+  Snapshot<std::string> snapshot = *queue_.TakeSnapshot();
   EXPECT_EQ(ItemsOf(snapshot.queued), Strings{"a"});
   EXPECT_EQ(ItemsOf(snapshot.waiting), Strings{"a"});
   ASSERT_EQ(queue_.Get(), "a");
-  snapshot = queue_.TakeSnapshot();
+  snapshot = *queue_.TakeSnapshot();
   EXPECT_EQ(ItemsOf(snapshot.processing), Strings{"a"});
   EXPECT_EQ(ItemsOf(snapshot.waiting), Strings{"a"});
 }
@@ -424,7 +425,7 @@ TEST_F(WaitingSnapshotTest, NothingWaitsAfterAShutDown) {
   queue_.AddAfter("a", absl::Seconds(1));
   queue_.Add("b");
   queue_.ShutDown();
-  const Snapshot<std::string> snapshot = queue_.TakeSnapshot();
+  const Snapshot<std::string> snapshot = *queue_.TakeSnapshot();
   EXPECT_TRUE(snapshot.shutting_down);
   EXPECT_EQ(ItemsOf(snapshot.queued), Strings{"b"});
   EXPECT_TRUE(snapshot.waiting.empty());
@@ -442,7 +443,7 @@ TEST_F(WaitingSnapshotTest, HasEachItemOnceWhileTheirTimesCome) {
   });
   items = Sorted(items);
   for (int i = 0; i < 30; ++i) {
-    const Snapshot<std::string> snapshot = queue_.TakeSnapshot();
+    const Snapshot<std::string> snapshot = *queue_.TakeSnapshot();
     Strings all = ItemsOf(snapshot.queued);
     for (const auto& it : snapshot.waiting) all.push_back(it.item);
     EXPECT_EQ(Sorted(all), items);
@@ -473,7 +474,7 @@ TEST(FailuresSnapshotTest, HasTheFailuresOfEach) {
   fail("waiting", 3);
   queue.AddRateLimited("waiting");
   // Two items are in the queue; one of them also waits.
-  const Snapshot<std::string> snapshot = queue.TakeSnapshot();
+  const Snapshot<std::string> snapshot = *queue.TakeSnapshot();
   ASSERT_EQ(ItemsOf(snapshot.queued), (Strings{"queued", "new", "waiting"}));
   EXPECT_EQ(snapshot.queued[0].failures, 1);
   EXPECT_EQ(snapshot.queued[1].failures, 0);
@@ -485,7 +486,7 @@ TEST(FailuresSnapshotTest, HasTheFailuresOfEach) {
   EXPECT_EQ(snapshot.waiting[0].ready_at, clock.TimeNow() + absl::Seconds(8));
 
   queue.Forget("processing");
-  EXPECT_EQ(queue.TakeSnapshot().processing[0].failures, 0);
+  EXPECT_EQ(queue.TakeSnapshot()->processing[0].failures, 0);
 }
 
 // -----------------------------------------------------------------------------
@@ -567,7 +568,7 @@ TEST(SnapshotPrintTest, OfAQueue) {
   clock.Step(absl::Seconds(2));
   queue.AddRateLimited("db");
   queue.AddAfter("mail", absl::Seconds(30));
-  EXPECT_EQ(Printed(queue.TakeSnapshot()),
+  EXPECT_EQ(Printed(*queue.TakeSnapshot()),
             "1 queued:\n"
             "  web for 2s\n"
             "1 processing:\n"
@@ -596,9 +597,9 @@ TEST(SnapshotPrintTest, ItemsThatPrintThemselves) {
   FakeClock clock;
   Queue<ObjectName> queue(On<QueueOptions<ObjectName>>(&clock));
   queue.Add({"default", "web"});
-  EXPECT_EQ(Printed(queue.TakeSnapshot()),
+  EXPECT_EQ(Printed(*queue.TakeSnapshot()),
             "1 queued:\n  default/web for 0\n0 processing\n0 waiting\n");
-  EXPECT_EQ(Stringified(queue.TakeSnapshot()), Printed(queue.TakeSnapshot()));
+  EXPECT_EQ(Stringified(*queue.TakeSnapshot()), Printed(*queue.TakeSnapshot()));
 }
 
 TEST(SnapshotPrintTest, EachItemIsOnOneLineThatATerminalDisplays) {
@@ -606,7 +607,7 @@ TEST(SnapshotPrintTest, EachItemIsOnOneLineThatATerminalDisplays) {
   Queue<std::string> queue(On<QueueOptions<std::string>>(&clock));
   queue.Add("web\n1 processing:\n  \033[2Jfake");
   queue.Add(std::string(1 << 20, 'x'));
-  EXPECT_EQ(Printed(queue.TakeSnapshot()),
+  EXPECT_EQ(Printed(*queue.TakeSnapshot()),
             "2 queued:\n"
             "  web\\n1 processing:\\n  \\033[2Jfake for 0\n"
             "  " +
@@ -614,14 +615,14 @@ TEST(SnapshotPrintTest, EachItemIsOnOneLineThatATerminalDisplays) {
                 "... (1048576 bytes) for 0\n"
                 "0 processing\n"
                 "0 waiting\n");
-  EXPECT_EQ(Stringified(queue.TakeSnapshot()), Printed(queue.TakeSnapshot()));
+  EXPECT_EQ(Stringified(*queue.TakeSnapshot()), Printed(*queue.TakeSnapshot()));
 }
 
 TEST(SnapshotPrintTest, Numbers) {
   FakeClock clock;
   Queue<int> queue(On<QueueOptions<int>>(&clock));
   queue.Add(7);
-  EXPECT_EQ(Printed(queue.TakeSnapshot()),
+  EXPECT_EQ(Printed(*queue.TakeSnapshot()),
             "1 queued:\n  7 for 0\n0 processing\n0 waiting\n");
 }
 
@@ -640,7 +641,7 @@ TEST(SnapshotItemsTest, OfManyItemsIsComplete) {
     const int item = static_cast<int>(i * 7919LL % kItems);
     queue.AddAfter(item, absl::Milliseconds(1 + item));
   }
-  const Snapshot<int> snapshot = queue.TakeSnapshot();
+  const Snapshot<int> snapshot = *queue.TakeSnapshot();
   ASSERT_EQ(snapshot.processing.size(), static_cast<size_t>(kProcessing));
   ASSERT_EQ(snapshot.queued.size(), static_cast<size_t>(kItems - kProcessing));
   ASSERT_EQ(snapshot.waiting.size(), static_cast<size_t>(kItems));
@@ -679,11 +680,11 @@ TEST(SnapshotItemsTest, ItemsNeedNotBeAssignable) {
   FakeClock clock;
   FragileQueue queue(On<DelayingQueueOptions<FragileKey>>(&clock));
   Fill(queue);
-  Snapshot<FragileKey> snapshot = queue.TakeSnapshot();
+  Snapshot<FragileKey> snapshot = *queue.TakeSnapshot();
   ExpectFilled(snapshot);
   const Snapshot<FragileKey> copy = snapshot;
   ExpectFilled(copy);
-  snapshot = queue.TakeSnapshot();
+  snapshot = *queue.TakeSnapshot();
   ExpectFilled(snapshot);
 }
 
@@ -693,7 +694,7 @@ TEST(SnapshotItemsTest, OutlivesTheQueue) {
     FakeClock clock;
     FragileQueue queue(On<DelayingQueueOptions<FragileKey>>(&clock));
     Fill(queue);
-    snapshot = queue.TakeSnapshot();
+    snapshot = *queue.TakeSnapshot();
   }
   ExpectFilled(snapshot);
 }
@@ -709,12 +710,12 @@ TEST(SnapshotItemsTest, TheQueueIsAsItWasIfACopyThrows) {
   for (bool done = false; !done;) {
     Fuse::Arm(FragileOp::kCopy, ++throws);
     done = !Blows([&] {
-      queue.TakeSnapshot();
-      queue.TakeSnapshotUpTo(1);
-      queue.TakeSnapshotOf(four);
+      queue.TakeSnapshot().IgnoreError();
+      queue.TakeSnapshotUpTo(1).IgnoreError();
+      queue.TakeSnapshotOf(four).IgnoreError();
     });
     Fuse::Disarm();
-    ExpectFilled(queue.TakeSnapshot());
+    ExpectFilled(*queue.TakeSnapshot());
   }
   EXPECT_GT(throws, 6 + 3 + 1) << "these are the items to copy";
   clock.Step(absl::Seconds(6));

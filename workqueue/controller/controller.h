@@ -31,7 +31,6 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "ratelimit/rate_limiter.h"
-#include "workqueue/add_with_options.h"
 #include "workqueue/base/error_log.h"
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/printable.h"
@@ -220,15 +219,17 @@ class Controller final : private internal::LifecycleClient,
   //     controller->failures().Unpark("default/web", &controller->queue());
   FailureLedger<T, Hash, Eq>& failures() { return *failures_; }
 
-  // Return a copy of the contents of the queue, as the functions of `Interface`
-  // of these names do, with the last error of each item that `failures()`
-  // knows. For debugging. If a look-up in the failures throws, they log the
-  // exception, and leave out the error.
-  Snapshot<T> TakeSnapshot() { return WithErrors(queue_->TakeSnapshot()); }
-  Snapshot<T> TakeSnapshotUpTo(size_t max) {
+  // Return a copy of the contents of the queue, or an error, as the functions
+  // of `Interface` of these names do, with the last error of each item that
+  // `failures()` knows. For debugging. If a look-up in the failures throws,
+  // they log the exception, and leave out the error.
+  absl::StatusOr<Snapshot<T>> TakeSnapshot() {
+    return WithErrors(queue_->TakeSnapshot());
+  }
+  absl::StatusOr<Snapshot<T>> TakeSnapshotUpTo(size_t max) {
     return WithErrors(queue_->TakeSnapshotUpTo(max));
   }
-  Snapshot<T> TakeSnapshotOf(const T& item) {
+  absl::StatusOr<Snapshot<T>> TakeSnapshotOf(const T& item) {
     return WithErrors(queue_->TakeSnapshotOf(item));
   }
 
@@ -288,7 +289,7 @@ class Controller final : private internal::LifecycleClient,
   // LifecycleClient:
   void Work() override;
   void CloseQueue() override { queue_->Close(); }
-  bool Idle() override;
+  absl::StatusOr<bool> Idle() override;
   void StartAsync() override { async_workers_->Start(); }
   void OnAbandoning() override { async_workers_->CancelAll(); }
   bool ReconcilesThisThread() override {
@@ -317,7 +318,7 @@ class Controller final : private internal::LifecycleClient,
   void OnWorkersEnded() override { lifecycle_.OnWorkersEnded(); }
 
   // Returns `snapshot` with the last errors of its items.
-  Snapshot<T> WithErrors(Snapshot<T> snapshot);
+  absl::StatusOr<Snapshot<T>> WithErrors(absl::StatusOr<Snapshot<T>> snapshot);
 
   void Reconcile(const Lease<T>& lease);
 
@@ -552,13 +553,16 @@ internal::Reconciliation::Info Controller<T, Hash, Eq>::InfoOf(
 }
 
 template <typename T, typename Hash, typename Eq>
-bool Controller<T, Hash, Eq>::Idle() {
-  const Snapshot<T> snapshot = queue_->TakeSnapshotUpTo(0);
-  return snapshot.num_queued == 0 && snapshot.num_processing == 0;
+absl::StatusOr<bool> Controller<T, Hash, Eq>::Idle() {
+  const absl::StatusOr<Snapshot<T>> snapshot = queue_->TakeSnapshotUpTo(0);
+  if (!snapshot.ok()) return snapshot.status();
+  return snapshot->num_queued == 0 && snapshot->num_processing == 0;
 }
 
 template <typename T, typename Hash, typename Eq>
-Snapshot<T> Controller<T, Hash, Eq>::WithErrors(Snapshot<T> snapshot) {
+absl::StatusOr<Snapshot<T>> Controller<T, Hash, Eq>::WithErrors(
+    absl::StatusOr<Snapshot<T>> snapshot) {
+  if (!snapshot.ok()) return snapshot;
   const auto add_errors = [this](auto& items) {
     for (auto& it : items) {
       Try("looking up the error of", it.item, [&] {
@@ -568,9 +572,9 @@ Snapshot<T> Controller<T, Hash, Eq>::WithErrors(Snapshot<T> snapshot) {
       });
     }
   };
-  add_errors(snapshot.queued);
-  add_errors(snapshot.processing);
-  add_errors(snapshot.waiting);
+  add_errors(snapshot->queued);
+  add_errors(snapshot->processing);
+  add_errors(snapshot->waiting);
   return snapshot;
 }
 
@@ -737,10 +741,9 @@ template <typename T, typename Hash, typename Eq>
 bool Controller<T, Hash, Eq>::TryAddAgain(const T& item,
                                           const AddOptions& options) {
   const auto add = [&] {
-    const bool taken = AddWithOptions(
-        *queue_, options, absl::MakeConstSpan(std::addressof(item), 1));
-    if (taken || queue_->ShuttingDown()) return absl::OkStatus();
-    return absl::UnavailableError("the queue has not taken it");
+    absl::Status status =
+        queue_->AddItems(options, absl::MakeConstSpan(std::addressof(item), 1));
+    return queue_->ShuttingDown() ? absl::OkStatus() : status;
   };
   // If the controller stops, the queue will be closed, and a closed queue drops
   // the item anyway.

@@ -20,7 +20,6 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "workqueue/add_with_options.h"
 #include "workqueue/base/check_duration.h"
 #include "workqueue/base/error_log.h"
 #include "workqueue/base/exceptions.h"
@@ -243,9 +242,8 @@ bool InformerSource<T, Object>::TryAdd(RateLimitingInterface<T>& queue,
   const absl::Status added = CatchAsStatus([&] {
     AddOptions options;
     options.priority = kept.priority;
-    return AddWithOptions<T>(queue, options, kept.items) || queue.ShuttingDown()
-               ? absl::OkStatus()
-               : absl::UnavailableError("the queue has not taken the items");
+    absl::Status status = queue.AddItems(options, kept.items);
+    return queue.ShuttingDown() ? absl::OkStatus() : status;
   });
   return added.ok();
 }

@@ -76,7 +76,7 @@ class ControllerInspectable final
   }
 
  protected:
-  absl::StatusOr<Snapshot<T>> TakeSnapshot(size_t max) override {
+  absl::StatusOr<Snapshot<T>> TakeSnapshotUpTo(size_t max) override {
     return controller_->TakeSnapshotUpTo(max);
   }
   absl::StatusOr<Snapshot<T>> TakeSnapshotOf(const T& item) override {
@@ -130,9 +130,12 @@ class ControllerInspectable final
       return;
     }
     // The look-up finds the item wherever it waits, unlike the bounded list.
-    const Snapshot<T> snapshot = this->queue().TakeSnapshotOf(failed.item);
+    const absl::StatusOr<Snapshot<T>> snapshot =
+        this->queue().TakeSnapshotOf(failed.item);
     std::optional<absl::Time> next_try_at;
-    if (!snapshot.waiting.empty()) next_try_at = snapshot.waiting[0].ready_at;
+    if (snapshot.ok() && !snapshot->waiting.empty()) {
+      next_try_at = snapshot->waiting[0].ready_at;
+    }
     inspection->failing.push_back(
         {this->keys().Of(failed.item), failed.failures, failed.last_error,
          failed.first_failed_at, failed.last_failed_at, next_try_at});

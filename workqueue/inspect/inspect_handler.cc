@@ -96,6 +96,7 @@ int HttpStatus(const absl::Status& status) {
       return 403;
     case absl::StatusCode::kNotFound:
       return 404;
+    case absl::StatusCode::kCancelled:  // The queue is shutting down.
     case absl::StatusCode::kFailedPrecondition:
       return 409;
     case absl::StatusCode::kUnimplemented:

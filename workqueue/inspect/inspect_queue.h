@@ -77,7 +77,7 @@ class QueueInspectable : public Inspectable {
   absl::StatusOr<Inspection> Inspect(size_t max_items) override {
     const size_t num_grouped = max_items == 0 ? 0 : kNumGrouped;
     const absl::StatusOr<Snapshot<T>> snapshot =
-        TakeSnapshot(std::max(max_items, num_grouped));
+        TakeSnapshotUpTo(std::max(max_items, num_grouped));
     if (!snapshot.ok()) return snapshot.status();
     Inspection inspection = ToInspection(*snapshot);
     inspection.options = options_.options;
@@ -124,7 +124,7 @@ class QueueInspectable : public Inspectable {
   const InspectOptions<T>& options() const { return options_; }
   const internal::KeyText<T>& keys() const { return keys_; }
 
-  virtual absl::StatusOr<Snapshot<T>> TakeSnapshot(size_t max) {
+  virtual absl::StatusOr<Snapshot<T>> TakeSnapshotUpTo(size_t max) {
     return queue_->TakeSnapshotUpTo(max);
   }
   virtual absl::StatusOr<Snapshot<T>> TakeSnapshotOf(const T& item) {
@@ -132,29 +132,24 @@ class QueueInspectable : public Inspectable {
   }
 
   virtual absl::Status Requeue(const T& item) {
-    bool taken;
-    if constexpr (kIsDelaying) {
-      taken = queue_->Reschedule(item, absl::ZeroDuration());
-    } else {
-      taken = queue_->Add(item);
-    }
-    if (taken) return absl::OkStatus();
-    return absl::FailedPreconditionError("the queue has not taken the item");
+    AddOptions options;
+    options.reschedule = true;  // An item that waits does so no longer.
+    return queue_->AddItems(options,
+                            absl::MakeConstSpan(std::addressof(item), 1));
   }
 
   virtual absl::Status Forget(const T& item) {
     if constexpr (kIsRateLimiting) {
-      queue_->Forget(item);
-      return absl::OkStatus();
+      return queue_->ForgetFailures(item);
     } else {
       return absl::UnimplementedError("this queue does not count failures");
     }
   }
 
   // Returns whether the item waited.
-  virtual absl::StatusOr<bool> Cancel(const T& item) {
+  absl::StatusOr<bool> Cancel(const T& item) {
     if constexpr (kIsDelaying) {
-      return queue_->CancelDelayed(item);
+      return queue_->CancelWait(item);
     } else {
       return absl::UnimplementedError("no item waits in this queue");
     }
@@ -234,23 +229,6 @@ class SharedQueueInspectable final
     if (!counts.ok()) return counts.status();
     inspection->num_failing = counts->failing;
     return inspection;
-  }
-
- private:
-  absl::StatusOr<Snapshot<T>> TakeSnapshot(size_t max) override {
-    return this->queue().TakeSnapshotUpToWithStatus(max);
-  }
-  absl::StatusOr<Snapshot<T>> TakeSnapshotOf(const T& item) override {
-    return this->queue().TakeSnapshotOfWithStatus(item);
-  }
-  absl::Status Requeue(const T& item) override {
-    return this->queue().RescheduleWithStatus(item, absl::ZeroDuration());
-  }
-  absl::Status Forget(const T& item) override {
-    return this->queue().ForgetWithStatus(item);
-  }
-  absl::StatusOr<bool> Cancel(const T& item) override {
-    return this->queue().CancelDelayedWithStatus(item);
   }
 };
 

@@ -43,35 +43,23 @@ absl::Status CheckQueueBelow(absl::string_view name, bool given,
 template <typename T, typename InterfaceType, typename Below>
 class ForwardingQueue : public InterfaceType {
  public:
-  bool Add(const T& item) override { return below_->Add(item); }
-  std::optional<T> Get() override { return below_->Get(); }
-  bool Done(const T& item) override { return below_->Done(item); }
-  size_t Len() const override { return below_->Len(); }
-  void ShutDown() override { below_->ShutDown(); }
-  bool ShutDownWithDrainWithin(absl::Duration timeout) override {
-    return below_->ShutDownWithDrainWithin(timeout);
+  absl::Status AddItems(const AddOptions& options,
+                        absl::Span<const T> items) override {
+    return below_->AddItems(options, items);
   }
-  void Close() override { below_->Close(); }
-  bool ShuttingDown() const override { return below_->ShuttingDown(); }
-  bool AddAll(absl::Span<const T> items) override {
-    return below_->AddAll(items);
+  absl::Status GetItem(absl::Duration timeout,
+                       ItemReceiver<T> receive) override {
+    return below_->GetItem(timeout, receive);
   }
-  absl::StatusOr<T> GetWithTimeout(absl::Duration timeout) override {
-    return below_->GetWithTimeout(timeout);
+  absl::StatusOr<bool> EndProcessing(const T& item) override {
+    return below_->EndProcessing(item);
   }
-  absl::StatusOr<Lease<T>> AcquireWithTimeout(absl::Duration timeout) override {
-    return below_->AcquireWithTimeout(timeout);
-  }
-  absl::Status AcquireNext(Lease<T>* lease) override {
-    return below_->AcquireNext(lease);
+  absl::Status AcquireInto(Lease<T>* lease, absl::Duration timeout) override {
+    return below_->AcquireInto(lease, timeout);
   }
   absl::StatusOr<LeaseBatch<T>> AcquireUpToWithTimeout(
       size_t max, absl::Duration timeout) override {
     return below_->AcquireUpToWithTimeout(max, timeout);
-  }
-  AcquireId AcquireAsync(Executor* executor,
-                         AcquireCallback<T> callback) override {
-    return below_->AcquireAsync(executor, std::move(callback));
   }
   AcquireId AcquireNextAsync(Lease<T>* lease, Executor* executor,
                              AcquireCallback<T> callback) override {
@@ -80,12 +68,16 @@ class ForwardingQueue : public InterfaceType {
   bool CancelAcquire(AcquireId id) override {
     return below_->CancelAcquire(id);
   }
-  Snapshot<T> TakeSnapshotUpTo(size_t max) override {
-    return below_->TakeSnapshotUpTo(max);
+  absl::StatusOr<Snapshot<T>> TakeSnapshotWith(
+      const SnapshotOptions<T>& options) const override {
+    return below_->TakeSnapshotWith(options);
   }
-  Snapshot<T> TakeSnapshotOf(const T& item) override {
-    return below_->TakeSnapshotOf(item);
+  absl::StatusOr<bool> ShutDownAndDrain(
+      std::optional<absl::Duration> drain) override {
+    return below_->ShutDownAndDrain(drain);
   }
+  void Close() override { below_->Close(); }
+  bool ShuttingDown() const override { return below_->ShuttingDown(); }
   Clock* clock() const override { return below_->clock(); }
 
  protected:

@@ -141,27 +141,23 @@ class QueueCore : public InterfaceType,
                   private LeaseOwner<T>,
                   private CallbackRunner {
  public:
-  std::optional<T> Get() override;
-  absl::StatusOr<T> GetWithTimeout(absl::Duration timeout) override;
-  bool Done(const T& item) override;
-  absl::StatusOr<Lease<T>> AcquireWithTimeout(absl::Duration timeout) override;
-  absl::Status AcquireNext(Lease<T>* lease) override;
+  absl::Status GetItem(absl::Duration timeout,
+                       ItemReceiver<T> receive) override;
+  absl::StatusOr<bool> EndProcessing(const T& item) override;
+  absl::Status AcquireInto(Lease<T>* lease, absl::Duration timeout) override;
   absl::StatusOr<LeaseBatch<T>> AcquireUpToWithTimeout(
       size_t max, absl::Duration timeout) override;
-  AcquireId AcquireAsync(Executor* executor,
-                         AcquireCallback<T> callback) override;
   AcquireId AcquireNextAsync(Lease<T>* lease, Executor* executor,
                              AcquireCallback<T> callback) override;
   bool CancelAcquire(AcquireId id) override;
-  size_t Len() const override;
-  void ShutDown() override;
-  bool ShutDownWithDrainWithin(absl::Duration timeout) override;
+  absl::StatusOr<Snapshot<T>> TakeSnapshotWith(
+      const SnapshotOptions<T>& options) const override;
+  absl::StatusOr<bool> ShutDownAndDrain(
+      std::optional<absl::Duration> drain) override;
   void Close() override;
   // Final, so that no call is virtual while the constructor or the destructor
   // of a derived class runs on another thread.
   bool ShuttingDown() const final { return IsShuttingDown(); }
-  Snapshot<T> TakeSnapshotUpTo(size_t max) override;
-  Snapshot<T> TakeSnapshotOf(const T& item) override;
   Clock* clock() const override { return clock_; }
 
  protected:
@@ -236,12 +232,15 @@ class QueueCore : public InterfaceType,
     return false;
   }
 
-  // Refuses items from now on.
+  // Refuses items from now on. `OnShutDown()` is called with the lock held: a
+  // thread that sees the shutdown may destroy the queue.
   void BeginShutDown() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     ring_.Seal();
     TryApplyPushed();
     QueueState::BeginShutDown();
+    OnShutDown();
   }
+  virtual void OnShutDown() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {}
 
   // Blocks until an item is ready, the queue is shut down and has no item, or
   // `timeout` has passed. Returns OK if an item may be handed out.
@@ -258,8 +257,9 @@ class QueueCore : public InterfaceType,
   // Does what `AwaitItem()` does if no item is ready.
   ABSL_ATTRIBUTE_NOINLINE absl::Status AwaitFirstItem(absl::Duration timeout)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    if (ring_.active() && timeout > absl::ZeroDuration()) {
-      SealRing();
+    if (ring_.active()) {
+      ApplyPushed();  // What no memory has left.
+      if (timeout > absl::ZeroDuration()) SealRing();
       if (ItemReady()) return absl::OkStatus();
     }
     return QueueState::AwaitItem(
@@ -333,10 +333,21 @@ class QueueCore : public InterfaceType,
   // `max` items of each kind; the queued items are in no particular order if
   // `Order::ForFirst()` returns false. `CopyOf()` copies the item of `entry`,
   // which may be null.
-  void CopyUpTo(size_t max, Snapshot<T>* snapshot)
+  void CopyUpTo(size_t max, Snapshot<T>* snapshot) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void CopyOf(const Entry* entry, Snapshot<T>* snapshot)
+  void CopyOf(const Entry* entry, Snapshot<T>* snapshot) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Allocates memory for at most `max` queued items, without the lock.
+  void ReserveQueued(size_t max, Snapshot<T>* snapshot) const {
+    if (max == 0) return;
+    size_t queued = 0;
+    {
+      Lock lock(const_cast<QueueCore*>(this));
+      queued = order_.size();
+    }
+    snapshot->queued.reserve(std::min(max, queued));
+  }
 
   NodeHashSet<T, Entry, Hash, Eq> entries_ ABSL_GUARDED_BY(mu_);
   // Destroyed before entries_, because its destructor may read items.
@@ -429,7 +440,8 @@ class QueueCore : public InterfaceType,
   }
 
   // The parts of `CopyUpTo()` and `CopyOf()`.
-  void CopyNumbers(Snapshot<T>* snapshot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+  void CopyNumbers(Snapshot<T>* snapshot) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     snapshot->taken_at = clock_->TimeNow();
     snapshot->shutting_down = IsShuttingDown();
     snapshot->num_queued = order_.size();
@@ -591,51 +603,27 @@ inline auto QueueCore<T, InterfaceType, Order, Hash, Eq>::HandOut(
 
 template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
-std::optional<T> QueueCore<T, InterfaceType, Order, Hash, Eq>::Get() {
-  // Every return statement returns this object, so that the compiler does not
-  // copy it. A copy could throw after the item has been handed out.
-  std::optional<T> item;
+absl::Status QueueCore<T, InterfaceType, Order, Hash, Eq>::GetItem(
+    absl::Duration timeout, ItemReceiver<T> receive) {
   Lock lock(this);
-  if (!AwaitItem(absl::InfiniteDuration()).ok()) return item;
-  HandOut(CoarseNow(),
-          [&item](const Entry& entry) { item.emplace(entry.item()); });
-  return item;
-}
-
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-absl::StatusOr<T> QueueCore<T, InterfaceType, Order, Hash, Eq>::GetWithTimeout(
-    absl::Duration timeout) {
-  absl::StatusOr<T> item;  // as in Get()
-  Lock lock(this);
-  if (absl::Status status = AwaitItem(timeout); !status.ok()) {
-    item = std::move(status);
-    return item;
+  absl::Status status = AwaitItem(timeout);
+  if (status.ok()) {
+    HandOut(CoarseNow(), [receive](const Entry& entry) {
+      receive(entry.item(), entry.priority());
+    });
   }
-  HandOut(CoarseNow(),
-          [&item](const Entry& entry) { item.emplace(entry.item()); });
-  return item;
+  return status;
 }
 
 template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
-absl::StatusOr<Lease<T>>
-QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireWithTimeout(
-    absl::Duration timeout) {
-  Lock lock(this);
-  if (absl::Status status = AwaitItem(timeout); !status.ok()) return status;
-  return LeaseNext(CoarseNow());
-}
-
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-absl::Status QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireNext(
-    Lease<T>* lease) {
+absl::Status QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireInto(
+    Lease<T>* lease, absl::Duration timeout) {
   QueuedItem<T>* const item = LeaseAccess::Release<T>(lease, this);
   lease->Done();  // Ends the lease if it is of another queue.
   Lock lock(this, kGoOn);
   if (item != nullptr) EndLease(item, LeaseEnd::kDone);
-  absl::Status status = AwaitItem(absl::InfiniteDuration());
+  absl::Status status = AwaitItem(timeout);
   if (status.ok()) *lease = LeaseNext(CoarseNow());
   return status;
 }
@@ -660,14 +648,6 @@ QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireUpToWithTimeout(
     }
   });
   return leases;
-}
-
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-AcquireId QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireAsync(
-    Executor* executor, AcquireCallback<T> callback) {
-  Lock lock(this);
-  return AddCallback(executor, std::move(callback));
 }
 
 template <typename T, typename InterfaceType, typename Order, typename Hash,
@@ -742,7 +722,8 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::RunCallback(SlabId slot) {
 
 template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
-bool QueueCore<T, InterfaceType, Order, Hash, Eq>::Done(const T& item) {
+absl::StatusOr<bool>
+QueueCore<T, InterfaceType, Order, Hash, Eq>::EndProcessing(const T& item) {
   const size_t hash = Hash()(item);
   Lock lock(this, kGoOn);
   Entry* const entry = entries_.Find(item, hash);
@@ -808,32 +789,21 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::GiveBack(Entry* entry) {
 
 template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
-size_t QueueCore<T, InterfaceType, Order, Hash, Eq>::Len() const {
-  // Applies the additions that have been pushed, which a caller cannot see.
-  Lock lock(const_cast<QueueCore*>(this));
-  return order_.size();
-}
-
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-void QueueCore<T, InterfaceType, Order, Hash, Eq>::ShutDown() {
-  Lock lock(this, kGoOn);
-  BeginShutDown();
-  EndDrains();
-}
-
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-bool QueueCore<T, InterfaceType, Order, Hash, Eq>::ShutDownWithDrainWithin(
-    absl::Duration timeout) {
-  int64_t drain = 0;
+absl::StatusOr<bool>
+QueueCore<T, InterfaceType, Order, Hash, Eq>::ShutDownAndDrain(
+    std::optional<absl::Duration> drain) {
+  int64_t begun = 0;
   {
     Lock lock(this, kGoOn);  // Its end wakes callbacks.
     BeginShutDown();
-    drain = BeginDrain();
+    if (!drain.has_value()) {
+      EndDrains();
+      return false;
+    }
+    begun = BeginDrain();
   }
   MutexLock lock(&mu_);
-  return AwaitDrained(drain, timeout, [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  return AwaitDrained(begun, *drain, [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     return Idle();
   });
 }
@@ -847,31 +817,29 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::Close() {
 
 template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
-Snapshot<T> QueueCore<T, InterfaceType, Order, Hash, Eq>::TakeSnapshotUpTo(
-    size_t max) {
+absl::StatusOr<Snapshot<T>>
+QueueCore<T, InterfaceType, Order, Hash, Eq>::TakeSnapshotWith(
+    const SnapshotOptions<T>& options) const {
+  // To take the lock applies the additions that have been pushed, which a
+  // caller cannot see.
+  auto* const self = const_cast<QueueCore*>(this);
   Snapshot<T> snapshot;
-  // Allocates without the lock.
-  if (max > 0) snapshot.queued.reserve(std::min(max, Len()));
-  Lock lock(this);
-  CopyUpTo(max, &snapshot);
-  return snapshot;
-}
-
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-Snapshot<T> QueueCore<T, InterfaceType, Order, Hash, Eq>::TakeSnapshotOf(
-    const T& item) {
-  const size_t hash = Hash()(item);
-  Snapshot<T> snapshot;
-  Lock lock(this);
-  CopyOf(entries_.Find(item, hash), &snapshot);
+  if (options.only != nullptr) {
+    const size_t hash = Hash()(*options.only);
+    Lock lock(self);
+    self->CopyOf(self->entries_.Find(*options.only, hash), &snapshot);
+  } else {
+    ReserveQueued(options.max, &snapshot);
+    Lock lock(self);
+    self->CopyUpTo(options.max, &snapshot);
+  }
   return snapshot;
 }
 
 template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
 void QueueCore<T, InterfaceType, Order, Hash, Eq>::CopyUpTo(
-    size_t max, Snapshot<T>* snapshot) {
+    size_t max, Snapshot<T>* snapshot) const {
   CopyNumbers(snapshot);
   const bool in_order =
       order_.ForFirst(max, [snapshot](const QueuedItem<T>& item) {
@@ -896,7 +864,7 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::CopyUpTo(
 template <typename T, typename InterfaceType, typename Order, typename Hash,
           typename Eq>
 void QueueCore<T, InterfaceType, Order, Hash, Eq>::CopyOf(
-    const Entry* entry, Snapshot<T>* snapshot) {
+    const Entry* entry, Snapshot<T>* snapshot) const {
   CopyNumbers(snapshot);
   if (entry == nullptr) return;
   if (entry->processing) {

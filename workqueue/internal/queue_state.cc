@@ -29,6 +29,10 @@
 namespace workqueue {
 namespace internal {
 
+absl::Status ShuttingDownError() {
+  return absl::CancelledError("the queue is shutting down");
+}
+
 QueueState::QueueState(absl::string_view name,
                        MetricsProvider* metrics_provider, LogSink* log_sink,
                        const QueueClock& clock, bool has_priorities)

@@ -42,6 +42,9 @@ enum class NextItem {
   kReady,
 };
 
+// Returns the error of an addition to a queue that is shutting down.
+absl::Status ShuttingDownError();
+
 // QueueState
 //
 // The part of a queue in memory that does not depend on the type of its items:

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -101,9 +100,7 @@ struct SharedQueueCounts {
 //     other items, and the other calls return the error.
 //
 // A call fails when the server could not be reached, or did not answer, within
-// `SharedQueueOptions::call_timeout`. The functions of the interface then
-// return false, or an error if they return statuses, and log; those named
-// `...WithStatus()` return the error:
+// `SharedQueueOptions::call_timeout`. It then logs the error and returns it:
 //
 //   * `absl::UnavailableError`: nothing has been changed. There was no server,
 //     or it did not serve all that time: it loads its data, or is a replica.
@@ -156,31 +153,25 @@ class SharedQueue final : public PriorityInterface<T>,
   ~SharedQueue() override = default;
 
   // Interface:
-  bool Add(const T& item) override;
-  bool AddAll(absl::Span<const T> items) override;
-  std::optional<T> Get() override;
-  absl::StatusOr<T> GetWithTimeout(absl::Duration timeout) override;
-  bool Done(const T& item) override;
-  absl::StatusOr<Lease<T>> AcquireWithTimeout(absl::Duration timeout) override;
-  absl::Status AcquireNext(Lease<T>* lease) override;
+  absl::Status AddItems(const AddOptions& options,
+                        absl::Span<const T> items) override;
+  absl::Status GetItem(absl::Duration timeout,
+                       ItemReceiver<T> receive) override;
+  absl::StatusOr<bool> EndProcessing(const T& item) override;
+  absl::Status AcquireInto(Lease<T>* lease, absl::Duration timeout) override;
   absl::StatusOr<LeaseBatch<T>> AcquireUpToWithTimeout(
       size_t max, absl::Duration timeout) override;
-  AcquireId AcquireAsync(Executor* executor,
-                         AcquireCallback<T> callback) override;
   // Ends the lease with a call that blocks.
   AcquireId AcquireNextAsync(Lease<T>* lease, Executor* executor,
                              AcquireCallback<T> callback) override;
   bool CancelAcquire(AcquireId id) override { return queue_.CancelAcquire(id); }
-  // Returns zero if the server cannot be reached.
-  size_t Len() const override;
-  // Return an empty snapshot if the server cannot be reached. A snapshot of at
-  // most `max` items takes O(max), and O(p log p) for p items being processed.
-  // It is read in parts of at most 250 items: an item that does not change
-  // meanwhile is listed once.
-  Snapshot<T> TakeSnapshotUpTo(size_t max) override;
-  Snapshot<T> TakeSnapshotOf(const T& item) override;
-  void ShutDown() override;
-  bool ShutDownWithDrainWithin(absl::Duration timeout) override;
+  // A snapshot of at most `max` items takes O(max), and O(p log p) for p items
+  // being processed. It is read in parts of at most 250 items: an item that
+  // does not change meanwhile is listed once.
+  absl::StatusOr<Snapshot<T>> TakeSnapshotWith(
+      const SnapshotOptions<T>& options) const override;
+  absl::StatusOr<bool> ShutDownAndDrain(
+      std::optional<absl::Duration> drain) override;
   // Does what `Interface::Close()` says, with one exception: an item that this
   // client holds can still be added, so that its processing can fail and be
   // tried again, by any client.
@@ -189,45 +180,11 @@ class SharedQueue final : public PriorityInterface<T>,
   Clock* clock() const override { return queue_.clock(); }
 
   // DelayingInterface:
-  bool AddAfter(const T& item, absl::Duration delay) override;
-  bool CancelDelayed(const T& item) override;
-  bool Reschedule(const T& item, absl::Duration delay) override;
+  absl::StatusOr<bool> CancelWait(const T& item) override;
 
   // RateLimitingInterface:
-  bool AddRateLimited(const T& item) override;
-  bool AddRateLimitedAfter(const T& item, absl::Duration delay) override;
-  void Forget(const T& item) override;
-  int NumRequeues(const T& item) const override;
-
-  // PriorityInterface:
-  bool AddWithOptions(const AddOptions& options,
-                      absl::Span<const T> items) override;
-  std::optional<ItemWithPriority<T>> GetWithPriority() override;
-
-  // The same calls, which return their errors.
-  absl::Status AddWithStatus(const T& item);
-  absl::Status AddAllWithStatus(absl::Span<const T> items);
-  absl::StatusOr<bool> DoneWithStatus(const T& item);
-  absl::Status AddAfterWithStatus(const T& item, absl::Duration delay);
-  absl::StatusOr<bool> CancelDelayedWithStatus(const T& item);
-  absl::Status RescheduleWithStatus(const T& item, absl::Duration delay);
-  absl::Status AddRateLimitedWithStatus(const T& item);
-  absl::Status AddRateLimitedAfterWithStatus(const T& item,
-                                             absl::Duration delay);
-  absl::Status ForgetWithStatus(const T& item);
-  absl::StatusOr<int> NumRequeuesWithStatus(const T& item) const;
-  absl::Status AddWithOptionsWithStatus(const AddOptions& options,
-                                        absl::Span<const T> items);
-  absl::StatusOr<size_t> LenWithStatus() const;
-  absl::StatusOr<Snapshot<T>> TakeSnapshotUpToWithStatus(size_t max);
-  absl::StatusOr<Snapshot<T>> TakeSnapshotOfWithStatus(const T& item);
-  absl::StatusOr<Snapshot<T>> TakeSnapshotWithStatus() {
-    return TakeSnapshotUpToWithStatus(std::numeric_limits<size_t>::max());
-  }
-  absl::Status ShutDownWithStatus() { return queue_.ShutDown(); }
-  absl::StatusOr<bool> ShutDownWithDrainWithStatus(absl::Duration timeout) {
-    return queue_.ShutDownWithDrain(timeout);
-  }
+  absl::Status ForgetFailures(const T& item) override;
+  absl::StatusOr<int> CountFailures(const T& item) const override;
 
   // Counts the items of the whole queue. The numbers are those of one moment,
   // or of one moment for each partition.
@@ -273,31 +230,21 @@ class SharedQueue final : public PriorityInterface<T>,
   absl::Status ApplyAdds(std::vector<Operation> adds);
   absl::StatusOr<int64_t> ApplyOne(Operation operation) const;
 
-  // Logs an error, if there is one. Returns whether there is none.
-  bool Ok(const absl::Status& status, const T* item,
-          absl::string_view call) const;
+  // Logs an error of `call`, of `item` if it is not null, and returns it.
+  absl::Status Logged(absl::Status status, const T* item,
+                      absl::string_view call) const;
+
+  // Returns a snapshot without items.
+  absl::StatusOr<Snapshot<T>> TakeNumbers() const;
 
   // Returns what an engine has returned as a snapshot of this queue.
-  absl::StatusOr<Snapshot<T>> ToSnapshot(
-      const absl::StatusOr<internal::EngineSnapshot>& taken);
-
-  // Returns the snapshot that `call`, of `item` if it is not null, has
-  // returned. After an error, logs it and returns an empty snapshot.
-  Snapshot<T> OrNone(absl::StatusOr<Snapshot<T>> snapshot, const T* item,
-                     absl::string_view call) const;
+  Snapshot<T> ToSnapshot(const internal::EngineSnapshot& taken) const;
 
   // Decodes `*held`, and passes the item to `receive(T&&)`. If either fails or
   // throws, gives the item back as one whose processing has failed, logs, and
   // returns the error: a process of another version may be able to decode it.
   template <typename F>
   absl::Status HandOver(internal::HeldItem* held, F receive);
-  // Does the same for a get that returns the item by value, until a `Done()`.
-  template <typename F>
-  absl::Status HandOverByValue(internal::HeldItem* held, F receive);
-  // Waits until an item has been handed over to `receive(T&&, priority)`.
-  // Returns false if the queue ends before.
-  template <typename F>
-  bool GetNext(F receive);
   absl::StatusOr<Lease<T>> MakeLease(internal::HeldItem* held);
 
   // LeaseOwner:
@@ -343,20 +290,21 @@ absl::StatusOr<std::unique_ptr<SharedQueue<T>>> SharedQueue<T>::Create(
 }
 
 template <typename T>
-bool SharedQueue<T>::Ok(const absl::Status& status, const T* item,
-                        absl::string_view call) const {
-  if (status.ok()) return true;
-  if (!absl::IsCancelled(status)) {
-    errors_.Write(
-        [&] {
-          return item == nullptr
-                     ? absl::StrCat(call, " failed")
-                     : absl::StrCat(call, " of ", internal::DescribeItem(*item),
-                                    " failed");
-        },
-        status);
+absl::Status SharedQueue<T>::Logged(absl::Status status, const T* item,
+                                    absl::string_view call) const {
+  if (status.ok() || absl::IsCancelled(status) ||
+      absl::IsDeadlineExceeded(status)) {
+    return status;
   }
-  return false;
+  errors_.Write(
+      [&] {
+        return item == nullptr
+                   ? absl::StrCat(call, " failed")
+                   : absl::StrCat(call, " of ", internal::DescribeItem(*item),
+                                  " failed");
+      },
+      status);
+  return status;
 }
 
 template <typename T>
@@ -387,32 +335,14 @@ absl::Status SharedQueue<T>::ApplyAdds(std::vector<Operation> adds) {
 }
 
 template <typename T>
-absl::Status SharedQueue<T>::AddWithStatus(const T& item) {
-  return ApplyAdds({MakeOperation(Operation::kAdd, item)});
-}
-
-template <typename T>
-bool SharedQueue<T>::Add(const T& item) {
-  return Ok(AddWithStatus(item), &item, "Add()");
-}
-
-template <typename T>
-absl::Status SharedQueue<T>::AddAllWithStatus(absl::Span<const T> items) {
-  return AddWithOptionsWithStatus(AddOptions(), items);
-}
-
-template <typename T>
-bool SharedQueue<T>::AddAll(absl::Span<const T> items) {
-  return Ok(AddAllWithStatus(items), nullptr, "AddAll()");
-}
-
-template <typename T>
 typename SharedQueue<T>::Operation SharedQueue<T>::MakeRetry(
     const T& item, const AddOptions& options) {
   const internal::Ticks& ticks = queue_.ticks();
   int64_t least = ticks.From(parts_->NextRetry());
   int64_t other = -1;
-  if (options.after > absl::ZeroDuration()) other = ticks.From(options.after);
+  if (options.after.has_value() && *options.after > absl::ZeroDuration()) {
+    other = ticks.From(*options.after);
+  }
   if (options.retry_after.has_value()) {
     // The shorter delay counts: not that of the schedule.
     least = internal::kForever;
@@ -425,119 +355,56 @@ typename SharedQueue<T>::Operation SharedQueue<T>::MakeRetry(
 }
 
 template <typename T>
-absl::Status SharedQueue<T>::AddWithOptionsWithStatus(
-    const AddOptions& options, absl::Span<const T> items) {
-  const internal::Ticks& ticks = queue_.ticks();
-  const int64_t after = ticks.From(options.after);
+absl::Status SharedQueue<T>::AddItems(const AddOptions& options,
+                                      absl::Span<const T> items) {
+  absl::Status status = CheckAddOptions(options, AddSupport::kRateLimited);
+  if (!status.ok()) return status;
+  if (options.reschedule && options.priority != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("priority is ", options.priority,
+                     " and reschedule is true; a shared queue reschedules at "
+                     "priority 0"));
+  }
+  const int64_t after =
+      queue_.ticks().From(options.after.value_or(absl::ZeroDuration()));
   std::vector<Operation> adds;
   adds.reserve(items.size());
   for (const T& item : items) {
     if (options.rate_limited) {
       adds.push_back(MakeRetry(item, options));
-    } else if (after > 0) {
+    } else if (options.reschedule) {
+      adds.push_back(MakeOperation(Operation::kReschedule, item, after));
+    } else if (options.after.has_value()) {
       adds.push_back(
           MakeOperation(Operation::kAddAfter, item, after, options.priority));
     } else {
       adds.push_back(MakeOperation(Operation::kAdd, item, options.priority));
     }
   }
-  return ApplyAdds(std::move(adds));
+  const T* const only = items.size() == 1 ? &items.front() : nullptr;
+  return Logged(ApplyAdds(std::move(adds)), only, "an addition");
 }
 
 template <typename T>
-bool SharedQueue<T>::AddWithOptions(const AddOptions& options,
-                                    absl::Span<const T> items) {
-  return Ok(AddWithOptionsWithStatus(options, items), nullptr,
-            "AddWithOptions()");
-}
-
-template <typename T>
-absl::Status SharedQueue<T>::AddAfterWithStatus(const T& item,
-                                                absl::Duration delay) {
-  return ApplyAdds(
-      {MakeOperation(Operation::kAddAfter, item, queue_.ticks().From(delay))});
-}
-
-template <typename T>
-bool SharedQueue<T>::AddAfter(const T& item, absl::Duration delay) {
-  return Ok(AddAfterWithStatus(item, delay), &item, "AddAfter()");
-}
-
-template <typename T>
-absl::StatusOr<bool> SharedQueue<T>::CancelDelayedWithStatus(const T& item) {
+absl::StatusOr<bool> SharedQueue<T>::CancelWait(const T& item) {
   const absl::StatusOr<int64_t> result =
       ApplyOne(MakeOperation(Operation::kCancelDelayed, item));
-  if (!result.ok()) return result.status();
+  if (!result.ok()) return Logged(result.status(), &item, "CancelDelayed()");
   return *result != internal::kFalse;
 }
 
 template <typename T>
-bool SharedQueue<T>::CancelDelayed(const T& item) {
-  const absl::StatusOr<bool> result = CancelDelayedWithStatus(item);
-  return Ok(result.status(), &item, "CancelDelayed()") && *result;
+absl::Status SharedQueue<T>::ForgetFailures(const T& item) {
+  return Logged(ApplyOne(MakeOperation(Operation::kForget, item)).status(),
+                &item, "Forget()");
 }
 
 template <typename T>
-absl::Status SharedQueue<T>::RescheduleWithStatus(const T& item,
-                                                  absl::Duration delay) {
-  return ApplyAdds({MakeOperation(Operation::kReschedule, item,
-                                  queue_.ticks().From(delay))});
-}
-
-template <typename T>
-bool SharedQueue<T>::Reschedule(const T& item, absl::Duration delay) {
-  return Ok(RescheduleWithStatus(item, delay), &item, "Reschedule()");
-}
-
-template <typename T>
-absl::Status SharedQueue<T>::AddRateLimitedWithStatus(const T& item) {
-  AddOptions options;
-  options.rate_limited = true;
-  return ApplyAdds({MakeRetry(item, options)});
-}
-
-template <typename T>
-bool SharedQueue<T>::AddRateLimited(const T& item) {
-  return Ok(AddRateLimitedWithStatus(item), &item, "AddRateLimited()");
-}
-
-template <typename T>
-absl::Status SharedQueue<T>::AddRateLimitedAfterWithStatus(
-    const T& item, absl::Duration delay) {
-  AddOptions options;
-  options.rate_limited = true;
-  options.retry_after = delay;
-  return ApplyAdds({MakeRetry(item, options)});
-}
-
-template <typename T>
-bool SharedQueue<T>::AddRateLimitedAfter(const T& item, absl::Duration delay) {
-  return Ok(AddRateLimitedAfterWithStatus(item, delay), &item,
-            "AddRateLimitedAfter()");
-}
-
-template <typename T>
-absl::Status SharedQueue<T>::ForgetWithStatus(const T& item) {
-  return ApplyOne(MakeOperation(Operation::kForget, item)).status();
-}
-
-template <typename T>
-void SharedQueue<T>::Forget(const T& item) {
-  Ok(ForgetWithStatus(item), &item, "Forget()");
-}
-
-template <typename T>
-absl::StatusOr<int> SharedQueue<T>::NumRequeuesWithStatus(const T& item) const {
+absl::StatusOr<int> SharedQueue<T>::CountFailures(const T& item) const {
   const absl::StatusOr<int64_t> result =
       ApplyOne(MakeOperation(Operation::kNumRequeues, item));
-  if (!result.ok()) return result.status();
+  if (!result.ok()) return Logged(result.status(), &item, "NumRequeues()");
   return static_cast<int>(*result);
-}
-
-template <typename T>
-int SharedQueue<T>::NumRequeues(const T& item) const {
-  const absl::StatusOr<int> result = NumRequeuesWithStatus(item);
-  return Ok(result.status(), &item, "NumRequeues()") ? *result : 0;
 }
 
 template <typename T>
@@ -560,18 +427,9 @@ absl::Status SharedQueue<T>::HandOver(internal::HeldItem* held, F receive) {
   failed.y = queue_.ticks().From(kDelayOfUndecodable);
   // If the engine does not hear of it, the lease expires, which is the same.
   queue_.ApplyEnds({std::move(failed)}).IgnoreError();
-  return status;
-}
-
-template <typename T>
-template <typename F>
-absl::Status SharedQueue<T>::HandOverByValue(internal::HeldItem* held,
-                                             F receive) {
-  return HandOver(held, [&](T&& item) {
-    std::string bytes = codec_.encode(item);  // by which `Done()` finds it
-    receive(std::move(item));
-    queue_.Remember(std::move(bytes), held);
-  });
+  // A codec's error is not the end of the queue.
+  return absl::IsCancelled(status) ? absl::InternalError(status.message())
+                                   : status;
 }
 
 template <typename T>
@@ -585,87 +443,34 @@ absl::StatusOr<Lease<T>> SharedQueue<T>::MakeLease(internal::HeldItem* held) {
   return internal::LeaseAccess::Make<T>(this, leased.release());
 }
 
-// In the following functions, only one object is returned, so that nothing
-// copies or moves it after the item has been handed over.
-
 template <typename T>
-absl::StatusOr<T> SharedQueue<T>::GetWithTimeout(absl::Duration timeout) {
-  absl::StatusOr<T> result = absl::UnknownError("");
+absl::Status SharedQueue<T>::GetItem(absl::Duration timeout,
+                                     ItemReceiver<T> receive) {
   absl::StatusOr<std::vector<internal::HeldItem*>> got =
       queue_.Acquire(1, timeout, {});
-  absl::Status status = got.status();
-  if (got.ok()) {
-    status = HandOverByValue(
-        got->front(), [&result](T&& item) { result.emplace(std::move(item)); });
-  }
-  if (!status.ok()) result = std::move(status);
-  return result;
+  if (!got.ok()) return Logged(got.status(), nullptr, "a get");
+  internal::HeldItem* const held = got->front();
+  const int priority = static_cast<int>(held->priority);
+  return HandOver(held, [&](T&& item) {
+    std::string bytes = codec_.encode(item);  // by which its end finds it
+    receive(item, priority);
+    queue_.Remember(std::move(bytes), held);
+  });
 }
 
 template <typename T>
-template <typename F>
-bool SharedQueue<T>::GetNext(F receive) {
-  while (true) {
-    absl::StatusOr<std::vector<internal::HeldItem*>> got =
-        queue_.Acquire(1, absl::InfiniteDuration(), {});
-    if (got.ok()) {
-      internal::HeldItem* const held = got->front();
-      const int priority = static_cast<int>(held->priority);
-      const absl::Status status = HandOverByValue(
-          held, [&](T&& item) { receive(std::move(item), priority); });
-      if (status.ok()) return true;
-    } else if (absl::IsCancelled(got.status())) {
-      return false;
-    } else {
-      Ok(got.status(), nullptr, "Get()");
-    }
-  }
-}
-
-template <typename T>
-std::optional<ItemWithPriority<T>> SharedQueue<T>::GetWithPriority() {
-  std::optional<ItemWithPriority<T>> result;
-  if (!GetNext([&result](T&& item, int priority) {
-        result.emplace(ItemWithPriority<T>{std::move(item), priority});
-      })) {
-    result.reset();
-  }
-  return result;
-}
-
-template <typename T>
-std::optional<T> SharedQueue<T>::Get() {
-  std::optional<T> result;
-  if (!GetNext([&result](T&& item, int) { result.emplace(std::move(item)); })) {
-    result.reset();
-  }
-  return result;
-}
-
-template <typename T>
-absl::StatusOr<bool> SharedQueue<T>::DoneWithStatus(const T& item) {
+absl::StatusOr<bool> SharedQueue<T>::EndProcessing(const T& item) {
   internal::HeldItem* const held = queue_.Recall(codec_.encode(item));
   if (held == nullptr) return false;
-  return queue_.ApplyEnds({queue_.End(held, Operation::kDone)});
+  const absl::StatusOr<bool> ended =
+      queue_.ApplyEnds({queue_.End(held, Operation::kDone)});
+  if (!ended.ok()) return Logged(ended.status(), &item, "Done()");
+  return ended;
 }
 
 template <typename T>
-bool SharedQueue<T>::Done(const T& item) {
-  const absl::StatusOr<bool> result = DoneWithStatus(item);
-  return Ok(result.status(), &item, "Done()") && *result;
-}
-
-template <typename T>
-absl::StatusOr<Lease<T>> SharedQueue<T>::AcquireWithTimeout(
-    absl::Duration timeout) {
-  absl::StatusOr<std::vector<internal::HeldItem*>> got =
-      queue_.Acquire(1, timeout, {});
-  if (!got.ok()) return got.status();
-  return MakeLease(got->front());
-}
-
-template <typename T>
-absl::Status SharedQueue<T>::AcquireNext(Lease<T>* lease) {
+absl::Status SharedQueue<T>::AcquireInto(Lease<T>* lease,
+                                         absl::Duration timeout) {
   std::vector<Operation> ends;
   const internal::LeaseOwner<T>* const owner = this;
   QueuedItem<T>* const item = internal::LeaseAccess::Release(lease, owner);
@@ -677,8 +482,8 @@ absl::Status SharedQueue<T>::AcquireNext(Lease<T>* lease) {
     lease->Done();  // of another queue
   }
   absl::StatusOr<std::vector<internal::HeldItem*>> got =
-      queue_.Acquire(1, absl::InfiniteDuration(), std::move(ends));
-  if (!got.ok()) return got.status();
+      queue_.Acquire(1, timeout, std::move(ends));
+  if (!got.ok()) return Logged(got.status(), nullptr, "a get");
   absl::StatusOr<Lease<T>> next = MakeLease(got->front());
   if (!next.ok()) return next.status();
   *lease = *std::move(next);
@@ -691,7 +496,7 @@ absl::StatusOr<LeaseBatch<T>> SharedQueue<T>::AcquireUpToWithTimeout(
   if (max == 0) return internal::ZeroMaxError();
   absl::StatusOr<std::vector<internal::HeldItem*>> got =
       queue_.Acquire(max, timeout, {});
-  if (!got.ok()) return got.status();
+  if (!got.ok()) return Logged(got.status(), nullptr, "a get");
   LeaseBatch<T> batch;
   absl::Status status;
   for (internal::HeldItem* held : *got) {
@@ -707,8 +512,9 @@ absl::StatusOr<LeaseBatch<T>> SharedQueue<T>::AcquireUpToWithTimeout(
 }
 
 template <typename T>
-AcquireId SharedQueue<T>::AcquireAsync(Executor* executor,
-                                       AcquireCallback<T> callback) {
+AcquireId SharedQueue<T>::AcquireNextAsync(Lease<T>* lease, Executor* executor,
+                                           AcquireCallback<T> callback) {
+  lease->Done();
   return queue_.AcquireAsync(
       executor, [this, callback = std::move(callback)](
                     absl::StatusOr<internal::HeldItem*> held) mutable {
@@ -721,13 +527,6 @@ AcquireId SharedQueue<T>::AcquireAsync(Executor* executor,
 }
 
 template <typename T>
-AcquireId SharedQueue<T>::AcquireNextAsync(Lease<T>* lease, Executor* executor,
-                                           AcquireCallback<T> callback) {
-  lease->Done();
-  return AcquireAsync(executor, std::move(callback));
-}
-
-template <typename T>
 absl::StatusOr<SharedQueueCounts> SharedQueue<T>::Count() const {
   const absl::StatusOr<internal::ByteQueueCounts> counts = queue_.Count();
   if (!counts.ok()) return counts.status();
@@ -737,62 +536,61 @@ absl::StatusOr<SharedQueueCounts> SharedQueue<T>::Count() const {
 }
 
 template <typename T>
-absl::StatusOr<size_t> SharedQueue<T>::LenWithStatus() const {
+absl::StatusOr<Snapshot<T>> SharedQueue<T>::TakeSnapshotWith(
+    const SnapshotOptions<T>& options) const {
+  if (options.only == nullptr && options.max == 0) return TakeNumbers();
+  const absl::StatusOr<internal::EngineSnapshot> taken =
+      options.only != nullptr
+          ? queue_.TakeSnapshotOf(codec_.encode(*options.only))
+          : queue_.TakeSnapshotUpTo(options.max);
+  if (!taken.ok()) return Logged(taken.status(), options.only, "a snapshot");
+  return ToSnapshot(*taken);
+}
+
+template <typename T>
+absl::StatusOr<Snapshot<T>> SharedQueue<T>::TakeNumbers() const {
   const absl::StatusOr<SharedQueueCounts> counts = Count();
-  if (!counts.ok()) return counts.status();
-  return counts->queued;
-}
-
-template <typename T>
-size_t SharedQueue<T>::Len() const {
-  const absl::StatusOr<size_t> len = LenWithStatus();
-  return Ok(len.status(), nullptr, "Len()") ? *len : 0;
-}
-
-template <typename T>
-absl::StatusOr<Snapshot<T>> SharedQueue<T>::TakeSnapshotUpToWithStatus(
-    size_t max) {
-  return ToSnapshot(queue_.TakeSnapshotUpTo(max));
-}
-
-template <typename T>
-absl::StatusOr<Snapshot<T>> SharedQueue<T>::TakeSnapshotOfWithStatus(
-    const T& item) {
-  return ToSnapshot(queue_.TakeSnapshotOf(codec_.encode(item)));
-}
-
-template <typename T>
-absl::StatusOr<Snapshot<T>> SharedQueue<T>::ToSnapshot(
-    const absl::StatusOr<internal::EngineSnapshot>& taken) {
-  if (!taken.ok()) return taken.status();
+  if (!counts.ok()) return Logged(counts.status(), nullptr, "a snapshot");
   Snapshot<T> snapshot;
   snapshot.taken_at = clock()->TimeNow();
-  snapshot.shutting_down = taken->shut_down || ShuttingDown();
+  snapshot.shutting_down = ShuttingDown();
+  snapshot.num_queued = counts->queued;
+  snapshot.num_processing = counts->processing;
+  snapshot.num_waiting = counts->waiting;
+  return snapshot;
+}
+
+template <typename T>
+Snapshot<T> SharedQueue<T>::ToSnapshot(
+    const internal::EngineSnapshot& taken) const {
+  Snapshot<T> snapshot;
+  snapshot.taken_at = clock()->TimeNow();
+  snapshot.shutting_down = taken.shut_down || ShuttingDown();
   // The engine's times differ from this clock's.
   const auto time_of = [&](const internal::EngineSnapshot::Item& it) {
     return it.time == internal::kForever
                ? absl::InfiniteFuture()
                : snapshot.taken_at +
-                     queue_.ticks().ToDuration(it.time - taken->now);
+                     queue_.ticks().ToDuration(it.time - taken.now);
   };
-  snapshot.num_queued = taken->num_queued;
-  snapshot.num_processing = taken->num_processing;
-  snapshot.num_waiting = taken->num_waiting;
-  for (const auto& it : taken->queued) {
+  snapshot.num_queued = taken.num_queued;
+  snapshot.num_processing = taken.num_processing;
+  snapshot.num_waiting = taken.num_waiting;
+  for (const auto& it : taken.queued) {
     absl::StatusOr<T> item = codec_.decode(it.item);
     if (!item.ok()) continue;
     snapshot.queued.push_back({*std::move(item), time_of(it),
                                static_cast<int>(it.number),
                                static_cast<int>(it.failures), ""});
   }
-  for (const auto& it : taken->processing) {
+  for (const auto& it : taken.processing) {
     absl::StatusOr<T> item = codec_.decode(it.item);
     if (!item.ok()) continue;
     snapshot.processing.push_back({*std::move(item), time_of(it),
                                    it.added_again,
                                    static_cast<int>(it.failures), ""});
   }
-  for (const auto& it : taken->waiting) {
+  for (const auto& it : taken.waiting) {
     absl::StatusOr<T> item = codec_.decode(it.item);
     if (!item.ok()) continue;
     snapshot.waiting.push_back({*std::move(item), time_of(it),
@@ -803,34 +601,18 @@ absl::StatusOr<Snapshot<T>> SharedQueue<T>::ToSnapshot(
 }
 
 template <typename T>
-Snapshot<T> SharedQueue<T>::TakeSnapshotUpTo(size_t max) {
-  return OrNone(TakeSnapshotUpToWithStatus(max), nullptr, "TakeSnapshot()");
-}
-
-template <typename T>
-Snapshot<T> SharedQueue<T>::TakeSnapshotOf(const T& item) {
-  return OrNone(TakeSnapshotOfWithStatus(item), &item, "TakeSnapshotOf()");
-}
-
-template <typename T>
-Snapshot<T> SharedQueue<T>::OrNone(absl::StatusOr<Snapshot<T>> snapshot,
-                                   const T* item,
-                                   absl::string_view call) const {
-  if (Ok(snapshot.status(), item, call)) return *std::move(snapshot);
-  Snapshot<T> none;
-  none.taken_at = clock()->TimeNow();
-  return none;
-}
-
-template <typename T>
-void SharedQueue<T>::ShutDown() {
-  Ok(ShutDownWithStatus(), nullptr, "ShutDown()");
-}
-
-template <typename T>
-bool SharedQueue<T>::ShutDownWithDrainWithin(absl::Duration timeout) {
-  const absl::StatusOr<bool> drained = ShutDownWithDrainWithStatus(timeout);
-  return Ok(drained.status(), nullptr, "ShutDownWithDrain()") && *drained;
+absl::StatusOr<bool> SharedQueue<T>::ShutDownAndDrain(
+    std::optional<absl::Duration> drain) {
+  if (!drain.has_value()) {
+    absl::Status status = queue_.ShutDown();
+    if (!status.ok()) return Logged(std::move(status), nullptr, "ShutDown()");
+    return false;
+  }
+  absl::StatusOr<bool> drained = queue_.ShutDownWithDrain(*drain);
+  if (!drained.ok()) {
+    return Logged(drained.status(), nullptr, "ShutDownWithDrain()");
+  }
+  return drained;
 }
 
 template <typename T>
@@ -852,7 +634,7 @@ bool SharedQueue<T>::EndLeases(absl::Span<QueuedItem<T>* const> items,
   }
   const absl::StatusOr<bool> result = queue_.ApplyEnds(std::move(ends));
   for (size_t i = 0; i < items.size(); ++i) leases_.Decrement();
-  return Ok(result.status(), nullptr, "the end of a lease") && *result;
+  return Logged(result.status(), nullptr, "the end of a lease").ok() && *result;
 }
 
 template <typename T>

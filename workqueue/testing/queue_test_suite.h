@@ -686,7 +686,7 @@ TEST_P(QueueTestSuite, ASnapshotHasAllItems) {
   EXPECT_EQ(queue_->Get(), "a");
   EXPECT_EQ(queue_->Get(), "b");
   queue_->Add("b");
-  const Snapshot<std::string> snapshot = queue_->TakeSnapshot();
+  const Snapshot<std::string> snapshot = *queue_->TakeSnapshot();
   EXPECT_EQ(snapshot.taken_at, clock_.TimeNow());
   EXPECT_FALSE(snapshot.shutting_down);
   EXPECT_EQ(snapshot.queued.size(), 3u);
@@ -705,11 +705,11 @@ TEST_P(QueueTestSuite, ABoundedSnapshotHasTheFirstItemsAndAllNumbers) {
   queue_->AddAll({"a", "b", "c", "d", "e"});
   EXPECT_EQ(queue_->Get(), "a");
   EXPECT_EQ(queue_->Get(), "b");
-  const Snapshot<std::string> all = queue_->TakeSnapshot();
+  const Snapshot<std::string> all = *queue_->TakeSnapshot();
   ASSERT_EQ(all.queued.size(), 3u);
   ASSERT_EQ(all.processing.size(), 2u);
   for (size_t max = 0; max < 5; ++max) {
-    const Snapshot<std::string> snapshot = queue_->TakeSnapshotUpTo(max);
+    const Snapshot<std::string> snapshot = *queue_->TakeSnapshotUpTo(max);
     EXPECT_EQ(snapshot.num_queued, 3u);
     EXPECT_EQ(snapshot.num_processing, 2u);
     EXPECT_EQ(snapshot.num_waiting, 0u);
@@ -729,7 +729,7 @@ TEST_P(QueueTestSuite, ASnapshotOfOneItemHasThatItemAndAllNumbers) {
   EXPECT_EQ(queue_->Get(), "a");
   const auto check = [this](const std::string& item, size_t queued,
                             size_t processing, bool added_again) {
-    const Snapshot<std::string> snapshot = queue_->TakeSnapshotOf(item);
+    const Snapshot<std::string> snapshot = *queue_->TakeSnapshotOf(item);
     EXPECT_EQ(snapshot.num_queued, 3u);
     EXPECT_EQ(snapshot.num_processing, 1u);
     EXPECT_EQ(snapshot.num_waiting, 0u);
@@ -1149,7 +1149,7 @@ TEST_P(AcquireAsyncTestSuite, ACallbackMayCallEverything) {
       queue_->Add("x");
       queue_->AddAll({"y", "z"});
       EXPECT_EQ(queue_->Len(), 3u);
-      EXPECT_EQ(queue_->TakeSnapshot().queued.size(), 3u);
+      EXPECT_EQ(queue_->TakeSnapshot()->queued.size(), 3u);
       EXPECT_EQ(queue_->Get(), "x");
       EXPECT_TRUE(queue_->Done("x"));
       EXPECT_EQ(**queue_->Acquire(), "y");
@@ -1214,7 +1214,7 @@ TEST_P(DelayingQueueTestSuite, ASnapshotHasWhatWaits) {
                      i * absl::Seconds(10));
   }
   for (size_t max = 0; max < 6; ++max) {
-    const Snapshot<std::string> snapshot = queue_->TakeSnapshotUpTo(max);
+    const Snapshot<std::string> snapshot = *queue_->TakeSnapshotUpTo(max);
     EXPECT_EQ(snapshot.num_waiting, 4u);
     ASSERT_EQ(snapshot.waiting.size(), max < 4 ? max : 4);
     for (size_t i = 0; i < snapshot.waiting.size(); ++i) {
@@ -1222,14 +1222,14 @@ TEST_P(DelayingQueueTestSuite, ASnapshotHasWhatWaits) {
                 std::string(1, static_cast<char>('1' + i)));
     }
   }
-  Snapshot<std::string> snapshot = queue_->TakeSnapshotOf("3");
+  Snapshot<std::string> snapshot = *queue_->TakeSnapshotOf("3");
   EXPECT_EQ(snapshot.num_waiting, 4u);
   ASSERT_EQ(snapshot.waiting.size(), 1u);
   EXPECT_EQ(snapshot.waiting[0].item, "3");
   EXPECT_GE(snapshot.waiting[0].ready_at, start + absl::Seconds(30));
   EXPECT_TRUE(snapshot.queued.empty());
   queue_->CancelDelayed("3");
-  snapshot = queue_->TakeSnapshotOf("3");
+  snapshot = *queue_->TakeSnapshotOf("3");
   EXPECT_EQ(snapshot.num_waiting, 3u);
   EXPECT_TRUE(snapshot.waiting.empty());
 }

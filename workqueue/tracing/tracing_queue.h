@@ -26,7 +26,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
-#include "workqueue/add_with_options.h"
 #include "workqueue/base/gate.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/controller/async_reconcile.h"
@@ -132,9 +131,9 @@ struct TracingQueueOptions {
 // The queue has priorities (`AsPriorityQueue()` is not null) if the queue below
 // has them. Each function does what the function of the queue below does. In
 // addition, it calls the tracers, without a lock, and takes a lock of its own
-// for a short time. An add and an attempt copy the item. `AcquireAsync()` also
-// allocates memory for the callback. Errors of the tracers and of the memory
-// lose contexts, but no items.
+// for a short time. An add, a `Get()` and an attempt copy the item.
+// `AcquireAsync()` also allocates memory for the callback. Errors of the
+// tracers and of the memory lose contexts, but no items.
 //
 // `T`, `Hash` and `Eq` are those of the queue below.
 //
@@ -174,59 +173,28 @@ class TracingQueue final
   Attempt BeginAttempt(const T& item, int priority = 0);
   Attempt BeginAttempt(const T&& item, int priority = 0) = delete;
 
-  bool Add(const T& item) override {
-    return TraceAdd(One(item), {}, [&] { return this->below().Add(item); });
-  }
-  bool AddAll(absl::Span<const T> items) override {
-    return TraceAdd(items, {}, [&] { return this->below().AddAll(items); });
-  }
-  bool AddAfter(const T& item, absl::Duration delay) override {
-    return TraceAdd(One(item), Delayed(AddKind::kAddAfter, delay),
-                    [&] { return this->below().AddAfter(item, delay); });
-  }
-  bool Reschedule(const T& item, absl::Duration delay) override {
-    return TraceAdd(One(item), Delayed(AddKind::kReschedule, delay),
-                    [&] { return this->below().Reschedule(item, delay); });
-  }
-  bool AddRateLimited(const T& item) override {
-    return TraceAdd(One(item), {AddKind::kRetry, std::nullopt},
-                    [&] { return this->below().AddRateLimited(item); });
-  }
-  bool AddWithOptions(const AddOptions& options,
-                      absl::Span<const T> items) override;
+  absl::Status AddItems(const AddOptions& options,
+                        absl::Span<const T> items) override;
 
-  bool CancelDelayed(const T& item) override {
-    const bool cancelled = this->below().CancelDelayed(item);
-    if (cancelled) book().CancelDelayed(item);
+  absl::StatusOr<bool> CancelWait(const T& item) override {
+    const absl::StatusOr<bool> cancelled = this->below().CancelWait(item);
+    if (cancelled.ok() && *cancelled) book().CancelDelayed(item);
     return cancelled;
   }
-  void Forget(const T& item) override { this->below().Forget(item); }
-  int NumRequeues(const T& item) const override {
-    return this->below().NumRequeues(item);
+  absl::Status ForgetFailures(const T& item) override {
+    return this->below().ForgetFailures(item);
+  }
+  absl::StatusOr<int> CountFailures(const T& item) const override {
+    return this->below().CountFailures(item);
   }
   PriorityInterface<T>* AsPriorityQueue() override {
     return this->below().AsPriorityQueue() == nullptr ? nullptr : this;
   }
 
-  std::optional<T> Get() override {
-    std::optional<T> item = this->below().Get();
-    if (item.has_value()) book().HandOut(*item);
-    return item;
-  }
-  // The priority is zero if the queue below has none.
-  std::optional<ItemWithPriority<T>> GetWithPriority() override;
-  absl::StatusOr<T> GetWithTimeout(absl::Duration timeout) override {
-    absl::StatusOr<T> item = this->below().GetWithTimeout(timeout);
-    if (item.ok()) book().HandOut(*item);
-    return item;
-  }
-  absl::StatusOr<Lease<T>> AcquireWithTimeout(absl::Duration timeout) override {
-    absl::StatusOr<Lease<T>> lease = this->below().AcquireWithTimeout(timeout);
-    if (lease.ok()) book().HandOut(**lease);
-    return lease;
-  }
-  absl::Status AcquireNext(Lease<T>* lease) override {
-    absl::Status status = this->below().AcquireNext(lease);
+  absl::Status GetItem(absl::Duration timeout,
+                       ItemReceiver<T> receive) override;
+  absl::Status AcquireInto(Lease<T>* lease, absl::Duration timeout) override {
+    absl::Status status = this->below().AcquireInto(lease, timeout);
     if (status.ok()) book().HandOut(**lease);
     return status;
   }
@@ -238,21 +206,16 @@ class TracingQueue final
     for (const Lease<T>& lease : *batch) book().HandOut(*lease);
     return batch;
   }
-  AcquireId AcquireAsync(Executor* executor,
-                         AcquireCallback<T> callback) override {
-    return this->below().AcquireAsync(executor,
-                                      TraceCallback(std::move(callback)));
-  }
   AcquireId AcquireNextAsync(Lease<T>* lease, Executor* executor,
                              AcquireCallback<T> callback) override {
     return this->below().AcquireNextAsync(lease, executor,
                                           TraceCallback(std::move(callback)));
   }
 
-  bool Done(const T& item) override {
+  absl::StatusOr<bool> EndProcessing(const T& item) override {
     // Before another worker can get the item.
     book().Done(item);
-    return this->below().Done(item);
+    return this->below().EndProcessing(item);
   }
 
  private:
@@ -296,14 +259,6 @@ class TracingQueue final
             options.name, std::move(options.tracers), options.max_contexts,
             options.max_items, clock, options.log_sink)) {}
 
-  static absl::Span<const T> One(const T& item) {
-    return absl::MakeConstSpan(std::addressof(item), 1);
-  }
-
-  static Adding Delayed(AddKind kind, absl::Duration delay) {
-    return {kind, std::max(delay, absl::ZeroDuration())};
-  }
-
   static ReconcileOutcome OutcomeOf(
       const absl::StatusOr<ReconcileResult>& result) {
     ReconcileOutcome outcome = OutcomeOf(result.status());
@@ -324,10 +279,6 @@ class TracingQueue final
   }
 
   Book& book() { return shared_->book; }
-
-  // Calls `add()`, which adds `items`, and returns its result.
-  template <typename F>
-  bool TraceAdd(absl::Span<const T> items, const Adding& adding, F add);
 
   AcquireCallback<T> TraceCallback(AcquireCallback<T> callback);
 
@@ -470,49 +421,30 @@ typename TracingQueue<T, Hash, Eq>::Attempt
 TracingQueue<T, Hash, Eq>::BeginAttempt(const T& item, int priority) {
   ReconcileInfo info;
   info.priority = priority;
-  info.failures = NumRequeues(item);
+  info.failures = this->NumRequeues(item);
   return Attempt(&book(), item, info);
 }
 
 template <typename T, typename Hash, typename Eq>
-bool TracingQueue<T, Hash, Eq>::AddWithOptions(const AddOptions& options,
-                                               absl::Span<const T> items) {
-  Adding adding = Delayed(
-      options.after > absl::ZeroDuration() ? AddKind::kAddAfter : AddKind::kAdd,
-      options.after);
-  if (options.rate_limited) {
-    adding.kind = AddKind::kRetry;
-    if (options.after <= absl::ZeroDuration()) {
-      adding.delay = std::nullopt;
-      if (options.retry_after.has_value()) {
-        adding.delay = std::max(*options.retry_after, absl::ZeroDuration());
-      }
+absl::Status TracingQueue<T, Hash, Eq>::AddItems(const AddOptions& options,
+                                                 absl::Span<const T> items) {
+  const auto delay_of = [](std::optional<absl::Duration> delay) {
+    return std::max(delay.value_or(absl::ZeroDuration()), absl::ZeroDuration());
+  };
+  Adding adding;
+  adding.kind = options.rate_limited        ? AddKind::kRetry
+                : options.reschedule        ? AddKind::kReschedule
+                : options.after.has_value() ? AddKind::kAddAfter
+                                            : AddKind::kAdd;
+  adding.delay = delay_of(options.after);
+  if (options.rate_limited && *adding.delay == absl::ZeroDuration()) {
+    adding.delay = std::nullopt;  // The rate limiter's is not known.
+    if (options.retry_after.has_value()) {
+      adding.delay = delay_of(options.retry_after);
     }
   }
   adding.priority = options.priority;
-  return TraceAdd(items, adding, [&] {
-    return workqueue::AddWithOptions<T>(this->below(), options, items);
-  });
-}
 
-template <typename T, typename Hash, typename Eq>
-std::optional<ItemWithPriority<T>>
-TracingQueue<T, Hash, Eq>::GetWithPriority() {
-  PriorityInterface<T>* const priorities = this->below().AsPriorityQueue();
-  if (priorities == nullptr) {
-    std::optional<T> item = Get();
-    if (!item.has_value()) return std::nullopt;
-    return ItemWithPriority<T>{*std::move(item), 0};
-  }
-  std::optional<ItemWithPriority<T>> item = priorities->GetWithPriority();
-  if (item.has_value()) book().HandOut(item->item);
-  return item;
-}
-
-template <typename T, typename Hash, typename Eq>
-template <typename F>
-bool TracingQueue<T, Hash, Eq>::TraceAdd(absl::Span<const T> items,
-                                         const Adding& adding, F add) {
   absl::InlinedVector<typename Book::Added, 1> added;
   added.reserve(items.size());
   for (const T& item : items) added.push_back(book().Add(item, adding));
@@ -521,8 +453,22 @@ bool TracingQueue<T, Hash, Eq>::TraceAdd(absl::Span<const T> items,
     if (taken) return;
     for (size_t i = 0; i < items.size(); ++i) book().Refuse(items[i], added[i]);
   };
-  taken = add();
-  return taken;
+  absl::Status status = this->below().AddItems(options, items);
+  taken = status.ok();
+  return status;
+}
+
+template <typename T, typename Hash, typename Eq>
+absl::Status TracingQueue<T, Hash, Eq>::GetItem(absl::Duration timeout,
+                                                ItemReceiver<T> receive) {
+  std::optional<T> copy;  // The tracers are called without the lock.
+  absl::Status status = this->below().GetItem(
+      timeout, [&copy, receive](const T& item, int priority) {
+        copy.emplace(item);
+        receive(item, priority);
+      });
+  if (status.ok()) book().HandOut(*copy);
+  return status;
 }
 
 template <typename T, typename Hash, typename Eq>

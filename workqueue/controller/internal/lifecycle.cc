@@ -12,6 +12,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -356,8 +357,8 @@ bool Lifecycle::Stop(absl::Duration timeout) {
     workers_ended = state_ == State::kRunning && running_workers_ == 0;
   }
   // Workers without work may not have ended yet, and a controller that does not
-  // run has no workers. Idle() decides these cases.
-  const bool done = workers_ended || Idle();
+  // run has no workers. The queue decides these cases.
+  const bool done = workers_ended || IsKnownIdle();
   if (!done) BeginAbandoning();
   MutexLock lock(&mu_);
   const bool drained = !abandoning_.HasBeenNotified();
@@ -428,10 +429,13 @@ bool Lifecycle::Sleep(absl::Duration d) {
   return !stopping_.HasBeenNotified();
 }
 
-bool Lifecycle::Idle() const {
-  bool idle = false;
-  TryCall([&] { idle = client_->Idle(); });
-  return idle;
+bool Lifecycle::IsKnownIdle() const {
+  bool known_idle = false;
+  TryCall([&] {
+    const absl::StatusOr<bool> idle = client_->Idle();
+    known_idle = idle.ok() && *idle;
+  });
+  return known_idle;
 }
 
 void Lifecycle::AwaitIdle() {
@@ -443,7 +447,18 @@ void Lifecycle::AwaitIdle() {
   };
   // No signal is lost: a worker that finishes an item after `idle()` has looked
   // at the queue sees idle_waiters_, and takes mu_ before it signals.
-  while (!client_->Idle() && !abandoned()) item_done_.Wait(&mu_);
+  constexpr absl::Duration kUntilAskedAgain = absl::Milliseconds(10);
+  while (!abandoned()) {
+    const absl::StatusOr<bool> idle = client_->Idle();
+    if (!idle.ok()) {
+      clock_->AwaitWithDeadline(&mu_, absl::Condition(&abandoned),
+                                clock_->TimeNow() + kUntilAskedAgain);
+    } else if (*idle) {
+      return;
+    } else {
+      item_done_.Wait(&mu_);
+    }
+  }
 }
 
 void Lifecycle::OnItemDone() {

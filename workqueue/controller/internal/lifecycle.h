@@ -17,6 +17,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
@@ -54,8 +55,9 @@ class LifecycleClient {
   virtual void Work() = 0;
   // `Interface::Close()` of the queue. Does not block.
   virtual void CloseQueue() = 0;
-  // Returns whether no item is queued or being reconciled.
-  virtual bool Idle() = 0;
+  // Returns whether no item is queued or being reconciled, or an error if that
+  // is not known.
+  virtual absl::StatusOr<bool> Idle() = 0;
 
   // The rest is called if the workers are asynchronous: to start them, when
   // `abandoning()` has been notified, and to tell whether the calling thread
@@ -159,7 +161,8 @@ class Lifecycle {
   // Notifies abandoning_, if that has not been done before.
   void BeginAbandoning() ABSL_LOCKS_EXCLUDED(mu_);
 
-  bool Idle() const;
+  // Returns whether it is known that nothing is left to do.
+  bool IsKnownIdle() const;
 
   // Returns whether the calling thread runs the reconcile function or a source.
   bool RunsThisThread() const {
