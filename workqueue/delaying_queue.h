@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/attributes.h"
+#include "absl/base/optimization.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/memory/memory.h"
@@ -133,7 +135,12 @@ class DelayingQueue final
   DelayingQueue& operator=(const DelayingQueue&) = delete;
 
   absl::Status AddItems(const AddOptions& options,
-                        absl::Span<const T> items) override;
+                        absl::Span<const T> items) override {
+    return ABSL_PREDICT_TRUE(&options == &internal::kAddAtOnce &&
+                             !add_supersedes_waiting_)
+               ? Base::AddItems(options, items)
+               : AddWithDelay(options, items);
+  }
   absl::StatusOr<bool> CancelWait(const T& item) override;
   absl::StatusOr<bool> ShutDownAndDrain(
       std::optional<absl::Duration> drain) override;
@@ -169,8 +176,11 @@ class DelayingQueue final
   // Takes in no more items, and drops the items that wait.
   void StopWaiting();
 
-  // The parts of `AddItems()`: without a delay, with one, and with one
-  // that replaces the time of an item that waits.
+  // The parts of `AddItems()`. The first is not inline, so that an `Add()` does
+  // not pay for it. The others add without a delay, with one, and with one that
+  // replaces the time of an item that waits.
+  ABSL_ATTRIBUTE_NOINLINE absl::Status AddWithDelay(const AddOptions& options,
+                                                    absl::Span<const T> items);
   absl::Status AddNow(const AddOptions& options, absl::Span<const T> items);
   absl::Status AddLater(const T& item, absl::Duration delay);
   absl::Status AddAnew(absl::Span<const T> items, absl::Duration delay);
@@ -294,17 +304,14 @@ DelayingQueue<T, Hash, Eq>::~DelayingQueue() {
 }
 
 template <typename T, typename Hash, typename Eq>
-absl::Status DelayingQueue<T, Hash, Eq>::AddItems(const AddOptions& options,
-                                                  absl::Span<const T> items) {
-  if (ABSL_PREDICT_TRUE(!options.after.has_value() && !options.rate_limited &&
-                        !options.reschedule)) {
-    return AddNow(options, items);
-  }
+absl::Status DelayingQueue<T, Hash, Eq>::AddWithDelay(
+    const AddOptions& options, absl::Span<const T> items) {
   absl::Status status = CheckAddOptions(options, AddSupport::kDelayed);
   if (!status.ok()) return status;
   if (options.reschedule) {
     return AddAnew(items, options.after.value_or(absl::ZeroDuration()));
   }
+  if (!options.after.has_value()) return AddNow(options, items);
   for (const T& item : items) status.Update(AddLater(item, *options.after));
   return status;
 }
@@ -312,9 +319,7 @@ absl::Status DelayingQueue<T, Hash, Eq>::AddItems(const AddOptions& options,
 template <typename T, typename Hash, typename Eq>
 absl::Status DelayingQueue<T, Hash, Eq>::AddNow(const AddOptions& options,
                                                 absl::Span<const T> items) {
-  if (ABSL_PREDICT_TRUE(!add_supersedes_waiting_)) {
-    return Base::AddItems(options, items);
-  }
+  if (!add_supersedes_waiting_) return Base::AddItems(options, items);
   return AddAnew(items, absl::ZeroDuration());
 }
 
@@ -439,6 +444,7 @@ void DelayingQueue<T, Hash, Eq>::StopWaiting() {
 template <typename T, typename Hash, typename Eq>
 absl::StatusOr<Snapshot<T>> DelayingQueue<T, Hash, Eq>::TakeSnapshotWith(
     const SnapshotOptions<T>& options) const {
+  if (!options.waiting) return Base::TakeSnapshotWith(options);
   auto* const self = const_cast<DelayingQueue*>(this);  // takes in additions
   const size_t hash = options.only != nullptr ? Hash()(*options.only) : 0;
   const size_t max = options.only != nullptr ? 1 : options.max;

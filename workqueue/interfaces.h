@@ -126,6 +126,7 @@ struct AddOptions {
 
 namespace internal {
 
+// The options of `Add()`. A queue may know them by their address.
 inline constexpr AddOptions kAddAtOnce;
 
 // Asks `limiter` for the delay of a rate limited addition.
@@ -334,7 +335,7 @@ class Interface {
 
   // `AcquireInto()` a new lease; without a timeout; and without blocking.
   absl::StatusOr<Lease<T>> AcquireWithTimeout(absl::Duration timeout) {
-    absl::StatusOr<Lease<T>> lease = Lease<T>();
+    absl::StatusOr<Lease<T>> lease(absl::in_place);
     absl::Status status = AcquireInto(&*lease, timeout);
     if (!status.ok()) lease = std::move(status);
     return lease;
@@ -437,7 +438,10 @@ class Interface {
   // use `TakeSnapshotUpTo(0)` if that must be told. The number may be out of
   // date when the caller looks at it: use it to inform, not to decide.
   size_t Len() const {
-    const absl::StatusOr<Snapshot<T>> snapshot = TakeSnapshotUpTo(0);
+    SnapshotOptions<T> options;
+    options.max = 0;
+    options.waiting = false;
+    const absl::StatusOr<Snapshot<T>> snapshot = TakeSnapshotWith(options);
     return snapshot.ok() ? snapshot->num_queued : 0;
   }
 

@@ -119,7 +119,6 @@ class Queue : public internal::QueueCore<T, Interface<T>,
   using typename Core::Entry;
   using typename Core::Lock;
 
-  absl::Status AddOne(const T& item);
   absl::Status AddMany(absl::Span<const T> items);
 
   void Compact() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
@@ -141,15 +140,12 @@ Queue<T, Hash, Eq>::Queue(QueueOptions<T> options)
 template <typename T, typename Hash, typename Eq>
 absl::Status Queue<T, Hash, Eq>::AddItems(const AddOptions& options,
                                           absl::Span<const T> items) {
-  if (ABSL_PREDICT_FALSE(options.after.has_value() || options.rate_limited)) {
+  if (ABSL_PREDICT_FALSE(&options != &internal::kAddAtOnce)) {
     absl::Status status = CheckAddOptions(options, AddSupport::kAtOnce);
     if (!status.ok()) return status;
   }
-  return items.size() == 1 ? AddOne(items.front()) : AddMany(items);
-}
-
-template <typename T, typename Hash, typename Eq>
-absl::Status Queue<T, Hash, Eq>::AddOne(const T& item) {
+  if (ABSL_PREDICT_FALSE(items.size() != 1)) return AddMany(items);
+  const T& item = items.front();
   const size_t hash = Hash()(item);
   if (this->TryPush(item, hash)) return absl::OkStatus();
   Lock lock(this, Core::kOpenRing);

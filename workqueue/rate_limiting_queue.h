@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/base/attributes.h"
 #include "absl/base/optimization.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/memory/memory.h"
@@ -84,7 +85,11 @@ class RateLimitingQueue
       std::unique_ptr<RateLimiter<T>> rate_limiter);
 
   absl::Status AddItems(const AddOptions& options,
-                        absl::Span<const T> items) override;
+                        absl::Span<const T> items) override {
+    return ABSL_PREDICT_FALSE(options.rate_limited)
+               ? AddLimited(options, items)
+               : this->below().AddItems(options, items);
+  }
 
   absl::StatusOr<bool> CancelWait(const T& item) override {
     return this->below().CancelWait(item);
@@ -121,6 +126,10 @@ class RateLimitingQueue
     std::unique_ptr<internal::SampledGauge> failing_gauge;
     std::unique_ptr<DelayingInterface<T>> delaying_queue;
   };
+
+  // Not inline, so that other additions do not pay for it.
+  ABSL_ATTRIBUTE_NOINLINE absl::Status AddLimited(const AddOptions& options,
+                                                  absl::Span<const T> items);
 
   explicit RateLimitingQueue(Layers layers)
       : Base(std::move(layers.delaying_queue)),
@@ -170,11 +179,8 @@ RateLimitingQueue<T, Hash, Eq>::Create(
 }
 
 template <typename T, typename Hash, typename Eq>
-absl::Status RateLimitingQueue<T, Hash, Eq>::AddItems(
+absl::Status RateLimitingQueue<T, Hash, Eq>::AddLimited(
     const AddOptions& options, absl::Span<const T> items) {
-  if (ABSL_PREDICT_TRUE(!options.rate_limited)) {
-    return this->below().AddItems(options, items);
-  }
   absl::Status status = CheckAddOptions(options, AddSupport::kRateLimited);
   if (!status.ok()) return status;
   AddOptions delayed = options;

@@ -168,6 +168,10 @@ struct SnapshotOptions {
   // item is in this state, and otherwise none. (A waiting item may be queued or
   // being processed, too.) `max` is ignored then. Not owned.
   const T* only = nullptr;
+
+  // Whether waiting items count. Without them, a delaying queue only asks the
+  // queue below, and so waits for no item that is being added to it.
+  bool waiting = true;
 };
 
 }  // namespace workqueue

@@ -738,6 +738,7 @@ TEST_P(BalkingQueueTest, AwaitIdleAsksAgainUntilItKnows) {
     idle = true;
   });
   while (!idle) clock_.Step(absl::Milliseconds(10));
+  waits.join();
   EXPECT_EQ(Noted().size(), 1u);
 }
 

@@ -112,13 +112,15 @@ class UndecodableItemTest : public testing::Test {
     return options;
   }
 
-  // A client that decodes no item that begins with "new".
+  // A client that decodes no item that begins with "new". One error is that of
+  // a queue that has ended.
   std::unique_ptr<Queue> NewOlder() {
     Options options = MakeOptions();
     options.codec.decode =
         [](absl::string_view bytes) -> absl::StatusOr<std::string> {
       if (absl::StartsWith(bytes, "new")) {
-        return absl::InvalidArgumentError("unknown version");
+        return bytes == "newer" ? absl::CancelledError("too new")
+                                : absl::InvalidArgumentError("unknown version");
       }
       return std::string(bytes);
     };

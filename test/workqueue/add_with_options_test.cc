@@ -6,12 +6,15 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "ratelimit/item_fast_slow_rate_limiter.h"
 #include "workqueue/clock/fake_clock.h"
+#include "workqueue/delaying_queue.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/priority_queue.h"
+#include "workqueue/queue.h"
 #include "workqueue/rate_limiting_queue.h"
 
 namespace workqueue::add_with_options_test {
@@ -42,6 +45,10 @@ class AddWithOptionsTest : public testing::Test {
     return all;
   }
 
+  std::vector<RateLimitingInterface<std::string>*> Both() {
+    return {&with_priorities_, &without_};
+  }
+
   FakeClock clock_;
   PriorityQueue<std::string> with_priorities_{
       OnTheClock<PriorityQueueOptions<std::string>>()};
@@ -52,9 +59,7 @@ class AddWithOptionsTest : public testing::Test {
 TEST_F(AddWithOptionsTest, APriorityCountsIfTheQueueHasPriorities) {
   AddOptions high;
   high.priority = 1;
-  for (RateLimitingInterface<std::string>* queue :
-       {static_cast<RateLimitingInterface<std::string>*>(&with_priorities_),
-        static_cast<RateLimitingInterface<std::string>*>(&without_)}) {
+  for (RateLimitingInterface<std::string>* queue : Both()) {
     EXPECT_TRUE(queue->AddWithOptions(AddOptions(), {"a", "b"}));
     EXPECT_TRUE(queue->AddWithOptions(high, {"c"}));
   }
@@ -67,9 +72,7 @@ TEST_F(AddWithOptionsTest, DelaysCountForBoth) {
   later.after = kSecond;
   AddOptions limited;
   limited.rate_limited = true;
-  for (RateLimitingInterface<std::string>* queue :
-       {static_cast<RateLimitingInterface<std::string>*>(&with_priorities_),
-        static_cast<RateLimitingInterface<std::string>*>(&without_)}) {
+  for (RateLimitingInterface<std::string>* queue : Both()) {
     EXPECT_TRUE(queue->AddWithOptions(later, {"a"}));
     EXPECT_TRUE(queue->AddWithOptions(limited, {"b"}));
     EXPECT_EQ(GetAll(*queue), Strings());
@@ -88,9 +91,7 @@ TEST_F(AddWithOptionsTest, ADelayThatAnErrorChoseCountsForBoth) {
   after_two.retry_after = 2 * kSecond;
   AddOptions not_limited;
   not_limited.retry_after = 2 * kSecond;
-  for (RateLimitingInterface<std::string>* queue :
-       {static_cast<RateLimitingInterface<std::string>*>(&with_priorities_),
-        static_cast<RateLimitingInterface<std::string>*>(&without_)}) {
+  for (RateLimitingInterface<std::string>* queue : Both()) {
     EXPECT_TRUE(queue->AddWithOptions(not_limited, {"a"}));
     EXPECT_EQ(GetAll(*queue), Strings{"a"}) << "it is ignored";
     EXPECT_TRUE(queue->AddWithOptions(after_two, {"b"}));
@@ -108,8 +109,64 @@ TEST_F(AddWithOptionsTest, ADelayThatAnErrorChoseCountsForBoth) {
 TEST_F(AddWithOptionsTest, TellsThatTheQueueTakesNothing) {
   with_priorities_.ShutDown();
   without_.ShutDown();
-  EXPECT_FALSE(with_priorities_.AddWithOptions(AddOptions(), {"a"}));
-  EXPECT_FALSE(without_.AddWithOptions(AddOptions(), {"a"}));
+  for (RateLimitingInterface<std::string>* queue : Both()) {
+    EXPECT_FALSE(queue->AddWithOptions(AddOptions(), {"a"}));
+    EXPECT_TRUE(absl::IsCancelled(queue->AddItems(AddOptions(), {"a"})));
+    EXPECT_TRUE(queue->AddItems(AddOptions(), {}).ok()) << "nothing is lost";
+  }
+}
+
+TEST_F(AddWithOptionsTest, SeveralItemsAreRescheduled) {
+  for (RateLimitingInterface<std::string>* queue : Both()) {
+    queue->AddAfter("a", kSecond);
+    queue->AddAfter("b", 9 * kSecond);
+    EXPECT_TRUE(queue->AddWithOptions(AddOptions::Reschedule(2 * kSecond),
+                                      {"a", "b", "c"}));
+  }
+  clock_.Step(2 * kSecond - absl::Nanoseconds(1));
+  for (auto* queue : Both()) EXPECT_EQ(GetAll(*queue), Strings());
+  clock_.Step(absl::Nanoseconds(1));
+  for (auto* queue : Both()) {
+    EXPECT_EQ(GetAll(*queue), (Strings{"a", "b", "c"}));
+  }
+}
+
+TEST_F(AddWithOptionsTest, ToRescheduleWithoutADelayEndsTheWait) {
+  AddOptions now;
+  now.reschedule = true;
+  for (RateLimitingInterface<std::string>* queue : Both()) {
+    queue->AddAfter("a", kSecond);
+    EXPECT_TRUE(queue->AddWithOptions(now, {"a"}));
+    EXPECT_EQ(GetAll(*queue), Strings{"a"});
+    EXPECT_FALSE(queue->CancelDelayed("a"));
+  }
+}
+
+TEST_F(AddWithOptionsTest, WhatDoesNotCombineIsRefusedByName) {
+  AddOptions both = AddOptions::Reschedule(kSecond);
+  both.rate_limited = true;
+  for (RateLimitingInterface<std::string>* queue : Both()) {
+    EXPECT_EQ(queue->AddItems(both, {"a"}),
+              absl::InvalidArgumentError(
+                  "reschedule and rate_limited are true; they do not combine"));
+    EXPECT_EQ(queue->NumRequeues("a"), 0);
+  }
+}
+
+TEST_F(AddWithOptionsTest, ALayerRefusesWhatItDoesNotDo) {
+  Queue<std::string> queue;
+  EXPECT_EQ(queue.AddItems(AddOptions::After(5 * kSecond), {"a"}),
+            absl::InvalidArgumentError(
+                "after is 5s; this queue cannot add an item later"));
+  const absl::Status no_limiter = absl::InvalidArgumentError(
+      "rate_limited is true; this queue has no rate limiter");
+  EXPECT_EQ(queue.AddItems(AddOptions::RateLimited(), {"a"}), no_limiter);
+  EXPECT_EQ(queue.Len(), 0u);
+  EXPECT_TRUE(queue.AddItems(AddOptions::After(-kSecond), {"a"}).ok());
+  EXPECT_EQ(queue.Len(), 1u);
+  DelayingQueue<std::string> delaying;
+  EXPECT_EQ(delaying.AddItems(AddOptions::RateLimited(), {"a"}), no_limiter);
+  EXPECT_EQ(delaying.TakeSnapshotUpTo(0)->num_waiting, 0u);
 }
 
 }  // namespace

@@ -32,6 +32,16 @@ struct LeaseAccess {
     return Lease<T>(owner, item);
   }
 
+  // Does the same into `*lease`, which leases nothing.
+  template <typename T>
+  static void Assign(Lease<T>* lease, LeaseOwner<T>* owner,
+                     QueuedItem<T>* item) {
+    lease->owner_ = owner;
+    lease->item_ = item;
+    lease->priority_ = item->priority();
+    lease->is_retry_ = item->is_retry();
+  }
+
   // If `owner` is the owner of `*lease`, empties `*lease` without ending the
   // lease, and returns the item. Returns null otherwise.
   template <typename T>

@@ -458,14 +458,14 @@ class QueueCore : public InterfaceType,
                                     /*failures=*/0, /*last_error=*/""});
   }
 
-  // Hands out the next item as a lease that begins at `now`. Inline, because
+  // Hands out the next item for a lease that begins at `now`. Inline, because
   // gcc otherwise makes calls of it, which take a `PriorityQueue` 30
   // instructions.
-  ABSL_ATTRIBUTE_ALWAYS_INLINE Lease<T> LeaseNext(CompactTime now)
+  ABSL_ATTRIBUTE_ALWAYS_INLINE Entry* LeaseNext(CompactTime now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     Entry* const entry = HandOut(now, [](const Entry&) {});
     entry->leased = true;
-    return LeaseAccess::Make<T>(this, entry);
+    return entry;
   }
 
   // Ends the program if an item is leased.
@@ -624,7 +624,7 @@ absl::Status QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireInto(
   Lock lock(this, kGoOn);
   if (item != nullptr) EndLease(item, LeaseEnd::kDone);
   absl::Status status = AwaitItem(timeout);
-  if (status.ok()) *lease = LeaseNext(CoarseNow());
+  if (status.ok()) LeaseAccess::Assign<T>(lease, this, LeaseNext(CoarseNow()));
   return status;
 }
 
@@ -640,11 +640,12 @@ QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireUpToWithTimeout(
   max = std::min(max, order_.size());
   LeaseAccess::Reserve(&leases, max);
   const CompactTime now = CoarseNow();
-  LeaseAccess::PushBack(&leases, LeaseNext(now));
+  LeaseAccess::PushBack(&leases, LeaseAccess::Make<T>(this, LeaseNext(now)));
   // If an exception is thrown now, the batch has the leases acquired so far.
   TryCall([&, this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     while (leases.size() < max && ItemReady()) {
-      LeaseAccess::PushBack(&leases, LeaseNext(now));
+      LeaseAccess::PushBack(&leases,
+                            LeaseAccess::Make<T>(this, LeaseNext(now)));
     }
   });
   return leases;
@@ -709,7 +710,7 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::RunCallback(SlabId slot) {
           [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS -> absl::StatusOr<Lease<T>> {
             absl::Status status = AfterWait(order_.next());
             if (!status.ok()) return status;
-            return LeaseNext(CoarseNow());
+            return LeaseAccess::Make<T>(this, LeaseNext(CoarseNow()));
           });
       callback = std::move(getter->callback);
     }
