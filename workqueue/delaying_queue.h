@@ -565,13 +565,13 @@ bool DelayingQueue<T, Hash, Eq>::AddDueBatch(absl::Time now, F add) {
   for (int i = 0; i < kBatchSize; ++i) {
     auto* const due = waiting_.Due(now);
     if (due == nullptr) return false;
-    const bool added =
-        errors_.Try([due] { return internal::DueButNotAdded(due->item()); },
-                    [this, due, &add] {
-                      absl::Status status = add(due->item());
-                      // What is shut down meanwhile drops what waits.
-                      return ShuttingDown() ? absl::OkStatus() : status;
-                    });
+    const bool added = errors_.Try(
+        [due] { return internal::DueButNotAdded(due->item()); },
+        [this, due, &add] {
+          absl::Status status = add(due->item());
+          // What is shut down meanwhile drops what waits.
+          return !status.ok() && ShuttingDown() ? absl::OkStatus() : status;
+        });
     if (added) {
       waiting_.Remove(due);
     } else {

@@ -404,7 +404,7 @@ class Interface {
   virtual bool CancelAcquire(AcquireId id) = 0;
 
   // ---------------------------------------------------------------------------
-  // What is in the queue
+  // Snapshots
   // ---------------------------------------------------------------------------
 
   // Returns the numbers of items in the queue, and copies of those items that

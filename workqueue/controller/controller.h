@@ -743,7 +743,7 @@ bool Controller<T, Hash, Eq>::TryAddAgain(const T& item,
   const auto add = [&] {
     absl::Status status =
         queue_->AddItems(options, absl::MakeConstSpan(std::addressof(item), 1));
-    return queue_->ShuttingDown() ? absl::OkStatus() : status;
+    return !status.ok() && queue_->ShuttingDown() ? absl::OkStatus() : status;
   };
   // If the controller stops, the queue will be closed, and a closed queue drops
   // the item anyway.

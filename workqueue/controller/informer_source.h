@@ -243,7 +243,7 @@ bool InformerSource<T, Object>::TryAdd(RateLimitingInterface<T>& queue,
     AddOptions options;
     options.priority = kept.priority;
     absl::Status status = queue.AddItems(options, kept.items);
-    return queue.ShuttingDown() ? absl::OkStatus() : status;
+    return !status.ok() && queue.ShuttingDown() ? absl::OkStatus() : status;
   });
   return added.ok();
 }

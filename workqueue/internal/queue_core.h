@@ -258,8 +258,11 @@ class QueueCore : public InterfaceType,
   ABSL_ATTRIBUTE_NOINLINE absl::Status AwaitFirstItem(absl::Duration timeout)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (ring_.active()) {
-      ApplyPushed();  // What no memory has left.
-      if (timeout > absl::ZeroDuration()) SealRing();
+      if (timeout > absl::ZeroDuration()) {
+        SealRing();
+      } else {
+        ApplyPushed();  // There may have been no memory for what was pushed.
+      }
       if (ItemReady()) return absl::OkStatus();
     }
     return QueueState::AwaitItem(

@@ -445,9 +445,9 @@ void Lifecycle::AwaitIdle() {
   const auto abandoned = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     return abandoning_.HasBeenNotified() && running_workers_ == 0;
   };
-  // No signal is lost: a worker that finishes an item after `idle()` has looked
-  // at the queue sees idle_waiters_, and takes mu_ before it signals.
   constexpr absl::Duration kUntilAskedAgain = absl::Milliseconds(10);
+  // No signal is lost: a worker that finishes an item after `Idle()` has looked
+  // at the queue sees idle_waiters_, and takes mu_ before it signals.
   while (!abandoned()) {
     const absl::StatusOr<bool> idle = client_->Idle();
     if (!idle.ok()) {
