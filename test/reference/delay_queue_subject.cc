@@ -313,7 +313,7 @@ class Run {
 
 }  // namespace
 
-Subject LinkedSubject() {
+Subject DelayQueueSubject() {
   return {"delay_queue", [](Choices choices, std::string* log) {
             return Run(choices, log).Disagreement();
           }};

@@ -98,7 +98,7 @@ class Run {
 
 }  // namespace
 
-Subject LinkedSubject() {
+Subject DelayingQueueSubject() {
   return {"delaying_queue", [](Choices choices, std::string* log) {
             return Run(choices, log).Disagreement();
           }};

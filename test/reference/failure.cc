@@ -4,6 +4,7 @@
 #include "test/reference/failure.h"
 
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -30,10 +31,12 @@ std::string FindFailure(const Subject& subject,
   const std::string disagreement = subject.run(Choices(shrunk), &log);
   const std::string hex = absl::BytesToHexString(absl::string_view(
       reinterpret_cast<const char*>(shrunk.data()), shrunk.size()));
-  return absl::StrCat(
-      subject.name, " and its model disagree: ", disagreement, "\nafter\n", log,
-      "To repeat it:\n  tools/bazelw test //test/reference:", subject.name,
-      "_reference_test --test_arg=--replay=", hex, "\n");
+  const char* test = std::getenv("TEST_TARGET");  // Bazel sets it.
+  if (test == nullptr) test = "//test/reference:reference_tests";
+  return absl::StrCat(subject.name, " and its model disagree: ", disagreement,
+                      "\nafter\n", log, "To repeat it:\n  tools/bazelw run ",
+                      test, " -- --subject=", subject.name, " --replay=", hex,
+                      "\n");
 }
 
 }  // namespace reference

@@ -239,7 +239,7 @@ class Run {
 
 }  // namespace
 
-Subject LinkedSubject() {
+Subject FailureLedgerSubject() {
   return {"failure_ledger", [](Choices choices, std::string* log) {
             return Run(choices, log).Disagreement();
           }};

@@ -232,7 +232,7 @@ class Run {
 
 }  // namespace
 
-Subject LinkedSubject() {
+Subject FairOrderingSubject() {
   return {"fair_ordering",
           [](Choices choices, std::string* log) {
             return Run(choices, log).Disagreement();

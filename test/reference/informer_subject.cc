@@ -232,6 +232,6 @@ std::string Run(Choices choices, std::string* log) {
 }  // namespace
 
 // Each run starts a thread.
-Subject LinkedSubject() { return {"informer", Run, /*slowness=*/4}; }
+Subject InformerSubject() { return {"informer", Run, /*slowness=*/4}; }
 
 }  // namespace reference

@@ -178,7 +178,7 @@ class Run {
 
 }  // namespace
 
-Subject LinkedSubject() {
+Subject PriorityQueueSubject() {
   return {"priority_queue",
           [](Choices choices, std::string* log) {
             return Run(choices, log).Disagreement();

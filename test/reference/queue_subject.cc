@@ -108,6 +108,6 @@ std::string Run(Choices choices, std::string* log) {
 
 }  // namespace
 
-Subject LinkedSubject() { return {"queue", Run}; }
+Subject QueueSubject() { return {"queue", Run}; }
 
 }  // namespace reference

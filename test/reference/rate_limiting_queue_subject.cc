@@ -35,6 +35,6 @@ std::string Run(Choices choices, std::string* log) {
 
 }  // namespace
 
-Subject LinkedSubject() { return {"rate_limiting_queue", Run}; }
+Subject RateLimitingQueueSubject() { return {"rate_limiting_queue", Run}; }
 
 }  // namespace reference

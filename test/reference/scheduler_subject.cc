@@ -347,7 +347,7 @@ class Run {
 
 }  // namespace
 
-Subject LinkedSubject() {
+Subject SchedulerSubject() {
   return {"scheduler", [](Choices choices, std::string* log) {
             return Run(choices, log).Disagreement();
           }};

@@ -4,6 +4,7 @@
 #include "test/reference/shrink.h"
 
 #include <cstdint>
+#include <cstdlib>
 #include <random>
 #include <string>
 #include <vector>
@@ -47,6 +48,7 @@ std::string RunBrokenSwitch(Choices choices, std::string* log) {
 constexpr Subject kBrokenSwitch = {"broken_switch", RunBrokenSwitch};
 
 TEST(ShrinkTest, KeepsOnlyTheOperationsNeededToFail) {
+  setenv("TEST_TARGET", "//light:test", /*overwrite=*/1);
   std::mt19937 random(1);
   for (int i = 0; i < 20; ++i) {
     Bytes bytes(4000);
@@ -60,8 +62,7 @@ TEST(ShrinkTest, KeepsOnlyTheOperationsNeededToFail) {
         "Set(7)\n"
         "Look() -> 8\n"
         "To repeat it:\n"
-        "  tools/bazelw test //test/reference:broken_switch_reference_test"
-        " --test_arg=--replay="
+        "  tools/bazelw run //light:test -- --subject=broken_switch --replay="
         "000000008080000040b4000000000000\n");
   }
 }

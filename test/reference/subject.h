@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "test/reference/choices.h"
@@ -34,11 +35,26 @@ struct Subject {
 
   // The test does so many times fewer operations.
   int64_t slowness = 1;
+
+  // The folder of its corpus, if that does not have its name.
+  absl::string_view corpus = name;
 };
 
-// Returns the subject that the program is linked with. Each subject has a
-// library that defines this function.
-Subject LinkedSubject();
+// Each is defined in a file of its name.
+Subject DelayQueueSubject();
+Subject DelayingQueueSubject();
+Subject FailureLedgerSubject();
+Subject FairOrderingSubject();
+Subject InformerSubject();
+Subject PriorityQueueSubject();
+Subject QueueSubject();
+Subject RateLimitingQueueSubject();
+Subject SchedulerSubject();
+Subject TimingWheelSubject();
+Subject WaitingHeapSubject();
+
+// Returns the subjects of the program that this is linked with.
+std::vector<Subject> AllSubjects();
 
 }  // namespace reference
 

@@ -28,6 +28,6 @@ std::string Run(Choices choices, std::string* log) {
 
 }  // namespace
 
-Subject LinkedSubject() { return {"timing_wheel", Run}; }
+Subject TimingWheelSubject() { return {"timing_wheel", Run}; }
 
 }  // namespace reference

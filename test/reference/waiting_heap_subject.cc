@@ -23,6 +23,6 @@ std::string Run(Choices choices, std::string* log) {
 
 }  // namespace
 
-Subject LinkedSubject() { return {"waiting_heap", Run}; }
+Subject WaitingHeapSubject() { return {"waiting_heap", Run}; }
 
 }  // namespace reference

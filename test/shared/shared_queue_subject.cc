@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 #include <utility>
 
 #include "absl/time/time.h"
@@ -47,9 +48,9 @@ std::string Run(Choices choices, std::string* log) {
 
 }  // namespace
 
-// The runs of the corpus have the same operations.
-Subject LinkedSubject() {
-  return {"rate_limiting_queue", Run, /*slowness=*/100};
+// The runs of that corpus have the same operations.
+std::vector<Subject> AllSubjects() {
+  return {{"shared_queue", Run, /*slowness=*/100, "rate_limiting_queue"}};
 }
 
 }  // namespace reference
