@@ -30,8 +30,33 @@ _COPTS = _WARNINGS + select({
 def cc_binary(name, **kwargs):
     _cc_binary(name = name, copts = _COPTS, **kwargs)
 
-def cc_library(name, **kwargs):
-    _cc_library(name = name, copts = _COPTS, **kwargs)
+def _in_one(name, headers, srcs, testonly):
+    """Adds a source that includes `headers` and `srcs`, and returns lists of it and of the target with `srcs`."""
+    _cc_library(name = name + "_srcs", testonly = testonly, textual_hdrs = srcs)
+    package = native.package_name() + "/"
+    native.genrule(
+        name = name + "_in_one",
+        testonly = testonly,
+        outs = [name + "_in_one.cc"],
+        cmd = "printf '#include \"%s\"\\n' >$@ " + " ".join(headers + [package + src for src in srcs]),
+    )
+    return [name + "_in_one.cc"], [":%s_srcs" % name]
+
+def cc_library(name, srcs = [], deps = [], in_one = False, testonly = None, **kwargs):
+    """Adds a library.
+
+    Args:
+      name: name of the library
+      srcs: source files
+      deps: as in Bazel's cc_library
+      in_one: whether to compile the sources as one, as cc_test does
+      testonly: as in Bazel's cc_library
+      **kwargs: as in Bazel's cc_library
+    """
+    if in_one:
+        srcs, more_deps = _in_one(name, [], srcs, testonly)
+        deps = deps + more_deps
+    _cc_library(name = name, srcs = srcs, deps = deps, testonly = testonly, copts = _COPTS, **kwargs)
 
 def header_aliases(actual, exclude = [], **kwargs):
     """Adds an alias of `actual` for each header in the folder, by its name.
@@ -64,19 +89,9 @@ def cc_test(name, srcs = None, size = "small", deps = [], instances = None, **kw
     """
     srcs = srcs or [name + ".cc"]
     if len(srcs) > 1 or instances:
-        headers = [native.package_name() + "/" + src for src in srcs]
-        if instances:
-            headers = [instances[2:].replace(":", "/") + ".h"] + headers
-            deps = deps + [instances]
-        _cc_library(name = name + "_srcs", testonly = True, textual_hdrs = srcs)
-        native.genrule(
-            name = name + "_in_one",
-            testonly = True,
-            outs = [name + "_in_one.cc"],
-            cmd = "printf '#include \"%s\"\\n' >$@ " + " ".join(headers),
-        )
-        deps = deps + [":%s_srcs" % name]
-        srcs = [name + "_in_one.cc"]
+        headers = [instances[2:].replace(":", "/") + ".h"] if instances else []
+        srcs, more_deps = _in_one(name, headers, srcs, True)
+        deps = deps + more_deps + ([instances] if instances else [])
     _cc_test(
         name = name,
         size = size,

@@ -25,7 +25,7 @@
 namespace conformance {
 namespace {
 
-using Limiter = std::unique_ptr<workqueue::RateLimiter<std::string>>;
+using LimiterPtr = std::unique_ptr<workqueue::RateLimiter<std::string>>;
 
 // Parses a specification from left to right. `status()` holds the first error.
 // After an error the parser reads nothing more, and its return values have no
@@ -36,8 +36,8 @@ class Parser {
 
   const absl::Status& status() const { return status_; }
 
-  Limiter ParseAll() {
-    Limiter limiter = ParseLimiter();
+  LimiterPtr ParseAll() {
+    LimiterPtr limiter = ParseLimiter();
     if (!rest_.empty()) Fail("unexpected ", rest_);
     return limiter;
   }
@@ -46,9 +46,9 @@ class Parser {
   // Rejects deeper nesting, so that the stack cannot overflow.
   static constexpr int kMaxDepth = 100;
 
-  Limiter ParseLimiter() {
+  LimiterPtr ParseLimiter() {
     if (++depth_ > kMaxDepth) Fail("too many limiters at ", rest_);
-    Limiter limiter;
+    LimiterPtr limiter;
     const absl::string_view name = ParseWord();
     if (!status_.ok()) return nullptr;
     if (name == "exponential") {
@@ -66,7 +66,7 @@ class Parser {
     return limiter;
   }
 
-  Limiter ParseExponential() {
+  LimiterPtr ParseExponential() {
     Expect("(");
     const absl::Duration base = ParseDelay();
     Expect(",");
@@ -78,7 +78,7 @@ class Parser {
                                                                           max));
   }
 
-  Limiter ParseFastSlow() {
+  LimiterPtr ParseFastSlow() {
     Expect("(");
     const absl::Duration fast = ParseDelay();
     Expect(",");
@@ -91,20 +91,20 @@ class Parser {
         fast, slow, attempts));
   }
 
-  Limiter ParseMaxOf() {
+  LimiterPtr ParseMaxOf() {
     Expect("(");
-    Limiter a = ParseLimiter();
+    LimiterPtr a = ParseLimiter();
     Expect(",");
-    Limiter b = ParseLimiter();
+    LimiterPtr b = ParseLimiter();
     Expect(")");
     if (!status_.ok()) return nullptr;
     return Made(workqueue::MaxOfRateLimiter<std::string>::Create(std::move(a),
                                                                  std::move(b)));
   }
 
-  Limiter ParseMaxWait() {
+  LimiterPtr ParseMaxWait() {
     Expect("(");
-    Limiter limiter = ParseLimiter();
+    LimiterPtr limiter = ParseLimiter();
     Expect(",");
     const absl::Duration max = ParseDelay();
     Expect(")");
@@ -146,7 +146,7 @@ class Parser {
 
   // Returns the limiter, or records the library's error.
   template <typename L>
-  Limiter Made(absl::StatusOr<std::unique_ptr<L>> limiter) {
+  LimiterPtr Made(absl::StatusOr<std::unique_ptr<L>> limiter) {
     if (limiter.ok()) return *std::move(limiter);
     status_.Update(limiter.status());
     return nullptr;
@@ -166,7 +166,7 @@ class Parser {
 absl::StatusOr<std::unique_ptr<workqueue::RateLimiter<std::string>>>
 ParseLimiter(absl::string_view spec) {
   Parser parser(spec);
-  Limiter limiter = parser.ParseAll();
+  LimiterPtr limiter = parser.ParseAll();
   if (!parser.status().ok()) return parser.status();
   return limiter;
 }

@@ -20,6 +20,7 @@
 #include "workqueue/timer/waiting_set_options.h"
 
 namespace reference {
+namespace delay_queue_subject {
 namespace {
 
 using Value = std::optional<int>;
@@ -312,10 +313,11 @@ class Run {
 };
 
 }  // namespace
+}  // namespace delay_queue_subject
 
 Subject DelayQueueSubject() {
   return {"delay_queue", [](Choices choices, std::string* log) {
-            return Run(choices, log).Disagreement();
+            return delay_queue_subject::Run(choices, log).Disagreement();
           }};
 }
 

@@ -18,6 +18,7 @@
 #include "workqueue/timer/waiting_set_options.h"
 
 namespace reference {
+namespace delaying_queue_subject {
 namespace {
 
 // A delaying queue and its model, with a heap or a wheel, and with a normal
@@ -97,10 +98,11 @@ class Run {
 };
 
 }  // namespace
+}  // namespace delaying_queue_subject
 
 Subject DelayingQueueSubject() {
   return {"delaying_queue", [](Choices choices, std::string* log) {
-            return Run(choices, log).Disagreement();
+            return delaying_queue_subject::Run(choices, log).Disagreement();
           }};
 }
 

@@ -23,6 +23,7 @@
 #include "workqueue/failure_ledger.h"
 
 namespace reference {
+namespace failure_ledger_subject {
 namespace {
 
 using ::workqueue::FailureLedgerOptions;
@@ -238,10 +239,11 @@ class Run {
 };
 
 }  // namespace
+}  // namespace failure_ledger_subject
 
 Subject FailureLedgerSubject() {
   return {"failure_ledger", [](Choices choices, std::string* log) {
-            return Run(choices, log).Disagreement();
+            return failure_ledger_subject::Run(choices, log).Disagreement();
           }};
 }
 

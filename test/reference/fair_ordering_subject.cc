@@ -20,6 +20,7 @@
 #include "workqueue/ordering.h"
 
 namespace reference {
+namespace fair_ordering_subject {
 namespace {
 
 using Ordering = workqueue::FairOrdering<int, int>;
@@ -231,11 +232,12 @@ class Run {
 };
 
 }  // namespace
+}  // namespace fair_ordering_subject
 
 Subject FairOrderingSubject() {
   return {"fair_ordering",
           [](Choices choices, std::string* log) {
-            return Run(choices, log).Disagreement();
+            return fair_ordering_subject::Run(choices, log).Disagreement();
           },
           /*slowness=*/20};
 }

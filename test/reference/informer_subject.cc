@@ -24,6 +24,7 @@
 #include "workqueue/testing/fake_object_server.h"
 
 namespace reference {
+namespace informer_subject {
 namespace {
 
 struct Thing {
@@ -230,8 +231,11 @@ std::string Run(Choices choices, std::string* log) {
 }
 
 }  // namespace
+}  // namespace informer_subject
 
 // Each run starts a thread.
-Subject InformerSubject() { return {"informer", Run, /*slowness=*/4}; }
+Subject InformerSubject() {
+  return {"informer", informer_subject::Run, /*slowness=*/4};
+}
 
 }  // namespace reference

@@ -27,6 +27,7 @@
 #include "workqueue/priority_queue.h"
 
 namespace reference {
+namespace priority_queue_subject {
 namespace {
 
 using ::workqueue::MetricKind;
@@ -177,11 +178,12 @@ class Run {
 };
 
 }  // namespace
+}  // namespace priority_queue_subject
 
 Subject PriorityQueueSubject() {
   return {"priority_queue",
           [](Choices choices, std::string* log) {
-            return Run(choices, log).Disagreement();
+            return priority_queue_subject::Run(choices, log).Disagreement();
           },
           /*slowness=*/2};
 }

@@ -22,6 +22,7 @@
 #include "workqueue/queue.h"
 
 namespace reference {
+namespace queue_subject {
 namespace {
 
 // Implements QueueModel::Order::kTouchedLast.
@@ -107,7 +108,8 @@ std::string Run(Choices choices, std::string* log) {
 }
 
 }  // namespace
+}  // namespace queue_subject
 
-Subject QueueSubject() { return {"queue", Run}; }
+Subject QueueSubject() { return {"queue", queue_subject::Run}; }
 
 }  // namespace reference

@@ -15,6 +15,7 @@
 #include "workqueue/rate_limiting_queue.h"
 
 namespace reference {
+namespace rate_limiting_queue_subject {
 namespace {
 
 std::unique_ptr<workqueue::RateLimitingInterface<int>> Make(
@@ -34,7 +35,10 @@ std::string Run(Choices choices, std::string* log) {
 }
 
 }  // namespace
+}  // namespace rate_limiting_queue_subject
 
-Subject RateLimitingQueueSubject() { return {"rate_limiting_queue", Run}; }
+Subject RateLimitingQueueSubject() {
+  return {"rate_limiting_queue", rate_limiting_queue_subject::Run};
+}
 
 }  // namespace reference

@@ -38,7 +38,7 @@ namespace {
 #if defined(ABSL_HAVE_THREAD_SANITIZER)
 int64_t operations_to_do = 50000;
 #else
-int64_t operations_to_do = 200000;
+int64_t operations_to_do = 100000;
 #endif
 uint64_t seed = 1;
 

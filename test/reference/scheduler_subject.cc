@@ -23,6 +23,7 @@
 #include "workqueue/timer/waiting_set_options.h"
 
 namespace reference {
+namespace scheduler_subject {
 namespace {
 
 using ::workqueue::Scheduler;
@@ -346,10 +347,11 @@ class Run {
 };
 
 }  // namespace
+}  // namespace scheduler_subject
 
 Subject SchedulerSubject() {
   return {"scheduler", [](Choices choices, std::string* log) {
-            return Run(choices, log).Disagreement();
+            return scheduler_subject::Run(choices, log).Disagreement();
           }};
 }
 

@@ -12,6 +12,7 @@
 #include "workqueue/timer/timing_wheel.h"
 
 namespace reference {
+namespace timing_wheel_subject {
 namespace {
 
 std::string Run(Choices choices, std::string* log) {
@@ -27,7 +28,10 @@ std::string Run(Choices choices, std::string* log) {
 }
 
 }  // namespace
+}  // namespace timing_wheel_subject
 
-Subject TimingWheelSubject() { return {"timing_wheel", Run}; }
+Subject TimingWheelSubject() {
+  return {"timing_wheel", timing_wheel_subject::Run};
+}
 
 }  // namespace reference

@@ -11,6 +11,7 @@
 #include "workqueue/timer/waiting_heap.h"
 
 namespace reference {
+namespace waiting_heap_subject {
 namespace {
 
 std::string Run(Choices choices, std::string* log) {
@@ -22,7 +23,10 @@ std::string Run(Choices choices, std::string* log) {
 }
 
 }  // namespace
+}  // namespace waiting_heap_subject
 
-Subject WaitingHeapSubject() { return {"waiting_heap", Run}; }
+Subject WaitingHeapSubject() {
+  return {"waiting_heap", waiting_heap_subject::Run};
+}
 
 }  // namespace reference
