@@ -31,7 +31,7 @@ namespace workqueue {
 namespace {
 
 constexpr absl::Duration kTimeout = absl::Seconds(30);
-constexpr absl::Duration kPollInterval = absl::Milliseconds(10);
+constexpr absl::Duration kClusterPollInterval = absl::Milliseconds(10);
 
 std::string ToText(const redisReply& reply) {
   if (reply.type == REDIS_REPLY_INTEGER) return absl::StrCat(reply.integer);
@@ -137,7 +137,7 @@ absl::Status RedisCluster::AwaitComplete(size_t i) {
             *info, absl::StrCat("cluster_known_nodes:", nodes_.size()))) {
       return absl::OkStatus();
     }
-    absl::SleepFor(kPollInterval);
+    absl::SleepFor(kClusterPollInterval);
   }
   return absl::DeadlineExceededError("the cluster is not complete");
 }
@@ -203,7 +203,7 @@ absl::Status RedisCluster::AwaitAgreement(int slot, const std::string& owner) {
       if (!HasSlot(*nodes, owner, slot)) views.insert({});
     }
     if (views.size() == 1) return absl::OkStatus();
-    absl::SleepFor(kPollInterval);
+    absl::SleepFor(kClusterPollInterval);
   }
   return absl::DeadlineExceededError("the nodes do not agree about a slot");
 }

@@ -5,8 +5,8 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 #include <utility>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "test/reference/choices.h"

@@ -42,7 +42,13 @@ struct Task {
 };
 
 // The ways in which a life ends.
-enum class End { kShutDown, kDrain, kSeveral, kWhenAllHaveRun, kDestructor };
+enum class SchedulerEnd {
+  kShutDown,
+  kDrain,
+  kSeveral,
+  kWhenAllHaveRun,
+  kDestructor
+};
 constexpr int kEnds = 5;
 
 class SchedulerLife {
@@ -71,7 +77,7 @@ class SchedulerLife {
   // Begins a lull. Returns once all one-off tasks have run or been cancelled.
   void Settle(Crew::Member& self);
 
-  void BeginTheEnd(Crew& crew, End end);
+  void BeginTheEnd(Crew& crew, SchedulerEnd end);
   void Drain(Crew::Member& self, bool must_succeed);
 
   // Returns the number of tasks that were dropped before they ran. If only
@@ -206,28 +212,28 @@ void SchedulerLife::Drain(Crew::Member& self, bool must_succeed) {
   }
 }
 
-void SchedulerLife::BeginTheEnd(Crew& crew, End end) {
+void SchedulerLife::BeginTheEnd(Crew& crew, SchedulerEnd end) {
   const auto shut_down = [this](Crew::Member& self, int) {
     self.Doing("ShutDown");
     scheduler_->ShutDown();
   };
   switch (end) {
-    case End::kShutDown:
+    case SchedulerEnd::kShutDown:
       crew.Start("ender", 1 + UpTo(1), shut_down);
       break;
-    case End::kDrain:
-    case End::kWhenAllHaveRun:
+    case SchedulerEnd::kDrain:
+    case SchedulerEnd::kWhenAllHaveRun:
       crew.Start("ender", 1 + UpTo(1), [this](Crew::Member& self, int) {
         Drain(self, /*must_succeed=*/true);
       });
       break;
-    case End::kSeveral:
+    case SchedulerEnd::kSeveral:
       crew.Start("ender", 2, [this](Crew::Member& self, int) {
         Drain(self, /*must_succeed=*/false);
       });
       crew.Start("ender", 1, shut_down);
       break;
-    case End::kDestructor:
+    case SchedulerEnd::kDestructor:
       crew.captain().Doing("destroying the scheduler");
       scheduler_.reset();
       closed_ = true;
@@ -270,9 +276,9 @@ void SchedulerLife::Live() {
     RealClock()->Sleep(absl::Milliseconds(UpTo(20)));
   }
 
-  const auto end = static_cast<End>(random_() % kEnds);
-  if (end == End::kWhenAllHaveRun) Settle(crew.captain());
-  if (end == End::kDestructor) {
+  const auto end = static_cast<SchedulerEnd>(random_() % kEnds);
+  if (end == SchedulerEnd::kWhenAllHaveRun) Settle(crew.captain());
+  if (end == SchedulerEnd::kDestructor) {
     stop_ = true;
     crew.Join();
   }
@@ -286,7 +292,8 @@ void SchedulerLife::Live() {
   scheduler_.reset();
 
   const int dropped = ExpectHaveRun(
-      end == End::kDrain || end == End::kWhenAllHaveRun, ended_at);
+      end == SchedulerEnd::kDrain || end == SchedulerEnd::kWhenAllHaveRun,
+      ended_at);
   life_.Count(Event::kDropped, dropped);
 }
 
