@@ -3,7 +3,7 @@
 //
 // Checked with:
 //   -DADDS=2                               | holds
-//   -DADDS=3                               | holds
+//   -DADDS=3                               | holds | slow
 //   -DADDERS=3 -DADDS=1                    | holds
 //   -DADDS=1 -DGETTERS=2                   | holds
 //   -DBROKEN_LEAVES_CLAIMED                | assertion .*before

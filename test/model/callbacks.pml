@@ -10,7 +10,7 @@
 //   -DCALLBACKS=2 -DAT_A_TIME=2                  | holds
 //   -DCALLBACKS=3 -DGETTERS=0                    | holds
 //   -DGETTERS=2 -DCALLBACKS=1                    | holds
-//   -DSTOPPERS=1 -DADDERS=1                      | holds, and all_end
+//   -DSTOPPERS=1 -DADDERS=1                      | holds, and all_end | slow
 //   -DSTOPPERS=1 -DADDERS=1 -DINLINE=1           | holds
 //   -DBOUND=1                                    | holds, and all_end
 //   -DBOUND=1 -DSTOPPERS=1 -DCALLBACKS=1         | holds
@@ -25,8 +25,8 @@
 //   -DBROKEN_SENDS_LOCKED -DINLINE=1             | assertion .*waiting
 //   -DBROKEN_TAKES_NO_TURNS                      | assertion .*passed_over
 //   -DBROKEN_TAKES_NO_TURNS_OF_THREADS           | assertion .*passed_over
-//   -DSTOPPERS=1 -DBROKEN_DRAIN_BEGINS_LATE      | assertion .*drain_asleep
-//   -DSTOPPERS=1 -DBROKEN_DRAIN_BLOCKS_LATE      | assertion .*gone
+//   -DSTOPPERS=1 -DCALLBACKS=1 -DBROKEN_DRAIN_BEGINS_LATE | assertion .*drain_asleep
+//   -DSTOPPERS=1 -DCALLBACKS=1 -DBROKEN_DRAIN_BLOCKS_LATE | assertion .*gone
 //   -DBROKEN_DESTRUCTOR_WAITS_FOR_NO_CALLBACK    | assertion .*gone
 //   -DBROKEN_DESTRUCTOR_HANDS_OUT                | assertion .*closing
 //   -DBOUND=1 -DBROKEN_RUNS_WHAT_IS_HELD_BACK    | assertion .*processing

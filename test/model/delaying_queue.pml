@@ -6,11 +6,12 @@
 // Checked with:
 //   -DPUSHERS=2 -DLAST=3 -DREFUSALS=1                                | holds, and loop_ends
 //   -DPUSHERS=2 -DLAST=3 -DTICKERS=1                                 | holds
-//   -DPUSHERS=3                                                      | holds
-//   -DPUSHERS=3 -DCAPACITY=1                                         | holds
-//   -DPUSHERS=2 -DMOVERS=1                                           | holds
+//   -DPUSHERS=3                                                      | holds | slow
+//   -DPUSHERS=3 -DCAPACITY=1                                         | holds | slow
+//   -DPUSHERS=2 -DCAPACITY=1                                         | holds
+//   -DPUSHERS=2 -DMOVERS=1                                           | holds | slow
 //   -DPUSHERS=2 -DLAST=3 -DFAILURES=2                                | holds, and loop_ends
-//   -DPUSHERS=3 -DCAPACITY=1 -DFAILURES=1 -DLAST=1                   | holds
+//   -DPUSHERS=3 -DCAPACITY=1 -DFAILURES=1 -DLAST=1                   | holds | slow
 //   -DPUSHERS=1 -DMOVERS=1 -DFAILURES=2                              | holds
 //   -DPUSHERS=2 -DSTOPPERS=1 -DEARLY_END=1                           | holds, and loop_ends
 //   -DPUSHERS=1 -DSTOPPERS=1 -DMOVERS=1                              | holds
