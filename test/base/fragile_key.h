@@ -48,10 +48,14 @@ class Fuse {
     left_ = n;
   }
 
+  // Returns the number of `op`s so far.
+  static int count(FragileOp op) { return counts_[static_cast<int>(op)]; }
+
   // Cancels the request. Returns whether an operation has thrown.
   static bool Disarm() { return left_.exchange(0) < 0; }
 
   static void Count(FragileOp op) {
+    ++counts_[static_cast<int>(op)];
     if (left_ <= 0 || op != op_) return;
     if (std::this_thread::get_id() == safe_) return;
     if (--left_ > 0) return;
@@ -64,6 +68,7 @@ class Fuse {
  private:
   inline static std::atomic<FragileOp> op_{FragileOp::kCopy};
   inline static std::atomic<std::thread::id> safe_{std::thread::id()};
+  inline static std::atomic<int> counts_[4] = {};
   // Zero if nothing is requested, negative if an operation has thrown.
   inline static std::atomic<int> left_{0};
 };
@@ -74,7 +79,7 @@ class Fuse {
 // a queue requires only that items can be copied.
 class FragileKey {
  public:
-  explicit FragileKey(int value) : value_(value) { ++live_; }
+  FragileKey(int value) : value_(value) { ++live_; }  // NOLINT: not explicit
   FragileKey(const FragileKey& other) : value_(other.value_) {
     Fuse::Count(FragileOp::kCopy);
     ++live_;
@@ -93,11 +98,11 @@ class FragileKey {
   const int value_;
 };
 
-// Gives many keys the same hash, so that they are compared.
+// Gives two keys the same hash, so that they are compared.
 struct FragileHash {
   size_t operator()(const FragileKey& key) const {
     Fuse::Count(FragileOp::kHash);
-    return static_cast<size_t>(key.value() % 2);
+    return static_cast<size_t>(key.value() / 2);
   }
 };
 

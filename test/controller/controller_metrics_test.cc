@@ -21,6 +21,7 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
+#include "test/base/fragile_key.h"
 #include "test/controller/controller_fixture.h"
 #include "test/workqueue/recording_log.h"
 #include "test/workqueue/recording_metrics.h"
@@ -472,48 +473,28 @@ TEST_P(ControllerMetricsTest, WhatAMetricThrowsIsDropped) {
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}, {"a", 5, 1}}));
 }
 
-// An item whose first copy on another thread than the test's throws.
-struct RefusesCopies {
-  explicit RefusesCopies(int the_key) : key(the_key) {}
-  RefusesCopies(const RefusesCopies& other) : key(other.key) {
-    if (std::this_thread::get_id() == test_thread) return;
-    if (!refused.exchange(true)) throw std::bad_alloc();
-  }
-  RefusesCopies& operator=(const RefusesCopies&) = default;
-
-  bool operator==(const RefusesCopies& other) const { return key == other.key; }
-  template <typename H>
-  friend H AbslHashValue(H h, const RefusesCopies& item) {
-    return H::combine(std::move(h), item.key);
-  }
-
-  static inline std::thread::id test_thread;
-  static inline std::atomic<bool> refused{false};
-
-  int key;
-};
-
 TEST(AsyncControllerMetricsTest, AReconciliationThatCannotBeginIsNotCounted) {
-  RefusesCopies::test_thread = std::this_thread::get_id();
-  RefusesCopies::refused = false;
   FakeClock clock;
   RecordingLog log;
   RecordingProvider provider;
-  ControllerOptions<RefusesCopies> options;
+  ControllerOptions<FragileKey> options;
   options.name = "test";
   options.clock = &clock;
   options.log_sink = &log;
   options.metrics_provider = &provider;
   options.max_in_flight = 1;
-  options.reconcile_async =
-      [](const RefusesCopies&, const AsyncReconcileContext&,
-         ReconcileCompletion done) { done(absl::OkStatus()); };
+  options.reconcile_async = [](const FragileKey&, const AsyncReconcileContext&,
+                               ReconcileCompletion done) {
+    done(absl::OkStatus());
+  };
   const auto controller =
-      *Controller<RefusesCopies>::Create(std::move(options));
+      *Controller<FragileKey, FragileHash, FragileEq>::Create(
+          std::move(options));
   ASSERT_EQ(controller->Start(), absl::OkStatus());
-  controller->queue().Add(RefusesCopies(1));
+  Fuse::ArmForOthers(FragileOp::kCopy, 1);
+  controller->queue().Add(FragileKey(1));
   clock.Step(absl::ZeroDuration());
-  EXPECT_TRUE(RefusesCopies::refused);
+  EXPECT_TRUE(Fuse::Disarm());
   EXPECT_EQ(provider.record().sums(),
             (std::map<std::string, double>{{"test max", 1}}));
   clock.Step(absl::Seconds(1));

@@ -16,10 +16,8 @@
 
 #include "absl/base/config.h"
 #include "absl/base/log_severity.h"
-#include "absl/hash/hash.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/barrier.h"
@@ -30,6 +28,7 @@
 #include "ratelimit/bucket_rate_limiter.h"
 #include "ratelimit/item_fast_slow_rate_limiter.h"
 #include "ratelimit/token_bucket.h"
+#include "test/base/fragile_key.h"
 #include "test/controller/controller_fixture.h"
 #include "test/workqueue/recording_metrics.h"
 #include "workqueue/controller/reconcile.h"
@@ -542,25 +541,19 @@ TEST_P(ControllerTest, EachMessageIsALine) {
                                std::string(1002, '.') + "... (2022 bytes)");
 }
 
-struct Unprintable {
-  bool operator==(const Unprintable&) const { return true; }
-  template <typename H>
-  friend H AbslHashValue(H h, const Unprintable&) {
-    return h;
-  }
-};
-
 TEST_P(ControllerTest, ItemsNeedNotBePrintable) {
-  ControllerOptions<Unprintable> options;
+  ControllerOptions<FragileKey> options;
   options.name = "test";
   options.clock = &clock_;
   options.log_sink = &log_;
-  options.reconcile = [](const Unprintable&, const ReconcileContext&) {
+  options.reconcile = [](const FragileKey&, const ReconcileContext&) {
     return Fail();
   };
-  const auto controller = *Controller<Unprintable>::Create(std::move(options));
+  const auto controller =
+      *Controller<FragileKey, FragileHash, FragileEq>::Create(
+          std::move(options));
   ASSERT_TRUE(controller->Start().ok());
-  controller->queue().Add(Unprintable());
+  controller->queue().Add(FragileKey(1));
   controller->AwaitIdle();
   EXPECT_EQ(log_.Await(3),
             "E controller test: reconciling an item (of a type without "
@@ -582,35 +575,21 @@ TEST_P(ControllerTest, WithoutALogItSaysNothing) {
 // Items of other types
 // -----------------------------------------------------------------------------
 
-struct CaseInsensitive {
-  struct Hash {
-    size_t operator()(const CaseInsensitive& item) const {
-      return absl::Hash<std::string>()(absl::AsciiStrToLower(item.key));
-    }
-  };
-  struct Eq {
-    bool operator()(const CaseInsensitive& a, const CaseInsensitive& b) const {
-      return absl::EqualsIgnoreCase(a.key, b.key);
-    }
-  };
-  std::string key;
-};
-
 TEST_P(ControllerTest, ItemsMayHaveAHashAndAnEqualityOfTheirOwn) {
-  using Items =
-      Controller<CaseInsensitive, CaseInsensitive::Hash, CaseInsensitive::Eq>;
-  std::vector<std::string> reconciled;
-  ControllerOptions<CaseInsensitive> options;
+  std::vector<int> reconciled;
+  ControllerOptions<FragileKey> options;
   options.clock = &clock_;
-  options.reconcile = [&reconciled](const CaseInsensitive& item) {
-    reconciled.push_back(item.key);
+  options.reconcile = [&reconciled](const FragileKey& item) {
+    reconciled.push_back(item.value());
     return absl::OkStatus();
   };
-  const auto controller = *Items::Create(std::move(options));
-  controller->queue().AddAll({{"a"}, {"B"}, {"A"}, {"b"}});
+  const auto controller =
+      *Controller<FragileKey, FragileHash, FragileEq>::Create(
+          std::move(options));
+  controller->queue().AddAll({2, 3, 2, 3});
   ASSERT_TRUE(controller->Start().ok());
   controller->AwaitIdle();
-  EXPECT_EQ(reconciled, (std::vector<std::string>{"a", "B"}));
+  EXPECT_EQ(reconciled, (std::vector<int>{2, 3}));
 }
 
 // -----------------------------------------------------------------------------

@@ -23,6 +23,7 @@
 #include "gtest/gtest.h"
 #include "ratelimit/item_exponential_failure_rate_limiter.h"
 #include "test/base/counted_heap.h"
+#include "test/base/fragile_key.h"
 #include "test/workqueue/plain_queue.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/delaying_queue.h"
@@ -40,28 +41,10 @@ namespace {
 
 constexpr size_t kAll = std::numeric_limits<size_t>::max();
 
-// An item that counts how often items are copied.
-struct Item {
-  Item(int v) : value(v) {}  // NOLINT(google-explicit-constructor)
-  Item(const Item& other) : value(other.value) { ++copies; }
-  Item(Item&& other) noexcept = default;
-  Item& operator=(const Item&) = delete;
-  Item& operator=(Item&&) = delete;
+using Item = FragileKey;
 
-  friend bool operator==(const Item& a, const Item& b) {
-    return a.value == b.value;
-  }
-  template <typename H>
-  friend H AbslHashValue(H h, const Item& item) {
-    return H::combine(std::move(h), item.value);
-  }
-
-  static std::atomic<int> copies;
-
-  int value;
-};
-
-std::atomic<int> Item::copies{0};
+template <template <typename, typename, typename> class Q>
+using OfItems = Q<Item, FragileHash, FragileEq>;
 
 // Last in, first out.
 template <bool kTells>
@@ -111,21 +94,21 @@ Options On(FakeClock* clock, std::unique_ptr<Ordering<Item>> ordering) {
 }
 
 Subject MakeQueue(FakeClock* clock, std::unique_ptr<Ordering<Item>> ordering) {
-  return {std::make_unique<Queue<Item>>(
+  return {std::make_unique<OfItems<Queue>>(
       On<QueueOptions<Item>>(clock, std::move(ordering)))};
 }
 
 Subject MakeDelaying(FakeClock* clock, WaitingSetOptions waiting_set) {
   auto options = On<DelayingQueueOptions<Item>>(clock, nullptr);
   options.waiting_set = waiting_set;
-  auto queue = std::make_unique<DelayingQueue<Item>>(std::move(options));
+  auto queue = std::make_unique<OfItems<DelayingQueue>>(std::move(options));
   auto* const delaying = queue.get();
   return {std::move(queue), delaying};
 }
 
 std::unique_ptr<Ordering<Item>> Fair() {
   return *FairOrdering<Item, int>::Create(
-      [](const Item& item) { return item.value % 7; },
+      [](const Item& item) { return item.value() % 7; },
       [](const int& group) { return group; });
 }
 
@@ -144,8 +127,9 @@ std::vector<Kind> Kinds() {
       {"Fair", [](FakeClock* clock) { return MakeQueue(clock, Fair()); }},
       {"PlainQueue",
        [](FakeClock* clock) {
-         return Subject{std::make_unique<PlainQueue<Item>>(
-             On<QueueOptions<Item>>(clock, nullptr))};
+         return Subject{
+             std::make_unique<PlainQueue<Item, FragileHash, FragileEq>>(
+                 On<QueueOptions<Item>>(clock, nullptr))};
        }},
       {"DelayingQueue",
        [](FakeClock* clock) {
@@ -159,7 +143,7 @@ std::vector<Kind> Kinds() {
       {"DelayingQueueOnADelayingQueue",
        [](FakeClock* clock) {
          // Nothing waits in the queue below.
-         auto queue = *DelayingQueue<Item>::Create(
+         auto queue = *OfItems<DelayingQueue>::Create(
              MakeDelaying(clock, WaitingSetOptions()).owned,
              On<DelayingQueueOptions<Item>>(clock, nullptr));
          auto* const delaying = queue.get();
@@ -167,7 +151,7 @@ std::vector<Kind> Kinds() {
        }},
       {"RateLimitingQueue",
        [](FakeClock* clock) {
-         auto queue = std::make_unique<RateLimitingQueue<Item>>(
+         auto queue = std::make_unique<OfItems<RateLimitingQueue>>(
              On<RateLimitingQueueOptions<Item>>(clock, nullptr));
          auto* const delaying = queue.get();
          return Subject{std::move(queue), delaying};
@@ -176,7 +160,8 @@ std::vector<Kind> Kinds() {
        [](FakeClock* clock) {
          PriorityQueueOptions<Item> options;
          options.clock = clock;
-         auto queue = std::make_unique<PriorityQueue<Item>>(std::move(options));
+         auto queue =
+             std::make_unique<OfItems<PriorityQueue>>(std::move(options));
          auto* const priority = queue.get();
          return Subject{std::move(queue), priority, priority};
        }},
@@ -185,13 +170,15 @@ std::vector<Kind> Kinds() {
 
 // All values of the elements of a snapshot, comparable.
 auto Values(const Snapshot<Item>::Queued& it) {
-  return std::make_tuple(it.item.value, it.since, it.priority, it.failures);
+  return std::make_tuple(it.item.value(), it.since, it.priority, it.failures);
 }
 auto Values(const Snapshot<Item>::Processing& it) {
-  return std::make_tuple(it.item.value, it.since, it.added_again, it.failures);
+  return std::make_tuple(it.item.value(), it.since, it.added_again,
+                         it.failures);
 }
 auto Values(const Snapshot<Item>::Waiting& it) {
-  return std::make_tuple(it.item.value, it.ready_at, it.priority, it.failures);
+  return std::make_tuple(it.item.value(), it.ready_at, it.priority,
+                         it.failures);
 }
 
 template <typename Part>
@@ -213,7 +200,7 @@ template <typename Part>
 auto Only(const std::vector<Part>& list, int item) {
   std::vector<decltype(Values(list[0]))> values;
   for (const Part& it : list) {
-    if (it.item.value == item) values.push_back(Values(it));
+    if (it.item.value() == item) values.push_back(Values(it));
   }
   return values;
 }
@@ -271,9 +258,9 @@ class BoundedSnapshotTest : public testing::TestWithParam<Kind> {
     } else {
       EXPECT_EQ(some.queued.size(), std::min(all.queued.size(), max));
       for (const auto& it : some.queued) {
-        EXPECT_EQ(Only(all.queued, it.item.value).size(), 1u);
-        EXPECT_EQ(Only(some.queued, it.item.value),
-                  Only(all.queued, it.item.value));
+        EXPECT_EQ(Only(all.queued, it.item.value()).size(), 1u);
+        EXPECT_EQ(Only(some.queued, it.item.value()),
+                  Only(all.queued, it.item.value()));
       }
     }
     EXPECT_EQ(Values(some.processing), Prefix(all.processing, max));
@@ -373,13 +360,13 @@ TEST_P(BoundedSnapshotTest, CopiesAndAllocatesNoMoreOfManyItems) {
     }
     clock_.Step(absl::ZeroDuration());  // Ends the copies on other threads.
     queue_.TakeSnapshotUpTo(0).IgnoreError();  // Takes in the additions.
-    const int copies = Item::copies;
+    const int copies = Fuse::count(FragileOp::kCopy);
     const int64_t allocations = CountedHeap::allocations;
     const Snapshot<Item> snapshot = *queue_.TakeSnapshotUpTo(kMax);
     EXPECT_EQ(snapshot.num_queued, size_t(items));
     EXPECT_EQ(snapshot.num_processing, size_t(items));
     EXPECT_EQ(snapshot.queued.size(), size_t{kMax});
-    return std::make_pair(Item::copies - copies,
+    return std::make_pair(Fuse::count(FragileOp::kCopy) - copies,
                           CountedHeap::allocations - allocations);
   };
   const auto few = cost_of(100);
@@ -387,9 +374,10 @@ TEST_P(BoundedSnapshotTest, CopiesAndAllocatesNoMoreOfManyItems) {
   EXPECT_LE(few.first, 3 * kMax);
   EXPECT_EQ(cost_of(5000), few);
 
-  const int copies = Item::copies;
+  const int copies = Fuse::count(FragileOp::kCopy);
   EXPECT_EQ(queue_.TakeSnapshotUpTo(0)->num_queued, 5000u);
-  EXPECT_EQ(Item::copies, copies) << "the numbers need no copy";
+  EXPECT_EQ(Fuse::count(FragileOp::kCopy), copies)
+      << "the numbers need no copy";
 }
 
 // A million groups would take as long as a million items.
@@ -397,7 +385,7 @@ TEST(BoundedFairSnapshotTest, VisitsFewGroups) {
   FakeClock clock;
   const Subject subject =
       MakeQueue(&clock, *FairOrdering<Item, int>::Create(
-                            [](const Item& item) { return item.value / 2; }));
+                            [](const Item& item) { return item.value() / 2; }));
   Interface<Item>& queue = *subject.owned;
   const auto allocations_with = [&](int groups) {
     for (int i = 0; i < 2 * groups; ++i) queue.Add(i);
@@ -417,9 +405,9 @@ TEST(BoundedFairSnapshotTest, VisitsFewGroups) {
 TEST(SnapshotOfOneItemTest, InEachState) {
   FakeClock clock;
   auto options = On<RateLimitingQueueOptions<Item>>(&clock, nullptr);
-  options.rate_limiter = *ItemExponentialFailureRateLimiter<Item>::Create(
+  options.rate_limiter = *OfItems<ItemExponentialFailureRateLimiter>::Create(
       absl::Seconds(1), absl::Hours(1));
-  RateLimitingQueue<Item> queue(std::move(options));
+  OfItems<RateLimitingQueue> queue(std::move(options));
   const absl::Time start = clock.TimeNow();
 
   Snapshot<Item> snapshot = *queue.TakeSnapshotOf(1);
@@ -439,13 +427,13 @@ TEST(SnapshotOfOneItemTest, InEachState) {
   queue.Add(1);
   snapshot = *queue.TakeSnapshotOf(1);
   ASSERT_EQ(snapshot.queued.size(), 1u) << "it waits and is queued";
-  EXPECT_EQ(snapshot.queued[0].item.value, 1);
+  EXPECT_EQ(snapshot.queued[0].item.value(), 1);
   EXPECT_EQ(snapshot.queued[0].failures, 1);
   EXPECT_EQ(snapshot.num_queued, 2u);
   EXPECT_EQ(snapshot.waiting.size(), 1u);
 
   queue.Done(*queue.Get());
-  ASSERT_EQ(queue.Get(), Item(1));
+  ASSERT_EQ(queue.Get()->value(), 1);
   snapshot = *queue.TakeSnapshotOf(1);
   EXPECT_TRUE(snapshot.queued.empty());
   ASSERT_EQ(snapshot.processing.size(), 1u);
@@ -465,14 +453,15 @@ TEST(BoundedSnapshotOfLayersTest, HasNoMoreThanMaxOfAllLayers) {
   FakeClock clock;
   Subject below = MakeDelaying(&clock, WaitingSetOptions());
   DelayingInterface<Item>& inner = *below.delaying;
-  auto queue = *DelayingQueue<Item>::Create(
+  auto queue = *OfItems<DelayingQueue>::Create(
       std::move(below.owned), On<DelayingQueueOptions<Item>>(&clock, nullptr));
   for (int i : {1, 4, 5}) inner.AddAfter(i, absl::Seconds(i));
   for (int i : {2, 3, 6}) queue->AddAfter(i, absl::Seconds(i));
   const Snapshot<Item> snapshot = *queue->TakeSnapshotUpTo(3);
   EXPECT_EQ(snapshot.num_waiting, 6u);
   ASSERT_EQ(snapshot.waiting.size(), 3u);
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(snapshot.waiting[i].item.value, i + 1);
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(snapshot.waiting[i].item.value(), i + 1);
 }
 
 // -----------------------------------------------------------------------------
