@@ -302,7 +302,7 @@ class Controller final : private internal::LifecycleClient,
   void OnBegin(const Lease<T>& lease) override {
     metrics_.RecordStart(lease.is_retry());
   }
-  std::optional<AddOptions> OnEnd(
+  internal::AfterReconcile OnEnd(
       const Lease<T>& lease, const internal::Reconciliation::Info& info,
       bool threw, const absl::StatusOr<ReconcileResult>& result) override {
     return Handle(lease, info.begun_at, info.clock_deadline, info.failures,
@@ -320,18 +320,16 @@ class Controller final : private internal::LifecycleClient,
   // Returns `snapshot` with the last errors of its items.
   absl::StatusOr<Snapshot<T>> WithErrors(absl::StatusOr<Snapshot<T>> snapshot);
 
-  void Reconcile(const Lease<T>& lease);
+  void Reconcile(Lease<T>& lease);
 
-  // Handles the result of a reconciliation that began at `begin`. Returns how
-  // the item must be added again, or nothing.
-  std::optional<AddOptions> Handle(
+  // Handles the result of a reconciliation that began at `begin`.
+  internal::AfterReconcile Handle(
       const Lease<T>& lease, absl::Time begin, absl::Time deadline,
       int failures, bool threw, const absl::StatusOr<ReconcileResult>& result);
-  std::optional<AddOptions> HandleError(const Lease<T>& lease,
-                                        const absl::Status& error,
-                                        int failures);
-  std::optional<AddOptions> HandleSuccess(const Lease<T>& lease,
-                                          const ReconcileResult& result);
+  internal::AfterReconcile HandleError(const Lease<T>& lease,
+                                       const absl::Status& error, int failures);
+  internal::AfterReconcile HandleSuccess(const Lease<T>& lease,
+                                         const ReconcileResult& result);
 
   // Records the failure of `item`. Returns whether it is now parked.
   bool RecordFailure(const T& item, const absl::Status& error);
@@ -602,7 +600,7 @@ void Controller<T, Hash, Eq>::Work() {
 }
 
 template <typename T, typename Hash, typename Eq>
-void Controller<T, Hash, Eq>::Reconcile(const Lease<T>& lease) {
+void Controller<T, Hash, Eq>::Reconcile(Lease<T>& lease) {
   const absl::Time begin = NowIfTimed();
   const ReconcileContext context = {name_,
                                     clock_,
@@ -617,13 +615,14 @@ void Controller<T, Hash, Eq>::Reconcile(const Lease<T>& lease) {
     threw = false;
     return returned;
   });
-  const std::optional<AddOptions> again = Handle(
+  const internal::AfterReconcile after = Handle(
       lease, begin, context.clock_deadline, context.failures, threw, result);
-  if (again.has_value()) AddAgain(*lease, *again);
+  if (after.give_back) lease.GiveBack();
+  if (after.add_again.has_value()) AddAgain(*lease, *after.add_again);
 }
 
 template <typename T, typename Hash, typename Eq>
-std::optional<AddOptions> Controller<T, Hash, Eq>::Handle(
+internal::AfterReconcile Controller<T, Hash, Eq>::Handle(
     const Lease<T>& lease, absl::Time begin, absl::Time deadline, int failures,
     bool threw, const absl::StatusOr<ReconcileResult>& result) {
   const absl::Time end = NowIfTimed();
@@ -635,9 +634,12 @@ std::optional<AddOptions> Controller<T, Hash, Eq>::Handle(
 }
 
 template <typename T, typename Hash, typename Eq>
-std::optional<AddOptions> Controller<T, Hash, Eq>::HandleError(
+internal::AfterReconcile Controller<T, Hash, Eq>::HandleError(
     const Lease<T>& lease, const absl::Status& error, int failures) {
   const bool terminal = IsTerminalError(error);
+  if (!terminal && lifecycle_.abandoning().HasBeenNotified()) {
+    return {std::nullopt, /*give_back=*/true};
+  }
   metrics_.RecordError();
   if (terminal) metrics_.RecordTerminalError();
   const bool parked = !terminal && RecordFailure(*lease, error);
@@ -648,7 +650,7 @@ std::optional<AddOptions> Controller<T, Hash, Eq>::HandleError(
                      failures, error, terminal, parked, delay);
   if (terminal || parked) {
     Forget(*lease);
-    return std::nullopt;
+    return {};
   }
   AddOptions again;
   again.after = delay.value_or(absl::ZeroDuration());
@@ -656,22 +658,27 @@ std::optional<AddOptions> Controller<T, Hash, Eq>::HandleError(
   again.retry_after = asked;
   again.priority = lease.priority();
   again.retry = true;
-  return again;
+  return {again};
 }
 
 template <typename T, typename Hash, typename Eq>
-std::optional<AddOptions> Controller<T, Hash, Eq>::HandleSuccess(
+internal::AfterReconcile Controller<T, Hash, Eq>::HandleSuccess(
     const Lease<T>& lease, const ReconcileResult& result) {
-  Forget(*lease);
-  if (result.requeue_after == absl::ZeroDuration()) {
-    metrics_.RecordSuccess();
-    return std::nullopt;
+  if (!result.not_now) {
+    Forget(*lease);
+    if (result.requeue_after == absl::ZeroDuration()) {
+      metrics_.RecordSuccess();
+      return {};
+    }
   }
   metrics_.RecordRequeueAfter();
+  if (result.requeue_after == absl::ZeroDuration()) {
+    return {std::nullopt, /*give_back=*/true};
+  }
   AddOptions again;
   again.after = result.requeue_after;
   again.priority = result.priority.value_or(lease.priority());
-  return again;
+  return {again};
 }
 
 template <typename T, typename Hash, typename Eq>
