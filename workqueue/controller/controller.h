@@ -39,6 +39,7 @@
 #include "workqueue/controller/controller_options.h"
 #include "workqueue/controller/internal/async_workers.h"
 #include "workqueue/controller/internal/failure_log.h"
+#include "workqueue/controller/internal/kept_adds.h"
 #include "workqueue/controller/internal/lifecycle.h"
 #include "workqueue/controller/internal/reconcile_metrics.h"
 #include "workqueue/controller/internal/reconciliation.h"
@@ -131,6 +132,7 @@ class Controller final : private internal::LifecycleClient,
   // ended. The reconcile function and the sources must not destroy the
   // controller.
   ~Controller() {
+    kept_adds_.Stop();
     lifecycle_.Join();
     if (async_workers_ != nullptr) async_workers_->Close();
   }
@@ -166,7 +168,9 @@ class Controller final : private internal::LifecycleClient,
   //     that workers have ended,
   //   * a source has ended with an error: this error,
   //   * a source is being restarted after an error: this error,
-  //   * a source has called `mark_unhealthy()`: this error.
+  //   * a source has called `mark_unhealthy()`: this error,
+  //   * `absl::UnavailableError`: the queue has not taken items of sources, see
+  //     `SourceContext::queue`.
   //
   // The message names the controller and the sources. It is a single line:
   // control characters are escaped, and the message of each error is cut after
@@ -177,7 +181,10 @@ class Controller final : private internal::LifecycleClient,
   //
   // Never waits for a source or for the reconcile function. Takes constant time
   // per source.
-  absl::Status Healthy() const { return lifecycle_.Healthy(); }
+  absl::Status Healthy() const {
+    const absl::Status status = lifecycle_.Healthy();
+    return status.ok() ? kept_adds_.Healthy() : status;
+  }
 
   // Stops the controller:
   //
@@ -205,7 +212,7 @@ class Controller final : private internal::LifecycleClient,
   // the reconcile function or a source calls `Stop()`, the controller begins to
   // stop, and `Stop()` returns false without waiting.
   bool Stop(absl::Duration timeout = absl::InfiniteDuration()) {
-    return lifecycle_.Stop(timeout);
+    return lifecycle_.Stop(timeout) && !kept_adds_.HasLost();
   }
 
   // Returns the queue. Items may be added to it before and after the start. The
@@ -374,6 +381,7 @@ class Controller final : private internal::LifecycleClient,
   // Destroyed after the queue, which uses it.
   const std::unique_ptr<ThreadPool> pool_;
   const std::unique_ptr<RateLimitingInterface<T>> queue_;
+  internal::KeptAdds<T, Hash, Eq> kept_adds_;
   internal::Lifecycle lifecycle_;
   // Both are null if the reconcile function is synchronous. The scheduler,
   // which cancels reconciliations at their deadlines, is null without
@@ -471,6 +479,7 @@ Controller<T, Hash, Eq>::Controller(
       rate_limiter_(RateLimiterOf(options)),
       pool_(std::move(pool)),
       queue_(QueueOf(options)),
+      kept_adds_(queue_.get(), &queue_errors_),
       lifecycle_(name_, options.log_sink, clock_, options.workers,
                  options.sync_timeout, Erase(std::move(options.sources)),
                  options.reconcile_async != nullptr, this),
@@ -515,7 +524,7 @@ std::vector<internal::LifecycleSource> Controller<T, Hash, Eq>::Erase(
           metrics_.RecordSourceStart();
           absl::Cleanup record_end = [this] { metrics_.RecordSourceEnd(); };
           SourceContext<T> context = {
-              *queue_,
+              kept_adds_,
               lifecycle_.stopping(),
               clock_,
               mark_synced,
