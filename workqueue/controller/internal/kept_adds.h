@@ -111,11 +111,13 @@ class KeptAdds final : public ForwardingQueue<T, RateLimitingInterface<T>,
 
   // Whether an error may be over when the same add is tried again.
   static bool IsPassing(const absl::Status& error) {
-    return IsAway(error) || absl::IsInternal(error);  // as std::bad_alloc
+    return IsAway(error) || absl::IsResourceExhausted(error) ||
+           absl::IsInternal(error);  // as std::bad_alloc
   }
   // Whether an error means that the engine of the queue does not answer.
   static bool IsAway(const absl::Status& error) {
-    return absl::IsUnavailable(error) || absl::IsDeadlineExceeded(error);
+    return absl::IsUnavailable(error) || absl::IsUnknown(error) ||
+           absl::IsDeadlineExceeded(error);
   }
 
   absl::Status Keep(const AddOptions& options, absl::Span<const T> items,
