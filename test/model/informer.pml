@@ -3,8 +3,9 @@
 // object. The informer's thread watches it, changes the store and calls the
 // handler of the source, which adds an item to the queue. The handler may throw
 // for a while; the informer's second thread then tells it again. The queue may
-// refuse the item for a while. The source's thread adds its handler at any
-// time, and tries again what was refused. A worker reads the store.
+// refuse the item for a while; a thread of the controller
+// (workqueue/controller/internal/kept_adds.h) tries again what was refused. The
+// source's thread adds its handler at any time. A worker reads the store.
 //
 // The model asserts that the worker has seen the last state when nothing more
 // happens. With -DSTOP everything must end after a stop at any time.
@@ -24,6 +25,7 @@
 //   -DSTOP -DBROKEN_NO_INTERRUPT | invalid end state
 //   -DSTOP -DBROKEN_DEAF_SLEEP   | invalid end state
 //   -DSTOP -DBROKEN_DEAF_SOURCE  | invalid end state
+//   -DSTOP -DBROKEN_DEAF_KEEPER  | invalid end state
 //   -DSTOP -DBROKEN_DEAF_TELLER  | invalid end state
 
 #ifndef CHANGES
@@ -43,7 +45,7 @@ bool throws = true;   // the handler throws
 bool untold;          // the handler must be told of the object
 bool must_tell;       // Reflector::must_tell_again_
 bool refuses = true;  // the queue refuses items
-bool kept;            // the source keeps an item, under its mutex
+bool kept;            // KeptAdds keeps an item, under its mutex
 bool queued;          // an item is in the queue
 byte reconciled;      // the version that the worker has seen last
 
@@ -51,6 +53,8 @@ bool stopping;         // Reflector::stopping_
 bool interrupted;      // ListerWatcher::Stop() has been called
 bool source_stopping;  // InformerSource::stopping_
 bool source_ended;
+bool keeper_stopping;  // KeptAdds::stopping_
+bool keeper_ended;
 bool informer_ended;
 bool teller_ended;
 
@@ -177,7 +181,6 @@ ends:
 
 // InformerSource::Run()
 active proctype Source() {
-  bool retry;
 #ifdef BROKEN_REGISTERS_LATE
   if
   :: stored > 0 -> call_handler()
@@ -194,15 +197,28 @@ active proctype Source() {
   unlock();
 #endif
 end_waiting:
+#ifdef BROKEN_DEAF_SOURCE
+  false;
+#endif
+  source_stopping;
+  lock();  // RemoveHandler()
+  has_handler = false;
+  unlock();
+  source_ended = true
+}
+
+// KeptAdds::Run()
+active proctype Keeper() {
+end_waiting:
   if
-#ifndef BROKEN_DEAF_SOURCE
-  :: source_stopping -> goto ends
+#ifndef BROKEN_DEAF_KEEPER
+  :: keeper_stopping -> goto ends
 #endif
   :: kept
   fi;
   // After a sleep, which a stop ends, too.
   if
-  :: source_stopping -> goto ends
+  :: keeper_stopping -> goto ends
   :: true
   fi;
 #ifdef BROKEN_FORGETS_LATE
@@ -214,10 +230,7 @@ end_waiting:
 #endif
   goto end_waiting;
 ends:
-  lock();  // RemoveHandler()
-  has_handler = false;
-  unlock();
-  source_ended = true
+  keeper_ended = true
 }
 
 active proctype Worker() {
@@ -232,6 +245,8 @@ end_working:
 // The controller stops, and then the informer is destroyed.
 active proctype Stopper() {
   source_stopping = true;  // on_stop, under the mutex of the source
+  keeper_stopping = true;
+  keeper_ended;
   source_ended;
   stopping = true;
 #ifndef BROKEN_NO_INTERRUPT

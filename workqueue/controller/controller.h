@@ -39,6 +39,7 @@
 #include "workqueue/controller/controller_options.h"
 #include "workqueue/controller/internal/async_workers.h"
 #include "workqueue/controller/internal/failure_log.h"
+#include "workqueue/controller/internal/kept_adds.h"
 #include "workqueue/controller/internal/lifecycle.h"
 #include "workqueue/controller/internal/reconcile_metrics.h"
 #include "workqueue/controller/internal/reconciliation.h"
@@ -131,6 +132,7 @@ class Controller final : private internal::LifecycleClient,
   // ended. The reconcile function and the sources must not destroy the
   // controller.
   ~Controller() {
+    kept_adds_.Stop();
     lifecycle_.Join();
     if (async_workers_ != nullptr) async_workers_->Close();
   }
@@ -166,7 +168,9 @@ class Controller final : private internal::LifecycleClient,
   //     that workers have ended,
   //   * a source has ended with an error: this error,
   //   * a source is being restarted after an error: this error,
-  //   * a source has called `mark_unhealthy()`: this error.
+  //   * a source has called `mark_unhealthy()`: this error,
+  //   * `absl::UnavailableError`: the queue has not taken items of sources, see
+  //     `SourceContext::queue`.
   //
   // The message names the controller and the sources. It is a single line:
   // control characters are escaped, and the message of each error is cut after
@@ -177,7 +181,10 @@ class Controller final : private internal::LifecycleClient,
   //
   // Never waits for a source or for the reconcile function. Takes constant time
   // per source.
-  absl::Status Healthy() const { return lifecycle_.Healthy(); }
+  absl::Status Healthy() const {
+    const absl::Status status = lifecycle_.Healthy();
+    return status.ok() ? kept_adds_.Healthy() : status;
+  }
 
   // Stops the controller:
   //
@@ -205,7 +212,7 @@ class Controller final : private internal::LifecycleClient,
   // the reconcile function or a source calls `Stop()`, the controller begins to
   // stop, and `Stop()` returns false without waiting.
   bool Stop(absl::Duration timeout = absl::InfiniteDuration()) {
-    return lifecycle_.Stop(timeout);
+    return lifecycle_.Stop(timeout) && !kept_adds_.HasLost();
   }
 
   // Returns the queue. Items may be added to it before and after the start. The
@@ -302,7 +309,7 @@ class Controller final : private internal::LifecycleClient,
   void OnBegin(const Lease<T>& lease) override {
     metrics_.RecordStart(lease.is_retry());
   }
-  std::optional<AddOptions> OnEnd(
+  internal::AfterReconcile OnEnd(
       const Lease<T>& lease, const internal::Reconciliation::Info& info,
       bool threw, const absl::StatusOr<ReconcileResult>& result) override {
     return Handle(lease, info.begun_at, info.clock_deadline, info.failures,
@@ -320,18 +327,16 @@ class Controller final : private internal::LifecycleClient,
   // Returns `snapshot` with the last errors of its items.
   absl::StatusOr<Snapshot<T>> WithErrors(absl::StatusOr<Snapshot<T>> snapshot);
 
-  void Reconcile(const Lease<T>& lease);
+  void Reconcile(Lease<T>& lease);
 
-  // Handles the result of a reconciliation that began at `begin`. Returns how
-  // the item must be added again, or nothing.
-  std::optional<AddOptions> Handle(
+  // Handles the result of a reconciliation that began at `begin`.
+  internal::AfterReconcile Handle(
       const Lease<T>& lease, absl::Time begin, absl::Time deadline,
       int failures, bool threw, const absl::StatusOr<ReconcileResult>& result);
-  std::optional<AddOptions> HandleError(const Lease<T>& lease,
-                                        const absl::Status& error,
-                                        int failures);
-  std::optional<AddOptions> HandleSuccess(const Lease<T>& lease,
-                                          const ReconcileResult& result);
+  internal::AfterReconcile HandleError(const Lease<T>& lease,
+                                       const absl::Status& error, int failures);
+  internal::AfterReconcile HandleSuccess(const Lease<T>& lease,
+                                         const ReconcileResult& result);
 
   // Records the failure of `item`. Returns whether it is now parked.
   bool RecordFailure(const T& item, const absl::Status& error);
@@ -376,6 +381,7 @@ class Controller final : private internal::LifecycleClient,
   // Destroyed after the queue, which uses it.
   const std::unique_ptr<ThreadPool> pool_;
   const std::unique_ptr<RateLimitingInterface<T>> queue_;
+  internal::KeptAdds<T, Hash, Eq> kept_adds_;
   internal::Lifecycle lifecycle_;
   // Both are null if the reconcile function is synchronous. The scheduler,
   // which cancels reconciliations at their deadlines, is null without
@@ -473,6 +479,7 @@ Controller<T, Hash, Eq>::Controller(
       rate_limiter_(RateLimiterOf(options)),
       pool_(std::move(pool)),
       queue_(QueueOf(options)),
+      kept_adds_(queue_.get(), &queue_errors_),
       lifecycle_(name_, options.log_sink, clock_, options.workers,
                  options.sync_timeout, Erase(std::move(options.sources)),
                  options.reconcile_async != nullptr, this),
@@ -517,7 +524,7 @@ std::vector<internal::LifecycleSource> Controller<T, Hash, Eq>::Erase(
           metrics_.RecordSourceStart();
           absl::Cleanup record_end = [this] { metrics_.RecordSourceEnd(); };
           SourceContext<T> context = {
-              *queue_,
+              kept_adds_,
               lifecycle_.stopping(),
               clock_,
               mark_synced,
@@ -602,7 +609,7 @@ void Controller<T, Hash, Eq>::Work() {
 }
 
 template <typename T, typename Hash, typename Eq>
-void Controller<T, Hash, Eq>::Reconcile(const Lease<T>& lease) {
+void Controller<T, Hash, Eq>::Reconcile(Lease<T>& lease) {
   const absl::Time begin = NowIfTimed();
   const ReconcileContext context = {name_,
                                     clock_,
@@ -617,13 +624,14 @@ void Controller<T, Hash, Eq>::Reconcile(const Lease<T>& lease) {
     threw = false;
     return returned;
   });
-  const std::optional<AddOptions> again = Handle(
+  const internal::AfterReconcile after = Handle(
       lease, begin, context.clock_deadline, context.failures, threw, result);
-  if (again.has_value()) AddAgain(*lease, *again);
+  if (after.give_back) lease.GiveBack();
+  if (after.add_again.has_value()) AddAgain(*lease, *after.add_again);
 }
 
 template <typename T, typename Hash, typename Eq>
-std::optional<AddOptions> Controller<T, Hash, Eq>::Handle(
+internal::AfterReconcile Controller<T, Hash, Eq>::Handle(
     const Lease<T>& lease, absl::Time begin, absl::Time deadline, int failures,
     bool threw, const absl::StatusOr<ReconcileResult>& result) {
   const absl::Time end = NowIfTimed();
@@ -635,9 +643,12 @@ std::optional<AddOptions> Controller<T, Hash, Eq>::Handle(
 }
 
 template <typename T, typename Hash, typename Eq>
-std::optional<AddOptions> Controller<T, Hash, Eq>::HandleError(
+internal::AfterReconcile Controller<T, Hash, Eq>::HandleError(
     const Lease<T>& lease, const absl::Status& error, int failures) {
   const bool terminal = IsTerminalError(error);
+  if (!terminal && lifecycle_.abandoning().HasBeenNotified()) {
+    return {std::nullopt, /*give_back=*/true};
+  }
   metrics_.RecordError();
   if (terminal) metrics_.RecordTerminalError();
   const bool parked = !terminal && RecordFailure(*lease, error);
@@ -648,7 +659,7 @@ std::optional<AddOptions> Controller<T, Hash, Eq>::HandleError(
                      failures, error, terminal, parked, delay);
   if (terminal || parked) {
     Forget(*lease);
-    return std::nullopt;
+    return {};
   }
   AddOptions again;
   again.after = delay.value_or(absl::ZeroDuration());
@@ -656,22 +667,27 @@ std::optional<AddOptions> Controller<T, Hash, Eq>::HandleError(
   again.retry_after = asked;
   again.priority = lease.priority();
   again.retry = true;
-  return again;
+  return {again};
 }
 
 template <typename T, typename Hash, typename Eq>
-std::optional<AddOptions> Controller<T, Hash, Eq>::HandleSuccess(
+internal::AfterReconcile Controller<T, Hash, Eq>::HandleSuccess(
     const Lease<T>& lease, const ReconcileResult& result) {
-  Forget(*lease);
-  if (result.requeue_after == absl::ZeroDuration()) {
-    metrics_.RecordSuccess();
-    return std::nullopt;
+  if (!result.not_now) {
+    Forget(*lease);
+    if (result.requeue_after == absl::ZeroDuration()) {
+      metrics_.RecordSuccess();
+      return {};
+    }
   }
   metrics_.RecordRequeueAfter();
+  if (result.requeue_after == absl::ZeroDuration()) {
+    return {std::nullopt, /*give_back=*/true};
+  }
   AddOptions again;
   again.after = result.requeue_after;
   again.priority = result.priority.value_or(lease.priority());
-  return again;
+  return {again};
 }
 
 template <typename T, typename Hash, typename Eq>

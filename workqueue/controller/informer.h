@@ -166,7 +166,7 @@ struct InformerHandler {
 //
 // Thread-safe.
 template <typename Object>
-class Informer {
+class Informer final : private internal::Reflector {
  public:
   // Identifies a handler of this informer.
   using HandlerId = uint64_t;
@@ -186,29 +186,29 @@ class Informer {
   // Starts the informer's thread. Does nothing if it has been started. Returns
   // `absl::ResourceExhaustedError` if the thread cannot be started, and
   // `absl::FailedPreconditionError` if the informer has been stopped.
-  absl::Status Start() { return reflector_.Start(); }
+  absl::Status Start() { return Reflector::Start(); }
 
   // Ends the informer, and blocks until its threads have ended. They end soon
   // after `ListerWatcher::Stop()`. The store keeps its objects. Must not be
   // called from a handler.
-  void Stop() { reflector_.Stop(); }
+  void Stop() { Reflector::Stop(); }
 
   // Returns whether the store has all objects of the first list, and the
   // handlers have been told.
-  bool HasSynced() const { return reflector_.HasSynced(); }
+  bool HasSynced() const { return Reflector::HasSynced(); }
 
   // Blocks until `HasSynced()`, for at most `timeout` on the informer's clock.
   // Returns the result of `HasSynced()`. `Stop()` ends the call, too.
   bool AwaitSync(absl::Duration timeout = absl::InfiniteDuration()) const {
-    return reflector_.AwaitSync(timeout);
+    return Reflector::AwaitSync(timeout);
   }
 
   // Returns OK if the informer watches its server, and otherwise the error of
   // the last list or watch, or `absl::UnavailableError` if there has been none
   // yet. Does not block.
-  absl::Status Healthy() const { return reflector_.Healthy(); }
+  absl::Status Healthy() const { return Reflector::Healthy(); }
 
-  const std::string& name() const { return reflector_.name(); }
+  const std::string& name() const { return Reflector::name(); }
 
   // The objects. Another thread may see a change before the handlers do.
   const ObjectStore<Object>& store() const { return store_; }
@@ -254,12 +254,12 @@ class Informer {
 
   Informer(InformerOptions<Object> options, std::unique_ptr<Jitter> jitter);
 
-  // The functions of the reflector.
-  internal::ReflectorHooks Hooks();
-  absl::StatusOr<std::string> List(const std::string& min_version);
-  absl::Status Watch(const std::string& version);
-  absl::StatusOr<std::optional<std::string>> Next();
-  void OnHealth();
+  absl::StatusOr<std::string> List(const std::string& min_version) override;
+  absl::Status BeginWatch(const std::string& version) override;
+  absl::StatusOr<std::optional<std::string>> Next() override;
+  void Interrupt() override { lister_watcher_->Stop(); }
+  void OnHealth() override;
+  void TellAgain() override;
 
   // Applies the state of an object that a list or an event tells.
   void Put(const std::string& key, const ObjectPtr& object, bool from_list);
@@ -296,9 +296,6 @@ class Informer {
   // reflector call `TellAgain()` if a call must be made again.
   void Settle(Listener& listener) ABSL_EXCLUSIVE_LOCKS_REQUIRED(handling_);
 
-  // Makes the calls that must be made again.
-  void TellAgain();
-
   // Calls `f`, and returns whether it has returned. Logs an exception.
   static constexpr auto kCalling = [] { return "calling a handler"; };
   template <typename F>
@@ -319,9 +316,6 @@ class Informer {
 
   // Used by the reflector's thread alone. Null if there is no watch.
   std::unique_ptr<Watcher<Object>> watcher_;
-
-  // The last member: its threads use the others.
-  internal::Reflector reflector_;
 };
 
 // -----------------------------------------------------------------------------
@@ -365,26 +359,12 @@ absl::StatusOr<std::unique_ptr<Informer<Object>>> Informer<Object>::Create(
 template <typename Object>
 Informer<Object>::Informer(InformerOptions<Object> options,
                            std::unique_ptr<Jitter> jitter)
-    : key_(std::move(options.key)),
+    : Reflector(options.name, OrRealClock(options.clock), options.log_sink,
+                options.backoff, std::move(jitter)),
+      key_(std::move(options.key)),
       is_newer_(std::move(options.is_newer)),
       lister_watcher_(std::move(options.lister_watcher)),
-      store_(std::move(options.indexers)),
-      reflector_(options.name, OrRealClock(options.clock), options.log_sink,
-                 options.backoff, std::move(jitter), Hooks()) {}
-
-template <typename Object>
-internal::ReflectorHooks Informer<Object>::Hooks() {
-  internal::ReflectorHooks hooks;
-  hooks.list = [this](const std::string& min_version) {
-    return List(min_version);
-  };
-  hooks.watch = [this](const std::string& version) { return Watch(version); };
-  hooks.next = [this] { return Next(); };
-  hooks.interrupt = [this] { lister_watcher_->Stop(); };
-  hooks.on_health = [this] { OnHealth(); };
-  hooks.tell_again = [this] { TellAgain(); };
-  return hooks;
-}
+      store_(std::move(options.indexers)) {}
 
 template <typename Object>
 absl::StatusOr<std::string> Informer<Object>::List(
@@ -414,7 +394,7 @@ absl::StatusOr<std::string> Informer<Object>::List(
 }
 
 template <typename Object>
-absl::Status Informer<Object>::Watch(const std::string& version) {
+absl::Status Informer<Object>::BeginWatch(const std::string& version) {
   watcher_ = nullptr;
   absl::StatusOr<std::unique_ptr<Watcher<Object>>> watcher =
       lister_watcher_->Watch(version);
@@ -562,7 +542,7 @@ void Informer<Object>::TellHealth(Listener& listener) {
   if (status.ok() && listener.failing) status = listener.error;
   // An exception of on_health is not in listener.error: it says nothing of what
   // the handler knows.
-  listener.must_tell_health = !reflector_.errors().Try(kCalling, [&] {
+  listener.must_tell_health = !errors().Try(kCalling, [&] {
     if (listener.handler.on_health != nullptr) {
       listener.handler.on_health(status);
     }
@@ -574,7 +554,7 @@ template <typename Object>
 void Informer<Object>::Settle(Listener& listener) {
   const bool failing = listener.must_tell_synced || !listener.untold.empty();
   if (failing != listener.failing) return TellHealth(listener);
-  if (failing || listener.must_tell_health) reflector_.TellAgainLater();
+  if (failing || listener.must_tell_health) TellAgainLater();
 }
 
 template <typename Object>
@@ -597,7 +577,7 @@ template <typename F>
 bool Informer<Object>::Call(Listener& listener, F f) {
   const absl::Status status = internal::CatchAsStatus(f);
   if (status.ok()) return true;
-  reflector_.errors().Write(kCalling, status);
+  errors().Write(kCalling, status);
   listener.error = status;
   return false;
 }

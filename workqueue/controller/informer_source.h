@@ -9,7 +9,6 @@
 #define WORKQUEUE_CONTROLLER_INFORMER_SOURCE_H_
 
 #include <functional>
-#include <list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -70,9 +69,6 @@ struct InformerSourceOptions {
 // all objects of the first list. It is healthy while the informer watches its
 // server. When the controller stops, the informer goes on, because other
 // sources may use it.
-//
-// If the queue does not take items, because it throws or its store cannot be
-// reached, the source keeps them and tries again each second.
 //
 // `items` and the predicate are called as a handler of the informer is; see
 // `InformerHandler`. If one of them throws, the event is told again each
@@ -137,22 +133,8 @@ class InformerSource {
  private:
   absl::Status CheckOptions() const;
 
-  // Items that the queue has not taken.
-  struct Kept {
-    int priority;
-    std::vector<T> items;
-  };
-
-  // Handles an event of the informer. Adds the items, or keeps them for a
-  // retry.
-  void OnEvent(RateLimitingInterface<T>& queue,
-               const ObjectEvent<Object>& event);
-
-  // Adds the items. Returns whether the queue need not be asked again.
-  static bool TryAdd(RateLimitingInterface<T>& queue, const Kept& kept);
-
-  // Adds the items that were kept.
-  void Retry(RateLimitingInterface<T>& queue);
+  // Handles an event of the informer: adds its items.
+  void OnEvent(SourceContext<T>& context, const ObjectEvent<Object>& event);
 
   Informer<Object>* const informer_;
   const typename InformerSourceOptions<Object>::template Items<T> items_;
@@ -160,7 +142,6 @@ class InformerSource {
 
   absl::Mutex mu_;
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
-  std::list<Kept> kept_ ABSL_GUARDED_BY(mu_);
 };
 
 template <typename T, typename Object>
@@ -169,7 +150,7 @@ absl::Status InformerSource<T, Object>::Run(SourceContext<T>& context) {
   if (!checked.ok()) return checked;
   InformerHandler<Object> handler;
   handler.on_event = [this, &context](const ObjectEvent<Object>& event) {
-    OnEvent(context.queue, event);
+    OnEvent(context, event);
   };
   handler.on_synced = context.mark_synced;
   handler.on_health = [&context](const absl::Status& status) {
@@ -182,24 +163,15 @@ absl::Status InformerSource<T, Object>::Run(SourceContext<T>& context) {
 
   absl::Time resync_at = context.clock->TimeNow() + options_.resync_period;
   while (true) {
-    bool retry = false;
     {
       MutexLock lock(&mu_);
-      const auto due = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-        return stopping_ || !kept_.empty();
-      };
-      context.clock->AwaitWithDeadline(&mu_, absl::Condition(&due), resync_at);
+      context.clock->AwaitWithDeadline(&mu_, absl::Condition(&stopping_),
+                                       resync_at);
       if (stopping_) return absl::OkStatus();
-      retry = !kept_.empty();
     }
-    if (retry) {
-      if (!context.Sleep(RetryDelay())) return absl::OkStatus();
-      Retry(context.queue);
-    } else {
-      const bool resynced = CatchAsStatus([&] { informer_->Resync(id); }).ok();
-      resync_at = context.clock->TimeNow() +
-                  (resynced ? options_.resync_period : RetryDelay());
-    }
+    const bool resynced = CatchAsStatus([&] { informer_->Resync(id); }).ok();
+    resync_at = context.clock->TimeNow() +
+                (resynced ? options_.resync_period : RetryDelay());
   }
 }
 
@@ -218,46 +190,24 @@ absl::Status InformerSource<T, Object>::CheckOptions() const {
 }
 
 template <typename T, typename Object>
-void InformerSource<T, Object>::OnEvent(RateLimitingInterface<T>& queue,
+void InformerSource<T, Object>::OnEvent(SourceContext<T>& context,
                                         const ObjectEvent<Object>& event) {
   if (options_.predicate != nullptr && !options_.predicate(event)) return;
   const bool is_resync = event.old_object == event.new_object;
-  Kept kept;
-  kept.priority =
-      event.is_in_initial_list || is_resync ? options_.initial_priority : 0;
-  if (event.new_object != nullptr) kept.items = items_(*event.new_object);
+  AddOptions add;
+  if (event.is_in_initial_list || is_resync) {
+    add.priority = options_.initial_priority;
+  }
+  std::vector<T> items;
+  if (event.new_object != nullptr) items = items_(*event.new_object);
   if (event.old_object != nullptr && !is_resync) {
-    for (T& item : items_(*event.old_object)) {
-      kept.items.push_back(std::move(item));
-    }
+    for (T& item : items_(*event.old_object)) items.push_back(std::move(item));
   }
-  if (TryAdd(queue, kept)) return;
-  MutexLock lock(&mu_);
-  kept_.push_back(std::move(kept));
-}
-
-template <typename T, typename Object>
-bool InformerSource<T, Object>::TryAdd(RateLimitingInterface<T>& queue,
-                                       const Kept& kept) {
-  const absl::Status added = CatchAsStatus([&] {
-    AddOptions options;
-    options.priority = kept.priority;
-    absl::Status status = queue.AddItems(options, kept.items);
-    return !status.ok() && queue.ShuttingDown() ? absl::OkStatus() : status;
-  });
-  return added.ok();
-}
-
-template <typename T, typename Object>
-void InformerSource<T, Object>::Retry(RateLimitingInterface<T>& queue) {
-  std::list<Kept> kept;
-  {
-    MutexLock lock(&mu_);
-    kept.swap(kept_);
+  // `SourceContext::queue` keeps what the queue does not take now.
+  const absl::Status added = context.queue.AddItems(add, items);
+  if (!added.ok() && !context.queue.ShuttingDown()) {
+    context.mark_unhealthy(added);
   }
-  kept.remove_if([&queue](const Kept& it) { return TryAdd(queue, it); });
-  MutexLock lock(&mu_);
-  kept_.splice(kept_.begin(), kept);
 }
 
 }  // namespace internal

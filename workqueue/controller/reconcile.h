@@ -41,6 +41,20 @@ struct ReconcileResult {
   // an error, the item always keeps its priority. Ignored by a queue without
   // priorities.
   std::optional<int> priority = std::nullopt;
+
+  // The result is neither a success nor a failure: the item's failures stay
+  // counted. Without `requeue_after`, the item is given back
+  // (`Lease::GiveBack()`), and any worker takes it at once.
+  bool not_now = false;
+
+  // Returns the result of a function that cannot do its work now, for example
+  // because the object is locked: the item comes back after `delay`.
+  static ReconcileResult NotNow(absl::Duration delay) {
+    ReconcileResult result;
+    result.requeue_after = delay;
+    result.not_now = true;
+    return result;
+  }
 };
 
 // ReconcileContext
@@ -99,6 +113,10 @@ struct ReconcileContext {
 // after a `TerminalError()`, it does not. A `RetryAfterError()`
 // (workqueue/retry_after.h) chooses the delay, for example that of a server's
 // `Retry-After`. An exception counts as an error.
+//
+// An error after `ReconcileContext::stop` has been notified is no failure of
+// the item, unless it is a `TerminalError()`: the controller gives the item
+// back. So another process that shares the queue takes it at once.
 //
 // A `ReconcileFunction` is made from a copyable function or function object.
 // The function takes the item and the context, or the item alone. It returns an

@@ -26,6 +26,16 @@ namespace workqueue {
 template <typename T>
 struct SourceContext {
   // The controller's queue, to which the source adds items.
+  //
+  // If the queue does not take an item, because it throws or because its engine
+  // does not answer, the controller keeps the item and adds it again each
+  // second, and the call returns OK. Meanwhile `Controller::Healthy()` returns
+  // an `absl::UnavailableError` that says how many items are kept, and calls do
+  // not wait for the engine. An item is kept once, however often it is added.
+  // While a million items are kept, calls for further ones block. What is still
+  // kept when the controller stops is lost, and makes `Controller::Stop()`
+  // return false. Items that a rate limiter delays, and `Reschedule()`, are not
+  // kept: the call returns the error.
   RateLimitingInterface<T>& queue;
 
   // Notified when the controller is being stopped.

@@ -38,8 +38,8 @@ absl::Status CheckQueueBelow(absl::string_view name, bool given,
 
 // ForwardingQueue
 //
-// A queue that implements `InterfaceType` and owns a queue that implements
-// `Below`. It forwards every function of `Interface<T>` to that queue.
+// A queue that implements `InterfaceType` on a queue that implements `Below`. It
+// forwards every function of `Interface<T>` to that queue, which it may own.
 template <typename T, typename InterfaceType, typename Below>
 class ForwardingQueue : public InterfaceType {
  public:
@@ -83,13 +83,15 @@ class ForwardingQueue : public InterfaceType {
  protected:
   // `below` is not null.
   explicit ForwardingQueue(std::unique_ptr<Below> below)
-      : below_(std::move(below)) {}
+      : owned_(std::move(below)), below_(owned_.get()) {}
+  explicit ForwardingQueue(Below* below) : below_(below) {}
 
   Below& below() { return *below_; }
   const Below& below() const { return *below_; }
 
  private:
-  const std::unique_ptr<Below> below_;
+  const std::unique_ptr<Below> owned_;
+  Below* const below_;
 };
 
 }  // namespace internal

@@ -53,9 +53,8 @@ class AsyncClient {
   // Records that the reconciliation of an item begins. Does not throw.
   virtual void OnBegin(const Lease<T>& lease) = 0;
 
-  // Records the end, and handles the result. Returns how the item is added
-  // again, or nothing.
-  virtual std::optional<AddOptions> OnEnd(
+  // Records the end, and handles the result.
+  virtual AfterReconcile OnEnd(
       const Lease<T>& lease, const Reconciliation::Info& info, bool threw,
       const absl::StatusOr<ReconcileResult>& result) = 0;
 
@@ -324,8 +323,10 @@ template <typename T>
 void AsyncWorkers<T>::End(const std::shared_ptr<Flight>& flight,
                           const absl::StatusOr<ReconcileResult>& result) {
   if (deadlines_ != nullptr) deadlines_->Cancel(flight->deadline);
-  const std::optional<AddOptions> again =
+  const AfterReconcile after =
       client_.OnEnd(flight->lease, flight->info(), flight->threw, result);
+  const std::optional<AddOptions>& again = after.add_again;
+  if (after.give_back) flight->lease.GiveBack();
   if (!again.has_value() || client_.TryAddAgain(flight->item, *again)) {
     EndLease(flight);
     return;

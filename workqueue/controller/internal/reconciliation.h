@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -21,9 +22,18 @@
 #include "absl/time/time.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/controller/reconcile.h"
+#include "workqueue/interfaces.h"
 
 namespace workqueue {
 namespace internal {
+
+// What becomes of an item after its reconciliation.
+struct AfterReconcile {
+  // How the item is added again, or nothing.
+  std::optional<AddOptions> add_again;
+  // Whether the item is given back, and not done. It is not added again then.
+  bool give_back = false;
+};
 
 // Reconciliation
 //

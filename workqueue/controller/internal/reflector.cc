@@ -41,13 +41,12 @@ constexpr int kRewatchesAtOnce = 10;
 
 Reflector::Reflector(absl::string_view name, Clock* clock, LogSink* log_sink,
                      const RestartBackoff& backoff,
-                     std::unique_ptr<Jitter> jitter, ReflectorHooks hooks)
+                     std::unique_ptr<Jitter> jitter)
     : name_(name),
       clock_(clock),
       errors_("informer", name, log_sink, clock),
       backoff_(backoff),
       jitter_(std::move(jitter)),
-      hooks_(std::move(hooks)),
       health_(absl::UnavailableError("no list has been read yet")),
       rewatches_(
           *TokenBucket::Create(kRewatchesPerSecond, kRewatchesAtOnce, clock)) {}
@@ -68,7 +67,7 @@ void Reflector::Stop() {
     MutexLock state_lock(&mu_);
     if (!stopping_.HasBeenNotified()) stopping_.Notify();
   }
-  errors_.Try([] { return "stopping"; }, hooks_.interrupt);
+  errors_.Try([] { return "stopping"; }, [this] { Interrupt(); });
   thread_.Join();
   // The thread takes mu_. It is not started any more.
   const auto join = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
@@ -123,7 +122,7 @@ void Reflector::RunTellAgain() {
     }
     Sleep(RetryDelay());
     if (stopping_.HasBeenNotified()) return;
-    hooks_.tell_again();
+    TellAgain();
   }
 }
 
@@ -141,7 +140,7 @@ void Reflector::Run() {
 
 absl::Status Reflector::ListAndWatch() {
   if (must_list_) {
-    absl::StatusOr<std::string> version = hooks_.list(version_);
+    absl::StatusOr<std::string> version = List(version_);
     if (absl::IsOutOfRange(version.status())) version_.clear();
     if (!version.ok()) return version.status();
     version_ = *std::move(version);
@@ -160,7 +159,7 @@ absl::Status Reflector::ListAndWatch() {
 }
 
 absl::Status Reflector::Watch() {
-  const absl::Status began = hooks_.watch(version_);
+  const absl::Status began = BeginWatch(version_);
   if (!began.ok()) return began;
   SetHealth(absl::OkStatus());
   const absl::Time begin = clock_->TimeNow();
@@ -168,7 +167,7 @@ absl::Status Reflector::Watch() {
   const std::string begin_version = version_;
   absl::StatusOr<std::optional<std::string>> version;
   while (true) {
-    version = hooks_.next();
+    version = Next();
     if (!version.ok() || !version->has_value()) break;
     version_ = **std::move(version);
   }
@@ -202,7 +201,7 @@ void Reflector::SetHealth(const absl::Status& status) {
     MutexLock lock(&mu_);
     health_ = status;
   }
-  hooks_.on_health();
+  OnHealth();
 }
 
 void Reflector::Sleep(absl::Duration d) {

@@ -8,7 +8,6 @@
 #ifndef WORKQUEUE_CONTROLLER_INTERNAL_REFLECTOR_H_
 #define WORKQUEUE_CONTROLLER_INTERNAL_REFLECTOR_H_
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,31 +31,12 @@
 namespace workqueue {
 namespace internal {
 
-// The functions of an informer that its reflector calls. The last two do not
-// throw.
-struct ReflectorHooks {
-  // Lists all objects and hands them over. Returns the version of the list.
-  std::function<absl::StatusOr<std::string>(const std::string& min_version)>
-      list;
-  // Begins to watch.
-  std::function<absl::Status(const std::string& version)> watch;
-  // Waits for the next event, and hands it over. Returns the version after the
-  // event, or nothing if the watch has ended.
-  std::function<absl::StatusOr<std::optional<std::string>>()> next;
-  // Makes the functions above return. Called from another thread.
-  std::function<void()> interrupt;
-  // Tells the handlers of a change of `Reflector::Healthy()`.
-  std::function<void()> on_health;
-  // Makes the calls of handlers that must be made again.
-  std::function<void()> tell_again;
-};
-
 // Reflector
 //
-// The loop of an informer: lists, watches, watches again after a break, and
-// lists again if that is not possible. It follows the Reflector of client-go's
-// tools/cache. It knows no objects: see `ListerWatcher` for the meaning of
-// versions and errors.
+// The base of an informer, and its loop: lists, watches, watches again after a
+// break, and lists again if that is not possible. It follows the Reflector of
+// client-go's tools/cache. It knows no objects: see `ListerWatcher` for the
+// meaning of versions and errors.
 //
 // A watch that ends or breaks is begun again at once, as in client-go: the
 // server has accepted it. But if that was within a second and the version is
@@ -74,9 +54,7 @@ class Reflector {
   // `name` is the informer's name. `jitter` varies the delays of `backoff`.
   // `log_sink` may be null. `clock` and `log_sink` must outlive the object.
   Reflector(absl::string_view name, Clock* clock, LogSink* log_sink,
-            const RestartBackoff& backoff, std::unique_ptr<Jitter> jitter,
-            ReflectorHooks hooks);
-  ~Reflector() { Stop(); }
+            const RestartBackoff& backoff, std::unique_ptr<Jitter> jitter);
 
   Reflector(const Reflector&) = delete;
   Reflector& operator=(const Reflector&) = delete;
@@ -92,11 +70,34 @@ class Reflector {
   // The log of the informer's errors.
   ErrorLog& errors() { return errors_; }
 
-  // Makes a thread call `ReflectorHooks::tell_again` a second later, unless the
-  // reflector has been stopped.
+  // Makes a thread call `TellAgain()` a second later, unless the reflector has
+  // been stopped.
   void TellAgainLater();
 
+ protected:
+  // The derived class calls `Stop()` before it is destroyed.
+  ~Reflector() = default;
+
  private:
+  // Lists all objects and hands them over. Returns the version of the list.
+  virtual absl::StatusOr<std::string> List(const std::string& min_version) = 0;
+
+  // Begins to watch.
+  virtual absl::Status BeginWatch(const std::string& version) = 0;
+
+  // Waits for the next event, and hands it over. Returns the version after the
+  // event, or nothing if the watch has ended.
+  virtual absl::StatusOr<std::optional<std::string>> Next() = 0;
+
+  // Makes the functions above return. Called from another thread.
+  virtual void Interrupt() = 0;
+
+  // Tells the handlers of a change of `Healthy()`. Does not throw.
+  virtual void OnHealth() = 0;
+
+  // Makes the calls of handlers that must be made again. Does not throw.
+  virtual void TellAgain() = 0;
+
   // The functions of the threads.
   void Run();
   void RunTellAgain();
@@ -125,7 +126,6 @@ class Reflector {
   ErrorLog errors_;
   const RestartBackoff backoff_;
   const std::unique_ptr<Jitter> jitter_;
-  const ReflectorHooks hooks_;
 
   mutable absl::Mutex mu_;
   absl::Notification stopping_;  // notified under mu_
