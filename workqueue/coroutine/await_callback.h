@@ -48,6 +48,17 @@ class CallbackState : public std::enable_shared_from_this<CallbackState<R>> {
     Arrive();
   }
 
+  // Completes the wait if nobody has completed it. All copies of a
+  // `CallbackDone` share a reference, whose end calls this function.
+  void Drop() {
+    if (!Claim()) return;
+    absl::Status dropped(absl::StatusCode::kAborted, "");
+    TryCall([&dropped] {
+      dropped = absl::AbortedError("the callback was destroyed without a call");
+    });
+    Complete(std::move(dropped));
+  }
+
   // The coroutine resumes after two events: `Complete()`, and the return of the
   // function that begins.
   void Arrive() {
@@ -68,26 +79,6 @@ class CallbackState : public std::enable_shared_from_this<CallbackState<R>> {
   R result_;
 };
 
-// All copies of a `CallbackDone` share this object. Its destructor completes
-// the wait if nobody has completed it.
-template <typename R>
-struct CallbackToken {
-  explicit CallbackToken(std::shared_ptr<CallbackState<R>> s)
-      : state(std::move(s)) {}
-  CallbackToken(const CallbackToken&) = delete;
-  CallbackToken& operator=(const CallbackToken&) = delete;
-  ~CallbackToken() {
-    if (!state->Claim()) return;
-    absl::Status dropped(absl::StatusCode::kAborted, "");
-    TryCall([&dropped] {
-      dropped = absl::AbortedError("the callback was destroyed without a call");
-    });
-    state->Complete(std::move(dropped));
-  }
-
-  const std::shared_ptr<CallbackState<R>> state;
-};
-
 }  // namespace internal
 
 // CallbackDone
@@ -105,17 +96,17 @@ struct CallbackToken {
 template <typename R>
 class CallbackDone {
  public:
-  explicit CallbackDone(std::shared_ptr<internal::CallbackToken<R>> token)
-      : token_(std::move(token)) {}
+  explicit CallbackDone(std::shared_ptr<internal::CallbackState<R>> state)
+      : state_(std::move(state)) {}
 
   bool operator()(R result) const {
-    if (!token_->state->Claim()) return false;
-    token_->state->Complete(std::move(result));
+    if (!state_->Claim()) return false;
+    state_->Complete(std::move(result));
     return true;
   }
 
  private:
-  std::shared_ptr<internal::CallbackToken<R>> token_;
+  std::shared_ptr<internal::CallbackState<R>> state_;
 };
 
 namespace internal {
@@ -151,7 +142,8 @@ class CallbackSource {
         std::make_shared<CallbackState<R>>(executor, std::move(callback));
     const auto cancel = std::make_shared<std::optional<CancelFunction>>();
     {
-      const CallbackDone<R> done(std::make_shared<CallbackToken<R>>(state));
+      const CallbackDone<R> done(std::shared_ptr<CallbackState<R>>(
+          state.get(), [state](CallbackState<R>* s) { s->Drop(); }));
 #ifdef ABSL_HAVE_EXCEPTIONS
       try {
         CallBegin(done, cancel.get());
