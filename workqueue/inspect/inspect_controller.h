@@ -131,7 +131,7 @@ class ControllerInspectable final
     }
     // The look-up finds the item wherever it waits, unlike the bounded list.
     const absl::StatusOr<Snapshot<T>> snapshot =
-        this->queue().TakeSnapshotOf(failed.item);
+        controller_->queue().TakeSnapshotOf(failed.item);
     std::optional<absl::Time> next_try_at;
     if (snapshot.ok() && !snapshot->waiting.empty()) {
       next_try_at = snapshot->waiting[0].ready_at;

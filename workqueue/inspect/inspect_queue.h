@@ -22,7 +22,7 @@
 #include "absl/time/time.h"
 #include "workqueue/inspect/inspectable.h"
 #include "workqueue/inspect/inspection.h"
-#include "workqueue/inspect/internal/groups.h"
+#include "workqueue/inspect/internal/findings.h"
 #include "workqueue/inspect/internal/key_text.h"
 #include "workqueue/inspect/item_history.h"
 #include "workqueue/interfaces.h"
@@ -57,7 +57,8 @@ namespace internal {
 // QueueInspectable
 //
 // Inspects a queue that implements `QueueInterface`, one of the interfaces in
-// workqueue/interfaces.h.
+// workqueue/interfaces.h, or a `SharedQueue`. Returns the errors of the server
+// of a shared queue: what is unknown is not empty.
 template <typename T, typename QueueInterface>
 class QueueInspectable : public Inspectable {
  public:
@@ -66,7 +67,9 @@ class QueueInspectable : public Inspectable {
       : queue_(queue), options_(std::move(options)), keys_(options_.codec) {}
 
   std::string Kind() const override {
-    if constexpr (kIsRateLimiting) {
+    if constexpr (kIsShared) {
+      return "shared queue";
+    } else if constexpr (kIsRateLimiting) {
       return queue_->AsPriorityQueue() != nullptr ? "priority queue"
                                                   : "rate limiting queue";
     } else {
@@ -87,6 +90,11 @@ class QueueInspectable : public Inspectable {
     }
     internal::GroupQueued(num_grouped, &inspection);
     internal::KeepFirst(max_items, &inspection);
+    if constexpr (kIsShared) {
+      const auto counts = queue_->Count();
+      if (!counts.ok()) return counts.status();
+      inspection.num_failing = counts->failing;
+    }
     return inspection;
   }
 
@@ -120,8 +128,6 @@ class QueueInspectable : public Inspectable {
   }
 
  protected:
-  QueueInterface& queue() { return *queue_; }
-  const InspectOptions<T>& options() const { return options_; }
   const internal::KeyText<T>& keys() const { return keys_; }
 
   virtual absl::StatusOr<Snapshot<T>> TakeSnapshotUpTo(size_t max) {
@@ -156,6 +162,8 @@ class QueueInspectable : public Inspectable {
   }
 
  private:
+  static constexpr bool kIsShared =
+      std::is_same_v<QueueInterface, SharedQueue<T>>;
   static constexpr bool kIsDelaying =
       std::is_base_of_v<DelayingInterface<T>, QueueInterface>;
   static constexpr bool kIsRateLimiting =
@@ -209,29 +217,6 @@ class QueueInspectable : public Inspectable {
   const internal::KeyText<T> keys_;
 };
 
-// SharedQueueInspectable
-//
-// Inspects a shared queue. Returns the errors of its server: what is unknown is
-// not empty.
-template <typename T>
-class SharedQueueInspectable final
-    : public QueueInspectable<T, SharedQueue<T>> {
- public:
-  using Base = QueueInspectable<T, SharedQueue<T>>;
-  using Base::Base;
-
-  std::string Kind() const override { return "shared queue"; }
-
-  absl::StatusOr<Inspection> Inspect(size_t max_items) override {
-    absl::StatusOr<Inspection> inspection = Base::Inspect(max_items);
-    if (!inspection.ok()) return inspection;
-    const auto counts = this->queue().Count();
-    if (!counts.ok()) return counts.status();
-    inspection->num_failing = counts->failing;
-    return inspection;
-  }
-};
-
 }  // namespace internal
 
 // InspectQueue()
@@ -268,7 +253,7 @@ std::unique_ptr<Inspectable> InspectQueue(Interface<T>* queue,
 template <typename T>
 std::unique_ptr<Inspectable> InspectQueue(SharedQueue<T>* queue,
                                           InspectOptions<T> options = {}) {
-  return std::make_unique<internal::SharedQueueInspectable<T>>(
+  return std::make_unique<internal::QueueInspectable<T, SharedQueue<T>>>(
       queue, std::move(options));
 }
 
