@@ -111,7 +111,7 @@ class ItemTraces {
   struct Entry {
     bool empty() const {
       return travellers.empty() && added == absl::InfiniteFuture() &&
-             delayed == absl::InfiniteFuture() && !has_attempt;
+             delayed == absl::InfiniteFuture() && !attempt.IsValid();
     }
 
     absl::Time& first(bool is_delayed) { return is_delayed ? delayed : added; }
@@ -131,8 +131,7 @@ class ItemTraces {
     size_t dropped = 0;
     size_t dropped_handed_out = 0;
 
-    TraceContext attempt;
-    bool has_attempt = false;
+    TraceContext attempt;  // invalid: none
     bool attempt_ended = false;
     FollowingAdd following;
   };
@@ -224,7 +223,7 @@ HandedOutTraces ItemTraces<T, Hash, Eq>::HandOut(const T& item) {
     entry.added = entry.delayed = absl::InfiniteFuture();
     traces.dropped = std::exchange(entry.dropped, 0);
     entry.Forget(State::kHandedOut);
-    entry.has_attempt = false;
+    entry.attempt = TraceContext();
     // Without memory, the tracers get fewer contexts.
     for (Traveller& traveller : entry.travellers) {
       traveller.state = State::kHandedOut;
@@ -261,14 +260,13 @@ template <typename T, typename Hash, typename Eq>
 void ItemTraces<T, Hash, Eq>::SetAttempt(const T& item,
                                          const TraceContext& context) {
   if (!context.IsValid()) {
-    Change(item, [](Entry& entry) { entry.has_attempt = false; });
+    Change(item, [](Entry& entry) { entry.attempt = TraceContext(); });
     return;
   }
   const size_t hash = Hash()(item);
   MutexLock lock(&mu_);
   entries_.Update(item, hash, [&](Entry& entry) {
     entry.attempt = context;
-    entry.has_attempt = true;
     entry.attempt_ended = false;
   });
 }
@@ -279,7 +277,7 @@ void ItemTraces<T, Hash, Eq>::EndAttempt(const T& item,
   Change(item, [&](Entry& entry) {
     entry.attempt_ended = true;
     entry.following = following;
-    if (following.kind == FollowingAdd::kNone) entry.has_attempt = false;
+    if (following.kind == FollowingAdd::kNone) entry.attempt = TraceContext();
   });
 }
 
@@ -288,7 +286,7 @@ TraceContext ItemTraces<T, Hash, Eq>::TakeAttempt(
     const T& item, AddKind kind, std::optional<absl::Duration> delay) {
   TraceContext attempt;
   Change(item, [&](Entry& entry) {
-    if (!entry.has_attempt) return;
+    if (!entry.attempt.IsValid()) return;
     const bool retry =
         kind == AddKind::kRetry &&
         (!entry.attempt_ended || entry.following.kind == FollowingAdd::kRetry);
@@ -297,7 +295,7 @@ TraceContext ItemTraces<T, Hash, Eq>::TakeAttempt(
                          delay == entry.following.requeue_after;
     if (!retry && !requeue) return;
     attempt = entry.attempt;
-    if (entry.attempt_ended) entry.has_attempt = false;
+    if (entry.attempt_ended) entry.attempt = TraceContext();
   });
   return attempt;
 }
@@ -306,7 +304,7 @@ template <typename T, typename Hash, typename Eq>
 void ItemTraces<T, Hash, Eq>::Done(const T& item) {
   Change(item, [](Entry& entry) {
     entry.Forget(State::kHandedOut);
-    entry.has_attempt = false;
+    entry.attempt = TraceContext();
   });
 }
 
