@@ -15,7 +15,6 @@
 #endif
 
 #include <atomic>
-#include <exception>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -52,11 +51,8 @@ class CallbackState : public std::enable_shared_from_this<CallbackState<R>> {
   // `CallbackDone` share a reference, whose end calls this function.
   void Drop() {
     if (!Claim()) return;
-    absl::Status dropped(absl::StatusCode::kAborted, "");
-    TryCall([&dropped] {
-      dropped = absl::AbortedError("the callback was destroyed without a call");
-    });
-    Complete(std::move(dropped));
+    Complete(ErrorIfMemory(absl::StatusCode::kAborted,
+                           "the callback was destroyed without a call"));
   }
 
   // The coroutine resumes after two events: `Complete()`, and the return of the

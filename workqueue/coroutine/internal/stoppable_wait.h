@@ -100,11 +100,8 @@ class [[nodiscard]] StoppableWait {
   };
 
   static absl::Status Stopped() {
-    absl::Status status(absl::StatusCode::kCancelled, "");
-    TryCall([&status] {
-      status = absl::CancelledError("a stop has been requested");
-    });
-    return status;
+    return ErrorIfMemory(absl::StatusCode::kCancelled,
+                         "a stop has been requested");
   }
 
   // The wait ends with the last of two events. One is the end of
