@@ -383,21 +383,17 @@ ReconcileFunction<T> TracingQueue<T, Hash, Eq>::Traced(ReconcileFunction<T> f) {
       [shared = shared_, f = std::move(f)](
           const T& item,
           const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
-        Book& book = shared->book;
         ReconcileInfo info;
         info.controller_name = context.controller_name;
         info.priority = context.priority;
         info.failures = context.failures;
-        internal::TracedAttempt attempt = book.Begin(item, info);
+        Attempt attempt(&shared->book, item, info);
         absl::StatusOr<ReconcileResult> result = internal::RethrowAfter(
-            [&] {
-              const Entered entered(&book, item, attempt);
-              return f(item, context);
-            },
+            [&] { return f(item, context); },
             [&](const absl::Status& status) {
-              book.End(item, attempt, OutcomeOf(status, /*threw=*/true));
+              attempt.EndWith(OutcomeOf(status, /*threw=*/true));
             });
-        book.End(item, attempt, OutcomeOf(result));
+        attempt.End(result);
         return result;
       };
 }
