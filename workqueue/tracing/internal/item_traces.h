@@ -37,8 +37,8 @@ struct HandedOutTraces {
 
 // The add that follows an attempt, as the result of the attempt says.
 struct FollowingAdd {
-  enum Kind { kNone, kRetry, kRequeue } kind = kNone;
-  absl::Duration requeue_after = absl::ZeroDuration();
+  AddKind kind;  // kRetry or kAddAfter
+  absl::Duration requeue_after;
 };
 
 // ItemTraces
@@ -89,8 +89,8 @@ class ItemTraces {
   HandedOutTraces TakeHandedOut(const T& item);
   void SetAttempt(const T& item, const TraceContext& context);
 
-  // The attempt has ended.
-  void EndAttempt(const T& item, const FollowingAdd& following);
+  // The attempt has ended. `following` is nothing if no add follows.
+  void EndAttempt(const T& item, const std::optional<FollowingAdd>& following);
 
   // Returns the context of the attempt that an add of `item` follows; an
   // invalid one if there is none.
@@ -131,9 +131,8 @@ class ItemTraces {
     size_t dropped = 0;
     size_t dropped_handed_out = 0;
 
-    TraceContext attempt;  // invalid: none
-    bool attempt_ended = false;
-    FollowingAdd following;
+    TraceContext attempt;                   // invalid: none
+    std::optional<FollowingAdd> following;  // once the attempt has ended
   };
 
   // Calls `change(Entry&)`, which must not throw, if there is an entry.
@@ -267,17 +266,16 @@ void ItemTraces<T, Hash, Eq>::SetAttempt(const T& item,
   MutexLock lock(&mu_);
   entries_.Update(item, hash, [&](Entry& entry) {
     entry.attempt = context;
-    entry.attempt_ended = false;
+    entry.following.reset();
   });
 }
 
 template <typename T, typename Hash, typename Eq>
-void ItemTraces<T, Hash, Eq>::EndAttempt(const T& item,
-                                         const FollowingAdd& following) {
+void ItemTraces<T, Hash, Eq>::EndAttempt(
+    const T& item, const std::optional<FollowingAdd>& following) {
   Change(item, [&](Entry& entry) {
-    entry.attempt_ended = true;
     entry.following = following;
-    if (following.kind == FollowingAdd::kNone) entry.attempt = TraceContext();
+    if (!following.has_value()) entry.attempt = TraceContext();
   });
 }
 
@@ -287,15 +285,13 @@ TraceContext ItemTraces<T, Hash, Eq>::TakeAttempt(
   TraceContext attempt;
   Change(item, [&](Entry& entry) {
     if (!entry.attempt.IsValid()) return;
-    const bool retry =
-        kind == AddKind::kRetry &&
-        (!entry.attempt_ended || entry.following.kind == FollowingAdd::kRetry);
-    const bool requeue = kind == AddKind::kAddAfter && entry.attempt_ended &&
-                         entry.following.kind == FollowingAdd::kRequeue &&
-                         delay == entry.following.requeue_after;
-    if (!retry && !requeue) return;
+    const bool ended = entry.following.has_value();
+    if (kind != (ended ? entry.following->kind : AddKind::kRetry)) return;
+    if (kind == AddKind::kAddAfter && delay != entry.following->requeue_after) {
+      return;
+    }
     attempt = entry.attempt;
-    if (entry.attempt_ended) entry.attempt = TraceContext();
+    if (ended) entry.attempt = TraceContext();
   });
   return attempt;
 }
