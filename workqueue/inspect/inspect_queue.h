@@ -95,6 +95,7 @@ class QueueInspectable : public Inspectable {
       if (!counts.ok()) return counts.status();
       inspection.num_failing = counts->failing;
     }
+    AddMore(max_items, /*only=*/nullptr, &inspection);
     return inspection;
   }
 
@@ -107,6 +108,7 @@ class QueueInspectable : public Inspectable {
     if (options_.history != nullptr) {
       inspection.events = options_.history->Of(keys_.Of(*item), kMaxEvents);
     }
+    AddMore(/*max_items=*/0, std::addressof(*item), &inspection);
     return inspection;
   }
 
@@ -136,6 +138,11 @@ class QueueInspectable : public Inspectable {
   virtual absl::StatusOr<Snapshot<T>> TakeSnapshotOf(const T& item) {
     return queue_->TakeSnapshotOf(item);
   }
+
+  // Adds what only a subclass knows, to lists of at most `max_items` items or,
+  // if `only` is not null, of this item only.
+  virtual void AddMore(size_t /*max_items*/, const T* /*only*/,
+                       Inspection* /*inspection*/) {}
 
   virtual absl::Status Requeue(const T& item) {
     AddOptions options;
