@@ -13,7 +13,6 @@
 #include "gtest/gtest.h"
 #include "test/inspect/fake_inspectable.h"
 #include "workqueue/inspect/inspection.h"
-#include "workqueue/inspect/internal/groups.h"
 
 namespace workqueue {
 namespace internal::findings_test {

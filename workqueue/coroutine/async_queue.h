@@ -75,27 +75,15 @@ class AsyncQueue {
   // `co_await` throws `std::bad_alloc` if there is no memory. Then the
   // coroutine has taken no item.
   auto Next() const {
-    return internal::StoppableWait<Source>(Source(queue_), executor_, stop_);
+    return internal::WaitForCallback<absl::StatusOr<Lease<T>>>(
+        [queue = queue_](Executor* executor, AcquireCallback<T> callback) {
+          return queue->AcquireAsync(executor, std::move(callback));
+        },
+        [queue = queue_](AcquireId id) { return queue->CancelAcquire(id); },
+        executor_, stop_);
   }
 
  private:
-  class Source {
-   public:
-    using Result = absl::StatusOr<Lease<T>>;
-    using Id = AcquireId;
-
-    explicit Source(Interface<T>* queue) : queue_(queue) {}
-
-    AcquireId Begin(Executor* executor, AcquireCallback<T> callback) {
-      return queue_->AcquireAsync(executor, std::move(callback));
-    }
-
-    bool Cancel(AcquireId id) { return queue_->CancelAcquire(id); }
-
-   private:
-    Interface<T>* queue_;
-  };
-
   Interface<T>* queue_;
   Executor* executor_;
   std::stop_token stop_;

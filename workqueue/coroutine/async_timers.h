@@ -69,30 +69,15 @@ class AsyncTimers {
   //
   // `co_await` throws `std::bad_alloc` if there is no memory.
   auto After(absl::Duration delay) const {
-    return internal::StoppableWait<Source>(Source(timers_, delay), executor_,
-                                           stop_);
+    return internal::WaitForCallback<absl::Status>(
+        [timers = timers_, delay](Executor* executor, TimerCallback callback) {
+          return timers->CallAfter(delay, executor, std::move(callback));
+        },
+        [timers = timers_](TimerId id) { return timers->Cancel(id); },
+        executor_, stop_);
   }
 
  private:
-  class Source {
-   public:
-    using Result = absl::Status;
-    using Id = TimerId;
-
-    Source(Timers* timers, absl::Duration delay)
-        : timers_(timers), delay_(delay) {}
-
-    TimerId Begin(Executor* executor, TimerCallback callback) {
-      return timers_->CallAfter(delay_, executor, std::move(callback));
-    }
-
-    bool Cancel(TimerId id) { return timers_->Cancel(id); }
-
-   private:
-    Timers* timers_;
-    absl::Duration delay_;
-  };
-
   Timers* timers_;
   Executor* executor_;
   std::stop_token stop_;

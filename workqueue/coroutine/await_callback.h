@@ -15,7 +15,6 @@
 #endif
 
 #include <atomic>
-#include <exception>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -48,6 +47,14 @@ class CallbackState : public std::enable_shared_from_this<CallbackState<R>> {
     Arrive();
   }
 
+  // Completes the wait if nobody has completed it. All copies of a
+  // `CallbackDone` share a reference, whose end calls this function.
+  void Drop() {
+    if (!Claim()) return;
+    Complete(ErrorIfMemory(absl::StatusCode::kAborted,
+                           "the callback was destroyed without a call"));
+  }
+
   // The coroutine resumes after two events: `Complete()`, and the return of the
   // function that begins.
   void Arrive() {
@@ -68,26 +75,6 @@ class CallbackState : public std::enable_shared_from_this<CallbackState<R>> {
   R result_;
 };
 
-// All copies of a `CallbackDone` share this object. Its destructor completes
-// the wait if nobody has completed it.
-template <typename R>
-struct CallbackToken {
-  explicit CallbackToken(std::shared_ptr<CallbackState<R>> s)
-      : state(std::move(s)) {}
-  CallbackToken(const CallbackToken&) = delete;
-  CallbackToken& operator=(const CallbackToken&) = delete;
-  ~CallbackToken() {
-    if (!state->Claim()) return;
-    absl::Status dropped(absl::StatusCode::kAborted, "");
-    TryCall([&dropped] {
-      dropped = absl::AbortedError("the callback was destroyed without a call");
-    });
-    state->Complete(std::move(dropped));
-  }
-
-  const std::shared_ptr<CallbackState<R>> state;
-};
-
 }  // namespace internal
 
 // CallbackDone
@@ -105,17 +92,17 @@ struct CallbackToken {
 template <typename R>
 class CallbackDone {
  public:
-  explicit CallbackDone(std::shared_ptr<internal::CallbackToken<R>> token)
-      : token_(std::move(token)) {}
+  explicit CallbackDone(std::shared_ptr<internal::CallbackState<R>> state)
+      : state_(std::move(state)) {}
 
   bool operator()(R result) const {
-    if (!token_->state->Claim()) return false;
-    token_->state->Complete(std::move(result));
+    if (!state_->Claim()) return false;
+    state_->Complete(std::move(result));
     return true;
   }
 
  private:
-  std::shared_ptr<internal::CallbackToken<R>> token_;
+  std::shared_ptr<internal::CallbackState<R>> state_;
 };
 
 namespace internal {
@@ -126,65 +113,44 @@ inline Executor* CallingThread() {
   return executor;
 }
 
-// See `StoppableWait`.
+// Calls `begin(done)`, and has `callback` called with the argument of `done`.
+// Returns the function that cancels. It is shared, because the coroutine may
+// end while the function is being called.
 template <typename R, typename F>
-class CallbackSource {
+auto BeginCallback(F& begin, Executor* executor,
+                   absl::AnyInvocable<void(R) &&> callback) {
   using Returned = std::invoke_result_t<F&, CallbackDone<R>>;
-  struct NoCancel {
-    void operator()() const {}
-  };
+  constexpr bool kCannotCancel = std::is_void_v<Returned>;
   using CancelFunction =
-      std::conditional_t<std::is_void_v<Returned>, NoCancel, Returned>;
-
- public:
-  using Result = R;
-  // The function that cancels. Shared, because the coroutine may end while the
-  // function is being called.
-  using Id = std::shared_ptr<std::optional<CancelFunction>>;
-
-  explicit CallbackSource(F begin) : begin_(std::move(begin)) {}
-
-  template <typename Callback>
-  Id Begin(Executor* executor, Callback callback) {
-    // Allocates everything before the call begins.
-    const auto state =
-        std::make_shared<CallbackState<R>>(executor, std::move(callback));
-    const auto cancel = std::make_shared<std::optional<CancelFunction>>();
-    {
-      const CallbackDone<R> done(std::make_shared<CallbackToken<R>>(state));
-#ifdef ABSL_HAVE_EXCEPTIONS
-      try {
-        CallBegin(done, cancel.get());
-      } catch (...) {
-        // If the callback has been called, its result counts.
-        if (state->Claim()) throw;
+      std::conditional_t<kCannotCancel, void (*)(), Returned>;
+  // Allocates everything before the call begins.
+  const auto state =
+      std::make_shared<CallbackState<R>>(executor, std::move(callback));
+  const auto cancel = std::make_shared<std::optional<CancelFunction>>();
+  {
+    const CallbackDone<R> done(std::shared_ptr<CallbackState<R>>(
+        state.get(), [state](CallbackState<R>* s) { s->Drop(); }));
+    const auto call_begin = [&] {
+      if constexpr (kCannotCancel) {
+        begin(done);
+      } else {
+        cancel->emplace(begin(done));
       }
+    };
+#ifdef ABSL_HAVE_EXCEPTIONS
+    try {
+      call_begin();
+    } catch (...) {
+      // If the callback has been called, its result counts.
+      if (state->Claim()) throw;
+    }
 #else
-      CallBegin(done, cancel.get());
+    call_begin();
 #endif
-    }
-    state->Arrive();
-    return cancel;
   }
-
-  bool Cancel(const Id& id) {
-    const Id cancel = id;
-    if (cancel->has_value()) TryCall(**cancel);
-    return false;  // The callback will still be called.
-  }
-
- private:
-  void CallBegin(const CallbackDone<R>& done,
-                 std::optional<CancelFunction>* cancel) {
-    if constexpr (std::is_void_v<Returned>) {
-      begin_(done);
-    } else {
-      cancel->emplace(begin_(done));
-    }
-  }
-
-  F begin_;
-};
+  state->Arrive();
+  return cancel;
+}
 
 }  // namespace internal
 
@@ -234,9 +200,15 @@ template <typename R, typename F>
 auto AwaitCallback(Executor* executor, F begin, std::stop_token stop = {}) {
   static_assert(std::is_constructible_v<R, absl::Status>,
                 "R is an absl::Status or an absl::StatusOr");
-  using Source = internal::CallbackSource<R, F>;
-  return internal::StoppableWait<Source>(
-      Source(std::move(begin)),
+  return internal::WaitForCallback<R>(
+      [begin = std::move(begin)](
+          Executor* executor, absl::AnyInvocable<void(R) &&> callback) mutable {
+        return internal::BeginCallback<R>(begin, executor, std::move(callback));
+      },
+      [](auto cancel) {
+        if (cancel->has_value()) internal::TryCall(**cancel);
+        return false;  // The callback will still be called.
+      },
       executor != nullptr ? executor : internal::CallingThread(),
       std::move(stop));
 }

@@ -19,7 +19,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "workqueue/controller/controller.h"
 #include "workqueue/failure_ledger.h"
@@ -49,32 +48,6 @@ class ControllerInspectable final
     return absl::StrCat("controller on a ", Base::Kind());
   }
 
-  absl::StatusOr<Inspection> Inspect(size_t max_items) override {
-    absl::StatusOr<Inspection> inspection = Base::Inspect(max_items);
-    if (!inspection.ok()) return inspection;
-    AddState(&*inspection);
-    if (max_items == 0) return inspection;
-    for (const auto& failed : controller_->failures().Failing(max_items)) {
-      AddFailure(failed, &*inspection);
-    }
-    for (const auto& parked : controller_->failures().Parked(max_items)) {
-      AddFailure(parked, &*inspection);
-    }
-    return inspection;
-  }
-
-  absl::StatusOr<Inspection> InspectKey(absl::string_view key) override {
-    const absl::StatusOr<T> item = this->keys().Parse(key);
-    if (!item.ok()) return item.status();
-    absl::StatusOr<Inspection> inspection = Base::InspectKey(key);
-    if (!inspection.ok()) return inspection;
-    AddState(&*inspection);
-    const std::optional<FailedItem<T>> failed =
-        controller_->failures().Find(*item);
-    if (failed.has_value()) AddFailure(*failed, &*inspection);
-    return inspection;
-  }
-
  protected:
   absl::StatusOr<Snapshot<T>> TakeSnapshotUpTo(size_t max) override {
     return controller_->TakeSnapshotUpTo(max);
@@ -83,23 +56,8 @@ class ControllerInspectable final
     return controller_->TakeSnapshotOf(item);
   }
 
-  // Also puts a parked item back.
-  absl::Status Requeue(const T& item) override {
-    if (controller_->failures().Unpark(item, &controller_->queue())) {
-      return absl::OkStatus();
-    }
-    return Base::Requeue(item);
-  }
-
-  absl::Status Forget(const T& item) override {
-    controller_->Forget(item);
-    return absl::OkStatus();
-  }
-
- private:
-  using Base = QueueInspectable<T, RateLimitingInterface<T>>;
-
-  void AddState(Inspection* inspection) const {
+  void AddMore(size_t max_items, const T* only,
+               Inspection* inspection) override {
     inspection->health = controller_->Healthy();
     inspection->num_failing = controller_->failures().num_failing();
     inspection->num_workers = controller_->max_concurrent_reconciles();
@@ -120,7 +78,36 @@ class ControllerInspectable final
     }
     inspection->options.insert(inspection->options.begin(), options.begin(),
                                options.end());
+
+    if (only != nullptr) {
+      const std::optional<FailedItem<T>> failed =
+          controller_->failures().Find(*only);
+      if (failed.has_value()) AddFailure(*failed, inspection);
+    } else if (max_items > 0) {
+      for (const auto& failed : controller_->failures().Failing(max_items)) {
+        AddFailure(failed, inspection);
+      }
+      for (const auto& parked : controller_->failures().Parked(max_items)) {
+        AddFailure(parked, inspection);
+      }
+    }
   }
+
+  // Also puts a parked item back.
+  absl::Status Requeue(const T& item) override {
+    if (controller_->failures().Unpark(item, &controller_->queue())) {
+      return absl::OkStatus();
+    }
+    return Base::Requeue(item);
+  }
+
+  absl::Status Forget(const T& item) override {
+    controller_->Forget(item);
+    return absl::OkStatus();
+  }
+
+ private:
+  using Base = QueueInspectable<T, RateLimitingInterface<T>>;
 
   void AddFailure(const FailedItem<T>& failed, Inspection* inspection) {
     if (failed.parked) {
@@ -131,7 +118,7 @@ class ControllerInspectable final
     }
     // The look-up finds the item wherever it waits, unlike the bounded list.
     const absl::StatusOr<Snapshot<T>> snapshot =
-        this->queue().TakeSnapshotOf(failed.item);
+        controller_->queue().TakeSnapshotOf(failed.item);
     std::optional<absl::Time> next_try_at;
     if (snapshot.ok() && !snapshot->waiting.empty()) {
       next_try_at = snapshot->waiting[0].ready_at;

@@ -3,27 +3,31 @@
 
 #include "workqueue/inspect/inspect_handler.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <random>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "workqueue/base/printable.h"
 #include "workqueue/inspect/inspectable.h"
 #include "workqueue/inspect/inspection_json.h"
 #include "workqueue/inspect/inspection_registry.h"
-#include "workqueue/inspect/internal/check_host.h"
 #include "workqueue/inspect/internal/html.h"
-#include "workqueue/inspect/internal/list_limits.h"
 #include "workqueue/inspect/internal/page.h"
 
 namespace workqueue {
@@ -48,6 +52,80 @@ bool SameSecret(absl::string_view a, absl::string_view b) {
     difference |= static_cast<unsigned char>(a[i] ^ b[i]);
   }
   return difference == 0;
+}
+
+bool IsNumber(absl::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return absl::ascii_isdigit(static_cast<unsigned char>(c));
+  });
+}
+
+// Returns the name of the host in `host`, which may end with a port, in small
+// letters. Returns an empty text if `host` is none.
+std::string NameOf(absl::string_view host) {
+  // The colons of an IPv6 address are in brackets.
+  const size_t port = host.find(':', absl::StartsWith(host, "[")
+                                         ? std::min(host.find(']'), host.size())
+                                         : 0);
+  if (port != host.npos && !IsNumber(host.substr(port + 1))) return "";
+  return absl::AsciiStrToLower(absl::StripSuffix(host.substr(0, port), "."));
+}
+
+// Returns whether `name`, which `NameOf()` has returned, is an IP address. No
+// other name can end with a number or with a bracket.
+bool IsIpAddress(absl::string_view name) {
+  if (absl::ConsumePrefix(&name, "[")) {
+    return absl::ConsumeSuffix(&name, "]") && absl::StrContains(name, ':') &&
+           name.find_first_not_of("0123456789abcdef:.") == name.npos;
+  }
+  const std::vector<absl::string_view> parts = absl::StrSplit(name, '.');
+  return parts.size() == 4 &&
+         std::all_of(parts.begin(), parts.end(), [](absl::string_view part) {
+           int number = 0;
+           return IsNumber(part) && absl::SimpleAtoi(part, &number) &&
+                  number <= 255;
+         });
+}
+
+bool IsOneOf(const std::vector<std::string>& hosts, absl::string_view name) {
+  return !name.empty() && std::any_of(hosts.begin(), hosts.end(),
+                                      [name](absl::string_view host) {
+                                        return NameOf(host) == name;
+                                      });
+}
+
+// Checks the host that the `headers` of a request name: it must be localhost,
+// an IP address, or one of `hosts`. Checks the origin, too: it must be the same
+// host and port, or one of `hosts`. A header that is missing is right. Returns
+// `absl::PermissionDeniedError` with the header and its value if one is wrong.
+absl::Status CheckHost(const std::map<std::string, std::string>& headers,
+                       const std::vector<std::string>& hosts) {
+  const auto host = headers.find("host");
+  if (host != headers.end()) {
+    const std::string name = NameOf(host->second);
+    if (name != "localhost" && !IsIpAddress(name) && !IsOneOf(hosts, name)) {
+      return absl::PermissionDeniedError(
+          absl::StrCat("host is \"", internal::Printable(host->second),
+                       "\"; it must be localhost, an IP address, or a name in "
+                       "InspectHandlerOptions::hosts"));
+    }
+  }
+
+  const auto origin = headers.find("origin");
+  if (origin != headers.end()) {
+    absl::string_view site = origin->second;
+    site.remove_prefix(std::min(site.find("://"), site.size()));
+    absl::ConsumePrefix(&site, "://");
+    const bool same =
+        host != headers.end() && absl::EqualsIgnoreCase(site, host->second);
+    if (!same && !IsOneOf(hosts, NameOf(site))) {
+      return absl::PermissionDeniedError(
+          absl::StrCat("origin is \"", internal::Printable(origin->second),
+                       "\"; it must be the host of the request, or a name in "
+                       "InspectHandlerOptions::hosts"));
+    }
+  }
+  return absl::OkStatus();
 }
 
 // Returns the parameter `name`; empty if there is none.
@@ -164,8 +242,7 @@ InspectHandler::InspectHandler(InspectionRegistry* registry,
 InspectResponse InspectHandler::Handle(const InspectRequest& request) {
   const bool is_head = request.method == "HEAD";
   InspectResponse response;
-  const absl::Status host =
-      internal::CheckHost(request.headers, options_.hosts);
+  const absl::Status host = CheckHost(request.headers, options_.hosts);
   if (!host.ok()) {
     response = Error(request, host);
   } else if (request.method == "GET" || is_head) {

@@ -22,7 +22,7 @@
 #include "absl/time/time.h"
 #include "workqueue/inspect/inspectable.h"
 #include "workqueue/inspect/inspection.h"
-#include "workqueue/inspect/internal/groups.h"
+#include "workqueue/inspect/internal/findings.h"
 #include "workqueue/inspect/internal/key_text.h"
 #include "workqueue/inspect/item_history.h"
 #include "workqueue/interfaces.h"
@@ -57,7 +57,8 @@ namespace internal {
 // QueueInspectable
 //
 // Inspects a queue that implements `QueueInterface`, one of the interfaces in
-// workqueue/interfaces.h.
+// workqueue/interfaces.h, or a `SharedQueue`. Returns the errors of the server
+// of a shared queue: what is unknown is not empty.
 template <typename T, typename QueueInterface>
 class QueueInspectable : public Inspectable {
  public:
@@ -66,7 +67,9 @@ class QueueInspectable : public Inspectable {
       : queue_(queue), options_(std::move(options)), keys_(options_.codec) {}
 
   std::string Kind() const override {
-    if constexpr (kIsRateLimiting) {
+    if constexpr (kIsShared) {
+      return "shared queue";
+    } else if constexpr (kIsRateLimiting) {
       return queue_->AsPriorityQueue() != nullptr ? "priority queue"
                                                   : "rate limiting queue";
     } else {
@@ -87,6 +90,12 @@ class QueueInspectable : public Inspectable {
     }
     internal::GroupQueued(num_grouped, &inspection);
     internal::KeepFirst(max_items, &inspection);
+    if constexpr (kIsShared) {
+      const auto counts = queue_->Count();
+      if (!counts.ok()) return counts.status();
+      inspection.num_failing = counts->failing;
+    }
+    AddMore(max_items, /*only=*/nullptr, &inspection);
     return inspection;
   }
 
@@ -99,6 +108,7 @@ class QueueInspectable : public Inspectable {
     if (options_.history != nullptr) {
       inspection.events = options_.history->Of(keys_.Of(*item), kMaxEvents);
     }
+    AddMore(/*max_items=*/0, std::addressof(*item), &inspection);
     return inspection;
   }
 
@@ -120,8 +130,6 @@ class QueueInspectable : public Inspectable {
   }
 
  protected:
-  QueueInterface& queue() { return *queue_; }
-  const InspectOptions<T>& options() const { return options_; }
   const internal::KeyText<T>& keys() const { return keys_; }
 
   virtual absl::StatusOr<Snapshot<T>> TakeSnapshotUpTo(size_t max) {
@@ -130,6 +138,11 @@ class QueueInspectable : public Inspectable {
   virtual absl::StatusOr<Snapshot<T>> TakeSnapshotOf(const T& item) {
     return queue_->TakeSnapshotOf(item);
   }
+
+  // Adds what only a subclass knows, to lists of at most `max_items` items or,
+  // if `only` is not null, of this item only.
+  virtual void AddMore(size_t /*max_items*/, const T* /*only*/,
+                       Inspection* /*inspection*/) {}
 
   virtual absl::Status Requeue(const T& item) {
     AddOptions options;
@@ -156,6 +169,8 @@ class QueueInspectable : public Inspectable {
   }
 
  private:
+  static constexpr bool kIsShared =
+      std::is_same_v<QueueInterface, SharedQueue<T>>;
   static constexpr bool kIsDelaying =
       std::is_base_of_v<DelayingInterface<T>, QueueInterface>;
   static constexpr bool kIsRateLimiting =
@@ -209,29 +224,6 @@ class QueueInspectable : public Inspectable {
   const internal::KeyText<T> keys_;
 };
 
-// SharedQueueInspectable
-//
-// Inspects a shared queue. Returns the errors of its server: what is unknown is
-// not empty.
-template <typename T>
-class SharedQueueInspectable final
-    : public QueueInspectable<T, SharedQueue<T>> {
- public:
-  using Base = QueueInspectable<T, SharedQueue<T>>;
-  using Base::Base;
-
-  std::string Kind() const override { return "shared queue"; }
-
-  absl::StatusOr<Inspection> Inspect(size_t max_items) override {
-    absl::StatusOr<Inspection> inspection = Base::Inspect(max_items);
-    if (!inspection.ok()) return inspection;
-    const auto counts = this->queue().Count();
-    if (!counts.ok()) return counts.status();
-    inspection->num_failing = counts->failing;
-    return inspection;
-  }
-};
-
 }  // namespace internal
 
 // InspectQueue()
@@ -268,7 +260,7 @@ std::unique_ptr<Inspectable> InspectQueue(Interface<T>* queue,
 template <typename T>
 std::unique_ptr<Inspectable> InspectQueue(SharedQueue<T>* queue,
                                           InspectOptions<T> options = {}) {
-  return std::make_unique<internal::SharedQueueInspectable<T>>(
+  return std::make_unique<internal::QueueInspectable<T, SharedQueue<T>>>(
       queue, std::move(options));
 }
 

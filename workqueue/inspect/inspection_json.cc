@@ -39,6 +39,16 @@ Json ItemJson(const InspectedItem& item, const char* time_name,
           {"last_error", item.last_error}};
 }
 
+// Writes `InspectedTotals` or `InspectedRates`.
+template <typename Counts>
+Json CountsJson(const Counts& counts) {
+  return {{"added", counts.added},
+          {"retried", counts.retried},
+          {"handed_out", counts.handed_out},
+          {"succeeded", counts.succeeded},
+          {"failed", counts.failed}};
+}
+
 Json ContentsJson(const Inspection& inspection) {
   const absl::Time now = inspection.taken_at;
   Json json = {{"taken_at", Time(now)},
@@ -110,11 +120,7 @@ Json ContentsJson(const Inspection& inspection) {
     groups.push_back({{"name", it.name}, {"items", it.items}});
   }
   if (inspection.totals.has_value()) {
-    json["totals"] = {{"added", inspection.totals->added},
-                      {"retried", inspection.totals->retried},
-                      {"handed_out", inspection.totals->handed_out},
-                      {"succeeded", inspection.totals->succeeded},
-                      {"failed", inspection.totals->failed}};
+    json["totals"] = CountsJson(*inspection.totals);
   }
   Json& events = json["events"] = Json::array();
   for (const InspectedEvent& it : inspection.events) {
@@ -131,11 +137,7 @@ Json ObjectJson(const NamedInspection& object) {
   if (object.inspection.ok()) {
     json.update(ContentsJson(*object.inspection));
     if (object.rates.has_value()) {
-      json["rates"] = {{"added", object.rates->added},
-                       {"retried", object.rates->retried},
-                       {"handed_out", object.rates->handed_out},
-                       {"succeeded", object.rates->succeeded},
-                       {"failed", object.rates->failed}};
+      json["rates"] = CountsJson(*object.rates);
     }
   } else {
     json["error"] = internal::StatusText(object.inspection.status());

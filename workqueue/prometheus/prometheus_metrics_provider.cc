@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "absl/memory/memory.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "prometheus/counter.h"
 #include "prometheus/family.h"
@@ -16,21 +18,19 @@
 #include "prometheus/histogram.h"
 #include "prometheus/labels.h"
 #include "prometheus/registry.h"
+#include "workqueue/base/exceptions.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/base/printable.h"
 #include "workqueue/metrics.h"
-#include "workqueue/prometheus/internal/combined_gauges.h"
-#include "workqueue/prometheus/internal/priority_depth_gauges.h"
-#include "workqueue/prometheus/internal/registration.h"
+#include "workqueue/prometheus/internal/gauges.h"
 
 namespace workqueue {
 namespace {
 
-using internal::CombinedGauge;
+using internal::CombinedGauges;
 using internal::GaugeShare;
 using internal::MutexLock;
 using internal::ToUtf8;
-using internal::Wrap;
 
 prometheus::Labels QueueLabels(absl::string_view name) {
   const std::string label = ToUtf8(name);
@@ -62,12 +62,91 @@ prometheus::Histogram::BucketBoundaries ReconcileTimeBuckets() {
           8,     9,    10,    15,   20,  25,   30,  40,   50,   60};
 }
 
+// Registration
+//
+// This class finds the metric families of a provider in a registry, and creates
+// the missing ones.
+class Registration {
+ public:
+  // If `registry` is null, `status()` is an error.
+  explicit Registration(prometheus::Registry* registry) : registry_(registry) {
+    if (registry == nullptr) {
+      status_ = absl::InvalidArgumentError("registry must not be null");
+    }
+  }
+
+  // Each returns the family named `name`, or null after an error.
+  prometheus::Family<prometheus::Counter>* AddCounter(const char* name,
+                                                      const char* help) {
+    return Add<prometheus::Counter>(prometheus::BuildCounter(), name, help);
+  }
+  prometheus::Family<prometheus::Gauge>* AddGauge(const char* name,
+                                                  const char* help) {
+    return Add<prometheus::Gauge>(prometheus::BuildGauge(), name, help);
+  }
+  prometheus::Family<prometheus::Histogram>* AddHistogram(const char* name,
+                                                          const char* help) {
+    return Add<prometheus::Histogram>(prometheus::BuildHistogram(), name, help);
+  }
+
+  // The first error. After it, the functions above add nothing.
+  const absl::Status& status() const { return status_; }
+
+ private:
+  template <typename Metric, typename Builder>
+  prometheus::Family<Metric>* Add(Builder builder, const char* name,
+                                  const char* help) {
+    if (!status_.ok()) return nullptr;
+    prometheus::Family<Metric>* family = nullptr;
+    if (!internal::TryCall([&] {
+          family = &builder.Name(name).Help(help).Register(*registry_);
+        })) {
+      status_ = absl::InvalidArgumentError(absl::StrCat(
+          "registry must not have other metrics of the name ", name));
+    }
+    return family;
+  }
+
+  prometheus::Registry* const registry_;
+  absl::Status status_;
+};
+
+// These forward their calls to a metric of prometheus-cpp, which must outlive
+// them.
+class PrometheusCounter final : public CounterMetric {
+ public:
+  explicit PrometheusCounter(prometheus::Counter* counter)
+      : counter_(counter) {}
+  void Inc() override { counter_->Increment(); }
+
+ private:
+  prometheus::Counter* const counter_;
+};
+
+class PrometheusHistogram final : public HistogramMetric {
+ public:
+  explicit PrometheusHistogram(prometheus::Histogram* histogram)
+      : histogram_(histogram) {}
+  void Observe(double value) override { histogram_->Observe(value); }
+
+ private:
+  prometheus::Histogram* const histogram_;
+};
+
+std::unique_ptr<CounterMetric> Wrap(prometheus::Counter& counter) {
+  return std::make_unique<PrometheusCounter>(&counter);
+}
+
+std::unique_ptr<HistogramMetric> Wrap(prometheus::Histogram& histogram) {
+  return std::make_unique<PrometheusHistogram>(&histogram);
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<PrometheusMetricsProvider>>
 PrometheusMetricsProvider::Create(
     std::shared_ptr<prometheus::Registry> registry) {
-  internal::Registration registration(registry.get());
+  Registration registration(registry.get());
   Families families;
 
   families.depth = registration.AddGauge("workqueue_depth",
@@ -183,7 +262,7 @@ std::unique_ptr<SettableGaugeMetric>
 PrometheusMetricsProvider::NewUnfinishedWorkSecondsMetric(
     absl::string_view name) {
   return combined_gauges_.NewPart(
-      &families_.unfinished_work->Add(QueueLabels(name)), CombinedGauge::Sum);
+      &families_.unfinished_work->Add(QueueLabels(name)), CombinedGauges::Sum);
 }
 
 std::unique_ptr<SettableGaugeMetric>
@@ -191,26 +270,26 @@ PrometheusMetricsProvider::NewLongestRunningProcessorSecondsMetric(
     absl::string_view name) {
   return combined_gauges_.NewPart(
       &families_.longest_running_processor->Add(QueueLabels(name)),
-      CombinedGauge::Max);
+      CombinedGauges::Max);
 }
 
 std::unique_ptr<SettableGaugeMetric>
 PrometheusMetricsProvider::NewOldestQueuedSecondsMetric(
     absl::string_view name) {
   return combined_gauges_.NewPart(
-      &families_.oldest_queued->Add(QueueLabels(name)), CombinedGauge::Max);
+      &families_.oldest_queued->Add(QueueLabels(name)), CombinedGauges::Max);
 }
 
 std::unique_ptr<SettableGaugeMetric>
 PrometheusMetricsProvider::NewWaitingItemsMetric(absl::string_view name) {
   return combined_gauges_.NewPart(
-      &families_.waiting_items->Add(QueueLabels(name)), CombinedGauge::Sum);
+      &families_.waiting_items->Add(QueueLabels(name)), CombinedGauges::Sum);
 }
 
 std::unique_ptr<SettableGaugeMetric>
 PrometheusMetricsProvider::NewFailingItemsMetric(absl::string_view name) {
   return combined_gauges_.NewPart(
-      &families_.failing_items->Add(QueueLabels(name)), CombinedGauge::Sum);
+      &families_.failing_items->Add(QueueLabels(name)), CombinedGauges::Sum);
 }
 
 std::unique_ptr<PriorityGaugeMetric>
@@ -291,7 +370,7 @@ PrometheusMetricsProvider::NewMaxConcurrentReconcilesMetric(
     absl::string_view controller) {
   return combined_gauges_.NewPart(
       &families_.max_concurrent_reconciles->Add(ControllerLabels(controller)),
-      CombinedGauge::Sum);
+      CombinedGauges::Sum);
 }
 
 std::unique_ptr<GaugeMetric> PrometheusMetricsProvider::NewActiveWorkersMetric(

@@ -23,8 +23,7 @@
 #include "prometheus/registry.h"
 #include "workqueue/controller/metrics.h"
 #include "workqueue/metrics.h"
-#include "workqueue/prometheus/internal/combined_gauges.h"
-#include "workqueue/prometheus/internal/priority_depth_gauges.h"
+#include "workqueue/prometheus/internal/gauges.h"
 
 namespace workqueue {
 

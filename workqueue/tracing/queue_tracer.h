@@ -34,7 +34,19 @@ enum class AddKind {
 };
 
 // Returns the name of `kind`: "add", "add after", "reschedule" or "retry".
-absl::string_view AddKindName(AddKind kind);
+inline absl::string_view AddKindName(AddKind kind) {
+  switch (kind) {
+    case AddKind::kAdd:
+      return "add";
+    case AddKind::kAddAfter:
+      return "add after";
+    case AddKind::kReschedule:
+      return "reschedule";
+    case AddKind::kRetry:
+      return "retry";
+  }
+  return "unknown";
+}
 
 // AddInfo
 //

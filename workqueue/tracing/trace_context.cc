@@ -11,6 +11,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "workqueue/base/printable.h"
@@ -27,12 +28,9 @@ bool IsZero(const std::array<uint8_t, kBytes>& bytes) {
 }
 
 template <size_t kBytes>
-void AppendHex(const std::array<uint8_t, kBytes>& bytes, std::string* text) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  for (const uint8_t byte : bytes) {
-    text->push_back(kDigits[byte >> 4]);
-    text->push_back(kDigits[byte & 15]);
-  }
+std::string ToHex(const std::array<uint8_t, kBytes>& bytes) {
+  return absl::BytesToHexString(absl::string_view(
+      reinterpret_cast<const char*>(bytes.data()), bytes.size()));
 }
 
 // Returns the value of a lower-case digit; -1 if `c` is none.
@@ -69,14 +67,9 @@ bool TraceContext::IsValid() const {
 }
 
 std::string ToTraceParent(const TraceContext& context) {
-  std::string header = "00-";
-  header.reserve(kLength);
-  AppendHex(context.trace_id, &header);
-  header.push_back('-');
-  AppendHex(context.span_id, &header);
-  header.push_back('-');
-  AppendHex(std::array<uint8_t, 1>{context.flags}, &header);
-  return header;
+  return absl::StrCat("00-", ToHex(context.trace_id), "-",
+                      ToHex(context.span_id), "-",
+                      absl::Hex(context.flags, absl::kZeroPad2));
 }
 
 absl::StatusOr<TraceContext> ParseTraceParent(absl::string_view header) {

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/config.h"
 #include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
@@ -26,6 +27,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "workqueue/base/exceptions.h"
 #include "workqueue/base/gate.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/controller/async_reconcile.h"
@@ -37,13 +39,33 @@
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
 #include "workqueue/log_sink.h"
-#include "workqueue/tracing/internal/rethrow_after.h"
 #include "workqueue/tracing/internal/trace_book.h"
 #include "workqueue/tracing/queue_tracer.h"
 #include "workqueue/tracing/trace_context.h"
 #include "workqueue/tracing/trace_scope.h"
 
 namespace workqueue {
+namespace internal {
+
+// Calls `f()` and returns its result. If it throws, calls
+// `on_throw(absl::Status)` with the exception as `CatchAsStatus()` returns it,
+// and lets the exception through. `on_throw` must not throw. Also compiles
+// without exceptions.
+template <typename F, typename G>
+auto RethrowAfter(F f, [[maybe_unused]] G on_throw) -> decltype(f()) {
+#ifdef ABSL_HAVE_EXCEPTIONS
+  try {
+    return f();
+  } catch (...) {
+    on_throw(CatchAsStatus([] { throw; }));
+    throw;
+  }
+#else
+  return f();
+#endif
+}
+
+}  // namespace internal
 
 // TracingQueueOptions
 //
@@ -208,8 +230,13 @@ class TracingQueue final
   }
   AcquireId AcquireNextAsync(Lease<T>* lease, Executor* executor,
                              AcquireCallback<T> callback) override {
-    return this->below().AcquireNextAsync(lease, executor,
-                                          TraceCallback(std::move(callback)));
+    return this->below().AcquireNextAsync(
+        lease, executor,
+        [shared = shared_, callback = std::move(callback)](
+            absl::StatusOr<Lease<T>> acquired) mutable {
+          if (acquired.ok()) shared->book.HandOut(**acquired);
+          std::move(callback)(std::move(acquired));
+        });
   }
 
   absl::StatusOr<bool> EndProcessing(const T& item) override {
@@ -265,22 +292,16 @@ class TracingQueue final
     if (result.ok()) outcome.requeue_after = result->requeue_after;
     return outcome;
   }
-  static ReconcileOutcome OutcomeOf(const absl::Status& status) {
+  static ReconcileOutcome OutcomeOf(const absl::Status& status,
+                                    bool threw = false) {
     ReconcileOutcome outcome;
     outcome.status = status;
+    outcome.threw = threw;
     outcome.terminal = IsTerminalError(status);
-    return outcome;
-  }
-  static ReconcileOutcome OutcomeOfException(const absl::Status& status) {
-    ReconcileOutcome outcome;
-    outcome.status = status;
-    outcome.threw = true;
     return outcome;
   }
 
   Book& book() { return shared_->book; }
-
-  AcquireCallback<T> TraceCallback(AcquireCallback<T> callback);
 
   const std::shared_ptr<Shared> shared_;
 };
@@ -362,21 +383,17 @@ ReconcileFunction<T> TracingQueue<T, Hash, Eq>::Traced(ReconcileFunction<T> f) {
       [shared = shared_, f = std::move(f)](
           const T& item,
           const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
-        Book& book = shared->book;
         ReconcileInfo info;
         info.controller_name = context.controller_name;
         info.priority = context.priority;
         info.failures = context.failures;
-        internal::TracedAttempt attempt = book.Begin(item, info);
+        Attempt attempt(&shared->book, item, info);
         absl::StatusOr<ReconcileResult> result = internal::RethrowAfter(
-            [&] {
-              const Entered entered(&book, item, attempt);
-              return f(item, context);
-            },
+            [&] { return f(item, context); },
             [&](const absl::Status& status) {
-              book.End(item, attempt, OutcomeOfException(status));
+              attempt.EndWith(OutcomeOf(status, /*threw=*/true));
             });
-        book.End(item, attempt, OutcomeOf(result));
+        attempt.End(result);
         return result;
       };
 }
@@ -411,7 +428,7 @@ AsyncReconcileFunction<T> TracingQueue<T, Hash, Eq>::TracedAsync(
         },
         [&](const absl::Status& status) {
           flight->threw = true;
-          flight->End(*shared, OutcomeOfException(status));
+          flight->End(*shared, OutcomeOf(status, /*threw=*/true));
         });
   };
 }
@@ -469,16 +486,6 @@ absl::Status TracingQueue<T, Hash, Eq>::GetItem(absl::Duration timeout,
       });
   if (status.ok()) book().HandOut(*copy);
   return status;
-}
-
-template <typename T, typename Hash, typename Eq>
-AcquireCallback<T> TracingQueue<T, Hash, Eq>::TraceCallback(
-    AcquireCallback<T> callback) {
-  return [shared = shared_, callback = std::move(callback)](
-             absl::StatusOr<Lease<T>> lease) mutable {
-    if (lease.ok()) shared->book.HandOut(**lease);
-    std::move(callback)(std::move(lease));
-  };
 }
 
 // Instantiated in tracing_queue.cc.

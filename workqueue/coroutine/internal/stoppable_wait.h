@@ -12,8 +12,10 @@
 #include <coroutine>
 #include <optional>
 #include <stop_token>
+#include <type_traits>
 #include <utility>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "workqueue/base/exceptions.h"
 #include "workqueue/coroutine/internal/resume_loop.h"
@@ -25,31 +27,28 @@ namespace internal {
 // StoppableWait
 //
 // A coroutine awaits such an object to wait for a callback. A stop token can
-// end the wait before. `Source` is where the callback comes from. It has these
-// members:
+// end the wait before. `Result` is an `absl::Status` or an `absl::StatusOr`.
+// The callback comes from these functions:
 //
-//     using Result = ...;  // an absl::Status or an absl::StatusOr
-//     using Id = ...;
-//
-//     // Has `callback(Result)` called once, on `executor`, unless it is
-//     // cancelled.
-//     Id Begin(Executor* executor, Callback callback);
+//     // Has `callback` called once, on `executor`, unless it is cancelled.
+//     Id begin(Executor* executor,
+//              absl::AnyInvocable<void(Result) &&> callback);
 //
 //     // Returns whether the callback will never be called.
-//     bool Cancel(Id id);
+//     bool cancel(Id id);
 //
 // The coroutine resumes on the executor, with the result of the callback, or
 // with `absl::CancelledError` if the token has cancelled the callback. If a
 // stop has been requested before, the coroutine does not suspend.
 //
 // A coroutine must not be destroyed while it waits.
-template <typename Source>
+template <typename Result, typename Begin, typename Cancel>
 class [[nodiscard]] StoppableWait {
  public:
-  using Result = typename Source::Result;
-
-  StoppableWait(Source source, Executor* executor, std::stop_token stop)
-      : source_(std::move(source)),
+  StoppableWait(Begin begin, Cancel cancel, Executor* executor,
+                std::stop_token stop)
+      : begin_(std::move(begin)),
+        cancel_(std::move(cancel)),
         executor_(executor),
         stop_(std::move(stop)) {}
 
@@ -71,10 +70,10 @@ class [[nodiscard]] StoppableWait {
     };
     if (!stop_.stop_possible()) {
       events_ = 1;
-      source_.Begin(executor_, callback);
+      begin_(executor_, callback);
       return true;  // The coroutine may be gone.
     }
-    id_ = source_.Begin(executor_, callback);
+    id_ = begin_(executor_, callback);
     on_stop_.emplace(stop_, OnStop{this});
     if (!IsLastEvent()) return true;  // The coroutine may be gone.
     return ResumeOnExecutor();
@@ -89,7 +88,7 @@ class [[nodiscard]] StoppableWait {
  private:
   struct OnStop {
     void operator()() const {
-      if (!wait->source_.Cancel(wait->id_)) return;
+      if (!wait->cancel_(wait->id_)) return;
       wait->result_ = Stopped();
       if (!wait->IsLastEvent()) return;
       const std::coroutine_handle<> waiter = wait->waiter_;
@@ -100,11 +99,8 @@ class [[nodiscard]] StoppableWait {
   };
 
   static absl::Status Stopped() {
-    absl::Status status(absl::StatusCode::kCancelled, "");
-    TryCall([&status] {
-      status = absl::CancelledError("a stop has been requested");
-    });
-    return status;
+    return ErrorIfMemory(absl::StatusCode::kCancelled,
+                         "a stop has been requested");
   }
 
   // The wait ends with the last of two events. One is the end of
@@ -120,15 +116,24 @@ class [[nodiscard]] StoppableWait {
     });
   }
 
-  Source source_;
+  Begin begin_;
+  Cancel cancel_;
   Executor* const executor_;
   const std::stop_token stop_;
   std::coroutine_handle<> waiter_;
   std::atomic<int> events_{2};
-  typename Source::Id id_;
+  std::invoke_result_t<Begin&, Executor*, absl::AnyInvocable<void(Result) &&>>
+      id_;
   Result result_;
   std::optional<std::stop_callback<OnStop>> on_stop_;
 };
+
+template <typename Result, typename Begin, typename Cancel>
+StoppableWait<Result, Begin, Cancel> WaitForCallback(Begin begin, Cancel cancel,
+                                                     Executor* executor,
+                                                     std::stop_token stop) {
+  return {std::move(begin), std::move(cancel), executor, std::move(stop)};
+}
 
 }  // namespace internal
 }  // namespace workqueue

@@ -24,7 +24,6 @@
 #include "workqueue/inspect/inspectable.h"
 #include "workqueue/inspect/inspection.h"
 #include "workqueue/inspect/inspection_registry.h"
-#include "workqueue/inspect/internal/list_limits.h"
 #include "workqueue/inspect/internal/page.h"
 #include "workqueue/redis/redis_options.h"
 #include "workqueue/shared/list_shared_queues.h"

@@ -44,6 +44,13 @@ constexpr size_t kMinFlood = 100;
 // texts are on one line.
 std::vector<Finding> Findings(const Inspection& inspection);
 
+// Counts the groups of the first `max_items` queued items of `*inspection`, and
+// keeps the ten largest. A group of one item is no group.
+void GroupQueued(size_t max_items, Inspection* inspection);
+
+// Keeps the first `max_items` items of each list of `*inspection`.
+void KeepFirst(size_t max_items, Inspection* inspection);
+
 }  // namespace internal
 }  // namespace workqueue
 

@@ -1,25 +1,164 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "workqueue/inspect/inspection_registry.h"
-#include "workqueue/inspect/internal/depth_plot.h"
 #include "workqueue/inspect/internal/html.h"
 #include "workqueue/inspect/internal/page.h"
-#include "workqueue/inspect/internal/page_style.h"
 #include "workqueue/inspect/internal/page_writer.h"
+#include "workqueue/inspect/internal/readable.h"
 
 namespace workqueue {
 namespace internal {
 namespace {
 
 using Kind = PagePiece::Kind;
+
+// The style sheet of all pages, for light and dark screens.
+constexpr char kStyle[] = R"css(
+:root {
+  color-scheme: light dark;
+  --text: #1d2733; --dim: #5c6b7a; --line: #d9dfe5; --back: #ffffff;
+  --panel: #f4f6f8; --link: #0b57c2; --good: #19713a; --bad: #b3261e;
+  --queued: #0b57c2; --waiting: #8a98a6; --failing: #c2410c;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --text: #e3e8ee; --dim: #98a5b3; --line: #333d48; --back: #14191f;
+    --panel: #1d242c; --link: #7fb2ff; --good: #66cc8a; --bad: #ff8f85;
+    --queued: #7fb2ff; --waiting: #6b7886; --failing: #ff9b5e;
+  }
+}
+body {
+  margin: 0 auto; padding: 0 1rem 3rem; max-width: 75rem;
+  font: 15px/1.45 system-ui, sans-serif;
+  color: var(--text); background: var(--back);
+}
+header { padding: .8rem 0; border-bottom: 1px solid var(--line); }
+header a { font-weight: 600; }
+#refresh { float: right; color: var(--dim); }
+a { color: var(--link); text-decoration: none; }
+a:hover { text-decoration: underline; }
+h1 { font-size: 1.5rem; margin: 1rem 0 .5rem; }
+h2 { font-size: 1.1rem; margin: 1.6rem 0 .4rem; }
+.kind, .count { color: var(--dim); font-size: .85rem; font-weight: 400; }
+.key { font-family: ui-monospace, monospace; overflow-wrap: anywhere; }
+table { border-collapse: collapse; width: 100%; }
+th, td {
+  text-align: left; vertical-align: top; padding: .35rem .7rem .35rem 0;
+  border-bottom: 1px solid var(--line); overflow-wrap: anywhere;
+}
+th {
+  color: var(--dim); font-weight: 500; font-size: .85rem; white-space: nowrap;
+}
+.number { white-space: nowrap; font-variant-numeric: tabular-nums; }
+.good { color: var(--good); }
+.bad { color: var(--bad); }
+.note { background: var(--panel); border-radius: 3px; padding: 0 .3rem; }
+.findings, .state { padding: .6rem 1rem .6rem 2rem; background: var(--panel); }
+.findings { border-left: 4px solid var(--bad); }
+dl { display: flex; flex-wrap: wrap; gap: .5rem 2rem; }
+dt { color: var(--dim); font-size: .85rem; }
+dd { margin: 0; }
+.actions { display: flex; gap: .5rem; margin: .5rem 0; }
+.plot { width: 160px; height: 38px; overflow: visible; }
+.plot polyline, .legend line {
+  fill: none; stroke-width: 1.5; vector-effect: non-scaling-stroke;
+}
+.queued { stroke: var(--queued); }
+.waiting { stroke: var(--waiting); }
+.failing { stroke: var(--failing); }
+)css";
+
+// The script of all pages. It loads the page again every two seconds, and
+// replaces the content, unless the user is writing into a form.
+constexpr char kScript[] = R"js(
+'use strict';
+const note = document.getElementById('refresh');
+async function refresh() {
+  const main = document.querySelector('main');
+  const active = document.activeElement;
+  if (document.hidden || active.matches('main input')) {
+    note.textContent = 'paused';
+    return;
+  }
+  try {
+    // A request that does not accept HTML gets text.
+    const response = await fetch(
+        location.href, {cache: 'no-store', headers: {Accept: 'text/html'}});
+    const text = await response.text();
+    // Only the content: the policy forbids the style of another response.
+    const content = text.slice(text.indexOf('<main>'),
+                               text.indexOf('</main>'));
+    const page = new DOMParser().parseFromString(content, 'text/html');
+    main.replaceWith(page.querySelector('main'));
+    note.textContent = 'updated ' + new Date().toLocaleTimeString();
+  } catch (error) {
+    note.textContent = 'no answer since the last update';
+  }
+}
+setInterval(refresh, 2000);
+note.textContent = 'refreshes every 2 s';
+)js";
+
+// The size of the plot, in units of SVG.
+constexpr double kWidth = 160;
+constexpr double kHeight = 36;
+
+// The members of a `DepthSample` that are drawn.
+using Member = size_t DepthSample::*;
+
+// Adds the points of a line.
+void AddPoints(const std::vector<DepthSample>& samples, Member member,
+               size_t max, Html* html) {
+  const absl::Time begin = samples.front().time;
+  const absl::Duration length =
+      std::max(samples.back().time - begin, absl::Nanoseconds(1));
+  for (const DepthSample& sample : samples) {
+    const double x = kWidth * absl::FDivDuration(sample.time - begin, length);
+    const double y =
+        kHeight - kHeight * static_cast<double>(sample.*member) / max;
+    html->Number(x).Markup(",").Number(y).Markup(" ");
+  }
+}
+
+// Returns a small plot, in SVG, of the numbers of queued, waiting and failing
+// items over the time of `samples`. Its text alternative tells the last and the
+// largest number of queued items.
+Html DepthPlot(const std::vector<DepthSample>& samples) {
+  Html html;
+  if (samples.empty()) return html;
+  size_t max = 1;
+  size_t max_queued = 0;
+  for (const DepthSample& sample : samples) {
+    max_queued = std::max(max_queued, sample.queued);
+    max = std::max({max, sample.queued, sample.waiting, sample.failing});
+  }
+  html.Markup("<svg class=\"plot\" viewBox=\"0 -1 160 38\" role=\"img\">");
+  html.Markup("<title>");
+  html.Text(absl::StrCat(
+      "The last ", ReadableDuration(samples.back().time - samples.front().time),
+      ": ", ReadableNumber(samples.back().queued), " queued now, at most ",
+      ReadableNumber(max_queued), "; ", ReadableNumber(samples.back().waiting),
+      " waiting now; the plot ends at ", ReadableNumber(max)));
+  html.Markup("</title><polyline class=\"waiting\" points=\"");
+  AddPoints(samples, &DepthSample::waiting, max, &html);
+  html.Markup("\"/><polyline class=\"failing\" points=\"");
+  AddPoints(samples, &DepthSample::failing, max, &html);
+  html.Markup("\"/><polyline class=\"queued\" points=\"");
+  AddPoints(samples, &DepthSample::queued, max, &html);
+  html.Markup("\"/></svg>");
+  return html;
+}
 
 class HtmlWriter final : public PageWriter {
  public:
@@ -137,13 +276,13 @@ class HtmlWriter final : public PageWriter {
         "<meta name=\"viewport\" content=\"width=device-width\">\n"
         "<link rel=\"icon\" href=\"data:,\">\n<title>");
     page.Text(title).Markup("</title>\n<style nonce=\"");
-    page.Text(options_.nonce).Markup("\">").Append(PageStyle());
+    page.Text(options_.nonce).Markup("\">").Markup(kStyle);
     page.Markup(
         "</style>\n</head>\n<body>\n"
         "<header><a href=\"?\">Work queues</a> <span id=\"refresh\"></span>"
         "</header>\n<main>\n");
     page.Append(html_).Markup("</main>\n<script nonce=\"");
-    page.Text(options_.nonce).Markup("\">").Append(PageScript());
+    page.Text(options_.nonce).Markup("\">").Markup(kScript);
     page.Markup("</script>\n</body>\n</html>\n");
     return std::move(page).Take();
   }

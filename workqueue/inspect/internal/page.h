@@ -8,15 +8,20 @@
 #ifndef WORKQUEUE_INSPECT_INTERNAL_PAGE_H_
 #define WORKQUEUE_INSPECT_INTERNAL_PAGE_H_
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "absl/time/time.h"
 #include "workqueue/inspect/inspection_registry.h"
 
 namespace workqueue {
 namespace internal {
+
+// The numbers of items in each list of a page or a document. The overview shows
+// findings, for which a few items suffice.
+constexpr size_t kMaxItems = 100;
+constexpr size_t kMaxItemsOfOverview = 5;
 
 // The options of all pages.
 struct PageOptions {

@@ -37,8 +37,8 @@ struct HandedOutTraces {
 
 // The add that follows an attempt, as the result of the attempt says.
 struct FollowingAdd {
-  enum Kind { kNone, kRetry, kRequeue } kind = kNone;
-  absl::Duration requeue_after = absl::ZeroDuration();
+  AddKind kind;  // kRetry or kAddAfter
+  absl::Duration requeue_after;
 };
 
 // ItemTraces
@@ -89,8 +89,8 @@ class ItemTraces {
   HandedOutTraces TakeHandedOut(const T& item);
   void SetAttempt(const T& item, const TraceContext& context);
 
-  // The attempt has ended.
-  void EndAttempt(const T& item, const FollowingAdd& following);
+  // The attempt has ended. `following` is nothing if no add follows.
+  void EndAttempt(const T& item, const std::optional<FollowingAdd>& following);
 
   // Returns the context of the attempt that an add of `item` follows; an
   // invalid one if there is none.
@@ -111,7 +111,7 @@ class ItemTraces {
   struct Entry {
     bool empty() const {
       return travellers.empty() && added == absl::InfiniteFuture() &&
-             delayed == absl::InfiniteFuture() && !has_attempt;
+             delayed == absl::InfiniteFuture() && !attempt.IsValid();
     }
 
     absl::Time& first(bool is_delayed) { return is_delayed ? delayed : added; }
@@ -131,10 +131,8 @@ class ItemTraces {
     size_t dropped = 0;
     size_t dropped_handed_out = 0;
 
-    TraceContext attempt;
-    bool has_attempt = false;
-    bool attempt_ended = false;
-    FollowingAdd following;
+    TraceContext attempt;                   // invalid: none
+    std::optional<FollowingAdd> following;  // once the attempt has ended
   };
 
   // Calls `change(Entry&)`, which must not throw, if there is an entry.
@@ -224,7 +222,7 @@ HandedOutTraces ItemTraces<T, Hash, Eq>::HandOut(const T& item) {
     entry.added = entry.delayed = absl::InfiniteFuture();
     traces.dropped = std::exchange(entry.dropped, 0);
     entry.Forget(State::kHandedOut);
-    entry.has_attempt = false;
+    entry.attempt = TraceContext();
     // Without memory, the tracers get fewer contexts.
     for (Traveller& traveller : entry.travellers) {
       traveller.state = State::kHandedOut;
@@ -261,25 +259,23 @@ template <typename T, typename Hash, typename Eq>
 void ItemTraces<T, Hash, Eq>::SetAttempt(const T& item,
                                          const TraceContext& context) {
   if (!context.IsValid()) {
-    Change(item, [](Entry& entry) { entry.has_attempt = false; });
+    Change(item, [](Entry& entry) { entry.attempt = TraceContext(); });
     return;
   }
   const size_t hash = Hash()(item);
   MutexLock lock(&mu_);
   entries_.Update(item, hash, [&](Entry& entry) {
     entry.attempt = context;
-    entry.has_attempt = true;
-    entry.attempt_ended = false;
+    entry.following.reset();
   });
 }
 
 template <typename T, typename Hash, typename Eq>
-void ItemTraces<T, Hash, Eq>::EndAttempt(const T& item,
-                                         const FollowingAdd& following) {
+void ItemTraces<T, Hash, Eq>::EndAttempt(
+    const T& item, const std::optional<FollowingAdd>& following) {
   Change(item, [&](Entry& entry) {
-    entry.attempt_ended = true;
     entry.following = following;
-    if (following.kind == FollowingAdd::kNone) entry.has_attempt = false;
+    if (!following.has_value()) entry.attempt = TraceContext();
   });
 }
 
@@ -288,16 +284,14 @@ TraceContext ItemTraces<T, Hash, Eq>::TakeAttempt(
     const T& item, AddKind kind, std::optional<absl::Duration> delay) {
   TraceContext attempt;
   Change(item, [&](Entry& entry) {
-    if (!entry.has_attempt) return;
-    const bool retry =
-        kind == AddKind::kRetry &&
-        (!entry.attempt_ended || entry.following.kind == FollowingAdd::kRetry);
-    const bool requeue = kind == AddKind::kAddAfter && entry.attempt_ended &&
-                         entry.following.kind == FollowingAdd::kRequeue &&
-                         delay == entry.following.requeue_after;
-    if (!retry && !requeue) return;
+    if (!entry.attempt.IsValid()) return;
+    const bool ended = entry.following.has_value();
+    if (kind != (ended ? entry.following->kind : AddKind::kRetry)) return;
+    if (kind == AddKind::kAddAfter && delay != entry.following->requeue_after) {
+      return;
+    }
     attempt = entry.attempt;
-    if (entry.attempt_ended) entry.has_attempt = false;
+    if (ended) entry.attempt = TraceContext();
   });
   return attempt;
 }
@@ -306,7 +300,7 @@ template <typename T, typename Hash, typename Eq>
 void ItemTraces<T, Hash, Eq>::Done(const T& item) {
   Change(item, [](Entry& entry) {
     entry.Forget(State::kHandedOut);
-    entry.has_attempt = false;
+    entry.attempt = TraceContext();
   });
 }
 

@@ -217,14 +217,11 @@ void TraceBook<T, Hash, Eq>::Leave(const T& item, TracedAttempt& attempt) {
 template <typename T, typename Hash, typename Eq>
 void TraceBook<T, Hash, Eq>::End(const T& item, TracedAttempt& attempt,
                                  ReconcileOutcome outcome) {
-  FollowingAdd following;
-  if (outcome.status.ok()) {
-    if (outcome.requeue_after > absl::ZeroDuration()) {
-      following.kind = FollowingAdd::kRequeue;
-      following.requeue_after = outcome.requeue_after;
-    }
-  } else if (!outcome.terminal) {
-    following.kind = FollowingAdd::kRetry;
+  std::optional<FollowingAdd> following;
+  if (!outcome.status.ok()) {
+    if (!outcome.terminal) following = {AddKind::kRetry, {}};
+  } else if (outcome.requeue_after > absl::ZeroDuration()) {
+    following = {AddKind::kAddAfter, outcome.requeue_after};
   }
   Try("ending", item, [&] { items_.EndAttempt(item, following); });
   outcome.time = clock_->TimeNow();

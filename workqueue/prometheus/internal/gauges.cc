@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "workqueue/prometheus/internal/priority_depth_gauges.h"
+#include "workqueue/prometheus/internal/gauges.h"
 
 #include <array>
 #include <atomic>
@@ -17,14 +17,57 @@
 #include "prometheus/family.h"
 #include "prometheus/gauge.h"
 #include "prometheus/labels.h"
+#include "workqueue/base/intrusive_list.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/metrics.h"
-#include "workqueue/prometheus/internal/combined_gauges.h"
 
 namespace workqueue {
 namespace internal {
 
-using internal::MutexLock;
+class CombinedGauges::Part final : public SettableGaugeMetric,
+                                   public IntrusiveLink<Part> {
+ public:
+  Part(CombinedGauges* gauges, prometheus::Gauge* gauge, Combine combine)
+      : gauges_(gauges), gauge_(gauge), combine_(combine) {
+    MutexLock lock(&gauges_->mu_);
+    gauges_->parts_[gauge_].PushBack(this);
+  }
+  ~Part() override {
+    MutexLock lock(&gauges_->mu_);
+    gauges_->parts_[gauge_].Remove(this);
+    Show();
+  }
+
+  void Set(double value) override {
+    MutexLock lock(&gauges_->mu_);
+    value_ = value;
+    Show();
+  }
+
+ private:
+  // Combines all values again. Subtracting an old value from a sum would keep
+  // its rounding error. The analysis does not know that the parts have the same
+  // gauges_.
+  void Show() ABSL_EXCLUSIVE_LOCKS_REQUIRED(gauges_->mu_)
+      ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    double combined = 0;
+    for (const Part* part = gauges_->parts_[gauge_].front(); part != nullptr;
+         part = part->next()) {
+      combined = combine_(combined, part->value_);
+    }
+    gauge_->Set(combined);
+  }
+
+  CombinedGauges* const gauges_;
+  prometheus::Gauge* const gauge_;
+  const Combine combine_;
+  double value_ ABSL_GUARDED_BY(gauges_->mu_) = 0;
+};
+
+std::unique_ptr<SettableGaugeMetric> CombinedGauges::NewPart(
+    prometheus::Gauge* gauge, Combine combine) {
+  return std::make_unique<Part>(this, gauge, combine);
+}
 
 class PriorityDepthGauges::Metric final : public PriorityGaugeMetric {
  public:
