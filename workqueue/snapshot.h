@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <limits>
+#include <optional>
 #include <ostream>
 #include <sstream>
 #include <string>
@@ -78,6 +79,9 @@ struct Snapshot {
   size_t num_queued = 0;
   size_t num_processing = 0;
   size_t num_waiting = 0;
+
+  // The number of items with failures, if the queue itself counts those.
+  std::optional<size_t> num_failing;
 
   std::vector<Queued> queued;          // in the order of handing out
   std::vector<Processing> processing;  // in the order of their handing out
@@ -172,6 +176,10 @@ struct SnapshotOptions {
   // Whether waiting items count. Without them, a delaying queue only asks the
   // queue below, and so waits for no item that is being added to it.
   bool waiting = true;
+
+  // How long a queue waits at most for the engine that has its items, on the
+  // machine's clock. A queue in memory has no engine.
+  absl::Duration timeout = absl::InfiniteDuration();
 };
 
 }  // namespace workqueue

@@ -231,13 +231,21 @@ class Controller final : private internal::LifecycleClient,
   // `failures()` knows. For debugging. If a look-up in the failures throws,
   // they log the exception, and leave out the error.
   absl::StatusOr<Snapshot<T>> TakeSnapshot() {
-    return WithErrors(queue_->TakeSnapshot());
+    return TakeSnapshotWith(SnapshotOptions<T>());
   }
   absl::StatusOr<Snapshot<T>> TakeSnapshotUpTo(size_t max) {
-    return WithErrors(queue_->TakeSnapshotUpTo(max));
+    SnapshotOptions<T> options;
+    options.max = max;
+    return TakeSnapshotWith(options);
   }
   absl::StatusOr<Snapshot<T>> TakeSnapshotOf(const T& item) {
-    return WithErrors(queue_->TakeSnapshotOf(item));
+    SnapshotOptions<T> options;
+    options.only = std::addressof(item);
+    return TakeSnapshotWith(options);
+  }
+  absl::StatusOr<Snapshot<T>> TakeSnapshotWith(
+      const SnapshotOptions<T>& options) {
+    return WithErrors(queue_->TakeSnapshotWith(options));
   }
 
   // Makes `failures()` and the rate limiter of the queue forget the failures of
@@ -296,7 +304,7 @@ class Controller final : private internal::LifecycleClient,
   // LifecycleClient:
   void Work() override;
   void CloseQueue() override { queue_->Close(); }
-  absl::StatusOr<bool> Idle() override;
+  absl::StatusOr<bool> Idle(absl::Duration timeout) override;
   void StartAsync() override { async_workers_->Start(); }
   void OnAbandoning() override { async_workers_->CancelAll(); }
   bool ReconcilesThisThread() override {
@@ -560,8 +568,12 @@ internal::Reconciliation::Info Controller<T, Hash, Eq>::InfoOf(
 }
 
 template <typename T, typename Hash, typename Eq>
-absl::StatusOr<bool> Controller<T, Hash, Eq>::Idle() {
-  const absl::StatusOr<Snapshot<T>> snapshot = queue_->TakeSnapshotUpTo(0);
+absl::StatusOr<bool> Controller<T, Hash, Eq>::Idle(absl::Duration timeout) {
+  SnapshotOptions<T> options;
+  options.max = 0;
+  options.timeout = timeout;
+  const absl::StatusOr<Snapshot<T>> snapshot =
+      queue_->TakeSnapshotWith(options);
   if (!snapshot.ok()) return snapshot.status();
   return snapshot->num_queued == 0 && snapshot->num_processing == 0;
 }

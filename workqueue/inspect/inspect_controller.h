@@ -20,6 +20,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "workqueue/clock/clock.h"
 #include "workqueue/controller/controller.h"
 #include "workqueue/failure_ledger.h"
 #include "workqueue/inspect/inspect_queue.h"
@@ -49,14 +50,12 @@ class ControllerInspectable final
   }
 
  protected:
-  absl::StatusOr<Snapshot<T>> TakeSnapshotUpTo(size_t max) override {
-    return controller_->TakeSnapshotUpTo(max);
-  }
-  absl::StatusOr<Snapshot<T>> TakeSnapshotOf(const T& item) override {
-    return controller_->TakeSnapshotOf(item);
+  absl::StatusOr<Snapshot<T>> TakeSnapshot(
+      const SnapshotOptions<T>& what) override {
+    return controller_->TakeSnapshotWith(what);
   }
 
-  void AddMore(size_t max_items, const T* only,
+  void AddMore(size_t max_items, const T* only, absl::Time until,
                Inspection* inspection) override {
     inspection->health = controller_->Healthy();
     inspection->num_failing = controller_->failures().num_failing();
@@ -82,13 +81,13 @@ class ControllerInspectable final
     if (only != nullptr) {
       const std::optional<FailedItem<T>> failed =
           controller_->failures().Find(*only);
-      if (failed.has_value()) AddFailure(*failed, inspection);
+      if (failed.has_value()) AddFailure(*failed, &until, inspection);
     } else if (max_items > 0) {
       for (const auto& failed : controller_->failures().Failing(max_items)) {
-        AddFailure(failed, inspection);
+        AddFailure(failed, &until, inspection);
       }
       for (const auto& parked : controller_->failures().Parked(max_items)) {
-        AddFailure(parked, inspection);
+        AddFailure(parked, &until, inspection);
       }
     }
   }
@@ -109,19 +108,29 @@ class ControllerInspectable final
  private:
   using Base = QueueInspectable<T, RateLimitingInterface<T>>;
 
-  void AddFailure(const FailedItem<T>& failed, Inspection* inspection) {
+  // Asks the queue's engine when the item is tried again, until `*until`. Asks
+  // no more after an error.
+  void AddFailure(const FailedItem<T>& failed, absl::Time* until,
+                  Inspection* inspection) {
     if (failed.parked) {
       inspection->parked.push_back(
           {this->keys().Of(failed.item), failed.failures, failed.last_error,
            failed.first_failed_at, failed.last_failed_at});
       return;
     }
-    // The look-up finds the item wherever it waits, unlike the bounded list.
-    const absl::StatusOr<Snapshot<T>> snapshot =
-        controller_->queue().TakeSnapshotOf(failed.item);
     std::optional<absl::Time> next_try_at;
-    if (snapshot.ok() && !snapshot->waiting.empty()) {
-      next_try_at = snapshot->waiting[0].ready_at;
+    SnapshotOptions<T> what;
+    what.only = std::addressof(failed.item);
+    what.timeout = *until - Clock::GetRealClock()->TimeNow();
+    if (what.timeout > absl::ZeroDuration()) {
+      // Finds the item wherever it waits, unlike the bounded list.
+      const absl::StatusOr<Snapshot<T>> snapshot =
+          controller_->queue().TakeSnapshotWith(what);
+      if (!snapshot.ok()) {
+        *until = absl::InfinitePast();
+      } else if (!snapshot->waiting.empty()) {
+        next_try_at = snapshot->waiting[0].ready_at;
+      }
     }
     inspection->failing.push_back(
         {this->keys().Of(failed.item), failed.failures, failed.last_error,
@@ -138,9 +147,6 @@ class ControllerInspectable final
 // Returns an object that inspects `controller` and its queue, as
 // `InspectQueue()` does, with the failing and the parked items and their
 // errors. `InspectAction::kRequeue` puts a parked item back.
-//
-// A `SharedQueue` whose server does not answer looks empty to its controller.
-// So add such a queue to the registry, too.
 //
 // `controller` is not owned. It must outlive the result, which must not be
 // null.

@@ -20,6 +20,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "workqueue/clock/clock.h"
 #include "workqueue/inspect/inspectable.h"
 #include "workqueue/inspect/inspection.h"
 #include "workqueue/inspect/internal/findings.h"
@@ -79,8 +80,11 @@ class QueueInspectable : public Inspectable {
 
   absl::StatusOr<Inspection> Inspect(size_t max_items) override {
     const size_t num_grouped = max_items == 0 ? 0 : kNumGrouped;
-    const absl::StatusOr<Snapshot<T>> snapshot =
-        TakeSnapshotUpTo(std::max(max_items, num_grouped));
+    SnapshotOptions<T> what;
+    what.max = std::max(max_items, num_grouped);
+    what.timeout = kTimeout;
+    const absl::Time until = Clock::GetRealClock()->TimeNow() + kTimeout;
+    const absl::StatusOr<Snapshot<T>> snapshot = TakeSnapshot(what);
     if (!snapshot.ok()) return snapshot.status();
     Inspection inspection = ToInspection(*snapshot);
     inspection.options = options_.options;
@@ -90,25 +94,25 @@ class QueueInspectable : public Inspectable {
     }
     internal::GroupQueued(num_grouped, &inspection);
     internal::KeepFirst(max_items, &inspection);
-    if constexpr (kIsShared) {
-      const auto counts = queue_->Count();
-      if (!counts.ok()) return counts.status();
-      inspection.num_failing = counts->failing;
-    }
-    AddMore(max_items, /*only=*/nullptr, &inspection);
+    inspection.num_failing = snapshot->num_failing;
+    AddMore(max_items, /*only=*/nullptr, until, &inspection);
     return inspection;
   }
 
   absl::StatusOr<Inspection> InspectKey(absl::string_view key) override {
     absl::StatusOr<T> item = keys_.Parse(key);
     if (!item.ok()) return item.status();
-    const absl::StatusOr<Snapshot<T>> snapshot = TakeSnapshotOf(*item);
+    SnapshotOptions<T> what;
+    what.only = std::addressof(*item);
+    what.timeout = kTimeout;
+    const absl::Time until = Clock::GetRealClock()->TimeNow() + kTimeout;
+    const absl::StatusOr<Snapshot<T>> snapshot = TakeSnapshot(what);
     if (!snapshot.ok()) return snapshot.status();
     Inspection inspection = ToInspection(*snapshot);
     if (options_.history != nullptr) {
       inspection.events = options_.history->Of(keys_.Of(*item), kMaxEvents);
     }
-    AddMore(/*max_items=*/0, std::addressof(*item), &inspection);
+    AddMore(/*max_items=*/0, std::addressof(*item), until, &inspection);
     return inspection;
   }
 
@@ -132,17 +136,16 @@ class QueueInspectable : public Inspectable {
  protected:
   const internal::KeyText<T>& keys() const { return keys_; }
 
-  virtual absl::StatusOr<Snapshot<T>> TakeSnapshotUpTo(size_t max) {
-    return queue_->TakeSnapshotUpTo(max);
-  }
-  virtual absl::StatusOr<Snapshot<T>> TakeSnapshotOf(const T& item) {
-    return queue_->TakeSnapshotOf(item);
+  virtual absl::StatusOr<Snapshot<T>> TakeSnapshot(
+      const SnapshotOptions<T>& what) {
+    return queue_->TakeSnapshotWith(what);
   }
 
   // Adds what only a subclass knows, to lists of at most `max_items` items or,
-  // if `only` is not null, of this item only.
+  // if `only` is not null, of this item only. Waits for an engine until
+  // `until`, on the machine's clock.
   virtual void AddMore(size_t /*max_items*/, const T* /*only*/,
-                       Inspection* /*inspection*/) {}
+                       absl::Time /*until*/, Inspection* /*inspection*/) {}
 
   virtual absl::Status Requeue(const T& item) {
     AddOptions options;
@@ -175,6 +178,9 @@ class QueueInspectable : public Inspectable {
       std::is_base_of_v<DelayingInterface<T>, QueueInterface>;
   static constexpr bool kIsRateLimiting =
       std::is_base_of_v<RateLimitingInterface<T>, QueueInterface>;
+
+  // How long an inspection waits for an engine.
+  static constexpr absl::Duration kTimeout = absl::Seconds(1);
 
   // The number of queued items whose groups are counted: enough to see a group
   // that has most of them, and few enough to copy them while others wait for
@@ -234,8 +240,8 @@ class QueueInspectable : public Inspectable {
 // items in a timing wheel (see `Interface::TakeSnapshotUpTo()`).
 //
 // An inspection of a `SharedQueue` asks its server, and returns its errors, so
-// that the page says that the contents are unknown. Each of its two calls takes
-// `SharedQueueOptions::call_timeout` at most.
+// that the page says that the contents are unknown. It waits for a second at
+// most.
 //
 // `queue` is not owned. It must not be null, and must outlive the result.
 template <typename T>

@@ -3,6 +3,7 @@
 
 #include "workqueue/controller/internal/lifecycle.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -358,7 +359,7 @@ bool Lifecycle::Stop(absl::Duration timeout) {
   }
   // Workers without work may not have ended yet, and a controller that does not
   // run has no workers. The queue decides these cases.
-  const bool done = workers_ended || IsKnownIdle();
+  const bool done = workers_ended || IsKnownIdle(drain_until);
   if (!done) BeginAbandoning();
   MutexLock lock(&mu_);
   const bool drained = !abandoning_.HasBeenNotified();
@@ -429,10 +430,13 @@ bool Lifecycle::Sleep(absl::Duration d) {
   return !stopping_.HasBeenNotified();
 }
 
-bool Lifecycle::IsKnownIdle() const {
+bool Lifecycle::IsKnownIdle(absl::Time until) const {
+  // A queue in memory knows at once, and an engine that answers nearly so.
+  constexpr absl::Duration kAtLeast = absl::Milliseconds(100);
   bool known_idle = false;
   TryCall([&] {
-    const absl::StatusOr<bool> idle = client_->Idle();
+    const absl::StatusOr<bool> idle =
+        client_->Idle(std::max(until - clock_->TimeNow(), kAtLeast));
     known_idle = idle.ok() && *idle;
   });
   return known_idle;
@@ -449,7 +453,7 @@ void Lifecycle::AwaitIdle() {
   // No signal is lost: a worker that finishes an item after `Idle()` has looked
   // at the queue sees idle_waiters_, and takes mu_ before it signals.
   while (!abandoned()) {
-    const absl::StatusOr<bool> idle = client_->Idle();
+    const absl::StatusOr<bool> idle = client_->Idle(absl::InfiniteDuration());
     if (!idle.ok()) {
       clock_->AwaitWithDeadline(&mu_, absl::Condition(&abandoned),
                                 clock_->TimeNow() + kUntilAskedAgain);

@@ -56,8 +56,8 @@ class LifecycleClient {
   // `Interface::Close()` of the queue. Does not block.
   virtual void CloseQueue() = 0;
   // Returns whether no item is queued or being reconciled, or an error if that
-  // is not known.
-  virtual absl::StatusOr<bool> Idle() = 0;
+  // is not known after `timeout`, on the machine's clock.
+  virtual absl::StatusOr<bool> Idle(absl::Duration timeout) = 0;
 
   // The rest is called if the workers are asynchronous: to start them, when
   // `abandoning()` has been notified, and to tell whether the calling thread
@@ -161,8 +161,8 @@ class Lifecycle {
   // Notifies abandoning_, if that has not been done before.
   void BeginAbandoning() ABSL_LOCKS_EXCLUDED(mu_);
 
-  // Returns whether it is known that nothing is left to do.
-  bool IsKnownIdle() const;
+  // Returns whether it is known that nothing is left to do. Asks until `until`.
+  bool IsKnownIdle(absl::Time until) const;
 
   // Returns whether the calling thread runs the reconcile function or a source.
   bool RunsThisThread() const {
