@@ -33,6 +33,7 @@
 #include "workqueue/interfaces.h"
 #include "workqueue/shared/internal/byte_queue.h"
 #include "workqueue/shared/internal/engine.h"
+#include "workqueue/snapshot.h"
 #include "workqueue/testing/thread.h"
 #include "workqueue/timer/waiting_loop.h"
 
@@ -279,7 +280,9 @@ TEST_F(SharedQueueCoreTest, ASnapshotHasWhatIsInHandAsQueued) {
   engine_->snapshot.num_processing = 7;
   engine_->snapshot.queued = {{"q"}};
   engine_->snapshot.processing = {x, {"p", /*failures=*/0, /*number=*/5}};
-  auto taken = core_->TakeSnapshotUpTo(1);
+  SnapshotOptions<std::string> options;
+  options.max = 1;
+  auto taken = core_->TakeSnapshotWith(options);
   ASSERT_TRUE(taken.ok()) << taken.status();
   EXPECT_EQ(engine_->snapshot_request.item, std::nullopt);
   EXPECT_EQ(engine_->snapshot_request.max, 1u);
@@ -293,7 +296,9 @@ TEST_F(SharedQueueCoreTest, ASnapshotHasWhatIsInHandAsQueued) {
 
   engine_->snapshot.queued.clear();
   engine_->snapshot.processing = {x};
-  taken = core_->TakeSnapshotOf("x");
+  const std::string item = "x";
+  options.only = &item;
+  taken = core_->TakeSnapshotWith(options);
   ASSERT_TRUE(taken.ok()) << taken.status();
   EXPECT_EQ(engine_->snapshot_request.item, "x");
   EXPECT_EQ(taken->num_queued, 5u);

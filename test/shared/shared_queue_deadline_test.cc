@@ -4,6 +4,7 @@
 // Tests that each call of a `SharedQueue` or a `LeaderElector` returns in time,
 // on the real clock, whatever the server and the network do.
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -13,15 +14,19 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "test/shared/redis_fixture.h"
 #include "test/shared/redis_server.h"
 #include "test/shared/reply_proxy.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/controller/controller.h"
+#include "workqueue/controller/reconcile.h"
 #include "workqueue/leader_election/leader_elector.h"
 #include "workqueue/lease.h"
 #include "workqueue/shared/shared_queue.h"
+#include "workqueue/snapshot.h"
 #include "workqueue/testing/thread.h"
 
 namespace workqueue::shared_queue_deadline_test {
@@ -156,6 +161,61 @@ TEST_F(SharedQueueDeadlineTest, CallsBesideEachOtherKeepTheirTimes) {
     });
   }
   for (Thread& thread : threads) thread.join();
+  server()->Resume();
+}
+
+TEST_F(SharedQueueDeadlineTest, ASnapshotHasATimeoutOfItsOwn) {
+  for (const int partitions : {1, kMany}) {
+    Options options = MakeOptions();
+    options.call_timeout = absl::Minutes(1);
+    options.partitions = partitions;
+    auto queue = Create(options);
+    ASSERT_NE(queue, nullptr);
+    server()->Pause();
+    SnapshotOptions<std::string> snapshot;
+    snapshot.timeout = kTimeout;
+    for (const size_t max : {0, 10}) {
+      snapshot.max = max;
+      FailsInTime("a snapshot",
+                  [&] { return queue->TakeSnapshotWith(snapshot).status(); });
+    }
+    const std::string item = "x";
+    snapshot.only = &item;
+    FailsInTime("a snapshot of one item",
+                [&] { return queue->TakeSnapshotWith(snapshot).status(); });
+    server()->Resume();
+  }
+}
+
+// A stop does not outlast its timeout, although nobody knows what is left, and
+// the destructor waits for no more than the calls that were in flight.
+TEST_F(SharedQueueDeadlineTest, AControllerStopsInTime) {
+  constexpr absl::Duration kCallTimeout = absl::Seconds(3);
+  Options options = MakeOptions();
+  options.call_timeout = kCallTimeout;
+  absl::Notification began;
+  ControllerOptions<std::string> controller_options;
+  controller_options.name = "test";
+  controller_options.workers = 2;
+  controller_options.queue = Create(options);
+  controller_options.reconcile = [&began](const std::string&,
+                                          const ReconcileContext& context) {
+    began.Notify();
+    context.stop.WaitForNotification();
+    return absl::CancelledError("told to stop");
+  };
+  auto controller =
+      *Controller<std::string>::Create(std::move(controller_options));
+  ASSERT_EQ(controller->Start(), absl::OkStatus());
+  controller->queue().Add("a");
+  began.WaitForNotification();
+  server()->Pause();
+  absl::Time start = Now();
+  EXPECT_FALSE(controller->Stop(kTimeout));
+  EXPECT_LT(Now() - start, kTimeout + absl::Seconds(1));
+  start = Now();
+  controller.reset();
+  EXPECT_LT(Now() - start, kCallTimeout + kPatience);
   server()->Resume();
 }
 

@@ -234,9 +234,6 @@ class SharedQueue final : public PriorityInterface<T>,
   absl::Status Logged(absl::Status status, const T* item,
                       absl::string_view call) const;
 
-  // Returns a snapshot without items.
-  absl::StatusOr<Snapshot<T>> TakeNumbers() const;
-
   // Returns what an engine has returned as a snapshot of this queue.
   Snapshot<T> ToSnapshot(const internal::EngineSnapshot& taken) const;
 
@@ -538,26 +535,18 @@ absl::StatusOr<SharedQueueCounts> SharedQueue<T>::Count() const {
 template <typename T>
 absl::StatusOr<Snapshot<T>> SharedQueue<T>::TakeSnapshotWith(
     const SnapshotOptions<T>& options) const {
-  if (options.only == nullptr && options.max == 0) return TakeNumbers();
+  SnapshotOptions<std::string> of_bytes;
+  of_bytes.max = options.max;
+  of_bytes.timeout = options.timeout;
+  std::string bytes;
+  if (options.only != nullptr) {
+    bytes = codec_.encode(*options.only);
+    of_bytes.only = &bytes;
+  }
   const absl::StatusOr<internal::EngineSnapshot> taken =
-      options.only != nullptr
-          ? queue_.TakeSnapshotOf(codec_.encode(*options.only))
-          : queue_.TakeSnapshotUpTo(options.max);
+      queue_.TakeSnapshotWith(of_bytes);
   if (!taken.ok()) return Logged(taken.status(), options.only, "a snapshot");
   return ToSnapshot(*taken);
-}
-
-template <typename T>
-absl::StatusOr<Snapshot<T>> SharedQueue<T>::TakeNumbers() const {
-  const absl::StatusOr<SharedQueueCounts> counts = Count();
-  if (!counts.ok()) return Logged(counts.status(), nullptr, "a snapshot");
-  Snapshot<T> snapshot;
-  snapshot.taken_at = clock()->TimeNow();
-  snapshot.shutting_down = ShuttingDown();
-  snapshot.num_queued = counts->queued;
-  snapshot.num_processing = counts->processing;
-  snapshot.num_waiting = counts->waiting;
-  return snapshot;
 }
 
 template <typename T>
@@ -576,6 +565,7 @@ Snapshot<T> SharedQueue<T>::ToSnapshot(
   snapshot.num_queued = taken.num_queued;
   snapshot.num_processing = taken.num_processing;
   snapshot.num_waiting = taken.num_waiting;
+  snapshot.num_failing = taken.num_failing;
   for (const auto& it : taken.queued) {
     absl::StatusOr<T> item = codec_.decode(it.item);
     if (!item.ok()) continue;

@@ -63,7 +63,9 @@ struct SharedQueueOptionsBase {
   // for all that the call does, and for all partitions; but a call that is made
   // in pieces, because it is large, has it for each piece. A call that also
   // waits for an item, or for the end of a drain, may take its own timeout
-  // besides. On the machine's clock. Positive and finite.
+  // besides. A call of a queue that has been closed waits for a second at most,
+  // and for 100 ms if the server did not answer the call before. On the
+  // machine's clock. Positive and finite.
   absl::Duration call_timeout = absl::Seconds(5);
 
   // The delays of `AddRateLimited()`, and of an item whose lease has expired.

@@ -25,6 +25,7 @@
 #include "workqueue/interfaces.h"
 #include "workqueue/redis/ticks.h"
 #include "workqueue/shared/internal/engine.h"
+#include "workqueue/snapshot.h"
 
 namespace workqueue {
 namespace internal {
@@ -120,10 +121,9 @@ class ByteQueue {
   virtual bool IsLost(const HeldItem& held) = 0;
 
   virtual absl::StatusOr<ByteQueueCounts> Count() = 0;
-  // As those of `Interface`.
-  virtual absl::StatusOr<EngineSnapshot> TakeSnapshotUpTo(size_t max) = 0;
-  virtual absl::StatusOr<EngineSnapshot> TakeSnapshotOf(
-      const std::string& item) = 0;
+  // As that of `Interface`, of the bytes of items.
+  virtual absl::StatusOr<EngineSnapshot> TakeSnapshotWith(
+      const SnapshotOptions<std::string>& options) = 0;
 
   virtual absl::Status ShutDown() = 0;
   virtual absl::StatusOr<bool> ShutDownWithDrain(absl::Duration timeout) = 0;

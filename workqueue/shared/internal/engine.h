@@ -166,7 +166,7 @@ struct EngineSnapshot {
 
   int64_t now = 0;
   bool shut_down = false;
-  size_t num_queued = 0, num_processing = 0, num_waiting = 0;
+  size_t num_queued = 0, num_processing = 0, num_waiting = 0, num_failing = 0;
   std::vector<Item> queued, processing, waiting;
 
   // Where the next part begins; empty if there is none.

@@ -93,6 +93,7 @@ EngineSnapshot Merge(std::vector<EngineSnapshot> parts, size_t max) {
     all.num_queued += part.num_queued;
     all.num_processing += part.num_processing;
     all.num_waiting += part.num_waiting;
+    all.num_failing += part.num_failing;
     // Each node of a cluster has a clock of its own.
     const int64_t shift = all.now - part.now;
     for (auto* list : {&part.queued, &part.processing, &part.waiting}) {
@@ -487,21 +488,18 @@ absl::StatusOr<ByteQueueCounts> PartitionedQueue::Count() {
   return sum;
 }
 
-absl::StatusOr<EngineSnapshot> PartitionedQueue::TakeSnapshotUpTo(size_t max) {
-  auto parts =
-      Collect([max](SharedQueueCore& it) { return it.TakeSnapshotUpTo(max); });
-  if (!parts.ok()) return parts.status();
-  return Merge(*std::move(parts), max);
-}
-
-absl::StatusOr<EngineSnapshot> PartitionedQueue::TakeSnapshotOf(
-    const std::string& item) {
+absl::StatusOr<EngineSnapshot> PartitionedQueue::TakeSnapshotWith(
+    const SnapshotOptions<std::string>& options) {
+  SnapshotOptions<std::string> numbers;
+  numbers.max = 0;
+  numbers.timeout = options.timeout;
   auto parts = Collect([&](SharedQueueCore& it) {
-    return &it == &PartitionFor(item) ? it.TakeSnapshotOf(item)
-                                      : it.TakeSnapshotUpTo(/*max=*/0);
+    const bool asked =
+        options.only == nullptr || &it == &PartitionFor(*options.only);
+    return it.TakeSnapshotWith(asked ? options : numbers);
   });
   if (!parts.ok()) return parts.status();
-  return Merge(*std::move(parts), /*max=*/1);
+  return Merge(*std::move(parts), options.only == nullptr ? options.max : 1);
 }
 
 absl::Status PartitionedQueue::ShutDown() {

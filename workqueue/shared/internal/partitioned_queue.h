@@ -87,9 +87,8 @@ class PartitionedQueue final : public ByteQueue, private WaitingLoop::Client {
   bool Holds(const std::string& item) override;
   bool IsLost(const HeldItem& held) override;
   absl::StatusOr<ByteQueueCounts> Count() override;
-  absl::StatusOr<EngineSnapshot> TakeSnapshotUpTo(size_t max) override;
-  absl::StatusOr<EngineSnapshot> TakeSnapshotOf(
-      const std::string& item) override;
+  absl::StatusOr<EngineSnapshot> TakeSnapshotWith(
+      const SnapshotOptions<std::string>& options) override;
   absl::Status ShutDown() override;
   absl::StatusOr<bool> ShutDownWithDrain(absl::Duration timeout) override;
   absl::Status Reopen() override;

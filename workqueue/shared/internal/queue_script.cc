@@ -708,7 +708,7 @@ const char kSnapshotScript[] = R"lua(
 --   From 5 on, if all: where to go on, as the last reply said; nothing at first.
 --
 -- Reply: { { time, state, numbers of all items that are queued, being processed,
--- waiting }, items that are queued, being processed, waiting, where to go on or
+-- waiting, and that have failures }, items that are queued, being processed, waiting, where to go on or
 -- nothing }. Of each item: item, failures, priority or token, time or -1 for
 -- never, and for those being processed 1 if it has been added again.
 --
@@ -726,7 +726,7 @@ local IDLE, QUEUED, PROCESSING, DIRTY = 0, 1, 2, 3
 -- A reply has no further item after so many items or bytes.
 local MOST, MOST_BYTES, AT_ONCE = 250, 2 ^ 18, 50
 local max = tonumber(ARGV[3])
-local m = redis.call('HMGET', META, 'time', 'offset', 'state')
+local m = redis.call('HMGET', META, 'time', 'offset', 'state', 'failing')
 local shut_down = tonumber(m[3]) == 1
 
 local function load(item)
@@ -832,7 +832,8 @@ end
 now = math.max(now + (tonumber(m[2]) or 0), tonumber(m[1]) or 0)
 return { { now, shut_down and 1 or 0, redis.call('ZCARD', READY),
            redis.call('ZCARD', LEASES),
-           shut_down and 0 or redis.call('ZCARD', WAITING) },
+           shut_down and 0 or redis.call('ZCARD', WAITING),
+           math.max(0, tonumber(m[4]) or 0) },
          queued, processing, waiting, go_on }
 )lua";
 

@@ -193,6 +193,7 @@ absl::StatusOr<EngineSnapshot> ParseSnapshot(const redisReply& reply) {
   snapshot.num_queued = static_cast<size_t>(head.Count());
   snapshot.num_processing = static_cast<size_t>(head.Count());
   snapshot.num_waiting = static_cast<size_t>(head.Count());
+  snapshot.num_failing = static_cast<size_t>(head.Count());
   if (!head.ok() || !ParseItems(all.Array(), false, &snapshot.queued) ||
       !ParseItems(all.Array(), true, &snapshot.processing) ||
       !ParseItems(all.Array(), false, &snapshot.waiting)) {

@@ -146,7 +146,16 @@ SharedQueueCore::~SharedQueueCore() {
         ends.push_back({EngineOperation::kGiveBack, (*it)->item, (*it)->token,
                         (*it)->priority});
       }
-      SendInPieces(std::move(ends)).IgnoreError();
+      const size_t in_hand = ends.size();
+      const absl::Status given_back = SendInPieces(std::move(ends)).status();
+      if (!given_back.ok() && in_hand > 0) {
+        errors_.Write(
+            [in_hand] {
+              return absl::StrCat("cannot give back ", in_hand,
+                                  " items, whose leases will expire");
+            },
+            given_back);
+      }
     }
   }
   engine_->StopListening();
@@ -232,9 +241,15 @@ absl::StatusOr<std::vector<int64_t>> SharedQueueCore::SendInPieces(
   return results;
 }
 
+absl::Duration SharedQueueCore::CallTimeout() const {
+  if (!closed_) return options_.call_timeout;
+  return std::min(options_.call_timeout,
+                  reachable_ ? absl::Seconds(1) : absl::Milliseconds(100));
+}
+
 void SharedQueueCore::Send(Call* call) {
-  call->deadline = std::min(call->deadline,
-                            MachineClock()->TimeNow() + options_.call_timeout);
+  call->deadline =
+      std::min(call->deadline, MachineClock()->TimeNow() + CallTimeout());
   calls_.push_back(call);
   if (calls_.size() == company_) company_came_->Unpark();
   while (!call->done) {
@@ -722,34 +737,19 @@ absl::StatusOr<ByteQueueCounts> SharedQueueCore::Count() {
   return counts;
 }
 
-absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshotUpTo(size_t max) {
+absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshotWith(
+    const SnapshotOptions<std::string>& options) {
   EngineSnapshotRequest request;
-  request.max = max;
-  absl::StatusOr<EngineSnapshot> snapshot = TakeSnapshot(std::move(request));
-  if (!snapshot.ok()) return snapshot;
-  for (auto* list :
-       {&snapshot->queued, &snapshot->processing, &snapshot->waiting}) {
-    if (list->size() > max) list->resize(max);
-  }
-  return snapshot;
-}
-
-absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshotOf(
-    const std::string& item) {
-  EngineSnapshotRequest request;
-  request.item = item;
-  return TakeSnapshot(std::move(request));
-}
-
-absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshot(
-    EngineSnapshotRequest request) {
+  request.max = options.max;
+  if (options.only != nullptr) request.item = *options.only;
+  const absl::Time until = MachineClock()->TimeNow() + options.timeout;
   request.now = EngineTime();
   absl::StatusOr<EngineSnapshot> snapshot = EngineSnapshot();
   auto& processing = snapshot->processing;
   bool is_first = true;
   do {
     absl::StatusOr<EngineSnapshot> part = engine_->TakeSnapshot(
-        request, MachineClock()->TimeNow() + options_.call_timeout);
+        request, std::min(until, MachineClock()->TimeNow() + CallTimeout()));
     if (!part.ok()) return part;
     request.from = std::move(part->go_on);
     if (is_first) {
@@ -803,6 +803,12 @@ absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshot(
       std::max(snapshot->num_processing, processing.size());
   snapshot->num_waiting =
       std::max(snapshot->num_waiting, snapshot->waiting.size());
+  if (options.only == nullptr) {
+    for (auto* list :
+         {&snapshot->queued, &snapshot->processing, &snapshot->waiting}) {
+      if (list->size() > options.max) list->resize(options.max);
+    }
+  }
   return snapshot;
 }
 

@@ -114,9 +114,9 @@ class SharedQueueCore final : public ByteQueue,
   bool Holds(const std::string& item) override;
   bool IsLost(const HeldItem& held) override;
   absl::StatusOr<ByteQueueCounts> Count() override;
-  absl::StatusOr<EngineSnapshot> TakeSnapshotUpTo(size_t max) override;
-  absl::StatusOr<EngineSnapshot> TakeSnapshotOf(
-      const std::string& item) override;
+  // In parts. An item that no worker has taken is queued in it.
+  absl::StatusOr<EngineSnapshot> TakeSnapshotWith(
+      const SnapshotOptions<std::string>& options) override;
   absl::Status ShutDown() override;
   absl::StatusOr<bool> ShutDownWithDrain(absl::Duration timeout) override;
   absl::Status Reopen() override;
@@ -142,9 +142,9 @@ class SharedQueueCore final : public ByteQueue,
   bool reachable() const { return reachable_; }
 
  private:
-  // Takes a snapshot at the present time, in parts. An item that no worker has
-  // taken is queued in it.
-  absl::StatusOr<EngineSnapshot> TakeSnapshot(EngineSnapshotRequest request);
+  // How long a call may take. A process that ends waits less for the engine,
+  // and hardly for one that did not answer when it was asked last.
+  absl::Duration CallTimeout() const;
 
   // A call of `Apply()` or `Acquire()`.
   struct Call {
