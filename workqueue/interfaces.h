@@ -491,6 +491,12 @@ class Interface {
   // object knows. Does not block.
   virtual bool ShuttingDown() const = 0;
 
+  // Returns OK if the queue does its work, as far as this object knows. A queue
+  // whose items live elsewhere otherwise returns the error of its last request,
+  // with the time since when there was no answer. Does not block. A queue in
+  // memory does its work.
+  virtual absl::Status Healthy() const { return absl::OkStatus(); }
+
   // Returns the clock on which this object measures timeouts and delays. Never
   // null. The creator of the queue owns the clock.
   virtual Clock* clock() const = 0;

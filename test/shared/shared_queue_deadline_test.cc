@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "test/shared/redis_fixture.h"
 #include "test/shared/redis_server.h"
@@ -184,6 +185,22 @@ TEST_F(SharedQueueDeadlineTest, ASnapshotHasATimeoutOfItsOwn) {
     FailsInTime("a snapshot of one item",
                 [&] { return queue->TakeSnapshotWith(snapshot).status(); });
     server()->Resume();
+  }
+}
+
+TEST_F(SharedQueueDeadlineTest, AnOutageIsNotHealthy) {
+  for (const int partitions : {1, kMany}) {
+    Options options = MakeOptions();
+    options.partitions = partitions;
+    auto queue = Create(options);
+    ASSERT_NE(queue, nullptr);
+    EXPECT_EQ(queue->Healthy(), absl::OkStatus());
+    server()->Pause();
+    EXPECT_FALSE(queue->Add("x"));
+    const std::string message(queue->Healthy().message());
+    EXPECT_THAT(message, testing::HasSubstr("has not reached its engine for "));
+    server()->Resume();
+    while (!queue->Healthy().ok()) queue->Count().IgnoreError();
   }
 }
 

@@ -170,7 +170,9 @@ class Controller final : private internal::LifecycleClient,
   //   * a source is being restarted after an error: this error,
   //   * a source has called `mark_unhealthy()`: this error,
   //   * `absl::UnavailableError`: the queue has not taken items of sources, see
-  //     `SourceContext::queue`.
+  //     `SourceContext::queue`,
+  //   * the queue does not reach its engine: the error of
+  //   `Interface::Healthy()`.
   //
   // The message names the controller and the sources. It is a single line:
   // control characters are escaped, and the message of each error is cut after
@@ -182,8 +184,9 @@ class Controller final : private internal::LifecycleClient,
   // Never waits for a source or for the reconcile function. Takes constant time
   // per source.
   absl::Status Healthy() const {
-    const absl::Status status = lifecycle_.Healthy();
-    return status.ok() ? kept_adds_.Healthy() : status;
+    absl::Status status = lifecycle_.Healthy();
+    status.Update(kept_adds_.Healthy());
+    return status;
   }
 
   // Stops the controller:

@@ -78,6 +78,7 @@ class ForwardingQueue : public InterfaceType {
   }
   void Close() override { below_->Close(); }
   bool ShuttingDown() const override { return below_->ShuttingDown(); }
+  absl::Status Healthy() const override { return below_->Healthy(); }
   Clock* clock() const override { return below_->clock(); }
 
  protected:

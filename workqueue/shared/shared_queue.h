@@ -177,6 +177,7 @@ class SharedQueue final : public PriorityInterface<T>,
   // tried again, by any client.
   void Close() override { queue_.Close(); }
   bool ShuttingDown() const override { return queue_.ShuttingDown(); }
+  absl::Status Healthy() const override { return queue_.Healthy(); }
   Clock* clock() const override { return queue_.clock(); }
 
   // DelayingInterface:

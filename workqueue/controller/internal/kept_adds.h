@@ -70,8 +70,8 @@ class KeptAdds final : public ForwardingQueue<T, RateLimitingInterface<T>,
   }
 
   // Returns an `absl::UnavailableError` that says how many items are kept,
-  // since when and why, or OK if none is.
-  absl::Status Healthy() const;
+  // since when and why. If none is, returns the health of the queue.
+  absl::Status Healthy() const override;
 
   // Returns whether an item was dropped, or is still kept.
   bool HasLost() const;
@@ -301,7 +301,7 @@ void KeptAdds<T, Hash, Eq>::PutBack(const Entries& entries,
 template <typename T, typename Hash, typename Eq>
 absl::Status KeptAdds<T, Hash, Eq>::Healthy() const {
   MutexLock lock(&mu_);
-  if (entries_.size() == 0) return absl::OkStatus();
+  if (entries_.size() == 0) return this->below().Healthy();
   return absl::UnavailableError(
       absl::StrCat(errors_.who(), ": the queue has not taken ", entries_.size(),
                    " added items, the first of them for ",

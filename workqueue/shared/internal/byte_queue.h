@@ -132,6 +132,7 @@ class ByteQueue {
   // Blocks until no item is held, or for `timeout`.
   virtual bool AwaitNothingHeld(absl::Duration timeout) = 0;
   virtual bool ShuttingDown() const = 0;
+  virtual absl::Status Healthy() const = 0;
   virtual bool closed() const = 0;
 };
 

@@ -546,6 +546,12 @@ bool PartitionedQueue::AwaitNothingHeld(absl::Duration timeout) {
   return nothing;
 }
 
+absl::Status PartitionedQueue::Healthy() const {
+  absl::Status status;
+  for (const auto& partition : partitions_) status.Update(partition->Healthy());
+  return status;
+}
+
 bool PartitionedQueue::ShuttingDown() const {
   return std::any_of(
       partitions_.begin(), partitions_.end(),

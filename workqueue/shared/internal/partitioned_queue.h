@@ -95,6 +95,7 @@ class PartitionedQueue final : public ByteQueue, private WaitingLoop::Client {
   void Close() override;
   bool AwaitNothingHeld(absl::Duration timeout) override;
   bool ShuttingDown() const override;
+  absl::Status Healthy() const override;
   bool closed() const override { return partitions_[0]->closed(); }
 
  private:

@@ -241,6 +241,17 @@ absl::StatusOr<std::vector<int64_t>> SharedQueueCore::SendInPieces(
   return results;
 }
 
+absl::Status SharedQueueCore::Healthy() const {
+  MutexLock lock(&mu_);
+  if (reachable_) return absl::OkStatus();
+  const absl::Duration time = MachineClock()->TimeNow() - unreachable_since_;
+  return absl::Status(
+      error_.code(),
+      absl::StrCat(errors_.who(), " has not reached its engine for ",
+                   absl::FormatDuration(absl::Trunc(time, absl::Seconds(1))),
+                   ": ", error_.message()));
+}
+
 absl::Duration SharedQueueCore::CallTimeout() const {
   if (!closed_) return options_.call_timeout;
   return std::min(options_.call_timeout,
@@ -319,7 +330,10 @@ void SharedQueueCore::SendTogether() {
   round_trip_ = round_trip;
   sending_ = false;
   company_ = calls.size() + calls_.size();
-  reachable_ = reply.ok();
+  if (reachable_.exchange(reply.ok()) && !reply.ok()) {
+    unreachable_since_ = MachineClock()->TimeNow();
+  }
+  error_ = reply.status();
   Report([&](SharedQueueMetrics* metrics) {
     metrics->OnRoundTrip(clock()->TimeNow() - sent_at);
     if (!reply.ok()) metrics->OnError();

@@ -123,6 +123,7 @@ class SharedQueueCore final : public ByteQueue,
   void Close() override;
   bool AwaitNothingHeld(absl::Duration timeout) override;
   bool ShuttingDown() const override { return closed_ || shut_down_; }
+  absl::Status Healthy() const override;
   bool closed() const override { return closed_; }
 
   // The same, but the request takes not longer than until `call_deadline`, on
@@ -284,8 +285,12 @@ class SharedQueueCore final : public ByteQueue,
   std::atomic<bool> closed_{false};
   std::atomic<bool> shut_down_{false};
   std::atomic<bool> reachable_{true};
+  // The error of the last request, and when the first of such errors came, on
+  // the machine's clock.
+  absl::Status error_ ABSL_GUARDED_BY(mu_);
+  absl::Time unreachable_since_ ABSL_GUARDED_BY(mu_);
 
-  absl::Mutex mu_;
+  mutable absl::Mutex mu_;
 
   // Calls to be sent, in their order, and whether a thread sends.
   std::deque<Call*> calls_ ABSL_GUARDED_BY(mu_);
