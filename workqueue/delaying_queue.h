@@ -35,8 +35,8 @@
 #include "workqueue/internal/callback_wake_ups.h"
 #include "workqueue/internal/forwarding_queue.h"
 #include "workqueue/internal/queue_metrics.h"
-#include "workqueue/internal/sampled_gauge.h"
 #include "workqueue/internal/snapshot_order.h"
+#include "workqueue/internal/ticker.h"
 #include "workqueue/internal/waiting_items.h"
 #include "workqueue/metrics.h"
 #include "workqueue/queue.h"
@@ -239,7 +239,7 @@ class DelayingQueue final
 
   const std::shared_ptr<WaitingLoop> loop_;
   // Null without this metric.
-  const std::unique_ptr<internal::SampledGauge> waiting_gauge_;
+  const std::unique_ptr<internal::Ticker> waiting_gauge_;
 };
 
 // Implementation details follow.
@@ -289,7 +289,7 @@ DelayingQueue<T, Hash, Eq>::DelayingQueue(Layers layers)
       waiting_(layers.options.waiting_set, clock_),
       errors_("queue", layers.options.name, layers.options.log_sink, clock_),
       loop_(std::move(layers.loop)),
-      waiting_gauge_(internal::SampledGauge::Create(
+      waiting_gauge_(internal::SampleGauge(
           layers.options.name, layers.options.metrics_provider,
           &MetricsProvider::NewWaitingItemsMetric, layers.options.log_sink,
           loop_, [this] { return NumWaiting(); })) {

@@ -33,8 +33,8 @@
 #include "workqueue/internal/priority_order.h"
 #include "workqueue/internal/queue_core.h"
 #include "workqueue/internal/queue_metrics.h"
-#include "workqueue/internal/sampled_gauge.h"
 #include "workqueue/internal/snapshot_order.h"
+#include "workqueue/internal/ticker.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/metrics.h"
 #include "workqueue/ordering.h"
@@ -128,8 +128,7 @@ struct PriorityQueueOptions {
 template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
           typename Eq = typename absl::flat_hash_set<T>::key_equal>
 class PriorityQueue final
-    : public internal::QueueCore<T, PriorityInterface<T>,
-                                 internal::PriorityOrder<T>, Hash, Eq>,
+    : public internal::QueueCore<T, internal::PriorityOrder<T>, Hash, Eq>,
       private WaitingLoop::Client {
  public:
   explicit PriorityQueue(PriorityQueueOptions<T> options = {})
@@ -153,8 +152,7 @@ class PriorityQueue final
       const SnapshotOptions<T>& options) const override;
 
  private:
-  using Core = internal::QueueCore<T, PriorityInterface<T>,
-                                   internal::PriorityOrder<T>, Hash, Eq>;
+  using Core = internal::QueueCore<T, internal::PriorityOrder<T>, Hash, Eq>;
   using typename Core::Entry;
   using typename Core::Lock;
   using typename Core::MutexLock;
@@ -250,7 +248,7 @@ class PriorityQueue final
     return !this->ShuttingDown();
   }
 
-  void Compact() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
+  void OnMoved(Entry* entry) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
 
   // Called by the waiting loop. Makes a batch of the items that are due ready.
   absl::Time Run(absl::Time now) override;
@@ -274,8 +272,8 @@ class PriorityQueue final
 
   const std::shared_ptr<WaitingLoop> loop_;
   // Null without this metric.
-  const std::unique_ptr<internal::SampledGauge> waiting_gauge_;
-  const std::unique_ptr<internal::SampledGauge> failing_gauge_;
+  const std::unique_ptr<internal::Ticker> waiting_gauge_;
+  const std::unique_ptr<internal::Ticker> failing_gauge_;
 };
 
 // Implementation details follow.
@@ -291,11 +289,11 @@ PriorityQueue<T, Hash, Eq>::PriorityQueue(PriorityQueueOptions<T>& options,
                         ? std::move(options.rate_limiter)
                         : NewDefaultRateLimiter()),
       loop_(std::move(loop)),
-      waiting_gauge_(internal::SampledGauge::Create(
+      waiting_gauge_(internal::SampleGauge(
           options.name, options.metrics_provider,
           &MetricsProvider::NewWaitingItemsMetric, options.log_sink, loop_,
           [this] { return NumWaiting(); })),
-      failing_gauge_(internal::SampledGauge::Create(
+      failing_gauge_(internal::SampleGauge(
           options.name, options.metrics_provider,
           &MetricsProvider::NewFailingItemsMetric, options.log_sink, loop_,
           [this] { return rate_limiter_->NumTracked(); })) {
@@ -459,23 +457,19 @@ void PriorityQueue<T, Hash, Eq>::AddAgain(Entry* entry, int priority,
 template <typename T, typename Hash, typename Eq>
 void PriorityQueue<T, Hash, Eq>::StopWaiting(Entry* entry) {
   waiting_.Remove(entry->heap_index);
+  waiting_.Shrink(waiting_.size());
   entry->waiting = false;
 }
 
 template <typename T, typename Hash, typename Eq>
-void PriorityQueue<T, Hash, Eq>::Compact() {
-  waiting_.Shrink(waiting_.size());
-  this->order_.Shrink();
-  Entry* const entry = this->entries_.NextToMove();
-  if (entry == nullptr || entry->processing || entry->KnownToOrdering()) return;
-  Entry* const moved = this->entries_.Move(entry);
-  if (moved->waiting) {
-    WaitingSlot slot = waiting_[moved->heap_index];
-    slot.entry = moved;
-    waiting_.Replace(moved->heap_index, slot);
-  } else {
-    this->order_.OnMoved(moved);
+void PriorityQueue<T, Hash, Eq>::OnMoved(Entry* entry) {
+  if (!entry->waiting) {
+    Core::OnMoved(entry);
+    return;
   }
+  WaitingSlot slot = waiting_[entry->heap_index];
+  slot.entry = entry;
+  waiting_.Replace(entry->heap_index, slot);
 }
 
 template <typename T, typename Hash, typename Eq>
@@ -607,8 +601,7 @@ bool PriorityQueue<T, Hash, Eq>::AddDue(Entry* entry) {
 
 // Instantiated in priority_queue.cc.
 extern template class internal::QueueCore<
-    std::string, PriorityInterface<std::string>,
-    internal::PriorityOrder<std::string>,
+    std::string, internal::PriorityOrder<std::string>,
     absl::flat_hash_set<std::string>::hasher,
     absl::flat_hash_set<std::string>::key_equal>;
 extern template class PriorityQueue<std::string>;

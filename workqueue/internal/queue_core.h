@@ -112,7 +112,9 @@ constexpr bool IsEqualityNoexcept() {
 // are handed out. It must have these members. The functions in the second group
 // must not throw.
 //
-//   * `Entry`, a class derived from `QueueEntry<T>`.
+//   * `Entry`, a class derived from `QueueEntry<T>`. Its `KnownToOrdering()`
+//     tells whether the user's `Ordering` may use the address of the entry.
+//   * `QueueInterface`: the interface that the queue implements.
 //   * `kHasPriorities`: whether items have priorities.
 //   * `size_t size() const`: returns the number of entries.
 //   * `NextItem next() const`: returns whether there is an entry, and whether
@@ -132,11 +134,11 @@ constexpr bool IsEqualityNoexcept() {
 //     its priority). `added_again` tells whether the item was added meanwhile.
 //   * `void OnDone(Entry*)`: called when an entry is no longer dirty or being
 //     processed.
-//
-// `InterfaceType` is the interface that the queue implements.
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-class QueueCore : public InterfaceType,
+//   * `void OnMoved(Entry*)`: called when the address of an entry has changed
+//     that is in the order but not known to the user's `Ordering`.
+//   * `void Shrink()`: frees memory that the entries do not need.
+template <typename T, typename Order, typename Hash, typename Eq>
+class QueueCore : public Order::QueueInterface,
                   protected QueueState,
                   private LeaseOwner<T>,
                   private CallbackRunner {
@@ -321,10 +323,11 @@ class QueueCore : public InterfaceType,
     if (ABSL_PREDICT_FALSE(entries_.CompactionDue())) Compact();
   }
 
-  // Frees memory that the present entries do not need. May move an entry that
-  // is not being processed: a lease has the address of its entry. Throws
-  // nothing.
-  virtual void Compact() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) = 0;
+  // Called when the address of `entry`, which is not being processed, has
+  // changed.
+  virtual void OnMoved(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    order_.OnMoved(entry);
+  }
 
   // Returns whether no item is queued or being processed. The queue must be
   // shutting down.
@@ -361,6 +364,18 @@ class QueueCore : public InterfaceType,
 
   ABSL_ATTRIBUTE_NOINLINE bool Push(const T& item, size_t hash) {
     return ring_.TryPush({item, hash, TimeOfAdd()});
+  }
+
+  // Frees memory that the present entries do not need. May move an entry that
+  // is not being processed: a lease has the address of its entry. Throws
+  // nothing.
+  ABSL_ATTRIBUTE_NOINLINE void Compact() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    order_.Shrink();
+    Entry* const entry = entries_.NextToMove();
+    if (entry == nullptr || entry->processing || entry->KnownToOrdering()) {
+      return;
+    }
+    OnMoved(entries_.Move(entry));
   }
 
   // Lets additions be pushed, unless a thread blocks in the queue or its
@@ -490,12 +505,13 @@ class QueueCore : public InterfaceType,
 
 // Implementation details follow.
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
+template <typename T, typename Order, typename Hash, typename Eq>
 template <typename... Args>
-QueueCore<T, InterfaceType, Order, Hash, Eq>::QueueCore(
-    absl::string_view name, MetricsProvider* metrics_provider,
-    LogSink* log_sink, const QueueClock& clock, Args&&... order)
+QueueCore<T, Order, Hash, Eq>::QueueCore(absl::string_view name,
+                                         MetricsProvider* metrics_provider,
+                                         LogSink* log_sink,
+                                         const QueueClock& clock,
+                                         Args&&... order)
     : QueueState(name, metrics_provider, log_sink, clock,
                  Order::kHasPriorities),
       CallbackRunner([](CallbackRunner* self, SlabId getter) {
@@ -505,9 +521,8 @@ QueueCore<T, InterfaceType, Order, Hash, Eq>::QueueCore(
   StartReports([this] { ReportProgress(); }, name, clock);
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-QueueCore<T, InterfaceType, Order, Hash, Eq>::~QueueCore() {
+template <typename T, typename Order, typename Hash, typename Eq>
+QueueCore<T, Order, Hash, Eq>::~QueueCore() {
   {
     Lock lock(this, kGoOn);
     BeginDestruction();
@@ -518,12 +533,11 @@ QueueCore<T, InterfaceType, Order, Hash, Eq>::~QueueCore() {
     AwaitNobodyBlocks();
     CheckNoLeases();
   }
-  ticker_.reset();  // It calls ReportProgress().
+  StopReports();
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-void QueueCore<T, InterfaceType, Order, Hash, Eq>::CheckNoLeases() const {
+template <typename T, typename Order, typename Hash, typename Eq>
+void QueueCore<T, Order, Hash, Eq>::CheckNoLeases() const {
   const Entry* leased = nullptr;
   size_t leases = 0;
   for (const QueuedItem<T>* item = processing_.front(); item != nullptr;
@@ -535,9 +549,8 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::CheckNoLeases() const {
   if (leases > 0) DieOfLeases(leases, DescribeItem(leased->item()));
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-void QueueCore<T, InterfaceType, Order, Hash, Eq>::ReportProgress() {
+template <typename T, typename Order, typename Hash, typename Eq>
+void QueueCore<T, Order, Hash, Eq>::ReportProgress() {
   Lock lock(this, kGoOn);  // Also counts what has been pushed.
   errors_.Try([] { return "the oldest queued item cannot be reported"; },
               [&] { metrics_->UpdateOldestQueued(); });
@@ -549,11 +562,11 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::ReportProgress() {
               [&] { metrics_->UpdateUnfinishedWork(oldest); });
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
+template <typename T, typename Order, typename Hash, typename Eq>
 template <typename U>
-void QueueCore<T, InterfaceType, Order, Hash, Eq>::AddWithoutPriority(
-    U&& item, size_t hash, const CompactTime* time, bool pushed) {
+void QueueCore<T, Order, Hash, Eq>::AddWithoutPriority(U&& item, size_t hash,
+                                                       const CompactTime* time,
+                                                       bool pushed) {
   Entry* const entry = entries_.FindOrInsert(std::forward<U>(item), hash).first;
   if (entry->dirty) {
     if (!entry->processing) order_.Touch(entry);
@@ -581,11 +594,10 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::AddWithoutPriority(
   entry->dirty = true;
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
+template <typename T, typename Order, typename Hash, typename Eq>
 template <typename F>
-inline auto QueueCore<T, InterfaceType, Order, Hash, Eq>::HandOut(
-    CompactTime now, F copy) -> Entry* {
+inline auto QueueCore<T, Order, Hash, Eq>::HandOut(CompactTime now, F copy)
+    -> Entry* {
   Entry* entry = nullptr;
   absl::Cleanup undo = [this, &entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     if (entry != nullptr) order_.PutBack(entry);
@@ -604,10 +616,9 @@ inline auto QueueCore<T, InterfaceType, Order, Hash, Eq>::HandOut(
   return entry;
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-absl::Status QueueCore<T, InterfaceType, Order, Hash, Eq>::GetItem(
-    absl::Duration timeout, ItemReceiver<T> receive) {
+template <typename T, typename Order, typename Hash, typename Eq>
+absl::Status QueueCore<T, Order, Hash, Eq>::GetItem(absl::Duration timeout,
+                                                    ItemReceiver<T> receive) {
   Lock lock(this);
   absl::Status status = AwaitItem(timeout);
   if (status.ok()) {
@@ -618,9 +629,8 @@ absl::Status QueueCore<T, InterfaceType, Order, Hash, Eq>::GetItem(
   return status;
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-absl::Status QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireInto(
+template <typename T, typename Order, typename Hash, typename Eq>
+absl::Status QueueCore<T, Order, Hash, Eq>::AcquireInto(
     Lease<T>* lease, absl::Duration timeout) {
   QueuedItem<T>* const item = LeaseAccess::Release<T>(lease, this);
   lease->Done();  // Ends the lease if it is of another queue.
@@ -631,11 +641,10 @@ absl::Status QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireInto(
   return status;
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
+template <typename T, typename Order, typename Hash, typename Eq>
 absl::StatusOr<LeaseBatch<T>>
-QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireUpToWithTimeout(
-    size_t max, absl::Duration timeout) {
+QueueCore<T, Order, Hash, Eq>::AcquireUpToWithTimeout(size_t max,
+                                                      absl::Duration timeout) {
   if (max == 0) return ZeroMaxError();
   LeaseBatch<T> leases;
   Lock lock(this);
@@ -654,9 +663,8 @@ QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireUpToWithTimeout(
   return leases;
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-AcquireId QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireNextAsync(
+template <typename T, typename Order, typename Hash, typename Eq>
+AcquireId QueueCore<T, Order, Hash, Eq>::AcquireNextAsync(
     Lease<T>* lease, Executor* executor, AcquireCallback<T> callback) {
   QueuedItem<T>* const item = LeaseAccess::Release<T>(lease, this);
   lease->Done();  // Ends the lease if it is of another queue.
@@ -665,9 +673,8 @@ AcquireId QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireNextAsync(
   return AddCallback(executor, std::move(callback));
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-AcquireId QueueCore<T, InterfaceType, Order, Hash, Eq>::AddCallback(
+template <typename T, typename Order, typename Hash, typename Eq>
+AcquireId QueueCore<T, Order, Hash, Eq>::AddCallback(
     Executor* executor, AcquireCallback<T>&& callback) {
   if (ring_.active()) SealRing();
   if (callbacks_ == nullptr) {
@@ -678,9 +685,8 @@ AcquireId QueueCore<T, InterfaceType, Order, Hash, Eq>::AddCallback(
   return CallbackGetters<T>::IdOf(getter);
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-bool QueueCore<T, InterfaceType, Order, Hash, Eq>::CancelAcquire(AcquireId id) {
+template <typename T, typename Order, typename Hash, typename Eq>
+bool QueueCore<T, Order, Hash, Eq>::CancelAcquire(AcquireId id) {
   AcquireCallback<T> cancelled;  // destroyed without the lock
   Lock lock(this, kGoOn);
   if (callbacks_ == nullptr) return false;
@@ -695,9 +701,8 @@ bool QueueCore<T, InterfaceType, Order, Hash, Eq>::CancelAcquire(AcquireId id) {
   return true;
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-void QueueCore<T, InterfaceType, Order, Hash, Eq>::RunCallback(SlabId slot) {
+template <typename T, typename Order, typename Hash, typename Eq>
+void QueueCore<T, Order, Hash, Eq>::RunCallback(SlabId slot) {
   AcquireCallback<T> callback;
   absl::StatusOr<Lease<T>> lease;
   {
@@ -724,10 +729,9 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::RunCallback(SlabId slot) {
   if (callback != nullptr) std::move(callback)(std::move(lease));
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-absl::StatusOr<bool>
-QueueCore<T, InterfaceType, Order, Hash, Eq>::EndProcessing(const T& item) {
+template <typename T, typename Order, typename Hash, typename Eq>
+absl::StatusOr<bool> QueueCore<T, Order, Hash, Eq>::EndProcessing(
+    const T& item) {
   const size_t hash = Hash()(item);
   Lock lock(this, kGoOn);
   Entry* const entry = entries_.Find(item, hash);
@@ -736,19 +740,17 @@ QueueCore<T, InterfaceType, Order, Hash, Eq>::EndProcessing(const T& item) {
   return true;
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-bool QueueCore<T, InterfaceType, Order, Hash, Eq>::EndLeases(
+template <typename T, typename Order, typename Hash, typename Eq>
+bool QueueCore<T, Order, Hash, Eq>::EndLeases(
     absl::Span<QueuedItem<T>* const> items, LeaseEnd end) {
   Lock lock(this, kGoOn);
   for (QueuedItem<T>* item : items) EndLease(item, end);
   return true;
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-void QueueCore<T, InterfaceType, Order, Hash, Eq>::EndLease(QueuedItem<T>* item,
-                                                            LeaseEnd end) {
+template <typename T, typename Order, typename Hash, typename Eq>
+void QueueCore<T, Order, Hash, Eq>::EndLease(QueuedItem<T>* item,
+                                             LeaseEnd end) {
   Entry* const entry = static_cast<Entry*>(item);
   entry->leased = false;
   if (end == LeaseEnd::kGivenBack) {
@@ -758,9 +760,8 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::EndLease(QueuedItem<T>* item,
   }
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-void QueueCore<T, InterfaceType, Order, Hash, Eq>::Finish(Entry* entry) {
+template <typename T, typename Order, typename Hash, typename Eq>
+void QueueCore<T, Order, Hash, Eq>::Finish(Entry* entry) {
   if (metrics_ != nullptr) {
     Report("the end", entry, [&] { metrics_->OnDone(entry->times); });
   }
@@ -775,9 +776,8 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::Finish(Entry* entry) {
   if (IsShuttingDown() && Idle()) NotifyIdle();
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-void QueueCore<T, InterfaceType, Order, Hash, Eq>::GiveBack(Entry* entry) {
+template <typename T, typename Order, typename Hash, typename Eq>
+void QueueCore<T, Order, Hash, Eq>::GiveBack(Entry* entry) {
   const bool added_again = EndWait(entry) || entry->dirty;
   std::optional<int> added_priority;
   if (entry->dirty) added_priority = entry->priority();
@@ -791,10 +791,8 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::GiveBack(Entry* entry) {
   });
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-absl::StatusOr<bool>
-QueueCore<T, InterfaceType, Order, Hash, Eq>::ShutDownAndDrain(
+template <typename T, typename Order, typename Hash, typename Eq>
+absl::StatusOr<bool> QueueCore<T, Order, Hash, Eq>::ShutDownAndDrain(
     std::optional<absl::Duration> drain) {
   int64_t begun = 0;
   {
@@ -812,17 +810,14 @@ QueueCore<T, InterfaceType, Order, Hash, Eq>::ShutDownAndDrain(
   });
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-void QueueCore<T, InterfaceType, Order, Hash, Eq>::Close() {
+template <typename T, typename Order, typename Hash, typename Eq>
+void QueueCore<T, Order, Hash, Eq>::Close() {
   Lock lock(this, kGoOn);
   BeginShutDown();
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-absl::StatusOr<Snapshot<T>>
-QueueCore<T, InterfaceType, Order, Hash, Eq>::TakeSnapshotWith(
+template <typename T, typename Order, typename Hash, typename Eq>
+absl::StatusOr<Snapshot<T>> QueueCore<T, Order, Hash, Eq>::TakeSnapshotWith(
     const SnapshotOptions<T>& options) const {
   // To take the lock applies the additions that have been pushed, which a
   // caller cannot see.
@@ -840,10 +835,9 @@ QueueCore<T, InterfaceType, Order, Hash, Eq>::TakeSnapshotWith(
   return snapshot;
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-void QueueCore<T, InterfaceType, Order, Hash, Eq>::CopyUpTo(
-    size_t max, Snapshot<T>* snapshot) const {
+template <typename T, typename Order, typename Hash, typename Eq>
+void QueueCore<T, Order, Hash, Eq>::CopyUpTo(size_t max,
+                                             Snapshot<T>* snapshot) const {
   CopyNumbers(snapshot);
   const bool in_order =
       order_.ForFirst(max, [snapshot](const QueuedItem<T>& item) {
@@ -865,10 +859,9 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::CopyUpTo(
   if (max > 0) snapshot->bounds = order_.Bounds(nullptr, max);
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-void QueueCore<T, InterfaceType, Order, Hash, Eq>::CopyOf(
-    const Entry* entry, Snapshot<T>* snapshot) const {
+template <typename T, typename Order, typename Hash, typename Eq>
+void QueueCore<T, Order, Hash, Eq>::CopyOf(const Entry* entry,
+                                           Snapshot<T>* snapshot) const {
   CopyNumbers(snapshot);
   if (entry == nullptr) return;
   if (entry->processing) {

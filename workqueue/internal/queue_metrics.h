@@ -15,7 +15,6 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "workqueue/clock/clock.h"
-#include "workqueue/internal/add_times.h"
 #include "workqueue/internal/compact_time.h"
 #include "workqueue/metrics.h"
 
@@ -50,6 +49,8 @@ class QueueMetrics {
                                               Clock* clock,
                                               bool has_priorities);
 
+  ~QueueMetrics();
+
   // Called before an item is added, and before it is handed out. If a metric
   // throws, the queue must not add the item or hand it out. The caller has set
   // the time of an add.
@@ -81,6 +82,8 @@ class QueueMetrics {
   void UpdateUnfinishedWork(const ItemTimes* oldest);
 
  private:
+  class AddTimes;
+
   // The item of `times` counts as queued from now on, or no longer.
   void EnterQueue(const ItemTimes& times, int priority);
   void LeaveQueue(const ItemTimes& times, int priority);
@@ -102,7 +105,8 @@ class QueueMetrics {
   const std::unique_ptr<SettableGaugeMetric> longest_running_processor_seconds_;
   const std::unique_ptr<SettableGaugeMetric> oldest_queued_seconds_;
 
-  AddTimes queued_;  // empty without oldest_queued_seconds_
+  // Null without oldest_queued_seconds_.
+  const std::unique_ptr<AddTimes> queued_;
 
   // The number of items in progress, and the sum of the times from epoch_ to
   // their starts. These two give the sum of the items' ages without a visit to

@@ -42,6 +42,8 @@ QueueState::QueueState(absl::string_view name,
       metrics_(QueueMetrics::Create(name, metrics_provider, clock_,
                                     has_priorities)) {}
 
+QueueState::~QueueState() = default;
+
 void QueueState::StartReports(std::function<void()> report,
                               absl::string_view name, const QueueClock& clock) {
   if (metrics_ == nullptr) return;
@@ -49,6 +51,8 @@ void QueueState::StartReports(std::function<void()> report,
       std::make_unique<Ticker>(clock.LoopOrNew(name), clock_,
                                QueueMetrics::UpdatePeriod(), std::move(report));
 }
+
+void QueueState::StopReports() { ticker_.reset(); }
 
 absl::Status QueueState::AwaitItem(absl::Duration timeout,
                                    absl::FunctionRef<NextItem()> next) {

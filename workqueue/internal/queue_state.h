@@ -27,13 +27,14 @@
 #include "workqueue/clock/steady_time.h"
 #include "workqueue/internal/compact_time.h"
 #include "workqueue/internal/queue_metrics.h"
-#include "workqueue/internal/ticker.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/metrics.h"
 #include "workqueue/timer/queue_clock.h"
 
 namespace workqueue {
 namespace internal {
+
+class Ticker;
 
 // Whether a queue has an item that it can hand out now.
 enum class NextItem {
@@ -64,12 +65,17 @@ class QueueState {
   // `QueueOptions`.
   QueueState(absl::string_view name, MetricsProvider* metrics_provider,
              LogSink* log_sink, const QueueClock& clock, bool has_priorities);
-  ~QueueState() = default;
+  ~QueueState();
 
   // From now on calls `report` every `QueueMetrics::UpdatePeriod()`, if there
   // are metrics. `name` and `clock` are those of `QueueOptions`.
   void StartReports(std::function<void()> report, absl::string_view name,
                     const QueueClock& clock);
+
+  // Ends the calls of `report`. Blocks until none is in progress. The
+  // destructor of the derived class must call this, because `report` uses that
+  // class.
+  void StopReports();
 
   // Blocks until `next()` tells of an item that is ready, the queue is shut
   // down and has no item, or `timeout` has passed. Returns OK if an item may be
@@ -183,11 +189,6 @@ class QueueState {
 
   ErrorLog errors_;
 
-  // Calls the function of `StartReports()`; null without metrics. The
-  // destructor of the derived class must destroy it, because the function uses
-  // the derived class.
-  std::unique_ptr<Ticker> ticker_;
-
  private:
   // A thread that waits for an item without a timeout.
   struct Getter : IntrusiveLink<Getter> {
@@ -202,6 +203,9 @@ class QueueState {
   bool NobodyBlocks() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     return !ThreadsBlock();
   }
+
+  // Calls the function of `StartReports()`; null without metrics.
+  std::unique_ptr<Ticker> ticker_;
 
   // Signalled by `EndDrains()` and `NotifyIdle()`.
   absl::CondVar drained_;
