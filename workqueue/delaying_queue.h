@@ -32,7 +32,7 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/internal/add_channel.h"
-#include "workqueue/internal/callback_wake_ups.h"
+#include "workqueue/internal/callback_getters.h"
 #include "workqueue/internal/forwarding_queue.h"
 #include "workqueue/internal/queue_metrics.h"
 #include "workqueue/internal/snapshot_order.h"
@@ -206,11 +206,9 @@ class DelayingQueue final
   // Returns the number of waiting items.
   size_t NumWaiting() ABSL_LOCKS_EXCLUDED(mu_);
 
-  // Moves the items that are due to the queue below.
-  void AddDue(absl::Time now);
-
-  // Moves some of them, and returns whether more may be due. `add(item)` adds
-  // an item to the queue below, and returns a status.
+  // Moves some of the items that are due to the queue below, and returns
+  // whether more may be due. `add(item)` adds an item to that queue, and
+  // returns a status.
   bool AddDueBatch(absl::Time now);
   template <typename F>
   bool AddDueBatch(absl::Time now, F add) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -503,7 +501,8 @@ absl::Time DelayingQueue<T, Hash, Eq>::Run(absl::Time now) {
         [] { return "what was added cannot be taken in yet"; },
         [this, now]() ABSL_NO_THREAD_SAFETY_ANALYSIS { DrainAddChannel(now); });
   }
-  AddDue(now);
+  while (AddDueBatch(now)) {
+  }
   MutexLock lock(&mu_);
   absl::Time next = waiting_.NextWake();
   if (!took_in_all) {
@@ -534,12 +533,6 @@ void DelayingQueue<T, Hash, Eq>::DrainAddChannel(absl::Time now) {
   insert_received();  // what an exception left
   add_channel_.Receive(&received_);
   insert_received();
-}
-
-template <typename T, typename Hash, typename Eq>
-void DelayingQueue<T, Hash, Eq>::AddDue(absl::Time now) {
-  while (AddDueBatch(now)) {
-  }
 }
 
 template <typename T, typename Hash, typename Eq>

@@ -189,12 +189,6 @@ class PriorityQueue final
   bool Move(const T& item, size_t hash, absl::Duration delay)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
 
-  // Returns the entry of `item`, whose hash is `hash`. Makes the entry if there
-  // is none. The caller must call `DropIfUnused()` afterwards.
-  Entry* FindOrInsert(const T& item, size_t hash)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
-    return this->entries_.FindOrInsert(item, hash).first;
-  }
   void DropIfUnused(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
     if (!entry->InUse()) this->Erase(entry);
   }
@@ -361,7 +355,7 @@ void PriorityQueue<T, Hash, Eq>::AddLocked(const T& item, size_t hash,
                                            bool is_retry) {
   const bool at_once = delay <= absl::ZeroDuration();
   if (!at_once && retries_ != nullptr) retries_->Inc();
-  Entry* const entry = FindOrInsert(item, hash);
+  Entry* const entry = this->entries_.FindOrInsert(item, hash).first;
   absl::Cleanup drop_if_unused =
       [this, entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS { DropIfUnused(entry); };
   if (entry->dirty) {

@@ -120,12 +120,11 @@ absl::Time Timers::Run(absl::Time now) {
     if (slot == internal::kNoSlabId) next = waiting_.NextWake();
     wake_time_.Set(next);
   }
-  while (first != nullptr) Submit(std::exchange(first, first->next));
+  while (first != nullptr) {
+    Entry* const entry = std::exchange(first, first->next);
+    internal::SubmitTask(entry->executor, [this, entry] { Call(entry); });
+  }
   return next;
-}
-
-void Timers::Submit(Entry* entry) {
-  internal::SubmitTask(entry->executor, [this, entry] { Call(entry); });
 }
 
 void Timers::Call(Entry* entry) {

@@ -34,13 +34,11 @@
 #include "workqueue/base/node_hash_set.h"
 #include "workqueue/base/printable.h"
 #include "workqueue/base/slab.h"
-#include "workqueue/base/trampoline.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/executor.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/internal/add_ring.h"
 #include "workqueue/internal/callback_getters.h"
-#include "workqueue/internal/callback_wake_ups.h"
 #include "workqueue/internal/compact_time.h"
 #include "workqueue/internal/lease_access.h"
 #include "workqueue/internal/queue_metrics.h"
@@ -422,10 +420,6 @@ class QueueCore : public Order::QueueInterface,
     }
   }
 
-  // Makes `callback` wait for an item, even if one is queued.
-  AcquireId AddCallback(Executor* executor, AcquireCallback<T>&& callback)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-
   // Runs the callback of `slot`, which has been woken.
   void RunCallback(SlabId slot);
 
@@ -487,7 +481,7 @@ class QueueCore : public Order::QueueInterface,
   }
 
   // Ends the program if an item is leased.
-  void CheckNoLeases() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void CheckNoLeases() const ABSL_LOCKS_EXCLUDED(mu_);
 
   // Reports the work in progress.
   void ReportProgress();
@@ -527,12 +521,8 @@ QueueCore<T, Order, Hash, Eq>::~QueueCore() {
     Lock lock(this, kGoOn);
     BeginDestruction();
   }
-  Trampoline::RunDeferred();
-  {
-    MutexLock lock(&mu_);
-    AwaitNobodyBlocks();
-    CheckNoLeases();
-  }
+  AwaitNobodyBlocks();
+  CheckNoLeases();
   StopReports();
 }
 
@@ -540,6 +530,7 @@ template <typename T, typename Order, typename Hash, typename Eq>
 void QueueCore<T, Order, Hash, Eq>::CheckNoLeases() const {
   const Entry* leased = nullptr;
   size_t leases = 0;
+  MutexLock lock(&mu_);
   for (const QueuedItem<T>* item = processing_.front(); item != nullptr;
        item = item->next()) {
     const Entry* const entry = static_cast<const Entry*>(item);
@@ -670,18 +661,13 @@ AcquireId QueueCore<T, Order, Hash, Eq>::AcquireNextAsync(
   lease->Done();  // Ends the lease if it is of another queue.
   Lock lock(this, kGoOn);
   if (item != nullptr) EndLease(item, LeaseEnd::kDone);
-  return AddCallback(executor, std::move(callback));
-}
-
-template <typename T, typename Order, typename Hash, typename Eq>
-AcquireId QueueCore<T, Order, Hash, Eq>::AddCallback(
-    Executor* executor, AcquireCallback<T>&& callback) {
+  // The callback waits, even if an item is queued.
   if (ring_.active()) SealRing();
   if (callbacks_ == nullptr) {
     callbacks_ = std::make_unique<CallbackGetters<T>>();
   }
   const auto* const getter = callbacks_->Add(executor, std::move(callback));
-  QueueState::AddCallback();
+  AddCallback();
   return CallbackGetters<T>::IdOf(getter);
 }
 

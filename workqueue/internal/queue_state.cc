@@ -19,7 +19,9 @@
 #include "absl/time/time.h"
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/log.h"
-#include "workqueue/internal/callback_wake_ups.h"
+#include "workqueue/base/mutex_lock.h"
+#include "workqueue/base/trampoline.h"
+#include "workqueue/internal/callback_getters.h"
 #include "workqueue/internal/queue_metrics.h"
 #include "workqueue/internal/ticker.h"
 #include "workqueue/log_sink.h"
@@ -157,7 +159,12 @@ void QueueState::BeginDestruction() {
 }
 
 void QueueState::AwaitNobodyBlocks() {
-  mu_.Await(absl::Condition(this, &QueueState::NobodyBlocks));
+  Trampoline::RunDeferred();
+  const auto nobody_blocks = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return !ThreadsBlock();
+  };
+  MutexLock lock(&mu_);
+  mu_.Await(absl::Condition(&nobody_blocks));
 }
 
 void QueueState::DieOfLeases(size_t leases, absl::string_view item) const {

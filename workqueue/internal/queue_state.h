@@ -170,8 +170,9 @@ class QueueState {
   // destructor of the derived class, before `AwaitNobodyBlocks()`.
   void BeginDestruction() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // Blocks until no thread blocks and no callback waits in the queue.
-  void AwaitNobodyBlocks() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Blocks until no thread blocks and no callback waits in the queue. First
+  // runs the callbacks that this thread has deferred.
+  void AwaitNobodyBlocks() ABSL_LOCKS_EXCLUDED(mu_);
 
   // Aborts the program with a message: the queue is destroyed while `leases`
   // leases exist, and one of them is of `item`.
@@ -199,10 +200,6 @@ class QueueState {
   // Wakes all threads that wait for an item, so that they look whether they
   // must end. They leave the list themselves.
   void SignalGetters() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-
-  bool NobodyBlocks() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    return !ThreadsBlock();
-  }
 
   // Calls the function of `StartReports()`; null without metrics.
   std::unique_ptr<Ticker> ticker_;
