@@ -296,7 +296,7 @@ FairOrdering<T, Group, Hash, Eq>::FairOrdering(Options options)
 template <typename T, typename Group, typename Hash, typename Eq>
 void FairOrdering<T, Group, Hash, Eq>::Push(QueuedItem<T>* item) {
   Lane* lane = this->FindOrInsertRoot(*item, Counts(0));
-  absl::Cleanup undo = [this, &lane] { this->EraseIfEmpty(lane); };
+  absl::Cleanup undo = [this, &lane] { this->Update(lane); };
   for (size_t d = 0; d < dimensions_.size(); ++d) {
     FairGroup* const group = FindOrInsertGroup(item->item(), d, lane->group);
     lane = this->FindOrInsertLane(group, lane, Counts(d + 1));

@@ -98,8 +98,10 @@ class FairTurns : public Ordering<T> {
     Update(lane);
   }
 
-  // Erases `lane`, and its parents, as far as they are empty.
-  void EraseIfEmpty(Lane* lane) { Update(lane); }
+  // Erases `lane` if it is empty. Otherwise gives it its state, and its place
+  // among its siblings if the state has changed. Then does the same with its
+  // parent if that may have changed, and so on.
+  void Update(Lane* lane);
 
   // Notes that the processing of an item of `group`, the innermost one, has
   // ended. `group` is null if there are no dimensions.
@@ -162,11 +164,6 @@ class FairTurns : public Ordering<T> {
 
   // Returns the root that hands out the next item; null if no item is ready.
   Root* NextRoot() const;
-
-  // Erases `lane` if it is empty. Otherwise gives it its state, and its place
-  // among its siblings if the state has changed. Then does the same with its
-  // parent if that may have changed, and so on.
-  void Update(Lane* lane);
 
   // Handles that `lane` has handed out an item. Updates the lane alone.
   void UseTurn(Lane* lane);

@@ -667,7 +667,7 @@ AcquireId QueueCore<T, Order, Hash, Eq>::AcquireNextAsync(
     callbacks_ = std::make_unique<CallbackGetters<T>>();
   }
   const auto* const getter = callbacks_->Add(executor, std::move(callback));
-  AddCallback();
+  ++waiting_callbacks_;
   return CallbackGetters<T>::IdOf(getter);
 }
 
@@ -683,7 +683,7 @@ bool QueueCore<T, Order, Hash, Eq>::CancelAcquire(AcquireId id) {
   // If it has been woken, its executor still calls RunCallback().
   if (getter->woken) return true;
   callbacks_->Remove(getter);
-  RemoveCallback();
+  --waiting_callbacks_;
   return true;
 }
 
@@ -697,7 +697,8 @@ void QueueCore<T, Order, Hash, Eq>::RunCallback(SlabId slot) {
     if (getter->callback != nullptr) {
       if (MustWait(order_.next())) {
         callbacks_->WaitAgain(getter);  // Another thread has taken the item.
-        CallbackWaitsAgain();
+        --woken_getters_;
+        ++waiting_callbacks_;
         return;
       }
       lease = CatchAsStatus(
@@ -709,7 +710,7 @@ void QueueCore<T, Order, Hash, Eq>::RunCallback(SlabId slot) {
       callback = std::move(getter->callback);
     }
     callbacks_->Remove(getter);
-    RemoveWokenCallback();
+    --woken_getters_;
   }
   // The queue may have been destroyed, unless `lease` is of an item.
   if (callback != nullptr) std::move(callback)(std::move(lease));

@@ -113,7 +113,7 @@ class QueueState {
 
   // Returns whether a thread blocks in the queue, or a callback waits in it.
   bool ThreadsBlock() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    return blocked_ > 0;
+    return blocked_ + waiting_callbacks_ + woken_getters_ > 0;
   }
 
   // Wakes threads and callbacks that wait for an item. `queued` items are
@@ -128,30 +128,6 @@ class QueueState {
   // also wakes threads and callbacks for which there is no item.
   size_t WakeGetters(NextItem next, size_t queued)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-
-  // A callback begins to wait.
-  void AddCallback() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    ++blocked_;
-    ++waiting_callbacks_;
-  }
-
-  // A callback that has not been woken is removed.
-  void RemoveCallback() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    --blocked_;
-    --waiting_callbacks_;
-  }
-
-  // A callback that has been woken found no item, and waits again.
-  void CallbackWaitsAgain() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    --woken_getters_;
-    ++waiting_callbacks_;
-  }
-
-  // A callback that has been woken is removed.
-  void RemoveWokenCallback() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    --woken_getters_;
-    --blocked_;
-  }
 
   // Returns the status of a get that has stopped waiting: OK if an item may be
   // handed out, and otherwise the error.
@@ -208,8 +184,7 @@ class QueueState {
   absl::CondVar drained_;
   // The number of calls of `EndDrains()`.
   int64_t drain_ends_ ABSL_GUARDED_BY(mu_) = 0;
-  // The number of threads that block in `AwaitItem()` or `AwaitDrained()`, and
-  // of callbacks that have not run.
+  // The number of threads that block in `AwaitItem()` or `AwaitDrained()`.
   size_t blocked_ ABSL_GUARDED_BY(mu_) = 0;
   // True once the destructor has begun. No item is handed out then.
   bool closing_ ABSL_GUARDED_BY(mu_) = false;
@@ -218,15 +193,17 @@ class QueueState {
   std::atomic<bool> shutting_down_{false};
   // Whether a callback is woken next if threads wait, too.
   bool turn_of_callback_ ABSL_GUARDED_BY(mu_) = false;
+
+ protected:
   // The threads that wait and have not been woken, the last one first, the
   // number of callbacks likewise, and the number of both that have been woken
   // and do not run yet. While an item is ready and one of them waits, at least
-  // one has been woken.
+  // one has been woken. This class wakes callbacks, and the derived class
+  // counts whatever else happens to them.
   size_t woken_getters_ ABSL_GUARDED_BY(mu_) = 0;
   size_t waiting_callbacks_ ABSL_GUARDED_BY(mu_) = 0;
   IntrusiveList<Getter> getters_ ABSL_GUARDED_BY(mu_);
 
- protected:
   // The members that every call uses are next to each other, because each line
   // of the cache that another core has written costs more than the lock.
   Clock* const clock_;
