@@ -80,7 +80,7 @@ class SortedRing {
   // Appends `slot`, which must not be less than the last slot. There must be
   // room.
   void Append(const Slot& slot) {
-    Put(end_, slot);
+    Replace(end_, slot);
     ++segments_[SegmentOf(end_)].size;
     ++size_;
     end_ = After(end_);
@@ -98,7 +98,10 @@ class SortedRing {
 
   // Replaces the slot at `index` by `slot`, which must have the same place in
   // the order.
-  void Replace(Index index, const Slot& slot) { Put(index, slot); }
+  void Replace(Index index, const Slot& slot) {
+    At(index) = slot;
+    set_index_(slot, index);
+  }
 
   // Removes the slot at `index`. Throws nothing.
   void Remove(Index index) {
@@ -198,11 +201,6 @@ class SortedRing {
     return segments_[SegmentOf(index)].size == 0
                ? (StartOf(index) + kSegmentSize) % kIndices
                : After(index);
-  }
-
-  void Put(Index index, const Slot& slot) {
-    At(index) = slot;
-    set_index_(slot, index);
   }
 
   // The number of slots and holes.
