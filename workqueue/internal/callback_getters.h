@@ -161,24 +161,22 @@ class CallbackGetters {
     waiting_.InsertBefore(getter, next);
   }
 
+  // Destroys `getter`. May move another one that waits, so that the memory of a
+  // peak can be freed.
   void Remove(Getter* getter) {
     if (!getter->woken) waiting_.Remove(getter);
     getters_.Delete(getter);
-    if (getters_.CompactionDue()) Compact();
+    if (!getters_.CompactionDue()) return;
+    // One that has been woken keeps its slot, which the executor knows.
+    Getter* const from = getters_.NextToMove();
+    if (from == nullptr || from->woken) return;
+    Getter* const moved = getters_.Move(from);
+    if (moved == nullptr) return;
+    waiting_.ReplaceByCopy(moved);
+    getters_.Delete(from);
   }
 
  private:
-  // Moves a callback, so that the memory of a peak can be freed. One that has
-  // been woken keeps its slot, which the executor knows.
-  void Compact() {
-    Getter* const getter = getters_.NextToMove();
-    if (getter == nullptr || getter->woken) return;
-    Getter* const moved = getters_.Move(getter);
-    if (moved == nullptr) return;
-    waiting_.ReplaceByCopy(moved);
-    getters_.Delete(getter);
-  }
-
   SlotMap<Getter, AcquireTag> getters_;
   IntrusiveList<Getter> waiting_;
 };

@@ -38,7 +38,8 @@ std::unique_ptr<Ticker> SampleGauge(
   return std::make_unique<Ticker>(
       std::move(loop), clock, QueueMetrics::UpdatePeriod(),
       [errors, set_gauge] {
-        errors->Try([] { return "a gauge cannot be set"; }, set_gauge);
+        errors->Try([] { return "a gauge cannot be set"; },
+                    [&set_gauge] { set_gauge(); });
       });
 }
 
