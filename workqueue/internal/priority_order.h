@@ -43,8 +43,8 @@ class PriorityOrder {
  public:
   // An item may also wait for its time. A waiting item is in another heap,
   // which is not part of this class.
-  struct Entry : QueueOrder<T>::Entry {
-    using QueueOrder<T>::Entry::Entry;
+  struct Entry : QueueEntry<T> {
+    using QueueEntry<T>::QueueEntry;
 
     bool InUse() const { return QueueEntry<T>::InUse() || waiting; }
 

@@ -67,10 +67,16 @@ struct QueueEntry : QueuedItem<T>, HashSetNode {
   // Whether the queue must keep the entry.
   bool InUse() const { return dirty || processing; }
 
+  // Whether the user's `Ordering` may use the address of the entry.
+  bool KnownToOrdering() const { return in_ordering || from_ordering; }
+
   ItemTimes times;
   bool dirty = false;       // must be processed
   bool processing = false;  // has been handed out
   bool leased = false;      // has been handed out as a lease
+  bool in_ordering = false;
+  // The ordering has handed the item out, and does not know that it is done.
+  bool from_ordering = false;
 };
 
 // Returns whether an `Eq` only calls `==`. The function objects of the standard
@@ -110,8 +116,7 @@ constexpr bool IsEqualityNoexcept() {
 // are handed out. It must have these members. The functions in the second group
 // must not throw.
 //
-//   * `Entry`, a class derived from `QueueEntry<T>`. Its `KnownToOrdering()`
-//     tells whether the user's `Ordering` may use the address of the entry.
+//   * `Entry`, which is `QueueEntry<T>` or a class derived from it.
 //   * `QueueInterface`: the interface that the queue implements.
 //   * `kHasPriorities`: whether items have priorities.
 //   * `size_t size() const`: returns the number of entries.

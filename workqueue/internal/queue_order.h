@@ -35,17 +35,7 @@ namespace internal {
 template <typename T>
 class QueueOrder {
  public:
-  struct Entry : QueueEntry<T> {
-    using QueueEntry<T>::QueueEntry;
-
-    // Whether the ordering may use the address of the entry.
-    bool KnownToOrdering() const { return in_ordering || from_ordering; }
-
-    bool in_ordering = false;
-    // The ordering has handed the item out, and does not know that it is done.
-    bool from_ordering = false;
-  };
-
+  using Entry = QueueEntry<T>;
   using QueueInterface = Interface<T>;
 
   static constexpr bool kHasPriorities = false;
