@@ -27,14 +27,6 @@ namespace {
 // their turn.
 constexpr int kMaxSubmitted = 100;
 
-absl::Status ShutDownError() {
-  absl::Status error(absl::StatusCode::kCancelled, "");
-  internal::TryCall([&error] {
-    error = absl::CancelledError("the timers have been shut down");
-  });
-  return error;
-}
-
 }  // namespace
 
 Timers::Timers(TimersOptions options)
@@ -140,7 +132,10 @@ void Timers::Call(Entry* entry) {
     shut_down = shut_down_;
   }
   if (callback == nullptr) return;
-  std::move(callback)(shut_down ? ShutDownError() : absl::OkStatus());
+  std::move(callback)(
+      shut_down ? internal::MakeError(absl::StatusCode::kCancelled,
+                                      "the timers have been shut down")
+                : absl::OkStatus());
 }
 
 void Timers::Remove(Entry* entry) {

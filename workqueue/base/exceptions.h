@@ -47,11 +47,11 @@ bool TryCall(F&& f) {
 #endif
 }
 
-// Returns an `absl::InternalError` with `message`. If there is no memory for
-// the message, the error has none. Does not throw.
-inline absl::Status InternalErrorIfMemory(const char* message) {
-  absl::Status status(absl::StatusCode::kInternal, "");
-  TryCall([&] { status = absl::InternalError(message); });
+// Returns an error with `message`. If there is no memory for the message, the
+// error has none. Does not throw.
+inline absl::Status MakeError(absl::StatusCode code, const char* message) {
+  absl::Status status(code, "");
+  TryCall([&] { status = absl::Status(code, message); });
   return status;
 }
 
@@ -72,9 +72,10 @@ auto CatchAsStatus(F&& f) -> std::conditional_t<std::is_void_v<decltype(f())>,
     try {
       return f();
     } catch (const std::exception& e) {
-      return InternalErrorIfMemory(e.what());
+      return MakeError(absl::StatusCode::kInternal, e.what());
     } catch (...) {
-      return InternalErrorIfMemory("an exception that is no std::exception");
+      return MakeError(absl::StatusCode::kInternal,
+                       "an exception that is no std::exception");
     }
 #else
     return f();

@@ -87,13 +87,9 @@ absl::Status QueueState::AfterWait(NextItem next) const {
   if (next == NextItem::kReady && !closing_) return absl::OkStatus();
   // The error has no message, because a caller that polls would pay for it.
   if (MustWait(next)) return absl::DeadlineExceededError("");
-  absl::Status cancelled(absl::StatusCode::kCancelled, "");
   // A worker must learn of the end even if there is no memory for the message.
-  TryCall([&cancelled] {
-    cancelled =
-        absl::CancelledError("the queue has been shut down and is empty");
-  });
-  return cancelled;
+  return MakeError(absl::StatusCode::kCancelled,
+                   "the queue has been shut down and is empty");
 }
 
 bool QueueState::AwaitDrained(int64_t drain, absl::Duration timeout,
