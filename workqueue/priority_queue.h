@@ -250,10 +250,6 @@ class PriorityQueue final
   // Does the work of `Run()`, and returns the time of the next call.
   absl::Time RunBatch(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
 
-  // Makes `entry`, which is due, ready. The item counts as added now. If
-  // something throws, changes nothing, logs the exception and returns false.
-  bool AddDue(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
-
   const std::unique_ptr<CounterMetric> retries_;
   const std::unique_ptr<RateLimiter<T>> rate_limiter_;
 
@@ -575,22 +571,20 @@ absl::Time PriorityQueue<T, Hash, Eq>::RunBatch(absl::Time now) {
       continue;
     }
     if (first.ready_at > now) return first.ready_at;
-    if (!AddDue(first.entry)) {
+    // The item counts as added now.
+    const bool added = this->errors_.Try(
+        [&first] { return internal::DueButNotAdded(first.entry->item()); },
+        [this, &first]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+          const Entry* const entry = first.entry;
+          MakeDirty(first.entry,
+                    {entry->priority(), entry->is_retry(), next_sequence_++});
+        });
+    if (!added) {
       first.ready_at = now + internal::RetryDelay();
       waiting_.Replace(first.entry->heap_index, first);
     }
   }
   return absl::InfinitePast();
-}
-
-template <typename T, typename Hash, typename Eq>
-bool PriorityQueue<T, Hash, Eq>::AddDue(Entry* entry) {
-  return this->errors_.Try(
-      [entry] { return internal::DueButNotAdded(entry->item()); },
-      [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-        MakeDirty(entry,
-                  {entry->priority(), entry->is_retry(), next_sequence_++});
-      });
 }
 
 // Instantiated in priority_queue.cc.

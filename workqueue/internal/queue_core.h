@@ -310,7 +310,7 @@ class QueueCore : public Order::QueueInterface,
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (metrics_ == nullptr) return;
     Report("the failed addition", entry, [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      metrics_->OnNotAdded(entry->times, priority);
+      metrics_->LeaveQueue(entry->times, priority);
     });
   }
 

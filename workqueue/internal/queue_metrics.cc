@@ -135,10 +135,6 @@ void QueueMetrics::OnAdd(const ItemTimes& times, int priority) {
   EnterQueue(times, priority);
 }
 
-void QueueMetrics::OnNotAdded(const ItemTimes& times, int priority) {
-  LeaveQueue(times, priority);
-}
-
 void QueueMetrics::OnGet(ItemTimes& times, int priority) {
   times.started = CompactTime(clock_->TimeNow());
   // If a metric throws, the item stays queued, so its depth must not change.

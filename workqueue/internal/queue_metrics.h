@@ -57,8 +57,9 @@ class QueueMetrics {
   void OnAdd(const ItemTimes& times, int priority);
   void OnGet(ItemTimes& times, int priority);
 
-  // Called if the item of an `OnAdd()` has not been added after all.
-  void OnNotAdded(const ItemTimes& times, int priority);
+  // The item of `times` counts as queued no longer. Called if the item of an
+  // `OnAdd()` has not been added after all.
+  void LeaveQueue(const ItemTimes& times, int priority);
 
   // Called when the priority of an item that has been added and not yet handed
   // out changes.
@@ -84,9 +85,8 @@ class QueueMetrics {
  private:
   class AddTimes;
 
-  // The item of `times` counts as queued from now on, or no longer.
+  // The item of `times` counts as queued from now on.
   void EnterQueue(const ItemTimes& times, int priority);
-  void LeaveQueue(const ItemTimes& times, int priority);
 
   // Removes the item of `times` from the items in progress.
   void EndProgress(const ItemTimes& times);
