@@ -156,7 +156,7 @@ class DelayingQueue final
   using AddChannel = internal::AddChannel<T>;
   using HoldCallbacks = internal::HoldCallbacks;
   using MutexLock = internal::MutexLock;
-  using WaitingItems = internal::WaitingItems<T, Hash, Eq>;
+  using WaitingItems = internal::WaitingItems<T, Eq>;
 
   using OwnQueue = Queue<T, Hash, Eq>;
 

@@ -243,10 +243,8 @@ class FairOrdering final : public internal::FairTurns<T> {
   const std::vector<FairDimension<T, Group>> dimensions_;
   const bool has_records_;
 
-  internal::NodeHashSet<Key, KeyedGroup, Hash, KeyEq> groups_;
-  internal::NodeHashSet<const QueuedItem<T>*, Record, PointerHash,
-                        std::equal_to<const QueuedItem<T>*>>
-      records_;
+  internal::NodeHashSet<Key, KeyedGroup, KeyEq> groups_;
+  internal::NodeHashSet<const QueuedItem<T>*, Record> records_;
 };
 
 // Implementation details follow.

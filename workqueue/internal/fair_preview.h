@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -122,10 +121,6 @@ class FairPreview {
     uint64_t items = 0;
   };
 
-  template <typename Entry, typename Of>
-  using SetBy =
-      NodeHashSet<const Of*, Entry, PointerHash, std::equal_to<const Of*>>;
-
   uint64_t InProcess(const Group* group) const {
     const Taken* const taken = taken_.Find(group, PointerHash()(group));
     return group->in_process + (taken == nullptr ? 0 : taken->items);
@@ -207,8 +202,8 @@ class FairPreview {
   }
 
   int64_t last_turn_;
-  SetBy<Rest, Lane> rests_;
-  SetBy<Taken, Group> taken_;
+  NodeHashSet<const Lane*, Rest> rests_;
+  NodeHashSet<const Group*, Taken> taken_;
 };
 
 }  // namespace internal

@@ -185,15 +185,14 @@ class FairTurns : public Ordering<T> {
   size_t retries_in_process_ = 0;
   size_t size_ = 0;
   int64_t last_turn_ = 0;
-  NodeHashSet<int, Priority, std::hash<int>, std::equal_to<int>> priorities_;
+  NodeHashSet<int, Priority> priorities_;
   // The priority of the item that was inserted last, unless it has been erased.
   // Most items have the same one.
   Priority* recent_ = nullptr;
   // The ready roots. `additions_` has those of items that are no retries.
   RootHeap additions_;
   RootHeap retries_;
-  NodeHashSet<LaneKey, FurtherLane, void, std::equal_to<LaneKey>>
-      further_lanes_;
+  NodeHashSet<LaneKey, FurtherLane> further_lanes_;
 };
 
 // Implementation details follow.

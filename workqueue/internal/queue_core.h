@@ -358,7 +358,7 @@ class QueueCore : public Order::QueueInterface,
     snapshot->queued.reserve(std::min(max, queued));
   }
 
-  NodeHashSet<T, Entry, Hash, Eq> entries_ ABSL_GUARDED_BY(mu_);
+  NodeHashSet<T, Entry, Eq> entries_ ABSL_GUARDED_BY(mu_);
   // Destroyed before entries_, because its destructor may read items.
   Order order_ ABSL_GUARDED_BY(mu_);
 
