@@ -51,7 +51,7 @@ class FairPreview {
       item = lane.counts ? TakeByShare(rest) : TakeInTurn(rest);
     }
     if (item != nullptr && lane.group != nullptr) {
-      ++taken_.FindOrInsert(lane.group, PointerHash()(lane.group)).first->items;
+      ++taken_.FindOrInsert(lane.group, PointerHash(lane.group)).first->items;
     }
     return item;
   }
@@ -60,7 +60,7 @@ class FairPreview {
   // particular order, until `visit` returns false. Returns whether to go on.
   bool VisitRest(const Lane& lane,
                  absl::FunctionRef<bool(const QueuedItem<T>&)> visit) const {
-    const Rest* const rest = rests_.Find(&lane, PointerHash()(&lane));
+    const Rest* const rest = rests_.Find(&lane, PointerHash(&lane));
     const QueuedItem<T>* item =
         rest == nullptr ? lane.items.front() : rest->next_item;
     for (; item != nullptr; item = item->next()) {
@@ -122,13 +122,12 @@ class FairPreview {
   };
 
   uint64_t InProcess(const Group* group) const {
-    const Taken* const taken = taken_.Find(group, PointerHash()(group));
+    const Taken* const taken = taken_.Find(group, PointerHash(group));
     return group->in_process + (taken == nullptr ? 0 : taken->items);
   }
 
   Rest* RestOf(const Lane& lane) {
-    const auto [rest, is_new] =
-        rests_.FindOrInsert(&lane, PointerHash()(&lane));
+    const auto [rest, is_new] = rests_.FindOrInsert(&lane, PointerHash(&lane));
     if (is_new) {
       rest->next_item = lane.items.front();
       rest->left_in_turn = lane.left_in_turn;

@@ -142,7 +142,7 @@ class FairTurns : public Ordering<T> {
       return group == other.group && parent == other.parent;
     }
     size_t Hash() const {
-      return PointerHash()(group) + PointerHash()(parent) * 0x9e3779b97f4a7c15;
+      return PointerHash(group) + PointerHash(parent) * 0x9e3779b97f4a7c15;
     }
 
     const FairGroup* group;

@@ -109,7 +109,10 @@ class SortedRing {
     segment.slots[index % kSegmentSize].id = kNoSlabId;
     --segment.size;
     --size_;
-    if (segment.size == 0 && !IsInLastSegment(index)) Free(&segment);
+    // The last segment stays.
+    if (segment.size == 0 && StartOf(index) != StartOf(Before(end_))) {
+      Free(&segment);
+    }
     if (size_ == 0) begin_ = end_ = StartOf(Before(end_));
     TrimFront();
     TrimBack();
@@ -179,10 +182,6 @@ class SortedRing {
   // Returns the position in segments_ for `index`.
   size_t SegmentOf(Index index) const {
     return (index - first_) % kIndices / kSegmentSize;
-  }
-
-  bool IsInLastSegment(Index index) const {
-    return StartOf(index) == StartOf(Before(end_));
   }
 
   Slot& At(Index index) {
