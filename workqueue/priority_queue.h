@@ -242,7 +242,8 @@ class PriorityQueue final
     return !this->ShuttingDown();
   }
 
-  void OnMoved(Entry* entry) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
+  void OnCompaction(Entry* moved) override
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
 
   // Called by the waiting loop. Makes a batch of the items that are due ready.
   absl::Time Run(absl::Time now) override;
@@ -447,19 +448,18 @@ void PriorityQueue<T, Hash, Eq>::AddAgain(Entry* entry, int priority,
 template <typename T, typename Hash, typename Eq>
 void PriorityQueue<T, Hash, Eq>::StopWaiting(Entry* entry) {
   waiting_.Remove(entry->heap_index);
-  waiting_.Shrink(waiting_.size());
   entry->waiting = false;
 }
 
 template <typename T, typename Hash, typename Eq>
-void PriorityQueue<T, Hash, Eq>::OnMoved(Entry* entry) {
-  if (!entry->waiting) {
-    Core::OnMoved(entry);
-    return;
-  }
-  WaitingSlot slot = waiting_[entry->heap_index];
-  slot.entry = entry;
-  waiting_.Replace(entry->heap_index, slot);
+void PriorityQueue<T, Hash, Eq>::OnCompaction(Entry* moved) {
+  const bool waits = moved != nullptr && moved->waiting;
+  Core::OnCompaction(waits ? nullptr : moved);
+  waiting_.Shrink(waiting_.size());
+  if (!waits) return;
+  WaitingSlot slot = waiting_[moved->heap_index];
+  slot.entry = moved;
+  waiting_.Replace(moved->heap_index, slot);
 }
 
 template <typename T, typename Hash, typename Eq>

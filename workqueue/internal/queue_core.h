@@ -326,10 +326,11 @@ class QueueCore : public Order::QueueInterface,
     if (ABSL_PREDICT_FALSE(entries_.CompactionDue())) Compact();
   }
 
-  // Called when the address of `entry`, which is not being processed, has
-  // changed.
-  virtual void OnMoved(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    order_.OnMoved(entry);
+  // Frees memory that the entries do not need. The address of `moved`, which is
+  // not being processed, has changed; `moved` may be null. Throws nothing.
+  virtual void OnCompaction(Entry* moved) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    order_.Shrink();
+    if (moved != nullptr) order_.OnMoved(moved);
   }
 
   // Returns whether no item is queued or being processed. The queue must be
@@ -373,12 +374,10 @@ class QueueCore : public Order::QueueInterface,
   // is not being processed: a lease has the address of its entry. Throws
   // nothing.
   ABSL_ATTRIBUTE_NOINLINE void Compact() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    order_.Shrink();
     Entry* const entry = entries_.NextToMove();
-    if (entry == nullptr || entry->processing || entry->KnownToOrdering()) {
-      return;
-    }
-    OnMoved(entries_.Move(entry));
+    const bool may_move =
+        entry != nullptr && !entry->processing && !entry->KnownToOrdering();
+    OnCompaction(may_move ? entries_.Move(entry) : nullptr);
   }
 
   // Lets additions be pushed, unless a thread blocks in the queue or its
