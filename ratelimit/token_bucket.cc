@@ -110,8 +110,7 @@ TokenBucket::TokenBucket(double rate, int64_t burst, Clock* clock)
       last_(clock->TimeNow()) {}
 
 bool TokenBucket::Allow(int64_t n) {
-  MutexLock lock(&mu_);
-  return ReserveWithin(n, clock_->TimeNow(), absl::ZeroDuration()).ok();
+  return Reserve(n, absl::ZeroDuration()).ok();
 }
 
 Reservation TokenBucket::Reserve(int64_t n, absl::Duration max_wait) {

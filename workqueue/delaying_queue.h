@@ -32,11 +32,11 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/internal/add_channel.h"
-#include "workqueue/internal/callback_wake_ups.h"
+#include "workqueue/internal/callback_getters.h"
 #include "workqueue/internal/forwarding_queue.h"
 #include "workqueue/internal/queue_metrics.h"
-#include "workqueue/internal/sampled_gauge.h"
 #include "workqueue/internal/snapshot_order.h"
+#include "workqueue/internal/ticker.h"
 #include "workqueue/internal/waiting_items.h"
 #include "workqueue/metrics.h"
 #include "workqueue/queue.h"
@@ -156,7 +156,7 @@ class DelayingQueue final
   using AddChannel = internal::AddChannel<T>;
   using HoldCallbacks = internal::HoldCallbacks;
   using MutexLock = internal::MutexLock;
-  using WaitingItems = internal::WaitingItems<T, Hash, Eq>;
+  using WaitingItems = internal::WaitingItems<T, Eq>;
 
   using OwnQueue = Queue<T, Hash, Eq>;
 
@@ -206,11 +206,9 @@ class DelayingQueue final
   // Returns the number of waiting items.
   size_t NumWaiting() ABSL_LOCKS_EXCLUDED(mu_);
 
-  // Moves the items that are due to the queue below.
-  void AddDue(absl::Time now);
-
-  // Moves some of them, and returns whether more may be due. `add(item)` adds
-  // an item to the queue below, and returns a status.
+  // Moves some of the items that are due to the queue below, and returns
+  // whether more may be due. `add(item)` adds an item to that queue, and
+  // returns a status.
   bool AddDueBatch(absl::Time now);
   template <typename F>
   bool AddDueBatch(absl::Time now, F add) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -239,7 +237,7 @@ class DelayingQueue final
 
   const std::shared_ptr<WaitingLoop> loop_;
   // Null without this metric.
-  const std::unique_ptr<internal::SampledGauge> waiting_gauge_;
+  const std::unique_ptr<internal::Ticker> waiting_gauge_;
 };
 
 // Implementation details follow.
@@ -289,7 +287,7 @@ DelayingQueue<T, Hash, Eq>::DelayingQueue(Layers layers)
       waiting_(layers.options.waiting_set, clock_),
       errors_("queue", layers.options.name, layers.options.log_sink, clock_),
       loop_(std::move(layers.loop)),
-      waiting_gauge_(internal::SampledGauge::Create(
+      waiting_gauge_(internal::SampleGauge(
           layers.options.name, layers.options.metrics_provider,
           &MetricsProvider::NewWaitingItemsMetric, layers.options.log_sink,
           loop_, [this] { return NumWaiting(); })) {
@@ -503,7 +501,8 @@ absl::Time DelayingQueue<T, Hash, Eq>::Run(absl::Time now) {
         [] { return "what was added cannot be taken in yet"; },
         [this, now]() ABSL_NO_THREAD_SAFETY_ANALYSIS { DrainAddChannel(now); });
   }
-  AddDue(now);
+  while (AddDueBatch(now)) {
+  }
   MutexLock lock(&mu_);
   absl::Time next = waiting_.NextWake();
   if (!took_in_all) {
@@ -534,12 +533,6 @@ void DelayingQueue<T, Hash, Eq>::DrainAddChannel(absl::Time now) {
   insert_received();  // what an exception left
   add_channel_.Receive(&received_);
   insert_received();
-}
-
-template <typename T, typename Hash, typename Eq>
-void DelayingQueue<T, Hash, Eq>::AddDue(absl::Time now) {
-  while (AddDueBatch(now)) {
-  }
 }
 
 template <typename T, typename Hash, typename Eq>

@@ -31,10 +31,6 @@ void InlineExecutor::Execute(absl::AnyInvocable<void() &&> task) {
     return;
   }
   const internal::Trampoline::Running running(&kAnyInlineExecutor);
-  Run(std::move(task));
-}
-
-void InlineExecutor::Run(absl::AnyInvocable<void() &&> task) {
   errors_->Try([] { return "a task has thrown"; },
                [&task] { std::move(task)(); });
 }

@@ -83,8 +83,6 @@ class InlineExecutor final : public Executor {
   void Execute(absl::AnyInvocable<void() &&> task) override;
 
  private:
-  void Run(absl::AnyInvocable<void() &&> task);
-
   const std::unique_ptr<internal::ErrorLog> errors_;
 };
 

@@ -288,7 +288,7 @@ class FailureLedger {
   const FailureLedgerMetrics metrics_;
 
   mutable absl::Mutex mu_;
-  internal::NodeHashSet<T, Entry, Hash, Eq> entries_ ABSL_GUARDED_BY(mu_);
+  internal::NodeHashSet<T, Entry, Eq> entries_ ABSL_GUARDED_BY(mu_);
   // The entries that are not parked, the one that failed last at the end.
   internal::IntrusiveList<Entry> failing_ ABSL_GUARDED_BY(mu_);
   // The entries that are parked, the last one first.

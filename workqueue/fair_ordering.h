@@ -176,7 +176,6 @@ class FairOrdering final : public internal::FairTurns<T> {
   using Turns = internal::FairTurns<T>;
   using typename Turns::FairGroup;
   using typename Turns::Lane;
-  using PointerHash = internal::PointerHash;
 
   // Identifies a group within its outer group, which may be null.
   struct Key {
@@ -190,7 +189,8 @@ class FairOrdering final : public internal::FairTurns<T> {
   };
   // `Hash` may be the identity.
   static size_t HashOf(const Key& key) {
-    return Hash()(key.group) + PointerHash()(key.outer) * 0x9e3779b97f4a7c15;
+    return Hash()(key.group) +
+           internal::PointerHash(key.outer) * 0x9e3779b97f4a7c15;
   }
   struct KeyedGroup : internal::ItemNode<Key>, FairGroup {
     using internal::ItemNode<Key>::ItemNode;
@@ -243,10 +243,8 @@ class FairOrdering final : public internal::FairTurns<T> {
   const std::vector<FairDimension<T, Group>> dimensions_;
   const bool has_records_;
 
-  internal::NodeHashSet<Key, KeyedGroup, Hash, KeyEq> groups_;
-  internal::NodeHashSet<const QueuedItem<T>*, Record, PointerHash,
-                        std::equal_to<const QueuedItem<T>*>>
-      records_;
+  internal::NodeHashSet<Key, KeyedGroup, KeyEq> groups_;
+  internal::NodeHashSet<const QueuedItem<T>*, Record> records_;
 };
 
 // Implementation details follow.
@@ -296,7 +294,7 @@ FairOrdering<T, Group, Hash, Eq>::FairOrdering(Options options)
 template <typename T, typename Group, typename Hash, typename Eq>
 void FairOrdering<T, Group, Hash, Eq>::Push(QueuedItem<T>* item) {
   Lane* lane = this->FindOrInsertRoot(*item, Counts(0));
-  absl::Cleanup undo = [this, &lane] { this->EraseIfEmpty(lane); };
+  absl::Cleanup undo = [this, &lane] { this->Update(lane); };
   for (size_t d = 0; d < dimensions_.size(); ++d) {
     FairGroup* const group = FindOrInsertGroup(item->item(), d, lane->group);
     lane = this->FindOrInsertLane(group, lane, Counts(d + 1));
@@ -311,7 +309,7 @@ QueuedItem<T>* FairOrdering<T, Group, Hash, Eq>::Pop() {
   if (has_records_) {
     const QueuedItem<T>* const item = lane->items.front();
     Record* const record =
-        records_.FindOrInsert(item, PointerHash()(item)).first;
+        records_.FindOrInsert(item, internal::PointerHash(item)).first;
     record->group = lane->group;
     record->is_retry = item->is_retry();
   }
@@ -342,7 +340,7 @@ auto FairOrdering<T, Group, Hash, Eq>::FindOrInsertGroup(const T& item,
 template <typename T, typename Group, typename Hash, typename Eq>
 void FairOrdering<T, Group, Hash, Eq>::OnDone(QueuedItem<T>* item) {
   if (!has_records_) return;
-  Record* const record = records_.Find(item, PointerHash()(item));
+  Record* const record = records_.Find(item, internal::PointerHash(item));
   FairGroup* const group = record->group;
   const bool is_retry = record->is_retry;
   records_.Erase(record);

@@ -6,13 +6,12 @@
 #include <string>
 
 #include "absl/container/flat_hash_set.h"
-#include "workqueue/interfaces.h"
 #include "workqueue/internal/priority_order.h"
 #include "workqueue/internal/queue_core.h"
 
 namespace workqueue {
 
-template class internal::QueueCore<std::string, PriorityInterface<std::string>,
+template class internal::QueueCore<std::string,
                                    internal::PriorityOrder<std::string>,
                                    absl::flat_hash_set<std::string>::hasher,
                                    absl::flat_hash_set<std::string>::key_equal>;

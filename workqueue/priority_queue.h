@@ -33,8 +33,8 @@
 #include "workqueue/internal/priority_order.h"
 #include "workqueue/internal/queue_core.h"
 #include "workqueue/internal/queue_metrics.h"
-#include "workqueue/internal/sampled_gauge.h"
 #include "workqueue/internal/snapshot_order.h"
+#include "workqueue/internal/ticker.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/metrics.h"
 #include "workqueue/ordering.h"
@@ -128,8 +128,7 @@ struct PriorityQueueOptions {
 template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
           typename Eq = typename absl::flat_hash_set<T>::key_equal>
 class PriorityQueue final
-    : public internal::QueueCore<T, PriorityInterface<T>,
-                                 internal::PriorityOrder<T>, Hash, Eq>,
+    : public internal::QueueCore<T, internal::PriorityOrder<T>, Hash, Eq>,
       private WaitingLoop::Client {
  public:
   explicit PriorityQueue(PriorityQueueOptions<T> options = {})
@@ -153,8 +152,7 @@ class PriorityQueue final
       const SnapshotOptions<T>& options) const override;
 
  private:
-  using Core = internal::QueueCore<T, PriorityInterface<T>,
-                                   internal::PriorityOrder<T>, Hash, Eq>;
+  using Core = internal::QueueCore<T, internal::PriorityOrder<T>, Hash, Eq>;
   using typename Core::Entry;
   using typename Core::Lock;
   using typename Core::MutexLock;
@@ -191,12 +189,6 @@ class PriorityQueue final
   bool Move(const T& item, size_t hash, absl::Duration delay)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
 
-  // Returns the entry of `item`, whose hash is `hash`. Makes the entry if there
-  // is none. The caller must call `DropIfUnused()` afterwards.
-  Entry* FindOrInsert(const T& item, size_t hash)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
-    return this->entries_.FindOrInsert(item, hash).first;
-  }
   void DropIfUnused(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
     if (!entry->InUse()) this->Erase(entry);
   }
@@ -250,17 +242,14 @@ class PriorityQueue final
     return !this->ShuttingDown();
   }
 
-  void Compact() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
+  void OnCompaction(Entry* moved) override
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
 
   // Called by the waiting loop. Makes a batch of the items that are due ready.
   absl::Time Run(absl::Time now) override;
 
   // Does the work of `Run()`, and returns the time of the next call.
   absl::Time RunBatch(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
-
-  // Makes `entry`, which is due, ready. The item counts as added now. If
-  // something throws, changes nothing, logs the exception and returns false.
-  bool AddDue(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
 
   const std::unique_ptr<CounterMetric> retries_;
   const std::unique_ptr<RateLimiter<T>> rate_limiter_;
@@ -274,8 +263,8 @@ class PriorityQueue final
 
   const std::shared_ptr<WaitingLoop> loop_;
   // Null without this metric.
-  const std::unique_ptr<internal::SampledGauge> waiting_gauge_;
-  const std::unique_ptr<internal::SampledGauge> failing_gauge_;
+  const std::unique_ptr<internal::Ticker> waiting_gauge_;
+  const std::unique_ptr<internal::Ticker> failing_gauge_;
 };
 
 // Implementation details follow.
@@ -291,11 +280,11 @@ PriorityQueue<T, Hash, Eq>::PriorityQueue(PriorityQueueOptions<T>& options,
                         ? std::move(options.rate_limiter)
                         : NewDefaultRateLimiter()),
       loop_(std::move(loop)),
-      waiting_gauge_(internal::SampledGauge::Create(
+      waiting_gauge_(internal::SampleGauge(
           options.name, options.metrics_provider,
           &MetricsProvider::NewWaitingItemsMetric, options.log_sink, loop_,
           [this] { return NumWaiting(); })),
-      failing_gauge_(internal::SampledGauge::Create(
+      failing_gauge_(internal::SampleGauge(
           options.name, options.metrics_provider,
           &MetricsProvider::NewFailingItemsMetric, options.log_sink, loop_,
           [this] { return rate_limiter_->NumTracked(); })) {
@@ -363,7 +352,7 @@ void PriorityQueue<T, Hash, Eq>::AddLocked(const T& item, size_t hash,
                                            bool is_retry) {
   const bool at_once = delay <= absl::ZeroDuration();
   if (!at_once && retries_ != nullptr) retries_->Inc();
-  Entry* const entry = FindOrInsert(item, hash);
+  Entry* const entry = this->entries_.FindOrInsert(item, hash).first;
   absl::Cleanup drop_if_unused =
       [this, entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS { DropIfUnused(entry); };
   if (entry->dirty) {
@@ -463,19 +452,14 @@ void PriorityQueue<T, Hash, Eq>::StopWaiting(Entry* entry) {
 }
 
 template <typename T, typename Hash, typename Eq>
-void PriorityQueue<T, Hash, Eq>::Compact() {
+void PriorityQueue<T, Hash, Eq>::OnCompaction(Entry* moved) {
+  const bool waits = moved != nullptr && moved->waiting;
+  Core::OnCompaction(waits ? nullptr : moved);
   waiting_.Shrink(waiting_.size());
-  this->order_.Shrink();
-  Entry* const entry = this->entries_.NextToMove();
-  if (entry == nullptr || entry->processing || entry->KnownToOrdering()) return;
-  Entry* const moved = this->entries_.Move(entry);
-  if (moved->waiting) {
-    WaitingSlot slot = waiting_[moved->heap_index];
-    slot.entry = moved;
-    waiting_.Replace(moved->heap_index, slot);
-  } else {
-    this->order_.OnMoved(moved);
-  }
+  if (!waits) return;
+  WaitingSlot slot = waiting_[moved->heap_index];
+  slot.entry = moved;
+  waiting_.Replace(moved->heap_index, slot);
 }
 
 template <typename T, typename Hash, typename Eq>
@@ -587,7 +571,15 @@ absl::Time PriorityQueue<T, Hash, Eq>::RunBatch(absl::Time now) {
       continue;
     }
     if (first.ready_at > now) return first.ready_at;
-    if (!AddDue(first.entry)) {
+    // The item counts as added now.
+    const bool added = this->errors_.Try(
+        [&first] { return internal::DueButNotAdded(first.entry->item()); },
+        [this, &first]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+          const Entry* const entry = first.entry;
+          MakeDirty(first.entry,
+                    {entry->priority(), entry->is_retry(), next_sequence_++});
+        });
+    if (!added) {
       first.ready_at = now + internal::RetryDelay();
       waiting_.Replace(first.entry->heap_index, first);
     }
@@ -595,20 +587,9 @@ absl::Time PriorityQueue<T, Hash, Eq>::RunBatch(absl::Time now) {
   return absl::InfinitePast();
 }
 
-template <typename T, typename Hash, typename Eq>
-bool PriorityQueue<T, Hash, Eq>::AddDue(Entry* entry) {
-  return this->errors_.Try(
-      [entry] { return internal::DueButNotAdded(entry->item()); },
-      [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-        MakeDirty(entry,
-                  {entry->priority(), entry->is_retry(), next_sequence_++});
-      });
-}
-
 // Instantiated in priority_queue.cc.
 extern template class internal::QueueCore<
-    std::string, PriorityInterface<std::string>,
-    internal::PriorityOrder<std::string>,
+    std::string, internal::PriorityOrder<std::string>,
     absl::flat_hash_set<std::string>::hasher,
     absl::flat_hash_set<std::string>::key_equal>;
 extern template class PriorityQueue<std::string>;

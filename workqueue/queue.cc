@@ -6,13 +6,12 @@
 #include <string>
 
 #include "absl/container/flat_hash_set.h"
-#include "workqueue/interfaces.h"
 #include "workqueue/internal/queue_core.h"
 #include "workqueue/internal/queue_order.h"
 
 namespace workqueue {
 
-template class internal::QueueCore<std::string, Interface<std::string>,
+template class internal::QueueCore<std::string,
                                    internal::QueueOrder<std::string>,
                                    absl::flat_hash_set<std::string>::hasher,
                                    absl::flat_hash_set<std::string>::key_equal>;

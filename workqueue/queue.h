@@ -102,8 +102,7 @@ struct QueueOptions {
 // Thread-safe.
 template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
           typename Eq = typename absl::flat_hash_set<T>::key_equal>
-class Queue : public internal::QueueCore<T, Interface<T>,
-                                         internal::QueueOrder<T>, Hash, Eq> {
+class Queue : public internal::QueueCore<T, internal::QueueOrder<T>, Hash, Eq> {
  public:
   explicit Queue(QueueOptions<T> options = {});
 
@@ -114,14 +113,10 @@ class Queue : public internal::QueueCore<T, Interface<T>,
   template <typename, typename, typename>
   friend class DelayingQueue;
 
-  using Core =
-      internal::QueueCore<T, Interface<T>, internal::QueueOrder<T>, Hash, Eq>;
-  using typename Core::Entry;
+  using Core = internal::QueueCore<T, internal::QueueOrder<T>, Hash, Eq>;
   using typename Core::Lock;
 
   absl::Status AddMany(absl::Span<const T> items);
-
-  void Compact() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
 
   // Calls `f(add)` with the lock held, and returns what it returns. `add(item)`
   // adds `item`, and returns a status. Throws only what `f` throws: if there is
@@ -180,16 +175,9 @@ auto Queue<T, Hash, Eq>::AddSeveral(F f) {
   });
 }
 
-template <typename T, typename Hash, typename Eq>
-void Queue<T, Hash, Eq>::Compact() {
-  Entry* const entry = this->entries_.NextToMove();
-  if (entry == nullptr || entry->processing || entry->KnownToOrdering()) return;
-  this->order_.OnMoved(this->entries_.Move(entry));
-}
-
 // Instantiated in queue.cc.
 extern template class internal::QueueCore<
-    std::string, Interface<std::string>, internal::QueueOrder<std::string>,
+    std::string, internal::QueueOrder<std::string>,
     absl::flat_hash_set<std::string>::hasher,
     absl::flat_hash_set<std::string>::key_equal>;
 extern template class Queue<std::string>;

@@ -24,8 +24,8 @@
 #include "workqueue/delaying_queue.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/internal/forwarding_queue.h"
-#include "workqueue/internal/sampled_gauge.h"
 #include "workqueue/internal/snapshot_order.h"
+#include "workqueue/internal/ticker.h"
 #include "workqueue/metrics.h"
 #include "workqueue/snapshot.h"
 #include "workqueue/timer/waiting_loop.h"
@@ -123,7 +123,7 @@ class RateLimitingQueue
         : rate_limiter(std::move(limiter)), delaying_queue(std::move(below)) {}
 
     std::unique_ptr<RateLimiter<T>> rate_limiter;
-    std::unique_ptr<internal::SampledGauge> failing_gauge;
+    std::unique_ptr<internal::Ticker> failing_gauge;
     std::unique_ptr<DelayingInterface<T>> delaying_queue;
   };
 
@@ -137,7 +137,7 @@ class RateLimitingQueue
         failing_gauge_(std::move(layers.failing_gauge)) {}
 
   const std::unique_ptr<RateLimiter<T>> rate_limiter_;
-  const std::unique_ptr<internal::SampledGauge> failing_gauge_;  // may be null
+  const std::unique_ptr<internal::Ticker> failing_gauge_;  // may be null
 };
 
 // Implementation details follow.
@@ -154,7 +154,7 @@ RateLimitingQueue<T, Hash, Eq>::Layers::Layers(
   const std::shared_ptr<WaitingLoop> loop =
       options.clock.LoopOrNew(options.name);
   options.clock = loop;
-  failing_gauge = internal::SampledGauge::Create(
+  failing_gauge = internal::SampleGauge(
       options.name, options.metrics_provider,
       &MetricsProvider::NewFailingItemsMetric, options.log_sink, loop,
       [limiter = rate_limiter.get()] { return limiter->NumTracked(); });

@@ -27,14 +27,6 @@ namespace {
 // their turn.
 constexpr int kMaxSubmitted = 100;
 
-absl::Status ShutDownError() {
-  absl::Status error(absl::StatusCode::kCancelled, "");
-  internal::TryCall([&error] {
-    error = absl::CancelledError("the timers have been shut down");
-  });
-  return error;
-}
-
 }  // namespace
 
 Timers::Timers(TimersOptions options)
@@ -120,12 +112,11 @@ absl::Time Timers::Run(absl::Time now) {
     if (slot == internal::kNoSlabId) next = waiting_.NextWake();
     wake_time_.Set(next);
   }
-  while (first != nullptr) Submit(std::exchange(first, first->next));
+  while (first != nullptr) {
+    Entry* const entry = std::exchange(first, first->next);
+    internal::SubmitTask(entry->executor, [this, entry] { Call(entry); });
+  }
   return next;
-}
-
-void Timers::Submit(Entry* entry) {
-  internal::SubmitTask(entry->executor, [this, entry] { Call(entry); });
 }
 
 void Timers::Call(Entry* entry) {
@@ -141,7 +132,10 @@ void Timers::Call(Entry* entry) {
     shut_down = shut_down_;
   }
   if (callback == nullptr) return;
-  std::move(callback)(shut_down ? ShutDownError() : absl::OkStatus());
+  std::move(callback)(
+      shut_down ? internal::MakeError(absl::StatusCode::kCancelled,
+                                      "the timers have been shut down")
+                : absl::OkStatus());
 }
 
 void Timers::Remove(Entry* entry) {

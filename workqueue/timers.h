@@ -146,7 +146,6 @@ class Timers final : private WaitingLoop::Client {
 
   // Submits the callbacks that are due.
   absl::Time Run(absl::Time now) override;
-  void Submit(Entry* entry);
 
   // The task of a callback.
   void Call(Entry* entry);

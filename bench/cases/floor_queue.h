@@ -202,10 +202,9 @@ class FloorQueue {
   absl::Mutex mu_;
   // Signalled when an item is queued, or when an item has the earliest time.
   absl::CondVar changed_;
-  internal::NodeHashSet<T, Entry, Hash, Eq> entries_ ABSL_GUARDED_BY(mu_);
+  internal::NodeHashSet<T, Entry, Eq> entries_ ABSL_GUARDED_BY(mu_);
   internal::IntrusiveList<Entry> queued_ ABSL_GUARDED_BY(mu_);
-  internal::NodeHashSet<T, WaitingEntry, Hash, Eq> waiting_
-      ABSL_GUARDED_BY(mu_);
+  internal::NodeHashSet<T, WaitingEntry, Eq> waiting_ ABSL_GUARDED_BY(mu_);
   internal::IndexedHeap<Slot, SetIndex> by_time_ ABSL_GUARDED_BY(mu_);
 
   absl::Mutex failures_mu_;

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -29,7 +30,7 @@ class HashSetNode {
   SlabId id() const { return id_; }
 
  private:
-  template <typename, typename, typename, typename>
+  template <typename, typename, typename>
   friend class NodeHashSet;
 
   size_t hash_ = 0;
@@ -50,7 +51,7 @@ class ItemNode : public HashSetNode {
 
 // An `absl::flat_hash_set` of pointers to the entries, which keep their hashes.
 // Each entry is allocated by itself. A vector finds an entry by its id.
-template <typename T, typename Entry, typename Hash, typename Eq>
+template <typename T, typename Entry, typename Eq = std::equal_to<T>>
 class NodeHashSet {
  public:
   size_t size() const { return entries_.size(); }

@@ -35,11 +35,13 @@ struct NewMutex : OldMutex {
 
 TEST(MutexLockTest, SupportsOldAndNewNamesOfTheMutex) {
   OldMutex old_mutex;
-  { BasicMutexLock<OldMutex> lock(&old_mutex); }
+  LockMutex(&old_mutex);
+  UnlockMutex(&old_mutex);
   EXPECT_EQ(old_mutex.calls, "Lock Unlock ");
 
   NewMutex new_mutex;
-  { BasicMutexLock<NewMutex> lock(&new_mutex); }
+  LockMutex(&new_mutex);
+  UnlockMutex(&new_mutex);
   EXPECT_EQ(new_mutex.calls, "lock unlock ");
 }
 

@@ -36,16 +36,15 @@ struct TestEntry : ItemNode<T> {
   int note = 0;  // stands for the data that a queue keeps here
 };
 
-using StringTable = NodeHashSet<std::string, TestEntry<std::string>,
-                                std::hash<std::string>, std::equal_to<>>;
+using StringTable =
+    NodeHashSet<std::string, TestEntry<std::string>, std::equal_to<>>;
 
 // Gives many of a hundred items the same hash.
 size_t Hash(int item) {
   return static_cast<size_t>(item % 100 % 7 + item / 100) * 0x9e3779b97f4a7c15;
 }
 
-using IntTable =
-    NodeHashSet<int, TestEntry<int>, std::hash<int>, std::equal_to<>>;
+using IntTable = NodeHashSet<int, TestEntry<int>, std::equal_to<>>;
 
 TEST(NodeHashSetTest, IsEmptyAtFirst) {
   StringTable table;
@@ -102,8 +101,7 @@ struct CountingEq {
 TEST(NodeHashSetTest, AHashMayBeTheItemItself) {
   constexpr int kItems = 2000;
   for (int shift = 0; shift < 50; ++shift) {
-    NodeHashSet<uint64_t, TestEntry<uint64_t>, std::hash<uint64_t>, CountingEq>
-        table;
+    NodeHashSet<uint64_t, TestEntry<uint64_t>, CountingEq> table;
     CountingEq::unequal = 0;
     for (uint64_t i = 0; i < kItems; ++i) {
       table.FindOrInsert(i << shift, i << shift);
@@ -126,7 +124,7 @@ TEST(NodeHashSetTest, MovesFromAnItemOnlyIfItIsNew) {
 
   auto shared = std::make_shared<int>(1);
   NodeHashSet<std::shared_ptr<int>, TestEntry<std::shared_ptr<int>>,
-              std::hash<std::shared_ptr<int>>, std::equal_to<>>
+              std::equal_to<>>
       shared_table;
   shared_table.FindOrInsert(std::move(shared), 1);
   EXPECT_EQ(shared, nullptr);  // NOLINT(bugprone-use-after-move)
@@ -134,7 +132,7 @@ TEST(NodeHashSetTest, MovesFromAnItemOnlyIfItIsNew) {
 
 TEST(NodeHashSetTest, EraseDestroysTheEntry) {
   NodeHashSet<std::shared_ptr<int>, TestEntry<std::shared_ptr<int>>,
-              std::hash<std::shared_ptr<int>>, std::equal_to<>>
+              std::equal_to<>>
       table;
   auto item = std::make_shared<int>(1);
   TestEntry<std::shared_ptr<int>>* const entry =
@@ -163,7 +161,7 @@ TEST(NodeHashSetTest, TheDestructorDestroysTheEntries) {
   auto item = std::make_shared<int>(1);
   {
     NodeHashSet<std::shared_ptr<int>, TestEntry<std::shared_ptr<int>>,
-                std::hash<std::shared_ptr<int>>, std::equal_to<>>
+                std::equal_to<>>
         table;
     table.FindOrInsert(item, 1);
     EXPECT_EQ(item.use_count(), 2);
@@ -231,8 +229,7 @@ TEST(NodeHashSetTest, AnExceptionChangesNothing) {
   int blown = 0;
   {
     std::mt19937 random(1);
-    NodeHashSet<FragileKey, TestEntry<FragileKey>, FragileHash, FragileEq>
-        table;
+    NodeHashSet<FragileKey, TestEntry<FragileKey>, FragileEq> table;
     std::map<int, TestEntry<FragileKey>*> model;
     for (int i = 0; i < 5000; ++i) {
       const FragileKey key(static_cast<int>(random() % 50));

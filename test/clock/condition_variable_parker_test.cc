@@ -22,7 +22,8 @@ namespace {
 class ConditionVariableParkerTest : public testing::Test {
  protected:
   static std::unique_ptr<Parker> New() {
-    return std::make_unique<ConditionVariableParker>(absl::UnixEpoch());
+    return std::make_unique<ConditionVariableParker>(absl::UnixEpoch(),
+                                                     Parker::Role::kCaller);
   }
 
   static absl::Time Now() { return absl::UnixEpoch() + SinceSteadyEpoch(); }

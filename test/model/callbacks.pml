@@ -1,7 +1,6 @@
 // Callbacks that wait in a queue (workqueue/internal/queue_core.h,
-// callback_getters.h, callback_wake_ups.h), together with threads that call
-// Get(): AcquireAsync(), CancelAcquire(), the shutdown, a drain and the
-// destructor. With BOUND, the queue has an ordering that holds each item back
+// callback_getters.h), together with threads that call Get(): AcquireAsync(),
+// CancelAcquire(), the shutdown, a drain and the destructor. With BOUND, the queue has an ordering that holds each item back
 // while BOUND others are processed.
 //
 // Checked with:

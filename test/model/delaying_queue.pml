@@ -376,7 +376,7 @@ inline RunDelaying(at, next) {
       :: true -> DrainAddChannel(); failed = false
       fi
     }
-    // AddDue(), item by item: mu_ may be released after each.
+    // AddDueBatch(), item by item: mu_ may be released after each.
     do
     ::
       atomic {

@@ -29,7 +29,7 @@ namespace {
 template <typename T, typename Hash, typename Eq>
 class ItemsInHeap {
  public:
-  using Items = WaitingItems<T, Hash, Eq>;
+  using Items = WaitingItems<T, Eq>;
   using Entry = typename Items::Entry;
 
   size_t size() const { return items_.size(); }
@@ -460,7 +460,7 @@ TEST(WaitingItemsTest, BehavesLikeTheModel) {
 // In a timing wheel
 // -----------------------------------------------------------------------------
 
-using IntItems = WaitingItems<int, std::hash<int>, std::equal_to<>>;
+using IntItems = WaitingItems<int, std::equal_to<>>;
 
 std::unique_ptr<IntItems> NewWheel(absl::Duration tick, size_t slots,
                                    Clock* clock) {

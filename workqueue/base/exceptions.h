@@ -49,7 +49,7 @@ bool TryCall(F&& f) {
 
 // Returns an error with `message`. If there is no memory for the message, the
 // error has none. Does not throw.
-inline absl::Status ErrorIfMemory(absl::StatusCode code, const char* message) {
+inline absl::Status MakeError(absl::StatusCode code, const char* message) {
   absl::Status status(code, "");
   TryCall([&] { status = absl::Status(code, message); });
   return status;
@@ -72,10 +72,10 @@ auto CatchAsStatus(F&& f) -> std::conditional_t<std::is_void_v<decltype(f())>,
     try {
       return f();
     } catch (const std::exception& e) {
-      return ErrorIfMemory(absl::StatusCode::kInternal, e.what());
+      return MakeError(absl::StatusCode::kInternal, e.what());
     } catch (...) {
-      return ErrorIfMemory(absl::StatusCode::kInternal,
-                           "an exception that is no std::exception");
+      return MakeError(absl::StatusCode::kInternal,
+                       "an exception that is no std::exception");
     }
 #else
     return f();

@@ -192,11 +192,6 @@ class HashIndex {
     return number < segments_.size() ? number : hash & (mask_ >> 1);
   }
 
-  // Returns the position after all ids of hash `hash`.
-  Position EndOf(uint32_t hash) const {
-    return Find(hash, [](SlabId) { return false; });
-  }
-
   // Returns the number of the segment that segment `number` takes its ids from
   // when it is added.
   static size_t PartnerOf(size_t number) {
@@ -271,7 +266,8 @@ class HashIndex {
       segment = MakeSegment(SlotsOf(segment), MaxSizeAfter(segment.size));
     }
     while (true) {
-      Slot* const slot = EndOf(hash).slot;
+      // After all ids of this hash.
+      Slot* const slot = Find(hash, [](SlabId) { return false; }).slot;
       Slot* const empty = FirstEmpty(slot);
       if (empty != segment.last()) return {number, slot, empty};
       segment =

@@ -62,12 +62,18 @@ class IndexedHeap {
   }
 
   // Replaces the slot at `index` by `slot`.
-  void Replace(Index index, const Slot& slot) { Sift(index, slot); }
+  void Replace(Index index, const Slot& slot) {
+    if (index > 0 && slot < At((index - 1) / kArity)) {
+      SiftUp(index, slot);
+    } else {
+      SiftDown(index, slot);
+    }
+  }
 
   // Removes the slot at `index`.
   void Remove(Index index) {
     const Slot last = At(--size_);
-    if (index < size_) Sift(index, last);
+    if (index < size_) Replace(index, last);
   }
 
   // Frees a part of the memory if there is much more than `size` slots need;
@@ -130,15 +136,6 @@ class IndexedHeap {
   void Put(size_t index, const Slot& slot) {
     slots_[kRoot + index] = slot;
     set_index_(slot, static_cast<Index>(index));
-  }
-
-  // Moves `slot` from `index` up or down to its place.
-  void Sift(size_t index, const Slot& slot) {
-    if (index > 0 && slot < At((index - 1) / kArity)) {
-      SiftUp(index, slot);
-    } else {
-      SiftDown(index, slot);
-    }
   }
 
   // Puts `slot` at `index`, or above if it is less than its parents.

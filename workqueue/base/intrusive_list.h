@@ -53,36 +53,18 @@ class IntrusiveList {
   // Returns the first element; null if there is none.
   E* front() const { return front_; }
 
-  void PushBack(E* element) {
-    IntrusiveLink<E>* link = element;
-    link->prev_ = back_;
-    link->next_ = nullptr;
-    (back_ == nullptr ? front_ : Link(back_)->next_) = element;
-    back_ = element;
-    ++size_;
-  }
-
-  void PushFront(E* element) {
-    IntrusiveLink<E>* link = element;
-    link->prev_ = nullptr;
-    link->next_ = front_;
-    (front_ == nullptr ? back_ : Link(front_)->prev_) = element;
-    front_ = element;
-    ++size_;
-  }
+  void PushBack(E* element) { InsertBefore(element, nullptr); }
+  void PushFront(E* element) { InsertBefore(element, front_); }
 
   // Inserts `element` before `next`, which is in this list, or at the end if
   // `next` is null.
   void InsertBefore(E* element, E* next) {
-    if (next == nullptr) {
-      PushBack(element);
-      return;
-    }
     IntrusiveLink<E>* link = element;
-    link->prev_ = Link(next)->prev_;
+    E* const prev = next == nullptr ? back_ : Link(next)->prev_;
+    link->prev_ = prev;
     link->next_ = next;
-    (link->prev_ == nullptr ? front_ : Link(link->prev_)->next_) = element;
-    Link(next)->prev_ = element;
+    (prev == nullptr ? front_ : Link(prev)->next_) = element;
+    (next == nullptr ? back_ : Link(next)->prev_) = element;
     ++size_;
   }
 

@@ -126,7 +126,7 @@ class LruMap {
   }
 
   const size_t max_items_;
-  NodeHashSet<T, Entry, Hash, Eq> entries_;
+  NodeHashSet<T, Entry, Eq> entries_;
   // All entries, ordered by their last update, the oldest first. Empty if there
   // is no bound, because in a large table each access to the list is a cache
   // miss.

@@ -28,13 +28,12 @@ template <typename M>
 struct HasLowerCaseLock<M, std::void_t<decltype(std::declval<M&>().lock())>>
     : std::true_type {};
 
-// Returns true if it has locked `mu`, which was free.
 template <typename M>
-bool TryLockMutex(M* mu) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+void LockMutex(M* mu) ABSL_NO_THREAD_SAFETY_ANALYSIS {
   if constexpr (HasLowerCaseLock<M>::value) {
-    return mu->try_lock();
+    mu->lock();
   } else {
-    return mu->TryLock();
+    mu->Lock();
   }
 }
 
@@ -47,133 +46,117 @@ void UnlockMutex(M* mu) ABSL_NO_THREAD_SAFETY_ANALYSIS {
   }
 }
 
+// Returns true if it has locked `mu`, which was free.
+template <typename M>
+bool TryLockMutex(M* mu) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  if constexpr (HasLowerCaseLock<M>::value) {
+    return mu->try_lock();
+  } else {
+    return mu->TryLock();
+  }
+}
+
+template <typename M>
+void LockMutexShared(M* mu) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  if constexpr (HasLowerCaseLock<M>::value) {
+    mu->lock_shared();
+  } else {
+    mu->ReaderLock();
+  }
+}
+
+template <typename M>
+void UnlockMutexShared(M* mu) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  if constexpr (HasLowerCaseLock<M>::value) {
+    mu->unlock_shared();
+  } else {
+    mu->ReaderUnlock();
+  }
+}
+
 // MutexLock
 //
 // Holds `mu` from construction to destruction, as `absl::MutexLock` does. Is
 // used in the same way with every supported release of Abseil. The library
-// locks a mutex only through this class, so no other code depends on the
-// release.
-template <typename M>
-class ABSL_SCOPED_LOCKABLE BasicMutexLock {
+// locks a mutex only through the classes of this header, so no other code
+// depends on the release.
+class ABSL_SCOPED_LOCKABLE MutexLock {
  public:
-  explicit BasicMutexLock(M* mu) ABSL_EXCLUSIVE_LOCK_FUNCTION(mu) : mu_(mu) {
-    Acquire();
+  explicit MutexLock(absl::Mutex* mu) ABSL_EXCLUSIVE_LOCK_FUNCTION(mu)
+      : mu_(mu) {
+    LockMutex(mu);
   }
   // Also sets `*contended` to whether another thread held `mu`.
-  BasicMutexLock(M* mu, bool* contended) ABSL_EXCLUSIVE_LOCK_FUNCTION(mu)
+  MutexLock(absl::Mutex* mu, bool* contended) ABSL_EXCLUSIVE_LOCK_FUNCTION(mu)
       : mu_(mu) {
     *contended = !TryLockMutex(mu);
-    if (*contended) Acquire();
+    if (*contended) LockMutex(mu);
   }
-  ~BasicMutexLock() ABSL_UNLOCK_FUNCTION() { UnlockMutex(mu_); }
+  ~MutexLock() ABSL_UNLOCK_FUNCTION() { UnlockMutex(mu_); }
 
-  BasicMutexLock(const BasicMutexLock&) = delete;
-  BasicMutexLock& operator=(const BasicMutexLock&) = delete;
+  MutexLock(const MutexLock&) = delete;
+  MutexLock& operator=(const MutexLock&) = delete;
 
  private:
-  void Acquire() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    if constexpr (HasLowerCaseLock<M>::value) {
-      mu_->lock();
-    } else {
-      mu_->Lock();
-    }
-  }
-
-  M* const mu_;
+  absl::Mutex* const mu_;
 };
-
-using MutexLock = BasicMutexLock<absl::Mutex>;
 
 // MutexTryLock
 //
 // Holds `mu` from construction to destruction, unless a thread, maybe this one,
 // held it. Does not wait.
-template <typename M>
-class BasicMutexTryLock {
+class MutexTryLock {
  public:
-  explicit BasicMutexTryLock(M* mu) : mu_(TryLockMutex(mu) ? mu : nullptr) {}
-  ~BasicMutexTryLock() {
+  explicit MutexTryLock(absl::Mutex* mu)
+      : mu_(TryLockMutex(mu) ? mu : nullptr) {}
+  ~MutexTryLock() {
     if (mu_ != nullptr) UnlockMutex(mu_);
   }
 
-  BasicMutexTryLock(const BasicMutexTryLock&) = delete;
-  BasicMutexTryLock& operator=(const BasicMutexTryLock&) = delete;
+  MutexTryLock(const MutexTryLock&) = delete;
+  MutexTryLock& operator=(const MutexTryLock&) = delete;
 
   // Whether it holds `mu`.
   bool held() const { return mu_ != nullptr; }
 
  private:
-  M* const mu_;
+  absl::Mutex* const mu_;
 };
-
-using MutexTryLock = BasicMutexTryLock<absl::Mutex>;
 
 // ReaderMutexLock
 //
 // Holds `mu` shared with other readers from construction to destruction, as
 // `absl::ReaderMutexLock` does.
-template <typename M>
-class ABSL_SCOPED_LOCKABLE BasicReaderMutexLock {
+class ABSL_SCOPED_LOCKABLE ReaderMutexLock {
  public:
-  explicit BasicReaderMutexLock(M* mu) ABSL_SHARED_LOCK_FUNCTION(mu) : mu_(mu) {
-    Acquire();
+  explicit ReaderMutexLock(absl::Mutex* mu) ABSL_SHARED_LOCK_FUNCTION(mu)
+      : mu_(mu) {
+    LockMutexShared(mu);
   }
-  ~BasicReaderMutexLock() ABSL_UNLOCK_FUNCTION() { Release(); }
+  ~ReaderMutexLock() ABSL_UNLOCK_FUNCTION() { UnlockMutexShared(mu_); }
 
-  BasicReaderMutexLock(const BasicReaderMutexLock&) = delete;
-  BasicReaderMutexLock& operator=(const BasicReaderMutexLock&) = delete;
+  ReaderMutexLock(const ReaderMutexLock&) = delete;
+  ReaderMutexLock& operator=(const ReaderMutexLock&) = delete;
 
  private:
-  void Acquire() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    if constexpr (HasLowerCaseLock<M>::value) {
-      mu_->lock_shared();
-    } else {
-      mu_->ReaderLock();
-    }
-  }
-  void Release() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    if constexpr (HasLowerCaseLock<M>::value) {
-      mu_->unlock_shared();
-    } else {
-      mu_->ReaderUnlock();
-    }
-  }
-
-  M* const mu_;
+  absl::Mutex* const mu_;
 };
-
-using ReaderMutexLock = BasicReaderMutexLock<absl::Mutex>;
 
 // MutexUnlock
 //
 // Releases `mu`, which the thread holds by a `MutexLock`, from construction to
 // destruction. The analysis of thread safety takes `mu` for held meanwhile.
-template <typename M>
-class BasicMutexUnlock {
+class MutexUnlock {
  public:
-  explicit BasicMutexUnlock(M* mu) ABSL_NO_THREAD_SAFETY_ANALYSIS : mu_(mu) {
-    if constexpr (HasLowerCaseLock<M>::value) {
-      mu_->unlock();
-    } else {
-      mu_->Unlock();
-    }
-  }
-  ~BasicMutexUnlock() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    if constexpr (HasLowerCaseLock<M>::value) {
-      mu_->lock();
-    } else {
-      mu_->Lock();
-    }
-  }
+  explicit MutexUnlock(absl::Mutex* mu) : mu_(mu) { UnlockMutex(mu); }
+  ~MutexUnlock() { LockMutex(mu_); }
 
-  BasicMutexUnlock(const BasicMutexUnlock&) = delete;
-  BasicMutexUnlock& operator=(const BasicMutexUnlock&) = delete;
+  MutexUnlock(const MutexUnlock&) = delete;
+  MutexUnlock& operator=(const MutexUnlock&) = delete;
 
  private:
-  M* const mu_;
+  absl::Mutex* const mu_;
 };
-
-using MutexUnlock = BasicMutexUnlock<absl::Mutex>;
 
 }  // namespace internal
 }  // namespace workqueue

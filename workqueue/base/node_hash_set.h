@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <type_traits>
 #include <utility>
 
@@ -27,7 +28,7 @@ class HashSetNode {
   SlabId id() const { return id_; }
 
  private:
-  template <typename, typename, typename, typename>
+  template <typename, typename, typename>
   friend class NodeHashSet;
 
   uint32_t hash_ = 0;
@@ -67,7 +68,7 @@ class ItemNode : public HashSetNode {
 // unchanged.
 //
 // Not thread-safe.
-template <typename T, typename Entry, typename Hash, typename Eq>
+template <typename T, typename Entry, typename Eq = std::equal_to<T>>
 class NodeHashSet {
  public:
   NodeHashSet() = default;

@@ -9,7 +9,6 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "workqueue/base/mutex_lock.h"
-#include "workqueue/clock/internal/real_clock.h"
 #include "workqueue/clock/parker.h"
 
 namespace workqueue {
@@ -43,11 +42,6 @@ class AwaitParker final : public Parker {
 };
 
 }  // namespace
-
-Clock* Clock::GetRealClock() {
-  static Clock* const clock = new internal::RealClock;
-  return clock;
-}
 
 std::unique_ptr<Parker> Clock::NewParker(Parker::Role) {
   return std::make_unique<AwaitParker>(this);

@@ -51,8 +51,8 @@ class CallbackState : public std::enable_shared_from_this<CallbackState<R>> {
   // `CallbackDone` share a reference, whose end calls this function.
   void Drop() {
     if (!Claim()) return;
-    Complete(ErrorIfMemory(absl::StatusCode::kAborted,
-                           "the callback was destroyed without a call"));
+    Complete(MakeError(absl::StatusCode::kAborted,
+                       "the callback was destroyed without a call"));
   }
 
   // The coroutine resumes after two events: `Complete()`, and the return of the

@@ -226,8 +226,10 @@ class AddRing {
     uint64_t state = StateOf(head_);
     if (state == State(head_, kClaimed)) state = AwaitOrCancel();
     if (state == State(head_, kFilled)) {
-      apply(std::move(*SlotAt(head_).addition()));
-      FreeHead();
+      Addition* const addition = SlotAt(head_).addition();
+      apply(std::move(*addition));
+      addition->~Addition();
+      PassHead();
       return true;
     }
     if (state == State(head_, kCancelled)) {
@@ -283,11 +285,7 @@ class AddRing {
     return state < State(position, kFree);
   }
 
-  // Destroys the addition at head_, and goes to the next position.
-  void FreeHead() {
-    SlotAt(head_).addition()->~Addition();
-    PassHead();
-  }
+  // Frees the slot at head_, and goes to the next position.
   void PassHead() {
     const uint64_t next = head_ + kCapacity;
     const Phase phase = sealed_ && next == end_ ? kSealed : kFree;

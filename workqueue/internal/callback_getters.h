@@ -8,9 +8,11 @@
 #ifndef WORKQUEUE_INTERNAL_CALLBACK_GETTERS_H_
 #define WORKQUEUE_INTERNAL_CALLBACK_GETTERS_H_
 
+#include <array>
 #include <cstddef>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
 #include "workqueue/base/intrusive_list.h"
 #include "workqueue/base/slab.h"
 #include "workqueue/base/slot_map.h"
@@ -19,6 +21,87 @@
 
 namespace workqueue {
 namespace internal {
+
+// The maximum number of woken threads and callbacks of a queue that are on
+// their way at a time.
+inline constexpr size_t kMaxWoken = 4;
+
+// CallbackRunner
+//
+// The part of a queue that runs a callback that has been woken. A thread may
+// call `Run()` while the destructor of the queue runs on another thread. So
+// `Run()` calls a pointer: a virtual call would race with the destructor.
+class CallbackRunner {
+ public:
+  using Function = void (*)(CallbackRunner* self, SlabId getter);
+
+  explicit CallbackRunner(Function run) : run_(run) {}
+
+  // Called once for each wake-up, on a thread that the executor chooses. The
+  // queue exists until then.
+  void Run(SlabId getter) { run_(this, getter); }
+
+ private:
+  const Function run_;
+};
+
+// CallbackWakeUp
+//
+// A callback whose queue has an item for it.
+struct CallbackWakeUp {
+  // Submits the callback to its executor.
+  void Send() const;
+
+  Executor* executor;
+  CallbackRunner* queue;
+  SlabId getter;
+};
+
+// CallbackWakeUps
+//
+// The callbacks that one thread has woken while it held the lock of a queue.
+// The destructor sends the wake-ups, and so must run when the thread has
+// released the lock. Within a `HoldCallbacks`, the end of that object sends
+// them.
+class CallbackWakeUps {
+ public:
+  CallbackWakeUps() = default;
+  CallbackWakeUps(const CallbackWakeUps&) = delete;
+  CallbackWakeUps& operator=(const CallbackWakeUps&) = delete;
+
+  ~CallbackWakeUps() {
+    if (size_ > 0) SendAll();
+  }
+
+  // There may be at most `kMaxWoken`.
+  void Add(const CallbackWakeUp& wake_up) { wake_ups_[size_++] = wake_up; }
+
+ private:
+  void SendAll();
+
+  size_t size_ = 0;
+  std::array<CallbackWakeUp, kMaxWoken> wake_ups_;
+};
+
+// HoldCallbacks
+//
+// While such an object exists, its thread sends no wake-ups of callbacks. A
+// layer that calls the queue below with its own lock held makes one before it
+// takes the lock, because a callback may call the layer.
+class HoldCallbacks {
+ public:
+  HoldCallbacks();
+  ~HoldCallbacks();
+
+  HoldCallbacks(const HoldCallbacks&) = delete;
+  HoldCallbacks& operator=(const HoldCallbacks&) = delete;
+
+ private:
+  friend class CallbackWakeUps;
+
+  HoldCallbacks* const outer_;
+  absl::InlinedVector<CallbackWakeUp, kMaxWoken> held_;
+};
 
 // CallbackGetters
 //
@@ -39,9 +122,6 @@ class CallbackGetters {
     AcquireCallback<T> callback;  // empty if cancelled
     bool woken = false;
   };
-
-  // The number of callbacks that wait and have not been woken.
-  size_t waiting() const { return waiting_.size(); }
 
   // Adds a callback, as the last one. If there is no memory, throws and leaves
   // `callback` as it was.
@@ -81,24 +161,22 @@ class CallbackGetters {
     waiting_.InsertBefore(getter, next);
   }
 
+  // Destroys `getter`. May move another one that waits, so that the memory of a
+  // peak can be freed.
   void Remove(Getter* getter) {
     if (!getter->woken) waiting_.Remove(getter);
     getters_.Delete(getter);
-    if (getters_.CompactionDue()) Compact();
+    if (!getters_.CompactionDue()) return;
+    // One that has been woken keeps its slot, which the executor knows.
+    Getter* const from = getters_.NextToMove();
+    if (from == nullptr || from->woken) return;
+    Getter* const moved = getters_.Move(from);
+    if (moved == nullptr) return;
+    waiting_.ReplaceByCopy(moved);
+    getters_.Delete(from);
   }
 
  private:
-  // Moves a callback, so that the memory of a peak can be freed. One that has
-  // been woken keeps its slot, which the executor knows.
-  void Compact() {
-    Getter* const getter = getters_.NextToMove();
-    if (getter == nullptr || getter->woken) return;
-    Getter* const moved = getters_.Move(getter);
-    if (moved == nullptr) return;
-    waiting_.ReplaceByCopy(moved);
-    getters_.Delete(getter);
-  }
-
   SlotMap<Getter, AcquireTag> getters_;
   IntrusiveList<Getter> waiting_;
 };

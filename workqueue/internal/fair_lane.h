@@ -18,12 +18,10 @@
 namespace workqueue {
 namespace internal {
 
-// Hashes pointers for a `NodeHashSet`.
-struct PointerHash {
-  size_t operator()(const void* p) const {
-    return reinterpret_cast<uintptr_t>(p);
-  }
-};
+// Returns the hash of a pointer for a `NodeHashSet`.
+inline size_t PointerHash(const void* p) {
+  return reinterpret_cast<uintptr_t>(p);
+}
 
 template <typename T>
 struct FairGroup;

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -52,7 +51,7 @@ class FairPreview {
       item = lane.counts ? TakeByShare(rest) : TakeInTurn(rest);
     }
     if (item != nullptr && lane.group != nullptr) {
-      ++taken_.FindOrInsert(lane.group, PointerHash()(lane.group)).first->items;
+      ++taken_.FindOrInsert(lane.group, PointerHash(lane.group)).first->items;
     }
     return item;
   }
@@ -61,7 +60,7 @@ class FairPreview {
   // particular order, until `visit` returns false. Returns whether to go on.
   bool VisitRest(const Lane& lane,
                  absl::FunctionRef<bool(const QueuedItem<T>&)> visit) const {
-    const Rest* const rest = rests_.Find(&lane, PointerHash()(&lane));
+    const Rest* const rest = rests_.Find(&lane, PointerHash(&lane));
     const QueuedItem<T>* item =
         rest == nullptr ? lane.items.front() : rest->next_item;
     for (; item != nullptr; item = item->next()) {
@@ -122,18 +121,13 @@ class FairPreview {
     uint64_t items = 0;
   };
 
-  template <typename Entry, typename Of>
-  using SetBy =
-      NodeHashSet<const Of*, Entry, PointerHash, std::equal_to<const Of*>>;
-
   uint64_t InProcess(const Group* group) const {
-    const Taken* const taken = taken_.Find(group, PointerHash()(group));
+    const Taken* const taken = taken_.Find(group, PointerHash(group));
     return group->in_process + (taken == nullptr ? 0 : taken->items);
   }
 
   Rest* RestOf(const Lane& lane) {
-    const auto [rest, is_new] =
-        rests_.FindOrInsert(&lane, PointerHash()(&lane));
+    const auto [rest, is_new] = rests_.FindOrInsert(&lane, PointerHash(&lane));
     if (is_new) {
       rest->next_item = lane.items.front();
       rest->left_in_turn = lane.left_in_turn;
@@ -207,8 +201,8 @@ class FairPreview {
   }
 
   int64_t last_turn_;
-  SetBy<Rest, Lane> rests_;
-  SetBy<Taken, Group> taken_;
+  NodeHashSet<const Lane*, Rest> rests_;
+  NodeHashSet<const Group*, Taken> taken_;
 };
 
 }  // namespace internal

@@ -98,8 +98,10 @@ class FairTurns : public Ordering<T> {
     Update(lane);
   }
 
-  // Erases `lane`, and its parents, as far as they are empty.
-  void EraseIfEmpty(Lane* lane) { Update(lane); }
+  // Erases `lane` if it is empty. Otherwise gives it its state, and its place
+  // among its siblings if the state has changed. Then does the same with its
+  // parent if that may have changed, and so on.
+  void Update(Lane* lane);
 
   // Notes that the processing of an item of `group`, the innermost one, has
   // ended. `group` is null if there are no dimensions.
@@ -140,7 +142,7 @@ class FairTurns : public Ordering<T> {
       return group == other.group && parent == other.parent;
     }
     size_t Hash() const {
-      return PointerHash()(group) + PointerHash()(parent) * 0x9e3779b97f4a7c15;
+      return PointerHash(group) + PointerHash(parent) * 0x9e3779b97f4a7c15;
     }
 
     const FairGroup* group;
@@ -163,11 +165,6 @@ class FairTurns : public Ordering<T> {
   // Returns the root that hands out the next item; null if no item is ready.
   Root* NextRoot() const;
 
-  // Erases `lane` if it is empty. Otherwise gives it its state, and its place
-  // among its siblings if the state has changed. Then does the same with its
-  // parent if that may have changed, and so on.
-  void Update(Lane* lane);
-
   // Handles that `lane` has handed out an item. Updates the lane alone.
   void UseTurn(Lane* lane);
 
@@ -188,15 +185,14 @@ class FairTurns : public Ordering<T> {
   size_t retries_in_process_ = 0;
   size_t size_ = 0;
   int64_t last_turn_ = 0;
-  NodeHashSet<int, Priority, std::hash<int>, std::equal_to<int>> priorities_;
+  NodeHashSet<int, Priority> priorities_;
   // The priority of the item that was inserted last, unless it has been erased.
   // Most items have the same one.
   Priority* recent_ = nullptr;
   // The ready roots. `additions_` has those of items that are no retries.
   RootHeap additions_;
   RootHeap retries_;
-  NodeHashSet<LaneKey, FurtherLane, void, std::equal_to<LaneKey>>
-      further_lanes_;
+  NodeHashSet<LaneKey, FurtherLane> further_lanes_;
 };
 
 // Implementation details follow.

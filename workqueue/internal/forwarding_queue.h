@@ -38,8 +38,8 @@ absl::Status CheckQueueBelow(absl::string_view name, bool given,
 
 // ForwardingQueue
 //
-// A queue that implements `InterfaceType` on a queue that implements `Below`. It
-// forwards every function of `Interface<T>` to that queue, which it may own.
+// A queue that implements `InterfaceType` on a queue that implements `Below`.
+// It forwards every function of `Interface<T>` to that queue, which it may own.
 template <typename T, typename InterfaceType, typename Below>
 class ForwardingQueue : public InterfaceType {
  public:

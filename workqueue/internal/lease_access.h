@@ -13,6 +13,8 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "workqueue/base/log.h"
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
 #include "workqueue/ordering.h"
@@ -82,15 +84,14 @@ class LeaseCount {
  public:
   ~LeaseCount() {
     const size_t left = count_.load();
-    if (left > 0) DieOfLeases(left);
+    if (left == 0) return;
+    Fatal(absl::StrCat("a queue is destroyed before its leases; left: ", left));
   }
 
   void Increment() { ++count_; }
   void Decrement() { --count_; }
 
  private:
-  [[noreturn]] static void DieOfLeases(size_t left);
-
   std::atomic<size_t> count_{0};
 };
 

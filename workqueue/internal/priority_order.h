@@ -20,6 +20,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "workqueue/base/error_log.h"
 #include "workqueue/base/indexed_heap.h"
+#include "workqueue/interfaces.h"
 #include "workqueue/internal/queue_core.h"
 #include "workqueue/internal/queue_order.h"
 #include "workqueue/internal/queue_state.h"
@@ -42,8 +43,8 @@ class PriorityOrder {
  public:
   // An item may also wait for its time. A waiting item is in another heap,
   // which is not part of this class.
-  struct Entry : QueueOrder<T>::Entry {
-    using QueueOrder<T>::Entry::Entry;
+  struct Entry : QueueEntry<T> {
+    using QueueEntry<T>::QueueEntry;
 
     bool InUse() const { return QueueEntry<T>::InUse() || waiting; }
 
@@ -63,6 +64,8 @@ class PriorityOrder {
     bool is_retry;
     int64_t sequence;
   };
+
+  using QueueInterface = PriorityInterface<T>;
 
   static constexpr bool kHasPriorities = true;
 
@@ -129,8 +132,6 @@ class PriorityOrder {
     if (!entry->processing) heap_.Replace(entry->heap_index, SlotOf(entry));
   }
 
-  // Called when the address of `entry`, which is in the order but not known to
-  // its `Ordering`, has changed.
   void OnMoved(Entry* entry) {
     if (has_ordering()) {
       ordered_->OnMoved(entry);

@@ -34,13 +34,11 @@
 #include "workqueue/base/node_hash_set.h"
 #include "workqueue/base/printable.h"
 #include "workqueue/base/slab.h"
-#include "workqueue/base/trampoline.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/executor.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/internal/add_ring.h"
 #include "workqueue/internal/callback_getters.h"
-#include "workqueue/internal/callback_wake_ups.h"
 #include "workqueue/internal/compact_time.h"
 #include "workqueue/internal/lease_access.h"
 #include "workqueue/internal/queue_metrics.h"
@@ -69,10 +67,16 @@ struct QueueEntry : QueuedItem<T>, HashSetNode {
   // Whether the queue must keep the entry.
   bool InUse() const { return dirty || processing; }
 
+  // Whether the user's `Ordering` may use the address of the entry.
+  bool KnownToOrdering() const { return in_ordering || from_ordering; }
+
   ItemTimes times;
   bool dirty = false;       // must be processed
   bool processing = false;  // has been handed out
   bool leased = false;      // has been handed out as a lease
+  bool in_ordering = false;
+  // The ordering has handed the item out, and does not know that it is done.
+  bool from_ordering = false;
 };
 
 // Returns whether an `Eq` only calls `==`. The function objects of the standard
@@ -112,7 +116,8 @@ constexpr bool IsEqualityNoexcept() {
 // are handed out. It must have these members. The functions in the second group
 // must not throw.
 //
-//   * `Entry`, a class derived from `QueueEntry<T>`.
+//   * `Entry`, which is `QueueEntry<T>` or a class derived from it.
+//   * `QueueInterface`: the interface that the queue implements.
 //   * `kHasPriorities`: whether items have priorities.
 //   * `size_t size() const`: returns the number of entries.
 //   * `NextItem next() const`: returns whether there is an entry, and whether
@@ -132,11 +137,11 @@ constexpr bool IsEqualityNoexcept() {
 //     its priority). `added_again` tells whether the item was added meanwhile.
 //   * `void OnDone(Entry*)`: called when an entry is no longer dirty or being
 //     processed.
-//
-// `InterfaceType` is the interface that the queue implements.
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-class QueueCore : public InterfaceType,
+//   * `void OnMoved(Entry*)`: called when the address of an entry has changed
+//     that is in the order but not known to the user's `Ordering`.
+//   * `void Shrink()`: frees memory that the entries do not need.
+template <typename T, typename Order, typename Hash, typename Eq>
+class QueueCore : public Order::QueueInterface,
                   protected QueueState,
                   private LeaseOwner<T>,
                   private CallbackRunner {
@@ -305,7 +310,7 @@ class QueueCore : public InterfaceType,
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (metrics_ == nullptr) return;
     Report("the failed addition", entry, [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      metrics_->OnNotAdded(entry->times, priority);
+      metrics_->LeaveQueue(entry->times, priority);
     });
   }
 
@@ -321,10 +326,12 @@ class QueueCore : public InterfaceType,
     if (ABSL_PREDICT_FALSE(entries_.CompactionDue())) Compact();
   }
 
-  // Frees memory that the present entries do not need. May move an entry that
-  // is not being processed: a lease has the address of its entry. Throws
-  // nothing.
-  virtual void Compact() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) = 0;
+  // Frees memory that the entries do not need. The address of `moved`, which is
+  // not being processed, has changed; `moved` may be null. Throws nothing.
+  virtual void OnCompaction(Entry* moved) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    order_.Shrink();
+    if (moved != nullptr) order_.OnMoved(moved);
+  }
 
   // Returns whether no item is queued or being processed. The queue must be
   // shutting down.
@@ -352,7 +359,7 @@ class QueueCore : public InterfaceType,
     snapshot->queued.reserve(std::min(max, queued));
   }
 
-  NodeHashSet<T, Entry, Hash, Eq> entries_ ABSL_GUARDED_BY(mu_);
+  NodeHashSet<T, Entry, Eq> entries_ ABSL_GUARDED_BY(mu_);
   // Destroyed before entries_, because its destructor may read items.
   Order order_ ABSL_GUARDED_BY(mu_);
 
@@ -361,6 +368,16 @@ class QueueCore : public InterfaceType,
 
   ABSL_ATTRIBUTE_NOINLINE bool Push(const T& item, size_t hash) {
     return ring_.TryPush({item, hash, TimeOfAdd()});
+  }
+
+  // Frees memory that the present entries do not need. May move an entry that
+  // is not being processed: a lease has the address of its entry. Throws
+  // nothing.
+  ABSL_ATTRIBUTE_NOINLINE void Compact() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    Entry* const entry = entries_.NextToMove();
+    const bool may_move =
+        entry != nullptr && !entry->processing && !entry->KnownToOrdering();
+    OnCompaction(may_move ? entries_.Move(entry) : nullptr);
   }
 
   // Lets additions be pushed, unless a thread blocks in the queue or its
@@ -406,10 +423,6 @@ class QueueCore : public InterfaceType,
       callbacks->Add({getter->executor, this, getter->slot()});
     }
   }
-
-  // Makes `callback` wait for an item, even if one is queued.
-  AcquireId AddCallback(Executor* executor, AcquireCallback<T>&& callback)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Runs the callback of `slot`, which has been woken.
   void RunCallback(SlabId slot);
@@ -472,7 +485,7 @@ class QueueCore : public InterfaceType,
   }
 
   // Ends the program if an item is leased.
-  void CheckNoLeases() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void CheckNoLeases() const ABSL_LOCKS_EXCLUDED(mu_);
 
   // Reports the work in progress.
   void ReportProgress();
@@ -490,12 +503,13 @@ class QueueCore : public InterfaceType,
 
 // Implementation details follow.
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
+template <typename T, typename Order, typename Hash, typename Eq>
 template <typename... Args>
-QueueCore<T, InterfaceType, Order, Hash, Eq>::QueueCore(
-    absl::string_view name, MetricsProvider* metrics_provider,
-    LogSink* log_sink, const QueueClock& clock, Args&&... order)
+QueueCore<T, Order, Hash, Eq>::QueueCore(absl::string_view name,
+                                         MetricsProvider* metrics_provider,
+                                         LogSink* log_sink,
+                                         const QueueClock& clock,
+                                         Args&&... order)
     : QueueState(name, metrics_provider, log_sink, clock,
                  Order::kHasPriorities),
       CallbackRunner([](CallbackRunner* self, SlabId getter) {
@@ -505,27 +519,22 @@ QueueCore<T, InterfaceType, Order, Hash, Eq>::QueueCore(
   StartReports([this] { ReportProgress(); }, name, clock);
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-QueueCore<T, InterfaceType, Order, Hash, Eq>::~QueueCore() {
+template <typename T, typename Order, typename Hash, typename Eq>
+QueueCore<T, Order, Hash, Eq>::~QueueCore() {
   {
     Lock lock(this, kGoOn);
     BeginDestruction();
   }
-  Trampoline::RunDeferred();
-  {
-    MutexLock lock(&mu_);
-    AwaitNobodyBlocks();
-    CheckNoLeases();
-  }
-  ticker_.reset();  // It calls ReportProgress().
+  AwaitNobodyBlocks();
+  CheckNoLeases();
+  StopReports();
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-void QueueCore<T, InterfaceType, Order, Hash, Eq>::CheckNoLeases() const {
+template <typename T, typename Order, typename Hash, typename Eq>
+void QueueCore<T, Order, Hash, Eq>::CheckNoLeases() const {
   const Entry* leased = nullptr;
   size_t leases = 0;
+  MutexLock lock(&mu_);
   for (const QueuedItem<T>* item = processing_.front(); item != nullptr;
        item = item->next()) {
     const Entry* const entry = static_cast<const Entry*>(item);
@@ -535,9 +544,8 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::CheckNoLeases() const {
   if (leases > 0) DieOfLeases(leases, DescribeItem(leased->item()));
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-void QueueCore<T, InterfaceType, Order, Hash, Eq>::ReportProgress() {
+template <typename T, typename Order, typename Hash, typename Eq>
+void QueueCore<T, Order, Hash, Eq>::ReportProgress() {
   Lock lock(this, kGoOn);  // Also counts what has been pushed.
   errors_.Try([] { return "the oldest queued item cannot be reported"; },
               [&] { metrics_->UpdateOldestQueued(); });
@@ -549,11 +557,11 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::ReportProgress() {
               [&] { metrics_->UpdateUnfinishedWork(oldest); });
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
+template <typename T, typename Order, typename Hash, typename Eq>
 template <typename U>
-void QueueCore<T, InterfaceType, Order, Hash, Eq>::AddWithoutPriority(
-    U&& item, size_t hash, const CompactTime* time, bool pushed) {
+void QueueCore<T, Order, Hash, Eq>::AddWithoutPriority(U&& item, size_t hash,
+                                                       const CompactTime* time,
+                                                       bool pushed) {
   Entry* const entry = entries_.FindOrInsert(std::forward<U>(item), hash).first;
   if (entry->dirty) {
     if (!entry->processing) order_.Touch(entry);
@@ -581,11 +589,10 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::AddWithoutPriority(
   entry->dirty = true;
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
+template <typename T, typename Order, typename Hash, typename Eq>
 template <typename F>
-inline auto QueueCore<T, InterfaceType, Order, Hash, Eq>::HandOut(
-    CompactTime now, F copy) -> Entry* {
+inline auto QueueCore<T, Order, Hash, Eq>::HandOut(CompactTime now, F copy)
+    -> Entry* {
   Entry* entry = nullptr;
   absl::Cleanup undo = [this, &entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     if (entry != nullptr) order_.PutBack(entry);
@@ -604,10 +611,9 @@ inline auto QueueCore<T, InterfaceType, Order, Hash, Eq>::HandOut(
   return entry;
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-absl::Status QueueCore<T, InterfaceType, Order, Hash, Eq>::GetItem(
-    absl::Duration timeout, ItemReceiver<T> receive) {
+template <typename T, typename Order, typename Hash, typename Eq>
+absl::Status QueueCore<T, Order, Hash, Eq>::GetItem(absl::Duration timeout,
+                                                    ItemReceiver<T> receive) {
   Lock lock(this);
   absl::Status status = AwaitItem(timeout);
   if (status.ok()) {
@@ -618,9 +624,8 @@ absl::Status QueueCore<T, InterfaceType, Order, Hash, Eq>::GetItem(
   return status;
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-absl::Status QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireInto(
+template <typename T, typename Order, typename Hash, typename Eq>
+absl::Status QueueCore<T, Order, Hash, Eq>::AcquireInto(
     Lease<T>* lease, absl::Duration timeout) {
   QueuedItem<T>* const item = LeaseAccess::Release<T>(lease, this);
   lease->Done();  // Ends the lease if it is of another queue.
@@ -631,11 +636,10 @@ absl::Status QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireInto(
   return status;
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
+template <typename T, typename Order, typename Hash, typename Eq>
 absl::StatusOr<LeaseBatch<T>>
-QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireUpToWithTimeout(
-    size_t max, absl::Duration timeout) {
+QueueCore<T, Order, Hash, Eq>::AcquireUpToWithTimeout(size_t max,
+                                                      absl::Duration timeout) {
   if (max == 0) return ZeroMaxError();
   LeaseBatch<T> leases;
   Lock lock(this);
@@ -654,33 +658,25 @@ QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireUpToWithTimeout(
   return leases;
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-AcquireId QueueCore<T, InterfaceType, Order, Hash, Eq>::AcquireNextAsync(
+template <typename T, typename Order, typename Hash, typename Eq>
+AcquireId QueueCore<T, Order, Hash, Eq>::AcquireNextAsync(
     Lease<T>* lease, Executor* executor, AcquireCallback<T> callback) {
   QueuedItem<T>* const item = LeaseAccess::Release<T>(lease, this);
   lease->Done();  // Ends the lease if it is of another queue.
   Lock lock(this, kGoOn);
   if (item != nullptr) EndLease(item, LeaseEnd::kDone);
-  return AddCallback(executor, std::move(callback));
-}
-
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-AcquireId QueueCore<T, InterfaceType, Order, Hash, Eq>::AddCallback(
-    Executor* executor, AcquireCallback<T>&& callback) {
+  // The callback waits, even if an item is queued.
   if (ring_.active()) SealRing();
   if (callbacks_ == nullptr) {
     callbacks_ = std::make_unique<CallbackGetters<T>>();
   }
   const auto* const getter = callbacks_->Add(executor, std::move(callback));
-  QueueState::AddCallback();
+  ++waiting_callbacks_;
   return CallbackGetters<T>::IdOf(getter);
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-bool QueueCore<T, InterfaceType, Order, Hash, Eq>::CancelAcquire(AcquireId id) {
+template <typename T, typename Order, typename Hash, typename Eq>
+bool QueueCore<T, Order, Hash, Eq>::CancelAcquire(AcquireId id) {
   AcquireCallback<T> cancelled;  // destroyed without the lock
   Lock lock(this, kGoOn);
   if (callbacks_ == nullptr) return false;
@@ -691,13 +687,12 @@ bool QueueCore<T, InterfaceType, Order, Hash, Eq>::CancelAcquire(AcquireId id) {
   // If it has been woken, its executor still calls RunCallback().
   if (getter->woken) return true;
   callbacks_->Remove(getter);
-  RemoveCallback();
+  --waiting_callbacks_;
   return true;
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-void QueueCore<T, InterfaceType, Order, Hash, Eq>::RunCallback(SlabId slot) {
+template <typename T, typename Order, typename Hash, typename Eq>
+void QueueCore<T, Order, Hash, Eq>::RunCallback(SlabId slot) {
   AcquireCallback<T> callback;
   absl::StatusOr<Lease<T>> lease;
   {
@@ -706,7 +701,8 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::RunCallback(SlabId slot) {
     if (getter->callback != nullptr) {
       if (MustWait(order_.next())) {
         callbacks_->WaitAgain(getter);  // Another thread has taken the item.
-        CallbackWaitsAgain();
+        --woken_getters_;
+        ++waiting_callbacks_;
         return;
       }
       lease = CatchAsStatus(
@@ -718,16 +714,15 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::RunCallback(SlabId slot) {
       callback = std::move(getter->callback);
     }
     callbacks_->Remove(getter);
-    RemoveWokenCallback();
+    --woken_getters_;
   }
   // The queue may have been destroyed, unless `lease` is of an item.
   if (callback != nullptr) std::move(callback)(std::move(lease));
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-absl::StatusOr<bool>
-QueueCore<T, InterfaceType, Order, Hash, Eq>::EndProcessing(const T& item) {
+template <typename T, typename Order, typename Hash, typename Eq>
+absl::StatusOr<bool> QueueCore<T, Order, Hash, Eq>::EndProcessing(
+    const T& item) {
   const size_t hash = Hash()(item);
   Lock lock(this, kGoOn);
   Entry* const entry = entries_.Find(item, hash);
@@ -736,19 +731,17 @@ QueueCore<T, InterfaceType, Order, Hash, Eq>::EndProcessing(const T& item) {
   return true;
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-bool QueueCore<T, InterfaceType, Order, Hash, Eq>::EndLeases(
+template <typename T, typename Order, typename Hash, typename Eq>
+bool QueueCore<T, Order, Hash, Eq>::EndLeases(
     absl::Span<QueuedItem<T>* const> items, LeaseEnd end) {
   Lock lock(this, kGoOn);
   for (QueuedItem<T>* item : items) EndLease(item, end);
   return true;
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-void QueueCore<T, InterfaceType, Order, Hash, Eq>::EndLease(QueuedItem<T>* item,
-                                                            LeaseEnd end) {
+template <typename T, typename Order, typename Hash, typename Eq>
+void QueueCore<T, Order, Hash, Eq>::EndLease(QueuedItem<T>* item,
+                                             LeaseEnd end) {
   Entry* const entry = static_cast<Entry*>(item);
   entry->leased = false;
   if (end == LeaseEnd::kGivenBack) {
@@ -758,9 +751,8 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::EndLease(QueuedItem<T>* item,
   }
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-void QueueCore<T, InterfaceType, Order, Hash, Eq>::Finish(Entry* entry) {
+template <typename T, typename Order, typename Hash, typename Eq>
+void QueueCore<T, Order, Hash, Eq>::Finish(Entry* entry) {
   if (metrics_ != nullptr) {
     Report("the end", entry, [&] { metrics_->OnDone(entry->times); });
   }
@@ -775,9 +767,8 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::Finish(Entry* entry) {
   if (IsShuttingDown() && Idle()) NotifyIdle();
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-void QueueCore<T, InterfaceType, Order, Hash, Eq>::GiveBack(Entry* entry) {
+template <typename T, typename Order, typename Hash, typename Eq>
+void QueueCore<T, Order, Hash, Eq>::GiveBack(Entry* entry) {
   const bool added_again = EndWait(entry) || entry->dirty;
   std::optional<int> added_priority;
   if (entry->dirty) added_priority = entry->priority();
@@ -791,10 +782,8 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::GiveBack(Entry* entry) {
   });
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-absl::StatusOr<bool>
-QueueCore<T, InterfaceType, Order, Hash, Eq>::ShutDownAndDrain(
+template <typename T, typename Order, typename Hash, typename Eq>
+absl::StatusOr<bool> QueueCore<T, Order, Hash, Eq>::ShutDownAndDrain(
     std::optional<absl::Duration> drain) {
   int64_t begun = 0;
   {
@@ -812,17 +801,14 @@ QueueCore<T, InterfaceType, Order, Hash, Eq>::ShutDownAndDrain(
   });
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-void QueueCore<T, InterfaceType, Order, Hash, Eq>::Close() {
+template <typename T, typename Order, typename Hash, typename Eq>
+void QueueCore<T, Order, Hash, Eq>::Close() {
   Lock lock(this, kGoOn);
   BeginShutDown();
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-absl::StatusOr<Snapshot<T>>
-QueueCore<T, InterfaceType, Order, Hash, Eq>::TakeSnapshotWith(
+template <typename T, typename Order, typename Hash, typename Eq>
+absl::StatusOr<Snapshot<T>> QueueCore<T, Order, Hash, Eq>::TakeSnapshotWith(
     const SnapshotOptions<T>& options) const {
   // To take the lock applies the additions that have been pushed, which a
   // caller cannot see.
@@ -840,10 +826,9 @@ QueueCore<T, InterfaceType, Order, Hash, Eq>::TakeSnapshotWith(
   return snapshot;
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-void QueueCore<T, InterfaceType, Order, Hash, Eq>::CopyUpTo(
-    size_t max, Snapshot<T>* snapshot) const {
+template <typename T, typename Order, typename Hash, typename Eq>
+void QueueCore<T, Order, Hash, Eq>::CopyUpTo(size_t max,
+                                             Snapshot<T>* snapshot) const {
   CopyNumbers(snapshot);
   const bool in_order =
       order_.ForFirst(max, [snapshot](const QueuedItem<T>& item) {
@@ -865,10 +850,9 @@ void QueueCore<T, InterfaceType, Order, Hash, Eq>::CopyUpTo(
   if (max > 0) snapshot->bounds = order_.Bounds(nullptr, max);
 }
 
-template <typename T, typename InterfaceType, typename Order, typename Hash,
-          typename Eq>
-void QueueCore<T, InterfaceType, Order, Hash, Eq>::CopyOf(
-    const Entry* entry, Snapshot<T>* snapshot) const {
+template <typename T, typename Order, typename Hash, typename Eq>
+void QueueCore<T, Order, Hash, Eq>::CopyOf(const Entry* entry,
+                                           Snapshot<T>* snapshot) const {
   CopyNumbers(snapshot);
   if (entry == nullptr) return;
   if (entry->processing) {

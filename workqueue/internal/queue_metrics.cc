@@ -4,10 +4,13 @@
 #include "workqueue/internal/queue_metrics.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <optional>
 
+#include "absl/container/btree_map.h"
 #include "absl/memory/memory.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -33,6 +36,50 @@ void Set(SettableGaugeMetric* metric, absl::Duration value) {
 }
 
 }  // namespace
+
+// AddTimes
+//
+// The times at which the items of a queue were added, to find the earliest one.
+// Counts the items of each tenth of a second. So it is small if the items of a
+// queue were added within a short time, and has at most one count for each
+// item.
+//
+// `Insert()` and `Erase()` take O(log n) for n counts. `Earliest()` takes
+// constant time. Only `Insert()` throws (`std::bad_alloc`). Not thread-safe.
+class QueueMetrics::AddTimes {
+ public:
+  void Insert(absl::Time added) {
+    const auto it = counts_.try_emplace(ToTenths(added), 0).first;
+    ++it->second;
+    // The count before may be the one that Erase() has kept.
+    if (it != counts_.begin() && std::prev(it)->second == 0) {
+      counts_.erase(std::prev(it));
+    }
+  }
+
+  // Undoes one `Insert(added)`. Does nothing if there was none.
+  void Erase(absl::Time added) {
+    const auto it = counts_.find(ToTenths(added));
+    if (it == counts_.end() || it->second == 0) return;
+    // The latest count is likely to be used again, so it is kept.
+    if (--it->second == 0 && std::next(it) != counts_.end()) counts_.erase(it);
+  }
+
+  // Returns the earliest time, rounded to a tenth of a second; nothing if there
+  // is no item.
+  std::optional<absl::Time> Earliest() const {
+    if (counts_.empty() || counts_.begin()->second == 0) return std::nullopt;
+    return absl::UnixEpoch() + absl::Milliseconds(100) * counts_.begin()->first;
+  }
+
+ private:
+  static int64_t ToTenths(absl::Time time) {
+    return absl::ToUnixMillis(time) / 100;
+  }
+
+  // Only the last count may be zero.
+  absl::btree_map<int64_t, size_t> counts_;
+};
 
 MetricsProvider* ProviderFor(absl::string_view name,
                              MetricsProvider* provider) {
@@ -64,10 +111,15 @@ QueueMetrics::QueueMetrics(absl::string_view name, MetricsProvider* provider,
       unfinished_work_seconds_(provider->NewUnfinishedWorkSecondsMetric(name)),
       longest_running_processor_seconds_(
           provider->NewLongestRunningProcessorSecondsMetric(name)),
-      oldest_queued_seconds_(provider->NewOldestQueuedSecondsMetric(name)) {}
+      oldest_queued_seconds_(provider->NewOldestQueuedSecondsMetric(name)),
+      queued_(oldest_queued_seconds_ == nullptr
+                  ? nullptr
+                  : std::make_unique<AddTimes>()) {}
+
+QueueMetrics::~QueueMetrics() = default;
 
 void QueueMetrics::EnterQueue(const ItemTimes& times, int priority) {
-  if (oldest_queued_seconds_ != nullptr) queued_.Insert(times.added.Get());
+  if (queued_ != nullptr) queued_->Insert(times.added.Get());
   if (depth_by_priority_ != nullptr) depth_by_priority_->Inc(priority);
   if (depth_ != nullptr) depth_->Inc();
 }
@@ -75,16 +127,12 @@ void QueueMetrics::EnterQueue(const ItemTimes& times, int priority) {
 void QueueMetrics::LeaveQueue(const ItemTimes& times, int priority) {
   if (depth_by_priority_ != nullptr) depth_by_priority_->Dec(priority);
   if (depth_ != nullptr) depth_->Dec();
-  if (oldest_queued_seconds_ != nullptr) queued_.Erase(times.added.Get());
+  if (queued_ != nullptr) queued_->Erase(times.added.Get());
 }
 
 void QueueMetrics::OnAdd(const ItemTimes& times, int priority) {
   if (adds_ != nullptr) adds_->Inc();
   EnterQueue(times, priority);
-}
-
-void QueueMetrics::OnNotAdded(const ItemTimes& times, int priority) {
-  LeaveQueue(times, priority);
 }
 
 void QueueMetrics::OnGet(ItemTimes& times, int priority) {
@@ -126,8 +174,8 @@ void QueueMetrics::OnDone(const ItemTimes& times) {
 }
 
 void QueueMetrics::UpdateOldestQueued() {
-  if (oldest_queued_seconds_ == nullptr) return;
-  const std::optional<absl::Time> oldest = queued_.Earliest();
+  if (queued_ == nullptr) return;
+  const std::optional<absl::Time> oldest = queued_->Earliest();
   Set(oldest_queued_seconds_.get(),
       oldest.has_value() ? clock_->TimeNow() - *oldest : absl::ZeroDuration());
 }

@@ -15,7 +15,6 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "workqueue/clock/clock.h"
-#include "workqueue/internal/add_times.h"
 #include "workqueue/internal/compact_time.h"
 #include "workqueue/metrics.h"
 
@@ -50,14 +49,17 @@ class QueueMetrics {
                                               Clock* clock,
                                               bool has_priorities);
 
+  ~QueueMetrics();
+
   // Called before an item is added, and before it is handed out. If a metric
   // throws, the queue must not add the item or hand it out. The caller has set
   // the time of an add.
   void OnAdd(const ItemTimes& times, int priority);
   void OnGet(ItemTimes& times, int priority);
 
-  // Called if the item of an `OnAdd()` has not been added after all.
-  void OnNotAdded(const ItemTimes& times, int priority);
+  // The item of `times` counts as queued no longer. Called if the item of an
+  // `OnAdd()` has not been added after all.
+  void LeaveQueue(const ItemTimes& times, int priority);
 
   // Called when the priority of an item that has been added and not yet handed
   // out changes.
@@ -81,9 +83,10 @@ class QueueMetrics {
   void UpdateUnfinishedWork(const ItemTimes* oldest);
 
  private:
-  // The item of `times` counts as queued from now on, or no longer.
+  class AddTimes;
+
+  // The item of `times` counts as queued from now on.
   void EnterQueue(const ItemTimes& times, int priority);
-  void LeaveQueue(const ItemTimes& times, int priority);
 
   // Removes the item of `times` from the items in progress.
   void EndProgress(const ItemTimes& times);
@@ -102,7 +105,8 @@ class QueueMetrics {
   const std::unique_ptr<SettableGaugeMetric> longest_running_processor_seconds_;
   const std::unique_ptr<SettableGaugeMetric> oldest_queued_seconds_;
 
-  AddTimes queued_;  // empty without oldest_queued_seconds_
+  // Null without oldest_queued_seconds_.
+  const std::unique_ptr<AddTimes> queued_;
 
   // The number of items in progress, and the sum of the times from epoch_ to
   // their starts. These two give the sum of the items' ages without a visit to

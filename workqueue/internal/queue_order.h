@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "workqueue/base/error_log.h"
 #include "workqueue/base/printable.h"
+#include "workqueue/interfaces.h"
 #include "workqueue/internal/queue_core.h"
 #include "workqueue/internal/queue_state.h"
 #include "workqueue/ordering.h"
@@ -34,16 +35,8 @@ namespace internal {
 template <typename T>
 class QueueOrder {
  public:
-  struct Entry : QueueEntry<T> {
-    using QueueEntry<T>::QueueEntry;
-
-    // Whether the ordering may use the address of the entry.
-    bool KnownToOrdering() const { return in_ordering || from_ordering; }
-
-    bool in_ordering = false;
-    // The ordering has handed the item out, and does not know that it is done.
-    bool from_ordering = false;
-  };
+  using Entry = QueueEntry<T>;
+  using QueueInterface = Interface<T>;
 
   static constexpr bool kHasPriorities = false;
 
@@ -110,9 +103,8 @@ class QueueOrder {
     ordering_->OnDone(entry);
   }
 
-  // Called when the address of `entry`, which is in the order but not known to
-  // its `Ordering`, has changed.
   void OnMoved(Entry* entry) { list_.ReplaceByCopy(entry); }
+  void Shrink() {}
 
   // Returns false if the ordering does not tell the order.
   bool ForFirst(size_t max,

@@ -19,7 +19,9 @@
 #include "absl/time/time.h"
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/log.h"
-#include "workqueue/internal/callback_wake_ups.h"
+#include "workqueue/base/mutex_lock.h"
+#include "workqueue/base/trampoline.h"
+#include "workqueue/internal/callback_getters.h"
 #include "workqueue/internal/queue_metrics.h"
 #include "workqueue/internal/ticker.h"
 #include "workqueue/log_sink.h"
@@ -42,6 +44,8 @@ QueueState::QueueState(absl::string_view name,
       metrics_(QueueMetrics::Create(name, metrics_provider, clock_,
                                     has_priorities)) {}
 
+QueueState::~QueueState() = default;
+
 void QueueState::StartReports(std::function<void()> report,
                               absl::string_view name, const QueueClock& clock) {
   if (metrics_ == nullptr) return;
@@ -49,6 +53,8 @@ void QueueState::StartReports(std::function<void()> report,
       std::make_unique<Ticker>(clock.LoopOrNew(name), clock_,
                                QueueMetrics::UpdatePeriod(), std::move(report));
 }
+
+void QueueState::StopReports() { ticker_.reset(); }
 
 absl::Status QueueState::AwaitItem(absl::Duration timeout,
                                    absl::FunctionRef<NextItem()> next) {
@@ -81,13 +87,9 @@ absl::Status QueueState::AfterWait(NextItem next) const {
   if (next == NextItem::kReady && !closing_) return absl::OkStatus();
   // The error has no message, because a caller that polls would pay for it.
   if (MustWait(next)) return absl::DeadlineExceededError("");
-  absl::Status cancelled(absl::StatusCode::kCancelled, "");
   // A worker must learn of the end even if there is no memory for the message.
-  TryCall([&cancelled] {
-    cancelled =
-        absl::CancelledError("the queue has been shut down and is empty");
-  });
-  return cancelled;
+  return MakeError(absl::StatusCode::kCancelled,
+                   "the queue has been shut down and is empty");
 }
 
 bool QueueState::AwaitDrained(int64_t drain, absl::Duration timeout,
@@ -153,7 +155,12 @@ void QueueState::BeginDestruction() {
 }
 
 void QueueState::AwaitNobodyBlocks() {
-  mu_.Await(absl::Condition(this, &QueueState::NobodyBlocks));
+  Trampoline::RunDeferred();
+  const auto nobody_blocks = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return !ThreadsBlock();
+  };
+  MutexLock lock(&mu_);
+  mu_.Await(absl::Condition(&nobody_blocks));
 }
 
 void QueueState::DieOfLeases(size_t leases, absl::string_view item) const {

@@ -27,13 +27,14 @@
 #include "workqueue/clock/steady_time.h"
 #include "workqueue/internal/compact_time.h"
 #include "workqueue/internal/queue_metrics.h"
-#include "workqueue/internal/ticker.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/metrics.h"
 #include "workqueue/timer/queue_clock.h"
 
 namespace workqueue {
 namespace internal {
+
+class Ticker;
 
 // Whether a queue has an item that it can hand out now.
 enum class NextItem {
@@ -64,12 +65,17 @@ class QueueState {
   // `QueueOptions`.
   QueueState(absl::string_view name, MetricsProvider* metrics_provider,
              LogSink* log_sink, const QueueClock& clock, bool has_priorities);
-  ~QueueState() = default;
+  ~QueueState();
 
   // From now on calls `report` every `QueueMetrics::UpdatePeriod()`, if there
   // are metrics. `name` and `clock` are those of `QueueOptions`.
   void StartReports(std::function<void()> report, absl::string_view name,
                     const QueueClock& clock);
+
+  // Ends the calls of `report`. Blocks until none is in progress. The
+  // destructor of the derived class must call this, because `report` uses that
+  // class.
+  void StopReports();
 
   // Blocks until `next()` tells of an item that is ready, the queue is shut
   // down and has no item, or `timeout` has passed. Returns OK if an item may be
@@ -107,7 +113,7 @@ class QueueState {
 
   // Returns whether a thread blocks in the queue, or a callback waits in it.
   bool ThreadsBlock() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    return blocked_ > 0;
+    return blocked_ + waiting_callbacks_ + woken_getters_ > 0;
   }
 
   // Wakes threads and callbacks that wait for an item. `queued` items are
@@ -122,30 +128,6 @@ class QueueState {
   // also wakes threads and callbacks for which there is no item.
   size_t WakeGetters(NextItem next, size_t queued)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-
-  // A callback begins to wait.
-  void AddCallback() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    ++blocked_;
-    ++waiting_callbacks_;
-  }
-
-  // A callback that has not been woken is removed.
-  void RemoveCallback() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    --blocked_;
-    --waiting_callbacks_;
-  }
-
-  // A callback that has been woken found no item, and waits again.
-  void CallbackWaitsAgain() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    --woken_getters_;
-    ++waiting_callbacks_;
-  }
-
-  // A callback that has been woken is removed.
-  void RemoveWokenCallback() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    --woken_getters_;
-    --blocked_;
-  }
 
   // Returns the status of a get that has stopped waiting: OK if an item may be
   // handed out, and otherwise the error.
@@ -164,8 +146,9 @@ class QueueState {
   // destructor of the derived class, before `AwaitNobodyBlocks()`.
   void BeginDestruction() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // Blocks until no thread blocks and no callback waits in the queue.
-  void AwaitNobodyBlocks() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Blocks until no thread blocks and no callback waits in the queue. First
+  // runs the callbacks that this thread has deferred.
+  void AwaitNobodyBlocks() ABSL_LOCKS_EXCLUDED(mu_);
 
   // Aborts the program with a message: the queue is destroyed while `leases`
   // leases exist, and one of them is of `item`.
@@ -183,11 +166,6 @@ class QueueState {
 
   ErrorLog errors_;
 
-  // Calls the function of `StartReports()`; null without metrics. The
-  // destructor of the derived class must destroy it, because the function uses
-  // the derived class.
-  std::unique_ptr<Ticker> ticker_;
-
  private:
   // A thread that waits for an item without a timeout.
   struct Getter : IntrusiveLink<Getter> {
@@ -199,16 +177,14 @@ class QueueState {
   // must end. They leave the list themselves.
   void SignalGetters() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  bool NobodyBlocks() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    return !ThreadsBlock();
-  }
+  // Calls the function of `StartReports()`; null without metrics.
+  std::unique_ptr<Ticker> ticker_;
 
   // Signalled by `EndDrains()` and `NotifyIdle()`.
   absl::CondVar drained_;
   // The number of calls of `EndDrains()`.
   int64_t drain_ends_ ABSL_GUARDED_BY(mu_) = 0;
-  // The number of threads that block in `AwaitItem()` or `AwaitDrained()`, and
-  // of callbacks that have not run.
+  // The number of threads that block in `AwaitItem()` or `AwaitDrained()`.
   size_t blocked_ ABSL_GUARDED_BY(mu_) = 0;
   // True once the destructor has begun. No item is handed out then.
   bool closing_ ABSL_GUARDED_BY(mu_) = false;
@@ -217,15 +193,17 @@ class QueueState {
   std::atomic<bool> shutting_down_{false};
   // Whether a callback is woken next if threads wait, too.
   bool turn_of_callback_ ABSL_GUARDED_BY(mu_) = false;
+
+ protected:
   // The threads that wait and have not been woken, the last one first, the
   // number of callbacks likewise, and the number of both that have been woken
   // and do not run yet. While an item is ready and one of them waits, at least
-  // one has been woken.
+  // one has been woken. This class wakes callbacks, and the derived class
+  // counts whatever else happens to them.
   size_t woken_getters_ ABSL_GUARDED_BY(mu_) = 0;
   size_t waiting_callbacks_ ABSL_GUARDED_BY(mu_) = 0;
   IntrusiveList<Getter> getters_ ABSL_GUARDED_BY(mu_);
 
- protected:
   // The members that every call uses are next to each other, because each line
   // of the cache that another core has written costs more than the lock.
   Clock* const clock_;

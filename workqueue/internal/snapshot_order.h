@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -51,12 +52,8 @@ void SortWaiting(Snapshot<T>* snapshot, const std::vector<int64_t>& sequences) {
   if (sequences.empty()) return;
   const auto& waiting = snapshot->waiting;
   SortByIndex(&snapshot->waiting, [&waiting, &sequences](size_t a, size_t b) {
-    if (waiting[a].ready_at != waiting[b].ready_at) {
-      return waiting[a].ready_at < waiting[b].ready_at;
-    }
-    return waiting[a].priority != waiting[b].priority
-               ? waiting[a].priority > waiting[b].priority
-               : sequences[a] < sequences[b];
+    return std::tie(waiting[a].ready_at, waiting[b].priority, sequences[a]) <
+           std::tie(waiting[b].ready_at, waiting[a].priority, sequences[b]);
   });
 }
 
@@ -67,9 +64,8 @@ void SortQueued(Snapshot<T>* snapshot, const std::vector<int64_t>& sequences) {
   if (sequences.empty()) return;
   const auto& queued = snapshot->queued;
   SortByIndex(&snapshot->queued, [&queued, &sequences](size_t a, size_t b) {
-    return queued[a].priority != queued[b].priority
-               ? queued[a].priority > queued[b].priority
-               : sequences[a] < sequences[b];
+    return std::tie(queued[b].priority, sequences[a]) <
+           std::tie(queued[a].priority, sequences[b]);
   });
 }
 

@@ -9,12 +9,17 @@
 #define WORKQUEUE_INTERNAL_TICKER_H_
 
 #include <algorithm>
+#include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/log_sink.h"
+#include "workqueue/metrics.h"
 #include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue {
@@ -55,6 +60,23 @@ class Ticker final : private WaitingLoop::Client {
   const std::function<void()> function_;
   absl::Time next_;
 };
+
+// The function of a `MetricsProvider` that makes a gauge.
+using MakeGauge = std::unique_ptr<SettableGaugeMetric> (MetricsProvider::*)(
+    absl::string_view name);
+
+// Sets a gauge of the queue `name` to the result of `sample()`, every
+// `QueueMetrics::UpdatePeriod()`, until the result is destroyed. If `sample()`
+// returns nothing, the gauge is not set. If it throws, or the gauge, the error
+// is logged.
+//
+// Makes the gauge with the provider's function `make`. Chooses the provider as
+// `QueueMetrics::Create()` does. Returns null if there is no gauge. `log_sink`
+// may be null.
+std::unique_ptr<Ticker> SampleGauge(
+    absl::string_view name, MetricsProvider* provider, MakeGauge make,
+    LogSink* log_sink, std::shared_ptr<WaitingLoop> loop,
+    std::function<std::optional<size_t>()> sample);
 
 }  // namespace internal
 }  // namespace workqueue

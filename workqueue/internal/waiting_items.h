@@ -37,7 +37,7 @@ namespace internal {
 // changed.
 //
 // Not thread-safe.
-template <typename T, typename Hash, typename Eq>
+template <typename T, typename Eq>
 class WaitingItems {
  public:
   // A waiting item.
@@ -170,7 +170,7 @@ class WaitingItems {
   }
 
   WaitingSet set_;
-  internal::NodeHashSet<T, Entry, Hash, Eq> table_;
+  internal::NodeHashSet<T, Entry, Eq> table_;
 };
 
 }  // namespace internal

@@ -310,7 +310,7 @@ DelayQueueHandle DelayQueue<T>::Push(T&& value, absl::Duration delay) {
   const absl::Time due_at = now + delay;
   waiting_.Reserve(nodes_.NextSlot(), due_at);
   Node* const node = nodes_.New(std::move(value));
-  Insert(node->slot(), due_at, now);
+  waiters_.WakeBy(waiting_.Insert(node->slot(), due_at, now));
   return nodes_.HandleOf(node);
 }
 
@@ -465,7 +465,9 @@ bool DelayQueue<T>::Reset(Handle handle, absl::Duration delay) {
   MutexLock lock(&mu_);
   Node* const node = ShuttingDown() ? nullptr : Find(handle);
   if (node == nullptr) return false;
-  Move(node->slot(), now + delay, now);
+  const absl::Time due_at = now + delay;
+  waiting_.Reserve(node->slot(), due_at);
+  waiters_.WakeBy(waiting_.Move(node->slot(), due_at, now));
   return true;
 }
 
@@ -474,7 +476,8 @@ void DelayQueue<T>::ShutDown() {
   const absl::Time now = clock_->TimeNow();
   Removed removed(this);
   MutexLock lock(&mu_);
-  if (!BeginShutDown()) return;
+  if (shutting_down_.exchange(true)) return;
+  waiters_.WakeAll();
   nodes_.ForEach([&, this](Node* node) ABSL_NO_THREAD_SAFETY_ANALYSIS {
     if (node->next_removed != nullptr) return;
     if (waiting_.DueAt(node->slot()) > now) Remove(node, &removed);

@@ -9,13 +9,13 @@
 #define WORKQUEUE_TIMER_QUEUE_CLOCK_H_
 
 #include <memory>
-#include <utility>
 
 #include "absl/strings/string_view.h"
 #include "workqueue/clock/clock.h"
-#include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue {
+
+class WaitingLoop;
 
 // QueueClock
 //
@@ -38,19 +38,14 @@ class QueueClock {
       : clock_(OrRealClock(clock)) {}
 
   // The queue shares ownership of `loop`. Null means the real clock.
-  QueueClock(std::shared_ptr<WaitingLoop> loop)  // NOLINT(runtime/explicit)
-      : clock_(loop != nullptr ? loop->clock() : Clock::GetRealClock()),
-        loop_(std::move(loop)) {}
+  QueueClock(std::shared_ptr<WaitingLoop> loop);  // NOLINT(runtime/explicit)
 
   // The clock. Never null.
   Clock* clock() const { return clock_; }
 
   // Returns the loop that this was made from, or a new one on the clock. A new
   // loop starts a thread, which is named after the queue `name`.
-  std::shared_ptr<WaitingLoop> LoopOrNew(absl::string_view name) const {
-    return loop_ != nullptr ? loop_
-                            : std::make_shared<WaitingLoop>(clock_, name);
-  }
+  std::shared_ptr<WaitingLoop> LoopOrNew(absl::string_view name) const;
 
  private:
   Clock* clock_;

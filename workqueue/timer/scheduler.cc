@@ -144,10 +144,7 @@ void Scheduler::Remove(Task* task) {
   waiting_.Remove(task->slot());
   tasks_.Delete(task);
   // No task may move while all tasks are visited.
-  if (tasks_.CompactionDue() && !shutting_down_) Compact();
-}
-
-void Scheduler::Compact() {
+  if (!tasks_.CompactionDue() || shutting_down_) return;
   Task* const from = tasks_.NextToMove();
   // A worker has the address of a task that runs.
   if (from != nullptr && !from->running()) {

@@ -290,12 +290,9 @@ class Scheduler {
   bool CancelTask(Task* task, Function* cancelled)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // Destroys `task`. May move another task to another address.
+  // Destroys `task`. May move another task, which does not run, to another
+  // address.
   void Remove(Task* task) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-
-  // Frees memory that the present tasks do not need. May move a task that does
-  // not run.
-  void Compact() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Refuses new tasks and cancels all tasks; tasks that are due only if
   // `drop_due`. Returns whether a running task has made this call.

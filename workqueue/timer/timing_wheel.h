@@ -260,25 +260,17 @@ class TimingWheel {
     list.back = id;
   }
 
-  // Removes the entry at `at` from `list`, which contains it.
-  void RemoveFrom(List& list, const Place& at) {
+  // Takes `id` out of its list.
+  void Take(SlabId id) {
+    const Place& at = places_[id];
+    List& list = ListOf(at);
     (at.previous == kNoSlabId ? list.front : places_[at.previous].next) =
         at.next;
     (at.next == kNoSlabId ? list.back : places_[at.next].previous) =
         at.previous;
-  }
-
-  // Takes `id` out of its list.
-  void Take(SlabId id) {
-    const Place& at = places_[id];
-    if (at.list == kDue || at.list == kNeverDue) {
-      RemoveFrom(at.list == kDue ? due_ : never_, at);
-      return;
+    if (list.empty() && at.list != kDue && at.list != kNeverDue) {
+      rings_[at.list / slots_].SetEmpty(at.list % slots_, true);
     }
-    Ring& ring = rings_[at.list / slots_];
-    const size_t slot = at.list % slots_;
-    RemoveFrom(ring.slots[slot], at);
-    if (ring.slots[slot].empty()) ring.SetEmpty(slot, true);
   }
 
   // Puts `id`, which is due at `tick`, into the list where it belongs. Returns

@@ -239,16 +239,11 @@ class WaitingHeap {
   // How many places an empty heap keeps.
   static constexpr size_t kKeep = 1024;
 
-  // These store in places_ where a slot is.
-  struct SetRunIndex {
+  // Stores in places_ where a slot is.
+  template <uint32_t kAdded>
+  struct SetPlace {
     void operator()(const Slot& slot, uint32_t index) const {
-      (*places)[slot.id] = kInRun + index;
-    }
-    SegmentedArray<uint32_t>* places;
-  };
-  struct SetHeapIndex {
-    void operator()(const Slot& slot, uint32_t index) const {
-      (*places)[slot.id] = index;
+      (*places)[slot.id] = kAdded + index;
     }
     SegmentedArray<uint32_t>* places;
   };
@@ -312,8 +307,8 @@ class WaitingHeap {
   uint32_t next_sequence_;
   // By id: an index in heap_, or kInRun and one in run_.
   SegmentedArray<uint32_t> places_;
-  SortedRing<Slot, SetRunIndex, kInRun> run_{SetRunIndex{&places_}};
-  IndexedHeap<Slot, SetHeapIndex> heap_{SetHeapIndex{&places_}};
+  SortedRing<Slot, SetPlace<kInRun>, kInRun> run_{SetPlace<kInRun>{&places_}};
+  IndexedHeap<Slot, SetPlace<0>> heap_{SetPlace<0>{&places_}};
 };
 
 }  // namespace internal

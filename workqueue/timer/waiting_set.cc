@@ -46,18 +46,14 @@ absl::Time WaitingSet::FollowJump(SlabId id, absl::Time due_at,
   }
   now = FiniteTime(now);
   if (went_back || now > end_) {
-    Restart(now);
+    wheel_ ? wheel_->Restart(now) : heap_.Restart(now);
+    latest_ = now;
+    end_ = now + kReach;
     // The rings of the wheel that were made for `id` may not reach it any more.
     if (wheel_) TryCall([&] { wheel_->Reserve(id, due_at); });
   }
   latest_ = std::max(latest_, now);
   return now;
-}
-
-void WaitingSet::Restart(absl::Time now) {
-  wheel_ ? wheel_->Restart(now) : heap_.Restart(now);
-  latest_ = now;
-  end_ = now + kReach;
 }
 
 }  // namespace internal

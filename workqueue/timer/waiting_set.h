@@ -127,7 +127,6 @@ class WaitingSet {
     return now;
   }
   absl::Time FollowJump(SlabId id, absl::Time due_at, absl::Time now);
-  void Restart(absl::Time now);
 
   Clock* const clock_;
   absl::Time latest_;  // the latest time told since the last restart

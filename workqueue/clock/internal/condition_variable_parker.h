@@ -16,6 +16,7 @@
 #include <thread>              // NOLINT(build/c++11)
 
 #include "absl/time/time.h"
+#include "workqueue/clock/internal/timer_slack.h"
 #include "workqueue/clock/parker.h"
 #include "workqueue/clock/steady_time.h"
 
@@ -27,10 +28,12 @@ namespace internal {
 // This class is a `Parker` for a clock that reads `epoch` at the epoch of the
 // monotonic clock. It waits on the standard library's condition variable, which
 // can wait on the monotonic clock (in libstdc++ since GCC 10, with glibc 2.30).
-// absl::CondVar cannot.
+// absl::CondVar cannot. The thread of a loop wakes as precisely as the machine
+// can.
 class ConditionVariableParker final : public Parker {
  public:
-  explicit ConditionVariableParker(absl::Time epoch) : epoch_(epoch) {}
+  ConditionVariableParker(absl::Time epoch, Role role)
+      : epoch_(epoch), role_(role) {}
 
   ~ConditionVariableParker() override {
     // The thread that has been woken may destroy this parker before `Unpark()`
@@ -41,6 +44,7 @@ class ConditionVariableParker final : public Parker {
   }
 
   bool ParkUntil(absl::Time deadline) override {
+    if (role_ == Role::kLoop) MinimizeTimerSlack();
     const absl::Duration end = deadline - epoch_;
     std::unique_lock<std::mutex> lock(mu_);
     while (!unparked_) {
@@ -69,6 +73,7 @@ class ConditionVariableParker final : public Parker {
 
  private:
   const absl::Time epoch_;
+  const Role role_;
   std::mutex mu_;
   std::condition_variable cv_;
   bool unparked_ = false;  // guarded by mu_

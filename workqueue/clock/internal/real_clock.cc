@@ -1,8 +1,6 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "workqueue/clock/internal/real_clock.h"
-
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -10,6 +8,7 @@
 #include <memory>
 #include <thread>  // NOLINT(build/c++11)
 
+#include "absl/base/config.h"
 #include "absl/base/const_init.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
@@ -20,29 +19,18 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/internal/condition_variable_parker.h"
 #include "workqueue/clock/internal/deadline_waiters.h"
-#include "workqueue/clock/internal/timer_slack.h"
 #include "workqueue/clock/parker.h"
 #include "workqueue/clock/steady_time.h"
+
+// Defined if `absl::Mutex` turns a relative timeout into a deadline on the wall
+// clock. Releases since 20230802 measure it on the monotonic clock.
+#if defined(ABSL_LTS_RELEASE_VERSION) && ABSL_LTS_RELEASE_VERSION < 20230802
+#define WORKQUEUE_INTERNAL_ABSL_WAITS_ON_WALL_CLOCK 1
+#endif
 
 namespace workqueue {
 namespace internal {
 namespace {
-
-// The parker of a loop, whose thread wakes as precisely as the machine can.
-class LoopParker final : public Parker {
- public:
-  explicit LoopParker(absl::Time epoch) : parker_(epoch) {}
-
-  bool ParkUntil(absl::Time deadline) override {
-    MinimizeTimerSlack();
-    return parker_.ParkUntil(deadline);
-  }
-
-  void Unpark() override { parker_.Unpark(); }
-
- private:
-  ConditionVariableParker parker_;
-};
 
 #ifdef WORKQUEUE_INTERNAL_ABSL_WAITS_ON_WALL_CLOCK
 
@@ -92,28 +80,40 @@ class DeadlineThread {
 
 #endif  // WORKQUEUE_INTERNAL_ABSL_WAITS_ON_WALL_CLOCK
 
-}  // namespace
+// RealClock
+//
+// This class is the machine's monotonic clock, plus a constant: it reads the
+// time of the wall clock at its construction.
+class RealClock final : public Clock {
+ public:
+  absl::Time TimeNow() override {
+    return absl::FromUnixNanos(epoch_ns_ + NanosSinceSteadyEpoch());
+  }
+  absl::Time CoarseTimeNow() override {
+    return absl::FromUnixNanos(epoch_ns_ + CoarseSteadyNanos());
+  }
+  void Sleep(absl::Duration d) override { SleepUntil(TimeNow() + d); }
+  void SleepUntil(absl::Time wakeup_time) override {
+    ConditionVariableParker(epoch(), Parker::Role::kCaller)
+        .ParkUntil(wakeup_time);
+  }
+  bool AwaitWithDeadline(absl::Mutex* mu, const absl::Condition& cond,
+                         absl::Time deadline) override;
+  std::unique_ptr<Parker> NewParker(Parker::Role role) override {
+    return std::make_unique<ConditionVariableParker>(epoch(), role);
+  }
 
-RealClock::RealClock()
-    : epoch_ns_(absl::GetCurrentTimeNanos() - NanosSinceSteadyEpoch()) {}
+  // The time of this clock at the epoch of the monotonic clock, in Unix time.
+  int64_t epoch_nanos() const { return epoch_ns_; }
 
-absl::Time RealClock::TimeNow() {
-  return absl::FromUnixNanos(epoch_ns_ + NanosSinceSteadyEpoch());
-}
+ private:
+  absl::Time epoch() const { return absl::FromUnixNanos(epoch_ns_); }
 
-absl::Time RealClock::CoarseTimeNow() {
-  return absl::FromUnixNanos(epoch_ns_ + CoarseSteadyNanos());
-}
-
-int64_t RealClockEpochNanos() {
-  return static_cast<const RealClock*>(Clock::GetRealClock())->epoch_nanos();
-}
-
-void RealClock::Sleep(absl::Duration d) { SleepUntil(TimeNow() + d); }
-
-void RealClock::SleepUntil(absl::Time wakeup_time) {
-  ConditionVariableParker(epoch()).ParkUntil(wakeup_time);
-}
+  // Adding integers is cheaper than adding an `absl::Duration` to an
+  // `absl::Time`, which may be infinite.
+  const int64_t epoch_ns_ =
+      absl::GetCurrentTimeNanos() - NanosSinceSteadyEpoch();
+};
 
 bool RealClock::AwaitWithDeadline(absl::Mutex* mu, const absl::Condition& cond,
                                   absl::Time deadline) {
@@ -133,10 +133,18 @@ bool RealClock::AwaitWithDeadline(absl::Mutex* mu, const absl::Condition& cond,
   return mu->AwaitWithTimeout(cond, deadline - TimeNow());
 }
 
-std::unique_ptr<Parker> RealClock::NewParker(Parker::Role role) {
-  if (role == Parker::Role::kLoop) return std::make_unique<LoopParker>(epoch());
-  return std::make_unique<ConditionVariableParker>(epoch());
+// There is one instance, which is never destroyed.
+RealClock* GetInstance() {
+  static RealClock* const clock = new RealClock;
+  return clock;
 }
 
+}  // namespace
+
+int64_t RealClockEpochNanos() { return GetInstance()->epoch_nanos(); }
+
 }  // namespace internal
+
+Clock* Clock::GetRealClock() { return internal::GetInstance(); }
+
 }  // namespace workqueue

@@ -147,7 +147,7 @@ class KeptAdds final : public ForwardingQueue<T, RateLimitingInterface<T>,
   bool dropped_ ABSL_GUARDED_BY(mu_) = false;
   absl::Status error_ ABSL_GUARDED_BY(mu_);  // the last one
   absl::Time since_ ABSL_GUARDED_BY(mu_);    // when the first item was kept
-  NodeHashSet<T, Entry, Hash, Eq> entries_ ABSL_GUARDED_BY(mu_);
+  NodeHashSet<T, Entry, Eq> entries_ ABSL_GUARDED_BY(mu_);
   // Those that are not being added.
   IntrusiveList<Entry> list_ ABSL_GUARDED_BY(mu_);
   WorkerPool thread_ ABSL_GUARDED_BY(mu_);  // started when it is first needed

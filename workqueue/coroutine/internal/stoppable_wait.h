@@ -99,8 +99,7 @@ class [[nodiscard]] StoppableWait {
   };
 
   static absl::Status Stopped() {
-    return ErrorIfMemory(absl::StatusCode::kCancelled,
-                         "a stop has been requested");
+    return MakeError(absl::StatusCode::kCancelled, "a stop has been requested");
   }
 
   // The wait ends with the last of two events. One is the end of

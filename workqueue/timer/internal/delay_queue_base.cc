@@ -32,18 +32,6 @@ size_t DelayQueueBase::Len() const {
   return waiting_.size();
 }
 
-void DelayQueueBase::Move(SlabId id, absl::Time due_at, absl::Time now) {
-  waiting_.Reserve(id, due_at);
-  waiters_.WakeBy(waiting_.Move(id, due_at, now));
-}
-
-bool DelayQueueBase::BeginShutDown() {
-  if (ShuttingDown()) return false;
-  shutting_down_.store(true);
-  waiters_.WakeAll();
-  return true;
-}
-
 void DelayQueueBase::AwaitCalls() {
   const auto none = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     return waiters_.empty() && destroying_ == 0;

@@ -93,23 +93,6 @@ class DelayQueueBase {
   DelayQueueBase(Clock* clock, const WaitingSetOptions& waiting_set);
   ~DelayQueueBase() = default;
 
-  // Has the value `id` wait until `due_at`, and wakes a thread that must wait
-  // for it. It is `now`. `waiting_.Reserve(id, due_at)` must have been called.
-  // Throws nothing.
-  void Insert(SlabId id, absl::Time due_at, absl::Time now)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    waiters_.WakeBy(waiting_.Insert(id, due_at, now));
-  }
-
-  // Has the value `id`, which waits, wait until `due_at` instead. If allocating
-  // throws, nothing has changed.
-  void Move(SlabId id, absl::Time due_at, absl::Time now)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-
-  // Marks the queue as shut down and wakes all waiting threads. Returns false
-  // if it has been shut down before.
-  bool BeginShutDown() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-
   // Blocks until no call waits for a value or destroys values.
   void AwaitCalls() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
@@ -120,13 +103,13 @@ class DelayQueueBase {
   WaitingSet waiting_ ABSL_GUARDED_BY(mu_);
   // How many calls destroy values without the lock.
   size_t destroying_ ABSL_GUARDED_BY(mu_) = 0;
+  // Written under mu_.
+  std::atomic<bool> shutting_down_{false};
+  LeaderFollowers waiters_ ABSL_GUARDED_BY(mu_);
 
  private:
   std::unique_ptr<Parker> TakeParker() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // Written under mu_.
-  std::atomic<bool> shutting_down_{false};
-  LeaderFollowers waiters_ ABSL_GUARDED_BY(mu_);
   // Those of threads that no longer wait, for the next ones.
   std::vector<std::unique_ptr<Parker>> parkers_ ABSL_GUARDED_BY(mu_);
 };

@@ -80,7 +80,7 @@ class SortedRing {
   // Appends `slot`, which must not be less than the last slot. There must be
   // room.
   void Append(const Slot& slot) {
-    Put(end_, slot);
+    Replace(end_, slot);
     ++segments_[SegmentOf(end_)].size;
     ++size_;
     end_ = After(end_);
@@ -98,7 +98,10 @@ class SortedRing {
 
   // Replaces the slot at `index` by `slot`, which must have the same place in
   // the order.
-  void Replace(Index index, const Slot& slot) { Put(index, slot); }
+  void Replace(Index index, const Slot& slot) {
+    At(index) = slot;
+    set_index_(slot, index);
+  }
 
   // Removes the slot at `index`. Throws nothing.
   void Remove(Index index) {
@@ -106,7 +109,10 @@ class SortedRing {
     segment.slots[index % kSegmentSize].id = kNoSlabId;
     --segment.size;
     --size_;
-    if (segment.size == 0 && !IsInLastSegment(index)) Free(&segment);
+    // The last segment stays.
+    if (segment.size == 0 && StartOf(index) != StartOf(Before(end_))) {
+      Free(&segment);
+    }
     if (size_ == 0) begin_ = end_ = StartOf(Before(end_));
     TrimFront();
     TrimBack();
@@ -178,10 +184,6 @@ class SortedRing {
     return (index - first_) % kIndices / kSegmentSize;
   }
 
-  bool IsInLastSegment(Index index) const {
-    return StartOf(index) == StartOf(Before(end_));
-  }
-
   Slot& At(Index index) {
     return segments_[SegmentOf(index)].slots[index % kSegmentSize];
   }
@@ -198,11 +200,6 @@ class SortedRing {
     return segments_[SegmentOf(index)].size == 0
                ? (StartOf(index) + kSegmentSize) % kIndices
                : After(index);
-  }
-
-  void Put(Index index, const Slot& slot) {
-    At(index) = slot;
-    set_index_(slot, index);
   }
 
   // The number of slots and holes.

@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "workqueue/internal/callback_wake_ups.h"
+#include "workqueue/internal/callback_getters.h"
 
 #include <cstddef>
 #include <utility>
