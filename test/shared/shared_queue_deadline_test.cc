@@ -5,6 +5,7 @@
 // on the real clock, whatever the server and the network do.
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -22,6 +23,7 @@
 #include "test/shared/redis_server.h"
 #include "test/shared/reply_proxy.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/controller/async_reconcile.h"
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/leader_election/leader_elector.h"
@@ -234,6 +236,67 @@ TEST_F(SharedQueueDeadlineTest, AControllerStopsInTime) {
   controller.reset();
   EXPECT_LT(Now() - start, kCallTimeout + kPatience);
   server()->Resume();
+}
+
+// Returns whether `context` tells, in time, that the lease is lost.
+template <typename Context>
+bool IsTold(const Context& context) {
+  const absl::Time end = Now() + absl::Seconds(10);
+  while (!context.Lost() && Now() < end) {
+  }
+  return context.Lost() && context.Cancelled();
+}
+
+TEST_F(SharedQueueDeadlineTest, AReconciliationIsToldThatItsLeaseIsLost) {
+  for (const bool async : {false, true}) {
+    Options options = MakeOptions();
+    options.lease = kTimeout;
+    absl::Notification began, ended;
+    bool lost_at_first = true, told = false;
+    int64_t token = 0;
+    const auto reconcile = [&](const auto& context) {
+      if (ended.HasBeenNotified()) return;
+      lost_at_first = context.Lost();
+      token = context.token;
+      began.Notify();
+      told = IsTold(context);
+      ended.Notify();
+    };
+    ControllerOptions<std::string> controller_options;
+    controller_options.queue = Create(options);
+    if (async) {
+      controller_options.reconcile_async =
+          [&](const std::string&, const AsyncReconcileContext& context,
+              ReconcileCompletion done) {
+            struct {
+              bool Lost() const { return context.Lost(); }
+              bool Cancelled() const { return context.Cancelled(); }
+              const AsyncReconcileContext& context;
+              int64_t token;
+            } const view = {context, context.token()};
+            reconcile(view);
+            done(absl::OkStatus());
+          };
+    } else {
+      controller_options.reconcile = [&](const std::string&,
+                                         const ReconcileContext& context) {
+        reconcile(context);
+        return absl::OkStatus();
+      };
+    }
+    auto controller =
+        *Controller<std::string>::Create(std::move(controller_options));
+    ASSERT_EQ(controller->Start(), absl::OkStatus());
+    controller->queue().Add(async ? "a" : "b");
+    began.WaitForNotification();
+    server()->Pause();
+    ended.WaitForNotification();
+    server()->Resume();
+    EXPECT_FALSE(lost_at_first);
+    EXPECT_TRUE(told) << async;
+    EXPECT_GT(token, 0);
+    EXPECT_TRUE(controller->Stop());
+  }
 }
 
 TEST_F(SharedQueueDeadlineTest, AnElectorStopsInTime) {

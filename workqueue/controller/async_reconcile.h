@@ -8,6 +8,7 @@
 #ifndef WORKQUEUE_CONTROLLER_ASYNC_RECONCILE_H_
 #define WORKQUEUE_CONTROLLER_ASYNC_RECONCILE_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -48,8 +49,14 @@ class AsyncReconcileContext {
   // `ReconcileContext::failures`.
   int failures() const { return reconciliation_->info().failures; }
 
+  // See `ReconcileContext`. `Lost()` returns false once the reconciliation is
+  // complete. A lease that is lost does not call the callback of `OnCancel()`.
+  int64_t token() const { return reconciliation_->info().token; }
+  bool Lost() const { return reconciliation_->Lost(); }
+
   // Returns whether the result is no longer awaited: the deadline has passed,
-  // the controller does not wait any longer, or the reconciliation is complete.
+  // the lease is lost, the controller does not wait any longer, or the
+  // reconciliation is complete.
   bool Cancelled() const { return reconciliation_->Cancelled(); }
 
   // Returns how much time is left until the deadline: zero if `Cancelled()`,

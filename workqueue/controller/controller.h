@@ -567,7 +567,8 @@ internal::Reconciliation::Info Controller<T, Hash, Eq>::InfoOf(
   const absl::Time begun_at = NowIfTimed();
   return {shared_name_,     clock_,
           begun_at,         begun_at + reconcile_timeout_,
-          lease.priority(), NumRequeues(*lease)};
+          lease.priority(), NumRequeues(*lease),
+          lease.token()};
 }
 
 template <typename T, typename Hash, typename Eq>
@@ -626,12 +627,15 @@ void Controller<T, Hash, Eq>::Work() {
 template <typename T, typename Hash, typename Eq>
 void Controller<T, Hash, Eq>::Reconcile(Lease<T>& lease) {
   const absl::Time begin = NowIfTimed();
+  const auto lost = [&lease] { return lease.lost(); };
   const ReconcileContext context = {name_,
                                     clock_,
                                     lifecycle_.abandoning(),
                                     begin + reconcile_timeout_,
                                     lease.priority(),
-                                    NumRequeues(*lease)};
+                                    NumRequeues(*lease),
+                                    lease.token(),
+                                    lost};
   metrics_.RecordStart(lease.is_retry());
   bool threw = true;
   const absl::StatusOr<ReconcileResult> result = internal::CatchAsStatus([&] {

@@ -10,12 +10,14 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/notification.h"
@@ -86,10 +88,21 @@ struct ReconcileContext {
   // forgotten failures. A `BucketRateLimiter` counts none.
   int failures;
 
+  // `Lease::token()` of the item, and a function that returns `Lease::lost()`.
+  int64_t token = 0;
+  absl::FunctionRef<bool()> lease_lost = KeepsLease;
+
+  // Returns whether the item may be in the hands of another worker, because its
+  // lease has expired. False with a queue in memory. A store that refuses a
+  // write with a lower `token` protects what this function cannot: the time
+  // until it is asked.
+  bool Lost() const { return lease_lost(); }
+
   // Returns whether the function should return soon: `stop` has been notified,
-  // or the deadline has passed.
+  // the deadline has passed, or the lease is lost.
   bool Cancelled() const {
-    return stop.HasBeenNotified() || clock->TimeNow() >= clock_deadline;
+    return stop.HasBeenNotified() || clock->TimeNow() >= clock_deadline ||
+           Lost();
   }
 
   // Returns how much time is left until the deadline: zero if the deadline has
@@ -101,6 +114,8 @@ struct ReconcileContext {
   // Returns the deadline as a time of the wall clock, as a call of another
   // service needs it: `absl::Now() + Remaining()`.
   absl::Time WallDeadline() const { return absl::Now() + Remaining(); }
+
+  static bool KeepsLease() { return false; }
 };
 
 // ReconcileFunction

@@ -151,6 +151,8 @@ class AsyncWorkers {
     std::shared_ptr<Flight> self;  // while in flight; guarded by mu_
 
    private:
+    bool LeaseLost() const override { return lease.lost(); }
+
     bool OnComplete(absl::StatusOr<ReconcileResult> result) override {
       const Gate::Pass pass(&shared_->gate);
       if (pass) shared_->workers->End(this->shared_from_this(), result);
@@ -416,9 +418,9 @@ void AsyncWorkers<T>::Close() {
       if (cancelled_.empty()) return;
       flight = std::move(cancelled_.PopFront()->self);
     }
-    flight->lease.GiveBack();
-    // From now on, the completions do nothing.
+    // The gate is closed, so this only makes the later completions do nothing.
     flight->Complete(absl::Status(absl::StatusCode::kCancelled, ""));
+    flight->lease.GiveBack();
   }
 }
 

@@ -18,10 +18,16 @@
 namespace workqueue {
 namespace internal {
 
+bool Reconciliation::Lost() const {
+  // With the lock, the lease does not end.
+  MutexLock lock(&mu_);
+  return !completed_ && LeaseLost();
+}
+
 bool Reconciliation::Cancelled() const {
   // A complete reconciliation may not read the clock, which may be gone.
   return cancelled_ || completed_ ||
-         info_.clock->TimeNow() >= info_.clock_deadline;
+         info_.clock->TimeNow() >= info_.clock_deadline || Lost();
 }
 
 absl::Duration Reconciliation::Remaining() const {

@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -52,6 +53,7 @@ class Reconciliation {
     absl::Time clock_deadline;  // on the clock
     int priority;
     int failures;
+    int64_t token = 0;
   };
 
   explicit Reconciliation(Info info) : info_(std::move(info)) {}
@@ -63,7 +65,8 @@ class Reconciliation {
   const Info& info() const { return info_; }
 
   // `AsyncReconcileContext` documents these functions.
-  bool Cancelled() const;
+  bool Lost() const ABSL_LOCKS_EXCLUDED(mu_);
+  bool Cancelled() const ABSL_LOCKS_EXCLUDED(mu_);
   absl::Duration Remaining() const;
   void OnCancel(absl::AnyInvocable<void() &&> callback)
       ABSL_LOCKS_EXCLUDED(mu_);
@@ -83,6 +86,10 @@ class Reconciliation {
   void DropCompletion();
 
  private:
+  // Whether the lease of the item is lost. Called until the reconciliation is
+  // complete.
+  virtual bool LeaseLost() const { return false; }
+
   // Hands `result` to the controller, once. Returns false if it is gone.
   virtual bool OnComplete(absl::StatusOr<ReconcileResult> result) = 0;
 
