@@ -243,7 +243,7 @@ class SharedQueueCoreTest : public testing::Test {
   // have come.
   void AwaitWaiting(size_t waiting) {
     EXPECT_TRUE(engine_->AwaitRequest(0, waiting));
-    EXPECT_TRUE(core_->Count().ok());
+    EXPECT_TRUE(core_->Count(absl::InfiniteDuration()).ok());
   }
 
   FakeClock clock_;
@@ -384,7 +384,7 @@ TEST_F(SharedQueueCoreTest, CallbacksDoNotAskAServerThatRefuses) {
   engine_->SetRefuses(true);
   core_->AcquireAsync(&executor_, first_.Callback());
   clock_.AwaitWaiters(1);
-  EXPECT_FALSE(core_->Count().ok());
+  EXPECT_FALSE(core_->Count(absl::InfiniteDuration()).ok());
   const size_t before = engine_->requests();
   for (int i = 0; i < 100; ++i) {
     Result cancelled;
@@ -417,7 +417,7 @@ TEST_F(SharedQueueCoreTest, AShutDownDoesNotOvertakeAPush) {
   AwaitWaiting(2);
   engine_->Push();
   engine_->ShutDown();
-  EXPECT_TRUE(core_->Count().ok());
+  EXPECT_TRUE(core_->Count(absl::InfiniteDuration()).ok());
   EXPECT_FALSE(first_.called());
   EXPECT_FALSE(second_.called());
   engine_->Deliver("x");
@@ -487,7 +487,7 @@ TEST_F(SharedQueueCoreLeaseTest, ManyItemsAreTakenAndRenewedInPieces) {
   engine_->TakeOperations();
   for (int i = 0; i < 10; ++i) {
     clock_.Step(absl::Seconds(10));
-    EXPECT_TRUE(core_->Count().ok());
+    EXPECT_TRUE(core_->Count(absl::InfiniteDuration()).ok());
   }
   for (HeldItem* held : *items) EXPECT_FALSE(core_->IsLost(*held));
   EXPECT_LE(engine_->largest(), 500u);

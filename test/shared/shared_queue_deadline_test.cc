@@ -172,6 +172,7 @@ TEST_F(SharedQueueDeadlineTest, CallsBesideEachOtherKeepTheirTimes) {
 TEST_F(SharedQueueDeadlineTest, ASnapshotHasATimeoutOfItsOwn) {
   for (const int partitions : {1, kMany}) {
     Options options = MakeOptions();
+    options.name = absl::StrCat("q", partitions);
     options.call_timeout = absl::Minutes(1);
     options.partitions = partitions;
     auto queue = Create(options);
@@ -195,6 +196,7 @@ TEST_F(SharedQueueDeadlineTest, ASnapshotHasATimeoutOfItsOwn) {
 TEST_F(SharedQueueDeadlineTest, AnOutageIsNotHealthy) {
   for (const int partitions : {1, kMany}) {
     Options options = MakeOptions();
+    options.name = absl::StrCat("q", partitions);
     options.partitions = partitions;
     auto queue = Create(options);
     ASSERT_NE(queue, nullptr);

@@ -235,6 +235,12 @@ class SharedQueue final : public PriorityInterface<T>,
   absl::Status Logged(absl::Status status, const T* item,
                       absl::string_view call) const;
 
+  absl::StatusOr<SharedQueueCounts> CountFor(absl::Duration timeout) const;
+
+  // Returns a snapshot without items. Unlike another one, it counts the items
+  // that are due as queued.
+  absl::StatusOr<Snapshot<T>> TakeNumbers(absl::Duration timeout) const;
+
   // Returns what an engine has returned as a snapshot of this queue.
   Snapshot<T> ToSnapshot(const internal::EngineSnapshot& taken) const;
 
@@ -526,7 +532,14 @@ AcquireId SharedQueue<T>::AcquireNextAsync(Lease<T>* lease, Executor* executor,
 
 template <typename T>
 absl::StatusOr<SharedQueueCounts> SharedQueue<T>::Count() const {
-  const absl::StatusOr<internal::ByteQueueCounts> counts = queue_.Count();
+  return CountFor(absl::InfiniteDuration());
+}
+
+template <typename T>
+absl::StatusOr<SharedQueueCounts> SharedQueue<T>::CountFor(
+    absl::Duration timeout) const {
+  const absl::StatusOr<internal::ByteQueueCounts> counts =
+      queue_.Count(timeout);
   if (!counts.ok()) return counts.status();
   return SharedQueueCounts{counts->queued + counts->in_hand,
                            counts->processing - counts->in_hand,
@@ -536,6 +549,9 @@ absl::StatusOr<SharedQueueCounts> SharedQueue<T>::Count() const {
 template <typename T>
 absl::StatusOr<Snapshot<T>> SharedQueue<T>::TakeSnapshotWith(
     const SnapshotOptions<T>& options) const {
+  if (options.only == nullptr && options.max == 0) {
+    return TakeNumbers(options.timeout);
+  }
   SnapshotOptions<std::string> of_bytes;
   of_bytes.max = options.max;
   of_bytes.timeout = options.timeout;
@@ -548,6 +564,21 @@ absl::StatusOr<Snapshot<T>> SharedQueue<T>::TakeSnapshotWith(
       queue_.TakeSnapshotWith(of_bytes);
   if (!taken.ok()) return Logged(taken.status(), options.only, "a snapshot");
   return ToSnapshot(*taken);
+}
+
+template <typename T>
+absl::StatusOr<Snapshot<T>> SharedQueue<T>::TakeNumbers(
+    absl::Duration timeout) const {
+  const absl::StatusOr<SharedQueueCounts> counts = CountFor(timeout);
+  if (!counts.ok()) return Logged(counts.status(), nullptr, "a snapshot");
+  Snapshot<T> snapshot;
+  snapshot.taken_at = clock()->TimeNow();
+  snapshot.shutting_down = ShuttingDown();
+  snapshot.num_queued = counts->queued;
+  snapshot.num_processing = counts->processing;
+  snapshot.num_waiting = counts->waiting;
+  snapshot.num_failing = counts->failing;
+  return snapshot;
 }
 
 template <typename T>

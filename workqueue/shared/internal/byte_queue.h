@@ -120,7 +120,7 @@ class ByteQueue {
   // Whether `*held` may have been handed out to another worker.
   virtual bool IsLost(const HeldItem& held) = 0;
 
-  virtual absl::StatusOr<ByteQueueCounts> Count() = 0;
+  virtual absl::StatusOr<ByteQueueCounts> Count(absl::Duration timeout) = 0;
   // As that of `Interface`, of the bytes of items.
   virtual absl::StatusOr<EngineSnapshot> TakeSnapshotWith(
       const SnapshotOptions<std::string>& options) = 0;

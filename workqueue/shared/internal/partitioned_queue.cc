@@ -474,8 +474,10 @@ bool PartitionedQueue::IsLost(const HeldItem& held) {
   return PartitionFor(held.item).IsLost(held);
 }
 
-absl::StatusOr<ByteQueueCounts> PartitionedQueue::Count() {
-  const auto parts = Collect([](SharedQueueCore& it) { return it.Count(); });
+absl::StatusOr<ByteQueueCounts> PartitionedQueue::Count(
+    absl::Duration timeout) {
+  const auto parts =
+      Collect([timeout](SharedQueueCore& it) { return it.Count(timeout); });
   if (!parts.ok()) return parts.status();
   ByteQueueCounts sum;
   for (const ByteQueueCounts& part : *parts) {

@@ -759,8 +759,9 @@ bool SharedQueueCore::IsLost(const HeldItem& held) {
   return clock()->TimeNow() >= held.expiry;
 }
 
-absl::StatusOr<ByteQueueCounts> SharedQueueCore::Count() {
+absl::StatusOr<ByteQueueCounts> SharedQueueCore::Count(absl::Duration timeout) {
   Call call;
+  call.deadline = MachineClock()->TimeNow() + timeout;
   ByteQueueCounts counts;
   {
     MutexLock lock(&mu_);

@@ -114,7 +114,7 @@ class SharedQueueCore final : public ByteQueue,
   HeldItem* Recall(const std::string& item) override;
   bool Holds(const std::string& item) override;
   bool IsLost(const HeldItem& held) override;
-  absl::StatusOr<ByteQueueCounts> Count() override;
+  absl::StatusOr<ByteQueueCounts> Count(absl::Duration timeout) override;
   // In parts. An item that no worker has taken is queued in it.
   absl::StatusOr<EngineSnapshot> TakeSnapshotWith(
       const SnapshotOptions<std::string>& options) override;
