@@ -484,6 +484,7 @@ TEST_P(StopTest, LeavesInTheQueueWhatIsLeftAtTheDeadline) {
   controller->AwaitIdle();
   EXPECT_TRUE(ended_);
   EXPECT_EQ(Noted(), (Notes{{"slow", 0, 0}}));
+  EXPECT_EQ(controller->queue().Get(), "slow") << "it was given back";
   EXPECT_EQ(controller->queue().Get(), "a");
   const std::vector<std::string> messages = log_.messages();
   EXPECT_EQ(std::count(messages.begin(), messages.end(),

@@ -200,7 +200,8 @@ class Controller final : private internal::LifecycleClient,
   // `timeout` has passed, the queue is closed in any case. If items are left to
   // reconcile, `Stop()` then notifies `ReconcileContext::stop`. Items that no
   // worker has begun to reconcile stay in the queue. Reconciliations in
-  // progress go on, and the destructor waits for them.
+  // progress go on, and the destructor waits for them. Those that then end with
+  // an error give their items back to the queue.
   //
   // A queue that the controller makes is destroyed with the controller. A queue
   // whose items live elsewhere keeps them there, and `Stop()` does not wait for
