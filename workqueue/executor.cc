@@ -31,8 +31,9 @@ void InlineExecutor::Execute(absl::AnyInvocable<void() &&> task) {
     return;
   }
   const internal::Trampoline::Running running(&kAnyInlineExecutor);
+  // The task is destroyed before `running` starts the next one.
   errors_->Try([] { return "a task has thrown"; },
-               [&task] { std::move(task)(); });
+               [task = std::move(task)]() mutable { std::move(task)(); });
 }
 
 }  // namespace workqueue
