@@ -233,7 +233,7 @@ TEST(NodeHashSetTest, AnExceptionChangesNothing) {
     std::map<int, TestEntry<FragileKey>*> model;
     for (int i = 0; i < 5000; ++i) {
       const FragileKey key(static_cast<int>(random() % 50));
-      const size_t hash = FragileHash()(key);
+      const size_t hash = key.value() % 2;  // many comparisons
       const auto it = model.find(key.value());
       Fuse::Arm(random() % 2 == 0 ? FragileOp::kCopy : FragileOp::kCompare,
                 1 + static_cast<int>(random() % 30));
