@@ -70,6 +70,10 @@ struct InformerSourceOptions {
 // server. When the controller stops, the informer goes on, because other
 // sources may use it.
 //
+// `SourceContext::queue` keeps the items that the queue does not take now. An
+// item that it refuses for another reason, for example because the codec cannot
+// encode it, is lost, and the source is not healthy.
+//
 // `items` and the predicate are called as a handler of the informer is; see
 // `InformerHandler`. If one of them throws, the event is told again each
 // second, and `Controller::Healthy()` returns the exception until the event has
