@@ -600,7 +600,7 @@ TEST_F(TracingQueueTest, ATracerThatThrowsLosesNothing) {
 class BreakingTracer final : public QueueTracer<FragileKey> {
  public:
   TraceContext OnAdd(const FragileKey&, const AddInfo&) override {
-    Fuse::Arm(FragileOp::kHash, 1);
+    Fuse::Arm(FragileOp::kCopy, 1);
     return TestContext(1);
   }
   void OnAddRefused(const FragileKey&, const TraceContext& context) override {
