@@ -68,7 +68,8 @@ class FakeEngine final : public Engine {
     largest_ = std::max(largest_, size);
     most_bytes_ = std::max(most_bytes_, bytes);
     for (size_t n = request.take; n > 0 && items_ > 0; --n, --items_) {
-      reply.items.push_back({"item", ++token_, 0, 0});
+      ++token_;
+      reply.items.push_back({absl::StrCat(token_), token_, 0, 0});
     }
     reply.ready = static_cast<int64_t>(items_);
     return reply;
