@@ -4,8 +4,6 @@
 // Tests that each call of a `SharedQueue` or a `LeaderElector` returns in time,
 // on the real clock, whatever the server and the network do.
 
-#include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -240,58 +238,6 @@ TEST_F(SharedQueueDeadlineTest, AControllerStopsInTime) {
   controller.reset();
   EXPECT_LT(Now() - start, kCallTimeout + kPatience);
   server()->Resume();
-}
-
-// The engine hands an item out again, because its lease is lost. A process does
-// not work on it twice at the same time.
-TEST_F(SharedQueueDeadlineTest, AKeyHasOneWorkerInAProcess) {
-  Options options = MakeOptions();
-  options.lease = kTimeout;
-  std::atomic<int> calls{0}, workers{0}, most{0};
-  absl::Notification lost, go_on;
-  ControllerOptions<std::string> controller_options;
-  controller_options.workers = 4;
-  controller_options.queue = Create(options);
-  controller_options.reconcile = [&](const std::string&,
-                                     const ReconcileContext& context) {
-    most = std::max(most.load(), ++workers);
-    if (++calls == 1) {
-      while (!context.Lost()) {
-      }
-      lost.Notify();
-      go_on.WaitForNotification();
-    }
-    --workers;
-    return absl::OkStatus();
-  };
-  auto controller =
-      *Controller<std::string>::Create(std::move(controller_options));
-  ASSERT_EQ(controller->Start(), absl::OkStatus());
-  controller->queue().Add("a");
-  while (calls == 0) {
-  }
-  server()->Pause();
-  lost.WaitForNotification();
-  server()->Resume();
-  // Another item shows that the engine hands out items to this process again.
-  const auto queue = Create(MakeOptions());
-  ASSERT_NE(queue, nullptr);
-  while (queue->Count()->failing == 0) {  // The loss counts as a failure.
-  }
-  while (queue->TakeSnapshotOf("a")->processing.empty()) {
-  }
-  while (!controller->queue().Add("b")) {
-  }
-  while (calls < 2) {
-  }
-  EXPECT_EQ(calls, 2) << "a waits";
-  EXPECT_EQ(queue->TakeSnapshotOf("a")->processing.size(), 1u);
-  go_on.Notify();
-  while (calls < 3) {
-  }
-  EXPECT_TRUE(controller->Stop());
-  EXPECT_EQ(most, 2) << "a and b";
-  EXPECT_EQ(calls, 3);
 }
 
 // Returns whether `context` tells, in time, that the lease is lost.

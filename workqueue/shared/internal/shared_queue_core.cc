@@ -401,17 +401,7 @@ void SharedQueueCore::TakeIn(HandedOut item, absl::Time since) {
   const uint64_t id = ++last_id_;
   auto held = std::make_unique<HeldItem>(std::move(item), id);
   held->expiry = since + options_.lease;
-  std::deque<HeldItem*>& list =
-      taken_.contains(held->item) ? held_back_ : in_hand_;
-  const auto lost = std::find_if(
-      list.begin(), list.end(),
-      [&held](const HeldItem* other) { return other->item == held->item; });
-  if (lost == list.end()) {
-    list.push_back(held.get());
-  } else {
-    held_.erase((*lost)->id);
-    *lost = held.get();
-  }
+  in_hand_.push_back(held.get());
   held_[id] = std::move(held);
   if (renew_at_ == absl::InfiniteFuture()) {
     renew_at_ = since + options_.lease / 3;
@@ -454,7 +444,6 @@ std::vector<HeldItem*> SharedQueueCore::TakeInHand(size_t max) {
   const size_t n = std::min(max, in_hand_.size());
   std::vector<HeldItem*> items(in_hand_.begin(), in_hand_.begin() + n);
   in_hand_.erase(in_hand_.begin(), in_hand_.begin() + n);
-  for (const HeldItem* held : items) taken_.insert(held->item);
   Report([&](SharedQueueMetrics* metrics) {
     for (HeldItem* held : items) {
       held->taken = clock()->TimeNow();
@@ -715,18 +704,7 @@ EngineOperation SharedQueueCore::End(HeldItem* held,
   Report([&](SharedQueueMetrics* metrics) {
     metrics->OnEnd(clock()->TimeNow() - held->taken);
   });
-  taken_.erase(held->item);
   held_.erase(held->id);
-  const auto back = std::find_if(
-      held_back_.begin(), held_back_.end(),
-      [&end](const HeldItem* other) { return other->item == end.item; });
-  if (back != held_back_.end()) {
-    in_hand_.push_back(*back);
-    held_back_.erase(back);
-    DropLostInHand();
-    WaitersChanged();
-    WakeLoop(absl::InfinitePast());  // which submits callbacks
-  }
   if (held_.empty()) WakeSleepers();
   return end;
 }

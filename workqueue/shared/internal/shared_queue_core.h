@@ -21,7 +21,6 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/btree_map.h"
-#include "absl/container/btree_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -321,11 +320,6 @@ class SharedQueueCore final : public ByteQueue,
       ABSL_GUARDED_BY(mu_);
   uint64_t last_id_ ABSL_GUARDED_BY(mu_) = 0;
   std::deque<HeldItem*> in_hand_ ABSL_GUARDED_BY(mu_);
-  // The items that workers have taken, and items in `held_` that the engine has
-  // handed out again meanwhile, because a lease was lost. A key has one worker
-  // in a process, so such an item waits until the first worker has ended.
-  absl::btree_set<absl::string_view> taken_ ABSL_GUARDED_BY(mu_);
-  std::deque<HeldItem*> held_back_ ABSL_GUARDED_BY(mu_);
   // Those that a Get() has returned.
   absl::btree_map<std::string, std::deque<HeldItem*>> gotten_
       ABSL_GUARDED_BY(mu_);
