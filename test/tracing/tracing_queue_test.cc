@@ -17,7 +17,6 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "gtest/gtest.h"
-#include "test/base/fragile_key.h"
 #include "test/tracing/recording_tracer.h"
 #include "test/workqueue/recording_log.h"
 #include "workqueue/clock/fake_clock.h"
@@ -596,17 +595,43 @@ TEST_F(TracingQueueTest, ATracerThatThrowsLosesNothing) {
                     who + "refusing a: INTERNAL: OnAddRefused"}));
 }
 
-// A tracer that breaks each item.
-class BreakingTracer final : public QueueTracer<FragileKey> {
+// An item whose copies and hashes throw on demand.
+struct FragileItem {
+  static bool& broken() {
+    static bool is_broken = false;
+    return is_broken;
+  }
+  static void Check() {
+    if (broken()) throw std::runtime_error("broken");
+  }
+
+  explicit FragileItem(int the_id) : id(the_id) {}
+  FragileItem(const FragileItem& other) : id(other.id) { Check(); }
+  FragileItem& operator=(const FragileItem&) = default;
+
+  friend bool operator==(const FragileItem& a, const FragileItem& b) {
+    return a.id == b.id;
+  }
+  template <typename H>
+  friend H AbslHashValue(H h, const FragileItem& item) {
+    Check();
+    return H::combine(std::move(h), item.id);
+  }
+
+  int id;
+};
+
+// A tracer that breaks all items.
+class BreakingTracer final : public QueueTracer<FragileItem> {
  public:
-  TraceContext OnAdd(const FragileKey&, const AddInfo&) override {
-    Fuse::Arm(FragileOp::kCopy, 1);
+  TraceContext OnAdd(const FragileItem&, const AddInfo&) override {
+    FragileItem::broken() = true;
     return TestContext(1);
   }
-  void OnAddRefused(const FragileKey&, const TraceContext& context) override {
+  void OnAddRefused(const FragileItem&, const TraceContext& context) override {
     refused.push_back(NumberOf(context));
   }
-  void OnHandOut(const FragileKey&, absl::Span<const TraceContext> contexts,
+  void OnHandOut(const FragileItem&, absl::Span<const TraceContext> contexts,
                  const HandOutInfo&) override {
     handed_out += NumbersOf(contexts);
   }
@@ -616,26 +641,25 @@ class BreakingTracer final : public QueueTracer<FragileKey> {
 };
 
 TEST_F(TracingQueueTest, AnItemThatThrowsIsRefused) {
-  PriorityQueueOptions<FragileKey> below;
+  PriorityQueueOptions<FragileItem> below;
   below.clock = &clock_;
-  TracingQueueOptions<FragileKey> options;
+  TracingQueueOptions<FragileItem> options;
   options.queue =
-      std::make_unique<PriorityQueue<FragileKey, FragileHash, FragileEq>>(
-          std::move(below));
+      std::make_unique<PriorityQueue<FragileItem>>(std::move(below));
   auto tracer = std::make_shared<BreakingTracer>();
   options.tracers = {tracer};
   options.log_sink = &log_;
-  auto queue = *TracingQueue<FragileKey, FragileHash, FragileEq>::Create(
-      std::move(options));
-  EXPECT_THROW(queue->Add(FragileKey(1)), Fuse::Blown);
+  auto queue = *TracingQueue<FragileItem>::Create(std::move(options));
+  EXPECT_THROW(queue->Add(FragileItem(1)), std::runtime_error);
   EXPECT_EQ(tracer->refused, std::vector<int>{1});
   EXPECT_EQ(queue->Len(), 0u);
-  EXPECT_THROW(queue->AddAll({FragileKey(1), FragileKey(2)}), Fuse::Blown);
+  EXPECT_THROW(queue->AddAll({FragileItem(1), FragileItem(2)}),
+               std::runtime_error);
+  FragileItem::broken() = false;
   EXPECT_EQ(queue->Len(), 0u);
-  EXPECT_EQ(
-      log_.messages().front(),
-      "E queue: tracing: adding an item (of a type without operator<< or "
-      "AbslStringify()): INTERNAL: an exception that is no std::exception");
+  EXPECT_EQ(log_.messages().front(),
+            "E queue: tracing: adding an item (of a type without operator<< or "
+            "AbslStringify()): INTERNAL: broken");
 }
 
 }  // namespace
