@@ -32,10 +32,10 @@ struct SourceContext {
   // second, and the call returns OK. Meanwhile `Controller::Healthy()` returns
   // an `absl::UnavailableError` that says how many items are kept, and calls do
   // not wait for the engine. An item is kept once, however often it is added.
-  // While a million items are kept, calls for further ones block. What is still
-  // kept when the controller stops is lost, and makes `Controller::Stop()`
-  // return false. Items that a rate limiter delays, and `Reschedule()`, are not
-  // kept: the call returns the error.
+  // A call blocks as long as a million items are kept. The controller loses
+  // what is still kept when it stops, and `Controller::Stop()` then returns
+  // false. Items that a rate limiter delays, and `Reschedule()`, are not kept:
+  // the call returns the error.
   RateLimitingInterface<T>& queue;
 
   // Notified when the controller is being stopped.

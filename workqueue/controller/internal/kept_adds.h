@@ -84,7 +84,7 @@ class KeptAdds final : public ForwardingQueue<T, RateLimitingInterface<T>,
   struct Entry : ItemNode<T>, IntrusiveLink<Entry> {
     using ItemNode<T>::ItemNode;
 
-    // Adds what `options` asks for to what is asked for already.
+    // Merges an add with `options` into the adds that this entry stands for.
     void Ask(const AddOptions& options, absl::Time now) {
       const absl::Duration after = options.after.value_or(absl::ZeroDuration());
       if (after > absl::ZeroDuration()) {
@@ -228,7 +228,7 @@ absl::Status KeptAdds<T, Hash, Eq>::Retry() {
     const absl::Status taken =
         CatchAsStatus([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
           const Entries entries = Take();
-          left -= entries.size();
+          left -= std::min(left, entries.size());  // Some may be new.
           mu_.Unlock();
           status = CatchAsStatus([&] { return AddEntries(entries); });
           mu_.Lock();

@@ -28,7 +28,7 @@
 namespace workqueue {
 namespace internal {
 
-// What becomes of an item after its reconciliation.
+// How the controller ends the reconciliation of an item.
 struct AfterReconcile {
   // How the item is added again, or nothing.
   std::optional<AddOptions> add_again;
