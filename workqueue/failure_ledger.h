@@ -34,45 +34,12 @@
 #include "workqueue/base/node_hash_set.h"
 #include "workqueue/base/printable.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/failures.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/metrics.h"
+#include "workqueue/snapshot.h"
 
 namespace workqueue {
-
-// FailureLedgerOptions
-//
-// Options of a `FailureLedger`. If neither `max_failures` nor
-// `max_failing_time` is set, no item is parked. If both are set, the first
-// limit that an item reaches counts.
-struct FailureLedgerOptions {
-  // If set, an item is parked at this consecutive failure. At least 1.
-  std::optional<int> max_failures;
-
-  // An item is parked at a failure that comes at least this time after the
-  // first of its consecutive failures. Positive. Infinite means no limit.
-  absl::Duration max_failing_time = absl::InfiniteDuration();
-
-  // The maximum number of parked items. At least 1. While so many items are
-  // parked, no other item is parked: an item that reaches a limit goes on being
-  // retried, and is parked at its first failure after a place has become free.
-  // So no item is lost.
-  size_t max_parked = 10000;
-
-  // Whether the next addition of a parked item to the queue puts the item back.
-  // An addition during the processing that parks the item counts, and so does
-  // one that waits for its time. Set this to false if a source adds all items
-  // from time to time.
-  bool unpark_on_add = true;
-
-  // The clock; null means the real clock. Not owned; must outlive the ledger.
-  Clock* clock = nullptr;
-
-  // Whether there is a limit, at which an item is parked.
-  bool parks() const {
-    return max_failures.has_value() ||
-           max_failing_time < absl::InfiniteDuration();
-  }
-};
 
 // FailureLedgerMetrics
 //
@@ -83,20 +50,6 @@ struct FailureLedgerMetrics {
   std::unique_ptr<CounterMetric> parked_total;  // times that an item was parked
 };
 
-// FailedItem
-//
-// An item that has failed. See `FailureLedger`.
-template <typename T>
-struct FailedItem {
-  T item;
-  bool parked;             // and so not retried
-  int failures;            // consecutive ones
-  std::string last_error;  // printable, cut after 256 bytes
-  // Times of the ledger's clock. A parked item was parked at its last failure.
-  absl::Time first_failed_at;
-  absl::Time last_failed_at;
-};
-
 // FailureLedger
 //
 // The failures of the items of a queue: how often each has failed, since when,
@@ -104,8 +57,9 @@ struct FailedItem {
 // again and again: at the limit an item is parked. It is not retried then,
 // until `Unpark()`, or until it is added to the queue again.
 //
-// A queue knows nothing of a ledger: the worker calls it. A `Controller` has
-// one and calls it by itself.
+// A queue knows nothing of a ledger: the worker calls it. A `Controller` on a
+// queue in memory has one and calls it by itself. An engine keeps the failures
+// of a queue for all processes: see `SharedFailures`.
 //
 // Example, a worker that gives up at the tenth failure of an item:
 //
@@ -279,8 +233,9 @@ class FailureLedger {
   }
 
   static FailedItem<T> ToFailedItem(const Entry& entry) {
-    return {entry.item(),     entry.parked,          entry.failures,
-            entry.last_error, entry.first_failed_at, entry.last_failed_at};
+    return {entry.item(),      entry.parked,          entry.failures,
+            entry.last_error,  entry.first_failed_at, entry.last_failed_at,
+            /*next_try_at=*/{}};
   }
 
   const FailureLedgerOptions options_;
@@ -302,14 +257,6 @@ class FailureLedger {
 };
 
 // Implementation details follow.
-
-namespace internal {
-
-// Returns an `absl::InvalidArgumentError` that names the field, at the
-// beginning of its message, if an option is out of its range.
-absl::Status CheckFailureLedgerOptions(const FailureLedgerOptions& options);
-
-}  // namespace internal
 
 template <typename T, typename Hash, typename Eq>
 absl::StatusOr<std::unique_ptr<FailureLedger<T, Hash, Eq>>>

@@ -555,6 +555,8 @@ class DelayingInterface : public Interface<T> {
 
 template <typename T>
 class PriorityInterface;
+template <typename T>
+class SharedFailures;
 
 // RateLimitingInterface
 //
@@ -593,6 +595,11 @@ class RateLimitingInterface : public DelayingInterface<T> {
 
   // Returns this queue as one with priorities; null if it has none.
   virtual PriorityInterface<T>* AsPriorityQueue() { return nullptr; }
+
+  // Returns the failures of the items, with the errors, if the queue's engine
+  // keeps them for all processes (workqueue/failures.h). Null otherwise: each
+  // process that wants to know them keeps them in a `FailureLedger`.
+  virtual SharedFailures<T>* AsSharedFailures() { return nullptr; }
 };
 
 // PriorityInterface

@@ -139,7 +139,7 @@ class MetricsProvider {
   }
 
   // The seconds that a request to the engine of a `SharedQueue` takes. Only
-  // such a queue calls this and the next two functions. The default returns
+  // such a queue calls this and the next four functions. The default returns
   // null.
   virtual std::unique_ptr<HistogramMetric> NewEngineRoundTripMetric(
       absl::string_view /*name*/) {
@@ -148,6 +148,20 @@ class MetricsProvider {
 
   // The number of requests to the engine that failed. The default returns null.
   virtual std::unique_ptr<CounterMetric> NewEngineErrorsMetric(
+      absl::string_view /*name*/) {
+    return nullptr;
+  }
+
+  // The seconds for which the engine has not answered; zero while it does. Set
+  // every 500 ms. The default returns null.
+  virtual std::unique_ptr<SettableGaugeMetric>
+  NewEngineUnreachableSecondsMetric(absl::string_view /*name*/) {
+    return nullptr;
+  }
+
+  // The number of items of the whole queue that are parked, as the engine said
+  // last. The default returns null.
+  virtual std::unique_ptr<SettableGaugeMetric> NewEngineParkedItemsMetric(
       absl::string_view /*name*/) {
     return nullptr;
   }

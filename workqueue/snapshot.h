@@ -22,6 +22,22 @@
 
 namespace workqueue {
 
+// FailedItem
+//
+// An item that has failed, and has neither succeeded since nor been given up.
+template <typename T>
+struct FailedItem {
+  T item;
+  bool parked;             // and so not retried; see `Failures`
+  int failures;            // consecutive ones
+  std::string last_error;  // printable, cut after 256 bytes
+  // Times of the queue's clock. A parked item was parked at its last failure.
+  absl::Time first_failed_at;
+  absl::Time last_failed_at;
+  // When it is tried again, if it waits. It may also be queued or processed.
+  std::optional<absl::Time> next_try_at = std::nullopt;
+};
+
 // Snapshot
 //
 // A copy of the contents of a queue at one moment, for debugging.
@@ -45,7 +61,8 @@ namespace workqueue {
 // If there are more items than the snapshot has, the heading says so, as in "2
 // of 1000000 queued:".
 //
-// Only a controller knows errors: see `Controller::TakeSnapshot()`.
+// Only a controller, or a queue that keeps the failures of its items itself,
+// knows errors: see `Controller::TakeSnapshot()`.
 template <typename T>
 struct Snapshot {
   struct Queued {
@@ -80,12 +97,19 @@ struct Snapshot {
   size_t num_processing = 0;
   size_t num_waiting = 0;
 
-  // The number of items with failures, if the queue itself counts those.
+  // The numbers of items that fail and are not parked, and that are parked, if
+  // they are known: a queue in memory does not count them, but a controller
+  // does.
   std::optional<size_t> num_failing;
+  std::optional<size_t> num_parked;
 
   std::vector<Queued> queued;          // in the order of handing out
   std::vector<Processing> processing;  // in the order of their handing out
   std::vector<Waiting> waiting;        // in the order of `ready_at`
+
+  // If `SnapshotOptions::failures` is set, and they are known.
+  std::vector<FailedItem<T>> failing;  // most failures first
+  std::vector<FailedItem<T>> parked;   // the last parked one first
 
   // The bounds of the queue's `Ordering` that count items being processed. In
   // the snapshot of one item, those that hold this item back.
@@ -176,6 +200,9 @@ struct SnapshotOptions {
   // Whether waiting items count. Without them, a delaying queue only asks the
   // queue below, and so waits for no item that is being added to it.
   bool waiting = true;
+
+  // Whether to list the items that fail or are parked, too.
+  bool failures = false;
 
   // How long a queue waits at most for the engine that has its items, on the
   // machine's clock. A queue in memory has no engine.

@@ -191,11 +191,11 @@ TEST_P(ControllerRetryAfterTest, TheTextIsThatOfTheError) {
   controller->queue().Add("a");
   controller->AwaitIdle();
   const auto failed = controller->failures().Find("a");
-  ASSERT_TRUE(failed.has_value());
+  ASSERT_TRUE(failed.ok());
   EXPECT_EQ(failed->last_error, "RESOURCE_EXHAUSTED: busy");
   Step(*controller, kSecond);
   const auto parked = controller->failures().Find("a");
-  ASSERT_TRUE(parked.has_value());
+  ASSERT_TRUE(parked.ok());
   EXPECT_EQ(parked->last_error, "RESOURCE_EXHAUSTED: busy");
   for (const std::string& message : log_.messages()) {
     EXPECT_EQ(message.find("workqueue/"), std::string::npos) << message;

@@ -173,12 +173,12 @@ TEST_P(ControllerSnapshotTest, TellsWhichItemsFailSinceWhen) {
   const absl::Time start = clock_.TimeNow();
   controller->queue().Add("web");
   controller->AwaitIdle();
-  EXPECT_EQ(controller->failures().num_failing(), 1u);
+  EXPECT_EQ(controller->failures().Numbers()->failing, 1u);
   Step(*controller, absl::Milliseconds(5));
   controller->queue().Add("db");
   controller->AwaitIdle();
 
-  const auto failed = controller->failures().Failing(10);
+  const auto failed = *controller->failures().Failing(10);
   ASSERT_EQ(failed.size(), 2u);
   EXPECT_EQ(failed[0].item, "web");
   EXPECT_EQ(failed[0].failures, 2);
@@ -186,9 +186,9 @@ TEST_P(ControllerSnapshotTest, TellsWhichItemsFailSinceWhen) {
   EXPECT_EQ(failed[0].first_failed_at, start);
   EXPECT_EQ(failed[0].last_failed_at, start + absl::Milliseconds(5));
   EXPECT_EQ(failed[1].item, "db");
-  EXPECT_EQ(controller->failures().Failing(1).size(), 1u);
+  EXPECT_EQ(controller->failures().Failing(1)->size(), 1u);
   EXPECT_EQ(controller->failures().Find("db")->failures, 1);
-  EXPECT_FALSE(controller->failures().Find("cache").has_value());
+  EXPECT_FALSE(controller->failures().Find("cache").ok());
 }
 
 TEST_P(ControllerSnapshotTest, ForgetForgetsTheFailuresAndTheirDelay) {
@@ -199,7 +199,7 @@ TEST_P(ControllerSnapshotTest, ForgetForgetsTheFailuresAndTheirDelay) {
   ASSERT_EQ(controller->queue().NumRequeues("web"), 2);
   controller->Forget("web");
   EXPECT_EQ(controller->queue().NumRequeues("web"), 0);
-  EXPECT_EQ(controller->failures().num_failing(), 0u);
+  EXPECT_EQ(controller->failures().Numbers()->failing, 0u);
   EXPECT_EQ(controller->TakeSnapshot()->waiting.size(), 1u) << "it still waits";
 }
 

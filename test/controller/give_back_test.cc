@@ -47,7 +47,7 @@ TEST_P(GiveBackTest, AnErrorAfterTheStopIsNoFailure) {
   EXPECT_FALSE(controller->Stop(absl::ZeroDuration()));
   controller->AwaitIdle();
   EXPECT_EQ(controller->queue().NumRequeues("a"), 0);
-  EXPECT_EQ(controller->failures().num_failing(), 0u);
+  EXPECT_EQ(controller->failures().Numbers()->failing, 0u);
   const auto snapshot = controller->TakeSnapshot();
   ASSERT_EQ(snapshot->queued.size(), 1u) << "it was given back";
   EXPECT_EQ(snapshot->queued[0].item, "a");
@@ -94,13 +94,13 @@ TEST_P(GiveBackTest, NotNowKeepsTheFailures) {
   Step(*controller, 5 * absl::Milliseconds(1));
   EXPECT_EQ(Noted(), (Notes{{"a", 0, 0}, {"a", 5, 1}}));
   EXPECT_EQ(controller->queue().NumRequeues("a"), 1);
-  EXPECT_EQ(controller->failures().num_failing(), 1u);
+  EXPECT_EQ(controller->failures().Numbers()->failing, 1u);
 
   // Given back, it comes at once.
   Step(*controller, 5 * kSecond);
   EXPECT_EQ(Noted(), (Notes{{"a", 5005, 1}, {"a", 5005, 1}}));
   EXPECT_EQ(controller->queue().NumRequeues("a"), 0);
-  EXPECT_EQ(controller->failures().num_failing(), 0u);
+  EXPECT_EQ(controller->failures().Numbers()->failing, 0u);
 }
 
 WORKQUEUE_INSTANTIATE(GiveBackTest);

@@ -468,13 +468,20 @@ TEST(ControllerGuideTest, GivingUp) {
     clock.Step(absl::Hours(1));
   }
   EXPECT_EQ(calls, 10);
-  EXPECT_EQ(controller.failures().num_parked(), 1u);
+  EXPECT_EQ(controller.failures().Numbers()->parked, 1u);
   testing::internal::CaptureStderr();
-  for (const auto& parked : controller.failures().Parked(/*max=*/100)) {
-    std::cerr << parked.item << ": " << parked.last_error << "\n";
-  }
-  controller.failures().Unpark("default/web", &controller.queue());
-  controller.failures().UnparkAll(&controller.queue());
+  const auto put_back = [&controller]() -> absl::Status {
+    const auto parked = controller.failures().Parked(/*max=*/100);
+    if (!parked.ok()) return parked.status();
+    for (const auto& it : *parked) {
+      std::cerr << it.item << ": " << it.last_error << "\n";
+    }
+    const absl::StatusOr<bool> unparked =
+        controller.failures().Unpark("default/web");
+    const absl::StatusOr<size_t> number = controller.failures().UnparkAll();
+    return number.status();
+  };
+  EXPECT_TRUE(put_back().ok());
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "default/web: UNAVAILABLE: never\n");
   controller.AwaitIdle();

@@ -50,6 +50,10 @@ absl::Status RunWithMetrics() {
       (*metrics)->NewEngineErrorsMetric("deployments");
   const std::unique_ptr<workqueue::CounterMetric> expired =
       (*metrics)->NewExpiredLeasesMetric("deployments");
+  const std::unique_ptr<workqueue::SettableGaugeMetric> unreachable =
+      (*metrics)->NewEngineUnreachableSecondsMetric("deployments");
+  const std::unique_ptr<workqueue::SettableGaugeMetric> parked =
+      (*metrics)->NewEngineParkedItemsMetric("deployments");
   const std::unique_ptr<workqueue::HistogramMetric> round_trips =
       (*metrics)->NewEngineRoundTripMetric("deployments");
 

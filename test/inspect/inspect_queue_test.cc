@@ -323,7 +323,7 @@ TEST_F(InspectControllerTest, ForgetsTheFailuresOfAnItem) {
   controller->queue().Add("fail");
   controller->AwaitIdle();
   EXPECT_EQ(inspectable->Act(InspectAction::kForget, "fail"), absl::OkStatus());
-  EXPECT_EQ(controller->failures().num_failing(), 0u);
+  EXPECT_EQ(controller->failures().Numbers()->failing, 0u);
 }
 
 TEST_F(InspectControllerTest, ShowsParkedItemsAndPutsThemBack) {
@@ -354,7 +354,7 @@ TEST_F(InspectControllerTest, ShowsParkedItemsAndPutsThemBack) {
 
   clock_.Step(absl::Seconds(1));
   EXPECT_EQ(inspectable->Act(InspectAction::kForget, "fail"), absl::OkStatus());
-  EXPECT_EQ(controller->failures().num_parked(), 1u);
+  EXPECT_EQ(controller->failures().Numbers()->parked, 1u);
   EXPECT_EQ(inspectable->Act(InspectAction::kRequeue, "fail"),
             absl::OkStatus());
   controller->AwaitIdle();

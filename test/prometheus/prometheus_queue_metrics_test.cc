@@ -192,6 +192,10 @@ TEST_F(PrometheusQueueMetricsTest, ShowsTheEngineOfASharedQueue) {
   const auto round_trip = provider_->NewEngineRoundTripMetric("pods");
   const auto errors = provider_->NewEngineErrorsMetric("pods");
   const auto expired = provider_->NewExpiredLeasesMetric("pods");
+  const auto unreachable = provider_->NewEngineUnreachableSecondsMetric("pods");
+  const auto parked = provider_->NewEngineParkedItemsMetric("pods");
+  unreachable->Set(1.5);
+  parked->Set(7);
   round_trip->Observe(0.25);
   round_trip->Observe(0.5);
   errors->Inc();
@@ -199,7 +203,9 @@ TEST_F(PrometheusQueueMetricsTest, ShowsTheEngineOfASharedQueue) {
 
   Samples expected = {
       {Series("workqueue_engine_errors_total", "pods"), 1},
+      {Series("workqueue_engine_unreachable_seconds", "pods"), 1.5},
       {Series("workqueue_expired_leases_total", "pods"), 3},
+      {Series("workqueue_parked_items", "pods"), 7},
   };
   expected.merge(Histogram("workqueue_engine_round_trip_seconds", "pods",
                            {0, 0, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2}, 0.25 + 0.5,
@@ -210,7 +216,9 @@ TEST_F(PrometheusQueueMetricsTest, ShowsTheEngineOfASharedQueue) {
             (std::map<std::string, std::string>{
                 {"workqueue_engine_round_trip_seconds", "histogram"},
                 {"workqueue_engine_errors_total", "counter"},
+                {"workqueue_engine_unreachable_seconds", "gauge"},
                 {"workqueue_expired_leases_total", "counter"},
+                {"workqueue_parked_items", "gauge"},
             }));
   for (const auto& [name, help] : exposition.helps) {
     EXPECT_FALSE(help.empty()) << name;

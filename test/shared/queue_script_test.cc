@@ -90,10 +90,11 @@ class QueueScriptTest : public RedisFixture {
  protected:
   static constexpr int64_t kLease = 1000;
   static constexpr int64_t kPresence = 600;
+  static constexpr int kRequests = 25;  // see `Requests()`
 
   QueueScriptTest() : RedisFixture(Options()) {
     for (const char* key : {"", ":items", ":ready", ":waiting", ":leases",
-                            ":clients", ":waiters"}) {
+                            ":clients", ":waiters", ":failing", ":parked"}) {
       keys_.push_back(absl::StrCat("{q}:workqueue", key));
     }
   }
@@ -138,11 +139,11 @@ class QueueScriptTest : public RedisFixture {
     int64_t now = 0;
     size_t waiting = 0;
     size_t take = 0;
-    std::vector<Words> operations;  // code, item, x, y, z
+    std::vector<Words> operations;  // code, item, x, y, z, and perhaps text
   };
 
   Words ArgumentsOf(const Request& request) {
-    Words words = {"1",
+    Words words = {"2",
                    request.client,
                    absl::StrCat(++number_),
                    absl::StrCat(request.now),
@@ -155,6 +156,7 @@ class QueueScriptTest : public RedisFixture {
                    "100 1 200 1 "};
     for (const Words& operation : request.operations) {
       words.insert(words.end(), operation.begin(), operation.end());
+      words.resize(words.size() + 6 - operation.size());
     }
     return words;
   }
@@ -192,8 +194,9 @@ class QueueScriptTest : public RedisFixture {
     take.take = 4;  // "queued" first, then "expires", "held" and "dirty"
     const Reply taken = Apply(take);
     const redisReply& items = *taken->element[2];
-    ASSERT_EQ(items.elements, 16u);
-    token_ = std::to_string(items.element[9]->integer);  // of "held"
+    ASSERT_EQ(items.elements, 20u);
+    token_ = std::to_string(items.element[11]->integer);  // of "held"
+    Park();
     Request more;
     more.now = 1500;
     more.operations = {{"X", "held", token_, "0", "-1"},
@@ -208,19 +211,46 @@ class QueueScriptTest : public RedisFixture {
     Apply(waits);
   }
 
+  void Park() {
+    Request add;
+    add.now = 502;
+    add.take = 1;
+    add.operations = {{"A", "parked", "9", "0", "-1"}};
+    const Reply taken = Apply(add);
+    Request fail;
+    fail.now = 503;
+    fail.operations = {{"K", "parked",
+                        std::to_string(taken->element[2]->element[1]->integer),
+                        "0", "-1", "9 1 inf 10 0 it broke"}};
+    EXPECT_EQ(Apply(fail)->element[1]->element[0]->integer, 3);
+  }
+
   // Requests that do all that there is.
   std::vector<Request> Requests() {
     const std::vector<Words> operations = {
-        {"A", "new", "0", "0", "-1"},     {"A", "queued", "7", "0", "-1"},
-        {"A", "held", "7", "0", "-1"},    {"W", "new", "10", "0", "-1"},
-        {"W", "waits", "10", "1", "-1"},  {"W", "new", "0", "0", "-1"},
-        {"M", "waits", "10", "0", "-1"},  {"M", "waits", "0", "0", "-1"},
-        {"C", "waits", "0", "0", "-1"},   {"L", "fails", "0", "0", "-1"},
-        {"L", "new", "10", "0", "5"},     {"F", "fails", "0", "0", "-1"},
-        {"D", "held", token_, "0", "-1"}, {"G", "held", token_, "0", "-1"},
-        {"X", "held", token_, "0", "-1"}, {"N", "fails", "0", "0", "-1"},
-        {"E", "held", token_, "0", "-1"}, {"R", "", "0", "0", "-1"},
-        {"S", "", "1", "0", "-1"},        {"S", "", "2", "0", "-1"},
+        {"A", "new", "0", "0", "-1"},
+        {"A", "queued", "7", "0", "-1"},
+        {"A", "held", "7", "0", "-1"},
+        {"W", "new", "10", "0", "-1"},
+        {"W", "waits", "10", "1", "-1"},
+        {"W", "new", "0", "0", "-1"},
+        {"M", "waits", "10", "0", "-1"},
+        {"M", "waits", "0", "0", "-1"},
+        {"C", "waits", "0", "0", "-1"},
+        {"L", "fails", "0", "0", "-1"},
+        {"L", "new", "10", "0", "5"},
+        {"F", "fails", "0", "0", "-1"},
+        {"D", "held", token_, "0", "-1"},
+        {"G", "held", token_, "0", "-1"},
+        {"X", "held", token_, "0", "-1"},
+        {"N", "fails", "0", "0", "-1"},
+        {"E", "held", token_, "0", "-1"},
+        {"R", "", "0", "0", "-1"},
+        {"K", "held", token_, "0", "-1", "5 3 inf 10 0 it broke"},
+        {"A", "parked", "0", "0", "-1"},
+        {"U", "parked", "0", "0", "-1"},
+        {"S", "", "1", "0", "-1"},
+        {"S", "", "2", "0", "-1"},
         {"O", "", "0", "0", "-1"}};
     std::vector<Request> requests(1);
     requests[0].operations = operations;
@@ -250,7 +280,7 @@ class QueueScriptTest : public RedisFixture {
   // nothing changes if there is an error. Returns the number of errors.
   int TryAll(const std::function<void()>& spoil) {
     int errors = 0;
-    for (size_t i = 0; i < 22; ++i) {
+    for (int i = 0; i < kRequests; ++i) {
       Fill();
       const Request request = Requests()[i];
       spoil();
@@ -292,7 +322,7 @@ class QueueScriptTest : public RedisFixture {
 
 TEST_F(QueueScriptTest, NothingFailsAfterTheFirstWrite) {
   int failed = 0;
-  for (size_t i = 0; i < 22; ++i) {
+  for (int i = 0; i < kRequests; ++i) {
     for (int fail_at = 1;; ++fail_at) {
       Fill();
       Words arguments = ArgumentsOf(Requests()[i]);
@@ -308,12 +338,12 @@ TEST_F(QueueScriptTest, NothingFailsAfterTheFirstWrite) {
           << "request " << i << ", call " << fail_at;
     }
   }
-  EXPECT_GT(failed, 20 * 10);
+  EXPECT_GT(failed, kRequests * 9);
 }
 
 TEST_F(QueueScriptTest, AKeyOfAnotherTypeFailsTheRequest) {
   for (const std::string& key : keys_) {
-    EXPECT_EQ(TryAll([&] { Do({"SET", key, "text"}); }), 22) << key;
+    EXPECT_EQ(TryAll([&] { Do({"SET", key, "text"}); }), kRequests) << key;
     EXPECT_TRUE(absl::StrContains(last_error_, "WRONGTYPE")) << last_error_;
   }
 }
@@ -336,7 +366,7 @@ TEST_F(QueueScriptTest, AMissingRightFailsTheRequest) {
 TEST_F(QueueScriptTest, OddNumbersAreReadAsOthers) {
   for (const char* field :
        {"time", "offset", "sequence", "token", "turn", "state", "run", "grace",
-        "failing", "due", "dirty", "front", "shutdowns", "swept", "cursor"}) {
+        "checked", "due", "dirty", "front", "shutdowns", "swept", "cursor"}) {
     for (const char* odd : kOddNumbers) {
       EXPECT_EQ(TryAll([&] {
                   Do({"HSET", keys_[0], field, odd});
@@ -355,10 +385,15 @@ TEST_F(QueueScriptTest, OddEntriesAreReadAsNone) {
     halves += std::string("\xca\x3f\x00\x00\x00", 5);
     infinities += std::string("\xca\x7f\x80\x00\x00", 5);
   }
+  // An idle and a queued item with failures, but no times nor errors of them.
+  std::string idle("\x9d\x00\x01\x00\x01\x01\x00\x00\x00\x00", 10);
+  idle += std::string("\xc0\x90\x03\x90", 4);
+  std::string queued = idle;
+  queued[1] = 1;
   for (const std::string& odd :
        {std::string(), std::string("text"), std::string("\xc0"),
         std::string("\x91\x01"), std::string("\x99\x01"), nothing, halves,
-        infinities}) {
+        infinities, idle, queued}) {
     for (const char* key : {":items", ":clients"}) {
       EXPECT_EQ(TryAll([&] {
                   const std::string name = absl::StrCat(keys_[0], key);
@@ -380,7 +415,7 @@ TEST_F(QueueScriptTest, MissingKeysFailNoRequest) {
 }
 
 TEST_F(QueueScriptTest, OddArgumentsChangeNothingOrAreBounded) {
-  for (size_t i = 0; i < 22; ++i) {
+  for (int i = 0; i < kRequests; ++i) {
     Fill();
     const size_t size = ArgumentsOf(Requests()[i]).size();
     for (size_t k = 2; k < size; ++k) {
@@ -401,7 +436,7 @@ TEST_F(QueueScriptTest, OddArgumentsChangeNothingOrAreBounded) {
 }
 
 TEST_F(QueueScriptTest, AFullServerRefusesOnlyAdds) {
-  const std::set<std::string> adds = {"A", "W", "M", "L"};
+  const std::set<std::string> adds = {"A", "W", "M", "L", "U"};
   Fill();
   const size_t size = Requests().size();
   for (size_t i = 0; i < size; ++i) {

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
@@ -20,6 +19,7 @@
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
+#include "workqueue/failures.h"
 #include "workqueue/shared/shared_queue.h"
 
 namespace workqueue::shared_queue_controller_test {
@@ -36,8 +36,10 @@ class SharedQueueControllerTest : public testing::Test {
   }
 
   std::unique_ptr<Controller<std::string>> NewController(
-      ReconcileFunction<std::string> reconcile) {
+      ReconcileFunction<std::string> reconcile,
+      const FailureLedgerOptions& failures = {}) {
     ControllerOptions<std::string> options;
+    options.failures = failures;
     options.queue = NewClient();
     options.workers = 4;
     options.reconcile = std::move(reconcile);
@@ -99,6 +101,54 @@ TEST_F(SharedQueueControllerTest, AnotherOneTriesAgainWhatFails) {
   good->Stop();
   EXPECT_TRUE(done);
   EXPECT_EQ(queue->NumRequeues("x"), 0);
+}
+
+TEST_F(SharedQueueControllerTest, ASuccessAnywhereEndsASeriesOfFailures) {
+  std::atomic<int> attempts{0};
+  const auto reconcile = [&](const std::string&, const ReconcileContext&) {
+    return ++attempts % 2 == 1 ? absl::UnavailableError("once")
+                               : absl::OkStatus();
+  };
+  FailureLedgerOptions limits;
+  limits.max_failures = 2;
+  const auto a = NewController(reconcile, limits);
+  const auto b = NewController(reconcile, limits);
+  for (int change = 1; change <= 20; ++change) {
+    a->queue().Add("x");
+    while (attempts < 2 * change) clock_.Step(absl::Seconds(1));
+    while (b->TakeSnapshotUpTo(0)->num_processing > 0) {
+    }
+    EXPECT_EQ(b->failures().Numbers()->failing, 0u);
+  }
+  EXPECT_EQ(a->failures().Numbers()->parked, 0u);
+  EXPECT_EQ(attempts, 40);
+}
+
+TEST_F(SharedQueueControllerTest, AllOfThemParkAnItemTogether) {
+  std::atomic<int> attempts{0};
+  const auto reconcile = [&](const std::string&, const ReconcileContext&) {
+    ++attempts;
+    return absl::UnavailableError("always");
+  };
+  FailureLedgerOptions limits;
+  limits.max_failures = 5;
+  std::vector<std::unique_ptr<Controller<std::string>>> all;
+  for (int i = 0; i < 3; ++i) all.push_back(NewController(reconcile, limits));
+  all[0]->queue().Add("x");
+  while (all[0]->failures().Numbers()->parked == 0) {
+    clock_.Step(absl::Seconds(1));
+  }
+  clock_.Step(absl::Hours(1));
+  EXPECT_EQ(attempts, 5);
+  for (const auto& it : all) {
+    const auto parked = it->failures().Parked(10);
+    ASSERT_EQ(parked->size(), 1u);
+    EXPECT_EQ(parked->front().failures, 5);
+    EXPECT_EQ(it->failures().Find("x")->last_error, "UNAVAILABLE: always");
+    EXPECT_EQ(it->TakeSnapshot()->num_parked, 1u);
+  }
+  EXPECT_TRUE(*all[2]->failures().Unpark("x"));
+  while (attempts < 10) clock_.Step(absl::Seconds(1));
 }
 
 TEST_F(SharedQueueControllerTest, AnItemThatFailsDuringAStopIsNotLost) {

@@ -276,11 +276,11 @@ TEST_F(SharedQueueCoreTest, ASnapshotHasWhatIsInHandAsQueued) {
   AwaitWaiting(1);
   engine_->Push();
   engine_->Deliver("x");  // Its token is 1.
-  const EngineSnapshot::Item x = {"x", /*failures=*/2, /*number=*/1};
+  const EngineSnapshot::Item x = {"x", /*failures=*/2, "", /*number=*/1};
   engine_->snapshot.num_queued = 4;
   engine_->snapshot.num_processing = 7;
   engine_->snapshot.queued = {{"q"}};
-  engine_->snapshot.processing = {x, {"p", /*failures=*/0, /*number=*/5}};
+  engine_->snapshot.processing = {x, {"p", /*failures=*/0, "", /*number=*/5}};
   SnapshotOptions<std::string> options;
   options.max = 1;
   auto taken = core_->TakeSnapshotWith(options);

@@ -5,6 +5,7 @@
 
 #include <future>  // NOLINT(build/c++11)
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -123,6 +124,26 @@ TEST_F(SharedQueueOutageTest, AServerThatDoesNotAnswerMayHaveExecutedTheCall) {
   EXPECT_EQ(queue->Get(), "x");
   EXPECT_TRUE(queue->Done("x"));
   EXPECT_EQ(queue->Len(), 0u) << "however often it was added";
+}
+
+TEST_F(SharedQueueOutageTest, AFailureDuringAnOutageIsCountedOnce) {
+  const auto queue = NewQueue();
+  ASSERT_NE(queue, nullptr);
+  queue->Add("x");
+  auto lease = queue->TryAcquire();
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  const auto fail = [&] {
+    return queue->Fail(&*lease, absl::AbortedError("bad"), {}, std::nullopt)
+        .status();
+  };
+  server()->Pause();
+  EXPECT_EQ(fail().code(), absl::StatusCode::kUnknown);
+  EXPECT_TRUE(*lease) << "to try again";
+  server()->Resume();
+  EXPECT_TRUE(fail().ok());
+  EXPECT_FALSE(*lease);
+  EXPECT_EQ(queue->NumRequeues("x"), 1);
+  EXPECT_EQ(queue->Find("x")->last_error, "ABORTED: bad");
 }
 
 TEST_F(SharedQueueOutageTest, WhatWasAcknowledgedIsThereAfterACrash) {

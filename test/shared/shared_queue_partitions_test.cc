@@ -407,7 +407,7 @@ TEST_F(SharedQueuePartitionsTest, AnotherNumberOfPartitionsIsRefused) {
     EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
     EXPECT_TRUE(absl::StrContains(
         status.message(),
-        "another number of partitions, wrote the keys: they have layout 1/4"))
+        "another number of partitions, wrote the keys: they have layout 2/4"))
         << status;
   }
   Options options = MakeOptions();

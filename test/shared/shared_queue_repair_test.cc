@@ -5,6 +5,7 @@
 // deleted one of its keys. The entries of the items are the truth.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "test/shared/new_shared_queue.h"
 #include "test/workqueue/recording_log.h"
 #include "workqueue/clock/fake_clock.h"
+#include "workqueue/failures.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/redis/redis_connection.h"
 #include "workqueue/redis/redis_options.h"
@@ -183,6 +185,33 @@ TEST_F(SharedQueueRepairTest, AnItemWithoutAnEntryIsNotThere) {
   EXPECT_EQ(counts->waiting, 0u);
   EXPECT_TRUE(a_->AddAll({"queued", "processing", "waiting"}));
   EXPECT_EQ(a_->Len(), 3u);
+}
+
+TEST_F(SharedQueueRepairTest, FailuresAreListedAgain) {
+  FailureLedgerOptions limits;
+  for (const char* item : {"fails", "parked"}) {
+    a_->Add(item);
+    auto lease = a_->TryAcquire();
+    ASSERT_TRUE(lease.ok());
+    ASSERT_TRUE(
+        a_->Fail(&*lease, absl::AbortedError("bad"), limits, std::nullopt)
+            .ok());
+    limits.max_failures = 1;
+  }
+  Delete("failing");
+  Delete("parked");
+  StepToRepair();
+  AwaitRepair(2);
+  EXPECT_EQ(b_->Failing(9)->at(0).item, "fails");
+  EXPECT_EQ(b_->Parked(9)->at(0).last_error, "ABORTED: bad");
+  // And not any more, if their entries are gone.
+  Delete("items");
+  for (int i = 0; i < 100 && b_->Numbers()->parked > 0; ++i) {
+    clock_.AwaitWaiters(2);
+    StepToRepair();
+  }
+  EXPECT_EQ(b_->Numbers()->failing, 0u);
+  EXPECT_EQ(b_->Numbers()->parked, 0u);
 }
 
 // The server serves nobody else meanwhile.

@@ -40,6 +40,7 @@
 #include "workqueue/controller/internal/async_workers.h"
 #include "workqueue/controller/internal/failure_log.h"
 #include "workqueue/controller/internal/kept_adds.h"
+#include "workqueue/controller/internal/ledger_failures.h"
 #include "workqueue/controller/internal/lifecycle.h"
 #include "workqueue/controller/internal/reconcile_metrics.h"
 #include "workqueue/controller/internal/reconciliation.h"
@@ -48,6 +49,7 @@
 #include "workqueue/controller/source.h"
 #include "workqueue/executor.h"
 #include "workqueue/failure_ledger.h"
+#include "workqueue/failures.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
 #include "workqueue/log_sink.h"
@@ -223,17 +225,21 @@ class Controller final : private internal::LifecycleClient,
   // controller owns the queue.
   RateLimitingInterface<T>& queue() { return *queue_; }
 
-  // Returns the failures of the items, and the items that are parked. The
-  // controller records failures, and forgets them after a success. To put a
-  // parked item back:
+  // Returns the failures of the items, and the items that are parked: those of
+  // the whole queue, if its engine keeps them, and otherwise those of this
+  // controller. The controller records failures, and forgets them after a
+  // success. To put a parked item back:
   //
-  //     controller->failures().Unpark("default/web", &controller->queue());
-  FailureLedger<T, Hash, Eq>& failures() { return *failures_; }
+  //     controller->failures().Unpark("default/web");
+  Failures<T>& failures() {
+    if (shared_failures_ != nullptr) return *shared_failures_;
+    return *own_failures_;
+  }
 
   // Return a copy of the contents of the queue, or an error, as the functions
-  // of `Interface` of these names do, with the last error of each item that
-  // `failures()` knows. For debugging. If a look-up in the failures throws,
-  // they log the exception, and leave out the error.
+  // of `Interface` of these names do, with the failures that `failures()`
+  // knows. For debugging. If a look-up in the failures throws, they log the
+  // exception, and leave out the error.
   absl::StatusOr<Snapshot<T>> TakeSnapshot() {
     return TakeSnapshotWith(SnapshotOptions<T>());
   }
@@ -249,7 +255,10 @@ class Controller final : private internal::LifecycleClient,
   }
   absl::StatusOr<Snapshot<T>> TakeSnapshotWith(
       const SnapshotOptions<T>& options) {
-    return WithErrors(queue_->TakeSnapshotWith(options));
+    auto snapshot = queue_->TakeSnapshotWith(options);
+    if (snapshot.ok() && own_failures_ != nullptr)
+      AddFailures(options, &*snapshot);
+    return snapshot;
   }
 
   // Makes `failures()` and the rate limiter of the queue forget the failures of
@@ -259,13 +268,14 @@ class Controller final : private internal::LifecycleClient,
   void Forget(const T& item);
 
   // Return options of the controller: its name, the maximum number of items
-  // that are reconciled at the same time, and the maximum time of a
-  // reconciliation.
+  // that are reconciled at the same time, the maximum time of a reconciliation,
+  // and when an item is parked.
   const std::string& name() const { return name_; }
   size_t max_concurrent_reconciles() const {
     return max_concurrent_reconciles_;
   }
   absl::Duration reconcile_timeout() const { return reconcile_timeout_; }
+  const FailureLedgerOptions& failure_limits() const { return limits_; }
 
   // For tests. Blocks until no item is queued or being reconciled. Waiting
   // items do not count. After a `Stop()` whose timeout has passed, blocks
@@ -279,11 +289,11 @@ class Controller final : private internal::LifecycleClient,
  private:
   // The other parameters become the members of their names.
   Controller(ControllerOptions<T> options, std::unique_ptr<ThreadPool> pool,
-             std::unique_ptr<Scheduler> deadlines,
-             std::unique_ptr<FailureLedger<T, Hash, Eq>> failures);
+             std::unique_ptr<Scheduler> deadlines);
 
-  static absl::StatusOr<std::unique_ptr<FailureLedger<T, Hash, Eq>>> NewLedger(
-      const ControllerOptions<T>& options);
+  // Makes the ledger, unless the queue's engine keeps the failures. `options`
+  // have been checked.
+  void MakeLedger(const ControllerOptions<T>& options);
 
   // Returns the rate limiter in `options`, for a new queue. If there is none,
   // first puts the default one there. Returns null if there is a queue.
@@ -319,7 +329,7 @@ class Controller final : private internal::LifecycleClient,
   bool ShouldProcess(const T& item) override;
   internal::Reconciliation::Info InfoOf(const Lease<T>& lease) override;
   void OnBegin(const Lease<T>& lease) override {
-    metrics_.RecordStart(lease.is_retry());
+    metrics_.RecordStart(IsRetry(lease));
   }
   internal::AfterReconcile OnEnd(
       const Lease<T>& lease, const internal::Reconciliation::Info& info,
@@ -327,8 +337,9 @@ class Controller final : private internal::LifecycleClient,
     return Handle(lease, info.begun_at, info.clock_deadline, info.failures,
                   threw, result);
   }
-  bool TryAddAgain(const T& item, const AddOptions& options) override;
-  void RetryAddAgain(const T& item, const AddOptions& options) override;
+  bool TryEnd(Lease<T>* lease, const internal::AfterReconcile& after) override;
+  void RetryEnd(Lease<T>* lease,
+                const internal::AfterReconcile& after) override;
   void LogQueueError(absl::string_view what, const absl::Status& why) override {
     queue_errors_.Write([what] { return std::string(what); }, why);
   }
@@ -336,8 +347,8 @@ class Controller final : private internal::LifecycleClient,
   void OnItemDone() override { lifecycle_.OnItemDone(); }
   void OnWorkersEnded() override { lifecycle_.OnWorkersEnded(); }
 
-  // Returns `snapshot` with the last errors of its items.
-  absl::StatusOr<Snapshot<T>> WithErrors(absl::StatusOr<Snapshot<T>> snapshot);
+  // Adds what the ledger knows to a snapshot of the queue.
+  void AddFailures(const SnapshotOptions<T>& options, Snapshot<T>* snapshot);
 
   void Reconcile(Lease<T>& lease);
 
@@ -350,8 +361,29 @@ class Controller final : private internal::LifecycleClient,
   internal::AfterReconcile HandleSuccess(const Lease<T>& lease,
                                          const ReconcileResult& result);
 
-  // Records the failure of `item`. Returns whether it is now parked.
+  // The failures of an item are to be forgotten. An engine is asked to at the
+  // end only, and not if the item has none.
+  internal::AfterReconcile ForgetAfter(const Lease<T>& lease);
+
+  // Records the failure of `item` in the ledger. Returns whether it is now
+  // parked.
   bool RecordFailure(const T& item, const absl::Status& error);
+
+  // Return whether the queue has taken the item again, and whether its engine
+  // has counted the failure.
+  bool TryAddAgain(const T& item, const AddOptions& options);
+  bool TryFail(Lease<T>* lease, const absl::Status& error);
+
+  // The number of failures of the item of `lease` so far.
+  int FailuresOf(const Lease<T>& lease);
+
+  // Whether the metrics count a retry. An engine that has the queue knows only
+  // that the item has failed.
+  bool IsRetry(const Lease<T>& lease) const {
+    return shared_failures_ == nullptr
+               ? lease.is_retry()
+               : shared_failures_->FailuresBefore(lease) > 0;
+  }
 
   // Returns the time after which the rate limiter lets `item`, which has
   // failed, be tried again. `asked` is the delay that the error chose, if it
@@ -370,12 +402,6 @@ class Controller final : private internal::LifecycleClient,
     return timed_ ? clock_->TimeNow() : absl::UnixEpoch();
   }
 
-  // Calls the queue's function of the same name, and logs its exceptions.
-  int NumRequeues(const T& item);
-
-  // Calls `TryAddAgain()` until it returns true.
-  void AddAgain(const T& item, const AddOptions& options);
-
   const std::string name_;
   const ReconcileFunction<T> reconcile_;
   Clock* const clock_;
@@ -383,8 +409,8 @@ class Controller final : private internal::LifecycleClient,
   const size_t max_concurrent_reconciles_;
   internal::ErrorLog queue_errors_;
   internal::FailureLog failure_log_;
-  const std::unique_ptr<FailureLedger<T, Hash, Eq>> failures_;
-  const internal::ReconcileMetrics metrics_;
+  const FailureLedgerOptions limits_;
+  internal::ReconcileMetrics metrics_;
   const bool timed_;
   // The rate limiter of the queue that the controller has made; null if the
   // queue was given. The queue owns it.
@@ -393,6 +419,10 @@ class Controller final : private internal::LifecycleClient,
   // Destroyed after the queue, which uses it.
   const std::unique_ptr<ThreadPool> pool_;
   const std::unique_ptr<RateLimitingInterface<T>> queue_;
+  // Where the failures are: in the engine of the queue, or in this process. One
+  // of these is null.
+  SharedFailures<T>* const shared_failures_;
+  std::unique_ptr<internal::LedgerFailures<T, Hash, Eq>> own_failures_;
   internal::KeptAdds<T, Hash, Eq> kept_adds_;
   internal::Lifecycle lifecycle_;
   // Both are null if the reconcile function is synchronous. The scheduler,
@@ -445,36 +475,34 @@ Controller<T, Hash, Eq>::Create(ControllerOptions<T> options) {
   }
   return internal::CatchAsStatus(
       [&]() -> absl::StatusOr<std::unique_ptr<Controller>> {
-        auto failures = NewLedger(options);
-        if (!failures.ok()) return failures.status();
-        return absl::WrapUnique(
-            new Controller(std::move(options), std::move(pool),
-                           std::move(deadlines), *std::move(failures)));
+        return absl::WrapUnique(new Controller(
+            std::move(options), std::move(pool), std::move(deadlines)));
       });
 }
 
 template <typename T, typename Hash, typename Eq>
-absl::StatusOr<std::unique_ptr<FailureLedger<T, Hash, Eq>>>
-Controller<T, Hash, Eq>::NewLedger(const ControllerOptions<T>& options) {
-  FailureLedgerOptions failures = options.failures;
-  failures.clock = ClockOf(options);
-  FailureLedgerMetrics metrics;
-  if (failures.parks()) {
-    metrics = internal::ReconcileMetrics::NewParkingMetrics(
-        options.name, options.metrics_provider);
+void Controller<T, Hash, Eq>::MakeLedger(const ControllerOptions<T>& options) {
+  if (shared_failures_ != nullptr) {
+    if (limits_.parks()) {
+      metrics_.NewParkedMetric(name_, options.metrics_provider);
+    }
+    return;
   }
-  auto ledger =
-      FailureLedger<T, Hash, Eq>::Create(failures, std::move(metrics));
-  if (ledger.ok()) return ledger;
-  return absl::Status(ledger.status().code(),
-                      absl::StrCat("failures.", ledger.status().message()));
+  FailureLedgerOptions limits = limits_;
+  limits.clock = clock_;
+  FailureLedgerMetrics metrics;
+  if (limits_.parks()) {
+    metrics = metrics_.NewLedgerMetrics(name_, options.metrics_provider);
+  }
+  own_failures_ = std::make_unique<internal::LedgerFailures<T, Hash, Eq>>(
+      *FailureLedger<T, Hash, Eq>::Create(limits, std::move(metrics)),
+      queue_.get());
 }
 
 template <typename T, typename Hash, typename Eq>
-Controller<T, Hash, Eq>::Controller(
-    ControllerOptions<T> options, std::unique_ptr<ThreadPool> pool,
-    std::unique_ptr<Scheduler> deadlines,
-    std::unique_ptr<FailureLedger<T, Hash, Eq>> failures)
+Controller<T, Hash, Eq>::Controller(ControllerOptions<T> options,
+                                    std::unique_ptr<ThreadPool> pool,
+                                    std::unique_ptr<Scheduler> deadlines)
     : name_(options.name),
       reconcile_(std::move(options.reconcile)),
       clock_(ClockOf(options)),
@@ -484,18 +512,20 @@ Controller<T, Hash, Eq>::Controller(
                                      : options.workers),
       queue_errors_("controller", name_, options.log_sink, clock_),
       failure_log_(name_, options.log_sink, clock_),
-      failures_(std::move(failures)),
+      limits_(options.failures),
       metrics_(name_, max_concurrent_reconciles_, options.metrics_provider),
       timed_(reconcile_timeout_ < absl::InfiniteDuration() ||
              metrics_.wanted()),
       rate_limiter_(RateLimiterOf(options)),
       pool_(std::move(pool)),
       queue_(QueueOf(options)),
+      shared_failures_(queue_->AsSharedFailures()),
       kept_adds_(queue_.get(), &queue_errors_),
       lifecycle_(name_, options.log_sink, clock_, options.workers,
                  options.sync_timeout, Erase(std::move(options.sources)),
                  options.reconcile_async != nullptr, this),
       deadlines_(std::move(deadlines)) {
+  MakeLedger(options);
   MakeAsyncWorkers(options);
 }
 
@@ -568,7 +598,7 @@ internal::Reconciliation::Info Controller<T, Hash, Eq>::InfoOf(
   const absl::Time begun_at = NowIfTimed();
   return {shared_name_,     clock_,
           begun_at,         begun_at + reconcile_timeout_,
-          lease.priority(), NumRequeues(*lease),
+          lease.priority(), FailuresOf(lease),
           lease.token()};
 }
 
@@ -584,13 +614,15 @@ absl::StatusOr<bool> Controller<T, Hash, Eq>::Idle(absl::Duration timeout) {
 }
 
 template <typename T, typename Hash, typename Eq>
-absl::StatusOr<Snapshot<T>> Controller<T, Hash, Eq>::WithErrors(
-    absl::StatusOr<Snapshot<T>> snapshot) {
-  if (!snapshot.ok()) return snapshot;
-  const auto add_errors = [this](auto& items) {
+void Controller<T, Hash, Eq>::AddFailures(const SnapshotOptions<T>& options,
+                                          Snapshot<T>* snapshot) {
+  const auto& ledger = own_failures_->ledger();
+  snapshot->num_failing = ledger.num_failing();
+  if (limits_.parks()) snapshot->num_parked = ledger.num_parked();
+  const auto add_errors = [&](auto& items) {
     for (auto& it : items) {
       Try("looking up the error of", it.item, [&] {
-        const auto failed = failures_->Find(it.item);
+        const auto failed = ledger.Find(it.item);
         if (failed.has_value()) it.last_error = failed->last_error;
         return absl::OkStatus();
       });
@@ -599,7 +631,21 @@ absl::StatusOr<Snapshot<T>> Controller<T, Hash, Eq>::WithErrors(
   add_errors(snapshot->queued);
   add_errors(snapshot->processing);
   add_errors(snapshot->waiting);
-  return snapshot;
+  if (!options.failures) return;
+  if (options.only == nullptr) {
+    snapshot->failing = ledger.Failing(options.max);
+    snapshot->parked = ledger.Parked(options.max);
+  } else if (auto failed = ledger.Find(*options.only); failed.has_value()) {
+    (failed->parked ? snapshot->parked : snapshot->failing)
+        .push_back(*std::move(failed));
+  }
+  for (FailedItem<T>& it : snapshot->failing) {
+    // Finds the item wherever it waits, unlike the bounded list.
+    const auto waits = queue_->TakeSnapshotOf(it.item);
+    if (waits.ok() && !waits->waiting.empty()) {
+      it.next_try_at = waits->waiting[0].ready_at;
+    }
+  }
 }
 
 template <typename T, typename Hash, typename Eq>
@@ -634,10 +680,10 @@ void Controller<T, Hash, Eq>::Reconcile(Lease<T>& lease) {
                                     lifecycle_.abandoning(),
                                     begin + reconcile_timeout_,
                                     lease.priority(),
-                                    NumRequeues(*lease),
+                                    FailuresOf(lease),
                                     lease.token(),
                                     lost};
-  metrics_.RecordStart(lease.is_retry());
+  metrics_.RecordStart(IsRetry(lease));
   bool threw = true;
   const absl::StatusOr<ReconcileResult> result = internal::CatchAsStatus([&] {
     absl::StatusOr<ReconcileResult> returned = reconcile_(*lease, context);
@@ -646,8 +692,7 @@ void Controller<T, Hash, Eq>::Reconcile(Lease<T>& lease) {
   });
   const internal::AfterReconcile after = Handle(
       lease, begin, context.clock_deadline, context.failures, threw, result);
-  if (after.give_back) lease.GiveBack();
-  if (after.add_again.has_value()) AddAgain(*lease, *after.add_again);
+  if (!TryEnd(&lease, after)) RetryEnd(&lease, after);
 }
 
 template <typename T, typename Hash, typename Eq>
@@ -655,7 +700,7 @@ internal::AfterReconcile Controller<T, Hash, Eq>::Handle(
     const Lease<T>& lease, absl::Time begin, absl::Time deadline, int failures,
     bool threw, const absl::StatusOr<ReconcileResult>& result) {
   const absl::Time end = NowIfTimed();
-  metrics_.RecordEnd(end - begin, lease.is_retry());
+  metrics_.RecordEnd(end - begin, IsRetry(lease));
   if (threw) metrics_.RecordException();
   if (end >= deadline) metrics_.RecordTimeout();
   return result.ok() ? HandleSuccess(lease, *result)
@@ -671,16 +716,18 @@ internal::AfterReconcile Controller<T, Hash, Eq>::HandleError(
   }
   metrics_.RecordError();
   if (terminal) metrics_.RecordTerminalError();
+  if (!terminal && shared_failures_ != nullptr) {
+    internal::AfterReconcile after;
+    after.failed = error;
+    return after;
+  }
   const bool parked = !terminal && RecordFailure(*lease, error);
   const std::optional<absl::Duration> asked = RetryAfterOf(error);
   std::optional<absl::Duration> delay;
   if (!terminal && !parked) delay = ChooseDelay(*lease, asked);
   failure_log_.Write([&lease] { return internal::DescribeItem(*lease); },
                      failures, error, terminal, parked, delay);
-  if (terminal || parked) {
-    Forget(*lease);
-    return {};
-  }
+  if (terminal || parked) return ForgetAfter(lease);
   AddOptions again;
   again.after = delay.value_or(absl::ZeroDuration());
   again.rate_limited = !delay.has_value();
@@ -693,11 +740,12 @@ internal::AfterReconcile Controller<T, Hash, Eq>::HandleError(
 template <typename T, typename Hash, typename Eq>
 internal::AfterReconcile Controller<T, Hash, Eq>::HandleSuccess(
     const Lease<T>& lease, const ReconcileResult& result) {
+  internal::AfterReconcile after;
   if (!result.not_now) {
-    Forget(*lease);
+    after = ForgetAfter(lease);
     if (result.requeue_after == absl::ZeroDuration()) {
       metrics_.RecordSuccess();
-      return {};
+      return after;
     }
   }
   metrics_.RecordRequeueAfter();
@@ -707,14 +755,28 @@ internal::AfterReconcile Controller<T, Hash, Eq>::HandleSuccess(
   AddOptions again;
   again.after = result.requeue_after;
   again.priority = result.priority.value_or(lease.priority());
-  return {again};
+  after.add_again = again;
+  return after;
+}
+
+template <typename T, typename Hash, typename Eq>
+internal::AfterReconcile Controller<T, Hash, Eq>::ForgetAfter(
+    const Lease<T>& lease) {
+  internal::AfterReconcile after;
+  if (shared_failures_ == nullptr) {
+    Forget(*lease);
+  } else {
+    after.forget = shared_failures_->FailuresBefore(lease) > 0;
+  }
+  return after;
 }
 
 template <typename T, typename Hash, typename Eq>
 bool Controller<T, Hash, Eq>::ShouldProcess(const T& item) {
+  if (own_failures_ == nullptr) return true;
   bool should = true;
   Try("looking up the failures of", item, [&] {
-    should = failures_->ShouldProcess(item);
+    should = own_failures_->ledger().ShouldProcess(item);
     return absl::OkStatus();
   });
   return should;
@@ -725,7 +787,7 @@ bool Controller<T, Hash, Eq>::RecordFailure(const T& item,
                                             const absl::Status& error) {
   bool parked = false;
   Try("recording the failure of", item, [&] {
-    parked = failures_->RecordFailure(item, error);
+    parked = own_failures_->ledger().RecordFailure(item, error);
     return absl::OkStatus();
   });
   return parked;
@@ -755,10 +817,13 @@ bool Controller<T, Hash, Eq>::Try(absl::string_view what, const T& item,
 }
 
 template <typename T, typename Hash, typename Eq>
-int Controller<T, Hash, Eq>::NumRequeues(const T& item) {
+int Controller<T, Hash, Eq>::FailuresOf(const Lease<T>& lease) {
+  if (shared_failures_ != nullptr) {
+    return shared_failures_->FailuresBefore(lease);
+  }
   int requeues = 0;
-  Try("counting the failures of", item, [&] {
-    requeues = queue_->NumRequeues(item);
+  Try("counting the failures of", *lease, [&] {
+    requeues = queue_->NumRequeues(*lease);
     return absl::OkStatus();
   });
   return requeues;
@@ -767,38 +832,69 @@ int Controller<T, Hash, Eq>::NumRequeues(const T& item) {
 template <typename T, typename Hash, typename Eq>
 void Controller<T, Hash, Eq>::Forget(const T& item) {
   Try("forgetting the failures of", item, [&] {
-    failures_->Forget(item);
-    queue_->Forget(item);
-    return absl::OkStatus();
+    if (own_failures_ != nullptr) own_failures_->ledger().Forget(item);
+    return queue_->ForgetFailures(item);
   });
 }
 
 template <typename T, typename Hash, typename Eq>
 bool Controller<T, Hash, Eq>::TryAddAgain(const T& item,
                                           const AddOptions& options) {
-  const auto add = [&] {
+  return Try("adding again", item, [&] {
     absl::Status status =
         queue_->AddItems(options, absl::MakeConstSpan(std::addressof(item), 1));
-    return !status.ok() && queue_->ShuttingDown() ? absl::OkStatus() : status;
-  };
-  // If the controller stops, the queue will be closed, and a closed queue drops
-  // the item anyway.
-  return Try("adding again", item, add) ||
-         lifecycle_.stopping().HasBeenNotified();
+    // A queue that has been shut down drops the item.
+    const bool drops = shared_failures_ == nullptr ? queue_->ShuttingDown()
+                                                   : absl::IsCancelled(status);
+    return drops ? absl::OkStatus() : status;
+  });
 }
 
 template <typename T, typename Hash, typename Eq>
-void Controller<T, Hash, Eq>::AddAgain(const T& item,
-                                       const AddOptions& options) {
-  if (!TryAddAgain(item, options)) RetryAddAgain(item, options);
+bool Controller<T, Hash, Eq>::TryFail(Lease<T>* lease,
+                                      const absl::Status& error) {
+  const std::string item = internal::DescribeItem(**lease);
+  const int before = shared_failures_->FailuresBefore(*lease);
+  const std::optional<absl::Duration> asked = RetryAfterOf(error);
+  typename SharedFailures<T>::Outcome outcome;
+  const bool counted = Try("counting the failure of", **lease, [&] {
+    const auto failed = shared_failures_->Fail(lease, error, limits_, asked);
+    if (failed.ok()) outcome = *failed;
+    return failed.status();
+  });
+  if (!counted) return false;
+  if (outcome.parked) metrics_.RecordParked();
+  failure_log_.Write([&item] { return item; },
+                     outcome.lost ? before + 1 : outcome.failures, error,
+                     /*terminal=*/false, outcome.parked, asked);
+  return true;
 }
 
 template <typename T, typename Hash, typename Eq>
-void Controller<T, Hash, Eq>::RetryAddAgain(const T& item,
-                                            const AddOptions& options) {
+bool Controller<T, Hash, Eq>::TryEnd(Lease<T>* lease,
+                                     const internal::AfterReconcile& after) {
+  if (after.give_back) {
+    lease->GiveBack();
+    return true;
+  }
+  const bool over =
+      (!after.forget || Try("forgetting the failures of", **lease,
+                            [&] { return queue_->ForgetFailures(**lease); })) &&
+      (after.failed.ok() || TryFail(lease, after.failed)) &&
+      (!after.add_again.has_value() || TryAddAgain(**lease, *after.add_again));
+  if (over || !lifecycle_.stopping().HasBeenNotified()) return over;
+  // A queue in memory will be closed, and drops the item anyway. Elsewhere
+  // another process tries again, or the lease expires.
+  if (shared_failures_ != nullptr) lease->GiveBack();
+  return true;
+}
+
+template <typename T, typename Hash, typename Eq>
+void Controller<T, Hash, Eq>::RetryEnd(Lease<T>* lease,
+                                       const internal::AfterReconcile& after) {
   do {
     lifecycle_.AwaitRetry(lifecycle_.stopping());
-  } while (!TryAddAgain(item, options));
+  } while (!TryEnd(lease, after));
 }
 
 // Instantiated in controller.cc.

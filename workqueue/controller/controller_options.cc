@@ -102,6 +102,11 @@ absl::Status CheckOptions(const ControllerOptionsBase& options,
         "failures.clock is given, and is not the clock of the controller; "
         "leave failures.clock null");
   }
+  status = CheckFailureLedgerOptions(options.failures);
+  if (!status.ok()) {
+    return absl::Status(status.code(),
+                        absl::StrCat("failures.", status.message()));
+  }
   status = CheckNotNegative("sync_timeout", options.sync_timeout);
   status.Update(CheckPositive("reconcile_timeout", options.reconcile_timeout));
   return status;

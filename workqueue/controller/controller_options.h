@@ -23,7 +23,7 @@
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/controller/source.h"
 #include "workqueue/executor.h"
-#include "workqueue/failure_ledger.h"
+#include "workqueue/failures.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/metrics.h"

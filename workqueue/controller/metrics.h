@@ -77,8 +77,9 @@ class ControllerMetricsProvider {
   // The number of reconciliations of items that were added only because their
   // processing failed; see `AddOptions::retry`. All others are those of events.
   // A queue without priorities does not tell retries apart, so this counts none
-  // then. controller-runtime has no such metric, and also none of the next
-  // ones. Their default implementations return null.
+  // then. Of a `SharedQueue`, this counts the items that have failures.
+  // controller-runtime has no such metric, and also none of the next ones.
+  // Their default implementations return null.
   // (workqueue_controller_reconcile_retries_total)
   virtual std::unique_ptr<CounterMetric> NewReconcileRetriesMetric(
       absl::string_view /*controller*/) {

@@ -8,10 +8,7 @@
 #ifndef WORKQUEUE_INSPECT_INSPECT_CONTROLLER_H_
 #define WORKQUEUE_INSPECT_INSPECT_CONTROLLER_H_
 
-#include <algorithm>
-#include <cstddef>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,9 +17,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "workqueue/clock/clock.h"
 #include "workqueue/controller/controller.h"
-#include "workqueue/failure_ledger.h"
+#include "workqueue/failures.h"
 #include "workqueue/inspect/inspect_queue.h"
 #include "workqueue/inspect/inspectable.h"
 #include "workqueue/inspect/inspection.h"
@@ -55,48 +51,31 @@ class ControllerInspectable final
     return controller_->TakeSnapshotWith(what);
   }
 
-  void AddMore(size_t max_items, const T* only, absl::Time until,
-               Inspection* inspection) override {
+  void AddMore(Inspection* inspection) override {
     inspection->health = controller_->Healthy();
-    inspection->num_failing = controller_->failures().num_failing();
     inspection->num_workers = controller_->max_concurrent_reconciles();
     std::vector<std::pair<std::string, std::string>> options = {
         {"workers", absl::StrCat(*inspection->num_workers)},
         {"reconcile timeout",
          absl::FormatDuration(controller_->reconcile_timeout())}};
-    const FailureLedgerOptions& failures = controller_->failures().options();
-    if (failures.parks()) {
-      inspection->num_parked = controller_->failures().num_parked();
+    const FailureLedgerOptions& limits = controller_->failure_limits();
+    if (limits.parks()) {
       options.emplace_back("max failures",
-                           failures.max_failures.has_value()
-                               ? absl::StrCat(*failures.max_failures)
+                           limits.max_failures.has_value()
+                               ? absl::StrCat(*limits.max_failures)
                                : "inf");
       options.emplace_back("max failing time",
-                           absl::FormatDuration(failures.max_failing_time));
-      options.emplace_back("max parked", absl::StrCat(failures.max_parked));
+                           absl::FormatDuration(limits.max_failing_time));
+      options.emplace_back("max parked", absl::StrCat(limits.max_parked));
     }
     inspection->options.insert(inspection->options.begin(), options.begin(),
                                options.end());
-
-    if (only != nullptr) {
-      const std::optional<FailedItem<T>> failed =
-          controller_->failures().Find(*only);
-      if (failed.has_value()) AddFailure(*failed, &until, inspection);
-    } else if (max_items > 0) {
-      for (const auto& failed : controller_->failures().Failing(max_items)) {
-        AddFailure(failed, &until, inspection);
-      }
-      for (const auto& parked : controller_->failures().Parked(max_items)) {
-        AddFailure(parked, &until, inspection);
-      }
-    }
   }
 
   // Also puts a parked item back.
   absl::Status Requeue(const T& item) override {
-    if (controller_->failures().Unpark(item, &controller_->queue())) {
-      return absl::OkStatus();
-    }
+    const absl::StatusOr<bool> unparked = controller_->failures().Unpark(item);
+    if (!unparked.ok() || *unparked) return unparked.status();
     return Base::Requeue(item);
   }
 
@@ -107,35 +86,6 @@ class ControllerInspectable final
 
  private:
   using Base = QueueInspectable<T, RateLimitingInterface<T>>;
-
-  // Asks the queue's engine when the item is tried again, until `*until`. Asks
-  // no more after an error.
-  void AddFailure(const FailedItem<T>& failed, absl::Time* until,
-                  Inspection* inspection) {
-    if (failed.parked) {
-      inspection->parked.push_back(
-          {this->keys().Of(failed.item), failed.failures, failed.last_error,
-           failed.first_failed_at, failed.last_failed_at});
-      return;
-    }
-    std::optional<absl::Time> next_try_at;
-    SnapshotOptions<T> what;
-    what.only = std::addressof(failed.item);
-    what.timeout = *until - Clock::GetRealClock()->TimeNow();
-    if (what.timeout > absl::ZeroDuration()) {
-      // Finds the item wherever it waits, unlike the bounded list.
-      const absl::StatusOr<Snapshot<T>> snapshot =
-          controller_->queue().TakeSnapshotWith(what);
-      if (!snapshot.ok()) {
-        *until = absl::InfinitePast();
-      } else if (!snapshot->waiting.empty()) {
-        next_try_at = snapshot->waiting[0].ready_at;
-      }
-    }
-    inspection->failing.push_back(
-        {this->keys().Of(failed.item), failed.failures, failed.last_error,
-         failed.first_failed_at, failed.last_failed_at, next_try_at});
-  }
 
   Controller<T, Hash, Eq>* const controller_;
 };

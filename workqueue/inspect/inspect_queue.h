@@ -20,7 +20,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "workqueue/clock/clock.h"
 #include "workqueue/inspect/inspectable.h"
 #include "workqueue/inspect/inspection.h"
 #include "workqueue/inspect/internal/findings.h"
@@ -83,7 +82,7 @@ class QueueInspectable : public Inspectable {
     SnapshotOptions<T> what;
     what.max = std::max(max_items, num_grouped);
     what.timeout = kTimeout;
-    const absl::Time until = Clock::GetRealClock()->TimeNow() + kTimeout;
+    what.failures = true;
     const absl::StatusOr<Snapshot<T>> snapshot = TakeSnapshot(what);
     if (!snapshot.ok()) return snapshot.status();
     Inspection inspection = ToInspection(*snapshot);
@@ -94,8 +93,7 @@ class QueueInspectable : public Inspectable {
     }
     internal::GroupQueued(num_grouped, &inspection);
     internal::KeepFirst(max_items, &inspection);
-    inspection.num_failing = snapshot->num_failing;
-    AddMore(max_items, /*only=*/nullptr, until, &inspection);
+    AddMore(&inspection);
     return inspection;
   }
 
@@ -105,14 +103,14 @@ class QueueInspectable : public Inspectable {
     SnapshotOptions<T> what;
     what.only = std::addressof(*item);
     what.timeout = kTimeout;
-    const absl::Time until = Clock::GetRealClock()->TimeNow() + kTimeout;
+    what.failures = true;
     const absl::StatusOr<Snapshot<T>> snapshot = TakeSnapshot(what);
     if (!snapshot.ok()) return snapshot.status();
     Inspection inspection = ToInspection(*snapshot);
     if (options_.history != nullptr) {
       inspection.events = options_.history->Of(keys_.Of(*item), kMaxEvents);
     }
-    AddMore(/*max_items=*/0, std::addressof(*item), until, &inspection);
+    AddMore(&inspection);
     return inspection;
   }
 
@@ -141,11 +139,8 @@ class QueueInspectable : public Inspectable {
     return queue_->TakeSnapshotWith(what);
   }
 
-  // Adds what only a subclass knows, to lists of at most `max_items` items or,
-  // if `only` is not null, of this item only. Waits for an engine until
-  // `until`, on the machine's clock.
-  virtual void AddMore(size_t /*max_items*/, const T* /*only*/,
-                       absl::Time /*until*/, Inspection* /*inspection*/) {}
+  // Adds what only a subclass knows.
+  virtual void AddMore(Inspection* /*inspection*/) {}
 
   virtual absl::Status Requeue(const T& item) {
     AddOptions options;
@@ -197,6 +192,8 @@ class QueueInspectable : public Inspectable {
     inspection.num_queued = snapshot.num_queued;
     inspection.num_processing = snapshot.num_processing;
     inspection.num_waiting = snapshot.num_waiting;
+    inspection.num_failing = snapshot.num_failing;
+    inspection.num_parked = snapshot.num_parked;
     for (const auto& it : snapshot.queued) {
       inspection.queued.push_back({keys_.Of(it.item), it.since, it.priority,
                                    it.failures, it.last_error});
@@ -209,6 +206,16 @@ class QueueInspectable : public Inspectable {
     for (const auto& it : snapshot.waiting) {
       inspection.waiting.push_back({keys_.Of(it.item), it.ready_at, it.priority,
                                     it.failures, it.last_error});
+    }
+    for (const auto& it : snapshot.failing) {
+      inspection.failing.push_back({keys_.Of(it.item), it.failures,
+                                    it.last_error, it.first_failed_at,
+                                    it.last_failed_at, it.next_try_at});
+    }
+    for (const auto& it : snapshot.parked) {
+      inspection.parked.push_back({keys_.Of(it.item), it.failures,
+                                   it.last_error, it.first_failed_at,
+                                   it.last_failed_at});
     }
     for (const auto& it : snapshot.bounds) {
       inspection.bounds.push_back(

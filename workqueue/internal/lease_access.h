@@ -52,6 +52,13 @@ struct LeaseAccess {
                                   : nullptr;
   }
 
+  // Returns that item, and leaves it in `*lease`.
+  template <typename T>
+  static QueuedItem<T>* ItemOf(const Lease<T>& lease,
+                               const LeaseOwner<T>* owner) {
+    return lease.owner_ == owner ? lease.item_ : nullptr;
+  }
+
   // Allocates memory for `n` leases.
   template <typename T>
   static void Reserve(LeaseBatch<T>* batch, size_t n) {

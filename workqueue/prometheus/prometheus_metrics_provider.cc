@@ -183,6 +183,12 @@ PrometheusMetricsProvider::Create(
       "Seconds that a request to the engine of a shared queue took.");
   families.engine_errors = registration.AddCounter(
       "workqueue_engine_errors_total", "Requests to the engine that failed.");
+  families.engine_unreachable = registration.AddGauge(
+      "workqueue_engine_unreachable_seconds",
+      "Seconds for which the engine has not answered; zero while it does.");
+  families.engine_parked = registration.AddGauge(
+      "workqueue_parked_items",
+      "Items of the whole queue that are parked after failures.");
   families.expired_leases = registration.AddCounter(
       "workqueue_expired_leases_total",
       "Leases that expired, so that their items were queued again.");
@@ -290,6 +296,20 @@ std::unique_ptr<SettableGaugeMetric>
 PrometheusMetricsProvider::NewFailingItemsMetric(absl::string_view name) {
   return combined_gauges_.NewPart(
       &families_.failing_items->Add(QueueLabels(name)), CombinedGauges::Sum);
+}
+
+std::unique_ptr<SettableGaugeMetric>
+PrometheusMetricsProvider::NewEngineUnreachableSecondsMetric(
+    absl::string_view name) {
+  return combined_gauges_.NewPart(
+      &families_.engine_unreachable->Add(QueueLabels(name)),
+      CombinedGauges::Max);
+}
+
+std::unique_ptr<SettableGaugeMetric>
+PrometheusMetricsProvider::NewEngineParkedItemsMetric(absl::string_view name) {
+  return combined_gauges_.NewPart(
+      &families_.engine_parked->Add(QueueLabels(name)), CombinedGauges::Max);
 }
 
 std::unique_ptr<PriorityGaugeMetric>

@@ -53,6 +53,8 @@ namespace workqueue {
 //
 //     workqueue_engine_round_trip_seconds  histogram (*)
 //     workqueue_engine_errors_total        counter (*)
+//     workqueue_engine_unreachable_seconds gauge (*)
+//     workqueue_parked_items               gauge (*)
 //     workqueue_expired_leases_total       counter (*)
 //
 // A controller has these metrics:
@@ -72,7 +74,7 @@ namespace workqueue {
 // A controller that gives up on items (`ControllerOptions::failures`) also has
 // these metrics:
 //
-//     workqueue_controller_parked_items  gauge (*)
+//     workqueue_controller_parked_items  gauge (*), not with a `SharedQueue`
 //     workqueue_controller_parked_total  counter (*)
 //
 // Example, for a controller and its queue:
@@ -145,6 +147,10 @@ class PrometheusMetricsProvider final : public MetricsProvider,
       absl::string_view name) override;
   std::unique_ptr<CounterMetric> NewEngineErrorsMetric(
       absl::string_view name) override;
+  std::unique_ptr<SettableGaugeMetric> NewEngineUnreachableSecondsMetric(
+      absl::string_view name) override;
+  std::unique_ptr<SettableGaugeMetric> NewEngineParkedItemsMetric(
+      absl::string_view name) override;
   std::unique_ptr<CounterMetric> NewExpiredLeasesMetric(
       absl::string_view name) override;
   std::unique_ptr<PriorityGaugeMetric> NewDepthMetricWithPriority(
@@ -198,6 +204,8 @@ class PrometheusMetricsProvider final : public MetricsProvider,
     // Shared queues.
     prometheus::Family<prometheus::Histogram>* engine_round_trip;
     prometheus::Family<prometheus::Counter>* engine_errors;
+    prometheus::Family<prometheus::Gauge>* engine_unreachable;
+    prometheus::Family<prometheus::Gauge>* engine_parked;
     prometheus::Family<prometheus::Counter>* expired_leases;
 
     // Controllers.

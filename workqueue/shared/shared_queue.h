@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +30,7 @@
 #include "workqueue/base/printable.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/executor.h"
+#include "workqueue/failures.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/internal/lease_access.h"
 #include "workqueue/lease.h"
@@ -53,7 +55,8 @@ struct SharedQueueCounts {
   size_t queued = 0;
   size_t processing = 0;
   size_t waiting = 0;  // added with a delay that has not passed
-  size_t failing = 0;  // not forgotten since a rate limited add
+  size_t failing = 0;  // not forgotten since a failure, and not parked
+  size_t parked = 0;   // given up: see `Failures`
 };
 
 // SharedQueue
@@ -137,6 +140,7 @@ struct SharedQueueCounts {
 // has expired.
 template <typename T>
 class SharedQueue final : public PriorityInterface<T>,
+                          public SharedFailures<T>,
                           private internal::LeaseOwner<T> {
  public:
   // Connects to the server. Returns
@@ -186,6 +190,21 @@ class SharedQueue final : public PriorityInterface<T>,
   // RateLimitingInterface:
   absl::Status ForgetFailures(const T& item) override;
   absl::StatusOr<int> CountFailures(const T& item) const override;
+  SharedFailures<T>* AsSharedFailures() override { return this; }
+
+  // SharedFailures. All processes see the same failures, and the last error of
+  // each item. `Failing()` and `Parked()` take what a snapshot takes.
+  absl::StatusOr<typename SharedFailures<T>::Outcome> Fail(
+      Lease<T>* lease, const absl::Status& error,
+      const FailureLedgerOptions& limits,
+      std::optional<absl::Duration> retry_after) override;
+  int FailuresBefore(const Lease<T>& lease) const override;
+  absl::StatusOr<bool> Unpark(const T& item) override;
+  absl::StatusOr<size_t> UnparkAll() override;
+  absl::StatusOr<std::vector<FailedItem<T>>> Failing(size_t max) const override;
+  absl::StatusOr<std::vector<FailedItem<T>>> Parked(size_t max) const override;
+  absl::StatusOr<FailedItem<T>> Find(const T& item) const override;
+  absl::StatusOr<FailureNumbers> Numbers() const override;
 
   // Counts the items of the whole queue. The numbers are those of one moment,
   // or of one moment for each partition.
@@ -219,12 +238,17 @@ class SharedQueue final : public PriorityInterface<T>,
 
   Operation MakeOperation(Operation::Code code, const T& item, int64_t x = 0,
                           int64_t y = 0, int64_t z = 0) const {
-    return {code, codec_.encode(item), x, y, z};
+    return {code, codec_.encode(item), x, y, z, ""};
   }
 
-  // Returns the operation that adds `item`, whose processing has failed, as
-  // `options` say.
-  Operation MakeRetry(const T& item, const AddOptions& options);
+  // The delays of an item whose processing has failed, in ticks: at least the
+  // first one, and at most the other one unless that is -1.
+  struct RetryDelays {
+    int64_t least;
+    int64_t other;
+  };
+  RetryDelays ChooseDelays(std::optional<absl::Duration> after,
+                           std::optional<absl::Duration> retry_after);
 
   // Applies operations that add items. `absl::CancelledError` if the queue has
   // been shut down or closed.
@@ -240,6 +264,8 @@ class SharedQueue final : public PriorityInterface<T>,
   // Returns a snapshot without items. Unlike another one, it counts the items
   // that are due as queued.
   absl::StatusOr<Snapshot<T>> TakeNumbers(absl::Duration timeout) const;
+
+  absl::StatusOr<Snapshot<T>> TakeFailures(size_t max, const T* only) const;
 
   // Returns what an engine has returned as a snapshot of this queue.
   Snapshot<T> ToSnapshot(const internal::EngineSnapshot& taken) const;
@@ -339,23 +365,22 @@ absl::Status SharedQueue<T>::ApplyAdds(std::vector<Operation> adds) {
 }
 
 template <typename T>
-typename SharedQueue<T>::Operation SharedQueue<T>::MakeRetry(
-    const T& item, const AddOptions& options) {
+auto SharedQueue<T>::ChooseDelays(std::optional<absl::Duration> after,
+                                  std::optional<absl::Duration> retry_after)
+    -> RetryDelays {
   const internal::Ticks& ticks = queue_.ticks();
   int64_t least = ticks.From(parts_->NextRetry());
   int64_t other = -1;
-  if (options.after.has_value() && *options.after > absl::ZeroDuration()) {
-    other = ticks.From(*options.after);
+  if (after.has_value() && *after > absl::ZeroDuration()) {
+    other = ticks.From(*after);
   }
-  if (options.retry_after.has_value()) {
+  if (retry_after.has_value()) {
     // The shorter delay counts: not that of the schedule.
     least = internal::kForever;
-    const int64_t given =
-        ticks.From(std::min(*options.retry_after, parts_->max_retry));
+    const int64_t given = ticks.From(std::min(*retry_after, parts_->max_retry));
     other = other < 0 ? given : std::min(other, given);
   }
-  return MakeOperation(Operation::kAddRateLimited, item, least,
-                       options.priority, other);
+  return {least, other};
 }
 
 template <typename T>
@@ -375,7 +400,11 @@ absl::Status SharedQueue<T>::AddItems(const AddOptions& options,
   adds.reserve(items.size());
   for (const T& item : items) {
     if (options.rate_limited) {
-      adds.push_back(MakeRetry(item, options));
+      const RetryDelays delays =
+          ChooseDelays(options.after, options.retry_after);
+      adds.push_back(MakeOperation(Operation::kAddRateLimited, item,
+                                   delays.least, options.priority,
+                                   delays.other));
     } else if (options.reschedule) {
       adds.push_back(MakeOperation(Operation::kReschedule, item, after));
     } else if (options.after.has_value()) {
@@ -427,8 +456,9 @@ absl::Status SharedQueue<T>::HandOver(internal::HeldItem* held, F receive) {
                             ", which cannot be decoded");
       },
       status);
-  Operation failed = queue_.End(held, Operation::kFailed);
+  Operation failed = queue_.End(held, Operation::kAbandon);
   failed.y = queue_.ticks().From(kDelayOfUndecodable);
+  failed.text = internal::Printable(internal::StatusText(status));
   // If the engine does not hear of it, the lease expires, which is the same.
   queue_.ApplyEnds({std::move(failed)}).IgnoreError();
   // A codec's error is not the end of the queue.
@@ -536,6 +566,119 @@ absl::StatusOr<SharedQueueCounts> SharedQueue<T>::Count() const {
 }
 
 template <typename T>
+absl::StatusOr<FailureNumbers> SharedQueue<T>::Numbers() const {
+  const absl::StatusOr<SharedQueueCounts> counts = Count();
+  if (!counts.ok()) return counts.status();
+  return FailureNumbers{counts->failing, counts->parked};
+}
+
+template <typename T>
+absl::StatusOr<typename SharedFailures<T>::Outcome> SharedQueue<T>::Fail(
+    Lease<T>* lease, const absl::Status& error,
+    const FailureLedgerOptions& limits,
+    std::optional<absl::Duration> retry_after) {
+  const internal::LeaseOwner<T>* const owner = this;
+  auto* const leased =
+      static_cast<HeldByLease*>(internal::LeaseAccess::ItemOf(*lease, owner));
+  if (leased == nullptr) {
+    return absl::InvalidArgumentError("lease leases no item of this queue");
+  }
+  absl::Status status = internal::CheckFailureLedgerOptions(limits);
+  if (!status.ok()) return status;
+  const RetryDelays delays = ChooseDelays(std::nullopt, retry_after);
+  const auto limit = [](std::optional<int64_t> number) {
+    return number.has_value() && *number != internal::kForever
+               ? absl::StrCat(*number)
+               : "inf";
+  };
+  internal::HeldItem* const held = leased->held();
+  const absl::StatusOr<std::vector<int64_t>> results = queue_.Apply(
+      {{Operation::kFail, held->item, held->token, delays.least, delays.other,
+        absl::StrCat(held->priority, " ", limit(limits.max_failures), " ",
+                     limit(queue_.ticks().From(limits.max_failing_time)), " ",
+                     limits.max_parked, limits.unpark_on_add ? " 0 " : " 1 ",
+                     internal::Printable(internal::StatusText(error)))}});
+  if (!results.ok()) return Logged(results.status(), &**lease, "a failure");
+  const int64_t result = results->front();
+  // From here on the engine knows the end.
+  internal::LeaseAccess::Release(lease, owner);
+  const std::unique_ptr<HeldByLease> ended(leased);
+  queue_.End(held, Operation::kFail);
+  leases_.Decrement();
+  return typename SharedFailures<T>::Outcome{result == internal::kFalse,
+                                             static_cast<int>(result / 2),
+                                             result % 2 == 1};
+}
+
+template <typename T>
+int SharedQueue<T>::FailuresBefore(const Lease<T>& lease) const {
+  const internal::LeaseOwner<T>* const owner = this;
+  const auto* const leased = static_cast<const HeldByLease*>(
+      internal::LeaseAccess::ItemOf(lease, owner));
+  return leased == nullptr ? 0 : static_cast<int>(leased->held()->failures);
+}
+
+template <typename T>
+absl::StatusOr<bool> SharedQueue<T>::Unpark(const T& item) {
+  const absl::StatusOr<int64_t> result =
+      ApplyOne(MakeOperation(Operation::kUnpark, item));
+  if (!result.ok()) return Logged(result.status(), &item, "Unpark()");
+  return *result != internal::kFalse;
+}
+
+template <typename T>
+absl::StatusOr<size_t> SharedQueue<T>::UnparkAll() {
+  const absl::StatusOr<std::vector<FailedItem<T>>> parked =
+      Parked(std::numeric_limits<size_t>::max());
+  if (!parked.ok()) return parked.status();
+  std::vector<Operation> operations;
+  for (auto it = parked->rbegin(); it != parked->rend(); ++it) {
+    operations.push_back(MakeOperation(Operation::kUnpark, it->item));
+  }
+  const absl::StatusOr<std::vector<int64_t>> results =
+      queue_.Apply(std::move(operations));
+  if (!results.ok()) return Logged(results.status(), nullptr, "UnparkAll()");
+  return results->size() -
+         std::count(results->begin(), results->end(), internal::kFalse);
+}
+
+template <typename T>
+absl::StatusOr<Snapshot<T>> SharedQueue<T>::TakeFailures(size_t max,
+                                                         const T* only) const {
+  SnapshotOptions<T> options;
+  options.max = max;
+  options.only = only;
+  options.failures = true;
+  return TakeSnapshotWith(options);
+}
+
+template <typename T>
+absl::StatusOr<std::vector<FailedItem<T>>> SharedQueue<T>::Failing(
+    size_t max) const {
+  absl::StatusOr<Snapshot<T>> snapshot = TakeFailures(max, nullptr);
+  if (!snapshot.ok()) return snapshot.status();
+  return std::move(snapshot->failing);
+}
+
+template <typename T>
+absl::StatusOr<std::vector<FailedItem<T>>> SharedQueue<T>::Parked(
+    size_t max) const {
+  absl::StatusOr<Snapshot<T>> snapshot = TakeFailures(max, nullptr);
+  if (!snapshot.ok()) return snapshot.status();
+  return std::move(snapshot->parked);
+}
+
+template <typename T>
+absl::StatusOr<FailedItem<T>> SharedQueue<T>::Find(const T& item) const {
+  absl::StatusOr<Snapshot<T>> snapshot = TakeFailures(0, std::addressof(item));
+  if (!snapshot.ok()) return snapshot.status();
+  for (auto* list : {&snapshot->failing, &snapshot->parked}) {
+    if (!list->empty()) return std::move(list->front());
+  }
+  return absl::NotFoundError("the item has no failures");
+}
+
+template <typename T>
 absl::StatusOr<SharedQueueCounts> SharedQueue<T>::CountFor(
     absl::Duration timeout) const {
   const absl::StatusOr<internal::ByteQueueCounts> counts =
@@ -543,7 +686,7 @@ absl::StatusOr<SharedQueueCounts> SharedQueue<T>::CountFor(
   if (!counts.ok()) return counts.status();
   return SharedQueueCounts{counts->queued + counts->in_hand,
                            counts->processing - counts->in_hand,
-                           counts->waiting, counts->failing};
+                           counts->waiting, counts->failing, counts->parked};
 }
 
 template <typename T>
@@ -555,6 +698,7 @@ absl::StatusOr<Snapshot<T>> SharedQueue<T>::TakeSnapshotWith(
   SnapshotOptions<std::string> of_bytes;
   of_bytes.max = options.max;
   of_bytes.timeout = options.timeout;
+  of_bytes.failures = options.failures;
   std::string bytes;
   if (options.only != nullptr) {
     bytes = codec_.encode(*options.only);
@@ -578,6 +722,7 @@ absl::StatusOr<Snapshot<T>> SharedQueue<T>::TakeNumbers(
   snapshot.num_processing = counts->processing;
   snapshot.num_waiting = counts->waiting;
   snapshot.num_failing = counts->failing;
+  snapshot.num_parked = counts->parked;
   return snapshot;
 }
 
@@ -588,36 +733,50 @@ Snapshot<T> SharedQueue<T>::ToSnapshot(
   snapshot.taken_at = clock()->TimeNow();
   snapshot.shutting_down = taken.shut_down || ShuttingDown();
   // The engine's times differ from this clock's.
-  const auto time_of = [&](const internal::EngineSnapshot::Item& it) {
-    return it.time == internal::kForever
+  const auto time_of = [&](int64_t time) {
+    return time == internal::kForever
                ? absl::InfiniteFuture()
                : snapshot.taken_at +
-                     queue_.ticks().ToDuration(it.time - taken.now);
+                     queue_.ticks().ToDuration(time - taken.now);
   };
   snapshot.num_queued = taken.num_queued;
   snapshot.num_processing = taken.num_processing;
   snapshot.num_waiting = taken.num_waiting;
   snapshot.num_failing = taken.num_failing;
+  snapshot.num_parked = taken.num_parked;
   for (const auto& it : taken.queued) {
     absl::StatusOr<T> item = codec_.decode(it.item);
     if (!item.ok()) continue;
-    snapshot.queued.push_back({*std::move(item), time_of(it),
+    snapshot.queued.push_back({*std::move(item), time_of(it.time),
                                static_cast<int>(it.number),
-                               static_cast<int>(it.failures), ""});
+                               static_cast<int>(it.failures), it.last_error});
   }
   for (const auto& it : taken.processing) {
     absl::StatusOr<T> item = codec_.decode(it.item);
     if (!item.ok()) continue;
-    snapshot.processing.push_back({*std::move(item), time_of(it),
-                                   it.added_again,
-                                   static_cast<int>(it.failures), ""});
+    snapshot.processing.push_back(
+        {*std::move(item), time_of(it.time), it.added_again,
+         static_cast<int>(it.failures), it.last_error});
   }
   for (const auto& it : taken.waiting) {
     absl::StatusOr<T> item = codec_.decode(it.item);
     if (!item.ok()) continue;
-    snapshot.waiting.push_back({*std::move(item), time_of(it),
+    snapshot.waiting.push_back({*std::move(item), time_of(it.time),
                                 static_cast<int>(it.number),
-                                static_cast<int>(it.failures), ""});
+                                static_cast<int>(it.failures), it.last_error});
+  }
+  for (const auto* list : {&taken.failing, &taken.parked}) {
+    for (const auto& it : *list) {
+      absl::StatusOr<T> item = codec_.decode(it.item);
+      if (!item.ok()) continue;
+      const bool parked = list == &taken.parked;
+      std::optional<absl::Time> next_try_at;
+      if (it.time != internal::kForever) next_try_at = time_of(it.time);
+      (parked ? snapshot.parked : snapshot.failing)
+          .push_back({*std::move(item), parked, static_cast<int>(it.failures),
+                      it.last_error, time_of(it.first_failed),
+                      time_of(it.last_failed), next_try_at});
+    }
   }
   return snapshot;
 }

@@ -58,10 +58,11 @@ class AsyncClient {
       const Lease<T>& lease, const Reconciliation::Info& info, bool threw,
       const absl::StatusOr<ReconcileResult>& result) = 0;
 
-  // Adds an item again, and returns whether that is over.
-  virtual bool TryAddAgain(const T& item, const AddOptions& options) = 0;
+  // Does to the item of `*lease` what `after` says. Returns whether that is
+  // over; `*lease` may have ended then.
+  virtual bool TryEnd(Lease<T>* lease, const AfterReconcile& after) = 0;
   // Waits for a moment and tries again, until it is over. Blocks.
-  virtual void RetryAddAgain(const T& item, const AddOptions& options) = 0;
+  virtual void RetryEnd(Lease<T>* lease, const AfterReconcile& after) = 0;
 
   // Logs an error of the queue.
   virtual void LogQueueError(absl::string_view what,
@@ -327,20 +328,18 @@ void AsyncWorkers<T>::End(const std::shared_ptr<Flight>& flight,
   if (deadlines_ != nullptr) deadlines_->Cancel(flight->deadline);
   const AfterReconcile after =
       client_.OnEnd(flight->lease, flight->info(), flight->threw, result);
-  const std::optional<AddOptions>& again = after.add_again;
-  if (after.give_back) flight->lease.GiveBack();
-  if (!again.has_value() || client_.TryAddAgain(flight->item, *again)) {
+  if (client_.TryEnd(&flight->lease, after)) {
     EndLease(flight);
     return;
   }
   // The queue does not take the item. Only a thread of the executor may block.
-  const auto add_again = [flight, shared = shared_, again = *again] {
+  const auto retry = [flight, shared = shared_, after] {
     const Gate::Pass pass(&shared->gate);
     if (!pass) return;
-    shared->workers->client_.RetryAddAgain(flight->item, again);
+    shared->workers->client_.RetryEnd(&flight->lease, after);
     shared->workers->EndLease(flight);
   };
-  SubmitTask(executor_, add_again);
+  SubmitTask(executor_, retry);
 }
 
 template <typename T>

@@ -52,13 +52,18 @@ ReconcileMetrics::ReconcileMetrics(absl::string_view controller, size_t workers,
        [workers](auto& m) { m.Set(static_cast<double>(workers)); });
 }
 
-FailureLedgerMetrics ReconcileMetrics::NewParkingMetrics(
-    absl::string_view controller, ControllerMetricsProvider* provider) {
+FailureLedgerMetrics ReconcileMetrics::NewLedgerMetrics(
+    absl::string_view controller, ControllerMetricsProvider* provider) const {
   FailureLedgerMetrics metrics;
-  if (provider == nullptr || controller.empty()) return metrics;
+  if (!wanted_) return metrics;
   metrics.parked = provider->NewParkedItemsMetric(controller);
   metrics.parked_total = provider->NewParkedTotalMetric(controller);
   return metrics;
+}
+
+void ReconcileMetrics::NewParkedMetric(absl::string_view controller,
+                                       ControllerMetricsProvider* provider) {
+  if (wanted_) parked_total_ = provider->NewParkedTotalMetric(controller);
 }
 
 void ReconcileMetrics::RecordStart(bool is_retry) const {
@@ -96,6 +101,8 @@ void ReconcileMetrics::RecordTerminalError() const { Inc(terminal_errors_); }
 void ReconcileMetrics::RecordException() const { Inc(panics_); }
 
 void ReconcileMetrics::RecordTimeout() const { Inc(timeouts_); }
+
+void ReconcileMetrics::RecordParked() const { Inc(parked_total_); }
 
 }  // namespace internal
 }  // namespace workqueue

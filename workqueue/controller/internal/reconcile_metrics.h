@@ -33,10 +33,12 @@ class ReconcileMetrics {
   ReconcileMetrics(absl::string_view controller, size_t workers,
                    ControllerMetricsProvider* provider);
 
-  // Creates the metrics of the controller's parked items, on the same
-  // conditions.
-  static FailureLedgerMetrics NewParkingMetrics(
-      absl::string_view controller, ControllerMetricsProvider* provider);
+  // Creates the metrics of the items that the controller parks, on the same
+  // conditions. Without a ledger, `RecordParked()` must be called.
+  FailureLedgerMetrics NewLedgerMetrics(
+      absl::string_view controller, ControllerMetricsProvider* provider) const;
+  void NewParkedMetric(absl::string_view controller,
+                       ControllerMetricsProvider* provider);
 
   // Returns whether the constructor created the metrics.
   bool wanted() const { return wanted_; }
@@ -60,6 +62,7 @@ class ReconcileMetrics {
   void RecordTerminalError() const;
   void RecordException() const;
   void RecordTimeout() const;
+  void RecordParked() const;
 
  private:
   const bool wanted_;
@@ -76,6 +79,7 @@ class ReconcileMetrics {
   std::unique_ptr<CounterMetric> retries_;
   std::unique_ptr<GaugeMetric> active_retries_;
   std::unique_ptr<GaugeMetric> running_sources_;
+  std::unique_ptr<CounterMetric> parked_total_;
 };
 
 }  // namespace internal

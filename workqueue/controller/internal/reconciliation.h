@@ -18,6 +18,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
@@ -31,9 +32,14 @@ namespace internal {
 // How the controller ends the reconciliation of an item.
 struct AfterReconcile {
   // How the item is added again, or nothing.
-  std::optional<AddOptions> add_again;
+  std::optional<AddOptions> add_again = std::nullopt;
   // Whether the item is given back, and not done. It is not added again then.
   bool give_back = false;
+  // If not OK, the engine that has the queue counts this failure, and ends the
+  // lease.
+  absl::Status failed = absl::OkStatus();
+  // Whether that engine forgets the failures of the item.
+  bool forget = false;
 };
 
 // Reconciliation

@@ -40,7 +40,8 @@ struct HeldItem {
         item(std::move(out.item)),
         token(out.token),
         priority(out.priority),
-        ticks_queued(out.ticks_queued) {}
+        ticks_queued(out.ticks_queued),
+        failures(out.failures) {}
 
   // Unique in this process. Tokens of different partitions may be equal.
   const uint64_t id;
@@ -48,6 +49,7 @@ struct HeldItem {
   const int64_t token;
   const int64_t priority;
   const int64_t ticks_queued;
+  const int64_t failures;         // before this processing
   std::atomic<bool> lost{false};  // the engine has taken the item back
   // When the lease expires at the latest, unless it is renewed; guarded by the
   // lock of the queue.
@@ -63,6 +65,7 @@ struct ByteQueueCounts {
   size_t processing = 0;
   size_t waiting = 0;
   size_t failing = 0;
+  size_t parked = 0;
   size_t in_hand = 0;
 };
 

@@ -24,8 +24,8 @@ namespace internal {
 
 // EngineOperation
 //
-// One transition of one item; see the table in docs/shared-queue.md, which also
-// tells what `x`, `y` and `z` are.
+// One transition of one item; see the table in docs/shared-queue.md. The
+// comments tell what `x`, `y`, `z` and `text` are.
 struct EngineOperation {
   enum Code : char {
     kAdd = 'A',             // priority
@@ -37,7 +37,12 @@ struct EngineOperation {
     kNumRequeues = 'N',     //
     kDone = 'D',            // token
     kGiveBack = 'G',        // token, priority
-    kFailed = 'E',          // token, least delay. As if the lease expired
+    kFail = 'K',            // token, least delay, other delay or -1; priority,
+                            // limits and error. Returns twice the failures,
+                            // and one more if the item is parked
+    kAbandon = 'E',         // token, least delay; error. As if the lease
+                            // expired
+    kUnpark = 'U',          //
     kRenew = 'X',           // token
     kRepair = 'R',          // no item. Returns the number of items repaired
     kShutDown = 'S',        // kDrain or kAtOnce; no item. Returns the number
@@ -53,6 +58,7 @@ struct EngineOperation {
   int64_t x = 0;
   int64_t y = 0;
   int64_t z = 0;
+  std::string text;
 };
 
 // The result of an operation that adds an item: `kAdded` if the item was not
@@ -108,6 +114,7 @@ struct HandedOut {
   int64_t token = 0;
   int64_t priority = 0;
   int64_t ticks_queued = 0;
+  int64_t failures = 0;
 };
 
 // EngineReply
@@ -118,6 +125,7 @@ struct EngineReply {
   int64_t waiting = 0;
   int64_t processing = 0;
   int64_t failing = 0;
+  int64_t parked = 0;
   bool shut_down = false;
   int64_t expired = 0;   // leases that expired in this request
   int64_t dirty = 0;     // items added again while they are being processed
@@ -140,9 +148,13 @@ struct EngineSnapshotRequest {
   // Only this item, if it is given: at most one element in each list.
   std::optional<std::string> item;
 
-  // Otherwise so many items of two kinds: those that are handed out next, and
+  // Otherwise so many items of each kind: those that are handed out next, and
   // that are due first. And all that are being processed, unless this is zero.
   size_t max = 0;
+
+  // Whether to list the items with failures, too: those that have failed most,
+  // and those that were parked last.
+  bool failures = false;
 
   // The `go_on` of the last part.
   std::vector<std::string> from;
@@ -159,15 +171,19 @@ struct EngineSnapshot {
   struct Item {
     std::string item;
     int64_t failures = 0;
+    std::string last_error;
     int64_t number = 0;  // the priority; of an item being processed, the token
-    int64_t time = 0;
+    int64_t time = 0;    // when it is due; `kForever` if it is not
     bool added_again = false;
+    // Of items that fail or are parked.
+    int64_t first_failed = 0, last_failed = 0;
   };
 
   int64_t now = 0;
   bool shut_down = false;
-  size_t num_queued = 0, num_processing = 0, num_waiting = 0, num_failing = 0;
-  std::vector<Item> queued, processing, waiting;
+  size_t num_queued = 0, num_processing = 0, num_waiting = 0, num_failing = 0,
+         num_parked = 0;
+  std::vector<Item> queued, processing, waiting, failing, parked;
 
   // Where the next part begins; empty if there is none.
   std::vector<std::string> go_on;

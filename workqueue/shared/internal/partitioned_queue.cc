@@ -94,11 +94,15 @@ EngineSnapshot Merge(std::vector<EngineSnapshot> parts, size_t max) {
     all.num_processing += part.num_processing;
     all.num_waiting += part.num_waiting;
     all.num_failing += part.num_failing;
+    all.num_parked += part.num_parked;
     // Each node of a cluster has a clock of its own.
     const int64_t shift = all.now - part.now;
-    for (auto* list : {&part.queued, &part.processing, &part.waiting}) {
+    for (auto* list : {&part.queued, &part.processing, &part.waiting,
+                       &part.failing, &part.parked}) {
       for (Item& item : *list) {
         if (item.time != kForever) item.time += shift;
+        item.first_failed += shift;
+        item.last_failed += shift;
       }
     }
   }
@@ -111,6 +115,15 @@ EngineSnapshot Merge(std::vector<EngineSnapshot> parts, size_t max) {
       });
   all.processing = MergeLists(parts, &EngineSnapshot::processing, max, earlier);
   all.waiting = MergeLists(parts, &EngineSnapshot::waiting, max, earlier);
+  all.failing = MergeLists(
+      parts, &EngineSnapshot::failing, max, [](const Item& a, const Item& b) {
+        return a.failures != b.failures ? a.failures > b.failures
+                                        : a.first_failed < b.first_failed;
+      });
+  all.parked = MergeLists(parts, &EngineSnapshot::parked, max,
+                          [](const Item& a, const Item& b) {
+                            return a.last_failed > b.last_failed;
+                          });
   return all;
 }
 
@@ -485,6 +498,7 @@ absl::StatusOr<ByteQueueCounts> PartitionedQueue::Count(
     sum.processing += part.processing;
     sum.waiting += part.waiting;
     sum.failing += part.failing;
+    sum.parked += part.parked;
     sum.in_hand += part.in_hand;
   }
   return sum;

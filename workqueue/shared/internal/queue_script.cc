@@ -15,7 +15,10 @@ const char kQueueScript[] = R"lua(
 --   leases   sorted set: expiry, item
 --   clients  hash: client -> its entry
 --   waiters  sorted set: turn, client; the clients with workers that wait
-local META, ITEMS, READY, WAITING, LEASES, CLIENTS, WAITERS = unpack(KEYS)
+--   failing  sorted set: -failures, time of the first failure + item
+--   parked   sorted set: -time of the parking, item
+local META, ITEMS, READY, WAITING, LEASES, CLIENTS, WAITERS, FAILING, PARKED =
+    unpack(KEYS)
 
 -- Arguments. All times are ticks: microseconds of the server's clock, or
 -- nanoseconds of the clock of a test.
@@ -33,14 +36,14 @@ local META, ITEMS, READY, WAITING, LEASES, CLIENTS, WAITERS = unpack(KEYS)
 --   10  number of items that the client takes if there are any, beside 8
 --   11  the retry schedule: "delay times " of each run of equal delays, where
 --       the last delay counts for all further failures
---   From 12 on, five for each operation: code, item, x, y, z.
+--   From 12 on, six for each operation: code, item, x, y, z, text.
 --
 -- Reply: { { time, ticks until something is due or -1, ready, waiting,
--- processing, failing, state, number of leases that expired in this request,
--- items added again while they are processed, adds because items came due,
--- number of pushes to the client so far and still to come, number of those so
--- far }, results of the operations, each item handed out: item, token, priority,
--- ticks in the queue }.
+-- processing, failing, parked, state, number of leases that expired in this
+-- request, items added again while they are processed, adds because items came
+-- due, number of pushes to the client so far and still to come, number of those
+-- so far }, results of the operations, each item handed out: item, token,
+-- priority, ticks in the queue, failures }.
 --
 -- Nothing fails after the first write, or half of the request would stay: what
 -- is read is made valid where it is read, and each command and key is tried
@@ -50,9 +53,12 @@ local client = ARGV[2]
 
 -- States of an item.
 local IDLE, QUEUED, PROCESSING, DIRTY = 0, 1, 2, 3
--- Fields of an item's entry.
+-- Fields of an item's entry. Those after BEGAN are there if it has failures.
 local STATE, FAILURES, PRIORITY, SEQUENCE, SINCE, TOKEN, DUE_SEQUENCE,
       DUE_PRIORITY, BEGAN = 1, 2, 3, 4, 5, 6, 7, 8, 9
+local FIRST, LAST, PARKING, ERROR = 10, 11, 12, 13
+-- Values of PARKING. Only an idle item is parked.
+local NOT_PARKED, UNTIL_ADD, UNTIL_UNPARK = 0, 1, 2
 -- Fields of a client's entry.
 local WANTED, PUSHED, VALID, LAST_REQUEST, LAST_REPLY = 1, 2, 3, 4, 5
 -- The server serves nobody else meanwhile, some 30 microseconds for each item.
@@ -63,8 +69,8 @@ local WANTED, PUSHED, VALID, LAST_REQUEST, LAST_REPLY = 1, 2, 3, 4, 5
 local MOST, LEAST = 250, 25
 -- Nor does a reply hand out a further item after so many bytes.
 local MOST_BYTES = 2 ^ 18
--- How many entries a repair looks at.
-local REPAIRED_AT_ONCE = 250
+-- How many entries a repair looks at, and how many members of a set.
+local REPAIRED_AT_ONCE, CHECKED_AT_ONCE = 250, 50
 -- How many clients a request looks at, to remove those that are silent.
 local CLIENTS_AT_ONCE = 10
 -- Whole numbers are exact up to this one.
@@ -107,7 +113,7 @@ local function unpack_client(bytes)
 end
 
 local m = redis.call('HMGET', META, 'version', 'time', 'offset', 'sequence',
-                     'token', 'turn', 'state', 'run', 'grace', 'failing',
+                     'token', 'turn', 'state', 'run', 'grace', 'checked',
                      'due', 'dirty', 'front', 'shutdowns', 'swept', 'cursor',
                      'repaired')
 if m[1] and m[1] ~= ARGV[1] then
@@ -119,7 +125,7 @@ local lease = number(ARGV[6], nil, 0, math.huge)
 local presence = number(ARGV[7])
 local wants, received, take = number(ARGV[8]), number(ARGV[9]), number(ARGV[10])
 if not (request and lease and presence and wants and received and take and
-        #ARGV >= 11 and (#ARGV - 11) % 5 == 0) then
+        #ARGV >= 11 and (#ARGV - 11) % 6 == 0) then
   return redis.error_reply('ERR wrong arguments')
 end
 
@@ -150,7 +156,7 @@ local front, sequence = number(m[13], 2 ^ 40), number(m[4], 2 ^ 40)
 local token = math.max(number(m[5], 0), now - 1)
 local shutdowns = number(m[14], now)
 local turn, state = number(m[6], 0), number(m[7], 0)
-local failing, dirty = number(m[10], 0), number(m[12], 0)
+local checked, dirty = number(m[10], 0), number(m[12], 0)
 local due_before = number(m[11], math.huge, 0, math.huge)
 local expired, came_due = 0, 0
 
@@ -192,6 +198,11 @@ local function load(item)
   local e = unpack_numbers(redis.call('HGET', ITEMS, item), 9) or
             { IDLE, 0, 0, 0, 0, 0, 0, 0, 0 }
   if state ~= 0 then e[DUE_SEQUENCE], e[DUE_PRIORITY] = 0, 0 end
+  if e[FAILURES] > 0 then
+    e[FIRST], e[LAST] = number(e[FIRST], now), number(e[LAST], now)
+    e[PARKING] = e[STATE] == IDLE and number(e[PARKING], 0, 0, 2) or NOT_PARKED
+    if type(e[ERROR]) ~= 'string' then e[ERROR] = '' end
+  end
   return e
 end
 
@@ -214,8 +225,41 @@ local function enqueue_last(item, e)
   enqueue(item, e)
 end
 
+local function is_parked(e) return e[FAILURES] > 0 and e[PARKING] > 0 end
+
+-- Puts the item into the set that lists it because of its failures.
+local function list_failures(item, e)
+  if is_parked(e) then
+    write('ZADD', PARKED, -e[LAST], item)
+  else
+    write('ZADD', FAILING, -e[FAILURES], member(e[FIRST], item))
+  end
+end
+
+-- The item has no failures, and is not parked, from now on.
+local function forget(item, e)
+  if e[FAILURES] == 0 then return end
+  if is_parked(e) then
+    write('ZREM', PARKED, item)
+  else
+    write('ZREM', FAILING, member(e[FIRST], item))
+  end
+  e[FAILURES] = 0
+  e[FIRST], e[LAST], e[PARKING], e[ERROR] = nil, nil, nil, nil
+end
+
+-- An add of the item, or a wait that ends: an item that is parked until then is
+-- parked no longer. Returns whether the item takes part in the queue.
+local function unpark_by_add(item, e)
+  if not is_parked(e) then return true end
+  if e[PARKING] == UNTIL_UNPARK then return false end
+  forget(item, e)
+  return true
+end
+
 -- Adds the item now. Returns whether it was not there.
 local function add(item, e, priority)
+  if not unpark_by_add(item, e) then return false end
   if e[STATE] == IDLE then
     e[PRIORITY], e[SINCE] = priority, now
     enqueue_last(item, e)
@@ -289,10 +333,15 @@ local function retry_delay(e, least)
   return math.max(least, delay)
 end
 
-local function count_failure(e)
-  if e[FAILURES] == 0 then failing = failing + 1 end
+-- Without an `error`, the item keeps the last one.
+local function count_failure(item, e, error)
+  if e[FAILURES] == 0 then
+    e[FIRST], e[PARKING], e[ERROR] = now, NOT_PARKED, ''
+  end
   e[FAILURES] = math.min(e[FAILURES] + 1, 2 ^ 31 - 1)
-  changed = true
+  e[LAST] = now
+  if error ~= '' then e[ERROR] = error end
+  list_failures(item, e)
 end
 
 -- Ends the processing of the item, which may have been added again meanwhile.
@@ -302,13 +351,13 @@ local function stop_processing(item, e)
   e[STATE], e[TOKEN] = IDLE, 0
 end
 
--- Ends the processing of the item because it has failed: the item is added
--- again after the delay of its failures, but at least `least`. In a queue that
--- has been shut down nothing waits. There the item counts as being processed
+-- Ends the processing of an item that nobody processes any more: the item is
+-- added again after the delay of its failures, but at least `least`. In a queue
+-- that has been shut down nothing waits. There the item counts as being processed
 -- meanwhile, with a negative token, so that a drain does not forget it.
-local function fail(item, e, least)
+local function abandon(item, e, least, error)
   local delay = retry_delay(e, least)
-  count_failure(e)
+  count_failure(item, e, error)
   if delay > 0 and state ~= 0 then
     token = token + 1
     e[TOKEN] = -token
@@ -342,11 +391,50 @@ local function repair(item, e)
   if e[DUE_SEQUENCE] ~= 0 then
     put_back(WAITING, now, member(e[DUE_SEQUENCE], item))
   end
+  if is_parked(e) then
+    put_back(PARKED, -e[LAST], item)
+  elseif e[FAILURES] > 0 then
+    put_back(FAILING, -e[FAILURES], member(e[FIRST], item))
+  end
   return missing
 end
 
+-- Removes some of the members of the sets of failures whose entries an operator
+-- has deleted. The others are looked at later.
+local function check_failures()
+  local last = true
+  for _, set in ipairs({ FAILING, PARKED }) do
+    local members = redis.call('ZRANGE', set, checked,
+                               checked + CHECKED_AT_ONCE - 1)
+    if #members == CHECKED_AT_ONCE then last = false end
+    for _, it in ipairs(members) do
+      local item = set == PARKED and it or string.sub(it, 9)
+      local e = load(item)
+      if e[FAILURES] == 0 or is_parked(e) ~= (set == PARKED) or
+          (set == FAILING and member(e[FIRST], item) ~= it) then
+        write('ZREM', set, it)
+      end
+    end
+  end
+  local from = checked
+  checked = last and 0 or checked + CHECKED_AT_ONCE
+  told = told or checked ~= from
+end
+
+-- Returns what the text of a failure says; see K. Nothing if it is wrong.
+local function parse_limits(text)
+  local priority, most, longest, room, stays, error =
+      string.match(text, '^(%S+) (%S+) (%S+) (%S+) ([01]) (.*)$')
+  priority = number(priority, nil, -EXACT)
+  most, longest = number(most, nil, 1, math.huge), number(longest, nil, 0, math.huge)
+  room = number(room)
+  if priority and most and longest and room then
+    return priority, most, longest, room, stays == '1', error
+  end
+end
+
 -- The operations. They return 0 or 1 for false or true, and `add` 2 if the item
--- was not there. x, y and z are:
+-- was not there. What follows the item's entry is x, y, z and text:
 local transitions = {
   -- Add: priority. Nothing in a queue that has been shut down.
   A = function(item, e, priority)
@@ -384,9 +472,10 @@ local transitions = {
   -- Add rate limited: least delay, priority, other delay or -1. The shorter of
   -- the delay of the item's failures and the other delay counts.
   L = function(item, e, least, priority, other)
+    if not unpark_by_add(item, e) then return 1 end
     local delay = retry_delay(e, least)
     if other >= 0 and other < delay then delay = other end
-    count_failure(e)
+    count_failure(item, e, '')
     if state ~= 0 then return 0 end
     if delay > 0 then
       wait(item, e, now + delay, priority, false)
@@ -397,9 +486,8 @@ local transitions = {
   end,
   -- Forget the failures.
   F = function(item, e)
-    if e[FAILURES] == 0 then return 0 end
-    failing = math.max(0, failing - 1)
-    e[FAILURES] = 0
+    if e[FAILURES] == 0 or is_parked(e) then return 0 end
+    forget(item, e)
     return 1
   end,
   -- Done: token.
@@ -421,10 +509,47 @@ local transitions = {
     give_back(item, e, priority)
     return 1
   end,
-  -- The processing has failed: token, least delay.
-  E = function(item, e, token, least)
+  -- Nobody processes the item: token, least delay; why.
+  E = function(item, e, token, least, _, error)
     if not is_leased(e, token) then return 0 end
-    fail(item, e, least)
+    abandon(item, e, least, error)
+    return 1
+  end,
+  -- The processing has failed: token, least delay, other delay or -1, as in L;
+  -- priority, limits of failures, of the time since the first one, and of the
+  -- number of parked items, whether it stays parked at an add, and the error.
+  -- Returns twice the number of failures, and one more if that parks the item.
+  K = function(item, e, token, least, other, text)
+    if not is_leased(e, token) then return 0 end
+    local priority, most, longest, room, stays, error = parse_limits(text)
+    local delay = retry_delay(e, least)
+    if other >= 0 and other < delay then delay = other end
+    local added_again = e[STATE] == DIRTY
+    stop_processing(item, e)
+    count_failure(item, e, error)
+    local failures = e[FAILURES]
+    local parks = (failures >= most or now - e[FIRST] >= longest) and
+                  redis.call('ZCARD', PARKED) < room
+    if parks and added_again and not stays then
+      forget(item, e)  -- That add puts it back.
+    elseif parks then
+      write('ZREM', FAILING, member(e[FIRST], item))
+      e[PARKING] = stays and UNTIL_UNPARK or UNTIL_ADD
+      list_failures(item, e)
+      added_again = false
+    elseif state == 0 and delay > 0 then
+      wait(item, e, now + delay, priority, false)
+    elseif state == 0 and not added_again then
+      add(item, e, priority)
+    end
+    if added_again then enqueue_last(item, e) end
+    return 2 * failures + (parks and 1 or 0)
+  end,
+  -- Put a parked item back.
+  U = function(item, e)
+    if not is_parked(e) or state ~= 0 then return 0 end
+    forget(item, e)
+    add(item, e, e[PRIORITY])
     return 1
   end,
   -- Renew the lease: token.
@@ -440,13 +565,14 @@ local transitions = {
     for i = 1, #entries, 2 do
       if repair(entries[i], load(entries[i])) then n = n + 1 end
     end
+    check_failures()
     if mine and mine[WANTED] > 0 and not redis.call('ZSCORE', WAITERS, client) then
       mine[WANTED] = 0
     end
     return n
   end,
   -- The number of failures.
-  N = function(item, e) return e[FAILURES] end,
+  N = function(item, e) return is_parked(e) and 0 or e[FAILURES] end,
   -- Shut down; x: 1 to drain, 2 at once. Returns the number of those at once.
   S = function(item, e, how)
     state = 1
@@ -466,14 +592,16 @@ local transitions = {
   end,
 }
 local unchanged = { X = true, N = true, R = true, S = true, O = true }
-local adds = { A = true, W = true, M = true, L = true }
+local adds = { A = true, W = true, M = true, L = true, U = true }
 
 local operations = {}
-for i = 12, #ARGV, 5 do
+for i = 12, #ARGV, 6 do
   local x, y, z = number(ARGV[i + 2], nil, -EXACT, math.huge),
                   number(ARGV[i + 3], nil, -EXACT, math.huge),
                   number(ARGV[i + 4], nil, -EXACT, math.huge)
-  if not (transitions[ARGV[i]] and x and y and z) then
+  local text = ARGV[i + 5]
+  if not (transitions[ARGV[i]] and x and y and z and
+          (ARGV[i] ~= 'K' or parse_limits(text))) then
     return redis.error_reply('ERR wrong arguments')
   end
   if ARGV[i] == 'R' then
@@ -481,7 +609,7 @@ for i = 12, #ARGV, 5 do
     repaired, entries = scan(ITEMS, from, REPAIRED_AT_ONCE)
     told = told or repaired ~= from
   end
-  operations[#operations + 1] = { ARGV[i], ARGV[i + 1], x, y, z }
+  operations[#operations + 1] = { ARGV[i], ARGV[i + 1], x, y, z, text }
 end
 
 -- Items that are due, and leases that have expired.
@@ -503,6 +631,8 @@ redis.call('ZCARD', READY)
 redis.call('ZRANGE', READY, 0, 0)
 redis.call('ZSCORE', WAITING, '')
 redis.call('ZSCORE', LEASES, '')
+redis.call('ZCARD', FAILING)
+redis.call('ZCARD', PARKED)
 for _, words in ipairs({ { 'HSET', META, 'version', ARGV[1] },
                          { 'SPUBLISH', META, '' },
                          { 'SPUBLISH', META .. ':' .. client, '' } }) do
@@ -541,7 +671,7 @@ for _, item in ipairs(dead) do
     add(item, e, e[PRIORITY])
     save(item, e)
   else
-    fail(item, e, 0)
+    abandon(item, e, 0, 'UNAVAILABLE: the lease expired')
     save(item, e)
     expired = expired + 1
   end
@@ -549,14 +679,14 @@ end
 
 local results = {}
 for i, operation in ipairs(operations) do
-  local code, item, x, y, z = unpack(operation)
+  local code, item, x, y, z, text = unpack(operation)
   if full and adds[code] then
     results[i] = -1
   else
     local e = load(item)
     local before = changed
     changed = false
-    results[i] = transitions[code](item, e, x, y, z)
+    results[i] = transitions[code](item, e, x, y, z, text)
     -- An add of an item that is there already is written, too, so that its
     -- reply is not sent before all that it relies on is on the disk.
     if not unchanged[code] and (changed or results[i] ~= 0) then
@@ -578,7 +708,9 @@ local function claim(n, receive)
       write('ZREM', READY, it)
     else
       token = token + 1
-      if not receive(item, token, e[PRIORITY], now - e[SINCE]) then return end
+      if not receive(item, token, e[PRIORITY], now - e[SINCE], e[FAILURES]) then
+        return
+      end
       write('ZREM', READY, it)
       e[STATE], e[TOKEN], e[BEGAN] = PROCESSING, token, now
       write('ZADD', LEASES, now + lease, item)
@@ -594,15 +726,15 @@ local had = mine or { 0, received, 0, 0, '' }
 mine = { wants, had[PUSHED], 0, request, '' }
 if wants > 0 then wants = math.max(0, wants - (mine[PUSHED] - received)) end
 local handed_out, bytes = {}, 0
-claim(math.min(take + wants, share()), function(item, token, priority, waited)
+claim(math.min(take + wants, share()), function(item, ...)
   if bytes > MOST_BYTES then return false end
   bytes = bytes + #item
-  for _, value in ipairs({ item, token, priority, waited }) do
+  for _, value in ipairs({ item, ... }) do
     handed_out[#handed_out + 1] = value
   end
   return true
 end)
-wants = math.max(0, wants - #handed_out / 4)
+wants = math.max(0, wants - #handed_out / 5)
 mine[WANTED] = wants
 if wants > 0 and had[WANTED] == 0 then
   turn = turn + 1
@@ -623,9 +755,10 @@ while pushes > 0 and redis.call('ZCARD', READY) > 0 do
   others[other] = entry
   local listens, heard = entry and now < entry[VALID], false
   if listens then
-    claim(1, function(item, token, priority, waited)
+    claim(1, function(item, token, priority, waited, failures)
       local n = redis.pcall('SPUBLISH', META .. ':' .. other, string.format(
-          '%.0f %.0f %.0f %.0f ', token, priority, waited, now) .. item)
+          '%.0f %.0f %.0f %.0f %.0f ', token, priority, waited, failures, now) ..
+          item)
       heard = type(n) == 'number' and n > 0
       listens = heard
       return heard
@@ -682,14 +815,15 @@ elseif due < due_before then  -- tell those who would look too late
 end
 
 local reply = { { now, next_event, ready, state == 0 and waiting or 0,
-                  processing, failing, state, expired,
-                  dirty, came_due, wants + mine[PUSHED], mine[PUSHED] }, results,
+                  processing, redis.call('ZCARD', FAILING),
+                  redis.call('ZCARD', PARKED), state, expired, dirty,
+                  came_due, wants + mine[PUSHED], mine[PUSHED] }, results,
                 handed_out }
 if changed or told or wants ~= had[WANTED] or
     now > had[VALID] - presence / 2 then
   redis.call('HSET', META, 'version', ARGV[1], 'time', now, 'offset', offset,
-             'sequence', sequence, 'token', token, 'turn', turn, 'failing',
-             failing, 'due', due, 'dirty', dirty, 'front', front, 'state', state,
+             'sequence', sequence, 'token', token, 'turn', turn, 'checked',
+             checked, 'due', due, 'dirty', dirty, 'front', front, 'state', state,
              'shutdowns', shutdowns, 'run', run, 'grace', grace, 'swept', swept,
              'cursor', cursor, 'repaired', repaired)
   mine[VALID] = now + presence
@@ -704,29 +838,33 @@ const char kSnapshotScript[] = R"lua(
 --    1  version of the layout
 --    2  time, or empty: the server's
 --    3  largest number of items that are queued, and that wait; inf: all
---    4  one, for a snapshot of argument 5 only; otherwise all
---   From 5 on, if all: where to go on, as the last reply said; nothing at first.
+--    4  one, for a snapshot of argument 6 only; otherwise all
+--    5  1 to list the items with failures, too
+--   From 6 on, if all: where to go on, as the last reply said; nothing at first.
 --
 -- Reply: { { time, state, numbers of all items that are queued, being processed,
--- waiting, and that have failures }, items that are queued, being processed, waiting, where to go on or
--- nothing }. Of each item: item, failures, priority or token, time or -1 for
--- never, and for those being processed 1 if it has been added again.
+-- waiting, failing and parked }, items that are queued, being processed, waiting,
+-- failing, parked, where to go on or nothing }. Of each item: item, failures, last
+-- error, priority or token, time or -1 for never, and for those being processed 1
+-- if it has been added again. Of a failing or parked one, after the error: times
+-- of the first and last failure, and the time at which it is due or -1.
 --
 -- The server serves nobody else meanwhile. So one reply has a part of the items.
 -- An item that does not change between two parts is in one of them. Leases are
 -- in the order of their ends, so all are listed, unless the largest number is 0.
-local META, ITEMS, READY, WAITING, LEASES = unpack(KEYS)
+local META, ITEMS, READY, WAITING, LEASES, _, _, FAILING, PARKED = unpack(KEYS)
 local version = redis.call('HGET', META, 'version')
 if version and version ~= ARGV[1] then
   return redis.error_reply('WQLAYOUT ' .. version)
 end
 local STATE, FAILURES, PRIORITY, SEQUENCE, SINCE, TOKEN, DUE_SEQUENCE,
       DUE_PRIORITY, BEGAN = 1, 2, 3, 4, 5, 6, 7, 8, 9
+local FIRST, LAST, PARKING, ERROR = 10, 11, 12, 13
 local IDLE, QUEUED, PROCESSING, DIRTY = 0, 1, 2, 3
 -- A reply has no further item after so many items or bytes.
 local MOST, MOST_BYTES, AT_ONCE = 250, 2 ^ 18, 50
 local max = tonumber(ARGV[3])
-local m = redis.call('HMGET', META, 'time', 'offset', 'state', 'failing')
+local m = redis.call('HMGET', META, 'time', 'offset', 'state')
 local shut_down = tonumber(m[3]) == 1
 
 local function load(item)
@@ -736,20 +874,34 @@ local function load(item)
   for i = 1, BEGAN do
     if type(e[i]) ~= 'number' or e[i] % 1 ~= 0 then return nil end
   end
+  if type(e[ERROR]) ~= 'string' then e[ERROR] = '' end
   return e
 end
 
-local queued, processing, waiting = {}, {}, {}
+local queued, processing, waiting, failing, parked = {}, {}, {}, {}, {}
 local function list_queued(item, e)
-  queued[#queued + 1] = { item, e[FAILURES], e[PRIORITY], e[SINCE] }
+  queued[#queued + 1] = { item, e[FAILURES], e[ERROR], e[PRIORITY], e[SINCE] }
 end
 local function list_processing(item, e)
-  processing[#processing + 1] = { item, e[FAILURES], e[TOKEN], e[BEGAN],
-                                  e[STATE] == DIRTY and 1 or 0 }
+  processing[#processing + 1] = { item, e[FAILURES], e[ERROR], e[TOKEN],
+                                  e[BEGAN], e[STATE] == DIRTY and 1 or 0 }
 end
 local function list_waiting(item, e, due)
-  waiting[#waiting + 1] = { item, e[FAILURES], e[DUE_PRIORITY],
+  waiting[#waiting + 1] = { item, e[FAILURES], e[ERROR], e[DUE_PRIORITY],
                             due < math.huge and due or -1 }
+end
+local function due_of(item, e)
+  if e[DUE_SEQUENCE] == 0 or shut_down then return nil end
+  return tonumber(redis.call('ZSCORE', WAITING, struct.pack(
+             '>I8', e[DUE_SEQUENCE]) .. item) or nil) or math.huge
+end
+local function list_failures(item, e)
+  local first, last, parking =
+      tonumber(e[FIRST]), tonumber(e[LAST]), tonumber(e[PARKING])
+  if e[FAILURES] == 0 or not (first and last and parking) then return end
+  local list, due = parking == 0 and failing or parked, due_of(item, e)
+  list[#list + 1] = { item, e[FAILURES], e[ERROR], first, last,
+                      due and due < math.huge and due or -1 }
 end
 
 -- The server compares bytes. The language compares as the locale says.
@@ -782,22 +934,24 @@ end
 local lists = { { READY, list_queued, max },
                 { LEASES, list_processing, math.huge },
                 { WAITING, list_waiting, shut_down and 0 or max } }
+local with_failures = ARGV[5] == '1'
+if with_failures then
+  lists[4], lists[5] = { FAILING, list_failures, max }, { PARKED, list_failures, max }
+end
 local go_on = {}
 if ARGV[4] == 'one' then
-  local item = ARGV[5]
+  local item = ARGV[6]
   local e = load(item)
   if e and e[STATE] == QUEUED then
     list_queued(item, e)
   elseif e and e[STATE] ~= IDLE then
     list_processing(item, e)
   end
-  if e and e[DUE_SEQUENCE] ~= 0 and not shut_down then
-    list_waiting(item, e, tonumber(redis.call(
-        'ZSCORE', WAITING, struct.pack('>I8', e[DUE_SEQUENCE]) .. item) or nil)
-        or math.huge)
-  end
+  local due = e and due_of(item, e)
+  if due then list_waiting(item, e, due) end
+  if e and with_failures then list_failures(item, e) end
 else
-  local from = { unpack(ARGV, 5) }  -- list, number of its items so far, the
+  local from = { unpack(ARGV, 6) }  -- list, number of its items so far, the
                                     -- last one: score, member
   local list, listed = tonumber(from[1] or 1), tonumber(from[2] or 0)
   local rank = from[4] and rank_after(lists[list][1], from[3], from[4]) or 0
@@ -808,10 +962,10 @@ else
     local found = n > 0 and redis.call('ZRANGE', set, rank, rank + n - 1,
                                        'WITHSCORES') or {}
     for i = 1, #found, 2 do
-      local item = string.sub(found[i], set == LEASES and 1 or 9)
+      local item = string.sub(found[i], (set == LEASES or set == PARKED) and 1 or 9)
       local e = load(item)
       if e then add(item, e, tonumber(found[i + 1])) end
-      bytes = bytes + #item
+      bytes = bytes + #item + (e and #e[ERROR] or 0)
     end
     left = left - #found / 2
     listed, rank = listed + #found / 2, rank + #found / 2
@@ -833,8 +987,8 @@ now = math.max(now + (tonumber(m[2]) or 0), tonumber(m[1]) or 0)
 return { { now, shut_down and 1 or 0, redis.call('ZCARD', READY),
            redis.call('ZCARD', LEASES),
            shut_down and 0 or redis.call('ZCARD', WAITING),
-           math.max(0, tonumber(m[4]) or 0) },
-         queued, processing, waiting, go_on }
+           redis.call('ZCARD', FAILING), redis.call('ZCARD', PARKED) },
+         queued, processing, waiting, failing, parked, go_on }
 )lua";
 
 }  // namespace internal

@@ -13,7 +13,7 @@ namespace internal {
 
 // The version of the layout of a queue in the engine. A queue of another
 // version is refused.
-constexpr int kLayoutVersion = 1;
+constexpr int kLayoutVersion = 2;
 
 // The script, in Lua, that applies one request to a queue: the transitions of
 // docs/shared-queue.md. The head of the script documents its keys, arguments

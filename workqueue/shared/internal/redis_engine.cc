@@ -141,6 +141,7 @@ absl::StatusOr<EngineReply> ParseReply(const redisReply& reply,
   result.waiting = head.Count();
   result.processing = head.Count();
   result.failing = head.Count();
+  result.parked = head.Count();
   result.shut_down = head.Number() != 0;
   result.expired = head.Count();
   result.dirty = head.Count();
@@ -159,25 +160,33 @@ absl::StatusOr<EngineReply> ParseReply(const redisReply& reply,
     item.token = items.Number();
     item.priority = items.Number();
     item.ticks_queued = items.Number();
+    item.failures = items.Count();
     result.items.push_back(std::move(item));
   }
   if (!results.ok() || !items.ok()) return BadReply();
   return result;
 }
 
-// Parses the items of one list of a snapshot. `tells_added_again`: each of them
-// has one element more.
-bool ParseItems(Elements list, bool tells_added_again,
+// The lists of a snapshot. The items of each have other elements.
+enum class ListKind { kPlain, kProcessing, kFailures };
+
+bool ParseItems(Elements list, ListKind kind,
                 std::vector<EngineSnapshot::Item>* items) {
   while (list.left() > 0) {
     Elements it = list.Array();
     EngineSnapshot::Item item;
     item.item = it.Text();
     item.failures = it.Count();
-    item.number = it.Number();
+    item.last_error = it.Text();
+    if (kind == ListKind::kFailures) {
+      item.first_failed = it.Number();
+      item.last_failed = it.Number();
+    } else {
+      item.number = it.Number();
+    }
     const int64_t time = it.Number();
     item.time = time < 0 ? kForever : time;
-    item.added_again = tells_added_again && it.Number() != 0;
+    item.added_again = kind == ListKind::kProcessing && it.Number() != 0;
     if (!it.ok()) return false;
     items->push_back(std::move(item));
   }
@@ -194,9 +203,13 @@ absl::StatusOr<EngineSnapshot> ParseSnapshot(const redisReply& reply) {
   snapshot.num_processing = static_cast<size_t>(head.Count());
   snapshot.num_waiting = static_cast<size_t>(head.Count());
   snapshot.num_failing = static_cast<size_t>(head.Count());
-  if (!head.ok() || !ParseItems(all.Array(), false, &snapshot.queued) ||
-      !ParseItems(all.Array(), true, &snapshot.processing) ||
-      !ParseItems(all.Array(), false, &snapshot.waiting)) {
+  snapshot.num_parked = static_cast<size_t>(head.Count());
+  using Kind = ListKind;
+  if (!head.ok() || !ParseItems(all.Array(), Kind::kPlain, &snapshot.queued) ||
+      !ParseItems(all.Array(), Kind::kProcessing, &snapshot.processing) ||
+      !ParseItems(all.Array(), Kind::kPlain, &snapshot.waiting) ||
+      !ParseItems(all.Array(), Kind::kFailures, &snapshot.failing) ||
+      !ParseItems(all.Array(), Kind::kFailures, &snapshot.parked)) {
     return BadReply();
   }
   Elements go_on = all.Array();
@@ -258,7 +271,9 @@ RedisEngine::RedisEngine(absl::string_view name, size_t partitions,
            prefix + ":waiting",
            prefix + ":leases",
            prefix + ":clients",
-           prefix + ":waiters"};
+           prefix + ":waiters",
+           prefix + ":failing",
+           prefix + ":parked"};
 }
 
 RedisEngine::~RedisEngine() = default;
@@ -378,6 +393,7 @@ absl::StatusOr<EngineReply> RedisEngine::Apply(const EngineRequest& request,
           for (int64_t number : {operation.x, operation.y, operation.z}) {
             words.push_back(TicksToText(number));
           }
+          words.push_back(operation.text);
         }
         const std::vector<absl::string_view> views(words.begin(), words.end());
         auto reply = session.connection->Call(views, deadline - Now());
@@ -398,6 +414,7 @@ absl::StatusOr<EngineSnapshot> RedisEngine::TakeSnapshot(
         words.push_back(request.max < kUnlimited ? absl::StrCat(request.max)
                                                  : "inf");
         words.emplace_back(request.item ? "one" : "all");
+        words.emplace_back(request.failures ? "1" : "0");
         if (request.item) {
           words.push_back(*request.item);
         } else {
@@ -558,14 +575,14 @@ bool RedisEngine::Dispatch(const redisReply& message, absl::string_view own,
   absl::string_view text = TextOf(*message.element[2]);
   if (channel == own) {
     const std::vector<absl::string_view> parts =
-        absl::StrSplit(text, absl::MaxSplits(' ', 4));
+        absl::StrSplit(text, absl::MaxSplits(' ', 5));
     HandedOut out;
     int64_t now;
-    if (parts.size() == 5 && ParseNumber(parts[0], &out.token) &&
+    if (parts.size() == 6 && ParseNumber(parts[0], &out.token) &&
         ParseNumber(parts[1], &out.priority) &&
         ParseNumber(parts[2], &out.ticks_queued) &&
-        ParseNumber(parts[3], &now)) {
-      out.item = std::string(parts[4]);
+        ParseNumber(parts[3], &out.failures) && ParseNumber(parts[4], &now)) {
+      out.item = std::string(parts[5]);
       listener->OnPush(std::move(out), now);
     }
   } else if (absl::ConsumePrefix(&text, "due ")) {

@@ -62,7 +62,7 @@ class RedisEngine final : public Engine {
   absl::StatusOr<std::string> CheckSettings(absl::Time deadline);
 
  private:
-  enum Key { kMeta, kItems, kReady, kWaiting, kLeases, kClients, kWaiters };
+  enum Key { kMeta };  // The others are those of the script.
 
   // A connection for requests, and what is known of the server.
   struct Session {

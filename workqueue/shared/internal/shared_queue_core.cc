@@ -60,6 +60,11 @@ void ReportResults(const EngineRequest& request, const EngineReply& reply,
       case EngineOperation::kAddRateLimited:
         if (reply.results[i] > kFalse) metrics->OnRetry();
         break;
+      case EngineOperation::kFail:
+        if (reply.results[i] > kFalse && reply.results[i] % 2 == 0) {
+          metrics->OnRetry();
+        }
+        break;
       case EngineOperation::kAdd:
       case EngineOperation::kReschedule:
         break;
@@ -72,7 +77,8 @@ void ReportResults(const EngineRequest& request, const EngineReply& reply,
   metrics->OnExpired(reply.expired);
   metrics->SetNumbers(static_cast<size_t>(reply.ready + reply.dirty),
                       static_cast<size_t>(reply.waiting),
-                      static_cast<size_t>(reply.failing));
+                      static_cast<size_t>(reply.failing),
+                      static_cast<size_t>(reply.parked));
 }
 
 void Append(std::vector<EngineSnapshot::Item> from,
@@ -181,6 +187,7 @@ void SharedQueueCore::ReportWorkInProgress() {
   }
   Report([&](SharedQueueMetrics* metrics) {
     metrics->SetWorkInProgress(total, longest);
+    metrics->SetUnreachable(UnreachableFor());
   });
 }
 
@@ -226,8 +233,8 @@ absl::StatusOr<std::vector<int64_t>> SharedQueueCore::SendInPieces(
     while (next != operations.end() &&
            call.operations.size() < kMaxOperations &&
            (call.operations.empty() ||
-            call.bytes + next->item.size() <= kMaxBytes)) {
-      call.bytes += next->item.size();
+            call.bytes + next->item.size() + next->text.size() <= kMaxBytes)) {
+      call.bytes += next->item.size() + next->text.size();
       call.operations.push_back(std::move(*next++));
     }
     Send(&call);
@@ -241,15 +248,20 @@ absl::StatusOr<std::vector<int64_t>> SharedQueueCore::SendInPieces(
   return results;
 }
 
+absl::Duration SharedQueueCore::UnreachableFor() const {
+  return reachable_ ? absl::ZeroDuration()
+                    : MachineClock()->TimeNow() - unreachable_since_;
+}
+
 absl::Status SharedQueueCore::Healthy() const {
   MutexLock lock(&mu_);
   if (reachable_) return absl::OkStatus();
-  const absl::Duration time = MachineClock()->TimeNow() - unreachable_since_;
   return absl::Status(
       error_.code(),
-      absl::StrCat(errors_.who(), " has not reached its engine for ",
-                   absl::FormatDuration(absl::Trunc(time, absl::Seconds(1))),
-                   ": ", error_.message()));
+      absl::StrCat(
+          errors_.who(), " has not reached its engine for ",
+          absl::FormatDuration(absl::Trunc(UnreachableFor(), absl::Seconds(1))),
+          ": ", error_.message()));
 }
 
 absl::Duration SharedQueueCore::CallTimeout() const {
@@ -373,6 +385,7 @@ void SharedQueueCore::TakeIn(const EngineRequest& request, EngineReply reply,
   counts_.processing = static_cast<size_t>(reply.processing);
   counts_.waiting = static_cast<size_t>(reply.waiting);
   counts_.failing = static_cast<size_t>(reply.failing);
+  counts_.parked = static_cast<size_t>(reply.parked);
   Report([&](SharedQueueMetrics* metrics) {
     ReportResults(request, reply, metrics);
   });
@@ -756,6 +769,7 @@ absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshotWith(
     const SnapshotOptions<std::string>& options) {
   EngineSnapshotRequest request;
   request.max = options.max;
+  request.failures = options.failures;
   if (options.only != nullptr) request.item = *options.only;
   const absl::Time until = MachineClock()->TimeNow() + options.timeout;
   request.now = EngineTime();
@@ -773,6 +787,8 @@ absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshotWith(
       Append(std::move(part->queued), &snapshot->queued);
       Append(std::move(part->processing), &processing);
       Append(std::move(part->waiting), &snapshot->waiting);
+      Append(std::move(part->failing), &snapshot->failing);
+      Append(std::move(part->parked), &snapshot->parked);
     }
     is_first = false;
   } while (!request.from.empty());
@@ -794,8 +810,8 @@ absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshotWith(
           processing.begin(), processing.end(), held->token,
           [](const auto& it, int64_t token) { return it.number < token; });
       if (found == processing.end() || found->number != held->token) continue;
-      in_hand.push_back({found->item, found->failures, held->priority,
-                         found->time - held->ticks_queued});
+      in_hand.push_back({found->item, found->failures, found->last_error,
+                         held->priority, found->time - held->ticks_queued});
       found->time = kForever;  // to be erased
     }
     // Only a snapshot of all items tells which of these are there.

@@ -272,6 +272,7 @@ class SharedQueueCore final : public ByteQueue,
   template <typename F>
   void Report(F f);
   void ReportWorkInProgress();
+  absl::Duration UnreachableFor() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const Options options_;
   const std::shared_ptr<WaitingLoop> loop_;

@@ -50,8 +50,10 @@ SharedQueueMetrics::SharedQueueMetrics(absl::string_view name,
           provider->NewLongestRunningProcessorSecondsMetric(name)),
       waiting_items_(provider->NewWaitingItemsMetric(name)),
       failing_items_(provider->NewFailingItemsMetric(name)),
+      parked_items_(provider->NewEngineParkedItemsMetric(name)),
       round_trip_(provider->NewEngineRoundTripMetric(name)),
       errors_(provider->NewEngineErrorsMetric(name)),
+      unreachable_seconds_(provider->NewEngineUnreachableSecondsMetric(name)),
       expired_(provider->NewExpiredLeasesMetric(name)) {}
 
 void SharedQueueMetrics::OnAdds(int64_t n) { Count(adds_.get(), n); }
@@ -75,19 +77,24 @@ void SharedQueueMetrics::OnError() { Count(errors_.get(), 1); }
 void SharedQueueMetrics::OnExpired(int64_t n) { Count(expired_.get(), n); }
 
 void SharedQueueMetrics::SetNumbers(size_t depth, size_t waiting,
-                                    size_t failing) {
+                                    size_t failing, size_t parked) {
   if (depth_ != nullptr) {
     for (; depth_set_ < depth; ++depth_set_) depth_->Inc();
     for (; depth_set_ > depth; --depth_set_) depth_->Dec();
   }
   Set(waiting_items_.get(), static_cast<double>(waiting));
   Set(failing_items_.get(), static_cast<double>(failing));
+  Set(parked_items_.get(), static_cast<double>(parked));
 }
 
 void SharedQueueMetrics::SetWorkInProgress(absl::Duration total,
                                            absl::Duration longest) {
   Set(unfinished_work_seconds_.get(), absl::ToDoubleSeconds(total));
   Set(longest_running_processor_seconds_.get(), absl::ToDoubleSeconds(longest));
+}
+
+void SharedQueueMetrics::SetUnreachable(absl::Duration time) {
+  Set(unreachable_seconds_.get(), absl::ToDoubleSeconds(time));
 }
 
 }  // namespace internal

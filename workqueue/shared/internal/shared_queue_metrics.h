@@ -22,7 +22,7 @@ namespace internal {
 // SharedQueueMetrics
 //
 // Updates the metrics of one process' part in a shared queue. The depth and the
-// numbers of items that wait and that have failed are those of the queue, as
+// numbers of items that wait, fail and are parked are those of the queue, as
 // the engine said them last; all else is this process'.
 //
 // The core calls it with its lock held. May throw what a metric throws.
@@ -39,10 +39,11 @@ class SharedQueueMetrics {
   void OnRoundTrip(absl::Duration time);
   void OnError();
   void OnExpired(int64_t n);
-  void SetNumbers(size_t depth, size_t waiting, size_t failing);
+  void SetNumbers(size_t depth, size_t waiting, size_t failing, size_t parked);
 
   // `total` and `longest` of the items that workers have.
   void SetWorkInProgress(absl::Duration total, absl::Duration longest);
+  void SetUnreachable(absl::Duration time);
 
  private:
   SharedQueueMetrics(absl::string_view name, MetricsProvider* provider);
@@ -56,8 +57,10 @@ class SharedQueueMetrics {
   const std::unique_ptr<SettableGaugeMetric> longest_running_processor_seconds_;
   const std::unique_ptr<SettableGaugeMetric> waiting_items_;
   const std::unique_ptr<SettableGaugeMetric> failing_items_;
+  const std::unique_ptr<SettableGaugeMetric> parked_items_;
   const std::unique_ptr<HistogramMetric> round_trip_;
   const std::unique_ptr<CounterMetric> errors_;
+  const std::unique_ptr<SettableGaugeMetric> unreachable_seconds_;
   const std::unique_ptr<CounterMetric> expired_;
   size_t depth_set_ = 0;
 };
