@@ -79,6 +79,11 @@ struct Snapshot {
     bool added_again = false;  // queued again when its processing ends
     int failures = 0;
     std::string last_error;
+    // Of a queue that several processes share: the name of the process that
+    // holds the item, printable, and when its lease expires unless it is
+    // renewed.
+    std::string holder = {};
+    absl::Time held_until = absl::InfiniteFuture();
   };
 
   struct Waiting {
@@ -87,6 +92,17 @@ struct Snapshot {
     int priority = 0;
     int failures = 0;
     std::string last_error;
+  };
+
+  // A process that uses a queue which several processes share.
+  struct Client {
+    std::string name;     // `SharedQueueOptions::client_name`, printable
+    std::string version;  // of its library; empty if not known
+    // When the engine has heard of it last; infinitely long ago if not known.
+    // It is up to 15 seconds early while nothing happens.
+    absl::Time last_seen;
+    size_t waiting_workers = 0;
+    size_t processing = 0;  // the items that it holds
   };
 
   absl::Time taken_at;
@@ -107,9 +123,14 @@ struct Snapshot {
   std::vector<Processing> processing;  // in the order of their handing out
   std::vector<Waiting> waiting;        // in the order of `ready_at`
 
-  // If `SnapshotOptions::failures` is set, and they are known.
+  // How many of the items being processed are this process', if there are
+  // others.
+  std::optional<size_t> num_processing_here;
+
+  // If `SnapshotOptions::details` is set, and they are known.
   std::vector<FailedItem<T>> failing;  // most failures first
   std::vector<FailedItem<T>> parked;   // the last parked one first
+  std::vector<Client> clients;
 
   // The bounds of the queue's `Ordering` that count items being processed. In
   // the snapshot of one item, those that hold this item back.
@@ -163,6 +184,7 @@ struct Snapshot {
       PrintItem(os, it.item);
       os << " for " << taken_at - it.since;
       if (it.added_again) os << ", added again";
+      if (!it.holder.empty()) os << ", by " << it.holder;
       PrintNotes(os, /*priority=*/0, it.failures, it.last_error);
     }
     PrintHeading(os, waiting.size(), num_waiting, " waiting");
@@ -201,8 +223,9 @@ struct SnapshotOptions {
   // queue below, and so waits for no item that is being added to it.
   bool waiting = true;
 
-  // Whether to list the items that fail or are parked, too.
-  bool failures = false;
+  // Whether to list the items that fail or are parked, and the processes that
+  // use the queue, too.
+  bool details = false;
 
   // How long a queue waits at most for the engine that has its items, on the
   // machine's clock. A queue in memory has no engine.

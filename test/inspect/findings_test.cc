@@ -104,6 +104,37 @@ TEST(FindingsTest, CountsParkedItems) {
   EXPECT_THAT(Texts(it), ElementsAre("1 item is parked, and not tried again."));
 }
 
+TEST(FindingsTest, AProcessThatIsGoneAndHoldsItems) {
+  Inspection it;
+  it.taken_at = absl::UnixEpoch() + absl::Hours(1);
+  it.clients = {{"alive", "0.1.0", it.taken_at - absl::Seconds(44), 0, 2},
+                {"dead", "0.1.0", it.taken_at - absl::Seconds(46), 0, 2},
+                {"forgotten", "", absl::InfinitePast(), 0, 1},
+                {"idle", "0.1.0", it.taken_at - absl::Minutes(4), 0, 0}};
+  EXPECT_THAT(
+      Texts(it),
+      ElementsAre("dead holds 2 items, and has not been heard of for 46s.",
+                  "forgotten holds 1 item, and has not been heard of."));
+}
+
+// The workers of other processes do not count.
+TEST(FindingsTest, TheWorkersAreThoseOfThisProcess) {
+  Inspection it = StuckInspection();
+  it.processing.clear();
+  it.failing.clear();
+  it.groups.clear();
+  it.queued[0].time = it.taken_at - absl::Seconds(2);
+  it.num_workers = 4;
+  it.num_processing = 12;
+  it.num_processing_here = 3;
+  EXPECT_THAT(Texts(it), IsEmpty());
+  it.num_processing_here = 4;
+  EXPECT_THAT(
+      Texts(it),
+      ElementsAre(
+          "All 4 workers are busy here, and 1,000,000 items are queued."));
+}
+
 TEST(FindingsTest, CountsSeveralWorkersAndOneItem) {
   Inspection it;
   it.num_workers = 4;

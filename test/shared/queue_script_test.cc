@@ -153,7 +153,9 @@ class QueueScriptTest : public RedisFixture {
                    absl::StrCat(request.waiting),
                    "0",
                    absl::StrCat(request.take),
-                   "100 1 200 1 "};
+                   "100 1 200 1 ",
+                   "process",
+                   "1.0"};
     for (const Words& operation : request.operations) {
       words.insert(words.end(), operation.begin(), operation.end());
       words.resize(words.size() + 6 - operation.size());
@@ -419,8 +421,8 @@ TEST_F(QueueScriptTest, OddArgumentsChangeNothingOrAreBounded) {
     Fill();
     const size_t size = ArgumentsOf(Requests()[i]).size();
     for (size_t k = 2; k < size; ++k) {
-      // "run" and the operations' items may have any bytes.
-      if (k == 4 || (i == 0 && k > 11 + 5)) continue;
+      // "run", the names and the operations' items may have any bytes.
+      if (k == 4 || k == 11 || k == 12 || (i == 0 && k > 13 + 5)) continue;
       for (const char* odd : kOddNumbers) {
         Fill();
         Words arguments = ArgumentsOf(Requests()[i]);

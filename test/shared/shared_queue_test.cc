@@ -57,6 +57,7 @@ class SharedQueueTest : public testing::Test {
   Options MakeOptions() {
     Options options = NewSharedQueueOptions<std::string>(&clock_);
     options.name = name_;
+    options.client_name = "me";
     options.lease = kLease;
     return options;
   }
@@ -121,6 +122,37 @@ TEST_F(SharedQueueTest, CountsTheItemsOfAllClients) {
   EXPECT_EQ(counts->processing, 1u);
   EXPECT_EQ(counts->waiting, 2u);
   EXPECT_EQ(counts->failing, 1u);
+}
+
+TEST_F(SharedQueueTest, ASnapshotTellsWhichProcessHoldsAnItem) {
+  Options options = MakeOptions();
+  options.client_name = "other\n";
+  auto other = NewSharedQueue(options);
+  a_->AddAll({"x", "y", "z"});
+  auto x = a_->TryAcquire();
+  auto y = other->TryAcquire();
+  ASSERT_TRUE(x.ok() && y.ok());
+  SnapshotOptions<std::string> what;
+  what.details = true;
+  {
+    const auto snapshot = b_->TakeSnapshotWith(what);
+    ASSERT_EQ(snapshot->processing.size(), 2u);
+    EXPECT_EQ(snapshot->processing[0].holder, "me");
+    EXPECT_EQ(snapshot->processing[1].holder, "other\\n");
+    EXPECT_EQ(snapshot->processing[1].held_until, clock_.TimeNow() + kLease);
+    EXPECT_EQ(snapshot->num_processing_here, 0u);
+    ASSERT_EQ(snapshot->clients.size(), 2u) << "a and b are one process";
+    for (const auto& client : snapshot->clients) {
+      EXPECT_EQ(client.processing, 1u) << client.name;
+      EXPECT_EQ(client.last_seen, clock_.TimeNow());
+      EXPECT_NE(client.version, "");
+    }
+  }
+  EXPECT_EQ(a_->TakeSnapshotWith(what)->num_processing_here, 1u);
+  std::ostringstream os;
+  os << *a_->TakeSnapshotOf("y");
+  EXPECT_TRUE(absl::StrContains(os.str(), "y for 0, by other\\n")) << os.str();
+  EXPECT_TRUE(b_->TakeSnapshot()->clients.empty()) << "nobody has asked";
 }
 
 TEST_F(SharedQueueTest, AWorkerThatWaitsIsServedByAnotherClient) {
@@ -571,9 +603,10 @@ TEST_F(SharedQueueTest, TheSnapshotIsTheQueues) {
   a_->AddRateLimited("w");
   clock_.Step(absl::Milliseconds(1));
   const Snapshot<std::string> snapshot = *a_->TakeSnapshot();
-  EXPECT_EQ(Printed(snapshot),
-            "1 queued:\n  q for 1ms\n1 processing:\n  p for 1ms, added again\n"
-            "1 waiting:\n  w for another 4ms (failures: 1)\n");
+  EXPECT_EQ(
+      Printed(snapshot),
+      "1 queued:\n  q for 1ms\n1 processing:\n  p for 1ms, added again, by me\n"
+      "1 waiting:\n  w for another 4ms (failures: 1)\n");
 }
 
 TEST_F(SharedQueueTest, ABoundedSnapshotHasTheFirstItems) {
@@ -589,11 +622,11 @@ TEST_F(SharedQueueTest, ABoundedSnapshotHasTheFirstItems) {
             "0 of 3 queued\n0 of 2 processing\n0 of 3 waiting\n");
   EXPECT_EQ(Printed(*a_->TakeSnapshotUpTo(1)),
             "1 of 3 queued:\n  r for 1s\n"
-            "1 of 2 processing:\n  p for 1s, added again\n"
+            "1 of 2 processing:\n  p for 1s, added again, by me\n"
             "1 of 3 waiting:\n  u for another 1s\n");
   EXPECT_EQ(Printed(*a_->TakeSnapshotUpTo(2)),
             "2 of 3 queued:\n  r for 1s\n  s for 1s\n"
-            "2 processing:\n  p for 1s, added again\n  q for 0\n"
+            "2 processing:\n  p for 1s, added again, by me\n  q for 0, by me\n"
             "2 of 3 waiting:\n  u for another 1s\n  v for another 2s\n");
   const std::string all = Printed(*a_->TakeSnapshot());
   EXPECT_EQ(Printed(*a_->TakeSnapshotUpTo(3)), all);
@@ -662,7 +695,7 @@ TEST_F(SharedQueueTest, ASnapshotOfOneItemHasItsStates) {
   b_->CancelDelayed("x");
   EXPECT_EQ(Printed(*a_->TakeSnapshotOf("x")),
             "0 of 1 queued\n"
-            "1 processing:\n  x for 0, added again (failures: 1)\n"
+            "1 processing:\n  x for 0, added again, by me (failures: 1)\n"
             "0 waiting\n");
   EXPECT_EQ(Printed(*a_->TakeSnapshotOf("y")),
             "1 queued:\n  y for 0\n0 of 1 processing\n0 waiting\n");

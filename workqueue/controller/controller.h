@@ -631,7 +631,7 @@ void Controller<T, Hash, Eq>::AddFailures(const SnapshotOptions<T>& options,
   add_errors(snapshot->queued);
   add_errors(snapshot->processing);
   add_errors(snapshot->waiting);
-  if (!options.failures) return;
+  if (!options.details) return;
   if (options.only == nullptr) {
     snapshot->failing = ledger.Failing(options.max);
     snapshot->parked = ledger.Parked(options.max);

@@ -82,7 +82,7 @@ class QueueInspectable : public Inspectable {
     SnapshotOptions<T> what;
     what.max = std::max(max_items, num_grouped);
     what.timeout = kTimeout;
-    what.failures = true;
+    what.details = true;
     const absl::StatusOr<Snapshot<T>> snapshot = TakeSnapshot(what);
     if (!snapshot.ok()) return snapshot.status();
     Inspection inspection = ToInspection(*snapshot);
@@ -103,7 +103,7 @@ class QueueInspectable : public Inspectable {
     SnapshotOptions<T> what;
     what.only = std::addressof(*item);
     what.timeout = kTimeout;
-    what.failures = true;
+    what.details = true;
     const absl::StatusOr<Snapshot<T>> snapshot = TakeSnapshot(what);
     if (!snapshot.ok()) return snapshot.status();
     Inspection inspection = ToInspection(*snapshot);
@@ -194,6 +194,15 @@ class QueueInspectable : public Inspectable {
     inspection.num_waiting = snapshot.num_waiting;
     inspection.num_failing = snapshot.num_failing;
     inspection.num_parked = snapshot.num_parked;
+    inspection.num_processing_here = snapshot.num_processing_here;
+    for (const auto& it : snapshot.clients) {
+      inspection.clients.push_back({it.name, it.version, it.last_seen,
+                                    it.waiting_workers, it.processing});
+    }
+    std::sort(inspection.clients.begin(), inspection.clients.end(),
+              [](const InspectedClient& a, const InspectedClient& b) {
+                return a.name < b.name;
+              });
     for (const auto& it : snapshot.queued) {
       inspection.queued.push_back({keys_.Of(it.item), it.since, it.priority,
                                    it.failures, it.last_error});
@@ -201,7 +210,8 @@ class QueueInspectable : public Inspectable {
     for (const auto& it : snapshot.processing) {
       inspection.processing.push_back({keys_.Of(it.item), it.since,
                                        /*priority=*/0, it.failures,
-                                       it.last_error, it.added_again});
+                                       it.last_error, it.added_again, it.holder,
+                                       it.held_until});
     }
     for (const auto& it : snapshot.waiting) {
       inspection.waiting.push_back({keys_.Of(it.item), it.ready_at, it.priority,

@@ -36,6 +36,23 @@ struct InspectedItem {
   int failures = 0;          // as counted by the rate limiter
   std::string last_error;    // printable; empty if unknown
   bool added_again = false;  // queued again when its processing ends
+
+  // Of an item being processed in a queue that several processes share: the
+  // process that holds it, printable, and when the lease expires unless it is
+  // renewed.
+  std::string holder = {};
+  absl::Time held_until = absl::InfiniteFuture();
+};
+
+// InspectedClient
+//
+// A process that uses a queue which several processes share.
+struct InspectedClient {
+  std::string name;      // printable
+  std::string version;   // printable; of its library, empty if not known
+  absl::Time last_seen;  // infinitely long ago if not known
+  size_t waiting_workers = 0;
+  size_t processing = 0;  // the items that it holds
 };
 
 // InspectedFailure
@@ -137,14 +154,22 @@ struct Inspection {
   std::optional<size_t> num_failing;
   std::optional<size_t> num_parked;
 
-  // The maximum number of items that are processed at the same time, if known.
+  // The maximum number of items that this process processes at the same time,
+  // if known.
   std::optional<size_t> num_workers;
+
+  // How many of the items being processed are this process', if others use the
+  // queue, too.
+  std::optional<size_t> num_processing_here;
 
   std::vector<InspectedItem> queued;        // in the order of handing out
   std::vector<InspectedItem> processing;    // processed longest first
   std::vector<InspectedItem> waiting;       // in the order of their times
   std::vector<InspectedFailure> failing;    // most failures first
   std::vector<InspectedParkedItem> parked;  // the last parked one first
+
+  // The processes that use the queue, by name, if several can.
+  std::vector<InspectedClient> clients;
 
   // The bounds that count items being processed, those that hold queued items
   // back first. If the inspection is that of one item, those that hold it back.

@@ -67,6 +67,21 @@ Json ContentsJson(const Inspection& inspection) {
     json["num_workers"] = *inspection.num_workers;
   }
 
+  if (inspection.num_processing_here.has_value()) {
+    json["num_processing_here"] = *inspection.num_processing_here;
+    Json& clients = json["clients"] = Json::array();
+    for (const InspectedClient& it : inspection.clients) {
+      Json client = {{"name", it.name},
+                     {"version", it.version},
+                     {"waiting_workers", it.waiting_workers},
+                     {"processing", it.processing}};
+      if (it.last_seen > absl::InfinitePast()) {
+        client["last_seen"] = Time(it.last_seen);
+      }
+      clients.push_back(std::move(client));
+    }
+  }
+
   Json& findings = json["findings"] = Json::array();
   for (const internal::Finding& it : internal::Findings(inspection)) {
     findings.push_back({{"key", it.key}, {"text", it.text}});
@@ -79,6 +94,10 @@ Json ContentsJson(const Inspection& inspection) {
   for (const InspectedItem& it : inspection.processing) {
     Json item = ItemJson(it, "since", "seconds", now - it.time);
     item["added_again"] = it.added_again;
+    if (!it.holder.empty()) {
+      item["holder"] = it.holder;
+      item["held_until"] = Time(it.held_until);
+    }
     processing.push_back(std::move(item));
   }
   Json& waiting = json["waiting"] = Json::array();

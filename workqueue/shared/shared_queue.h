@@ -648,7 +648,7 @@ absl::StatusOr<Snapshot<T>> SharedQueue<T>::TakeFailures(size_t max,
   SnapshotOptions<T> options;
   options.max = max;
   options.only = only;
-  options.failures = true;
+  options.details = true;
   return TakeSnapshotWith(options);
 }
 
@@ -698,7 +698,7 @@ absl::StatusOr<Snapshot<T>> SharedQueue<T>::TakeSnapshotWith(
   SnapshotOptions<std::string> of_bytes;
   of_bytes.max = options.max;
   of_bytes.timeout = options.timeout;
-  of_bytes.failures = options.failures;
+  of_bytes.details = options.details;
   std::string bytes;
   if (options.only != nullptr) {
     bytes = codec_.encode(*options.only);
@@ -744,6 +744,13 @@ Snapshot<T> SharedQueue<T>::ToSnapshot(
   snapshot.num_waiting = taken.num_waiting;
   snapshot.num_failing = taken.num_failing;
   snapshot.num_parked = taken.num_parked;
+  snapshot.num_processing_here = taken.num_processing_here;
+  for (const auto& it : taken.clients) {
+    snapshot.clients.push_back(
+        {internal::Printable(it.name), internal::Printable(it.version),
+         it.seen < 0 ? absl::InfinitePast() : time_of(it.seen), it.waiting,
+         it.processing});
+  }
   for (const auto& it : taken.queued) {
     absl::StatusOr<T> item = codec_.decode(it.item);
     if (!item.ok()) continue;
@@ -756,7 +763,8 @@ Snapshot<T> SharedQueue<T>::ToSnapshot(
     if (!item.ok()) continue;
     snapshot.processing.push_back(
         {*std::move(item), time_of(it.time), it.added_again,
-         static_cast<int>(it.failures), it.last_error});
+         static_cast<int>(it.failures), it.last_error,
+         internal::Printable(it.holder), time_of(it.expiry)});
   }
   for (const auto& it : taken.waiting) {
     absl::StatusOr<T> item = codec_.decode(it.item);

@@ -34,6 +34,10 @@ struct SharedQueueOptionsBase {
   // The server, or the cluster.
   RedisOptions redis;
 
+  // The name of this process for those who look: snapshots and the page say
+  // which process holds an item. Empty means "HOST/PID".
+  std::string client_name;
+
   // The number of partitions, 1 to 256. Each item belongs to one of them, by a
   // hash of its bytes. A cluster's nodes serve the partitions, which are spread
   // evenly over them. Items are handed out in the order of their adds, and by

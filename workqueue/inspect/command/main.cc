@@ -141,6 +141,7 @@ NamedInspection InspectWith(const Server& server, const SharedQueueName& name,
                             F inspect) {
   SharedQueueOptions<std::string> options;
   options.name = name.name;
+  options.client_name = "workqueue-inspect";
   options.redis = server.redis;
   options.partitions = name.partitions;
   const absl::StatusOr<std::unique_ptr<Queue>> queue =

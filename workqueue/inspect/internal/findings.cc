@@ -25,6 +25,9 @@ constexpr size_t kMaxNamed = 3;
 constexpr absl::Duration kNotable = absl::Seconds(1);
 constexpr absl::Duration kLong = absl::Minutes(1);
 constexpr int kManyFailures = 5;
+// A process that uses a shared queue makes a request each 10 seconds, and the
+// time of one of two is recorded.
+constexpr absl::Duration kSilent = absl::Seconds(45);
 constexpr size_t kMaxGroups = 10;
 
 template <typename V>
@@ -46,8 +49,20 @@ std::vector<Finding> Findings(const Inspection& inspection) {
                                                 kPrintedErrorBytes)));
   }
 
+  for (const InspectedClient& client : inspection.clients) {
+    if (client.processing == 0 || now - client.last_seen <= kSilent) continue;
+    add(absl::StrCat(
+        client.name, " holds ", ReadableCount(client.processing, "item"),
+        ", and has not been heard of",
+        client.last_seen == absl::InfinitePast()
+            ? "."
+            : absl::StrCat(" for ", ReadableDuration(now - client.last_seen),
+                           ".")));
+  }
+
   if (inspection.num_workers.has_value() &&
-      inspection.num_processing >= *inspection.num_workers &&
+      inspection.num_processing_here.value_or(inspection.num_processing) >=
+          *inspection.num_workers &&
       std::any_of(inspection.queued.begin(), inspection.queued.end(),
                   [now](const InspectedItem& item) {
                     return now - item.time > kNotable;
@@ -56,7 +71,9 @@ std::vector<Finding> Findings(const Inspection& inspection) {
         *inspection.num_workers == 1
             ? "The only worker is"
             : absl::StrCat("All ", *inspection.num_workers, " workers are"),
-        " busy, and ", ReadableCount(inspection.num_queued, "item"),
+        inspection.num_processing_here.has_value() ? " busy here, and "
+                                                   : " busy, and ",
+        ReadableCount(inspection.num_queued, "item"),
         inspection.num_queued == 1 ? " is" : " are", " queued."));
   }
 

@@ -53,14 +53,22 @@ void AddOthers(size_t shown, size_t all, PageWriter* page) {
       {absl::StrCat("and ", ReadableNumber(all - shown), " more"), Kind::kDim});
 }
 
-// The notes on an item: priority, failures, the last error.
-PageCell Notes(const InspectedItem& item) {
+// The notes on an item: priority, who holds it, failures, the last error.
+PageCell Notes(const InspectedItem& item, absl::Time now) {
   PageCell cell;
   if (item.priority != 0) {
     cell.pieces.push_back(
         {absl::StrCat("priority ", item.priority), Kind::kNote});
   }
   if (item.added_again) cell.pieces.push_back({"added again", Kind::kNote});
+  if (!item.holder.empty()) {
+    cell.pieces.push_back({absl::StrCat("by ", item.holder), Kind::kNote});
+    if (item.held_until < absl::InfiniteFuture()) {
+      cell.pieces.push_back(
+          {absl::StrCat("lease until ", ReadableTime(item.held_until, now)),
+           Kind::kDim});
+    }
+  }
   if (item.failures != 0) {
     cell.pieces.push_back(
         {ReadableCount(item.failures, "failure"), Kind::kBadNote});
@@ -129,8 +137,13 @@ PageRow OverviewRow(const NamedInspection& object) {
 
   PageCell processing = Quantity(it.num_processing);
   if (it.num_workers.has_value()) {
-    processing.pieces.push_back(
-        {absl::StrCat("of ", ReadableNumber(*it.num_workers))});
+    processing.pieces.push_back({absl::StrCat(
+        it.num_processing_here.has_value()
+            ? absl::StrCat("(", ReadableNumber(*it.num_processing_here),
+                           " here, of ")
+            : "of ",
+        ReadableNumber(*it.num_workers),
+        it.num_processing_here.has_value() ? ")" : "")});
   }
   if (!it.processing.empty()) {
     processing.note = absl::StrCat(
@@ -174,7 +187,7 @@ void AddItems(const NamedInspection& object, absl::string_view heading,
     table.rows.push_back(
         {LinkToKey(object, item.key),
          Age(duration(item), item.time, object.inspection->taken_at),
-         Notes(item)});
+         Notes(item, object.inspection->taken_at)});
   }
   page->Table(table);
   AddOthers(items.size(), all, page);
@@ -251,6 +264,26 @@ void AddBounds(const NamedInspection& object, PageWriter* page) {
          bound.holds_back ? Cell("wait for these:", Kind::kBadNote)
                           : PageCell(),
          WithKeys(PageCell(), object, bound)});
+  }
+  page->Table(table);
+}
+
+void AddClients(const Inspection& inspection, PageWriter* page) {
+  if (inspection.clients.empty()) return;
+  const absl::Time now = inspection.taken_at;
+  page->Heading("Processes", absl::StrCat(inspection.clients.size()));
+  PageTable table = {{{"name"},
+                      {"version"},
+                      {"last seen", true},
+                      {"waiting workers", true},
+                      {"processing", true}}};
+  for (const InspectedClient& client : inspection.clients) {
+    table.rows.push_back(
+        {Cell(client.name), Cell(client.version),
+         client.last_seen == absl::InfinitePast()
+             ? Cell("?")
+             : Age(now - client.last_seen, client.last_seen, now),
+         Quantity(client.waiting_workers), Quantity(client.processing)});
   }
   page->Table(table);
 }
@@ -337,13 +370,18 @@ void AddLists(const NamedInspection& object, PageWriter* page) {
   const auto left = [now](const InspectedItem& item) {
     return item.time - now;
   };
-  const std::string processing =
-      it.num_workers.has_value()
-          ? absl::StrCat("Processing, by ",
-                         ReadableCount(*it.num_workers, "worker"))
-          : "Processing";
+  std::string processing = "Processing";
+  if (it.num_workers.has_value()) {
+    if (it.num_processing_here.has_value()) {
+      absl::StrAppend(&processing, ", ",
+                      ReadableNumber(*it.num_processing_here), " here");
+    }
+    absl::StrAppend(&processing, ", by ",
+                    ReadableCount(*it.num_workers, "worker"));
+  }
   AddItems(object, processing, "for", it.processing, it.num_processing, age,
            page);
+  AddClients(it, page);
   AddFailures(object, page);
   AddParked(object, page);
   AddBounds(object, page);
@@ -367,10 +405,10 @@ void AddState(const NamedInspection& object, PageWriter* page) {
   };
   for (const InspectedItem& item : it.processing) {
     add(absl::StrCat("Being processed for ", since(item.time), "."),
-        Notes(item));
+        Notes(item, now));
   }
   for (const InspectedItem& item : it.queued) {
-    add(absl::StrCat("Queued for ", since(item.time), "."), Notes(item));
+    add(absl::StrCat("Queued for ", since(item.time), "."), Notes(item, now));
   }
   for (const InspectedBound& bound : it.bounds) {
     add(absl::StrCat("Held back: ", bound.name, " is at its bound of ",
@@ -380,7 +418,7 @@ void AddState(const NamedInspection& object, PageWriter* page) {
   for (const InspectedItem& item : it.waiting) {
     add(absl::StrCat("Waiting for another ", ReadableDuration(item.time - now),
                      ", until ", ReadableTime(item.time, now), "."),
-        Notes(item));
+        Notes(item, now));
   }
   if (it.queued.empty() && it.processing.empty() && it.waiting.empty()) {
     add("Not in the queue.");

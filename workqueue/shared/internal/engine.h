@@ -83,6 +83,9 @@ struct EngineRequest {
   std::string client;
   uint64_t number = 0;
 
+  // The name of the process, for those who look.
+  std::string client_name;
+
   // The time, if the engine is not to use its own clock.
   std::optional<int64_t> now;
 
@@ -153,8 +156,8 @@ struct EngineSnapshotRequest {
   size_t max = 0;
 
   // Whether to list the items with failures, too: those that have failed most,
-  // and those that were parked last.
-  bool failures = false;
+  // and those that were parked last. And the clients.
+  bool details = false;
 
   // The `go_on` of the last part.
   std::vector<std::string> from;
@@ -175,8 +178,20 @@ struct EngineSnapshot {
     int64_t number = 0;  // the priority; of an item being processed, the token
     int64_t time = 0;    // when it is due; `kForever` if it is not
     bool added_again = false;
+    // Of an item being processed: the name of the client, and when the lease
+    // expires.
+    std::string holder;
+    int64_t expiry = 0;
     // Of items that fail or are parked.
     int64_t first_failed = 0, last_failed = 0;
+  };
+
+  struct Client {
+    std::string name;
+    std::string version;    // of its library
+    size_t waiting = 0;     // workers that wait for an item
+    size_t processing = 0;  // items that it holds
+    int64_t seen = -1;      // the time of its last request; -1 if not known
   };
 
   int64_t now = 0;
@@ -184,6 +199,8 @@ struct EngineSnapshot {
   size_t num_queued = 0, num_processing = 0, num_waiting = 0, num_failing = 0,
          num_parked = 0;
   std::vector<Item> queued, processing, waiting, failing, parked;
+  std::vector<Client> clients;     // each name once
+  size_t num_processing_here = 0;  // by the workers of this process
 
   // Where the next part begins; empty if there is none.
   std::vector<std::string> go_on;

@@ -3,6 +3,8 @@
 
 #include "workqueue/shared/internal/open_shared_queue.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -83,12 +85,21 @@ absl::Status TellProblem(const SharedQueueOptionsBase& options,
   return absl::OkStatus();
 }
 
+// Returns "HOST/PID".
+std::string ProcessName() {
+  char host[256] = "";
+  gethostname(host, sizeof(host) - 1);
+  return absl::StrCat(host, "/", getpid());
+}
+
 std::unique_ptr<SharedQueueCore> NewPartition(
     const SharedQueueOptionsBase& options, size_t i,
     std::unique_ptr<RedisEngine> engine) {
   SharedQueueCore::Options core;
   core.name = options.partitions == 1 ? options.name
                                       : absl::StrCat(options.name, "/", i);
+  core.client_name =
+      options.client_name.empty() ? ProcessName() : options.client_name;
   core.loop = options.clock.LoopOrNew(options.name);
   core.engine_uses_clock = options.clock_is_the_servers;
   core.lease = options.lease;

@@ -101,9 +101,17 @@ EngineSnapshot Merge(std::vector<EngineSnapshot> parts, size_t max) {
                        &part.failing, &part.parked}) {
       for (Item& item : *list) {
         if (item.time != kForever) item.time += shift;
+        if (item.expiry != kForever) item.expiry += shift;
         item.first_failed += shift;
         item.last_failed += shift;
       }
+    }
+  }
+  for (EngineSnapshot& part : parts) {
+    all.num_processing_here += part.num_processing_here;
+    for (EngineSnapshot::Client& client : part.clients) {
+      if (client.seen >= 0) client.seen += all.now - part.now;
+      AddClient(client, &all);
     }
   }
   const auto earlier = [](const Item& a, const Item& b) {

@@ -36,7 +36,9 @@ local META, ITEMS, READY, WAITING, LEASES, CLIENTS, WAITERS, FAILING, PARKED =
 --   10  number of items that the client takes if there are any, beside 8
 --   11  the retry schedule: "delay times " of each run of equal delays, where
 --       the last delay counts for all further failures
---   From 12 on, six for each operation: code, item, x, y, z, text.
+--   12  name of the client, for those who look
+--   13  version of the client's library
+--   From 14 on, six for each operation: code, item, x, y, z, text.
 --
 -- Reply: { { time, ticks until something is due or -1, ready, waiting,
 -- processing, failing, parked, state, number of leases that expired in this
@@ -53,14 +55,16 @@ local client = ARGV[2]
 
 -- States of an item.
 local IDLE, QUEUED, PROCESSING, DIRTY = 0, 1, 2, 3
--- Fields of an item's entry. Those after BEGAN are there if it has failures.
+-- Fields of an item's entry. HOLDER is there if the item is being processed, and
+-- all of them if it has failures.
 local STATE, FAILURES, PRIORITY, SEQUENCE, SINCE, TOKEN, DUE_SEQUENCE,
       DUE_PRIORITY, BEGAN = 1, 2, 3, 4, 5, 6, 7, 8, 9
-local FIRST, LAST, PARKING, ERROR = 10, 11, 12, 13
+local HOLDER, FIRST, LAST, PARKING, ERROR = 10, 11, 12, 13, 14
 -- Values of PARKING. Only an idle item is parked.
 local NOT_PARKED, UNTIL_ADD, UNTIL_UNPARK = 0, 1, 2
 -- Fields of a client's entry.
-local WANTED, PUSHED, VALID, LAST_REQUEST, LAST_REPLY = 1, 2, 3, 4, 5
+local WANTED, PUSHED, VALID, LAST_REQUEST, LAST_REPLY, NAME, VERSION, SEEN =
+    1, 2, 3, 4, 5, 6, 7, 8
 -- The server serves nobody else meanwhile, some 30 microseconds for each item.
 -- So a request concerns about so many items, and of each kind at least so many:
 -- those that come due, whose leases expire, that are handed out, that are
@@ -125,7 +129,7 @@ local lease = number(ARGV[6], nil, 0, math.huge)
 local presence = number(ARGV[7])
 local wants, received, take = number(ARGV[8]), number(ARGV[9]), number(ARGV[10])
 if not (request and lease and presence and wants and received and take and
-        #ARGV >= 11 and (#ARGV - 11) % 6 == 0) then
+        #ARGV >= 13 and (#ARGV - 13) % 6 == 0) then
   return redis.error_reply('ERR wrong arguments')
 end
 
@@ -198,6 +202,7 @@ local function load(item)
   local e = unpack_numbers(redis.call('HGET', ITEMS, item), 9) or
             { IDLE, 0, 0, 0, 0, 0, 0, 0, 0 }
   if state ~= 0 then e[DUE_SEQUENCE], e[DUE_PRIORITY] = 0, 0 end
+  if type(e[HOLDER]) ~= 'string' then e[HOLDER] = '' end
   if e[FAILURES] > 0 then
     e[FIRST], e[LAST] = number(e[FIRST], now), number(e[LAST], now)
     e[PARKING] = e[STATE] == IDLE and number(e[PARKING], 0, 0, 2) or NOT_PARKED
@@ -209,9 +214,12 @@ end
 local function save(item, e)
   if e[STATE] == IDLE and e[FAILURES] == 0 and e[DUE_SEQUENCE] == 0 then
     write('HDEL', ITEMS, item)
-  else
-    write('HSET', ITEMS, item, cmsgpack.pack(e))
+    return
   end
+  if e[STATE] < PROCESSING then e[HOLDER] = '' end
+  if e[HOLDER] == '' and e[FAILURES] == 0 then e[HOLDER] = nil end
+  write('HSET', ITEMS, item, cmsgpack.pack(e))
+  e[HOLDER] = e[HOLDER] or ''
 end
 
 local function enqueue(item, e)
@@ -595,7 +603,7 @@ local unchanged = { X = true, N = true, R = true, S = true, O = true }
 local adds = { A = true, W = true, M = true, L = true, U = true }
 
 local operations = {}
-for i = 12, #ARGV, 6 do
+for i = 14, #ARGV, 6 do
   local x, y, z = number(ARGV[i + 2], nil, -EXACT, math.huge),
                   number(ARGV[i + 3], nil, -EXACT, math.huge),
                   number(ARGV[i + 4], nil, -EXACT, math.huge)
@@ -696,9 +704,9 @@ for i, operation in ipairs(operations) do
   end
 end
 
--- Hands out up to `n` items: passes each to `receive`, which returns false to
--- leave it.
-local function claim(n, receive)
+-- Hands out up to `n` items to the client of that name: passes each to
+-- `receive`, which returns false to leave it.
+local function claim(n, name, receive)
   if n <= 0 then return end
   local popped = redis.call('ZRANGE', READY, 0, n - 1)
   for _, it in ipairs(popped) do
@@ -712,7 +720,7 @@ local function claim(n, receive)
         return
       end
       write('ZREM', READY, it)
-      e[STATE], e[TOKEN], e[BEGAN] = PROCESSING, token, now
+      e[STATE], e[TOKEN], e[BEGAN], e[HOLDER] = PROCESSING, token, now, name
       write('ZADD', LEASES, now + lease, item)
       save(item, e)
       left = left - 1
@@ -723,10 +731,10 @@ end
 -- First to this client. Pushes that it has not received yet serve workers, too.
 -- A client that is not known (any more) has received all that it was sent.
 local had = mine or { 0, received, 0, 0, '' }
-mine = { wants, had[PUSHED], 0, request, '' }
+mine = { wants, had[PUSHED], 0, request, '', ARGV[12], ARGV[13], now }
 if wants > 0 then wants = math.max(0, wants - (mine[PUSHED] - received)) end
 local handed_out, bytes = {}, 0
-claim(math.min(take + wants, share()), function(item, ...)
+claim(math.min(take + wants, share()), ARGV[12], function(item, ...)
   if bytes > MOST_BYTES then return false end
   bytes = bytes + #item
   for _, value in ipairs({ item, ... }) do
@@ -755,7 +763,8 @@ while pushes > 0 and redis.call('ZCARD', READY) > 0 do
   others[other] = entry
   local listens, heard = entry and now < entry[VALID], false
   if listens then
-    claim(1, function(item, token, priority, waited, failures)
+    local name = type(entry[NAME]) == 'string' and entry[NAME] or ''
+    claim(1, name, function(item, token, priority, waited, failures)
       local n = redis.pcall('SPUBLISH', META .. ':' .. other, string.format(
           '%.0f %.0f %.0f %.0f %.0f ', token, priority, waited, failures, now) ..
           item)
@@ -839,27 +848,31 @@ const char kSnapshotScript[] = R"lua(
 --    2  time, or empty: the server's
 --    3  largest number of items that are queued, and that wait; inf: all
 --    4  one, for a snapshot of argument 6 only; otherwise all
---    5  1 to list the items with failures, too
+--    5  1 to list the items with failures and the clients, too
 --   From 6 on, if all: where to go on, as the last reply said; nothing at first.
 --
 -- Reply: { { time, state, numbers of all items that are queued, being processed,
 -- waiting, failing and parked }, items that are queued, being processed, waiting,
--- failing, parked, where to go on or nothing }. Of each item: item, failures, last
--- error, priority or token, time or -1 for never, and for those being processed 1
--- if it has been added again. Of a failing or parked one, after the error: times
--- of the first and last failure, and the time at which it is due or -1.
+-- failing, parked, where to go on or nothing, clients }. Of each item: item,
+-- failures, last error, priority or token, time or -1 for never, and for those
+-- being processed 1 if it has been added again, who holds it, and until when or
+-- -1. Of a failing or parked one, after the error: times of the first and last
+-- failure, and the time at which it is due or -1. Of each client: name, version,
+-- number of workers that wait, time of its last request.
 --
 -- The server serves nobody else meanwhile. So one reply has a part of the items.
 -- An item that does not change between two parts is in one of them. Leases are
 -- in the order of their ends, so all are listed, unless the largest number is 0.
-local META, ITEMS, READY, WAITING, LEASES, _, _, FAILING, PARKED = unpack(KEYS)
+local META, ITEMS, READY, WAITING, LEASES, CLIENTS, _, FAILING, PARKED =
+    unpack(KEYS)
 local version = redis.call('HGET', META, 'version')
 if version and version ~= ARGV[1] then
   return redis.error_reply('WQLAYOUT ' .. version)
 end
 local STATE, FAILURES, PRIORITY, SEQUENCE, SINCE, TOKEN, DUE_SEQUENCE,
       DUE_PRIORITY, BEGAN = 1, 2, 3, 4, 5, 6, 7, 8, 9
-local FIRST, LAST, PARKING, ERROR = 10, 11, 12, 13
+local HOLDER, FIRST, LAST, PARKING, ERROR = 10, 11, 12, 13, 14
+local WANTED, NAME, VERSION, SEEN = 1, 6, 7, 8
 local IDLE, QUEUED, PROCESSING, DIRTY = 0, 1, 2, 3
 -- A reply has no further item after so many items or bytes.
 local MOST, MOST_BYTES, AT_ONCE = 250, 2 ^ 18, 50
@@ -875,6 +888,7 @@ local function load(item)
     if type(e[i]) ~= 'number' or e[i] % 1 ~= 0 then return nil end
   end
   if type(e[ERROR]) ~= 'string' then e[ERROR] = '' end
+  if type(e[HOLDER]) ~= 'string' then e[HOLDER] = '' end
   return e
 end
 
@@ -882,9 +896,11 @@ local queued, processing, waiting, failing, parked = {}, {}, {}, {}, {}
 local function list_queued(item, e)
   queued[#queued + 1] = { item, e[FAILURES], e[ERROR], e[PRIORITY], e[SINCE] }
 end
-local function list_processing(item, e)
+local function list_processing(item, e, expiry)
   processing[#processing + 1] = { item, e[FAILURES], e[ERROR], e[TOKEN],
-                                  e[BEGAN], e[STATE] == DIRTY and 1 or 0 }
+                                  e[BEGAN], e[STATE] == DIRTY and 1 or 0,
+                                  e[HOLDER],
+                                  expiry and expiry < math.huge and expiry or -1 }
 end
 local function list_waiting(item, e, due)
   waiting[#waiting + 1] = { item, e[FAILURES], e[ERROR], e[DUE_PRIORITY],
@@ -934,8 +950,8 @@ end
 local lists = { { READY, list_queued, max },
                 { LEASES, list_processing, math.huge },
                 { WAITING, list_waiting, shut_down and 0 or max } }
-local with_failures = ARGV[5] == '1'
-if with_failures then
+local with_details = ARGV[5] == '1'
+if with_details then
   lists[4], lists[5] = { FAILING, list_failures, max }, { PARKED, list_failures, max }
 end
 local go_on = {}
@@ -945,11 +961,11 @@ if ARGV[4] == 'one' then
   if e and e[STATE] == QUEUED then
     list_queued(item, e)
   elseif e and e[STATE] ~= IDLE then
-    list_processing(item, e)
+    list_processing(item, e, tonumber(redis.call('ZSCORE', LEASES, item) or nil))
   end
   local due = e and due_of(item, e)
   if due then list_waiting(item, e, due) end
-  if e and with_failures then list_failures(item, e) end
+  if e and with_details then list_failures(item, e) end
 else
   local from = { unpack(ARGV, 6) }  -- list, number of its items so far, the
                                     -- last one: score, member
@@ -978,6 +994,18 @@ else
   if max == 0 or list > #lists then go_on = {} end
 end
 
+local clients = {}
+if with_details and not ARGV[7] then
+  local found = redis.call('HSCAN', CLIENTS, 0, 'COUNT', 250)[2]
+  for i = 2, #found, 2 do
+    local ok, c = pcall(cmsgpack.unpack, found[i])
+    if ok and type(c) == 'table' and type(c[NAME]) == 'string' and
+        type(c[VERSION]) == 'string' and type(c[SEEN]) == 'number' then
+      clients[#clients + 1] = { c[NAME], c[VERSION], c[WANTED], c[SEEN] }
+    end
+  end
+end
+
 local now = tonumber(ARGV[2])
 if not now then
   local time = redis.call('TIME')
@@ -988,7 +1016,7 @@ return { { now, shut_down and 1 or 0, redis.call('ZCARD', READY),
            redis.call('ZCARD', LEASES),
            shut_down and 0 or redis.call('ZCARD', WAITING),
            redis.call('ZCARD', FAILING), redis.call('ZCARD', PARKED) },
-         queued, processing, waiting, failing, parked, go_on }
+         queued, processing, waiting, failing, parked, go_on, clients }
 )lua";
 
 }  // namespace internal

@@ -36,6 +36,7 @@
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/internal/layout.h"
 #include "workqueue/shared/internal/queue_script.h"
+#include "workqueue/version.h"
 
 namespace workqueue {
 namespace internal {
@@ -186,7 +187,12 @@ bool ParseItems(Elements list, ListKind kind,
     }
     const int64_t time = it.Number();
     item.time = time < 0 ? kForever : time;
-    item.added_again = kind == ListKind::kProcessing && it.Number() != 0;
+    if (kind == ListKind::kProcessing) {
+      item.added_again = it.Number() != 0;
+      item.holder = it.Text();
+      const int64_t expiry = it.Number();
+      item.expiry = expiry < 0 ? kForever : expiry;
+    }
     if (!it.ok()) return false;
     items->push_back(std::move(item));
   }
@@ -214,7 +220,18 @@ absl::StatusOr<EngineSnapshot> ParseSnapshot(const redisReply& reply) {
   }
   Elements go_on = all.Array();
   while (go_on.left() > 0) snapshot.go_on.push_back(go_on.Text());
-  if (!go_on.ok()) return BadReply();
+  Elements clients = all.Array();
+  while (clients.left() > 0) {
+    Elements it = clients.Array();
+    EngineSnapshot::Client client;
+    client.name = it.Text();
+    client.version = it.Text();
+    client.waiting = static_cast<size_t>(it.Count());
+    client.seen = it.Count();
+    if (!it.ok()) return BadReply();
+    snapshot.clients.push_back(std::move(client));
+  }
+  if (!go_on.ok() || !clients.ok()) return BadReply();
   return snapshot;
 }
 
@@ -387,6 +404,10 @@ absl::StatusOr<EngineReply> RedisEngine::Apply(const EngineRequest& request,
         words.push_back(absl::StrCat(request.received));
         words.push_back(absl::StrCat(request.take));
         words.push_back(ScheduleToText(request.retry_schedule));
+        words.push_back(request.client_name);
+        words.push_back(absl::StrCat(WORKQUEUE_VERSION_MAJOR, ".",
+                                     WORKQUEUE_VERSION_MINOR, ".",
+                                     WORKQUEUE_VERSION_PATCH));
         for (const EngineOperation& operation : request.operations) {
           words.emplace_back(1, operation.code);
           words.push_back(operation.item);
@@ -414,7 +435,7 @@ absl::StatusOr<EngineSnapshot> RedisEngine::TakeSnapshot(
         words.push_back(request.max < kUnlimited ? absl::StrCat(request.max)
                                                  : "inf");
         words.emplace_back(request.item ? "one" : "all");
-        words.emplace_back(request.failures ? "1" : "0");
+        words.emplace_back(request.details ? "1" : "0");
         if (request.item) {
           words.push_back(*request.item);
         } else {

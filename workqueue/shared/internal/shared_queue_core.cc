@@ -96,7 +96,37 @@ std::vector<int64_t> ToTicks(const Ticks& ticks,
   return result;
 }
 
+// Joins the clients of one name: a process that has connected again is a new
+// client. Counts the items that each holds.
+void CountHeld(EngineSnapshot* snapshot) {
+  std::vector<EngineSnapshot::Client> all;
+  all.swap(snapshot->clients);
+  for (const EngineSnapshot::Client& it : all) AddClient(it, snapshot);
+  for (const EngineSnapshot::Item& it : snapshot->processing) {
+    EngineSnapshot::Client holder;
+    holder.name = it.holder;
+    holder.processing = 1;
+    AddClient(holder, snapshot);
+  }
+}
+
 }  // namespace
+
+void AddClient(const EngineSnapshot::Client& client, EngineSnapshot* snapshot) {
+  const auto same = std::find_if(
+      snapshot->clients.begin(), snapshot->clients.end(),
+      [&client](const auto& it) { return it.name == client.name; });
+  if (same == snapshot->clients.end()) {
+    snapshot->clients.push_back(client);
+    return;
+  }
+  if (client.seen > same->seen) {
+    same->seen = client.seen;
+    same->version = client.version;
+    same->waiting = client.waiting;
+  }
+  same->processing += client.processing;
+}
 
 SharedQueueCore::SharedQueueCore(Options options,
                                  std::unique_ptr<Engine> engine)
@@ -303,6 +333,7 @@ void SharedQueueCore::SendTogether() {
   std::vector<Call*> calls;
   EngineRequest request;
   request.client = client_;
+  request.client_name = options_.client_name;
   request.number = ++request_;
   request.lease = ticks_.From(options_.lease);
   request.presence = ticks_.From(kPresence);
@@ -769,7 +800,7 @@ absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshotWith(
     const SnapshotOptions<std::string>& options) {
   EngineSnapshotRequest request;
   request.max = options.max;
-  request.failures = options.failures;
+  request.details = options.details;
   if (options.only != nullptr) request.item = *options.only;
   const absl::Time until = MachineClock()->TimeNow() + options.timeout;
   request.now = EngineTime();
@@ -818,11 +849,13 @@ absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshotWith(
     num_in_hand = request.item || request.max == 0
                       ? std::min(in_hand_.size(), snapshot->num_processing)
                       : in_hand.size();
+    snapshot->num_processing_here = held_.size() - in_hand_.size();
   }
   processing.erase(
       std::remove_if(processing.begin(), processing.end(),
                      [](const auto& it) { return it.time == kForever; }),
       processing.end());
+  if (options.details) CountHeld(&*snapshot);
   // The numbers are those of the first part.
   snapshot->num_queued += num_in_hand;
   snapshot->num_processing -= std::min(num_in_hand, snapshot->num_processing);

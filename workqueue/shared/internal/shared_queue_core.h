@@ -65,6 +65,7 @@ class SharedQueueCore final : public ByteQueue,
  public:
   struct Options {
     std::string name;
+    std::string client_name;
     std::shared_ptr<WaitingLoop> loop;
     // Whether the engine uses this process' clock instead of its own.
     bool engine_uses_clock = false;
