@@ -27,7 +27,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
@@ -37,6 +36,7 @@
 #include "hiredis/hiredis.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/redis/host_lookup.h"
+#include "workqueue/redis/redis_address.h"
 #include "workqueue/redis/redis_options.h"
 #include "workqueue/redis/wake_fd.h"
 
@@ -44,35 +44,14 @@ namespace workqueue {
 namespace internal {
 namespace {
 
-struct HostAndPort {
-  std::string host;
-  int port = 0;
-};
-
-// Splits "host:port". Returns false if `address` is no such text.
-bool Parse(absl::string_view address, HostAndPort* result) {
-  const size_t colon = address.rfind(':');
-  if (colon == absl::string_view::npos) return false;
-  absl::string_view host = address.substr(0, colon);
-  if (absl::ConsumePrefix(&host, "[") && !absl::ConsumeSuffix(&host, "]")) {
-    return false;
-  }
-  result->host = std::string(host);
-  return !host.empty() &&
-         absl::SimpleAtoi(address.substr(colon + 1), &result->port) &&
-         result->port > 0 && result->port < 65536;
-}
-
 absl::Time Now() { return Clock::GetRealClock()->TimeNow(); }
-
-// The longest path of a socket.
-constexpr size_t kMaxPath = sizeof(sockaddr_un::sun_path) - 1;
 
 SocketAddress AddressOfPath(const std::string& path) {
   SocketAddress address;
   auto* const socket = reinterpret_cast<sockaddr_un*>(&address.storage);
   socket->sun_family = AF_UNIX;
-  memcpy(socket->sun_path, path.data(), std::min(path.size(), kMaxPath));
+  memcpy(socket->sun_path, path.data(),
+         std::min(path.size(), sizeof(socket->sun_path) - 1));
   address.size = sizeof(*socket);
   return address;
 }
@@ -187,47 +166,22 @@ ServerError ErrorOf(absl::string_view text) {
   return {absl::InternalError(message)};
 }
 
+// A server that does not know a command repeats its arguments, between quotes:
+// those of AUTH have the password.
+absl::Status WithoutArguments(const absl::Status& status) {
+  return absl::Status(
+      status.code(),
+      status.message().substr(0, status.message().find_first_of("'`\"")));
+}
+
 }  // namespace
 
-std::vector<std::string> RedisConnection::AddressesOf(
-    const RedisOptions& options) {
-  if (absl::StartsWith(options.address, "/")) return {options.address};
-  return absl::StrSplit(options.address, ',');
-}
-
-absl::Status RedisConnection::Check(const RedisOptions& options) {
-  for (const std::string& address : AddressesOf(options)) {
-    HostAndPort parsed;
-    if (absl::StartsWith(address, "/")) {
-      if (address.size() <= kMaxPath) continue;
-      return absl::InvalidArgumentError(absl::StrCat(
-          "address is \"", address, "\"; the path of a socket has ", kMaxPath,
-          " bytes at most"));
-    }
-    if (Parse(address, &parsed)) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("address is \"", options.address,
-                     "\"; it must be \"host:port\", several of these with "
-                     "commas between, or the absolute path of a socket"));
-  }
-  if (options.database < 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "database is ", options.database, "; it must not be negative"));
-  }
-  if (options.connect_timeout <= absl::ZeroDuration() ||
-      options.connect_timeout == absl::InfiniteDuration()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "connect_timeout is ", absl::FormatDuration(options.connect_timeout),
-        "; it must be positive and finite"));
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<std::unique_ptr<RedisConnection>> RedisConnection::Connect(
-    const RedisOptions& options, absl::Duration timeout,
+    const RedisOptions& given, absl::Duration timeout,
     const WakeFd* interrupt) {
-  absl::Status status = Check(options);
-  if (!status.ok()) return status;
+  const absl::StatusOr<RedisOptions> plain = PlainRedisOptions(given);
+  if (!plain.ok()) return plain.status();
+  const RedisOptions& options = *plain;
   if (interrupt != nullptr && !interrupt->ok()) {
     return absl::ResourceExhaustedError("no file descriptor is left");
   }
@@ -240,7 +194,7 @@ absl::StatusOr<std::unique_ptr<RedisConnection>> RedisConnection::Connect(
   }
   const auto addresses = connection->Resolve(deadline);
   if (!addresses.ok()) return addresses.status();
-  status = absl::UnavailableError("the name has no address");
+  absl::Status status = absl::UnavailableError("the name has no address");
   for (size_t left = addresses->size(); left > 0 && !status.ok(); --left) {
     // Leaves time for the other addresses.
     const absl::Time now = Now();
@@ -256,7 +210,7 @@ absl::StatusOr<std::unique_ptr<RedisConnection>> RedisConnection::Connect(
     if (!options.username.empty()) auth.push_back(options.username);
     auth.push_back(options.password);
     status = connection->Call(auth, deadline - Now()).status();
-    if (!status.ok()) return status;
+    if (!status.ok()) return WithoutArguments(status);
   }
   if (options.database != 0) {
     status =
@@ -286,8 +240,7 @@ absl::StatusOr<HostLookup::Addresses> RedisConnection::Resolve(
   if (absl::StartsWith(address_, "/")) {
     return HostLookup::Addresses{AddressOfPath(address_)};
   }
-  HostAndPort to;
-  Parse(address_, &to);
+  const HostAndPort to = *ParseHostAndPort(address_);
   HostLookup::Addresses numeric = HostLookup::Parse(to.host, to.port);
   if (!numeric.empty()) return numeric;
   const auto lookup = HostLookup::Begin(to.host);
@@ -430,13 +383,12 @@ void RedisConnection::NoteMove(absl::string_view text) {
   const std::vector<absl::string_view> words = absl::StrSplit(text, ' ');
   if (words.size() != 2) return;
   std::string address(words[1]);
-  HostAndPort here;
   // A node that does not know its name leaves it out: it is this connection's.
-  if (absl::StartsWith(address, ":") && Parse(address_, &here)) {
-    address = absl::StrCat(here.host, address);
+  if (absl::StartsWith(address, ":")) {
+    const auto here = ParseHostAndPort(address_);
+    if (here) address = absl::StrCat(here->host, address);
   }
-  HostAndPort parsed;
-  if (!Parse(address, &parsed)) return;
+  if (!ParseHostAndPort(address)) return;
   moved_to_ = address;
   Break("the keys have moved");
 }

@@ -10,7 +10,6 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -67,20 +66,13 @@ inline bool MayPass(const absl::Status& status) {
 class RedisConnection {
  public:
   // Connects to the first one of the addresses, logs in, and selects the
-  // database. Takes `timeout` at most, and `options.connect_timeout`.
-  // While `*interrupt` is set, this call and those of the connection that would
-  // block return an error instead, and the connection is broken. It may be
-  // null, and must outlive the connection.
+  // database. No error shows the password. Takes `timeout` at most, and
+  // `options.connect_timeout`. While `*interrupt` is set, this call and those
+  // of the connection that would block return an error instead, and the
+  // connection is broken. It may be null, and must outlive the connection.
   static absl::StatusOr<std::unique_ptr<RedisConnection>> Connect(
       const RedisOptions& options, absl::Duration timeout,
       const WakeFd* interrupt = nullptr);
-
-  // Returns an `absl::InvalidArgumentError` that names the field if `options`
-  // are wrong.
-  static absl::Status Check(const RedisOptions& options);
-
-  // The addresses that `options` name.
-  static std::vector<std::string> AddressesOf(const RedisOptions& options);
 
   ~RedisConnection();
 

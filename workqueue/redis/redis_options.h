@@ -18,10 +18,21 @@ namespace workqueue {
 //
 // Names a server of Valkey or Redis, version 7.0 or later.
 struct RedisOptions {
-  // Where the server is: "host:port", "[::1]:6379", or the absolute path of a
-  // Unix socket. Of a cluster: any of its nodes, or several with commas
-  // between, of which one must answer. The nodes then tell where the others
-  // are. A server that is no cluster is refused if there are several addresses.
+  // Where the server is. One of
+  //
+  //   host:port                                or [::1]:6379
+  //   /run/redis.sock                          a Unix socket's absolute path
+  //   redis://user:password@host:port/database
+  //   unix://user:password@/run/redis.sock
+  //
+  // Several hosts, with commas between in place of one, are any nodes of a
+  // cluster, of which one must answer. The nodes then tell where the others
+  // are. A server that is no cluster is refused then.
+  //
+  // "valkey" is as good as "redis". A URL needs only the host, or the path. The
+  // port is 6379 then. In its user, password and path, '%' and two hexadecimal
+  // digits are a byte. What is in the URL must not be in another field, too.
+  // Messages show the address without user and password.
   std::string address = "127.0.0.1:6379";
 
   // The user and the password of the server's ACL. An empty password logs in as
@@ -29,7 +40,7 @@ struct RedisOptions {
   std::string username;
   std::string password;
 
-  // The number of the server's database. A cluster has only 0.
+  // The number of the server's database. A cluster has only 0. Not negative.
   int database = 0;
 
   // How long one attempt to connect may take: to resolve the name, to connect,

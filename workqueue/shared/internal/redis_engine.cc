@@ -29,6 +29,7 @@
 #include "hiredis/hiredis.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/redis/redis_address.h"
 #include "workqueue/redis/redis_connection.h"
 #include "workqueue/redis/redis_connector.h"
 #include "workqueue/redis/redis_options.h"
@@ -238,10 +239,9 @@ absl::Status LoadScript(const char* script, RedisConnection* connection,
 
 absl::StatusOr<std::unique_ptr<RedisEngine>> RedisEngine::Create(
     absl::string_view name, size_t partitions, RedisOptions options) {
-  absl::Status status = RedisConnection::Check(options);
-  if (!status.ok()) return status;
-  return absl::WrapUnique(
-      new RedisEngine(name, partitions, std::move(options)));
+  auto plain = PlainRedisOptions(std::move(options));
+  if (!plain.ok()) return plain.status();
+  return absl::WrapUnique(new RedisEngine(name, partitions, *std::move(plain)));
 }
 
 RedisEngine::RedisEngine(absl::string_view name, size_t partitions,
@@ -250,7 +250,7 @@ RedisEngine::RedisEngine(absl::string_view name, size_t partitions,
       name_(name),
       layout_(LayoutOf(partitions)),
       connector_(options_),
-      address_(RedisConnection::AddressesOf(options_).front()) {
+      address_(AddressesOf(options_).front()) {
   const std::string prefix = MetaKeyOf(name);
   keys_ = {prefix,
            prefix + ":items",
