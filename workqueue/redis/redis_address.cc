@@ -240,6 +240,11 @@ absl::StatusOr<RedisOptions> PlainRedisOptions(RedisOptions options) {
                      "; it must be 0 if address has several hosts, which are "
                      "those of a cluster"));
   }
+  if (options.acknowledging_replicas < 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "acknowledging_replicas is ", options.acknowledging_replicas,
+        "; it must not be negative"));
+  }
   if (options.connect_timeout <= absl::ZeroDuration() ||
       options.connect_timeout == absl::InfiniteDuration()) {
     return absl::InvalidArgumentError(absl::StrCat(

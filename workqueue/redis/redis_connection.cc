@@ -126,7 +126,8 @@ ServerError ErrorOf(absl::string_view text) {
   // All of it passes, or the server's name leads to another one.
   for (const char* prefix :
        {"LOADING", "MASTERDOWN", "READONLY", "NOREPLICAS", "CLUSTERDOWN",
-        "ERR max number of clients reached"}) {
+        "ERR max number of clients reached",
+        "ERR WAITAOF cannot be used with replica instances"}) {
     if (absl::StartsWith(text, prefix)) {
       return {absl::UnavailableError(message), true};
     }
@@ -187,8 +188,7 @@ absl::StatusOr<std::unique_ptr<RedisConnection>> RedisConnection::Connect(
   }
   const absl::Time deadline =
       Now() + std::min(timeout, options.connect_timeout);
-  auto connection = absl::WrapUnique(
-      new RedisConnection(AddressesOf(options).front(), interrupt));
+  auto connection = absl::WrapUnique(new RedisConnection(options, interrupt));
   if (connection->reader_ == nullptr) {
     return absl::ResourceExhaustedError("no memory to connect");
   }
@@ -219,11 +219,25 @@ absl::StatusOr<std::unique_ptr<RedisConnection>> RedisConnection::Connect(
             .status();
     if (!status.ok()) return status;
   }
+  if (options.acknowledging_replicas > 0) {
+    // Asks for none: only whether the server can.
+    status =
+        connection->Call({"WAITAOF", "1", "0", "1"}, deadline - Now()).status();
+    if (absl::IsInternal(status)) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "acknowledging_replicas is ", options.acknowledging_replicas,
+          ", which needs Redis 7.2 or Valkey 8, with appendonly yes: ",
+          status.message()));
+    }
+    if (!status.ok()) return status;
+  }
   return connection;
 }
 
-RedisConnection::RedisConnection(std::string address, const WakeFd* interrupt)
-    : address_(std::move(address)),
+RedisConnection::RedisConnection(const RedisOptions& plain,
+                                 const WakeFd* interrupt)
+    : address_(AddressesOf(plain).front()),
+      acknowledging_replicas_(plain.acknowledging_replicas),
       interrupt_(interrupt),
       reader_(NewReader()) {}
 
@@ -323,7 +337,46 @@ absl::StatusOr<RedisReply> RedisConnection::Call(
     return absl::UnavailableError(
         absl::StrCat("cannot send: ", status.message()));
   }
-  return Receive(deadline);
+  absl::StatusOr<RedisReply> reply = Receive(deadline);
+  if (reply.ok() && acknowledging_replicas_ > 0 &&
+      absl::StartsWith(command[0], "EVAL")) {
+    status = AwaitReplicas(deadline);
+    if (!status.ok()) {
+      Break(status.message());
+      return status;
+    }
+  }
+  return reply;
+}
+
+absl::Status RedisConnection::AwaitReplicas(absl::Time deadline) {
+  // A replica that syncs its log later than it is asked tells so each second
+  // only, unless the server asks again.
+  absl::Duration wait = absl::Milliseconds(10);
+  absl::Status status = absl::UnknownError("no time is left for the replicas");
+  for (absl::Duration left = deadline - Now(); left > absl::ZeroDuration();
+       left = deadline - Now()) {
+    const absl::Duration part =
+        std::max(std::min(wait, left / 2), absl::Milliseconds(1));
+    const auto reply =
+        Call({"WAITAOF", "1", absl::StrCat(acknowledging_replicas_),
+              absl::StrCat(absl::ToInt64Milliseconds(part))},
+             left);
+    if (!reply.ok()) return absl::UnknownError(reply.status().message());
+    const redisReply& synced = **reply;  // the server, which is 1, and replicas
+    if (synced.type != REDIS_REPLY_ARRAY || synced.elements != 2) {
+      return absl::UnknownError("the reply to WAITAOF has an unexpected form");
+    }
+    const auto replicas = synced.element[1]->integer;
+    if (synced.element[0]->integer > 0 && replicas >= acknowledging_replicas_) {
+      return absl::OkStatus();
+    }
+    status = absl::UnknownError(
+        absl::StrCat("acknowledging_replicas is ", acknowledging_replicas_,
+                     ", but only ", replicas, " had it on the disk in time"));
+    wait = std::min(2 * wait, absl::Milliseconds(250));
+  }
+  return status;
 }
 
 absl::StatusOr<RedisReply> RedisConnection::Read(absl::Duration timeout) {

@@ -79,7 +79,10 @@ class RedisConnection {
   RedisConnection(const RedisConnection&) = delete;
   RedisConnection& operator=(const RedisConnection&) = delete;
 
-  // Sends a command and waits for its reply, `timeout` at most.
+  // Sends a command and waits for its reply, `timeout` at most. After a script,
+  // which is all that changes data, waits until `acknowledging_replicas` have
+  // on their disks what this connection has changed, and otherwise returns
+  // `absl::UnknownError`.
   absl::StatusOr<RedisReply> Call(absl::Span<const absl::string_view> command,
                                   absl::Duration timeout);
 
@@ -104,7 +107,7 @@ class RedisConnection {
     void operator()(redisReader* reader) const { redisReaderFree(reader); }
   };
 
-  RedisConnection(std::string address, const WakeFd* interrupt);
+  RedisConnection(const RedisOptions& plain, const WakeFd* interrupt);
 
   // The addresses of the server's socket.
   absl::StatusOr<HostLookup::Addresses> Resolve(absl::Time deadline) const;
@@ -112,6 +115,10 @@ class RedisConnection {
 
   absl::Status Send(absl::string_view bytes, absl::Time deadline);
   absl::StatusOr<RedisReply> Receive(absl::Time deadline);
+
+  // Waits until enough replicas have on their disks what this connection has
+  // changed. Returns `absl::UnknownError` otherwise.
+  absl::Status AwaitReplicas(absl::Time deadline);
 
   // Blocks until `fd` is ready, which is all that this class does to wait.
   absl::Status Await(int fd, short events,  // NOLINT(runtime/int)
@@ -122,6 +129,7 @@ class RedisConnection {
   void NoteMove(absl::string_view text);
 
   const std::string address_;
+  const int acknowledging_replicas_;
   const WakeFd* const interrupt_;
   const std::unique_ptr<redisReader, FreeReader> reader_;
   int fd_ = -1;

@@ -43,6 +43,14 @@ struct RedisOptions {
   // The number of the server's database. A cluster has only 0. Not negative.
   int database = 0;
 
+  // How many replicas must have a change on their disks before a call succeeds,
+  // by WAITAOF of Redis 7.2 or Valkey 8. Then a failover to one of them loses
+  // nothing that was acknowledged. If there are fewer in time, the call returns
+  // `absl::UnknownError`: it has taken effect, unless a failover undoes that.
+  // The server and the replicas need `appendonly yes`, and the user the right
+  // to call WAITAOF. 0 waits for none. Not negative.
+  int acknowledging_replicas = 0;
+
   // How long one attempt to connect may take: to resolve the name, to connect,
   // and to log in. Positive and finite.
   absl::Duration connect_timeout = absl::Seconds(1);

@@ -225,8 +225,24 @@ absl::StatusOr<std::string> RunOf(RedisConnection* connection,
   return std::string();
 }
 
+// Returns the script of a request. If replicas acknowledge it, a request that
+// changes nothing writes, too: the server lets a connection wait only for its
+// own writes, and what is there already may be the write of another connection.
+std::string RequestScript(const RedisOptions& options) {
+  if (options.acknowledging_replicas == 0) return kQueueScript;
+  // A write that frees memory comes first, because it is never refused.
+  return absl::StrCat("local function request()", kQueueScript, R"lua(end
+local reply = request()
+if type(reply) == 'table' and not reply.err then
+  redis.call('HDEL', KEYS[1], '')
+  redis.call('HSET', KEYS[1], 'version', ARGV[1])
+end
+return reply
+)lua");
+}
+
 // Loads `script`, and stores the name by which it is called.
-absl::Status LoadScript(const char* script, RedisConnection* connection,
+absl::Status LoadScript(absl::string_view script, RedisConnection* connection,
                         absl::Time deadline, std::string* sha) {
   const auto reply =
       connection->Call({"SCRIPT", "LOAD", script}, deadline - Now());
@@ -291,8 +307,8 @@ void RedisEngine::LeadListener() {
 }
 
 absl::Status RedisEngine::LoadScripts(absl::Time deadline) {
-  absl::Status status = LoadScript(kQueueScript, session_.connection, deadline,
-                                   &session_.queue_sha);
+  absl::Status status = LoadScript(RequestScript(options_), session_.connection,
+                                   deadline, &session_.queue_sha);
   status.Update(LoadScript(kSnapshotScript, session_.connection, deadline,
                            &session_.snapshot_sha));
   return status;
