@@ -14,6 +14,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "workqueue/redis/redis_options.h"
+#include "workqueue/redis/tls_session.h"
 
 namespace workqueue {
 namespace internal::redis_address_test {
@@ -91,7 +92,7 @@ TEST(RedisAddressTest, SaysWhatIsWrong) {
   const std::string kForms =
       "it must be \"host:port\", several of these with commas between, the "
       "absolute path of a socket, or a URL: redis://user:password@host:port/"
-      "database or unix:///path";
+      "database, rediss://... or unix:///path";
   const std::string kHosts =
       "after the scheme there must be a host, a host and a port from 1 to "
       "65535, or several of these with commas between";
@@ -184,8 +185,39 @@ TEST(RedisAddressTest, RefusesWhatDoesNotCombine) {
             "are those of a cluster");
   EXPECT_THAT(error("redis://h,i/2", [](RedisOptions*) {}),
               HasSubstr("database is 2; it must be 0"));
+  EXPECT_EQ(
+      error("redis://:secret@h", [](RedisOptions* o) { o->tls.emplace(); }),
+      "tls is set, but address \"redis://***@h\" has none: rediss:// has");
+  EXPECT_EQ(error("unix:///a", [](RedisOptions* o) { o->tls.emplace(); }),
+            "tls is set, but address \"/a\" is a Unix socket, which has none");
+  EXPECT_EQ(error("rediss://h",
+                  [](RedisOptions* o) {
+                    o->tls.emplace();
+                    o->tls->key_file = "k";
+                  }),
+            "tls.certificate_file is \"\" and tls.key_file is \"k\"; both or "
+            "none must be set");
   EXPECT_EQ(error("h:1", [](RedisOptions* o) { o->database = -1; }),
             "database is -1; it must not be negative");
+}
+
+TEST(RedisAddressTest, KnowsTls) {
+  for (const char* address :
+       {"rediss://:secret@h/1", "valkeys://:secret@h/1"}) {
+    const auto plain = PlainRedisOptions(OptionsOf(address));
+    if (TlsSession::IsBuiltIn()) {
+      ASSERT_TRUE(plain.ok()) << plain.status();
+      EXPECT_EQ(PartsOf(*plain), "h:6379  secret 1");
+      EXPECT_TRUE(plain->tls.has_value());
+      EXPECT_TRUE(PlainRedisOptions(*plain)->tls.has_value());
+    } else {
+      EXPECT_EQ(
+          plain.status(),
+          absl::FailedPreconditionError(
+              "address \"h:6379\" is to be reached with TLS, but this library "
+              "was built without: docs/building.md says how to add it"));
+    }
+  }
 }
 
 // Neither of an address with a password nor after a typing error in it. A text

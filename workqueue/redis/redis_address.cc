@@ -27,6 +27,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "workqueue/redis/redis_options.h"
+#include "workqueue/redis/tls_session.h"
 
 namespace workqueue {
 namespace internal {
@@ -176,7 +177,15 @@ absl::Status ParseAddress(RedisOptions* options) {
   if (end != std::string::npos) {
     const std::string scheme = absl::AsciiStrToLower(address.substr(0, end));
     const bool is_path = scheme == "unix";
-    if (is_path || scheme == "redis" || scheme == "valkey") {
+    const bool is_plain = scheme == "redis" || scheme == "valkey";
+    const bool is_tls = scheme == "rediss" || scheme == "valkeys";
+    if (is_plain && options->tls) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("tls is set, but address \"", WithoutPassword(address),
+                       "\" has none: ", scheme, "s:// has"));
+    }
+    if (is_tls && !options->tls) options->tls.emplace();
+    if (is_path || is_plain || is_tls) {
       return ParseUrl(address, absl::string_view(address).substr(end + 3),
                       is_path, options);
     }
@@ -187,7 +196,31 @@ absl::Status ParseAddress(RedisOptions* options) {
         address,
         "it must be \"host:port\", several of these with commas between, the "
         "absolute path of a socket, or a URL: "
-        "redis://user:password@host:port/database or unix:///path");
+        "redis://user:password@host:port/database, rediss://... or "
+        "unix:///path");
+  }
+  return absl::OkStatus();
+}
+
+// Checks the fields of TLS. The address is plain.
+absl::Status CheckTls(const RedisOptions& options) {
+  if (!options.tls) return absl::OkStatus();
+  if (absl::StartsWith(options.address, "/")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("tls is set, but address \"", options.address,
+                     "\" is a Unix socket, which has none"));
+  }
+  if (options.tls->certificate_file.empty() != options.tls->key_file.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("tls.certificate_file is \"",
+                     options.tls->certificate_file, "\" and tls.key_file is \"",
+                     options.tls->key_file, "\"; both or none must be set"));
+  }
+  if (!TlsSession::IsBuiltIn()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("address \"", options.address,
+                     "\" is to be reached with TLS, but this library was "
+                     "built without: docs/building.md says how to add it"));
   }
   return absl::OkStatus();
 }
@@ -230,6 +263,8 @@ absl::StatusOr<RedisOptions> PlainRedisOptions(RedisOptions options) {
         options.address,
         absl::StrCat("the path of a socket has ", kMaxPath, " bytes at most"));
   }
+  status = CheckTls(options);
+  if (!status.ok()) return status;
   if (options.database < 0) {
     return absl::InvalidArgumentError(absl::StrCat(
         "database is ", options.database, "; it must not be negative"));

@@ -22,7 +22,9 @@ namespace internal {
 // Returns options that mean the same as `options`, and whose address is no URL:
 // what it says is in the other fields. So the address has no password, and any
 // message may show it. Returns an `absl::InvalidArgumentError` that names the
-// field and its value if `options` are wrong. No error shows a password.
+// field and its value if `options` are wrong, and
+// `absl::FailedPreconditionError` if they need TLS, which is not built in. No
+// error shows a password.
 absl::StatusOr<RedisOptions> PlainRedisOptions(RedisOptions options);
 
 // The addresses that plain `options` name: "host:port", or the path of a

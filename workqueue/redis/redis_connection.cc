@@ -19,6 +19,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,6 +39,7 @@
 #include "workqueue/redis/host_lookup.h"
 #include "workqueue/redis/redis_address.h"
 #include "workqueue/redis/redis_options.h"
+#include "workqueue/redis/tls_session.h"
 #include "workqueue/redis/wake_fd.h"
 
 namespace workqueue {
@@ -81,6 +83,9 @@ void PreventSignals(int) {}
 constexpr int kSendFlags = 0;
 void PreventSignals(int fd) { SetOption(fd, SOL_SOCKET, SO_NOSIGPIPE, 1); }
 #endif
+
+// How much is encrypted at once.
+constexpr size_t kTlsPart = 65536;
 
 bool WouldBlock(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
 
@@ -199,11 +204,15 @@ absl::StatusOr<std::unique_ptr<RedisConnection>> RedisConnection::Connect(
     // Leaves time for the other addresses.
     const absl::Time now = Now();
     status = connection->ConnectTo((*addresses)[addresses->size() - left],
-                                   now + (deadline - now) / left);
+                                   now + (deadline - now) / left, options.tls);
   }
   if (!status.ok()) {
-    return absl::UnavailableError(absl::StrCat(
-        "cannot connect to ", connection->address_, ": ", status.message()));
+    // The way may open again. The certificates hardly change.
+    const bool passes =
+        !absl::IsFailedPrecondition(status) && !absl::IsInvalidArgument(status);
+    return absl::Status(passes ? absl::StatusCode::kUnavailable : status.code(),
+                        absl::StrCat("cannot connect to ", connection->address_,
+                                     ": ", status.message()));
   }
   if (!options.password.empty()) {
     std::vector<absl::string_view> auth = {"AUTH"};
@@ -266,8 +275,9 @@ absl::StatusOr<HostLookup::Addresses> RedisConnection::Resolve(
   return (*lookup)->Found(to.port);
 }
 
-absl::Status RedisConnection::ConnectTo(const SocketAddress& address,
-                                        absl::Time deadline) {
+absl::Status RedisConnection::ConnectTo(
+    const SocketAddress& address, absl::Time deadline,
+    const std::optional<RedisTlsOptions>& tls) {
   if (fd_ >= 0) close(fd_);
   fd_ = socket(address.storage.ss_family, SOCK_STREAM, 0);
   if (fd_ < 0) return absl::UnavailableError(strerror(errno));
@@ -287,7 +297,24 @@ absl::Status RedisConnection::ConnectTo(const SocketAddress& address,
     getsockopt(fd_, SOL_SOCKET, SO_ERROR, &error, &size);
   }
   if (error != 0) return absl::UnavailableError(strerror(error));
-  return absl::OkStatus();
+  return tls ? BeginTls(*tls, deadline) : absl::OkStatus();
+}
+
+absl::Status RedisConnection::BeginTls(const RedisTlsOptions& options,
+                                       absl::Time deadline) {
+  auto session = TlsSession::Create(options, ParseHostAndPort(address_)->host);
+  if (!session.ok()) return session.status();
+  tls_ = *std::move(session);
+  while (true) {
+    const absl::StatusOr<bool> done = tls_->Handshake();
+    absl::Status status = SendBytes(tls_->TakeOutput(), deadline);
+    if (!done.ok()) return done.status();
+    if (status.ok() && *done) return Decrypt(deadline);
+    status.Update(ReceiveBytes(deadline));
+    if (!status.ok()) {
+      return absl::UnavailableError(absl::StrCat("TLS: ", status.message()));
+    }
+  }
 }
 
 absl::Status RedisConnection::Await(int fd,
@@ -385,17 +412,60 @@ absl::StatusOr<RedisReply> RedisConnection::Read(absl::Duration timeout) {
 
 absl::Status RedisConnection::Send(absl::string_view bytes,
                                    absl::Time deadline) {
-  while (true) {
+  if (tls_ == nullptr) return SendBytes(bytes, deadline);
+  absl::Status status;
+  // The memory of a part is enough.
+  for (size_t i = 0; i < bytes.size() && status.ok(); i += kTlsPart) {
+    status = tls_->Encrypt(bytes.substr(i, kTlsPart));
+    status.Update(SendBytes(tls_->TakeOutput(), deadline));
+  }
+  return status;
+}
+
+absl::Status RedisConnection::SendBytes(absl::string_view bytes,
+                                        absl::Time deadline) {
+  while (!bytes.empty()) {
     const ssize_t sent = send(fd_, bytes.data(), bytes.size(), kSendFlags);
     if (sent >= 0) {
       bytes.remove_prefix(static_cast<size_t>(sent));
     } else if (!WouldBlock(errno) && errno != EINTR) {
       return absl::UnavailableError(strerror(errno));
     }
-    if (bytes.empty()) return absl::OkStatus();
+    if (bytes.empty()) break;
     absl::Status status = Await(fd_, POLLOUT, deadline);
     if (!status.ok()) return status;
   }
+  return absl::OkStatus();
+}
+
+absl::Status RedisConnection::ReceiveBytes(absl::Time deadline) {
+  absl::Status status = Await(fd_, POLLIN, deadline);
+  if (!status.ok()) return status;
+  char buffer[16384];
+  const ssize_t size = recv(fd_, buffer, sizeof(buffer), 0);
+  if (size > 0) {
+    const absl::string_view bytes(buffer, static_cast<size_t>(size));
+    if (tls_ != nullptr) {
+      tls_->Feed(bytes);
+    } else {
+      redisReaderFeed(reader_.get(), bytes.data(), bytes.size());
+    }
+  } else if (size == 0) {
+    status = absl::UnknownError("the server has closed the connection");
+  } else if (!WouldBlock(errno) && errno != EINTR) {
+    status = absl::UnknownError(strerror(errno));
+  }
+  return status;
+}
+
+absl::Status RedisConnection::Decrypt(absl::Time deadline) {
+  if (tls_ == nullptr) return absl::OkStatus();
+  const absl::StatusOr<std::string> plain = tls_->Decrypt();
+  // Its answers to what is no reply.
+  absl::Status status = SendBytes(tls_->TakeOutput(), deadline);
+  if (!plain.ok()) return plain.status();
+  redisReaderFeed(reader_.get(), plain->data(), plain->size());
+  return status;
 }
 
 absl::StatusOr<RedisReply> RedisConnection::Receive(absl::Time deadline) {
@@ -415,17 +485,8 @@ absl::StatusOr<RedisReply> RedisConnection::Receive(absl::Time deadline) {
       if (error.leave) Break(error.status.message());
       return error.status;
     }
-    status = Await(fd_, POLLIN, deadline);
-    if (!status.ok()) break;
-    char buffer[16384];
-    const ssize_t size = recv(fd_, buffer, sizeof(buffer), 0);
-    if (size > 0) {
-      redisReaderFeed(reader_.get(), buffer, static_cast<size_t>(size));
-    } else if (size == 0) {
-      status = absl::UnknownError("the server has closed the connection");
-    } else if (!WouldBlock(errno) && errno != EINTR) {
-      status = absl::UnknownError(strerror(errno));
-    }
+    status = ReceiveBytes(deadline);
+    if (status.ok()) status = Decrypt(deadline);
   }
   Break(status.message());
   return absl::UnknownError(broken_);

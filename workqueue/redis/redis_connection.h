@@ -9,6 +9,7 @@
 #define WORKQUEUE_REDIS_REDIS_CONNECTION_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -19,6 +20,7 @@
 #include "hiredis/hiredis.h"
 #include "workqueue/redis/host_lookup.h"
 #include "workqueue/redis/redis_options.h"
+#include "workqueue/redis/tls_session.h"
 #include "workqueue/redis/wake_fd.h"
 
 namespace workqueue {
@@ -111,9 +113,18 @@ class RedisConnection {
 
   // The addresses of the server's socket.
   absl::StatusOr<HostLookup::Addresses> Resolve(absl::Time deadline) const;
-  absl::Status ConnectTo(const SocketAddress& address, absl::Time deadline);
+  absl::Status ConnectTo(const SocketAddress& address, absl::Time deadline,
+                         const std::optional<RedisTlsOptions>& tls);
+  absl::Status BeginTls(const RedisTlsOptions& options, absl::Time deadline);
 
+  // Sends all, and encrypts it if there is TLS.
   absl::Status Send(absl::string_view bytes, absl::Time deadline);
+  absl::Status SendBytes(absl::string_view bytes, absl::Time deadline);
+
+  // Passes on to the reader, or to TLS, what comes first, if anything does.
+  absl::Status ReceiveBytes(absl::Time deadline);
+  // Passes on to the reader what TLS has got.
+  absl::Status Decrypt(absl::Time deadline);
   absl::StatusOr<RedisReply> Receive(absl::Time deadline);
 
   // Waits until enough replicas have on their disks what this connection has
@@ -132,6 +143,7 @@ class RedisConnection {
   const int acknowledging_replicas_;
   const WakeFd* const interrupt_;
   const std::unique_ptr<redisReader, FreeReader> reader_;
+  std::unique_ptr<TlsSession> tls_;  // null if there is no TLS
   int fd_ = -1;
   std::string broken_;  // why
   std::string moved_to_;

@@ -44,10 +44,12 @@ curl; docs/inspection.md says how.
 
 ADDRESS:
   redis://[USER@]HOST[:PORT][/N] a server, and its database N; also valkey://
+  rediss://...                   the same with TLS; also valkeys://
   redis://[USER@]HOST,HOST...    nodes of a cluster
   unix://[USER@]/PATH            a server's socket
 
-The variable WORKQUEUE_REDIS_PASSWORD has the password of the server.
+The variable WORKQUEUE_REDIS_PASSWORD has the password of the server. For TLS,
+SSL_CERT_FILE names a file with the authorities to trust, if not the system's.
 
 Exit code: 0 for success, 1 for an error of the server, 2 for a wrong argument.
 )";
