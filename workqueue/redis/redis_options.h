@@ -43,15 +43,15 @@ struct RedisTlsOptions {
 struct RedisOptions {
   // Where the server is. One of
   //
-  //   host:port                                or [::1]:6379
-  //   /run/redis.sock                          a Unix socket's absolute path
+  //   host:port                                  or [::1]:6379
+  //   /run/redis.sock                            a Unix socket's absolute path
   //   redis://user:password@host:port/database
-  //   rediss://user:password@host:port/database   with TLS
+  //   rediss://user:password@host:port/database  with TLS
   //   unix://user:password@/run/redis.sock
   //
-  // Several hosts, with commas between in place of one, are any nodes of a
-  // cluster, of which one must answer. The nodes then tell where the others
-  // are. A server that is no cluster is refused then.
+  // In place of one host and its port there may be several, with commas
+  // between: any nodes of a cluster, of which one must answer. It tells where
+  // the others are. With several, a server that is no cluster is refused.
   //
   // "valkey" and "valkeys" are as good. A URL needs only the host, or the path.
   // The port is 6379 then. In its user, password and path, '%' and two
