@@ -79,29 +79,15 @@ TEST(CommandArgumentsTest, AskForHelp) {
 }
 
 TEST(CommandArgumentsTest, NameEachErrorAndItsValue) {
-  const std::string address = "workqueue-inspect: ADDRESS is \"";
   EXPECT_EQ(ErrorOf(2, {}),
             "workqueue-inspect: ADDRESS is missing: see "
             "--help\n");
-  EXPECT_EQ(ErrorOf(2, {"h:1\n"}),
-            address +
-                "h:1\\n\": it must begin with redis://, valkey:// or "
-                "unix://\n");
-  EXPECT_EQ(ErrorOf(2, {"rediss://h"}),
-            address +
-                "rediss://h\": this command has no TLS: use a tunnel, "
-                "for example of ssh or kubectl port-forward\n");
-  for (const char* url : {"redis://h:1/x", "redis://h:1/-1"}) {
-    EXPECT_EQ(ErrorOf(2, {url}), absl::StrCat(address, url,
-                                              "\": the database, after the "
-                                              "last slash, must be a "
-                                              "number\n"));
-  }
-  EXPECT_EQ(ErrorOf(2, {"unix://run/x"}),
-            address + "unix://run/x\": the path must begin with a slash\n");
-  EXPECT_THAT(ErrorOf(2, {"redis://nowhere"}),
-              StartsWith(address + "redis://nowhere\": address is "
-                                   "\"nowhere\"; it must be \"host:port"));
+  EXPECT_THAT(ErrorOf(2, {"nowhere\n"}),
+              StartsWith("workqueue-inspect: address is \"nowhere\\n\"; it "
+                         "must be \"host:port\", "));
+  EXPECT_EQ(ErrorOf(2, {"redis://h:1/x"}),
+            "workqueue-inspect: address is \"redis://h:1/x\"; only the number "
+            "of a database may follow the slash\n");
   EXPECT_EQ(ErrorOf(2, {"redis://h:1", "a", "b", "c"}),
             "workqueue-inspect: an argument is \"c\": nothing may follow "
             "KEY\n");

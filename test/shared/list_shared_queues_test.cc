@@ -139,11 +139,8 @@ TEST_F(ListSharedQueuesTest, LooksAtMoreKeysThanOneStepReturns) {
 TEST_F(ListSharedQueuesTest, ReturnsErrors) {
   RedisOptions wrong;
   wrong.address = "nowhere";
-  EXPECT_EQ(ListSharedQueues(wrong, kTimeout).status(),
-            absl::InvalidArgumentError(
-                "address is \"nowhere\"; it must be \"host:port\", several "
-                "of these with commas between, or the absolute path of a "
-                "socket"));
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(ListSharedQueues(wrong, kTimeout).status()));
   EXPECT_TRUE(absl::IsInvalidArgument(
       FindSharedQueue(wrong, "pods", kTimeout).status()));
   server()->Kill();

@@ -246,6 +246,16 @@ TEST_F(RedisConnectionTest, AnAttemptToConnectIsInTimeIfItsRepliesDrip) {
   EXPECT_EQ(Connect().status().code(), absl::StatusCode::kUnknown);
 }
 
+TEST_F(RedisConnectionTest, AnErrorOfTheLoginShowsNoPassword) {
+  options_.address = absl::StrCat("unix://:secret@", proxy_->socket_path());
+  proxy_->SetHook([](std::string* reply) {
+    *reply =
+        "-ERR unknown command 'AUTH', with args beginning with: 'secret' \r\n";
+  });
+  EXPECT_EQ(Connect().status(),
+            absl::InternalError("the server says: ERR unknown command "));
+}
+
 TEST_F(RedisConnectionTest, ANameServerThatDoesNotAnswerHoldsNothingUp) {
   options_.address = absl::StrCat(kSilentHost, ":", server()->port());
   absl::Notification answers;

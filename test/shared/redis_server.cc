@@ -363,7 +363,7 @@ absl::Status RedisServer::Launch() {
   const std::string config = directory_ + "/redis.conf";
   std::ofstream file(config);
   file << "unixsocket " << socket_path_ << "\n"
-       << "port " << port_ << "\n"
+       << (options_.tls ? "port 0\ntls-port " : "port ") << port_ << "\n"
        << "bind 127.0.0.1\n"
        << "dir " << directory_ << "\n"
        << "daemonize no\n"

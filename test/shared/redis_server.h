@@ -40,6 +40,9 @@ class RedisServer {
     // Whether the server also listens at a free TCP port of 127.0.0.1.
     bool tcp = false;
 
+    // Whether that port takes TLS only, which `config` must configure.
+    bool tls = false;
+
     // Whether the server is a node of a cluster, yet without slots. Requires
     // `tcp`.
     bool cluster = false;

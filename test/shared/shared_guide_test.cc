@@ -53,6 +53,19 @@ TEST_F(SharedGuideTest, AController) {
   EXPECT_TRUE(controller->Stop());
 }
 
+TEST_F(SharedGuideTest, Tls) {
+  workqueue::SharedQueueOptions<std::string> shared;
+  shared.name = "pods";
+  shared.redis.address = "rediss://redis.example:6380";
+  shared.redis.tls = workqueue::RedisTlsOptions();
+  shared.redis.tls->ca_file = "/etc/redis/ca.pem";
+  shared.redis.tls->certificate_file = "/etc/redis/client.pem";
+  shared.redis.tls->key_file = "/etc/redis/client.key";
+  shared.call_timeout = absl::Milliseconds(10);
+  EXPECT_FALSE(
+      workqueue::SharedQueue<std::string>::Create(std::move(shared)).ok());
+}
+
 TEST_F(SharedGuideTest, Partitions) {
   workqueue::SharedQueueOptions<std::string> shared;
   shared.name = "pods in partitions";

@@ -236,20 +236,28 @@ TEST_F(SharedQueueOutageTest, AnotherUseOfTheKeysIsRefused) {
 }
 
 TEST_F(SharedQueueOutageTest, AUserWithoutRightsIsTold) {
-  Command({"ACL", "SETUSER", "worker", "on", ">secret", "~{q}:*", "&{q}:*",
+  Command({"ACL", "SETUSER", "worker", "on", ">se/cret", "~{q}:*", "&{q}:*",
            "+@all", "-@admin", "-@dangerous"});
   Options options = MakeOptions();
-  options.redis.username = "worker";
-  options.redis.password = "secret";
+  options.redis.address =
+      absl::StrCat("unix://worker:se%2Fcret@", server()->socket_path());
   const auto queue = Queue::Create(options);
   ASSERT_TRUE(queue.ok()) << queue.status();
   EXPECT_TRUE((*queue)->Add("x"));
+  EXPECT_TRUE(absl::StrContains(
+      messages_.All(),
+      absl::StrCat("at ", server()->socket_path(), " does not keep")))
+      << messages_.All();
   EXPECT_TRUE(absl::StrContains(messages_.All(), "cannot see appendonly"))
       << messages_.All();
   options.name = "other";
-  EXPECT_TRUE(absl::IsPermissionDenied(Queue::Create(options).status()))
-      << Queue::Create(options).status();
-  options.redis.password = "wrong";
+  const absl::Status denied = Queue::Create(options).status();
+  EXPECT_TRUE(absl::IsPermissionDenied(denied)) << denied;
+  EXPECT_TRUE(absl::StrContains(
+      denied.message(), absl::StrCat("at ", server()->socket_path(), ": ")))
+      << denied;
+  options.redis.address =
+      absl::StrCat("unix://worker:wrong@", server()->socket_path());
   EXPECT_TRUE(absl::IsPermissionDenied(Queue::Create(options).status()));
 }
 

@@ -833,10 +833,9 @@ TEST(SharedQueueOptionsTest, WrongOptionsAreRefused) {
   EXPECT_TRUE(
       absl::StartsWith(error([](Options* o) { o->retries_per_second = -1; }),
                        "retries_per_second"));
-  EXPECT_EQ(
-      error([](Options* o) { o->redis.address = "nowhere"; }),
-      "address is \"nowhere\"; it must be \"host:port\", several of these "
-      "with commas between, or the absolute path of a socket");
+  EXPECT_TRUE(
+      absl::StartsWith(error([](Options* o) { o->redis.address = "nowhere"; }),
+                       "address is \"nowhere\"; it must be \"host:port\", "));
   EXPECT_EQ(error([](Options* o) { o->partitions = 0; }),
             "partitions is 0; it must be from 1 to 256");
   EXPECT_EQ(error([](Options* o) { o->redis.database = -1; }),

@@ -27,7 +27,7 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
 #include "workqueue/leader_election/internal/leader_lease.h"
-#include "workqueue/redis/redis_connection.h"
+#include "workqueue/redis/redis_address.h"
 #include "workqueue/redis/unique_text.h"
 
 namespace workqueue {
@@ -84,9 +84,7 @@ absl::Status Check(const LeaderElectorOptions& options) {
     return absl::InvalidArgumentError(absl::StrCat(
         "name is \"", options.name, "\"; it must not contain '{' or '}'"));
   }
-  absl::Status status = internal::RedisConnection::Check(options.redis);
-  status.Update(CheckDurations(options));
-  return status;
+  return CheckDurations(options);
 }
 
 LeaderLease::Options LeaseOptions(const LeaderElectorOptions& options,
@@ -115,6 +113,9 @@ absl::StatusOr<std::unique_ptr<LeaderElector>> LeaderElector::Create(
     LeaderElectorOptions options) {
   absl::Status status = Check(options);
   if (!status.ok()) return status;
+  auto redis = internal::PlainRedisOptions(std::move(options.redis));
+  if (!redis.ok()) return redis.status();
+  options.redis = *std::move(redis);
   if (options.identity.empty()) options.identity = DefaultIdentity();
   return absl::WrapUnique(new LeaderElector(std::move(options)));
 }

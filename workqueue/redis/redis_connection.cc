@@ -19,6 +19,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,7 +28,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
@@ -37,42 +37,23 @@
 #include "hiredis/hiredis.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/redis/host_lookup.h"
+#include "workqueue/redis/redis_address.h"
 #include "workqueue/redis/redis_options.h"
+#include "workqueue/redis/tls_session.h"
 #include "workqueue/redis/wake_fd.h"
 
 namespace workqueue {
 namespace internal {
 namespace {
 
-struct HostAndPort {
-  std::string host;
-  int port = 0;
-};
-
-// Splits "host:port". Returns false if `address` is no such text.
-bool Parse(absl::string_view address, HostAndPort* result) {
-  const size_t colon = address.rfind(':');
-  if (colon == absl::string_view::npos) return false;
-  absl::string_view host = address.substr(0, colon);
-  if (absl::ConsumePrefix(&host, "[") && !absl::ConsumeSuffix(&host, "]")) {
-    return false;
-  }
-  result->host = std::string(host);
-  return !host.empty() &&
-         absl::SimpleAtoi(address.substr(colon + 1), &result->port) &&
-         result->port > 0 && result->port < 65536;
-}
-
 absl::Time Now() { return Clock::GetRealClock()->TimeNow(); }
-
-// The longest path of a socket.
-constexpr size_t kMaxPath = sizeof(sockaddr_un::sun_path) - 1;
 
 SocketAddress AddressOfPath(const std::string& path) {
   SocketAddress address;
   auto* const socket = reinterpret_cast<sockaddr_un*>(&address.storage);
   socket->sun_family = AF_UNIX;
-  memcpy(socket->sun_path, path.data(), std::min(path.size(), kMaxPath));
+  memcpy(socket->sun_path, path.data(),
+         std::min(path.size(), sizeof(socket->sun_path) - 1));
   address.size = sizeof(*socket);
   return address;
 }
@@ -102,6 +83,9 @@ void PreventSignals(int) {}
 constexpr int kSendFlags = 0;
 void PreventSignals(int fd) { SetOption(fd, SOL_SOCKET, SO_NOSIGPIPE, 1); }
 #endif
+
+// How much is encrypted at once.
+constexpr size_t kTlsPart = 65536;
 
 bool WouldBlock(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
 
@@ -147,7 +131,8 @@ ServerError ErrorOf(absl::string_view text) {
   // All of it passes, or the server's name leads to another one.
   for (const char* prefix :
        {"LOADING", "MASTERDOWN", "READONLY", "NOREPLICAS", "CLUSTERDOWN",
-        "ERR max number of clients reached"}) {
+        "ERR max number of clients reached",
+        "ERR WAITAOF cannot be used with replica instances"}) {
     if (absl::StartsWith(text, prefix)) {
       return {absl::UnavailableError(message), true};
     }
@@ -187,76 +172,54 @@ ServerError ErrorOf(absl::string_view text) {
   return {absl::InternalError(message)};
 }
 
+// A server that does not know a command repeats its arguments, between quotes:
+// those of AUTH have the password.
+absl::Status WithoutArguments(const absl::Status& status) {
+  return absl::Status(
+      status.code(),
+      status.message().substr(0, status.message().find_first_of("'`\"")));
+}
+
 }  // namespace
 
-std::vector<std::string> RedisConnection::AddressesOf(
-    const RedisOptions& options) {
-  if (absl::StartsWith(options.address, "/")) return {options.address};
-  return absl::StrSplit(options.address, ',');
-}
-
-absl::Status RedisConnection::Check(const RedisOptions& options) {
-  for (const std::string& address : AddressesOf(options)) {
-    HostAndPort parsed;
-    if (absl::StartsWith(address, "/")) {
-      if (address.size() <= kMaxPath) continue;
-      return absl::InvalidArgumentError(absl::StrCat(
-          "address is \"", address, "\"; the path of a socket has ", kMaxPath,
-          " bytes at most"));
-    }
-    if (Parse(address, &parsed)) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("address is \"", options.address,
-                     "\"; it must be \"host:port\", several of these with "
-                     "commas between, or the absolute path of a socket"));
-  }
-  if (options.database < 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "database is ", options.database, "; it must not be negative"));
-  }
-  if (options.connect_timeout <= absl::ZeroDuration() ||
-      options.connect_timeout == absl::InfiniteDuration()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "connect_timeout is ", absl::FormatDuration(options.connect_timeout),
-        "; it must be positive and finite"));
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<std::unique_ptr<RedisConnection>> RedisConnection::Connect(
-    const RedisOptions& options, absl::Duration timeout,
+    const RedisOptions& given, absl::Duration timeout,
     const WakeFd* interrupt) {
-  absl::Status status = Check(options);
-  if (!status.ok()) return status;
+  const absl::StatusOr<RedisOptions> plain = PlainRedisOptions(given);
+  if (!plain.ok()) return plain.status();
+  const RedisOptions& options = *plain;
   if (interrupt != nullptr && !interrupt->ok()) {
     return absl::ResourceExhaustedError("no file descriptor is left");
   }
   const absl::Time deadline =
       Now() + std::min(timeout, options.connect_timeout);
-  auto connection = absl::WrapUnique(
-      new RedisConnection(AddressesOf(options).front(), interrupt));
+  auto connection = absl::WrapUnique(new RedisConnection(options, interrupt));
   if (connection->reader_ == nullptr) {
     return absl::ResourceExhaustedError("no memory to connect");
   }
   const auto addresses = connection->Resolve(deadline);
   if (!addresses.ok()) return addresses.status();
-  status = absl::UnavailableError("the name has no address");
+  absl::Status status = absl::UnavailableError("the name has no address");
   for (size_t left = addresses->size(); left > 0 && !status.ok(); --left) {
     // Leaves time for the other addresses.
     const absl::Time now = Now();
     status = connection->ConnectTo((*addresses)[addresses->size() - left],
-                                   now + (deadline - now) / left);
+                                   now + (deadline - now) / left, options.tls);
   }
   if (!status.ok()) {
-    return absl::UnavailableError(absl::StrCat(
-        "cannot connect to ", connection->address_, ": ", status.message()));
+    // The way may open again. The certificates hardly change.
+    const bool passes =
+        !absl::IsFailedPrecondition(status) && !absl::IsInvalidArgument(status);
+    return absl::Status(passes ? absl::StatusCode::kUnavailable : status.code(),
+                        absl::StrCat("cannot connect to ", connection->address_,
+                                     ": ", status.message()));
   }
   if (!options.password.empty()) {
     std::vector<absl::string_view> auth = {"AUTH"};
     if (!options.username.empty()) auth.push_back(options.username);
     auth.push_back(options.password);
     status = connection->Call(auth, deadline - Now()).status();
-    if (!status.ok()) return status;
+    if (!status.ok()) return WithoutArguments(status);
   }
   if (options.database != 0) {
     status =
@@ -265,11 +228,25 @@ absl::StatusOr<std::unique_ptr<RedisConnection>> RedisConnection::Connect(
             .status();
     if (!status.ok()) return status;
   }
+  if (options.acknowledging_replicas > 0) {
+    // Asks for none: only whether the server can.
+    status =
+        connection->Call({"WAITAOF", "1", "0", "1"}, deadline - Now()).status();
+    if (absl::IsInternal(status)) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "acknowledging_replicas is ", options.acknowledging_replicas,
+          ", which needs Redis 7.2 or Valkey 8, with appendonly yes: ",
+          status.message()));
+    }
+    if (!status.ok()) return status;
+  }
   return connection;
 }
 
-RedisConnection::RedisConnection(std::string address, const WakeFd* interrupt)
-    : address_(std::move(address)),
+RedisConnection::RedisConnection(const RedisOptions& plain,
+                                 const WakeFd* interrupt)
+    : address_(AddressesOf(plain).front()),
+      acknowledging_replicas_(plain.acknowledging_replicas),
       interrupt_(interrupt),
       reader_(NewReader()) {}
 
@@ -286,8 +263,7 @@ absl::StatusOr<HostLookup::Addresses> RedisConnection::Resolve(
   if (absl::StartsWith(address_, "/")) {
     return HostLookup::Addresses{AddressOfPath(address_)};
   }
-  HostAndPort to;
-  Parse(address_, &to);
+  const HostAndPort to = *ParseHostAndPort(address_);
   HostLookup::Addresses numeric = HostLookup::Parse(to.host, to.port);
   if (!numeric.empty()) return numeric;
   const auto lookup = HostLookup::Begin(to.host);
@@ -299,8 +275,9 @@ absl::StatusOr<HostLookup::Addresses> RedisConnection::Resolve(
   return (*lookup)->Found(to.port);
 }
 
-absl::Status RedisConnection::ConnectTo(const SocketAddress& address,
-                                        absl::Time deadline) {
+absl::Status RedisConnection::ConnectTo(
+    const SocketAddress& address, absl::Time deadline,
+    const std::optional<RedisTlsOptions>& tls) {
   if (fd_ >= 0) close(fd_);
   fd_ = socket(address.storage.ss_family, SOCK_STREAM, 0);
   if (fd_ < 0) return absl::UnavailableError(strerror(errno));
@@ -320,7 +297,24 @@ absl::Status RedisConnection::ConnectTo(const SocketAddress& address,
     getsockopt(fd_, SOL_SOCKET, SO_ERROR, &error, &size);
   }
   if (error != 0) return absl::UnavailableError(strerror(error));
-  return absl::OkStatus();
+  return tls ? BeginTls(*tls, deadline) : absl::OkStatus();
+}
+
+absl::Status RedisConnection::BeginTls(const RedisTlsOptions& options,
+                                       absl::Time deadline) {
+  auto session = TlsSession::Create(options, ParseHostAndPort(address_)->host);
+  if (!session.ok()) return session.status();
+  tls_ = *std::move(session);
+  while (true) {
+    const absl::StatusOr<bool> done = tls_->Handshake();
+    absl::Status status = SendBytes(tls_->TakeOutput(), deadline);
+    if (!done.ok()) return done.status();
+    if (status.ok() && *done) return Decrypt(deadline);
+    status.Update(ReceiveBytes(deadline));
+    if (!status.ok()) {
+      return absl::UnavailableError(absl::StrCat("TLS: ", status.message()));
+    }
+  }
 }
 
 absl::Status RedisConnection::Await(int fd,
@@ -370,7 +364,46 @@ absl::StatusOr<RedisReply> RedisConnection::Call(
     return absl::UnavailableError(
         absl::StrCat("cannot send: ", status.message()));
   }
-  return Receive(deadline);
+  absl::StatusOr<RedisReply> reply = Receive(deadline);
+  if (reply.ok() && acknowledging_replicas_ > 0 &&
+      absl::StartsWith(command[0], "EVAL")) {
+    status = AwaitReplicas(deadline);
+    if (!status.ok()) {
+      Break(status.message());
+      return status;
+    }
+  }
+  return reply;
+}
+
+absl::Status RedisConnection::AwaitReplicas(absl::Time deadline) {
+  // A replica that syncs its log later than it is asked tells so each second
+  // only, unless the server asks again.
+  absl::Duration wait = absl::Milliseconds(10);
+  absl::Status status = absl::UnknownError("no time is left for the replicas");
+  for (absl::Duration left = deadline - Now(); left > absl::ZeroDuration();
+       left = deadline - Now()) {
+    const absl::Duration part =
+        std::max(std::min(wait, left / 2), absl::Milliseconds(1));
+    const auto reply =
+        Call({"WAITAOF", "1", absl::StrCat(acknowledging_replicas_),
+              absl::StrCat(absl::ToInt64Milliseconds(part))},
+             left);
+    if (!reply.ok()) return absl::UnknownError(reply.status().message());
+    const redisReply& synced = **reply;  // the server, which is 1, and replicas
+    if (synced.type != REDIS_REPLY_ARRAY || synced.elements != 2) {
+      return absl::UnknownError("the reply to WAITAOF has an unexpected form");
+    }
+    const auto replicas = synced.element[1]->integer;
+    if (synced.element[0]->integer > 0 && replicas >= acknowledging_replicas_) {
+      return absl::OkStatus();
+    }
+    status = absl::UnknownError(
+        absl::StrCat("acknowledging_replicas is ", acknowledging_replicas_,
+                     ", but only ", replicas, " had it on the disk in time"));
+    wait = std::min(2 * wait, absl::Milliseconds(250));
+  }
+  return status;
 }
 
 absl::StatusOr<RedisReply> RedisConnection::Read(absl::Duration timeout) {
@@ -379,17 +412,60 @@ absl::StatusOr<RedisReply> RedisConnection::Read(absl::Duration timeout) {
 
 absl::Status RedisConnection::Send(absl::string_view bytes,
                                    absl::Time deadline) {
-  while (true) {
+  if (tls_ == nullptr) return SendBytes(bytes, deadline);
+  absl::Status status;
+  // The memory of a part is enough.
+  for (size_t i = 0; i < bytes.size() && status.ok(); i += kTlsPart) {
+    status = tls_->Encrypt(bytes.substr(i, kTlsPart));
+    status.Update(SendBytes(tls_->TakeOutput(), deadline));
+  }
+  return status;
+}
+
+absl::Status RedisConnection::SendBytes(absl::string_view bytes,
+                                        absl::Time deadline) {
+  while (!bytes.empty()) {
     const ssize_t sent = send(fd_, bytes.data(), bytes.size(), kSendFlags);
     if (sent >= 0) {
       bytes.remove_prefix(static_cast<size_t>(sent));
     } else if (!WouldBlock(errno) && errno != EINTR) {
       return absl::UnavailableError(strerror(errno));
     }
-    if (bytes.empty()) return absl::OkStatus();
+    if (bytes.empty()) break;
     absl::Status status = Await(fd_, POLLOUT, deadline);
     if (!status.ok()) return status;
   }
+  return absl::OkStatus();
+}
+
+absl::Status RedisConnection::ReceiveBytes(absl::Time deadline) {
+  absl::Status status = Await(fd_, POLLIN, deadline);
+  if (!status.ok()) return status;
+  char buffer[16384];
+  const ssize_t size = recv(fd_, buffer, sizeof(buffer), 0);
+  if (size > 0) {
+    const absl::string_view bytes(buffer, static_cast<size_t>(size));
+    if (tls_ != nullptr) {
+      tls_->Feed(bytes);
+    } else {
+      redisReaderFeed(reader_.get(), bytes.data(), bytes.size());
+    }
+  } else if (size == 0) {
+    status = absl::UnknownError("the server has closed the connection");
+  } else if (!WouldBlock(errno) && errno != EINTR) {
+    status = absl::UnknownError(strerror(errno));
+  }
+  return status;
+}
+
+absl::Status RedisConnection::Decrypt(absl::Time deadline) {
+  if (tls_ == nullptr) return absl::OkStatus();
+  const absl::StatusOr<std::string> plain = tls_->Decrypt();
+  // Its answers to what is no reply.
+  absl::Status status = SendBytes(tls_->TakeOutput(), deadline);
+  if (!plain.ok()) return plain.status();
+  redisReaderFeed(reader_.get(), plain->data(), plain->size());
+  return status;
 }
 
 absl::StatusOr<RedisReply> RedisConnection::Receive(absl::Time deadline) {
@@ -409,17 +485,8 @@ absl::StatusOr<RedisReply> RedisConnection::Receive(absl::Time deadline) {
       if (error.leave) Break(error.status.message());
       return error.status;
     }
-    status = Await(fd_, POLLIN, deadline);
-    if (!status.ok()) break;
-    char buffer[16384];
-    const ssize_t size = recv(fd_, buffer, sizeof(buffer), 0);
-    if (size > 0) {
-      redisReaderFeed(reader_.get(), buffer, static_cast<size_t>(size));
-    } else if (size == 0) {
-      status = absl::UnknownError("the server has closed the connection");
-    } else if (!WouldBlock(errno) && errno != EINTR) {
-      status = absl::UnknownError(strerror(errno));
-    }
+    status = ReceiveBytes(deadline);
+    if (status.ok()) status = Decrypt(deadline);
   }
   Break(status.message());
   return absl::UnknownError(broken_);
@@ -430,13 +497,12 @@ void RedisConnection::NoteMove(absl::string_view text) {
   const std::vector<absl::string_view> words = absl::StrSplit(text, ' ');
   if (words.size() != 2) return;
   std::string address(words[1]);
-  HostAndPort here;
   // A node that does not know its name leaves it out: it is this connection's.
-  if (absl::StartsWith(address, ":") && Parse(address_, &here)) {
-    address = absl::StrCat(here.host, address);
+  if (absl::StartsWith(address, ":")) {
+    const auto here = ParseHostAndPort(address_);
+    if (here) address = absl::StrCat(here->host, address);
   }
-  HostAndPort parsed;
-  if (!Parse(address, &parsed)) return;
+  if (!ParseHostAndPort(address)) return;
   moved_to_ = address;
   Break("the keys have moved");
 }

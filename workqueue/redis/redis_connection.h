@@ -9,8 +9,8 @@
 #define WORKQUEUE_REDIS_REDIS_CONNECTION_H_
 
 #include <memory>
+#include <optional>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -20,6 +20,7 @@
 #include "hiredis/hiredis.h"
 #include "workqueue/redis/host_lookup.h"
 #include "workqueue/redis/redis_options.h"
+#include "workqueue/redis/tls_session.h"
 #include "workqueue/redis/wake_fd.h"
 
 namespace workqueue {
@@ -67,27 +68,23 @@ inline bool MayPass(const absl::Status& status) {
 class RedisConnection {
  public:
   // Connects to the first one of the addresses, logs in, and selects the
-  // database. Takes `timeout` at most, and `options.connect_timeout`.
-  // While `*interrupt` is set, this call and those of the connection that would
-  // block return an error instead, and the connection is broken. It may be
-  // null, and must outlive the connection.
+  // database. No error shows the password. Takes `timeout` at most, and
+  // `options.connect_timeout`. While `*interrupt` is set, this call and those
+  // of the connection that would block return an error instead, and the
+  // connection is broken. It may be null, and must outlive the connection.
   static absl::StatusOr<std::unique_ptr<RedisConnection>> Connect(
       const RedisOptions& options, absl::Duration timeout,
       const WakeFd* interrupt = nullptr);
-
-  // Returns an `absl::InvalidArgumentError` that names the field if `options`
-  // are wrong.
-  static absl::Status Check(const RedisOptions& options);
-
-  // The addresses that `options` name.
-  static std::vector<std::string> AddressesOf(const RedisOptions& options);
 
   ~RedisConnection();
 
   RedisConnection(const RedisConnection&) = delete;
   RedisConnection& operator=(const RedisConnection&) = delete;
 
-  // Sends a command and waits for its reply, `timeout` at most.
+  // Sends a command and waits for its reply, `timeout` at most. After a script,
+  // which is all that changes data, waits until `acknowledging_replicas` have
+  // on their disks what this connection has changed, and otherwise returns
+  // `absl::UnknownError`.
   absl::StatusOr<RedisReply> Call(absl::Span<const absl::string_view> command,
                                   absl::Duration timeout);
 
@@ -112,14 +109,27 @@ class RedisConnection {
     void operator()(redisReader* reader) const { redisReaderFree(reader); }
   };
 
-  RedisConnection(std::string address, const WakeFd* interrupt);
+  RedisConnection(const RedisOptions& plain, const WakeFd* interrupt);
 
   // The addresses of the server's socket.
   absl::StatusOr<HostLookup::Addresses> Resolve(absl::Time deadline) const;
-  absl::Status ConnectTo(const SocketAddress& address, absl::Time deadline);
+  absl::Status ConnectTo(const SocketAddress& address, absl::Time deadline,
+                         const std::optional<RedisTlsOptions>& tls);
+  absl::Status BeginTls(const RedisTlsOptions& options, absl::Time deadline);
 
+  // Sends all, and encrypts it if there is TLS.
   absl::Status Send(absl::string_view bytes, absl::Time deadline);
+  absl::Status SendBytes(absl::string_view bytes, absl::Time deadline);
+
+  // Passes on to the reader, or to TLS, what comes first, if anything does.
+  absl::Status ReceiveBytes(absl::Time deadline);
+  // Passes on to the reader what TLS has got.
+  absl::Status Decrypt(absl::Time deadline);
   absl::StatusOr<RedisReply> Receive(absl::Time deadline);
+
+  // Waits until enough replicas have on their disks what this connection has
+  // changed. Returns `absl::UnknownError` otherwise.
+  absl::Status AwaitReplicas(absl::Time deadline);
 
   // Blocks until `fd` is ready, which is all that this class does to wait.
   absl::Status Await(int fd, short events,  // NOLINT(runtime/int)
@@ -130,8 +140,10 @@ class RedisConnection {
   void NoteMove(absl::string_view text);
 
   const std::string address_;
+  const int acknowledging_replicas_;
   const WakeFd* const interrupt_;
   const std::unique_ptr<redisReader, FreeReader> reader_;
+  std::unique_ptr<TlsSession> tls_;  // null if there is no TLS
   int fd_ = -1;
   std::string broken_;  // why
   std::string moved_to_;

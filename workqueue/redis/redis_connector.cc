@@ -17,6 +17,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/redis/redis_address.h"
 #include "workqueue/redis/redis_connection.h"
 #include "workqueue/redis/redis_options.h"
 
@@ -39,8 +40,7 @@ absl::Status RedisConnector::Connect(absl::Duration timeout) {
   Clock* const clock = Clock::GetRealClock();
   const absl::Time deadline = clock->TimeNow() + timeout;
   RedisOptions to = options_;
-  const std::vector<std::string> addresses =
-      RedisConnection::AddressesOf(options_);
+  const std::vector<std::string> addresses = AddressesOf(options_);
   to.address = addresses[attempts_ % addresses.size()];
   const bool moved = connection_ != nullptr && !connection_->moved_to().empty();
   if (moved) to.address = connection_->moved_to();

@@ -41,7 +41,7 @@ absl::Status RepeatUntil(absl::Time deadline,
 // Not thread-safe.
 class RedisConnector {
  public:
-  // `interrupt` is that of the connections.
+  // `options` must be plain. `interrupt` is that of the connections.
   explicit RedisConnector(RedisOptions options,
                           const WakeFd* interrupt = nullptr)
       : options_(std::move(options)), interrupt_(interrupt) {}

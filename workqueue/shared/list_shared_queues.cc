@@ -17,6 +17,7 @@
 #include "absl/time/time.h"
 #include "hiredis/hiredis.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/redis/redis_address.h"
 #include "workqueue/redis/redis_connection.h"
 #include "workqueue/redis/redis_connector.h"
 #include "workqueue/redis/redis_options.h"
@@ -150,13 +151,13 @@ absl::Status FindAll(const RedisOptions& redis, RedisConnector* connector,
 absl::StatusOr<std::vector<SharedQueueName>> ListSharedQueues(
     const RedisOptions& redis, absl::Duration timeout) {
   const absl::Time deadline = Clock::GetRealClock()->TimeNow() + timeout;
-  absl::Status status = RedisConnection::Check(redis);
-  if (!status.ok()) return status;
-  RedisConnector connector(redis);
+  const auto plain = internal::PlainRedisOptions(redis);
+  if (!plain.ok()) return plain.status();
+  RedisConnector connector(*plain);
   Found found;
-  status = internal::RepeatUntil(deadline, [&] {
+  const absl::Status status = internal::RepeatUntil(deadline, [&] {
     found.clear();
-    return FindAll(redis, &connector, deadline, &found);
+    return FindAll(*plain, &connector, deadline, &found);
   });
   if (!status.ok()) return status;
   std::vector<SharedQueueName> queues;
@@ -172,12 +173,12 @@ absl::StatusOr<SharedQueueName> FindSharedQueue(const RedisOptions& redis,
                                                 absl::string_view name,
                                                 absl::Duration timeout) {
   const absl::Time deadline = Clock::GetRealClock()->TimeNow() + timeout;
-  absl::Status status = RedisConnection::Check(redis);
-  if (!status.ok()) return status;
-  RedisConnector connector(redis);
+  const auto plain = internal::PlainRedisOptions(redis);
+  if (!plain.ok()) return plain.status();
+  RedisConnector connector(*plain);
   Found found;
   const std::string key = internal::MetaKeyOf(name);
-  status = internal::RepeatUntil(deadline, [&] {
+  const absl::Status status = internal::RepeatUntil(deadline, [&] {
     const absl::Status connected = Connect(&connector, deadline);
     return connected.ok()
                ? AddQueue(connector.connection(), key, deadline, &found)

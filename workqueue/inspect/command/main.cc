@@ -4,7 +4,6 @@
 // Shows the shared queues of a server of Redis or Valkey as text, when no
 // process is left that could serve a page. See docs/inspection.md.
 
-#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -14,10 +13,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/numbers.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "workqueue/base/printable.h"
 #include "workqueue/inspect/inspect_queue.h"
@@ -25,6 +23,7 @@
 #include "workqueue/inspect/inspection.h"
 #include "workqueue/inspect/inspection_registry.h"
 #include "workqueue/inspect/internal/page.h"
+#include "workqueue/redis/redis_address.h"
 #include "workqueue/redis/redis_options.h"
 #include "workqueue/shared/list_shared_queues.h"
 #include "workqueue/shared/shared_queue.h"
@@ -44,10 +43,13 @@ one. Takes no item. To see what a program shows on its inspection page, use
 curl; docs/inspection.md says how.
 
 ADDRESS:
-  redis://[USER@]HOST:PORT[/N] a server, and its database N; also valkey://
-  unix:///PATH                 a server's socket
+  redis://[USER@]HOST[:PORT][/N] a server, and its database N; also valkey://
+  rediss://...                   the same with TLS; also valkeys://
+  redis://[USER@]HOST,HOST...    nodes of a cluster
+  unix://[USER@]/PATH            a server's socket
 
-The variable WORKQUEUE_REDIS_PASSWORD has the password of the server.
+The variable WORKQUEUE_REDIS_PASSWORD has the password of the server. For TLS,
+SSL_CERT_FILE names a file with the authorities to trust, if not the system's.
 
 Exit code: 0 for success, 1 for an error of the server, 2 for a wrong argument.
 )";
@@ -71,68 +73,27 @@ absl::Status BadArgument(absl::string_view argument, absl::string_view value,
 
 // Returns an error that names the server.
 absl::Status ServerError(const Server& server, const absl::Status& status) {
-  if (absl::IsInvalidArgument(status)) {
-    return BadArgument("ADDRESS", server.address, status.message());
-  }
   return absl::Status(status.code(), absl::StrCat(Printable(server.address),
                                                   ": ", status.message()));
 }
 
-// Parses what follows "redis://" in `address`.
-absl::StatusOr<RedisOptions> ParseServer(absl::string_view address,
-                                         absl::string_view rest) {
-  RedisOptions options;
-  const size_t at = rest.find('@');
-  if (at != absl::string_view::npos) {
-    options.username = std::string(rest.substr(0, at));
-    rest.remove_prefix(at + 1);
-    if (options.username.find(':') != std::string::npos) {
-      // Does not print it.
-      return absl::InvalidArgumentError(
-          "ADDRESS contains a password: it must be in the variable "
-          "WORKQUEUE_REDIS_PASSWORD");
-    }
-  }
-  const size_t slash = rest.find('/');
-  if (slash != absl::string_view::npos && slash + 1 < rest.size() &&
-      (!absl::SimpleAtoi(rest.substr(slash + 1), &options.database) ||
-       options.database < 0)) {
-    return BadArgument("ADDRESS", address,
-                       "the database, after the last slash, must be a number");
-  }
-  options.address = std::string(rest.substr(0, slash));
-  return options;
-}
-
 absl::StatusOr<RedisOptions> ParseAddress(absl::string_view address) {
-  absl::string_view rest = address;
-  if (absl::ConsumePrefix(&rest, "redis://") ||
-      absl::ConsumePrefix(&rest, "valkey://")) {
-    return ParseServer(address, rest);
-  }
-  if (absl::ConsumePrefix(&rest, "unix://")) {
-    if (rest.empty() || rest[0] != '/') {
-      return BadArgument("ADDRESS", address,
-                         "the path must begin with a slash");
-    }
-    RedisOptions options;
-    options.address = std::string(rest);
-    return options;
-  }
-  if (absl::ConsumePrefix(&rest, "rediss://") ||
-      absl::ConsumePrefix(&rest, "valkeys://")) {
-    return BadArgument("ADDRESS", address,
-                       "this command has no TLS: use a tunnel, for example "
-                       "of ssh or kubectl port-forward");
-  }
-  if (absl::ConsumePrefix(&rest, "http://") ||
-      absl::ConsumePrefix(&rest, "https://")) {
+  if (absl::StartsWith(address, "http://") ||
+      absl::StartsWith(address, "https://")) {
     // The URL may contain a password.
     return absl::InvalidArgumentError(
         "ADDRESS is an inspection page: use curl, which gets it as text");
   }
-  return BadArgument("ADDRESS", address,
-                     "it must begin with redis://, valkey:// or unix://");
+  RedisOptions options;
+  options.address = std::string(address);
+  absl::StatusOr<RedisOptions> plain = PlainRedisOptions(std::move(options));
+  if (plain.ok() && !plain->password.empty()) {
+    // Does not print it.
+    return absl::InvalidArgumentError(
+        "ADDRESS contains a password: it must be in the variable "
+        "WORKQUEUE_REDIS_PASSWORD");
+  }
+  return plain;
 }
 
 // Inspects a queue that is in the server: `inspect(inspectable)`.

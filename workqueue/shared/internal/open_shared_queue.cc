@@ -20,6 +20,7 @@
 #include "absl/time/time.h"
 #include "ratelimit/token_bucket.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/redis/redis_address.h"
 #include "workqueue/shared/internal/layout.h"
 #include "workqueue/shared/internal/partition_names.h"
 #include "workqueue/shared/internal/partitioned_queue.h"
@@ -149,9 +150,13 @@ absl::Status OpenPartitions(const SharedQueueOptionsBase& options,
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SharedQueueParts>> OpenSharedQueue(
-    const SharedQueueOptionsBase& options) {
+    const SharedQueueOptionsBase& given) {
+  SharedQueueOptionsBase options = given;
   absl::Status status = Check(options);
   if (!status.ok()) return status;
+  auto redis = PlainRedisOptions(std::move(options.redis));
+  if (!redis.ok()) return redis.status();
+  options.redis = *std::move(redis);
   auto parts = std::make_unique<SharedQueueParts>();
   parts->max_retry = *std::max_element(options.retry_schedule.begin(),
                                        options.retry_schedule.end());

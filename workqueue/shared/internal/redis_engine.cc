@@ -29,6 +29,7 @@
 #include "hiredis/hiredis.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/redis/redis_address.h"
 #include "workqueue/redis/redis_connection.h"
 #include "workqueue/redis/redis_connector.h"
 #include "workqueue/redis/redis_options.h"
@@ -254,8 +255,24 @@ absl::StatusOr<std::string> RunOf(RedisConnection* connection,
   return std::string();
 }
 
+// Returns the script of a request. If replicas acknowledge it, a request that
+// changes nothing writes, too: the server lets a connection wait only for its
+// own writes, and what is there already may be the write of another connection.
+std::string RequestScript(const RedisOptions& options) {
+  if (options.acknowledging_replicas == 0) return kQueueScript;
+  // A write that frees memory comes first, because it is never refused.
+  return absl::StrCat("local function request()", kQueueScript, R"lua(end
+local reply = request()
+if type(reply) == 'table' and not reply.err then
+  redis.call('HDEL', KEYS[1], '')
+  redis.call('HSET', KEYS[1], 'version', ARGV[1])
+end
+return reply
+)lua");
+}
+
 // Loads `script`, and stores the name by which it is called.
-absl::Status LoadScript(const char* script, RedisConnection* connection,
+absl::Status LoadScript(absl::string_view script, RedisConnection* connection,
                         absl::Time deadline, std::string* sha) {
   const auto reply =
       connection->Call({"SCRIPT", "LOAD", script}, deadline - Now());
@@ -268,10 +285,9 @@ absl::Status LoadScript(const char* script, RedisConnection* connection,
 
 absl::StatusOr<std::unique_ptr<RedisEngine>> RedisEngine::Create(
     absl::string_view name, size_t partitions, RedisOptions options) {
-  absl::Status status = RedisConnection::Check(options);
-  if (!status.ok()) return status;
-  return absl::WrapUnique(
-      new RedisEngine(name, partitions, std::move(options)));
+  auto plain = PlainRedisOptions(std::move(options));
+  if (!plain.ok()) return plain.status();
+  return absl::WrapUnique(new RedisEngine(name, partitions, *std::move(plain)));
 }
 
 RedisEngine::RedisEngine(absl::string_view name, size_t partitions,
@@ -280,7 +296,7 @@ RedisEngine::RedisEngine(absl::string_view name, size_t partitions,
       name_(name),
       layout_(LayoutOf(partitions)),
       connector_(options_),
-      address_(RedisConnection::AddressesOf(options_).front()) {
+      address_(AddressesOf(options_).front()) {
   const std::string prefix = MetaKeyOf(name);
   keys_ = {prefix,
            prefix + ":items",
@@ -323,8 +339,8 @@ void RedisEngine::LeadListener() {
 }
 
 absl::Status RedisEngine::LoadScripts(absl::Time deadline) {
-  absl::Status status = LoadScript(kQueueScript, session_.connection, deadline,
-                                   &session_.queue_sha);
+  absl::Status status = LoadScript(RequestScript(options_), session_.connection,
+                                   deadline, &session_.queue_sha);
   status.Update(LoadScript(kSnapshotScript, session_.connection, deadline,
                            &session_.snapshot_sha));
   return status;
