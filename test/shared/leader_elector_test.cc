@@ -705,12 +705,12 @@ TEST_F(LeaderLeaseTest, OnlyTheHolderOfTheTokenRenewsAndReleases) {
   EXPECT_EQ(token, first + 1);
   EXPECT_FALSE(a->Renew(first, absl::Seconds(20))->done);
   EXPECT_FALSE(b->Renew(token, absl::Seconds(20))->done);
-  EXPECT_FALSE(a->Release(first)->done);
-  EXPECT_FALSE(b->Release(token)->done);
+  EXPECT_FALSE(a->Release(first, absl::Seconds(20))->done);
+  EXPECT_FALSE(b->Release(token, absl::Seconds(20))->done);
   EXPECT_TRUE(a->Renew(token, absl::Seconds(20))->done);
-  EXPECT_TRUE(a->Release(token)->done);
+  EXPECT_TRUE(a->Release(token, absl::Seconds(20))->done);
   EXPECT_FALSE(a->Renew(token, absl::Seconds(20))->done);
-  EXPECT_FALSE(a->Release(token)->done);
+  EXPECT_FALSE(a->Release(token, absl::Seconds(20))->done);
   const auto taken = b->Take();
   EXPECT_TRUE(taken->done);
   EXPECT_EQ(taken->token, token + 1);
@@ -789,7 +789,7 @@ TEST_F(LeaderLeaseTest, ReleasesWithoutTheRightToPublish) {
   LeaderLease lease(options);
   const auto taken = lease.Take();
   ASSERT_TRUE(taken.ok()) << taken.status();
-  const auto released = lease.Release(taken->token);
+  const auto released = lease.Release(taken->token, absl::Seconds(20));
   ASSERT_TRUE(released.ok()) << released.status();
   EXPECT_TRUE(released->done);
 }

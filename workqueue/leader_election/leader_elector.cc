@@ -29,6 +29,7 @@
 #include "workqueue/leader_election/internal/leader_lease.h"
 #include "workqueue/redis/redis_connection.h"
 #include "workqueue/redis/unique_text.h"
+#include "workqueue/redis/wake_fd.h"
 
 namespace workqueue {
 
@@ -40,6 +41,9 @@ namespace {
 // client-go's name, and its check. client-go's own pauses are up to 2.2 times
 // `retry_period`.
 constexpr double kJitterFactor = 1.2;
+
+// Whatever the server does takes its time on this one.
+Clock* MachineClock() { return Clock::GetRealClock(); }
 
 std::string DefaultIdentity() {
   char host[256] = "";
@@ -90,7 +94,8 @@ absl::Status Check(const LeaderElectorOptions& options) {
 }
 
 LeaderLease::Options LeaseOptions(const LeaderElectorOptions& options,
-                                  Clock* clock) {
+                                  Clock* clock,
+                                  const internal::WakeFd* interrupt) {
   LeaderLease::Options lease;
   lease.election = options.name;
   lease.redis = options.redis;
@@ -98,6 +103,7 @@ LeaderLease::Options LeaseOptions(const LeaderElectorOptions& options,
   lease.duration = options.lease_duration;
   lease.timeout = options.retry_period;
   if (options.clock_is_the_servers) lease.clock = clock;
+  lease.interrupt = interrupt;
   return lease;
 }
 
@@ -125,7 +131,7 @@ LeaderElector::LeaderElector(LeaderElectorOptions options)
       log_("leader elector", options_.name, options_.log_sink),
       errors_("leader elector", options_.name, options_.log_sink, clock_),
       listener_(options_.redis, internal::LeaderKey(options_.name)),
-      lease_(LeaseOptions(options_, clock_)),
+      lease_(LeaseOptions(options_, clock_, &interrupt_)),
       random_(std::random_device()()) {}
 
 LeaderElector::~LeaderElector() { Stop(); }
@@ -164,11 +170,34 @@ void LeaderElector::Stop() {
   {
     MutexLock lock(&mu_);
     stopping_ = true;
+    LimitRequests();
     Wake();
   }
   if (RunsThisThread()) return;
   MutexLock threads_lock(&threads_mu_);
+  AwaitEnd();
   threads_.Join();
+}
+
+void LeaderElector::AwaitEnd() {
+  MutexLock lock(&mu_);
+  if (!started_) return;
+  mu_.Await(absl::Condition(this, &LeaderElector::LimitedOrEnded));
+  const bool ended = MachineClock()->AwaitWithDeadline(
+      &mu_, absl::Condition(&ended_), requests_end_);
+  if (!ended) interrupt_.Set();
+}
+
+void LeaderElector::LimitRequests() {
+  if (!stopping_ || term_ == Term::kLed) return;
+  const absl::Duration time =
+      error_.ok() ? absl::Seconds(1) : absl::Milliseconds(100);
+  requests_end_ = std::min(requests_end_, MachineClock()->TimeNow() + time);
+}
+
+absl::Duration LeaderElector::TimeForRequests() const {
+  MutexLock lock(&mu_);
+  return requests_end_ - MachineClock()->TimeNow();
 }
 
 bool LeaderElector::RunsThisThread() const ABSL_NO_THREAD_SAFETY_ANALYSIS {
@@ -294,8 +323,8 @@ absl::Time LeaderElector::Look() {
 
 void LeaderElector::Release(int64_t token) {
   if (!options_.release_on_stop) return;
-  const absl::StatusOr<LeaderLease::State> state =
-      internal::CatchAsStatus([&] { return lease_.Release(token); });
+  const absl::StatusOr<LeaderLease::State> state = internal::CatchAsStatus(
+      [&] { return lease_.Release(token, TimeForRequests()); });
   Observe(state);
 }
 
@@ -372,6 +401,7 @@ void LeaderElector::CallBack() {
     }
     MutexLock lock(&mu_);
     term_ = Term::kOver;
+    LimitRequests();
     Wake();
   }
 }
@@ -416,6 +446,10 @@ bool LeaderElector::MustCallBack() const {
 }
 
 bool LeaderElector::LostOrStopping() const { return lost_ || stopping_; }
+
+bool LeaderElector::LimitedOrEnded() const {
+  return ended_ || requests_end_ != absl::InfiniteFuture();
+}
 
 bool LeaderElector::TermIsLost() const {
   MutexLock lock(&mu_);

@@ -29,6 +29,7 @@
 #include "workqueue/leader_election/internal/leader_listener.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/redis/redis_options.h"
+#include "workqueue/redis/wake_fd.h"
 
 namespace workqueue {
 
@@ -238,9 +239,12 @@ class LeaderElector {
   // true, the lease is still renewed until the callbacks have returned, and is
   // then released if `release_on_stop`.
   //
-  // Blocks until then, and for a request that is in progress and the release,
-  // each `retry_period` at most. Called by a callback, it does not block: the
-  // elector stops when the callback has returned. May be called more than once.
+  // Blocks until the callbacks have returned, and then for the request that is
+  // in progress and for the release, whatever the server does: a second at most
+  // on the machine's clock, or 100 ms if the last request has failed or none
+  // has been answered. A lease that cannot be released in this time expires.
+  // Called by a callback, it does not block: the elector stops when the
+  // callback has returned. May be called more than once.
   void Stop();
 
   // Returns whether this process leads now. Does not block.
@@ -256,13 +260,13 @@ class LeaderElector {
   // The name of this process.
   const std::string& identity() const { return options_.identity; }
 
-  // Returns OK if the last request succeeded, or there was none. Otherwise its
-  // error:
+  // Returns OK if the last request succeeded. Otherwise its error:
   //
   //   * `absl::FailedPreconditionError` if another version of this library,
   //     with another layout, uses the election,
   //   * `absl::UnavailableError` or `absl::UnknownError` if there is no server,
-  //     or no answer, or if the server is a replica, or does not begin yet,
+  //     or no answer, also not yet, or if the server is a replica, or does not
+  //     begin yet,
   //   * other errors if the server refused the request, with its words.
   //
   // The elector tries again in any case. After a term that has ended because
@@ -281,6 +285,10 @@ class LeaderElector {
   };
 
   explicit LeaderElector(LeaderElectorOptions options);
+
+  // Blocks until no request is made any more. After a while, interrupts the
+  // one that is in progress.
+  void AwaitEnd();
 
   // Returns whether the calling thread is one of the elector's.
   bool RunsThisThread() const;
@@ -309,6 +317,12 @@ class LeaderElector {
   // Ends the present term because of the error of `on_started_leading`.
   void Fail(const absl::Status& status);
 
+  // Notes until when requests may be made, if the end of the elector's part
+  // waits for nothing else.
+  void LimitRequests() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Returns how long a request may take at most, besides its own timeout.
+  absl::Duration TimeForRequests() const;
+
   // Wakes the thread that makes the requests.
   void Wake() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Wakes it to make one.
@@ -323,6 +337,7 @@ class LeaderElector {
   // The conditions of waits.
   bool MustCallBack() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool LostOrStopping() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool LimitedOrEnded() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // The implementation of `Leadership`.
   bool TermIsLost() const;
@@ -337,6 +352,8 @@ class LeaderElector {
   internal::ErrorLog errors_;
   internal::LeaderListener listener_;
 
+  internal::WakeFd interrupt_;  // of the lease's connection
+
   // Of the thread that makes the requests.
   internal::LeaderLease lease_;
   int64_t connections_ = 0;  // of the lease, that the listener has followed
@@ -348,10 +365,14 @@ class LeaderElector {
   std::unique_ptr<Parker> parker_ ABSL_GUARDED_BY(mu_);
   bool started_ ABSL_GUARDED_BY(mu_) = false;
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
-  bool ended_ ABSL_GUARDED_BY(mu_) = false;  // no term follows
+  bool ended_ ABSL_GUARDED_BY(mu_) = false;  // no term and no request follow
+  // When requests end, on the machine's clock.
+  absl::Time requests_end_ ABSL_GUARDED_BY(mu_) = absl::InfiniteFuture();
   bool try_now_ ABSL_GUARDED_BY(mu_) = false;
   std::string leader_ ABSL_GUARDED_BY(mu_);
-  absl::Status error_ ABSL_GUARDED_BY(mu_);    // of the last request
+  // Of the last request, or that there was none.
+  absl::Status error_ ABSL_GUARDED_BY(mu_) =
+      absl::UnavailableError("no request has been answered yet");
   absl::Status failure_ ABSL_GUARDED_BY(mu_);  // of the last term
 
   Term term_ ABSL_GUARDED_BY(mu_) = Term::kNone;

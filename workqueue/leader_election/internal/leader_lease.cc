@@ -49,7 +49,7 @@ LeaderLease::LeaderLease(Options options)
       clock_(options.clock),
       ticks_(clock_ != nullptr ? absl::Nanoseconds(1) : absl::Microseconds(1)),
       duration_(ticks_.From(options.duration)),
-      connector_(redis_) {}
+      connector_(redis_, options.interrupt) {}
 
 bool LeaderLease::CanLast(absl::Duration duration) {
   return Ticks(absl::Microseconds(1)).From(duration) != kForever;

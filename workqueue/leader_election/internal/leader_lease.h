@@ -21,6 +21,7 @@
 #include "workqueue/redis/redis_connector.h"
 #include "workqueue/redis/redis_options.h"
 #include "workqueue/redis/ticks.h"
+#include "workqueue/redis/wake_fd.h"
 
 namespace workqueue {
 namespace internal {
@@ -48,6 +49,9 @@ class LeaderLease {
     absl::Duration timeout;
     // Tells the time instead of the server; may be null.
     Clock* clock = nullptr;
+    // While it is set, a call that would block fails. May be null; must outlive
+    // the lease.
+    const WakeFd* interrupt = nullptr;
   };
 
   struct State {
@@ -69,7 +73,7 @@ class LeaderLease {
   absl::StatusOr<State> Take() { return Call("take", 0, timeout_); }
 
   // Renews the lease if this elector has it, with this token. Takes `timeout`
-  // at most, on the machine's clock.
+  // at most, on the machine's clock; so does `Release()`.
   absl::StatusOr<State> Renew(int64_t token, absl::Duration timeout) {
     return Call("renew", token, timeout);
   }
@@ -79,8 +83,8 @@ class LeaderLease {
 
   // Ends the lease if this elector has it, with this token, and tells the
   // others.
-  absl::StatusOr<State> Release(int64_t token) {
-    return Call("release", token, timeout_);
+  absl::StatusOr<State> Release(int64_t token, absl::Duration timeout) {
+    return Call("release", token, timeout);
   }
 
   // How many connections have been made so far.
