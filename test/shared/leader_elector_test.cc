@@ -558,6 +558,49 @@ TEST_F(LeaderElectorTest, LeadsWhenTheServerComes) {
   EXPECT_TRUE(a->IsLeader());
 }
 
+TEST_F(LeaderElectorTest, SaysSinceWhenTheServerIsAway) {
+  server()->Kill();
+  const auto a = Start("a");
+  Pass(absl::Seconds(3));
+  EXPECT_THAT(std::string(a->Healthy().message()),
+              testing::StartsWith("leader elector election: no request has "
+                                  "succeeded since the start 3s ago: "));
+  ASSERT_TRUE(server()->Restart().ok());
+  Pass(absl::Seconds(3));
+  EXPECT_TRUE(a->Healthy().ok());
+  server()->Kill();
+  clock_.Step(absl::Minutes(1));
+  EXPECT_EQ(a->Healthy().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(a->Healthy().message()),
+              testing::StartsWith("leader elector election: no request has "
+                                  "succeeded for 1m"));
+}
+
+TEST_F(LeaderElectorTest, IsNotHealthyUnlessItTakesPart) {
+  LeaderElectorOptions options = Options("a");
+  options.run_again = false;
+  const auto a = Create(options);
+  EXPECT_EQ(a->Healthy().code(), absl::StatusCode::kFailedPrecondition);
+  ASSERT_TRUE(a->Start().ok());
+  clock_.Step(absl::ZeroDuration());
+  EXPECT_TRUE(a->Healthy().ok());
+  events_.Await("a leads");
+  Send({"FLUSHALL"});
+  Pass(absl::Seconds(3));
+  events_.Await("a stopped");
+  while (a->Healthy().ok()) {  // until the elector has seen it
+  }
+  EXPECT_EQ(a->Healthy().code(), absl::StatusCode::kCancelled);
+  EXPECT_THAT(std::string(a->Healthy().message()),
+              HasSubstr("has ended after its term"));
+  const auto b = Start("b");
+  events_.Await("b leads");
+  b->Stop();
+  EXPECT_EQ(b->Healthy().code(), absl::StatusCode::kCancelled);
+  EXPECT_THAT(std::string(b->Healthy().message()),
+              HasSubstr("has been stopped"));
+}
+
 TEST_F(LeaderElectorTest, RefusesAnotherLayout) {
   Send({"HSET", internal::LeaderKey("election"), "version", "77"});
   const auto a = Start("a");

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -146,6 +147,7 @@ absl::Status LeaderElector::Start() {
     }
     parker_ = clock_->NewParker(Parker::Role::kLoop);
     started_ = true;
+    started_at_ = clock_->TimeNow();
   }
   MutexLock threads_lock(&threads_mu_);
   // The last one begins terms, which need the others.
@@ -221,7 +223,28 @@ int64_t LeaderElector::token() const {
 
 absl::Status LeaderElector::Healthy() const {
   MutexLock lock(&mu_);
-  return error_.ok() ? failure_ : error_;
+  if (!started_ && !stopping_) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(log_.who(), " has not been started"));
+  }
+  if (stopping_) {
+    return absl::CancelledError(absl::StrCat(log_.who(), " has been stopped"));
+  }
+  if (ended_ && failure_.ok()) {
+    return absl::CancelledError(
+        absl::StrCat(log_.who(), " has ended after its term"));
+  }
+  if (ended_ || error_.ok()) return failure_;
+  const absl::Duration ago =
+      absl::Trunc(clock_->TimeNow() - succeeded_at_.value_or(started_at_),
+                  absl::Seconds(1));
+  return absl::Status(
+      error_.code(),
+      absl::StrCat(
+          log_.who(), ": no request has succeeded ",
+          succeeded_at_.has_value() ? "for " : "since the start ",
+          absl::FormatDuration(ago),
+          succeeded_at_.has_value() ? ": " : " ago: ", error_.message()));
 }
 
 void LeaderElector::Elect() {
@@ -332,7 +355,10 @@ void LeaderElector::Observe(const absl::StatusOr<LeaderLease::State>& state) {
   {
     MutexLock lock(&mu_);
     error_ = state.status();
-    if (state.ok()) leader_ = state->holder;
+    if (state.ok()) {
+      leader_ = state->holder;
+      succeeded_at_ = clock_->TimeNow();
+    }
   }
   if (state.ok() && lease_.connections() != connections_) {
     // What broke the old connection need not have broken the listener's.

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 
@@ -250,8 +251,10 @@ class LeaderElector {
   // Returns whether this process leads now. Does not block.
   bool IsLeader() const;
 
-  // Returns the identity of the leader when the server was asked last, or empty
-  // if there was none. The leader asks each `retry_period`, and the others do.
+  // Returns the identity of the leader when the server last answered, or empty
+  // if there was none or it has not answered yet. The leader asks each
+  // `retry_period`, and the others do. While `Healthy()` returns an error,
+  // another process may lead.
   std::string Leader() const;
 
   // Returns the token of the present term, or 0 if this process does not lead.
@@ -260,7 +263,16 @@ class LeaderElector {
   // The name of this process.
   const std::string& identity() const { return options_.identity; }
 
-  // Returns OK if the last request succeeded. Otherwise its error:
+  // Returns OK if this elector takes part, and its last request succeeded. So
+  // it tells of a server that has become silent within 2.2 `retry_period`s.
+  // Otherwise returns, in this order:
+  //
+  //   * `absl::FailedPreconditionError` if the elector has not been started,
+  //   * `absl::CancelledError` if it is being or has been stopped, or has ended
+  //     after its term: see `LeaderElectorOptions::run_again`,
+  //
+  // and then the error of the last request. Its message says for how long, on
+  // the elector's clock, no request has succeeded:
   //
   //   * `absl::FailedPreconditionError` if another version of this library,
   //     with another layout, uses the election,
@@ -373,6 +385,9 @@ class LeaderElector {
   // Of the last request, or that there was none.
   absl::Status error_ ABSL_GUARDED_BY(mu_) =
       absl::UnavailableError("no request has been answered yet");
+  absl::Time started_at_ ABSL_GUARDED_BY(mu_);
+  // When a request succeeded last.
+  std::optional<absl::Time> succeeded_at_ ABSL_GUARDED_BY(mu_);
   absl::Status failure_ ABSL_GUARDED_BY(mu_);  // of the last term
 
   Term term_ ABSL_GUARDED_BY(mu_) = Term::kNone;
