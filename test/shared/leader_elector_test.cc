@@ -30,6 +30,7 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/leader_election/internal/leader_lease.h"
+#include "workqueue/metrics.h"
 #include "workqueue/redis/redis_connection.h"
 #include "workqueue/testing/thread.h"
 
@@ -556,6 +557,76 @@ TEST_F(LeaderElectorTest, LeadsWhenTheServerComes) {
   ASSERT_TRUE(server()->Restart().ok());
   Pass(absl::Seconds(3));
   EXPECT_TRUE(a->IsLeader());
+}
+
+class LeaderMetrics final : public LeaderElectionMetricsProvider {
+ public:
+  std::unique_ptr<SettableGaugeMetric> NewLeaderMetric(
+      absl::string_view name) override {
+    class Gauge final : public SettableGaugeMetric {
+     public:
+      explicit Gauge(std::atomic<double>* value) : value_(*value) {}
+      void Set(double value) override { value_ = value; }
+
+     private:
+      std::atomic<double>& value_;
+    };
+    EXPECT_EQ(name, "election");
+    return std::make_unique<Gauge>(&value_);
+  }
+
+  double value() const { return value_; }
+
+ private:
+  std::atomic<double> value_{-1};
+};
+
+TEST_F(LeaderElectorTest, TheMetricSaysWhetherItLeads) {
+  LeaderMetrics metrics_of_a;
+  LeaderMetrics metrics_of_b;
+  LeaderElectorOptions options = Options("a");
+  options.metrics_provider = &metrics_of_a;
+  const auto a = Create(options);
+  EXPECT_EQ(metrics_of_a.value(), 0);
+  ASSERT_TRUE(a->Start().ok());
+  clock_.Step(absl::ZeroDuration());
+  EXPECT_EQ(metrics_of_a.value(), 1);
+  options = Options("b");
+  options.metrics_provider = &metrics_of_b;
+  const auto b = Start(options);
+  EXPECT_EQ(metrics_of_b.value(), 0);
+  a->Stop();
+  EXPECT_EQ(metrics_of_a.value(), 0);
+  events_.Await("b leads");
+  clock_.Step(absl::ZeroDuration());
+  EXPECT_EQ(metrics_of_b.value(), 1);
+  server()->Kill();
+  Pass(absl::Seconds(11));
+  EXPECT_EQ(metrics_of_b.value(), 0) << "the lease is lost";
+}
+
+TEST_F(LeaderElectorTest, ListenersHearOfTermsAndOutages) {
+  const auto a = Create(Options("a"));
+  std::vector<std::string> heard;
+  const int64_t id = a->AddListener([&] {
+    std::string now =
+        absl::StrCat(a->token() > 0 ? "leads" : "stands by",
+                     a->Healthy().ok() ? "" : ", without an answer");
+    if (heard.empty() || heard.back() != now) heard.push_back(std::move(now));
+  });
+  const int64_t deaf = a->AddListener([] { ADD_FAILURE() << "is removed"; });
+  a->RemoveListener(deaf);
+  ASSERT_TRUE(a->Start().ok());
+  clock_.Step(absl::ZeroDuration());
+  events_.Await("a leads");
+  server()->Kill();
+  Pass(absl::Seconds(11));
+  events_.Await("a stopped");
+  clock_.Step(absl::ZeroDuration());
+  a->RemoveListener(id);
+  EXPECT_THAT(heard, ElementsAre("stands by, without an answer", "leads",
+                                 "leads, without an answer",
+                                 "stands by, without an answer"));
 }
 
 TEST_F(LeaderElectorTest, SaysSinceWhenTheServerIsAway) {

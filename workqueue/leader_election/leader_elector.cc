@@ -28,6 +28,7 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
 #include "workqueue/leader_election/internal/leader_lease.h"
+#include "workqueue/metrics.h"
 #include "workqueue/redis/redis_connection.h"
 #include "workqueue/redis/unique_text.h"
 #include "workqueue/redis/wake_fd.h"
@@ -123,14 +124,25 @@ absl::StatusOr<std::unique_ptr<LeaderElector>> LeaderElector::Create(
   absl::Status status = Check(options);
   if (!status.ok()) return status;
   if (options.identity.empty()) options.identity = DefaultIdentity();
-  return absl::WrapUnique(new LeaderElector(std::move(options)));
+  std::unique_ptr<SettableGaugeMetric> metric;
+  status = internal::CatchAsStatus([&] {
+    if (options.metrics_provider == nullptr) return absl::OkStatus();
+    metric = options.metrics_provider->NewLeaderMetric(options.name);
+    if (metric != nullptr) metric->Set(0);
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return absl::WrapUnique(
+      new LeaderElector(std::move(options), std::move(metric)));
 }
 
-LeaderElector::LeaderElector(LeaderElectorOptions options)
+LeaderElector::LeaderElector(LeaderElectorOptions options,
+                             std::unique_ptr<SettableGaugeMetric> metric)
     : options_(std::move(options)),
       clock_(OrRealClock(options_.clock)),
       log_("leader elector", options_.name, options_.log_sink),
       errors_("leader elector", options_.name, options_.log_sink, clock_),
+      metric_(std::move(metric)),
       listener_(options_.redis, internal::LeaderKey(options_.name)),
       lease_(LeaseOptions(options_, clock_, &interrupt_)),
       random_(std::random_device()()) {}
@@ -247,6 +259,25 @@ absl::Status LeaderElector::Healthy() const {
           succeeded_at_.has_value() ? ": " : " ago: ", error_.message()));
 }
 
+int64_t LeaderElector::AddListener(std::function<void()> changed) {
+  MutexLock lock(&listeners_mu_);
+  listeners_.emplace(++last_listener_, std::move(changed));
+  return last_listener_;
+}
+
+void LeaderElector::RemoveListener(int64_t id) {
+  MutexLock lock(&listeners_mu_);
+  listeners_.erase(id);
+}
+
+void LeaderElector::Tell() {
+  if (metric_ != nullptr) {
+    internal::TryCall([this] { metric_->Set(IsLeader() ? 1 : 0); });
+  }
+  MutexLock lock(&listeners_mu_);
+  for (const auto& [id, changed] : listeners_) changed();
+}
+
 void LeaderElector::Elect() {
   internal::NameThisThread(options_.name, "elect");
   Parker* parker;
@@ -257,6 +288,7 @@ void LeaderElector::Elect() {
   absl::Time next = absl::InfinitePast();
   absl::Time pause_until = absl::InfinitePast();
   while (true) {
+    Tell();
     Term term;
     bool leads;
     bool due;
@@ -290,8 +322,12 @@ void LeaderElector::Elect() {
     }
   }
   listener_.Stop();
+  {
+    MutexLock lock(&mu_);
+    ended_ = true;
+  }
+  Tell();
   MutexLock lock(&mu_);
-  ended_ = true;
   // From here on, a simulated clock does not wait for this thread.
   parker_.reset();
 }
@@ -438,6 +474,7 @@ void LeaderElector::Fail(const absl::Status& status) {
   failure_ = absl::Status(
       status.code(), absl::StrCat("on_started_leading: ", status.message()));
   Lose("on_started_leading has failed");
+  Wake();
 }
 
 void LeaderElector::Wake() {

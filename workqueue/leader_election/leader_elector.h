@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <random>
@@ -29,6 +30,7 @@
 #include "workqueue/leader_election/internal/leader_lease.h"
 #include "workqueue/leader_election/internal/leader_listener.h"
 #include "workqueue/log_sink.h"
+#include "workqueue/metrics.h"
 #include "workqueue/redis/redis_options.h"
 #include "workqueue/redis/wake_fd.h"
 
@@ -152,6 +154,10 @@ struct LeaderElectorOptions {
   // the elector.
   LogSink* log_sink = nullptr;
 
+  // The provider of the elector's metric; null means no metric. An exception
+  // from the metric is dropped. Not owned; must outlive the elector.
+  LeaderElectionMetricsProvider* metrics_provider = nullptr;
+
   // For tests: the election's times are those of `clock`, instead of the
   // server's, to the nanosecond. The clock must read less than 100 days after
   // the Unix epoch, as a `FakeClock` does, and be the same in all electors.
@@ -220,7 +226,8 @@ struct LeaderElectorOptions {
 class LeaderElector {
  public:
   // Does not connect. Returns an `absl::InvalidArgumentError` that names the
-  // field and its value if the options are wrong.
+  // field and its value if the options are wrong, and an `absl::InternalError`
+  // if the metrics provider throws.
   static absl::StatusOr<std::unique_ptr<LeaderElector>> Create(
       LeaderElectorOptions options);
 
@@ -258,7 +265,15 @@ class LeaderElector {
   std::string Leader() const;
 
   // Returns the token of the present term, or 0 if this process does not lead.
+  // Does not block.
   int64_t token() const;
+
+  // Calls `changed` after each change of `token()` or `Healthy()`, and perhaps
+  // at other times, on the thread of the elector, which renews nothing
+  // meanwhile. So it must return soon. It must not add or remove a listener,
+  // nor throw. `RemoveListener()` blocks until it is not being called.
+  int64_t AddListener(std::function<void()> changed);
+  void RemoveListener(int64_t id);
 
   // The name of this process.
   const std::string& identity() const { return options_.identity; }
@@ -296,7 +311,8 @@ class LeaderElector {
     kOver,  // they have
   };
 
-  explicit LeaderElector(LeaderElectorOptions options);
+  LeaderElector(LeaderElectorOptions options,
+                std::unique_ptr<SettableGaugeMetric> metric);
 
   // Blocks until no request is made any more. After a while, interrupts the
   // one that is in progress.
@@ -308,6 +324,9 @@ class LeaderElector {
   // The functions of the threads.
   void Elect();
   void CallBack();
+
+  // Tells the metric and the listeners what is the case now.
+  void Tell();
 
   // Makes requests, and does what follows from their replies. Each returns the
   // time of the next one.
@@ -362,6 +381,7 @@ class LeaderElector {
   Clock* const clock_;
   const internal::Log log_;
   internal::ErrorLog errors_;
+  const std::unique_ptr<SettableGaugeMetric> metric_;  // may be null
   internal::LeaderListener listener_;
 
   internal::WakeFd interrupt_;  // of the lease's connection
@@ -395,6 +415,12 @@ class LeaderElector {
   // When this process stops to lead, by its own clock.
   absl::Time deadline_ ABSL_GUARDED_BY(mu_);
   mutable bool lost_ ABSL_GUARDED_BY(mu_) = false;
+
+  // Held while listeners are called.
+  absl::Mutex listeners_mu_;
+  int64_t last_listener_ ABSL_GUARDED_BY(listeners_mu_) = 0;
+  std::map<int64_t, std::function<void()>> listeners_
+      ABSL_GUARDED_BY(listeners_mu_);
 
   // Held while threads are started and joined.
   absl::Mutex threads_mu_ ABSL_ACQUIRED_BEFORE(mu_);
