@@ -635,7 +635,7 @@ TEST_F(LeaderElectorTest, SaysSinceWhenTheServerIsAway) {
   Pass(absl::Seconds(3));
   EXPECT_THAT(std::string(a->Healthy().message()),
               testing::StartsWith("leader elector election: no request has "
-                                  "succeeded since the start 3s ago: "));
+                                  "succeeded for 3s, since the start: "));
   ASSERT_TRUE(server()->Restart().ok());
   Pass(absl::Seconds(3));
   EXPECT_TRUE(a->Healthy().ok());

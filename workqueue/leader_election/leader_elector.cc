@@ -165,7 +165,7 @@ absl::Status LeaderElector::Start() {
   // The last one begins terms, which need the others.
   absl::Status status = threads_.Start(3, [this](size_t i) {
     if (i == 0) CallBack();
-    if (i == 1) listener_.Run([this] { WakeToTry(); });
+    if (i == 1) Listen();
     if (i == 2) Elect();
   });
   if (status.ok()) return status;
@@ -252,11 +252,10 @@ absl::Status LeaderElector::Healthy() const {
                   absl::Seconds(1));
   return absl::Status(
       error_.code(),
-      absl::StrCat(
-          log_.who(), ": no request has succeeded ",
-          succeeded_at_.has_value() ? "for " : "since the start ",
-          absl::FormatDuration(ago),
-          succeeded_at_.has_value() ? ": " : " ago: ", error_.message()));
+      absl::StrCat(log_.who(), ": no request has succeeded for ",
+                   absl::FormatDuration(ago),
+                   succeeded_at_.has_value() ? ": " : ", since the start: ",
+                   error_.message()));
 }
 
 int64_t LeaderElector::AddListener(std::function<void()> changed) {
@@ -438,6 +437,19 @@ bool LeaderElector::EndTerm(bool* failed) {
   log_.Info([&] { return absl::StrCat("ended the term with token ", token); });
   term_ = Term::kNone;
   return goes_on;
+}
+
+void LeaderElector::Listen() {
+  listener_.Run([this] { WakeToTry(); },
+                [this](const absl::Status& error) {
+                  errors_.Write(
+                      [this] {
+                        return absl::StrCat(
+                            "cannot hear of releases; ",
+                            internal::NeededRights(options_.name));
+                      },
+                      error);
+                });
 }
 
 void LeaderElector::CallBack() {

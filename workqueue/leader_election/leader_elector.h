@@ -275,7 +275,8 @@ class LeaderElector {
   int64_t AddListener(std::function<void()> changed);
   void RemoveListener(int64_t id);
 
-  // The name of this process.
+  // The name of the election, and that of this process.
+  const std::string& name() const { return options_.name; }
   const std::string& identity() const { return options_.identity; }
 
   // Returns OK if this elector takes part, and its last request succeeded. So
@@ -323,6 +324,7 @@ class LeaderElector {
 
   // The functions of the threads.
   void Elect();
+  void Listen();
   void CallBack();
 
   // Tells the metric and the listeners what is the case now.

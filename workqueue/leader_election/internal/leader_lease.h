@@ -30,6 +30,9 @@ namespace internal {
 // same name.
 std::string LeaderKey(absl::string_view election);
 
+// Returns a text that names the rights that a user of the server needs.
+std::string NeededRights(absl::string_view election);
+
 // LeaderLease
 //
 // The lease of an election, as one elector sees it in the server. Each call is
@@ -98,6 +101,7 @@ class LeaderLease {
   absl::StatusOr<State> Parse(const redisReply& reply) const;
 
   const RedisOptions redis_;
+  const std::string election_;
   const std::string key_;
   const std::string identity_;
   const std::string owner_;
