@@ -39,8 +39,8 @@ namespace workqueue {
 //     next term. If the elector does not take part again, because
 //     `LeaderElectorOptions::run_again` is false, the controller is not
 //     healthy.
-//   * While the elector is not healthy, the controller is not either: nobody
-//     knows whether another process leads.
+//   * While the elector is not healthy, the controller is not either: it does
+//     not know whether another process leads.
 //
 // `Source::term` has the details.
 //
