@@ -179,6 +179,26 @@ class MetricsProvider {
       absl::string_view name) = 0;
 };
 
+// LeaderElectionMetricsProvider
+//
+// Creates the metric of electors: see
+// `LeaderElectorOptions::metrics_provider`. It is client-go's. Its other one,
+// `leader_election_slowpath_total`, counts renewals that need a second request,
+// because they must read the lease first. A `LeaderElector` reads and renews in
+// one request, always.
+//
+// Thread-safe. A provider must outlive the electors that use it.
+class LeaderElectionMetricsProvider {
+ public:
+  virtual ~LeaderElectionMetricsProvider() = default;
+
+  // Whether this process leads: 1, and 0 otherwise. Called once for each new
+  // elector, with its name. May return null. An elector owns its metric, and
+  // calls it with no lock held. (leader_election_master_status)
+  virtual std::unique_ptr<SettableGaugeMetric> NewLeaderMetric(
+      absl::string_view name) = 0;
+};
+
 // Makes `provider` the default provider of queues that are created later. Only
 // the first call has an effect. Not owned; `provider` must outlive these
 // queues.

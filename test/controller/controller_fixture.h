@@ -50,8 +50,10 @@ AsyncReconcileFunction<T> MakeAsync(ReconcileFunction<T> reconcile,
     context.OnCancel([stop, clock, deadline] {
       if (clock->TimeNow() < deadline) stop->Notify();
     });
-    done(reconcile(item, {context.controller_name(), clock, *stop, deadline,
-                          context.priority(), context.failures()}));
+    const auto lost = [&context] { return context.Lost(); };
+    done(reconcile(
+        item, {context.controller_name(), clock, *stop, deadline,
+               context.priority(), context.failures(), context.token(), lost}));
   };
 }
 

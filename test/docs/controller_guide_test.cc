@@ -5,13 +5,11 @@
 
 #include <atomic>
 #include <cstdint>
-#include <cstdlib>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>  // NOLINT(build/c++11)
 #include <utility>
 #include <vector>
 
@@ -20,7 +18,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
@@ -277,151 +274,6 @@ TEST(ControllerGuideTest, Jitter) {
   clock.Step(absl::Minutes(14));
   controller.AwaitIdle();
   EXPECT_EQ(cluster.found.size(), 7u);
-}
-
-// An election that a test decides.
-class Election {
- public:
-  // Returns true when this process is the leader, false after `Cancel()`.
-  bool AwaitLeadership() {
-    absl::MutexLock lock(&mu_);
-    const auto over = [this] { return leader_ || cancelled_; };
-    mu_.Await(absl::Condition(&over));
-    return leader_;
-  }
-  // Blocks until `Lose()` or `Cancel()`.
-  void AwaitLoss() {
-    absl::MutexLock lock(&mu_);
-    const auto over = [this] { return !leader_ || cancelled_; };
-    mu_.Await(absl::Condition(&over));
-  }
-  void Win() {
-    absl::MutexLock lock(&mu_);
-    leader_ = true;
-  }
-  void Lose() {
-    absl::MutexLock lock(&mu_);
-    leader_ = false;
-  }
-  void Cancel() {
-    absl::MutexLock lock(&mu_);
-    cancelled_ = true;
-  }
-
- private:
-  absl::Mutex mu_;
-  bool leader_ = false;
-  bool cancelled_ = false;
-};
-
-void AddLeadership(Election& election,
-                   workqueue::ControllerOptions<std::string>& options) {
-  workqueue::Source<std::string> leadership;
-  leadership.name = "leadership";
-  leadership.wait_for_sync = true;
-  leadership.run = [&election](workqueue::SourceContext<std::string>& context) {
-    if (!election.AwaitLeadership()) {
-      return absl::UnavailableError("this process is not the leader");
-    }
-    context.mark_synced();
-    election.AwaitLoss();
-    // Another process may write now, and so this one must not.
-    if (!context.stop.HasBeenNotified()) std::_Exit(1);
-    return absl::OkStatus();
-  };
-  leadership.on_stop = [&election] { election.Cancel(); };  // wakes both waits
-  options.sources.push_back(std::move(leadership));
-  options.sync_timeout = absl::InfiniteDuration();
-}
-
-TEST(ControllerGuideTest, AStandbyReconcilesWhenItHasBecomeTheLeader) {
-  Election election;
-  absl::Notification in_sync;
-  Strings reconciled;
-  workqueue::ControllerOptions<std::string> options;
-  options.reconcile = [&reconciled](const std::string& key) {
-    reconciled.push_back(key);
-    return absl::OkStatus();
-  };
-  workqueue::Source<std::string> source;
-  source.wait_for_sync = true;
-  source.run = [&](workqueue::SourceContext<std::string>& context) {
-    context.queue.Add("default/web");
-    context.mark_synced();
-    in_sync.Notify();
-    return absl::OkStatus();
-  };
-  options.sources.push_back(std::move(source));
-  AddLeadership(election, options);
-  auto created = Controller::Create(std::move(options));
-  ASSERT_TRUE(created.ok());
-  Controller& controller = **created;
-  std::thread starter([&] { EXPECT_TRUE(controller.Start().ok()); });
-  in_sync.WaitForNotification();
-  EXPECT_EQ(controller.queue().Len(), 1u);
-  EXPECT_EQ(reconciled, Strings());
-  election.Win();
-  starter.join();
-  controller.AwaitIdle();
-  EXPECT_EQ(reconciled, Strings{"default/web"});
-}
-
-TEST(ControllerGuideTest, AStandbyCanBeStopped) {
-  Election election;
-  workqueue::ControllerOptions<std::string> options;
-  options.reconcile = [](const std::string&) { return absl::OkStatus(); };
-  absl::Notification begun;
-  workqueue::Source<std::string> source;
-  source.run = [&begun](workqueue::SourceContext<std::string>&) {
-    begun.Notify();
-    return absl::OkStatus();
-  };
-  options.sources.push_back(std::move(source));
-  AddLeadership(election, options);
-  auto created = Controller::Create(std::move(options));
-  ASSERT_TRUE(created.ok());
-  std::thread starter([&] {
-    EXPECT_EQ((*created)->Start().code(), absl::StatusCode::kCancelled);
-  });
-  begun.WaitForNotification();
-  (*created)->Stop();
-  starter.join();
-}
-
-TEST(ControllerGuideTest, AStandbyThatGivesUpDoesNotStart) {
-  Election election;
-  election.Cancel();
-  workqueue::ControllerOptions<std::string> options;
-  int reconciled = 0;
-  options.reconcile = [&reconciled](const std::string&) {
-    ++reconciled;
-    return absl::OkStatus();
-  };
-  AddLeadership(election, options);
-  auto created = Controller::Create(std::move(options));
-  ASSERT_TRUE(created.ok());
-  (*created)->queue().Add("default/web");
-  EXPECT_EQ((*created)->Start().code(), absl::StatusCode::kUnavailable);
-  created->reset();
-  EXPECT_EQ(reconciled, 0);
-}
-
-void LoseLeadership() {
-  Election election;
-  workqueue::ControllerOptions<std::string> options;
-  options.reconcile = [](const std::string&) { return absl::OkStatus(); };
-  AddLeadership(election, options);
-  auto created = Controller::Create(std::move(options));
-  ASSERT_TRUE(created.ok());
-  election.Win();
-  ASSERT_TRUE((*created)->Start().ok());
-  election.Lose();
-  absl::Notification().WaitForNotification();
-}
-
-TEST(ControllerGuideTest, AProcessThatLosesTheLeadershipEnds) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_EXIT(LoseLeadership(), testing::ExitedWithCode(1), "");
 }
 
 // 64-bit FNV-1a.

@@ -212,6 +212,7 @@ template struct Pointer<&workqueue::ControllerOptions<T>::rate_limiter>;
 template struct Pointer<&workqueue::ControllerOptions<T>::queue>;
 template struct Pointer<&workqueue::ControllerOptions<T>::log_sink>;
 template struct Pointer<&workqueue::Source<T>::run>;
+template struct Pointer<&workqueue::Source<T>::term>;
 template struct Pointer<&workqueue::Source<T>::wait_for_sync>;
 template struct Pointer<&workqueue::SourceContext<T>::mark_synced>;
 template struct Pointer<&workqueue::ReconcileContext::clock_deadline>;

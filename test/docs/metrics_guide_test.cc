@@ -57,6 +57,10 @@ absl::Status RunWithMetrics() {
   const std::unique_ptr<workqueue::HistogramMetric> round_trips =
       (*metrics)->NewEngineRoundTripMetric("deployments");
 
+  // The metric of an elector.
+  const std::unique_ptr<workqueue::SettableGaugeMetric> leads =
+      (*metrics)->NewLeaderMetric("deployments");
+
   auto controller = Controller::Create(std::move(options));
   if (!controller.ok()) return controller.status();
   absl::Status started = (*controller)->Start();
@@ -98,8 +102,9 @@ std::set<std::string> Matches(const std::string& file,
 // suffix, which is left out.
 std::set<std::string> MetricsIn(const std::string& file) {
   std::set<std::string> names;
-  for (const std::string& name :
-       Matches(file, "((workqueue|controller_runtime)_[a-z_]+)")) {
+  for (const std::string& name : Matches(
+           file,
+           "((workqueue|controller_runtime|leader_election_master)_[a-z_]+)")) {
     const std::string base(absl::StripSuffix(name, "_bucket"));
     const auto type = scraped.types.find(base);
     const bool is_histogram =

@@ -65,6 +65,26 @@ TEST(PrometheusMetricsProviderTest, ShowsNothingBeforeTheFirstMetric) {
                                          {"workqueue_adds_total", "counter"}}));
 }
 
+TEST(PrometheusMetricsProviderTest, ShowsWhetherAnElectorLeads) {
+  const auto registry = std::make_shared<prometheus::Registry>();
+  const auto provider = PrometheusMetricsProvider::Create(registry).value();
+  const std::string series = "leader_election_master_status{name=\"pods\"}";
+  const auto metric = provider->NewLeaderMetric("pods");
+  auto other = provider->NewLeaderMetric("pods");
+  metric->Set(0);
+  EXPECT_EQ(Scrape(*registry).samples, (Samples{{series, 0}}));
+  other->Set(1);
+  EXPECT_EQ(Scrape(*registry).samples, (Samples{{series, 1}}));
+  metric->Set(1);
+  other->Set(0);
+  EXPECT_EQ(Scrape(*registry).samples, (Samples{{series, 1}}));
+  metric->Set(0);
+  other.reset();
+  const Exposition exposition = Scrape(*registry);
+  EXPECT_EQ(exposition.samples, (Samples{{series, 0}}));
+  EXPECT_EQ(exposition.types.at("leader_election_master_status"), "gauge");
+}
+
 // A page that is not UTF-8 is refused as a whole.
 TEST(PrometheusMetricsProviderTest, AllLabelsAreUtf8) {
   const auto registry = std::make_shared<prometheus::Registry>();
@@ -75,6 +95,7 @@ TEST(PrometheusMetricsProviderTest, AllLabelsAreUtf8) {
   depth->Inc(1);
   provider->NewReconcileTotalMetric(name, name)->Inc();
   provider->NewReconcilePanicsMetric(name)->Inc();
+  provider->NewLeaderMetric(name)->Set(1);
   size_t labels = 0;
   for (const prometheus::MetricFamily& family : registry->Collect()) {
     for (const prometheus::ClientMetric& metric : family.metric) {
@@ -85,7 +106,7 @@ TEST(PrometheusMetricsProviderTest, AllLabelsAreUtf8) {
       }
     }
   }
-  EXPECT_EQ(labels, 7u);
+  EXPECT_EQ(labels, 8u);
 }
 
 }  // namespace

@@ -118,7 +118,7 @@ TEST_F(FullServerTest, ALeaderLeads) {
   ASSERT_TRUE(renewed.ok()) << renewed.status();
   EXPECT_EQ(renewed->remaining, kLease);
   clock_.Step(-kLease);
-  const auto released = lease.Release(taken->token);
+  const auto released = lease.Release(taken->token, options.timeout);
   ASSERT_TRUE(released.ok()) << released.status();
   EXPECT_TRUE(released->done);
 }

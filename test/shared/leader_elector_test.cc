@@ -30,6 +30,7 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/leader_election/internal/leader_lease.h"
+#include "workqueue/metrics.h"
 #include "workqueue/redis/redis_connection.h"
 #include "workqueue/testing/thread.h"
 
@@ -558,6 +559,119 @@ TEST_F(LeaderElectorTest, LeadsWhenTheServerComes) {
   EXPECT_TRUE(a->IsLeader());
 }
 
+class LeaderMetrics final : public LeaderElectionMetricsProvider {
+ public:
+  std::unique_ptr<SettableGaugeMetric> NewLeaderMetric(
+      absl::string_view name) override {
+    class Gauge final : public SettableGaugeMetric {
+     public:
+      explicit Gauge(std::atomic<double>* value) : value_(*value) {}
+      void Set(double value) override { value_ = value; }
+
+     private:
+      std::atomic<double>& value_;
+    };
+    EXPECT_EQ(name, "election");
+    return std::make_unique<Gauge>(&value_);
+  }
+
+  double value() const { return value_; }
+
+ private:
+  std::atomic<double> value_{-1};
+};
+
+TEST_F(LeaderElectorTest, TheMetricSaysWhetherItLeads) {
+  LeaderMetrics metrics_of_a;
+  LeaderMetrics metrics_of_b;
+  LeaderElectorOptions options = Options("a");
+  options.metrics_provider = &metrics_of_a;
+  const auto a = Create(options);
+  EXPECT_EQ(metrics_of_a.value(), 0);
+  ASSERT_TRUE(a->Start().ok());
+  clock_.Step(absl::ZeroDuration());
+  EXPECT_EQ(metrics_of_a.value(), 1);
+  options = Options("b");
+  options.metrics_provider = &metrics_of_b;
+  const auto b = Start(options);
+  EXPECT_EQ(metrics_of_b.value(), 0);
+  a->Stop();
+  EXPECT_EQ(metrics_of_a.value(), 0);
+  events_.Await("b leads");
+  clock_.Step(absl::ZeroDuration());
+  EXPECT_EQ(metrics_of_b.value(), 1);
+  server()->Kill();
+  Pass(absl::Seconds(11));
+  EXPECT_EQ(metrics_of_b.value(), 0) << "the lease is lost";
+}
+
+TEST_F(LeaderElectorTest, ListenersHearOfTermsAndOutages) {
+  const auto a = Create(Options("a"));
+  std::vector<std::string> heard;
+  const int64_t id = a->AddListener([&] {
+    std::string now =
+        absl::StrCat(a->token() > 0 ? "leads" : "stands by",
+                     a->Healthy().ok() ? "" : ", without an answer");
+    if (heard.empty() || heard.back() != now) heard.push_back(std::move(now));
+  });
+  const int64_t deaf = a->AddListener([] { ADD_FAILURE() << "is removed"; });
+  a->RemoveListener(deaf);
+  ASSERT_TRUE(a->Start().ok());
+  clock_.Step(absl::ZeroDuration());
+  events_.Await("a leads");
+  server()->Kill();
+  Pass(absl::Seconds(11));
+  events_.Await("a stopped");
+  clock_.Step(absl::ZeroDuration());
+  a->RemoveListener(id);
+  EXPECT_THAT(heard, ElementsAre("stands by, without an answer", "leads",
+                                 "leads, without an answer",
+                                 "stands by, without an answer"));
+}
+
+TEST_F(LeaderElectorTest, SaysSinceWhenTheServerIsAway) {
+  server()->Kill();
+  const auto a = Start("a");
+  Pass(absl::Seconds(3));
+  EXPECT_THAT(std::string(a->Healthy().message()),
+              testing::StartsWith("leader elector election: no request has "
+                                  "succeeded for 3s, since the start: "));
+  ASSERT_TRUE(server()->Restart().ok());
+  Pass(absl::Seconds(3));
+  EXPECT_TRUE(a->Healthy().ok());
+  server()->Kill();
+  clock_.Step(absl::Minutes(1));
+  EXPECT_EQ(a->Healthy().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(a->Healthy().message()),
+              testing::StartsWith("leader elector election: no request has "
+                                  "succeeded for 1m"));
+}
+
+TEST_F(LeaderElectorTest, IsNotHealthyUnlessItTakesPart) {
+  LeaderElectorOptions options = Options("a");
+  options.run_again = false;
+  const auto a = Create(options);
+  EXPECT_EQ(a->Healthy().code(), absl::StatusCode::kFailedPrecondition);
+  ASSERT_TRUE(a->Start().ok());
+  clock_.Step(absl::ZeroDuration());
+  EXPECT_TRUE(a->Healthy().ok());
+  events_.Await("a leads");
+  Send({"FLUSHALL"});
+  Pass(absl::Seconds(3));
+  events_.Await("a stopped");
+  while (a->Healthy().ok()) {  // until the elector has seen it
+  }
+  EXPECT_EQ(a->Healthy().code(), absl::StatusCode::kCancelled);
+  EXPECT_THAT(std::string(a->Healthy().message()),
+              HasSubstr("has ended after its term"));
+  const auto b = Start("b");
+  events_.Await("b leads");
+  b->Stop();
+  EXPECT_EQ(b->Healthy().code(), absl::StatusCode::kCancelled);
+  EXPECT_THAT(std::string(b->Healthy().message()),
+              HasSubstr("has been stopped"));
+}
+
 TEST_F(LeaderElectorTest, RefusesAnotherLayout) {
   Send({"HSET", internal::LeaderKey("election"), "version", "77"});
   const auto a = Start("a");
@@ -705,12 +819,12 @@ TEST_F(LeaderLeaseTest, OnlyTheHolderOfTheTokenRenewsAndReleases) {
   EXPECT_EQ(token, first + 1);
   EXPECT_FALSE(a->Renew(first, absl::Seconds(20))->done);
   EXPECT_FALSE(b->Renew(token, absl::Seconds(20))->done);
-  EXPECT_FALSE(a->Release(first)->done);
-  EXPECT_FALSE(b->Release(token)->done);
+  EXPECT_FALSE(a->Release(first, absl::Seconds(20))->done);
+  EXPECT_FALSE(b->Release(token, absl::Seconds(20))->done);
   EXPECT_TRUE(a->Renew(token, absl::Seconds(20))->done);
-  EXPECT_TRUE(a->Release(token)->done);
+  EXPECT_TRUE(a->Release(token, absl::Seconds(20))->done);
   EXPECT_FALSE(a->Renew(token, absl::Seconds(20))->done);
-  EXPECT_FALSE(a->Release(token)->done);
+  EXPECT_FALSE(a->Release(token, absl::Seconds(20))->done);
   const auto taken = b->Take();
   EXPECT_TRUE(taken->done);
   EXPECT_EQ(taken->token, token + 1);
@@ -789,7 +903,7 @@ TEST_F(LeaderLeaseTest, ReleasesWithoutTheRightToPublish) {
   LeaderLease lease(options);
   const auto taken = lease.Take();
   ASSERT_TRUE(taken.ok()) << taken.status();
-  const auto released = lease.Release(taken->token);
+  const auto released = lease.Release(taken->token, absl::Seconds(20));
   ASSERT_TRUE(released.ok()) << released.status();
   EXPECT_TRUE(released->done);
 }

@@ -17,6 +17,8 @@
 #include "test/shared/redis_fixture.h"
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
+#include "workqueue/controller/source.h"
+#include "workqueue/leader_election/leader_election_source.h"
 #include "workqueue/leader_election/leader_elector.h"
 #include "workqueue/lease.h"
 #include "workqueue/shared/shared_queue.h"
@@ -104,6 +106,46 @@ TEST_F(SharedGuideTest, LeaderElection) {
   ASSERT_TRUE(start().ok());
   cleaned_up.WaitForNotification();
   running->Stop();
+}
+
+TEST_F(SharedGuideTest, ALeaderElectionSource) {
+  absl::Notification reconciled;
+  const auto AwaitSignal = [&] { reconciled.WaitForNotification(); };
+  workqueue::LeaderElectorOptions election;
+  election.name = "pods";
+  election.redis.address = server()->socket_path();
+  workqueue::ControllerOptions<std::string> options;
+  options.reconcile = [&](const std::string& key,
+                          const workqueue::ReconcileContext& context) {
+    EXPECT_EQ(key, "default/web");
+    EXPECT_GT(context.token, 0);
+    reconciled.Notify();
+    return absl::OkStatus();
+  };
+  workqueue::Source<std::string> pods;
+  pods.run = [](workqueue::SourceContext<std::string>& context) {
+    context.queue.Add("default/web");
+    return absl::OkStatus();
+  };
+  options.sources.push_back(std::move(pods));
+  const auto run = [&]() -> absl::Status {
+    auto elector = workqueue::LeaderElector::Create(std::move(election));
+    if (!elector.ok()) return elector.status();
+    options.sources.push_back(
+        workqueue::MakeLeaderElectionSource<std::string>(**elector));
+    auto controller =
+        workqueue::Controller<std::string>::Create(std::move(options));
+    if (!controller.ok()) return controller.status();
+    absl::Status status = (*controller)->Start();
+    if (status.ok()) status = (*elector)->Start();
+    if (!status.ok()) return status;
+
+    AwaitSignal();
+    (*controller)->Stop();
+    (*elector)->Stop();  // now another process may lead
+    return status;
+  };
+  EXPECT_EQ(run(), absl::OkStatus());
 }
 
 TEST_F(SharedGuideTest, Fencing) {

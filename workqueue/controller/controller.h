@@ -100,6 +100,10 @@ namespace workqueue {
 //     ...
 //     (*controller)->Stop();
 //
+// Leader election is a source of the controller: see `Source::term`. Unlike in
+// controller-runtime, sources run in a process that stands by, as if it had
+// `EnableWarmup`.
+//
 // Unlike in controller-runtime, the rate limiter also forgets an item after a
 // terminal error, because no other code would make it forget the item.
 //
@@ -211,7 +215,8 @@ class Controller final : private internal::LifecycleClient,
   //
   // Returns true if all sources have returned and no item is left for this
   // controller to reconcile. An item that was reconciled without success does
-  // not count as left.
+  // not count as left, nor does any item if this process does not lead: see
+  // `Source::term`.
   //
   // May be called from any thread and more than once. If the `timeout` of one
   // call passes, other calls that wait for the queued items return, too. If
@@ -308,6 +313,14 @@ class Controller final : private internal::LifecycleClient,
         options, options.queue == nullptr ? nullptr : options.queue->clock());
   }
 
+  // Returns the term of the source that has one.
+  static std::function<int64_t()> TakeTerm(std::vector<Source<T>>& sources) {
+    for (Source<T>& source : sources) {
+      if (source.term != nullptr) return std::move(source.term);
+    }
+    return nullptr;
+  }
+
   // Returns `sources` without the type of their items.
   std::vector<internal::LifecycleSource> Erase(std::vector<Source<T>> sources);
 
@@ -317,7 +330,10 @@ class Controller final : private internal::LifecycleClient,
 
   // LifecycleClient:
   void Work() override;
-  void CloseQueue() override { queue_->Close(); }
+  void CloseQueue() override {
+    queue_->Close();
+    if (async_workers_ != nullptr) async_workers_->GoOn();
+  }
   absl::StatusOr<bool> Idle(absl::Duration timeout) override;
   void StartAsync() override { async_workers_->Start(); }
   void OnAbandoning() override { async_workers_->CancelAll(); }
@@ -327,6 +343,13 @@ class Controller final : private internal::LifecycleClient,
 
   // AsyncClient:
   bool ShouldProcess(const T& item) override;
+  bool StandsBy() const override { return term_ != nullptr && term_() == 0; }
+  bool HasLostTerm(int64_t term) const override {
+    return term_ != nullptr && (term == 0 || term_() != term);
+  }
+  bool Stops() const override {
+    return lifecycle_.stopping().HasBeenNotified();
+  }
   internal::Reconciliation::Info InfoOf(const Lease<T>& lease) override;
   void OnBegin(const Lease<T>& lease) override {
     metrics_.RecordStart(IsRetry(lease));
@@ -335,7 +358,7 @@ class Controller final : private internal::LifecycleClient,
       const Lease<T>& lease, const internal::Reconciliation::Info& info,
       bool threw, const absl::StatusOr<ReconcileResult>& result) override {
     return Handle(lease, info.begun_at, info.clock_deadline, info.failures,
-                  threw, result);
+                  info.term, threw, result);
   }
   bool TryEnd(Lease<T>* lease, const internal::AfterReconcile& after) override;
   void RetryEnd(Lease<T>* lease,
@@ -350,13 +373,23 @@ class Controller final : private internal::LifecycleClient,
   // Adds what the ledger knows to a snapshot of the queue.
   void AddFailures(const SnapshotOptions<T>& options, Snapshot<T>* snapshot);
 
+  // Returns the present term, or zero if the controller needs none or has none.
+  int64_t Term() const { return term_ == nullptr ? 0 : term_(); }
+
+  // Returns the token of a reconciliation in `term`.
+  static int64_t TokenOf(const Lease<T>& lease, int64_t term) {
+    const int64_t token = lease.token();
+    return token != 0 ? token : term;
+  }
+
   void Reconcile(Lease<T>& lease);
 
-  // Handles the result of a reconciliation that began at `begin`.
+  // Handles the result of a reconciliation that began at `begin` in `term`.
   internal::AfterReconcile Handle(
       const Lease<T>& lease, absl::Time begin, absl::Time deadline,
-      int failures, bool threw, const absl::StatusOr<ReconcileResult>& result);
-  internal::AfterReconcile HandleError(const Lease<T>& lease,
+      int failures, int64_t term, bool threw,
+      const absl::StatusOr<ReconcileResult>& result);
+  internal::AfterReconcile HandleError(const Lease<T>& lease, int64_t term,
                                        const absl::Status& error, int failures);
   internal::AfterReconcile HandleSuccess(const Lease<T>& lease,
                                          const ReconcileResult& result);
@@ -404,6 +437,7 @@ class Controller final : private internal::LifecycleClient,
 
   const std::string name_;
   const ReconcileFunction<T> reconcile_;
+  const std::function<int64_t()> term_;  // of a source; may be null
   Clock* const clock_;
   const absl::Duration reconcile_timeout_;
   const size_t max_concurrent_reconciles_;
@@ -449,6 +483,9 @@ Controller<T, Hash, Eq>::Create(ControllerOptions<T> options) {
     status.Update(internal::CheckSource(i, options.sources[i].run != nullptr,
                                         options.sources[i].restart_backoff));
   }
+  status.Update(internal::CheckTerms(static_cast<size_t>(
+      std::count_if(options.sources.begin(), options.sources.end(),
+                    [](const auto& it) { return it.term != nullptr; }))));
   if (!status.ok()) return status;
   std::unique_ptr<ThreadPool> pool;
   if (options.reconcile_async != nullptr && options.executor == nullptr) {
@@ -505,6 +542,7 @@ Controller<T, Hash, Eq>::Controller(ControllerOptions<T> options,
                                     std::unique_ptr<Scheduler> deadlines)
     : name_(options.name),
       reconcile_(std::move(options.reconcile)),
+      term_(TakeTerm(options.sources)),
       clock_(ClockOf(options)),
       reconcile_timeout_(options.reconcile_timeout),
       max_concurrent_reconciles_(options.reconcile_async != nullptr
@@ -571,7 +609,11 @@ std::vector<internal::LifecycleSource> Controller<T, Hash, Eq>::Erase(
               clock_,
               mark_synced,
               [this](absl::Duration d) { return lifecycle_.Sleep(d); },
-              mark_unhealthy};
+              mark_unhealthy,
+              [this] {
+                lifecycle_.WakeWorkers();
+                if (async_workers_ != nullptr) async_workers_->GoOn();
+              }};
           return run(context);
         };
     erased.push_back({std::move(source.name), std::move(run),
@@ -595,11 +637,16 @@ void Controller<T, Hash, Eq>::MakeAsyncWorkers(ControllerOptions<T>& options) {
 template <typename T, typename Hash, typename Eq>
 internal::Reconciliation::Info Controller<T, Hash, Eq>::InfoOf(
     const Lease<T>& lease) {
+  const int64_t term = Term();
   const absl::Time begun_at = NowIfTimed();
-  return {shared_name_,     clock_,
-          begun_at,         begun_at + reconcile_timeout_,
-          lease.priority(), FailuresOf(lease),
-          lease.token()};
+  return {shared_name_,
+          clock_,
+          begun_at,
+          begun_at + reconcile_timeout_,
+          lease.priority(),
+          FailuresOf(lease),
+          TokenOf(lease, term),
+          term};
 }
 
 template <typename T, typename Hash, typename Eq>
@@ -651,7 +698,7 @@ void Controller<T, Hash, Eq>::AddFailures(const SnapshotOptions<T>& options,
 template <typename T, typename Hash, typename Eq>
 void Controller<T, Hash, Eq>::Work() {
   const absl::Notification& abandoning = lifecycle_.abandoning();
-  while (true) {
+  while (lifecycle_.AwaitTerm([this] { return StandsBy(); })) {
     absl::StatusOr<Lease<T>> lease =
         internal::CatchAsStatus([this] { return queue_->Acquire(); });
     if (absl::IsCancelled(lease.status())) return;
@@ -665,6 +712,10 @@ void Controller<T, Hash, Eq>::Work() {
       lease->GiveBack();
       return;
     }
+    if (StandsBy()) {
+      lease->GiveBack();
+      continue;
+    }
     if (ShouldProcess(**lease)) Reconcile(*lease);
     lease->Done();
     lifecycle_.OnItemDone();
@@ -673,15 +724,18 @@ void Controller<T, Hash, Eq>::Work() {
 
 template <typename T, typename Hash, typename Eq>
 void Controller<T, Hash, Eq>::Reconcile(Lease<T>& lease) {
+  const int64_t term = Term();
   const absl::Time begin = NowIfTimed();
-  const auto lost = [&lease] { return lease.lost(); };
+  const auto lost = [this, &lease, term] {
+    return lease.lost() || HasLostTerm(term);
+  };
   const ReconcileContext context = {name_,
                                     clock_,
                                     lifecycle_.abandoning(),
                                     begin + reconcile_timeout_,
                                     lease.priority(),
                                     FailuresOf(lease),
-                                    lease.token(),
+                                    TokenOf(lease, term),
                                     lost};
   metrics_.RecordStart(IsRetry(lease));
   bool threw = true;
@@ -690,28 +744,31 @@ void Controller<T, Hash, Eq>::Reconcile(Lease<T>& lease) {
     threw = false;
     return returned;
   });
-  const internal::AfterReconcile after = Handle(
-      lease, begin, context.clock_deadline, context.failures, threw, result);
+  const internal::AfterReconcile after =
+      Handle(lease, begin, context.clock_deadline, context.failures, term,
+             threw, result);
   if (!TryEnd(&lease, after)) RetryEnd(&lease, after);
 }
 
 template <typename T, typename Hash, typename Eq>
 internal::AfterReconcile Controller<T, Hash, Eq>::Handle(
     const Lease<T>& lease, absl::Time begin, absl::Time deadline, int failures,
-    bool threw, const absl::StatusOr<ReconcileResult>& result) {
+    int64_t term, bool threw, const absl::StatusOr<ReconcileResult>& result) {
   const absl::Time end = NowIfTimed();
   metrics_.RecordEnd(end - begin, IsRetry(lease));
   if (threw) metrics_.RecordException();
   if (end >= deadline) metrics_.RecordTimeout();
   return result.ok() ? HandleSuccess(lease, *result)
-                     : HandleError(lease, result.status(), failures + 1);
+                     : HandleError(lease, term, result.status(), failures + 1);
 }
 
 template <typename T, typename Hash, typename Eq>
 internal::AfterReconcile Controller<T, Hash, Eq>::HandleError(
-    const Lease<T>& lease, const absl::Status& error, int failures) {
+    const Lease<T>& lease, int64_t term, const absl::Status& error,
+    int failures) {
   const bool terminal = IsTerminalError(error);
-  if (!terminal && lifecycle_.abandoning().HasBeenNotified()) {
+  if (!terminal &&
+      (lifecycle_.abandoning().HasBeenNotified() || HasLostTerm(term))) {
     return {std::nullopt, /*give_back=*/true};
   }
   metrics_.RecordError();

@@ -123,5 +123,12 @@ absl::Status CheckSource(size_t i, bool has_run,
                              *restart_backoff);
 }
 
+absl::Status CheckTerms(size_t sources_with_term) {
+  if (sources_with_term <= 1) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("sources: ", sources_with_term,
+                   " have a term; at most one may have one"));
+}
+
 }  // namespace internal
 }  // namespace workqueue

@@ -151,6 +151,7 @@ absl::Status CheckOptions(const ControllerOptionsBase& options,
                           const GivenOptions& given);
 absl::Status CheckSource(size_t i, bool has_run,
                          const std::optional<RestartBackoff>& restart_backoff);
+absl::Status CheckTerms(size_t sources_with_term);
 
 }  // namespace internal
 }  // namespace workqueue

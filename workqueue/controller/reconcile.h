@@ -88,18 +88,20 @@ struct ReconcileContext {
   // forgotten failures. A `BucketRateLimiter` counts none.
   int failures;
 
-  // `Lease::token()` of the item, and a function that returns `Lease::lost()`.
+  // `Lease::token()` of the item, or `Source::term()` if that is zero, and a
+  // function that returns whether the lease or the term is lost.
   int64_t token = 0;
   absl::FunctionRef<bool()> lease_lost = KeepsLease;
 
   // Returns whether the item may be in the hands of another worker, because its
-  // lease has expired. False with a queue in memory. A store that refuses a
-  // write with a lower `token` protects what this function cannot: the time
-  // until it is asked.
+  // lease has expired or this process does not lead any more: see
+  // `Source::term`. Otherwise false with a queue in memory. A store that
+  // refuses a write with a lower `token` protects what this function cannot:
+  // the time until it is asked.
   bool Lost() const { return lease_lost(); }
 
   // Returns whether the function should return soon: `stop` has been notified,
-  // the deadline has passed, or the lease is lost.
+  // the deadline has passed, or `Lost()`.
   bool Cancelled() const {
     return stop.HasBeenNotified() || clock->TimeNow() >= clock_deadline ||
            Lost();
@@ -129,9 +131,10 @@ struct ReconcileContext {
 // (workqueue/retry_after.h) chooses the delay, for example that of a server's
 // `Retry-After`. An exception counts as an error.
 //
-// An error after `ReconcileContext::stop` has been notified is no failure of
-// the item, unless it is a `TerminalError()`: the controller gives the item
-// back. So another process that shares the queue takes it at once.
+// An error after `ReconcileContext::stop` has been notified, or after the end
+// of a term of leadership, is no failure of the item, unless it is a
+// `TerminalError()`: the controller gives the item back. So another process
+// that shares the queue takes it at once.
 //
 // A `ReconcileFunction` is made from a copyable function or function object.
 // The function takes the item and the context, or the item alone. It returns an

@@ -8,6 +8,7 @@
 #ifndef WORKQUEUE_CONTROLLER_SOURCE_H_
 #define WORKQUEUE_CONTROLLER_SOURCE_H_
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -73,6 +74,11 @@ struct SourceContext {
   // returned.
   std::function<void(const absl::Status& error)> mark_unhealthy =
       [](const absl::Status&) {};
+
+  // A source that has a `Source::term` calls this function after each change of
+  // the term, so that workers that stand by look at it. May be called from any
+  // thread and more than once, but not after `run` has returned.
+  std::function<void()> wake_workers = [] {};
 };
 
 // RestartBackoff
@@ -144,6 +150,23 @@ struct Source {
   // has passed on the controller's clock. An error during the start then does
   // not make `Controller::Start()` fail before `sync_timeout`.
   std::optional<RestartBackoff> restart_backoff;
+
+  // If set, the controller reconciles only while this process leads. Returns
+  // the number of its present term, which is positive and not that of another
+  // term, or zero while it does not lead. `MakeLeaderElectionSource()`
+  // (workqueue/leader_election/leader_election_source.h) makes such a source.
+  // At most one source of a controller may have it.
+  //
+  // Without a term the controller stands by, and is healthy: the sources run
+  // and fill the queue, and workers begin no reconciliation. When the term of a
+  // reconciliation in progress is over, `ReconcileContext::Lost()` is true. An
+  // error that it then returns is no failure: the item is given back. If the
+  // queue's leases have no token, `ReconcileContext::token` is the term.
+  //
+  // Workers call it before and after each reconciliation, and `Lost()` does,
+  // also after `run` has returned. Called from any thread. Must not block, nor
+  // throw.
+  std::function<int64_t()> term;
 };
 
 }  // namespace workqueue

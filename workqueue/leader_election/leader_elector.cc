@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -27,8 +28,10 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
 #include "workqueue/leader_election/internal/leader_lease.h"
+#include "workqueue/metrics.h"
 #include "workqueue/redis/redis_address.h"
 #include "workqueue/redis/unique_text.h"
+#include "workqueue/redis/wake_fd.h"
 
 namespace workqueue {
 
@@ -40,6 +43,9 @@ namespace {
 // client-go's name, and its check. client-go's own pauses are up to 2.2 times
 // `retry_period`.
 constexpr double kJitterFactor = 1.2;
+
+// Whatever the server does takes its time on this one.
+Clock* MachineClock() { return Clock::GetRealClock(); }
 
 std::string DefaultIdentity() {
   char host[256] = "";
@@ -88,7 +94,8 @@ absl::Status Check(const LeaderElectorOptions& options) {
 }
 
 LeaderLease::Options LeaseOptions(const LeaderElectorOptions& options,
-                                  Clock* clock) {
+                                  Clock* clock,
+                                  const internal::WakeFd* interrupt) {
   LeaderLease::Options lease;
   lease.election = options.name;
   lease.redis = options.redis;
@@ -96,6 +103,7 @@ LeaderLease::Options LeaseOptions(const LeaderElectorOptions& options,
   lease.duration = options.lease_duration;
   lease.timeout = options.retry_period;
   if (options.clock_is_the_servers) lease.clock = clock;
+  lease.interrupt = interrupt;
   return lease;
 }
 
@@ -117,16 +125,27 @@ absl::StatusOr<std::unique_ptr<LeaderElector>> LeaderElector::Create(
   if (!redis.ok()) return redis.status();
   options.redis = *std::move(redis);
   if (options.identity.empty()) options.identity = DefaultIdentity();
-  return absl::WrapUnique(new LeaderElector(std::move(options)));
+  std::unique_ptr<SettableGaugeMetric> metric;
+  status = internal::CatchAsStatus([&] {
+    if (options.metrics_provider == nullptr) return absl::OkStatus();
+    metric = options.metrics_provider->NewLeaderMetric(options.name);
+    if (metric != nullptr) metric->Set(0);
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return absl::WrapUnique(
+      new LeaderElector(std::move(options), std::move(metric)));
 }
 
-LeaderElector::LeaderElector(LeaderElectorOptions options)
+LeaderElector::LeaderElector(LeaderElectorOptions options,
+                             std::unique_ptr<SettableGaugeMetric> metric)
     : options_(std::move(options)),
       clock_(OrRealClock(options_.clock)),
       log_("leader elector", options_.name, options_.log_sink),
       errors_("leader elector", options_.name, options_.log_sink, clock_),
+      metric_(std::move(metric)),
       listener_(options_.redis, internal::LeaderKey(options_.name)),
-      lease_(LeaseOptions(options_, clock_)),
+      lease_(LeaseOptions(options_, clock_, &interrupt_)),
       random_(std::random_device()()) {}
 
 LeaderElector::~LeaderElector() { Stop(); }
@@ -141,12 +160,13 @@ absl::Status LeaderElector::Start() {
     }
     parker_ = clock_->NewParker(Parker::Role::kLoop);
     started_ = true;
+    started_at_ = clock_->TimeNow();
   }
   MutexLock threads_lock(&threads_mu_);
   // The last one begins terms, which need the others.
   absl::Status status = threads_.Start(3, [this](size_t i) {
     if (i == 0) CallBack();
-    if (i == 1) listener_.Run([this] { WakeToTry(); });
+    if (i == 1) Listen();
     if (i == 2) Elect();
   });
   if (status.ok()) return status;
@@ -165,11 +185,34 @@ void LeaderElector::Stop() {
   {
     MutexLock lock(&mu_);
     stopping_ = true;
+    LimitRequests();
     Wake();
   }
   if (RunsThisThread()) return;
   MutexLock threads_lock(&threads_mu_);
+  AwaitEnd();
   threads_.Join();
+}
+
+void LeaderElector::AwaitEnd() {
+  MutexLock lock(&mu_);
+  if (!started_) return;
+  mu_.Await(absl::Condition(this, &LeaderElector::LimitedOrEnded));
+  const bool ended = MachineClock()->AwaitWithDeadline(
+      &mu_, absl::Condition(&ended_), requests_end_);
+  if (!ended) interrupt_.Set();
+}
+
+void LeaderElector::LimitRequests() {
+  if (!stopping_ || term_ == Term::kLed) return;
+  const absl::Duration time =
+      error_.ok() ? absl::Seconds(1) : absl::Milliseconds(100);
+  requests_end_ = std::min(requests_end_, MachineClock()->TimeNow() + time);
+}
+
+absl::Duration LeaderElector::TimeForRequests() const {
+  MutexLock lock(&mu_);
+  return requests_end_ - MachineClock()->TimeNow();
 }
 
 bool LeaderElector::RunsThisThread() const ABSL_NO_THREAD_SAFETY_ANALYSIS {
@@ -193,7 +236,46 @@ int64_t LeaderElector::token() const {
 
 absl::Status LeaderElector::Healthy() const {
   MutexLock lock(&mu_);
-  return error_.ok() ? failure_ : error_;
+  if (!started_ && !stopping_) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(log_.who(), " has not been started"));
+  }
+  if (stopping_) {
+    return absl::CancelledError(absl::StrCat(log_.who(), " has been stopped"));
+  }
+  if (ended_ && failure_.ok()) {
+    return absl::CancelledError(
+        absl::StrCat(log_.who(), " has ended after its term"));
+  }
+  if (ended_ || error_.ok()) return failure_;
+  const absl::Duration ago =
+      absl::Trunc(clock_->TimeNow() - succeeded_at_.value_or(started_at_),
+                  absl::Seconds(1));
+  return absl::Status(
+      error_.code(),
+      absl::StrCat(log_.who(), ": no request has succeeded for ",
+                   absl::FormatDuration(ago),
+                   succeeded_at_.has_value() ? ": " : ", since the start: ",
+                   error_.message()));
+}
+
+int64_t LeaderElector::AddListener(std::function<void()> changed) {
+  MutexLock lock(&listeners_mu_);
+  listeners_.emplace(++last_listener_, std::move(changed));
+  return last_listener_;
+}
+
+void LeaderElector::RemoveListener(int64_t id) {
+  MutexLock lock(&listeners_mu_);
+  listeners_.erase(id);
+}
+
+void LeaderElector::Tell() {
+  if (metric_ != nullptr) {
+    internal::TryCall([this] { metric_->Set(IsLeader() ? 1 : 0); });
+  }
+  MutexLock lock(&listeners_mu_);
+  for (const auto& [id, changed] : listeners_) changed();
 }
 
 void LeaderElector::Elect() {
@@ -206,6 +288,7 @@ void LeaderElector::Elect() {
   absl::Time next = absl::InfinitePast();
   absl::Time pause_until = absl::InfinitePast();
   while (true) {
+    Tell();
     Term term;
     bool leads;
     bool due;
@@ -239,8 +322,12 @@ void LeaderElector::Elect() {
     }
   }
   listener_.Stop();
+  {
+    MutexLock lock(&mu_);
+    ended_ = true;
+  }
+  Tell();
   MutexLock lock(&mu_);
-  ended_ = true;
   // From here on, a simulated clock does not wait for this thread.
   parker_.reset();
 }
@@ -295,8 +382,8 @@ absl::Time LeaderElector::Look() {
 
 void LeaderElector::Release(int64_t token) {
   if (!options_.release_on_stop) return;
-  const absl::StatusOr<LeaderLease::State> state =
-      internal::CatchAsStatus([&] { return lease_.Release(token); });
+  const absl::StatusOr<LeaderLease::State> state = internal::CatchAsStatus(
+      [&] { return lease_.Release(token, TimeForRequests()); });
   Observe(state);
 }
 
@@ -304,7 +391,10 @@ void LeaderElector::Observe(const absl::StatusOr<LeaderLease::State>& state) {
   {
     MutexLock lock(&mu_);
     error_ = state.status();
-    if (state.ok()) leader_ = state->holder;
+    if (state.ok()) {
+      leader_ = state->holder;
+      succeeded_at_ = clock_->TimeNow();
+    }
   }
   if (state.ok() && lease_.connections() != connections_) {
     // What broke the old connection need not have broken the listener's.
@@ -350,6 +440,19 @@ bool LeaderElector::EndTerm(bool* failed) {
   return goes_on;
 }
 
+void LeaderElector::Listen() {
+  listener_.Run([this] { WakeToTry(); },
+                [this](const absl::Status& error) {
+                  errors_.Write(
+                      [this] {
+                        return absl::StrCat(
+                            "cannot hear of releases; ",
+                            internal::NeededRights(options_.name));
+                      },
+                      error);
+                });
+}
+
 void LeaderElector::CallBack() {
   internal::NameThisThread(options_.name, "leader");
   while (true) {
@@ -373,6 +476,7 @@ void LeaderElector::CallBack() {
     }
     MutexLock lock(&mu_);
     term_ = Term::kOver;
+    LimitRequests();
     Wake();
   }
 }
@@ -383,6 +487,7 @@ void LeaderElector::Fail(const absl::Status& status) {
   failure_ = absl::Status(
       status.code(), absl::StrCat("on_started_leading: ", status.message()));
   Lose("on_started_leading has failed");
+  Wake();
 }
 
 void LeaderElector::Wake() {
@@ -417,6 +522,10 @@ bool LeaderElector::MustCallBack() const {
 }
 
 bool LeaderElector::LostOrStopping() const { return lost_ || stopping_; }
+
+bool LeaderElector::LimitedOrEnded() const {
+  return ended_ || requests_end_ != absl::InfiniteFuture();
+}
 
 bool LeaderElector::TermIsLost() const {
   MutexLock lock(&mu_);

@@ -10,7 +10,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 
@@ -28,7 +30,9 @@
 #include "workqueue/leader_election/internal/leader_lease.h"
 #include "workqueue/leader_election/internal/leader_listener.h"
 #include "workqueue/log_sink.h"
+#include "workqueue/metrics.h"
 #include "workqueue/redis/redis_options.h"
+#include "workqueue/redis/wake_fd.h"
 
 namespace workqueue {
 
@@ -150,6 +154,10 @@ struct LeaderElectorOptions {
   // the elector.
   LogSink* log_sink = nullptr;
 
+  // The provider of the elector's metric; null means no metric. An exception
+  // from the metric is dropped. Not owned; must outlive the elector.
+  LeaderElectionMetricsProvider* metrics_provider = nullptr;
+
   // For tests: the election's times are those of `clock`, instead of the
   // server's, to the nanosecond. The clock must read less than 100 days after
   // the Unix epoch, as a `FakeClock` does, and be the same in all electors.
@@ -218,7 +226,8 @@ struct LeaderElectorOptions {
 class LeaderElector {
  public:
   // Does not connect. Returns an `absl::InvalidArgumentError` that names the
-  // field and its value if the options are wrong.
+  // field and its value if the options are wrong, and an `absl::InternalError`
+  // if the metrics provider throws.
   static absl::StatusOr<std::unique_ptr<LeaderElector>> Create(
       LeaderElectorOptions options);
 
@@ -238,31 +247,54 @@ class LeaderElector {
   // true, the lease is still renewed until the callbacks have returned, and is
   // then released if `release_on_stop`.
   //
-  // Blocks until then, and for a request that is in progress and the release,
-  // each `retry_period` at most. Called by a callback, it does not block: the
-  // elector stops when the callback has returned. May be called more than once.
+  // Blocks until the callbacks have returned, and then for the request that is
+  // in progress and for the release, whatever the server does: a second at most
+  // on the machine's clock, or 100 ms if the last request has failed or none
+  // has been answered. A lease that cannot be released in this time expires.
+  // Called by a callback, it does not block: the elector stops when the
+  // callback has returned. May be called more than once.
   void Stop();
 
   // Returns whether this process leads now. Does not block.
   bool IsLeader() const;
 
-  // Returns the identity of the leader when the server was asked last, or empty
-  // if there was none. The leader asks each `retry_period`, and the others do.
+  // Returns the identity of the leader when the server last answered, or empty
+  // if there was none or it has not answered yet. The leader asks each
+  // `retry_period`, and the others do. While `Healthy()` returns an error,
+  // another process may lead.
   std::string Leader() const;
 
   // Returns the token of the present term, or 0 if this process does not lead.
+  // Does not block.
   int64_t token() const;
 
-  // The name of this process.
+  // Calls `changed` after each change of `token()` or `Healthy()`, and perhaps
+  // at other times, on the thread of the elector, which renews nothing
+  // meanwhile. So it must return soon. It must not add or remove a listener,
+  // nor throw. `RemoveListener()` blocks until it is not being called.
+  int64_t AddListener(std::function<void()> changed);
+  void RemoveListener(int64_t id);
+
+  // The name of the election, and that of this process.
+  const std::string& name() const { return options_.name; }
   const std::string& identity() const { return options_.identity; }
 
-  // Returns OK if the last request succeeded, or there was none. Otherwise its
-  // error:
+  // Returns OK if this elector takes part, and its last request succeeded. So
+  // it tells of a server that has become silent within 2.2 `retry_period`s.
+  // Otherwise returns, in this order:
+  //
+  //   * `absl::FailedPreconditionError` if the elector has not been started,
+  //   * `absl::CancelledError` if it is being or has been stopped, or has ended
+  //     after its term: see `LeaderElectorOptions::run_again`,
+  //
+  // and then the error of the last request. Its message says for how long, on
+  // the elector's clock, no request has succeeded:
   //
   //   * `absl::FailedPreconditionError` if another version of this library,
   //     with another layout, uses the election,
   //   * `absl::UnavailableError` or `absl::UnknownError` if there is no server,
-  //     or no answer, or if the server is a replica, or does not begin yet,
+  //     or no answer, also not yet, or if the server is a replica, or does not
+  //     begin yet,
   //   * other errors if the server refused the request, with its words.
   //
   // The elector tries again in any case. After a term that has ended because
@@ -280,14 +312,23 @@ class LeaderElector {
     kOver,  // they have
   };
 
-  explicit LeaderElector(LeaderElectorOptions options);
+  LeaderElector(LeaderElectorOptions options,
+                std::unique_ptr<SettableGaugeMetric> metric);
+
+  // Blocks until no request is made any more. After a while, interrupts the
+  // one that is in progress.
+  void AwaitEnd();
 
   // Returns whether the calling thread is one of the elector's.
   bool RunsThisThread() const;
 
   // The functions of the threads.
   void Elect();
+  void Listen();
   void CallBack();
+
+  // Tells the metric and the listeners what is the case now.
+  void Tell();
 
   // Makes requests, and does what follows from their replies. Each returns the
   // time of the next one.
@@ -309,6 +350,12 @@ class LeaderElector {
   // Ends the present term because of the error of `on_started_leading`.
   void Fail(const absl::Status& status);
 
+  // Notes until when requests may be made, if the end of the elector's part
+  // waits for nothing else.
+  void LimitRequests() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Returns how long a request may take at most, besides its own timeout.
+  absl::Duration TimeForRequests() const;
+
   // Wakes the thread that makes the requests.
   void Wake() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Wakes it to make one.
@@ -323,6 +370,7 @@ class LeaderElector {
   // The conditions of waits.
   bool MustCallBack() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool LostOrStopping() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool LimitedOrEnded() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // The implementation of `Leadership`.
   bool TermIsLost() const;
@@ -335,7 +383,10 @@ class LeaderElector {
   Clock* const clock_;
   const internal::Log log_;
   internal::ErrorLog errors_;
+  const std::unique_ptr<SettableGaugeMetric> metric_;  // may be null
   internal::LeaderListener listener_;
+
+  internal::WakeFd interrupt_;  // of the lease's connection
 
   // Of the thread that makes the requests.
   internal::LeaderLease lease_;
@@ -348,10 +399,17 @@ class LeaderElector {
   std::unique_ptr<Parker> parker_ ABSL_GUARDED_BY(mu_);
   bool started_ ABSL_GUARDED_BY(mu_) = false;
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
-  bool ended_ ABSL_GUARDED_BY(mu_) = false;  // no term follows
+  bool ended_ ABSL_GUARDED_BY(mu_) = false;  // no term and no request follow
+  // When requests end, on the machine's clock.
+  absl::Time requests_end_ ABSL_GUARDED_BY(mu_) = absl::InfiniteFuture();
   bool try_now_ ABSL_GUARDED_BY(mu_) = false;
   std::string leader_ ABSL_GUARDED_BY(mu_);
-  absl::Status error_ ABSL_GUARDED_BY(mu_);    // of the last request
+  // Of the last request, or that there was none.
+  absl::Status error_ ABSL_GUARDED_BY(mu_) =
+      absl::UnavailableError("no request has been answered yet");
+  absl::Time started_at_ ABSL_GUARDED_BY(mu_);
+  // When a request succeeded last.
+  std::optional<absl::Time> succeeded_at_ ABSL_GUARDED_BY(mu_);
   absl::Status failure_ ABSL_GUARDED_BY(mu_);  // of the last term
 
   Term term_ ABSL_GUARDED_BY(mu_) = Term::kNone;
@@ -359,6 +417,12 @@ class LeaderElector {
   // When this process stops to lead, by its own clock.
   absl::Time deadline_ ABSL_GUARDED_BY(mu_);
   mutable bool lost_ ABSL_GUARDED_BY(mu_) = false;
+
+  // Held while listeners are called.
+  absl::Mutex listeners_mu_;
+  int64_t last_listener_ ABSL_GUARDED_BY(listeners_mu_) = 0;
+  std::map<int64_t, std::function<void()>> listeners_
+      ABSL_GUARDED_BY(listeners_mu_);
 
   // Held while threads are started and joined.
   absl::Mutex threads_mu_ ABSL_ACQUIRED_BEFORE(mu_);

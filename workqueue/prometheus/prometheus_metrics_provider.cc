@@ -231,6 +231,10 @@ PrometheusMetricsProvider::Create(
       registration.AddCounter("workqueue_controller_parked_total",
                               "Items that were parked after failures.");
 
+  families.master_status = registration.AddGauge(
+      "leader_election_master_status",
+      "Whether this process leads: 1 if it does, and 0 if it stands by.");
+
   if (!registration.status().ok()) return registration.status();
   return absl::WrapUnique(
       new PrometheusMetricsProvider(std::move(registry), families));
@@ -426,6 +430,17 @@ std::unique_ptr<GaugeMetric> PrometheusMetricsProvider::NewParkedItemsMetric(
 std::unique_ptr<CounterMetric> PrometheusMetricsProvider::NewParkedTotalMetric(
     absl::string_view controller) {
   return Wrap(families_.parked_total->Add(ControllerLabels(controller)));
+}
+
+// -----------------------------------------------------------------------------
+// Electors
+// -----------------------------------------------------------------------------
+
+std::unique_ptr<SettableGaugeMetric> PrometheusMetricsProvider::NewLeaderMetric(
+    absl::string_view name) {
+  return combined_gauges_.NewPart(
+      &families_.master_status->Add({{"name", ToUtf8(name)}}),
+      CombinedGauges::Max);
 }
 
 }  // namespace workqueue

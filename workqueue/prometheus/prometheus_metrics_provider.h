@@ -29,11 +29,11 @@ namespace workqueue {
 
 // PrometheusMetricsProvider
 //
-// This class keeps the metrics of queues and controllers in a registry of
-// prometheus-cpp. The names, labels and buckets of queues are Kubernetes', and
-// the names, labels and buckets of controllers are controller-runtime's. So
-// dashboards and alerts made for controllers in Go work unchanged. The metrics
-// marked with (*) have no counterpart there.
+// This class keeps the metrics of queues, controllers and electors in a
+// registry of prometheus-cpp. The names, labels and buckets of queues are
+// Kubernetes', and the names, labels and buckets of controllers are
+// controller-runtime's. So dashboards and alerts made for controllers in Go
+// work unchanged. The metrics marked with (*) have no counterpart there.
 //
 // A queue has these metrics:
 //
@@ -77,6 +77,10 @@ namespace workqueue {
 //     workqueue_controller_parked_items  gauge (*), not with a `SharedQueue`
 //     workqueue_controller_parked_total  counter (*)
 //
+// A `LeaderElector` has this metric, which is Kubernetes':
+//
+//     leader_election_master_status  gauge
+//
 // Example, for a controller and its queue:
 //
 //     auto registry = std::make_shared<prometheus::Registry>();
@@ -100,10 +104,14 @@ namespace workqueue {
 // because no `ReconcileResult` asks for that. The histogram has 40 buckets,
 // from 5 ms to 60 s. prometheus-cpp has no native histograms.
 //
-// Queues of the same name share their metrics, and so do controllers of the
-// same name. Each gauge shows the sum of its queues or controllers, but
-// `workqueue_longest_running_processor_seconds` and
-// `workqueue_oldest_queued_seconds` show the maximum. A queue or controller
+// The metric of an elector has the label `name` with the elector's name. It is
+// 1 while this process leads, and else 0.
+//
+// Queues of the same name share their metrics, and so do controllers and
+// electors of the same name. Each gauge shows the sum of its queues or
+// controllers, but `workqueue_longest_running_processor_seconds`,
+// `workqueue_oldest_queued_seconds` and `leader_election_master_status` show
+// the maximum. A queue or controller
 // leaves the gauges when it is destroyed. Time series are never
 // removed: the next queue or controller of the name continues its counters and
 // histograms.
@@ -111,7 +119,8 @@ namespace workqueue {
 // Thread-safe. A registry can have one provider at a time. Any thread may
 // scrape the registry. Requires prometheus-cpp, which requires exceptions.
 class PrometheusMetricsProvider final : public MetricsProvider,
-                                        public ControllerMetricsProvider {
+                                        public ControllerMetricsProvider,
+                                        public LeaderElectionMetricsProvider {
  public:
   // Returns a new provider that keeps its metrics in `registry`. The metrics
   // stay there when the provider is destroyed, and the next provider for
@@ -186,6 +195,10 @@ class PrometheusMetricsProvider final : public MetricsProvider,
   std::unique_ptr<CounterMetric> NewParkedTotalMetric(
       absl::string_view controller) override;
 
+  // LeaderElectionMetricsProvider:
+  std::unique_ptr<SettableGaugeMetric> NewLeaderMetric(
+      absl::string_view name) override;
+
  private:
   // Owned by the registry.
   struct Families {
@@ -222,6 +235,9 @@ class PrometheusMetricsProvider final : public MetricsProvider,
     prometheus::Family<prometheus::Gauge>* running_sources;
     prometheus::Family<prometheus::Gauge>* parked_items;
     prometheus::Family<prometheus::Counter>* parked_total;
+
+    // Electors.
+    prometheus::Family<prometheus::Gauge>* master_status;
   };
 
   PrometheusMetricsProvider(std::shared_ptr<prometheus::Registry> registry,

@@ -9,6 +9,7 @@
 #define WORKQUEUE_CONTROLLER_INTERNAL_ASYNC_WORKERS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -46,6 +47,12 @@ class AsyncClient {
   // Returns whether to reconcile an item that has been acquired. Does not
   // throw.
   virtual bool ShouldProcess(const T& item) = 0;
+
+  // Return whether no reconciliation may begin now, whether the term of one
+  // that has begun in `term` is over, and whether the controller stops.
+  virtual bool StandsBy() const = 0;
+  virtual bool HasLostTerm(int64_t term) const = 0;
+  virtual bool Stops() const = 0;
 
   // Returns what the reconcile function is told of an item.
   virtual Reconciliation::Info InfoOf(const Lease<T>& lease) = 0;
@@ -118,6 +125,10 @@ class AsyncWorkers {
     Acquire(Lease<T>());
   }
 
+  // Looks again whether to stand by. Called when `StandsBy()` or `Stops()` may
+  // have changed.
+  void GoOn();
+
   // Cancels the reconciliations in flight. `abandoning` has been notified.
   void CancelAll();
 
@@ -152,7 +163,10 @@ class AsyncWorkers {
     std::shared_ptr<Flight> self;  // while in flight; guarded by mu_
 
    private:
-    bool LeaseLost() const override { return lease.lost(); }
+    bool LeaseLost() const override {
+      return lease.lost() ||
+             shared_->workers->client_.HasLostTerm(this->info().term);
+    }
 
     bool OnComplete(absl::StatusOr<ReconcileResult> result) override {
       const Gate::Pass pass(&shared_->gate);
@@ -187,6 +201,9 @@ class AsyncWorkers {
   void RetryAcquire(const absl::Status& error);
   void OnAcquired(absl::StatusOr<Lease<T>> lease);
 
+  // Acquires no item until `GoOn()`.
+  void StandBy();
+
   // No further item is acquired.
   void StopAcquiring();
 
@@ -212,7 +229,8 @@ class AsyncWorkers {
   // The reconciliations in flight, and those that have been cancelled.
   Flights in_flight_ ABSL_GUARDED_BY(mu_);
   Flights cancelled_ ABSL_GUARDED_BY(mu_);
-  bool acquiring_ ABSL_GUARDED_BY(mu_) = false;
+  bool acquiring_ ABSL_GUARDED_BY(mu_) = false;  // also while standing by
+  bool standing_by_ ABSL_GUARDED_BY(mu_) = false;
   bool stopped_acquiring_ ABSL_GUARDED_BY(mu_) = false;
   bool ended_ ABSL_GUARDED_BY(mu_) = false;
   absl::CondVar not_acquiring_;
@@ -256,6 +274,11 @@ template <typename T>
 void AsyncWorkers<T>::OnAcquired(absl::StatusOr<Lease<T>> lease) {
   if (absl::IsCancelled(lease.status())) {
     StopAcquiring();
+    return;
+  }
+  if (lease.ok() && client_.StandsBy()) {
+    lease->GiveBack();
+    client_.Stops() ? StopAcquiring() : StandBy();
     return;
   }
   if (lease.ok() && !abandoning_.HasBeenNotified() &&
@@ -360,6 +383,35 @@ void AsyncWorkers<T>::EndLease(const std::shared_ptr<Flight>& flight) {
   }
   client_.OnItemDone();
   EndIfOver();
+}
+
+template <typename T>
+void AsyncWorkers<T>::StandBy() {
+  {
+    MutexLock lock(&mu_);
+    standing_by_ = true;
+  }
+  // A change before that has not been noticed.
+  if (!client_.StandsBy() || client_.Stops()) GoOn();
+}
+
+template <typename T>
+void AsyncWorkers<T>::GoOn() {
+  {
+    MutexLock lock(&mu_);
+    if (!std::exchange(standing_by_, false)) return;
+  }
+  SubmitTask(executor_, [shared = shared_] {
+    const Gate::Pass pass(&shared->gate);  // Open, as in Acquire().
+    AsyncWorkers* const self = shared->workers;
+    if (!self->client_.StandsBy()) {
+      self->Acquire(Lease<T>());
+    } else if (self->client_.Stops()) {
+      self->StopAcquiring();
+    } else {
+      self->StandBy();
+    }
+  });
 }
 
 template <typename T>

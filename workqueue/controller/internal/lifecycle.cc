@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/cord.h"
@@ -475,6 +477,28 @@ void Lifecycle::OnWorkersEnded() {
   MutexLock lock(&mu_);
   running_workers_ = 0;
   item_done_.SignalAll();
+}
+
+bool Lifecycle::AwaitTerm(absl::FunctionRef<bool()> stands_by) {
+  // A wake after the last call of `stands_by()` is not among these.
+  std::optional<int64_t> seen;
+  while (stands_by()) {
+    MutexLock lock(&mu_);
+    if (seen.has_value()) {
+      const auto over = [this, &seen]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+        return wakes_ != *seen || stopping_.HasBeenNotified();
+      };
+      mu_.Await(absl::Condition(&over));
+    }
+    if (stopping_.HasBeenNotified()) return false;
+    seen = wakes_;
+  }
+  return true;
+}
+
+void Lifecycle::WakeWorkers() {
+  MutexLock lock(&mu_);
+  ++wakes_;
 }
 
 void Lifecycle::AwaitRetry(const absl::Notification& over) {

@@ -10,12 +10,14 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -114,6 +116,11 @@ class Lifecycle {
   // Asynchronous workers call this function when they have ended.
   void OnWorkersEnded();
 
+  // Blocks until `stands_by()` returns false, and returns true. Returns false
+  // if the controller stops before. `WakeWorkers()` makes the calls look again.
+  bool AwaitTerm(absl::FunctionRef<bool()> stands_by);
+  void WakeWorkers();
+
   // Blocks until it is time for a retry, or until `over` is notified. `over`
   // must be `stopping()` or `abandoning()`.
   void AwaitRetry(const absl::Notification& over);
@@ -208,6 +215,8 @@ class Lifecycle {
   // The numbers of sources and of workers that have not returned.
   size_t running_sources_ ABSL_GUARDED_BY(mu_) = 0;
   size_t running_workers_ ABSL_GUARDED_BY(mu_) = 0;
+  // How often `WakeWorkers()` has been called.
+  int64_t wakes_ ABSL_GUARDED_BY(mu_) = 0;
   // The first error of a source before the workers were started and before the
   // stop began.
   absl::Status source_status_ ABSL_GUARDED_BY(mu_);

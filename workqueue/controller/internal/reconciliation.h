@@ -60,6 +60,7 @@ class Reconciliation {
     int priority;
     int failures;
     int64_t token = 0;
+    int64_t term = 0;  // see `Source::term`
   };
 
   explicit Reconciliation(Info info) : info_(std::move(info)) {}
@@ -92,8 +93,8 @@ class Reconciliation {
   void DropCompletion();
 
  private:
-  // Whether the lease of the item is lost. Called until the reconciliation is
-  // complete.
+  // Whether the lease of the item or the term is lost. Called until the
+  // reconciliation is complete.
   virtual bool LeaseLost() const { return false; }
 
   // Hands `result` to the controller, once. Returns false if it is gone.

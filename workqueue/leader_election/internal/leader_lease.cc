@@ -27,10 +27,14 @@ namespace {
 
 absl::Time Now() { return Clock::GetRealClock()->TimeNow(); }
 
-absl::Status Named(const absl::Status& status, absl::string_view key,
+absl::Status Named(const absl::Status& status, absl::string_view election,
                    absl::string_view address) {
-  return absl::Status(status.code(), absl::StrCat(key, " at ", address, ": ",
-                                                  status.message()));
+  std::string message = absl::StrCat(LeaderKey(election), " at ", address, ": ",
+                                     status.message());
+  if (absl::IsPermissionDenied(status)) {
+    absl::StrAppend(&message, "; ", NeededRights(election));
+  }
+  return absl::Status(status.code(), message);
 }
 
 }  // namespace
@@ -40,16 +44,23 @@ std::string LeaderKey(absl::string_view election) {
   return absl::StrCat("{", election, "}:workqueue:leader");
 }
 
+std::string NeededRights(absl::string_view election) {
+  return absl::StrCat("the user needs the keys ~{", election,
+                      "}:*, the channels &{", election,
+                      "}:*, and the commands that docs/guide.md names");
+}
+
 LeaderLease::LeaderLease(Options options)
     : redis_(std::move(options.redis)),
-      key_(LeaderKey(options.election)),
+      election_(std::move(options.election)),
+      key_(LeaderKey(election_)),
       identity_(std::move(options.identity)),
       owner_(NewUniqueText()),
       timeout_(options.timeout),
       clock_(options.clock),
       ticks_(clock_ != nullptr ? absl::Nanoseconds(1) : absl::Microseconds(1)),
       duration_(ticks_.From(options.duration)),
-      connector_(redis_) {}
+      connector_(redis_, options.interrupt) {}
 
 bool LeaderLease::CanLast(absl::Duration duration) {
   return Ticks(absl::Microseconds(1)).From(duration) != kForever;
@@ -60,7 +71,7 @@ absl::StatusOr<LeaderLease::State> LeaderLease::Call(absl::string_view mode,
                                                      absl::Duration timeout) {
   const absl::Time deadline = Now() + std::min(timeout, timeout_);
   absl::StatusOr<RedisReply> reply = Evaluate(mode, token, deadline);
-  if (!reply.ok()) return Named(reply.status(), key_, redis_.address);
+  if (!reply.ok()) return Named(reply.status(), election_, redis_.address);
   absl::StatusOr<State> state = Parse(**reply);
   // What follows may be out of step.
   if (!state.ok()) connector_.connection()->Break(state.status().message());

@@ -21,6 +21,7 @@
 #include "workqueue/redis/redis_connector.h"
 #include "workqueue/redis/redis_options.h"
 #include "workqueue/redis/ticks.h"
+#include "workqueue/redis/wake_fd.h"
 
 namespace workqueue {
 namespace internal {
@@ -28,6 +29,9 @@ namespace internal {
 // Returns the key of an election. Messages about it come on the channel of the
 // same name.
 std::string LeaderKey(absl::string_view election);
+
+// Returns a text that names the rights that a user of the server needs.
+std::string NeededRights(absl::string_view election);
 
 // LeaderLease
 //
@@ -48,6 +52,9 @@ class LeaderLease {
     absl::Duration timeout;
     // Tells the time instead of the server; may be null.
     Clock* clock = nullptr;
+    // While it is set, a call that would block fails. May be null; must outlive
+    // the lease.
+    const WakeFd* interrupt = nullptr;
   };
 
   struct State {
@@ -69,7 +76,7 @@ class LeaderLease {
   absl::StatusOr<State> Take() { return Call("take", 0, timeout_); }
 
   // Renews the lease if this elector has it, with this token. Takes `timeout`
-  // at most, on the machine's clock.
+  // at most, on the machine's clock; so does `Release()`.
   absl::StatusOr<State> Renew(int64_t token, absl::Duration timeout) {
     return Call("renew", token, timeout);
   }
@@ -79,8 +86,8 @@ class LeaderLease {
 
   // Ends the lease if this elector has it, with this token, and tells the
   // others.
-  absl::StatusOr<State> Release(int64_t token) {
-    return Call("release", token, timeout_);
+  absl::StatusOr<State> Release(int64_t token, absl::Duration timeout) {
+    return Call("release", token, timeout);
   }
 
   // How many connections have been made so far.
@@ -94,6 +101,7 @@ class LeaderLease {
   absl::StatusOr<State> Parse(const redisReply& reply) const;
 
   const RedisOptions redis_;
+  const std::string election_;
   const std::string key_;
   const std::string identity_;
   const std::string owner_;

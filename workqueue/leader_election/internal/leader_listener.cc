@@ -32,18 +32,25 @@ LeaderListener::LeaderListener(RedisOptions redis, std::string channel)
       channel_(std::move(channel)),
       connector_(redis_, &interrupt_) {}
 
-void LeaderListener::Run(absl::FunctionRef<void()> heard) {
+void LeaderListener::Run(absl::FunctionRef<void()> heard,
+                         absl::FunctionRef<void(const absl::Status&)> denied) {
   Clock* const clock = Clock::GetRealClock();
   absl::Duration pause = kFirstPause;
+  bool was_denied = false;
   while (true) {
     absl::Time listening_since = absl::InfiniteFuture();
-    // The election goes on without the listener, so an error is no error.
-    CatchAsStatus([&] {
+    // The election goes on without the listener, so an error is no error. But
+    // a right that is missing does not come back by itself.
+    const absl::Status status = CatchAsStatus([&] {
       return ListenOnce([&] {
+        was_denied = false;
         listening_since = std::min(listening_since, clock->TimeNow());
         heard();
       });
-    }).IgnoreError();
+    });
+    if (absl::IsPermissionDenied(status) && !std::exchange(was_denied, true)) {
+      denied(status);
+    }
     if (clock->TimeNow() - listening_since > absl::Seconds(1)) {
       pause = kFirstPause;
     }

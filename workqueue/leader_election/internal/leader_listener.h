@@ -35,8 +35,10 @@ class LeaderListener {
 
   // Calls `heard` for each message of the channel, and when it begins to
   // listen, as it may have missed one before. Makes the connection again when
-  // it breaks. Returns after `Stop()`.
-  void Run(absl::FunctionRef<void()> heard);
+  // it breaks. Calls `denied` with the server's words when the user may not
+  // listen, once until it may again. Returns after `Stop()`.
+  void Run(absl::FunctionRef<void()> heard,
+           absl::FunctionRef<void(const absl::Status&)> denied);
 
   // Makes the connection again: perhaps another server has the lease now. Does
   // not block.
