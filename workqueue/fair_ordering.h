@@ -205,7 +205,11 @@ class FairOrdering final : public internal::FairTurns<T> {
   };
   static constexpr size_t kUnbounded = std::numeric_limits<size_t>::max();
 
-  explicit FairOrdering(Options options);
+  explicit FairOrdering(Options options)
+      : Turns(options.max_retries_in_process, HasCounts(options.dimensions)),
+        dimensions_(std::move(options.dimensions)),
+        has_records_(this->counts_groups() ||
+                     options.max_retries_in_process != kUnbounded) {}
 
   // Whether what is in process must be counted by group.
   static bool HasCounts(
@@ -224,17 +228,65 @@ class FairOrdering final : public internal::FairTurns<T> {
 
   // Returns the group of `item` in dimension `d`, within `outer`. It is new if
   // there was none.
-  FairGroup* FindOrInsertGroup(const T& item, size_t d, FairGroup* outer);
+  FairGroup* FindOrInsertGroup(const T& item, size_t d, FairGroup* outer) {
+    const FairDimension<T, Group>& dimension = dimensions_[d];
+    Key key{outer, dimension.group_of(item)};
+    const size_t hash = HashOf(key);
+    const auto found = groups_.FindOrInsert(std::move(key), hash);
+    KeyedGroup* const group = found.first;
+    if (!found.second) return group;
+    absl::Cleanup undo = [this, group] { groups_.Erase(group); };
+    if (dimension.weight_of != nullptr) {
+      group->weight = std::max(1, dimension.weight_of(group->item().group));
+    }
+    std::move(undo).Cancel();
+    group->parent = outer;
+    group->max_in_process = dimension.max_in_process;
+    return group;
+  }
 
   // Return the lane that contains `item`. `FindLane()` calls functions that may
   // throw. `SearchLane()` searches all lanes. It need not search the roots,
   // because it is called only if there are dimensions.
-  Lane* FindLane(const QueuedItem<T>& item) const;
-  Lane* SearchLane(const QueuedItem<T>* item) const;
+  Lane* FindLane(const QueuedItem<T>& item) const {
+    Lane* lane = this->FindRoot(item);
+    for (const FairDimension<T, Group>& dimension : dimensions_) {
+      const Key key{lane->group, dimension.group_of(item.item())};
+      lane = Turns::FindLane(groups_.Find(key, HashOf(key)), lane);
+    }
+    return lane;
+  }
+
+  Lane* SearchLane(const QueuedItem<T>* item) const {
+    const Lane* found = nullptr;
+    groups_.ForEach([item, &found](const FairGroup& group) {
+      for (const auto* link = group.lanes.front(); link != nullptr;
+           link = link->next()) {
+        const Lane* const lane = static_cast<const Lane*>(link);
+        for (const QueuedItem<T>* i = lane->items.front(); i != nullptr;
+             i = i->next()) {
+          if (i == item) found = lane;
+        }
+      }
+    });
+    return const_cast<Lane*>(found);
+  }
 
   // Returns the name of a bound: "group shop", or "group main/shop" if "shop"
   // is within the group "main". Of `max_retries_in_process` if `group` is null.
-  static std::string NameOf(const FairGroup* group);
+  static std::string NameOf(const FairGroup* group) {
+    if (group == nullptr) return "retries";
+    std::string name;
+    for (; group != nullptr; group = group->parent) {
+      std::string part = "?";
+      if constexpr (internal::IsPrintable<Group>::value) {
+        part = internal::DescribeItem(
+            static_cast<const KeyedGroup*>(group)->item().group);
+      }
+      name = name.empty() ? part : absl::StrCat(part, "/", name);
+    }
+    return absl::StrCat("group ", name);
+  }
 
   void EraseGroup(FairGroup* group) override {
     groups_.Erase(static_cast<KeyedGroup*>(group));
@@ -285,13 +337,6 @@ auto FairOrdering<T, Group, Hash, Eq>::Create(GroupOf group_of,
 }
 
 template <typename T, typename Group, typename Hash, typename Eq>
-FairOrdering<T, Group, Hash, Eq>::FairOrdering(Options options)
-    : Turns(options.max_retries_in_process, HasCounts(options.dimensions)),
-      dimensions_(std::move(options.dimensions)),
-      has_records_(this->counts_groups() ||
-                   options.max_retries_in_process != kUnbounded) {}
-
-template <typename T, typename Group, typename Hash, typename Eq>
 void FairOrdering<T, Group, Hash, Eq>::Push(QueuedItem<T>* item) {
   Lane* lane = this->FindOrInsertRoot(*item, Counts(0));
   absl::Cleanup undo = [this, &lane] { this->Update(lane); };
@@ -317,27 +362,6 @@ QueuedItem<T>* FairOrdering<T, Group, Hash, Eq>::Pop() {
 }
 
 template <typename T, typename Group, typename Hash, typename Eq>
-auto FairOrdering<T, Group, Hash, Eq>::FindOrInsertGroup(const T& item,
-                                                         size_t d,
-                                                         FairGroup* outer)
-    -> FairGroup* {
-  const FairDimension<T, Group>& dimension = dimensions_[d];
-  Key key{outer, dimension.group_of(item)};
-  const size_t hash = HashOf(key);
-  const auto found = groups_.FindOrInsert(std::move(key), hash);
-  KeyedGroup* const group = found.first;
-  if (!found.second) return group;
-  absl::Cleanup undo = [this, group] { groups_.Erase(group); };
-  if (dimension.weight_of != nullptr) {
-    group->weight = std::max(1, dimension.weight_of(group->item().group));
-  }
-  std::move(undo).Cancel();
-  group->parent = outer;
-  group->max_in_process = dimension.max_in_process;
-  return group;
-}
-
-template <typename T, typename Group, typename Hash, typename Eq>
 void FairOrdering<T, Group, Hash, Eq>::OnDone(QueuedItem<T>* item) {
   if (!has_records_) return;
   Record* const record = records_.Find(item, internal::PointerHash(item));
@@ -355,49 +379,6 @@ bool FairOrdering<T, Group, Hash, Eq>::Remove(QueuedItem<T>* item) {
   }
   this->Take(item, lane);
   return true;
-}
-
-template <typename T, typename Group, typename Hash, typename Eq>
-auto FairOrdering<T, Group, Hash, Eq>::FindLane(const QueuedItem<T>& item) const
-    -> Lane* {
-  Lane* lane = this->FindRoot(item);
-  for (const FairDimension<T, Group>& dimension : dimensions_) {
-    const Key key{lane->group, dimension.group_of(item.item())};
-    lane = Turns::FindLane(groups_.Find(key, HashOf(key)), lane);
-  }
-  return lane;
-}
-
-template <typename T, typename Group, typename Hash, typename Eq>
-auto FairOrdering<T, Group, Hash, Eq>::SearchLane(
-    const QueuedItem<T>* item) const -> Lane* {
-  const Lane* found = nullptr;
-  groups_.ForEach([item, &found](const FairGroup& group) {
-    for (const auto* link = group.lanes.front(); link != nullptr;
-         link = link->next()) {
-      const Lane* const lane = static_cast<const Lane*>(link);
-      for (const QueuedItem<T>* i = lane->items.front(); i != nullptr;
-           i = i->next()) {
-        if (i == item) found = lane;
-      }
-    }
-  });
-  return const_cast<Lane*>(found);
-}
-
-template <typename T, typename Group, typename Hash, typename Eq>
-std::string FairOrdering<T, Group, Hash, Eq>::NameOf(const FairGroup* group) {
-  if (group == nullptr) return "retries";
-  std::string name;
-  for (; group != nullptr; group = group->parent) {
-    std::string part = "?";
-    if constexpr (internal::IsPrintable<Group>::value) {
-      part = internal::DescribeItem(
-          static_cast<const KeyedGroup*>(group)->item().group);
-    }
-    name = name.empty() ? part : absl::StrCat(part, "/", name);
-  }
-  return absl::StrCat("group ", name);
 }
 
 template <typename T, typename Group, typename Hash, typename Eq>

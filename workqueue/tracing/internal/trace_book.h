@@ -69,10 +69,52 @@ class TraceBook {
         errors_("queue", name, log_sink, clock),
         items_(max_contexts, max_items) {}
 
-  Added Add(const T& item, const Adding& adding);
+  Added Add(const T& item, const Adding& adding) {
+    AddInfo info;
+    info.kind = adding.kind;
+    info.time = clock_->TimeNow();
+    info.delay = adding.delay;
+    info.priority = adding.priority;
+    info.current = TraceScope::Current();
+    Try("adding", item, [&] {
+      info.previous_attempt =
+          items_.TakeAttempt(item, adding.kind, adding.delay);
+    });
+    TraceContext context;
+    TryEach("adding", item, [&](QueueTracer<T>& tracer) {
+      const TraceContext own = tracer.OnAdd(item, info);
+      if (!context.IsValid()) context = own;
+    });
+    if (!context.IsValid()) context = info.current;
+    Added added;
+    added.context = context;
+    Try("adding", item, [&] {
+      added = items_.Add(item, context, info.time, adding.delayed());
+    });
+    return added;
+  }
+
   // The queue has not taken `item`.
-  void Refuse(const T& item, const Added& added);
-  void HandOut(const T& item);
+  void Refuse(const T& item, const Added& added) {
+    Try("refusing", item, [&] { items_.Undo(item, added); });
+    TryEach("refusing", item, [&](QueueTracer<T>& tracer) {
+      tracer.OnAddRefused(item, added.context);
+    });
+  }
+
+  void HandOut(const T& item) {
+    HandedOutTraces traces;
+    Try("handing out", item, [&] { traces = items_.HandOut(item); });
+    HandOutInfo info;
+    info.time = clock_->TimeNow();
+    if (traces.first_add.has_value()) {
+      info.since_first_add = info.time - *traces.first_add;
+    }
+    info.dropped_contexts = traces.dropped;
+    TryEach("handing out", item, [&](QueueTracer<T>& tracer) {
+      tracer.OnHandOut(item, traces.contexts, info);
+    });
+  }
 
   void CancelDelayed(const T& item) {
     Try("cancelling", item, [&] { items_.CancelDelayed(item); });
@@ -82,11 +124,50 @@ class TraceBook {
   }
 
   // The time in `info` is set here.
-  TracedAttempt Begin(const T& item, ReconcileInfo info);
-  void Enter(const T& item, TracedAttempt& attempt);
-  void Leave(const T& item, TracedAttempt& attempt);
+  TracedAttempt Begin(const T& item, ReconcileInfo info) {
+    TracedAttempt attempt;
+    attempt.begin = info.time = clock_->TimeNow();
+    HandedOutTraces traces;
+    Try("beginning", item, [&] { traces = items_.TakeHandedOut(item); });
+    info.dropped_contexts = traces.dropped;
+    TryEach("beginning", item, [&](QueueTracer<T>& tracer) {
+      auto span = tracer.OnReconcileBegin(item, traces.contexts, info);
+      if (span == nullptr) return;
+      if (!attempt.context.IsValid()) attempt.context = span->context();
+      attempt.spans.push_back(std::move(span));
+    });
+    Try("beginning", item, [&] { items_.SetAttempt(item, attempt.context); });
+    return attempt;
+  }
+
+  void Enter(const T& item, TracedAttempt& attempt) {
+    for (const auto& span : attempt.spans) {
+      Try("entering", item, [&] { span->Enter(); });
+    }
+  }
+
+  void Leave(const T& item, TracedAttempt& attempt) {
+    // In the opposite order, as scopes must be left.
+    for (auto it = attempt.spans.rbegin(); it != attempt.spans.rend(); ++it) {
+      Try("leaving", item, [&] { (*it)->Leave(); });
+    }
+  }
+
   // The time and the duration in `outcome` are set here.
-  void End(const T& item, TracedAttempt& attempt, ReconcileOutcome outcome);
+  void End(const T& item, TracedAttempt& attempt, ReconcileOutcome outcome) {
+    std::optional<FollowingAdd> following;
+    if (!outcome.status.ok()) {
+      if (!outcome.terminal) following = {AddKind::kRetry, {}};
+    } else if (outcome.requeue_after > absl::ZeroDuration()) {
+      following = {AddKind::kAddAfter, outcome.requeue_after};
+    }
+    Try("ending", item, [&] { items_.EndAttempt(item, following); });
+    outcome.time = clock_->TimeNow();
+    outcome.duration = outcome.time - attempt.begin;
+    for (const auto& span : attempt.spans) {
+      Try("ending", item, [&] { span->End(outcome); });
+    }
+  }
 
  private:
   // Calls `f()`, and logs what it throws.
@@ -131,105 +212,6 @@ class EnteredAttempt {
   TracedAttempt& attempt_;
   const TraceScope scope_;
 };
-
-// Implementation details follow.
-
-template <typename T, typename Hash, typename Eq>
-typename TraceBook<T, Hash, Eq>::Added TraceBook<T, Hash, Eq>::Add(
-    const T& item, const Adding& adding) {
-  AddInfo info;
-  info.kind = adding.kind;
-  info.time = clock_->TimeNow();
-  info.delay = adding.delay;
-  info.priority = adding.priority;
-  info.current = TraceScope::Current();
-  Try("adding", item, [&] {
-    info.previous_attempt = items_.TakeAttempt(item, adding.kind, adding.delay);
-  });
-  TraceContext context;
-  TryEach("adding", item, [&](QueueTracer<T>& tracer) {
-    const TraceContext own = tracer.OnAdd(item, info);
-    if (!context.IsValid()) context = own;
-  });
-  if (!context.IsValid()) context = info.current;
-  Added added;
-  added.context = context;
-  Try("adding", item,
-      [&] { added = items_.Add(item, context, info.time, adding.delayed()); });
-  return added;
-}
-
-template <typename T, typename Hash, typename Eq>
-void TraceBook<T, Hash, Eq>::Refuse(const T& item, const Added& added) {
-  Try("refusing", item, [&] { items_.Undo(item, added); });
-  TryEach("refusing", item, [&](QueueTracer<T>& tracer) {
-    tracer.OnAddRefused(item, added.context);
-  });
-}
-
-template <typename T, typename Hash, typename Eq>
-void TraceBook<T, Hash, Eq>::HandOut(const T& item) {
-  HandedOutTraces traces;
-  Try("handing out", item, [&] { traces = items_.HandOut(item); });
-  HandOutInfo info;
-  info.time = clock_->TimeNow();
-  if (traces.first_add.has_value()) {
-    info.since_first_add = info.time - *traces.first_add;
-  }
-  info.dropped_contexts = traces.dropped;
-  TryEach("handing out", item, [&](QueueTracer<T>& tracer) {
-    tracer.OnHandOut(item, traces.contexts, info);
-  });
-}
-
-template <typename T, typename Hash, typename Eq>
-TracedAttempt TraceBook<T, Hash, Eq>::Begin(const T& item, ReconcileInfo info) {
-  TracedAttempt attempt;
-  attempt.begin = info.time = clock_->TimeNow();
-  HandedOutTraces traces;
-  Try("beginning", item, [&] { traces = items_.TakeHandedOut(item); });
-  info.dropped_contexts = traces.dropped;
-  TryEach("beginning", item, [&](QueueTracer<T>& tracer) {
-    auto span = tracer.OnReconcileBegin(item, traces.contexts, info);
-    if (span == nullptr) return;
-    if (!attempt.context.IsValid()) attempt.context = span->context();
-    attempt.spans.push_back(std::move(span));
-  });
-  Try("beginning", item, [&] { items_.SetAttempt(item, attempt.context); });
-  return attempt;
-}
-
-template <typename T, typename Hash, typename Eq>
-void TraceBook<T, Hash, Eq>::Enter(const T& item, TracedAttempt& attempt) {
-  for (const auto& span : attempt.spans) {
-    Try("entering", item, [&] { span->Enter(); });
-  }
-}
-
-template <typename T, typename Hash, typename Eq>
-void TraceBook<T, Hash, Eq>::Leave(const T& item, TracedAttempt& attempt) {
-  // In the opposite order, as scopes must be left.
-  for (auto it = attempt.spans.rbegin(); it != attempt.spans.rend(); ++it) {
-    Try("leaving", item, [&] { (*it)->Leave(); });
-  }
-}
-
-template <typename T, typename Hash, typename Eq>
-void TraceBook<T, Hash, Eq>::End(const T& item, TracedAttempt& attempt,
-                                 ReconcileOutcome outcome) {
-  std::optional<FollowingAdd> following;
-  if (!outcome.status.ok()) {
-    if (!outcome.terminal) following = {AddKind::kRetry, {}};
-  } else if (outcome.requeue_after > absl::ZeroDuration()) {
-    following = {AddKind::kAddAfter, outcome.requeue_after};
-  }
-  Try("ending", item, [&] { items_.EndAttempt(item, following); });
-  outcome.time = clock_->TimeNow();
-  outcome.duration = outcome.time - attempt.begin;
-  for (const auto& span : attempt.spans) {
-    Try("ending", item, [&] { span->End(outcome); });
-  }
-}
 
 }  // namespace internal
 }  // namespace workqueue
