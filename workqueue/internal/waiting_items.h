@@ -117,7 +117,7 @@ class WaitingItems {
   // calls it for each item, in no particular order.
   //
   // k calls out of n items take O(k log k) with a heap (see
-  // `WaitingHeap::VisitInOrder()`). With a timing wheel they take O(n log k):
+  // `WaitingSet::VisitInOrder()`). With a timing wheel they take O(n log k):
   // the order is that of the wheel's slots, not of the times in a slot.
   template <typename F>
   void ForFirst(size_t max, F visit) const {
