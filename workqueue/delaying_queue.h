@@ -574,7 +574,7 @@ bool DelayingQueue<T, Hash, Eq>::AddDueBatch(absl::Time now, F add) {
   return true;
 }
 
-// Instantiated in delaying_queue.cc.
+// Instantiated in string_queues.cc.
 extern template class DelayingQueue<std::string>;
 
 }  // namespace workqueue

@@ -587,7 +587,7 @@ absl::Time PriorityQueue<T, Hash, Eq>::RunBatch(absl::Time now) {
   return absl::InfinitePast();
 }
 
-// Instantiated in priority_queue.cc.
+// Instantiated in string_queues.cc.
 extern template class internal::QueueCore<
     std::string, internal::PriorityOrder<std::string>,
     absl::flat_hash_set<std::string>::hasher,

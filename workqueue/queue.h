@@ -175,7 +175,7 @@ auto Queue<T, Hash, Eq>::AddSeveral(F f) {
   });
 }
 
-// Instantiated in queue.cc.
+// Instantiated in string_queues.cc.
 extern template class internal::QueueCore<
     std::string, internal::QueueOrder<std::string>,
     absl::flat_hash_set<std::string>::hasher,

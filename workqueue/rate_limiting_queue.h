@@ -193,7 +193,7 @@ absl::Status RateLimitingQueue<T, Hash, Eq>::AddLimited(
   return status;
 }
 
-// Instantiated in rate_limiting_queue.cc.
+// Instantiated in string_queues.cc.
 extern template class RateLimitingQueue<std::string>;
 
 }  // namespace workqueue
