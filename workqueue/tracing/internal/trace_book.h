@@ -8,6 +8,7 @@
 #ifndef WORKQUEUE_TRACING_INTERNAL_TRACE_BOOK_H_
 #define WORKQUEUE_TRACING_INTERNAL_TRACE_BOOK_H_
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -21,6 +22,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "workqueue/base/error_log.h"
+#include "workqueue/base/gate.h"
 #include "workqueue/base/printable.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/log_sink.h"
@@ -31,13 +33,6 @@
 
 namespace workqueue {
 namespace internal {
-
-// An attempt to process an item, as the tracers of a queue see it.
-struct TracedAttempt {
-  absl::InlinedVector<std::unique_ptr<ReconcileSpan>, 1> spans;
-  TraceContext context;
-  absl::Time begin;
-};
 
 // TraceBook
 //
@@ -51,15 +46,7 @@ class TraceBook {
   using Tracers = std::vector<std::shared_ptr<QueueTracer<T>>>;
   using Added = typename ItemTraces<T, Hash, Eq>::Added;
 
-  // How items are added.
-  struct Adding {
-    AddKind kind = AddKind::kAdd;
-    std::optional<absl::Duration> delay = absl::ZeroDuration();
-    int priority = 0;
-
-    // Whether the items may wait.
-    bool delayed() const { return delay != absl::ZeroDuration(); }
-  };
+  class Attempt;
 
   // Nothing but the tracers is owned.
   TraceBook(absl::string_view name, Tracers tracers, size_t max_contexts,
@@ -69,16 +56,12 @@ class TraceBook {
         errors_("queue", name, log_sink, clock),
         items_(max_contexts, max_items) {}
 
-  Added Add(const T& item, const Adding& adding) {
-    AddInfo info;
-    info.kind = adding.kind;
+  // The time and the contexts in `info` are set here.
+  Added Add(const T& item, AddInfo info) {
     info.time = clock_->TimeNow();
-    info.delay = adding.delay;
-    info.priority = adding.priority;
     info.current = TraceScope::Current();
     Try("adding", item, [&] {
-      info.previous_attempt =
-          items_.TakeAttempt(item, adding.kind, adding.delay);
+      info.previous_attempt = items_.TakeAttempt(item, info.kind, info.delay);
     });
     TraceContext context;
     TryEach("adding", item, [&](QueueTracer<T>& tracer) {
@@ -89,7 +72,8 @@ class TraceBook {
     Added added;
     added.context = context;
     Try("adding", item, [&] {
-      added = items_.Add(item, context, info.time, adding.delayed());
+      const bool may_wait = info.delay != absl::ZeroDuration();
+      added = items_.Add(item, context, info.time, may_wait);
     });
     return added;
   }
@@ -123,51 +107,9 @@ class TraceBook {
     Try("ending", item, [&] { items_.Done(item); });
   }
 
-  // The time in `info` is set here.
-  TracedAttempt Begin(const T& item, ReconcileInfo info) {
-    TracedAttempt attempt;
-    attempt.begin = info.time = clock_->TimeNow();
-    HandedOutTraces traces;
-    Try("beginning", item, [&] { traces = items_.TakeHandedOut(item); });
-    info.dropped_contexts = traces.dropped;
-    TryEach("beginning", item, [&](QueueTracer<T>& tracer) {
-      auto span = tracer.OnReconcileBegin(item, traces.contexts, info);
-      if (span == nullptr) return;
-      if (!attempt.context.IsValid()) attempt.context = span->context();
-      attempt.spans.push_back(std::move(span));
-    });
-    Try("beginning", item, [&] { items_.SetAttempt(item, attempt.context); });
-    return attempt;
-  }
-
-  void Enter(const T& item, TracedAttempt& attempt) {
-    for (const auto& span : attempt.spans) {
-      Try("entering", item, [&] { span->Enter(); });
-    }
-  }
-
-  void Leave(const T& item, TracedAttempt& attempt) {
-    // In the opposite order, as scopes must be left.
-    for (auto it = attempt.spans.rbegin(); it != attempt.spans.rend(); ++it) {
-      Try("leaving", item, [&] { (*it)->Leave(); });
-    }
-  }
-
-  // The time and the duration in `outcome` are set here.
-  void End(const T& item, TracedAttempt& attempt, ReconcileOutcome outcome) {
-    std::optional<FollowingAdd> following;
-    if (!outcome.status.ok()) {
-      if (!outcome.terminal) following = {AddKind::kRetry, {}};
-    } else if (outcome.requeue_after > absl::ZeroDuration()) {
-      following = {AddKind::kAddAfter, outcome.requeue_after};
-    }
-    Try("ending", item, [&] { items_.EndAttempt(item, following); });
-    outcome.time = clock_->TimeNow();
-    outcome.duration = outcome.time - attempt.begin;
-    for (const auto& span : attempt.spans) {
-      Try("ending", item, [&] { span->End(outcome); });
-    }
-  }
+  // Open while the queue, its clock and its sink exist: the callbacks and
+  // completions of a queue may outlive it, and share its book.
+  Gate gate;
 
  private:
   // Calls `f()`, and logs what it throws.
@@ -191,26 +133,90 @@ class TraceBook {
   ItemTraces<T, Hash, Eq> items_;
 };
 
-// Makes an attempt the current one of this thread, for as long as it exists.
-// Everything must outlive it.
+// TraceBook::Attempt
+//
+// An attempt to process an item, as the tracers of a queue see it. The item
+// must outlive it.
 template <typename T, typename Hash, typename Eq>
-class EnteredAttempt {
+class TraceBook<T, Hash, Eq>::Attempt {
  public:
-  EnteredAttempt(TraceBook<T, Hash, Eq>* book, const T& item,
-                 TracedAttempt& attempt)
-      : book_(book), item_(item), attempt_(attempt), scope_(attempt.context) {
-    book_->Enter(item_, attempt_);
+  // Begins the attempt. The time in `info` is set here.
+  Attempt(TraceBook* book, const T& item, ReconcileInfo info)
+      : book_(book), item_(item), begin_(book->clock_->TimeNow()) {
+    info.time = begin_;
+    HandedOutTraces traces;
+    Try("beginning", [&] { traces = book_->items_.TakeHandedOut(item_); });
+    info.dropped_contexts = traces.dropped;
+    book_->TryEach("beginning", item_, [&](QueueTracer<T>& tracer) {
+      auto span = tracer.OnReconcileBegin(item_, traces.contexts, info);
+      if (span == nullptr) return;
+      if (!context_.IsValid()) context_ = span->context();
+      spans_.push_back(std::move(span));
+    });
+    Try("beginning", [&] { book_->items_.SetAttempt(item_, context_); });
   }
-  ~EnteredAttempt() { book_->Leave(item_, attempt_); }
 
-  EnteredAttempt(const EnteredAttempt&) = delete;
-  EnteredAttempt& operator=(const EnteredAttempt&) = delete;
+  Attempt(const Attempt&) = delete;
+  Attempt& operator=(const Attempt&) = delete;
+
+  const TraceContext& context() const { return context_; }
+
+  // Makes the attempt the current one of this thread, for as long as this
+  // exists.
+  class Entered {
+   public:
+    explicit Entered(Attempt* attempt)
+        : attempt_(*attempt), scope_(attempt->context_) {
+      for (const auto& span : attempt_.spans_) {
+        attempt_.Try("entering", [&] { span->Enter(); });
+      }
+    }
+    // In the opposite order, as scopes must be left.
+    ~Entered() {
+      const auto& spans = attempt_.spans_;
+      for (auto it = spans.rbegin(); it != spans.rend(); ++it) {
+        attempt_.Try("leaving", [&] { (*it)->Leave(); });
+      }
+    }
+
+    Entered(const Entered&) = delete;
+    Entered& operator=(const Entered&) = delete;
+
+   private:
+    Attempt& attempt_;
+    const TraceScope scope_;
+  };
+
+  // Tells the tracers of the end, the first time. The time and the duration in
+  // `outcome` are set here.
+  void End(ReconcileOutcome outcome) {
+    if (ended_.exchange(true)) return;
+    std::optional<FollowingAdd> following;
+    if (!outcome.status.ok()) {
+      if (!outcome.terminal) following = {AddKind::kRetry, {}};
+    } else if (outcome.requeue_after > absl::ZeroDuration()) {
+      following = {AddKind::kAddAfter, outcome.requeue_after};
+    }
+    Try("ending", [&] { book_->items_.EndAttempt(item_, following); });
+    outcome.time = book_->clock_->TimeNow();
+    outcome.duration = outcome.time - begin_;
+    for (const auto& span : spans_) {
+      Try("ending", [&] { span->End(outcome); });
+    }
+  }
 
  private:
-  TraceBook<T, Hash, Eq>* const book_;
+  template <typename F>
+  void Try(absl::string_view what, F f) {
+    book_->Try(what, item_, f);
+  }
+
+  TraceBook* const book_;
   const T& item_;
-  TracedAttempt& attempt_;
-  const TraceScope scope_;
+  const absl::Time begin_;
+  absl::InlinedVector<std::unique_ptr<ReconcileSpan>, 1> spans_;
+  TraceContext context_;
+  std::atomic<bool> ended_{false};
 };
 
 }  // namespace internal
