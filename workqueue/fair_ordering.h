@@ -164,12 +164,83 @@ class FairOrdering final : public internal::FairTurns<T> {
   static absl::StatusOr<std::unique_ptr<FairOrdering>> Create(
       GroupOf group_of, WeightOf weight_of = nullptr);
 
-  void Push(QueuedItem<T>* item) override;
-  QueuedItem<T>* Pop() override;
-  void OnDone(QueuedItem<T>* item) override;
-  bool Remove(QueuedItem<T>* item) override;
+  void Push(QueuedItem<T>* item) override {
+    Lane* lane = this->FindOrInsertRoot(*item, Counts(0));
+    absl::Cleanup undo = [this, &lane] { this->Update(lane); };
+    for (size_t d = 0; d < dimensions_.size(); ++d) {
+      FairGroup* const group = FindOrInsertGroup(item->item(), d, lane->group);
+      lane = this->FindOrInsertLane(group, lane, Counts(d + 1));
+    }
+    std::move(undo).Cancel();
+    this->Insert(item, lane);
+  }
+
+  QueuedItem<T>* Pop() override {
+    Lane* const lane = this->NextLane();
+    if (has_records_) {
+      const QueuedItem<T>* const item = lane->items.front();
+      Record* const record =
+          records_.FindOrInsert(item, internal::PointerHash(item)).first;
+      record->group = lane->group;
+      record->is_retry = item->is_retry();
+    }
+    return this->PopFrom(lane);
+  }
+
+  void OnDone(QueuedItem<T>* item) override {
+    if (!has_records_) return;
+    Record* const record = records_.Find(item, internal::PointerHash(item));
+    FairGroup* const group = record->group;
+    const bool is_retry = record->is_retry;
+    records_.Erase(record);
+    this->EndProcessing(group, is_retry);
+  }
+
+  bool Remove(QueuedItem<T>* item) override {
+    Lane* lane = nullptr;
+    if (!internal::TryCall([&] { lane = FindLane(*item); })) {
+      lane = SearchLane(item);
+    }
+    this->Take(item, lane);
+    return true;
+  }
+
   std::vector<OrderingBound<T>> Bounds(const QueuedItem<T>* item,
-                                       size_t max_items) const override;
+                                       size_t max_items) const override {
+    // Null stands for the retries.
+    absl::flat_hash_set<const FairGroup*> of_item;
+    if (item != nullptr) {
+      const FairGroup* group = FindLane(*item)->group;
+      for (; group != nullptr; group = group->parent) of_item.insert(group);
+      if (item->is_retry()) of_item.insert(nullptr);
+    }
+    const bool holds_retries_back = this->HoldsRetriesBack();
+    std::vector<OrderingBound<T>> bounds;
+    absl::flat_hash_map<const FairGroup*, size_t> indices;
+    const auto count = [&](const FairGroup* group, const T& processing) {
+      const size_t max =
+          group == nullptr ? this->max_retries() : group->max_in_process;
+      if (max == kUnbounded) return;
+      const bool holds_back = group == nullptr
+                                  ? holds_retries_back
+                                  : group->AtBound() && !group->lanes.empty();
+      if (item != nullptr && !(holds_back && of_item.contains(group))) return;
+      const auto [it, is_new] = indices.try_emplace(group, bounds.size());
+      if (is_new) bounds.push_back({NameOf(group), max, 0, holds_back, {}});
+      OrderingBound<T>& bound = bounds[it->second];
+      ++bound.processing;
+      if (bound.items.size() < max_items) bound.items.push_back(processing);
+    };
+    records_.ForEach([&count](const Record& record) {
+      const T& processing = record.item()->item();
+      for (const FairGroup* group = record.group; group != nullptr;
+           group = group->parent) {
+        count(group, processing);
+      }
+      if (record.is_retry) count(nullptr, processing);
+    });
+    return bounds;
+  }
 
  private:
   using Options = FairOrderingOptions<T, Group>;
@@ -334,89 +405,6 @@ auto FairOrdering<T, Group, Hash, Eq>::Create(GroupOf group_of,
   options.dimensions[0].group_of = std::move(group_of);
   options.dimensions[0].weight_of = std::move(weight_of);
   return Create(std::move(options));
-}
-
-template <typename T, typename Group, typename Hash, typename Eq>
-void FairOrdering<T, Group, Hash, Eq>::Push(QueuedItem<T>* item) {
-  Lane* lane = this->FindOrInsertRoot(*item, Counts(0));
-  absl::Cleanup undo = [this, &lane] { this->Update(lane); };
-  for (size_t d = 0; d < dimensions_.size(); ++d) {
-    FairGroup* const group = FindOrInsertGroup(item->item(), d, lane->group);
-    lane = this->FindOrInsertLane(group, lane, Counts(d + 1));
-  }
-  std::move(undo).Cancel();
-  this->Insert(item, lane);
-}
-
-template <typename T, typename Group, typename Hash, typename Eq>
-QueuedItem<T>* FairOrdering<T, Group, Hash, Eq>::Pop() {
-  Lane* const lane = this->NextLane();
-  if (has_records_) {
-    const QueuedItem<T>* const item = lane->items.front();
-    Record* const record =
-        records_.FindOrInsert(item, internal::PointerHash(item)).first;
-    record->group = lane->group;
-    record->is_retry = item->is_retry();
-  }
-  return this->PopFrom(lane);
-}
-
-template <typename T, typename Group, typename Hash, typename Eq>
-void FairOrdering<T, Group, Hash, Eq>::OnDone(QueuedItem<T>* item) {
-  if (!has_records_) return;
-  Record* const record = records_.Find(item, internal::PointerHash(item));
-  FairGroup* const group = record->group;
-  const bool is_retry = record->is_retry;
-  records_.Erase(record);
-  this->EndProcessing(group, is_retry);
-}
-
-template <typename T, typename Group, typename Hash, typename Eq>
-bool FairOrdering<T, Group, Hash, Eq>::Remove(QueuedItem<T>* item) {
-  Lane* lane = nullptr;
-  if (!internal::TryCall([&] { lane = FindLane(*item); })) {
-    lane = SearchLane(item);
-  }
-  this->Take(item, lane);
-  return true;
-}
-
-template <typename T, typename Group, typename Hash, typename Eq>
-std::vector<OrderingBound<T>> FairOrdering<T, Group, Hash, Eq>::Bounds(
-    const QueuedItem<T>* item, size_t max_items) const {
-  // Null stands for the retries.
-  absl::flat_hash_set<const FairGroup*> of_item;
-  if (item != nullptr) {
-    const FairGroup* group = FindLane(*item)->group;
-    for (; group != nullptr; group = group->parent) of_item.insert(group);
-    if (item->is_retry()) of_item.insert(nullptr);
-  }
-  const bool holds_retries_back = this->HoldsRetriesBack();
-  std::vector<OrderingBound<T>> bounds;
-  absl::flat_hash_map<const FairGroup*, size_t> indices;
-  const auto count = [&](const FairGroup* group, const T& processing) {
-    const size_t max =
-        group == nullptr ? this->max_retries() : group->max_in_process;
-    if (max == kUnbounded) return;
-    const bool holds_back = group == nullptr
-                                ? holds_retries_back
-                                : group->AtBound() && !group->lanes.empty();
-    if (item != nullptr && !(holds_back && of_item.contains(group))) return;
-    const auto [it, is_new] = indices.try_emplace(group, bounds.size());
-    if (is_new) bounds.push_back({NameOf(group), max, 0, holds_back, {}});
-    OrderingBound<T>& bound = bounds[it->second];
-    ++bound.processing;
-    if (bound.items.size() < max_items) bound.items.push_back(processing);
-  };
-  records_.ForEach([&count](const Record& record) {
-    const T& processing = record.item()->item();
-    for (const FairGroup* group = record.group; group != nullptr;
-         group = group->parent) {
-      count(group, processing);
-    }
-    if (record.is_retry) count(nullptr, processing);
-  });
-  return bounds;
 }
 
 }  // namespace workqueue
