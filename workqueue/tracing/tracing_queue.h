@@ -171,7 +171,27 @@ class TracingQueue final
   // Returns `absl::InvalidArgumentError`, which names the field and its value,
   // if an option is null or out of its range.
   static absl::StatusOr<std::unique_ptr<TracingQueue>> Create(
-      TracingQueueOptions<T> options);
+      TracingQueueOptions<T> options) {
+    if (options.queue == nullptr) {
+      return absl::InvalidArgumentError(
+          "queue is null; a tracing queue needs one");
+    }
+    for (size_t i = 0; i < options.tracers.size(); ++i) {
+      if (options.tracers[i] != nullptr) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("tracers[", i, "] is null"));
+    }
+    if (options.max_contexts == 0) {
+      return absl::InvalidArgumentError(
+          "max_contexts is 0; it must be at least 1");
+    }
+    if (options.max_items == 0) {
+      return absl::InvalidArgumentError(
+          "max_items is 0; it must be at least 1");
+    }
+    Clock* const clock = options.queue->clock();
+    return absl::WrapUnique(new TracingQueue(std::move(options), clock));
+  }
 
   ~TracingQueue() override { book_->gate.Close(); }
 
@@ -180,23 +200,112 @@ class TracingQueue final
   // thread meanwhile (see `TraceScope` and `ReconcileSpan::Enter()`). The items
   // must come from this queue, which must outlive the calls. Returns an empty
   // function if `f` is empty.
-  ReconcileFunction<T> Traced(ReconcileFunction<T> f);
+  ReconcileFunction<T> Traced(ReconcileFunction<T> f) {
+    if (!f) return f;
+    return [book = book_, f = std::move(f)](const T& item,
+                                            const ReconcileContext& context)
+               -> absl::StatusOr<ReconcileResult> {
+      ReconcileInfo info;
+      info.controller_name = context.controller_name;
+      info.priority = context.priority;
+      info.failures = context.failures;
+      Attempt attempt(book.get(), item, info);
+      absl::StatusOr<ReconcileResult> result = internal::RethrowAfter(
+          [&] { return f(item, context); },
+          [&](const absl::Status& status) {
+            attempt.EndWith(OutcomeOf(status, /*threw=*/true));
+          });
+      attempt.End(result);
+      return result;
+    };
+  }
 
   // Does the same for `ControllerOptions::reconcile_async`, and so for the
   // result of `CoroutineReconcile()`. The attempt is the current one of the
   // thread while `f` runs: until a coroutine is suspended for the first time.
   // The attempt ends with the reconciliation. If that happens after this queue
   // has been destroyed, nobody is told.
-  AsyncReconcileFunction<T> TracedAsync(AsyncReconcileFunction<T> f);
+  AsyncReconcileFunction<T> TracedAsync(AsyncReconcileFunction<T> f) {
+    if (f == nullptr) return f;
+    return [book = book_, f = std::move(f)](
+               const T& item, const AsyncReconcileContext& context,
+               ReconcileCompletion done) {
+      ReconcileInfo info;
+      info.controller_name = context.controller_name();
+      info.priority = context.priority();
+      info.failures = context.failures();
+      // `done` keeps the item.
+      const auto flight = std::make_shared<Flight>(book.get(), item, info);
+      const auto end = [book, flight](ReconcileOutcome outcome) {
+        const internal::Gate::Pass pass(&book->gate);
+        if (pass) flight->attempt.End(std::move(outcome));
+      };
+      ReconcileCompletion traced = MakeCompletion(
+          [end, flight, done](absl::StatusOr<ReconcileResult> result) {
+            // The controller itself handles an exception.
+            if (flight->threw) return false;
+            end(OutcomeOf(result));
+            // The controller adds the item again, or begins with another one.
+            const TraceScope outside(TraceContext{});
+            return done(std::move(result));
+          });
+      internal::RethrowAfter(
+          [&] {
+            const typename Book::Attempt::Entered entered(&flight->attempt);
+            f(item, context, traced);
+          },
+          [&](const absl::Status& status) {
+            flight->threw = true;
+            end(OutcomeOf(status, /*threw=*/true));
+          });
+    };
+  }
 
   // Begins a traced attempt to process `item`, which a get has returned, and
   // makes it the current one of this thread. For workers without a controller.
   // `item` is not copied: like this queue, it must outlive the attempt.
-  Attempt BeginAttempt(const T& item, int priority = 0);
+  Attempt BeginAttempt(const T& item, int priority = 0) {
+    ReconcileInfo info;
+    info.priority = priority;
+    info.failures = this->NumRequeues(item);
+    return Attempt(book_.get(), item, info);
+  }
+
   Attempt BeginAttempt(const T&& item, int priority = 0) = delete;
 
   absl::Status AddItems(const AddOptions& options,
-                        absl::Span<const T> items) override;
+                        absl::Span<const T> items) override {
+    const auto delay_of = [](std::optional<absl::Duration> delay) {
+      return std::max(delay.value_or(absl::ZeroDuration()),
+                      absl::ZeroDuration());
+    };
+    AddInfo adding;
+    adding.kind = options.rate_limited        ? AddKind::kRetry
+                  : options.reschedule        ? AddKind::kReschedule
+                  : options.after.has_value() ? AddKind::kAddAfter
+                                              : AddKind::kAdd;
+    adding.delay = delay_of(options.after);
+    if (options.rate_limited && *adding.delay == absl::ZeroDuration()) {
+      adding.delay = std::nullopt;  // The rate limiter's is not known.
+      if (options.retry_after.has_value()) {
+        adding.delay = delay_of(options.retry_after);
+      }
+    }
+    adding.priority = options.priority;
+
+    absl::InlinedVector<typename Book::Added, 1> added;
+    added.reserve(items.size());
+    for (const T& item : items) added.push_back(book_->Add(item, adding));
+    bool taken = false;
+    const absl::Cleanup refuse = [&] {
+      if (taken) return;
+      for (size_t i = 0; i < items.size(); ++i)
+        book_->Refuse(items[i], added[i]);
+    };
+    absl::Status status = this->below().AddItems(options, items);
+    taken = status.ok();
+    return status;
+  }
 
   absl::StatusOr<bool> CancelWait(const T& item) override {
     const absl::StatusOr<bool> cancelled = this->below().CancelWait(item);
@@ -214,7 +323,17 @@ class TracingQueue final
   }
 
   absl::Status GetItem(absl::Duration timeout,
-                       ItemReceiver<T> receive) override;
+                       ItemReceiver<T> receive) override {
+    std::optional<T> copy;  // The tracers are called without the lock.
+    absl::Status status = this->below().GetItem(
+        timeout, [&copy, receive](const T& item, int priority) {
+          copy.emplace(item);
+          receive(item, priority);
+        });
+    if (status.ok()) book_->HandOut(*copy);
+    return status;
+  }
+
   absl::Status AcquireInto(Lease<T>* lease, absl::Duration timeout) override {
     absl::Status status = this->below().AcquireInto(lease, timeout);
     if (status.ok()) book_->HandOut(**lease);
@@ -322,145 +441,6 @@ class TracingQueue<T, Hash, Eq>::Attempt {
   typename Book::Attempt attempt_;
   std::optional<typename Book::Attempt::Entered> entered_;  // until the end
 };
-
-// Implementation details follow.
-
-template <typename T, typename Hash, typename Eq>
-absl::StatusOr<std::unique_ptr<TracingQueue<T, Hash, Eq>>>
-TracingQueue<T, Hash, Eq>::Create(TracingQueueOptions<T> options) {
-  if (options.queue == nullptr) {
-    return absl::InvalidArgumentError(
-        "queue is null; a tracing queue needs one");
-  }
-  for (size_t i = 0; i < options.tracers.size(); ++i) {
-    if (options.tracers[i] != nullptr) continue;
-    return absl::InvalidArgumentError(absl::StrCat("tracers[", i, "] is null"));
-  }
-  if (options.max_contexts == 0) {
-    return absl::InvalidArgumentError(
-        "max_contexts is 0; it must be at least 1");
-  }
-  if (options.max_items == 0) {
-    return absl::InvalidArgumentError("max_items is 0; it must be at least 1");
-  }
-  Clock* const clock = options.queue->clock();
-  return absl::WrapUnique(new TracingQueue(std::move(options), clock));
-}
-
-template <typename T, typename Hash, typename Eq>
-ReconcileFunction<T> TracingQueue<T, Hash, Eq>::Traced(ReconcileFunction<T> f) {
-  if (!f) return f;
-  return
-      [book = book_, f = std::move(f)](
-          const T& item,
-          const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
-        ReconcileInfo info;
-        info.controller_name = context.controller_name;
-        info.priority = context.priority;
-        info.failures = context.failures;
-        Attempt attempt(book.get(), item, info);
-        absl::StatusOr<ReconcileResult> result = internal::RethrowAfter(
-            [&] { return f(item, context); },
-            [&](const absl::Status& status) {
-              attempt.EndWith(OutcomeOf(status, /*threw=*/true));
-            });
-        attempt.End(result);
-        return result;
-      };
-}
-
-template <typename T, typename Hash, typename Eq>
-AsyncReconcileFunction<T> TracingQueue<T, Hash, Eq>::TracedAsync(
-    AsyncReconcileFunction<T> f) {
-  if (f == nullptr) return f;
-  return [book = book_, f = std::move(f)](const T& item,
-                                          const AsyncReconcileContext& context,
-                                          ReconcileCompletion done) {
-    ReconcileInfo info;
-    info.controller_name = context.controller_name();
-    info.priority = context.priority();
-    info.failures = context.failures();
-    // `done` keeps the item.
-    const auto flight = std::make_shared<Flight>(book.get(), item, info);
-    const auto end = [book, flight](ReconcileOutcome outcome) {
-      const internal::Gate::Pass pass(&book->gate);
-      if (pass) flight->attempt.End(std::move(outcome));
-    };
-    ReconcileCompletion traced = MakeCompletion(
-        [end, flight, done](absl::StatusOr<ReconcileResult> result) {
-          // The controller itself handles an exception.
-          if (flight->threw) return false;
-          end(OutcomeOf(result));
-          // The controller adds the item again, or begins with another one.
-          const TraceScope outside(TraceContext{});
-          return done(std::move(result));
-        });
-    internal::RethrowAfter(
-        [&] {
-          const typename Book::Attempt::Entered entered(&flight->attempt);
-          f(item, context, traced);
-        },
-        [&](const absl::Status& status) {
-          flight->threw = true;
-          end(OutcomeOf(status, /*threw=*/true));
-        });
-  };
-}
-
-template <typename T, typename Hash, typename Eq>
-typename TracingQueue<T, Hash, Eq>::Attempt
-TracingQueue<T, Hash, Eq>::BeginAttempt(const T& item, int priority) {
-  ReconcileInfo info;
-  info.priority = priority;
-  info.failures = this->NumRequeues(item);
-  return Attempt(book_.get(), item, info);
-}
-
-template <typename T, typename Hash, typename Eq>
-absl::Status TracingQueue<T, Hash, Eq>::AddItems(const AddOptions& options,
-                                                 absl::Span<const T> items) {
-  const auto delay_of = [](std::optional<absl::Duration> delay) {
-    return std::max(delay.value_or(absl::ZeroDuration()), absl::ZeroDuration());
-  };
-  AddInfo adding;
-  adding.kind = options.rate_limited        ? AddKind::kRetry
-                : options.reschedule        ? AddKind::kReschedule
-                : options.after.has_value() ? AddKind::kAddAfter
-                                            : AddKind::kAdd;
-  adding.delay = delay_of(options.after);
-  if (options.rate_limited && *adding.delay == absl::ZeroDuration()) {
-    adding.delay = std::nullopt;  // The rate limiter's is not known.
-    if (options.retry_after.has_value()) {
-      adding.delay = delay_of(options.retry_after);
-    }
-  }
-  adding.priority = options.priority;
-
-  absl::InlinedVector<typename Book::Added, 1> added;
-  added.reserve(items.size());
-  for (const T& item : items) added.push_back(book_->Add(item, adding));
-  bool taken = false;
-  const absl::Cleanup refuse = [&] {
-    if (taken) return;
-    for (size_t i = 0; i < items.size(); ++i) book_->Refuse(items[i], added[i]);
-  };
-  absl::Status status = this->below().AddItems(options, items);
-  taken = status.ok();
-  return status;
-}
-
-template <typename T, typename Hash, typename Eq>
-absl::Status TracingQueue<T, Hash, Eq>::GetItem(absl::Duration timeout,
-                                                ItemReceiver<T> receive) {
-  std::optional<T> copy;  // The tracers are called without the lock.
-  absl::Status status = this->below().GetItem(
-      timeout, [&copy, receive](const T& item, int priority) {
-        copy.emplace(item);
-        receive(item, priority);
-      });
-  if (status.ok()) book_->HandOut(*copy);
-  return status;
-}
 
 // Instantiated in tracing_queue.cc.
 extern template class TracingQueue<std::string>;
