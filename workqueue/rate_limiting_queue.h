@@ -18,7 +18,6 @@
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/time/time.h"
 #include "ratelimit/default_rate_limiters.h"
 #include "ratelimit/rate_limiter.h"
 #include "workqueue/delaying_queue.h"

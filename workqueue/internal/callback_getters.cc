@@ -4,7 +4,6 @@
 #include "workqueue/internal/callback_getters.h"
 
 #include <cstddef>
-#include <utility>
 
 #include "workqueue/base/exceptions.h"
 #include "workqueue/internal/submit_task.h"

@@ -9,7 +9,6 @@
 #define WORKQUEUE_INTERNAL_FAIR_PREVIEW_H_
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 

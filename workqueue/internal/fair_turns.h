@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "workqueue/base/intrusive_list.h"
 #include "workqueue/base/leftist_heap.h"
 #include "workqueue/base/node_hash_set.h"
 #include "workqueue/internal/fair_lane.h"

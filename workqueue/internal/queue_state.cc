@@ -4,7 +4,6 @@
 #include "workqueue/internal/queue_state.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>

@@ -3,7 +3,6 @@
 
 #include "workqueue/opentelemetry/internal/messaging_spans.h"
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>

@@ -3,7 +3,6 @@
 
 #include "workqueue/timer/internal/delay_queue_base.h"
 
-#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <utility>
