@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/delaying_queue.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_DELAYING_QUEUE_H_
 #define WORKQUEUE_DELAYING_QUEUE_H_

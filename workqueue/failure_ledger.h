@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/failure_ledger.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_FAILURE_LEDGER_H_
 #define WORKQUEUE_FAILURE_LEDGER_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/fair_ordering.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_FAIR_ORDERING_H_
 #define WORKQUEUE_FAIR_ORDERING_H_

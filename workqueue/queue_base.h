@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/queue_base.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_QUEUE_BASE_H_
 #define WORKQUEUE_QUEUE_BASE_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// ratelimit/internal/failure_counts.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_RATELIMIT_INTERNAL_FAILURE_COUNTS_H_
 #define WORKQUEUE_RATELIMIT_INTERNAL_FAILURE_COUNTS_H_

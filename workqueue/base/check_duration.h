@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/base/check_duration.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_BASE_CHECK_DURATION_H_
 #define WORKQUEUE_BASE_CHECK_DURATION_H_

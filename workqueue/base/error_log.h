@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/base/error_log.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_BASE_ERROR_LOG_H_
 #define WORKQUEUE_BASE_ERROR_LOG_H_

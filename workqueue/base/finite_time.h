@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/base/finite_time.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_BASE_FINITE_TIME_H_
 #define WORKQUEUE_BASE_FINITE_TIME_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/base/hash_index.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_BASE_HASH_INDEX_H_
 #define WORKQUEUE_BASE_HASH_INDEX_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/base/intrusive_list.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_BASE_INTRUSIVE_LIST_H_
 #define WORKQUEUE_BASE_INTRUSIVE_LIST_H_

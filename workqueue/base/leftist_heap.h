@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/base/leftist_heap.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_BASE_LEFTIST_HEAP_H_
 #define WORKQUEUE_BASE_LEFTIST_HEAP_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/base/node_hash_set.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_BASE_NODE_HASH_SET_H_
 #define WORKQUEUE_BASE_NODE_HASH_SET_H_

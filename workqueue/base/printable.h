@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/base/printable.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_BASE_PRINTABLE_H_
 #define WORKQUEUE_BASE_PRINTABLE_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/base/segmented_array.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_BASE_SEGMENTED_ARRAY_H_
 #define WORKQUEUE_BASE_SEGMENTED_ARRAY_H_

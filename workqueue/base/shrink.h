@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/base/shrink.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_BASE_SHRINK_H_
 #define WORKQUEUE_BASE_SHRINK_H_

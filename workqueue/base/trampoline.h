@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/base/trampoline.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_BASE_TRAMPOLINE_H_
 #define WORKQUEUE_BASE_TRAMPOLINE_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/base/worker_pool.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_BASE_WORKER_POOL_H_
 #define WORKQUEUE_BASE_WORKER_POOL_H_

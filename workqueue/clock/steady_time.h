@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/clock/steady_time.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_CLOCK_STEADY_TIME_H_
 #define WORKQUEUE_CLOCK_STEADY_TIME_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/internal/add_channel.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INTERNAL_ADD_CHANNEL_H_
 #define WORKQUEUE_INTERNAL_ADD_CHANNEL_H_

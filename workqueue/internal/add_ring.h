@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/internal/add_ring.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INTERNAL_ADD_RING_H_
 #define WORKQUEUE_INTERNAL_ADD_RING_H_

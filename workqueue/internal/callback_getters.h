@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/internal/callback_getters.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INTERNAL_CALLBACK_GETTERS_H_
 #define WORKQUEUE_INTERNAL_CALLBACK_GETTERS_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/internal/compact_time.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INTERNAL_COMPACT_TIME_H_
 #define WORKQUEUE_INTERNAL_COMPACT_TIME_H_

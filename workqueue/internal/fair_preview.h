@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/internal/fair_preview.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INTERNAL_FAIR_PREVIEW_H_
 #define WORKQUEUE_INTERNAL_FAIR_PREVIEW_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/internal/fair_turns.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INTERNAL_FAIR_TURNS_H_
 #define WORKQUEUE_INTERNAL_FAIR_TURNS_H_

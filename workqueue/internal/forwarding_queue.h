@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/internal/forwarding_queue.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INTERNAL_FORWARDING_QUEUE_H_
 #define WORKQUEUE_INTERNAL_FORWARDING_QUEUE_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/internal/lease_access.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INTERNAL_LEASE_ACCESS_H_
 #define WORKQUEUE_INTERNAL_LEASE_ACCESS_H_

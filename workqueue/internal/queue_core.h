@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/internal/queue_core.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INTERNAL_QUEUE_CORE_H_
 #define WORKQUEUE_INTERNAL_QUEUE_CORE_H_

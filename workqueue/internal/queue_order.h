@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/internal/queue_order.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INTERNAL_QUEUE_ORDER_H_
 #define WORKQUEUE_INTERNAL_QUEUE_ORDER_H_

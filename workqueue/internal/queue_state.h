@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/internal/queue_state.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INTERNAL_QUEUE_STATE_H_
 #define WORKQUEUE_INTERNAL_QUEUE_STATE_H_

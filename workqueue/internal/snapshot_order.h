@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/internal/snapshot_order.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INTERNAL_SNAPSHOT_ORDER_H_
 #define WORKQUEUE_INTERNAL_SNAPSHOT_ORDER_H_

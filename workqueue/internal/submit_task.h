@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/internal/submit_task.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INTERNAL_SUBMIT_TASK_H_
 #define WORKQUEUE_INTERNAL_SUBMIT_TASK_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/internal/ticker.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INTERNAL_TICKER_H_
 #define WORKQUEUE_INTERNAL_TICKER_H_

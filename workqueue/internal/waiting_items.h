@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/internal/waiting_items.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INTERNAL_WAITING_ITEMS_H_
 #define WORKQUEUE_INTERNAL_WAITING_ITEMS_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/prometheus/prometheus_metrics_provider.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_PROMETHEUS_PROMETHEUS_METRICS_PROVIDER_H_
 #define WORKQUEUE_PROMETHEUS_PROMETHEUS_METRICS_PROVIDER_H_

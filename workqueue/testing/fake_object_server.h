@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/testing/fake_object_server.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TESTING_FAKE_OBJECT_SERVER_H_
 #define WORKQUEUE_TESTING_FAKE_OBJECT_SERVER_H_
@@ -321,9 +317,7 @@ class FakeObjectServer {
   std::vector<const ClientWatcher*> waiting_ ABSL_GUARDED_BY(mu_);
 };
 
-// -----------------------------------------------------------------------------
 // Implementation details follow.
-// -----------------------------------------------------------------------------
 
 template <typename Object>
 class FakeObjectServer<Object>::Client final : public ListerWatcher<Object> {

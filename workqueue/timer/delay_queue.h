@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/timer/delay_queue.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TIMER_DELAY_QUEUE_H_
 #define WORKQUEUE_TIMER_DELAY_QUEUE_H_

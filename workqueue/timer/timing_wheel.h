@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/timer/timing_wheel.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TIMER_TIMING_WHEEL_H_
 #define WORKQUEUE_TIMER_TIMING_WHEEL_H_

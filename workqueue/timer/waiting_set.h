@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/timer/waiting_set.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TIMER_WAITING_SET_H_
 #define WORKQUEUE_TIMER_WAITING_SET_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/tracing/tracing_queue.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TRACING_TRACING_QUEUE_H_
 #define WORKQUEUE_TRACING_TRACING_QUEUE_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/clock/internal/condition_variable_parker.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_CLOCK_INTERNAL_CONDITION_VARIABLE_PARKER_H_
 #define WORKQUEUE_CLOCK_INTERNAL_CONDITION_VARIABLE_PARKER_H_

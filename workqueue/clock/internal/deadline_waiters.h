@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/clock/internal/deadline_waiters.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_CLOCK_INTERNAL_DEADLINE_WAITERS_H_
 #define WORKQUEUE_CLOCK_INTERNAL_DEADLINE_WAITERS_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/clock/internal/timer_slack.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_CLOCK_INTERNAL_TIMER_SLACK_H_
 #define WORKQUEUE_CLOCK_INTERNAL_TIMER_SLACK_H_

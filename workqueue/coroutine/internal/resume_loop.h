@@ -1,10 +1,6 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// -----------------------------------------------------------------------------
-// workqueue/coroutine/internal/resume_loop.h
-// -----------------------------------------------------------------------------
-//
 // How a thread goes from one coroutine to the next without using more and more
 // of its stack.
 //

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/coroutine/internal/stoppable_wait.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_COROUTINE_INTERNAL_STOPPABLE_WAIT_H_
 #define WORKQUEUE_COROUTINE_INTERNAL_STOPPABLE_WAIT_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/opentelemetry/internal/messaging_spans.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_OPENTELEMETRY_INTERNAL_MESSAGING_SPANS_H_
 #define WORKQUEUE_OPENTELEMETRY_INTERNAL_MESSAGING_SPANS_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/prometheus/internal/gauges.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_PROMETHEUS_INTERNAL_GAUGES_H_
 #define WORKQUEUE_PROMETHEUS_INTERNAL_GAUGES_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/timer/internal/delay_queue_base.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TIMER_INTERNAL_DELAY_QUEUE_BASE_H_
 #define WORKQUEUE_TIMER_INTERNAL_DELAY_QUEUE_BASE_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/timer/internal/leader_followers.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TIMER_INTERNAL_LEADER_FOLLOWERS_H_
 #define WORKQUEUE_TIMER_INTERNAL_LEADER_FOLLOWERS_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/timer/internal/sorted_ring.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TIMER_INTERNAL_SORTED_RING_H_
 #define WORKQUEUE_TIMER_INTERNAL_SORTED_RING_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/timer/internal/time_scale.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TIMER_INTERNAL_TIME_SCALE_H_
 #define WORKQUEUE_TIMER_INTERNAL_TIME_SCALE_H_

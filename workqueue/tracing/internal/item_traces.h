@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/tracing/internal/item_traces.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TRACING_INTERNAL_ITEM_TRACES_H_
 #define WORKQUEUE_TRACING_INTERNAL_ITEM_TRACES_H_

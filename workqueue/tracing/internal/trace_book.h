@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/tracing/internal/trace_book.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TRACING_INTERNAL_TRACE_BOOK_H_
 #define WORKQUEUE_TRACING_INTERNAL_TRACE_BOOK_H_
