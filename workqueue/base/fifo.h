@@ -9,8 +9,7 @@
 #include "workqueue/base/intrusive_list.h"
 #include "workqueue/base/slab.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // Fifo
 //
@@ -51,7 +50,6 @@ class Fifo {
   IntrusiveList<Node> nodes_in_order_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_BASE_FIFO_H_

@@ -7,8 +7,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // Handle
 //
@@ -44,7 +43,6 @@ class Handle {
   uint32_t slot_ = 0;  // where the object was at first
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_BASE_HANDLE_H_

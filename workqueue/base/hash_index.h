@@ -22,8 +22,7 @@
 #include "workqueue/base/shrink.h"
 #include "workqueue/base/slab.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // HashIndex
 //
@@ -324,7 +323,6 @@ class HashIndex {
   size_t max_size_ = 0;  // beyond it, there are too few segments
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_BASE_HASH_INDEX_H_

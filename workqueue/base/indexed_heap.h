@@ -12,8 +12,7 @@
 
 #include "workqueue/base/segmented_array.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // IndexedHeap
 //
@@ -165,7 +164,6 @@ class IndexedHeap {
   size_t size_ = 0;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_BASE_INDEXED_HEAP_H_

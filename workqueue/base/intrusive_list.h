@@ -7,8 +7,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // The base class of the elements of an `IntrusiveList`. An element is in at
 // most one list at a time.
@@ -101,7 +100,6 @@ class IntrusiveList {
   size_t size_ = 0;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_BASE_INTRUSIVE_LIST_H_

@@ -6,8 +6,7 @@
 
 #include <utility>
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // The base class of the elements of a `LeftistHeap`. An element is in at most
 // one heap at a time.
@@ -117,7 +116,6 @@ class LeftistHeap {
   E* front_ = nullptr;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_BASE_LEFTIST_HEAP_H_

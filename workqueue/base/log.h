@@ -13,8 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "workqueue/log_sink.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // Log
 //
@@ -60,7 +59,6 @@ class Log {
   std::abort();
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_BASE_LOG_H_

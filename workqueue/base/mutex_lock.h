@@ -10,8 +10,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // HasLowerCaseLock
 //
@@ -154,7 +153,6 @@ class MutexUnlock {
   absl::Mutex* const mu_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_BASE_MUTEX_LOCK_H_

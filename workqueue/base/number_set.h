@@ -12,8 +12,7 @@
 #include "absl/numeric/bits.h"
 #include "workqueue/base/segmented_array.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // NumberSet
 //
@@ -78,7 +77,6 @@ class NumberSet {
   size_t first_ = 0;  // All words before this one are zero.
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_BASE_NUMBER_SET_H_

@@ -15,8 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // The numbers of bytes of a name or an item, and of an error, that messages and
 // printed snapshots contain.
@@ -99,7 +98,6 @@ std::string DescribeItem(const T& item) {
   }
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_BASE_PRINTABLE_H_

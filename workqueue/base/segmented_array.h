@@ -19,8 +19,7 @@
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/shrink.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // SegmentedArray
 //
@@ -134,7 +133,6 @@ class SegmentedArray {
   size_t capacity_ = 0;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_BASE_SEGMENTED_ARRAY_H_

@@ -6,8 +6,7 @@
 
 #include <cstddef>
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // Memory up to this size is not worth freeing while its owner lives.
 inline constexpr size_t kKeptBytes = 16 * 1024;
@@ -23,7 +22,6 @@ constexpr size_t MinSize(size_t capacity) {
   return capacity * sizeof(E) <= kKeptBytes ? 0 : capacity / 8 * 3;
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_BASE_SHRINK_H_

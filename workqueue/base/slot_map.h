@@ -16,8 +16,7 @@
 #include "workqueue/base/hash_index.h"
 #include "workqueue/base/slab.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // The base class of the objects in a `SlotMap`.
 class SlotMapEntry {
@@ -171,7 +170,6 @@ class SlotMap {
   uint64_t last_id_ = 0;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_BASE_SLOT_MAP_H_

@@ -6,8 +6,7 @@
 
 #include "absl/functional/any_invocable.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // Trampoline
 //
@@ -59,7 +58,6 @@ class Trampoline {
   static State& OfThread();
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_BASE_TRAMPOLINE_H_

@@ -6,8 +6,7 @@
 
 #include "absl/time/time.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // WakeTime
 //
@@ -60,7 +59,6 @@ class WakeTime {
   absl::Time time_ = absl::InfinitePast();
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_BASE_WAKE_TIME_H_

@@ -11,8 +11,7 @@
 
 #include "absl/status/status.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // WorkerPool
 //
@@ -49,7 +48,6 @@ class WorkerPool {
   std::vector<std::thread> threads_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_BASE_WORKER_POOL_H_

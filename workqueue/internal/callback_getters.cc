@@ -8,8 +8,7 @@
 #include "workqueue/base/exceptions.h"
 #include "workqueue/internal/submit_task.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 namespace {
 
 // The outermost object of the thread; null if there is none.
@@ -42,5 +41,4 @@ HoldCallbacks::~HoldCallbacks() {
   for (const CallbackWakeUp& wake_up : held_) wake_up.Send();
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

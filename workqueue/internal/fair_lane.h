@@ -11,8 +11,7 @@
 #include "workqueue/base/leftist_heap.h"
 #include "workqueue/ordering.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // Returns the hash of a pointer for a `NodeHashSet`.
 inline size_t PointerHash(const void* p) {
@@ -100,7 +99,6 @@ struct FairGroup {
   FairLane<T> first_lane;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_INTERNAL_FAIR_LANE_H_

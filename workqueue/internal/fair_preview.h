@@ -14,8 +14,7 @@
 #include "workqueue/internal/fair_lane.h"
 #include "workqueue/ordering.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // FairPreview
 //
@@ -200,7 +199,6 @@ class FairPreview {
   NodeHashSet<const Group*, Taken> taken_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_INTERNAL_FAIR_PREVIEW_H_

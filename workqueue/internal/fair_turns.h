@@ -18,8 +18,7 @@
 #include "workqueue/internal/fair_preview.h"
 #include "workqueue/ordering.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // FairTurns
 //
@@ -382,7 +381,6 @@ class FairTurns : public Ordering<T> {
   NodeHashSet<LaneKey, FurtherLane> further_lanes_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_INTERNAL_FAIR_TURNS_H_

@@ -15,8 +15,7 @@
 #include "workqueue/lease_batch.h"
 #include "workqueue/ordering.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // LeaseAccess
 //
@@ -91,7 +90,6 @@ class LeaseCount {
   std::atomic<size_t> count_{0};
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_INTERNAL_LEASE_ACCESS_H_

@@ -47,8 +47,7 @@
 #include "workqueue/snapshot.h"
 #include "workqueue/timer/queue_clock.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 class RingOpener;  // in tests
 
@@ -787,7 +786,6 @@ class QueueCore : public Order::QueueInterface,
   AddRing<T> ring_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_INTERNAL_QUEUE_CORE_H_

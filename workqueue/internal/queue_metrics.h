@@ -14,8 +14,7 @@
 #include "workqueue/internal/compact_time.h"
 #include "workqueue/metrics.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // ItemTimes
 //
@@ -124,7 +123,6 @@ MetricsProvider* ProviderFor(absl::string_view name, MetricsProvider* provider);
 std::unique_ptr<CounterMetric> NewRetriesMetric(absl::string_view name,
                                                 MetricsProvider* provider);
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_INTERNAL_QUEUE_METRICS_H_

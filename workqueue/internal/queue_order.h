@@ -17,8 +17,7 @@
 #include "workqueue/internal/queue_state.h"
 #include "workqueue/ordering.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // QueueOrder
 //
@@ -143,7 +142,6 @@ class QueueOrder {
   QueuedItemList<T> list_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_INTERNAL_QUEUE_ORDER_H_

@@ -26,8 +26,7 @@
 #include "workqueue/metrics.h"
 #include "workqueue/timer/queue_clock.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 class Ticker;
 
@@ -208,7 +207,6 @@ class QueueState {
   mutable absl::Mutex mu_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_INTERNAL_QUEUE_STATE_H_

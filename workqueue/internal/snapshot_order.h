@@ -14,8 +14,7 @@
 
 #include "workqueue/snapshot.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // Sorts `*v` by `less(i, j)`, which compares the elements at two indices. Does
 // not assign elements, because a `T` need not be assignable.
@@ -77,7 +76,6 @@ void CountFailures(Snapshot<T>* snapshot, Limiter& limiter) {
   count(snapshot->waiting);
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_INTERNAL_SNAPSHOT_ORDER_H_

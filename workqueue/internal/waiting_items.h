@@ -18,8 +18,7 @@
 #include "workqueue/timer/waiting_set.h"
 #include "workqueue/timer/waiting_set_options.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // WaitingItems
 //
@@ -169,7 +168,6 @@ class WaitingItems {
   internal::NodeHashSet<T, Entry, Eq> table_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_INTERNAL_WAITING_ITEMS_H_

@@ -14,8 +14,7 @@
 #include "workqueue/base/slab.h"
 #include "workqueue/timer/internal/time_scale.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // TimingWheel
 //
@@ -272,7 +271,6 @@ class TimingWheel {
   List never_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_TIMER_TIMING_WHEEL_H_

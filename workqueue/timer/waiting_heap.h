@@ -17,8 +17,7 @@
 #include "workqueue/timer/internal/sorted_ring.h"
 #include "workqueue/timer/internal/time_scale.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // WaitingHeap
 //
@@ -260,7 +259,6 @@ class WaitingHeap {
   IndexedHeap<Slot, SetPlace<0>> heap_{SetPlace<0>{&places_}};
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_TIMER_WAITING_HEAP_H_

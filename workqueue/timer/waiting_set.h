@@ -16,8 +16,7 @@
 #include "workqueue/timer/waiting_heap.h"
 #include "workqueue/timer/waiting_set_options.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // WaitingSet
 //
@@ -164,7 +163,6 @@ class WaitingSet {
   std::unique_ptr<TimingWheel> wheel_;  // null for a heap
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_TIMER_WAITING_SET_H_

@@ -16,8 +16,7 @@
 #include "workqueue/clock/parker.h"
 #include "workqueue/clock/steady_time.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // ConditionVariableParker
 //
@@ -77,7 +76,6 @@ class ConditionVariableParker final : public Parker {
   std::atomic<int> notifying_{0};
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_CLOCK_INTERNAL_CONDITION_VARIABLE_PARKER_H_

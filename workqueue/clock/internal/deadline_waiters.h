@@ -13,8 +13,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // DeadlineWaiters
 //
@@ -74,7 +73,6 @@ class DeadlineWaiters {
   size_t leaving_ ABSL_GUARDED_BY(mu_) = 0;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_CLOCK_INTERNAL_DEADLINE_WAITERS_H_

@@ -8,8 +8,7 @@
 #include <sys/prctl.h>
 #endif
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // Sets the timer slack of the calling thread to a nanosecond. Only a thread's
 // first call does so, and makes a system call.
@@ -27,7 +26,6 @@ inline void MinimizeTimerSlack() {
 #endif
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_CLOCK_INTERNAL_TIMER_SLACK_H_

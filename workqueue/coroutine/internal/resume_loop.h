@@ -17,8 +17,7 @@
 
 #include "absl/base/attributes.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // ResumeLoop
 //
@@ -70,7 +69,6 @@ class ResumeLoop {
   ResumeLoop* const outer_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_COROUTINE_INTERNAL_RESUME_LOOP_H_

@@ -14,8 +14,7 @@
 #include "workqueue/tracing/queue_tracer.h"
 #include "workqueue/tracing/trace_context.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // MessagingSpans
 //
@@ -45,7 +44,6 @@ class MessagingSpans {
   const std::string process_name_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_OPENTELEMETRY_INTERNAL_MESSAGING_SPANS_H_

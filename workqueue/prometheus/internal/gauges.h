@@ -25,8 +25,7 @@
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/metrics.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // CombinedGauges
 //
@@ -236,7 +235,6 @@ class PriorityDepthGauges {
   std::map<int, prometheus::Gauge*> gauges_ ABSL_GUARDED_BY(mu_);
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_PROMETHEUS_INTERNAL_GAUGES_H_

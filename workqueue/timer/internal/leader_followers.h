@@ -11,8 +11,7 @@
 #include "workqueue/base/wake_time.h"
 #include "workqueue/clock/parker.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // LeaderFollowers
 //
@@ -126,7 +125,6 @@ class LeaderFollowers {
   internal::IntrusiveList<Waiter> followers_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_TIMER_INTERNAL_LEADER_FOLLOWERS_H_

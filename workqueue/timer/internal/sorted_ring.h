@@ -16,8 +16,7 @@
 #include "workqueue/base/shrink.h"
 #include "workqueue/base/slab.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // SortedRing
 //
@@ -257,7 +256,6 @@ class SortedRing {
   Index end_ = 0;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_TIMER_INTERNAL_SORTED_RING_H_

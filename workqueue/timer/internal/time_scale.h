@@ -10,8 +10,7 @@
 #include "absl/time/time.h"
 #include "workqueue/base/finite_time.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // TimeScale
 //
@@ -72,7 +71,6 @@ class TimeScale {
   absl::Time start_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_TIMER_INTERNAL_TIME_SCALE_H_

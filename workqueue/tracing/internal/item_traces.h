@@ -19,8 +19,7 @@
 #include "workqueue/tracing/queue_tracer.h"
 #include "workqueue/tracing/trace_context.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 using TraceContexts = absl::InlinedVector<TraceContext, 1>;
 
@@ -269,7 +268,6 @@ class ItemTraces {
   LruMap<T, Entry, Hash, Eq> entries_ ABSL_GUARDED_BY(mu_);
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_TRACING_INTERNAL_ITEM_TRACES_H_

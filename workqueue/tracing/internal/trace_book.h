@@ -25,8 +25,7 @@
 #include "workqueue/tracing/trace_context.h"
 #include "workqueue/tracing/trace_scope.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // TraceBook
 //
@@ -213,7 +212,6 @@ class TraceBook<T, Hash, Eq>::Attempt {
   std::atomic<bool> ended_{false};
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_TRACING_INTERNAL_TRACE_BOOK_H_
