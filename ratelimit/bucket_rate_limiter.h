@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// ratelimit/bucket_rate_limiter.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_RATELIMIT_BUCKET_RATE_LIMITER_H_
 #define WORKQUEUE_RATELIMIT_BUCKET_RATE_LIMITER_H_
@@ -105,7 +101,14 @@ class BucketRateLimiter final : public RateLimiter<T> {
       : bucket_(std::move(bucket)) {}
 
   // Drops a few items whose tokens have come.
-  void DropSome() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void DropSome() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    constexpr int kSome = 2;  // more than a call adds
+    for (int i = 0; i < kSome && waiting_.size() > 0; ++i) {
+      if (waiting_.Oldest().Delay() > absl::ZeroDuration()) break;
+      waiting_.EraseOldest();
+    }
+    num_waiting_ = waiting_.size();
+  }
 
   const std::shared_ptr<TokenBucket> bucket_;
 
@@ -141,16 +144,6 @@ absl::Duration BucketRateLimiter<T, Hash, Eq>::WhenUpTo(const T& item,
   });
   num_waiting_ = waiting_.size();
   return delay;
-}
-
-template <typename T, typename Hash, typename Eq>
-void BucketRateLimiter<T, Hash, Eq>::DropSome() {
-  constexpr int kSome = 2;  // more than a call adds
-  for (int i = 0; i < kSome && waiting_.size() > 0; ++i) {
-    if (waiting_.Oldest().Delay() > absl::ZeroDuration()) break;
-    waiting_.EraseOldest();
-  }
-  num_waiting_ = waiting_.size();
 }
 
 }  // namespace workqueue

@@ -1,10 +1,6 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// -----------------------------------------------------------------------------
-// ratelimit/default_rate_limiters.h
-// -----------------------------------------------------------------------------
-//
 // Rate limiters for use where no other limiter is required. Their structure and
 // their figures come from client-go's functions of the same names.
 

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// ratelimit/item_fast_slow_rate_limiter.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_RATELIMIT_ITEM_FAST_SLOW_RATE_LIMITER_H_
 #define WORKQUEUE_RATELIMIT_ITEM_FAST_SLOW_RATE_LIMITER_H_
@@ -45,20 +41,9 @@ namespace workqueue {
 // quick retries again, and its `NumRequeues()` starts again at zero. Callers
 // that give up after a number of requeues must take this into account.
 //
-// Reason for this choice: an item that is still retried fails again within the
-// longer delay plus the time that it waits for a worker and is processed. An
-// item without a failure for longer than that has most likely been dropped
-// without a `Forget()`. The limiter does not evict the item with the fewest
-// failures. Otherwise a dropped item with many failures would stay
-// indefinitely, and items with few failures would never become slow.
-//
-// An item is not evicted as long as fewer than `max_tracked_items` other items
-// fail between two of its failures. So the bound should be at least the number
-// of items that may be failing at the same time. In an outage these may be all
-// items. Memory is allocated only for items that are tracked. If more items
-// than the bound fail in turn, each evicts the next, and none of them ever
-// becomes slow. To limit the rate of such retries, combine this limiter with a
-// `BucketRateLimiter` in a `MaxOfRateLimiter`.
+// `ItemExponentialFailureRateLimiter` has the reason for this choice, and
+// explains how to choose the bound. If more items than the bound fail in turn,
+// each evicts the next, and none of them ever becomes slow.
 //
 // Thread-safe.
 //

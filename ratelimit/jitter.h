@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// ratelimit/jitter.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_RATELIMIT_JITTER_H_
 #define WORKQUEUE_RATELIMIT_JITTER_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// ratelimit/max_of_rate_limiter.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_RATELIMIT_MAX_OF_RATE_LIMITER_H_
 #define WORKQUEUE_RATELIMIT_MAX_OF_RATE_LIMITER_H_

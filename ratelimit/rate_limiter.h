@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// ratelimit/rate_limiter.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_RATELIMIT_RATE_LIMITER_H_
 #define WORKQUEUE_RATELIMIT_RATE_LIMITER_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// ratelimit/with_max_wait_rate_limiter.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_RATELIMIT_WITH_MAX_WAIT_RATE_LIMITER_H_
 #define WORKQUEUE_RATELIMIT_WITH_MAX_WAIT_RATE_LIMITER_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/delaying_queue.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_DELAYING_QUEUE_H_
 #define WORKQUEUE_DELAYING_QUEUE_H_
@@ -127,9 +123,20 @@ class DelayingQueue final
   // not `options.clock`, or if `options.ordering` is not null.
   static absl::StatusOr<std::unique_ptr<DelayingQueue>> Create(
       std::unique_ptr<Interface<T>> queue,
-      DelayingQueueOptions<T> options = {});
+      DelayingQueueOptions<T> options = {}) {
+    absl::Status status = internal::CheckQueueBelow(
+        "queue", queue != nullptr, options.ordering != nullptr,
+        queue != nullptr && queue->clock() != options.clock.clock());
+    if (!status.ok()) return status;
+    return absl::WrapUnique(
+        new DelayingQueue(Layers(std::move(queue), std::move(options))));
+  }
 
-  ~DelayingQueue() override;
+  ~DelayingQueue() override {
+    stopped_ = true;
+    add_channel_.Close();
+    loop_->Remove(this);
+  }
 
   DelayingQueue(const DelayingQueue&) = delete;
   DelayingQueue& operator=(const DelayingQueue&) = delete;
@@ -141,13 +148,63 @@ class DelayingQueue final
                ? Base::AddItems(options, items)
                : AddWithDelay(options, items);
   }
-  absl::StatusOr<bool> CancelWait(const T& item) override;
+  absl::StatusOr<bool> CancelWait(const T& item) override {
+    const size_t hash = Hash()(item);
+    const absl::Time now = clock_->TimeNow();
+    MutexLock lock(&mu_);
+    if (ShuttingDown()) return false;
+    DrainAddChannel(now);
+    auto* const entry = waiting_.Find(item, hash);
+    if (entry == nullptr) return false;
+    waiting_.Remove(entry);
+    return true;
+  }
+
   absl::StatusOr<bool> ShutDownAndDrain(
-      std::optional<absl::Duration> drain) override;
-  void Close() override;
-  bool ShuttingDown() const override;
+      std::optional<absl::Duration> drain) override {
+    StopWaiting();
+    return Base::ShutDownAndDrain(drain);
+  }
+  void Close() override {
+    StopWaiting();
+    Base::Close();
+  }
+  bool ShuttingDown() const override {
+    return stopped_ || Base::ShuttingDown();
+  }
   absl::StatusOr<Snapshot<T>> TakeSnapshotWith(
-      const SnapshotOptions<T>& options) const override;
+      const SnapshotOptions<T>& options) const override {
+    if (!options.waiting) return Base::TakeSnapshotWith(options);
+    auto* const self = const_cast<DelayingQueue*>(this);  // takes in additions
+    const size_t hash = options.only != nullptr ? Hash()(*options.only) : 0;
+    const size_t max = options.only != nullptr ? 1 : options.max;
+    const absl::Time now = clock_->TimeNow();
+    absl::StatusOr<Snapshot<T>> snapshot;
+    {
+      HoldCallbacks hold;
+      MutexLock lock(&self->mu_);
+      if (!ShuttingDown()) self->DrainAddChannel(now);
+      snapshot = Base::TakeSnapshotWith(options);
+      if (!snapshot.ok() || ShuttingDown()) return snapshot;
+      snapshot->num_waiting += self->waiting_.size();
+      snapshot->waiting.reserve(snapshot->waiting.size() +
+                                std::min(max, self->waiting_.size()));
+      const auto copy = [&snapshot](const T& item, absl::Time ready_at) {
+        snapshot->waiting.push_back({item, ready_at, /*priority=*/0,
+                                     /*failures=*/0, /*last_error=*/""});
+      };
+      if (options.only == nullptr) {
+        self->waiting_.ForFirst(max, copy);
+      } else if (const auto* const entry =
+                     self->waiting_.Find(*options.only, hash)) {
+        copy(entry->item(), self->waiting_.DueAt(entry));
+      }
+    }
+    internal::SortWaiting(&*snapshot);
+    // In the queue below, items may wait, too.
+    while (snapshot->waiting.size() > max) snapshot->waiting.pop_back();
+    return snapshot;
+  }
 
  private:
   friend internal::RingOpener;
@@ -162,8 +219,24 @@ class DelayingQueue final
 
   // The parts of a delaying queue. Both layers share the loop.
   struct Layers {
-    explicit Layers(DelayingQueueOptions<T> given);
-    Layers(std::unique_ptr<Interface<T>> below, DelayingQueueOptions<T> given);
+    explicit Layers(DelayingQueueOptions<T> given)
+        : options(std::move(given)),
+          loop(options.clock.LoopOrNew(options.name)) {
+      QueueOptions<T> below;
+      below.name = options.name;
+      below.metrics_provider = options.metrics_provider;
+      below.log_sink = options.log_sink;
+      below.clock = loop;
+      below.ordering = std::move(options.ordering);
+      auto made = std::make_unique<OwnQueue>(std::move(below));
+      own_queue = made.get();
+      queue = std::move(made);
+    }
+
+    Layers(std::unique_ptr<Interface<T>> below, DelayingQueueOptions<T> given)
+        : options(std::move(given)),
+          loop(options.clock.LoopOrNew(options.name)),
+          queue(std::move(below)) {}
 
     DelayingQueueOptions<T> options;
     std::shared_ptr<WaitingLoop> loop;
@@ -171,52 +244,236 @@ class DelayingQueue final
     OwnQueue* own_queue = nullptr;  // `queue`, if none was given
   };
 
-  explicit DelayingQueue(Layers layers);
+  explicit DelayingQueue(Layers layers)
+      : Base(std::move(layers.queue)),
+        own_queue_(layers.own_queue),
+        clock_(layers.loop->clock()),
+        add_supersedes_waiting_(layers.options.add_supersedes_waiting),
+        retries_(internal::NewRetriesMetric(layers.options.name,
+                                            layers.options.metrics_provider)),
+        add_channel_([this] { loop_->Wake(this); }),
+        waiting_(layers.options.waiting_set, clock_),
+        errors_("queue", layers.options.name, layers.options.log_sink, clock_),
+        loop_(std::move(layers.loop)),
+        waiting_gauge_(internal::SampleGauge(
+            layers.options.name, layers.options.metrics_provider,
+            &MetricsProvider::NewWaitingItemsMetric, layers.options.log_sink,
+            loop_, [this] { return NumWaiting(); })) {
+    loop_->Add(this);
+  }
 
   // Takes in no more items, and drops the items that wait.
-  void StopWaiting();
+  void StopWaiting() {
+    stopped_ = true;
+    add_channel_.Close();
+    loop_->Wake(this);
+  }
 
   // The parts of `AddItems()`. The first is not inline, so that an `Add()` does
-  // not pay for it. The others add without a delay, with one, and with one that
-  // replaces the time of an item that waits.
+  // not pay for it.
   ABSL_ATTRIBUTE_NOINLINE absl::Status AddWithDelay(const AddOptions& options,
-                                                    absl::Span<const T> items);
-  absl::Status AddNow(const AddOptions& options, absl::Span<const T> items);
-  absl::Status AddLater(const T& item, absl::Duration delay);
-  absl::Status AddAnew(absl::Span<const T> items, absl::Duration delay);
+                                                    absl::Span<const T> items) {
+    absl::Status status = CheckAddOptions(options, AddSupport::kDelayed);
+    if (!status.ok()) return status;
+    if (options.reschedule) {
+      return AddAnew(items, options.after.value_or(absl::ZeroDuration()));
+    }
+    if (!options.after.has_value()) return AddNow(options, items);
+    for (const T& item : items) status.Update(AddLater(item, *options.after));
+    return status;
+  }
+
+  // Adds without a delay.
+  absl::Status AddNow(const AddOptions& options, absl::Span<const T> items) {
+    if (!add_supersedes_waiting_) return Base::AddItems(options, items);
+    return AddAnew(items, absl::ZeroDuration());
+  }
+
+  // Adds with a delay.
+  absl::Status AddLater(const T& item, absl::Duration delay) {
+    if (ShuttingDown()) return internal::ShuttingDownError();
+    if (retries_ != nullptr) retries_->Inc();
+    if (delay <= absl::ZeroDuration()) {
+      return AddNow(internal::kAddAtOnce, this->One(item));
+    }
+    const size_t hash = Hash()(item);
+    const absl::Time ready_at = clock_->TimeNow() + delay;
+    using Result = typename AddChannel::TryPushResult;
+    const Result result = add_channel_.TryPush(item, hash, ready_at);
+    if (result == Result::kPushed) return absl::OkStatus();
+    if (result == Result::kClosed) return internal::ShuttingDownError();
+    if (result == Result::kFull) {
+      MakeRoomInAddChannel();
+    } else if (AddIfDue(item, hash, ready_at)) {
+      return absl::OkStatus();  // The loop need not run for it.
+    }
+    return add_channel_.Push(item, hash, ready_at)
+               ? absl::OkStatus()
+               : internal::ShuttingDownError();
+  }
+
+  // Adds with a delay that replaces the time of an item that waits.
+  absl::Status AddAnew(absl::Span<const T> items, absl::Duration delay) {
+    const absl::Time now = clock_->TimeNow();
+    absl::Status status;
+    if (items.empty()) return status;
+    HoldCallbacks hold;
+    MutexLock lock(&mu_);
+    if (ShuttingDown()) return internal::ShuttingDownError();
+    DrainAddChannel(now);
+    for (const T& item : items) {
+      const size_t hash = Hash()(item);
+      if (delay <= absl::ZeroDuration()) {
+        status.Update(AddInsteadOfWaiting(item, hash));
+      } else {
+        waiting_.InsertOrMove(item, hash, now + delay, now);
+      }
+    }
+    if (delay > absl::ZeroDuration()) add_channel_.WakeBy(waiting_.NextWake());
+    return status;
+  }
 
   // If `item`, which hashes to `hash`, is due by now, adds it to the queue
   // below and removes it from the waiting items. Returns false if it is not due
   // or not taken; the loop must add it then.
   bool AddIfDue(const T& item, size_t hash, absl::Time ready_at)
-      ABSL_LOCKS_EXCLUDED(mu_);
+      ABSL_LOCKS_EXCLUDED(mu_) {
+    const absl::Time now = clock_->TimeNow();
+    if (now < ready_at) return false;
+    bool taken = false;
+    internal::TryCall([&] {
+      HoldCallbacks hold;
+      MutexLock lock(&mu_);
+      DrainAddChannel(now);
+      taken = AddInsteadOfWaiting(item, hash).ok();
+    });
+    return taken;
+  }
 
   // Takes in the additions, unless the loop soon does. Does not if that throws,
   // or if a thread, maybe this one, holds mu_.
-  void MakeRoomInAddChannel() ABSL_LOCKS_EXCLUDED(mu_);
+  void MakeRoomInAddChannel() ABSL_LOCKS_EXCLUDED(mu_) {
+    const absl::Time now = clock_->TimeNow();
+    if (add_channel_.AwaitRoom()) return;
+    const internal::MutexTryLock lock(&mu_);
+    if (!lock.held() || ShuttingDown()) return;
+    internal::TryCall(
+        [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { DrainAddChannel(now); });
+  }
 
   // Called by the waiting loop: takes in the additions, and moves the items
   // that are due to the queue below.
-  absl::Time Run(absl::Time now) override;
+  absl::Time Run(absl::Time now) override {
+    if (ShuttingDown()) {
+      add_channel_.Close();
+      MutexLock lock(&mu_);
+      decltype(received_)().swap(received_);
+      taken_in_ = 0;
+      waiting_.Clear();
+      return absl::InfiniteFuture();
+    }
+    add_channel_.Awake();
+    bool took_in_all = false;
+    {
+      MutexLock lock(&mu_);
+      took_in_all = errors_.Try(
+          [] { return "what was added cannot be taken in yet"; },
+          [this, now]()
+              ABSL_NO_THREAD_SAFETY_ANALYSIS { DrainAddChannel(now); });
+    }
+    while (AddDueBatch(now)) {
+    }
+    MutexLock lock(&mu_);
+    absl::Time next = waiting_.NextWake();
+    if (!took_in_all) {
+      next = std::min(next, now + internal::RetryDelay());
+      add_channel_.StallUntil(next);
+      return next;
+    }
+    // An exception in another thread may have left some to be taken in.
+    if (!received_.empty()) return absl::InfinitePast();
+    return add_channel_.SleepUntil(next) ? next : absl::InfinitePast();
+  }
 
   // Takes in the additions so far. If something throws, the next call takes in
   // the rest.
-  void DrainAddChannel(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void DrainAddChannel(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    const auto insert_received = [this, now]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      for (; taken_in_ < received_.size(); ++taken_in_) {
+        auto& addition = received_[taken_in_];
+        waiting_.Insert(std::move_if_noexcept(addition.item), addition.hash,
+                        addition.ready_at, now);
+      }
+      received_.clear();
+      taken_in_ = 0;
+      // The channel may have grown beyond its size.
+      if (received_.capacity() > 2 * AddChannel::kCapacity) {
+        decltype(received_)().swap(received_);
+      }
+    };
+    insert_received();  // what an exception left
+    add_channel_.Receive(&received_);
+    insert_received();
+  }
 
   // Returns the number of waiting items.
-  size_t NumWaiting() ABSL_LOCKS_EXCLUDED(mu_);
+  size_t NumWaiting() ABSL_LOCKS_EXCLUDED(mu_) {
+    if (ShuttingDown()) return 0;
+    const absl::Time now = clock_->TimeNow();
+    MutexLock lock(&mu_);
+    DrainAddChannel(now);
+    return waiting_.size();
+  }
 
   // Moves some of the items that are due to the queue below, and returns
   // whether more may be due. `add(item)` adds an item to that queue, and
   // returns a status.
-  bool AddDueBatch(absl::Time now);
+  bool AddDueBatch(absl::Time now) {
+    HoldCallbacks hold;
+    MutexLock lock(&mu_);
+    if (own_queue_ == nullptr) {
+      return AddDueBatch(now, [this](const T& item) {
+        return Base::AddItems(internal::kAddAtOnce, this->One(item));
+      });
+    }
+    // With one lock for all.
+    return own_queue_->AddSeveral([this, now](auto add)
+                                      ABSL_NO_THREAD_SAFETY_ANALYSIS {
+                                        return this->AddDueBatch(now, add);
+                                      });
+  }
+
   template <typename F>
-  bool AddDueBatch(absl::Time now, F add) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool AddDueBatch(absl::Time now, F add) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    constexpr int kBatchSize = 100;
+    for (int i = 0; i < kBatchSize; ++i) {
+      auto* const due = waiting_.Due(now);
+      if (due == nullptr) return false;
+      const bool added = errors_.Try(
+          [due] { return internal::DueButNotAdded(due->item()); },
+          [this, due, &add] {
+            absl::Status status = add(due->item());
+            // What is shut down meanwhile drops what waits.
+            return !status.ok() && ShuttingDown() ? absl::OkStatus() : status;
+          });
+      if (added) {
+        waiting_.Remove(due);
+      } else {
+        waiting_.Postpone(due, now + internal::RetryDelay(), now);
+      }
+    }
+    return true;
+  }
 
   // Adds `item`, which hashes to `hash`, to the queue below and removes it from
   // the waiting items. If the queue below does not take it, does neither.
   absl::Status AddInsteadOfWaiting(const T& item, size_t hash)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    auto* const entry = waiting_.Find(item, hash);
+    absl::Status status = Base::AddItems(internal::kAddAtOnce, this->One(item));
+    if (status.ok() && entry != nullptr) waiting_.Remove(entry);
+    return status;
+  }
 
   OwnQueue* const own_queue_;  // the queue below; null if it was given
   Clock* const clock_;
@@ -240,341 +497,7 @@ class DelayingQueue final
   const std::unique_ptr<internal::Ticker> waiting_gauge_;
 };
 
-// Implementation details follow.
-
-template <typename T, typename Hash, typename Eq>
-DelayingQueue<T, Hash, Eq>::Layers::Layers(DelayingQueueOptions<T> given)
-    : options(std::move(given)), loop(options.clock.LoopOrNew(options.name)) {
-  QueueOptions<T> below;
-  below.name = options.name;
-  below.metrics_provider = options.metrics_provider;
-  below.log_sink = options.log_sink;
-  below.clock = loop;
-  below.ordering = std::move(options.ordering);
-  auto made = std::make_unique<OwnQueue>(std::move(below));
-  own_queue = made.get();
-  queue = std::move(made);
-}
-
-template <typename T, typename Hash, typename Eq>
-DelayingQueue<T, Hash, Eq>::Layers::Layers(std::unique_ptr<Interface<T>> below,
-                                           DelayingQueueOptions<T> given)
-    : options(std::move(given)),
-      loop(options.clock.LoopOrNew(options.name)),
-      queue(std::move(below)) {}
-
-template <typename T, typename Hash, typename Eq>
-absl::StatusOr<std::unique_ptr<DelayingQueue<T, Hash, Eq>>>
-DelayingQueue<T, Hash, Eq>::Create(std::unique_ptr<Interface<T>> queue,
-                                   DelayingQueueOptions<T> options) {
-  absl::Status status = internal::CheckQueueBelow(
-      "queue", queue != nullptr, options.ordering != nullptr,
-      queue != nullptr && queue->clock() != options.clock.clock());
-  if (!status.ok()) return status;
-  return absl::WrapUnique(
-      new DelayingQueue(Layers(std::move(queue), std::move(options))));
-}
-
-template <typename T, typename Hash, typename Eq>
-DelayingQueue<T, Hash, Eq>::DelayingQueue(Layers layers)
-    : Base(std::move(layers.queue)),
-      own_queue_(layers.own_queue),
-      clock_(layers.loop->clock()),
-      add_supersedes_waiting_(layers.options.add_supersedes_waiting),
-      retries_(internal::NewRetriesMetric(layers.options.name,
-                                          layers.options.metrics_provider)),
-      add_channel_([this] { loop_->Wake(this); }),
-      waiting_(layers.options.waiting_set, clock_),
-      errors_("queue", layers.options.name, layers.options.log_sink, clock_),
-      loop_(std::move(layers.loop)),
-      waiting_gauge_(internal::SampleGauge(
-          layers.options.name, layers.options.metrics_provider,
-          &MetricsProvider::NewWaitingItemsMetric, layers.options.log_sink,
-          loop_, [this] { return NumWaiting(); })) {
-  loop_->Add(this);
-}
-
-template <typename T, typename Hash, typename Eq>
-DelayingQueue<T, Hash, Eq>::~DelayingQueue() {
-  stopped_ = true;
-  add_channel_.Close();
-  loop_->Remove(this);
-}
-
-template <typename T, typename Hash, typename Eq>
-absl::Status DelayingQueue<T, Hash, Eq>::AddWithDelay(
-    const AddOptions& options, absl::Span<const T> items) {
-  absl::Status status = CheckAddOptions(options, AddSupport::kDelayed);
-  if (!status.ok()) return status;
-  if (options.reschedule) {
-    return AddAnew(items, options.after.value_or(absl::ZeroDuration()));
-  }
-  if (!options.after.has_value()) return AddNow(options, items);
-  for (const T& item : items) status.Update(AddLater(item, *options.after));
-  return status;
-}
-
-template <typename T, typename Hash, typename Eq>
-absl::Status DelayingQueue<T, Hash, Eq>::AddNow(const AddOptions& options,
-                                                absl::Span<const T> items) {
-  if (!add_supersedes_waiting_) return Base::AddItems(options, items);
-  return AddAnew(items, absl::ZeroDuration());
-}
-
-template <typename T, typename Hash, typename Eq>
-absl::Status DelayingQueue<T, Hash, Eq>::AddLater(const T& item,
-                                                  absl::Duration delay) {
-  if (ShuttingDown()) return internal::ShuttingDownError();
-  if (retries_ != nullptr) retries_->Inc();
-  if (delay <= absl::ZeroDuration()) {
-    return AddNow(internal::kAddAtOnce, this->One(item));
-  }
-  const size_t hash = Hash()(item);
-  const absl::Time ready_at = clock_->TimeNow() + delay;
-  using Result = typename AddChannel::TryPushResult;
-  const Result result = add_channel_.TryPush(item, hash, ready_at);
-  if (result == Result::kPushed) return absl::OkStatus();
-  if (result == Result::kClosed) return internal::ShuttingDownError();
-  if (result == Result::kFull) {
-    MakeRoomInAddChannel();
-  } else if (AddIfDue(item, hash, ready_at)) {
-    return absl::OkStatus();  // The loop need not run for it.
-  }
-  return add_channel_.Push(item, hash, ready_at)
-             ? absl::OkStatus()
-             : internal::ShuttingDownError();
-}
-
-template <typename T, typename Hash, typename Eq>
-absl::Status DelayingQueue<T, Hash, Eq>::AddAnew(absl::Span<const T> items,
-                                                 absl::Duration delay) {
-  const absl::Time now = clock_->TimeNow();
-  absl::Status status;
-  if (items.empty()) return status;
-  HoldCallbacks hold;
-  MutexLock lock(&mu_);
-  if (ShuttingDown()) return internal::ShuttingDownError();
-  DrainAddChannel(now);
-  for (const T& item : items) {
-    const size_t hash = Hash()(item);
-    if (delay <= absl::ZeroDuration()) {
-      status.Update(AddInsteadOfWaiting(item, hash));
-    } else {
-      waiting_.InsertOrMove(item, hash, now + delay, now);
-    }
-  }
-  if (delay > absl::ZeroDuration()) add_channel_.WakeBy(waiting_.NextWake());
-  return status;
-}
-
-template <typename T, typename Hash, typename Eq>
-bool DelayingQueue<T, Hash, Eq>::AddIfDue(const T& item, size_t hash,
-                                          absl::Time ready_at) {
-  const absl::Time now = clock_->TimeNow();
-  if (now < ready_at) return false;
-  bool taken = false;
-  internal::TryCall([&] {
-    HoldCallbacks hold;
-    MutexLock lock(&mu_);
-    DrainAddChannel(now);
-    taken = AddInsteadOfWaiting(item, hash).ok();
-  });
-  return taken;
-}
-
-template <typename T, typename Hash, typename Eq>
-void DelayingQueue<T, Hash, Eq>::MakeRoomInAddChannel() {
-  const absl::Time now = clock_->TimeNow();
-  if (add_channel_.AwaitRoom()) return;
-  const internal::MutexTryLock lock(&mu_);
-  if (!lock.held() || ShuttingDown()) return;
-  internal::TryCall(
-      [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { DrainAddChannel(now); });
-}
-
-template <typename T, typename Hash, typename Eq>
-absl::StatusOr<bool> DelayingQueue<T, Hash, Eq>::CancelWait(const T& item) {
-  const size_t hash = Hash()(item);
-  const absl::Time now = clock_->TimeNow();
-  MutexLock lock(&mu_);
-  if (ShuttingDown()) return false;
-  DrainAddChannel(now);
-  auto* const entry = waiting_.Find(item, hash);
-  if (entry == nullptr) return false;
-  waiting_.Remove(entry);
-  return true;
-}
-
-template <typename T, typename Hash, typename Eq>
-absl::Status DelayingQueue<T, Hash, Eq>::AddInsteadOfWaiting(const T& item,
-                                                             size_t hash) {
-  auto* const entry = waiting_.Find(item, hash);
-  absl::Status status = Base::AddItems(internal::kAddAtOnce, this->One(item));
-  if (status.ok() && entry != nullptr) waiting_.Remove(entry);
-  return status;
-}
-
-template <typename T, typename Hash, typename Eq>
-absl::StatusOr<bool> DelayingQueue<T, Hash, Eq>::ShutDownAndDrain(
-    std::optional<absl::Duration> drain) {
-  StopWaiting();
-  return Base::ShutDownAndDrain(drain);
-}
-
-template <typename T, typename Hash, typename Eq>
-void DelayingQueue<T, Hash, Eq>::Close() {
-  StopWaiting();
-  Base::Close();
-}
-
-template <typename T, typename Hash, typename Eq>
-bool DelayingQueue<T, Hash, Eq>::ShuttingDown() const {
-  return stopped_ || Base::ShuttingDown();
-}
-
-template <typename T, typename Hash, typename Eq>
-void DelayingQueue<T, Hash, Eq>::StopWaiting() {
-  stopped_ = true;
-  add_channel_.Close();
-  loop_->Wake(this);
-}
-
-template <typename T, typename Hash, typename Eq>
-absl::StatusOr<Snapshot<T>> DelayingQueue<T, Hash, Eq>::TakeSnapshotWith(
-    const SnapshotOptions<T>& options) const {
-  if (!options.waiting) return Base::TakeSnapshotWith(options);
-  auto* const self = const_cast<DelayingQueue*>(this);  // takes in additions
-  const size_t hash = options.only != nullptr ? Hash()(*options.only) : 0;
-  const size_t max = options.only != nullptr ? 1 : options.max;
-  const absl::Time now = clock_->TimeNow();
-  absl::StatusOr<Snapshot<T>> snapshot;
-  {
-    HoldCallbacks hold;
-    MutexLock lock(&self->mu_);
-    if (!ShuttingDown()) self->DrainAddChannel(now);
-    snapshot = Base::TakeSnapshotWith(options);
-    if (!snapshot.ok() || ShuttingDown()) return snapshot;
-    snapshot->num_waiting += self->waiting_.size();
-    snapshot->waiting.reserve(snapshot->waiting.size() +
-                              std::min(max, self->waiting_.size()));
-    const auto copy = [&snapshot](const T& item, absl::Time ready_at) {
-      snapshot->waiting.push_back(
-          {item, ready_at, /*priority=*/0, /*failures=*/0, /*last_error=*/""});
-    };
-    if (options.only == nullptr) {
-      self->waiting_.ForFirst(max, copy);
-    } else if (const auto* const entry =
-                   self->waiting_.Find(*options.only, hash)) {
-      copy(entry->item(), self->waiting_.DueAt(entry));
-    }
-  }
-  internal::SortWaiting(&*snapshot);
-  // In the queue below, items may wait, too.
-  while (snapshot->waiting.size() > max) snapshot->waiting.pop_back();
-  return snapshot;
-}
-
-template <typename T, typename Hash, typename Eq>
-size_t DelayingQueue<T, Hash, Eq>::NumWaiting() {
-  if (ShuttingDown()) return 0;
-  const absl::Time now = clock_->TimeNow();
-  MutexLock lock(&mu_);
-  DrainAddChannel(now);
-  return waiting_.size();
-}
-
-template <typename T, typename Hash, typename Eq>
-absl::Time DelayingQueue<T, Hash, Eq>::Run(absl::Time now) {
-  if (ShuttingDown()) {
-    add_channel_.Close();
-    MutexLock lock(&mu_);
-    decltype(received_)().swap(received_);
-    taken_in_ = 0;
-    waiting_.Clear();
-    return absl::InfiniteFuture();
-  }
-  add_channel_.Awake();
-  bool took_in_all = false;
-  {
-    MutexLock lock(&mu_);
-    took_in_all = errors_.Try(
-        [] { return "what was added cannot be taken in yet"; },
-        [this, now]() ABSL_NO_THREAD_SAFETY_ANALYSIS { DrainAddChannel(now); });
-  }
-  while (AddDueBatch(now)) {
-  }
-  MutexLock lock(&mu_);
-  absl::Time next = waiting_.NextWake();
-  if (!took_in_all) {
-    next = std::min(next, now + internal::RetryDelay());
-    add_channel_.StallUntil(next);
-    return next;
-  }
-  // An exception in another thread may have left some to be taken in.
-  if (!received_.empty()) return absl::InfinitePast();
-  return add_channel_.SleepUntil(next) ? next : absl::InfinitePast();
-}
-
-template <typename T, typename Hash, typename Eq>
-void DelayingQueue<T, Hash, Eq>::DrainAddChannel(absl::Time now) {
-  const auto insert_received = [this, now]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    for (; taken_in_ < received_.size(); ++taken_in_) {
-      auto& addition = received_[taken_in_];
-      waiting_.Insert(std::move_if_noexcept(addition.item), addition.hash,
-                      addition.ready_at, now);
-    }
-    received_.clear();
-    taken_in_ = 0;
-    // The channel may have grown beyond its size.
-    if (received_.capacity() > 2 * AddChannel::kCapacity) {
-      decltype(received_)().swap(received_);
-    }
-  };
-  insert_received();  // what an exception left
-  add_channel_.Receive(&received_);
-  insert_received();
-}
-
-template <typename T, typename Hash, typename Eq>
-bool DelayingQueue<T, Hash, Eq>::AddDueBatch(absl::Time now) {
-  HoldCallbacks hold;
-  MutexLock lock(&mu_);
-  if (own_queue_ == nullptr) {
-    return AddDueBatch(now, [this](const T& item) {
-      return Base::AddItems(internal::kAddAtOnce, this->One(item));
-    });
-  }
-  // With one lock for all.
-  return own_queue_->AddSeveral([this, now](auto add)
-                                    ABSL_NO_THREAD_SAFETY_ANALYSIS {
-                                      return this->AddDueBatch(now, add);
-                                    });
-}
-
-template <typename T, typename Hash, typename Eq>
-template <typename F>
-bool DelayingQueue<T, Hash, Eq>::AddDueBatch(absl::Time now, F add) {
-  constexpr int kBatchSize = 100;
-  for (int i = 0; i < kBatchSize; ++i) {
-    auto* const due = waiting_.Due(now);
-    if (due == nullptr) return false;
-    const bool added = errors_.Try(
-        [due] { return internal::DueButNotAdded(due->item()); },
-        [this, due, &add] {
-          absl::Status status = add(due->item());
-          // What is shut down meanwhile drops what waits.
-          return !status.ok() && ShuttingDown() ? absl::OkStatus() : status;
-        });
-    if (added) {
-      waiting_.Remove(due);
-    } else {
-      waiting_.Postpone(due, now + internal::RetryDelay(), now);
-    }
-  }
-  return true;
-}
-
-// Instantiated in delaying_queue.cc.
+// Instantiated in string_queues.cc.
 extern template class DelayingQueue<std::string>;
 
 }  // namespace workqueue

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/executor.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_EXECUTOR_H_
 #define WORKQUEUE_EXECUTOR_H_

@@ -5,11 +5,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
 #include "workqueue/base/check_duration.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 absl::Status CheckFailureLedgerOptions(const FailureLedgerOptions& options) {
   if (options.max_failures.has_value() && *options.max_failures < 1) {
@@ -22,5 +20,4 @@ absl::Status CheckFailureLedgerOptions(const FailureLedgerOptions& options) {
   return CheckPositive("max_failing_time", options.max_failing_time);
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

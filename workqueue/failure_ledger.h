@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/failure_ledger.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_FAILURE_LEDGER_H_
 #define WORKQUEUE_FAILURE_LEDGER_H_
@@ -198,7 +194,34 @@ class FailureLedger {
   // The part of RecordFailure() that needs the lock. Returns whether the item
   // is parked now, and was not before this call.
   bool Record(const T& item, size_t hash, std::string& error, absl::Time now,
-              bool* is_parked) ABSL_LOCKS_EXCLUDED(mu_);
+              bool* is_parked) ABSL_LOCKS_EXCLUDED(mu_) {
+    internal::MutexLock lock(&mu_);
+    const auto [entry, is_new] = entries_.FindOrInsert(item, hash);
+    // From here on nothing throws.
+    *is_parked = entry->parked;
+    if (entry->parked) return false;
+    if (is_new) {
+      entry->first_failed_at = now;
+    } else {
+      failing_.Remove(entry);
+    }
+    if (entry->failures < std::numeric_limits<int>::max()) ++entry->failures;
+    entry->last_failed_at = now;
+    entry->last_error = std::move(error);
+    const bool at_limit = ReachesLimit(*entry);
+    if (at_limit && parked_.size() < options_.max_parked) {
+      entry->parked = *is_parked = true;
+      parked_.PushFront(entry);
+    } else {
+      if (at_limit) ++num_refused_;
+      failing_.PushBack(entry);
+      if (!options_.parks() && failing_.size() > kMaxFailing) {
+        Erase(failing_.front());
+      }
+    }
+    UpdateNumbers();
+    return *is_parked;
+  }
 
   // Whether the failures of `entry` reach a limit.
   bool ReachesLimit(const Entry& entry) const {
@@ -210,7 +233,17 @@ class FailureLedger {
 
   // Ends a call of Unpark(). `taken` is whether the queue has taken the item.
   // Returns whether the item has been put back. Throws nothing.
-  bool EndUnparking(Unparking* unparking, bool taken) ABSL_LOCKS_EXCLUDED(mu_);
+  bool EndUnparking(Unparking* unparking, bool taken) ABSL_LOCKS_EXCLUDED(mu_) {
+    {
+      internal::MutexLock lock(&mu_);
+      if (unparking->entry == nullptr) return true;  // A worker has the item.
+      unparking->entry->unparking = nullptr;
+      if (!taken) return false;
+      Erase(unparking->entry);
+    }
+    RecordUnparked();
+    return true;
+  }
 
   // Returns the list of which `entry` is an element.
   internal::IntrusiveList<Entry>& ListOf(const Entry* entry)
@@ -219,7 +252,19 @@ class FailureLedger {
   }
 
   // Erases `entry`. Throws nothing.
-  void Erase(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Erase(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    ListOf(entry).Remove(entry);
+    if (entry->unparking != nullptr) entry->unparking->entry = nullptr;
+    entries_.Erase(entry);
+    if (ABSL_PREDICT_FALSE(entries_.CompactionDue())) {
+      if (Entry* const from = entries_.NextToMove()) {
+        Entry* const moved = entries_.Move(from);
+        ListOf(moved).ReplaceByCopy(moved);
+        if (moved->unparking != nullptr) moved->unparking->entry = moved;
+      }
+    }
+    UpdateNumbers();
+  }
 
   // Updates the numbers that are read without the lock.
   void UpdateNumbers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
@@ -255,8 +300,6 @@ class FailureLedger {
   std::atomic<size_t> num_failing_{0};
   std::atomic<size_t> num_parked_{0};
 };
-
-// Implementation details follow.
 
 template <typename T, typename Hash, typename Eq>
 absl::StatusOr<std::unique_ptr<FailureLedger<T, Hash, Eq>>>
@@ -300,38 +343,6 @@ bool FailureLedger<T, Hash, Eq>::RecordFailure(const T& item,
 }
 
 template <typename T, typename Hash, typename Eq>
-bool FailureLedger<T, Hash, Eq>::Record(const T& item, size_t hash,
-                                        std::string& error, absl::Time now,
-                                        bool* is_parked) {
-  internal::MutexLock lock(&mu_);
-  const auto [entry, is_new] = entries_.FindOrInsert(item, hash);
-  // From here on nothing throws.
-  *is_parked = entry->parked;
-  if (entry->parked) return false;
-  if (is_new) {
-    entry->first_failed_at = now;
-  } else {
-    failing_.Remove(entry);
-  }
-  if (entry->failures < std::numeric_limits<int>::max()) ++entry->failures;
-  entry->last_failed_at = now;
-  entry->last_error = std::move(error);
-  const bool at_limit = ReachesLimit(*entry);
-  if (at_limit && parked_.size() < options_.max_parked) {
-    entry->parked = *is_parked = true;
-    parked_.PushFront(entry);
-  } else {
-    if (at_limit) ++num_refused_;
-    failing_.PushBack(entry);
-    if (!options_.parks() && failing_.size() > kMaxFailing) {
-      Erase(failing_.front());
-    }
-  }
-  UpdateNumbers();
-  return *is_parked;
-}
-
-template <typename T, typename Hash, typename Eq>
 void FailureLedger<T, Hash, Eq>::Forget(const T& item) {
   if (num_failing() == 0) return;
   const size_t hash = Hash()(item);
@@ -358,20 +369,6 @@ bool FailureLedger<T, Hash, Eq>::Unpark(const T& item, Interface<T>* queue) {
   const bool taken = queue->Add(item);
   std::move(stay).Cancel();
   return EndUnparking(&unparking, taken);
-}
-
-template <typename T, typename Hash, typename Eq>
-bool FailureLedger<T, Hash, Eq>::EndUnparking(Unparking* unparking,
-                                              bool taken) {
-  {
-    internal::MutexLock lock(&mu_);
-    if (unparking->entry == nullptr) return true;  // A worker has the item.
-    unparking->entry->unparking = nullptr;
-    if (!taken) return false;
-    Erase(unparking->entry);
-  }
-  RecordUnparked();
-  return true;
 }
 
 template <typename T, typename Hash, typename Eq>
@@ -435,21 +432,6 @@ std::optional<FailedItem<T>> FailureLedger<T, Hash, Eq>::Find(
   const Entry* const entry = entries_.Find(item, hash);
   if (entry == nullptr) return std::nullopt;
   return ToFailedItem(*entry);
-}
-
-template <typename T, typename Hash, typename Eq>
-void FailureLedger<T, Hash, Eq>::Erase(Entry* entry) {
-  ListOf(entry).Remove(entry);
-  if (entry->unparking != nullptr) entry->unparking->entry = nullptr;
-  entries_.Erase(entry);
-  if (ABSL_PREDICT_FALSE(entries_.CompactionDue())) {
-    if (Entry* const from = entries_.NextToMove()) {
-      Entry* const moved = entries_.Move(from);
-      ListOf(moved).ReplaceByCopy(moved);
-      if (moved->unparking != nullptr) moved->unparking->entry = moved;
-    }
-  }
-  UpdateNumbers();
 }
 
 }  // namespace workqueue

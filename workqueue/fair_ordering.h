@@ -1,16 +1,11 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/fair_ordering.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_FAIR_ORDERING_H_
 #define WORKQUEUE_FAIR_ORDERING_H_
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -164,12 +159,83 @@ class FairOrdering final : public internal::FairTurns<T> {
   static absl::StatusOr<std::unique_ptr<FairOrdering>> Create(
       GroupOf group_of, WeightOf weight_of = nullptr);
 
-  void Push(QueuedItem<T>* item) override;
-  QueuedItem<T>* Pop() override;
-  void OnDone(QueuedItem<T>* item) override;
-  bool Remove(QueuedItem<T>* item) override;
+  void Push(QueuedItem<T>* item) override {
+    Lane* lane = this->FindOrInsertRoot(*item, Counts(0));
+    absl::Cleanup undo = [this, &lane] { this->Update(lane); };
+    for (size_t d = 0; d < dimensions_.size(); ++d) {
+      FairGroup* const group = FindOrInsertGroup(item->item(), d, lane->group);
+      lane = this->FindOrInsertLane(group, lane, Counts(d + 1));
+    }
+    std::move(undo).Cancel();
+    this->Insert(item, lane);
+  }
+
+  QueuedItem<T>* Pop() override {
+    Lane* const lane = this->NextLane();
+    if (has_records_) {
+      const QueuedItem<T>* const item = lane->items.front();
+      Record* const record =
+          records_.FindOrInsert(item, internal::PointerHash(item)).first;
+      record->group = lane->group;
+      record->is_retry = item->is_retry();
+    }
+    return this->PopFrom(lane);
+  }
+
+  void OnDone(QueuedItem<T>* item) override {
+    if (!has_records_) return;
+    Record* const record = records_.Find(item, internal::PointerHash(item));
+    FairGroup* const group = record->group;
+    const bool is_retry = record->is_retry;
+    records_.Erase(record);
+    this->EndProcessing(group, is_retry);
+  }
+
+  bool Remove(QueuedItem<T>* item) override {
+    Lane* lane = nullptr;
+    if (!internal::TryCall([&] { lane = FindLane(*item); })) {
+      lane = SearchLane(item);
+    }
+    this->Take(item, lane);
+    return true;
+  }
+
   std::vector<OrderingBound<T>> Bounds(const QueuedItem<T>* item,
-                                       size_t max_items) const override;
+                                       size_t max_items) const override {
+    // Null stands for the retries.
+    absl::flat_hash_set<const FairGroup*> of_item;
+    if (item != nullptr) {
+      const FairGroup* group = FindLane(*item)->group;
+      for (; group != nullptr; group = group->parent) of_item.insert(group);
+      if (item->is_retry()) of_item.insert(nullptr);
+    }
+    const bool holds_retries_back = this->HoldsRetriesBack();
+    std::vector<OrderingBound<T>> bounds;
+    absl::flat_hash_map<const FairGroup*, size_t> indices;
+    const auto count = [&](const FairGroup* group, const T& processing) {
+      const size_t max =
+          group == nullptr ? this->max_retries() : group->max_in_process;
+      if (max == kUnbounded) return;
+      const bool holds_back = group == nullptr
+                                  ? holds_retries_back
+                                  : group->AtBound() && !group->lanes.empty();
+      if (item != nullptr && !(holds_back && of_item.contains(group))) return;
+      const auto [it, is_new] = indices.try_emplace(group, bounds.size());
+      if (is_new) bounds.push_back({NameOf(group), max, 0, holds_back, {}});
+      OrderingBound<T>& bound = bounds[it->second];
+      ++bound.processing;
+      if (bound.items.size() < max_items) bound.items.push_back(processing);
+    };
+    records_.ForEach([&count](const Record& record) {
+      const T& processing = record.item()->item();
+      for (const FairGroup* group = record.group; group != nullptr;
+           group = group->parent) {
+        count(group, processing);
+      }
+      if (record.is_retry) count(nullptr, processing);
+    });
+    return bounds;
+  }
 
  private:
   using Options = FairOrderingOptions<T, Group>;
@@ -205,7 +271,11 @@ class FairOrdering final : public internal::FairTurns<T> {
   };
   static constexpr size_t kUnbounded = std::numeric_limits<size_t>::max();
 
-  explicit FairOrdering(Options options);
+  explicit FairOrdering(Options options)
+      : Turns(options.max_retries_in_process, HasCounts(options.dimensions)),
+        dimensions_(std::move(options.dimensions)),
+        has_records_(this->counts_groups() ||
+                     options.max_retries_in_process != kUnbounded) {}
 
   // Whether what is in process must be counted by group.
   static bool HasCounts(
@@ -224,17 +294,65 @@ class FairOrdering final : public internal::FairTurns<T> {
 
   // Returns the group of `item` in dimension `d`, within `outer`. It is new if
   // there was none.
-  FairGroup* FindOrInsertGroup(const T& item, size_t d, FairGroup* outer);
+  FairGroup* FindOrInsertGroup(const T& item, size_t d, FairGroup* outer) {
+    const FairDimension<T, Group>& dimension = dimensions_[d];
+    Key key{outer, dimension.group_of(item)};
+    const size_t hash = HashOf(key);
+    const auto found = groups_.FindOrInsert(std::move(key), hash);
+    KeyedGroup* const group = found.first;
+    if (!found.second) return group;
+    absl::Cleanup undo = [this, group] { groups_.Erase(group); };
+    if (dimension.weight_of != nullptr) {
+      group->weight = std::max(1, dimension.weight_of(group->item().group));
+    }
+    std::move(undo).Cancel();
+    group->parent = outer;
+    group->max_in_process = dimension.max_in_process;
+    return group;
+  }
 
   // Return the lane that contains `item`. `FindLane()` calls functions that may
   // throw. `SearchLane()` searches all lanes. It need not search the roots,
   // because it is called only if there are dimensions.
-  Lane* FindLane(const QueuedItem<T>& item) const;
-  Lane* SearchLane(const QueuedItem<T>* item) const;
+  Lane* FindLane(const QueuedItem<T>& item) const {
+    Lane* lane = this->FindRoot(item);
+    for (const FairDimension<T, Group>& dimension : dimensions_) {
+      const Key key{lane->group, dimension.group_of(item.item())};
+      lane = Turns::FindLane(groups_.Find(key, HashOf(key)), lane);
+    }
+    return lane;
+  }
+
+  Lane* SearchLane(const QueuedItem<T>* item) const {
+    const Lane* found = nullptr;
+    groups_.ForEach([item, &found](const FairGroup& group) {
+      for (const auto* link = group.lanes.front(); link != nullptr;
+           link = link->next()) {
+        const Lane* const lane = static_cast<const Lane*>(link);
+        for (const QueuedItem<T>* i = lane->items.front(); i != nullptr;
+             i = i->next()) {
+          if (i == item) found = lane;
+        }
+      }
+    });
+    return const_cast<Lane*>(found);
+  }
 
   // Returns the name of a bound: "group shop", or "group main/shop" if "shop"
   // is within the group "main". Of `max_retries_in_process` if `group` is null.
-  static std::string NameOf(const FairGroup* group);
+  static std::string NameOf(const FairGroup* group) {
+    if (group == nullptr) return "retries";
+    std::string name;
+    for (; group != nullptr; group = group->parent) {
+      std::string part = "?";
+      if constexpr (internal::IsPrintable<Group>::value) {
+        part = internal::DescribeItem(
+            static_cast<const KeyedGroup*>(group)->item().group);
+      }
+      name = name.empty() ? part : absl::StrCat(part, "/", name);
+    }
+    return absl::StrCat("group ", name);
+  }
 
   void EraseGroup(FairGroup* group) override {
     groups_.Erase(static_cast<KeyedGroup*>(group));
@@ -282,160 +400,6 @@ auto FairOrdering<T, Group, Hash, Eq>::Create(GroupOf group_of,
   options.dimensions[0].group_of = std::move(group_of);
   options.dimensions[0].weight_of = std::move(weight_of);
   return Create(std::move(options));
-}
-
-template <typename T, typename Group, typename Hash, typename Eq>
-FairOrdering<T, Group, Hash, Eq>::FairOrdering(Options options)
-    : Turns(options.max_retries_in_process, HasCounts(options.dimensions)),
-      dimensions_(std::move(options.dimensions)),
-      has_records_(this->counts_groups() ||
-                   options.max_retries_in_process != kUnbounded) {}
-
-template <typename T, typename Group, typename Hash, typename Eq>
-void FairOrdering<T, Group, Hash, Eq>::Push(QueuedItem<T>* item) {
-  Lane* lane = this->FindOrInsertRoot(*item, Counts(0));
-  absl::Cleanup undo = [this, &lane] { this->Update(lane); };
-  for (size_t d = 0; d < dimensions_.size(); ++d) {
-    FairGroup* const group = FindOrInsertGroup(item->item(), d, lane->group);
-    lane = this->FindOrInsertLane(group, lane, Counts(d + 1));
-  }
-  std::move(undo).Cancel();
-  this->Insert(item, lane);
-}
-
-template <typename T, typename Group, typename Hash, typename Eq>
-QueuedItem<T>* FairOrdering<T, Group, Hash, Eq>::Pop() {
-  Lane* const lane = this->NextLane();
-  if (has_records_) {
-    const QueuedItem<T>* const item = lane->items.front();
-    Record* const record =
-        records_.FindOrInsert(item, internal::PointerHash(item)).first;
-    record->group = lane->group;
-    record->is_retry = item->is_retry();
-  }
-  return this->PopFrom(lane);
-}
-
-template <typename T, typename Group, typename Hash, typename Eq>
-auto FairOrdering<T, Group, Hash, Eq>::FindOrInsertGroup(const T& item,
-                                                         size_t d,
-                                                         FairGroup* outer)
-    -> FairGroup* {
-  const FairDimension<T, Group>& dimension = dimensions_[d];
-  Key key{outer, dimension.group_of(item)};
-  const size_t hash = HashOf(key);
-  const auto found = groups_.FindOrInsert(std::move(key), hash);
-  KeyedGroup* const group = found.first;
-  if (!found.second) return group;
-  absl::Cleanup undo = [this, group] { groups_.Erase(group); };
-  if (dimension.weight_of != nullptr) {
-    group->weight = std::max(1, dimension.weight_of(group->item().group));
-  }
-  std::move(undo).Cancel();
-  group->parent = outer;
-  group->max_in_process = dimension.max_in_process;
-  return group;
-}
-
-template <typename T, typename Group, typename Hash, typename Eq>
-void FairOrdering<T, Group, Hash, Eq>::OnDone(QueuedItem<T>* item) {
-  if (!has_records_) return;
-  Record* const record = records_.Find(item, internal::PointerHash(item));
-  FairGroup* const group = record->group;
-  const bool is_retry = record->is_retry;
-  records_.Erase(record);
-  this->EndProcessing(group, is_retry);
-}
-
-template <typename T, typename Group, typename Hash, typename Eq>
-bool FairOrdering<T, Group, Hash, Eq>::Remove(QueuedItem<T>* item) {
-  Lane* lane = nullptr;
-  if (!internal::TryCall([&] { lane = FindLane(*item); })) {
-    lane = SearchLane(item);
-  }
-  this->Take(item, lane);
-  return true;
-}
-
-template <typename T, typename Group, typename Hash, typename Eq>
-auto FairOrdering<T, Group, Hash, Eq>::FindLane(const QueuedItem<T>& item) const
-    -> Lane* {
-  Lane* lane = this->FindRoot(item);
-  for (const FairDimension<T, Group>& dimension : dimensions_) {
-    const Key key{lane->group, dimension.group_of(item.item())};
-    lane = Turns::FindLane(groups_.Find(key, HashOf(key)), lane);
-  }
-  return lane;
-}
-
-template <typename T, typename Group, typename Hash, typename Eq>
-auto FairOrdering<T, Group, Hash, Eq>::SearchLane(
-    const QueuedItem<T>* item) const -> Lane* {
-  const Lane* found = nullptr;
-  groups_.ForEach([item, &found](const FairGroup& group) {
-    for (const auto* link = group.lanes.front(); link != nullptr;
-         link = link->next()) {
-      const Lane* const lane = static_cast<const Lane*>(link);
-      for (const QueuedItem<T>* i = lane->items.front(); i != nullptr;
-           i = i->next()) {
-        if (i == item) found = lane;
-      }
-    }
-  });
-  return const_cast<Lane*>(found);
-}
-
-template <typename T, typename Group, typename Hash, typename Eq>
-std::string FairOrdering<T, Group, Hash, Eq>::NameOf(const FairGroup* group) {
-  if (group == nullptr) return "retries";
-  std::string name;
-  for (; group != nullptr; group = group->parent) {
-    std::string part = "?";
-    if constexpr (internal::IsPrintable<Group>::value) {
-      part = internal::DescribeItem(
-          static_cast<const KeyedGroup*>(group)->item().group);
-    }
-    name = name.empty() ? part : absl::StrCat(part, "/", name);
-  }
-  return absl::StrCat("group ", name);
-}
-
-template <typename T, typename Group, typename Hash, typename Eq>
-std::vector<OrderingBound<T>> FairOrdering<T, Group, Hash, Eq>::Bounds(
-    const QueuedItem<T>* item, size_t max_items) const {
-  // Null stands for the retries.
-  absl::flat_hash_set<const FairGroup*> of_item;
-  if (item != nullptr) {
-    const FairGroup* group = FindLane(*item)->group;
-    for (; group != nullptr; group = group->parent) of_item.insert(group);
-    if (item->is_retry()) of_item.insert(nullptr);
-  }
-  const bool holds_retries_back = this->HoldsRetriesBack();
-  std::vector<OrderingBound<T>> bounds;
-  absl::flat_hash_map<const FairGroup*, size_t> indices;
-  const auto count = [&](const FairGroup* group, const T& processing) {
-    const size_t max =
-        group == nullptr ? this->max_retries() : group->max_in_process;
-    if (max == kUnbounded) return;
-    const bool holds_back = group == nullptr
-                                ? holds_retries_back
-                                : group->AtBound() && !group->lanes.empty();
-    if (item != nullptr && !(holds_back && of_item.contains(group))) return;
-    const auto [it, is_new] = indices.try_emplace(group, bounds.size());
-    if (is_new) bounds.push_back({NameOf(group), max, 0, holds_back, {}});
-    OrderingBound<T>& bound = bounds[it->second];
-    ++bound.processing;
-    if (bound.items.size() < max_items) bound.items.push_back(processing);
-  };
-  records_.ForEach([&count](const Record& record) {
-    const T& processing = record.item()->item();
-    for (const FairGroup* group = record.group; group != nullptr;
-         group = group->parent) {
-      count(group, processing);
-    }
-    if (record.is_retry) count(nullptr, processing);
-  });
-  return bounds;
 }
 
 }  // namespace workqueue

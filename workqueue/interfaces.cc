@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/interfaces.cc
-// -----------------------------------------------------------------------------
 
 #include "workqueue/interfaces.h"
 

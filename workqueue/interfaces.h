@@ -1,10 +1,6 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// -----------------------------------------------------------------------------
-// workqueue/interfaces.h
-// -----------------------------------------------------------------------------
-//
 // The interfaces of work queues, one for each layer. Code that uses a queue (a
 // controller's workers, its event handlers) takes one of these and so works
 // with any implementation. `Queue`, `DelayingQueue`, `RateLimitingQueue` and

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/lease.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_LEASE_H_
 #define WORKQUEUE_LEASE_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/lease_batch.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_LEASE_BATCH_H_
 #define WORKQUEUE_LEASE_BATCH_H_

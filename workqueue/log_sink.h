@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/log_sink.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_LOG_SINK_H_
 #define WORKQUEUE_LOG_SINK_H_

@@ -1,10 +1,6 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// -----------------------------------------------------------------------------
-// workqueue/metrics.h
-// -----------------------------------------------------------------------------
-//
 // The metrics of a queue. A queue that has a name reports to the
 // `MetricsProvider` in its options, or to the default provider
 // (`SetProvider()`) if the options have none. A queue without a name or without

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/ordering.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_ORDERING_H_
 #define WORKQUEUE_ORDERING_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/priority_queue.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_PRIORITY_QUEUE_H_
 #define WORKQUEUE_PRIORITY_QUEUE_H_
@@ -12,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -133,14 +128,68 @@ class PriorityQueue final
  public:
   explicit PriorityQueue(PriorityQueueOptions<T> options = {})
       : PriorityQueue(options, options.clock.LoopOrNew(options.name)) {}
-  ~PriorityQueue() override;
+  ~PriorityQueue() override { loop_->Remove(this); }
 
   // Returns a new rate limiter, as the queue has if its options have none.
-  static std::unique_ptr<RateLimiter<T>> NewDefaultRateLimiter();
+  static std::unique_ptr<RateLimiter<T>> NewDefaultRateLimiter() {
+    // Create() does not fail with these delays.
+    return *ItemExponentialFailureRateLimiter<T, Hash, Eq>::Create(
+        absl::Milliseconds(5), absl::Seconds(1000));
+  }
 
   absl::Status AddItems(const AddOptions& options,
-                        absl::Span<const T> items) override;
-  absl::StatusOr<bool> CancelWait(const T& item) override;
+                        absl::Span<const T> items) override {
+    struct Addition {
+      size_t hash;
+      absl::Duration delay;
+    };
+    absl::InlinedVector<Addition, 16> additions;
+    additions.reserve(items.size());
+    // Do not ask the limiter if the queue takes no items, and do not ask it
+    // with the lock held.
+    if (this->ShuttingDown() && !items.empty()) {
+      return internal::ShuttingDownError();
+    }
+    absl::Duration after = absl::ZeroDuration();
+    if (ABSL_PREDICT_FALSE(options.rate_limited)) {
+      absl::Status status = CheckAddOptions(options, AddSupport::kRateLimited);
+      if (!status.ok()) return status;
+    } else if (options.after.has_value()) {
+      after = *options.after;
+    }
+    for (const T& item : items) {
+      additions.push_back(
+          {Hash()(item),
+           options.rate_limited
+               ? internal::LimitedDelay(*rate_limiter_, item, options)
+               : after});
+    }
+    Lock lock(this);
+    if (this->ShuttingDown() && !items.empty()) {
+      return internal::ShuttingDownError();
+    }
+    for (size_t i = 0; i < items.size(); ++i) {
+      const Addition& addition = additions[i];
+      if (options.reschedule && Move(items[i], addition.hash, addition.delay)) {
+        continue;
+      }
+      AddLocked(items[i], addition.hash, addition.delay, options.priority,
+                options.retry || options.rate_limited);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<bool> CancelWait(const T& item) override {
+    const size_t hash = Hash()(item);
+    MutexLock lock(&this->mu_);
+    if (this->ShuttingDown()) return false;
+    Entry* const entry = this->entries_.Find(item, hash);
+    if (entry == nullptr || !entry->waiting) return false;
+    StopWaiting(entry);
+    DropIfUnused(entry);
+    return true;
+  }
+
   absl::Status ForgetFailures(const T& item) override {
     rate_limiter_->Forget(item);
     return absl::OkStatus();
@@ -149,7 +198,40 @@ class PriorityQueue final
     return rate_limiter_->NumRequeues(item);
   }
   absl::StatusOr<Snapshot<T>> TakeSnapshotWith(
-      const SnapshotOptions<T>& options) const override;
+      const SnapshotOptions<T>& options) const override {
+    Snapshot<T> snapshot;
+    // Of the queued and of the waiting items; empty if these are in order.
+    std::vector<int64_t> queued_sequences;
+    std::vector<int64_t> waiting_sequences;
+    if (options.only != nullptr) {
+      const size_t hash = Hash()(*options.only);
+      MutexLock lock(&this->mu_);
+      const Entry* const entry = this->entries_.Find(*options.only, hash);
+      this->CopyOf(entry, &snapshot);
+      if (!this->ShuttingDown()) {
+        snapshot.num_waiting = waiting_.size();
+        if (entry != nullptr && entry->waiting) {
+          CopySlot(waiting_[entry->heap_index], &snapshot);
+        }
+      }
+    } else {
+      const size_t max = options.max;
+      this->ReserveQueued(max, &snapshot);
+      MutexLock lock(&this->mu_);
+      this->CopyUpTo(max, &snapshot);
+      if (max >= snapshot.num_queued && !this->order_.has_ordering()) {
+        queued_sequences.reserve(snapshot.num_queued);
+        this->order_.ForFirst(max, [&queued_sequences](const Entry& entry) {
+          queued_sequences.push_back(entry.sequence);
+        });
+      }
+      CopyWaiting(max, &snapshot, &waiting_sequences);
+    }
+    internal::SortQueued(&snapshot, queued_sequences);
+    internal::SortWaiting(&snapshot, waiting_sequences);
+    internal::CountFailures(&snapshot, *rate_limiter_);
+    return snapshot;
+  }
 
  private:
   using Core = internal::QueueCore<T, internal::PriorityOrder<T>, Hash, Eq>;
@@ -179,38 +261,150 @@ class PriorityQueue final
   };
 
   PriorityQueue(PriorityQueueOptions<T>& options,
-                std::shared_ptr<WaitingLoop> loop);
+                std::shared_ptr<WaitingLoop> loop)
+      : Core(options.name, options.metrics_provider, options.log_sink, loop,
+             std::move(options.ordering)),
+        retries_(
+            internal::NewRetriesMetric(options.name, options.metrics_provider)),
+        rate_limiter_(options.rate_limiter != nullptr
+                          ? std::move(options.rate_limiter)
+                          : NewDefaultRateLimiter()),
+        loop_(std::move(loop)),
+        waiting_gauge_(internal::SampleGauge(
+            options.name, options.metrics_provider,
+            &MetricsProvider::NewWaitingItemsMetric, options.log_sink, loop_,
+            [this] { return NumWaiting(); })),
+        failing_gauge_(internal::SampleGauge(
+            options.name, options.metrics_provider,
+            &MetricsProvider::NewFailingItemsMetric, options.log_sink, loop_,
+            [this] { return rate_limiter_->NumTracked(); })) {
+    loop_->Add(this);
+  }
 
   // Adds `item`, whose hash is `hash`.
   void AddLocked(const T& item, size_t hash, absl::Duration delay, int priority,
-                 bool is_retry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
+                 bool is_retry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
+    const bool at_once = delay <= absl::ZeroDuration();
+    if (!at_once && retries_ != nullptr) retries_->Inc();
+    Entry* const entry = this->entries_.FindOrInsert(item, hash).first;
+    absl::Cleanup drop_if_unused =
+        [this, entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS { DropIfUnused(entry); };
+    if (entry->dirty) {
+      AddAgain(entry, priority, is_retry);
+      return;
+    }
+    Place place = {priority, is_retry, entry->sequence};
+    if (!entry->waiting || priority > entry->priority()) {
+      place.sequence = next_sequence_++;
+    }
+    // A waiting item keeps its place, unless its priority rises.
+    if (entry->waiting) {
+      place.priority = std::max(priority, entry->priority());
+      place.is_retry = is_retry && entry->is_retry();
+    }
+    if (at_once) {
+      MakeDirty(entry, place);
+      return;
+    }
+    absl::Time ready_at = this->clock_->TimeNow() + delay;
+    if (entry->waiting) {
+      ready_at = std::min(ready_at, waiting_[entry->heap_index].ready_at);
+    }
+    // If the item is due already, a wake-up of the loop would only cost two
+    // changes of threads.
+    if (loop_wake_time_.IsAfter(ready_at) &&
+        ready_at <= this->clock_->TimeNow()) {
+      place.sequence = next_sequence_++;
+      MakeDirty(entry, place);
+      return;
+    }
+    MakeWaiting(entry, ready_at, place);
+  }
 
   // Moves the time of `item` if it waits. Returns whether it does.
   bool Move(const T& item, size_t hash, absl::Duration delay)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
+    Entry* const entry = this->entries_.Find(item, hash);
+    if (entry == nullptr || !entry->waiting) return false;
+    if (delay > absl::ZeroDuration()) {
+      MakeWaiting(entry, this->clock_->TimeNow() + delay,
+                  this->order_.PlaceOf(*entry));
+    } else {
+      MakeDirty(entry, this->order_.PlaceOf(*entry));
+    }
+    return true;
+  }
 
   void DropIfUnused(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
     if (!entry->InUse()) this->Erase(entry);
   }
 
-  // Make `entry` a waiting item, or an item that is ready at once. If they
-  // throw, nothing has changed.
+  // Makes `entry` a waiting item. If this throws, nothing has changed.
   void MakeWaiting(Entry* entry, absl::Time ready_at, const Place& place)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
+    waiting_.ReserveOne();
+    this->order_.Set(entry, place);
+    const WaitingSlot slot = {ready_at, place.priority, place.sequence, entry};
+    if (entry->waiting) {
+      waiting_.Replace(entry->heap_index, slot);
+    } else {
+      waiting_.Push(slot);
+      entry->waiting = true;
+    }
+    if (loop_wake_time_.WakeBy(ready_at)) loop_->Wake(this);
+  }
+
+  // Makes `entry` an item that is ready at once. If this throws, nothing has
+  // changed.
   void MakeDirty(Entry* entry, const Place& place)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
+    if (this->order_.has_ordering()) {
+      PushToOrdering(entry, place);
+    } else {
+      this->order_.ReserveForAdd();
+      this->RecordAdd(entry, place.priority, this->TimeOfAdd());
+    }
+    // Nothing below throws.
+    if (entry->waiting) StopWaiting(entry);
+    entry->dirty = true;
+    this->order_.Add(entry, place);
+  }
 
   // The part of `MakeDirty()` for a queue with an ordering. Not inline, so that
   // other queues do not pay for its clean-up.
   ABSL_ATTRIBUTE_NOINLINE void PushToOrdering(Entry* entry, const Place& place)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
+    this->RecordAdd(entry, place.priority, this->TimeOfAdd());
+    absl::Cleanup undo_record = [this, entry,
+                                 &place]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      this->RecordNotAdded(entry, place.priority);
+    };
+    this->order_.PushToOrdering(entry, place);
+    std::move(undo_record).Cancel();
+  }
 
   // Adds `entry`, which must be dirty, once more.
   void AddAgain(Entry* entry, int priority, bool is_retry)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
+    Place place = {entry->priority(), entry->is_retry() && is_retry,
+                   entry->sequence};
+    if (priority > place.priority) {
+      if (this->metrics_ != nullptr) {
+        this->metrics_->OnPriorityChange(place.priority, priority);
+      }
+      place.priority = priority;
+      place.sequence = next_sequence_++;
+    } else if (place.is_retry == entry->is_retry()) {
+      return;
+    }
+    this->order_.Move(entry, place, this->errors_);
+  }
 
   // Removes `entry` from the waiting items.
-  void StopWaiting(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
+  void StopWaiting(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
+    waiting_.Remove(entry->heap_index);
+    entry->waiting = false;
+  }
 
   // Returns the number of waiting items.
   size_t NumWaiting() {
@@ -223,7 +417,25 @@ class PriorityQueue final
   // their sequences to `*sequences`.
   void CopyWaiting(size_t max, Snapshot<T>* snapshot,
                    std::vector<int64_t>* sequences) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
+    if (this->ShuttingDown()) return;
+    snapshot->num_waiting = waiting_.size();
+    if (max == 0) return;
+    snapshot->waiting.reserve(std::min(max, waiting_.size()));
+    if (max < waiting_.size()) {
+      waiting_.VisitInOrder([max, snapshot](const WaitingSlot& slot) {
+        CopySlot(slot, snapshot);
+        return snapshot->waiting.size() < max;
+      });
+      return;
+    }
+    sequences->reserve(waiting_.size());
+    waiting_.ForEach([snapshot, sequences](const WaitingSlot& slot) {
+      CopySlot(slot, snapshot);
+      sequences->push_back(slot.sequence);
+    });
+  }
+
   static void CopySlot(const WaitingSlot& slot, Snapshot<T>* snapshot) {
     snapshot->waiting.push_back({slot.entry->item(), slot.ready_at,
                                  slot.priority, /*failures=*/0,
@@ -243,13 +455,56 @@ class PriorityQueue final
   }
 
   void OnCompaction(Entry* moved) override
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
+    const bool waits = moved != nullptr && moved->waiting;
+    Core::OnCompaction(waits ? nullptr : moved);
+    waiting_.Shrink(waiting_.size());
+    if (!waits) return;
+    WaitingSlot slot = waiting_[moved->heap_index];
+    slot.entry = moved;
+    waiting_.Replace(moved->heap_index, slot);
+  }
 
   // Called by the waiting loop. Makes a batch of the items that are due ready.
-  absl::Time Run(absl::Time now) override;
+  absl::Time Run(absl::Time now) override {
+    Lock lock(this);
+    const absl::Time next = RunBatch(now);
+    loop_wake_time_.Set(next);
+    return next;
+  }
 
   // Does the work of `Run()`, and returns the time of the next call.
-  absl::Time RunBatch(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_);
+  absl::Time RunBatch(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this->mu_) {
+    // The lock is released after this many items, so that other threads can
+    // take it.
+    constexpr int kBatchSize = 100;
+    for (int i = 0; i < kBatchSize; ++i) {
+      if (waiting_.empty()) {
+        if (this->ShuttingDown()) waiting_.Clear();
+        return absl::InfiniteFuture();
+      }
+      WaitingSlot first = waiting_.front();
+      if (this->ShuttingDown()) {
+        StopWaiting(first.entry);
+        DropIfUnused(first.entry);
+        continue;
+      }
+      if (first.ready_at > now) return first.ready_at;
+      // The item counts as added now.
+      const bool added = this->errors_.Try(
+          [&first] { return internal::DueButNotAdded(first.entry->item()); },
+          [this, &first]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+            const Entry* const entry = first.entry;
+            MakeDirty(first.entry,
+                      {entry->priority(), entry->is_retry(), next_sequence_++});
+          });
+      if (!added) {
+        first.ready_at = now + internal::RetryDelay();
+        waiting_.Replace(first.entry->heap_index, first);
+      }
+    }
+    return absl::InfinitePast();
+  }
 
   const std::unique_ptr<CounterMetric> retries_;
   const std::unique_ptr<RateLimiter<T>> rate_limiter_;
@@ -267,327 +522,7 @@ class PriorityQueue final
   const std::unique_ptr<internal::Ticker> failing_gauge_;
 };
 
-// Implementation details follow.
-
-template <typename T, typename Hash, typename Eq>
-PriorityQueue<T, Hash, Eq>::PriorityQueue(PriorityQueueOptions<T>& options,
-                                          std::shared_ptr<WaitingLoop> loop)
-    : Core(options.name, options.metrics_provider, options.log_sink, loop,
-           std::move(options.ordering)),
-      retries_(
-          internal::NewRetriesMetric(options.name, options.metrics_provider)),
-      rate_limiter_(options.rate_limiter != nullptr
-                        ? std::move(options.rate_limiter)
-                        : NewDefaultRateLimiter()),
-      loop_(std::move(loop)),
-      waiting_gauge_(internal::SampleGauge(
-          options.name, options.metrics_provider,
-          &MetricsProvider::NewWaitingItemsMetric, options.log_sink, loop_,
-          [this] { return NumWaiting(); })),
-      failing_gauge_(internal::SampleGauge(
-          options.name, options.metrics_provider,
-          &MetricsProvider::NewFailingItemsMetric, options.log_sink, loop_,
-          [this] { return rate_limiter_->NumTracked(); })) {
-  loop_->Add(this);
-}
-
-template <typename T, typename Hash, typename Eq>
-std::unique_ptr<RateLimiter<T>>
-PriorityQueue<T, Hash, Eq>::NewDefaultRateLimiter() {
-  // Create() does not fail with these delays.
-  return *ItemExponentialFailureRateLimiter<T, Hash, Eq>::Create(
-      absl::Milliseconds(5), absl::Seconds(1000));
-}
-
-template <typename T, typename Hash, typename Eq>
-PriorityQueue<T, Hash, Eq>::~PriorityQueue() {
-  loop_->Remove(this);
-}
-
-template <typename T, typename Hash, typename Eq>
-absl::Status PriorityQueue<T, Hash, Eq>::AddItems(const AddOptions& options,
-                                                  absl::Span<const T> items) {
-  struct Addition {
-    size_t hash;
-    absl::Duration delay;
-  };
-  absl::InlinedVector<Addition, 16> additions;
-  additions.reserve(items.size());
-  // Do not ask the limiter if the queue takes no items, and do not ask it with
-  // the lock held.
-  if (this->ShuttingDown() && !items.empty()) {
-    return internal::ShuttingDownError();
-  }
-  absl::Duration after = absl::ZeroDuration();
-  if (ABSL_PREDICT_FALSE(options.rate_limited)) {
-    absl::Status status = CheckAddOptions(options, AddSupport::kRateLimited);
-    if (!status.ok()) return status;
-  } else if (options.after.has_value()) {
-    after = *options.after;
-  }
-  for (const T& item : items) {
-    additions.push_back({Hash()(item), options.rate_limited
-                                           ? internal::LimitedDelay(
-                                                 *rate_limiter_, item, options)
-                                           : after});
-  }
-  Lock lock(this);
-  if (this->ShuttingDown() && !items.empty()) {
-    return internal::ShuttingDownError();
-  }
-  for (size_t i = 0; i < items.size(); ++i) {
-    const Addition& addition = additions[i];
-    if (options.reschedule && Move(items[i], addition.hash, addition.delay)) {
-      continue;
-    }
-    AddLocked(items[i], addition.hash, addition.delay, options.priority,
-              options.retry || options.rate_limited);
-  }
-  return absl::OkStatus();
-}
-
-template <typename T, typename Hash, typename Eq>
-void PriorityQueue<T, Hash, Eq>::AddLocked(const T& item, size_t hash,
-                                           absl::Duration delay, int priority,
-                                           bool is_retry) {
-  const bool at_once = delay <= absl::ZeroDuration();
-  if (!at_once && retries_ != nullptr) retries_->Inc();
-  Entry* const entry = this->entries_.FindOrInsert(item, hash).first;
-  absl::Cleanup drop_if_unused =
-      [this, entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS { DropIfUnused(entry); };
-  if (entry->dirty) {
-    AddAgain(entry, priority, is_retry);
-    return;
-  }
-  Place place = {priority, is_retry, entry->sequence};
-  if (!entry->waiting || priority > entry->priority()) {
-    place.sequence = next_sequence_++;
-  }
-  // A waiting item keeps its place, unless its priority rises.
-  if (entry->waiting) {
-    place.priority = std::max(priority, entry->priority());
-    place.is_retry = is_retry && entry->is_retry();
-  }
-  if (at_once) {
-    MakeDirty(entry, place);
-    return;
-  }
-  absl::Time ready_at = this->clock_->TimeNow() + delay;
-  if (entry->waiting) {
-    ready_at = std::min(ready_at, waiting_[entry->heap_index].ready_at);
-  }
-  // If the item is due already, a wake-up of the loop would only cost two
-  // changes of threads.
-  if (loop_wake_time_.IsAfter(ready_at) &&
-      ready_at <= this->clock_->TimeNow()) {
-    place.sequence = next_sequence_++;
-    MakeDirty(entry, place);
-    return;
-  }
-  MakeWaiting(entry, ready_at, place);
-}
-
-template <typename T, typename Hash, typename Eq>
-void PriorityQueue<T, Hash, Eq>::MakeWaiting(Entry* entry, absl::Time ready_at,
-                                             const Place& place) {
-  waiting_.ReserveOne();
-  this->order_.Set(entry, place);
-  const WaitingSlot slot = {ready_at, place.priority, place.sequence, entry};
-  if (entry->waiting) {
-    waiting_.Replace(entry->heap_index, slot);
-  } else {
-    waiting_.Push(slot);
-    entry->waiting = true;
-  }
-  if (loop_wake_time_.WakeBy(ready_at)) loop_->Wake(this);
-}
-
-template <typename T, typename Hash, typename Eq>
-void PriorityQueue<T, Hash, Eq>::MakeDirty(Entry* entry, const Place& place) {
-  if (this->order_.has_ordering()) {
-    PushToOrdering(entry, place);
-  } else {
-    this->order_.ReserveForAdd();
-    this->RecordAdd(entry, place.priority, this->TimeOfAdd());
-  }
-  // Nothing below throws.
-  if (entry->waiting) StopWaiting(entry);
-  entry->dirty = true;
-  this->order_.Add(entry, place);
-}
-
-template <typename T, typename Hash, typename Eq>
-void PriorityQueue<T, Hash, Eq>::PushToOrdering(Entry* entry,
-                                                const Place& place) {
-  this->RecordAdd(entry, place.priority, this->TimeOfAdd());
-  absl::Cleanup undo_record = [this, entry, &place]()
-                                  ABSL_NO_THREAD_SAFETY_ANALYSIS {
-                                    this->RecordNotAdded(entry, place.priority);
-                                  };
-  this->order_.PushToOrdering(entry, place);
-  std::move(undo_record).Cancel();
-}
-
-template <typename T, typename Hash, typename Eq>
-void PriorityQueue<T, Hash, Eq>::AddAgain(Entry* entry, int priority,
-                                          bool is_retry) {
-  Place place = {entry->priority(), entry->is_retry() && is_retry,
-                 entry->sequence};
-  if (priority > place.priority) {
-    if (this->metrics_ != nullptr) {
-      this->metrics_->OnPriorityChange(place.priority, priority);
-    }
-    place.priority = priority;
-    place.sequence = next_sequence_++;
-  } else if (place.is_retry == entry->is_retry()) {
-    return;
-  }
-  this->order_.Move(entry, place, this->errors_);
-}
-
-template <typename T, typename Hash, typename Eq>
-void PriorityQueue<T, Hash, Eq>::StopWaiting(Entry* entry) {
-  waiting_.Remove(entry->heap_index);
-  entry->waiting = false;
-}
-
-template <typename T, typename Hash, typename Eq>
-void PriorityQueue<T, Hash, Eq>::OnCompaction(Entry* moved) {
-  const bool waits = moved != nullptr && moved->waiting;
-  Core::OnCompaction(waits ? nullptr : moved);
-  waiting_.Shrink(waiting_.size());
-  if (!waits) return;
-  WaitingSlot slot = waiting_[moved->heap_index];
-  slot.entry = moved;
-  waiting_.Replace(moved->heap_index, slot);
-}
-
-template <typename T, typename Hash, typename Eq>
-absl::StatusOr<bool> PriorityQueue<T, Hash, Eq>::CancelWait(const T& item) {
-  const size_t hash = Hash()(item);
-  MutexLock lock(&this->mu_);
-  if (this->ShuttingDown()) return false;
-  Entry* const entry = this->entries_.Find(item, hash);
-  if (entry == nullptr || !entry->waiting) return false;
-  StopWaiting(entry);
-  DropIfUnused(entry);
-  return true;
-}
-
-template <typename T, typename Hash, typename Eq>
-bool PriorityQueue<T, Hash, Eq>::Move(const T& item, size_t hash,
-                                      absl::Duration delay) {
-  Entry* const entry = this->entries_.Find(item, hash);
-  if (entry == nullptr || !entry->waiting) return false;
-  if (delay > absl::ZeroDuration()) {
-    MakeWaiting(entry, this->clock_->TimeNow() + delay,
-                this->order_.PlaceOf(*entry));
-  } else {
-    MakeDirty(entry, this->order_.PlaceOf(*entry));
-  }
-  return true;
-}
-
-template <typename T, typename Hash, typename Eq>
-absl::StatusOr<Snapshot<T>> PriorityQueue<T, Hash, Eq>::TakeSnapshotWith(
-    const SnapshotOptions<T>& options) const {
-  Snapshot<T> snapshot;
-  // Of the queued and of the waiting items; empty if these are in order.
-  std::vector<int64_t> queued_sequences;
-  std::vector<int64_t> waiting_sequences;
-  if (options.only != nullptr) {
-    const size_t hash = Hash()(*options.only);
-    MutexLock lock(&this->mu_);
-    const Entry* const entry = this->entries_.Find(*options.only, hash);
-    this->CopyOf(entry, &snapshot);
-    if (!this->ShuttingDown()) {
-      snapshot.num_waiting = waiting_.size();
-      if (entry != nullptr && entry->waiting) {
-        CopySlot(waiting_[entry->heap_index], &snapshot);
-      }
-    }
-  } else {
-    const size_t max = options.max;
-    this->ReserveQueued(max, &snapshot);
-    MutexLock lock(&this->mu_);
-    this->CopyUpTo(max, &snapshot);
-    if (max >= snapshot.num_queued && !this->order_.has_ordering()) {
-      queued_sequences.reserve(snapshot.num_queued);
-      this->order_.ForFirst(max, [&queued_sequences](const Entry& entry) {
-        queued_sequences.push_back(entry.sequence);
-      });
-    }
-    CopyWaiting(max, &snapshot, &waiting_sequences);
-  }
-  internal::SortQueued(&snapshot, queued_sequences);
-  internal::SortWaiting(&snapshot, waiting_sequences);
-  internal::CountFailures(&snapshot, *rate_limiter_);
-  return snapshot;
-}
-
-template <typename T, typename Hash, typename Eq>
-void PriorityQueue<T, Hash, Eq>::CopyWaiting(
-    size_t max, Snapshot<T>* snapshot, std::vector<int64_t>* sequences) const {
-  if (this->ShuttingDown()) return;
-  snapshot->num_waiting = waiting_.size();
-  if (max == 0) return;
-  snapshot->waiting.reserve(std::min(max, waiting_.size()));
-  if (max < waiting_.size()) {
-    waiting_.VisitInOrder([max, snapshot](const WaitingSlot& slot) {
-      CopySlot(slot, snapshot);
-      return snapshot->waiting.size() < max;
-    });
-    return;
-  }
-  sequences->reserve(waiting_.size());
-  waiting_.ForEach([snapshot, sequences](const WaitingSlot& slot) {
-    CopySlot(slot, snapshot);
-    sequences->push_back(slot.sequence);
-  });
-}
-
-template <typename T, typename Hash, typename Eq>
-absl::Time PriorityQueue<T, Hash, Eq>::Run(absl::Time now) {
-  Lock lock(this);
-  const absl::Time next = RunBatch(now);
-  loop_wake_time_.Set(next);
-  return next;
-}
-
-template <typename T, typename Hash, typename Eq>
-absl::Time PriorityQueue<T, Hash, Eq>::RunBatch(absl::Time now) {
-  // The lock is released after this many items, so that other threads can take
-  // it.
-  constexpr int kBatchSize = 100;
-  for (int i = 0; i < kBatchSize; ++i) {
-    if (waiting_.empty()) {
-      if (this->ShuttingDown()) waiting_.Clear();
-      return absl::InfiniteFuture();
-    }
-    WaitingSlot first = waiting_.front();
-    if (this->ShuttingDown()) {
-      StopWaiting(first.entry);
-      DropIfUnused(first.entry);
-      continue;
-    }
-    if (first.ready_at > now) return first.ready_at;
-    // The item counts as added now.
-    const bool added = this->errors_.Try(
-        [&first] { return internal::DueButNotAdded(first.entry->item()); },
-        [this, &first]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-          const Entry* const entry = first.entry;
-          MakeDirty(first.entry,
-                    {entry->priority(), entry->is_retry(), next_sequence_++});
-        });
-    if (!added) {
-      first.ready_at = now + internal::RetryDelay();
-      waiting_.Replace(first.entry->heap_index, first);
-    }
-  }
-  return absl::InfinitePast();
-}
-
-// Instantiated in priority_queue.cc.
+// Instantiated in string_queues.cc.
 extern template class internal::QueueCore<
     std::string, internal::PriorityOrder<std::string>,
     absl::flat_hash_set<std::string>::hasher,

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/queue.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_QUEUE_H_
 #define WORKQUEUE_QUEUE_H_
@@ -104,10 +100,25 @@ template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
           typename Eq = typename absl::flat_hash_set<T>::key_equal>
 class Queue : public internal::QueueCore<T, internal::QueueOrder<T>, Hash, Eq> {
  public:
-  explicit Queue(QueueOptions<T> options = {});
+  explicit Queue(QueueOptions<T> options = {})
+      : Core(options.name, options.metrics_provider, options.log_sink,
+             options.clock, std::move(options.ordering)) {}
 
   absl::Status AddItems(const AddOptions& options,
-                        absl::Span<const T> items) override;
+                        absl::Span<const T> items) override {
+    if (ABSL_PREDICT_FALSE(&options != &internal::kAddAtOnce)) {
+      absl::Status status = CheckAddOptions(options, AddSupport::kAtOnce);
+      if (!status.ok()) return status;
+    }
+    if (ABSL_PREDICT_FALSE(items.size() != 1)) return AddMany(items);
+    const T& item = items.front();
+    const size_t hash = Hash()(item);
+    if (this->TryPush(item, hash)) return absl::OkStatus();
+    Lock lock(this, Core::kOpenRing);
+    if (this->ShuttingDown()) return internal::ShuttingDownError();
+    this->AddWithoutPriority(item, hash);
+    return absl::OkStatus();
+  }
 
  private:
   template <typename, typename, typename>
@@ -116,66 +127,35 @@ class Queue : public internal::QueueCore<T, internal::QueueOrder<T>, Hash, Eq> {
   using Core = internal::QueueCore<T, internal::QueueOrder<T>, Hash, Eq>;
   using typename Core::Lock;
 
-  absl::Status AddMany(absl::Span<const T> items);
+  absl::Status AddMany(absl::Span<const T> items) {
+    if (items.empty()) return absl::OkStatus();
+    absl::InlinedVector<size_t, 32> hashes;
+    hashes.reserve(items.size());
+    for (const T& item : items) hashes.push_back(Hash()(item));
+    Lock lock(this);
+    if (this->ShuttingDown()) return internal::ShuttingDownError();
+    const internal::CompactTime now = this->TimeOfAdd();
+    for (size_t i = 0; i < items.size(); ++i) {
+      this->AddWithoutPriority(items[i], hashes[i], &now);
+    }
+    return absl::OkStatus();
+  }
 
   // Calls `f(add)` with the lock held, and returns what it returns. `add(item)`
   // adds `item`, and returns a status. Throws only what `f` throws: if there is
   // no memory for what has been pushed, goes on without it.
   template <typename F>
-  auto AddSeveral(F f);
+  auto AddSeveral(F f) {
+    Lock lock(this, Core::kGoOn);
+    return f([this](const T& item) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      if (this->ShuttingDown()) return internal::ShuttingDownError();
+      this->AddWithoutPriority(item, Hash()(item));
+      return absl::OkStatus();
+    });
+  }
 };
 
-// Implementation details follow.
-
-template <typename T, typename Hash, typename Eq>
-Queue<T, Hash, Eq>::Queue(QueueOptions<T> options)
-    : Core(options.name, options.metrics_provider, options.log_sink,
-           options.clock, std::move(options.ordering)) {}
-
-template <typename T, typename Hash, typename Eq>
-absl::Status Queue<T, Hash, Eq>::AddItems(const AddOptions& options,
-                                          absl::Span<const T> items) {
-  if (ABSL_PREDICT_FALSE(&options != &internal::kAddAtOnce)) {
-    absl::Status status = CheckAddOptions(options, AddSupport::kAtOnce);
-    if (!status.ok()) return status;
-  }
-  if (ABSL_PREDICT_FALSE(items.size() != 1)) return AddMany(items);
-  const T& item = items.front();
-  const size_t hash = Hash()(item);
-  if (this->TryPush(item, hash)) return absl::OkStatus();
-  Lock lock(this, Core::kOpenRing);
-  if (this->ShuttingDown()) return internal::ShuttingDownError();
-  this->AddWithoutPriority(item, hash);
-  return absl::OkStatus();
-}
-
-template <typename T, typename Hash, typename Eq>
-absl::Status Queue<T, Hash, Eq>::AddMany(absl::Span<const T> items) {
-  if (items.empty()) return absl::OkStatus();
-  absl::InlinedVector<size_t, 32> hashes;
-  hashes.reserve(items.size());
-  for (const T& item : items) hashes.push_back(Hash()(item));
-  Lock lock(this);
-  if (this->ShuttingDown()) return internal::ShuttingDownError();
-  const internal::CompactTime now = this->TimeOfAdd();
-  for (size_t i = 0; i < items.size(); ++i) {
-    this->AddWithoutPriority(items[i], hashes[i], &now);
-  }
-  return absl::OkStatus();
-}
-
-template <typename T, typename Hash, typename Eq>
-template <typename F>
-auto Queue<T, Hash, Eq>::AddSeveral(F f) {
-  Lock lock(this, Core::kGoOn);
-  return f([this](const T& item) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    if (this->ShuttingDown()) return internal::ShuttingDownError();
-    this->AddWithoutPriority(item, Hash()(item));
-    return absl::OkStatus();
-  });
-}
-
-// Instantiated in queue.cc.
+// Instantiated in string_queues.cc.
 extern template class internal::QueueCore<
     std::string, internal::QueueOrder<std::string>,
     absl::flat_hash_set<std::string>::hasher,

@@ -1,16 +1,11 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/queue_base.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_QUEUE_BASE_H_
 #define WORKQUEUE_QUEUE_BASE_H_
 
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -63,9 +58,37 @@ class QueueBase : public InterfaceType {
   // must override this function.
   Clock* clock() const override { return Clock::GetRealClock(); }
 
-  absl::Status AcquireInto(Lease<T>* lease, absl::Duration timeout) override;
+  absl::Status AcquireInto(Lease<T>* lease, absl::Duration timeout) override {
+    lease->Done();
+    std::unique_ptr<CopiedItem> copy;
+    absl::Status status =
+        this->GetItem(timeout, [this, &copy](const T& item, int priority) {
+          copy = std::make_unique<CopiedItem>(this, item, priority);
+        });
+    if (status.ok()) *lease = CopiedItem::LeaseOf(std::move(copy));
+    return status;
+  }
+
   absl::StatusOr<LeaseBatch<T>> AcquireUpToWithTimeout(
-      size_t max, absl::Duration timeout) override;
+      size_t max, absl::Duration timeout) override {
+    using Access = internal::LeaseAccess;
+    if (max == 0) return internal::ZeroMaxError();
+    LeaseBatch<T> leases;
+    Access::PushBack(&leases, Lease<T>());  // while there is no item to lose
+    absl::Status status = this->AcquireInto(&leases.back(), timeout);
+    if (!status.ok()) return status;
+    // If something throws now, the batch has the leases acquired so far.
+    internal::TryCall([this, max, &leases] {
+      while (leases.size() < max) {
+        Access::PushBack(&leases, Lease<T>());
+        if (!this->AcquireInto(&leases.back(), absl::ZeroDuration()).ok()) {
+          break;
+        }
+      }
+    });
+    if (!leases.back()) Access::PopBack(&leases);
+    return leases;
+  }
 
   // Calls `callback` with an `absl::UnimplementedError`. An implementation that
   // serves callbacks must override both functions.
@@ -91,83 +114,43 @@ class QueueBase : public InterfaceType {
   }
 
  private:
-  class CopiedItem;
+  // A lease of an item that a get has returned by value.
+  class CopiedItem final : public QueuedItem<T>,
+                           private internal::LeaseOwner<T> {
+   public:
+    CopiedItem(QueueBase* queue, const T& item, int priority)
+        : QueuedItem<T>(item), queue_(queue) {
+      this->set_priority(priority);
+    }
+
+    static Lease<T> LeaseOf(std::unique_ptr<CopiedItem> item) {
+      item->queue_->leases_.Increment();
+      CopiedItem* const released = item.release();
+      return internal::LeaseAccess::Make<T>(released, released);
+    }
+
+   private:
+    bool EndLeases(absl::Span<QueuedItem<T>* const>,
+                   internal::LeaseEnd end) override {
+      const std::unique_ptr<CopiedItem> self(this);
+      bool in_time = true;
+      const bool ended = internal::TryCall([this, end, &in_time] {
+        if (end == internal::LeaseEnd::kGivenBack) {
+          queue_->GiveBack(this->item());
+        } else {
+          in_time = queue_->Done(this->item());
+        }
+      });
+      queue_->leases_.Decrement();
+      return ended && in_time;
+    }
+
+    QueueBase* const queue_;
+  };
 
   // Leases made here. None may outlive the queue.
   internal::LeaseCount leases_;
 };
-
-// Implementation details follow.
-
-// A lease of an item that a get has returned by value.
-template <typename T, typename InterfaceType>
-class QueueBase<T, InterfaceType>::CopiedItem final
-    : public QueuedItem<T>,
-      private internal::LeaseOwner<T> {
- public:
-  CopiedItem(QueueBase* queue, const T& item, int priority)
-      : QueuedItem<T>(item), queue_(queue) {
-    this->set_priority(priority);
-  }
-
-  static Lease<T> LeaseOf(std::unique_ptr<CopiedItem> item) {
-    item->queue_->leases_.Increment();
-    CopiedItem* const released = item.release();
-    return internal::LeaseAccess::Make<T>(released, released);
-  }
-
- private:
-  bool EndLeases(absl::Span<QueuedItem<T>* const>,
-                 internal::LeaseEnd end) override {
-    const std::unique_ptr<CopiedItem> self(this);
-    bool in_time = true;
-    const bool ended = internal::TryCall([this, end, &in_time] {
-      if (end == internal::LeaseEnd::kGivenBack) {
-        queue_->GiveBack(this->item());
-      } else {
-        in_time = queue_->Done(this->item());
-      }
-    });
-    queue_->leases_.Decrement();
-    return ended && in_time;
-  }
-
-  QueueBase* const queue_;
-};
-
-template <typename T, typename InterfaceType>
-absl::Status QueueBase<T, InterfaceType>::AcquireInto(Lease<T>* lease,
-                                                      absl::Duration timeout) {
-  lease->Done();
-  std::unique_ptr<CopiedItem> copy;
-  absl::Status status =
-      this->GetItem(timeout, [this, &copy](const T& item, int priority) {
-        copy = std::make_unique<CopiedItem>(this, item, priority);
-      });
-  if (status.ok()) *lease = CopiedItem::LeaseOf(std::move(copy));
-  return status;
-}
-
-template <typename T, typename InterfaceType>
-absl::StatusOr<LeaseBatch<T>>
-QueueBase<T, InterfaceType>::AcquireUpToWithTimeout(size_t max,
-                                                    absl::Duration timeout) {
-  using Access = internal::LeaseAccess;
-  if (max == 0) return internal::ZeroMaxError();
-  LeaseBatch<T> leases;
-  Access::PushBack(&leases, Lease<T>());  // while there is no item to lose
-  absl::Status status = this->AcquireInto(&leases.back(), timeout);
-  if (!status.ok()) return status;
-  // If something throws now, the batch has the leases acquired so far.
-  internal::TryCall([this, max, &leases] {
-    while (leases.size() < max) {
-      Access::PushBack(&leases, Lease<T>());
-      if (!this->AcquireInto(&leases.back(), absl::ZeroDuration()).ok()) break;
-    }
-  });
-  if (!leases.back()) Access::PopBack(&leases);
-  return leases;
-}
 
 }  // namespace workqueue
 

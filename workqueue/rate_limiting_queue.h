@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/rate_limiting_queue.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_RATE_LIMITING_QUEUE_H_
 #define WORKQUEUE_RATE_LIMITING_QUEUE_H_
@@ -18,7 +14,6 @@
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/time/time.h"
 #include "ratelimit/default_rate_limiters.h"
 #include "ratelimit/rate_limiter.h"
 #include "workqueue/delaying_queue.h"
@@ -82,7 +77,17 @@ class RateLimitingQueue
   // Returns `absl::InvalidArgumentError` if one of them is null.
   static absl::StatusOr<std::unique_ptr<RateLimitingQueue>> Create(
       std::unique_ptr<DelayingInterface<T>> delaying_queue,
-      std::unique_ptr<RateLimiter<T>> rate_limiter);
+      std::unique_ptr<RateLimiter<T>> rate_limiter) {
+    absl::Status status =
+        internal::CheckQueueBelow("delaying_queue", delaying_queue != nullptr);
+    if (!status.ok()) return status;
+    if (rate_limiter == nullptr) {
+      return absl::InvalidArgumentError(
+          "rate_limiter is null; a rate limiting queue needs one");
+    }
+    return absl::WrapUnique(new RateLimitingQueue(
+        Layers(std::move(delaying_queue), std::move(rate_limiter))));
+  }
 
   absl::Status AddItems(const AddOptions& options,
                         absl::Span<const T> items) override {
@@ -117,7 +122,24 @@ class RateLimitingQueue
 
   // The parts of a rate limiting queue.
   struct Layers {
-    explicit Layers(RateLimitingQueueOptions<T> options);
+    explicit Layers(RateLimitingQueueOptions<T> options)
+        : rate_limiter(std::move(options.rate_limiter)) {
+      if (rate_limiter == nullptr) {
+        rate_limiter =
+            DefaultControllerRateLimiter<T, Hash, Eq>(options.clock.clock());
+      }
+      // The layers share a thread.
+      const std::shared_ptr<WaitingLoop> loop =
+          options.clock.LoopOrNew(options.name);
+      options.clock = loop;
+      failing_gauge = internal::SampleGauge(
+          options.name, options.metrics_provider,
+          &MetricsProvider::NewFailingItemsMetric, options.log_sink, loop,
+          [limiter = rate_limiter.get()] { return limiter->NumTracked(); });
+      delaying_queue =
+          std::make_unique<DelayingQueue<T, Hash, Eq>>(std::move(options));
+    }
+
     Layers(std::unique_ptr<DelayingInterface<T>> below,
            std::unique_ptr<RateLimiter<T>> limiter)
         : rate_limiter(std::move(limiter)), delaying_queue(std::move(below)) {}
@@ -129,7 +151,18 @@ class RateLimitingQueue
 
   // Not inline, so that other additions do not pay for it.
   ABSL_ATTRIBUTE_NOINLINE absl::Status AddLimited(const AddOptions& options,
-                                                  absl::Span<const T> items);
+                                                  absl::Span<const T> items) {
+    absl::Status status = CheckAddOptions(options, AddSupport::kRateLimited);
+    if (!status.ok()) return status;
+    AddOptions delayed = options;
+    delayed.rate_limited = false;
+    delayed.retry = true;
+    for (const T& item : items) {
+      delayed.after = internal::LimitedDelay(*rate_limiter_, item, options);
+      status.Update(this->below().AddItems(delayed, this->One(item)));
+    }
+    return status;
+  }
 
   explicit RateLimitingQueue(Layers layers)
       : Base(std::move(layers.delaying_queue)),
@@ -140,60 +173,7 @@ class RateLimitingQueue
   const std::unique_ptr<internal::Ticker> failing_gauge_;  // may be null
 };
 
-// Implementation details follow.
-
-template <typename T, typename Hash, typename Eq>
-RateLimitingQueue<T, Hash, Eq>::Layers::Layers(
-    RateLimitingQueueOptions<T> options)
-    : rate_limiter(std::move(options.rate_limiter)) {
-  if (rate_limiter == nullptr) {
-    rate_limiter =
-        DefaultControllerRateLimiter<T, Hash, Eq>(options.clock.clock());
-  }
-  // The layers share a thread.
-  const std::shared_ptr<WaitingLoop> loop =
-      options.clock.LoopOrNew(options.name);
-  options.clock = loop;
-  failing_gauge = internal::SampleGauge(
-      options.name, options.metrics_provider,
-      &MetricsProvider::NewFailingItemsMetric, options.log_sink, loop,
-      [limiter = rate_limiter.get()] { return limiter->NumTracked(); });
-  delaying_queue =
-      std::make_unique<DelayingQueue<T, Hash, Eq>>(std::move(options));
-}
-
-template <typename T, typename Hash, typename Eq>
-absl::StatusOr<std::unique_ptr<RateLimitingQueue<T, Hash, Eq>>>
-RateLimitingQueue<T, Hash, Eq>::Create(
-    std::unique_ptr<DelayingInterface<T>> delaying_queue,
-    std::unique_ptr<RateLimiter<T>> rate_limiter) {
-  absl::Status status =
-      internal::CheckQueueBelow("delaying_queue", delaying_queue != nullptr);
-  if (!status.ok()) return status;
-  if (rate_limiter == nullptr) {
-    return absl::InvalidArgumentError(
-        "rate_limiter is null; a rate limiting queue needs one");
-  }
-  return absl::WrapUnique(new RateLimitingQueue(
-      Layers(std::move(delaying_queue), std::move(rate_limiter))));
-}
-
-template <typename T, typename Hash, typename Eq>
-absl::Status RateLimitingQueue<T, Hash, Eq>::AddLimited(
-    const AddOptions& options, absl::Span<const T> items) {
-  absl::Status status = CheckAddOptions(options, AddSupport::kRateLimited);
-  if (!status.ok()) return status;
-  AddOptions delayed = options;
-  delayed.rate_limited = false;
-  delayed.retry = true;
-  for (const T& item : items) {
-    delayed.after = internal::LimitedDelay(*rate_limiter_, item, options);
-    status.Update(this->below().AddItems(delayed, this->One(item)));
-  }
-  return status;
-}
-
-// Instantiated in rate_limiting_queue.cc.
+// Instantiated in string_queues.cc.
 extern template class RateLimitingQueue<std::string>;
 
 }  // namespace workqueue

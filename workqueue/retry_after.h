@@ -1,10 +1,6 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// -----------------------------------------------------------------------------
-// workqueue/retry_after.h
-// -----------------------------------------------------------------------------
-//
 // Errors that choose their delay. If a server refuses a request and says when
 // to try again (HTTP's `Retry-After`), the code that calls the server returns a
 // `RetryAfterError()`. The item then waits for that time, and not for the delay

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/snapshot.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_SNAPSHOT_H_
 #define WORKQUEUE_SNAPSHOT_H_

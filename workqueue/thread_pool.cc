@@ -4,7 +4,6 @@
 #include "workqueue/thread_pool.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <thread>  // NOLINT(build/c++11)

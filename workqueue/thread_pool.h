@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/thread_pool.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_THREAD_POOL_H_
 #define WORKQUEUE_THREAD_POOL_H_

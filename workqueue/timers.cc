@@ -13,7 +13,6 @@
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/base/slab.h"
 #include "workqueue/base/trampoline.h"
-#include "workqueue/clock/clock.h"
 #include "workqueue/executor.h"
 #include "workqueue/internal/submit_task.h"
 

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/timers.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TIMERS_H_
 #define WORKQUEUE_TIMERS_H_

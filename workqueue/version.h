@@ -1,10 +1,6 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// -----------------------------------------------------------------------------
-// workqueue/version.h
-// -----------------------------------------------------------------------------
-//
 // The version of the library. docs/compatibility.md says what a change of each
 // number means.
 //

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// ratelimit/internal/failure_counts.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_RATELIMIT_INTERNAL_FAILURE_COUNTS_H_
 #define WORKQUEUE_RATELIMIT_INTERNAL_FAILURE_COUNTS_H_
@@ -23,8 +19,7 @@
 #include "workqueue/base/lru_map.h"
 #include "workqueue/base/mutex_lock.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // Returns the smaller of `base` * 2^`failures` and `max`. `failures` must not
 // be negative. `base` must be zero or at least one nanosecond.
@@ -116,7 +111,6 @@ class FailureCounts {
   LruMap<T, int, Hash, Eq> counts_ ABSL_GUARDED_BY(mu_);
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_RATELIMIT_INTERNAL_FAILURE_COUNTS_H_

@@ -8,8 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 namespace {
 
 absl::Status Check(bool holds, absl::string_view name, absl::Duration value,
@@ -45,5 +44,4 @@ absl::Status CheckFiniteAndPositive(absl::string_view name,
   return Check(holds, name, value, "must be finite and positive");
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/base/check_duration.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_BASE_CHECK_DURATION_H_
 #define WORKQUEUE_BASE_CHECK_DURATION_H_
@@ -12,8 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // Each of these functions returns OK if `value` has the property in the
 // function's name. Otherwise it returns an `absl::InvalidArgumentError` that
@@ -26,7 +21,6 @@ absl::Status CheckFiniteAndNotNegative(absl::string_view name,
 absl::Status CheckFiniteAndPositive(absl::string_view name,
                                     absl::Duration value);
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_BASE_CHECK_DURATION_H_

@@ -17,8 +17,7 @@
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/base/printable.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 std::optional<int64_t> MessageLimit::Admit(absl::Time now) {
   MutexLock lock(&mu_);
@@ -61,5 +60,4 @@ void ErrorLog::Write(absl::FunctionRef<std::string()> message) {
   });
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

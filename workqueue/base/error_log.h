@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/base/error_log.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_BASE_ERROR_LOG_H_
 #define WORKQUEUE_BASE_ERROR_LOG_H_
@@ -25,8 +21,7 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/log_sink.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // Returns the time after which the library's threads retry a failed operation.
 constexpr absl::Duration RetryDelay() { return absl::Seconds(1); }
@@ -113,7 +108,6 @@ std::string DueButNotAdded(const T& item) {
   return absl::StrCat(DescribeItem(item), " is due and cannot be added yet");
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_BASE_ERROR_LOG_H_

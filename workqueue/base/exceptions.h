@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/base/exceptions.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_BASE_EXCEPTIONS_H_
 #define WORKQUEUE_BASE_EXCEPTIONS_H_
@@ -16,8 +12,7 @@
 #include "absl/base/config.h"
 #include "absl/status/status.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // Calls `f()` and returns true. If `f` throws, drops the exception and returns
 // false. The library uses this function where it calls the user's code and must
@@ -83,7 +78,6 @@ auto CatchAsStatus(F&& f) -> std::conditional_t<std::is_void_v<decltype(f())>,
   }
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_BASE_EXCEPTIONS_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/base/fifo.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_BASE_FIFO_H_
 #define WORKQUEUE_BASE_FIFO_H_
@@ -13,8 +9,7 @@
 #include "workqueue/base/intrusive_list.h"
 #include "workqueue/base/slab.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // Fifo
 //
@@ -55,7 +50,6 @@ class Fifo {
   IntrusiveList<Node> nodes_in_order_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_BASE_FIFO_H_

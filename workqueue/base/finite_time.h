@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/base/finite_time.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_BASE_FINITE_TIME_H_
 #define WORKQUEUE_BASE_FINITE_TIME_H_
@@ -14,8 +10,7 @@
 
 #include "absl/time/time.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // Returns `time`, or the first or last finite time if `time` is infinite. Makes
 // a current time later than all past deadlines, and earlier than
@@ -30,7 +25,6 @@ inline absl::Time FiniteTime(absl::Time time) {
   return std::clamp(time, first, last);
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_BASE_FINITE_TIME_H_

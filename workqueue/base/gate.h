@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/base/gate.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_BASE_GATE_H_
 #define WORKQUEUE_BASE_GATE_H_
@@ -14,8 +10,7 @@
 #include "absl/synchronization/mutex.h"
 #include "workqueue/base/mutex_lock.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // Gate
 //
@@ -79,7 +74,6 @@ class Gate {
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_BASE_GATE_H_

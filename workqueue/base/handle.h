@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/base/handle.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_BASE_HANDLE_H_
 #define WORKQUEUE_BASE_HANDLE_H_
@@ -11,8 +7,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // Handle
 //
@@ -48,7 +43,6 @@ class Handle {
   uint32_t slot_ = 0;  // where the object was at first
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_BASE_HANDLE_H_

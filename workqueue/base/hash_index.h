@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/base/hash_index.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_BASE_HASH_INDEX_H_
 #define WORKQUEUE_BASE_HASH_INDEX_H_
@@ -12,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <initializer_list>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -27,8 +22,7 @@
 #include "workqueue/base/shrink.h"
 #include "workqueue/base/slab.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // HashIndex
 //
@@ -329,7 +323,6 @@ class HashIndex {
   size_t max_size_ = 0;  // beyond it, there are too few segments
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_BASE_HASH_INDEX_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/base/indexed_heap.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_BASE_INDEXED_HEAP_H_
 #define WORKQUEUE_BASE_INDEXED_HEAP_H_
@@ -16,8 +12,7 @@
 
 #include "workqueue/base/segmented_array.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // IndexedHeap
 //
@@ -169,7 +164,6 @@ class IndexedHeap {
   size_t size_ = 0;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_BASE_INDEXED_HEAP_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/base/intrusive_list.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_BASE_INTRUSIVE_LIST_H_
 #define WORKQUEUE_BASE_INTRUSIVE_LIST_H_
@@ -11,8 +7,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // The base class of the elements of an `IntrusiveList`. An element is in at
 // most one list at a time.
@@ -105,7 +100,6 @@ class IntrusiveList {
   size_t size_ = 0;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_BASE_INTRUSIVE_LIST_H_

@@ -1,17 +1,12 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/base/leftist_heap.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_BASE_LEFTIST_HEAP_H_
 #define WORKQUEUE_BASE_LEFTIST_HEAP_H_
 
 #include <utility>
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // The base class of the elements of a `LeftistHeap`. An element is in at most
 // one heap at a time.
@@ -121,7 +116,6 @@ class LeftistHeap {
   E* front_ = nullptr;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_BASE_LEFTIST_HEAP_H_

@@ -16,8 +16,7 @@
 #include "workqueue/base/printable.h"
 #include "workqueue/log_sink.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 Log::Log(absl::string_view kind, absl::string_view name, LogSink* sink)
     : who_(absl::StrCat(kind, name.empty() ? "" : " ", Printable(name))),
@@ -51,5 +50,4 @@ void Log::Write(absl::LogSeverity severity,
   internal::TryCall([&] { sink_->Log(severity, short_text); });
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

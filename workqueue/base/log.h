@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/base/log.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_BASE_LOG_H_
 #define WORKQUEUE_BASE_LOG_H_
@@ -17,8 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "workqueue/log_sink.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // Log
 //
@@ -64,7 +59,6 @@ class Log {
   std::abort();
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_BASE_LOG_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/base/lru_map.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_BASE_LRU_MAP_H_
 #define WORKQUEUE_BASE_LRU_MAP_H_
@@ -16,8 +12,7 @@
 #include "workqueue/base/intrusive_list.h"
 #include "workqueue/base/node_hash_set.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // LruMap
 //
@@ -133,7 +128,6 @@ class LruMap {
   IntrusiveList<Entry> by_last_update_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_BASE_LRU_MAP_H_

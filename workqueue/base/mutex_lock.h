@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/base/mutex_lock.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_BASE_MUTEX_LOCK_H_
 #define WORKQUEUE_BASE_MUTEX_LOCK_H_
@@ -14,8 +10,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // HasLowerCaseLock
 //
@@ -158,7 +153,6 @@ class MutexUnlock {
   absl::Mutex* const mu_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_BASE_MUTEX_LOCK_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/base/node_hash_set.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_BASE_NODE_HASH_SET_H_
 #define WORKQUEUE_BASE_NODE_HASH_SET_H_
@@ -18,8 +14,7 @@
 #include "workqueue/base/hash_index.h"
 #include "workqueue/base/slab.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // The base class of the entries of a `NodeHashSet`.
 class HashSetNode {
@@ -176,7 +171,6 @@ class NodeHashSet {
   HashIndex ids_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_BASE_NODE_HASH_SET_H_

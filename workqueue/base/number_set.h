@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/base/number_set.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_BASE_NUMBER_SET_H_
 #define WORKQUEUE_BASE_NUMBER_SET_H_
@@ -16,8 +12,7 @@
 #include "absl/numeric/bits.h"
 #include "workqueue/base/segmented_array.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // NumberSet
 //
@@ -82,7 +77,6 @@ class NumberSet {
   size_t first_ = 0;  // All words before this one are zero.
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_BASE_NUMBER_SET_H_

@@ -15,8 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 namespace {
 
 // Returns the length of the UTF-8 character at the start of `text`, or 0 if
@@ -99,5 +98,4 @@ std::string StatusText(const absl::Status& status) {
   return unmarked.ToString();
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

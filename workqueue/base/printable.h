@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/base/printable.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_BASE_PRINTABLE_H_
 #define WORKQUEUE_BASE_PRINTABLE_H_
@@ -19,8 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // The numbers of bytes of a name or an item, and of an error, that messages and
 // printed snapshots contain.
@@ -103,7 +98,6 @@ std::string DescribeItem(const T& item) {
   }
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_BASE_PRINTABLE_H_

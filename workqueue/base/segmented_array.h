@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/base/segmented_array.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_BASE_SEGMENTED_ARRAY_H_
 #define WORKQUEUE_BASE_SEGMENTED_ARRAY_H_
@@ -23,8 +19,7 @@
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/shrink.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // SegmentedArray
 //
@@ -138,7 +133,6 @@ class SegmentedArray {
   size_t capacity_ = 0;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_BASE_SEGMENTED_ARRAY_H_

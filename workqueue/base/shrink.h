@@ -1,17 +1,12 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/base/shrink.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_BASE_SHRINK_H_
 #define WORKQUEUE_BASE_SHRINK_H_
 
 #include <cstddef>
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // Memory up to this size is not worth freeing while its owner lives.
 inline constexpr size_t kKeptBytes = 16 * 1024;
@@ -27,7 +22,6 @@ constexpr size_t MinSize(size_t capacity) {
   return capacity * sizeof(E) <= kKeptBytes ? 0 : capacity / 8 * 3;
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_BASE_SHRINK_H_

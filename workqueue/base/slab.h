@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/base/slab.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_BASE_SLAB_H_
 #define WORKQUEUE_BASE_SLAB_H_
@@ -22,8 +18,7 @@
 #include "workqueue/base/number_set.h"
 #include "workqueue/base/segmented_array.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // Identifies an object in a `Slab`. The id of a destroyed object is reused, so
 // that ids stay small and can be indices of an array.
@@ -338,7 +333,6 @@ class Slab {
   int64_t made_ = 0;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_BASE_SLAB_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/base/slot_map.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_BASE_SLOT_MAP_H_
 #define WORKQUEUE_BASE_SLOT_MAP_H_
@@ -20,8 +16,7 @@
 #include "workqueue/base/hash_index.h"
 #include "workqueue/base/slab.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // The base class of the objects in a `SlotMap`.
 class SlotMapEntry {
@@ -175,7 +170,6 @@ class SlotMap {
   uint64_t last_id_ = 0;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_BASE_SLOT_MAP_H_

@@ -12,8 +12,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/string_view.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 void NameThisThread(absl::string_view owner, absl::string_view role) {
   constexpr size_t kMaxBytes = 15;
@@ -32,5 +31,4 @@ void NameThisThread(absl::string_view owner, absl::string_view role) {
 #endif
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

@@ -1,17 +1,12 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/base/thread_name.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_BASE_THREAD_NAME_H_
 #define WORKQUEUE_BASE_THREAD_NAME_H_
 
 #include "absl/strings/string_view.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // Gives the calling thread the name "`owner`:`role`", which debuggers, top(1)
 // and crash reports show. An empty `owner` becomes "workqueue". The kernel's
@@ -21,7 +16,6 @@ namespace internal {
 // Does nothing on systems other than Linux and macOS. Throws nothing.
 void NameThisThread(absl::string_view owner, absl::string_view role);
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_BASE_THREAD_NAME_H_

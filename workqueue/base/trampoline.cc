@@ -7,8 +7,7 @@
 
 #include "workqueue/base/fifo.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 struct Trampoline::State {
   Running* innermost = nullptr;
@@ -54,5 +53,4 @@ void Trampoline::RunDeferred() {
   innermost = hidden;
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

@@ -1,17 +1,12 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/base/trampoline.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_BASE_TRAMPOLINE_H_
 #define WORKQUEUE_BASE_TRAMPOLINE_H_
 
 #include "absl/functional/any_invocable.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // Trampoline
 //
@@ -63,7 +58,6 @@ class Trampoline {
   static State& OfThread();
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_BASE_TRAMPOLINE_H_

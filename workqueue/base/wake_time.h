@@ -1,17 +1,12 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/base/wake_time.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_BASE_WAKE_TIME_H_
 #define WORKQUEUE_BASE_WAKE_TIME_H_
 
 #include "absl/time/time.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // WakeTime
 //
@@ -64,7 +59,6 @@ class WakeTime {
   absl::Time time_ = absl::InfinitePast();
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_BASE_WAKE_TIME_H_

@@ -11,8 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "workqueue/base/exceptions.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 namespace {
 
 // The pool that started the current thread; null for other threads.
@@ -47,5 +46,4 @@ void WorkerPool::Join() {
 
 bool WorkerPool::RunsThisThread() const { return pool_of_thread == this; }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/base/worker_pool.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_BASE_WORKER_POOL_H_
 #define WORKQUEUE_BASE_WORKER_POOL_H_
@@ -15,8 +11,7 @@
 
 #include "absl/status/status.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // WorkerPool
 //
@@ -53,7 +48,6 @@ class WorkerPool {
   std::vector<std::thread> threads_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_BASE_WORKER_POOL_H_

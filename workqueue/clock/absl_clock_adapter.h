@@ -1,10 +1,6 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// -----------------------------------------------------------------------------
-// workqueue/clock/absl_clock_adapter.h
-// -----------------------------------------------------------------------------
-//
 // Adapters between `absl::Clock` and `workqueue::Clock`, in both directions.
 //
 // `absl::Clock` exists in Abseil releases from 20260526 on, in the header

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <memory>
 #include <thread>  // NOLINT(build/c++11)
-#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/clock/fake_clock.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_CLOCK_FAKE_CLOCK_H_
 #define WORKQUEUE_CLOCK_FAKE_CLOCK_H_

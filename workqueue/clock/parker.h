@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/clock/parker.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_CLOCK_PARKER_H_
 #define WORKQUEUE_CLOCK_PARKER_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/clock/steady_time.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_CLOCK_STEADY_TIME_H_
 #define WORKQUEUE_CLOCK_STEADY_TIME_H_
@@ -15,8 +11,7 @@
 
 #include "absl/time/time.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // Return the time of the machine's monotonic clock: the time since its epoch.
 inline int64_t NanosSinceSteadyEpoch() {
@@ -51,7 +46,6 @@ inline int64_t CoarseSteadyNanos() {
 // takes half the time, because it makes no `absl::Time`.
 int64_t RealClockEpochNanos();
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_CLOCK_STEADY_TIME_H_

@@ -1,10 +1,6 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// -----------------------------------------------------------------------------
-// workqueue/coroutine/async_queue.h
-// -----------------------------------------------------------------------------
-//
 // Needs C++20.
 
 #ifndef WORKQUEUE_COROUTINE_ASYNC_QUEUE_H_

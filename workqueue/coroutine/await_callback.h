@@ -1,10 +1,6 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// -----------------------------------------------------------------------------
-// workqueue/coroutine/await_callback.h
-// -----------------------------------------------------------------------------
-//
 // Needs C++20.
 
 #ifndef WORKQUEUE_COROUTINE_AWAIT_CALLBACK_H_

@@ -1,10 +1,6 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// -----------------------------------------------------------------------------
-// workqueue/coroutine/spawn.h
-// -----------------------------------------------------------------------------
-//
 // Needs C++20.
 
 #ifndef WORKQUEUE_COROUTINE_SPAWN_H_

@@ -1,10 +1,6 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// -----------------------------------------------------------------------------
-// workqueue/coroutine/sync_wait.h
-// -----------------------------------------------------------------------------
-//
 // Needs C++20.
 
 #ifndef WORKQUEUE_COROUTINE_SYNC_WAIT_H_

@@ -1,10 +1,6 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// -----------------------------------------------------------------------------
-// workqueue/coroutine/task.h
-// -----------------------------------------------------------------------------
-//
 // Needs C++20. No other header of this library includes a header of this
 // folder.
 

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/internal/add_channel.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INTERNAL_ADD_CHANNEL_H_
 #define WORKQUEUE_INTERNAL_ADD_CHANNEL_H_
@@ -20,8 +16,7 @@
 #include "workqueue/base/wake_time.h"
 #include "workqueue/clock/clock.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // AddChannel
 //
@@ -168,7 +163,6 @@ class AddChannel {
   bool stalled_ ABSL_GUARDED_BY(mu_) = false;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_INTERNAL_ADD_CHANNEL_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/internal/add_ring.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INTERNAL_ADD_RING_H_
 #define WORKQUEUE_INTERNAL_ADD_RING_H_
@@ -18,8 +14,7 @@
 #include "workqueue/base/exceptions.h"
 #include "workqueue/internal/compact_time.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // AddRing
 //
@@ -306,7 +301,6 @@ class AddRing {
   alignas(64) std::atomic<Shared*> shared_{nullptr};
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_INTERNAL_ADD_RING_H_

@@ -4,13 +4,11 @@
 #include "workqueue/internal/callback_getters.h"
 
 #include <cstddef>
-#include <utility>
 
 #include "workqueue/base/exceptions.h"
 #include "workqueue/internal/submit_task.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 namespace {
 
 // The outermost object of the thread; null if there is none.
@@ -43,5 +41,4 @@ HoldCallbacks::~HoldCallbacks() {
   for (const CallbackWakeUp& wake_up : held_) wake_up.Send();
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/internal/callback_getters.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INTERNAL_CALLBACK_GETTERS_H_
 #define WORKQUEUE_INTERNAL_CALLBACK_GETTERS_H_
@@ -19,8 +15,7 @@
 #include "workqueue/executor.h"
 #include "workqueue/interfaces.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // The maximum number of woken threads and callbacks of a queue that are on
 // their way at a time.
@@ -181,7 +176,6 @@ class CallbackGetters {
   IntrusiveList<Getter> waiting_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_INTERNAL_CALLBACK_GETTERS_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/internal/compact_time.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INTERNAL_COMPACT_TIME_H_
 #define WORKQUEUE_INTERNAL_COMPACT_TIME_H_
@@ -15,8 +11,7 @@
 #include "absl/time/time.h"
 #include "workqueue/base/finite_time.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // CompactTime
 //
@@ -65,7 +60,6 @@ class CompactTime {
   uint32_t code_[2] = {0, 0};
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_INTERNAL_COMPACT_TIME_H_

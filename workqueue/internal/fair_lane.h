@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/internal/fair_lane.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INTERNAL_FAIR_LANE_H_
 #define WORKQUEUE_INTERNAL_FAIR_LANE_H_
@@ -15,8 +11,7 @@
 #include "workqueue/base/leftist_heap.h"
 #include "workqueue/ordering.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // Returns the hash of a pointer for a `NodeHashSet`.
 inline size_t PointerHash(const void* p) {
@@ -104,7 +99,6 @@ struct FairGroup {
   FairLane<T> first_lane;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_INTERNAL_FAIR_LANE_H_

@@ -1,15 +1,10 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/internal/fair_preview.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INTERNAL_FAIR_PREVIEW_H_
 #define WORKQUEUE_INTERNAL_FAIR_PREVIEW_H_
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -19,8 +14,7 @@
 #include "workqueue/internal/fair_lane.h"
 #include "workqueue/ordering.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // FairPreview
 //
@@ -205,7 +199,6 @@ class FairPreview {
   NodeHashSet<const Group*, Taken> taken_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_INTERNAL_FAIR_PREVIEW_H_

@@ -7,8 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 absl::Status CheckQueueBelow(absl::string_view name, bool given,
                              bool has_ordering, bool clocks_differ) {
@@ -29,5 +28,4 @@ absl::Status CheckQueueBelow(absl::string_view name, bool given,
   return absl::OkStatus();
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

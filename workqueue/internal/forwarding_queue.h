@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/internal/forwarding_queue.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INTERNAL_FORWARDING_QUEUE_H_
 #define WORKQUEUE_INTERNAL_FORWARDING_QUEUE_H_
@@ -25,8 +21,7 @@
 #include "workqueue/lease_batch.h"
 #include "workqueue/snapshot.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // Checks the arguments of a queue that is created on a queue below. `name` is
 // the name of the argument that is the queue below. Returns an
@@ -95,7 +90,6 @@ class ForwardingQueue : public InterfaceType {
   Below* const below_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_INTERNAL_FORWARDING_QUEUE_H_

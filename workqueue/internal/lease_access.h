@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/internal/lease_access.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INTERNAL_LEASE_ACCESS_H_
 #define WORKQUEUE_INTERNAL_LEASE_ACCESS_H_
@@ -19,8 +15,7 @@
 #include "workqueue/lease_batch.h"
 #include "workqueue/ordering.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // LeaseAccess
 //
@@ -102,7 +97,6 @@ class LeaseCount {
   std::atomic<size_t> count_{0};
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_INTERNAL_LEASE_ACCESS_H_

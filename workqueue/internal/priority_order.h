@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/internal/priority_order.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INTERNAL_PRIORITY_ORDER_H_
 #define WORKQUEUE_INTERNAL_PRIORITY_ORDER_H_
@@ -26,8 +22,7 @@
 #include "workqueue/internal/queue_state.h"
 #include "workqueue/ordering.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // PriorityOrder
 //
@@ -263,7 +258,6 @@ class PriorityOrder {
   int64_t front_sequence_ = 0;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_INTERNAL_PRIORITY_ORDER_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/internal/queue_core.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INTERNAL_QUEUE_CORE_H_
 #define WORKQUEUE_INTERNAL_QUEUE_CORE_H_
@@ -51,8 +47,7 @@
 #include "workqueue/snapshot.h"
 #include "workqueue/timer/queue_clock.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 class RingOpener;  // in tests
 
@@ -147,19 +142,128 @@ class QueueCore : public Order::QueueInterface,
                   private CallbackRunner {
  public:
   absl::Status GetItem(absl::Duration timeout,
-                       ItemReceiver<T> receive) override;
-  absl::StatusOr<bool> EndProcessing(const T& item) override;
-  absl::Status AcquireInto(Lease<T>* lease, absl::Duration timeout) override;
+                       ItemReceiver<T> receive) override {
+    Lock lock(this);
+    absl::Status status = AwaitItem(timeout);
+    if (status.ok()) {
+      HandOut(CoarseNow(), [receive](const Entry& entry) {
+        receive(entry.item(), entry.priority());
+      });
+    }
+    return status;
+  }
+
+  absl::StatusOr<bool> EndProcessing(const T& item) override {
+    const size_t hash = Hash()(item);
+    Lock lock(this, kGoOn);
+    Entry* const entry = entries_.Find(item, hash);
+    if (entry == nullptr || !entry->processing || entry->leased) return false;
+    Finish(entry);
+    return true;
+  }
+
+  absl::Status AcquireInto(Lease<T>* lease, absl::Duration timeout) override {
+    QueuedItem<T>* const item = LeaseAccess::Release<T>(lease, this);
+    lease->Done();  // Ends the lease if it is of another queue.
+    Lock lock(this, kGoOn);
+    if (item != nullptr) EndLease(item, LeaseEnd::kDone);
+    absl::Status status = AwaitItem(timeout);
+    if (status.ok())
+      LeaseAccess::Assign<T>(lease, this, LeaseNext(CoarseNow()));
+    return status;
+  }
+
   absl::StatusOr<LeaseBatch<T>> AcquireUpToWithTimeout(
-      size_t max, absl::Duration timeout) override;
+      size_t max, absl::Duration timeout) override {
+    if (max == 0) return ZeroMaxError();
+    LeaseBatch<T> leases;
+    Lock lock(this);
+    if (absl::Status status = AwaitItem(timeout); !status.ok()) return status;
+    max = std::min(max, order_.size());
+    LeaseAccess::Reserve(&leases, max);
+    const CompactTime now = CoarseNow();
+    LeaseAccess::PushBack(&leases, LeaseAccess::Make<T>(this, LeaseNext(now)));
+    // If an exception is thrown now, the batch has the leases acquired so far.
+    TryCall([&, this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      while (leases.size() < max && ItemReady()) {
+        LeaseAccess::PushBack(&leases,
+                              LeaseAccess::Make<T>(this, LeaseNext(now)));
+      }
+    });
+    return leases;
+  }
+
   AcquireId AcquireNextAsync(Lease<T>* lease, Executor* executor,
-                             AcquireCallback<T> callback) override;
-  bool CancelAcquire(AcquireId id) override;
+                             AcquireCallback<T> callback) override {
+    QueuedItem<T>* const item = LeaseAccess::Release<T>(lease, this);
+    lease->Done();  // Ends the lease if it is of another queue.
+    Lock lock(this, kGoOn);
+    if (item != nullptr) EndLease(item, LeaseEnd::kDone);
+    // The callback waits, even if an item is queued.
+    if (ring_.active()) SealRing();
+    if (callbacks_ == nullptr) {
+      callbacks_ = std::make_unique<CallbackGetters<T>>();
+    }
+    const auto* const getter = callbacks_->Add(executor, std::move(callback));
+    ++waiting_callbacks_;
+    return CallbackGetters<T>::IdOf(getter);
+  }
+
+  bool CancelAcquire(AcquireId id) override {
+    AcquireCallback<T> cancelled;  // destroyed without the lock
+    Lock lock(this, kGoOn);
+    if (callbacks_ == nullptr) return false;
+    auto* const getter = callbacks_->Find(id);
+    if (getter == nullptr || getter->callback == nullptr) return false;
+    cancelled = std::move(getter->callback);
+    getter->callback = nullptr;
+    // If it has been woken, its executor still calls RunCallback().
+    if (getter->woken) return true;
+    callbacks_->Remove(getter);
+    --waiting_callbacks_;
+    return true;
+  }
+
   absl::StatusOr<Snapshot<T>> TakeSnapshotWith(
-      const SnapshotOptions<T>& options) const override;
+      const SnapshotOptions<T>& options) const override {
+    // To take the lock applies the additions that have been pushed, which a
+    // caller cannot see.
+    auto* const self = const_cast<QueueCore*>(this);
+    Snapshot<T> snapshot;
+    if (options.only != nullptr) {
+      const size_t hash = Hash()(*options.only);
+      Lock lock(self);
+      self->CopyOf(self->entries_.Find(*options.only, hash), &snapshot);
+    } else {
+      ReserveQueued(options.max, &snapshot);
+      Lock lock(self);
+      self->CopyUpTo(options.max, &snapshot);
+    }
+    return snapshot;
+  }
+
   absl::StatusOr<bool> ShutDownAndDrain(
-      std::optional<absl::Duration> drain) override;
-  void Close() override;
+      std::optional<absl::Duration> drain) override {
+    int64_t begun = 0;
+    {
+      Lock lock(this, kGoOn);  // Its end wakes callbacks.
+      BeginShutDown();
+      if (!drain.has_value()) {
+        EndDrains();
+        return false;
+      }
+      begun = BeginDrain();
+    }
+    MutexLock lock(&mu_);
+    return AwaitDrained(begun, *drain, [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      return Idle();
+    });
+  }
+
+  void Close() override {
+    Lock lock(this, kGoOn);
+    BeginShutDown();
+  }
   // Final, so that no call is virtual while the constructor or the destructor
   // of a derived class runs on another thread.
   bool ShuttingDown() const final { return IsShuttingDown(); }
@@ -173,10 +277,26 @@ class QueueCore : public Order::QueueInterface,
   // `order` are the arguments of the constructor of `Order`.
   template <typename... Args>
   QueueCore(absl::string_view name, MetricsProvider* metrics_provider,
-            LogSink* log_sink, const QueueClock& clock, Args&&... order);
+            LogSink* log_sink, const QueueClock& clock, Args&&... order)
+      : QueueState(name, metrics_provider, log_sink, clock,
+                   Order::kHasPriorities),
+        CallbackRunner([](CallbackRunner* self, SlabId getter) {
+          static_cast<QueueCore*>(self)->RunCallback(getter);
+        }),
+        order_(std::forward<Args>(order)...) {
+    StartReports([this] { ReportProgress(); }, name, clock);
+  }
   // Shuts the queue down, and blocks until no call blocks in it. The blocked
   // calls return no item.
-  ~QueueCore() override;
+  ~QueueCore() override {
+    {
+      Lock lock(this, kGoOn);
+      BeginDestruction();
+    }
+    AwaitNobodyBlocks();
+    CheckNoLeases();
+    StopReports();
+  }
 
   // Whether an addition can be left to the thread that holds the lock. Nothing
   // that depends on `T` may throw then, because the exception would come out of
@@ -280,7 +400,24 @@ class QueueCore : public Order::QueueInterface,
   // first. If `copy` or a metric throws, the item stays queued.
   template <typename F>
   ABSL_ATTRIBUTE_ALWAYS_INLINE inline Entry* HandOut(CompactTime now, F copy)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    Entry* entry = nullptr;
+    absl::Cleanup undo = [this, &entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      if (entry != nullptr) order_.PutBack(entry);
+    };
+    entry = order_.Pop();
+    copy(*entry);
+    if (metrics_ != nullptr) {
+      metrics_->OnGet(entry->times, entry->priority());
+    } else {
+      entry->times.started = now;
+    }
+    std::move(undo).Cancel();
+    entry->dirty = false;
+    entry->processing = true;
+    processing_.PushBack(entry);
+    return entry;
+  }
 
   // The time of an addition. Metrics need it precisely.
   CompactTime TimeOfAdd() const {
@@ -295,7 +432,36 @@ class QueueCore : public Order::QueueInterface,
   void AddWithoutPriority(U&& item, size_t hash,
                           const CompactTime* time = nullptr,
                           bool pushed = false)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    Entry* const entry =
+        entries_.FindOrInsert(std::forward<U>(item), hash).first;
+    if (entry->dirty) {
+      if (!entry->processing) order_.Touch(entry);
+      return;
+    }
+    absl::Cleanup undo = [this, entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      if (!entry->processing) entries_.Erase(entry);
+    };
+    const auto record = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      RecordAdd(entry, entry->priority(),
+                time != nullptr ? *time : TimeOfAdd());
+    };
+    if (pushed) {
+      Report("the addition", entry, record);
+    } else {
+      record();
+    }
+    if (!entry->processing) {
+      absl::Cleanup undo_record = [this,
+                                   entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+        RecordNotAdded(entry, entry->priority());
+      };
+      order_.Push(entry);
+      std::move(undo_record).Cancel();
+    }
+    std::move(undo).Cancel();
+    entry->dirty = true;
+  }
 
   // Call this before `entry` becomes dirty, at `time` and with its priority
   // from then on. If a metric throws, the entry must not become dirty.
@@ -339,14 +505,45 @@ class QueueCore : public Order::QueueInterface,
     return processing_.empty() && order_.size() == 0 && !ring_.active();
   }
 
-  // Fill in `*snapshot` apart from what waits. `CopyUpTo()` copies at most
-  // `max` items of each kind; the queued items are in no particular order if
-  // `Order::ForFirst()` returns false. `CopyOf()` copies the item of `entry`,
-  // which may be null.
+  // Fills in `*snapshot` apart from what waits. Copies at most `max` items of
+  // each kind; the queued items are in no particular order if
+  // `Order::ForFirst()` returns false.
   void CopyUpTo(size_t max, Snapshot<T>* snapshot) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    CopyNumbers(snapshot);
+    const bool in_order =
+        order_.ForFirst(max, [snapshot](const QueuedItem<T>& item) {
+          CopyQueued(snapshot, static_cast<const Entry&>(item));
+        });
+    if (!in_order) {
+      snapshot->queued.clear();
+      entries_.ForEach([snapshot, max](const Entry& entry) {
+        if (entry.dirty && !entry.processing && snapshot->queued.size() < max) {
+          CopyQueued(snapshot, entry);
+        }
+      });
+    }
+    for (const QueuedItem<T>* item = processing_.front();
+         item != nullptr && snapshot->processing.size() < max;
+         item = item->next()) {
+      CopyProcessing(snapshot, static_cast<const Entry&>(*item));
+    }
+    if (max > 0) snapshot->bounds = order_.Bounds(nullptr, max);
+  }
+
+  // Does the same, but copies only the item of `entry`, which may be null.
   void CopyOf(const Entry* entry, Snapshot<T>* snapshot) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    CopyNumbers(snapshot);
+    if (entry == nullptr) return;
+    if (entry->processing) {
+      CopyProcessing(snapshot, *entry);
+    } else if (entry->dirty) {
+      CopyQueued(snapshot, *entry);
+      constexpr size_t kMaxItems = 100;
+      snapshot->bounds = order_.Bounds(entry, kMaxItems);
+    }
+  }
 
   // Allocates memory for at most `max` queued items, without the lock.
   void ReserveQueued(size_t max, Snapshot<T>* snapshot) const {
@@ -425,7 +622,34 @@ class QueueCore : public Order::QueueInterface,
   }
 
   // Runs the callback of `slot`, which has been woken.
-  void RunCallback(SlabId slot);
+  void RunCallback(SlabId slot) {
+    AcquireCallback<T> callback;
+    absl::StatusOr<Lease<T>> lease;
+    {
+      Lock lock(this, kGoOn);
+      auto* const getter = callbacks_->At(slot);
+      if (getter->callback != nullptr) {
+        if (MustWait(order_.next())) {
+          callbacks_->WaitAgain(getter);  // Another thread has taken the item.
+          --woken_getters_;
+          ++waiting_callbacks_;
+          return;
+        }
+        lease = CatchAsStatus(
+            [this]()
+                ABSL_NO_THREAD_SAFETY_ANALYSIS -> absl::StatusOr<Lease<T>> {
+                  absl::Status status = AfterWait(order_.next());
+                  if (!status.ok()) return status;
+                  return LeaseAccess::Make<T>(this, LeaseNext(CoarseNow()));
+                });
+        callback = std::move(getter->callback);
+      }
+      callbacks_->Remove(getter);
+      --woken_getters_;
+    }
+    // The queue may have been destroyed, unless `lease` is of an item.
+    if (callback != nullptr) std::move(callback)(std::move(lease));
+  }
 
   // Does what `ApplyPushed()` does. If there is no memory, leaves the rest to a
   // later call.
@@ -434,14 +658,54 @@ class QueueCore : public Order::QueueInterface,
     TryCall([this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { ApplyPushed(); });
   }
 
-  bool EndLeases(absl::Span<QueuedItem<T>* const> items, LeaseEnd end) override;
+  bool EndLeases(absl::Span<QueuedItem<T>* const> items,
+                 LeaseEnd end) override {
+    Lock lock(this, kGoOn);
+    for (QueuedItem<T>* item : items) EndLease(item, end);
+    return true;
+  }
 
-  // `Finish()` ends the processing of `entry`. `GiveBack()` queues `entry` as
-  // if it had not been handed out.
-  void Finish(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void GiveBack(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Ends the processing of `entry`.
+  void Finish(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (metrics_ != nullptr) {
+      Report("the end", entry, [&] { metrics_->OnDone(entry->times); });
+    }
+    processing_.Remove(entry);
+    entry->processing = false;
+    if (entry->dirty) {
+      order_.PushBack(entry, errors_);
+      return;
+    }
+    order_.OnDone(entry);
+    if (!entry->InUse()) Erase(entry);
+    if (IsShuttingDown() && Idle()) NotifyIdle();
+  }
+
+  // Queues `entry` as if it had not been handed out.
+  void GiveBack(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    const bool added_again = EndWait(entry) || entry->dirty;
+    std::optional<int> added_priority;
+    if (entry->dirty) added_priority = entry->priority();
+    processing_.Remove(entry);
+    entry->processing = false;
+    entry->dirty = true;
+    order_.GiveBack(entry, added_again);
+    if (metrics_ == nullptr) return;
+    Report("the return", entry, [&] {
+      metrics_->OnGiveBack(entry->times, entry->priority(), added_priority);
+    });
+  }
+
   void EndLease(QueuedItem<T>* item, LeaseEnd end)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    Entry* const entry = static_cast<Entry*>(item);
+    entry->leased = false;
+    if (end == LeaseEnd::kGivenBack) {
+      GiveBack(entry);
+    } else {
+      Finish(entry);
+    }
+  }
 
   // Calls `report`, which updates metrics because of an `event` of `entry`. If
   // `report` throws, logs the error.
@@ -485,10 +749,31 @@ class QueueCore : public Order::QueueInterface,
   }
 
   // Ends the program if an item is leased.
-  void CheckNoLeases() const ABSL_LOCKS_EXCLUDED(mu_);
+  void CheckNoLeases() const ABSL_LOCKS_EXCLUDED(mu_) {
+    const Entry* leased = nullptr;
+    size_t leases = 0;
+    MutexLock lock(&mu_);
+    for (const QueuedItem<T>* item = processing_.front(); item != nullptr;
+         item = item->next()) {
+      const Entry* const entry = static_cast<const Entry*>(item);
+      if (!entry->leased) continue;
+      if (leases++ == 0) leased = entry;
+    }
+    if (leases > 0) DieOfLeases(leases, DescribeItem(leased->item()));
+  }
 
   // Reports the work in progress.
-  void ReportProgress();
+  void ReportProgress() {
+    Lock lock(this, kGoOn);  // Also counts what has been pushed.
+    errors_.Try([] { return "the oldest queued item cannot be reported"; },
+                [&] { metrics_->UpdateOldestQueued(); });
+    if (IsShuttingDown()) return;
+    const ItemTimes* const oldest =
+        processing_.empty() ? nullptr
+                            : &static_cast<Entry*>(processing_.front())->times;
+    errors_.Try([] { return "the work in progress cannot be reported"; },
+                [&] { metrics_->UpdateUnfinishedWork(oldest); });
+  }
 
   // The items that are being processed, in the order in which they were handed
   // out.
@@ -501,370 +786,6 @@ class QueueCore : public Order::QueueInterface,
   AddRing<T> ring_;
 };
 
-// Implementation details follow.
-
-template <typename T, typename Order, typename Hash, typename Eq>
-template <typename... Args>
-QueueCore<T, Order, Hash, Eq>::QueueCore(absl::string_view name,
-                                         MetricsProvider* metrics_provider,
-                                         LogSink* log_sink,
-                                         const QueueClock& clock,
-                                         Args&&... order)
-    : QueueState(name, metrics_provider, log_sink, clock,
-                 Order::kHasPriorities),
-      CallbackRunner([](CallbackRunner* self, SlabId getter) {
-        static_cast<QueueCore*>(self)->RunCallback(getter);
-      }),
-      order_(std::forward<Args>(order)...) {
-  StartReports([this] { ReportProgress(); }, name, clock);
-}
-
-template <typename T, typename Order, typename Hash, typename Eq>
-QueueCore<T, Order, Hash, Eq>::~QueueCore() {
-  {
-    Lock lock(this, kGoOn);
-    BeginDestruction();
-  }
-  AwaitNobodyBlocks();
-  CheckNoLeases();
-  StopReports();
-}
-
-template <typename T, typename Order, typename Hash, typename Eq>
-void QueueCore<T, Order, Hash, Eq>::CheckNoLeases() const {
-  const Entry* leased = nullptr;
-  size_t leases = 0;
-  MutexLock lock(&mu_);
-  for (const QueuedItem<T>* item = processing_.front(); item != nullptr;
-       item = item->next()) {
-    const Entry* const entry = static_cast<const Entry*>(item);
-    if (!entry->leased) continue;
-    if (leases++ == 0) leased = entry;
-  }
-  if (leases > 0) DieOfLeases(leases, DescribeItem(leased->item()));
-}
-
-template <typename T, typename Order, typename Hash, typename Eq>
-void QueueCore<T, Order, Hash, Eq>::ReportProgress() {
-  Lock lock(this, kGoOn);  // Also counts what has been pushed.
-  errors_.Try([] { return "the oldest queued item cannot be reported"; },
-              [&] { metrics_->UpdateOldestQueued(); });
-  if (IsShuttingDown()) return;
-  const ItemTimes* const oldest =
-      processing_.empty() ? nullptr
-                          : &static_cast<Entry*>(processing_.front())->times;
-  errors_.Try([] { return "the work in progress cannot be reported"; },
-              [&] { metrics_->UpdateUnfinishedWork(oldest); });
-}
-
-template <typename T, typename Order, typename Hash, typename Eq>
-template <typename U>
-void QueueCore<T, Order, Hash, Eq>::AddWithoutPriority(U&& item, size_t hash,
-                                                       const CompactTime* time,
-                                                       bool pushed) {
-  Entry* const entry = entries_.FindOrInsert(std::forward<U>(item), hash).first;
-  if (entry->dirty) {
-    if (!entry->processing) order_.Touch(entry);
-    return;
-  }
-  absl::Cleanup undo = [this, entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    if (!entry->processing) entries_.Erase(entry);
-  };
-  const auto record = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    RecordAdd(entry, entry->priority(), time != nullptr ? *time : TimeOfAdd());
-  };
-  if (pushed) {
-    Report("the addition", entry, record);
-  } else {
-    record();
-  }
-  if (!entry->processing) {
-    absl::Cleanup undo_record = [this, entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      RecordNotAdded(entry, entry->priority());
-    };
-    order_.Push(entry);
-    std::move(undo_record).Cancel();
-  }
-  std::move(undo).Cancel();
-  entry->dirty = true;
-}
-
-template <typename T, typename Order, typename Hash, typename Eq>
-template <typename F>
-inline auto QueueCore<T, Order, Hash, Eq>::HandOut(CompactTime now, F copy)
-    -> Entry* {
-  Entry* entry = nullptr;
-  absl::Cleanup undo = [this, &entry]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    if (entry != nullptr) order_.PutBack(entry);
-  };
-  entry = order_.Pop();
-  copy(*entry);
-  if (metrics_ != nullptr) {
-    metrics_->OnGet(entry->times, entry->priority());
-  } else {
-    entry->times.started = now;
-  }
-  std::move(undo).Cancel();
-  entry->dirty = false;
-  entry->processing = true;
-  processing_.PushBack(entry);
-  return entry;
-}
-
-template <typename T, typename Order, typename Hash, typename Eq>
-absl::Status QueueCore<T, Order, Hash, Eq>::GetItem(absl::Duration timeout,
-                                                    ItemReceiver<T> receive) {
-  Lock lock(this);
-  absl::Status status = AwaitItem(timeout);
-  if (status.ok()) {
-    HandOut(CoarseNow(), [receive](const Entry& entry) {
-      receive(entry.item(), entry.priority());
-    });
-  }
-  return status;
-}
-
-template <typename T, typename Order, typename Hash, typename Eq>
-absl::Status QueueCore<T, Order, Hash, Eq>::AcquireInto(
-    Lease<T>* lease, absl::Duration timeout) {
-  QueuedItem<T>* const item = LeaseAccess::Release<T>(lease, this);
-  lease->Done();  // Ends the lease if it is of another queue.
-  Lock lock(this, kGoOn);
-  if (item != nullptr) EndLease(item, LeaseEnd::kDone);
-  absl::Status status = AwaitItem(timeout);
-  if (status.ok()) LeaseAccess::Assign<T>(lease, this, LeaseNext(CoarseNow()));
-  return status;
-}
-
-template <typename T, typename Order, typename Hash, typename Eq>
-absl::StatusOr<LeaseBatch<T>>
-QueueCore<T, Order, Hash, Eq>::AcquireUpToWithTimeout(size_t max,
-                                                      absl::Duration timeout) {
-  if (max == 0) return ZeroMaxError();
-  LeaseBatch<T> leases;
-  Lock lock(this);
-  if (absl::Status status = AwaitItem(timeout); !status.ok()) return status;
-  max = std::min(max, order_.size());
-  LeaseAccess::Reserve(&leases, max);
-  const CompactTime now = CoarseNow();
-  LeaseAccess::PushBack(&leases, LeaseAccess::Make<T>(this, LeaseNext(now)));
-  // If an exception is thrown now, the batch has the leases acquired so far.
-  TryCall([&, this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    while (leases.size() < max && ItemReady()) {
-      LeaseAccess::PushBack(&leases,
-                            LeaseAccess::Make<T>(this, LeaseNext(now)));
-    }
-  });
-  return leases;
-}
-
-template <typename T, typename Order, typename Hash, typename Eq>
-AcquireId QueueCore<T, Order, Hash, Eq>::AcquireNextAsync(
-    Lease<T>* lease, Executor* executor, AcquireCallback<T> callback) {
-  QueuedItem<T>* const item = LeaseAccess::Release<T>(lease, this);
-  lease->Done();  // Ends the lease if it is of another queue.
-  Lock lock(this, kGoOn);
-  if (item != nullptr) EndLease(item, LeaseEnd::kDone);
-  // The callback waits, even if an item is queued.
-  if (ring_.active()) SealRing();
-  if (callbacks_ == nullptr) {
-    callbacks_ = std::make_unique<CallbackGetters<T>>();
-  }
-  const auto* const getter = callbacks_->Add(executor, std::move(callback));
-  ++waiting_callbacks_;
-  return CallbackGetters<T>::IdOf(getter);
-}
-
-template <typename T, typename Order, typename Hash, typename Eq>
-bool QueueCore<T, Order, Hash, Eq>::CancelAcquire(AcquireId id) {
-  AcquireCallback<T> cancelled;  // destroyed without the lock
-  Lock lock(this, kGoOn);
-  if (callbacks_ == nullptr) return false;
-  auto* const getter = callbacks_->Find(id);
-  if (getter == nullptr || getter->callback == nullptr) return false;
-  cancelled = std::move(getter->callback);
-  getter->callback = nullptr;
-  // If it has been woken, its executor still calls RunCallback().
-  if (getter->woken) return true;
-  callbacks_->Remove(getter);
-  --waiting_callbacks_;
-  return true;
-}
-
-template <typename T, typename Order, typename Hash, typename Eq>
-void QueueCore<T, Order, Hash, Eq>::RunCallback(SlabId slot) {
-  AcquireCallback<T> callback;
-  absl::StatusOr<Lease<T>> lease;
-  {
-    Lock lock(this, kGoOn);
-    auto* const getter = callbacks_->At(slot);
-    if (getter->callback != nullptr) {
-      if (MustWait(order_.next())) {
-        callbacks_->WaitAgain(getter);  // Another thread has taken the item.
-        --woken_getters_;
-        ++waiting_callbacks_;
-        return;
-      }
-      lease = CatchAsStatus(
-          [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS -> absl::StatusOr<Lease<T>> {
-            absl::Status status = AfterWait(order_.next());
-            if (!status.ok()) return status;
-            return LeaseAccess::Make<T>(this, LeaseNext(CoarseNow()));
-          });
-      callback = std::move(getter->callback);
-    }
-    callbacks_->Remove(getter);
-    --woken_getters_;
-  }
-  // The queue may have been destroyed, unless `lease` is of an item.
-  if (callback != nullptr) std::move(callback)(std::move(lease));
-}
-
-template <typename T, typename Order, typename Hash, typename Eq>
-absl::StatusOr<bool> QueueCore<T, Order, Hash, Eq>::EndProcessing(
-    const T& item) {
-  const size_t hash = Hash()(item);
-  Lock lock(this, kGoOn);
-  Entry* const entry = entries_.Find(item, hash);
-  if (entry == nullptr || !entry->processing || entry->leased) return false;
-  Finish(entry);
-  return true;
-}
-
-template <typename T, typename Order, typename Hash, typename Eq>
-bool QueueCore<T, Order, Hash, Eq>::EndLeases(
-    absl::Span<QueuedItem<T>* const> items, LeaseEnd end) {
-  Lock lock(this, kGoOn);
-  for (QueuedItem<T>* item : items) EndLease(item, end);
-  return true;
-}
-
-template <typename T, typename Order, typename Hash, typename Eq>
-void QueueCore<T, Order, Hash, Eq>::EndLease(QueuedItem<T>* item,
-                                             LeaseEnd end) {
-  Entry* const entry = static_cast<Entry*>(item);
-  entry->leased = false;
-  if (end == LeaseEnd::kGivenBack) {
-    GiveBack(entry);
-  } else {
-    Finish(entry);
-  }
-}
-
-template <typename T, typename Order, typename Hash, typename Eq>
-void QueueCore<T, Order, Hash, Eq>::Finish(Entry* entry) {
-  if (metrics_ != nullptr) {
-    Report("the end", entry, [&] { metrics_->OnDone(entry->times); });
-  }
-  processing_.Remove(entry);
-  entry->processing = false;
-  if (entry->dirty) {
-    order_.PushBack(entry, errors_);
-    return;
-  }
-  order_.OnDone(entry);
-  if (!entry->InUse()) Erase(entry);
-  if (IsShuttingDown() && Idle()) NotifyIdle();
-}
-
-template <typename T, typename Order, typename Hash, typename Eq>
-void QueueCore<T, Order, Hash, Eq>::GiveBack(Entry* entry) {
-  const bool added_again = EndWait(entry) || entry->dirty;
-  std::optional<int> added_priority;
-  if (entry->dirty) added_priority = entry->priority();
-  processing_.Remove(entry);
-  entry->processing = false;
-  entry->dirty = true;
-  order_.GiveBack(entry, added_again);
-  if (metrics_ == nullptr) return;
-  Report("the return", entry, [&] {
-    metrics_->OnGiveBack(entry->times, entry->priority(), added_priority);
-  });
-}
-
-template <typename T, typename Order, typename Hash, typename Eq>
-absl::StatusOr<bool> QueueCore<T, Order, Hash, Eq>::ShutDownAndDrain(
-    std::optional<absl::Duration> drain) {
-  int64_t begun = 0;
-  {
-    Lock lock(this, kGoOn);  // Its end wakes callbacks.
-    BeginShutDown();
-    if (!drain.has_value()) {
-      EndDrains();
-      return false;
-    }
-    begun = BeginDrain();
-  }
-  MutexLock lock(&mu_);
-  return AwaitDrained(begun, *drain, [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    return Idle();
-  });
-}
-
-template <typename T, typename Order, typename Hash, typename Eq>
-void QueueCore<T, Order, Hash, Eq>::Close() {
-  Lock lock(this, kGoOn);
-  BeginShutDown();
-}
-
-template <typename T, typename Order, typename Hash, typename Eq>
-absl::StatusOr<Snapshot<T>> QueueCore<T, Order, Hash, Eq>::TakeSnapshotWith(
-    const SnapshotOptions<T>& options) const {
-  // To take the lock applies the additions that have been pushed, which a
-  // caller cannot see.
-  auto* const self = const_cast<QueueCore*>(this);
-  Snapshot<T> snapshot;
-  if (options.only != nullptr) {
-    const size_t hash = Hash()(*options.only);
-    Lock lock(self);
-    self->CopyOf(self->entries_.Find(*options.only, hash), &snapshot);
-  } else {
-    ReserveQueued(options.max, &snapshot);
-    Lock lock(self);
-    self->CopyUpTo(options.max, &snapshot);
-  }
-  return snapshot;
-}
-
-template <typename T, typename Order, typename Hash, typename Eq>
-void QueueCore<T, Order, Hash, Eq>::CopyUpTo(size_t max,
-                                             Snapshot<T>* snapshot) const {
-  CopyNumbers(snapshot);
-  const bool in_order =
-      order_.ForFirst(max, [snapshot](const QueuedItem<T>& item) {
-        CopyQueued(snapshot, static_cast<const Entry&>(item));
-      });
-  if (!in_order) {
-    snapshot->queued.clear();
-    entries_.ForEach([snapshot, max](const Entry& entry) {
-      if (entry.dirty && !entry.processing && snapshot->queued.size() < max) {
-        CopyQueued(snapshot, entry);
-      }
-    });
-  }
-  for (const QueuedItem<T>* item = processing_.front();
-       item != nullptr && snapshot->processing.size() < max;
-       item = item->next()) {
-    CopyProcessing(snapshot, static_cast<const Entry&>(*item));
-  }
-  if (max > 0) snapshot->bounds = order_.Bounds(nullptr, max);
-}
-
-template <typename T, typename Order, typename Hash, typename Eq>
-void QueueCore<T, Order, Hash, Eq>::CopyOf(const Entry* entry,
-                                           Snapshot<T>* snapshot) const {
-  CopyNumbers(snapshot);
-  if (entry == nullptr) return;
-  if (entry->processing) {
-    CopyProcessing(snapshot, *entry);
-  } else if (entry->dirty) {
-    CopyQueued(snapshot, *entry);
-    constexpr size_t kMaxItems = 100;
-    snapshot->bounds = order_.Bounds(entry, kMaxItems);
-  }
-}
-
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_INTERNAL_QUEUE_CORE_H_

@@ -18,8 +18,7 @@
 #include "workqueue/internal/compact_time.h"
 #include "workqueue/metrics.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 namespace {
 
 // The result is not negative, even if the clock has gone back.
@@ -194,5 +193,4 @@ std::unique_ptr<CounterMetric> NewRetriesMetric(absl::string_view name,
   return provider == nullptr ? nullptr : provider->NewRetriesMetric(name);
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/internal/queue_metrics.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INTERNAL_QUEUE_METRICS_H_
 #define WORKQUEUE_INTERNAL_QUEUE_METRICS_H_
@@ -18,8 +14,7 @@
 #include "workqueue/internal/compact_time.h"
 #include "workqueue/metrics.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // ItemTimes
 //
@@ -128,7 +123,6 @@ MetricsProvider* ProviderFor(absl::string_view name, MetricsProvider* provider);
 std::unique_ptr<CounterMetric> NewRetriesMetric(absl::string_view name,
                                                 MetricsProvider* provider);
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_INTERNAL_QUEUE_METRICS_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/internal/queue_order.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INTERNAL_QUEUE_ORDER_H_
 #define WORKQUEUE_INTERNAL_QUEUE_ORDER_H_
@@ -21,8 +17,7 @@
 #include "workqueue/internal/queue_state.h"
 #include "workqueue/ordering.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // QueueOrder
 //
@@ -147,7 +142,6 @@ class QueueOrder {
   QueuedItemList<T> list_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_INTERNAL_QUEUE_ORDER_H_

@@ -4,7 +4,6 @@
 #include "workqueue/internal/queue_state.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -28,8 +27,7 @@
 #include "workqueue/metrics.h"
 #include "workqueue/timer/queue_clock.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 absl::Status ShuttingDownError() {
   return absl::CancelledError("the queue is shutting down");
@@ -168,5 +166,4 @@ void QueueState::DieOfLeases(size_t leases, absl::string_view item) const {
                      leases, ", one of them of ", item));
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

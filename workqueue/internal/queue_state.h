@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/internal/queue_state.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INTERNAL_QUEUE_STATE_H_
 #define WORKQUEUE_INTERNAL_QUEUE_STATE_H_
@@ -13,7 +9,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <string>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
@@ -31,8 +26,7 @@
 #include "workqueue/metrics.h"
 #include "workqueue/timer/queue_clock.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 class Ticker;
 
@@ -213,7 +207,6 @@ class QueueState {
   mutable absl::Mutex mu_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_INTERNAL_QUEUE_STATE_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/internal/snapshot_order.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INTERNAL_SNAPSHOT_ORDER_H_
 #define WORKQUEUE_INTERNAL_SNAPSHOT_ORDER_H_
@@ -18,8 +14,7 @@
 
 #include "workqueue/snapshot.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // Sorts `*v` by `less(i, j)`, which compares the elements at two indices. Does
 // not assign elements, because a `T` need not be assignable.
@@ -81,7 +76,6 @@ void CountFailures(Snapshot<T>* snapshot, Limiter& limiter) {
   count(snapshot->waiting);
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_INTERNAL_SNAPSHOT_ORDER_H_

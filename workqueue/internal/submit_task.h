@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/internal/submit_task.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INTERNAL_SUBMIT_TASK_H_
 #define WORKQUEUE_INTERNAL_SUBMIT_TASK_H_
@@ -14,8 +10,7 @@
 #include "workqueue/base/trampoline.h"
 #include "workqueue/executor.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // For `SubmitTask()`: the executor of the deferred task that begins.
 inline thread_local Executor* executor_of_deferred = nullptr;
@@ -46,7 +41,6 @@ void SubmitTask(Executor* executor, const F& task) {
   if (!TryCall([&] { executor->Execute(task); })) TryCall(task);
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_INTERNAL_SUBMIT_TASK_H_

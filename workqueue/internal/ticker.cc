@@ -17,8 +17,7 @@
 #include "workqueue/metrics.h"
 #include "workqueue/timer/waiting_loop.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 std::unique_ptr<Ticker> SampleGauge(
     absl::string_view name, MetricsProvider* provider, MakeGauge make,
@@ -43,5 +42,4 @@ std::unique_ptr<Ticker> SampleGauge(
       });
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

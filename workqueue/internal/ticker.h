@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/internal/ticker.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INTERNAL_TICKER_H_
 #define WORKQUEUE_INTERNAL_TICKER_H_
@@ -22,8 +18,7 @@
 #include "workqueue/metrics.h"
 #include "workqueue/timer/waiting_loop.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // Ticker
 //
@@ -78,7 +73,6 @@ std::unique_ptr<Ticker> SampleGauge(
     LogSink* log_sink, std::shared_ptr<WaitingLoop> loop,
     std::function<std::optional<size_t>()> sample);
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_INTERNAL_TICKER_H_

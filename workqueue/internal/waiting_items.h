@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/internal/waiting_items.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INTERNAL_WAITING_ITEMS_H_
 #define WORKQUEUE_INTERNAL_WAITING_ITEMS_H_
@@ -22,8 +18,7 @@
 #include "workqueue/timer/waiting_set.h"
 #include "workqueue/timer/waiting_set_options.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // WaitingItems
 //
@@ -117,7 +112,7 @@ class WaitingItems {
   // calls it for each item, in no particular order.
   //
   // k calls out of n items take O(k log k) with a heap (see
-  // `WaitingHeap::VisitInOrder()`). With a timing wheel they take O(n log k):
+  // `WaitingSet::VisitInOrder()`). With a timing wheel they take O(n log k):
   // the order is that of the wheel's slots, not of the times in a slot.
   template <typename F>
   void ForFirst(size_t max, F visit) const {
@@ -173,7 +168,6 @@ class WaitingItems {
   internal::NodeHashSet<T, Entry, Eq> table_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_INTERNAL_WAITING_ITEMS_H_

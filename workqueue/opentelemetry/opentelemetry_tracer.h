@@ -1,10 +1,6 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// -----------------------------------------------------------------------------
-// workqueue/opentelemetry/opentelemetry_tracer.h
-// -----------------------------------------------------------------------------
-//
 // Needs opentelemetry-cpp's API. Tested with version 1.28.0.
 
 #ifndef WORKQUEUE_OPENTELEMETRY_OPENTELEMETRY_TRACER_H_

@@ -1,29 +1,15 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/prometheus/prometheus_metrics_provider.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_PROMETHEUS_PROMETHEUS_METRICS_PROVIDER_H_
 #define WORKQUEUE_PROMETHEUS_PROMETHEUS_METRICS_PROVIDER_H_
 
-#include <map>
 #include <memory>
-#include <string>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
-#include "prometheus/counter.h"
-#include "prometheus/family.h"
-#include "prometheus/gauge.h"
-#include "prometheus/histogram.h"
 #include "prometheus/registry.h"
 #include "workqueue/controller/metrics.h"
 #include "workqueue/metrics.h"
-#include "workqueue/prometheus/internal/gauges.h"
 
 namespace workqueue {
 
@@ -110,17 +96,17 @@ namespace workqueue {
 // Queues of the same name share their metrics, and so do controllers and
 // electors of the same name. Each gauge shows the sum of its queues or
 // controllers, but `workqueue_longest_running_processor_seconds`,
-// `workqueue_oldest_queued_seconds` and `leader_election_master_status` show
-// the maximum. A queue or controller
-// leaves the gauges when it is destroyed. Time series are never
-// removed: the next queue or controller of the name continues its counters and
-// histograms.
+// `workqueue_oldest_queued_seconds`, `workqueue_engine_unreachable_seconds`,
+// `workqueue_parked_items` and `leader_election_master_status` show the
+// maximum. A queue or controller leaves the gauges when it is destroyed. Time
+// series are never removed: the next queue or controller of the name continues
+// its counters and histograms.
 //
 // Thread-safe. A registry can have one provider at a time. Any thread may
 // scrape the registry. Requires prometheus-cpp, which requires exceptions.
-class PrometheusMetricsProvider final : public MetricsProvider,
-                                        public ControllerMetricsProvider,
-                                        public LeaderElectionMetricsProvider {
+class PrometheusMetricsProvider : public MetricsProvider,
+                                  public ControllerMetricsProvider,
+                                  public LeaderElectionMetricsProvider {
  public:
   // Returns a new provider that keeps its metrics in `registry`. The metrics
   // stay there when the provider is destroyed, and the next provider for
@@ -131,126 +117,8 @@ class PrometheusMetricsProvider final : public MetricsProvider,
   static absl::StatusOr<std::unique_ptr<PrometheusMetricsProvider>> Create(
       std::shared_ptr<prometheus::Registry> registry);
 
-  PrometheusMetricsProvider(const PrometheusMetricsProvider&) = delete;
-  PrometheusMetricsProvider& operator=(const PrometheusMetricsProvider&) =
-      delete;
-
-  // MetricsProvider:
-  std::unique_ptr<GaugeMetric> NewDepthMetric(absl::string_view name) override;
-  std::unique_ptr<CounterMetric> NewAddsMetric(absl::string_view name) override;
-  std::unique_ptr<HistogramMetric> NewLatencyMetric(
-      absl::string_view name) override;
-  std::unique_ptr<HistogramMetric> NewWorkDurationMetric(
-      absl::string_view name) override;
-  std::unique_ptr<SettableGaugeMetric> NewUnfinishedWorkSecondsMetric(
-      absl::string_view name) override;
-  std::unique_ptr<SettableGaugeMetric> NewLongestRunningProcessorSecondsMetric(
-      absl::string_view name) override;
-  std::unique_ptr<SettableGaugeMetric> NewOldestQueuedSecondsMetric(
-      absl::string_view name) override;
-  std::unique_ptr<SettableGaugeMetric> NewWaitingItemsMetric(
-      absl::string_view name) override;
-  std::unique_ptr<SettableGaugeMetric> NewFailingItemsMetric(
-      absl::string_view name) override;
-  std::unique_ptr<HistogramMetric> NewEngineRoundTripMetric(
-      absl::string_view name) override;
-  std::unique_ptr<CounterMetric> NewEngineErrorsMetric(
-      absl::string_view name) override;
-  std::unique_ptr<SettableGaugeMetric> NewEngineUnreachableSecondsMetric(
-      absl::string_view name) override;
-  std::unique_ptr<SettableGaugeMetric> NewEngineParkedItemsMetric(
-      absl::string_view name) override;
-  std::unique_ptr<CounterMetric> NewExpiredLeasesMetric(
-      absl::string_view name) override;
-  std::unique_ptr<PriorityGaugeMetric> NewDepthMetricWithPriority(
-      absl::string_view name) override;
-  std::unique_ptr<CounterMetric> NewRetriesMetric(
-      absl::string_view name) override;
-
-  // ControllerMetricsProvider:
-  std::unique_ptr<CounterMetric> NewReconcileTotalMetric(
-      absl::string_view controller, absl::string_view result) override;
-  std::unique_ptr<CounterMetric> NewReconcileErrorsMetric(
-      absl::string_view controller) override;
-  std::unique_ptr<CounterMetric> NewTerminalReconcileErrorsMetric(
-      absl::string_view controller) override;
-  std::unique_ptr<CounterMetric> NewReconcilePanicsMetric(
-      absl::string_view controller) override;
-  std::unique_ptr<CounterMetric> NewReconcileTimeoutsMetric(
-      absl::string_view controller) override;
-  std::unique_ptr<HistogramMetric> NewReconcileTimeMetric(
-      absl::string_view controller) override;
-  std::unique_ptr<SettableGaugeMetric> NewMaxConcurrentReconcilesMetric(
-      absl::string_view controller) override;
-  std::unique_ptr<GaugeMetric> NewActiveWorkersMetric(
-      absl::string_view controller) override;
-  std::unique_ptr<CounterMetric> NewReconcileRetriesMetric(
-      absl::string_view controller) override;
-  std::unique_ptr<GaugeMetric> NewActiveRetriesMetric(
-      absl::string_view controller) override;
-  std::unique_ptr<GaugeMetric> NewRunningSourcesMetric(
-      absl::string_view controller) override;
-  std::unique_ptr<GaugeMetric> NewParkedItemsMetric(
-      absl::string_view controller) override;
-  std::unique_ptr<CounterMetric> NewParkedTotalMetric(
-      absl::string_view controller) override;
-
-  // LeaderElectionMetricsProvider:
-  std::unique_ptr<SettableGaugeMetric> NewLeaderMetric(
-      absl::string_view name) override;
-
- private:
-  // Owned by the registry.
-  struct Families {
-    // Queues.
-    prometheus::Family<prometheus::Gauge>* depth;
-    prometheus::Family<prometheus::Counter>* adds;
-    prometheus::Family<prometheus::Histogram>* latency;
-    prometheus::Family<prometheus::Histogram>* work_duration;
-    prometheus::Family<prometheus::Gauge>* unfinished_work;
-    prometheus::Family<prometheus::Gauge>* longest_running_processor;
-    prometheus::Family<prometheus::Gauge>* oldest_queued;
-    prometheus::Family<prometheus::Gauge>* waiting_items;
-    prometheus::Family<prometheus::Gauge>* failing_items;
-    prometheus::Family<prometheus::Counter>* retries;
-
-    // Shared queues.
-    prometheus::Family<prometheus::Histogram>* engine_round_trip;
-    prometheus::Family<prometheus::Counter>* engine_errors;
-    prometheus::Family<prometheus::Gauge>* engine_unreachable;
-    prometheus::Family<prometheus::Gauge>* engine_parked;
-    prometheus::Family<prometheus::Counter>* expired_leases;
-
-    // Controllers.
-    prometheus::Family<prometheus::Counter>* reconcile_total;
-    prometheus::Family<prometheus::Counter>* reconcile_errors;
-    prometheus::Family<prometheus::Counter>* terminal_reconcile_errors;
-    prometheus::Family<prometheus::Counter>* reconcile_panics;
-    prometheus::Family<prometheus::Counter>* reconcile_timeouts;
-    prometheus::Family<prometheus::Histogram>* reconcile_time;
-    prometheus::Family<prometheus::Gauge>* max_concurrent_reconciles;
-    prometheus::Family<prometheus::Gauge>* active_workers;
-    prometheus::Family<prometheus::Counter>* reconcile_retries;
-    prometheus::Family<prometheus::Gauge>* active_retries;
-    prometheus::Family<prometheus::Gauge>* running_sources;
-    prometheus::Family<prometheus::Gauge>* parked_items;
-    prometheus::Family<prometheus::Counter>* parked_total;
-
-    // Electors.
-    prometheus::Family<prometheus::Gauge>* master_status;
-  };
-
-  PrometheusMetricsProvider(std::shared_ptr<prometheus::Registry> registry,
-                            const Families& families);
-
-  const std::shared_ptr<prometheus::Registry> registry_;
-  const Families families_;
-  internal::CombinedGauges combined_gauges_;
-
-  absl::Mutex mu_;
-  // The keys are the names of queues, as in the labels.
-  std::map<std::string, internal::PriorityDepthGauges> priority_depth_gauges_
-      ABSL_GUARDED_BY(mu_);
+ protected:
+  PrometheusMetricsProvider() = default;
 };
 
 }  // namespace workqueue

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/testing/fake_object_server.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TESTING_FAKE_OBJECT_SERVER_H_
 #define WORKQUEUE_TESTING_FAKE_OBJECT_SERVER_H_
@@ -72,51 +68,115 @@ class FakeObjectServer {
   }
 
   // Adds the object, or puts it in the place of the one with its key.
-  void Put(Object object);
+  void Put(Object object) {
+    const std::string key = key_(object);
+    internal::MutexLock lock(&mu_);
+    ++version_;
+    if (set_version_ != nullptr) set_version_(object, version_);
+    std::shared_ptr<const Object>& stored = objects_[key];
+    const auto type =
+        stored == nullptr ? Event::Type::kAdded : Event::Type::kModified;
+    stored = std::make_shared<const Object>(std::move(object));
+    Append(type, stored);
+  }
 
   // Removes the object with the key. Does nothing if there is none.
-  void Erase(absl::string_view key);
+  void Erase(absl::string_view key) {
+    internal::MutexLock lock(&mu_);
+    const auto it = objects_.find(std::string(key));
+    if (it == objects_.end()) return;
+    ++version_;
+    // As in Kubernetes, the version of the last state is that of the deletion.
+    Object last = *it->second;
+    if (set_version_ != nullptr) set_version_(last, version_);
+    Append(Event::Type::kDeleted,
+           std::make_shared<const Object>(std::move(last)));
+    objects_.erase(it);
+  }
 
   // Sends a bookmark to each watcher.
-  void SendBookmark();
+  void SendBookmark() {
+    internal::MutexLock lock(&mu_);
+    Append(Event::Type::kBookmark, nullptr);
+  }
 
   // Ends each watch in progress: with an error, or, if `status` is OK, in a
   // regular way.
-  void EndWatches(const absl::Status& status);
+  void EndWatches(const absl::Status& status) {
+    internal::MutexLock lock(&mu_);
+    ++ends_;
+    end_status_ = status;
+  }
 
   // Forgets the past. These end with an `absl::OutOfRangeError`: a watch that
   // has not sent all changes up to now, a watch that begins at an earlier
   // version, and a list of which pages are left.
-  void Compact();
+  void Compact() {
+    internal::MutexLock lock(&mu_);
+    compacted_ = history_.size();
+    compacted_version_ = version_;
+  }
 
   // Makes the next `n` calls of `ListerWatcher::List()`, or of
   // `ListerWatcher::Watch()`, return the error.
-  void FailLists(int n, const absl::Status& error);
-  void FailWatches(int n, const absl::Status& error);
+  void FailLists(int n, const absl::Status& error) {
+    internal::MutexLock lock(&mu_);
+    list_failures_ = {n, error};
+  }
+  void FailWatches(int n, const absl::Status& error) {
+    internal::MutexLock lock(&mu_);
+    watch_failures_ = {n, error};
+  }
 
   // Sets the number of objects in a page of a list. At least 1; at first no
   // limit.
-  void SetPageSize(size_t objects);
+  void SetPageSize(size_t objects) {
+    internal::MutexLock lock(&mu_);
+    page_size_ = objects;
+  }
 
   // Sets the number of events before its version that a new watch sends again.
-  void SetRepeatedEvents(size_t events);
+  void SetRepeatedEvents(size_t events) {
+    internal::MutexLock lock(&mu_);
+    repeated_events_ = events;
+  }
 
   // Sets a function that is called each time that a watch has sent all events,
   // before it waits for the next one. It may call the other methods, but not
   // `AwaitWatched()`.
-  void SetOnSent(std::function<void()> on_sent);
+  void SetOnSent(std::function<void()> on_sent) {
+    internal::MutexLock lock(&mu_);
+    on_sent_ = std::move(on_sent);
+  }
 
   // Blocks until `watchers` watchers have sent all events, and the informers
   // have handled them.
-  void AwaitWatched(int watchers = 1) const;
+  void AwaitWatched(int watchers = 1) const {
+    internal::MutexLock lock(&mu_);
+    const auto watched = [this, watchers]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      int up_to_date = 0;
+      for (const ClientWatcher* it : waiting_) up_to_date += !HasNews(*it);
+      return up_to_date >= watchers;
+    };
+    mu_.Await(absl::Condition(&watched));
+  }
 
   // Return the number of calls of `List()`, also for further pages, and of
   // `Watch()`, with those that failed.
-  int lists() const;
-  int watches() const;
+  int lists() const {
+    internal::MutexLock lock(&mu_);
+    return lists_;
+  }
+  int watches() const {
+    internal::MutexLock lock(&mu_);
+    return watches_;
+  }
 
   // Returns the objects, by key.
-  std::map<std::string, std::shared_ptr<const Object>> objects() const;
+  std::map<std::string, std::shared_ptr<const Object>> objects() const {
+    internal::MutexLock lock(&mu_);
+    return objects_;
+  }
 
  private:
   class Client;
@@ -137,16 +197,93 @@ class FakeObjectServer {
   absl::StatusOr<ListPage> List(
       Client& client, const ListOptions& options,
       absl::FunctionRef<void(std::shared_ptr<const Object>)> add)
-      ABSL_LOCKS_EXCLUDED(mu_);
+      ABSL_LOCKS_EXCLUDED(mu_) {
+    std::vector<std::shared_ptr<const Object>> objects;
+    ListPage page;
+    {
+      internal::MutexLock lock(&mu_);
+      ++lists_;
+      if (client.stopped) return absl::CancelledError("stopped");
+      const absl::Status failure = list_failures_.Next();
+      if (!failure.ok()) return failure;
+      size_t begin = 0;
+      if (options.page.empty()) {
+        client.listed.clear();
+        for (const auto& [key, object] : objects_) {
+          client.listed.push_back(object);
+        }
+        client.listed_version = version_;
+      } else if (client.listed_version < compacted_version_) {
+        return absl::OutOfRangeError("the list has expired");
+      } else if (!absl::SimpleAtoi(options.page, &begin)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("page is '", options.page, "'; it must be a number"));
+      }
+      const size_t end =
+          std::min(client.listed.size() - begin, page_size_) + begin;
+      objects.assign(client.listed.begin() + begin,
+                     client.listed.begin() + end);
+      page.version = absl::StrCat(client.listed_version);
+      if (end < client.listed.size()) page.next_page = absl::StrCat(end);
+    }
+    // The receiver may use the server.
+    for (const auto& object : objects) add(object);
+    return page;
+  }
+
   absl::StatusOr<std::unique_ptr<Watcher<Object>>> Watch(
       const Client& client, const std::string& version)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    ++watches_;
+    if (client.stopped) return absl::CancelledError("stopped");
+    const absl::Status failure = watch_failures_.Next();
+    if (!failure.ok()) return failure;
+    int64_t since = 0;
+    if (!absl::SimpleAtoi(version, &since)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("version is '", version, "'; it must be a number"));
+    }
+    if (since < compacted_version_) {
+      return absl::OutOfRangeError(absl::StrCat("version ", since, " is gone"));
+    }
+    size_t next = history_.size();
+    while (next > compacted_ && versions_[next - 1] > since) --next;
+    next -= std::min(next - compacted_, repeated_events_);
+    return std::make_unique<ClientWatcher>(this, &client, next, ends_);
+  }
+
   absl::StatusOr<std::optional<Event>> Next(ClientWatcher& watcher)
-      ABSL_LOCKS_EXCLUDED(mu_);
+      ABSL_LOCKS_EXCLUDED(mu_) {
+    std::function<void()> on_sent;
+    {
+      internal::MutexLock lock(&mu_);
+      if (!HasNews(watcher)) on_sent = on_sent_;
+    }
+    if (on_sent != nullptr) on_sent();
+    internal::MutexLock lock(&mu_);
+    const auto news = [this, &watcher]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      return HasNews(watcher);
+    };
+    waiting_.push_back(&watcher);
+    mu_.Await(absl::Condition(&news));
+    waiting_.erase(std::find(waiting_.begin(), waiting_.end(), &watcher));
+    if (watcher.client->stopped) return absl::CancelledError("stopped");
+    if (watcher.ends != ends_) {
+      if (end_status_.ok()) return std::nullopt;
+      return end_status_;
+    }
+    if (watcher.next < compacted_) {
+      return absl::OutOfRangeError("changes have been forgotten");
+    }
+    return history_[watcher.next++];
+  }
 
   // Returns whether `Next()` need not wait.
   bool HasNews(const ClientWatcher& watcher) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return watcher.client->stopped || watcher.ends != ends_ ||
+           watcher.next < history_.size();
+  }
 
   void Append(typename Event::Type type, std::shared_ptr<const Object> object)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
@@ -180,9 +317,7 @@ class FakeObjectServer {
   std::vector<const ClientWatcher*> waiting_ ABSL_GUARDED_BY(mu_);
 };
 
-// -----------------------------------------------------------------------------
 // Implementation details follow.
-// -----------------------------------------------------------------------------
 
 template <typename Object>
 class FakeObjectServer<Object>::Client final : public ListerWatcher<Object> {
@@ -234,204 +369,6 @@ class FakeObjectServer<Object>::ClientWatcher final : public Watcher<Object> {
  private:
   FakeObjectServer* const server_;
 };
-
-template <typename Object>
-void FakeObjectServer<Object>::Put(Object object) {
-  const std::string key = key_(object);
-  internal::MutexLock lock(&mu_);
-  ++version_;
-  if (set_version_ != nullptr) set_version_(object, version_);
-  std::shared_ptr<const Object>& stored = objects_[key];
-  const auto type =
-      stored == nullptr ? Event::Type::kAdded : Event::Type::kModified;
-  stored = std::make_shared<const Object>(std::move(object));
-  Append(type, stored);
-}
-
-template <typename Object>
-void FakeObjectServer<Object>::Erase(absl::string_view key) {
-  internal::MutexLock lock(&mu_);
-  const auto it = objects_.find(std::string(key));
-  if (it == objects_.end()) return;
-  ++version_;
-  // As in Kubernetes, the version of the last state is that of the deletion.
-  Object last = *it->second;
-  if (set_version_ != nullptr) set_version_(last, version_);
-  Append(Event::Type::kDeleted,
-         std::make_shared<const Object>(std::move(last)));
-  objects_.erase(it);
-}
-
-template <typename Object>
-void FakeObjectServer<Object>::SendBookmark() {
-  internal::MutexLock lock(&mu_);
-  Append(Event::Type::kBookmark, nullptr);
-}
-
-template <typename Object>
-void FakeObjectServer<Object>::EndWatches(const absl::Status& status) {
-  internal::MutexLock lock(&mu_);
-  ++ends_;
-  end_status_ = status;
-}
-
-template <typename Object>
-void FakeObjectServer<Object>::Compact() {
-  internal::MutexLock lock(&mu_);
-  compacted_ = history_.size();
-  compacted_version_ = version_;
-}
-
-template <typename Object>
-void FakeObjectServer<Object>::FailLists(int n, const absl::Status& error) {
-  internal::MutexLock lock(&mu_);
-  list_failures_ = {n, error};
-}
-
-template <typename Object>
-void FakeObjectServer<Object>::FailWatches(int n, const absl::Status& error) {
-  internal::MutexLock lock(&mu_);
-  watch_failures_ = {n, error};
-}
-
-template <typename Object>
-void FakeObjectServer<Object>::SetPageSize(size_t objects) {
-  internal::MutexLock lock(&mu_);
-  page_size_ = objects;
-}
-
-template <typename Object>
-void FakeObjectServer<Object>::SetRepeatedEvents(size_t events) {
-  internal::MutexLock lock(&mu_);
-  repeated_events_ = events;
-}
-
-template <typename Object>
-void FakeObjectServer<Object>::SetOnSent(std::function<void()> on_sent) {
-  internal::MutexLock lock(&mu_);
-  on_sent_ = std::move(on_sent);
-}
-
-template <typename Object>
-void FakeObjectServer<Object>::AwaitWatched(int watchers) const {
-  internal::MutexLock lock(&mu_);
-  const auto watched = [this, watchers]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    int up_to_date = 0;
-    for (const ClientWatcher* it : waiting_) up_to_date += !HasNews(*it);
-    return up_to_date >= watchers;
-  };
-  mu_.Await(absl::Condition(&watched));
-}
-
-template <typename Object>
-int FakeObjectServer<Object>::lists() const {
-  internal::MutexLock lock(&mu_);
-  return lists_;
-}
-
-template <typename Object>
-int FakeObjectServer<Object>::watches() const {
-  internal::MutexLock lock(&mu_);
-  return watches_;
-}
-
-template <typename Object>
-std::map<std::string, std::shared_ptr<const Object>>
-FakeObjectServer<Object>::objects() const {
-  internal::MutexLock lock(&mu_);
-  return objects_;
-}
-
-template <typename Object>
-absl::StatusOr<ListPage> FakeObjectServer<Object>::List(
-    Client& client, const ListOptions& options,
-    absl::FunctionRef<void(std::shared_ptr<const Object>)> add) {
-  std::vector<std::shared_ptr<const Object>> objects;
-  ListPage page;
-  {
-    internal::MutexLock lock(&mu_);
-    ++lists_;
-    if (client.stopped) return absl::CancelledError("stopped");
-    const absl::Status failure = list_failures_.Next();
-    if (!failure.ok()) return failure;
-    size_t begin = 0;
-    if (options.page.empty()) {
-      client.listed.clear();
-      for (const auto& [key, object] : objects_) {
-        client.listed.push_back(object);
-      }
-      client.listed_version = version_;
-    } else if (client.listed_version < compacted_version_) {
-      return absl::OutOfRangeError("the list has expired");
-    } else if (!absl::SimpleAtoi(options.page, &begin)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("page is '", options.page, "'; it must be a number"));
-    }
-    const size_t end =
-        std::min(client.listed.size() - begin, page_size_) + begin;
-    objects.assign(client.listed.begin() + begin, client.listed.begin() + end);
-    page.version = absl::StrCat(client.listed_version);
-    if (end < client.listed.size()) page.next_page = absl::StrCat(end);
-  }
-  // The receiver may use the server.
-  for (const auto& object : objects) add(object);
-  return page;
-}
-
-template <typename Object>
-absl::StatusOr<std::unique_ptr<Watcher<Object>>>
-FakeObjectServer<Object>::Watch(const Client& client,
-                                const std::string& version) {
-  ++watches_;
-  if (client.stopped) return absl::CancelledError("stopped");
-  const absl::Status failure = watch_failures_.Next();
-  if (!failure.ok()) return failure;
-  int64_t since = 0;
-  if (!absl::SimpleAtoi(version, &since)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("version is '", version, "'; it must be a number"));
-  }
-  if (since < compacted_version_) {
-    return absl::OutOfRangeError(absl::StrCat("version ", since, " is gone"));
-  }
-  size_t next = history_.size();
-  while (next > compacted_ && versions_[next - 1] > since) --next;
-  next -= std::min(next - compacted_, repeated_events_);
-  return std::make_unique<ClientWatcher>(this, &client, next, ends_);
-}
-
-template <typename Object>
-bool FakeObjectServer<Object>::HasNews(const ClientWatcher& watcher) const {
-  return watcher.client->stopped || watcher.ends != ends_ ||
-         watcher.next < history_.size();
-}
-
-template <typename Object>
-absl::StatusOr<std::optional<WatchEvent<Object>>>
-FakeObjectServer<Object>::Next(ClientWatcher& watcher) {
-  std::function<void()> on_sent;
-  {
-    internal::MutexLock lock(&mu_);
-    if (!HasNews(watcher)) on_sent = on_sent_;
-  }
-  if (on_sent != nullptr) on_sent();
-  internal::MutexLock lock(&mu_);
-  const auto news = [this, &watcher]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    return HasNews(watcher);
-  };
-  waiting_.push_back(&watcher);
-  mu_.Await(absl::Condition(&news));
-  waiting_.erase(std::find(waiting_.begin(), waiting_.end(), &watcher));
-  if (watcher.client->stopped) return absl::CancelledError("stopped");
-  if (watcher.ends != ends_) {
-    if (end_status_.ok()) return std::nullopt;
-    return end_status_;
-  }
-  if (watcher.next < compacted_) {
-    return absl::OutOfRangeError("changes have been forgotten");
-  }
-  return history_[watcher.next++];
-}
 
 }  // namespace workqueue
 

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/testing/manual_executor.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TESTING_MANUAL_EXECUTOR_H_
 #define WORKQUEUE_TESTING_MANUAL_EXECUTOR_H_

@@ -1,10 +1,6 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// -----------------------------------------------------------------------------
-// workqueue/testing/queue_test_suite.h
-// -----------------------------------------------------------------------------
-//
 // The tests that every implementation of `Interface` and `DelayingInterface`
 // must pass, as parameterized test suites of GoogleTest. Include this header in
 // one source file of a test program, and instantiate the suites for your queue:

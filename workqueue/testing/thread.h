@@ -1,10 +1,6 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// -----------------------------------------------------------------------------
-// workqueue/testing/thread.h
-// -----------------------------------------------------------------------------
-//
 // `std::thread` and `std::async()` for tests. The standard library compiles
 // many functions for each lambda that these two are called with. `Thread` and
 // `Async()` call them with one type, so that tests compile faster.

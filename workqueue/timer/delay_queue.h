@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/timer/delay_queue.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TIMER_DELAY_QUEUE_H_
 #define WORKQUEUE_TIMER_DELAY_QUEUE_H_
@@ -218,26 +214,80 @@ class DelayQueue : private internal::DelayQueueBase {
   }
 
   // Removes `node`, whose value is in the queue. Throws nothing.
-  void Remove(Node* node, Removed* removed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Remove(Node* node, Removed* removed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    waiting_.Remove(node->slot());
+    Drop(node, removed);
+    if (ABSL_PREDICT_FALSE(nodes_.CompactionDue())) Compact(removed);
+  }
 
   // Destroys `node`, or adds it to `*removed` if its value must be destroyed
   // without the lock.
-  void Drop(Node* node, Removed* removed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Drop(Node* node, Removed* removed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if constexpr (std::is_trivially_destructible_v<T>) {
+      nodes_.Delete(node);
+    } else {
+      if (removed->first == nullptr) ++destroying_;
+      node->next_removed = removed->first == nullptr ? node : removed->first;
+      removed->first = node;
+    }
+  }
 
   // Frees memory that the values in the queue do not need. May move a node.
   ABSL_ATTRIBUTE_NOINLINE void Compact(Removed* removed)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (ShuttingDown()) return;  // The caller may be visiting all nodes.
+    Node* const from = nodes_.NextToMove();
+    if (from != nullptr && from->next_removed == nullptr) {
+      if (Node* const to = nodes_.Move(from)) {
+        waiting_.Renumber(from->slot(), to->slot());
+        Drop(from, removed);
+      }
+    }
+    waiting_.Shrink(nodes_.slot_limit());
+  }
 
   // Destroys the list of removed nodes that begins with `first`.
-  void Destroy(Node* first) ABSL_LOCKS_EXCLUDED(mu_);
+  void Destroy(Node* first) ABSL_LOCKS_EXCLUDED(mu_) {
+    Node* node = first;
+    Node* last;
+    do {
+      last = node;
+      node->value.~T();
+      node = node->next_removed;
+    } while (node != last);
+    MutexLock lock(&mu_);
+    --destroying_;
+    node = first;
+    do {
+      last = node;
+      node = node->next_removed;
+      nodes_.Delete(last);
+    } while (node != last);
+    if (nodes_.CompactionDue()) waiting_.Shrink(nodes_.slot_limit());
+  }
 
   // Calls `take(T&&)` with a value when one is due, and removes it. If `take`
   // throws, the value stays in the queue.
   template <typename F>
-  absl::Status TakeDue(absl::Duration timeout, F take) ABSL_LOCKS_EXCLUDED(mu_);
+  absl::Status TakeDue(absl::Duration timeout, F take)
+      ABSL_LOCKS_EXCLUDED(mu_) {
+    Removed removed(this);
+    DueLock lock(this);
+    absl::Status status = lock.AwaitDue(timeout);
+    if (status.ok()) {
+      Node* const due = nodes_.At(lock.due());
+      take(std::move(due->value));
+      Remove(due, &removed);
+    }
+    return status;
+  }
 
   // Does what `Take()` does, but stores the result in `*value`, which is empty.
-  void TakeTo(std::optional<T>* value) ABSL_LOCKS_EXCLUDED(mu_);
+  void TakeTo(std::optional<T>* value) ABSL_LOCKS_EXCLUDED(mu_) {
+    TakeDue(absl::InfiniteDuration(), [value](T&& due) {
+      value->emplace(std::move(due));
+    }).IgnoreError();
+  }
 
   // Whether growing a vector of values that throws leaves them unchanged.
   static constexpr bool kCanGrow = std::is_nothrow_move_constructible_v<T> ||
@@ -246,7 +296,16 @@ class DelayQueue : private internal::DelayQueueBase {
   // Moves values that are due to `*values`, for which there is room. Returns
   // whether there may be more.
   bool MoveDueTo(std::vector<T>* values, size_t max, Removed* removed)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    const absl::Time now = clock_->TimeNow();
+    while (values->size() < std::min(max, values->capacity())) {
+      const internal::SlabId due = waiting_.Due(now);
+      if (due == internal::kNoSlabId) return false;
+      values->push_back(std::move(nodes_.At(due)->value));
+      Remove(nodes_.At(due), removed);
+    }
+    return values->size() < max;
+  }
 
   internal::SlotMap<Node, DelayQueueHandleTag> nodes_ ABSL_GUARDED_BY(mu_);
 };
@@ -315,78 +374,6 @@ DelayQueueHandle DelayQueue<T>::Push(T&& value, absl::Duration delay) {
 }
 
 template <typename T>
-inline void DelayQueue<T>::Remove(Node* node, Removed* removed) {
-  waiting_.Remove(node->slot());
-  Drop(node, removed);
-  if (ABSL_PREDICT_FALSE(nodes_.CompactionDue())) Compact(removed);
-}
-
-template <typename T>
-void DelayQueue<T>::Compact(Removed* removed) {
-  if (ShuttingDown()) return;  // The caller may be visiting all nodes.
-  Node* const from = nodes_.NextToMove();
-  if (from != nullptr && from->next_removed == nullptr) {
-    if (Node* const to = nodes_.Move(from)) {
-      waiting_.Renumber(from->slot(), to->slot());
-      Drop(from, removed);
-    }
-  }
-  waiting_.Shrink(nodes_.slot_limit());
-}
-
-template <typename T>
-inline void DelayQueue<T>::Drop(Node* node, Removed* removed) {
-  if constexpr (std::is_trivially_destructible_v<T>) {
-    nodes_.Delete(node);
-  } else {
-    if (removed->first == nullptr) ++destroying_;
-    node->next_removed = removed->first == nullptr ? node : removed->first;
-    removed->first = node;
-  }
-}
-
-template <typename T>
-void DelayQueue<T>::Destroy(Node* first) {
-  Node* node = first;
-  Node* last;
-  do {
-    last = node;
-    node->value.~T();
-    node = node->next_removed;
-  } while (node != last);
-  MutexLock lock(&mu_);
-  --destroying_;
-  node = first;
-  do {
-    last = node;
-    node = node->next_removed;
-    nodes_.Delete(last);
-  } while (node != last);
-  if (nodes_.CompactionDue()) waiting_.Shrink(nodes_.slot_limit());
-}
-
-template <typename T>
-template <typename F>
-absl::Status DelayQueue<T>::TakeDue(absl::Duration timeout, F take) {
-  Removed removed(this);
-  DueLock lock(this);
-  absl::Status status = lock.AwaitDue(timeout);
-  if (status.ok()) {
-    Node* const due = nodes_.At(lock.due());
-    take(std::move(due->value));
-    Remove(due, &removed);
-  }
-  return status;
-}
-
-template <typename T>
-void DelayQueue<T>::TakeTo(std::optional<T>* value) {
-  TakeDue(absl::InfiniteDuration(), [value](T&& due) {
-    value->emplace(std::move(due));
-  }).IgnoreError();
-}
-
-template <typename T>
 std::optional<T> DelayQueue<T>::Take() {
   std::optional<T> value;  // the only object returned: no move after the last
   TakeTo(&value);
@@ -434,19 +421,6 @@ absl::StatusOr<std::vector<T>> DelayQueue<T>::TakeUpToWithTimeout(
     });
   }
   return values;
-}
-
-template <typename T>
-bool DelayQueue<T>::MoveDueTo(std::vector<T>* values, size_t max,
-                              Removed* removed) {
-  const absl::Time now = clock_->TimeNow();
-  while (values->size() < std::min(max, values->capacity())) {
-    const internal::SlabId due = waiting_.Due(now);
-    if (due == internal::kNoSlabId) return false;
-    values->push_back(std::move(nodes_.At(due)->value));
-    Remove(nodes_.At(due), removed);
-  }
-  return values->size() < max;
 }
 
 template <typename T>

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/timer/queue_clock.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TIMER_QUEUE_CLOCK_H_
 #define WORKQUEUE_TIMER_QUEUE_CLOCK_H_

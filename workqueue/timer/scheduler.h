@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/timer/scheduler.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TIMER_SCHEDULER_H_
 #define WORKQUEUE_TIMER_SCHEDULER_H_
@@ -20,7 +16,6 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"

@@ -12,8 +12,7 @@
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/slab.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 TimingWheel::TimingWheel(absl::Time now, absl::Duration tick, size_t slots)
     : scale_(now),
@@ -148,5 +147,4 @@ void TimingWheel::Empty(Ring& ring) {
   }
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/timer/timing_wheel.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TIMER_TIMING_WHEEL_H_
 #define WORKQUEUE_TIMER_TIMING_WHEEL_H_
@@ -18,33 +14,14 @@
 #include "workqueue/base/slab.h"
 #include "workqueue/timer/internal/time_scale.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // TimingWheel
 //
-// A set of entries, each with the time at which it is due. It is a hierarchical
+// A `WaitingSet`, whose comments describe the functions, that is a hierarchical
 // timing wheel (G. Varghese and A. Lauck, "Hashed and Hierarchical Timing
 // Wheels", 1987): time is divided into ticks, and an entry is due at the first
 // tick that is not before its time.
-//
-// Entries are named by ids that the caller chooses; an id is any `SlabId` but
-// `kNoSlabId`. Ids should be small and dense, as the ids of a `Slab` are: the
-// memory of a wheel is proportional to the largest id, not only to the number
-// of entries. An id may be used again once it has been removed. A caller that
-// renumbers its entries tells the wheel by `Renumber()`.
-//
-// Example:
-//
-//     TimingWheel wheel(now, absl::Milliseconds(1), /*slots=*/256);
-//     wheel.Reserve(id, due_at);  // may throw
-//     wheel.Insert(id, due_at, now);
-//     ...
-//     for (SlabId id; (id = wheel.Due(now)) != kNoSlabId;) {
-//       wheel.Remove(id);
-//       Handle(id);
-//     }
-//     SleepUntil(wheel.NextWake());
 //
 // Inserting, moving and removing an entry take constant time. The entries are
 // in rings of slots. Ring 0 has a slot for each of the next ticks; a slot of
@@ -53,14 +30,7 @@ namespace internal {
 // as often as there are rings. A bit for each slot tells whether the slot is
 // empty, so the wheel skips empty slots without visiting them.
 //
-// If the clock has gone back, call `Restart()` before the next `Insert()` or
-// `Move()`. Otherwise an entry that is due before the latest time told is due
-// at once. Call `Restart()` also when the clock has come far: an entry that is
-// due more than 292 years after the wheel was made or restarted is never due.
-// This is the range of 64 bits of nanoseconds. A `WaitingSet` does both.
-//
-// Only `Reserve()` and the constructor throw (`std::bad_alloc`). Not
-// thread-safe.
+// `Restart()` must be called as that of a `WaitingHeap`.
 class TimingWheel {
  public:
   // Makes an empty wheel whose first tick begins at `now`, which must be
@@ -71,22 +41,16 @@ class TimingWheel {
   TimingWheel(const TimingWheel&) = delete;
   TimingWheel& operator=(const TimingWheel&) = delete;
 
-  // Returns the number of entries.
   size_t size() const { return size_; }
 
-  // Allocates what `Insert(id, due_at, now)` needs, so that it does not throw,
-  // and the rings that reach `due_at`. If an entry moves to where there is no
-  // ring, `Move()` throws nothing, but the entry then moves once for each turn
-  // of the last ring until it is due.
+  // Also makes the rings that reach `due_at`. If an entry moves to where there
+  // is no ring, `Move()` throws nothing, but the entry then moves once for each
+  // turn of the last ring until it is due.
   void Reserve(SlabId id, absl::Time due_at) {
     if (due_at > horizon_) AddRingsFor(due_at);
     places_.Reserve(size_t{id} + 1);
   }
 
-  // Inserts `id`, which must not be in the wheel, due at `due_at`. `Reserve(id,
-  // due_at)` must have been called since the last change of the wheel. `now` is
-  // the current time. Returns the time at which `Due()` must be called on
-  // account of `id`.
   absl::Time Insert(SlabId id, absl::Time due_at, absl::Time now) {
     // An empty wheel does not turn.
     if (size_ == 0) now_ = std::max(now_, LastTick(now));
@@ -94,23 +58,17 @@ class TimingWheel {
     return TimeAt(Put(id, TickFor(due_at, now)));
   }
 
-  // Makes `id`, which must be in the wheel, due at `due_at` instead. Returns
-  // the same as `Insert()`.
   absl::Time Move(SlabId id, absl::Time due_at, absl::Time now) {
     Take(id);
     return TimeAt(Put(id, TickFor(due_at, now)));
   }
 
-  // Removes `id`, which must be in the wheel. Once the wheel is empty, it frees
-  // the memory of a large number of entries.
   void Remove(SlabId id) {
     --size_;
     Take(id);
     if (size_ == 0 && places_.capacity() > kKeep) places_.Clear();
   }
 
-  // Gives the entry `id`, which must be in the wheel, the id `new_id`, which
-  // must be smaller and not in the wheel. Takes constant time.
   void Renumber(SlabId id, SlabId new_id) {
     const Place& at = places_[new_id] = places_[id];
     List& list = ListOf(at);
@@ -119,8 +77,6 @@ class TimingWheel {
     (at.next == kNoSlabId ? list.back : places_[at.next].previous) = new_id;
   }
 
-  // Frees memory if there is much more than the present entries need, of which
-  // all ids are below `id_limit`. Takes constant time.
   void Shrink(size_t id_limit) { places_.Shrink(id_limit); }
 
   // Tells the wheel that the current time is `now`, which must be finite,
@@ -131,29 +87,22 @@ class TimingWheel {
   // entries and slots.
   void Restart(absl::Time now);
 
-  // Removes all entries and frees their memory, in time proportional to the
-  // number of slots and the largest id.
+  // Takes time proportional to the number of slots and the largest id.
   void Clear();
 
-  // Returns the time of the tick at which `id`, which must be in the wheel, is
-  // due.
   absl::Time DueAt(SlabId id) const { return TimeAt(places_[id].tick); }
 
-  // Returns an entry that is due at `now`, or `kNoSlabId` if there is none. If
-  // entries have become due at several ticks, those of the first tick come
+  // If entries have become due at several ticks, those of the first tick come
   // first. Takes time for each slot passed that is not empty.
   SlabId Due(absl::Time now) {
     if (due_.empty()) Advance(now);
     return KnownDue();
   }
 
-  // Returns an entry that an earlier call has found due, or `kNoSlabId`. Does
-  // not need to know the time.
   SlabId KnownDue() const { return due_.front; }
 
-  // Returns the time at which `Due()` must be called next: an entry is due
-  // then, or must move to another ring. Returns the infinite past if an entry
-  // is known to be due, and the infinite future if no call is necessary.
+  // An entry is due at the result, or must move to another ring. The infinite
+  // past if an entry is known to be due.
   absl::Time NextWake() const {
     return due_.empty() ? TimeAt(NextEvent()) : absl::InfinitePast();
   }
@@ -322,7 +271,6 @@ class TimingWheel {
   List never_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_TIMER_TIMING_WHEEL_H_

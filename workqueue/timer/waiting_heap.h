@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/timer/waiting_heap.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TIMER_WAITING_HEAP_H_
 #define WORKQUEUE_TIMER_WAITING_HEAP_H_
@@ -21,32 +17,13 @@
 #include "workqueue/timer/internal/sorted_ring.h"
 #include "workqueue/timer/internal/time_scale.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // WaitingHeap
 //
-// A set of entries, each with the time at which it is due, exact to the
+// A `WaitingSet`, whose comments describe the functions, that is exact to the
 // nanosecond. Entries that are due at the same time come in the order in which
 // they were given that time.
-//
-// Entries are named by ids that the caller chooses; an id is any `SlabId` below
-// 2^31. Ids should be small and dense, as the ids of a `Slab` are: the memory
-// of a heap is proportional to the largest id, not only to the number of
-// entries. An id may be used again once it has been removed. A caller that
-// renumbers its entries tells the heap by `Renumber()`.
-//
-// Example:
-//
-//     WaitingHeap heap(now);
-//     heap.Reserve(id, due_at);  // may throw
-//     heap.Insert(id, due_at, now);
-//     ...
-//     for (SlabId id; (id = heap.Due(now)) != kNoSlabId;) {
-//       heap.Remove(id);
-//       Handle(id);
-//     }
-//     SleepUntil(heap.NextWake());
 //
 // Inserting, moving and removing one of n entries take O(log n), `Clear()`
 // takes O(n), and the other functions take constant time. Entries that are
@@ -60,8 +37,6 @@ namespace internal {
 // at once. Call `Restart()` also when the clock has come far: an entry that is
 // due more than 292 years after the heap was made or restarted is never due.
 // This is the range of 64 bits of nanoseconds. A `WaitingSet` does both.
-//
-// Only `Reserve()` throws (`std::bad_alloc`). Not thread-safe.
 class WaitingHeap {
  public:
   // Makes an empty heap at the current time `now`, which must be finite.
@@ -73,10 +48,8 @@ class WaitingHeap {
   WaitingHeap(const WaitingHeap&) = delete;
   WaitingHeap& operator=(const WaitingHeap&) = delete;
 
-  // Returns the number of entries.
   size_t size() const { return run_.size() + heap_.size(); }
 
-  // Allocates what `Insert(id, due_at, now)` needs, so that it does not throw.
   void Reserve(SlabId id, absl::Time /*due_at*/) {
     if (id >= kInRun) ThrowBadAlloc();
     places_.Reserve(size_t{id} + 1);
@@ -85,17 +58,11 @@ class WaitingHeap {
     run_.ReserveOne();
   }
 
-  // Inserts `id`, which must not be in the heap, due at `due_at`. `Reserve(id,
-  // due_at)` must have been called since the last change of the heap. `now` is
-  // the current time. Returns the time at which `Due()` must be called on
-  // account of `id`.
   absl::Time Insert(SlabId id, absl::Time due_at, absl::Time now) {
     Put(NewSlot(id, due_at, now));
     return due_at;
   }
 
-  // Makes `id`, which must be in the heap, due at `due_at` instead. Returns the
-  // same as `Insert()`.
   absl::Time Move(SlabId id, absl::Time due_at, absl::Time now) {
     const Slot slot = NewSlot(id, due_at, now);
     if (IsInRun(id)) {
@@ -110,8 +77,6 @@ class WaitingHeap {
     return due_at;
   }
 
-  // Removes `id`, which must be in the heap. Once the heap is empty, it frees
-  // the memory of a large number of entries.
   void Remove(SlabId id) {
     const uint32_t place = places_[id];
     if (place >= kInRun) {
@@ -122,8 +87,6 @@ class WaitingHeap {
     if (size() == 0 && places_.capacity() > kKeep) Clear();
   }
 
-  // Gives the entry `id`, which must be in the heap, the id `new_id`, which
-  // must be smaller and not in the heap. Takes constant time.
   void Renumber(SlabId id, SlabId new_id) {
     const uint32_t place = places_[id];
     if (place >= kInRun) {
@@ -137,9 +100,6 @@ class WaitingHeap {
     }
   }
 
-  // Frees memory if there is much more than the present entries need, of which
-  // all ids are below `id_limit`. Does not throw. Takes constant time, and
-  // frees no more than a few MB.
   void Shrink(size_t id_limit) {
     heap_.Shrink(size() + 1);
     places_.Shrink(id_limit);
@@ -164,23 +124,17 @@ class WaitingHeap {
     latest_now_ = scale_.Floor(now);
   }
 
-  // Removes all entries and frees their memory.
   void Clear() {
     run_.Clear();
     heap_.Clear();
     places_.Clear();
   }
 
-  // Returns the time at which `id`, which must be in the heap, is due.
   absl::Time DueAt(SlabId id) const {
     return scale_.TimeAt(IsInRun(id) ? run_[places_[id] - kInRun].due
                                      : heap_[places_[id]].due);
   }
 
-  // Calls `visit(SlabId)` for the entries in the order in which they are due,
-  // until `visit` returns false or there are no more. k calls take O(k log k),
-  // plus the time to skip holes of the ring: see `SortedRing::NextIndex()`.
-  // Allocates memory for O(k) indices.
   template <typename F>
   void VisitInOrder(F visit) const {
     size_t in_run = run_.size();  // how many are left to visit
@@ -200,20 +154,14 @@ class WaitingHeap {
     visit_run(nullptr);
   }
 
-  // Returns the first entry that is due at `now`, or `kNoSlabId` if there is
-  // none.
   SlabId Due(absl::Time now) {
     const int64_t now_ns = scale_.Floor(now);
     latest_now_ = std::max(latest_now_, now_ns);
     return DueBy(now_ns);
   }
 
-  // Like `Due()`, at the latest time that any call was told. Does not need to
-  // know the time.
   SlabId KnownDue() const { return DueBy(latest_now_); }
 
-  // Returns the time at which `Due()` must be called next: the first entry is
-  // due then. Returns the infinite future if the heap is empty.
   absl::Time NextWake() const {
     const Slot* const first = First();
     return first == nullptr ? absl::InfiniteFuture()
@@ -311,7 +259,6 @@ class WaitingHeap {
   IndexedHeap<Slot, SetPlace<0>> heap_{SetPlace<0>{&places_}};
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_TIMER_WAITING_HEAP_H_

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "workqueue/base/finite_time.h"
 #include "workqueue/base/mutex_lock.h"

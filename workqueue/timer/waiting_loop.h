@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/timer/waiting_loop.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TIMER_WAITING_LOOP_H_
 #define WORKQUEUE_TIMER_WAITING_LOOP_H_

@@ -14,8 +14,7 @@
 #include "workqueue/timer/timing_wheel.h"
 #include "workqueue/timer/waiting_set_options.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 namespace {
 
 // How far the time may come from the start of a heap or a wheel, which can
@@ -56,5 +55,4 @@ absl::Time WaitingSet::FollowJump(SlabId id, absl::Time due_at,
   return now;
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

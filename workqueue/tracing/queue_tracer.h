@@ -1,10 +1,6 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// -----------------------------------------------------------------------------
-// workqueue/tracing/queue_tracer.h
-// -----------------------------------------------------------------------------
-//
 // The functions that a `TracingQueue` calls as an item goes through it, and
 // what it tells them.
 

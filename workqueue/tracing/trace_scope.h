@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/tracing/trace_scope.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TRACING_TRACE_SCOPE_H_
 #define WORKQUEUE_TRACING_TRACE_SCOPE_H_

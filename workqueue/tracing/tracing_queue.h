@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/tracing/tracing_queue.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TRACING_TRACING_QUEUE_H_
 #define WORKQUEUE_TRACING_TRACING_QUEUE_H_
@@ -171,36 +167,145 @@ class TracingQueue final
   // Returns `absl::InvalidArgumentError`, which names the field and its value,
   // if an option is null or out of its range.
   static absl::StatusOr<std::unique_ptr<TracingQueue>> Create(
-      TracingQueueOptions<T> options);
+      TracingQueueOptions<T> options) {
+    if (options.queue == nullptr) {
+      return absl::InvalidArgumentError(
+          "queue is null; a tracing queue needs one");
+    }
+    for (size_t i = 0; i < options.tracers.size(); ++i) {
+      if (options.tracers[i] != nullptr) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("tracers[", i, "] is null"));
+    }
+    if (options.max_contexts == 0) {
+      return absl::InvalidArgumentError(
+          "max_contexts is 0; it must be at least 1");
+    }
+    if (options.max_items == 0) {
+      return absl::InvalidArgumentError(
+          "max_items is 0; it must be at least 1");
+    }
+    Clock* const clock = options.queue->clock();
+    return absl::WrapUnique(new TracingQueue(std::move(options), clock));
+  }
 
-  ~TracingQueue() override { shared_->gate.Close(); }
+  ~TracingQueue() override { book_->gate.Close(); }
 
   // Returns a function that calls `f` in a traced attempt: for
   // `ControllerOptions::reconcile`. The attempt is the current one of the
   // thread meanwhile (see `TraceScope` and `ReconcileSpan::Enter()`). The items
   // must come from this queue, which must outlive the calls. Returns an empty
   // function if `f` is empty.
-  ReconcileFunction<T> Traced(ReconcileFunction<T> f);
+  ReconcileFunction<T> Traced(ReconcileFunction<T> f) {
+    if (!f) return f;
+    return [book = book_, f = std::move(f)](const T& item,
+                                            const ReconcileContext& context)
+               -> absl::StatusOr<ReconcileResult> {
+      ReconcileInfo info;
+      info.controller_name = context.controller_name;
+      info.priority = context.priority;
+      info.failures = context.failures;
+      Attempt attempt(book.get(), item, info);
+      absl::StatusOr<ReconcileResult> result = internal::RethrowAfter(
+          [&] { return f(item, context); },
+          [&](const absl::Status& status) {
+            attempt.EndWith(OutcomeOf(status, /*threw=*/true));
+          });
+      attempt.End(result);
+      return result;
+    };
+  }
 
   // Does the same for `ControllerOptions::reconcile_async`, and so for the
   // result of `CoroutineReconcile()`. The attempt is the current one of the
   // thread while `f` runs: until a coroutine is suspended for the first time.
   // The attempt ends with the reconciliation. If that happens after this queue
   // has been destroyed, nobody is told.
-  AsyncReconcileFunction<T> TracedAsync(AsyncReconcileFunction<T> f);
+  AsyncReconcileFunction<T> TracedAsync(AsyncReconcileFunction<T> f) {
+    if (f == nullptr) return f;
+    return [book = book_, f = std::move(f)](
+               const T& item, const AsyncReconcileContext& context,
+               ReconcileCompletion done) {
+      ReconcileInfo info;
+      info.controller_name = context.controller_name();
+      info.priority = context.priority();
+      info.failures = context.failures();
+      // `done` keeps the item.
+      const auto flight = std::make_shared<Flight>(book.get(), item, info);
+      const auto end = [book, flight](ReconcileOutcome outcome) {
+        const internal::Gate::Pass pass(&book->gate);
+        if (pass) flight->attempt.End(std::move(outcome));
+      };
+      ReconcileCompletion traced = MakeCompletion(
+          [end, flight, done](absl::StatusOr<ReconcileResult> result) {
+            // The controller itself handles an exception.
+            if (flight->threw) return false;
+            end(OutcomeOf(result));
+            // The controller adds the item again, or begins with another one.
+            const TraceScope outside(TraceContext{});
+            return done(std::move(result));
+          });
+      internal::RethrowAfter(
+          [&] {
+            const typename Book::Attempt::Entered entered(&flight->attempt);
+            f(item, context, traced);
+          },
+          [&](const absl::Status& status) {
+            flight->threw = true;
+            end(OutcomeOf(status, /*threw=*/true));
+          });
+    };
+  }
 
   // Begins a traced attempt to process `item`, which a get has returned, and
   // makes it the current one of this thread. For workers without a controller.
   // `item` is not copied: like this queue, it must outlive the attempt.
-  Attempt BeginAttempt(const T& item, int priority = 0);
+  Attempt BeginAttempt(const T& item, int priority = 0) {
+    ReconcileInfo info;
+    info.priority = priority;
+    info.failures = this->NumRequeues(item);
+    return Attempt(book_.get(), item, info);
+  }
+
   Attempt BeginAttempt(const T&& item, int priority = 0) = delete;
 
   absl::Status AddItems(const AddOptions& options,
-                        absl::Span<const T> items) override;
+                        absl::Span<const T> items) override {
+    const auto delay_of = [](std::optional<absl::Duration> delay) {
+      return std::max(delay.value_or(absl::ZeroDuration()),
+                      absl::ZeroDuration());
+    };
+    AddInfo adding;
+    adding.kind = options.rate_limited        ? AddKind::kRetry
+                  : options.reschedule        ? AddKind::kReschedule
+                  : options.after.has_value() ? AddKind::kAddAfter
+                                              : AddKind::kAdd;
+    adding.delay = delay_of(options.after);
+    if (options.rate_limited && *adding.delay == absl::ZeroDuration()) {
+      adding.delay = std::nullopt;  // The rate limiter's is not known.
+      if (options.retry_after.has_value()) {
+        adding.delay = delay_of(options.retry_after);
+      }
+    }
+    adding.priority = options.priority;
+
+    absl::InlinedVector<typename Book::Added, 1> added;
+    added.reserve(items.size());
+    for (const T& item : items) added.push_back(book_->Add(item, adding));
+    bool taken = false;
+    const absl::Cleanup refuse = [&] {
+      if (taken) return;
+      for (size_t i = 0; i < items.size(); ++i)
+        book_->Refuse(items[i], added[i]);
+    };
+    absl::Status status = this->below().AddItems(options, items);
+    taken = status.ok();
+    return status;
+  }
 
   absl::StatusOr<bool> CancelWait(const T& item) override {
     const absl::StatusOr<bool> cancelled = this->below().CancelWait(item);
-    if (cancelled.ok() && *cancelled) book().CancelDelayed(item);
+    if (cancelled.ok() && *cancelled) book_->CancelDelayed(item);
     return cancelled;
   }
   absl::Status ForgetFailures(const T& item) override {
@@ -214,10 +319,20 @@ class TracingQueue final
   }
 
   absl::Status GetItem(absl::Duration timeout,
-                       ItemReceiver<T> receive) override;
+                       ItemReceiver<T> receive) override {
+    std::optional<T> copy;  // The tracers are called without the lock.
+    absl::Status status = this->below().GetItem(
+        timeout, [&copy, receive](const T& item, int priority) {
+          copy.emplace(item);
+          receive(item, priority);
+        });
+    if (status.ok()) book_->HandOut(*copy);
+    return status;
+  }
+
   absl::Status AcquireInto(Lease<T>* lease, absl::Duration timeout) override {
     absl::Status status = this->below().AcquireInto(lease, timeout);
-    if (status.ok()) book().HandOut(**lease);
+    if (status.ok()) book_->HandOut(**lease);
     return status;
   }
   absl::StatusOr<LeaseBatch<T>> AcquireUpToWithTimeout(
@@ -225,23 +340,23 @@ class TracingQueue final
     absl::StatusOr<LeaseBatch<T>> batch =
         this->below().AcquireUpToWithTimeout(max, timeout);
     if (!batch.ok()) return batch;
-    for (const Lease<T>& lease : *batch) book().HandOut(*lease);
+    for (const Lease<T>& lease : *batch) book_->HandOut(*lease);
     return batch;
   }
   AcquireId AcquireNextAsync(Lease<T>* lease, Executor* executor,
                              AcquireCallback<T> callback) override {
     return this->below().AcquireNextAsync(
         lease, executor,
-        [shared = shared_, callback = std::move(callback)](
+        [book = book_, callback = std::move(callback)](
             absl::StatusOr<Lease<T>> acquired) mutable {
-          if (acquired.ok()) shared->book.HandOut(**acquired);
+          if (acquired.ok()) book->HandOut(**acquired);
           std::move(callback)(std::move(acquired));
         });
   }
 
   absl::StatusOr<bool> EndProcessing(const T& item) override {
     // Before another worker can get the item.
-    book().Done(item);
+    book_->Done(item);
     return this->below().EndProcessing(item);
   }
 
@@ -249,42 +364,21 @@ class TracingQueue final
   using Base = internal::ForwardingQueue<T, PriorityInterface<T>,
                                          RateLimitingInterface<T>>;
   using Book = internal::TraceBook<T, Hash, Eq>;
-  using Adding = typename Book::Adding;
-  using Entered = internal::EnteredAttempt<T, Hash, Eq>;
-
-  // Callbacks and completions may outlive the queue.
-  struct Shared {
-    template <typename... Args>
-    explicit Shared(Args&&... args) : book(std::forward<Args>(args)...) {}
-
-    Book book;
-    // Open while the queue, its clock and its sink exist.
-    internal::Gate gate;
-  };
 
   // An asynchronous attempt.
   struct Flight {
-    // Tells the tracers of the end, the first time.
-    void End(Shared& shared, ReconcileOutcome outcome) {
-      if (ended.exchange(true)) return;
-      const internal::Gate::Pass pass(&shared.gate);
-      if (pass) shared.book.End(item, attempt, std::move(outcome));
-    }
+    Flight(Book* book, const T& item, const ReconcileInfo& info)
+        : attempt(book, item, info) {}
 
-    const T& item;
-    internal::TracedAttempt attempt;
-    std::atomic<bool> ended{false};
+    typename Book::Attempt attempt;
     std::atomic<bool> threw{false};
-
-    Flight(const T& the_item, internal::TracedAttempt the_attempt)
-        : item(the_item), attempt(std::move(the_attempt)) {}
   };
 
   TracingQueue(TracingQueueOptions<T> options, Clock* clock)
       : Base(std::move(options.queue)),
-        shared_(std::make_shared<Shared>(
-            options.name, std::move(options.tracers), options.max_contexts,
-            options.max_items, clock, options.log_sink)) {}
+        book_(std::make_shared<Book>(options.name, std::move(options.tracers),
+                                     options.max_contexts, options.max_items,
+                                     clock, options.log_sink)) {}
 
   static ReconcileOutcome OutcomeOf(
       const absl::StatusOr<ReconcileResult>& result) {
@@ -301,9 +395,7 @@ class TracingQueue final
     return outcome;
   }
 
-  Book& book() { return shared_->book; }
-
-  const std::shared_ptr<Shared> shared_;
+  const std::shared_ptr<Book> book_;
 };
 
 // TracingQueue::Attempt
@@ -322,7 +414,7 @@ class TracingQueue<T, Hash, Eq>::Attempt {
   Attempt& operator=(const Attempt&) = delete;
 
   // The context of the attempt. May be invalid.
-  const TraceContext& context() const { return attempt_.context; }
+  const TraceContext& context() const { return attempt_.context(); }
 
   // Ends the attempt. Does nothing if it has ended. After an error, a call of
   // `AddRateLimited()` links to this attempt.
@@ -334,159 +426,17 @@ class TracingQueue<T, Hash, Eq>::Attempt {
  private:
   friend class TracingQueue;
 
-  Attempt(Book* book, const T& item, ReconcileInfo info)
-      : book_(book),
-        item_(item),
-        attempt_(book->Begin(item, info)),
-        entered_(std::in_place, book, item_, attempt_) {}
+  Attempt(Book* book, const T& item, const ReconcileInfo& info)
+      : attempt_(book, item, info), entered_(std::in_place, &attempt_) {}
 
   void EndWith(ReconcileOutcome outcome) {
-    if (!entered_.has_value()) return;
     entered_.reset();
-    book_->End(item_, attempt_, std::move(outcome));
+    attempt_.End(std::move(outcome));
   }
 
-  Book* const book_;
-  const T& item_;
-  internal::TracedAttempt attempt_;
-  std::optional<Entered> entered_;  // until the end
+  typename Book::Attempt attempt_;
+  std::optional<typename Book::Attempt::Entered> entered_;  // until the end
 };
-
-// Implementation details follow.
-
-template <typename T, typename Hash, typename Eq>
-absl::StatusOr<std::unique_ptr<TracingQueue<T, Hash, Eq>>>
-TracingQueue<T, Hash, Eq>::Create(TracingQueueOptions<T> options) {
-  if (options.queue == nullptr) {
-    return absl::InvalidArgumentError(
-        "queue is null; a tracing queue needs one");
-  }
-  for (size_t i = 0; i < options.tracers.size(); ++i) {
-    if (options.tracers[i] != nullptr) continue;
-    return absl::InvalidArgumentError(absl::StrCat("tracers[", i, "] is null"));
-  }
-  if (options.max_contexts == 0) {
-    return absl::InvalidArgumentError(
-        "max_contexts is 0; it must be at least 1");
-  }
-  if (options.max_items == 0) {
-    return absl::InvalidArgumentError("max_items is 0; it must be at least 1");
-  }
-  Clock* const clock = options.queue->clock();
-  return absl::WrapUnique(new TracingQueue(std::move(options), clock));
-}
-
-template <typename T, typename Hash, typename Eq>
-ReconcileFunction<T> TracingQueue<T, Hash, Eq>::Traced(ReconcileFunction<T> f) {
-  if (!f) return f;
-  return
-      [shared = shared_, f = std::move(f)](
-          const T& item,
-          const ReconcileContext& context) -> absl::StatusOr<ReconcileResult> {
-        ReconcileInfo info;
-        info.controller_name = context.controller_name;
-        info.priority = context.priority;
-        info.failures = context.failures;
-        Attempt attempt(&shared->book, item, info);
-        absl::StatusOr<ReconcileResult> result = internal::RethrowAfter(
-            [&] { return f(item, context); },
-            [&](const absl::Status& status) {
-              attempt.EndWith(OutcomeOf(status, /*threw=*/true));
-            });
-        attempt.End(result);
-        return result;
-      };
-}
-
-template <typename T, typename Hash, typename Eq>
-AsyncReconcileFunction<T> TracingQueue<T, Hash, Eq>::TracedAsync(
-    AsyncReconcileFunction<T> f) {
-  if (f == nullptr) return f;
-  return [shared = shared_, f = std::move(f)](
-             const T& item, const AsyncReconcileContext& context,
-             ReconcileCompletion done) {
-    ReconcileInfo info;
-    info.controller_name = context.controller_name();
-    info.priority = context.priority();
-    info.failures = context.failures();
-    const auto flight =
-        std::make_shared<Flight>(item, shared->book.Begin(item, info));
-    // `done` keeps the item.
-    ReconcileCompletion traced = MakeCompletion(
-        [shared, flight, done](absl::StatusOr<ReconcileResult> result) {
-          // The controller itself handles an exception.
-          if (flight->threw) return false;
-          flight->End(*shared, OutcomeOf(result));
-          // The controller adds the item again, or begins with another one.
-          const TraceScope outside(TraceContext{});
-          return done(std::move(result));
-        });
-    internal::RethrowAfter(
-        [&] {
-          const Entered entered(&shared->book, item, flight->attempt);
-          f(item, context, traced);
-        },
-        [&](const absl::Status& status) {
-          flight->threw = true;
-          flight->End(*shared, OutcomeOf(status, /*threw=*/true));
-        });
-  };
-}
-
-template <typename T, typename Hash, typename Eq>
-typename TracingQueue<T, Hash, Eq>::Attempt
-TracingQueue<T, Hash, Eq>::BeginAttempt(const T& item, int priority) {
-  ReconcileInfo info;
-  info.priority = priority;
-  info.failures = this->NumRequeues(item);
-  return Attempt(&book(), item, info);
-}
-
-template <typename T, typename Hash, typename Eq>
-absl::Status TracingQueue<T, Hash, Eq>::AddItems(const AddOptions& options,
-                                                 absl::Span<const T> items) {
-  const auto delay_of = [](std::optional<absl::Duration> delay) {
-    return std::max(delay.value_or(absl::ZeroDuration()), absl::ZeroDuration());
-  };
-  Adding adding;
-  adding.kind = options.rate_limited        ? AddKind::kRetry
-                : options.reschedule        ? AddKind::kReschedule
-                : options.after.has_value() ? AddKind::kAddAfter
-                                            : AddKind::kAdd;
-  adding.delay = delay_of(options.after);
-  if (options.rate_limited && *adding.delay == absl::ZeroDuration()) {
-    adding.delay = std::nullopt;  // The rate limiter's is not known.
-    if (options.retry_after.has_value()) {
-      adding.delay = delay_of(options.retry_after);
-    }
-  }
-  adding.priority = options.priority;
-
-  absl::InlinedVector<typename Book::Added, 1> added;
-  added.reserve(items.size());
-  for (const T& item : items) added.push_back(book().Add(item, adding));
-  bool taken = false;
-  const absl::Cleanup refuse = [&] {
-    if (taken) return;
-    for (size_t i = 0; i < items.size(); ++i) book().Refuse(items[i], added[i]);
-  };
-  absl::Status status = this->below().AddItems(options, items);
-  taken = status.ok();
-  return status;
-}
-
-template <typename T, typename Hash, typename Eq>
-absl::Status TracingQueue<T, Hash, Eq>::GetItem(absl::Duration timeout,
-                                                ItemReceiver<T> receive) {
-  std::optional<T> copy;  // The tracers are called without the lock.
-  absl::Status status = this->below().GetItem(
-      timeout, [&copy, receive](const T& item, int priority) {
-        copy.emplace(item);
-        receive(item, priority);
-      });
-  if (status.ok()) book().HandOut(*copy);
-  return status;
-}
 
 // Instantiated in tracing_queue.cc.
 extern template class TracingQueue<std::string>;

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/clock/internal/condition_variable_parker.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_CLOCK_INTERNAL_CONDITION_VARIABLE_PARKER_H_
 #define WORKQUEUE_CLOCK_INTERNAL_CONDITION_VARIABLE_PARKER_H_
@@ -20,8 +16,7 @@
 #include "workqueue/clock/parker.h"
 #include "workqueue/clock/steady_time.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // ConditionVariableParker
 //
@@ -81,7 +76,6 @@ class ConditionVariableParker final : public Parker {
   std::atomic<int> notifying_{0};
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_CLOCK_INTERNAL_CONDITION_VARIABLE_PARKER_H_

@@ -10,8 +10,7 @@
 #include "workqueue/base/intrusive_list.h"
 #include "workqueue/base/mutex_lock.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 using internal::MutexLock;
 
@@ -96,5 +95,4 @@ size_t DeadlineWaiters::Count() const {
   return waiters_.size();
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

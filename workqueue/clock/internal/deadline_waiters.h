@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/clock/internal/deadline_waiters.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_CLOCK_INTERNAL_DEADLINE_WAITERS_H_
 #define WORKQUEUE_CLOCK_INTERNAL_DEADLINE_WAITERS_H_
@@ -17,8 +13,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // DeadlineWaiters
 //
@@ -78,7 +73,6 @@ class DeadlineWaiters {
   size_t leaving_ ABSL_GUARDED_BY(mu_) = 0;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_CLOCK_INTERNAL_DEADLINE_WAITERS_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/clock/internal/timer_slack.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_CLOCK_INTERNAL_TIMER_SLACK_H_
 #define WORKQUEUE_CLOCK_INTERNAL_TIMER_SLACK_H_
@@ -12,8 +8,7 @@
 #include <sys/prctl.h>
 #endif
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // Sets the timer slack of the calling thread to a nanosecond. Only a thread's
 // first call does so, and makes a system call.
@@ -31,7 +26,6 @@ inline void MinimizeTimerSlack() {
 #endif
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_CLOCK_INTERNAL_TIMER_SLACK_H_

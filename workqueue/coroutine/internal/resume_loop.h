@@ -1,10 +1,6 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// -----------------------------------------------------------------------------
-// workqueue/coroutine/internal/resume_loop.h
-// -----------------------------------------------------------------------------
-//
 // How a thread goes from one coroutine to the next without using more and more
 // of its stack.
 //
@@ -21,8 +17,7 @@
 
 #include "absl/base/attributes.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // ResumeLoop
 //
@@ -74,7 +69,6 @@ class ResumeLoop {
   ResumeLoop* const outer_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_COROUTINE_INTERNAL_RESUME_LOOP_H_

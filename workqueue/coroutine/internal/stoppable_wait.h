@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/coroutine/internal/stoppable_wait.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_COROUTINE_INTERNAL_STOPPABLE_WAIT_H_
 #define WORKQUEUE_COROUTINE_INTERNAL_STOPPABLE_WAIT_H_
@@ -21,8 +17,7 @@
 #include "workqueue/coroutine/internal/resume_loop.h"
 #include "workqueue/executor.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // StoppableWait
 //
@@ -134,7 +129,6 @@ StoppableWait<Result, Begin, Cancel> WaitForCallback(Begin begin, Cancel cancel,
   return {std::move(begin), std::move(cancel), executor, std::move(stop)};
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_COROUTINE_INTERNAL_STOPPABLE_WAIT_H_

@@ -3,7 +3,6 @@
 
 #include "workqueue/opentelemetry/internal/messaging_spans.h"
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -35,8 +34,7 @@
 #include "workqueue/tracing/queue_tracer.h"
 #include "workqueue/tracing/trace_context.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 namespace {
 
 namespace otel = ::opentelemetry::trace;
@@ -173,5 +171,4 @@ std::unique_ptr<ReconcileSpan> MessagingSpans::Process(
       tracer_->StartSpan(ToOtel(process_name_), attributes, links, options));
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

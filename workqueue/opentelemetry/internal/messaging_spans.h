@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/opentelemetry/internal/messaging_spans.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_OPENTELEMETRY_INTERNAL_MESSAGING_SPANS_H_
 #define WORKQUEUE_OPENTELEMETRY_INTERNAL_MESSAGING_SPANS_H_
@@ -18,8 +14,7 @@
 #include "workqueue/tracing/queue_tracer.h"
 #include "workqueue/tracing/trace_context.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // MessagingSpans
 //
@@ -49,7 +44,6 @@ class MessagingSpans {
   const std::string process_name_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_OPENTELEMETRY_INTERNAL_MESSAGING_SPANS_H_

@@ -1,31 +1,31 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/prometheus/internal/gauges.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_PROMETHEUS_INTERNAL_GAUGES_H_
 #define WORKQUEUE_PROMETHEUS_INTERNAL_GAUGES_H_
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "prometheus/family.h"
 #include "prometheus/gauge.h"
 #include "prometheus/labels.h"
 #include "workqueue/base/intrusive_list.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/metrics.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // CombinedGauges
 //
@@ -49,10 +49,49 @@ class CombinedGauges {
   // is destroyed. `combine` starts with 0, and gets the result so far and the
   // next value. It is the same one in all calls for `gauge`.
   std::unique_ptr<SettableGaugeMetric> NewPart(prometheus::Gauge* gauge,
-                                               Combine combine);
+                                               Combine combine) {
+    return std::make_unique<Part>(this, gauge, combine);
+  }
 
  private:
-  class Part;
+  class Part final : public SettableGaugeMetric, public IntrusiveLink<Part> {
+   public:
+    Part(CombinedGauges* gauges, prometheus::Gauge* gauge, Combine combine)
+        : gauges_(gauges), gauge_(gauge), combine_(combine) {
+      MutexLock lock(&gauges_->mu_);
+      gauges_->parts_[gauge_].PushBack(this);
+    }
+    ~Part() override {
+      MutexLock lock(&gauges_->mu_);
+      gauges_->parts_[gauge_].Remove(this);
+      Show();
+    }
+
+    void Set(double value) override {
+      MutexLock lock(&gauges_->mu_);
+      value_ = value;
+      Show();
+    }
+
+   private:
+    // Combines all values again. Subtracting an old value from a sum would keep
+    // its rounding error. The analysis does not know that the parts have the
+    // same gauges_.
+    void Show() ABSL_EXCLUSIVE_LOCKS_REQUIRED(gauges_->mu_)
+        ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      double combined = 0;
+      for (const Part* part = gauges_->parts_[gauge_].front(); part != nullptr;
+           part = part->next()) {
+        combined = combine_(combined, part->value_);
+      }
+      gauge_->Set(combined);
+    }
+
+    CombinedGauges* const gauges_;
+    prometheus::Gauge* const gauge_;
+    const Combine combine_;
+    double value_ ABSL_GUARDED_BY(gauges_->mu_) = 0;
+  };
 
   absl::Mutex mu_;
   // The parts of each gauge.
@@ -106,26 +145,87 @@ class PriorityDepthGauges {
   // Creates the gauges in `family`, with `labels` and the label `priority`.
   // `family` must outlive this object.
   PriorityDepthGauges(prometheus::Family<prometheus::Gauge>* family,
-                      prometheus::Labels labels);
+                      prometheus::Labels labels)
+      : family_(family), labels_(std::move(labels)) {}
 
   PriorityDepthGauges(const PriorityDepthGauges&) = delete;
   PriorityDepthGauges& operator=(const PriorityDepthGauges&) = delete;
 
   // Returns the metric of one queue. The metric's destructor subtracts the
   // remaining items from the gauges.
-  std::unique_ptr<PriorityGaugeMetric> NewMetric();
+  std::unique_ptr<PriorityGaugeMetric> NewMetric() {
+    return std::make_unique<Metric>(this);
+  }
 
  private:
-  class Metric;
+  class Metric final : public PriorityGaugeMetric {
+   public:
+    explicit Metric(PriorityDepthGauges* gauges) : gauges_(gauges) {}
+
+    void Inc(int priority) override { DepthOf(priority)->Inc(); }
+    void Dec(int priority) override { DepthOf(priority)->Dec(); }
+
+   private:
+    struct Depth {
+      Depth(int p, prometheus::Gauge* gauge) : priority(p), share(gauge) {}
+
+      const int priority;
+      GaugeShare share;
+    };
+
+    // Takes a lock only for the first item of a priority, and for priorities
+    // that use the shared gauge.
+    GaugeShare* DepthOf(int priority) {
+      GaugeShare* depth = Find(priority, size_.load());
+      if (depth != nullptr) return depth;
+      MutexLock lock(&mu_);
+      const size_t size = size_.load();
+      depth = Find(priority, size);
+      if (depth != nullptr) return depth;
+      if (prometheus::Gauge* const gauge = gauges_->GaugeOf(priority)) {
+        depths_[size] = std::make_unique<Depth>(priority, gauge);
+        size_.store(size + 1);
+        return &depths_[size]->share;
+      }
+      if (!others_.has_value()) {
+        others_.emplace(gauges_->NewGauge("exceeded_cardinality_limit"));
+      }
+      return &*others_;
+    }
+
+    // Returns the share of `priority` if it is among the first `size`, or null.
+    GaugeShare* Find(int priority, size_t size) {
+      for (size_t i = 0; i < size; ++i) {
+        if (depths_[i]->priority == priority) return &depths_[i]->share;
+      }
+      return nullptr;
+    }
+
+    PriorityDepthGauges* const gauges_;
+
+    absl::Mutex mu_;
+    // The first size_ elements are set, and do not change. Written under mu_.
+    std::array<std::unique_ptr<Depth>, kMaxPriorities> depths_;
+    std::atomic<size_t> size_{0};
+    std::optional<GaugeShare> others_ ABSL_GUARDED_BY(mu_);
+  };
 
   // Returns the gauge of `priority`, always the same one, or null if `priority`
   // uses the shared gauge.
-  prometheus::Gauge* GaugeOf(int priority);
+  prometheus::Gauge* GaugeOf(int priority) {
+    MutexLock lock(&mu_);
+    const auto it = gauges_.find(priority);
+    if (it != gauges_.end()) return it->second;
+    if (gauges_.size() == kMaxPriorities) return nullptr;
+    return gauges_.emplace(priority, NewGauge(absl::StrCat(priority)))
+        .first->second;
+  }
 
-  // Returns the shared gauge.
-  prometheus::Gauge* GaugeOfOthers();
-
-  prometheus::Gauge* NewGauge(const std::string& priority);
+  prometheus::Gauge* NewGauge(const std::string& priority) {
+    prometheus::Labels labels = labels_;
+    labels.emplace("priority", priority);
+    return &family_->Add(labels);
+  }
 
   prometheus::Family<prometheus::Gauge>* const family_;
   const prometheus::Labels labels_;
@@ -135,7 +235,6 @@ class PriorityDepthGauges {
   std::map<int, prometheus::Gauge*> gauges_ ABSL_GUARDED_BY(mu_);
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_PROMETHEUS_INTERNAL_GAUGES_H_

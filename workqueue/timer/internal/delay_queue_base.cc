@@ -3,7 +3,6 @@
 
 #include "workqueue/timer/internal/delay_queue_base.h"
 
-#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <utility>
@@ -20,8 +19,7 @@
 #include "workqueue/clock/parker.h"
 #include "workqueue/timer/waiting_set_options.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 DelayQueueBase::DelayQueueBase(Clock* clock,
                                const WaitingSetOptions& waiting_set)
@@ -84,5 +82,4 @@ absl::Status DelayQueueBase::DueLock::WaitForDue(absl::Duration timeout)
   }
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/timer/internal/delay_queue_base.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TIMER_INTERNAL_DELAY_QUEUE_BASE_H_
 #define WORKQUEUE_TIMER_INTERNAL_DELAY_QUEUE_BASE_H_
@@ -27,8 +23,7 @@
 #include "workqueue/timer/waiting_set.h"
 #include "workqueue/timer/waiting_set_options.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // DelayQueueBase
 //
@@ -114,7 +109,6 @@ class DelayQueueBase {
   std::vector<std::unique_ptr<Parker>> parkers_ ABSL_GUARDED_BY(mu_);
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_TIMER_INTERNAL_DELAY_QUEUE_BASE_H_

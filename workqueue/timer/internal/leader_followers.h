@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/timer/internal/leader_followers.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TIMER_INTERNAL_LEADER_FOLLOWERS_H_
 #define WORKQUEUE_TIMER_INTERNAL_LEADER_FOLLOWERS_H_
@@ -15,8 +11,7 @@
 #include "workqueue/base/wake_time.h"
 #include "workqueue/clock/parker.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // LeaderFollowers
 //
@@ -130,7 +125,6 @@ class LeaderFollowers {
   internal::IntrusiveList<Waiter> followers_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_TIMER_INTERNAL_LEADER_FOLLOWERS_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/timer/internal/sorted_ring.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TIMER_INTERNAL_SORTED_RING_H_
 #define WORKQUEUE_TIMER_INTERNAL_SORTED_RING_H_
@@ -20,8 +16,7 @@
 #include "workqueue/base/shrink.h"
 #include "workqueue/base/slab.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // SortedRing
 //
@@ -261,7 +256,6 @@ class SortedRing {
   Index end_ = 0;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_TIMER_INTERNAL_SORTED_RING_H_

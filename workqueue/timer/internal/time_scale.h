@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/timer/internal/time_scale.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TIMER_INTERNAL_TIME_SCALE_H_
 #define WORKQUEUE_TIMER_INTERNAL_TIME_SCALE_H_
@@ -14,8 +10,7 @@
 #include "absl/time/time.h"
 #include "workqueue/base/finite_time.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // TimeScale
 //
@@ -76,7 +71,6 @@ class TimeScale {
   absl::Time start_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_TIMER_INTERNAL_TIME_SCALE_H_

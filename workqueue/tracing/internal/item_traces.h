@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/tracing/internal/item_traces.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TRACING_INTERNAL_ITEM_TRACES_H_
 #define WORKQUEUE_TRACING_INTERNAL_ITEM_TRACES_H_
@@ -23,8 +19,7 @@
 #include "workqueue/tracing/queue_tracer.h"
 #include "workqueue/tracing/trace_context.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 using TraceContexts = absl::InlinedVector<TraceContext, 1>;
 
@@ -73,32 +68,150 @@ class ItemTraces {
   // Records an add. An invalid context, or one that the item has already, is
   // not kept.
   Added Add(const T& item, const TraceContext& context, absl::Time time,
-            bool delayed);
+            bool delayed) {
+    Added added;
+    added.context = context;
+    added.time = time;
+    added.delayed = delayed;
+    const size_t hash = Hash()(item);
+    MutexLock lock(&mu_);
+    entries_.Update(item, hash, [&](Entry& entry) {
+      absl::Time& first = entry.first(delayed);
+      added.first = first == absl::InfiniteFuture();
+      if (added.first) first = time;
+      if (!context.IsValid()) return;
+      size_t waiting = 0;
+      for (const Traveller& traveller : entry.travellers) {
+        if (traveller.state == State::kHandedOut) continue;
+        if (traveller.context == context) return;
+        ++waiting;
+      }
+      added.kept = waiting < max_contexts_ && TryCall([&] {
+                     entry.travellers.push_back(
+                         {context, delayed ? State::kDelayed : State::kAdded});
+                   });
+      added.dropped = !added.kept;
+      if (added.dropped) ++entry.dropped;
+    });
+    return added;
+  }
 
   // Undoes an add, unless its context has been handed out.
-  void Undo(const T& item, const Added& added);
+  void Undo(const T& item, const Added& added) {
+    Change(item, [&](Entry& entry) {
+      absl::Time& first = entry.first(added.delayed);
+      if (added.first && first == added.time) first = absl::InfiniteFuture();
+      if (added.dropped && entry.dropped > 0) --entry.dropped;
+      if (!added.kept) return;
+      const auto it =
+          std::find_if(entry.travellers.begin(), entry.travellers.end(),
+                       [&](const Traveller& traveller) {
+                         return traveller.state != State::kHandedOut &&
+                                traveller.context == added.context;
+                       });
+      if (it != entry.travellers.end()) entry.travellers.erase(it);
+    });
+  }
 
   // Forgets the adds with a delay.
-  void CancelDelayed(const T& item);
+  void CancelDelayed(const T& item) {
+    Change(item, [](Entry& entry) {
+      entry.Forget(State::kDelayed);
+      entry.delayed = absl::InfiniteFuture();
+      if (entry.added == absl::InfiniteFuture()) entry.dropped = 0;
+    });
+  }
 
   // Returns the adds until now, and forgets what was handed out before.
-  HandedOutTraces HandOut(const T& item);
+  HandedOutTraces HandOut(const T& item) {
+    HandedOutTraces traces;
+    Change(item, [&](Entry& entry) {
+      const absl::Time first = std::min(entry.added, entry.delayed);
+      if (first < absl::InfiniteFuture()) traces.first_add = first;
+      entry.added = entry.delayed = absl::InfiniteFuture();
+      traces.dropped = std::exchange(entry.dropped, 0);
+      entry.Forget(State::kHandedOut);
+      entry.attempt = TraceContext();
+      // Without memory, the tracers get fewer contexts.
+      for (Traveller& traveller : entry.travellers) {
+        traveller.state = State::kHandedOut;
+        if (!TryCall([&] { traces.contexts.push_back(traveller.context); })) {
+          ++traces.dropped;
+        }
+      }
+      entry.dropped_handed_out = traces.dropped;
+    });
+    return traces;
+  }
 
   // Returns what was handed out last, without `first_add`. An attempt begins:
   // `SetAttempt()` must follow.
-  HandedOutTraces TakeHandedOut(const T& item);
-  void SetAttempt(const T& item, const TraceContext& context);
+  HandedOutTraces TakeHandedOut(const T& item) {
+    HandedOutTraces traces;
+    const size_t hash = Hash()(item);
+    MutexLock lock(&mu_);
+    if (entries_.Find(item, hash) == nullptr) return traces;
+    entries_.Update(item, hash, [&](Entry& entry) {
+      traces.dropped = std::exchange(entry.dropped_handed_out, 0);
+      for (const Traveller& traveller : entry.travellers) {
+        if (traveller.state != State::kHandedOut) continue;
+        if (!TryCall([&] { traces.contexts.push_back(traveller.context); })) {
+          ++traces.dropped;
+        }
+      }
+      // An empty entry stays, because SetAttempt() is about to need it.
+      entry.Forget(State::kHandedOut);
+    });
+    return traces;
+  }
+
+  void SetAttempt(const T& item, const TraceContext& context) {
+    if (!context.IsValid()) {
+      Change(item, [](Entry& entry) { entry.attempt = TraceContext(); });
+      return;
+    }
+    const size_t hash = Hash()(item);
+    MutexLock lock(&mu_);
+    entries_.Update(item, hash, [&](Entry& entry) {
+      entry.attempt = context;
+      entry.following.reset();
+    });
+  }
 
   // The attempt has ended. `following` is nothing if no add follows.
-  void EndAttempt(const T& item, const std::optional<FollowingAdd>& following);
+  void EndAttempt(const T& item, const std::optional<FollowingAdd>& following) {
+    Change(item, [&](Entry& entry) {
+      entry.following = following;
+      if (!following.has_value()) entry.attempt = TraceContext();
+    });
+  }
 
   // Returns the context of the attempt that an add of `item` follows; an
   // invalid one if there is none.
   TraceContext TakeAttempt(const T& item, AddKind kind,
-                           std::optional<absl::Duration> delay);
+                           std::optional<absl::Duration> delay) {
+    TraceContext attempt;
+    Change(item, [&](Entry& entry) {
+      if (!entry.attempt.IsValid()) return;
+      const bool ended = entry.following.has_value();
+      if (kind != (ended ? entry.following->kind : AddKind::kRetry)) return;
+      if (kind == AddKind::kAddAfter &&
+          delay != entry.following->requeue_after) {
+        return;
+      }
+      attempt = entry.attempt;
+      if (ended) entry.attempt = TraceContext();
+    });
+    return attempt;
+  }
 
   // Forgets what was handed out, and the attempt.
-  void Done(const T& item);
+  void Done(const T& item) {
+    Change(item, [](Entry& entry) {
+      entry.Forget(State::kHandedOut);
+      entry.attempt = TraceContext();
+    });
+  }
 
  private:
   enum class State : unsigned char { kAdded, kDelayed, kHandedOut };
@@ -155,156 +268,6 @@ class ItemTraces {
   LruMap<T, Entry, Hash, Eq> entries_ ABSL_GUARDED_BY(mu_);
 };
 
-// Implementation details follow.
-
-template <typename T, typename Hash, typename Eq>
-typename ItemTraces<T, Hash, Eq>::Added ItemTraces<T, Hash, Eq>::Add(
-    const T& item, const TraceContext& context, absl::Time time, bool delayed) {
-  Added added;
-  added.context = context;
-  added.time = time;
-  added.delayed = delayed;
-  const size_t hash = Hash()(item);
-  MutexLock lock(&mu_);
-  entries_.Update(item, hash, [&](Entry& entry) {
-    absl::Time& first = entry.first(delayed);
-    added.first = first == absl::InfiniteFuture();
-    if (added.first) first = time;
-    if (!context.IsValid()) return;
-    size_t waiting = 0;
-    for (const Traveller& traveller : entry.travellers) {
-      if (traveller.state == State::kHandedOut) continue;
-      if (traveller.context == context) return;
-      ++waiting;
-    }
-    added.kept = waiting < max_contexts_ && TryCall([&] {
-                   entry.travellers.push_back(
-                       {context, delayed ? State::kDelayed : State::kAdded});
-                 });
-    added.dropped = !added.kept;
-    if (added.dropped) ++entry.dropped;
-  });
-  return added;
-}
-
-template <typename T, typename Hash, typename Eq>
-void ItemTraces<T, Hash, Eq>::Undo(const T& item, const Added& added) {
-  Change(item, [&](Entry& entry) {
-    absl::Time& first = entry.first(added.delayed);
-    if (added.first && first == added.time) first = absl::InfiniteFuture();
-    if (added.dropped && entry.dropped > 0) --entry.dropped;
-    if (!added.kept) return;
-    const auto it =
-        std::find_if(entry.travellers.begin(), entry.travellers.end(),
-                     [&](const Traveller& traveller) {
-                       return traveller.state != State::kHandedOut &&
-                              traveller.context == added.context;
-                     });
-    if (it != entry.travellers.end()) entry.travellers.erase(it);
-  });
-}
-
-template <typename T, typename Hash, typename Eq>
-void ItemTraces<T, Hash, Eq>::CancelDelayed(const T& item) {
-  Change(item, [](Entry& entry) {
-    entry.Forget(State::kDelayed);
-    entry.delayed = absl::InfiniteFuture();
-    if (entry.added == absl::InfiniteFuture()) entry.dropped = 0;
-  });
-}
-
-template <typename T, typename Hash, typename Eq>
-HandedOutTraces ItemTraces<T, Hash, Eq>::HandOut(const T& item) {
-  HandedOutTraces traces;
-  Change(item, [&](Entry& entry) {
-    const absl::Time first = std::min(entry.added, entry.delayed);
-    if (first < absl::InfiniteFuture()) traces.first_add = first;
-    entry.added = entry.delayed = absl::InfiniteFuture();
-    traces.dropped = std::exchange(entry.dropped, 0);
-    entry.Forget(State::kHandedOut);
-    entry.attempt = TraceContext();
-    // Without memory, the tracers get fewer contexts.
-    for (Traveller& traveller : entry.travellers) {
-      traveller.state = State::kHandedOut;
-      if (!TryCall([&] { traces.contexts.push_back(traveller.context); })) {
-        ++traces.dropped;
-      }
-    }
-    entry.dropped_handed_out = traces.dropped;
-  });
-  return traces;
-}
-
-template <typename T, typename Hash, typename Eq>
-HandedOutTraces ItemTraces<T, Hash, Eq>::TakeHandedOut(const T& item) {
-  HandedOutTraces traces;
-  const size_t hash = Hash()(item);
-  MutexLock lock(&mu_);
-  if (entries_.Find(item, hash) == nullptr) return traces;
-  entries_.Update(item, hash, [&](Entry& entry) {
-    traces.dropped = std::exchange(entry.dropped_handed_out, 0);
-    for (const Traveller& traveller : entry.travellers) {
-      if (traveller.state != State::kHandedOut) continue;
-      if (!TryCall([&] { traces.contexts.push_back(traveller.context); })) {
-        ++traces.dropped;
-      }
-    }
-    // An empty entry stays, because SetAttempt() is about to need it.
-    entry.Forget(State::kHandedOut);
-  });
-  return traces;
-}
-
-template <typename T, typename Hash, typename Eq>
-void ItemTraces<T, Hash, Eq>::SetAttempt(const T& item,
-                                         const TraceContext& context) {
-  if (!context.IsValid()) {
-    Change(item, [](Entry& entry) { entry.attempt = TraceContext(); });
-    return;
-  }
-  const size_t hash = Hash()(item);
-  MutexLock lock(&mu_);
-  entries_.Update(item, hash, [&](Entry& entry) {
-    entry.attempt = context;
-    entry.following.reset();
-  });
-}
-
-template <typename T, typename Hash, typename Eq>
-void ItemTraces<T, Hash, Eq>::EndAttempt(
-    const T& item, const std::optional<FollowingAdd>& following) {
-  Change(item, [&](Entry& entry) {
-    entry.following = following;
-    if (!following.has_value()) entry.attempt = TraceContext();
-  });
-}
-
-template <typename T, typename Hash, typename Eq>
-TraceContext ItemTraces<T, Hash, Eq>::TakeAttempt(
-    const T& item, AddKind kind, std::optional<absl::Duration> delay) {
-  TraceContext attempt;
-  Change(item, [&](Entry& entry) {
-    if (!entry.attempt.IsValid()) return;
-    const bool ended = entry.following.has_value();
-    if (kind != (ended ? entry.following->kind : AddKind::kRetry)) return;
-    if (kind == AddKind::kAddAfter && delay != entry.following->requeue_after) {
-      return;
-    }
-    attempt = entry.attempt;
-    if (ended) entry.attempt = TraceContext();
-  });
-  return attempt;
-}
-
-template <typename T, typename Hash, typename Eq>
-void ItemTraces<T, Hash, Eq>::Done(const T& item) {
-  Change(item, [](Entry& entry) {
-    entry.Forget(State::kHandedOut);
-    entry.attempt = TraceContext();
-  });
-}
-
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_TRACING_INTERNAL_ITEM_TRACES_H_

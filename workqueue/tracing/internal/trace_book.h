@@ -1,26 +1,22 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/tracing/internal/trace_book.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TRACING_INTERNAL_TRACE_BOOK_H_
 #define WORKQUEUE_TRACING_INTERNAL_TRACE_BOOK_H_
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
-#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "workqueue/base/error_log.h"
+#include "workqueue/base/gate.h"
 #include "workqueue/base/printable.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/log_sink.h"
@@ -29,15 +25,7 @@
 #include "workqueue/tracing/trace_context.h"
 #include "workqueue/tracing/trace_scope.h"
 
-namespace workqueue {
-namespace internal {
-
-// An attempt to process an item, as the tracers of a queue see it.
-struct TracedAttempt {
-  absl::InlinedVector<std::unique_ptr<ReconcileSpan>, 1> spans;
-  TraceContext context;
-  absl::Time begin;
-};
+namespace workqueue::internal {
 
 // TraceBook
 //
@@ -51,15 +39,7 @@ class TraceBook {
   using Tracers = std::vector<std::shared_ptr<QueueTracer<T>>>;
   using Added = typename ItemTraces<T, Hash, Eq>::Added;
 
-  // How items are added.
-  struct Adding {
-    AddKind kind = AddKind::kAdd;
-    std::optional<absl::Duration> delay = absl::ZeroDuration();
-    int priority = 0;
-
-    // Whether the items may wait.
-    bool delayed() const { return delay != absl::ZeroDuration(); }
-  };
+  class Attempt;
 
   // Nothing but the tracers is owned.
   TraceBook(absl::string_view name, Tracers tracers, size_t max_contexts,
@@ -69,10 +49,49 @@ class TraceBook {
         errors_("queue", name, log_sink, clock),
         items_(max_contexts, max_items) {}
 
-  Added Add(const T& item, const Adding& adding);
+  // The time and the contexts in `info` are set here.
+  Added Add(const T& item, AddInfo info) {
+    info.time = clock_->TimeNow();
+    info.current = TraceScope::Current();
+    Try("adding", item, [&] {
+      info.previous_attempt = items_.TakeAttempt(item, info.kind, info.delay);
+    });
+    TraceContext context;
+    TryEach("adding", item, [&](QueueTracer<T>& tracer) {
+      const TraceContext own = tracer.OnAdd(item, info);
+      if (!context.IsValid()) context = own;
+    });
+    if (!context.IsValid()) context = info.current;
+    Added added;
+    added.context = context;
+    Try("adding", item, [&] {
+      const bool may_wait = info.delay != absl::ZeroDuration();
+      added = items_.Add(item, context, info.time, may_wait);
+    });
+    return added;
+  }
+
   // The queue has not taken `item`.
-  void Refuse(const T& item, const Added& added);
-  void HandOut(const T& item);
+  void Refuse(const T& item, const Added& added) {
+    Try("refusing", item, [&] { items_.Undo(item, added); });
+    TryEach("refusing", item, [&](QueueTracer<T>& tracer) {
+      tracer.OnAddRefused(item, added.context);
+    });
+  }
+
+  void HandOut(const T& item) {
+    HandedOutTraces traces;
+    Try("handing out", item, [&] { traces = items_.HandOut(item); });
+    HandOutInfo info;
+    info.time = clock_->TimeNow();
+    if (traces.first_add.has_value()) {
+      info.since_first_add = info.time - *traces.first_add;
+    }
+    info.dropped_contexts = traces.dropped;
+    TryEach("handing out", item, [&](QueueTracer<T>& tracer) {
+      tracer.OnHandOut(item, traces.contexts, info);
+    });
+  }
 
   void CancelDelayed(const T& item) {
     Try("cancelling", item, [&] { items_.CancelDelayed(item); });
@@ -81,12 +100,9 @@ class TraceBook {
     Try("ending", item, [&] { items_.Done(item); });
   }
 
-  // The time in `info` is set here.
-  TracedAttempt Begin(const T& item, ReconcileInfo info);
-  void Enter(const T& item, TracedAttempt& attempt);
-  void Leave(const T& item, TracedAttempt& attempt);
-  // The time and the duration in `outcome` are set here.
-  void End(const T& item, TracedAttempt& attempt, ReconcileOutcome outcome);
+  // Open while the queue, its clock and its sink exist: the callbacks and
+  // completions of a queue may outlive it, and share its book.
+  Gate gate;
 
  private:
   // Calls `f()`, and logs what it throws.
@@ -110,128 +126,92 @@ class TraceBook {
   ItemTraces<T, Hash, Eq> items_;
 };
 
-// Makes an attempt the current one of this thread, for as long as it exists.
-// Everything must outlive it.
+// TraceBook::Attempt
+//
+// An attempt to process an item, as the tracers of a queue see it. The item
+// must outlive it.
 template <typename T, typename Hash, typename Eq>
-class EnteredAttempt {
+class TraceBook<T, Hash, Eq>::Attempt {
  public:
-  EnteredAttempt(TraceBook<T, Hash, Eq>* book, const T& item,
-                 TracedAttempt& attempt)
-      : book_(book), item_(item), attempt_(attempt), scope_(attempt.context) {
-    book_->Enter(item_, attempt_);
+  // Begins the attempt. The time in `info` is set here.
+  Attempt(TraceBook* book, const T& item, ReconcileInfo info)
+      : book_(book), item_(item), begin_(book->clock_->TimeNow()) {
+    info.time = begin_;
+    HandedOutTraces traces;
+    Try("beginning", [&] { traces = book_->items_.TakeHandedOut(item_); });
+    info.dropped_contexts = traces.dropped;
+    book_->TryEach("beginning", item_, [&](QueueTracer<T>& tracer) {
+      auto span = tracer.OnReconcileBegin(item_, traces.contexts, info);
+      if (span == nullptr) return;
+      if (!context_.IsValid()) context_ = span->context();
+      spans_.push_back(std::move(span));
+    });
+    Try("beginning", [&] { book_->items_.SetAttempt(item_, context_); });
   }
-  ~EnteredAttempt() { book_->Leave(item_, attempt_); }
 
-  EnteredAttempt(const EnteredAttempt&) = delete;
-  EnteredAttempt& operator=(const EnteredAttempt&) = delete;
+  Attempt(const Attempt&) = delete;
+  Attempt& operator=(const Attempt&) = delete;
+
+  const TraceContext& context() const { return context_; }
+
+  // Makes the attempt the current one of this thread, for as long as this
+  // exists.
+  class Entered {
+   public:
+    explicit Entered(Attempt* attempt)
+        : attempt_(*attempt), scope_(attempt->context_) {
+      for (const auto& span : attempt_.spans_) {
+        attempt_.Try("entering", [&] { span->Enter(); });
+      }
+    }
+    // In the opposite order, as scopes must be left.
+    ~Entered() {
+      const auto& spans = attempt_.spans_;
+      for (auto it = spans.rbegin(); it != spans.rend(); ++it) {
+        attempt_.Try("leaving", [&] { (*it)->Leave(); });
+      }
+    }
+
+    Entered(const Entered&) = delete;
+    Entered& operator=(const Entered&) = delete;
+
+   private:
+    Attempt& attempt_;
+    const TraceScope scope_;
+  };
+
+  // Tells the tracers of the end, the first time. The time and the duration in
+  // `outcome` are set here.
+  void End(ReconcileOutcome outcome) {
+    if (ended_.exchange(true)) return;
+    std::optional<FollowingAdd> following;
+    if (!outcome.status.ok()) {
+      if (!outcome.terminal) following = {AddKind::kRetry, {}};
+    } else if (outcome.requeue_after > absl::ZeroDuration()) {
+      following = {AddKind::kAddAfter, outcome.requeue_after};
+    }
+    Try("ending", [&] { book_->items_.EndAttempt(item_, following); });
+    outcome.time = book_->clock_->TimeNow();
+    outcome.duration = outcome.time - begin_;
+    for (const auto& span : spans_) {
+      Try("ending", [&] { span->End(outcome); });
+    }
+  }
 
  private:
-  TraceBook<T, Hash, Eq>* const book_;
+  template <typename F>
+  void Try(absl::string_view what, F f) {
+    book_->Try(what, item_, f);
+  }
+
+  TraceBook* const book_;
   const T& item_;
-  TracedAttempt& attempt_;
-  const TraceScope scope_;
+  const absl::Time begin_;
+  absl::InlinedVector<std::unique_ptr<ReconcileSpan>, 1> spans_;
+  TraceContext context_;
+  std::atomic<bool> ended_{false};
 };
 
-// Implementation details follow.
-
-template <typename T, typename Hash, typename Eq>
-typename TraceBook<T, Hash, Eq>::Added TraceBook<T, Hash, Eq>::Add(
-    const T& item, const Adding& adding) {
-  AddInfo info;
-  info.kind = adding.kind;
-  info.time = clock_->TimeNow();
-  info.delay = adding.delay;
-  info.priority = adding.priority;
-  info.current = TraceScope::Current();
-  Try("adding", item, [&] {
-    info.previous_attempt = items_.TakeAttempt(item, adding.kind, adding.delay);
-  });
-  TraceContext context;
-  TryEach("adding", item, [&](QueueTracer<T>& tracer) {
-    const TraceContext own = tracer.OnAdd(item, info);
-    if (!context.IsValid()) context = own;
-  });
-  if (!context.IsValid()) context = info.current;
-  Added added;
-  added.context = context;
-  Try("adding", item,
-      [&] { added = items_.Add(item, context, info.time, adding.delayed()); });
-  return added;
-}
-
-template <typename T, typename Hash, typename Eq>
-void TraceBook<T, Hash, Eq>::Refuse(const T& item, const Added& added) {
-  Try("refusing", item, [&] { items_.Undo(item, added); });
-  TryEach("refusing", item, [&](QueueTracer<T>& tracer) {
-    tracer.OnAddRefused(item, added.context);
-  });
-}
-
-template <typename T, typename Hash, typename Eq>
-void TraceBook<T, Hash, Eq>::HandOut(const T& item) {
-  HandedOutTraces traces;
-  Try("handing out", item, [&] { traces = items_.HandOut(item); });
-  HandOutInfo info;
-  info.time = clock_->TimeNow();
-  if (traces.first_add.has_value()) {
-    info.since_first_add = info.time - *traces.first_add;
-  }
-  info.dropped_contexts = traces.dropped;
-  TryEach("handing out", item, [&](QueueTracer<T>& tracer) {
-    tracer.OnHandOut(item, traces.contexts, info);
-  });
-}
-
-template <typename T, typename Hash, typename Eq>
-TracedAttempt TraceBook<T, Hash, Eq>::Begin(const T& item, ReconcileInfo info) {
-  TracedAttempt attempt;
-  attempt.begin = info.time = clock_->TimeNow();
-  HandedOutTraces traces;
-  Try("beginning", item, [&] { traces = items_.TakeHandedOut(item); });
-  info.dropped_contexts = traces.dropped;
-  TryEach("beginning", item, [&](QueueTracer<T>& tracer) {
-    auto span = tracer.OnReconcileBegin(item, traces.contexts, info);
-    if (span == nullptr) return;
-    if (!attempt.context.IsValid()) attempt.context = span->context();
-    attempt.spans.push_back(std::move(span));
-  });
-  Try("beginning", item, [&] { items_.SetAttempt(item, attempt.context); });
-  return attempt;
-}
-
-template <typename T, typename Hash, typename Eq>
-void TraceBook<T, Hash, Eq>::Enter(const T& item, TracedAttempt& attempt) {
-  for (const auto& span : attempt.spans) {
-    Try("entering", item, [&] { span->Enter(); });
-  }
-}
-
-template <typename T, typename Hash, typename Eq>
-void TraceBook<T, Hash, Eq>::Leave(const T& item, TracedAttempt& attempt) {
-  // In the opposite order, as scopes must be left.
-  for (auto it = attempt.spans.rbegin(); it != attempt.spans.rend(); ++it) {
-    Try("leaving", item, [&] { (*it)->Leave(); });
-  }
-}
-
-template <typename T, typename Hash, typename Eq>
-void TraceBook<T, Hash, Eq>::End(const T& item, TracedAttempt& attempt,
-                                 ReconcileOutcome outcome) {
-  std::optional<FollowingAdd> following;
-  if (!outcome.status.ok()) {
-    if (!outcome.terminal) following = {AddKind::kRetry, {}};
-  } else if (outcome.requeue_after > absl::ZeroDuration()) {
-    following = {AddKind::kAddAfter, outcome.requeue_after};
-  }
-  Try("ending", item, [&] { items_.EndAttempt(item, following); });
-  outcome.time = clock_->TimeNow();
-  outcome.duration = outcome.time - attempt.begin;
-  for (const auto& span : attempt.spans) {
-    Try("ending", item, [&] { span->End(outcome); });
-  }
-}
-
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_TRACING_INTERNAL_TRACE_BOOK_H_
