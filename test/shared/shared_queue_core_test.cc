@@ -7,6 +7,7 @@
 #include "workqueue/shared/internal/shared_queue_core.h"
 
 #include <algorithm>
+#include <chrono>  // NOLINT(build/c++11)
 #include <cstddef>
 #include <cstdint>
 #include <future>  // NOLINT(build/c++11)
@@ -268,6 +269,25 @@ TEST_F(SharedQueueCoreTest, TheEngineHearsOfAWorkerWhoseItemAnotherTakes) {
   core_->Close();
   slow_executor_.RunAll();
   EXPECT_EQ(first_.Await(), nullptr);
+}
+
+// A stop asks with the time that it has, whatever the others wait for.
+TEST_F(SharedQueueCoreTest, ACallWithATimeoutDoesNotWaitForAnEarlierRequest) {
+  engine_->SetReplies(false);
+  const size_t before = engine_->requests();
+  auto earlier = Async([this] {
+    return core_->Apply({{EngineOperation::kAdd, "x"}}).ok();
+  });
+  while (engine_->requests() == before) {
+  }
+  auto counted =
+      Async([this] { return core_->Count(absl::Milliseconds(10)).status(); });
+  ASSERT_EQ(counted.wait_for(std::chrono::seconds(10)),
+            std::future_status::ready);
+  EXPECT_TRUE(absl::IsUnavailable(counted.get()));
+  engine_->SetReplies(true);
+  EXPECT_TRUE(earlier.get());
+  EXPECT_TRUE(core_->Count(absl::InfiniteDuration()).ok());
 }
 
 // An item that has come for a worker which has not taken it yet is queued.

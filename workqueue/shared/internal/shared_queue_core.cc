@@ -301,18 +301,42 @@ absl::Duration SharedQueueCore::CallTimeout() const {
 }
 
 void SharedQueueCore::Send(Call* call) {
-  call->deadline =
-      std::min(call->deadline, MachineClock()->TimeNow() + CallTimeout());
+  const absl::Time longest = MachineClock()->TimeNow() + CallTimeout();
+  // A call with a time of its own does not wait for an earlier request.
+  const bool leaves = call->deadline < longest;
+  call->deadline = std::min(call->deadline, longest);
   calls_.push_back(call);
   if (calls_.size() == company_) company_came_->Unpark();
   while (!call->done) {
-    if (sending_) {
-      call->changed.Wait(&mu_);
-    } else {
+    if (!sending_) {
       SendTogether();
+    } else if (!leaves) {
+      call->changed.Wait(&mu_);
+    } else if (!AwaitTurn(call)) {
+      return;
     }
   }
   if (!sending_ && !calls_.empty()) calls_.front()->changed.Signal();
+}
+
+bool SharedQueueCore::AwaitTurn(Call* call) {
+  const auto turn = [this, call]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return call->done || !sending_;
+  };
+  const auto queued = std::find(calls_.begin(), calls_.end(), call);
+  // A request that is on its way ends at the deadline of the call.
+  const bool sent = queued == calls_.end();
+  if (MachineClock()->AwaitWithDeadline(
+          &mu_, absl::Condition(&turn),
+          sent ? absl::InfiniteFuture() : call->deadline)) {
+    return true;
+  }
+  const auto left = std::find(calls_.begin(), calls_.end(), call);
+  if (left == calls_.end()) return true;  // It has been sent meanwhile.
+  calls_.erase(left);
+  call->status =
+      absl::UnavailableError("an earlier request waits for the engine");
+  return false;
 }
 
 void SharedQueueCore::AwaitCompany() {

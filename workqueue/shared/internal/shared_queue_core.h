@@ -210,6 +210,9 @@ class SharedQueueCore final : public ByteQueue,
       absl::Time call_deadline);
   // Sends `*call`, together with others, and waits until it is done.
   void Send(Call* call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Waits until `*call` is done, or this thread may send it. Returns false, and
+  // takes the call back, if its deadline passes before.
+  bool AwaitTurn(Call* call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Waits until as many calls are there as the last request has left or
   // released, a fraction of its time at most. The threads that a reply releases
   // come back soon with their next calls. Otherwise they would split into two

@@ -1,0 +1,292 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// A process of a fleet that makes thumbnails of the pictures in FOLDER/in, in
+// FOLDER/out. Any number of processes shares the work, on a queue in a server
+// of Valkey or Redis.
+//
+//   - GET /readyz tells whether the process does its work, /metrics has the
+//     metrics, and /workqueue is the page for those on call.
+//   - SIGTERM or SIGINT ends the process, within five seconds.
+//
+// A picture is a text here, and its thumbnail the beginning of it. One that
+// begins with "broken" cannot be read: it is parked after five failures.
+//
+// usage: thumbnails SERVER FOLDER [PORT]
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>  // NOLINT(build/c++17)
+#include <fstream>
+#include <map>
+#include <memory>
+#include <mutex>  // NOLINT(build/c++11)
+#include <sstream>
+#include <string>
+#include <system_error>  // NOLINT(build/c++11)
+#include <thread>        // NOLINT(build/c++11)
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "civetweb.h"
+#include "prometheus/registry.h"
+#include "prometheus/text_serializer.h"
+#include "workqueue/controller/controller.h"
+#include "workqueue/controller/reconcile.h"
+#include "workqueue/controller/source.h"
+#include "workqueue/inspect/civetweb_inspect_page.h"
+#include "workqueue/inspect/inspect_controller.h"
+#include "workqueue/inspect/inspect_handler.h"
+#include "workqueue/inspect/inspection_registry.h"
+#include "workqueue/prometheus/prometheus_metrics_provider.h"
+#include "workqueue/shared/shared_queue.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+using Controller = workqueue::Controller<std::string>;
+
+constexpr absl::Duration kTimeToFinish = absl::Seconds(5);
+constexpr absl::Duration kBetweenScans = absl::Milliseconds(500);
+constexpr absl::Duration kBetweenResyncs = absl::Seconds(5);
+
+std::string ReadFile(const fs::path& path) {
+  std::ostringstream content;
+  content << std::ifstream(path).rdbuf();
+  return content.str();
+}
+
+std::string ThumbnailOf(const std::string& picture) {
+  return picture.substr(0, 16);
+}
+
+// The thumbnails, and what is done to them.
+class Thumbnails {
+ public:
+  explicit Thumbnails(fs::path folder)
+      : folder_(std::move(folder)),
+        log_(folder_ / absl::StrCat("log.", getpid()), std::ios::app) {
+    fs::create_directories(folder_ / "out");
+  }
+
+  // Makes the thumbnail of the picture `name`, unless somebody with a later
+  // token has made one.
+  absl::Status Make(const std::string& name,
+                    const workqueue::ReconcileContext& context) {
+    Log("begin", name, context.token);
+    const absl::Status status = TryMake(name, context);
+    Log("end", name, context.token);
+    return status;
+  }
+
+  bool IsOld(const std::string& name) const {
+    const std::string picture = ReadFile(folder_ / "in" / name);
+    const std::string made = ReadFile(folder_ / "out" / name);
+    return made.substr(0, made.find('\n')) != ThumbnailOf(picture);
+  }
+
+  const fs::path& folder() const { return folder_; }
+
+ private:
+  absl::Status TryMake(const std::string& name,
+                       const workqueue::ReconcileContext& context) {
+    const std::string picture = ReadFile(folder_ / "in" / name);
+    if (absl::StartsWith(picture, "broken")) {
+      return absl::DataLossError("this is no picture");
+    }
+    absl::SleepFor(absl::Milliseconds(50));  // The work.
+    if (context.Lost()) return absl::AbortedError("another process has it");
+    return Write(name, absl::StrCat(ThumbnailOf(picture), "\n", context.token),
+                 context.token);
+  }
+
+  // The store: it refuses what has an earlier token than what it has.
+  absl::Status Write(const std::string& name, const std::string& content,
+                     int64_t token) {
+    const fs::path path = folder_ / "out" / name;
+    const int lock = open((folder_ / "lock").c_str(), O_CREAT | O_RDWR, 0644);
+    if (lock < 0 || flock(lock, LOCK_EX) != 0) {
+      return absl::ErrnoToStatus(errno, "lock");
+    }
+    const std::string made = ReadFile(path);
+    int64_t before = 0;
+    const size_t newline = made.find('\n');
+    if (newline != made.npos) {
+      absl::string_view text(made);
+      text.remove_prefix(newline + 1);
+      if (!absl::SimpleAtoi(text, &before)) before = 0;
+    }
+    absl::Status status;
+    if (before > token) {
+      status = absl::AbortedError("a later worker has made the thumbnail");
+    } else {
+      std::ofstream(path, std::ios::trunc) << content;
+    }
+    close(lock);
+    return status;
+  }
+
+  void Log(absl::string_view what, const std::string& name, int64_t token) {
+    const std::lock_guard<std::mutex> lock(mu_);
+    log_ << what << " " << name << " " << token << "\n" << std::flush;
+  }
+
+  const fs::path folder_;
+  std::mutex mu_;
+  std::ofstream log_;
+};
+
+// Adds each picture that changes, and now and then all that have no thumbnail:
+// a server that has lost its data has lost the queue, too.
+workqueue::Source<std::string> NewSource(Thumbnails* thumbnails,
+                                         Controller** controller) {
+  workqueue::Source<std::string> source;
+  source.name = "pictures";
+  source.run = [=](workqueue::SourceContext<std::string>& context) {
+    std::map<std::string, fs::file_time_type> known;
+    absl::Time resync = absl::InfinitePast();
+    do {
+      const bool resyncs = absl::Now() >= resync;
+      if (resyncs) resync = absl::Now() + kBetweenResyncs;
+      std::error_code error;
+      for (const auto& file :
+           fs::directory_iterator(thumbnails->folder() / "in", error)) {
+        const std::string name = file.path().filename();
+        const fs::file_time_type time = file.last_write_time(error);
+        const bool changed = known.count(name) != 0 && known[name] != time;
+        known[name] = time;
+        // The next scan tries again if the server does not answer.
+        if (changed) (*controller)->failures().Unpark(name).IgnoreError();
+        if (changed || (resyncs && thumbnails->IsOld(name))) {
+          context.queue.Add(name);
+        }
+      }
+      context.mark_synced();
+    } while (context.sleep(kBetweenScans));
+    return absl::OkStatus();
+  };
+  return source;
+}
+
+// Answers a request with `body`.
+int Answer(mg_connection* connection, const char* status,
+           const std::string& body) {
+  mg_printf(connection,
+            "HTTP/1.1 %s\r\nContent-Type: text/plain\r\n"
+            "Content-Length: %zu\r\nConnection: close\r\n\r\n%s",
+            status, body.size(), body.c_str());
+  return 1;
+}
+
+int Ready(mg_connection* connection, void* controller) {
+  const absl::Status status = static_cast<Controller*>(controller)->Healthy();
+  return Answer(connection, status.ok() ? "200 OK" : "503 Service Unavailable",
+                absl::StrCat(status.ToString(), "\n"));
+}
+
+int Metrics(mg_connection* connection, void* registry) {
+  return Answer(connection, "200 OK",
+                prometheus::TextSerializer().Serialize(
+                    static_cast<prometheus::Registry*>(registry)->Collect()));
+}
+
+int Fail(const absl::Status& status) {
+  std::fprintf(stderr, "%s\n", status.ToString().c_str());
+  return 1;
+}
+
+}  // namespace
+
+int main(int argc, char* argv[]) {
+  if (argc < 3) return Fail(absl::InvalidArgumentError("SERVER FOLDER [PORT]"));
+  // Before all other threads, which inherit it.
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+
+  const auto registry = std::make_shared<prometheus::Registry>();
+  const auto metrics = workqueue::PrometheusMetricsProvider::Create(registry);
+  if (!metrics.ok()) return Fail(metrics.status());
+
+  workqueue::SharedQueueOptions<std::string> shared;
+  shared.name = "thumbnails";
+  shared.redis.address = argv[1];
+  shared.lease = absl::Seconds(5);
+  shared.call_timeout = absl::Seconds(2);
+  shared.metrics_provider = metrics->get();
+  auto queue = workqueue::SharedQueue<std::string>::Create(std::move(shared));
+  if (!queue.ok()) return Fail(queue.status());
+
+  Thumbnails thumbnails(argv[2]);
+  Controller* the_controller = nullptr;
+  workqueue::ControllerOptions<std::string> options;
+  options.name = "thumbnails";
+  options.queue = *std::move(queue);
+  options.workers = 4;
+  options.metrics_provider = metrics->get();
+  options.failures.max_failures = 5;
+  options.failures.unpark_on_add = false;  // The source adds all.
+  options.sources.push_back(NewSource(&thumbnails, &the_controller));
+  options.reconcile = [&](const std::string& name,
+                          const workqueue::ReconcileContext& context) {
+    return thumbnails.Make(name, context);
+  };
+  const auto controller = Controller::Create(std::move(options));
+  if (!controller.ok()) return Fail(controller.status());
+  the_controller = controller->get();
+
+  const auto inspection = workqueue::InspectionRegistry::Create();
+  if (!inspection.ok()) return Fail(inspection.status());
+  const auto registration =
+      (*inspection)
+          ->Add("thumbnails", workqueue::InspectController(controller->get()));
+  if (!registration.ok()) return Fail(registration.status());
+  workqueue::InspectHandler handler(inspection->get());
+  const std::string port = absl::StrCat("127.0.0.1:", argc > 3 ? argv[3] : "0");
+  const char* server_options[] = {"listening_ports", port.c_str(),
+                                  "num_threads", "4", nullptr};
+  mg_context* const server = mg_start(nullptr, nullptr, server_options);
+  if (server == nullptr) {
+    return Fail(
+        absl::UnavailableError(absl::StrCat("cannot listen at ", port)));
+  }
+  mg_set_request_handler(server, "/readyz$", Ready, controller->get());
+  mg_set_request_handler(server, "/metrics$", Metrics, registry.get());
+  bool done = false;
+  absl::Status started;
+  {
+    workqueue::CivetwebInspectPage page(server, "/workqueue", &handler);
+    mg_server_port listening = {};
+    mg_get_server_ports(server, 1, &listening);
+    std::printf("http://127.0.0.1:%d\n", listening.port);
+    std::fflush(stdout);
+    // On a thread of its own, so that a signal also ends a start that waits.
+    std::thread starter([&] {
+      started = (*controller)->Start();
+      if (!started.ok()) kill(getpid(), SIGTERM);
+    });
+    int signal = 0;
+    sigwait(&signals, &signal);
+    done = (*controller)->Stop(kTimeToFinish);
+    starter.join();
+  }
+  mg_stop(server);
+  if (!started.ok()) return Fail(started);
+  std::printf(done ? "all is done\n" : "something is left\n");
+  return 0;
+}

@@ -1,0 +1,277 @@
+#!/usr/bin/env python3
+"""Runs examples/fleet/thumbnails as a fleet, and compares what it tells with what
+really happens, while its server is paused, killed and emptied, and its processes
+are replaced one after the other.
+
+usage: fleet_test.py THUMBNAILS
+
+Needs a server of Redis (redis-check-rdb, redis-server or valkey-server).
+"""
+
+import collections
+import json
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.error
+import urllib.request
+
+PROCESSES = 3
+CALL_TIMEOUT = 2.0  # Those of the program.
+TIME_TO_FINISH = 5.0
+RESYNC = 5.0
+# The machine may be busy.
+PATIENCE = 30.0
+SLACK = 2.0
+
+
+def fail(what):
+    sys.exit(f"FAILED: {what}")
+
+
+def await_true(what, condition, patience=PATIENCE):
+    """Blocks until condition() is true. Returns how long that took."""
+    start = time.monotonic()
+    while not condition():
+        if time.monotonic() - start > patience:
+            fail(f"{what}, after {patience:.0f} s")
+        time.sleep(0.05)
+    return time.monotonic() - start
+
+
+class Server:
+    """A durable server of Redis, on a socket."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.socket = folder / "socket"
+        program = next((p for p in ("valkey-server", "redis-server",
+                                    "redis-check-rdb") if shutil.which(p)), None)
+        if program is None:
+            fail("there is no server of Redis")
+        self.command = ["bash", "-c", 'exec -a redis-server "$0" "$@"', program,
+                        "--port", "0", "--unixsocket", str(self.socket), "--save",
+                        "", "--appendonly", "yes", "--appendfsync", "always",
+                        "--dir", str(folder)]
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL)
+        await_true("the server does not start",
+                   lambda: self.call("PING") == "PONG")
+
+    def call(self, *words):
+        return subprocess.run(["redis-cli", "-s", str(self.socket), *words],
+                              capture_output=True, text=True).stdout.strip()
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+
+class Process:
+    """A process of the fleet, which a thread asks all the time."""
+
+    def __init__(self, program, server, folder):
+        self.process = subprocess.Popen([program, str(server.socket), str(folder)],
+                                        stdout=subprocess.PIPE, text=True)
+        self.url = self.process.stdout.readline().strip()
+        if not self.url.startswith("http://"):
+            fail("a process does not start")
+        self.pid = self.process.pid
+        self.answers = []  # (time of the question, ready, object of the page)
+        self.slowest = 0.0
+        self.ends = False
+        self.thread = threading.Thread(target=self.ask, daemon=True)
+        self.thread.start()
+
+    def get(self, path):
+        try:
+            with urllib.request.urlopen(self.url + path, timeout=10) as response:
+                return response.status, response.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+
+    def ask(self):
+        while not self.ends:
+            try:
+                start = time.monotonic()
+                ready, _ = self.get("/readyz")
+                _, page = self.get("/workqueue?name=thumbnails&format=json")
+                self.get("/metrics")
+                if self.ends:
+                    return
+                self.slowest = max(self.slowest, time.monotonic() - start)
+                self.answers.append((start, ready == 200, json.loads(page)))
+            except (OSError, ValueError):
+                if not self.ends:
+                    raise
+            time.sleep(0.1)
+
+    def last(self):
+        return self.answers[-1] if self.answers else (0.0, False, {"error": ""})
+
+    def is_green(self):
+        _, ready, page = self.last()
+        return ready and "error" not in page and page["health"] == "OK"
+
+    def parked(self):
+        page = self.last()[2]
+        return sorted(item["key"] for item in page.get("parked", []))
+
+    def metric(self, name):
+        for line in self.get("/metrics")[1].splitlines():
+            if line.startswith(name + "{"):
+                return float(line.rsplit(" ", 1)[1])
+        return None
+
+    def stop(self):
+        """Ends the process. Returns how long that took."""
+        self.ends = True
+        start = time.monotonic()
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(60)
+        except subprocess.TimeoutExpired:
+            fail("a process does not stop")
+        return time.monotonic() - start
+
+
+class Fleet:
+
+    def __init__(self, program):
+        self.program = program
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="fleet-"))
+        (self.folder / "in").mkdir()
+        self.server = Server(self.folder)
+        self.processes = [self.new_process() for _ in range(PROCESSES)]
+        self.pictures = {}
+        self.number = 0
+
+    def new_process(self):
+        return Process(self.program, self.server, self.folder)
+
+    def add_pictures(self, n, broken=0):
+        for i in range(n + broken):
+            self.number += 1
+            name = f"picture{self.number}"
+            text = f"{'broken' if i >= n else 'picture'} {self.number:08}"
+            path = self.folder / "in" / name
+            path.with_suffix(".part").write_text(text)
+            shutil.move(path.with_suffix(".part"), path)
+            self.pictures[name] = text
+
+    def is_done(self):
+        for name, text in self.pictures.items():
+            if text.startswith("broken"):
+                continue
+            path = self.folder / "out" / name
+            if not path.exists() or path.read_text().split("\n")[0] != text[:16]:
+                return False
+        return True
+
+    def broken(self):
+        return sorted(n for n, t in self.pictures.items() if t[:6] == "broken")
+
+    def await_done(self, what):
+        took = await_true(f"{what}: a change is lost", self.is_done)
+        await_true(f"{what}: a process is not well again",
+                   lambda: all(p.is_green() for p in self.processes))
+        # All processes tell the same, within a second of each other.
+        await_true(f"{what}: the parked items are not those that are broken",
+                   lambda: self.processes[0].parked() == self.broken())
+        await_true(f"{what}: the processes tell different things", lambda: all(
+            p.parked() == self.broken() and
+            p.metric("workqueue_parked_items") == len(self.broken())
+            for p in self.processes), 1 + SLACK)
+        print(f"{what}: all is done and told, the work after {took:.1f} s",
+              flush=True)
+
+    def expect_red(self, what):
+        """While the server is away, nobody may look healthy for long."""
+        await_true(f"{what}: a process looks healthy",
+                   lambda: not any(p.is_green() for p in self.processes),
+                   12 + CALL_TIMEOUT + SLACK)  # Each makes a request in 10 s.
+        since = time.monotonic()
+        while time.monotonic() < since + 3:
+            if any(p.is_green() for p in self.processes):
+                fail(f"{what}: a process looks healthy again")
+            time.sleep(0.1)
+        print(f"{what}: nobody looks healthy", flush=True)
+
+    def check_logs(self):
+        """No process has had a key in two hands."""
+        begun = 0
+        for path in self.folder.glob("log.*"):
+            held = collections.Counter()
+            for line in path.read_text().splitlines():
+                what, name, _ = line.split(" ")
+                held[name] += 1 if what == "begin" else -1
+                begun += what == "begin"
+                if held[name] > 1:
+                    fail(f"{path.name}: {name} in two hands of one process")
+        return begun
+
+
+def run(program):
+    fleet = Fleet(program)
+    fleet.add_pictures(40, broken=3)
+    fleet.await_done("at first")
+
+    fleet.add_pictures(40)
+    fleet.server.signal(signal.SIGSTOP)
+    fleet.expect_red("paused server")
+    fleet.add_pictures(20)
+    took = fleet.processes[0].stop()
+    if took > TIME_TO_FINISH + SLACK:
+        fail(f"a stop took {took:.1f} s while the server was paused")
+    print(f"paused server: a process stopped in {took:.1f} s", flush=True)
+    fleet.server.signal(signal.SIGCONT)
+    fleet.processes[0] = fleet.new_process()
+    fleet.await_done("paused server")
+
+    fleet.add_pictures(40, broken=1)
+    fleet.server.kill()
+    fleet.expect_red("killed server")
+    fleet.add_pictures(20)
+    fleet.server.start()
+    fleet.await_done("killed server")
+
+    fleet.add_pictures(40)
+    fleet.server.call("FLUSHALL")
+    fleet.await_done("emptied server")
+
+    for i in range(PROCESSES):
+        fleet.add_pictures(20)
+        took = fleet.processes[i].stop()
+        if took > TIME_TO_FINISH + SLACK:
+            fail(f"a stop took {took:.1f} s")
+        fleet.processes[i] = fleet.new_process()
+    fleet.await_done("rolling restart")
+
+    slowest = max(p.slowest for p in fleet.processes)
+    # A page asks the engine for a second at most.
+    if slowest > 1 + SLACK:
+        fail(f"a probe, a page and the metrics took {slowest:.1f} s together")
+    for process in fleet.processes:
+        process.stop()
+    begun = fleet.check_logs()
+    made = len(fleet.pictures) - len(fleet.broken())
+    print(f"{made} thumbnails and {len(fleet.broken())} broken pictures in {begun} "
+          f"attempts; the slowest probe, page and metrics took {slowest:.2f} s")
+    fleet.server.kill()
+    shutil.rmtree(fleet.folder)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    run(sys.argv[1])
