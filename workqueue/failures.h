@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/failures.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_FAILURES_H_
 #define WORKQUEUE_FAILURES_H_

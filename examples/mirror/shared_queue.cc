@@ -3,7 +3,6 @@
 
 #include "examples/mirror/shared_queue.h"
 
-#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -51,7 +50,6 @@ absl::StatusOr<Mirror::SharedQueue> OpenSharedQueue(
   options.lease = kLease;
   options.retry_schedule = *workqueue::ExponentialRetrySchedule(
       Mirror::kFirstRetry, Mirror::kLongestRetry);
-  options.retries_per_second = std::numeric_limits<double>::infinity();
   options.metrics_provider = metrics;
   options.log_sink = log.get();
   auto opened = workqueue::SharedQueue<std::string>::Create(std::move(options));

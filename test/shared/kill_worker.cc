@@ -11,7 +11,6 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <random>
@@ -246,7 +245,6 @@ int KillWorker::Run() const {
   options.lease = lease;
   options.call_timeout = kCallTimeout;
   options.retry_schedule = {kFirstRetry, 2 * kFirstRetry};
-  options.retries_per_second = std::numeric_limits<double>::infinity();
   auto opened = SharedQueue<std::string>::Create(std::move(options));
   if (!opened.ok()) {
     KillRecorder(records).Write(

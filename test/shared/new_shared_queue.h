@@ -8,7 +8,6 @@
 #ifndef WORKQUEUE_TEST_SHARED_NEW_SHARED_QUEUE_H_
 #define WORKQUEUE_TEST_SHARED_NEW_SHARED_QUEUE_H_
 
-#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -33,7 +32,7 @@ std::string NewQueueName();
 [[noreturn]] void DieOf(const absl::Status& status);
 
 // Returns options of a new queue on that server. Its time is that of `clock`,
-// its leases last for ever, and its process has no limit of retries.
+// and its leases last for ever.
 template <typename T>
 SharedQueueOptions<T> NewSharedQueueOptions(FakeClock* clock) {
   SharedQueueOptions<T> options;
@@ -42,7 +41,6 @@ SharedQueueOptions<T> NewSharedQueueOptions(FakeClock* clock) {
   options.clock = clock;
   options.clock_is_the_servers = true;
   options.lease = absl::InfiniteDuration();
-  options.retries_per_second = std::numeric_limits<double>::infinity();
   options.require_durable_server = true;
   return options;
 }

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/inspect/civetweb_inspect_page.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INSPECT_CIVETWEB_INSPECT_PAGE_H_
 #define WORKQUEUE_INSPECT_CIVETWEB_INSPECT_PAGE_H_

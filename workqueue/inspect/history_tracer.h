@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/inspect/history_tracer.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INSPECT_HISTORY_TRACER_H_
 #define WORKQUEUE_INSPECT_HISTORY_TRACER_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/inspect/inspect_controller.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INSPECT_INSPECT_CONTROLLER_H_
 #define WORKQUEUE_INSPECT_INSPECT_CONTROLLER_H_

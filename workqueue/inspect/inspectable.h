@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/inspect/inspectable.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INSPECT_INSPECTABLE_H_
 #define WORKQUEUE_INSPECT_INSPECTABLE_H_

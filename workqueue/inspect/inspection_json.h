@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/inspect/inspection_json.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INSPECT_INSPECTION_JSON_H_
 #define WORKQUEUE_INSPECT_INSPECTION_JSON_H_

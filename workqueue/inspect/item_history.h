@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/inspect/item_history.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INSPECT_ITEM_HISTORY_H_
 #define WORKQUEUE_INSPECT_ITEM_HISTORY_H_

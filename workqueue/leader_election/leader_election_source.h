@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/leader_election/leader_election_source.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_LEADER_ELECTION_LEADER_ELECTION_SOURCE_H_
 #define WORKQUEUE_LEADER_ELECTION_LEADER_ELECTION_SOURCE_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/leader_election/leader_elector.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_LEADER_ELECTION_LEADER_ELECTOR_H_
 #define WORKQUEUE_LEADER_ELECTION_LEADER_ELECTOR_H_

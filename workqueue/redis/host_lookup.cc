@@ -26,8 +26,7 @@
 #include "workqueue/base/thread_name.h"
 #include "workqueue/redis/wake_fd.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 namespace {
 
 // The lookups in progress. A child of `fork()` does not have its parent's
@@ -119,5 +118,4 @@ absl::StatusOr<HostLookup::Addresses> HostLookup::Found(int port) const {
   return WithPort(*found_, port);
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

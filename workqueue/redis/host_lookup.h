@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/redis/host_lookup.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_REDIS_HOST_LOOKUP_H_
 #define WORKQUEUE_REDIS_HOST_LOOKUP_H_
@@ -20,8 +16,7 @@
 #include "absl/synchronization/mutex.h"
 #include "workqueue/redis/wake_fd.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // The address of a socket.
 struct SocketAddress {
@@ -68,7 +63,6 @@ class HostLookup {
   WakeFd done_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_REDIS_HOST_LOOKUP_H_

@@ -29,8 +29,7 @@
 #include "workqueue/redis/redis_options.h"
 #include "workqueue/redis/tls_session.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 namespace {
 
 constexpr absl::string_view kDigits = "0123456789";
@@ -289,5 +288,4 @@ absl::StatusOr<RedisOptions> PlainRedisOptions(RedisOptions options) {
   return options;
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

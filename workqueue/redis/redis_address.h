@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/redis/redis_address.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_REDIS_REDIS_ADDRESS_H_
 #define WORKQUEUE_REDIS_REDIS_ADDRESS_H_
@@ -16,8 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "workqueue/redis/redis_options.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // Returns options that mean the same as `options`, and whose address is no URL:
 // what it says is in the other fields. So the address has no password, and any
@@ -39,7 +34,6 @@ struct HostAndPort {
 // Splits "host:port". Returns nothing if `address` is no such text.
 std::optional<HostAndPort> ParseHostAndPort(absl::string_view address);
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_REDIS_REDIS_ADDRESS_H_

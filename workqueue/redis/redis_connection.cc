@@ -42,8 +42,7 @@
 #include "workqueue/redis/tls_session.h"
 #include "workqueue/redis/wake_fd.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 namespace {
 
 absl::Time Now() { return Clock::GetRealClock()->TimeNow(); }
@@ -507,5 +506,4 @@ void RedisConnection::NoteMove(absl::string_view text) {
   Break("the keys have moved");
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/redis/redis_connection.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_REDIS_REDIS_CONNECTION_H_
 #define WORKQUEUE_REDIS_REDIS_CONNECTION_H_
@@ -23,8 +19,7 @@
 #include "workqueue/redis/tls_session.h"
 #include "workqueue/redis/wake_fd.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 struct FreeRedisReply {
   void operator()(redisReply* reply) const { freeReplyObject(reply); }
@@ -149,7 +144,6 @@ class RedisConnection {
   std::string moved_to_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_REDIS_REDIS_CONNECTION_H_

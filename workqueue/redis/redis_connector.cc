@@ -21,8 +21,7 @@
 #include "workqueue/redis/redis_connection.h"
 #include "workqueue/redis/redis_options.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 absl::Status RepeatUntil(absl::Time deadline,
                          absl::FunctionRef<absl::Status()> attempt) {
@@ -72,5 +71,4 @@ absl::Status RedisConnector::CheckCluster(absl::Duration timeout) const {
                    "server there is none"));
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/redis/redis_connector.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_REDIS_REDIS_CONNECTOR_H_
 #define WORKQUEUE_REDIS_REDIS_CONNECTOR_H_
@@ -20,8 +16,7 @@
 #include "workqueue/redis/redis_options.h"
 #include "workqueue/redis/wake_fd.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // The pauses between attempts: doubled from the first to the last.
 inline constexpr absl::Duration kFirstRetryPause = absl::Milliseconds(5);
@@ -71,7 +66,6 @@ class RedisConnector {
   std::unique_ptr<RedisConnection> connection_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_REDIS_REDIS_CONNECTOR_H_

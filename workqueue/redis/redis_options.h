@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/redis/redis_options.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_REDIS_REDIS_OPTIONS_H_
 #define WORKQUEUE_REDIS_REDIS_OPTIONS_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/redis/ticks.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_REDIS_TICKS_H_
 #define WORKQUEUE_REDIS_TICKS_H_
@@ -13,8 +9,7 @@
 
 #include "absl/time/time.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // Times and durations in a server are whole numbers of ticks. This duration
 // never passes.
@@ -48,7 +43,6 @@ class Ticks {
   const absl::Duration tick_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_REDIS_TICKS_H_

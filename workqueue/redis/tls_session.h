@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/redis/tls_session.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_REDIS_TLS_SESSION_H_
 #define WORKQUEUE_REDIS_TLS_SESSION_H_
@@ -16,8 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "workqueue/redis/redis_options.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // TlsSession
 //
@@ -56,7 +51,6 @@ class TlsSession {
   virtual std::string TakeOutput() = 0;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_REDIS_TLS_SESSION_H_

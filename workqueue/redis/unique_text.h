@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/redis/unique_text.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_REDIS_UNIQUE_TEXT_H_
 #define WORKQUEUE_REDIS_UNIQUE_TEXT_H_
@@ -13,8 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // Returns a text that no other process has, nor this one before.
 inline std::string NewUniqueText() {
@@ -26,7 +21,6 @@ inline std::string NewUniqueText() {
   return text;
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_REDIS_UNIQUE_TEXT_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/redis/wake_fd.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_REDIS_WAKE_FD_H_
 #define WORKQUEUE_REDIS_WAKE_FD_H_
@@ -11,8 +7,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // WakeFd
 //
@@ -56,7 +51,6 @@ class WakeFd {
   int ends_[2] = {-1, -1};
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_REDIS_WAKE_FD_H_

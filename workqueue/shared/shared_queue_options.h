@@ -9,6 +9,7 @@
 #define WORKQUEUE_SHARED_SHARED_QUEUE_OPTIONS_H_
 
 #include <cstdint>
+#include <limits>
 #include <string>
 
 #include "absl/time/time.h"
@@ -78,9 +79,9 @@ struct SharedQueueOptionsBase {
   RetrySchedule retry_schedule = DefaultRetrySchedule();
 
   // The retries of this process together are limited to so many a second, after
-  // so many at once, as client-go's default limiter does. Must not be negative;
-  // an infinite rate is no limit.
-  double retries_per_second = 10;
+  // so many at once. Must not be negative. By default there is no limit, as in
+  // a `PriorityQueue`; client-go's default limiter has 10 and 100.
+  double retries_per_second = std::numeric_limits<double>::infinity();
   int64_t retry_burst = 100;
 
   // If the server's settings do not keep the promises of `SharedQueue`, or

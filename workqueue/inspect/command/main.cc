@@ -29,8 +29,7 @@
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/shared/shared_queue_options.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 namespace {
 
 using Queue = SharedQueue<std::string>;
@@ -189,8 +188,7 @@ int Main(int argc, char* argv[]) {
 }
 
 }  // namespace
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 int main(int argc, char* argv[]) {
   return workqueue::internal::Main(argc, argv);

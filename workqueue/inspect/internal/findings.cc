@@ -17,8 +17,7 @@
 #include "workqueue/inspect/inspection.h"
 #include "workqueue/inspect/internal/readable.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 namespace {
 
 constexpr size_t kMaxNamed = 3;
@@ -172,5 +171,4 @@ void KeepFirst(size_t max_items, Inspection* inspection) {
   }
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

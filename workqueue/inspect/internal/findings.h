@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/inspect/internal/findings.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INSPECT_INTERNAL_FINDINGS_H_
 #define WORKQUEUE_INSPECT_INTERNAL_FINDINGS_H_
@@ -14,8 +10,7 @@
 
 #include "workqueue/inspect/inspection.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // A state that a person on call should know first.
 struct Finding {
@@ -51,7 +46,6 @@ void GroupQueued(size_t max_items, Inspection* inspection);
 // Keeps the first `max_items` items of each list of `*inspection`.
 void KeepFirst(size_t max_items, Inspection* inspection);
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_INSPECT_INTERNAL_FINDINGS_H_

@@ -9,8 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "workqueue/base/printable.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 Html& Html::Text(absl::string_view text) {
   for (const char c : ToUtf8(text)) {
@@ -53,5 +52,4 @@ Html& Html::Parameter(absl::string_view text) {
   return *this;
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

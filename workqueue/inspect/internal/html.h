@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/inspect/internal/html.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INSPECT_INTERNAL_HTML_H_
 #define WORKQUEUE_INSPECT_INTERNAL_HTML_H_
@@ -15,8 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // Html
 //
@@ -60,7 +55,6 @@ class Html {
   std::string html_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_INSPECT_INTERNAL_HTML_H_

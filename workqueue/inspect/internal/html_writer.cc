@@ -17,8 +17,7 @@
 #include "workqueue/inspect/internal/page_writer.h"
 #include "workqueue/inspect/internal/readable.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 namespace {
 
 using Kind = PagePiece::Kind;
@@ -363,5 +362,4 @@ std::unique_ptr<PageWriter> NewHtmlWriter(const PageOptions& options) {
   return std::make_unique<HtmlWriter>(options);
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

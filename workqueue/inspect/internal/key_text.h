@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/inspect/internal/key_text.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INSPECT_INTERNAL_KEY_TEXT_H_
 #define WORKQUEUE_INSPECT_INTERNAL_KEY_TEXT_H_
@@ -20,8 +16,7 @@
 #include "workqueue/base/printable.h"
 #include "workqueue/shared/codec.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // KeyText
 //
@@ -62,7 +57,6 @@ class KeyText {
   const Codec<T> codec_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_INSPECT_INTERNAL_KEY_TEXT_H_

@@ -21,8 +21,7 @@
 #include "workqueue/inspect/internal/page_writer.h"
 #include "workqueue/inspect/internal/readable.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 namespace {
 
 using Kind = PagePiece::Kind;
@@ -493,5 +492,4 @@ std::string ErrorPage(absl::string_view message, const PageOptions& options) {
   return page->Finish("Error");
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

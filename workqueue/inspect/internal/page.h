@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/inspect/internal/page.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INSPECT_INTERNAL_PAGE_H_
 #define WORKQUEUE_INSPECT_INTERNAL_PAGE_H_
@@ -15,8 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "workqueue/inspect/inspection_registry.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // The numbers of items in each list of a page or a document. The overview shows
 // findings, for which a few items suffice.
@@ -51,7 +46,6 @@ std::string ErrorPage(absl::string_view message, const PageOptions& options);
 // inspection are escaped already, and a key must stay a key.
 std::string TerminalText(absl::string_view text);
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_INSPECT_INTERNAL_PAGE_H_

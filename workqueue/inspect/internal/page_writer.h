@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/inspect/internal/page_writer.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INSPECT_INTERNAL_PAGE_WRITER_H_
 #define WORKQUEUE_INSPECT_INTERNAL_PAGE_WRITER_H_
@@ -18,8 +14,7 @@
 #include "workqueue/inspect/inspection_registry.h"
 #include "workqueue/inspect/internal/page.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // A piece of text on a page.
 struct PagePiece {
@@ -112,7 +107,6 @@ std::unique_ptr<PageWriter> NewHtmlWriter(const PageOptions& options);
 // `TerminalText()`.
 std::unique_ptr<PageWriter> NewTextWriter();
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_INSPECT_INTERNAL_PAGE_WRITER_H_

@@ -11,8 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 std::string ReadableDuration(absl::Duration d) {
   if (d == absl::InfiniteDuration()) return "inf";
@@ -57,5 +56,4 @@ std::string ReadableCount(size_t n, absl::string_view noun) {
   return absl::StrCat(ReadableNumber(n), " ", noun, n == 1 ? "" : "s");
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/inspect/internal/readable.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_INSPECT_INTERNAL_READABLE_H_
 #define WORKQUEUE_INSPECT_INTERNAL_READABLE_H_
@@ -14,8 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // Returns `d` with the precision that a person needs: "3ms", "1.5s", "42s",
 // "5m10s", "3h20m", "12d4h". A negative duration becomes "0s", an infinite one
@@ -32,7 +27,6 @@ std::string ReadableNumber(size_t n);
 // Returns "1 item" or "1,234 items".
 std::string ReadableCount(size_t n, absl::string_view noun);
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_INSPECT_INTERNAL_READABLE_H_

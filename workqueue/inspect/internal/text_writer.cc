@@ -19,8 +19,7 @@
 #include "workqueue/inspect/internal/page.h"
 #include "workqueue/inspect/internal/page_writer.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 namespace {
 
 using Kind = PagePiece::Kind;
@@ -172,5 +171,4 @@ std::string TerminalText(absl::string_view text) {
       });
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

@@ -21,8 +21,7 @@
 #include "workqueue/redis/ticks.h"
 #include "workqueue/redis/unique_text.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 namespace {
 
 absl::Time Now() { return Clock::GetRealClock()->TimeNow(); }
@@ -126,5 +125,4 @@ absl::StatusOr<LeaderLease::State> LeaderLease::Parse(
   return state;
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/leader_election/internal/leader_lease.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_LEADER_ELECTION_INTERNAL_LEADER_LEASE_H_
 #define WORKQUEUE_LEADER_ELECTION_INTERNAL_LEADER_LEASE_H_
@@ -23,8 +19,7 @@
 #include "workqueue/redis/ticks.h"
 #include "workqueue/redis/wake_fd.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // Returns the key of an election. Messages about it come on the channel of the
 // same name.
@@ -113,7 +108,6 @@ class LeaderLease {
   int64_t connections_ = 0;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_LEADER_ELECTION_INTERNAL_LEADER_LEASE_H_

@@ -17,8 +17,7 @@
 #include "workqueue/redis/redis_connection.h"
 #include "workqueue/redis/redis_options.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 namespace {
 
 // The pauses between attempts to connect: doubled from the first to the last.
@@ -89,5 +88,4 @@ void LeaderListener::Stop() {
   interrupt_.Set();
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

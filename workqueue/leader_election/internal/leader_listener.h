@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/leader_election/internal/leader_listener.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_LEADER_ELECTION_INTERNAL_LEADER_LISTENER_H_
 #define WORKQUEUE_LEADER_ELECTION_INTERNAL_LEADER_LISTENER_H_
@@ -18,8 +14,7 @@
 #include "workqueue/redis/redis_options.h"
 #include "workqueue/redis/wake_fd.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // LeaderListener
 //
@@ -59,7 +54,6 @@ class LeaderListener {
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_LEADER_ELECTION_INTERNAL_LEADER_LISTENER_H_

@@ -3,8 +3,7 @@
 
 #include "workqueue/leader_election/internal/leader_script.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 const char kLeaderScript[] = R"lua(
 -- Key: a hash with the fields
@@ -101,5 +100,4 @@ if expiry <= now then holder, expiry = '', now end
 return { done and 1 or 0, token, holder, expiry - now }
 )lua";
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

@@ -1,15 +1,10 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/leader_election/internal/leader_script.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_LEADER_ELECTION_INTERNAL_LEADER_SCRIPT_H_
 #define WORKQUEUE_LEADER_ELECTION_INTERNAL_LEADER_SCRIPT_H_
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // The version of the layout of an election in the server. An election of
 // another version is refused.
@@ -19,7 +14,6 @@ constexpr int kLeaderLayoutVersion = 1;
 // election. The head of the script documents its key, arguments and reply.
 extern const char kLeaderScript[];
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_LEADER_ELECTION_INTERNAL_LEADER_SCRIPT_H_
