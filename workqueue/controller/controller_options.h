@@ -68,7 +68,7 @@ struct ControllerOptionsBase {
 
   // When the controller gives up on an item that fails again and again: it
   // parks the item. A parked item is not tried again, until
-  // `FailureLedger::Unpark()` or, with `unpark_on_add`, the next addition of
+  // `Failures::Unpark()` or, with `unpark_on_add`, the next addition of
   // the item to the queue. By default an item is tried again for ever. The
   // clock in these options must be null or the controller's clock.
   FailureLedgerOptions failures;
