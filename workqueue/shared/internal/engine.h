@@ -58,7 +58,7 @@ struct EngineOperation {
   int64_t x = 0;
   int64_t y = 0;
   int64_t z = 0;
-  std::string text;
+  std::string text = {};
 };
 
 // The result of an operation that adds an item: `kAdded` if the item was not
@@ -174,13 +174,13 @@ struct EngineSnapshot {
   struct Item {
     std::string item;
     int64_t failures = 0;
-    std::string last_error;
+    std::string last_error = {};
     int64_t number = 0;  // the priority; of an item being processed, the token
     int64_t time = 0;    // when it is due; `kForever` if it is not
     bool added_again = false;
     // Of an item being processed: the name of the client, and when the lease
     // expires.
-    std::string holder;
+    std::string holder = {};
     int64_t expiry = 0;
     // Of items that fail or are parked.
     int64_t first_failed = 0, last_failed = 0;

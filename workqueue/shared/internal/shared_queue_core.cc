@@ -215,9 +215,10 @@ void SharedQueueCore::ReportWorkInProgress() {
     total += time;
     longest = std::max(longest, time);
   }
+  const absl::Duration unreachable = UnreachableFor();
   Report([&](SharedQueueMetrics* metrics) {
     metrics->SetWorkInProgress(total, longest);
-    metrics->SetUnreachable(UnreachableFor());
+    metrics->SetUnreachable(unreachable);
   });
 }
 
