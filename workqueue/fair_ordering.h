@@ -57,7 +57,7 @@ struct FairDimension {
 
 // FairOrderingOptions
 //
-// Options of a `FairOrdering`.
+// Options of a `FairOrdering`, and of the groups of a `SharedQueue`.
 template <typename T, typename Group = std::string>
 struct FairOrderingOptions {
   // The outermost dimension first, for example clusters and then namespaces.

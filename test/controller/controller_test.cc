@@ -403,7 +403,10 @@ TEST_P(ControllerTest, EachBadOptionIsNamed) {
               options.queue = std::make_unique<PriorityQueue<std::string>>();
               options.ordering = TakeTurns();
             }),
-            "ordering is given, and queue, too; a queue has its own ordering");
+            "ordering is given, and queue, too; a queue has its own ordering; "
+            "that of a SharedQueue has one dimension of groups, "
+            "SharedQueueOptions::fair: see the table of its groups in "
+            "docs/shared-queue.md");
   static RecordingMetrics provider;
   EXPECT_EQ(error([](auto& options) {
               options.queue = std::make_unique<PriorityQueue<std::string>>();

@@ -67,6 +67,12 @@ class FairOrderingModel {
     UpdateTurns();
   }
 
+  // The same, but `item` comes before the others of its groups.
+  void PushFirst(const Item& item) {
+    Push(item);
+    std::rotate(queued_.begin(), queued_.end() - 1, queued_.end());
+  }
+
   // Removes a queued item.
   void Remove(int item) {
     queued_.erase(Find(queued_, item));

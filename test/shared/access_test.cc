@@ -106,6 +106,7 @@ class AccessTest : public RedisFixture {
     options.clock_is_the_servers = true;
     options.log_sink = &log_;
     options.require_durable_server = true;
+    if (partitions == 1) options.fair.max_retries_in_process = 1;  // groups
     auto queue = Queue::Create(std::move(options));
     EXPECT_TRUE(queue.ok()) << queue.status();
     return queue.ok() ? *std::move(queue) : nullptr;

@@ -54,7 +54,7 @@ constexpr int64_t kMostOperations = 125;
 
 // The arguments of a request before its operations: the command, the script,
 // the keys and their number, and 13 more.
-constexpr int64_t kFirstArguments = 3 + 9 + 13;
+constexpr int64_t kFirstArguments = 3 + 11 + 13;
 
 absl::Time Now() { return Clock::GetRealClock()->TimeNow(); }
 

@@ -86,15 +86,18 @@ local redis = {
 }
 )lua";
 
-class QueueScriptTest : public RedisFixture {
+// The parameter: whether the queue has groups.
+class QueueScriptTest : public RedisFixture,
+                        public testing::WithParamInterface<bool> {
  protected:
   static constexpr int64_t kLease = 1000;
   static constexpr int64_t kPresence = 600;
-  static constexpr int kRequests = 25;  // see `Requests()`
+  static constexpr int kRequests = 26;  // see `Requests()`
 
   QueueScriptTest() : RedisFixture(Options()) {
-    for (const char* key : {"", ":items", ":ready", ":waiting", ":leases",
-                            ":clients", ":waiters", ":failing", ":parked"}) {
+    for (const char* key :
+         {"", ":items", ":ready", ":waiting", ":leases", ":clients", ":waiters",
+          ":failing", ":parked", ":groups", ":turns"}) {
       keys_.push_back(absl::StrCat("{q}:workqueue", key));
     }
   }
@@ -156,9 +159,11 @@ class QueueScriptTest : public RedisFixture {
                    "100 1 200 1 ",
                    "process",
                    "1.0"};
-    for (const Words& operation : request.operations) {
+    for (Words operation : request.operations) {
+      // The texts of adds are for groups.
+      if (!GetParam() && operation[0] != "K") operation.resize(5);
+      operation.resize(6);
       words.insert(words.end(), operation.begin(), operation.end());
-      words.resize(words.size() + 6 - operation.size());
     }
     return words;
   }
@@ -183,13 +188,17 @@ class QueueScriptTest : public RedisFixture {
   void Fill() {
     Do({"FLUSHALL"});
     number_ = 0;
+    SetGroups();
     Request adds;
     adds.now = 500;
-    adds.operations = {
-        {"A", "expires", "0", "0", "-1"},    {"A", "held", "0", "0", "-1"},
-        {"A", "dirty", "0", "0", "-1"},      {"A", "queued", "5", "0", "-1"},
-        {"A", "queued too", "0", "0", "-1"}, {"W", "due", "1000", "3", "-1"},
-        {"W", "waits", "9000", "0", "-1"},   {"L", "fails", "0", "0", "9000"}};
+    adds.operations = {{"A", "expires", "0", "0", "-1", "0 2 a"},
+                       {"A", "held", "0", "0", "-1", "0 2 a"},
+                       {"A", "dirty", "0", "0", "-1", "0 1 b"},
+                       {"A", "queued", "5", "0", "-1", "0 1 c"},
+                       {"A", "queued too", "0", "0", "-1", "0 1 b"},
+                       {"W", "due", "1000", "3", "-1", "1 2 a"},
+                       {"W", "waits", "9000", "0", "-1", "0 1 b"},
+                       {"L", "fails", "0", "0", "9000", "0 1 c"}};
     Apply(adds);
     Request take;
     take.now = 501;
@@ -202,8 +211,9 @@ class QueueScriptTest : public RedisFixture {
     Request more;
     more.now = 1500;
     more.operations = {{"X", "held", token_, "0", "-1"},
-                       {"A", "dirty", "0", "0", "-1"},
-                       {"A", "last", "0", "0", "-1"}};
+                       {"A", "dirty", "0", "0", "-1", "0 1 b"},
+                       {"A", "last", "0", "0", "-1", "0 2 a"},
+                       {"A", "retry", "0", "0", "-1", "1 1 b"}};
     Apply(more);
     Request waits;
     waits.client = "waiter";
@@ -211,6 +221,14 @@ class QueueScriptTest : public RedisFixture {
     waits.waiting = 9;  // takes what there is
     waits.operations = {{"A", "also", "0", "0", "-1"}};
     Apply(waits);
+  }
+
+  // A group has two items in process at most, and retries are one.
+  void SetGroups() {
+    if (!GetParam()) return;
+    Request set;
+    set.operations = {{"B", "", "2", "1", "-1"}};
+    Apply(set);
   }
 
   void Park() {
@@ -230,7 +248,7 @@ class QueueScriptTest : public RedisFixture {
   // Requests that do all that there is.
   std::vector<Request> Requests() {
     const std::vector<Words> operations = {
-        {"A", "new", "0", "0", "-1"},
+        {"A", "new", "0", "0", "-1", "0 1 a"},
         {"A", "queued", "7", "0", "-1"},
         {"A", "held", "7", "0", "-1"},
         {"W", "new", "10", "0", "-1"},
@@ -253,7 +271,8 @@ class QueueScriptTest : public RedisFixture {
         {"U", "parked", "0", "0", "-1"},
         {"S", "", "1", "0", "-1"},
         {"S", "", "2", "0", "-1"},
-        {"O", "", "0", "0", "-1"}};
+        {"O", "", "0", "0", "-1"},
+        {"B", "", "1", "2", "-1"}};
     std::vector<Request> requests(1);
     requests[0].operations = operations;
     requests[0].take = 3;
@@ -322,7 +341,7 @@ class QueueScriptTest : public RedisFixture {
   std::string last_error_;
 };
 
-TEST_F(QueueScriptTest, NothingFailsAfterTheFirstWrite) {
+TEST_P(QueueScriptTest, NothingFailsAfterTheFirstWrite) {
   int failed = 0;
   for (int i = 0; i < kRequests; ++i) {
     for (int fail_at = 1;; ++fail_at) {
@@ -343,18 +362,21 @@ TEST_F(QueueScriptTest, NothingFailsAfterTheFirstWrite) {
   EXPECT_GT(failed, kRequests * 9);
 }
 
-TEST_F(QueueScriptTest, AKeyOfAnotherTypeFailsTheRequest) {
+TEST_P(QueueScriptTest, AKeyOfAnotherTypeFailsTheRequest) {
   for (const std::string& key : keys_) {
-    EXPECT_EQ(TryAll([&] { Do({"SET", key, "text"}); }), kRequests) << key;
+    // A queue without groups has no use for the last two keys.
+    const bool is_used = GetParam() || &key - keys_.data() < 9;
+    const int errors = TryAll([&] { Do({"SET", key, "text"}); });
+    EXPECT_EQ(errors, is_used ? kRequests : 2) << key;
     EXPECT_TRUE(absl::StrContains(last_error_, "WRONGTYPE")) << last_error_;
   }
 }
 
-TEST_F(QueueScriptTest, AMissingRightFailsTheRequest) {
+TEST_P(QueueScriptTest, AMissingRightFailsTheRequest) {
   for (const char* rights :
        {"-hget", "-hmget", "-hset", "-hdel", "-hscan", "-zadd", "-zrem",
         "-zcard", "-zscore", "-zrange", "-zrangebyscore", "-spublish",
-        "resetchannels", "resetkeys", "-@write", "-@read"}) {
+        "-zlexcount", "resetchannels", "resetkeys", "-@write", "-@read"}) {
     const int errors = TryAll([&] {
       Do({"ACL", "SETUSER", "limited", "reset", "on", "nopass", "~*", "&*",
           "+@all", rights});
@@ -365,10 +387,11 @@ TEST_F(QueueScriptTest, AMissingRightFailsTheRequest) {
   }
 }
 
-TEST_F(QueueScriptTest, OddNumbersAreReadAsOthers) {
+TEST_P(QueueScriptTest, OddNumbersAreReadAsOthers) {
   for (const char* field :
        {"time", "offset", "sequence", "token", "turn", "state", "run", "grace",
-        "checked", "due", "dirty", "front", "shutdowns", "swept", "cursor"}) {
+        "checked", "due", "dirty", "front", "shutdowns", "swept", "cursor",
+        "groups", "most", "retries"}) {
     for (const char* odd : kOddNumbers) {
       EXPECT_EQ(TryAll([&] {
                   Do({"HSET", keys_[0], field, odd});
@@ -379,7 +402,7 @@ TEST_F(QueueScriptTest, OddNumbersAreReadAsOthers) {
   }
 }
 
-TEST_F(QueueScriptTest, OddEntriesAreReadAsNone) {
+TEST_P(QueueScriptTest, OddEntriesAreReadAsNone) {
   // Arrays of nine: nothing, halves, and infinities.
   const std::string nothing = "\x99\xc0\xc0\xc0\xc0\xc0\xc0\xc0\xc0\xc0";
   std::string halves = "\x99", infinities = "\x99";
@@ -410,18 +433,57 @@ TEST_F(QueueScriptTest, OddEntriesAreReadAsNone) {
   }
 }
 
-TEST_F(QueueScriptTest, MissingKeysFailNoRequest) {
+TEST_P(QueueScriptTest, OddGroupsFailNoRequest) {
+  if (!GetParam()) return;
+  const std::string &groups = keys_[9], &turns = keys_[10];
+  for (const char* odd : kOddNumbers) {
+    EXPECT_EQ(TryAll([&] {
+                const Reply fields = Do({"HKEYS", turns});
+                for (size_t i = 0; i < fields->elements; ++i) {
+                  const redisReply& field = *fields->element[i];
+                  Do({"HSET", turns, std::string(field.str, field.len), odd});
+                }
+              }),
+              0)
+        << odd << ": " << last_error_;
+  }
+  EXPECT_EQ(TryAll([&] {
+              for (const char* odd :
+                   {"", "g", "gx", "i0", "i1x", "r", "t0", "t0xyz", "t1"}) {
+                Do({"ZADD", groups, "0", odd});
+              }
+            }),
+            0)
+      << last_error_;
+  // An entry whose group, weight and kinds are numbers, texts and nothing.
+  std::string entry("\x8e\x01\x01\x02\x00\x03\x00\x04\x01\x05\x00", 11);
+  entry += std::string("\x06\x00\x07\x00\x08\x00\x09\x00", 8);
+  entry +=
+      "\xa1g\x07\xa1w\xa1x\xa1k\xc0\xa1"
+      "d\x05\xa1h\xa1y";
+  EXPECT_EQ(TryAll([&] {
+              const Reply fields = Do({"HKEYS", keys_[1]});
+              for (size_t i = 0; i < fields->elements; ++i) {
+                Do({"HSET", keys_[1], fields->element[i]->str, entry});
+              }
+            }),
+            0)
+      << last_error_;
+}
+
+TEST_P(QueueScriptTest, MissingKeysFailNoRequest) {
   for (const std::string& key : keys_) {
     EXPECT_EQ(TryAll([&] { Do({"DEL", key}); }), 0) << key << last_error_;
   }
 }
 
-TEST_F(QueueScriptTest, OddArgumentsChangeNothingOrAreBounded) {
+TEST_P(QueueScriptTest, OddArgumentsChangeNothingOrAreBounded) {
   for (int i = 0; i < kRequests; ++i) {
     Fill();
     const size_t size = ArgumentsOf(Requests()[i]).size();
     for (size_t k = 2; k < size; ++k) {
-      // "run", the names and the operations' items may have any bytes.
+      // "run", the names, and the operations' items and texts may have any
+      // bytes.
       if (k == 4 || k == 11 || k == 12 || (i == 0 && k > 13 + 5)) continue;
       for (const char* odd : kOddNumbers) {
         Fill();
@@ -437,7 +499,7 @@ TEST_F(QueueScriptTest, OddArgumentsChangeNothingOrAreBounded) {
   }
 }
 
-TEST_F(QueueScriptTest, AFullServerRefusesOnlyAdds) {
+TEST_P(QueueScriptTest, AFullServerRefusesOnlyAdds) {
   const std::set<std::string> adds = {"A", "W", "M", "L", "U"};
   Fill();
   const size_t size = Requests().size();
@@ -462,10 +524,11 @@ TEST_F(QueueScriptTest, AFullServerRefusesOnlyAdds) {
   }
 }
 
-TEST_F(QueueScriptTest, OneRequestDoesABoundedPartOfTheWork) {
+TEST_P(QueueScriptTest, OneRequestDoesABoundedPartOfTheWork) {
   constexpr int kMany = 5000;
-  // About ten commands for each of 250 items, and for some more.
-  constexpr int64_t kMostCommands = 4000;
+  // About ten commands for each of 250 items, and for some more. Groups need
+  // twice as many.
+  const int64_t kMostCommands = GetParam() ? 8000 : 4000;
   const std::string many = std::to_string(kMany);
   int64_t now = 1000;
   const auto fill = [&](const char* code, const char* x) {
@@ -473,8 +536,8 @@ TEST_F(QueueScriptTest, OneRequestDoesABoundedPartOfTheWork) {
       Request request;
       request.now = now;
       for (int k = 0; k < 1000; ++k, ++i) {
-        request.operations.push_back(
-            {code, absl::StrCat("item ", i), x, "0", "-1"});
+        request.operations.push_back({code, absl::StrCat("item ", i), x, "0",
+                                      "-1", absl::StrCat("0 1 ", i % 1000)});
       }
       Apply(request);
     }
@@ -486,6 +549,7 @@ TEST_F(QueueScriptTest, OneRequestDoesABoundedPartOfTheWork) {
     EXPECT_EQ(reply->element[0]->element[1]->integer, 0)
         << what << ": the rest is due at once";
   };
+  SetGroups();
   Request request;
   fill("W", "10");
   now += 10;
@@ -500,6 +564,7 @@ TEST_F(QueueScriptTest, OneRequestDoesABoundedPartOfTheWork) {
   request.now = now += kLease;
   expect_bounded("leases expire", request);
   Do({"FLUSHALL"});
+  SetGroups();
   fill("W", "10");
   request.operations = {{"S", "", "2", "0", "-1"}};
   expect_bounded("a shutdown", request);
@@ -513,9 +578,54 @@ TEST_F(QueueScriptTest, OneRequestDoesABoundedPartOfTheWork) {
   EXPECT_GT(again, 2);
   EXPECT_EQ(Do({"EXISTS", keys_[1], keys_[3]})->integer, 0)
       << "what waited has left no trace";
+  if (!GetParam()) return;
+  Do({"FLUSHALL"});
+  SetGroups();
+  fill("A", "0");
+  request = Request();
+  request.now = now;
+  request.take = 250;
+  for (int i = 0; i < 4; ++i) Apply(request);  // one of each of 1000 groups
+  request.take = 0;
+  request.waiting = kMany;
+  request.operations = {{"B", "", "1", "1", "-1"}};
+  expect_bounded("a lower bound holds groups back", request);
 }
 
-TEST_F(QueueScriptTest, ClientsThatAreGoneAreForgotten) {
+// The commands of 100 items that are added, handed out, and done, one request
+// each.
+TEST_P(QueueScriptTest, AQueueWithoutGroupsPaysNothing) {
+  SetGroups();
+  constexpr int kItems = 100;
+  Request add, take, done;
+  take.take = kItems;
+  for (int i = 0; i < kItems; ++i) {
+    add.operations.push_back(
+        {"A", absl::StrCat(i), "0", "0", "-1", absl::StrCat("0 1 ", i / 2)});
+  }
+  Apply(add);
+  Apply(Request());  // The client is known now.
+  TakeCommands();
+  const Reply taken = Apply(take);
+  const int64_t taking = TakeCommands();
+  const redisReply& items = *taken->element[2];
+  ASSERT_EQ(items.elements, 5u * kItems);
+  for (int i = 0; i < kItems; ++i) {
+    done.operations.push_back(
+        {"D", items.element[5 * i]->str,
+         std::to_string(items.element[5 * i + 1]->integer), "0", "-1"});
+  }
+  Apply(done);
+  const int64_t ending = TakeCommands();
+  Apply(add);
+  const int64_t adding = TakeCommands();
+  // Besides, each request has some 30 commands.
+  EXPECT_LE(adding, (GetParam() ? 6 : 3) * kItems + 40);
+  EXPECT_LE(taking, (GetParam() ? 13 : 4) * kItems + 40);
+  EXPECT_LE(ending, (GetParam() ? 8 : 3) * kItems + 40);
+}
+
+TEST_P(QueueScriptTest, ClientsThatAreGoneAreForgotten) {
   constexpr int kClients = 200;
   Request request;
   request.waiting = 1;
@@ -535,7 +645,7 @@ TEST_F(QueueScriptTest, ClientsThatAreGoneAreForgotten) {
   EXPECT_EQ(Do({"ZCARD", keys_[6]})->integer, 1);
 }
 
-TEST_F(QueueScriptTest, TokensGrowAfterALossOfData) {
+TEST_P(QueueScriptTest, TokensGrowAfterALossOfData) {
   Request request;
   request.now = 1000;
   request.take = 1;
@@ -561,6 +671,8 @@ TEST_F(QueueScriptTest, TokensGrowAfterALossOfData) {
   request.now += 10;
   EXPECT_GT(token(), later);
 }
+
+INSTANTIATE_TEST_SUITE_P(WithoutAndWith, QueueScriptTest, testing::Bool());
 
 }  // namespace
 }  // namespace internal::queue_script_test

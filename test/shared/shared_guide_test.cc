@@ -80,6 +80,31 @@ TEST_F(SharedGuideTest, Partitions) {
   EXPECT_EQ(queue->Len(), 20u);
 }
 
+TEST_F(SharedGuideTest, Groups) {
+  const std::string address = server()->socket_path();
+  std::unique_ptr<workqueue::SharedQueue<std::string>> opened;
+  const auto open = [&]() -> absl::Status {
+    workqueue::SharedQueueOptions<std::string> shared;
+    shared.name = "pods by namespace";
+    shared.redis.address = address;
+    shared.fair.dimensions.resize(1);
+    shared.fair.dimensions[0].group_of = [](const std::string& key) {
+      return key.substr(0, key.find('/'));
+    };
+    shared.fair.dimensions[0].max_in_process = 5;
+    shared.fair.max_retries_in_process = 20;
+    auto queue = workqueue::SharedQueue<std::string>::Create(std::move(shared));
+    if (!queue.ok()) return queue.status();
+    opened = *std::move(queue);
+    return absl::OkStatus();
+  };
+  ASSERT_TRUE(open().ok());
+  for (int i = 0; i < 9; ++i) opened->Add(absl::StrCat("flood/", i));
+  opened->Add("default/web");
+  EXPECT_EQ(opened->Get(), "flood/0");
+  EXPECT_EQ(opened->Get(), "default/web");
+}
+
 TEST_F(SharedGuideTest, LeaderElection) {
   const std::string address = server()->socket_path();
   absl::Notification cleaned_up;

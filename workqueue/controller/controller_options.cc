@@ -70,7 +70,10 @@ absl::Status CheckQueue(const ControllerOptionsBase& options,
     return AlsoGiven("rate_limiter", "queue", "a queue has its own limiter");
   }
   if (given.ordering) {
-    return AlsoGiven("ordering", "queue", "a queue has its own ordering");
+    return AlsoGiven("ordering", "queue",
+                     "a queue has its own ordering; that of a SharedQueue has "
+                     "one dimension of groups, SharedQueueOptions::fair: see "
+                     "the table of its groups in docs/shared-queue.md");
   }
   if (options.queue_metrics_provider != nullptr) {
     return AlsoGiven("queue_metrics_provider", "queue",

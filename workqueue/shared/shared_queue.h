@@ -42,6 +42,7 @@
 #include "workqueue/shared/internal/byte_queue.h"
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/internal/open_shared_queue.h"
+#include "workqueue/shared/internal/shared_groups.h"
 #include "workqueue/shared/shared_queue_options.h"
 #include "workqueue/snapshot.h"
 
@@ -96,6 +97,8 @@ struct SharedQueueCounts {
 //     next one; its `Done()` returns false and changes nothing. To exclude
 //     that, send `Lease::token()` along with what the worker writes.
 //   * Times are the server's. Nothing comes early.
+//   * With `SharedQueueOptions::fair`, groups of items take turns and have
+//     bounds, and retries have a share, over all processes.
 //   * An item that cannot be handed to the worker, because the codec returns an
 //     error or the codec or `T` throws, has failed in the same way. It is
 //     logged, and waits for a second at least: a process of another version may
@@ -221,6 +224,7 @@ class SharedQueue final : public PriorityInterface<T>,
 
  private:
   using Operation = internal::EngineOperation;
+  using Groups = internal::SharedGroups<T>;
 
   // An item that this process cannot decode is not handed out again before.
   static constexpr absl::Duration kDelayOfUndecodable = absl::Seconds(1);
@@ -231,6 +235,7 @@ class SharedQueue final : public PriorityInterface<T>,
   SharedQueue(SharedQueueOptions<T> options,
               std::unique_ptr<internal::SharedQueueParts> parts)
       : codec_(std::move(options.codec)),
+        groups_(std::move(options.fair)),
         errors_("shared queue", options.name, options.log_sink,
                 Clock::GetRealClock()),
         parts_(std::move(parts)),
@@ -284,6 +289,7 @@ class SharedQueue final : public PriorityInterface<T>,
   bool IsLost(const QueuedItem<T>& item) const override;
 
   const Codec<T> codec_;
+  const Groups groups_;
   mutable internal::ErrorLog errors_;
   internal::LeaseCount leases_;
   const std::unique_ptr<internal::SharedQueueParts> parts_;
@@ -313,7 +319,9 @@ absl::StatusOr<std::unique_ptr<SharedQueue<T>>> SharedQueue<T>::Create(
     return absl::InvalidArgumentError(
         "codec is empty; an item of this type needs its two functions");
   }
-  auto parts = internal::OpenSharedQueue(options);
+  absl::Status status = Groups::Check(options.fair);
+  if (!status.ok()) return status;
+  auto parts = internal::OpenSharedQueue(options, Groups(options.fair).ToSet());
   if (!parts.ok()) return parts.status();
   return absl::WrapUnique(
       new SharedQueue(std::move(options), *std::move(parts)));
@@ -413,6 +421,7 @@ absl::Status SharedQueue<T>::AddItems(const AddOptions& options,
     } else {
       adds.push_back(MakeOperation(Operation::kAdd, item, options.priority));
     }
+    adds.back().text = groups_.TextOf(item, options.retry);
   }
   const T* const only = items.size() == 1 ? &items.front() : nullptr;
   return Logged(ApplyAdds(std::move(adds)), only, "an addition");

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "absl/time/time.h"
+#include "workqueue/fair_ordering.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/metrics.h"
 #include "workqueue/redis/redis_options.h"
@@ -116,6 +117,27 @@ struct SharedQueueOptions : SharedQueueOptionsBase {
   // How items are written as bytes. Types other than strings and integers need
   // one.
   Codec<T> codec = DefaultCodec<T>();
+
+  // Groups of items that take turns, for all processes together, as in a
+  // `PriorityQueue` with a `FairOrdering` of these options; see there, and the
+  // table of groups in docs/shared-queue.md. At most one dimension, without
+  // `count_processing`. Without a dimension and `max_retries_in_process`, this
+  // process has no groups.
+  //
+  // The turns and bounds are those of a partition: with N of them, N times
+  // `max_in_process` items of a group may be in process.
+  //
+  // A queue has groups from the time that the first process with groups opens
+  // it, until its keys are deleted. There must be no queued items then. What a
+  // process without groups adds to it is in the group "". If processes have
+  // different bounds, those count that one has told last: each tells them when
+  // it opens the queue, and each 10 seconds. A group that is held back by a
+  // lower bound than that is so until the processing of one of its items ends,
+  // or for 10 seconds.
+  //
+  // The functions are called by the threads that add items, several at a time,
+  // and not with a lock. What they throw leaves the queue unchanged.
+  FairOrderingOptions<T> fair;
 };
 
 }  // namespace workqueue

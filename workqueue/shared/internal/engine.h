@@ -25,7 +25,9 @@ namespace internal {
 // EngineOperation
 //
 // One transition of one item; see the table in docs/shared-queue.md. The
-// comments tell what `x`, `y`, `z` and `text` are.
+// comments tell what `x`, `y`, `z` and `text` are. In a queue with groups, the
+// text of an operation that adds is "K W G": 1 for a retry and 0 otherwise, the
+// weight of the item's group, and the group.
 struct EngineOperation {
   enum Code : char {
     kAdd = 'A',             // priority
@@ -48,6 +50,8 @@ struct EngineOperation {
     kShutDown = 'S',        // kDrain or kAtOnce; no item. Returns the number
                             // of shutdowns at once so far
     kReopen = 'O',          // no item. Or `kNotYet`
+    kSetGroups = 'B',  // bound of a group, bound of retries; no item. False
+                       // if items are queued that have no groups
   };
 
   static constexpr int64_t kDrain = 1;

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "ratelimit/token_bucket.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/redis/redis_address.h"
+#include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/internal/layout.h"
 #include "workqueue/shared/internal/partition_names.h"
 #include "workqueue/shared/internal/partitioned_queue.h"
@@ -95,7 +97,8 @@ std::string ProcessName() {
 
 std::unique_ptr<SharedQueueCore> NewPartition(
     const SharedQueueOptionsBase& options, size_t i,
-    std::unique_ptr<RedisEngine> engine) {
+    std::unique_ptr<RedisEngine> engine,
+    const std::optional<EngineOperation>& set_groups) {
   SharedQueueCore::Options core;
   core.name = options.partitions == 1 ? options.name
                                       : absl::StrCat(options.name, "/", i);
@@ -108,11 +111,13 @@ std::unique_ptr<SharedQueueCore> NewPartition(
   core.retry_schedule = options.retry_schedule;
   core.log_sink = options.log_sink;
   core.metrics_provider = options.metrics_provider;
+  core.set_groups = set_groups;
   return std::make_unique<SharedQueueCore>(std::move(core), std::move(engine));
 }
 
 // Opens all partitions at the same time, within `call_timeout`.
 absl::Status OpenPartitions(const SharedQueueOptionsBase& options,
+                            const std::optional<EngineOperation>& set_groups,
                             PartitionedQueue::Partitions* partitions) {
   const absl::Time deadline =
       Clock::GetRealClock()->TimeNow() + options.call_timeout;
@@ -135,7 +140,8 @@ absl::Status OpenPartitions(const SharedQueueOptionsBase& options,
   }
   std::vector<absl::Status> statuses(n);
   for (size_t i = 0; i < n; ++i) {
-    partitions->push_back(NewPartition(options, i, std::move(engines[i])));
+    partitions->push_back(
+        NewPartition(options, i, std::move(engines[i]), set_groups));
   }
   PartitionedQueue::ForEach(
       n, [&](size_t i) { statuses[i] = (*partitions)[i]->Start(deadline); });
@@ -150,7 +156,8 @@ absl::Status OpenPartitions(const SharedQueueOptionsBase& options,
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SharedQueueParts>> OpenSharedQueue(
-    const SharedQueueOptionsBase& given) {
+    const SharedQueueOptionsBase& given,
+    const std::optional<EngineOperation>& set_groups) {
   SharedQueueOptionsBase options = given;
   absl::Status status = Check(options);
   if (!status.ok()) return status;
@@ -170,7 +177,7 @@ absl::StatusOr<std::unique_ptr<SharedQueueParts>> OpenSharedQueue(
     parts->bucket = *std::move(bucket);
   }
   PartitionedQueue::Partitions partitions;
-  status = OpenPartitions(options, &partitions);
+  status = OpenPartitions(options, set_groups, &partitions);
   if (!status.ok()) return status;
   if (partitions.size() == 1) {
     parts->queue = std::move(partitions.front());

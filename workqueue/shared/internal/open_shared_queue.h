@@ -9,11 +9,13 @@
 #define WORKQUEUE_SHARED_INTERNAL_OPEN_SHARED_QUEUE_H_
 
 #include <memory>
+#include <optional>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "ratelimit/token_bucket.h"
 #include "workqueue/shared/internal/byte_queue.h"
+#include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/shared_queue_options.h"
 
 namespace workqueue {
@@ -35,7 +37,8 @@ struct SharedQueueParts {
 
 // Does what `SharedQueue::Create()` does.
 absl::StatusOr<std::unique_ptr<SharedQueueParts>> OpenSharedQueue(
-    const SharedQueueOptionsBase& options);
+    const SharedQueueOptionsBase& options,
+    const std::optional<EngineOperation>& set_groups);
 
 }  // namespace internal
 }  // namespace workqueue

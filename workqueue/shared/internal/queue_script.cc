@@ -17,8 +17,10 @@ const char kQueueScript[] = R"lua(
 --   waiters  sorted set: turn, client; the clients with workers that wait
 --   failing  sorted set: -failures, time of the first failure + item
 --   parked   sorted set: -time of the parking, item
-local META, ITEMS, READY, WAITING, LEASES, CLIENTS, WAITERS, FAILING, PARKED =
-    unpack(KEYS)
+--   groups   sorted set, all scores are 0: see `Groups` below
+--   turns    hash: see there
+local META, ITEMS, READY, WAITING, LEASES, CLIENTS, WAITERS, FAILING, PARKED,
+      GROUPS, TURNS = unpack(KEYS)
 
 -- Arguments. All times are ticks: microseconds of the server's clock, or
 -- nanoseconds of the clock of a test.
@@ -75,6 +77,8 @@ local MOST, LEAST = 250, 25
 local MOST_BYTES = 2 ^ 18
 -- How many entries a repair looks at, and how many members of a set.
 local REPAIRED_AT_ONCE, CHECKED_AT_ONCE = 250, 50
+-- How many turns a request looks at that hand out nothing.
+local LOOKED_AT = 100
 -- How many clients a request looks at, to remove those that are silent.
 local CLIENTS_AT_ONCE = 10
 -- Whole numbers are exact up to this one.
@@ -119,7 +123,7 @@ end
 local m = redis.call('HMGET', META, 'version', 'time', 'offset', 'sequence',
                      'token', 'turn', 'state', 'run', 'grace', 'checked',
                      'due', 'dirty', 'front', 'shutdowns', 'swept', 'cursor',
-                     'repaired')
+                     'repaired', 'groups', 'most', 'retries')
 if m[1] and m[1] ~= ARGV[1] then
   return redis.error_reply('WQLAYOUT ' .. m[1])
 end
@@ -197,12 +201,45 @@ end
 
 local function member(number, item) return struct.pack('>I8', number) .. item end
 
+-- Groups. A queue with groups hands out its items in turn; see "Groups" in
+-- docs/shared-queue.md. Kind is 1 for a retry, and otherwise 0. A lane has the
+-- queued items of one kind, group and priority. Rank is the priority as 8 bytes,
+-- of which the smallest is the highest priority. GROUPS has these members:
+--   g, group, item               an item in process
+--   i, kind, group, rank, number, item     a queued item
+--   r, item                      an item in process that is a retry
+--   t, kind, rank, turn, group   the turn of a group, for the lane of its
+--                                highest priority, if the group is ready
+-- And TURNS these fields:
+--   l, kind, group, rank         of a lane: its turn, and how many items are left
+--                                in that turn, 0 for all
+--   g, group                     'held' if the group is at its bound; otherwise
+--                                the number from which on its turns count
+--   p, rank                      of a priority: the kind of the next item
+-- An item's entry has named fields, too: its group and weight, g and w, its kind,
+-- k, that of its wait, d, and that with which it is in process, h.
+local grouped = m[18] == '1'
+local most, most_retries = number(m[19], math.huge, 1, math.huge),
+                           number(m[20], math.huge, 1, math.huge)
+-- The kind of what is being added.
+local kind = 0
+
+local function check_group(e)
+  if type(e.g) ~= 'string' then e.g = '' end
+  e.w = number(e.w, 1, 1, 2 ^ 31)
+  e.k, e.d = e.k == 1 and 1 or 0, e.d == 1 and 1 or 0
+  if e[STATE] < PROCESSING or e.h ~= 1 then
+    e.h = e[STATE] >= PROCESSING and e.h == 0 and 0 or nil
+  end
+end
+
 -- Nothing waits in a queue that has been shut down.
 local function load(item)
   local e = unpack_numbers(redis.call('HGET', ITEMS, item), 9) or
             { IDLE, 0, 0, 0, 0, 0, 0, 0, 0 }
   if state ~= 0 then e[DUE_SEQUENCE], e[DUE_PRIORITY] = 0, 0 end
   if type(e[HOLDER]) ~= 'string' then e[HOLDER] = '' end
+  if grouped then check_group(e) end
   if e[FAILURES] > 0 then
     e[FIRST], e[LAST] = number(e[FIRST], now), number(e[LAST], now)
     e[PARKING] = e[STATE] == IDLE and number(e[PARKING], 0, 0, 2) or NOT_PARKED
@@ -222,9 +259,209 @@ local function save(item, e)
   e[HOLDER] = e[HOLDER] or ''
 end
 
+local function key_of(group) return struct.pack('>I4', #group) .. group end
+
+local function rank_of(priority)
+  return struct.pack('>I8', 2 ^ 52 - math.max(-2 ^ 52, math.min(2 ^ 52, priority)))
+end
+
+local function lane_of(k, group, rank) return k .. key_of(group) .. rank end
+
+local function turn_member(k, rank, turn, group)
+  return 't' .. k .. rank .. struct.pack('>I8', turn) .. group
+end
+
+-- Returns the members of an item in process. They are one unless it is a retry.
+local function running_members(item, e)
+  local it = 'g' .. key_of(e.g) .. '\0' .. item
+  return it, e.h == 1 and 'r' .. item or it
+end
+
+-- The language compares texts as the locale says.
+local function is_higher(rank, other)
+  return struct.unpack('>I8', rank) < struct.unpack('>I8', other)
+end
+
+-- Returns the first `n` members that begin with `prefix`. No byte 255 follows it.
+local function first_members(prefix, n)
+  return redis.call('ZRANGE', GROUPS, '[' .. prefix, '(' .. prefix .. '\255',
+                    'BYLEX', 'LIMIT', 0, n)
+end
+
+-- Returns the first queued item of the group: the rank of its lane, and the
+-- member. Nothing if there is none.
+local function first_queued(k, group)
+  local prefix = 'i' .. k .. key_of(group)
+  local it = first_members(prefix, 1)[1]
+  if it then return string.sub(it, #prefix + 1, #prefix + 8), it end
+end
+
+-- Returns the turn of a lane, how many items are left in it or 0 for all, and
+-- what is known of the group. No turn if the lane is empty.
+local function turn_of(k, group, rank)
+  local found = redis.call('HMGET', TURNS, 'l' .. lane_of(k, group, rank),
+                           'g' .. group)
+  local at, rest = string.match(found[1] or '', '^(%d+) (%d+)$')
+  at, rest = number(at), number(rest, 0)
+  local from = number(found[2] ~= 'held' and found[2], 0)
+  if at and from > at then at, rest = from, 0 end
+  -- Somebody may have deleted the counter.
+  turn = math.max(turn, at or 0, from)
+  return at, rest, found[2]
+end
+
+local function set_turn(k, group, rank, at, rest)
+  write('HSET', TURNS, 'l' .. lane_of(k, group, rank),
+        string.format('%.0f %.0f', at, rest))
+end
+
+-- Returns the next turn of a kind: its rank, its number, the group, the member,
+-- the kind. False if there is none.
+local first_turns = {}  -- by kind, as far as they are known
+local function first_turn(k)
+  if first_turns[k] == nil then
+    local it = first_members('t' .. k, 1)[1]
+    local padded = it and it .. string.rep('\0', 18)
+    first_turns[k] = it and { string.sub(padded, 3, 10),
+                              struct.unpack('>I8', padded, 11),
+                              string.sub(it, 19), it, k } or false
+  end
+  return first_turns[k]
+end
+
+-- Gives the group its turn for the items of kind `k`, if there are any and it is
+-- not held back. Returns whether there are any, and whether it had no turn.
+local function offer(k, group)
+  local rank = first_queued(k, group)
+  if not rank then return false, false end
+  local at, _, held = turn_of(k, group, rank)
+  if held == 'held' then return true, false end
+  if not at then
+    turn = turn + 1
+    at = turn
+    set_turn(k, group, rank, at, 0)
+  end
+  local it = turn_member(k, rank, at, group)
+  if redis.call('ZSCORE', GROUPS, it) then return true, false end
+  first_turns[k] = nil
+  write('ZADD', GROUPS, 0, it)
+  return true, true
+end
+
+-- Takes the group's turn.
+local function withdraw(k, group)
+  local rank = first_queued(k, group)
+  local at = rank and turn_of(k, group, rank)
+  first_turns[k] = nil
+  if at then write('ZREM', GROUPS, turn_member(k, rank, at, group)) end
+end
+
+local function processing_of(group)
+  local prefix = 'g' .. key_of(group)
+  return redis.call('ZLEXCOUNT', GROUPS, '[' .. prefix .. '\0',
+                    '(' .. prefix .. '\1')
+end
+
+-- The group has reached its bound. Kind `taken`, if it is given, has no turn.
+local function hold(group, taken)
+  if taken ~= 0 then withdraw(0, group) end
+  if taken ~= 1 then withdraw(1, group) end
+  write('HSET', TURNS, 'g' .. group, 'held')
+end
+
+-- Lets the group take the last turns if it is no longer at its bound. Returns
+-- whether it was held back in vain.
+local function release(group)
+  if redis.call('HGET', TURNS, 'g' .. group) ~= 'held' or
+      processing_of(group) >= most then
+    return false
+  end
+  turn = turn + 1
+  write('HSET', TURNS, 'g' .. group, string.format('%.0f', turn))
+  local additions, retries = offer(0, group), offer(1, group)
+  if not additions and not retries then write('HDEL', TURNS, 'g' .. group) end
+  return additions or retries
+end
+
+-- The lane has lost its last item. `known` is what is known of the group.
+local function forget_lane(k, group, rank, known)
+  write('HDEL', TURNS, 'l' .. lane_of(k, group, rank))
+  if known and known ~= 'held' and not first_queued(0, group) and
+      not first_queued(1, group) then
+    write('HDEL', TURNS, 'g' .. group)
+  end
+end
+
+-- The lane has lost an item.
+local function leave_lane(k, group, rank)
+  if not first_members('i' .. lane_of(k, group, rank), 1)[1] then
+    forget_lane(k, group, rank, redis.call('HGET', TURNS, 'g' .. group))
+  end
+end
+
+-- Forgets which kind is the next one at a priority that has no more items.
+local function leave_priority(priority)
+  if not redis.call('ZRANGEBYSCORE', READY, -priority, -priority, 'LIMIT', 0,
+                    1)[1] then
+    write('HDEL', TURNS, 'p' .. rank_of(priority))
+  end
+end
+
+-- A queued item enters the lane that its entry tells. A lane that is new takes
+-- the last turn.
+local function join(item, e)
+  local rank, k, group = rank_of(e[PRIORITY]), e.k, e.g
+  local it = 'i' .. lane_of(k, group, rank) .. member(e[SEQUENCE], item)
+  local at, _, held = turn_of(k, group, rank)
+  if at then
+    write('ZADD', GROUPS, 0, it)
+    return
+  end
+  local first = first_queued(k, group)
+  turn = turn + 1
+  set_turn(k, group, rank, turn, 0)
+  if held == 'held' or (first and is_higher(first, rank)) then
+    write('ZADD', GROUPS, 0, it)
+    return
+  end
+  if first then withdraw(k, group) end
+  first_turns[k] = nil
+  write('ZADD', GROUPS, 0, it, 0, turn_member(k, rank, turn, group))
+end
+
+-- A queued item leaves all places, to come back to others.
+local function part(item, e)
+  local rank, it = rank_of(e[PRIORITY]), member(e[SEQUENCE], item)
+  withdraw(e.k, e.g)
+  write('ZREM', READY, it)
+  write('ZREM', GROUPS, 'i' .. lane_of(e.k, e.g, rank) .. it)
+  leave_lane(e.k, e.g, rank)
+  leave_priority(e[PRIORITY])
+  offer(e.k, e.g)
+end
+
+-- The item is in process no longer, if it was.
+local function leave_process(item, e)
+  if not grouped or not e.h then return end
+  write('ZREM', GROUPS, running_members(item, e))
+  e.h = nil
+  release(e.g)
+end
+
+-- Reads from an add which kind it is of, and the item's group and weight. What a
+-- client without groups adds is in the group without a name.
+local function classify(e, text)
+  local k, weight, group = string.match(text, '^([01]) (%d+) (.*)$')
+  kind = k == '1' and 1 or 0
+  if group and e[STATE] ~= QUEUED and not e.h then
+    e.g, e.w = group, number(weight, 1, 1, 2 ^ 31)
+  end
+end
+
 local function enqueue(item, e)
   e[STATE] = QUEUED
   write('ZADD', READY, -e[PRIORITY], member(e[SEQUENCE], item))
+  if grouped then join(item, e) end
 end
 
 local function enqueue_last(item, e)
@@ -265,9 +502,25 @@ local function unpark_by_add(item, e)
   return true
 end
 
+-- An item that is there already is added again. In a queue with groups, one that
+-- comes into another lane is the last one there, as in a `PriorityQueue`.
+local function add_to_groups(item, e, priority)
+  local k = math.min(e.k, kind)
+  if priority <= e[PRIORITY] and k == e.k then return end
+  if e[STATE] == QUEUED then part(item, e) end
+  e[PRIORITY], e.k = math.max(priority, e[PRIORITY]), k
+  if e[STATE] == QUEUED then enqueue_last(item, e) end
+end
+
 -- Adds the item now. Returns whether it was not there.
 local function add(item, e, priority)
   if not unpark_by_add(item, e) then return false end
+  if grouped and (e[STATE] == IDLE or e[STATE] == PROCESSING) then
+    e.k = kind
+  elseif grouped then
+    add_to_groups(item, e, priority)
+    return false
+  end
   if e[STATE] == IDLE then
     e[PRIORITY], e[SINCE] = priority, now
     enqueue_last(item, e)
@@ -293,6 +546,9 @@ end
 -- Lets the item wait until `due`. If it waits already, the earlier time counts
 -- unless `moves`.
 local function wait(item, e, due, priority, moves)
+  if grouped and not (moves and e[DUE_SEQUENCE] ~= 0) then
+    e.d = e[DUE_SEQUENCE] ~= 0 and math.min(e.d, kind) or kind
+  end
   if e[DUE_SEQUENCE] ~= 0 then
     priority = math.max(priority, e[DUE_PRIORITY])
     local before = member(e[DUE_SEQUENCE], item)
@@ -318,6 +574,11 @@ end
 local function give_back(item, e, priority)
   write('ZREM', LEASES, item)
   e[TOKEN] = 0
+  if grouped then
+    local k = e.h or 0
+    e.k = e[STATE] == PROCESSING and k or math.min(e.k, k)
+    leave_process(item, e)
+  end
   if e[STATE] == PROCESSING then
     e[PRIORITY] = priority
   else
@@ -355,6 +616,7 @@ end
 -- Ends the processing of the item, which may have been added again meanwhile.
 local function stop_processing(item, e)
   write('ZREM', LEASES, item)
+  leave_process(item, e)
   if e[STATE] == DIRTY then dirty = math.max(0, dirty - 1) end
   e[STATE], e[TOKEN] = IDLE, 0
 end
@@ -365,8 +627,10 @@ end
 -- meanwhile, with a negative token, so that a drain does not forget it.
 local function abandon(item, e, least, error)
   local delay = retry_delay(e, least)
+  kind = e[STATE] == DIRTY and e.k or 1
   count_failure(item, e, error)
   if delay > 0 and state ~= 0 then
+    leave_process(item, e)
     token = token + 1
     e[TOKEN] = -token
     write('ZADD', LEASES, now + delay, item)
@@ -380,6 +644,27 @@ local function abandon(item, e, least, error)
   end
 end
 
+-- The same for the places that groups add.
+local function repair_groups(item, e)
+  if e[STATE] == QUEUED then
+    local missing = not redis.call(
+        'ZSCORE', GROUPS, 'i' .. lane_of(e.k, e.g, rank_of(e[PRIORITY])) ..
+                          member(e[SEQUENCE], item))
+    if missing then join(item, e) end
+    local in_vain = release(e.g)
+    local _, had_no_turn = offer(e.k, e.g)
+    return missing or in_vain or had_no_turn
+  elseif e[STATE] >= PROCESSING and e.h then
+    local it, retry = running_members(item, e)
+    if redis.call('ZSCORE', GROUPS, it) and redis.call('ZSCORE', GROUPS, retry) then
+      return false
+    end
+    write('ZADD', GROUPS, 0, it, 0, retry)
+    return true
+  end
+  return false
+end
+
 -- Puts the item back into the sets that it is missing from, because an operator
 -- has deleted one. Its times are lost with the set: a lease begins anew, and
 -- what waits is due now. Returns whether something was missing.
@@ -391,6 +676,7 @@ local function repair(item, e)
       missing = true
     end
   end
+  if grouped then missing = repair_groups(item, e) end
   if e[STATE] == QUEUED then
     put_back(READY, -e[PRIORITY], member(e[SEQUENCE], item))
   elseif e[STATE] >= PROCESSING then
@@ -405,6 +691,36 @@ local function repair(item, e)
     put_back(FAILING, -e[FAILURES], member(e[FIRST], item))
   end
   return missing
+end
+
+-- The same as below in a queue with groups. An item that is handed out in turn is
+-- found by its turn, and not in READY. Returns whether it was the last part.
+local function check_groups()
+  local ready = redis.call('ZRANGE', READY, checked, checked + CHECKED_AT_ONCE - 1)
+  for _, it in ipairs(ready) do
+    local item = string.sub(it, 9)
+    local e = load(item)
+    if e[STATE] ~= QUEUED or member(e[SEQUENCE], item) ~= it then
+      write('ZREM', READY, it)
+    end
+  end
+  -- Those in process are the first ones.
+  local running = redis.call('ZRANGE', GROUPS, checked,
+                             checked + CHECKED_AT_ONCE - 1)
+  for i, it in ipairs(running) do
+    local size = #it >= 5 and struct.unpack('>I4', it, 2) or 0
+    if string.byte(it) ~= string.byte('g') then
+      running[CHECKED_AT_ONCE] = nil
+      break
+    end
+    local group, item = string.sub(it, 6, 5 + size), string.sub(it, 7 + size)
+    local e = load(item)
+    if not e.h or e.g ~= group then
+      write('ZREM', GROUPS, it, not e.h and 'r' .. item or it)
+      release(group)
+    end
+  end
+  return #ready < CHECKED_AT_ONCE and running[CHECKED_AT_ONCE] == nil
 end
 
 -- Removes some of the members of the sets of failures whose entries an operator
@@ -424,6 +740,7 @@ local function check_failures()
       end
     end
   end
+  if grouped and not check_groups() then last = false end
   local from = checked
   checked = last and 0 or checked + CHECKED_AT_ONCE
   told = told or checked ~= from
@@ -463,6 +780,7 @@ local transitions = {
   -- Reschedule: delay.
   M = function(item, e, delay)
     if state ~= 0 then return 0 end
+    if grouped and e[DUE_SEQUENCE] ~= 0 then kind = e.d end
     if delay > 0 then
       wait(item, e, now + delay, 0, true)
       return 1
@@ -480,6 +798,7 @@ local transitions = {
   -- Add rate limited: least delay, priority, other delay or -1. The shorter of
   -- the delay of the item's failures and the other delay counts.
   L = function(item, e, least, priority, other)
+    kind = 1
     if not unpark_by_add(item, e) then return 1 end
     local delay = retry_delay(e, least)
     if other >= 0 and other < delay then delay = other end
@@ -503,6 +822,7 @@ local transitions = {
     if not is_leased(e, token) then return 0 end
     write('ZREM', LEASES, item)
     e[TOKEN] = 0
+    leave_process(item, e)
     if e[STATE] == DIRTY then
       dirty = math.max(0, dirty - 1)
       enqueue_last(item, e)
@@ -533,6 +853,7 @@ local transitions = {
     local delay = retry_delay(e, least)
     if other >= 0 and other < delay then delay = other end
     local added_again = e[STATE] == DIRTY
+    kind = 1
     stop_processing(item, e)
     count_failure(item, e, error)
     local failures = e[FAILURES]
@@ -579,6 +900,20 @@ local transitions = {
     end
     return n
   end,
+  -- The queue has groups from now on: the bound of a group, that of retries.
+  -- Returns false if items are queued that have none.
+  B = function(_, _, bound, retries)
+    if not grouped and redis.call('ZCARD', READY) > 0 and
+        redis.call('ZCARD', GROUPS) == 0 then
+      return 0
+    end
+    bound, retries = math.max(bound, 1), math.max(retries, 1)
+    if not grouped or bound ~= most or retries ~= most_retries then
+      grouped, most, most_retries = true, bound, retries
+      write('HSET', META, 'groups', '1', 'most', most, 'retries', most_retries)
+    end
+    return 1
+  end,
   -- The number of failures.
   N = function(item, e) return is_parked(e) and 0 or e[FAILURES] end,
   -- Shut down; x: 1 to drain, 2 at once. Returns the number of those at once.
@@ -599,10 +934,10 @@ local transitions = {
     return 1
   end,
 }
-local unchanged = { X = true, N = true, R = true, S = true, O = true }
+local unchanged = { X = true, N = true, R = true, S = true, O = true, B = true }
 local adds = { A = true, W = true, M = true, L = true, U = true }
 
-local operations = {}
+local sets_groups, gives_groups, operations = false, false, {}
 for i = 14, #ARGV, 6 do
   local x, y, z = number(ARGV[i + 2], nil, -EXACT, math.huge),
                   number(ARGV[i + 3], nil, -EXACT, math.huge),
@@ -612,6 +947,9 @@ for i = 14, #ARGV, 6 do
           (ARGV[i] ~= 'K' or parse_limits(text))) then
     return redis.error_reply('ERR wrong arguments')
   end
+  sets_groups = sets_groups or ARGV[i] == 'B'
+  gives_groups = gives_groups or
+                 (adds[ARGV[i]] and string.find(text, '^[01] %d+ ') ~= nil)
   if ARGV[i] == 'R' then
     local from = repaired
     repaired, entries = scan(ITEMS, from, REPAIRED_AT_ONCE)
@@ -641,6 +979,10 @@ redis.call('ZSCORE', WAITING, '')
 redis.call('ZSCORE', LEASES, '')
 redis.call('ZCARD', FAILING)
 redis.call('ZCARD', PARKED)
+if grouped or sets_groups or gives_groups then
+  redis.call('ZLEXCOUNT', GROUPS, '-', '(')
+  redis.call('HGET', TURNS, '')
+end
 for _, words in ipairs({ { 'HSET', META, 'version', ARGV[1] },
                          { 'SPUBLISH', META, '' },
                          { 'SPUBLISH', META .. ':' .. client, '' } }) do
@@ -654,6 +996,12 @@ if full and not string.find(full, 'OOM', 1, true) then return tried end
 redis.call('ZREM', WAITERS, '')
 redis.call('HDEL', META, '')
 
+-- Somebody may have deleted all keys of a queue with groups.
+if gives_groups and not grouped and redis.call('ZCARD', READY) == 0 then
+  grouped = true
+  write('HSET', META, 'groups', '1')
+end
+
 for _, id in ipairs(silent) do
   redis.call('HDEL', CLIENTS, id)
   redis.call('ZREM', WAITERS, id)
@@ -666,6 +1014,7 @@ for _, it in ipairs(due_items) do
   write('ZREM', WAITING, it)
   if member(e[DUE_SEQUENCE], item) == it then  -- else the entry is the truth
     e[DUE_SEQUENCE], e[DUE_PRIORITY] = 0, 0
+    kind = e.d
     if add(item, e, priority) then came_due = came_due + 1 end
     save(item, e)
   end
@@ -675,6 +1024,7 @@ for _, item in ipairs(dead) do
   if e[STATE] < PROCESSING then
     write('ZREM', LEASES, item)
   elseif e[TOKEN] < 0 then
+    kind = 1
     stop_processing(item, e)
     add(item, e, e[PRIORITY])
     save(item, e)
@@ -694,6 +1044,8 @@ for i, operation in ipairs(operations) do
     local e = load(item)
     local before = changed
     changed = false
+    kind = 0
+    if grouped and adds[code] and code ~= 'U' then classify(e, text) end
     results[i] = transitions[code](item, e, x, y, z, text)
     -- An add of an item that is there already is written, too, so that its
     -- reply is not sent before all that it relies on is on the disk.
@@ -704,10 +1056,118 @@ for i, operation in ipairs(operations) do
   end
 end
 
+local next_kinds, priorities = {}, {}  -- of a rank, as far as they are known
+local num_retries                      -- in process, if it is known
+local looks = LOOKED_AT
+
+-- Returns the turn that hands out the next item, or nothing.
+local function next_turn()
+  local addition, retry = first_turn(0), first_turn(1)
+  if retry and most_retries < math.huge then
+    num_retries = num_retries or redis.call('ZLEXCOUNT', GROUPS, '[r', '(s')
+    if num_retries >= most_retries then retry = false end
+  end
+  if not addition or not retry then return addition or retry end
+  local rank = addition[1]
+  if rank ~= retry[1] then
+    return is_higher(rank, retry[1]) and addition or retry
+  end
+  if not next_kinds[rank] then
+    next_kinds[rank] = redis.call('HGET', TURNS, 'p' .. rank) or '0'
+  end
+  return next_kinds[rank] == '1' and retry or addition
+end
+
+-- The same as claim(), in a queue with groups.
+local function claim_in_turn(n, name, receive)
+  while n > 0 and looks > 0 do
+    local at = next_turn()
+    if not at then return end
+    local rank, number_of_turn, group, it, k = unpack(at)
+    local prefix = 'i' .. lane_of(k, group, '')
+    local queued = first_members(prefix, 2)
+    local found, left_in_turn, known = turn_of(k, group, rank)
+    local running = most < math.huge and processing_of(group) or 0
+    local item = queued[1] and string.sub(queued[1], #prefix + 17)
+    local e = item and load(item)
+    local place = item and member(e[SEQUENCE], item)
+    if not item or string.sub(queued[1], #prefix + 1, #prefix + 8) ~= rank or
+        found ~= number_of_turn or known == 'held' then
+      -- Somebody has deleted a key. The members below it are the truth.
+      looks = looks - 1
+      first_turns[k] = nil
+      write('ZREM', GROUPS, it)
+      offer(k, group)
+    elseif running >= most then
+      looks = looks - 1
+      hold(group)  -- The bound is a new one.
+    elseif e[STATE] ~= QUEUED or
+        queued[1] ~= 'i' .. lane_of(e.k, e.g, rank_of(e[PRIORITY])) .. place then
+      looks = looks - 1
+      first_turns[k] = nil
+      write('ZREM', GROUPS, queued[1], it)
+      write('ZREM', READY, string.sub(queued[1], #prefix + 9))
+      leave_lane(k, group, rank)
+      offer(k, group)
+    else
+      token = token + 1
+      if not receive(item, token, e[PRIORITY], now - e[SINCE], e[FAILURES]) then
+        return
+      end
+      n = n - 1
+      write('ZREM', READY, place)
+      write('ZREM', GROUPS, queued[1], it)
+      e[STATE], e[TOKEN], e[BEGAN], e[HOLDER] = PROCESSING, token, now, name
+      e.h = k
+      local process, retry = running_members(item, e)
+      local more = queued[2] and string.sub(queued[2], #prefix + 1, #prefix + 8)
+      local next_it = process
+      first_turns[k] = nil
+      if k == 1 and num_retries then num_retries = num_retries + 1 end
+      if more == rank and running + 1 < most then
+        left_in_turn = (left_in_turn > 0 and left_in_turn or e.w) - 1
+        if left_in_turn == 0 then
+          turn = turn + 1
+          number_of_turn = turn
+        end
+        set_turn(k, group, rank, number_of_turn, left_in_turn)
+        next_it = turn_member(k, rank, number_of_turn, group)
+      end
+      write('ZADD', GROUPS, 0, process, 0, retry, 0, next_it)
+      if more ~= rank then forget_lane(k, group, rank, known) end
+      if running + 1 >= most then
+        hold(group, k)
+      elseif more and more ~= rank then
+        offer(k, group)
+      end
+      if not priorities[rank] then
+        priorities[rank] = e[PRIORITY]
+        next_kinds[rank] = next_kinds[rank] or
+                           redis.call('HGET', TURNS, 'p' .. rank) or '0'
+      end
+      local next_kind = k == 0 and '1' or '0'
+      if next_kinds[rank] ~= next_kind then
+        next_kinds[rank] = next_kind
+        write('HSET', TURNS, 'p' .. rank, next_kind)
+      end
+      write('ZADD', LEASES, now + lease, item)
+      save(item, e)
+      left = left - 1
+    end
+  end
+end
+
+-- Whether an item can be handed out.
+local function has_next()
+  if grouped then return next_turn() and true or false end
+  return redis.call('ZCARD', READY) > 0
+end
+
 -- Hands out up to `n` items to the client of that name: passes each to
 -- `receive`, which returns false to leave it.
 local function claim(n, name, receive)
   if n <= 0 then return end
+  if grouped then return claim_in_turn(n, name, receive) end
   local popped = redis.call('ZRANGE', READY, 0, n - 1)
   for _, it in ipairs(popped) do
     local item = string.sub(it, 9)
@@ -754,7 +1214,7 @@ end
 -- Then to the clients that wait, in turn. A push to a client that no longer
 -- listens reaches nobody.
 local others, pushes = {}, share()
-while pushes > 0 and redis.call('ZCARD', READY) > 0 do
+while pushes > 0 and looks > 0 and has_next() do
   pushes = pushes - 1
   local other = redis.call('ZRANGE', WAITERS, 0, 0)[1]
   if not other or other == client then break end
@@ -785,6 +1245,7 @@ while pushes > 0 and redis.call('ZCARD', READY) > 0 do
     write('ZREM', WAITERS, other)
   end
 end
+for _, priority in pairs(priorities) do leave_priority(priority) end
 for other, entry in pairs(others) do
   write('HSET', CLIENTS, other, cmsgpack.pack(entry))
 end
@@ -811,7 +1272,8 @@ local ready, waiting = redis.call('ZCARD', READY), redis.call('ZCARD', WAITING)
 local processing = redis.call('ZCARD', LEASES)
 local due = state == 0 and first_of(WAITING, now) or math.huge
 local next_event = math.min(due, first_of(LEASES, math.max(now, grace)))
-if (ready > 0 and redis.call('ZCARD', WAITERS) > 0) or
+if (ready > 0 and redis.call('ZCARD', WAITERS) > 0 and
+     (not grouped or has_next())) or
     (state ~= 0 and waiting > 0) then
   next_event = now
 end

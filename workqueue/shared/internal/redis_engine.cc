@@ -306,7 +306,9 @@ RedisEngine::RedisEngine(absl::string_view name, size_t partitions,
            prefix + ":clients",
            prefix + ":waiters",
            prefix + ":failing",
-           prefix + ":parked"};
+           prefix + ":parked",
+           prefix + ":groups",
+           prefix + ":turns"};
 }
 
 RedisEngine::~RedisEngine() = default;

@@ -151,8 +151,15 @@ absl::Status SharedQueueCore::Start(absl::Time deadline) {
     MutexLock lock(&mu_);
     Call call;
     call.deadline = deadline;
+    if (options_.set_groups) call.operations = {*options_.set_groups};
     Send(&call);
     if (!call.status.ok()) return call.status;
+    if (!call.results.empty() && call.results.front() == kFalse) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "fair is given, but items are queued in \"", options_.name,
+          "\" that were added without groups; let the workers empty the queue "
+          "first, or use another name"));
+    }
     repair_at_ = clock()->TimeNow() + WaitingLoop::Heartbeat();
   }
   loop_->Add(this);
@@ -1065,6 +1072,8 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
     }
     const bool repairs = now >= repair_at_;
     if (repairs) {
+      // Somebody may have deleted the queue's keys.
+      if (options_.set_groups) operations.push_back(*options_.set_groups);
       operations.push_back({EngineOperation::kRepair, "", 0, 0, 0});
       repair_at_ = now + WaitingLoop::Heartbeat();
     }
@@ -1082,6 +1091,13 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
         } else {
           held->second->lost = true;
         }
+      }
+      if (repairs && options_.set_groups && results.ok() &&
+          results->end()[-2] == kFalse) {
+        errors_.Write(
+            [] { return std::string("cannot give the queue groups"); },
+            absl::FailedPreconditionError(
+                "items are queued that were added without groups"));
       }
       if (repairs && results.ok() && results->back() > 0) {
         errors_.Write([&results] {

@@ -74,6 +74,8 @@ class SharedQueueCore final : public ByteQueue,
     std::vector<absl::Duration> retry_schedule;
     LogSink* log_sink = nullptr;
     MetricsProvider* metrics_provider = nullptr;
+    // Gives the queue groups.
+    std::optional<EngineOperation> set_groups;
   };
 
   // How long the process makes no request for its waiting workers after one has
