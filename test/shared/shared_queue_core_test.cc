@@ -62,24 +62,38 @@ class FakeEngine final : public Engine {
     reply.results.assign(request.operations.size(), kTrue);
     size_t size = request.operations.size() + request.take;
     size_t bytes = 0;
-    for (const EngineOperation& operation : request.operations) {
+    for (size_t i = 0; i < request.operations.size(); ++i) {
+      const EngineOperation& operation = request.operations[i];
       operations_.push_back(operation);
       bytes += operation.item.size();
+      if (operation.code == EngineOperation::kRenew &&
+          operation.x <= lost_token_) {
+        reply.results[i] = kFalse;
+      }
     }
     largest_ = std::max(largest_, size);
     most_bytes_ = std::max(most_bytes_, bytes);
     for (size_t n = request.take; n > 0 && items_ > 0; --n, --items_) {
       ++token_;
-      reply.items.push_back({absl::StrCat(token_), token_, 0, 0});
+      reply.items.push_back(
+          {name_.empty() ? absl::StrCat(token_) : name_, token_, 0, 0});
     }
     reply.ready = static_cast<int64_t>(items_);
     return reply;
   }
 
-  // From now on there are so many items to take.
-  void SetItems(size_t n) {
+  // From now on there are so many items to take. Their names are their tokens,
+  // or all are `name`.
+  void SetItems(size_t n, const std::string& name = "") {
     MutexLock lock(&mu_);
     items_ = n;
+    name_ = name;
+  }
+
+  // From now on the leases of tokens up to `token` are lost.
+  void LoseLeases(int64_t token) {
+    MutexLock lock(&mu_);
+    lost_token_ = token;
   }
 
   // The size of the largest request, in operations and items to take, and in
@@ -139,8 +153,14 @@ class FakeEngine final : public Engine {
     ++pushed_;
   }
 
-  void Deliver(const std::string& item) {
-    listener_->OnPush({item, /*token=*/1, 0, 0}, 0);
+  void Deliver(const std::string& item, int64_t token = 1) {
+    listener_->OnPush({item, token, 0, 0}, 0);
+  }
+
+  // Does both.
+  void PushNow(const std::string& item, int64_t token) {
+    Push();
+    Deliver(item, token);
   }
 
   EngineListener* listener() const { return listener_; }
@@ -160,6 +180,20 @@ class FakeEngine final : public Engine {
     return mu_.AwaitWithTimeout(absl::Condition(&arrived), kLong);
   }
 
+  // Blocks until an item has been given back. Returns its token, or 0.
+  int64_t AwaitGivenBack() {
+    MutexLock lock(&mu_);
+    int64_t token = 0;
+    const auto given_back = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      for (const EngineOperation& operation : operations_) {
+        if (operation.code == EngineOperation::kGiveBack) token = operation.x;
+      }
+      return token != 0;
+    };
+    mu_.AwaitWithTimeout(absl::Condition(&given_back), kLong);
+    return token;
+  }
+
  private:
   EngineListener* listener_ = nullptr;
   absl::Mutex mu_;
@@ -170,7 +204,9 @@ class FakeEngine final : public Engine {
   size_t requests_ ABSL_GUARDED_BY(mu_) = 0;
   size_t waiting_ ABSL_GUARDED_BY(mu_) = 0;
   size_t items_ ABSL_GUARDED_BY(mu_) = 0;
+  std::string name_ ABSL_GUARDED_BY(mu_);
   int64_t token_ ABSL_GUARDED_BY(mu_) = 0;
+  int64_t lost_token_ ABSL_GUARDED_BY(mu_) = 0;
   size_t largest_ ABSL_GUARDED_BY(mu_) = 0;
   size_t most_bytes_ ABSL_GUARDED_BY(mu_) = 0;
   std::vector<EngineOperation> operations_ ABSL_GUARDED_BY(mu_);
@@ -211,7 +247,7 @@ class Result {
   bool called() const { return called_.HasBeenNotified(); }
 
   // Blocks until the callback has been called. Returns its item, or null.
-  const HeldItem* Await() {
+  HeldItem* Await() {
     if (!called_.WaitForNotificationWithTimeout(kLong)) {
       ADD_FAILURE() << "the callback has not been called";
       return nullptr;
@@ -513,6 +549,189 @@ TEST_F(SharedQueueCoreLeaseTest, ManyItemsAreTakenAndRenewedInPieces) {
   for (HeldItem* held : *items) EXPECT_FALSE(core_->IsLost(*held));
   EXPECT_LE(engine_->largest(), 500u);
   EXPECT_GE(engine_->TakeOperations().size(), 1700u);
+}
+
+// The engine hands an item out again whose lease is lost. A key has one holder
+// in a process.
+class SharedQueueCoreHolderTest : public SharedQueueCoreLeaseTest {
+ protected:
+  // A worker has x, whose token is 1.
+  void SetUp() override {
+    core_->AcquireAsync(&executor_, first_.Callback());
+    AwaitWaiting(1);
+    engine_->PushNow("x", 1);
+    x_ = first_.Await();
+    ASSERT_NE(x_, nullptr);
+    ASSERT_EQ(x_->item, "x");
+  }
+
+  void TearDown() override { core_.reset(); }
+
+  // The worker ends.
+  void EndX() { core_->End(x_, EngineOperation::kDone); }
+
+  void ExpectIs(HeldItem* held, const std::string& item, int64_t token) {
+    ASSERT_NE(held, nullptr);
+    EXPECT_EQ(held->item, item);
+    EXPECT_EQ(held->token, token);
+  }
+
+  HeldItem* x_ = nullptr;
+  Result third_;
+};
+
+TEST_F(SharedQueueCoreHolderTest, APushIsHeldBackUntilTheFirstHolderEnds) {
+  core_->AcquireAsync(&executor_, second_.Callback());
+  AwaitWaiting(1);
+  EXPECT_FALSE(core_->IsLost(*x_));
+  const size_t before = engine_->requests();
+  engine_->PushNow("x", 2);
+  EXPECT_TRUE(core_->IsLost(*x_));
+  EXPECT_FALSE(second_.called());
+  // The worker waits on, for another item.
+  EXPECT_TRUE(engine_->AwaitRequest(before, 1));
+  AwaitWaiting(1);
+  EXPECT_EQ(core_->Count(absl::InfiniteDuration())->in_hand, 0u);
+  engine_->PushNow("y", 3);
+  ExpectIs(second_.Await(), "y", 3);
+  core_->AcquireAsync(&executor_, third_.Callback());
+  EXPECT_FALSE(third_.called());
+  EndX();
+  ExpectIs(third_.Await(), "x", 2);
+}
+
+TEST_F(SharedQueueCoreHolderTest, AReplyIsHeldBackFromABatch) {
+  engine_->SetItems(1, "z");
+  ASSERT_TRUE(core_->Acquire(9, absl::ZeroDuration(), {}).ok());  // token 1
+  engine_->SetItems(1, "x");
+  EXPECT_TRUE(absl::IsDeadlineExceeded(
+      core_->Acquire(9, absl::ZeroDuration(), {}).status()));
+  EXPECT_TRUE(core_->IsLost(*x_));
+  engine_->SetItems(2);
+  const auto others = core_->Acquire(9, absl::ZeroDuration(), {});
+  ASSERT_TRUE(others.ok()) << others.status();
+  EXPECT_EQ(others->size(), 2u);
+  auto got =
+      Async([this] { return core_->Acquire(9, absl::InfiniteDuration(), {}); });
+  AwaitWaiting(1);
+  EndX();
+  const auto items = got.get();
+  ASSERT_TRUE(items.ok()) << items.status();
+  ASSERT_EQ(items->size(), 1u);
+  ExpectIs(items->front(), "x", 2);
+}
+
+TEST_F(SharedQueueCoreHolderTest, WithoutAWorkerItIsGivenBack) {
+  engine_->PushNow("x", 2);
+  EXPECT_EQ(engine_->TakeOperations().size(), 0u);
+  EndX();
+  EXPECT_EQ(engine_->AwaitGivenBack(), 2);
+}
+
+TEST_F(SharedQueueCoreHolderTest, AClosedQueueGivesItBackAtOnce) {
+  engine_->PushNow("x", 2);
+  core_->Close();
+  EXPECT_EQ(engine_->AwaitGivenBack(), 2);
+  engine_->TakeOperations();
+  engine_->PushNow("x", 3);  // It was on its way.
+  EXPECT_EQ(engine_->AwaitGivenBack(), 3);
+  EXPECT_FALSE(core_->AwaitNothingHeld(absl::ZeroDuration()));
+  EndX();
+  EXPECT_TRUE(core_->AwaitNothingHeld(absl::ZeroDuration()));
+}
+
+TEST_F(SharedQueueCoreHolderTest, AWorkerWaitsForItAfterAShutDown) {
+  core_->AcquireAsync(&executor_, second_.Callback());
+  AwaitWaiting(1);
+  engine_->PushNow("x", 2);
+  engine_->ShutDown();
+  AwaitWaiting(1);
+  AwaitWaiting(1);
+  EXPECT_TRUE(absl::IsDeadlineExceeded(
+      core_->Acquire(1, absl::ZeroDuration(), {}).status()));
+  EXPECT_FALSE(second_.called());
+  EndX();
+  ExpectIs(second_.Await(), "x", 2);
+  EXPECT_TRUE(
+      absl::IsCancelled(core_->Acquire(1, absl::ZeroDuration(), {}).status()));
+}
+
+TEST_F(SharedQueueCoreHolderTest, ItsLeaseIsRenewedAndCanBeLost) {
+  core_->AcquireAsync(&executor_, second_.Callback());
+  AwaitWaiting(1);
+  engine_->PushNow("x", 2);
+  for (int i = 0; i < 10; ++i) {
+    clock_.Step(absl::Seconds(10));
+    EXPECT_TRUE(core_->Count(absl::InfiniteDuration()).ok());
+  }
+  engine_->ShutDown();
+  AwaitWaiting(1);
+  EXPECT_FALSE(second_.called());
+  engine_->LoseLeases(2);
+  clock_.Step(absl::Seconds(10));
+  EXPECT_EQ(second_.Await(), nullptr) << "nothing is held back any more";
+  EndX();
+  EXPECT_TRUE(core_->AwaitNothingHeld(absl::ZeroDuration()));
+}
+
+TEST_F(SharedQueueCoreHolderTest, ItsLeaseMayHaveExpired) {
+  engine_->PushNow("x", 2);
+  engine_->SetRefuses(true);
+  clock_.Step(absl::Seconds(30));
+  core_->AcquireAsync(&executor_, second_.Callback());
+  EndX();
+  EXPECT_FALSE(second_.called());
+  EXPECT_TRUE(core_->AwaitNothingHeld(absl::ZeroDuration()));
+}
+
+TEST_F(SharedQueueCoreHolderTest, TheLatestTokenCounts) {
+  core_->AcquireAsync(&executor_, second_.Callback());
+  AwaitWaiting(1);
+  engine_->PushNow("x", 3);
+  engine_->PushNow("x", 4);
+  engine_->PushNow("x", 2);  // It was late.
+  EndX();
+  ExpectIs(second_.Await(), "x", 4);
+}
+
+TEST_F(SharedQueueCoreHolderTest, ALatePushLosesNoLease) {
+  core_->AcquireAsync(&executor_, second_.Callback());
+  AwaitWaiting(1);
+  engine_->PushNow("y", 5);
+  HeldItem* const y = second_.Await();
+  ExpectIs(y, "y", 5);
+  engine_->PushNow("y", 4);
+  EXPECT_FALSE(core_->IsLost(*y));
+}
+
+TEST_F(SharedQueueCoreHolderTest, InHandTheLatestTokenReplacesAnother) {
+  core_->AcquireAsync(&slow_executor_, second_.Callback());
+  core_->AcquireAsync(&executor_, third_.Callback());
+  AwaitWaiting(2);
+  engine_->PushNow("y", 2);
+  engine_->PushNow("y", 3);
+  // Perhaps the loop submits the task.
+  const absl::Time end = absl::Now() + kLong;
+  while (!second_.called() && absl::Now() < end) slow_executor_.RunAll();
+  ExpectIs(second_.Await(), "y", 3);
+  EXPECT_FALSE(third_.called());
+}
+
+// Nobody knows whether the Done() of a Get() will come.
+TEST_F(SharedQueueCoreHolderTest, AGetHoldsNothingBack) {
+  core_->AcquireAsync(&executor_, second_.Callback());
+  AwaitWaiting(1);
+  engine_->PushNow("x", 2);
+  EXPECT_FALSE(second_.called());
+  core_->Remember("x", x_);
+  ExpectIs(second_.Await(), "x", 2);
+  EXPECT_EQ(core_->Recall("x"), x_);
+  core_->AcquireAsync(&executor_, third_.Callback());
+  engine_->PushNow("x", 3);
+  EndX();
+  EXPECT_FALSE(third_.called()) << "the second holder has it";
+  core_->End(second_.Await(), EngineOperation::kDone);
+  ExpectIs(third_.Await(), "x", 3);
 }
 
 }  // namespace

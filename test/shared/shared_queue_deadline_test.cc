@@ -4,6 +4,7 @@
 // Tests that each call of a `SharedQueue` or a `LeaderElector` returns in time,
 // on the real clock, whatever the server and the network do.
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -238,6 +239,65 @@ TEST_F(SharedQueueDeadlineTest, AControllerStopsInTime) {
   controller.reset();
   EXPECT_LT(Now() - start, kCallTimeout + kPatience);
   server()->Resume();
+}
+
+// Returns whether `f` returns true within a minute.
+bool Await(const std::function<bool()>& f) {
+  const absl::Time end = Now() + absl::Minutes(1);
+  while (Now() < end) {
+    if (f()) return true;
+  }
+  return f();
+}
+
+// The engine hands an item out again, because its lease is lost. A process does
+// not work on it twice at the same time.
+TEST_F(SharedQueueDeadlineTest, AKeyHasOneWorkerInAProcess) {
+  Options options = MakeOptions();
+  options.lease = absl::Seconds(1);
+  options.call_timeout = absl::Minutes(1);
+  std::atomic<int> calls{0}, workers{0};
+  std::atomic<bool> twice{false}, other{false}, lost{false};
+  absl::Notification go_on;
+  ControllerOptions<std::string> controller_options;
+  controller_options.workers = 4;
+  controller_options.queue = Create(options);
+  const auto& queue = static_cast<Queue&>(*controller_options.queue);
+  controller_options.reconcile = [&](const std::string& item,
+                                     const ReconcileContext& context) {
+    if (item == "b") {
+      other = true;
+      return absl::OkStatus();
+    }
+    if (++workers > 1) twice = true;
+    if (++calls == 1) {
+      lost = Await([&context] { return context.Lost(); });
+      go_on.WaitForNotificationWithTimeout(absl::Minutes(1));
+    }
+    --workers;
+    return absl::OkStatus();
+  };
+  auto controller =
+      *Controller<std::string>::Create(std::move(controller_options));
+  ASSERT_EQ(controller->Start(), absl::OkStatus());
+  EXPECT_TRUE(controller->queue().Add("a"));
+  EXPECT_TRUE(Await([&calls] { return calls > 0; }));
+  server()->Pause();
+  EXPECT_TRUE(Await([&lost] { return lost.load(); }));
+  server()->Resume();
+  // The loss counts as a failure. Then the engine hands a out again.
+  EXPECT_TRUE(Await([&queue] { return queue.Count()->failing == 1; }));
+  EXPECT_TRUE(Await(
+      [&queue] { return !queue.TakeSnapshotOf("a")->processing.empty(); }));
+  // What it pushes now comes later.
+  EXPECT_TRUE(controller->queue().Add("b"));
+  EXPECT_TRUE(Await([&other] { return other.load(); }));
+  EXPECT_FALSE(twice);
+  EXPECT_EQ(calls, 1);
+  go_on.Notify();
+  EXPECT_TRUE(Await([&calls] { return calls > 1; }));
+  EXPECT_TRUE(controller->Stop());
+  EXPECT_FALSE(twice);
 }
 
 // Returns whether `context` tells, in time, that the lease is lost.

@@ -113,6 +113,32 @@ TEST_F(SharedQueuePartitionsTest, AnItemIsTheSameForAllClients) {
   }
 }
 
+TEST_F(SharedQueuePartitionsTest, AKeyHasOneHolderInAProcess) {
+  const std::string x = ItemIn(0), y = ItemIn(1);
+  ASSERT_TRUE(a_->Add(x));
+  Lease<std::string> first = *a_->Acquire();
+  InlineExecutor executor;
+  std::promise<Lease<std::string>> others[2];
+  for (auto& other : others) {
+    a_->AcquireAsync(&executor, [&](absl::StatusOr<Lease<std::string>> lease) {
+      other.set_value(lease.ok() ? *std::move(lease) : Lease<std::string>());
+    });
+  }
+  clock_.Step(kLease);
+  EXPECT_TRUE(first.lost());
+  EXPECT_EQ(b_->Len(), 0u);  // The engine sees that it is lost.
+  while (b_->TakeSnapshotOf(x)->processing.empty()) clock_.Step(kLease / 30);
+  ASSERT_TRUE(a_->Add(y));
+  Lease<std::string> second = others[0].get_future().get();
+  ASSERT_TRUE(second);
+  EXPECT_EQ(*second, y) << "x is held back";
+  EXPECT_FALSE(first.Done()) << "too late";
+  Lease<std::string> third = others[1].get_future().get();
+  ASSERT_TRUE(third);
+  EXPECT_EQ(*third, x);
+  EXPECT_TRUE(third.Done());
+}
+
 // Its caller would ask again at once.
 TEST_F(SharedQueuePartitionsTest, AWorkerPausesIfAllPartitionsRefuse) {
   for (size_t p = 0; p < kPartitions; ++p) Write("version", "99", p);

@@ -300,6 +300,65 @@ TEST_F(SharedQueueTest, WhatADeadClientHeldIsHandedOutAgain) {
 }
 
 // It may be the item that has ended its process.
+// A worker goes on with an item although its lease is lost.
+TEST_F(SharedQueueTest, AKeyHasOneHolderInAProcess) {
+  a_->Add("x");
+  Lease<std::string> first = *a_->Acquire();
+  const int64_t token = first.token();
+  clock_.Step(kLease);
+  clock_.Step(kFirstRetry);
+  ASSERT_EQ(b_->Len(), 1u);
+  EXPECT_TRUE(absl::IsDeadlineExceeded(a_->TryAcquire().status()));
+  EXPECT_EQ(b_->TakeSnapshotOf("x")->processing.size(), 1u) << "held back";
+  EXPECT_EQ(a_->TakeSnapshotOf("x")->processing.size(), 1u);
+  a_->Add("y");
+  EXPECT_EQ(**a_->TryAcquire(), "y");
+  for (int i = 0; i < 10; ++i) clock_.Step(kLease / 3);
+  EXPECT_EQ(b_->Len(), 0u) << "its lease is renewed";
+  auto waits = Async([this] { return a_->Acquire(); });
+  EXPECT_FALSE(first.Done()) << "too late";
+  auto second = waits.get();
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_EQ(**second, "x");
+  EXPECT_GT(second->token(), token);
+  EXPECT_TRUE(second->Done());
+  EXPECT_EQ(a_->Count()->processing, 0u);
+}
+
+TEST_F(SharedQueueTest, AnotherProcessGetsWhatAClosedOneHoldsBack) {
+  a_->Add("x");
+  Lease<std::string> first = *a_->Acquire();
+  clock_.Step(kLease);
+  clock_.Step(kFirstRetry);
+  EXPECT_TRUE(absl::IsDeadlineExceeded(a_->TryAcquire().status()));
+  EXPECT_EQ(b_->Len(), 0u);
+  a_->Close();
+  Lease<std::string> second = *b_->Acquire();
+  EXPECT_EQ(*second, "x");
+  EXPECT_FALSE(first.Done());
+  EXPECT_TRUE(a_->CloseWithDrainWithin(absl::InfiniteDuration()));
+  EXPECT_TRUE(second.Done());
+}
+
+// The item that is held back is handed out before the drain ends.
+TEST_F(SharedQueueTest, ADrainWaitsForWhatIsHeldBack) {
+  a_->Add("x");
+  Lease<std::string> first = *a_->Acquire();
+  clock_.Step(kLease);
+  clock_.Step(kFirstRetry);
+  EXPECT_TRUE(absl::IsDeadlineExceeded(a_->TryAcquire().status()));
+  auto drained = Async([this] { return b_->ShutDownWithDrain(); });
+  auto waits = Async([this] { return a_->Acquire(); });
+  while (!a_->ShuttingDown()) a_->Len();
+  EXPECT_TRUE(absl::IsDeadlineExceeded(a_->TryAcquire().status()));
+  EXPECT_FALSE(first.Done());
+  auto second = waits.get();
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_EQ(**second, "x");
+  EXPECT_TRUE(second->Done());
+  EXPECT_TRUE(drained.get());
+}
+
 TEST_F(SharedQueueTest, AnExpiredLeaseIsAFailure) {
   a_->AddWithOptions({absl::ZeroDuration(), false, 7}, {"x"});
   absl::Duration backoff = kFirstRetry;

@@ -94,8 +94,16 @@ struct SharedQueueCounts {
 //     a failure, which `NumRequeues()` counts until a `Forget()`, and the item
 //     waits for its delay of the retry schedule. A worker whose lease
 //     has expired, because it was suspended or cut off, may overlap with the
-//     next one; its `Done()` returns false and changes nothing. To exclude
-//     that, send `Lease::token()` along with what the worker writes.
+//     next one in another process; its `Done()` returns false and changes
+//     nothing. To exclude that, send `Lease::token()` along with what the
+//     worker writes.
+//   * An item has one lease at a time in this object, whatever the server
+//     believes. If it comes back here while a lease of it that was lost has not
+//     ended, it is held back: its new lease is renewed, it counts as being
+//     processed, and workers that wait get other items. The end of the old
+//     lease wakes a worker that waits, which gets the item; if none waits, the
+//     item is given back. `Close()` gives it back at once. An item that a
+//     `Get()` has returned holds nothing back: its `Done()` may never come.
 //   * Times are the server's. Nothing comes early.
 //   * With `SharedQueueOptions::fair`, groups of items take turns and have
 //     bounds, and retries have a share, over all processes.

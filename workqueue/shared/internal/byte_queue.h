@@ -56,6 +56,9 @@ struct HeldItem {
   absl::Time expiry;
   // When a worker took the item; guarded as well.
   absl::Time taken = absl::InfiniteFuture();
+  // The same item, which the engine has handed out again meanwhile, or null;
+  // guarded as well. See `SharedQueueCore`.
+  HeldItem* held_back = nullptr;
 };
 
 // The numbers of items of all clients together, but `in_hand`: of those being
@@ -103,7 +106,7 @@ class ByteQueue {
   virtual bool CancelAcquire(AcquireId id) = 0;
 
   // Returns the operation that ends the processing of `*held`, and forgets and
-  // destroys `*held`.
+  // destroys `*held`. An item that was held back until then goes to a worker.
   virtual EngineOperation End(HeldItem* held, EngineOperation::Code code) = 0;
 
   // Applies the results of `End()`. Returns whether all leases had lasted until
@@ -116,7 +119,8 @@ class ByteQueue {
   }
 
   // An item that `Get()` returns by value is known until `Done()` by its bytes,
-  // as this process writes them.
+  // as this process writes them. Nothing is held back because of it: nobody
+  // knows whether its `Done()` will come.
   virtual void Remember(std::string bytes, HeldItem* held) = 0;
   // Returns the earliest item of these bytes, or null if there is none.
   virtual HeldItem* Recall(const std::string& bytes) = 0;

@@ -245,7 +245,8 @@ size_t SharedQueueCore::Expected() const {
 }
 
 bool SharedQueueCore::MustTell() const {
-  return Surplus() > 0 || (listening_ && Wanted() != Expected());
+  return Surplus() > 0 || (closed_ && held_back_ > 0) ||
+         (listening_ && Wanted() != Expected());
 }
 
 size_t SharedQueueCore::Surplus() const {
@@ -254,7 +255,7 @@ size_t SharedQueueCore::Surplus() const {
 }
 
 bool SharedQueueCore::Ended(const Waiter& waiter) const {
-  return closed_ || waiter.first_request <= ended_as_of_;
+  return closed_ || (waiter.first_request <= ended_as_of_ && held_back_ == 0);
 }
 
 absl::Status SharedQueueCore::EndedError() const {
@@ -475,10 +476,11 @@ void SharedQueueCore::TakeIn(const EngineRequest& request, EngineReply reply,
 
 void SharedQueueCore::TakeIn(HandedOut item, absl::Time since) {
   const uint64_t id = ++last_id_;
-  auto held = std::make_unique<HeldItem>(std::move(item), id);
+  auto owned = std::make_unique<HeldItem>(std::move(item), id);
+  HeldItem* const held = owned.get();
   held->expiry = since + options_.lease;
-  in_hand_.push_back(held.get());
-  held_[id] = std::move(held);
+  if (!AddHolder(held)) return;
+  held_[id] = std::move(owned);
   if (renew_at_ == absl::InfiniteFuture()) {
     renew_at_ = since + options_.lease / 3;
     WakeLoop(renew_at_);
@@ -505,6 +507,55 @@ void SharedQueueCore::WakeLoop(absl::Time at) {
   if (wake_time_.WakeBy(at)) loop_->Wake(this);
 }
 
+bool SharedQueueCore::AddHolder(HeldItem* held) {
+  const auto [found, is_first] = holders_.try_emplace(held->item, held);
+  if (is_first) {
+    in_hand_.push_back(held);
+    return true;
+  }
+  HeldItem* const holder = found->second;
+  const HeldItem& last =
+      holder->held_back == nullptr ? *holder : *holder->held_back;
+  if (held->token <= last.token) return false;
+  const auto in_hand = std::find(in_hand_.begin(), in_hand_.end(), holder);
+  if (in_hand == in_hand_.end()) {
+    holder->lost = true;
+    DropHeldBack(holder);
+    holder->held_back = held;
+    ++held_back_;
+  } else {
+    *in_hand = held;
+    holders_.erase(found);
+    holders_.emplace(held->item, held);
+    Erase(holder);
+  }
+  return true;
+}
+
+void SharedQueueCore::LetGo(HeldItem* held) {
+  const auto found = holders_.find(held->item);
+  if (found == holders_.end() || found->second != held) return;
+  holders_.erase(found);
+  HeldItem* const next = std::exchange(held->held_back, nullptr);
+  if (next == nullptr) return;
+  --held_back_;
+  holders_.emplace(next->item, next);
+  in_hand_.push_front(next);
+  DropLostInHand();
+  WaitersChanged();
+}
+
+void SharedQueueCore::DropHeldBack(HeldItem* holder) {
+  if (holder->held_back == nullptr) return;
+  --held_back_;
+  Erase(std::exchange(holder->held_back, nullptr));
+}
+
+void SharedQueueCore::Erase(HeldItem* held) {
+  held_.erase(held->id);
+  if (held_.empty()) WakeSleepers();
+}
+
 void SharedQueueCore::DropLostInHand() {
   if (in_hand_.empty()) return;
   const absl::Time now = clock()->TimeNow();
@@ -512,7 +563,10 @@ void SharedQueueCore::DropLostInHand() {
       in_hand_.begin(), in_hand_.end(), [now](const HeldItem* held) {
         return !held->lost && now < held->expiry;
       });
-  for (auto it = lost; it != in_hand_.end(); ++it) held_.erase((*it)->id);
+  for (auto it = lost; it != in_hand_.end(); ++it) {
+    holders_.erase((*it)->item);
+    Erase(*it);
+  }
   in_hand_.erase(lost, in_hand_.end());
 }
 
@@ -635,7 +689,8 @@ absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::AcquirePiece(
   if (self == waiters_.end()) {
     result = TakeInHand(max);
     if (result->empty()) {
-      if (closed_ || (call.status.ok() && ended_as_of_ != 0)) {
+      if (closed_ ||
+          (call.status.ok() && ended_as_of_ != 0 && held_back_ == 0)) {
         result = EndedError();
       } else if (!call.status.ok()) {
         result = call.status;
@@ -775,19 +830,26 @@ void SharedQueueCore::WaitersChanged() {
 
 EngineOperation SharedQueueCore::End(HeldItem* held,
                                      EngineOperation::Code code) {
-  MutexLock lock(&mu_);
   EngineOperation end{code, held->item, held->token, held->priority};
-  Report([&](SharedQueueMetrics* metrics) {
-    metrics->OnEnd(clock()->TimeNow() - held->taken);
-  });
-  held_.erase(held->id);
-  if (held_.empty()) WakeSleepers();
+  {
+    MutexLock lock(&mu_);
+    Report([&](SharedQueueMetrics* metrics) {
+      metrics->OnEnd(clock()->TimeNow() - held->taken);
+    });
+    LetGo(held);
+    Erase(held);
+  }
+  Submit();
   return end;
 }
 
 void SharedQueueCore::Remember(std::string bytes, HeldItem* held) {
-  MutexLock lock(&mu_);
-  gotten_[std::move(bytes)].push_back(held);
+  {
+    MutexLock lock(&mu_);
+    gotten_[std::move(bytes)].push_back(held);
+    LetGo(held);
+  }
+  Submit();
 }
 
 HeldItem* SharedQueueCore::Recall(const std::string& item) {
@@ -1063,12 +1125,23 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
       renew_at_ =
           held_.empty() ? absl::InfiniteFuture() : now + options_.lease / 3;
     }
-    for (size_t n = Surplus(); n > 0; --n) {
-      const HeldItem* const held = in_hand_.back();
-      in_hand_.pop_back();
+    const auto give_back = [&](HeldItem* held) ABSL_NO_THREAD_SAFETY_ANALYSIS {
       operations.push_back({EngineOperation::kGiveBack, held->item, held->token,
                             held->priority, 0});
-      held_.erase(held->id);
+      Erase(held);
+    };
+    if (closed_ && held_back_ > 0) {
+      held_back_ = 0;
+      for (const auto& it : holders_) {
+        HeldItem* const held = std::exchange(it.second->held_back, nullptr);
+        if (held != nullptr) give_back(held);
+      }
+    }
+    for (size_t n = Surplus(); n > 0; --n) {
+      HeldItem* const held = in_hand_.back();
+      in_hand_.pop_back();
+      holders_.erase(held->item);
+      give_back(held);
     }
     const bool repairs = now >= repair_at_;
     if (repairs) {
@@ -1090,6 +1163,12 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
           held->second->expiry = now + options_.lease;
         } else {
           held->second->lost = true;
+          const auto holder = holders_.find(held->second->item);
+          if (holder != holders_.end() &&
+              holder->second->held_back == held->second.get()) {
+            DropHeldBack(holder->second);
+            WakeWaiters();
+          }
         }
       }
       if (repairs && options_.set_groups && results.ok() &&

@@ -54,6 +54,11 @@ namespace internal {
 //   * keeps the items that the engine has handed out, and serves the process'
 //     workers with them, threads and callbacks, in turn,
 //   * renews the leases, on a `WaitingLoop`, and looks there for what is due.
+//   * holds an item back that comes while a worker of this process still has
+//     it, because that worker's lease is lost: a key has one holder in a
+//     process. The lease of the item that is held back is renewed. When the
+//     first holder ends, the item is in hand. A `Close()` gives it back at
+//     once. The newest token of an item counts; the others are lost.
 //
 // The engine knows how many workers of the process wait, and pushes items to
 // them. So an idle process makes no calls, except for a heartbeat.
@@ -239,12 +244,22 @@ class SharedQueueCore final : public ByteQueue,
   bool MustTell() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // The number of items in hand that no worker of this process will take.
   size_t Surplus() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Whether `waiter` waits in vain, because the queue has been shut down.
+  // Whether `waiter` waits in vain, because the queue has been shut down. Not
+  // as long as an item is held back.
   bool Ended(const Waiter& waiter) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status EndedError() const;
 
+  // Adds `*held` to the items in hand, or holds it back. Returns false, and
+  // does neither, if a later token of the item is here.
+  bool AddHolder(HeldItem* held) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // `*held` is the holder of its item no more. What was held back is in hand.
+  void LetGo(HeldItem* held) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Forgets what is held back until `*holder` ends.
+  void DropHeldBack(HeldItem* holder) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Forgets the items in hand that another process may have by now.
   void DropLostInHand() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Destroys `*held`.
+  void Erase(HeldItem* held) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   std::vector<HeldItem*> TakeInHand(size_t max)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Wakes as many waiters as there are items in hand, and those that wait in
@@ -327,6 +342,10 @@ class SharedQueueCore final : public ByteQueue,
       ABSL_GUARDED_BY(mu_);
   uint64_t last_id_ ABSL_GUARDED_BY(mu_) = 0;
   std::deque<HeldItem*> in_hand_ ABSL_GUARDED_BY(mu_);
+  // Those in hand, and those that a lease leases, by their `item`. What is held
+  // back until such a holder ends is in the holder, and serves no waiter.
+  absl::btree_map<absl::string_view, HeldItem*> holders_ ABSL_GUARDED_BY(mu_);
+  size_t held_back_ ABSL_GUARDED_BY(mu_) = 0;
   // Those that a Get() has returned.
   absl::btree_map<std::string, std::deque<HeldItem*>> gotten_
       ABSL_GUARDED_BY(mu_);
