@@ -380,6 +380,7 @@ absl::Status RedisConnection::AwaitReplicas(absl::Time deadline) {
   // only, unless the server asks again.
   absl::Duration wait = absl::Milliseconds(10);
   absl::Status status = absl::UnknownError("no time is left for the replicas");
+  bool answered = false;
   for (absl::Duration left = deadline - Now(); left > absl::ZeroDuration();
        left = deadline - Now()) {
     const absl::Duration part =
@@ -388,7 +389,12 @@ absl::Status RedisConnection::AwaitReplicas(absl::Time deadline) {
         Call({"WAITAOF", "1", absl::StrCat(acknowledging_replicas_),
               absl::StrCat(absl::ToInt64Milliseconds(part))},
              left);
-    if (!reply.ok()) return absl::UnknownError(reply.status().message());
+    if (!reply.ok()) {
+      // The last answer tells more than that there was no further one in time.
+      if (answered && Now() >= deadline) break;
+      return absl::UnknownError(reply.status().message());
+    }
+    answered = true;
     const redisReply& synced = **reply;  // the server, which is 1, and replicas
     if (synced.type != REDIS_REPLY_ARRAY || synced.elements != 2) {
       return absl::UnknownError("the reply to WAITAOF has an unexpected form");
