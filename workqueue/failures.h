@@ -121,7 +121,7 @@ class Failures {
 template <typename T>
 class SharedFailures : public Failures<T> {
  public:
-  // What a failure has led to.
+  // The result of `Fail()`.
   struct Outcome {
     bool lost;     // The lease had expired, so this failure was not counted.
     int failures;  // consecutive ones

@@ -74,7 +74,7 @@ class AccessTest : public RedisFixture {
     return reply.ok() ? *std::move(reply) : nullptr;
   }
 
-  // What the server has refused.
+  // The refusals that the server has logged.
   std::string Refused() {
     const internal::RedisReply log = Send({"ACL", "LOG"});
     std::string text;

@@ -372,8 +372,7 @@ TEST_F(SharedFailuresTest, PartitionsHaveOneList) {
   EXPECT_EQ(queue->Numbers()->parked, 0u);
 }
 
-// What a worker of its own ledger on a queue in memory does, and a worker of a
-// shared queue, is the same.
+// A shared queue does what a `FailureLedger` does beside a queue in memory.
 TEST_F(SharedFailuresTest, AgreesWithALedgerInMemory) {
   for (unsigned seed = 0; seed < 4; ++seed) {
     std::mt19937 random(seed);

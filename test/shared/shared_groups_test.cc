@@ -451,8 +451,8 @@ Fair ToFair(const Model::Options& options) {
   return fair;
 }
 
-// What is added at once is handed out in the order of a `PriorityQueue` with a
-// `FairOrdering`, whichever client asks.
+// Any client gets items in the order of a `PriorityQueue` with a
+// `FairOrdering`, if they are added at once.
 TEST_F(SharedGroupsTest, AgreesWithAPriorityQueueInMemory) {
   for (unsigned seed = 0; seed < 6; ++seed) {
     std::mt19937 random(seed);

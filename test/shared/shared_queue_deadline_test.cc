@@ -292,7 +292,7 @@ TEST_F(SharedQueueDeadlineTest, AKeyHasOneWorkerInAProcess) {
   EXPECT_TRUE(Await([&queue] { return queue.Count()->failing == 1; }));
   EXPECT_TRUE(Await(
       [&queue] { return !queue.TakeSnapshotOf("a")->processing.empty(); }));
-  // What it pushes now comes later.
+  // The engine pushes b after a.
   EXPECT_TRUE(controller->queue().Add("b"));
   EXPECT_TRUE(Await([&other] { return other.load(); }));
   EXPECT_FALSE(twice);

@@ -261,8 +261,9 @@ class Controller final : private internal::LifecycleClient,
   absl::StatusOr<Snapshot<T>> TakeSnapshotWith(
       const SnapshotOptions<T>& options) {
     auto snapshot = queue_->TakeSnapshotWith(options);
-    if (snapshot.ok() && own_failures_ != nullptr)
+    if (snapshot.ok() && own_failures_ != nullptr) {
       AddFailures(options, &*snapshot);
+    }
     return snapshot;
   }
 

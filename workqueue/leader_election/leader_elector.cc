@@ -44,13 +44,12 @@ namespace {
 // `retry_period`.
 constexpr double kJitterFactor = 1.2;
 
-// Whatever the server does takes its time on this one.
+// Calls of the server are timed on this clock.
 Clock* MachineClock() { return Clock::GetRealClock(); }
 
 std::string DefaultIdentity() {
-  char host[256] = "";
-  gethostname(host, sizeof(host) - 1);
-  return absl::StrCat(host, "-", getpid(), "-", internal::NewUniqueText());
+  return absl::StrCat(internal::HostName(), "-", getpid(), "-",
+                      internal::NewUniqueText());
 }
 
 absl::Status CheckDurations(const LeaderElectorOptions& options) {

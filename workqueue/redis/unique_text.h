@@ -4,6 +4,8 @@
 #ifndef WORKQUEUE_REDIS_UNIQUE_TEXT_H_
 #define WORKQUEUE_REDIS_UNIQUE_TEXT_H_
 
+#include <unistd.h>
+
 #include <random>
 #include <string>
 
@@ -19,6 +21,13 @@ inline std::string NewUniqueText() {
     absl::StrAppend(&text, absl::Hex(random(), absl::kZeroPad8));
   }
   return text;
+}
+
+// Returns the name of this machine, or of the container, as far as it is known.
+inline std::string HostName() {
+  char host[256] = "";
+  gethostname(host, sizeof(host) - 1);
+  return host;
 }
 
 }  // namespace workqueue::internal

@@ -22,6 +22,7 @@
 #include "ratelimit/token_bucket.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/redis/redis_address.h"
+#include "workqueue/redis/unique_text.h"
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/internal/layout.h"
 #include "workqueue/shared/internal/partition_names.h"
@@ -88,13 +89,6 @@ absl::Status TellProblem(const SharedQueueOptionsBase& options,
   return absl::OkStatus();
 }
 
-// Returns "HOST/PID".
-std::string ProcessName() {
-  char host[256] = "";
-  gethostname(host, sizeof(host) - 1);
-  return absl::StrCat(host, "/", getpid());
-}
-
 std::unique_ptr<SharedQueueCore> NewPartition(
     const SharedQueueOptionsBase& options, size_t i,
     std::unique_ptr<RedisEngine> engine,
@@ -102,8 +96,9 @@ std::unique_ptr<SharedQueueCore> NewPartition(
   SharedQueueCore::Options core;
   core.name = options.partitions == 1 ? options.name
                                       : absl::StrCat(options.name, "/", i);
-  core.client_name =
-      options.client_name.empty() ? ProcessName() : options.client_name;
+  core.client_name = options.client_name.empty()
+                         ? absl::StrCat(HostName(), "/", getpid())
+                         : options.client_name;
   core.loop = options.clock.LoopOrNew(options.name);
   core.engine_uses_clock = options.clock_is_the_servers;
   core.lease = options.lease;

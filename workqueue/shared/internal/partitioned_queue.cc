@@ -95,6 +95,7 @@ EngineSnapshot Merge(std::vector<EngineSnapshot> parts, size_t max) {
     all.num_waiting += part.num_waiting;
     all.num_failing += part.num_failing;
     all.num_parked += part.num_parked;
+    all.num_processing_here += part.num_processing_here;
     // Each node of a cluster has a clock of its own.
     const int64_t shift = all.now - part.now;
     for (auto* list : {&part.queued, &part.processing, &part.waiting,
@@ -106,11 +107,8 @@ EngineSnapshot Merge(std::vector<EngineSnapshot> parts, size_t max) {
         item.last_failed += shift;
       }
     }
-  }
-  for (EngineSnapshot& part : parts) {
-    all.num_processing_here += part.num_processing_here;
     for (EngineSnapshot::Client& client : part.clients) {
-      if (client.seen >= 0) client.seen += all.now - part.now;
+      if (client.seen >= 0) client.seen += shift;
       AddClient(client, &all);
     }
   }

@@ -591,15 +591,16 @@ local function give_back(item, e, priority)
 end
 
 -- The delay that the retry schedule has after so many failures as the item has,
--- but at least `least`.
-local function retry_delay(e, least)
+-- but at least `least`, and at most `other` unless that is -1.
+local function retry_delay(e, least, other)
   local failures, delay = e[FAILURES], 0
   for ticks, times in string.gmatch(ARGV[11], '(%S+) (%S+) ') do
     delay = number(ticks, 0, 0, math.huge)
     failures = failures - number(times, 1)
     if failures < 0 then break end
   end
-  return math.max(least, delay)
+  delay = math.max(least, delay)
+  return other >= 0 and math.min(delay, other) or delay
 end
 
 -- Without an `error`, the item keeps the last one.
@@ -626,7 +627,7 @@ end
 -- that has been shut down nothing waits. There the item counts as being processed
 -- meanwhile, with a negative token, so that a drain does not forget it.
 local function abandon(item, e, least, error)
-  local delay = retry_delay(e, least)
+  local delay = retry_delay(e, least, -1)
   kind = e[STATE] == DIRTY and e.k or 1
   count_failure(item, e, error)
   if delay > 0 and state ~= 0 then
@@ -800,8 +801,7 @@ local transitions = {
   L = function(item, e, least, priority, other)
     kind = 1
     if not unpark_by_add(item, e) then return 1 end
-    local delay = retry_delay(e, least)
-    if other >= 0 and other < delay then delay = other end
+    local delay = retry_delay(e, least, other)
     count_failure(item, e, '')
     if state ~= 0 then return 0 end
     if delay > 0 then
@@ -850,8 +850,7 @@ local transitions = {
   K = function(item, e, token, least, other, text)
     if not is_leased(e, token) then return 0 end
     local priority, most, longest, room, stays, error = parse_limits(text)
-    local delay = retry_delay(e, least)
-    if other >= 0 and other < delay then delay = other end
+    local delay = retry_delay(e, least, other)
     local added_again = e[STATE] == DIRTY
     kind = 1
     stop_processing(item, e)

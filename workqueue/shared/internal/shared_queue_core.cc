@@ -332,17 +332,17 @@ bool SharedQueueCore::AwaitTurn(Call* call) {
   const auto turn = [this, call]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     return call->done || !sending_;
   };
-  const auto queued = std::find(calls_.begin(), calls_.end(), call);
-  // A request that is on its way ends at the deadline of the call.
-  const bool sent = queued == calls_.end();
-  if (MachineClock()->AwaitWithDeadline(
-          &mu_, absl::Condition(&turn),
-          sent ? absl::InfiniteFuture() : call->deadline)) {
+  if (MachineClock()->AwaitWithDeadline(&mu_, absl::Condition(&turn),
+                                        call->deadline)) {
     return true;
   }
-  const auto left = std::find(calls_.begin(), calls_.end(), call);
-  if (left == calls_.end()) return true;  // It has been sent meanwhile.
-  calls_.erase(left);
+  const auto queued = std::find(calls_.begin(), calls_.end(), call);
+  if (queued == calls_.end()) {
+    // It is on its way, in a request that ends at the same deadline.
+    mu_.Await(absl::Condition(&turn));
+    return true;
+  }
+  calls_.erase(queued);
   call->status =
       absl::UnavailableError("an earlier request waits for the engine");
   return false;
