@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
@@ -23,6 +25,7 @@
 #include "test/shared/redis_fixture.h"
 #include "test/shared/redis_server.h"
 #include "test/shared/reply_proxy.h"
+#include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/controller/async_reconcile.h"
 #include "workqueue/controller/controller.h"
@@ -32,6 +35,7 @@
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/snapshot.h"
 #include "workqueue/testing/thread.h"
+#include "workqueue/thread_pool.h"
 
 namespace workqueue::shared_queue_deadline_test {
 namespace {
@@ -362,6 +366,153 @@ TEST_F(SharedQueueDeadlineTest, AReconciliationIsToldThatItsLeaseIsLost) {
     EXPECT_GT(token, 0);
     EXPECT_TRUE(controller->Stop());
   }
+}
+
+// Completes each item when the test says so, on an event loop.
+class AsyncOnALoopTest : public SharedQueueDeadlineTest {
+ protected:
+  void Start(const Options& options) {
+    ThreadPoolOptions loop_options;
+    loop_options.threads = 1;
+    loop_ = *ThreadPool::Create(loop_options);
+    ControllerOptions<std::string> controller_options;
+    controller_options.queue = Create(options);
+    queue_ = static_cast<Queue*>(controller_options.queue.get());
+    controller_options.executor = loop_.get();
+    controller_options.reconcile_async = [this](const std::string& item,
+                                                const AsyncReconcileContext&,
+                                                ReconcileCompletion done) {
+      internal::MutexLock lock(&mu_);
+      if (++calls_[item] > 1) done(absl::OkStatus());
+      done_[item] = std::move(done);
+    };
+    controller_ =
+        *Controller<std::string>::Create(std::move(controller_options));
+    ASSERT_EQ(controller_->Start(), absl::OkStatus());
+  }
+
+  // Adds the items, and blocks until they are in flight.
+  void Begin(const std::vector<std::string>& items) {
+    for (const auto& item : items) EXPECT_TRUE(queue_->Add(item));
+    EXPECT_TRUE(Await([&] {
+      internal::MutexLock lock(&mu_);
+      return done_.size() == items.size();
+    }));
+  }
+
+  // Completes the items on the loop, which must not block. An item begins with
+  // its result.
+  void CompleteAll() {
+    std::map<std::string, ReconcileCompletion> done;
+    {
+      internal::MutexLock lock(&mu_);
+      done = done_;
+    }
+    for (const auto& [item, completion] : done) {
+      const absl::StatusOr<ReconcileResult> result = ResultOf(item);
+      loop_->Execute([completion = completion, result] {
+        EXPECT_TRUE(completion(result));
+      });
+    }
+    ExpectLoopRuns();
+  }
+
+  // The loop runs a task soon. A call of the engine takes far longer.
+  void ExpectLoopRuns() {
+    auto ran = std::make_shared<absl::Notification>();
+    loop_->Execute([ran] { ran->Notify(); });
+    EXPECT_TRUE(ran->WaitForNotificationWithTimeout(kTimeout));
+  }
+
+  static absl::StatusOr<ReconcileResult> ResultOf(const std::string& item) {
+    ReconcileResult result;
+    if (item[0] == 'f') return absl::InternalError("fails");
+    if (item[0] == 'n') return ReconcileResult::NotNow(absl::ZeroDuration());
+    if (item[0] == 'l') result.requeue_after = absl::Hours(1);
+    return result;
+  }
+
+  int CallsOf(const std::string& item) {
+    internal::MutexLock lock(&mu_);
+    return calls_[item];
+  }
+
+  absl::Mutex mu_;
+  std::map<std::string, int> calls_;
+  std::map<std::string, ReconcileCompletion> done_;
+  std::unique_ptr<ThreadPool> loop_;
+  std::unique_ptr<Controller<std::string>> controller_;
+  Queue* queue_ = nullptr;
+};
+
+TEST_F(AsyncOnALoopTest, ACompletionDoesNotWaitForTheServer) {
+  for (const int partitions : {1, kMany}) {
+    Options options = MakeOptions();
+    options.name = absl::StrCat("q", partitions);
+    options.partitions = partitions;
+    options.call_timeout = absl::Minutes(1);
+    calls_.clear();
+    done_.clear();
+    Start(options);
+    Begin({"success", "failure", "later", "not now"});
+    server()->Pause();
+    CompleteAll();
+    server()->Resume();
+    EXPECT_TRUE(Await([this] {
+      const SharedQueueCounts counts = *queue_->Count();
+      return counts.queued + counts.processing + counts.failing == 0 &&
+             counts.waiting == 1;
+    }));
+    EXPECT_EQ(CallsOf("success"), 1);
+    EXPECT_EQ(CallsOf("failure"), 2);
+    EXPECT_EQ(CallsOf("later"), 1);
+    EXPECT_EQ(CallsOf("not now"), 2);
+    EXPECT_TRUE(controller_->Stop());
+    controller_.reset();
+    loop_.reset();
+  }
+}
+
+// More items than threads that call the server.
+TEST_F(AsyncOnALoopTest, WhatTheServerDoesNotTakeIsTriedAgainElsewhere) {
+  Start(MakeOptions());
+  std::vector<std::string> items = {"failure"};
+  for (int i = 0; i < 12; ++i) items.push_back(absl::StrCat("later ", i));
+  Begin(items);
+  server()->Pause();
+  CompleteAll();
+  EXPECT_TRUE(Await([this] { return !controller_->Healthy().ok(); }));
+  ExpectLoopRuns();
+  server()->Resume();
+  EXPECT_TRUE(Await([this] {
+    const auto counts = queue_->Count();
+    return counts.ok() && counts->processing == 0 && counts->waiting == 12;
+  }));
+  for (int i = 0; i < 12; ++i) EXPECT_EQ(CallsOf(absl::StrCat("later ", i)), 1);
+  EXPECT_TRUE(controller_->Stop());
+}
+
+// What is not ended yet ends at a stop.
+TEST_F(AsyncOnALoopTest, TheDestructorWaitsForTheEnds) {
+  Options options = MakeOptions();
+  options.call_timeout = absl::Minutes(1);
+  Start(options);
+  const auto other = Create(options);
+  ASSERT_NE(other, nullptr);
+  std::vector<std::string> items;
+  for (int i = 0; i < 12; ++i) items.push_back(absl::StrCat("success ", i));
+  Begin(items);
+  server()->Pause();
+  CompleteAll();
+  Thread resumer([this] {
+    EXPECT_TRUE(
+        Await([this] { return absl::IsCancelled(controller_->Healthy()); }));
+    server()->Resume();
+  });
+  controller_->Stop(absl::ZeroDuration());
+  resumer.join();
+  controller_.reset();
+  EXPECT_EQ(other->Count()->queued + other->Count()->processing, 0u);
 }
 
 TEST_F(SharedQueueDeadlineTest, AnElectorStopsInTime) {

@@ -123,6 +123,8 @@ class ReconcileCompletion {
   // Ends the reconciliation with `result`, as if a synchronous reconcile
   // function had returned it. The calling thread does what follows: it adds the
   // item again if that is necessary, and submits the next one to the executor.
+  // If the controller's queue is in an engine, as a `SharedQueue` is, threads
+  // of the controller do that, so that this never waits for the engine.
   //
   // Returns true if the controller has taken the result. Returns false, and
   // does nothing else, if the reconciliation is complete already, which the

@@ -293,9 +293,18 @@ class Controller final : private internal::LifecycleClient,
   void AwaitIdle() { lifecycle_.AwaitIdle(); }
 
  private:
+  // The most threads that call a queue on an engine for asynchronous
+  // reconciliations. Such a queue sends one request at a time, with all calls
+  // that wait. So each request ends up to so many items.
+  static constexpr size_t kEngineThreads = 8;
+
   // The other parameters become the members of their names.
   Controller(ControllerOptions<T> options, std::unique_ptr<ThreadPool> pool,
+             std::unique_ptr<ThreadPool> engine_calls,
              std::unique_ptr<Scheduler> deadlines);
+
+  static absl::StatusOr<std::unique_ptr<ThreadPool>> NewPool(
+      const ControllerOptions<T>& options, size_t threads);
 
   // Makes the ledger, unless the queue's engine keeps the failures. `options`
   // have been checked.
@@ -368,6 +377,9 @@ class Controller final : private internal::LifecycleClient,
     queue_errors_.Write([what] { return std::string(what); }, why);
   }
   void AwaitRetry() override { lifecycle_.AwaitRetry(lifecycle_.abandoning()); }
+  void AwaitRetryOfEnd() override {
+    lifecycle_.AwaitRetry(lifecycle_.stopping());
+  }
   void OnItemDone() override { lifecycle_.OnItemDone(); }
   void OnWorkersEnded() override { lifecycle_.OnWorkersEnded(); }
 
@@ -453,6 +465,8 @@ class Controller final : private internal::LifecycleClient,
   // The executor of asynchronous reconciliations, if it is the controller's.
   // Destroyed after the queue, which uses it.
   const std::unique_ptr<ThreadPool> pool_;
+  // Calls the queue for asynchronous reconciliations; null if it has no engine.
+  const std::unique_ptr<ThreadPool> engine_calls_;
   const std::unique_ptr<RateLimitingInterface<T>> queue_;
   // Where the failures are: in the engine of the queue, or in this process. One
   // of these is null.
@@ -490,14 +504,17 @@ Controller<T, Hash, Eq>::Create(ControllerOptions<T> options) {
   if (!status.ok()) return status;
   std::unique_ptr<ThreadPool> pool;
   if (options.reconcile_async != nullptr && options.executor == nullptr) {
-    ThreadPoolOptions pool_options;
-    pool_options.name = options.name;
-    pool_options.threads = options.workers;
-    pool_options.clock = ClockOf(options);
-    pool_options.log_sink = options.log_sink;
-    auto made = ThreadPool::Create(std::move(pool_options));
+    auto made = NewPool(options, options.workers);
     if (!made.ok()) return made.status();
     pool = *std::move(made);
+  }
+  std::unique_ptr<ThreadPool> engine_calls;
+  if (options.reconcile_async != nullptr && options.queue != nullptr &&
+      options.queue->AsSharedFailures() != nullptr) {
+    auto made =
+        NewPool(options, std::min(options.max_in_flight, kEngineThreads));
+    if (!made.ok()) return made.status();
+    engine_calls = *std::move(made);
   }
   std::unique_ptr<Scheduler> deadlines;
   if (options.reconcile_async != nullptr &&
@@ -513,9 +530,21 @@ Controller<T, Hash, Eq>::Create(ControllerOptions<T> options) {
   }
   return internal::CatchAsStatus(
       [&]() -> absl::StatusOr<std::unique_ptr<Controller>> {
-        return absl::WrapUnique(new Controller(
-            std::move(options), std::move(pool), std::move(deadlines)));
+        return absl::WrapUnique(
+            new Controller(std::move(options), std::move(pool),
+                           std::move(engine_calls), std::move(deadlines)));
       });
+}
+
+template <typename T, typename Hash, typename Eq>
+absl::StatusOr<std::unique_ptr<ThreadPool>> Controller<T, Hash, Eq>::NewPool(
+    const ControllerOptions<T>& options, size_t threads) {
+  ThreadPoolOptions pool_options;
+  pool_options.name = options.name;
+  pool_options.threads = threads;
+  pool_options.clock = ClockOf(options);
+  pool_options.log_sink = options.log_sink;
+  return ThreadPool::Create(std::move(pool_options));
 }
 
 template <typename T, typename Hash, typename Eq>
@@ -540,6 +569,7 @@ void Controller<T, Hash, Eq>::MakeLedger(const ControllerOptions<T>& options) {
 template <typename T, typename Hash, typename Eq>
 Controller<T, Hash, Eq>::Controller(ControllerOptions<T> options,
                                     std::unique_ptr<ThreadPool> pool,
+                                    std::unique_ptr<ThreadPool> engine_calls,
                                     std::unique_ptr<Scheduler> deadlines)
     : name_(options.name),
       reconcile_(std::move(options.reconcile)),
@@ -557,6 +587,7 @@ Controller<T, Hash, Eq>::Controller(ControllerOptions<T> options,
              metrics_.wanted()),
       rate_limiter_(RateLimiterOf(options)),
       pool_(std::move(pool)),
+      engine_calls_(std::move(engine_calls)),
       queue_(QueueOf(options)),
       shared_failures_(queue_->AsSharedFailures()),
       kept_adds_(queue_.get(), &queue_errors_),
@@ -631,8 +662,8 @@ void Controller<T, Hash, Eq>::MakeAsyncWorkers(ControllerOptions<T>& options) {
   internal::AsyncClient<T>* const client = this;  // a private base
   async_workers_ = std::make_unique<internal::AsyncWorkers<T>>(
       queue_.get(), pool_ != nullptr ? pool_.get() : options.executor,
-      deadlines_.get(), options.max_in_flight, lifecycle_.abandoning(),
-      std::move(options.reconcile_async), client);
+      engine_calls_.get(), deadlines_.get(), options.max_in_flight,
+      lifecycle_.abandoning(), std::move(options.reconcile_async), client);
 }
 
 template <typename T, typename Hash, typename Eq>

@@ -51,6 +51,12 @@ struct ControllerOptionsBase {
   // The executor that calls `reconcile_async`; null means a new `ThreadPool` of
   // `workers` threads. If given, `workers` must be 1, and `reconcile` empty.
   // Not owned; must outlive the controller.
+  //
+  // With a queue in an engine, as a `SharedQueue`, its tasks do not call the
+  // queue, so it may be an event loop that must not block. Then the controller
+  // has other threads for the calls: 8, or `max_in_flight` if that is less.
+  // With a queue in memory, a task may wait for a second after an error or
+  // exception of the queue.
   Executor* executor = nullptr;
 
   // The clock of the controller; null means the clock of `queue` or, if `queue`

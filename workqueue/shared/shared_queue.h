@@ -176,7 +176,9 @@ class SharedQueue final : public PriorityInterface<T>,
   absl::Status AcquireInto(Lease<T>* lease, absl::Duration timeout) override;
   absl::StatusOr<LeaseBatch<T>> AcquireUpToWithTimeout(
       size_t max, absl::Duration timeout) override;
-  // Ends the lease with a call that blocks.
+  // Ends the lease with a call that blocks. A call on `executor` that gives
+  // back an item which cannot be decoded blocks, too. A `Controller` has
+  // threads for both, so that its executor may be an event loop.
   AcquireId AcquireNextAsync(Lease<T>* lease, Executor* executor,
                              AcquireCallback<T> callback) override;
   bool CancelAcquire(AcquireId id) override { return queue_.CancelAcquire(id); }

@@ -74,8 +74,10 @@ class AsyncClient {
   // Logs an error of the queue.
   virtual void LogQueueError(absl::string_view what,
                              const absl::Status& why) = 0;
-  // Blocks until it is time for a retry, or until `abandoning` is notified.
+  // Block until it is time for a retry, or until `abandoning` is notified or,
+  // at the end of an item, the controller stops.
   virtual void AwaitRetry() = 0;
+  virtual void AwaitRetryOfEnd() = 0;
   // Called when an item is done, and when all workers have ended.
   virtual void OnItemDone() = 0;
   virtual void OnWorkersEnded() = 0;
@@ -90,6 +92,11 @@ class AsyncClient {
 // `max_in_flight` reconciliations are in flight. While there are fewer, one
 // callback waits for the next item.
 //
+// The calls of a queue on an engine may block for as long as the engine does
+// not answer. So they, and the waits for a retry, are tasks of `engine_calls`.
+// The executor and the threads of completions, which may be event loops, only
+// hand over to it.
+//
 // Completions may outlive this object, and are called on any thread. They use
 // it only inside of a gate, which `Close()` closes.
 //
@@ -97,13 +104,16 @@ class AsyncClient {
 template <typename T>
 class AsyncWorkers {
  public:
-  // Nothing is owned; everything must outlive the object. `deadlines` may be
-  // null if the reconciliations have no deadline.
-  AsyncWorkers(Interface<T>* queue, Executor* executor, Scheduler* deadlines,
-               size_t max_in_flight, const absl::Notification& abandoning,
+  // Nothing is owned; everything must outlive the object. `engine_calls` is
+  // null if the queue is in memory. `deadlines` may be null if the
+  // reconciliations have no deadline.
+  AsyncWorkers(Interface<T>* queue, Executor* executor, Executor* engine_calls,
+               Scheduler* deadlines, size_t max_in_flight,
+               const absl::Notification& abandoning,
                AsyncReconcileFunction<T> reconcile, AsyncClient<T>* client)
       : queue_(queue),
         executor_(executor),
+        engine_calls_(engine_calls),
         deadlines_(deadlines),
         max_in_flight_(max_in_flight),
         abandoning_(abandoning),
@@ -132,7 +142,8 @@ class AsyncWorkers {
   // Cancels the reconciliations in flight. `abandoning` has been notified.
   void CancelAll();
 
-  // Blocks until no item is being acquired and no result is being handled. Then
+  // Blocks until no item is being acquired and no result is being handled, also
+  // by `engine_calls`, which ask the engine as long as a call may take. Then
   // gives the items in flight back to the queue. The queue must have been
   // closed, and `CancelAll()` been called.
   void Close();
@@ -159,8 +170,10 @@ class AsyncWorkers {
     Lease<T> lease;
     TaskId deadline;
     bool threw = false;
-    bool cancelled = false;        // is in cancelled_; guarded by mu_
-    std::shared_ptr<Flight> self;  // while in flight; guarded by mu_
+    AfterReconcile after;                // once complete
+    std::shared_ptr<Flight> next_retry;  // in retries_
+    bool cancelled = false;              // is in cancelled_; guarded by mu_
+    std::shared_ptr<Flight> self;        // while in flight; guarded by mu_
 
    private:
     bool LeaseLost() const override {
@@ -207,9 +220,20 @@ class AsyncWorkers {
   // No further item is acquired.
   void StopAcquiring();
 
+  // Calls the reconcile function.
   void Begin(const std::shared_ptr<Flight>& flight);
+  // Returns the executor whose threads call the queue.
+  Executor* caller() const {
+    return engine_calls_ != nullptr ? engine_calls_ : executor_;
+  }
+
   void End(const std::shared_ptr<Flight>& flight,
            const absl::StatusOr<ReconcileResult>& result);
+  // Tasks of `engine_calls`: end the item of `flight`, and try all items again
+  // that the engine did not let end. One task at most waits for that.
+  void CallEnd(const std::shared_ptr<Flight>& flight);
+  void RetryEnds();
+
   // The item of `flight` has been added again, if necessary.
   void EndLease(const std::shared_ptr<Flight>& flight);
 
@@ -218,6 +242,7 @@ class AsyncWorkers {
 
   Interface<T>* const queue_;
   Executor* const executor_;
+  Executor* const engine_calls_;
   Scheduler* const deadlines_;
   const size_t max_in_flight_;
   const absl::Notification& abandoning_;
@@ -234,6 +259,11 @@ class AsyncWorkers {
   bool stopped_acquiring_ ABSL_GUARDED_BY(mu_) = false;
   bool ended_ ABSL_GUARDED_BY(mu_) = false;
   absl::CondVar not_acquiring_;
+  // The number of flights that `engine_calls` have to end, and those of them
+  // that must be tried again.
+  size_t ending_ ABSL_GUARDED_BY(mu_) = 0;
+  std::shared_ptr<Flight> retries_ ABSL_GUARDED_BY(mu_);
+  absl::CondVar none_ending_;
 };
 
 // Implementation details follow.
@@ -242,7 +272,7 @@ template <typename T>
 void AsyncWorkers<T>::Acquire(Lease<T> lease) {
   const absl::Status status = CatchAsStatus([this, &lease] {
     queue_->AcquireNextAsync(
-        &lease, executor_,
+        &lease, caller(),
         [shared = shared_](absl::StatusOr<Lease<T>> acquired) {
           // Open, because Close() waits until nothing is being acquired.
           const Gate::Pass pass(&shared->gate);
@@ -267,7 +297,7 @@ void AsyncWorkers<T>::RetryAcquire(const absl::Status& error) {
       self->Acquire(Lease<T>());
     }
   };
-  SubmitTask(executor_, retry);  // Only a thread of the executor may block.
+  SubmitTask(caller(), retry);  // Only such a thread may block.
 }
 
 template <typename T>
@@ -317,7 +347,14 @@ void AsyncWorkers<T>::OnAcquired(absl::StatusOr<Lease<T>> lease) {
   }
   // Before the reconcile function is called, which may take a while.
   if (acquire) Acquire(Lease<T>());
-  Begin(flight);
+  if (engine_calls_ == nullptr) {
+    Begin(flight);
+    return;
+  }
+  SubmitTask(executor_, [shared = shared_, flight] {
+    const Gate::Pass pass(&shared->gate);
+    if (pass) shared->workers->Begin(flight);
+  });
 }
 
 template <typename T>
@@ -349,20 +386,61 @@ template <typename T>
 void AsyncWorkers<T>::End(const std::shared_ptr<Flight>& flight,
                           const absl::StatusOr<ReconcileResult>& result) {
   if (deadlines_ != nullptr) deadlines_->Cancel(flight->deadline);
-  const AfterReconcile after =
+  flight->after =
       client_.OnEnd(flight->lease, flight->info(), flight->threw, result);
-  if (client_.TryEnd(&flight->lease, after)) {
+  if (engine_calls_ != nullptr) {
+    {
+      MutexLock lock(&mu_);
+      ++ending_;
+    }
+    SubmitTask(engine_calls_, [this, flight] { CallEnd(flight); });
+    return;
+  }
+  if (client_.TryEnd(&flight->lease, flight->after)) {
     EndLease(flight);
     return;
   }
   // The queue does not take the item. Only a thread of the executor may block.
-  const auto retry = [flight, shared = shared_, after] {
+  const auto retry = [flight, shared = shared_] {
     const Gate::Pass pass(&shared->gate);
     if (!pass) return;
-    shared->workers->client_.RetryEnd(&flight->lease, after);
+    shared->workers->client_.RetryEnd(&flight->lease, flight->after);
     shared->workers->EndLease(flight);
   };
   SubmitTask(executor_, retry);
+}
+
+template <typename T>
+void AsyncWorkers<T>::CallEnd(const std::shared_ptr<Flight>& flight) {
+  if (client_.TryEnd(&flight->lease, flight->after)) {
+    EndLease(flight);
+    MutexLock lock(&mu_);
+    if (--ending_ == 0) none_ending_.SignalAll();
+    return;
+  }
+  {
+    MutexLock lock(&mu_);
+    flight->next_retry = std::move(retries_);
+    retries_ = flight;
+    if (flight->next_retry != nullptr) return;
+  }
+  SubmitTask(engine_calls_, [this] { RetryEnds(); });
+}
+
+template <typename T>
+void AsyncWorkers<T>::RetryEnds() {
+  client_.AwaitRetryOfEnd();
+  std::shared_ptr<Flight> flight;
+  {
+    MutexLock lock(&mu_);
+    flight = std::move(retries_);
+  }
+  // When the last one has been submitted, Close() may return.
+  while (flight != nullptr) {
+    std::shared_ptr<Flight> next = std::move(flight->next_retry);
+    SubmitTask(engine_calls_, [this, flight] { CallEnd(flight); });
+    flight = std::move(next);
+  }
 }
 
 template <typename T>
@@ -461,6 +539,10 @@ void AsyncWorkers<T>::Close() {
     while (acquiring_) not_acquiring_.Wait(&mu_);
   }
   shared_->gate.Close();
+  {
+    MutexLock lock(&mu_);
+    while (ending_ > 0) none_ending_.Wait(&mu_);
+  }
   CancelAll();
   while (true) {
     std::shared_ptr<Flight> flight;
