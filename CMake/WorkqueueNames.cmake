@@ -19,6 +19,7 @@ set(WORKQUEUE_NAMES_tracing
 set(WORKQUEUE_NAMES_redis redis_options)
 set(WORKQUEUE_NAMES_shared
   codec list_shared_queues retry_schedule shared_queue shared_queue_options)
+set(WORKQUEUE_NAMES_shared_testing memory_engine)
 set(WORKQUEUE_NAMES_leader_election leader_election_source leader_elector)
 set(WORKQUEUE_NAMES_prometheus prometheus_metrics_provider)
 set(WORKQUEUE_NAMES_opentelemetry opentelemetry_tracer)

@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "workqueue/clock/fake_clock.h"
+#include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/shared_queue.h"
 
 namespace workqueue {
@@ -31,13 +32,15 @@ std::string NewQueueName();
 // Ends the program with a message.
 [[noreturn]] void DieOf(const absl::Status& status);
 
-// Returns options of a new queue on that server. Its time is that of `clock`,
-// and its leases last for ever.
+// Returns options of a new queue on that server, or in `engine` if it is not
+// null. Its time is that of `clock`, and its leases last for ever.
 template <typename T>
-SharedQueueOptions<T> NewSharedQueueOptions(FakeClock* clock) {
+SharedQueueOptions<T> NewSharedQueueOptions(
+    FakeClock* clock, internal::EngineSource* engine = nullptr) {
   SharedQueueOptions<T> options;
   options.name = NewQueueName();
-  options.redis.address = ServerOfThisProgram();
+  options.engine = engine;
+  if (engine == nullptr) options.redis.address = ServerOfThisProgram();
   options.clock = clock;
   options.clock_is_the_servers = true;
   options.lease = absl::InfiniteDuration();

@@ -27,6 +27,8 @@
 #include "workqueue/rate_limiting_queue.h"
 #include "workqueue/shared/retry_schedule.h"
 #include "workqueue/shared/shared_queue.h"
+#include "workqueue/shared/shared_queue_options.h"
+#include "workqueue/shared/testing/memory_engine.h"
 #include "workqueue/snapshot.h"
 
 namespace workqueue::shared_failures_test {
@@ -51,11 +53,16 @@ FailureLedgerOptions AtFailure(int n) {
   return limits;
 }
 
-// Three clients of one queue.
-class SharedFailuresTest : public testing::Test {
+// Three clients of one queue, in memory or in a server.
+class SharedFailuresTest : public testing::TestWithParam<bool> {
  protected:
+  SharedQueueOptions<std::string> NewOptions() {
+    return NewSharedQueueOptions<std::string>(&clock_,
+                                              GetParam() ? &engine_ : nullptr);
+  }
+
   std::unique_ptr<Queue> NewClient() {
-    auto options = NewSharedQueueOptions<std::string>(&clock_);
+    auto options = NewOptions();
     options.name = name_;
     options.lease = kLease;
     return NewSharedQueue(std::move(options));
@@ -93,6 +100,7 @@ class SharedFailuresTest : public testing::Test {
   }
 
   FakeClock clock_;
+  MemoryEngine engine_{&clock_};
   const absl::Time start_ = clock_.TimeNow();
   const std::string name_ = NewQueueName();
   std::unique_ptr<Queue> a_ = NewClient();
@@ -100,7 +108,7 @@ class SharedFailuresTest : public testing::Test {
   std::unique_ptr<Queue> c_ = NewClient();
 };
 
-TEST_F(SharedFailuresTest, TheFailuresOfAllClientsAreOneSeries) {
+TEST_P(SharedFailuresTest, TheFailuresOfAllClientsAreOneSeries) {
   a_->Add("x");
   for (int i = 1; i <= 4; ++i) {
     const Outcome outcome = FailNext(i % 2 == 0 ? *a_ : *b_, AtFailure(5));
@@ -119,7 +127,7 @@ TEST_F(SharedFailuresTest, TheFailuresOfAllClientsAreOneSeries) {
   EXPECT_EQ(a_->NumRequeues("x"), 0);
 }
 
-TEST_F(SharedFailuresTest, ASuccessElsewhereEndsTheSeries) {
+TEST_P(SharedFailuresTest, ASuccessElsewhereEndsTheSeries) {
   for (int change = 0; change < 20; ++change) {
     a_->Add("x");
     EXPECT_FALSE(FailNext(*a_, AtFailure(2)).parked) << change;
@@ -133,7 +141,7 @@ TEST_F(SharedFailuresTest, ASuccessElsewhereEndsTheSeries) {
   EXPECT_EQ(a_->Numbers()->failing, 0u);
 }
 
-TEST_F(SharedFailuresTest, OfAnItemEachClientTellsTheSame) {
+TEST_P(SharedFailuresTest, OfAnItemEachClientTellsTheSame) {
   a_->AddWithOptions({.after = std::nullopt, .priority = 3}, {"x"});
   FailNext(*a_, {}, "one\nline");
   clock_.Step(kFirstRetry);
@@ -158,7 +166,7 @@ TEST_F(SharedFailuresTest, OfAnItemEachClientTellsTheSame) {
   EXPECT_TRUE(absl::IsNotFound(c_->Find("x").status()));
 }
 
-TEST_F(SharedFailuresTest, TheItemsThatFailMostComeFirst) {
+TEST_P(SharedFailuresTest, TheItemsThatFailMostComeFirst) {
   for (const char* item : {"once", "later", "most"}) {
     a_->Add(item);
     FailNext(*a_);
@@ -180,7 +188,7 @@ TEST_F(SharedFailuresTest, TheItemsThatFailMostComeFirst) {
   EXPECT_EQ(c_->Numbers()->failing, 3u);
 }
 
-TEST_F(SharedFailuresTest, ItemsAreParkedAfterSomeTime) {
+TEST_P(SharedFailuresTest, ItemsAreParkedAfterSomeTime) {
   FailureLedgerOptions limits;
   limits.max_failing_time = absl::Hours(1);
   a_->Add("x");
@@ -191,7 +199,7 @@ TEST_F(SharedFailuresTest, ItemsAreParkedAfterSomeTime) {
   EXPECT_TRUE(FailNext(*c_, limits).parked);
 }
 
-TEST_F(SharedFailuresTest, WhileTheMostAreParkedOthersAreRetried) {
+TEST_P(SharedFailuresTest, WhileTheMostAreParkedOthersAreRetried) {
   FailureLedgerOptions limits = AtFailure(1);
   limits.max_parked = 1;
   a_->AddAll({"x", "y"});
@@ -203,7 +211,7 @@ TEST_F(SharedFailuresTest, WhileTheMostAreParkedOthersAreRetried) {
   EXPECT_TRUE(FailNext(*b_, limits).parked) << "at its next failure";
 }
 
-TEST_F(SharedFailuresTest, AnyClientPutsParkedItemsBack) {
+TEST_P(SharedFailuresTest, AnyClientPutsParkedItemsBack) {
   a_->AddAll({"x", "y", "z"});
   for (Queue* client : {a_.get(), b_.get(), c_.get()}) {
     FailNext(*client, AtFailure(1));
@@ -224,7 +232,7 @@ TEST_F(SharedFailuresTest, AnyClientPutsParkedItemsBack) {
   EXPECT_EQ(Parked(), "");
 }
 
-TEST_F(SharedFailuresTest, AnAddPutsAnItemBack) {
+TEST_P(SharedFailuresTest, AnAddPutsAnItemBack) {
   for (const bool waits : {false, true}) {
     a_->Add("x");
     EXPECT_TRUE(FailNext(*a_, AtFailure(1)).parked);
@@ -242,7 +250,7 @@ TEST_F(SharedFailuresTest, AnAddPutsAnItemBack) {
   }
 }
 
-TEST_F(SharedFailuresTest, SoDoesAnAddDuringTheProcessing) {
+TEST_P(SharedFailuresTest, SoDoesAnAddDuringTheProcessing) {
   a_->Add("x");
   auto lease = a_->TryAcquire();
   ASSERT_TRUE(lease.ok());
@@ -255,7 +263,7 @@ TEST_F(SharedFailuresTest, SoDoesAnAddDuringTheProcessing) {
   EXPECT_EQ(b_->Get(), "x");
 }
 
-TEST_F(SharedFailuresTest, AnAddDoesNotIfItMustNot) {
+TEST_P(SharedFailuresTest, AnAddDoesNotIfItMustNot) {
   FailureLedgerOptions limits = AtFailure(1);
   limits.unpark_on_add = false;
   a_->Add("x");
@@ -276,7 +284,7 @@ TEST_F(SharedFailuresTest, AnAddDoesNotIfItMustNot) {
   EXPECT_EQ(c_->Len(), 1u);
 }
 
-TEST_F(SharedFailuresTest, AChangeDuringAFailureIsTriedAtOnce) {
+TEST_P(SharedFailuresTest, AChangeDuringAFailureIsTriedAtOnce) {
   a_->Add("x");
   auto lease = a_->TryAcquire();
   ASSERT_TRUE(lease.ok());
@@ -285,7 +293,7 @@ TEST_F(SharedFailuresTest, AChangeDuringAFailureIsTriedAtOnce) {
   EXPECT_EQ(b_->Get(), "x");
 }
 
-TEST_F(SharedFailuresTest, ALostLeaseCountsOnce) {
+TEST_P(SharedFailuresTest, ALostLeaseCountsOnce) {
   a_->Add("x");
   auto lease = a_->TryAcquire();
   ASSERT_TRUE(lease.ok());
@@ -293,7 +301,7 @@ TEST_F(SharedFailuresTest, ALostLeaseCountsOnce) {
   auto other = NewClient();
   ASSERT_TRUE(lease->token() > 0);
   {
-    auto options = NewSharedQueueOptions<std::string>(&clock_);
+    auto options = NewOptions();
     options.name = name_;
     FakeClock ahead;
     ahead.Step(clock_.TimeNow() - ahead.TimeNow() + 2 * kLease);
@@ -310,7 +318,7 @@ TEST_F(SharedFailuresTest, ALostLeaseCountsOnce) {
   }
 }
 
-TEST_F(SharedFailuresTest, AnErrorChoosesTheDelay) {
+TEST_P(SharedFailuresTest, AnErrorChoosesTheDelay) {
   a_->Add("x");
   auto lease = a_->TryAcquire();
   ASSERT_TRUE(lease.ok());
@@ -319,7 +327,7 @@ TEST_F(SharedFailuresTest, AnErrorChoosesTheDelay) {
   EXPECT_EQ(b_->Find("x")->next_try_at, start_ + absl::Seconds(7));
 }
 
-TEST_F(SharedFailuresTest, AfterAShutdownNothingIsTriedAgain) {
+TEST_P(SharedFailuresTest, AfterAShutdownNothingIsTriedAgain) {
   a_->AddAll({"x", "y"});
   auto lease = a_->TryAcquire();
   ASSERT_TRUE(FailNext(*b_, AtFailure(1)).parked);
@@ -332,7 +340,7 @@ TEST_F(SharedFailuresTest, AfterAShutdownNothingIsTriedAgain) {
   EXPECT_TRUE(*a_->Unpark("y"));
 }
 
-TEST_F(SharedFailuresTest, WrongArgumentsAreNamed) {
+TEST_P(SharedFailuresTest, WrongArgumentsAreNamed) {
   a_->Add("x");
   auto lease = a_->TryAcquire();
   const auto fail = [&](Queue& queue, const FailureLedgerOptions& limits) {
@@ -347,8 +355,8 @@ TEST_F(SharedFailuresTest, WrongArgumentsAreNamed) {
 }
 
 // A queue of several partitions is one to those who look.
-TEST_F(SharedFailuresTest, PartitionsHaveOneList) {
-  auto options = NewSharedQueueOptions<std::string>(&clock_);
+TEST_P(SharedFailuresTest, PartitionsHaveOneList) {
+  auto options = NewOptions();
   options.partitions = 4;
   const auto queue = NewSharedQueue(std::move(options));
   std::string expected;
@@ -373,7 +381,7 @@ TEST_F(SharedFailuresTest, PartitionsHaveOneList) {
 }
 
 // A shared queue does what a `FailureLedger` does beside a queue in memory.
-TEST_F(SharedFailuresTest, AgreesWithALedgerInMemory) {
+TEST_P(SharedFailuresTest, AgreesWithALedgerInMemory) {
   for (unsigned seed = 0; seed < 4; ++seed) {
     std::mt19937 random(seed);
     const auto below = [&random](int n) {
@@ -394,7 +402,7 @@ TEST_F(SharedFailuresTest, AgreesWithALedgerInMemory) {
         std::make_unique<RateLimitingQueue<std::string>>(std::move(options));
     const auto ledger = *FailureLedger<std::string>::Create(limits);
 
-    auto shared_options = NewSharedQueueOptions<std::string>(&clock_);
+    auto shared_options = NewOptions();
     shared_options.retry_schedule = *ExponentialRetrySchedule(delay, 8 * delay);
     const auto shared = NewSharedQueue(std::move(shared_options));
 
@@ -472,6 +480,8 @@ TEST_F(SharedFailuresTest, AgreesWithALedgerInMemory) {
     EXPECT_EQ(in_memory, in_engine);
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(InMemory, SharedFailuresTest, testing::Bool());
 
 }  // namespace
 }  // namespace workqueue::shared_failures_test

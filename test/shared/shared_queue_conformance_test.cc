@@ -1,7 +1,8 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Replays the recorded traces of client-go's queues on a `SharedQueue`.
+// Replays the recorded traces of client-go's queues on a `SharedQueue`, in a
+// server and in memory.
 
 #include <filesystem>
 #include <fstream>
@@ -21,6 +22,7 @@
 #include "test/shared/new_shared_queue.h"
 #include "workqueue/shared/retry_schedule.h"
 #include "workqueue/shared/shared_queue.h"
+#include "workqueue/shared/testing/memory_engine.h"
 
 namespace conformance::shared_queue_conformance_test {
 namespace {
@@ -34,9 +36,11 @@ constexpr int kFailures = 200;
 
 class SharedQueueSubject final : public QueueSubject {
  public:
-  SharedQueueSubject(const Header& header, RetrySchedule schedule)
-      : QueueSubject(header) {
-    auto options = workqueue::NewSharedQueueOptions<Item>(clock());
+  SharedQueueSubject(const Header& header, RetrySchedule schedule,
+                     bool in_memory)
+      : QueueSubject(header), engine_(clock()) {
+    auto options = workqueue::NewSharedQueueOptions<Item>(
+        clock(), in_memory ? &engine_ : nullptr);
     options.metrics_provider = metrics_provider();
     if (!schedule.empty()) options.retry_schedule = std::move(schedule);
     queue_ = workqueue::NewSharedQueue(std::move(options));
@@ -46,10 +50,11 @@ class SharedQueueSubject final : public QueueSubject {
   }
 
  private:
+  workqueue::MemoryEngine engine_;
   std::unique_ptr<SharedQueue<Item>> queue_;
 };
 
-SubjectOr NewSharedQueueSubject(const Header& header) {
+SubjectOr NewSharedQueueSubject(const Header& header, bool in_memory) {
   RetrySchedule schedule;
   if (!header.limiter.empty()) {
     auto limiter = ParseLimiter(header.limiter);
@@ -58,10 +63,13 @@ SubjectOr NewSharedQueueSubject(const Header& header) {
       schedule.push_back((*limiter)->When("item"));
     }
   }
-  return std::make_unique<SharedQueueSubject>(header, std::move(schedule));
+  return std::make_unique<SharedQueueSubject>(header, std::move(schedule),
+                                              in_memory);
 }
 
-TEST(SharedQueueConformanceTest, BehavesAsClientGoWasRecorded) {
+class SharedQueueConformanceTest : public testing::TestWithParam<bool> {};
+
+TEST_P(SharedQueueConformanceTest, BehavesAsClientGoWasRecorded) {
   int traces = 0;
   for (const auto& entry :
        std::filesystem::directory_iterator("test/conformance/traces")) {
@@ -72,12 +80,16 @@ TEST(SharedQueueConformanceTest, BehavesAsClientGoWasRecorded) {
                                absl::StrContains(trace, "queue ratelimiting");
     if (!is_of_a_queue) continue;
     ++traces;
-    const Outcome outcome = Replay(trace, NewSharedQueueSubject);
+    const Outcome outcome = Replay(trace, [](const Header& header) {
+      return NewSharedQueueSubject(header, GetParam());
+    });
     EXPECT_EQ(outcome.kind, Outcome::Kind::kAsRecorded)
         << entry.path() << ":" << outcome.line << ": " << outcome.message;
   }
   EXPECT_GT(traces, 30);
 }
+
+INSTANTIATE_TEST_SUITE_P(InMemory, SharedQueueConformanceTest, testing::Bool());
 
 }  // namespace
 }  // namespace conformance::shared_queue_conformance_test

@@ -1,7 +1,8 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A `SharedQueue` beside the model of a `RateLimitingQueue`.
+// A `SharedQueue` beside the model of a `RateLimitingQueue`: in a server, and
+// in memory.
 
 #include <memory>
 #include <string>
@@ -17,13 +18,16 @@
 #include "workqueue/interfaces.h"
 #include "workqueue/shared/retry_schedule.h"
 #include "workqueue/shared/shared_queue.h"
+#include "workqueue/shared/testing/memory_engine.h"
 
 namespace reference {
 namespace {
 
-std::unique_ptr<workqueue::RateLimitingInterface<int>> Make(
-    workqueue::FakeClock* clock, absl::Duration base_delay) {
-  auto options = workqueue::NewSharedQueueOptions<int>(clock);
+using Queue = std::unique_ptr<workqueue::RateLimitingInterface<int>>;
+
+Queue MakeIn(workqueue::MemoryEngine* engine, workqueue::FakeClock* clock,
+             absl::Duration base_delay) {
+  auto options = workqueue::NewSharedQueueOptions<int>(clock, engine);
   // A limiter whose base is zero never delays. Its maximum is for delays that
   // the caller gives: no run has so many failures of an item that it is reached
   // otherwise.
@@ -37,12 +41,22 @@ std::unique_ptr<workqueue::RateLimitingInterface<int>> Make(
   return workqueue::NewSharedQueue(std::move(options));
 }
 
+Queue MakeInServer(workqueue::FakeClock* clock, absl::Duration base_delay) {
+  return MakeIn(nullptr, clock, base_delay);
+}
+
+Queue MakeInMemory(workqueue::FakeClock* clock, absl::Duration base_delay) {
+  workqueue::MemoryEngine engine(clock);
+  return MakeIn(&engine, clock, base_delay);
+}
+
 // The engine's time does not go back, and has 100 days. An item that has been
 // handed out for a callback, and that the callback has not taken yet, counts in
 // the engine as being processed: if it is added, it is queued again.
+template <Queue (*make)(workqueue::FakeClock*, absl::Duration)>
 std::string Run(Choices choices, std::string* log) {
   choices.LimitSteps(absl::ZeroDuration(), absl::Minutes(30));
-  return RunRateLimitingQueue("SharedQueue", Make, /*shared=*/true, choices,
+  return RunRateLimitingQueue("SharedQueue", make, /*shared=*/true, choices,
                               log);
 }
 
@@ -50,7 +64,10 @@ std::string Run(Choices choices, std::string* log) {
 
 // The runs of that corpus have the same operations.
 std::vector<Subject> AllSubjects() {
-  return {{"shared_queue", Run, /*slowness=*/100, "rate_limiting_queue"}};
+  return {{"shared_queue", Run<MakeInServer>, /*slowness=*/100,
+           "rate_limiting_queue"},
+          {"shared_queue_in_memory", Run<MakeInMemory>, /*slowness=*/20,
+           "rate_limiting_queue"}};
 }
 
 }  // namespace reference

@@ -22,6 +22,11 @@
 #include "workqueue/timer/queue_clock.h"
 
 namespace workqueue {
+namespace internal {
+
+class EngineSource;
+
+}  // namespace internal
 
 // SharedQueueOptionsBase
 //
@@ -107,6 +112,11 @@ struct SharedQueueOptionsBase {
   // to the nanosecond. The clock must read less than 100 days after the Unix
   // epoch, as a `FakeClock` does.
   bool clock_is_the_servers = false;
+
+  // For tests: a `MemoryEngine`, which has the queue in the place of a server.
+  // Then `redis` and `clock_is_the_servers` mean nothing. Is used by `Create()`
+  // only. Null means a server.
+  internal::EngineSource* engine = nullptr;
 };
 
 // SharedQueueOptions

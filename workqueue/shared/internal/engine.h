@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -265,6 +266,28 @@ class Engine {
   virtual absl::Status Listen(EngineListener* listener,
                               absl::Time deadline) = 0;
   virtual void StopListening() = 0;
+
+  // Returns which of the engine's settings do not keep the promises of a shared
+  // queue, as one line for people; empty if none is known.
+  virtual absl::StatusOr<std::string> CheckSettings(absl::Time /*deadline*/) {
+    return std::string();
+  }
+};
+
+// EngineSource
+//
+// Makes the engines of queues.
+//
+// Thread-safe.
+class EngineSource {
+ public:
+  virtual ~EngineSource() = default;
+
+  // Returns the engine of the queue, or of one of its `partitions`, of that
+  // name, for a process that is called `client_name`.
+  virtual std::unique_ptr<Engine> NewEngine(const std::string& name,
+                                            size_t partitions,
+                                            const std::string& client_name) = 0;
 };
 
 }  // namespace internal

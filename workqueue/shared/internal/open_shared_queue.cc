@@ -89,18 +89,29 @@ absl::Status TellProblem(const SharedQueueOptionsBase& options,
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::unique_ptr<Engine>> NewEngine(
+    const SharedQueueOptionsBase& options, size_t i) {
+  const size_t n = static_cast<size_t>(options.partitions);
+  const std::string name = PartitionName(options.name, i, n);
+  if (options.engine != nullptr) {
+    return options.engine->NewEngine(name, n, options.client_name);
+  }
+  auto engine = RedisEngine::Create(name, n, options.redis);
+  if (!engine.ok()) return engine.status();
+  return *std::move(engine);
+}
+
 std::unique_ptr<SharedQueueCore> NewPartition(
     const SharedQueueOptionsBase& options, size_t i,
-    std::unique_ptr<RedisEngine> engine,
+    std::unique_ptr<Engine> engine,
     const std::optional<EngineOperation>& set_groups) {
   SharedQueueCore::Options core;
   core.name = options.partitions == 1 ? options.name
                                       : absl::StrCat(options.name, "/", i);
-  core.client_name = options.client_name.empty()
-                         ? absl::StrCat(HostName(), "/", getpid())
-                         : options.client_name;
+  core.client_name = options.client_name;
   core.loop = options.clock.LoopOrNew(options.name);
-  core.engine_uses_clock = options.clock_is_the_servers;
+  core.engine_uses_clock =
+      options.clock_is_the_servers || options.engine != nullptr;
   core.lease = options.lease;
   core.call_timeout = options.call_timeout;
   core.retry_schedule = options.retry_schedule;
@@ -117,10 +128,9 @@ absl::Status OpenPartitions(const SharedQueueOptionsBase& options,
   const absl::Time deadline =
       Clock::GetRealClock()->TimeNow() + options.call_timeout;
   const size_t n = static_cast<size_t>(options.partitions);
-  std::vector<std::unique_ptr<RedisEngine>> engines;
+  std::vector<std::unique_ptr<Engine>> engines;
   for (size_t i = 0; i < n; ++i) {
-    auto engine = RedisEngine::Create(PartitionName(options.name, i, n), n,
-                                      options.redis);
+    auto engine = NewEngine(options, i);
     if (!engine.ok()) return engine.status();
     engines.push_back(*std::move(engine));
   }
@@ -154,6 +164,9 @@ absl::StatusOr<std::unique_ptr<SharedQueueParts>> OpenSharedQueue(
     const SharedQueueOptionsBase& given,
     const std::optional<EngineOperation>& set_groups) {
   SharedQueueOptionsBase options = given;
+  if (options.client_name.empty()) {
+    options.client_name = absl::StrCat(HostName(), "/", getpid());
+  }
   absl::Status status = Check(options);
   if (!status.ok()) return status;
   auto redis = PlainRedisOptions(std::move(options.redis));

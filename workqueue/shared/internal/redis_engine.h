@@ -56,10 +56,7 @@ class RedisEngine final : public Engine {
       const EngineSnapshotRequest& request, absl::Time deadline) override;
   absl::Status Listen(EngineListener* listener, absl::Time deadline) override;
   void StopListening() override;
-
-  // Returns which of the server's settings do not keep the promises of a shared
-  // queue, as one line for people; empty if none is known.
-  absl::StatusOr<std::string> CheckSettings(absl::Time deadline);
+  absl::StatusOr<std::string> CheckSettings(absl::Time deadline) override;
 
  private:
   enum Key { kMeta };  // The others are those of the script.

@@ -1,0 +1,315 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tests what a test can let happen to a fleet on a `MemoryEngine`. That queues
+// behave there as in a server is tested where both are.
+
+#include "workqueue/shared/testing/memory_engine.h"
+
+#include <chrono>  // NOLINT(build/c++11)
+#include <cstddef>
+#include <cstdint>
+#include <future>  // NOLINT(build/c++11)
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+#include "workqueue/clock/fake_clock.h"
+#include "workqueue/lease.h"
+#include "workqueue/shared/shared_queue.h"
+#include "workqueue/shared/shared_queue_options.h"
+#include "workqueue/testing/manual_executor.h"
+#include "workqueue/testing/thread.h"
+
+namespace workqueue::memory_engine_test {
+namespace {
+
+using Queue = SharedQueue<std::string>;
+using Faults = MemoryEngine::Faults;
+
+constexpr absl::Duration kLease = absl::Seconds(30);
+
+// Two processes of a fleet.
+class MemoryEngineTest : public testing::Test {
+ protected:
+  MemoryEngineTest()
+      : a_(*Queue::Create(Options("a"))), b_(*Queue::Create(Options("b"))) {}
+
+  SharedQueueOptions<std::string> Options(const std::string& process) {
+    SharedQueueOptions<std::string> options;
+    options.name = "pods";
+    options.client_name = process;
+    options.clock = &clock_;
+    options.engine = &engine_;
+    options.lease = kLease;
+    options.call_timeout = absl::Hours(1);  // No test waits for it.
+    return options;
+  }
+
+  static absl::Status Add(Queue& queue, const std::string& item) {
+    return queue.AddItems({}, {item});
+  }
+
+  // The number of items, as `b` sees it.
+  size_t Queued() { return b_->Count()->queued; }
+
+  // Lets `queue` wait for an item, which `executor` is to receive.
+  void Wait(Queue& queue, ManualExecutor* executor) {
+    queue.AcquireAsync(executor, [this](absl::StatusOr<Lease<std::string>> it) {
+      received_ = it.ok() ? **it : it.status().ToString();
+    });
+    Deliver();
+  }
+
+  // `a` adds an item, on a thread that sleeps in that call.
+  std::future<absl::Status> AddSlowly() {
+    Deliver();
+    const size_t waiters = clock_.NumWaiters();
+    auto added = Async([this] { return Add(*a_, "x"); });
+    clock_.AwaitWaiters(waiters + 1);
+    return added;
+  }
+
+  // Returns when everything has come to its process.
+  void Deliver() { clock_.Step(absl::ZeroDuration()); }
+
+  FakeClock clock_;
+  MemoryEngine engine_{&clock_};
+  ManualExecutor of_a_, of_b_;
+  std::string received_;
+  std::unique_ptr<Queue> a_, b_;
+};
+
+TEST_F(MemoryEngineTest, AnItemIsPushedToAProcessThatWaits) {
+  Wait(*b_, &of_b_);
+  EXPECT_EQ(of_b_.size(), 0u);
+  EXPECT_TRUE(a_->Add("x"));
+  Deliver();
+  of_b_.RunAll();
+  EXPECT_EQ(received_, "x");
+}
+
+TEST_F(MemoryEngineTest, QueuesOfOtherNamesAreOthers) {
+  auto options = Options("c");
+  options.name = "nodes";
+  const auto other = *Queue::Create(std::move(options));
+  EXPECT_TRUE(other->Add("x"));
+  EXPECT_EQ(Queued(), 0u);
+}
+
+TEST_F(MemoryEngineTest, RefusesWhatItCannotDo) {
+  auto options = Options("c");
+  options.partitions = 2;
+  EXPECT_EQ(Queue::Create(options).status(),
+            absl::FailedPreconditionError(
+                "the queue has 1 partitions, and this client has 2"));
+  options.partitions = 1;
+  options.fair.max_retries_in_process = 1;
+  EXPECT_EQ(Queue::Create(options).status(),
+            absl::UnimplementedError("fair is given; a MemoryEngine has none"));
+}
+
+TEST_F(MemoryEngineTest, WhileItIsAwayNothingChanges) {
+  Faults away;
+  away.away = true;
+  engine_.SetFaults(away);
+  EXPECT_TRUE(absl::IsUnavailable(Add(*a_, "x")));
+  EXPECT_TRUE(absl::IsUnavailable(a_->TryAcquire().status()));
+  EXPECT_TRUE(absl::IsUnavailable(a_->TakeSnapshot().status()));
+  EXPECT_TRUE(absl::IsUnavailable(Queue::Create(Options("c")).status()));
+  EXPECT_FALSE(a_->Healthy().ok());
+  engine_.SetFaults({});
+  EXPECT_EQ(Queued(), 0u);
+  EXPECT_TRUE(a_->Add("x"));
+  EXPECT_TRUE(a_->Healthy().ok());
+  EXPECT_EQ(Queued(), 1u);
+}
+
+TEST_F(MemoryEngineTest, AProcessThatIsCutOffReceivesNothing) {
+  Wait(*a_, &of_a_);
+  Wait(*b_, &of_b_);  // after the other one
+  Faults cut_off;
+  cut_off.away = true;
+  engine_.SetFaults(cut_off, "a");
+  EXPECT_TRUE(absl::IsUnavailable(Add(*a_, "x")));
+  const auto other = *Queue::Create(Options("c"));
+  EXPECT_TRUE(other->Add("x"));  // It would go to `a`, whose turn it is.
+  Deliver();
+  EXPECT_EQ(of_a_.size(), 0u);
+  of_b_.RunAll();
+  EXPECT_EQ(received_, "x");
+  // Its worker still waits when it is back.
+  engine_.SetFaults({}, "a");
+  Deliver();
+  EXPECT_TRUE(other->Add("y"));
+  Deliver();
+  of_a_.RunAll();
+  EXPECT_EQ(received_, "y");
+}
+
+TEST_F(MemoryEngineTest, FaultsOfAllReplaceThoseOfOne) {
+  Faults away;
+  away.away = true;
+  engine_.SetFaults(away, "a");
+  engine_.SetFaults({});
+  EXPECT_TRUE(a_->Add("x"));
+}
+
+TEST_F(MemoryEngineTest, ARequestOrItsAnswerIsLost) {
+  Faults loses;
+  loses.loses_requests = true;
+  engine_.SetFaults(loses, "a");
+  EXPECT_TRUE(absl::IsUnknown(Add(*a_, "x")));
+  EXPECT_EQ(Queued(), 0u);
+  loses.loses_requests = false;
+  loses.loses_answers = true;
+  engine_.SetFaults(loses, "a");
+  EXPECT_TRUE(absl::IsUnknown(Add(*a_, "x")));
+  EXPECT_EQ(Queued(), 1u);
+  EXPECT_TRUE(absl::IsUnknown(a_->TakeSnapshot().status()));
+}
+
+// The item is handed out, and nobody hears of it.
+TEST_F(MemoryEngineTest, ALostItemComesBackAfterItsLease) {
+  EXPECT_TRUE(b_->Add("x"));
+  Faults loses;
+  loses.loses_answers = true;
+  engine_.SetFaults(loses, "a");
+  EXPECT_TRUE(absl::IsUnknown(a_->TryAcquire().status()));
+  engine_.SetFaults({});
+  EXPECT_TRUE(absl::IsDeadlineExceeded(b_->TryAcquire().status()));
+  clock_.Step(kLease);
+  clock_.Step(absl::Milliseconds(5));
+  EXPECT_TRUE(b_->TryAcquire().ok());
+  EXPECT_EQ(b_->NumRequeues("x"), 1);
+}
+
+TEST_F(MemoryEngineTest, WhatAddsFindsTheMemoryFull) {
+  EXPECT_TRUE(a_->Add("x"));
+  Faults full;
+  full.full = true;
+  engine_.SetFaults(full);
+  EXPECT_TRUE(absl::IsResourceExhausted(Add(*a_, "y")));
+  auto lease = b_->TryAcquire();
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  EXPECT_TRUE(lease->Done());
+  EXPECT_EQ(Queued(), 0u);
+}
+
+TEST_F(MemoryEngineTest, ARequestIsSlow) {
+  Faults slow;
+  slow.request_delay = absl::Seconds(2);
+  engine_.SetFaults(slow, "a");
+  auto added = AddSlowly();
+  clock_.Step(absl::Seconds(2) - absl::Nanoseconds(1));
+  EXPECT_EQ(Queued(), 0u);
+  clock_.Step(absl::Nanoseconds(1));
+  EXPECT_TRUE(added.get().ok());
+  EXPECT_EQ(Queued(), 1u);
+}
+
+TEST_F(MemoryEngineTest, AnAnswerIsSlow) {
+  Faults slow;
+  slow.answer_delay = absl::InfiniteDuration();
+  engine_.SetFaults(slow, "a");
+  auto added = AddSlowly();
+  EXPECT_EQ(Queued(), 1u);
+  EXPECT_EQ(added.wait_for(std::chrono::seconds(0)),
+            std::future_status::timeout);
+  engine_.SetFaults({});
+  EXPECT_TRUE(added.get().ok());
+}
+
+TEST_F(MemoryEngineTest, AnAnswerDoesNotComeIfTheEngineGoesAway) {
+  Faults slow;
+  slow.answer_delay = absl::Seconds(2);
+  engine_.SetFaults(slow, "a");
+  auto added = AddSlowly();
+  Faults away;
+  away.away = true;
+  engine_.SetFaults(away, "a");
+  EXPECT_TRUE(absl::IsUnknown(added.get()));
+  EXPECT_EQ(Queued(), 1u);
+}
+
+TEST_F(MemoryEngineTest, ARestartLosesConnectionsOnly) {
+  EXPECT_TRUE(a_->Add("x"));
+  auto lease = a_->TryAcquire();
+  ASSERT_TRUE(lease.ok());
+  Wait(*b_, &of_b_);
+  engine_.Restart();
+  Deliver();
+  EXPECT_TRUE(a_->Add("y"));
+  Deliver();
+  of_b_.RunAll();
+  EXPECT_EQ(received_, "y");
+  EXPECT_TRUE(lease->Done());
+}
+
+TEST_F(MemoryEngineTest, AfterARestartLeasesGetTime) {
+  EXPECT_TRUE(a_->Add("x"));
+  auto lease = a_->TryAcquire();
+  ASSERT_TRUE(lease.ok());
+  Faults away;
+  away.away = true;
+  engine_.SetFaults(away);
+  clock_.Step(kLease);
+  engine_.Restart();
+  engine_.SetFaults({});
+  Deliver();
+  EXPECT_EQ(b_->Count()->processing, 1u) << "nobody could renew it";
+  EXPECT_TRUE(lease->Done());
+}
+
+TEST_F(MemoryEngineTest, WithoutItsDataTheEngineIsEmpty) {
+  a_->Add("x");
+  a_->AddAfter("later", absl::Hours(1));
+  auto lease = a_->TryAcquire();
+  ASSERT_TRUE(lease.ok());
+  const int64_t token = lease->token();
+  b_->ShutDown();
+  engine_.LoseData();
+  Deliver();
+  EXPECT_EQ(b_->Count()->waiting, 0u);
+  EXPECT_FALSE(a_->ShuttingDown());
+  EXPECT_FALSE(lease->Done());
+  clock_.Step(absl::Nanoseconds(10));
+  EXPECT_TRUE(b_->Add("x"));
+  auto again = a_->TryAcquire();
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_GT(again->token(), token);
+}
+
+// A chapter of the guide.
+TEST(MemoryEngineGuideTest, AProcessIsCutOff) {
+  workqueue::FakeClock clock;
+  workqueue::MemoryEngine engine(&clock);
+  const auto start = [&](const std::string& process) {
+    workqueue::SharedQueueOptions<std::string> options;
+    options.name = "pods";
+    options.client_name = process;
+    options.clock = &clock;
+    options.engine = &engine;
+    return *workqueue::SharedQueue<std::string>::Create(std::move(options));
+  };
+  auto a = start("a");
+  auto b = start("b");
+  a->Add("default/web");
+  workqueue::Lease<std::string> lease = *a->Acquire();
+
+  workqueue::MemoryEngine::Faults cut_off;
+  cut_off.away = true;
+  engine.SetFaults(cut_off, "a");
+  clock.Step(absl::Seconds(30));
+  EXPECT_TRUE(lease.lost());
+  clock.Step(absl::Milliseconds(5));  // the delay of the first retry
+  EXPECT_EQ(**b->TryAcquire(), "default/web");
+  EXPECT_FALSE(lease.Done());
+}
+
+}  // namespace
+}  // namespace workqueue::memory_engine_test
