@@ -102,22 +102,22 @@ void ReplyProxy::Accept() {
       shutdown(client, SHUT_RDWR);
       continue;
     }
-    ++accepted_;
-    relays_.emplace_back([=] { Relay(client, server, false); });
-    relays_.emplace_back([=] { Relay(server, client, true); });
+    const int i = accepted_++;
+    relays_.emplace_back([=] { Relay(client, server, i, false); });
+    relays_.emplace_back([=] { Relay(server, client, i, true); });
   }
 }
 
-void ReplyProxy::Relay(int from, int to, bool replies) {
+void ReplyProxy::Relay(int from, int to, int connection, bool replies) {
   runs_this_thread = true;
   while (true) {
     pollfd ready = {from, POLLIN, 0};
-    // The replies that it holds back fill the network.
-    if (!replies && holds_ && !stopping_) {
+    if (poll(&ready, 1, 10) == 0) continue;
+    // What it holds back fills the network.
+    if (!replies && connection < held_ && !stopping_) {
       Clock::GetRealClock()->Sleep(absl::Milliseconds(1));
       continue;
     }
-    if (poll(&ready, 1, 10) == 0) continue;
     char buffer[65536];
     const ssize_t size = recv(from, buffer, sizeof(buffer), 0);
     if (size <= 0) break;
@@ -129,7 +129,8 @@ void ReplyProxy::Relay(int from, int to, bool replies) {
     Write(to, bytes, replies);
   }
   shutdown(from, SHUT_RDWR);
-  shutdown(to, SHUT_RDWR);
+  // A server still replies to a client that is gone.
+  shutdown(to, replies ? SHUT_RDWR : SHUT_WR);
 }
 
 void ReplyProxy::Write(int to, absl::string_view bytes, bool slowly) const {

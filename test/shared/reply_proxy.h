@@ -12,6 +12,7 @@
 #define WORKQUEUE_TEST_SHARED_REPLY_PROXY_H_
 
 #include <atomic>
+#include <climits>
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -55,7 +56,10 @@ class ReplyProxy {
   void Drip(bool drips) { drips_ = drips; }
 
   // Whether what clients send stays in the network from now on.
-  void Hold(bool holds) { holds_ = holds; }
+  void Hold(bool holds) { held_ = holds ? INT_MAX : 0; }
+
+  // The same on the connections so far.
+  void HoldThese() { held_ = connections(); }
 
   // The number of connections so far.
   int connections() const { return accepted_; }
@@ -65,13 +69,13 @@ class ReplyProxy {
 
  private:
   void Accept();
-  void Relay(int from, int to, bool replies);
+  void Relay(int from, int to, int connection, bool replies);
   void Write(int to, absl::string_view bytes, bool slowly) const;
 
   const std::string path_;
   int listener_;
   std::atomic<bool> drips_{false};
-  std::atomic<bool> holds_{false};
+  std::atomic<int> held_{0};  // so many of the connections
   std::atomic<bool> stopping_{false};
   std::atomic<int> accepted_{0};
   absl::Mutex mu_;

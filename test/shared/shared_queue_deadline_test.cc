@@ -32,6 +32,9 @@
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/leader_election/leader_elector.h"
 #include "workqueue/lease.h"
+#include "workqueue/redis/redis_options.h"
+#include "workqueue/shared/internal/engine.h"
+#include "workqueue/shared/internal/redis_engine.h"
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/snapshot.h"
 #include "workqueue/testing/thread.h"
@@ -149,6 +152,43 @@ TEST_F(SharedQueueDeadlineTest, ARequestThatIsNotReadIsNotInTime) {
   FailsInTime("Add", [&] { return queue->AddItems({}, {large}); });
   proxy_->Hold(false);
   EXPECT_TRUE(queue->Add("small"));
+}
+
+// The network keeps a request of which the client does not know whether it was
+// executed, and brings it after another one, which has changed nothing.
+TEST_F(SharedQueueDeadlineTest, ARequestThatComesLateChangesNothing) {
+  const auto engine = [](const std::string& address) {
+    RedisOptions to;
+    to.address = address;
+    return *internal::RedisEngine::Create("q", 1, to);
+  };
+  const auto slow = engine(proxy_->socket_path());
+  const auto other = engine(server()->socket_path());
+  internal::EngineRequest request;
+  request.client = "other";
+  request.number = 1;
+  ASSERT_TRUE(other->Apply(request, Now() + absl::Seconds(9)).ok());
+  request.client = "slow";
+  ASSERT_TRUE(slow->Apply(request, Now() + absl::Seconds(9)).ok());
+
+  proxy_->HoldThese();
+  ++request.number;
+  request.operations = {{internal::EngineOperation::kCancelDelayed, "x"}};
+  EXPECT_TRUE(
+      absl::IsUnknown(slow->Apply(request, Now() + kTimeout / 5).status()));
+  ++request.number;
+  ASSERT_EQ(slow->Apply(request, Now() + absl::Seconds(9))->results,
+            std::vector<int64_t>{internal::kFalse});
+  request.client = "other";
+  request.operations = {{internal::EngineOperation::kAddAfter, "x", 1 << 30}};
+  ASSERT_TRUE(other->Apply(request, Now() + absl::Seconds(9)).ok());
+
+  absl::Notification came;
+  proxy_->SetHook([&came](std::string*) { came.Notify(); });
+  proxy_->Hold(false);
+  came.WaitForNotification();
+  EXPECT_EQ(other->TakeSnapshot({}, Now() + absl::Seconds(9))->num_waiting, 1u);
+  proxy_->SetHook(nullptr);
 }
 
 // A call that waits for those of other threads waits no longer for that.
@@ -521,8 +561,8 @@ TEST_F(SharedQueueDeadlineTest, AnElectorStopsInTime) {
     options.name = "election";
     options.redis.address = proxy_->socket_path();
     options.redis.connect_timeout = absl::Seconds(30);
-    options.lease_duration = absl::Seconds(20);
-    options.renew_deadline = absl::Seconds(10);
+    options.lease_duration = absl::Seconds(4);
+    options.renew_deadline = absl::Seconds(2);
     options.retry_period = kTimeout;
     auto elector = LeaderElector::Create(options);
     ASSERT_TRUE(elector.ok()) << elector.status();

@@ -40,7 +40,8 @@ local META, ITEMS, READY, WAITING, LEASES, CLIENTS, WAITERS, FAILING, PARKED,
 --       the last delay counts for all further failures
 --   12  name of the client, for those who look
 --   13  version of the client's library
---   From 14 on, six for each operation: code, item, x, y, z, text.
+--   14  1 if a copy of this request, or an earlier request, may come late
+--   From 15 on, six for each operation: code, item, x, y, z, text.
 --
 -- Reply: { { time, ticks until something is due or -1, ready, waiting,
 -- processing, failing, parked, state, number of leases that expired in this
@@ -133,7 +134,7 @@ local lease = number(ARGV[6], nil, 0, math.huge)
 local presence = number(ARGV[7])
 local wants, received, take = number(ARGV[8]), number(ARGV[9]), number(ARGV[10])
 if not (request and lease and presence and wants and received and take and
-        #ARGV >= 13 and (#ARGV - 13) % 6 == 0) then
+        #ARGV >= 14 and (#ARGV - 14) % 6 == 0) then
   return redis.error_reply('ERR wrong arguments')
 end
 
@@ -937,7 +938,7 @@ local unchanged = { X = true, N = true, R = true, S = true, O = true, B = true }
 local adds = { A = true, W = true, M = true, L = true, U = true }
 
 local sets_groups, gives_groups, operations = false, false, {}
-for i = 14, #ARGV, 6 do
+for i = 15, #ARGV, 6 do
   local x, y, z = number(ARGV[i + 2], nil, -EXACT, math.huge),
                   number(ARGV[i + 3], nil, -EXACT, math.huge),
                   number(ARGV[i + 4], nil, -EXACT, math.huge)
@@ -1289,14 +1290,14 @@ local reply = { { now, next_event, ready, state == 0 and waiting or 0,
                   redis.call('ZCARD', PARKED), state, expired, dirty,
                   came_due, wants + mine[PUSHED], mine[PUSHED] }, results,
                 handed_out }
-if changed or told or wants ~= had[WANTED] or
+if changed or told or wants ~= had[WANTED] or ARGV[14] == '1' or
     now > had[VALID] - presence / 2 then
   redis.call('HSET', META, 'version', ARGV[1], 'time', now, 'offset', offset,
              'sequence', sequence, 'token', token, 'turn', turn, 'checked',
              checked, 'due', due, 'dirty', dirty, 'front', front, 'state', state,
              'shutdowns', shutdowns, 'run', run, 'grace', grace, 'swept', swept,
              'cursor', cursor, 'repaired', repaired)
-  mine[VALID] = now + presence
+  mine[VALID] = math.min(now + presence, EXACT)
   mine[LAST_REPLY] = cmsgpack.pack(reply)
   redis.call('HSET', CLIENTS, client, cmsgpack.pack(mine))
 end

@@ -426,6 +426,7 @@ absl::StatusOr<EngineReply> RedisEngine::Apply(const EngineRequest& request,
         words.push_back(absl::StrCat(WORKQUEUE_VERSION_MAJOR, ".",
                                      WORKQUEUE_VERSION_MINOR, ".",
                                      WORKQUEUE_VERSION_PATCH));
+        words.emplace_back(may_come_late_ ? "1" : "0");
         for (const EngineOperation& operation : request.operations) {
           words.emplace_back(1, operation.code);
           words.push_back(operation.item);
@@ -436,6 +437,8 @@ absl::StatusOr<EngineReply> RedisEngine::Apply(const EngineRequest& request,
         }
         const std::vector<absl::string_view> views(words.begin(), words.end());
         auto reply = session.connection->Call(views, deadline - Now());
+        may_come_late_ =
+            absl::IsUnknown(reply.status()) || (may_come_late_ && !reply.ok());
         if (!reply.ok()) return reply.status();
         auto parsed = ParseReply(**reply, request.operations.size());
         if (!parsed.ok()) session.connection->Break(parsed.status().message());

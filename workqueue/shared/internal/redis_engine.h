@@ -114,6 +114,9 @@ class RedisEngine final : public Engine {
   bool busy_ ABSL_GUARDED_BY(mu_) = false;
   RedisConnector connector_;
   Session session_;
+  // Whether a request, which a connection has not finished, may be executed
+  // after further ones.
+  bool may_come_late_ = false;
 
   absl::Mutex listen_mu_;
   EngineListener* listener_ = nullptr;  // set before the thread starts
