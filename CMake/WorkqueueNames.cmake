@@ -1,6 +1,9 @@
 # What the parts of each library are called: their headers' names, which are the
 # names of Bazel's targets, too. A name of a part means the whole library.
 
+set(WORKQUEUE_LIBRARIES
+  workqueue tracing redis shared shared_testing leader_election prometheus
+  opentelemetry inspect testing)
 set(WORKQUEUE_NAMES_workqueue
   absl_clock_adapter acquire_async add_with_options async_queue async_reconcile
   async_timers await_callback bucket_rate_limiter clock controller
