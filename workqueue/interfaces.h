@@ -87,7 +87,7 @@ struct AddOptions {
   // `rate_limited` addition is a retry in any case. An `Ordering` can tell
   // retries from other additions, and so can a controller's metrics. An item
   // that is also added for another reason is no retry. A queue without
-  // priorities ignores it.
+  // priorities ignores it, and so does a `SharedQueue` but for its groups.
   bool retry = false;
 
   // If given, the delay of a `rate_limited` addition, as an error chose it: the

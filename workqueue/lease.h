@@ -99,8 +99,9 @@ class Lease {
   int priority() const { return priority_; }
 
   // Whether the item was added only because its processing failed; see
-  // `AddOptions::retry`. False from a queue without priorities. Requires that
-  // this leases an item.
+  // `AddOptions::retry`. False from a queue without priorities. A `SharedQueue`
+  // tells whether the item has failed, in any process, and not succeeded since.
+  // Requires that this leases an item.
   bool is_retry() const { return is_retry_; }
 
   // Ends the lease now: the processing of the item is over. Returns false and

@@ -112,7 +112,8 @@ class MetricsProvider {
 
   // The seconds since the `Add()` of the item that was added first, of the
   // items that the depth counts; zero if there is none. Set every 500 ms, to a
-  // precision of 100 ms. The default returns null.
+  // precision of 100 ms. A `SharedQueue` sets it every 10 seconds, and counts
+  // only queued items, of the ten lowest priorities. The default returns null.
   virtual std::unique_ptr<SettableGaugeMetric> NewOldestQueuedSecondsMetric(
       absl::string_view /*name*/) {
     return nullptr;
@@ -135,7 +136,7 @@ class MetricsProvider {
   }
 
   // The seconds that a request to the engine of a `SharedQueue` takes. Only
-  // such a queue calls this and the next four functions. The default returns
+  // such a queue calls this and the next five functions. The default returns
   // null.
   virtual std::unique_ptr<HistogramMetric> NewEngineRoundTripMetric(
       absl::string_view /*name*/) {
@@ -152,6 +153,13 @@ class MetricsProvider {
   // every 500 ms. The default returns null.
   virtual std::unique_ptr<SettableGaugeMetric>
   NewEngineUnreachableSecondsMetric(absl::string_view /*name*/) {
+    return nullptr;
+  }
+
+  // The number of the engine's settings that break a promise of the queue: they
+  // may lose items. Looked for every 10 seconds. The default returns null.
+  virtual std::unique_ptr<SettableGaugeMetric> NewEngineWrongSettingsMetric(
+      absl::string_view /*name*/) {
     return nullptr;
   }
 

@@ -5,6 +5,7 @@
 #define WORKQUEUE_ORDERING_H_
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,9 @@ struct OrderingBound {
 
   // Of the items that are being processed. There may be more of them.
   std::vector<T> items;
+
+  // The number of queued items that the bound concerns, if it is known.
+  std::optional<size_t> queued = std::nullopt;
 };
 
 // QueuedItem

@@ -123,6 +123,10 @@ struct Snapshot {
   // others.
   std::optional<size_t> num_processing_here;
 
+  // Which settings of the engine that has the queue may lose items, or cannot
+  // be seen, as one printable line. Empty if none is known.
+  std::string settings_problem;
+
   // If `SnapshotOptions::details` is set, and they are known.
   std::vector<FailedItem<T>> failing;  // most failures first
   std::vector<FailedItem<T>> parked;   // the last parked one first
@@ -169,6 +173,9 @@ struct Snapshot {
 
   void Print(std::ostream& os) const {
     if (shutting_down) os << "shutting down\n";
+    if (!settings_problem.empty()) {
+      os << "may lose items: " << settings_problem << "\n";
+    }
     PrintHeading(os, queued.size(), num_queued, " queued");
     for (const Queued& it : queued) {
       PrintItem(os, it.item);

@@ -52,6 +52,8 @@ absl::Status RunWithMetrics() {
       (*metrics)->NewExpiredLeasesMetric("deployments");
   const std::unique_ptr<workqueue::SettableGaugeMetric> unreachable =
       (*metrics)->NewEngineUnreachableSecondsMetric("deployments");
+  const std::unique_ptr<workqueue::SettableGaugeMetric> wrong_settings =
+      (*metrics)->NewEngineWrongSettingsMetric("deployments");
   const std::unique_ptr<workqueue::SettableGaugeMetric> parked =
       (*metrics)->NewEngineParkedItemsMetric("deployments");
   const std::unique_ptr<workqueue::HistogramMetric> round_trips =

@@ -18,8 +18,12 @@ namespace workqueue {
 namespace internal::findings_test {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 // Returns the findings, each with the key in front.
 std::vector<std::string> Texts(const Inspection& inspection) {
@@ -45,6 +49,48 @@ TEST(FindingsTest, AStuckQueueHasThemAll) {
           "\"flood\" has 940 of the next 1000 queued items.",
           "flood/1 is next, and has been queued for 1m30s, since 00:58:30 "
           "UTC."));
+}
+
+TEST(FindingsTest, SettingsThatMayLoseItemsAreOne) {
+  Inspection it;
+  it.settings_problem = "appendonly is no, not yes";
+  EXPECT_THAT(
+      Texts(it),
+      ElementsAre("The server may lose items: appendonly is no, not yes."));
+}
+
+TEST(FindingsTest, ABoundOfItemsThatHangIsOne) {
+  Inspection it;
+  it.taken_at = absl::UnixEpoch() + absl::Hours(1);
+  const auto begin = [&](const char* key, absl::Duration ago) {
+    it.processing.push_back({key, it.taken_at - ago, 0, 0, ""});
+  };
+  begin("gamma/1", absl::Seconds(59));
+  begin("other", absl::Seconds(1));
+  begin("gamma/2", absl::Seconds(20));
+  it.num_processing = 3;
+  InspectedBound bound = {"group gamma",          2, 2, true,
+                          {"gamma/1", "gamma/2"}, 60};
+  const auto at_bound = [&] {
+    bound.full_since = FullSince(bound, it.processing);
+    it.bounds = {bound};
+    return Texts(it);
+  };
+  EXPECT_THAT(at_bound(), IsEmpty());
+  it.taken_at += absl::Seconds(40);
+  EXPECT_THAT(at_bound(), ElementsAre(HasSubstr("gamma/1 has been")));
+  it.taken_at += absl::Seconds(2);
+  EXPECT_EQ(at_bound()[0],
+            "At its bound: group gamma, with 2 of 2 in process for at least "
+            "1m2s, while 60 items are queued.");
+  bound.queued.reset();
+  EXPECT_THAT(at_bound()[0], EndsWith("while others are queued."));
+  bound.holds_back = false;
+  EXPECT_THAT(at_bound(), Not(Contains(HasSubstr("bound"))));
+  // Not all of its items are known.
+  bound.holds_back = true;
+  bound.processing = 3;
+  EXPECT_THAT(at_bound(), Not(Contains(HasSubstr("bound"))));
 }
 
 TEST(FindingsTest, ABusyQueueHasNone) {

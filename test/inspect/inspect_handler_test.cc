@@ -147,6 +147,11 @@ TEST_F(InspectHandlerTest, TellsWhatAGroupAtItsBoundWaitsFor) {
                                        {"processing", 3},
                                        {"holds_back", true},
                                        {"keys", {"shop/hangs", "shop/1"}}}));
+  state_.inspection->bounds[0].queued = 7;
+  state_.inspection->bounds[0].full_since = absl::UnixEpoch();
+  const json known = GetJson({{"name", "orders"}})["bounds"][0];
+  EXPECT_EQ(known["queued"], 7);
+  EXPECT_EQ(known["full_since"], "1970-01-01T00:00:00+00:00");
   EXPECT_EQ(object["bounds"][1]["holds_back"], false);
   const std::string body = Get({{"name", "orders"}}).body;
   for (const char* text : {"group shop", "3 of at most 3", "wait for these:",

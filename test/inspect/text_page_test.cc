@@ -195,6 +195,8 @@ Bounds:
   group a   3 of at most 3  wait for these:  a/1 a/2 and 1 more
   retries  1 of at most 12                   a/1
 )"));
+  it.bounds[0].queued = 60;
+  EXPECT_THAT(Object(it), HasSubstr("60 wait for these:"));
   EXPECT_THAT(Item(it, "a/3"),
               HasSubstr("\n  Held back: group a is at its bound of 3. It waits "
                         "for a/1 a/2 and 1 more\n"));
@@ -231,7 +233,14 @@ TEST(TextPageTest, EscapesWhatATerminalActsOn) {
   it.failing[0].key = it.failing[0].last_error = evil;
   it.num_parked = 1;
   it.parked = {{evil, 1, evil, it.taken_at, it.taken_at}};
-  it.bounds = {{evil, 1, 1, /*holds_back=*/true, {evil}}};
+  it.settings_problem = evil;
+  it.bounds = {{evil,
+                1,
+                1,
+                /*holds_back=*/true,
+                {evil},
+                1,
+                it.taken_at - absl::Hours(1)}};
   it.groups[0].name = evil;
   it.events[0].key = it.events[0].what = evil;
   it.options = {{evil, evil}};

@@ -193,7 +193,9 @@ TEST_F(PrometheusQueueMetricsTest, ShowsTheEngineOfASharedQueue) {
   const auto errors = provider_->NewEngineErrorsMetric("pods");
   const auto expired = provider_->NewExpiredLeasesMetric("pods");
   const auto unreachable = provider_->NewEngineUnreachableSecondsMetric("pods");
+  const auto wrong = provider_->NewEngineWrongSettingsMetric("pods");
   const auto parked = provider_->NewEngineParkedItemsMetric("pods");
+  wrong->Set(2);
   unreachable->Set(1.5);
   parked->Set(7);
   round_trip->Observe(0.25);
@@ -204,6 +206,7 @@ TEST_F(PrometheusQueueMetricsTest, ShowsTheEngineOfASharedQueue) {
   Samples expected = {
       {Series("workqueue_engine_errors_total", "pods"), 1},
       {Series("workqueue_engine_unreachable_seconds", "pods"), 1.5},
+      {Series("workqueue_engine_wrong_settings", "pods"), 2},
       {Series("workqueue_expired_leases_total", "pods"), 3},
       {Series("workqueue_parked_items", "pods"), 7},
   };
@@ -217,6 +220,7 @@ TEST_F(PrometheusQueueMetricsTest, ShowsTheEngineOfASharedQueue) {
                 {"workqueue_engine_round_trip_seconds", "histogram"},
                 {"workqueue_engine_errors_total", "counter"},
                 {"workqueue_engine_unreachable_seconds", "gauge"},
+                {"workqueue_engine_wrong_settings", "gauge"},
                 {"workqueue_expired_leases_total", "counter"},
                 {"workqueue_parked_items", "gauge"},
             }));

@@ -18,7 +18,9 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
+#include "test/workqueue/recording_metrics.h"
 #include "workqueue/clock/fake_clock.h"
+#include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/shared/shared_queue_options.h"
@@ -91,6 +93,29 @@ TEST_F(MemoryEngineTest, AnItemIsPushedToAProcessThatWaits) {
   Deliver();
   of_b_.RunAll();
   EXPECT_EQ(received_, "x");
+}
+
+TEST_F(MemoryEngineTest, TheAgeOfTheOldestItemIsAMetric) {
+  RecordingMetrics metrics;
+  auto options = Options("c");
+  options.metrics_provider = &metrics;
+  const auto queue = *Queue::Create(std::move(options));
+  const auto age = [&metrics] {
+    return metrics.values(MetricKind::kOldestQueued).back();
+  };
+  AddOptions urgent;
+  urgent.priority = 1;
+  ASSERT_TRUE(Add(*a_, "x").ok());
+  clock_.Step(absl::Seconds(4));
+  ASSERT_TRUE(a_->AddItems(urgent, {"y"}).ok());
+  clock_.Step(absl::Seconds(6));
+  EXPECT_EQ(age(), 10);
+  EXPECT_EQ(queue->Get(), "y");
+  clock_.Step(absl::Seconds(10));
+  EXPECT_EQ(age(), 20);
+  EXPECT_EQ(queue->Get(), "x");
+  clock_.Step(absl::Seconds(10));
+  EXPECT_EQ(age(), 0);
 }
 
 TEST_F(MemoryEngineTest, QueuesOfOtherNamesAreOthers) {

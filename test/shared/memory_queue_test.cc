@@ -235,7 +235,7 @@ class MemoryQueueTest : public testing::TestWithParam<int> {
       case 16:
         return {Operation::kRenew, held.item, held.token};
       case 17:
-        return {Operation::kRepair, ""};
+        return {Below(2) == 0 ? Operation::kRepair : Operation::kOldest, ""};
       case 18:
         if (Below(6) != 0) break;
         return {Operation::kShutDown, "", 1 + Below(2)};

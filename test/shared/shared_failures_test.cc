@@ -135,6 +135,7 @@ TEST_P(SharedFailuresTest, ASuccessElsewhereEndsTheSeries) {
     auto lease = b_->TryAcquire();
     ASSERT_TRUE(lease.ok()) << lease.status();
     EXPECT_EQ(b_->FailuresBefore(*lease), 1);
+    EXPECT_TRUE(lease->is_retry());
     b_->Forget("x");
     EXPECT_TRUE(lease->Done());
   }

@@ -20,8 +20,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "test/reference/fair_ordering_model.h"
 #include "test/shared/new_shared_queue.h"
@@ -35,11 +37,15 @@
 #include "workqueue/redis/redis_options.h"
 #include "workqueue/shared/retry_schedule.h"
 #include "workqueue/shared/shared_queue.h"
+#include "workqueue/snapshot.h"
 #include "workqueue/testing/thread.h"
 #include "workqueue/timer/waiting_loop.h"
 
 namespace workqueue::shared_groups_test {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 using Queue = SharedQueue<std::string>;
 using Fair = FairOrderingOptions<std::string>;
@@ -127,6 +133,45 @@ class SharedGroupsTest : public testing::Test {
   RecordingLog log_;
   std::string name_ = NewQueueName();
 };
+
+TEST_F(SharedGroupsTest, ASnapshotTellsWhatAGroupWaitsFor) {
+  Fair fair = ByTenant(2);
+  fair.max_retries_in_process = 1;
+  const auto queue = NewClient(fair);
+  ASSERT_TRUE(queue->AddAll({"a/1", "a/2", "a/3", "a/4", "b/1"}));
+  ASSERT_TRUE(queue->AddItems(At(0, /*retry=*/true), {"c/1", "c/2"}).ok());
+  std::vector<Lease<std::string>> leases;
+  while (!Take(*queue, &leases).empty()) {
+  }
+  SnapshotOptions<std::string> options;
+  options.details = true;
+  const auto bounds = [&] {
+    std::vector<std::string> texts;
+    const auto snapshot = queue->TakeSnapshotWith(options);
+    EXPECT_TRUE(snapshot.ok()) << snapshot.status();
+    if (!snapshot.ok()) return texts;
+    for (const auto& it : snapshot->bounds) {
+      texts.push_back(absl::StrCat(it.name, ": ", it.processing, " of ", it.max,
+                                   it.holds_back ? " held: " : ": ",
+                                   absl::StrJoin(it.items, " "), "; ",
+                                   it.queued.value_or(99)));
+    }
+    std::sort(texts.begin(), texts.end());
+    return texts;
+  };
+  EXPECT_THAT(
+      bounds(),
+      ElementsAre("group a: 2 of 2 held: a/1 a/2; 2", "group b: 1 of 2: b/1; 0",
+                  "group c: 1 of 2: c/1; 1", "retries: 1 of 1 held: c/1; 1"));
+  const std::string a = "a/4", c = "c/2", free = "b/1";
+  options.only = &a;
+  EXPECT_THAT(bounds(), ElementsAre("group a: 2 of 2 held: a/1 a/2; 2"));
+  options.only = &c;
+  EXPECT_THAT(bounds(), ElementsAre("retries: 1 of 1 held: c/1; 1"));
+  leases.clear();
+  options.only = &a;
+  EXPECT_THAT(bounds(), IsEmpty());
+}
 
 TEST_F(SharedGroupsTest, AFloodDelaysNobodyElse) {
   const auto a = NewClient(ByTenant());

@@ -25,6 +25,7 @@
 #include "test/shared/redis_server.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/clock/fake_clock.h"
 #include "workqueue/lease.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/redis/redis_connection.h"
@@ -301,18 +302,49 @@ class SharedQueueSettingsTest : public SharedQueueOutageTest {
 };
 
 TEST_F(SharedQueueSettingsTest, SettingsThatLoseItemsAreTold) {
-  ASSERT_NE(NewQueue(), nullptr);
+  const auto queue = NewQueue();
+  ASSERT_NE(queue, nullptr);
+  const std::string problem =
+      "appendfsync is everysec, not always: a crash of the server loses what "
+      "was acknowledged; maxmemory-policy is allkeys-lru, not noeviction: the "
+      "server may remove items";
   EXPECT_EQ(
       messages_.All(),
       absl::StrCat("the server at ", server()->socket_path(),
-                   " does not keep all promises of a shared queue: appendfsync "
-                   "is everysec, not always: a crash of the server loses what "
-                   "was acknowledged; maxmemory-policy is allkeys-lru, not "
-                   "noeviction: the server may remove items"));
+                   " does not keep all promises of a shared queue: ", problem));
+  EXPECT_EQ(queue->TakeSnapshot()->settings_problem, problem);
+  EXPECT_TRUE(queue->Healthy().ok());  // This process does not require it.
   Options options = MakeOptions();
   options.require_durable_server = true;
   EXPECT_EQ(Queue::Create(options).status().code(),
             absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(SharedQueueOutageTest, SettingsThatBecomeWrongAreTold) {
+  FakeClock clock;
+  Options options = MakeOptions();
+  options.clock = &clock;
+  options.require_durable_server = true;
+  const auto queue = *Queue::Create(options);
+  EXPECT_TRUE(queue->Healthy().ok());
+  EXPECT_EQ(queue->TakeSnapshot()->settings_problem, "");
+
+  Command({"CONFIG", "SET", "appendfsync", "no"});
+  clock.Step(absl::Seconds(10));
+  const std::string problem =
+      "appendfsync is no, not always: a crash of the server loses what was "
+      "acknowledged";
+  EXPECT_EQ(queue->TakeSnapshot()->settings_problem, problem);
+  EXPECT_EQ(queue->Healthy(),
+            absl::FailedPreconditionError(absl::StrCat(
+                "shared queue q: the server may lose items: ", problem)));
+  EXPECT_TRUE(absl::StrContains(messages_.All(), problem)) << messages_.All();
+  EXPECT_TRUE(queue->Add("x"));
+
+  Command({"CONFIG", "SET", "appendfsync", "always"});
+  clock.Step(absl::Seconds(10));
+  EXPECT_EQ(queue->TakeSnapshot()->settings_problem, "");
+  EXPECT_TRUE(queue->Healthy().ok());
 }
 
 class SharedQueueMemoryTest : public SharedQueueOutageTest {

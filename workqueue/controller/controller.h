@@ -362,7 +362,7 @@ class Controller final : private internal::LifecycleClient,
   }
   internal::Reconciliation::Info InfoOf(const Lease<T>& lease) override;
   void OnBegin(const Lease<T>& lease) override {
-    metrics_.RecordStart(IsRetry(lease));
+    metrics_.RecordStart(lease.is_retry());
   }
   internal::AfterReconcile OnEnd(
       const Lease<T>& lease, const internal::Reconciliation::Info& info,
@@ -422,14 +422,6 @@ class Controller final : private internal::LifecycleClient,
 
   // The number of failures of the item of `lease` so far.
   int FailuresOf(const Lease<T>& lease);
-
-  // Whether the metrics count a retry. An engine that has the queue knows only
-  // that the item has failed.
-  bool IsRetry(const Lease<T>& lease) const {
-    return shared_failures_ == nullptr
-               ? lease.is_retry()
-               : shared_failures_->FailuresBefore(lease) > 0;
-  }
 
   // Returns the time after which the rate limiter lets `item`, which has
   // failed, be tried again. `asked` is the delay that the error chose, if it
@@ -769,7 +761,7 @@ void Controller<T, Hash, Eq>::Reconcile(Lease<T>& lease) {
                                     FailuresOf(lease),
                                     TokenOf(lease, term),
                                     lost};
-  metrics_.RecordStart(IsRetry(lease));
+  metrics_.RecordStart(lease.is_retry());
   bool threw = true;
   const absl::StatusOr<ReconcileResult> result = internal::CatchAsStatus([&] {
     absl::StatusOr<ReconcileResult> returned = reconcile_(*lease, context);
@@ -787,7 +779,7 @@ internal::AfterReconcile Controller<T, Hash, Eq>::Handle(
     const Lease<T>& lease, absl::Time begin, absl::Time deadline, int failures,
     int64_t term, bool threw, const absl::StatusOr<ReconcileResult>& result) {
   const absl::Time end = NowIfTimed();
-  metrics_.RecordEnd(end - begin, IsRetry(lease));
+  metrics_.RecordEnd(end - begin, lease.is_retry());
   if (threw) metrics_.RecordException();
   if (end >= deadline) metrics_.RecordTimeout();
   return result.ok() ? HandleSuccess(lease, *result)

@@ -185,6 +185,7 @@ class QueueInspectable : public Inspectable {
     Inspection inspection;
     inspection.taken_at = snapshot.taken_at;
     inspection.shutting_down = snapshot.shutting_down;
+    inspection.settings_problem = snapshot.settings_problem;
     inspection.num_queued = snapshot.num_queued;
     inspection.num_processing = snapshot.num_processing;
     inspection.num_waiting = snapshot.num_waiting;
@@ -224,11 +225,15 @@ class QueueInspectable : public Inspectable {
                                    it.last_failed_at});
     }
     for (const auto& it : snapshot.bounds) {
-      inspection.bounds.push_back(
-          {it.name, it.max, it.processing, it.holds_back, {}});
-      std::vector<std::string>& keys = inspection.bounds.back().keys;
-      for (const T& item : it.items) keys.push_back(keys_.Of(item));
-      std::sort(keys.begin(), keys.end());
+      InspectedBound& bound = inspection.bounds.emplace_back();
+      bound.name = it.name;
+      bound.max = it.max;
+      bound.processing = it.processing;
+      bound.holds_back = it.holds_back;
+      bound.queued = it.queued;
+      for (const T& item : it.items) bound.keys.push_back(keys_.Of(item));
+      std::sort(bound.keys.begin(), bound.keys.end());
+      bound.full_since = internal::FullSince(bound, inspection.processing);
     }
     std::sort(inspection.bounds.begin(), inspection.bounds.end(),
               [](const InspectedBound& a, const InspectedBound& b) {

@@ -96,6 +96,9 @@ struct InspectedBound {
   size_t processing = 0;
   bool holds_back = false;
   std::vector<std::string> keys;  // of the items; there may be more of them
+  std::optional<size_t> queued = std::nullopt;  // items that it concerns
+  // When the processing of the last of the items began, if it is known of all.
+  std::optional<absl::Time> full_since = std::nullopt;
 };
 
 // InspectedEventKind
@@ -140,6 +143,10 @@ struct Inspection {
 
   // OK if the work goes on, and otherwise the reason why it does not.
   absl::Status health;
+
+  // Which settings of the engine that has the queue may lose items, or cannot
+  // be seen, as one printable line. Empty if none is known.
+  std::string settings_problem;
 
   // The numbers of all items, which may exceed the sizes of the lists below.
   // The number of failing items is unknown for a queue without a controller.

@@ -54,6 +54,7 @@ Json ContentsJson(const Inspection& inspection) {
   Json json = {{"taken_at", Time(now)},
                {"shutting_down", inspection.shutting_down},
                {"health", internal::StatusText(inspection.health)},
+               {"settings_problem", inspection.settings_problem},
                {"num_queued", inspection.num_queued},
                {"num_processing", inspection.num_processing},
                {"num_waiting", inspection.num_waiting}};
@@ -126,11 +127,14 @@ Json ContentsJson(const Inspection& inspection) {
   }
   Json& bounds = json["bounds"] = Json::array();
   for (const InspectedBound& it : inspection.bounds) {
-    bounds.push_back({{"name", it.name},
-                      {"max", it.max},
-                      {"processing", it.processing},
-                      {"holds_back", it.holds_back},
-                      {"keys", it.keys}});
+    Json bound = {{"name", it.name},
+                  {"max", it.max},
+                  {"processing", it.processing},
+                  {"holds_back", it.holds_back},
+                  {"keys", it.keys}};
+    if (it.queued.has_value()) bound["queued"] = *it.queued;
+    if (it.full_since.has_value()) bound["full_since"] = Time(*it.full_since);
+    bounds.push_back(std::move(bound));
   }
   json["num_grouped"] = inspection.num_grouped;
   json["num_groups"] = inspection.num_groups;

@@ -156,6 +156,10 @@ class Provider final : public PrometheusMetricsProvider {
       absl::string_view name) override {
     return NewMax(engine_unreachable_, QueueLabels(name));
   }
+  std::unique_ptr<SettableGaugeMetric> NewEngineWrongSettingsMetric(
+      absl::string_view name) override {
+    return NewMax(engine_wrong_settings_, QueueLabels(name));
+  }
   std::unique_ptr<SettableGaugeMetric> NewEngineParkedItemsMetric(
       absl::string_view name) override {
     return NewMax(engine_parked_, QueueLabels(name));
@@ -319,6 +323,9 @@ class Provider final : public PrometheusMetricsProvider {
   Gauges* const engine_unreachable_ = AddGauge(
       "workqueue_engine_unreachable_seconds",
       "Seconds for which the engine has not answered; zero while it does.");
+  Gauges* const engine_wrong_settings_ =
+      AddGauge("workqueue_engine_wrong_settings",
+               "Settings of the engine with which it may lose items.");
   Gauges* const engine_parked_ =
       AddGauge("workqueue_parked_items",
                "Items of the whole queue that are parked after failures.");

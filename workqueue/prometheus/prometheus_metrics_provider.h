@@ -34,12 +34,12 @@ namespace workqueue {
 //     workqueue_failing_items                      gauge (*)
 //     workqueue_retries_total                      counter
 //
-// A `SharedQueue` also has these metrics, but not the age of the oldest queued
-// item:
+// A `SharedQueue` also has these metrics:
 //
 //     workqueue_engine_round_trip_seconds  histogram (*)
 //     workqueue_engine_errors_total        counter (*)
 //     workqueue_engine_unreachable_seconds gauge (*)
+//     workqueue_engine_wrong_settings      gauge (*)
 //     workqueue_parked_items               gauge (*)
 //     workqueue_expired_leases_total       counter (*)
 //
@@ -97,10 +97,10 @@ namespace workqueue {
 // electors of the same name. Each gauge shows the sum of its queues or
 // controllers, but `workqueue_longest_running_processor_seconds`,
 // `workqueue_oldest_queued_seconds`, `workqueue_engine_unreachable_seconds`,
-// `workqueue_parked_items` and `leader_election_master_status` show the
-// maximum. A queue or controller leaves the gauges when it is destroyed. Time
-// series are never removed: the next queue or controller of the name continues
-// its counters and histograms.
+// `workqueue_engine_wrong_settings`, `workqueue_parked_items` and
+// `leader_election_master_status` show the maximum. A queue or controller
+// leaves the gauges when it is destroyed. Time series are never removed: the
+// next queue or controller of the name continues its counters and histograms.
 //
 // Thread-safe. A registry can have one provider at a time. Any thread may
 // scrape the registry. Requires prometheus-cpp, which requires exceptions.

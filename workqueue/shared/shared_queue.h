@@ -314,6 +314,7 @@ class SharedQueue<T>::HeldByLease final : public QueuedItem<T> {
   HeldByLease(T item, internal::HeldItem* held)
       : QueuedItem<T>(std::move(item)), held_(held) {
     this->set_priority(static_cast<int>(held->priority));
+    this->set_is_retry(held->failures > 0);
   }
 
   internal::HeldItem* held() const { return held_; }
@@ -764,6 +765,7 @@ Snapshot<T> SharedQueue<T>::ToSnapshot(
   snapshot.num_failing = taken.num_failing;
   snapshot.num_parked = taken.num_parked;
   snapshot.num_processing_here = taken.num_processing_here;
+  snapshot.settings_problem = internal::Printable(taken.settings_problem);
   for (const auto& it : taken.clients) {
     snapshot.clients.push_back(
         {internal::Printable(it.name), internal::Printable(it.version),
@@ -803,6 +805,18 @@ Snapshot<T> SharedQueue<T>::ToSnapshot(
           .push_back({*std::move(item), parked, static_cast<int>(it.failures),
                       it.last_error, time_of(it.first_failed),
                       time_of(it.last_failed), next_try_at});
+    }
+  }
+  for (const auto& it : taken.bounds) {
+    snapshot.bounds.push_back({internal::SharedGroups<T>::NameOf(it),
+                               it.max,
+                               it.processing,
+                               it.processing >= it.max && it.queued > 0,
+                               {},
+                               it.queued});
+    for (const std::string& bytes : it.items) {
+      absl::StatusOr<T> item = codec_.decode(bytes);
+      if (item.ok()) snapshot.bounds.back().items.push_back(*std::move(item));
     }
   }
   return snapshot;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,6 +49,11 @@ std::vector<Finding> Findings(const Inspection& inspection) {
                                                 kPrintedErrorBytes)));
   }
 
+  if (!inspection.settings_problem.empty()) {
+    add(absl::StrCat("The server may lose items: ",
+                     Printable(inspection.settings_problem), "."));
+  }
+
   for (const InspectedClient& client : inspection.clients) {
     if (client.processing == 0 || now - client.last_seen <= kSilent) continue;
     add(absl::StrCat(
@@ -74,6 +80,20 @@ std::vector<Finding> Findings(const Inspection& inspection) {
                                                    : " busy, and ",
         ReadableCount(inspection.num_queued, "item"),
         inspection.num_queued == 1 ? " is" : " are", " queued."));
+  }
+
+  for (const InspectedBound& bound : inspection.bounds) {
+    if (!bound.holds_back || !bound.full_since.has_value() ||
+        now - *bound.full_since <= kLong) {
+      continue;
+    }
+    add(absl::StrCat(
+        "At its bound: ", Printable(bound.name), ", with ", bound.processing,
+        " of ", bound.max, " in process for at least ",
+        ReadableDuration(now - *bound.full_since), ", while ",
+        bound.queued.has_value() ? ReadableCount(*bound.queued, "item")
+                                 : "others",
+        bound.queued == 1 ? " is queued." : " are queued."));
   }
 
   // Says how many items of a list are not named. A list that does not have all
@@ -138,6 +158,22 @@ std::vector<Finding> Findings(const Inspection& inspection) {
     }
   }
   return findings;
+}
+
+std::optional<absl::Time> FullSince(
+    const InspectedBound& bound, const std::vector<InspectedItem>& processing) {
+  if (bound.keys.size() < bound.processing) return std::nullopt;
+  absl::Time since = absl::InfinitePast();
+  size_t found = 0;
+  for (const InspectedItem& item : processing) {
+    if (!std::binary_search(bound.keys.begin(), bound.keys.end(), item.key)) {
+      continue;
+    }
+    ++found;
+    since = std::max(since, item.time);
+  }
+  if (found < bound.processing) return std::nullopt;
+  return since;
 }
 
 void GroupQueued(size_t max_items, Inspection* inspection) {

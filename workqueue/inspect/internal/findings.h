@@ -5,9 +5,11 @@
 #define WORKQUEUE_INSPECT_INTERNAL_FINDINGS_H_
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "workqueue/inspect/inspection.h"
 
 namespace workqueue::internal {
@@ -27,8 +29,12 @@ constexpr size_t kMinFlood = 100;
 // Returns the findings in `inspection`, the most serious kind first:
 //
 //   * the health is not OK,
+//   * the settings of the engine may lose items,
+//   * a process that holds items is silent,
 //   * all workers are busy, and one of the next items has been queued for more
 //     than a second,
+//   * a bound holds queued items back, because of items that have all been
+//     processed for more than a minute,
 //   * an item has been processed for more than a minute,
 //   * an item has failed at least five times,
 //   * one group has more than half of the next queued items, and there are at
@@ -38,6 +44,10 @@ constexpr size_t kMinFlood = 100;
 // Names at most three items of each kind, and says how many more there are. All
 // texts are on one line.
 std::vector<Finding> Findings(const Inspection& inspection);
+
+// Returns `InspectedBound::full_since` of `bound`.
+std::optional<absl::Time> FullSince(
+    const InspectedBound& bound, const std::vector<InspectedItem>& processing);
 
 // Counts the groups of the first `max_items` queued items of `*inspection`, and
 // keeps the ten largest. A group of one item is no group.

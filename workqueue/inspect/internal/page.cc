@@ -260,8 +260,13 @@ void AddBounds(const NamedInspection& object, PageWriter* page) {
         {Cell(bound.name),
          Cell(absl::StrCat(ReadableNumber(bound.processing), " of at most ",
                            ReadableNumber(bound.max))),
-         bound.holds_back ? Cell("wait for these:", Kind::kBadNote)
-                          : PageCell(),
+         bound.holds_back
+             ? Cell(absl::StrCat(bound.queued.has_value()
+                                     ? ReadableNumber(*bound.queued) + " "
+                                     : "",
+                                 "wait for these:"),
+                    Kind::kBadNote)
+             : PageCell(),
          WithKeys(PageCell(), object, bound)});
   }
   page->Table(table);

@@ -76,6 +76,11 @@ struct ByteQueueCounts {
 // name.
 void AddClient(const EngineSnapshot::Client& client, EngineSnapshot* snapshot);
 
+// The same for a bound. `extends` tells whether both count, as those of several
+// partitions do.
+void AddBound(EngineSnapshot::Bound bound, bool extends,
+              EngineSnapshot* snapshot);
+
 // ByteQueue
 //
 // A shared queue of byte strings, as one process sees it: the part of a

@@ -48,6 +48,9 @@ struct EngineOperation {
     kUnpark = 'U',          //
     kRenew = 'X',           // token
     kRepair = 'R',          // no item. Returns the number of items repaired
+    kOldest = 'T',          // no item. Returns for how long the item has been
+                            // queued that was added first, of the first ones
+                            // of some priorities; 0 if there is none
     kShutDown = 'S',        // kDrain or kAtOnce; no item. Returns the number
                             // of shutdowns at once so far
     kReopen = 'O',          // no item. Or `kNotYet`
@@ -161,7 +164,7 @@ struct EngineSnapshotRequest {
   size_t max = 0;
 
   // Whether to list the items with failures, too: those that have failed most,
-  // and those that were parked last. And the clients.
+  // and those that were parked last. And the clients and the bounds.
   bool details = false;
 
   // The `go_on` of the last part.
@@ -199,16 +202,40 @@ struct EngineSnapshot {
     int64_t seen = -1;      // the time of its last request; -1 if not known
   };
 
+  // The items in process of a group, or the retries in process, if these have a
+  // bound.
+  struct Bound {
+    bool retries = false;
+    std::string group;
+    size_t max = 0;
+    size_t processing = 0;
+    size_t queued = 0;
+    std::vector<std::string> items;  // some of those in process
+  };
+
   int64_t now = 0;
   bool shut_down = false;
   size_t num_queued = 0, num_processing = 0, num_waiting = 0, num_failing = 0,
          num_parked = 0;
   std::vector<Item> queued, processing, waiting, failing, parked;
-  std::vector<Client> clients;     // each name once
+  std::vector<Client> clients;   // each name once
+  std::string settings_problem;  // see `EngineSettings`
+  // Each group once. In the snapshot of one item, those that hold it back.
+  std::vector<Bound> bounds;
   size_t num_processing_here = 0;  // by the workers of this process
 
   // Where the next part begins; empty if there is none.
   std::vector<std::string> go_on;
+};
+
+// EngineSettings
+//
+// The settings of an engine that do not keep the promises of a shared queue.
+struct EngineSettings {
+  // Each says what the setting is and what it breaks, as a line for people.
+  std::vector<std::string> wrong;
+  // Each says which setting cannot be seen, and why.
+  std::vector<std::string> unknown;
 };
 
 // EngineListener
@@ -267,10 +294,9 @@ class Engine {
                               absl::Time deadline) = 0;
   virtual void StopListening() = 0;
 
-  // Returns which of the engine's settings do not keep the promises of a shared
-  // queue, as one line for people; empty if none is known.
-  virtual absl::StatusOr<std::string> CheckSettings(absl::Time /*deadline*/) {
-    return std::string();
+  virtual absl::StatusOr<EngineSettings> CheckSettings(
+      absl::Time /*deadline*/) {
+    return EngineSettings();
   }
 };
 

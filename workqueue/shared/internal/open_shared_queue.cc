@@ -118,6 +118,7 @@ std::unique_ptr<SharedQueueCore> NewPartition(
   core.log_sink = options.log_sink;
   core.metrics_provider = options.metrics_provider;
   core.set_groups = set_groups;
+  core.require_durable_server = options.require_durable_server;
   return std::make_unique<SharedQueueCore>(std::move(core), std::move(engine));
 }
 
@@ -128,15 +129,16 @@ absl::Status OpenPartitions(const SharedQueueOptionsBase& options,
   const absl::Time deadline =
       Clock::GetRealClock()->TimeNow() + options.call_timeout;
   const size_t n = static_cast<size_t>(options.partitions);
-  std::vector<std::unique_ptr<Engine>> engines;
   for (size_t i = 0; i < n; ++i) {
     auto engine = NewEngine(options, i);
     if (!engine.ok()) return engine.status();
-    engines.push_back(*std::move(engine));
+    partitions->push_back(
+        NewPartition(options, i, *std::move(engine), set_groups));
   }
   std::vector<absl::StatusOr<std::string>> problems(n);
-  PartitionedQueue::ForEach(
-      n, [&](size_t i) { problems[i] = engines[i]->CheckSettings(deadline); });
+  PartitionedQueue::ForEach(n, [&](size_t i) {
+    problems[i] = (*partitions)[i]->CheckSettings(deadline);
+  });
   std::vector<std::string> told;
   for (const auto& found : problems) {
     if (!found.ok()) return found.status();
@@ -144,10 +146,6 @@ absl::Status OpenPartitions(const SharedQueueOptionsBase& options,
     if (!status.ok()) return status;
   }
   std::vector<absl::Status> statuses(n);
-  for (size_t i = 0; i < n; ++i) {
-    partitions->push_back(
-        NewPartition(options, i, std::move(engines[i]), set_groups));
-  }
   PartitionedQueue::ForEach(
       n, [&](size_t i) { statuses[i] = (*partitions)[i]->Start(deadline); });
   for (const absl::Status& status : statuses) {

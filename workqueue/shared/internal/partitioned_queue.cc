@@ -9,6 +9,7 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
@@ -87,6 +89,7 @@ std::vector<EngineSnapshot::Item> MergeLists(
 EngineSnapshot Merge(std::vector<EngineSnapshot> parts, size_t max) {
   using Item = EngineSnapshot::Item;
   EngineSnapshot all;
+  std::set<std::string> problems;  // Several partitions may have one server.
   all.now = parts[0].now;
   for (EngineSnapshot& part : parts) {
     all.shut_down |= part.shut_down;
@@ -96,6 +99,7 @@ EngineSnapshot Merge(std::vector<EngineSnapshot> parts, size_t max) {
     all.num_failing += part.num_failing;
     all.num_parked += part.num_parked;
     all.num_processing_here += part.num_processing_here;
+    if (!part.settings_problem.empty()) problems.insert(part.settings_problem);
     // Each node of a cluster has a clock of its own.
     const int64_t shift = all.now - part.now;
     for (auto* list : {&part.queued, &part.processing, &part.waiting,
@@ -111,7 +115,11 @@ EngineSnapshot Merge(std::vector<EngineSnapshot> parts, size_t max) {
       if (client.seen >= 0) client.seen += shift;
       AddClient(client, &all);
     }
+    for (EngineSnapshot::Bound& bound : part.bounds) {
+      AddBound(std::move(bound), /*extends=*/true, &all);
+    }
   }
+  all.settings_problem = absl::StrJoin(problems, "; ");
   const auto earlier = [](const Item& a, const Item& b) {
     return a.time < b.time;
   };

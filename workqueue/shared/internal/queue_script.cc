@@ -900,6 +900,22 @@ local transitions = {
     end
     return n
   end,
+  -- For how long the item has been queued that was added first: of the first ones
+  -- of the ten lowest priorities, which wait longest.
+  T = function()
+    local since, above = now, '+inf'
+    for _ = 1, 10 do
+      local score = redis.call('ZRANGE', READY, above, '-inf', 'BYSCORE', 'REV',
+                               'LIMIT', 0, 1, 'WITHSCORES')[2]
+      if not score then break end
+      local first = redis.call('ZRANGE', READY, score, score, 'BYSCORE', 'LIMIT',
+                               0, 1)[1]
+      local e = load(string.sub(first, 9))
+      if e[STATE] == QUEUED then since = math.min(since, e[SINCE]) end
+      above = '(' .. score
+    end
+    return now - since
+  end,
   -- The queue has groups from now on: the bound of a group, that of retries.
   -- Returns false if items are queued that have none.
   B = function(_, _, bound, retries)
@@ -934,7 +950,8 @@ local transitions = {
     return 1
   end,
 }
-local unchanged = { X = true, N = true, R = true, S = true, O = true, B = true }
+local unchanged = { X = true, N = true, R = true, S = true, O = true, B = true,
+                    T = true }
 local adds = { A = true, W = true, M = true, L = true, U = true }
 
 local sets_groups, gives_groups, operations = false, false, {}
@@ -1310,22 +1327,25 @@ const char kSnapshotScript[] = R"lua(
 --    2  time, or empty: the server's
 --    3  largest number of items that are queued, and that wait; inf: all
 --    4  one, for a snapshot of argument 6 only; otherwise all
---    5  1 to list the items with failures and the clients, too
+--    5  1 to list the items with failures, the clients and the bounds, too
 --   From 6 on, if all: where to go on, as the last reply said; nothing at first.
 --
 -- Reply: { { time, state, numbers of all items that are queued, being processed,
 -- waiting, failing and parked }, items that are queued, being processed, waiting,
--- failing, parked, where to go on or nothing, clients }. Of each item: item,
+-- failing, parked, where to go on or nothing, clients, bounds }. Of each item: item,
 -- failures, last error, priority or token, time or -1 for never, and for those
 -- being processed 1 if it has been added again, who holds it, and until when or
 -- -1. Of a failing or parked one, after the error: times of the first and last
 -- failure, and the time at which it is due or -1. Of each client: name, version,
--- number of workers that wait, time of its last request.
+-- number of workers that wait, time of its last request. Of each bound: 1 for that
+-- of the retries, group, largest number, items in process, queued items, some of
+-- those in process. The groups are those of the items being processed that are
+-- listed in this part, or those that hold the one item back.
 --
 -- The server serves nobody else meanwhile. So one reply has a part of the items.
 -- An item that does not change between two parts is in one of them. Leases are
 -- in the order of their ends, so all are listed, unless the largest number is 0.
-local META, ITEMS, READY, WAITING, LEASES, CLIENTS, _, FAILING, PARKED =
+local META, ITEMS, READY, WAITING, LEASES, CLIENTS, _, FAILING, PARKED, GROUPS =
     unpack(KEYS)
 local version = redis.call('HGET', META, 'version')
 if version and version ~= ARGV[1] then
@@ -1338,8 +1358,10 @@ local WANTED, NAME, VERSION, SEEN = 1, 6, 7, 8
 local IDLE, QUEUED, PROCESSING, DIRTY = 0, 1, 2, 3
 -- A reply has no further item after so many items or bytes.
 local MOST, MOST_BYTES, AT_ONCE = 250, 2 ^ 18, 50
+local MOST_OF_BOUND = 10
 local max = tonumber(ARGV[3])
-local m = redis.call('HMGET', META, 'time', 'offset', 'state')
+local m = redis.call('HMGET', META, 'time', 'offset', 'state', 'groups', 'most',
+                     'retries')
 local shut_down = tonumber(m[3]) == 1
 
 local function load(item)
@@ -1354,11 +1376,40 @@ local function load(item)
   return e
 end
 
+-- What is in process, of a group or of the retries.
+local bounds, in_bounds = {}, {}
+local function add_bound(is_retries, group, most, running, queued, must_hold_back)
+  most = tonumber(most) or math.huge
+  local prefix = running[1]
+  if most == math.huge or in_bounds[prefix] then return end
+  in_bounds[prefix] = true
+  local n = redis.call('ZLEXCOUNT', GROUPS, '[' .. prefix, '(' .. running[2])
+  if n == 0 or (must_hold_back and n < most) then return end
+  local left = 0
+  for _, it in ipairs(queued) do
+    left = left + redis.call('ZLEXCOUNT', GROUPS, '[' .. it, '(' .. it .. '\255')
+  end
+  local items = redis.call('ZRANGE', GROUPS, '[' .. prefix, '(' .. running[2],
+                           'BYLEX', 'LIMIT', 0, MOST_OF_BOUND)
+  for i, it in ipairs(items) do items[i] = string.sub(it, #prefix + 1) end
+  bounds[#bounds + 1] = { is_retries, group, most, n, left, items }
+end
+local function add_bounds(e, must_hold_back)
+  if m[4] ~= '1' or ARGV[5] ~= '1' or type(e.g) ~= 'string' then return end
+  local key = struct.pack('>I4', #e.g) .. e.g
+  add_bound(0, e.g, m[5], { 'g' .. key .. '\0', 'g' .. key .. '\1' },
+            { 'i0' .. key, 'i1' .. key }, must_hold_back)
+  if e.h == 1 or (must_hold_back and e.k == 1) then
+    add_bound(1, '', m[6], { 'r', 's' }, { 'i1' }, must_hold_back)
+  end
+end
+
 local queued, processing, waiting, failing, parked = {}, {}, {}, {}, {}
 local function list_queued(item, e)
   queued[#queued + 1] = { item, e[FAILURES], e[ERROR], e[PRIORITY], e[SINCE] }
 end
 local function list_processing(item, e, expiry)
+  add_bounds(e, false)
   processing[#processing + 1] = { item, e[FAILURES], e[ERROR], e[TOKEN],
                                   e[BEGAN], e[STATE] == DIRTY and 1 or 0,
                                   e[HOLDER],
@@ -1422,6 +1473,7 @@ if ARGV[4] == 'one' then
   local e = load(item)
   if e and e[STATE] == QUEUED then
     list_queued(item, e)
+    add_bounds(e, true)
   elseif e and e[STATE] ~= IDLE then
     list_processing(item, e, tonumber(redis.call('ZSCORE', LEASES, item) or nil))
   end
@@ -1478,7 +1530,7 @@ return { { now, shut_down and 1 or 0, redis.call('ZCARD', READY),
            redis.call('ZCARD', LEASES),
            shut_down and 0 or redis.call('ZCARD', WAITING),
            redis.call('ZCARD', FAILING), redis.call('ZCARD', PARKED) },
-         queued, processing, waiting, failing, parked, go_on, clients }
+         queued, processing, waiting, failing, parked, go_on, clients, bounds }
 )lua";
 
 }  // namespace internal

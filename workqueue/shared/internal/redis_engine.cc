@@ -232,7 +232,21 @@ absl::StatusOr<EngineSnapshot> ParseSnapshot(const redisReply& reply) {
     if (!it.ok()) return BadReply();
     snapshot.clients.push_back(std::move(client));
   }
-  if (!go_on.ok() || !clients.ok()) return BadReply();
+  Elements bounds = all.Array();
+  while (bounds.left() > 0) {
+    Elements it = bounds.Array();
+    EngineSnapshot::Bound bound;
+    bound.retries = it.Number() != 0;
+    bound.group = it.Text();
+    bound.max = static_cast<size_t>(it.Count());
+    bound.processing = static_cast<size_t>(it.Count());
+    bound.queued = static_cast<size_t>(it.Count());
+    Elements items = it.Array();
+    while (items.left() > 0) bound.items.push_back(items.Text());
+    if (!it.ok() || !items.ok()) return BadReply();
+    snapshot.bounds.push_back(std::move(bound));
+  }
+  if (!go_on.ok() || !clients.ok() || !bounds.ok()) return BadReply();
   return snapshot;
 }
 
@@ -471,16 +485,16 @@ absl::StatusOr<EngineSnapshot> RedisEngine::TakeSnapshot(
       });
 }
 
-absl::StatusOr<std::string> RedisEngine::CheckSettings(absl::Time deadline) {
+absl::StatusOr<EngineSettings> RedisEngine::CheckSettings(absl::Time deadline) {
   return WithConnection(
-      deadline, [&](const Session& session) -> absl::StatusOr<std::string> {
+      deadline, [&](const Session& session) -> absl::StatusOr<EngineSettings> {
         // Finds the node of a cluster that has the queue.
         absl::Status status =
             session.connection
                 ->Call({"HGET", keys_[kMeta], "version"}, deadline - Now())
                 .status();
         if (!status.ok()) return status;
-        std::vector<std::string> problems;
+        EngineSettings settings;
         const auto expect = [&](absl::string_view setting,
                                 absl::string_view value,
                                 absl::string_view why) {
@@ -488,14 +502,14 @@ absl::StatusOr<std::string> RedisEngine::CheckSettings(absl::Time deadline) {
                                                 deadline - Now());
           if (!reply.ok()) {
             if (MayPass(reply.status())) return reply.status();
-            problems.push_back(absl::StrCat("cannot see ", setting, " (",
-                                            reply.status().message(), ")"));
+            settings.unknown.push_back(absl::StrCat(
+                "cannot see ", setting, " (", reply.status().message(), ")"));
           } else if (!IsArray(**reply, 2)) {
-            problems.push_back(absl::StrCat("cannot see ", setting));
+            settings.unknown.push_back(absl::StrCat("cannot see ", setting));
           } else if (TextOf(*(*reply)->element[1]) != value) {
-            problems.push_back(absl::StrCat(setting, " is ",
-                                            TextOf(*(*reply)->element[1]),
-                                            ", not ", value, ": ", why));
+            settings.wrong.push_back(absl::StrCat(setting, " is ",
+                                                  TextOf(*(*reply)->element[1]),
+                                                  ", not ", value, ": ", why));
           }
           return absl::OkStatus();
         };
@@ -515,7 +529,7 @@ absl::StatusOr<std::string> RedisEngine::CheckSettings(absl::Time deadline) {
           session.connection->Break("the server is a replica");
           return absl::UnavailableError("the server is a replica");
         }
-        return absl::StrJoin(problems, "; ");
+        return settings;
       });
 }
 

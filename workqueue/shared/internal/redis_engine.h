@@ -56,7 +56,7 @@ class RedisEngine final : public Engine {
       const EngineSnapshotRequest& request, absl::Time deadline) override;
   absl::Status Listen(EngineListener* listener, absl::Time deadline) override;
   void StopListening() override;
-  absl::StatusOr<std::string> CheckSettings(absl::Time deadline) override;
+  absl::StatusOr<EngineSettings> CheckSettings(absl::Time deadline) override;
 
  private:
   enum Key { kMeta };  // The others are those of the script.

@@ -18,6 +18,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "workqueue/base/printable.h"
 #include "workqueue/fair_ordering.h"
 #include "workqueue/redis/ticks.h"
 #include "workqueue/shared/internal/engine.h"
@@ -75,6 +76,12 @@ class SharedGroups {
         ToTicks(fair_.max_retries_in_process),
         0,
         ""};
+  }
+
+  // The name of a bound, as that of a `FairOrdering`.
+  static std::string NameOf(const EngineSnapshot::Bound& bound) {
+    return bound.retries ? "retries"
+                         : absl::StrCat("group ", DescribeItem(bound.group));
   }
 
   // What an operation says that adds `item`.

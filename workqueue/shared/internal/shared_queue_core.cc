@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "workqueue/base/mutex_lock.h"
@@ -46,6 +47,9 @@ constexpr size_t kMaxBytes = size_t{1} << 18;
 // How long the engine pushes items to this process without a request from it:
 // it makes one for each `WaitingLoop::Heartbeat()`.
 constexpr absl::Duration kPresence = absl::Seconds(30);
+
+// How long the loop waits for the engine to tell its settings.
+constexpr absl::Duration kLongestCheck = absl::Seconds(1);
 
 // The longest time that a request waits for calls; see AwaitCompany().
 constexpr absl::Duration kLongestWait = absl::Microseconds(500);
@@ -81,8 +85,8 @@ void ReportResults(const EngineRequest& request, const EngineReply& reply,
                       static_cast<size_t>(reply.parked));
 }
 
-void Append(std::vector<EngineSnapshot::Item> from,
-            std::vector<EngineSnapshot::Item>* to) {
+template <typename V>
+void Append(std::vector<V> from, std::vector<V>* to) {
   to->insert(to->end(), std::make_move_iterator(from.begin()),
              std::make_move_iterator(from.end()));
 }
@@ -128,6 +132,22 @@ void AddClient(const EngineSnapshot::Client& client, EngineSnapshot* snapshot) {
   same->processing += client.processing;
 }
 
+void AddBound(EngineSnapshot::Bound bound, bool extends,
+              EngineSnapshot* snapshot) {
+  const auto same = std::find_if(
+      snapshot->bounds.begin(), snapshot->bounds.end(), [&](const auto& it) {
+        return it.retries == bound.retries && it.group == bound.group;
+      });
+  if (same == snapshot->bounds.end()) {
+    snapshot->bounds.push_back(std::move(bound));
+  } else if (extends) {
+    same->max += bound.max;
+    same->processing += bound.processing;
+    same->queued += bound.queued;
+    Append(std::move(bound.items), &same->items);
+  }
+}
+
 SharedQueueCore::SharedQueueCore(Options options,
                                  std::unique_ptr<Engine> engine)
     : options_(std::move(options)),
@@ -140,6 +160,18 @@ SharedQueueCore::SharedQueueCore(Options options,
           SharedQueueMetrics::Create(options_.name, options_.metrics_provider)),
       engine_(std::move(engine)),
       company_came_(MachineClock()->NewParker(Parker::Role::kCaller)) {}
+
+absl::StatusOr<std::string> SharedQueueCore::CheckSettings(
+    absl::Time deadline) {
+  absl::StatusOr<EngineSettings> settings = engine_->CheckSettings(deadline);
+  if (!settings.ok()) return settings.status();
+  MutexLock lock(&mu_);
+  num_wrong_settings_ = settings->wrong.size();
+  std::vector<std::string>& all = settings->wrong;
+  all.insert(all.end(), settings->unknown.begin(), settings->unknown.end());
+  settings_problem_ = absl::StrJoin(all, "; ");
+  return settings_problem_;
+}
 
 absl::Status SharedQueueCore::Start(absl::Time deadline) {
   deadline =
@@ -223,9 +255,11 @@ void SharedQueueCore::ReportWorkInProgress() {
     longest = std::max(longest, time);
   }
   const absl::Duration unreachable = UnreachableFor();
+  const size_t wrong_settings = num_wrong_settings_;
   Report([&](SharedQueueMetrics* metrics) {
     metrics->SetWorkInProgress(total, longest);
     metrics->SetUnreachable(unreachable);
+    metrics->SetWrongSettings(wrong_settings);
   });
 }
 
@@ -294,7 +328,13 @@ absl::Duration SharedQueueCore::UnreachableFor() const {
 
 absl::Status SharedQueueCore::Healthy() const {
   MutexLock lock(&mu_);
-  if (reachable_) return absl::OkStatus();
+  if (reachable_) {
+    if (!options_.require_durable_server || settings_problem_.empty()) {
+      return absl::OkStatus();
+    }
+    return absl::FailedPreconditionError(absl::StrCat(
+        errors_.who(), ": the server may lose items: ", settings_problem_));
+  }
   return absl::Status(
       error_.code(),
       absl::StrCat(
@@ -914,6 +954,9 @@ absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshotWith(
       Append(std::move(part->waiting), &snapshot->waiting);
       Append(std::move(part->failing), &snapshot->failing);
       Append(std::move(part->parked), &snapshot->parked);
+      for (EngineSnapshot::Bound& bound : part->bounds) {
+        AddBound(std::move(bound), /*extends=*/false, &*snapshot);
+      }
     }
     is_first = false;
   } while (!request.from.empty());
@@ -944,6 +987,7 @@ absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshotWith(
                       ? std::min(in_hand_.size(), snapshot->num_processing)
                       : in_hand.size();
     snapshot->num_processing_here = held_.size() - in_hand_.size();
+    snapshot->settings_problem = settings_problem_;
   }
   processing.erase(
       std::remove_if(processing.begin(), processing.end(),
@@ -1103,6 +1147,17 @@ void SharedQueueCore::OnChanged() {
   Notice(absl::InfinitePast());
 }
 
+void SharedQueueCore::CheckSettingsAgain() {
+  const std::string before = settings_problem_;
+  {
+    const MutexUnlock unlock(&mu_);
+    CheckSettings(MachineClock()->TimeNow() + kLongestCheck).IgnoreError();
+  }
+  if (settings_problem_.empty() || settings_problem_ == before) return;
+  errors_.Write([] { return std::string("may lose items from now on"); },
+                absl::FailedPreconditionError(settings_problem_));
+}
+
 absl::Time SharedQueueCore::Run(absl::Time now) {
   absl::Time next;
   {
@@ -1145,6 +1200,9 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
     }
     const bool repairs = now >= repair_at_;
     if (repairs) {
+      if (metrics_ != nullptr) {
+        operations.push_back({EngineOperation::kOldest, "", 0, 0, 0});
+      }
       // Somebody may have deleted the queue's keys.
       if (options_.set_groups) operations.push_back(*options_.set_groups);
       operations.push_back({EngineOperation::kRepair, "", 0, 0, 0});
@@ -1171,7 +1229,15 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
           }
         }
       }
-      if (repairs && options_.set_groups && results.ok() &&
+      const int extra = options_.set_groups ? 1 : 0;
+      if (repairs && metrics_ != nullptr && results.ok()) {
+        const absl::Duration oldest =
+            ticks_.ToDuration(results->end()[-2 - extra]);
+        Report([oldest](SharedQueueMetrics* metrics) {
+          metrics->SetOldestQueued(oldest);
+        });
+      }
+      if (repairs && extra > 0 && results.ok() &&
           results->end()[-2] == kFalse) {
         errors_.Write(
             [] { return std::string("cannot give the queue groups"); },
@@ -1185,6 +1251,7 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
                               "queue's keys: somebody has deleted a key");
         });
       }
+      if (repairs && results.ok()) CheckSettingsAgain();
     }
     if (!status.ok()) {
       if (!renewed.empty()) renew_at_ = std::min(renew_at_, now + RetryAfter());

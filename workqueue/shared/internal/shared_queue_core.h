@@ -81,6 +81,8 @@ class SharedQueueCore final : public ByteQueue,
     MetricsProvider* metrics_provider = nullptr;
     // Gives the queue groups.
     std::optional<EngineOperation> set_groups;
+    // The queue is not healthy with settings that may lose items.
+    bool require_durable_server = false;
   };
 
   // How long the process makes no request for its waiting workers after one has
@@ -96,6 +98,11 @@ class SharedQueueCore final : public ByteQueue,
 
   SharedQueueCore(const SharedQueueCore&) = delete;
   SharedQueueCore& operator=(const SharedQueueCore&) = delete;
+
+  // Looks whether the engine's settings keep the promises of the queue. Returns
+  // what is wrong with them, as one line for people, or nothing. Blocks until
+  // `deadline`, on the machine's clock, at most.
+  absl::StatusOr<std::string> CheckSettings(absl::Time deadline);
 
   // Begins to listen to the engine. Blocks for `call_timeout` at most, and not
   // after `deadline`, on the machine's clock. Must be called once, before all
@@ -293,6 +300,8 @@ class SharedQueueCore final : public ByteQueue,
   template <typename F>
   void Report(F f);
   void ReportWorkInProgress();
+  // Looks at the settings, and logs those that have become wrong.
+  void CheckSettingsAgain() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Duration UnreachableFor() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const Options options_;
@@ -311,6 +320,9 @@ class SharedQueueCore final : public ByteQueue,
   // the machine's clock.
   absl::Status error_ ABSL_GUARDED_BY(mu_);
   absl::Time unreachable_since_ ABSL_GUARDED_BY(mu_);
+  // As it was seen last.
+  std::string settings_problem_ ABSL_GUARDED_BY(mu_);
+  size_t num_wrong_settings_ ABSL_GUARDED_BY(mu_) = 0;
 
   mutable absl::Mutex mu_;
 

@@ -48,12 +48,14 @@ SharedQueueMetrics::SharedQueueMetrics(absl::string_view name,
       unfinished_work_seconds_(provider->NewUnfinishedWorkSecondsMetric(name)),
       longest_running_processor_seconds_(
           provider->NewLongestRunningProcessorSecondsMetric(name)),
+      oldest_queued_seconds_(provider->NewOldestQueuedSecondsMetric(name)),
       waiting_items_(provider->NewWaitingItemsMetric(name)),
       failing_items_(provider->NewFailingItemsMetric(name)),
       parked_items_(provider->NewEngineParkedItemsMetric(name)),
       round_trip_(provider->NewEngineRoundTripMetric(name)),
       errors_(provider->NewEngineErrorsMetric(name)),
       unreachable_seconds_(provider->NewEngineUnreachableSecondsMetric(name)),
+      wrong_settings_(provider->NewEngineWrongSettingsMetric(name)),
       expired_(provider->NewExpiredLeasesMetric(name)) {}
 
 void SharedQueueMetrics::OnAdds(int64_t n) { Count(adds_.get(), n); }
@@ -95,6 +97,14 @@ void SharedQueueMetrics::SetWorkInProgress(absl::Duration total,
 
 void SharedQueueMetrics::SetUnreachable(absl::Duration time) {
   Set(unreachable_seconds_.get(), absl::ToDoubleSeconds(time));
+}
+
+void SharedQueueMetrics::SetOldestQueued(absl::Duration time) {
+  Set(oldest_queued_seconds_.get(), absl::ToDoubleSeconds(time));
+}
+
+void SharedQueueMetrics::SetWrongSettings(size_t n) {
+  Set(wrong_settings_.get(), static_cast<double>(n));
 }
 
 }  // namespace internal

@@ -21,9 +21,10 @@ namespace internal {
 
 // SharedQueueMetrics
 //
-// Updates the metrics of one process' part in a shared queue. The depth and the
-// numbers of items that wait, fail and are parked are those of the queue, as
-// the engine said them last; all else is this process'.
+// Updates the metrics of one process' part in a shared queue. The depth, the
+// age of the oldest item, and the numbers of items that wait, fail and are
+// parked are those of the queue, as the engine said them last; all else is this
+// process'.
 //
 // The core calls it with its lock held. May throw what a metric throws.
 class SharedQueueMetrics {
@@ -44,6 +45,8 @@ class SharedQueueMetrics {
   // `total` and `longest` of the items that workers have.
   void SetWorkInProgress(absl::Duration total, absl::Duration longest);
   void SetUnreachable(absl::Duration time);
+  void SetOldestQueued(absl::Duration time);
+  void SetWrongSettings(size_t n);
 
  private:
   SharedQueueMetrics(absl::string_view name, MetricsProvider* provider);
@@ -55,12 +58,14 @@ class SharedQueueMetrics {
   const std::unique_ptr<HistogramMetric> work_duration_;
   const std::unique_ptr<SettableGaugeMetric> unfinished_work_seconds_;
   const std::unique_ptr<SettableGaugeMetric> longest_running_processor_seconds_;
+  const std::unique_ptr<SettableGaugeMetric> oldest_queued_seconds_;
   const std::unique_ptr<SettableGaugeMetric> waiting_items_;
   const std::unique_ptr<SettableGaugeMetric> failing_items_;
   const std::unique_ptr<SettableGaugeMetric> parked_items_;
   const std::unique_ptr<HistogramMetric> round_trip_;
   const std::unique_ptr<CounterMetric> errors_;
   const std::unique_ptr<SettableGaugeMetric> unreachable_seconds_;
+  const std::unique_ptr<SettableGaugeMetric> wrong_settings_;
   const std::unique_ptr<CounterMetric> expired_;
   size_t depth_set_ = 0;
 };

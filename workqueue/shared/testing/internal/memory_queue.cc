@@ -227,6 +227,13 @@ int64_t MemoryQueue::Do(const EngineOperation& operation) {
     shut_down_ = false;
     return kTrue;
   }
+  if (operation.code == Operation::kOldest) {
+    int64_t since = now_;
+    for (const Place& place : ready_) {
+      since = std::min(since, items_.at(std::get<std::string>(place)).since);
+    }
+    return now_ - since;
+  }
   const Change change(this, operation.item);
   Entry& e = *change;
   const bool is_leased = x > 0 && e.token == x;  // if `x` is a token
