@@ -1,10 +1,6 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// -----------------------------------------------------------------------------
-// test/base/counted_heap.h
-// -----------------------------------------------------------------------------
-//
 // Replaces `operator new` by one that counts allocations and fails on demand.
 // Only one source of a program may include this header, because it defines
 // `operator new`.

@@ -1,10 +1,6 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// -----------------------------------------------------------------------------
-// test/base/every_allocation.h
-// -----------------------------------------------------------------------------
-//
 // Tests of what happens when memory runs out, at each allocation. Only one
 // source of a program may include this header, because it includes
 // counted_heap.h.

@@ -1,10 +1,6 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// -----------------------------------------------------------------------------
-// test/base/fragile_key.h
-// -----------------------------------------------------------------------------
-//
 // A key that throws on demand. Use it only in code that is compiled with
 // exceptions.
 

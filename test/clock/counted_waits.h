@@ -1,10 +1,6 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// -----------------------------------------------------------------------------
-// test/clock/counted_waits.h
-// -----------------------------------------------------------------------------
-//
 // A program that has this library replaces functions of the C library, and
 // counts every timed wait on its way to the kernel. Not for sanitizers, which
 // replace these functions themselves.

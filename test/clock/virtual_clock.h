@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// test/clock/virtual_clock.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TEST_CLOCK_VIRTUAL_CLOCK_H_
 #define WORKQUEUE_TEST_CLOCK_VIRTUAL_CLOCK_H_

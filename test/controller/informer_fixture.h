@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// test/controller/informer_fixture.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TEST_CONTROLLER_INFORMER_FIXTURE_H_
 #define WORKQUEUE_TEST_CONTROLLER_INFORMER_FIXTURE_H_

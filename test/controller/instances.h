@@ -1,10 +1,6 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// -----------------------------------------------------------------------------
-// test/controller/instances.h
-// -----------------------------------------------------------------------------
-//
 // The controllers that many tests use, compiled once, as in
 // test/workqueue/instances.h.
 

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// test/examples/mirror_program_fixture.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TEST_EXAMPLES_MIRROR_PROGRAM_FIXTURE_H_
 #define WORKQUEUE_TEST_EXAMPLES_MIRROR_PROGRAM_FIXTURE_H_

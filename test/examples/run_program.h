@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// test/examples/run_program.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TEST_EXAMPLES_RUN_PROGRAM_H_
 #define WORKQUEUE_TEST_EXAMPLES_RUN_PROGRAM_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// test/examples/scratch_directory.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TEST_EXAMPLES_SCRATCH_DIRECTORY_H_
 #define WORKQUEUE_TEST_EXAMPLES_SCRATCH_DIRECTORY_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// test/inspect/fake_inspectable.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TEST_INSPECT_FAKE_INSPECTABLE_H_
 #define WORKQUEUE_TEST_INSPECT_FAKE_INSPECTABLE_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// test/prometheus/exposition.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TEST_PROMETHEUS_EXPOSITION_H_
 #define WORKQUEUE_TEST_PROMETHEUS_EXPOSITION_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// test/ratelimit/invalid_argument.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TEST_RATELIMIT_INVALID_ARGUMENT_H_
 #define WORKQUEUE_TEST_RATELIMIT_INVALID_ARGUMENT_H_

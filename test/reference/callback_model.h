@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// test/reference/callback_model.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TEST_REFERENCE_CALLBACK_MODEL_H_
 #define WORKQUEUE_TEST_REFERENCE_CALLBACK_MODEL_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// test/reference/failure.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TEST_REFERENCE_FAILURE_H_
 #define WORKQUEUE_TEST_REFERENCE_FAILURE_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// test/reference/fair_ordering_model.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TEST_REFERENCE_FAIR_ORDERING_MODEL_H_
 #define WORKQUEUE_TEST_REFERENCE_FAIR_ORDERING_MODEL_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// test/reference/rate_limiting_queue_run.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TEST_REFERENCE_RATE_LIMITING_QUEUE_RUN_H_
 #define WORKQUEUE_TEST_REFERENCE_RATE_LIMITING_QUEUE_RUN_H_

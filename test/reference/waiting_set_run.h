@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// test/reference/waiting_set_run.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TEST_REFERENCE_WAITING_SET_RUN_H_
 #define WORKQUEUE_TEST_REFERENCE_WAITING_SET_RUN_H_

@@ -1,10 +1,6 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// -----------------------------------------------------------------------------
-// test/shared/cutting_proxy.h
-// -----------------------------------------------------------------------------
-//
 // This header defines a bad network between a server and its clients.
 
 #ifndef WORKQUEUE_TEST_SHARED_CUTTING_PROXY_H_

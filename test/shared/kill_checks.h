@@ -1,10 +1,6 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// -----------------------------------------------------------------------------
-// test/shared/kill_checks.h
-// -----------------------------------------------------------------------------
-//
 // This header defines the checks of what the records of killed processes tell.
 
 #ifndef WORKQUEUE_TEST_SHARED_KILL_CHECKS_H_

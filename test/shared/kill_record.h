@@ -1,10 +1,6 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// -----------------------------------------------------------------------------
-// test/shared/kill_record.h
-// -----------------------------------------------------------------------------
-//
 // This header defines the records by which processes that are killed at any
 // time tell afterwards what they saw.
 

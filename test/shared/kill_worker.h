@@ -1,10 +1,6 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// -----------------------------------------------------------------------------
-// test/shared/kill_worker.h
-// -----------------------------------------------------------------------------
-//
 // This header defines the process that `kill_test` kills: a user of a shared
 // queue that records what it does.
 

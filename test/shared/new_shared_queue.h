@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// test/shared/new_shared_queue.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TEST_SHARED_NEW_SHARED_QUEUE_H_
 #define WORKQUEUE_TEST_SHARED_NEW_SHARED_QUEUE_H_

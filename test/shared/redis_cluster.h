@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// test/shared/redis_cluster.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TEST_SHARED_REDIS_CLUSTER_H_
 #define WORKQUEUE_TEST_SHARED_REDIS_CLUSTER_H_

@@ -128,8 +128,7 @@ int getaddrinfo(const char* host, const char* service, const addrinfo* hints,
 
 }  // extern "C"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 namespace {
 
 constexpr absl::Duration kTimeout = absl::Milliseconds(200);
@@ -345,7 +344,6 @@ TEST_F(RedisConnectionTest, AHugeArrayIsRefusedBeforeItsMemoryIsTaken) {
 }
 
 }  // namespace
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // no sanitizer

@@ -1,10 +1,6 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// -----------------------------------------------------------------------------
-// test/shared/redis_server.h
-// -----------------------------------------------------------------------------
-//
 // This header defines a Redis or Valkey server that a test starts, kills and
 // starts again.
 

@@ -1,10 +1,6 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// -----------------------------------------------------------------------------
-// test/shared/reply_proxy.h
-// -----------------------------------------------------------------------------
-//
 // This header defines a network that changes the replies of a server, or brings
 // them slowly.
 

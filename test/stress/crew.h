@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// test/stress/crew.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TEST_STRESS_CREW_H_
 #define WORKQUEUE_TEST_STRESS_CREW_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// test/stress/debts.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TEST_STRESS_DEBTS_H_
 #define WORKQUEUE_TEST_STRESS_DEBTS_H_

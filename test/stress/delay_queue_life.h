@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// test/stress/delay_queue_life.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TEST_STRESS_DELAY_QUEUE_LIFE_H_
 #define WORKQUEUE_TEST_STRESS_DELAY_QUEUE_LIFE_H_

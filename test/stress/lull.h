@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// test/stress/lull.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TEST_STRESS_LULL_H_
 #define WORKQUEUE_TEST_STRESS_LULL_H_

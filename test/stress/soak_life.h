@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// test/stress/soak_life.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TEST_STRESS_SOAK_LIFE_H_
 #define WORKQUEUE_TEST_STRESS_SOAK_LIFE_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// test/tracing/recording_tracer.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TEST_TRACING_RECORDING_TRACER_H_
 #define WORKQUEUE_TEST_TRACING_RECORDING_TRACER_H_

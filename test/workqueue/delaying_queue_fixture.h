@@ -1,10 +1,6 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// -----------------------------------------------------------------------------
-// test/workqueue/delaying_queue_fixture.h
-// -----------------------------------------------------------------------------
-//
 // Fixtures and helpers for the tests of `DelayingQueue`.
 
 #ifndef WORKQUEUE_TEST_WORKQUEUE_DELAYING_QUEUE_FIXTURE_H_

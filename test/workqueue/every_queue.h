@@ -1,10 +1,6 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// -----------------------------------------------------------------------------
-// test/workqueue/every_queue.h
-// -----------------------------------------------------------------------------
-//
 // Helpers for tests of every implementation of `Interface`.
 
 #ifndef WORKQUEUE_TEST_WORKQUEUE_EVERY_QUEUE_H_

@@ -1,10 +1,6 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// -----------------------------------------------------------------------------
-// test/workqueue/fair_queue.h
-// -----------------------------------------------------------------------------
-//
 // Priority queues of `cluster/namespace/name` keys with a `FairOrdering`.
 
 #ifndef WORKQUEUE_TEST_WORKQUEUE_FAIR_QUEUE_H_

@@ -1,10 +1,6 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// -----------------------------------------------------------------------------
-// test/workqueue/instances.h
-// -----------------------------------------------------------------------------
-//
 // The queues that many tests use, compiled once. Compiling them takes most of a
 // test's compile time otherwise. `cc_test(instances = ...)` includes this
 // header before the test's sources, which do not mention it.

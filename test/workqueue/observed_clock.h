@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// test/workqueue/observed_clock.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TEST_WORKQUEUE_OBSERVED_CLOCK_H_
 #define WORKQUEUE_TEST_WORKQUEUE_OBSERVED_CLOCK_H_

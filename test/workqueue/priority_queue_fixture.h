@@ -1,10 +1,6 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// -----------------------------------------------------------------------------
-// test/workqueue/priority_queue_fixture.h
-// -----------------------------------------------------------------------------
-//
 // A fixture and helpers for the tests of `PriorityQueue`.
 
 #ifndef WORKQUEUE_TEST_WORKQUEUE_PRIORITY_QUEUE_FIXTURE_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// test/workqueue/recording_log.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TEST_WORKQUEUE_RECORDING_LOG_H_
 #define WORKQUEUE_TEST_WORKQUEUE_RECORDING_LOG_H_

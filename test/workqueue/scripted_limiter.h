@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// test/workqueue/scripted_limiter.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TEST_WORKQUEUE_SCRIPTED_LIMITER_H_
 #define WORKQUEUE_TEST_WORKQUEUE_SCRIPTED_LIMITER_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// test/workqueue/watched_fifo.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TEST_WORKQUEUE_WATCHED_FIFO_H_
 #define WORKQUEUE_TEST_WORKQUEUE_WATCHED_FIFO_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/shared/codec.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_SHARED_CODEC_H_
 #define WORKQUEUE_SHARED_CODEC_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/shared/list_shared_queues.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_SHARED_LIST_SHARED_QUEUES_H_
 #define WORKQUEUE_SHARED_LIST_SHARED_QUEUES_H_

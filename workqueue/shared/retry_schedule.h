@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/shared/retry_schedule.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_SHARED_RETRY_SCHEDULE_H_
 #define WORKQUEUE_SHARED_RETRY_SCHEDULE_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/shared/shared_queue.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_SHARED_SHARED_QUEUE_H_
 #define WORKQUEUE_SHARED_SHARED_QUEUE_H_

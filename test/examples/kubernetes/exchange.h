@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// test/examples/kubernetes/exchange.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TEST_EXAMPLES_KUBERNETES_EXCHANGE_H_
 #define WORKQUEUE_TEST_EXAMPLES_KUBERNETES_EXCHANGE_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// test/examples/kubernetes/scripted_server.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_TEST_EXAMPLES_KUBERNETES_SCRIPTED_SERVER_H_
 #define WORKQUEUE_TEST_EXAMPLES_KUBERNETES_SCRIPTED_SERVER_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/shared/internal/byte_queue.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_SHARED_INTERNAL_BYTE_QUEUE_H_
 #define WORKQUEUE_SHARED_INTERNAL_BYTE_QUEUE_H_
@@ -27,8 +23,7 @@
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/snapshot.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // HeldItem
 //
@@ -152,7 +147,6 @@ class ByteQueue {
   virtual bool closed() const = 0;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_SHARED_INTERNAL_BYTE_QUEUE_H_

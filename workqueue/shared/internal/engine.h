@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/shared/internal/engine.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_SHARED_INTERNAL_ENGINE_H_
 #define WORKQUEUE_SHARED_INTERNAL_ENGINE_H_
@@ -20,8 +16,7 @@
 #include "absl/time/time.h"
 #include "workqueue/redis/ticks.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // EngineOperation
 //
@@ -316,7 +311,6 @@ class EngineSource {
                                             const std::string& client_name) = 0;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_SHARED_INTERNAL_ENGINE_H_

@@ -1,10 +1,6 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// -----------------------------------------------------------------------------
-// workqueue/shared/internal/layout.h
-// -----------------------------------------------------------------------------
-//
 // How a server of Valkey or Redis names a queue, and how it says what the
 // queue's keys contain. See docs/shared-queue.md.
 
@@ -20,8 +16,7 @@
 #include "absl/strings/strip.h"
 #include "workqueue/shared/internal/queue_script.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // The largest number of partitions of a queue.
 constexpr int kMaxPartitions = 256;
@@ -63,7 +58,6 @@ inline int PartitionsOf(absl::string_view layout) {
              : 1;
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_SHARED_INTERNAL_LAYOUT_H_

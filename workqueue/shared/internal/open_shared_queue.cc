@@ -31,8 +31,7 @@
 #include "workqueue/shared/internal/shared_queue_core.h"
 #include "workqueue/shared/shared_queue_options.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 namespace {
 
 absl::Status Check(const SharedQueueOptionsBase& options) {
@@ -194,5 +193,4 @@ absl::StatusOr<std::unique_ptr<SharedQueueParts>> OpenSharedQueue(
   return parts;
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/shared/internal/open_shared_queue.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_SHARED_INTERNAL_OPEN_SHARED_QUEUE_H_
 #define WORKQUEUE_SHARED_INTERNAL_OPEN_SHARED_QUEUE_H_
@@ -18,8 +14,7 @@
 #include "workqueue/shared/internal/engine.h"
 #include "workqueue/shared/shared_queue_options.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // SharedQueueParts
 //
@@ -40,7 +35,6 @@ absl::StatusOr<std::unique_ptr<SharedQueueParts>> OpenSharedQueue(
     const SharedQueueOptionsBase& options,
     const std::optional<EngineOperation>& set_groups);
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_SHARED_INTERNAL_OPEN_SHARED_QUEUE_H_

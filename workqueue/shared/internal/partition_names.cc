@@ -10,8 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 namespace {
 
 // How far a partition's slot may be behind its place, so that a name is found
@@ -58,5 +57,4 @@ size_t PartitionOf(absl::string_view item, size_t n) {
   return static_cast<size_t>(hash % n);
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

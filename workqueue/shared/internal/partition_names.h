@@ -1,10 +1,6 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// -----------------------------------------------------------------------------
-// workqueue/shared/internal/partition_names.h
-// -----------------------------------------------------------------------------
-//
 // Which partition of a queue has an item, and how the partitions are named. The
 // data in the engine depends on these functions: a change is a new layout.
 
@@ -16,8 +12,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // Each key belongs to one of so many slots of a cluster of Valkey or Redis.
 // Each node has some of the slots, usually a contiguous range.
@@ -36,7 +31,6 @@ std::string PartitionName(absl::string_view name, size_t i, size_t n);
 // Returns which one of `n` partitions has `item`.
 size_t PartitionOf(absl::string_view item, size_t n);
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_SHARED_INTERNAL_PARTITION_NAMES_H_

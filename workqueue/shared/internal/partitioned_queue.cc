@@ -37,8 +37,7 @@
 #include "workqueue/shared/internal/shared_queue_core.h"
 #include "workqueue/timer/waiting_loop.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 namespace {
 
 // How long a worker waits before it asks a partition again that has been shut
@@ -588,5 +587,4 @@ bool PartitionedQueue::ShuttingDown() const {
       [](const auto& partition) { return partition->ShuttingDown(); });
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

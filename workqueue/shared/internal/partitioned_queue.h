@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/shared/internal/partitioned_queue.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_SHARED_INTERNAL_PARTITIONED_QUEUE_H_
 #define WORKQUEUE_SHARED_INTERNAL_PARTITIONED_QUEUE_H_
@@ -37,8 +33,7 @@
 #include "workqueue/shared/internal/shared_queue_core.h"
 #include "workqueue/timer/waiting_loop.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // PartitionedQueue
 //
@@ -176,7 +171,6 @@ class PartitionedQueue final : public ByteQueue, private WaitingLoop::Client {
   Partitions partitions_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_SHARED_INTERNAL_PARTITIONED_QUEUE_H_

@@ -3,8 +3,7 @@
 
 #include "workqueue/shared/internal/queue_script.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 const char kQueueScript[] = R"lua(
 -- Keys. All have the hash tag of the queue.
@@ -1533,5 +1532,4 @@ return { { now, shut_down and 1 or 0, redis.call('ZCARD', READY),
          queued, processing, waiting, failing, parked, go_on, clients, bounds }
 )lua";
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

@@ -1,15 +1,10 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/shared/internal/queue_script.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_SHARED_INTERNAL_QUEUE_SCRIPT_H_
 #define WORKQUEUE_SHARED_INTERNAL_QUEUE_SCRIPT_H_
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // The version of the layout of a queue in the engine. A queue of another
 // version is refused.
@@ -24,7 +19,6 @@ extern const char kQueueScript[];
 // nothing. Its head documents its arguments and reply.
 extern const char kSnapshotScript[];
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_SHARED_INTERNAL_QUEUE_SCRIPT_H_

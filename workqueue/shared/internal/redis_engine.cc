@@ -39,8 +39,7 @@
 #include "workqueue/shared/internal/queue_script.h"
 #include "workqueue/version.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 namespace {
 
 // So many items are all, in a snapshot.
@@ -653,5 +652,4 @@ bool RedisEngine::Dispatch(const redisReply& message, absl::string_view own,
   return true;
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

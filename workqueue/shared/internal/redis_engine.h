@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/shared/internal/redis_engine.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_SHARED_INTERNAL_REDIS_ENGINE_H_
 #define WORKQUEUE_SHARED_INTERNAL_REDIS_ENGINE_H_
@@ -29,8 +25,7 @@
 #include "workqueue/redis/wake_fd.h"
 #include "workqueue/shared/internal/engine.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // RedisEngine
 //
@@ -132,7 +127,6 @@ class RedisEngine final : public Engine {
   std::thread thread_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_SHARED_INTERNAL_REDIS_ENGINE_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/shared/internal/shared_groups.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_SHARED_INTERNAL_SHARED_GROUPS_H_
 #define WORKQUEUE_SHARED_INTERNAL_SHARED_GROUPS_H_
@@ -23,8 +19,7 @@
 #include "workqueue/redis/ticks.h"
 #include "workqueue/shared/internal/engine.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // SharedGroups
 //
@@ -115,7 +110,6 @@ class SharedGroups {
   const FairOrderingOptions<T> fair_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_SHARED_INTERNAL_SHARED_GROUPS_H_

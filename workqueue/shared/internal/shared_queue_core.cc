@@ -35,8 +35,7 @@
 #include "workqueue/shared/internal/shared_queue_metrics.h"
 #include "workqueue/timer/waiting_loop.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 namespace {
 
 // So many operations and items to take, and so many bytes, go in one request:
@@ -1268,5 +1267,4 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
   return next;
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/shared/internal/shared_queue_core.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_SHARED_INTERNAL_SHARED_QUEUE_CORE_H_
 #define WORKQUEUE_SHARED_INTERNAL_SHARED_QUEUE_CORE_H_
@@ -41,8 +37,7 @@
 #include "workqueue/shared/internal/shared_queue_metrics.h"
 #include "workqueue/timer/waiting_loop.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // SharedQueueCore
 //
@@ -384,7 +379,6 @@ class SharedQueueCore final : public ByteQueue,
   std::unique_ptr<Ticker> ticker_;  // null without metrics
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_SHARED_INTERNAL_SHARED_QUEUE_CORE_H_

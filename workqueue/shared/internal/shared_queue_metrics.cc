@@ -13,8 +13,7 @@
 #include "workqueue/internal/queue_metrics.h"
 #include "workqueue/metrics.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 namespace {
 
 void Observe(HistogramMetric* metric, absl::Duration d) {
@@ -107,5 +106,4 @@ void SharedQueueMetrics::SetWrongSettings(size_t n) {
   Set(wrong_settings_.get(), static_cast<double>(n));
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/shared/internal/shared_queue_metrics.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_SHARED_INTERNAL_SHARED_QUEUE_METRICS_H_
 #define WORKQUEUE_SHARED_INTERNAL_SHARED_QUEUE_METRICS_H_
@@ -16,8 +12,7 @@
 #include "absl/time/time.h"
 #include "workqueue/metrics.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // SharedQueueMetrics
 //
@@ -70,7 +65,6 @@ class SharedQueueMetrics {
   size_t depth_set_ = 0;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_SHARED_INTERNAL_SHARED_QUEUE_METRICS_H_
