@@ -1,6 +1,10 @@
 # What the parts of each library are called: their headers' names, which are the
 # names of Bazel's targets, too. A name of a part means the whole library.
 
+# The components of an installation.
+set(WORKQUEUE_COMPONENTS
+  core testing shared prometheus opentelemetry inspect)
+
 set(WORKQUEUE_LIBRARIES
   workqueue tracing redis shared shared_testing leader_election prometheus
   opentelemetry inspect testing)

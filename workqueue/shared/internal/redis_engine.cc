@@ -28,6 +28,7 @@
 #include "absl/time/time.h"
 #include "hiredis/hiredis.h"
 #include "workqueue/base/mutex_lock.h"
+#include "workqueue/base/thread_name.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/redis/redis_address.h"
 #include "workqueue/redis/redis_connection.h"
@@ -557,6 +558,7 @@ void RedisEngine::StopListening() {
 }
 
 void RedisEngine::ListenLoop() {
+  NameThisThread(name_, "listen");
   absl::Duration pause = kFirstRetryPause;
   while (true) {
     absl::Time listening_since = absl::InfiniteFuture();
