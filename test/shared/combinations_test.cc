@@ -3,9 +3,9 @@
 //
 // What combines with a shared queue, as the table in the chapter "Running a
 // fleet" of docs/guide.md says: controllers of two processes, on a
-// `MemoryEngine`. Other tests of the table: shared_queue_test.cc has priorities,
-// shared_queue_controller_test.cc the common series of failures, and
-// shared_groups_test.cc groups and the options of them that are refused.
+// `MemoryEngine`. Other tests of the table: shared_queue_test.cc has
+// priorities, shared_queue_controller_test.cc the common series of failures,
+// and shared_groups_test.cc groups and the options of them that are refused.
 
 #include <atomic>
 #include <cstddef>
