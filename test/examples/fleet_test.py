@@ -9,6 +9,7 @@ usage: fleet_test.py THUMBNAILS
 Needs a server of Redis (redis-check-rdb, redis-server or valkey-server).
 """
 
+import atexit
 import collections
 import json
 import pathlib
@@ -64,6 +65,7 @@ class Server:
 
     def start(self):
         self.process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL)
+        atexit.register(self.process.kill)
         await_true("the server does not start",
                    lambda: self.call("PING") == "PONG")
 
@@ -159,6 +161,7 @@ class Process:
     def __init__(self, program, server, folder):
         self.process = subprocess.Popen([program, str(server.socket), str(folder)],
                                         stdout=subprocess.PIPE, text=True)
+        atexit.register(self.process.kill)
         self.url = self.process.stdout.readline().strip()
         if not self.url.startswith("http://"):
             fail("a process does not start")
