@@ -398,7 +398,8 @@ TEST_P(ControllerTest, EachBadOptionIsNamed) {
         options.rate_limiter =
             *ItemFastSlowRateLimiter<std::string>::Create(kMs, kMs, 1);
       }),
-      "rate_limiter is given, and queue, too; a queue has its own limiter");
+      "rate_limiter is given, and queue, too; a queue has its own limiter; "
+      "that of a SharedQueue is SharedQueueOptions::retry_schedule");
   EXPECT_EQ(error([](auto& options) {
               options.queue = std::make_unique<PriorityQueue<std::string>>();
               options.ordering = TakeTurns();

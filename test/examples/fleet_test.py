@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Runs examples/fleet/thumbnails as a fleet, and compares what it tells with what
 really happens, while its server is paused, killed and emptied, and its processes
-are replaced one after the other.
+are replaced one after the other. Raises the alerts of workqueue/prometheus on the
+metrics that the processes told meanwhile, if promtool is in the PATH.
 
 usage: fleet_test.py THUMBNAILS
 
 Needs a server of Redis (redis-check-rdb, redis-server or valkey-server).
 """
 
+import atexit
 import collections
 import json
 import pathlib
@@ -25,6 +27,7 @@ PROCESSES = 3
 CALL_TIMEOUT = 2.0  # Those of the program.
 TIME_TO_FINISH = 5.0
 HEARTBEAT = 10.0
+ALERT_AFTER = 30.0  # of SharedQueueUnreachable
 # The machine may be busy.
 PATIENCE = 30.0
 SLACK = 2.0
@@ -62,6 +65,7 @@ class Server:
 
     def start(self):
         self.process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL)
+        atexit.register(self.process.kill)
         await_true("the server does not start",
                    lambda: self.call("PING") == "PONG")
 
@@ -77,14 +81,87 @@ class Server:
         self.process.wait()
 
 
+class Scrapes:
+    """The metrics of all processes, as Prometheus scrapes them."""
+
+    INTERVAL = 5  # seconds
+    LATER = 300   # So many scrapes more, which find what the last one found.
+    ALERTS = (pathlib.Path(__file__).resolve().parent.parent.parent
+              / "workqueue/prometheus/alerts.yaml")
+
+    def __init__(self):
+        self.start = time.monotonic()
+        self.texts = collections.defaultdict(dict)  # by the instance and the number
+
+    def now(self):
+        return int((time.monotonic() - self.start) / self.INTERVAL)
+
+    def add(self, instance, text):
+        self.texts[instance].setdefault(self.now(), text)
+
+    def series(self):
+        """Returns all time series, as promtool reads them."""
+        end = self.now()
+        series = collections.defaultdict(lambda: ["_"] * end)
+        ends = {}
+        for instance, texts in list(self.texts.items()):
+            for number, text in list(texts.items()):
+                for line in text.splitlines():
+                    if line.startswith("#") or number >= end:
+                        continue
+                    what, value = line.rsplit(" ", 1)
+                    name, labels = what.rstrip("}").split("{")
+                    key = f'{name}{{job="fleet",instance="{instance}",{labels}}}'
+                    series[key][number] = value
+                    ends[key] = max(texts)
+        for key, values in series.items():
+            # A process that has ended tells nothing more.
+            last = next(v for v in reversed(values) if v != "_")
+            yield {"series": key, "values": " ".join(values) + (
+                f" {last}x{self.LATER}" if ends[key] >= end - 1 else " stale")}
+
+    def check(self, what, may_fire, expected):
+        """Checks how many alerts of each name have fired so far, or will in some
+        minutes if nothing happens any more. Those in may_fire do not count."""
+        if not shutil.which("promtool"):
+            print(f"{what}: no promtool, so no alerts", flush=True)
+            return
+        fired = f'ALERTS{{alertstate="firing",alertname!~"{"|".join(may_fire)}"}}[1h]'
+        minutes = (self.now() + self.LATER - 1) * self.INTERVAL // 60
+        test = {"interval": f"{self.INTERVAL}s", "input_series": list(self.series()),
+                "promql_expr_test": [
+                    {"eval_time": f"{minutes}m",
+                     "expr": f"count by (alertname) (count_over_time({fired}))",
+                     "exp_samples": [
+                         {"labels": f'{{alertname="{name}"}}', "value": count}
+                         for name, count in expected.items()]},
+                    # How often an alert has begun again.
+                    {"eval_time": f"{minutes}m",
+                     "expr": "count(changes(ALERTS_FOR_STATE{alertname="
+                             '"SharedQueueUnreachable"}[1h]) > 0)',
+                     "exp_samples": []}]}
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            json.dump({"rule_files": [str(self.ALERTS)],  # JSON is YAML.
+                       "evaluation_interval": f"{self.INTERVAL}s",
+                       "tests": [test]}, file)
+            file.flush()
+            result = subprocess.run(["promtool", "test", "rules", file.name],
+                                    capture_output=True, text=True, check=False)
+        if result.returncode != 0:
+            fail(f"{what}: wrong alerts: {result.stdout}{result.stderr}")
+        print(f"{what}: the alerts are {expected or 'none'}", flush=True)
+
+
 class Process:
     """A process of the fleet, which a thread asks all the time."""
 
     slowest = 0.0  # of all processes
+    scrapes = Scrapes()  # of all processes
 
     def __init__(self, program, server, folder):
         self.process = subprocess.Popen([program, str(server.socket), str(folder)],
                                         stdout=subprocess.PIPE, text=True)
+        atexit.register(self.process.kill)
         self.url = self.process.stdout.readline().strip()
         if not self.url.startswith("http://"):
             fail("a process does not start")
@@ -107,11 +184,12 @@ class Process:
                 start = time.monotonic()
                 ready, _ = self.get("/readyz")
                 _, page = self.get("/workqueue?name=thumbnails&format=json")
-                self.get("/metrics")
+                _, metrics = self.get("/metrics")
                 if self.ends:
                     return
                 Process.slowest = max(Process.slowest, time.monotonic() - start)
                 self.answers.append((start, ready == 200, json.loads(page)))
+                self.scrapes.add(self.url, metrics)
             except (OSError, ValueError):
                 if not self.ends:
                     raise
@@ -226,8 +304,11 @@ class Fleet:
 
 def run(program):
     fleet = Fleet(program)
-    fleet.add_pictures(40, broken=3)
+    fleet.add_pictures(40)
     fleet.await_done("at first")
+    Process.scrapes.check("at first", ["-"], {})
+    fleet.add_pictures(0, broken=3)
+    fleet.await_done("broken pictures")
 
     fleet.add_pictures(40)
     fleet.server.signal(signal.SIGSTOP)
@@ -245,6 +326,9 @@ def run(program):
     fleet.server.kill()
     fleet.expect_red("killed server")
     fleet.add_pictures(20)
+    await_true("killed server: it is not told how long", lambda: all(
+        p.metric("workqueue_engine_unreachable_seconds") > ALERT_AFTER + SLACK
+        + Scrapes.INTERVAL for p in fleet.processes), 2 * PATIENCE)
     fleet.server.start()
     fleet.await_done("killed server")
 
@@ -259,6 +343,11 @@ def run(program):
             fail(f"a stop took {took:.1f} s")
         fleet.processes[i] = fleet.new_process()
     fleet.await_done("rolling restart")
+    # Whether a lease has expired, and how slow the server was, is a matter of time.
+    Process.scrapes.check(
+        "finally", ["SharedQueueLosesLeases", "SharedQueueServerSlow"],
+        {"SharedQueueUnreachable": PROCESSES, "SharedQueueErrors": 1,
+         "SharedQueueParksItems": 1})
 
     # A page asks the engine for a second at most.
     if Process.slowest > 1 + SLACK:

@@ -10,6 +10,10 @@
 // that is broken. Leases that nobody renews expire at the last time, or BACKOFF
 // before it: then the items wait until the last time.
 //
+// A lease may also expire while the first worker has its item, which is its
+// *holder* then. What the engine hands out to this process after that is the
+// holder's item, or another one. The former is held back until the holder ends.
+//
 // Checked with:
 //   -DGETTERS=2                                                                                  | holds
 //   -DGETTERS=2 -DOTHERS=0                                                                       | holds
@@ -27,6 +31,14 @@
 //   -DBREAKS=1 -DLAST=2 -DOTHERS=0 -DUNNOTICED=1                                                 | holds
 //   -DBREAKS=1 -DLAST=3 -DITEMS=1 -DOTHERS=0 -DBACKOFF=1                                         | holds
 //   -DFAILURES=1 -DLAST=2 -DITEMS=1                                                              | holds
+//   -DEXPIRES=1 -DGETTERS=2 -DOTHERS=0                                                           | holds
+//   -DEXPIRES=2 -DGETTERS=2 -DITEMS=1                                                            | holds
+//   -DEXPIRES=1 -DTIMEOUTS=1 -DGETTERS=2 -DITEMS=1 -DOTHERS=0                                    | holds
+//   -DEXPIRES=2 -DSTOPPERS=1 -DGETTERS=2 -DITEMS=1 -DOTHERS=0                                    | holds
+//   -DEXPIRES=1 -DSTOPPERS=1 -DCALLBACKS=1 -DITEMS=1 -DOTHERS=0                                  | holds
+//   -DEXPIRES=1 -DCLOSES=1 -DCALLBACKS=1 -DITEMS=1                                               | holds
+//   -DEXPIRES=2 -DCLOSES=1 -DGETTERS=2 -DITEMS=1                                                 | holds | slow
+//   -DEXPIRES=2 -DTIMEOUTS=1 -DLEAVES=1 -DGETTERS=2 -DITEMS=1                                    | holds | slow
 //   -DBROKEN_TAKER_TELLS_NOBODY -DGETTERS=2 -DOTHERS=0                                           | assertion .*ready
 //   -DBROKEN_WOKEN_FOR_EVER -DTIMEOUTS=1                                                         | assertion .*in_hand
 //   -DBROKEN_SURPLUS_IS_KEPT -DTIMEOUTS=1 -DLEAVES=1                                             | assertion .*in_hand
@@ -43,6 +55,11 @@
 //   -DBROKEN_NEW_CLIENT_DOES_NOT_ASK -DBREAKS=1 -DLAST=2 -DOTHERS=0                              | assertion
 //   -DBROKEN_BACKOFF_IS_NOT_DUE -DBREAKS=1 -DLAST=3 -DITEMS=1 -DOTHERS=0 -DBACKOFF=1             | assertion .*waiting
 //   -DBROKEN_NO_HEARTBEAT -DBREAKS=1 -DLAST=2 -DOTHERS=0 -DUNNOTICED=1                           | assertion .*lost
+//   -DBROKEN_HOLDER_WAKES_NOBODY -DEXPIRES=1 -DGETTERS=2 -DITEMS=1 -DOTHERS=0                    | assertion .*in_hand
+//   -DBROKEN_HELD_BACK_SERVES_A_WAITER -DEXPIRES=1 -DGETTERS=2 -DOTHERS=0                        | assertion .*ready
+//   -DBROKEN_ENDS_WHILE_HELD_BACK -DEXPIRES=1 -DSTOPPERS=1 -DGETTERS=2 -DITEMS=1 -DOTHERS=0      | assertion .*held_back
+//   -DBROKEN_LOST_WAKES_NOBODY -DEXPIRES=2 -DSTOPPERS=1 -DGETTERS=2 -DITEMS=1 -DOTHERS=0         | assertion .*shut
+//   -DBROKEN_CLOSED_HOLDS_BACK -DEXPIRES=1 -DCLOSES=1 -DGETTERS=2 -DITEMS=1                      | assertion .*closed
 
 #ifndef ITEMS  // added by a process without workers
 #define ITEMS 2
@@ -87,6 +104,12 @@
 #define HEARTBEAT 0
 #else
 #define HEARTBEAT UNNOTICED  // whether there is one, at the last time
+#endif
+#ifndef EXPIRES  // how often the lease of the first worker expires, or of what is held back
+#define EXPIRES 0
+#endif
+#ifndef CLOSES  // whether the first process is closed
+#define CLOSES 0
 #endif
 #ifndef LAST  // the last time; the first is 1
 #define LAST 1
@@ -151,11 +174,20 @@ byte dones[2];
 byte give_backs[2];
 byte failed[2];       // calls that have failed
 
+// Of the first process, which may be closed, and of its first worker: whether
+// it has an item, has lost the lease of it, and whether the item is held back
+// until it ends, and has been lost, too.
+bool closed;
+bool has;
+bool has_lost;
+bool held_back;
+bool held_back_lost;
+
 // Of each worker.
 bool is_waiter[ALL];
 bool is_woken[ALL];
 bool not_counted[ALL];  // no request counts it yet: see first_request
-bool has_ended[ALL];    // Ended()
+bool has_ended[ALL];    // as of the last reply
 bool unparked[ALL];     // or the callback's task has been submitted
 
 // State of the model that the code does not have.
@@ -163,7 +195,8 @@ byte added;
 byte timeouts = TIMEOUTS;
 byte cancels = CANCELS;
 byte failures = FAILURES;
-bool given_up;        // whether any worker has waited in vain
+byte expiries = EXPIRES;
+bool given_up;        // whether any worker has waited in vain, or lost an item
 bool resume;          // what pauses must continue
 
 hidden byte i, n, m;
@@ -270,7 +303,14 @@ inline EndRequest(me) {
 // ---------------------------------------------------------------------------
 // A process.
 
-#define Wanted(c) minus(waiters[c], in_hand[c])
+#define Closed(c) (c == 0 && closed)
+#define HoldsBack(c) (c == 0 && held_back)
+#define Waiters(c) (Closed(c) -> 0 : waiters[c])
+#ifdef BROKEN_HELD_BACK_SERVES_A_WAITER
+#define Wanted(c) minus(Waiters(c), in_hand[c] + HoldsBack(c))
+#else
+#define Wanted(c) minus(Waiters(c), in_hand[c])
+#endif
 #ifdef BROKEN_CLIENT_EXPECTS_NOTHING
 #define Expected(c) 0
 #else
@@ -279,10 +319,19 @@ inline EndRequest(me) {
 #ifdef BROKEN_SURPLUS_IS_KEPT
 #define Surplus(c) 0
 #else
-#define Surplus(c) minus(in_hand[c], waiters[c] + taking[c])
+#define Surplus(c) minus(in_hand[c], Waiters(c) + taking[c])
 #endif
 #define Disagrees(c) (listening[c] && Wanted(c) != Expected(c))
+#ifdef BROKEN_CLOSED_HOLDS_BACK
 #define MustTell(c) (Surplus(c) > 0 || Disagrees(c))
+#else
+#define MustTell(c) (Surplus(c) > 0 || (Closed(c) && HoldsBack(c)) || Disagrees(c))
+#endif
+#ifdef BROKEN_ENDS_WHILE_HELD_BACK
+#define Ended(c, w) (Closed(c) || has_ended[w])
+#else
+#define Ended(c, w) (Closed(c) || (has_ended[w] && !HoldsBack(c)))
+#endif
 
 inline WakeLoop(c, at) {
   if
@@ -309,7 +358,7 @@ inline LookAt(c, time) {
 inline WakeWaiters(c) {
   for (i : BEGIN(c) .. END(c) - 1) {
     if
-    :: is_waiter[i] && !is_woken[i] && (woken[c] < in_hand[c] || has_ended[i]) ->
+    :: is_waiter[i] && !is_woken[i] && (woken[c] < in_hand[c] || Ended(c, i)) ->
       is_woken[i] = true;
       woken[c]++;
       unparked[i] = true
@@ -350,6 +399,25 @@ inline AddWaiter(c, w) {
   has_ended[w] = false;
   unparked[w] = false;
   waiters[c]++
+}
+
+// Takes in `n` items that the engine has handed out. AddHolder()
+inline AddHolders(c, n) {
+#if EXPIRES
+  do
+  :: n > 0 ->
+    n--;
+    if
+    :: in_hand[c]++
+    :: c == 0 && has && has_lost && !held_back -> held_back = true
+    :: c == 0 && has && held_back_lost -> held_back_lost = false
+    fi
+  :: else -> break
+  od
+#else
+  in_hand[c] = in_hand[c] + n;
+  n = 0
+#endif
 }
 
 inline Call(c, who) {
@@ -454,8 +522,9 @@ not_applied:
       fi;
 #endif
       sent[c] = 0;
-      // Nothing has changed meanwhile, and no push is on its way.
-      unchanged = listening[c] && name == client[c] && connected[c] == name &&
+      // Nothing has changed meanwhile, no push is on its way, and no item is to be
+      // held back.
+      unchanged = listening[c] && !(c == 0 && has_lost) && name == client[c] && connected[c] == name &&
                   wants == Wanted(c) && has_received == received[c] &&
                   empty(messages[c]);
       if
@@ -469,8 +538,7 @@ not_applied:
       name = 0;
       wants = 0;
       has_received = 0;
-      in_hand[c] = in_hand[c] + items;
-      items = 0;
+      AddHolders(c, items);
       shut_down[c] = is_shut;
       for (i : BEGIN(c) .. END(c) - 1) {
         if
@@ -506,7 +574,7 @@ not_applied:
 
 // OnPush() and so on.
 proctype Listener(byte c) {
-  byte time;
+  byte time, items;
 end:
   do
   :: atomic {
@@ -514,7 +582,8 @@ end:
 #ifndef BROKEN_RECEIPT_IS_NOT_COUNTED
       received[c]++;
 #endif
-      in_hand[c]++;
+      items = 1;
+      AddHolders(c, items);
       WaitersChanged(c);
 #ifndef BROKEN_ENDS_BEFORE_PUSH
       if
@@ -553,11 +622,33 @@ proctype Loop(byte c) {
   byte surplus;
 end:
   do
+#if EXPIRES
+  // A renewal has told so.
+  :: atomic {
+      c == 0 && held_back_lost ->
+      held_back = false;
+      held_back_lost = false;
+#ifndef BROKEN_LOST_WAKES_NOBODY
+      WakeWaiters(c)
+#endif
+    }
+#endif
   ::
     atomic {
       now >= wake_time[c] ->
       wake_time[c] = PAST;
       surplus = Surplus(c);
+#if CLOSES && EXPIRES && !defined(BROKEN_CLOSED_HOLDS_BACK)
+      if
+      :: Closed(c) && held_back ->
+        held_back = false;
+        if
+        :: held_back_lost -> held_back_lost = false
+        :: else -> in_hand[c]++; surplus++
+        fi
+      :: else
+      fi;
+#endif
       if
       :: surplus > 0 || (sent[c] == 0 && (now >= look_at[c] || MustTell(c))) ->
         assert(surplus == 0 || given_up);
@@ -587,11 +678,53 @@ inline Rest() {
   fi
 }
 
+// End()
+inline LetGo(c, w) {
+  atomic {
+    if
+    :: w == 0 ->
+      has = false;
+      if
+      :: held_back ->
+        if
+        :: held_back_lost  // DropLostInHand()
+        :: else -> in_hand[c]++
+        fi;
+        held_back = false;
+        held_back_lost = false;
+#ifndef BROKEN_HOLDER_WAKES_NOBODY
+        WaitersChanged(c)
+#endif
+      :: else
+      fi
+    :: else
+    fi
+  }
+  Rest()
+}
+
 // Done()
 inline Finish(c, w) {
   Rest();
-  atomic { dones[c]++; Call(c, BIT(w)) }
+#if EXPIRES
+  LetGo(c, w);
+#endif
+  atomic {
+    if
+    :: w == 0 && has_lost -> has_lost = false
+    :: else -> dones[c]++
+    fi;
+    Call(c, BIT(w))
+  }
   call_ends(c, BIT(w))
+}
+
+inline Has(w) {
+#if EXPIRES
+  has = has || w == 0
+#else
+  skip
+#endif
 }
 
 // Acquire()
@@ -604,8 +737,10 @@ again:
     told = false;
     refused = false;
     if
-    :: in_hand[c] > 0 ->
+    :: Closed(c) -> goto over
+    :: !Closed(c) && in_hand[c] > 0 ->
       in_hand[c]--;
+      Has(w);
 #ifndef BROKEN_TAKER_TELLS_NOBODY
       WaitersChanged(c);
 #endif
@@ -628,9 +763,9 @@ look:
     :: else
     fi;
     if
-    :: in_hand[c] > 0 -> in_hand[c]--; then = process
-    :: in_hand[c] == 0 && has_ended[w] -> then = leave
-    :: in_hand[c] == 0 && !has_ended[w] && !told && (failed[c] & BIT(w)) ->
+    :: in_hand[c] > 0 -> in_hand[c]--; Has(w); then = process
+    :: in_hand[c] == 0 && Ended(c, w) -> assert(Closed(c) || !HoldsBack(c)); then = leave
+    :: in_hand[c] == 0 && !Ended(c, w) && !told && (failed[c] & BIT(w)) ->
       // It waits for a while before it makes the next request.
       then = (refused -> acquire : sleep);
       refused = true
@@ -712,8 +847,8 @@ end_waits:
     :: unparked[w] ->
       unparked[w] = false;
       if
-      :: in_hand[c] > 0 -> in_hand[c]--; then = process
-      :: in_hand[c] == 0 && has_ended[w] -> then = leave
+      :: in_hand[c] > 0 -> in_hand[c]--; Has(w); then = process
+      :: in_hand[c] == 0 && Ended(c, w) -> assert(Closed(c) || !HoldsBack(c)); then = leave
       :: else -> then = sleep
       fi
     :: cancels > 0 -> cancels--; given_up = true; then = acquire
@@ -771,6 +906,28 @@ proctype Stopper() {
   }
 }
 
+// The lease expires of what the first worker has, or of what is held back.
+proctype Expirer() {
+end:
+  do
+  :: atomic {
+      expiries > 0 && has && (!has_lost || (held_back && !held_back_lost)) ->
+      expiries--;
+      given_up = true;
+      held_back_lost = has_lost;
+      has_lost = true;
+      BeginRequest();
+      ready++;
+      EndRequest(NOBODY)
+    }
+  od
+}
+
+// Close() of the first process.
+proctype Closer() {
+  atomic { closed = true; given_up = true; WaitersChanged(0) }
+}
+
 // The connection of the first process breaks.
 proctype Breaker() {
 end:
@@ -805,7 +962,9 @@ inline CheckAtRest() {
     assert(ready == 0 || waiters[0] + waiters[1] == 0);
     assert(in_hand[0] + in_hand[1] == 0);
     assert(now < LAST || lost == 0 || waiters[0] + waiters[1] == 0);
-    assert(!shut || waiters[0] + waiters[1] == 0)
+    assert(!shut || waiters[1] + (held_back -> 0 : waiters[0]) == 0);
+    assert(!closed || (waiters[0] == 0 && !held_back));
+    assert(!held_back || has)
   }
 }
 
@@ -831,6 +990,12 @@ init {
 #endif
 #if BREAKS
     run Breaker();
+#endif
+#if EXPIRES
+    run Expirer();
+#endif
+#if CLOSES
+    run Closer();
 #endif
 #if GETTERS
     for (w : 1 .. GETTERS) { run Getter(0, w - 1) }

@@ -67,7 +67,9 @@ absl::Status CheckQueue(const ControllerOptionsBase& options,
                         const GivenOptions& given) {
   if (given.queue_clock == nullptr) return absl::OkStatus();
   if (given.rate_limiter) {
-    return AlsoGiven("rate_limiter", "queue", "a queue has its own limiter");
+    return AlsoGiven("rate_limiter", "queue",
+                     "a queue has its own limiter; that of a SharedQueue is "
+                     "SharedQueueOptions::retry_schedule");
   }
   if (given.ordering) {
     return AlsoGiven("ordering", "queue",
