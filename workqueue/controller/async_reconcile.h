@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/controller/async_reconcile.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_CONTROLLER_ASYNC_RECONCILE_H_
 #define WORKQUEUE_CONTROLLER_ASYNC_RECONCILE_H_

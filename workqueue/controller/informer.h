@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/controller/informer.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_CONTROLLER_INFORMER_H_
 #define WORKQUEUE_CONTROLLER_INFORMER_H_
@@ -318,9 +314,7 @@ class Informer final : private internal::Reflector {
   std::unique_ptr<Watcher<Object>> watcher_;
 };
 
-// -----------------------------------------------------------------------------
 // Implementation details follow.
-// -----------------------------------------------------------------------------
 
 template <typename Object>
 absl::StatusOr<std::unique_ptr<Informer<Object>>> Informer<Object>::Create(

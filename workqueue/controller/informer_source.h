@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/controller/informer_source.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_CONTROLLER_INFORMER_SOURCE_H_
 #define WORKQUEUE_CONTROLLER_INFORMER_SOURCE_H_
@@ -113,9 +109,7 @@ std::function<bool(const ObjectEvent<Object>&)> ObjectChanged(Part part) {
   };
 }
 
-// -----------------------------------------------------------------------------
 // Implementation details follow.
-// -----------------------------------------------------------------------------
 
 namespace internal {
 

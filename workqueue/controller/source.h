@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/controller/source.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_CONTROLLER_SOURCE_H_
 #define WORKQUEUE_CONTROLLER_SOURCE_H_

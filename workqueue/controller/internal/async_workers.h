@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/controller/internal/async_workers.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_CONTROLLER_INTERNAL_ASYNC_WORKERS_H_
 #define WORKQUEUE_CONTROLLER_INTERNAL_ASYNC_WORKERS_H_
@@ -35,8 +31,7 @@
 #include "workqueue/lease.h"
 #include "workqueue/timer/scheduler.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // AsyncClient
 //
@@ -557,7 +552,6 @@ void AsyncWorkers<T>::Close() {
   }
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_CONTROLLER_INTERNAL_ASYNC_WORKERS_H_

@@ -19,8 +19,7 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/log_sink.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 namespace {
 
 bool IsPowerOfTwo(unsigned int n) { return (n & (n - 1)) == 0; }
@@ -70,5 +69,4 @@ void FailureLog::Write(absl::FunctionRef<std::string()> item, int failures,
   });
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

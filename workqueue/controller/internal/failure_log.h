@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/controller/internal/failure_log.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_CONTROLLER_INTERNAL_FAILURE_LOG_H_
 #define WORKQUEUE_CONTROLLER_INTERNAL_FAILURE_LOG_H_
@@ -19,8 +15,7 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/log_sink.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // FailureLog
 //
@@ -52,7 +47,6 @@ class FailureLog {
   MessageLimit limit_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_CONTROLLER_INTERNAL_FAILURE_LOG_H_

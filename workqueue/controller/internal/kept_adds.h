@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/controller/internal/kept_adds.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_CONTROLLER_INTERNAL_KEPT_ADDS_H_
 #define WORKQUEUE_CONTROLLER_INTERNAL_KEPT_ADDS_H_
@@ -32,8 +28,7 @@
 #include "workqueue/interfaces.h"
 #include "workqueue/internal/forwarding_queue.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // KeptAdds
 //
@@ -326,7 +321,6 @@ void KeptAdds<T, Hash, Eq>::Stop() {
   join();
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_CONTROLLER_INTERNAL_KEPT_ADDS_H_

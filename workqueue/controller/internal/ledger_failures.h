@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/controller/internal/ledger_failures.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_CONTROLLER_INTERNAL_LEDGER_FAILURES_H_
 #define WORKQUEUE_CONTROLLER_INTERNAL_LEDGER_FAILURES_H_
@@ -20,8 +16,7 @@
 #include "workqueue/interfaces.h"
 #include "workqueue/snapshot.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // LedgerFailures
 //
@@ -68,7 +63,6 @@ class LedgerFailures final : public Failures<T> {
   Interface<T>* const queue_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_CONTROLLER_INTERNAL_LEDGER_FAILURES_H_

@@ -33,8 +33,7 @@
 #include "workqueue/controller/source.h"
 #include "workqueue/log_sink.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 namespace {
 
 // Return `error`, and its message only, for a message.
@@ -508,5 +507,4 @@ void Lifecycle::AwaitRetry(const absl::Notification& over) {
       clock_->TimeNow() + RetryDelay());
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

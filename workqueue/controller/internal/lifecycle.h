@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/controller/internal/lifecycle.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_CONTROLLER_INTERNAL_LIFECYCLE_H_
 #define WORKQUEUE_CONTROLLER_INTERNAL_LIFECYCLE_H_
@@ -32,8 +28,7 @@
 #include "workqueue/controller/source.h"
 #include "workqueue/log_sink.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // A `Source`, without the type of its items.
 struct LifecycleSource {
@@ -229,7 +224,6 @@ class Lifecycle {
   WorkerPool worker_pool_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_CONTROLLER_INTERNAL_LIFECYCLE_H_

@@ -12,8 +12,7 @@
 #include "workqueue/controller/metrics.h"
 #include "workqueue/failure_ledger.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 namespace {
 
 // Calls `act(*metric)` if `metric` is not null. Drops an exception.
@@ -104,5 +103,4 @@ void ReconcileMetrics::RecordTimeout() const { Inc(timeouts_); }
 
 void ReconcileMetrics::RecordParked() const { Inc(parked_total_); }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/controller/internal/reconcile_metrics.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_CONTROLLER_INTERNAL_RECONCILE_METRICS_H_
 #define WORKQUEUE_CONTROLLER_INTERNAL_RECONCILE_METRICS_H_
@@ -17,8 +13,7 @@
 #include "workqueue/failure_ledger.h"
 #include "workqueue/metrics.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // ReconcileMetrics
 //
@@ -82,7 +77,6 @@ class ReconcileMetrics {
   std::unique_ptr<CounterMetric> parked_total_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_CONTROLLER_INTERNAL_RECONCILE_METRICS_H_

@@ -15,8 +15,7 @@
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/controller/reconcile.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 bool Reconciliation::Lost() const {
   // With the lock, the lease does not end.
@@ -82,5 +81,4 @@ void Reconciliation::DropCompletion() {
   }));
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

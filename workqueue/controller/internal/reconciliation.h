@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/controller/internal/reconciliation.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_CONTROLLER_INTERNAL_RECONCILIATION_H_
 #define WORKQUEUE_CONTROLLER_INTERNAL_RECONCILIATION_H_
@@ -26,8 +22,7 @@
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/interfaces.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // How the controller ends the reconciliation of an item.
 struct AfterReconcile {
@@ -113,7 +108,6 @@ class Reconciliation {
   absl::AnyInvocable<void() &&> on_cancel_ ABSL_GUARDED_BY(mu_);
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_CONTROLLER_INTERNAL_RECONCILIATION_H_

@@ -14,8 +14,7 @@
 #include "workqueue/base/check_duration.h"
 #include "workqueue/controller/source.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 namespace {
 
 // That of client-go's Reflector.
@@ -58,5 +57,4 @@ absl::Duration RestartDelays::Next(const RestartBackoff& backoff,
   return delay_;
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/controller/internal/restart_delays.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_CONTROLLER_INTERNAL_RESTART_DELAYS_H_
 #define WORKQUEUE_CONTROLLER_INTERNAL_RESTART_DELAYS_H_
@@ -15,8 +11,7 @@
 #include "absl/time/time.h"
 #include "workqueue/controller/source.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // Returns an `absl::InvalidArgumentError` that names the field if a delay is
 // out of its range. `name` is the name of the option that `backoff` is.
@@ -45,7 +40,6 @@ class RestartDelays {
   std::optional<absl::Time> healthy_since_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_CONTROLLER_INTERNAL_RESTART_DELAYS_H_
