@@ -137,6 +137,8 @@ struct GivenOptions {
   bool rate_limiter = false;
   bool ordering = false;
   Clock* queue_clock = nullptr;  // null if `queue` is not given
+  // Whether an engine keeps the failures of `queue`.
+  bool shared = false;
 };
 
 // Returns the clock of a controller. `queue_clock` is as in `GivenOptions`.

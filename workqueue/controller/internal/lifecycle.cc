@@ -80,20 +80,39 @@ absl::Status Call(const LifecycleSource& source, F f) {
 
 }  // namespace
 
+struct Lifecycle::SourceState {
+  // Whether the start waits for the source.
+  bool awaited = false;
+  // Whether `run` has been called and has not returned.
+  bool running = false;
+  // Whether `error` was reported by the source in this run.
+  bool reported = false;
+  // Whether the source must call mark_synced() in each run to be healthy.
+  bool marks_sync = false;
+  // The delays before the next runs.
+  RestartDelays delays;
+  // The source's last error, until the source is healthy again. Its text
+  // is as the source wrote it. Start() and Healthy() make it printable.
+  absl::Status error;
+};
+
 Lifecycle::Lifecycle(absl::string_view controller, LogSink* log_sink,
                      Clock* clock, size_t workers, absl::Duration sync_timeout,
-                     std::vector<LifecycleSource> sources, bool async,
-                     LifecycleClient* client)
+                     bool async)
     : controller_(controller),
       clock_(clock),
       log_("controller", controller, log_sink),
       errors_("controller", controller, log_sink, clock),
       num_workers_(workers),
       sync_timeout_(sync_timeout),
-      sources_(std::move(sources)),
-      async_(async),
-      client_(client),
-      source_states_(sources_.size()) {
+      async_(async) {}
+
+Lifecycle::~Lifecycle() = default;
+
+void Lifecycle::SetSources(std::vector<LifecycleSource> sources) {
+  sources_ = std::move(sources);
+  MutexLock lock(&mu_);
+  source_states_ = std::vector<SourceState>(sources_.size());
   for (size_t i = 0; i < sources_.size(); ++i) {
     if (!sources_[i].wait_for_sync) continue;
     source_states_[i].awaited = true;
@@ -130,7 +149,7 @@ absl::Status Lifecycle::Start() {
     start_error_ = status;
   }
   // Without the lock, because a worker may run on this thread.
-  if (status.ok() && async_) client_->StartAsync();
+  if (status.ok() && async_) StartAsync();
   if (!status.ok()) {
     log_.Error(
         [&status] { return absl::StrCat("not started: ", Print(status)); });
@@ -288,7 +307,7 @@ void Lifecycle::FailStart(const absl::Status& error) {
 
 void Lifecycle::RunWorker() {
   NameThisThread(controller_, "worker");
-  client_->Work();
+  Work();
   MutexLock lock(&mu_);
   --running_workers_;
   item_done_.SignalAll();
@@ -317,14 +336,14 @@ void Lifecycle::BeginAbandoning() {
     if (!abandoning_.HasBeenNotified()) abandoning_.Notify();
     item_done_.SignalAll();
   }
-  if (async_) client_->OnAbandoning();
+  if (async_) OnAbandoning();
 }
 
 bool Lifecycle::Stop(absl::Duration timeout) {
   absl::Time drain_until = clock_->TimeNow() + timeout;
   BeginStop();
   if (RunsThisThread()) {
-    client_->CloseQueue();
+    CloseQueue();
     return false;
   }
   bool sources_returned = false;
@@ -342,7 +361,7 @@ bool Lifecycle::Stop(absl::Duration timeout) {
     sources_returned = clock_->AwaitWithDeadline(
         &mu_, absl::Condition(&no_sources), drain_until);
   }
-  client_->CloseQueue();
+  CloseQueue();
   bool workers_ended = false;
   {
     MutexLock lock(&mu_);
@@ -431,13 +450,13 @@ bool Lifecycle::Sleep(absl::Duration d) {
   return !stopping_.HasBeenNotified();
 }
 
-bool Lifecycle::IsKnownIdle(absl::Time until) const {
+bool Lifecycle::IsKnownIdle(absl::Time until) {
   // A queue in memory knows at once, and an engine that answers nearly so.
   constexpr absl::Duration kAtLeast = absl::Milliseconds(100);
   bool known_idle = false;
   TryCall([&] {
     const absl::StatusOr<bool> idle =
-        client_->Idle(std::max(until - clock_->TimeNow(), kAtLeast));
+        Idle(std::max(until - clock_->TimeNow(), kAtLeast));
     known_idle = idle.ok() && *idle;
   });
   return known_idle;
@@ -454,7 +473,7 @@ void Lifecycle::AwaitIdle() {
   // No signal is lost: a worker that finishes an item after `Idle()` has looked
   // at the queue sees idle_waiters_, and takes mu_ before it signals.
   while (!abandoned()) {
-    const absl::StatusOr<bool> idle = client_->Idle(absl::InfiniteDuration());
+    const absl::StatusOr<bool> idle = Idle(absl::InfiniteDuration());
     if (!idle.ok()) {
       clock_->AwaitWithDeadline(&mu_, absl::Condition(&abandoned),
                                 clock_->TimeNow() + kUntilAskedAgain);

@@ -24,7 +24,6 @@
 #include "workqueue/base/log.h"
 #include "workqueue/base/worker_pool.h"
 #include "workqueue/clock/clock.h"
-#include "workqueue/controller/internal/restart_delays.h"
 #include "workqueue/controller/source.h"
 #include "workqueue/log_sink.h"
 
@@ -42,48 +41,20 @@ struct LifecycleSource {
   bool wait_for_sync = false;
 };
 
-// LifecycleClient
-//
-// The part of a controller that its lifecycle calls.
-class LifecycleClient {
- public:
-  // The loop of a worker. Returns when the queue has ended or `abandoning()` is
-  // notified.
-  virtual void Work() = 0;
-  // `Interface::Close()` of the queue. Does not block.
-  virtual void CloseQueue() = 0;
-  // Returns whether no item is queued or being reconciled, or an error if that
-  // is not known after `timeout`, on the machine's clock.
-  virtual absl::StatusOr<bool> Idle(absl::Duration timeout) = 0;
-
-  // The rest is called if the workers are asynchronous: to start them, when
-  // `abandoning()` has been notified, and to tell whether the calling thread
-  // runs the reconcile function. They call `OnWorkersEnded()` when `Work()`
-  // would return.
-  virtual void StartAsync() = 0;
-  virtual void OnAbandoning() = 0;
-  virtual bool ReconcilesThisThread() = 0;
-
- protected:
-  ~LifecycleClient() = default;
-};
-
 // Lifecycle
 //
-// Starts and stops the sources and workers of a controller. `Controller`
-// documents `Start()`, `Healthy()`, `Stop()` and `AwaitIdle()`, and
-// `SourceContext` documents `Sleep()`.
+// The base of a controller that starts and stops its sources and workers.
+// `Controller` documents `Start()`, `Healthy()`, `Stop()` and `AwaitIdle()`,
+// and `SourceContext` documents `Sleep()`.
 //
 // Thread-safe.
 class Lifecycle {
  public:
   // `controller` is the controller's name. `async` tells whether the workers
-  // are asynchronous. `log_sink` may be null. `clock`, `log_sink` and `client`
-  // must outlive the object.
+  // are asynchronous. `log_sink` may be null. `clock` and `log_sink` must
+  // outlive the object.
   Lifecycle(absl::string_view controller, LogSink* log_sink, Clock* clock,
-            size_t workers, absl::Duration sync_timeout,
-            std::vector<LifecycleSource> sources, bool async,
-            LifecycleClient* client);
+            size_t workers, absl::Duration sync_timeout, bool async);
 
   Lifecycle(const Lifecycle&) = delete;
   Lifecycle& operator=(const Lifecycle&) = delete;
@@ -94,7 +65,7 @@ class Lifecycle {
   void AwaitIdle();
 
   // Stops at once, and blocks until all threads have ended. The destructor of
-  // the controller calls it.
+  // the derived class calls it.
   void Join();
 
   // Notified when the controller begins to stop.
@@ -120,24 +91,33 @@ class Lifecycle {
   // must be `stopping()` or `abandoning()`.
   void AwaitRetry(const absl::Notification& over);
 
+ protected:
+  ~Lifecycle();
+
+  // Called before anything else, by the constructor of the derived class.
+  void SetSources(std::vector<LifecycleSource> sources);
+
  private:
+  // The loop of a worker. Returns when the queue has ended or `abandoning()` is
+  // notified.
+  virtual void Work() = 0;
+  // `Interface::Close()` of the queue. Does not block.
+  virtual void CloseQueue() = 0;
+  // Returns whether no item is queued or being reconciled, or an error if that
+  // is not known after `timeout`, on the machine's clock.
+  virtual absl::StatusOr<bool> Idle(absl::Duration timeout) = 0;
+
+  // The rest is called if the workers are asynchronous: to start them, when
+  // `abandoning()` has been notified, and to tell whether the calling thread
+  // runs the reconcile function. They call `OnWorkersEnded()` when `Work()`
+  // would return.
+  virtual void StartAsync() = 0;
+  virtual void OnAbandoning() = 0;
+  virtual bool ReconcilesThisThread() const = 0;
+
   enum class State { kNew, kStarting, kRunning, kNotRunning };
 
-  struct SourceState {
-    // Whether the start waits for the source.
-    bool awaited = false;
-    // Whether `run` has been called and has not returned.
-    bool running = false;
-    // Whether `error` was reported by the source in this run.
-    bool reported = false;
-    // Whether the source must call mark_synced() in each run to be healthy.
-    bool marks_sync = false;
-    // The delays before the next runs.
-    RestartDelays delays;
-    // The source's last error, until the source is healthy again. Its text
-    // is as the source wrote it. Start() and Healthy() make it printable.
-    absl::Status error;
-  };
+  struct SourceState;
 
   // The parts of Start(), in order. `sources_started` is the status of the
   // first two.
@@ -164,12 +144,12 @@ class Lifecycle {
   void BeginAbandoning() ABSL_LOCKS_EXCLUDED(mu_);
 
   // Returns whether it is known that nothing is left to do. Asks until `until`.
-  bool IsKnownIdle(absl::Time until) const;
+  bool IsKnownIdle(absl::Time until);
 
   // Returns whether the calling thread runs the reconcile function or a source.
   bool RunsThisThread() const {
     return source_pool_.RunsThisThread() || worker_pool_.RunsThisThread() ||
-           (async_ && client_->ReconcilesThisThread());
+           (async_ && ReconcilesThisThread());
   }
 
   // The functions of the thread of the source with the number `i`, and of a
@@ -191,9 +171,8 @@ class Lifecycle {
   ErrorLog errors_;
   const size_t num_workers_;
   const absl::Duration sync_timeout_;
-  const std::vector<LifecycleSource> sources_;
   const bool async_;
-  LifecycleClient* const client_;
+  std::vector<LifecycleSource> sources_;  // does not change after the start
 
   // Both are notified under mu_.
   absl::Notification stopping_;

@@ -24,6 +24,22 @@
 
 namespace workqueue::internal {
 
+class Flight;      // workqueue/controller/internal/async_workers.h
+struct AsyncGate;  // the same
+
+// What the user's code is told of a reconciliation.
+struct ReconciliationInfo {
+  // Null if the reconciliation is synchronous.
+  std::shared_ptr<const std::string> controller_name;
+  Clock* clock;               // must outlive the controller
+  absl::Time begun_at;        // on the clock, if anything is timed
+  absl::Time clock_deadline;  // on the clock
+  int priority;
+  int failures;
+  int64_t token = 0;
+  int64_t term = 0;  // see `Source::term`
+};
+
 // How the controller ends the reconciliation of an item.
 struct AfterReconcile {
   // How the item is added again, or nothing.
@@ -37,6 +53,68 @@ struct AfterReconcile {
   bool forget = false;
 };
 
+// LeasedItem
+//
+// An item that a worker has acquired, without its type. The functions throw
+// what the queue, its limiter and the functions of the item throw.
+//
+// Not thread-safe, except for `lost()`.
+class LeasedItem {
+ public:
+  // The item, for a message.
+  virtual std::string Describe() const = 0;
+
+  // Properties of the lease.
+  virtual int priority() const = 0;
+  virtual int64_t token() const = 0;
+  virtual bool lost() const = 0;
+  virtual bool is_retry() const = 0;
+
+  // Ends the lease, and blocks until there is an item. See
+  // `Interface::AcquireNext()`.
+  virtual absl::Status Acquire() = 0;
+  virtual void Done() = 0;
+  virtual void GiveBack() = 0;
+
+  // Calls the reconcile function.
+  virtual absl::StatusOr<ReconcileResult> Reconcile(
+      const ReconcileContext& context) = 0;
+
+  // Moves the item into a reconciliation that is in flight.
+  virtual std::shared_ptr<Flight> TakeOff(std::shared_ptr<AsyncGate> gate,
+                                          ReconciliationInfo info) = 0;
+
+  // Adds the item to the queue.
+  virtual absl::Status Add(const AddOptions& options) = 0;
+
+  // Returns the number of failures so far.
+  virtual int Failures() const = 0;
+  // Makes the ledger and the queue forget them.
+  virtual absl::Status Forget() = 0;
+
+  // The next ones are called if there is a ledger. See those of
+  // `FailureLedger`.
+  virtual bool ShouldProcess() = 0;
+  virtual bool RecordFailure(const absl::Status& error) = 0;
+  // Returns the time after which the rate limiter lets the item, which has
+  // failed, be tried again. `asked` is the delay that the error chose, if it
+  // did. Returns nothing if the queue must ask its rate limiter.
+  virtual std::optional<absl::Duration> ChooseDelay(
+      std::optional<absl::Duration> asked) = 0;
+
+  // `SharedFailures::Fail()`, if the engine of the queue keeps the failures.
+  struct FailOutcome {
+    bool lost;
+    int failures;
+    bool parked;
+  };
+  virtual absl::StatusOr<FailOutcome> Fail(
+      const absl::Status& error, std::optional<absl::Duration> retry_after) = 0;
+
+ protected:
+  ~LeasedItem() = default;
+};
+
 // Reconciliation
 //
 // An asynchronous reconciliation of one item, without the type of the item. The
@@ -46,17 +124,7 @@ struct AfterReconcile {
 // Thread-safe.
 class Reconciliation {
  public:
-  // The properties that the user's code can read.
-  struct Info {
-    std::shared_ptr<const std::string> controller_name;
-    Clock* clock;               // must outlive the controller
-    absl::Time begun_at;        // on the clock, if anything is timed
-    absl::Time clock_deadline;  // on the clock
-    int priority;
-    int failures;
-    int64_t token = 0;
-    int64_t term = 0;  // see `Source::term`
-  };
+  using Info = ReconciliationInfo;
 
   explicit Reconciliation(Info info) : info_(std::move(info)) {}
   virtual ~Reconciliation() = default;
