@@ -25,11 +25,10 @@
 #include "workqueue/base/printable.h"
 #include "workqueue/controller/async_reconcile.h"
 #include "workqueue/controller/controller_options.h"
-#include "workqueue/controller/internal/async_workers.h"
 #include "workqueue/controller/internal/controller_core.h"
 #include "workqueue/controller/internal/kept_adds.h"
+#include "workqueue/controller/internal/leased_item.h"
 #include "workqueue/controller/internal/lifecycle.h"
-#include "workqueue/controller/internal/reconciliation.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/controller/source.h"
 #include "workqueue/executor.h"
@@ -326,7 +325,7 @@ class Controller final : private internal::ControllerCore {
     }
     std::shared_ptr<internal::Flight> TakeOff(
         std::shared_ptr<internal::AsyncGate> gate,
-        internal::ReconciliationInfo info) override;
+        internal::Reconciliation::Info info) override;
     absl::Status Add(const AddOptions& options) override;
     int Failures() const override;
     absl::Status Forget() override { return controller.ForgetItem(*lease); }
@@ -347,13 +346,13 @@ class Controller final : private internal::ControllerCore {
   class Flight final : public internal::Flight {
    public:
     Flight(std::shared_ptr<internal::AsyncGate> gate,
-           internal::ReconciliationInfo info, Held* held)
+           internal::Reconciliation::Info info, Held* held)
         : internal::Flight(std::move(gate), std::move(info)),
           item_(*held->lease),
           held_(&held->controller, std::move(held->lease)) {}
 
-    LeasedItem& held() override { return held_; }
-    const LeasedItem& held() const override { return held_; }
+    LeasedItem& leased() override { return held_; }
+    const LeasedItem& leased() const override { return held_; }
     void Start(const AsyncReconcileContext& context,
                ReconcileCompletion done) override {
       held_.controller.reconcile_async_(item_, context, std::move(done));
@@ -365,7 +364,7 @@ class Controller final : private internal::ControllerCore {
   };
 
   Controller(ControllerOptions<T> options, const internal::GivenOptions& given,
-             internal::AsyncParts async);
+             std::shared_ptr<internal::AsyncWorkers> async_workers);
 
   // Returns the rate limiter in `options`, for a new queue. If there is none,
   // first puts the default one there. Returns null if there is a queue.
@@ -431,20 +430,20 @@ Controller<T, Hash, Eq>::Create(ControllerOptions<T> options) {
   }
   status.Update(internal::CheckTerms(terms));
   if (!status.ok()) return status;
-  auto async = internal::AsyncParts::Make(options, given);
-  if (!async.ok()) return async.status();
+  auto async_workers = internal::MakeAsyncWorkers(options, given);
+  if (!async_workers.ok()) return async_workers.status();
   return internal::CatchAsStatus(
       [&]() -> absl::StatusOr<std::unique_ptr<Controller>> {
-        return absl::WrapUnique(
-            new Controller(std::move(options), given, *std::move(async)));
+        return absl::WrapUnique(new Controller(std::move(options), given,
+                                               *std::move(async_workers)));
       });
 }
 
 template <typename T, typename Hash, typename Eq>
-Controller<T, Hash, Eq>::Controller(ControllerOptions<T> options,
-                                    const internal::GivenOptions& given,
-                                    internal::AsyncParts async)
-    : ControllerCore(options, given, std::move(async),
+Controller<T, Hash, Eq>::Controller(
+    ControllerOptions<T> options, const internal::GivenOptions& given,
+    std::shared_ptr<internal::AsyncWorkers> async_workers)
+    : ControllerCore(options, given, std::move(async_workers),
                      TakeTerm(options.sources)),
       reconcile_(std::move(options.reconcile)),
       reconcile_async_(std::move(options.reconcile_async)),
@@ -563,14 +562,14 @@ void Controller<T, Hash, Eq>::AcquireNextAsync(
       [this, to = std::move(to)](absl::StatusOr<Lease<T>> acquired) {
         Held held(this);
         if (acquired.ok()) held.lease = *std::move(acquired);
-        internal::AsyncWorkers::OnAcquired(to, acquired.status(), held);
+        OnAcquired(to, acquired.status(), held);
       });
 }
 
 template <typename T, typename Hash, typename Eq>
 std::shared_ptr<internal::Flight> Controller<T, Hash, Eq>::Held::TakeOff(
     std::shared_ptr<internal::AsyncGate> gate,
-    internal::ReconciliationInfo info) {
+    internal::Reconciliation::Info info) {
   return std::make_shared<Flight>(std::move(gate), std::move(info), this);
 }
 

@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "workqueue/base/check_duration.h"
-#include "workqueue/controller/internal/restart_delays.h"
 #include "workqueue/controller/source.h"
 
 namespace workqueue::internal {

@@ -15,7 +15,6 @@
 #include "ratelimit/rate_limiter.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/controller/async_reconcile.h"
-#include "workqueue/controller/metrics.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/controller/source.h"
 #include "workqueue/executor.h"
@@ -26,6 +25,8 @@
 #include "workqueue/ordering.h"
 
 namespace workqueue {
+
+class ControllerMetricsProvider;  // workqueue/controller/metrics.h
 
 // ControllerOptionsBase
 //

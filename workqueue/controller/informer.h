@@ -29,7 +29,6 @@
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/controller/internal/reflector.h"
-#include "workqueue/controller/internal/restart_delays.h"
 #include "workqueue/controller/lister_watcher.h"
 #include "workqueue/controller/object_store.h"
 #include "workqueue/controller/source.h"

@@ -20,7 +20,7 @@
 #include "workqueue/controller/async_reconcile.h"
 #include "workqueue/controller/controller_options.h"
 #include "workqueue/controller/internal/controller_core.h"
-#include "workqueue/controller/internal/reconciliation.h"
+#include "workqueue/controller/internal/leased_item.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/executor.h"
 #include "workqueue/internal/submit_task.h"
@@ -57,23 +57,25 @@ struct AsyncGate {
   AsyncWorkers* workers;
 };
 
-absl::StatusOr<AsyncParts> AsyncParts::Make(
+absl::StatusOr<std::shared_ptr<AsyncWorkers>> MakeAsyncWorkers(
     const ControllerOptionsBase& options, const GivenOptions& given) {
-  AsyncParts parts;
-  if (!given.reconcile_async) return parts;
+  if (!given.reconcile_async) return nullptr;
+  const std::shared_ptr<AsyncWorkers> workers(
+      new AsyncWorkers(options.max_in_flight));
   Clock* const clock = ClockOf(options, given.queue_clock);
   absl::Status status;
   if (options.executor == nullptr) {
-    status = MakePool(options, clock, options.workers, &parts.pool);
+    status = MakePool(options, clock, options.workers, &workers->pool_);
   }
   if (status.ok() && given.shared) {
     status = MakePool(options, clock,
                       std::min(options.max_in_flight, kEngineThreads),
-                      &parts.engine_calls);
+                      &workers->engine_calls_);
   }
   if (!status.ok()) return status;
-  parts.executor = parts.pool != nullptr ? parts.pool.get() : options.executor;
-  if (options.reconcile_timeout == absl::InfiniteDuration()) return parts;
+  workers->executor_ =
+      workers->pool_ != nullptr ? workers->pool_.get() : options.executor;
+  if (options.reconcile_timeout == absl::InfiniteDuration()) return workers;
   SchedulerOptions scheduler_options;
   scheduler_options.name = options.name;
   scheduler_options.clock = clock;
@@ -81,12 +83,19 @@ absl::StatusOr<AsyncParts> AsyncParts::Make(
   scheduler_options.log_sink = options.log_sink;
   auto deadlines = Scheduler::Create(std::move(scheduler_options));
   if (!deadlines.ok()) return deadlines.status();
-  parts.deadlines = *std::move(deadlines);
-  return parts;
+  workers->deadlines_ = *std::move(deadlines);
+  return workers;
 }
 
+AsyncWorkers::AsyncWorkers(size_t max_in_flight)
+    : max_in_flight_(max_in_flight), gate_(std::make_shared<AsyncGate>()) {
+  gate_->workers = this;
+}
+
+AsyncWorkers::~AsyncWorkers() = default;
+
 bool Flight::LeaseLost() const {
-  return held().lost() || gate_->workers->core_.HasLostTerm(info().term);
+  return leased().lost() || gate_->workers->core_->HasLostTerm(info().term);
 }
 
 bool Flight::OnComplete(absl::StatusOr<ReconcileResult> result) {
@@ -98,21 +107,10 @@ bool Flight::OnComplete(absl::StatusOr<ReconcileResult> result) {
 void Flight::OnCompletedTwice() {
   const Gate::Pass pass(&gate_->gate);
   if (!pass) return;
-  gate_->workers->core_.queue_errors().Write(
+  gate_->workers->core_->queue_errors().Write(
       [] { return "completing a reconciliation"; },
       absl::Status(absl::StatusCode::kFailedPrecondition,
                    "it has been completed before"));
-}
-
-AsyncWorkers::AsyncWorkers(ControllerCore* core, const AsyncParts& parts,
-                           size_t max_in_flight)
-    : core_(*core),
-      executor_(parts.executor),
-      engine_calls_(parts.engine_calls.get()),
-      deadlines_(parts.deadlines.get()),
-      max_in_flight_(max_in_flight),
-      gate_(std::make_shared<AsyncGate>()) {
-  gate_->workers = this;
 }
 
 bool AsyncWorkers::RunsThisThread() const { return running == this; }
@@ -127,24 +125,24 @@ void AsyncWorkers::Start() {
 
 void AsyncWorkers::Acquire(LeasedItem* ended) {
   const absl::Status status =
-      CatchAsStatus([&] { core_.AcquireNextAsync(ended, caller(), gate_); });
+      CatchAsStatus([&] { core_->AcquireNextAsync(ended, caller(), gate_); });
   if (!status.ok()) RetryAcquire(status);
 }
 
-void AsyncWorkers::OnAcquired(const std::shared_ptr<AsyncGate>& gate,
-                              const absl::Status& status, LeasedItem& held) {
-  // Open, because Close() waits until nothing is being acquired.
-  const Gate::Pass pass(&gate->gate);
-  gate->workers->OnAcquired(status, held);
+void ControllerCore::OnAcquired(const std::shared_ptr<AsyncGate>& to,
+                                const absl::Status& status, LeasedItem& item) {
+  // Open, because AsyncWorkers::Close() waits until nothing is being acquired.
+  const Gate::Pass pass(&to->gate);
+  to->workers->OnAcquired(status, item);
 }
 
 void AsyncWorkers::RetryAcquire(const absl::Status& error) {
-  core_.queue_errors().Write([] { return "acquiring an item"; }, error);
+  core_->queue_errors().Write([] { return "acquiring an item"; }, error);
   const auto retry = [gate = gate_] {
     const Gate::Pass pass(&gate->gate);  // Open, as in Acquire().
     AsyncWorkers* const self = gate->workers;
-    self->core_.AwaitRetry(self->core_.abandoning());
-    if (self->core_.abandoning().HasBeenNotified()) {
+    self->core_->AwaitRetry(self->core_->abandoning());
+    if (self->core_->abandoning().HasBeenNotified()) {
       self->StopAcquiring();
     } else {
       self->Acquire(nullptr);
@@ -153,18 +151,18 @@ void AsyncWorkers::RetryAcquire(const absl::Status& error) {
   SubmitTask(caller(), retry);  // Only such a thread may block.
 }
 
-void AsyncWorkers::OnAcquired(const absl::Status& status, LeasedItem& held) {
+void AsyncWorkers::OnAcquired(const absl::Status& status, LeasedItem& item) {
   if (absl::IsCancelled(status)) {
     StopAcquiring();
     return;
   }
-  if (status.ok() && core_.StandsBy()) {
-    held.GiveBack();
-    core_.stopping().HasBeenNotified() ? StopAcquiring() : StandBy();
+  if (status.ok() && core_->StandsBy()) {
+    item.GiveBack();
+    core_->stopping().HasBeenNotified() ? StopAcquiring() : StandBy();
     return;
   }
-  if (core_.abandoning().HasBeenNotified()) {
-    if (status.ok()) held.GiveBack();
+  if (core_->abandoning().HasBeenNotified()) {
+    if (status.ok()) item.GiveBack();
     StopAcquiring();
     return;
   }
@@ -172,20 +170,20 @@ void AsyncWorkers::OnAcquired(const absl::Status& status, LeasedItem& held) {
     RetryAcquire(status);
     return;
   }
-  if (!core_.ShouldProcess(held)) {
-    Acquire(&held);
-    core_.OnItemDone();
+  if (!core_->ShouldProcess(item)) {
+    Acquire(&item);
+    core_->OnItemDone();
     return;
   }
   FlightPtr flight;
   const absl::Status made =
-      CatchAsStatus([&] { flight = held.TakeOff(gate_, core_.InfoOf(held)); });
+      CatchAsStatus([&] { flight = item.TakeOff(gate_, core_->InfoOf(item)); });
   if (!made.ok()) {
-    held.GiveBack();
+    item.GiveBack();
     RetryAcquire(made);
     return;
   }
-  core_.OnBegin(flight->held());
+  core_->OnBegin(flight->leased());
   bool acquire = false;
   {
     MutexLock lock(&mu_);
@@ -218,7 +216,7 @@ void AsyncWorkers::Begin(const FlightPtr& flight) {
     });
   }
   // After CancelAll().
-  if (core_.abandoning().HasBeenNotified()) flight->Cancel();
+  if (core_->abandoning().HasBeenNotified()) flight->Cancel();
   // If the function throws, its argument is no dropped completion.
   const ReconcileCompletion held(flight);
   const AsyncWorkers* const outer = std::exchange(running, this);
@@ -235,16 +233,16 @@ void AsyncWorkers::End(const FlightPtr& flight,
                        const absl::StatusOr<ReconcileResult>& result) {
   if (deadlines_ != nullptr) deadlines_->Cancel(flight->deadline_);
   flight->after_ =
-      core_.OnEnd(flight->held(), flight->info(), flight->threw_, result);
+      core_->OnEnd(flight->leased(), flight->info(), flight->threw_, result);
   if (engine_calls_ != nullptr) {
     {
       MutexLock lock(&mu_);
       ++ending_;
     }
-    SubmitTask(engine_calls_, [this, flight] { CallEnd(flight); });
+    SubmitTask(engine_calls_.get(), [this, flight] { CallEnd(flight); });
     return;
   }
-  if (core_.TryEnd(flight->held(), flight->after_)) {
+  if (core_->TryEnd(flight->leased(), flight->after_)) {
     EndLease(flight);
     return;
   }
@@ -252,14 +250,14 @@ void AsyncWorkers::End(const FlightPtr& flight,
   const auto retry = [flight, gate = gate_] {
     const Gate::Pass pass(&gate->gate);
     if (!pass) return;
-    gate->workers->core_.RetryEnd(flight->held(), flight->after_);
+    gate->workers->core_->RetryEnd(flight->leased(), flight->after_);
     gate->workers->EndLease(flight);
   };
   SubmitTask(executor_, retry);
 }
 
 void AsyncWorkers::CallEnd(const FlightPtr& flight) {
-  if (core_.TryEnd(flight->held(), flight->after_)) {
+  if (core_->TryEnd(flight->leased(), flight->after_)) {
     EndLease(flight);
     MutexLock lock(&mu_);
     if (--ending_ == 0) none_ending_.SignalAll();
@@ -271,11 +269,11 @@ void AsyncWorkers::CallEnd(const FlightPtr& flight) {
     retries_ = flight;
     if (flight->next_retry_ != nullptr) return;
   }
-  SubmitTask(engine_calls_, [this] { RetryEnds(); });
+  SubmitTask(engine_calls_.get(), [this] { RetryEnds(); });
 }
 
 void AsyncWorkers::RetryEnds() {
-  core_.AwaitRetry(core_.stopping());
+  core_->AwaitRetry(core_->stopping());
   FlightPtr flight;
   {
     MutexLock lock(&mu_);
@@ -284,7 +282,7 @@ void AsyncWorkers::RetryEnds() {
   // When the last one has been submitted, Close() may return.
   while (flight != nullptr) {
     FlightPtr next = std::move(flight->next_retry_);
-    SubmitTask(engine_calls_, [this, flight] { CallEnd(flight); });
+    SubmitTask(engine_calls_.get(), [this, flight] { CallEnd(flight); });
     flight = std::move(next);
   }
 }
@@ -299,11 +297,11 @@ void AsyncWorkers::EndLease(const FlightPtr& flight) {
     if (acquire) acquiring_ = true;
   }
   if (acquire) {
-    Acquire(&flight->held());
+    Acquire(&flight->leased());
   } else {
-    flight->held().Done();
+    flight->leased().Done();
   }
-  core_.OnItemDone();
+  core_->OnItemDone();
   EndIfOver();
 }
 
@@ -313,7 +311,7 @@ void AsyncWorkers::StandBy() {
     standing_by_ = true;
   }
   // A change before that has not been noticed.
-  if (!core_.StandsBy() || core_.stopping().HasBeenNotified()) GoOn();
+  if (!core_->StandsBy() || core_->stopping().HasBeenNotified()) GoOn();
 }
 
 void AsyncWorkers::GoOn() {
@@ -324,9 +322,9 @@ void AsyncWorkers::GoOn() {
   SubmitTask(executor_, [gate = gate_] {
     const Gate::Pass pass(&gate->gate);  // Open, as in Acquire().
     AsyncWorkers* const self = gate->workers;
-    if (!self->core_.StandsBy()) {
+    if (!self->core_->StandsBy()) {
       self->Acquire(nullptr);
-    } else if (self->core_.stopping().HasBeenNotified()) {
+    } else if (self->core_->stopping().HasBeenNotified()) {
       self->StopAcquiring();
     } else {
       self->StandBy();
@@ -353,7 +351,7 @@ void AsyncWorkers::EndIfOver() {
     }
     ended_ = true;
   }
-  core_.OnWorkersEnded();
+  core_->OnWorkersEnded();
 }
 
 void AsyncWorkers::CancelAll() {
@@ -386,13 +384,14 @@ void AsyncWorkers::Close() {
     FlightPtr flight;
     {
       MutexLock lock(&mu_);
-      if (cancelled_.empty()) return;
+      if (cancelled_.empty()) break;
       flight = std::move(cancelled_.PopFront()->self_);
     }
     // The gate is closed, so this only makes the later completions do nothing.
     flight->Complete(absl::Status(absl::StatusCode::kCancelled, ""));
-    flight->held().GiveBack();
+    flight->leased().GiveBack();
   }
+  deadlines_ = nullptr;  // Blocks until no callback of OnCancel() runs.
 }
 
 }  // namespace workqueue::internal

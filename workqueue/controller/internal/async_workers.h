@@ -6,83 +6,24 @@
 
 #include <cstddef>
 #include <memory>
-#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
-#include "workqueue/base/handle.h"
 #include "workqueue/base/intrusive_list.h"
-#include "workqueue/controller/async_reconcile.h"
 #include "workqueue/controller/controller_options.h"
-#include "workqueue/controller/internal/reconciliation.h"
+#include "workqueue/controller/internal/leased_item.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/executor.h"
 
 namespace workqueue {
 
 class Scheduler;
-struct TaskIdTag;
 
 namespace internal {
 
-class AsyncWorkers;
 class ControllerCore;
-
-// What asynchronous workers use, apart from the queue. All is null if the
-// workers are synchronous.
-struct AsyncParts {
-  // Returns the error if a thread cannot be started. `options` have been
-  // checked.
-  static absl::StatusOr<AsyncParts> Make(const ControllerOptionsBase& options,
-                                         const GivenOptions& given);
-
-  // The executor, and its owner if it is the controller's.
-  Executor* executor = nullptr;
-  std::unique_ptr<Executor> pool;
-  // Calls the queue; null if the queue is in memory.
-  std::unique_ptr<Executor> engine_calls;
-  // Cancels reconciliations at their deadlines; null without deadlines.
-  std::shared_ptr<Scheduler> deadlines;
-};
-
-// What leads to the asynchronous workers, as long as they exist.
-struct AsyncGate;
-
-// A reconciliation that asynchronous workers have begun. A derived class has
-// the item, which the user's code may use after the lease has ended.
-class Flight : public Reconciliation,
-               public IntrusiveLink<Flight>,
-               public std::enable_shared_from_this<Flight> {
- public:
-  Flight(std::shared_ptr<AsyncGate> gate, Info info)
-      : Reconciliation(std::move(info)), gate_(std::move(gate)) {}
-
-  // The item, with its lease.
-  virtual LeasedItem& held() = 0;
-  virtual const LeasedItem& held() const = 0;
-
-  // Calls the reconcile function.
-  virtual void Start(const AsyncReconcileContext& context,
-                     ReconcileCompletion done) = 0;
-
- private:
-  friend class AsyncWorkers;
-
-  bool LeaseLost() const override;
-  bool OnComplete(absl::StatusOr<ReconcileResult> result) override;
-  void OnCompletedTwice() override;
-
-  const std::shared_ptr<AsyncGate> gate_;
-  Handle<TaskIdTag> deadline_;
-  bool threw_ = false;
-  AfterReconcile after_;                // once complete
-  std::shared_ptr<Flight> next_retry_;  // in AsyncWorkers::retries_
-  // The next two are guarded by AsyncWorkers::mu_.
-  bool cancelled_ = false;        // is in AsyncWorkers::cancelled_
-  std::shared_ptr<Flight> self_;  // while in flight
-};
 
 // AsyncWorkers
 //
@@ -101,12 +42,13 @@ class Flight : public Reconciliation,
 // Thread-safe.
 class AsyncWorkers {
  public:
-  // Nothing is owned; everything must outlive the object.
-  AsyncWorkers(ControllerCore* core, const AsyncParts& parts,
-               size_t max_in_flight);
+  ~AsyncWorkers();
 
   AsyncWorkers(const AsyncWorkers&) = delete;
   AsyncWorkers& operator=(const AsyncWorkers&) = delete;
+
+  // Called before anything else. `core` is not owned.
+  void SetCore(ControllerCore* core) { core_ = core; }
 
   // Begins to acquire items. Called once.
   void Start();
@@ -128,13 +70,13 @@ class AsyncWorkers {
   // Returns whether the calling thread runs the reconcile function.
   bool RunsThisThread() const;
 
-  // The end of `ControllerCore::AcquireNextAsync()`. `held` has an item if
-  // `status` is OK.
-  static void OnAcquired(const std::shared_ptr<AsyncGate>& gate,
-                         const absl::Status& status, LeasedItem& held);
+  // Called when there is an item, or with the error of the queue.
+  void OnAcquired(const absl::Status& status, LeasedItem& item);
 
  private:
   friend class Flight;
+  friend absl::StatusOr<std::shared_ptr<AsyncWorkers>> MakeAsyncWorkers(
+      const ControllerOptionsBase& options, const GivenOptions& given);
 
   using FlightPtr = std::shared_ptr<Flight>;
   using Flights = IntrusiveList<Flight>;
@@ -144,7 +86,6 @@ class AsyncWorkers {
   void Acquire(LeasedItem* ended);
   // Logs `error`, and acquires later.
   void RetryAcquire(const absl::Status& error);
-  void OnAcquired(const absl::Status& status, LeasedItem& held);
 
   // Acquires no item until `GoOn()`.
   void StandBy();
@@ -156,7 +97,7 @@ class AsyncWorkers {
   void Begin(const FlightPtr& flight);
   // Returns the executor whose threads call the queue.
   Executor* caller() const {
-    return engine_calls_ != nullptr ? engine_calls_ : executor_;
+    return engine_calls_ != nullptr ? engine_calls_.get() : executor_;
   }
 
   void End(const FlightPtr& flight,
@@ -172,10 +113,17 @@ class AsyncWorkers {
   // Tells the controller if all is over.
   void EndIfOver();
 
-  ControllerCore& core_;
-  Executor* const executor_;
-  Executor* const engine_calls_;
-  Scheduler* const deadlines_;
+  explicit AsyncWorkers(size_t max_in_flight);
+
+  ControllerCore* core_ = nullptr;
+  // The executor, and its owner if it is the controller's. Destroyed after the
+  // queue, which uses it.
+  Executor* executor_ = nullptr;
+  std::unique_ptr<Executor> pool_;
+  // Calls the queue; null if the queue is in memory.
+  std::unique_ptr<Executor> engine_calls_;
+  // Cancels reconciliations at their deadlines; null without deadlines.
+  std::unique_ptr<Scheduler> deadlines_;
   const size_t max_in_flight_;
   const std::shared_ptr<AsyncGate> gate_;
 

@@ -24,8 +24,8 @@
 #include "workqueue/clock/clock.h"
 #include "workqueue/controller/controller_options.h"
 #include "workqueue/controller/internal/async_workers.h"
+#include "workqueue/controller/internal/leased_item.h"
 #include "workqueue/controller/internal/lifecycle.h"
-#include "workqueue/controller/internal/reconciliation.h"
 #include "workqueue/controller/metrics.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/failure_ledger.h"
@@ -96,7 +96,8 @@ struct ControllerCore::Metrics {
 };
 
 ControllerCore::ControllerCore(const ControllerOptionsBase& options,
-                               const GivenOptions& given, AsyncParts async,
+                               const GivenOptions& given,
+                               std::shared_ptr<AsyncWorkers> async_workers,
                                std::function<int64_t()> term)
     : Lifecycle(options.name, options.log_sink,
                 ClockOf(options, given.queue_clock), options.workers,
@@ -116,11 +117,10 @@ ControllerCore::ControllerCore(const ControllerOptionsBase& options,
                                          metrics_provider_)),
       timed_(reconcile_timeout_ < absl::InfiniteDuration() ||
              metrics_provider_ != nullptr),
-      async_(std::move(async)) {
-  if (given.reconcile_async) {
+      async_workers_(std::move(async_workers)) {
+  if (async_workers_ != nullptr) {
+    async_workers_->SetCore(this);
     shared_name_ = std::make_shared<const std::string>(name_);
-    async_workers_ =
-        std::make_unique<AsyncWorkers>(this, async_, options.max_in_flight);
   }
   if (shared_ && limits_.parks() && metrics_provider_ != nullptr) {
     metrics_->parked_total = metrics_provider_->NewParkedTotalMetric(name_);
@@ -132,7 +132,6 @@ ControllerCore::~ControllerCore() = default;
 void ControllerCore::End() {
   Join();
   if (async_workers_ != nullptr) async_workers_->Close();
-  async_.deadlines = nullptr;
 }
 
 FailureLedgerMetrics ControllerCore::NewLedgerMetrics() const {
@@ -162,7 +161,7 @@ void ControllerCore::RecordSourceStart() const {
 
 void ControllerCore::RecordSourceEnd() const { Dec(metrics_->running_sources); }
 
-ReconciliationInfo ControllerCore::InfoOf(LeasedItem& item) {
+Reconciliation::Info ControllerCore::InfoOf(LeasedItem& item) {
   const int64_t term = term_ == nullptr ? 0 : term_();
   const absl::Time begun_at = NowIfTimed();
   int failures = 0;
@@ -207,7 +206,7 @@ void ControllerCore::WorkWith(LeasedItem& item) {
 }
 
 void ControllerCore::Reconcile(LeasedItem& item) {
-  const ReconciliationInfo info = InfoOf(item);
+  const Reconciliation::Info info = InfoOf(item);
   const auto lost = [&] { return item.lost() || HasLostTerm(info.term); };
   const ReconcileContext context = {
       name_,         clock_,        abandoning(), info.clock_deadline,
@@ -231,7 +230,7 @@ void ControllerCore::OnBegin(LeasedItem& item) const {
 }
 
 AfterReconcile ControllerCore::OnEnd(
-    LeasedItem& item, const ReconciliationInfo& info, bool threw,
+    LeasedItem& item, const Reconciliation::Info& info, bool threw,
     const absl::StatusOr<ReconcileResult>& result) {
   const absl::Time end = NowIfTimed();
   Dec(metrics_->active_workers);

@@ -18,10 +18,10 @@
 #include "absl/time/time.h"
 #include "workqueue/base/error_log.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/controller/async_reconcile.h"
 #include "workqueue/controller/controller_options.h"
-#include "workqueue/controller/internal/async_workers.h"
+#include "workqueue/controller/internal/leased_item.h"
 #include "workqueue/controller/internal/lifecycle.h"
-#include "workqueue/controller/internal/reconciliation.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/failures.h"
 #include "workqueue/log_sink.h"
@@ -31,6 +31,14 @@ namespace workqueue {
 struct FailureLedgerMetrics;
 
 namespace internal {
+
+class AsyncWorkers;
+
+// Makes the asynchronous workers, and starts the threads that the options ask
+// for. Returns null if the reconcile function is synchronous, and an error if a
+// thread cannot be started. The options have been checked.
+absl::StatusOr<std::shared_ptr<AsyncWorkers>> MakeAsyncWorkers(
+    const ControllerOptionsBase& options, const GivenOptions& given);
 
 // ControllerCore
 //
@@ -85,9 +93,11 @@ class ControllerCore : public Lifecycle {
   ErrorLog& queue_errors() { return queue_errors_; }
 
  protected:
-  // `term` is that of a source, and may be null.
+  // `async_workers` is null if the workers are synchronous. `term` is that of a
+  // source, and may be null.
   ControllerCore(const ControllerOptionsBase& options,
-                 const GivenOptions& given, AsyncParts async,
+                 const GivenOptions& given,
+                 std::shared_ptr<AsyncWorkers> async_workers,
                  std::function<int64_t()> term);
   ~ControllerCore();
 
@@ -97,6 +107,10 @@ class ControllerCore : public Lifecycle {
 
   // Ends everything. The destructor of the derived class calls it.
   void End();
+
+  // The end of `AcquireNextAsync()`. `item` is leased if `status` is OK.
+  static void OnAcquired(const std::shared_ptr<AsyncGate>& to,
+                         const absl::Status& status, LeasedItem& item);
 
   // The loop of a worker, which holds its items in `item`.
   void WorkWith(LeasedItem& item);
@@ -173,9 +187,7 @@ class ControllerCore : public Lifecycle {
   ControllerMetricsProvider* const metrics_provider_;  // null without metrics
   const std::unique_ptr<Metrics> metrics_;
   const bool timed_;
-  // What the asynchronous workers use; null if the workers are synchronous.
-  AsyncParts async_;
-  std::unique_ptr<AsyncWorkers> async_workers_;
+  const std::shared_ptr<AsyncWorkers> async_workers_;  // may be null
   // The name, for asynchronous reconciliations, which may outlive the
   // controller.
   std::shared_ptr<const std::string> shared_name_;

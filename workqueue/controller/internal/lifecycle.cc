@@ -29,7 +29,6 @@
 #include "workqueue/base/printable.h"
 #include "workqueue/base/thread_name.h"
 #include "workqueue/clock/clock.h"
-#include "workqueue/controller/internal/restart_delays.h"
 #include "workqueue/controller/source.h"
 #include "workqueue/log_sink.h"
 

@@ -20,7 +20,6 @@
 #include "workqueue/base/error_log.h"
 #include "workqueue/base/worker_pool.h"
 #include "workqueue/clock/clock.h"
-#include "workqueue/controller/internal/restart_delays.h"
 #include "workqueue/controller/source.h"
 #include "workqueue/log_sink.h"
 

@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "workqueue/controller/internal/restart_delays.h"
+#include "workqueue/controller/source.h"
 
 #include <algorithm>
 #include <string>
@@ -12,7 +12,6 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "workqueue/base/check_duration.h"
-#include "workqueue/controller/source.h"
 
 namespace workqueue::internal {
 namespace {
