@@ -327,9 +327,16 @@ class Controller final : private internal::ControllerCore {
         std::shared_ptr<internal::AsyncGate> gate,
         internal::Reconciliation::Info info) override;
     absl::Status Add(const AddOptions& options) override;
-    int Failures() const override;
+    int Failures() const override {
+      return controller.shared()
+                 ? controller.shared_failures_->FailuresBefore(lease)
+                 : controller.queue_->NumRequeues(*lease);
+    }
     absl::Status Forget() override { return controller.ForgetItem(*lease); }
-    bool ShouldProcess() override;
+    bool ShouldProcess() override {
+      return controller.shared() ||
+             controller.own_failures_->ledger->ShouldProcess(*lease);
+    }
     bool RecordFailure(const absl::Status& error) override {
       return controller.own_failures_->ledger->RecordFailure(*lease, error);
     }
@@ -364,7 +371,8 @@ class Controller final : private internal::ControllerCore {
   };
 
   Controller(ControllerOptions<T> options, const internal::GivenOptions& given,
-             std::shared_ptr<internal::AsyncWorkers> async_workers);
+             std::shared_ptr<internal::AsyncWorkers> async_workers,
+             std::function<int64_t()> term);
 
   // Returns the rate limiter in `options`, for a new queue. If there is none,
   // first puts the default one there. Returns null if there is a queue.
@@ -373,9 +381,6 @@ class Controller final : private internal::ControllerCore {
   // Returns the queue in `options`, or a new one.
   static std::unique_ptr<RateLimitingInterface<T>> QueueOf(
       ControllerOptions<T>& options);
-
-  // Returns the term of the source that has one.
-  static std::function<int64_t()> TakeTerm(std::vector<Source<T>>& sources);
 
   // Returns `sources` without the type of their items.
   std::vector<internal::LifecycleSource> Erase(std::vector<Source<T>> sources);
@@ -421,12 +426,15 @@ Controller<T, Hash, Eq>::Create(ControllerOptions<T> options) {
     given.shared = options.queue->AsSharedFailures() != nullptr;
   }
   absl::Status status = internal::CheckOptions(options, given);
+  std::function<int64_t()> term;
   size_t terms = 0;
   for (size_t i = 0; i < options.sources.size(); ++i) {
     const Source<T>& source = options.sources[i];
     status.Update(internal::CheckSource(i, source.run != nullptr,
                                         source.restart_backoff));
-    if (source.term != nullptr) ++terms;
+    if (source.term == nullptr) continue;
+    term = source.term;
+    ++terms;
   }
   status.Update(internal::CheckTerms(terms));
   if (!status.ok()) return status;
@@ -435,16 +443,17 @@ Controller<T, Hash, Eq>::Create(ControllerOptions<T> options) {
   return internal::CatchAsStatus(
       [&]() -> absl::StatusOr<std::unique_ptr<Controller>> {
         return absl::WrapUnique(new Controller(std::move(options), given,
-                                               *std::move(async_workers)));
+                                               *std::move(async_workers),
+                                               std::move(term)));
       });
 }
 
 template <typename T, typename Hash, typename Eq>
 Controller<T, Hash, Eq>::Controller(
     ControllerOptions<T> options, const internal::GivenOptions& given,
-    std::shared_ptr<internal::AsyncWorkers> async_workers)
-    : ControllerCore(options, given, std::move(async_workers),
-                     TakeTerm(options.sources)),
+    std::shared_ptr<internal::AsyncWorkers> async_workers,
+    std::function<int64_t()> term)
+    : ControllerCore(options, given, std::move(async_workers), std::move(term)),
       reconcile_(std::move(options.reconcile)),
       reconcile_async_(std::move(options.reconcile_async)),
       rate_limiter_(RateLimiterOf(options)),
@@ -488,15 +497,6 @@ std::unique_ptr<RateLimitingInterface<T>> Controller<T, Hash, Eq>::QueueOf(
   queue_options.rate_limiter = std::move(options.rate_limiter);
   queue_options.ordering = std::move(options.ordering);
   return std::make_unique<PriorityQueue<T, Hash, Eq>>(std::move(queue_options));
-}
-
-template <typename T, typename Hash, typename Eq>
-std::function<int64_t()> Controller<T, Hash, Eq>::TakeTerm(
-    std::vector<Source<T>>& sources) {
-  for (Source<T>& source : sources) {
-    if (source.term != nullptr) return std::move(source.term);
-  }
-  return nullptr;
 }
 
 template <typename T, typename Hash, typename Eq>
@@ -584,19 +584,6 @@ absl::Status Controller<T, Hash, Eq>::Held::Add(const AddOptions& options) {
 }
 
 template <typename T, typename Hash, typename Eq>
-int Controller<T, Hash, Eq>::Held::Failures() const {
-  return controller.shared()
-             ? controller.shared_failures_->FailuresBefore(lease)
-             : controller.queue_->NumRequeues(*lease);
-}
-
-template <typename T, typename Hash, typename Eq>
-bool Controller<T, Hash, Eq>::Held::ShouldProcess() {
-  return controller.shared() ||
-         controller.own_failures_->ledger->ShouldProcess(*lease);
-}
-
-template <typename T, typename Hash, typename Eq>
 std::optional<absl::Duration> Controller<T, Hash, Eq>::Held::ChooseDelay(
     std::optional<absl::Duration> asked) {
   RateLimiter<T>* const limiter = controller.rate_limiter_;
@@ -632,7 +619,6 @@ void Controller<T, Hash, Eq>::AddFailures(const SnapshotOptions<T>& options,
           [&] {
             const auto failed = ledger.Find(it.item);
             if (failed.has_value()) it.last_error = failed->last_error;
-            return absl::OkStatus();
           });
     }
   };

@@ -99,31 +99,27 @@ ControllerCore::ControllerCore(const ControllerOptionsBase& options,
                                const GivenOptions& given,
                                std::shared_ptr<AsyncWorkers> async_workers,
                                std::function<int64_t()> term)
-    : Lifecycle(options.name, options.log_sink,
-                ClockOf(options, given.queue_clock), options.workers,
-                options.sync_timeout, given.reconcile_async),
-      name_(options.name),
+    : Lifecycle(options, given),
       term_(std::move(term)),
-      clock_(ClockOf(options, given.queue_clock)),
       log_sink_(options.log_sink),
       reconcile_timeout_(options.reconcile_timeout),
       max_concurrent_reconciles_(given.reconcile_async ? options.max_in_flight
                                                        : options.workers),
       limits_(options.failures),
       shared_(given.shared),
-      queue_errors_("controller", name_, log_sink_, clock_),
-      metrics_provider_(name_.empty() ? nullptr : options.metrics_provider),
-      metrics_(std::make_unique<Metrics>(name_, max_concurrent_reconciles_,
+      queue_errors_("controller", name(), log_sink_, clock()),
+      metrics_provider_(name().empty() ? nullptr : options.metrics_provider),
+      metrics_(std::make_unique<Metrics>(name(), max_concurrent_reconciles_,
                                          metrics_provider_)),
       timed_(reconcile_timeout_ < absl::InfiniteDuration() ||
              metrics_provider_ != nullptr),
       async_workers_(std::move(async_workers)) {
   if (async_workers_ != nullptr) {
     async_workers_->SetCore(this);
-    shared_name_ = std::make_shared<const std::string>(name_);
+    shared_name_ = std::make_shared<const std::string>(name());
   }
   if (shared_ && limits_.parks() && metrics_provider_ != nullptr) {
-    metrics_->parked_total = metrics_provider_->NewParkedTotalMetric(name_);
+    metrics_->parked_total = metrics_provider_->NewParkedTotalMetric(name());
   }
 }
 
@@ -137,8 +133,8 @@ void ControllerCore::End() {
 FailureLedgerMetrics ControllerCore::NewLedgerMetrics() const {
   FailureLedgerMetrics metrics;
   if (!limits_.parks() || metrics_provider_ == nullptr) return metrics;
-  metrics.parked = metrics_provider_->NewParkedItemsMetric(name_);
-  metrics.parked_total = metrics_provider_->NewParkedTotalMetric(name_);
+  metrics.parked = metrics_provider_->NewParkedItemsMetric(name());
+  metrics.parked_total = metrics_provider_->NewParkedTotalMetric(name());
   return metrics;
 }
 
@@ -165,13 +161,10 @@ Reconciliation::Info ControllerCore::InfoOf(LeasedItem& item) {
   const int64_t term = term_ == nullptr ? 0 : term_();
   const absl::Time begun_at = NowIfTimed();
   int failures = 0;
-  Try("counting the failures of", item, [&] {
-    failures = item.Failures();
-    return absl::OkStatus();
-  });
+  Try("counting the failures of", item, [&] { failures = item.Failures(); });
   const int64_t token = item.token();
   return {shared_name_,
-          clock_,
+          clock(),
           begun_at,
           begun_at + reconcile_timeout_,
           item.priority(),
@@ -209,7 +202,7 @@ void ControllerCore::Reconcile(LeasedItem& item) {
   const Reconciliation::Info info = InfoOf(item);
   const auto lost = [&] { return item.lost() || HasLostTerm(info.term); };
   const ReconcileContext context = {
-      name_,         clock_,        abandoning(), info.clock_deadline,
+      name(),        clock(),       abandoning(), info.clock_deadline,
       info.priority, info.failures, info.token,   lost};
   OnBegin(item);
   bool threw = true;
@@ -266,16 +259,12 @@ AfterReconcile ControllerCore::HandleError(LeasedItem& item, int64_t term,
   const std::optional<absl::Duration> asked = RetryAfterOf(error);
   std::optional<absl::Duration> delay;
   if (!terminal) {
-    Try("recording the failure of", item, [&] {
-      parked = item.RecordFailure(error);
-      return absl::OkStatus();
-    });
+    Try("recording the failure of", item,
+        [&] { parked = item.RecordFailure(error); });
   }
   if (!terminal && !parked) {
-    Try("choosing the delay of", item, [&] {
-      delay = item.ChooseDelay(asked);
-      return absl::OkStatus();
-    });
+    Try("choosing the delay of", item,
+        [&] { delay = item.ChooseDelay(asked); });
   }
   LogFailure([&item] { return item.Describe(); }, failures, error, terminal,
              parked, delay);
@@ -322,18 +311,9 @@ AfterReconcile ControllerCore::ForgetAfter(LeasedItem& item) {
 
 bool ControllerCore::ShouldProcess(LeasedItem& item) {
   bool should = true;
-  Try("looking up the failures of", item, [&] {
-    should = item.ShouldProcess();
-    return absl::OkStatus();
-  });
+  Try("looking up the failures of", item,
+      [&] { should = item.ShouldProcess(); });
   return should;
-}
-
-bool ControllerCore::Try(absl::string_view what,
-                         absl::FunctionRef<std::string()> item,
-                         absl::FunctionRef<absl::Status()> f) {
-  return queue_errors_.Try(
-      [what, &item] { return absl::StrCat(what, " ", item()); }, f);
 }
 
 bool ControllerCore::TryFail(LeasedItem& item, const absl::Status& error) {
@@ -391,7 +371,7 @@ void ControllerCore::LogFailure(absl::FunctionRef<std::string()> item,
   // The clock, the item and the sink are the user's and may throw.
   TryCall([&] {
     const std::optional<int64_t> left_out =
-        failure_limit_.Admit(clock_->TimeNow());
+        failure_limit_.Admit(clock()->TimeNow());
     if (!left_out.has_value()) return;
     const std::string printed_item = item();
     const std::string message =
@@ -403,7 +383,7 @@ void ControllerCore::LogFailure(absl::FunctionRef<std::string()> item,
                      "): ", Printable(StatusText(error), kPrintedErrorBytes),
                      LeftOut(*left_out));
     ReconcileFailure failure;
-    failure.controller = name_;
+    failure.controller = name();
     failure.item = printed_item;
     failure.failures = failures;
     failure.error = error;

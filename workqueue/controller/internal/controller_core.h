@@ -14,6 +14,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "workqueue/base/error_log.h"
@@ -48,7 +49,6 @@ absl::StatusOr<std::shared_ptr<AsyncWorkers>> MakeAsyncWorkers(
 // Thread-safe.
 class ControllerCore : public Lifecycle {
  public:
-  const std::string& name() const { return name_; }
   size_t max_concurrent_reconciles() const {
     return max_concurrent_reconciles_;
   }
@@ -101,7 +101,6 @@ class ControllerCore : public Lifecycle {
                  std::function<int64_t()> term);
   ~ControllerCore();
 
-  Clock* clock() const { return clock_; }
   // Whether the engine of the queue keeps the failures.
   bool shared() const { return shared_; }
 
@@ -124,12 +123,16 @@ class ControllerCore : public Lifecycle {
   // Creates the metrics of a ledger, if the controller parks items.
   FailureLedgerMetrics NewLedgerMetrics() const;
 
-  // Calls `f`, and returns whether it returned OK. Logs an error or exception
-  // of `f`; `what` and `item()` tell in the message what `f` does.
-  bool Try(absl::string_view what, absl::FunctionRef<std::string()> item,
-           absl::FunctionRef<absl::Status()> f);
-  bool Try(absl::string_view what, const LeasedItem& item,
-           absl::FunctionRef<absl::Status()> f) {
+  // Calls `f`, which returns an `absl::Status` or nothing, and returns whether
+  // it returned OK. Logs an error or exception of `f`; `what` and `item()` tell
+  // in the message what `f` does.
+  template <typename F>
+  bool Try(absl::string_view what, absl::FunctionRef<std::string()> item, F f) {
+    return queue_errors_.Try(
+        [what, &item] { return absl::StrCat(what, " ", item()); }, f);
+  }
+  template <typename F>
+  bool Try(absl::string_view what, const LeasedItem& item, F f) {
     return Try(
         what, [&item] { return item.Describe(); }, f);
   }
@@ -145,7 +148,7 @@ class ControllerCore : public Lifecycle {
   // Returns the time on the controller's clock if a timeout or a metric needs
   // it, and a constant otherwise.
   absl::Time NowIfTimed() const {
-    return timed_ ? clock_->TimeNow() : absl::UnixEpoch();
+    return timed_ ? clock()->TimeNow() : absl::UnixEpoch();
   }
 
   void Reconcile(LeasedItem& item);
@@ -174,9 +177,7 @@ class ControllerCore : public Lifecycle {
                   const absl::Status& error, bool terminal, bool parked,
                   std::optional<absl::Duration> retry_after);
 
-  const std::string name_;
   const std::function<int64_t()> term_;
-  Clock* const clock_;
   LogSink* const log_sink_;
   const absl::Duration reconcile_timeout_;
   const size_t max_concurrent_reconciles_;

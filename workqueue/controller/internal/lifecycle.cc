@@ -29,8 +29,8 @@
 #include "workqueue/base/printable.h"
 #include "workqueue/base/thread_name.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/controller/controller_options.h"
 #include "workqueue/controller/source.h"
-#include "workqueue/log_sink.h"
 
 namespace workqueue::internal {
 namespace {
@@ -95,16 +95,15 @@ struct Lifecycle::SourceState {
   absl::Status error;
 };
 
-Lifecycle::Lifecycle(absl::string_view controller, LogSink* log_sink,
-                     Clock* clock, size_t workers, absl::Duration sync_timeout,
-                     bool async)
-    : controller_(controller),
-      clock_(clock),
-      log_("controller", controller, log_sink),
-      errors_("controller", controller, log_sink, clock),
-      num_workers_(workers),
-      sync_timeout_(sync_timeout),
-      async_(async) {}
+Lifecycle::Lifecycle(const ControllerOptionsBase& options,
+                     const GivenOptions& given)
+    : name_(options.name),
+      clock_(ClockOf(options, given.queue_clock)),
+      log_("controller", name_, options.log_sink),
+      errors_("controller", name_, options.log_sink, clock_),
+      num_workers_(options.workers),
+      sync_timeout_(options.sync_timeout),
+      async_(given.reconcile_async) {}
 
 Lifecycle::~Lifecycle() = default;
 
@@ -269,8 +268,7 @@ absl::Status Lifecycle::RunSourceOnce(size_t i) {
 }
 
 void Lifecycle::RunSource(size_t i) {
-  NameThisThread(sources_[i].name.empty() ? controller_ : sources_[i].name,
-                 "source");
+  NameThisThread(sources_[i].name.empty() ? name_ : sources_[i].name, "source");
   const std::optional<RestartBackoff>& backoff = sources_[i].restart_backoff;
   while (true) {
     const absl::Status error = RunSourceOnce(i);
@@ -305,7 +303,7 @@ void Lifecycle::FailStart(const absl::Status& error) {
 }
 
 void Lifecycle::RunWorker() {
-  NameThisThread(controller_, "worker");
+  NameThisThread(name_, "worker");
   Work();
   MutexLock lock(&mu_);
   --running_workers_;
@@ -442,11 +440,19 @@ absl::Status Lifecycle::Healthy() const {
 }
 
 bool Lifecycle::Sleep(absl::Duration d) {
+  Wait(d, stopping_);
+  return !stopping_.HasBeenNotified();
+}
+
+void Lifecycle::AwaitRetry(const absl::Notification& over) {
+  Wait(RetryDelay(), over);
+}
+
+void Lifecycle::Wait(absl::Duration d, const absl::Notification& over) {
   MutexLock lock(&mu_);
   clock_->AwaitWithDeadline(
-      &mu_, absl::Condition(&stopping_, &absl::Notification::HasBeenNotified),
+      &mu_, absl::Condition(&over, &absl::Notification::HasBeenNotified),
       clock_->TimeNow() + d);
-  return !stopping_.HasBeenNotified();
 }
 
 bool Lifecycle::IsKnownIdle(absl::Time until) {
@@ -516,13 +522,6 @@ bool Lifecycle::AwaitTerm(absl::FunctionRef<bool()> stands_by) {
 void Lifecycle::WakeWorkers() {
   MutexLock lock(&mu_);
   ++wakes_;
-}
-
-void Lifecycle::AwaitRetry(const absl::Notification& over) {
-  MutexLock lock(&mu_);
-  clock_->AwaitWithDeadline(
-      &mu_, absl::Condition(&over, &absl::Notification::HasBeenNotified),
-      clock_->TimeNow() + RetryDelay());
 }
 
 }  // namespace workqueue::internal

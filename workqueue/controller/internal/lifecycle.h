@@ -24,8 +24,8 @@
 #include "workqueue/base/log.h"
 #include "workqueue/base/worker_pool.h"
 #include "workqueue/clock/clock.h"
+#include "workqueue/controller/controller_options.h"
 #include "workqueue/controller/source.h"
-#include "workqueue/log_sink.h"
 
 namespace workqueue::internal {
 
@@ -50,14 +50,14 @@ struct LifecycleSource {
 // Thread-safe.
 class Lifecycle {
  public:
-  // `controller` is the controller's name. `async` tells whether the workers
-  // are asynchronous. `log_sink` may be null. `clock` and `log_sink` must
-  // outlive the object.
-  Lifecycle(absl::string_view controller, LogSink* log_sink, Clock* clock,
-            size_t workers, absl::Duration sync_timeout, bool async);
+  // The options have been checked.
+  Lifecycle(const ControllerOptionsBase& options, const GivenOptions& given);
 
   Lifecycle(const Lifecycle&) = delete;
   Lifecycle& operator=(const Lifecycle&) = delete;
+
+  const std::string& name() const { return name_; }
+  Clock* clock() const { return clock_; }
 
   absl::Status Start();
   absl::Status Healthy() const;
@@ -152,6 +152,9 @@ class Lifecycle {
            (async_ && ReconcilesThisThread());
   }
 
+  // Blocks until `d` has passed, or until `over` is notified.
+  void Wait(absl::Duration d, const absl::Notification& over);
+
   // The functions of the thread of the source with the number `i`, and of a
   // worker's thread.
   void RunSource(size_t i);
@@ -164,7 +167,7 @@ class Lifecycle {
   // Ends the start with the error of a source, if the start is in progress.
   void FailStart(const absl::Status& error);
 
-  const std::string controller_;
+  const std::string name_;
   Clock* const clock_;
   // `errors_` logs the errors of sources, and `log_` what happens once.
   const Log log_;
