@@ -302,6 +302,7 @@ class Controller final : private internal::ControllerCore {
     Interface<T>* const queue_;
   };
 
+  // An item of the queue that a worker has.
   class Held final : public LeasedItem {
    public:
     explicit Held(Controller* controller, Lease<T> the_lease = Lease<T>())
@@ -350,6 +351,7 @@ class Controller final : private internal::ControllerCore {
     Lease<T> lease;
   };
 
+  // One whose reconciliation is in flight.
   class Flight final : public internal::Flight {
    public:
     Flight(std::shared_ptr<internal::AsyncGate> gate,

@@ -69,9 +69,12 @@ class LeasedItem {
   // Makes the ledger and the queue forget them.
   virtual absl::Status Forget() = 0;
 
-  // The next ones are called if there is a ledger. See those of
-  // `FailureLedger`.
+  // Returns whether to reconcile the item: it is not parked.
   virtual bool ShouldProcess() = 0;
+
+  // The next two are called if there is a ledger.
+  //
+  // Records the failure. Returns whether the item is parked now.
   virtual bool RecordFailure(const absl::Status& error) = 0;
   // Returns the time after which the rate limiter lets the item, which has
   // failed, be tried again. `asked` is the delay that the error chose, if it
