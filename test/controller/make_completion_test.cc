@@ -1,8 +1,6 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "workqueue/controller/make_completion.h"
-
 #include <memory>
 #include <utility>
 #include <vector>

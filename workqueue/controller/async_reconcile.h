@@ -1,28 +1,103 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/controller/async_reconcile.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_CONTROLLER_ASYNC_RECONCILE_H_
 #define WORKQUEUE_CONTROLLER_ASYNC_RECONCILE_H_
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "workqueue/controller/internal/reconciliation.h"
+#include "workqueue/clock/clock.h"
 #include "workqueue/controller/reconcile.h"
 
 namespace workqueue {
+namespace internal {
+
+// Reconciliation
+//
+// An asynchronous reconciliation of one item, without the type of the item. The
+// controller and the user's code share ownership, because the user's code may
+// keep its context and its completion for longer than the controller exists.
+//
+// Thread-safe.
+class Reconciliation {
+ public:
+  // What the user's code is told of a reconciliation.
+  struct Info {
+    // Null if the reconciliation is synchronous.
+    std::shared_ptr<const std::string> controller_name;
+    Clock* clock;               // must outlive the controller
+    absl::Time begun_at;        // on the clock, if anything is timed
+    absl::Time clock_deadline;  // on the clock
+    int priority;
+    int failures;
+    int64_t token = 0;
+    int64_t term = 0;  // see `Source::term`
+  };
+
+  explicit Reconciliation(Info info) : info_(std::move(info)) {}
+  virtual ~Reconciliation() = default;
+
+  Reconciliation(const Reconciliation&) = delete;
+  Reconciliation& operator=(const Reconciliation&) = delete;
+
+  const Info& info() const { return info_; }
+
+  // `AsyncReconcileContext` documents these functions.
+  bool Lost() const ABSL_LOCKS_EXCLUDED(mu_);
+  bool Cancelled() const ABSL_LOCKS_EXCLUDED(mu_);
+  absl::Duration Remaining() const;
+  void OnCancel(absl::AnyInvocable<void() &&> callback)
+      ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Cancels the reconciliation, unless it is complete: calls the callback of
+  // `OnCancel()`.
+  void Cancel() ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Ends the reconciliation. Returns false, and changes nothing, if it has
+  // ended before, or if the controller is gone.
+  bool Complete(absl::StatusOr<ReconcileResult> result)
+      ABSL_LOCKS_EXCLUDED(mu_);
+
+  // A `ReconcileCompletion` comes into being or is destroyed. If none is left,
+  // and none has been called, the reconciliation ends with an error.
+  void AddCompletion() { completions_.fetch_add(1); }
+  void DropCompletion();
+
+ private:
+  // Whether the lease of the item or the term is lost. Called until the
+  // reconciliation is complete.
+  virtual bool LeaseLost() const { return false; }
+
+  // Hands `result` to the controller, once. Returns false if it is gone.
+  virtual bool OnComplete(absl::StatusOr<ReconcileResult> result) = 0;
+
+  // Called when a completion is called again.
+  virtual void OnCompletedTwice() = 0;
+
+  const Info info_;
+  std::atomic<size_t> completions_{0};
+
+  // Both are written under mu_.
+  std::atomic<bool> cancelled_{false};
+  std::atomic<bool> completed_{false};
+  mutable absl::Mutex mu_;
+  absl::AnyInvocable<void() &&> on_cancel_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace internal
 
 // AsyncReconcileContext
 //
@@ -174,6 +249,28 @@ template <typename T>
 using AsyncReconcileFunction =
     std::function<void(const T& item, const AsyncReconcileContext& context,
                        ReconcileCompletion done)>;
+
+// MakeCompletion
+//
+// Returns a completion that belongs to no controller: it calls `f` with the
+// result, and returns what `f` returns. If all its copies are destroyed without
+// a call, `f` gets an `absl::AbortedError`. If it is called again, `f` gets an
+// `absl::FailedPreconditionError`, and the completion returns false.
+//
+// Use it to call an asynchronous reconcile function in a test, or around a
+// controller's completion, to learn of the result before the controller does:
+//
+//     f(item, context,
+//       workqueue::MakeCompletion(
+//           [done](absl::StatusOr<workqueue::ReconcileResult> result) {
+//             Count(result.status());
+//             return done(std::move(result));
+//           }));
+//
+// `f` must not be null. It is called on the thread that calls the completion,
+// and destroyed with the last copy of the completion. It must not throw.
+ReconcileCompletion MakeCompletion(
+    std::function<bool(absl::StatusOr<ReconcileResult>)> f);
 
 }  // namespace workqueue
 

@@ -1,18 +1,12 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/controller/controller.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_CONTROLLER_CONTROLLER_H_
 #define WORKQUEUE_CONTROLLER_CONTROLLER_H_
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,30 +15,20 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/functional/function_ref.h"
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "ratelimit/rate_limiter.h"
-#include "workqueue/base/error_log.h"
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/printable.h"
-#include "workqueue/clock/clock.h"
 #include "workqueue/controller/async_reconcile.h"
 #include "workqueue/controller/controller_options.h"
-#include "workqueue/controller/internal/async_workers.h"
-#include "workqueue/controller/internal/failure_log.h"
+#include "workqueue/controller/internal/controller_core.h"
 #include "workqueue/controller/internal/kept_adds.h"
-#include "workqueue/controller/internal/ledger_failures.h"
+#include "workqueue/controller/internal/leased_item.h"
 #include "workqueue/controller/internal/lifecycle.h"
-#include "workqueue/controller/internal/reconcile_metrics.h"
-#include "workqueue/controller/internal/reconciliation.h"
-#include "workqueue/controller/metrics.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/controller/source.h"
 #include "workqueue/executor.h"
@@ -52,14 +36,8 @@
 #include "workqueue/failures.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
-#include "workqueue/log_sink.h"
-#include "workqueue/metrics.h"
-#include "workqueue/ordering.h"
 #include "workqueue/priority_queue.h"
-#include "workqueue/retry_after.h"
 #include "workqueue/snapshot.h"
-#include "workqueue/thread_pool.h"
-#include "workqueue/timer/scheduler.h"
 
 namespace workqueue {
 
@@ -124,8 +102,7 @@ namespace workqueue {
 // Thread-safe.
 template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
           typename Eq = typename absl::flat_hash_set<T>::key_equal>
-class Controller final : private internal::LifecycleClient,
-                         private internal::AsyncClient<T> {
+class Controller final : private internal::ControllerCore {
  public:
   // Returns `absl::InvalidArgumentError`, which names the field and its value,
   // if an option is out of its range or contradicts another one. Returns
@@ -137,11 +114,7 @@ class Controller final : private internal::LifecycleClient,
   // Calls `Stop(absl::ZeroDuration())`, and blocks until all threads have
   // ended. The reconcile function and the sources must not destroy the
   // controller.
-  ~Controller() {
-    kept_adds_.Stop();
-    lifecycle_.Join();
-    if (async_workers_ != nullptr) async_workers_->Close();
-  }
+  ~Controller();
 
   Controller(const Controller&) = delete;
   Controller& operator=(const Controller&) = delete;
@@ -160,7 +133,7 @@ class Controller final : private internal::LifecycleClient,
   //     stopped before. Such a call does not stop a controller that runs.
   //
   // The message of the error is a single line, as that of `Healthy()`.
-  absl::Status Start() { return lifecycle_.Start(); }
+  absl::Status Start() { return Lifecycle::Start(); }
 
   // Returns OK if the controller does its work, and otherwise the reason why it
   // does not. For a probe that tells whether a service is ready. The reasons
@@ -190,7 +163,7 @@ class Controller final : private internal::LifecycleClient,
   // Never waits for a source or for the reconcile function. Takes constant time
   // per source.
   absl::Status Healthy() const {
-    absl::Status status = lifecycle_.Healthy();
+    absl::Status status = Lifecycle::Healthy();
     status.Update(kept_adds_.Healthy());
     return status;
   }
@@ -223,7 +196,7 @@ class Controller final : private internal::LifecycleClient,
   // the reconcile function or a source calls `Stop()`, the controller begins to
   // stop, and `Stop()` returns false without waiting.
   bool Stop(absl::Duration timeout = absl::InfiniteDuration()) {
-    return lifecycle_.Stop(timeout) && !kept_adds_.HasLost();
+    return Lifecycle::Stop(timeout) && !kept_adds_.HasLost();
   }
 
   // Returns the queue. Items may be added to it before and after the start. The
@@ -276,12 +249,10 @@ class Controller final : private internal::LifecycleClient,
   // Return options of the controller: its name, the maximum number of items
   // that are reconciled at the same time, the maximum time of a reconciliation,
   // and when an item is parked.
-  const std::string& name() const { return name_; }
-  size_t max_concurrent_reconciles() const {
-    return max_concurrent_reconciles_;
-  }
-  absl::Duration reconcile_timeout() const { return reconcile_timeout_; }
-  const FailureLedgerOptions& failure_limits() const { return limits_; }
+  using ControllerCore::failure_limits;
+  using ControllerCore::max_concurrent_reconciles;
+  using ControllerCore::name;
+  using ControllerCore::reconcile_timeout;
 
   // For tests. Blocks until no item is queued or being reconciled. Waiting
   // items do not count. After a `Stop()` whose timeout has passed, blocks
@@ -290,25 +261,120 @@ class Controller final : private internal::LifecycleClient,
   // The controller's own workers wake the call. Other consumers of the queue do
   // not. The caller must ensure that the controller has been started. The
   // reconcile function must not call `AwaitIdle()`.
-  void AwaitIdle() { lifecycle_.AwaitIdle(); }
+  void AwaitIdle() { Lifecycle::AwaitIdle(); }
 
  private:
-  // The most threads that call a queue on an engine for asynchronous
-  // reconciliations. Such a queue sends one request at a time, with all calls
-  // that wait. So each request ends up to so many items.
-  static constexpr size_t kEngineThreads = 8;
+  using LeasedItem = internal::LeasedItem;
+  using Ledger = FailureLedger<T, Hash, Eq>;
 
-  // The other parameters become the members of their names.
-  Controller(ControllerOptions<T> options, std::unique_ptr<ThreadPool> pool,
-             std::unique_ptr<ThreadPool> engine_calls,
-             std::unique_ptr<Scheduler> deadlines);
+  // The failures of a queue in memory.
+  class LedgerFailures final : public Failures<T> {
+   public:
+    LedgerFailures(std::unique_ptr<Ledger> the_ledger, Interface<T>* queue)
+        : ledger(std::move(the_ledger)), queue_(queue) {}
 
-  static absl::StatusOr<std::unique_ptr<ThreadPool>> NewPool(
-      const ControllerOptions<T>& options, size_t threads);
+    absl::StatusOr<bool> Unpark(const T& item) override {
+      return ledger->Unpark(item, queue_);
+    }
+    absl::StatusOr<size_t> UnparkAll() override {
+      return ledger->UnparkAll(queue_);
+    }
+    absl::StatusOr<std::vector<FailedItem<T>>> Failing(
+        size_t max) const override {
+      return ledger->Failing(max);
+    }
+    absl::StatusOr<std::vector<FailedItem<T>>> Parked(
+        size_t max) const override {
+      return ledger->Parked(max);
+    }
+    absl::StatusOr<FailedItem<T>> Find(const T& item) const override {
+      auto found = ledger->Find(item);
+      if (found.has_value()) return *std::move(found);
+      return absl::NotFoundError("the item has no failures");
+    }
+    absl::StatusOr<FailureNumbers> Numbers() const override {
+      return FailureNumbers{ledger->num_failing(), ledger->num_parked()};
+    }
 
-  // Makes the ledger, unless the queue's engine keeps the failures. `options`
-  // have been checked.
-  void MakeLedger(const ControllerOptions<T>& options);
+    const std::unique_ptr<Ledger> ledger;
+
+   private:
+    Interface<T>* const queue_;
+  };
+
+  // An item of the queue that a worker has.
+  class Held final : public LeasedItem {
+   public:
+    explicit Held(Controller* controller, Lease<T> the_lease = Lease<T>())
+        : controller(*controller), lease(std::move(the_lease)) {}
+
+    std::string Describe() const override {
+      return internal::DescribeItem(*lease);
+    }
+    int priority() const override { return lease.priority(); }
+    int64_t token() const override { return lease.token(); }
+    bool lost() const override { return lease.lost(); }
+    bool is_retry() const override { return lease.is_retry(); }
+    absl::Status Acquire() override {
+      return controller.queue_->AcquireNext(&lease);
+    }
+    void Done() override { lease.Done(); }
+    void GiveBack() override { lease.GiveBack(); }
+    absl::StatusOr<ReconcileResult> Reconcile(
+        const ReconcileContext& context) override {
+      return controller.reconcile_(*lease, context);
+    }
+    std::shared_ptr<internal::Flight> TakeOff(
+        std::shared_ptr<internal::AsyncGate> gate,
+        internal::Reconciliation::Info info) override;
+    absl::Status Add(const AddOptions& options) override;
+    int Failures() const override {
+      return controller.shared()
+                 ? controller.shared_failures_->FailuresBefore(lease)
+                 : controller.queue_->NumRequeues(*lease);
+    }
+    absl::Status Forget() override { return controller.ForgetItem(*lease); }
+    bool ShouldProcess() override {
+      return controller.shared() ||
+             controller.own_failures_->ledger->ShouldProcess(*lease);
+    }
+    bool RecordFailure(const absl::Status& error) override {
+      return controller.own_failures_->ledger->RecordFailure(*lease, error);
+    }
+    std::optional<absl::Duration> ChooseDelay(
+        std::optional<absl::Duration> asked) override;
+    absl::StatusOr<LeasedItem::FailOutcome> Fail(
+        const absl::Status& error,
+        std::optional<absl::Duration> retry_after) override;
+
+    Controller& controller;
+    Lease<T> lease;
+  };
+
+  // One whose reconciliation is in flight.
+  class Flight final : public internal::Flight {
+   public:
+    Flight(std::shared_ptr<internal::AsyncGate> gate,
+           internal::Reconciliation::Info info, Held* held)
+        : internal::Flight(std::move(gate), std::move(info)),
+          item_(*held->lease),
+          held_(&held->controller, std::move(held->lease)) {}
+
+    LeasedItem& leased() override { return held_; }
+    const LeasedItem& leased() const override { return held_; }
+    void Start(const AsyncReconcileContext& context,
+               ReconcileCompletion done) override {
+      held_.controller.reconcile_async_(item_, context, std::move(done));
+    }
+
+   private:
+    const T item_;
+    Held held_;
+  };
+
+  Controller(ControllerOptions<T> options, const internal::GivenOptions& given,
+             std::shared_ptr<internal::AsyncWorkers> async_workers,
+             std::function<int64_t()> term);
 
   // Returns the rate limiter in `options`, for a new queue. If there is none,
   // first puts the default one there. Returns null if there is a queue.
@@ -318,162 +384,33 @@ class Controller final : private internal::LifecycleClient,
   static std::unique_ptr<RateLimitingInterface<T>> QueueOf(
       ControllerOptions<T>& options);
 
-  static Clock* ClockOf(const ControllerOptions<T>& options) {
-    return internal::ClockOf(
-        options, options.queue == nullptr ? nullptr : options.queue->clock());
-  }
-
-  // Returns the term of the source that has one.
-  static std::function<int64_t()> TakeTerm(std::vector<Source<T>>& sources) {
-    for (Source<T>& source : sources) {
-      if (source.term != nullptr) return std::move(source.term);
-    }
-    return nullptr;
-  }
-
   // Returns `sources` without the type of their items.
   std::vector<internal::LifecycleSource> Erase(std::vector<Source<T>> sources);
 
-  // Makes the asynchronous workers, if `options` have an asynchronous reconcile
-  // function.
-  void MakeAsyncWorkers(ControllerOptions<T>& options);
-
-  // LifecycleClient:
+  // ControllerCore:
   void Work() override;
-  void CloseQueue() override {
-    queue_->Close();
-    if (async_workers_ != nullptr) async_workers_->GoOn();
-  }
+  void CloseQueue() override;
   absl::StatusOr<bool> Idle(absl::Duration timeout) override;
-  void StartAsync() override { async_workers_->Start(); }
-  void OnAbandoning() override { async_workers_->CancelAll(); }
-  bool ReconcilesThisThread() override {
-    return async_workers_->RunsThisThread();
-  }
-
-  // AsyncClient:
-  bool ShouldProcess(const T& item) override;
-  bool StandsBy() const override { return term_ != nullptr && term_() == 0; }
-  bool HasLostTerm(int64_t term) const override {
-    return term_ != nullptr && (term == 0 || term_() != term);
-  }
-  bool Stops() const override {
-    return lifecycle_.stopping().HasBeenNotified();
-  }
-  internal::Reconciliation::Info InfoOf(const Lease<T>& lease) override;
-  void OnBegin(const Lease<T>& lease) override {
-    metrics_.RecordStart(lease.is_retry());
-  }
-  internal::AfterReconcile OnEnd(
-      const Lease<T>& lease, const internal::Reconciliation::Info& info,
-      bool threw, const absl::StatusOr<ReconcileResult>& result) override {
-    return Handle(lease, info.begun_at, info.clock_deadline, info.failures,
-                  info.term, threw, result);
-  }
-  bool TryEnd(Lease<T>* lease, const internal::AfterReconcile& after) override;
-  void RetryEnd(Lease<T>* lease,
-                const internal::AfterReconcile& after) override;
-  void LogQueueError(absl::string_view what, const absl::Status& why) override {
-    queue_errors_.Write([what] { return std::string(what); }, why);
-  }
-  void AwaitRetry() override { lifecycle_.AwaitRetry(lifecycle_.abandoning()); }
-  void AwaitRetryOfEnd() override {
-    lifecycle_.AwaitRetry(lifecycle_.stopping());
-  }
-  void OnItemDone() override { lifecycle_.OnItemDone(); }
-  void OnWorkersEnded() override { lifecycle_.OnWorkersEnded(); }
+  void AcquireNextAsync(LeasedItem* ended, Executor* executor,
+                        std::shared_ptr<internal::AsyncGate> to) override;
 
   // Adds what the ledger knows to a snapshot of the queue.
   void AddFailures(const SnapshotOptions<T>& options, Snapshot<T>* snapshot);
 
-  // Returns the present term, or zero if the controller needs none or has none.
-  int64_t Term() const { return term_ == nullptr ? 0 : term_(); }
+  // `Forget()`, with the error of the queue.
+  absl::Status ForgetItem(const T& item);
 
-  // Returns the token of a reconciliation in `term`.
-  static int64_t TokenOf(const Lease<T>& lease, int64_t term) {
-    const int64_t token = lease.token();
-    return token != 0 ? token : term;
-  }
-
-  void Reconcile(Lease<T>& lease);
-
-  // Handles the result of a reconciliation that began at `begin` in `term`.
-  internal::AfterReconcile Handle(
-      const Lease<T>& lease, absl::Time begin, absl::Time deadline,
-      int failures, int64_t term, bool threw,
-      const absl::StatusOr<ReconcileResult>& result);
-  internal::AfterReconcile HandleError(const Lease<T>& lease, int64_t term,
-                                       const absl::Status& error, int failures);
-  internal::AfterReconcile HandleSuccess(const Lease<T>& lease,
-                                         const ReconcileResult& result);
-
-  // The failures of an item are to be forgotten. An engine is asked to at the
-  // end only, and not if the item has none.
-  internal::AfterReconcile ForgetAfter(const Lease<T>& lease);
-
-  // Records the failure of `item` in the ledger. Returns whether it is now
-  // parked.
-  bool RecordFailure(const T& item, const absl::Status& error);
-
-  // Return whether the queue has taken the item again, and whether its engine
-  // has counted the failure.
-  bool TryAddAgain(const T& item, const AddOptions& options);
-  bool TryFail(Lease<T>* lease, const absl::Status& error);
-
-  // The number of failures of the item of `lease` so far.
-  int FailuresOf(const Lease<T>& lease);
-
-  // Returns the time after which the rate limiter lets `item`, which has
-  // failed, be tried again. `asked` is the delay that the error chose, if it
-  // did. Returns nothing if the queue must ask its rate limiter.
-  std::optional<absl::Duration> ChooseDelay(
-      const T& item, std::optional<absl::Duration> asked);
-
-  // Calls `f`, and returns whether it returned OK. Logs an error or exception
-  // of `f`; `what` and `item` tell in the message what `f` does.
-  bool Try(absl::string_view what, const T& item,
-           absl::FunctionRef<absl::Status()> f);
-
-  // Returns the time on the controller's clock if a timeout or a metric needs
-  // it, and a constant otherwise.
-  absl::Time NowIfTimed() const {
-    return timed_ ? clock_->TimeNow() : absl::UnixEpoch();
-  }
-
-  const std::string name_;
   const ReconcileFunction<T> reconcile_;
-  const std::function<int64_t()> term_;  // of a source; may be null
-  Clock* const clock_;
-  const absl::Duration reconcile_timeout_;
-  const size_t max_concurrent_reconciles_;
-  internal::ErrorLog queue_errors_;
-  internal::FailureLog failure_log_;
-  const FailureLedgerOptions limits_;
-  internal::ReconcileMetrics metrics_;
-  const bool timed_;
+  const AsyncReconcileFunction<T> reconcile_async_;
   // The rate limiter of the queue that the controller has made; null if the
   // queue was given. The queue owns it.
   RateLimiter<T>* const rate_limiter_;
-  // The executor of asynchronous reconciliations, if it is the controller's.
-  // Destroyed after the queue, which uses it.
-  const std::unique_ptr<ThreadPool> pool_;
-  // Calls the queue for asynchronous reconciliations; null if it has no engine.
-  const std::unique_ptr<ThreadPool> engine_calls_;
   const std::unique_ptr<RateLimitingInterface<T>> queue_;
   // Where the failures are: in the engine of the queue, or in this process. One
   // of these is null.
   SharedFailures<T>* const shared_failures_;
-  std::unique_ptr<internal::LedgerFailures<T, Hash, Eq>> own_failures_;
+  std::unique_ptr<LedgerFailures> own_failures_;
   internal::KeptAdds<T, Hash, Eq> kept_adds_;
-  internal::Lifecycle lifecycle_;
-  // Both are null if the reconcile function is synchronous. The scheduler,
-  // which cancels reconciliations at their deadlines, is null without
-  // deadlines, too.
-  const std::unique_ptr<Scheduler> deadlines_;
-  std::unique_ptr<internal::AsyncWorkers<T>> async_workers_;
-  // The name, for asynchronous reconciliations, which may outlive the
-  // controller.
-  std::shared_ptr<const std::string> shared_name_;
 };
 
 // Implementation details follow.
@@ -481,114 +418,63 @@ class Controller final : private internal::LifecycleClient,
 template <typename T, typename Hash, typename Eq>
 absl::StatusOr<std::unique_ptr<Controller<T, Hash, Eq>>>
 Controller<T, Hash, Eq>::Create(ControllerOptions<T> options) {
-  const internal::GivenOptions given = {
-      static_cast<bool>(options.reconcile), options.reconcile_async != nullptr,
-      options.rate_limiter != nullptr, options.ordering != nullptr,
-      options.queue == nullptr ? nullptr : options.queue->clock()};
+  internal::GivenOptions given;
+  given.reconcile = static_cast<bool>(options.reconcile);
+  given.reconcile_async = options.reconcile_async != nullptr;
+  given.rate_limiter = options.rate_limiter != nullptr;
+  given.ordering = options.ordering != nullptr;
+  if (options.queue != nullptr) {
+    given.queue_clock = options.queue->clock();
+    given.shared = options.queue->AsSharedFailures() != nullptr;
+  }
   absl::Status status = internal::CheckOptions(options, given);
+  std::function<int64_t()> term;
+  size_t terms = 0;
   for (size_t i = 0; i < options.sources.size(); ++i) {
-    status.Update(internal::CheckSource(i, options.sources[i].run != nullptr,
-                                        options.sources[i].restart_backoff));
+    const Source<T>& source = options.sources[i];
+    status.Update(internal::CheckSource(i, source.run != nullptr,
+                                        source.restart_backoff));
+    if (source.term == nullptr) continue;
+    term = source.term;
+    ++terms;
   }
-  status.Update(internal::CheckTerms(static_cast<size_t>(
-      std::count_if(options.sources.begin(), options.sources.end(),
-                    [](const auto& it) { return it.term != nullptr; }))));
+  status.Update(internal::CheckTerms(terms));
   if (!status.ok()) return status;
-  std::unique_ptr<ThreadPool> pool;
-  if (options.reconcile_async != nullptr && options.executor == nullptr) {
-    auto made = NewPool(options, options.workers);
-    if (!made.ok()) return made.status();
-    pool = *std::move(made);
-  }
-  std::unique_ptr<ThreadPool> engine_calls;
-  if (options.reconcile_async != nullptr && options.queue != nullptr &&
-      options.queue->AsSharedFailures() != nullptr) {
-    auto made =
-        NewPool(options, std::min(options.max_in_flight, kEngineThreads));
-    if (!made.ok()) return made.status();
-    engine_calls = *std::move(made);
-  }
-  std::unique_ptr<Scheduler> deadlines;
-  if (options.reconcile_async != nullptr &&
-      options.reconcile_timeout < absl::InfiniteDuration()) {
-    SchedulerOptions scheduler_options;
-    scheduler_options.name = options.name;
-    scheduler_options.clock = ClockOf(options);
-    scheduler_options.workers = 1;
-    scheduler_options.log_sink = options.log_sink;
-    auto made = Scheduler::Create(std::move(scheduler_options));
-    if (!made.ok()) return made.status();
-    deadlines = *std::move(made);
-  }
+  auto async_workers = internal::MakeAsyncWorkers(options, given);
+  if (!async_workers.ok()) return async_workers.status();
   return internal::CatchAsStatus(
       [&]() -> absl::StatusOr<std::unique_ptr<Controller>> {
-        return absl::WrapUnique(
-            new Controller(std::move(options), std::move(pool),
-                           std::move(engine_calls), std::move(deadlines)));
+        return absl::WrapUnique(new Controller(std::move(options), given,
+                                               *std::move(async_workers),
+                                               std::move(term)));
       });
 }
 
 template <typename T, typename Hash, typename Eq>
-absl::StatusOr<std::unique_ptr<ThreadPool>> Controller<T, Hash, Eq>::NewPool(
-    const ControllerOptions<T>& options, size_t threads) {
-  ThreadPoolOptions pool_options;
-  pool_options.name = options.name;
-  pool_options.threads = threads;
-  pool_options.clock = ClockOf(options);
-  pool_options.log_sink = options.log_sink;
-  return ThreadPool::Create(std::move(pool_options));
-}
-
-template <typename T, typename Hash, typename Eq>
-void Controller<T, Hash, Eq>::MakeLedger(const ControllerOptions<T>& options) {
-  if (shared_failures_ != nullptr) {
-    if (limits_.parks()) {
-      metrics_.NewParkedMetric(name_, options.metrics_provider);
-    }
-    return;
-  }
-  FailureLedgerOptions limits = limits_;
-  limits.clock = clock_;
-  FailureLedgerMetrics metrics;
-  if (limits_.parks()) {
-    metrics = metrics_.NewLedgerMetrics(name_, options.metrics_provider);
-  }
-  own_failures_ = std::make_unique<internal::LedgerFailures<T, Hash, Eq>>(
-      *FailureLedger<T, Hash, Eq>::Create(limits, std::move(metrics)),
-      queue_.get());
-}
-
-template <typename T, typename Hash, typename Eq>
-Controller<T, Hash, Eq>::Controller(ControllerOptions<T> options,
-                                    std::unique_ptr<ThreadPool> pool,
-                                    std::unique_ptr<ThreadPool> engine_calls,
-                                    std::unique_ptr<Scheduler> deadlines)
-    : name_(options.name),
+Controller<T, Hash, Eq>::Controller(
+    ControllerOptions<T> options, const internal::GivenOptions& given,
+    std::shared_ptr<internal::AsyncWorkers> async_workers,
+    std::function<int64_t()> term)
+    : ControllerCore(options, given, std::move(async_workers), std::move(term)),
       reconcile_(std::move(options.reconcile)),
-      term_(TakeTerm(options.sources)),
-      clock_(ClockOf(options)),
-      reconcile_timeout_(options.reconcile_timeout),
-      max_concurrent_reconciles_(options.reconcile_async != nullptr
-                                     ? options.max_in_flight
-                                     : options.workers),
-      queue_errors_("controller", name_, options.log_sink, clock_),
-      failure_log_(name_, options.log_sink, clock_),
-      limits_(options.failures),
-      metrics_(name_, max_concurrent_reconciles_, options.metrics_provider),
-      timed_(reconcile_timeout_ < absl::InfiniteDuration() ||
-             metrics_.wanted()),
+      reconcile_async_(std::move(options.reconcile_async)),
       rate_limiter_(RateLimiterOf(options)),
-      pool_(std::move(pool)),
-      engine_calls_(std::move(engine_calls)),
       queue_(QueueOf(options)),
       shared_failures_(queue_->AsSharedFailures()),
-      kept_adds_(queue_.get(), &queue_errors_),
-      lifecycle_(name_, options.log_sink, clock_, options.workers,
-                 options.sync_timeout, Erase(std::move(options.sources)),
-                 options.reconcile_async != nullptr, this),
-      deadlines_(std::move(deadlines)) {
-  MakeLedger(options);
-  MakeAsyncWorkers(options);
+      kept_adds_(queue_.get(), &queue_errors()) {
+  if (shared_failures_ == nullptr) {
+    FailureLedgerOptions limits = failure_limits();
+    limits.clock = clock();
+    own_failures_ = std::make_unique<LedgerFailures>(
+        *Ledger::Create(limits, NewLedgerMetrics()), queue_.get());
+  }
+  SetSources(Erase(std::move(options.sources)));
+}
+
+template <typename T, typename Hash, typename Eq>
+Controller<T, Hash, Eq>::~Controller() {
+  kept_adds_.Stop();
+  End();
 }
 
 template <typename T, typename Hash, typename Eq>
@@ -625,19 +511,16 @@ std::vector<internal::LifecycleSource> Controller<T, Hash, Eq>::Erase(
         [this, run = std::move(source.run)](
             const std::function<void()>& mark_synced,
             const std::function<void(const absl::Status&)>& mark_unhealthy) {
-          metrics_.RecordSourceStart();
-          absl::Cleanup record_end = [this] { metrics_.RecordSourceEnd(); };
+          RecordSourceStart();
+          absl::Cleanup record_end = [this] { RecordSourceEnd(); };
           SourceContext<T> context = {
               kept_adds_,
-              lifecycle_.stopping(),
-              clock_,
+              stopping(),
+              clock(),
               mark_synced,
-              [this](absl::Duration d) { return lifecycle_.Sleep(d); },
+              [this](absl::Duration d) { return Sleep(d); },
               mark_unhealthy,
-              [this] {
-                lifecycle_.WakeWorkers();
-                if (async_workers_ != nullptr) async_workers_->GoOn();
-              }};
+              [this] { LookAtTerm(); }};
           return run(context);
         };
     erased.push_back({std::move(source.name), std::move(run),
@@ -648,29 +531,15 @@ std::vector<internal::LifecycleSource> Controller<T, Hash, Eq>::Erase(
 }
 
 template <typename T, typename Hash, typename Eq>
-void Controller<T, Hash, Eq>::MakeAsyncWorkers(ControllerOptions<T>& options) {
-  if (options.reconcile_async == nullptr) return;
-  shared_name_ = std::make_shared<const std::string>(name_);
-  internal::AsyncClient<T>* const client = this;  // a private base
-  async_workers_ = std::make_unique<internal::AsyncWorkers<T>>(
-      queue_.get(), pool_ != nullptr ? pool_.get() : options.executor,
-      engine_calls_.get(), deadlines_.get(), options.max_in_flight,
-      lifecycle_.abandoning(), std::move(options.reconcile_async), client);
+void Controller<T, Hash, Eq>::Work() {
+  Held item(this);
+  WorkWith(item);
 }
 
 template <typename T, typename Hash, typename Eq>
-internal::Reconciliation::Info Controller<T, Hash, Eq>::InfoOf(
-    const Lease<T>& lease) {
-  const int64_t term = Term();
-  const absl::Time begun_at = NowIfTimed();
-  return {shared_name_,
-          clock_,
-          begun_at,
-          begun_at + reconcile_timeout_,
-          lease.priority(),
-          FailuresOf(lease),
-          TokenOf(lease, term),
-          term};
+void Controller<T, Hash, Eq>::CloseQueue() {
+  queue_->Close();
+  LookAtTerm();  // A worker that stands by ends.
 }
 
 template <typename T, typename Hash, typename Eq>
@@ -685,18 +554,74 @@ absl::StatusOr<bool> Controller<T, Hash, Eq>::Idle(absl::Duration timeout) {
 }
 
 template <typename T, typename Hash, typename Eq>
+void Controller<T, Hash, Eq>::AcquireNextAsync(
+    LeasedItem* ended, Executor* executor,
+    std::shared_ptr<internal::AsyncGate> to) {
+  Lease<T> lease;
+  if (ended != nullptr) lease = std::move(static_cast<Held*>(ended)->lease);
+  queue_->AcquireNextAsync(
+      &lease, executor,
+      [this, to = std::move(to)](absl::StatusOr<Lease<T>> acquired) {
+        Held held(this);
+        if (acquired.ok()) held.lease = *std::move(acquired);
+        OnAcquired(to, acquired.status(), held);
+      });
+}
+
+template <typename T, typename Hash, typename Eq>
+std::shared_ptr<internal::Flight> Controller<T, Hash, Eq>::Held::TakeOff(
+    std::shared_ptr<internal::AsyncGate> gate,
+    internal::Reconciliation::Info info) {
+  return std::make_shared<Flight>(std::move(gate), std::move(info), this);
+}
+
+template <typename T, typename Hash, typename Eq>
+absl::Status Controller<T, Hash, Eq>::Held::Add(const AddOptions& options) {
+  absl::Status status = controller.queue_->AddItems(
+      options, absl::MakeConstSpan(std::addressof(*lease), 1));
+  // A queue that has been shut down drops the item.
+  const bool drops = controller.shared() ? absl::IsCancelled(status)
+                                         : controller.queue_->ShuttingDown();
+  return drops ? absl::OkStatus() : status;
+}
+
+template <typename T, typename Hash, typename Eq>
+std::optional<absl::Duration> Controller<T, Hash, Eq>::Held::ChooseDelay(
+    std::optional<absl::Duration> asked) {
+  RateLimiter<T>* const limiter = controller.rate_limiter_;
+  if (limiter == nullptr || controller.queue_->ShuttingDown()) {
+    return std::nullopt;
+  }
+  return asked.has_value() ? limiter->WhenAfter(*lease, *asked)
+                           : limiter->When(*lease);
+}
+
+template <typename T, typename Hash, typename Eq>
+auto Controller<T, Hash, Eq>::Held::Fail(
+    const absl::Status& error, std::optional<absl::Duration> retry_after)
+    -> absl::StatusOr<LeasedItem::FailOutcome> {
+  const auto failed = controller.shared_failures_->Fail(
+      &lease, error, controller.failure_limits(), retry_after);
+  if (!failed.ok()) return failed.status();
+  return LeasedItem::FailOutcome{failed->lost, failed->failures,
+                                 failed->parked};
+}
+
+template <typename T, typename Hash, typename Eq>
 void Controller<T, Hash, Eq>::AddFailures(const SnapshotOptions<T>& options,
                                           Snapshot<T>* snapshot) {
-  const auto& ledger = own_failures_->ledger();
+  const Ledger& ledger = *own_failures_->ledger;
   snapshot->num_failing = ledger.num_failing();
-  if (limits_.parks()) snapshot->num_parked = ledger.num_parked();
+  if (failure_limits().parks()) snapshot->num_parked = ledger.num_parked();
   const auto add_errors = [&](auto& items) {
     for (auto& it : items) {
-      Try("looking up the error of", it.item, [&] {
-        const auto failed = ledger.Find(it.item);
-        if (failed.has_value()) it.last_error = failed->last_error;
-        return absl::OkStatus();
-      });
+      Try(
+          "looking up the error of",
+          [&it] { return internal::DescribeItem(it.item); },
+          [&] {
+            const auto failed = ledger.Find(it.item);
+            if (failed.has_value()) it.last_error = failed->last_error;
+          });
     }
   };
   add_errors(snapshot->queued);
@@ -720,262 +645,17 @@ void Controller<T, Hash, Eq>::AddFailures(const SnapshotOptions<T>& options,
 }
 
 template <typename T, typename Hash, typename Eq>
-void Controller<T, Hash, Eq>::Work() {
-  const absl::Notification& abandoning = lifecycle_.abandoning();
-  while (lifecycle_.AwaitTerm([this] { return StandsBy(); })) {
-    absl::StatusOr<Lease<T>> lease =
-        internal::CatchAsStatus([this] { return queue_->Acquire(); });
-    if (absl::IsCancelled(lease.status())) return;
-    if (!lease.ok()) {
-      queue_errors_.Write([] { return "acquiring an item"; }, lease.status());
-      if (abandoning.HasBeenNotified()) return;
-      lifecycle_.AwaitRetry(abandoning);
-      continue;
-    }
-    if (abandoning.HasBeenNotified()) {
-      lease->GiveBack();
-      return;
-    }
-    if (StandsBy()) {
-      lease->GiveBack();
-      continue;
-    }
-    if (ShouldProcess(**lease)) Reconcile(*lease);
-    lease->Done();
-    lifecycle_.OnItemDone();
-  }
-}
-
-template <typename T, typename Hash, typename Eq>
-void Controller<T, Hash, Eq>::Reconcile(Lease<T>& lease) {
-  const int64_t term = Term();
-  const absl::Time begin = NowIfTimed();
-  const auto lost = [this, &lease, term] {
-    return lease.lost() || HasLostTerm(term);
-  };
-  const ReconcileContext context = {name_,
-                                    clock_,
-                                    lifecycle_.abandoning(),
-                                    begin + reconcile_timeout_,
-                                    lease.priority(),
-                                    FailuresOf(lease),
-                                    TokenOf(lease, term),
-                                    lost};
-  metrics_.RecordStart(lease.is_retry());
-  bool threw = true;
-  const absl::StatusOr<ReconcileResult> result = internal::CatchAsStatus([&] {
-    absl::StatusOr<ReconcileResult> returned = reconcile_(*lease, context);
-    threw = false;
-    return returned;
-  });
-  const internal::AfterReconcile after =
-      Handle(lease, begin, context.clock_deadline, context.failures, term,
-             threw, result);
-  if (!TryEnd(&lease, after)) RetryEnd(&lease, after);
-}
-
-template <typename T, typename Hash, typename Eq>
-internal::AfterReconcile Controller<T, Hash, Eq>::Handle(
-    const Lease<T>& lease, absl::Time begin, absl::Time deadline, int failures,
-    int64_t term, bool threw, const absl::StatusOr<ReconcileResult>& result) {
-  const absl::Time end = NowIfTimed();
-  metrics_.RecordEnd(end - begin, lease.is_retry());
-  if (threw) metrics_.RecordException();
-  if (end >= deadline) metrics_.RecordTimeout();
-  return result.ok() ? HandleSuccess(lease, *result)
-                     : HandleError(lease, term, result.status(), failures + 1);
-}
-
-template <typename T, typename Hash, typename Eq>
-internal::AfterReconcile Controller<T, Hash, Eq>::HandleError(
-    const Lease<T>& lease, int64_t term, const absl::Status& error,
-    int failures) {
-  const bool terminal = IsTerminalError(error);
-  if (!terminal &&
-      (lifecycle_.abandoning().HasBeenNotified() || HasLostTerm(term))) {
-    return {std::nullopt, /*give_back=*/true};
-  }
-  metrics_.RecordError();
-  if (terminal) metrics_.RecordTerminalError();
-  if (!terminal && shared_failures_ != nullptr) {
-    internal::AfterReconcile after;
-    after.failed = error;
-    return after;
-  }
-  const bool parked = !terminal && RecordFailure(*lease, error);
-  const std::optional<absl::Duration> asked = RetryAfterOf(error);
-  std::optional<absl::Duration> delay;
-  if (!terminal && !parked) delay = ChooseDelay(*lease, asked);
-  failure_log_.Write([&lease] { return internal::DescribeItem(*lease); },
-                     failures, error, terminal, parked, delay);
-  if (terminal || parked) return ForgetAfter(lease);
-  AddOptions again;
-  again.after = delay.value_or(absl::ZeroDuration());
-  again.rate_limited = !delay.has_value();
-  again.retry_after = asked;
-  again.priority = lease.priority();
-  again.retry = true;
-  return {again};
-}
-
-template <typename T, typename Hash, typename Eq>
-internal::AfterReconcile Controller<T, Hash, Eq>::HandleSuccess(
-    const Lease<T>& lease, const ReconcileResult& result) {
-  internal::AfterReconcile after;
-  if (!result.not_now) {
-    after = ForgetAfter(lease);
-    if (result.requeue_after == absl::ZeroDuration()) {
-      metrics_.RecordSuccess();
-      return after;
-    }
-  }
-  metrics_.RecordRequeueAfter();
-  if (result.requeue_after == absl::ZeroDuration()) {
-    return {std::nullopt, /*give_back=*/true};
-  }
-  AddOptions again;
-  again.after = result.requeue_after;
-  again.priority = result.priority.value_or(lease.priority());
-  after.add_again = again;
-  return after;
-}
-
-template <typename T, typename Hash, typename Eq>
-internal::AfterReconcile Controller<T, Hash, Eq>::ForgetAfter(
-    const Lease<T>& lease) {
-  internal::AfterReconcile after;
-  if (shared_failures_ == nullptr) {
-    Forget(*lease);
-  } else {
-    after.forget = shared_failures_->FailuresBefore(lease) > 0;
-  }
-  return after;
-}
-
-template <typename T, typename Hash, typename Eq>
-bool Controller<T, Hash, Eq>::ShouldProcess(const T& item) {
-  if (own_failures_ == nullptr) return true;
-  bool should = true;
-  Try("looking up the failures of", item, [&] {
-    should = own_failures_->ledger().ShouldProcess(item);
-    return absl::OkStatus();
-  });
-  return should;
-}
-
-template <typename T, typename Hash, typename Eq>
-bool Controller<T, Hash, Eq>::RecordFailure(const T& item,
-                                            const absl::Status& error) {
-  bool parked = false;
-  Try("recording the failure of", item, [&] {
-    parked = own_failures_->ledger().RecordFailure(item, error);
-    return absl::OkStatus();
-  });
-  return parked;
-}
-
-template <typename T, typename Hash, typename Eq>
-std::optional<absl::Duration> Controller<T, Hash, Eq>::ChooseDelay(
-    const T& item, std::optional<absl::Duration> asked) {
-  if (rate_limiter_ == nullptr || queue_->ShuttingDown()) return std::nullopt;
-  std::optional<absl::Duration> delay;
-  Try("choosing the delay of", item, [&] {
-    delay = asked.has_value() ? rate_limiter_->WhenAfter(item, *asked)
-                              : rate_limiter_->When(item);
-    return absl::OkStatus();
-  });
-  return delay;
-}
-
-template <typename T, typename Hash, typename Eq>
-bool Controller<T, Hash, Eq>::Try(absl::string_view what, const T& item,
-                                  absl::FunctionRef<absl::Status()> f) {
-  return queue_errors_.Try(
-      [what, &item] {
-        return absl::StrCat(what, " ", internal::DescribeItem(item));
-      },
-      f);
-}
-
-template <typename T, typename Hash, typename Eq>
-int Controller<T, Hash, Eq>::FailuresOf(const Lease<T>& lease) {
-  if (shared_failures_ != nullptr) {
-    return shared_failures_->FailuresBefore(lease);
-  }
-  int requeues = 0;
-  Try("counting the failures of", *lease, [&] {
-    requeues = queue_->NumRequeues(*lease);
-    return absl::OkStatus();
-  });
-  return requeues;
+absl::Status Controller<T, Hash, Eq>::ForgetItem(const T& item) {
+  if (own_failures_ != nullptr) own_failures_->ledger->Forget(item);
+  return queue_->ForgetFailures(item);
 }
 
 template <typename T, typename Hash, typename Eq>
 void Controller<T, Hash, Eq>::Forget(const T& item) {
-  Try("forgetting the failures of", item, [&] {
-    if (own_failures_ != nullptr) own_failures_->ledger().Forget(item);
-    return queue_->ForgetFailures(item);
-  });
-}
-
-template <typename T, typename Hash, typename Eq>
-bool Controller<T, Hash, Eq>::TryAddAgain(const T& item,
-                                          const AddOptions& options) {
-  return Try("adding again", item, [&] {
-    absl::Status status =
-        queue_->AddItems(options, absl::MakeConstSpan(std::addressof(item), 1));
-    // A queue that has been shut down drops the item.
-    const bool drops = shared_failures_ == nullptr ? queue_->ShuttingDown()
-                                                   : absl::IsCancelled(status);
-    return drops ? absl::OkStatus() : status;
-  });
-}
-
-template <typename T, typename Hash, typename Eq>
-bool Controller<T, Hash, Eq>::TryFail(Lease<T>* lease,
-                                      const absl::Status& error) {
-  const std::string item = internal::DescribeItem(**lease);
-  const int before = shared_failures_->FailuresBefore(*lease);
-  const std::optional<absl::Duration> asked = RetryAfterOf(error);
-  typename SharedFailures<T>::Outcome outcome;
-  const bool counted = Try("counting the failure of", **lease, [&] {
-    const auto failed = shared_failures_->Fail(lease, error, limits_, asked);
-    if (failed.ok()) outcome = *failed;
-    return failed.status();
-  });
-  if (!counted) return false;
-  if (outcome.parked) metrics_.RecordParked();
-  failure_log_.Write([&item] { return item; },
-                     outcome.lost ? before + 1 : outcome.failures, error,
-                     /*terminal=*/false, outcome.parked, asked);
-  return true;
-}
-
-template <typename T, typename Hash, typename Eq>
-bool Controller<T, Hash, Eq>::TryEnd(Lease<T>* lease,
-                                     const internal::AfterReconcile& after) {
-  if (after.give_back) {
-    lease->GiveBack();
-    return true;
-  }
-  const bool over =
-      (!after.forget || Try("forgetting the failures of", **lease,
-                            [&] { return queue_->ForgetFailures(**lease); })) &&
-      (after.failed.ok() || TryFail(lease, after.failed)) &&
-      (!after.add_again.has_value() || TryAddAgain(**lease, *after.add_again));
-  if (over || !lifecycle_.stopping().HasBeenNotified()) return over;
-  // A queue in memory will be closed, and drops the item anyway. Elsewhere
-  // another process tries again, or the lease expires.
-  if (shared_failures_ != nullptr) lease->GiveBack();
-  return true;
-}
-
-template <typename T, typename Hash, typename Eq>
-void Controller<T, Hash, Eq>::RetryEnd(Lease<T>* lease,
-                                       const internal::AfterReconcile& after) {
-  do {
-    lifecycle_.AwaitRetry(lifecycle_.stopping());
-  } while (!TryEnd(lease, after));
+  Try(
+      "forgetting the failures of",
+      [&item] { return internal::DescribeItem(item); },
+      [&] { return ForgetItem(item); });
 }
 
 // Instantiated in controller.cc.

@@ -10,11 +10,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "workqueue/base/check_duration.h"
-#include "workqueue/controller/internal/restart_delays.h"
 #include "workqueue/controller/source.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 namespace {
 
 absl::Status AlsoGiven(absl::string_view option, absl::string_view other,
@@ -135,5 +133,4 @@ absl::Status CheckTerms(size_t sources_with_term) {
                    " have a term; at most one may have one"));
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

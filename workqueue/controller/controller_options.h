@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/controller/controller_options.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_CONTROLLER_CONTROLLER_OPTIONS_H_
 #define WORKQUEUE_CONTROLLER_CONTROLLER_OPTIONS_H_
@@ -19,7 +15,6 @@
 #include "ratelimit/rate_limiter.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/controller/async_reconcile.h"
-#include "workqueue/controller/metrics.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/controller/source.h"
 #include "workqueue/executor.h"
@@ -30,6 +25,8 @@
 #include "workqueue/ordering.h"
 
 namespace workqueue {
+
+class ControllerMetricsProvider;  // workqueue/controller/metrics.h
 
 // ControllerOptionsBase
 //
@@ -141,6 +138,8 @@ struct GivenOptions {
   bool rate_limiter = false;
   bool ordering = false;
   Clock* queue_clock = nullptr;  // null if `queue` is not given
+  // Whether an engine keeps the failures of `queue`.
+  bool shared = false;
 };
 
 // Returns the clock of a controller. `queue_clock` is as in `GivenOptions`.

@@ -1,10 +1,6 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// -----------------------------------------------------------------------------
-// workqueue/controller/coroutine_reconcile.h
-// -----------------------------------------------------------------------------
-//
 // Needs C++20. No other header of this library includes this one.
 
 #ifndef WORKQUEUE_CONTROLLER_COROUTINE_RECONCILE_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/controller/informer.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_CONTROLLER_INFORMER_H_
 #define WORKQUEUE_CONTROLLER_INFORMER_H_
@@ -33,7 +29,6 @@
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/controller/internal/reflector.h"
-#include "workqueue/controller/internal/restart_delays.h"
 #include "workqueue/controller/lister_watcher.h"
 #include "workqueue/controller/object_store.h"
 #include "workqueue/controller/source.h"
@@ -318,9 +313,7 @@ class Informer final : private internal::Reflector {
   std::unique_ptr<Watcher<Object>> watcher_;
 };
 
-// -----------------------------------------------------------------------------
 // Implementation details follow.
-// -----------------------------------------------------------------------------
 
 template <typename Object>
 absl::StatusOr<std::unique_ptr<Informer<Object>>> Informer<Object>::Create(

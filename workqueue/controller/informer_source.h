@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/controller/informer_source.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_CONTROLLER_INFORMER_SOURCE_H_
 #define WORKQUEUE_CONTROLLER_INFORMER_SOURCE_H_
@@ -113,9 +109,7 @@ std::function<bool(const ObjectEvent<Object>&)> ObjectChanged(Part part) {
   };
 }
 
-// -----------------------------------------------------------------------------
 // Implementation details follow.
-// -----------------------------------------------------------------------------
 
 namespace internal {
 
@@ -131,14 +125,66 @@ class InformerSource {
         options_(std::move(options)) {}
 
   // The functions of the source.
-  absl::Status Run(SourceContext<T>& context);
-  void Stop();
+  absl::Status Run(SourceContext<T>& context) {
+    if (items_ == nullptr) {
+      return absl::InvalidArgumentError("items is empty; it must be callable");
+    }
+    const absl::Status checked =
+        CheckPositive("resync_period", options_.resync_period);
+    if (!checked.ok()) return checked;
+    InformerHandler<Object> handler;
+    handler.on_event = [this, &context](const ObjectEvent<Object>& event) {
+      OnEvent(context, event);
+    };
+    handler.on_synced = context.mark_synced;
+    handler.on_health = [&context](const absl::Status& status) {
+      status.ok() ? context.mark_synced() : context.mark_unhealthy(status);
+    };
+    const auto id = informer_->AddHandler(std::move(handler));
+    absl::Cleanup remove = [&] { informer_->RemoveHandler(id); };
+    const absl::Status started = informer_->Start();
+    if (!started.ok()) return started;
+
+    absl::Time resync_at = context.clock->TimeNow() + options_.resync_period;
+    while (true) {
+      {
+        MutexLock lock(&mu_);
+        context.clock->AwaitWithDeadline(&mu_, absl::Condition(&stopping_),
+                                         resync_at);
+        if (stopping_) return absl::OkStatus();
+      }
+      const bool resynced = CatchAsStatus([&] { informer_->Resync(id); }).ok();
+      resync_at = context.clock->TimeNow() +
+                  (resynced ? options_.resync_period : RetryDelay());
+    }
+  }
+
+  void Stop() {
+    MutexLock lock(&mu_);
+    stopping_ = true;
+  }
 
  private:
-  absl::Status CheckOptions() const;
-
   // Handles an event of the informer: adds its items.
-  void OnEvent(SourceContext<T>& context, const ObjectEvent<Object>& event);
+  void OnEvent(SourceContext<T>& context, const ObjectEvent<Object>& event) {
+    if (options_.predicate != nullptr && !options_.predicate(event)) return;
+    const bool is_resync = event.old_object == event.new_object;
+    AddOptions add;
+    if (event.is_in_initial_list || is_resync) {
+      add.priority = options_.initial_priority;
+    }
+    std::vector<T> items;
+    if (event.new_object != nullptr) items = items_(*event.new_object);
+    if (event.old_object != nullptr && !is_resync) {
+      for (T& item : items_(*event.old_object))
+        items.push_back(std::move(item));
+    }
+    // `SourceContext::queue` keeps what the queue does not take now.
+    const absl::Status added = context.queue.AddItems(add, items);
+    if (!added.ok() && !context.queue.ShuttingDown()) {
+      context.mark_unhealthy(added);
+    }
+  }
 
   Informer<Object>* const informer_;
   const typename InformerSourceOptions<Object>::template Items<T> items_;
@@ -147,72 +193,6 @@ class InformerSource {
   absl::Mutex mu_;
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
 };
-
-template <typename T, typename Object>
-absl::Status InformerSource<T, Object>::Run(SourceContext<T>& context) {
-  const absl::Status checked = CheckOptions();
-  if (!checked.ok()) return checked;
-  InformerHandler<Object> handler;
-  handler.on_event = [this, &context](const ObjectEvent<Object>& event) {
-    OnEvent(context, event);
-  };
-  handler.on_synced = context.mark_synced;
-  handler.on_health = [&context](const absl::Status& status) {
-    status.ok() ? context.mark_synced() : context.mark_unhealthy(status);
-  };
-  const auto id = informer_->AddHandler(std::move(handler));
-  absl::Cleanup remove = [&] { informer_->RemoveHandler(id); };
-  const absl::Status started = informer_->Start();
-  if (!started.ok()) return started;
-
-  absl::Time resync_at = context.clock->TimeNow() + options_.resync_period;
-  while (true) {
-    {
-      MutexLock lock(&mu_);
-      context.clock->AwaitWithDeadline(&mu_, absl::Condition(&stopping_),
-                                       resync_at);
-      if (stopping_) return absl::OkStatus();
-    }
-    const bool resynced = CatchAsStatus([&] { informer_->Resync(id); }).ok();
-    resync_at = context.clock->TimeNow() +
-                (resynced ? options_.resync_period : RetryDelay());
-  }
-}
-
-template <typename T, typename Object>
-void InformerSource<T, Object>::Stop() {
-  MutexLock lock(&mu_);
-  stopping_ = true;
-}
-
-template <typename T, typename Object>
-absl::Status InformerSource<T, Object>::CheckOptions() const {
-  if (items_ == nullptr) {
-    return absl::InvalidArgumentError("items is empty; it must be callable");
-  }
-  return CheckPositive("resync_period", options_.resync_period);
-}
-
-template <typename T, typename Object>
-void InformerSource<T, Object>::OnEvent(SourceContext<T>& context,
-                                        const ObjectEvent<Object>& event) {
-  if (options_.predicate != nullptr && !options_.predicate(event)) return;
-  const bool is_resync = event.old_object == event.new_object;
-  AddOptions add;
-  if (event.is_in_initial_list || is_resync) {
-    add.priority = options_.initial_priority;
-  }
-  std::vector<T> items;
-  if (event.new_object != nullptr) items = items_(*event.new_object);
-  if (event.old_object != nullptr && !is_resync) {
-    for (T& item : items_(*event.old_object)) items.push_back(std::move(item));
-  }
-  // `SourceContext::queue` keeps what the queue does not take now.
-  const absl::Status added = context.queue.AddItems(add, items);
-  if (!added.ok() && !context.queue.ShuttingDown()) {
-    context.mark_unhealthy(added);
-  }
-}
 
 }  // namespace internal
 

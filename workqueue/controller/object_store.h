@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/controller/object_store.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_CONTROLLER_OBJECT_STORE_H_
 #define WORKQUEUE_CONTROLLER_OBJECT_STORE_H_
@@ -148,9 +144,7 @@ class ObjectStore {
   std::vector<Index> indexes_ ABSL_GUARDED_BY(mu_);
 };
 
-// -----------------------------------------------------------------------------
 // Implementation details follow.
-// -----------------------------------------------------------------------------
 
 template <typename Object>
 ObjectStore<Object>::ObjectStore(std::vector<Indexer<Object>> indexers)

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/controller/parallelize_until.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_CONTROLLER_PARALLELIZE_UNTIL_H_
 #define WORKQUEUE_CONTROLLER_PARALLELIZE_UNTIL_H_

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/controller/reconcile.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_CONTROLLER_RECONCILE_H_
 #define WORKQUEUE_CONTROLLER_RECONCILE_H_
@@ -165,15 +161,15 @@ class ReconcileFunction {
             typename = std::enable_if_t<kTakesContext<F> ||
                                         std::is_invocable_v<F&, const T&>>>
   ReconcileFunction(F f) {  // NOLINT(runtime/explicit)
-    if constexpr (kTakesContext<F>) {
-      using Returned =
-          std::invoke_result_t<F&, const T&, const ReconcileContext&>;
-      Set(std::function<Returned(const T&, const ReconcileContext&)>(
-          std::move(f)));
-    } else {
-      using Returned = std::invoke_result_t<F&, const T&>;
-      Set(std::function<Returned(const T&)>(std::move(f)));
-    }
+    if (IsNull(f, 0)) return;
+    function_ = [f = std::move(f)](const T& item,
+                                   const ReconcileContext& context) mutable {
+      if constexpr (kTakesContext<F>) {
+        return ToResult(f(item, context));
+      } else {
+        return ToResult(f(item));
+      }
+    };
   }
 
   absl::StatusOr<ReconcileResult> operator()(
@@ -184,39 +180,26 @@ class ReconcileFunction {
   explicit operator bool() const { return function_ != nullptr; }
 
  private:
+  // The first one takes what can be compared with null.
+  template <typename F>
+  static auto IsNull(const F& f, int) -> decltype(f == nullptr) {
+    return f == nullptr;
+  }
+  template <typename F>
+  static bool IsNull(const F&, long) {  // NOLINT(runtime/int)
+    return false;
+  }
+
   template <typename Returned>
-  static constexpr void Check() {
+  static absl::StatusOr<ReconcileResult> ToResult(Returned returned) {
     static_assert(
         std::is_convertible_v<Returned, absl::StatusOr<ReconcileResult>>,
         "a reconcile function returns an absl::StatusOr<ReconcileResult>, a "
         "ReconcileResult or an absl::Status");
-  }
-
-  template <typename Returned>
-  void Set(std::function<Returned(const T&, const ReconcileContext&)> f) {
-    Check<Returned>();
-    if (f == nullptr) return;
-    function_ = [f = std::move(f)](const T& item,
-                                   const ReconcileContext& context) {
-      return ToResult(f(item, context));
-    };
-  }
-  template <typename Returned>
-  void Set(std::function<Returned(const T&)> f) {
-    Check<Returned>();
-    if (f == nullptr) return;
-    function_ = [f = std::move(f)](const T& item, const ReconcileContext&) {
-      return ToResult(f(item));
-    };
-  }
-
-  static absl::StatusOr<ReconcileResult> ToResult(
-      absl::StatusOr<ReconcileResult> result) {
-    return result;
-  }
-  static absl::StatusOr<ReconcileResult> ToResult(absl::Status status) {
-    if (!status.ok()) return status;
-    return ReconcileResult();
+    if constexpr (std::is_same_v<Returned, absl::Status>) {
+      if (returned.ok()) return ReconcileResult();
+    }
+    return returned;
   }
 
   std::function<absl::StatusOr<ReconcileResult>(const T&,

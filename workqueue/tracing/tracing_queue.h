@@ -27,7 +27,6 @@
 #include "workqueue/base/gate.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/controller/async_reconcile.h"
-#include "workqueue/controller/make_completion.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/executor.h"
 #include "workqueue/interfaces.h"

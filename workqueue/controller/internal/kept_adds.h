@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/controller/internal/kept_adds.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_CONTROLLER_INTERNAL_KEPT_ADDS_H_
 #define WORKQUEUE_CONTROLLER_INTERNAL_KEPT_ADDS_H_
@@ -32,8 +28,7 @@
 #include "workqueue/interfaces.h"
 #include "workqueue/internal/forwarding_queue.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // KeptAdds
 //
@@ -55,10 +50,26 @@ class KeptAdds final : public ForwardingQueue<T, RateLimitingInterface<T>,
   // Nothing is owned; everything must outlive the object.
   KeptAdds(RateLimitingInterface<T>* queue, ErrorLog* errors)
       : Base(queue), clock_(queue->clock()), errors_(*errors) {}
-  ~KeptAdds() override { Stop(); }
 
   absl::Status AddItems(const AddOptions& options,
-                        absl::Span<const T> items) override;
+                        absl::Span<const T> items) override {
+    const bool can_be_kept = !options.rate_limited && !options.reschedule;
+    absl::Status error;
+    if (can_be_kept) {
+      // A source does not wait for the engine with each item.
+      MutexLock lock(&mu_);
+      if (entries_.size() > 0 && IsAway(error_)) error = error_;
+    }
+    if (error.ok()) {
+      error =
+          CatchAsStatus([&] { return this->below().AddItems(options, items); });
+    }
+    if (error.ok() || !can_be_kept || !IsPassing(error) ||
+        this->below().ShuttingDown()) {
+      return error;
+    }
+    return Keep(options, items, error);
+  }
   absl::StatusOr<bool> CancelWait(const T& item) override {
     return this->below().CancelWait(item);
   }
@@ -71,13 +82,33 @@ class KeptAdds final : public ForwardingQueue<T, RateLimitingInterface<T>,
 
   // Returns an `absl::UnavailableError` that says how many items are kept,
   // since when and why. If none is, returns the health of the queue.
-  absl::Status Healthy() const override;
+  absl::Status Healthy() const override {
+    MutexLock lock(&mu_);
+    if (entries_.size() == 0) return this->below().Healthy();
+    return absl::UnavailableError(
+        absl::StrCat(errors_.who(), ": the queue has not taken ",
+                     entries_.size(), " added items, the first of them for ",
+                     absl::FormatDuration(clock_->TimeNow() - since_), ": ",
+                     Printable(StatusText(error_), kPrintedErrorBytes)));
+  }
 
   // Returns whether an item was dropped, or is still kept.
-  bool HasLost() const;
+  bool HasLost() const {
+    MutexLock lock(&mu_);
+    return dropped_ || entries_.size() > 0;
+  }
 
-  // Ends the thread, and the adds that block.
-  void Stop();
+  // Ends the thread, and the adds that block. Must be called.
+  void Stop() {
+    {
+      MutexLock lock(&mu_);
+      stopping_ = true;
+    }
+    // The thread takes mu_. It is not started any more.
+    const auto join = [this]()
+                          ABSL_NO_THREAD_SAFETY_ANALYSIS { thread_.Join(); };
+    join();
+  }
 
  private:
   // An item that the queue has not taken.
@@ -121,23 +152,125 @@ class KeptAdds final : public ForwardingQueue<T, RateLimitingInterface<T>,
   }
 
   absl::Status Keep(const AddOptions& options, absl::Span<const T> items,
-                    const absl::Status& error);
+                    const absl::Status& error) {
+    MutexLock lock(&mu_);
+    if (thread_.size() == 0 && !stopping_) {
+      const absl::Status started = thread_.Start(1, [this](size_t) { Run(); });
+      if (!started.ok()) return started;
+    }
+    if (entries_.size() == 0) since_ = clock_->TimeNow();
+    error_ = error;
+    for (const T& item : items) {
+      const auto has_room = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+        return entries_.size() < kMost || stopping_;
+      };
+      mu_.Await(absl::Condition(&has_room));
+      if (stopping_) return absl::CancelledError("the controller stops");
+      const auto [entry, is_new] = entries_.FindOrInsert(item, Hash()(item));
+      if (is_new) list_.PushBack(entry);
+      entry->Ask(options, clock_->TimeNow());
+      entry->asked_again = entry->being_added;
+    }
+    return absl::OkStatus();
+  }
 
   // The loop of the thread.
-  void Run();
+  void Run() {
+    while (true) {
+      {
+        MutexLock lock(&mu_);
+        const auto needed = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+          return entries_.size() > 0 || stopping_;
+        };
+        mu_.Await(absl::Condition(&needed));
+        clock_->AwaitWithDeadline(&mu_, absl::Condition(&stopping_),
+                                  clock_->TimeNow() + RetryDelay());
+        if (stopping_) return;
+      }
+      const absl::Status error = Retry();
+      if (error.ok()) continue;
+      errors_.Write([] { return "adding what the sources have added"; }, error);
+    }
+  }
 
-  // Adds what is kept. Returns the last error.
-  absl::Status Retry();
+  // Adds what is kept. Returns the first error. Without memory for a batch, the
+  // entries stay where they are.
+  absl::Status Retry() {
+    MutexLock lock(&mu_);
+    absl::Status error;
+    for (size_t left = list_.size(); left > 0 && !IsAway(error);) {
+      Entries entries;
+      const absl::Status taken = CatchAsStatus(
+          [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { entries = Take(); });
+      error.Update(taken);
+      if (!taken.ok()) break;
+      left -= std::min(left, entries.size());  // Some may be new.
+      mu_.Unlock();
+      const absl::Status added =
+          CatchAsStatus([&] { return AddEntries(entries); });
+      mu_.Lock();
+      PutBack(entries, added);
+      error.Update(added);
+    }
+    if (!error.ok()) error_ = error;
+    return error;
+  }
 
   // Takes those of the next entries out of the list that one call can add.
-  Entries Take() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Entries Take() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    Entries taken;
+    taken.reserve(std::min(list_.size(), kBatch));
+    const int priority = list_.front()->priority;
+    while (!list_.empty() && taken.size() < taken.capacity()) {
+      Entry* const entry = list_.front();
+      const bool alone = entry->due < absl::InfiniteFuture();
+      if (!taken.empty() && (alone || entry->priority != priority)) break;
+      list_.PopFront()->being_added = true;
+      taken.push_back(entry);
+      if (alone) break;
+    }
+    return taken;
+  }
 
   // Adds the items of `entries`, which have the same options.
-  absl::Status AddEntries(const Entries& entries);
+  absl::Status AddEntries(const Entries& entries) {
+    std::vector<T> items;
+    items.reserve(entries.size());
+    for (const Entry* entry : entries) items.push_back(entry->item());
+    AddOptions options;
+    absl::Time due;
+    bool at_once;
+    {
+      MutexLock lock(&mu_);
+      options.priority = entries[0]->priority;
+      due = entries[0]->due;
+      at_once = entries[0]->at_once;
+    }
+    absl::Status status;
+    if (at_once) status = this->below().AddItems(options, items);
+    if (status.ok() && due < absl::InfiniteFuture()) {
+      options.after = due - clock_->TimeNow();
+      status = this->below().AddItems(options, items);
+    }
+    return status;
+  }
 
   // Erases entries that have been added, or puts them back.
   void PutBack(const Entries& entries, const absl::Status& error)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    const bool drop =
+        !error.ok() && (this->below().ShuttingDown() || !IsPassing(error));
+    dropped_ |= drop;
+    for (Entry* const entry : entries) {
+      entry->being_added = false;
+      const bool again = std::exchange(entry->asked_again, false);
+      if ((error.ok() || drop) && !again) {
+        entries_.Erase(entry);
+      } else {
+        list_.PushBack(entry);
+      }
+    }
+  }
 
   Clock* const clock_;
   ErrorLog& errors_;
@@ -153,180 +286,6 @@ class KeptAdds final : public ForwardingQueue<T, RateLimitingInterface<T>,
   WorkerPool thread_ ABSL_GUARDED_BY(mu_);  // started when it is first needed
 };
 
-template <typename T, typename Hash, typename Eq>
-absl::Status KeptAdds<T, Hash, Eq>::AddItems(const AddOptions& options,
-                                             absl::Span<const T> items) {
-  const bool can_be_kept = !options.rate_limited && !options.reschedule;
-  absl::Status error;
-  if (can_be_kept) {
-    // A source does not wait for the engine with each item.
-    MutexLock lock(&mu_);
-    if (entries_.size() > 0 && IsAway(error_)) error = error_;
-  }
-  if (error.ok()) {
-    error =
-        CatchAsStatus([&] { return this->below().AddItems(options, items); });
-  }
-  if (error.ok() || !can_be_kept || !IsPassing(error) ||
-      this->below().ShuttingDown()) {
-    return error;
-  }
-  return Keep(options, items, error);
-}
-
-template <typename T, typename Hash, typename Eq>
-absl::Status KeptAdds<T, Hash, Eq>::Keep(const AddOptions& options,
-                                         absl::Span<const T> items,
-                                         const absl::Status& error) {
-  MutexLock lock(&mu_);
-  if (thread_.size() == 0 && !stopping_) {
-    const absl::Status started = thread_.Start(1, [this](size_t) { Run(); });
-    if (!started.ok()) return started;
-  }
-  if (entries_.size() == 0) since_ = clock_->TimeNow();
-  error_ = error;
-  for (const T& item : items) {
-    const auto has_room = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      return entries_.size() < kMost || stopping_;
-    };
-    mu_.Await(absl::Condition(&has_room));
-    if (stopping_) return absl::CancelledError("the controller stops");
-    const auto [entry, is_new] = entries_.FindOrInsert(item, Hash()(item));
-    if (is_new) list_.PushBack(entry);
-    entry->Ask(options, clock_->TimeNow());
-    entry->asked_again = entry->being_added;
-  }
-  return absl::OkStatus();
-}
-
-template <typename T, typename Hash, typename Eq>
-void KeptAdds<T, Hash, Eq>::Run() {
-  while (true) {
-    {
-      MutexLock lock(&mu_);
-      const auto needed = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-        return entries_.size() > 0 || stopping_;
-      };
-      mu_.Await(absl::Condition(&needed));
-      clock_->AwaitWithDeadline(&mu_, absl::Condition(&stopping_),
-                                clock_->TimeNow() + RetryDelay());
-      if (stopping_) return;
-    }
-    const absl::Status error = Retry();
-    if (error.ok()) continue;
-    errors_.Write([] { return "adding what the sources have added"; }, error);
-  }
-}
-
-template <typename T, typename Hash, typename Eq>
-absl::Status KeptAdds<T, Hash, Eq>::Retry() {
-  MutexLock lock(&mu_);
-  absl::Status error;
-  for (size_t left = list_.size(); left > 0 && !IsAway(error);) {
-    absl::Status status;
-    // Without memory for a batch, the entries stay where they are.
-    const absl::Status taken =
-        CatchAsStatus([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-          const Entries entries = Take();
-          left -= std::min(left, entries.size());  // Some may be new.
-          mu_.Unlock();
-          status = CatchAsStatus([&] { return AddEntries(entries); });
-          mu_.Lock();
-          PutBack(entries, status);
-        });
-    error.Update(taken);
-    error.Update(status);
-    if (!taken.ok()) break;
-  }
-  if (!error.ok()) error_ = error;
-  return error;
-}
-
-template <typename T, typename Hash, typename Eq>
-auto KeptAdds<T, Hash, Eq>::Take() -> Entries {
-  Entries taken;
-  taken.reserve(std::min(list_.size(), kBatch));
-  const int priority = list_.front()->priority;
-  while (!list_.empty() && taken.size() < taken.capacity()) {
-    Entry* const entry = list_.front();
-    const bool alone = entry->due < absl::InfiniteFuture();
-    if (!taken.empty() && (alone || entry->priority != priority)) break;
-    list_.PopFront()->being_added = true;
-    taken.push_back(entry);
-    if (alone) break;
-  }
-  return taken;
-}
-
-template <typename T, typename Hash, typename Eq>
-absl::Status KeptAdds<T, Hash, Eq>::AddEntries(const Entries& entries) {
-  std::vector<T> items;
-  items.reserve(entries.size());
-  for (const Entry* entry : entries) items.push_back(entry->item());
-  AddOptions options;
-  absl::Time due;
-  bool at_once;
-  {
-    MutexLock lock(&mu_);
-    options.priority = entries[0]->priority;
-    due = entries[0]->due;
-    at_once = entries[0]->at_once;
-  }
-  absl::Status status;
-  if (at_once) status = this->below().AddItems(options, items);
-  if (status.ok() && due < absl::InfiniteFuture()) {
-    options.after = due - clock_->TimeNow();
-    status = this->below().AddItems(options, items);
-  }
-  return status;
-}
-
-template <typename T, typename Hash, typename Eq>
-void KeptAdds<T, Hash, Eq>::PutBack(const Entries& entries,
-                                    const absl::Status& error) {
-  const bool drop =
-      !error.ok() && (this->below().ShuttingDown() || !IsPassing(error));
-  dropped_ |= drop;
-  for (Entry* const entry : entries) {
-    entry->being_added = false;
-    const bool again = std::exchange(entry->asked_again, false);
-    if ((error.ok() || drop) && !again) {
-      entries_.Erase(entry);
-    } else {
-      list_.PushBack(entry);
-    }
-  }
-}
-
-template <typename T, typename Hash, typename Eq>
-absl::Status KeptAdds<T, Hash, Eq>::Healthy() const {
-  MutexLock lock(&mu_);
-  if (entries_.size() == 0) return this->below().Healthy();
-  return absl::UnavailableError(
-      absl::StrCat(errors_.who(), ": the queue has not taken ", entries_.size(),
-                   " added items, the first of them for ",
-                   absl::FormatDuration(clock_->TimeNow() - since_), ": ",
-                   Printable(StatusText(error_), kPrintedErrorBytes)));
-}
-
-template <typename T, typename Hash, typename Eq>
-bool KeptAdds<T, Hash, Eq>::HasLost() const {
-  MutexLock lock(&mu_);
-  return dropped_ || entries_.size() > 0;
-}
-
-template <typename T, typename Hash, typename Eq>
-void KeptAdds<T, Hash, Eq>::Stop() {
-  {
-    MutexLock lock(&mu_);
-    stopping_ = true;
-  }
-  // The thread takes mu_. It is not started any more.
-  const auto join = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { thread_.Join(); };
-  join();
-}
-
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_CONTROLLER_INTERNAL_KEPT_ADDS_H_

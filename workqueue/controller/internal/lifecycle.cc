@@ -29,12 +29,10 @@
 #include "workqueue/base/printable.h"
 #include "workqueue/base/thread_name.h"
 #include "workqueue/clock/clock.h"
-#include "workqueue/controller/internal/restart_delays.h"
+#include "workqueue/controller/controller_options.h"
 #include "workqueue/controller/source.h"
-#include "workqueue/log_sink.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 namespace {
 
 // Return `error`, and its message only, for a message.
@@ -81,20 +79,38 @@ absl::Status Call(const LifecycleSource& source, F f) {
 
 }  // namespace
 
-Lifecycle::Lifecycle(absl::string_view controller, LogSink* log_sink,
-                     Clock* clock, size_t workers, absl::Duration sync_timeout,
-                     std::vector<LifecycleSource> sources, bool async,
-                     LifecycleClient* client)
-    : controller_(controller),
-      clock_(clock),
-      log_("controller", controller, log_sink),
-      errors_("controller", controller, log_sink, clock),
-      num_workers_(workers),
-      sync_timeout_(sync_timeout),
-      sources_(std::move(sources)),
-      async_(async),
-      client_(client),
-      source_states_(sources_.size()) {
+struct Lifecycle::SourceState {
+  // Whether the start waits for the source.
+  bool awaited = false;
+  // Whether `run` has been called and has not returned.
+  bool running = false;
+  // Whether `error` was reported by the source in this run.
+  bool reported = false;
+  // Whether the source must call mark_synced() in each run to be healthy.
+  bool marks_sync = false;
+  // The delays before the next runs.
+  RestartDelays delays;
+  // The source's last error, until the source is healthy again. Its text
+  // is as the source wrote it. Start() and Healthy() make it printable.
+  absl::Status error;
+};
+
+Lifecycle::Lifecycle(const ControllerOptionsBase& options,
+                     const GivenOptions& given)
+    : name_(options.name),
+      clock_(ClockOf(options, given.queue_clock)),
+      log_("controller", name_, options.log_sink),
+      errors_("controller", name_, options.log_sink, clock_),
+      num_workers_(options.workers),
+      sync_timeout_(options.sync_timeout),
+      async_(given.reconcile_async) {}
+
+Lifecycle::~Lifecycle() = default;
+
+void Lifecycle::SetSources(std::vector<LifecycleSource> sources) {
+  sources_ = std::move(sources);
+  MutexLock lock(&mu_);
+  source_states_ = std::vector<SourceState>(sources_.size());
   for (size_t i = 0; i < sources_.size(); ++i) {
     if (!sources_[i].wait_for_sync) continue;
     source_states_[i].awaited = true;
@@ -131,7 +147,7 @@ absl::Status Lifecycle::Start() {
     start_error_ = status;
   }
   // Without the lock, because a worker may run on this thread.
-  if (status.ok() && async_) client_->StartAsync();
+  if (status.ok() && async_) StartAsync();
   if (!status.ok()) {
     log_.Error(
         [&status] { return absl::StrCat("not started: ", Print(status)); });
@@ -252,8 +268,7 @@ absl::Status Lifecycle::RunSourceOnce(size_t i) {
 }
 
 void Lifecycle::RunSource(size_t i) {
-  NameThisThread(sources_[i].name.empty() ? controller_ : sources_[i].name,
-                 "source");
+  NameThisThread(sources_[i].name.empty() ? name_ : sources_[i].name, "source");
   const std::optional<RestartBackoff>& backoff = sources_[i].restart_backoff;
   while (true) {
     const absl::Status error = RunSourceOnce(i);
@@ -288,8 +303,8 @@ void Lifecycle::FailStart(const absl::Status& error) {
 }
 
 void Lifecycle::RunWorker() {
-  NameThisThread(controller_, "worker");
-  client_->Work();
+  NameThisThread(name_, "worker");
+  Work();
   MutexLock lock(&mu_);
   --running_workers_;
   item_done_.SignalAll();
@@ -318,14 +333,14 @@ void Lifecycle::BeginAbandoning() {
     if (!abandoning_.HasBeenNotified()) abandoning_.Notify();
     item_done_.SignalAll();
   }
-  if (async_) client_->OnAbandoning();
+  if (async_) OnAbandoning();
 }
 
 bool Lifecycle::Stop(absl::Duration timeout) {
   absl::Time drain_until = clock_->TimeNow() + timeout;
   BeginStop();
   if (RunsThisThread()) {
-    client_->CloseQueue();
+    CloseQueue();
     return false;
   }
   bool sources_returned = false;
@@ -343,7 +358,7 @@ bool Lifecycle::Stop(absl::Duration timeout) {
     sources_returned = clock_->AwaitWithDeadline(
         &mu_, absl::Condition(&no_sources), drain_until);
   }
-  client_->CloseQueue();
+  CloseQueue();
   bool workers_ended = false;
   {
     MutexLock lock(&mu_);
@@ -425,20 +440,28 @@ absl::Status Lifecycle::Healthy() const {
 }
 
 bool Lifecycle::Sleep(absl::Duration d) {
-  MutexLock lock(&mu_);
-  clock_->AwaitWithDeadline(
-      &mu_, absl::Condition(&stopping_, &absl::Notification::HasBeenNotified),
-      clock_->TimeNow() + d);
+  Wait(d, stopping_);
   return !stopping_.HasBeenNotified();
 }
 
-bool Lifecycle::IsKnownIdle(absl::Time until) const {
+void Lifecycle::AwaitRetry(const absl::Notification& over) {
+  Wait(RetryDelay(), over);
+}
+
+void Lifecycle::Wait(absl::Duration d, const absl::Notification& over) {
+  MutexLock lock(&mu_);
+  clock_->AwaitWithDeadline(
+      &mu_, absl::Condition(&over, &absl::Notification::HasBeenNotified),
+      clock_->TimeNow() + d);
+}
+
+bool Lifecycle::IsKnownIdle(absl::Time until) {
   // A queue in memory knows at once, and an engine that answers nearly so.
   constexpr absl::Duration kAtLeast = absl::Milliseconds(100);
   bool known_idle = false;
   TryCall([&] {
     const absl::StatusOr<bool> idle =
-        client_->Idle(std::max(until - clock_->TimeNow(), kAtLeast));
+        Idle(std::max(until - clock_->TimeNow(), kAtLeast));
     known_idle = idle.ok() && *idle;
   });
   return known_idle;
@@ -455,7 +478,7 @@ void Lifecycle::AwaitIdle() {
   // No signal is lost: a worker that finishes an item after `Idle()` has looked
   // at the queue sees idle_waiters_, and takes mu_ before it signals.
   while (!abandoned()) {
-    const absl::StatusOr<bool> idle = client_->Idle(absl::InfiniteDuration());
+    const absl::StatusOr<bool> idle = Idle(absl::InfiniteDuration());
     if (!idle.ok()) {
       clock_->AwaitWithDeadline(&mu_, absl::Condition(&abandoned),
                                 clock_->TimeNow() + kUntilAskedAgain);
@@ -501,12 +524,4 @@ void Lifecycle::WakeWorkers() {
   ++wakes_;
 }
 
-void Lifecycle::AwaitRetry(const absl::Notification& over) {
-  MutexLock lock(&mu_);
-  clock_->AwaitWithDeadline(
-      &mu_, absl::Condition(&over, &absl::Notification::HasBeenNotified),
-      clock_->TimeNow() + RetryDelay());
-}
-
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/controller/internal/lifecycle.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_CONTROLLER_INTERNAL_LIFECYCLE_H_
 #define WORKQUEUE_CONTROLLER_INTERNAL_LIFECYCLE_H_
@@ -28,12 +24,10 @@
 #include "workqueue/base/log.h"
 #include "workqueue/base/worker_pool.h"
 #include "workqueue/clock/clock.h"
-#include "workqueue/controller/internal/restart_delays.h"
+#include "workqueue/controller/controller_options.h"
 #include "workqueue/controller/source.h"
-#include "workqueue/log_sink.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // A `Source`, without the type of its items.
 struct LifecycleSource {
@@ -47,51 +41,23 @@ struct LifecycleSource {
   bool wait_for_sync = false;
 };
 
-// LifecycleClient
-//
-// The part of a controller that its lifecycle calls.
-class LifecycleClient {
- public:
-  // The loop of a worker. Returns when the queue has ended or `abandoning()` is
-  // notified.
-  virtual void Work() = 0;
-  // `Interface::Close()` of the queue. Does not block.
-  virtual void CloseQueue() = 0;
-  // Returns whether no item is queued or being reconciled, or an error if that
-  // is not known after `timeout`, on the machine's clock.
-  virtual absl::StatusOr<bool> Idle(absl::Duration timeout) = 0;
-
-  // The rest is called if the workers are asynchronous: to start them, when
-  // `abandoning()` has been notified, and to tell whether the calling thread
-  // runs the reconcile function. They call `OnWorkersEnded()` when `Work()`
-  // would return.
-  virtual void StartAsync() = 0;
-  virtual void OnAbandoning() = 0;
-  virtual bool ReconcilesThisThread() = 0;
-
- protected:
-  ~LifecycleClient() = default;
-};
-
 // Lifecycle
 //
-// Starts and stops the sources and workers of a controller. `Controller`
-// documents `Start()`, `Healthy()`, `Stop()` and `AwaitIdle()`, and
-// `SourceContext` documents `Sleep()`.
+// The base of a controller that starts and stops its sources and workers.
+// `Controller` documents `Start()`, `Healthy()`, `Stop()` and `AwaitIdle()`,
+// and `SourceContext` documents `Sleep()`.
 //
 // Thread-safe.
 class Lifecycle {
  public:
-  // `controller` is the controller's name. `async` tells whether the workers
-  // are asynchronous. `log_sink` may be null. `clock`, `log_sink` and `client`
-  // must outlive the object.
-  Lifecycle(absl::string_view controller, LogSink* log_sink, Clock* clock,
-            size_t workers, absl::Duration sync_timeout,
-            std::vector<LifecycleSource> sources, bool async,
-            LifecycleClient* client);
+  // The options have been checked.
+  Lifecycle(const ControllerOptionsBase& options, const GivenOptions& given);
 
   Lifecycle(const Lifecycle&) = delete;
   Lifecycle& operator=(const Lifecycle&) = delete;
+
+  const std::string& name() const { return name_; }
+  Clock* clock() const { return clock_; }
 
   absl::Status Start();
   absl::Status Healthy() const;
@@ -99,7 +65,7 @@ class Lifecycle {
   void AwaitIdle();
 
   // Stops at once, and blocks until all threads have ended. The destructor of
-  // the controller calls it.
+  // the derived class calls it.
   void Join();
 
   // Notified when the controller begins to stop.
@@ -125,24 +91,33 @@ class Lifecycle {
   // must be `stopping()` or `abandoning()`.
   void AwaitRetry(const absl::Notification& over);
 
+ protected:
+  ~Lifecycle();
+
+  // Called before anything else, by the constructor of the derived class.
+  void SetSources(std::vector<LifecycleSource> sources);
+
  private:
+  // The loop of a worker. Returns when the queue has ended or `abandoning()` is
+  // notified.
+  virtual void Work() = 0;
+  // `Interface::Close()` of the queue. Does not block.
+  virtual void CloseQueue() = 0;
+  // Returns whether no item is queued or being reconciled, or an error if that
+  // is not known after `timeout`, on the machine's clock.
+  virtual absl::StatusOr<bool> Idle(absl::Duration timeout) = 0;
+
+  // The rest is called if the workers are asynchronous: to start them, when
+  // `abandoning()` has been notified, and to tell whether the calling thread
+  // runs the reconcile function. They call `OnWorkersEnded()` when `Work()`
+  // would return.
+  virtual void StartAsync() = 0;
+  virtual void OnAbandoning() = 0;
+  virtual bool ReconcilesThisThread() const = 0;
+
   enum class State { kNew, kStarting, kRunning, kNotRunning };
 
-  struct SourceState {
-    // Whether the start waits for the source.
-    bool awaited = false;
-    // Whether `run` has been called and has not returned.
-    bool running = false;
-    // Whether `error` was reported by the source in this run.
-    bool reported = false;
-    // Whether the source must call mark_synced() in each run to be healthy.
-    bool marks_sync = false;
-    // The delays before the next runs.
-    RestartDelays delays;
-    // The source's last error, until the source is healthy again. Its text
-    // is as the source wrote it. Start() and Healthy() make it printable.
-    absl::Status error;
-  };
+  struct SourceState;
 
   // The parts of Start(), in order. `sources_started` is the status of the
   // first two.
@@ -169,13 +144,16 @@ class Lifecycle {
   void BeginAbandoning() ABSL_LOCKS_EXCLUDED(mu_);
 
   // Returns whether it is known that nothing is left to do. Asks until `until`.
-  bool IsKnownIdle(absl::Time until) const;
+  bool IsKnownIdle(absl::Time until);
 
   // Returns whether the calling thread runs the reconcile function or a source.
   bool RunsThisThread() const {
     return source_pool_.RunsThisThread() || worker_pool_.RunsThisThread() ||
-           (async_ && client_->ReconcilesThisThread());
+           (async_ && ReconcilesThisThread());
   }
+
+  // Blocks until `d` has passed, or until `over` is notified.
+  void Wait(absl::Duration d, const absl::Notification& over);
 
   // The functions of the thread of the source with the number `i`, and of a
   // worker's thread.
@@ -189,16 +167,15 @@ class Lifecycle {
   // Ends the start with the error of a source, if the start is in progress.
   void FailStart(const absl::Status& error);
 
-  const std::string controller_;
+  const std::string name_;
   Clock* const clock_;
   // `errors_` logs the errors of sources, and `log_` what happens once.
   const Log log_;
   ErrorLog errors_;
   const size_t num_workers_;
   const absl::Duration sync_timeout_;
-  const std::vector<LifecycleSource> sources_;
   const bool async_;
-  LifecycleClient* const client_;
+  std::vector<LifecycleSource> sources_;  // does not change after the start
 
   // Both are notified under mu_.
   absl::Notification stopping_;
@@ -229,7 +206,6 @@ class Lifecycle {
   WorkerPool worker_pool_;
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_CONTROLLER_INTERNAL_LIFECYCLE_H_

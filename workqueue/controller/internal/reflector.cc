@@ -26,8 +26,7 @@
 #include "workqueue/controller/source.h"
 #include "workqueue/log_sink.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 namespace {
 
 // client-go calls a watch without an event "very short" if it is shorter.
@@ -211,5 +210,4 @@ void Reflector::Sleep(absl::Duration d) {
       clock_->TimeNow() + d);
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

@@ -1,9 +1,5 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// -----------------------------------------------------------------------------
-// workqueue/controller/internal/reflector.h
-// -----------------------------------------------------------------------------
 
 #ifndef WORKQUEUE_CONTROLLER_INTERNAL_REFLECTOR_H_
 #define WORKQUEUE_CONTROLLER_INTERNAL_REFLECTOR_H_
@@ -24,12 +20,10 @@
 #include "workqueue/base/error_log.h"
 #include "workqueue/base/worker_pool.h"
 #include "workqueue/clock/clock.h"
-#include "workqueue/controller/internal/restart_delays.h"
 #include "workqueue/controller/source.h"
 #include "workqueue/log_sink.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 
 // Reflector
 //
@@ -148,7 +142,6 @@ class Reflector {
   WorkerPool telling_thread_ ABSL_GUARDED_BY(mu_);
 };
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal
 
 #endif  // WORKQUEUE_CONTROLLER_INTERNAL_REFLECTOR_H_

@@ -1,10 +1,12 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "workqueue/controller/internal/reconciliation.h"
+#include "workqueue/controller/async_reconcile.h"
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
+#include <memory>
 #include <utility>
 
 #include "absl/functional/any_invocable.h"
@@ -13,6 +15,7 @@
 #include "absl/time/time.h"
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/mutex_lock.h"
+#include "workqueue/clock/clock.h"
 #include "workqueue/controller/reconcile.h"
 
 namespace workqueue {
@@ -83,4 +86,37 @@ void Reconciliation::DropCompletion() {
 }
 
 }  // namespace internal
+
+namespace {
+
+class FunctionReconciliation final : public internal::Reconciliation {
+ public:
+  explicit FunctionReconciliation(
+      std::function<bool(absl::StatusOr<ReconcileResult>)> f)
+      : Reconciliation({/*controller_name=*/nullptr, Clock::GetRealClock(),
+                        absl::InfinitePast(), absl::InfiniteFuture(),
+                        /*priority=*/0, /*failures=*/0}),
+        f_(std::move(f)) {}
+
+ private:
+  bool OnComplete(absl::StatusOr<ReconcileResult> result) override {
+    return f_(std::move(result));
+  }
+
+  void OnCompletedTwice() override {
+    // A status without a text needs no memory.
+    f_(absl::Status(absl::StatusCode::kFailedPrecondition, ""));
+  }
+
+  const std::function<bool(absl::StatusOr<ReconcileResult>)> f_;
+};
+
+}  // namespace
+
+ReconcileCompletion MakeCompletion(
+    std::function<bool(absl::StatusOr<ReconcileResult>)> f) {
+  return ReconcileCompletion(
+      std::make_shared<FunctionReconciliation>(std::move(f)));
+}
+
 }  // namespace workqueue

@@ -1,7 +1,7 @@
 // Copyright 2026 The Workqueue Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-#include "workqueue/controller/internal/restart_delays.h"
+#include "workqueue/controller/source.h"
 
 #include <algorithm>
 #include <string>
@@ -12,10 +12,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "workqueue/base/check_duration.h"
-#include "workqueue/controller/source.h"
 
-namespace workqueue {
-namespace internal {
+namespace workqueue::internal {
 namespace {
 
 // That of client-go's Reflector.
@@ -58,5 +56,4 @@ absl::Duration RestartDelays::Next(const RestartBackoff& backoff,
   return delay_;
 }
 
-}  // namespace internal
-}  // namespace workqueue
+}  // namespace workqueue::internal

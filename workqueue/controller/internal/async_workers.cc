@@ -1,0 +1,397 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/controller/internal/async_workers.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "workqueue/base/exceptions.h"
+#include "workqueue/base/gate.h"
+#include "workqueue/base/mutex_lock.h"
+#include "workqueue/controller/async_reconcile.h"
+#include "workqueue/controller/controller_options.h"
+#include "workqueue/controller/internal/controller_core.h"
+#include "workqueue/controller/internal/leased_item.h"
+#include "workqueue/controller/reconcile.h"
+#include "workqueue/executor.h"
+#include "workqueue/internal/submit_task.h"
+#include "workqueue/thread_pool.h"
+#include "workqueue/timer/scheduler.h"
+
+namespace workqueue::internal {
+namespace {
+
+// The most threads that call a queue on an engine. Such a queue sends one
+// request at a time, with all calls that wait. So each request ends up to so
+// many items.
+constexpr size_t kEngineThreads = 8;
+
+// The object whose reconcile function the calling thread runs, or null.
+thread_local const AsyncWorkers* running = nullptr;
+
+absl::Status MakePool(const ControllerOptionsBase& options, Clock* clock,
+                      size_t threads, std::unique_ptr<Executor>* pool) {
+  ThreadPoolOptions pool_options;
+  pool_options.name = options.name;
+  pool_options.threads = threads;
+  pool_options.clock = clock;
+  pool_options.log_sink = options.log_sink;
+  auto made = ThreadPool::Create(std::move(pool_options));
+  if (made.ok()) *pool = *std::move(made);
+  return made.status();
+}
+
+}  // namespace
+
+struct AsyncGate {
+  Gate gate;
+  AsyncWorkers* workers;
+};
+
+absl::StatusOr<std::shared_ptr<AsyncWorkers>> MakeAsyncWorkers(
+    const ControllerOptionsBase& options, const GivenOptions& given) {
+  if (!given.reconcile_async) return nullptr;
+  const std::shared_ptr<AsyncWorkers> workers(
+      new AsyncWorkers(options.max_in_flight));
+  Clock* const clock = ClockOf(options, given.queue_clock);
+  absl::Status status;
+  if (options.executor == nullptr) {
+    status = MakePool(options, clock, options.workers, &workers->pool_);
+  }
+  if (status.ok() && given.shared) {
+    status = MakePool(options, clock,
+                      std::min(options.max_in_flight, kEngineThreads),
+                      &workers->engine_calls_);
+  }
+  if (!status.ok()) return status;
+  workers->executor_ =
+      workers->pool_ != nullptr ? workers->pool_.get() : options.executor;
+  if (options.reconcile_timeout == absl::InfiniteDuration()) return workers;
+  SchedulerOptions scheduler_options;
+  scheduler_options.name = options.name;
+  scheduler_options.clock = clock;
+  scheduler_options.workers = 1;
+  scheduler_options.log_sink = options.log_sink;
+  auto deadlines = Scheduler::Create(std::move(scheduler_options));
+  if (!deadlines.ok()) return deadlines.status();
+  workers->deadlines_ = *std::move(deadlines);
+  return workers;
+}
+
+AsyncWorkers::AsyncWorkers(size_t max_in_flight)
+    : max_in_flight_(max_in_flight), gate_(std::make_shared<AsyncGate>()) {
+  gate_->workers = this;
+}
+
+AsyncWorkers::~AsyncWorkers() = default;
+
+bool Flight::LeaseLost() const {
+  return leased().lost() || gate_->workers->core_->HasLostTerm(info().term);
+}
+
+bool Flight::OnComplete(absl::StatusOr<ReconcileResult> result) {
+  const Gate::Pass pass(&gate_->gate);
+  if (pass) gate_->workers->End(shared_from_this(), result);
+  return static_cast<bool>(pass);
+}
+
+void Flight::OnCompletedTwice() {
+  const Gate::Pass pass(&gate_->gate);
+  if (!pass) return;
+  gate_->workers->core_->queue_errors().Write(
+      [] { return "completing a reconciliation"; },
+      absl::Status(absl::StatusCode::kFailedPrecondition,
+                   "it has been completed before"));
+}
+
+bool AsyncWorkers::RunsThisThread() const { return running == this; }
+
+void AsyncWorkers::Start() {
+  {
+    MutexLock lock(&mu_);
+    acquiring_ = true;
+  }
+  Acquire(nullptr);
+}
+
+void AsyncWorkers::Acquire(LeasedItem* ended) {
+  const absl::Status status =
+      CatchAsStatus([&] { core_->AcquireNextAsync(ended, caller(), gate_); });
+  if (!status.ok()) RetryAcquire(status);
+}
+
+void ControllerCore::OnAcquired(const std::shared_ptr<AsyncGate>& to,
+                                const absl::Status& status, LeasedItem& item) {
+  // Open, because AsyncWorkers::Close() waits until nothing is being acquired.
+  const Gate::Pass pass(&to->gate);
+  to->workers->OnAcquired(status, item);
+}
+
+void AsyncWorkers::RetryAcquire(const absl::Status& error) {
+  core_->queue_errors().Write([] { return "acquiring an item"; }, error);
+  const auto retry = [gate = gate_] {
+    const Gate::Pass pass(&gate->gate);  // Open, as in Acquire().
+    AsyncWorkers* const self = gate->workers;
+    self->core_->AwaitRetry(self->core_->abandoning());
+    if (self->core_->abandoning().HasBeenNotified()) {
+      self->StopAcquiring();
+    } else {
+      self->Acquire(nullptr);
+    }
+  };
+  SubmitTask(caller(), retry);  // Only such a thread may block.
+}
+
+void AsyncWorkers::OnAcquired(const absl::Status& status, LeasedItem& item) {
+  if (absl::IsCancelled(status)) {
+    StopAcquiring();
+    return;
+  }
+  if (status.ok() && core_->StandsBy()) {
+    item.GiveBack();
+    core_->stopping().HasBeenNotified() ? StopAcquiring() : StandBy();
+    return;
+  }
+  if (core_->abandoning().HasBeenNotified()) {
+    if (status.ok()) item.GiveBack();
+    StopAcquiring();
+    return;
+  }
+  if (!status.ok()) {
+    RetryAcquire(status);
+    return;
+  }
+  if (!core_->ShouldProcess(item)) {
+    Acquire(&item);
+    core_->OnItemDone();
+    return;
+  }
+  FlightPtr flight;
+  const absl::Status made =
+      CatchAsStatus([&] { flight = item.TakeOff(gate_, core_->InfoOf(item)); });
+  if (!made.ok()) {
+    item.GiveBack();
+    RetryAcquire(made);
+    return;
+  }
+  core_->OnBegin(flight->leased());
+  bool acquire = false;
+  {
+    MutexLock lock(&mu_);
+    flight->self_ = flight;
+    in_flight_.PushBack(flight.get());
+    acquire = in_flight_.size() + cancelled_.size() < max_in_flight_;
+    acquiring_ = acquire;
+    if (!acquire) not_acquiring_.SignalAll();
+  }
+  // Before the reconcile function is called, which may take a while.
+  if (acquire) Acquire(nullptr);
+  if (engine_calls_ == nullptr) {
+    Begin(flight);
+    return;
+  }
+  SubmitTask(executor_, [gate = gate_, flight] {
+    const Gate::Pass pass(&gate->gate);
+    if (pass) gate->workers->Begin(flight);
+  });
+}
+
+void AsyncWorkers::Begin(const FlightPtr& flight) {
+  const absl::Duration remaining = flight->Remaining();
+  if (deadlines_ != nullptr) {
+    // Without memory for a task, the function must observe its deadline.
+    TryCall([&] {
+      auto task =
+          deadlines_->ScheduleOnce([flight] { flight->Cancel(); }, remaining);
+      if (task.ok()) flight->deadline_ = *task;
+    });
+  }
+  // After CancelAll().
+  if (core_->abandoning().HasBeenNotified()) flight->Cancel();
+  // If the function throws, its argument is no dropped completion.
+  const ReconcileCompletion held(flight);
+  const AsyncWorkers* const outer = std::exchange(running, this);
+  const absl::Status status = CatchAsStatus([&flight] {
+    flight->Start(AsyncReconcileContext(flight), ReconcileCompletion(flight));
+  });
+  running = outer;
+  if (status.ok()) return;
+  flight->threw_ = true;
+  flight->Complete(status);
+}
+
+void AsyncWorkers::End(const FlightPtr& flight,
+                       const absl::StatusOr<ReconcileResult>& result) {
+  if (deadlines_ != nullptr) deadlines_->Cancel(flight->deadline_);
+  flight->after_ =
+      core_->OnEnd(flight->leased(), flight->info(), flight->threw_, result);
+  if (engine_calls_ != nullptr) {
+    {
+      MutexLock lock(&mu_);
+      ++ending_;
+    }
+    SubmitTask(engine_calls_.get(), [this, flight] { CallEnd(flight); });
+    return;
+  }
+  if (core_->TryEnd(flight->leased(), flight->after_)) {
+    EndLease(flight);
+    return;
+  }
+  // The queue does not take the item. Only a thread of the executor may block.
+  const auto retry = [flight, gate = gate_] {
+    const Gate::Pass pass(&gate->gate);
+    if (!pass) return;
+    gate->workers->core_->RetryEnd(flight->leased(), flight->after_);
+    gate->workers->EndLease(flight);
+  };
+  SubmitTask(executor_, retry);
+}
+
+void AsyncWorkers::CallEnd(const FlightPtr& flight) {
+  if (core_->TryEnd(flight->leased(), flight->after_)) {
+    EndLease(flight);
+    MutexLock lock(&mu_);
+    if (--ending_ == 0) none_ending_.SignalAll();
+    return;
+  }
+  {
+    MutexLock lock(&mu_);
+    flight->next_retry_ = std::move(retries_);
+    retries_ = flight;
+    if (flight->next_retry_ != nullptr) return;
+  }
+  SubmitTask(engine_calls_.get(), [this] { RetryEnds(); });
+}
+
+void AsyncWorkers::RetryEnds() {
+  core_->AwaitRetry(core_->stopping());
+  FlightPtr flight;
+  {
+    MutexLock lock(&mu_);
+    flight = std::move(retries_);
+  }
+  // When the last one has been submitted, Close() may return.
+  while (flight != nullptr) {
+    FlightPtr next = std::move(flight->next_retry_);
+    SubmitTask(engine_calls_.get(), [this, flight] { CallEnd(flight); });
+    flight = std::move(next);
+  }
+}
+
+void AsyncWorkers::EndLease(const FlightPtr& flight) {
+  bool acquire = false;
+  {
+    MutexLock lock(&mu_);
+    (flight->cancelled_ ? cancelled_ : in_flight_).Remove(flight.get());
+    flight->self_.reset();  // `flight` is another owner.
+    acquire = !acquiring_ && !stopped_acquiring_;
+    if (acquire) acquiring_ = true;
+  }
+  if (acquire) {
+    Acquire(&flight->leased());
+  } else {
+    flight->leased().Done();
+  }
+  core_->OnItemDone();
+  EndIfOver();
+}
+
+void AsyncWorkers::StandBy() {
+  {
+    MutexLock lock(&mu_);
+    standing_by_ = true;
+  }
+  // A change before that has not been noticed.
+  if (!core_->StandsBy() || core_->stopping().HasBeenNotified()) GoOn();
+}
+
+void AsyncWorkers::GoOn() {
+  {
+    MutexLock lock(&mu_);
+    if (!std::exchange(standing_by_, false)) return;
+  }
+  SubmitTask(executor_, [gate = gate_] {
+    const Gate::Pass pass(&gate->gate);  // Open, as in Acquire().
+    AsyncWorkers* const self = gate->workers;
+    if (!self->core_->StandsBy()) {
+      self->Acquire(nullptr);
+    } else if (self->core_->stopping().HasBeenNotified()) {
+      self->StopAcquiring();
+    } else {
+      self->StandBy();
+    }
+  });
+}
+
+void AsyncWorkers::StopAcquiring() {
+  {
+    MutexLock lock(&mu_);
+    acquiring_ = false;
+    stopped_acquiring_ = true;
+    not_acquiring_.SignalAll();
+  }
+  EndIfOver();
+}
+
+void AsyncWorkers::EndIfOver() {
+  {
+    MutexLock lock(&mu_);
+    if (!stopped_acquiring_ || acquiring_ || ended_ || !in_flight_.empty() ||
+        !cancelled_.empty()) {
+      return;
+    }
+    ended_ = true;
+  }
+  core_->OnWorkersEnded();
+}
+
+void AsyncWorkers::CancelAll() {
+  while (true) {
+    FlightPtr flight;
+    {
+      MutexLock lock(&mu_);
+      if (in_flight_.empty()) return;
+      flight = in_flight_.PopFront()->self_;
+      flight->cancelled_ = true;
+      cancelled_.PushBack(flight.get());
+    }
+    flight->Cancel();
+  }
+}
+
+void AsyncWorkers::Close() {
+  {
+    MutexLock lock(&mu_);
+    stopped_acquiring_ = true;
+    while (acquiring_) not_acquiring_.Wait(&mu_);
+  }
+  gate_->gate.Close();
+  {
+    MutexLock lock(&mu_);
+    while (ending_ > 0) none_ending_.Wait(&mu_);
+  }
+  CancelAll();
+  while (true) {
+    FlightPtr flight;
+    {
+      MutexLock lock(&mu_);
+      if (cancelled_.empty()) break;
+      flight = std::move(cancelled_.PopFront()->self_);
+    }
+    // The gate is closed, so this only makes the later completions do nothing.
+    flight->Complete(absl::Status(absl::StatusCode::kCancelled, ""));
+    flight->leased().GiveBack();
+  }
+  deadlines_ = nullptr;  // Blocks until no callback of OnCancel() runs.
+}
+
+}  // namespace workqueue::internal

@@ -1,0 +1,399 @@
+// Copyright 2026 The Workqueue Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+#include "workqueue/controller/internal/controller_core.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "workqueue/base/error_log.h"
+#include "workqueue/base/exceptions.h"
+#include "workqueue/base/printable.h"
+#include "workqueue/clock/clock.h"
+#include "workqueue/controller/controller_options.h"
+#include "workqueue/controller/internal/async_workers.h"
+#include "workqueue/controller/internal/leased_item.h"
+#include "workqueue/controller/internal/lifecycle.h"
+#include "workqueue/controller/metrics.h"
+#include "workqueue/controller/reconcile.h"
+#include "workqueue/failure_ledger.h"
+#include "workqueue/interfaces.h"
+#include "workqueue/log_sink.h"
+#include "workqueue/metrics.h"
+#include "workqueue/retry_after.h"
+
+namespace workqueue::internal {
+namespace {
+
+bool IsPowerOfTwo(unsigned int n) { return (n & (n - 1)) == 0; }
+
+// Call a function of `metric`, if it is not null. Drop an exception.
+template <typename Metric, typename F>
+void With(const Metric& metric, F act) {
+  if (metric != nullptr) TryCall([&] { act(*metric); });
+}
+void Inc(const std::unique_ptr<CounterMetric>& metric) {
+  With(metric, [](auto& m) { m.Inc(); });
+}
+void Inc(const std::unique_ptr<GaugeMetric>& metric) {
+  With(metric, [](auto& m) { m.Inc(); });
+}
+void Dec(const std::unique_ptr<GaugeMetric>& metric) {
+  With(metric, [](auto& m) { m.Dec(); });
+}
+
+}  // namespace
+
+struct ControllerCore::Metrics {
+  // Creates no metrics if `provider` is null.
+  Metrics(const std::string& controller, size_t workers,
+          ControllerMetricsProvider* provider) {
+    if (provider == nullptr) return;
+    success = provider->NewReconcileTotalMetric(controller, "success");
+    requeue_after =
+        provider->NewReconcileTotalMetric(controller, "requeue_after");
+    error = provider->NewReconcileTotalMetric(controller, "error");
+    errors = provider->NewReconcileErrorsMetric(controller);
+    terminal_errors = provider->NewTerminalReconcileErrorsMetric(controller);
+    panics = provider->NewReconcilePanicsMetric(controller);
+    timeouts = provider->NewReconcileTimeoutsMetric(controller);
+    time = provider->NewReconcileTimeMetric(controller);
+    max_concurrent = provider->NewMaxConcurrentReconcilesMetric(controller);
+    active_workers = provider->NewActiveWorkersMetric(controller);
+    retries = provider->NewReconcileRetriesMetric(controller);
+    active_retries = provider->NewActiveRetriesMetric(controller);
+    running_sources = provider->NewRunningSourcesMetric(controller);
+    With(max_concurrent,
+         [workers](auto& m) { m.Set(static_cast<double>(workers)); });
+  }
+
+  std::unique_ptr<CounterMetric> success;
+  std::unique_ptr<CounterMetric> requeue_after;
+  std::unique_ptr<CounterMetric> error;
+  std::unique_ptr<CounterMetric> errors;
+  std::unique_ptr<CounterMetric> terminal_errors;
+  std::unique_ptr<CounterMetric> panics;
+  std::unique_ptr<CounterMetric> timeouts;
+  std::unique_ptr<HistogramMetric> time;
+  std::unique_ptr<SettableGaugeMetric> max_concurrent;
+  std::unique_ptr<GaugeMetric> active_workers;
+  std::unique_ptr<CounterMetric> retries;
+  std::unique_ptr<GaugeMetric> active_retries;
+  std::unique_ptr<GaugeMetric> running_sources;
+  std::unique_ptr<CounterMetric> parked_total;  // without a ledger
+};
+
+ControllerCore::ControllerCore(const ControllerOptionsBase& options,
+                               const GivenOptions& given,
+                               std::shared_ptr<AsyncWorkers> async_workers,
+                               std::function<int64_t()> term)
+    : Lifecycle(options, given),
+      term_(std::move(term)),
+      log_sink_(options.log_sink),
+      reconcile_timeout_(options.reconcile_timeout),
+      max_concurrent_reconciles_(given.reconcile_async ? options.max_in_flight
+                                                       : options.workers),
+      limits_(options.failures),
+      shared_(given.shared),
+      queue_errors_("controller", name(), log_sink_, clock()),
+      metrics_provider_(name().empty() ? nullptr : options.metrics_provider),
+      metrics_(std::make_unique<Metrics>(name(), max_concurrent_reconciles_,
+                                         metrics_provider_)),
+      timed_(reconcile_timeout_ < absl::InfiniteDuration() ||
+             metrics_provider_ != nullptr),
+      async_workers_(std::move(async_workers)) {
+  if (async_workers_ != nullptr) {
+    async_workers_->SetCore(this);
+    shared_name_ = std::make_shared<const std::string>(name());
+  }
+  if (shared_ && limits_.parks() && metrics_provider_ != nullptr) {
+    metrics_->parked_total = metrics_provider_->NewParkedTotalMetric(name());
+  }
+}
+
+ControllerCore::~ControllerCore() = default;
+
+void ControllerCore::End() {
+  Join();
+  if (async_workers_ != nullptr) async_workers_->Close();
+}
+
+FailureLedgerMetrics ControllerCore::NewLedgerMetrics() const {
+  FailureLedgerMetrics metrics;
+  if (!limits_.parks() || metrics_provider_ == nullptr) return metrics;
+  metrics.parked = metrics_provider_->NewParkedItemsMetric(name());
+  metrics.parked_total = metrics_provider_->NewParkedTotalMetric(name());
+  return metrics;
+}
+
+void ControllerCore::StartAsync() { async_workers_->Start(); }
+
+void ControllerCore::OnAbandoning() { async_workers_->CancelAll(); }
+
+bool ControllerCore::ReconcilesThisThread() const {
+  return async_workers_->RunsThisThread();
+}
+
+void ControllerCore::LookAtTerm() {
+  WakeWorkers();
+  if (async_workers_ != nullptr) async_workers_->GoOn();
+}
+
+void ControllerCore::RecordSourceStart() const {
+  Inc(metrics_->running_sources);
+}
+
+void ControllerCore::RecordSourceEnd() const { Dec(metrics_->running_sources); }
+
+Reconciliation::Info ControllerCore::InfoOf(LeasedItem& item) {
+  const int64_t term = term_ == nullptr ? 0 : term_();
+  const absl::Time begun_at = NowIfTimed();
+  int failures = 0;
+  Try("counting the failures of", item, [&] { failures = item.Failures(); });
+  const int64_t token = item.token();
+  return {shared_name_,
+          clock(),
+          begun_at,
+          begun_at + reconcile_timeout_,
+          item.priority(),
+          failures,
+          token != 0 ? token : term,
+          term};
+}
+
+void ControllerCore::WorkWith(LeasedItem& item) {
+  while (AwaitTerm([this] { return StandsBy(); })) {
+    const absl::Status acquired =
+        CatchAsStatus([&item] { return item.Acquire(); });
+    if (absl::IsCancelled(acquired)) return;
+    if (!acquired.ok()) {
+      queue_errors_.Write([] { return "acquiring an item"; }, acquired);
+      if (abandoning().HasBeenNotified()) return;
+      AwaitRetry(abandoning());
+      continue;
+    }
+    if (abandoning().HasBeenNotified()) {
+      item.GiveBack();
+      return;
+    }
+    if (StandsBy()) {
+      item.GiveBack();
+      continue;
+    }
+    if (ShouldProcess(item)) Reconcile(item);
+    item.Done();
+    OnItemDone();
+  }
+}
+
+void ControllerCore::Reconcile(LeasedItem& item) {
+  const Reconciliation::Info info = InfoOf(item);
+  const auto lost = [&] { return item.lost() || HasLostTerm(info.term); };
+  const ReconcileContext context = {
+      name(),        clock(),       abandoning(), info.clock_deadline,
+      info.priority, info.failures, info.token,   lost};
+  OnBegin(item);
+  bool threw = true;
+  const absl::StatusOr<ReconcileResult> result = CatchAsStatus([&] {
+    absl::StatusOr<ReconcileResult> returned = item.Reconcile(context);
+    threw = false;
+    return returned;
+  });
+  const AfterReconcile after = OnEnd(item, info, threw, result);
+  if (!TryEnd(item, after)) RetryEnd(item, after);
+}
+
+void ControllerCore::OnBegin(LeasedItem& item) const {
+  Inc(metrics_->active_workers);
+  if (!item.is_retry()) return;
+  Inc(metrics_->retries);
+  Inc(metrics_->active_retries);
+}
+
+AfterReconcile ControllerCore::OnEnd(
+    LeasedItem& item, const Reconciliation::Info& info, bool threw,
+    const absl::StatusOr<ReconcileResult>& result) {
+  const absl::Time end = NowIfTimed();
+  Dec(metrics_->active_workers);
+  if (item.is_retry()) Dec(metrics_->active_retries);
+  With(metrics_->time, [&](auto& m) {
+    // The clock may have gone back.
+    m.Observe(absl::ToDoubleSeconds(
+        std::max(end - info.begun_at, absl::ZeroDuration())));
+  });
+  if (threw) Inc(metrics_->panics);
+  if (end >= info.clock_deadline) Inc(metrics_->timeouts);
+  return result.ok()
+             ? HandleSuccess(item, *result)
+             : HandleError(item, info.term, result.status(), info.failures + 1);
+}
+
+AfterReconcile ControllerCore::HandleError(LeasedItem& item, int64_t term,
+                                           const absl::Status& error,
+                                           int failures) {
+  const bool terminal = IsTerminalError(error);
+  if (!terminal && (abandoning().HasBeenNotified() || HasLostTerm(term))) {
+    return {std::nullopt, /*give_back=*/true};
+  }
+  Inc(metrics_->error);
+  Inc(metrics_->errors);
+  if (terminal) Inc(metrics_->terminal_errors);
+  if (!terminal && shared_) {
+    AfterReconcile after;
+    after.failed = error;
+    return after;
+  }
+  bool parked = false;
+  const std::optional<absl::Duration> asked = RetryAfterOf(error);
+  std::optional<absl::Duration> delay;
+  if (!terminal) {
+    Try("recording the failure of", item,
+        [&] { parked = item.RecordFailure(error); });
+  }
+  if (!terminal && !parked) {
+    Try("choosing the delay of", item,
+        [&] { delay = item.ChooseDelay(asked); });
+  }
+  LogFailure([&item] { return item.Describe(); }, failures, error, terminal,
+             parked, delay);
+  if (terminal || parked) return ForgetAfter(item);
+  AddOptions again;
+  again.after = delay.value_or(absl::ZeroDuration());
+  again.rate_limited = !delay.has_value();
+  again.retry_after = asked;
+  again.priority = item.priority();
+  again.retry = true;
+  return {again};
+}
+
+AfterReconcile ControllerCore::HandleSuccess(LeasedItem& item,
+                                             const ReconcileResult& result) {
+  AfterReconcile after;
+  if (!result.not_now) {
+    after = ForgetAfter(item);
+    if (result.requeue_after == absl::ZeroDuration()) {
+      Inc(metrics_->success);
+      return after;
+    }
+  }
+  Inc(metrics_->requeue_after);
+  if (result.requeue_after == absl::ZeroDuration()) {
+    return {std::nullopt, /*give_back=*/true};
+  }
+  AddOptions again;
+  again.after = result.requeue_after;
+  again.priority = result.priority.value_or(item.priority());
+  after.add_again = again;
+  return after;
+}
+
+AfterReconcile ControllerCore::ForgetAfter(LeasedItem& item) {
+  AfterReconcile after;
+  if (shared_) {
+    after.forget = item.Failures() > 0;
+  } else {
+    Try("forgetting the failures of", item, [&item] { return item.Forget(); });
+  }
+  return after;
+}
+
+bool ControllerCore::ShouldProcess(LeasedItem& item) {
+  bool should = true;
+  Try("looking up the failures of", item,
+      [&] { should = item.ShouldProcess(); });
+  return should;
+}
+
+bool ControllerCore::TryFail(LeasedItem& item, const absl::Status& error) {
+  const std::string described = item.Describe();  // while the lease lasts
+  const int before = item.Failures();
+  const std::optional<absl::Duration> asked = RetryAfterOf(error);
+  LeasedItem::FailOutcome outcome;
+  const bool counted = Try("counting the failure of", item, [&] {
+    const auto failed = item.Fail(error, asked);
+    if (failed.ok()) outcome = *failed;
+    return failed.status();
+  });
+  if (!counted) return false;
+  if (outcome.parked) Inc(metrics_->parked_total);
+  LogFailure([&described] { return described; },
+             outcome.lost ? before + 1 : outcome.failures, error,
+             /*terminal=*/false, outcome.parked, asked);
+  return true;
+}
+
+bool ControllerCore::TryEnd(LeasedItem& item, const AfterReconcile& after) {
+  if (after.give_back) {
+    item.GiveBack();
+    return true;
+  }
+  const bool over =
+      (!after.forget || Try("forgetting the failures of", item,
+                            [&item] { return item.Forget(); })) &&
+      (after.failed.ok() || TryFail(item, after.failed)) &&
+      (!after.add_again.has_value() ||
+       Try("adding again", item, [&] { return item.Add(*after.add_again); }));
+  if (over || !stopping().HasBeenNotified()) return over;
+  // A queue in memory will be closed, and drops the item anyway. Elsewhere
+  // another process tries again, or the lease expires.
+  if (shared_) item.GiveBack();
+  return true;
+}
+
+void ControllerCore::RetryEnd(LeasedItem& item, const AfterReconcile& after) {
+  do {
+    AwaitRetry(stopping());
+  } while (!TryEnd(item, after));
+}
+
+void ControllerCore::LogFailure(absl::FunctionRef<std::string()> item,
+                                int failures, const absl::Status& error,
+                                bool terminal, bool parked,
+                                std::optional<absl::Duration> retry_after) {
+  if (log_sink_ == nullptr) return;
+  if (!terminal && !parked &&
+      !IsPowerOfTwo(static_cast<unsigned int>(failures))) {
+    failure_limit_.LeaveOut();
+    return;
+  }
+  // The clock, the item and the sink are the user's and may throw.
+  TryCall([&] {
+    const std::optional<int64_t> left_out =
+        failure_limit_.Admit(clock()->TimeNow());
+    if (!left_out.has_value()) return;
+    const std::string printed_item = item();
+    const std::string message =
+        absl::StrCat(queue_errors_.who(), ": reconciling ", printed_item,
+                     terminal ? ", for the last time"
+                     : parked ? ", and parking it"
+                              : "",
+                     " (failures: ", failures,
+                     "): ", Printable(StatusText(error), kPrintedErrorBytes),
+                     LeftOut(*left_out));
+    ReconcileFailure failure;
+    failure.controller = name();
+    failure.item = printed_item;
+    failure.failures = failures;
+    failure.error = error;
+    failure.terminal = terminal;
+    failure.parked = parked;
+    failure.retry_after = retry_after;
+    failure.left_out = *left_out;
+    failure.message = message;
+    log_sink_->LogFailure(failure);
+  });
+}
+
+}  // namespace workqueue::internal
