@@ -40,19 +40,17 @@ inline constexpr SlabId kNoSlabId = std::numeric_limits<SlabId>::max();
 //
 // But a few objects that remain after a peak may keep many chunks, and large
 // arrays that are indexed by id. An owner that can give objects other addresses
-// and ids prevents this by compaction: it moves one object at a time.
+// and ids prevents this by compaction: after a deletion, it may move one
+// object.
 //
 //     slab.Delete(id);
-//     if (slab.CompactionDue()) {
-//       const SlabId from = slab.NextToMove();
-//       if (from != kNoSlabId) {
-//         const SlabId to = slab.NextId();
-//         slab.New(std::move(slab[from]));
-//         ...  // replace `from` by `to` everywhere
-//         slab.Delete(from);
-//       }
-//       ...  // free memory for ids from slab.id_limit() on
-//     }
+//     const bool compacted = slab.CompactIfDue([&](SlabId from) {
+//       const SlabId to = slab.NextId();
+//       slab.New(std::move(slab[from]));
+//       ...  // replace `from` by `to` everywhere
+//       slab.Delete(from);
+//     });
+//     if (compacted) ...  // free memory for ids from slab.id_limit() on
 //
 // `Clear()` and `ForEach()` take time proportional to the number of chunks.
 // Every other operation takes amortized constant time: at most one of 64 visits
@@ -128,32 +126,26 @@ class Slab {
     }
   }
 
-  // Returns whether, after a `Delete()`, the owner should call `NextToMove()`,
-  // and free memory for ids from `id_limit()` on. Returns true after every 32nd
-  // deletion, and after the last one of a peak.
+  // Returns whether the next `CompactIfDue()` does something.
   bool CompactionDue() const { return until_compaction_ <= 0; }
 
-  // If more than a fifth of the ids below `id_limit()` is unused, and more than
-  // those of a few chunks, returns the id of an object. The owner should then
-  // replace the object by a new one, whose id is smaller and whose storage has
-  // been allocated. The owner may refuse; the next calls return the ids of
-  // other objects. Otherwise returns `kNoSlabId`. Throws nothing.
+  // Call this after `Delete()`. Does nothing and returns false, except after
+  // every 32nd deletion, and after the last one of a peak.
+  //
+  // If more than a fifth of the ids below `id_limit()` is then unused, and more
+  // than those of a few chunks, calls `move(id)` with the id of an object.
+  // `move` should replace the object by a new one, whose id is smaller and
+  // whose storage has been allocated. It may refuse; the next calls are for
+  // other objects. Throws nothing if `move` does not.
   //
   // While objects are only deleted, one that moved would probably be deleted
   // soon. So objects move only if new objects have been made since ids became
   // unused, or if most ids are unused.
-  SlabId NextToMove() {
-    constexpr size_t kSpare = kSpareChunks * kChunkSize;
-    until_compaction_ = kDeletionsPerMove;
-    if (id_limit() <= size_ + size_ / 4 + kSpare) {
-      made_ = 0;
-      return kNoSlabId;
-    }
-    if (made_ < kDeletionsPerMove && id_limit() <= 16 * size_ + kSpare) {
-      return kNoSlabId;
-    }
-    made_ -= std::min(made_, kDeletionsPerMove);
-    return FindToMove();
+  template <typename F>
+  bool CompactIfDue(F move) {
+    if (ABSL_PREDICT_TRUE(!CompactionDue())) return false;
+    Compact(move);
+    return true;
   }
 
   // Destroys all objects, and frees the memory.
@@ -283,6 +275,27 @@ class Slab {
     while (chunks_[num_chunks_ - 1] == nullptr) --num_chunks_;
     chunks_.Shrink(num_chunks_);
     with_room_.Truncate(num_chunks_);
+  }
+
+  template <typename F>
+  ABSL_ATTRIBUTE_NOINLINE void Compact(F move) {
+    const SlabId id = NextToMove();
+    if (id != kNoSlabId) move(id);
+  }
+
+  // Returns the id of an object to move; `kNoSlabId` if none should move.
+  SlabId NextToMove() {
+    constexpr size_t kSpare = kSpareChunks * kChunkSize;
+    until_compaction_ = kDeletionsPerMove;
+    if (id_limit() <= size_ + size_ / 4 + kSpare) {
+      made_ = 0;
+      return kNoSlabId;
+    }
+    if (made_ < kDeletionsPerMove && id_limit() <= 16 * size_ + kSpare) {
+      return kNoSlabId;
+    }
+    made_ -= std::min(made_, kDeletionsPerMove);
+    return FindToMove();
   }
 
   // Returns the id of the next object to move; `kNoSlabId` if none is found

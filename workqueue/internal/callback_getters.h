@@ -161,14 +161,13 @@ class CallbackGetters {
   void Remove(Getter* getter) {
     if (!getter->woken) waiting_.Remove(getter);
     getters_.Delete(getter);
-    if (!getters_.CompactionDue()) return;
-    // One that has been woken keeps its slot, which the executor knows.
-    Getter* const from = getters_.NextToMove();
-    if (from == nullptr || from->woken) return;
-    Getter* const moved = getters_.Move(from);
-    if (moved == nullptr) return;
-    waiting_.ReplaceByCopy(moved);
-    getters_.Delete(from);
+    getters_.CompactIfDue(
+        [this](Getter* from, Getter* to) {
+          waiting_.ReplaceByCopy(to);
+          getters_.Delete(from);
+        },
+        // One that has been woken keeps its slot, which the executor knows.
+        [](const Getter& g) { return !g.woken; });
   }
 
  private:

@@ -489,7 +489,13 @@ class QueueCore : public Order::QueueInterface,
   // Erases `entry`. May move another entry to another address.
   void Erase(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     entries_.Erase(entry);
-    if (ABSL_PREDICT_FALSE(entries_.CompactionDue())) Compact();
+    Entry* moved = nullptr;
+    const auto on_move = [&moved](Entry* it, SlabId) { moved = it; };
+    const auto may_move = [](const Entry& it) {
+      // A lease knows the address, too.
+      return !it.processing && !it.KnownToOrdering();
+    };
+    if (entries_.CompactIfDue(on_move, may_move)) OnCompaction(moved);
   }
 
   // Frees memory that the entries do not need. The address of `moved`, which is
@@ -565,16 +571,6 @@ class QueueCore : public Order::QueueInterface,
 
   ABSL_ATTRIBUTE_NOINLINE bool Push(const T& item, size_t hash) {
     return ring_.TryPush({item, hash, TimeOfAdd()});
-  }
-
-  // Frees memory that the present entries do not need. May move an entry that
-  // is not being processed: a lease has the address of its entry. Throws
-  // nothing.
-  ABSL_ATTRIBUTE_NOINLINE void Compact() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    Entry* const entry = entries_.NextToMove();
-    const bool may_move =
-        entry != nullptr && !entry->processing && !entry->KnownToOrdering();
-    OnCompaction(may_move ? entries_.Move(entry) : nullptr);
   }
 
   // Lets additions be pushed, unless a thread blocks in the queue or its
