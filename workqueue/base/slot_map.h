@@ -76,7 +76,7 @@ class SlotMap {
   }
 
   // Returns whether `a` was made before `b`.
-  static bool IsOlder(const Entry* a, const Entry* b) {
+  static bool IsOlder(const SlotMapEntry* a, const SlotMapEntry* b) {
     return a->id_ < b->id_;
   }
 
