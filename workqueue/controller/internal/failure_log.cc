@@ -14,7 +14,6 @@
 #include "absl/time/time.h"
 #include "workqueue/base/error_log.h"
 #include "workqueue/base/exceptions.h"
-#include "workqueue/base/log.h"
 #include "workqueue/base/printable.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/log_sink.h"
