@@ -15,6 +15,8 @@
 
 namespace workqueue::internal {
 
+class QueueState;
+
 // The maximum number of woken threads and callbacks of a queue that are on
 // their way at a time.
 inline constexpr size_t kMaxWoken = 4;
@@ -28,25 +30,6 @@ struct CallbackGetter : SlotMapEntry, IntrusiveLink<CallbackGetter> {
   bool woken = false;
 };
 
-// CallbackRunner
-//
-// The part of a queue that runs a callback that has been woken. A thread may
-// call `Run()` while the destructor of the queue runs on another thread. So
-// `Run()` calls a pointer: a virtual call would race with the destructor.
-class CallbackRunner {
- public:
-  using Function = void (*)(CallbackRunner* self, SlabId getter);
-
-  explicit CallbackRunner(Function run) : run_(run) {}
-
-  // Called once for each wake-up, on a thread that the executor chooses. The
-  // queue exists until then.
-  void Run(SlabId getter) { run_(this, getter); }
-
- private:
-  const Function run_;
-};
-
 // CallbackWakeUp
 //
 // A callback whose queue has an item for it.
@@ -55,7 +38,7 @@ struct CallbackWakeUp {
   void Send() const;
 
   Executor* executor;
-  CallbackRunner* queue;
+  QueueState* queue;
   SlabId getter;
 };
 

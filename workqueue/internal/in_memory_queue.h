@@ -31,6 +31,7 @@
 #include "workqueue/internal/lease_access.h"
 #include "workqueue/internal/queue_core.h"
 #include "workqueue/internal/queue_metrics.h"
+#include "workqueue/internal/queue_state.h"
 #include "workqueue/lease.h"
 #include "workqueue/lease_batch.h"
 #include "workqueue/log_sink.h"
@@ -197,7 +198,7 @@ class InMemoryQueue : public QueueCore<T, Order, Hash, Eq>,
   InMemoryQueue(absl::string_view name, MetricsProvider* metrics_provider,
                 LogSink* log_sink, const QueueClock& clock, Args&&... order)
       : Core(
-            [](CallbackRunner* self, SlabId getter) {
+            [](QueueState* self, SlabId getter) {
               static_cast<InMemoryQueue*>(self)->RunCallback(getter);
             },
             name, metrics_provider, log_sink, clock,

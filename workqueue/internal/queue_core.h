@@ -168,7 +168,7 @@ class QueueCore : public Order::QueueInterface, protected QueueState {
   // `run_callback` and the next four parameters are those of `QueueState`.
   // `order` are the arguments of the constructor of `Order`.
   template <typename... Args>
-  QueueCore(CallbackRunner::Function run_callback, absl::string_view name,
+  QueueCore(RunCallbackFunction run_callback, absl::string_view name,
             MetricsProvider* metrics_provider, LogSink* log_sink,
             const QueueClock& clock, Args&&... order)
       : QueueState(run_callback, name, metrics_provider, log_sink, clock,

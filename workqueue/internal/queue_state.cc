@@ -33,12 +33,11 @@ absl::Status ShuttingDownError() {
   return absl::CancelledError("the queue is shutting down");
 }
 
-QueueState::QueueState(CallbackRunner::Function run_callback,
-                       absl::string_view name,
+QueueState::QueueState(RunCallbackFunction run_callback, absl::string_view name,
                        MetricsProvider* metrics_provider, LogSink* log_sink,
                        const QueueClock& clock, bool has_priorities)
-    : CallbackRunner(run_callback),
-      errors_("queue", name, log_sink, clock.clock()),
+    : errors_("queue", name, log_sink, clock.clock()),
+      run_callback_(run_callback),
       clock_(clock.clock()),
       is_clock_real_(clock_ == Clock::GetRealClock()),
       metrics_(QueueMetrics::Create(name, metrics_provider, clock_,

@@ -18,6 +18,7 @@
 #include "absl/time/time.h"
 #include "workqueue/base/error_log.h"
 #include "workqueue/base/intrusive_list.h"
+#include "workqueue/base/slab.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/steady_time.h"
 #include "workqueue/internal/callback_getters.h"
@@ -50,15 +51,23 @@ absl::Status ShuttingDownError();
 // A thread blocks until an item is ready, or until the queue is drained. This
 // class does not know the items. The derived class passes functions that tell
 // whether the condition holds; they are called with the lock held.
-class QueueState : protected CallbackRunner {
+class QueueState {
  public:
   QueueState(const QueueState&) = delete;
   QueueState& operator=(const QueueState&) = delete;
 
+  // Runs the callback of `getter`, which has been woken. Called once for each
+  // wake-up, on a thread that the executor chooses. The queue exists until
+  // then, but another thread may run its destructor. So this calls a pointer: a
+  // virtual call would race with the destructor.
+  void RunCallback(SlabId getter) { run_callback_(this, getter); }
+
  protected:
-  // `run_callback` runs a callback that has been woken. `name`,
-  // `metrics_provider`, `log_sink` and `clock` are those of `QueueOptions`.
-  QueueState(CallbackRunner::Function run_callback, absl::string_view name,
+  using RunCallbackFunction = void (*)(QueueState* self, SlabId getter);
+
+  // `run_callback` does what `RunCallback()` does. `name`, `metrics_provider`,
+  // `log_sink` and `clock` are those of `QueueOptions`.
+  QueueState(RunCallbackFunction run_callback, absl::string_view name,
              MetricsProvider* metrics_provider, LogSink* log_sink,
              const QueueClock& clock, bool has_priorities);
   ~QueueState();
@@ -172,6 +181,7 @@ class QueueState : protected CallbackRunner {
   // must end. They leave the list themselves.
   void SignalGetters() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
+  const RunCallbackFunction run_callback_;
   // Calls the function of `StartReports()`; null without metrics.
   std::unique_ptr<Ticker> ticker_;
 
