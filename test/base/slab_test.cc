@@ -20,7 +20,7 @@
 #include "gtest/gtest.h"
 #include "test/base/counted_heap.h"
 #include "test/base/fragile_key.h"
-#include "workqueue/base/shrink.h"
+#include "workqueue/base/segmented_array.h"
 
 namespace workqueue {
 namespace internal::slab_test {

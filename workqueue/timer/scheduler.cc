@@ -23,7 +23,7 @@
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/base/printable.h"
 #include "workqueue/base/slab.h"
-#include "workqueue/base/thread_name.h"
+#include "workqueue/base/worker_pool.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
 
