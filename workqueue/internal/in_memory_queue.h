@@ -56,34 +56,18 @@ class InMemoryQueue : public QueueCore<T, Order, Hash, Eq>,
   using typename Core::Lock;
   using typename Core::MutexLock;
   // Names of a base that depends on `T` must be declared.
-  using Core::AfterWait;
   using Core::ApplyPushed;
-  using Core::AwaitDrained;
   using Core::AwaitItem;
-  using Core::AwaitNobodyBlocks;
-  using Core::BeginDestruction;
-  using Core::BeginDrain;
   using Core::callbacks_;
   using Core::clock_;
   using Core::CoarseNow;
-  using Core::DieOfLeases;
-  using Core::EndDrains;
-  using Core::entries_;
   using Core::errors_;
-  using Core::Finish;
-  using Core::HandOut;
-  using Core::Idle;
   using Core::IsShuttingDown;
-  using Core::ItemReady;
   using Core::metrics_;
   using Core::mu_;
-  using Core::MustWait;
   using Core::order_;
   using Core::processing_;
-  using Core::Report;
   using Core::ring_;
-  using Core::StartReports;
-  using Core::StopReports;
   using Core::woken_getters_;
 
  public:
@@ -110,7 +94,7 @@ class InMemoryQueue : public QueueCore<T, Order, Hash, Eq>,
     LeaseAccess::PushBack(&leases, LeaseAccess::Make<T>(this, LeaseNext(now)));
     // If an exception is thrown now, the batch has the leases acquired so far.
     TryCall([&, this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      while (leases.size() < max && ItemReady()) {
+      while (leases.size() < max && this->ItemReady()) {
         LeaseAccess::PushBack(&leases,
                               LeaseAccess::Make<T>(this, LeaseNext(now)));
       }
@@ -175,15 +159,15 @@ class InMemoryQueue : public QueueCore<T, Order, Hash, Eq>,
       Lock lock(this);  // Its end wakes callbacks.
       BeginShutDown();
       if (!drain.has_value()) {
-        EndDrains();
+        this->EndDrains();
         return false;
       }
-      begun = BeginDrain();
+      begun = this->BeginDrain();
     }
     MutexLock lock(&mu_);
-    return AwaitDrained(begun, *drain, [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      return Idle();
-    });
+    return this->AwaitDrained(
+        begun, *drain,
+        [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return this->Idle(); });
   }
   void Close() override {
     Lock lock(this);
@@ -203,18 +187,18 @@ class InMemoryQueue : public QueueCore<T, Order, Hash, Eq>,
             },
             name, metrics_provider, log_sink, clock,
             std::forward<Args>(order)...) {
-    StartReports([this] { ReportProgress(); }, name, clock);
+    this->StartReports([this] { ReportProgress(); }, name, clock);
   }
   // Shuts the queue down, and blocks until no call blocks in it. The blocked
   // calls return no item.
   ~InMemoryQueue() override {
     {
       Lock lock(this);
-      BeginDestruction();
+      this->BeginDestruction();
     }
-    AwaitNobodyBlocks();
+    this->AwaitNobodyBlocks();
     CheckNoLeases();
-    StopReports();
+    this->StopReports();
   }
 
   // Refuses items from now on. `OnShutDown()` is called with the lock held: a
@@ -245,7 +229,7 @@ class InMemoryQueue : public QueueCore<T, Order, Hash, Eq>,
         });
     if (!in_order) {
       snapshot->queued.clear();
-      entries_.ForEach([snapshot, max](const Entry& entry) {
+      this->entries_.ForEach([snapshot, max](const Entry& entry) {
         if (entry.dirty && !entry.processing && snapshot->queued.size() < max) {
           CopyQueued(snapshot, entry);
         }
@@ -302,7 +286,7 @@ class InMemoryQueue : public QueueCore<T, Order, Hash, Eq>,
       Lock lock(this);
       Getter* const getter = getters_by_slot_->At(slot);
       if (getter->callback != nullptr) {
-        if (MustWait(order_.next())) {
+        if (this->MustWait(order_.next())) {
           WaitAgain(getter);  // Another thread has taken the item.
           --woken_getters_;
           return;
@@ -310,7 +294,7 @@ class InMemoryQueue : public QueueCore<T, Order, Hash, Eq>,
         lease = CatchAsStatus(
             [this]()
                 ABSL_NO_THREAD_SAFETY_ANALYSIS -> absl::StatusOr<Lease<T>> {
-                  absl::Status status = AfterWait(order_.next());
+                  absl::Status status = this->AfterWait(order_.next());
                   if (!status.ok()) return status;
                   return LeaseAccess::Make<T>(this, LeaseNext(CoarseNow()));
                 });
@@ -365,7 +349,7 @@ class InMemoryQueue : public QueueCore<T, Order, Hash, Eq>,
     entry->dirty = true;
     order_.GiveBack(entry, added_again);
     if (metrics_ == nullptr) return;
-    Report("the return", entry, [&] {
+    this->Report("the return", entry, [&] {
       metrics_->OnGiveBack(entry->times, entry->priority(), added_priority);
     });
   }
@@ -377,7 +361,7 @@ class InMemoryQueue : public QueueCore<T, Order, Hash, Eq>,
     if (end == LeaseEnd::kGivenBack) {
       GiveBack(entry);
     } else {
-      Finish(entry);
+      this->Finish(entry);
     }
   }
 
@@ -405,7 +389,7 @@ class InMemoryQueue : public QueueCore<T, Order, Hash, Eq>,
   // instructions.
   ABSL_ATTRIBUTE_ALWAYS_INLINE Entry* LeaseNext(CompactTime now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    Entry* const entry = HandOut(now, [](const Entry&) {});
+    Entry* const entry = this->HandOut(now, [](const Entry&) {});
     entry->leased = true;
     return entry;
   }
@@ -421,7 +405,7 @@ class InMemoryQueue : public QueueCore<T, Order, Hash, Eq>,
       if (!entry->leased) continue;
       if (leases++ == 0) leased = entry;
     }
-    if (leases > 0) DieOfLeases(leases, DescribeItem(leased->item()));
+    if (leases > 0) this->DieOfLeases(leases, DescribeItem(leased->item()));
   }
 
   // Reports the work in progress.
