@@ -385,14 +385,10 @@ class DelayingQueue final
     }
     MutexLock lock(&mu_);
     absl::Time next = waiting_.NextWake();
-    if (!took_in_all) {
-      next = std::min(next, now + internal::RetryDelay());
-      add_channel_.StallUntil(next);
-      return next;
-    }
+    if (!took_in_all) next = std::min(next, now + internal::RetryDelay());
     // An exception in another thread may have left some to be taken in.
-    if (!received_.empty()) return absl::InfinitePast();
-    return add_channel_.SleepUntil(next) ? next : absl::InfinitePast();
+    const bool may_sleep = add_channel_.SleepUntil(next) && received_.empty();
+    return may_sleep || !took_in_all ? next : absl::InfinitePast();
   }
 
   // Takes in the additions so far. If something throws, the next call takes in

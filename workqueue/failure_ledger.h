@@ -15,7 +15,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/base/optimization.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_set.h"
@@ -29,6 +28,7 @@
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/base/node_hash_set.h"
 #include "workqueue/base/printable.h"
+#include "workqueue/base/slab.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/failures.h"
 #include "workqueue/interfaces.h"
@@ -256,12 +256,11 @@ class FailureLedger {
     ListOf(entry).Remove(entry);
     if (entry->unparking != nullptr) entry->unparking->entry = nullptr;
     entries_.Erase(entry);
-    if (ABSL_PREDICT_FALSE(entries_.CompactionDue())) {
-      if (Entry* const from = entries_.NextToMove()) {
-        Entry* const moved = entries_.Move(from);
-        ListOf(moved).ReplaceByCopy(moved);
-        if (moved->unparking != nullptr) moved->unparking->entry = moved;
-      }
+    Entry* moved = nullptr;
+    entries_.CompactIfDue([&](Entry* it, internal::SlabId) { moved = it; });
+    if (moved != nullptr) {
+      ListOf(moved).ReplaceByCopy(moved);
+      if (moved->unparking != nullptr) moved->unparking->entry = moved;
     }
     UpdateNumbers();
   }

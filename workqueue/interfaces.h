@@ -489,8 +489,9 @@ class Interface {
 
   // Returns OK if the queue does its work, as far as this object knows. A queue
   // whose items live elsewhere otherwise returns the error of its last request,
-  // with the time since when there was no answer. Does not block. A queue in
-  // memory does its work.
+  // with the time since when there was no answer, or says which settings there
+  // may lose items, if its options do not allow that. Does not block. A queue
+  // in memory does its work.
   virtual absl::Status Healthy() const { return absl::OkStatus(); }
 
   // Returns the clock on which this object measures timeouts and delays. Never

@@ -25,8 +25,8 @@
 #include "workqueue/base/indexed_heap.h"
 #include "workqueue/base/wake_time.h"
 #include "workqueue/interfaces.h"
+#include "workqueue/internal/in_memory_queue.h"
 #include "workqueue/internal/priority_order.h"
-#include "workqueue/internal/queue_core.h"
 #include "workqueue/internal/queue_metrics.h"
 #include "workqueue/internal/snapshot_order.h"
 #include "workqueue/internal/ticker.h"
@@ -123,7 +123,7 @@ struct PriorityQueueOptions {
 template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
           typename Eq = typename absl::flat_hash_set<T>::key_equal>
 class PriorityQueue final
-    : public internal::QueueCore<T, internal::PriorityOrder<T>, Hash, Eq>,
+    : public internal::InMemoryQueue<T, internal::PriorityOrder<T>, Hash, Eq>,
       private WaitingLoop::Client {
  public:
   explicit PriorityQueue(PriorityQueueOptions<T> options = {})
@@ -234,7 +234,7 @@ class PriorityQueue final
   }
 
  private:
-  using Core = internal::QueueCore<T, internal::PriorityOrder<T>, Hash, Eq>;
+  using Core = internal::InMemoryQueue<T, internal::PriorityOrder<T>, Hash, Eq>;
   using typename Core::Entry;
   using typename Core::Lock;
   using typename Core::MutexLock;
@@ -524,6 +524,10 @@ class PriorityQueue final
 
 // Instantiated in string_queues.cc.
 extern template class internal::QueueCore<
+    std::string, internal::PriorityOrder<std::string>,
+    absl::flat_hash_set<std::string>::hasher,
+    absl::flat_hash_set<std::string>::key_equal>;
+extern template class internal::InMemoryQueue<
     std::string, internal::PriorityOrder<std::string>,
     absl::flat_hash_set<std::string>::hasher,
     absl::flat_hash_set<std::string>::key_equal>;

@@ -16,7 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "workqueue/interfaces.h"
-#include "workqueue/internal/queue_core.h"
+#include "workqueue/internal/in_memory_queue.h"
 #include "workqueue/internal/queue_order.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/metrics.h"
@@ -90,7 +90,8 @@ struct QueueOptions {
 // If threads contend for the lock of the queue, an `Add()` may leave its item
 // to the thread that holds the lock. It does so only in a queue without an
 // ordering, if neither moving nor comparing a `T` can throw, and if a `T` has
-// at most 256 bytes. Every later call of any thread sees the item. If a metric
+// at most 256 bytes. Every later call of any thread sees the item,
+// unless there is no memory for it. If a metric
 // throws while another thread adds the item, the exception is logged, and the
 // item is added. The queue keeps the memory for this, 18 KB at most, until it
 // is destroyed.
@@ -98,10 +99,11 @@ struct QueueOptions {
 // Thread-safe.
 template <typename T, typename Hash = typename absl::flat_hash_set<T>::hasher,
           typename Eq = typename absl::flat_hash_set<T>::key_equal>
-class Queue : public internal::QueueCore<T, internal::QueueOrder<T>, Hash, Eq> {
+class Queue
+    : public internal::InMemoryQueue<T, internal::QueueOrder<T>, Hash, Eq> {
  public:
   explicit Queue(QueueOptions<T> options = {})
-      : Core(options.name, options.metrics_provider, options.log_sink,
+      : Base(options.name, options.metrics_provider, options.log_sink,
              options.clock, std::move(options.ordering)) {}
 
   absl::Status AddItems(const AddOptions& options,
@@ -114,7 +116,7 @@ class Queue : public internal::QueueCore<T, internal::QueueOrder<T>, Hash, Eq> {
     const T& item = items.front();
     const size_t hash = Hash()(item);
     if (this->TryPush(item, hash)) return absl::OkStatus();
-    Lock lock(this, Core::kOpenRing);
+    Lock lock(this, Lock::kOpenRing);
     if (this->ShuttingDown()) return internal::ShuttingDownError();
     this->AddWithoutPriority(item, hash);
     return absl::OkStatus();
@@ -124,8 +126,8 @@ class Queue : public internal::QueueCore<T, internal::QueueOrder<T>, Hash, Eq> {
   template <typename, typename, typename>
   friend class DelayingQueue;
 
-  using Core = internal::QueueCore<T, internal::QueueOrder<T>, Hash, Eq>;
-  using typename Core::Lock;
+  using Base = internal::InMemoryQueue<T, internal::QueueOrder<T>, Hash, Eq>;
+  using typename Base::Lock;
 
   absl::Status AddMany(absl::Span<const T> items) {
     if (items.empty()) return absl::OkStatus();
@@ -142,11 +144,10 @@ class Queue : public internal::QueueCore<T, internal::QueueOrder<T>, Hash, Eq> {
   }
 
   // Calls `f(add)` with the lock held, and returns what it returns. `add(item)`
-  // adds `item`, and returns a status. Throws only what `f` throws: if there is
-  // no memory for what has been pushed, goes on without it.
+  // adds `item`, and returns a status. Throws only what `f` throws.
   template <typename F>
   auto AddSeveral(F f) {
-    Lock lock(this, Core::kGoOn);
+    Lock lock(this);
     return f([this](const T& item) ABSL_NO_THREAD_SAFETY_ANALYSIS {
       if (this->ShuttingDown()) return internal::ShuttingDownError();
       this->AddWithoutPriority(item, Hash()(item));
@@ -157,6 +158,10 @@ class Queue : public internal::QueueCore<T, internal::QueueOrder<T>, Hash, Eq> {
 
 // Instantiated in string_queues.cc.
 extern template class internal::QueueCore<
+    std::string, internal::QueueOrder<std::string>,
+    absl::flat_hash_set<std::string>::hasher,
+    absl::flat_hash_set<std::string>::key_equal>;
+extern template class internal::InMemoryQueue<
     std::string, internal::QueueOrder<std::string>,
     absl::flat_hash_set<std::string>::hasher,
     absl::flat_hash_set<std::string>::key_equal>;

@@ -17,7 +17,7 @@
 #include "absl/time/time.h"
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/mutex_lock.h"
-#include "workqueue/base/thread_name.h"
+#include "workqueue/base/worker_pool.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
 

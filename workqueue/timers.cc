@@ -139,16 +139,14 @@ void Timers::Call(Entry* entry) {
 
 void Timers::Remove(Entry* entry) {
   entries_.Delete(entry);
-  if (!entries_.CompactionDue()) return;
-  Entry* const from = entries_.NextToMove();
-  // A task has the address of an entry that has been submitted.
-  if (from != nullptr && !from->submitted) {
-    if (Entry* const to = entries_.Move(from)) {
-      waiting_.Renumber(from->slot(), to->slot());
-      entries_.Delete(from);
-    }
-  }
-  waiting_.Shrink(entries_.slot_limit());
+  const bool compacted = entries_.CompactIfDue(
+      [this](Entry* from, Entry* to) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+        waiting_.Renumber(from->slot(), to->slot());
+        entries_.Delete(from);
+      },
+      // A task has the address of an entry that has been submitted.
+      [](const Entry& it) { return !it.submitted; });
+  if (compacted) waiting_.Shrink(entries_.slot_limit());
 }
 
 }  // namespace workqueue

@@ -99,9 +99,10 @@ class NodeHashSet {
     entries_.erase(entries_.find(Same{entry}));
   }
 
-  bool CompactionDue() const { return false; }
-  Entry* NextToMove() { return nullptr; }
-  Entry* Move(Entry* entry) { return entry; }
+  template <typename... F>
+  bool CompactIfDue(F...) {
+    return false;
+  }
   size_t id_limit() const { return by_id_.size(); }
 
   void Clear() {

@@ -19,6 +19,12 @@
 namespace workqueue {
 namespace internal {
 
+// As in the other header.
+template <typename E>
+constexpr size_t MinSize(size_t capacity) {
+  return capacity * sizeof(E) <= 16 * 1024 ? 0 : capacity / 8 * 3;
+}
+
 // A vector.
 template <typename E>
 class SegmentedArray {

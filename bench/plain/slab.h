@@ -64,7 +64,10 @@ class Slab {
 
   size_t id_limit() const { return objects_.size(); }
   bool CompactionDue() const { return false; }
-  SlabId NextToMove() { return kNoSlabId; }
+  template <typename F>
+  bool CompactIfDue(F) {
+    return false;
+  }
 
   void Clear() {
     std::vector<std::unique_ptr<E>>().swap(objects_);

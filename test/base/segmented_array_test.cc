@@ -12,7 +12,6 @@
 #include "absl/base/config.h"
 #include "gtest/gtest.h"
 #include "test/base/counted_heap.h"
-#include "workqueue/base/shrink.h"
 
 namespace workqueue {
 namespace internal::segmented_array_test {

@@ -20,7 +20,7 @@
 #include "gtest/gtest.h"
 #include "test/base/counted_heap.h"
 #include "test/base/fragile_key.h"
-#include "workqueue/base/shrink.h"
+#include "workqueue/base/segmented_array.h"
 
 namespace workqueue {
 namespace internal::slab_test {
@@ -270,7 +270,7 @@ class Owner {
     ASSERT_EQ(slab_[it->second], value);
     slab_.Delete(it->second);
     ids_.erase(it);
-    if (slab_.CompactionDue()) MoveOne();
+    slab_.CompactIfDue([this](SlabId from) { Move(from); });
   }
 
   void Check() {
@@ -286,9 +286,7 @@ class Owner {
   const std::map<int, SlabId>& ids() const { return ids_; }
 
  private:
-  void MoveOne() {
-    const SlabId from = slab_.NextToMove();
-    if (from == kNoSlabId) return;
+  void Move(SlabId from) {
     const int value = slab_[from];
     if (value == pinned) return;
     const SlabId to = slab_.NextId();
@@ -403,13 +401,11 @@ TEST(SlabMoveTest, NothingMovesWithoutMemory) {
   CountedHeap::exhausted = true;
   for (SlabId id = 0; id < kPeak - 10; ++id) {
     slab.Delete(id);
-    if (slab.CompactionDue()) {
-      const SlabId from = slab.NextToMove();
-      if (from == kNoSlabId) continue;
+    slab.CompactIfDue([&slab](SlabId from) {
       const int64_t before = CountedHeap::allocations;
       EXPECT_LT(slab.NextId(), from);
       EXPECT_EQ(CountedHeap::allocations, before);
-    }
+    });
   }
   CountedHeap::exhausted = false;
   EXPECT_EQ(slab.size(), 10u);

@@ -128,11 +128,9 @@ TEST(SlotMapTest, HandlesFollowAnObjectThatMovesTwice) {
   const auto compact = [&table] {
     for (int i = 0; i < kBelow; ++i) {
       table.Delete(table.New(nullptr));
-      if (!table.CompactionDue()) continue;
-      Entry* const entry = table.NextToMove();
-      if (entry == nullptr || entry->value == nullptr) continue;
-      ASSERT_NE(table.Move(entry), nullptr);
-      table.Delete(entry);
+      table.CompactIfDue(
+          [&table](Entry* from, Entry*) { table.Delete(from); },
+          [](const Entry& entry) { return entry.value != nullptr; });
     }
   };
   for (const std::vector<Entry*>& group : {above, below}) {
@@ -194,13 +192,13 @@ TEST(SlotMapTest, WithoutMemoryNoObjectMoves) {
   for (int i = 0; i < 5000; ++i) peak.push_back(table.New(nullptr));
   const TestHandle handle = table.HandleOf(table.New(std::make_shared<int>(1)));
   for (Entry* entry : peak) table.Delete(entry);
-  ASSERT_TRUE(table.CompactionDue());
-  Entry* const entry = table.NextToMove();
-  ASSERT_EQ(entry, table.Find(handle));
+  Entry* const entry = table.Find(handle);
+  bool wanted = false;
   CountedHeap::exhausted = true;
-  Entry* const moved = table.Move(entry);
+  table.CompactIfDue([](Entry*, Entry*) { ADD_FAILURE() << "it has moved"; },
+                     [&](const Entry& it) { return wanted = &it == entry; });
   CountedHeap::exhausted = false;
-  EXPECT_EQ(moved, nullptr);
+  EXPECT_TRUE(wanted);
   EXPECT_EQ(table.Find(handle), entry);
   EXPECT_EQ(*entry->value, 1);
 }

@@ -3,8 +3,6 @@
 //
 // The names of the library's threads.
 
-#include "workqueue/base/thread_name.h"
-
 #include <memory>
 #include <string>
 #include <utility>
@@ -15,6 +13,7 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "test/workqueue/recording_metrics.h"
+#include "workqueue/base/worker_pool.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/source.h"

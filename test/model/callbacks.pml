@@ -1,5 +1,5 @@
-// Callbacks that wait in a queue (workqueue/internal/queue_core.h,
-// callback_getters.h), together with threads that call Get(): AcquireAsync(),
+// Callbacks that wait in a queue (workqueue/internal/in_memory_queue.h,
+// queue_state.h), together with threads that call Get(): AcquireAsync(),
 // CancelAcquire(), the shutdown, a drain and the destructor. With BOUND, the queue has an ordering that holds each item back
 // while BOUND others are processed.
 //
@@ -192,7 +192,7 @@ inline Send() {
 }
 #endif
 
-// QueueCore::RunCallback() of the callback `one`, and the end of its lease.
+// InMemoryQueue::RunCallback() of the callback `one`, and the end of its lease.
 inline RunCallback(one) {
   atomic {
     !locked ->

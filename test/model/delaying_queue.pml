@@ -15,6 +15,7 @@
 //   -DPUSHERS=1 -DMOVERS=1 -DFAILURES=2                              | holds
 //   -DPUSHERS=2 -DSTOPPERS=1 -DEARLY_END=1                           | holds, and loop_ends
 //   -DPUSHERS=1 -DSTOPPERS=1 -DMOVERS=1                              | holds
+//   -DPUSHERS=1 -DECHOES=1 -DEARLY_END=1                             | holds
 //   -DBROKEN_SLEEP_AFTER_CHECK                                       | assertion
 //   -DBROKEN_SLEEP_WITHOUT_CHECK                                     | assertion
 //   -DBROKEN_END_RUN_FORGETS_WAKE                                    | assertion
@@ -22,13 +23,12 @@
 //   -DBROKEN_UNPARK_FORGETS                                          | assertion
 //   -DBROKEN_WAKE_AFTER_UNLOCK                                       | assertion .*parked
 //   -DBROKEN_RESCHEDULE_WAKES_NOBODY -DMOVERS=1                      | assertion
-//   -DBROKEN_STALL_ENDS_ASLEEP -DMOVERS=1 -DFAILURES=1               | assertion
 //   -DBROKEN_DUE_COUNTS_AS_WOKEN                                     | assertion
 //   -DBROKEN_NOT_DUE_IS_NOT_PUSHED                                   | assertion .*owed
 //   -DBROKEN_FULL_IS_NOT_PUSHED -DPUSHERS=3 -DCAPACITY=1             | assertion .*owed
 //   -DBROKEN_REMOVE_DOES_NOT_WAIT -DEARLY_END=1                      | assertion .*running
 //   -DBROKEN_END_RUN_KEEPS_REMOVED -DEARLY_END=1                     | assertion .*is_client
-//   -DBROKEN_WAKE_TAKES_REMOVED -DFAILURES=1 -DEARLY_END=1           | assertion .*is_client
+//   -DBROKEN_WAKE_TAKES_REMOVED -DECHOES=1 -DEARLY_END=1             | assertion .*is_client
 //   -DBROKEN_STOP_WAKES_NOBODY                                       | acceptance cycle
 
 #ifndef PUSHERS  // each adds an item; at most 3
@@ -55,6 +55,9 @@
 #ifndef FAILURES  // how often the loop fails to take in items
 #define FAILURES 0
 #endif
+#ifndef ECHOES  // how often the queue below calls AddAfter(), which wakes the loop
+#define ECHOES 0
+#endif
 #ifndef EARLY_END  // whether the queue may end before all due items are added
 #define EARLY_END 0
 #endif
@@ -74,7 +77,6 @@ byte channel[PUSHERS];
 byte additions;
 byte loop_wake_time;
 bool closed;
-bool stalled;
 
 // DelayingQueue::mu_, and what it guards: the items that have been received but
 // not taken in, and the waiting items.
@@ -86,11 +88,13 @@ bool stopped;
 byte next_tick = 2;
 
 // State of the model that the code does not have.
+bool stalled;  // the loop has failed to take in items, and will try again
 byte owed;  // a bit for each item that must be added
 byte callers = PUSHERS + MOVERS + STOPPERS;  // threads that may still call
 bool destroyed;
 byte refusals = REFUSALS;
 byte failures = FAILURES;
+byte echoes = ECHOES;
 
 // No due item is left, and no item at all after the shutdown. While the loop is
 // stalled, items may be left, but the loop tries again after one unit of time.
@@ -102,7 +106,7 @@ inline CheckAtRest() {
       for (t : 0 .. PUSHERS - 1) {
         assert(channel[t] == 0 || channel[t] > now || stalled);
         assert(received[t] == 0 || stalled);
-        assert(waiting[t] == 0 || waiting[t] > now);
+        assert(waiting[t] == 0 || waiting[t] > now || stalled);
         assert(!(owed & (1 << t)) || channel[t] != 0 || received[t] != 0 ||
                waiting[t] != 0)
       }
@@ -147,15 +151,7 @@ inline Receive() {
     channel[i] = 0
   }
   i = 0;
-  additions = 0;
-  if
-  :: stalled ->
-    stalled = false;
-#ifndef BROKEN_STALL_ENDS_ASLEEP
-    Wake(DELAYING)
-#endif
-  :: else
-  fi
+  additions = 0
 }
 
 // DelayingQueue::DrainAddChannel(). Each item is added once, so the order in
@@ -180,15 +176,6 @@ inline FailToDrain() {
   if
   :: received[0] != 0 || received[PUSHERS - 1] != 0
   :: Receive()
-  fi
-}
-
-// AddChannel::StallUntil()
-inline StallUntil(time) {
-  stalled = true;
-  if
-  :: additions == 0 -> SetWakeTime(loop_wake_time, time)
-  :: else
   fi
 }
 
@@ -367,7 +354,10 @@ inline RunDelaying(at, next) {
       next = NEVER
     }
   :: else ->
-    ClearWakeTime(loop_wake_time);  // AddChannel::Awake()
+    atomic {
+      ClearWakeTime(loop_wake_time);  // AddChannel::Awake()
+      stalled = false
+    }
     bool failed;
     atomic {
       !locked ->
@@ -395,6 +385,10 @@ inline RunDelaying(at, next) {
         :: refusals > 0 -> refusals--; waiting[i] = at + 1  // Postpone()
         :: true -> waiting[i] = 0; owed = owed & ~(1 << i)
         fi;
+        if
+        :: echoes > 0 -> echoes--; Wake(DELAYING)
+        :: true
+        fi;
         i = 0
       }
     od;
@@ -415,7 +409,11 @@ inline RunDelaying(at, next) {
         :: next > at + 1 -> next = at + 1
         :: else
         fi;
-        StallUntil(next)
+        stalled = true;
+        if
+        :: additions == 0 -> SetWakeTime(loop_wake_time, next)
+        :: else
+        fi
       // AddChannel::SleepUntil()
 #ifndef BROKEN_SLEEP_WITHOUT_CHECK
       :: !failed && additions > 0 -> next = PAST

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/strings/string_view.h"
@@ -14,6 +15,7 @@
 #include "test/reference/comparison.h"
 #include "test/reference/delaying_operations.h"
 #include "test/reference/delaying_queue_model.h"
+#include "test/reference/queue_model.h"
 #include "test/reference/rate_limiter_model.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/interfaces.h"
@@ -29,8 +31,18 @@ class RateLimitingQueueModel : public DelayingQueueModel {
  public:
   static constexpr absl::Duration kMaxDelay = absl::Seconds(8);
 
-  RateLimitingQueueModel(absl::Time start, absl::Duration base_delay)
-      : DelayingQueueModel(start, Options()), limiter_(base_delay, kMaxDelay) {}
+  RateLimitingQueueModel(absl::Time start, absl::Duration base_delay,
+                         bool shared)
+      : DelayingQueueModel(start, Options()),
+        limiter_(base_delay, kMaxDelay),
+        shared_(shared) {}
+
+  // What a shared queue hands out is a retry if it has failures.
+  std::optional<HandedOut> Get() {
+    std::optional<HandedOut> got = DelayingQueueModel::Get();
+    if (got && shared_) got->is_retry = NumRequeues(got->item) > 0;
+    return got;
+  }
 
   bool AddRateLimited(int item) { return AddAfter(item, limiter_.When(item)); }
   bool AddRateLimitedAfter(int item, absl::Duration delay) {
@@ -47,6 +59,7 @@ class RateLimitingQueueModel : public DelayingQueueModel {
 
  private:
   RateLimiterModel limiter_;
+  const bool shared_;
 };
 
 // Performs the operations in `choices` on a queue and on its model; see
@@ -67,7 +80,7 @@ inline std::string RunRateLimitingQueue(
   const std::unique_ptr<workqueue::RateLimitingInterface<int>> made =
       make(&clock, base_delay);
   workqueue::RateLimitingInterface<int>& queue = *made;
-  RateLimitingQueueModel model(clock.TimeNow(), base_delay);
+  RateLimitingQueueModel model(clock.TimeNow(), base_delay, shared);
 
   Comparison comparison(log);
   comparison.Did(name, base_delay);

@@ -13,7 +13,7 @@
 #include "gtest/gtest.h"
 #include "test/base/counted_heap.h"
 #include "workqueue/base/finite_time.h"
-#include "workqueue/base/shrink.h"
+#include "workqueue/base/segmented_array.h"
 #include "workqueue/base/slab.h"
 
 namespace workqueue {

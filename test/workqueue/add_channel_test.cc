@@ -39,14 +39,6 @@ class Channel : public AddChannel<int> {
     return wakes_ - wakes_before;
   }
 
-  // Returns the number of times that `Receive()` wakes the loop.
-  int WakesByReceive() {
-    const int wakes_before = wakes_;
-    std::vector<Addition> additions;
-    Receive(&additions);
-    return wakes_ - wakes_before;
-  }
-
  private:
   std::atomic<int> wakes_{0};
 };
@@ -196,24 +188,6 @@ TEST(AddChannelTest, WaitsForRoomForAShortTime) {
   for (int i = 0; i < kCapacity; ++i) channel.Push(i, i, At(20));
   channel.Close();
   EXPECT_TRUE(channel.AwaitRoom());
-}
-
-TEST(AddChannelTest, AStalledLoopIsWokenOnlyIfTheChannelIsEmpty) {
-  Channel channel;
-  channel.StallUntil(At(10));
-  EXPECT_EQ(channel.Push(1, 1, At(5)), PushResult::kWoke);
-  channel.StallUntil(At(20));
-  EXPECT_EQ(channel.Push(2, 2, At(5)), PushResult::kTaken);
-}
-
-TEST(AddChannelTest, ReceivingWakesAStalledLoop) {
-  Channel channel;
-  channel.Push(1, 1, At(5));
-  EXPECT_EQ(channel.WakesByReceive(), 0);
-  channel.Push(1, 1, At(5));
-  channel.StallUntil(At(10));
-  EXPECT_EQ(channel.WakesByReceive(), 1);
-  EXPECT_EQ(channel.WakesByReceive(), 0);
 }
 
 TEST(AddChannelTest, TakesNothingOnceClosed) {

@@ -19,7 +19,7 @@
 #include "absl/numeric/bits.h"
 #include "absl/types/span.h"
 #include "workqueue/base/exceptions.h"
-#include "workqueue/base/shrink.h"
+#include "workqueue/base/segmented_array.h"
 #include "workqueue/base/slab.h"
 
 namespace workqueue::internal {

@@ -8,9 +8,9 @@
 #include <limits>
 #include <utility>
 
-#include "absl/base/optimization.h"
 #include "workqueue/base/intrusive_list.h"
 #include "workqueue/base/node_hash_set.h"
+#include "workqueue/base/slab.h"
 
 namespace workqueue::internal {
 
@@ -109,11 +109,9 @@ class LruMap {
   // Erases `entry`, which is not in `by_last_update_`. May move another entry.
   void EraseEntry(Entry* entry) {
     entries_.Erase(entry);
-    if (ABSL_PREDICT_TRUE(!entries_.CompactionDue())) return;
-    if (Entry* const from = entries_.NextToMove()) {
-      Entry* const moved = entries_.Move(from);
+    entries_.CompactIfDue([this](Entry* moved, SlabId) {
       if (IsBounded()) by_last_update_.ReplaceByCopy(moved);
-    }
+    });
   }
 
   bool IsBounded() const {

@@ -120,28 +120,20 @@ class NodeHashSet {
     entries_.Delete(id);
   }
 
-  // See `Slab::CompactionDue()`.
-  bool CompactionDue() const { return entries_.CompactionDue(); }
-
-  // Returns null or an entry for `Move()`; see `Slab::NextToMove()`. Always
-  // returns null if moving an entry may throw.
-  Entry* NextToMove() {
-    const SlabId id = entries_.NextToMove();
-    const bool can_move = std::is_nothrow_move_constructible_v<Entry>;
-    return can_move && id != kNoSlabId ? &entries_[id] : nullptr;
+  // Call this after `Erase()`, to free the memory of a peak; see
+  // `Slab::CompactIfDue()`. Now and then moves an entry `e` to another address
+  // and a smaller id, if `may_move(e)` is true and moving an entry cannot
+  // throw, and calls `on_move(moved_entry, old_id)`. Throws nothing.
+  template <typename OnMove, typename MayMove>
+  bool CompactIfDue(OnMove on_move, MayMove may_move) {
+    return entries_.CompactIfDue([this, on_move, may_move](SlabId from) {
+      const bool can_move = std::is_nothrow_move_constructible_v<Entry>;
+      if (can_move && may_move(entries_[from])) on_move(Move(from), from);
+    });
   }
-
-  // Moves `entry`, which `NextToMove()` has returned, to another address and a
-  // smaller id. Returns the new entry. Throws nothing.
-  Entry* Move(Entry* entry) {
-    const SlabId from = entry->id_;
-    const SlabId to = entries_.NextId();
-    Entry* const moved = entries_.New(std::move(*entry));
-    moved->id_ = to;
-    ids_.Replace(
-        ids_.Find(moved->hash_, [from](SlabId id) { return id == from; }), to);
-    entries_.Delete(from);
-    return moved;
+  template <typename OnMove>
+  bool CompactIfDue(OnMove on_move) {
+    return CompactIfDue(on_move, [](const Entry&) { return true; });
   }
 
   // All ids are less than this.
@@ -165,6 +157,17 @@ class NodeHashSet {
     const absl::uint128 product = absl::uint128(hash) * 0x9e3779b97f4a7c15;
     return static_cast<uint32_t>(
         (absl::Uint128High64(product) ^ absl::Uint128Low64(product)) >> 32);
+  }
+
+  // Moves the entry of `from` to a smaller id.
+  Entry* Move(SlabId from) {
+    const SlabId to = entries_.NextId();
+    Entry* const moved = entries_.New(std::move(entries_[from]));
+    moved->id_ = to;
+    ids_.Replace(
+        ids_.Find(moved->hash_, [from](SlabId id) { return id == from; }), to);
+    entries_.Delete(from);
+    return moved;
   }
 
   Slab<Entry> entries_;

@@ -10,12 +10,12 @@
 #include <limits>
 #include <new>
 #include <utility>
+#include <vector>
 
 #include "absl/base/attributes.h"
 #include "absl/base/optimization.h"
 #include "absl/numeric/bits.h"
 #include "workqueue/base/exceptions.h"
-#include "workqueue/base/number_set.h"
 #include "workqueue/base/segmented_array.h"
 
 namespace workqueue::internal {
@@ -40,19 +40,17 @@ inline constexpr SlabId kNoSlabId = std::numeric_limits<SlabId>::max();
 //
 // But a few objects that remain after a peak may keep many chunks, and large
 // arrays that are indexed by id. An owner that can give objects other addresses
-// and ids prevents this by compaction: it moves one object at a time.
+// and ids prevents this by compaction: after a deletion, it may move one
+// object.
 //
 //     slab.Delete(id);
-//     if (slab.CompactionDue()) {
-//       const SlabId from = slab.NextToMove();
-//       if (from != kNoSlabId) {
-//         const SlabId to = slab.NextId();
-//         slab.New(std::move(slab[from]));
-//         ...  // replace `from` by `to` everywhere
-//         slab.Delete(from);
-//       }
-//       ...  // free memory for ids from slab.id_limit() on
-//     }
+//     const bool compacted = slab.CompactIfDue([&](SlabId from) {
+//       const SlabId to = slab.NextId();
+//       slab.New(std::move(slab[from]));
+//       ...  // replace `from` by `to` everywhere
+//       slab.Delete(from);
+//     });
+//     if (compacted) ...  // free memory for ids from slab.id_limit() on
 //
 // `Clear()` and `ForEach()` take time proportional to the number of chunks.
 // Every other operation takes amortized constant time: at most one of 64 visits
@@ -128,32 +126,26 @@ class Slab {
     }
   }
 
-  // Returns whether, after a `Delete()`, the owner should call `NextToMove()`,
-  // and free memory for ids from `id_limit()` on. Returns true after every 32nd
-  // deletion, and after the last one of a peak.
+  // Returns whether the next `CompactIfDue()` does something.
   bool CompactionDue() const { return until_compaction_ <= 0; }
 
-  // If more than a fifth of the ids below `id_limit()` is unused, and more than
-  // those of a few chunks, returns the id of an object. The owner should then
-  // replace the object by a new one, whose id is smaller and whose storage has
-  // been allocated. The owner may refuse; the next calls return the ids of
-  // other objects. Otherwise returns `kNoSlabId`. Throws nothing.
+  // Call this after `Delete()`. Does nothing and returns false, except after
+  // every 32nd deletion, and after the last one of a peak.
+  //
+  // If more than a fifth of the ids below `id_limit()` is then unused, and more
+  // than those of a few chunks, calls `move(id)` with the id of an object.
+  // `move` should replace the object by a new one, whose id is smaller and
+  // whose storage has been allocated. It may refuse; the next calls are for
+  // other objects. Throws nothing if `move` does not.
   //
   // While objects are only deleted, one that moved would probably be deleted
   // soon. So objects move only if new objects have been made since ids became
   // unused, or if most ids are unused.
-  SlabId NextToMove() {
-    constexpr size_t kSpare = kSpareChunks * kChunkSize;
-    until_compaction_ = kDeletionsPerMove;
-    if (id_limit() <= size_ + size_ / 4 + kSpare) {
-      made_ = 0;
-      return kNoSlabId;
-    }
-    if (made_ < kDeletionsPerMove && id_limit() <= 16 * size_ + kSpare) {
-      return kNoSlabId;
-    }
-    made_ -= std::min(made_, kDeletionsPerMove);
-    return FindToMove();
+  template <typename F>
+  bool CompactIfDue(F move) {
+    if (ABSL_PREDICT_TRUE(!CompactionDue())) return false;
+    Compact(move);
+    return true;
   }
 
   // Destroys all objects, and frees the memory.
@@ -166,9 +158,9 @@ class Slab {
       delete std::exchange(chunk, chunk->next_spare);
     }
     chunks_.Clear();
-    with_room_.Clear();
+    std::vector<uint64_t>().swap(with_room_);
     current_ = spare_ = nullptr;
-    num_chunks_ = spare_chunks_ = size_ = 0;
+    num_chunks_ = spare_chunks_ = size_ = first_word_ = 0;
     until_compaction_ = 0;
   }
 
@@ -220,23 +212,38 @@ class Slab {
 
   bool HasRoom() const { return current_ != nullptr && current_->free != 0; }
 
+  // Adds `number` to with_room_.
+  void AddWithRoom(size_t number) {
+    with_room_[number / 64] |= uint64_t{1} << (number % 64);
+    first_word_ = std::min(first_word_, number / 64);
+  }
+
+  // Returns the smallest number in with_room_; num_chunks_ if there is none.
+  size_t FirstWithRoom() {
+    for (; first_word_ < with_room_.size(); ++first_word_) {
+      const uint64_t word = with_room_[first_word_];
+      if (word != 0) return first_word_ * 64 + absl::countr_zero(word);
+    }
+    return num_chunks_;
+  }
+
   // Handles that a place of `chunk`, which was full, becomes free.
   ABSL_ATTRIBUTE_NOINLINE void ChunkHasRoom(Chunk* chunk) {
-    if (chunk != current_) with_room_.Insert(chunk->number());
+    if (chunk != current_) AddWithRoom(chunk->number());
   }
 
   // Makes current_ the chunk of the smallest number that has room.
   ABSL_ATTRIBUTE_NOINLINE void NextChunk() {
-    const size_t number = std::min(with_room_.First(), num_chunks_);
+    const size_t number = FirstWithRoom();
     if (number == num_chunks_) {
       AddChunk();
     } else {
       if (chunks_[number] == nullptr) chunks_[number] = NewChunk(number);
-      with_room_.Erase(number);
+      with_room_[number / 64] &= ~(uint64_t{1} << (number % 64));
     }
     Chunk* const before = std::exchange(current_, chunks_[number]);
     if (before == nullptr || before->free == 0) return;
-    with_room_.Insert(before->number());
+    AddWithRoom(before->number());
     if (before->free == kAllFree) ChunkIsEmpty(before);
   }
 
@@ -244,7 +251,7 @@ class Slab {
   void AddChunk() {
     if (num_chunks_ == kMaxObjects / kChunkSize) ThrowBadAlloc();
     chunks_.Reserve(num_chunks_ + 1);
-    with_room_.Reserve(num_chunks_ + 1);
+    with_room_.resize(num_chunks_ / 64 + 1);
     chunks_[num_chunks_] = NewChunk(num_chunks_);
     ++num_chunks_;
   }
@@ -269,8 +276,8 @@ class Slab {
     }
     if (chunk == current_) {
       // It is the next one in any case if no smaller number has room.
-      if (with_room_.First() > chunk->number()) return;
-      with_room_.Insert(chunk->number());
+      if (FirstWithRoom() > chunk->number()) return;
+      AddWithRoom(chunk->number());
       current_ = nullptr;
     }
     chunks_[chunk->number()] = nullptr;
@@ -282,14 +289,37 @@ class Slab {
     }
     while (chunks_[num_chunks_ - 1] == nullptr) --num_chunks_;
     chunks_.Shrink(num_chunks_);
-    with_room_.Truncate(num_chunks_);
+    // The numbers from num_chunks_ on leave with_room_.
+    with_room_.resize((num_chunks_ + 63) / 64);
+    with_room_.back() &= ~uint64_t{0} >> ((64 - num_chunks_ % 64) % 64);
+  }
+
+  template <typename F>
+  ABSL_ATTRIBUTE_NOINLINE void Compact(F move) {
+    const SlabId id = NextToMove();
+    if (id != kNoSlabId) move(id);
+  }
+
+  // Returns the id of an object to move; `kNoSlabId` if none should move.
+  SlabId NextToMove() {
+    constexpr size_t kSpare = kSpareChunks * kChunkSize;
+    until_compaction_ = kDeletionsPerMove;
+    if (id_limit() <= size_ + size_ / 4 + kSpare) {
+      made_ = 0;
+      return kNoSlabId;
+    }
+    if (made_ < kDeletionsPerMove && id_limit() <= 16 * size_ + kSpare) {
+      return kNoSlabId;
+    }
+    made_ -= std::min(made_, kDeletionsPerMove);
+    return FindToMove();
   }
 
   // Returns the id of the next object to move; `kNoSlabId` if none is found
   // soon. Goes from the largest id to the smallest, and begins again.
   ABSL_ATTRIBUTE_NOINLINE SlabId FindToMove() {
     // current_ becomes the chunk to move objects to.
-    if (!HasRoom() || with_room_.First() < current_->number()) {
+    if (!HasRoom() || FirstWithRoom() < current_->number()) {
       if (!TryCall([this] { NextChunk(); })) return kNoSlabId;
     }
     move_before_ = std::min(move_before_, id_limit());
@@ -314,9 +344,10 @@ class Slab {
 
   // The members that every call uses come last, next to each other.
 
-  // The numbers of the chunks that have room, except for current_, and of the
-  // null pointers.
-  NumberSet with_room_;
+  // A bit for each number: set for the chunks that have room, except for
+  // current_, and for the null pointers.
+  std::vector<uint64_t> with_room_;
+  size_t first_word_ = 0;   // The words before this one are zero.
   Chunk* spare_ = nullptr;  // a list of empty chunks
   size_t spare_chunks_ = 0;
   // The next object to move is one with a smaller id.

@@ -76,7 +76,7 @@ class SlotMap {
   }
 
   // Returns whether `a` was made before `b`.
-  static bool IsOlder(const Entry* a, const Entry* b) {
+  static bool IsOlder(const SlotMapEntry* a, const SlotMapEntry* b) {
     return a->id_ < b->id_;
   }
 
@@ -99,18 +99,35 @@ class SlotMap {
   // See `Slab::CompactionDue()`.
   bool CompactionDue() const { return entries_.CompactionDue(); }
 
-  // Returns null or an object for `Move()`; see `Slab::NextToMove()`. Always
-  // returns null if moving an object may throw.
-  Entry* NextToMove() {
-    const SlabId slot = entries_.NextToMove();
-    const bool can_move = std::is_nothrow_move_constructible_v<Entry>;
-    return can_move && slot != kNoSlabId ? &entries_[slot] : nullptr;
+  // Call this after `Delete()`, to free the memory of a peak; see
+  // `Slab::CompactIfDue()`. Now and then replaces an object `e` by a new one,
+  // which is moved from it and has a smaller slot, if `may_move(e)` is true and
+  // moving an object cannot throw. The handles of `e` become handles of the new
+  // object. Then calls `on_move(&e, new_object)`, which must see to it that `e`
+  // is deleted. Throws nothing.
+  template <typename OnMove, typename MayMove>
+  bool CompactIfDue(OnMove on_move, MayMove may_move) {
+    return entries_.CompactIfDue([this, on_move, may_move](SlabId slot) {
+      const bool can_move = std::is_nothrow_move_constructible_v<Entry>;
+      Entry* const from = &entries_[slot];
+      Entry* const to = can_move && may_move(*from) ? Move(from) : nullptr;
+      if (to != nullptr) on_move(from, to);
+    });
   }
 
-  // Replaces `entry`, which `NextToMove()` has returned, by a new object, which
-  // is moved from it and has a smaller slot. The handles of `entry` become
-  // handles of the new object. The caller must delete `entry`, too. Returns the
-  // new object, or null if there is no memory; then nothing has changed.
+  // All slots are less than this.
+  size_t slot_limit() const { return entries_.id_limit(); }
+
+  // Calls `visit(Entry*)` for each object, in no particular order. `visit` may
+  // delete the object that it is called for.
+  template <typename F>
+  void ForEach(F visit) const {
+    entries_.ForEach(visit);
+  }
+
+ private:
+  // Replaces `entry` by a new object. Returns null if there is no memory; then
+  // nothing has changed.
   Entry* Move(Entry* entry) {
     const uint32_t hash = HashOf(entry->id_);
     const HashIndex::Position position = PositionOf(entry->id_);
@@ -133,17 +150,6 @@ class SlotMap {
     return moved;
   }
 
-  // All slots are less than this.
-  size_t slot_limit() const { return entries_.id_limit(); }
-
-  // Calls `visit(Entry*)` for each object, in no particular order. `visit` may
-  // delete the object that it is called for.
-  template <typename F>
-  void ForEach(F visit) const {
-    entries_.ForEach(visit);
-  }
-
- private:
   // The ids are consecutive. So multiplying spreads their hashes evenly.
   static uint32_t HashOf(uint64_t id) {
     return static_cast<uint32_t>((id * 0x9e3779b97f4a7c15) >> 32);

@@ -3,12 +3,18 @@
 
 #include "workqueue/base/worker_pool.h"
 
+#if defined(__linux__) || defined(__APPLE__)
+#include <pthread.h>
+#endif
+
 #include <cstddef>
 #include <functional>
 #include <thread>  // NOLINT(build/c++11)
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "workqueue/base/exceptions.h"
 
 namespace workqueue::internal {
@@ -18,6 +24,23 @@ namespace {
 thread_local const WorkerPool* pool_of_thread = nullptr;
 
 }  // namespace
+
+void NameThisThread(absl::string_view owner, absl::string_view role) {
+  constexpr size_t kMaxBytes = 15;
+  if (owner.empty()) owner = "workqueue";
+  char name[kMaxBytes + 1] = {};
+  size_t size = 0;
+  for (const char c : owner.substr(0, kMaxBytes - 1 - role.size())) {
+    name[size++] = absl::ascii_isprint(static_cast<unsigned char>(c)) ? c : '?';
+  }
+  name[size++] = ':';
+  for (const char c : role) name[size++] = c;
+#if defined(__linux__)
+  pthread_setname_np(pthread_self(), name);
+#elif defined(__APPLE__)
+  pthread_setname_np(name);
+#endif
+}
 
 absl::Status WorkerPool::Start(size_t workers,
                                const std::function<void(size_t)>& work) {

@@ -10,8 +10,17 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 
 namespace workqueue::internal {
+
+// Gives the calling thread the name "`owner`:`role`", which debuggers, top(1)
+// and crash reports show. An empty `owner` becomes "workqueue". The kernel's
+// limit is 15 bytes, so a longer `owner` is cut. Bytes that are not printable
+// ASCII become question marks. `role` has at most 8 bytes.
+//
+// Does nothing on systems other than Linux and macOS. Throws nothing.
+void NameThisThread(absl::string_view owner, absl::string_view role);
 
 // WorkerPool
 //

@@ -93,13 +93,9 @@ class AddChannel {
 
   // Moves all items to `*additions`, which must be empty, in the order in which
   // they were pushed.
-  //
-  // Ends a stall. The loop then need not wait until it tries again, and is
-  // woken.
   void Receive(std::vector<Addition>* additions) {
     internal::MutexLock lock(&mu_);
     additions_.swap(*additions);
-    if (std::exchange(stalled_, false)) wake_();
   }
 
   // Call this when the loop is awake and need not be woken.
@@ -115,16 +111,6 @@ class AddChannel {
     if (!additions_.empty()) return false;
     loop_wake_time_.Set(until);
     return true;
-  }
-
-  // Call this before the loop sleeps until `until` because it has failed to
-  // take in items that it has received, and will try again then. The loop is
-  // now stalled. If the channel is empty, an item that is due before `until`
-  // wakes the loop. Otherwise no push does.
-  void StallUntil(absl::Time until) {
-    internal::MutexLock lock(&mu_);
-    stalled_ = true;
-    if (additions_.empty()) loop_wake_time_.Set(until);
   }
 
   // Wakes the loop if it sleeps beyond `until`.
@@ -159,8 +145,6 @@ class AddChannel {
   std::vector<Addition> additions_ ABSL_GUARDED_BY(mu_);
   internal::WakeTime loop_wake_time_ ABSL_GUARDED_BY(mu_);
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
-  // Whether the loop has failed to take in what it has received.
-  bool stalled_ ABSL_GUARDED_BY(mu_) = false;
 };
 
 }  // namespace workqueue::internal

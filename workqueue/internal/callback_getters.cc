@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "workqueue/base/exceptions.h"
+#include "workqueue/internal/queue_state.h"
 #include "workqueue/internal/submit_task.h"
 
 namespace workqueue::internal {
@@ -18,7 +19,7 @@ thread_local HoldCallbacks* holder = nullptr;
 
 void CallbackWakeUp::Send() const {
   SubmitTask(executor,
-             [queue = queue, getter = getter] { queue->Run(getter); });
+             [queue = queue, getter = getter] { queue->RunCallback(getter); });
 }
 
 void CallbackWakeUps::SendAll() {

@@ -4,12 +4,8 @@
 #ifndef WORKQUEUE_INTERNAL_QUEUE_CORE_H_
 #define WORKQUEUE_INTERNAL_QUEUE_CORE_H_
 
-#include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
-#include <memory>
-#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -24,27 +20,20 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "absl/types/span.h"
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/base/node_hash_set.h"
 #include "workqueue/base/printable.h"
 #include "workqueue/base/slab.h"
-#include "workqueue/clock/clock.h"
-#include "workqueue/executor.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/internal/add_ring.h"
 #include "workqueue/internal/callback_getters.h"
 #include "workqueue/internal/compact_time.h"
-#include "workqueue/internal/lease_access.h"
 #include "workqueue/internal/queue_metrics.h"
 #include "workqueue/internal/queue_state.h"
-#include "workqueue/lease.h"
-#include "workqueue/lease_batch.h"
 #include "workqueue/log_sink.h"
 #include "workqueue/metrics.h"
 #include "workqueue/ordering.h"
-#include "workqueue/snapshot.h"
 #include "workqueue/timer/queue_clock.h"
 
 namespace workqueue::internal {
@@ -96,11 +85,21 @@ constexpr bool IsEqualityNoexcept() {
   }
 }
 
+// Returns whether another thread may add a `T`. Nothing that depends on `T` may
+// throw then, because the exception would come out of a call of that thread.
+// And a `T` must be small: the ring has 64 slots, and stays until the queue is
+// destroyed.
+template <typename T, typename Eq>
+constexpr bool CanPush() {
+  return sizeof(T) <= 256 && std::is_nothrow_move_constructible_v<T> &&
+         IsEqualityNoexcept<T, Eq>();
+}
+
 // QueueCore
 //
-// The part that the queues in memory share. It hands out queued items, each
-// item to one worker at a time, and ends their processing. `Queue` and
-// `PriorityQueue` derive from it and implement adding items.
+// An item's way through a queue in memory: the lock, under which it is added,
+// handed out to one worker at a time, and ends its processing.
+// `InMemoryQueue`, which derives from it, has the other calls of `Interface`.
 //
 // An item has an entry while it is dirty, being processed, or both. (An order
 // can keep entries longer.) An item that is dirty and not being processed is
@@ -116,8 +115,7 @@ constexpr bool IsEqualityNoexcept() {
 //   * `kHasPriorities`: whether items have priorities.
 //   * `size_t size() const`: returns the number of entries.
 //   * `NextItem next() const`: returns whether there is an entry, and whether
-//   it
-//     is ready.
+//     it is ready.
 //   * `Entry* Pop()`: removes the next entry and returns it. Called only if one
 //     is ready.
 //   * `bool ForFirst(size_t max, visit) const`: calls `visit` with the first
@@ -136,10 +134,7 @@ constexpr bool IsEqualityNoexcept() {
 //     that is in the order but not known to the user's `Ordering`.
 //   * `void Shrink()`: frees memory that the entries do not need.
 template <typename T, typename Order, typename Hash, typename Eq>
-class QueueCore : public Order::QueueInterface,
-                  protected QueueState,
-                  private LeaseOwner<T>,
-                  private CallbackRunner {
+class QueueCore : public Order::QueueInterface, protected QueueState {
  public:
   absl::Status GetItem(absl::Duration timeout,
                        ItemReceiver<T> receive) override {
@@ -155,166 +150,37 @@ class QueueCore : public Order::QueueInterface,
 
   absl::StatusOr<bool> EndProcessing(const T& item) override {
     const size_t hash = Hash()(item);
-    Lock lock(this, kGoOn);
+    Lock lock(this);
     Entry* const entry = entries_.Find(item, hash);
     if (entry == nullptr || !entry->processing || entry->leased) return false;
     Finish(entry);
     return true;
   }
 
-  absl::Status AcquireInto(Lease<T>* lease, absl::Duration timeout) override {
-    QueuedItem<T>* const item = LeaseAccess::Release<T>(lease, this);
-    lease->Done();  // Ends the lease if it is of another queue.
-    Lock lock(this, kGoOn);
-    if (item != nullptr) EndLease(item, LeaseEnd::kDone);
-    absl::Status status = AwaitItem(timeout);
-    if (status.ok())
-      LeaseAccess::Assign<T>(lease, this, LeaseNext(CoarseNow()));
-    return status;
-  }
-
-  absl::StatusOr<LeaseBatch<T>> AcquireUpToWithTimeout(
-      size_t max, absl::Duration timeout) override {
-    if (max == 0) return ZeroMaxError();
-    LeaseBatch<T> leases;
-    Lock lock(this);
-    if (absl::Status status = AwaitItem(timeout); !status.ok()) return status;
-    max = std::min(max, order_.size());
-    LeaseAccess::Reserve(&leases, max);
-    const CompactTime now = CoarseNow();
-    LeaseAccess::PushBack(&leases, LeaseAccess::Make<T>(this, LeaseNext(now)));
-    // If an exception is thrown now, the batch has the leases acquired so far.
-    TryCall([&, this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      while (leases.size() < max && ItemReady()) {
-        LeaseAccess::PushBack(&leases,
-                              LeaseAccess::Make<T>(this, LeaseNext(now)));
-      }
-    });
-    return leases;
-  }
-
-  AcquireId AcquireNextAsync(Lease<T>* lease, Executor* executor,
-                             AcquireCallback<T> callback) override {
-    QueuedItem<T>* const item = LeaseAccess::Release<T>(lease, this);
-    lease->Done();  // Ends the lease if it is of another queue.
-    Lock lock(this, kGoOn);
-    if (item != nullptr) EndLease(item, LeaseEnd::kDone);
-    // The callback waits, even if an item is queued.
-    if (ring_.active()) SealRing();
-    if (callbacks_ == nullptr) {
-      callbacks_ = std::make_unique<CallbackGetters<T>>();
-    }
-    const auto* const getter = callbacks_->Add(executor, std::move(callback));
-    ++waiting_callbacks_;
-    return CallbackGetters<T>::IdOf(getter);
-  }
-
-  bool CancelAcquire(AcquireId id) override {
-    AcquireCallback<T> cancelled;  // destroyed without the lock
-    Lock lock(this, kGoOn);
-    if (callbacks_ == nullptr) return false;
-    auto* const getter = callbacks_->Find(id);
-    if (getter == nullptr || getter->callback == nullptr) return false;
-    cancelled = std::move(getter->callback);
-    getter->callback = nullptr;
-    // If it has been woken, its executor still calls RunCallback().
-    if (getter->woken) return true;
-    callbacks_->Remove(getter);
-    --waiting_callbacks_;
-    return true;
-  }
-
-  absl::StatusOr<Snapshot<T>> TakeSnapshotWith(
-      const SnapshotOptions<T>& options) const override {
-    // To take the lock applies the additions that have been pushed, which a
-    // caller cannot see.
-    auto* const self = const_cast<QueueCore*>(this);
-    Snapshot<T> snapshot;
-    if (options.only != nullptr) {
-      const size_t hash = Hash()(*options.only);
-      Lock lock(self);
-      self->CopyOf(self->entries_.Find(*options.only, hash), &snapshot);
-    } else {
-      ReserveQueued(options.max, &snapshot);
-      Lock lock(self);
-      self->CopyUpTo(options.max, &snapshot);
-    }
-    return snapshot;
-  }
-
-  absl::StatusOr<bool> ShutDownAndDrain(
-      std::optional<absl::Duration> drain) override {
-    int64_t begun = 0;
-    {
-      Lock lock(this, kGoOn);  // Its end wakes callbacks.
-      BeginShutDown();
-      if (!drain.has_value()) {
-        EndDrains();
-        return false;
-      }
-      begun = BeginDrain();
-    }
-    MutexLock lock(&mu_);
-    return AwaitDrained(begun, *drain, [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      return Idle();
-    });
-  }
-
-  void Close() override {
-    Lock lock(this, kGoOn);
-    BeginShutDown();
-  }
   // Final, so that no call is virtual while the constructor or the destructor
   // of a derived class runs on another thread.
   bool ShuttingDown() const final { return IsShuttingDown(); }
-  Clock* clock() const override { return clock_; }
 
  protected:
   using Entry = typename Order::Entry;
   using MutexLock = internal::MutexLock;
 
-  // The first four parameters are the fields of `QueueOptions` of these names.
+  // `run_callback` and the next four parameters are those of `QueueState`.
   // `order` are the arguments of the constructor of `Order`.
   template <typename... Args>
-  QueueCore(absl::string_view name, MetricsProvider* metrics_provider,
-            LogSink* log_sink, const QueueClock& clock, Args&&... order)
-      : QueueState(name, metrics_provider, log_sink, clock,
+  QueueCore(RunCallbackFunction run_callback, absl::string_view name,
+            MetricsProvider* metrics_provider, LogSink* log_sink,
+            const QueueClock& clock, Args&&... order)
+      : QueueState(run_callback, name, metrics_provider, log_sink, clock,
                    Order::kHasPriorities),
-        CallbackRunner([](CallbackRunner* self, SlabId getter) {
-          static_cast<QueueCore*>(self)->RunCallback(getter);
-        }),
-        order_(std::forward<Args>(order)...) {
-    StartReports([this] { ReportProgress(); }, name, clock);
-  }
-  // Shuts the queue down, and blocks until no call blocks in it. The blocked
-  // calls return no item.
-  ~QueueCore() override {
-    {
-      Lock lock(this, kGoOn);
-      BeginDestruction();
-    }
-    AwaitNobodyBlocks();
-    CheckNoLeases();
-    StopReports();
-  }
-
-  // Whether an addition can be left to the thread that holds the lock. Nothing
-  // that depends on `T` may throw then, because the exception would come out of
-  // a call of that thread. And a `T` must be small: the ring has 64 slots, and
-  // stays until the queue is destroyed.
-  static constexpr bool kCanPush = !Order::kHasPriorities && sizeof(T) <= 256 &&
-                                   std::is_nothrow_move_constructible_v<T> &&
-                                   IsEqualityNoexcept<T, Eq>();
-
-  // The variants of `Lock`.
-  enum IfContended { kOpenRing };
-  enum IfNoMemory { kGoOn };
+        order_(std::forward<Args>(order)...) {}
 
   // Holds the queue's lock. At the beginning, applies the additions that other
-  // threads have pushed; throws `std::bad_alloc` if there is no memory. At the
-  // end, wakes threads and callbacks that wait for an item, if there are items
-  // for them. A thread that is woken with the lock held begins to run once the
-  // lock is free. Wake-ups of callbacks are sent once the lock is free.
+  // threads have pushed; if there is no memory, leaves them to a later call. At
+  // the end, wakes threads and callbacks that wait for an item, if there are
+  // items for them. A thread that is woken with the lock held begins to run
+  // once the lock is free. Wake-ups of callbacks are sent once the lock is
+  // free.
   class ABSL_SCOPED_LOCKABLE Lock {
    public:
     ABSL_ATTRIBUTE_ALWAYS_INLINE explicit Lock(QueueCore* queue)
@@ -323,21 +189,17 @@ class QueueCore : public Order::QueueInterface,
       queue_->ApplyPushed();
     }
     // If another thread holds the lock, also lets further additions be pushed.
+    enum IfContended { kOpenRing };
     ABSL_ATTRIBUTE_ALWAYS_INLINE Lock(QueueCore* queue, IfContended)
         ABSL_EXCLUSIVE_LOCK_FUNCTION(queue->mu_)
         : queue_(queue), lock_(&queue->mu_, &contended_) {
       if (contended_) queue->OpenRing();
       queue_->ApplyPushed();
     }
-    // If there is no memory, goes on without the additions.
-    ABSL_ATTRIBUTE_ALWAYS_INLINE Lock(QueueCore* queue, IfNoMemory)
-        ABSL_EXCLUSIVE_LOCK_FUNCTION(queue->mu_)
-        : queue_(queue), lock_(&queue->mu_) {
-      queue_->TryApplyPushed();
-    }
     ABSL_ATTRIBUTE_ALWAYS_INLINE ~Lock() ABSL_UNLOCK_FUNCTION() {
       if (ABSL_PREDICT_FALSE(queue_->GettersWait())) {
-        queue_->Wake(&callbacks_);
+        queue_->WakeGetters(queue_->order_.next(), queue_->order_.size(),
+                            &callbacks_);
       }
     }
 
@@ -357,16 +219,6 @@ class QueueCore : public Order::QueueInterface,
     return false;
   }
 
-  // Refuses items from now on. `OnShutDown()` is called with the lock held: a
-  // thread that sees the shutdown may destroy the queue.
-  void BeginShutDown() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    ring_.Seal();
-    TryApplyPushed();
-    QueueState::BeginShutDown();
-    OnShutDown();
-  }
-  virtual void OnShutDown() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {}
-
   // Blocks until an item is ready, the queue is shut down and has no item, or
   // `timeout` has passed. Returns OK if an item may be handed out.
   absl::Status AwaitItem(absl::Duration timeout)
@@ -383,11 +235,8 @@ class QueueCore : public Order::QueueInterface,
   ABSL_ATTRIBUTE_NOINLINE absl::Status AwaitFirstItem(absl::Duration timeout)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (ring_.active()) {
-      if (timeout > absl::ZeroDuration()) {
-        SealRing();
-      } else {
-        ApplyPushed();  // There may have been no memory for what was pushed.
-      }
+      if (timeout > absl::ZeroDuration()) ring_.Seal();  // A push wakes nobody.
+      if (!ApplyPushed()) ThrowBadAlloc();
       if (ItemReady()) return absl::OkStatus();
     }
     return QueueState::AwaitItem(
@@ -480,191 +329,6 @@ class QueueCore : public Order::QueueInterface,
     });
   }
 
-  // Ends the wait of `entry` if it waits for its time, and returns whether its
-  // item has thereby been added. Throws nothing.
-  virtual bool EndWait(Entry* /*entry*/) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    return false;
-  }
-
-  // Erases `entry`. May move another entry to another address.
-  void Erase(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    entries_.Erase(entry);
-    if (ABSL_PREDICT_FALSE(entries_.CompactionDue())) Compact();
-  }
-
-  // Frees memory that the entries do not need. The address of `moved`, which is
-  // not being processed, has changed; `moved` may be null. Throws nothing.
-  virtual void OnCompaction(Entry* moved) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    order_.Shrink();
-    if (moved != nullptr) order_.OnMoved(moved);
-  }
-
-  // Returns whether no item is queued or being processed. The queue must be
-  // shutting down.
-  bool Idle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    return processing_.empty() && order_.size() == 0 && !ring_.active();
-  }
-
-  // Fills in `*snapshot` apart from what waits. Copies at most `max` items of
-  // each kind; the queued items are in no particular order if
-  // `Order::ForFirst()` returns false.
-  void CopyUpTo(size_t max, Snapshot<T>* snapshot) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    CopyNumbers(snapshot);
-    const bool in_order =
-        order_.ForFirst(max, [snapshot](const QueuedItem<T>& item) {
-          CopyQueued(snapshot, static_cast<const Entry&>(item));
-        });
-    if (!in_order) {
-      snapshot->queued.clear();
-      entries_.ForEach([snapshot, max](const Entry& entry) {
-        if (entry.dirty && !entry.processing && snapshot->queued.size() < max) {
-          CopyQueued(snapshot, entry);
-        }
-      });
-    }
-    for (const QueuedItem<T>* item = processing_.front();
-         item != nullptr && snapshot->processing.size() < max;
-         item = item->next()) {
-      CopyProcessing(snapshot, static_cast<const Entry&>(*item));
-    }
-    if (max > 0) snapshot->bounds = order_.Bounds(nullptr, max);
-  }
-
-  // Does the same, but copies only the item of `entry`, which may be null.
-  void CopyOf(const Entry* entry, Snapshot<T>* snapshot) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    CopyNumbers(snapshot);
-    if (entry == nullptr) return;
-    if (entry->processing) {
-      CopyProcessing(snapshot, *entry);
-    } else if (entry->dirty) {
-      CopyQueued(snapshot, *entry);
-      constexpr size_t kMaxItems = 100;
-      snapshot->bounds = order_.Bounds(entry, kMaxItems);
-    }
-  }
-
-  // Allocates memory for at most `max` queued items, without the lock.
-  void ReserveQueued(size_t max, Snapshot<T>* snapshot) const {
-    if (max == 0) return;
-    size_t queued = 0;
-    {
-      Lock lock(const_cast<QueueCore*>(this));
-      queued = order_.size();
-    }
-    snapshot->queued.reserve(std::min(max, queued));
-  }
-
-  NodeHashSet<T, Entry, Eq> entries_ ABSL_GUARDED_BY(mu_);
-  // Destroyed before entries_, because its destructor may read items.
-  Order order_ ABSL_GUARDED_BY(mu_);
-
- private:
-  friend RingOpener;
-
-  ABSL_ATTRIBUTE_NOINLINE bool Push(const T& item, size_t hash) {
-    return ring_.TryPush({item, hash, TimeOfAdd()});
-  }
-
-  // Frees memory that the present entries do not need. May move an entry that
-  // is not being processed: a lease has the address of its entry. Throws
-  // nothing.
-  ABSL_ATTRIBUTE_NOINLINE void Compact() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    Entry* const entry = entries_.NextToMove();
-    const bool may_move =
-        entry != nullptr && !entry->processing && !entry->KnownToOrdering();
-    OnCompaction(may_move ? entries_.Move(entry) : nullptr);
-  }
-
-  // Lets additions be pushed, unless a thread blocks in the queue or its
-  // ordering may throw.
-  ABSL_ATTRIBUTE_NOINLINE void OpenRing() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    if constexpr (kCanPush) {
-      if (ring_.active() || ThreadsBlock() || IsShuttingDown() ||
-          order_.may_throw()) {
-        return;
-      }
-      ring_.Open();
-    }
-  }
-
-  // Applies the additions that have been pushed. Throws `std::bad_alloc` if
-  // there is no memory.
-  void ApplyPushed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    if (ABSL_PREDICT_FALSE(ring_.active())) ApplyRing();
-  }
-  ABSL_ATTRIBUTE_NOINLINE void ApplyRing() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    if constexpr (kCanPush) {
-      ring_.Apply([this](typename AddRing<T>::Addition&& pushed)
-                      ABSL_NO_THREAD_SAFETY_ANALYSIS {
-                        AddWithoutPriority(std::move(pushed.item), pushed.hash,
-                                           &pushed.added, /*pushed=*/true);
-                      });
-    }
-  }
-
-  // Ensures that no addition is pushed, because a push wakes nobody. Throws
-  // `std::bad_alloc` if there is no memory.
-  void SealRing() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    ring_.Seal();
-    ApplyPushed();
-  }
-
-  // Wakes threads and callbacks that wait for an item. Adds the callbacks to
-  // `*callbacks`.
-  ABSL_ATTRIBUTE_NOINLINE void Wake(CallbackWakeUps* callbacks)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    for (size_t n = WakeGetters(order_.next(), order_.size()); n > 0; --n) {
-      const auto* const getter = callbacks_->WakeFirst();
-      callbacks->Add({getter->executor, this, getter->slot()});
-    }
-  }
-
-  // Runs the callback of `slot`, which has been woken.
-  void RunCallback(SlabId slot) {
-    AcquireCallback<T> callback;
-    absl::StatusOr<Lease<T>> lease;
-    {
-      Lock lock(this, kGoOn);
-      auto* const getter = callbacks_->At(slot);
-      if (getter->callback != nullptr) {
-        if (MustWait(order_.next())) {
-          callbacks_->WaitAgain(getter);  // Another thread has taken the item.
-          --woken_getters_;
-          ++waiting_callbacks_;
-          return;
-        }
-        lease = CatchAsStatus(
-            [this]()
-                ABSL_NO_THREAD_SAFETY_ANALYSIS -> absl::StatusOr<Lease<T>> {
-                  absl::Status status = AfterWait(order_.next());
-                  if (!status.ok()) return status;
-                  return LeaseAccess::Make<T>(this, LeaseNext(CoarseNow()));
-                });
-        callback = std::move(getter->callback);
-      }
-      callbacks_->Remove(getter);
-      --woken_getters_;
-    }
-    // The queue may have been destroyed, unless `lease` is of an item.
-    if (callback != nullptr) std::move(callback)(std::move(lease));
-  }
-
-  // Does what `ApplyPushed()` does. If there is no memory, leaves the rest to a
-  // later call.
-  void TryApplyPushed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    if (ABSL_PREDICT_TRUE(!ring_.active())) return;
-    TryCall([this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { ApplyPushed(); });
-  }
-
-  bool EndLeases(absl::Span<QueuedItem<T>* const> items,
-                 LeaseEnd end) override {
-    Lock lock(this, kGoOn);
-    for (QueuedItem<T>* item : items) EndLease(item, end);
-    return true;
-  }
-
   // Ends the processing of `entry`.
   void Finish(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (metrics_ != nullptr) {
@@ -681,32 +345,6 @@ class QueueCore : public Order::QueueInterface,
     if (IsShuttingDown() && Idle()) NotifyIdle();
   }
 
-  // Queues `entry` as if it had not been handed out.
-  void GiveBack(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    const bool added_again = EndWait(entry) || entry->dirty;
-    std::optional<int> added_priority;
-    if (entry->dirty) added_priority = entry->priority();
-    processing_.Remove(entry);
-    entry->processing = false;
-    entry->dirty = true;
-    order_.GiveBack(entry, added_again);
-    if (metrics_ == nullptr) return;
-    Report("the return", entry, [&] {
-      metrics_->OnGiveBack(entry->times, entry->priority(), added_priority);
-    });
-  }
-
-  void EndLease(QueuedItem<T>* item, LeaseEnd end)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    Entry* const entry = static_cast<Entry*>(item);
-    entry->leased = false;
-    if (end == LeaseEnd::kGivenBack) {
-      GiveBack(entry);
-    } else {
-      Finish(entry);
-    }
-  }
-
   // Calls `report`, which updates metrics because of an `event` of `entry`. If
   // `report` throws, logs the error.
   template <typename F>
@@ -719,71 +357,80 @@ class QueueCore : public Order::QueueInterface,
     errors_.Try(what, report);
   }
 
-  // The parts of `CopyUpTo()` and `CopyOf()`.
-  void CopyNumbers(Snapshot<T>* snapshot) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    snapshot->taken_at = clock_->TimeNow();
-    snapshot->shutting_down = IsShuttingDown();
-    snapshot->num_queued = order_.size();
-    snapshot->num_processing = processing_.size();
-  }
-  static void CopyQueued(Snapshot<T>* snapshot, const Entry& entry) {
-    snapshot->queued.push_back({entry.item(), entry.times.added.Get(),
-                                entry.priority(), /*failures=*/0,
-                                /*last_error=*/""});
-  }
-  static void CopyProcessing(Snapshot<T>* snapshot, const Entry& entry) {
-    snapshot->processing.push_back({entry.item(), entry.times.started.Get(),
-                                    /*added_again=*/entry.dirty,
-                                    /*failures=*/0, /*last_error=*/""});
+  // Erases `entry`. May move another entry to another address.
+  void Erase(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    entries_.Erase(entry);
+    Entry* moved = nullptr;
+    const auto on_move = [&moved](Entry* it, SlabId) { moved = it; };
+    const auto may_move = [](const Entry& it) {
+      // A lease knows the address, too.
+      return !it.processing && !it.KnownToOrdering();
+    };
+    if (entries_.CompactIfDue(on_move, may_move)) OnCompaction(moved);
   }
 
-  // Hands out the next item for a lease that begins at `now`. Inline, because
-  // gcc otherwise makes calls of it, which take a `PriorityQueue` 30
-  // instructions.
-  ABSL_ATTRIBUTE_ALWAYS_INLINE Entry* LeaseNext(CompactTime now)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    Entry* const entry = HandOut(now, [](const Entry&) {});
-    entry->leased = true;
-    return entry;
+  // Frees memory that the entries do not need. The address of `moved`, which is
+  // not being processed, has changed; `moved` may be null. Throws nothing.
+  virtual void OnCompaction(Entry* moved) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    order_.Shrink();
+    if (moved != nullptr) order_.OnMoved(moved);
   }
 
-  // Ends the program if an item is leased.
-  void CheckNoLeases() const ABSL_LOCKS_EXCLUDED(mu_) {
-    const Entry* leased = nullptr;
-    size_t leases = 0;
-    MutexLock lock(&mu_);
-    for (const QueuedItem<T>* item = processing_.front(); item != nullptr;
-         item = item->next()) {
-      const Entry* const entry = static_cast<const Entry*>(item);
-      if (!entry->leased) continue;
-      if (leases++ == 0) leased = entry;
-    }
-    if (leases > 0) DieOfLeases(leases, DescribeItem(leased->item()));
+  // Returns whether no item is queued or being processed. The queue must be
+  // shutting down.
+  bool Idle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return processing_.empty() && order_.size() == 0 && !ring_.active();
   }
 
-  // Reports the work in progress.
-  void ReportProgress() {
-    Lock lock(this, kGoOn);  // Also counts what has been pushed.
-    errors_.Try([] { return "the oldest queued item cannot be reported"; },
-                [&] { metrics_->UpdateOldestQueued(); });
-    if (IsShuttingDown()) return;
-    const ItemTimes* const oldest =
-        processing_.empty() ? nullptr
-                            : &static_cast<Entry*>(processing_.front())->times;
-    errors_.Try([] { return "the work in progress cannot be reported"; },
-                [&] { metrics_->UpdateUnfinishedWork(oldest); });
+  // Applies the additions that have been pushed. Returns false, and leaves the
+  // rest to a later call, if there is no memory.
+  bool ApplyPushed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return ABSL_PREDICT_TRUE(!ring_.active()) || ApplyRing();
   }
 
+  NodeHashSet<T, Entry, Eq> entries_ ABSL_GUARDED_BY(mu_);
+  // Destroyed before entries_, because its destructor may read items.
+  Order order_ ABSL_GUARDED_BY(mu_);
   // The items that are being processed, in the order in which they were handed
   // out.
   QueuedItemList<T> processing_ ABSL_GUARDED_BY(mu_);
-
-  // Null until a callback waits.
-  std::unique_ptr<CallbackGetters<T>> callbacks_ ABSL_GUARDED_BY(mu_);
-
   // The additions that other threads have left to the thread with the lock.
   AddRing<T> ring_;
+
+ private:
+  friend RingOpener;
+
+  // Whether an addition can be left to the thread that holds the lock.
+  static constexpr bool kCanPush = !Order::kHasPriorities && CanPush<T, Eq>();
+
+  ABSL_ATTRIBUTE_NOINLINE bool Push(const T& item, size_t hash) {
+    return ring_.TryPush({item, hash, TimeOfAdd()});
+  }
+
+  // Lets additions be pushed, unless a thread blocks in the queue or its
+  // ordering may throw.
+  ABSL_ATTRIBUTE_NOINLINE void OpenRing() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if constexpr (kCanPush) {
+      if (ring_.active() || ThreadsBlock() || IsShuttingDown() ||
+          order_.may_throw()) {
+        return;
+      }
+      ring_.Open();
+    }
+  }
+
+  ABSL_ATTRIBUTE_NOINLINE bool ApplyRing() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if constexpr (kCanPush) {
+      const auto add = [this](typename AddRing<T>::Addition&& pushed)
+                           ABSL_NO_THREAD_SAFETY_ANALYSIS {
+                             AddWithoutPriority(std::move(pushed.item),
+                                                pushed.hash, &pushed.added,
+                                                /*pushed=*/true);
+                           };
+      return TryCall([this, &add] { ring_.Apply(add); });
+    }
+    return true;
+  }
 };
 
 }  // namespace workqueue::internal

@@ -16,8 +16,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "workqueue/base/error_log.h"
 #include "workqueue/base/exceptions.h"
-#include "workqueue/base/log.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/base/trampoline.h"
 #include "workqueue/internal/callback_getters.h"
@@ -33,10 +33,11 @@ absl::Status ShuttingDownError() {
   return absl::CancelledError("the queue is shutting down");
 }
 
-QueueState::QueueState(absl::string_view name,
+QueueState::QueueState(RunCallbackFunction run_callback, absl::string_view name,
                        MetricsProvider* metrics_provider, LogSink* log_sink,
                        const QueueClock& clock, bool has_priorities)
     : errors_("queue", name, log_sink, clock.clock()),
+      run_callback_(run_callback),
       clock_(clock.clock()),
       is_clock_real_(clock_ == Clock::GetRealClock()),
       metrics_(QueueMetrics::Create(name, metrics_provider, clock_,
@@ -105,20 +106,21 @@ bool QueueState::AwaitDrained(int64_t drain, absl::Duration timeout,
   return idle();
 }
 
-size_t QueueState::WakeGetters(NextItem next, size_t queued) {
+void QueueState::WakeGetters(NextItem next, size_t queued,
+                             CallbackWakeUps* wake_ups) {
   size_t wanted = next == NextItem::kReady ? std::min(queued, kMaxWoken) : 0;
   if (IsShuttingDown() && !MustWait(next)) {
-    if (waiting_callbacks_ > 0) wanted = kMaxWoken;
+    if (!callbacks_.empty()) wanted = kMaxWoken;
     // They may have waited for an item that was held back.
     if (next == NextItem::kNone) SignalGetters();
   }
-  size_t callbacks = 0;
   while (woken_getters_ < wanted && GettersWait()) {
     ++woken_getters_;
-    if (waiting_callbacks_ > 0 && (turn_of_callback_ || getters_.empty())) {
+    if (!callbacks_.empty() && (turn_of_callback_ || getters_.empty())) {
       turn_of_callback_ = false;
-      --waiting_callbacks_;
-      ++callbacks;
+      CallbackGetter* const getter = callbacks_.PopFront();
+      getter->woken = true;
+      wake_ups->Add({getter->executor, this, getter->slot()});
     } else {
       turn_of_callback_ = true;
       Getter* const getter = getters_.PopFront();
@@ -126,7 +128,6 @@ size_t QueueState::WakeGetters(NextItem next, size_t queued) {
       getter->wake_up.Signal();
     }
   }
-  return callbacks;
 }
 
 void QueueState::BeginShutDown() {

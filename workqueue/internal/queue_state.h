@@ -18,8 +18,10 @@
 #include "absl/time/time.h"
 #include "workqueue/base/error_log.h"
 #include "workqueue/base/intrusive_list.h"
+#include "workqueue/base/slab.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/steady_time.h"
+#include "workqueue/internal/callback_getters.h"
 #include "workqueue/internal/compact_time.h"
 #include "workqueue/internal/queue_metrics.h"
 #include "workqueue/log_sink.h"
@@ -43,8 +45,8 @@ absl::Status ShuttingDownError();
 // QueueState
 //
 // The part of a queue in memory that does not depend on the type of its items:
-// the lock, the threads that block, the shutdown and the drains. `QueueCore`
-// derives from it.
+// the lock, the threads that block, the callbacks that wait, the shutdown and
+// the drains. `QueueCore` derives from it.
 //
 // A thread blocks until an item is ready, or until the queue is drained. This
 // class does not know the items. The derived class passes functions that tell
@@ -54,11 +56,20 @@ class QueueState {
   QueueState(const QueueState&) = delete;
   QueueState& operator=(const QueueState&) = delete;
 
+  // Runs the callback of `getter`, which has been woken. Called once for each
+  // wake-up, on a thread that the executor chooses. The queue exists until
+  // then, but another thread may run its destructor. So this calls a pointer: a
+  // virtual call would race with the destructor.
+  void RunCallback(SlabId getter) { run_callback_(this, getter); }
+
  protected:
-  // `name`, `metrics_provider`, `log_sink` and `clock` are those of
-  // `QueueOptions`.
-  QueueState(absl::string_view name, MetricsProvider* metrics_provider,
-             LogSink* log_sink, const QueueClock& clock, bool has_priorities);
+  using RunCallbackFunction = void (*)(QueueState* self, SlabId getter);
+
+  // `run_callback` does what `RunCallback()` does. `name`, `metrics_provider`,
+  // `log_sink` and `clock` are those of `QueueOptions`.
+  QueueState(RunCallbackFunction run_callback, absl::string_view name,
+             MetricsProvider* metrics_provider, LogSink* log_sink,
+             const QueueClock& clock, bool has_priorities);
   ~QueueState();
 
   // From now on calls `report` every `QueueMetrics::UpdatePeriod()`, if there
@@ -102,25 +113,24 @@ class QueueState {
   // Returns whether a thread or a callback waits for an item without a timeout,
   // and has not been woken.
   bool GettersWait() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    return getters_.size() + waiting_callbacks_ > 0;
+    return getters_.size() + callbacks_.size() > 0;
   }
 
   // Returns whether a thread blocks in the queue, or a callback waits in it.
   bool ThreadsBlock() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    return blocked_ + waiting_callbacks_ + woken_getters_ > 0;
+    return blocked_ + callbacks_.size() + woken_getters_ > 0;
   }
 
   // Wakes threads and callbacks that wait for an item. `queued` items are
-  // queued, of which `next` tells whether the first is ready. Returns the
-  // number of callbacks to wake; the caller must wake them. Threads and
-  // callbacks take turns.
+  // queued, of which `next` tells whether the first is ready. Adds the
+  // callbacks to `*wake_ups`. Threads and callbacks take turns.
   //
   // Only a few are on their way at a time: each of them wakes others once it
   // has taken its own item, so that a burst of items costs a few wake-ups, and
   // not one for each item. Wakes the thread first that has waited for the
   // shortest time, because its memory is still in a cache. After the shutdown,
   // also wakes threads and callbacks for which there is no item.
-  size_t WakeGetters(NextItem next, size_t queued)
+  void WakeGetters(NextItem next, size_t queued, CallbackWakeUps* wake_ups)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Returns the status of a get that has stopped waiting: OK if an item may be
@@ -171,6 +181,7 @@ class QueueState {
   // must end. They leave the list themselves.
   void SignalGetters() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
+  const RunCallbackFunction run_callback_;
   // Calls the function of `StartReports()`; null without metrics.
   std::unique_ptr<Ticker> ticker_;
 
@@ -190,12 +201,12 @@ class QueueState {
 
  protected:
   // The threads that wait and have not been woken, the last one first, the
-  // number of callbacks likewise, and the number of both that have been woken
-  // and do not run yet. While an item is ready and one of them waits, at least
-  // one has been woken. This class wakes callbacks, and the derived class
-  // counts whatever else happens to them.
+  // callbacks likewise, but the first one first, and the number of both that
+  // have been woken and do not run yet. While an item is ready and one of them
+  // waits, at least one has been woken. This class wakes callbacks, and the
+  // derived class does whatever else happens to them.
   size_t woken_getters_ ABSL_GUARDED_BY(mu_) = 0;
-  size_t waiting_callbacks_ ABSL_GUARDED_BY(mu_) = 0;
+  IntrusiveList<CallbackGetter> callbacks_ ABSL_GUARDED_BY(mu_);
   IntrusiveList<Getter> getters_ ABSL_GUARDED_BY(mu_);
 
   // The members that every call uses are next to each other, because each line
@@ -204,7 +215,9 @@ class QueueState {
   const bool is_clock_real_;
   const int64_t clock_epoch_ns_ = RealClockEpochNanos();
   const std::unique_ptr<QueueMetrics> metrics_;
-  mutable absl::Mutex mu_;
+  // Begins a line, because an addition that is left to another thread reads the
+  // members above without the lock.
+  alignas(64) mutable absl::Mutex mu_;
 };
 
 }  // namespace workqueue::internal

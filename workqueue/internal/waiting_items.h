@@ -9,8 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/base/attributes.h"
-#include "absl/base/optimization.h"
 #include "absl/time/time.h"
 #include "workqueue/base/node_hash_set.h"
 #include "workqueue/base/slab.h"
@@ -84,7 +82,11 @@ class WaitingItems {
   void Remove(Entry* entry) {
     set_.Remove(entry->id());
     table_.Erase(entry);
-    if (ABSL_PREDICT_FALSE(table_.CompactionDue())) Compact();
+    const bool compacted =
+        table_.CompactIfDue([this](Entry* moved, SlabId from) {
+          set_.Renumber(from, moved->id());
+        });
+    if (compacted) set_.Shrink(table_.id_limit());
   }
 
   // Removes all items, and frees the memory. Does not throw.
@@ -153,15 +155,6 @@ class WaitingItems {
     });
     std::sort_heap(first.begin(), first.end());
     return first;
-  }
-
-  // Frees memory that the items do not need. May move an entry.
-  ABSL_ATTRIBUTE_NOINLINE void Compact() {
-    if (Entry* const from = table_.NextToMove()) {
-      const SlabId id = from->id();
-      set_.Renumber(id, table_.Move(from)->id());
-    }
-    set_.Shrink(table_.id_limit());
   }
 
   WaitingSet set_;

@@ -24,7 +24,7 @@
 #include "workqueue/base/check_duration.h"
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/mutex_lock.h"
-#include "workqueue/base/thread_name.h"
+#include "workqueue/base/worker_pool.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
 #include "workqueue/leader_election/internal/leader_lease.h"

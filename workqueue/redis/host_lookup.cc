@@ -23,7 +23,7 @@
 #include "absl/synchronization/mutex.h"
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/mutex_lock.h"
-#include "workqueue/base/thread_name.h"
+#include "workqueue/base/worker_pool.h"
 #include "workqueue/redis/wake_fd.h"
 
 namespace workqueue::internal {

@@ -220,6 +220,22 @@ class DelayQueue : private internal::DelayQueueBase {
     if (ABSL_PREDICT_FALSE(nodes_.CompactionDue())) Compact(removed);
   }
 
+  // Frees memory that the values in the queue do not need. May move a node. Not
+  // inline, so that the compiler has room for the other code of `Remove()`.
+  ABSL_ATTRIBUTE_NOINLINE void Compact(Removed* removed)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (ShuttingDown()) return;  // The caller may be visiting all nodes.
+    Node* moved = nullptr;
+    nodes_.CompactIfDue(
+        [this, &moved](Node* from, Node* to) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+          waiting_.Renumber(from->slot(), to->slot());
+          moved = from;
+        },
+        [](const Node& it) { return it.next_removed == nullptr; });
+    if (moved != nullptr) Drop(moved, removed);
+    waiting_.Shrink(nodes_.slot_limit());
+  }
+
   // Destroys `node`, or adds it to `*removed` if its value must be destroyed
   // without the lock.
   void Drop(Node* node, Removed* removed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
@@ -230,20 +246,6 @@ class DelayQueue : private internal::DelayQueueBase {
       node->next_removed = removed->first == nullptr ? node : removed->first;
       removed->first = node;
     }
-  }
-
-  // Frees memory that the values in the queue do not need. May move a node.
-  ABSL_ATTRIBUTE_NOINLINE void Compact(Removed* removed)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    if (ShuttingDown()) return;  // The caller may be visiting all nodes.
-    Node* const from = nodes_.NextToMove();
-    if (from != nullptr && from->next_removed == nullptr) {
-      if (Node* const to = nodes_.Move(from)) {
-        waiting_.Renumber(from->slot(), to->slot());
-        Drop(from, removed);
-      }
-    }
-    waiting_.Shrink(nodes_.slot_limit());
   }
 
   // Destroys the list of removed nodes that begins with `first`.

@@ -23,7 +23,7 @@
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/base/printable.h"
 #include "workqueue/base/slab.h"
-#include "workqueue/base/thread_name.h"
+#include "workqueue/base/worker_pool.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/parker.h"
 
@@ -143,17 +143,15 @@ bool Scheduler::CancelTask(Task* task, Function* cancelled) {
 void Scheduler::Remove(Task* task) {
   waiting_.Remove(task->slot());
   tasks_.Delete(task);
-  // No task may move while all tasks are visited.
-  if (!tasks_.CompactionDue() || shutting_down_) return;
-  Task* const from = tasks_.NextToMove();
-  // A worker has the address of a task that runs.
-  if (from != nullptr && !from->running()) {
-    if (Task* const to = tasks_.Move(from)) {
-      waiting_.Renumber(from->slot(), to->slot());
-      tasks_.Delete(from);
-    }
-  }
-  waiting_.Shrink(tasks_.slot_limit());
+  if (shutting_down_) return;  // No task may move while all are visited.
+  const bool compacted = tasks_.CompactIfDue(
+      [this](Task* from, Task* to) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+        waiting_.Renumber(from->slot(), to->slot());
+        tasks_.Delete(from);
+      },
+      // A worker has the address of a task that runs.
+      [](const Task& it) { return !it.running(); });
+  if (compacted) waiting_.Shrink(tasks_.slot_limit());
 }
 
 size_t Scheduler::Len() const {

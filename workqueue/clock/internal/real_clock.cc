@@ -15,7 +15,7 @@
 #include "absl/time/time.h"
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/mutex_lock.h"
-#include "workqueue/base/thread_name.h"
+#include "workqueue/base/worker_pool.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/clock/internal/condition_variable_parker.h"
 #include "workqueue/clock/internal/deadline_waiters.h"

@@ -21,7 +21,7 @@
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/base/printable.h"
-#include "workqueue/base/thread_name.h"
+#include "workqueue/base/worker_pool.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/controller/source.h"
 #include "workqueue/log_sink.h"

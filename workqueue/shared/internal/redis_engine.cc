@@ -28,7 +28,7 @@
 #include "absl/time/time.h"
 #include "hiredis/hiredis.h"
 #include "workqueue/base/mutex_lock.h"
-#include "workqueue/base/thread_name.h"
+#include "workqueue/base/worker_pool.h"
 #include "workqueue/clock/clock.h"
 #include "workqueue/redis/redis_address.h"
 #include "workqueue/redis/redis_connection.h"

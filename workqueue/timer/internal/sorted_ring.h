@@ -13,7 +13,7 @@
 #include "absl/base/attributes.h"
 #include "absl/cleanup/cleanup.h"
 #include "workqueue/base/exceptions.h"
-#include "workqueue/base/shrink.h"
+#include "workqueue/base/segmented_array.h"
 #include "workqueue/base/slab.h"
 
 namespace workqueue::internal {
