@@ -17,6 +17,8 @@
 
 namespace workqueue {
 
+struct AddOptions;
+
 // FailureLedgerOptions
 //
 // When an item that fails again and again is parked. If neither `max_failures`
@@ -140,6 +142,14 @@ class SharedFailures : public Failures<T> {
       Lease<T>* lease, const absl::Status& error,
       const FailureLedgerOptions& limits,
       std::optional<absl::Duration> retry_after) = 0;
+
+  // Ends `*lease`, and adds its item as `options` say, which are those of an
+  // `AddAfter()`, at the same time. It is not lost meanwhile, and is added even
+  // if the engine's memory is full. After a shutdown, or if the lease was lost,
+  // it is not added.
+  //
+  // After an error, `*lease` still leases the item.
+  virtual absl::Status Requeue(Lease<T>* lease, const AddOptions& options) = 0;
 
   // Returns the number of failures of the item of `lease` before it was handed
   // out. Does not ask the engine.

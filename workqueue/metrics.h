@@ -136,14 +136,15 @@ class MetricsProvider {
   }
 
   // The seconds that a request to the engine of a `SharedQueue` takes. Only
-  // such a queue calls this and the next five functions. The default returns
+  // such a queue calls this and the next six functions. The default returns
   // null.
   virtual std::unique_ptr<HistogramMetric> NewEngineRoundTripMetric(
       absl::string_view /*name*/) {
     return nullptr;
   }
 
-  // The number of requests to the engine that failed. The default returns null.
+  // The number of requests to the engine that failed, or that it has refused in
+  // part because its memory is full. The default returns null.
   virtual std::unique_ptr<CounterMetric> NewEngineErrorsMetric(
       absl::string_view /*name*/) {
     return nullptr;
@@ -166,6 +167,13 @@ class MetricsProvider {
   // The number of items of the whole queue that are parked, as the engine said
   // last. The default returns null.
   virtual std::unique_ptr<SettableGaugeMetric> NewEngineParkedItemsMetric(
+      absl::string_view /*name*/) {
+    return nullptr;
+  }
+
+  // How often this process has found that the engine has lost the whole queue.
+  // The default returns null.
+  virtual std::unique_ptr<CounterMetric> NewEngineDataLossesMetric(
       absl::string_view /*name*/) {
     return nullptr;
   }

@@ -127,6 +127,14 @@ struct Snapshot {
   // be seen, as one printable line. Empty if none is known.
   std::string settings_problem;
 
+  // When this process has seen that the engine had lost all items; null if it
+  // has not.
+  std::optional<absl::Time> data_lost_at;
+
+  // The items among those above that this process cannot decode, as printable
+  // bytes. No list has them.
+  std::vector<std::string> undecodable;
+
   // If `SnapshotOptions::details` is set, and they are known.
   std::vector<FailedItem<T>> failing;  // most failures first
   std::vector<FailedItem<T>> parked;   // the last parked one first

@@ -33,6 +33,7 @@
 #include <thread>        // NOLINT(build/c++11)
 #include <utility>
 
+#include "absl/base/log_severity.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -50,6 +51,7 @@
 #include "workqueue/inspect/inspect_controller.h"
 #include "workqueue/inspect/inspect_handler.h"
 #include "workqueue/inspect/inspection_registry.h"
+#include "workqueue/log_sink.h"
 #include "workqueue/prometheus/prometheus_metrics_provider.h"
 #include "workqueue/shared/shared_queue.h"
 
@@ -203,6 +205,16 @@ int Metrics(mg_connection* connection, void* registry) {
                     static_cast<prometheus::Registry*>(registry)->Collect()));
 }
 
+// Writes messages to standard error.
+class StderrLog final : public workqueue::LogSink {
+ public:
+  void Log(absl::LogSeverity severity, absl::string_view message) override {
+    const std::string line =
+        absl::StrCat(absl::LogSeverityName(severity), " ", message, "\n");
+    std::fputs(line.c_str(), stderr);
+  }
+};
+
 int Fail(const absl::Status& status) {
   std::fprintf(stderr, "%s\n", status.ToString().c_str());
   return 1;
@@ -223,12 +235,14 @@ int main(int argc, char* argv[]) {
   const auto metrics = workqueue::PrometheusMetricsProvider::Create(registry);
   if (!metrics.ok()) return Fail(metrics.status());
 
+  StderrLog log;
   workqueue::SharedQueueOptions<std::string> shared;
   shared.name = "thumbnails";
   shared.redis.address = argv[1];
   shared.lease = absl::Seconds(5);
   shared.call_timeout = absl::Seconds(2);
   shared.metrics_provider = metrics->get();
+  shared.log_sink = &log;
   auto queue = workqueue::SharedQueue<std::string>::Create(std::move(shared));
   if (!queue.ok()) return Fail(queue.status());
 
@@ -239,6 +253,7 @@ int main(int argc, char* argv[]) {
   options.queue = *std::move(queue);
   options.workers = 4;
   options.metrics_provider = metrics->get();
+  options.log_sink = &log;
   options.failures.max_failures = 5;
   options.failures.unpark_on_add = false;  // The source adds all.
   options.sources.push_back(NewSource(&thumbnails, &the_controller));
@@ -287,6 +302,6 @@ int main(int argc, char* argv[]) {
   }
   mg_stop(server);
   if (!started.ok()) return Fail(started);
-  std::printf(done ? "all is done\n" : "something is left\n");
+  std::printf(done ? "this process is done\n" : "something is left\n");
   return 0;
 }

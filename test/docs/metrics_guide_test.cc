@@ -48,6 +48,8 @@ absl::Status RunWithMetrics() {
   // The metrics of a shared queue's server.
   const std::unique_ptr<workqueue::CounterMetric> errors =
       (*metrics)->NewEngineErrorsMetric("deployments");
+  const std::unique_ptr<workqueue::CounterMetric> data_losses =
+      (*metrics)->NewEngineDataLossesMetric("deployments");
   const std::unique_ptr<workqueue::CounterMetric> expired =
       (*metrics)->NewExpiredLeasesMetric("deployments");
   const std::unique_ptr<workqueue::SettableGaugeMetric> unreachable =

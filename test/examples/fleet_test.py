@@ -346,7 +346,8 @@ def run(program):
     # Whether a lease has expired, and how slow the server was, is a matter of time.
     Process.scrapes.check(
         "finally", ["SharedQueueLosesLeases", "SharedQueueServerSlow"],
-        {"SharedQueueUnreachable": PROCESSES, "SharedQueueParksItems": 1})
+        {"SharedQueueUnreachable": PROCESSES, "SharedQueueParksItems": 1,
+         "SharedQueueEmptied": 1})
 
     # A page asks the engine for a second at most.
     if Process.slowest > 1 + SLACK:

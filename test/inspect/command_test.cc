@@ -23,6 +23,7 @@
 #include "test/examples/run_program.h"
 #include "test/shared/redis_fixture.h"
 #include "test/shared/redis_server.h"
+#include "workqueue/failures.h"
 #include "workqueue/inspect/inspect_handler.h"
 #include "workqueue/inspect/inspect_queue.h"
 #include "workqueue/inspect/inspectable.h"
@@ -283,6 +284,25 @@ class SharedQueuePageTest : public CommandTest {
   std::unique_ptr<InspectionRegistration> registration_;
   std::unique_ptr<InspectHandler> handler_;
 };
+
+TEST_F(SharedQueuePageTest, PutsAParkedItemBack) {
+  queue_->Add("default/web");
+  Lease<std::string> lease = *queue_->Acquire();
+  FailureLedgerOptions limits;
+  limits.max_failures = 1;
+  limits.unpark_on_add = false;
+  const auto failed =
+      queue_->Fail(&lease, absl::InternalError("broken"), limits, {});
+  ASSERT_TRUE(failed.ok() && failed->parked);
+  const auto inspectable = InspectQueue(queue_.get());
+  EXPECT_EQ(inspectable->Act(InspectAction::kForget, "default/web"),
+            absl::FailedPreconditionError(
+                "the item is parked; requeue it, and its failures start anew"));
+  EXPECT_EQ(inspectable->Act(InspectAction::kRequeue, "default/web"),
+            absl::OkStatus());
+  EXPECT_EQ(queue_->Numbers()->parked, 0u);
+  EXPECT_EQ(queue_->Len(), 1u);
+}
 
 TEST_F(SharedQueuePageTest, SaysSinceWhenItIsUnknown) {
   EXPECT_THAT(Get("text"), AllOf(StartsWith("Nothing needs attention.\n"),

@@ -51,6 +51,21 @@ TEST(FindingsTest, AStuckQueueHasThemAll) {
           "UTC."));
 }
 
+TEST(FindingsTest, WhatThisProcessCannotKnowIsOne) {
+  Inspection it;
+  it.taken_at = absl::UnixEpoch() + absl::Hours(2);
+  it.data_lost_at = it.taken_at - absl::Minutes(59);
+  it.undecodable = {"v2:a"};
+  EXPECT_THAT(Texts(it),
+              ElementsAre("The server has lost all items, as this process saw "
+                          "59m ago.",
+                          "This process cannot decode 1 item: v2:a."));
+  it.data_lost_at = it.taken_at - absl::Hours(1);
+  it.undecodable.emplace_back("v2:b");
+  EXPECT_THAT(Texts(it), ElementsAre("This process cannot decode 2 items, such "
+                                     "as v2:a."));
+}
+
 TEST(FindingsTest, SettingsThatMayLoseItemsAreOne) {
   Inspection it;
   it.settings_problem = "appendonly is no, not yes";

@@ -196,6 +196,7 @@ TEST_F(PrometheusQueueMetricsTest, ShowsTheEngineOfASharedQueue) {
   const auto wrong = provider_->NewEngineWrongSettingsMetric("pods");
   const auto parked = provider_->NewEngineParkedItemsMetric("pods");
   wrong->Set(2);
+  provider_->NewEngineDataLossesMetric("pods")->Inc();
   unreachable->Set(1.5);
   parked->Set(7);
   round_trip->Observe(0.25);
@@ -204,6 +205,7 @@ TEST_F(PrometheusQueueMetricsTest, ShowsTheEngineOfASharedQueue) {
   for (int i = 0; i < 3; ++i) expired->Inc();
 
   Samples expected = {
+      {Series("workqueue_engine_data_losses_total", "pods"), 1},
       {Series("workqueue_engine_errors_total", "pods"), 1},
       {Series("workqueue_engine_unreachable_seconds", "pods"), 1.5},
       {Series("workqueue_engine_wrong_settings", "pods"), 2},
@@ -218,6 +220,7 @@ TEST_F(PrometheusQueueMetricsTest, ShowsTheEngineOfASharedQueue) {
   EXPECT_EQ(exposition.types,
             (std::map<std::string, std::string>{
                 {"workqueue_engine_round_trip_seconds", "histogram"},
+                {"workqueue_engine_data_losses_total", "counter"},
                 {"workqueue_engine_errors_total", "counter"},
                 {"workqueue_engine_unreachable_seconds", "gauge"},
                 {"workqueue_engine_wrong_settings", "gauge"},

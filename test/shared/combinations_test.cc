@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -217,6 +218,68 @@ TEST_F(CombinationsTest, WhatTheSourcesOfAllProcessesAddIsQueuedOnce) {
   for (std::string& it : items) it.resize(1);
   EXPECT_THAT(items, UnorderedElementsAre("x", "x", "y", "z"))
       << "x was added again while it was processed";
+}
+
+TEST_F(CombinationsTest, AnItemThatWaitsAgainNeedsNoMemory) {
+  Options options = OptionsOf("a");
+  options.workers = 1;
+  options.reconcile = [this](const std::string& item, const ReconcileContext&) {
+    Reconcile(item, "a").IgnoreError();
+    ReconcileResult result;
+    result.requeue_after = absl::Seconds(1);
+    return absl::StatusOr<ReconcileResult>(result);
+  };
+  const Process a = Start(std::move(options));
+  a->queue().Add("x");
+  EXPECT_THAT(Await(a, 1), ElementsAre("x by a"));
+  MemoryEngine::Faults faults;
+  faults.full = true;
+  engine_.SetFaults(faults);
+  for (int i = 0; i < 3; ++i) {
+    clock_.Step(absl::Seconds(1));
+    EXPECT_THAT(Await(a, 1), ElementsAre("x by a"));
+  }
+  EXPECT_TRUE(absl::IsResourceExhausted(a->Healthy())) << a->Healthy();
+  engine_.SetFaults({});
+  clock_.Step(absl::Seconds(1));
+  EXPECT_THAT(Await(a, 1), ElementsAre("x by a"));
+  EXPECT_TRUE(a->Healthy().ok()) << a->Healthy();
+}
+
+TEST_F(CombinationsTest, AStopIsNoSuccessIfTheServerHasNotHeardOfTheEnd) {
+  for (const bool async : {false, true}) {
+    for (const bool away : {false, true}) {
+      absl::Notification begun, go_on;
+      std::optional<ReconcileCompletion> completion;
+      Options options = OptionsOf("a");
+      if (async) {
+        options.reconcile = nullptr;
+        options.reconcile_async = [&](const std::string&,
+                                      const AsyncReconcileContext&,
+                                      ReconcileCompletion done) {
+          completion = std::move(done);
+          begun.Notify();
+        };
+      } else {
+        Then([&] {
+          begun.Notify();
+          go_on.WaitForNotification();
+          return absl::OkStatus();
+        });
+      }
+      const Process a = Start(std::move(options));
+      a->queue().Add("x");
+      begun.WaitForNotification();
+      MemoryEngine::Faults faults;
+      faults.away = away;
+      engine_.SetFaults(faults);
+      go_on.Notify();
+      if (async) (*std::move(completion))(absl::OkStatus());
+      EXPECT_EQ(a->Stop(absl::Hours(1)), !away) << async;
+      engine_.SetFaults({});
+      clock_.Step(absl::Minutes(5));  // The lease has expired.
+    }
+  }
 }
 
 // A coroutine is such a function, too; see coroutine_reconcile.h.

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <future>  // NOLINT(build/c++11)
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -116,6 +117,17 @@ TEST_F(MemoryEngineTest, TheAgeOfTheOldestItemIsAMetric) {
   EXPECT_EQ(queue->Get(), "x");
   clock_.Step(absl::Seconds(10));
   EXPECT_EQ(age(), 0);
+}
+
+TEST_F(MemoryEngineTest, AllProcessesTellThatTheDataWasLost) {
+  ASSERT_TRUE(Add(*a_, "x").ok());
+  clock_.Step(absl::Seconds(1));
+  EXPECT_EQ(a_->TakeSnapshot()->data_lost_at, std::nullopt);
+  engine_.LoseData();
+  clock_.Step(absl::Seconds(10));
+  for (Queue* queue : {a_.get(), b_.get()}) {
+    EXPECT_TRUE(queue->TakeSnapshot()->data_lost_at.has_value());
+  }
 }
 
 TEST_F(MemoryEngineTest, QueuesOfOtherNamesAreOthers) {

@@ -189,7 +189,7 @@ class MemoryQueueTest : public testing::TestWithParam<int> {
     const std::string item = Below(12) == 0 ? "" : absl::StrCat(Below(7));
     const int64_t priority = Below(3);
     const HandedOut held = Held();
-    switch (Below(24)) {
+    switch (Below(25)) {
       case 0:
       case 1:
         return {Operation::kAddAfter, item, Delay(), priority};
@@ -228,10 +228,13 @@ class MemoryQueueTest : public testing::TestWithParam<int> {
                 held.item,
                 held.token,
                 Delay(),
-                0,
+                Below(2),
                 Below(2) == 0 ? "" : "abandoned"};
       case 15:
         return {Operation::kUnpark, item};
+      case 24:
+        return {Operation::kRequeue, held.item, held.token,
+                Below(2) == 0 ? 0 : Delay(), priority};
       case 16:
         return {Operation::kRenew, held.item, held.token};
       case 17:

@@ -92,7 +92,7 @@ class QueueScriptTest : public RedisFixture,
  protected:
   static constexpr int64_t kLease = 1000;
   static constexpr int64_t kPresence = 600;
-  static constexpr int kRequests = 27;  // see `Requests()`
+  static constexpr int kRequests = 28;  // see `Requests()`
 
   QueueScriptTest() : RedisFixture(Options()) {
     for (const char* key :
@@ -269,6 +269,7 @@ class QueueScriptTest : public RedisFixture,
         {"R", "", "0", "0", "-1"},
         {"T", "", "0", "0", "-1"},
         {"K", "held", token_, "0", "-1", "5 3 inf 10 0 it broke"},
+        {"Q", "held", token_, "10", "1"},
         {"A", "parked", "0", "0", "-1"},
         {"U", "parked", "0", "0", "-1"},
         {"S", "", "1", "0", "-1"},

@@ -168,9 +168,25 @@ TEST_F(SharedGroupsTest, ASnapshotTellsWhatAGroupWaitsFor) {
   EXPECT_THAT(bounds(), ElementsAre("group a: 2 of 2 held: a/1 a/2; 2"));
   options.only = &c;
   EXPECT_THAT(bounds(), ElementsAre("retries: 1 of 1 held: c/1; 1"));
+  options.only = &free;
+  EXPECT_THAT(bounds(), IsEmpty()) << "it is being processed";
   leases.clear();
   options.only = &a;
   EXPECT_THAT(bounds(), IsEmpty());
+}
+
+TEST_F(SharedGroupsTest, AnotherBoundIsNoDamage) {
+  const auto high = NewClient(ByTenant(5));
+  ASSERT_TRUE(high->AddAll({"a/1", "a/2", "a/3", "a/4", "a/5", "a/6", "a/7"}));
+  const auto low = NewClient(ByTenant(2));
+  std::vector<Lease<std::string>> leases;
+  EXPECT_NE(Take(*high, &leases), "");
+  for (int i = 0; i < 5; ++i) {
+    clock_.Step(WaitingLoop::Heartbeat());
+    Take(*low, &leases);
+    Take(*high, &leases);
+  }
+  EXPECT_THAT(log_.messages(), IsEmpty());
 }
 
 TEST_F(SharedGroupsTest, AFloodDelaysNobodyElse) {

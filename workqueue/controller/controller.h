@@ -318,8 +318,14 @@ class Controller final : private internal::ControllerCore {
     absl::Status Acquire() override {
       return controller.queue_->AcquireNext(&lease);
     }
-    void Done() override { lease.Done(); }
-    void GiveBack() override { lease.GiveBack(); }
+    bool Done() override {
+      const bool known = !lease || lease.lost();
+      return lease.Done() || known;
+    }
+    bool GiveBack() override {
+      const bool known = !lease || lease.lost();
+      return lease.GiveBack() || known;
+    }
     absl::StatusOr<ReconcileResult> Reconcile(
         const ReconcileContext& context) override {
       return controller.reconcile_(*lease, context);
@@ -391,6 +397,7 @@ class Controller final : private internal::ControllerCore {
   void Work() override;
   void CloseQueue() override;
   absl::StatusOr<bool> Idle(absl::Duration timeout) override;
+  bool QueueAnswers() const override;
   void AcquireNextAsync(LeasedItem* ended, Executor* executor,
                         std::shared_ptr<internal::AsyncGate> to) override;
 
@@ -554,9 +561,18 @@ absl::StatusOr<bool> Controller<T, Hash, Eq>::Idle(absl::Duration timeout) {
 }
 
 template <typename T, typename Hash, typename Eq>
+bool Controller<T, Hash, Eq>::QueueAnswers() const {
+  const absl::Status health = queue_->Healthy();
+  // It tells what is wrong.
+  return health.ok() || absl::IsFailedPrecondition(health) ||
+         absl::IsResourceExhausted(health) || absl::IsDataLoss(health);
+}
+
+template <typename T, typename Hash, typename Eq>
 void Controller<T, Hash, Eq>::AcquireNextAsync(
     LeasedItem* ended, Executor* executor,
     std::shared_ptr<internal::AsyncGate> to) {
+  if (ended != nullptr && shared()) EndLease(*ended);
   Lease<T> lease;
   if (ended != nullptr) lease = std::move(static_cast<Held*>(ended)->lease);
   queue_->AcquireNextAsync(
@@ -577,12 +593,13 @@ std::shared_ptr<internal::Flight> Controller<T, Hash, Eq>::Held::TakeOff(
 
 template <typename T, typename Hash, typename Eq>
 absl::Status Controller<T, Hash, Eq>::Held::Add(const AddOptions& options) {
+  if (controller.shared()) {
+    return controller.shared_failures_->Requeue(&lease, options);
+  }
   absl::Status status = controller.queue_->AddItems(
       options, absl::MakeConstSpan(std::addressof(*lease), 1));
   // A queue that has been shut down drops the item.
-  const bool drops = controller.shared() ? absl::IsCancelled(status)
-                                         : controller.queue_->ShuttingDown();
-  return drops ? absl::OkStatus() : status;
+  return controller.queue_->ShuttingDown() ? absl::OkStatus() : status;
 }
 
 template <typename T, typename Hash, typename Eq>

@@ -139,6 +139,10 @@ class QueueInspectable : public Inspectable {
   virtual void AddMore(Inspection* /*inspection*/) {}
 
   virtual absl::Status Requeue(const T& item) {
+    if constexpr (kIsShared) {
+      const absl::StatusOr<bool> unparked = queue_->Unpark(item);
+      if (!unparked.ok() || *unparked) return unparked.status();
+    }
     AddOptions options;
     options.reschedule = true;  // An item that waits does so no longer.
     return queue_->AddItems(options,
@@ -146,6 +150,13 @@ class QueueInspectable : public Inspectable {
   }
 
   virtual absl::Status Forget(const T& item) {
+    if constexpr (kIsShared) {
+      const auto failed = queue_->Find(item);
+      if (failed.ok() && failed->parked) {
+        return absl::FailedPreconditionError(
+            "the item is parked; requeue it, and its failures start anew");
+      }
+    }
     if constexpr (kIsRateLimiting) {
       return queue_->ForgetFailures(item);
     } else {
@@ -186,6 +197,9 @@ class QueueInspectable : public Inspectable {
     inspection.taken_at = snapshot.taken_at;
     inspection.shutting_down = snapshot.shutting_down;
     inspection.settings_problem = snapshot.settings_problem;
+    inspection.data_lost_at = snapshot.data_lost_at;
+    inspection.undecodable = snapshot.undecodable;
+    if constexpr (kIsShared) inspection.health = queue_->Healthy();
     inspection.num_queued = snapshot.num_queued;
     inspection.num_processing = snapshot.num_processing;
     inspection.num_waiting = snapshot.num_waiting;

@@ -148,6 +148,14 @@ struct Inspection {
   // be seen, as one printable line. Empty if none is known.
   std::string settings_problem;
 
+  // When this process has seen that the engine had lost all items; null if it
+  // has not.
+  std::optional<absl::Time> data_lost_at;
+
+  // The items, as printable bytes, that this process cannot decode. No list
+  // below has them.
+  std::vector<std::string> undecodable;
+
   // The numbers of all items, which may exceed the sizes of the lists below.
   // The number of failing items is unknown for a queue without a controller.
   size_t num_queued = 0;

@@ -55,9 +55,13 @@ Json ContentsJson(const Inspection& inspection) {
                {"shutting_down", inspection.shutting_down},
                {"health", internal::StatusText(inspection.health)},
                {"settings_problem", inspection.settings_problem},
+               {"undecodable", inspection.undecodable},
                {"num_queued", inspection.num_queued},
                {"num_processing", inspection.num_processing},
                {"num_waiting", inspection.num_waiting}};
+  if (inspection.data_lost_at.has_value()) {
+    json["data_lost_at"] = Time(*inspection.data_lost_at);
+  }
   if (inspection.num_failing.has_value()) {
     json["num_failing"] = *inspection.num_failing;
   }

@@ -164,6 +164,10 @@ class Provider final : public PrometheusMetricsProvider {
       absl::string_view name) override {
     return NewMax(engine_parked_, QueueLabels(name));
   }
+  std::unique_ptr<CounterMetric> NewEngineDataLossesMetric(
+      absl::string_view name) override {
+    return NewCounter(engine_data_losses_, QueueLabels(name));
+  }
   std::unique_ptr<CounterMetric> NewExpiredLeasesMetric(
       absl::string_view name) override {
     return NewCounter(expired_leases_, QueueLabels(name));
@@ -329,6 +333,9 @@ class Provider final : public PrometheusMetricsProvider {
   Gauges* const engine_parked_ =
       AddGauge("workqueue_parked_items",
                "Items of the whole queue that are parked after failures.");
+  Counters* const engine_data_losses_ =
+      AddCounter("workqueue_engine_data_losses_total",
+                 "How often this process found that the queue was lost.");
   Counters* const expired_leases_ =
       AddCounter("workqueue_expired_leases_total",
                  "Leases that expired, so that their items were queued again.");

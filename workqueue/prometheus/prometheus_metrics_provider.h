@@ -40,6 +40,7 @@ namespace workqueue {
 //     workqueue_engine_errors_total        counter (*)
 //     workqueue_engine_unreachable_seconds gauge (*)
 //     workqueue_engine_wrong_settings      gauge (*)
+//     workqueue_engine_data_losses_total   counter (*)
 //     workqueue_parked_items               gauge (*)
 //     workqueue_expired_leases_total       counter (*)
 //

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -207,6 +208,7 @@ class SharedQueue final : public PriorityInterface<T>,
       Lease<T>* lease, const absl::Status& error,
       const FailureLedgerOptions& limits,
       std::optional<absl::Duration> retry_after) override;
+  absl::Status Requeue(Lease<T>* lease, const AddOptions& options) override;
   int FailuresBefore(const Lease<T>& lease) const override;
   absl::StatusOr<bool> Unpark(const T& item) override;
   absl::StatusOr<size_t> UnparkAll() override;
@@ -233,7 +235,7 @@ class SharedQueue final : public PriorityInterface<T>,
   using Groups = internal::SharedGroups<T>;
 
   // An item that this process cannot decode is not handed out again before.
-  static constexpr absl::Duration kDelayOfUndecodable = absl::Seconds(1);
+  static constexpr absl::Duration kDelayOfUndecodable = absl::Seconds(5);
 
   // An item that is leased.
   class HeldByLease;
@@ -472,11 +474,12 @@ absl::Status SharedQueue<T>::HandOver(internal::HeldItem* held, F receive) {
                             ", which cannot be decoded");
       },
       status);
-  Operation failed = queue_.End(held, Operation::kAbandon);
-  failed.y = queue_.ticks().From(kDelayOfUndecodable);
-  failed.text = internal::Printable(internal::StatusText(status));
-  // If the engine does not hear of it, the lease expires, which is the same.
-  queue_.ApplyEnds({std::move(failed)}).IgnoreError();
+  // Another process may know the item, and find it without a failure.
+  Operation end = queue_.End(held, Operation::kAbandon);
+  end.y = queue_.ticks().From(kDelayOfUndecodable);
+  end.z = 1;
+  // If the engine does not hear of it, the lease expires.
+  queue_.ApplyEnds({std::move(end)}).IgnoreError();
   // A codec's error is not the end of the queue.
   return absl::IsCancelled(status) ? absl::InternalError(status.message())
                                    : status;
@@ -627,6 +630,31 @@ absl::StatusOr<typename SharedFailures<T>::Outcome> SharedQueue<T>::Fail(
 }
 
 template <typename T>
+absl::Status SharedQueue<T>::Requeue(Lease<T>* lease,
+                                     const AddOptions& options) {
+  const internal::LeaseOwner<T>* const owner = this;
+  auto* const leased =
+      static_cast<HeldByLease*>(internal::LeaseAccess::ItemOf(*lease, owner));
+  if (leased == nullptr) {
+    return absl::InvalidArgumentError("lease leases no item of this queue");
+  }
+  internal::HeldItem* const held = leased->held();
+  absl::Status status =
+      queue_
+          .Apply({{Operation::kRequeue, held->item, held->token,
+                   queue_.ticks().From(
+                       options.after.value_or(absl::ZeroDuration())),
+                   options.priority}})
+          .status();
+  if (!status.ok()) return Logged(std::move(status), &**lease, "an addition");
+  internal::LeaseAccess::Release(lease, owner);
+  const std::unique_ptr<HeldByLease> ended(leased);
+  queue_.End(held, Operation::kRequeue);
+  leases_.Decrement();
+  return absl::OkStatus();
+}
+
+template <typename T>
 int SharedQueue<T>::FailuresBefore(const Lease<T>& lease) const {
   const internal::LeaseOwner<T>* const owner = this;
   const auto* const leased = static_cast<const HeldByLease*>(
@@ -762,6 +790,15 @@ Snapshot<T> SharedQueue<T>::ToSnapshot(
   snapshot.num_parked = taken.num_parked;
   snapshot.num_processing_here = taken.num_processing_here;
   snapshot.settings_problem = internal::Printable(taken.settings_problem);
+  snapshot.data_lost_at = taken.data_lost_at;
+  absl::flat_hash_set<absl::string_view> undecodable;
+  const auto decode = [&](const std::string& bytes) {
+    absl::StatusOr<T> item = codec_.decode(bytes);
+    if (!item.ok() && undecodable.insert(bytes).second) {
+      snapshot.undecodable.push_back(internal::DescribeItem(bytes));
+    }
+    return item;
+  };
   for (const auto& it : taken.clients) {
     snapshot.clients.push_back(
         {internal::Printable(it.name), internal::Printable(it.version),
@@ -769,14 +806,14 @@ Snapshot<T> SharedQueue<T>::ToSnapshot(
          it.processing});
   }
   for (const auto& it : taken.queued) {
-    absl::StatusOr<T> item = codec_.decode(it.item);
+    absl::StatusOr<T> item = decode(it.item);
     if (!item.ok()) continue;
     snapshot.queued.push_back({*std::move(item), time_of(it.time),
                                static_cast<int>(it.number),
                                static_cast<int>(it.failures), it.last_error});
   }
   for (const auto& it : taken.processing) {
-    absl::StatusOr<T> item = codec_.decode(it.item);
+    absl::StatusOr<T> item = decode(it.item);
     if (!item.ok()) continue;
     snapshot.processing.push_back(
         {*std::move(item), time_of(it.time), it.added_again,
@@ -784,7 +821,7 @@ Snapshot<T> SharedQueue<T>::ToSnapshot(
          internal::Printable(it.holder), time_of(it.expiry)});
   }
   for (const auto& it : taken.waiting) {
-    absl::StatusOr<T> item = codec_.decode(it.item);
+    absl::StatusOr<T> item = decode(it.item);
     if (!item.ok()) continue;
     snapshot.waiting.push_back({*std::move(item), time_of(it.time),
                                 static_cast<int>(it.number),
@@ -792,7 +829,7 @@ Snapshot<T> SharedQueue<T>::ToSnapshot(
   }
   for (const auto* list : {&taken.failing, &taken.parked}) {
     for (const auto& it : *list) {
-      absl::StatusOr<T> item = codec_.decode(it.item);
+      absl::StatusOr<T> item = decode(it.item);
       if (!item.ok()) continue;
       const bool parked = list == &taken.parked;
       std::optional<absl::Time> next_try_at;
@@ -811,7 +848,7 @@ Snapshot<T> SharedQueue<T>::ToSnapshot(
                                {},
                                it.queued});
     for (const std::string& bytes : it.items) {
-      absl::StatusOr<T> item = codec_.decode(bytes);
+      absl::StatusOr<T> item = decode(bytes);
       if (item.ok()) snapshot.bounds.back().items.push_back(*std::move(item));
     }
   }

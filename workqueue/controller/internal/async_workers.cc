@@ -157,12 +157,12 @@ void AsyncWorkers::OnAcquired(const absl::Status& status, LeasedItem& item) {
     return;
   }
   if (status.ok() && core_->StandsBy()) {
-    item.GiveBack();
+    core_->GiveBack(item);
     core_->stopping().HasBeenNotified() ? StopAcquiring() : StandBy();
     return;
   }
   if (core_->abandoning().HasBeenNotified()) {
-    if (status.ok()) item.GiveBack();
+    if (status.ok()) core_->GiveBack(item);
     StopAcquiring();
     return;
   }
@@ -179,7 +179,7 @@ void AsyncWorkers::OnAcquired(const absl::Status& status, LeasedItem& item) {
   const absl::Status made =
       CatchAsStatus([&] { flight = item.TakeOff(gate_, core_->InfoOf(item)); });
   if (!made.ok()) {
-    item.GiveBack();
+    core_->GiveBack(item);
     RetryAcquire(made);
     return;
   }
@@ -238,6 +238,7 @@ void AsyncWorkers::End(const FlightPtr& flight,
     {
       MutexLock lock(&mu_);
       ++ending_;
+      ++unanswered_;
     }
     SubmitTask(engine_calls_.get(), [this, flight] { CallEnd(flight); });
     return;
@@ -299,7 +300,11 @@ void AsyncWorkers::EndLease(const FlightPtr& flight) {
   if (acquire) {
     Acquire(&flight->leased());
   } else {
-    flight->leased().Done();
+    core_->EndLease(flight->leased());
+  }
+  if (engine_calls_ != nullptr) {
+    MutexLock lock(&mu_);
+    --unanswered_;
   }
   core_->OnItemDone();
   EndIfOver();
@@ -346,7 +351,7 @@ void AsyncWorkers::EndIfOver() {
   {
     MutexLock lock(&mu_);
     if (!stopped_acquiring_ || acquiring_ || ended_ || !in_flight_.empty() ||
-        !cancelled_.empty()) {
+        !cancelled_.empty() || unanswered_ > 0) {
       return;
     }
     ended_ = true;
@@ -389,7 +394,7 @@ void AsyncWorkers::Close() {
     }
     // The gate is closed, so this only makes the later completions do nothing.
     flight->Complete(absl::Status(absl::StatusCode::kCancelled, ""));
-    flight->leased().GiveBack();
+    core_->GiveBack(flight->leased());
   }
   deadlines_ = nullptr;  // Blocks until no callback of OnCancel() runs.
 }

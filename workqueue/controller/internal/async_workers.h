@@ -139,6 +139,7 @@ class AsyncWorkers {
   // The number of flights that `engine_calls` have to end, and those of them
   // that must be tried again.
   size_t ending_ ABSL_GUARDED_BY(mu_) = 0;
+  size_t unanswered_ ABSL_GUARDED_BY(mu_) = 0;  // whose leases have not ended
   FlightPtr retries_ ABSL_GUARDED_BY(mu_);
   absl::CondVar none_ending_;
 };

@@ -185,15 +185,15 @@ void ControllerCore::WorkWith(LeasedItem& item) {
       continue;
     }
     if (abandoning().HasBeenNotified()) {
-      item.GiveBack();
+      GiveBack(item);
       return;
     }
     if (StandsBy()) {
-      item.GiveBack();
+      GiveBack(item);
       continue;
     }
     if (ShouldProcess(item)) Reconcile(item);
-    item.Done();
+    EndLease(item);
     OnItemDone();
   }
 }
@@ -336,7 +336,7 @@ bool ControllerCore::TryFail(LeasedItem& item, const absl::Status& error) {
 
 bool ControllerCore::TryEnd(LeasedItem& item, const AfterReconcile& after) {
   if (after.give_back) {
-    item.GiveBack();
+    GiveBack(item);
     return true;
   }
   const bool over =
@@ -348,7 +348,7 @@ bool ControllerCore::TryEnd(LeasedItem& item, const AfterReconcile& after) {
   if (over || !stopping().HasBeenNotified()) return over;
   // A queue in memory will be closed, and drops the item anyway. Elsewhere
   // another process tries again, or the lease expires.
-  if (shared_) item.GiveBack();
+  if (shared_) GiveBack(item);
   return true;
 }
 

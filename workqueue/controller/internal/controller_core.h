@@ -4,6 +4,7 @@
 #ifndef WORKQUEUE_CONTROLLER_INTERNAL_CONTROLLER_CORE_H_
 #define WORKQUEUE_CONTROLLER_INTERNAL_CONTROLLER_CORE_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -77,6 +78,10 @@ class ControllerCore : public Lifecycle {
                        bool threw,
                        const absl::StatusOr<ReconcileResult>& result);
 
+  // End the lease of `item`, if it has one.
+  void EndLease(LeasedItem& item) { NoteEnd(item.Done()); }
+  void GiveBack(LeasedItem& item) { NoteEnd(item.GiveBack()); }
+
   // Does to the item what `after` says. Returns whether that is over; the lease
   // may have ended then.
   bool TryEnd(LeasedItem& item, const AfterReconcile& after);
@@ -144,6 +149,17 @@ class ControllerCore : public Lifecycle {
   void StartAsync() override;
   void OnAbandoning() override;
   bool ReconcilesThisThread() const override;
+  bool EndsAreKnown() const override {
+    return !shared_ || (!end_unknown_ && QueueAnswers());
+  }
+
+  // Returns whether the queue has answered when it was asked last.
+  virtual bool QueueAnswers() const = 0;
+
+  // Before a stop, a lease whose end is unknown is not this process' any more.
+  void NoteEnd(bool known) {
+    if (!known && stopping().HasBeenNotified()) end_unknown_ = true;
+  }
 
   // Returns the time on the controller's clock if a timeout or a metric needs
   // it, and a constant otherwise.
@@ -183,6 +199,7 @@ class ControllerCore : public Lifecycle {
   const size_t max_concurrent_reconciles_;
   const FailureLedgerOptions limits_;
   const bool shared_;
+  std::atomic<bool> end_unknown_{false};
   ErrorLog queue_errors_;
   MessageLimit failure_limit_;
   ControllerMetricsProvider* const metrics_provider_;  // null without metrics

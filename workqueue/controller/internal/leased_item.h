@@ -50,8 +50,9 @@ class LeasedItem {
   // Ends the lease, and blocks until there is an item. See
   // `Interface::AcquireNext()`.
   virtual absl::Status Acquire() = 0;
-  virtual void Done() = 0;
-  virtual void GiveBack() = 0;
+  // End the lease. Return false if an engine may not know of that.
+  virtual bool Done() = 0;
+  virtual bool GiveBack() = 0;
 
   // Calls the reconcile function.
   virtual absl::StatusOr<ReconcileResult> Reconcile(
@@ -61,7 +62,8 @@ class LeasedItem {
   virtual std::shared_ptr<Flight> TakeOff(std::shared_ptr<AsyncGate> gate,
                                           Reconciliation::Info info) = 0;
 
-  // Adds the item to the queue.
+  // Adds the item to the queue. If the queue has an engine, this ends the
+  // lease, too, at the same time.
   virtual absl::Status Add(const AddOptions& options) = 0;
 
   // Returns the number of failures so far.

@@ -376,7 +376,8 @@ bool Lifecycle::Stop(absl::Duration timeout) {
   }
   // Workers without work may not have ended yet, and a controller that does not
   // run has no workers. The queue decides these cases.
-  const bool done = workers_ended || IsKnownIdle(drain_until);
+  const bool done =
+      (workers_ended && EndsAreKnown()) || IsKnownIdle(drain_until);
   if (!done) BeginAbandoning();
   MutexLock lock(&mu_);
   const bool drained = !abandoning_.HasBeenNotified();

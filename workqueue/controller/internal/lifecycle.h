@@ -105,6 +105,8 @@ class Lifecycle {
   // Returns whether no item is queued or being reconciled, or an error if that
   // is not known after `timeout`, on the machine's clock.
   virtual absl::StatusOr<bool> Idle(absl::Duration timeout) = 0;
+  // Returns whether the queue knows which items the workers have ended.
+  virtual bool EndsAreKnown() const = 0;
 
   // The rest is called if the workers are asynchronous: to start them, when
   // `abandoning()` has been notified, and to tell whether the calling thread

@@ -24,6 +24,7 @@ namespace {
 constexpr size_t kMaxNamed = 3;
 constexpr absl::Duration kNotable = absl::Seconds(1);
 constexpr absl::Duration kLong = absl::Minutes(1);
+constexpr absl::Duration kRecent = absl::Hours(1);
 constexpr int kManyFailures = 5;
 // A process that uses a shared queue makes a request each 10 seconds, and the
 // time of one of two is recorded.
@@ -49,9 +50,24 @@ std::vector<Finding> Findings(const Inspection& inspection) {
                                                 kPrintedErrorBytes)));
   }
 
+  if (inspection.data_lost_at.has_value() &&
+      now - *inspection.data_lost_at < kRecent) {
+    add(absl::StrCat("The server has lost all items, as this process saw ",
+                     ReadableDuration(now - *inspection.data_lost_at),
+                     " ago."));
+  }
+
   if (!inspection.settings_problem.empty()) {
     add(absl::StrCat("The server may lose items: ",
                      Printable(inspection.settings_problem), "."));
+  }
+
+  if (!inspection.undecodable.empty()) {
+    const size_t n = inspection.undecodable.size();
+    add(absl::StrCat("This process cannot decode ", ReadableCount(n, "item"),
+                     n == 1 ? ": " : ", such as ",
+                     Printable(inspection.undecodable[0], kPrintedErrorBytes),
+                     "."));
   }
 
   for (const InspectedClient& client : inspection.clients) {

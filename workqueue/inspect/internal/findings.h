@@ -29,7 +29,9 @@ constexpr size_t kMinFlood = 100;
 // Returns the findings in `inspection`, the most serious kind first:
 //
 //   * the health is not OK,
+//   * the engine has lost all items, in the last hour,
 //   * the settings of the engine may lose items,
+//   * items cannot be decoded,
 //   * a process that holds items is silent,
 //   * all workers are busy, and one of the next items has been queued for more
 //     than a second,

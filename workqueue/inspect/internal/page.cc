@@ -415,6 +415,7 @@ void AddState(const NamedInspection& object, PageWriter* page) {
     add(absl::StrCat("Queued for ", since(item.time), "."), Notes(item, now));
   }
   for (const InspectedBound& bound : it.bounds) {
+    if (!bound.holds_back) continue;
     add(absl::StrCat("Held back: ", bound.name, " is at its bound of ",
                      ReadableNumber(bound.max), ". It waits for"),
         WithKeys(PageCell(), object, bound));

@@ -38,8 +38,9 @@ struct EngineOperation {
     kFail = 'K',            // token, least delay, other delay or -1; priority,
                             // limits and error. Returns twice the failures,
                             // and one more if the item is parked
-    kAbandon = 'E',         // token, least delay; error. As if the lease
-                            // expired
+    kAbandon = 'E',         // token, least delay, 1 if that is no failure;
+                            // error. As if the lease expired
+    kRequeue = 'Q',         // token, delay, priority. Done and Add after
     kUnpark = 'U',          //
     kRenew = 'X',           // token
     kRepair = 'R',          // no item. Returns the number of items repaired
@@ -133,6 +134,8 @@ struct EngineReply {
   int64_t failing = 0;
   int64_t parked = 0;
   bool shut_down = false;
+  bool full = false;     // The memory is full: nothing is added.
+  int64_t born = 0;      // after the queue's first request; 0 if not known
   int64_t expired = 0;   // leases that expired in this request
   int64_t dirty = 0;     // items added again while they are being processed
   int64_t came_due = 0;  // items added in this request because they were due
@@ -215,6 +218,8 @@ struct EngineSnapshot {
   std::vector<Item> queued, processing, waiting, failing, parked;
   std::vector<Client> clients;   // each name once
   std::string settings_problem;  // see `EngineSettings`
+  // When this process has seen that the queue was emptied, or null.
+  std::optional<absl::Time> data_lost_at;
   // Each group once. In the snapshot of one item, those that hold it back.
   std::vector<Bound> bounds;
   size_t num_processing_here = 0;  // by the workers of this process

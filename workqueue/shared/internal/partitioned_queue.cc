@@ -99,6 +99,7 @@ EngineSnapshot Merge(std::vector<EngineSnapshot> parts, size_t max) {
     all.num_parked += part.num_parked;
     all.num_processing_here += part.num_processing_here;
     if (!part.settings_problem.empty()) problems.insert(part.settings_problem);
+    all.data_lost_at = std::max(all.data_lost_at, part.data_lost_at);
     // Each node of a cluster has a clock of its own.
     const int64_t shift = all.now - part.now;
     for (auto* list : {&part.queued, &part.processing, &part.waiting,

@@ -46,7 +46,8 @@ local META, ITEMS, READY, WAITING, LEASES, CLIENTS, WAITERS, FAILING, PARKED,
 -- processing, failing, parked, state, number of leases that expired in this
 -- request, items added again while they are processed, adds because items came
 -- due, number of pushes to the client so far and still to come, number of those
--- so far }, results of the operations, each item handed out: item, token,
+-- so far, 1 if the memory is full, time of the queue's first request plus 1 },
+-- results of the operations, each item handed out: item, token,
 -- priority, ticks in the queue, failures }.
 --
 -- Nothing fails after the first write, or half of the request would stay: what
@@ -123,7 +124,7 @@ end
 local m = redis.call('HMGET', META, 'version', 'time', 'offset', 'sequence',
                      'token', 'turn', 'state', 'run', 'grace', 'checked',
                      'due', 'dirty', 'front', 'shutdowns', 'swept', 'cursor',
-                     'repaired', 'groups', 'most', 'retries')
+                     'repaired', 'groups', 'most', 'retries', 'born')
 if m[1] and m[1] ~= ARGV[1] then
   return redis.error_reply('WQLAYOUT ' .. m[1])
 end
@@ -167,6 +168,8 @@ local turn, state = number(m[6], 0), number(m[7], 0)
 local checked, dirty = number(m[10], 0), number(m[12], 0)
 local due_before = number(m[11], math.huge, 0, math.huge)
 local expired, came_due = 0, 0
+-- Not known of a queue that an older library has made.
+local born = m[1] and number(m[21], 0) or now + 1
 
 -- After a start of the server no lease expires for as long as a lease lasts:
 -- nobody could renew it.
@@ -623,13 +626,14 @@ local function stop_processing(item, e)
 end
 
 -- Ends the processing of an item that nobody processes any more: the item is
--- added again after the delay of its failures, but at least `least`. In a queue
+-- added again after the delay of its failures, but at least `least`; if this is no
+-- failure, after `least`. In a queue
 -- that has been shut down nothing waits. There the item counts as being processed
 -- meanwhile, with a negative token, so that a drain does not forget it.
-local function abandon(item, e, least, error)
-  local delay = retry_delay(e, least, -1)
-  kind = e[STATE] == DIRTY and e.k or 1
-  count_failure(item, e, error)
+local function abandon(item, e, least, error, fails)
+  local delay = fails and retry_delay(e, least, -1) or least
+  kind = e[STATE] == DIRTY and e.k or (fails and 1 or e.h or 0)
+  if fails then count_failure(item, e, error) end
   if delay > 0 and state ~= 0 then
     leave_process(item, e)
     token = token + 1
@@ -652,9 +656,9 @@ local function repair_groups(item, e)
         'ZSCORE', GROUPS, 'i' .. lane_of(e.k, e.g, rank_of(e[PRIORITY])) ..
                           member(e[SEQUENCE], item))
     if missing then join(item, e) end
-    local in_vain = release(e.g)
+    release(e.g)  -- The bound may be a new one.
     local _, had_no_turn = offer(e.k, e.g)
-    return missing or in_vain or had_no_turn
+    return missing or had_no_turn
   elseif e[STATE] >= PROCESSING and e.h then
     local it, retry = running_members(item, e)
     if redis.call('ZSCORE', GROUPS, it) and redis.call('ZSCORE', GROUPS, retry) then
@@ -837,10 +841,10 @@ local transitions = {
     give_back(item, e, priority)
     return 1
   end,
-  -- Nobody processes the item: token, least delay; why.
-  E = function(item, e, token, least, _, error)
+  -- Nobody processes the item: token, least delay, 1 if it has not failed; why.
+  E = function(item, e, token, least, unfailed, error)
     if not is_leased(e, token) then return 0 end
-    abandon(item, e, least, error)
+    abandon(item, e, least, error, unfailed ~= 1)
     return 1
   end,
   -- The processing has failed: token, least delay, other delay or -1, as in L;
@@ -872,6 +876,20 @@ local transitions = {
     end
     if added_again then enqueue_last(item, e) end
     return 2 * failures + (parks and 1 or 0)
+  end,
+  -- Done and Add after: token, delay, priority. A server whose memory is full does
+  -- that, too.
+  Q = function(item, e, token, delay, priority)
+    if not is_leased(e, token) then return 0 end
+    local added_again = e[STATE] == DIRTY
+    stop_processing(item, e)
+    if state == 0 and delay > 0 then
+      wait(item, e, now + delay, priority, false)
+    elseif state == 0 and not added_again then
+      add(item, e, priority)
+    end
+    if added_again then enqueue_last(item, e) end
+    return 1
   end,
   -- Put a parked item back.
   U = function(item, e)
@@ -1045,7 +1063,7 @@ for _, item in ipairs(dead) do
     add(item, e, e[PRIORITY])
     save(item, e)
   else
-    abandon(item, e, 0, 'UNAVAILABLE: the lease expired')
+    abandon(item, e, 0, 'UNAVAILABLE: the lease expired', true)
     save(item, e)
     expired = expired + 1
   end
@@ -1304,7 +1322,8 @@ end
 local reply = { { now, next_event, ready, state == 0 and waiting or 0,
                   processing, redis.call('ZCARD', FAILING),
                   redis.call('ZCARD', PARKED), state, expired, dirty,
-                  came_due, wants + mine[PUSHED], mine[PUSHED] }, results,
+                  came_due, wants + mine[PUSHED], mine[PUSHED], full and 1 or 0,
+                  born }, results,
                 handed_out }
 if changed or told or wants ~= had[WANTED] or ARGV[14] == '1' or
     now > had[VALID] - presence / 2 then
@@ -1312,7 +1331,7 @@ if changed or told or wants ~= had[WANTED] or ARGV[14] == '1' or
              'sequence', sequence, 'token', token, 'turn', turn, 'checked',
              checked, 'due', due, 'dirty', dirty, 'front', front, 'state', state,
              'shutdowns', shutdowns, 'run', run, 'grace', grace, 'swept', swept,
-             'cursor', cursor, 'repaired', repaired)
+             'cursor', cursor, 'repaired', repaired, 'born', born)
   mine[VALID] = math.min(now + presence, EXACT)
   mine[LAST_REPLY] = cmsgpack.pack(reply)
   redis.call('HSET', CLIENTS, client, cmsgpack.pack(mine))
@@ -1408,7 +1427,7 @@ local function list_queued(item, e)
   queued[#queued + 1] = { item, e[FAILURES], e[ERROR], e[PRIORITY], e[SINCE] }
 end
 local function list_processing(item, e, expiry)
-  add_bounds(e, false)
+  if ARGV[4] ~= 'one' then add_bounds(e, false) end
   processing[#processing + 1] = { item, e[FAILURES], e[ERROR], e[TOKEN],
                                   e[BEGAN], e[STATE] == DIRTY and 1 or 0,
                                   e[HOLDER],

@@ -150,6 +150,8 @@ absl::StatusOr<EngineReply> ParseReply(const redisReply& reply,
   result.came_due = head.Count();
   result.pushes = static_cast<uint64_t>(head.Count());
   result.pushed = static_cast<uint64_t>(head.Count());
+  result.full = head.Number() != 0;
+  result.born = head.Count();
   Elements results = all.Array();
   if (!head.ok() || !results.ok() || results.left() != operations) {
     return BadReply();
@@ -260,12 +262,20 @@ std::string FieldOf(absl::string_view info, absl::string_view field) {
   return "";
 }
 
+bool NeedsPassword(const absl::Status& status) {
+  return absl::StrContains(status.message(), "NOAUTH");
+}
+
 // Returns the identity of the server, or nothing if the user may not ask.
 absl::StatusOr<std::string> RunOf(RedisConnection* connection,
                                   absl::Time deadline) {
   const auto info = connection->Call({"INFO", "server"}, deadline - Now());
   if (info.ok()) return FieldOf(TextOf(**info), "run_id");
-  if (MayPass(info.status())) return info.status();
+  // Before it has a password, the server does not read what is as long as a
+  // script.
+  if (MayPass(info.status()) || NeedsPassword(info.status())) {
+    return info.status();
+  }
   return std::string();
 }
 
@@ -365,7 +375,10 @@ absl::Status RedisEngine::LoadScripts(absl::Time deadline) {
 absl::Status RedisEngine::Named(const absl::Status& status) const {
   std::string message = absl::StrCat("queue \"", name_, "\" at ",
                                      options_.address, ": ", status.message());
-  if (absl::IsPermissionDenied(status)) {
+  if (NeedsPassword(status)) {
+    absl::StrAppend(&message, "; give redis.password, or one in the address");
+  } else if (absl::IsPermissionDenied(status) &&
+             !absl::StrContains(status.message(), "WRONGPASS")) {
     absl::StrAppend(&message, "; the user needs the keys ~{", name_,
                     "}:*, the channels &{", name_,
                     "}:*, and the commands that docs/guide.md names");

@@ -57,10 +57,15 @@ constexpr absl::Duration kLongestWait = absl::Microseconds(500);
 void ReportResults(const EngineRequest& request, const EngineReply& reply,
                    SharedQueueMetrics* metrics) {
   int64_t adds = reply.came_due;
+  if (std::find(reply.results.begin(), reply.results.end(), kFull) !=
+      reply.results.end()) {
+    metrics->OnError();
+  }
   for (size_t i = 0; i < request.operations.size(); ++i) {
     switch (request.operations[i].code) {
       case EngineOperation::kAddAfter:
       case EngineOperation::kAddRateLimited:
+      case EngineOperation::kRequeue:
         if (reply.results[i] > kFalse) metrics->OnRetry();
         break;
       case EngineOperation::kFail:
@@ -327,6 +332,13 @@ absl::Duration SharedQueueCore::UnreachableFor() const {
 
 absl::Status SharedQueueCore::Healthy() const {
   MutexLock lock(&mu_);
+  if (reachable_ && full_since_.has_value()) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(errors_.who(), ": the server's memory has been full for ",
+                     absl::FormatDuration(absl::Trunc(
+                         clock()->TimeNow() - *full_since_, absl::Seconds(1))),
+                     ", so nothing can be added"));
+  }
   if (reachable_) {
     if (!options_.require_durable_server || settings_problem_.empty()) {
       return absl::OkStatus();
@@ -489,6 +501,7 @@ void SharedQueueCore::TakeIn(const EngineRequest& request, EngineReply reply,
   counts_.waiting = static_cast<size_t>(reply.waiting);
   counts_.failing = static_cast<size_t>(reply.failing);
   counts_.parked = static_cast<size_t>(reply.parked);
+  TakeInState(reply);
   Report([&](SharedQueueMetrics* metrics) {
     ReportResults(request, reply, metrics);
   });
@@ -511,6 +524,23 @@ void SharedQueueCore::TakeIn(const EngineRequest& request, EngineReply reply,
   const bool more_to_end = reply.shut_down && !waiters_.empty() &&
                            waiters_.back().first_request > request.number;
   LookAt(MustTell() || more_to_end ? absl::InfinitePast() : next, notices);
+}
+
+void SharedQueueCore::TakeInState(const EngineReply& reply) {
+  if (!reply.full) {
+    full_since_.reset();
+  } else if (!full_since_.has_value()) {
+    full_since_ = clock()->TimeNow();
+    errors_.Write([] { return std::string("can add nothing"); },
+                  absl::ResourceExhaustedError("the server's memory is full"));
+  }
+  if (born_ != 0 && reply.born != 0 && reply.born != born_) {
+    data_lost_at_ = clock()->TimeNow();
+    errors_.Write([] { return std::string("has been emptied"); },
+                  absl::DataLossError("the engine has lost all items"));
+    Report([](SharedQueueMetrics* metrics) { metrics->OnDataLoss(); });
+  }
+  born_ = reply.born;
 }
 
 void SharedQueueCore::TakeIn(HandedOut item, absl::Time since) {
@@ -613,9 +643,10 @@ std::vector<HeldItem*> SharedQueueCore::TakeInHand(size_t max) {
   const size_t n = std::min(max, in_hand_.size());
   std::vector<HeldItem*> items(in_hand_.begin(), in_hand_.begin() + n);
   in_hand_.erase(in_hand_.begin(), in_hand_.begin() + n);
+  const absl::Time now = clock()->TimeNow();
+  for (HeldItem* held : items) held->taken = now;
   Report([&](SharedQueueMetrics* metrics) {
     for (HeldItem* held : items) {
-      held->taken = clock()->TimeNow();
       metrics->OnTake(ticks_.ToDuration(held->ticks_queued));
     }
   });
@@ -985,8 +1016,16 @@ absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshotWith(
     num_in_hand = request.item || request.max == 0
                       ? std::min(in_hand_.size(), snapshot->num_processing)
                       : in_hand.size();
-    snapshot->num_processing_here = held_.size() - in_hand_.size();
+    const absl::Time now = clock()->TimeNow();
+    for (const auto& it : held_) {
+      const HeldItem& held = *it.second;
+      const bool taken = held.taken != absl::InfiniteFuture();
+      if (taken && !held.lost && now < held.expiry) {
+        ++snapshot->num_processing_here;
+      }
+    }
     snapshot->settings_problem = settings_problem_;
+    snapshot->data_lost_at = data_lost_at_;
   }
   processing.erase(
       std::remove_if(processing.begin(), processing.end(),

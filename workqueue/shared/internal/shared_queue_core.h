@@ -234,6 +234,7 @@ class SharedQueueCore final : public ByteQueue,
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void TakeIn(HandedOut item, absl::Time since)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void TakeInState(const EngineReply& reply) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void TakeInShutDown(int64_t count) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   std::optional<int64_t> EngineTime() const;
@@ -318,6 +319,11 @@ class SharedQueueCore final : public ByteQueue,
   // As it was seen last.
   std::string settings_problem_ ABSL_GUARDED_BY(mu_);
   size_t num_wrong_settings_ ABSL_GUARDED_BY(mu_) = 0;
+  // Since when the engine's memory is full, as far as it is known.
+  std::optional<absl::Time> full_since_ ABSL_GUARDED_BY(mu_);
+  // When the queue was made, and when it was seen that it has been made anew.
+  int64_t born_ ABSL_GUARDED_BY(mu_) = 0;
+  std::optional<absl::Time> data_lost_at_ ABSL_GUARDED_BY(mu_);
 
   mutable absl::Mutex mu_;
 

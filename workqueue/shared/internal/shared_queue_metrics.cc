@@ -55,7 +55,8 @@ SharedQueueMetrics::SharedQueueMetrics(absl::string_view name,
       errors_(provider->NewEngineErrorsMetric(name)),
       unreachable_seconds_(provider->NewEngineUnreachableSecondsMetric(name)),
       wrong_settings_(provider->NewEngineWrongSettingsMetric(name)),
-      expired_(provider->NewExpiredLeasesMetric(name)) {}
+      expired_(provider->NewExpiredLeasesMetric(name)),
+      data_losses_(provider->NewEngineDataLossesMetric(name)) {}
 
 void SharedQueueMetrics::OnAdds(int64_t n) { Count(adds_.get(), n); }
 
@@ -76,6 +77,8 @@ void SharedQueueMetrics::OnRoundTrip(absl::Duration time) {
 void SharedQueueMetrics::OnError() { Count(errors_.get(), 1); }
 
 void SharedQueueMetrics::OnExpired(int64_t n) { Count(expired_.get(), n); }
+
+void SharedQueueMetrics::OnDataLoss() { Count(data_losses_.get(), 1); }
 
 void SharedQueueMetrics::SetNumbers(size_t depth, size_t waiting,
                                     size_t failing, size_t parked) {

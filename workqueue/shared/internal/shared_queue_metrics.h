@@ -35,6 +35,7 @@ class SharedQueueMetrics {
   void OnRoundTrip(absl::Duration time);
   void OnError();
   void OnExpired(int64_t n);
+  void OnDataLoss();
   void SetNumbers(size_t depth, size_t waiting, size_t failing, size_t parked);
 
   // `total` and `longest` of the items that workers have.
@@ -62,6 +63,7 @@ class SharedQueueMetrics {
   const std::unique_ptr<SettableGaugeMetric> unreachable_seconds_;
   const std::unique_ptr<SettableGaugeMetric> wrong_settings_;
   const std::unique_ptr<CounterMetric> expired_;
+  const std::unique_ptr<CounterMetric> data_losses_;
   size_t depth_set_ = 0;
 };
 

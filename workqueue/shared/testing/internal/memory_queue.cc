@@ -157,9 +157,10 @@ void MemoryQueue::StopProcessing(Entry& e) {
   e.token = 0;
 }
 
-void MemoryQueue::Abandon(Entry& e, int64_t least, const std::string& error) {
-  const int64_t delay = RetryDelay(e, least);
-  CountFailure(e, error);
+void MemoryQueue::Abandon(Entry& e, int64_t least, const std::string& error,
+                          bool fails) {
+  const int64_t delay = fails ? RetryDelay(e, least) : least;
+  if (fails) CountFailure(e, error);
   if (delay > 0 && shut_down_) {
     e.token = -++token_;
     e.expiry = After(delay);
@@ -290,8 +291,20 @@ int64_t MemoryQueue::Do(const EngineOperation& operation) {
       return is_leased ? Fail(e, operation) : kFalse;
     case Operation::kAbandon:
       if (!is_leased) return kFalse;
-      Abandon(e, y, operation.text);
+      Abandon(e, y, operation.text, z != 1);
       return kTrue;
+    case Operation::kRequeue: {
+      if (!is_leased) return kFalse;
+      const bool added_again = e.state == State::kDirty;
+      StopProcessing(e);
+      if (!shut_down_ && y > 0) {
+        Wait(e, After(y), z, false);
+      } else if (!shut_down_ && !added_again) {
+        Add(e, z);
+      }
+      if (added_again) Enqueue(e, ++sequence_);
+      return kTrue;
+    }
     case Operation::kUnpark:
       if (!e.IsParked() || shut_down_) return kFalse;
       Forget(e);
@@ -337,7 +350,7 @@ void MemoryQueue::DoWhatIsDue(EngineReply* reply) {
       StopProcessing(*e);
       Add(*e, e->priority);
     } else {
-      Abandon(*e, 0, "UNAVAILABLE: the lease expired");
+      Abandon(*e, 0, "UNAVAILABLE: the lease expired", true);
       ++reply->expired;
     }
   }
@@ -406,6 +419,7 @@ EngineReply MemoryQueue::Apply(const EngineRequest& request, int64_t clock,
   // Tokens grow although the data has been lost.
   token_ = std::max(token_, now_ - 1);
   if (!shutdowns_) shutdowns_ = now_;
+  if (!born_) born_ = now_ + 1;
   // After a start nobody could renew a lease.
   if (run_ != 0 && run_ != run && request.lease != kForever) {
     grace_ = After(request.lease);
@@ -463,6 +477,8 @@ EngineReply MemoryQueue::Apply(const EngineRequest& request, int64_t clock,
   reply.parked = static_cast<int64_t>(parked_.size());
   reply.dirty = static_cast<int64_t>(dirty_.size());
   reply.shut_down = shut_down_;
+  reply.full = full;
+  reply.born = *born_;
   reply.pushed = mine.pushed;
   reply.pushes = mine.pushed + static_cast<uint64_t>(mine.wanted);
   mine.last_request = request.number;

@@ -117,7 +117,7 @@ class MemoryQueue {
   int64_t RetryDelay(const Entry& e, int64_t least) const;
   void CountFailure(Entry& e, const std::string& error);
   void StopProcessing(Entry& e);
-  void Abandon(Entry& e, int64_t least, const std::string& error);
+  void Abandon(Entry& e, int64_t least, const std::string& error, bool fails);
   int64_t Fail(Entry& e, const EngineOperation& operation);
   int64_t ShutDown(bool at_once);
   int64_t Do(const EngineOperation& operation);
@@ -154,7 +154,8 @@ class MemoryQueue {
   int64_t token_ = 0;
   bool shut_down_ = false;
   std::optional<int64_t> shutdowns_;
-  int64_t due_ = kForever;  // what the clients know
+  std::optional<int64_t> born_;  // after the first request
+  int64_t due_ = kForever;       // what the clients know
   bool drained_ = false;
   const EngineRequest* request_ = nullptr;  // the one that is being applied
 };
