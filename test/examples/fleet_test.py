@@ -335,6 +335,10 @@ def run(program):
     fleet.add_pictures(40)
     fleet.server.call("FLUSHALL")
     fleet.await_done("emptied server")
+    until = Process.scrapes.now() + 2
+    await_true("emptied server: it is not told", lambda: (
+        all(p.metric("workqueue_engine_data_losses_total") > 0
+            for p in fleet.processes) and Process.scrapes.now() >= until), PATIENCE)
 
     for i in range(PROCESSES):
         fleet.add_pictures(20)

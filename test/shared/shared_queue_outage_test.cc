@@ -347,6 +347,18 @@ TEST_F(SharedQueueOutageTest, SettingsThatBecomeWrongAreTold) {
   EXPECT_TRUE(queue->Healthy().ok());
 }
 
+TEST_F(SharedQueueOutageTest, AnEmptiedServerIsTold) {
+  const auto queue = NewQueue();
+  ASSERT_NE(queue, nullptr);
+  ASSERT_TRUE(queue->Add("x"));
+  EXPECT_FALSE(queue->TakeSnapshot()->data_lost_at.has_value());
+  Command({"FLUSHALL"});
+  EXPECT_TRUE(queue->Add("y"));
+  EXPECT_TRUE(queue->TakeSnapshot()->data_lost_at.has_value());
+  EXPECT_TRUE(absl::StrContains(messages_.All(), "has lost all items"))
+      << messages_.All();
+}
+
 class SharedQueueMemoryTest : public SharedQueueOutageTest {
  protected:
   SharedQueueMemoryTest()
