@@ -66,6 +66,7 @@ class QueueInspectable : public Inspectable {
     if constexpr (kIsShared) {
       return "shared queue";
     } else if constexpr (kIsRateLimiting) {
+      if (queue_->AsSharedFailures() != nullptr) return "shared queue";
       return queue_->AsPriorityQueue() != nullptr ? "priority queue"
                                                   : "rate limiting queue";
     } else {
