@@ -37,7 +37,7 @@ class RateLimitingQueueModel : public DelayingQueueModel {
         limiter_(base_delay, kMaxDelay),
         shared_(shared) {}
 
-  // What a shared queue hands out is a retry if it has failures.
+  // A shared queue hands an item out as a retry if the item has failures.
   std::optional<HandedOut> Get() {
     std::optional<HandedOut> got = DelayingQueueModel::Get();
     if (got && shared_) got->is_retry = NumRequeues(got->item) > 0;

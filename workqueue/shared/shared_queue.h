@@ -249,6 +249,11 @@ class SharedQueue final : public PriorityInterface<T>,
         parts_(std::move(parts)),
         queue_(*parts_->queue) {}
 
+  // Returns what `lease` leases of this queue; null if nothing.
+  const HeldByLease* LeasedBy(const Lease<T>& lease) const;
+  // Ends `*lease`, of whose end the engine knows.
+  void Release(Lease<T>* lease);
+
   Operation MakeOperation(Operation::Code code, const T& item, int64_t x = 0,
                           int64_t y = 0, int64_t z = 0) const {
     return {code, codec_.encode(item), x, y, z, ""};
@@ -596,9 +601,7 @@ absl::StatusOr<typename SharedFailures<T>::Outcome> SharedQueue<T>::Fail(
     Lease<T>* lease, const absl::Status& error,
     const FailureLedgerOptions& limits,
     std::optional<absl::Duration> retry_after) {
-  const internal::LeaseOwner<T>* const owner = this;
-  auto* const leased =
-      static_cast<HeldByLease*>(internal::LeaseAccess::ItemOf(*lease, owner));
+  const HeldByLease* const leased = LeasedBy(*lease);
   if (leased == nullptr) {
     return absl::InvalidArgumentError("lease leases no item of this queue");
   }
@@ -610,7 +613,7 @@ absl::StatusOr<typename SharedFailures<T>::Outcome> SharedQueue<T>::Fail(
                ? absl::StrCat(*number)
                : "inf";
   };
-  internal::HeldItem* const held = leased->held();
+  const internal::HeldItem* const held = leased->held();
   const absl::StatusOr<std::vector<int64_t>> results = queue_.Apply(
       {{Operation::kFail, held->item, held->token, delays.least, delays.other,
         absl::StrCat(held->priority, " ", limit(limits.max_failures), " ",
@@ -619,26 +622,37 @@ absl::StatusOr<typename SharedFailures<T>::Outcome> SharedQueue<T>::Fail(
                      internal::Printable(internal::StatusText(error)))}});
   if (!results.ok()) return Logged(results.status(), &**lease, "a failure");
   const int64_t result = results->front();
-  // From here on the engine knows the end.
-  internal::LeaseAccess::Release(lease, owner);
-  const std::unique_ptr<HeldByLease> ended(leased);
-  queue_.End(held, Operation::kFail);
-  leases_.Decrement();
+  Release(lease);
   return typename SharedFailures<T>::Outcome{result == internal::kFalse,
                                              static_cast<int>(result / 2),
                                              result % 2 == 1};
 }
 
 template <typename T>
+auto SharedQueue<T>::LeasedBy(const Lease<T>& lease) const
+    -> const HeldByLease* {
+  const internal::LeaseOwner<T>* const owner = this;
+  return static_cast<const HeldByLease*>(
+      internal::LeaseAccess::ItemOf(lease, owner));
+}
+
+template <typename T>
+void SharedQueue<T>::Release(Lease<T>* lease) {
+  const internal::LeaseOwner<T>* const owner = this;
+  const std::unique_ptr<HeldByLease> ended(
+      static_cast<HeldByLease*>(internal::LeaseAccess::Release(lease, owner)));
+  queue_.End(ended->held(), Operation::kDone);  // The engine knows the end.
+  leases_.Decrement();
+}
+
+template <typename T>
 absl::Status SharedQueue<T>::Requeue(Lease<T>* lease,
                                      const AddOptions& options) {
-  const internal::LeaseOwner<T>* const owner = this;
-  auto* const leased =
-      static_cast<HeldByLease*>(internal::LeaseAccess::ItemOf(*lease, owner));
+  const HeldByLease* const leased = LeasedBy(*lease);
   if (leased == nullptr) {
     return absl::InvalidArgumentError("lease leases no item of this queue");
   }
-  internal::HeldItem* const held = leased->held();
+  const internal::HeldItem* const held = leased->held();
   absl::Status status =
       queue_
           .Apply({{Operation::kRequeue, held->item, held->token,
@@ -647,18 +661,13 @@ absl::Status SharedQueue<T>::Requeue(Lease<T>* lease,
                    options.priority}})
           .status();
   if (!status.ok()) return Logged(std::move(status), &**lease, "an addition");
-  internal::LeaseAccess::Release(lease, owner);
-  const std::unique_ptr<HeldByLease> ended(leased);
-  queue_.End(held, Operation::kRequeue);
-  leases_.Decrement();
+  Release(lease);
   return absl::OkStatus();
 }
 
 template <typename T>
 int SharedQueue<T>::FailuresBefore(const Lease<T>& lease) const {
-  const internal::LeaseOwner<T>* const owner = this;
-  const auto* const leased = static_cast<const HeldByLease*>(
-      internal::LeaseAccess::ItemOf(lease, owner));
+  const HeldByLease* const leased = LeasedBy(lease);
   return leased == nullptr ? 0 : static_cast<int>(leased->held()->failures);
 }
 

@@ -372,18 +372,16 @@ local function hold(group, taken)
   write('HSET', TURNS, 'g' .. group, 'held')
 end
 
--- Lets the group take the last turns if it is no longer at its bound. Returns
--- whether it was held back in vain.
+-- Lets the group take the last turns if it is no longer at its bound.
 local function release(group)
   if redis.call('HGET', TURNS, 'g' .. group) ~= 'held' or
       processing_of(group) >= most then
-    return false
+    return
   end
   turn = turn + 1
   write('HSET', TURNS, 'g' .. group, string.format('%.0f', turn))
   local additions, retries = offer(0, group), offer(1, group)
   if not additions and not retries then write('HDEL', TURNS, 'g' .. group) end
-  return additions or retries
 end
 
 -- The lane has lost its last item. `known` is what is known of the group.
@@ -649,6 +647,17 @@ local function abandon(item, e, least, error, fails)
   end
 end
 
+-- Adds an item again whose processing has ended; `added_again` tells whether it
+-- was dirty. Only that counts in a queue that has been shut down.
+local function add_again(item, e, delay, priority, added_again)
+  if state == 0 and delay > 0 then
+    wait(item, e, now + delay, priority, false)
+  elseif state == 0 and not added_again then
+    add(item, e, priority)
+  end
+  if added_again then enqueue_last(item, e) end
+end
+
 -- The same for the places that groups add.
 local function repair_groups(item, e)
   if e[STATE] == QUEUED then
@@ -864,17 +873,14 @@ local transitions = {
                   redis.call('ZCARD', PARKED) < room
     if parks and added_again and not stays then
       forget(item, e)  -- That add puts it back.
+      enqueue_last(item, e)
     elseif parks then
       write('ZREM', FAILING, member(e[FIRST], item))
       e[PARKING] = stays and UNTIL_UNPARK or UNTIL_ADD
       list_failures(item, e)
-      added_again = false
-    elseif state == 0 and delay > 0 then
-      wait(item, e, now + delay, priority, false)
-    elseif state == 0 and not added_again then
-      add(item, e, priority)
+    else
+      add_again(item, e, delay, priority, added_again)
     end
-    if added_again then enqueue_last(item, e) end
     return 2 * failures + (parks and 1 or 0)
   end,
   -- Done and Add after: token, delay, priority. A server whose memory is full does
@@ -883,12 +889,7 @@ local transitions = {
     if not is_leased(e, token) then return 0 end
     local added_again = e[STATE] == DIRTY
     stop_processing(item, e)
-    if state == 0 and delay > 0 then
-      wait(item, e, now + delay, priority, false)
-    elseif state == 0 and not added_again then
-      add(item, e, priority)
-    end
-    if added_again then enqueue_last(item, e) end
+    add_again(item, e, delay, priority, added_again)
     return 1
   end,
   -- Put a parked item back.

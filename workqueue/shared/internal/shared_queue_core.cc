@@ -332,26 +332,26 @@ absl::Duration SharedQueueCore::UnreachableFor() const {
 
 absl::Status SharedQueueCore::Healthy() const {
   MutexLock lock(&mu_);
-  if (reachable_ && full_since_.has_value()) {
+  if (!reachable_) {
+    return absl::Status(
+        error_.code(),
+        absl::StrCat(errors_.who(), " has not reached its engine for ",
+                     absl::FormatDuration(
+                         absl::Trunc(UnreachableFor(), absl::Seconds(1))),
+                     ": ", error_.message()));
+  }
+  if (full_since_.has_value()) {
     return absl::ResourceExhaustedError(
         absl::StrCat(errors_.who(), ": the server's memory has been full for ",
                      absl::FormatDuration(absl::Trunc(
                          clock()->TimeNow() - *full_since_, absl::Seconds(1))),
                      ", so nothing can be added"));
   }
-  if (reachable_) {
-    if (!options_.require_durable_server || settings_problem_.empty()) {
-      return absl::OkStatus();
-    }
+  if (options_.require_durable_server && !settings_problem_.empty()) {
     return absl::FailedPreconditionError(absl::StrCat(
         errors_.who(), ": the server may lose items: ", settings_problem_));
   }
-  return absl::Status(
-      error_.code(),
-      absl::StrCat(
-          errors_.who(), " has not reached its engine for ",
-          absl::FormatDuration(absl::Trunc(UnreachableFor(), absl::Seconds(1))),
-          ": ", error_.message()));
+  return absl::OkStatus();
 }
 
 absl::Duration SharedQueueCore::CallTimeout() const {

@@ -174,6 +174,16 @@ void MemoryQueue::Abandon(Entry& e, int64_t least, const std::string& error,
   }
 }
 
+void MemoryQueue::AddAgain(Entry& e, int64_t delay, int64_t priority,
+                           bool added_again) {
+  if (!shut_down_ && delay > 0) {
+    Wait(e, After(delay), priority, false);
+  } else if (!shut_down_ && !added_again) {
+    Add(e, priority);
+  }
+  if (added_again) Enqueue(e, ++sequence_);
+}
+
 int64_t MemoryQueue::Fail(Entry& e, const EngineOperation& operation) {
   // Priority, limits of failures, of the time and of parked items, whether it
   // stays parked, and the error.
@@ -182,7 +192,7 @@ int64_t MemoryQueue::Fail(Entry& e, const EngineOperation& operation) {
   if (parts.size() != 6) return kFalse;
   int64_t delay = RetryDelay(e, operation.y);
   if (operation.z >= 0) delay = std::min(delay, operation.z);
-  bool added_again = e.state == State::kDirty;
+  const bool added_again = e.state == State::kDirty;
   StopProcessing(e);
   CountFailure(e, parts[5]);
   const int64_t failures = e.failures;
@@ -192,15 +202,12 @@ int64_t MemoryQueue::Fail(Entry& e, const EngineOperation& operation) {
   const bool stays = parts[4] == "1";
   if (parks && added_again && !stays) {
     Forget(e);  // That add puts it back.
+    Enqueue(e, ++sequence_);
   } else if (parks) {
     e.parking = stays ? Parking::kUntilUnpark : Parking::kUntilAdd;
-    added_again = false;
-  } else if (!shut_down_ && delay > 0) {
-    Wait(e, After(delay), ToNumber(parts[0]), false);
-  } else if (!shut_down_ && !added_again) {
-    Add(e, ToNumber(parts[0]));
+  } else {
+    AddAgain(e, delay, ToNumber(parts[0]), added_again);
   }
-  if (added_again) Enqueue(e, ++sequence_);
   return 2 * failures + (parks ? 1 : 0);
 }
 
@@ -297,12 +304,7 @@ int64_t MemoryQueue::Do(const EngineOperation& operation) {
       if (!is_leased) return kFalse;
       const bool added_again = e.state == State::kDirty;
       StopProcessing(e);
-      if (!shut_down_ && y > 0) {
-        Wait(e, After(y), z, false);
-      } else if (!shut_down_ && !added_again) {
-        Add(e, z);
-      }
-      if (added_again) Enqueue(e, ++sequence_);
+      AddAgain(e, y, z, added_again);
       return kTrue;
     }
     case Operation::kUnpark:

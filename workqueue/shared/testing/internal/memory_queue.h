@@ -118,6 +118,8 @@ class MemoryQueue {
   void CountFailure(Entry& e, const std::string& error);
   void StopProcessing(Entry& e);
   void Abandon(Entry& e, int64_t least, const std::string& error, bool fails);
+  // `added_again` tells whether the entry was dirty.
+  void AddAgain(Entry& e, int64_t delay, int64_t priority, bool added_again);
   int64_t Fail(Entry& e, const EngineOperation& operation);
   int64_t ShutDown(bool at_once);
   int64_t Do(const EngineOperation& operation);
