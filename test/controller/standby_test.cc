@@ -20,6 +20,7 @@
 #include "gtest/gtest.h"
 #include "test/controller/controller_fixture.h"
 #include "workqueue/base/mutex_lock.h"
+#include "workqueue/controller/async_reconcile.h"
 #include "workqueue/controller/controller.h"
 #include "workqueue/controller/reconcile.h"
 #include "workqueue/controller/source.h"
@@ -220,6 +221,31 @@ TEST_P(StandbyTest, OneSourceHasATerm) {
 }
 
 WORKQUEUE_INSTANTIATE(StandbyTest);
+
+TEST(AsyncStandbyTest, TheEndOfATermCancelsAReconciliation) {
+  Election election;
+  absl::Notification begun;
+  absl::Notification cancelled;
+  ReconcileCompletion done;
+  ControllerOptions<std::string> options;
+  options.reconcile_async = [&](const std::string&,
+                                const AsyncReconcileContext& context,
+                                ReconcileCompletion completion) {
+    context.OnCancel([&cancelled] { cancelled.Notify(); });
+    done = std::move(completion);
+    begun.Notify();
+  };
+  options.sources.push_back(election.NewSource());
+  const auto controller = *Controller<std::string>::Create(std::move(options));
+  ASSERT_EQ(controller->Start(), absl::OkStatus());
+  election.Set(1);
+  controller->queue().Add("a");
+  begun.WaitForNotification();
+  EXPECT_FALSE(cancelled.HasBeenNotified());
+  election.Set(2);
+  cancelled.WaitForNotification();
+  EXPECT_TRUE(done(absl::OkStatus()));
+}
 
 }  // namespace
 }  // namespace workqueue::standby_test

@@ -6,6 +6,7 @@
 
 #include "workqueue/shared/testing/memory_engine.h"
 
+#include <atomic>
 #include <chrono>  // NOLINT(build/c++11)
 #include <cstddef>
 #include <cstdint>
@@ -21,6 +22,8 @@
 #include "gtest/gtest.h"
 #include "test/workqueue/recording_metrics.h"
 #include "workqueue/clock/fake_clock.h"
+#include "workqueue/controller/async_reconcile.h"
+#include "workqueue/controller/controller.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
 #include "workqueue/shared/shared_queue.h"
@@ -208,6 +211,35 @@ TEST_F(MemoryEngineTest, ARequestOrItsAnswerIsLost) {
   EXPECT_TRUE(absl::IsUnknown(Add(*a_, "x")));
   EXPECT_EQ(Queued(), 1u);
   EXPECT_TRUE(absl::IsUnknown(a_->TakeSnapshot().status()));
+}
+
+TEST_F(MemoryEngineTest, ALostLeaseCancelsAnAsynchronousReconciliation) {
+  std::optional<AsyncReconcileContext> context;
+  ReconcileCompletion done;
+  std::atomic<int> cancelled{0};
+  ControllerOptions<std::string> options;
+  options.queue = std::move(a_);
+  options.reconcile_async = [&](const std::string&,
+                                const AsyncReconcileContext& of_x,
+                                ReconcileCompletion completion) {
+    of_x.OnCancel([&cancelled] { ++cancelled; });
+    context = of_x;
+    done = std::move(completion);
+  };
+  const auto controller = *Controller<std::string>::Create(std::move(options));
+  ASSERT_TRUE(controller->Start().ok());
+  ASSERT_TRUE(Add(*b_, "x").ok());
+  Deliver();
+  ASSERT_TRUE(context.has_value());
+  for (int i = 0; i < 6; ++i) clock_.Step(kLease / 3);  // It is renewed.
+  EXPECT_EQ(cancelled, 0);
+  Faults away;
+  away.away = true;
+  engine_.SetFaults(away, "a");
+  clock_.Step(kLease + absl::Seconds(1));
+  EXPECT_EQ(cancelled, 1);
+  EXPECT_TRUE(context->Lost());
+  EXPECT_EQ(context->Remaining(), absl::ZeroDuration());
 }
 
 // The item is handed out, and nobody hears of it.

@@ -34,7 +34,7 @@ bool Reconciliation::Cancelled() const {
 }
 
 absl::Duration Reconciliation::Remaining() const {
-  if (cancelled_ || completed_) return absl::ZeroDuration();
+  if (cancelled_ || completed_ || Lost()) return absl::ZeroDuration();
   return std::max(info_.clock_deadline - info_.clock->TimeNow(),
                   absl::ZeroDuration());
 }

@@ -125,13 +125,13 @@ class AsyncReconcileContext {
   int failures() const { return reconciliation_->info().failures; }
 
   // See `ReconcileContext`. `Lost()` returns false once the reconciliation is
-  // complete. A lease that is lost does not call the callback of `OnCancel()`.
+  // complete.
   int64_t token() const { return reconciliation_->info().token; }
   bool Lost() const { return reconciliation_->Lost(); }
 
   // Returns whether the result is no longer awaited: the deadline has passed,
-  // the lease is lost, the controller does not wait any longer, or the
-  // reconciliation is complete.
+  // the lease or the term is lost, the controller does not wait any longer, or
+  // the reconciliation is complete.
   bool Cancelled() const { return reconciliation_->Cancelled(); }
 
   // Returns how much time is left until the deadline: zero if `Cancelled()`,
@@ -143,11 +143,13 @@ class AsyncReconcileContext {
   absl::Time WallDeadline() const { return absl::Now() + Remaining(); }
 
   // Calls `callback` once if the reconciliation is cancelled before it is
-  // complete: at its deadline, or when the controller does not wait any longer.
-  // Use it to cancel the call of a service. The callback must not block. It
-  // runs on the thread that watches the deadlines of the controller, on the
-  // thread that stops the controller, or, if the reconciliation has been
-  // cancelled already, on the calling thread. It is destroyed when the
+  // complete: at its deadline, within a second after its lease is lost, when
+  // its term is lost, or when the controller does not wait any longer. Use it
+  // to cancel the call of a service. The callback must not block. It runs on
+  // the thread that watches the deadlines and leases of the controller, on the
+  // thread of the source that has the term, on the thread that stops the
+  // controller, or, if the reconciliation has been cancelled already, on the
+  // calling thread. It is destroyed when the
   // reconciliation is complete, but a call in progress then goes on. A later
   // callback replaces an earlier one.
   void OnCancel(absl::AnyInvocable<void() &&> callback) const {

@@ -248,8 +248,8 @@ absl::Status LeaderElector::Healthy() const {
   }
   if (ended_ || error_.ok()) return failure_;
   const absl::Duration ago =
-      absl::Trunc(clock_->TimeNow() - succeeded_at_.value_or(started_at_),
-                  absl::Seconds(1));
+      absl::Ceil(clock_->TimeNow() - succeeded_at_.value_or(started_at_),
+                 absl::Seconds(1));
   return absl::Status(
       error_.code(),
       absl::StrCat(log_.who(), ": no request has succeeded for ",

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -34,6 +35,9 @@ namespace {
 // request at a time, with all calls that wait. So each request ends up to so
 // many items.
 constexpr size_t kEngineThreads = 8;
+
+// How often to look for leases that are lost.
+constexpr absl::Duration kLookForLost = absl::Seconds(1);
 
 // The object whose reconcile function the calling thread runs, or null.
 thread_local const AsyncWorkers* running = nullptr;
@@ -75,7 +79,8 @@ absl::StatusOr<std::shared_ptr<AsyncWorkers>> MakeAsyncWorkers(
   if (!status.ok()) return status;
   workers->executor_ =
       workers->pool_ != nullptr ? workers->pool_.get() : options.executor;
-  if (options.reconcile_timeout == absl::InfiniteDuration()) return workers;
+  const bool timed = options.reconcile_timeout < absl::InfiniteDuration();
+  if (!timed && !given.shared) return workers;
   SchedulerOptions scheduler_options;
   scheduler_options.name = options.name;
   scheduler_options.clock = clock;
@@ -119,6 +124,13 @@ void AsyncWorkers::Start() {
   {
     MutexLock lock(&mu_);
     acquiring_ = true;
+  }
+  if (engine_calls_ != nullptr) {
+    // Without memory for a task, the function must ask `Cancelled()`.
+    TryCall([this] {
+      deadlines_->ScheduleEvery([this] { CancelLost(); }, kLookForLost)
+          .IgnoreError();
+    });
   }
   Acquire(nullptr);
 }
@@ -207,7 +219,7 @@ void AsyncWorkers::OnAcquired(const absl::Status& status, LeasedItem& item) {
 
 void AsyncWorkers::Begin(const FlightPtr& flight) {
   const absl::Duration remaining = flight->Remaining();
-  if (deadlines_ != nullptr) {
+  if (remaining < absl::InfiniteDuration()) {
     // Without memory for a task, the function must observe its deadline.
     TryCall([&] {
       auto task =
@@ -370,6 +382,22 @@ void AsyncWorkers::CancelAll() {
       cancelled_.PushBack(flight.get());
     }
     flight->Cancel();
+  }
+}
+
+void AsyncWorkers::CancelLost() {
+  std::vector<FlightPtr> flights;
+  TryCall([&] {
+    MutexLock lock(&mu_);
+    flights.reserve(in_flight_.size());
+    for (size_t n = in_flight_.size(); n > 0; --n) {
+      Flight* const flight = in_flight_.PopFront();
+      in_flight_.PushBack(flight);
+      flights.push_back(flight->self_);
+    }
+  });
+  for (const FlightPtr& flight : flights) {
+    if (flight->Lost()) flight->Cancel();
   }
 }
 

@@ -61,6 +61,10 @@ class AsyncWorkers {
   // notified.
   void CancelAll();
 
+  // Cancels the reconciliations whose lease or term is lost. Called when the
+  // term may have changed, and each second if an engine keeps the leases.
+  void CancelLost();
+
   // Blocks until no item is being acquired and no result is being handled, also
   // by `engine_calls`, which ask the engine as long as a call may take. Then
   // gives the items in flight back to the queue. The queue must have been
@@ -122,7 +126,8 @@ class AsyncWorkers {
   std::unique_ptr<Executor> pool_;
   // Calls the queue; null if the queue is in memory.
   std::unique_ptr<Executor> engine_calls_;
-  // Cancels reconciliations at their deadlines; null without deadlines.
+  // Cancels reconciliations at their deadlines, and those whose lease is lost.
+  // Null if there are neither deadlines nor leases of an engine.
   std::unique_ptr<Scheduler> deadlines_;
   const size_t max_in_flight_;
   const std::shared_ptr<AsyncGate> gate_;

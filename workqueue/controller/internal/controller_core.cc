@@ -148,7 +148,9 @@ bool ControllerCore::ReconcilesThisThread() const {
 
 void ControllerCore::LookAtTerm() {
   WakeWorkers();
-  if (async_workers_ != nullptr) async_workers_->GoOn();
+  if (async_workers_ == nullptr) return;
+  async_workers_->CancelLost();
+  async_workers_->GoOn();
 }
 
 void ControllerCore::RecordSourceStart() const {

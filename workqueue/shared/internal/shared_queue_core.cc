@@ -337,13 +337,13 @@ absl::Status SharedQueueCore::Healthy() const {
         error_.code(),
         absl::StrCat(errors_.who(), " has not reached its engine for ",
                      absl::FormatDuration(
-                         absl::Trunc(UnreachableFor(), absl::Seconds(1))),
+                         absl::Ceil(UnreachableFor(), absl::Seconds(1))),
                      ": ", error_.message()));
   }
   if (full_since_.has_value()) {
     return absl::ResourceExhaustedError(
         absl::StrCat(errors_.who(), ": the server's memory has been full for ",
-                     absl::FormatDuration(absl::Trunc(
+                     absl::FormatDuration(absl::Ceil(
                          clock()->TimeNow() - *full_since_, absl::Seconds(1))),
                      ", so nothing can be added"));
   }
@@ -446,11 +446,11 @@ void SharedQueueCore::SendTogether() {
   request.now = EngineTime();
   const absl::Time sent_at = clock()->TimeNow();
   const uint64_t notices = notices_;
+  const absl::Time start = MachineClock()->TimeNow();
   absl::Duration round_trip;
   absl::StatusOr<EngineReply> reply = absl::UnknownError("");
   {
     const MutexUnlock unlock(&mu_);
-    const absl::Time start = MachineClock()->TimeNow();
     reply = engine_->Apply(request, deadline);
     round_trip = MachineClock()->TimeNow() - start;
   }
@@ -458,7 +458,7 @@ void SharedQueueCore::SendTogether() {
   sending_ = false;
   company_ = calls.size() + calls_.size();
   if (reachable_.exchange(reply.ok()) && !reply.ok()) {
-    unreachable_since_ = MachineClock()->TimeNow();
+    unreachable_since_ = start;
   }
   error_ = reply.status();
   Report([&](SharedQueueMetrics* metrics) {

@@ -312,8 +312,8 @@ class SharedQueueCore final : public ByteQueue,
   std::atomic<bool> closed_{false};
   std::atomic<bool> shut_down_{false};
   std::atomic<bool> reachable_{true};
-  // The error of the last request, and when the first of such errors came, on
-  // the machine's clock.
+  // The error of the last request, and when the first request that failed was
+  // sent, on the machine's clock.
   absl::Status error_ ABSL_GUARDED_BY(mu_);
   absl::Time unreachable_since_ ABSL_GUARDED_BY(mu_);
   // As it was seen last.
