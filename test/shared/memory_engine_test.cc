@@ -242,6 +242,34 @@ TEST_F(MemoryEngineTest, ALostLeaseCancelsAnAsynchronousReconciliation) {
   EXPECT_EQ(context->Remaining(), absl::ZeroDuration());
 }
 
+TEST_F(MemoryEngineTest, AnEndThatIsNotHeardIsRepeated) {
+  for (const bool loses_answers : {false, true}) {
+    for (const char* item : {"done", "given back"}) {
+      ASSERT_TRUE(Add(*b_, item).ok());
+    }
+    auto done = a_->TryAcquire();
+    auto given_back = a_->TryAcquire();
+    ASSERT_TRUE(done.ok() && given_back.ok());
+    Faults faults;
+    faults.away = !loses_answers;
+    faults.loses_answers = loses_answers;
+    engine_.SetFaults(faults, "a");
+    EXPECT_FALSE(done->Done());
+    EXPECT_FALSE(given_back->GiveBack());
+    clock_.Step(kLease / 3);
+    engine_.SetFaults({});
+    clock_.Step(absl::Seconds(1));
+    EXPECT_EQ(b_->Count()->processing, 0u);
+    clock_.Step(2 * kLease);
+    auto again = b_->TryAcquire();
+    ASSERT_TRUE(again.ok());
+    EXPECT_EQ(**again, "given back");
+    EXPECT_EQ(b_->NumRequeues("given back"), 0);
+    EXPECT_TRUE(again->Done());
+    EXPECT_EQ(Queued(), 0u);
+  }
+}
+
 // The item is handed out, and nobody hears of it.
 TEST_F(MemoryEngineTest, ALostItemComesBackAfterItsLease) {
   EXPECT_TRUE(b_->Add("x"));

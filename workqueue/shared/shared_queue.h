@@ -104,11 +104,13 @@ struct SharedQueueCounts {
 //   * Times are the server's. Nothing comes early.
 //   * With `SharedQueueOptions::fair`, groups of items take turns and have
 //     bounds, and retries have a share, over all processes.
+//   * The end of a lease that does not reach the server is repeated until the
+//     lease has expired.
 //   * An item that cannot be handed to the worker, because the codec returns an
-//     error or the codec or `T` throws, has failed in the same way. It is
-//     logged, and waits for a second at least: a process of another version may
-//     be able to decode it. `Get()` goes on with the next item, a batch has the
-//     other items, and the other calls return the error.
+//     error or the codec or `T` throws, has not failed. It is logged, and waits
+//     for 5 seconds: a process of another version may be able to decode it.
+//     `Get()` goes on with the next item, a batch has the other items, and the
+//     other calls return the error.
 //
 // A call fails when the server could not be reached, or did not answer, within
 // `SharedQueueOptions::call_timeout`. It then logs the error and returns it:
@@ -483,7 +485,6 @@ absl::Status SharedQueue<T>::HandOver(internal::HeldItem* held, F receive) {
   Operation end = queue_.End(held, Operation::kAbandon);
   end.y = queue_.ticks().From(kDelayOfUndecodable);
   end.z = 1;
-  // If the engine does not hear of it, the lease expires.
   queue_.ApplyEnds({std::move(end)}).IgnoreError();
   // A codec's error is not the end of the queue.
   return absl::IsCancelled(status) ? absl::InternalError(status.message())

@@ -20,6 +20,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/base/trampoline.h"
 #include "workqueue/clock/clock.h"
@@ -272,6 +273,20 @@ std::optional<int64_t> SharedQueueCore::EngineTime() const {
   return absl::ToUnixNanos(clock()->TimeNow());
 }
 
+void SharedQueueCore::KeepEnds(absl::Span<const EngineOperation> operations) {
+  for (const EngineOperation& it : operations) {
+    if (it.code != EngineOperation::kDone &&
+        it.code != EngineOperation::kGiveBack &&
+        it.code != EngineOperation::kAbandon) {
+      continue;
+    }
+    const absl::Time now = clock()->TimeNow();
+    unheard_ends_.try_emplace({it.item, it.x},
+                              UnheardEnd{it, now + options_.lease});
+    Notice(now + RetryAfter());
+  }
+}
+
 size_t SharedQueueCore::Wanted() const {
   return closed_ || waiters_.size() < in_hand_.size()
              ? 0
@@ -315,7 +330,12 @@ absl::StatusOr<std::vector<int64_t>> SharedQueueCore::SendInPieces(
       call.operations.push_back(std::move(*next++));
     }
     Send(&call);
-    if (!call.status.ok()) return call.status;
+    if (!call.status.ok()) {
+      KeepEnds(call.operations);
+      KeepEnds(absl::MakeConstSpan(operations)
+                   .subspan(static_cast<size_t>(next - operations.begin())));
+      return call.status;
+    }
     if (std::find(call.results.begin(), call.results.end(), kFull) !=
         call.results.end()) {
       return absl::ResourceExhaustedError("the server's memory is full");
@@ -751,6 +771,7 @@ absl::StatusOr<std::vector<HeldItem*>> SharedQueueCore::AcquirePiece(
   taking_ += call.take;
   Send(&call);
   taking_ -= call.take;
+  if (!call.status.ok()) KeepEnds(call.operations);
   // Until then this thread waits for an item although the request has failed.
   const absl::Time pause_end =
       std::min(deadline, clock()->TimeNow() + RetryAfter());
@@ -1236,6 +1257,15 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
       holders_.erase(held->item);
       give_back(held);
     }
+    std::vector<std::pair<std::string, int64_t>> repeated;
+    for (auto it = unheard_ends_.begin(); it != unheard_ends_.end();) {
+      if (now < it->second.until) {
+        operations.push_back(it->second.operation);
+        repeated.push_back(it++->first);
+      } else {
+        it = unheard_ends_.erase(it);
+      }
+    }
     const bool repairs = now >= repair_at_;
     if (repairs) {
       if (metrics_ != nullptr) {
@@ -1252,6 +1282,9 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
       look_at_ = now + WaitingLoop::Heartbeat();
       const auto results = SendInPieces(std::move(operations));
       status = results.status();
+      if (results.ok()) {
+        for (const auto& it : repeated) unheard_ends_.erase(it);
+      }
       for (size_t i = 0; i < renewed.size() && results.ok(); ++i) {
         const auto held = held_.find(renewed[i]);
         if (held == held_.end()) continue;

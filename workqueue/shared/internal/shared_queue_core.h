@@ -22,6 +22,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "workqueue/base/error_log.h"
 #include "workqueue/base/slot_map.h"
 #include "workqueue/base/wake_time.h"
@@ -54,6 +55,8 @@ namespace workqueue::internal {
 //     process. The lease of the item that is held back is renewed. When the
 //     first holder ends, the item is in hand. A `Close()` gives it back at
 //     once. The newest token of an item counts; the others are lost.
+//   * repeats the end of a lease that the engine has not heard, as long as the
+//     lease may last. A stale token changes nothing.
 //
 // The engine knows how many workers of the process wait, and pushes items to
 // them. So an idle process makes no calls, except for a heartbeat.
@@ -192,6 +195,12 @@ class SharedQueueCore final : public ByteQueue,
     AcquireId id;
   };
 
+  // An end of a lease that the engine may not have heard.
+  struct UnheardEnd {
+    EngineOperation operation;
+    absl::Time until;  // when the lease has expired
+  };
+
   // A thread that waits for the end of a drain, or for the end of all leases.
   struct Sleeper {
     std::unique_ptr<Parker> parker;
@@ -238,6 +247,10 @@ class SharedQueueCore final : public ByteQueue,
   void TakeInShutDown(int64_t count) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   std::optional<int64_t> EngineTime() const;
+
+  // Notes the ends of leases among `operations`, which have failed.
+  void KeepEnds(absl::Span<const EngineOperation> operations)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // The number of items that the engine is to hand out for the waiters.
   size_t Wanted() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -361,6 +374,10 @@ class SharedQueueCore final : public ByteQueue,
   size_t held_back_ ABSL_GUARDED_BY(mu_) = 0;
   // Those that a Get() has returned.
   absl::btree_map<std::string, std::deque<HeldItem*>> gotten_
+      ABSL_GUARDED_BY(mu_);
+
+  // By item and token.
+  absl::btree_map<std::pair<std::string, int64_t>, UnheardEnd> unheard_ends_
       ABSL_GUARDED_BY(mu_);
 
   Waiters waiters_ ABSL_GUARDED_BY(mu_);
