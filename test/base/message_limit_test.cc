@@ -4,9 +4,13 @@
 #include <cstdint>
 #include <optional>
 
+#include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "test/workqueue/recording_log.h"
 #include "workqueue/base/error_log.h"
+#include "workqueue/clock/fake_clock.h"
 
 namespace workqueue {
 namespace internal::message_limit_test {
@@ -82,6 +86,28 @@ TEST_F(MessageLimitTest, TheTimeMayBeInfinite) {
   EXPECT_GE(Admitted(20), 10);
   now_ = absl::UnixEpoch();
   EXPECT_EQ(Admitted(20), 10);
+}
+
+TEST(LastingErrorTest, TellsTheBeginningTheDurationAndTheEnd) {
+  FakeClock clock;
+  RecordingLog log;
+  LastingError error("queue", "q", &log, &clock, "has no server",
+                     "has a server");
+  error.Over();
+  const absl::Status why = absl::UnavailableError("gone");
+  for (int i = 0; i < 200; ++i) {  // for 19.9 seconds
+    error.Lasts(why);
+    clock.Step(kSecond / 10);
+  }
+  error.Over();
+  error.Over();
+  error.Lasts(why);
+  EXPECT_THAT(log.messages(),
+              testing::ElementsAre(
+                  "E queue q: has no server: UNAVAILABLE: gone",
+                  "E queue q: has no server, for 10s: UNAVAILABLE: gone",
+                  "I queue q: has a server, after 20s",
+                  "E queue q: has no server: UNAVAILABLE: gone"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -610,8 +611,11 @@ class BalkingQueue final : public RateLimitingQueue<std::string> {
 
   // `balk` throws, or returns the result of a function that returns a bool.
   BalkingQueue(RateLimitingQueueOptions<std::string> options, Asked asked,
-               int times, bool (*balk)())
-      : Base(std::move(options)), asked_(asked), left_(times), balk_(balk) {}
+               int times, std::function<bool()> balk)
+      : Base(std::move(options)),
+        asked_(asked),
+        left_(times),
+        balk_(std::move(balk)) {}
 
   absl::Status AcquireInto(Lease<std::string>* lease,
                            absl::Duration timeout) override {
@@ -662,19 +666,19 @@ class BalkingQueue final : public RateLimitingQueue<std::string> {
 
   const Asked asked_;
   mutable std::atomic<int> left_;
-  bool (*const balk_)();
+  const std::function<bool()> balk_;
 };
 
 class BalkingQueueTest : public ControllerFixture {
  protected:
   ControllerOptions<std::string> OptionsWithQueue(
       ReconcileFunction<std::string> reconcile, Asked asked, int times,
-      bool (*balk)()) {
+      std::function<bool()> balk) {
     ControllerOptions<std::string> options = Options(std::move(reconcile));
     RateLimitingQueueOptions<std::string> queue_options;
     queue_options.clock = &clock_;
-    options.queue = std::make_unique<BalkingQueue>(std::move(queue_options),
-                                                   asked, times, balk);
+    options.queue = std::make_unique<BalkingQueue>(
+        std::move(queue_options), asked, times, std::move(balk));
     return options;
   }
 
@@ -740,16 +744,22 @@ TEST_P(BalkingQueueTest, WhatIsNotTakenIsAddedASecondLater) {
 }
 
 TEST_P(BalkingQueueTest, AWorkerTriesAgainASecondAfterAnErrorOfAcquire) {
-  const auto controller = Started(
-      OptionsWithQueue(Succeed, Asked::kAcquire, 2, [] { return false; }));
+  std::atomic<int> errors{0};
+  const auto controller =
+      Started(OptionsWithQueue(Succeed, Asked::kAcquire, 2, [&errors] {
+        ++errors;
+        return false;
+      }));
   EXPECT_EQ(log_.Await(3),
             "E controller test: acquiring an item: UNAVAILABLE: out of reach");
   controller->queue().Add("a");
   StepToRetry();
-  log_.Await(4);
+  while (errors < 2) {
+  }
   StepToRetry();
   controller->AwaitIdle();
   EXPECT_EQ(Noted(), (Notes{{"a", 2000, 0}}));
+  EXPECT_EQ(log_.Await(4), "I controller test: acquires items again, after 2s");
   EXPECT_TRUE(controller->Stop());
 }
 

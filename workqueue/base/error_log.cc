@@ -97,4 +97,46 @@ void ErrorLog::Write(absl::FunctionRef<std::string()> message) {
   });
 }
 
+void LastingError::Lasts(const absl::Status& why) {
+  // The clock is the user's and may throw.
+  internal::TryCall([&] {
+    const absl::Time now = clock_->TimeNow();
+    absl::Duration lasted;
+    {
+      MutexLock lock(&mu_);
+      if (!lasts_) since_ = now;
+      if (lasts_ && now < logged_at_ + Period() && now >= since_) return;
+      logged_at_ = now;
+      lasts_ = true;
+      lasted = now - since_;
+    }
+    log_.Error([&] {
+      const std::string since =
+          lasted > absl::ZeroDuration()
+              ? absl::StrCat(", for ", absl::FormatDuration(absl::Ceil(
+                                           lasted, absl::Seconds(1))))
+              : "";
+      return absl::StrCat(what_, since, ": ",
+                          Printable(StatusText(why), kPrintedErrorBytes));
+    });
+  });
+}
+
+void LastingError::LogEnd() {
+  internal::TryCall([&] {
+    absl::Duration lasted;
+    {
+      MutexLock lock(&mu_);
+      if (!lasts_) return;
+      lasts_ = false;
+      lasted = clock_->TimeNow() - since_;
+    }
+    log_.Info([&] {
+      return absl::StrCat(
+          over_, ", after ",
+          absl::FormatDuration(absl::Ceil(lasted, absl::Seconds(1))));
+    });
+  });
+}
+
 }  // namespace workqueue::internal

@@ -4,6 +4,7 @@
 #ifndef WORKQUEUE_BASE_ERROR_LOG_H_
 #define WORKQUEUE_BASE_ERROR_LOG_H_
 
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -145,6 +146,43 @@ class ErrorLog {
   const Log log_;
   Clock* const clock_;
   MessageLimit limit_;
+};
+
+// LastingError
+//
+// Logs an error that may last for hours, such as that of a server that does not
+// answer: when it begins, then each `Period()`, and when it is over.
+//
+// Thread-safe. Does not throw.
+class LastingError {
+ public:
+  static constexpr absl::Duration Period() { return absl::Seconds(10); }
+
+  // `what` is logged with each error, and `over` at the end. Both must outlive
+  // this object. See `Log` for the rest.
+  LastingError(absl::string_view kind, absl::string_view name, LogSink* sink,
+               Clock* clock, absl::string_view what, absl::string_view over)
+      : log_(kind, name, sink), clock_(clock), what_(what), over_(over) {}
+
+  // The error is, or still is, `why`.
+  void Lasts(const absl::Status& why) ABSL_LOCKS_EXCLUDED(mu_);
+
+  // There is no error, or none any more.
+  void Over() ABSL_LOCKS_EXCLUDED(mu_) {
+    if (lasts_.load(std::memory_order_relaxed)) LogEnd();
+  }
+
+ private:
+  void LogEnd() ABSL_LOCKS_EXCLUDED(mu_);
+
+  const Log log_;
+  Clock* const clock_;
+  const absl::string_view what_;
+  const absl::string_view over_;
+  absl::Mutex mu_;
+  std::atomic<bool> lasts_{false};  // is written under mu_
+  absl::Time since_ ABSL_GUARDED_BY(mu_);
+  absl::Time logged_at_ ABSL_GUARDED_BY(mu_);
 };
 
 // Returns the message that `item` is due but could not be added. The queue

@@ -142,6 +142,8 @@ LeaderElector::LeaderElector(LeaderElectorOptions options,
       clock_(OrRealClock(options_.clock)),
       log_("leader elector", options_.name, options_.log_sink),
       errors_("leader elector", options_.name, options_.log_sink, clock_),
+      outage_("leader elector", options_.name, options_.log_sink, clock_,
+              "a request failed", "the server answers again"),
       metric_(std::move(metric)),
       listener_(options_.redis, internal::LeaderKey(options_.name)),
       lease_(LeaseOptions(options_, clock_, &interrupt_)),
@@ -401,9 +403,10 @@ void LeaderElector::Observe(const absl::StatusOr<LeaderLease::State>& state) {
     connections_ = lease_.connections();
   }
   if (!state.ok()) {
-    errors_.Write([] { return "a request failed"; }, state.status());
+    outage_.Lasts(state.status());
     return;
   }
+  outage_.Over();
   if (state->holder.empty() || state->holder == reported_) return;
   reported_ = state->holder;
   if (!options_.on_new_leader) return;

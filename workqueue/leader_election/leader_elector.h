@@ -378,6 +378,7 @@ class LeaderElector {
   Clock* const clock_;
   const internal::Log log_;
   internal::ErrorLog errors_;
+  internal::LastingError outage_;
   const std::unique_ptr<SettableGaugeMetric> metric_;  // may be null
   internal::LeaderListener listener_;
 

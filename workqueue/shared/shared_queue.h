@@ -507,7 +507,7 @@ absl::Status SharedQueue<T>::GetItem(absl::Duration timeout,
                                      ItemReceiver<T> receive) {
   absl::StatusOr<std::vector<internal::HeldItem*>> got =
       queue_.Acquire(1, timeout, {});
-  if (!got.ok()) return Logged(got.status(), nullptr, "a get");
+  if (!got.ok()) return got.status();
   internal::HeldItem* const held = got->front();
   const int priority = static_cast<int>(held->priority);
   return HandOver(held, [&](T&& item) {
@@ -542,7 +542,7 @@ absl::Status SharedQueue<T>::AcquireInto(Lease<T>* lease,
   }
   absl::StatusOr<std::vector<internal::HeldItem*>> got =
       queue_.Acquire(1, timeout, std::move(ends));
-  if (!got.ok()) return Logged(got.status(), nullptr, "a get");
+  if (!got.ok()) return got.status();
   absl::StatusOr<Lease<T>> next = MakeLease(got->front());
   if (!next.ok()) return next.status();
   *lease = *std::move(next);
@@ -555,7 +555,7 @@ absl::StatusOr<LeaseBatch<T>> SharedQueue<T>::AcquireUpToWithTimeout(
   if (max == 0) return internal::ZeroMaxError();
   absl::StatusOr<std::vector<internal::HeldItem*>> got =
       queue_.Acquire(max, timeout, {});
-  if (!got.ok()) return Logged(got.status(), nullptr, "a get");
+  if (!got.ok()) return got.status();
   LeaseBatch<T> batch;
   absl::Status status;
   for (internal::HeldItem* held : *got) {

@@ -149,7 +149,7 @@ void ControllerCore::OnAcquired(const std::shared_ptr<AsyncGate>& to,
 }
 
 void AsyncWorkers::RetryAcquire(const absl::Status& error) {
-  core_->queue_errors().Write([] { return "acquiring an item"; }, error);
+  core_->cannot_acquire().Lasts(error);
   const auto retry = [gate = gate_] {
     const Gate::Pass pass(&gate->gate);  // Open, as in Acquire().
     AsyncWorkers* const self = gate->workers;
@@ -168,6 +168,7 @@ void AsyncWorkers::OnAcquired(const absl::Status& status, LeasedItem& item) {
     StopAcquiring();
     return;
   }
+  if (status.ok()) core_->cannot_acquire().Over();
   if (status.ok() && core_->StandsBy()) {
     core_->GiveBack(item);
     core_->stopping().HasBeenNotified() ? StopAcquiring() : StandBy();

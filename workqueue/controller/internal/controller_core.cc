@@ -108,6 +108,8 @@ ControllerCore::ControllerCore(const ControllerOptionsBase& options,
       limits_(options.failures),
       shared_(given.shared),
       queue_errors_("controller", name(), log_sink_, clock()),
+      cannot_acquire_("controller", name(), log_sink_, clock(),
+                      "acquiring an item", "acquires items again"),
       metrics_provider_(name().empty() ? nullptr : options.metrics_provider),
       metrics_(std::make_unique<Metrics>(name(), max_concurrent_reconciles_,
                                          metrics_provider_)),
@@ -181,11 +183,12 @@ void ControllerCore::WorkWith(LeasedItem& item) {
         CatchAsStatus([&item] { return item.Acquire(); });
     if (absl::IsCancelled(acquired)) return;
     if (!acquired.ok()) {
-      queue_errors_.Write([] { return "acquiring an item"; }, acquired);
+      cannot_acquire_.Lasts(acquired);
       if (abandoning().HasBeenNotified()) return;
       AwaitRetry(abandoning());
       continue;
     }
+    cannot_acquire_.Over();
     if (abandoning().HasBeenNotified()) {
       GiveBack(item);
       return;

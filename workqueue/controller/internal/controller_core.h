@@ -96,6 +96,7 @@ class ControllerCore : public Lifecycle {
 
   // The errors of the queue.
   ErrorLog& queue_errors() { return queue_errors_; }
+  LastingError& cannot_acquire() { return cannot_acquire_; }
 
  protected:
   // `async_workers` is null if the workers are synchronous. `term` is that of a
@@ -201,6 +202,7 @@ class ControllerCore : public Lifecycle {
   const bool shared_;
   std::atomic<bool> end_unknown_{false};
   ErrorLog queue_errors_;
+  LastingError cannot_acquire_;
   MessageLimit failure_limit_;
   ControllerMetricsProvider* const metrics_provider_;  // null without metrics
   const std::unique_ptr<Metrics> metrics_;

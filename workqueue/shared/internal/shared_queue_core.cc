@@ -161,6 +161,8 @@ SharedQueueCore::SharedQueueCore(Options options,
                                         : absl::Microseconds(1)),
       retry_schedule_(ToTicks(ticks_, options_.retry_schedule)),
       errors_("shared queue", options_.name, options_.log_sink, MachineClock()),
+      outage_("shared queue", options_.name, options_.log_sink, MachineClock(),
+              "does not reach the engine", "reaches the engine again"),
       metrics_(
           SharedQueueMetrics::Create(options_.name, options_.metrics_provider)),
       engine_(std::move(engine)),
@@ -217,24 +219,26 @@ SharedQueueCore::~SharedQueueCore() {
   {
     MutexLock lock(&mu_);
     mu_.Await(absl::Condition(this, &SharedQueueCore::NobodyWaits));
+    std::vector<EngineOperation> ends;
+    for (const auto& it : unheard_ends_) ends.push_back(it.second.operation);
     // Other processes get at once what no worker of this one has taken, and
     // this process waits for nothing more.
-    if (added_to_loop_ && (!in_hand_.empty() || Expected() > 0)) {
-      std::vector<EngineOperation> ends;
+    if (added_to_loop_ &&
+        (!ends.empty() || !in_hand_.empty() || Expected() > 0)) {
       // Each item goes before those that are queued: the last one goes first.
       for (auto it = in_hand_.rbegin(); it != in_hand_.rend(); ++it) {
         ends.push_back({EngineOperation::kGiveBack, (*it)->item, (*it)->token,
                         (*it)->priority});
       }
-      const size_t in_hand = ends.size();
-      const absl::Status given_back = SendInPieces(std::move(ends)).status();
-      if (!given_back.ok() && in_hand > 0) {
+      const size_t leases = ends.size();
+      const absl::Status ended = SendInPieces(std::move(ends)).status();
+      if (!ended.ok() && leases > 0) {
         errors_.Write(
-            [in_hand] {
-              return absl::StrCat("cannot give back ", in_hand,
-                                  " items, whose leases will expire");
+            [leases] {
+              return absl::StrCat("the engine may not know the end of ", leases,
+                                  " leases, which will expire");
             },
-            given_back);
+            ended);
       }
     }
   }
@@ -481,6 +485,7 @@ void SharedQueueCore::SendTogether() {
     unreachable_since_ = start;
   }
   error_ = reply.status();
+  reply.ok() ? outage_.Over() : outage_.Lasts(error_);
   Report([&](SharedQueueMetrics* metrics) {
     metrics->OnRoundTrip(clock()->TimeNow() - sent_at);
     if (!reply.ok()) metrics->OnError();
@@ -1326,8 +1331,6 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
     }
     if (!status.ok()) {
       if (!renewed.empty()) renew_at_ = std::min(renew_at_, now + RetryAfter());
-      errors_.Write([] { return std::string("does not reach the engine"); },
-                    status);
       next = now + RetryAfter();
     } else {
       next = std::min(renew_at_, repair_at_);

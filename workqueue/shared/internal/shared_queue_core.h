@@ -318,6 +318,7 @@ class SharedQueueCore final : public ByteQueue,
   const Ticks ticks_;
   const std::vector<int64_t> retry_schedule_;
   ErrorLog errors_;
+  LastingError outage_;
   const std::unique_ptr<SharedQueueMetrics> metrics_;  // may be null
   const std::unique_ptr<Engine> engine_;
   bool added_to_loop_ = false;
