@@ -151,6 +151,22 @@ TEST_P(KeptAddsTest, AreAddedWhenTheQueueIsBack) {
   EXPECT_TRUE(controller_->Stop());
 }
 
+// As after a password has changed. Somebody mends that.
+TEST_P(KeptAddsTest, SoIsWhatTheServerRefuses) {
+  Start();
+  for (const absl::StatusCode code :
+       {absl::StatusCode::kPermissionDenied, absl::StatusCode::kUnauthenticated,
+        absl::StatusCode::kFailedPrecondition}) {
+    queue_->Fail(absl::Status(code, "refused"));
+    EXPECT_TRUE(context_->queue.Add("a"));
+    EXPECT_FALSE(controller_->Healthy().ok());
+    AwaitRetry();
+    queue_->Fail(absl::OkStatus());
+    AwaitNoneKept();
+    EXPECT_EQ(Reconciled(), std::vector<std::string>{"a"});
+  }
+}
+
 TEST_P(KeptAddsTest, KeepTheirPrioritiesAndTimes) {
   Start();
   AddOptions options;

@@ -294,6 +294,34 @@ TEST_P(SharedFailuresTest, AChangeDuringAFailureIsTriedAtOnce) {
   EXPECT_EQ(b_->Get(), "x");
 }
 
+// Otherwise that add would end the backoff of the whole series.
+TEST_P(SharedFailuresTest, AChangeDuringAFailureIsTriedOnceOnly) {
+  a_->Add("x");
+  b_->Add("x");
+  for (int failure = 1; failure <= 3; ++failure) {
+    auto lease = a_->TryAcquire();
+    ASSERT_TRUE(lease.ok()) << failure;
+    if (failure == 1) b_->Add("x");
+    clock_.Step(10 * kFirstRetry);  // longer than the delays
+    ASSERT_TRUE(
+        a_->Fail(&*lease, absl::AbortedError(""), {}, std::nullopt).ok());
+    EXPECT_EQ(b_->Len(), failure == 1 ? 1u : 0u);
+    if (failure > 1) AwaitRetry();
+  }
+}
+
+TEST_P(SharedFailuresTest, AChangeBeforeARequeueIsProcessedOnceOnly) {
+  a_->Add("x");
+  auto lease = a_->TryAcquire();
+  ASSERT_TRUE(lease.ok());
+  b_->Add("x");
+  AddOptions later;
+  later.after = absl::Seconds(1);
+  ASSERT_TRUE(a_->Requeue(&*lease, later).ok());
+  EXPECT_EQ(b_->Len(), 1u);
+  EXPECT_EQ(b_->TakeSnapshot()->num_waiting, 0u);
+}
+
 TEST_P(SharedFailuresTest, ALostLeaseCountsOnce) {
   a_->Add("x");
   auto lease = a_->TryAcquire();

@@ -88,8 +88,9 @@ class KeptAdds final : public ForwardingQueue<T, RateLimitingInterface<T>,
     return absl::UnavailableError(
         absl::StrCat(errors_.who(), ": the queue has not taken ",
                      entries_.size(), " added items, the first of them for ",
-                     absl::FormatDuration(clock_->TimeNow() - since_), ": ",
-                     Printable(StatusText(error_), kPrintedErrorBytes)));
+                     absl::FormatDuration(absl::Ceil(clock_->TimeNow() - since_,
+                                                     absl::Seconds(1))),
+                     ": ", Printable(StatusText(error_), kPrintedErrorBytes)));
   }
 
   // Returns whether an item was dropped, or is still kept.
@@ -140,15 +141,21 @@ class KeptAdds final : public ForwardingQueue<T, RateLimitingInterface<T>,
   // The most items that one call adds.
   static constexpr size_t kBatch = 1000;
 
-  // Whether an error may be over when the same add is tried again.
+  // Whether an error may be over when the same add is tried again. A right that
+  // is missing may be given, and a server be set up anew.
   static bool IsPassing(const absl::Status& error) {
-    return IsAway(error) || absl::IsResourceExhausted(error) ||
+    return !absl::IsInvalidArgument(error) && !absl::IsUnimplemented(error) &&
+           !absl::IsCancelled(error);
+  }
+  // Whether an error may concern one item only, as one that is too large for
+  // the memory that is left.
+  static bool IsOfItem(const absl::Status& error) {
+    return absl::IsResourceExhausted(error) ||
            absl::IsInternal(error);  // as std::bad_alloc
   }
-  // Whether an error means that the engine of the queue does not answer.
+  // Whether an error means that the queue takes nothing at the moment.
   static bool IsAway(const absl::Status& error) {
-    return absl::IsUnavailable(error) || absl::IsUnknown(error) ||
-           absl::IsDeadlineExceeded(error);
+    return !error.ok() && IsPassing(error) && !IsOfItem(error);
   }
 
   absl::Status Keep(const AddOptions& options, absl::Span<const T> items,

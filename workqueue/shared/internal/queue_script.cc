@@ -648,14 +648,17 @@ local function abandon(item, e, least, error, fails)
 end
 
 -- Adds an item again whose processing has ended; `added_again` tells whether it
--- was dirty. Only that counts in a queue that has been shut down.
+-- was dirty. Then it is queued now, and does not wait besides: that wait would
+-- end during the next processing, and make it dirty again. In a queue that has
+-- been shut down nothing else is added.
 local function add_again(item, e, delay, priority, added_again)
-  if state == 0 and delay > 0 then
+  if added_again then
+    enqueue_last(item, e)
+  elseif state == 0 and delay > 0 then
     wait(item, e, now + delay, priority, false)
-  elseif state == 0 and not added_again then
+  elseif state == 0 then
     add(item, e, priority)
   end
-  if added_again then enqueue_last(item, e) end
 end
 
 -- The same for the places that groups add.

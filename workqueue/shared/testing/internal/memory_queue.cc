@@ -176,12 +176,13 @@ void MemoryQueue::Abandon(Entry& e, int64_t least, const std::string& error,
 
 void MemoryQueue::AddAgain(Entry& e, int64_t delay, int64_t priority,
                            bool added_again) {
-  if (!shut_down_ && delay > 0) {
+  if (added_again) {
+    Enqueue(e, ++sequence_);
+  } else if (!shut_down_ && delay > 0) {
     Wait(e, After(delay), priority, false);
-  } else if (!shut_down_ && !added_again) {
+  } else if (!shut_down_) {
     Add(e, priority);
   }
-  if (added_again) Enqueue(e, ++sequence_);
 }
 
 int64_t MemoryQueue::Fail(Entry& e, const EngineOperation& operation) {
