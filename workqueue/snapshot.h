@@ -119,9 +119,13 @@ struct Snapshot {
   std::vector<Processing> processing;  // in the order of their handing out
   std::vector<Waiting> waiting;        // in the order of `ready_at`
 
-  // How many of the items being processed are this process', if there are
-  // others.
+  // How many items the workers of this process have, if there are others.
   std::optional<size_t> num_processing_here;
+
+  // Those of them whose leases are lost, so that another worker may have them,
+  // too, in the order in which the workers took them. `added_again` if the item
+  // has come back to this process, and waits there for the end.
+  std::vector<Processing> lost_here;
 
   // Which settings of the engine that has the queue may lose items, or cannot
   // be seen, as one printable line. Empty if none is known.

@@ -196,6 +196,29 @@ TEST(FindingsTest, TheWorkersAreThoseOfThisProcess) {
           "All 4 workers are busy here, and 1,000,000 items are queued."));
 }
 
+// A queue on an engine counts them no more.
+TEST(FindingsTest, TellsOfItemsWhoseLeasesAreLost) {
+  Inspection it;
+  it.taken_at = absl::UnixEpoch() + absl::Hours(1);
+  it.num_workers = 2;
+  it.num_processing_here = 2;
+  for (const char* key : {"a", "b"}) {
+    InspectedItem& lost = it.lost_here.emplace_back();
+    lost.key = key;
+    lost.time = it.taken_at - absl::Seconds(90);
+  }
+  it.lost_here[1].added_again = true;
+  it.num_queued = 1;
+  it.queued.emplace_back().time = it.taken_at - absl::Seconds(2);
+  EXPECT_THAT(
+      Texts(it),
+      ElementsAre("a has been processed here for 1m30s, although its lease is "
+                  "lost: another worker may have it.",
+                  "b has been processed here for 1m30s, although its lease is "
+                  "lost: its next processing waits for the end of this one.",
+                  "All 2 workers are busy here, and 1 item is queued."));
+}
+
 TEST(FindingsTest, CountsSeveralWorkersAndOneItem) {
   Inspection it;
   it.num_workers = 4;

@@ -19,7 +19,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "test/workqueue/recording_log.h"
 #include "test/workqueue/recording_metrics.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/controller/async_reconcile.h"
@@ -240,6 +242,45 @@ TEST_F(MemoryEngineTest, ALostLeaseCancelsAnAsynchronousReconciliation) {
   EXPECT_EQ(cancelled, 1);
   EXPECT_TRUE(context->Lost());
   EXPECT_EQ(context->Remaining(), absl::ZeroDuration());
+}
+
+TEST_F(MemoryEngineTest, ASnapshotTellsOfWorkersThatHaveLostTheirLeases) {
+  RecordingLog log;
+  auto options = Options("c");
+  options.log_sink = &log;
+  const auto queue = *Queue::Create(std::move(options));
+  ASSERT_TRUE(Add(*b_, "x").ok());
+  auto lease = queue->TryAcquire();
+  ASSERT_TRUE(lease.ok());
+  const absl::Time taken_at = clock_.TimeNow();
+  EXPECT_EQ(queue->TakeSnapshot()->lost_here.size(), 0u);
+  Faults away;
+  away.away = true;
+  engine_.SetFaults(away, "c");
+  clock_.Step(kLease + absl::Seconds(1));
+  EXPECT_EQ(Queued(), 0u) << "waits";
+  clock_.Step(absl::Seconds(1));
+  engine_.SetFaults({});
+  clock_.Step(absl::Seconds(1));
+  auto snapshot = queue->TakeSnapshot();
+  ASSERT_TRUE(snapshot.ok());
+  EXPECT_EQ(snapshot->num_processing, 0u);
+  EXPECT_EQ(snapshot->num_processing_here, 1u);
+  ASSERT_EQ(snapshot->lost_here.size(), 1u);
+  EXPECT_EQ(snapshot->lost_here[0].item, "x");
+  EXPECT_EQ(snapshot->lost_here[0].since, taken_at);
+  EXPECT_FALSE(snapshot->lost_here[0].added_again);
+  EXPECT_THAT(log.messages(),
+              testing::Contains("E shared queue pods: x is still being "
+                                "processed here, although its lease is lost: "
+                                "another worker may have it"));
+  // It comes back.
+  auto next = queue->TryAcquire();
+  EXPECT_FALSE(next.ok());
+  snapshot = queue->TakeSnapshot();
+  EXPECT_TRUE(snapshot->lost_here[0].added_again);
+  EXPECT_FALSE(lease->Done());
+  EXPECT_EQ(queue->TakeSnapshot()->lost_here.size(), 0u);
 }
 
 TEST_F(MemoryEngineTest, AnEndThatIsNotHeardIsRepeated) {

@@ -15,13 +15,17 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "test/shared/new_shared_queue.h"
 #include "test/workqueue/recording_log.h"
 #include "workqueue/clock/fake_clock.h"
+#include "workqueue/controller/async_reconcile.h"
+#include "workqueue/controller/controller.h"
 #include "workqueue/executor.h"
 #include "workqueue/interfaces.h"
 #include "workqueue/lease.h"
@@ -176,6 +180,34 @@ TEST_F(UndecodableItemTest, GetGoesOn) {
   EXPECT_TRUE(older_->Done("x"));
   EXPECT_TRUE(older_->Done("y"));
   EXPECT_EQ(newer_->TakeSnapshot()->waiting.size(), 2u);
+}
+
+// No time passes meanwhile.
+TEST_F(UndecodableItemTest, AControllerGoesOn) {
+  for (const bool async : {false, true}) {
+    absl::Notification reconciled;
+    ControllerOptions<std::string> options;
+    options.queue = NewOlder();
+    if (async) {
+      options.reconcile_async = [&reconciled](const std::string&,
+                                              const AsyncReconcileContext&,
+                                              ReconcileCompletion done) {
+        reconciled.Notify();
+        done(absl::OkStatus());
+      };
+    } else {
+      options.reconcile = [&reconciled](const std::string&) {
+        reconciled.Notify();
+        return absl::OkStatus();
+      };
+    }
+    const auto controller =
+        *Controller<std::string>::Create(std::move(options));
+    for (int i = 0; i < 20; ++i) newer_->Add(absl::StrCat("new ", async, i));
+    newer_->Add("x");
+    ASSERT_TRUE(controller->Start().ok());
+    reconciled.WaitForNotification();
+  }
 }
 
 TEST_F(UndecodableItemTest, ABatchHasTheOthers) {

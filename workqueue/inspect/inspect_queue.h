@@ -225,6 +225,12 @@ class QueueInspectable : public Inspectable {
                                        it.last_error, it.added_again, it.holder,
                                        it.held_until});
     }
+    for (const auto& it : snapshot.lost_here) {
+      InspectedItem& lost = inspection.lost_here.emplace_back();
+      lost.key = keys_.Of(it.item);
+      lost.time = it.since;
+      lost.added_again = it.added_again;
+    }
     for (const auto& it : snapshot.waiting) {
       inspection.waiting.push_back({keys_.Of(it.item), it.ready_at, it.priority,
                                     it.failures, it.last_error});

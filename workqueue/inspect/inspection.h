@@ -169,9 +169,10 @@ struct Inspection {
   // if known.
   std::optional<size_t> num_workers;
 
-  // How many of the items being processed are this process', if others use the
-  // queue, too.
+  // How many items the workers of this process have, if others use the queue,
+  // too. Those whose leases are lost are not in `num_processing`.
   std::optional<size_t> num_processing_here;
+  std::vector<InspectedItem> lost_here;  // processed longest first
 
   std::vector<InspectedItem> queued;        // in the order of handing out
   std::vector<InspectedItem> processing;    // processed longest first

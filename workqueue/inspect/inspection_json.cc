@@ -74,6 +74,12 @@ Json ContentsJson(const Inspection& inspection) {
 
   if (inspection.num_processing_here.has_value()) {
     json["num_processing_here"] = *inspection.num_processing_here;
+    Json& lost = json["lost_here"] = Json::array();
+    for (const InspectedItem& it : inspection.lost_here) {
+      lost.push_back({{"key", it.key},
+                      {"since", Time(it.time)},
+                      {"seconds", absl::ToDoubleSeconds(now - it.time)}});
+    }
     Json& clients = json["clients"] = Json::array();
     for (const InspectedClient& it : inspection.clients) {
       Json client = {{"name", it.name},

@@ -830,6 +830,14 @@ Snapshot<T> SharedQueue<T>::ToSnapshot(
          static_cast<int>(it.failures), it.last_error,
          internal::Printable(it.holder), time_of(it.expiry)});
   }
+  for (const auto& it : taken.lost_here) {
+    absl::StatusOr<T> item = decode(it.item);
+    if (!item.ok()) continue;
+    snapshot.lost_here.push_back(
+        {*std::move(item), it.since, it.held_back, /*failures=*/0, ""});
+  }
+  std::sort(snapshot.lost_here.begin(), snapshot.lost_here.end(),
+            [](const auto& a, const auto& b) { return a.since < b.since; });
   for (const auto& it : taken.waiting) {
     absl::StatusOr<T> item = decode(it.item);
     if (!item.ok()) continue;

@@ -149,11 +149,12 @@ void ControllerCore::OnAcquired(const std::shared_ptr<AsyncGate>& to,
 }
 
 void AsyncWorkers::RetryAcquire(const absl::Status& error) {
-  core_->cannot_acquire().Lasts(error);
-  const auto retry = [gate = gate_] {
+  const bool waits = !core_->IsOfOneItem(error);
+  if (waits) core_->cannot_acquire().Lasts(error);
+  const auto retry = [gate = gate_, waits] {
     const Gate::Pass pass(&gate->gate);  // Open, as in Acquire().
     AsyncWorkers* const self = gate->workers;
-    self->core_->AwaitRetry(self->core_->abandoning());
+    if (waits) self->core_->AwaitRetry(self->core_->abandoning());
     if (self->core_->abandoning().HasBeenNotified()) {
       self->StopAcquiring();
     } else {

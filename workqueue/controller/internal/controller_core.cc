@@ -177,14 +177,19 @@ Reconciliation::Info ControllerCore::InfoOf(LeasedItem& item) {
           term};
 }
 
+bool ControllerCore::IsOfOneItem(const absl::Status& error) const {
+  return shared_ && !absl::IsCancelled(error) && QueueAnswers();
+}
+
 void ControllerCore::WorkWith(LeasedItem& item) {
   while (AwaitTerm([this] { return StandsBy(); })) {
     const absl::Status acquired =
         CatchAsStatus([&item] { return item.Acquire(); });
     if (absl::IsCancelled(acquired)) return;
     if (!acquired.ok()) {
-      cannot_acquire_.Lasts(acquired);
       if (abandoning().HasBeenNotified()) return;
+      if (IsOfOneItem(acquired)) continue;
+      cannot_acquire_.Lasts(acquired);
       AwaitRetry(abandoning());
       continue;
     }

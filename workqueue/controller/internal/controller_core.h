@@ -98,6 +98,10 @@ class ControllerCore : public Lifecycle {
   ErrorLog& queue_errors() { return queue_errors_; }
   LastingError& cannot_acquire() { return cannot_acquire_; }
 
+  // Whether `error` of an acquire concerns an item that this process cannot
+  // decode. Its queue has told that, and there may be others.
+  bool IsOfOneItem(const absl::Status& error) const;
+
  protected:
   // `async_workers` is null if the workers are synchronous. `term` is that of a
   // source, and may be null.

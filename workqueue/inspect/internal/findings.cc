@@ -81,6 +81,30 @@ std::vector<Finding> Findings(const Inspection& inspection) {
                            ".")));
   }
 
+  // Says how many items of a list are not named. A list that does not have all
+  // items may have left out more of them.
+  const auto add_others = [&add](size_t listed, size_t in_list, size_t all,
+                                 absl::string_view what) {
+    if (listed <= kMaxNamed) return;
+    add(absl::StrCat(
+        listed == in_list && in_list < all ? "And at least " : "And ",
+        ReadableNumber(listed - kMaxNamed), " more ",
+        listed - kMaxNamed == 1 ? "has " : "have ", what));
+  };
+
+  const size_t num_lost = inspection.lost_here.size();
+  for (size_t i = 0; i < std::min(num_lost, kMaxNamed); ++i) {
+    const InspectedItem& item = inspection.lost_here[i];
+    add(absl::StrCat("has been processed here for ",
+                     ReadableDuration(now - item.time),
+                     ", although its lease is lost: ",
+                     item.added_again
+                         ? "its next processing waits for the end of this one."
+                         : "another worker may have it."),
+        item.key);
+  }
+  add_others(num_lost, num_lost, num_lost, "lost leases.");
+
   if (inspection.num_workers.has_value() &&
       inspection.num_processing_here.value_or(inspection.num_processing) >=
           *inspection.num_workers &&
@@ -111,17 +135,6 @@ std::vector<Finding> Findings(const Inspection& inspection) {
                                  : "others",
         bound.queued == 1 ? " is queued." : " are queued."));
   }
-
-  // Says how many items of a list are not named. A list that does not have all
-  // items may have left out more of them.
-  const auto add_others = [&add](size_t listed, size_t in_list, size_t all,
-                                 absl::string_view what) {
-    if (listed <= kMaxNamed) return;
-    add(absl::StrCat(
-        listed == in_list && in_list < all ? "And at least " : "And ",
-        ReadableNumber(listed - kMaxNamed), " more ",
-        listed - kMaxNamed == 1 ? "has " : "have ", what));
-  };
 
   size_t num_long = 0;
   for (const InspectedItem& item : inspection.processing) {
@@ -214,6 +227,7 @@ void GroupQueued(size_t max_items, Inspection* inspection) {
 void KeepFirst(size_t max_items, Inspection* inspection) {
   KeepFirstOf(max_items, &inspection->queued);
   KeepFirstOf(max_items, &inspection->processing);
+  KeepFirstOf(max_items, &inspection->lost_here);
   KeepFirstOf(max_items, &inspection->waiting);
   KeepFirstOf(max_items, &inspection->failing);
   KeepFirstOf(max_items, &inspection->parked);

@@ -144,9 +144,13 @@ PageRow OverviewRow(const NamedInspection& object) {
         ReadableNumber(*it.num_workers),
         it.num_processing_here.has_value() ? ")" : "")});
   }
-  if (!it.processing.empty()) {
-    processing.note = absl::StrCat(
-        "longest: ", ReadableDuration(it.taken_at - it.processing[0].time));
+  absl::Time first = absl::InfiniteFuture();
+  for (const auto* items : {&it.processing, &it.lost_here}) {
+    if (!items->empty()) first = std::min(first, items->front().time);
+  }
+  if (first < absl::InfiniteFuture()) {
+    processing.note =
+        absl::StrCat("longest: ", ReadableDuration(it.taken_at - first));
   }
 
   PageCell failing =
@@ -204,7 +208,10 @@ void AddFailures(const NamedInspection& object, PageWriter* page) {
                       {"next try", true},
                       {"last error"}}};
   for (const InspectedFailure& item : inspection.failing) {
-    PageCell next = Cell("now");
+    const bool in_process =
+        std::any_of(inspection.processing.begin(), inspection.processing.end(),
+                    [&item](const auto& it) { return it.key == item.key; });
+    PageCell next = Cell(in_process ? "in process" : "now");
     if (item.next_try_at.has_value()) {
       next = Age(*item.next_try_at - now, *item.next_try_at, now);
       next.pieces[0].text.insert(0, "in ");
@@ -411,6 +418,10 @@ void AddState(const NamedInspection& object, PageWriter* page) {
     add(absl::StrCat("Being processed for ", since(item.time), "."),
         Notes(item, now));
   }
+  for (const InspectedItem& item : it.lost_here) {
+    add(absl::StrCat("Processed here for ", since(item.time),
+                     ", although its lease is lost."));
+  }
   for (const InspectedItem& item : it.queued) {
     add(absl::StrCat("Queued for ", since(item.time), "."), Notes(item, now));
   }
@@ -425,7 +436,7 @@ void AddState(const NamedInspection& object, PageWriter* page) {
                      ", until ", ReadableTime(item.time, now), "."),
         Notes(item, now));
   }
-  if (it.queued.empty() && it.processing.empty() && it.waiting.empty()) {
+  if (sentences.empty()) {
     add("Not in the queue.");
   }
   for (const InspectedFailure& item : it.failing) {

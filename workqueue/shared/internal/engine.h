@@ -222,7 +222,15 @@ struct EngineSnapshot {
   std::optional<absl::Time> data_lost_at;
   // Each group once. In the snapshot of one item, those that hold it back.
   std::vector<Bound> bounds;
-  size_t num_processing_here = 0;  // by the workers of this process
+  // The items that workers of this process have, and those of them whose leases
+  // are lost, in the order in which the workers took them.
+  struct Lost {
+    std::string item;
+    absl::Time since;
+    bool held_back;  // The item has been handed out to this process again.
+  };
+  size_t num_processing_here = 0;
+  std::vector<Lost> lost_here;
 
   // Where the next part begins; empty if there is none.
   std::vector<std::string> go_on;

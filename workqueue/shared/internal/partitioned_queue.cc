@@ -98,6 +98,8 @@ EngineSnapshot Merge(std::vector<EngineSnapshot> parts, size_t max) {
     all.num_failing += part.num_failing;
     all.num_parked += part.num_parked;
     all.num_processing_here += part.num_processing_here;
+    std::move(part.lost_here.begin(), part.lost_here.end(),
+              std::back_inserter(all.lost_here));
     if (!part.settings_problem.empty()) problems.insert(part.settings_problem);
     all.data_lost_at = std::max(all.data_lost_at, part.data_lost_at);
     // Each node of a cluster has a clock of its own.

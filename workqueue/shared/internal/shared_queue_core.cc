@@ -613,7 +613,7 @@ bool SharedQueueCore::AddHolder(HeldItem* held) {
   if (held->token <= last.token) return false;
   const auto in_hand = std::find(in_hand_.begin(), in_hand_.end(), holder);
   if (in_hand == in_hand_.end()) {
-    holder->lost = true;
+    NoteLost(holder);
     DropHeldBack(holder);
     holder->held_back = held;
     ++held_back_;
@@ -624,6 +624,17 @@ bool SharedQueueCore::AddHolder(HeldItem* held) {
     Erase(holder);
   }
   return true;
+}
+
+void SharedQueueCore::NoteLost(HeldItem* held) {
+  if (held->lost.exchange(true) || held->taken == absl::InfiniteFuture()) {
+    return;
+  }
+  errors_.Write([held] {
+    return absl::StrCat(DescribeItem(held->item),
+                        " is still being processed here, although its lease is "
+                        "lost: another worker may have it");
+  });
 }
 
 void SharedQueueCore::LetGo(HeldItem* held) {
@@ -1045,9 +1056,12 @@ absl::StatusOr<EngineSnapshot> SharedQueueCore::TakeSnapshotWith(
     const absl::Time now = clock()->TimeNow();
     for (const auto& it : held_) {
       const HeldItem& held = *it.second;
-      const bool taken = held.taken != absl::InfiniteFuture();
-      if (taken && !held.lost && now < held.expiry) {
-        ++snapshot->num_processing_here;
+      if (held.taken == absl::InfiniteFuture()) continue;
+      ++snapshot->num_processing_here;
+      if ((held.lost || now >= held.expiry) &&
+          (options.only == nullptr || *options.only == held.item)) {
+        snapshot->lost_here.push_back(
+            {held.item, held.taken, held.held_back != nullptr});
       }
     }
     snapshot->settings_problem = settings_problem_;
@@ -1296,7 +1310,7 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
         if ((*results)[i] == kTrue) {
           held->second->expiry = now + options_.lease;
         } else {
-          held->second->lost = true;
+          NoteLost(held->second.get());
           const auto holder = holders_.find(held->second->item);
           if (holder != holders_.end() &&
               holder->second->held_back == held->second.get()) {

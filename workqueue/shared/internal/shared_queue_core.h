@@ -268,6 +268,8 @@ class SharedQueueCore final : public ByteQueue,
   // Adds `*held` to the items in hand, or holds it back. Returns false, and
   // does neither, if a later token of the item is here.
   bool AddHolder(HeldItem* held) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // The engine has taken the item back.
+  void NoteLost(HeldItem* held) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // `*held` is the holder of its item no more. What was held back is in hand.
   void LetGo(HeldItem* held) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Forgets what is held back until `*holder` ends.
