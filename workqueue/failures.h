@@ -143,6 +143,11 @@ class SharedFailures : public Failures<T> {
       const FailureLedgerOptions& limits,
       std::optional<absl::Duration> retry_after) = 0;
 
+  // From now on, the engine parks an item whose lease expires at a limit of
+  // `limits`, too. Nobody calls `Fail()` for an item that ends its process. The
+  // limits of the process that has called this last count, soon after the call.
+  virtual absl::Status SetLimits(const FailureLedgerOptions& limits) = 0;
+
   // Ends `*lease`, and adds its item as `options` say, which are those of an
   // `AddAfter()`, at the same time. It is not lost meanwhile, and is added even
   // if the engine's memory is full. After a shutdown, or if the lease was lost,

@@ -322,6 +322,40 @@ TEST_P(SharedFailuresTest, AChangeBeforeARequeueIsProcessedOnceOnly) {
   EXPECT_EQ(b_->TakeSnapshot()->num_waiting, 0u);
 }
 
+// A `Fail()` of it never comes.
+TEST_P(SharedFailuresTest, AnItemThatEndsItsProcessIsParked) {
+  for (const bool unpark_on_add : {true, false}) {
+    FailureLedgerOptions limits = AtFailure(3);
+    limits.unpark_on_add = unpark_on_add;
+    ASSERT_TRUE(b_->SetLimits(limits).ok());
+    clock_.Step(absl::ZeroDuration());
+    a_->Add("x");
+    for (int i = 1; i <= 3; ++i) {
+      EXPECT_EQ(Parked(), "");
+      auto lease = a_->TryAcquire();
+      ASSERT_TRUE(lease.ok()) << i;
+      clock_.Step(2 * kLease);  // The client is suspended.
+      a_->Len();                // Lets the engine look.
+      AwaitRetry();
+      EXPECT_FALSE(lease->Done());
+    }
+    EXPECT_EQ(Parked(), "x ");
+    const auto failed = a_->Find("x");
+    ASSERT_TRUE(failed.ok());
+    EXPECT_EQ(failed->failures, 3);
+    EXPECT_EQ(failed->last_error, "UNAVAILABLE: the lease expired");
+    EXPECT_TRUE(b_->Add("x"));
+    EXPECT_EQ(b_->Len(), unpark_on_add ? 1u : 0u);
+    EXPECT_EQ(*b_->Unpark("x"), !unpark_on_add);
+    EXPECT_EQ(b_->Get(), "x");
+    EXPECT_TRUE(b_->Done("x"));
+    b_->Forget("x");
+  }
+  FailureLedgerOptions wrong;
+  wrong.max_failures = 0;
+  EXPECT_TRUE(absl::IsInvalidArgument(a_->SetLimits(wrong)));
+}
+
 TEST_P(SharedFailuresTest, ALostLeaseCountsOnce) {
   a_->Add("x");
   auto lease = a_->TryAcquire();
@@ -427,6 +461,7 @@ TEST_P(SharedFailuresTest, AgreesWithALedgerInMemory) {
     options.rate_limiter =
         *ItemExponentialFailureRateLimiter<std::string>::Create(delay,
                                                                 8 * delay);
+    RateLimiter<std::string>* const limiter = options.rate_limiter.get();
     const auto memory =
         std::make_unique<RateLimitingQueue<std::string>>(std::move(options));
     const auto ledger = *FailureLedger<std::string>::Create(limits);
@@ -470,7 +505,8 @@ TEST_P(SharedFailuresTest, AgreesWithALedgerInMemory) {
           if (!lease.ok()) break;
           ASSERT_EQ(**lease, **other);
           const std::string taken = **lease;
-          if (below(3) == 0) {  // It is added again meanwhile.
+          const bool added_again = below(3) == 0;
+          if (added_again) {
             memory->Add(taken);
             shared->Add(taken);
           }
@@ -484,6 +520,8 @@ TEST_P(SharedFailuresTest, AgreesWithALedgerInMemory) {
           const bool parked = ledger->RecordFailure(taken, error);
           if (parked) {
             memory->Forget(taken);
+          } else if (added_again) {
+            limiter->When(taken);  // It does not wait besides.
           } else {
             memory->AddRateLimited(taken);
           }

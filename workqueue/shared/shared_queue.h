@@ -210,6 +210,7 @@ class SharedQueue final : public PriorityInterface<T>,
       Lease<T>* lease, const absl::Status& error,
       const FailureLedgerOptions& limits,
       std::optional<absl::Duration> retry_after) override;
+  absl::Status SetLimits(const FailureLedgerOptions& limits) override;
   absl::Status Requeue(Lease<T>* lease, const AddOptions& options) override;
   int FailuresBefore(const Lease<T>& lease) const override;
   absl::StatusOr<bool> Unpark(const T& item) override;
@@ -276,6 +277,8 @@ class SharedQueue final : public PriorityInterface<T>,
   absl::StatusOr<int64_t> ApplyOne(Operation operation) const;
 
   // Logs an error of `call`, of `item` if it is not null, and returns it.
+  // Returns the limits as the text of an operation has them.
+  std::string TextOf(const FailureLedgerOptions& limits) const;
   absl::Status Logged(absl::Status status, const T* item,
                       absl::string_view call) const;
 
@@ -598,6 +601,27 @@ absl::StatusOr<FailureNumbers> SharedQueue<T>::Numbers() const {
 }
 
 template <typename T>
+std::string SharedQueue<T>::TextOf(const FailureLedgerOptions& limits) const {
+  const auto limit = [](std::optional<int64_t> number) {
+    return number.has_value() && *number != internal::kForever
+               ? absl::StrCat(*number)
+               : "inf";
+  };
+  return absl::StrCat(" ", limit(limits.max_failures), " ",
+                      limit(queue_.ticks().From(limits.max_failing_time)), " ",
+                      limits.max_parked, limits.unpark_on_add ? " 0 " : " 1 ");
+}
+
+template <typename T>
+absl::Status SharedQueue<T>::SetLimits(const FailureLedgerOptions& limits) {
+  absl::Status status = internal::CheckFailureLedgerOptions(limits);
+  if (!status.ok()) return status;
+  queue_.SetLimits(
+      {Operation::kSetLimits, "", 0, 0, 0, absl::StrCat(0, TextOf(limits))});
+  return absl::OkStatus();
+}
+
+template <typename T>
 absl::StatusOr<typename SharedFailures<T>::Outcome> SharedQueue<T>::Fail(
     Lease<T>* lease, const absl::Status& error,
     const FailureLedgerOptions& limits,
@@ -609,17 +633,10 @@ absl::StatusOr<typename SharedFailures<T>::Outcome> SharedQueue<T>::Fail(
   absl::Status status = internal::CheckFailureLedgerOptions(limits);
   if (!status.ok()) return status;
   const RetryDelays delays = ChooseDelays(std::nullopt, retry_after);
-  const auto limit = [](std::optional<int64_t> number) {
-    return number.has_value() && *number != internal::kForever
-               ? absl::StrCat(*number)
-               : "inf";
-  };
   const internal::HeldItem* const held = leased->held();
   const absl::StatusOr<std::vector<int64_t>> results = queue_.Apply(
       {{Operation::kFail, held->item, held->token, delays.least, delays.other,
-        absl::StrCat(held->priority, " ", limit(limits.max_failures), " ",
-                     limit(queue_.ticks().From(limits.max_failing_time)), " ",
-                     limits.max_parked, limits.unpark_on_add ? " 0 " : " 1 ",
+        absl::StrCat(held->priority, TextOf(limits),
                      internal::Printable(internal::StatusText(error)))}});
   if (!results.ok()) return Logged(results.status(), &**lease, "a failure");
   const int64_t result = results->front();

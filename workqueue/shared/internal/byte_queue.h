@@ -102,6 +102,10 @@ class ByteQueue {
       size_t max, absl::Duration timeout,
       std::vector<EngineOperation> ends) = 0;
 
+  // Gives the engine `limits` soon, and again if it has lost them. Those of the
+  // last process count.
+  virtual void SetLimits(const EngineOperation& limits) = 0;
+
   virtual AcquireId AcquireAsync(Executor* executor, Callback callback) = 0;
   virtual bool CancelAcquire(AcquireId id) = 0;
 

@@ -50,6 +50,8 @@ struct EngineOperation {
     kShutDown = 'S',        // kDrain or kAtOnce; no item. Returns the number
                             // of shutdowns at once so far
     kReopen = 'O',          // no item. Or `kNotYet`
+    kSetLimits = 'P',       // no item; the text of a kFail. The limits at which
+                            // an item is parked whose lease expires
     kSetGroups = 'B',  // bound of a group, bound of retries; no item. False
                        // if items are queued that have no groups
   };

@@ -503,6 +503,10 @@ bool PartitionedQueue::IsLost(const HeldItem& held) {
   return PartitionFor(held.item).IsLost(held);
 }
 
+void PartitionedQueue::SetLimits(const EngineOperation& limits) {
+  for (const auto& partition : partitions_) partition->SetLimits(limits);
+}
+
 absl::StatusOr<ByteQueueCounts> PartitionedQueue::Count(
     absl::Duration timeout) {
   const auto parts =

@@ -81,6 +81,7 @@ class PartitionedQueue final : public ByteQueue, private WaitingLoop::Client {
   HeldItem* Recall(const std::string& item) override;
   bool Holds(const std::string& item) override;
   bool IsLost(const HeldItem& held) override;
+  void SetLimits(const EngineOperation& limits) override;
   absl::StatusOr<ByteQueueCounts> Count(absl::Duration timeout) override;
   absl::StatusOr<EngineSnapshot> TakeSnapshotWith(
       const SnapshotOptions<std::string>& options) override;

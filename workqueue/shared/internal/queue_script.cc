@@ -124,7 +124,7 @@ end
 local m = redis.call('HMGET', META, 'version', 'time', 'offset', 'sequence',
                      'token', 'turn', 'state', 'run', 'grace', 'checked',
                      'due', 'dirty', 'front', 'shutdowns', 'swept', 'cursor',
-                     'repaired', 'groups', 'most', 'retries', 'born')
+                     'repaired', 'groups', 'most', 'retries', 'born', 'limits')
 if m[1] and m[1] ~= ARGV[1] then
   return redis.error_reply('WQLAYOUT ' .. m[1])
 end
@@ -170,6 +170,7 @@ local due_before = number(m[11], math.huge, 0, math.huge)
 local expired, came_due = 0, 0
 -- Not known of a queue that an older library has made.
 local born = m[1] and number(m[21], 0) or now + 1
+local limits = m[22] or ''
 
 -- After a start of the server no lease expires for as long as a lease lasts:
 -- nobody could renew it.
@@ -623,15 +624,56 @@ local function stop_processing(item, e)
   e[STATE], e[TOKEN] = IDLE, 0
 end
 
+-- Returns what the text of a failure, or of limits, says; see K and P. Nothing if
+-- it is wrong.
+local function parse_limits(text)
+  local priority, most, longest, room, stays, error =
+      string.match(text, '^(%S+) (%S+) (%S+) (%S+) ([01]) (.*)$')
+  priority = number(priority, nil, -EXACT)
+  most, longest = number(most, nil, 1, math.huge), number(longest, nil, 0, math.huge)
+  room = number(room)
+  if priority and most and longest and room then
+    return priority, most, longest, room, stays == '1', error
+  end
+end
+
+-- Whether an item that has just failed is at a limit; see K.
+local function is_at_limit(e, most, longest, room)
+  return (e[FAILURES] >= most or now - e[FIRST] >= longest) and
+         redis.call('ZCARD', PARKED) < room
+end
+
+-- Parks the item, which nobody processes any more. An add during the processing
+-- puts it back, unless it stays.
+local function park(item, e, stays, added_again)
+  if added_again and not stays then
+    forget(item, e)
+    enqueue_last(item, e)
+  else
+    write('ZREM', FAILING, member(e[FIRST], item))
+    e[PARKING] = stays and UNTIL_UNPARK or UNTIL_ADD
+    list_failures(item, e)
+  end
+end
+
 -- Ends the processing of an item that nobody processes any more: the item is
 -- added again after the delay of its failures, but at least `least`; if this is no
--- failure, after `least`. In a queue
--- that has been shut down nothing waits. There the item counts as being processed
+-- failure, after `least`. At a limit of the queue it is parked. In a queue that
+-- has been shut down nothing waits. There the item counts as being processed
 -- meanwhile, with a negative token, so that a drain does not forget it.
 local function abandon(item, e, least, error, fails)
   local delay = fails and retry_delay(e, least, -1) or least
   kind = e[STATE] == DIRTY and e.k or (fails and 1 or e.h or 0)
-  if fails then count_failure(item, e, error) end
+  if fails then
+    count_failure(item, e, error)
+    local _, most_failures, longest, room, stays = parse_limits(limits)
+    if room and is_at_limit(e, most_failures, longest, room) then
+      local added_again = e[STATE] == DIRTY
+      stop_processing(item, e)
+      park(item, e, stays, added_again)
+      return
+    end
+  end
   if delay > 0 and state ~= 0 then
     leave_process(item, e)
     token = token + 1
@@ -763,18 +805,6 @@ local function check_failures()
   told = told or checked ~= from
 end
 
--- Returns what the text of a failure says; see K. Nothing if it is wrong.
-local function parse_limits(text)
-  local priority, most, longest, room, stays, error =
-      string.match(text, '^(%S+) (%S+) (%S+) (%S+) ([01]) (.*)$')
-  priority = number(priority, nil, -EXACT)
-  most, longest = number(most, nil, 1, math.huge), number(longest, nil, 0, math.huge)
-  room = number(room)
-  if priority and most and longest and room then
-    return priority, most, longest, room, stays == '1', error
-  end
-end
-
 -- The operations. They return 0 or 1 for false or true, and `add` 2 if the item
 -- was not there. What follows the item's entry is x, y, z and text:
 local transitions = {
@@ -872,15 +902,9 @@ local transitions = {
     stop_processing(item, e)
     count_failure(item, e, error)
     local failures = e[FAILURES]
-    local parks = (failures >= most or now - e[FIRST] >= longest) and
-                  redis.call('ZCARD', PARKED) < room
-    if parks and added_again and not stays then
-      forget(item, e)  -- That add puts it back.
-      enqueue_last(item, e)
-    elseif parks then
-      write('ZREM', FAILING, member(e[FIRST], item))
-      e[PARKING] = stays and UNTIL_UNPARK or UNTIL_ADD
-      list_failures(item, e)
+    local parks = is_at_limit(e, most, longest, room)
+    if parks then
+      park(item, e, stays, added_again)
     else
       add_again(item, e, delay, priority, added_again)
     end
@@ -951,6 +975,15 @@ local transitions = {
     end
     return 1
   end,
+  -- The limits at which an item is parked whose lease expires: as those of K, with
+  -- any priority and no error.
+  P = function(_, _, _, _, _, text)
+    if text ~= limits then
+      limits = text
+      write('HSET', META, 'limits', limits)
+    end
+    return 1
+  end,
   -- The number of failures.
   N = function(item, e) return is_parked(e) and 0 or e[FAILURES] end,
   -- Shut down; x: 1 to drain, 2 at once. Returns the number of those at once.
@@ -972,7 +1005,7 @@ local transitions = {
   end,
 }
 local unchanged = { X = true, N = true, R = true, S = true, O = true, B = true,
-                    T = true }
+                    P = true, T = true }
 local adds = { A = true, W = true, M = true, L = true, U = true }
 
 local sets_groups, gives_groups, operations = false, false, {}
@@ -982,7 +1015,7 @@ for i = 15, #ARGV, 6 do
                   number(ARGV[i + 4], nil, -EXACT, math.huge)
   local text = ARGV[i + 5]
   if not (transitions[ARGV[i]] and x and y and z and
-          (ARGV[i] ~= 'K' or parse_limits(text))) then
+          (ARGV[i] ~= 'K' and ARGV[i] ~= 'P' or parse_limits(text))) then
     return redis.error_reply('ERR wrong arguments')
   end
   sets_groups = sets_groups or ARGV[i] == 'B'

@@ -982,6 +982,13 @@ bool SharedQueueCore::IsLost(const HeldItem& held) {
   return clock()->TimeNow() >= held.expiry;
 }
 
+void SharedQueueCore::SetLimits(const EngineOperation& limits) {
+  MutexLock lock(&mu_);
+  set_limits_ = limits;
+  repair_at_ = absl::InfinitePast();
+  Notice(absl::InfinitePast());
+}
+
 absl::StatusOr<ByteQueueCounts> SharedQueueCore::Count(absl::Duration timeout) {
   Call call;
   call.deadline = MachineClock()->TimeNow() + timeout;
@@ -1286,12 +1293,16 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
       }
     }
     const bool repairs = now >= repair_at_;
+    size_t oldest_at = 0, groups_at = 0;
     if (repairs) {
+      oldest_at = operations.size();
       if (metrics_ != nullptr) {
         operations.push_back({EngineOperation::kOldest, "", 0, 0, 0});
       }
       // Somebody may have deleted the queue's keys.
+      groups_at = operations.size();
       if (options_.set_groups) operations.push_back(*options_.set_groups);
+      if (set_limits_) operations.push_back(*set_limits_);
       operations.push_back({EngineOperation::kRepair, "", 0, 0, 0});
       repair_at_ = now + WaitingLoop::Heartbeat();
     }
@@ -1319,16 +1330,14 @@ absl::Time SharedQueueCore::Run(absl::Time now) {
           }
         }
       }
-      const int extra = options_.set_groups ? 1 : 0;
       if (repairs && metrics_ != nullptr && results.ok()) {
-        const absl::Duration oldest =
-            ticks_.ToDuration(results->end()[-2 - extra]);
+        const absl::Duration oldest = ticks_.ToDuration((*results)[oldest_at]);
         Report([oldest](SharedQueueMetrics* metrics) {
           metrics->SetOldestQueued(oldest);
         });
       }
-      if (repairs && extra > 0 && results.ok() &&
-          results->end()[-2] == kFalse) {
+      if (repairs && options_.set_groups && results.ok() &&
+          (*results)[groups_at] == kFalse) {
         errors_.Write(
             [] { return std::string("cannot give the queue groups"); },
             absl::FailedPreconditionError(

@@ -126,6 +126,7 @@ class SharedQueueCore final : public ByteQueue,
   HeldItem* Recall(const std::string& item) override;
   bool Holds(const std::string& item) override;
   bool IsLost(const HeldItem& held) override;
+  void SetLimits(const EngineOperation& limits) override;
   absl::StatusOr<ByteQueueCounts> Count(absl::Duration timeout) override;
   // In parts. An item that no worker has taken is queued in it.
   absl::StatusOr<EngineSnapshot> TakeSnapshotWith(
@@ -378,6 +379,8 @@ class SharedQueueCore final : public ByteQueue,
   // Those that a Get() has returned.
   absl::btree_map<std::string, std::deque<HeldItem*>> gotten_
       ABSL_GUARDED_BY(mu_);
+
+  std::optional<EngineOperation> set_limits_ ABSL_GUARDED_BY(mu_);
 
   // By item and token.
   absl::btree_map<std::pair<std::string, int64_t>, UnheardEnd> unheard_ends_

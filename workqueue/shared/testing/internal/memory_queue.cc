@@ -157,10 +157,43 @@ void MemoryQueue::StopProcessing(Entry& e) {
   e.token = 0;
 }
 
+// static
+std::optional<MemoryQueue::Limits> MemoryQueue::ParseLimits(
+    const std::string& text) {
+  // Priority, limits of failures, of the time and of parked items, whether it
+  // stays parked, and the error.
+  const std::vector<std::string> parts =
+      absl::StrSplit(text, absl::MaxSplits(' ', 5));
+  if (parts.size() != 6) return std::nullopt;
+  return Limits{ToNumber(parts[0]), ToNumber(parts[1]), ToNumber(parts[2]),
+                ToNumber(parts[3]), parts[4] == "1",    parts[5]};
+}
+
+bool MemoryQueue::IsAtLimit(const Entry& e, const Limits& limits) const {
+  return (e.failures >= limits.failures ||
+          now_ - e.first_failed >= limits.time) &&
+         static_cast<int64_t>(parked_.size()) < limits.parked;
+}
+
+void MemoryQueue::Park(Entry& e, bool stays, bool added_again) {
+  if (added_again && !stays) {
+    Forget(e);  // That add puts it back.
+    Enqueue(e, ++sequence_);
+  } else {
+    e.parking = stays ? Parking::kUntilUnpark : Parking::kUntilAdd;
+  }
+}
+
 void MemoryQueue::Abandon(Entry& e, int64_t least, const std::string& error,
                           bool fails) {
   const int64_t delay = fails ? RetryDelay(e, least) : least;
   if (fails) CountFailure(e, error);
+  if (fails && limits_.has_value() && IsAtLimit(e, *limits_)) {
+    const bool added_again = e.state == State::kDirty;
+    StopProcessing(e);
+    Park(e, limits_->stays, added_again);
+    return;
+  }
   if (delay > 0 && shut_down_) {
     e.token = -++token_;
     e.expiry = After(delay);
@@ -186,28 +219,19 @@ void MemoryQueue::AddAgain(Entry& e, int64_t delay, int64_t priority,
 }
 
 int64_t MemoryQueue::Fail(Entry& e, const EngineOperation& operation) {
-  // Priority, limits of failures, of the time and of parked items, whether it
-  // stays parked, and the error.
-  const std::vector<std::string> parts =
-      absl::StrSplit(operation.text, absl::MaxSplits(' ', 5));
-  if (parts.size() != 6) return kFalse;
+  const std::optional<Limits> limits = ParseLimits(operation.text);
+  if (!limits.has_value()) return kFalse;
   int64_t delay = RetryDelay(e, operation.y);
   if (operation.z >= 0) delay = std::min(delay, operation.z);
   const bool added_again = e.state == State::kDirty;
   StopProcessing(e);
-  CountFailure(e, parts[5]);
+  CountFailure(e, limits->error);
   const int64_t failures = e.failures;
-  const bool parks = (failures >= ToNumber(parts[1]) ||
-                      now_ - e.first_failed >= ToNumber(parts[2])) &&
-                     static_cast<int64_t>(parked_.size()) < ToNumber(parts[3]);
-  const bool stays = parts[4] == "1";
-  if (parks && added_again && !stays) {
-    Forget(e);  // That add puts it back.
-    Enqueue(e, ++sequence_);
-  } else if (parks) {
-    e.parking = stays ? Parking::kUntilUnpark : Parking::kUntilAdd;
+  const bool parks = IsAtLimit(e, *limits);
+  if (parks) {
+    Park(e, limits->stays, added_again);
   } else {
-    AddAgain(e, delay, ToNumber(parts[0]), added_again);
+    AddAgain(e, delay, limits->priority, added_again);
   }
   return 2 * failures + (parks ? 1 : 0);
 }
@@ -228,6 +252,10 @@ int64_t MemoryQueue::Do(const EngineOperation& operation) {
   const int64_t x = operation.x, y = operation.y, z = operation.z;
   if (operation.code == Operation::kShutDown) {
     return ShutDown(x == Operation::kAtOnce);
+  }
+  if (operation.code == Operation::kSetLimits) {
+    limits_ = ParseLimits(operation.text);
+    return kTrue;
   }
   if (operation.code == Operation::kReopen) {
     if (shut_down_) {

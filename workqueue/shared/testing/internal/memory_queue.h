@@ -78,6 +78,13 @@ class MemoryQueue {
     Parking parking = Parking::kNot;
   };
 
+  // When an item that fails is parked, and what else a failure says.
+  struct Limits {
+    int64_t priority, failures, time, parked;
+    bool stays;
+    std::string error;
+  };
+
   // Items in the order of two numbers.
   using Place = std::tuple<int64_t, int64_t, std::string>;
   using Places = std::set<Place>;
@@ -120,6 +127,9 @@ class MemoryQueue {
   void Abandon(Entry& e, int64_t least, const std::string& error, bool fails);
   // `added_again` tells whether the entry was dirty.
   void AddAgain(Entry& e, int64_t delay, int64_t priority, bool added_again);
+  static std::optional<Limits> ParseLimits(const std::string& text);
+  bool IsAtLimit(const Entry& e, const Limits& limits) const;
+  void Park(Entry& e, bool stays, bool added_again);
   int64_t Fail(Entry& e, const EngineOperation& operation);
   int64_t ShutDown(bool at_once);
   int64_t Do(const EngineOperation& operation);
@@ -159,6 +169,7 @@ class MemoryQueue {
   std::optional<int64_t> born_;  // after the first request
   int64_t due_ = kForever;       // what the clients know
   bool drained_ = false;
+  std::optional<Limits> limits_;            // of items whose leases expire
   const EngineRequest* request_ = nullptr;  // the one that is being applied
 };
 
