@@ -168,13 +168,16 @@ workqueue::Source<std::string> NewSource(Thumbnails* thumbnails,
            fs::directory_iterator(thumbnails->folder() / "in", error)) {
         const std::string name = file.path().filename();
         const fs::file_time_type time = file.last_write_time(error);
-        const bool changed = known.count(name) != 0 && known[name] != time;
-        known[name] = time;
-        // The next scan tries again if the server does not answer.
-        if (changed) (*controller)->failures().Unpark(name).IgnoreError();
-        if (changed || (resyncs && thumbnails->IsOld(name))) {
-          context.queue.Add(name);
+        if (context.stop.HasBeenNotified()) return absl::OkStatus();
+        const auto it = known.find(name);
+        const bool is_old = resyncs && thumbnails->IsOld(name);
+        // What is new to this process may have changed while none ran.
+        const bool changed = it == known.end() ? is_old : it->second != time;
+        if (changed && !(*controller)->failures().Unpark(name).ok()) {
+          continue;  // The next scan tries again.
         }
+        known[name] = time;
+        if (changed || is_old) context.queue.Add(name);
       }
       context.mark_synced();
     } while (context.sleep(kBetweenScans));

@@ -206,6 +206,10 @@ TEST_P(KeptAddsTest, AStopSaysThatTheyAreLost) {
   Start();
   EXPECT_TRUE(context_->queue.Add("a"));
   EXPECT_FALSE(controller_->Stop(absl::ZeroDuration()));
+  controller_.reset();
+  EXPECT_EQ(log_.messages().back(),
+            "E controller test: 1 added items are lost: the queue took none: "
+            "UNAVAILABLE: no server");
 }
 
 WORKQUEUE_INSTANTIATE(KeptAddsTest);

@@ -312,9 +312,11 @@ TEST_F(SharedQueuePageTest, SaysSinceWhenItIsUnknown) {
   for (const char* format : {"text", "html"}) {
     EXPECT_THAT(
         Get(format),
-        AllOf(ContainsRegex("Unknown since [-0-9]+ [:0-9]+ UTC: "
-                            "[A-Z]+: .*(cannot connect to |earlier calls "
-                            "wait for the server)"),
+        AllOf(ContainsRegex(
+                  "Unknown since [-0-9]+ [:0-9]+ UTC, when 0 items were "
+                  "queued, 0 in process and 0 waiting: "
+                  "[A-Z]+: .*(cannot connect to |earlier calls "
+                  "wait for the server)"),
               Not(HasSubstr("Nothing needs attention")), Not(HasSubstr("OK"))));
   }
 }

@@ -308,6 +308,7 @@ TEST_F(InspectHandlerTest, AnErrorOfAnObjectLeavesTheOthersVisible) {
   EXPECT_THAT(Get().body, HasSubstr("shop/hangs"));
   EXPECT_EQ(Get({{"name", "broken"}}).status, 200);
   EXPECT_EQ(GetJson({})["objects"][0]["error"], "UNAVAILABLE: no <server>");
+  EXPECT_EQ(GetJson({})["objects"][0]["health"], "UNAVAILABLE: no <server>");
 }
 
 TEST_F(InspectHandlerTest, BadRequestsGetOneClearError) {

@@ -208,17 +208,20 @@ TEST(TextPageTest, SaysSinceWhenAnObjectIsUnknown) {
   object.samples.resize(2);
   object.samples[0].time = absl::UnixEpoch();
   object.samples[1].time = absl::UnixEpoch() + absl::Hours(2);
+  object.samples[1].queued = 1;
+  object.samples[1].processing = 2;
+  object.samples[1].waiting = 3;
   EXPECT_EQ(ObjectPage(object, {/*text=*/true}), R"(orders (fake queue)
 
 Needs attention:
-  Unknown since 1970-01-01 02:00:00 UTC: UNAVAILABLE: gone
+  Unknown since 1970-01-01 02:00:00 UTC, when 1 item was queued, 2 in process and 3 waiting: UNAVAILABLE: gone
 )");
   const std::string overview = Overview({object});
   EXPECT_THAT(overview,
               HasSubstr("\n  orders  fake queue  Unknown since 1970-"));
   EXPECT_THAT(overview, Not(HasSubstr("OK")));
   EXPECT_THAT(ObjectPage(object, {}),
-              HasSubstr("Unknown since 1970-01-01 02:00:00 UTC: UNAVAILABLE"));
+              HasSubstr("Unknown since 1970-01-01 02:00:00 UTC, when 1 item"));
 }
 
 // An item's key and error are escaped already. Other texts may have any bytes.

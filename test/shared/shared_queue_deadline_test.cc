@@ -254,6 +254,19 @@ TEST_F(SharedQueueDeadlineTest, AnOutageIsNotHealthy) {
   }
 }
 
+// As those of a source that adds one item after the other.
+TEST_F(SharedQueueDeadlineTest, ManyCallsOfAClosedQueueTakeNoTime) {
+  auto queue = Create(MakeOptions());
+  ASSERT_NE(queue, nullptr);
+  server()->Pause();
+  EXPECT_FALSE(queue->Add("x"));
+  queue->Close();
+  const absl::Time begin = absl::Now();
+  for (int i = 0; i < 200; ++i) EXPECT_FALSE(queue->Unpark("x").ok());
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(4)) << "20 s with 100 ms each";
+  server()->Resume();
+}
+
 // A stop does not outlast its timeout, although nobody knows what is left, and
 // the destructor waits for no more than the calls that were in flight.
 TEST_F(SharedQueueDeadlineTest, AControllerStopsInTime) {

@@ -174,6 +174,7 @@ Json ObjectJson(const NamedInspection& object) {
     }
   } else {
     json["error"] = internal::StatusText(object.inspection.status());
+    json["health"] = json["error"];
   }
   Json& samples = json["samples"] = Json::array();
   for (const DepthSample& it : object.samples) {

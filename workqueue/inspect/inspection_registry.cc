@@ -23,6 +23,7 @@
 #include "workqueue/base/exceptions.h"
 #include "workqueue/base/mutex_lock.h"
 #include "workqueue/base/printable.h"
+#include "workqueue/clock/clock.h"
 #include "workqueue/inspect/inspectable.h"
 #include "workqueue/inspect/inspection.h"
 #include "workqueue/timer/scheduler.h"
@@ -36,6 +37,15 @@ namespace {
 absl::Status NoObject(absl::string_view name) {
   return absl::NotFoundError(
       absl::StrCat("there is no \"", internal::Printable(name), "\""));
+}
+
+// How long an object that has not answered is not asked again.
+constexpr absl::Duration kAskAgain = absl::Seconds(1);
+
+// Whether an error means that an engine does not answer.
+bool IsAway(const absl::Status& error) {
+  return absl::IsUnavailable(error) || absl::IsUnknown(error) ||
+         absl::IsDeadlineExceeded(error);
 }
 
 // Returns the rates from the first of `samples` that is at most a minute older
@@ -138,14 +148,22 @@ InspectionRegistry::All() const {
 absl::StatusOr<NamedInspection> InspectionRegistry::InspectWith(
     Object& object,
     absl::FunctionRef<absl::StatusOr<Inspection>(Inspectable&)> inspect) {
+  Clock* const clock = Clock::GetRealClock();
   MutexLock lock(&object.mu);
   if (object.inspectable == nullptr) return NoObject(object.name);
-  NamedInspection result = {
-      object.name, object.kind,
-      internal::CatchAsStatus([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-        return inspect(*object.inspectable);
-      }),
-      object.samples, std::nullopt};
+  absl::StatusOr<Inspection> inspection = absl::UnknownError("");
+  if (!object.error.ok() && clock->TimeNow() < object.failed_at + kAskAgain) {
+    inspection = object.error;
+  } else {
+    inspection = internal::CatchAsStatus([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      return inspect(*object.inspectable);
+    });
+    object.error =
+        IsAway(inspection.status()) ? inspection.status() : absl::OkStatus();
+    object.failed_at = clock->TimeNow();
+  }
+  NamedInspection result = {object.name, object.kind, std::move(inspection),
+                            object.samples, std::nullopt};
   if (result.inspection.ok()) {
     result.rates = RatesOf(*result.inspection, result.samples);
   }

@@ -123,7 +123,9 @@ class InspectionRegistry {
       absl::string_view name, std::unique_ptr<Inspectable> inspectable);
 
   // Inspects all objects, in the order of their names. See
-  // `Inspectable::Inspect()`.
+  // `Inspectable::Inspect()`. An object that has returned an error is not asked
+  // again for a second: many viewers wait no longer for a server that does not
+  // answer than one.
   std::vector<NamedInspection> InspectAll(size_t max_items);
 
   // Calls the function of the same name of the object `name`. Returns
@@ -148,6 +150,10 @@ class InspectionRegistry {
     // Null once the registration has been destroyed.
     std::unique_ptr<Inspectable> inspectable ABSL_GUARDED_BY(mu);
     std::vector<DepthSample> samples ABSL_GUARDED_BY(mu);
+    // The error of the last inspection, and when it ended, on the machine's
+    // clock.
+    absl::Status error ABSL_GUARDED_BY(mu);
+    absl::Time failed_at ABSL_GUARDED_BY(mu) = absl::InfinitePast();
   };
 
   explicit InspectionRegistry(const InspectionRegistryOptions& options);

@@ -312,7 +312,8 @@ AfterReconcile ControllerCore::HandleSuccess(LeasedItem& item,
 AfterReconcile ControllerCore::ForgetAfter(LeasedItem& item) {
   AfterReconcile after;
   if (shared_) {
-    after.forget = item.Failures() > 0;
+    // After a lost lease they are those of another processing.
+    after.forget = item.Failures() > 0 && !item.lost();
   } else {
     Try("forgetting the failures of", item, [&item] { return item.Forget(); });
   }

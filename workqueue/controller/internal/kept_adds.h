@@ -109,6 +109,14 @@ class KeptAdds final : public ForwardingQueue<T, RateLimitingInterface<T>,
     const auto join = [this]()
                           ABSL_NO_THREAD_SAFETY_ANALYSIS { thread_.Join(); };
     join();
+    MutexLock lock(&mu_);
+    if (entries_.size() == 0) return;
+    errors_.Write(
+        [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+          return absl::StrCat(entries_.size(),
+                              " added items are lost: the queue took none");
+        },
+        error_);
   }
 
  private:

@@ -81,9 +81,13 @@ std::string UnknownText(const NamedInspection& object) {
   std::string text = "Unknown";
   if (!object.samples.empty()) {
     // With the day, because no inspection tells what day it is.
+    const DepthSample& last = object.samples.back();
     absl::StrAppend(&text, " since ",
-                    ReadableTime(object.samples.back().time,
-                                 /*now=*/absl::InfinitePast()));
+                    ReadableTime(last.time, /*now=*/absl::InfinitePast()),
+                    ", when ", ReadableCount(last.queued, "item"),
+                    last.queued == 1 ? " was" : " were", " queued, ",
+                    ReadableNumber(last.processing), " in process and ",
+                    ReadableNumber(last.waiting), " waiting");
   }
   return absl::StrCat(text, ": ", StatusText(object.inspection.status()));
 }

@@ -385,7 +385,12 @@ absl::Duration SharedQueueCore::CallTimeout() const {
 }
 
 void SharedQueueCore::Send(Call* call) {
-  const absl::Time longest = MachineClock()->TimeNow() + CallTimeout();
+  const absl::Time now = MachineClock()->TimeNow();
+  if (closed_ && !reachable_ && now < failed_at_ + RetryAfter()) {
+    call->status = error_;
+    return;
+  }
+  const absl::Time longest = now + CallTimeout();
   // A call with a time of its own does not wait for an earlier request.
   const bool leaves = call->deadline < longest;
   call->deadline = std::min(call->deadline, longest);
@@ -485,6 +490,7 @@ void SharedQueueCore::SendTogether() {
     unreachable_since_ = start;
   }
   error_ = reply.status();
+  if (!reply.ok()) failed_at_ = MachineClock()->TimeNow();
   reply.ok() ? outage_.Over() : outage_.Lasts(error_);
   Report([&](SharedQueueMetrics* metrics) {
     metrics->OnRoundTrip(clock()->TimeNow() - sent_at);

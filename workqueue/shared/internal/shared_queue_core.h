@@ -158,7 +158,8 @@ class SharedQueueCore final : public ByteQueue,
 
  private:
   // How long a call may take. A process that ends waits less for the engine,
-  // and hardly for one that did not answer when it was asked last.
+  // and hardly for one that did not answer when it was asked last. Nor does it
+  // ask that one again before `RetryAfter()`.
   absl::Duration CallTimeout() const;
 
   // A call of `Apply()` or `Acquire()`.
@@ -333,6 +334,7 @@ class SharedQueueCore final : public ByteQueue,
   // sent, on the machine's clock.
   absl::Status error_ ABSL_GUARDED_BY(mu_);
   absl::Time unreachable_since_ ABSL_GUARDED_BY(mu_);
+  absl::Time failed_at_ ABSL_GUARDED_BY(mu_);  // when the last one failed
   // As it was seen last.
   std::string settings_problem_ ABSL_GUARDED_BY(mu_);
   size_t num_wrong_settings_ ABSL_GUARDED_BY(mu_) = 0;
