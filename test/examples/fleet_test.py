@@ -242,11 +242,18 @@ class Fleet:
         for i in range(n + broken):
             self.number += 1
             name = f"picture{self.number}"
-            text = f"{'broken' if i >= n else 'picture'} {self.number:08}"
-            path = self.folder / "in" / name
-            path.with_suffix(".part").write_text(text)
-            shutil.move(path.with_suffix(".part"), path)
-            self.pictures[name] = text
+            self.write(name, "broken" if i >= n else "picture")
+
+    def write(self, name, kind):
+        text = f"{kind} {self.number:08}"
+        path = self.folder / "in" / name
+        path.with_suffix(".part").write_text(text)
+        shutil.move(path.with_suffix(".part"), path)
+        self.pictures[name] = text
+
+    def correct_a_picture(self):
+        self.number += 1
+        self.write(self.broken()[0], "picture")
 
     def is_done(self):
         for name, text in self.pictures.items():
@@ -326,6 +333,7 @@ def run(program):
     fleet.server.kill()
     fleet.expect_red("killed server")
     fleet.add_pictures(20)
+    fleet.correct_a_picture()
     await_true("killed server: it is not told how long", lambda: all(
         p.metric("workqueue_engine_unreachable_seconds") > ALERT_AFTER + SLACK
         + Scrapes.INTERVAL for p in fleet.processes), 2 * PATIENCE)
