@@ -355,9 +355,11 @@ def run(program):
             fail(f"a stop took {took:.1f} s")
         fleet.processes[i] = fleet.new_process()
     fleet.await_done("rolling restart")
-    # Whether a lease has expired, and how slow the server was, is a matter of time.
+    # Whether a lease has expired, and how slow the server and the workers were, is
+    # a matter of time.
     Process.scrapes.check(
-        "finally", ["SharedQueueLosesLeases", "SharedQueueServerSlow"],
+        "finally", ["SharedQueueLosesLeases", "SharedQueueServerSlow",
+                    "ControllerSaturated"],
         {"SharedQueueUnreachable": PROCESSES, "SharedQueueParksItems": 1,
          "SharedQueueEmptied": 1})
 
