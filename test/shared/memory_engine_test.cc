@@ -138,16 +138,12 @@ TEST_F(MemoryEngineTest, QueuesOfOtherNamesAreOthers) {
   EXPECT_EQ(Queued(), 0u);
 }
 
-TEST_F(MemoryEngineTest, RefusesWhatItCannotDo) {
+TEST_F(MemoryEngineTest, RefusesAnotherNumberOfPartitions) {
   auto options = Options("c");
   options.partitions = 2;
   EXPECT_EQ(Queue::Create(options).status(),
             absl::FailedPreconditionError(
                 "the queue has 1 partitions, and this client has 2"));
-  options.partitions = 1;
-  options.fair.max_retries_in_process = 1;
-  EXPECT_EQ(Queue::Create(options).status(),
-            absl::UnimplementedError("fair is given; a MemoryEngine has none"));
 }
 
 TEST_F(MemoryEngineTest, WhileItIsAwayNothingChanges) {

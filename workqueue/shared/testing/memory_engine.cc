@@ -200,11 +200,6 @@ bool MemoryEngine::State::Send(const std::string& queue, const std::string& id,
 absl::StatusOr<EngineReply> MemoryEngine::State::Apply(
     const std::string& queue, size_t partitions, const EngineRequest& request) {
   MutexLock lock(&mu_);
-  for (const internal::EngineOperation& operation : request.operations) {
-    if (operation.code == internal::EngineOperation::kSetGroups) {
-      return absl::UnimplementedError("fair is given; a MemoryEngine has none");
-    }
-  }
   absl::Status status = AwaitRequest(request.client_name);
   if (!status.ok()) return status;
   auto found = Find(queue, partitions);

@@ -43,9 +43,7 @@ namespace workqueue {
 // of a `FakeClock`, of zero perhaps, returns when all has come.
 //
 // Unlike a server, the engine does all that is due with one request, however
-// much it is. It has no groups: `SharedQueue::Create()` returns
-// `absl::UnimplementedError` if `SharedQueueOptions::fair` is given. Nor has it
-// a `LeaderElector`.
+// much it is. It has no `LeaderElector`.
 //
 // Thread-safe. The engine may be destroyed before the queues. The clock must
 // outlive both.
