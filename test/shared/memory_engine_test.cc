@@ -22,6 +22,7 @@
 #include "test/workqueue/recording_metrics.h"
 #include "workqueue/clock/fake_clock.h"
 #include "workqueue/interfaces.h"
+#include "workqueue/leader_election/leader_elector.h"
 #include "workqueue/lease.h"
 #include "workqueue/shared/shared_queue.h"
 #include "workqueue/shared/shared_queue_options.h"
@@ -144,6 +145,15 @@ TEST_F(MemoryEngineTest, RefusesAnotherNumberOfPartitions) {
   EXPECT_EQ(Queue::Create(options).status(),
             absl::FailedPreconditionError(
                 "the queue has 1 partitions, and this client has 2"));
+}
+
+TEST_F(MemoryEngineTest, AQueueIsInOneStore) {
+  auto options = Options("c");
+  options.redis.address = "localhost:1";
+  EXPECT_EQ(Queue::Create(options).status(),
+            absl::InvalidArgumentError(
+                "engine is given, and redis.address is \"localhost:1\"; only "
+                "one of them can be"));
 }
 
 TEST_F(MemoryEngineTest, WhileItIsAwayNothingChanges) {
@@ -342,6 +352,34 @@ TEST(MemoryEngineGuideTest, AProcessIsCutOff) {
   clock.Step(absl::Milliseconds(5));  // the delay of the first retry
   EXPECT_EQ(**b->TryAcquire(), "default/web");
   EXPECT_FALSE(lease.Done());
+}
+
+TEST(MemoryEngineGuideTest, ALeaderIsCutOff) {
+  workqueue::FakeClock clock;
+  workqueue::MemoryEngine engine(&clock);
+  workqueue::MemoryEngine::Faults cut_off;
+  cut_off.away = true;
+
+  const auto join = [&](const std::string& process) {
+    workqueue::LeaderElectorOptions options;
+    options.name = "pods";
+    options.identity = process;
+    options.clock = &clock;
+    options.engine = &engine;
+    auto elector = *workqueue::LeaderElector::Create(std::move(options));
+    EXPECT_TRUE(elector->Start().ok());
+    clock.Step(absl::ZeroDuration());
+    return elector;
+  };
+  auto a = join("a");
+  auto b = join("b");
+  EXPECT_TRUE(a->IsLeader());
+
+  engine.SetFaults(cut_off, "a");
+  clock.Step(absl::Seconds(10));  // the renew_deadline
+  EXPECT_FALSE(a->IsLeader());
+  clock.Step(absl::Seconds(5));  // until the end of the lease
+  EXPECT_TRUE(b->IsLeader());
 }
 
 }  // namespace
